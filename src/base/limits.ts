@@ -1,0 +1,32 @@
+/**
+ * Upper bounds of everything that can grow, each with its unit. Reaching one is an error or a counted drop
+ * with a code, never an unbounded table.
+ */
+export const LIMITS = {
+  /** The largest Ethernet frame that is taken: a 64 KiB offloaded segment with its headers. */
+  frameBytesMax: 65_650,
+  /** Flow pairs per VFP port. */
+  flowsPerPortMax: 1_048_576,
+  /** Packets that wait for a next hop, per VFP port (dataplane.md §1.2, MaxPendingPackets 2000). */
+  pendingPacketsPerPortMax: 2_000,
+  /** How long a packet may wait for its next hop, in milliseconds (dataplane.md §1.2, PendingTimeout 15; unit inferred). */
+  pendingTimeoutMs: 15_000,
+  /** Fragment trains remembered per port. */
+  fragmentsPerPortMax: 4_096,
+  /** Neighbours per interface. */
+  neighborsPerInterfaceMax: 4_096,
+  /** Packets that wait for one neighbour. */
+  packetsPerNeighborMax: 64,
+  /** Sockets per compartment. */
+  socketsPerCompartmentMax: 65_536,
+  /** Bytes of one JSON document taken from outside. */
+  jsonBytesMax: 10_485_760,
+  /** Nesting of one JSON or YAML document. */
+  documentDepthMax: 128,
+  /** Bytes of one cluster file. */
+  clusterFileBytesMax: 52_428_800,
+  /** Nodes of one cluster file. */
+  nodesMax: 5_000,
+  /** Addresses in one IPAM range that are searched one by one. */
+  addressesPerRangeMax: 1_048_576,
+} as const;

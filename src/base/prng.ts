@@ -1,0 +1,68 @@
+/**
+ * Chance as a value: a seeded generator (sfc32, public domain, by Chris Doty-Humphrey). Same seed, same numbers.
+ */
+import { assert } from "./assert.ts";
+
+const WARM_UP_ROUNDS = 12;
+
+/** FNV-1a over UTF-16 units: spreads labels and seeds over 32 bits. */
+function hashText(text: string, seed: number): number {
+  let hash = (0x811c9dc5 ^ seed) >>> 0;
+  for (let i = 0; i < text.length; i++) {
+    hash ^= text.charCodeAt(i);
+    hash = Math.imul(hash, 0x01000193) >>> 0;
+  }
+  return hash;
+}
+
+/** A seeded pseudo-random generator. Not for secrets. */
+export class Prng {
+  private a: number;
+  private b: number;
+  private c: number;
+  private counter = 1;
+  private readonly seedText: string;
+
+  constructor(seed: number | string) {
+    this.seedText = String(seed);
+    this.a = hashText(this.seedText, 1);
+    this.b = hashText(this.seedText, 2);
+    this.c = hashText(this.seedText, 3);
+    for (let i = 0; i < WARM_UP_ROUNDS; i++) this.nextU32();
+  }
+
+  /** A generator of its own for `label`: what one part draws never shifts what another part gets. */
+  derive(label: string): Prng {
+    return new Prng(`${this.seedText}/${label}`);
+  }
+
+  /** The next number from 0 to 2^32 - 1. */
+  nextU32(): number {
+    const sum = (this.a + this.b + this.counter++) | 0;
+    this.a = this.b ^ (this.b >>> 9);
+    this.b = (this.c + (this.c << 3)) | 0;
+    this.c = ((this.c << 21) | (this.c >>> 11)) + sum;
+    this.c |= 0;
+    return sum >>> 0;
+  }
+
+  /** A number from 0 to `limit` - 1; `limit` is 1 to 2^32. */
+  below(limit: number): number {
+    assert(limit >= 1 && limit <= 0x1_0000_0000, "Prng.below takes a limit from 1 to 2^32");
+    return Math.floor((this.nextU32() / 0x1_0000_0000) * limit);
+  }
+
+  /** A GUID of version 4 in lower case without braces. */
+  guid(): string {
+    const words = [this.nextU32(), this.nextU32(), this.nextU32(), this.nextU32()];
+    const hex = words.map((word) => word.toString(16).padStart(8, "0")).join("");
+    const variant = ((Number.parseInt(hex.slice(16, 17), 16) & 0x3) | 0x8).toString(16);
+    return [
+      hex.slice(0, 8),
+      hex.slice(8, 12),
+      `4${hex.slice(13, 16)}`,
+      `${variant}${hex.slice(17, 20)}`,
+      hex.slice(20),
+    ].join("-");
+  }
+}

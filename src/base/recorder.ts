@@ -1,0 +1,88 @@
+/**
+ * What a trace hears. The same code moves a packet with and without a recorder; a packet that carries a tag
+ * makes each part it meets say what it did. Nothing here decides anything.
+ */
+
+/** Which packet of a trace this is. 0: not followed. 1: the packet asked about. 2: the answer to it. */
+export type PacketTag = 0 | 1 | 2;
+
+/** The object that put a rule where it is. */
+export interface Provenance {
+  /** Kind in the words of its own contract: `HostComputeEndpoint`, `HostComputeNetwork`, `Service`, `default` … */
+  readonly object: string;
+  readonly id: string;
+  readonly name: string;
+  /** The policy of that object, and its position in the object's list of policies (from 0). */
+  readonly policy?: { readonly type: string; readonly index: number };
+}
+
+/** A rule as a trace names it. */
+export interface RuleReference {
+  readonly id: string;
+  readonly name: string;
+  readonly priority: number;
+  readonly action: string;
+  readonly provenance: Provenance;
+}
+
+interface EventBase {
+  /** The machine: a node's name, `router`, `outside`. */
+  readonly node: string;
+  /** The part of the machine, as a person would name it: `pod default/web`, `port 3 (…)`, `uplink`. */
+  readonly place: string;
+  /** Says what happened in one short clause. */
+  readonly text: string;
+  /** A code of the knowledge catalogue, where it explains this step. */
+  readonly code?: string;
+  /** Set when the behaviour is inferred, not documented or observed: the section that says so. */
+  readonly inferred?: string;
+}
+
+/** A host stack made, routed, took or refused a packet. */
+export interface StackEvent extends EventBase {
+  readonly kind: "send" | "forward" | "deliver";
+  readonly compartment: number;
+}
+
+/** One VFP layer of one port. */
+export interface LayerEvent extends EventBase {
+  readonly kind: "layer";
+  readonly port: string;
+  readonly direction: "out" | "in";
+  readonly layer: string;
+  readonly group?: string;
+  readonly rule?: RuleReference;
+  /** `rule`: a rule matched. `flow`: an existing flow of this layer decided. `miss`: nothing matched, the layer lets pass. */
+  readonly outcome: "rule" | "flow" | "miss";
+}
+
+/** A unified flow decided for the whole port: the layers were not walked. */
+export interface UnifiedFlowEvent extends EventBase {
+  readonly kind: "unified-flow";
+  readonly port: string;
+  readonly direction: "out" | "in";
+}
+
+/** A switch chose a port, or a cable carried the frame. */
+export interface ForwardEvent extends EventBase {
+  readonly kind: "switch" | "wire";
+}
+
+/** The packet ended here without reaching anybody. */
+export interface DropEvent extends EventBase {
+  readonly kind: "drop";
+  readonly code: string;
+  readonly port?: string;
+  readonly direction?: "out" | "in";
+  readonly layer?: string;
+  readonly group?: string;
+  readonly rule?: RuleReference;
+}
+
+export type TraceEvent = StackEvent | LayerEvent | UnifiedFlowEvent | ForwardEvent | DropEvent;
+
+/** Hears what happens to a followed packet. */
+export interface Recorder {
+  /** `frame` holds the bytes after the step; it is only valid during the call. */
+  record(tag: PacketTag, event: TraceEvent, frame: Uint8Array, nowMs: number): void;
+}

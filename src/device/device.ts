@@ -1,0 +1,20 @@
+/**
+ * A device takes and gives Ethernet frames. A virtual cable, a TAP, a capture file and a fault injector all
+ * have this shape, so what works on one works on all.
+ */
+import type { Packet } from "../wire/packet.ts";
+
+/** Gets the frames that arrive at a device. The receiver owns the packet and may rewrite it. */
+export interface Receiver {
+  receive(packet: Packet): void;
+}
+
+/** One end of something that carries frames. */
+export interface Device {
+  /** The largest IP packet that fits into a frame of this device. */
+  readonly mtuBytes: number;
+  /** Sends a frame; the device owns the packet from here. @returns false when the device is full or down. */
+  transmit(packet: Packet): boolean;
+  /** Names the one that gets arriving frames. */
+  attach(receiver: Receiver): void;
+}

@@ -1,0 +1,69 @@
+/**
+ * The HCN line: everything above it (plugins, proxies, agents) sees HNS only through this interface, and
+ * everything below it serves it. Implementations: in process (`hns/`), over HTTP (`http-client.node.ts`).
+ * The calls are those of `computenetwork.dll` (hcn.md §1.2, §1.5) with GUIDs in place of handles.
+ */
+
+export type Guid = string;
+
+/** A JSON document as it stands on the wire. */
+export type JsonValue = null | boolean | number | string | readonly JsonValue[] | JsonObject;
+export interface JsonObject {
+  readonly [field: string]: JsonValue | undefined;
+}
+
+/** The kinds of objects, named as in the exports `HcnCreateNetwork`, `HcnCreateEndpoint` … */
+export type HcnObjectKind =
+  | "Network"
+  | "Endpoint"
+  | "Namespace"
+  | "LoadBalancer"
+  | "SdnRoute"
+  | "GuestNetworkService";
+
+/** `HostComputeQuery` (hcn.md §5.1). */
+export interface HostComputeQuery {
+  readonly SchemaVersion?: { readonly Major: number; readonly Minor: number };
+  /** 0 none, 1 detailed. */
+  readonly Flags?: number;
+  /** A JSON object as text inside the JSON: `"{\"Name\":\"cbr0\"}"`. */
+  readonly Filter?: string;
+}
+
+/** The query that hcsshim sends when it wants everything in v2 shape. */
+export const DEFAULT_QUERY: HostComputeQuery = Object.freeze({
+  SchemaVersion: Object.freeze({ Major: 2, Minor: 0 }),
+});
+
+/** A notification (hcn.md §1.4). */
+export interface HcnNotification {
+  readonly type: number;
+  readonly status: number;
+  /** `NotificationBase`. */
+  readonly data: { readonly ID: Guid; readonly Flags: number; readonly Data?: JsonValue };
+}
+
+export interface HcnCreateOptions {
+  /** The identifier to use; absent, zero: the service chooses. */
+  readonly id?: Guid;
+  /** For endpoints: the network whose handle the call gets. */
+  readonly network?: Guid;
+}
+
+/** Failing calls reject with `HcnError`. */
+export interface HcnClient {
+  /** GUIDs of the objects that match; all without a filter. Never null. */
+  enumerate(kind: HcnObjectKind, query?: HostComputeQuery): Promise<readonly Guid[]>;
+  /** Creates an object and returns its GUID. */
+  create(kind: HcnObjectKind, settings: JsonObject, options?: HcnCreateOptions): Promise<Guid>;
+  /** The object's document in the dialect of the query's schema version. */
+  query(kind: HcnObjectKind, id: Guid, query?: HostComputeQuery): Promise<JsonObject>;
+  /** `settings` is the envelope of hcn.md §5.2 (for load balancers the whole document). */
+  modify(kind: HcnObjectKind, id: Guid, settings: JsonObject): Promise<void>;
+  delete(kind: HcnObjectKind, id: Guid): Promise<void>;
+  /** HNS v1: `vmcompute.dll!HNSCall`. Returns the response envelope (hcn.md §1.7). */
+  call(method: string, path: string, body: string): Promise<JsonObject>;
+  /** Hears service notifications until the returned function is called. */
+  subscribe(listener: (notification: HcnNotification) => void): () => void;
+  close(): Promise<void>;
+}

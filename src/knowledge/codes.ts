@@ -1,0 +1,51 @@
+/**
+ * All codes of the catalogue. A code is stable: texts may change, codes may not. Each has exactly one entry
+ * (`catalogue.ts`), and `mullion explain CODE` prints it.
+ */
+export const KNOWLEDGE_CODES = [
+  // What a packet meets.
+  "icmp-outbound-not-translated",
+  "outbound-nat-exception",
+  "acl-rule-blocked",
+  "acl-no-rule-matched",
+  "nat-port-pool-exhausted",
+  "flow-table-full",
+  "fragment-without-first",
+  "malformed-frame",
+  "next-hop-unresolved",
+  "no-route",
+  "neighbor-unresolved",
+  "ttl-expired",
+  "mtu-exceeded",
+  "port-not-listening",
+  "destination-not-local",
+  "no-route-back",
+  "switch-port-unknown",
+  "mac-not-local",
+  "no-answer",
+  // Files and command lines.
+  "cluster-file-unreadable",
+  "cluster-file-invalid-yaml",
+  "cluster-file-unknown-field",
+  "cluster-file-missing-field",
+  "cluster-file-invalid-value",
+  "cluster-file-overlapping-ranges",
+  "cluster-file-duplicate-name",
+  "cluster-file-duplicate-address",
+  "cluster-file-too-large",
+  "unknown-object",
+  "unknown-code",
+  "bad-usage",
+  // Plugins and IPAM.
+  "cni-api-version-missing",
+  "cni-gateway-is-network-plus-two",
+  "cni-namespace-not-guid",
+  "cni-network-not-found",
+  "ipam-range-exhausted",
+  "ipam-range-invalid",
+  "hns-unreachable",
+  "hns-v1-not-served",
+] as const;
+
+/** A code of the catalogue. */
+export type KnowledgeCode = (typeof KNOWLEDGE_CODES)[number];

@@ -1,0 +1,112 @@
+/**
+ * IP addresses as values: IPv4 as a number, IPv6 as a bigint. Both compare with `===` and are map keys;
+ * `typeof` tells them apart. Text stops at the edge.
+ */
+
+declare const brand: unique symbol;
+/** An IPv4 address as an unsigned 32-bit integer in host order. */
+export type Ipv4 = number & { readonly [brand]: "Ipv4" };
+/** An IPv6 address as an unsigned 128-bit integer. */
+export type Ipv6 = bigint & { readonly [brand]: "Ipv6" };
+/** An address of either family. */
+export type Ip = Ipv4 | Ipv6;
+export type IpFamily = 4 | 6;
+
+export function familyOf(ip: Ip): IpFamily {
+  return typeof ip === "number" ? 4 : 6;
+}
+
+/** Bits of an address of `family`. */
+export function bitsOf(family: IpFamily): 32 | 128 {
+  return family === 4 ? 32 : 128;
+}
+
+/** Parses dotted decimal. Leading zeros are refused, as Go's `netip` does, because readers disagree on them. */
+export function parseIpv4(text: string): Ipv4 | undefined {
+  const octets = text.split(".");
+  if (octets.length !== 4) return undefined;
+  let value = 0;
+  for (const octet of octets) {
+    if (!/^(0|[1-9]\d{0,2})$/.test(octet) || Number(octet) > 255) return undefined;
+    value = value * 256 + Number(octet);
+  }
+  return value as Ipv4;
+}
+
+function parseGroups(text: string): number[] | undefined {
+  if (text === "") return [];
+  const groups: number[] = [];
+  const parts = text.split(":");
+  for (const [index, part] of parts.entries()) {
+    if (part.includes(".")) {
+      const embedded = index === parts.length - 1 ? parseIpv4(part) : undefined;
+      if (embedded === undefined) return undefined;
+      groups.push(embedded >>> 16, embedded & 0xffff);
+    } else {
+      if (!/^[0-9a-f]{1,4}$/i.test(part)) return undefined;
+      groups.push(Number.parseInt(part, 16));
+    }
+  }
+  return groups;
+}
+
+/** Parses RFC 4291 text forms, without a zone. */
+export function parseIpv6(text: string): Ipv6 | undefined {
+  const halves = text.split("::");
+  if (halves.length > 2) return undefined;
+  const head = parseGroups(halves[0] ?? "");
+  const tail = halves.length === 2 ? parseGroups(halves[1] ?? "") : [];
+  if (head === undefined || tail === undefined) return undefined;
+  const missing = 8 - head.length - tail.length;
+  if (halves.length === 2 ? missing < 1 : missing !== 0) return undefined;
+  let value = 0n;
+  for (const group of [...head, ...Array.from({ length: missing }, () => 0), ...tail]) {
+    value = (value << 16n) | BigInt(group);
+  }
+  return value as Ipv6;
+}
+
+export function parseIp(text: string): Ip | undefined {
+  return text.includes(":") ? parseIpv6(text) : parseIpv4(text);
+}
+
+function formatIpv4(ip: Ipv4): string {
+  return [ip >>> 24, (ip >>> 16) & 255, (ip >>> 8) & 255, ip & 255].join(".");
+}
+
+/** RFC 5952: lower case, the longest run of two or more zero groups shortened, the first of equals. */
+function formatIpv6(ip: Ipv6): string {
+  const groups: string[] = [];
+  for (let shift = 112n; shift >= 0n; shift -= 16n) groups.push(((ip >> shift) & 0xffffn).toString(16));
+  let bestStart = -1;
+  let bestLength = 1;
+  for (let start = 0; start < 8; start++) {
+    let length = 0;
+    while (groups[start + length] === "0") length++;
+    if (length > bestLength) {
+      bestStart = start;
+      bestLength = length;
+    }
+  }
+  if (bestStart < 0) return groups.join(":");
+  return `${groups.slice(0, bestStart).join(":")}::${groups.slice(bestStart + bestLength).join(":")}`;
+}
+
+export function formatIp(ip: Ip): string {
+  return typeof ip === "number" ? formatIpv4(ip) : formatIpv6(ip);
+}
+
+/** The address `offset` after `ip`; undefined when that leaves the family's range. */
+export function addToIp(ip: Ip, offset: number): Ip | undefined {
+  if (typeof ip === "number") {
+    const sum = ip + offset;
+    return sum >= 0 && sum <= 0xffff_ffff ? (sum as Ipv4) : undefined;
+  }
+  const sum = ip + BigInt(offset);
+  return sum >= 0n && sum < 1n << 128n ? (sum as Ipv6) : undefined;
+}
+
+/** True for 224.0.0.0/4 and ff00::/8. */
+export function isMulticastIp(ip: Ip): boolean {
+  return typeof ip === "number" ? ip >>> 28 === 0xe : ip >> 120n === 0xffn;
+}

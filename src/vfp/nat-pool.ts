@@ -1,0 +1,103 @@
+/**
+ * NAT pools: blocks of ports of one address and protocol, handed out one port at a time (dataplane.md §1.8).
+ */
+import type { Ipv4 } from "../net/ip.ts";
+import type { PortRange } from "../net/port-range.ts";
+import { isPort } from "../net/port-range.ts";
+
+/** Where a pool gets its blocks from: the node's budget of reserved ports. */
+export interface PortBlockSource {
+  /** The next free block for `protocol` on `ip`; undefined when the node has none left. */
+  acquire(ip: Ipv4, protocol: number): PortRange | undefined;
+  release(ip: Ipv4, protocol: number, block: PortRange): void;
+}
+
+export interface NatPoolOptions {
+  readonly name: string;
+  readonly ip: Ipv4;
+  readonly protocol: number;
+  readonly blocks: PortBlockSource;
+  /** How many ports the pool may hold at most. Default 1024 (Inferred: no source gives a number). */
+  readonly portsMax?: number;
+}
+
+const PORTS_MAX_DEFAULT = 1_024;
+
+/** The ports of one address and protocol that a port may use for source NAT. */
+export class NatPool {
+  readonly name: string;
+  readonly ip: Ipv4;
+  readonly protocol: number;
+  private readonly source: PortBlockSource;
+  private readonly portsMax: number;
+  private readonly ranges: PortRange[] = [];
+  private readonly used = new Set<number>();
+  private nextIndex = 0;
+
+  constructor(options: NatPoolOptions) {
+    this.name = options.name;
+    this.ip = options.ip;
+    this.protocol = options.protocol;
+    this.source = options.blocks;
+    this.portsMax = options.portsMax ?? PORTS_MAX_DEFAULT;
+  }
+
+  get blocks(): readonly PortRange[] {
+    return this.ranges;
+  }
+
+  get usedCount(): number {
+    return this.used.size;
+  }
+
+  /** A free port; undefined when the pool is used up and the node has no further block. */
+  allocate(): number | undefined {
+    if (this.used.size >= this.capacity() && !this.grow()) return undefined;
+    const capacity = this.capacity();
+    for (let tried = 0; tried < capacity; tried++) {
+      const port = this.portAt(this.nextIndex);
+      this.nextIndex = (this.nextIndex + 1) % capacity;
+      if (port !== undefined && !this.used.has(port)) {
+        this.used.add(port);
+        return port;
+      }
+    }
+    return undefined;
+  }
+
+  release(port: number): void {
+    this.used.delete(port);
+  }
+
+  /** Gives all blocks back to the node. */
+  close(): void {
+    for (const block of this.ranges) this.source.release(this.ip, this.protocol, block);
+    this.ranges.length = 0;
+    this.used.clear();
+    this.nextIndex = 0;
+  }
+
+  private capacity(): number {
+    let count = 0;
+    for (const range of this.ranges) count += range.last - range.first + 1;
+    return count;
+  }
+
+  private grow(): boolean {
+    if (this.capacity() >= this.portsMax) return false;
+    const block = this.source.acquire(this.ip, this.protocol);
+    if (block === undefined || !isPort(block.first)) return false;
+    this.nextIndex = this.capacity();
+    this.ranges.push(block);
+    return true;
+  }
+
+  private portAt(index: number): number | undefined {
+    for (const range of this.ranges) {
+      const count = range.last - range.first + 1;
+      if (index < count) return range.first + index;
+      index -= count;
+    }
+    return undefined;
+  }
+}

@@ -1,0 +1,80 @@
+/**
+ * Rules, groups and layers as values. They are immutable and know nothing of ports, so one compiled group serves
+ * every port that needs it; ports keep counters and flows. Source: dataplane.md §1.3–1.6.
+ */
+import type { Provenance } from "../base/recorder.ts";
+import type { KnowledgeCode } from "../knowledge/codes.ts";
+import type { Ip } from "../net/ip.ts";
+import type { Mac } from "../net/mac.ts";
+import type { Condition } from "./condition.ts";
+
+/** `out`: from the vNIC into the switch. `in`: from the switch to the vNIC (dataplane.md §0.4). */
+export type Direction = "out" | "in";
+
+/** What a rule does to a packet that matches it. Types have vfpctrl's names (dataplane.md §1.6). */
+export type Action =
+  | { readonly type: "allow" }
+  /** Drops; `code` explains the drop. */
+  | { readonly type: "block"; readonly code: KnowledgeCode }
+  /** Static NAT of one side; without `port` the port stays. */
+  | { readonly type: "nat"; readonly side: "source" | "destination"; readonly ip: Ip; readonly port?: number }
+  /**
+   * Source NAT with a port of the port's NAT pool `pool`; the pool says the address.
+   * The reverse flow also restores the sender's MAC as destination, since only the flow knows it.
+   */
+  | { readonly type: "dynnat"; readonly pool: string }
+  /** Header rewrite. Absent fields stay. */
+  | {
+      readonly type: "transpose";
+      readonly sourceMac?: Mac;
+      readonly destinationMac?: Mac;
+      readonly decrementTtl?: boolean;
+    }
+  /** Asks the host's routes and neighbours for the next hop and writes both MACs. */
+  | { readonly type: "paroute" };
+
+export interface Rule {
+  /** Unique in its group. */
+  readonly id: string;
+  /** The friendly name that `vfpctrl /list-rule` prints. */
+  readonly name: string;
+  /** 0 to 65535; the lowest matching number wins. */
+  readonly priority: number;
+  readonly condition: Condition;
+  readonly action: Action;
+  /** Ends the layer. Without it the layer goes on with its next group. */
+  readonly isTerminating: boolean;
+  /** Makes a flow pair, so that the answer passes and is rewritten back. Only in stateful layers. */
+  readonly isStateful: boolean;
+  readonly provenance: Provenance;
+  /** Section that says so when the rule's effect is inferred. */
+  readonly inferred?: string;
+}
+
+/** How the best rule of a group is found. */
+export type MatchType = "priority" | "lpm-destination";
+
+export interface Group {
+  readonly name: string;
+  readonly direction: Direction;
+  /** Groups exist per family: `in`/`out` and `inv6`/`outv6` (dataplane.md §1.4). */
+  readonly family: 4 | 6;
+  /** Groups of a layer are asked in ascending order. */
+  readonly priority: number;
+  readonly match: MatchType;
+  /** For `lpm-destination`, each rule has exactly one destination prefix. */
+  readonly rules: readonly Rule[];
+}
+
+export interface LayerDefinition {
+  readonly name: string;
+  /** Outgoing packets walk layers in ascending order, incoming ones in descending order (dataplane.md §1.3). */
+  readonly priority: number;
+  /** Keeps flows. */
+  readonly isStateful: boolean;
+  /** A packet that matches nothing goes on; without it, it is dropped. */
+  readonly isDefaultAllow: boolean;
+}
+
+/** Milliseconds that an idle flow lives: 240 s (dataplane.md §1.10, observed on ACL and NAT rules). */
+export const FLOW_TTL_MS = 240_000;

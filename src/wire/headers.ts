@@ -1,0 +1,262 @@
+/**
+ * Where the headers of a frame are: one pass over the bytes, one reusable object, no allocation.
+ *
+ * The engine, the switch and the host stacks all start here. `parse` refuses truncated frames and lying lengths
+ * with a reason; after it succeeded, every offset that is not -1 may be read through the views of this folder.
+ */
+import { readU128, readU16, readU32, readU8 } from "../base/bytes.ts";
+import type { Ip } from "../net/ip.ts";
+import { EtherType } from "./ethertype.ts";
+import { IpProtocol } from "./ip-protocol.ts";
+import type { Packet } from "./packet.ts";
+
+/** Why a frame was refused. */
+export type MalformedReason =
+  | "ethernet-truncated"
+  | "vlan-truncated"
+  | "arp-truncated"
+  | "ipv4-truncated"
+  | "ipv4-version"
+  | "ipv4-header-length"
+  | "ipv4-total-length"
+  | "ipv6-truncated"
+  | "ipv6-version"
+  | "ipv6-payload-length"
+  | "ipv6-extension-truncated"
+  | "ipv6-extension-chain"
+  | "tcp-truncated"
+  | "tcp-data-offset"
+  | "udp-truncated"
+  | "udp-length"
+  | "icmp-truncated";
+
+export const ETHERNET_HEADER_BYTES = 14;
+const IPV4_HEADER_BYTES_MIN = 20;
+const IPV6_HEADER_BYTES = 40;
+const TCP_HEADER_BYTES_MIN = 20;
+const UDP_HEADER_BYTES = 8;
+const ICMP_HEADER_BYTES = 8;
+/** RFC 8200 sets no bound; a longer chain is hostile. */
+const IPV6_EXTENSIONS_MAX = 8;
+
+const EXTENSION = { hopByHop: 0, routing: 43, fragment: 44, destination: 60 } as const;
+
+/** Offsets and the few fields that everybody needs. Offsets count from the start of the packet's `bytes`. */
+export class Headers {
+  /** Start of the Ethernet header. */
+  ethernet = 0;
+  /** The 802.1Q tag's VLAN id, or 0 without a tag. */
+  vlan = 0;
+  /** True when the frame carries an 802.1Q tag (a tag of VLAN 0 is one, too). */
+  isTagged = false;
+  /** The ethertype behind the tag. */
+  etherType = 0;
+  /** Start of what the ethertype announces: ARP, IPv4 or IPv6. */
+  network = 0;
+  /** 4 or 6 for IP, 0 for everything else. */
+  family: 0 | 4 | 6 = 0;
+  /** The IP protocol of the transport header; for IPv6 the one behind the extension headers. -1 when not IP. */
+  protocol = -1;
+  /** Start of the transport header; -1 when there is none to read (not IP, a later fragment, an unknown protocol). */
+  transport = -1;
+  /** Start of the payload of TCP, UDP or ICMP; -1 when `transport` is. */
+  payload = -1;
+  /** End of the IP packet; Ethernet padding lies behind it. For other ethertypes the end of the frame. */
+  end = 0;
+  isFragment = false;
+  /** Byte offset of the fragment in its datagram; 0 for the first one. */
+  fragmentOffset = 0;
+  /** Offset of IPv6's fragment extension header; -1 without one. */
+  fragmentHeader = -1;
+  /** True when more fragments follow. */
+  hasMoreFragments = false;
+
+  /** Reads `packet`. @returns why the frame cannot be taken; undefined when it can. */
+  parse(packet: Packet): MalformedReason | undefined {
+    return this.parseBytes(packet.bytes, packet.start, packet.end);
+  }
+
+  /** Reads the frame in `bytes[start..end)`. */
+  parseBytes(bytes: Uint8Array, start: number, end: number): MalformedReason | undefined {
+    this.reset(start, end);
+    if (end - start < ETHERNET_HEADER_BYTES) return "ethernet-truncated";
+    this.etherType = readU16(bytes, start + 12);
+    this.network = start + ETHERNET_HEADER_BYTES;
+    if (this.etherType === EtherType.vlan) {
+      if (end - start < ETHERNET_HEADER_BYTES + 4) return "vlan-truncated";
+      this.isTagged = true;
+      this.vlan = readU16(bytes, start + 14) & 0x0fff;
+      this.etherType = readU16(bytes, start + 16);
+      this.network = start + ETHERNET_HEADER_BYTES + 4;
+    }
+    switch (this.etherType) {
+      case EtherType.ipv4:
+        return this.parseIpv4(bytes, end);
+      case EtherType.ipv6:
+        return this.parseIpv6(bytes, end);
+      case EtherType.arp:
+        return end - this.network < 28 ? "arp-truncated" : undefined;
+      default:
+        return undefined;
+    }
+  }
+
+  /**
+   * Reads an IP packet that stands alone in `bytes[start..end)`, as ICMP errors embed one. The packet may be cut
+   * short: only its headers must be there, so lengths are not checked against `end`.
+   */
+  parseEmbedded(bytes: Uint8Array, start: number, end: number): MalformedReason | undefined {
+    this.reset(start, end);
+    this.network = start;
+    if (end - start < IPV4_HEADER_BYTES_MIN) return "ipv4-truncated";
+    if (readU8(bytes, start) >>> 4 === 6) {
+      if (end - start < IPV6_HEADER_BYTES) return "ipv6-truncated";
+      this.etherType = EtherType.ipv6;
+      this.family = 6;
+      return this.walkExtensions(bytes, true);
+    }
+    const headerBytes = (readU8(bytes, start) & 0x0f) * 4;
+    if (readU8(bytes, start) >>> 4 !== 4) return "ipv4-version";
+    if (headerBytes < IPV4_HEADER_BYTES_MIN || headerBytes > end - start) return "ipv4-header-length";
+    this.etherType = EtherType.ipv4;
+    this.family = 4;
+    this.readIpv4Fragment(bytes);
+    this.protocol = readU8(bytes, start + 9);
+    return this.parseTransport(bytes, start + headerBytes, true);
+  }
+
+  private reset(start: number, end: number): void {
+    this.ethernet = start;
+    this.vlan = 0;
+    this.isTagged = false;
+    this.etherType = 0;
+    this.network = start;
+    this.family = 0;
+    this.protocol = -1;
+    this.transport = -1;
+    this.payload = -1;
+    this.end = end;
+    this.isFragment = false;
+    this.fragmentOffset = 0;
+    this.fragmentHeader = -1;
+    this.hasMoreFragments = false;
+  }
+
+  private parseIpv4(bytes: Uint8Array, end: number): MalformedReason | undefined {
+    const at = this.network;
+    if (end - at < IPV4_HEADER_BYTES_MIN) return "ipv4-truncated";
+    if (readU8(bytes, at) >>> 4 !== 4) return "ipv4-version";
+    const headerBytes = (readU8(bytes, at) & 0x0f) * 4;
+    if (headerBytes < IPV4_HEADER_BYTES_MIN || headerBytes > end - at) return "ipv4-header-length";
+    const totalLength = readU16(bytes, at + 2);
+    if (totalLength < headerBytes || totalLength > end - at) return "ipv4-total-length";
+    this.family = 4;
+    this.end = at + totalLength;
+    this.readIpv4Fragment(bytes);
+    this.protocol = readU8(bytes, at + 9);
+    return this.parseTransport(bytes, at + headerBytes, false);
+  }
+
+  private readIpv4Fragment(bytes: Uint8Array): void {
+    const word = readU16(bytes, this.network + 6);
+    this.hasMoreFragments = (word & 0x2000) !== 0;
+    this.fragmentOffset = (word & 0x1fff) * 8;
+    this.isFragment = this.hasMoreFragments || this.fragmentOffset !== 0;
+  }
+
+  private parseIpv6(bytes: Uint8Array, end: number): MalformedReason | undefined {
+    const at = this.network;
+    if (end - at < IPV6_HEADER_BYTES) return "ipv6-truncated";
+    if (readU8(bytes, at) >>> 4 !== 6) return "ipv6-version";
+    const payloadLength = readU16(bytes, at + 4);
+    if (payloadLength > end - at - IPV6_HEADER_BYTES) return "ipv6-payload-length";
+    this.family = 6;
+    this.end = at + IPV6_HEADER_BYTES + payloadLength;
+    return this.walkExtensions(bytes, false);
+  }
+
+  private walkExtensions(bytes: Uint8Array, isEmbedded: boolean): MalformedReason | undefined {
+    let next = readU8(bytes, this.network + 6);
+    let at = this.network + IPV6_HEADER_BYTES;
+    for (let count = 0; count <= IPV6_EXTENSIONS_MAX; count++) {
+      const isOptions =
+        next === EXTENSION.hopByHop || next === EXTENSION.routing || next === EXTENSION.destination;
+      if (!isOptions && next !== EXTENSION.fragment) {
+        this.protocol = next;
+        return this.parseTransport(bytes, at, isEmbedded);
+      }
+      if (this.end - at < 8) return "ipv6-extension-truncated";
+      if (next === EXTENSION.fragment) {
+        this.fragmentHeader = at;
+        this.fragmentOffset = readU16(bytes, at + 2) & 0xfff8;
+        this.hasMoreFragments = (readU8(bytes, at + 3) & 1) !== 0;
+        this.isFragment = this.hasMoreFragments || this.fragmentOffset !== 0;
+      }
+      const length = next === EXTENSION.fragment ? 8 : (readU8(bytes, at + 1) + 1) * 8;
+      next = readU8(bytes, at);
+      at += length;
+      if (at > this.end) return "ipv6-extension-truncated";
+      if (this.fragmentOffset !== 0) {
+        // A later fragment carries no further headers.
+        this.protocol = next;
+        return undefined;
+      }
+    }
+    return "ipv6-extension-chain";
+  }
+
+  private parseTransport(bytes: Uint8Array, at: number, isEmbedded: boolean): MalformedReason | undefined {
+    if (this.fragmentOffset !== 0) return undefined;
+    const room = this.end - at;
+    switch (this.protocol) {
+      case IpProtocol.tcp:
+        return this.parseTcp(bytes, at, room, isEmbedded);
+      case IpProtocol.udp:
+        return this.parseUdp(bytes, at, room, isEmbedded);
+      case IpProtocol.icmp:
+      case IpProtocol.icmpv6:
+        if (room < ICMP_HEADER_BYTES) return "icmp-truncated";
+        this.transport = at;
+        this.payload = at + ICMP_HEADER_BYTES;
+        return undefined;
+      default:
+        return undefined;
+    }
+  }
+
+  private parseTcp(bytes: Uint8Array, at: number, room: number, isEmbedded: boolean): MalformedReason | undefined {
+    // RFC 792: an ICMP error carries at least the first 8 bytes of the transport header.
+    if (room < (isEmbedded ? 8 : TCP_HEADER_BYTES_MIN)) return "tcp-truncated";
+    this.transport = at;
+    if (isEmbedded) return undefined;
+    const headerBytes = (readU8(bytes, at + 12) >>> 4) * 4;
+    if (headerBytes < TCP_HEADER_BYTES_MIN || headerBytes > room) return "tcp-data-offset";
+    this.payload = at + headerBytes;
+    return undefined;
+  }
+
+  private parseUdp(bytes: Uint8Array, at: number, room: number, isEmbedded: boolean): MalformedReason | undefined {
+    if (room < UDP_HEADER_BYTES) return "udp-truncated";
+    const length = readU16(bytes, at + 4);
+    // The length of a first fragment counts the bytes of the later ones, too.
+    const isLying = length < UDP_HEADER_BYTES || (!this.isFragment && length > room);
+    if (isLying && !isEmbedded) return "udp-length";
+    this.transport = at;
+    this.payload = at + UDP_HEADER_BYTES;
+    return undefined;
+  }
+}
+
+/** The source address of a parsed IP packet. Allocates for IPv6 only. */
+export function sourceIp(bytes: Uint8Array, headers: Headers): Ip {
+  return headers.family === 6
+    ? (readU128(bytes, headers.network + 8) as Ip)
+    : (readU32(bytes, headers.network + 12) as Ip);
+}
+
+/** The destination address of a parsed IP packet. Allocates for IPv6 only. */
+export function destinationIp(bytes: Uint8Array, headers: Headers): Ip {
+  return headers.family === 6
+    ? (readU128(bytes, headers.network + 24) as Ip)
+    : (readU32(bytes, headers.network + 16) as Ip);
+}

@@ -1,0 +1,52 @@
+/**
+ * A frame on its way: bytes with room in front, so that an encapsulation is written before the frame and
+ * nothing is copied. All parts of the path hand on the same object and rewrite it in place.
+ */
+import { assert } from "../base/assert.ts";
+import type { PacketTag } from "../base/recorder.ts";
+
+/** Room kept before a frame: an outer Ethernet (14), IPv6 (40), UDP (8) and VXLAN (8) header fit. */
+export const HEADROOM_BYTES = 72;
+
+/** An Ethernet frame in `bytes[start..end)`. */
+export class Packet {
+  bytes: Uint8Array;
+  start: number;
+  end: number;
+  /** Which packet of a trace this is; 0 for all others. */
+  tag: PacketTag;
+
+  constructor(bytes: Uint8Array, start: number, end: number, tag: PacketTag = 0) {
+    assert(start >= 0 && start <= end && end <= bytes.length, "a packet lies inside its bytes");
+    this.bytes = bytes;
+    this.start = start;
+    this.end = end;
+    this.tag = tag;
+  }
+
+  /** A packet of its own with a copy of `frame`. */
+  static fromFrame(frame: Uint8Array, tag: PacketTag = 0): Packet {
+    const bytes = new Uint8Array(HEADROOM_BYTES + frame.length);
+    bytes.set(frame, HEADROOM_BYTES);
+    return new Packet(bytes, HEADROOM_BYTES, bytes.length, tag);
+  }
+
+  /** An empty packet for a frame of `length` bytes, all zero. */
+  static ofLength(length: number, tag: PacketTag = 0): Packet {
+    return new Packet(new Uint8Array(HEADROOM_BYTES + length), HEADROOM_BYTES, HEADROOM_BYTES + length, tag);
+  }
+
+  get length(): number {
+    return this.end - this.start;
+  }
+
+  /** The frame, as a window on the packet's own bytes. */
+  get frame(): Uint8Array {
+    return this.bytes.subarray(this.start, this.end);
+  }
+
+  /** A packet with bytes of its own: for flooding and for recorders. */
+  copy(): Packet {
+    return Packet.fromFrame(this.frame, this.tag);
+  }
+}

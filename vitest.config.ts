@@ -1,0 +1,44 @@
+import { type ViteUserConfig, defineConfig } from "vitest/config";
+
+/**
+ * `unit`: tables, walks, properties and small fixed-seed slices; at most two minutes on two cores.
+ * `long`: fuzz, random sequences and crash loops, with the seed printed.
+ * `live`: what needs root, a namespace, or a program from Debian.
+ * Nothing in `src/` keeps module state (`tools/tidy.test.ts` checks it), so files may share a worker.
+ */
+const config: ViteUserConfig = defineConfig({
+  test: {
+    projects: [
+      {
+        test: {
+          name: "unit",
+          include: [
+            "src/**/*.test.ts",
+            "tools/**/*.test.ts",
+            "examples/**/*.test.ts",
+            "test/unit/**/*.test.ts",
+          ],
+          exclude: ["**/*.long.test.ts", "**/*.live.test.ts", "**/node_modules/**"],
+          isolate: false,
+        },
+      },
+      {
+        test: {
+          name: "long",
+          include: ["src/**/*.long.test.ts", "test/long/**/*.test.ts"],
+          testTimeout: 600_000,
+        },
+      },
+      {
+        test: {
+          name: "live",
+          include: ["src/**/*.live.test.ts", "test/live/**/*.test.ts"],
+          testTimeout: 120_000,
+          fileParallelism: false,
+        },
+      },
+    ],
+  },
+});
+
+export default config;
