@@ -22,6 +22,8 @@ export const KNOWLEDGE_CODES = [
   "no-route-back",
   "switch-port-unknown",
   "mac-not-local",
+  "broadcast-not-delivered",
+  "pending-packets-full",
   "no-answer",
   // Files and command lines.
   "cluster-file-unreadable",

@@ -49,12 +49,21 @@ export interface Rule {
   readonly provenance: Provenance;
   /** Section that says so when the rule's effect is inferred. */
   readonly inferred?: string;
+  /**
+   * What to tell a trace when everything about a packet fits this rule except one thing: its protocol, or that its
+   * destination is an exception. Has no effect on packets.
+   */
+  readonly missCodes?: {
+    readonly protocols?: KnowledgeCode;
+    readonly destinationExcept?: KnowledgeCode;
+  };
 }
 
 /** How the best rule of a group is found. */
 export type MatchType = "priority" | "lpm-destination";
 
-export interface Group {
+/** What a group is made from; `createGroup` in group.ts makes it. */
+export interface GroupDefinition {
   readonly name: string;
   readonly direction: Direction;
   /** Groups exist per family: `in`/`out` and `inv6`/`outv6` (dataplane.md §1.4). */

@@ -1,0 +1,132 @@
+/** What an action changes in one packet, and what undoes it in the answer. */
+import { readU16, readU48 } from "../base/bytes.ts";
+import type { KnowledgeCode } from "../knowledge/codes.ts";
+import type { Ip } from "../net/ip.ts";
+import type { Mac } from "../net/mac.ts";
+import { type Headers, destinationIp, sourceIp } from "../wire/headers.ts";
+import type { FlowKey } from "./flow-key.ts";
+import type { NatPool } from "./nat-pool.ts";
+import type { NextHopResolver, NextHopWaiter } from "./next-hop.ts";
+import type { Action } from "./rule.ts";
+import { Transposition, readTtl } from "./transposition.ts";
+
+/** The packet an action works on. */
+export interface ActionSubject {
+  readonly bytes: Uint8Array;
+  readonly headers: Headers;
+  readonly key: FlowKey;
+}
+
+/** What the port lends to actions. */
+export interface ActionContext {
+  getNatPool(name: string): NatPool | undefined;
+  /** Frees ports of idle flows; true when it found any. */
+  sweepIdleFlows(): boolean;
+  readonly nextHopResolver: NextHopResolver | undefined;
+  readonly nextHopWaiter: NextHopWaiter;
+}
+
+export type ActionResult =
+  | {
+      readonly kind: "pass";
+      readonly forward: Transposition;
+      readonly reverse: Transposition;
+      readonly nat?: { readonly pool: NatPool; readonly port: number };
+      /** True when the result may change although no rule does: a next hop. */
+      readonly ages?: boolean;
+    }
+  | { readonly kind: "drop"; readonly code: KnowledgeCode }
+  | { readonly kind: "pending" };
+
+function originalSource(subject: ActionSubject): Transposition {
+  const reverse = new Transposition();
+  reverse.setDestinationIp(sourceIp(subject.bytes, subject.headers));
+  if (subject.key.hasPorts) reverse.destinationPort = readU16(subject.bytes, subject.headers.transport);
+  return reverse;
+}
+
+function originalDestination(subject: ActionSubject): Transposition {
+  const reverse = new Transposition();
+  reverse.setSourceIp(destinationIp(subject.bytes, subject.headers));
+  if (subject.key.hasPorts) reverse.sourcePort = readU16(subject.bytes, subject.headers.transport + 2);
+  return reverse;
+}
+
+function evaluateNat(action: Extract<Action, { type: "nat" }>, subject: ActionSubject): ActionResult {
+  const forward = new Transposition();
+  if (action.side === "source") {
+    forward.setSourceIp(action.ip);
+    if (action.port !== undefined) forward.sourcePort = action.port;
+    return { kind: "pass", forward, reverse: originalSource(subject) };
+  }
+  forward.setDestinationIp(action.ip);
+  if (action.port !== undefined) forward.destinationPort = action.port;
+  return { kind: "pass", forward, reverse: originalDestination(subject) };
+}
+
+function evaluateDynnat(poolName: string, subject: ActionSubject, context: ActionContext): ActionResult {
+  const pool = context.getNatPool(poolName);
+  if (pool === undefined || !subject.key.hasPorts) return { kind: "drop", code: "nat-port-pool-exhausted" };
+  let port = pool.allocate();
+  if (port === undefined && context.sweepIdleFlows()) port = pool.allocate();
+  if (port === undefined) return { kind: "drop", code: "nat-port-pool-exhausted" };
+  const forward = new Transposition().setSourceIp(pool.ip);
+  forward.sourcePort = port;
+  const reverse = originalSource(subject);
+  // Inferred: the answer is steered to the port by its binding and carries the host's MAC; the flow knows whose
+  // packet it was (dataplane.md §2.4 B-6 row 6 shows only that the pod's MAC stands there).
+  reverse.destinationMac = readU48(subject.bytes, subject.headers.ethernet + 6) as Mac;
+  return { kind: "pass", forward, reverse, nat: { pool, port } };
+}
+
+function evaluateTranspose(
+  action: Extract<Action, { type: "transpose" }>,
+  subject: ActionSubject,
+): ActionResult {
+  const forward = new Transposition();
+  forward.sourceMac = action.sourceMac;
+  forward.destinationMac = action.destinationMac;
+  if (action.decrementTtl === true) {
+    if (readTtl(subject.bytes, subject.headers) <= 1) return { kind: "drop", code: "ttl-expired" };
+    forward.ttlDecrements = 1;
+  }
+  return { kind: "pass", forward, reverse: new Transposition() };
+}
+
+function evaluateParoute(subject: ActionSubject, context: ActionContext): ActionResult {
+  const destination: Ip = destinationIp(subject.bytes, subject.headers);
+  const hop = context.nextHopResolver?.resolve(destination, context.nextHopWaiter) ?? "unreachable";
+  if (hop === "pending") return { kind: "pending" };
+  if (hop === "unreachable") return { kind: "drop", code: "next-hop-unresolved" };
+  const forward = new Transposition();
+  forward.sourceMac = hop.sourceMac;
+  forward.destinationMac = hop.destinationMac;
+  return { kind: "pass", forward, reverse: new Transposition(), ages: true };
+}
+
+/** Says what `action` does to `subject`; changes nothing but the NAT pool it takes a port from. */
+export function evaluateAction(action: Action, subject: ActionSubject, context: ActionContext): ActionResult {
+  switch (action.type) {
+    case "allow":
+      return { kind: "pass", forward: new Transposition(), reverse: new Transposition() };
+    case "block":
+      return { kind: "drop", code: action.code };
+    case "nat":
+      return evaluateNat(action, subject);
+    case "dynnat":
+      return evaluateDynnat(action.pool, subject, context);
+    case "transpose":
+      return evaluateTranspose(action, subject);
+    case "paroute":
+      return evaluateParoute(subject, context);
+  }
+}
+
+/** True when both actions do the same, whatever rule objects they stand in. */
+export function equalActions(a: Action, b: Action): boolean {
+  if (a === b) return true;
+  const left = a as unknown as Record<string, unknown>;
+  const right = b as unknown as Record<string, unknown>;
+  const names = new Set([...Object.keys(left), ...Object.keys(right)]);
+  return [...names].every((name) => left[name] === right[name]);
+}

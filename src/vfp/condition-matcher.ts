@@ -1,0 +1,122 @@
+/** A condition, compiled once into words that compare with a flow key's words. */
+import type { Mac } from "../net/mac.ts";
+import type { PortRange } from "../net/port-range.ts";
+import { type Prefix, prefixFamily } from "../net/prefix.ts";
+import type { Condition } from "./condition.ts";
+import { type FlowKey, wordAt } from "./flow-key.ts";
+
+/** The part of a condition that a packet failed. */
+export type MissReason = "protocols" | "destinationExcept" | "other";
+
+/** Pairs of (mask, value) per prefix, each as many words as the family's address has. */
+function compilePrefixes(prefixes: readonly Prefix[] | undefined, family: 4 | 6): Int32Array | undefined {
+  if (prefixes === undefined) return undefined;
+  const words: number[] = [];
+  for (const prefix of prefixes) {
+    if (prefixFamily(prefix) !== family) continue;
+    const { address, length } = prefix;
+    if (typeof address === "number") {
+      words.push(length === 0 ? 0 : -1 << (32 - length), address | 0);
+      continue;
+    }
+    const mask = length === 0 ? 0n : ((1n << BigInt(length)) - 1n) << BigInt(128 - length);
+    for (let shift = 96n; shift >= 0n; shift -= 32n) {
+      words.push(Number((mask >> shift) & 0xffff_ffffn) | 0, Number((address >> shift) & 0xffff_ffffn) | 0);
+    }
+  }
+  return Int32Array.from(words);
+}
+
+function isInPrefixes(compiled: Int32Array, key: FlowKey, at: number): boolean {
+  const addressWords = key.family === 4 ? 1 : 4;
+  for (let i = 0; i < compiled.length; i += addressWords * 2) {
+    let isInside = true;
+    for (let word = 0; word < addressWords && isInside; word++) {
+      const mask = wordAt(compiled, i + word * 2);
+      isInside = (wordAt(key.words, at + word) & mask) === wordAt(compiled, i + word * 2 + 1);
+    }
+    if (isInside) return true;
+  }
+  return false;
+}
+
+function isInRanges(ranges: readonly PortRange[], port: number): boolean {
+  return ranges.some((range) => port >= range.first && port <= range.last);
+}
+
+/** Upper 16 and lower 32 bits of a MAC, as signed words. */
+function macWords(mac: Mac): readonly [number, number] {
+  return [Math.floor(mac / 0x1_0000_0000), (mac % 0x1_0000_0000) | 0];
+}
+
+export class ConditionMatcher {
+  private readonly condition: Condition;
+  private readonly source: Int32Array | undefined;
+  private readonly destination: Int32Array | undefined;
+  private readonly destinationExcept: Int32Array | undefined;
+
+  constructor(condition: Condition, family: 4 | 6) {
+    this.condition = condition;
+    this.source = compilePrefixes(condition.source, family);
+    this.destination = compilePrefixes(condition.destination, family);
+    this.destinationExcept = compilePrefixes(condition.destinationExcept, family);
+  }
+
+  matches(key: FlowKey): boolean {
+    return this.isProtocol(key) && !this.isExcepted(key) && this.matchesRest(key);
+  }
+
+  /** Why `key` does not match, when exactly one of the two explainable parts fails; "other" otherwise. */
+  missReason(key: FlowKey): MissReason {
+    if (!this.matchesRest(key)) return "other";
+    const failsProtocol = !this.isProtocol(key);
+    const isExcepted = this.isExcepted(key);
+    if (failsProtocol && !isExcepted) return "protocols";
+    return isExcepted && !failsProtocol ? "destinationExcept" : "other";
+  }
+
+  private isProtocol(key: FlowKey): boolean {
+    return this.condition.protocols === undefined || this.condition.protocols.includes(key.protocol);
+  }
+
+  private isExcepted(key: FlowKey): boolean {
+    const at = destinationWord(key);
+    return this.destinationExcept !== undefined && isInPrefixes(this.destinationExcept, key, at);
+  }
+
+  private matchesRest(key: FlowKey): boolean {
+    if (this.source !== undefined && !isInPrefixes(this.source, key, 2)) return false;
+    if (this.destination !== undefined && !isInPrefixes(this.destination, key, destinationWord(key)))
+      return false;
+    return this.matchesPorts(key) && this.matchesLink(key);
+  }
+
+  private matchesPorts(key: FlowKey): boolean {
+    const { sourcePorts, destinationPorts } = this.condition;
+    if (sourcePorts === undefined && destinationPorts === undefined) return true;
+    if (!key.hasPorts) return false;
+    if (sourcePorts !== undefined && !isInRanges(sourcePorts, key.sourcePort)) return false;
+    return destinationPorts === undefined || isInRanges(destinationPorts, key.destinationPort);
+  }
+
+  private matchesLink(key: FlowKey): boolean {
+    const { destinationMac, sourceMac, vlan } = this.condition;
+    const at = key.tupleLength;
+    if (vlan !== undefined && (wordAt(key.words, at) & 0x0fff) !== vlan) return false;
+    if (destinationMac !== undefined) {
+      const [high, low] = macWords(destinationMac);
+      const first = wordAt(key.words, at + 1);
+      const second = wordAt(key.words, at + 2);
+      if (first >>> 16 !== high || ((first << 16) | (second >>> 16)) !== low) return false;
+    }
+    if (sourceMac !== undefined) {
+      const [high, low] = macWords(sourceMac);
+      if ((wordAt(key.words, at + 2) & 0xffff) !== high || wordAt(key.words, at + 3) !== low) return false;
+    }
+    return true;
+  }
+}
+
+function destinationWord(key: FlowKey): number {
+  return key.family === 4 ? 3 : 6;
+}

@@ -1,0 +1,62 @@
+/**
+ * A flow of one layer: both directions of a connection that a stateful rule let pass or rewrote.
+ * An idle flow ends after 240 s without a word to either side (dataplane.md §1.10, observed).
+ */
+import type { FlowKey } from "./flow-key.ts";
+import type { RuleMatch } from "./layer.ts";
+import type { NatPool } from "./nat-pool.ts";
+import { FLOW_TTL_MS } from "./rule.ts";
+import type { Transposition } from "./transposition.ts";
+
+/** One direction of a pair. */
+export interface LayerFlow {
+  readonly pair: LayerFlowPair;
+  readonly isMain: boolean;
+  readonly transposition: Transposition;
+}
+
+/**
+ * `opening`: no answer seen. `open`: both sides spoke. `closing`: a FIN or RST passed.
+ * A SYN on a flow that is not `opening` is a new connection on an old tuple and resets the flow
+ * (dataplane.md §1.10, "TCP connections reset by SYN"); on an `opening` one it is a repetition.
+ */
+export type FlowState = "opening" | "open" | "closing";
+
+export class LayerFlowPair {
+  readonly main: LayerFlow;
+  readonly answer: LayerFlow;
+  /** The whole key of the packet that made the flow, so that its rule can be looked up again. */
+  readonly mainKey: Int32Array;
+  readonly mainTupleLength: number;
+  reverseTuple: Int32Array = new Int32Array(0);
+  readonly match: RuleMatch;
+  readonly nat: { readonly pool: NatPool; readonly port: number } | undefined;
+  /** The port's generation under which the rule was last found to be the right one. */
+  generation: number;
+  lastUsedMs: number;
+  state: FlowState = "opening";
+  isRemoved = false;
+
+  constructor(options: {
+    readonly match: RuleMatch;
+    readonly before: FlowKey;
+    readonly forward: Transposition;
+    readonly reverse: Transposition;
+    readonly nat: { readonly pool: NatPool; readonly port: number } | undefined;
+    readonly generation: number;
+    readonly nowMs: number;
+  }) {
+    this.match = options.match;
+    this.mainKey = options.before.keep();
+    this.mainTupleLength = options.before.tupleLength;
+    this.nat = options.nat;
+    this.generation = options.generation;
+    this.lastUsedMs = options.nowMs;
+    this.main = { pair: this, isMain: true, transposition: options.forward };
+    this.answer = { pair: this, isMain: false, transposition: options.reverse };
+  }
+
+  isExpired(nowMs: number): boolean {
+    return nowMs - this.lastUsedMs >= FLOW_TTL_MS;
+  }
+}

@@ -1,0 +1,156 @@
+/**
+ * One layer on one port: its groups, its flows, its counters. Walked once per slow-path packet.
+ * Source: dataplane.md §1.3, §1.10, §1.12 step 4.
+ */
+import { LIMITS } from "../base/limits.ts";
+import { type FlowKey, KEY_WORDS_MAX } from "./flow-key.ts";
+import { FlowTable } from "./flow-table.ts";
+import type { Group } from "./group.ts";
+import type { LayerFlow } from "./layer-flow.ts";
+import { LayerFlowPair } from "./layer-flow.ts";
+import type { NatPool } from "./nat-pool.ts";
+import type { LayerDefinition, Rule } from "./rule.ts";
+import type { Transposition } from "./transposition.ts";
+
+/** A rule and the group it stands in. */
+export interface RuleMatch {
+  readonly group: Group;
+  readonly index: number;
+  readonly rule: Rule;
+}
+
+/** How many slots of a full flow table are looked through for idle flows before a new one is refused. */
+const SWEEP_SLOTS = 64;
+
+export class Layer {
+  readonly definition: LayerDefinition;
+  private groupList: readonly Group[] = [];
+  /** Matches per rule, in the order of each group's rules. */
+  private counters = new Map<Group, Float64Array>();
+  private readonly flows: FlowTable<LayerFlow> | undefined;
+
+  constructor(definition: LayerDefinition) {
+    this.definition = definition;
+    this.flows = definition.isStateful ? new FlowTable(KEY_WORDS_MAX) : undefined;
+  }
+
+  get groups(): readonly Group[] {
+    return this.groupList;
+  }
+
+  /** Flows, counted once per direction. */
+  get flowCount(): number {
+    return this.flows?.size ?? 0;
+  }
+
+  /** Replaces all groups. Counters of groups that stay go on. */
+  setGroups(groups: readonly Group[]): void {
+    const counters = new Map<Group, Float64Array>();
+    for (const group of groups) {
+      counters.set(group, this.counters.get(group) ?? new Float64Array(group.rules.length));
+    }
+    this.groupList = [...groups].sort((a, b) => a.priority - b.priority);
+    this.counters = counters;
+  }
+
+  /** How often a rule matched on the slow path. */
+  matchCount(group: Group, index: number): number {
+    return this.counters.get(group)?.[index] ?? 0;
+  }
+
+  countMatch(match: RuleMatch): void {
+    const counters = this.counters.get(match.group);
+    if (counters !== undefined) counters[match.index] = (counters[match.index] ?? 0) + 1;
+  }
+
+  /** The first rule that wins for `key`, group by group, starting behind `after`. */
+  findRule(key: FlowKey, after?: Group): RuleMatch | undefined {
+    let isBehind = after === undefined;
+    for (const group of this.groupList) {
+      if (isBehind && group.family === key.family && group.direction === key.direction) {
+        const index = group.find(key);
+        const rule = group.rules[index];
+        if (rule !== undefined) return { group, index, rule };
+      }
+      if (group === after) isBehind = true;
+    }
+    return undefined;
+  }
+
+  /** The live flow of `key`'s tuple. An idle one is removed on the way. */
+  findFlow(key: FlowKey, nowMs: number): LayerFlow | undefined {
+    const flow = this.flows?.get(key.words, key.tupleLength);
+    if (flow === undefined || !flow.pair.isExpired(nowMs)) return flow;
+    this.removeFlow(flow.pair);
+    return undefined;
+  }
+
+  /**
+   * Keeps a flow pair for a stateful match. `before` is the key the layer saw, `after` the one it left behind.
+   * @returns undefined when the table is full and nothing in it is idle.
+   */
+  addFlow(options: {
+    readonly match: RuleMatch;
+    readonly before: FlowKey;
+    readonly after: FlowKey;
+    readonly forward: Transposition;
+    readonly reverse: Transposition;
+    readonly nat: { readonly pool: NatPool; readonly port: number } | undefined;
+    readonly generation: number;
+    readonly nowMs: number;
+    readonly scratch: FlowKey;
+  }): LayerFlowPair | undefined {
+    const flows = this.flows;
+    if (flows === undefined) return undefined;
+    if (flows.size >= LIMITS.flowsPerPortMax * 2 && this.sweep(options.nowMs, SWEEP_SLOTS) === 0)
+      return undefined;
+    const pair = new LayerFlowPair(options);
+    options.after.writeReverseTuple(options.scratch);
+    pair.reverseTuple = options.scratch.words.slice(0, options.scratch.tupleLength);
+    flows.set(options.before.words, options.before.tupleLength, pair.main);
+    flows.set(pair.reverseTuple, pair.reverseTuple.length, pair.answer);
+    return pair;
+  }
+
+  /** Forgets both directions and gives the NAT port back. */
+  removeFlow(pair: LayerFlowPair): void {
+    if (pair.isRemoved) return;
+    pair.isRemoved = true;
+    this.deleteIfOwn(pair, pair.mainKey, pair.mainTupleLength);
+    this.deleteIfOwn(pair, pair.reverseTuple, pair.reverseTuple.length);
+    pair.nat?.pool.release(pair.nat.port);
+  }
+
+  /** Removes idle flows among the next `slots`. @returns how many pairs went. */
+  sweep(nowMs: number, slots: number): number {
+    let removed = 0;
+    for (const flow of this.flows?.sample(slots) ?? []) {
+      if (flow.pair.isRemoved || !flow.pair.isExpired(nowMs)) continue;
+      this.removeFlow(flow.pair);
+      removed++;
+    }
+    return removed;
+  }
+
+  /** Removes all idle flows. */
+  sweepAll(nowMs: number): number {
+    return this.sweep(nowMs, Number.POSITIVE_INFINITY);
+  }
+
+  /** Removes every flow that holds a port of `pool`. */
+  removeFlowsOf(pool: NatPool): void {
+    for (const flow of Array.from(this.flows?.entries() ?? [])) {
+      if (flow.pair.nat?.pool === pool) this.removeFlow(flow.pair);
+    }
+  }
+
+  /** All live flow pairs, for listings. */
+  listFlows(): LayerFlowPair[] {
+    return [...(this.flows?.entries() ?? [])].filter((flow) => flow.isMain).map((flow) => flow.pair);
+  }
+
+  /** Another pair may have taken over a key since. */
+  private deleteIfOwn(pair: LayerFlowPair, words: Int32Array, length: number): void {
+    if (this.flows?.get(words, length)?.pair === pair) this.flows.delete(words, length);
+  }
+}

@@ -1,0 +1,47 @@
+/**
+ * A unified flow: what all layers together do to packets with one key, ready to apply in one step.
+ * It holds under the generation of the port's rules it was made in, while its layer flows live
+ * (dataplane.md §1.10; the lazy re-evaluation after a policy change is documented there).
+ */
+import type { LayerFlowPair } from "./layer-flow.ts";
+import { FLOW_TTL_MS } from "./rule.ts";
+import type { Transposition } from "./transposition.ts";
+
+export class UnifiedFlow {
+  readonly transposition: Transposition;
+  readonly pairs: readonly LayerFlowPair[];
+  readonly generation: number;
+  /** When the layers must be walked again even if nothing changed: next hops age. */
+  readonly staleAtMs: number;
+  lastUsedMs: number;
+  packets = 1;
+
+  constructor(options: {
+    readonly transposition: Transposition;
+    readonly pairs: readonly LayerFlowPair[];
+    readonly generation: number;
+    readonly staleAtMs: number;
+    readonly nowMs: number;
+  }) {
+    this.transposition = options.transposition;
+    this.pairs = options.pairs;
+    this.generation = options.generation;
+    this.staleAtMs = options.staleAtMs;
+    this.lastUsedMs = options.nowMs;
+  }
+
+  /** True while this flow gives what the layers would give. */
+  isCurrent(generation: number, nowMs: number): boolean {
+    if (this.generation !== generation || nowMs >= this.staleAtMs) return false;
+    if (nowMs - this.lastUsedMs >= FLOW_TTL_MS) return false;
+    for (const pair of this.pairs) if (pair.isRemoved) return false;
+    return true;
+  }
+
+  /** Notes one more packet; the layer flows behind this one stay alive with it. */
+  touch(nowMs: number): void {
+    this.lastUsedMs = nowMs;
+    this.packets++;
+    for (const pair of this.pairs) pair.lastUsedMs = nowMs;
+  }
+}

@@ -1,0 +1,372 @@
+/**
+ * One switch port's pipeline: layers on the slow path, unified flows on the fast one. Both give the same bytes.
+ * Source of the algorithm: dataplane.md §1.12 (inferred there from the facts of §1.1–1.11).
+ */
+import { readU8 } from "../base/bytes.ts";
+import { assert } from "../base/assert.ts";
+import { LIMITS } from "../base/limits.ts";
+import type { Recorder } from "../base/recorder.ts";
+import type { KnowledgeCode } from "../knowledge/codes.ts";
+import type { Headers } from "../wire/headers.ts";
+import { IpProtocol } from "../wire/ip-protocol.ts";
+import type { Packet } from "../wire/packet.ts";
+import { type ActionContext, type ActionResult, equalActions, evaluateAction } from "./action.ts";
+import { FlowKey, KEY_WORDS_MAX } from "./flow-key.ts";
+import { FlowTable } from "./flow-table.ts";
+import { FragmentCache } from "./fragment-cache.ts";
+import type { Group } from "./group.ts";
+import type { LayerFlow, LayerFlowPair } from "./layer-flow.ts";
+import { Layer, type RuleMatch } from "./layer.ts";
+import type { NatPool } from "./nat-pool.ts";
+import type { NextHopResolver, NextHopWaiter } from "./next-hop.ts";
+import { PortRecorder } from "./port-recorder.ts";
+import type { Direction, LayerDefinition } from "./rule.ts";
+import { Transposition } from "./transposition.ts";
+import { UnifiedFlow } from "./unified-flow.ts";
+
+export type Verdict = "pass" | "drop" | "pending";
+
+const TCP_FLAG = { fin: 0x01, syn: 0x02, rst: 0x04, ack: 0x10 } as const;
+/** Observed for paroute: cache entries live 30 s (dataplane.md §1.6). */
+const NEXT_HOP_CACHE_MS = 30_000;
+
+export interface VfpPortOptions {
+  readonly id: string;
+  readonly name: string;
+  /** The node, as traces name it. */
+  readonly node: string;
+  readonly layers: readonly LayerDefinition[];
+  readonly nextHopResolver?: NextHopResolver | undefined;
+  /** Is told when a next hop that a packet waits for is settled. */
+  readonly nextHopWaiter?: NextHopWaiter | undefined;
+  /** False walks the layers for every packet. Default true. */
+  readonly unifiedFlows?: boolean;
+}
+
+/** One packet's way through the layers. */
+interface Walk {
+  readonly packet: Packet;
+  readonly headers: Headers;
+  readonly direction: Direction;
+  readonly nowMs: number;
+  readonly tcpFlags: number;
+  readonly total: Transposition;
+  readonly pairs: LayerFlowPair[];
+  readonly recorder: PortRecorder | undefined;
+  ages: boolean;
+}
+
+export class VfpPort implements ActionContext {
+  readonly id: string;
+  readonly name: string;
+  readonly node: string;
+  nextHopResolver: NextHopResolver | undefined;
+  nextHopWaiter: NextHopWaiter;
+  /** Goes up with every change of rules; a unified flow of an older generation is walked again. */
+  generation = 0;
+  /** Dropped packets by code. */
+  readonly drops: Map<KnowledgeCode, number> = new Map();
+  readonly packets: Record<Direction, number> = { in: 0, out: 0 };
+  private readonly outOrder: readonly Layer[];
+  private readonly inOrder: readonly Layer[];
+  private readonly layersByName: Map<string, Layer>;
+  private readonly natPools = new Map<string, NatPool>();
+  private readonly unified = new FlowTable<UnifiedFlow>(KEY_WORDS_MAX);
+  private readonly usesUnifiedFlows: boolean;
+  private readonly fragments = new FragmentCache();
+  private readonly key = new FlowKey();
+  private readonly arrivalKey = new FlowKey();
+  private readonly beforeKey = new FlowKey();
+  private readonly scratchKey = new FlowKey();
+  private sweepNowMs = 0;
+
+  constructor(options: VfpPortOptions) {
+    this.id = options.id;
+    this.name = options.name;
+    this.node = options.node;
+    this.nextHopResolver = options.nextHopResolver;
+    this.nextHopWaiter = options.nextHopWaiter ?? NOBODY_WAITS;
+    this.usesUnifiedFlows = options.unifiedFlows ?? true;
+    const layers = options.layers.map((definition) => new Layer(definition));
+    this.outOrder = layers.sort((a, b) => a.definition.priority - b.definition.priority);
+    this.inOrder = this.outOrder.toReversed();
+    this.layersByName = new Map(layers.map((layer) => [layer.definition.name, layer]));
+  }
+
+  /** Layers in the order in which outgoing packets meet them. */
+  get layers(): readonly Layer[] {
+    return this.outOrder;
+  }
+
+  get unifiedFlowCount(): number {
+    return this.unified.size;
+  }
+
+  getLayer(name: string): Layer | undefined {
+    return this.layersByName.get(name);
+  }
+
+  /** Replaces the groups of a layer. Existing flows are judged again when their next packet comes. */
+  setGroups(layerName: string, groups: readonly Group[]): void {
+    const layer = this.layersByName.get(layerName);
+    assert(layer !== undefined, `port ${this.name} has no layer ${layerName}`);
+    const isSame =
+      groups.length === layer.groups.length && groups.every((group) => layer.groups.includes(group));
+    if (isSame) return;
+    layer.setGroups(groups);
+    this.generation++;
+  }
+
+  addNatPool(pool: NatPool): void {
+    assert(!this.natPools.has(pool.name), `port ${this.name} has a NAT pool ${pool.name} already`);
+    this.natPools.set(pool.name, pool);
+  }
+
+  /** Forgets a pool and all flows that hold a port of it; its blocks go back to the node. */
+  removeNatPool(name: string): void {
+    const pool = this.natPools.get(name);
+    if (pool === undefined) return;
+    for (const layer of this.outOrder) layer.removeFlowsOf(pool);
+    pool.close();
+    this.natPools.delete(name);
+    this.generation++;
+  }
+
+  getNatPool(name: string): NatPool | undefined {
+    return this.natPools.get(name);
+  }
+
+  listNatPools(): NatPool[] {
+    return [...this.natPools.values()];
+  }
+
+  sweepIdleFlows(): boolean {
+    let removed = 0;
+    for (const layer of this.outOrder) removed += layer.sweepAll(this.sweepNowMs);
+    return removed > 0;
+  }
+
+  /**
+   * Moves a packet through the port and rewrites it in place. `headers` describes the packet.
+   * After `pending` the packet is as it came and must be offered again when the next hop is settled.
+   * With a recorder the layers are walked even when a unified flow exists, so that they can say what they do.
+   */
+  process(
+    direction: Direction,
+    packet: Packet,
+    headers: Headers,
+    nowMs: number,
+    recorder?: Recorder,
+  ): Verdict {
+    this.packets[direction]++;
+    // Port flag 128, process non-IP, is not set (dataplane.md §1.2): ARP and the like pass untouched.
+    if (headers.family === 0) return "pass";
+    this.key.read(packet.bytes, headers, direction);
+    if (headers.fragmentOffset !== 0) return this.followFirstFragment(packet, headers, nowMs, recorder);
+    const tcpFlags =
+      headers.protocol === IpProtocol.tcp && headers.transport >= 0
+        ? readU8(packet.bytes, headers.transport + 13)
+        : 0;
+    const isControl = (tcpFlags & (TCP_FLAG.syn | TCP_FLAG.fin | TCP_FLAG.rst)) !== 0;
+    if (this.usesUnifiedFlows && recorder === undefined && !isControl && !headers.isFragment) {
+      const flow = this.unified.get(this.key.words, this.key.length);
+      if (flow?.isCurrent(this.generation, nowMs) === true) {
+        flow.touch(nowMs);
+        flow.transposition.apply(packet.bytes, headers);
+        return "pass";
+      }
+    }
+    const walk: Walk = {
+      packet,
+      headers,
+      direction,
+      nowMs,
+      tcpFlags,
+      total: new Transposition(),
+      pairs: [],
+      recorder:
+        recorder === undefined ? undefined : new PortRecorder(recorder, this, packet, direction, nowMs),
+      ages: false,
+    };
+    const verdict = this.walkLayers(walk);
+    // A packet that waits will walk the layers again; only its last walk is told.
+    if (verdict !== "pending") walk.recorder?.flush();
+    return verdict;
+  }
+
+  private walkLayers(walk: Walk): Verdict {
+    const { packet, headers, direction, nowMs } = walk;
+    this.arrivalKey.load(this.key.keep());
+    this.sweepNowMs = nowMs;
+    const headerEnd = headers.transport < 0 ? headers.end : Math.min(headers.end, headers.transport + 20);
+    const arrived = packet.bytes.slice(packet.start, headerEnd);
+    for (const layer of direction === "out" ? this.outOrder : this.inOrder) {
+      const verdict = this.walkLayer(layer, walk);
+      if (verdict === "pending") packet.bytes.set(arrived, packet.start);
+      if (verdict !== "pass") return verdict;
+    }
+    if (headers.isFragment) {
+      this.fragments.remember(packet.bytes, headers, this.arrivalKey, walk.total, nowMs);
+    } else {
+      this.rememberUnifiedFlow(walk);
+    }
+    return "pass";
+  }
+
+  private rememberUnifiedFlow(walk: Walk): void {
+    if (!this.usesUnifiedFlows) return;
+    if (this.unified.size >= LIMITS.flowsPerPortMax) this.sweepUnified(walk.nowMs);
+    if (this.unified.size >= LIMITS.flowsPerPortMax) return;
+    const flow = new UnifiedFlow({
+      transposition: walk.total,
+      pairs: walk.pairs,
+      generation: this.generation,
+      staleAtMs: walk.ages ? walk.nowMs + NEXT_HOP_CACHE_MS : Number.POSITIVE_INFINITY,
+      nowMs: walk.nowMs,
+    });
+    this.unified.set(this.arrivalKey.words, this.arrivalKey.length, flow);
+  }
+
+  private sweepUnified(nowMs: number): void {
+    const live = [...this.unified.entries()].some((flow) => flow.isCurrent(this.generation, nowMs));
+    if (!live) this.unified.clear();
+  }
+
+  private walkLayer(layer: Layer, walk: Walk): Verdict {
+    const flow = this.findLiveFlow(layer, walk);
+    if (flow !== undefined) {
+      this.followFlow(layer, flow, walk);
+      return "pass";
+    }
+    let match = layer.findRule(this.key);
+    if (match === undefined) return this.missLayer(layer, walk);
+    while (match !== undefined) {
+      layer.countMatch(match);
+      const verdict = this.applyRule(layer, match, walk);
+      if (verdict !== "pass" || match.rule.isTerminating) return verdict;
+      match = layer.findRule(this.key, match.group);
+    }
+    return "pass";
+  }
+
+  private missLayer(layer: Layer, walk: Walk): Verdict {
+    if (!layer.definition.isDefaultAllow) return this.drop("acl-no-rule-matched", layer, undefined, walk);
+    walk.recorder?.missed(layer, this.key);
+    return "pass";
+  }
+
+  /** The layer's flow for this packet, if it still stands for what the rules say. */
+  private findLiveFlow(layer: Layer, walk: Walk): LayerFlow | undefined {
+    const flow = layer.findFlow(this.key, walk.nowMs);
+    if (flow === undefined) return undefined;
+    const isFirstSyn = (walk.tcpFlags & (TCP_FLAG.syn | TCP_FLAG.ack)) === TCP_FLAG.syn;
+    const isRepetition = flow.isMain && flow.pair.state === "opening";
+    if ((isFirstSyn && !isRepetition) || !this.isRuleUnchanged(layer, flow.pair)) {
+      layer.removeFlow(flow.pair);
+      return undefined;
+    }
+    return flow;
+  }
+
+  private isRuleUnchanged(layer: Layer, pair: LayerFlowPair): boolean {
+    if (pair.generation === this.generation) return true;
+    this.scratchKey.load(pair.mainKey);
+    const current = layer.findRule(this.scratchKey);
+    if (current === undefined) return false;
+    const isSame =
+      current.rule === pair.match.rule ||
+      (current.rule.id === pair.match.rule.id && equalActions(current.rule.action, pair.match.rule.action));
+    if (isSame) pair.generation = this.generation;
+    return isSame;
+  }
+
+  private followFlow(layer: Layer, flow: LayerFlow, walk: Walk): void {
+    const { pair } = flow;
+    pair.lastUsedMs = walk.nowMs;
+    if (!flow.isMain && pair.state === "opening") pair.state = "open";
+    if ((walk.tcpFlags & (TCP_FLAG.fin | TCP_FLAG.rst)) !== 0) pair.state = "closing";
+    walk.pairs.push(pair);
+    this.rewrite(flow.transposition, walk);
+    walk.recorder?.followed(layer, flow);
+  }
+
+  private applyRule(layer: Layer, match: RuleMatch, walk: Walk): Verdict {
+    const { packet, headers } = walk;
+    const subject = { bytes: packet.bytes, headers, key: this.key };
+    const result = evaluateAction(match.rule.action, subject, this);
+    if (result.kind === "drop") return this.drop(result.code, layer, match, walk);
+    if (result.kind === "pending") return "pending";
+    this.beforeKey.load(this.key.keep());
+    this.rewrite(result.forward, walk);
+    walk.ages ||= result.ages === true;
+    if (match.rule.isStateful && layer.definition.isStateful && !this.openFlow(layer, match, result, walk)) {
+      if (result.nat !== undefined) result.nat.pool.release(result.nat.port);
+      return this.drop("flow-table-full", layer, match, walk);
+    }
+    walk.recorder?.matched(layer, match);
+    return "pass";
+  }
+
+  private openFlow(
+    layer: Layer,
+    match: RuleMatch,
+    result: Extract<ActionResult, { kind: "pass" }>,
+    walk: Walk,
+  ): boolean {
+    const pair = layer.addFlow({
+      match,
+      before: this.beforeKey,
+      after: this.key,
+      forward: result.forward,
+      reverse: result.reverse,
+      nat: result.nat,
+      generation: this.generation,
+      nowMs: walk.nowMs,
+      scratch: this.scratchKey,
+    });
+    if (pair === undefined) return false;
+    walk.pairs.push(pair);
+    return true;
+  }
+
+  private rewrite(step: Transposition, walk: Walk): void {
+    if (step.isEmpty) return;
+    step.apply(walk.packet.bytes, walk.headers);
+    walk.total.compose(step);
+    this.key.read(walk.packet.bytes, walk.headers, walk.direction);
+  }
+
+  private followFirstFragment(packet: Packet, headers: Headers, nowMs: number, recorder?: Recorder): Verdict {
+    const transposition = this.fragments.find(packet.bytes, headers, this.key, nowMs);
+    const heard =
+      recorder === undefined
+        ? undefined
+        : new PortRecorder(recorder, this, packet, this.key.direction, nowMs);
+    if (transposition === undefined) {
+      this.count("fragment-without-first");
+      heard?.dropped("fragment-without-first");
+      heard?.flush();
+      return "drop";
+    }
+    transposition.apply(packet.bytes, headers);
+    heard?.unified();
+    heard?.flush();
+    return "pass";
+  }
+
+  private drop(code: KnowledgeCode, layer: Layer, match: RuleMatch | undefined, walk: Walk): Verdict {
+    this.count(code);
+    walk.recorder?.dropped(code, layer, match);
+    return "drop";
+  }
+
+  private count(code: KnowledgeCode): void {
+    this.drops.set(code, (this.drops.get(code) ?? 0) + 1);
+  }
+}
+
+/** For ports that are used without a switch. */
+class NobodyWaits implements NextHopWaiter {
+  nextHopSettled(): void {}
+}
+const NOBODY_WAITS: NextHopWaiter = Object.freeze(new NobodyWaits());

@@ -1,0 +1,127 @@
+/** One port of a virtual switch: a cable, a VFP pipeline, and what the switch knows of who is behind it. */
+import { LIMITS } from "../base/limits.ts";
+import type { Device, Receiver } from "../device/device.ts";
+import type { Ip } from "../net/ip.ts";
+import type { Mac } from "../net/mac.ts";
+import type { NextHopResolver, NextHopWaiter } from "../vfp/next-hop.ts";
+import type { LayerDefinition } from "../vfp/rule.ts";
+import { VfpPort } from "../vfp/vfp-port.ts";
+import type { Packet } from "../wire/packet.ts";
+
+/**
+ * `external`: the uplink to the wire. `host`: a vNIC of the host; the first one carries the node's address.
+ * `container`: an endpoint's vNIC.
+ */
+export type SwitchPortKind = "external" | "host" | "container";
+
+export interface SwitchPortOptions {
+  /** A GUID, as the switch port of a vNIC has one. */
+  readonly id: string;
+  /** As traces and listings name it. */
+  readonly name: string;
+  readonly kind: SwitchPortKind;
+  /** The MAC of whoever is behind the port. */
+  readonly mac: Mac;
+  /** The switch's end of the cable. */
+  readonly device: Device;
+  readonly layers: readonly LayerDefinition[];
+  readonly nextHopResolver?: NextHopResolver | undefined;
+  /** L2Bridge: what leaves the node carries the host's MAC, in ARP too (dataplane.md §2.13). Default false. */
+  readonly usesHostMac?: boolean;
+}
+
+/** TCP or UDP port of an address that belongs to a switch port, whatever MAC a frame carries. */
+export interface StaticBinding {
+  readonly ip: Ip;
+  readonly protocol: number;
+  readonly port: number;
+}
+
+/** What a port asks its switch to do. */
+export interface PortOwner {
+  handleFrame(port: SwitchPort, packet: Packet): void;
+  addressesChanged(): void;
+}
+
+export class SwitchPort implements Receiver, NextHopWaiter {
+  readonly id: string;
+  readonly name: string;
+  readonly kind: SwitchPortKind;
+  readonly mac: Mac;
+  readonly device: Device;
+  readonly vfp: VfpPort;
+  readonly usesHostMac: boolean;
+  /**
+   * Frames from the uplink that carry the host's MAC and one of this port's addresses go to this port: pods that have
+   * addresses of the node's own subnet. Without it the host stack routes them
+   * (Inferred: joins dataplane.md §2.17 step 4 with walk B-2a, where the host routes).
+   */
+  deliversByAddress = false;
+  private addresses: readonly Ip[] = [];
+  private readonly bindings: StaticBinding[] = [];
+  private waiting: Packet[] = [];
+  private readonly owner: PortOwner;
+
+  constructor(options: SwitchPortOptions, owner: PortOwner, node: string) {
+    this.id = options.id;
+    this.name = options.name;
+    this.kind = options.kind;
+    this.mac = options.mac;
+    this.device = options.device;
+    this.usesHostMac = options.usesHostMac ?? false;
+    this.owner = owner;
+    this.vfp = new VfpPort({
+      id: options.id,
+      name: options.name,
+      node,
+      layers: options.layers,
+      nextHopResolver: options.nextHopResolver,
+      nextHopWaiter: this,
+    });
+    options.device.attach(this);
+  }
+
+  /** Addresses of whoever is behind the port: the switch answers for none, but knows where to bring ARP. */
+  get ips(): readonly Ip[] {
+    return this.addresses;
+  }
+
+  setIps(ips: readonly Ip[]): void {
+    this.addresses = [...ips];
+    this.owner.addressesChanged();
+  }
+
+  get staticBindings(): readonly StaticBinding[] {
+    return this.bindings;
+  }
+
+  addStaticBinding(binding: StaticBinding): void {
+    this.bindings.push(binding);
+    this.owner.addressesChanged();
+  }
+
+  removeStaticBinding(binding: StaticBinding): void {
+    const index = this.bindings.findIndex(
+      (each) => each.ip === binding.ip && each.protocol === binding.protocol && each.port === binding.port,
+    );
+    if (index >= 0) this.bindings.splice(index, 1);
+    this.owner.addressesChanged();
+  }
+
+  receive(packet: Packet): void {
+    this.owner.handleFrame(this, packet);
+  }
+
+  /** Keeps a packet whose next hop is being resolved. @returns false when too many wait already. */
+  wait(packet: Packet): boolean {
+    if (this.waiting.length >= LIMITS.pendingPacketsPerPortMax) return false;
+    this.waiting.push(packet);
+    return true;
+  }
+
+  nextHopSettled(): void {
+    const packets = this.waiting;
+    this.waiting = [];
+    for (const packet of packets) this.owner.handleFrame(this, packet);
+  }
+}

@@ -1,0 +1,221 @@
+/**
+ * The Hyper-V switch: one VFP pipeline per port, and the choice of the port a frame goes to.
+ * The order of that choice is dataplane.md §2.17 (inferred there; each step names what it rests on).
+ */
+import { assert, defined } from "../base/assert.ts";
+import { readU48 } from "../base/bytes.ts";
+import type { Environment } from "../base/environment.ts";
+import type { TraceEvent } from "../base/recorder.ts";
+import type { KnowledgeCode } from "../knowledge/codes.ts";
+import type { Ip } from "../net/ip.ts";
+import { type Mac, formatMac, isGroupMac } from "../net/mac.ts";
+import type { PortBlockSource } from "../vfp/nat-pool.ts";
+import { EtherType } from "../wire/ethertype.ts";
+import { Headers } from "../wire/headers.ts";
+import type { Packet } from "../wire/packet.ts";
+import { forwardArp } from "./arp-forwarding.ts";
+import { OwnedPortBlocks, PortBlockTable } from "./port-blocks.ts";
+import { findBindingOwner, findByAddress } from "./steering.ts";
+import { type PortOwner, SwitchPort, type SwitchPortOptions } from "./switch-port.ts";
+
+export interface VirtualSwitchOptions {
+  /** The node, as traces name it. */
+  readonly node: string;
+  /** `SwitchGuid`. */
+  readonly id: string;
+  readonly name: string;
+}
+
+export class VirtualSwitch implements PortOwner {
+  readonly id: string;
+  readonly name: string;
+  readonly node: string;
+  /** Frames dropped by the switch itself, by code; what VFP drops is counted on the port. */
+  readonly drops: Map<KnowledgeCode, number> = new Map();
+  readonly portBlocks: PortBlockTable = new PortBlockTable();
+  private readonly env: Environment;
+  private readonly ports = new Map<string, SwitchPort>();
+  private portsByMac = new Map<Mac, SwitchPort>();
+  private portsByIp = new Map<Ip, SwitchPort>();
+  private portsByBinding = new Map<string, SwitchPort>();
+  private readonly headers = new Headers();
+
+  constructor(env: Environment, options: VirtualSwitchOptions) {
+    this.env = env;
+    this.id = options.id;
+    this.name = options.name;
+    this.node = options.node;
+  }
+
+  addPort(options: SwitchPortOptions): SwitchPort {
+    assert(!this.ports.has(options.id), `switch ${this.name} has a port ${options.id} already`);
+    const port = new SwitchPort(options, this, this.node);
+    this.ports.set(port.id, port);
+    this.addressesChanged();
+    return port;
+  }
+
+  /** Removes a port; its NAT pools give their blocks back. */
+  removePort(id: string): void {
+    const port = this.ports.get(id);
+    if (port === undefined) return;
+    for (const pool of port.vfp.listNatPools()) port.vfp.removeNatPool(pool.name);
+    this.ports.delete(id);
+    this.addressesChanged();
+  }
+
+  getPort(id: string): SwitchPort | undefined {
+    return this.ports.get(id);
+  }
+
+  listPorts(): readonly SwitchPort[] {
+    return [...this.ports.values()];
+  }
+
+  /** The uplink; undefined on an internal switch. */
+  get externalPort(): SwitchPort | undefined {
+    return this.listPorts().find((port) => port.kind === "external");
+  }
+
+  /** The vNIC that carries the node's address: the first of the host's. */
+  get hostPort(): SwitchPort | undefined {
+    return this.listPorts().find((port) => port.kind === "host");
+  }
+
+  /** The NAT ports that `port` may take. */
+  portBlocksFor(port: SwitchPort): PortBlockSource {
+    return new OwnedPortBlocks(this.portBlocks, port.id);
+  }
+
+  findPortByMac(mac: Mac): SwitchPort | undefined {
+    return this.portsByMac.get(mac);
+  }
+
+  findPortByIp(ip: Ip): SwitchPort | undefined {
+    return this.portsByIp.get(ip);
+  }
+
+  findPortByBinding(binding: string): SwitchPort | undefined {
+    return this.portsByBinding.get(binding);
+  }
+
+  addressesChanged(): void {
+    this.portsByMac = new Map();
+    this.portsByIp = new Map();
+    this.portsByBinding = new Map();
+    for (const port of this.ports.values()) {
+      if (port.kind === "external") continue;
+      this.portsByMac.set(port.mac, port);
+      for (const ip of port.ips) this.portsByIp.set(ip, port);
+      for (const { ip, protocol, port: number } of port.staticBindings) {
+        this.portsByBinding.set(`${ip}|${protocol}|${number}`, port);
+      }
+    }
+  }
+
+  /** A frame came in at `source`. */
+  handleFrame(source: SwitchPort, packet: Packet): void {
+    const malformed = this.headers.parse(packet);
+    if (malformed !== undefined) {
+      this.drop(source, packet, "malformed-frame", `refused: ${malformed}`);
+      return;
+    }
+    // The uplink port is not VFP-enabled (dataplane.md §1.2).
+    if (source.kind !== "external" && !this.passes(source, "out", packet)) return;
+    if (this.headers.etherType === EtherType.arp) {
+      forwardArp(this, source, packet, this.headers);
+      return;
+    }
+    this.forward(source, packet);
+  }
+
+  /** Sends a frame out of `target`, through its pipeline. `reason` says why there. */
+  deliver(target: SwitchPort, packet: Packet, reason: string): void {
+    this.record(packet, { kind: "switch", node: this.node, place: target.name, text: reason });
+    if (target.kind !== "external" && !this.passes(target, "in", packet)) return;
+    if (target.kind === "external") {
+      this.record(packet, { kind: "wire", node: this.node, place: target.name, text: "leaves the node" });
+    }
+    if (!target.device.transmit(packet)) {
+      this.drop(target, packet, "switch-port-unknown", "the cable behind the port is gone");
+    }
+  }
+
+  /** Ends a frame here, counted and told. */
+  drop(port: SwitchPort, packet: Packet, code: KnowledgeCode, text: string): void {
+    this.drops.set(code, (this.drops.get(code) ?? 0) + 1);
+    this.record(packet, { kind: "drop", node: this.node, place: port.name, code, text });
+  }
+
+  private passes(port: SwitchPort, direction: "out" | "in", packet: Packet): boolean {
+    const recorder = packet.tag === 0 ? undefined : this.env.recorder;
+    const verdict = port.vfp.process(direction, packet, this.headers, this.env.clock.nowMs, recorder);
+    if (verdict === "pending" && !port.wait(packet)) {
+      this.drop(port, packet, "pending-packets-full", "too many packets wait for a next hop");
+    }
+    return verdict === "pass";
+  }
+
+  private forward(source: SwitchPort, packet: Packet): void {
+    const destination = readU48(packet.bytes, packet.start) as Mac;
+    if (isGroupMac(destination)) {
+      this.forwardGroup(source, packet);
+      return;
+    }
+    if (destination === this.hostPort?.mac) {
+      this.forwardToHostMac(source, packet);
+      return;
+    }
+    const known = this.portsByMac.get(destination);
+    if (known !== undefined && known !== source) {
+      this.deliver(known, packet, `by destination MAC ${formatMac(destination)}`);
+      return;
+    }
+    if (source.kind === "external" || this.externalPort === undefined) {
+      this.drop(source, packet, "mac-not-local", `nobody here has MAC ${formatMac(destination)}`);
+      return;
+    }
+    this.deliver(
+      this.externalPort,
+      packet,
+      `to the uplink: MAC ${formatMac(destination)} is not on this switch`,
+    );
+  }
+
+  /** Step 4: NAT bindings, then endpoints by address, then the host itself. */
+  private forwardToHostMac(source: SwitchPort, packet: Packet): void {
+    const binding = findBindingOwner(this, packet, this.headers);
+    if (binding !== undefined && binding !== source) {
+      this.deliver(binding, packet, "by NAT binding of destination address and port");
+      return;
+    }
+    const owner = findByAddress(this, packet, this.headers);
+    if (owner !== undefined && owner !== source) {
+      this.deliver(owner, packet, "by destination address: its pods share the host's MAC on the wire");
+      return;
+    }
+    const host = defined(this.hostPort, "a frame to the host's MAC needs a host vNIC");
+    if (host === source) {
+      this.drop(source, packet, "mac-not-local", "the host sent a frame to itself");
+      return;
+    }
+    this.deliver(host, packet, "to the host: its MAC");
+  }
+
+  /**
+   * Step 5: subnet broadcast is off for L2Bridge endpoints (dataplane.md §2.10), so groups join the host and the
+   * wire only.
+   */
+  private forwardGroup(source: SwitchPort, packet: Packet): void {
+    const target = source.kind === "external" ? this.hostPort : this.externalPort;
+    if (source.kind === "container" || target === undefined || target === source) {
+      this.drop(source, packet, "broadcast-not-delivered", "broadcast and multicast are off here");
+      return;
+    }
+    this.deliver(target, packet, "broadcast or multicast");
+  }
+
+  private record(packet: Packet, event: TraceEvent): void {
+    if (packet.tag !== 0) this.env.recorder?.record(packet.tag, event, packet.frame, this.env.clock.nowMs);
+  }
+}
