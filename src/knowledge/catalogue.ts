@@ -1,0 +1,61 @@
+/**
+ * The catalogue: one entry per code, joined from the files of `entries/`. A code without an entry does not
+ * compile.
+ */
+import type { KnowledgeCode } from "./codes.ts";
+import { CLUSTER_FILE_ENTRIES } from "./entries/cluster-file.ts";
+import { COMMAND_LINE_ENTRIES } from "./entries/command-line.ts";
+import type { EntryText } from "./entries/entry-text.ts";
+import { FILTER_AND_NAT_ENTRIES } from "./entries/filters-and-nat.ts";
+import { FORWARDING_ENTRIES } from "./entries/forwarding.ts";
+import { PLUGIN_ENTRIES } from "./entries/plugins.ts";
+import { RECEIVER_ENTRIES } from "./entries/receivers.ts";
+import type { KnowledgeEntry } from "./entry.ts";
+
+/** Entries of one subject, in the order in which a page shows them. */
+export interface CatalogueSection {
+  readonly title: string;
+  readonly entries: readonly KnowledgeEntry[];
+}
+
+const TEXTS: Readonly<Record<KnowledgeCode, EntryText>> = {
+  ...FILTER_AND_NAT_ENTRIES,
+  ...FORWARDING_ENTRIES,
+  ...RECEIVER_ENTRIES,
+  ...CLUSTER_FILE_ENTRIES,
+  ...COMMAND_LINE_ENTRIES,
+  ...PLUGIN_ENTRIES,
+};
+
+function complete(texts: Readonly<Record<string, EntryText>>): Record<string, KnowledgeEntry> {
+  const entries: Record<string, KnowledgeEntry> = {};
+  for (const [code, text] of Object.entries(texts)) {
+    entries[code] = Object.freeze({ code: code as KnowledgeCode, ...text });
+  }
+  return entries;
+}
+
+/** Every entry by its code. */
+export const CATALOGUE: Readonly<Record<KnowledgeCode, KnowledgeEntry>> = Object.freeze(
+  complete(TEXTS) as Record<KnowledgeCode, KnowledgeEntry>,
+);
+
+function section(title: string, texts: Readonly<Record<string, EntryText>>): CatalogueSection {
+  const codes = Object.keys(texts) as KnowledgeCode[];
+  return Object.freeze({ title, entries: Object.freeze(codes.map((code) => CATALOGUE[code])) });
+}
+
+/** The catalogue by subject. */
+export const SECTIONS: readonly CatalogueSection[] = Object.freeze([
+  section("Filters, translation and flows on a switch port", FILTER_AND_NAT_ENTRIES),
+  section("Routes, neighbours and the switch", FORWARDING_ENTRIES),
+  section("At the receiver", RECEIVER_ENTRIES),
+  section("CNI plugins, IPAM and HNS", PLUGIN_ENTRIES),
+  section("Cluster files", CLUSTER_FILE_ENTRIES),
+  section("Command lines", COMMAND_LINE_ENTRIES),
+]);
+
+/** The entry of a code. */
+export function getEntry(code: KnowledgeCode): KnowledgeEntry {
+  return CATALOGUE[code];
+}

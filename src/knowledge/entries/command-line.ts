@@ -1,0 +1,60 @@
+/** Problems of a command line. */
+import { prose } from "../prose.ts";
+import { ALL, type EntryTable, reference } from "./entry-text.ts";
+
+type CommandLineCode = "unknown-object" | "unknown-code" | "bad-usage";
+
+export const COMMAND_LINE_ENTRIES: EntryTable<CommandLineCode> = {
+  "unknown-object": {
+    title: "The cluster has no pod, node or host of that name",
+    cause: prose`
+      FROM and TO of a trace, and names after get, refer to things of the cluster file: pod/NAMESPACE/NAME (or
+      pod/NAME in the namespace "default"), node/NAME, external for the first outside host, or a plain address.
+      Nothing in this cluster answers to the name given.`,
+    onNode: prose`
+      On a real cluster the names come from Kubernetes, and the endpoint that belongs to a pod from its address:
+
+          kubectl get pods -A -o wide
+          Get-HnsEndpoint | ? IPAddress -eq <pod IP>`,
+    remedy: prose`
+      List what there is, and take the name from there:
+
+          mullion get pods -f <file>
+          mullion get nodes -f <file>`,
+    sources: [reference("docs/start/first-trace.md")],
+    profiles: ALL,
+  },
+
+  "unknown-code": {
+    title: "The catalogue has no such code",
+    cause: prose`
+      mullion explain takes a code of the catalogue, such as icmp-outbound-not-translated. The word given is none,
+      and may be misspelt. Codes never change once they are published, so a code from an old report is still
+      valid.`,
+    onNode: prose`
+      Codes are Mullion's own; no Windows program prints them. What Windows prints are numbers such as
+      0x803b0013, which the entries mention where they belong.`,
+    remedy: prose`
+      Show all codes with their titles:
+
+          mullion explain --list`,
+    sources: [reference("docs/reference/codes.md")],
+    profiles: ALL,
+  },
+
+  "bad-usage": {
+    title: "The command line cannot be understood",
+    cause: prose`
+      A verb or an option is misspelt, a value is missing or out of range, or options contradict each other.
+      Nothing was started. Such a call ends with exit code 2, so that a script can tell it from a finding, which
+      ends with 1.`,
+    onNode: prose`Nothing to see on a node: the command ended before it looked at any cluster.`,
+    remedy: prose`
+      Every verb explains its arguments, with examples:
+
+          mullion --help
+          mullion trace --help`,
+    sources: [reference("docs/start/first-trace.md")],
+    profiles: ALL,
+  },
+};
