@@ -3,43 +3,28 @@
  *
  * The engine, the switch and the host stacks all start here. `parse` refuses truncated frames and lying lengths
  * with a reason; after it succeeded, every offset that is not -1 may be read through the views of this folder.
+ * After a refusal the fields tell what was found in front of the broken header, and `transport` is -1.
  */
 import { readU128, readU16, readU32, readU8 } from "../base/bytes.ts";
 import type { Ip } from "../net/ip.ts";
+import { ARP_BYTES } from "./arp.ts";
+import { ETHERNET_HEADER_BYTES } from "./ethernet.ts";
 import { EtherType } from "./ethertype.ts";
+import { ICMP_HEADER_BYTES } from "./icmp.ts";
 import { IpProtocol } from "./ip-protocol.ts";
+import { IPV4_HEADER_BYTES_MIN } from "./ipv4.ts";
+import {
+  IPV6_EXTENSIONS_MAX,
+  IPV6_FRAGMENT_HEADER_BYTES,
+  IPV6_HEADER_BYTES,
+  Ipv6ExtensionType,
+  isIpv6Extension,
+} from "./ipv6.ts";
+import type { MalformedReason } from "./malformed.ts";
 import type { Packet } from "./packet.ts";
-
-/** Why a frame was refused. */
-export type MalformedReason =
-  | "ethernet-truncated"
-  | "vlan-truncated"
-  | "arp-truncated"
-  | "ipv4-truncated"
-  | "ipv4-version"
-  | "ipv4-header-length"
-  | "ipv4-total-length"
-  | "ipv6-truncated"
-  | "ipv6-version"
-  | "ipv6-payload-length"
-  | "ipv6-extension-truncated"
-  | "ipv6-extension-chain"
-  | "tcp-truncated"
-  | "tcp-data-offset"
-  | "udp-truncated"
-  | "udp-length"
-  | "icmp-truncated";
-
-export const ETHERNET_HEADER_BYTES = 14;
-const IPV4_HEADER_BYTES_MIN = 20;
-const IPV6_HEADER_BYTES = 40;
-const TCP_HEADER_BYTES_MIN = 20;
-const UDP_HEADER_BYTES = 8;
-const ICMP_HEADER_BYTES = 8;
-/** RFC 8200 sets no bound; a longer chain is hostile. */
-const IPV6_EXTENSIONS_MAX = 8;
-
-const EXTENSION = { hopByHop: 0, routing: 43, fragment: 44, destination: 60 } as const;
+import { TCP_HEADER_BYTES_MIN } from "./tcp.ts";
+import { UDP_HEADER_BYTES } from "./udp.ts";
+import { VLAN_TAG_BYTES } from "./vlan.ts";
 
 /** Offsets and the few fields that everybody needs. Offsets count from the start of the packet's `bytes`. */
 export class Headers {
@@ -55,11 +40,14 @@ export class Headers {
   network = 0;
   /** 4 or 6 for IP, 0 for everything else. */
   family: 0 | 4 | 6 = 0;
-  /** The IP protocol of the transport header; for IPv6 the one behind the extension headers. -1 when not IP. */
+  /**
+   * The IP protocol of the transport header; for IPv6 the one behind the extension headers, for a later fragment
+   * what its fragment header names. -1 when not IP.
+   */
   protocol = -1;
   /** Start of the transport header; -1 when there is none to read (not IP, a later fragment, an unknown protocol). */
   transport = -1;
-  /** Start of the payload of TCP, UDP or ICMP; -1 when `transport` is. */
+  /** Start of the payload of TCP, UDP or ICMP; -1 when `transport` is, and for TCP embedded in an ICMP error. */
   payload = -1;
   /** End of the IP packet; Ethernet padding lies behind it. For other ethertypes the end of the frame. */
   end = 0;
@@ -83,11 +71,11 @@ export class Headers {
     this.etherType = readU16(bytes, start + 12);
     this.network = start + ETHERNET_HEADER_BYTES;
     if (this.etherType === EtherType.vlan) {
-      if (end - start < ETHERNET_HEADER_BYTES + 4) return "vlan-truncated";
+      if (end - start < ETHERNET_HEADER_BYTES + VLAN_TAG_BYTES) return "vlan-truncated";
       this.isTagged = true;
       this.vlan = readU16(bytes, start + 14) & 0x0fff;
       this.etherType = readU16(bytes, start + 16);
-      this.network = start + ETHERNET_HEADER_BYTES + 4;
+      this.network = start + ETHERNET_HEADER_BYTES + VLAN_TAG_BYTES;
     }
     switch (this.etherType) {
       case EtherType.ipv4:
@@ -95,7 +83,7 @@ export class Headers {
       case EtherType.ipv6:
         return this.parseIpv6(bytes, end);
       case EtherType.arp:
-        return end - this.network < 28 ? "arp-truncated" : undefined;
+        return end - this.network < ARP_BYTES ? "arp-truncated" : undefined;
       default:
         return undefined;
     }
@@ -103,23 +91,28 @@ export class Headers {
 
   /**
    * Reads an IP packet that stands alone in `bytes[start..end)`, as ICMP errors embed one. The packet may be cut
-   * short: only its headers must be there, so lengths are not checked against `end`.
+   * short: its headers must be there (of TCP the first 8 bytes), its lengths may point beyond `end`. What lies behind
+   * its own end, such as the extensions of RFC 4884, is left out.
    */
   parseEmbedded(bytes: Uint8Array, start: number, end: number): MalformedReason | undefined {
     this.reset(start, end);
-    this.network = start;
-    if (end - start < IPV4_HEADER_BYTES_MIN) return "ipv4-truncated";
+    if (end - start < 1) return "ipv4-truncated";
     if (readU8(bytes, start) >>> 4 === 6) {
       if (end - start < IPV6_HEADER_BYTES) return "ipv6-truncated";
       this.etherType = EtherType.ipv6;
       this.family = 6;
+      this.end = Math.min(end, start + IPV6_HEADER_BYTES + readU16(bytes, start + 4));
       return this.walkExtensions(bytes, true);
     }
-    const headerBytes = (readU8(bytes, start) & 0x0f) * 4;
     if (readU8(bytes, start) >>> 4 !== 4) return "ipv4-version";
+    if (end - start < IPV4_HEADER_BYTES_MIN) return "ipv4-truncated";
+    const headerBytes = (readU8(bytes, start) & 0x0f) * 4;
     if (headerBytes < IPV4_HEADER_BYTES_MIN || headerBytes > end - start) return "ipv4-header-length";
+    const totalLength = readU16(bytes, start + 2);
+    if (totalLength < headerBytes) return "ipv4-total-length";
     this.etherType = EtherType.ipv4;
     this.family = 4;
+    this.end = Math.min(end, start + totalLength);
     this.readIpv4Fragment(bytes);
     this.protocol = readU8(bytes, start + 9);
     return this.parseTransport(bytes, start + headerBytes, true);
@@ -178,31 +171,31 @@ export class Headers {
   private walkExtensions(bytes: Uint8Array, isEmbedded: boolean): MalformedReason | undefined {
     let next = readU8(bytes, this.network + 6);
     let at = this.network + IPV6_HEADER_BYTES;
-    for (let count = 0; count <= IPV6_EXTENSIONS_MAX; count++) {
-      const isOptions =
-        next === EXTENSION.hopByHop || next === EXTENSION.routing || next === EXTENSION.destination;
-      if (!isOptions && next !== EXTENSION.fragment) {
-        this.protocol = next;
-        return this.parseTransport(bytes, at, isEmbedded);
-      }
+    for (let count = 0; isIpv6Extension(next); count++) {
+      if (count === IPV6_EXTENSIONS_MAX) return "ipv6-extension-chain";
       if (this.end - at < 8) return "ipv6-extension-truncated";
-      if (next === EXTENSION.fragment) {
-        this.fragmentHeader = at;
-        this.fragmentOffset = readU16(bytes, at + 2) & 0xfff8;
-        this.hasMoreFragments = (readU8(bytes, at + 3) & 1) !== 0;
-        this.isFragment = this.hasMoreFragments || this.fragmentOffset !== 0;
+      let length = (readU8(bytes, at + 1) + 1) * 8;
+      if (next === Ipv6ExtensionType.fragment) {
+        // A second fragment header could take back what the first one said.
+        if (this.fragmentHeader >= 0) return "ipv6-extension-chain";
+        this.readIpv6Fragment(bytes, at);
+        length = IPV6_FRAGMENT_HEADER_BYTES;
       }
-      const length = next === EXTENSION.fragment ? 8 : (readU8(bytes, at + 1) + 1) * 8;
       next = readU8(bytes, at);
       at += length;
       if (at > this.end) return "ipv6-extension-truncated";
-      if (this.fragmentOffset !== 0) {
-        // A later fragment carries no further headers.
-        this.protocol = next;
-        return undefined;
-      }
+      // A later fragment carries no further headers.
+      if (this.fragmentOffset !== 0) break;
     }
-    return "ipv6-extension-chain";
+    this.protocol = next;
+    return this.parseTransport(bytes, at, isEmbedded);
+  }
+
+  private readIpv6Fragment(bytes: Uint8Array, at: number): void {
+    this.fragmentHeader = at;
+    this.fragmentOffset = readU16(bytes, at + 2) & 0xfff8;
+    this.hasMoreFragments = (readU8(bytes, at + 3) & 1) !== 0;
+    this.isFragment = this.hasMoreFragments || this.fragmentOffset !== 0;
   }
 
   private parseTransport(bytes: Uint8Array, at: number, isEmbedded: boolean): MalformedReason | undefined {
@@ -214,28 +207,40 @@ export class Headers {
       case IpProtocol.udp:
         return this.parseUdp(bytes, at, room, isEmbedded);
       case IpProtocol.icmp:
+        return this.family === 4 ? this.parseIcmp(at, room) : undefined;
       case IpProtocol.icmpv6:
-        if (room < ICMP_HEADER_BYTES) return "icmp-truncated";
-        this.transport = at;
-        this.payload = at + ICMP_HEADER_BYTES;
-        return undefined;
+        return this.family === 6 ? this.parseIcmp(at, room) : undefined;
       default:
         return undefined;
     }
   }
 
-  private parseTcp(bytes: Uint8Array, at: number, room: number, isEmbedded: boolean): MalformedReason | undefined {
-    // RFC 792: an ICMP error carries at least the first 8 bytes of the transport header.
-    if (room < (isEmbedded ? 8 : TCP_HEADER_BYTES_MIN)) return "tcp-truncated";
-    this.transport = at;
-    if (isEmbedded) return undefined;
+  private parseTcp(
+    bytes: Uint8Array,
+    at: number,
+    room: number,
+    isEmbedded: boolean,
+  ): MalformedReason | undefined {
+    if (isEmbedded) {
+      // RFC 792: an ICMP error carries at least the first 8 bytes of the transport header.
+      if (room < 8) return "tcp-truncated";
+      this.transport = at;
+      return undefined;
+    }
+    if (room < TCP_HEADER_BYTES_MIN) return "tcp-truncated";
     const headerBytes = (readU8(bytes, at + 12) >>> 4) * 4;
     if (headerBytes < TCP_HEADER_BYTES_MIN || headerBytes > room) return "tcp-data-offset";
+    this.transport = at;
     this.payload = at + headerBytes;
     return undefined;
   }
 
-  private parseUdp(bytes: Uint8Array, at: number, room: number, isEmbedded: boolean): MalformedReason | undefined {
+  private parseUdp(
+    bytes: Uint8Array,
+    at: number,
+    room: number,
+    isEmbedded: boolean,
+  ): MalformedReason | undefined {
     if (room < UDP_HEADER_BYTES) return "udp-truncated";
     const length = readU16(bytes, at + 4);
     // The length of a first fragment counts the bytes of the later ones, too.
@@ -243,6 +248,13 @@ export class Headers {
     if (isLying && !isEmbedded) return "udp-length";
     this.transport = at;
     this.payload = at + UDP_HEADER_BYTES;
+    return undefined;
+  }
+
+  private parseIcmp(at: number, room: number): MalformedReason | undefined {
+    if (room < ICMP_HEADER_BYTES) return "icmp-truncated";
+    this.transport = at;
+    this.payload = at + ICMP_HEADER_BYTES;
     return undefined;
   }
 }

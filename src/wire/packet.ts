@@ -45,6 +45,21 @@ export class Packet {
     return this.bytes.subarray(this.start, this.end);
   }
 
+  /**
+   * Makes the frame `length` bytes longer in front; the new bytes hold anything. Without room it moves to new bytes,
+   * with headroom again.
+   */
+  prepend(length: number): void {
+    if (length > this.start) {
+      const bytes = new Uint8Array(HEADROOM_BYTES + length + this.length);
+      bytes.set(this.frame, HEADROOM_BYTES + length);
+      this.end = bytes.length;
+      this.start = HEADROOM_BYTES + length;
+      this.bytes = bytes;
+    }
+    this.start -= length;
+  }
+
   /** A packet with bytes of its own: for flooding and for recorders. */
   copy(): Packet {
     return Packet.fromFrame(this.frame, this.tag);

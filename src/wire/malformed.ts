@@ -1,0 +1,37 @@
+/** Why bytes were refused: one stable word for programs, one sentence for people. */
+
+const TEXTS = {
+  "ethernet-truncated": "the frame is shorter than an Ethernet header (14 bytes)",
+  "vlan-truncated": "the frame ends inside its 802.1Q tag",
+  "arp-truncated": "the frame ends inside its ARP message (28 bytes)",
+  "arp-not-ethernet-ipv4": "the ARP message is not about IPv4 addresses on Ethernet",
+  "ipv4-truncated": "the frame ends inside its IPv4 header",
+  "ipv4-version": "the ethertype says IPv4, the version field says otherwise",
+  "ipv4-header-length": "the IPv4 header length is below 20 bytes or reaches beyond the frame",
+  "ipv4-total-length": "the IPv4 total length is below the header length or reaches beyond the frame",
+  "ipv4-option-length": "an IPv4 option reaches beyond the header or has no length",
+  "ipv6-truncated": "the frame ends inside its IPv6 header (40 bytes)",
+  "ipv6-version": "the ethertype says IPv6, the version field says otherwise",
+  "ipv6-payload-length": "the IPv6 payload length reaches beyond the frame",
+  "ipv6-extension-truncated": "an IPv6 extension header reaches beyond the packet",
+  "ipv6-extension-chain": "the IPv6 packet has too many extension headers, or two fragment headers",
+  "tcp-truncated": "the packet ends inside its TCP header",
+  "tcp-data-offset": "the TCP data offset is below 20 bytes or reaches beyond the packet",
+  "tcp-option-length": "a TCP option reaches beyond the header or has no length",
+  "udp-truncated": "the packet ends inside its UDP header (8 bytes)",
+  "udp-length": "the UDP length is below 8 bytes or reaches beyond the packet",
+  "icmp-truncated": "the packet ends inside its ICMP header (8 bytes)",
+  "nd-truncated": "the packet ends inside its neighbour discovery message",
+  "nd-not-discovery": "the ICMPv6 message is not a solicitation or advertisement of neighbour discovery",
+  "nd-option-length": "a neighbour discovery option reaches beyond the packet or has no length",
+  "vxlan-truncated": "the datagram ends inside its VXLAN header (8 bytes)",
+  "vxlan-vni-invalid": "the VXLAN header does not mark its VNI as valid",
+} as const;
+
+/** Why a header was refused. The words are stable. */
+export type MalformedReason = keyof typeof TEXTS;
+
+/** One clause that says to a person what is wrong. */
+export function describeMalformed(reason: MalformedReason): string {
+  return TEXTS[reason];
+}
