@@ -1,0 +1,184 @@
+/** ACLs: the settings of the policies `ACL` and `NetworkACL` (hcn.md §3.3, §3.5). */
+import { parsePortRanges } from "../net/port-range.ts";
+import { parseAddressOrPrefix, splitList } from "./address-list.ts";
+import { type JsonReader, present } from "./json-reader.ts";
+
+export const ACL_ACTIONS = ["Allow", "Block", "Pass"] as const;
+export type AclAction = (typeof ACL_ACTIONS)[number];
+
+export const ACL_DIRECTIONS = ["In", "Out"] as const;
+export type AclDirection = (typeof ACL_DIRECTIONS)[number];
+
+/** `Host`: the Windows firewall; `Switch`: VFP. Inferred: their numbers, from the order in the documentation. */
+export const ACL_RULE_TYPES = ["Host", "Switch"] as const;
+export type AclRuleType = (typeof ACL_RULE_TYPES)[number];
+
+/** The protocol number that stands for all of them. */
+export const ACL_ANY_PROTOCOL = 256;
+
+/** The parts of a rule that say which packets it is about. */
+export interface AclTuple {
+  /** Comma list of protocol numbers; 256 and absence mean any. */
+  readonly Protocols?: string;
+  /** Comma lists of addresses, CIDRs or ids of `SetPolicy` sets; absence means any. */
+  readonly LocalAddresses?: string;
+  readonly RemoteAddresses?: string;
+  /** Comma lists of ports and ranges; absence means any. */
+  readonly LocalPorts?: string;
+  readonly RemotePorts?: string;
+}
+
+export interface AclPolicySetting extends AclTuple {
+  readonly Id?: string;
+  readonly Action: AclAction;
+  readonly Direction: AclDirection;
+  readonly RuleType?: AclRuleType;
+  /** The lowest number wins. */
+  readonly Priority?: number;
+}
+
+/** One rule of a `TierAcl`. */
+export interface TierAclRule extends AclTuple {
+  readonly Id?: string;
+  readonly TierAclRuleAction: AclAction;
+  readonly Priority?: number;
+}
+
+export interface TierAclPolicySetting {
+  readonly Name?: string;
+  readonly Direction: AclDirection;
+  readonly Order?: number;
+  readonly TierAclRules?: readonly TierAclRule[];
+}
+
+/** Parses a comma list of protocol numbers: undefined when it is none, an empty list for "any". */
+export function parseAclProtocols(text: string): readonly number[] | undefined {
+  const protocols: number[] = [];
+  for (const item of splitList(text)) {
+    const protocol = /^\d{1,3}$/.test(item) ? Number(item) : Number.NaN;
+    if (Number.isNaN(protocol) || protocol > ACL_ANY_PROTOCOL) return undefined;
+    if (protocol === ACL_ANY_PROTOCOL) return [];
+    protocols.push(protocol);
+  }
+  return protocols;
+}
+
+/** What an address field names. */
+export interface AclAddresses {
+  /** Texts of addresses and CIDRs. */
+  readonly addresses: readonly string[];
+  /** Ids of `SetPolicy` sets. */
+  readonly sets: readonly string[];
+}
+
+/** Words for "any" that Windows refuses: the field has to be left out (hcn.md §3.5). */
+const REFUSED_ADDRESSES: readonly string[] = ["any", "*"];
+
+/** Parses an address field; undefined when it says `Any` or `*`. */
+export function parseAclAddresses(text: string): AclAddresses | undefined {
+  const addresses: string[] = [];
+  const sets: string[] = [];
+  for (const item of splitList(text)) {
+    if (REFUSED_ADDRESSES.includes(item.toLowerCase())) return undefined;
+    if (parseAddressOrPrefix(item) === undefined) sets.push(item);
+    else addresses.push(item);
+  }
+  return { addresses, sets };
+}
+
+function readAddresses(reader: JsonReader, field: "LocalAddresses" | "RemoteAddresses"): string | undefined {
+  const text = reader.text(field);
+  // An address with a slash that does not parse is a mistake, not the id of a set.
+  const parsed = text === undefined ? undefined : parseAclAddresses(text);
+  if (text !== undefined && (parsed === undefined || parsed.sets.some((id) => id.includes("/"))))
+    throw reader.fail(field, "a comma list of addresses and CIDRs; leave it out to mean any");
+  return text;
+}
+
+function readPorts(reader: JsonReader, field: "LocalPorts" | "RemotePorts"): string | undefined {
+  const text = reader.textOrNumber(field);
+  if (text !== undefined && text !== "" && parsePortRanges(text) === undefined)
+    throw reader.fail(field, "a comma list of ports and ranges such as 80,443,1000-2000");
+  return text;
+}
+
+/** Reads the tuple of a rule. */
+export function readAclTuple(reader: JsonReader): {
+  readonly [K in keyof AclTuple]-?: AclTuple[K] | undefined;
+} {
+  const protocols = reader.textOrNumber("Protocols");
+  if (protocols !== undefined && parseAclProtocols(protocols) === undefined)
+    throw reader.fail("Protocols", "a comma list of IP protocol numbers such as 6,17; 256 means any");
+  return {
+    Protocols: protocols,
+    LocalAddresses: readAddresses(reader, "LocalAddresses"),
+    RemoteAddresses: readAddresses(reader, "RemoteAddresses"),
+    LocalPorts: readPorts(reader, "LocalPorts"),
+    RemotePorts: readPorts(reader, "RemotePorts"),
+  };
+}
+
+/** Reads `field`, which has to be there. */
+export function required<T>(value: T | undefined, reader: JsonReader, field: string, expected: string): T {
+  if (value === undefined) throw reader.fail(field, expected);
+  return value;
+}
+
+export function readAcl(reader: JsonReader): AclPolicySetting {
+  const tuple = readAclTuple(reader);
+  const fields = {
+    Id: reader.text("Id"),
+    Protocols: tuple.Protocols,
+    Action: required(reader.enumeration("Action", ACL_ACTIONS), reader, "Action", "Allow, Block or Pass"),
+    Direction: required(reader.enumeration("Direction", ACL_DIRECTIONS), reader, "Direction", "In or Out"),
+    LocalAddresses: tuple.LocalAddresses,
+    RemoteAddresses: tuple.RemoteAddresses,
+    LocalPorts: tuple.LocalPorts,
+    RemotePorts: tuple.RemotePorts,
+    RuleType: reader.enumeration("RuleType", ACL_RULE_TYPES),
+    Priority: reader.u16("Priority"),
+  };
+  return present<AclPolicySetting>(fields);
+}
+
+function readTierRule(reader: JsonReader): TierAclRule {
+  const action = reader.enumeration("TierAclRuleAction", ACL_ACTIONS);
+  return present<TierAclRule>({
+    Id: reader.text("Id"),
+    ...readAclTuple(reader),
+    TierAclRuleAction: required(action, reader, "TierAclRuleAction", "Allow, Block or Pass"),
+    Priority: reader.u16("Priority"),
+  });
+}
+
+export function readTierAcl(reader: JsonReader): TierAclPolicySetting {
+  return present<TierAclPolicySetting>({
+    Name: reader.text("Name"),
+    Direction: required(reader.enumeration("Direction", ACL_DIRECTIONS), reader, "Direction", "In or Out"),
+    Order: reader.u16("Order"),
+    TierAclRules: reader.list("TierAclRules", readTierRule),
+  });
+}
+
+/** An address set that ACLs name by its id (hcn.md §3.1). */
+export interface SetPolicySetting {
+  readonly Id: string;
+  readonly Name?: string;
+  readonly PolicyType: SetPolicyType;
+  /** Comma list: addresses for IPSET, ids of member sets for NESTEDIPSET. */
+  readonly Values?: string;
+}
+
+/** Inferred: their numbers, from the schema's order. */
+export const SET_POLICY_TYPES = ["IPSET", "NESTEDIPSET"] as const;
+export type SetPolicyType = (typeof SET_POLICY_TYPES)[number];
+
+export function readSetPolicy(reader: JsonReader): SetPolicySetting {
+  const type = reader.enumeration("PolicyType", SET_POLICY_TYPES);
+  return present<SetPolicySetting>({
+    Id: required(reader.text("Id"), reader, "Id", "the id of the set"),
+    Name: reader.text("Name"),
+    PolicyType: required(type, reader, "PolicyType", "IPSET or NESTEDIPSET"),
+    Values: reader.text("Values"),
+  });
+}

@@ -1,0 +1,34 @@
+/** Addresses in policies: an address or a CIDR, alone or in a comma list (hcn.md §3.5). */
+import { bitsOf, familyOf, parseIp } from "../net/ip.ts";
+import {
+  type InterfaceAddress,
+  type Prefix,
+  maskIp,
+  parseInterfaceAddress,
+  prefixOf,
+} from "../net/prefix.ts";
+
+/** Parses `10.0.0.1`, `10.0.0.0/8` or the same in IPv6, host bits kept; a bare address has the full length. */
+export function parseAddressOrPrefix(text: string): InterfaceAddress | undefined {
+  const trimmed = text.trim();
+  if (trimmed.includes("/")) return parseInterfaceAddress(trimmed);
+  const ip = parseIp(trimmed);
+  return ip === undefined ? undefined : { ip, length: bitsOf(familyOf(ip)) };
+}
+
+export function hasHostBits(address: InterfaceAddress): boolean {
+  return maskIp(address.ip, address.length) !== address.ip;
+}
+
+/** The prefix that `address` lies in. */
+export function prefixOfAddress(address: InterfaceAddress): Prefix {
+  return prefixOf(address.ip, address.length);
+}
+
+/** The items of a comma list, without blanks and empty ones. */
+export function splitList(text: string): readonly string[] {
+  return text
+    .split(",")
+    .map((item) => item.trim())
+    .filter((item) => item !== "");
+}

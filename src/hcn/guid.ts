@@ -1,0 +1,22 @@
+/** GUIDs as text: 36 characters, lower case, without braces, everywhere inside (hcn.md §1.1). */
+import type { Guid } from "./client.ts";
+
+/** What stands for "none" and, on create, for "choose one". */
+export const ZERO_GUID: Guid = "00000000-0000-0000-0000-000000000000";
+
+/** Parses a GUID in either letter case, with or without braces; undefined when it is none. */
+export function parseGuid(text: string): Guid | undefined {
+  const match = /^(\{?)([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})(\}?)$/i.exec(text);
+  if (match === null || (match[1] === "{") !== (match[3] === "}")) return undefined;
+  return match[2]?.toLowerCase();
+}
+
+/** The spelling of v1 documents and of resources: upper case. */
+export function formatUpperGuid(guid: Guid): string {
+  return guid.toUpperCase();
+}
+
+/** True when both name the same object, whatever their letter case. */
+export function equalGuids(a: string, b: string): boolean {
+  return a.toLowerCase() === b.toLowerCase();
+}

@@ -1,0 +1,67 @@
+/** JSON from outside: bounded, copied, frozen. */
+import { LIMITS } from "../base/limits.ts";
+import type { JsonObject, JsonValue } from "./client.ts";
+import { HcnError } from "./error.ts";
+
+function invalidJson(detail: string): HcnError {
+  return new HcnError("HCN_E_INVALID_JSON", { detail });
+}
+
+/**
+ * Copies a value that should be JSON and freezes the copy, so that nobody who holds the original can change what is
+ * stored. Fields that are undefined are left out.
+ * @throws HcnError HCN_E_INVALID_JSON when it holds anything else than JSON or nests too deeply.
+ */
+export function checkJsonValue(value: unknown, depth = 0): JsonValue {
+  if (depth > LIMITS.documentDepthMax)
+    throw invalidJson(`The document nests deeper than ${LIMITS.documentDepthMax} levels`);
+  if (value === null || typeof value === "boolean" || typeof value === "string") return value;
+  if (typeof value === "number") {
+    if (!Number.isFinite(value)) throw invalidJson("A number of the document is not finite");
+    return value;
+  }
+  if (Array.isArray(value)) return Object.freeze(value.map((item) => checkJsonValue(item, depth + 1)));
+  if (typeof value !== "object") throw invalidJson(`The document holds a ${typeof value}`);
+  const copy: Record<string, JsonValue> = {};
+  for (const [field, item] of Object.entries(value)) {
+    // A field of this name would set the prototype of a plain object, and no document has one.
+    if (item !== undefined && field !== "__proto__") copy[field] = checkJsonValue(item, depth + 1);
+  }
+  return Object.freeze(copy);
+}
+
+/** @throws HcnError HCN_E_INVALID_JSON when `value` is no JSON object. */
+export function checkJsonObject(value: unknown): JsonObject {
+  const checked = checkJsonValue(value);
+  if (!isJsonObject(checked)) throw invalidJson("The document has to be a JSON object");
+  return checked;
+}
+
+export function isJsonObject(value: JsonValue | undefined): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** Parses JSON text. @throws HcnError HCN_E_INVALID_JSON when it is too long, too deep or no JSON. */
+export function parseJsonText(text: string): JsonValue {
+  if (text.length > LIMITS.jsonBytesMax)
+    throw invalidJson(`The document is longer than ${LIMITS.jsonBytesMax} characters`);
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (cause) {
+    throw new HcnError("HCN_E_INVALID_JSON", { detail: "The document does not parse as JSON", cause });
+  }
+  return checkJsonValue(value);
+}
+
+/** True when both are the same JSON; the order of fields does not matter. */
+export function equalJson(a: JsonValue | undefined, b: JsonValue | undefined): boolean {
+  if (a === b) return true;
+  if (Array.isArray(a) || Array.isArray(b)) {
+    if (!Array.isArray(a) || !Array.isArray(b) || a.length !== b.length) return false;
+    return a.every((item: JsonValue, index) => equalJson(item, b[index] as JsonValue));
+  }
+  if (!isJsonObject(a) || !isJsonObject(b)) return false;
+  const fields = Object.keys(a);
+  return fields.length === Object.keys(b).length && fields.every((field) => equalJson(a[field], b[field]));
+}

@@ -1,0 +1,139 @@
+/** The HCN contract: what programs send to HNS and get back, on any implementation of `HcnClient`. */
+export {
+  type AclAction,
+  type AclDirection,
+  type AclPolicySetting,
+  type AclRuleType,
+  type SetPolicySetting,
+  type TierAclPolicySetting,
+  parseAclAddresses,
+  parseAclProtocols,
+} from "./acl-policy.ts";
+export type { BaseDocument, Dns, Health, PolicyDocument, Route } from "./base-document.ts";
+export {
+  DEFAULT_QUERY,
+  type Guid,
+  type HcnClient,
+  type HcnCreateOptions,
+  type HcnNotification,
+  type HcnObjectKind,
+  type HostComputeQuery,
+  type JsonObject,
+  type JsonValue,
+} from "./client.ts";
+export {
+  ENDPOINT_FLAGS,
+  ENDPOINT_STATES,
+  type HostComputeEndpoint,
+  type IpConfig,
+  parseEndpoint,
+} from "./endpoint.ts";
+export {
+  type EndpointPolicy,
+  type EndpointPolicySettings,
+  parseEndpointPolicies,
+  parseEndpointPolicy,
+  policyDocument,
+} from "./endpoint-policy.ts";
+export { HCN_ERRORS, type HcnErrorCode, errorCodeOf } from "./error-codes.ts";
+export {
+  type ErrorRecord,
+  HcnError,
+  type HcnErrorOptions,
+  HcnNotFoundError,
+  formatFailedCall,
+  formatHresult,
+  isNotFoundError,
+} from "./error.ts";
+export { type HnsFeature, type HnsVersion, featuresOf, hasFeature } from "./features.ts";
+export { ZERO_GUID, equalGuids, formatUpperGuid, parseGuid } from "./guid.ts";
+export { type ModifyRequest, type ModifyRequestType, parseModifyRequest } from "./modify.ts";
+export {
+  type HostComputeNamespace,
+  type NamespaceResource,
+  type NamespaceType,
+  parseNamespace,
+} from "./namespace.ts";
+export {
+  NAT_FLAGS,
+  type L4ProxyPolicySetting,
+  type OutBoundNatPolicySetting,
+  type PortMappingPolicySetting,
+  type SdnRoutePolicySetting,
+} from "./nat-policy.ts";
+export {
+  type HostComputeNetwork,
+  type Ipam,
+  NETWORK_FLAGS,
+  NETWORK_TYPES,
+  type NetworkType,
+  type Subnet,
+  gatewayOf,
+  isDefaultRoute,
+  parseNetwork,
+  subnetsOf,
+} from "./network.ts";
+export {
+  type NetworkPolicy,
+  type NetworkPolicySettings,
+  parseNetworkPolicies,
+  parseNetworkPolicy,
+} from "./network-policy.ts";
+export { NOTIFICATION_TYPES } from "./notification.ts";
+export {
+  addNamespaceContainer,
+  addNamespaceEndpoint,
+  createEndpoint,
+  createNamespace,
+  createNetwork,
+  deleteEndpoint,
+  deleteNamespace,
+  deleteNetwork,
+  getEndpointById,
+  getEndpointByName,
+  getNamespaceById,
+  getNamespaceContainerIds,
+  getNamespaceEndpointIds,
+  getNetworkById,
+  getNetworkByName,
+  listEndpoints,
+  listEndpointsOfNetwork,
+  listNamespaces,
+  listNetworks,
+  modifyEndpointPolicies,
+  modifyNetworkPolicies,
+  namespaceOf,
+  queryBy,
+  removeNamespaceContainer,
+  removeNamespaceEndpoint,
+} from "./operations.ts";
+export {
+  ENDPOINT_POLICY_TYPES,
+  type EndpointPolicyType,
+  NETWORK_POLICY_TYPES,
+  type NetworkPolicyType,
+} from "./policy-type.ts";
+export { SCHEMA_V2_0, type SchemaVersion } from "./schema-version.ts";
+export type {
+  EndpointAttachDetachRequest,
+  HnsEndpoint,
+  HnsNetwork,
+  HnsPolicy,
+  HnsSubnet,
+} from "./v1-documents.ts";
+export {
+  HOST_ATTACH,
+  attachHnsEndpoint,
+  createHnsEndpoint,
+  createHnsNetwork,
+  deleteHnsEndpoint,
+  deleteHnsNetwork,
+  detachHnsEndpoint,
+  getHnsEndpoint,
+  getHnsEndpointByName,
+  getHnsNetworkByName,
+  getHnsVersion,
+  listHnsEndpoints,
+  listHnsNetworks,
+  requestHns,
+} from "./v1-operations.ts";

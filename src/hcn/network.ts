@@ -1,0 +1,167 @@
+/** `HostComputeNetwork` (hcn.md §2.2, §2.5). */
+import {
+  type BaseDocument,
+  type Dns,
+  type PolicyDocument,
+  type Route,
+  readBase,
+  readDns,
+  readPolicies,
+  readRoutes,
+} from "./base-document.ts";
+import type { JsonValue } from "./client.ts";
+import { JsonReader, present } from "./json-reader.ts";
+import { NETWORK_POLICY_TYPES, SUBNET_POLICY_TYPES } from "./policy-type.ts";
+
+/**
+ * Types of networks at their number in the schema (hcn.md §2.2). Inferred: the numbers after NAT's 0 follow the
+ * order in which the schema lists the names.
+ */
+export const NETWORK_TYPES = [
+  "NAT",
+  "ICS",
+  "Transparent",
+  "L2Bridge",
+  "L2Tunnel",
+  "Overlay",
+  "Private",
+  "Internal",
+  "Mirrored",
+  "Infiniband",
+  "ConstrainedICS",
+] as const;
+export type NetworkType = (typeof NETWORK_TYPES)[number];
+
+/** Bits of a network's `Flags` (hcn.md §2.2). */
+export const NETWORK_FLAGS = {
+  EnableDnsProxy: 1,
+  EnableDhcpServer: 2,
+  EnableMirroring: 4,
+  EnableNonPersistent: 8,
+  EnablePersistent: 16,
+  IsolateVSwitch: 32,
+  EnableFlowSteering: 64,
+  DisableSharing: 128,
+  EnableFirewall: 256,
+  SuppressMediaDisconnect: 512,
+  DisableHostPort: 1024,
+  WeakHostReceiveAdapter: 2048,
+  WeakHostSendAdapter: 4096,
+  EnableIov: 8192,
+} as const;
+
+export const IPAM_TYPES = ["Static", "DHCP"] as const;
+export type IpamType = (typeof IPAM_TYPES)[number];
+
+/** Bits of a subnet's `Flags`. */
+export const SUBNET_FLAGS = { DoNotReserveGatewayAddress: 1 } as const;
+
+export interface MacRange {
+  readonly StartMacAddress?: string;
+  readonly EndMacAddress?: string;
+}
+
+export interface MacPool {
+  readonly Ranges?: readonly MacRange[];
+}
+
+export interface IpSubnet extends BaseDocument {
+  readonly IpAddressPrefix?: string;
+  readonly Flags?: number;
+}
+
+export interface Subnet extends BaseDocument {
+  readonly IpAddressPrefix?: string;
+  readonly Policies?: readonly PolicyDocument[];
+  readonly Routes?: readonly Route[];
+  readonly IpSubnets?: readonly IpSubnet[];
+  readonly Flags?: number;
+}
+
+export interface Ipam {
+  readonly Type?: IpamType;
+  readonly Subnets?: readonly Subnet[];
+}
+
+export interface HostComputeNetwork extends BaseDocument {
+  /** Absent in results for NAT. */
+  readonly Type?: NetworkType;
+  readonly Policies?: readonly PolicyDocument[];
+  readonly MacPool?: MacPool;
+  readonly Dns?: Dns;
+  readonly Ipams?: readonly Ipam[];
+  readonly Flags?: number;
+}
+
+function readIpSubnet(reader: JsonReader): IpSubnet {
+  return present<IpSubnet>({
+    ...readBase(reader),
+    IpAddressPrefix: reader.text("IpAddressPrefix"),
+    Flags: reader.u32("Flags"),
+  });
+}
+
+/** Reads one subnet of an `Ipam` or of a modify request. */
+export function readSubnet(reader: JsonReader): Subnet {
+  return present<Subnet>({
+    ...readBase(reader),
+    IpAddressPrefix: reader.text("IpAddressPrefix"),
+    Policies: readPolicies(reader, SUBNET_POLICY_TYPES),
+    Routes: readRoutes(reader),
+    IpSubnets: reader.list("IpSubnets", readIpSubnet),
+    Flags: reader.u32("Flags"),
+  });
+}
+
+function readIpam(reader: JsonReader): Ipam {
+  return present<Ipam>({
+    Type: reader.enumeration("Type", IPAM_TYPES),
+    Subnets: reader.list("Subnets", readSubnet),
+  });
+}
+
+function readMacPool(reader: JsonReader): MacPool | undefined {
+  const pool = reader.object("MacPool");
+  const Ranges = pool?.list("Ranges", (range) =>
+    present<MacRange>({
+      StartMacAddress: range.text("StartMacAddress"),
+      EndMacAddress: range.text("EndMacAddress"),
+    }),
+  );
+  return pool && present<MacPool>({ Ranges });
+}
+
+/**
+ * Checks the shape of a v2 network document. Addresses and policies keep their text: the service judges them.
+ * @throws HcnError HCN_E_INVALID_JSON for a field of the wrong type, HCN_E_INVALID_NETWORK_TYPE for an unknown type.
+ */
+export function parseNetwork(document: JsonValue): HostComputeNetwork {
+  const reader = JsonReader.of(document, "network", "HCN_E_INVALID_JSON");
+  const typeReader = new JsonReader(reader.whole(), "network", "HCN_E_INVALID_NETWORK_TYPE");
+  return present<HostComputeNetwork>({
+    ...readBase(reader),
+    Type: typeReader.enumeration("Type", NETWORK_TYPES),
+    Policies: readPolicies(reader, NETWORK_POLICY_TYPES),
+    MacPool: readMacPool(reader),
+    Dns: readDns(reader),
+    Ipams: reader.list("Ipams", readIpam),
+    Flags: reader.u32("Flags"),
+  });
+}
+
+/** All subnets of a network, over all its `Ipams`. */
+export function subnetsOf(network: HostComputeNetwork): readonly Subnet[] {
+  return (network.Ipams ?? []).flatMap((ipam) => ipam.Subnets ?? []);
+}
+
+const DEFAULT_DESTINATIONS: readonly string[] = ["0.0.0.0/0", "::/0"];
+
+/** True for a route to everything. */
+export function isDefaultRoute(route: Route): boolean {
+  return DEFAULT_DESTINATIONS.includes(route.DestinationPrefix ?? "");
+}
+
+/** The next hop of a subnet's default route: its gateway. */
+export function gatewayOf(subnet: Subnet): string | undefined {
+  return subnet.Routes?.find(isDefaultRoute)?.NextHop;
+}

@@ -1,0 +1,176 @@
+/** HNS v1: documents as requests send them and results hold them (hcn.md §2.12, §3.6). */
+import type { Guid, JsonObject, JsonValue } from "./client.ts";
+import { JsonReader, present } from "./json-reader.ts";
+
+/** A v1 policy is flat: a type and the fields of that type beside it. */
+export interface HnsPolicy extends JsonObject {
+  readonly Type: string;
+}
+
+export interface HnsMacPool {
+  readonly StartMacAddress?: string;
+  readonly EndMacAddress?: string;
+}
+
+export interface HnsSubnet {
+  readonly ID?: Guid;
+  readonly AddressPrefix?: string;
+  readonly GatewayAddress?: string;
+  readonly Policies?: readonly HnsPolicy[];
+}
+
+export interface HnsNetwork {
+  readonly ID?: Guid;
+  readonly Name?: string;
+  readonly Type?: string;
+  readonly NetworkAdapterName?: string;
+  readonly SourceMac?: string;
+  readonly Policies?: readonly HnsPolicy[];
+  readonly MacPools?: readonly HnsMacPool[];
+  readonly Subnets?: readonly HnsSubnet[];
+  readonly DNSDomain?: string;
+  /** Comma list. */
+  readonly DNSSuffix?: string;
+  /** Comma list. */
+  readonly DNSServerList?: string;
+  readonly DNSServerCompartment?: number;
+  readonly ManagementIP?: string;
+  readonly DrMacAddress?: string;
+  readonly AutomaticDNS?: boolean;
+  readonly Flags?: number;
+}
+
+export interface HnsEndpoint {
+  readonly ID?: Guid;
+  readonly Name?: string;
+  readonly VirtualNetwork?: Guid;
+  readonly VirtualNetworkName?: string;
+  readonly Policies?: readonly HnsPolicy[];
+  readonly MacAddress?: string;
+  readonly IPAddress?: string;
+  readonly PrefixLength?: number;
+  readonly GatewayAddress?: string;
+  readonly IPv6Address?: string;
+  readonly IPv6PrefixLength?: number;
+  readonly GatewayAddressV6?: string;
+  readonly DNSDomain?: string;
+  readonly DNSSuffix?: string;
+  readonly DNSServerList?: string;
+  readonly EnableInternalDNS?: boolean;
+  readonly DisableICC?: boolean;
+  readonly EnableLowMetric?: boolean;
+  readonly IsRemoteEndpoint?: boolean;
+  readonly EncapOverhead?: number;
+  readonly Namespace?: { readonly ID?: Guid };
+  readonly SharedContainers?: readonly string[];
+  readonly State?: number;
+}
+
+/** The body of attach and detach. */
+export interface EndpointAttachDetachRequest {
+  readonly SystemType?: "Container" | "VirtualMachine" | "Host";
+  readonly ContainerId?: string;
+  /** 1 is the host's. */
+  readonly CompartmentId?: number;
+  readonly VirtualNicName?: string;
+}
+
+const INVALID_JSON = "HCN_E_INVALID_JSON";
+
+function readPolicies(reader: JsonReader): readonly HnsPolicy[] | undefined {
+  return reader.list("Policies", (policy) => {
+    const fields = policy.whole();
+    return Object.freeze({ ...fields, Type: policy.text("Type") ?? "" });
+  });
+}
+
+/** A comma list, which some clients send as a list. */
+function readCommaList(reader: JsonReader, field: string): string | undefined {
+  const items = reader.texts(field);
+  return items?.join(",");
+}
+
+/** Checks the shape of a v1 network. @throws HcnError HCN_E_INVALID_JSON. */
+export function parseHnsNetwork(document: JsonValue): HnsNetwork {
+  const reader = JsonReader.of(document, "network", INVALID_JSON);
+  return present<HnsNetwork>({
+    ID: reader.guid("ID"),
+    Name: reader.text("Name"),
+    Type: reader.text("Type"),
+    NetworkAdapterName: reader.text("NetworkAdapterName"),
+    SourceMac: reader.text("SourceMac"),
+    Policies: readPolicies(reader),
+    MacPools: reader.list("MacPools", (pool) =>
+      present<HnsMacPool>({
+        StartMacAddress: pool.text("StartMacAddress"),
+        EndMacAddress: pool.text("EndMacAddress"),
+      }),
+    ),
+    Subnets: reader.list("Subnets", (subnet) =>
+      present<HnsSubnet>({
+        ID: subnet.guid("ID"),
+        AddressPrefix: subnet.text("AddressPrefix"),
+        GatewayAddress: subnet.text("GatewayAddress"),
+        Policies: readPolicies(subnet),
+      }),
+    ),
+    DNSDomain: reader.text("DNSDomain"),
+    DNSSuffix: readCommaList(reader, "DNSSuffix"),
+    DNSServerList: readCommaList(reader, "DNSServerList"),
+    DNSServerCompartment: reader.u16("DNSServerCompartment"),
+    ManagementIP: reader.text("ManagementIP"),
+    DrMacAddress: reader.text("DrMacAddress"),
+    AutomaticDNS: reader.boolean("AutomaticDNS"),
+    Flags: reader.u32("Flags"),
+  });
+}
+
+function readEndpointAddresses(reader: JsonReader): Partial<HnsEndpoint> {
+  return present<HnsEndpoint>({
+    IPAddress: reader.text("IPAddress"),
+    PrefixLength: reader.number("PrefixLength", 32),
+    GatewayAddress: reader.text("GatewayAddress"),
+    IPv6Address: reader.text("IPv6Address"),
+    IPv6PrefixLength: reader.number("IPv6PrefixLength", 128),
+    GatewayAddressV6: reader.text("GatewayAddressV6"),
+    DNSDomain: reader.text("DNSDomain"),
+    DNSSuffix: readCommaList(reader, "DNSSuffix"),
+    DNSServerList: readCommaList(reader, "DNSServerList"),
+  });
+}
+
+/** Checks the shape of a v1 endpoint. @throws HcnError HCN_E_INVALID_JSON. */
+export function parseHnsEndpoint(document: JsonValue): HnsEndpoint {
+  const reader = JsonReader.of(document, "endpoint", INVALID_JSON);
+  const namespace = reader.object("Namespace");
+  return present<HnsEndpoint>({
+    ID: reader.guid("ID"),
+    Name: reader.text("Name"),
+    VirtualNetwork: reader.guid("VirtualNetwork"),
+    VirtualNetworkName: reader.text("VirtualNetworkName"),
+    Policies: readPolicies(reader),
+    MacAddress: reader.text("MacAddress"),
+    ...readEndpointAddresses(reader),
+    EnableInternalDNS: reader.boolean("EnableInternalDNS"),
+    DisableICC: reader.boolean("DisableICC"),
+    EnableLowMetric: reader.boolean("EnableLowMetric"),
+    IsRemoteEndpoint: reader.boolean("IsRemoteEndpoint"),
+    EncapOverhead: reader.u16("EncapOverhead"),
+    Namespace: namespace && present<{ readonly ID?: Guid }>({ ID: namespace.guid("ID") }),
+    SharedContainers: reader.texts("SharedContainers"),
+    State: reader.u16("State"),
+  });
+}
+
+const SYSTEM_TYPES = ["Container", "VirtualMachine", "Host"] as const;
+
+/** Checks the body of attach and detach. @throws HcnError HCN_E_INVALID_JSON. */
+export function parseAttachRequest(document: JsonValue): EndpointAttachDetachRequest {
+  const reader = JsonReader.of(document, "request", INVALID_JSON);
+  return present<EndpointAttachDetachRequest>({
+    SystemType: reader.enumeration("SystemType", SYSTEM_TYPES),
+    ContainerId: reader.text("ContainerId"),
+    CompartmentId: reader.u16("CompartmentId"),
+    VirtualNicName: reader.text("VirtualNicName"),
+  });
+}

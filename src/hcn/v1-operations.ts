@@ -1,0 +1,108 @@
+/** HNS v1 calls over any `HcnClient`: path, envelope, error (hcn.md §1.7). */
+import type { Guid, HcnClient, JsonObject, JsonValue } from "./client.ts";
+import { errorCodeOf } from "./error-codes.ts";
+import { HcnError, HcnNotFoundError } from "./error.ts";
+import type { HnsVersion } from "./features.ts";
+import { JsonReader } from "./json-reader.ts";
+import { checkJsonObject } from "./json-value.ts";
+import {
+  type EndpointAttachDetachRequest,
+  type HnsEndpoint,
+  type HnsNetwork,
+  parseHnsEndpoint,
+  parseHnsNetwork,
+} from "./v1-documents.ts";
+
+/**
+ * Makes a v1 call and opens its envelope.
+ * @returns `Output`; undefined for calls without a result.
+ * @throws HcnError with the code of the envelope.
+ */
+export async function requestHns(
+  client: HcnClient,
+  method: "GET" | "POST" | "DELETE",
+  path: string,
+  body?: object,
+): Promise<JsonValue | undefined> {
+  const text = body === undefined ? "" : JSON.stringify(checkJsonObject(body));
+  const envelope = new JsonReader(await client.call(method, path, text), "response", "HCN_E_INVALID_JSON");
+  if (envelope.boolean("Success") === true) return envelope.raw("Output");
+  const reported = { Error: envelope.text("Error") ?? "", ErrorCode: envelope.u32("ErrorCode") ?? 0 };
+  throw new HcnError(errorCodeOf(reported.ErrorCode) ?? "unknown", { reported });
+}
+
+function outputList(output: JsonValue | undefined): readonly JsonValue[] {
+  return Array.isArray(output) ? (output as readonly JsonValue[]) : [];
+}
+
+/** The version of the service: what feature detection works from. */
+export async function getHnsVersion(client: HcnClient): Promise<HnsVersion> {
+  const output = await requestHns(client, "GET", "/globals/version");
+  const reader = JsonReader.of(output, "Output", "HCN_E_INVALID_JSON");
+  return { Major: reader.u32("Major") ?? 0, Minor: reader.u32("Minor") ?? 0 };
+}
+
+export async function listHnsNetworks(client: HcnClient): Promise<readonly HnsNetwork[]> {
+  return outputList(await requestHns(client, "GET", "/networks/")).map(parseHnsNetwork);
+}
+
+/** Lists all and compares names exactly, as v1 clients do. @throws HcnNotFoundError. */
+export async function getHnsNetworkByName(client: HcnClient, name: string): Promise<HnsNetwork> {
+  const network = (await listHnsNetworks(client)).find((candidate) => candidate.Name === name);
+  if (network === undefined) throw new HcnNotFoundError("Network", name);
+  return network;
+}
+
+export async function createHnsNetwork(client: HcnClient, network: HnsNetwork): Promise<HnsNetwork> {
+  return parseHnsNetwork((await requestHns(client, "POST", "/networks/", network)) ?? null);
+}
+
+export async function deleteHnsNetwork(client: HcnClient, id: Guid): Promise<void> {
+  await requestHns(client, "DELETE", `/networks/${id}`);
+}
+
+export async function listHnsEndpoints(client: HcnClient): Promise<readonly HnsEndpoint[]> {
+  return outputList(await requestHns(client, "GET", "/endpoints/")).map(parseHnsEndpoint);
+}
+
+/** Lists all and compares names exactly, as v1 clients do. @throws HcnNotFoundError. */
+export async function getHnsEndpointByName(client: HcnClient, name: string): Promise<HnsEndpoint> {
+  const endpoint = (await listHnsEndpoints(client)).find((candidate) => candidate.Name === name);
+  if (endpoint === undefined) throw new HcnNotFoundError("Endpoint", name);
+  return endpoint;
+}
+
+export async function getHnsEndpoint(client: HcnClient, id: Guid): Promise<HnsEndpoint> {
+  return parseHnsEndpoint((await requestHns(client, "GET", `/endpoints/${id}`)) ?? null);
+}
+
+export async function createHnsEndpoint(client: HcnClient, endpoint: HnsEndpoint): Promise<HnsEndpoint> {
+  return parseHnsEndpoint((await requestHns(client, "POST", "/endpoints/", endpoint)) ?? null);
+}
+
+export async function deleteHnsEndpoint(client: HcnClient, id: Guid): Promise<void> {
+  await requestHns(client, "DELETE", `/endpoints/${id}`);
+}
+
+export async function attachHnsEndpoint(
+  client: HcnClient,
+  id: Guid,
+  request: EndpointAttachDetachRequest,
+): Promise<void> {
+  await requestHns(client, "POST", `/endpoints/${id}/attach`, request);
+}
+
+export async function detachHnsEndpoint(
+  client: HcnClient,
+  id: Guid,
+  request: EndpointAttachDetachRequest,
+): Promise<void> {
+  await requestHns(client, "POST", `/endpoints/${id}/detach`, request);
+}
+
+/** What flannel sends to give the host its leg in the pod network (hcn.md §9.23). */
+export const HOST_ATTACH: EndpointAttachDetachRequest & JsonObject = Object.freeze({
+  SystemType: "Host",
+  CompartmentId: 1,
+  VirtualNicName: "",
+});
