@@ -1,0 +1,80 @@
+/** Errors of the CNI contract (cni.md §1.6). */
+import type { KnowledgeCode } from "../knowledge/codes.ts";
+import type { JsonObject } from "./json.ts";
+
+/** The codes of the specification, and those that only the Go library has (8, 999). */
+export const CNI_CODES = {
+  unknown: 0,
+  incompatibleVersion: 1,
+  unsupportedField: 2,
+  unknownContainer: 3,
+  invalidEnvironment: 4,
+  ioFailure: 5,
+  decodingFailure: 6,
+  invalidNetworkConfig: 7,
+  invalidNetns: 8,
+  tryAgainLater: 11,
+  pluginNotAvailable: 50,
+  limitedConnectivity: 51,
+  internal: 999,
+} as const;
+
+/** What a `CniError` carries beside code and message. */
+export interface CniErrorOptions {
+  /** The longer text of the error object; empty, absent: the member is left out. */
+  readonly details?: string;
+  /** The entry of the catalogue that explains the error. */
+  readonly knowledge?: KnowledgeCode | undefined;
+  readonly cause?: unknown;
+}
+
+/** An error in the words of the contract. */
+export class CniError extends Error {
+  override readonly name = "CniError";
+  readonly code: number;
+  readonly details: string;
+  readonly knowledge: KnowledgeCode | undefined;
+
+  constructor(code: number, message: string, options: CniErrorOptions = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.code = code;
+    this.details = options.details ?? "";
+    this.knowledge = options.knowledge;
+  }
+}
+
+/**
+ * The reference plugin would have crashed here: a Go panic ends it with status 2, a text on stderr and nothing
+ * on stdout (cni.md §2.1). Thrown in the temper `reference` only.
+ */
+export class PluginPanic extends Error {
+  override readonly name = "PluginPanic";
+}
+
+/** The message of anything that was thrown, with details as the Go library joins them. */
+export function describeError(error: unknown): string {
+  if (error instanceof CniError && error.details !== "") return `${error.message}; ${error.details}`;
+  return error instanceof Error ? error.message : String(error);
+}
+
+/** The error in the contract's words. Whatever is no `CniError` gets code 999 (cni.md §1.6). */
+export function toCniError(error: unknown): CniError {
+  if (error instanceof CniError) return error;
+  return new CniError(CNI_CODES.internal, describeError(error), { cause: error });
+}
+
+/**
+ * A new error whose message says what was being done when `error` happened. As in the plugins' Go code the
+ * inner code is lost: the result is a plain 999.
+ */
+export function annotate(error: unknown, action: string): CniError {
+  const knowledge = error instanceof CniError ? error.knowledge : undefined;
+  return new CniError(CNI_CODES.internal, `${action}: ${describeError(error)}`, { knowledge, cause: error });
+}
+
+/** The error object as plugins print it (cni.md §1.6: without `cniVersion`, `details` only when there are any). */
+export function formatCniError(error: CniError): JsonObject {
+  return error.details === ""
+    ? { code: error.code, msg: error.message }
+    : { code: error.code, msg: error.message, details: error.details };
+}

@@ -1,0 +1,154 @@
+/** The environment of a plugin as a table: who requires what, and what is well formed (cni.md §1.3). */
+import { CNI_CODES, CniError } from "./error.ts";
+
+/** The commands of the specification. */
+export type CniCommand = "ADD" | "DEL" | "CHECK" | "GC" | "STATUS" | "VERSION";
+
+/**
+ * `reference`: behaves as the real component, known defects included. `better`: repairs them. The first is the
+ * default of emulated nodes, the second of executables that run on their own.
+ */
+export type Compat = "reference" | "better";
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** One environment variable. */
+export interface Parameter {
+  readonly name: string;
+  readonly requiredBy: readonly CniCommand[];
+  /** What the reference's skeleton requires, where it asks for more than the specification. */
+  readonly requiredByReference?: readonly CniCommand[];
+  /** What it holds, for the documentation. */
+  readonly content: string;
+  /** The violation of its form, checked where it is required and present. */
+  readonly violation?: (value: string) => CniError | undefined;
+}
+
+const NAME_PATTERN = /^[a-zA-Z0-9][a-zA-Z0-9_.-]*$/;
+const INTERFACE_NAME_BYTES_MAX = 15;
+
+/** The character set of container IDs and network names. */
+export function isCniName(text: string): boolean {
+  return NAME_PATTERN.test(text);
+}
+
+function utf8Length(text: string): number {
+  let length = 0;
+  for (const character of text) {
+    const code = character.codePointAt(0) ?? 0;
+    if (code < 0x80) length += 1;
+    else if (code < 0x800) length += 2;
+    else length += code < 0x1_0000 ? 3 : 4;
+  }
+  return length;
+}
+
+function invalid(message: string, details = ""): CniError {
+  return new CniError(CNI_CODES.invalidEnvironment, message, { details });
+}
+
+/** The violation of a container ID's form; undefined when it is well formed. */
+export function containerIdViolation(id: string): CniError | undefined {
+  // The client library, which also checks it, answers an empty ID with a code of its own.
+  if (id === "") return new CniError(CNI_CODES.unknownContainer, "missing containerID");
+  return isCniName(id) ? undefined : invalid("invalid characters in containerID", id);
+}
+
+/** The violation of an interface name's form; undefined when it is well formed. */
+export function interfaceNameViolation(name: string): CniError | undefined {
+  if (name === "") return invalid("interface name is empty");
+  if (utf8Length(name) > INTERFACE_NAME_BYTES_MAX) {
+    return invalid(
+      "interface name is too long",
+      `interface name should be less than ${INTERFACE_NAME_BYTES_MAX + 1} characters`,
+    );
+  }
+  if (name === "." || name === "..") return invalid("interface name is . or ..");
+  return /[/:\s\u0085]/.test(name)
+    ? invalid("interface name contains / or : or whitespace characters")
+    : undefined;
+}
+
+/** The violation of a network name's form; undefined when it is well formed. */
+export function networkNameViolation(name: string): CniError | undefined {
+  if (name === "") return new CniError(CNI_CODES.invalidNetworkConfig, "missing network name");
+  return isCniName(name)
+    ? undefined
+    : new CniError(CNI_CODES.invalidNetworkConfig, "invalid characters found in network name", {
+        details: name,
+      });
+}
+
+/** All parameters, in the order in which they are validated. */
+export const PARAMETERS: readonly Parameter[] = [
+  {
+    name: "CNI_COMMAND",
+    requiredBy: ["ADD", "DEL", "CHECK", "GC", "STATUS", "VERSION"],
+    content: "the verb",
+  },
+  {
+    name: "CNI_CONTAINERID",
+    requiredBy: ["ADD", "DEL", "CHECK"],
+    content: "letters, digits, _ . -, the first a letter or digit",
+    violation: containerIdViolation,
+  },
+  {
+    name: "CNI_NETNS",
+    requiredBy: ["ADD", "CHECK"],
+    content: "Linux: a path; Windows: the GUID of an HCN namespace, none, or container:ID",
+  },
+  {
+    name: "CNI_IFNAME",
+    requiredBy: ["ADD", "DEL", "CHECK"],
+    content: "at most 15 bytes, not . or .., without / : and white space",
+    violation: interfaceNameViolation,
+  },
+  { name: "CNI_ARGS", requiredBy: [], content: "K=V;K2=V2" },
+  {
+    name: "CNI_PATH",
+    requiredBy: ["GC"],
+    requiredByReference: ["ADD", "DEL", "CHECK", "GC", "STATUS"],
+    content: "folders of delegates, joined by ; on Windows, by : elsewhere",
+  },
+  // Switches off a check that does nothing on Windows.
+  { name: "CNI_NETNS_OVERRIDE", requiredBy: [], content: "true or 1" },
+];
+
+/** What the environment of one call says; absent variables are empty. */
+export interface PluginParameters {
+  /** As given: it may be no known command. */
+  readonly command: string;
+  readonly containerId: string;
+  readonly netns: string;
+  readonly ifName: string;
+  readonly args: string;
+  readonly path: string;
+}
+
+/**
+ * Reads and validates the parameters: violations of form end it at once, what is missing is collected.
+ * @throws CniError with code 4.
+ */
+export function readParameters(env: Environment, compat: Compat): PluginParameters {
+  const command = env["CNI_COMMAND"] ?? "";
+  const missing: string[] = [];
+  for (const parameter of PARAMETERS) {
+    const value = env[parameter.name] ?? "";
+    const requiredBy: readonly string[] =
+      (compat === "reference" ? parameter.requiredByReference : undefined) ?? parameter.requiredBy;
+    const isRequired = parameter.name === "CNI_COMMAND" || requiredBy.includes(command);
+    if (!isRequired) continue;
+    if (value === "") missing.push(parameter.name);
+    const violation = value === "" ? undefined : parameter.violation?.(value);
+    if (violation !== undefined) throw violation;
+  }
+  if (missing.length > 0) throw invalid(`required env variables [${missing.join(",")}] missing`);
+  return {
+    command,
+    containerId: env["CNI_CONTAINERID"] ?? "",
+    netns: env["CNI_NETNS"] ?? "",
+    ifName: env["CNI_IFNAME"] ?? "",
+    args: env["CNI_ARGS"] ?? "",
+    path: env["CNI_PATH"] ?? "",
+  };
+}

@@ -1,0 +1,100 @@
+/**
+ * Running a plugin by its name: the seam between a caller (a runtime, or a plugin that delegates) and plugins
+ * in this process or in processes of their own. Both speak texts, so both are the same code.
+ */
+import type { KnowledgeCode } from "../knowledge/codes.ts";
+import { effectiveVersion } from "./configuration.ts";
+import { StructReader, readStruct } from "./decode.ts";
+import { CNI_CODES, CniError, describeError } from "./error.ts";
+import { type JsonObject, type JsonValue, isJsonObject, parseJson } from "./json.ts";
+import type { Environment } from "./parameters.ts";
+import { type CniResult, parseResult } from "./result.ts";
+
+/** One call of a plugin. */
+export interface PluginCall {
+  /** The name of the executable. */
+  readonly type: string;
+  /** The complete environment; `CNI_PATH` says where plugins lie. */
+  readonly env: Environment;
+  readonly stdin: string;
+}
+
+/** How a call ended. */
+export interface PluginExit {
+  /** The exit status; 0 is success. */
+  readonly status: number;
+  /** How the system puts a failure, such as `exit status 1` or `signal: killed`. */
+  readonly statusText: string;
+  readonly stdout: string;
+  readonly stderr: string;
+  /** Which entry of the catalogue explains the failure, where the plugin could say it. */
+  readonly knowledge?: KnowledgeCode | undefined;
+}
+
+/** Finds and runs plugins. Rejects with `CniError` when there is none of that name, or it cannot be started. */
+export interface PluginRunner {
+  run(call: PluginCall): Promise<PluginExit>;
+}
+
+/** The text for a plugin that is in none of the folders (cni.md §1.8). */
+export function pluginNotFound(type: string, folders: readonly string[]): CniError {
+  if (type === "") return new CniError(CNI_CODES.internal, "no plugin name provided");
+  if (folders.length === 0) return new CniError(CNI_CODES.internal, "no paths provided");
+  const where = `[${folders.join(" ")}]`;
+  return new CniError(CNI_CODES.internal, `failed to find plugin ${JSON.stringify(type)} in path ${where}`);
+}
+
+/** Splits `CNI_PATH`; `;` joins folders on Windows, `:` elsewhere. */
+export function splitPluginPath(path: string, platform: string): readonly string[] {
+  return path === "" ? [] : path.split(platform === "win32" ? ";" : ":");
+}
+
+function failureOf(exit: PluginExit): CniError {
+  const fail = (message: string): CniError => new CniError(CNI_CODES.unknown, message);
+  if (exit.stdout === "") {
+    return exit.stderr === ""
+      ? fail(`netplugin failed with no error message: ${exit.statusText}`)
+      : fail(`netplugin failed: ${JSON.stringify(exit.stderr)}: ${exit.statusText}`);
+  }
+  try {
+    const reader = readStruct(parseJson(exit.stdout) ?? {}, "");
+    return new CniError(reader.integer("code") ?? CNI_CODES.unknown, reader.text("msg"), {
+      details: reader.text("details"),
+      knowledge: exit.knowledge,
+    });
+  } catch (error) {
+    const quoted = JSON.stringify(exit.stdout);
+    return fail(
+      `netplugin failed but error parsing its diagnostic message ${quoted}: ${describeError(error)}`,
+    );
+  }
+}
+
+/** Runs a verb that gives no result. @returns stdout. @throws the plugin's error as `CniError` (cni.md §1.6). */
+export async function runForOutput(runner: PluginRunner, call: PluginCall): Promise<string> {
+  const exit = await runner.run(call);
+  if (exit.status !== 0) throw failureOf(exit);
+  return exit.stdout;
+}
+
+/** A result with the document it was read from. */
+export interface PrintedResult {
+  readonly result: CniResult;
+  /** As the plugin printed it, `cniVersion` filled in. */
+  readonly document: JsonObject;
+}
+
+/** Reads what ADD printed; a result without a version has that of the configuration. */
+export function readPrintedResult(stdout: string, configVersion: string): PrintedResult {
+  let printed: JsonValue;
+  try {
+    printed = parseJson(stdout);
+  } catch (error) {
+    throw new CniError(CNI_CODES.internal, `failed to unmarshal raw result: ${describeError(error)}`, {
+      cause: error,
+    });
+  }
+  const document = isJsonObject(printed) ? printed : {};
+  const version = new StructReader(document).text("cniVersion") || effectiveVersion(configVersion);
+  return { result: parseResult(document, version), document: { ...document, cniVersion: version } };
+}

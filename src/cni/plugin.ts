@@ -1,0 +1,39 @@
+/** What a plugin is: verbs over a request (cni.md §1.7). */
+import type { JsonObject } from "./json.ts";
+import type { CniCommand, Compat, Environment, PluginParameters } from "./parameters.ts";
+import type { CniResult } from "./result.ts";
+
+/** The operating system a plugin believes it runs on; as Node names them. */
+export type Platform = "win32" | "linux" | "darwin";
+
+/** One validated call. */
+export interface PluginRequest extends PluginParameters {
+  readonly command: CniCommand;
+  /** The whole environment: delegates get it. */
+  readonly env: Environment;
+  /** The version of the configuration; a missing one is 0.1.0 here. */
+  readonly cniVersion: string;
+  readonly configuration: JsonObject;
+  /** The configuration as it was read: delegates get it. */
+  readonly configurationText: string;
+  readonly platform: Platform;
+  /** Says something to the person who reads the runtime's log (stderr), one line. */
+  warn(text: string): void;
+}
+
+/**
+ * A CNI plugin. A verb that is absent succeeds without a word, as with the reference's skeleton.
+ * Verbs throw `CniError`; whatever else they throw is reported with code 999.
+ */
+export interface CniPlugin {
+  /** The name of its executable, and what configurations call `type`. */
+  readonly name: string;
+  readonly compat: Compat;
+  /** Versions of the specification it speaks, oldest first. */
+  readonly supportedVersions: readonly string[];
+  add(request: PluginRequest): Promise<CniResult>;
+  del(request: PluginRequest): Promise<void>;
+  check?(request: PluginRequest): Promise<void>;
+  status?(request: PluginRequest): Promise<void>;
+  gc?(request: PluginRequest): Promise<void>;
+}

@@ -1,0 +1,170 @@
+/**
+ * A plugin is a function of its process: environment and stdin in, stdout and an exit status out.
+ * Whole plugins run with texts, in the emulator and in tests; the real process appears in `cmd/` alone.
+ */
+import { LIMITS } from "../base/limits.ts";
+import type { KnowledgeCode } from "../knowledge/codes.ts";
+import { effectiveVersion } from "./configuration.ts";
+import { StructReader, readStruct } from "./decode.ts";
+import { CNI_CODES, CniError, PluginPanic, describeError, formatCniError, toCniError } from "./error.ts";
+import { type JsonObject, formatJson, isJsonObject, parseJson } from "./json.ts";
+import { type CniCommand, type Environment, networkNameViolation, readParameters } from "./parameters.ts";
+import type { CniPlugin, Platform, PluginRequest } from "./plugin.ts";
+import { printResult } from "./result.ts";
+import { NEWEST_VERSION, checkCommandAllowed, checkSupported } from "./version.ts";
+
+/** What a plugin sees of the world. */
+export interface CniProcess {
+  readonly env: Environment;
+  readonly platform: Platform;
+  /** Reads everything; rejects when it cannot. */
+  readStdin(): Promise<string>;
+  stdout(text: string): void;
+  stderr(text: string): void;
+  /** Hears which entry of the catalogue explains the failure; processes have no such channel. */
+  explain?(code: KnowledgeCode): void;
+}
+
+/** 0: done; 1: an error object is on stdout; 2: the reference would have crashed, stdout is empty. */
+export type PluginStatus = 0 | 1 | 2;
+
+const COMMANDS: ReadonlySet<string> = new Set(["ADD", "DEL", "CHECK", "GC", "STATUS", "VERSION"]);
+
+async function readStdin(process: CniProcess): Promise<string> {
+  try {
+    return await process.readStdin();
+  } catch (error) {
+    throw new CniError(CNI_CODES.ioFailure, `error reading from stdin: ${describeError(error)}`, {
+      cause: error,
+    });
+  }
+}
+
+/** Checks what the skeleton checks before any plugin runs: JSON, and the network's name. */
+function parseConfiguration(text: string): JsonObject {
+  if (text.length > LIMITS.jsonBytesMax) {
+    const message = `error unmarshall network config: longer than ${LIMITS.jsonBytesMax} characters`;
+    throw new CniError(CNI_CODES.decodingFailure, message);
+  }
+  try {
+    const document = parseJson(text);
+    // Go leaves its struct empty for null; the name is then missing.
+    const reader = readStruct(document ?? {}, "");
+    const violation = networkNameViolation(reader.text("name"));
+    if (violation !== undefined) throw violation;
+    reader.text("cniVersion");
+    return isJsonObject(document) ? document : {};
+  } catch (error) {
+    if (error instanceof CniError) throw error;
+    const message = `error unmarshall network config: ${describeError(error)}`;
+    throw new CniError(CNI_CODES.decodingFailure, message, { cause: error });
+  }
+}
+
+async function readRequest(plugin: CniPlugin, process: CniProcess): Promise<PluginRequest> {
+  const parameters = readParameters(process.env, plugin.compat);
+  if (parameters.command === "VERSION") {
+    return makeRequest(process, { ...parameters, command: "VERSION" }, "", {});
+  }
+  const text = await readStdin(process);
+  const configuration = parseConfiguration(text);
+  if (!COMMANDS.has(parameters.command)) {
+    throw new CniError(CNI_CODES.invalidEnvironment, `unknown CNI_COMMAND: ${parameters.command}`);
+  }
+  return makeRequest(
+    process,
+    { ...parameters, command: parameters.command as CniCommand },
+    text,
+    configuration,
+  );
+}
+
+type CheckedParameters = Omit<
+  PluginRequest,
+  "env" | "cniVersion" | "configuration" | "configurationText" | "platform" | "warn"
+>;
+
+function makeRequest(
+  process: CniProcess,
+  parameters: CheckedParameters,
+  configurationText: string,
+  configuration: JsonObject,
+): PluginRequest {
+  return {
+    ...parameters,
+    env: process.env,
+    platform: process.platform,
+    configuration,
+    configurationText,
+    cniVersion: effectiveVersion(new StructReader(configuration).text("cniVersion")),
+    warn: (text) => process.stderr(`${text}\n`),
+  };
+}
+
+/** The answer to VERSION: one line, whatever stdin holds (cni.md §1.4). */
+export function printVersion(supportedVersions: readonly string[]): string {
+  return `${JSON.stringify({ cniVersion: NEWEST_VERSION, supportedVersions })}\n`;
+}
+
+/** @returns what goes to stdout. */
+async function dispatch(plugin: CniPlugin, request: PluginRequest): Promise<string> {
+  if (request.command === "VERSION") return printVersion(plugin.supportedVersions);
+  checkCommandAllowed(request.command, request.cniVersion, plugin.supportedVersions);
+  checkSupported(request.cniVersion, plugin.supportedVersions);
+  switch (request.command) {
+    case "ADD":
+      return printResult(await plugin.add(request), request.cniVersion);
+    case "DEL":
+      await plugin.del(request);
+      return "";
+    case "CHECK":
+      await plugin.check?.(request);
+      return "";
+    case "STATUS":
+      await plugin.status?.(request);
+      return "";
+    case "GC":
+      await plugin.gc?.(request);
+      return "";
+  }
+}
+
+/** In the temper `better` an error says where it is explained. */
+function withExplanation(plugin: CniPlugin, error: CniError): CniError {
+  const code = error.knowledge;
+  if (code === undefined || plugin.compat !== "better" || describeError(error).includes(code)) return error;
+  const pointer = `see "mullion explain ${code}"`;
+  const details = error.details === "" ? pointer : `${error.details}; ${pointer}`;
+  return new CniError(error.code, error.message, { details, knowledge: code, cause: error.cause });
+}
+
+function reportFailure(plugin: CniPlugin, process: CniProcess, thrown: unknown): PluginStatus {
+  if (thrown instanceof PluginPanic) {
+    process.stderr(`panic: ${thrown.message}\n`);
+    return 2;
+  }
+  const error = withExplanation(plugin, toCniError(thrown));
+  if (error.knowledge !== undefined) process.explain?.(error.knowledge);
+  process.stdout(formatJson(formatCniError(error), 4));
+  return 1;
+}
+
+/**
+ * Runs one CNI command. Never throws and never exits: errors go to stdout as JSON.
+ * Without `CNI_COMMAND` it says on stderr what the plugin is, and succeeds.
+ */
+export async function runPlugin(plugin: CniPlugin, process: CniProcess): Promise<PluginStatus> {
+  if ((process.env["CNI_COMMAND"] ?? "") === "") {
+    const versions = plugin.supportedVersions.join(", ");
+    process.stderr(`CNI ${plugin.name} plugin of mullion\nCNI protocol versions supported: ${versions}\n`);
+    return 0;
+  }
+  try {
+    const request = await readRequest(plugin, process);
+    const output = await dispatch(plugin, request);
+    if (output !== "") process.stdout(output);
+    return 0;
+  } catch (error) {
+    return reportFailure(plugin, process, error);
+  }
+}

@@ -1,0 +1,235 @@
+/**
+ * A runtime: runs the plugins of a list for an attachment, as the client library does (cni.md §1.2, §1.7).
+ *
+ * ADD goes forward and hands each plugin the result of the one before; DEL goes backward, CHECK forward, both
+ * with the final result of ADD from the cache. STATUS stops at the first plugin that is not ready. GC first
+ * deletes what the cache still knows and the caller no longer does, then tells the plugins who is left.
+ * The caller keeps operations of one container apart; different containers may run side by side.
+ */
+import { formatCniArguments } from "./arguments.ts";
+import { type GcAttachment, effectiveVersion } from "./configuration.ts";
+import type { NetworkList, NetworkPlugin } from "./conflist.ts";
+import { CNI_CODES, CniError, describeError, toCniError } from "./error.ts";
+import { type JsonObject, type JsonValue, formatJson } from "./json.ts";
+import {
+  type CniCommand,
+  type Environment,
+  containerIdViolation,
+  interfaceNameViolation,
+  networkNameViolation,
+} from "./parameters.ts";
+import { type PluginRunner, type PrintedResult, readPrintedResult, runForOutput } from "./plugin-runner.ts";
+import type { CachedAttachment, ResultCache } from "./result-cache.ts";
+import { type CniResult, formatResult, parseResult } from "./result.ts";
+import { isAtLeast } from "./version.ts";
+
+/** What a runtime is made of. */
+export interface CniRuntimeOptions {
+  readonly runner: PluginRunner;
+  readonly cache: ResultCache;
+  /** Handed to every plugin below the CNI variables; `CNI_PATH` belongs here. Default: empty. */
+  readonly env?: Environment;
+}
+
+/** One attachment to be made, checked or undone. */
+export interface Attachment {
+  readonly containerId: string;
+  /** Windows: GUID of an HCN namespace, `none`, `container:ID`. May be empty for DEL. */
+  readonly netns: string;
+  readonly ifName: string;
+  /** Pairs of `CNI_ARGS`. Default: none. */
+  readonly args?: readonly (readonly [name: string, value: string])[];
+  /** Values by capability; plugins get those they declare. Default: none. */
+  readonly capabilityArgs?: JsonObject;
+}
+
+function describePlugin(plugin: NetworkPlugin): string {
+  const name = plugin.name === "" ? "" : ` name=${JSON.stringify(plugin.name)}`;
+  return `type=${JSON.stringify(plugin.type)}${name}`;
+}
+
+/** `runtimeConfig`: what the plugin declares and the runtime has; undefined when that is nothing. */
+function selectCapabilities(plugin: NetworkPlugin, given: JsonObject): JsonObject | undefined {
+  const selected = Object.entries(given).filter(([name]) => plugin.capabilities.get(name) === true);
+  return selected.length === 0 ? undefined : Object.fromEntries(selected);
+}
+
+function withContext(error: unknown, context: string): CniError {
+  const inner = toCniError(error);
+  return new CniError(inner.code, `${context}: ${describeError(inner)}`, {
+    knowledge: inner.knowledge,
+    cause: error,
+  });
+}
+
+/** Runs lists of plugins. */
+export class CniRuntime {
+  private readonly runner: PluginRunner;
+  private readonly cache: ResultCache;
+  private readonly env: Environment;
+
+  constructor(options: CniRuntimeOptions) {
+    this.runner = options.runner;
+    this.cache = options.cache;
+    this.env = options.env ?? {};
+  }
+
+  /** Attaches. A list that fails half-way is not undone: call `del`. @throws CniError that names the plugin. */
+  async add(list: NetworkList, attachment: Attachment): Promise<CniResult> {
+    let previous: PrintedResult | undefined;
+    for (const plugin of list.plugins) {
+      try {
+        const violation =
+          containerIdViolation(attachment.containerId) ??
+          networkNameViolation(list.name) ??
+          interfaceNameViolation(attachment.ifName);
+        if (violation !== undefined) throw violation;
+        const stdin = this.configure(list, plugin, previous?.document, attachment);
+        const stdout = await this.run("ADD", plugin, attachment, stdin);
+        previous = readPrintedResult(stdout, list.cniVersion);
+      } catch (error) {
+        throw withContext(error, `plugin ${describePlugin(plugin)} failed (add)`);
+      }
+    }
+    if (previous === undefined) throw new CniError(CNI_CODES.invalidNetworkConfig, "no plugins in list");
+    await this.cache.put({
+      networkName: list.name,
+      containerId: attachment.containerId,
+      ifName: attachment.ifName,
+      netns: attachment.netns,
+      args: attachment.args ?? [],
+      capabilityArgs: attachment.capabilityArgs ?? {},
+      listText: list.text,
+      result: previous.document,
+    });
+    return previous.result;
+  }
+
+  /** Detaches; forgets the attachment when all plugins agreed. @throws CniError that names the plugin. */
+  async del(list: NetworkList, attachment: Attachment): Promise<void> {
+    const previous = isAtLeast(list.cniVersion, "0.4.0")
+      ? await this.cachedResult(list, attachment).catch(() => undefined)
+      : undefined;
+    for (const plugin of list.plugins.toReversed()) {
+      try {
+        await this.run("DEL", plugin, attachment, this.configure(list, plugin, previous, attachment));
+      } catch (error) {
+        throw withContext(error, `plugin ${describePlugin(plugin)} failed (delete)`);
+      }
+    }
+    await this.cache.delete({ ...attachment, networkName: list.name });
+  }
+
+  /** Compares an attachment with what ADD made. Lists that disable CHECK pass. @throws CniError */
+  async check(list: NetworkList, attachment: Attachment): Promise<void> {
+    if (!isAtLeast(list.cniVersion, "0.4.0")) {
+      throw new CniError(
+        CNI_CODES.incompatibleVersion,
+        `configuration version ${JSON.stringify(list.cniVersion)} does not support the CHECK command`,
+      );
+    }
+    if (list.isCheckDisabled) return;
+    const previous = await this.cachedResult(list, attachment);
+    for (const plugin of list.plugins) {
+      await this.run("CHECK", plugin, attachment, this.configure(list, plugin, previous, attachment));
+    }
+  }
+
+  /** Asks whether ADD would work. Lists older than 1.1.0 pass. @throws the first plugin's CniError. */
+  async status(list: NetworkList): Promise<void> {
+    if (!isAtLeast(list.cniVersion, "1.1.0")) return;
+    for (const plugin of list.plugins) {
+      await this.run("STATUS", plugin, undefined, this.configure(list, plugin, undefined, undefined));
+    }
+  }
+
+  /**
+   * Removes what belongs to no attachment of `valid`. Undefined: nothing is valid for the cache, and the
+   * plugins are told no list, so that they keep what they have. Goes on after errors.
+   * @throws CniError that joins them.
+   */
+  async gc(list: NetworkList, valid: readonly GcAttachment[] | undefined): Promise<void> {
+    if (list.isGcDisabled) return;
+    const errors = await this.deleteStale(list, valid ?? []);
+    if (isAtLeast(list.cniVersion, "1.1.0")) {
+      const attachments = valid?.map(({ containerId, ifName }) => ({
+        containerID: containerId,
+        ifname: ifName,
+      }));
+      const extra =
+        attachments === undefined
+          ? {}
+          : { "cni.dev/valid-attachments": attachments, "cni.dev/attachments": attachments };
+      for (const plugin of list.plugins) {
+        try {
+          await this.run("GC", plugin, undefined, this.configure(list, plugin, undefined, undefined, extra));
+        } catch (error) {
+          errors.push(`failed to GC plugin ${plugin.type}: ${describeError(error)}`);
+        }
+      }
+    }
+    if (errors.length > 0) throw new CniError(CNI_CODES.internal, errors.join("\n"));
+  }
+
+  private async deleteStale(list: NetworkList, valid: readonly GcAttachment[]): Promise<string[]> {
+    const errors: string[] = [];
+    const isValid = (known: CachedAttachment): boolean =>
+      valid.some(({ containerId, ifName }) => containerId === known.containerId && ifName === known.ifName);
+    for (const known of await this.cache.list()) {
+      if (known.networkName !== list.name || isValid(known)) continue;
+      try {
+        await this.del(list, known);
+      } catch (error) {
+        const { containerId, ifName } = known;
+        errors.push(`failed to delete stale attachment ${containerId} ${ifName}: ${describeError(error)}`);
+      }
+    }
+    return errors;
+  }
+
+  /** The final result of ADD in the list's version, which may have changed since. */
+  private async cachedResult(list: NetworkList, attachment: Attachment): Promise<JsonObject | undefined> {
+    const cached = await this.cache.get({ ...attachment, networkName: list.name });
+    if (cached === undefined) return undefined;
+    const version = effectiveVersion(list.cniVersion);
+    if (cached.result["cniVersion"] === version) return cached.result;
+    return formatResult(parseResult(cached.result, version), version);
+  }
+
+  /** The configuration that one plugin reads (cni.md §1.2). */
+  private configure(
+    list: NetworkList,
+    plugin: NetworkPlugin,
+    prevResult: JsonObject | undefined,
+    attachment: Attachment | undefined,
+    extra: JsonObject = {},
+  ): string {
+    const runtimeConfig = selectCapabilities(plugin, attachment?.capabilityArgs ?? {});
+    const document: JsonValue = {
+      ...plugin.document,
+      name: list.name,
+      cniVersion: list.cniVersion,
+      ...(prevResult === undefined ? {} : { prevResult }),
+      ...(runtimeConfig === undefined ? {} : { runtimeConfig }),
+      ...extra,
+    };
+    return formatJson(document, 0);
+  }
+
+  private run(
+    command: CniCommand,
+    plugin: NetworkPlugin,
+    attachment: Attachment | undefined,
+    stdin: string,
+  ): Promise<string> {
+    const env: Environment = {
+      ...this.env,
+      CNI_COMMAND: command,
+      CNI_CONTAINERID: attachment?.containerId ?? "",
+      CNI_NETNS: attachment?.netns ?? "",
+      CNI_ARGS: formatCniArguments(attachment?.args ?? []),
+      CNI_IFNAME: attachment?.ifName ?? "",
+    };
+    return runForOutput(this.runner, { type: plugin.type, env, stdin });
+  }
+}

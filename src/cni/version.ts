@@ -1,0 +1,95 @@
+/** Versions of the CNI specification and how plugins and configurations are matched (cni.md §1.4). */
+import { CNI_CODES, CniError } from "./error.ts";
+
+/** Every version of the specification, oldest first. */
+export const SPEC_VERSIONS: readonly string[] = Object.freeze([
+  "0.1.0",
+  "0.2.0",
+  "0.3.0",
+  "0.3.1",
+  "0.4.0",
+  "1.0.0",
+  "1.1.0",
+]);
+
+/** The version a configuration without `cniVersion` has. */
+export const OLDEST_VERSION = "0.1.0";
+/** The version of the `VERSION` answer. */
+export const NEWEST_VERSION = "1.1.0";
+
+/** A version as numbers; missing parts are 0. */
+export type VersionNumbers = readonly [major: number, minor: number, micro: number];
+
+const PART_NAMES = ["major", "minor", "micro"] as const;
+
+function parsePart(part: string, name: string): number {
+  const why = /^[+-]?\d+$/.test(part) ? "value out of range" : "invalid syntax";
+  const value = Number(part);
+  if (why === "invalid syntax" || !Number.isSafeInteger(value)) {
+    const quoted = JSON.stringify(part);
+    throw new CniError(
+      CNI_CODES.decodingFailure,
+      `failed to convert ${name} version part ${quoted}: strconv.Atoi: parsing ${quoted}: ${why}`,
+    );
+  }
+  return value;
+}
+
+/**
+ * Parses `1`, `1.0` or `1.0.0`; the empty text is 0.1.0.
+ * @throws CniError with code 6 and the text of the Go library.
+ */
+export function parseVersion(text: string): VersionNumbers {
+  if (text === "") return [0, 1, 0];
+  const parts = text.split(".");
+  if (parts.length > 3) {
+    const message = `invalid version ${JSON.stringify(text)}: too many parts`;
+    throw new CniError(CNI_CODES.decodingFailure, message);
+  }
+  const [major = 0, minor = 0, micro = 0] = parts.map((part, i) => parsePart(part, PART_NAMES[i] ?? "micro"));
+  return [major, minor, micro];
+}
+
+/** Negative when `a` is older than `b`, 0 when equal. @throws CniError as `parseVersion`. */
+export function compareVersions(a: string, b: string): number {
+  const left = parseVersion(a);
+  const right = parseVersion(b);
+  return left[0] - right[0] || left[1] - right[1] || left[2] - right[2];
+}
+
+/** True when `version` is `other` or newer. */
+export function isAtLeast(version: string, other: string): boolean {
+  return compareVersions(version, other) >= 0;
+}
+
+/** Exact membership, no ranges (cni.md §1.4). @throws CniError with code 1. */
+export function checkSupported(configVersion: string, supported: readonly string[]): void {
+  if (supported.includes(configVersion)) return;
+  const list = supported.map((version) => JSON.stringify(version)).join(" ");
+  throw new CniError(CNI_CODES.incompatibleVersion, "incompatible CNI versions", {
+    details: `config is ${JSON.stringify(configVersion)}, plugin supports [${list}]`,
+  });
+}
+
+/** The first version that knows a command; absent: all do. */
+const INTRODUCED: ReadonlyMap<string, string> = new Map([
+  ["CHECK", "0.4.0"],
+  ["GC", "1.1.0"],
+  ["STATUS", "1.1.0"],
+]);
+
+/** Checks that configuration and plugin know the command at all. @throws CniError with code 1 or 6. */
+export function checkCommandAllowed(
+  command: string,
+  configVersion: string,
+  supported: readonly string[],
+): void {
+  const introduced = INTRODUCED.get(command);
+  if (introduced === undefined) return;
+  if (!isAtLeast(configVersion, introduced)) {
+    throw new CniError(CNI_CODES.incompatibleVersion, `config version does not allow ${command}`);
+  }
+  if (!supported.some((version) => isAtLeast(version, configVersion))) {
+    throw new CniError(CNI_CODES.incompatibleVersion, `plugin version does not allow ${command}`);
+  }
+}
