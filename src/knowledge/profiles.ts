@@ -1,0 +1,152 @@
+/**
+ * Windows profiles: what differs by build and update revision (hcn.md §1.6, §7.2; design: a build plus its revision).
+ * Behaviour that a profile lacks or has wrong is looked up by the numbers here, never by the profile's name.
+ */
+
+/** A service version: what `/globals/version` answers. */
+export interface ServiceVersion {
+  readonly Major: number;
+  readonly Minor: number;
+}
+
+/** A cumulative update that a behaviour hangs on. */
+export interface WindowsUpdate {
+  /** `KB5040437`. */
+  readonly kb: string;
+  /** The revision that it brings the build to. */
+  readonly revision: number;
+  /** The version of HNS from this revision on; absent: as before. */
+  readonly hns?: ServiceVersion;
+}
+
+export type ProfileName = "ws2019" | "1903" | "2004" | "ws2022" | "win11-21h2" | "ws2025";
+
+export interface WindowsProfile {
+  readonly name: ProfileName;
+  readonly title: string;
+  readonly build: number;
+  /** The version of HNS with all updates that are in use, unless an entry of `updates` says otherwise. */
+  readonly hns: ServiceVersion;
+  /** The newest minor of schema 2 that the build knows. */
+  readonly schemaMinor: number;
+  /** Oldest first. */
+  readonly updates: readonly WindowsUpdate[];
+  /** What about this row is inferred. */
+  readonly inferred?: string;
+}
+
+function profile(row: WindowsProfile): WindowsProfile {
+  return Object.freeze(row);
+}
+
+/** Oldest first. */
+export const WINDOWS_PROFILES: readonly WindowsProfile[] = Object.freeze([
+  profile({
+    name: "ws2019",
+    title: "Windows Server 2019",
+    build: 17_763,
+    hns: { Major: 9, Minor: 5 },
+    schemaMinor: 0,
+    updates: [],
+    inferred:
+      "HNS 9.5: updated 17763 nodes run 9.2 or later; DSR, which the documentation promises there, needs 9.3, and the highest feature that was brought back to the 9 branch needs 9.5",
+  }),
+  profile({
+    name: "1903",
+    title: "Windows Server, version 1903",
+    build: 18_362,
+    hns: { Major: 10, Minor: 3 },
+    schemaMinor: 0,
+    updates: [],
+    inferred: "schema 2.0: the schema page names no minor for this build, and the build before it has 2.0",
+  }),
+  profile({
+    name: "2004",
+    title: "Windows Server, version 2004",
+    build: 19_041,
+    hns: { Major: 11, Minor: 10 },
+    schemaMinor: 6,
+    updates: [],
+  }),
+  profile({
+    name: "ws2022",
+    title: "Windows Server 2022",
+    build: 20_348,
+    hns: { Major: 13, Minor: 3 },
+    schemaMinor: 11,
+    updates: [
+      { kb: "KB5040437", revision: 2_582 },
+      { kb: "KB5044281", revision: 2_762 },
+    ],
+  }),
+  profile({
+    name: "win11-21h2",
+    title: "Windows 11, version 21H2",
+    build: 22_000,
+    hns: { Major: 14, Minor: 0 },
+    schemaMinor: 14,
+    updates: [],
+    inferred: "HNS 14: from the order of the schema minors; nobody has published the number",
+  }),
+  profile({
+    name: "ws2025",
+    title: "Windows Server 2025",
+    build: 26_100,
+    hns: { Major: 15, Minor: 4 },
+    schemaMinor: 16,
+    updates: [],
+    inferred: "schema 2.16: the highest minor that clients were seen to send",
+  }),
+]);
+
+/** A node's Windows: a profile and, when it is known, the update revision. */
+export interface WindowsBuild {
+  readonly profile: WindowsProfile;
+  /** The number behind the build in `10.0.20348.2582`. Undefined: all updates. */
+  readonly revision: number | undefined;
+  /** Set when the text named a build that has no profile: the next lower one took its place, and this says so. */
+  readonly note: string | undefined;
+}
+
+export const PROFILE_NAMES: readonly ProfileName[] = Object.freeze(WINDOWS_PROFILES.map(({ name }) => name));
+
+/** The profile of that name. */
+export function getProfile(name: ProfileName): WindowsProfile {
+  const found = WINDOWS_PROFILES.find((candidate) => candidate.name === name);
+  if (found === undefined) throw new RangeError(`no profile ${name}`);
+  return found;
+}
+
+function profileOfBuild(build: number): WindowsBuild | undefined {
+  const candidates = WINDOWS_PROFILES.filter((candidate) => candidate.build <= build);
+  const nearest = candidates.at(-1);
+  if (nearest === undefined) return undefined;
+  const note =
+    nearest.build === build
+      ? undefined
+      : `build ${build} has no profile; ${nearest.name} (build ${nearest.build}) is used, the next lower one`;
+  return { profile: nearest, revision: undefined, note };
+}
+
+/**
+ * Parses a profile: a name (`ws2022`), a name with a revision (`ws2022.2582`), a build with or without one (`20348`,
+ * `20348.2582`), or a Node's kernel version (`10.0.20348.2582`). Letter case does not matter. A build without a
+ * profile of its own takes the next lower one and says so.
+ * @returns undefined when the text is none of these or older than every profile.
+ */
+export function parseProfile(text: string): WindowsBuild | undefined {
+  const wanted = text.trim().toLowerCase();
+  const named = WINDOWS_PROFILES.find(({ name }) => wanted === name || wanted.startsWith(`${name}.`));
+  const numbers = named === undefined ? wanted : `${named.build}${wanted.slice(named.name.length)}`;
+  const match = /^(?:10\.0\.)?(\d{5})(?:\.(\d{1,6}))?$/.exec(numbers);
+  const found = match === null ? undefined : profileOfBuild(Number(match[1]));
+  if (match === null || found === undefined) return undefined;
+  return match[2] === undefined ? found : { ...found, revision: Number(match[2]) };
+}
+
+/** The version of HNS on `build`: that of the newest update at or below its revision which names one. */
+export function hnsVersionOf(build: WindowsBuild): ServiceVersion {
+  const { profile: row, revision } = build;
+  const applied = row.updates.filter((update) => revision === undefined || update.revision <= revision);
+  return applied.findLast((update) => update.hns !== undefined)?.hns ?? row.hns;
+}
