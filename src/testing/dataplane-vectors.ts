@@ -2,7 +2,7 @@
 import { annotatedHex } from "../base/hex.ts";
 
 /** Frames by their names in the document; copy one before writing into it. */
-export const DATAPLANE_VECTORS = {
+export const DATAPLANE_VECTORS: Readonly<Record<"V1" | "V2" | "V3" | "V4" | "V5" | "V6" | "V7", Uint8Array>> = {
   /** Pod A opens a connection to the ClusterIP; not yet load balanced. */
   V1: annotatedHex(`
     00 15 5d aa 00 01 0e 2a 0a f4 01 0a 08 00 45 00
@@ -62,4 +62,4 @@ export const DATAPLANE_VECTORS = {
     fd 5c 65 d3 00 00 02 04 05 82 01 03 03 08 01 01
     04 02
   `),
-} as const;
+};

@@ -67,6 +67,11 @@ export class Icmpv6View {
     return this.type < 128;
   }
 
+  /** True for solicitations and advertisements of neighbour discovery (nd.ts). */
+  get isDiscovery(): boolean {
+    return this.type >= Icmpv6Type.routerSolicitation && this.type <= Icmpv6Type.neighborAdvertisement;
+  }
+
   /** Of an echo. */
   get identifier(): number {
     return readU16(this.bytes, this.start + 4);

@@ -11,11 +11,27 @@ export const IpProtocol = {
   sctp: 132,
 } as const;
 
-const NAMES: ReadonlyMap<number, string> = new Map(
-  Object.entries(IpProtocol).map(([name, number]) => [number, name]),
-);
+/** As people write them; the numbers between are IPv6 extension headers (RFC 8200). */
+const NAMES: ReadonlyMap<number, string> = new Map([
+  [0, "hop-by-hop options"],
+  [IpProtocol.icmp, "ICMP"],
+  [IpProtocol.igmp, "IGMP"],
+  [IpProtocol.ipip, "IP-in-IP"],
+  [IpProtocol.tcp, "TCP"],
+  [IpProtocol.udp, "UDP"],
+  [IpProtocol.ipv6, "IPv6"],
+  [43, "routing"],
+  [44, "fragment"],
+  [IpProtocol.gre, "GRE"],
+  [50, "ESP"],
+  [51, "AH"],
+  [IpProtocol.icmpv6, "ICMPv6"],
+  [59, "no next header"],
+  [60, "destination options"],
+  [IpProtocol.sctp, "SCTP"],
+]);
 
-/** The name of a protocol, or `proto-N`. */
+/** The name of a protocol as a person writes it, or `protocol N`. */
 export function ipProtocolName(protocol: number): string {
-  return NAMES.get(protocol) ?? `proto-${protocol}`;
+  return NAMES.get(protocol) ?? `protocol ${protocol}`;
 }

@@ -32,22 +32,33 @@ const FLAG = { dontFragment: 0x4000, moreFragments: 0x2000 } as const;
 export class Ipv4View {
   private readonly bytes: Uint8Array;
   readonly start: number;
+  /** End of the packet, or of what is here of it. */
+  readonly payloadEnd: number;
 
-  private constructor(bytes: Uint8Array, start: number) {
+  private constructor(bytes: Uint8Array, start: number, payloadEnd: number) {
     this.bytes = bytes;
     this.start = start;
+    this.payloadEnd = payloadEnd;
   }
 
-  /** The packet in `bytes[start..end)`; bytes behind its total length are padding. */
-  static parse(bytes: Uint8Array, start = 0, end: number = bytes.length): Ipv4View | MalformedReason {
+  /**
+   * The packet in `bytes[start..end)`; bytes behind its total length are padding. `isCutShort` allows a total length
+   * beyond `end`, as in a packet that an ICMP error quotes.
+   */
+  static parse(
+    bytes: Uint8Array,
+    start = 0,
+    end: number = bytes.length,
+    isCutShort = false,
+  ): Ipv4View | MalformedReason {
     if (end - start < IPV4_HEADER_BYTES_MIN) return "ipv4-truncated";
     const first = readU8(bytes, start + OFFSET.versionAndLength);
     if (first >>> 4 !== 4) return "ipv4-version";
     const headerBytes = (first & 0x0f) * 4;
     if (headerBytes < IPV4_HEADER_BYTES_MIN || headerBytes > end - start) return "ipv4-header-length";
     const totalLength = readU16(bytes, start + OFFSET.totalLength);
-    if (totalLength < headerBytes || totalLength > end - start) return "ipv4-total-length";
-    return new Ipv4View(bytes, start);
+    const isLying = totalLength < headerBytes || (totalLength > end - start && !isCutShort);
+    return isLying ? "ipv4-total-length" : new Ipv4View(bytes, start, Math.min(end, start + totalLength));
   }
 
   /** Header with options, 20 to 60 bytes. */
@@ -111,10 +122,6 @@ export class Ipv4View {
 
   get payloadStart(): number {
     return this.start + this.headerBytes;
-  }
-
-  get payloadEnd(): number {
-    return this.start + this.totalLength;
   }
 
   /** The option bytes, padding included, as a window on the frame. Allocates the window. */

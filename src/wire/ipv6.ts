@@ -29,20 +29,30 @@ const OFFSET = {
 export class Ipv6View {
   private readonly bytes: Uint8Array;
   readonly start: number;
+  /** End of the packet, or of what is here of it. */
+  readonly payloadEnd: number;
 
-  private constructor(bytes: Uint8Array, start: number) {
+  private constructor(bytes: Uint8Array, start: number, payloadEnd: number) {
     this.bytes = bytes;
     this.start = start;
+    this.payloadEnd = payloadEnd;
   }
 
-  /** The packet in `bytes[start..end)`; bytes behind its payload length are padding. Jumbograms are refused. */
-  static parse(bytes: Uint8Array, start = 0, end: number = bytes.length): Ipv6View | MalformedReason {
+  /**
+   * The packet in `bytes[start..end)`; bytes behind its payload length are padding, jumbograms are refused.
+   * `isCutShort` allows a payload length beyond `end`, as in a packet that an ICMPv6 error quotes.
+   */
+  static parse(
+    bytes: Uint8Array,
+    start = 0,
+    end: number = bytes.length,
+    isCutShort = false,
+  ): Ipv6View | MalformedReason {
     if (end - start < IPV6_HEADER_BYTES) return "ipv6-truncated";
     if (readU8(bytes, start) >>> 4 !== 6) return "ipv6-version";
-    const payloadLength = readU16(bytes, start + OFFSET.payloadLength);
-    return payloadLength > end - start - IPV6_HEADER_BYTES
-      ? "ipv6-payload-length"
-      : new Ipv6View(bytes, start);
+    const length = IPV6_HEADER_BYTES + readU16(bytes, start + OFFSET.payloadLength);
+    if (length > end - start && !isCutShort) return "ipv6-payload-length";
+    return new Ipv6View(bytes, start, Math.min(end, start + length));
   }
 
   get dscp(): number {
@@ -83,10 +93,6 @@ export class Ipv6View {
 
   get payloadStart(): number {
     return this.start + IPV6_HEADER_BYTES;
-  }
-
-  get payloadEnd(): number {
-    return this.start + IPV6_HEADER_BYTES + this.payloadLength;
   }
 }
 
@@ -279,7 +285,10 @@ export function listIpv6Extensions(
   let next = readU8(bytes, start + OFFSET.nextHeader);
   let at = start + IPV6_HEADER_BYTES;
   while (isIpv6Extension(next)) {
-    if (places.length === IPV6_EXTENSIONS_MAX) return "ipv6-extension-chain";
+    const isSecondFragment =
+      next === Ipv6ExtensionType.fragment &&
+      places.some((place) => place.type === Ipv6ExtensionType.fragment);
+    if (places.length === IPV6_EXTENSIONS_MAX || isSecondFragment) return "ipv6-extension-chain";
     const place = placeOf(bytes, next, at, end);
     if (typeof place === "string") return place;
     places.push(place);

@@ -1,0 +1,202 @@
+/**
+ * All headers of a frame as a list of views: for formatting, field lists and tests. It allocates and is generous, where
+ * `Headers` is fast and strict; both refuse the same frames. A malformed frame gives the headers in front of the
+ * broken one and then the reason.
+ */
+import { readU16, readU32 } from "../base/bytes.ts";
+import { ArpView } from "./arp.ts";
+import { EthernetView } from "./ethernet.ts";
+import { EtherType } from "./ethertype.ts";
+import { IcmpView } from "./icmp.ts";
+import { Icmpv6View } from "./icmpv6.ts";
+import { IpProtocol } from "./ip-protocol.ts";
+import { Ipv4View } from "./ipv4.ts";
+import {
+  type Ipv6ExtensionPlace,
+  Ipv6ExtensionType,
+  Ipv6FragmentView,
+  Ipv6View,
+  listIpv6Extensions,
+} from "./ipv6.ts";
+import type { MalformedReason } from "./malformed.ts";
+import { NdView } from "./nd.ts";
+import { TcpView } from "./tcp.ts";
+import { UdpView } from "./udp.ts";
+import { VlanView } from "./vlan.ts";
+import { VXLAN_PORT, VxlanView } from "./vxlan.ts";
+
+/** What is here of a TCP header that an ICMP error quotes: its first 8 bytes. */
+export interface TcpStart {
+  readonly sourcePort: number;
+  readonly destinationPort: number;
+  readonly sequence: number;
+}
+
+/** One header. */
+export type LayerContent =
+  | { readonly kind: "ethernet"; readonly view: EthernetView }
+  | { readonly kind: "vlan"; readonly view: VlanView }
+  | { readonly kind: "arp"; readonly view: ArpView }
+  | { readonly kind: "ipv4"; readonly view: Ipv4View }
+  | { readonly kind: "ipv6"; readonly view: Ipv6View }
+  | { readonly kind: "ipv6-extension"; readonly view: Ipv6ExtensionPlace }
+  | { readonly kind: "ipv6-fragment"; readonly view: Ipv6FragmentView }
+  | { readonly kind: "tcp"; readonly view: TcpView }
+  | { readonly kind: "tcp-start"; readonly view: TcpStart }
+  | { readonly kind: "udp"; readonly view: UdpView }
+  | { readonly kind: "icmp"; readonly view: IcmpView }
+  | { readonly kind: "icmpv6"; readonly view: Icmpv6View }
+  /** Follows the `icmpv6` layer of the same bytes. */
+  | { readonly kind: "nd"; readonly view: NdView }
+  | { readonly kind: "vxlan"; readonly view: VxlanView }
+  | { readonly kind: "malformed"; readonly reason: MalformedReason };
+
+/** One header and where it belongs. */
+export type Layer = LayerContent & {
+  /** Empty for the outermost headers; `inner.` behind VXLAN; `embedded.` in the packet that an ICMP error quotes. */
+  readonly prefix: string;
+};
+
+/** Frames inside frames that are looked into; a deeper tunnel is payload. */
+const TUNNELS_MAX = 2;
+
+/** Walks one frame. Every method that reads a header adds it and goes on with what it announces. */
+class LayerWalk {
+  readonly layers: Layer[] = [];
+  private readonly bytes: Uint8Array;
+  private prefix = "";
+  private tunnels = 0;
+  private isEmbedded = false;
+
+  constructor(bytes: Uint8Array) {
+    this.bytes = bytes;
+  }
+
+  ethernet(start: number, end: number): void {
+    const view = EthernetView.parse(this.bytes, start, end);
+    if (typeof view === "string") return this.refuse(view);
+    this.add({ kind: "ethernet", view });
+    if (view.etherType !== EtherType.vlan) return this.network(view.etherType, view.payloadStart, end);
+    const tag = VlanView.parse(this.bytes, view.payloadStart, end);
+    if (typeof tag === "string") return this.refuse(tag);
+    this.add({ kind: "vlan", view: tag });
+    return this.network(tag.etherType, tag.payloadStart, end);
+  }
+
+  private add(content: LayerContent): void {
+    this.layers.push({ ...content, prefix: this.prefix });
+  }
+
+  private refuse(reason: MalformedReason): void {
+    this.add({ kind: "malformed", reason });
+  }
+
+  private network(etherType: number, start: number, end: number): void {
+    if (etherType === EtherType.ipv4) return this.ipv4(start, end);
+    if (etherType === EtherType.ipv6) return this.ipv6(start, end);
+    if (etherType !== EtherType.arp) return undefined;
+    const view = ArpView.parse(this.bytes, start, end);
+    return typeof view === "string" ? this.refuse(view) : this.add({ kind: "arp", view });
+  }
+
+  private ipv4(start: number, end: number): void {
+    const view = Ipv4View.parse(this.bytes, start, end, this.isEmbedded);
+    if (typeof view === "string") return this.refuse(view);
+    this.add({ kind: "ipv4", view });
+    if (view.fragmentOffset !== 0) return undefined;
+    const { protocol, payloadStart, payloadEnd, hasMoreFragments } = view;
+    if (protocol === IpProtocol.icmp) return this.icmp(payloadStart, payloadEnd);
+    return this.transport(protocol, payloadStart, payloadEnd, hasMoreFragments);
+  }
+
+  private ipv6(start: number, end: number): void {
+    const view = Ipv6View.parse(this.bytes, start, end, this.isEmbedded);
+    if (typeof view === "string") return this.refuse(view);
+    this.add({ kind: "ipv6", view });
+    const extensions = listIpv6Extensions(this.bytes, start, view.payloadEnd);
+    if (typeof extensions === "string") return this.refuse(extensions);
+    let isFragment = false;
+    let protocol = view.nextHeader;
+    let at = view.payloadStart;
+    for (const place of extensions) {
+      if (place.type === Ipv6ExtensionType.fragment) {
+        const fragment = Ipv6FragmentView.parse(this.bytes, place.start, end);
+        if (typeof fragment === "string") return this.refuse(fragment);
+        this.add({ kind: "ipv6-fragment", view: fragment });
+        if (fragment.fragmentOffset !== 0) return undefined;
+        isFragment = fragment.hasMoreFragments;
+      } else {
+        this.add({ kind: "ipv6-extension", view: place });
+      }
+      protocol = place.nextHeader;
+      at = place.start + place.length;
+    }
+    if (protocol === IpProtocol.icmpv6) return this.icmpv6(at, view.payloadEnd);
+    return this.transport(protocol, at, view.payloadEnd, isFragment);
+  }
+
+  private transport(protocol: number, start: number, end: number, isFragment: boolean): void {
+    if (protocol === IpProtocol.udp) return this.udp(start, end, isFragment || this.isEmbedded);
+    if (protocol !== IpProtocol.tcp) return undefined;
+    if (this.isEmbedded) return this.tcpStart(start, end);
+    const view = TcpView.parse(this.bytes, start, end);
+    return typeof view === "string" ? this.refuse(view) : this.add({ kind: "tcp", view });
+  }
+
+  private tcpStart(start: number, end: number): void {
+    if (end - start < 8) return this.refuse("tcp-truncated");
+    const sourcePort = readU16(this.bytes, start);
+    const destinationPort = readU16(this.bytes, start + 2);
+    const sequence = readU32(this.bytes, start + 4);
+    return this.add({ kind: "tcp-start", view: { sourcePort, destinationPort, sequence } });
+  }
+
+  private udp(start: number, end: number, isPartial: boolean): void {
+    const view = UdpView.parse(this.bytes, start, end, isPartial);
+    if (typeof view === "string") return this.refuse(view);
+    this.add({ kind: "udp", view });
+    const isTunnel = view.destinationPort === VXLAN_PORT && this.tunnels < TUNNELS_MAX;
+    if (!isTunnel || isPartial) return undefined;
+    const vxlan = VxlanView.parse(this.bytes, view.payloadStart, view.payloadEnd);
+    if (typeof vxlan === "string") return this.refuse(vxlan);
+    this.add({ kind: "vxlan", view: vxlan });
+    this.tunnels++;
+    this.prefix += "inner.";
+    return this.ethernet(vxlan.payloadStart, view.payloadEnd);
+  }
+
+  private icmp(start: number, end: number): void {
+    const view = IcmpView.parse(this.bytes, start, end);
+    if (typeof view === "string") return this.refuse(view);
+    this.add({ kind: "icmp", view });
+    if (view.isError && this.enterEmbedded()) this.ipv4(view.payloadStart, end);
+    return undefined;
+  }
+
+  private icmpv6(start: number, end: number): void {
+    const view = Icmpv6View.parse(this.bytes, start, end);
+    if (typeof view === "string") return this.refuse(view);
+    this.add({ kind: "icmpv6", view });
+    if (view.isDiscovery) {
+      const nd = NdView.parse(this.bytes, start, end);
+      return typeof nd === "string" ? this.refuse(nd) : this.add({ kind: "nd", view: nd });
+    }
+    if (view.isError && this.enterEmbedded()) this.ipv6(view.payloadStart, end);
+    return undefined;
+  }
+
+  /** An error that quotes an error is not followed further. */
+  private enterEmbedded(): boolean {
+    if (this.isEmbedded) return false;
+    this.isEmbedded = true;
+    this.prefix += "embedded.";
+    return true;
+  }
+}
+
+/** The headers of `frame`, from the outermost to the innermost. Never throws. */
+export function listLayers(frame: Uint8Array): readonly Layer[] {
+  const walk = new LayerWalk(frame);
+  walk.ethernet(0, frame.length);
+  return walk.layers;
+}
