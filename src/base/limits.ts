@@ -19,6 +19,16 @@ export const LIMITS = {
   packetsPerNeighborMax: 64,
   /** Sockets per compartment. */
   socketsPerCompartmentMax: 65_536,
+  /** Datagrams per compartment of which fragments are missing. */
+  reassembliesMax: 64,
+  /** Path MTUs remembered per compartment. */
+  pathMtusMax: 1_024,
+  /** Bytes that a TCP connection holds until they are acknowledged. */
+  tcpSendBufferBytesMax: 4_194_304,
+  /** Connections of one TCP listener whose handshake is not finished. */
+  tcpHandshakesPerListenerMax: 1_024,
+  /** MAC addresses that a learning switch remembers. */
+  macsPerSwitchMax: 16_384,
   /** Bytes of one JSON document taken from outside. */
   jsonBytesMax: 10_485_760,
   /** Nesting of one JSON or YAML document. */

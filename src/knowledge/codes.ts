@@ -25,6 +25,12 @@ export const KNOWLEDGE_CODES = [
   "broadcast-not-delivered",
   "pending-packets-full",
   "no-answer",
+  "checksum-invalid",
+  "martian-source",
+  "reassembly-failed",
+  "protocol-unknown",
+  "ipv6-not-carried",
+  "interface-down",
   // Files and command lines.
   "cluster-file-unreadable",
   "cluster-file-invalid-yaml",

@@ -1,0 +1,307 @@
+/**
+ * One IP stack of a host: a Windows network compartment, or a Linux network namespace, which is the same thing
+ * (docs: dataplane.md §5.1). It owns interfaces, routes, neighbours and sockets; nothing is shared with others.
+ */
+import { assert } from "../base/assert.ts";
+import type { Environment } from "../base/environment.ts";
+import { LIMITS } from "../base/limits.ts";
+import type { Prng } from "../base/prng.ts";
+import type { PacketTag } from "../base/recorder.ts";
+import type { KnowledgeCode } from "../knowledge/codes.ts";
+import { type Ip, bitsOf, familyOf } from "../net/ip.ts";
+import { isGroupMac } from "../net/mac.ts";
+import { type InterfaceAddress, prefixOf } from "../net/prefix.ts";
+import type { NextHop, NextHopResolver, NextHopWaiter } from "../vfp/next-hop.ts";
+import { EthernetView } from "../wire/ethernet.ts";
+import { EtherType } from "../wire/ethertype.ts";
+import { Headers } from "../wire/headers.ts";
+import { type MalformedReason, describeMalformed } from "../wire/malformed.ts";
+import type { Packet } from "../wire/packet.ts";
+import { VLAN_TAG_BYTES } from "../wire/vlan.ts";
+import { DropCounters } from "./drop-counters.ts";
+import { Icmp } from "./icmp.ts";
+import { Interface, type InterfaceOptions, type OutgoingPacket } from "./interface.ts";
+import { IpInput } from "./ip-input.ts";
+import { IpOutput } from "./ip-output.ts";
+import { isLoopback } from "./loopback.ts";
+import { type Route, type RouteOptions, RouteTable } from "./route-table.ts";
+import { selectSource } from "./source-address.ts";
+import type { StackProfile } from "./stack-profile.ts";
+
+/** What the resolver of a compartment is told (HNS `Dns`, CNI `dns`). */
+export interface DnsSettings {
+  readonly domain: string;
+  readonly search: readonly string[];
+  readonly servers: readonly Ip[];
+}
+
+const NO_DNS: DnsSettings = Object.freeze({
+  domain: "",
+  search: Object.freeze([]),
+  servers: Object.freeze([]),
+});
+
+/** What `Host` gives a new compartment. */
+export interface CompartmentOptions {
+  readonly id: number;
+  readonly name: string;
+  /** The host's name. */
+  readonly node: string;
+  readonly profile: StackProfile;
+  readonly prng: Prng;
+}
+
+export class Compartment implements NextHopResolver {
+  /** 1 for the host itself. */
+  readonly id: number;
+  /** What a trace calls it: `host`, `pod default/web`. */
+  readonly name: string;
+  readonly node: string;
+  readonly env: Environment;
+  readonly profile: StackProfile;
+  /** Chance of this compartment alone. */
+  readonly prng: Prng;
+  readonly drops: DropCounters = new DropCounters();
+  readonly output: IpOutput;
+  readonly icmp: Icmp;
+  dns: DnsSettings = NO_DNS;
+  private readonly interfaces: Interface[] = [];
+  private readonly routes = new RouteTable();
+  private readonly input: IpInput;
+  private isForwardingByDefault = false;
+  /** Tag of the packet that is being handled: what is sent meanwhile answers it. */
+  private cause: PacketTag = 0;
+
+  /** Made by `Host` only. */
+  constructor(env: Environment, options: CompartmentOptions) {
+    this.env = env;
+    this.id = options.id;
+    this.name = options.name;
+    this.node = options.node;
+    this.profile = options.profile;
+    this.prng = options.prng;
+    this.output = new IpOutput(this, this.routes);
+    this.input = new IpInput(this);
+    this.icmp = new Icmp(this);
+  }
+
+  get nowMs(): number {
+    return this.env.clock.nowMs;
+  }
+
+  /** The tag of an answer that is sent now: 2 while a packet with tag 1 is handled. */
+  get answerTag(): PacketTag {
+    return this.cause === 1 ? 2 : 0;
+  }
+
+  addInterface(options: InterfaceOptions): Interface {
+    assert(!isGroupMac(options.mac), "an interface has a unicast MAC");
+    const netInterface = new Interface(this, options, options.isForwarding ?? this.isForwardingByDefault);
+    this.interfaces.push(netInterface);
+    return netInterface;
+  }
+
+  /** Takes the interface away with its addresses, routes and neighbours. */
+  removeInterface(netInterface: Interface): void {
+    const index = this.interfaces.indexOf(netInterface);
+    assert(index >= 0, "a removed interface belongs to the compartment");
+    this.interfaces.splice(index, 1);
+    this.routes.removeInterface(netInterface);
+    netInterface.neighbors.clear();
+    netInterface.isAttached = false;
+  }
+
+  listInterfaces(): readonly Interface[] {
+    return this.interfaces;
+  }
+
+  /** The interface of that name; undefined when there is none. */
+  getInterface(name: string): Interface | undefined {
+    return this.interfaces.find((netInterface) => netInterface.name === name);
+  }
+
+  /** Turns forwarding on or off on all interfaces, and on those to come (Linux' `net.ipv4.ip_forward`). */
+  setForwarding(isEnabled: boolean): void {
+    this.isForwardingByDefault = isEnabled;
+    for (const netInterface of this.interfaces) netInterface.isForwarding = isEnabled;
+  }
+
+  /** Adds an address and the on-link route of its prefix. An address that is there already is left as it is. */
+  addAddress(netInterface: Interface, address: InterfaceAddress): void {
+    if (netInterface.hasAddress(address.ip)) return;
+    netInterface.assign(address);
+    if (address.length < bitsOf(familyOf(address.ip)))
+      this.routes.add(this.impliedRoute(netInterface, address));
+    if (this.profile.isAddressAnnounced && typeof address.ip === "number")
+      netInterface.neighbors.announce(address.ip);
+  }
+
+  /** Removes an address; its on-link route stays as long as another address of the interface implies it. */
+  removeAddress(netInterface: Interface, ip: Ip): void {
+    const address = netInterface.unassign(ip);
+    if (address === undefined) return;
+    const route = this.impliedRoute(netInterface, address);
+    this.routes.remove(route, "address");
+    for (const other of netInterface.addresses)
+      if (other.length < bitsOf(familyOf(other.ip))) this.routes.add(this.impliedRoute(netInterface, other));
+  }
+
+  /** Adds a static route; one with the same prefix, next hop and interface is replaced. */
+  addRoute(options: RouteOptions): void {
+    this.routes.add({ ...options, origin: "static" });
+  }
+
+  /** @returns false when there is no such static route. */
+  removeRoute(options: Pick<RouteOptions, "prefix" | "nextHop" | "interface">): boolean {
+    return this.routes.remove(options, "static");
+  }
+
+  /** Static routes and those that addresses imply, most specific first. */
+  listRoutes(): readonly Route[] {
+    return this.routes.list();
+  }
+
+  /** True for the addresses of all interfaces and for 127.0.0.0/8 and ::1. */
+  isLocal(ip: Ip): boolean {
+    return isLoopback(ip) || this.interfaces.some((netInterface) => netInterface.hasAddress(ip));
+  }
+
+  /** True when packets to `ip` that arrive on `netInterface` are for this stack: see `StackProfile.hostModel`. */
+  servesAddress(netInterface: Interface, ip: Ip): boolean {
+    if (netInterface.hasAddress(ip)) return true;
+    return this.profile.hostModel === "weak" && !isLoopback(ip) && this.isLocal(ip);
+  }
+
+  /** The source address for packets over `netInterface`. */
+  sourceFor(netInterface: Interface, destination: Ip, nextHop: Ip): Ip | undefined {
+    return selectSource(this.profile.os, netInterface.addresses, destination, nextHop);
+  }
+
+  /** The interface that carries `ip`; undefined when none does. */
+  interfaceOf(ip: Ip): Interface | undefined {
+    return this.interfaces.find((netInterface) => netInterface.hasAddress(ip));
+  }
+
+  /**
+   * The next hop towards `destination` by this compartment's routes and neighbours. An own address is its own next
+   * hop: the frame goes to the interface that has it.
+   */
+  resolve(destination: Ip, waiter: NextHopWaiter): NextHop | "pending" | "unreachable" {
+    const own = this.interfaceOf(destination);
+    if (own !== undefined) return { sourceMac: own.mac, destinationMac: own.mac };
+    const route = this.routes.lookup(destination);
+    if (route === undefined) return "unreachable";
+    const nextHop = route.nextHop ?? destination;
+    if (typeof nextHop !== "number") return "unreachable";
+    const mac = route.interface.neighbors.resolve(nextHop, waiter);
+    return typeof mac === "string" ? mac : { sourceMac: route.interface.mac, destinationMac: mac };
+  }
+
+  /** Takes a frame from an interface. */
+  receive(netInterface: Interface, packet: Packet): void {
+    const before = this.cause;
+    this.cause = packet.tag;
+    this.classify(netInterface, packet);
+    this.cause = before;
+  }
+
+  /** Takes a packet that this compartment sent to itself. */
+  receiveLoopback(packet: Packet): void {
+    const before = this.cause;
+    this.cause = packet.tag;
+    this.input.receive(undefined, packet);
+    this.cause = before;
+  }
+
+  private classify(netInterface: Interface, packet: Packet): void {
+    if (packet.length > LIMITS.frameBytesMax) {
+      this.drop(
+        packet,
+        "malformed-frame",
+        `a frame of ${packet.length} bytes is longer than ${LIMITS.frameBytesMax}`,
+      );
+      return;
+    }
+    const headers = new Headers();
+    const reason = headers.parse(packet);
+    if (reason !== undefined) {
+      this.dropMalformed(packet, reason);
+      return;
+    }
+    const ethernet = EthernetView.parse(packet.bytes, packet.start, packet.end);
+    assert(typeof ethernet !== "string", "a parsed frame has an Ethernet header");
+    const destinationMac = ethernet.destinationMac;
+    if (destinationMac !== netInterface.mac && !isGroupMac(destinationMac)) {
+      this.drop(packet, "mac-not-local", `the frame is not for ${netInterface.describe()}`);
+      return;
+    }
+    if (headers.vlan !== 0) {
+      this.drop(packet, "mac-not-local", `${netInterface.name} takes no frames of VLAN ${headers.vlan}`);
+      return;
+    }
+    if (headers.isTagged) removeTag(packet, headers);
+    switch (headers.etherType) {
+      case EtherType.arp:
+        netInterface.neighbors.receive(packet, headers.network);
+        return;
+      case EtherType.ipv4:
+        this.input.receive(netInterface, packet);
+        return;
+      case EtherType.ipv6:
+        this.drop(packet, "ipv6-not-carried", "this stack carries IPv4 only");
+        return;
+      default:
+        this.drop(packet, "protocol-unknown", `nothing takes ethertype 0x${headers.etherType.toString(16)}`);
+    }
+  }
+
+  /** Ends everything: sockets without a word to their peers, then the interfaces. */
+  close(): void {
+    for (const netInterface of this.interfaces.slice()) this.removeInterface(netInterface);
+  }
+
+  /** Tells a trace what this stack did with a followed packet. */
+  record(packet: Packet, kind: "send" | "forward" | "deliver", text: string, inferred?: string): void {
+    const recorder = this.env.recorder;
+    if (packet.tag === 0 || recorder === undefined) return;
+    const event = { kind, node: this.node, place: this.name, compartment: this.id, text };
+    recorder.record(
+      packet.tag,
+      inferred === undefined ? event : { ...event, inferred },
+      packet.frame,
+      this.nowMs,
+    );
+  }
+
+  /** Counts a packet that ends here, and tells a trace. */
+  drop(packet: Packet, code: KnowledgeCode, text: string): void {
+    this.drops.add(code);
+    const recorder = this.env.recorder;
+    if (packet.tag === 0 || recorder === undefined) return;
+    const event = { kind: "drop", node: this.node, place: this.name, code, text } as const;
+    recorder.record(packet.tag, event, packet.frame, this.nowMs);
+  }
+
+  dropMalformed(packet: Packet, reason: MalformedReason): void {
+    this.drop(packet, "malformed-frame", describeMalformed(reason));
+  }
+
+  /** A next hop did not answer ARP: the sender hears of it, here or over the network. */
+  neighborFailed(outgoing: OutgoingPacket, text: string): void {
+    this.drop(outgoing.packet, "neighbor-unresolved", text);
+    if (outgoing.kind === "forward") this.icmp.sendError(outgoing.packet, "host-unreachable");
+    else this.icmp.reportOwnPacket(outgoing.packet, "host-unreachable");
+  }
+
+  private impliedRoute(netInterface: Interface, address: InterfaceAddress): Route {
+    const prefix = prefixOf(address.ip, address.length);
+    return { prefix, interface: netInterface, metric: this.profile.onLinkMetric, origin: "address" };
+  }
+}
+
+/** Takes the 802.1Q tag of VLAN 0 out, which says a priority only. */
+function removeTag(packet: Packet, headers: Headers): void {
+  packet.bytes.copyWithin(packet.start + VLAN_TAG_BYTES, packet.start, packet.start + 12);
+  packet.start += VLAN_TAG_BYTES;
+  assert(headers.parse(packet) === undefined, "a frame stays well formed without its tag");
+}

@@ -1,0 +1,72 @@
+/** Why a packet that was sent did not arrive, as the network or the own stack reported it. */
+import type { Ip } from "../net/ip.ts";
+
+/** The kinds of ICMP errors that sockets hear of. */
+export type FailureReason =
+  | "net-unreachable"
+  | "host-unreachable"
+  | "protocol-unreachable"
+  | "port-unreachable"
+  | "fragmentation-needed"
+  | "administratively-prohibited"
+  | "ttl-expired"
+  | "reassembly-timed-out";
+
+/** One report about a packet of ours. */
+export interface DeliveryFailure {
+  readonly reason: FailureReason;
+  /** Who sent the ICMP error; undefined when the own stack found out. */
+  readonly reporter: Ip | undefined;
+  /** With `fragmentation-needed`: the largest IP packet that passes, in bytes; 0 when the reporter did not say. */
+  readonly mtuBytes: number;
+}
+
+/** What a person reads about a failure, without a full stop. */
+export const FAILURE_TEXTS: Readonly<Record<FailureReason, string>> = Object.freeze({
+  "net-unreachable": "destination network unreachable",
+  "host-unreachable": "destination host unreachable",
+  "protocol-unreachable": "destination protocol unreachable",
+  "port-unreachable": "destination port unreachable",
+  "fragmentation-needed": "packet is too large and may not be fragmented",
+  "administratively-prohibited": "administratively prohibited",
+  "ttl-expired": "TTL expired in transit",
+  "reassembly-timed-out": "fragment reassembly time exceeded",
+});
+
+/** ICMPv4 type and code (RFC 792, RFC 1122, RFC 1812) of each failure. */
+export const FAILURE_ICMP: Readonly<Record<FailureReason, { readonly type: number; readonly code: number }>> =
+  Object.freeze({
+    "net-unreachable": { type: 3, code: 0 },
+    "host-unreachable": { type: 3, code: 1 },
+    "protocol-unreachable": { type: 3, code: 2 },
+    "port-unreachable": { type: 3, code: 3 },
+    "fragmentation-needed": { type: 3, code: 4 },
+    "administratively-prohibited": { type: 3, code: 13 },
+    "ttl-expired": { type: 11, code: 0 },
+    "reassembly-timed-out": { type: 11, code: 1 },
+  });
+
+/** The failure that an ICMPv4 error stands for; undefined when it is no error that sockets hear of. */
+export function failureOfIcmp(type: number, code: number): FailureReason | undefined {
+  if (type === 11) return code === 0 ? "ttl-expired" : "reassembly-timed-out";
+  if (type !== 3) return undefined;
+  switch (code) {
+    case 0:
+    case 5:
+    case 6:
+    case 11:
+      return "net-unreachable";
+    case 2:
+      return "protocol-unreachable";
+    case 3:
+      return "port-unreachable";
+    case 4:
+      return "fragmentation-needed";
+    case 9:
+    case 10:
+    case 13:
+      return "administratively-prohibited";
+    default:
+      return "host-unreachable";
+  }
+}

@@ -1,0 +1,58 @@
+/** A router's part: a packet that arrived for somebody else goes on by the routes (RFC 1812 §5.2, §5.3). */
+import { readU16, readU8, writeU16, writeU8 } from "../base/bytes.ts";
+import { formatIp } from "../net/ip.ts";
+import { updateChecksum } from "../wire/checksum.ts";
+import type { Ipv4View } from "../wire/ipv4.ts";
+import type { Packet } from "../wire/packet.ts";
+import type { Compartment } from "./compartment.ts";
+import type { Interface } from "./interface.ts";
+import { formatRoute } from "./route-table.ts";
+
+const TTL_OFFSET = 8;
+const CHECKSUM_OFFSET = 10;
+
+/** Subtracts one hop and updates the header checksum (RFC 1624; docs: dataplane.md DT-186). */
+function decrementTtl(bytes: Uint8Array, header: number): void {
+  const before = readU16(bytes, header + TTL_OFFSET);
+  writeU8(bytes, header + TTL_OFFSET, readU8(bytes, header + TTL_OFFSET) - 1);
+  const after = readU16(bytes, header + TTL_OFFSET);
+  const checksum = readU16(bytes, header + CHECKSUM_OFFSET);
+  writeU16(bytes, header + CHECKSUM_OFFSET, updateChecksum(checksum, before, after));
+}
+
+/**
+ * Routes a packet on that arrived on `from`; it stays the same object. Who cannot be served hears it by ICMP.
+ * Inferred: no redirect is sent when the packet leaves where it came from; hosts that took one would route around
+ * the next packets' first hop, and nothing is known of pods that do.
+ */
+export function forwardPacket(
+  compartment: Compartment,
+  from: Interface,
+  packet: Packet,
+  view: Ipv4View,
+): void {
+  const { ttl, destination } = view;
+  if (ttl <= 1) {
+    compartment.drop(packet, "ttl-expired", `the TTL ran out before ${formatIp(destination)} was reached`);
+    compartment.icmp.sendError(packet, "ttl-expired");
+    return;
+  }
+  const route = compartment.output.routeFor(destination);
+  const nextHop = route?.nextHop ?? destination;
+  if (route === undefined || typeof nextHop !== "number") {
+    compartment.drop(packet, "no-route", `${compartment.name} has no route to ${formatIp(destination)}`);
+    compartment.icmp.sendError(packet, "net-unreachable");
+    return;
+  }
+  const mtuBytes = route.interface.mtuBytes;
+  if (view.totalLength > mtuBytes && view.isDontFragment) {
+    const text = `${view.totalLength} bytes with DF do not fit ${route.interface.name} (MTU ${mtuBytes})`;
+    compartment.drop(packet, "mtu-exceeded", text);
+    compartment.icmp.sendError(packet, "fragmentation-needed", mtuBytes);
+    return;
+  }
+  decrementTtl(packet.bytes, view.start);
+  const text =
+    packet.tag === 0 ? "" : `from ${from.name} by route ${formatRoute(route)}, TTL ${ttl} to ${ttl - 1}`;
+  compartment.output.emit({ packet, kind: "forward", text }, route.interface, nextHop, mtuBytes);
+}

@@ -1,0 +1,261 @@
+/** ICMP for IPv4 of one compartment (RFC 792, RFC 1122 §3.2.2, RFC 1812 §4.3): echo, errors sent, errors heard. */
+import { LIMITS } from "../base/limits.ts";
+import type { PacketTag } from "../base/recorder.ts";
+import { formatIp, isMulticastIp } from "../net/ip.ts";
+import { isGroupMac } from "../net/mac.ts";
+import { buildIcmpFrame } from "../wire/build-frame.ts";
+import { EthernetView } from "../wire/ethernet.ts";
+import { Headers, destinationIp, sourceIp } from "../wire/headers.ts";
+import { type IcmpRepr, IcmpType, IcmpView, isIcmpError } from "../wire/icmp.ts";
+import { IpProtocol } from "../wire/ip-protocol.ts";
+import type { Packet } from "../wire/packet.ts";
+import type { Compartment } from "./compartment.ts";
+import {
+  type DeliveryFailure,
+  FAILURE_ICMP,
+  FAILURE_TEXTS,
+  type FailureReason,
+  failureOfIcmp,
+} from "./delivery-failure.ts";
+import { echoPayload } from "./echo-payload.ts";
+import { type EchoOptions, EchoRequest } from "./echo-request.ts";
+import type { LocalPacket } from "./ip-input.ts";
+import { NO_LINK, type Path } from "./ip-output.ts";
+import { type SentPacket, readSentPacket } from "./sent-packet.ts";
+import type { SocketFailure } from "./socket-failure.ts";
+
+/** An IPv4 header without options and an ICMP header. */
+const HEADERS_BYTES = 28;
+/** RFC 1812 §4.3.2.3: an error has at most 576 bytes with all its headers. */
+const INVOKING_BYTES_MAX = 576 - HEADERS_BYTES;
+
+export class Icmp {
+  private readonly compartment: Compartment;
+  private readonly requests = new Map<number, EchoRequest>();
+  private nextIdentifier = 1;
+  private nextSequence = 1;
+
+  constructor(compartment: Compartment) {
+    this.compartment = compartment;
+  }
+
+  /**
+   * Sends one echo request; `options.owner` hears of the answer. Nothing here ends the wait: `EchoRequest.cancel`.
+   * @returns why it could not be sent.
+   */
+  echo(options: EchoOptions): EchoRequest | SocketFailure {
+    const path = this.compartment.output.findPath(options.destination, options.source);
+    if (path === undefined) return "no-route";
+    if (this.requests.size >= LIMITS.socketsPerCompartmentMax) return "too-many-sockets";
+    const identifier = options.identifier ?? this.newIdentifier();
+    const sequence = options.sequence ?? this.nextSequence;
+    if (options.sequence === undefined) this.nextSequence = (sequence + 1) & 0xffff;
+    const key = identifier * 0x1_0000 + sequence;
+    const request = new EchoRequest(this, options, {
+      key,
+      identifier,
+      sequence,
+      sentAtMs: this.compartment.nowMs,
+    });
+    this.requests.set(key, request);
+    const { os, echoPayloadBytes, isDatagramUnfragmented, ttl } = this.compartment.profile;
+    const payload = echoPayload(os, options.payloadBytes ?? echoPayloadBytes);
+    const isFitting = payload.length + HEADERS_BYTES <= path.mtuBytes;
+    const isSent = this.emit({ type: "echo-request", identifier, sequence, payload }, path, {
+      tag: options.tag ?? 0,
+      isDontFragment: options.isDontFragment ?? (isDatagramUnfragmented && isFitting),
+      ttl: options.ttl ?? ttl,
+    });
+    if (isSent) return request;
+    this.requests.delete(key);
+    return "message-too-long";
+  }
+
+  /** An identifier for an echo client: Windows has one for all (docs: dataplane.md §2.9), Linux one per client. */
+  newIdentifier(): number {
+    const shared = this.compartment.profile.echoIdentifier;
+    if (shared !== undefined) return shared;
+    this.nextIdentifier = (this.nextIdentifier + 1) & 0xffff;
+    return this.nextIdentifier;
+  }
+
+  /** Ends the wait for an answer. */
+  forget(key: number): void {
+    this.requests.delete(key);
+  }
+
+  receive(local: LocalPacket): void {
+    const { packet, headers } = local;
+    const view = IcmpView.parse(packet.bytes, headers.transport, headers.end);
+    if (typeof view === "string") {
+      this.compartment.dropMalformed(packet, view);
+      return;
+    }
+    switch (view.type) {
+      case IcmpType.echoRequest:
+        this.answerEcho(local, view);
+        return;
+      case IcmpType.echoReply:
+        this.takeReply(local, view);
+        return;
+      case IcmpType.destinationUnreachable:
+      case IcmpType.timeExceeded:
+        this.takeError(local, view);
+        return;
+      default:
+        this.compartment.drop(packet, "protocol-unknown", `nothing takes ICMP type ${view.type}`);
+    }
+  }
+
+  /**
+   * Tells the sender of `packet`, a frame with an IPv4 packet, why it did not get on. Nothing is sent where an error
+   * would answer an error, a later fragment, a group or an invalid source (RFC 1122 §3.2.2).
+   */
+  sendError(packet: Packet, reason: FailureReason, mtuBytes = 0): void {
+    const headers = new Headers();
+    if (headers.parse(packet) !== undefined || headers.family !== 4 || !mayReport(packet, headers)) return;
+    const { code } = FAILURE_ICMP[reason];
+    const invoking = packet.bytes.slice(
+      headers.network,
+      Math.min(headers.end, headers.network + INVOKING_BYTES_MAX),
+    );
+    const path = this.pathToSender(packet, headers);
+    if (path === undefined) return;
+    const tag: PacketTag = packet.tag === 1 ? 2 : 0;
+    const options = {
+      tag,
+      isDontFragment: false,
+      ttl: this.compartment.profile.ttl,
+      tos: this.compartment.profile.icmpErrorTos,
+    };
+    if (reason === "fragmentation-needed")
+      this.emit({ type: "fragmentation-needed", mtuBytes, invoking }, path, options);
+    else if (FAILURE_ICMP[reason].type === IcmpType.timeExceeded)
+      this.emit({ type: "time-exceeded", code, invoking }, path, options);
+    else this.emit({ type: "destination-unreachable", code, invoking }, path, options);
+  }
+
+  /** Tells the socket that sent `packet` from here that it did not get on. */
+  reportOwnPacket(packet: Packet, reason: FailureReason): void {
+    const headers = new Headers();
+    if (headers.parse(packet) !== undefined) return;
+    const sent = readSentPacket(packet.bytes, headers);
+    if (sent !== undefined) this.deliverFailure(sent, { reason, reporter: undefined, mtuBytes: 0 });
+  }
+
+  private answerEcho(local: LocalPacket, view: IcmpView): void {
+    const { packet, source, destination, isBroadcast } = local;
+    if (isBroadcast) {
+      // RFC 1122 §3.2.2.6 allows silence; both systems keep it.
+      this.compartment.drop(
+        packet,
+        "destination-not-local",
+        "an echo request to a broadcast address is not answered",
+      );
+      return;
+    }
+    this.compartment.record(packet, "deliver", `echo request for ${formatIp(destination)}: answered`);
+    const path = this.compartment.output.findPath(source, destination);
+    if (path === undefined) return;
+    const { identifier, sequence } = view;
+    const payload = packet.bytes.slice(view.payloadStart, view.payloadEnd);
+    const options = {
+      tag: this.compartment.answerTag,
+      isDontFragment: false,
+      ttl: this.compartment.profile.ttl,
+    };
+    this.emit({ type: "echo-reply", identifier, sequence, payload }, path, options);
+  }
+
+  private takeReply(local: LocalPacket, view: IcmpView): void {
+    const key = view.identifier * 0x1_0000 + view.sequence;
+    const request = this.requests.get(key);
+    if (request === undefined) {
+      this.compartment.drop(local.packet, "port-not-listening", "an echo reply that nobody waits for");
+      return;
+    }
+    this.compartment.record(local.packet, "deliver", `echo reply from ${formatIp(local.source)}`);
+    this.requests.delete(key);
+    const bytes = local.packet.bytes;
+    const ttl = bytes[local.headers.network + 8] ?? 0;
+    const rttMs = this.compartment.nowMs - request.sentAtMs;
+    request.answer({ source: local.source, ttl, rttMs, payloadBytes: view.payloadEnd - view.payloadStart });
+  }
+
+  private takeError(local: LocalPacket, view: IcmpView): void {
+    const reason = failureOfIcmp(view.type, view.code);
+    const embedded = new Headers();
+    const isBroken = embedded.parseEmbedded(local.packet.bytes, view.payloadStart, view.payloadEnd);
+    const sent = isBroken === undefined ? readSentPacket(local.packet.bytes, embedded) : undefined;
+    if (reason === undefined || sent === undefined || !this.compartment.isLocal(sent.source)) {
+      this.compartment.drop(
+        local.packet,
+        "malformed-frame",
+        "an ICMP error about no packet that was sent here",
+      );
+      return;
+    }
+    const text = `ICMP error from ${formatIp(local.source)}: ${FAILURE_TEXTS[reason]}`;
+    this.compartment.record(local.packet, "deliver", text);
+    const mtuBytes = reason === "fragmentation-needed" ? view.mtuBytes : 0;
+    if (reason === "fragmentation-needed") this.compartment.output.learnPathMtu(sent.destination, mtuBytes);
+    this.deliverFailure(sent, { reason, reporter: local.source, mtuBytes });
+  }
+
+  private deliverFailure(sent: SentPacket, failure: DeliveryFailure): void {
+    switch (sent.protocol) {
+      case IpProtocol.icmp: {
+        const key = sent.sourcePort * 0x1_0000 + sent.destinationPort;
+        const request = this.requests.get(key);
+        if (request === undefined || request.destination !== sent.destination) return;
+        this.requests.delete(key);
+        request.fail(failure);
+        return;
+      }
+      default:
+    }
+  }
+
+  /** The path for an error: from the address that was asked, or from the interface that leads to the sender. */
+  private pathToSender(packet: Packet, headers: Headers): Path | undefined {
+    const destination = destinationIp(packet.bytes, headers);
+    const source = sourceIp(packet.bytes, headers);
+    return this.compartment.output.findPath(
+      source,
+      this.compartment.isLocal(destination) ? destination : undefined,
+    );
+  }
+
+  private emit(
+    icmp: IcmpRepr,
+    path: Path,
+    options: {
+      readonly tag: PacketTag;
+      readonly isDontFragment: boolean;
+      readonly ttl: number;
+      readonly tos?: number;
+    },
+  ): boolean {
+    const { isDontFragment, ttl, tos = 0 } = options;
+    const ip = this.compartment.output.header(path, { isDontFragment, ttl, dscp: tos >>> 2 });
+    const packet = buildIcmpFrame({ link: NO_LINK, ip, icmp });
+    packet.tag = options.tag;
+    return this.compartment.output.send(packet, path);
+  }
+}
+
+/** False where RFC 1122 §3.2.2 forbids to answer with an ICMP error. */
+function mayReport(packet: Packet, headers: Headers): boolean {
+  const ethernet = EthernetView.parse(packet.bytes, packet.start, packet.end);
+  const source = sourceIp(packet.bytes, headers);
+  const destination = destinationIp(packet.bytes, headers);
+  if (typeof ethernet === "string" || isGroupMac(ethernet.destinationMac)) return false;
+  if (headers.fragmentOffset !== 0 || isMulticastIp(destination) || isMulticastIp(source) || source === 0)
+    return false;
+  return headers.protocol !== IpProtocol.icmp || headers.transport < 0 || !isErrorMessage(packet, headers);
+}
+
+function isErrorMessage(packet: Packet, headers: Headers): boolean {
+  const view = IcmpView.parse(packet.bytes, headers.transport, headers.end);
+  return typeof view === "string" || isIcmpError(view.type);
+}

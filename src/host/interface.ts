@@ -1,0 +1,116 @@
+/** A network interface of a compartment: a device with a MAC, addresses and neighbours. */
+import { writeU16, writeU48 } from "../base/bytes.ts";
+import type { Device, Receiver } from "../device/device.ts";
+import type { Ip } from "../net/ip.ts";
+import { type Mac, formatMac } from "../net/mac.ts";
+import { type InterfaceAddress, lastIp, prefixOf } from "../net/prefix.ts";
+import { EtherType } from "../wire/ethertype.ts";
+import type { Packet } from "../wire/packet.ts";
+import type { Compartment } from "./compartment.ts";
+import { NeighborTable } from "./neighbor-table.ts";
+
+/** What `Compartment.addInterface` takes. */
+export interface InterfaceOptions {
+  /** The name that people and route listings use: `eth0`, `vEthernet (Ethernet)`. */
+  readonly name: string;
+  readonly mac: Mac;
+  readonly device: Device;
+  /** The largest IP packet in bytes; default: the device's. */
+  readonly mtuBytes?: number;
+  /** Routes packets that arrive here for others. Default: the compartment's setting, off at first. */
+  readonly isForwarding?: boolean;
+  /** Added to the metric of each route over the interface. Default: Windows 15, Linux 0. */
+  readonly metric?: number;
+}
+
+/** A packet whose next hop is known, with what a trace says about it when it leaves. */
+export interface OutgoingPacket {
+  readonly packet: Packet;
+  /** `send`: made here. `forward`: routed. */
+  readonly kind: "send" | "forward";
+  /** Empty unless the packet is followed. */
+  readonly text: string;
+}
+
+export class Interface implements Receiver {
+  readonly name: string;
+  readonly mac: Mac;
+  readonly device: Device;
+  readonly metric: number;
+  readonly neighbors: NeighborTable;
+  mtuBytes: number;
+  isForwarding: boolean;
+  /** False once the interface was removed: nothing is sent or taken any more. */
+  isAttached = true;
+  private readonly compartment: Compartment;
+  private readonly assigned: InterfaceAddress[] = [];
+
+  /** Made by `Compartment.addInterface` only. */
+  constructor(compartment: Compartment, options: InterfaceOptions, isForwarding: boolean) {
+    this.compartment = compartment;
+    this.name = options.name;
+    this.mac = options.mac;
+    this.device = options.device;
+    this.metric = options.metric ?? compartment.profile.interfaceMetric;
+    this.mtuBytes = options.mtuBytes ?? options.device.mtuBytes;
+    this.isForwarding = isForwarding;
+    this.neighbors = new NeighborTable(compartment, this);
+    options.device.attach(this);
+  }
+
+  /** In the order in which they were added. */
+  get addresses(): readonly InterfaceAddress[] {
+    return this.assigned;
+  }
+
+  hasAddress(ip: Ip): boolean {
+    return this.assigned.some((address) => address.ip === ip);
+  }
+
+  /** True for the all-ones address of a subnet of this interface. Subnets of one or two addresses have none. */
+  isSubnetBroadcast(ip: Ip): boolean {
+    if (typeof ip !== "number") return false;
+    return this.assigned.some(
+      (address) =>
+        typeof address.ip === "number" &&
+        address.length < 31 &&
+        lastIp(prefixOf(address.ip, address.length)) === ip,
+    );
+  }
+
+  /** Called by the compartment, which keeps the routes in step. */
+  assign(address: InterfaceAddress): void {
+    this.assigned.push(address);
+  }
+
+  /** Called by the compartment. @returns the address as it was assigned. */
+  unassign(ip: Ip): InterfaceAddress | undefined {
+    const index = this.assigned.findIndex((address) => address.ip === ip);
+    return index < 0 ? undefined : this.assigned.splice(index, 1)[0];
+  }
+
+  receive(packet: Packet): void {
+    if (this.isAttached) this.compartment.receive(this, packet);
+  }
+
+  /** Writes the Ethernet header of an IPv4 packet and hands the frame to the device. */
+  transmit(outgoing: OutgoingPacket, destinationMac: Mac): void {
+    const packet = outgoing.packet;
+    writeU48(packet.bytes, packet.start, destinationMac);
+    writeU48(packet.bytes, packet.start + 6, this.mac);
+    writeU16(packet.bytes, packet.start + 12, EtherType.ipv4);
+    this.compartment.record(packet, outgoing.kind, outgoing.text);
+    this.transmitFrame(packet);
+  }
+
+  /** Hands a finished frame to the device. */
+  transmitFrame(packet: Packet): void {
+    if (!this.isAttached || !this.device.transmit(packet))
+      this.compartment.drop(packet, "interface-down", `${this.name} takes no frames`);
+  }
+
+  /** Formats name and MAC for people. */
+  describe(): string {
+    return `${this.name} (${formatMac(this.mac)})`;
+  }
+}

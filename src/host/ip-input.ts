@@ -1,0 +1,150 @@
+/** The receiving side of IPv4: checks, local or not, reassembly, hand-over to the transports. */
+import { readU8 } from "../base/bytes.ts";
+import { type Ipv4, formatIp, isMulticastIp } from "../net/ip.ts";
+import { isGroupMac } from "../net/mac.ts";
+import { EthernetView } from "../wire/ethernet.ts";
+import { Headers } from "../wire/headers.ts";
+import { IpProtocol, ipProtocolName } from "../wire/ip-protocol.ts";
+import { Ipv4View } from "../wire/ipv4.ts";
+import type { Packet } from "../wire/packet.ts";
+import { verifyChecksums } from "../wire/transport-checksum.ts";
+import type { Compartment } from "./compartment.ts";
+import { forwardPacket } from "./forwarding.ts";
+import type { Interface } from "./interface.ts";
+import { isLoopback } from "./loopback.ts";
+import { Reassembly } from "./reassembly.ts";
+
+/** A packet for this stack: whole, with its headers and addresses. */
+export interface LocalPacket {
+  readonly packet: Packet;
+  readonly headers: Headers;
+  readonly source: Ipv4;
+  readonly destination: Ipv4;
+  /** Sent to everybody on the subnet: nothing may be answered with an ICMP error. */
+  readonly isBroadcast: boolean;
+}
+
+/** Who a packet is for. */
+type Audience = "us" | "broadcast" | "multicast" | "others";
+
+export class IpInput {
+  readonly reassembly: Reassembly;
+  private readonly compartment: Compartment;
+
+  constructor(compartment: Compartment) {
+    this.compartment = compartment;
+    this.reassembly = new Reassembly(compartment);
+  }
+
+  /** Takes an IPv4 packet; `netInterface` is undefined when this compartment sent it to itself. */
+  receive(netInterface: Interface | undefined, packet: Packet): void {
+    const headers = new Headers();
+    const reason = headers.parse(packet);
+    if (reason !== undefined) {
+      this.compartment.dropMalformed(packet, reason);
+      return;
+    }
+    const view = Ipv4View.parse(packet.bytes, headers.network, packet.end);
+    if (typeof view === "string") {
+      this.compartment.dropMalformed(packet, view);
+      return;
+    }
+    if (!this.isAcceptable(netInterface, packet, view)) return;
+    const audience = this.audienceOf(netInterface, view.destination);
+    if (audience === "us" || audience === "broadcast") {
+      this.deliverLocally(packet, view, headers, audience === "broadcast");
+    } else if (netInterface !== undefined && audience === "others" && mayForward(netInterface, packet)) {
+      forwardPacket(this.compartment, netInterface, packet, view);
+    } else {
+      const place = netInterface === undefined ? "" : `, and ${netInterface.name} does not forward`;
+      this.compartment.drop(
+        packet,
+        "destination-not-local",
+        `${formatIp(view.destination)} is no address of ${this.compartment.name}${place}`,
+      );
+    }
+  }
+
+  private isAcceptable(netInterface: Interface | undefined, packet: Packet, view: Ipv4View): boolean {
+    if (!view.isChecksumValid) {
+      this.compartment.drop(packet, "checksum-invalid", "the IPv4 header checksum is wrong");
+      return false;
+    }
+    if (netInterface === undefined) return true;
+    const { source, destination } = view;
+    // RFC 1122 §3.2.1.3: such a source or destination never comes from a network.
+    const isMartian =
+      isMulticastIp(source) ||
+      source === 0xffff_ffff ||
+      isLoopback(source) ||
+      isLoopback(destination) ||
+      this.compartment.isLocal(source);
+    if (isMartian) {
+      const text = `a packet from ${formatIp(source)} to ${formatIp(destination)} cannot come over ${netInterface.name}`;
+      this.compartment.drop(packet, "martian-source", text);
+    }
+    return !isMartian;
+  }
+
+  private audienceOf(netInterface: Interface | undefined, destination: Ipv4): Audience {
+    if (netInterface === undefined) return "us";
+    if (netInterface.hasAddress(destination)) return "us";
+    // Inferred: on Windows forwarding on the incoming interface ends strong host receive, as for any router.
+    const isWeak = this.compartment.profile.hostModel === "weak" || netInterface.isForwarding;
+    if (isWeak && this.compartment.isLocal(destination)) return "us";
+    if (this.compartment.output.isBroadcast(netInterface, destination)) return "broadcast";
+    return isMulticastIp(destination) ? "multicast" : "others";
+  }
+
+  private deliverLocally(packet: Packet, view: Ipv4View, headers: Headers, isBroadcast: boolean): void {
+    if (!headers.isFragment) {
+      this.dispatch({ packet, headers, source: view.source, destination: view.destination, isBroadcast });
+      return;
+    }
+    const whole = this.reassembly.accept(packet, view);
+    if (whole === undefined) return;
+    const wholeHeaders = new Headers();
+    const reason = wholeHeaders.parse(whole);
+    if (reason !== undefined) this.compartment.dropMalformed(whole, reason);
+    else
+      this.dispatch({
+        packet: whole,
+        headers: wholeHeaders,
+        source: view.source,
+        destination: view.destination,
+        isBroadcast,
+      });
+  }
+
+  private dispatch(local: LocalPacket): void {
+    const { packet, headers } = local;
+    const problem = verifyChecksums(packet.bytes, headers);
+    if (problem !== undefined) {
+      this.compartment.drop(packet, "checksum-invalid", `the ${problem.header} checksum is wrong`);
+      return;
+    }
+    switch (headers.protocol) {
+      case IpProtocol.icmp:
+        this.compartment.icmp.receive(local);
+        return;
+      default:
+        this.refuseProtocol(local);
+    }
+  }
+
+  private refuseProtocol(local: LocalPacket): void {
+    const protocol = readU8(local.packet.bytes, local.headers.network + 9);
+    this.compartment.drop(
+      local.packet,
+      "protocol-unknown",
+      `nothing takes IP protocol ${ipProtocolName(protocol)}`,
+    );
+    this.compartment.icmp.sendError(local.packet, "protocol-unreachable");
+  }
+}
+
+/** A packet that came as an Ethernet broadcast is not routed on (RFC 1812 §5.3.4). */
+function mayForward(netInterface: Interface, packet: Packet): boolean {
+  const ethernet = EthernetView.parse(packet.bytes, packet.start, packet.end);
+  return netInterface.isForwarding && typeof ethernet !== "string" && !isGroupMac(ethernet.destinationMac);
+}

@@ -1,0 +1,220 @@
+/** The sending side of IPv4: route, source address, next hop, fragmentation, and the way back to oneself. */
+import { assert } from "../base/assert.ts";
+import type { Task } from "../base/clock.ts";
+import { LIMITS } from "../base/limits.ts";
+import { type Ip, type Ipv4, formatIp, isMulticastIp } from "../net/ip.ts";
+import { BROADCAST_MAC, type Mac } from "../net/mac.ts";
+import type { IpFields, LinkFields } from "../wire/build-frame.ts";
+import { ETHERNET_HEADER_BYTES, multicastMac } from "../wire/ethernet.ts";
+import { Ipv4View } from "../wire/ipv4.ts";
+import type { Packet } from "../wire/packet.ts";
+import type { Compartment } from "./compartment.ts";
+import { fragmentIpv4 } from "./fragmentation.ts";
+import type { Interface, OutgoingPacket } from "./interface.ts";
+import { isLoopback } from "./loopback.ts";
+import { type Route, type RouteTable, formatRoute } from "./route-table.ts";
+
+const LIMITED_BROADCAST = 0xffff_ffff as Ipv4;
+const LOOPBACK_ADDRESS = 0x7f00_0001 as Ipv4;
+/** RFC 791: no IPv4 packet is longer. */
+const IPV4_LENGTH_MAX = 65_535;
+/** How long a path MTU is believed that a router reported; 10 minutes in both systems (RFC 1191 §6.3). */
+const PATH_MTU_LIFETIME_MS = 600_000;
+/** RFC 791: every path carries this; a smaller report is a lie or an attack. */
+const PATH_MTU_MIN = 576;
+
+/** The MACs are known when a packet leaves; a packet to oneself keeps zeros. */
+export const NO_LINK: LinkFields = Object.freeze({ destinationMac: 0 as Mac, sourceMac: 0 as Mac });
+
+/** The way of packets from here to one destination. */
+export interface Path {
+  readonly source: Ipv4;
+  readonly destination: Ipv4;
+  /** Undefined for destinations of this compartment itself. */
+  readonly route: Route | undefined;
+  readonly nextHop: Ipv4;
+  /** The largest IP packet that is known to pass. */
+  readonly mtuBytes: number;
+}
+
+/** What a transport asks of the IP header. */
+export interface HeaderOptions {
+  readonly isDontFragment: boolean;
+  /** Default: the system's. */
+  readonly ttl?: number;
+  /** Default 0. */
+  readonly dscp?: number;
+  /** Default 0. */
+  readonly ecn?: number;
+}
+
+/** A packet of this compartment on its way back into it. */
+class LoopbackDelivery implements Task {
+  private readonly compartment: Compartment;
+  private readonly packet: Packet;
+
+  constructor(compartment: Compartment, packet: Packet) {
+    this.compartment = compartment;
+    this.packet = packet;
+  }
+
+  run(): void {
+    this.compartment.receiveLoopback(this.packet);
+  }
+}
+
+interface PathMtu {
+  readonly mtuBytes: number;
+  readonly untilMs: number;
+}
+
+export class IpOutput {
+  private readonly compartment: Compartment;
+  private readonly routes: RouteTable;
+  private readonly pathMtus = new Map<Ip, PathMtu>();
+  private nextIdentification: number;
+
+  constructor(compartment: Compartment, routes: RouteTable) {
+    this.compartment = compartment;
+    this.routes = routes;
+    this.nextIdentification = compartment.prng.below(0x1_0000);
+  }
+
+  /**
+   * The path to `destination`; undefined without a route, or when the route's interface has no address to send from.
+   * `source` binds the source address.
+   */
+  findPath(destination: Ip, source?: Ip): Path | undefined {
+    if (typeof destination !== "number" || (source !== undefined && typeof source !== "number"))
+      return undefined;
+    if (this.compartment.isLocal(destination)) return this.localPath(destination, source);
+    const route = this.lookup(destination, source);
+    const nextHop = route?.nextHop ?? destination;
+    if (route === undefined || typeof nextHop !== "number") return undefined;
+    const chosen = source ?? route.source ?? this.chooseSource(route.interface, destination, nextHop);
+    if (typeof chosen !== "number") return undefined;
+    const mtuBytes = Math.min(route.interface.mtuBytes, this.pathMtu(destination));
+    return { source: chosen, destination, route, nextHop, mtuBytes };
+  }
+
+  /** The route for a packet that is forwarded. */
+  routeFor(destination: Ip): Route | undefined {
+    return this.routes.lookup(destination);
+  }
+
+  /** The IP header of a packet along `path`, for the frame builders. */
+  header(path: Path, options: HeaderOptions): IpFields {
+    return {
+      source: path.source,
+      destination: path.destination,
+      ttl: options.ttl ?? this.compartment.profile.ttl,
+      identification: this.identification(),
+      isDontFragment: options.isDontFragment,
+      dscp: options.dscp ?? 0,
+      ecn: options.ecn ?? 0,
+    };
+  }
+
+  /**
+   * Sends a finished IPv4 packet along `path`, in fragments when it is too long.
+   * @returns false when it is too long and may not be fragmented.
+   */
+  send(packet: Packet, path: Path): boolean {
+    const route = path.route;
+    if (route === undefined) {
+      const text =
+        packet.tag === 0 ? "" : `${formatIp(path.destination)} is an own address: delivered locally`;
+      this.compartment.record(packet, "send", text);
+      this.compartment.env.clock.schedule(0, new LoopbackDelivery(this.compartment, packet));
+      return true;
+    }
+    const text = packet.tag === 0 ? "" : `sent by route ${formatRoute(route)}`;
+    return this.emit({ packet, kind: "send", text }, route.interface, path.nextHop, path.mtuBytes);
+  }
+
+  /**
+   * Hands a packet whose headers are finished to the next hop, in fragments when it is too long.
+   * @returns false when it is too long and may not be fragmented.
+   */
+  emit(outgoing: OutgoingPacket, netInterface: Interface, nextHop: Ipv4, mtuBytes: number): boolean {
+    const packet = outgoing.packet;
+    const view = Ipv4View.parse(packet.bytes, packet.start + ETHERNET_HEADER_BYTES, packet.end);
+    assert(typeof view !== "string", "a packet that is sent has an IPv4 header");
+    if (view.totalLength <= mtuBytes) {
+      this.emitWhole(outgoing, netInterface, nextHop);
+      return true;
+    }
+    if (view.isDontFragment) return false;
+    const { kind, text } = outgoing;
+    for (const fragment of fragmentIpv4(packet, view, mtuBytes))
+      this.emitWhole({ packet: fragment, kind, text }, netInterface, nextHop);
+    return true;
+  }
+
+  /** Believes a router that packets to `destination` must not be longer; 0 means that it did not say. */
+  learnPathMtu(destination: Ip, mtuBytes: number): void {
+    const known = Math.max(mtuBytes, PATH_MTU_MIN);
+    if (!this.pathMtus.has(destination) && this.pathMtus.size >= LIMITS.pathMtusMax) {
+      const oldest = this.pathMtus.keys().next();
+      if (oldest.done !== true) this.pathMtus.delete(oldest.value);
+    }
+    this.pathMtus.delete(destination);
+    this.pathMtus.set(destination, {
+      mtuBytes: known,
+      untilMs: this.compartment.nowMs + PATH_MTU_LIFETIME_MS,
+    });
+  }
+
+  /** True for 255.255.255.255 and for the all-ones address of a subnet of `netInterface`. */
+  isBroadcast(netInterface: Interface, ip: Ip): boolean {
+    return ip === LIMITED_BROADCAST || netInterface.isSubnetBroadcast(ip);
+  }
+
+  private emitWhole(outgoing: OutgoingPacket, netInterface: Interface, nextHop: Ipv4): void {
+    if (this.isBroadcast(netInterface, nextHop)) netInterface.transmit(outgoing, BROADCAST_MAC);
+    else if (isMulticastIp(nextHop)) netInterface.transmit(outgoing, multicastMac(nextHop));
+    else netInterface.neighbors.send(nextHop, outgoing);
+  }
+
+  private localPath(destination: Ipv4, source: Ipv4 | undefined): Path {
+    const chosen = source ?? (isLoopback(destination) ? LOOPBACK_ADDRESS : destination);
+    return { source: chosen, destination, route: undefined, nextHop: destination, mtuBytes: IPV4_LENGTH_MAX };
+  }
+
+  /**
+   * A strong host sends from an address over that address's interface only (RFC 1122 §3.3.4.2), but a router may
+   * send over any. Inferred: forwarding on the source's interface ends the constraint on Windows.
+   */
+  private lookup(destination: Ipv4, source: Ipv4 | undefined): Route | undefined {
+    const owner = source === undefined ? undefined : this.compartment.interfaceOf(source);
+    const isConstrained =
+      this.compartment.profile.hostModel === "strong" && owner !== undefined && !owner.isForwarding;
+    return this.routes.lookup(destination, isConstrained ? owner : undefined);
+  }
+
+  /** A router may have interfaces without addresses of their own: then any address of the compartment serves. */
+  private chooseSource(netInterface: Interface, destination: Ip, nextHop: Ip): Ip | undefined {
+    const chosen = this.compartment.sourceFor(netInterface, destination, nextHop);
+    if (chosen !== undefined || this.compartment.profile.hostModel === "strong") return chosen;
+    for (const other of this.compartment.listInterfaces()) {
+      const address = this.compartment.sourceFor(other, destination, nextHop);
+      if (address !== undefined) return address;
+    }
+    return undefined;
+  }
+
+  private pathMtu(destination: Ip): number {
+    const known = this.pathMtus.get(destination);
+    if (known === undefined) return IPV4_LENGTH_MAX;
+    if (this.compartment.nowMs < known.untilMs) return known.mtuBytes;
+    this.pathMtus.delete(destination);
+    return IPV4_LENGTH_MAX;
+  }
+
+  /** Inferred: one counter per compartment for both systems; only uniqueness matters (RFC 6864). */
+  private identification(): number {
+    const identification = this.nextIdentification;
+    this.nextIdentification = (identification + 1) & 0xffff;
+    return identification;
+  }
+}

@@ -1,0 +1,150 @@
+/** Puts fragments of IPv4 datagrams together again (RFC 791 §3.2, RFC 1122 §3.3.2). */
+import type { Task, Timer } from "../base/clock.ts";
+import { LIMITS } from "../base/limits.ts";
+import type { PacketTag } from "../base/recorder.ts";
+import { ETHERNET_HEADER_BYTES } from "../wire/ethernet.ts";
+import { Ipv4View, emitIpv4, toIpv4Fields } from "../wire/ipv4.ts";
+import { Packet } from "../wire/packet.ts";
+import type { Compartment } from "./compartment.ts";
+
+const DATAGRAM_BYTES_MAX = 65_535;
+
+interface Piece {
+  readonly offset: number;
+  readonly bytes: Uint8Array;
+}
+
+/** What has come of one datagram. */
+class Train implements Task {
+  readonly key: string;
+  readonly pieces: Piece[] = [];
+  /** The fragment with offset 0: its header becomes the datagram's, and an ICMP error quotes it. */
+  first: Packet | undefined;
+  /** Length of the datagram's payload; unknown until the last fragment came. */
+  totalLength: number | undefined;
+  timer: Timer | undefined;
+  tag: PacketTag = 0;
+  private readonly reassembly: Reassembly;
+
+  constructor(reassembly: Reassembly, key: string) {
+    this.reassembly = reassembly;
+    this.key = key;
+  }
+
+  run(): void {
+    this.timer = undefined;
+    this.reassembly.expire(this);
+  }
+}
+
+export class Reassembly {
+  private readonly compartment: Compartment;
+  private readonly trains = new Map<string, Train>();
+
+  constructor(compartment: Compartment) {
+    this.compartment = compartment;
+  }
+
+  /** Datagrams that are not complete yet. */
+  get pendingCount(): number {
+    return this.trains.size;
+  }
+
+  /** Takes a fragment. @returns the whole datagram as a frame when this was the missing piece. */
+  accept(packet: Packet, view: Ipv4View): Packet | undefined {
+    const train = this.trainOf(view);
+    if (train === undefined) {
+      this.compartment.drop(
+        packet,
+        "reassembly-failed",
+        `${LIMITS.reassembliesMax} datagrams are incomplete already`,
+      );
+      return undefined;
+    }
+    const reason = this.add(train, packet, view);
+    if (reason !== undefined) {
+      this.forget(train);
+      this.compartment.drop(packet, "reassembly-failed", reason);
+      return undefined;
+    }
+    if (!isComplete(train)) return undefined;
+    this.forget(train);
+    return assemble(train);
+  }
+
+  /** Called by the timer of a train: the rest did not come in time. */
+  expire(train: Train): void {
+    this.trains.delete(train.key);
+    if (train.first === undefined) {
+      this.compartment.drops.add("reassembly-failed");
+      return;
+    }
+    this.compartment.drop(train.first, "reassembly-failed", "the other fragments did not come in time");
+    this.compartment.icmp.sendError(train.first, "reassembly-timed-out");
+  }
+
+  private trainOf(view: Ipv4View): Train | undefined {
+    const key = `${view.source}/${view.destination}/${view.protocol}/${view.identification}`;
+    const known = this.trains.get(key);
+    if (known !== undefined) return known;
+    if (this.trains.size >= LIMITS.reassembliesMax) return undefined;
+    const train = new Train(this, key);
+    this.trains.set(key, train);
+    train.timer = this.compartment.env.clock.schedule(this.compartment.profile.reassemblyTimeoutMs, train);
+    return train;
+  }
+
+  /** @returns why the whole datagram must go; undefined when the piece was taken. */
+  private add(train: Train, packet: Packet, view: Ipv4View): string | undefined {
+    const bytes = packet.bytes.slice(view.payloadStart, view.payloadEnd);
+    const offset = view.fragmentOffset;
+    const end = offset + bytes.length;
+    if (end > DATAGRAM_BYTES_MAX) return "the fragments make up more than 65535 bytes";
+    if (view.hasMoreFragments && bytes.length % 8 !== 0)
+      return "a fragment in the middle is no multiple of 8 bytes";
+    const isRepeated = train.pieces.some(
+      (piece) => piece.offset === offset && piece.bytes.length === bytes.length,
+    );
+    if (isRepeated) return undefined;
+    // Overlapping fragments serve attacks only (RFC 5722 for IPv6, and both systems for IPv4).
+    if (train.pieces.some((piece) => piece.offset < end && offset < piece.offset + piece.bytes.length))
+      return "fragments overlap";
+    if (!view.hasMoreFragments) train.totalLength = end;
+    const furthest = train.pieces.reduce(
+      (most, piece) => Math.max(most, piece.offset + piece.bytes.length),
+      end,
+    );
+    if (train.totalLength !== undefined && furthest > train.totalLength)
+      return "a fragment lies behind the last one";
+    if (offset === 0) train.first = packet;
+    if (packet.tag !== 0) train.tag = packet.tag;
+    train.pieces.push({ offset, bytes });
+    return undefined;
+  }
+
+  private forget(train: Train): void {
+    if (train.timer !== undefined) this.compartment.env.clock.cancel(train.timer);
+    this.trains.delete(train.key);
+  }
+}
+
+function isComplete(train: Train): boolean {
+  if (train.totalLength === undefined || train.first === undefined) return false;
+  let count = 0;
+  for (const piece of train.pieces) count += piece.bytes.length;
+  return count === train.totalLength;
+}
+
+function assemble(train: Train): Packet | undefined {
+  const first = train.first;
+  if (first === undefined || train.totalLength === undefined) return undefined;
+  const view = Ipv4View.parse(first.bytes, first.start + ETHERNET_HEADER_BYTES, first.end);
+  if (typeof view === "string") return undefined;
+  const before = view.payloadStart - first.start;
+  const packet = Packet.ofLength(before + train.totalLength, train.tag);
+  packet.bytes.set(first.bytes.subarray(first.start, view.payloadStart), packet.start);
+  const fields = { ...toIpv4Fields(view), hasMoreFragments: false, payloadLength: train.totalLength };
+  emitIpv4(fields, packet.bytes, packet.start + (view.start - first.start));
+  for (const piece of train.pieces) packet.bytes.set(piece.bytes, packet.start + before + piece.offset);
+  return packet;
+}

@@ -1,0 +1,53 @@
+/**
+ * Which of an interface's addresses a packet carries as its source when nobody chose one.
+ */
+import { type Ip, bitsOf, familyOf } from "../net/ip.ts";
+import { type InterfaceAddress, maskIp } from "../net/prefix.ts";
+import type { OperatingSystem } from "./stack-profile.ts";
+
+/**
+ * Chooses among the addresses of the outgoing interface (RFC 6724 rule 5 prefers those); undefined when it has
+ * none of the family.
+ *
+ * Windows follows RFC 6724 for IPv4, too: the longest common prefix with the destination, counted up to the
+ * address's own prefix length (rule 8), then the address whose subnet holds the next hop (rule 5.5), then the
+ * older address. Linux takes the first address whose subnet holds the next hop, else the first one
+ * (net/ipv4/devinet.c, inet_select_addr).
+ */
+export function selectSource(
+  os: OperatingSystem,
+  addresses: readonly InterfaceAddress[],
+  destination: Ip,
+  nextHop: Ip,
+): Ip | undefined {
+  const candidates = addresses.filter((address) => familyOf(address.ip) === familyOf(destination));
+  if (os === "linux")
+    return (candidates.find((address) => isInSubnet(address, nextHop)) ?? candidates[0])?.ip;
+  let best: InterfaceAddress | undefined;
+  for (const candidate of candidates) {
+    if (candidate.ip === destination) return candidate.ip;
+    if (best === undefined || isBetter(candidate, best, destination, nextHop)) best = candidate;
+  }
+  return best?.ip;
+}
+
+function isBetter(a: InterfaceAddress, b: InterfaceAddress, destination: Ip, nextHop: Ip): boolean {
+  const difference = commonBits(a, destination) - commonBits(b, destination);
+  if (difference !== 0) return difference > 0;
+  return isInSubnet(a, nextHop) && !isInSubnet(b, nextHop);
+}
+
+function isInSubnet(address: InterfaceAddress, ip: Ip): boolean {
+  return (
+    familyOf(address.ip) === familyOf(ip) && maskIp(address.ip, address.length) === maskIp(ip, address.length)
+  );
+}
+
+/** Leading bits that `address` and `ip` share, at most the length of the address's prefix. */
+function commonBits(address: InterfaceAddress, ip: Ip): number {
+  const bits = bitsOf(familyOf(ip));
+  let count = 0;
+  while (count < address.length && count < bits && maskIp(address.ip, count + 1) === maskIp(ip, count + 1))
+    count++;
+  return count;
+}
