@@ -132,11 +132,6 @@ export class Layer {
     return removed;
   }
 
-  /** Removes all idle flows. */
-  sweepAll(nowMs: number): number {
-    return this.sweep(nowMs, Number.POSITIVE_INFINITY);
-  }
-
   /** Removes every flow that holds a port of `pool`. */
   removeFlowsOf(pool: NatPool): void {
     for (const flow of Array.from(this.flows?.entries() ?? [])) {

@@ -29,6 +29,8 @@ export type Verdict = "pass" | "drop" | "pending";
 const TCP_FLAG = { fin: 0x01, syn: 0x02, rst: 0x04, ack: 0x10 } as const;
 /** Observed for paroute: cache entries live 30 s (dataplane.md §1.6). */
 const NEXT_HOP_CACHE_MS = 30_000;
+/** How much of each flow table one packet may search for idle flows: a full table must not cost a full search. */
+const SWEEP_SLOTS = 1_024;
 
 export interface VfpPortOptions {
   readonly id: string;
@@ -142,7 +144,7 @@ export class VfpPort implements ActionContext {
 
   sweepIdleFlows(): boolean {
     let removed = 0;
-    for (const layer of this.outOrder) removed += layer.sweepAll(this.sweepNowMs);
+    for (const layer of this.outOrder) removed += layer.sweep(this.sweepNowMs, SWEEP_SLOTS);
     return removed > 0;
   }
 

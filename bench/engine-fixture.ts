@@ -1,0 +1,68 @@
+/** A pod port as an L2Bridge node has it, and frames of many connections to send through it. */
+import { annotatedHex } from "../src/base/hex.ts";
+import { writeU16 } from "../src/base/bytes.ts";
+import type { Ipv4 } from "../src/net/ip.ts";
+import type { Mac } from "../src/net/mac.ts";
+import { ANY_IPV4, hostPrefix } from "../src/net/prefix.ts";
+import { createGroup } from "../src/vfp/group.ts";
+import type { LayerDefinition, Rule } from "../src/vfp/rule.ts";
+import { VfpPort } from "../src/vfp/vfp-port.ts";
+
+/** A TCP segment 10.244.1.10:49201 → 203.0.113.10:443 with ACK set (dataplane.md §6.10 V6, not a SYN). */
+const SEGMENT = annotatedHex(`
+  00155daa0001 0e2a0af4010a 0800 45000034 12344000 8006a087 0af4010a cb00710a
+  c03101bb 00000001 00000000 8010fd5c 672f0000 02040582 01030308 01010402`);
+
+export const POD_IP: Ipv4 = 0x0af4_010a as Ipv4;
+const NODE_IP = 0x0a00_000b as Ipv4;
+const PROVENANCE = { object: "HostComputeEndpoint", id: "e", name: "a" };
+
+const LAYERS: readonly LayerDefinition[] = [
+  { name: "LB_DSR", priority: 7, isStateful: true, isDefaultAllow: true },
+  { name: "ACL_ENDPOINT_LAYER", priority: 15, isStateful: true, isDefaultAllow: false },
+  { name: "SLB_NAT_LAYER", priority: 50, isStateful: true, isDefaultAllow: true },
+  { name: "INTERNAL_L2_REWRITE_LAYER", priority: 75, isStateful: false, isDefaultAllow: true },
+  { name: "VNET_PA_ROUTE_LAYER", priority: 2000, isStateful: false, isDefaultAllow: true },
+];
+
+/** A segment of connection number `index`. */
+export function segmentOf(index: number): Uint8Array {
+  const frame = SEGMENT.slice();
+  writeU16(frame, 34, 1024 + (index % 60_000));
+  writeU16(frame, 36, 1 + Math.floor(index / 60_000));
+  return frame;
+}
+
+function rule(id: string, fields: Partial<Rule> & Pick<Rule, "action" | "condition">): Rule {
+  return { id, name: id, priority: 100, isTerminating: true, isStateful: true, provenance: PROVENANCE, ...fields };
+}
+
+/** Makes the port; with `nat`, every connection is translated. */
+export function makePort(nat: boolean): VfpPort {
+  const port = new VfpPort({
+    id: "p",
+    name: "pod",
+    node: "win-1",
+    layers: LAYERS,
+    nextHopResolver: {
+      resolve: () => ({ sourceMac: 0x0015_5d00_0011 as Mac, destinationMac: 0x5254_0000_0001 as Mac }),
+    },
+  });
+  const out = { direction: "out", family: 4, priority: 1 } as const;
+  const allow = rule("allow", { priority: 65_500, action: { type: "allow" }, condition: {} });
+  port.setGroups("ACL_ENDPOINT_LAYER", [createGroup({ ...out, name: "ACL_OUT", match: "priority", rules: [allow] })]);
+  if (!nat) return port;
+  // A static NAT: a node's 16 384 NAT ports would not do for the largest row.
+  const condition = { protocols: [6], source: [hostPrefix(POD_IP)] };
+  const snat = rule("snat", { action: { type: "nat", side: "source", ip: NODE_IP, port: 50_048 }, condition });
+  port.setGroups("SLB_NAT_LAYER", [createGroup({ ...out, name: "NAT_OUT", match: "priority", rules: [snat] })]);
+  const route = rule("route", {
+    action: { type: "paroute" },
+    isStateful: false,
+    condition: { source: [hostPrefix(NODE_IP)], destination: [ANY_IPV4] },
+  });
+  port.setGroups("VNET_PA_ROUTE_LAYER", [
+    createGroup({ ...out, name: "PA_ROUTE_OUT", match: "lpm-destination", rules: [route] }),
+  ]);
+  return port;
+}

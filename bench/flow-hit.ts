@@ -1,0 +1,94 @@
+/**
+ * What does a packet of a known connection cost? Against a bare copy of the frame and a plain `Map` look-up.
+ */
+import { Headers } from "../src/wire/headers.ts";
+import { Packet } from "../src/wire/packet.ts";
+import type { VfpPort } from "../src/vfp/vfp-port.ts";
+import { makePort, segmentOf } from "./engine-fixture.ts";
+import { type Candidate, measure, measureAllocation, printTable } from "./measure.ts";
+
+const OPERATIONS = 100_000;
+
+function framesOf(flows: number): Uint8Array[] {
+  return Array.from({ length: flows }, (_, index) => segmentOf(index));
+}
+
+/** Sends frames round robin through `port`; the packet is refilled from the frame each time, as a device does. */
+function sender(port: VfpPort, frames: readonly Uint8Array[]): (operations: number) => number {
+  const headers = new Headers();
+  const packet = Packet.ofLength(frames[0]?.length ?? 0);
+  let at = 0;
+  return (operations) => {
+    let passed = 0;
+    for (let i = 0; i < operations; i++) {
+      const frame = frames[at];
+      at = at + 1 === frames.length ? 0 : at + 1;
+      if (frame === undefined) continue;
+      packet.bytes.set(frame, packet.start);
+      headers.parse(packet);
+      if (port.process("out", packet, headers, 1) === "pass") passed++;
+    }
+    return passed;
+  };
+}
+
+function copyOnly(frames: readonly Uint8Array[]): Candidate {
+  const packet = Packet.ofLength(frames[0]?.length ?? 0);
+  let at = 0;
+  return {
+    name: "copy of the frame",
+    operations: OPERATIONS,
+    run: () => {
+      for (let i = 0; i < OPERATIONS; i++) {
+        const frame = frames[at];
+        at = at + 1 === frames.length ? 0 : at + 1;
+        if (frame !== undefined) packet.bytes.set(frame, packet.start);
+      }
+      return packet.bytes[packet.start] ?? 0;
+    },
+  };
+}
+
+function mapLookup(flows: number): Candidate {
+  const map = new Map<number, { packets: number }>();
+  for (let index = 0; index < flows; index++) map.set(index * 7919, { packets: 0 });
+  let at = 0;
+  return {
+    name: "plain Map look-up, number key",
+    operations: OPERATIONS,
+    run: () => {
+      let found = 0;
+      for (let i = 0; i < OPERATIONS; i++) {
+        const flow = map.get(at * 7919);
+        at = at + 1 === flows ? 0 : at + 1;
+        if (flow !== undefined) found += ++flow.packets;
+      }
+      return found;
+    },
+  };
+}
+
+function engine(name: string, port: VfpPort, frames: readonly Uint8Array[]): Candidate {
+  const send = sender(port, frames);
+  // Every flow is made before the first round.
+  send(frames.length);
+  return { name, operations: OPERATIONS, run: () => send(OPERATIONS) };
+}
+
+export function run(): void {
+  for (const flows of [1, 1_000, 100_000]) {
+    const frames = framesOf(flows);
+    const rows = measure([
+      copyOnly(frames),
+      mapLookup(flows),
+      engine("flow hit, plain", makePort(false), frames),
+      engine("flow hit, NAT", makePort(true), frames),
+    ]);
+    printTable(`Flow hit, ${flows} flow${flows === 1 ? "" : "s"} (66-byte frame, parse included)`, rows, "copy of the frame");
+  }
+  const port = makePort(true);
+  const send = sender(port, framesOf(1_000));
+  send(1_000);
+  const bytes = measureAllocation(OPERATIONS, () => void send(OPERATIONS));
+  process.stdout.write(`  allocated per NAT hit: ${bytes.toFixed(2)} bytes\n`);
+}

@@ -1,0 +1,73 @@
+/** How every figure here is taken: interleaved rounds in one process, the median of each, ratios between them. */
+import { execFileSync } from "node:child_process";
+import { cpus, totalmem } from "node:os";
+
+/** One thing to time. `run` does `operations` operations and returns something that depends on them. */
+export interface Candidate {
+  readonly name: string;
+  readonly operations: number;
+  run(): number;
+}
+
+export interface Measured {
+  readonly name: string;
+  /** Nanoseconds per operation, the median of all rounds. */
+  readonly ns: number;
+  readonly minNs: number;
+}
+
+const ROUNDS = 9;
+const WARM_UP_ROUNDS = 3;
+
+function median(values: readonly number[]): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;
+}
+
+/** Times all candidates in turns, so that whatever disturbs the machine disturbs all of them. */
+export function measure(candidates: readonly Candidate[]): Measured[] {
+  const samples = candidates.map((): number[] => []);
+  let sink = 0;
+  for (let round = -WARM_UP_ROUNDS; round < ROUNDS; round++) {
+    for (const [index, candidate] of candidates.entries()) {
+      const started = process.hrtime.bigint();
+      sink ^= candidate.run();
+      const elapsed = Number(process.hrtime.bigint() - started);
+      if (round >= 0) samples[index]?.push(elapsed / candidate.operations);
+    }
+  }
+  if (sink === 0.5) process.stdout.write("");
+  return candidates.map(({ name }, index) => {
+    const own = samples[index] ?? [];
+    return { name, ns: median(own), minNs: Math.min(...own) };
+  });
+}
+
+/** Bytes that one operation leaves on the heap, measured over `operations` with the collector quiet. */
+export function measureAllocation(operations: number, run: () => void): number {
+  run();
+  const collect = globalThis.gc;
+  collect?.();
+  const before = process.memoryUsage().heapUsed;
+  run();
+  return Math.max(0, process.memoryUsage().heapUsed - before) / operations;
+}
+
+/** Prints a table: nanoseconds and the ratio to the row called `base`. */
+export function printTable(title: string, rows: readonly Measured[], base: string): void {
+  const floor = rows.find((row) => row.name === base)?.ns ?? Number.NaN;
+  const width = Math.max(...rows.map((row) => row.name.length));
+  process.stdout.write(`\n${title}\n`);
+  for (const row of rows) {
+    const ns = row.ns >= 10_000 ? row.ns.toFixed(0) : row.ns.toFixed(1);
+    const ratio = (row.ns / floor).toFixed(2);
+    process.stdout.write(`  ${row.name.padEnd(width)}  ${ns.padStart(12)} ns  ${ratio.padStart(8)} ×\n`);
+  }
+}
+
+/** The line that stands above all figures: what was measured, on what. */
+export function describeRun(): string {
+  const commit = execFileSync("git", ["rev-parse", "--short", "HEAD"], { encoding: "utf8" }).trim();
+  const gib = Math.round(totalmem() / 1024 ** 3);
+  return `commit ${commit}, Node ${process.version}, ${cpus().length} cores, ${gib} GiB`;
+}
