@@ -39,4 +39,8 @@ export const LIMITS = {
   nodesMax: 5_000,
   /** Addresses in one IPAM range that are searched one by one. */
   addressesPerRangeMax: 1_048_576,
+  /** Bytes of one packet capture held in memory. */
+  captureBytesMax: 268_435_456,
+  /** Bytes of one comment or name in a packet capture; longer ones are cut. */
+  captureTextBytesMax: 4_096,
 } as const;
