@@ -1,0 +1,205 @@
+/** Checks between addresses: who owns what, and whether it lies where it must. */
+import { type Ipv4, addToIp, formatIp } from "../../net/ip.ts";
+import { type Prefix, formatPrefix, lastIp, prefixContains, prefixCovers } from "../../net/prefix.ts";
+import type { ClusterFile } from "./cluster-file.ts";
+import type { RawCluster } from "./complete-cluster.ts";
+import { checkPodRanges, reportOverlaps } from "./pod-ranges.ts";
+import type { Place, Reading } from "./reading.ts";
+
+/** Owners of addresses seen so far. */
+class AddressBook {
+  private readonly owners = new Map<Ipv4, string>();
+  private readonly reading: Reading;
+
+  constructor(reading: Reading) {
+    this.reading = reading;
+  }
+
+  add(address: Ipv4, owner: string, place: Place): void {
+    const other = this.owners.get(address);
+    if (other === undefined) this.owners.set(address, owner);
+    else {
+      const message = `${formatIp(address)} belongs to ${other} already`;
+      this.reading.report(
+        "cluster-file-duplicate-address",
+        place,
+        message,
+        "Choose an address that is free.",
+      );
+    }
+  }
+}
+
+/** First and last address of a subnet name no machine. */
+function isHostOf(subnet: Prefix, address: Ipv4): boolean {
+  return prefixContains(subnet, address) && address !== subnet.address && address !== lastIp(subnet);
+}
+
+function hostsOf(subnet: Prefix): string {
+  const first = addToIp(subnet.address, 1);
+  const last = addToIp(lastIp(subnet), -1);
+  return first === undefined || last === undefined ? "" : `${formatIp(first)} to ${formatIp(last)}`;
+}
+
+function checkUnderlay(raw: RawCluster, cluster: ClusterFile, book: AddressBook, reading: Reading): void {
+  const { subnet, router } = cluster.underlay;
+  const places = raw.underlay.value;
+  if (subnet.length > 29) {
+    const message = `${formatPrefix(subnet)} is too small for nodes`;
+    reading.reportValue(places.subnet.place, message, "Write a range of length 29 or less.");
+    return;
+  }
+  if (!isHostOf(subnet, router)) {
+    const message = `${formatIp(router)} is no host address of the underlay, ${formatPrefix(subnet)}`;
+    reading.reportValue(places.router.place, message, `Choose one from ${hostsOf(subnet)}.`);
+  }
+  book.add(router, "the router", places.router.place);
+  for (const [index, node] of cluster.nodes.entries()) {
+    const place = raw.nodes.value[index]?.value.address.place ?? raw.nodes.place;
+    if (!isHostOf(subnet, node.address)) {
+      const message = `${formatIp(node.address)} is no host address of the underlay, ${formatPrefix(subnet)}`;
+      reading.reportValue(place, message, `Choose one from ${hostsOf(subnet)}, or change underlay.subnet.`);
+    }
+    book.add(node.address, `node ${node.name}`, place);
+  }
+  for (const { value: route } of places.routes.value) {
+    if (!isHostOf(subnet, route.via.value)) {
+      const message = `the next hop ${formatIp(route.via.value)} is not on the underlay, ${formatPrefix(subnet)}`;
+      reading.reportValue(route.via.place, message, "Write the underlay address of a node.");
+    }
+  }
+}
+
+/** 0/8, 127/8, 169.254/16, and everything from multicast on are no hosts of other networks. */
+function isSpecial(address: Ipv4): boolean {
+  const first = address >>> 24;
+  return first === 0 || first === 127 || first >= 224 || address >>> 16 === 0xa9fe;
+}
+
+function checkOutside(raw: RawCluster, cluster: ClusterFile, book: AddressBook, reading: Reading): void {
+  for (const [index, host] of cluster.outside.entries()) {
+    const place = raw.outside.value?.[index]?.value.address.place ?? raw.outside.place;
+    const inside = [
+      { prefix: cluster.underlay.subnet, name: "the underlay" },
+      { prefix: cluster.network.clusterCIDR, name: "the pod range" },
+    ].find(({ prefix }) => prefixContains(prefix, host.address));
+    if (inside !== undefined) {
+      const message = `${formatIp(host.address)} lies in ${inside.name}, ${formatPrefix(inside.prefix)}`;
+      reading.reportValue(
+        place,
+        message,
+        "An outside host stands beyond the router: choose another address.",
+      );
+    } else if (isSpecial(host.address)) {
+      const message = `${formatIp(host.address)} can be no host's address`;
+      reading.reportValue(place, message, "Choose an ordinary address, such as 203.0.113.10.");
+    }
+    book.add(host.address, `outside host ${host.name}`, place);
+  }
+}
+
+function checkRanges(raw: RawCluster, cluster: ClusterFile, reading: Reading): void {
+  const network = raw.network.value;
+  const service = {
+    prefix: cluster.network.serviceCIDR,
+    place: network.serviceCIDR.place,
+    name: "the service range (network.serviceCIDR)",
+  };
+  const underlay = {
+    prefix: cluster.underlay.subnet,
+    place: raw.underlay.value.subnet.place,
+    name: "the underlay (underlay.subnet)",
+  };
+  const pods = {
+    prefix: cluster.network.clusterCIDR,
+    place: network.clusterCIDR.place,
+    name: "the pod range (network.clusterCIDR)",
+  };
+  if (service.prefix.length < 12 || service.prefix.length > 30) {
+    const message = `${formatPrefix(service.prefix)} has a length that Kubernetes refuses for services`;
+    reading.reportValue(service.place, message, "Write a length from 12 to 30.");
+  }
+  if (cluster.network.shape === "own-subnet") {
+    reportOverlaps([pods, service, underlay], reading);
+    checkPodRanges(raw.nodes.value, podRangesOf(cluster), pods, reading);
+    return;
+  }
+  reportOverlaps([service, underlay], reading);
+  if (!prefixCovers(underlay.prefix, pods.prefix)) {
+    const message = `in shape node-subnet ${formatPrefix(pods.prefix)} must lie in the underlay, ${formatPrefix(underlay.prefix)}`;
+    reading.reportValue(
+      pods.place,
+      message,
+      "Leave the field out, or write a part of the underlay's subnet.",
+    );
+    return;
+  }
+  checkPodRanges(raw.nodes.value, podRangesOf(cluster), pods, reading);
+  checkNodesOutsidePodRanges(raw, cluster, reading);
+}
+
+function podRangesOf(cluster: ClusterFile): readonly Prefix[] {
+  return cluster.nodes.map((node) => node.podCIDR);
+}
+
+/** In shape `node-subnet` machines and pods share a subnet, so the pod ranges must leave the machines out. */
+function checkNodesOutsidePodRanges(raw: RawCluster, cluster: ClusterFile, reading: Reading): void {
+  const machines = [
+    { name: "the router", address: cluster.underlay.router },
+    ...cluster.nodes.map((node) => ({ name: `node ${node.name}`, address: node.address })),
+  ];
+  for (const [index, node] of cluster.nodes.entries()) {
+    const inside = machines.find((machine) => prefixContains(node.podCIDR, machine.address));
+    const place = raw.nodes.value[index]?.value.podCIDR.place;
+    if (inside === undefined || place === undefined) continue;
+    const message = `${formatPrefix(node.podCIDR)} holds ${formatIp(inside.address)}, the address of ${inside.name}`;
+    reading.report("cluster-file-overlapping-ranges", place, message, "Choose a part without machines.");
+  }
+}
+
+/** The addresses of a pod range that no pod can have, by what has them. */
+function reservedIn(
+  cluster: ClusterFile,
+  podCIDR: Prefix,
+): readonly (readonly [address: unknown, owner: string])[] {
+  if (cluster.network.shape !== "own-subnet") return [];
+  return [
+    [podCIDR.address, "the network itself"],
+    [addToIp(podCIDR.address, 1), "the gateway of the HNS network"],
+    [addToIp(podCIDR.address, 2), "the bridge endpoint of the node"],
+    [lastIp(podCIDR), "broadcasts"],
+  ];
+}
+
+function checkPods(raw: RawCluster, cluster: ClusterFile, book: AddressBook, reading: Reading): void {
+  const nodes = new Map(cluster.nodes.map((node) => [node.name, node]));
+  for (const [index, pod] of cluster.pods.entries()) {
+    const node = nodes.get(pod.node);
+    const place = raw.pods.value[index]?.value.address.place;
+    if (pod.address === undefined || node === undefined || place === undefined) continue;
+    const text = formatIp(pod.address);
+    if (!prefixContains(node.podCIDR, pod.address)) {
+      const message = `${text} does not lie in the pod range of ${node.name}, ${formatPrefix(node.podCIDR)}`;
+      reading.reportValue(place, message, `Choose an address of that range, or leave it to IPAM.`);
+      continue;
+    }
+    const taken = reservedIn(cluster, node.podCIDR).find(([address]) => address === pod.address);
+    if (taken !== undefined) {
+      reading.reportValue(
+        place,
+        `${text} is kept for ${taken[1]}`,
+        "Choose another address, or leave it to IPAM.",
+      );
+    }
+    book.add(pod.address, `pod ${pod.namespace}/${pod.name}`, place);
+  }
+}
+
+/** Reports overlapping ranges, addresses with two owners, and addresses outside their range. */
+export function checkAddresses(raw: RawCluster, cluster: ClusterFile, reading: Reading): void {
+  const book = new AddressBook(reading);
+  checkRanges(raw, cluster, reading);
+  checkUnderlay(raw, cluster, book, reading);
+  checkOutside(raw, cluster, book, reading);
+  checkPods(raw, cluster, book, reading);
+}

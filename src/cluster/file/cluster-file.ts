@@ -1,0 +1,126 @@
+/**
+ * A cluster file as values: parsed, checked and complete (every default is filled in). Nothing here is text that
+ * still has to be parsed. docs/reference/cluster-file.md describes the fields.
+ */
+import type { JsonObject } from "../../hcn/client.ts";
+import type { Ipv4 } from "../../net/ip.ts";
+import type { Prefix } from "../../net/prefix.ts";
+
+export type NodeOs = "windows" | "linux";
+
+/** The temper of a node's programs: as upstream with its defects, or repaired. */
+export type Compat = "reference" | "better";
+
+/** Who makes the pod network: the CNI plugin win-bridge, or the cluster itself by HCN calls. */
+export type NetworkPlugin = "win-bridge" | "hns";
+
+/**
+ * Where pod addresses come from. `own-subnet`: a range per node that the nodes route among themselves
+ * (dataplane.md §2.4, cfg-2). `node-subnet`: the nodes' own subnet (cfg-1).
+ */
+export type NetworkShape = "own-subnet" | "node-subnet";
+
+export type PortProtocol = "TCP" | "UDP";
+
+export interface KubernetesVersion {
+  readonly major: number;
+  readonly minor: number;
+  /** Undefined when the file names a minor version only. */
+  readonly patch: number | undefined;
+}
+
+export interface NodeSpec {
+  readonly name: string;
+  readonly os: NodeOs;
+  /** The Windows profile, such as `ws2022`; undefined on Linux. */
+  readonly build: string | undefined;
+  /** On the underlay. */
+  readonly address: Ipv4;
+  /** Where the addresses of this node's pods come from. In shape `node-subnet` a part of the underlay's subnet. */
+  readonly podCIDR: Prefix;
+  readonly compat: Compat;
+}
+
+export interface OutboundNatSpec {
+  readonly enabled: boolean;
+  /** Destinations that see the pod's own address. */
+  readonly exceptions: readonly Prefix[];
+}
+
+export interface CniSpec {
+  /** Replaces the network configuration list that the cluster would write on Windows nodes. */
+  readonly conflist: JsonObject | undefined;
+  /** Entries added to the plugin's `policies`: `{name: "EndpointPolicy", value: {…}}`. */
+  readonly policies: readonly JsonObject[];
+}
+
+export interface NetworkSpec {
+  readonly plugin: NetworkPlugin;
+  /** The name of the HNS network and of the CNI configuration. */
+  readonly name: string;
+  readonly driver: "L2Bridge";
+  readonly shape: NetworkShape;
+  /** `static`: each node has a route to the pods of each other node. */
+  readonly routes: "static" | "none";
+  readonly clusterCIDR: Prefix;
+  readonly serviceCIDR: Prefix;
+  readonly outboundNAT: OutboundNatSpec;
+  readonly cni: CniSpec;
+}
+
+export interface RouteSpec {
+  readonly to: Prefix;
+  readonly via: Ipv4;
+}
+
+export interface UnderlaySpec {
+  readonly subnet: Prefix;
+  readonly router: Ipv4;
+  /** Further routes of the router. It knows no pod ranges unless they stand here. */
+  readonly routes: readonly RouteSpec[];
+}
+
+export interface PortSpec {
+  readonly port: number;
+  readonly protocol: PortProtocol;
+}
+
+/** A port on which a pod's built-in server answers. */
+export interface PodPortSpec extends PortSpec {
+  /** The same port of the node, mapped to this one. */
+  readonly hostPort: number | undefined;
+}
+
+export interface OutsideHostSpec {
+  readonly name: string;
+  readonly address: Ipv4;
+  readonly ports: readonly PortSpec[];
+}
+
+export interface PodSpec {
+  readonly name: string;
+  readonly namespace: string;
+  /** The name of the node it runs on. */
+  readonly node: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly ports: readonly PodPortSpec[];
+  /** Fixed address; undefined when IPAM chooses. */
+  readonly address: Ipv4 | undefined;
+  /** Further HCN endpoint policies, `{Type, Settings}`. */
+  readonly policies: readonly JsonObject[];
+}
+
+/** A whole cluster file. Frozen through and through. */
+export interface ClusterFile {
+  /** As given on the command line: for messages. */
+  readonly fileName: string;
+  readonly name: string;
+  readonly kubernetes: { readonly version: KubernetesVersion };
+  /** From which all chance in the cluster comes. */
+  readonly seed: number;
+  readonly nodes: readonly NodeSpec[];
+  readonly network: NetworkSpec;
+  readonly underlay: UnderlaySpec;
+  readonly outside: readonly OutsideHostSpec[];
+  readonly pods: readonly PodSpec[];
+}

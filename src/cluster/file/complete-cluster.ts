@@ -1,0 +1,155 @@
+/** From the fields as they were written to the whole cluster: every default filled in. */
+import { type Ipv4, addToIp } from "../../net/ip.ts";
+import { type Prefix, equalPrefixes } from "../../net/prefix.ts";
+import type {
+  ClusterFile,
+  NetworkSpec,
+  NodeSpec,
+  OutsideHostSpec,
+  PodSpec,
+  PortSpec,
+  UnderlaySpec,
+} from "./cluster-file.ts";
+import {
+  DEFAULTS,
+  type NetworkFields,
+  type NodeFields,
+  type OutsideFields,
+  type PodFields,
+  type RootFields,
+  type UnderlayFields,
+} from "./description.ts";
+import type { LocatedFields } from "./mapping.ts";
+import { assignPodRanges, requirePodRanges } from "./pod-ranges.ts";
+import type { Located, Reading } from "./reading.ts";
+
+/** The fields of a whole file, each with its place. */
+export type RawCluster = LocatedFields<RootFields>;
+
+const OUTSIDE_PORTS: readonly PortSpec[] = [
+  { port: 80, protocol: "TCP" },
+  { port: 443, protocol: "TCP" },
+  { port: 53, protocol: "UDP" },
+];
+const POD_PORT = 8080;
+
+function valuesOf<T>(items: readonly Located<T>[]): readonly T[] {
+  return items.map((item) => item.value);
+}
+
+/** Without repetitions, in order. */
+function distinct(prefixes: readonly Prefix[]): readonly Prefix[] {
+  return prefixes.filter(
+    (prefix, index) => prefixes.findIndex((other) => equalPrefixes(other, prefix)) === index,
+  );
+}
+
+function completeUnderlay(raw: LocatedFields<UnderlayFields>): UnderlaySpec {
+  const subnet = raw.subnet.value;
+  return {
+    subnet,
+    router: raw.router.value ?? (addToIp(subnet.address, 1) as Ipv4),
+    routes: raw.routes.value.map(({ value }) => ({ to: value.to.value, via: value.via.value })),
+  };
+}
+
+/** The range of all pods: in shape `node-subnet` that of the underlay, unless given. */
+function clusterRange(raw: LocatedFields<NetworkFields>, underlay: UnderlaySpec): Prefix {
+  const fallback = raw.shape.value === "node-subnet" ? underlay.subnet : DEFAULTS.clusterCIDR;
+  return raw.clusterCIDR.value ?? fallback;
+}
+
+function completeNetwork(raw: LocatedFields<NetworkFields>, underlay: UnderlaySpec): NetworkSpec {
+  const clusterCIDR = clusterRange(raw, underlay);
+  const nat = raw.outboundNAT.value;
+  const exceptions = nat.exceptions.value;
+  return {
+    plugin: raw.plugin.value,
+    name: raw.name.value,
+    driver: raw.driver.value,
+    shape: raw.shape.value,
+    routes: raw.routes.value ?? (raw.shape.value === "own-subnet" ? "static" : "none"),
+    clusterCIDR,
+    serviceCIDR: raw.serviceCIDR.value,
+    outboundNAT: {
+      enabled: nat.enabled.value,
+      exceptions:
+        exceptions === undefined
+          ? distinct([clusterCIDR, raw.serviceCIDR.value, underlay.subnet])
+          : valuesOf(exceptions),
+    },
+    cni: {
+      conflist: raw.cni.value.conflist.value,
+      policies: valuesOf(raw.cni.value.policies.value),
+    },
+  };
+}
+
+function completeNode(raw: LocatedFields<NodeFields>, podCIDR: Prefix): NodeSpec {
+  const os = raw.os.value;
+  return {
+    name: raw.name.value,
+    os,
+    build: raw.build.value ?? (os === "windows" ? DEFAULTS.build : undefined),
+    address: raw.address.value,
+    podCIDR,
+    compat: raw.compat.value,
+  };
+}
+
+function completeOutside(raw: LocatedFields<OutsideFields>): OutsideHostSpec {
+  const ports = raw.ports.value?.map(({ value }) => ({
+    port: value.port.value,
+    protocol: value.protocol.value,
+  }));
+  return { name: raw.name.value, address: raw.address.value, ports: ports ?? OUTSIDE_PORTS };
+}
+
+function completePod(raw: LocatedFields<PodFields>): PodSpec {
+  const ports = raw.ports.value?.map(({ value }) => ({
+    port: value.port.value,
+    protocol: value.protocol.value,
+    hostPort: value.hostPort.value,
+  }));
+  return {
+    name: raw.name.value,
+    namespace: raw.namespace.value,
+    node: raw.node.value,
+    labels: raw.labels.value,
+    ports: ports ?? [{ port: POD_PORT, protocol: "TCP", hostPort: undefined }],
+    address: raw.address.value,
+    policies: valuesOf(raw.policies.value),
+  };
+}
+
+/** The cluster with all defaults; undefined, with a problem, when the nodes' pod ranges cannot be settled. */
+export function completeCluster(
+  raw: RawCluster,
+  fileName: string,
+  reading: Reading,
+): ClusterFile | undefined {
+  const underlay = completeUnderlay(raw.underlay.value);
+  const network = completeNetwork(raw.network.value, underlay);
+  const { clusterCIDR, nodeCIDRMaskSize } = raw.network.value;
+  const range = { value: network.clusterCIDR, place: clusterCIDR.place };
+  const ranges =
+    network.shape === "own-subnet"
+      ? assignPodRanges(raw.nodes.value, range, nodeCIDRMaskSize, reading)
+      : requirePodRanges(raw.nodes.value, reading);
+  if (ranges === undefined) return undefined;
+  const outside = raw.outside.value?.map(({ value }) => completeOutside(value));
+  return {
+    fileName,
+    name: raw.metadata.value.name.value,
+    kubernetes: { version: raw.kubernetes.value.version.value },
+    seed: raw.seed.value,
+    nodes: raw.nodes.value.flatMap(({ value }, index) => {
+      const podCIDR = ranges[index];
+      return podCIDR === undefined ? [] : [completeNode(value, podCIDR)];
+    }),
+    network,
+    underlay,
+    outside: outside ?? [{ name: "external", address: DEFAULTS.outsideAddress, ports: OUTSIDE_PORTS }],
+    pods: raw.pods.value.map(({ value }) => completePod(value)),
+  };
+}

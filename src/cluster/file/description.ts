@@ -1,0 +1,360 @@
+/**
+ * The fields of a cluster file, version mullion/v1alpha1: the one place that names them. Parser, JSON schema and
+ * docs/reference/cluster-file.md all come from here.
+ */
+import { LIMITS } from "../../base/limits.ts";
+import type { JsonObject } from "../../hcn/client.ts";
+import { parseIpv4 } from "../../net/ip.ts";
+import type { Ipv4 } from "../../net/ip.ts";
+import { type Prefix, parsePrefix } from "../../net/prefix.ts";
+import { defined } from "../../base/assert.ts";
+import type {
+  Compat,
+  KubernetesVersion,
+  NetworkPlugin,
+  NetworkShape,
+  NodeOs,
+  PortProtocol,
+} from "./cluster-file.ts";
+import { LABELS, type LocatedFields, type Mapping, list, mapping, section } from "./mapping.ts";
+import type { Located } from "./reading.ts";
+import {
+  BOOLEAN,
+  IPV4,
+  NAME,
+  NETWORK_NAME,
+  PORT,
+  PREFIX,
+  integer,
+  jsonObject,
+  kubernetesVersion,
+  oneOf,
+} from "./scalars.ts";
+import { optional, required, reserved, withDefault } from "./shape.ts";
+
+/** What `apiVersion` of a cluster file says. */
+export const API_VERSION = "mullion/v1alpha1";
+/** What `kind` of a cluster file says. */
+export const KIND = "Cluster";
+
+/** Windows profiles that a node can have, oldest first. */
+export const WINDOWS_BUILDS = ["ws2019", "1903", "2004", "ws2022", "win11-21h2", "ws2025"] as const;
+const BUILD_DEFAULT = "ws2022";
+
+/** Minor versions of Kubernetes 1 that a cluster can have. */
+export const KUBERNETES_MINOR_MIN = 20;
+export const KUBERNETES_MINOR_MAX = 37;
+
+/** Pods of one file: what Kubernetes is tested with. */
+const PODS_MAX = 150_000;
+const PORTS_MAX = 256;
+const OUTSIDE_HOSTS_MAX = 1_000;
+const ROUTES_MAX = 10_000;
+const POLICIES_MAX = 4_096;
+const EXCEPTIONS_MAX = 256;
+const SEED_MAX = 0xffff_ffff;
+
+function ipv4(text: string): Ipv4 {
+  return defined(parseIpv4(text), "a default address is one");
+}
+
+function prefix(text: string): Prefix {
+  return Object.freeze(defined(parsePrefix(text), "a default range is one"));
+}
+
+interface MetadataFields {
+  name: string;
+}
+interface KubernetesFields {
+  version: KubernetesVersion;
+}
+export interface NodeFields {
+  name: string;
+  os: NodeOs;
+  build: string | undefined;
+  address: Ipv4;
+  podCIDR: Prefix | undefined;
+  compat: Compat;
+}
+interface OutboundNatFields {
+  enabled: boolean;
+  exceptions: readonly Located<Prefix>[] | undefined;
+}
+interface CniFields {
+  conflist: JsonObject | undefined;
+  policies: readonly Located<JsonObject>[];
+}
+export interface NetworkFields {
+  plugin: NetworkPlugin;
+  name: string;
+  driver: "L2Bridge";
+  shape: NetworkShape;
+  routes: "static" | "none" | undefined;
+  backend: undefined;
+  clusterCIDR: Prefix | undefined;
+  nodeCIDRMaskSize: number;
+  serviceCIDR: Prefix;
+  outboundNAT: LocatedFields<OutboundNatFields>;
+  cni: LocatedFields<CniFields>;
+}
+interface RouteFields {
+  to: Prefix;
+  via: Ipv4;
+}
+export interface UnderlayFields {
+  subnet: Prefix;
+  router: Ipv4 | undefined;
+  routes: readonly Located<LocatedFields<RouteFields>>[];
+}
+export interface PortFields {
+  port: number;
+  protocol: PortProtocol;
+}
+export interface PodPortFields extends PortFields {
+  hostPort: number | undefined;
+}
+export interface OutsideFields {
+  name: string;
+  address: Ipv4;
+  ports: readonly Located<LocatedFields<PortFields>>[] | undefined;
+}
+export interface PodFields {
+  name: string;
+  namespace: string;
+  node: string;
+  labels: Readonly<Record<string, string>>;
+  ports: readonly Located<LocatedFields<PodPortFields>>[] | undefined;
+  address: Ipv4 | undefined;
+  policies: readonly Located<JsonObject>[];
+}
+export interface RootFields {
+  apiVersion: typeof API_VERSION;
+  kind: typeof KIND;
+  metadata: LocatedFields<MetadataFields>;
+  kubernetes: LocatedFields<KubernetesFields>;
+  seed: number;
+  nodes: readonly Located<LocatedFields<NodeFields>>[];
+  network: LocatedFields<NetworkFields>;
+  underlay: LocatedFields<UnderlayFields>;
+  outside: readonly Located<LocatedFields<OutsideFields>>[] | undefined;
+  pods: readonly Located<LocatedFields<PodFields>>[];
+  manifests: undefined;
+  expectations: undefined;
+}
+
+const METADATA = mapping<MetadataFields>("a mapping with a name", {
+  name: required(NAME, "The cluster's name, shown in reports."),
+});
+
+const KUBERNETES = mapping<KubernetesFields>("a mapping", {
+  version: withDefault(
+    kubernetesVersion(KUBERNETES_MINOR_MIN, KUBERNETES_MINOR_MAX),
+    Object.freeze({ major: 1, minor: KUBERNETES_MINOR_MAX, patch: undefined }),
+    `1.${KUBERNETES_MINOR_MAX}`,
+    "Which Kubernetes the nodes run: decides how its components behave.",
+  ),
+});
+
+const NODE = mapping<NodeFields>("a node", {
+  name: required(NAME, "The node's name. `router` and `outside` are taken."),
+  os: required(oneOf<NodeOs>(["windows", "linux"]), "The node's operating system."),
+  build: optional(
+    oneOf(WINDOWS_BUILDS),
+    "The build of Windows, by profile. Only on Windows nodes.",
+    `\`"${BUILD_DEFAULT}"\` on Windows`,
+  ),
+  address: required(IPV4, "The node's address on the underlay."),
+  podCIDR: optional(
+    PREFIX,
+    "The range of this node's pods. At most /29. In shape `node-subnet` it is a part of the underlay's subnet and must be given.",
+    "the next free block of `network.clusterCIDR`",
+  ),
+  compat: withDefault(
+    oneOf<Compat>(["reference", "better"]),
+    "reference",
+    "reference",
+    "How this node's programs behave: as the real ones with their defects, or repaired (docs/reference/differences.md).",
+  ),
+});
+
+const OUTBOUND_NAT = mapping<OutboundNatFields>("a mapping", {
+  enabled: withDefault(
+    BOOLEAN,
+    true,
+    true,
+    "Whether pods on Windows nodes get an OutBoundNAT policy, so that they reach the outside with the node's address.",
+  ),
+  exceptions: optional(
+    list(PREFIX, { countMax: EXCEPTIONS_MAX }),
+    "Destinations that see the pod's own address.",
+    "the ranges of pods, services and the underlay",
+  ),
+});
+
+const CNI = mapping<CniFields>("a mapping", {
+  conflist: optional(
+    jsonObject("a CNI network configuration list", ["name"]),
+    "A complete CNI configuration list for Windows nodes, in place of the one that the cluster writes.",
+    "written by the cluster",
+  ),
+  policies: withDefault(
+    list(jsonObject("a CNI policy", ["name"]), { countMax: POLICIES_MAX }),
+    [],
+    [],
+    "Entries added to the policies of the plugin: `{name: EndpointPolicy, value: {Type: …, Settings: {…}}}`.",
+  ),
+});
+
+const NETWORK = mapping<NetworkFields>("a mapping", {
+  plugin: withDefault(
+    oneOf<NetworkPlugin>(["win-bridge", "hns"]),
+    "win-bridge",
+    "win-bridge",
+    "Who attaches pods on Windows nodes: the CNI plugin win-bridge, or `hns`: the cluster calls HNS itself.",
+  ),
+  name: withDefault(
+    NETWORK_NAME,
+    "cbr0",
+    "cbr0",
+    "The name of the HNS network, and of the CNI configuration.",
+  ),
+  driver: withDefault(oneOf(["L2Bridge"]), "L2Bridge", "L2Bridge", "The type of the HNS network."),
+  shape: withDefault(
+    oneOf<NetworkShape>(["own-subnet", "node-subnet"]),
+    "own-subnet",
+    "own-subnet",
+    "`own-subnet`: each node has a pod range of its own, and the nodes route. `node-subnet`: pods have addresses of the underlay's subnet; needs plugin `hns`.",
+  ),
+  routes: optional(
+    oneOf(["static", "none"]),
+    "`static`: each node has a route to the pods of each other node. `none`: leave them out, to see what is missing then.",
+    "`static` in shape `own-subnet`, `none` in `node-subnet`",
+  ),
+  backend: reserved("A backend belongs to the plugin flannel."),
+  clusterCIDR: optional(
+    PREFIX,
+    "The range of all pods. In shape `node-subnet` a part of the underlay's subnet.",
+    '`"10.244.0.0/16"`; in shape `node-subnet` the subnet of the underlay',
+  ),
+  nodeCIDRMaskSize: withDefault(
+    integer("a prefix length", 8, 29),
+    24,
+    24,
+    "The length of the pod ranges that are given to nodes without podCIDR.",
+  ),
+  serviceCIDR: withDefault(
+    PREFIX,
+    prefix("10.96.0.0/12"),
+    "10.96.0.0/12",
+    "The range of service addresses: /12 to /30.",
+  ),
+  outboundNAT: section(OUTBOUND_NAT, "Translation of what pods send to the outside."),
+  cni: section(CNI, "Changes to the CNI configuration of Windows nodes. Only with plugin `win-bridge`."),
+});
+
+const ROUTE = mapping<RouteFields>("a route", {
+  to: required(PREFIX, "The destinations."),
+  via: required(IPV4, "The next hop: an address of the underlay, normally a node's."),
+});
+
+const UNDERLAY = mapping<UnderlayFields>("a mapping", {
+  subnet: withDefault(
+    PREFIX,
+    prefix("10.0.0.0/24"),
+    "10.0.0.0/24",
+    "The network that the nodes stand in. At most /29.",
+  ),
+  router: optional(
+    IPV4,
+    "The router's address on the underlay: the nodes' default gateway.",
+    "the first address of the subnet",
+  ),
+  routes: withDefault(
+    list(ROUTE, { countMax: ROUTES_MAX }),
+    [],
+    [],
+    "Routes of the router. It knows the underlay and the outside hosts; pod ranges only if they stand here.",
+  ),
+});
+
+const PROTOCOL = withDefault(
+  oneOf<PortProtocol>(["TCP", "UDP"]),
+  "TCP",
+  "TCP",
+  "The transport protocol of the port.",
+);
+const PORT_SHAPE = mapping<PortFields>("a port", {
+  port: required(PORT, "The port on which a built-in server answers."),
+  protocol: PROTOCOL,
+});
+const POD_PORT_SHAPE = mapping<PodPortFields>("a port", {
+  port: required(PORT, "The port on which the pod's built-in server answers."),
+  protocol: PROTOCOL,
+  hostPort: optional(PORT, "A port of the node that leads to this one.", "none"),
+});
+
+const OUTSIDE = mapping<OutsideFields>("an outside host", {
+  name: required(NAME, "The host's name. `router` is taken."),
+  address: required(IPV4, "Its address, outside the underlay and the pod ranges."),
+  ports: optional(
+    list(PORT_SHAPE, { countMax: PORTS_MAX }),
+    "Where the host answers.",
+    "TCP 80, TCP 443, UDP 53",
+  ),
+});
+
+const POD = mapping<PodFields>("a pod", {
+  name: required(NAME, "The pod's name, unique in its namespace."),
+  namespace: withDefault(NAME, "default", "default", "The pod's namespace."),
+  node: required(NAME, "The name of the node it runs on."),
+  labels: withDefault(LABELS, Object.freeze({}), {}, "The pod's labels."),
+  ports: optional(list(POD_PORT_SHAPE, { countMax: PORTS_MAX }), "Where the pod answers.", "TCP 8080"),
+  address: optional(IPV4, "A fixed address out of the node's podCIDR.", "chosen by IPAM"),
+  policies: withDefault(
+    list(jsonObject("an HCN endpoint policy", ["Type"]), { countMax: POLICIES_MAX }),
+    [],
+    [],
+    "Further HCN policies of the pod's endpoint, such as `{Type: ACL, Settings: {…}}`. Only on Windows nodes.",
+  ),
+});
+
+/** A whole cluster file. */
+export const CLUSTER: Mapping<RootFields> = mapping<RootFields>("a cluster file", {
+  apiVersion: required(oneOf([API_VERSION]), "The version of this format."),
+  kind: required(oneOf([KIND]), "The kind of this document."),
+  metadata: required(METADATA, "Names the cluster."),
+  kubernetes: section(KUBERNETES, "Kubernetes on the nodes."),
+  seed: withDefault(
+    integer("a seed", 0, SEED_MAX),
+    1,
+    1,
+    "From which all identifiers, MAC addresses and ports come. The same seed gives the same run, byte for byte.",
+  ),
+  nodes: required(list(NODE, { countMin: 1, countMax: LIMITS.nodesMax }), "The machines of the cluster."),
+  network: section(NETWORK, "The pod network."),
+  underlay: section(UNDERLAY, "What joins the nodes."),
+  outside: optional(
+    list(OUTSIDE, { countMax: OUTSIDE_HOSTS_MAX }),
+    "Hosts beyond the router. The first one is called `external` on command lines as well.",
+    "one host `external` with address 203.0.113.10",
+  ),
+  pods: withDefault(
+    list(POD, { countMax: PODS_MAX }),
+    [],
+    [],
+    "The pods, in the order in which they are started.",
+  ),
+  manifests: reserved("Write the pods below pods."),
+  expectations: reserved("A trace says what it observed."),
+});
+
+/** Values of optional fields, where the default depends on nothing else. */
+export const DEFAULTS: {
+  readonly build: string;
+  readonly clusterCIDR: Prefix;
+  readonly outsideAddress: Ipv4;
+} = Object.freeze({
+  build: BUILD_DEFAULT,
+  clusterCIDR: prefix("10.244.0.0/16"),
+  outsideAddress: ipv4("203.0.113.10"),
+});

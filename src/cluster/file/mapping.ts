@@ -1,0 +1,302 @@
+/** Mappings with described fields, lists, and mappings from free keys to text. */
+import { type ParsedNode, isMap, isScalar, isSeq } from "yaml";
+import { nearestNames } from "../../base/nearest-name.ts";
+import type { JsonObject, JsonValue } from "../../hcn/client.ts";
+import { type Located, type Place, type Reading, isEmpty, nameOf, quote } from "./reading.ts";
+import { type Field, type FieldDescription, type Shape, type ShapePart, readItem } from "./shape.ts";
+
+/** The fields of a mapping, each with its place. */
+export type LocatedFields<T> = { readonly [K in keyof T]: Located<T[K]> };
+/** The description of a mapping with the fields of `T`. */
+export type Fields<T> = { readonly [K in keyof T]: Field<T[K]> };
+
+interface Entry {
+  readonly node: ParsedNode | undefined;
+  readonly keyOffset: number;
+}
+
+function childPath(path: string, name: string): string {
+  const isPlain = /^[A-Za-z][A-Za-z0-9_-]*$/.test(name);
+  if (!isPlain) return `${path}[${quote(name)}]`;
+  return path === "" ? name : `${path}.${name}`;
+}
+
+/** The entries of a mapping by key. Keys that are no text, and keys given twice, are reported. */
+function entriesOf(node: ParsedNode, place: Place, reading: Reading): Map<string, Entry> {
+  const entries = new Map<string, Entry>();
+  if (!isMap(node)) return entries;
+  for (const { key, value } of node.items) {
+    const keyOffset = key?.range[0] ?? place.offset;
+    if (!isScalar(key) || typeof key.value !== "string") {
+      reading.reportValue(
+        { offset: keyOffset, path: place.path },
+        "a field name must be text",
+        "Quote the name.",
+      );
+      continue;
+    }
+    const path = childPath(place.path, key.value);
+    const known = entries.get(key.value);
+    if (known !== undefined) {
+      reading.report(
+        "cluster-file-invalid-yaml",
+        { offset: keyOffset, path },
+        `the field is given twice, first in line ${reading.lineOf(known.keyOffset)}`,
+        "Keep one of the two.",
+      );
+      continue;
+    }
+    entries.set(key.value, { node: value === null || isEmpty(value) ? undefined : value, keyOffset });
+  }
+  return entries;
+}
+
+function reportUnknown(name: string, place: Place, known: readonly string[], reading: Reading): void {
+  if (name === "<<") {
+    const advice = "Write the fields out; merge keys belong to YAML 1.1.";
+    reading.report("cluster-file-unknown-field", place, "merge keys are not read", advice);
+    return;
+  }
+  const [nearest] = nearestNames(name, known);
+  const advice = nearest === undefined ? `Fields here are: ${known.join(", ")}.` : `Did you mean ${nearest}?`;
+  reading.report("cluster-file-unknown-field", place, `there is no field ${quote(name)} here`, advice);
+}
+
+/** A mapping whose absence can mean the same as having no fields. */
+export interface Mapping<T> extends Shape<LocatedFields<T>> {
+  /** The mapping as if it stood at `place` without any field. */
+  readAbsent(place: Place, reading: Reading): LocatedFields<T> | undefined;
+}
+
+class MappingShape<T> implements Mapping<T> {
+  readonly noun: string;
+  private readonly fields: Fields<T>;
+  private readonly described: Readonly<Record<string, Field<unknown>>>;
+
+  constructor(noun: string, fields: Fields<T>) {
+    this.noun = noun;
+    this.fields = fields;
+    this.described = fields;
+  }
+
+  read(node: ParsedNode, place: Place, reading: Reading): LocatedFields<T> | undefined {
+    if (!isMap(node)) {
+      const names = this.known().join(", ");
+      reading.reportValue(
+        place,
+        `must be ${this.noun}, but is ${nameOf(node)}`,
+        `Write its fields below it: ${names}.`,
+      );
+      return undefined;
+    }
+    const entries = entriesOf(node, place, reading);
+    this.refuseUnknown(entries, place, reading);
+    return this.readFields(entries, place, reading);
+  }
+
+  readAbsent(place: Place, reading: Reading): LocatedFields<T> | undefined {
+    return this.readFields(new Map(), place, reading);
+  }
+
+  schema(): JsonObject {
+    const properties: Record<string, JsonValue> = {};
+    for (const [name, field] of Object.entries(this.described)) {
+      const shape = field.shape === undefined ? { not: {} } : field.shape.schema();
+      const constant = field.constant === undefined ? {} : { default: field.constant };
+      properties[name] = { description: field.text, ...shape, ...constant };
+    }
+    const needed = Object.entries(this.described).filter(([, field]) => field.absent === undefined);
+    return {
+      type: "object",
+      additionalProperties: false,
+      ...(needed.length > 0 ? { required: needed.map(([name]) => name) } : {}),
+      properties,
+    };
+  }
+
+  parts(path: string): readonly ShapePart[] {
+    const fields = Object.entries(this.described).map(
+      ([name, field]): FieldDescription => ({
+        name,
+        noun: field.shape?.noun ?? "reserved",
+        absent: field.absent,
+        text: field.text,
+      }),
+    );
+    const inner = Object.entries(this.described).flatMap(
+      ([name, field]) => field.shape?.parts(childPath(path, name)) ?? [],
+    );
+    return [{ path, fields }, ...inner];
+  }
+
+  private readFields(
+    entries: ReadonlyMap<string, Entry>,
+    place: Place,
+    reading: Reading,
+  ): LocatedFields<T> | undefined {
+    const values: Record<string, Located<unknown>> = {};
+    let isComplete = true;
+    for (const [name, field] of Object.entries(this.described)) {
+      const entry = entries.get(name);
+      const value = this.readOne(name, field, entry, { place, reading });
+      if (value === undefined) isComplete = false;
+      else values[name] = value;
+    }
+    return isComplete ? (values as unknown as LocatedFields<T>) : undefined;
+  }
+
+  private known(): string[] {
+    return Object.keys(this.fields).filter((name) => this.described[name]?.shape !== undefined);
+  }
+
+  private refuseUnknown(entries: ReadonlyMap<string, Entry>, place: Place, reading: Reading): void {
+    for (const [name, entry] of entries) {
+      const field = Object.hasOwn(this.described, name) ? this.described[name] : undefined;
+      const at = { offset: entry.keyOffset, path: childPath(place.path, name) };
+      if (field === undefined) reportUnknown(name, at, this.known(), reading);
+      else if (field.shape === undefined) {
+        const message = "this name is kept for a later version and has no effect yet";
+        reading.report("cluster-file-unknown-field", at, message, `Remove it. ${field.text}`);
+      }
+    }
+  }
+
+  private readOne(
+    name: string,
+    field: Field<unknown>,
+    entry: Entry | undefined,
+    { place, reading }: { readonly place: Place; readonly reading: Reading },
+  ): Located<unknown> | undefined {
+    const path = childPath(place.path, name);
+    const offset = entry?.node?.range[0] ?? entry?.keyOffset ?? place.offset;
+    if (entry?.node === undefined && field.absent === undefined) {
+      const message = entry === undefined ? "the field is missing" : "the field is empty";
+      const advice = `Write ${field.shape?.noun ?? "it"}: ${field.text}`;
+      reading.report("cluster-file-missing-field", { offset, path }, message, advice);
+      return undefined;
+    }
+    return field.readField(entry?.node, { offset, path }, reading);
+  }
+}
+
+/** A mapping with described fields. `noun` says what it is: "a node". */
+export function mapping<T>(noun: string, fields: Fields<T>): Mapping<T> {
+  return new MappingShape(noun, fields);
+}
+
+/** A field that holds a mapping all of whose fields have defaults: absent means all defaults. */
+export function section<T>(shape: Mapping<T>, text: string): Field<LocatedFields<T>> {
+  return {
+    shape,
+    text,
+    absent: "defaults of its fields",
+    constant: undefined,
+    readField(node, place, reading) {
+      if (node !== undefined) return readItem(shape, node, place, reading);
+      const value = shape.readAbsent(place, reading);
+      return value === undefined ? undefined : { value, place };
+    },
+  };
+}
+
+class ListShape<T> implements Shape<readonly Located<T>[]> {
+  readonly noun: string;
+  private readonly item: Shape<T>;
+  private readonly countMin: number;
+  private readonly countMax: number;
+
+  constructor(
+    item: Shape<T>,
+    { countMin, countMax }: { readonly countMin: number; readonly countMax: number },
+  ) {
+    this.noun = `list: ${item.noun}`;
+    this.item = item;
+    this.countMin = countMin;
+    this.countMax = countMax;
+  }
+
+  read(node: ParsedNode, place: Place, reading: Reading): readonly Located<T>[] | undefined {
+    if (!isSeq(node)) {
+      const advice = `Begin each item with a hyphen and a blank; each is ${this.item.noun}.`;
+      reading.reportValue(place, `must be a list, but is ${nameOf(node)}`, advice);
+      return undefined;
+    }
+    const count = node.items.length;
+    if (count < this.countMin) {
+      reading.reportValue(place, "the list is empty", `Write at least one item: ${this.item.noun}.`);
+      return undefined;
+    }
+    if (count > this.countMax) {
+      const message = `the list has ${count} items, and ${this.countMax} are the most`;
+      reading.report("cluster-file-too-large", place, message, "Leave out what the question does not need.");
+      return undefined;
+    }
+    return this.readItems(node.items, place, reading);
+  }
+
+  schema(): JsonObject {
+    const least = this.countMin > 0 ? { minItems: this.countMin } : {};
+    return { type: "array", ...least, maxItems: this.countMax, items: this.item.schema() };
+  }
+
+  parts(path: string): readonly ShapePart[] {
+    return this.item.parts(`${path}[]`);
+  }
+
+  private readItems(
+    nodes: readonly (ParsedNode | null)[],
+    place: Place,
+    reading: Reading,
+  ): readonly Located<T>[] | undefined {
+    const items: Located<T>[] = [];
+    for (const [index, node] of nodes.entries()) {
+      const at = { offset: node?.range[0] ?? place.offset, path: `${place.path}[${index}]` };
+      if (node === null || isEmpty(node)) {
+        reading.report("cluster-file-missing-field", at, "the item is empty", `Write ${this.item.noun}.`);
+        continue;
+      }
+      const value = readItem(this.item, node, at, reading);
+      if (value !== undefined) items.push(value);
+    }
+    return items.length === nodes.length ? items : undefined;
+  }
+}
+
+/** A list of at most `countMax` items. */
+export function list<T>(
+  item: Shape<T>,
+  { countMin = 0, countMax }: { readonly countMin?: number; readonly countMax: number },
+): Shape<readonly Located<T>[]> {
+  return new ListShape(item, { countMin, countMax });
+}
+
+const LABELS_MAX = 256;
+
+/** Labels: a mapping from names to text. */
+export const LABELS: Shape<Readonly<Record<string, string>>> = Object.freeze({
+  noun: "a mapping from names to text",
+  read(node: ParsedNode, place: Place, reading: Reading): Readonly<Record<string, string>> | undefined {
+    if (!isMap(node)) {
+      reading.reportValue(
+        place,
+        `must be a mapping, but is ${nameOf(node)}`,
+        "Write name: value, one per line.",
+      );
+      return undefined;
+    }
+    const labels = new Map<string, string>();
+    let isComplete = node.items.length <= LABELS_MAX;
+    if (!isComplete) reading.reportValue(place, `more than ${LABELS_MAX} labels`, "Leave some out.");
+    for (const [name, entry] of entriesOf(node, place, reading)) {
+      if (isScalar(entry.node) && typeof entry.node.value === "string") labels.set(name, entry.node.value);
+      else {
+        const at = { offset: entry.node?.range[0] ?? entry.keyOffset, path: childPath(place.path, name) };
+        reading.reportValue(at, "the value of a label must be text", 'Put it in quotes: "1", "true", "".');
+        isComplete = false;
+      }
+    }
+    return isComplete ? Object.freeze(Object.fromEntries(labels)) : undefined;
+  },
+  schema: (): JsonObject => ({ type: "object", additionalProperties: { type: "string" } }),
+  parts: (): readonly ShapePart[] => [],
+});

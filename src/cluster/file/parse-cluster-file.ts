@@ -1,0 +1,69 @@
+/** Text of a cluster file to a cluster, or to everything that is wrong with it. Pure: reads no files. */
+import { type ParsedNode, isMap, isScalar } from "yaml";
+import { checkCluster } from "./check-cluster.ts";
+import type { ClusterFile } from "./cluster-file.ts";
+import { completeCluster } from "./complete-cluster.ts";
+import { API_VERSION, CLUSTER, KIND } from "./description.ts";
+import { type FileProblem, compareProblems } from "./problem.ts";
+import { Reading, isEmpty, quote } from "./reading.ts";
+import { readYamlText } from "./yaml-text.ts";
+
+/** A cluster, frozen; or at least one problem, in the order of the file. */
+export type ClusterFileResult =
+  | { readonly cluster: ClusterFile }
+  | { readonly problems: readonly FileProblem[] };
+
+function freezeDeep(value: unknown): void {
+  if (typeof value !== "object" || value === null || Object.isFrozen(value)) return;
+  Object.freeze(value);
+  for (const child of Object.values(value)) freezeDeep(child);
+}
+
+/** A document of another program gets one sentence instead of a list of unknown fields. */
+function isForeign(root: ParsedNode, reading: Reading): boolean {
+  const version: unknown = isMap(root) ? root.get("apiVersion") : undefined;
+  const kind: unknown = isMap(root) ? root.get("kind") : undefined;
+  if (!isMap(root) || typeof version !== "string" || version.startsWith("mullion/")) return false;
+  const field = root.items.find((item) => isScalar(item.key) && item.key.value === "apiVersion");
+  const what = typeof kind === "string" ? `a ${kind}` : "a document";
+  reading.reportValue(
+    { offset: field?.key.range[0] ?? root.range[0], path: "apiVersion" },
+    `this is ${what} of ${quote(version)}, not a cluster file`,
+    `A cluster file begins with apiVersion: ${API_VERSION} and kind: ${KIND}.`,
+  );
+  return true;
+}
+
+function problemsOf(reading: Reading): ClusterFileResult {
+  return { problems: Object.freeze([...reading.problems].sort(compareProblems)) };
+}
+
+/**
+ * Parses a cluster file. `fileName` is only used in messages.
+ * Reports every problem it finds, not only the first; nothing is half accepted.
+ */
+export function parseClusterFile(text: string, fileName: string): ClusterFileResult {
+  const result = readYamlText(text);
+  if ("faults" in result) {
+    const reading = new Reading(fileName, result.lines);
+    for (const { code, offset, message, advice } of result.faults) {
+      reading.report(code, { offset, path: "" }, message, advice);
+    }
+    return problemsOf(reading);
+  }
+  const { root, lines, aliases } = result.yaml;
+  const reading = new Reading(fileName, lines, aliases);
+  const top = { offset: root?.range[0] ?? 0, path: "" };
+  if (root === null || isEmpty(root)) {
+    const advice = `Begin with apiVersion: ${API_VERSION}, kind: ${KIND}, metadata and nodes.`;
+    reading.report("cluster-file-missing-field", top, "the file is empty", advice);
+    return problemsOf(reading);
+  }
+  if (isForeign(root, reading)) return problemsOf(reading);
+  const raw = CLUSTER.read(root, top, reading);
+  const cluster = raw === undefined ? undefined : completeCluster(raw, fileName, reading);
+  if (raw !== undefined) checkCluster(raw, cluster, reading);
+  if (cluster === undefined || reading.problems.length > 0) return problemsOf(reading);
+  freezeDeep(cluster);
+  return { cluster };
+}

@@ -1,0 +1,141 @@
+/** The pod range of each node: taken from the file, or the next free block of the cluster's range. */
+import { type Ipv4, formatIp } from "../../net/ip.ts";
+import { type Prefix, formatPrefix, lastIp, prefixCovers, prefixesOverlap } from "../../net/prefix.ts";
+import type { NodeFields } from "./description.ts";
+import type { LocatedFields } from "./mapping.ts";
+import type { Located, Place, Reading } from "./reading.ts";
+
+type RawNode = Located<LocatedFields<NodeFields>>;
+
+/** The first and the last address as plain numbers: cluster files are IPv4. */
+function boundsOf(prefix: Prefix): readonly [first: number, last: number] {
+  return [Number(prefix.address), Number(lastIp(prefix))];
+}
+
+/** Hands out blocks of `length` bits in order, leaving out what overlaps a taken range. */
+class BlockSource {
+  private next: number;
+  private readonly end: number;
+  private readonly length: number;
+  /** Taken ranges in ascending order. */
+  private readonly taken: readonly (readonly [first: number, last: number])[];
+  private takenIndex = 0;
+
+  constructor(range: Prefix, length: number, taken: readonly Prefix[]) {
+    [this.next, this.end] = boundsOf(range);
+    this.length = length;
+    this.taken = taken.map(boundsOf).sort((a, b) => a[0] - b[0]);
+  }
+
+  take(): Prefix | undefined {
+    const size = 2 ** (32 - this.length);
+    for (;;) {
+      if (this.next + size - 1 > this.end) return undefined;
+      const first = this.next;
+      this.next += size;
+      while ((this.taken[this.takenIndex]?.[1] ?? Number.POSITIVE_INFINITY) < first) this.takenIndex++;
+      const other = this.taken[this.takenIndex];
+      if (other === undefined || other[0] >= first + size)
+        return { address: first as Ipv4, length: this.length };
+    }
+  }
+}
+
+/**
+ * The pod range of each node in shape `own-subnet`, in the order of the nodes; undefined after a problem.
+ * Kubernetes cuts blocks from the start of the cluster's range in the same way (`--node-cidr-mask-size`).
+ */
+export function assignPodRanges(
+  nodes: readonly RawNode[],
+  clusterCIDR: Located<Prefix>,
+  maskSize: Located<number>,
+  reading: Reading,
+): readonly Prefix[] | undefined {
+  const given = nodes.flatMap((node) => node.value.podCIDR.value ?? []);
+  if (given.length === nodes.length) return given;
+  if (maskSize.value < clusterCIDR.value.length) {
+    const message = `no block of length ${maskSize.value} fits into ${formatPrefix(clusterCIDR.value)}`;
+    const advice = `Write a length from ${clusterCIDR.value.length} to 29, or give every node its podCIDR.`;
+    reading.reportValue(maskSize.place, message, advice);
+    return undefined;
+  }
+  const blocks = new BlockSource(clusterCIDR.value, maskSize.value, given);
+  const ranges: Prefix[] = [];
+  for (const node of nodes) {
+    const range = node.value.podCIDR.value ?? blocks.take();
+    if (range === undefined) {
+      const message = `no block of length ${maskSize.value} is left in ${formatPrefix(clusterCIDR.value)} for this node`;
+      const advice = "Make network.clusterCIDR larger, network.nodeCIDRMaskSize longer, or give podCIDR.";
+      reading.reportValue(node.value.podCIDR.place, message, advice);
+      return undefined;
+    }
+    ranges.push(range);
+  }
+  return ranges;
+}
+
+/** In shape `node-subnet` every node says which part of the underlay is for its pods. */
+export function requirePodRanges(nodes: readonly RawNode[], reading: Reading): readonly Prefix[] | undefined {
+  const ranges: Prefix[] = [];
+  for (const { value: node } of nodes) {
+    if (node.podCIDR.value !== undefined) ranges.push(node.podCIDR.value);
+    else {
+      const message = "in shape node-subnet the field is needed";
+      const advice = "Write the part of the underlay's subnet that is for this node's pods.";
+      reading.report("cluster-file-missing-field", node.podCIDR.place, message, advice);
+    }
+  }
+  return ranges.length === nodes.length ? ranges : undefined;
+}
+
+/** A range with the place that named it and the words for it. */
+export interface NamedRange {
+  readonly prefix: Prefix;
+  readonly place: Place;
+  readonly name: string;
+}
+
+/** Reports ranges that overlap an earlier one. Sorted first, so that thousands of nodes cost little. */
+export function reportOverlaps(ranges: readonly NamedRange[], reading: Reading): void {
+  const sorted = [...ranges].sort(
+    (a, b) => Number(a.prefix.address) - Number(b.prefix.address) || a.prefix.length - b.prefix.length,
+  );
+  let widest: NamedRange | undefined;
+  for (const range of sorted) {
+    if (widest !== undefined && prefixesOverlap(widest.prefix, range.prefix)) {
+      const [first, second] = widest.place.offset <= range.place.offset ? [widest, range] : [range, widest];
+      const message = `${formatPrefix(second.prefix)} overlaps ${first.name}, ${formatPrefix(first.prefix)}`;
+      const advice = `Choose a range that shares no address with it; it ends at ${formatIp(lastIp(first.prefix))}.`;
+      reading.report("cluster-file-overlapping-ranges", second.place, message, advice);
+    }
+    if (widest === undefined || lastIp(range.prefix) > lastIp(widest.prefix)) widest = range;
+  }
+}
+
+/** The shortest range that leaves room for the gateway, the bridge endpoint and a pod. */
+const POD_RANGE_LENGTH_MAX = 29;
+
+/** Checks that each range is usable and lies where it must. */
+export function checkPodRanges(
+  nodes: readonly RawNode[],
+  ranges: readonly Prefix[],
+  outer: { readonly prefix: Prefix; readonly name: string },
+  reading: Reading,
+): void {
+  const named: NamedRange[] = [];
+  for (const [index, prefix] of ranges.entries()) {
+    const node = nodes[index]?.value;
+    if (node === undefined) continue;
+    const place = node.podCIDR.place;
+    named.push({ prefix, place, name: `the podCIDR of ${node.name.value}` });
+    if (prefix.length > POD_RANGE_LENGTH_MAX) {
+      const message = `${formatPrefix(prefix)} is too small for pods`;
+      reading.reportValue(place, message, `Write a range of length ${POD_RANGE_LENGTH_MAX} or less.`);
+    }
+    if (!prefixCovers(outer.prefix, prefix)) {
+      const message = `${formatPrefix(prefix)} does not lie in ${outer.name}, ${formatPrefix(outer.prefix)}`;
+      reading.reportValue(place, message, `Choose a part of ${formatPrefix(outer.prefix)}.`);
+    }
+  }
+  reportOverlaps(named, reading);
+}

@@ -1,0 +1,303 @@
+/** Single values: text, numbers, words from a list, addresses, ranges, names, versions; and JSON taken as it is. */
+import { type ParsedNode, isMap, isScalar, isSeq } from "yaml";
+import { nearestNames } from "../../base/nearest-name.ts";
+import { LIMITS } from "../../base/limits.ts";
+import type { JsonObject, JsonValue } from "../../hcn/client.ts";
+import { type Ipv4, formatIp, parseIpv4, parseIpv6 } from "../../net/ip.ts";
+import { type Prefix, formatPrefix, parseInterfaceAddress, prefixOf } from "../../net/prefix.ts";
+import type { KubernetesVersion } from "./cluster-file.ts";
+import { type Place, type Reading, nameOf, quote } from "./reading.ts";
+import type { Shape, ShapePart } from "./shape.ts";
+
+const NO_PARTS: () => readonly ShapePart[] = () => [];
+
+/** The text of a value as it stands in the file, for words that YAML would take for numbers: 1.30, 1903. */
+function sourceText(node: ParsedNode): string | undefined {
+  if (!isScalar(node)) return undefined;
+  if (typeof node.value === "string") return node.value;
+  return typeof node.value === "number" ? node.source : undefined;
+}
+
+interface TextRule<T> {
+  readonly noun: string;
+  /** JSON schema of the text. */
+  readonly pattern: string;
+  readonly lengthMax: number;
+  parse(text: string): T | undefined;
+  /** What to write instead of `text`. */
+  advise(text: string): string;
+}
+
+/** A text with a form of its own. */
+function textOf<T>(rule: TextRule<T>): Shape<T> {
+  return Object.freeze({
+    noun: rule.noun,
+    read(node: ParsedNode, place: Place, reading: Reading): T | undefined {
+      if (!isScalar(node) || typeof node.value !== "string") {
+        const advice = isScalar(node) ? "Put it in quotes." : `Write ${rule.noun}.`;
+        reading.reportValue(place, `must be ${rule.noun}, but is ${nameOf(node)}`, advice);
+        return undefined;
+      }
+      const text = node.value;
+      const value = text.length > rule.lengthMax ? undefined : rule.parse(text);
+      if (value === undefined)
+        reading.reportValue(place, `${quote(text)} is not ${rule.noun}`, rule.advise(text));
+      return value;
+    },
+    schema: (): JsonObject => ({ type: "string", pattern: rule.pattern, maxLength: rule.lengthMax }),
+    parts: NO_PARTS,
+  });
+}
+
+const OCTET = "(25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])";
+const IPV4_PATTERN = `${OCTET}(\\.${OCTET}){3}`;
+
+/** An IPv4 address. */
+export const IPV4: Shape<Ipv4> = textOf({
+  noun: "an IPv4 address",
+  pattern: `^${IPV4_PATTERN}$`,
+  lengthMax: 64,
+  parse: parseIpv4,
+  advise: (text) => {
+    if (parseIpv6(text) !== undefined) return "Cluster files hold IPv4 addresses only, such as 10.0.0.11.";
+    if (text.includes("/")) return `Leave the length out: ${text.slice(0, text.indexOf("/"))}.`;
+    return "Write four numbers from 0 to 255 with dots between them, such as 10.0.0.11.";
+  },
+});
+
+/** An IPv4 range in CIDR form, without host bits. */
+export const PREFIX: Shape<Prefix> = textOf({
+  noun: "an IPv4 range",
+  pattern: `^${IPV4_PATTERN}/(3[0-2]|[12]?[0-9])$`,
+  lengthMax: 64,
+  parse: (text) => {
+    const parsed = parseInterfaceAddress(text);
+    if (parsed === undefined || typeof parsed.ip !== "number") return undefined;
+    const prefix = prefixOf(parsed.ip, parsed.length);
+    return prefix.address === parsed.ip ? prefix : undefined;
+  },
+  advise: (text) => {
+    const parsed = parseInterfaceAddress(text);
+    if (parsed !== undefined && typeof parsed.ip === "number") {
+      return `It has host bits; the range is ${formatPrefix(prefixOf(parsed.ip, parsed.length))}.`;
+    }
+    if (parsed !== undefined) return "Cluster files hold IPv4 ranges only, such as 10.244.1.0/24.";
+    const ip = parseIpv4(text);
+    if (ip !== undefined)
+      return `Add the length: ${formatIp(ip)}/32 for the address alone, or /24 for a range.`;
+    return "Write the first address and the length, such as 10.244.1.0/24.";
+  },
+});
+
+/** A Kubernetes name: RFC 1123 subdomain. */
+export const NAME: Shape<string> = textOf({
+  noun: "a name",
+  pattern: "^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$",
+  lengthMax: 253,
+  parse: (text) =>
+    /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/.test(text) ? text : undefined,
+  advise: (text) => {
+    const lower = text
+      .toLowerCase()
+      .replace(/[^a-z0-9.-]+/g, "-")
+      .replace(/^[-.]+|[-.]+$/g, "");
+    const example = lower === "" || lower.length > 63 ? "win-1" : lower;
+    return `Use small letters, digits and hyphens, with a letter or digit at both ends: ${example}.`;
+  },
+});
+
+/** The name of a network: what HNS and CNI both take. */
+export const NETWORK_NAME: Shape<string> = textOf({
+  noun: "a network name",
+  pattern: "^[A-Za-z0-9][A-Za-z0-9_.-]*$",
+  lengthMax: 64,
+  parse: (text) => (/^[A-Za-z0-9][A-Za-z0-9_.-]*$/.test(text) ? text : undefined),
+  advise: () => "Use letters, digits, dots, underscores and hyphens, such as cbr0.",
+});
+
+/** A whole number from `min` to `max`. */
+export function integer(noun: string, min: number, max: number): Shape<number> {
+  return Object.freeze({
+    noun,
+    read(node: ParsedNode, place: Place, reading: Reading): number | undefined {
+      const value = isScalar(node) ? node.value : undefined;
+      if (typeof value !== "number") {
+        const isQuoted = typeof value === "string" && /^\d+$/.test(value);
+        const advice = isQuoted
+          ? `Leave the quotes out: ${value}.`
+          : `Write a whole number from ${min} to ${max}.`;
+        reading.reportValue(place, `must be ${noun}, but is ${nameOf(node)}`, advice);
+        return undefined;
+      }
+      if (!Number.isInteger(value) || value < min || value > max) {
+        reading.reportValue(place, `${value} is not ${noun}`, `Write a whole number from ${min} to ${max}.`);
+        return undefined;
+      }
+      return value;
+    },
+    schema: (): JsonObject => ({ type: "integer", minimum: min, maximum: max }),
+    parts: NO_PARTS,
+  });
+}
+
+/** A TCP or UDP port. */
+export const PORT: Shape<number> = integer("a port", 1, 65_535);
+
+/** true or false. */
+export const BOOLEAN: Shape<boolean> = Object.freeze({
+  noun: "true or false",
+  read(node: ParsedNode, place: Place, reading: Reading): boolean | undefined {
+    const value = isScalar(node) ? node.value : undefined;
+    if (typeof value === "boolean") return value;
+    reading.reportValue(
+      place,
+      `must be true or false, but is ${nameOf(node)}`,
+      "Write true or false without quotes.",
+    );
+    return undefined;
+  },
+  schema: (): JsonObject => ({ type: "boolean" }),
+  parts: NO_PARTS,
+});
+
+/** One word of a list. A different letter case is refused, with the right word. */
+export function oneOf<T extends string>(words: readonly T[]): Shape<T> {
+  const noun =
+    words.length === 1 ? `\`${words[0]}\`` : `one of ${words.map((word) => `\`${word}\``).join(", ")}`;
+  return Object.freeze({
+    noun,
+    read(node: ParsedNode, place: Place, reading: Reading): T | undefined {
+      const text = sourceText(node);
+      const word = words.find((candidate) => candidate === text);
+      if (word !== undefined) return word;
+      const [nearest] = text === undefined ? [] : nearestNames(text, words);
+      const all = words.join(", ");
+      const advice =
+        nearest === undefined ? `Write one of: ${all}.` : `Did you mean ${nearest}? Possible are: ${all}.`;
+      reading.reportValue(place, `${nameOf(node)} is not possible here`, advice);
+      return undefined;
+    },
+    schema: (): JsonObject => ({ enum: words }),
+    parts: NO_PARTS,
+  });
+}
+
+/** A Kubernetes version from `minorMin` to `minorMax`: 1.34 or 1.34.2, with or without quotes. */
+export function kubernetesVersion(minorMin: number, minorMax: number): Shape<KubernetesVersion> {
+  return Object.freeze({
+    noun: "a Kubernetes version",
+    read(node: ParsedNode, place: Place, reading: Reading): KubernetesVersion | undefined {
+      const text = sourceText(node);
+      const match = /^v?1\.(\d{1,3})(?:\.(\d{1,3}))?$/.exec(text ?? "");
+      const minor = Number(match?.[1]);
+      if (match === null || minor < minorMin || minor > minorMax) {
+        const advice = `Write a version from 1.${minorMin} to 1.${minorMax}, such as "1.${minorMax}".`;
+        reading.reportValue(place, `${nameOf(node)} is not a Kubernetes version known here`, advice);
+        return undefined;
+      }
+      const patch = match[2] === undefined ? undefined : Number(match[2]);
+      return Object.freeze({ major: 1, minor, patch });
+    },
+    schema: (): JsonObject => ({ type: ["string", "number"], examples: [`1.${minorMax}`] }),
+    parts: NO_PARTS,
+  });
+}
+
+/** Any JSON value below `depthMax` levels; undefined after a problem. */
+function readJson(
+  node: ParsedNode | null,
+  at: Place,
+  reading: Reading,
+  depth: number,
+): JsonValue | undefined {
+  if (node === null) return null;
+  const place = { offset: node.range[0], path: at.path };
+  if (depth > LIMITS.documentDepthMax) {
+    const message = `values are nested more than ${LIMITS.documentDepthMax} levels deep`;
+    reading.report("cluster-file-too-large", place, message, "Write the value out flat.");
+    return undefined;
+  }
+  return reading.withValue(node, place, (value) => {
+    if (isMap(value)) return readJsonObject(value, place, reading, depth);
+    if (isSeq(value)) {
+      const items: JsonValue[] = [];
+      for (const item of value.items) {
+        const read = readJson(item, place, reading, depth + 1);
+        if (read === undefined) return undefined;
+        items.push(read);
+      }
+      return Object.freeze(items);
+    }
+    return readJsonScalar(value, place, reading);
+  });
+}
+
+function readJsonScalar(value: ParsedNode, place: Place, reading: Reading): JsonValue | undefined {
+  const scalar = isScalar(value) ? value.value : undefined;
+  if (scalar === null || typeof scalar === "string" || typeof scalar === "boolean") return scalar;
+  if (typeof scalar === "number" && Number.isFinite(scalar)) return scalar;
+  reading.reportValue(
+    place,
+    `${nameOf(value)} cannot be sent as JSON`,
+    "Write text, a number, true, false or null.",
+  );
+  return undefined;
+}
+
+function readJsonObject(
+  value: ParsedNode,
+  place: Place,
+  reading: Reading,
+  depth: number,
+): JsonObject | undefined {
+  const fields = new Map<string, JsonValue>();
+  for (const { key, value: item } of isMap(value) ? value.items : []) {
+    const name = sourceText(key);
+    const at = { offset: key?.range[0] ?? place.offset, path: place.path };
+    if (name === undefined || fields.has(name)) {
+      const message =
+        name === undefined ? "a field name must be text" : `the field ${quote(name)} is given twice`;
+      reading.report(
+        "cluster-file-invalid-yaml",
+        at,
+        message,
+        "Every field of JSON has one name, given once.",
+      );
+      return undefined;
+    }
+    const read = readJson(item, at, reading, depth + 1);
+    if (read === undefined) return undefined;
+    fields.set(name, read);
+  }
+  return Object.freeze(Object.fromEntries(fields));
+}
+
+/** A JSON object that is passed on as it is. `needed` are fields that must be there and hold text. */
+export function jsonObject(noun: string, needed: readonly string[] = []): Shape<JsonObject> {
+  return Object.freeze({
+    noun,
+    read(node: ParsedNode, place: Place, reading: Reading): JsonObject | undefined {
+      if (!isMap(node)) {
+        reading.reportValue(place, `must be ${noun}, but is ${nameOf(node)}`, "Write its fields below it.");
+        return undefined;
+      }
+      const object = readJsonObject(node, place, reading, 1);
+      const absent = needed.filter((name) => object !== undefined && typeof object[name] !== "string");
+      for (const name of absent) {
+        const message = `${quote(name)} is missing or not text`;
+        reading.report(
+          "cluster-file-missing-field",
+          place,
+          message,
+          `Write ${name}: as the first field of ${noun}.`,
+        );
+      }
+      return absent.length === 0 ? object : undefined;
+    },
+    schema: (): JsonObject => {
+      const properties = Object.fromEntries(needed.map((name) => [name, { type: "string" }]));
+      return { type: "object", ...(needed.length > 0 ? { required: needed, properties } : {}) };
+    },
+    parts: NO_PARTS,
+  });
+}

@@ -1,0 +1,35 @@
+/** The description of a cluster file for others: a JSON schema for editors, tables for the reference page. */
+import type { JsonObject } from "../../hcn/client.ts";
+import { API_VERSION, CLUSTER } from "./description.ts";
+import type { FieldDescription, ShapePart } from "./shape.ts";
+
+/** JSON schema, draft 7, of a cluster file: schemas/cluster.v1alpha1.json. */
+export function clusterSchema(): JsonObject {
+  return {
+    $schema: "http://json-schema.org/draft-07/schema#",
+    title: `Mullion cluster file, ${API_VERSION}`,
+    description: "A cluster: its nodes, its network and its pods. See docs/reference/cluster-file.md.",
+    ...CLUSTER.schema(),
+  };
+}
+
+function formatRow(field: FieldDescription): string {
+  const absent = field.absent ?? "**required**";
+  const noun = field.noun.replaceAll("|", "\\|");
+  return `| \`${field.name}\` | ${noun} | ${absent} | ${field.text} |`;
+}
+
+function formatPart(part: ShapePart): string {
+  return [
+    `### ${part.path === "" ? "The file" : `\`${part.path}\``}`,
+    "",
+    "| Field | Value | When absent | Meaning |",
+    "|---|---|---|---|",
+    ...part.fields.map(formatRow),
+  ].join("\n");
+}
+
+/** The tables of all fields in Markdown, for docs/reference/cluster-file.md. */
+export function formatFieldTables(): string {
+  return CLUSTER.parts("").map(formatPart).join("\n\n");
+}
