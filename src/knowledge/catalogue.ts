@@ -8,6 +8,7 @@ import { COMMAND_LINE_ENTRIES } from "./entries/command-line.ts";
 import type { EntryText } from "./entries/entry-text.ts";
 import { FILTER_AND_NAT_ENTRIES } from "./entries/filters-and-nat.ts";
 import { FORWARDING_ENTRIES } from "./entries/forwarding.ts";
+import { HOST_STACK_ENTRIES } from "./entries/host-stacks.ts";
 import { PLUGIN_ENTRIES } from "./entries/plugins.ts";
 import { RECEIVER_ENTRIES } from "./entries/receivers.ts";
 import type { KnowledgeEntry } from "./entry.ts";
@@ -21,6 +22,7 @@ export interface CatalogueSection {
 const TEXTS: Readonly<Record<KnowledgeCode, EntryText>> = {
   ...FILTER_AND_NAT_ENTRIES,
   ...FORWARDING_ENTRIES,
+  ...HOST_STACK_ENTRIES,
   ...RECEIVER_ENTRIES,
   ...CLUSTER_FILE_ENTRIES,
   ...COMMAND_LINE_ENTRIES,
@@ -49,6 +51,7 @@ function section(title: string, texts: Readonly<Record<string, EntryText>>): Cat
 export const SECTIONS: readonly CatalogueSection[] = Object.freeze([
   section("Filters, translation and flows on a switch port", FILTER_AND_NAT_ENTRIES),
   section("Routes, neighbours and the switch", FORWARDING_ENTRIES),
+  section("In a host's own stack", HOST_STACK_ENTRIES),
   section("At the receiver", RECEIVER_ENTRIES),
   section("CNI plugins, IPAM and HNS", PLUGIN_ENTRIES),
   section("Cluster files", CLUSTER_FILE_ENTRIES),
