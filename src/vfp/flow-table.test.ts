@@ -32,7 +32,9 @@ describe("the flow table", () => {
           const typed = Int32Array.from(name.split(",").map(Number));
           expect(table.get(typed, typed.length)?.value).toBe(value);
         }
-        expect([...table.entries()].map((entry) => entry.value).sort()).toEqual([...twin.values()].sort());
+        expect([...table.entries()].map((entry) => entry.value).toSorted((a, b) => a - b)).toEqual(
+          [...twin.values()].toSorted((a, b) => a - b),
+        );
       }),
       { numRuns: 200 },
     );

@@ -24,6 +24,8 @@ export class Group implements GroupDefinition {
   readonly match: MatchType;
   /** In the order in which they are tried. */
   readonly rules: readonly Rule[];
+  /** True when a rule takes ports of a NAT pool. */
+  readonly allocatesPorts: boolean;
   private readonly matchers: readonly ConditionMatcher[];
 
   constructor(definition: GroupDefinition) {
@@ -33,6 +35,15 @@ export class Group implements GroupDefinition {
     this.priority = definition.priority;
     this.match = definition.match;
     this.rules = Object.freeze(orderRules(definition));
+    this.allocatesPorts = this.rules.some((rule) => rule.action.type === "dynnat");
+    for (const { action, isStateful, isTerminating } of this.rules) {
+      assert(action.type !== "dynnat" || isStateful, "a dynnat rule is stateful: its flow holds the port");
+      // A flow is found by the tuple that the layer got: nothing may match behind a rule that changed it.
+      assert(
+        (action.type !== "dynnat" && action.type !== "nat") || isTerminating,
+        "a NAT rule ends its layer",
+      );
+    }
     this.matchers = Object.freeze(
       this.rules.map((rule) => new ConditionMatcher(rule.condition, definition.family)),
     );

@@ -29,7 +29,10 @@ export class LayerFlowPair {
   readonly mainKey: Int32Array;
   readonly mainTupleLength: number;
   reverseTuple: Int32Array = new Int32Array(0);
+  /** The stateful rule that made the flow. */
   readonly match: RuleMatch;
+  /** All rules of the layer that matched, the stateful one last. */
+  readonly chain: readonly RuleMatch[];
   readonly nat: { readonly pool: NatPool; readonly port: number } | undefined;
   /** The port's generation under which the rule was last found to be the right one. */
   generation: number;
@@ -39,6 +42,7 @@ export class LayerFlowPair {
 
   constructor(options: {
     readonly match: RuleMatch;
+    readonly chain: readonly RuleMatch[];
     readonly before: FlowKey;
     readonly forward: Transposition;
     readonly reverse: Transposition;
@@ -47,6 +51,7 @@ export class LayerFlowPair {
     readonly nowMs: number;
   }) {
     this.match = options.match;
+    this.chain = options.chain;
     this.mainKey = options.before.keep();
     this.mainTupleLength = options.before.tupleLength;
     this.nat = options.nat;

@@ -2,6 +2,7 @@
  * One layer on one port: its groups, its flows, its counters. Walked once per slow-path packet.
  * Source: dataplane.md §1.3, §1.10, §1.12 step 4.
  */
+import { assert } from "../base/assert.ts";
 import { LIMITS } from "../base/limits.ts";
 import { type FlowKey, KEY_WORDS_MAX } from "./flow-key.ts";
 import { FlowTable } from "./flow-table.ts";
@@ -45,6 +46,10 @@ export class Layer {
 
   /** Replaces all groups. Counters of groups that stay go on. */
   setGroups(groups: readonly Group[]): void {
+    assert(
+      groups.every((group) => !group.allocatesPorts) || this.flows !== undefined,
+      `dynnat needs a stateful layer, ${this.definition.name} is not: nothing would give the port back`,
+    );
     const counters = new Map<Group, Float64Array>();
     for (const group of groups) {
       counters.set(group, this.counters.get(group) ?? new Float64Array(group.rules.length));
@@ -91,6 +96,7 @@ export class Layer {
    */
   addFlow(options: {
     readonly match: RuleMatch;
+    readonly chain: readonly RuleMatch[];
     readonly before: FlowKey;
     readonly after: FlowKey;
     readonly forward: Transposition;

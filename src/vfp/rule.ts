@@ -42,9 +42,9 @@ export interface Rule {
   readonly priority: number;
   readonly condition: Condition;
   readonly action: Action;
-  /** Ends the layer. Without it the layer goes on with its next group. */
+  /** Ends the layer. Without it the layer goes on with its next group. NAT rules are terminating. */
   readonly isTerminating: boolean;
-  /** Makes a flow pair, so that the answer passes and is rewritten back. Only in stateful layers. */
+  /** Makes a flow pair, so that the answer passes and is rewritten back, and ends the layer. Only in stateful layers. */
   readonly isStateful: boolean;
   readonly provenance: Provenance;
   /** Section that says so when the rule's effect is inferred. */

@@ -40,7 +40,16 @@ function prefix(text: string): Prefix {
 }
 
 function rule(id: string, action: Action, condition: Rule["condition"], isStateful: boolean): Rule {
-  return { id, name: id, priority: 100, condition, action, isTerminating: true, isStateful, provenance: DEFAULT };
+  return {
+    id,
+    name: id,
+    priority: 100,
+    condition,
+    action,
+    isTerminating: true,
+    isStateful,
+    provenance: DEFAULT,
+  };
 }
 
 function send(port: VfpPort, direction: "out" | "in", frame: Uint8Array): string {
@@ -67,7 +76,14 @@ describe("VFP rewrites the vectors of dataplane.md §6.10", () => {
     };
     const rules = [rule("lb", action, condition, true)];
     port.setGroups("LB_DSR", [
-      createGroup({ name: "LB_DSR_IPv4_OUT", direction: "out", family: 4, priority: 1, match: "priority", rules }),
+      createGroup({
+        name: "LB_DSR_IPv4_OUT",
+        direction: "out",
+        family: 4,
+        priority: 1,
+        match: "priority",
+        rules,
+      }),
     ]);
     expect(send(port, "out", V1)).toBe(formatHex(V2));
   });
@@ -80,7 +96,10 @@ describe("VFP rewrites the vectors of dataplane.md §6.10", () => {
         { name: "VNET_PA_ROUTE_LAYER", priority: 2000, isStateful: false, isDefaultAllow: true },
       ],
       nextHopResolver: {
-        resolve: (): NextHop => ({ sourceMac: mac("00-15-5D-00-00-11"), destinationMac: mac("52-54-00-00-00-01") }),
+        resolve: (): NextHop => ({
+          sourceMac: mac("00-15-5D-00-00-11"),
+          destinationMac: mac("52-54-00-00-00-01"),
+        }),
       },
     });
     port.addNatPool(

@@ -58,6 +58,19 @@ interface Walk {
   ages: boolean;
 }
 
+/** A packet's stay in one layer. */
+interface LayerVisit {
+  readonly layer: Layer;
+  /** What the layer has changed so far. */
+  readonly forward: Transposition;
+  /** The rules that matched, one per group. */
+  readonly chain: RuleMatch[];
+}
+
+function isSameRule(a: RuleMatch, b: RuleMatch): boolean {
+  return a.rule === b.rule || (a.rule.id === b.rule.id && equalActions(a.rule.action, b.rule.action));
+}
+
 export class VfpPort implements ActionContext {
   readonly id: string;
   readonly name: string;
@@ -78,7 +91,7 @@ export class VfpPort implements ActionContext {
   private readonly fragments = new FragmentCache();
   private readonly key = new FlowKey();
   private readonly arrivalKey = new FlowKey();
-  private readonly beforeKey = new FlowKey();
+  private readonly layerKey = new FlowKey();
   private readonly scratchKey = new FlowKey();
   private sweepNowMs = 0;
 
@@ -240,15 +253,22 @@ export class VfpPort implements ActionContext {
       this.followFlow(layer, flow, walk);
       return "pass";
     }
+    const visit: LayerVisit = { layer, forward: new Transposition(), chain: [] };
+    this.layerKey.load(this.key.keep());
     let match = layer.findRule(this.key);
     if (match === undefined) return this.missLayer(layer, walk);
     while (match !== undefined) {
       layer.countMatch(match);
-      const verdict = this.applyRule(layer, match, walk);
-      if (verdict !== "pass" || match.rule.isTerminating) return verdict;
+      visit.chain.push(match);
+      const verdict = this.applyRule(visit, match, walk);
+      if (verdict !== "pass" || match.rule.isTerminating || this.makesFlow(layer, match)) return verdict;
       match = layer.findRule(this.key, match.group);
     }
     return "pass";
+  }
+
+  private makesFlow(layer: Layer, match: RuleMatch): boolean {
+    return match.rule.isStateful && layer.definition.isStateful;
   }
 
   private missLayer(layer: Layer, walk: Walk): Verdict {
@@ -273,11 +293,12 @@ export class VfpPort implements ActionContext {
   private isRuleUnchanged(layer: Layer, pair: LayerFlowPair): boolean {
     if (pair.generation === this.generation) return true;
     this.scratchKey.load(pair.mainKey);
-    const current = layer.findRule(this.scratchKey);
-    if (current === undefined) return false;
-    const isSame =
-      current.rule === pair.match.rule ||
-      (current.rule.id === pair.match.rule.id && equalActions(current.rule.action, pair.match.rule.action));
+    let current = layer.findRule(this.scratchKey);
+    let isSame = true;
+    for (const kept of pair.chain) {
+      isSame &&= current !== undefined && isSameRule(current, kept);
+      current = current === undefined ? undefined : layer.findRule(this.scratchKey, current.group);
+    }
     if (isSame) pair.generation = this.generation;
     return isSame;
   }
@@ -292,16 +313,17 @@ export class VfpPort implements ActionContext {
     walk.recorder?.followed(layer, flow);
   }
 
-  private applyRule(layer: Layer, match: RuleMatch, walk: Walk): Verdict {
+  private applyRule(visit: LayerVisit, match: RuleMatch, walk: Walk): Verdict {
     const { packet, headers } = walk;
+    const { layer } = visit;
     const subject = { bytes: packet.bytes, headers, key: this.key };
     const result = evaluateAction(match.rule.action, subject, this);
     if (result.kind === "drop") return this.drop(result.code, layer, match, walk);
     if (result.kind === "pending") return "pending";
-    this.beforeKey.load(this.key.keep());
     this.rewrite(result.forward, walk);
+    visit.forward.compose(result.forward);
     walk.ages ||= result.ages === true;
-    if (match.rule.isStateful && layer.definition.isStateful && !this.openFlow(layer, match, result, walk)) {
+    if (this.makesFlow(layer, match) && !this.openFlow(visit, match, result, walk)) {
       if (result.nat !== undefined) result.nat.pool.release(result.nat.port);
       return this.drop("flow-table-full", layer, match, walk);
     }
@@ -310,16 +332,17 @@ export class VfpPort implements ActionContext {
   }
 
   private openFlow(
-    layer: Layer,
+    visit: LayerVisit,
     match: RuleMatch,
     result: Extract<ActionResult, { kind: "pass" }>,
     walk: Walk,
   ): boolean {
-    const pair = layer.addFlow({
+    const pair = visit.layer.addFlow({
       match,
-      before: this.beforeKey,
+      chain: visit.chain,
+      before: this.layerKey,
       after: this.key,
-      forward: result.forward,
+      forward: visit.forward,
       reverse: result.reverse,
       nat: result.nat,
       generation: this.generation,

@@ -1,0 +1,251 @@
+/** Arbitrary packets, rules and ports for properties of the engine: few values, so that packets meet rules and flows. */
+import fc from "fast-check";
+import { type Ip, type Ipv4, parseIp } from "../net/ip.ts";
+import { type Mac, parseMac } from "../net/mac.ts";
+import { type Prefix, parsePrefix } from "../net/prefix.ts";
+import { createGroup } from "../vfp/group.ts";
+import type { Group } from "../vfp/group.ts";
+import { NatPool } from "../vfp/nat-pool.ts";
+import type { Action, Direction, LayerDefinition, Rule } from "../vfp/rule.ts";
+import { VfpPort } from "../vfp/vfp-port.ts";
+import { buildIcmpFrame, buildIpFrame, buildTcpFrame, buildUdpFrame } from "../wire/build-frame.ts";
+import type { Packet } from "../wire/packet.ts";
+
+function macs(...texts: string[]): Mac[] {
+  return texts.map((text) => parseMac(text) as Mac);
+}
+function ips(...texts: string[]): Ip[] {
+  return texts.map((text) => parseIp(text) as Ip);
+}
+function prefixes(...texts: string[]): Prefix[] {
+  return texts.map((text) => parsePrefix(text) as Prefix);
+}
+
+const MACS = macs("00-15-5D-00-00-01", "00-15-5D-00-00-02", "52-54-00-00-00-01");
+const IPV4 = ips("10.244.1.10", "10.244.1.11", "10.0.0.11", "203.0.113.10");
+const IPV6 = ips("fd00::1", "fd00::2", "2001:db8::10");
+const IPV4_PREFIXES = prefixes(
+  "10.244.1.10/32",
+  "10.244.0.0/16",
+  "10.0.0.0/8",
+  "203.0.113.0/24",
+  "0.0.0.0/0",
+);
+const IPV6_PREFIXES = prefixes("fd00::/64", "fd00::1/128", "::/0");
+const PORTS = [80, 443, 8080, 49_152, 49_153];
+const NAT_IP = parseIp("10.0.0.11") as Ipv4;
+
+export interface Sent {
+  readonly direction: Direction;
+  readonly frame: Uint8Array;
+  /** Milliseconds that pass before it. */
+  readonly waitMs: number;
+}
+
+const port = fc.constantFrom(...PORTS);
+const link = fc.record({ sourceMac: fc.constantFrom(...MACS), destinationMac: fc.constantFrom(...MACS) });
+const payload = fc.uint8Array({ maxLength: 9 });
+
+function ipFields(family: readonly Ip[]): fc.Arbitrary<Parameters<typeof buildTcpFrame>[0]["ip"]> {
+  return fc.record({
+    source: fc.constantFrom(...family),
+    destination: fc.constantFrom(...family),
+    ttl: fc.constantFrom(1, 2, 64, 128),
+    identification: fc.integer({ min: 0, max: 3 }),
+    isDontFragment: fc.boolean(),
+  });
+}
+
+function transportFrame(family: readonly Ip[]): fc.Arbitrary<Packet> {
+  const tcp = fc.record({
+    link,
+    ip: ipFields(family),
+    tcp: fc.record({
+      sourcePort: port,
+      destinationPort: port,
+      sequence: fc.nat(0xffff),
+      acknowledgment: fc.nat(0xffff),
+      flags: fc.constantFrom(0x02, 0x12, 0x10, 0x10, 0x10, 0x11, 0x04),
+      window: fc.nat(0xffff),
+    }),
+    payload,
+  });
+  const udp = fc.record({
+    link,
+    ip: ipFields(family),
+    udp: fc.record({ sourcePort: port, destinationPort: port }),
+    payload,
+    checksum: fc.constantFrom<"computed" | "none">("computed", "none"),
+  });
+  return fc.oneof(tcp.map(buildTcpFrame), udp.map(buildUdpFrame));
+}
+
+const echo = fc
+  .record({
+    link,
+    ip: ipFields(IPV4),
+    icmp: fc.record({
+      type: fc.constantFrom<"echo-request" | "echo-reply">("echo-request", "echo-reply"),
+      identifier: fc.constant(1),
+      sequence: fc.nat(5),
+      payload,
+    }),
+  })
+  .map(buildIcmpFrame);
+
+/** UDP fragments: the first carries the header, later ones bytes only. */
+const fragment = fc
+  .record({
+    link,
+    ip: ipFields(IPV4),
+    offset: fc.constantFrom(0, 0, 16),
+    hasMore: fc.boolean(),
+  })
+  .map(({ offset, hasMore, ...rest }) =>
+    buildIpFrame({
+      ...rest,
+      protocol: 17,
+      payload: Uint8Array.of(0, 80, 31, 144, 0, 40, 1, 2, 9, 9, 9, 9, 9, 9, 9, 9),
+      fragment: { offset, hasMore: hasMore || offset === 0 },
+    }),
+  );
+
+export const arbitrarySent: fc.Arbitrary<Sent> = fc
+  .record({
+    direction: fc.constantFrom<Direction>("out", "in"),
+    packet: fc.oneof(
+      { weight: 6, arbitrary: transportFrame(IPV4) },
+      { weight: 2, arbitrary: transportFrame(IPV6) },
+      { weight: 1, arbitrary: echo },
+      { weight: 1, arbitrary: fragment },
+    ),
+    waitMs: fc.constantFrom(0, 0, 0, 1_000, 31_000, 241_000),
+  })
+  .map(({ direction, packet, waitMs }) => ({ direction, frame: packet.frame.slice(), waitMs }));
+
+function action(family: 4 | 6): fc.Arbitrary<Action> {
+  const ip = fc.constantFrom(...(family === 4 ? IPV4 : IPV6));
+  const side = fc.constantFrom<"source" | "destination">("source", "destination");
+  const rewrites: fc.Arbitrary<Action>[] = [
+    fc.constant({ type: "allow" }),
+    fc.constant({ type: "block", code: "acl-rule-blocked" }),
+    fc.record({ type: fc.constant("nat" as const), side, ip }),
+    fc.record({ type: fc.constant("nat" as const), side, ip, port }),
+    fc.record({ type: fc.constant("transpose" as const), destinationMac: fc.constantFrom(...MACS) }),
+    fc.record({ type: fc.constant("transpose" as const), decrementTtl: fc.constant(true) }),
+    fc.constant({ type: "paroute" }),
+  ];
+  return fc.oneof(...rewrites);
+}
+
+function rule(family: 4 | 6): fc.Arbitrary<Rule> {
+  const lists = family === 4 ? IPV4_PREFIXES : IPV6_PREFIXES;
+  const some = fc.uniqueArray(fc.constantFrom(...lists), { minLength: 1, maxLength: 2 });
+  const ranges = port.map((first) => [{ first, last: first + 1 }]);
+  const condition = fc.record(
+    {
+      protocols: fc.constantFrom([6], [17], [1], [6, 17]),
+      source: some,
+      destination: some,
+      destinationExcept: some,
+      sourcePorts: ranges,
+      destinationPorts: ranges,
+      destinationMac: fc.constantFrom(...MACS),
+      sourceMac: fc.constantFrom(...MACS),
+    },
+    { requiredKeys: [] },
+  );
+  const snat: fc.Arbitrary<{ action: Action; protocols: number[] }> = fc
+    .constantFrom(6, 17)
+    .map((protocol) => ({ action: { type: "dynnat", pool: `pool-${protocol}` }, protocols: [protocol] }));
+  return fc
+    .record({
+      id: fc.uuid(),
+      priority: fc.integer({ min: 1, max: 5 }),
+      condition,
+      action: action(family),
+      isTerminating: fc.boolean(),
+      isStateful: fc.boolean(),
+      snat: fc.option(snat, { freq: 4, nil: undefined }),
+    })
+    .map(({ snat: dynamic, ...fields }) => ({
+      ...fields,
+      name: fields.id,
+      provenance: { object: "test", id: fields.id, name: fields.id },
+      isTerminating: fields.isTerminating || fields.action.type === "nat",
+      // A port is only allocated where a flow will hold it.
+      ...(dynamic === undefined || family === 6
+        ? {}
+        : {
+            action: dynamic.action,
+            isStateful: true,
+            isTerminating: true,
+            condition: { ...fields.condition, protocols: dynamic.protocols },
+          }),
+    }));
+}
+
+export const arbitraryGroup: fc.Arbitrary<Group> = fc
+  .record({
+    family: fc.constantFrom<4 | 6>(4, 4, 4, 6),
+    direction: fc.constantFrom<Direction>("out", "in"),
+    priority: fc.integer({ min: 1, max: 3 }),
+    isLpm: fc.boolean(),
+  })
+  .chain(({ family, direction, priority, isLpm }) =>
+    fc.array(rule(family), { minLength: 1, maxLength: 4 }).map((rules) =>
+      createGroup({
+        name: `${direction}${family}-${priority}`,
+        direction,
+        family,
+        priority,
+        match: isLpm ? "lpm-destination" : "priority",
+        rules: isLpm
+          ? rules.map((each) => ({
+              ...each,
+              condition: {
+                ...each.condition,
+                destination: [
+                  family === 4 ? IPV4_PREFIXES[each.priority - 1]! : IPV6_PREFIXES[each.priority % 3]!,
+                ],
+              },
+            }))
+          : rules,
+      }),
+    ),
+  );
+
+export const LAYERS: readonly LayerDefinition[] = [
+  { name: "A", priority: 7, isStateful: true, isDefaultAllow: true },
+  { name: "B", priority: 15, isStateful: true, isDefaultAllow: true },
+  { name: "C", priority: 75, isStateful: false, isDefaultAllow: true },
+  { name: "D", priority: 2000, isStateful: false, isDefaultAllow: true },
+];
+
+/** A port with small NAT pools and a next hop that is always known. */
+export function makeRandomPort(unifiedFlows: boolean): VfpPort {
+  const made = new VfpPort({
+    id: "p",
+    name: "port",
+    node: "node",
+    layers: LAYERS,
+    unifiedFlows,
+    nextHopResolver: { resolve: () => ({ sourceMac: MACS[0]!, destinationMac: MACS[2]! }) },
+  });
+  for (const protocol of [6, 17]) {
+    let given = 0;
+    made.addNatPool(
+      new NatPool({
+        name: `pool-${protocol}`,
+        ip: NAT_IP,
+        protocol,
+        portsMax: 4,
+        blocks: {
+          acquire: () => (given++ === 0 ? { first: 49_152, last: 49_155 } : undefined),
+          release: () => undefined,
+        },
+      }),
+    );
+  }
+  return made;
+}
