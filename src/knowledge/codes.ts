@@ -23,6 +23,7 @@ export const KNOWLEDGE_CODES = [
   "switch-port-unknown",
   "mac-not-local",
   "broadcast-not-delivered",
+  "switch-port-blocked",
   "pending-packets-full",
   "no-answer",
   "checksum-invalid",
@@ -31,6 +32,7 @@ export const KNOWLEDGE_CODES = [
   "protocol-unknown",
   "ipv6-not-carried",
   "interface-down",
+  "listen-queue-full",
   // Files and command lines.
   "cluster-file-unreadable",
   "cluster-file-invalid-yaml",

@@ -77,6 +77,10 @@ export class VfpPort implements ActionContext {
   readonly node: string;
   nextHopResolver: NextHopResolver | undefined;
   nextHopWaiter: NextHopWaiter;
+  /** False: frames pass untouched and uncounted (dataplane.md §1.2). */
+  isEnabled = true;
+  /** True: everything is dropped; health checks call such a pod broken (dataplane.md §1.2). */
+  isBlocked = false;
   /** Goes up with every change of rules; a unified flow of an older generation is walked again. */
   generation = 0;
   /** Dropped packets by code. */
@@ -173,7 +177,9 @@ export class VfpPort implements ActionContext {
     nowMs: number,
     recorder?: Recorder,
   ): Verdict {
+    if (!this.isEnabled) return "pass";
     this.packets[direction]++;
+    if (this.isBlocked) return this.refuse(packet, direction, nowMs, recorder);
     // Port flag 128, process non-IP, is not set (dataplane.md §1.2): ARP and the like pass untouched.
     if (headers.family === 0) return "pass";
     this.key.read(packet.bytes, headers, direction);
@@ -377,6 +383,15 @@ export class VfpPort implements ActionContext {
     heard?.unified();
     heard?.flush();
     return "pass";
+  }
+
+  private refuse(packet: Packet, direction: Direction, nowMs: number, recorder?: Recorder): Verdict {
+    this.count("switch-port-blocked");
+    if (recorder === undefined) return "drop";
+    const heard = new PortRecorder(recorder, this, packet, direction, nowMs);
+    heard.dropped("switch-port-blocked");
+    heard.flush();
+    return "drop";
   }
 
   private drop(code: KnowledgeCode, layer: Layer, match: RuleMatch | undefined, walk: Walk): Verdict {
