@@ -59,3 +59,9 @@ export const KNOWLEDGE_CODES = [
 
 /** A code of the catalogue. */
 export type KnowledgeCode = (typeof KNOWLEDGE_CODES)[number];
+
+const CODES: ReadonlySet<string> = new Set(KNOWLEDGE_CODES);
+
+export function isKnowledgeCode(text: string): text is KnowledgeCode {
+  return CODES.has(text);
+}
