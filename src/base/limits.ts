@@ -43,4 +43,8 @@ export const LIMITS = {
   captureBytesMax: 268_435_456,
   /** Bytes of one comment or name in a packet capture; longer ones are cut. */
   captureTextBytesMax: 4_096,
+  /** Bytes of one DNS message: what the length in front of it can say on TCP. */
+  dnsMessageBytesMax: 65_535,
+  /** Questions and records of one DNS message: as many A records as 64 KiB hold. */
+  dnsRecordsMax: 4_096,
 } as const;

@@ -4,71 +4,31 @@
  */
 import { assert } from "../base/assert.ts";
 import { writeU16 } from "../base/bytes.ts";
-import { type Ip, familyOf } from "../net/ip.ts";
-import type { Mac } from "../net/mac.ts";
+import { familyOf } from "../net/ip.ts";
 import { ARP_BYTES, type ArpRepr, emitArp } from "./arp.ts";
-import { ETHERNET_HEADER_BYTES, emitEthernet } from "./ethernet.ts";
+import {
+  type FragmentFields,
+  type IpFields,
+  type LinkFields,
+  emitIp,
+  emitLink,
+  ipEtherType,
+  ipLength,
+  linkLength,
+} from "./emit-headers.ts";
 import { EtherType } from "./ethertype.ts";
 import { type IcmpRepr, emitIcmp, icmpLength } from "./icmp.ts";
 import { type Icmpv6Repr, emitIcmpv6, icmpv6Length } from "./icmpv6.ts";
 import { IpProtocol } from "./ip-protocol.ts";
-import { emitIpv4, ipv4HeaderLength } from "./ipv4.ts";
-import {
-  IPV6_FRAGMENT_HEADER_BYTES,
-  IPV6_HEADER_BYTES,
-  type Ipv6Extension,
-  Ipv6ExtensionType,
-  emitIpv6,
-  emitIpv6Extension,
-  emitIpv6Fragment,
-  ipv6ExtensionLength,
-} from "./ipv6.ts";
 import { type NdRepr, emitNd, ndLength } from "./nd.ts";
 import { Packet } from "./packet.ts";
 import { type TcpFields, emitTcp, tcpHeaderLength } from "./tcp.ts";
 import { computeTransportChecksum, transportChecksumOffset } from "./transport-checksum.ts";
 import { UDP_HEADER_BYTES, type UdpFields, emitUdp } from "./udp.ts";
-import { VLAN_TAG_BYTES, type VlanTag, emitVlan } from "./vlan.ts";
+
+export type { FragmentFields, IpFields, LinkFields };
 
 const NO_BYTES = new Uint8Array(0);
-
-/** The link layer of a frame. */
-export interface LinkFields {
-  readonly sourceMac: Mac;
-  readonly destinationMac: Mac;
-  /** Default: the frame has no tag. */
-  readonly vlan?: VlanTag;
-}
-
-/** The IP header of a frame, of either family; that of `source` decides. */
-export interface IpFields {
-  readonly source: Ip;
-  /** Of the same family as `source`. */
-  readonly destination: Ip;
-  /** TTL or hop limit, 0 to 255. */
-  readonly ttl: number;
-  /** IPv4's identification, 16 bits. IPv6 has it only in fragments: there 32 bits, otherwise not looked at. */
-  readonly identification: number;
-  /** IPv4's flag DF. Not looked at for IPv6, which nobody fragments on the way. */
-  readonly isDontFragment: boolean;
-  /** 6 bits. Default 0. */
-  readonly dscp?: number;
-  /** 2 bits. Default 0: not ECN-capable. */
-  readonly ecn?: number;
-  /** IPv4 only: option bytes, at most 40, padded to a multiple of 4. Default none. */
-  readonly ipv4Options?: Uint8Array;
-  /** IPv6 only: 20 bits. Default 0: no label. */
-  readonly flowLabel?: number;
-  /** IPv6 only: extension headers in this order, in front of a fragment header. Default none. */
-  readonly extensions?: readonly Ipv6Extension[];
-}
-
-/** Which part of a datagram a fragment carries. */
-export interface FragmentFields {
-  /** In bytes, a multiple of 8. */
-  readonly offset: number;
-  readonly hasMore: boolean;
-}
 
 /** A frame in the making: the packet, and where the next header goes. */
 interface Draft {
@@ -76,104 +36,10 @@ interface Draft {
   readonly at: number;
 }
 
-function linkLength(link: LinkFields): number {
-  return ETHERNET_HEADER_BYTES + (link.vlan === undefined ? 0 : VLAN_TAG_BYTES);
-}
-
 /** Makes the packet for `length` bytes behind the link layer, and writes the link layer. */
 function draftFrame(link: LinkFields, etherType: number, length: number): Draft {
   const packet = Packet.ofLength(linkLength(link) + length);
-  const { bytes, start } = packet;
-  const { sourceMac, destinationMac, vlan } = link;
-  const outerType = vlan === undefined ? etherType : EtherType.vlan;
-  let at = start + emitEthernet({ sourceMac, destinationMac, etherType: outerType }, bytes, start);
-  if (vlan !== undefined) at += emitVlan(vlan, etherType, bytes, at);
-  return { packet, at };
-}
-
-function extensionsLength(ip: IpFields): number {
-  let length = 0;
-  for (const extension of ip.extensions ?? []) length += ipv6ExtensionLength(extension);
-  return length;
-}
-
-function draftIpv4(
-  link: LinkFields,
-  ip: IpFields,
-  protocol: number,
-  payloadLength: number,
-  fragment: FragmentFields | undefined,
-): Draft {
-  const { source, destination } = ip;
-  assert(typeof source === "number" && typeof destination === "number", "both addresses are of one family");
-  const { packet, at } = draftFrame(link, EtherType.ipv4, ipv4HeaderLength(ip.ipv4Options) + payloadLength);
-  const written = emitIpv4(
-    {
-      source,
-      destination,
-      protocol,
-      ttl: ip.ttl,
-      identification: ip.identification,
-      isDontFragment: ip.isDontFragment,
-      payloadLength,
-      dscp: ip.dscp ?? 0,
-      ecn: ip.ecn ?? 0,
-      hasMoreFragments: fragment?.hasMore ?? false,
-      fragmentOffset: fragment?.offset ?? 0,
-      options: ip.ipv4Options ?? NO_BYTES,
-    },
-    packet.bytes,
-    at,
-  );
-  return { packet, at: at + written };
-}
-
-/** Writes the extension headers of `ip`, the last of which names `last`. @returns the bytes written. */
-function emitExtensions(ip: IpFields, last: number, bytes: Uint8Array, offset: number): number {
-  const extensions = ip.extensions ?? [];
-  let at = offset;
-  for (const [index, extension] of extensions.entries()) {
-    at += emitIpv6Extension(extension, extensions[index + 1]?.type ?? last, bytes, at);
-  }
-  return at - offset;
-}
-
-function draftIpv6(
-  link: LinkFields,
-  ip: IpFields,
-  protocol: number,
-  payloadLength: number,
-  fragment: FragmentFields | undefined,
-): Draft {
-  const { source, destination } = ip;
-  assert(typeof source === "bigint" && typeof destination === "bigint", "both addresses are of one family");
-  const fragmentBytes = fragment === undefined ? 0 : IPV6_FRAGMENT_HEADER_BYTES;
-  const length = extensionsLength(ip) + fragmentBytes + payloadLength;
-  const draft = draftFrame(link, EtherType.ipv6, IPV6_HEADER_BYTES + length);
-  const { bytes } = draft.packet;
-  const last = fragment === undefined ? protocol : Ipv6ExtensionType.fragment;
-  const header = {
-    source,
-    destination,
-    nextHeader: ip.extensions?.[0]?.type ?? last,
-    hopLimit: ip.ttl,
-    payloadLength: length,
-    dscp: ip.dscp ?? 0,
-    ecn: ip.ecn ?? 0,
-    flowLabel: ip.flowLabel ?? 0,
-  };
-  let at = draft.at + emitIpv6(header, bytes, draft.at);
-  at += emitExtensions(ip, last, bytes, at);
-  if (fragment !== undefined) {
-    const { offset: fragmentOffset, hasMore: hasMoreFragments } = fragment;
-    const { identification } = ip;
-    at += emitIpv6Fragment(
-      { nextHeader: protocol, fragmentOffset, hasMoreFragments, identification },
-      bytes,
-      at,
-    );
-  }
-  return { packet: draft.packet, at };
+  return { packet, at: packet.start + emitLink(link, etherType, packet.bytes, packet.start) };
 }
 
 function draftIp(
@@ -183,9 +49,8 @@ function draftIp(
   payloadLength: number,
   fragment?: FragmentFields,
 ): Draft {
-  return familyOf(ip.source) === 4
-    ? draftIpv4(link, ip, protocol, payloadLength, fragment)
-    : draftIpv6(link, ip, protocol, payloadLength, fragment);
+  const { packet, at } = draftFrame(link, ipEtherType(ip), ipLength(ip, fragment) + payloadLength);
+  return { packet, at: at + emitIp(ip, { protocol, payloadLength, fragment }, packet.bytes, at) };
 }
 
 /** Writes the checksum of the transport packet that fills the draft from `at` to its end. */

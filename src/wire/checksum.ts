@@ -62,3 +62,14 @@ export function pseudoHeaderSum(
     sumWords(bytes, addresses, addresses + addressBytes * 2) + protocol + (length >>> 16) + (length & 0xffff)
   );
 }
+
+/**
+ * A partial checksum after a 32-bit field of the pseudo header changed. A sender that leaves the checksum to its device
+ * stores the folded sum of the pseudo header, not complemented (dataplane.md §6.9); ports are no part of it. `checksumOf`
+ * over the whole transport packet, that field included, gives the checksum to store.
+ */
+export function updatePartialSum32(partial: number, before: number, after: number): number {
+  return foldSum(
+    partial + (~(before >>> 16) & 0xffff) + (~before & 0xffff) + ((after >>> 16) & 0xffff) + (after & 0xffff),
+  );
+}

@@ -26,6 +26,11 @@ const TEXTS = {
   "nd-option-length": "a neighbour discovery option reaches beyond the packet or has no length",
   "vxlan-truncated": "the datagram ends inside its VXLAN header (8 bytes)",
   "vxlan-vni-invalid": "the VXLAN header does not mark its VNI as valid",
+  "dns-truncated": "the DNS message ends inside its header or a record",
+  "dns-too-long": "the DNS message is longer, or has more records, than is taken",
+  "dns-name": "a name in the DNS message is too long, loops, or holds a character that no name has",
+  "dns-record-length":
+    "a record of the DNS message is longer than the message, or has not the length of its type",
 } as const;
 
 /** Why a header was refused. The words are stable. */

@@ -1,0 +1,147 @@
+/** The public door of the wire formats: packets, headers as views and as values, checksums, whole frames, text. */
+export { HEADROOM_BYTES, Packet } from "./packet.ts";
+export { destinationIp, Headers, sourceIp } from "./headers.ts";
+export { describeMalformed, type MalformedReason } from "./malformed.ts";
+export { type Layer, type LayerContent, listLayers, type TcpStart } from "./layers.ts";
+export { describeFrame, formatFrame } from "./format.ts";
+export { diffFields, type FieldChange, type FieldValue, listFields } from "./fields.ts";
+export {
+  buildArpFrame,
+  buildEthernetFrame,
+  buildIcmpFrame,
+  buildIcmpv6Frame,
+  buildIpFrame,
+  buildNdFrame,
+  buildTcpFrame,
+  buildUdpFrame,
+  type FragmentFields,
+  type IpFields,
+  type LinkFields,
+} from "./build-frame.ts";
+export { decapsulateVxlan, encapsulateVxlan, isVxlan, type VxlanOuter } from "./encapsulation.ts";
+export { segmentTcp } from "./segmentation.ts";
+export {
+  checksumOf,
+  finishSum,
+  foldSum,
+  pseudoHeaderSum,
+  sumWords,
+  updateChecksum,
+  updateChecksum32,
+  updatePartialSum32,
+} from "./checksum.ts";
+export { type ChecksumProblem, fillChecksums, verifyChecksums } from "./transport-checksum.ts";
+export { decrementTtl, readTtl } from "./ttl.ts";
+export { EtherType, etherTypeName } from "./ethertype.ts";
+export { IpProtocol, ipProtocolName } from "./ip-protocol.ts";
+export {
+  emitEthernet,
+  ETHERNET_HEADER_BYTES,
+  type EthernetFields,
+  EthernetView,
+  multicastMac,
+  toEthernetFields,
+} from "./ethernet.ts";
+export { emitVlan, popVlan, pushVlan, toVlanTag, VLAN_TAG_BYTES, type VlanTag, VlanView } from "./vlan.ts";
+export { ARP_BYTES, ArpOperation, type ArpRepr, ArpView, emitArp, toArpRepr } from "./arp.ts";
+export {
+  emitIpv4,
+  IPV4_HEADER_BYTES_MIN,
+  type Ipv4Fields,
+  ipv4HeaderLength,
+  type Ipv4Option,
+  Ipv4View,
+  parseIpv4Options,
+  toIpv4Fields,
+  writeIpv4Checksum,
+} from "./ipv4.ts";
+export {
+  emitIpv6,
+  emitIpv6Extension,
+  emitIpv6Fragment,
+  IPV6_EXTENSIONS_MAX,
+  IPV6_FRAGMENT_HEADER_BYTES,
+  IPV6_HEADER_BYTES,
+  type Ipv6Extension,
+  ipv6ExtensionLength,
+  type Ipv6ExtensionPlace,
+  Ipv6ExtensionType,
+  type Ipv6Fields,
+  type Ipv6FragmentFields,
+  Ipv6FragmentView,
+  Ipv6View,
+  isIpv6Extension,
+  listIpv6Extensions,
+  toIpv6Fields,
+} from "./ipv6.ts";
+export {
+  emitIcmp,
+  ICMP_CHECKSUM_OFFSET,
+  ICMP_HEADER_BYTES,
+  icmpLength,
+  type IcmpRepr,
+  IcmpType,
+  IcmpUnreachable,
+  IcmpView,
+  isIcmpError,
+  toIcmpRepr,
+} from "./icmp.ts";
+export {
+  emitIcmpv6,
+  icmpv6Length,
+  type Icmpv6Repr,
+  Icmpv6Type,
+  Icmpv6Unreachable,
+  Icmpv6View,
+  toIcmpv6Repr,
+} from "./icmpv6.ts";
+export {
+  emitNd,
+  ND_HOP_LIMIT,
+  ndLength,
+  type NdRepr,
+  NdView,
+  solicitedNodeMulticast,
+  toNdRepr,
+} from "./nd.ts";
+export { type NdOption, NdOptionType } from "./nd-options.ts";
+export {
+  emitTcp,
+  TCP_CHECKSUM_OFFSET,
+  TCP_HEADER_BYTES_MIN,
+  type TcpFields,
+  TcpFlag,
+  tcpHeaderLength,
+  TcpView,
+} from "./tcp.ts";
+export {
+  emitTcpOptions,
+  findTcpOption,
+  parseTcpOptions,
+  rewriteTcpMss,
+  type SackBlock,
+  type TcpOption,
+  TcpOptionKind,
+  tcpOptionsLength,
+} from "./tcp-options.ts";
+export {
+  emitUdp,
+  toUdpFields,
+  UDP_CHECKSUM_OFFSET,
+  UDP_HEADER_BYTES,
+  udpChecksumField,
+  type UdpFields,
+  UdpView,
+} from "./udp.ts";
+export { emitVxlan, VXLAN_HEADER_BYTES, VXLAN_PORT, VxlanView } from "./vxlan.ts";
+export {
+  type DnsMessage,
+  type DnsQuestion,
+  DnsRcode,
+  dnsRcodeName,
+  type DnsRecord,
+  emitDns,
+  formatDns,
+  parseDns,
+} from "./dns.ts";
+export { DnsType, isDnsName } from "./dns-structure.ts";
