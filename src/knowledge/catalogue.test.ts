@@ -1,7 +1,9 @@
+import { Ajv } from "ajv";
 import { describe, expect, it } from "vitest";
 import { CATALOGUE, SECTIONS, getEntry } from "./catalogue.ts";
 import { KNOWLEDGE_CODES } from "./codes.ts";
 import { blocksOf } from "./prose.ts";
+import { entrySchema } from "./schema.ts";
 
 const ENTRIES = KNOWLEDGE_CODES.map((code) => getEntry(code));
 
@@ -56,5 +58,15 @@ describe.each(ENTRIES)("$code", (entry) => {
     const urls = entry.sources.flatMap((source) => source.url ?? []);
     expect(urls.filter((url) => !/^https:\/\/[a-z0-9.-]+\/\S*$/.test(url))).toEqual([]);
     expect(entry.profiles.filter((profile) => profile !== "").length).toBeGreaterThan(0);
+  });
+});
+
+describe("the schema of an entry", () => {
+  it("fits every entry", () => {
+    const validate = new Ajv({ strict: true }).compile(entrySchema());
+    for (const entry of ENTRIES) {
+      validate(JSON.parse(JSON.stringify(entry)));
+      expect(validate.errors).toBeNull();
+    }
   });
 });

@@ -6,7 +6,7 @@ import { blocksOf, wrap } from "./prose.ts";
 
 const LINE_WIDTH = 110;
 
-/** Angle brackets of placeholders would be taken for HTML. */
+/** Angle brackets such as those of <port> would be taken for HTML. */
 function escapeMarkdown(text: string): string {
   return text.replace(/[<>*_]/g, (letter) => `\\${letter}`);
 }

@@ -3,6 +3,7 @@
  * still has to be parsed. docs/reference/cluster-file.md describes the fields.
  */
 import type { JsonObject } from "../../hcn/client.ts";
+import type { WindowsBuild } from "../../knowledge/profiles.ts";
 import type { Ipv4 } from "../../net/ip.ts";
 import type { Prefix } from "../../net/prefix.ts";
 
@@ -32,8 +33,8 @@ export interface KubernetesVersion {
 export interface NodeSpec {
   readonly name: string;
   readonly os: NodeOs;
-  /** The Windows profile, such as `ws2022`; undefined on Linux. */
-  readonly build: string | undefined;
+  /** The build of Windows; undefined on Linux. Its `note` is for the user to see. */
+  readonly build: WindowsBuild | undefined;
   /** On the underlay. */
   readonly address: Ipv4;
   /** Where the addresses of this node's pods come from. In shape `node-subnet` a part of the underlay's subnet. */

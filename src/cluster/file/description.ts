@@ -4,6 +4,7 @@
  */
 import { LIMITS } from "../../base/limits.ts";
 import type { JsonObject } from "../../hcn/client.ts";
+import { type ProfileName, type WindowsBuild, getProfile } from "../../knowledge/profiles.ts";
 import { parseIpv4 } from "../../net/ip.ts";
 import type { Ipv4 } from "../../net/ip.ts";
 import { type Prefix, parsePrefix } from "../../net/prefix.ts";
@@ -25,6 +26,7 @@ import {
   NETWORK_NAME,
   PORT,
   PREFIX,
+  WINDOWS_BUILD,
   integer,
   jsonObject,
   kubernetesVersion,
@@ -37,9 +39,7 @@ export const API_VERSION = "mullion/v1alpha1";
 /** What `kind` of a cluster file says. */
 export const KIND = "Cluster";
 
-/** Windows profiles that a node can have, oldest first. */
-export const WINDOWS_BUILDS = ["ws2019", "1903", "2004", "ws2022", "win11-21h2", "ws2025"] as const;
-const BUILD_DEFAULT = "ws2022";
+const BUILD_DEFAULT: ProfileName = "ws2022";
 
 /** Minor versions of Kubernetes 1 that a cluster can have. */
 export const KUBERNETES_MINOR_MIN = 20;
@@ -71,7 +71,7 @@ interface KubernetesFields {
 export interface NodeFields {
   name: string;
   os: NodeOs;
-  build: string | undefined;
+  build: WindowsBuild | undefined;
   address: Ipv4;
   podCIDR: Prefix | undefined;
   compat: Compat;
@@ -159,8 +159,8 @@ const NODE = mapping<NodeFields>("a node", {
   name: required(NAME, "The node's name. `router` and `outside` are taken."),
   os: required(oneOf<NodeOs>(["windows", "linux"]), "The node's operating system."),
   build: optional(
-    oneOf(WINDOWS_BUILDS),
-    "The build of Windows, by profile. Only on Windows nodes.",
+    WINDOWS_BUILD,
+    "The build of Windows, by profile and update revision. Without a revision: all updates. Only on Windows nodes.",
     `\`"${BUILD_DEFAULT}"\` on Windows`,
   ),
   address: required(IPV4, "The node's address on the underlay."),
@@ -350,11 +350,11 @@ export const CLUSTER: Mapping<RootFields> = mapping<RootFields>("a cluster file"
 
 /** Values of optional fields, where the default depends on nothing else. */
 export const DEFAULTS: {
-  readonly build: string;
+  readonly build: WindowsBuild;
   readonly clusterCIDR: Prefix;
   readonly outsideAddress: Ipv4;
 } = Object.freeze({
-  build: BUILD_DEFAULT,
+  build: Object.freeze({ profile: getProfile(BUILD_DEFAULT), revision: undefined, note: undefined }),
   clusterCIDR: prefix("10.244.0.0/16"),
   outsideAddress: ipv4("203.0.113.10"),
 });

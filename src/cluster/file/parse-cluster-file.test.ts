@@ -37,7 +37,8 @@ describe("the smallest cluster file", () => {
       seed: 1,
       pods: [],
     });
-    expect(cluster.nodes[0]).toMatchObject({ os: "windows", build: "ws2022", compat: "reference" });
+    expect(cluster.nodes[0]).toMatchObject({ os: "windows", compat: "reference" });
+    expect(cluster.nodes[0]?.build).toMatchObject({ profile: { name: "ws2022" }, revision: undefined });
     expect(cluster.network).toMatchObject({
       plugin: "win-bridge",
       name: "cbr0",
@@ -84,9 +85,15 @@ describe("values", () => {
     expect(clusterOf(`${SMALLEST}kubernetes: {version: ${text}}\n`).kubernetes.version).toEqual(version);
   });
 
-  it("takes a build whose name looks like a number", () => {
-    const text = `${HEAD}nodes: [{name: a, os: windows, build: 1903, address: 10.0.0.11}]\n`;
-    expect(clusterOf(text).nodes[0]?.build).toBe("1903");
+  it.each([
+    ["ws2019", "ws2019", undefined],
+    ["1903", "1903", undefined],
+    ["ws2022.2582", "ws2022", 2582],
+    ["20348.2540", "ws2022", 2540],
+    ["10.0.26100.1", "ws2025", 1],
+  ])("build: %s", (text, profile, revision) => {
+    const cluster = clusterOf(`${HEAD}nodes: [{name: a, os: windows, build: ${text}, address: 10.0.0.11}]\n`);
+    expect(cluster.nodes[0]?.build).toMatchObject({ profile: { name: profile }, revision });
   });
 
   it("gives nodes the free blocks of the cluster range in order", () => {
@@ -348,6 +355,11 @@ describe("fields that contradict each other", () => {
       "a build on Linux",
       "nodes: [{name: a, os: linux, build: ws2022, address: 10.0.0.11}]\n",
       "4:37 invalid-value nodes[0].build: a Linux node has no build of Windows",
+    ],
+    [
+      "a build without a profile",
+      "nodes: [{name: a, os: windows, build: ws2202, address: 10.0.0.11}]\n",
+      '4:39 invalid-value nodes[0].build: "ws2202" is no build of Windows that has a profile',
     ],
     [
       "a node outside the underlay",

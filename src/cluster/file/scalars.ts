@@ -3,6 +3,7 @@ import { type ParsedNode, isMap, isScalar, isSeq } from "yaml";
 import { nearestNames } from "../../base/nearest-name.ts";
 import { LIMITS } from "../../base/limits.ts";
 import type { JsonObject, JsonValue } from "../../hcn/client.ts";
+import { PROFILE_NAMES, type WindowsBuild, parseProfile } from "../../knowledge/profiles.ts";
 import { type Ipv4, formatIp, parseIpv4, parseIpv6 } from "../../net/ip.ts";
 import { type Prefix, formatPrefix, parseInterfaceAddress, prefixOf } from "../../net/prefix.ts";
 import type { KubernetesVersion } from "./cluster-file.ts";
@@ -202,6 +203,23 @@ export function kubernetesVersion(minorMin: number, minorMax: number): Shape<Kub
     parts: NO_PARTS,
   });
 }
+
+/** A build of Windows: a profile (`ws2022`), with an update revision (`ws2022.2582`), or its number (`20348.2582`). */
+export const WINDOWS_BUILD: Shape<WindowsBuild> = Object.freeze({
+  noun: `a build of Windows: ${PROFILE_NAMES.map((name) => `\`${name}\``).join(", ")}, with or without a revision`,
+  read(node: ParsedNode, place: Place, reading: Reading): WindowsBuild | undefined {
+    const text = sourceText(node);
+    const build = text === undefined || text.length > 64 ? undefined : parseProfile(text);
+    if (build !== undefined) return build;
+    const [nearest] = text === undefined ? [] : nearestNames(text, PROFILE_NAMES);
+    const known = `Known are ${PROFILE_NAMES.join(", ")}; add a revision as in ws2022.2582.`;
+    const advice = nearest === undefined ? known : `Did you mean ${nearest}? ${known}`;
+    reading.reportValue(place, `${nameOf(node)} is no build of Windows that has a profile`, advice);
+    return undefined;
+  },
+  schema: (): JsonObject => ({ anyOf: [{ enum: PROFILE_NAMES }, { type: ["string", "number"] }] }),
+  parts: NO_PARTS,
+});
 
 /** Any JSON value below `depthMax` levels; undefined after a problem. */
 function readJson(

@@ -19,6 +19,7 @@ type ForwardingCode =
   | "mtu-exceeded"
   | "no-route-back"
   | "switch-port-unknown"
+  | "switch-port-blocked"
   | "broadcast-not-delivered"
   | "mac-not-local";
 
@@ -226,6 +227,30 @@ export const FORWARDING_ENTRIES: EntryTable<ForwardingCode> = {
       thread("projectcalico/calico", 5164),
       reference("hcn.md §6.1"),
       reference("dataplane.md §2.17"),
+    ],
+    profiles: ALL,
+  },
+
+  "switch-port-blocked": {
+    title: "The switch port is blocked and lets nothing through",
+    cause: prose`
+      A port of the switch can be blocked: VFP then drops every frame in both directions, whatever the rules
+      say. A port in this state belongs to an endpoint whose set-up failed half way, or it was restored after a
+      reboot and never got its layers again.`,
+    onNode: prose`
+      The state of the pod's port; a healthy one says FALSE:
+
+          vfpctrl /get-port-state /port <port>
+
+      Look for "Blocked : TRUE" and "BlockedOnRestore : TRUE", and whether the port has layers at all:
+
+          vfpctrl /list-layer /port <port>`,
+    remedy: prose`
+      Delete the pod, so that it gets a new endpoint and a new port. If all ports of the node are blocked after
+      a reboot, restart the Host Network Service and then the programs that make its networks.`,
+    sources: [
+      reference("dataplane.md §1.2"),
+      reference("users.md §4 (networkhealth.ps1, EndpointVfpPortState)"),
     ],
     profiles: ALL,
   },

@@ -2,7 +2,7 @@
 import { prose } from "../prose.ts";
 import { ALL, type EntryTable, KUBERNETES_ON_WINDOWS, reference, thread } from "./entry-text.ts";
 
-type ReceiverCode = "port-not-listening" | "destination-not-local" | "no-answer";
+type ReceiverCode = "port-not-listening" | "listen-queue-full" | "destination-not-local" | "no-answer";
 
 export const RECEIVER_ENTRIES: EntryTable<ReceiverCode> = {
   "port-not-listening": {
@@ -25,6 +25,32 @@ export const RECEIVER_ENTRIES: EntryTable<ReceiverCode> = {
     sources: [
       { text: "RFC 9293 §3.10.7", url: "https://www.rfc-editor.org/rfc/rfc9293" },
       reference("dataplane.md §2.9"),
+    ],
+    profiles: ALL,
+  },
+
+  "listen-queue-full": {
+    title: "The server has more waiting connections than its queue takes",
+    cause: prose`
+      A TCP server tells its stack how many new connections may wait until the program accepts them. More came
+      than the program took, the queue is full, and further connection requests are dropped or refused. The
+      network did its part: the program is too slow, is blocked, or is being flooded. A client whose request
+      was dropped tries again after a second and more, so it looks slow rather than refused.`,
+    onNode: prose`
+      Many connections in the states "established" and "SYN received" on the port of the server, and a failure
+      counter that rises:
+
+          kubectl exec <pod> -- netstat -ano -p tcp
+          kubectl exec <pod> -- netstat -s -p tcp`,
+    remedy: prose`
+      Give the program a larger backlog in its call to listen, more threads that accept, or more pods behind the
+      service. If requests come from one client that never stops, look at the client.`,
+    sources: [
+      {
+        text: "Windows Sockets: listen",
+        url: "https://learn.microsoft.com/en-us/windows/win32/api/winsock2/nf-winsock2-listen",
+      },
+      { text: "RFC 9293 §3.10.7", url: "https://www.rfc-editor.org/rfc/rfc9293" },
     ],
     profiles: ALL,
   },
