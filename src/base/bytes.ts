@@ -74,6 +74,11 @@ export function writeU128(bytes: Uint8Array, offset: number, value: bigint): voi
   }
 }
 
+/** One word of a typed array; the index is always inside. */
+export function wordAt(words: Int32Array, index: number): number {
+  return words[index]!;
+}
+
 /** True when both ranges hold the same `length` bytes. */
 export function equalBytes(
   a: Uint8Array,

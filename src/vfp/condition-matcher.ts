@@ -1,9 +1,10 @@
 /** A condition, compiled once into words that compare with a flow key's words. */
+import { wordAt } from "../base/bytes.ts";
 import type { Mac } from "../net/mac.ts";
 import type { PortRange } from "../net/port-range.ts";
 import { type Prefix, prefixFamily } from "../net/prefix.ts";
 import type { Condition } from "./condition.ts";
-import { type FlowKey, wordAt } from "./flow-key.ts";
+import type { FlowKey } from "./flow-key.ts";
 
 /** The part of a condition that a packet failed. */
 export type MissReason = "protocols" | "destinationExcept" | "other";

@@ -14,7 +14,7 @@
  * The first 4 (10) words are the tuple: what a layer's flows are known by, since an answer comes with other MACs.
  * All 8 (14) words are the key of a unified flow: whatever a rule can ask for must be in it.
  */
-import { readI32, readU16, readU8 } from "../base/bytes.ts";
+import { readI32, readU16, readU8, wordAt } from "../base/bytes.ts";
 import type { Headers } from "../wire/headers.ts";
 import { IpProtocol } from "../wire/ip-protocol.ts";
 import type { Direction } from "./rule.ts";
@@ -131,9 +131,4 @@ export class FlowKey {
       default:
     }
   }
-}
-
-/** One word; the index is always inside. */
-export function wordAt(words: Int32Array, index: number): number {
-  return words[index] ?? 0;
 }

@@ -3,7 +3,7 @@
  * Open addressing with linear probing; deletion shifts the following entries back, so no slot is ever wasted.
  */
 import { assert } from "../base/assert.ts";
-import { wordAt } from "./flow-key.ts";
+import { wordAt } from "../base/bytes.ts";
 
 const CAPACITY_MIN = 16;
 /** Grows when more than this part of the slots is taken. */

@@ -11,7 +11,7 @@ import type { Headers } from "../wire/headers.ts";
 import { IpProtocol } from "../wire/ip-protocol.ts";
 
 /** Offset of the checksum in each transport header; ICMPv4 has no pseudo header, so addresses do not touch it. */
-function checksumOffset(protocol: number): number {
+export function checksumOffset(protocol: number): number {
   switch (protocol) {
     case IpProtocol.tcp:
       return 16;
@@ -49,6 +49,16 @@ export class Transposition {
   setDestinationIp(ip: Ip): this {
     this.destinationWords = ipWords(ip);
     return this;
+  }
+
+  /** The IPv4 source that is written, as a signed word; undefined when it stays. */
+  get sourceWord(): number | undefined {
+    return this.sourceWords?.[0];
+  }
+
+  /** The IPv4 destination that is written, as a signed word; undefined when it stays. */
+  get destinationWord(): number | undefined {
+    return this.destinationWords?.[0];
   }
 
   get isEmpty(): boolean {
@@ -133,7 +143,7 @@ export function readTtl(bytes: Uint8Array, headers: Headers): number {
   return readU8(bytes, headers.network + (headers.family === 4 ? 8 : 7));
 }
 
-function decrementTtl(bytes: Uint8Array, headers: Headers): void {
+export function decrementTtl(bytes: Uint8Array, headers: Headers): void {
   if (headers.family === 6) {
     writeU8(bytes, headers.network + 7, readU8(bytes, headers.network + 7) - 1);
     return;

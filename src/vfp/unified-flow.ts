@@ -3,6 +3,9 @@
  * It holds under the generation of the port's rules it was made in, while its layer flows live
  * (dataplane.md §1.10; the lazy re-evaluation after a policy change is documented there).
  */
+import type { Headers } from "../wire/headers.ts";
+import type { FlowKey } from "./flow-key.ts";
+import { FlowRewrite } from "./flow-rewrite.ts";
 import type { LayerFlowPair } from "./layer-flow.ts";
 import { FLOW_TTL_MS } from "./rule.ts";
 import type { Transposition } from "./transposition.ts";
@@ -15,8 +18,11 @@ export class UnifiedFlow {
   readonly staleAtMs: number;
   lastUsedMs: number;
   packets = 1;
+  private readonly rewrite: FlowRewrite | undefined;
 
   constructor(options: {
+    /** The key of the packets that this flow is for. */
+    readonly key: FlowKey;
     readonly transposition: Transposition;
     readonly pairs: readonly LayerFlowPair[];
     readonly generation: number;
@@ -28,6 +34,13 @@ export class UnifiedFlow {
     this.generation = options.generation;
     this.staleAtMs = options.staleAtMs;
     this.lastUsedMs = options.nowMs;
+    this.rewrite = options.key.family === 4 ? new FlowRewrite(options.key, options.transposition) : undefined;
+  }
+
+  /** Rewrites a packet of this flow. */
+  apply(bytes: Uint8Array, headers: Headers): void {
+    if (this.rewrite === undefined) this.transposition.apply(bytes, headers);
+    else this.rewrite.apply(bytes, headers);
   }
 
   /** True while this flow gives what the layers would give. */

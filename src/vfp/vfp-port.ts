@@ -193,7 +193,7 @@ export class VfpPort implements ActionContext {
       const flow = this.unified.get(this.key.words, this.key.length);
       if (flow?.isCurrent(this.generation, nowMs) === true) {
         flow.touch(nowMs);
-        flow.transposition.apply(packet.bytes, headers);
+        flow.apply(packet.bytes, headers);
         return "pass";
       }
     }
@@ -239,6 +239,7 @@ export class VfpPort implements ActionContext {
     if (this.unified.size >= LIMITS.flowsPerPortMax) this.sweepUnified(walk.nowMs);
     if (this.unified.size >= LIMITS.flowsPerPortMax) return;
     const flow = new UnifiedFlow({
+      key: this.arrivalKey,
       transposition: walk.total,
       pairs: walk.pairs,
       generation: this.generation,
