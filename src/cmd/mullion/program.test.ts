@@ -1,0 +1,308 @@
+import { describe, expect, it } from "vitest";
+import { Failure } from "./failure.ts";
+import { runMullion } from "./program.ts";
+import { readCluster } from "./read-cluster.ts";
+import type { ExitCode, Terminal } from "./terminal.ts";
+import type { Verbs } from "./verbs.ts";
+
+interface Outcome {
+  readonly exitCode: ExitCode;
+  readonly stdout: string;
+  readonly stderr: string;
+  /** What the verb was asked. */
+  readonly request: unknown;
+}
+
+function run(
+  argv: readonly string[],
+  {
+    verbs = {},
+    files = {},
+    isDebug = false,
+  }: { verbs?: Partial<Verbs>; files?: Record<string, string>; isDebug?: boolean } = {},
+): Promise<Outcome> {
+  let stdout = "";
+  let stderr = "";
+  let request: unknown;
+  const plain = (text: string): string => text;
+  const terminal: Terminal = {
+    stdout: (text) => void (stdout += text),
+    stderr: (text) => void (stderr += text),
+    columns: 100,
+    isInteractive: false,
+    bold: plain,
+    dim: plain,
+    red: plain,
+    green: plain,
+    yellow: plain,
+    async readFile(path) {
+      const text = files[path];
+      if (text === undefined) throw Object.assign(new Error("no such file"), { code: "ENOENT" });
+      return text;
+    },
+    writeFile: async () => undefined,
+  };
+  const keep = async (asked: unknown): Promise<ExitCode> => {
+    request = asked;
+    return 0;
+  };
+  const all: Verbs = { trace: keep, get: keep, demo: keep, ...verbs };
+  return runMullion({ argv, verbs: all, terminal, version: "1.2.3", isDebug }).then((exitCode) => ({
+    exitCode,
+    stdout,
+    stderr,
+    request,
+  }));
+}
+
+describe("help", () => {
+  it.each([
+    [[], /^Usage: mullion VERB/],
+    [["--help"], /Verbs:\n {2}trace .*\n {2}get .*\n {2}explain .*\n {2}demo /],
+    [["help", "trace"], /^Usage: mullion trace \[options\] <from> <to>/],
+    [["trace", "--help"], /Examples:\n {2}mullion trace -f examples/],
+    [["get", "--help"], /networks, endpoints, namespaces, pods, nodes/],
+    [["explain", "-h"], /mullion explain --list/],
+    [["--version"], /^1\.2\.3\n$/],
+  ])("%j", async (argv, expected) => {
+    const { exitCode, stdout, stderr } = await run(argv);
+    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
+    expect(stdout).toMatch(expected);
+    expect(stdout.split("\n").filter((line) => line.length > 100)).toEqual([]);
+  });
+});
+
+describe("bad usage", () => {
+  it.each([
+    [["tarce"], "unknown verb 'tarce'", "Did you mean trace? See: mullion --help"],
+    [["xyzzy"], "unknown verb 'xyzzy'", "See: mullion --help"],
+    [["trace", "-f", "x"], "missing required argument 'from'", "See: mullion trace --help"],
+    [["trace", "a", "b"], "required option '-f, --file <file>' not specified", "See: mullion trace --help"],
+    [["trace", "a", "b", "-f"], "option '-f, --file <file>' argument missing", "See: mullion trace --help"],
+    [["trace", "a", "b", "-f", "x", "-f", "y"], "-f is given twice", "Name one cluster file."],
+    [
+      ["trace", "a", "b", "-f", "x", "--protocl", "tcp"],
+      "unknown option '--protocl'",
+      "Did you mean --protocol? See: mullion trace --help",
+    ],
+    [
+      ["trace", "a", "b", "-f", "x", "--port", "70000"],
+      '--port takes a port, and "70000" is none',
+      "Write a number from 1 to 65535.",
+    ],
+    [
+      ["trace", "a", "b", "-f", "x", "--port", "http"],
+      '--port takes a port, and "http" is none',
+      "Write a number from 1 to 65535.",
+    ],
+    [
+      ["trace", "a", "b", "-f", "x", "--port", "0"],
+      '--port takes a port, and "0" is none',
+      "Write a number from 1 to 65535.",
+    ],
+    [
+      ["trace", "a", "b", "-f", "x", "--protocol", "sctp"],
+      "option '--protocol <name>' argument 'sctp' is invalid. Allowed choices are tcp, udp, icmp",
+      "See: mullion trace --help",
+    ],
+    [
+      ["trace", "a", "b", "-f", "x", "--protocol", "icmp", "--port", "1"],
+      "ICMP has no ports",
+      "Leave out --port, or choose --protocol tcp.",
+    ],
+    [
+      ["trace", "a", "b", "c", "-f", "x"],
+      "too many arguments for 'trace'. Expected 2 arguments but got 3: a, b, c",
+      "See: mullion trace --help",
+    ],
+    [
+      ["get", "services", "-f", "x"],
+      'there is no kind "services"',
+      "Kinds are: networks, endpoints, namespaces, pods, nodes.",
+    ],
+    [
+      ["get", "pods", "-f", "x", "-o", "xml"],
+      /^option '-o, --output <format>' argument 'xml' is invalid/,
+      "See: mullion get --help",
+    ],
+    [["explain"], "no code is given", "Name one, or see them all: mullion explain --list"],
+    [["explain", "no-route", "--list"], "--list takes no code", "Leave out the code, or --list."],
+  ])("%j", async (argv, message, advice) => {
+    const { exitCode, stdout, stderr, request } = await run(argv);
+    expect({ exitCode, stdout, request }).toEqual({ exitCode: 2, stdout: "", request: undefined });
+    const [first = "", second = "", ...rest] = stderr.split("\n");
+    expect(first.replace(/^mullion: (.*) \[bad-usage\]$/, "$1")).toMatch(
+      typeof message === "string"
+        ? new RegExp(`^${message.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")}$`)
+        : message,
+    );
+    expect(second).toBe(`    ${advice}`);
+    expect(rest).toEqual([""]);
+  });
+});
+
+describe("verbs", () => {
+  it.each([
+    [
+      ["trace", "-f", "c.yaml", "pod/a", "external"],
+      {
+        file: "c.yaml",
+        from: "pod/a",
+        to: "external",
+        protocol: "tcp",
+        port: undefined,
+        output: "text",
+        pcap: undefined,
+      },
+    ],
+    [
+      ["trace", "pod/a", "pod/b", "--port", "443", "-o", "json", "--pcap", "x.pcapng", "--file", "-"],
+      { file: "-", from: "pod/a", to: "pod/b", protocol: "tcp", port: 443, output: "json", pcap: "x.pcapng" },
+    ],
+    [["get", "pods", "-f", "c"], { file: "c", kind: "pods", node: undefined, output: "table" }],
+    [
+      ["get", "endpoint", "-f", "c", "--node", "win-1", "-o", "wide"],
+      { file: "c", kind: "endpoints", node: "win-1", output: "wide" },
+    ],
+    [["demo"], { file: "examples/two-windows-nodes/cluster.yaml", pcap: "out/demo.pcapng" }],
+    [["demo", "-f", "c", "--pcap", "p"], { file: "c", pcap: "p" }],
+  ])("%j", async (argv, request) => {
+    expect(await run(argv)).toMatchObject({ exitCode: 0, stderr: "", request });
+  });
+
+  it("end with the exit code that they return", async () => {
+    const outcome = await run(["demo"], { verbs: { demo: async () => 1 } });
+    expect(outcome.exitCode).toBe(1);
+  });
+});
+
+describe("explain", () => {
+  it("prints an entry", async () => {
+    const { exitCode, stdout } = await run(["explain", "icmp-outbound-not-translated"]);
+    expect(exitCode).toBe(0);
+    expect(stdout).toMatch(/^icmp-outbound-not-translated\nPing from a pod to outside/);
+    for (const heading of ["Why", "How to see it on a Windows node", "What to do", "Holds for", "Sources"]) {
+      expect(stdout).toContain(`\n${heading}\n`);
+    }
+  });
+
+  it("prints an entry as JSON", async () => {
+    const { stdout } = await run(["explain", "no-route", "-o", "json"]);
+    expect(JSON.parse(stdout)).toMatchObject({ code: "no-route", profiles: ["all"] });
+  });
+
+  it("lists all codes, each on a line", async () => {
+    const { stdout } = await run(["explain", "--list"]);
+    expect(stdout).toMatch(/^ {2}no-route +A machine on the way has no route to the destination$/m);
+    const { stdout: json } = await run(["explain", "--list", "-o", "json"]);
+    expect((JSON.parse(json) as unknown[]).length).toBeGreaterThan(15);
+  });
+
+  it("suggests codes for a typing error", async () => {
+    expect(await run(["explain", "icmp-outbond-not-translated"])).toMatchObject({
+      exitCode: 2,
+      stdout: "",
+      stderr:
+        'mullion: the catalogue has no code "icmp-outbond-not-translated" [unknown-code]\n' +
+        "    Did you mean icmp-outbound-not-translated?\n",
+    });
+  });
+});
+
+describe("a cluster file", () => {
+  const get: Verbs["get"] = async ({ file }, terminal) => {
+    terminal.stdout(`${(await readCluster(file, terminal)).name}\n`);
+    return 0;
+  };
+  const HEAD = "apiVersion: mullion/v1alpha1\nkind: Cluster\nmetadata: {name: test}\n";
+
+  it("that is good is read", async () => {
+    const files = { "c.yaml": `${HEAD}nodes: [{name: win-1, os: windows, address: 10.0.0.11}]\n` };
+    expect(await run(["get", "pods", "-f", "c.yaml"], { verbs: { get }, files })).toMatchObject({
+      exitCode: 0,
+      stdout: "test\n",
+    });
+  });
+
+  it("that does not exist ends with 2", async () => {
+    expect(await run(["get", "pods", "-f", "none.yaml"], { verbs: { get } })).toMatchObject({
+      exitCode: 2,
+      stdout: "",
+      stderr:
+        'mullion: cannot read the cluster file "none.yaml": there is no such file [cluster-file-unreadable]\n' +
+        "    The path is relative to the folder you are in. An example: examples/two-windows-nodes/cluster.yaml\n" +
+        "    More: mullion explain cluster-file-unreadable\n",
+    });
+  });
+
+  it("with problems shows each, and how many there are", async () => {
+    const files = { "c.yaml": `${HEAD}nodes: [{name: win-1, os: beos, address: 10.0.0.300}]\n` };
+    expect(await run(["get", "pods", "-f", "c.yaml"], { verbs: { get }, files })).toMatchObject({
+      exitCode: 2,
+      stdout: "",
+      stderr:
+        'c.yaml:4:27: nodes[0].os: "beos" is not possible here\n' +
+        "    Write one of: windows, linux. [cluster-file-invalid-value]\n" +
+        'c.yaml:4:42: nodes[0].address: "10.0.0.300" is not an IPv4 address\n' +
+        "    Write four numbers from 0 to 255 with dots between them, such as 10.0.0.11. [cluster-file-invalid-value]\n" +
+        "\n2 problems in the cluster file. Nothing was started.\n",
+    });
+  });
+
+  it("with many problems shows the first twenty", async () => {
+    const fields = Array.from({ length: 30 }, (_, index) => `x${index}: 1\n`).join("");
+    const files = { "c.yaml": `${HEAD}nodes: [{name: win-1, os: windows, address: 10.0.0.11}]\n${fields}` };
+    const { stderr } = await run(["get", "pods", "-f", "c.yaml"], { verbs: { get }, files });
+    expect(stderr.match(/unknown-field/g)).toHaveLength(20);
+    expect(stderr).toMatch(
+      /\n30 problems in the cluster file, 10 of them not shown\. Nothing was started\.\n$/,
+    );
+  });
+});
+
+describe("faults of a verb", () => {
+  const failing = (error: unknown): { verbs: Partial<Verbs> } => ({
+    verbs: {
+      demo: async () => {
+        throw error;
+      },
+    },
+  });
+
+  it("with a code are the user's to mend", async () => {
+    const error = new Failure("unknown-object", 'there is no pod "x"', "Pods are: a, b.", 1);
+    expect(await run(["demo"], failing(error))).toMatchObject({
+      exitCode: 1,
+      stderr:
+        'mullion: there is no pod "x" [unknown-object]\n    Pods are: a, b.\n    More: mullion explain unknown-object\n',
+    });
+  });
+
+  it("of the core are taken when they carry a code of the catalogue", async () => {
+    const error = Object.assign(new Error("HNS does not answer"), {
+      code: "hns-unreachable",
+      advice: "Start it.",
+    });
+    expect(await run(["demo"], failing(error))).toMatchObject({
+      exitCode: 2,
+      stderr:
+        "mullion: HNS does not answer [hns-unreachable]\n    Start it.\n    More: mullion explain hns-unreachable\n",
+    });
+  });
+
+  it.each([
+    [new TypeError("x is not a function")],
+    [Object.assign(new Error("x"), { code: "ENOENT" })],
+    ["text"],
+  ])("without one are ours, and show no stack: %s", async (error) => {
+    const { exitCode, stdout, stderr } = await run(["demo"], failing(error));
+    expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: "" });
+    expect(stderr).toMatch(/^mullion: internal fault: (x is not a function|x|text)\n/);
+    expect(stderr).not.toMatch(/\bat .*\.ts/);
+  });
+
+  it("show their stack only when asked", async () => {
+    const outcome = await run(["demo"], { ...failing(new TypeError("odd")), isDebug: true });
+    expect(outcome.stderr).toMatch(/TypeError: odd\n {4}at /);
+  });
+});

@@ -1,0 +1,268 @@
+/** The command line of `mullion`: verbs, options, help, and how faults are told. */
+import { Argument, Command, CommanderError, Option } from "commander";
+import { isPort } from "../../net/port-range.ts";
+import { explain } from "./explain.ts";
+import { Failure, reportFailure } from "./failure.ts";
+import { LIST_FORMATS, type ListFormat } from "./table.ts";
+import type { ExitCode, Terminal } from "./terminal.ts";
+import { KINDS, type Kind, PROTOCOLS, type Protocol, type Verbs } from "./verbs.ts";
+
+const EXAMPLE = "examples/two-windows-nodes/cluster.yaml";
+
+const ABOUT = `The network of a Kubernetes Windows node, on any machine.
+
+A cluster file says what the cluster consists of. Each verb builds the cluster from it in
+memory, uses it, and forgets it; nothing on this machine is changed.`;
+
+const EXIT_CODES = `
+Exit codes: 0 good, 1 findings (a packet did not get through), 2 bad usage or bad input.
+`;
+
+function examples(...lines: readonly string[]): string {
+  return `\nExamples:\n${lines.map((line) => `  ${line}\n`).join("")}`;
+}
+
+function usage(message: string, advice: string): Failure {
+  return new Failure("bad-usage", message, advice);
+}
+
+function parsePort(text: string): number {
+  const port = /^\d{1,6}$/.test(text) ? Number(text) : -1;
+  if (port < 1 || !isPort(port)) {
+    throw usage(
+      `--port takes a port, and ${JSON.stringify(text)} is none`,
+      "Write a number from 1 to 65535.",
+    );
+  }
+  return port;
+}
+
+/** One file; giving -f twice would silently drop the first. */
+function onlyFile(path: string, previous: string | undefined): string {
+  if (previous !== undefined) throw usage("-f is given twice", "Name one cluster file.");
+  return path;
+}
+
+function fileOption(): Option {
+  return new Option("-f, --file <file>", 'the cluster file; "-" reads standard input').argParser(onlyFile);
+}
+
+/** kubectl's habits: `pod` means `pods`. */
+function parseKind(text: string): Kind {
+  const kind = KINDS.find((candidate) => candidate === text || candidate === `${text}s`);
+  if (kind === undefined)
+    throw usage(`there is no kind ${JSON.stringify(text)}`, `Kinds are: ${KINDS.join(", ")}.`);
+  return kind;
+}
+
+interface TraceOptions {
+  readonly file: string;
+  readonly port?: number;
+  readonly protocol: Protocol;
+  readonly output: "text" | "json";
+  readonly pcap?: string;
+}
+
+function addTrace(program: Command, run: Run, trace: Verbs["trace"], terminal: Terminal): void {
+  program
+    .command("trace")
+    .summary("follow one packet and its answer, step by step")
+    .description(
+      "Follows one packet and its answer through the cluster: each port, layer, group and rule with\n" +
+        "the object that put the rule there, each header field that changes, and how it ended.",
+    )
+    .addArgument(
+      new Argument("<from>", "who sends: pod/NAMESPACE/NAME, pod/NAME, node/NAME, external, an address"),
+    )
+    .addArgument(new Argument("<to>", "who receives, written in the same way"))
+    .addOption(fileOption().makeOptionMandatory())
+    .addOption(
+      new Option("--port <number>", "port of the receiver (default: its first one)").argParser(parsePort),
+    )
+    .addOption(new Option("--protocol <name>", "protocol of the packet").choices(PROTOCOLS).default("tcp"))
+    .addOption(
+      new Option("-o, --output <format>", "how to print it").choices(["text", "json"]).default("text"),
+    )
+    .option("--pcap <file>", "write the packets of every step as pcapng")
+    .addHelpText(
+      "after",
+      examples(
+        `mullion trace -f ${EXAMPLE} pod/client pod/api --port 8080`,
+        `mullion trace -f ${EXAMPLE} pod/client external --protocol icmp`,
+        "mullion trace -f cluster.yaml node/win-1 pod/web -o json",
+        "mullion trace -f cluster.yaml pod/client 203.0.113.10 --port 443 --pcap walk.pcapng",
+      ),
+    )
+    .action((from: string, to: string, options: TraceOptions) =>
+      run(() => {
+        if (options.protocol === "icmp" && options.port !== undefined) {
+          throw usage("ICMP has no ports", "Leave out --port, or choose --protocol tcp.");
+        }
+        const { file, protocol, port, output, pcap } = options;
+        return trace({ file, from, to, protocol, port, output, pcap }, terminal);
+      }),
+    );
+}
+
+interface GetOptions {
+  readonly file: string;
+  readonly node?: string;
+  readonly output: ListFormat;
+}
+
+function addGet(program: Command, run: Run, get: Verbs["get"], terminal: Terminal): void {
+  program
+    .command("get")
+    .summary("list objects of the cluster")
+    .description("Lists objects of the cluster: what HNS holds on each node, and what Kubernetes would show.")
+    .addArgument(new Argument("<kind>", `what to list: ${KINDS.join(", ")}`).argParser(parseKind))
+    .addOption(fileOption().makeOptionMandatory())
+    .option("--node <name>", "only objects of this node")
+    .addOption(
+      new Option("-o, --output <format>", "how to print them").choices(LIST_FORMATS).default("table"),
+    )
+    .addHelpText(
+      "after",
+      examples(
+        `mullion get pods -f ${EXAMPLE}`,
+        `mullion get endpoints -f ${EXAMPLE} --node win-1 -o wide`,
+        `mullion get networks -f ${EXAMPLE} -o json`,
+      ),
+    )
+    .action((kind: Kind, { file, node, output }: GetOptions) =>
+      run(() => get({ file, kind, node, output }, terminal)),
+    );
+}
+
+interface DemoOptions {
+  readonly file?: string;
+  readonly pcap: string;
+}
+
+function addDemo(program: Command, run: Run, demo: Verbs["demo"], terminal: Terminal): void {
+  program
+    .command("demo")
+    .summary("bring a cluster up, see who reaches whom, follow one packet")
+    .description(
+      "Brings a cluster up, prints its parts and who reaches whom, follows one packet, and writes the\n" +
+        "packets to a file that Wireshark opens.",
+    )
+    .addOption(fileOption())
+    .addOption(new Option("--pcap <file>", "where to write the packets").default("out/demo.pcapng"))
+    .addHelpText("after", examples("mullion demo", "mullion demo -f my-cluster.yaml --pcap out/mine.pcapng"))
+    .action(({ file, pcap }: DemoOptions) => run(() => demo({ file: file ?? EXAMPLE, pcap }, terminal)));
+}
+
+interface ExplainOptions {
+  readonly output: "text" | "json";
+  readonly list?: boolean;
+}
+
+function addExplain(program: Command, run: Run, terminal: Terminal): void {
+  program
+    .command("explain")
+    .summary("say what a code means and what to do")
+    .description("Prints an entry of the catalogue: cause, how to see it on a Windows node, remedy, sources.")
+    .addArgument(new Argument("[code]", "a code, such as icmp-outbound-not-translated"))
+    .option("--list", "show all codes with their titles")
+    .addOption(
+      new Option("-o, --output <format>", "how to print it").choices(["text", "json"]).default("text"),
+    )
+    .addHelpText(
+      "after",
+      examples(
+        "mullion explain icmp-outbound-not-translated",
+        "mullion explain no-route -o json",
+        "mullion explain --list",
+      ),
+    )
+    .action((code: string | undefined, { output, list }: ExplainOptions) =>
+      run(() => Promise.resolve(explain(code, { output, list: list === true }, terminal))),
+    );
+}
+
+/** Runs a verb and keeps its exit code. */
+type Run = (verb: () => Promise<ExitCode>) => Promise<void>;
+
+/** Verbs share how they print help and faults. */
+function configure(command: Command, terminal: Terminal): void {
+  command
+    .exitOverride()
+    .configureOutput({
+      writeOut: (text) => terminal.stdout(text),
+      writeErr: () => undefined,
+      getOutHelpWidth: () => terminal.columns,
+      getErrHelpWidth: () => terminal.columns,
+    })
+    .helpOption("-h, --help", "show this help")
+    .showSuggestionAfterError(true);
+  for (const child of command.commands) configure(child, terminal);
+}
+
+/** The program with `explain` and the verbs given. `run` is called with the verb that was chosen. */
+export function createProgram(verbs: Partial<Verbs>, terminal: Terminal, version: string, run: Run): Command {
+  const program = new Command("mullion");
+  program
+    .description(ABOUT)
+    .usage("VERB [options]")
+    .commandsGroup("Verbs:")
+    .version(version, "-V, --version", "show the version")
+    .helpCommand("help [verb]", "show the help of a verb")
+    .addHelpText(
+      "after",
+      examples(
+        `mullion trace -f ${EXAMPLE} pod/client pod/api`,
+        `mullion get pods -f ${EXAMPLE}`,
+        "mullion explain --list",
+      ) + EXIT_CODES,
+    );
+  if (verbs.trace !== undefined) addTrace(program, run, verbs.trace, terminal);
+  if (verbs.get !== undefined) addGet(program, run, verbs.get, terminal);
+  addExplain(program, run, terminal);
+  if (verbs.demo !== undefined) addDemo(program, run, verbs.demo, terminal);
+  configure(program, terminal);
+  return program;
+}
+
+/** commander's sentence as ours: no prefix, the suggestion as advice. */
+function translateError(error: CommanderError, argv: readonly string[], verbs: readonly string[]): Failure {
+  const [first = "", ...rest] = error.message.replace(/^error: /, "").split("\n");
+  const suggestion = rest.join(" ").replace(/^\(|\)$/g, "");
+  const verb = argv.find((word) => verbs.includes(word));
+  const help = `See: mullion ${verb === undefined ? "" : `${verb} `}--help`;
+  const advice = suggestion === "" ? help : `${suggestion} ${help}`;
+  return usage(first.replace("command", "verb").replace(/\.$/, ""), advice);
+}
+
+export interface RunOptions {
+  /** What follows the program's name. */
+  readonly argv: readonly string[];
+  /** The verbs that need a cluster. */
+  readonly verbs: Partial<Verbs>;
+  readonly terminal: Terminal;
+  readonly version: string;
+  /** Shows the stack of faults of our own. */
+  readonly isDebug: boolean;
+}
+
+/** Runs one command line. Never throws, never exits. */
+export async function runMullion(options: RunOptions): Promise<ExitCode> {
+  const { argv, verbs, terminal, version, isDebug } = options;
+  let exitCode: ExitCode = 0;
+  const program = createProgram(verbs, terminal, version, async (verb) => {
+    exitCode = await verb();
+  });
+  if (argv.length === 0) {
+    program.outputHelp();
+    return 0;
+  }
+  try {
+    await program.parseAsync(argv, { from: "user" });
+    return exitCode;
+  } catch (error) {
+    if (!(error instanceof CommanderError)) return reportFailure(error, terminal, isDebug);
+    if (error.exitCode === 0) return 0;
+    const names = program.commands.map((command) => command.name());
+    return reportFailure(translateError(error, argv, names), terminal, isDebug);
+  }
+}

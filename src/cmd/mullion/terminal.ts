@@ -1,0 +1,25 @@
+/** What a verb sees of the process: its output, its input, and how wide the screen is. */
+
+/** Exit codes: 0 good, 1 findings or a failed expectation, 2 bad usage or bad input. */
+export type ExitCode = 0 | 1 | 2;
+
+export interface Terminal {
+  /** Results. */
+  stdout(text: string): void;
+  /** Progress and faults. */
+  stderr(text: string): void;
+  /** Columns that text should keep to: at most 100. */
+  readonly columns: number;
+  /** True when results go to a person's screen. */
+  readonly isInteractive: boolean;
+  /** Emphasis, where the output shows it; else the text itself. */
+  bold(text: string): string;
+  dim(text: string): string;
+  red(text: string): string;
+  green(text: string): string;
+  yellow(text: string): string;
+  /** The text of a file, or of standard input for `-`. Rejects with an error of the system. */
+  readFile(path: string): Promise<string>;
+  /** Writes a whole file; missing folders are made. Rejects with an error of the system. */
+  writeFile(path: string, bytes: Uint8Array | string): Promise<void>;
+}
