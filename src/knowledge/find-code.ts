@@ -15,9 +15,19 @@ function wordsShared(words: readonly string[], code: string): number {
   return words.filter((word) => parts.some((part) => part.startsWith(word) || word.startsWith(part))).length;
 }
 
+/** Codes that share words with `wanted`, those with the most first. */
+function codesSharingWords(wanted: string): readonly KnowledgeCode[] {
+  const words = wanted.split("-").filter((word) => word.length > 1);
+  return KNOWLEDGE_CODES.map((code) => ({ code, count: wordsShared(words, code) }))
+    .filter((item) => item.count > 0)
+    .sort((a, b) => b.count - a.count)
+    .slice(0, SUGGESTIONS_MAX)
+    .map((item) => item.code);
+}
+
 /**
  * Finds the code that `text` names. Letter case, blanks and underscores in place of hyphens do not matter.
- * Suggestions are codes that look alike, then codes that share the most words with the text.
+ * Suggestions are codes that look alike; when there are none, codes that share the most words with the text.
  */
 export function findCode(text: string): CodeSearch {
   const wanted = text
@@ -26,11 +36,6 @@ export function findCode(text: string): CodeSearch {
     .replace(/[\s_]+/g, "-");
   const exact = KNOWLEDGE_CODES.find((code) => code === wanted);
   if (exact !== undefined) return { code: exact };
-  const words = wanted.split("-").filter((word) => word.length > 1);
-  const byWords = KNOWLEDGE_CODES.map((code) => ({ code, count: wordsShared(words, code) }))
-    .filter((item) => item.count > 0)
-    .sort((a, b) => b.count - a.count)
-    .map((item) => item.code);
   const alike = nearestNames(wanted, KNOWLEDGE_CODES, SUGGESTIONS_MAX) as KnowledgeCode[];
-  return { code: undefined, suggestions: [...new Set([...alike, ...byWords])].slice(0, SUGGESTIONS_MAX) };
+  return { code: undefined, suggestions: alike.length > 0 ? alike : codesSharingWords(wanted) };
 }
