@@ -1,0 +1,50 @@
+/**
+ * A whole cluster as one value: machines, cables, pods, and the clock that moves them.
+ * It is data, so `forkCluster` copies it, and whatever runs on the copy leaves the original as it was.
+ */
+import type { VirtualClock } from "../base/clock.ts";
+import type { Environment } from "../base/environment.ts";
+import { fork } from "../base/fork.ts";
+import type { Recorder } from "../base/recorder.ts";
+import type { OutsideHost } from "../fabric/outside-host.ts";
+import type { Underlay } from "../fabric/underlay.ts";
+import type { HnsService } from "../hns/hns-service.ts";
+import type { Compartment } from "../host/compartment.ts";
+import type { Host } from "../host/host.ts";
+import type { Ipv4 } from "../net/ip.ts";
+import type { ClusterFile, NodeSpec, PodSpec } from "./file/cluster-file.ts";
+
+/** A node that is up. */
+export interface ClusterNode {
+  readonly spec: NodeSpec;
+  readonly host: Host;
+  /** The Host Networking Service; undefined on Linux. */
+  readonly hns: HnsService | undefined;
+}
+
+/** A pod that has its network. */
+export interface ClusterPod {
+  readonly spec: PodSpec;
+  readonly node: ClusterNode;
+  readonly compartment: Compartment;
+  readonly address: Ipv4;
+  /** Windows: the HCN namespace of the sandbox. */
+  readonly namespaceId: string | undefined;
+}
+
+export interface Cluster {
+  readonly file: ClusterFile;
+  readonly env: Environment;
+  readonly clock: VirtualClock;
+  readonly underlay: Underlay;
+  readonly nodes: readonly ClusterNode[];
+  readonly outside: readonly OutsideHost[];
+  readonly pods: readonly ClusterPod[];
+}
+
+/** An independent copy of `cluster`; `recorder` hears the packets that are followed in the copy. */
+export function forkCluster(cluster: Cluster, recorder?: Recorder): Cluster {
+  const copy = fork(cluster);
+  copy.env.recorder = recorder;
+  return copy;
+}

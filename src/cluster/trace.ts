@@ -1,0 +1,140 @@
+/** `mullion trace`: one packet and its answer through a copy of the cluster, explained. */
+import type { KnowledgeCode } from "../knowledge/codes.ts";
+import type { ProbeResult } from "../host/probe-result.ts";
+import { buildLeg } from "./build-trace.ts";
+import { type Cluster, forkCluster } from "./cluster.ts";
+import { type Party, findParty } from "./find-party.ts";
+import { runAttempt } from "./probe-party.ts";
+import { RequestError } from "./request-error.ts";
+import { type HeardEvent, TraceCollector } from "./trace-collector.ts";
+import type { ProbeProtocol, TraceLeg, TraceReport, TraceVerdict } from "./trace-report.ts";
+
+export interface TraceRequest {
+  readonly from: string;
+  readonly to: string;
+  readonly protocol: ProbeProtocol;
+  /** Undefined: the first port on which the receiver serves the protocol. */
+  readonly port: number | undefined;
+}
+
+export interface Trace {
+  readonly report: TraceReport;
+  /** All that was heard, for captures. */
+  readonly heard: readonly HeardEvent[];
+}
+
+/** The port to ask when the user names none. */
+function choosePort(cluster: Cluster, to: Party, protocol: ProbeProtocol): number {
+  const wanted = protocol.toUpperCase();
+  const { reference } = to.description;
+  const pod = cluster.pods.find((each) => each.compartment === to.compartment);
+  const outside = cluster.file.outside.find((each) => each.name === reference);
+  const port = (pod?.spec.ports ?? outside?.ports ?? []).find((each) => each.protocol === wanted)?.port;
+  if (port !== undefined) return port;
+  throw new RequestError(
+    "bad-usage",
+    `${reference} serves no ${wanted} port that the cluster file names`,
+    "Say which port to ask with --port, or ask with --protocol icmp.",
+  );
+}
+
+function verdictOf(result: ProbeResult, forward: TraceLeg): TraceVerdict {
+  if (result.outcome === "answered") return "answered";
+  if (result.outcome === "refused") return "refused";
+  return forward.end === "delivered" ? "no-answer" : "not-delivered";
+}
+
+/** What a source NAT left alone explains an answer that finds no way back better than the missing route does. */
+const NAT_CODES: readonly KnowledgeCode[] = ["icmp-outbound-not-translated", "outbound-nat-exception"];
+
+function explain(
+  verdict: TraceVerdict,
+  forward: TraceLeg,
+  reply: TraceLeg | undefined,
+): KnowledgeCode | undefined {
+  if (verdict === "answered") return undefined;
+  const leg = forward.end === "delivered" ? reply : forward;
+  const dropped = leg?.steps.findLast((step) => step.kind === "drop")?.code;
+  if (forward.end === "delivered" && dropped === "no-route") {
+    const untranslated = forward.steps.find(
+      (step) => step.code !== undefined && NAT_CODES.includes(step.code),
+    );
+    return untranslated?.code ?? "no-route-back";
+  }
+  return dropped ?? (verdict === "no-answer" ? "no-answer" : undefined);
+}
+
+function summarize(
+  verdict: TraceVerdict,
+  result: ProbeResult,
+  to: Party,
+  legs: { readonly forward: TraceLeg; readonly reply: TraceLeg | undefined },
+): string {
+  const name = to.description.reference;
+  if (result.outcome === "answered") {
+    return `Answered after ${result.rttMs.toFixed(3)} ms: ${result.answer.trim()}.`;
+  }
+  const drop = (leg: TraceLeg | undefined): string => {
+    const step = leg?.steps.findLast((each) => each.kind === "drop");
+    return step === undefined ? "nothing more was seen of it" : `${step.node}, ${step.place}: ${step.text}`;
+  };
+  switch (verdict) {
+    case "refused":
+      return `Refused by ${name}: ${result.detail}.`;
+    case "no-answer":
+      return `The packet reached ${name}, but its answer did not come back: ${drop(legs.reply)}.`;
+    default:
+      return `The packet did not reach ${name}: ${drop(legs.forward)}.`;
+  }
+}
+
+/**
+ * Follows one packet from `request.from` to `request.to`. The cluster itself stays as it is: the packet runs through
+ * a copy.
+ * @throws RequestError for a party or port that does not exist.
+ */
+export function tracePacket(cluster: Cluster, request: TraceRequest): Trace {
+  const collector = new TraceCollector();
+  const copy = forkCluster(cluster, collector);
+  const from = findParty(copy, request.from);
+  const to = findParty(copy, request.to);
+  if (from.compartment === undefined) {
+    throw new RequestError(
+      "unknown-object",
+      `nobody in the cluster has the address ${request.from}, so nobody can send from it`,
+      "Name a pod, a node or an outside host as the sender.",
+    );
+  }
+  const port =
+    request.protocol === "icmp" ? undefined : (request.port ?? choosePort(copy, to, request.protocol));
+  const { protocol } = request;
+  const result = runAttempt(copy, {
+    from: from.compartment,
+    to: to.ip,
+    protocol,
+    port: port ?? 0,
+    isFollowed: true,
+  });
+  const forward = buildLeg(collector.legOf(1));
+  const answered = collector.legOf(2);
+  const reply = answered.length === 0 ? undefined : buildLeg(answered);
+  const verdict = verdictOf(result, forward);
+  const code = explain(verdict, forward, reply);
+  const node = copy.nodes.find((each) => each.spec.name === from.description.node) ?? copy.nodes[0];
+  const report: TraceReport = {
+    apiVersion: "mullion/v1alpha1",
+    kind: "Trace",
+    from: from.description,
+    to: to.description,
+    protocol,
+    ...(port === undefined ? {} : { port }),
+    compat: node?.spec.compat ?? "reference",
+    verdict,
+    summary: summarize(verdict, result, to, { forward, reply }),
+    ...(code === undefined ? {} : { code }),
+    ...(result.outcome === "answered" ? { answer: result.answer.trim() } : {}),
+    forward,
+    ...(reply === undefined ? {} : { reply }),
+  };
+  return { report, heard: collector.heard };
+}
