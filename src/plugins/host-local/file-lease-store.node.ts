@@ -1,0 +1,195 @@
+/**
+ * Leases as files, in the layout of the reference (cni.md §4.3), so that both can share a folder:
+ * `<dataDir>/<network>/<address>` holds `<container ID>\r\n<interface>`, `last_reserved_ip.<set>` an address.
+ *
+ * A lease appears with its content, never empty: the content is written to a file of its own, which is then
+ * linked to the address. Linking fails when the address is taken, whoever took it.
+ */
+import {
+  linkSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  renameSync,
+  unlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { dirname, join } from "node:path";
+import { type Ip, formatIp, parseIp } from "../../net/ip.ts";
+import { type LeaseLockOptions, withLeaseLock } from "./lease-lock.node.ts";
+import {
+  type Lease,
+  type LeaseAccess,
+  type LeaseNetwork,
+  type LeaseOwner,
+  type LeaseStore,
+  LeaseStoreError,
+  type Leases,
+  NO_LEASES,
+} from "./lease-store.ts";
+
+const LINE_BREAK = "\r\n";
+const FOLDER_MODE = 0o755;
+const FILE_MODE = 0o600;
+const DRAFT_PREFIX = ".reservation.";
+
+function errorCode(error: unknown): string {
+  return error instanceof Error && "code" in error ? String(error.code) : "";
+}
+
+/** `mkdir /x: permission denied`, as Go puts what Node calls `EACCES: permission denied, mkdir '/x'`. */
+export function describeSystemError(error: unknown): string {
+  const message = error instanceof Error ? error.message : String(error);
+  const match = /^[A-Z0-9]+: (.*?), (\w+)(?: '(.*?)')?/.exec(message);
+  if (match === null) return message;
+  const [, text = "", call = "", path = ""] = match;
+  return `${call}${path === "" ? "" : ` ${path}`}: ${text}`;
+}
+
+class FileLeases implements Leases {
+  private readonly folder: string;
+  private readonly platform: string;
+
+  constructor(folder: string, platform: string) {
+    this.folder = folder;
+    this.platform = platform;
+  }
+
+  reserve(ip: Ip, owner: LeaseOwner, rangeIndex: number): boolean {
+    const content = `${owner.containerId.trim()}${LINE_BREAK}${owner.ifName}`;
+    if (!this.createLease(this.pathOf(formatIp(ip)), content)) return false;
+    const draft = this.draftPath();
+    writeFileSync(draft, formatIp(ip), { mode: FILE_MODE });
+    renameSync(draft, this.pathOf(`last_reserved_ip.${rangeIndex}`));
+    return true;
+  }
+
+  lastReserved(rangeIndex: number): Ip | undefined {
+    try {
+      return parseIp(readFileSync(this.pathOf(`last_reserved_ip.${rangeIndex}`), "utf8"));
+    } catch {
+      return undefined;
+    }
+  }
+
+  list(): readonly Lease[] {
+    const leases: Lease[] = [];
+    for (const name of readdirSync(this.folder).toSorted()) {
+      // Under the lock nobody else is drafting: what is there was left by a process that died.
+      if (name.startsWith(DRAFT_PREFIX)) unlinkSync(join(this.folder, name));
+      // Windows allows no colon in a file name.
+      const ip = parseIp(this.platform === "win32" ? name.replaceAll("_", ":") : name);
+      const content = ip === undefined ? undefined : this.readLease(name);
+      if (ip === undefined || content === undefined) continue;
+      const [containerId = "", ifName] = content.split(LINE_BREAK, 2);
+      leases.push({ ip, containerId, ifName });
+    }
+    return leases;
+  }
+
+  release(ip: Ip): void {
+    try {
+      unlinkSync(this.pathOf(formatIp(ip)));
+    } catch (error) {
+      if (errorCode(error) !== "ENOENT") throw error;
+    }
+  }
+
+  /** Undefined when it vanished. */
+  private readLease(name: string): string | undefined {
+    try {
+      return readFileSync(join(this.folder, name), "utf8").trim();
+    } catch (error) {
+      return errorCode(error) === "ENOENT" ? undefined : "";
+    }
+  }
+
+  private pathOf(name: string): string {
+    return join(this.folder, this.platform === "win32" ? name.replaceAll(":", "_") : name);
+  }
+
+  /** One process holds the lock, so its id is enough to tell drafts apart. */
+  private draftPath(): string {
+    return join(this.folder, `${DRAFT_PREFIX}${process.pid}`);
+  }
+
+  /** @returns false when the address is taken. */
+  private createLease(path: string, content: string): boolean {
+    const draft = this.draftPath();
+    writeFileSync(draft, content, { mode: FILE_MODE });
+    try {
+      linkSync(draft, path);
+      return true;
+    } catch (error) {
+      if (errorCode(error) === "EEXIST") return false;
+      return this.createWithoutLink(path, content);
+    } finally {
+      unlinkSync(draft);
+    }
+  }
+
+  /** For file systems without links, as the reference does it: a crash in between leaves an empty file. */
+  private createWithoutLink(path: string, content: string): boolean {
+    try {
+      writeFileSync(path, content, { flag: "wx", mode: FILE_MODE });
+      return true;
+    } catch (error) {
+      if (errorCode(error) === "EEXIST") return false;
+      throw error;
+    }
+  }
+}
+
+export interface FileLeaseStoreOptions extends LeaseLockOptions {
+  /** `win32` writes `_` for `:` in file names. */
+  readonly platform: string;
+}
+
+/** Leases in folders of this machine. */
+export class FileLeaseStore implements LeaseStore {
+  private readonly options: FileLeaseStoreOptions;
+
+  constructor(options: FileLeaseStoreOptions) {
+    this.options = options;
+  }
+
+  withLeases<T>(network: LeaseNetwork, access: LeaseAccess, work: (leases: Leases) => T): Promise<T> {
+    return Promise.resolve().then(() => this.run(network, access, work));
+  }
+
+  private run<T>(network: LeaseNetwork, access: LeaseAccess, work: (leases: Leases) => T): T {
+    const folder = join(network.dataDir, network.name);
+    const leases = new FileLeases(folder, this.options.platform);
+    try {
+      if (access === "create") makeFolder(folder);
+      else if (!isFolder(folder)) return work(NO_LEASES);
+      return withLeaseLock(folder, this.options, () => work(leases));
+    } catch (error) {
+      // Errors of the system carry the failed call; others are those of `work`.
+      if (!(error instanceof Error) || !("syscall" in error)) throw error;
+      throw new LeaseStoreError("failed", describeSystemError(error), { cause: error });
+    }
+  }
+}
+
+function isFolder(path: string): boolean {
+  try {
+    readdirSync(path);
+    return true;
+  } catch (error) {
+    if (errorCode(error) === "ENOENT") return false;
+    throw error;
+  }
+}
+
+/** Makes a folder and those above it. Node's own recursion never ends where a file system refuses new folders. */
+function makeFolder(path: string): void {
+  try {
+    mkdirSync(path, { mode: FOLDER_MODE });
+  } catch (error) {
+    if (errorCode(error) === "EEXIST") return;
+    if (errorCode(error) !== "ENOENT" || isFolder(dirname(path))) throw error;
+    makeFolder(dirname(path));
+    makeFolder(path);
+  }
+}
