@@ -2,11 +2,9 @@
  * Which features an HNS version has, as hcsshim and hnslib decide: from the number that `/globals/version` answers,
  * never by trying (hcn.md §7.1).
  */
+import type { ServiceVersion } from "../knowledge/profiles.ts";
 
-export interface HnsVersion {
-  readonly Major: number;
-  readonly Minor: number;
-}
+export type HnsVersion = ServiceVersion;
 
 export type HnsFeature =
   | "AclAddressLists"

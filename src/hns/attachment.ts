@@ -1,0 +1,157 @@
+/** Attaching and detaching an endpoint: making its vNIC and taking it away (hcn.md §4.4, §4.5). */
+import { assert } from "../base/assert.ts";
+import type { Guid } from "../hcn/client.ts";
+import { HcnError } from "../hcn/error.ts";
+import { NOTIFICATION_TYPES } from "../hcn/notification.ts";
+import { type Ip, formatIp, parseIp } from "../net/ip.ts";
+import { compilePrograms } from "./compile/port-program.ts";
+import type { DnsDefinition, PortProgram, RouteDefinition, VnicDefinition } from "./datapath.ts";
+import { type Attachment, type EndpointRecord, interfaceNameOf } from "./endpoint-record.ts";
+import { HOST_COMPARTMENT } from "./namespace-record.ts";
+import type { NetworkRecord } from "./network-record.ts";
+import type { ServiceContext } from "./service-context.ts";
+import { endpointDocument } from "./view/endpoint-view.ts";
+
+/** Metric of an endpoint's routes when the request names none: what Windows gives a gateway. */
+const ROUTE_METRIC = 256;
+/**
+ * The default route of an endpoint in the host's compartment. That it gets one is observed (flannel-io/flannel#1763:
+ * two default gateways on the node); Inferred: it loses against the node's own, or no node would keep its connection.
+ */
+const HOST_DEFAULT_ROUTE_METRIC = 4_096;
+
+/** Replaces an endpoint's record and notes it for the store. */
+export function updateEndpoint(
+  context: ServiceContext,
+  endpoint: EndpointRecord,
+  changes: Partial<EndpointRecord>,
+): EndpointRecord {
+  const updated: EndpointRecord = Object.freeze({ ...endpoint, ...changes, changedAtMs: context.nowMs });
+  context.state.replaceEndpoint(updated);
+  context.changed("Endpoint", updated.id, endpointDocument(context, updated));
+  return updated;
+}
+
+function routesOf(endpoint: EndpointRecord): readonly RouteDefinition[] {
+  const isOnHost = endpoint.attachment?.kind === "host";
+  return endpoint.routes
+    .filter((route) => route.nextHop !== undefined)
+    .map((route) => {
+      const isDefault = route.destination.length === 0;
+      const metric = route.metric ?? (isOnHost && isDefault ? HOST_DEFAULT_ROUTE_METRIC : ROUTE_METRIC);
+      return { destination: route.destination, nextHop: route.nextHop, metric };
+    });
+}
+
+/** The endpoint's own settings, field by field, else the network's. The host's resolver is left alone. */
+function dnsOf(network: NetworkRecord, endpoint: EndpointRecord): DnsDefinition | undefined {
+  if (endpoint.attachment?.kind === "host") return undefined;
+  const dns = endpoint.dns ?? network.dns;
+  if (dns === undefined) return undefined;
+  const servers = (dns.ServerList ?? []).map(parseIp).filter((ip): ip is Ip => ip !== undefined);
+  return { domain: dns.Domain ?? "", search: dns.Search ?? [], servers };
+}
+
+/** The MTU that policies ask for: InterfaceParameters, less EncapOverhead. */
+function mtuOf(endpoint: EndpointRecord, mtuBytes: number): number | undefined {
+  let mtu: number | undefined;
+  let overhead = 0;
+  for (const policy of endpoint.policies) {
+    if (policy.Type === "InterfaceParameters") mtu = policy.Settings.Mtu ?? mtu;
+    if (policy.Type === "EncapOverhead") overhead = policy.Settings.Overhead ?? 0;
+  }
+  return mtu === undefined && overhead === 0 ? undefined : Math.min(mtu ?? mtuBytes, mtuBytes) - overhead;
+}
+
+function vnicOf(
+  context: ServiceContext,
+  endpoint: EndpointRecord,
+  compartmentId: number,
+  program: PortProgram,
+): VnicDefinition {
+  const network = context.state.networks.get(endpoint.networkId);
+  const portId = endpoint.attachment?.portId;
+  assert(network !== undefined && portId !== undefined, "an attached endpoint has a network and a port");
+  const adapter = context.adapterOf(network);
+  assert(adapter !== undefined, "the adapter of a network stays");
+  const interfaceName = interfaceNameOf(endpoint);
+  return {
+    switchId: network.switchId,
+    portId,
+    // Inferred for L2Bridge: WS2022 was seen to name ports of overlay networks so (dataplane.md §2.8).
+    portName:
+      endpoint.attachment?.kind === "host" ? interfaceName : `Container NIC ${endpoint.id.slice(0, 8)}`,
+    interfaceName,
+    compartmentId,
+    mac: endpoint.mac,
+    addresses: endpoint.ipConfigs.map(({ ip, length }) => ({ ip, length })),
+    routes: routesOf(endpoint),
+    dns: dnsOf(network, endpoint),
+    mtuBytes: mtuOf(endpoint, adapter.device.mtuBytes),
+    program,
+  };
+}
+
+/** @throws HcnError HCN_E_ENDPOINT_ALREADY_ATTACHED, HCN_E_ENDPOINT_NAMESPACE_ALREADY_EXISTS. */
+export function checkUnattached(endpoint: EndpointRecord, isNamespace: boolean): void {
+  if (endpoint.attachment === undefined) return;
+  const inNamespace = endpoint.attachment.namespaceId;
+  const place = inNamespace === undefined ? "the host" : `namespace ${inNamespace}`;
+  const code =
+    isNamespace && inNamespace !== undefined
+      ? "HCN_E_ENDPOINT_NAMESPACE_ALREADY_EXISTS"
+      : "HCN_E_ENDPOINT_ALREADY_ATTACHED";
+  throw new HcnError(code, { detail: `Endpoint ${endpoint.id} is attached to ${place}; detach it first` });
+}
+
+/** Puts the endpoint's vNIC where `attachment` says. The endpoint must be unattached. */
+export function attachEndpoint(
+  context: ServiceContext,
+  endpoint: EndpointRecord,
+  attachment: Attachment,
+  compartmentId: number | undefined,
+): EndpointRecord {
+  const attached = updateEndpoint(context, endpoint, { attachment });
+  const network = context.state.networks.get(endpoint.networkId);
+  const view = network && context.viewOf(network);
+  if (attachment.portId !== undefined && compartmentId !== undefined && view !== undefined) {
+    const program = compilePrograms(context.cache, view).get(endpoint.id);
+    assert(program !== undefined, "an attached endpoint is compiled with its network");
+    context.datapath.attach(vnicOf(context, attached, compartmentId, program));
+    context.reprogram(endpoint.networkId);
+  }
+  context.notify(NOTIFICATION_TYPES.NetworkEndpointAttached, endpoint.id);
+  return attached;
+}
+
+/** Takes the endpoint's vNIC away; an unattached endpoint is left as it is. */
+export function detachEndpoint(context: ServiceContext, endpoint: EndpointRecord): EndpointRecord {
+  const { attachment } = endpoint;
+  if (attachment === undefined) return endpoint;
+  const detached = updateEndpoint(context, endpoint, {
+    attachment: undefined,
+    containers: Object.freeze([]),
+  });
+  const network = context.state.networks.get(endpoint.networkId);
+  if (attachment.portId !== undefined && network !== undefined) {
+    context.datapath.detach(network.switchId, attachment.portId);
+    context.reprogram(network.id);
+  }
+  context.notify(NOTIFICATION_TYPES.NetworkEndpointDetached, endpoint.id);
+  return detached;
+}
+
+/** Gives the host a leg in the endpoint's network (v1 attach with SystemType Host). */
+export function attachToHost(
+  context: ServiceContext,
+  endpoint: EndpointRecord,
+  namespaceId: Guid | undefined,
+): EndpointRecord {
+  const attachment: Attachment = { kind: "host", namespaceId, portId: context.prng.guid() };
+  return attachEndpoint(context, endpoint, Object.freeze(attachment), HOST_COMPARTMENT);
+}
+
+/** Formats the endpoint's addresses for messages. */
+export function describeAddresses(endpoint: EndpointRecord): string {
+  return endpoint.ipConfigs.map((config) => formatIp(config.ip)).join(", ");
+}

@@ -1,0 +1,183 @@
+/**
+ * ACL policies → rules of ACL_ENDPOINT_LAYER (dataplane.md §4).
+ *
+ * A group per direction and family, its rules terminating and stateful, the lowest priority number first. "Local" is
+ * the endpoint and "remote" its peer, in both directions.
+ */
+import type { Provenance } from "../../base/recorder.ts";
+import { type AclPolicySetting, parseAclAddresses, parseAclProtocols } from "../../hcn/acl-policy.ts";
+import { parseAddressOrPrefix, prefixOfAddress } from "../../hcn/address-list.ts";
+import { type PortRange, parsePortRanges } from "../../net/port-range.ts";
+import { type Prefix, prefixFamily } from "../../net/prefix.ts";
+import type { Condition } from "../../vfp/condition.ts";
+import { type Group, createGroup } from "../../vfp/group.ts";
+import type { Direction, Rule } from "../../vfp/rule.ts";
+import type { EndpointRecord } from "../endpoint-record.ts";
+import type { NetworkRecord } from "../network-record.ts";
+import { HNS_DEFAULT, endpointProvenance, networkProvenance, withPolicy } from "./provenance.ts";
+
+/** Printed priority of the ACL groups (dataplane.md §4.2). */
+const GROUP_PRIORITY = 1;
+/** The built-in allow rules (hcn.md §3.5): rules with a higher number never take effect, because these match all. */
+export const DEFAULT_ALLOW_PRIORITY = 65_500;
+
+/** An ACL with the object that it stands in. */
+export interface AclSource {
+  readonly setting: AclPolicySetting;
+  readonly provenance: Provenance;
+}
+
+/** Which ACLs VFP enforces: Inferred: a rule without RuleType is a Switch rule, as NPM's rules behave (dataplane.md §4.1). */
+export function isSwitchAcl(setting: AclPolicySetting): boolean {
+  return (setting.RuleType ?? "Switch") === "Switch";
+}
+
+/** Ids of address sets that `setting` names. */
+export function setsOf(setting: AclPolicySetting): readonly string[] {
+  const local = parseAclAddresses(setting.LocalAddresses ?? "");
+  const remote = parseAclAddresses(setting.RemoteAddresses ?? "");
+  return [...(local?.sets ?? []), ...(remote?.sets ?? [])];
+}
+
+/** True when the rule can be put into VFP as it stands. */
+export function isEnforcedAcl(setting: AclPolicySetting): boolean {
+  return isSwitchAcl(setting) && setting.Action !== "Pass" && setsOf(setting).length === 0;
+}
+
+/**
+ * The ACLs of an endpoint: its own, then those of its network. Inferred: a NetworkACL is merged into every endpoint
+ * of the network (dataplane.md §4.4).
+ */
+export function aclSources(network: NetworkRecord, endpoint: EndpointRecord): readonly AclSource[] {
+  const sources: AclSource[] = [];
+  for (const [index, policy] of endpoint.policies.entries()) {
+    if (policy.Type !== "ACL") continue;
+    const provenance = withPolicy(endpointProvenance(endpoint), policy.Type, index);
+    sources.push({ setting: policy.Settings, provenance });
+  }
+  for (const [index, policy] of network.policies.entries()) {
+    if (policy.Type !== "NetworkACL") continue;
+    const provenance = withPolicy(networkProvenance(network), policy.Type, index);
+    sources.push({ setting: policy.Settings, provenance });
+  }
+  return sources;
+}
+
+/** The prefixes of an address field that belong to `family`; undefined when the field means any. */
+function prefixesOf(text: string | undefined, family: 4 | 6): readonly Prefix[] | undefined {
+  const addresses = parseAclAddresses(text ?? "")?.addresses ?? [];
+  if (addresses.length === 0) return undefined;
+  return addresses
+    .map((address) => parseAddressOrPrefix(address))
+    .filter((address) => address !== undefined)
+    .map(prefixOfAddress)
+    .filter((prefix) => prefixFamily(prefix) === family);
+}
+
+/** The ranges of a port field; undefined when it means any. */
+function portsOf(text: string | undefined): readonly PortRange[] | undefined {
+  return text === undefined || text.trim() === "" ? undefined : parsePortRanges(text);
+}
+
+/** What the rule asks of a packet; undefined when it cannot hold for the family. */
+function compileCondition(
+  setting: AclPolicySetting,
+  direction: Direction,
+  family: 4 | 6,
+): Condition | undefined {
+  const protocols = parseAclProtocols(setting.Protocols ?? "") ?? [];
+  const local = prefixesOf(setting.LocalAddresses, family);
+  const remote = prefixesOf(setting.RemoteAddresses, family);
+  if (local?.length === 0 || remote?.length === 0) return undefined;
+  const localPorts = portsOf(setting.LocalPorts);
+  const remotePorts = portsOf(setting.RemotePorts);
+  const [source, destination] = direction === "out" ? [local, remote] : [remote, local];
+  const [sourcePorts, destinationPorts] =
+    direction === "out" ? [localPorts, remotePorts] : [remotePorts, localPorts];
+  return Object.freeze({
+    ...(protocols.length > 0 && { protocols }),
+    ...(source !== undefined && { source }),
+    ...(destination !== undefined && { destination }),
+    ...(sourcePorts !== undefined && { sourcePorts }),
+    ...(destinationPorts !== undefined && { destinationPorts }),
+  });
+}
+
+function compileRule(source: AclSource, index: number, condition: Condition): Rule {
+  const { setting, provenance } = source;
+  const id = setting.Id ?? `ACL_${provenance.id}_${index}`;
+  const rule: Rule = {
+    id: `${index}|${id}`,
+    name: id,
+    // Inferred (hcn.md §11.3): a rule without a priority has 0, the strongest.
+    priority: setting.Priority ?? 0,
+    condition,
+    action: setting.Action === "Block" ? { type: "block", code: "acl-rule-blocked" } : { type: "allow" },
+    isTerminating: true,
+    isStateful: true,
+    provenance,
+  };
+  return Object.freeze(rule);
+}
+
+/** Inferred (dataplane.md §4.2, Q-10): at equal priority Block comes before Allow, then the order of the list. */
+function compareRules(a: Rule, b: Rule): number {
+  if (a.priority !== b.priority) return a.priority - b.priority;
+  return Number(b.action.type === "block") - Number(a.action.type === "block");
+}
+
+function groupName(direction: Direction, family: 4 | 6): string {
+  return `ACL_ENDPOINT_GROUP_IPV${family}_${direction === "out" ? "OUT" : "IN"}`;
+}
+
+function defaultAllow(direction: Direction): Rule {
+  const name = direction === "out" ? "Allow Out" : "Allow In";
+  const rule: Rule = {
+    id: name,
+    name,
+    priority: DEFAULT_ALLOW_PRIORITY,
+    condition: {},
+    action: { type: "allow" },
+    isTerminating: true,
+    isStateful: true,
+    provenance: HNS_DEFAULT,
+    inferred: "dataplane.md §4.2",
+  };
+  return Object.freeze(rule);
+}
+
+const SIDES: readonly (readonly [Direction, 4 | 6])[] = [
+  ["out", 4],
+  ["in", 4],
+  ["out", 6],
+  ["in", 6],
+];
+
+function compileGroup(sources: readonly AclSource[], direction: Direction, family: 4 | 6): Group {
+  const rules: Rule[] = [];
+  for (const [index, source] of sources.entries()) {
+    const wanted = source.setting.Direction === "Out" ? "out" : "in";
+    if (wanted !== direction || !isEnforcedAcl(source.setting)) continue;
+    const condition = compileCondition(source.setting, direction, family);
+    if (condition !== undefined) rules.push(compileRule(source, index, condition));
+  }
+  return createGroup({
+    name: groupName(direction, family),
+    direction,
+    family,
+    priority: GROUP_PRIORITY,
+    match: "priority",
+    rules: [...rules, defaultAllow(direction)].sort(compareRules),
+  });
+}
+
+/**
+ * Compiles ACLs to the groups of ACL_ENDPOINT_LAYER.
+ *
+ * The allow pair at 65500 is always there. That it stays beside explicit rules is inferred from three facts: the pair
+ * is listed as a resource of endpoints (hcn.md §2.9), a Block at 65500 wins over it (dataplane.md DT-143), and rules
+ * above 65500 have no effect (hcn.md §3.5).
+ */
+export function compileAcls(sources: readonly AclSource[]): readonly Group[] {
+  return Object.freeze(SIDES.map(([direction, family]) => compileGroup(sources, direction, family)));
+}

@@ -1,0 +1,32 @@
+/**
+ * Remembers what was compiled from which values, so that equal groups are one shared object and a change costs that
+ * change. Values are compared by identity: records and lists of policies are immutable.
+ */
+
+interface Entry {
+  readonly inputs: readonly unknown[];
+  readonly output: object;
+}
+
+export class CompileCache {
+  /** Owner (an object's id) and name to what was compiled. */
+  private readonly owners = new Map<string, Map<string, Entry>>();
+
+  /** What `compile` made of these inputs last time under this name; otherwise compiles and remembers. */
+  get<T extends object>(owner: string, name: string, inputs: readonly unknown[], compile: () => T): T {
+    const entries = this.owners.get(owner) ?? new Map<string, Entry>();
+    const known = entries.get(name);
+    const isSame =
+      known?.inputs.length === inputs.length && inputs.every((input, index) => input === known.inputs[index]);
+    if (known !== undefined && isSame) return known.output as T;
+    const output = compile();
+    entries.set(name, Object.freeze({ inputs: Object.freeze([...inputs]), output }));
+    this.owners.set(owner, entries);
+    return output;
+  }
+
+  /** Forgets what was compiled for an object that is gone. */
+  forget(owner: string): void {
+    this.owners.delete(owner);
+  }
+}

@@ -1,0 +1,205 @@
+/**
+ * The two MAC rewrites of L2Bridge (dataplane.md §2.2.3, §2.13).
+ *
+ * INTERNAL: towards an endpoint of this node, by longest prefix, the destination MAC becomes that endpoint's.
+ * EXTERNAL: in the "node's subnet" shape pods share the host's MAC on the wire: outgoing frames get it as source,
+ * incoming ones get the pod's as destination. In the "own subnet" shape frames go to the bridge endpoint unchanged and
+ * the host routes them, so that layer has no rules.
+ */
+import { type Ip, type IpFamily, familyOf, formatIp } from "../../net/ip.ts";
+import { type Mac, formatMac } from "../../net/mac.ts";
+import { type Prefix, hostPrefix } from "../../net/prefix.ts";
+import type { Condition } from "../../vfp/condition.ts";
+import { type Group, createGroup } from "../../vfp/group.ts";
+import type { Direction, Rule } from "../../vfp/rule.ts";
+import type { StaticBindingDefinition } from "../datapath.ts";
+import type { EndpointRecord } from "../endpoint-record.ts";
+import type { NetworkRecord } from "../network-record.ts";
+import { endpointProvenance, networkProvenance, withPolicy } from "./provenance.ts";
+
+const GROUP_PRIORITY = 100;
+/** Inferred: asked behind the group that all ports share. */
+const SDN_ROUTE_GROUP_PRIORITY = 200;
+const RULE_PRIORITY = 100;
+const FAMILIES: readonly IpFamily[] = [4, 6];
+const INFERRED = "dataplane.md §2.2.3, §2.13";
+
+function groupName(layer: "INTERNAL" | "EXTERNAL", family: IpFamily, direction: Direction): string {
+  return `${layer}_L2_REWRITE_GROUP_IPV${family}_${direction === "out" ? "OUT" : "IN"}`;
+}
+
+function addressesOf(endpoint: EndpointRecord, family: IpFamily): readonly Ip[] {
+  return endpoint.ipConfigs.map((config) => config.ip).filter((ip) => familyOf(ip) === family);
+}
+
+function internalRule(endpoint: EndpointRecord, ip: Ip): Rule {
+  const rule: Rule = {
+    id: `${endpoint.id}|${formatIp(ip)}`,
+    name: `INTERNAL_L2_REWRITE_${formatIp(ip)}_${formatMac(endpoint.mac)}`,
+    priority: RULE_PRIORITY,
+    condition: Object.freeze({ destination: [hostPrefix(ip)] }),
+    action: Object.freeze({ type: "transpose", destinationMac: endpoint.mac }),
+    isTerminating: true,
+    isStateful: false,
+    provenance: endpointProvenance(endpoint),
+  };
+  return Object.freeze(rule);
+}
+
+/** The group that all ports of a network share: one rule per address of an attached endpoint. */
+export function compileInternalRewrite(endpoints: readonly EndpointRecord[]): readonly Group[] {
+  const groups: Group[] = [];
+  for (const family of FAMILIES) {
+    const rules = endpoints.flatMap((endpoint) =>
+      addressesOf(endpoint, family).map((ip) => internalRule(endpoint, ip)),
+    );
+    if (rules.length === 0) continue;
+    groups.push(
+      createGroup({
+        name: groupName("INTERNAL", family, "out"),
+        direction: "out",
+        family,
+        priority: GROUP_PRIORITY,
+        match: "lpm-destination",
+        rules,
+      }),
+    );
+  }
+  return Object.freeze(groups);
+}
+
+/**
+ * An SDNRoute to the node's own address: frames to it get the MAC of the host's vNIC (walk B-8). Only in the "node's
+ * subnet" shape; elsewhere the bridge endpoint takes them.
+ */
+export function compileHostRoutes(
+  endpoint: EndpointRecord,
+  managementIp: Ip,
+  hostMac: Mac,
+): readonly Group[] {
+  const target = `${formatIp(managementIp)}/${familyOf(managementIp) === 4 ? 32 : 128}`;
+  const index = endpoint.policies.findIndex(
+    (policy) => policy.Type === "SDNRoute" && policy.Settings.DestinationPrefix.trim() === target,
+  );
+  if (index < 0) return Object.freeze([]);
+  const name = `INTERNAL_L2_REWRITE_${formatIp(managementIp)}_${formatMac(hostMac)}`;
+  const rule: Rule = {
+    id: `${index}|${name}`,
+    name,
+    priority: RULE_PRIORITY,
+    condition: Object.freeze({ destination: [hostPrefix(managementIp)] }),
+    action: Object.freeze({ type: "transpose", destinationMac: hostMac }),
+    isTerminating: true,
+    isStateful: false,
+    provenance: withPolicy(endpointProvenance(endpoint), "SDNRoute", index),
+    inferred: "dataplane.md §2.4 B-8",
+  };
+  const group = createGroup({
+    name: `SDN_ROUTE_L2_REWRITE_GROUP_IPV${familyOf(managementIp)}_OUT`,
+    direction: "out",
+    family: familyOf(managementIp),
+    priority: SDN_ROUTE_GROUP_PRIORITY,
+    match: "lpm-destination",
+    rules: [Object.freeze(rule)],
+  });
+  return Object.freeze([group]);
+}
+
+/**
+ * What ports of the "node's subnet" shape share: everything that leaves gets the host's MAC as source.
+ * `nodeIps` are excepted with the endpoints, since what goes to the node itself does not leave (Inferred).
+ */
+export function compileExternalOut(
+  network: NetworkRecord,
+  endpoints: readonly EndpointRecord[],
+  nodeIps: readonly Ip[],
+  hostMac: Mac,
+): readonly Group[] {
+  return Object.freeze(
+    FAMILIES.map((family) => {
+      const inside: readonly Prefix[] = [
+        ...endpoints.flatMap((endpoint) => addressesOf(endpoint, family)),
+        ...nodeIps.filter((ip) => familyOf(ip) === family),
+      ].map(hostPrefix);
+      const name = `EXTERNAL_L2_REWRITE_OUT_${formatMac(hostMac)}`;
+      const rule: Rule = {
+        id: name,
+        name,
+        priority: RULE_PRIORITY,
+        condition: Object.freeze({ destinationExcept: inside }),
+        action: Object.freeze({ type: "transpose", sourceMac: hostMac }),
+        isTerminating: true,
+        isStateful: false,
+        provenance: networkProvenance(network),
+        inferred: INFERRED,
+      };
+      return createGroup({
+        name: groupName("EXTERNAL", family, "out"),
+        direction: "out",
+        family,
+        priority: GROUP_PRIORITY,
+        match: "priority",
+        rules: [Object.freeze(rule)],
+      });
+    }),
+  );
+}
+
+function externalInRule(endpoint: EndpointRecord, name: string, condition: Condition): Rule {
+  const rule: Rule = {
+    id: name,
+    name,
+    priority: RULE_PRIORITY,
+    condition: Object.freeze(condition),
+    action: Object.freeze({ type: "transpose", destinationMac: endpoint.mac }),
+    isTerminating: true,
+    isStateful: false,
+    provenance: endpointProvenance(endpoint),
+    inferred: INFERRED,
+  };
+  return Object.freeze(rule);
+}
+
+/**
+ * What one port has for itself: frames that come to it with the host's MAC get its own. They come for its addresses
+ * (only in the "node's subnet" shape), or for a port of the node that it maps. This layer comes before NAT on the way
+ * in, so a mapping is still known by the node's address.
+ */
+export function compileExternalIn(
+  endpoint: EndpointRecord,
+  isAddressed: boolean,
+  bindings: readonly StaticBindingDefinition[],
+): readonly Group[] {
+  const groups: Group[] = [];
+  for (const family of FAMILIES) {
+    const addresses = isAddressed ? addressesOf(endpoint, family) : [];
+    const rules = [
+      ...addresses.map((ip) =>
+        externalInRule(endpoint, `EXTERNAL_L2_REWRITE_IN_${formatIp(ip)}_${formatMac(endpoint.mac)}`, {
+          destination: [hostPrefix(ip)],
+        }),
+      ),
+      ...bindings
+        .filter(({ ip }) => familyOf(ip) === family)
+        .map(({ ip, protocol, port }) =>
+          externalInRule(endpoint, `EXTERNAL_L2_REWRITE_IN_${formatIp(ip)}_${port}_${protocol}`, {
+            protocols: [protocol],
+            destination: [hostPrefix(ip)],
+            destinationPorts: [{ first: port, last: port }],
+          }),
+        ),
+    ];
+    if (rules.length === 0) continue;
+    groups.push(
+      createGroup({
+        name: groupName("EXTERNAL", family, "in"),
+        direction: "in",
+        family,
+        priority: GROUP_PRIORITY,
+        match: "priority",
+        rules,
+      }),
+    );
+  }
+  return Object.freeze(groups);
+}

@@ -1,0 +1,165 @@
+/**
+ * OutBoundNAT and SDNRoute policies → source NAT rules of SLB_NAT_LAYER (dataplane.md §1.8, §2.2.3, §2.14).
+ *
+ * Two rules, for TCP and UDP; there is none for ICMP. A packet to an exception keeps the endpoint's address, and so
+ * does one to the prefix of an SDNRoute.
+ */
+import type { OutBoundNatPolicySetting } from "../../hcn/nat-policy.ts";
+import { NAT_FLAGS } from "../../hcn/nat-policy.ts";
+import { parseAddressOrPrefix, prefixOfAddress } from "../../hcn/address-list.ts";
+import { type Ipv4, formatIp, parseIpv4 } from "../../net/ip.ts";
+import { type Prefix, hostPrefix, prefixFamily } from "../../net/prefix.ts";
+import { type Group, createGroup } from "../../vfp/group.ts";
+import type { Rule } from "../../vfp/rule.ts";
+import { IpProtocol } from "../../wire/ip-protocol.ts";
+import type { NatPoolDefinition } from "../datapath.ts";
+import type { EndpointRecord } from "../endpoint-record.ts";
+import { endpointProvenance, withPolicy } from "./provenance.ts";
+
+/** Inferred: behind the rules of services (100), which have to decide first (dataplane.md DT-125). */
+const RULE_PRIORITY = 200;
+const GROUP_PRIORITY = 100;
+
+/** What the policies of one endpoint that share an address and a positive list come to. */
+interface NatPlan {
+  /** Index of the first policy, for provenance. */
+  readonly index: number;
+  readonly address: Ipv4;
+  readonly exceptions: readonly Prefix[];
+  /** Empty: everything that is no exception. */
+  readonly destinations: readonly Prefix[];
+  readonly portsMax: number | undefined;
+}
+
+export interface OutBoundNat {
+  readonly groups: readonly Group[];
+  readonly pools: readonly NatPoolDefinition[];
+  /** The addresses that packets leave with. */
+  readonly addresses: readonly Ipv4[];
+}
+
+const NONE: OutBoundNat = Object.freeze({ groups: [], pools: [], addresses: [] });
+
+function prefixesOf(texts: readonly string[] | undefined): readonly Prefix[] {
+  return (texts ?? [])
+    .map(parseAddressOrPrefix)
+    .filter((address) => address !== undefined)
+    .map(prefixOfAddress)
+    .filter((prefix) => prefixFamily(prefix) === 4);
+}
+
+/** The prefixes that an endpoint's SDNRoutes keep from source NAT. */
+function routedPrefixes(endpoint: EndpointRecord): readonly Prefix[] {
+  return endpoint.policies.flatMap((policy) =>
+    policy.Type === "SDNRoute" ? prefixesOf([policy.Settings.DestinationPrefix]) : [],
+  );
+}
+
+/** True when the policy is for IPv6, which is not translated (dataplane.md §2.11). */
+export function isIpv6Nat(setting: OutBoundNatPolicySetting): boolean {
+  return ((setting.Flags ?? 0) & NAT_FLAGS.IPv6) !== 0 || setting.VirtualIP?.includes(":") === true;
+}
+
+/**
+ * Joins policies without a positive list: their exceptions are united. Inferred (cni.md §11.3): the reference plugin
+ * appends a second policy in place of merging, and relies on the union. Policies with a positive list stay apart.
+ */
+function planNat(endpoint: EndpointRecord, managementIp: Ipv4): readonly NatPlan[] {
+  const routed = routedPrefixes(endpoint);
+  const general = new Map<Ipv4, NatPlan>();
+  const plans: NatPlan[] = [];
+  for (const [index, policy] of endpoint.policies.entries()) {
+    if (policy.Type !== "OutBoundNAT" || isIpv6Nat(policy.Settings)) continue;
+    const { VirtualIP, Exceptions, Destinations, MaxPortPoolUsage } = policy.Settings;
+    const address = parseIpv4(VirtualIP ?? "") ?? managementIp;
+    const destinations = prefixesOf(Destinations);
+    const known = destinations.length === 0 ? general.get(address) : undefined;
+    const plan: NatPlan = {
+      index: known?.index ?? index,
+      address,
+      exceptions: [...(known?.exceptions ?? routed), ...prefixesOf(Exceptions)],
+      destinations,
+      portsMax: known?.portsMax ?? (MaxPortPoolUsage === 0 ? undefined : MaxPortPoolUsage),
+    };
+    if (destinations.length === 0) general.set(address, plan);
+    else plans.push(plan);
+  }
+  // A positive list is narrower than everything, so it is asked first.
+  return [...plans, ...general.values()];
+}
+
+const PROTOCOLS = [
+  { name: "TCP", number: IpProtocol.tcp },
+  { name: "UDP", number: IpProtocol.udp },
+] as const;
+type NatProtocol = (typeof PROTOCOLS)[number];
+
+/** As HNS names its pools: `SLB_NATPOOL_IPV4_TCP_<podIP><nodeIP><guid>0` (dataplane.md §1.8). */
+function poolName(endpoint: EndpointRecord, ip: Ipv4, plan: NatPlan, protocol: NatProtocol): string {
+  return `SLB_NATPOOL_IPV4_${protocol.name}_${formatIp(ip)}${formatIp(plan.address)}${endpoint.id}0`;
+}
+
+function compileRule(
+  endpoint: EndpointRecord,
+  ip: Ipv4,
+  plan: NatPlan,
+  protocol: NatProtocol,
+  order: number,
+): Rule {
+  const name = `SNAT_${protocol.name}_OUTBOUNDNAT_${endpoint.id}_${formatIp(plan.address)}`;
+  const rule: Rule = {
+    id: `${plan.index}|${name}`,
+    name,
+    priority: RULE_PRIORITY + order,
+    condition: Object.freeze({
+      protocols: [protocol.number],
+      source: [hostPrefix(ip)],
+      ...(plan.destinations.length > 0 && { destination: plan.destinations }),
+      ...(plan.exceptions.length > 0 && { destinationExcept: plan.exceptions }),
+    }),
+    action: Object.freeze({ type: "dynnat", pool: poolName(endpoint, ip, plan, protocol) }),
+    isTerminating: true,
+    isStateful: true,
+    provenance: withPolicy(endpointProvenance(endpoint), "OutBoundNAT", plan.index),
+    missCodes: {
+      protocols: "icmp-outbound-not-translated",
+      destinationExcept: "outbound-nat-exception",
+    },
+  };
+  return Object.freeze(rule);
+}
+
+/** Compiles the OutBoundNAT policies of an endpoint; an endpoint without an IPv4 address has no rules. */
+export function compileOutBoundNat(endpoint: EndpointRecord, managementIp: Ipv4 | undefined): OutBoundNat {
+  const ip = endpoint.ipConfigs.map((config) => config.ip).find((address) => typeof address === "number");
+  if (ip === undefined || managementIp === undefined) return NONE;
+  const plans = planNat(endpoint, managementIp);
+  if (plans.length === 0) return NONE;
+  const rules = plans.flatMap((plan, order) =>
+    PROTOCOLS.map((protocol) => compileRule(endpoint, ip, plan, protocol, order)),
+  );
+  const pools = plans.flatMap((plan) =>
+    PROTOCOLS.map((protocol) =>
+      Object.freeze({
+        name: poolName(endpoint, ip, plan, protocol),
+        ip: plan.address,
+        protocol: protocol.number,
+        portsMax: plan.portsMax,
+      }),
+    ),
+  );
+  const group = createGroup({
+    name: "SLB_GROUP_NAT_IPv4_OUT",
+    direction: "out",
+    family: 4,
+    priority: GROUP_PRIORITY,
+    match: "priority",
+    rules,
+  });
+  const uniquePools = [...new Map(pools.map((pool) => [pool.name, pool])).values()];
+  return Object.freeze({
+    groups: Object.freeze([group]),
+    pools: Object.freeze(uniquePools),
+    addresses: Object.freeze([...new Set(plans.map((plan) => plan.address))]),
+  });
+}

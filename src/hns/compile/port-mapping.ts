@@ -1,0 +1,110 @@
+/**
+ * PortMapping policies → static NAT rules of SLB_NAT_LAYER on the endpoint's own port, and the bindings that steer
+ * frames to it (dataplane.md §2.4 B-7 hostPort, §2.14).
+ *
+ * Inferred: the rule stands on the pod's port, as that of a local back end does (§2.2.3); Appendix A puts it on the
+ * host port, which gives the same packets on the wire.
+ */
+import { NAT_FLAGS, type PortMappingPolicySetting } from "../../hcn/nat-policy.ts";
+import { type Ip, type Ipv4, familyOf, formatIp, parseIp } from "../../net/ip.ts";
+import { hostPrefix } from "../../net/prefix.ts";
+import { type Group, createGroup } from "../../vfp/group.ts";
+import type { Rule } from "../../vfp/rule.ts";
+import { IpProtocol } from "../../wire/ip-protocol.ts";
+import type { StaticBindingDefinition } from "../datapath.ts";
+import type { EndpointRecord } from "../endpoint-record.ts";
+import { mappedProtocols } from "../port-mapping-table.ts";
+import { endpointProvenance, withPolicy } from "./provenance.ts";
+
+const RULE_PRIORITY = 100;
+const GROUP_PRIORITY = 100;
+
+/** On L2Bridge a mapping works only with the flag LocalRoutedVip; without it the policy is stored (hcn.md §3.3). */
+export function isEnforcedMapping(setting: PortMappingPolicySetting): boolean {
+  return ((setting.Flags ?? 0) & NAT_FLAGS.LocalRoutedVip) !== 0;
+}
+
+export interface PortMappings {
+  readonly groups: readonly Group[];
+  readonly bindings: readonly StaticBindingDefinition[];
+  /** The addresses that answers leave with. */
+  readonly addresses: readonly Ipv4[];
+}
+
+const NONE: PortMappings = Object.freeze({ groups: [], bindings: [], addresses: [] });
+
+interface Mapping {
+  readonly index: number;
+  readonly vip: Ipv4;
+  readonly ip: Ip;
+  readonly setting: PortMappingPolicySetting;
+}
+
+function mappingsOf(endpoint: EndpointRecord, managementIp: Ipv4 | undefined): readonly Mapping[] {
+  const mappings: Mapping[] = [];
+  for (const [index, policy] of endpoint.policies.entries()) {
+    if (policy.Type !== "PortMapping" || !isEnforcedMapping(policy.Settings)) continue;
+    const setting = policy.Settings;
+    const vip = setting.VIP === undefined || setting.VIP === "" ? managementIp : parseIp(setting.VIP);
+    const isIpv6 = ((setting.Flags ?? 0) & NAT_FLAGS.IPv6) !== 0;
+    const ip = endpoint.ipConfigs.map((config) => config.ip).find((address) => familyOf(address) === 4);
+    if (typeof vip === "number" && ip !== undefined && !isIpv6) mappings.push({ index, vip, ip, setting });
+  }
+  return mappings;
+}
+
+function compileRule(endpoint: EndpointRecord, mapping: Mapping, protocol: number): Rule {
+  const { setting, vip, ip, index } = mapping;
+  const external = setting.ExternalPort ?? 0;
+  const name = `NAT_${endpoint.id}_${formatIp(vip)}_${external}_${protocol}`;
+  const rule: Rule = {
+    id: `${index}|${name}`,
+    name,
+    priority: RULE_PRIORITY,
+    condition: Object.freeze({
+      protocols: [protocol],
+      destination: [hostPrefix(vip)],
+      destinationPorts: [{ first: external, last: external }],
+    }),
+    action: Object.freeze({ type: "nat", side: "destination", ip, port: setting.InternalPort }),
+    isTerminating: true,
+    isStateful: true,
+    provenance: withPolicy(endpointProvenance(endpoint), "PortMapping", index),
+    inferred: "dataplane.md §2.14",
+  };
+  return Object.freeze(rule);
+}
+
+/** Protocols whose ports the switch and VFP know. */
+function portProtocols(setting: PortMappingPolicySetting): readonly number[] {
+  return mappedProtocols(setting).filter(
+    (protocol) => protocol === IpProtocol.tcp || protocol === IpProtocol.udp,
+  );
+}
+
+/** Compiles the PortMapping policies of an endpoint that have an effect. */
+export function compilePortMappings(endpoint: EndpointRecord, managementIp: Ipv4 | undefined): PortMappings {
+  const mappings = mappingsOf(endpoint, managementIp);
+  if (mappings.length === 0) return NONE;
+  const rules = mappings.flatMap((mapping) =>
+    portProtocols(mapping.setting).map((protocol) => compileRule(endpoint, mapping, protocol)),
+  );
+  const bindings = mappings.flatMap(({ vip, setting }) =>
+    portProtocols(setting).map((protocol) =>
+      Object.freeze({ ip: vip, protocol, port: setting.ExternalPort ?? 0 }),
+    ),
+  );
+  const group = createGroup({
+    name: "SLB_GROUP_NAT_IPv4_IN",
+    direction: "in",
+    family: 4,
+    priority: GROUP_PRIORITY,
+    match: "priority",
+    rules,
+  });
+  return Object.freeze({
+    groups: Object.freeze([group]),
+    bindings: Object.freeze(bindings),
+    addresses: Object.freeze([...new Set(mappings.map((mapping) => mapping.vip))]),
+  });
+}

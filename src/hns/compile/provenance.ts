@@ -1,0 +1,20 @@
+/** Who put a rule where it is, in the words of the HCN contract. */
+import type { Provenance } from "../../base/recorder.ts";
+import type { EndpointRecord } from "../endpoint-record.ts";
+import type { NetworkRecord } from "../network-record.ts";
+
+/** Rules that HNS adds although no policy asks for them. */
+export const HNS_DEFAULT: Provenance = Object.freeze({ object: "default", id: "", name: "HNS" });
+
+export function endpointProvenance(endpoint: EndpointRecord): Provenance {
+  return { object: "HostComputeEndpoint", id: endpoint.id, name: endpoint.name };
+}
+
+export function networkProvenance(network: NetworkRecord): Provenance {
+  return { object: "HostComputeNetwork", id: network.id, name: network.name };
+}
+
+/** Adds the policy that a rule comes from; `index` counts from 0 in the object's list. */
+export function withPolicy(provenance: Provenance, type: string, index: number): Provenance {
+  return { ...provenance, policy: { type, index } };
+}

@@ -1,0 +1,81 @@
+/**
+ * The seam between the service's objects and what moves packets. The service says what there should be; a datapath
+ * makes it so. `SwitchDatapath` does it with a simulated switch and host stack; `BooksDatapath` only keeps the books.
+ */
+import type { Guid } from "../hcn/client.ts";
+import type { Ip, Ipv4 } from "../net/ip.ts";
+import type { Mac } from "../net/mac.ts";
+import type { InterfaceAddress, Prefix } from "../net/prefix.ts";
+import type { Group } from "../vfp/group.ts";
+import type { LayerName } from "./compile/layers.ts";
+import type { PhysicalAdapter } from "./physical-adapter.ts";
+
+/** A NAT pool that a port has to have. Equal names mean the same pool. */
+export interface NatPoolDefinition {
+  readonly name: string;
+  readonly ip: Ipv4;
+  readonly protocol: number;
+  readonly portsMax: number | undefined;
+}
+
+/** A port of an address of the node that belongs to a switch port, whatever MAC a frame carries. */
+export interface StaticBindingDefinition {
+  readonly ip: Ip;
+  readonly protocol: number;
+  readonly port: number;
+}
+
+/** Everything that is programmed into one switch port. Immutable; equal parts are shared between ports. */
+export interface PortProgram {
+  readonly groups: Readonly<Record<LayerName, readonly Group[]>>;
+  readonly natPools: readonly NatPoolDefinition[];
+  readonly staticBindings: readonly StaticBindingDefinition[];
+  /** Frames from the wire that carry the host's MAC come to this port when they are for one of its addresses. */
+  readonly deliversByAddress: boolean;
+}
+
+export interface RouteDefinition {
+  readonly destination: Prefix;
+  readonly nextHop: Ip | undefined;
+  readonly metric: number;
+}
+
+export interface DnsDefinition {
+  readonly domain: string;
+  readonly search: readonly string[];
+  readonly servers: readonly Ip[];
+}
+
+/** A vNIC to make: an interface in a compartment and a port on a switch, joined by a cable. */
+export interface VnicDefinition {
+  readonly switchId: Guid;
+  readonly portId: Guid;
+  /** As traces and listings name the port. */
+  readonly portName: string;
+  readonly interfaceName: string;
+  readonly compartmentId: number;
+  readonly mac: Mac;
+  readonly addresses: readonly InterfaceAddress[];
+  readonly routes: readonly RouteDefinition[];
+  /** Replaces the compartment's settings; undefined leaves them alone. */
+  readonly dns: DnsDefinition | undefined;
+  /** Undefined: that of the adapter. */
+  readonly mtuBytes: number | undefined;
+  readonly program: PortProgram;
+}
+
+export interface Datapath {
+  /** Makes a compartment and returns its id: small, growing, above 1. */
+  createCompartment(name: string): number;
+  removeCompartment(id: number): void;
+  /** Puts a switch on `adapter`; its addresses and routes move to a vNIC of the host, named `vEthernet (<adapter>)`. */
+  createSwitch(id: Guid, adapter: PhysicalAdapter): void;
+  /** Takes the switch away; addresses and routes go back to the adapter. */
+  removeSwitch(id: Guid): void;
+  /** The addresses of the node on `adapter`, wherever they are now. */
+  addressesOf(adapter: PhysicalAdapter): readonly InterfaceAddress[];
+  attach(vnic: VnicDefinition): void;
+  detach(switchId: Guid, portId: Guid): void;
+  /** Replaces what is programmed into an attached port. */
+  program(switchId: Guid, portId: Guid, program: PortProgram): void;
+}

@@ -1,0 +1,55 @@
+/** An endpoint as the service keeps it: checked values, frozen, replaced as a whole on each change. */
+import type { Dns } from "../hcn/base-document.ts";
+import type { Guid } from "../hcn/client.ts";
+import { ENDPOINT_STATES } from "../hcn/endpoint.ts";
+import type { EndpointPolicy } from "../hcn/endpoint-policy.ts";
+import type { Ip } from "../net/ip.ts";
+import type { Mac } from "../net/mac.ts";
+import type { RecordBase, RouteRecord } from "./network-record.ts";
+
+export interface IpConfigRecord {
+  readonly ip: Ip;
+  readonly length: number;
+  readonly ipSubnetId: Guid;
+}
+
+/**
+ * Where an endpoint's vNIC is. `host`: in the host's own compartment. `namespace`: in the compartment of a namespace.
+ * `guest`: in a utility VM, of which the service keeps only the books.
+ */
+export type Attachment =
+  | { readonly kind: "host"; readonly namespaceId: Guid | undefined; readonly portId: Guid }
+  | { readonly kind: "namespace"; readonly namespaceId: Guid; readonly portId: Guid }
+  | { readonly kind: "guest"; readonly namespaceId: Guid; readonly portId: undefined };
+
+export interface EndpointRecord extends RecordBase {
+  readonly networkId: Guid;
+  readonly policies: readonly EndpointPolicy[];
+  readonly ipConfigs: readonly IpConfigRecord[];
+  /** Undefined: that of the network. */
+  readonly dns: Dns | undefined;
+  readonly routes: readonly RouteRecord[];
+  readonly mac: Mac;
+  /** As it was written (hcn.md §4.3). */
+  readonly macText: string;
+  readonly flags: number;
+  readonly attachment: Attachment | undefined;
+  /** Containers that share the endpoint: those of its namespace. */
+  readonly containers: readonly string[];
+}
+
+/**
+ * The endpoint's `State` (hcn.md §2.10): attached to the host 2; in a namespace 1 until a container runs there,
+ * then 3.
+ */
+export function endpointState(endpoint: EndpointRecord): number {
+  if (endpoint.containers.length > 0) return ENDPOINT_STATES.AttachedSharing;
+  return endpoint.attachment?.kind === "host" && endpoint.attachment.namespaceId === undefined
+    ? ENDPOINT_STATES.Attached
+    : ENDPOINT_STATES.Created;
+}
+
+/** The interface's name on Windows (dataplane.md §5.1). */
+export function interfaceNameOf(endpoint: EndpointRecord): string {
+  return `vEthernet (${endpoint.name})`;
+}

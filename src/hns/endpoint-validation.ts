@@ -1,0 +1,216 @@
+/** What an endpoint document has to be (hcn.md §4.2–4.4). */
+import type { PolicyDocument } from "../hcn/base-document.ts";
+import type { Guid } from "../hcn/client.ts";
+import { hasHostBits, parseAddressOrPrefix } from "../hcn/address-list.ts";
+import { ENDPOINT_FLAGS, type HostComputeEndpoint, type IpConfig } from "../hcn/endpoint.ts";
+import { type EndpointPolicy, parseEndpointPolicies } from "../hcn/endpoint-policy.ts";
+import { HcnError } from "../hcn/error.ts";
+import { setsOf } from "./compile/acl.ts";
+import { type Ip, bitsOf, familyOf, formatIp, isMulticastIp, parseIp } from "../net/ip.ts";
+import { type Mac, formatMac, isGroupMac, parseMac } from "../net/mac.ts";
+import { formatPrefix, prefixFamily } from "../net/prefix.ts";
+import type { AddressPool } from "./address-pool.ts";
+import type { IpConfigRecord } from "./endpoint-record.ts";
+import type { NetworkRecord, RouteRecord, SubnetRecord } from "./network-record.ts";
+import { checkPolicyFeature, readRouteRecords } from "./network-validation.ts";
+import type { ServiceContext } from "./service-context.ts";
+
+function invalid(detail: string): HcnError {
+  return new HcnError("HCN_E_INVALID_ENDPOINT", { detail });
+}
+
+/** Refuses what this version does not do, and what a request may not say. */
+export function checkEndpointRequest(endpoint: HostComputeEndpoint): void {
+  if (endpoint.HostComputeNamespace !== undefined)
+    throw invalid(
+      "HostComputeNamespace is set by the service; create the endpoint, then add it to the namespace",
+    );
+  if (((endpoint.Flags ?? 0) & ENDPOINT_FLAGS.RemoteEndpoint) !== 0) {
+    throw new HcnError("HCN_E_REQUEST_UNSUPPORTED", {
+      appendix: "Remote endpoints are not served by this version",
+    });
+  }
+  if (((endpoint.Flags ?? 0) & ENDPOINT_FLAGS.EnableDhcp) !== 0)
+    throw invalid("Flags has EnableDhcp (32); an L2Bridge network has static addresses only");
+}
+
+function readIp(text: string, where: string): Ip {
+  const ip = parseIp(text);
+  if (ip !== undefined && !isMulticastIp(ip)) return ip;
+  throw new HcnError("HCN_E_INVALID_IP", {
+    detail: `${where} is ${JSON.stringify(text)}; it has to be a unicast IP address`,
+  });
+}
+
+function readIpConfig(
+  network: NetworkRecord,
+  pool: AddressPool,
+  config: IpConfig,
+  where: string,
+): IpConfigRecord {
+  const ip = readIp(config.IpAddress ?? "", `${where}.IpAddress`);
+  const found = pool.findSubnet(network.subnets, ip);
+  if (found === undefined) {
+    const subnets = network.subnets.map((subnet) => formatPrefix(subnet.prefix)).join(", ");
+    throw new HcnError("HCN_E_INVALID_IP", {
+      detail: `${formatIp(ip)} lies in no subnet of network ${network.name}, which has ${subnets}`,
+    });
+  }
+  pool.checkFree(found.subnet, ip);
+  const length = config.PrefixLength ?? 0;
+  if (length > bitsOf(familyOf(ip)))
+    throw invalid(`${where}.PrefixLength is ${length}, which no address has`);
+  const record: IpConfigRecord = {
+    ip,
+    // The subnet's length is filled in when the request has none (hcn.md §4.2).
+    length: length === 0 ? found.subnet.prefix.length : length,
+    ipSubnetId: found.ipSubnet?.id ?? found.subnet.id,
+  };
+  return Object.freeze(record);
+}
+
+function allocateConfigs(
+  network: NetworkRecord,
+  pool: AddressPool,
+  context: ServiceContext,
+): readonly IpConfigRecord[] {
+  const configs: IpConfigRecord[] = [];
+  for (const family of [4, 6] as const) {
+    const subnets = network.subnets.filter((subnet) => prefixFamily(subnet.prefix) === family);
+    if (subnets.length === 0) continue;
+    const ip = pool.allocate(subnets, context.prng);
+    const found = pool.findSubnet(subnets, ip);
+    if (found === undefined) continue;
+    const ipSubnetId = found.ipSubnet?.id ?? found.subnet.id;
+    configs.push(Object.freeze({ ip, length: found.subnet.prefix.length, ipSubnetId }));
+  }
+  return configs;
+}
+
+/**
+ * The addresses of a new endpoint: those asked for, at most one per family, else one per family from the pool. An
+ * empty entry counts as none: the reference plugin sends one when it has no IPAM (cni.md §7.G).
+ * @throws HcnError HCN_E_SUBNET_NOT_FOUND, HCN_E_INVALID_IP, HCN_E_ADDR_INVALID_OR_RESERVED, ERROR_OBJECT_ALREADY_EXISTS.
+ */
+export function readIpConfigs(
+  context: ServiceContext,
+  network: NetworkRecord,
+  pool: AddressPool,
+  configs: readonly IpConfig[],
+): readonly IpConfigRecord[] {
+  if (network.subnets.length === 0) {
+    throw new HcnError("HCN_E_SUBNET_NOT_FOUND", {
+      detail: `Network ${network.name} has no subnet; create it with Ipams`,
+    });
+  }
+  const wanted = configs.filter((config) => (config.IpAddress ?? "") !== "");
+  if (wanted.length === 0) return Object.freeze(allocateConfigs(network, pool, context));
+  const records = wanted.map((config, index) =>
+    readIpConfig(network, pool, config, `IpConfigurations[${index}]`),
+  );
+  const families = new Set(records.map((record) => familyOf(record.ip)));
+  if (families.size !== records.length)
+    throw invalid("IpConfigurations has two addresses of one family; an endpoint has at most one of each");
+  return Object.freeze(records);
+}
+
+/** The endpoint's own MAC, else one of the network's pool. Kept as it was written (hcn.md §4.3). */
+export function readMac(
+  context: ServiceContext,
+  network: NetworkRecord,
+  text: string | undefined,
+): { readonly mac: Mac; readonly macText: string } {
+  const { macs } = context.state;
+  if (text === undefined || text === "") {
+    const mac = macs.allocate(network.macRanges, context.prng);
+    return { mac, macText: formatMac(mac) };
+  }
+  const mac = parseMac(text);
+  if (mac === undefined || isGroupMac(mac))
+    throw invalid(
+      `MacAddress is ${JSON.stringify(text)}; it has to be a unicast MAC such as 00-15-5D-01-02-03`,
+    );
+  macs.checkFree(mac);
+  return { mac, macText: text };
+}
+
+function subnetOf(network: NetworkRecord, config: IpConfigRecord): SubnetRecord | undefined {
+  return network.subnets.find(
+    (subnet) =>
+      subnet.id === config.ipSubnetId || subnet.ipSubnets.some((block) => block.id === config.ipSubnetId),
+  );
+}
+
+/** The endpoint's routes; without any, a default route through the gateway of each of its subnets (hcn.md §2.3). */
+export function readEndpointRoutes(
+  network: NetworkRecord,
+  endpoint: HostComputeEndpoint,
+  configs: readonly IpConfigRecord[],
+): readonly RouteRecord[] {
+  const routes = readRouteRecords(endpoint.Routes ?? [], "Routes", "HCN_E_INVALID_ENDPOINT");
+  if (routes.length > 0) return routes;
+  const defaults: RouteRecord[] = [];
+  for (const config of configs) {
+    const subnet = subnetOf(network, config);
+    const route = subnet?.routes.find((candidate) => candidate.destination.length === 0);
+    if (route?.nextHop !== undefined) defaults.push(route);
+  }
+  return Object.freeze(defaults);
+}
+
+/** From Server 2022 on; Server 2019 takes them (hcn.md §3.3). */
+function checkHostBits(policy: EndpointPolicy, where: string): void {
+  if (policy.Type !== "OutBoundNAT") return;
+  for (const field of ["Exceptions", "Destinations"] as const) {
+    for (const text of policy.Settings[field] ?? []) {
+      const address = parseAddressOrPrefix(text);
+      if (address === undefined || !hasHostBits(address)) continue;
+      throw new HcnError("HCN_E_INVALID_POLICY", {
+        detail: `${where}.Settings.${field} holds ${text}, which has bits set behind its length`,
+      });
+    }
+  }
+}
+
+/** Sets that ACLs name have to be there first (hcn.md §9.17). Inferred: the code for one that is not. */
+function checkSets(policy: EndpointPolicy, network: NetworkRecord, where: string): void {
+  if (policy.Type !== "ACL") return;
+  for (const id of setsOf(policy.Settings)) {
+    const isKnown = network.policies.some((set) => set.Type === "SetPolicy" && set.Settings.Id === id);
+    if (isKnown) continue;
+    throw new HcnError("HCN_E_POLICY_NOT_FOUND", {
+      detail: `${where} names ${JSON.stringify(id)}, which is no address and no SetPolicy of network ${network.name}`,
+    });
+  }
+}
+
+/**
+ * Checks the policies of an endpoint as a whole, and gives mappings without a host port one.
+ * @throws HcnError with the code of the policy; HCN_E_PORT_ALREADY_EXISTS, HCN_INTERFACEPARAMETERS_ALREADY_APPLIED.
+ */
+export function checkEndpointPolicies(
+  context: ServiceContext,
+  network: NetworkRecord,
+  endpointId: Guid,
+  documents: readonly PolicyDocument[],
+): readonly EndpointPolicy[] {
+  const policies = parseEndpointPolicies(documents);
+  for (const [index, policy] of policies.entries()) {
+    const where = `Policies[${index}]`;
+    checkPolicyFeature(context, policy.Type, where);
+    if (context.rejectsHostBits) checkHostBits(policy, where);
+    checkSets(policy, network, where);
+  }
+  if (policies.filter((policy) => policy.Type === "InterfaceParameters").length > 1)
+    throw new HcnError("HCN_INTERFACEPARAMETERS_ALREADY_APPLIED");
+  const mappings = policies.flatMap((policy) => (policy.Type === "PortMapping" ? [policy.Settings] : []));
+  const resolved = [...context.state.portMappings.resolve(mappings, endpointId, context.prng)];
+  return Object.freeze(
+    policies.map((policy) => {
+      const settings = policy.Type === "PortMapping" ? resolved.shift() : undefined;
+      if (policy.Type !== "PortMapping" || settings === undefined || settings === policy.Settings)
+        return policy;
+      return Object.freeze({ Type: policy.Type, Settings: settings });
+    }),
+  );
+}

@@ -1,0 +1,171 @@
+/** Endpoints: create, change, delete (hcn.md §4.4, §5.3). */
+import { readPolicies } from "../hcn/base-document.ts";
+import type { PolicyDocument } from "../hcn/base-document.ts";
+import type { Guid, JsonObject } from "../hcn/client.ts";
+import type { HostComputeEndpoint } from "../hcn/endpoint.ts";
+import { type EndpointPolicy, policyDocument } from "../hcn/endpoint-policy.ts";
+import { HcnError } from "../hcn/error.ts";
+import { JsonReader } from "../hcn/json-reader.ts";
+import { equalJson } from "../hcn/json-value.ts";
+import { type ModifyRequestType, parseModifyRequest } from "../hcn/modify.ts";
+import { ENDPOINT_POLICY_TYPES } from "../hcn/policy-type.ts";
+import { detachEndpoint, updateEndpoint } from "./attachment.ts";
+import type { EndpointRecord } from "./endpoint-record.ts";
+import {
+  checkEndpointPolicies,
+  checkEndpointRequest,
+  readEndpointRoutes,
+  readIpConfigs,
+  readMac,
+} from "./endpoint-validation.ts";
+import { removeFromNamespace } from "./namespace-members.ts";
+import type { NetworkRecord } from "./network-record.ts";
+import type { ServiceContext } from "./service-context.ts";
+import { endpointDocument } from "./view/endpoint-view.ts";
+
+/** What the service calls an endpoint that the request does not name (hcn.md §2.3). */
+const UNNAMED = "Ethernet";
+/** Types of network on whose endpoints the service enters the L2Driver policy (hcn.md §3.3). */
+const L2_DRIVER_TYPES: readonly string[] = ["L2Bridge", "L2Tunnel"];
+
+/** @throws HcnError HCN_E_ENDPOINT_NOT_FOUND. */
+export function requireEndpoint(context: ServiceContext, id: Guid): EndpointRecord {
+  const endpoint = context.state.endpoints.get(id);
+  if (endpoint !== undefined) return endpoint;
+  throw new HcnError("HCN_E_ENDPOINT_NOT_FOUND", { detail: `There is no endpoint ${id}` });
+}
+
+function networkFor(
+  context: ServiceContext,
+  document: HostComputeEndpoint,
+  networkId: Guid | undefined,
+): NetworkRecord {
+  // The handle decides, not the document (hcn.md §2.3).
+  const id = networkId ?? document.HostComputeNetwork ?? "";
+  const network = context.state.networks.get(id);
+  if (network !== undefined) return network;
+  throw new HcnError("HCN_E_NETWORK_NOT_FOUND", {
+    detail: id === "" ? "The endpoint names no network" : `There is no network ${id}`,
+  });
+}
+
+/** The service's own entry stands last, so that the positions of the caller's policies stay. */
+function withL2Driver(
+  network: NetworkRecord,
+  policies: readonly EndpointPolicy[],
+): readonly EndpointPolicy[] {
+  const isMissing = !policies.some((policy) => policy.Type === "L2Driver");
+  if (!isMissing || !L2_DRIVER_TYPES.includes(network.type)) return policies;
+  const driver: EndpointPolicy = { Type: "L2Driver", Settings: Object.freeze({}) };
+  return Object.freeze([...policies, Object.freeze(driver)]);
+}
+
+/** Creates an endpoint from a checked document. @returns its id. */
+export function createEndpoint(
+  context: ServiceContext,
+  document: HostComputeEndpoint,
+  wantedId: Guid | undefined,
+  networkId: Guid | undefined,
+): Guid {
+  const network = networkFor(context, document, networkId);
+  checkEndpointRequest(document);
+  const id = context.chooseId(wantedId ?? document.ID);
+  if (context.state.endpoints.has(id))
+    throw new HcnError("ERROR_OBJECT_ALREADY_EXISTS", { detail: `There is an endpoint ${id} already` });
+  const pool = context.state.poolOf(network.id);
+  const policies = checkEndpointPolicies(context, network, id, document.Policies ?? []);
+  const ipConfigs = readIpConfigs(context, network, pool, document.IpConfigurations ?? []);
+  const routes = readEndpointRoutes(network, document, ipConfigs);
+  const name = document.Name ?? "";
+  const endpoint: EndpointRecord = Object.freeze({
+    ...context.baseOf(id, {
+      owner: document.Owner ?? "",
+      name: name === "" ? UNNAMED : name,
+      additionalParams: document.AdditionalParams,
+    }),
+    ...((document.SchemaVersion?.Major ?? 0) >= 2 && { schemaVersion: document.SchemaVersion }),
+    networkId: network.id,
+    policies: withL2Driver(network, policies),
+    ipConfigs,
+    dns: document.Dns,
+    routes,
+    ...readMac(context, network, document.MacAddress),
+    flags: document.Flags ?? 0,
+    attachment: undefined,
+    containers: Object.freeze([]),
+  });
+  context.state.addEndpoint(endpoint);
+  context.changed("Endpoint", id, endpointDocument(context, endpoint));
+  return id;
+}
+
+/** Takes an endpoint away with its vNIC and its place in a namespace. */
+export function removeEndpoint(context: ServiceContext, endpoint: EndpointRecord): void {
+  const namespaceId = endpoint.attachment?.namespaceId;
+  const detached = detachEndpoint(context, endpoint);
+  if (namespaceId !== undefined) removeFromNamespace(context, namespaceId, endpoint.id);
+  context.state.removeEndpoint(detached);
+  context.cache.forget(endpoint.id);
+  context.changed("Endpoint", endpoint.id, undefined);
+}
+
+/** Inferred (hcn.md §4.4): an attached endpoint is detached on the way. */
+export function deleteEndpoint(context: ServiceContext, id: Guid): void {
+  removeEndpoint(context, requireEndpoint(context, id));
+}
+
+function isSamePolicy(a: PolicyDocument, b: PolicyDocument): boolean {
+  return a.Type.toLowerCase() === b.Type.toLowerCase() && equalJson(a.Settings ?? {}, b.Settings ?? {});
+}
+
+/** The policies of an endpoint after a request: Update replaces the whole list (hcn.md §5.3). */
+function combinePolicies(
+  present: readonly EndpointPolicy[],
+  given: readonly EndpointPolicy[],
+  requestType: ModifyRequestType,
+): readonly EndpointPolicy[] {
+  if (requestType === "Add") return [...present, ...given];
+  if (requestType === "Update") return given;
+  const leaving = given.map(policyDocument);
+  return present.filter((policy) => !leaving.some((other) => isSamePolicy(policyDocument(policy), other)));
+}
+
+/** Changes the policies of an endpoint; its port follows when it is attached. */
+export function modifyPolicies(
+  context: ServiceContext,
+  endpoint: EndpointRecord,
+  requestType: ModifyRequestType,
+  documents: readonly PolicyDocument[],
+): void {
+  const network = context.state.networks.get(endpoint.networkId);
+  if (network === undefined) return;
+  // The given ones are checked alone, so that messages name their positions, and then with those that stay.
+  const given = checkEndpointPolicies(context, network, endpoint.id, documents);
+  const combined = combinePolicies(endpoint.policies, given, requestType);
+  const policies = checkEndpointPolicies(context, network, endpoint.id, combined.map(policyDocument));
+  updateEndpoint(context, endpoint, { policies });
+  context.reprogram(network.id);
+}
+
+function unsupported(requestType: string, resourceType: string | undefined): HcnError {
+  return new HcnError("HCN_E_REQUEST_UNSUPPORTED", {
+    appendix: `${requestType} of ${resourceType ?? "nothing"} is not served for endpoints`,
+  });
+}
+
+const POLICY_REQUESTS: readonly ModifyRequestType[] = ["Add", "Remove", "Update"];
+
+/** Carries out a modify request. `Refresh` without settings succeeds and brings the port in line (hcn.md §5.2). */
+export function modifyEndpoint(context: ServiceContext, id: Guid, settings: JsonObject): void {
+  const endpoint = requireEndpoint(context, id);
+  const request = parseModifyRequest("Endpoint", settings);
+  if (request.requestType === "Refresh") {
+    context.reprogram(endpoint.networkId);
+    return;
+  }
+  if (request.resourceType !== "Policy" || !POLICY_REQUESTS.includes(request.requestType))
+    throw unsupported(request.requestType, request.resourceType);
+  const reader = new JsonReader(request.settings, "Settings", "HCN_E_INVALID_JSON");
+  const documents = readPolicies(reader, ENDPOINT_POLICY_TYPES) ?? [];
+  modifyPolicies(context, endpoint, request.requestType, documents);
+}

@@ -1,0 +1,139 @@
+/**
+ * What is stored and returned but does not act on packets. Every such policy is named in the object's health data, so
+ * that nothing is accepted and silently ignored.
+ */
+import type { EndpointPolicy } from "../hcn/endpoint-policy.ts";
+import type { NetworkPolicy } from "../hcn/network-policy.ts";
+import { NETWORK_FLAGS } from "../hcn/network.ts";
+import type { EndpointPolicyType, NetworkPolicyType } from "../hcn/policy-type.ts";
+import { isSwitchAcl, setsOf } from "./compile/acl.ts";
+import { isIpv6Nat } from "./compile/outbound-nat.ts";
+import { isEnforcedMapping } from "./compile/port-mapping.ts";
+import type { EndpointRecord } from "./endpoint-record.ts";
+import type { NetworkRecord } from "./network-record.ts";
+
+/** One thing that has no effect, and why. */
+export interface NotEnforced {
+  /** Type of the policy, or `Flags`. */
+  readonly Type: string;
+  /** Position in the object's list of policies; absent for flags and the like. */
+  readonly Index?: number;
+  readonly Reason: string;
+}
+
+const NOT_YET = "stored and returned; this version does not act on it";
+
+function reasonForAcl(policy: Extract<EndpointPolicy, { Type: "ACL" }>): string | undefined {
+  if (!isSwitchAcl(policy.Settings))
+    return "RuleType Host belongs to the Windows firewall, which this version does not run";
+  if (policy.Settings.Action === "Pass") return "Pass has a meaning in tiers only";
+  if (setsOf(policy.Settings).length > 0) return "address sets (SetPolicy) are not resolved by this version";
+  return undefined;
+}
+
+function reasonForMapping(policy: Extract<EndpointPolicy, { Type: "PortMapping" }>): string | undefined {
+  if (!isEnforcedMapping(policy.Settings))
+    return "on L2Bridge a PortMapping works only with Flags 1 (LocalRoutedVip), as on Windows";
+  const isIpv6 = ((policy.Settings.Flags ?? 0) & 2) !== 0 || policy.Settings.VIP?.includes(":") === true;
+  return isIpv6 ? `IPv6 port mappings are ${NOT_YET}` : undefined;
+}
+
+type EndpointReason<T extends EndpointPolicyType> = (
+  policy: Extract<EndpointPolicy, { Type: T }>,
+) => string | undefined;
+
+const ENFORCED = (): undefined => undefined;
+const STORED = (): string => NOT_YET;
+
+const ENDPOINT_REASONS: { readonly [T in EndpointPolicyType]: EndpointReason<T> } = {
+  PortMapping: reasonForMapping,
+  ACL: reasonForAcl,
+  QOS: STORED,
+  L2Driver: ENFORCED,
+  OutBoundNAT: (policy) =>
+    isIpv6Nat(policy.Settings) ? "IPv6 is not translated; packets keep the endpoint's address" : undefined,
+  SDNRoute: (policy) =>
+    (policy.Settings.NextHop ?? "") === ""
+      ? undefined
+      : `NextHop is ${NOT_YET}; the prefix bypasses source NAT`,
+  L4Proxy: STORED,
+  L4WFPPROXY: STORED,
+  // Nothing on an L2Bridge network depends on it: there is no tunnel.
+  ProviderAddress: ENFORCED,
+  PortName: ENFORCED,
+  EncapOverhead: ENFORCED,
+  InterfaceConstraint: STORED,
+  Encryption: STORED,
+  VLAN: STORED,
+  InterfaceParameters: ENFORCED,
+  // Offload settings change no packet.
+  Iov: ENFORCED,
+  TierAcl: STORED,
+  Firewall: STORED,
+};
+
+const NETWORK_REASONS: { readonly [T in NetworkPolicyType]: string | undefined } = {
+  SourceMacAddress: NOT_YET,
+  NetAdapterName: undefined,
+  VSwitchExtension: NOT_YET,
+  DrMacAddress: "an L2Bridge network has no distributed router",
+  AutomaticDNS: NOT_YET,
+  InterfaceConstraint: undefined,
+  ProviderAddress: undefined,
+  RemoteSubnetRoute: "an L2Bridge network has no tunnels; use routes between the nodes",
+  VxlanPort: "an L2Bridge network has no tunnels",
+  HostRoute: "the host and its L2Bridge endpoints reach each other without it",
+  SetPolicy: "address sets are not resolved by this version",
+  L4Proxy: NOT_YET,
+  LayerConstraint: NOT_YET,
+  NetworkACL: undefined,
+  NeighborDiscovery: NOT_YET,
+};
+
+function reasonForNetworkPolicy(policy: NetworkPolicy): string | undefined {
+  if (policy.Type !== "NetworkACL") return NETWORK_REASONS[policy.Type];
+  return reasonForAcl({ Type: "ACL", Settings: policy.Settings });
+}
+
+/** Inferred: a guest's vNIC belongs to its utility VM. */
+const GUEST_REASON = "the vNIC of a Guest namespace belongs to a utility VM, which this version does not run";
+
+/** What of an endpoint has no effect. */
+export function notEnforcedOnEndpoint(endpoint: EndpointRecord): readonly NotEnforced[] {
+  const found: NotEnforced[] = [];
+  for (const [index, policy] of endpoint.policies.entries()) {
+    const reasonOf = ENDPOINT_REASONS[policy.Type] as (policy: EndpointPolicy) => string | undefined;
+    const reason = reasonOf(policy);
+    if (reason !== undefined) found.push({ Type: policy.Type, Index: index, Reason: reason });
+  }
+  if (endpoint.attachment?.kind === "guest") found.push({ Type: "Attachment", Reason: GUEST_REASON });
+  return found;
+}
+
+/** Flags that change the switch or its host vNIC; the others are bookkeeping or concern other types of network. */
+const SWITCH_FLAGS = [
+  "EnableMirroring",
+  "IsolateVSwitch",
+  "EnableFirewall",
+  "DisableHostPort",
+  "WeakHostReceiveAdapter",
+  "WeakHostSendAdapter",
+] as const satisfies readonly (keyof typeof NETWORK_FLAGS)[];
+
+/** What of a network has no effect. */
+export function notEnforcedOnNetwork(network: NetworkRecord): readonly NotEnforced[] {
+  const found: NotEnforced[] = [];
+  for (const [index, policy] of network.policies.entries()) {
+    const reason = reasonForNetworkPolicy(policy);
+    if (reason !== undefined) found.push({ Type: policy.Type, Index: index, Reason: reason });
+  }
+  for (const name of SWITCH_FLAGS) {
+    const bit = NETWORK_FLAGS[name];
+    if ((network.flags & bit) !== 0) found.push({ Type: "Flags", Reason: `${name} (${bit}) is ${NOT_YET}` });
+  }
+  for (const subnet of network.subnets) {
+    for (const policy of subnet.policies)
+      found.push({ Type: policy.Type, Reason: `a subnet's ${policy.Type} is ${NOT_YET}` });
+  }
+  return found;
+}

@@ -1,0 +1,201 @@
+/**
+ * The Host Networking Service of one node: the calls of `computenetwork.dll` and of HNS v1 over one set of objects.
+ *
+ * Calls are synchronous and all or nothing: what is refused changes nothing. The service is part of a simulated world
+ * and can be forked with it; clients, stores and sockets are outside (`in-process-client.ts`).
+ */
+import type { Environment } from "../base/environment.ts";
+import type {
+  Guid,
+  HcnCreateOptions,
+  HcnNotification,
+  HcnObjectKind,
+  HostComputeQuery,
+  JsonObject,
+  JsonValue,
+} from "../hcn/client.ts";
+import { HcnError } from "../hcn/error.ts";
+import { parseEndpoint } from "../hcn/endpoint.ts";
+import type { HnsVersion } from "../hcn/features.ts";
+import { ZERO_GUID, parseGuid } from "../hcn/guid.ts";
+import { JsonReader } from "../hcn/json-reader.ts";
+import { checkJsonObject, checkJsonValue, isJsonObject } from "../hcn/json-value.ts";
+import { parseNetwork } from "../hcn/network.ts";
+import { type CheckedQuery, parseQuery } from "../hcn/query.ts";
+import { readSchemaVersion } from "../hcn/base-document.ts";
+import { type Dialect, dialectOf } from "../hcn/schema-version.ts";
+import { createEndpoint, deleteEndpoint, modifyEndpoint, requireEndpoint } from "./endpoints.ts";
+import { matchesFilter } from "./filter.ts";
+import { createNamespace, deleteNamespace, modifyNamespace, requireNamespace } from "./namespaces.ts";
+import { createNetwork, deleteNetwork, modifyNetwork, requireNetwork } from "./networks.ts";
+import { type HnsServiceOptions, ServiceContext, type StoreChange } from "./service-context.ts";
+import { endpointFromV1, namespaceFromV1, networkFromV1 } from "./v1/request-mapping.ts";
+import { answerV1 } from "./v1/router.ts";
+import { endpointDocument, endpointDocumentV1, endpointFilterFields } from "./view/endpoint-view.ts";
+import { namespaceDocument, namespaceDocumentV1, namespaceFilterFields } from "./view/namespace-view.ts";
+import { networkDocument, networkDocumentV1, networkFilterFields } from "./view/network-view.ts";
+
+/** The kinds of objects that this version keeps. */
+type ServedKind = "Network" | "Endpoint" | "Namespace";
+const SERVED_KINDS: readonly HcnObjectKind[] = ["Network", "Endpoint", "Namespace"];
+
+function isServed(kind: HcnObjectKind): kind is ServedKind {
+  return SERVED_KINDS.includes(kind);
+}
+
+function notServed(kind: HcnObjectKind): HcnError {
+  return new HcnError("E_NOTIMPL", { appendix: `Objects of kind ${kind} are not served by this version` });
+}
+
+function dialectOfDocument(settings: JsonObject): Dialect {
+  return dialectOf(readSchemaVersion(new JsonReader(settings, "", "HCN_E_INVALID_JSON")));
+}
+
+/** @throws HcnError HCN_E_GUID_CONVERSION_FAILURE. */
+function checkGuid(id: Guid): Guid {
+  const guid = parseGuid(id);
+  if (guid !== undefined) return guid;
+  throw new HcnError("HCN_E_GUID_CONVERSION_FAILURE", { detail: `${JSON.stringify(id)} is no GUID` });
+}
+
+export class HnsService {
+  private readonly context: ServiceContext;
+
+  constructor(env: Environment, options: HnsServiceOptions) {
+    this.context = new ServiceContext(env, options);
+    // A default namespace with compartment 1 always exists (hcn.md §2.4).
+    createNamespace(this.context, { Type: "HostDefault" }, undefined, true);
+    this.context.takeNotifications();
+  }
+
+  /** The node it serves. */
+  get node(): string {
+    return this.context.node;
+  }
+
+  get version(): HnsVersion {
+    return this.context.version;
+  }
+
+  enumerate(kind: HcnObjectKind, query?: HostComputeQuery): readonly Guid[] {
+    const { filter } = this.checkQuery(query);
+    // Nobody can have made an object of a kind that is not served.
+    if (!isServed(kind)) return [];
+    const found: Guid[] = [];
+    for (const [id, fields] of this.filterFields(kind)) if (matchesFilter(filter, fields)) found.push(id);
+    return found;
+  }
+
+  create(kind: HcnObjectKind, settings: JsonObject, options: HcnCreateOptions = {}): Guid {
+    if (!isServed(kind)) throw notServed(kind);
+    const document = checkJsonObject(settings);
+    const id = options.id === undefined ? undefined : checkGuid(options.id);
+    const wanted = id === ZERO_GUID ? undefined : id;
+    const isV1 = dialectOfDocument(document) === "v1";
+    switch (kind) {
+      case "Network":
+        return createNetwork(this.context, isV1 ? networkFromV1(document) : parseNetwork(document), wanted);
+      case "Endpoint": {
+        const network = options.network === undefined ? undefined : checkGuid(options.network);
+        const endpoint = isV1 ? endpointFromV1(document) : parseEndpoint(document);
+        return createEndpoint(this.context, endpoint, wanted, network);
+      }
+      case "Namespace":
+        return createNamespace(this.context, namespaceFromV1(document), wanted);
+    }
+  }
+
+  query(kind: HcnObjectKind, id: Guid, query?: HostComputeQuery): JsonObject {
+    const checked = this.checkQuery(query);
+    const guid = checkGuid(id);
+    if (!isServed(kind)) throw new HcnError("ERROR_NOT_FOUND", { detail: `There is no ${kind} ${guid}` });
+    return this.documentOf(kind, guid, checked);
+  }
+
+  modify(kind: HcnObjectKind, id: Guid, settings: JsonObject): void {
+    if (!isServed(kind)) throw notServed(kind);
+    const document = checkJsonObject(settings);
+    const guid = checkGuid(id);
+    switch (kind) {
+      case "Network":
+        modifyNetwork(this.context, guid, document);
+        return;
+      case "Endpoint":
+        modifyEndpoint(this.context, guid, document);
+        return;
+      case "Namespace":
+        modifyNamespace(this.context, guid, document);
+    }
+  }
+
+  delete(kind: HcnObjectKind, id: Guid): void {
+    const guid = checkGuid(id);
+    if (!isServed(kind)) throw new HcnError("ERROR_NOT_FOUND", { detail: `There is no ${kind} ${guid}` });
+    switch (kind) {
+      case "Network":
+        deleteNetwork(this.context, guid);
+        return;
+      case "Endpoint":
+        deleteEndpoint(this.context, guid);
+        return;
+      case "Namespace":
+        deleteNamespace(this.context, guid);
+    }
+  }
+
+  /** HNS v1: always an envelope, never a failure of the call itself. */
+  call(method: string, path: string, body: string): JsonObject {
+    return answerV1(this.context, method, path, body);
+  }
+
+  /** Notifications since the last call. */
+  takeNotifications(): readonly HcnNotification[] {
+    return this.context.takeNotifications();
+  }
+
+  /** What has to be stored since the last call. */
+  takeChanges(): readonly StoreChange[] {
+    return this.context.takeChanges();
+  }
+
+  private checkQuery(query: HostComputeQuery | undefined): CheckedQuery {
+    const value: JsonValue | undefined = query === undefined ? undefined : checkJsonValue(query);
+    return parseQuery(isJsonObject(value) ? value : undefined);
+  }
+
+  private filterFields(kind: ServedKind): readonly (readonly [Guid, JsonObject])[] {
+    const { state } = this.context;
+    switch (kind) {
+      case "Network":
+        return [...state.networks.values()].map((each) => [each.id, networkFilterFields(this.context, each)]);
+      case "Endpoint":
+        return [...state.endpoints.values()].map((each) => [
+          each.id,
+          endpointFilterFields(this.context, each),
+        ]);
+      case "Namespace":
+        return [...state.namespaces.values()].map((each) => [
+          each.id,
+          namespaceFilterFields(this.context, each),
+        ]);
+    }
+  }
+
+  private documentOf(kind: ServedKind, id: Guid, query: CheckedQuery): JsonObject {
+    const isV1 = query.dialect === "v1";
+    switch (kind) {
+      case "Network": {
+        const show = isV1 ? networkDocumentV1 : networkDocument;
+        return show(this.context, requireNetwork(this.context, id), query.isDetailed);
+      }
+      case "Endpoint": {
+        const show = isV1 ? endpointDocumentV1 : endpointDocument;
+        return show(this.context, requireEndpoint(this.context, id));
+      }
+      case "Namespace": {
+        const show = isV1 ? namespaceDocumentV1 : namespaceDocument;
+        return show(this.context, requireNamespace(this.context, id));
+      }
+    }
+  }
+}

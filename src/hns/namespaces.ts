@@ -1,0 +1,220 @@
+/** Namespaces: create, members, delete (hcn.md §4.5). */
+import type { Guid, JsonObject } from "../hcn/client.ts";
+import { HcnError } from "../hcn/error.ts";
+import { JsonReader } from "../hcn/json-reader.ts";
+import { type ModifyRequest, parseModifyRequest } from "../hcn/modify.ts";
+import type { HostComputeNamespace } from "../hcn/namespace.ts";
+import { NOTIFICATION_TYPES } from "../hcn/notification.ts";
+import {
+  attachEndpoint,
+  attachToHost,
+  checkUnattached,
+  detachEndpoint,
+  updateEndpoint,
+} from "./attachment.ts";
+import type { Attachment, EndpointRecord } from "./endpoint-record.ts";
+import { requireEndpoint } from "./endpoints.ts";
+import { updateNamespace } from "./namespace-members.ts";
+import { HOST_COMPARTMENT, type NamespaceRecord, isGuest } from "./namespace-record.ts";
+import type { ServiceContext } from "./service-context.ts";
+import { namespaceDocument } from "./view/namespace-view.ts";
+
+/** Open, query and delete of a missing namespace give the Win32 code, not one of HCN's (hcn.md §4.5). */
+export function requireNamespace(context: ServiceContext, id: Guid): NamespaceRecord {
+  const namespace = context.state.namespaces.get(id);
+  if (namespace !== undefined) return namespace;
+  throw new HcnError("ERROR_NOT_FOUND", { detail: `There is no namespace ${id}` });
+}
+
+/** Inferred (hcn.md §11.15): a namespace without a type is a Host namespace. */
+const DEFAULT_TYPE = "Host";
+
+function compartmentFor(context: ServiceContext, document: HostComputeNamespace): number | undefined {
+  const type = document.Type ?? DEFAULT_TYPE;
+  if (type === "HostDefault") return HOST_COMPARTMENT;
+  if (type !== "Host") return undefined;
+  const name = document.Name ?? "";
+  return context.datapath.createCompartment(name === "" ? "namespace" : name);
+}
+
+/**
+ * Creates a namespace. The compartment's number is the service's choice, whatever `NamespaceId` says; its name is that
+ * of the document, so that a trace can say whose it is.
+ */
+export function createNamespace(
+  context: ServiceContext,
+  document: HostComputeNamespace,
+  wantedId: Guid | undefined,
+  isBuiltIn = false,
+): Guid {
+  const id = context.chooseId(wantedId ?? document.ID);
+  if (context.state.namespaces.has(id))
+    throw new HcnError("ERROR_OBJECT_ALREADY_EXISTS", { detail: `There is a namespace ${id} already` });
+  const namespace: NamespaceRecord = Object.freeze({
+    ...context.baseOf(id, {
+      owner: document.Owner ?? "",
+      name: document.Name ?? "",
+      additionalParams: document.AdditionalParams,
+    }),
+    ...((document.SchemaVersion?.Major ?? 0) >= 2 && { schemaVersion: document.SchemaVersion }),
+    type: document.Type ?? DEFAULT_TYPE,
+    compartmentId: compartmentFor(context, document),
+    compartmentGuid: context.prng.guid(),
+    containers: Object.freeze([]),
+    endpointIds: Object.freeze([]),
+    isBuiltIn,
+  });
+  context.state.namespaces.set(id, namespace);
+  context.changed("Namespace", id, namespaceDocument(context, namespace));
+  context.notify(NOTIFICATION_TYPES.NamespaceCreate, id);
+  return id;
+}
+
+/**
+ * Deletes a namespace; its endpoints stay, detached (Inferred), and its compartment goes.
+ * @throws HcnError HCN_E_REQUEST_UNSUPPORTED while containers are in it, and for the host's own namespace.
+ */
+export function deleteNamespace(context: ServiceContext, id: Guid): void {
+  const namespace = requireNamespace(context, id);
+  if (namespace.containers.length > 0 || namespace.isBuiltIn) {
+    throw new HcnError("HCN_E_REQUEST_UNSUPPORTED", {
+      detail: namespace.isBuiltIn
+        ? "The default namespace of the host cannot be deleted"
+        : `Containers are in the namespace: ${namespace.containers.join(", ")}; remove them first`,
+    });
+  }
+  for (const endpointId of namespace.endpointIds) {
+    const endpoint = context.state.endpoints.get(endpointId);
+    if (endpoint !== undefined) detachEndpoint(context, endpoint);
+  }
+  context.state.namespaces.delete(id);
+  if (namespace.compartmentId !== undefined && namespace.compartmentId !== HOST_COMPARTMENT)
+    context.datapath.removeCompartment(namespace.compartmentId);
+  context.changed("Namespace", id, undefined);
+  context.notify(NOTIFICATION_TYPES.NamespaceDelete, id);
+}
+
+function attachInNamespace(
+  context: ServiceContext,
+  namespace: NamespaceRecord,
+  endpoint: EndpointRecord,
+): EndpointRecord {
+  if (namespace.compartmentId === HOST_COMPARTMENT) return attachToHost(context, endpoint, namespace.id);
+  const attachment: Attachment = isGuest(namespace)
+    ? { kind: "guest", namespaceId: namespace.id, portId: undefined }
+    : { kind: "namespace", namespaceId: namespace.id, portId: context.prng.guid() };
+  return attachEndpoint(context, endpoint, Object.freeze(attachment), namespace.compartmentId);
+}
+
+/** Adds an endpoint: its vNIC appears in the namespace's compartment. */
+export function addNamespaceEndpoint(
+  context: ServiceContext,
+  namespace: NamespaceRecord,
+  endpointId: Guid,
+): void {
+  const endpoint = requireEndpoint(context, endpointId);
+  checkUnattached(endpoint, true);
+  const attached = attachInNamespace(context, namespace, endpoint);
+  updateNamespace(context, namespace, {
+    endpointIds: Object.freeze([...namespace.endpointIds, endpoint.id]),
+  });
+  if (namespace.containers.length > 0)
+    updateEndpoint(context, attached, { containers: namespace.containers });
+}
+
+/** Inferred: an endpoint that is not in the namespace is "element not found". */
+export function removeNamespaceEndpoint(
+  context: ServiceContext,
+  namespace: NamespaceRecord,
+  endpointId: Guid,
+): void {
+  const endpoint = requireEndpoint(context, endpointId);
+  if (endpoint.attachment?.namespaceId !== namespace.id) {
+    throw new HcnError("ERROR_NOT_FOUND", {
+      detail: `Endpoint ${endpointId} is not in namespace ${namespace.id}`,
+    });
+  }
+  detachEndpoint(context, endpoint);
+  updateNamespace(context, namespace, {
+    endpointIds: Object.freeze(namespace.endpointIds.filter((id) => id !== endpoint.id)),
+  });
+}
+
+/** All endpoints of a namespace are shared by all its containers (hcn.md §2.10). */
+function setContainers(
+  context: ServiceContext,
+  namespace: NamespaceRecord,
+  containers: readonly string[],
+): void {
+  const list = Object.freeze([...containers]);
+  updateNamespace(context, namespace, { containers: list });
+  for (const id of namespace.endpointIds) {
+    const endpoint = context.state.endpoints.get(id);
+    if (endpoint !== undefined) updateEndpoint(context, endpoint, { containers: list });
+  }
+}
+
+export function addNamespaceContainer(
+  context: ServiceContext,
+  namespace: NamespaceRecord,
+  containerId: string,
+): void {
+  if (!namespace.containers.includes(containerId))
+    setContainers(context, namespace, [...namespace.containers, containerId]);
+}
+
+export function removeNamespaceContainer(
+  context: ServiceContext,
+  namespace: NamespaceRecord,
+  containerId: string,
+): void {
+  if (!namespace.containers.includes(containerId)) {
+    throw new HcnError("ERROR_NOT_FOUND", {
+      detail: `Container ${containerId} is not in namespace ${namespace.id}`,
+    });
+  }
+  setContainers(
+    context,
+    namespace,
+    namespace.containers.filter((id) => id !== containerId),
+  );
+}
+
+function modifyEndpointMember(
+  context: ServiceContext,
+  namespace: NamespaceRecord,
+  request: ModifyRequest<"Namespace">,
+): void {
+  const reader = new JsonReader(request.settings, "Settings", "HCN_E_INVALID_JSON");
+  const endpointId = reader.guid("EndpointId");
+  if (endpointId === undefined) throw reader.fail("EndpointId", "the GUID of an endpoint");
+  if (request.requestType === "Add") addNamespaceEndpoint(context, namespace, endpointId);
+  else removeNamespaceEndpoint(context, namespace, endpointId);
+}
+
+function modifyContainerMember(
+  context: ServiceContext,
+  namespace: NamespaceRecord,
+  request: ModifyRequest<"Namespace">,
+): void {
+  const reader = new JsonReader(request.settings, "Settings", "HCN_E_INVALID_JSON");
+  const containerId = reader.text("ContainerId");
+  if (containerId === undefined || containerId === "")
+    throw reader.fail("ContainerId", "the id of a container");
+  if (request.requestType === "Add") addNamespaceContainer(context, namespace, containerId);
+  else removeNamespaceContainer(context, namespace, containerId);
+}
+
+/** Carries out a modify request. */
+export function modifyNamespace(context: ServiceContext, id: Guid, settings: JsonObject): void {
+  const namespace = requireNamespace(context, id);
+  const request = parseModifyRequest("Namespace", settings);
+  const isMembership = request.requestType === "Add" || request.requestType === "Remove";
+  if (!isMembership || request.resourceType === undefined) {
+    throw new HcnError("HCN_E_REQUEST_UNSUPPORTED", {
+      appendix: `${request.requestType} of ${request.resourceType ?? "nothing"} is not served for namespaces`,
+    });
+  }
+  if (request.resourceType === "Endpoint") modifyEndpointMember(context, namespace, request);
+  else modifyContainerMember(context, namespace, request);
+}

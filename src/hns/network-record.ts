@@ -1,0 +1,70 @@
+/** A network as the service keeps it: checked values, frozen, replaced as a whole on each change. */
+import type { Dns } from "../hcn/base-document.ts";
+import type { Guid, JsonValue } from "../hcn/client.ts";
+import type { NetworkType } from "../hcn/network.ts";
+import type { NetworkPolicy, SubnetPolicy } from "../hcn/network-policy.ts";
+import type { SchemaVersion } from "../hcn/schema-version.ts";
+import type { Ip } from "../net/ip.ts";
+import type { Mac } from "../net/mac.ts";
+import type { Prefix } from "../net/prefix.ts";
+
+/** All MAC addresses from `first` to `last`, both included. */
+export interface MacRange {
+  readonly first: Mac;
+  readonly last: Mac;
+}
+
+export interface RouteRecord {
+  readonly destination: Prefix;
+  /** Undefined: there is no gateway (`0.0.0.0`). */
+  readonly nextHop: Ip | undefined;
+  readonly metric: number | undefined;
+}
+
+export interface IpSubnetRecord {
+  readonly id: Guid;
+  readonly name: string;
+  readonly prefix: Prefix;
+  readonly flags: number;
+}
+
+export interface SubnetRecord {
+  readonly id: Guid;
+  readonly name: string;
+  readonly prefix: Prefix;
+  readonly routes: readonly RouteRecord[];
+  /** Next hop of the default route. */
+  readonly gateway: Ip | undefined;
+  readonly policies: readonly SubnetPolicy[];
+  readonly ipSubnets: readonly IpSubnetRecord[];
+  readonly flags: number;
+}
+
+/** What all records have. */
+export interface RecordBase {
+  readonly id: Guid;
+  readonly owner: string;
+  readonly name: string;
+  readonly additionalParams: JsonValue | undefined;
+  /** The dialect the object was written in, as results repeat it; 2.0 for v1 documents. */
+  readonly schemaVersion: SchemaVersion;
+  /** Version of the service that wrote the object: major × 2^32 + minor. */
+  readonly version: number;
+  /** On the service's clock. */
+  readonly changedAtMs: number;
+  /** Id of the object's resources; v1 documents call it `ActivityId`. */
+  readonly activityId: Guid;
+}
+
+export interface NetworkRecord extends RecordBase {
+  readonly type: NetworkType;
+  readonly adapterName: string;
+  readonly switchId: Guid;
+  readonly policies: readonly NetworkPolicy[];
+  readonly macRanges: readonly MacRange[];
+  readonly dns: Dns | undefined;
+  readonly subnets: readonly SubnetRecord[];
+  readonly flags: number;
+  /** MAC of the distributed router; v1 documents of networks with VFP show one. */
+  readonly drMac: Mac;
+}

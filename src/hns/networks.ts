@@ -1,0 +1,287 @@
+/** Networks: create, change, delete (hcn.md §4.1, §4.6, §5.2, §5.3). */
+import type { Dns } from "../hcn/base-document.ts";
+import type { Guid, JsonObject } from "../hcn/client.ts";
+import { HcnError } from "../hcn/error.ts";
+import { JsonReader } from "../hcn/json-reader.ts";
+import { equalJson } from "../hcn/json-value.ts";
+import { type ModifyRequest, type ModifyRequestType, parseModifyRequest } from "../hcn/modify.ts";
+import { readDns, readPolicies } from "../hcn/base-document.ts";
+import { type HostComputeNetwork, readSubnet } from "../hcn/network.ts";
+import type { NetworkPolicy } from "../hcn/network-policy.ts";
+import { NOTIFICATION_TYPES } from "../hcn/notification.ts";
+import { NETWORK_POLICY_TYPES } from "../hcn/policy-type.ts";
+import { formatPrefix, prefixContains } from "../net/prefix.ts";
+import { selectAdapter } from "./adapter-selection.ts";
+import { AddressPool } from "./address-pool.ts";
+import { removeEndpoint } from "./endpoints.ts";
+import { chooseMac, chooseMacRange } from "./mac-pool.ts";
+import type { NetworkRecord, SubnetRecord } from "./network-record.ts";
+import {
+  checkDisjoint,
+  checkNetworkPolicies,
+  checkNetworkType,
+  readMacRanges,
+  readSubnetRecord,
+  readSubnetRecords,
+} from "./network-validation.ts";
+import type { PhysicalAdapter } from "./physical-adapter.ts";
+import type { ServiceContext } from "./service-context.ts";
+import { networkDocument } from "./view/network-view.ts";
+
+/** @throws HcnError HCN_E_NETWORK_NOT_FOUND. */
+export function requireNetwork(context: ServiceContext, id: Guid): NetworkRecord {
+  const network = context.state.networks.get(id);
+  if (network !== undefined) return network;
+  throw new HcnError("HCN_E_NETWORK_NOT_FOUND", { detail: `There is no network ${id}` });
+}
+
+/** Names are compared exactly; Inferred (hcn.md §11.14). Networks without a name do not clash. */
+function checkUnique(context: ServiceContext, id: Guid, name: string): void {
+  for (const network of context.state.networks.values()) {
+    if (network.id !== id && (network.name !== name || name === "")) continue;
+    throw new HcnError("HCN_E_NETWORK_ALREADY_EXISTS", {
+      detail: `Network ${network.name} has the id ${network.id}; delete it or choose another name`,
+    });
+  }
+}
+
+/** LayerConstraint puts a network on an existing layer: the switch of another network. */
+function checkLayer(context: ServiceContext, policies: readonly NetworkPolicy[]): void {
+  for (const policy of policies) {
+    const layer = policy.Type === "LayerConstraint" ? policy.Settings.LayerId : undefined;
+    if (layer === undefined) continue;
+    const isKnown = [...context.state.networks.values()].some((network) => network.switchId === layer);
+    if (!isKnown) throw new HcnError("HCN_E_LAYER_NOT_FOUND", { detail: `There is no layer ${layer}` });
+  }
+}
+
+/** The service enters the adapter in use when the request names none (hcn.md §2.2). */
+function withAdapterName(
+  policies: readonly NetworkPolicy[],
+  adapter: PhysicalAdapter,
+): readonly NetworkPolicy[] {
+  if (policies.some((policy) => policy.Type === "NetAdapterName")) return policies;
+  const named: NetworkPolicy = {
+    Type: "NetAdapterName",
+    Settings: Object.freeze({ NetworkAdapterName: adapter.name }),
+  };
+  return Object.freeze([...policies, Object.freeze(named)]);
+}
+
+/** The switch on `adapter`: networks of type L2Bridge share it (hcn.md §4.1). */
+function switchOn(context: ServiceContext, adapter: PhysicalAdapter): Guid | undefined {
+  for (const network of context.state.networks.values())
+    if (network.adapterName === adapter.name) return network.switchId;
+  return undefined;
+}
+
+function makeRecord(
+  context: ServiceContext,
+  document: HostComputeNetwork,
+  id: Guid,
+  adapter: PhysicalAdapter,
+  policies: readonly NetworkPolicy[],
+): NetworkRecord {
+  const subnets = readSubnetRecords(context, document);
+  const taken = [...context.state.networks.values()].flatMap((network) => network.macRanges);
+  const macRanges = readMacRanges(document) ?? Object.freeze([chooseMacRange(taken, context.prng)]);
+  return Object.freeze({
+    ...context.baseOf(id, {
+      owner: document.Owner ?? "",
+      name: document.Name ?? "",
+      additionalParams: document.AdditionalParams,
+    }),
+    ...((document.SchemaVersion?.Major ?? 0) >= 2 && { schemaVersion: document.SchemaVersion }),
+    type: document.Type ?? "NAT",
+    adapterName: adapter.name,
+    switchId: switchOn(context, adapter) ?? context.prng.guid(),
+    policies: withAdapterName(policies, adapter),
+    macRanges,
+    dns: document.Dns,
+    subnets,
+    flags: document.Flags ?? 0,
+    drMac: chooseMac(context.prng),
+  });
+}
+
+/** Creates a network from a checked document. @returns its id. */
+export function createNetwork(
+  context: ServiceContext,
+  document: HostComputeNetwork,
+  wantedId: Guid | undefined,
+): Guid {
+  // A missing type means NAT (hcn.md §2.2).
+  checkNetworkType(document.Type ?? "NAT");
+  const id = context.chooseId(wantedId ?? document.ID);
+  checkUnique(context, id, document.Name ?? "");
+  const policies = checkNetworkPolicies(context, document.Policies ?? []);
+  checkLayer(context, policies);
+  const adapter = selectAdapter(context, policies);
+  const network = makeRecord(context, document, id, adapter, policies);
+  context.notify(NOTIFICATION_TYPES.NetworkPreCreate, id, network.flags);
+  if (switchOn(context, adapter) === undefined) context.datapath.createSwitch(network.switchId, adapter);
+  context.state.addNetwork(network, new AddressPool(context.nodeFacts(adapter).addresses));
+  context.changed("Network", id, networkDocument(context, network, false));
+  context.notify(NOTIFICATION_TYPES.NetworkCreate, id, network.flags);
+  return id;
+}
+
+/**
+ * Deletes a network with its endpoints, attached or not. Inferred (hcn.md §4.6): that endpoints go with it. The switch
+ * goes with its last network, and the adapter gets its addresses back.
+ */
+export function deleteNetwork(context: ServiceContext, id: Guid): void {
+  const network = requireNetwork(context, id);
+  context.notify(NOTIFICATION_TYPES.NetworkPreDelete, id, network.flags);
+  for (const endpoint of context.state.endpointsOf(id)) removeEndpoint(context, endpoint);
+  context.state.removeNetwork(id);
+  context.cache.forget(id);
+  const adapter = context.adapterOf(network);
+  if (adapter !== undefined && switchOn(context, adapter) === undefined)
+    context.datapath.removeSwitch(network.switchId);
+  context.changed("Network", id, undefined);
+  context.notify(NOTIFICATION_TYPES.NetworkDelete, id, network.flags);
+}
+
+function replaceNetwork(
+  context: ServiceContext,
+  network: NetworkRecord,
+  changes: Partial<NetworkRecord>,
+): void {
+  const updated: NetworkRecord = Object.freeze({ ...network, ...changes, changedAtMs: context.nowMs });
+  context.state.networks.set(network.id, updated);
+  context.changed("Network", network.id, networkDocument(context, updated, false));
+  context.reprogram(network.id);
+}
+
+/** What makes two policies the same entry: all of their settings, or the fields that clients match on. */
+function isSamePolicy(a: NetworkPolicy, b: NetworkPolicy): boolean {
+  if (a.Type !== b.Type) return false;
+  if (a.Type === "SetPolicy" && b.Type === "SetPolicy") return a.Settings.Id === b.Settings.Id;
+  if (a.Type === "RemoteSubnetRoute" && b.Type === "RemoteSubnetRoute") {
+    return (
+      a.Settings.DestinationPrefix === b.Settings.DestinationPrefix &&
+      a.Settings.ProviderAddress === b.Settings.ProviderAddress
+    );
+  }
+  return equalJson(a.Settings as JsonObject, b.Settings as JsonObject);
+}
+
+/**
+ * The policies of a network after a request (hcn.md §5.3). Inferred: Update replaces the entries of the types that it
+ * names, and of sets those with the same id; the update of a set that is not there changes nothing.
+ */
+export function combineNetworkPolicies(
+  present: readonly NetworkPolicy[],
+  given: readonly NetworkPolicy[],
+  requestType: ModifyRequestType,
+): readonly NetworkPolicy[] {
+  const isGiven = (policy: NetworkPolicy): boolean => given.some((other) => isSamePolicy(policy, other));
+  if (requestType === "Add") return [...present, ...given];
+  if (requestType === "Remove") return present.filter((policy) => !isGiven(policy));
+  const types = new Set<string>(given.map((policy) => policy.Type));
+  const kept = present.filter((policy) =>
+    policy.Type === "SetPolicy" ? !isGiven(policy) : !types.has(policy.Type),
+  );
+  const entering = given.filter(
+    (policy) => policy.Type !== "SetPolicy" || present.some((other) => isSamePolicy(other, policy)),
+  );
+  return [...kept, ...entering];
+}
+
+/** Settings of a `Policy` request. */
+function modifyPolicies(
+  context: ServiceContext,
+  network: NetworkRecord,
+  request: ModifyRequest<"Network">,
+): void {
+  const reader = new JsonReader(request.settings, "Settings", "HCN_E_INVALID_JSON");
+  const documents = readPolicies(reader, NETWORK_POLICY_TYPES) ?? [];
+  const isAddition = request.requestType === "Add";
+  const given = checkNetworkPolicies(context, documents, isAddition ? network.policies : []);
+  if (given.some((policy) => policy.Type === "NetAdapterName")) {
+    throw new HcnError("HCN_E_SHARED_SWITCH_MODIFICATION", {
+      detail:
+        "The adapter of a network cannot be changed; delete the network and create it on the other adapter",
+    });
+  }
+  const policies = Object.freeze(combineNetworkPolicies(network.policies, given, request.requestType));
+  replaceNetwork(context, network, { policies });
+}
+
+function modifyDns(context: ServiceContext, network: NetworkRecord, request: ModifyRequest<"Network">): void {
+  const dns = readDns(new JsonReader({ Dns: request.settings }, "Settings", "HCN_E_INVALID_JSON"));
+  replaceNetwork(context, network, { dns: request.requestType === "Remove" ? undefined : dns });
+}
+
+/** @throws HcnError HCN_E_ENTITY_HAS_REFERENCES when an endpoint has an address of the subnet. */
+function checkUnused(context: ServiceContext, network: NetworkRecord, subnet: SubnetRecord): void {
+  const user = context.state
+    .endpointsOf(network.id)
+    .find((endpoint) => endpoint.ipConfigs.some((config) => prefixContains(subnet.prefix, config.ip)));
+  if (user === undefined) return;
+  throw new HcnError("HCN_E_ENTITY_HAS_REFERENCES", {
+    detail: `Endpoint ${user.id} has an address of ${formatPrefix(subnet.prefix)}; delete it first`,
+  });
+}
+
+function modifySubnets(
+  context: ServiceContext,
+  network: NetworkRecord,
+  request: ModifyRequest<"Network">,
+): void {
+  const reader = new JsonReader(request.settings, "Settings", "HCN_E_INVALID_JSON");
+  const given = reader.list("Subnets", readSubnet) ?? [];
+  const records = given.map((subnet, index) =>
+    readSubnetRecord(context, subnet, `Subnets[${index}]`, "HCN_E_INVALID_SUBNET"),
+  );
+  if (request.requestType === "Add") {
+    const subnets = Object.freeze([...network.subnets, ...records]);
+    checkDisjoint(subnets, "HCN_E_INVALID_SUBNET");
+    replaceNetwork(context, network, { subnets });
+    return;
+  }
+  const prefixes = new Set(records.map((record) => formatPrefix(record.prefix)));
+  const leaving = network.subnets.filter((subnet) => prefixes.has(formatPrefix(subnet.prefix)));
+  for (const subnet of leaving) checkUnused(context, network, subnet);
+  const subnets = network.subnets.filter((subnet) => !leaving.includes(subnet));
+  replaceNetwork(context, network, { subnets: Object.freeze(subnets) });
+}
+
+type NetworkChange = (
+  context: ServiceContext,
+  network: NetworkRecord,
+  request: ModifyRequest<"Network">,
+) => void;
+
+/** What can be changed, and by which requests. */
+const CHANGES: Readonly<
+  Record<string, { readonly types: readonly string[]; readonly change: NetworkChange }>
+> = {
+  DNS: { types: ["Add", "Update", "Remove"], change: modifyDns },
+  Policy: { types: ["Add", "Remove", "Update"], change: modifyPolicies },
+  Subnet: { types: ["Add", "Remove"], change: modifySubnets },
+};
+
+/** Carries out a modify request. */
+export function modifyNetwork(context: ServiceContext, id: Guid, settings: JsonObject): void {
+  const network = requireNetwork(context, id);
+  const request = parseModifyRequest("Network", settings);
+  const row = CHANGES[request.resourceType ?? ""];
+  if (row === undefined || !row.types.includes(request.requestType)) {
+    throw new HcnError("HCN_E_REQUEST_UNSUPPORTED", {
+      appendix: `${request.requestType} of ${request.resourceType ?? "nothing"} is not served for networks`,
+    });
+  }
+  row.change(context, network, request);
+}
+
+/** The partial update of v1: policies and name resolution that the document names replace those of the network. */
+export function updateNetworkV1(context: ServiceContext, id: Guid, document: HostComputeNetwork): void {
+  const network = requireNetwork(context, id);
+  const given = checkNetworkPolicies(context, document.Policies ?? []);
+  const named = given.filter((policy) => policy.Type !== "NetAdapterName");
+  const policies = combineNetworkPolicies(network.policies, named, "Update");
+  const dns: Dns | undefined = document.Dns ?? network.dns;
+  replaceNetwork(context, network, { policies: Object.freeze(policies), dns });
+}

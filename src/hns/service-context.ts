@@ -1,0 +1,167 @@
+/** What all parts of one node's service share. */
+import type { Clock } from "../base/clock.ts";
+import type { Environment } from "../base/environment.ts";
+import type { Prng } from "../base/prng.ts";
+import type { Guid, HcnNotification, HcnObjectKind, JsonObject, JsonValue } from "../hcn/client.ts";
+import { type HnsFeature, type HnsVersion, hasFeature } from "../hcn/features.ts";
+import { ZERO_GUID } from "../hcn/guid.ts";
+import { type WindowsBuild, hnsVersionOf } from "../knowledge/profiles.ts";
+import { CompileCache } from "./compile/compile-cache.ts";
+import { type NodeFacts, type NetworkView, compilePrograms } from "./compile/port-program.ts";
+import type { Datapath } from "./datapath.ts";
+import type { NetworkRecord, RecordBase } from "./network-record.ts";
+import type { PhysicalAdapter } from "./physical-adapter.ts";
+import { ServiceState } from "./state.ts";
+
+/** One durable change: an object as it stands now, or its end. */
+export interface StoreChange {
+  readonly kind: HcnObjectKind;
+  readonly id: Guid;
+  /** The object in v2 form; undefined when it was deleted. */
+  readonly document: JsonObject | undefined;
+}
+
+export interface HnsServiceOptions {
+  /** The node, as seeds and traces name it. */
+  readonly node: string;
+  readonly windows: WindowsBuild;
+  readonly datapath: Datapath;
+  readonly adapters: readonly PhysicalAdapter[];
+  /** What the clock's zero is in milliseconds since 1970; times in documents count from it. Default: 2025-01-01. */
+  readonly epochMs?: number;
+}
+
+const EPOCH_DEFAULT_MS = 1_735_689_600_000;
+/** Milliseconds from 1601, where Windows' file times begin, to 1970. */
+const FILETIME_OFFSET_MS = 11_644_473_600_000;
+const FILETIME_PER_MS = 10_000;
+const VERSION_MAJOR = 0x1_0000_0000;
+const BUILD_REJECTING_HOST_BITS = 20_348;
+
+export class ServiceContext {
+  readonly node: string;
+  readonly windows: WindowsBuild;
+  readonly version: HnsVersion;
+  readonly datapath: Datapath;
+  readonly adapters: readonly PhysicalAdapter[];
+  readonly prng: Prng;
+  readonly state: ServiceState = new ServiceState();
+  readonly cache: CompileCache = new CompileCache();
+  private readonly clock: Clock;
+  private readonly epochMs: number;
+  private notifications: HcnNotification[] = [];
+  private changes = new Map<string, StoreChange>();
+
+  constructor(env: Environment, options: HnsServiceOptions) {
+    this.node = options.node;
+    this.windows = options.windows;
+    this.version = hnsVersionOf(options.windows);
+    this.datapath = options.datapath;
+    this.adapters = options.adapters;
+    this.clock = env.clock;
+    this.prng = env.prng.derive(`hns/${options.node}`);
+    this.epochMs = options.epochMs ?? EPOCH_DEFAULT_MS;
+    for (const adapter of options.adapters) this.state.macs.take(adapter.mac, `adapter ${adapter.name}`);
+  }
+
+  get nowMs(): number {
+    return this.clock.nowMs;
+  }
+
+  /** A moment of the clock as Windows writes it: 100 ns since 1601. */
+  fileTime(atMs: number): number {
+    return Math.round((this.epochMs + atMs + FILETIME_OFFSET_MS) * FILETIME_PER_MS);
+  }
+
+  /** `Version` of objects that this service writes: major × 2^32 + minor (hcn.md §7.2). */
+  get objectVersion(): number {
+    return this.version.Major * VERSION_MAJOR + this.version.Minor;
+  }
+
+  has(feature: HnsFeature): boolean {
+    return hasFeature(this.version, feature);
+  }
+
+  /** From Server 2022 on a CIDR of an OutBoundNAT policy may not have host bits (hcn.md §3.3). */
+  get rejectsHostBits(): boolean {
+    return this.windows.profile.build >= BUILD_REJECTING_HOST_BITS;
+  }
+
+  /** The id of a new object: the one asked for, else a new one. */
+  chooseId(wanted: Guid | undefined): Guid {
+    return wanted === undefined || wanted === ZERO_GUID ? this.prng.guid() : wanted;
+  }
+
+  /** What every new record begins with. */
+  baseOf(id: Guid, document: Partial<Pick<RecordBase, "owner" | "name" | "additionalParams">>): RecordBase {
+    return {
+      id,
+      owner: document.owner ?? "",
+      name: document.name ?? "",
+      additionalParams: document.additionalParams,
+      schemaVersion: SCHEMA_STORED,
+      version: this.objectVersion,
+      changedAtMs: this.nowMs,
+      activityId: this.prng.guid(),
+    };
+  }
+
+  adapterOf(network: NetworkRecord): PhysicalAdapter | undefined {
+    return this.adapters.find((adapter) => adapter.name === network.adapterName);
+  }
+
+  /** The node as the rules of `network` see it. */
+  nodeFacts(adapter: PhysicalAdapter): NodeFacts {
+    const addresses = this.datapath.addressesOf(adapter).map((address) => address.ip);
+    return { addresses, hostMac: adapter.mac };
+  }
+
+  /** Brings the ports of a network in line with its objects. */
+  reprogram(networkId: Guid): void {
+    const network = this.state.networks.get(networkId);
+    const view = network && this.viewOf(network);
+    if (network === undefined || view === undefined) return;
+    const programs = compilePrograms(this.cache, view);
+    for (const endpoint of view.attached) {
+      const portId = endpoint.attachment?.portId;
+      const program = programs.get(endpoint.id);
+      if (portId !== undefined && program !== undefined)
+        this.datapath.program(network.switchId, portId, program);
+    }
+  }
+
+  viewOf(network: NetworkRecord): NetworkView | undefined {
+    const adapter = this.adapterOf(network);
+    if (adapter === undefined) return undefined;
+    return { network, attached: this.state.attachedOf(network.id), node: this.nodeFacts(adapter) };
+  }
+
+  notify(type: number, id: Guid, flags = 0, data?: JsonValue): void {
+    this.notifications.push({
+      type,
+      status: 0,
+      data: data === undefined ? { ID: id, Flags: flags } : { ID: id, Flags: flags, Data: data },
+    });
+  }
+
+  /** Notifications since the last call, in order. */
+  takeNotifications(): readonly HcnNotification[] {
+    const taken = this.notifications;
+    this.notifications = [];
+    return taken;
+  }
+
+  /** Notes a change for the store; a later one of the same object replaces it. */
+  changed(kind: HcnObjectKind, id: Guid, document: JsonObject | undefined): void {
+    this.changes.set(`${kind}/${id}`, { kind, id, document });
+  }
+
+  /** Changes since the last call, in the order of the first change of each object. */
+  takeChanges(): readonly StoreChange[] {
+    const taken = [...this.changes.values()];
+    this.changes = new Map();
+    return taken;
+  }
+}
+
+const SCHEMA_STORED = Object.freeze({ Major: 2, Minor: 0 });

@@ -1,0 +1,161 @@
+/** v1 policies ↔ v2 policies (hcn.md §3.6). A v1 policy is flat; its fields have names of their own. */
+import type { PolicyDocument } from "../../hcn/base-document.ts";
+import type { JsonObject, JsonValue } from "../../hcn/client.ts";
+import { HcnError } from "../../hcn/error.ts";
+import { NAT_FLAGS } from "../../hcn/nat-policy.ts";
+import type { HnsPolicy } from "../../hcn/v1-documents.ts";
+
+/** Fields of one type: v1 name to v2 name. */
+type FieldMap = Readonly<Record<string, string>>;
+
+interface PolicyMapping {
+  readonly v1: string;
+  readonly v2: string;
+  readonly fields: FieldMap;
+}
+
+/** Fields that keep their names. */
+function same(...names: readonly string[]): FieldMap {
+  return Object.fromEntries(names.map((name) => [name, name]));
+}
+
+const ACL_FIELDS = same(
+  "Id",
+  "Protocols",
+  "Action",
+  "Direction",
+  "LocalAddresses",
+  "RemoteAddresses",
+  "LocalPorts",
+  "RemotePorts",
+  "RuleType",
+  "Priority",
+);
+
+/** The first row of a v2 name is the one that v1 results use. */
+const ENDPOINT_MAPPINGS: readonly PolicyMapping[] = [
+  { v1: "NAT", v2: "PortMapping", fields: same("Protocol", "InternalPort", "ExternalPort", "VIP") },
+  { v1: "ACL", v2: "ACL", fields: ACL_FIELDS },
+  { v1: "PA", v2: "ProviderAddress", fields: { PA: "ProviderAddress" } },
+  { v1: "VLAN", v2: "VLAN", fields: { VLAN: "IsolationId" } },
+  { v1: "L2Driver", v2: "L2Driver", fields: {} },
+  { v1: "QOS", v2: "QOS", fields: same("MaximumOutgoingBandwidthInBytes") },
+  {
+    v1: "OutBoundNAT",
+    v2: "OutBoundNAT",
+    fields: { VIP: "VirtualIP", ExceptionList: "Exceptions", ...same("Destinations", "MaxPortPoolUsage") },
+  },
+  { v1: "ROUTE", v2: "SDNRoute", fields: same("DestinationPrefix", "NextHop", "NeedEncap") },
+  {
+    v1: "PROXY",
+    v2: "L4Proxy",
+    fields: {
+      ...same("IP", "Port", "Protocol", "Destination"),
+      ExceptionList: "Exceptions",
+      OutboundNat: "OutboundNAT",
+    },
+  },
+];
+
+const NETWORK_MAPPINGS: readonly PolicyMapping[] = [
+  { v1: "HostRoute", v2: "HostRoute", fields: {} },
+  {
+    v1: "RemoteSubnetRoute",
+    v2: "RemoteSubnetRoute",
+    fields: same("DestinationPrefix", "DistributedRouterMacAddress", "IsolationId", "ProviderAddress"),
+  },
+  { v1: "PA", v2: "ProviderAddress", fields: { PA: "ProviderAddress" } },
+];
+
+const SUBNET_MAPPINGS: readonly PolicyMapping[] = [
+  { v1: "VLAN", v2: "VLAN", fields: { VLAN: "IsolationId" } },
+  { v1: "VSID", v2: "VSID", fields: { VSID: "IsolationId" } },
+];
+
+/** What a policy stands in. */
+export type PolicyOwner = "endpoint" | "network" | "subnet";
+
+const MAPPINGS: Readonly<Record<PolicyOwner, readonly PolicyMapping[]>> = {
+  endpoint: ENDPOINT_MAPPINGS,
+  network: NETWORK_MAPPINGS,
+  subnet: SUBNET_MAPPINGS,
+};
+
+/** Single numbers that older documents carry in place of lists. */
+const ACL_OLD_FIELDS: FieldMap = {
+  Protocol: "Protocols",
+  LocalPort: "LocalPorts",
+  RemotePort: "RemotePorts",
+};
+
+/** Old single fields of an ACL count where the list is absent; zero means any. */
+function aclSettings(policy: HnsPolicy, settings: Record<string, JsonValue>): void {
+  for (const [old, field] of Object.entries(ACL_OLD_FIELDS)) {
+    const value = policy[old];
+    if (settings[field] === undefined && value !== undefined && value !== null && value !== 0)
+      settings[field] = value;
+  }
+}
+
+/** Policies whose `Flags` v1 has no field for. They are kept under that name, or a client that reads a list of
+ * policies, adds one and writes it back would lose them. */
+const NAT_POLICIES: readonly string[] = ["PortMapping", "OutBoundNAT"];
+
+function numberOf(value: JsonValue | undefined): number {
+  return typeof value === "number" ? value : 0;
+}
+
+function natFlags(policy: HnsPolicy): number {
+  const reserved = policy["ExternalPortReserved"] === true ? NAT_FLAGS.ExternalPortReserved : 0;
+  return numberOf(policy["Flags"]) | reserved;
+}
+
+/**
+ * The v2 form of a v1 policy. A type without a v1 spelling of its own is taken by its v2 name with flat fields.
+ * @throws HcnError HCN_E_INVALID_POLICY_TYPE for load-balancer policies, which no endpoint has.
+ */
+export function policyFromV1(owner: PolicyOwner, policy: HnsPolicy): PolicyDocument {
+  const type = policy.Type.toLowerCase();
+  if (type === "elb" || type === "ilb") {
+    throw new HcnError("HCN_E_INVALID_POLICY_TYPE", {
+      detail: `${policy.Type} belongs in a policy list, not in ${owner === "endpoint" ? "an" : "a"} ${owner}`,
+    });
+  }
+  const mapping = MAPPINGS[owner].find((candidate) => candidate.v1.toLowerCase() === type);
+  const { Type, ...flat } = policy;
+  if (mapping === undefined) return { Type, Settings: flat };
+  const settings: Record<string, JsonValue> = {};
+  for (const [from, to] of Object.entries(mapping.fields)) {
+    const value = policy[from];
+    if (value !== undefined && value !== null) settings[to] = value;
+  }
+  if (mapping.v2 === "ACL") aclSettings(policy, settings);
+  const flags = natFlags(policy);
+  if (flags !== 0 && NAT_POLICIES.includes(mapping.v2)) settings["Flags"] = flags;
+  return { Type: mapping.v2, Settings: Object.freeze(settings) };
+}
+
+const PROTOCOL_NAMES: Readonly<Record<number, string>> = { 6: "TCP", 17: "UDP" };
+
+/** The flat form of a policy, with the names of v1. */
+export function policyToV1(
+  owner: PolicyOwner,
+  policy: { readonly Type: string; readonly Settings: object },
+): JsonObject {
+  const settings = policy.Settings as JsonObject;
+  const mapping = MAPPINGS[owner].find((candidate) => candidate.v2 === policy.Type);
+  if (mapping === undefined) return { Type: policy.Type, ...settings };
+  const flat: Record<string, JsonValue> = { Type: mapping.v1 };
+  for (const [v1, v2] of Object.entries(mapping.fields)) {
+    const value = settings[v2];
+    if (value !== undefined) flat[v1] = value;
+  }
+  const flags = numberOf(settings["Flags"]);
+  if (NAT_POLICIES.includes(mapping.v2) && (flags & ~NAT_FLAGS.ExternalPortReserved) !== 0)
+    flat["Flags"] = flags & ~NAT_FLAGS.ExternalPortReserved;
+  if (mapping.v2 !== "PortMapping") return flat;
+  const protocol = settings["Protocol"];
+  if (typeof protocol === "number") flat["Protocol"] = PROTOCOL_NAMES[protocol] ?? protocol;
+  if ((flags & NAT_FLAGS.ExternalPortReserved) !== 0) flat["ExternalPortReserved"] = true;
+  return flat;
+}

@@ -1,0 +1,147 @@
+/** v1 requests as v2 documents, so that one path checks both (hcn.md §2.12, field map). */
+import type { Dns, PolicyDocument, Route } from "../../hcn/base-document.ts";
+import type { JsonObject, JsonValue } from "../../hcn/client.ts";
+import { ENDPOINT_FLAGS, type HostComputeEndpoint, type IpConfig } from "../../hcn/endpoint.ts";
+import { HcnError } from "../../hcn/error.ts";
+import { JsonReader, enumerationName, present } from "../../hcn/json-reader.ts";
+import { type HostComputeNamespace, parseNamespace } from "../../hcn/namespace.ts";
+import { type HostComputeNetwork, NETWORK_TYPES, type NetworkType, type Subnet } from "../../hcn/network.ts";
+import {
+  type HnsEndpoint,
+  type HnsNetwork,
+  type HnsSubnet,
+  parseHnsEndpoint,
+  parseHnsNetwork,
+} from "../../hcn/v1-documents.ts";
+import { policyFromV1 } from "./policy-mapping.ts";
+
+const DEFAULT_IPV4 = "0.0.0.0/0";
+const DEFAULT_IPV6 = "::/0";
+
+/** A comma list; undefined when it is absent or empty. */
+function commaList(text: string | undefined): readonly string[] | undefined {
+  const items = (text ?? "")
+    .split(",")
+    .map((item) => item.trim())
+    .filter((item) => item !== "");
+  return items.length === 0 ? undefined : items;
+}
+
+function dnsOf(document: HnsNetwork | HnsEndpoint): Dns | undefined {
+  const dns = present<Dns>({
+    Domain: document.DNSDomain === "" ? undefined : document.DNSDomain,
+    Search: commaList(document.DNSSuffix),
+    ServerList: commaList(document.DNSServerList),
+  });
+  return Object.keys(dns).length === 0 ? undefined : dns;
+}
+
+function defaultRoute(gateway: string | undefined): readonly Route[] {
+  if (gateway === undefined || gateway === "") return [];
+  return [{ NextHop: gateway, DestinationPrefix: gateway.includes(":") ? DEFAULT_IPV6 : DEFAULT_IPV4 }];
+}
+
+function subnetOf(subnet: HnsSubnet): Subnet {
+  return present<Subnet>({
+    ID: subnet.ID,
+    IpAddressPrefix: subnet.AddressPrefix,
+    Policies: subnet.Policies?.map((policy) => policyFromV1("subnet", policy)),
+    Routes: defaultRoute(subnet.GatewayAddress),
+  });
+}
+
+function networkType(type: string | undefined): NetworkType | undefined {
+  if (type === undefined || type === "") return undefined;
+  const name = enumerationName<NetworkType>(NETWORK_TYPES, type);
+  if (name !== undefined) return name;
+  throw new HcnError("HCN_E_INVALID_NETWORK_TYPE", {
+    detail: `Type is ${JSON.stringify(type)}; it has to be one of ${NETWORK_TYPES.join(", ")}`,
+  });
+}
+
+/** Fields of a v1 network that are policies in v2. */
+function networkPolicies(network: HnsNetwork): readonly PolicyDocument[] {
+  const policies = (network.Policies ?? []).map((policy) => policyFromV1("network", policy));
+  const fields: readonly (readonly [string, JsonObject | undefined])[] = [
+    ["NetAdapterName", settingOf("NetworkAdapterName", network.NetworkAdapterName)],
+    ["SourceMacAddress", settingOf("SourceMacAddress", network.SourceMac)],
+    ["AutomaticDNS", network.AutomaticDNS === true ? { Enable: true } : undefined],
+  ];
+  for (const [Type, Settings] of fields) if (Settings !== undefined) policies.push({ Type, Settings });
+  return policies;
+}
+
+function settingOf(field: string, value: string | undefined): JsonObject | undefined {
+  return value === undefined || value === "" ? undefined : { [field]: value };
+}
+
+/** @throws HcnError when the document is no v1 network. */
+export function networkFromV1(document: JsonValue): HostComputeNetwork {
+  const network = parseHnsNetwork(document);
+  const pools = network.MacPools;
+  const subnets = network.Subnets;
+  return present<HostComputeNetwork>({
+    ID: network.ID,
+    Name: network.Name,
+    Type: networkType(network.Type),
+    Policies: networkPolicies(network),
+    MacPool: pools && { Ranges: pools },
+    Dns: dnsOf(network),
+    Ipams: subnets && [{ Type: "Static", Subnets: subnets.map(subnetOf) }],
+    Flags: network.Flags,
+  });
+}
+
+function ipConfigs(endpoint: HnsEndpoint): readonly IpConfig[] | undefined {
+  const configs: IpConfig[] = [];
+  if ((endpoint.IPAddress ?? "") !== "")
+    configs.push(present<IpConfig>({ IpAddress: endpoint.IPAddress, PrefixLength: endpoint.PrefixLength }));
+  if ((endpoint.IPv6Address ?? "") !== "") {
+    configs.push(
+      present<IpConfig>({ IpAddress: endpoint.IPv6Address, PrefixLength: endpoint.IPv6PrefixLength }),
+    );
+  }
+  return configs.length === 0 ? undefined : configs;
+}
+
+function endpointFlags(endpoint: HnsEndpoint): number {
+  let flags = 0;
+  if (endpoint.IsRemoteEndpoint === true) flags |= ENDPOINT_FLAGS.RemoteEndpoint;
+  if (endpoint.DisableICC === true) flags |= ENDPOINT_FLAGS.DisableInterComputeCommunication;
+  if (endpoint.EnableLowMetric === true) flags |= ENDPOINT_FLAGS.EnableLowInterfaceMetric;
+  if (endpoint.EnableInternalDNS === true) flags |= ENDPOINT_FLAGS.OverrideDNSServerOrder;
+  return flags;
+}
+
+function endpointPolicies(endpoint: HnsEndpoint): readonly PolicyDocument[] {
+  const policies = (endpoint.Policies ?? []).map((policy) => policyFromV1("endpoint", policy));
+  const overhead = endpoint.EncapOverhead ?? 0;
+  if (overhead > 0) policies.push({ Type: "EncapOverhead", Settings: { Overhead: overhead } });
+  return policies;
+}
+
+/** @throws HcnError when the document is no v1 endpoint. */
+export function endpointFromV1(document: JsonValue): HostComputeEndpoint {
+  const endpoint = parseHnsEndpoint(document);
+  return present<HostComputeEndpoint>({
+    ID: endpoint.ID,
+    Name: endpoint.Name,
+    HostComputeNetwork: endpoint.VirtualNetwork,
+    Policies: endpointPolicies(endpoint),
+    IpConfigurations: ipConfigs(endpoint),
+    Dns: dnsOf(endpoint),
+    Routes: [...defaultRoute(endpoint.GatewayAddress), ...defaultRoute(endpoint.GatewayAddressV6)],
+    MacAddress: endpoint.MacAddress,
+    Flags: endpointFlags(endpoint),
+  });
+}
+
+/**
+ * A namespace document of either dialect: v1 has one field of its own, `IsDefault`, which asks for the host's
+ * compartment.
+ */
+export function namespaceFromV1(document: JsonValue): HostComputeNamespace {
+  const reader = JsonReader.of(document, "namespace", "HCN_E_INVALID_JSON");
+  const namespace = parseNamespace(document);
+  return reader.boolean("IsDefault") === true ? { ...namespace, Type: "HostDefault" } : namespace;
+}

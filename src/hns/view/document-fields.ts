@@ -1,0 +1,106 @@
+/** What the views of all objects share: base fields in the schema's order, defaults left out (hcn.md §1.6). */
+import type { PolicyDocument } from "../../hcn/base-document.ts";
+import type { JsonObject, JsonValue } from "../../hcn/client.ts";
+import { policyDocument } from "../../hcn/endpoint-policy.ts";
+import { formatIp } from "../../net/ip.ts";
+import { formatPrefix } from "../../net/prefix.ts";
+import type { NotEnforced } from "../enforcement.ts";
+import type { RecordBase, RouteRecord } from "../network-record.ts";
+import type { ServiceContext } from "../service-context.ts";
+
+/**
+ * Leaves out fields that hold their default: undefined, empty text, zero, and an empty list.
+ * Fields that have to be there although they are empty are added behind.
+ */
+export function withoutDefaults(fields: Readonly<Record<string, JsonValue | undefined>>): JsonObject {
+  const kept: Record<string, JsonValue> = {};
+  for (const [field, value] of Object.entries(fields)) {
+    if (value === undefined || value === "" || value === 0) continue;
+    if (Array.isArray(value) && value.length === 0) continue;
+    kept[field] = value;
+  }
+  return kept;
+}
+
+/** `Health.Data` of v2 documents, `Health` of v1 documents. */
+export function healthData(
+  context: ServiceContext,
+  record: RecordBase,
+  notEnforced: readonly NotEnforced[],
+): JsonObject {
+  return {
+    LastErrorCode: 0,
+    LastUpdateTime: context.fileTime(record.changedAtMs),
+    // A field of Mullion's own: Windows has no policy that it takes and does not act on.
+    ...(notEnforced.length > 0 && { NotEnforced: notEnforced.map((each) => ({ ...each })) }),
+  };
+}
+
+/** The base fields of a v2 document, in order. */
+export function baseFields(
+  record: RecordBase,
+  health: JsonObject,
+  state: number,
+): Readonly<Record<string, JsonValue | undefined>> {
+  return {
+    ID: record.id,
+    Owner: record.owner,
+    Name: record.name,
+    Version: record.version,
+    AdditionalParams: record.additionalParams,
+    Health: health,
+    SchemaVersion: { Major: record.schemaVersion.Major, Minor: record.schemaVersion.Minor },
+    State: state,
+  };
+}
+
+export function routeDocuments(routes: readonly RouteRecord[]): readonly JsonObject[] {
+  return routes.map((route) =>
+    withoutDefaults({
+      NextHop: route.nextHop === undefined ? unspecified(route) : formatIp(route.nextHop),
+      DestinationPrefix: formatPrefix(route.destination),
+      Metric: route.metric,
+    }),
+  );
+}
+
+function unspecified(route: RouteRecord): string {
+  return typeof route.destination.address === "number" ? "0.0.0.0" : "::";
+}
+
+/** Policies as documents. */
+export function policyDocuments(
+  policies: readonly { readonly Type: string; readonly Settings: object }[],
+): readonly JsonObject[] {
+  return policies.map((policy) => {
+    const document: PolicyDocument = policyDocument(policy);
+    return { Type: document.Type, Settings: document.Settings ?? {} };
+  });
+}
+
+/** The fields `DNSDomain`, `DNSSuffix` and `DNSServerList` of v1 documents. */
+export function v1DnsFields(
+  dns:
+    | {
+        readonly Domain?: string;
+        readonly Search?: readonly string[];
+        readonly ServerList?: readonly string[];
+      }
+    | undefined,
+): Readonly<Record<string, JsonValue | undefined>> {
+  return {
+    DNSDomain: dns?.Domain,
+    DNSSuffix: dns?.Search?.join(","),
+    DNSServerList: dns?.ServerList?.join(","),
+  };
+}
+
+/** Sorts the keys of a v1 document, as Windows prints them (hcn.md §1.7). */
+export function sortFields(document: JsonObject): JsonObject {
+  const sorted: Record<string, JsonValue> = {};
+  for (const field of Object.keys(document).sort()) {
+    const value = document[field];
+    if (value !== undefined) sorted[field] = value;
+  }
+  return sorted;
+}

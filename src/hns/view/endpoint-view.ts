@@ -1,0 +1,139 @@
+/** An endpoint as results show it, in both dialects (hcn.md §2.3, §2.12, §9.11). */
+import type { Guid, JsonObject, JsonValue } from "../../hcn/client.ts";
+import { ENDPOINT_FLAGS } from "../../hcn/endpoint.ts";
+import { ZERO_GUID, formatUpperGuid } from "../../hcn/guid.ts";
+import { familyOf, formatIp } from "../../net/ip.ts";
+import { notEnforcedOnEndpoint } from "../enforcement.ts";
+import { type EndpointRecord, endpointState } from "../endpoint-record.ts";
+import type { ServiceContext } from "../service-context.ts";
+import { policyToV1 } from "../v1/policy-mapping.ts";
+import {
+  baseFields,
+  healthData,
+  policyDocuments,
+  routeDocuments,
+  sortFields,
+  v1DnsFields,
+  withoutDefaults,
+} from "./document-fields.ts";
+import { dnsDocument } from "./network-view.ts";
+
+/** HNS 9 wrote the ids of endpoints in upper case; HNS 15 writes lower case (hcn.md §9.23, §2.12). Inferred: between. */
+const LOWER_CASE_SINCE_MAJOR = 10;
+
+function networkName(context: ServiceContext, endpoint: EndpointRecord): string {
+  return context.state.networks.get(endpoint.networkId)?.name ?? "";
+}
+
+function dnsOf(context: ServiceContext, endpoint: EndpointRecord): EndpointRecord["dns"] {
+  return endpoint.dns ?? context.state.networks.get(endpoint.networkId)?.dns;
+}
+
+/** The resources of an attached endpoint: its switch port (hcn.md §2.9). */
+function resources(context: ServiceContext, endpoint: EndpointRecord): JsonObject | undefined {
+  const portId = endpoint.attachment?.portId;
+  const network = context.state.networks.get(endpoint.networkId);
+  if (portId === undefined || network === undefined) return undefined;
+  const allocator = {
+    Tag: "Endpoint Port",
+    SwitchId: formatUpperGuid(network.switchId),
+    EndpointPortGuid: formatUpperGuid(portId),
+    State: 3,
+    IsPolicy: false,
+  };
+  return { ID: formatUpperGuid(endpoint.activityId), Allocators: [allocator], State: 1 };
+}
+
+/** An endpoint in v2 shape. `IpConfigurations` is never empty: clients read its first element. */
+export function endpointDocument(context: ServiceContext, endpoint: EndpointRecord): JsonObject {
+  const allocated = resources(context, endpoint);
+  const health: JsonObject = {
+    Data: healthData(context, endpoint, notEnforcedOnEndpoint(endpoint)),
+    Extra: {
+      ...(allocated !== undefined && { Resources: allocated }),
+      ...(endpoint.containers.length > 0 && { SharedContainers: endpoint.containers }),
+    },
+  };
+  return withoutDefaults({
+    ...baseFields(endpoint, health, endpointState(endpoint)),
+    HostComputeNetwork: endpoint.networkId,
+    HostComputeNamespace: endpoint.attachment?.namespaceId,
+    Policies: policyDocuments(endpoint.policies),
+    IpConfigurations: endpoint.ipConfigs.map((config) => ({
+      IpAddress: formatIp(config.ip),
+      PrefixLength: config.length,
+      IpSubnetId: config.ipSubnetId,
+    })),
+    Dns: dnsDocument(dnsOf(context, endpoint)),
+    Routes: routeDocuments(endpoint.routes),
+    MacAddress: endpoint.macText,
+    Flags: endpoint.flags,
+  });
+}
+
+/** Addresses and gateways, which v1 has in fields of their own per family. */
+function v1Addresses(endpoint: EndpointRecord): Readonly<Record<string, JsonValue>> {
+  const fields: Record<string, JsonValue> = {};
+  for (const config of endpoint.ipConfigs) {
+    const isIpv4 = familyOf(config.ip) === 4;
+    fields[isIpv4 ? "IPAddress" : "IPv6Address"] = formatIp(config.ip);
+    fields[isIpv4 ? "PrefixLength" : "IPv6PrefixLength"] = config.length;
+    if (isIpv4) fields["IPSubnetId"] = config.ipSubnetId;
+  }
+  for (const route of endpoint.routes) {
+    if (route.destination.length !== 0 || route.nextHop === undefined) continue;
+    fields[familyOf(route.nextHop) === 4 ? "GatewayAddress" : "GatewayAddressV6"] = formatIp(route.nextHop);
+  }
+  return fields;
+}
+
+function flag(endpoint: EndpointRecord, bit: number): true | undefined {
+  return (endpoint.flags & bit) === 0 ? undefined : true;
+}
+
+/** An endpoint in v1 shape. */
+export function endpointDocumentV1(context: ServiceContext, endpoint: EndpointRecord): JsonObject {
+  const spell = (guid: Guid): string =>
+    context.version.Major < LOWER_CASE_SINCE_MAJOR ? formatUpperGuid(guid) : guid;
+  const policies = endpoint.policies.map((policy) => policyToV1("endpoint", policy));
+  const overhead = endpoint.policies.find((policy) => policy.Type === "EncapOverhead");
+  return sortFields({
+    ActivityId: formatUpperGuid(endpoint.activityId),
+    AdditionalParams: endpoint.additionalParams ?? {},
+    ...v1Addresses(endpoint),
+    ...withoutDefaults(v1DnsFields(dnsOf(context, endpoint))),
+    DisableICC: flag(endpoint, ENDPOINT_FLAGS.DisableInterComputeCommunication),
+    EnableInternalDNS: flag(endpoint, ENDPOINT_FLAGS.OverrideDNSServerOrder),
+    EnableLowMetric: flag(endpoint, ENDPOINT_FLAGS.EnableLowInterfaceMetric),
+    EncapOverhead: overhead?.Settings.Overhead,
+    Health: healthData(context, endpoint, notEnforcedOnEndpoint(endpoint)),
+    ID: spell(endpoint.id),
+    MacAddress: endpoint.macText,
+    Name: endpoint.name,
+    Namespace: { ID: spell(endpoint.attachment?.namespaceId ?? ZERO_GUID) },
+    Policies: policies.length === 0 ? undefined : policies,
+    Resources: resources(context, endpoint),
+    SharedContainers: endpoint.containers,
+    State: endpointState(endpoint),
+    Type: context.state.networks.get(endpoint.networkId)?.type,
+    Version: endpoint.version,
+    VirtualNetwork: spell(endpoint.networkId),
+    VirtualNetworkName: networkName(context, endpoint),
+  });
+}
+
+/** The fields that filters compare: the names of v1, and those of v2 where they differ (hcn.md §5.1). */
+export function endpointFilterFields(context: ServiceContext, endpoint: EndpointRecord): JsonObject {
+  return {
+    ID: endpoint.id,
+    Name: endpoint.name,
+    Owner: endpoint.owner,
+    VirtualNetwork: endpoint.networkId,
+    HostComputeNetwork: endpoint.networkId,
+    VirtualNetworkName: networkName(context, endpoint),
+    HostComputeNamespace: endpoint.attachment?.namespaceId ?? ZERO_GUID,
+    MacAddress: endpoint.macText,
+    Flags: endpoint.flags,
+    State: endpointState(endpoint),
+  };
+}
