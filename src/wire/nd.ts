@@ -166,7 +166,8 @@ export class NdView {
 
   private macOf(type: number): Mac | undefined {
     const at = this.findOption(type);
-    return at < 0 ? undefined : (readU48(this.bytes, at + 2) as Mac);
+    // One unit of 8 bytes: an Ethernet address. Other link layers have other lengths.
+    return at < 0 || readU8(this.bytes, at + 1) !== 1 ? undefined : (readU48(this.bytes, at + 2) as Mac);
   }
 }
 
