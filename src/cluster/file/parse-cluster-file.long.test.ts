@@ -3,7 +3,8 @@ import { describe, expect, it } from "vitest";
 import { Prng } from "../../base/prng.ts";
 import { parseClusterFile } from "./parse-cluster-file.ts";
 
-const SEED = process.env["MULLION_SEED"] ?? "cluster-file";
+/** `SEED=N npm run test:long` replays a run; without it each run draws its own. */
+const SEED = process.env["SEED"] ?? String(Math.floor(Math.random() * 0x7fff_ffff));
 const EXAMPLES = readdirSync("examples").map((name) => readFileSync(`examples/${name}/cluster.yaml`, "utf8"));
 const PIECES = [
   "[",
@@ -53,7 +54,7 @@ function damage(text: string, prng: Prng): string {
   return damaged;
 }
 
-describe(`damaged cluster files, seed ${SEED}`, () => {
+describe(`damaged cluster files, replay: SEED=${SEED} npm run test:long -- src/cluster/file`, () => {
   const prng = new Prng(SEED);
   it("give a cluster, or problems with a place inside the file", () => {
     for (let round = 0; round < 30_000; round++) {

@@ -1,0 +1,25 @@
+// Counts the tests of vitest's JSON reports and prints the sum: node tools/count-tests.mjs REPORT…
+// Runs on whatever Node the machine has (20 or later).
+import { existsSync, readFileSync } from "node:fs";
+
+let passed = 0;
+let failed = 0;
+for (const path of process.argv.slice(2)) {
+  if (!existsSync(path)) {
+    process.stdout.write(`${path} is missing: its run did not end\n`);
+    failed += 1;
+    continue;
+  }
+  const report = JSON.parse(readFileSync(path, "utf8"));
+  passed += report.numPassedTests;
+  failed += report.numFailedTests;
+  for (const file of report.testResults) {
+    // A file that cannot be loaded holds no tests, so it would not count.
+    if (file.status === "failed" && file.assertionResults.length === 0) failed += 1;
+    for (const result of file.assertionResults) {
+      if (result.status === "failed") process.stdout.write(`failed: ${file.name}: ${result.fullName}\n`);
+    }
+  }
+}
+process.stdout.write(`${passed} passed, ${failed} failed\n`);
+process.exitCode = failed === 0 ? 0 : 1;

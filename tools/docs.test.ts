@@ -1,0 +1,110 @@
+import { readFileSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import { createProgram } from "../src/cmd/mullion/program.ts";
+import type { Terminal } from "../src/cmd/mullion/terminal.ts";
+import type { Verbs } from "../src/cmd/mullion/verbs.ts";
+import { type Known, findBrokenLinks, findMissingPaths, findUnknownCommands } from "./documents.ts";
+import { listPaths, readFiles } from "./source-files.ts";
+
+const PAGES = readFiles("*.md", "{bench,docs,examples,src}/**/*.md");
+
+function verbNames(): ReadonlySet<string> {
+  const plain = (text: string): string => text;
+  const none = async (): Promise<0> => 0;
+  const terminal: Terminal = {
+    stdout: () => undefined,
+    stderr: () => undefined,
+    columns: 100,
+    isInteractive: false,
+    bold: plain,
+    dim: plain,
+    red: plain,
+    green: plain,
+    yellow: plain,
+    readFile: async () => "",
+    writeFile: async () => undefined,
+  };
+  const verbs: Verbs = { trace: none, get: none, demo: none };
+  const program = createProgram(verbs, terminal, "0", async () => undefined);
+  return new Set(program.commands.map((command) => command.name()));
+}
+
+const { scripts } = JSON.parse(readFileSync("package.json", "utf8")) as { scripts: Record<string, string> };
+const KNOWN: Known = {
+  paths: new Set(listPaths("*", ".ci/*", "{bench,bin,docs,examples,schemas,src,test,tools}/**/*")),
+  scripts: new Set(Object.keys(scripts)),
+  verbs: verbNames(),
+};
+
+describe("the documentation", () => {
+  it("has the pages that readers look for", () => {
+    const paths = PAGES.map(({ path }) => path);
+    for (const path of [
+      "README.md",
+      "ARCHITECTURE.md",
+      "CONTRIBUTING.md",
+      "CHANGELOG.md",
+      "SECURITY.md",
+      "docs/vocabulary.md",
+    ]) {
+      expect(paths).toContain(path);
+    }
+  });
+
+  it("links to files and headings that exist", () => {
+    expect(findBrokenLinks(PAGES, KNOWN)).toEqual([]);
+  });
+
+  it("names files that exist", () => {
+    expect(findMissingPaths(PAGES, KNOWN)).toEqual([]);
+  });
+
+  it("shows commands that exist", () => {
+    expect(findUnknownCommands(PAGES, KNOWN)).toEqual([]);
+  });
+
+  it("says on the first page that nothing has run on Windows", () => {
+    expect(readFileSync("README.md", "utf8").slice(0, 2_000)).toMatch(/nothing here has run on Windows/i);
+  });
+});
+
+describe("a planted fault", () => {
+  const page = (text: string): { readonly path: string; readonly text: string } => ({
+    path: "docs/a.md",
+    text,
+  });
+
+  it.each([
+    ["[x](b.md)", "docs/a.md: b.md leads nowhere"],
+    ["[x](../README.md#nowhere)", "docs/a.md: ../README.md#nowhere has no such heading"],
+    ["# One\n[x](#two)", "docs/a.md: #two has no such heading"],
+  ])("link %j is found", (text, problem) => {
+    const pages = [page(text), { path: "README.md", text: "# Here" }];
+    expect(findBrokenLinks(pages, KNOWN)).toEqual([problem]);
+  });
+
+  it("link in order is not", () => {
+    const pages = [
+      page("# A `b` (c)\n[x](#a-b-c) [y](../README.md#here) [z](https://example.com)"),
+      { path: "README.md", text: "# Here" },
+    ];
+    expect(findBrokenLinks(pages, KNOWN)).toEqual([]);
+  });
+
+  it("path is found", () => {
+    expect(
+      findMissingPaths([page("See `src/base/assert.ts`, `src/*/mod.tsx` and `src/no/where.ts`.")], KNOWN),
+    ).toEqual(["docs/a.md: src/*/mod.tsx does not exist", "docs/a.md: src/no/where.ts does not exist"]);
+  });
+
+  it.each([
+    ["npm run nothing", "there is no script nothing"],
+    ["npx mullion tarce x", "there is no verb tarce"],
+    ["npx mullion get pods -f examples/none/cluster.yaml", "examples/none/cluster.yaml does not exist"],
+    ["npm publish", "npm publish is not used here"],
+  ])("command %j is found", (line, problem) => {
+    expect(findUnknownCommands([page(`\`\`\`sh\n${line}\n\`\`\`\n`)], KNOWN)).toEqual([
+      `docs/a.md: ${line}: ${problem}`,
+    ]);
+  });
+});

@@ -1,0 +1,113 @@
+/** Checks of the documentation: links, paths, commands. */
+import { posix } from "node:path";
+import type { SourceFile } from "./source-files.ts";
+
+/** What a page may refer to. */
+export interface Known {
+  /** Every file of the repository, from the root, with slashes. */
+  readonly paths: ReadonlySet<string>;
+  /** Scripts of package.json. */
+  readonly scripts: ReadonlySet<string>;
+  /** Verbs of `mullion`. */
+  readonly verbs: ReadonlySet<string>;
+}
+
+const FENCE = /^```(\w*)\n([\s\S]*?)^```$/gm;
+const LINK = /\[[^\]]*\]\(([^)\s]+)\)/g;
+
+/** The page without its code blocks. */
+function withoutCode(text: string): string {
+  return text.replace(FENCE, "");
+}
+
+/** The anchor that a heading gets. */
+function anchorOf(heading: string): string {
+  return heading
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}\s_-]/gu, "")
+    .trim()
+    .replace(/\s/g, "-");
+}
+
+function anchorsOf(text: string): ReadonlySet<string> {
+  return new Set(
+    [...withoutCode(text).matchAll(/^#{1,6} (.+)$/gm)].map(([, heading = ""]) => anchorOf(heading)),
+  );
+}
+
+/** True for a file or a folder that holds files. */
+function exists(path: string, known: Known): boolean {
+  const clean = path.replace(/\/$/, "");
+  return known.paths.has(clean) || [...known.paths].some((file) => file.startsWith(`${clean}/`));
+}
+
+/** Links to files and headings that do not exist. */
+export function findBrokenLinks(pages: readonly SourceFile[], known: Known): readonly string[] {
+  const anchors = new Map(pages.map((page) => [page.path, anchorsOf(page.text)]));
+  const problems: string[] = [];
+  for (const { path, text } of pages) {
+    for (const [, target = ""] of withoutCode(text).matchAll(LINK)) {
+      if (/^(?:https?|mailto):/.test(target)) continue;
+      const [file = "", anchor] = target.split("#");
+      const full = file === "" ? path : posix.join(posix.dirname(path), file);
+      if (!anchors.has(full) && !exists(full, known)) problems.push(`${path}: ${target} leads nowhere`);
+      else if (anchor !== undefined && anchors.get(full)?.has(anchor) === false) {
+        problems.push(`${path}: ${target} has no such heading`);
+      }
+    }
+  }
+  return problems;
+}
+
+/** Folders whose files are called by their path in running text. */
+const PATH = /^(?:\.ci|bench|bin|docs|examples|schemas|src|test|tools)\/[\w./*-]*$/;
+
+/** Paths in backticks that do not exist. A pattern with `*` stands for any name. */
+export function findMissingPaths(pages: readonly SourceFile[], known: Known): readonly string[] {
+  const problems: string[] = [];
+  for (const { path, text } of pages) {
+    for (const [, quoted = ""] of withoutCode(text).matchAll(/`([^`\n]+)`/g)) {
+      if (!PATH.test(quoted)) continue;
+      const pattern = new RegExp(
+        `^${quoted.replace(/\/$/, "").replaceAll(".", "\\.").replaceAll("*", "[^/]*")}(/|$)`,
+      );
+      if (![...known.paths].some((file) => pattern.test(file)))
+        problems.push(`${path}: ${quoted} does not exist`);
+    }
+  }
+  return problems;
+}
+
+/** npm's own words that need no script. */
+const NPM_WORDS: ReadonlySet<string> = new Set(["ci", "install", "start", "test"]);
+
+function checkCommand(line: string, known: Known): string | undefined {
+  const words = line.replace(/^\$ /, "").split(/\s+/);
+  const [first, second, third] = words;
+  if (first === "npm" && second === "run" && !known.scripts.has(third ?? ""))
+    return `there is no script ${third}`;
+  if (first === "npm" && second !== "run" && !NPM_WORDS.has(second ?? ""))
+    return `npm ${second} is not used here`;
+  const at = first === "npx" && second === "mullion" ? 2 : 1;
+  if (first !== "mullion" && at === 1) return undefined;
+  const verb = words[at] ?? "";
+  if (verb !== "" && !verb.startsWith("-") && !known.verbs.has(verb)) return `there is no verb ${verb}`;
+  const file = words[words.indexOf("-f") + 1] ?? "";
+  if (words.includes("-f") && file.includes("/") && !known.paths.has(file)) return `${file} does not exist`;
+  return undefined;
+}
+
+/** Commands in shell blocks that cannot work: unknown scripts, verbs, files. */
+export function findUnknownCommands(pages: readonly SourceFile[], known: Known): readonly string[] {
+  const problems: string[] = [];
+  for (const { path, text } of pages) {
+    for (const [, language, code = ""] of text.matchAll(FENCE)) {
+      if (language !== "sh") continue;
+      for (const line of code.split("\n")) {
+        const problem = checkCommand(line.trim(), known);
+        if (problem !== undefined) problems.push(`${path}: ${line.trim()}: ${problem}`);
+      }
+    }
+  }
+  return problems;
+}

@@ -1,0 +1,37 @@
+/** Files of the repository that come from the source: schemas, and pages or parts of pages. */
+import { readFileSync } from "node:fs";
+import { clusterSchema, formatFieldTables } from "../src/cluster/file/schema.ts";
+import { TRACE_SCHEMA } from "../src/cluster/trace-schema.ts";
+import { formatCodesPage } from "../src/knowledge/format-page.ts";
+import { entrySchema } from "../src/knowledge/schema.ts";
+
+/** A generated file: its path from the root, and what it should hold. */
+export interface GeneratedFile {
+  readonly path: string;
+  readonly text: string;
+}
+
+function formatJson(value: unknown): string {
+  return `${JSON.stringify(value, undefined, 2)}\n`;
+}
+
+/** Replaces the lines between the marks `<!-- NAME: begin … -->` and `<!-- NAME: end -->` of a page. */
+function withPart(path: string, name: string, part: string): GeneratedFile {
+  const page = readFileSync(path, "utf8");
+  const begin = new RegExp(`<!-- ${name}: begin[^>]*-->\n`).exec(page);
+  const end = page.indexOf(`<!-- ${name}: end -->`);
+  if (begin === null || end < begin.index) throw new Error(`${path} has no marks for ${name}`);
+  const from = begin.index + begin[0].length;
+  return { path, text: `${page.slice(0, from)}\n${part}\n\n${page.slice(end)}` };
+}
+
+/** Every generated file with its right content. */
+export function generatedFiles(): readonly GeneratedFile[] {
+  return [
+    { path: "schemas/cluster.v1alpha1.json", text: formatJson(clusterSchema()) },
+    { path: "schemas/trace.v1alpha1.json", text: formatJson(TRACE_SCHEMA) },
+    { path: "schemas/knowledge-entry.v1alpha1.json", text: formatJson(entrySchema()) },
+    { path: "docs/reference/codes.md", text: formatCodesPage() },
+    withPart("docs/reference/cluster-file.md", "fields", formatFieldTables()),
+  ];
+}

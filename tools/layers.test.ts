@@ -1,0 +1,85 @@
+import { describe, expect, it } from "vitest";
+import { FLOORS, findForbiddenImports, mayImport } from "./layers.ts";
+import { readFiles } from "./source-files.ts";
+
+describe("the floors of src/", () => {
+  it("are kept by every import", () => {
+    expect(findForbiddenImports(readFiles("src/**/*.ts"))).toEqual([]);
+  });
+
+  it("hold each folder once", () => {
+    const folders = FLOORS.flat();
+    expect(new Set(folders).size).toBe(folders.length);
+  });
+
+  it.each([
+    ["hns", "vswitch", true],
+    ["hns", "wire", true],
+    ["cluster", "plugins", true],
+    ["plugins", "hcn", true],
+    ["plugins", "hns", false],
+    ["plugins", "vswitch", false],
+    ["plugins", "vfp", false],
+    ["plugins", "device", false],
+    ["plugins", "wire", false],
+    ["flannel", "plugins", false],
+    ["vfp", "device", false],
+    ["vfp", "hns", false],
+    ["hcn", "cni", false],
+    ["base", "net", false],
+    ["knowledge", "hcn", false],
+  ])("%s importing %s is allowed: %s", (from, to, isAllowed) => {
+    expect(mayImport(from, to)).toBe(isAllowed);
+  });
+});
+
+describe("a planted import", () => {
+  it.each([
+    ["src/vfp/rule.ts", '"../hns/store.ts"', "src/vfp may not import src/hns"],
+    ["src/plugins/win-bridge/plugin.ts", '"../../hns/hns-service.ts"', "src/plugins may not import src/hns"],
+    [
+      "src/plugins/win-bridge/plugin.ts",
+      '"../../vswitch/virtual-switch.ts"',
+      "src/plugins may not import src/vswitch",
+    ],
+    ["src/vfp/rule.ts", '"../device/device.ts"', "src/vfp may not import src/device"],
+    ["src/net/ip.ts", '"../wire/packet.ts"', "src/net may not import src/wire"],
+    ["src/hns/store.ts", '"node:fs"', "only *.node.ts files, cmd/ and tests may"],
+    ["src/hns/store.ts", '"./store.node.ts"', "only *.node.ts files, cmd/ and tests may touch the machine"],
+    ["src/hns/store.ts", '"../testing/frames.ts"', "only tests may"],
+    ["src/hns/store.ts", '"./store.test.ts"', "only tests may"],
+    ["src/hns/store.ts", '"../../tools/layers.ts"', "lies outside src/"],
+    ["src/hns/store.ts", '"lodash"', "lodash, which is no run-time dependency"],
+    ["src/hns/store.ts", '"yaml"', "src/hns may not"],
+    ["src/shelf/book.ts", '"../base/assert.ts"', "src/shelf has no floor"],
+  ])("%s from %s is found", (path, specifier, message) => {
+    for (const statement of [
+      `import { x } from ${specifier};`,
+      `export { x } from ${specifier};`,
+      `import(${specifier})`,
+    ]) {
+      const problems = findForbiddenImports([{ path, text: `${statement}\n` }]);
+      expect(problems.join("\n")).toContain(message);
+      expect(problems[0]).toContain(path.split("/").slice(0, 2).join("/"));
+    }
+  });
+
+  it("over several lines is found", () => {
+    const text = 'import {\n  type A,\n  b,\n} from "../hns/store.ts";\n';
+    expect(findForbiddenImports([{ path: "src/vfp/rule.ts", text }])).toEqual([
+      "src/vfp/rule.ts imports src/hns/store.ts: src/vfp may not import src/hns",
+    ]);
+  });
+
+  it.each([
+    ["src/cmd/mullion/main.ts", "node:fs"],
+    ["src/cmd/mullion/main.ts", "commander"],
+    ["src/hns/file-store.node.ts", "node:fs"],
+    ["src/hns/file-store.node.ts", "./other.node.ts"],
+    ["src/plugins/win-bridge/plugin.test.ts", "../../hns/in-process-client.ts"],
+    ["src/plugins/win-bridge/plugin.test.ts", "../../testing/frames.ts"],
+    ["src/wire/dns.ts", "dns-packet"],
+  ])("%s from %s is fine", (path, specifier) => {
+    expect(findForbiddenImports([{ path, text: `import "${specifier}";\n` }])).toEqual([]);
+  });
+});

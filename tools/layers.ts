@@ -1,0 +1,112 @@
+/**
+ * The floors of `src/`: which folder may import which. ARCHITECTURE.md explains them; this is the table itself.
+ */
+import { posix } from "node:path";
+import { type SourceFile, isTest } from "./source-files.ts";
+
+/** From top to bottom. A folder imports only from floors below its own. */
+export const FLOORS: readonly (readonly string[])[] = [
+  ["cmd"],
+  ["api"],
+  ["sim", "lint", "doctor"],
+  ["cluster"],
+  ["plugins", "flannel", "kube-proxy", "ovn", "azure", "dns"],
+  ["fabric"],
+  ["hns"],
+  ["host"],
+  ["vswitch"],
+  ["vfp", "ovs", "device"],
+  ["hcn", "cni", "kube"],
+  ["knowledge"],
+  ["wire"],
+  ["net"],
+  ["base"],
+];
+
+/**
+ * Control-plane programs hold an `HcnClient` and nothing below it: what they do against Mullion's HNS in memory
+ * they also do over a socket, and against Windows.
+ */
+const PROGRAMS: readonly string[] = ["plugins", "flannel", "kube-proxy", "ovn", "azure", "dns"];
+const SEEN_BY_PROGRAMS: readonly string[] = ["hcn", "cni", "kube", "knowledge", "net", "base"];
+
+/** Run-time dependencies, and the folders that may use them (docs/decisions/0004-dependencies.md). */
+const PACKAGES: Readonly<Record<string, readonly string[]>> = {
+  commander: ["cmd"],
+  yaml: ["cluster", "kube", "lint", "doctor", "cmd"],
+  "dns-packet": ["wire", "dns"],
+};
+
+/** Import and export statements, and dynamic imports; not the word in a text. */
+const IMPORT = /^(?:import|export)\b[^;"]*\bfrom\s*"([^"]+)"|^import\s*"([^"]+)"|\bimport\(\s*"([^"]+)"/gm;
+
+/** `src/vfp/rule.ts` is in folder `vfp`. */
+function folderOf(path: string): string {
+  return path.split("/")[1] ?? "";
+}
+
+function floorOf(folder: string): number {
+  return FLOORS.findIndex((floor) => floor.includes(folder));
+}
+
+/** True when a file of folder `from` may import from folder `to`. */
+export function mayImport(from: string, to: string): boolean {
+  if (from === to) return true;
+  if (floorOf(from) < 0 || floorOf(to) < 0) return false;
+  if (PROGRAMS.includes(from)) return SEEN_BY_PROGRAMS.includes(to);
+  return floorOf(to) > floorOf(from);
+}
+
+function isNodeFile(path: string): boolean {
+  return path.endsWith(".node.ts");
+}
+
+/** Files that may touch the machine. */
+function mayTouchMachine(path: string): boolean {
+  return isNodeFile(path) || folderOf(path) === "cmd" || isTest(path);
+}
+
+function checkRelative(path: string, target: string): string | undefined {
+  const [from, to] = [folderOf(path), folderOf(target)];
+  if (!target.startsWith("src/")) return `${path} imports ${target}, which lies outside src/`;
+  if (isNodeFile(target) && !mayTouchMachine(path)) {
+    return `${path} imports ${target}: only *.node.ts files, cmd/ and tests may touch the machine`;
+  }
+  if (isTest(path)) return undefined;
+  if (isTest(target)) return `${path} imports ${target}: only tests may`;
+  if (mayImport(from, to)) return undefined;
+  return `${path} imports ${target}: src/${from} may not import src/${to}`;
+}
+
+function checkPackage(path: string, name: string): string | undefined {
+  if (name.startsWith("node:")) {
+    return mayTouchMachine(path)
+      ? undefined
+      : `${path} imports ${name}: only *.node.ts files, cmd/ and tests may`;
+  }
+  if (isTest(path)) return undefined;
+  const root = name.startsWith("@") ? name.split("/").slice(0, 2).join("/") : (name.split("/")[0] ?? name);
+  const folders = PACKAGES[root];
+  if (folders === undefined) return `${path} imports the package ${root}, which is no run-time dependency`;
+  return folders.includes(folderOf(path))
+    ? undefined
+    : `${path} imports ${root}: src/${folderOf(path)} may not`;
+}
+
+/** Every import that breaks the table, one sentence each. */
+export function findForbiddenImports(files: readonly SourceFile[]): readonly string[] {
+  const problems: string[] = [];
+  for (const { path, text } of files) {
+    const folder = folderOf(path);
+    if (floorOf(folder) < 0 && folder !== "testing")
+      problems.push(`src/${folder} has no floor in tools/layers.ts`);
+    for (const [, from, bare, dynamic] of text.matchAll(IMPORT)) {
+      const name = from ?? bare ?? dynamic ?? "";
+      const problem = name.startsWith(".")
+        ? checkRelative(path, posix.join(posix.dirname(path), name))
+        : checkPackage(path, name);
+      if (problem !== undefined) problems.push(problem);
+    }
+  }
+  return [...new Set(problems)];
+}

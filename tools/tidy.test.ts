@@ -1,0 +1,76 @@
+import { describe, expect, it } from "vitest";
+import { readFiles } from "./source-files.ts";
+import { findUnexplainedFolders, findUnlistedInferences, findUntidiness } from "./tidy.ts";
+
+const FILES = readFiles(
+  "*.{ts,json,md}",
+  ".*.json",
+  ".npmrc",
+  ".ci/*",
+  "{bench,bin,docs,examples,schemas,src,test,tools}/**/*.{ts,mjs,js,json,md,yaml}",
+);
+
+describe("the house rules", () => {
+  it("are kept by every file", () => {
+    expect(findUntidiness(FILES)).toEqual([]);
+  });
+
+  it("ask for a README.md in every folder with an idea", () => {
+    expect(findUnexplainedFolders(FILES.map(({ path }) => path))).toEqual([]);
+  });
+
+  it("ask for a row in docs/reference/fidelity.md for every file that infers", () => {
+    const fidelity = FILES.find(({ path }) => path === "docs/reference/fidelity.md")?.text ?? "";
+    expect(findUnlistedInferences(FILES, fidelity)).toEqual([]);
+  });
+});
+
+describe("a planted fault", () => {
+  it.each([
+    ["src/vfp/rule.ts", "const now = Date.now();", "time comes from a Clock"],
+    ["src/vfp/rule.ts", "const now = new Date();", "time comes from a Clock"],
+    ["src/vfp/rule.ts", "Math.random()", "chance comes from a Prng"],
+    ["src/vfp/rule.ts", "new DataView(buffer)", "src/base/bytes.ts"],
+    ["src/vfp/rule.ts", 'console.log("x")', "goes to a Log"],
+    ["src/vfp/rule.ts", "class A {\n  #x = 1;\n}", "declared with `private`"],
+    ["src/vfp/rule.ts", "let counter = 0;", "no module keeps state"],
+    ["src/vfp/rule.ts", "export let counter = 0;", "no module keeps state"],
+    ["src/vfp/mod.ts", 'export * from "./rule.ts";', "one by one"],
+    ["src/vfp/rule.ts", "// todo: finish", "finish it"],
+    ["src/vfp/rule.ts", "// This works for now.", "finish it"],
+    ["src/vfp/rule.ts", "// biome-ignore lint: because", "nothing is suppressed"],
+    ["src/vfp/rule.test.ts", "it.skip('x', () => {})", "no test is left out"],
+    ["docs/start/first.md", "cd /home/me/mullion", "no path of somebody's machine"],
+    ["docs/start/first.md", "text \nmore", "no blanks at the end"],
+    ["src/vfp/utils.ts", "", "utils is no name"],
+    ["src/helpers/rule.ts", "", "helpers is no name"],
+    ["src/vfp/natPool.ts", "", "not in kebab-case"],
+    ["src/vfp/index.ts", "", "index is no name"],
+  ])("%s: %s", (path, text, message) => {
+    expect(findUntidiness([{ path, text }]).join("\n")).toContain(message);
+  });
+
+  it.each([
+    ["src/hns/store.node.ts", "Date.now()"],
+    ["src/cmd/mullion/main.ts", 'console.log("x"); Date.now()'],
+    ["src/vfp/rule.ts", "function f() {\n  let x = 1;\n}"],
+    ["src/base/bytes.ts", "new DataView(b)"],
+    ["docs/start/first.md", "dataDir is /var/lib/cni/networks"],
+    ["docs/start/first.md", "https://example.com/home/page"],
+  ])("is not seen where there is none: %s: %s", (path, text) => {
+    expect(findUntidiness([{ path, text }])).toEqual([]);
+  });
+
+  it("is a folder of four files without a README.md", () => {
+    const paths = ["a", "b", "c", "d"].map((name) => `src/vfp/${name}.ts`);
+    expect(findUnexplainedFolders(paths)).toEqual(["src/vfp"]);
+    expect(findUnexplainedFolders([...paths, "src/vfp/README.md"])).toEqual([]);
+    expect(findUnexplainedFolders(paths.slice(1))).toEqual([]);
+  });
+
+  it("is an inference that no page names", () => {
+    const file = { path: "src/vfp/rule.ts", text: "// Inferred: nobody knows." };
+    expect(findUnlistedInferences([file], "")).toEqual(["src/vfp/rule.ts"]);
+    expect(findUnlistedInferences([file], "| `src/vfp/rule.ts` | … |")).toEqual([]);
+  });
+});
