@@ -27,6 +27,8 @@ import { isLoopback } from "./loopback.ts";
 import { type Route, type RouteOptions, RouteTable } from "./route-table.ts";
 import { selectSource } from "./source-address.ts";
 import type { StackProfile } from "./stack-profile.ts";
+import { Tcp } from "./tcp.ts";
+import { Udp } from "./udp.ts";
 
 /** What the resolver of a compartment is told (HNS `Dns`, CNI `dns`). */
 export interface DnsSettings {
@@ -55,7 +57,7 @@ export class Compartment implements NextHopResolver {
   /** 1 for the host itself. */
   readonly id: number;
   /** What a trace calls it: `host`, `pod default/web`. */
-  readonly name: string;
+  name: string;
   readonly node: string;
   readonly env: Environment;
   readonly profile: StackProfile;
@@ -64,6 +66,8 @@ export class Compartment implements NextHopResolver {
   readonly drops: DropCounters = new DropCounters();
   readonly output: IpOutput;
   readonly icmp: Icmp;
+  readonly udp: Udp;
+  readonly tcp: Tcp;
   dns: DnsSettings = NO_DNS;
   private readonly interfaces: Interface[] = [];
   private readonly routes = new RouteTable();
@@ -83,6 +87,8 @@ export class Compartment implements NextHopResolver {
     this.output = new IpOutput(this, this.routes);
     this.input = new IpInput(this);
     this.icmp = new Icmp(this);
+    this.udp = new Udp(this);
+    this.tcp = new Tcp(this);
   }
 
   get nowMs(): number {
@@ -257,6 +263,7 @@ export class Compartment implements NextHopResolver {
 
   /** Ends everything: sockets without a word to their peers, then the interfaces. */
   close(): void {
+    this.tcp.close();
     for (const netInterface of this.interfaces.slice()) this.removeInterface(netInterface);
   }
 

@@ -48,8 +48,7 @@ export class Icmp {
     if (path === undefined) return "no-route";
     if (this.requests.size >= LIMITS.socketsPerCompartmentMax) return "too-many-sockets";
     const identifier = options.identifier ?? this.newIdentifier();
-    const sequence = options.sequence ?? this.nextSequence;
-    if (options.sequence === undefined) this.nextSequence = (sequence + 1) & 0xffff;
+    const sequence = options.sequence ?? this.newSequence(options.identifier === undefined);
     const key = identifier * 0x1_0000 + sequence;
     const request = new EchoRequest(this, options, {
       key,
@@ -77,6 +76,14 @@ export class Icmp {
     if (shared !== undefined) return shared;
     this.nextIdentifier = (this.nextIdentifier + 1) & 0xffff;
     return this.nextIdentifier;
+  }
+
+  /** With one identifier for all the sequence number tells requests apart; a client of its own begins at 1. */
+  private newSequence(isNewClient: boolean): number {
+    if (isNewClient && this.compartment.profile.echoIdentifier === undefined) return 1;
+    const sequence = this.nextSequence;
+    this.nextSequence = (sequence + 1) & 0xffff;
+    return sequence;
   }
 
   /** Ends the wait for an answer. */
@@ -204,6 +211,12 @@ export class Icmp {
 
   private deliverFailure(sent: SentPacket, failure: DeliveryFailure): void {
     switch (sent.protocol) {
+      case IpProtocol.tcp:
+        this.compartment.tcp.fail(sent, failure);
+        return;
+      case IpProtocol.udp:
+        this.compartment.udp.fail(sent, failure);
+        return;
       case IpProtocol.icmp: {
         const key = sent.sourcePort * 0x1_0000 + sent.destinationPort;
         const request = this.requests.get(key);

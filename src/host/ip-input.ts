@@ -127,6 +127,12 @@ export class IpInput {
       case IpProtocol.icmp:
         this.compartment.icmp.receive(local);
         return;
+      case IpProtocol.udp:
+        this.compartment.udp.receive(local);
+        return;
+      case IpProtocol.tcp:
+        this.compartment.tcp.receive(local);
+        return;
       default:
         this.refuseProtocol(local);
     }

@@ -4,6 +4,9 @@
  */
 import { addSequence, isAfter, isBefore, sequenceDistance } from "./tcp-sequence.ts";
 
+/** Overlapping pieces may hold bytes twice; beyond this, what comes early is forgotten and will be sent again. */
+const EARLY_BYTES_MAX = 262_144;
+
 interface EarlyPiece {
   readonly sequence: number;
   readonly bytes: Uint8Array;
@@ -46,6 +49,8 @@ export class ReceiveSequence {
 
   private keep(piece: EarlyPiece): void {
     if (piece.bytes.length === 0) return;
+    const isInOrder = !isAfter(piece.sequence, this.next);
+    if (!isInOrder && this.earlyBytes() + piece.bytes.length > EARLY_BYTES_MAX) return;
     let index = 0;
     for (const other of this.early) {
       // A piece that a kept one covers says nothing new: repeated segments cannot fill the memory.
@@ -57,5 +62,11 @@ export class ReceiveSequence {
       if (isBefore(other.sequence, piece.sequence)) index++;
     }
     this.early.splice(index, 0, piece);
+  }
+
+  private earlyBytes(): number {
+    let count = 0;
+    for (const piece of this.early) count += piece.bytes.length;
+    return count;
   }
 }

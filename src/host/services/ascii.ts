@@ -1,0 +1,16 @@
+/** Text of the built-in servers: ASCII, so that one byte is one character. */
+
+/** Bytes of `text`; characters outside ASCII become `?`. */
+export function encodeAscii(text: string): Uint8Array {
+  return Uint8Array.from(text, (character) => {
+    const code = character.charCodeAt(0);
+    return code < 0x80 ? code : 0x3f;
+  });
+}
+
+/** Text of `bytes`; bytes outside ASCII become `?`. */
+export function decodeAscii(bytes: Uint8Array): string {
+  let text = "";
+  for (const byte of bytes) text += String.fromCharCode(byte < 0x80 ? byte : 0x3f);
+  return text;
+}

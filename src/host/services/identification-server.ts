@@ -1,0 +1,116 @@
+/**
+ * The built-in server of pods and outside hosts: it answers each line over TCP and each datagram over UDP with its
+ * name and the client that it saw. What was reached, and which address a NAT left, is thereby proven end to end.
+ */
+import type { Ip } from "../../net/ip.ts";
+import type { Compartment } from "../compartment.ts";
+import type { SocketFailure } from "../socket-failure.ts";
+import type { TcpConnection } from "../tcp-connection.ts";
+import type { TcpListener } from "../tcp-listener.ts";
+import type { TcpAcceptor, TcpOwner } from "../tcp-owner.ts";
+import type { UdpDatagram, UdpOwner, UdpSocket } from "../udp.ts";
+import { encodeAscii } from "./ascii.ts";
+import { formatIdentification } from "./identification.ts";
+
+const LINE_END = 0x0a;
+/** A longer line is answered where it is. */
+const LINE_BYTES_MAX = 1_024;
+
+/** One TCP client: its line is awaited, answered, and the connection closed. */
+class Session implements TcpOwner {
+  private readonly server: IdentificationServer;
+  private lineBytes = 0;
+  private isAnswered = false;
+
+  constructor(server: IdentificationServer) {
+    this.server = server;
+  }
+
+  tcpConnected(): void {
+    // The client speaks first.
+  }
+
+  tcpData(connection: TcpConnection, bytes: Uint8Array): void {
+    this.lineBytes += bytes.length;
+    if (bytes.includes(LINE_END) || this.lineBytes > LINE_BYTES_MAX) this.answer(connection);
+  }
+
+  tcpPeerFinished(connection: TcpConnection): void {
+    if (this.lineBytes > 0) this.answer(connection);
+    connection.close();
+  }
+
+  tcpClosed(): void {
+    // Nothing is kept per client.
+  }
+
+  private answer(connection: TcpConnection): void {
+    if (this.isAnswered) return;
+    this.isAnswered = true;
+    connection.send(this.server.answerTo(connection.remoteIp, connection.remotePort));
+    connection.close();
+  }
+}
+
+export class IdentificationServer implements TcpAcceptor, UdpOwner {
+  readonly name: string;
+  /** How many lines and datagrams were answered. */
+  answeredCount = 0;
+  private readonly compartment: Compartment;
+  private readonly listeners: TcpListener[] = [];
+  private readonly sockets: UdpSocket[] = [];
+
+  /** Serves in `compartment` under `name`, which its answers carry. */
+  constructor(compartment: Compartment, name: string) {
+    this.compartment = compartment;
+    this.name = name;
+  }
+
+  /** Serves a TCP port. `ip` limits it to one address. @returns why it cannot. */
+  listenTcp(port: number, ip?: Ip): SocketFailure | undefined {
+    const listener = this.compartment.tcp.listen({
+      port,
+      acceptor: this,
+      ...(ip === undefined ? {} : { ip }),
+    });
+    if (typeof listener === "string") return listener;
+    this.listeners.push(listener);
+    return undefined;
+  }
+
+  /** Serves a UDP port. `ip` limits it to one address. @returns why it cannot. */
+  listenUdp(port: number, ip?: Ip): SocketFailure | undefined {
+    const socket = this.compartment.udp.bind({ port, owner: this, ...(ip === undefined ? {} : { ip }) });
+    if (typeof socket === "string") return socket;
+    this.sockets.push(socket);
+    return undefined;
+  }
+
+  /** Serves no more. Connections that exist are still answered. */
+  close(): void {
+    for (const listener of this.listeners.splice(0)) listener.close();
+    for (const socket of this.sockets.splice(0)) socket.close();
+  }
+
+  tcpAccepted(): TcpOwner {
+    return new Session(this);
+  }
+
+  udpReceived(socket: UdpSocket, datagram: UdpDatagram): void {
+    const { source, sourcePort, destination } = datagram;
+    const bytes = this.answerTo(source, sourcePort);
+    // The client waits for an answer from the address that it asked.
+    const isOwn = this.compartment.isLocal(destination);
+    socket.send({ destination: source, port: sourcePort, bytes, ...(isOwn ? { source: destination } : {}) });
+  }
+
+  udpFailed(): void {
+    // A client that went away is no news.
+  }
+
+  /** The answer for one client. */
+  answerTo(clientIp: Ip, clientPort: number): Uint8Array {
+    this.answeredCount++;
+    return encodeAscii(formatIdentification({ name: this.name, clientIp, clientPort }));
+  }
+}

@@ -1,0 +1,53 @@
+/** A TCP port that takes connections: the state LISTEN of RFC 9293. */
+import { LIMITS } from "../base/limits.ts";
+import type { Ip } from "../net/ip.ts";
+import type { Tcp } from "./tcp.ts";
+import type { TcpConnection } from "./tcp-connection.ts";
+import type { TcpAcceptor, TcpOwner } from "./tcp-owner.ts";
+
+export interface TcpListenOptions {
+  readonly port: number;
+  /** Takes only connections to this address. Default: any address of the compartment. */
+  readonly ip?: Ip;
+  readonly acceptor: TcpAcceptor;
+}
+
+export class TcpListener {
+  readonly port: number;
+  /** Undefined when it takes connections to any address. */
+  readonly ip: Ip | undefined;
+  private readonly tcp: Tcp;
+  private readonly acceptor: TcpAcceptor;
+  private handshakes = 0;
+
+  /** Made by `Tcp.listen` only. */
+  constructor(tcp: Tcp, options: TcpListenOptions) {
+    this.tcp = tcp;
+    this.port = options.port;
+    this.ip = options.ip;
+    this.acceptor = options.acceptor;
+  }
+
+  /** Takes no more connections; those that exist go on. */
+  close(): void {
+    this.tcp.closeListener(this);
+  }
+
+  /** Called by `Tcp` before a handshake begins. @returns false when too many are unfinished. */
+  beginHandshake(): boolean {
+    if (this.handshakes >= LIMITS.tcpHandshakesPerListenerMax) return false;
+    this.handshakes++;
+    return true;
+  }
+
+  /** Called by a connection whose handshake is done. */
+  accept(connection: TcpConnection): TcpOwner {
+    this.handshakes--;
+    return this.acceptor.tcpAccepted(connection);
+  }
+
+  /** Called by a connection whose handshake failed. */
+  abandon(): void {
+    this.handshakes--;
+  }
+}

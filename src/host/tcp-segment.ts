@@ -1,0 +1,65 @@
+/** A TCP segment that arrived, with what the connection reads of it more than once. */
+import { readU8 } from "../base/bytes.ts";
+import type { Ip } from "../net/ip.ts";
+import { TcpFlag, TcpView } from "../wire/tcp.ts";
+import { TcpOptionKind, findTcpOption } from "../wire/tcp-options.ts";
+import { readU32 } from "../base/bytes.ts";
+import type { LocalPacket } from "./ip-input.ts";
+
+/** Both bits set: a router on the way is congested (RFC 3168). */
+const ECN_CONGESTION_EXPERIENCED = 3;
+
+export interface TcpSegment {
+  readonly source: Ip;
+  readonly sourcePort: number;
+  readonly destination: Ip;
+  readonly destinationPort: number;
+  readonly sequence: number;
+  readonly acknowledgment: number;
+  /** Bits of `TcpFlag`. */
+  readonly flags: number;
+  /** As on the wire, not scaled. */
+  readonly window: number;
+  /** Bytes of its own. */
+  readonly payload: Uint8Array;
+  /** Sequence numbers it takes: payload, SYN and FIN. */
+  readonly length: number;
+  /** The option bytes. */
+  readonly options: Uint8Array;
+  /** The timestamps option; undefined without one. */
+  readonly timestamps: { readonly value: number; readonly echo: number } | undefined;
+  readonly isCongestionExperienced: boolean;
+}
+
+/** Reads the segment of a packet whose headers were parsed; undefined when it is broken. */
+export function readSegment(local: LocalPacket): TcpSegment | undefined {
+  const { packet, headers } = local;
+  const view = TcpView.parse(packet.bytes, headers.transport, headers.end);
+  if (typeof view === "string") return undefined;
+  const flags = view.flags;
+  const payload = packet.bytes.slice(view.payloadStart, view.payloadEnd);
+  const at = findTcpOption(packet.bytes, view.start, TcpOptionKind.timestamps);
+  const hasTimestamps = at >= 0 && readU8(packet.bytes, at + 1) === 10;
+  return {
+    source: local.source,
+    sourcePort: view.sourcePort,
+    destination: local.destination,
+    destinationPort: view.destinationPort,
+    sequence: view.sequence,
+    acknowledgment: view.acknowledgment,
+    flags,
+    window: view.window,
+    payload,
+    length: payload.length + ((flags & TcpFlag.syn) === 0 ? 0 : 1) + ((flags & TcpFlag.fin) === 0 ? 0 : 1),
+    options: view.options.slice(),
+    timestamps: hasTimestamps
+      ? { value: readU32(packet.bytes, at + 2), echo: readU32(packet.bytes, at + 6) }
+      : undefined,
+    isCongestionExperienced: (readU8(packet.bytes, headers.network + 1) & 3) === ECN_CONGESTION_EXPERIENCED,
+  };
+}
+
+/** True when any flag of `mask` is set. */
+export function hasFlag(segment: TcpSegment, mask: number): boolean {
+  return (segment.flags & mask) !== 0;
+}
