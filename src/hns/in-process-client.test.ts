@@ -18,7 +18,7 @@ describe("the client in process", () => {
       expect.objectContaining({
         kind: "Network",
         id: network.ID,
-        document: expect.objectContaining({ Name: "cbr0" }),
+        document: expect.objectContaining({ Name: "cbr0" }) as unknown,
       }),
     );
     await deleteNetwork(client, network.ID!);

@@ -1,0 +1,271 @@
+/** The datapath of a simulated node: a Hyper-V switch per adapter, the host's stack, a cable per vNIC. */
+import { assert, defined } from "../base/assert.ts";
+import type { Environment } from "../base/environment.ts";
+import { memoryPair } from "../device/memory-pair.ts";
+import type { Guid } from "../hcn/client.ts";
+import type { Compartment } from "../host/compartment.ts";
+import type { Host } from "../host/host.ts";
+import type { Interface } from "../host/interface.ts";
+import type { InterfaceAddress } from "../net/prefix.ts";
+import { NatPool } from "../vfp/nat-pool.ts";
+import type { SwitchPort } from "../vswitch/switch-port.ts";
+import { VirtualSwitch } from "../vswitch/virtual-switch.ts";
+import { L2BRIDGE_LAYERS, LAYER_NAMES } from "./compile/layers.ts";
+import type {
+  Datapath,
+  NatPoolDefinition,
+  PortProgram,
+  StaticBindingDefinition,
+  VnicDefinition,
+} from "./datapath.ts";
+import type { PhysicalAdapter } from "./physical-adapter.ts";
+
+interface AdapterSwitch {
+  readonly virtualSwitch: VirtualSwitch;
+  readonly adapter: PhysicalAdapter;
+  /** The host's vNIC on it: it carries what the adapter carried. */
+  readonly hostInterface: Interface;
+}
+
+/** One endpoint's vNIC. */
+interface Vnic {
+  readonly port: SwitchPort;
+  readonly compartment: Compartment;
+  readonly netInterface: Interface;
+  program: PortProgram;
+}
+
+/** Moves addresses and static routes from one interface of a compartment to another, then drops the old one. */
+function moveInterface(compartment: Compartment, from: Interface, to: Interface): void {
+  const addresses = from.addresses.slice();
+  const routes = compartment
+    .listRoutes()
+    .filter((route) => route.interface === from && route.origin === "static");
+  compartment.removeInterface(from);
+  for (const address of addresses) compartment.addAddress(to, address);
+  for (const { prefix, nextHop, metric, source } of routes) {
+    compartment.addRoute({
+      prefix,
+      interface: to,
+      metric,
+      ...(nextHop !== undefined && { nextHop }),
+      ...(source !== undefined && { source }),
+    });
+  }
+}
+
+export class SwitchDatapath implements Datapath {
+  private readonly env: Environment;
+  private readonly host: Host;
+  private readonly switches = new Map<Guid, AdapterSwitch>();
+  private readonly vnics = new Map<Guid, Vnic>();
+
+  constructor(env: Environment, host: Host) {
+    this.env = env;
+    this.host = host;
+  }
+
+  createCompartment(name: string): number {
+    return this.host.createCompartment(name).id;
+  }
+
+  removeCompartment(id: number): void {
+    this.host.removeCompartment(id);
+  }
+
+  /**
+   * The host's vNIC takes the MAC, addresses and routes of the adapter (hcn.md §4.1). Connections through it live on;
+   * Inferred: the moment of interruption that Windows has is not acted out.
+   */
+  createSwitch(id: Guid, adapter: PhysicalAdapter): void {
+    const { root } = this.host;
+    const prng = this.env.prng.derive(`hns-switch/${id}`);
+    const virtualSwitch = new VirtualSwitch(this.env, { node: this.host.name, id, name: adapter.name });
+    const before = root.getInterface(adapter.name);
+    const name = `vEthernet (${adapter.name})`;
+    const [switchEnd, hostEnd] = memoryPair(this.env.clock, {
+      delayMs: 0,
+      mtuBytes: adapter.device.mtuBytes,
+    });
+    const hostInterface = root.addInterface({
+      name,
+      mac: adapter.mac,
+      device: hostEnd,
+      ...(before !== undefined && { isForwarding: before.isForwarding, metric: before.metric }),
+    });
+    virtualSwitch.addPort({
+      id: prng.guid(),
+      name: `${adapter.name} (uplink)`,
+      kind: "external",
+      mac: adapter.mac,
+      device: adapter.device,
+      layers: [],
+    });
+    const hostPort = virtualSwitch.addPort({
+      id: prng.guid(),
+      name,
+      kind: "host",
+      mac: adapter.mac,
+      device: switchEnd,
+      layers: [],
+    });
+    hostPort.setIps(this.addressesOf(adapter).map((address) => address.ip));
+    if (before === undefined)
+      for (const address of adapter.addresses) root.addAddress(hostInterface, address);
+    else moveInterface(root, before, hostInterface);
+    this.switches.set(id, { virtualSwitch, adapter, hostInterface });
+  }
+
+  removeSwitch(id: Guid): void {
+    const { virtualSwitch, adapter, hostInterface } = this.requireSwitch(id);
+    const { root } = this.host;
+    const restored = root.addInterface({
+      name: adapter.name,
+      mac: adapter.mac,
+      device: adapter.device,
+      isForwarding: hostInterface.isForwarding,
+      metric: hostInterface.metric,
+    });
+    moveInterface(root, hostInterface, restored);
+    for (const port of virtualSwitch.listPorts()) virtualSwitch.removePort(port.id);
+    this.switches.delete(id);
+  }
+
+  addressesOf(adapter: PhysicalAdapter): readonly InterfaceAddress[] {
+    for (const each of this.switches.values())
+      if (each.adapter.name === adapter.name) return each.hostInterface.addresses;
+    return this.host.root.getInterface(adapter.name)?.addresses ?? adapter.addresses;
+  }
+
+  attach(vnic: VnicDefinition): void {
+    const { virtualSwitch, adapter } = this.requireSwitch(vnic.switchId);
+    const compartment = this.host.getCompartment(vnic.compartmentId);
+    assert(compartment !== undefined, "a vNIC goes to a compartment that exists");
+    const [switchEnd, stackEnd] = memoryPair(this.env.clock, {
+      delayMs: 0,
+      mtuBytes: adapter.device.mtuBytes,
+    });
+    const port = virtualSwitch.addPort({
+      id: vnic.portId,
+      name: vnic.portName,
+      kind: "container",
+      mac: vnic.mac,
+      device: switchEnd,
+      layers: L2BRIDGE_LAYERS,
+      nextHopResolver: this.host.root,
+      usesHostMac: true,
+    });
+    const netInterface = compartment.addInterface({
+      name: vnic.interfaceName,
+      mac: vnic.mac,
+      device: stackEnd,
+      ...(vnic.mtuBytes !== undefined && { mtuBytes: vnic.mtuBytes }),
+    });
+    const record: Vnic = { port, compartment, netInterface, program: vnic.program };
+    this.vnics.set(vnic.portId, record);
+    applyProgram(virtualSwitch, port, EMPTY_PROGRAM, vnic.program);
+    port.setIps(vnic.addresses.map((address) => address.ip));
+    configureStack(compartment, netInterface, vnic);
+  }
+
+  detach(switchId: Guid, portId: Guid): void {
+    const vnic = this.vnics.get(portId);
+    if (vnic === undefined) return;
+    // The compartment of a container may be gone already, and its interfaces with it.
+    if (vnic.netInterface.isAttached) vnic.compartment.removeInterface(vnic.netInterface);
+    this.requireSwitch(switchId).virtualSwitch.removePort(portId);
+    this.vnics.delete(portId);
+  }
+
+  program(switchId: Guid, portId: Guid, program: PortProgram): void {
+    const vnic = this.vnics.get(portId);
+    assert(vnic !== undefined, "only attached ports are programmed");
+    applyProgram(this.requireSwitch(switchId).virtualSwitch, vnic.port, vnic.program, program);
+    vnic.program = program;
+  }
+
+  getSwitch(id: Guid): VirtualSwitch | undefined {
+    return this.switches.get(id)?.virtualSwitch;
+  }
+
+  listSwitches(): readonly VirtualSwitch[] {
+    return [...this.switches.values()].map((each) => each.virtualSwitch);
+  }
+
+  private requireSwitch(id: Guid): AdapterSwitch {
+    return defined(this.switches.get(id), "the switch of a network exists as long as the network");
+  }
+}
+
+const NO_GROUPS: PortProgram["groups"] = Object.freeze({
+  LB_DSR: [],
+  ACL_ENDPOINT_LAYER: [],
+  SLB_NAT_LAYER: [],
+  INTERNAL_L2_REWRITE_LAYER: [],
+  SLB_DECAP_LAYER_STATEFUL: [],
+  EXTERNAL_L2_REWRITE_LAYER: [],
+  VNET_PA_ROUTE_LAYER: [],
+});
+
+/** What a new port has. */
+const EMPTY_PROGRAM: PortProgram = Object.freeze({
+  groups: NO_GROUPS,
+  natPools: [],
+  staticBindings: [],
+  deliversByAddress: false,
+});
+
+function isSamePool(a: NatPoolDefinition, b: NatPoolDefinition): boolean {
+  return a.name === b.name && a.portsMax === b.portsMax;
+}
+
+function isSameBinding(a: StaticBindingDefinition, b: StaticBindingDefinition): boolean {
+  return a.ip === b.ip && a.protocol === b.protocol && a.port === b.port;
+}
+
+/** Pools are there before rules name them, and go after no rule does. */
+function applyProgram(
+  virtualSwitch: VirtualSwitch,
+  port: SwitchPort,
+  before: PortProgram,
+  after: PortProgram,
+): void {
+  const leaving = before.natPools.filter((pool) => !after.natPools.some((other) => isSamePool(pool, other)));
+  const entering = after.natPools.filter((pool) => !before.natPools.some((other) => isSamePool(pool, other)));
+  const replaced = leaving.filter((pool) => entering.some((other) => other.name === pool.name));
+  for (const pool of replaced) port.vfp.removeNatPool(pool.name);
+  for (const { name, ip, protocol, portsMax } of entering) {
+    const blocks = virtualSwitch.portBlocksFor(port);
+    port.vfp.addNatPool(
+      new NatPool({ name, ip, protocol, blocks, ...(portsMax !== undefined && { portsMax }) }),
+    );
+  }
+  for (const layer of LAYER_NAMES) port.vfp.setGroups(layer, after.groups[layer]);
+  for (const pool of leaving) if (!replaced.includes(pool)) port.vfp.removeNatPool(pool.name);
+  applyBindings(port, before.staticBindings, after.staticBindings);
+  port.deliversByAddress = after.deliversByAddress;
+}
+
+function applyBindings(
+  port: SwitchPort,
+  before: readonly StaticBindingDefinition[],
+  after: readonly StaticBindingDefinition[],
+): void {
+  for (const binding of before)
+    if (!after.some((other) => isSameBinding(binding, other))) port.removeStaticBinding(binding);
+  for (const binding of after)
+    if (!before.some((other) => isSameBinding(binding, other))) port.addStaticBinding(binding);
+}
+
+function configureStack(compartment: Compartment, netInterface: Interface, vnic: VnicDefinition): void {
+  for (const address of vnic.addresses) compartment.addAddress(netInterface, address);
+  for (const { destination, nextHop, metric } of vnic.routes) {
+    compartment.addRoute({
+      prefix: destination,
+      interface: netInterface,
+      metric,
+      ...(nextHop !== undefined && { nextHop }),
+    });
+  }
+  if (vnic.dns !== undefined) compartment.dns = { ...vnic.dns };
+}
