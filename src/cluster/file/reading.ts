@@ -16,9 +16,6 @@ export interface Located<T> {
   readonly place: Place;
 }
 
-/** A value of the document: never an alias. */
-export type Value = Exclude<ParsedNode, { type: "ALIAS" }>;
-
 /** More problems than this help nobody. */
 const PROBLEMS_MAX = 200;
 

@@ -1,5 +1,5 @@
 /** Faults that end a verb, as the user sees them: what is wrong, what to do, a code. Never a stack trace. */
-import { KNOWLEDGE_CODES, type KnowledgeCode } from "../../knowledge/codes.ts";
+import { type KnowledgeCode, isKnowledgeCode } from "../../knowledge/codes.ts";
 import type { ExitCode, Terminal } from "./terminal.ts";
 
 /** Ends a verb. `message` is one sentence without a full stop. */
@@ -32,13 +32,10 @@ export class SilentFailure extends Error {
 /** Codes whose entry says no more than the message. */
 const SELF_EXPLANATORY: readonly KnowledgeCode[] = ["bad-usage", "unknown-code"];
 
-function isKnowledgeCode(value: unknown): value is KnowledgeCode {
-  return KNOWLEDGE_CODES.some((code) => code === value);
-}
-
 /** Errors of the core that carry a code of the catalogue (and perhaps `advice`) count as the user's to mend. */
 function explained(error: unknown): { readonly text: string; readonly exitCode: ExitCode } | undefined {
-  if (!(error instanceof Error) || !("code" in error) || !isKnowledgeCode(error.code)) return undefined;
+  if (!(error instanceof Error) || !("code" in error)) return undefined;
+  if (typeof error.code !== "string" || !isKnowledgeCode(error.code)) return undefined;
   const advice = "advice" in error && typeof error.advice === "string" ? error.advice : "";
   const exitCode = error instanceof Failure ? error.exitCode : 2;
   const lines = [`mullion: ${error.message} [${error.code}]`];
