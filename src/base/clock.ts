@@ -28,6 +28,9 @@ export interface Clock {
   cancel(timer: Timer): void;
 }
 
+/** Below this many, cancelled timers may wait for their time in the heap. */
+const CANCELLED_MIN = 64;
+
 /**
  * A clock that moves only when told, and then from one due task to the next.
  * Tasks run in order of time, then of scheduling, so equal runs give equal results.
@@ -37,6 +40,8 @@ export class VirtualClock implements Clock {
   private sequence = 0;
   /** Binary heap; the earliest timer is first. */
   private readonly heap: Timer[] = [];
+  /** Timers of the heap that were cancelled. */
+  private cancelledCount = 0;
 
   schedule(afterMs: number, task: Task): Timer {
     assert(afterMs >= 0, "a task cannot be scheduled in the past");
@@ -47,7 +52,11 @@ export class VirtualClock implements Clock {
   }
 
   cancel(timer: Timer): void {
+    if (timer.task === undefined) return;
     timer.task = undefined;
+    this.cancelledCount++;
+    // Most timers of a network are cancelled long before their time: they must not fill the heap until then.
+    if (this.cancelledCount > CANCELLED_MIN && this.cancelledCount * 2 > this.heap.length) this.compact();
   }
 
   /** The time of the next task that will run; undefined when none is left. */
@@ -88,7 +97,19 @@ export class VirtualClock implements Clock {
   }
 
   private dropCancelled(): void {
-    while (this.heap[0] !== undefined && this.heap[0].task === undefined) this.pop();
+    while (this.heap[0] !== undefined && this.heap[0].task === undefined) {
+      this.pop();
+      this.cancelledCount--;
+    }
+  }
+
+  /** Takes all cancelled timers out of the heap. */
+  private compact(): void {
+    let kept = 0;
+    for (const timer of this.heap) if (timer.task !== undefined) this.heap[kept++] = timer;
+    this.heap.length = kept;
+    this.cancelledCount = 0;
+    for (let index = (kept >> 1) - 1; index >= 0; index--) this.siftDown(index);
   }
 
   private pop(): Timer | undefined {

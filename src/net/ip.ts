@@ -33,13 +33,14 @@ export function parseIpv4(text: string): Ipv4 | undefined {
   return value as Ipv4;
 }
 
-function parseGroups(text: string): number[] | undefined {
+/** The 16-bit groups of a part of an address; only its last part may end with dotted decimal. */
+function parseGroups(text: string, isLast: boolean): number[] | undefined {
   if (text === "") return [];
   const groups: number[] = [];
   const parts = text.split(":");
   for (const [index, part] of parts.entries()) {
     if (part.includes(".")) {
-      const embedded = index === parts.length - 1 ? parseIpv4(part) : undefined;
+      const embedded = isLast && index === parts.length - 1 ? parseIpv4(part) : undefined;
       if (embedded === undefined) return undefined;
       groups.push(embedded >>> 16, embedded & 0xffff);
     } else {
@@ -54,8 +55,8 @@ function parseGroups(text: string): number[] | undefined {
 export function parseIpv6(text: string): Ipv6 | undefined {
   const halves = text.split("::");
   if (halves.length > 2) return undefined;
-  const head = parseGroups(halves[0] ?? "");
-  const tail = halves.length === 2 ? parseGroups(halves[1] ?? "") : [];
+  const head = parseGroups(halves[0] ?? "", halves.length === 1);
+  const tail = halves.length === 2 ? parseGroups(halves[1] ?? "", true) : [];
   if (head === undefined || tail === undefined) return undefined;
   const missing = 8 - head.length - tail.length;
   if (halves.length === 2 ? missing < 1 : missing !== 0) return undefined;
@@ -74,8 +75,9 @@ function formatIpv4(ip: Ipv4): string {
   return [ip >>> 24, (ip >>> 16) & 255, (ip >>> 8) & 255, ip & 255].join(".");
 }
 
-/** RFC 5952: lower case, the longest run of two or more zero groups shortened, the first of equals. */
+/** RFC 5952: lower case, the longest run of two or more zero groups shortened, the first of equals; §5: IPv4-mapped ones mixed. */
 function formatIpv6(ip: Ipv6): string {
+  if (ip >> 32n === 0xffffn) return `::ffff:${formatIpv4(Number(ip & 0xffff_ffffn) as Ipv4)}`;
   const groups: string[] = [];
   for (let shift = 112n; shift >= 0n; shift -= 16n) groups.push(((ip >> shift) & 0xffffn).toString(16));
   let bestStart = -1;
