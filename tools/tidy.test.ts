@@ -70,7 +70,12 @@ describe("a planted fault", () => {
 
   it("is an inference that no page names", () => {
     const file = { path: "src/vfp/rule.ts", text: "// Inferred: nobody knows." };
-    expect(findUnlistedInferences([file], "")).toEqual(["src/vfp/rule.ts"]);
-    expect(findUnlistedInferences([file], "| `src/vfp/rule.ts` | … |")).toEqual([]);
+    expect(findUnlistedInferences([file], "")).toEqual([
+      "src/vfp/rule.ts: 1 inferences, 0 rows in docs/reference/fidelity.md",
+    ]);
+    expect(findUnlistedInferences([file], "| `src/vfp/rule.ts` | … | … |")).toEqual([]);
+    expect(findUnlistedInferences([{ ...file, text: "" }], "| `src/vfp/rule.ts` | … | … |")).toEqual([
+      "src/vfp/rule.ts: infers nothing any more",
+    ]);
   });
 });
