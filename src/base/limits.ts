@@ -31,6 +31,10 @@ export const LIMITS = {
   macsPerSwitchMax: 16_384,
   /** Bytes of one JSON document taken from outside. */
   jsonBytesMax: 10_485_760,
+  /** Bytes of one answer that a client takes from a service over HTTP. */
+  httpResponseBytesMax: 268_435_456,
+  /** Connections that a service over HTTP has open at a time. */
+  httpConnectionsMax: 256,
   /** Nesting of one JSON or YAML document. */
   documentDepthMax: 128,
   /** Bytes of one cluster file. */

@@ -162,6 +162,7 @@ export const HCN_ERRORS = {
     text: "A network of this type can not be created because VFP is not available",
   },
   // Codes of other facilities that HNS passes on (hcn.md §6.2).
+  E_ACCESSDENIED: { hresult: 0x80070005, text: "Access is denied" },
   E_NOTIMPL: { hresult: 0x80004001, text: "Not implemented" },
   ERROR_SHARING_VIOLATION: {
     hresult: 0x80070020,

@@ -45,6 +45,11 @@ export function isJsonObject(value: JsonValue | undefined): value is JsonObject 
 export function parseJsonText(text: string): JsonValue {
   if (text.length > LIMITS.jsonBytesMax)
     throw invalidJson(`The document is longer than ${LIMITS.jsonBytesMax} characters`);
+  return parseAnswerText(text);
+}
+
+/** Parses the JSON of an answer, whose length was bounded while it came in. @throws HcnError HCN_E_INVALID_JSON. */
+export function parseAnswerText(text: string): JsonValue {
   let value: unknown;
   try {
     value = JSON.parse(text);
