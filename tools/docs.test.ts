@@ -3,7 +3,14 @@ import { describe, expect, it } from "vitest";
 import { createProgram } from "../src/cmd/mullion/program.ts";
 import type { Terminal } from "../src/cmd/mullion/terminal.ts";
 import type { Verbs } from "../src/cmd/mullion/verbs.ts";
-import { type Known, findBrokenLinks, findMissingPaths, findUnknownCommands } from "./documents.ts";
+import { parseClusterFile } from "../src/cluster/file/parse-cluster-file.ts";
+import {
+  type Known,
+  codeBlocks,
+  findBrokenLinks,
+  findMissingPaths,
+  findUnknownCommands,
+} from "./documents.ts";
 import { listPaths, readFiles } from "./source-files.ts";
 
 const PAGES = readFiles("*.md", "{bench,docs,examples,src}/**/*.md");
@@ -61,6 +68,16 @@ describe("the documentation", () => {
 
   it("shows commands that exist", () => {
     expect(findUnknownCommands(PAGES, KNOWN)).toEqual([]);
+  });
+
+  it("shows cluster files that are accepted", () => {
+    const blocks = PAGES.flatMap(({ path, text }) =>
+      codeBlocks(text, "yaml")
+        .filter((code) => code.startsWith("apiVersion: mullion/"))
+        .map((code) => parseClusterFile(code, path)),
+    );
+    expect(blocks.length).toBeGreaterThan(0);
+    expect(blocks.flatMap((result) => ("problems" in result ? result.problems : []))).toEqual([]);
   });
 
   it("says on the first page that nothing has run on Windows", () => {

@@ -15,6 +15,11 @@ export interface Known {
 const FENCE = /^```(\w*)\n([\s\S]*?)^```$/gm;
 const LINK = /\[[^\]]*\]\(([^)\s]+)\)/g;
 
+/** The code blocks of a page in a language. */
+export function codeBlocks(text: string, language: string): readonly string[] {
+  return [...text.matchAll(FENCE)].flatMap(([, name, code = ""]) => (name === language ? [code] : []));
+}
+
 /** The page without its code blocks. */
 function withoutCode(text: string): string {
   return text.replace(FENCE, "");
@@ -101,8 +106,7 @@ function checkCommand(line: string, known: Known): string | undefined {
 export function findUnknownCommands(pages: readonly SourceFile[], known: Known): readonly string[] {
   const problems: string[] = [];
   for (const { path, text } of pages) {
-    for (const [, language, code = ""] of text.matchAll(FENCE)) {
-      if (language !== "sh") continue;
+    for (const code of codeBlocks(text, "sh")) {
       for (const line of code.split("\n")) {
         const problem = checkCommand(line.trim(), known);
         if (problem !== undefined) problems.push(`${path}: ${line.trim()}: ${problem}`);

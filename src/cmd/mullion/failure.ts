@@ -1,4 +1,6 @@
 /** Faults that end a verb, as the user sees them: what is wrong, what to do, a code. Never a stack trace. */
+import { CniError, PluginPanic } from "../../cni/error.ts";
+import { HcnError } from "../../hcn/error.ts";
 import { type KnowledgeCode, isKnowledgeCode } from "../../knowledge/codes.ts";
 import type { ExitCode, Terminal } from "./terminal.ts";
 
@@ -32,25 +34,67 @@ export class SilentFailure extends Error {
 /** Codes whose entry says no more than the message. */
 const SELF_EXPLANATORY: readonly KnowledgeCode[] = ["bad-usage", "unknown-code"];
 
-/** Errors of the core that carry a code of the catalogue (and perhaps `advice`) count as the user's to mend. */
-function explained(error: unknown): { readonly text: string; readonly exitCode: ExitCode } | undefined {
+/** What a user is told: one sentence, what to do, the code that stands behind it, the entry with more. */
+interface Explanation {
+  readonly message: string;
+  readonly advice: string;
+  readonly code: string | undefined;
+  readonly entry: KnowledgeCode | undefined;
+  readonly exitCode: ExitCode;
+}
+
+const LOOK_AT_POLICIES = "Look at the policies, ranges and CNI configuration in the cluster file.";
+
+function hex(hresult: number): string {
+  return `0x${hresult.toString(16).padStart(8, "0")}`;
+}
+
+/** Errors that the user can mend: with a code of the catalogue (and perhaps `advice`), of HNS, or of a plugin. */
+function explain(error: unknown): Explanation | undefined {
+  if (error instanceof HcnError) {
+    const message = `HNS refuses a call: ${error.message}`;
+    const code = `${error.code} ${hex(error.hresult)}`;
+    return { message, advice: LOOK_AT_POLICIES, code, entry: error.explanation, exitCode: 2 };
+  }
+  if (error instanceof CniError) {
+    const details = error.details === "" ? "" : ` (${error.details})`;
+    const message = `a CNI plugin fails: ${error.message}${details}`;
+    return {
+      message,
+      advice: LOOK_AT_POLICIES,
+      code: `CNI ${error.code}`,
+      entry: error.knowledge,
+      exitCode: 2,
+    };
+  }
+  if (error instanceof PluginPanic) {
+    const message = `a CNI plugin crashes, as the real one does: ${error.message}`;
+    const advice = `${LOOK_AT_POLICIES} A node with compat: better refuses it in words.`;
+    return { message, advice, code: undefined, entry: undefined, exitCode: 2 };
+  }
   if (!(error instanceof Error) || !("code" in error)) return undefined;
   if (typeof error.code !== "string" || !isKnowledgeCode(error.code)) return undefined;
+  const { code } = error;
   const advice = "advice" in error && typeof error.advice === "string" ? error.advice : "";
+  const entry = SELF_EXPLANATORY.includes(code) ? undefined : code;
   const exitCode = error instanceof Failure ? error.exitCode : 2;
-  const lines = [`mullion: ${error.message} [${error.code}]`];
+  return { message: error.message, advice, code, entry, exitCode };
+}
+
+function formatExplanation({ message, advice, code, entry }: Explanation): string {
+  const lines = [`mullion: ${message}${code === undefined ? "" : ` [${code}]`}`];
   if (advice !== "") lines.push(`    ${advice}`);
-  if (!SELF_EXPLANATORY.includes(error.code)) lines.push(`    More: mullion explain ${error.code}`);
-  return { text: `${lines.join("\n")}\n`, exitCode };
+  if (entry !== undefined) lines.push(`    More: mullion explain ${entry}`);
+  return `${lines.join("\n")}\n`;
 }
 
 /** Says what ended a verb, and returns the exit code. `isDebug` adds the stack of a fault of our own. */
 export function reportFailure(error: unknown, terminal: Terminal, isDebug: boolean): ExitCode {
   if (error instanceof SilentFailure) return error.exitCode;
-  const known = explained(error);
-  if (known !== undefined) {
-    terminal.stderr(known.text);
-    return known.exitCode;
+  const explanation = explain(error);
+  if (explanation !== undefined) {
+    terminal.stderr(formatExplanation(explanation));
+    return explanation.exitCode;
   }
   const message = error instanceof Error ? error.message : String(error);
   terminal.stderr(`mullion: internal fault: ${message}\n`);

@@ -1,4 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { CniError } from "../../cni/error.ts";
+import { HcnError } from "../../hcn/error.ts";
 import { Failure } from "./failure.ts";
 import { runMullion } from "./program.ts";
 import { readCluster } from "./read-cluster.ts";
@@ -288,6 +290,21 @@ describe("faults of a verb", () => {
       stderr:
         "mullion: HNS does not answer [hns-unreachable]\n    Start it.\n    More: mullion explain hns-unreachable\n",
     });
+  });
+
+  it.each([
+    [
+      new HcnError("HCN_E_INVALID_POLICY", { detail: "ACL: Priority is missing" }),
+      /^mullion: HNS refuses a call: .*: ACL: Priority is missing \[HCN_E_INVALID_POLICY 0x803b000d\]\n {4}Look at/,
+    ],
+    [
+      new CniError(7, "no such range", { knowledge: "ipam-range-invalid" }),
+      /^mullion: a CNI plugin fails: no such range \[CNI 7\]\n {4}Look at.*\n {4}More: mullion explain ipam-range-invalid\n$/,
+    ],
+  ])("of HNS and of plugins are the cluster file's: %s", async (error, expected) => {
+    const { exitCode, stderr } = await run(["demo"], failing(error));
+    expect(exitCode).toBe(2);
+    expect(stderr).toMatch(expected);
   });
 
   it.each([
