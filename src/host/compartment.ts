@@ -69,6 +69,8 @@ export class Compartment implements NextHopResolver {
   readonly udp: Udp;
   readonly tcp: Tcp;
   dns: DnsSettings = NO_DNS;
+  /** Sends a gratuitous ARP request for each address that is added. Default: what the system does. */
+  isAddressAnnounced: boolean;
   private readonly interfaces: Interface[] = [];
   private readonly routes = new RouteTable();
   private readonly input: IpInput;
@@ -83,6 +85,7 @@ export class Compartment implements NextHopResolver {
     this.name = options.name;
     this.node = options.node;
     this.profile = options.profile;
+    this.isAddressAnnounced = options.profile.isAddressAnnounced;
     this.prng = options.prng;
     this.output = new IpOutput(this, this.routes);
     this.input = new IpInput(this);
@@ -138,7 +141,7 @@ export class Compartment implements NextHopResolver {
     netInterface.assign(address);
     if (address.length < bitsOf(familyOf(address.ip)))
       this.routes.add(this.impliedRoute(netInterface, address));
-    if (this.profile.isAddressAnnounced && typeof address.ip === "number")
+    if (this.isAddressAnnounced && typeof address.ip === "number")
       netInterface.neighbors.announce(address.ip);
   }
 

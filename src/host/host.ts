@@ -8,6 +8,8 @@ export interface HostOptions {
   /** The machine's name, as traces print it. */
   readonly name: string;
   readonly os: OperatingSystem;
+  /** What traces call the machine's own compartment. Default `host`. */
+  readonly rootName?: string;
 }
 
 const ROOT_ID = 1;
@@ -27,7 +29,7 @@ export class Host {
     this.name = options.name;
     this.os = options.os;
     this.profile = stackProfileOf(options.os);
-    this.root = this.createCompartment("host");
+    this.root = this.createCompartment(options.rootName ?? "host");
   }
 
   /** Makes a compartment without interfaces. Ids are small and grow; they are not used again. */

@@ -1,0 +1,204 @@
+/**
+ * A layer-2 switch that learns: the physical segment between nodes, and the bridge inside a Linux node (IEEE 802.1D
+ * §7, without spanning tree). It looks at MAC addresses only; VLAN tags pass as they are.
+ */
+import { assert } from "../base/assert.ts";
+import type { Environment } from "../base/environment.ts";
+import { LIMITS } from "../base/limits.ts";
+import type { Device, Receiver } from "../device/device.ts";
+import { memoryPair } from "../device/memory-pair.ts";
+import { DropCounters } from "../host/drop-counters.ts";
+import type { KnowledgeCode } from "../knowledge/codes.ts";
+import { type Mac, formatMac, isGroupMac } from "../net/mac.ts";
+import { EthernetView } from "../wire/ethernet.ts";
+import { describeMalformed } from "../wire/malformed.ts";
+import type { Packet } from "../wire/packet.ts";
+import { CABLE_DELAYS } from "./cable-delays.ts";
+
+/** IEEE 802.1D table 7-5: how long a MAC is remembered after its last frame. */
+const AGEING_MS = 300_000;
+/** IEEE 802.1D table 7-10: group addresses that no bridge forwards, 01-80-C2-00-00-00 to -0F. */
+const RESERVED_MAC_FIRST = 0x0180_c200_0000;
+const RESERVED_MAC_LAST = 0x0180_c200_000f;
+
+export interface LearningSwitchOptions {
+  /** The machine it belongs to, as traces name it. */
+  readonly node: string;
+  /** What traces call it. */
+  readonly place: string;
+  /** `wire`: the network between machines. `switch`: a bridge inside one. */
+  readonly kind: "wire" | "switch";
+}
+
+/** How a cable to the switch is made. */
+export interface ConnectOptions {
+  /** Default: that of a cable of the segment, or inside a machine. */
+  readonly delayMs?: number;
+  /** Default 1500. */
+  readonly mtuBytes?: number;
+}
+
+/** Where a MAC address was seen. */
+interface MacEntry {
+  readonly port: SegmentPort;
+  readonly seenAtMs: number;
+}
+
+/** A line of the table of MAC addresses. */
+export interface LearnedMac {
+  readonly mac: Mac;
+  readonly port: string;
+  readonly ageMs: number;
+}
+
+/** A port: gets what arrives on its cable. */
+class SegmentPort implements Receiver {
+  readonly name: string;
+  readonly device: Device;
+  isAttached = true;
+  private readonly owner: LearningSwitch;
+
+  constructor(owner: LearningSwitch, name: string, device: Device) {
+    this.owner = owner;
+    this.name = name;
+    this.device = device;
+    device.attach(this);
+  }
+
+  receive(packet: Packet): void {
+    if (this.isAttached) this.owner.forward(this, packet);
+  }
+}
+
+export class LearningSwitch {
+  readonly drops: DropCounters = new DropCounters();
+  private readonly env: Environment;
+  private readonly options: LearningSwitchOptions;
+  private readonly ports = new Map<string, SegmentPort>();
+  /** In the order in which the addresses were last seen. */
+  private readonly macs = new Map<Mac, MacEntry>();
+
+  constructor(env: Environment, options: LearningSwitchOptions) {
+    this.env = env;
+    this.options = options;
+  }
+
+  /** Plugs the end `device` of a cable in; `name` is what traces call the port. */
+  addPort(name: string, device: Device): void {
+    assert(!this.ports.has(name), `the switch has a port ${name} already`);
+    this.ports.set(name, new SegmentPort(this, name, device));
+  }
+
+  /** Plugs a new cable in. @returns its other end. */
+  connect(name: string, options: ConnectOptions = {}): Device {
+    const delayMs =
+      options.delayMs ?? (this.options.kind === "wire" ? CABLE_DELAYS.segmentMs : CABLE_DELAYS.virtualMs);
+    const cable = options.mtuBytes === undefined ? { delayMs } : { delayMs, mtuBytes: options.mtuBytes };
+    const [near, far] = memoryPair(this.env.clock, cable);
+    this.addPort(name, near);
+    return far;
+  }
+
+  /** Pulls a cable out; what was learned from it is forgotten. An unknown name is ignored. */
+  removePort(name: string): void {
+    const port = this.ports.get(name);
+    if (port === undefined) return;
+    port.isAttached = false;
+    this.ports.delete(name);
+    for (const [mac, entry] of this.macs) if (entry.port === port) this.macs.delete(mac);
+  }
+
+  /** Names of the ports, in the order in which they were plugged in. */
+  listPorts(): readonly string[] {
+    return [...this.ports.keys()];
+  }
+
+  /** What was learned and is not too old, the longest unseen first. */
+  listMacs(): readonly LearnedMac[] {
+    const nowMs = this.env.clock.nowMs;
+    const lines = [...this.macs].map(([mac, { port, seenAtMs }]) => ({
+      mac,
+      port: port.name,
+      ageMs: nowMs - seenAtMs,
+    }));
+    return lines.filter((line) => line.ageMs < AGEING_MS);
+  }
+
+  /** Called by a port: takes a frame. */
+  forward(from: SegmentPort, packet: Packet): void {
+    const view = EthernetView.parse(packet.bytes, packet.start, packet.end);
+    if (typeof view === "string") {
+      this.drop(packet, "malformed-frame", describeMalformed(view));
+      return;
+    }
+    const { sourceMac, destinationMac } = view;
+    if (isGroupMac(sourceMac)) {
+      this.drop(packet, "malformed-frame", `${formatMac(sourceMac)} is a group address and cannot send`);
+      return;
+    }
+    this.learn(sourceMac, from);
+    const isReserved = destinationMac >= RESERVED_MAC_FIRST && destinationMac <= RESERVED_MAC_LAST;
+    const to = this.lookup(destinationMac);
+    if (isReserved || to === from) {
+      this.drop(packet, "mac-not-local", `${formatMac(destinationMac)} is not behind another port`);
+    } else if (to === undefined) {
+      this.flood(from, packet, destinationMac);
+    } else {
+      this.record(packet, from, to.name);
+      this.transmit(to, packet);
+    }
+  }
+
+  private learn(mac: Mac, port: SegmentPort): void {
+    const known = this.macs.delete(mac);
+    if (!known && this.macs.size >= LIMITS.macsPerSwitchMax) {
+      this.forgetOld();
+      // A full table learns nobody: frames to unknown addresses are flooded, as real switches do.
+      if (this.macs.size >= LIMITS.macsPerSwitchMax) return;
+    }
+    this.macs.set(mac, { port, seenAtMs: this.env.clock.nowMs });
+  }
+
+  private forgetOld(): void {
+    for (const [mac, entry] of this.macs) {
+      if (this.env.clock.nowMs - entry.seenAtMs < AGEING_MS) return;
+      this.macs.delete(mac);
+    }
+  }
+
+  private lookup(mac: Mac): SegmentPort | undefined {
+    const entry = this.macs.get(mac);
+    return entry === undefined || this.env.clock.nowMs - entry.seenAtMs >= AGEING_MS ? undefined : entry.port;
+  }
+
+  private flood(from: SegmentPort, packet: Packet, destinationMac: Mac): void {
+    const others = [...this.ports.values()].filter((port) => port !== from);
+    const why = isGroupMac(destinationMac) ? "" : `, since ${formatMac(destinationMac)} is unknown`;
+    this.record(packet, from, `all other ports${why}`);
+    for (const port of others) this.transmit(port, packet.copy());
+  }
+
+  private transmit(port: SegmentPort, packet: Packet): void {
+    if (!port.device.transmit(packet))
+      this.drop(packet, "interface-down", `the cable to ${port.name} is down`);
+  }
+
+  private record(packet: Packet, from: SegmentPort, to: string): void {
+    if (packet.tag === 0) return;
+    const { kind, node, place } = this.options;
+    const event = { kind, node, place, text: `from ${from.name} to ${to}` };
+    this.env.recorder?.record(packet.tag, event, packet.frame, this.env.clock.nowMs);
+  }
+
+  private drop(packet: Packet, code: KnowledgeCode, text: string): void {
+    this.drops.add(code);
+    if (packet.tag === 0) return;
+    const { node, place } = this.options;
+    this.env.recorder?.record(
+      packet.tag,
+      { kind: "drop", node, place, code, text },
+      packet.frame,
+      this.env.clock.nowMs,
+    );
+  }
+}

@@ -1,0 +1,47 @@
+/** A host somewhere behind the router, with servers that say who they are and whom they saw. */
+import type { Environment } from "../base/environment.ts";
+import type { Device } from "../device/device.ts";
+import type { Compartment } from "../host/compartment.ts";
+import { Host } from "../host/host.ts";
+import { IdentificationServer } from "../host/services/identification-server.ts";
+import type { SocketFailure } from "../host/socket-failure.ts";
+import type { Ip } from "../net/ip.ts";
+import type { Mac } from "../net/mac.ts";
+import { ANY_IPV4, type InterfaceAddress } from "../net/prefix.ts";
+
+export interface OutsideHostOptions {
+  readonly name: string;
+  readonly address: InterfaceAddress;
+  /** The router on its own network. */
+  readonly gateway: Ip;
+  readonly mac: Mac;
+  readonly device: Device;
+}
+
+export class OutsideHost {
+  readonly name: string;
+  readonly ip: Ip;
+  readonly host: Host;
+  readonly server: IdentificationServer;
+
+  constructor(env: Environment, options: OutsideHostOptions) {
+    this.name = options.name;
+    this.ip = options.address.ip;
+    this.host = new Host(env, { name: options.name, os: "linux" });
+    const { root } = this.host;
+    const eth0 = root.addInterface({ name: "eth0", mac: options.mac, device: options.device });
+    root.addAddress(eth0, options.address);
+    root.addRoute({ prefix: ANY_IPV4, nextHop: options.gateway, interface: eth0, metric: 0 });
+    this.server = new IdentificationServer(root, options.name);
+  }
+
+  get compartment(): Compartment {
+    return this.host.root;
+  }
+
+  /** Serves one more port; one that is served already is fine. @returns why it cannot. */
+  serve(protocol: "tcp" | "udp", port: number): SocketFailure | undefined {
+    const failure = protocol === "tcp" ? this.server.listenTcp(port) : this.server.listenUdp(port);
+    return failure === "port-in-use" ? undefined : failure;
+  }
+}

@@ -1,0 +1,139 @@
+/**
+ * The network that the nodes hang on: one layer-2 segment, a router on it, and hosts outside behind the router.
+ * Addresses follow the notation of docs: dataplane.md §0.4 unless the cluster says otherwise.
+ */
+import { assert, defined } from "../base/assert.ts";
+import type { Environment } from "../base/environment.ts";
+import type { Device } from "../device/device.ts";
+import { type Ip, addToIp } from "../net/ip.ts";
+import type { Mac } from "../net/mac.ts";
+import { type Prefix, formatPrefix, prefixContains, prefixOf } from "../net/prefix.ts";
+import { CABLE_DELAYS } from "./cable-delays.ts";
+import { type ConnectOptions, LearningSwitch } from "./learning-switch.ts";
+import { OutsideHost } from "./outside-host.ts";
+import { Router } from "./router.ts";
+
+/** docs: dataplane.md §6.10, `Rm`: the router's MAC on the segment. */
+export const ROUTER_MAC: Mac = 0x5254_0000_0001 as Mac;
+/** MACs of the router towards outside hosts, and of those, count up from here. */
+const ROUTER_OUTSIDE_MAC = 0x5254_0000_0100;
+const OUTSIDE_HOST_MAC = 0x5254_0000_0200;
+const OUTSIDE_HOSTS_MAX = 250;
+/** Length of an outside host's network, when none is given. */
+const OUTSIDE_PREFIX_LENGTH = 24;
+
+export interface OutsideHostSpec {
+  /** Name in traces and answers. */
+  readonly name: string;
+  readonly ip: Ip;
+  /** Length of the network it shares with the router. Default 24. */
+  readonly prefixLength?: number;
+}
+
+export interface UnderlaySpec {
+  /** The nodes' network. */
+  readonly subnet: Prefix;
+  /** The router's address in it. */
+  readonly routerIp: Ip;
+  readonly outside: readonly OutsideHostSpec[];
+  /** MTU of the segment's cables. Default 1500. */
+  readonly mtuBytes?: number;
+}
+
+export class Underlay {
+  readonly subnet: Prefix;
+  readonly segment: LearningSwitch;
+  readonly router: Router;
+  private readonly env: Environment;
+  private readonly mtuBytes: number | undefined;
+  private readonly hosts = new Map<string, OutsideHost>();
+  private readonly networks = new Map<string, OutsideNetwork>();
+
+  constructor(env: Environment, spec: UnderlaySpec) {
+    assert(prefixContains(spec.subnet, spec.routerIp), "the router's address lies in the nodes' network");
+    this.env = env;
+    this.subnet = spec.subnet;
+    this.mtuBytes = spec.mtuBytes;
+    this.segment = new LearningSwitch(env, { node: "underlay", place: "segment", kind: "wire" });
+    this.router = new Router(env, "router");
+    const address = { ip: spec.routerIp, length: spec.subnet.length };
+    this.router.addInterface({ name: "eth0", mac: ROUTER_MAC, device: this.connect("router"), address });
+    for (const host of spec.outside) this.addOutsideHost(host);
+  }
+
+  /** Gives a node its cable to the segment. @returns the node's end. */
+  connect(name: string, options: ConnectOptions = {}): Device {
+    const mtuBytes = options.mtuBytes ?? this.mtuBytes;
+    return this.segment.connect(name, mtuBytes === undefined ? options : { ...options, mtuBytes });
+  }
+
+  /** Takes a node's cable away. */
+  disconnect(name: string): void {
+    this.segment.removePort(name);
+  }
+
+  /** Adds a host outside; hosts of one network share it. */
+  addOutsideHost(spec: OutsideHostSpec): OutsideHost {
+    const index = this.hosts.size + 1;
+    assert(
+      index <= OUTSIDE_HOSTS_MAX && !this.hosts.has(spec.name),
+      "outside hosts are few and have names of their own",
+    );
+    const length = spec.prefixLength ?? OUTSIDE_PREFIX_LENGTH;
+    const network = this.outsideNetwork(spec.ip, length);
+    assert(network.gateway !== spec.ip, "the router's address outside is nobody else's");
+    const host = new OutsideHost(this.env, {
+      name: spec.name,
+      address: { ip: spec.ip, length },
+      gateway: network.gateway,
+      mac: (OUTSIDE_HOST_MAC + index) as Mac,
+      device: network.segment.connect(spec.name, { delayMs: CABLE_DELAYS.outsideMs }),
+    });
+    this.hosts.set(spec.name, host);
+    return host;
+  }
+
+  getOutsideHost(name: string): OutsideHost | undefined {
+    return this.hosts.get(name);
+  }
+
+  /** In the order in which they were added. */
+  listOutsideHosts(): readonly OutsideHost[] {
+    return [...this.hosts.values()];
+  }
+
+  /** The network outside that holds `ip`; the router is connected to it by an interface of its own. */
+  private outsideNetwork(ip: Ip, length: number): OutsideNetwork {
+    const prefix = formatPrefix(prefixOf(ip, length));
+    const known = this.networks.get(prefix);
+    if (known !== undefined) return known;
+    const index = this.networks.size + 1;
+    const gateway = gatewayFor(ip, length);
+    const segment = new LearningSwitch(this.env, {
+      node: "underlay",
+      place: `outside ${prefix}`,
+      kind: "wire",
+    });
+    this.router.addInterface({
+      name: `eth${index}`,
+      mac: (ROUTER_OUTSIDE_MAC + index) as Mac,
+      device: segment.connect("router"),
+      address: { ip: gateway, length },
+    });
+    const network = { segment, gateway };
+    this.networks.set(prefix, network);
+    return network;
+  }
+}
+
+interface OutsideNetwork {
+  readonly segment: LearningSwitch;
+  readonly gateway: Ip;
+}
+
+/** The first address of the host's network, or the second when the host has the first. */
+function gatewayFor(ip: Ip, length: number): Ip {
+  const { address } = prefixOf(ip, length);
+  const first = defined(addToIp(address, 1), "an outside network has a first address");
+  return first === ip ? defined(addToIp(address, 2), "an outside network has a second address") : first;
+}
