@@ -133,9 +133,6 @@ export class VirtualSwitch implements PortOwner {
   deliver(target: SwitchPort, packet: Packet, reason: string): void {
     this.record(packet, { kind: "switch", node: this.node, place: target.name, text: reason });
     if (target.kind !== "external" && !this.passes(target, "in", packet)) return;
-    if (target.kind === "external") {
-      this.record(packet, { kind: "wire", node: this.node, place: target.name, text: "leaves the node" });
-    }
     if (!target.device.transmit(packet)) {
       this.drop(target, packet, "switch-port-unknown", "the cable behind the port is gone");
     }

@@ -1,7 +1,10 @@
 /** The executable `mullion`. */
 import { readFileSync } from "node:fs";
+import { demo } from "./demo.ts";
+import { get } from "./get.ts";
 import { processTerminal } from "./process-terminal.ts";
 import { runMullion } from "./program.ts";
+import { trace } from "./trace.ts";
 
 /** The package's version; the file stands at the root both in a clone and in an installed package. */
 function packageVersion(): string {
@@ -25,7 +28,7 @@ process.once("SIGINT", () => {
 
 process.exitCode = await runMullion({
   argv: process.argv.slice(2),
-  verbs: {},
+  verbs: { trace, get, demo },
   terminal: processTerminal(),
   version: packageVersion(),
   isDebug: process.env["MULLION_DEBUG"] === "1",

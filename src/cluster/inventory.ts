@@ -1,0 +1,116 @@
+/** What a cluster consists of, as `mullion get` lists it: HNS objects through the HCN line, pods and nodes besides. */
+import type { Guid } from "../hcn/client.ts";
+import type { HostComputeEndpoint } from "../hcn/endpoint.ts";
+import type { HostComputeNamespace } from "../hcn/namespace.ts";
+import type { HostComputeNetwork } from "../hcn/network.ts";
+import { listEndpoints, listNamespaces, listNetworks } from "../hcn/operations.ts";
+import { nearestNames } from "../base/nearest-name.ts";
+import { formatIp } from "../net/ip.ts";
+import { formatPrefix } from "../net/prefix.ts";
+import type { Cluster, ClusterNode } from "./cluster.ts";
+import { RequestError } from "./request-error.ts";
+import { hcnClientOf } from "./windows-node.ts";
+
+/** An object of HNS with the node that holds it. */
+export interface OnNode<T> {
+  readonly node: string;
+  readonly object: T;
+}
+
+/** A pod, with the fields of Kubernetes that there are so far. */
+export interface PodSummary {
+  readonly namespace: string;
+  readonly name: string;
+  readonly node: string;
+  readonly ip: string;
+  readonly ports: readonly string[];
+  /** Windows: the sandbox's HCN namespace and its compartment. */
+  readonly namespaceId: Guid | undefined;
+  readonly compartment: number;
+}
+
+export interface NodeSummary {
+  readonly name: string;
+  readonly os: string;
+  readonly build: string | undefined;
+  readonly ip: string;
+  readonly podCIDR: string;
+  readonly compat: string;
+}
+
+/** The nodes that a listing is about. @throws RequestError for a node that does not exist. */
+function selectNodes(cluster: Cluster, name: string | undefined): readonly ClusterNode[] {
+  if (name === undefined) return cluster.nodes;
+  const found = cluster.nodes.filter((node) => node.spec.name === name);
+  if (found.length > 0) return found;
+  const names = cluster.nodes.map((node) => node.spec.name);
+  const [near] = nearestNames(name, names, 1);
+  const advice = near === undefined ? "" : `Did you mean ${JSON.stringify(near)}? `;
+  throw new RequestError(
+    "unknown-object",
+    `the cluster has no node ${JSON.stringify(name)}`,
+    `${advice}Nodes are: ${names.join(", ")}.`,
+  );
+}
+
+async function listOnNodes<T>(
+  cluster: Cluster,
+  node: string | undefined,
+  list: (client: ReturnType<typeof hcnClientOf>) => Promise<readonly T[]>,
+): Promise<readonly OnNode<T>[]> {
+  const rows: OnNode<T>[] = [];
+  for (const each of selectNodes(cluster, node)) {
+    if (each.hns === undefined) continue;
+    for (const object of await list(hcnClientOf(each))) rows.push({ node: each.spec.name, object });
+  }
+  return rows;
+}
+
+export function inventoryNetworks(
+  cluster: Cluster,
+  node?: string,
+): Promise<readonly OnNode<HostComputeNetwork>[]> {
+  return listOnNodes(cluster, node, (client) => listNetworks(client));
+}
+
+export function inventoryEndpoints(
+  cluster: Cluster,
+  node?: string,
+): Promise<readonly OnNode<HostComputeEndpoint>[]> {
+  return listOnNodes(cluster, node, (client) => listEndpoints(client));
+}
+
+export function inventoryNamespaces(
+  cluster: Cluster,
+  node?: string,
+): Promise<readonly OnNode<HostComputeNamespace>[]> {
+  return listOnNodes(cluster, node, (client) => listNamespaces(client));
+}
+
+export function inventoryPods(cluster: Cluster, node?: string): readonly PodSummary[] {
+  const nodes = selectNodes(cluster, node);
+  return cluster.pods
+    .filter((pod) => nodes.includes(pod.node))
+    .map((pod) => ({
+      namespace: pod.spec.namespace,
+      name: pod.spec.name,
+      node: pod.node.spec.name,
+      ip: formatIp(pod.address),
+      ports: pod.spec.ports.map(({ port, protocol, hostPort }) =>
+        hostPort === undefined ? `${port}/${protocol}` : `${hostPort}:${port}/${protocol}`,
+      ),
+      namespaceId: pod.namespaceId,
+      compartment: pod.compartment.id,
+    }));
+}
+
+export function inventoryNodes(cluster: Cluster, node?: string): readonly NodeSummary[] {
+  return selectNodes(cluster, node).map(({ spec }) => ({
+    name: spec.name,
+    os: spec.os,
+    build: spec.build?.profile.name,
+    ip: formatIp(spec.address),
+    podCIDR: formatPrefix(spec.podCIDR),
+    compat: spec.compat,
+  }));
+}

@@ -1,0 +1,128 @@
+/**
+ * The kubelet's and the runtime's part on a Windows node: a sandbox is an HCN namespace, and a plugin, or the cluster
+ * itself, gives it a network.
+ */
+import { defined } from "../base/assert.ts";
+import { InProcessRunner } from "../cni/in-process-runner.ts";
+import { parseNetworkList } from "../cni/conflist.ts";
+import { RunnerDelegate } from "../cni/delegate.ts";
+import type { CniPlugin } from "../cni/plugin.ts";
+import { MemoryResultCache } from "../cni/result-cache.ts";
+import { CniRuntime } from "../cni/runtime.ts";
+import type { HcnClient } from "../hcn/client.ts";
+import { parseEndpoint } from "../hcn/endpoint.ts";
+import {
+  addNamespaceEndpoint,
+  createEndpoint,
+  createNamespace,
+  getNetworkByName,
+} from "../hcn/operations.ts";
+import { type Ip, type Ipv4, addToIp, formatIp } from "../net/ip.ts";
+import { ANY_IPV4, formatPrefix, prefixContains } from "../net/prefix.ts";
+import { HostLocal } from "../plugins/host-local/plugin.ts";
+import { MemoryLeaseStore } from "../plugins/host-local/memory-lease-store.ts";
+import { WinBridge } from "../plugins/win-bridge/plugin.ts";
+import type { ClusterNode, ClusterPod } from "./cluster.ts";
+import type { ClusterFile, PodSpec } from "./file/cluster-file.ts";
+import { endpointPolicies, networkConfigurationList } from "./network-configuration.ts";
+import { addressIn, hcnClientOf } from "./windows-node.ts";
+
+/** Where containerd looks for plugins on Windows; here they run in process, but the contract asks for it. */
+const CNI_PATH = String.raw`C:\Program Files\containerd\cni\bin`;
+/** Pods of plugin `hns` begin where host-local's do. */
+const FIRST_POD_OFFSET = 3;
+
+/** Sets up the pods of one Windows node, one after the other. */
+export class WindowsKubelet {
+  private readonly file: ClusterFile;
+  private readonly node: ClusterNode;
+  private readonly client: HcnClient;
+  private readonly runtime: CniRuntime;
+  private readonly taken = new Set<Ip>();
+
+  constructor(file: ClusterFile, node: ClusterNode) {
+    this.file = file;
+    this.node = node;
+    this.client = hcnClientOf(node);
+    const { compat } = node.spec;
+    const plugins = new Map<string, CniPlugin>();
+    const runner = new InProcessRunner(plugins, "win32");
+    plugins.set("host-local", new HostLocal({ store: new MemoryLeaseStore(), compat }));
+    plugins.set(
+      "win-bridge",
+      new WinBridge({ client: this.client, delegate: new RunnerDelegate(runner), compat }),
+    );
+    this.runtime = new CniRuntime({ runner, cache: new MemoryResultCache(), env: { CNI_PATH } });
+    for (const pod of file.pods) if (pod.address !== undefined) this.taken.add(pod.address);
+  }
+
+  /** Gives the pod a sandbox and a network. */
+  async addPod(pod: PodSpec): Promise<ClusterPod> {
+    const namespace = await createNamespace(this.client);
+    const namespaceId = defined(namespace.ID, "a namespace has an id");
+    const address =
+      this.file.network.plugin === "hns"
+        ? await this.attachByHcn(pod, namespaceId)
+        : await this.attachByPlugin(pod, namespaceId);
+    const made = await this.client.query("Namespace", namespaceId, { SchemaVersion: { Major: 2, Minor: 0 } });
+    const compartment = this.node.host.getCompartment(Number(made["NamespaceId"]));
+    if (compartment === undefined) throw new Error(`pod ${pod.name} has no compartment`);
+    compartment.name = `pod ${pod.namespace}/${pod.name}`;
+    return { spec: pod, node: this.node, compartment, address, namespaceId };
+  }
+
+  private async attachByPlugin(pod: PodSpec, namespaceId: string): Promise<Ipv4> {
+    const text = JSON.stringify(networkConfigurationList(this.file, this.node.spec, pod));
+    const result = await this.runtime.add(parseNetworkList(text), {
+      containerId: sandboxIdOf(pod),
+      netns: namespaceId,
+      ifName: "eth0",
+      args: [
+        ["IgnoreUnknown", "1"],
+        ["K8S_POD_NAMESPACE", pod.namespace],
+        ["K8S_POD_NAME", pod.name],
+        ...(pod.address === undefined ? [] : ([["IP", formatIp(pod.address)]] as const)),
+      ],
+      capabilityArgs: {
+        portMappings: pod.ports.flatMap(({ port, hostPort, protocol }) =>
+          hostPort === undefined ? [] : [{ hostPort, containerPort: port, protocol: protocol.toLowerCase() }],
+        ),
+      },
+    });
+    const address = result.ips.map(({ address: each }) => each.ip).find((ip) => typeof ip === "number");
+    return defined(address, "a pod gets an IPv4 address");
+  }
+
+  /** The same objects without a plugin, with the gateway that the shape has. */
+  private async attachByHcn(pod: PodSpec, namespaceId: string): Promise<Ipv4> {
+    const network = await getNetworkByName(this.client, this.file.network.name);
+    const address = pod.address ?? this.nextAddress();
+    const isOwnSubnet = this.file.network.shape === "own-subnet";
+    const gateway = isOwnSubnet ? addressIn(this.node.spec.podCIDR, 2) : this.file.underlay.router;
+    const request = parseEndpoint({
+      Name: `${sandboxIdOf(pod)}_${this.file.network.name}`,
+      IpConfigurations: [{ IpAddress: formatIp(address) }],
+      Routes: [{ NextHop: formatIp(gateway), DestinationPrefix: formatPrefix(ANY_IPV4) }],
+      Policies: [...endpointPolicies(this.file, this.node.spec), ...pod.policies],
+    });
+    const endpoint = await createEndpoint(this.client, defined(network.ID, "a network has an id"), request);
+    await addNamespaceEndpoint(this.client, namespaceId, defined(endpoint.ID, "an endpoint has an id"));
+    return address;
+  }
+
+  private nextAddress(): Ipv4 {
+    const { podCIDR } = this.node.spec;
+    let ip: Ip | undefined = addressIn(podCIDR, FIRST_POD_OFFSET);
+    while (ip !== undefined && this.taken.has(ip)) ip = addToIp(ip, 1);
+    if (typeof ip !== "number" || !prefixContains(podCIDR, ip)) {
+      throw new Error(`${formatPrefix(podCIDR)} has no address left for another pod`);
+    }
+    this.taken.add(ip);
+    return ip;
+  }
+}
+
+/** Stands for the sandbox's id: names of pods are unique in their namespace. */
+function sandboxIdOf(pod: PodSpec): string {
+  return `${pod.namespace}-${pod.name}`;
+}
