@@ -150,7 +150,7 @@ export function findUnlistedInferences(files: readonly SourceFile[], fidelity: s
   const problems: string[] = [];
   for (const { path, text } of files.filter((file) => isSource(file.path) && !isTest(file.path))) {
     const marks = countOf(text, /\bInferred:/g);
-    const rows = fidelity.split("\n").filter((line) => line.startsWith(`| \`${path}\` |`)).length;
+    const rows = fidelity.split("\n").filter((line) => line.startsWith(`| \`${path}\` `)).length;
     if (rows < marks)
       problems.push(`${path}: ${marks} inferences, ${rows} rows in docs/reference/fidelity.md`);
     if (marks === 0 && rows > 0 && !/\binferred\b/.test(text))

@@ -74,8 +74,8 @@ describe("the tables of the reference page", () => {
     for (const heading of ["The file", "`nodes[]`", "`network.outboundNAT`", "`pods[].ports[]`"]) {
       expect(tables).toContain(`### ${heading}\n`);
     }
-    expect(tables).toContain(
-      "| `address` | an IPv4 address | **required** | The node's address on the underlay. |",
+    expect(tables).toMatch(
+      /^\| `address` +\| an IPv4 address +\| \*\*required\*\* +\| The node's address on the underlay\. +\|$/m,
     );
   });
 });

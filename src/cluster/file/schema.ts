@@ -13,20 +13,25 @@ export function clusterSchema(): JsonObject {
   };
 }
 
-function formatRow(field: FieldDescription): string {
-  const absent = field.absent ?? "**required**";
+function cellsOf(field: FieldDescription): readonly string[] {
   const noun = field.noun.replaceAll("|", "\\|");
-  return `| \`${field.name}\` | ${noun} | ${absent} | ${field.text} |`;
+  return [`\`${field.name}\``, noun, field.absent ?? "**required**", field.text];
+}
+
+/** A table whose columns stand under each other, as the formatter of the project wants it. */
+function formatTable(rows: readonly (readonly string[])[]): string {
+  const titles = ["Field", "Value", "When absent", "Meaning"];
+  const widths = titles.map((title, column) =>
+    Math.max(title.length, ...rows.map((row) => row[column]?.length ?? 0)),
+  );
+  const line = (cells: readonly string[]): string =>
+    `| ${cells.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join(" | ")} |`;
+  return [titles, widths.map((width) => "-".repeat(width)), ...rows].map(line).join("\n");
 }
 
 function formatPart(part: ShapePart): string {
-  return [
-    `### ${part.path === "" ? "The file" : `\`${part.path}\``}`,
-    "",
-    "| Field | Value | When absent | Meaning |",
-    "|---|---|---|---|",
-    ...part.fields.map(formatRow),
-  ].join("\n");
+  const heading = `### ${part.path === "" ? "The file" : `\`${part.path}\``}`;
+  return `${heading}\n\n${formatTable(part.fields.map(cellsOf))}`;
 }
 
 /** The tables of all fields in Markdown, for docs/reference/cluster-file.md. */
