@@ -4,7 +4,7 @@
  * Names are those of tshark's display filters where they exist. Fields of the frame inside VXLAN start with `inner.`,
  * those of the packet that an ICMP error quotes with `embedded.` (`inner.embedded.` in both). Texts: MAC addresses as
  * Windows prints them, checksums, ethertypes and identifications in hexadecimal, flags by name (`tcp.flags`) or as 0
- * and 1, everything else in decimal. A malformed frame gives the fields in front of the broken header, then `malformed`
+ * and 1, everything else in decimal; fragment offsets count bytes (tshark: units of 8). A malformed frame gives the fields in front of the broken header, then `malformed`
  * (not a name of tshark) with the reason.
  */
 import { formatIp } from "../net/ip.ts";
@@ -21,7 +21,7 @@ import { Icmpv6Type } from "./icmpv6.ts";
 import { type LayerContent, listLayers } from "./layers.ts";
 import type { NdView } from "./nd.ts";
 import type { TcpView } from "./tcp.ts";
-import { parseTcpOptions } from "./tcp-options.ts";
+import { type TcpOption, parseTcpOptions } from "./tcp-options.ts";
 import type { UdpView } from "./udp.ts";
 
 /** A header field with its value as text. */
@@ -105,23 +105,36 @@ function fragmentFields(view: Ipv6FragmentView): Pair[] {
   ];
 }
 
+function tcpOptionPairs(option: TcpOption): Pair[] {
+  switch (option.kind) {
+    case "mss":
+      return [["tcp.options.mss_val", option.mssBytes]];
+    case "window-scale":
+      return [["tcp.options.wscale.shift", option.shift]];
+    case "sack-permitted":
+      return [["tcp.options.sack_perm", 1]];
+    case "sack":
+      return [["tcp.options.sack", option.blocks.map(({ left, right }) => `${left}-${right}`).join(" ")]];
+    case "timestamps":
+      return [
+        ["tcp.options.timestamp.tsval", option.value],
+        ["tcp.options.timestamp.tsecr", option.echo],
+      ];
+    case "nop":
+    case "unknown":
+      return [];
+  }
+}
+
+/** The options that are read; of one that occurs twice the first. */
 function tcpOptionFields(view: TcpView): Pair[] {
   const options = parseTcpOptions(view.options);
   if (typeof options === "string") return [["malformed", options]];
-  const pairs = new Map<string, string | number>();
-  for (const option of options) {
-    if (option.kind === "mss") pairs.set("tcp.options.mss_val", option.mssBytes);
-    if (option.kind === "window-scale") pairs.set("tcp.options.wscale.shift", option.shift);
-    if (option.kind === "sack-permitted") pairs.set("tcp.options.sack_perm", "1");
-    if (option.kind === "sack") {
-      pairs.set("tcp.options.sack", option.blocks.map(({ left, right }) => `${left}-${right}`).join(" "));
-    }
-    if (option.kind === "timestamps") {
-      pairs.set("tcp.options.timestamp.tsval", option.value);
-      pairs.set("tcp.options.timestamp.tsecr", option.echo);
-    }
+  const pairs = new Map<string, Pair>();
+  for (const pair of options.flatMap((option) => tcpOptionPairs(option))) {
+    if (!pairs.has(pair[0])) pairs.set(pair[0], pair);
   }
-  return [...pairs];
+  return [...pairs.values()];
 }
 
 function tcpFields(view: TcpView): Pair[] {
