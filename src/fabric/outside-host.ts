@@ -1,4 +1,7 @@
-/** A host somewhere behind the router, with servers that say who they are and whom they saw. */
+/**
+ * A host somewhere behind the router, with a server that says who it is and whom it saw. It serves no port until it is
+ * told to.
+ */
 import type { Environment } from "../base/environment.ts";
 import type { Device } from "../device/device.ts";
 import type { Compartment } from "../host/compartment.ts";
@@ -39,7 +42,7 @@ export class OutsideHost {
     return this.host.root;
   }
 
-  /** Serves one more port; one that is served already is fine. @returns why it cannot. */
+  /** Serves a port; one that is served already is fine. @returns why it cannot. */
   serve(protocol: "tcp" | "udp", port: number): SocketFailure | undefined {
     const failure = protocol === "tcp" ? this.server.listenTcp(port) : this.server.listenUdp(port);
     return failure === "port-in-use" ? undefined : failure;

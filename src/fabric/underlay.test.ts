@@ -36,6 +36,8 @@ function makeWorld(seed = "world"): World {
     routerIp: ip("10.0.0.1"),
     outside: [{ name: "outside", ip: ip("203.0.113.10") }],
   });
+  underlay.getOutsideHost("outside")!.serve("tcp", 443);
+  underlay.getOutsideHost("outside")!.serve("udp", 53);
   const node = new Host(env, { name: "l1", os: "linux" });
   const uplink = new CaptureDevice(env.clock, underlay.connect("l1"));
   const eth0 = node.root.addInterface({ name: "eth0", mac: mac("52-54-00-00-00-21"), device: uplink });
@@ -161,7 +163,7 @@ describe("the underlay", () => {
       ["client", "198.51.100.7"],
       ["first-address", "192.0.2.1"],
     ] as const;
-    for (const [name, address] of names) underlay.addOutsideHost({ name, ip: ip(address) });
+    for (const [name, address] of names) underlay.addOutsideHost({ name, ip: ip(address) }).serve("tcp", 80);
     for (const [name, address] of names) {
       const probe = new TcpProbe({ compartment: node.root, destination: ip(address), port: 80 });
       probe.start();
@@ -184,7 +186,7 @@ describe("the underlay", () => {
     ]);
   });
 
-  it("serves further ports outside when asked", () => {
+  it("serves a port outside when asked", () => {
     const world = makeWorld();
     const outside = world.underlay.getOutsideHost("outside")!;
     const probe = (): TcpProbe =>

@@ -30,6 +30,8 @@ export interface OutgoingPacket {
   readonly kind: "send" | "forward";
   /** Empty unless the packet is followed. */
   readonly text: string;
+  /** The section of the reference that says that this step is inferred. */
+  readonly inferred?: string;
 }
 
 export class Interface implements Receiver {
@@ -99,7 +101,7 @@ export class Interface implements Receiver {
     writeU48(packet.bytes, packet.start, destinationMac);
     writeU48(packet.bytes, packet.start + 6, this.mac);
     writeU16(packet.bytes, packet.start + 12, EtherType.ipv4);
-    this.compartment.record(packet, outgoing.kind, outgoing.text);
+    this.compartment.record(packet, outgoing.kind, outgoing.text, outgoing.inferred);
     this.transmitFrame(packet);
   }
 

@@ -149,7 +149,10 @@ export class IpInput {
   }
 }
 
-/** A packet that came as an Ethernet broadcast is not routed on (RFC 1812 §5.3.4). */
+/**
+ * Forwarding is a property of the interface that a packet comes in by (docs: dataplane.md §5.2). A packet that came as
+ * an Ethernet broadcast is not routed on (RFC 1812 §5.3.4).
+ */
 function mayForward(netInterface: Interface, packet: Packet): boolean {
   const ethernet = EthernetView.parse(packet.bytes, packet.start, packet.end);
   return netInterface.isForwarding && typeof ethernet !== "string" && !isGroupMac(ethernet.destinationMac);

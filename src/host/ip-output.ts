@@ -23,6 +23,8 @@ const PATH_MTU_LIFETIME_MS = 600_000;
 /** RFC 791: every path carries this; a smaller report is a lie or an attack. */
 const PATH_MTU_MIN = 576;
 
+const CHOICE_SECTION = "dataplane.md §2.4 B-8";
+
 /** The MACs are known when a packet leaves; a packet to oneself keeps zeros. */
 export const NO_LINK: LinkFields = Object.freeze({ destinationMac: 0 as Mac, sourceMac: 0 as Mac });
 
@@ -35,6 +37,8 @@ export interface Path {
   readonly nextHop: Ipv4;
   /** The largest IP packet that is known to pass. */
   readonly mtuBytes: number;
+  /** The section of the reference that says that this choice of the source address is inferred. */
+  readonly inferred?: string;
 }
 
 /** What a transport asks of the IP header. */
@@ -94,7 +98,10 @@ export class IpOutput {
     const chosen = source ?? route.source ?? this.chooseSource(route.interface, destination, nextHop);
     if (typeof chosen !== "number") return undefined;
     const mtuBytes = Math.min(route.interface.mtuBytes, this.pathMtu(destination));
-    return { source: chosen, destination, route, nextHop, mtuBytes };
+    const path = { source: chosen, destination, route, nextHop, mtuBytes };
+    return source === undefined && this.isChoiceInferred(route)
+      ? { ...path, inferred: CHOICE_SECTION }
+      : path;
   }
 
   /** The route for a packet that is forwarded. */
@@ -129,7 +136,9 @@ export class IpOutput {
       return true;
     }
     const text = packet.tag === 0 ? "" : `sent by route ${formatRoute(route)}`;
-    return this.emit({ packet, kind: "send", text }, route.interface, path.nextHop, path.mtuBytes);
+    const outgoing = { packet, kind: "send", text } as const;
+    const marked = path.inferred === undefined ? outgoing : { ...outgoing, inferred: path.inferred };
+    return this.emit(marked, route.interface, path.nextHop, path.mtuBytes);
   }
 
   /**
@@ -145,9 +154,8 @@ export class IpOutput {
       return true;
     }
     if (view.isDontFragment) return false;
-    const { kind, text } = outgoing;
     for (const fragment of fragmentIpv4(packet, view, mtuBytes))
-      this.emitWhole({ packet: fragment, kind, text }, netInterface, nextHop);
+      this.emitWhole({ ...outgoing, packet: fragment }, netInterface, nextHop);
     return true;
   }
 
@@ -190,6 +198,13 @@ export class IpOutput {
     const isConstrained =
       this.compartment.profile.hostModel === "strong" && owner !== undefined && !owner.isForwarding;
     return this.routes.lookup(destination, isConstrained ? owner : undefined);
+  }
+
+  /** Which address a Windows host with several sends from is inferred (docs: dataplane.md §2.4, B-8). */
+  private isChoiceInferred(route: Route): boolean {
+    if (this.compartment.profile.os !== "windows" || route.source !== undefined) return false;
+    const count = this.compartment.listInterfaces().reduce((sum, each) => sum + each.addresses.length, 0);
+    return count > 1;
   }
 
   /** A router may have interfaces without addresses of their own: then any address of the compartment serves. */

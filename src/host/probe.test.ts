@@ -202,6 +202,20 @@ describe("probes", () => {
     },
   );
 
+  it.each(["tcp", "udp"] as const)("that are followed over %s and refused tag the refusal 2", (kind) => {
+    const pair = makeRoutedPair({ clientOs: "linux" });
+    makeProbe(pair, kind, "10.0.2.20", 81, true).start();
+    pair.env.clock.runUntil(5_000);
+    expect(eventsOf(pair).lines()).toEqual([
+      "1 send client/host",
+      "1 forward router/host",
+      "1 drop server/host port-not-listening",
+      "2 send server/host",
+      "2 forward router/host",
+      "2 deliver client/host",
+    ]);
+  });
+
   it("tell their owner once", () => {
     const pair = makeRoutedPair();
     const ended: Probe[] = [];

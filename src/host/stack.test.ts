@@ -132,6 +132,17 @@ describe("echo over a router", () => {
     );
   });
 
+  it("from a Windows host with several addresses says that the choice of the source is inferred (B-8)", () => {
+    const inferred = (isMany: boolean): unknown => {
+      const pair = makeRoutedPair();
+      const { compartment, netInterface } = pair.client;
+      if (isMany) compartment.addAddress(netInterface, cidr("10.0.9.9/24"));
+      ping(pair, SERVER, { tag: 1 });
+      return eventsOf(pair).events[0]!.event.inferred;
+    };
+    expect([inferred(false), inferred(true)]).toEqual([undefined, "dataplane.md §2.4 B-8"]);
+  });
+
   it("to an own address never leaves the compartment", () => {
     const pair = makeRoutedPair();
     expect(ping(pair, "10.0.1.10").replies[0]).toMatchObject({ rttMs: 0, ttl: 128 });

@@ -5,7 +5,16 @@ import { Host } from "../host/host.ts";
 import type { Interface } from "../host/interface.ts";
 import type { OperatingSystem } from "../host/stack-profile.ts";
 import { LossyDevice } from "./lossy-device.ts";
-import { CaptureDevice, EventList, type TestEnvironment, cidr, ip, mac, makeEnvironment, prefix } from "./stack-world.ts";
+import {
+  CaptureDevice,
+  EventList,
+  type TestEnvironment,
+  cidr,
+  ip,
+  mac,
+  makeEnvironment,
+  prefix,
+} from "./stack-world.ts";
 
 export interface RoutedPairOptions {
   readonly seed?: string;
@@ -67,8 +76,16 @@ export function makeRoutedPair(options: RoutedPairOptions = {}): RoutedPair {
     routerToServer: attach(env, router.root, routerServerEnd, ["eth1", "52-54-00-00-00-02", "10.0.2.1/24"]),
     server: attach(env, server.root, serverEnd, ["eth0", SERVER_MAC, "10.0.2.20/24"]),
   };
-  for (const [port, nextHop] of [[pair.client, "10.0.1.1"], [pair.server, "10.0.2.1"]] as const) {
-    const route = { prefix: prefix("0.0.0.0/0"), nextHop: ip(nextHop), interface: port.netInterface, metric: 0 };
+  for (const [port, nextHop] of [
+    [pair.client, "10.0.1.1"],
+    [pair.server, "10.0.2.1"],
+  ] as const) {
+    const route = {
+      prefix: prefix("0.0.0.0/0"),
+      nextHop: ip(nextHop),
+      interface: port.netInterface,
+      metric: 0,
+    };
     port.compartment.addRoute(route);
   }
   env.clock.runUntilIdle(100);

@@ -18,7 +18,12 @@ const FLAG_NAMES = [
 export function tcpOf(frame: Uint8Array): { readonly ip: Ipv4View; readonly tcp: TcpView } | undefined {
   const ethernet = EthernetView.parse(frame);
   const ip = Ipv4View.parse(frame, 14);
-  if (typeof ethernet === "string" || ethernet.etherType !== 0x0800 || typeof ip === "string" || ip.protocol !== 6)
+  if (
+    typeof ethernet === "string" ||
+    ethernet.etherType !== 0x0800 ||
+    typeof ip === "string" ||
+    ip.protocol !== 6
+  )
     return undefined;
   const tcp = TcpView.parse(frame, ip.payloadStart, ip.payloadEnd);
   return typeof tcp === "string" ? undefined : { ip, tcp };
