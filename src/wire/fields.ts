@@ -2,10 +2,12 @@
  * The header fields of a frame by name, and the difference of two frames: what a trace prints about a rewrite.
  *
  * Names are those of tshark's display filters where they exist. Fields of the frame inside VXLAN start with `inner.`,
- * those of the packet that an ICMP error quotes with `embedded.` (`inner.embedded.` in both). Texts: MAC addresses as
- * Windows prints them, checksums, ethertypes and identifications in hexadecimal, flags by name (`tcp.flags`) or as 0
- * and 1, everything else in decimal; fragment offsets count bytes (tshark: units of 8). A malformed frame gives the fields in front of the broken header, then `malformed`
- * (not a name of tshark) with the reason.
+ * those of the packet that an ICMP error quotes with `embedded.` (`inner.embedded.` in both).
+ *
+ * Texts: MAC addresses as Windows prints them; checksums, ethertypes, flow labels and identifications in hexadecimal;
+ * `tcp.flags` by name, other flags as 0 and 1; everything else in decimal. Fragment offsets count bytes (tshark: units of
+ * 8), `tcp.options.sack` holds all blocks (tshark: `sack_le`, `sack_re`). A malformed frame gives the fields in front of
+ * the broken header, then `malformed` (not a name of tshark) with the reason.
  */
 import { formatIp } from "../net/ip.ts";
 import { formatMac } from "../net/mac.ts";

@@ -464,3 +464,19 @@ describe("what lies outside a frame never matters", () => {
     );
   });
 });
+
+describe("every cut of every kind of frame", () => {
+  const frames = fc.sample(arbitraryFrame, { numRuns: 60, seed: 1 }).map((packet) => packet.frame);
+
+  it("is refused where it cuts an IP packet or an ARP message, and never throws", () => {
+    for (const frame of frames) {
+      const whole = parse(frame).headers;
+      const isBound = whole.family !== 0 || whole.etherType === 0x0806;
+      for (let length = 0; length < frame.length; length++) {
+        const { reason } = parse(frame.subarray(0, length));
+        expect(listLayers(frame.subarray(0, length)).length).toBeGreaterThan(0);
+        if (isBound) expect(reason, `${length} of ${frame.length} bytes`).toBeDefined();
+      }
+    }
+  });
+});

@@ -4,6 +4,9 @@
  * The engine, the switch and the host stacks all start here. `parse` refuses truncated frames and lying lengths
  * with a reason; after it succeeded, every offset that is not -1 may be read through the views of this folder.
  * After a refusal the fields tell what was found in front of the broken header, and `transport` is -1.
+ *
+ * Inferred: no source says what Windows does with the frames that are refused here. A first fragment too short for its
+ * transport header and a second IPv6 fragment header are refused because a filter could not see the ports.
  */
 import { readU128, readU16, readU32, readU8 } from "../base/bytes.ts";
 import type { Ip } from "../net/ip.ts";
