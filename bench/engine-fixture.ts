@@ -34,7 +34,15 @@ export function segmentOf(index: number): Uint8Array {
 }
 
 function rule(id: string, fields: Partial<Rule> & Pick<Rule, "action" | "condition">): Rule {
-  return { id, name: id, priority: 100, isTerminating: true, isStateful: true, provenance: PROVENANCE, ...fields };
+  return {
+    id,
+    name: id,
+    priority: 100,
+    isTerminating: true,
+    isStateful: true,
+    provenance: PROVENANCE,
+    ...fields,
+  };
 }
 
 /** Makes the port; with `nat`, every connection is translated. */
@@ -50,12 +58,19 @@ export function makePort(nat: boolean): VfpPort {
   });
   const out = { direction: "out", family: 4, priority: 1 } as const;
   const allow = rule("allow", { priority: 65_500, action: { type: "allow" }, condition: {} });
-  port.setGroups("ACL_ENDPOINT_LAYER", [createGroup({ ...out, name: "ACL_OUT", match: "priority", rules: [allow] })]);
+  port.setGroups("ACL_ENDPOINT_LAYER", [
+    createGroup({ ...out, name: "ACL_OUT", match: "priority", rules: [allow] }),
+  ]);
   if (!nat) return port;
   // A static NAT: a node's 16 384 NAT ports would not do for the largest row.
   const condition = { protocols: [6], source: [hostPrefix(POD_IP)] };
-  const snat = rule("snat", { action: { type: "nat", side: "source", ip: NODE_IP, port: 50_048 }, condition });
-  port.setGroups("SLB_NAT_LAYER", [createGroup({ ...out, name: "NAT_OUT", match: "priority", rules: [snat] })]);
+  const snat = rule("snat", {
+    action: { type: "nat", side: "source", ip: NODE_IP, port: 50_048 },
+    condition,
+  });
+  port.setGroups("SLB_NAT_LAYER", [
+    createGroup({ ...out, name: "NAT_OUT", match: "priority", rules: [snat] }),
+  ]);
   const route = rule("route", {
     action: { type: "paroute" },
     isStateful: false,

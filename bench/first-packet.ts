@@ -35,6 +35,10 @@ function copies(): Candidate {
 }
 
 export function run(): void {
-  const rows = measure([copies(), firstPackets("first packet, plain", false), firstPackets("first packet, NAT", true)]);
+  const rows = measure([
+    copies(),
+    firstPackets("first packet, plain", false),
+    firstPackets("first packet, NAT", true),
+  ]);
   printTable(`First packet of each of ${CONNECTIONS} connections`, rows, "copy of the frame");
 }

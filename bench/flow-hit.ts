@@ -84,7 +84,11 @@ export function run(): void {
       engine("flow hit, plain", makePort(false), frames),
       engine("flow hit, NAT", makePort(true), frames),
     ]);
-    printTable(`Flow hit, ${flows} flow${flows === 1 ? "" : "s"} (66-byte frame, parse included)`, rows, "copy of the frame");
+    printTable(
+      `Flow hit, ${flows} flow${flows === 1 ? "" : "s"} (66-byte frame, parse included)`,
+      rows,
+      "copy of the frame",
+    );
   }
   const port = makePort(true);
   const send = sender(port, framesOf(1_000));

@@ -1,12 +1,13 @@
 /** A trace as text for people: at most 100 columns, grouped by the part of the machine that acts. */
-import type { Provenance } from "../base/recorder.ts";
+import type { Provenance, RuleReference } from "../base/recorder.ts";
 import { wrap } from "../knowledge/prose.ts";
 import type { FieldChange } from "../wire/fields.ts";
 import type { TraceLeg, TraceParty, TraceReport, TraceStep } from "./trace-report.ts";
 
 const WIDTH = 100;
-const LAYER_WIDTH = 26;
-const DETAIL_INDENT = " ".repeat(6);
+const LAYER_WIDTH = 27;
+const INDENT = " ".repeat(5);
+const DETAIL = `${INDENT}${" ".repeat(4)}`;
 
 /** How parts of the text are marked on a terminal. The plain style marks nothing. */
 export interface TraceStyle {
@@ -28,13 +29,17 @@ export const PLAIN_STYLE: TraceStyle = Object.freeze({
   faint: identity,
 });
 
+function block(text: string, indent: string): string[] {
+  return wrap(text, WIDTH - indent.length).map((line) => indent + line);
+}
+
 function nameParty(party: TraceParty): string {
   const place = party.node === undefined ? party.address : `${party.address} on ${party.node}`;
   return party.reference === party.address ? place : `${party.reference} (${place})`;
 }
 
-/** `HostComputeEndpoint "client", policy OutBoundNAT 1`. */
 function nameProvenance(provenance: Provenance): string {
+  if (provenance.object === "default") return `${provenance.name}'s defaults`;
   const policy = provenance.policy;
   const object = `${provenance.object} "${provenance.name}"`;
   return policy === undefined ? object : `${object}, policy ${policy.type} [${policy.index}]`;
@@ -48,99 +53,109 @@ function isTelling(change: FieldChange): boolean {
 function nameChange(change: FieldChange): string {
   if (change.before === undefined) return `+ ${change.field} ${change.after ?? ""}`;
   if (change.after === undefined) return `- ${change.field} ${change.before}`;
-  return `${change.field}  ${change.before} → ${change.after}`;
+  return `${change.field} ${change.before} → ${change.after}`;
 }
 
-function block(text: string, indent: string): string[] {
-  return wrap(text, WIDTH - indent.length).map((line) => indent + line);
+function ruleLines(rule: RuleReference, group: string | undefined): string[] {
+  const place = group === undefined ? "" : ` in ${group}`;
+  return [
+    ...block(`${rule.action} ${rule.name}`, DETAIL),
+    ...block(`priority ${rule.priority}${place}, from ${nameProvenance(rule.provenance)}`, DETAIL),
+  ];
 }
 
-/** What stands under a step: its rule, its changes, what explains it. */
-function detailLines(step: TraceStep, indent: string, style: TraceStyle): string[] {
-  const lines: string[] = [];
-  if (step.rule !== undefined && step.kind === "layer") {
-    const { rule } = step;
-    lines.push(...block(`${rule.action} ${rule.name}`, indent));
-    lines.push(...block(`group ${step.group ?? ""}, priority ${rule.priority}`, `${indent}  `));
-    lines.push(...block(`from ${nameProvenance(rule.provenance)}`, `${indent}  `));
-  }
-  for (const change of step.changes.filter(isTelling))
-    lines.push(...block(nameChange(change), `${indent}  `));
-  if (step.code !== undefined && step.kind !== "drop") {
-    lines.push(...block(`see: mullion explain ${step.code}`, `${indent}  `));
-  }
+/** What stands under any step: its changes, what explains it, whether it is inferred. */
+function detailLines(step: TraceStep, style: TraceStyle): string[] {
+  const lines = step.changes.filter(isTelling).flatMap((change) => block(nameChange(change), DETAIL));
+  if (step.code !== undefined) lines.push(...block(`why: mullion explain ${step.code}`, DETAIL));
   if (step.inferred !== undefined) {
-    lines.push(...block(`inferred (${step.inferred})`, `${indent}  `).map((line) => style.faint(line)));
+    lines.push(...block(`inferred, ${step.inferred}`, DETAIL).map((line) => style.faint(line)));
   }
   return lines;
 }
 
 function layerLines(step: TraceStep, style: TraceStyle): string[] {
   const name = (step.layer ?? "unified flow").padEnd(LAYER_WIDTH);
-  return [`${DETAIL_INDENT}${name}${step.text}`, ...detailLines(step, `${DETAIL_INDENT}  `, style)];
+  const lines = block(`${name}${step.text}`, INDENT);
+  // `wrap` joins words by one blank; the first line keeps its columns.
+  lines[0] = `${INDENT}${name}${step.text}`.slice(0, WIDTH);
+  if (step.rule !== undefined) lines.push(...ruleLines(step.rule, step.group));
+  return [...lines, ...detailLines(step, style)];
+}
+
+/** Neighbouring layers that let pass without a word share a line. */
+function quietLines(steps: readonly TraceStep[], style: TraceStyle): string[] {
+  const names = steps.map((step) => step.layer).join(", ");
+  return block(`${names}: ${steps[0]?.text ?? ""}`, INDENT).map((line) => style.faint(line));
+}
+
+function isQuiet(step: TraceStep): boolean {
+  return step.kind === "layer" && step.outcome === "miss" && step.rule === undefined;
 }
 
 function dropLines(step: TraceStep, style: TraceStyle): string[] {
   const where = step.layer === undefined ? "" : `in ${step.layer}: `;
-  const lines = block(`DROPPED ${where}${step.text}`, DETAIL_INDENT).map((line) => style.bad(line));
-  if (step.rule !== undefined)
-    lines.push(...block(`from ${nameProvenance(step.rule.provenance)}`, `${DETAIL_INDENT}  `));
-  if (step.code !== undefined)
-    lines.push(...block(`see: mullion explain ${step.code}`, `${DETAIL_INDENT}  `));
-  return lines;
+  const lines = block(`DROPPED ${where}${step.text}`, INDENT).map((line) => style.bad(line));
+  if (step.rule !== undefined) lines.push(...ruleLines(step.rule, step.group));
+  return [...lines, ...detailLines(step, style)];
 }
 
-function placeOf(step: TraceStep): string {
+function plainStepLines(step: TraceStep, style: TraceStyle): string[] {
+  switch (step.kind) {
+    case "drop":
+      return dropLines(step, style);
+    case "layer":
+    case "unified-flow":
+      return layerLines(step, style);
+    case "switch":
+      return [...block(`→ ${step.place}, ${step.text}`, INDENT), ...detailLines(step, style)];
+    case "forward":
+      return [...block(`routed ${step.text}`, INDENT), ...detailLines(step, style)];
+    case "send":
+    case "deliver":
+    case "wire":
+      return [...block(step.text, INDENT), ...detailLines(step, style)];
+  }
+}
+
+/** Whether a step stands under the heading of the one before: a switch's choice closes what led to it. */
+function placeOf(step: TraceStep, current: string): string {
+  if (step.kind === "switch") return current;
   const direction = step.direction === undefined ? "" : ` ${step.direction.toUpperCase()}`;
-  return `${step.place}${direction}`;
+  return `${step.node}  ${step.place}${direction}`;
 }
-
-function stepLines(step: TraceStep, isNewPlace: boolean, number: number, style: TraceStyle): string[] {
-  const isInside = step.kind === "layer" || step.kind === "unified-flow" || step.kind === "drop";
-  const lines: string[] = [];
-  if (isNewPlace) {
-    const heading = `${String(number).padStart(3)}  ${step.node}  ${placeOf(step)}`;
-    lines.push(style.heading(heading.length > WIDTH ? `${heading.slice(0, WIDTH - 1)}…` : heading));
-  }
-  if (step.kind === "drop") lines.push(...dropLines(step, style));
-  else if (isInside) lines.push(...layerLines(step, style));
-  else {
-    lines.push(...block(`${VERBS[step.kind]}: ${step.text}`, DETAIL_INDENT));
-    lines.push(...detailLines(step, DETAIL_INDENT, style));
-  }
-  return lines;
-}
-
-const VERBS = {
-  send: "sends",
-  forward: "routes",
-  deliver: "delivers",
-  switch: "switch",
-  wire: "wire",
-} as const satisfies Partial<Record<TraceStep["kind"], string>>;
 
 function legLines(title: string, leg: TraceLeg, style: TraceStyle): string[] {
-  const first = leg.steps[0];
-  const lines = [style.heading(`${title}  ${first?.frame ?? ""}`)];
+  const [first] = leg.steps;
+  const lines = block(`${title}: ${first?.frame ?? ""}`, "").map((line) => style.heading(line));
   let place = "";
   let number = 0;
+  let quiet: TraceStep[] = [];
+  const flush = (): void => {
+    if (quiet.length > 0) lines.push(...quietLines(quiet, style));
+    quiet = [];
+  };
   for (const step of leg.steps) {
-    const next = `${step.node}|${placeOf(step)}`;
-    const isNewPlace = next !== place;
-    if (isNewPlace) number++;
+    const next = placeOf(step, place);
+    if (next !== place || !isQuiet(step) || step.text !== quiet.at(-1)?.text) flush();
+    if (next !== place) {
+      number++;
+      lines.push(style.heading(`${String(number).padStart(3)}  ${next}`.slice(0, WIDTH)));
+    }
     place = next;
-    lines.push(...stepLines(step, isNewPlace, number, style));
+    if (isQuiet(step)) quiet.push(step);
+    else lines.push(...plainStepLines(step, style));
   }
+  flush();
   const last = leg.steps.at(-1);
-  if (last !== undefined && last.frame !== first?.frame)
-    lines.push(...block(`as ${last.frame}`, DETAIL_INDENT));
+  if (last !== undefined && last.frame !== first?.frame) lines.push(...block(`as ${last.frame}`, INDENT));
   return lines;
 }
 
 /** Formats a report; every line has at most 100 columns, marks not counted. */
 export function formatTrace(report: TraceReport, style: TraceStyle = PLAIN_STYLE): string {
   const port = report.port === undefined ? "" : ` port ${report.port}`;
-  const mark = report.verdict === "answered" ? style.good : style.bad;
+  const isAnswered = report.verdict === "answered";
   const lines = [
     ...block(`${nameParty(report.from)} → ${nameParty(report.to)}`, "").map((line) => style.heading(line)),
     style.faint(`${report.protocol.toUpperCase()}${port}, compat ${report.compat}`),
@@ -149,7 +164,7 @@ export function formatTrace(report: TraceReport, style: TraceStyle = PLAIN_STYLE
     "",
   ];
   if (report.reply !== undefined) lines.push(...legLines("Reply", report.reply, style), "");
-  lines.push(...block(report.summary, "").map((line) => mark(line)));
+  lines.push(...block(report.summary, "").map((line) => (isAnswered ? style.good(line) : style.bad(line))));
   if (report.code !== undefined) lines.push(`Why, and what to do: mullion explain ${report.code}`);
   return `${lines.join("\n")}\n`;
 }

@@ -78,14 +78,10 @@ function summarize(
     const step = leg?.steps.findLast((each) => each.kind === "drop");
     return step === undefined ? "nothing more was seen of it" : `${step.node}, ${step.place}: ${step.text}`;
   };
-  switch (verdict) {
-    case "refused":
-      return `Refused by ${name}: ${result.detail}.`;
-    case "no-answer":
-      return `The packet reached ${name}, but its answer did not come back: ${drop(legs.reply)}.`;
-    default:
-      return `The packet did not reach ${name}: ${drop(legs.forward)}.`;
-  }
+  if (verdict === "refused") return `Refused by ${name}: ${result.detail}.`;
+  return verdict === "no-answer"
+    ? `The packet reached ${name}, but its answer did not come back: ${drop(legs.reply)}.`
+    : `The packet did not reach ${name}: ${drop(legs.forward)}.`;
 }
 
 /**

@@ -100,7 +100,7 @@ async function createBridgeEndpoint(
   const attach = JSON.stringify({ SystemType: "Host", CompartmentId: 1 });
   const answer = await client.call("POST", `/endpoints/${endpoint.ID ?? ""}/attach`, attach);
   if (answer["Success"] !== true)
-    throw new Error(`the bridge endpoint cannot be attached: ${String(answer["Error"])}`);
+    throw new Error(`the bridge endpoint cannot be attached: ${JSON.stringify(answer)}`);
   for (const each of node.host.root.listInterfaces()) each.isForwarding = true;
 }
 

@@ -39,6 +39,8 @@ export class LayerFlowPair {
   lastUsedMs: number;
   state: FlowState = "opening";
   isRemoved = false;
+  /** True until a packet passed with it: the first one may have to wait for its next hop and come again. */
+  isFresh = true;
 
   constructor(options: {
     readonly match: RuleMatch;

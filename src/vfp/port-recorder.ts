@@ -82,8 +82,8 @@ export class PortRecorder {
       rule: referenceOf(rule),
       text:
         reason === "protocols"
-          ? `${rule.name} is not for this protocol`
-          : `${rule.name} excepts this destination`,
+          ? "no rule for this protocol, only this one for others"
+          : "this destination is an exception of",
       ...(code === undefined ? {} : { code }),
     });
   }

@@ -226,6 +226,7 @@ export class VfpPort implements ActionContext {
       if (verdict === "pending") packet.bytes.set(arrived, packet.start);
       if (verdict !== "pass") return verdict;
     }
+    for (const pair of walk.pairs) pair.isFresh = false;
     if (headers.isFragment) {
       this.fragments.remember(packet.bytes, headers, this.arrivalKey, walk.total, nowMs);
     } else {
@@ -317,7 +318,8 @@ export class VfpPort implements ActionContext {
     if ((walk.tcpFlags & (TCP_FLAG.fin | TCP_FLAG.rst)) !== 0) pair.state = "closing";
     walk.pairs.push(pair);
     this.rewrite(flow.transposition, walk);
-    walk.recorder?.followed(layer, flow);
+    if (pair.isFresh) walk.recorder?.matched(layer, pair.match);
+    else walk.recorder?.followed(layer, flow);
   }
 
   private applyRule(visit: LayerVisit, match: RuleMatch, walk: Walk): Verdict {

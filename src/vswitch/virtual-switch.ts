@@ -172,11 +172,7 @@ export class VirtualSwitch implements PortOwner {
       this.drop(source, packet, "mac-not-local", `nobody here has MAC ${formatMac(destination)}`);
       return;
     }
-    this.deliver(
-      this.externalPort,
-      packet,
-      `to the uplink: MAC ${formatMac(destination)} is not on this switch`,
-    );
+    this.deliver(this.externalPort, packet, `MAC ${formatMac(destination)} is not on this switch`);
   }
 
   /** Step 4: NAT bindings, then endpoints by address, then the host itself. */

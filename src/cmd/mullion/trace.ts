@@ -21,9 +21,9 @@ export function traceStyle(terminal: Terminal): TraceStyle {
 }
 
 /** Writes the packets of a trace. @throws Failure when the file cannot be written. */
-export async function writeCapture(trace: Trace, path: string, terminal: Terminal): Promise<void> {
+export async function writeCapture(traced: Trace, path: string, terminal: Terminal): Promise<void> {
   try {
-    await terminal.writeFile(path, captureTrace(trace.heard, CAPTURE_EPOCH_MS));
+    await terminal.writeFile(path, captureTrace(traced.heard, CAPTURE_EPOCH_MS));
   } catch (error) {
     throw new Failure(
       "bad-usage",
