@@ -1,0 +1,134 @@
+// The verbs that need a cluster, run as a user would run them, over the examples.
+import { readFileSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import { MemoryTerminal } from "../../testing/memory-terminal.ts";
+import { demo } from "./demo.ts";
+import { get } from "./get.ts";
+import { runMullion } from "./program.ts";
+import { trace } from "./trace.ts";
+
+const EXAMPLE = "examples/two-windows-nodes/cluster.yaml";
+const FILES = {
+  [EXAMPLE]: readFileSync(EXAMPLE, "utf8"),
+  "empty.yaml": "",
+  "overlap.yaml": `
+apiVersion: mullion/v1alpha1
+kind: Cluster
+metadata: {name: x}
+nodes:
+  - {name: a, os: windows, address: 10.0.0.11, podCIDR: 10.244.1.0/24}
+  - {name: b, os: windows, address: 10.0.0.11, podCIDR: 10.244.1.0/25}
+`,
+};
+
+async function run(
+  line: string,
+): Promise<{ code: number; out: string; err: string; terminal: MemoryTerminal }> {
+  const terminal = new MemoryTerminal(FILES);
+  const argv = line.split(" ");
+  const verbs = { trace, get, demo };
+  const code = await runMullion({ argv, verbs, terminal, version: "0", isDebug: false });
+  return { code, out: terminal.output, err: terminal.errors, terminal };
+}
+
+describe("mullion trace", () => {
+  it("prints the walk and ends with 0 when it was answered", async () => {
+    const { code, out } = await run(`trace -f ${EXAMPLE} pod/client pod/api --port 8080`);
+    expect(code).toBe(0);
+    expect(out).toMatch(/^pod\/default\/client \(10\.244\.1\.4 on win-1\) → pod\/default\/api/);
+    expect(out).toContain("ip.ttl 128 → 127");
+    expect(out).toMatch(/Answered after [\d.]+ ms: api saw 10\.244\.1\.4:\d+\.\n$/);
+  });
+
+  it("ends with 1 and names the code when the answer does not come back", async () => {
+    const { code, out } = await run(`trace -f ${EXAMPLE} pod/client external --protocol icmp`);
+    expect(code).toBe(1);
+    expect(out).toContain("mullion explain icmp-outbound-not-translated\n");
+  });
+
+  it("prints JSON, and writes a capture", async () => {
+    const { out, terminal } = await run(
+      `trace -f ${EXAMPLE} pod/client pod/api -o json --pcap out/walk.pcapng`,
+    );
+    expect(JSON.parse(out)).toMatchObject({ apiVersion: "mullion/v1alpha1", kind: "Trace", port: 8080 });
+    const capture = terminal.files.get("out/walk.pcapng") as Uint8Array;
+    // The section header block of pcapng.
+    expect([...capture.subarray(0, 4)]).toEqual([0x0a, 0x0d, 0x0d, 0x0a]);
+  });
+
+  it.each([
+    [
+      `trace -f ${EXAMPLE} pod/nobody pod/api`,
+      /nobody in cluster "two-windows-nodes" is called "pod\/nobody"/,
+    ],
+    [`trace -f ${EXAMPLE} pod/client pod/api --port 70000`, /--port takes a port, and "70000" is none/],
+    [`trace -f ${EXAMPLE} pod/client node/win-2`, /serves no TCP port/],
+    [
+      "trace -f missing.yaml pod/a pod/b",
+      /cannot read the cluster file "missing.yaml": there is no such file/,
+    ],
+    ["trace -f empty.yaml pod/a pod/b", /empty\.yaml/],
+    ["trace -f overlap.yaml pod/a pod/b", /10\.0\.0\.11/],
+  ])("%s: exit 2, said in words", async (line, message) => {
+    const { code, out, err } = await run(line);
+    expect({ code, out }).toEqual({ code: 2, out: "" });
+    expect(err).toMatch(message);
+    expect(err).not.toMatch(/\n\s+at /);
+  });
+});
+
+describe("mullion get", () => {
+  it("lists pods as a table", async () => {
+    const { out } = await run(`get pods -f ${EXAMPLE}`);
+    expect(out).toBe(
+      [
+        "NAMESPACE   NAME     IP           NODE    PORTS",
+        "default     web      10.244.1.3   win-1   8080:8080/TCP",
+        "default     client   10.244.1.4   win-1   8080/TCP",
+        "default     api      10.244.2.3   win-2   8080/TCP,53/UDP",
+        "",
+      ].join("\n"),
+    );
+  });
+
+  it("lists what HNS holds on one node", async () => {
+    const { out } = await run(`get endpoints -f ${EXAMPLE} --node win-2`);
+    expect(out).toMatch(/win-2 +cbr0_ep +10\.244\.2\.2 /);
+    expect(out).toMatch(/win-2 +default-api_cbr0 +10\.244\.2\.3 .* OutBoundNAT,SDNRoute,SDNRoute/);
+    expect(out).not.toContain("win-1");
+  });
+
+  it("gives the objects as HNS returns them, as JSON", async () => {
+    const { out } = await run(`get networks -f ${EXAMPLE} --node win-1 -o json`);
+    expect(JSON.parse(out)).toMatchObject({
+      items: [{ node: "win-1", Name: "cbr0", Type: "L2Bridge", SchemaVersion: { Major: 2, Minor: 0 } }],
+    });
+  });
+
+  it("names namespaces and nodes", async () => {
+    expect((await run(`get namespaces -f ${EXAMPLE} -o name`)).out).toMatch(
+      /^(namespace\/[0-9a-f-]{36}\n){5}$/i,
+    );
+    expect((await run(`get nodes -f ${EXAMPLE} -o name`)).out).toBe("node/win-1\nnode/win-2\n");
+  });
+
+  it("says which nodes there are when the name is none of them", async () => {
+    const { code, err } = await run(`get pods -f ${EXAMPLE} --node win-3`);
+    expect(code).toBe(2);
+    expect(err).toContain('the cluster has no node "win-3"');
+    expect(err).toContain("win-1, win-2");
+  });
+});
+
+describe("mullion demo", () => {
+  it("shows the cluster, who reaches whom, one packet, and where the capture is; twice the same", async () => {
+    const first = await run("demo");
+    expect(first.code).toBe(0);
+    expect(first.out).toContain("Who reaches whom");
+    expect(first.out).toMatch(/pod\/default\/web .*tcp yes, icmp no\n/);
+    expect(first.out).toContain("out/demo.pcapng");
+    const second = await run("demo");
+    expect(second.out).toBe(first.out);
+    expect(second.terminal.files.get("out/demo.pcapng")).toEqual(first.terminal.files.get("out/demo.pcapng"));
+  });
+});
