@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { clusterSchema, formatFieldTables } from "../src/cluster/file/schema.ts";
 import { TRACE_SCHEMA } from "../src/cluster/trace-schema.ts";
 import { formatCodesPage } from "../src/knowledge/format-page.ts";
+import { withOutputs } from "./example-output.ts";
 import { entrySchema } from "../src/knowledge/schema.ts";
 
 /** A generated file: its path from the root, and what it should hold. */
@@ -25,13 +26,19 @@ function withPart(path: string, name: string, part: string): GeneratedFile {
   return { path, text: `${page.slice(0, from)}\n${part}\n\n${page.slice(end)}` };
 }
 
+async function pageWithOutputs(path: string): Promise<GeneratedFile> {
+  return { path, text: await withOutputs(readFileSync(path, "utf8")) };
+}
+
 /** Every generated file with its right content. */
-export function generatedFiles(): readonly GeneratedFile[] {
+export async function generatedFiles(): Promise<readonly GeneratedFile[]> {
   return [
     { path: "schemas/cluster.v1alpha1.json", text: formatJson(clusterSchema()) },
     { path: "schemas/trace.v1alpha1.json", text: formatJson(TRACE_SCHEMA) },
     { path: "schemas/knowledge-entry.v1alpha1.json", text: formatJson(entrySchema()) },
     { path: "docs/reference/codes.md", text: formatCodesPage() },
     withPart("docs/reference/cluster-file.md", "fields", formatFieldTables()),
+    await pageWithOutputs("README.md"),
+    await pageWithOutputs("docs/start/first-trace.md"),
   ];
 }

@@ -1,0 +1,59 @@
+/** What the commands shown in the documentation print. */
+import { readFileSync } from "node:fs";
+import { demo } from "../src/cmd/mullion/demo.ts";
+import { get } from "../src/cmd/mullion/get.ts";
+import { runMullion } from "../src/cmd/mullion/program.ts";
+import type { Terminal } from "../src/cmd/mullion/terminal.ts";
+import { trace } from "../src/cmd/mullion/trace.ts";
+
+const COLUMNS = 100;
+
+/** Standard output of a command line, run in this process. Files that it writes are left out. */
+export async function outputOf(argv: readonly string[]): Promise<string> {
+  let stdout = "";
+  let stderr = "";
+  const plain = (text: string): string => text;
+  const terminal: Terminal = {
+    stdout: (text) => void (stdout += text),
+    stderr: (text) => void (stderr += text),
+    columns: COLUMNS,
+    isInteractive: false,
+    bold: plain,
+    dim: plain,
+    red: plain,
+    green: plain,
+    yellow: plain,
+    readFile: async (path) => readFileSync(path, "utf8"),
+    writeFile: async () => undefined,
+  };
+  const verbs = { trace, get, demo };
+  const exitCode = await runMullion({ argv, verbs, terminal, version: "0", isDebug: true });
+  if (exitCode === 2) throw new Error(`mullion ${argv.join(" ")} ends with 2: ${stderr}`);
+  return stdout;
+}
+
+/** `<!-- output of mullion trace …, 40 lines: begin -->`, what stands there, `<!-- output: end -->`. */
+const MARK =
+  /(<!-- output of mullion ([^>]+?)(?:, (\d+) lines)?: begin -->\n)[\s\S]*?(<!-- output: end -->)/g;
+
+/** The first `lineCount` lines, and how many follow. */
+function shorten(text: string, lineCount: number): string {
+  const lines = text.trimEnd().split("\n");
+  const rest = lines.length - lineCount;
+  return rest > 1 ? [...lines.slice(0, lineCount), `… ${rest} more lines`].join("\n") : lines.join("\n");
+}
+
+/** The page with the output of each command that it marks. */
+export async function withOutputs(page: string): Promise<string> {
+  const outputs = new Map<string, string>();
+  for (const [, begin = "", command = "", lineCount] of page.matchAll(MARK)) {
+    const output = await outputOf(command.split(" "));
+    outputs.set(
+      begin,
+      shorten(output, lineCount === undefined ? Number.POSITIVE_INFINITY : Number(lineCount)),
+    );
+  }
+  return page.replace(MARK, (_all, begin: string, _command, _lineCount, end: string) => {
+    return `${begin}\n\`\`\`text\n${outputs.get(begin) ?? ""}\n\`\`\`\n\n${end}`;
+  });
+}
