@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { createProgram } from "../src/cmd/mullion/program.ts";
-import type { Terminal } from "../src/cmd/mullion/terminal.ts";
 import type { Verbs } from "../src/cmd/mullion/verbs.ts";
+import { MemoryTerminal } from "../src/testing/memory-terminal.ts";
 import { parseClusterFile } from "../src/cluster/file/parse-cluster-file.ts";
 import {
   type Known,
@@ -16,23 +16,9 @@ import { listPaths, readFiles } from "./source-files.ts";
 const PAGES = readFiles("*.md", "{bench,docs,examples,src}/**/*.md");
 
 function verbNames(): ReadonlySet<string> {
-  const plain = (text: string): string => text;
   const none = async (): Promise<0> => 0;
-  const terminal: Terminal = {
-    stdout: () => undefined,
-    stderr: () => undefined,
-    columns: 100,
-    isInteractive: false,
-    bold: plain,
-    dim: plain,
-    red: plain,
-    green: plain,
-    yellow: plain,
-    readFile: async () => "",
-    writeFile: async () => undefined,
-  };
   const verbs: Verbs = { trace: none, get: none, demo: none };
-  const program = createProgram(verbs, terminal, "0", async () => undefined);
+  const program = createProgram(verbs, new MemoryTerminal(), "0", async () => undefined);
   return new Set(program.commands.map((command) => command.name()));
 }
 

@@ -1,35 +1,23 @@
 /** What the commands shown in the documentation print. */
-import { readFileSync } from "node:fs";
 import { demo } from "../src/cmd/mullion/demo.ts";
 import { get } from "../src/cmd/mullion/get.ts";
 import { runMullion } from "../src/cmd/mullion/program.ts";
-import type { Terminal } from "../src/cmd/mullion/terminal.ts";
 import { trace } from "../src/cmd/mullion/trace.ts";
+import { MemoryTerminal } from "../src/testing/memory-terminal.ts";
+import { readFiles } from "./source-files.ts";
 
-const COLUMNS = 100;
+/** The files that commands in the documentation may read. */
+function exampleFiles(): Readonly<Record<string, string>> {
+  return Object.fromEntries(readFiles("examples/**/*.yaml").map(({ path, text }) => [path, text]));
+}
 
-/** Standard output of a command line, run in this process. Files that it writes are left out. */
-export async function outputOf(argv: readonly string[]): Promise<string> {
-  let stdout = "";
-  let stderr = "";
-  const plain = (text: string): string => text;
-  const terminal: Terminal = {
-    stdout: (text) => void (stdout += text),
-    stderr: (text) => void (stderr += text),
-    columns: COLUMNS,
-    isInteractive: false,
-    bold: plain,
-    dim: plain,
-    red: plain,
-    green: plain,
-    yellow: plain,
-    readFile: async (path) => readFileSync(path, "utf8"),
-    writeFile: async () => undefined,
-  };
+/** Standard output of a command line, run in this process. Files that it writes stay in memory. */
+async function outputOf(argv: readonly string[]): Promise<string> {
+  const terminal = new MemoryTerminal(exampleFiles());
   const verbs = { trace, get, demo };
   const exitCode = await runMullion({ argv, verbs, terminal, version: "0", isDebug: true });
-  if (exitCode === 2) throw new Error(`mullion ${argv.join(" ")} ends with 2: ${stderr}`);
-  return stdout;
+  if (exitCode === 2) throw new Error(`mullion ${argv.join(" ")} ends with 2: ${terminal.errors}`);
+  return terminal.output;
 }
 
 /** `<!-- output of mullion trace …, 40 lines: begin -->`, what stands there, `<!-- output: end -->`. */

@@ -1,10 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { CniError } from "../../cni/error.ts";
 import { HcnError } from "../../hcn/error.ts";
+import { MemoryTerminal } from "../../testing/memory-terminal.ts";
 import { Failure } from "./failure.ts";
 import { runMullion } from "./program.ts";
 import { readCluster } from "./read-cluster.ts";
-import type { ExitCode, Terminal } from "./terminal.ts";
+import type { ExitCode } from "./terminal.ts";
 import type { Verbs } from "./verbs.ts";
 
 interface Outcome {
@@ -23,27 +24,8 @@ function run(
     isDebug = false,
   }: { verbs?: Partial<Verbs>; files?: Record<string, string>; isDebug?: boolean } = {},
 ): Promise<Outcome> {
-  let stdout = "";
-  let stderr = "";
+  const terminal = new MemoryTerminal(files);
   let request: unknown;
-  const plain = (text: string): string => text;
-  const terminal: Terminal = {
-    stdout: (text) => void (stdout += text),
-    stderr: (text) => void (stderr += text),
-    columns: 100,
-    isInteractive: false,
-    bold: plain,
-    dim: plain,
-    red: plain,
-    green: plain,
-    yellow: plain,
-    async readFile(path) {
-      const text = files[path];
-      if (text === undefined) throw Object.assign(new Error("no such file"), { code: "ENOENT" });
-      return text;
-    },
-    writeFile: async () => undefined,
-  };
   const keep = async (asked: unknown): Promise<ExitCode> => {
     request = asked;
     return 0;
@@ -51,8 +33,8 @@ function run(
   const all: Verbs = { trace: keep, get: keep, demo: keep, ...verbs };
   return runMullion({ argv, verbs: all, terminal, version: "1.2.3", isDebug }).then((exitCode) => ({
     exitCode,
-    stdout,
-    stderr,
+    stdout: terminal.output,
+    stderr: terminal.errors,
     request,
   }));
 }
