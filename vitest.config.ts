@@ -19,6 +19,7 @@ const config: ViteUserConfig = defineConfig({
             "test/unit/**/*.test.ts",
           ],
           exclude: ["**/*.long.test.ts", "**/*.live.test.ts", "**/node_modules/**"],
+          setupFiles: ["test/fixed-seed.ts"],
           isolate: false,
         },
       },

@@ -1,24 +1,11 @@
 /** A router's part: a packet that arrived for somebody else goes on by the routes (RFC 1812 §5.2, §5.3). */
-import { readU16, readU8, writeU16, writeU8 } from "../base/bytes.ts";
 import { formatIp } from "../net/ip.ts";
-import { updateChecksum } from "../wire/checksum.ts";
 import type { Ipv4View } from "../wire/ipv4.ts";
 import type { Packet } from "../wire/packet.ts";
+import { decrementIpv4Ttl } from "../wire/ttl.ts";
 import type { Compartment } from "./compartment.ts";
 import type { Interface } from "./interface.ts";
 import { formatRoute } from "./route-table.ts";
-
-const TTL_OFFSET = 8;
-const CHECKSUM_OFFSET = 10;
-
-/** Subtracts one hop and updates the header checksum (RFC 1624; docs: dataplane.md DT-186). */
-function decrementTtl(bytes: Uint8Array, header: number): void {
-  const before = readU16(bytes, header + TTL_OFFSET);
-  writeU8(bytes, header + TTL_OFFSET, readU8(bytes, header + TTL_OFFSET) - 1);
-  const after = readU16(bytes, header + TTL_OFFSET);
-  const checksum = readU16(bytes, header + CHECKSUM_OFFSET);
-  writeU16(bytes, header + CHECKSUM_OFFSET, updateChecksum(checksum, before, after));
-}
 
 /**
  * Routes a packet on that arrived on `from`; it stays the same object. Who cannot be served hears it by ICMP.
@@ -51,7 +38,7 @@ export function forwardPacket(
     compartment.icmp.sendError(packet, "fragmentation-needed", mtuBytes);
     return;
   }
-  decrementTtl(packet.bytes, view.start);
+  decrementIpv4Ttl(packet.bytes, view.start);
   const text =
     packet.tag === 0 ? "" : `from ${from.name} by route ${formatRoute(route)}, TTL ${ttl} to ${ttl - 1}`;
   compartment.output.emit({ packet, kind: "forward", text }, route.interface, nextHop, mtuBytes);

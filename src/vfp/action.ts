@@ -4,11 +4,12 @@ import type { KnowledgeCode } from "../knowledge/codes.ts";
 import type { Ip } from "../net/ip.ts";
 import type { Mac } from "../net/mac.ts";
 import { type Headers, destinationIp, sourceIp } from "../wire/headers.ts";
+import { readTtl } from "../wire/ttl.ts";
 import type { FlowKey } from "./flow-key.ts";
 import type { NatPool } from "./nat-pool.ts";
 import type { NextHopResolver, NextHopWaiter } from "./next-hop.ts";
 import type { Action } from "./rule.ts";
-import { Transposition, readTtl } from "./transposition.ts";
+import { Transposition } from "./transposition.ts";
 
 /** The packet an action works on. */
 export interface ActionSubject {

@@ -282,6 +282,26 @@ describe("flows", () => {
   });
 });
 
+describe("a rule that takes a hop", () => {
+  it("lets the last hop die, also where a flow exists already", () => {
+    makePort([layer("VNET_ENCAP_LAYER", 40)]);
+    port.setGroups("VNET_ENCAP_LAYER", [
+      group([rule("hop", { action: { type: "transpose", decrementTtl: true } })]),
+    ]);
+    const withTtl = (ttl: number): Packet =>
+      buildUdpFrame({
+        link,
+        ip: { source: ip(A), destination: ip(C), ttl, identification: 1, isDontFragment: false },
+        udp: { sourcePort: 5000, destinationPort: 53 },
+        payload: Uint8Array.of(1),
+      });
+    expect(process("out", withTtl(128))).toBe("pass");
+    expect(process("out", withTtl(2))).toBe("pass");
+    expect(process("out", withTtl(1))).toBe("drop");
+    expect(port.drops.get("ttl-expired")).toBe(1);
+  });
+});
+
 describe("NAT flows", () => {
   const blocks = { acquire: () => ({ first: 50_048, last: 50_111 }), release: () => undefined };
   beforeEach(() => {

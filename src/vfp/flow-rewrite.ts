@@ -10,8 +10,10 @@ import type { Mac } from "../net/mac.ts";
 import { foldSum } from "../wire/checksum.ts";
 import type { Headers } from "../wire/headers.ts";
 import { IpProtocol } from "../wire/ip-protocol.ts";
+import { decrementTtl } from "../wire/ttl.ts";
+import { udpChecksumField } from "../wire/udp.ts";
 import type { FlowKey } from "./flow-key.ts";
-import { type Transposition, checksumOffset, decrementTtl } from "./transposition.ts";
+import { type Transposition, coveringChecksumOffset } from "./transposition.ts";
 
 /** What replacing one 32-bit word adds to a one's-complement sum. */
 function delta(before: number, after: number): number {
@@ -53,7 +55,7 @@ export class FlowRewrite {
       (this.destination === destination ? 0 : delta(destination, this.destination));
     this.headerDelta = foldSum(addressDelta);
     this.transportDelta = foldSum(addressDelta + (this.changesPorts ? delta(ports, this.ports) : 0));
-    this.checksumOffset = this.transportDelta === 0 ? -1 : checksumOffset(key.protocol);
+    this.checksumOffset = this.transportDelta === 0 ? -1 : coveringChecksumOffset(key.protocol);
     this.isUdp = key.protocol === IpProtocol.udp;
     this.ttlDecrements = transposition.ttlDecrements;
     this.link = linkAfter(words, key.tupleLength + 1, transposition);
@@ -81,10 +83,10 @@ export class FlowRewrite {
     if (this.checksumOffset < 0) return;
     const field = transport + this.checksumOffset;
     const before = readU16(bytes, field);
-    // RFC 768: zero means that the sender computed none; a computed zero is sent as all ones.
+    // RFC 768: zero means that the sender computed none; it stays so.
     if (this.isUdp && before === 0) return;
     const after = addToChecksum(before, this.transportDelta);
-    writeU16(bytes, field, this.isUdp && after === 0 ? 0xffff : after);
+    writeU16(bytes, field, this.isUdp ? udpChecksumField(after) : after);
   }
 }
 

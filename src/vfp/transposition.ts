@@ -3,25 +3,22 @@
  * A layer's action is one; a unified flow keeps the composition of all layers and applies it in one step.
  * Checksums are updated by RFC 1624, payloads are never read (dataplane.md §2.15, §6.8).
  */
-import { readI32, readU16, readU8, writeU16, writeU32, writeU48, writeU8 } from "../base/bytes.ts";
+import { readI32, readU16, writeU16, writeU32, writeU48 } from "../base/bytes.ts";
 import type { Ip } from "../net/ip.ts";
 import type { Mac } from "../net/mac.ts";
 import { updateChecksum, updateChecksum32 } from "../wire/checksum.ts";
 import type { Headers } from "../wire/headers.ts";
 import { IpProtocol } from "../wire/ip-protocol.ts";
+import { transportChecksumOffset } from "../wire/transport-checksum.ts";
+import { decrementTtl } from "../wire/ttl.ts";
+import { udpChecksumField } from "../wire/udp.ts";
 
-/** Offset of the checksum in each transport header; ICMPv4 has no pseudo header, so addresses do not touch it. */
-export function checksumOffset(protocol: number): number {
-  switch (protocol) {
-    case IpProtocol.tcp:
-      return 16;
-    case IpProtocol.udp:
-      return 6;
-    case IpProtocol.icmpv6:
-      return 2;
-    default:
-      return -1;
-  }
+/**
+ * Where the checksum that covers the addresses lies in the transport header; -1 when none does: ICMPv4 has no pseudo
+ * header (dataplane.md §6.8, rule 5).
+ */
+export function coveringChecksumOffset(protocol: number): number {
+  return protocol === IpProtocol.icmp ? -1 : transportChecksumOffset(protocol);
 }
 
 /** An address as the words that stand on the wire. */
@@ -101,7 +98,7 @@ export class Transposition {
   }
 
   private rewriteAddress(bytes: Uint8Array, headers: Headers, at: number, words: Int32Array): void {
-    const transportSum = headers.transport < 0 ? -1 : checksumOffset(headers.protocol);
+    const transportSum = headers.transport < 0 ? -1 : coveringChecksumOffset(headers.protocol);
     for (let i = 0; i < words.length; i++) {
       const before = readI32(bytes, at + i * 4);
       const after = words[i] ?? 0;
@@ -115,7 +112,7 @@ export class Transposition {
       const field = headers.transport + transportSum;
       const checksum = readU16(bytes, field);
       if (headers.protocol === IpProtocol.udp && checksum === 0) continue;
-      writeU16(bytes, field, udpField(headers, updateChecksum32(checksum, before, after)));
+      writeU16(bytes, field, checksumField(headers, updateChecksum32(checksum, before, after)));
     }
   }
 
@@ -125,32 +122,15 @@ export class Transposition {
     const before = readU16(bytes, headers.transport + offset);
     if (before === port) return;
     writeU16(bytes, headers.transport + offset, port);
-    const field = headers.transport + checksumOffset(headers.protocol);
+    const field = headers.transport + coveringChecksumOffset(headers.protocol);
     const checksum = readU16(bytes, field);
     // RFC 768: zero means that the sender computed none; it stays so.
     if (headers.protocol === IpProtocol.udp && checksum === 0) return;
-    writeU16(bytes, field, udpField(headers, updateChecksum(checksum, before, port)));
+    writeU16(bytes, field, checksumField(headers, updateChecksum(checksum, before, port)));
   }
 }
 
-/** RFC 768: a computed zero is sent as all ones; other protocols keep it. */
-function udpField(headers: Headers, checksum: number): number {
-  return checksum === 0 && headers.protocol === IpProtocol.udp ? 0xffff : checksum;
-}
-
-/** The TTL or hop limit of a parsed IP packet. */
-export function readTtl(bytes: Uint8Array, headers: Headers): number {
-  return readU8(bytes, headers.network + (headers.family === 4 ? 8 : 7));
-}
-
-export function decrementTtl(bytes: Uint8Array, headers: Headers): void {
-  if (headers.family === 6) {
-    writeU8(bytes, headers.network + 7, readU8(bytes, headers.network + 7) - 1);
-    return;
-  }
-  const at = headers.network + 8;
-  const before = readU16(bytes, at);
-  writeU16(bytes, at, before - 0x100);
-  const field = headers.network + 10;
-  writeU16(bytes, field, updateChecksum(readU16(bytes, field), before, before - 0x100));
+/** The field for an updated checksum of any transport. */
+function checksumField(headers: Headers, checksum: number): number {
+  return headers.protocol === IpProtocol.udp ? udpChecksumField(checksum) : checksum;
 }

@@ -4,6 +4,7 @@
  * (dataplane.md §1.10; the lazy re-evaluation after a policy change is documented there).
  */
 import type { Headers } from "../wire/headers.ts";
+import { readTtl } from "../wire/ttl.ts";
 import type { FlowKey } from "./flow-key.ts";
 import { FlowRewrite } from "./flow-rewrite.ts";
 import type { LayerFlowPair } from "./layer-flow.ts";
@@ -35,6 +36,12 @@ export class UnifiedFlow {
     this.staleAtMs = options.staleAtMs;
     this.lastUsedMs = options.nowMs;
     this.rewrite = options.key.family === 4 ? new FlowRewrite(options.key, options.transposition) : undefined;
+  }
+
+  /** True when the packet has too few hops left for this flow: only the layers can say where it ends. */
+  isOutOfHops(bytes: Uint8Array, headers: Headers): boolean {
+    const { ttlDecrements } = this.transposition;
+    return ttlDecrements > 0 && readTtl(bytes, headers) <= ttlDecrements;
   }
 
   /** Rewrites a packet of this flow. */

@@ -191,7 +191,7 @@ export class VfpPort implements ActionContext {
     const isControl = (tcpFlags & (TCP_FLAG.syn | TCP_FLAG.fin | TCP_FLAG.rst)) !== 0;
     if (this.usesUnifiedFlows && recorder === undefined && !isControl && !headers.isFragment) {
       const flow = this.unified.get(this.key.words, this.key.length);
-      if (flow?.isCurrent(this.generation, nowMs) === true) {
+      if (flow?.isCurrent(this.generation, nowMs) === true && !flow.isOutOfHops(packet.bytes, headers)) {
         flow.touch(nowMs);
         flow.apply(packet.bytes, headers);
         return "pass";

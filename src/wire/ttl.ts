@@ -12,16 +12,21 @@ export function readTtl(bytes: Uint8Array, headers: Headers): number {
   return readU8(bytes, headers.network + (headers.family === 4 ? IPV4.ttl : IPV6_HOP_LIMIT_OFFSET));
 }
 
-/** Takes one off the TTL or hop limit of a parsed IP packet, which is 1 or more, and updates IPv4's checksum (RFC 1624). */
-export function decrementTtl(bytes: Uint8Array, headers: Headers): void {
-  if (headers.family === 6) {
-    const at = headers.network + IPV6_HOP_LIMIT_OFFSET;
-    writeU8(bytes, at, readU8(bytes, at) - 1);
-    return;
-  }
-  const at = headers.network + IPV4.ttl;
+/** Takes one off the TTL, which is 1 or more, of the IPv4 header at `network`, and updates its checksum (RFC 1624). */
+export function decrementIpv4Ttl(bytes: Uint8Array, network: number): void {
+  const at = network + IPV4.ttl;
   const before = readU16(bytes, at);
   writeU8(bytes, at, readU8(bytes, at) - 1);
-  const field = headers.network + IPV4.checksum;
+  const field = network + IPV4.checksum;
   writeU16(bytes, field, updateChecksum(readU16(bytes, field), before, readU16(bytes, at)));
+}
+
+/** Takes one off the TTL or hop limit, which is 1 or more, of a parsed IP packet. */
+export function decrementTtl(bytes: Uint8Array, headers: Headers): void {
+  if (headers.family === 4) {
+    decrementIpv4Ttl(bytes, headers.network);
+    return;
+  }
+  const at = headers.network + IPV6_HOP_LIMIT_OFFSET;
+  writeU8(bytes, at, readU8(bytes, at) - 1);
 }
