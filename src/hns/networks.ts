@@ -26,6 +26,7 @@ import {
 } from "./network-validation.ts";
 import type { PhysicalAdapter } from "./physical-adapter.ts";
 import type { ServiceContext } from "./service-context.ts";
+import { checkSetPolicies } from "./set-policies.ts";
 import { networkDocument } from "./view/network-view.ts";
 
 /** @throws HcnError HCN_E_NETWORK_NOT_FOUND. */
@@ -116,6 +117,7 @@ export function createNetwork(
   checkUnique(context, id, document.Name ?? "");
   const policies = checkNetworkPolicies(context, document.Policies ?? []);
   checkLayer(context, policies);
+  checkSetPolicies([], policies, "Add");
   const adapter = selectAdapter(context, policies);
   const network = makeRecord(context, document, id, adapter, policies);
   context.notify(NOTIFICATION_TYPES.NetworkPreCreate, id, network.flags);
@@ -205,6 +207,7 @@ function modifyPolicies(
         "The adapter of a network cannot be changed; delete the network and create it on the other adapter",
     });
   }
+  checkSetPolicies(network.policies, given, request.requestType);
   const policies = Object.freeze(combineNetworkPolicies(network.policies, given, request.requestType));
   replaceNetwork(context, network, { policies });
 }

@@ -1,0 +1,272 @@
+/** Properties over sequences of calls and over any JSON: nothing leaks, nothing is half made, nothing but HcnError. */
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import type { JsonObject } from "../hcn/client.ts";
+import { HcnError } from "../hcn/error.ts";
+import { CBR0, POD_ENDPOINT, hnsNode } from "../testing/hns-node.ts";
+import type { HnsService } from "./hns-service.ts";
+
+const V2 = { SchemaVersion: { Major: 2, Minor: 0 } } as const;
+const RUNS = { seed: 20_251_120, numRuns: 60 } as const;
+
+/** Everything that can be seen of a service. */
+function picture(service: HnsService): unknown {
+  return (["Network", "Endpoint", "Namespace"] as const).map((kind) =>
+    service.enumerate(kind).map((id) => service.query(kind, id, V2)),
+  );
+}
+
+/** Makes a call; true when it was done, false when it was refused. Anything but a refusal is a bug. */
+function attempt(call: () => unknown): boolean {
+  try {
+    call();
+    return true;
+  } catch (error) {
+    if (error instanceof HcnError) return false;
+    throw error;
+  }
+}
+
+/** A step draws which of the present objects it is about. */
+const STEP = fc.record({
+  action: fc.constantFrom("create", "delete", "attach", "detach", "update", "host", "container"),
+  pick: fc.nat({ max: 7 }),
+  address: fc.nat({ max: 15 }),
+  port: fc.integer({ min: 8_080, max: 8_083 }),
+});
+
+function takeStep(
+  service: HnsService,
+  network: string,
+  step: typeof STEP extends fc.Arbitrary<infer T> ? T : never,
+): void {
+  const endpoints = service.enumerate("Endpoint");
+  const namespaces = service.enumerate("Namespace");
+  const endpoint = endpoints[step.pick % Math.max(1, endpoints.length)] ?? "";
+  const namespace = namespaces[step.pick % namespaces.length] ?? "";
+  const mapping = {
+    Type: "PortMapping",
+    Settings: { Protocol: 6, InternalPort: 80, ExternalPort: step.port, Flags: 1 },
+  };
+  const member = (RequestType: string): JsonObject => ({
+    ResourceType: "Endpoint",
+    RequestType,
+    Settings: { EndpointId: endpoint },
+  });
+  switch (step.action) {
+    case "create":
+      service.create(
+        "Endpoint",
+        { ...V2, IpConfigurations: [{ IpAddress: `10.244.2.${step.address}` }], Policies: [mapping] },
+        { network },
+      );
+      service.create("Namespace", V2);
+      return;
+    case "delete":
+      service.delete(
+        step.port % 2 === 0 ? "Endpoint" : "Namespace",
+        step.port % 2 === 0 ? endpoint : namespace,
+      );
+      return;
+    case "attach":
+      service.modify("Namespace", namespace, member("Add"));
+      return;
+    case "detach":
+      service.modify("Namespace", namespace, member("Remove"));
+      return;
+    case "update":
+      service.modify("Endpoint", endpoint, {
+        ResourceType: "Policy",
+        RequestType: step.pick % 2 === 0 ? "Update" : "Add",
+        Settings: { Policies: [mapping] },
+      });
+      return;
+    case "host":
+      service.call("POST", `/endpoints/${endpoint}/attach`, '{"SystemType":"Host"}');
+      return;
+    case "container":
+      service.modify("Namespace", namespace, {
+        ResourceType: "Container",
+        RequestType: "Add",
+        Settings: { ContainerId: `c${step.pick}` },
+      });
+  }
+}
+
+describe("any sequence of calls", () => {
+  it("keeps addresses, MACs and mapped ports unique; a refusal changes nothing", () => {
+    fc.assert(
+      fc.property(fc.array(STEP, { maxLength: 40 }), (steps) => {
+        const { service, datapath } = hnsNode();
+        const network = service.create("Network", CBR0);
+        for (const step of steps) {
+          const before = picture(service);
+          const done = attempt(() => takeStep(service, network, step));
+          if (!done && step.action !== "create") expect(picture(service)).toEqual(before);
+        }
+        const documents = service.enumerate("Endpoint").map((id) => service.query("Endpoint", id, V2));
+        for (const field of ["MacAddress", "IpConfigurations"] as const) {
+          const values = documents.map((document) => JSON.stringify(document[field]));
+          expect(new Set(values).size).toBe(values.length);
+        }
+        const ports = documents.flatMap(
+          (document) => JSON.stringify(document["Policies"] ?? []).match(/"ExternalPort":\d+/g) ?? [],
+        );
+        expect(new Set(ports).size).toBe(ports.length);
+        const attached = documents.filter((document) =>
+          JSON.stringify(document["Health"]).includes("Endpoint Port"),
+        );
+        expect(datapath.listVnics()).toHaveLength(attached.length);
+      }),
+      RUNS,
+    );
+  });
+
+  it("leaves nothing behind once all is deleted", () => {
+    fc.assert(
+      fc.property(fc.array(STEP, { maxLength: 40 }), (steps) => {
+        const { service, datapath } = hnsNode();
+        const network = service.create("Network", CBR0);
+        for (const step of steps) attempt(() => takeStep(service, network, step));
+        for (const id of service.enumerate("Endpoint")) service.delete("Endpoint", id);
+        expect(datapath.listVnics()).toEqual([]);
+        // Every address and port can be had again.
+        for (let index = 2; index < 16; index++) {
+          const policies = index < 6 ? [8_078 + index] : [];
+          service.create(
+            "Endpoint",
+            {
+              ...V2,
+              IpConfigurations: [{ IpAddress: `10.244.2.${index}` }],
+              Policies: policies.map((ExternalPort) => ({
+                Type: "PortMapping",
+                Settings: { Protocol: 6, InternalPort: 80, ExternalPort },
+              })),
+            },
+            { network },
+          );
+        }
+        service.delete("Network", network);
+        expect(datapath.listSwitches()).toEqual([]);
+        expect(service.enumerate("Endpoint")).toEqual([]);
+      }),
+      RUNS,
+    );
+  });
+});
+
+/** Documents that are nearly right: fields of the contract with any values. */
+const FIELD = fc.constantFrom(
+  "ID",
+  "Name",
+  "Type",
+  "Flags",
+  "Ipams",
+  "Subnets",
+  "Policies",
+  "Settings",
+  "IpAddressPrefix",
+  "IpConfigurations",
+  "IpAddress",
+  "PrefixLength",
+  "Routes",
+  "NextHop",
+  "DestinationPrefix",
+  "MacAddress",
+  "MacPool",
+  "Ranges",
+  "Dns",
+  "RequestType",
+  "ResourceType",
+  "EndpointId",
+  "SchemaVersion",
+  "Major",
+  "VirtualNetwork",
+  "IPAddress",
+  "Exceptions",
+  "Protocols",
+  "Action",
+  "Direction",
+);
+const LEAF = fc.oneof(
+  fc.string({ maxLength: 8 }),
+  fc.integer(),
+  fc.double({ noNaN: true }),
+  fc.boolean(),
+  fc.constant(null),
+  fc.constantFrom(
+    "L2Bridge",
+    "ACL",
+    "OutBoundNAT",
+    "Add",
+    "Policy",
+    "10.244.2.9",
+    "10.244.3.0/24",
+    "00-15-5D-00-00-01",
+    "Allow",
+    "In",
+  ),
+);
+const { document } = fc.letrec<{ document: JsonObject; value: unknown }>((tie) => ({
+  value: fc.oneof({ maxDepth: 4 }, LEAF, fc.array(tie("value"), { maxLength: 3 }), tie("document")),
+  document: fc.dictionary(FIELD, tie("value"), { maxKeys: 6 }) as fc.Arbitrary<JsonObject>,
+}));
+
+describe("any JSON", () => {
+  it("is done or refused with a code, and a refusal changes nothing", () => {
+    fc.assert(
+      fc.property(
+        fc.constantFrom("Network", "Endpoint", "Namespace", "LoadBalancer"),
+        document,
+        fc.boolean(),
+        (kind, settings, isV2) => {
+          const { service } = hnsNode();
+          const network = service.create("Network", CBR0);
+          const endpoint = service.create("Endpoint", POD_ENDPOINT, { network });
+          const before = picture(service);
+          const full = isV2 ? { ...settings, ...V2 } : settings;
+          if (!attempt(() => service.create(kind, full, { network })))
+            expect(picture(service)).toEqual(before);
+          attempt(() => service.modify("Network", network, settings));
+          attempt(() => service.modify("Endpoint", endpoint, settings));
+          attempt(() => service.enumerate("Endpoint", settings));
+          attempt(() => service.query("Endpoint", endpoint, settings));
+          // What is there can still be read, in both dialects.
+          picture(service);
+          expect(service.call("GET", "/networks/", "")["Success"]).toBe(true);
+          expect(service.call("GET", "/endpoints/", "")["Success"]).toBe(true);
+        },
+      ),
+      { ...RUNS, numRuns: 300 },
+    );
+  });
+
+  it("a v1 call always answers with an envelope", () => {
+    const path = fc.oneof(
+      fc.string({ maxLength: 30 }),
+      fc
+        .array(
+          fc.constantFrom("networks", "endpoints", "namespaces", "globals", "version", "attach", "..", "x"),
+          {
+            maxLength: 4,
+          },
+        )
+        .map((segments) => `/${segments.join("/")}`),
+    );
+    fc.assert(
+      fc.property(
+        fc.constantFrom("GET", "POST", "DELETE", "PUT", ""),
+        path,
+        fc.oneof(
+          fc.string({ maxLength: 40 }),
+          document.map((value) => JSON.stringify(value)),
+        ),
+        (method, where, body) => {
+          const { service } = hnsNode();
+          expect(typeof service.call(method, where, body)["Success"]).toBe("boolean");
+        },
+      ),
+      { ...RUNS, numRuns: 300 },
+    );
+  });
+});

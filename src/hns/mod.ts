@@ -1,0 +1,10 @@
+/** The Host Networking Service of one node, and a client for it in the same process. */
+export { BooksDatapath } from "./books-datapath.ts";
+export { L2BRIDGE_LAYERS, LAYER_NAMES, type LayerName } from "./compile/layers.ts";
+export type { Datapath, PortProgram, VnicDefinition } from "./datapath.ts";
+export { HnsService } from "./hns-service.ts";
+export { InProcessHcnClient } from "./in-process-client.ts";
+export type { PhysicalAdapter } from "./physical-adapter.ts";
+export type { HnsServiceOptions, StoreChange } from "./service-context.ts";
+export { MemoryObjectStore, type ObjectStore } from "./store.ts";
+export { SwitchDatapath } from "./switch-datapath.ts";

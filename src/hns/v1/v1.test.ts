@@ -1,0 +1,307 @@
+import { describe, expect, it } from "vitest";
+import type { JsonObject } from "../../hcn/client.ts";
+import {
+  createEndpoint,
+  createNamespace,
+  createNetwork,
+  getEndpointById,
+  getNetworkByName,
+  listEndpoints,
+} from "../../hcn/operations.ts";
+import {
+  HOST_ATTACH,
+  attachHnsEndpoint,
+  createHnsEndpoint,
+  createHnsNetwork,
+  detachHnsEndpoint,
+  getHnsEndpoint,
+  requestHns,
+} from "../../hcn/v1-operations.ts";
+import { CBR0, POD_ENDPOINT, hnsNode } from "../../testing/hns-node.ts";
+
+const FLANNEL_NETWORK = {
+  Name: "cbr0",
+  Type: "L2Bridge",
+  DNSServerList: "10.96.0.10",
+  Subnets: [{ AddressPrefix: "10.244.2.0/24", GatewayAddress: "10.244.2.1" }],
+} as const;
+
+describe("HNS v1", () => {
+  it("HCN-001 /globals/version answers numbers", async () => {
+    const { client } = hnsNode({ profile: "ws2025" });
+    expect(await client.call("GET", "/globals/version", "")).toEqual({
+      Success: true,
+      Output: { Major: 15, Minor: 4 },
+    });
+  });
+
+  it.each(["/networks", "/networks/", "networks/"])("GET %s lists networks", async (path) => {
+    const { client } = hnsNode();
+    await createNetwork(client, CBR0);
+    expect(await client.call("get", path, "")).toMatchObject({ Success: true, Output: [{ Name: "cbr0" }] });
+  });
+
+  it("HCN-016 a v1 document makes a network by HcnCreateNetwork and comes back as v2", async () => {
+    const { client } = hnsNode();
+    await client.create("Network", FLANNEL_NETWORK);
+    expect(await getNetworkByName(client, "cbr0")).toMatchObject({
+      Type: "L2Bridge",
+      Dns: { ServerList: ["10.96.0.10"] },
+      Ipams: [
+        {
+          Subnets: [
+            {
+              IpAddressPrefix: "10.244.2.0/24",
+              Routes: [{ NextHop: "10.244.2.1", DestinationPrefix: "0.0.0.0/0" }],
+            },
+          ],
+        },
+      ],
+    });
+  });
+
+  it("HCN-017 a v1 document makes an endpoint by HcnCreateEndpoint", async () => {
+    const { client } = hnsNode();
+    const network = await createNetwork(client, CBR0);
+    const id = await client.create("Endpoint", { Name: "v1", VirtualNetwork: network.ID!.toUpperCase() });
+    expect(await getEndpointById(client, id)).toMatchObject({ Name: "v1", HostComputeNetwork: network.ID });
+  });
+
+  it("HCN-071 the type comes back in canonical case", async () => {
+    const { client } = hnsNode();
+    expect((await createHnsNetwork(client, { ...FLANNEL_NETWORK, Type: "l2bridge" })).Type).toBe("L2Bridge");
+  });
+
+  it("HCN-078 flannel and win-overlay find ManagementIP and the subnet's gateway", async () => {
+    const { client } = hnsNode();
+    const network = await createHnsNetwork(client, FLANNEL_NETWORK);
+    expect(network).toMatchObject({ ManagementIP: "10.0.2.15", Subnets: [{ GatewayAddress: "10.244.2.1" }] });
+  });
+
+  it("HCN-066 an endpoint made through v2 reads through v1", async () => {
+    const { client } = hnsNode();
+    const network = await createNetwork(client, CBR0);
+    const endpoint = await createEndpoint(client, network.ID!, POD_ENDPOINT);
+    expect(await getHnsEndpoint(client, endpoint.ID!.toUpperCase())).toMatchObject({
+      VirtualNetwork: network.ID,
+      VirtualNetworkName: "cbr0",
+      IPAddress: "10.244.2.10",
+      PrefixLength: 24,
+      GatewayAddress: "10.244.2.2",
+      MacAddress: "0E-2A-0A-F4-02-0A",
+      DNSServerList: "10.96.0.10",
+      Namespace: { ID: "00000000-0000-0000-0000-000000000000" },
+      State: 1,
+    });
+  });
+
+  it("the keys of a v1 document come in alphabetical order, and so do those of a failure", async () => {
+    const { client } = hnsNode();
+    const network = await createNetwork(client, CBR0);
+    const output = (await requestHns(client, "GET", `/networks/${network.ID}`)) as JsonObject;
+    expect(Object.keys(output)).toEqual(Object.keys(output).sort());
+    expect(Object.keys(await client.call("GET", "/networks/nonsense", ""))).toEqual([
+      "Error",
+      "ErrorCode",
+      "Success",
+    ]);
+  });
+
+  it("HCN-047 HCN-064 the host's leg is attached once, detached once", async () => {
+    const { client, datapath } = hnsNode();
+    const network = await createHnsNetwork(client, FLANNEL_NETWORK);
+    const endpoint = await createHnsEndpoint(client, {
+      Name: "cbr0_ep",
+      VirtualNetwork: network.ID!,
+      IPAddress: "10.244.2.2",
+    });
+    expect(endpoint.GatewayAddress).toBe("10.244.2.1");
+    await attachHnsEndpoint(client, endpoint.ID!, HOST_ATTACH);
+    expect(datapath.listVnics()).toMatchObject([{ compartmentId: 1, interfaceName: "vEthernet (cbr0_ep)" }]);
+    const body = JSON.stringify(HOST_ATTACH);
+    expect(await client.call("POST", `/endpoints/${endpoint.ID}/attach`, body)).toEqual({
+      Error: "This endpoint is already attached to the switch. ",
+      ErrorCode: 0x803b0014,
+      Success: false,
+    });
+    await detachHnsEndpoint(client, endpoint.ID!, HOST_ATTACH);
+    expect(datapath.listVnics()).toEqual([]);
+    await expect(detachHnsEndpoint(client, endpoint.ID!, HOST_ATTACH)).rejects.toMatchObject({
+      code: "HCN_E_ENDPOINT_NOT_ATTACHED",
+    });
+  });
+
+  it.each([
+    ['{"SystemType":"Container","ContainerId":"x"}', 0xc037010e],
+    ['{"SystemType":"Host","CompartmentId":7}', 0x80070057],
+    ["{}", 0xc037010e],
+    ["[]", 0x803b001b],
+  ])("attach with %s is refused", async (body, code) => {
+    const { client } = hnsNode();
+    const network = await createHnsNetwork(client, FLANNEL_NETWORK);
+    const endpoint = await createHnsEndpoint(client, { VirtualNetwork: network.ID! });
+    expect(await client.call("POST", `/endpoints/${endpoint.ID}/attach`, body)).toMatchObject({
+      Success: false,
+      ErrorCode: code,
+    });
+  });
+
+  it("policies are read and written in v1 spelling and kept in v2's (hcn.md §3.6)", async () => {
+    const { client } = hnsNode({ profile: "ws2019" });
+    const network = await createHnsNetwork(client, FLANNEL_NETWORK);
+    const policies = [
+      { Type: "OutBoundNAT", ExceptionList: ["10.96.0.0/12"], Destinations: ["8.8.8.8"], VIP: "10.0.2.15" },
+      { Type: "ROUTE", DestinationPrefix: "10.96.0.0/12", NeedEncap: true },
+      { Type: "NAT", Protocol: "TCP", InternalPort: 80, ExternalPort: 8080, ExternalPortReserved: true },
+      {
+        Type: "ACL",
+        Protocol: 6,
+        Action: "Block",
+        Direction: "In",
+        LocalPort: 80,
+        RuleType: "Switch",
+        Priority: 200,
+      },
+      { Type: "PA", PA: "10.0.2.15" },
+      { Type: "QOS", MaximumOutgoingBandwidthInBytes: 1000 },
+    ];
+    const endpoint = await createHnsEndpoint(client, { VirtualNetwork: network.ID!, Policies: policies });
+    expect((await getEndpointById(client, endpoint.ID!)).Policies?.slice(0, 6)).toEqual([
+      {
+        Type: "OutBoundNAT",
+        Settings: { VirtualIP: "10.0.2.15", Exceptions: ["10.96.0.0/12"], Destinations: ["8.8.8.8"] },
+      },
+      { Type: "SDNRoute", Settings: { DestinationPrefix: "10.96.0.0/12", NeedEncap: true } },
+      { Type: "PortMapping", Settings: { Protocol: 6, InternalPort: 80, ExternalPort: 8080, Flags: 4 } },
+      {
+        Type: "ACL",
+        Settings: {
+          Protocols: "6",
+          Action: "Block",
+          Direction: "In",
+          LocalPorts: "80",
+          RuleType: "Switch",
+          Priority: 200,
+        },
+      },
+      { Type: "ProviderAddress", Settings: { ProviderAddress: "10.0.2.15" } },
+      { Type: "QOS", Settings: { MaximumOutgoingBandwidthInBytes: 1000 } },
+    ]);
+    expect(endpoint.Policies?.map((policy) => policy.Type)).toEqual([
+      "OutBoundNAT",
+      "ROUTE",
+      "NAT",
+      "ACL",
+      "PA",
+      "QOS",
+      "L2Driver",
+    ]);
+    expect(endpoint.Policies?.[2]).toEqual(policies[2]);
+  });
+
+  it("HCN-077 POST /endpoints/{id} replaces all policies; what was read can be written back", async () => {
+    const { client } = hnsNode();
+    const network = await createNetwork(client, CBR0);
+    const endpoint = await createEndpoint(client, network.ID!, POD_ENDPOINT);
+    const before = await getEndpointById(client, endpoint.ID!);
+    const read = await getHnsEndpoint(client, endpoint.ID!);
+    await requestHns(client, "POST", `/endpoints/${endpoint.ID}`, { Policies: read.Policies ?? [] });
+    expect((await getEndpointById(client, endpoint.ID!)).Policies).toEqual(before.Policies);
+    await requestHns(client, "POST", `/endpoints/${endpoint.ID}`, {
+      Policies: [{ Type: "ACL", Action: "Allow", Direction: "In" }],
+    });
+    expect((await getEndpointById(client, endpoint.ID!)).Policies).toHaveLength(1);
+  });
+
+  it("a load-balancer policy on an endpoint, or one that nobody knows, is refused", async () => {
+    const { client } = hnsNode();
+    const network = await createHnsNetwork(client, FLANNEL_NETWORK);
+    for (const Type of ["ELB", "Nonsense"]) {
+      await expect(
+        createHnsEndpoint(client, { VirtualNetwork: network.ID!, Policies: [{ Type }] }),
+      ).rejects.toMatchObject({ code: "HCN_E_INVALID_POLICY_TYPE" });
+    }
+    expect(await listEndpoints(client)).toEqual([]);
+  });
+
+  it("DELETE answers the object as it was", async () => {
+    const { client } = hnsNode();
+    const network = await createHnsNetwork(client, FLANNEL_NETWORK);
+    expect(await client.call("DELETE", `/networks/${network.ID}`, "")).toMatchObject({
+      Success: true,
+      Output: { Name: "cbr0" },
+    });
+    expect(await client.call("DELETE", `/networks/${network.ID}`, "")).toEqual({
+      Error: "The network was not found. ",
+      ErrorCode: 2151350273,
+      Success: false,
+    });
+  });
+
+  it("namespaces: made, filled, emptied, deleted (hcn.md §9.23)", async () => {
+    const { client } = hnsNode();
+    const network = await createHnsNetwork(client, FLANNEL_NETWORK);
+    const endpoint = await createHnsEndpoint(client, { VirtualNetwork: network.ID! });
+    const made = (await requestHns(client, "POST", "/namespaces/", { IsDefault: true })) as JsonObject;
+    expect(made).toMatchObject({ IsDefault: true, CompartmentId: 1, ResourceList: [] });
+    const path = `/namespaces/${made["ID"] as string}`;
+    const resource = { Type: "Endpoint", Data: { Id: endpoint.ID } };
+    expect(await client.call("POST", `${path}/addresource`, JSON.stringify(resource))).toEqual({
+      Success: true,
+    });
+    expect(await requestHns(client, "GET", path)).toMatchObject({ ResourceList: [resource] });
+    await requestHns(client, "POST", `${path}/removeresource`, resource);
+    await requestHns(client, "DELETE", path);
+    expect(await client.call("GET", path, "")).toEqual({
+      Error: "Element not found. ",
+      ErrorCode: 0x80070490,
+      Success: false,
+    });
+  });
+
+  it("HCN-104 there are no policy lists, and making one is refused", async () => {
+    const { client } = hnsNode();
+    expect(await client.call("GET", "/policylists/", "")).toEqual({ Success: true, Output: [] });
+    expect(await client.call("POST", "/policylists/", "{}")).toEqual({
+      Error: "The specified request is unsupported. POST /policylists is not served by this version",
+      ErrorCode: 0x803b0015,
+      Success: false,
+    });
+  });
+
+  it.each(["/activities", "/endpointstats/0fb28d70-306c-469d-9690-3245a82d882a", "/", "", "/__proto__"])(
+    "GET %j is not served and says so",
+    async (path) => {
+      const answer = await hnsNode().client.call("GET", path, "");
+      expect(answer).toMatchObject({ Success: false, ErrorCode: 0x803b0015 });
+      expect(answer["Error"]).toContain("is not served by this version");
+    },
+  );
+
+  it("HCN-012 a query without a schema version gives v1 fields", async () => {
+    const { client } = hnsNode();
+    const network = await createNetwork(client, CBR0);
+    expect(await client.query("Network", network.ID!, {})).toMatchObject({
+      ID: network.ID!.toUpperCase(),
+      Type: "L2Bridge",
+      NetworkAdapterName: "Ethernet",
+    });
+    const namespace = await createNamespace(client);
+    expect(await client.query("Namespace", namespace.ID!)).toMatchObject({
+      CompartmentId: 2,
+      IsDefault: false,
+    });
+  });
+
+  it.each([
+    ["ws2019", /^[0-9A-F-]+$/],
+    ["ws2022", /^[0-9a-f-]+$/],
+  ])("on %s the ids of endpoints are spelled %s", async (profile, spelling) => {
+    const { client } = hnsNode({ profile });
+    const network = await createNetwork(client, CBR0);
+    const endpoint = await createEndpoint(client, network.ID!, {});
+    const document = await client.query("Endpoint", endpoint.ID!, {});
+    expect(document["ID"]).toMatch(spelling);
+    expect(document["VirtualNetwork"]).toMatch(spelling);
+  });
+});
