@@ -237,14 +237,7 @@ it("any configuration is either read or refused in the words of the contract", (
   }));
   fc.assert(
     fc.property(fc.dictionary(key, value, { maxKeys: 5 }), (document) => {
-      try {
-        readHostLocalConfiguration(requestOf(parseJson(JSON.stringify({ ...document, name: "n" }))));
-      } catch (error) {
-        const isOurs = [DecodeError, HostLocalConfigurationError, CniError].some(
-          (kind) => error instanceof kind,
-        );
-        if (!isOurs) throw error;
-      }
+      expect(["read", "refused"]).toContain(outcome({ ...document, name: "n" }));
     }),
     { numRuns: 2000 },
   );

@@ -1,0 +1,52 @@
+/**
+ * The CNI contract: writing plugins, running them in process, reading and printing their results.
+ *
+ * @example
+ * const runner = new InProcessRunner(new Map([["host-local", hostLocal]]), "win32");
+ * const runtime = new CniRuntime({ runner, cache: new MemoryResultCache() });
+ * const result = await runtime.add(parseNetworkList(text), { containerId: "web", netns: "none", ifName: "eth0" });
+ */
+export { formatCniArguments, parseCniArguments } from "./arguments.ts";
+export {
+  type GcAttachment,
+  type StandardConfiguration,
+  readPrevResult,
+  readStandardConfiguration,
+  readValidAttachments,
+} from "./configuration.ts";
+export { type NetworkList, type NetworkPlugin, parseNetworkList, parseSinglePlugin } from "./conflist.ts";
+export { DecodeError, StructReader } from "./decode.ts";
+export { type Delegate, RunnerDelegate } from "./delegate.ts";
+export { CNI_CODES, CniError, type CniErrorOptions } from "./error.ts";
+export { InProcessRunner } from "./in-process-runner.ts";
+export { type JsonObject, type JsonValue, JsonError, parseJson } from "./json.ts";
+export {
+  type CniCommand,
+  type Compat,
+  type Environment,
+  PARAMETERS,
+  type Parameter,
+  type PluginParameters,
+} from "./parameters.ts";
+export type { CniPlugin, Platform, PluginRequest } from "./plugin.ts";
+export type { PluginCall, PluginExit, PluginRunner } from "./plugin-runner.ts";
+export { type CniProcess, type PluginStatus, runPlugin } from "./program.ts";
+export {
+  type CniDns,
+  type CniInterface,
+  type CniIp,
+  type CniResult,
+  type CniRoute,
+  EMPTY_DNS,
+  formatResult,
+  parseResult,
+  printResult,
+} from "./result.ts";
+export {
+  type AttachmentKey,
+  type CachedAttachment,
+  MemoryResultCache,
+  type ResultCache,
+} from "./result-cache.ts";
+export { type Attachment, CniRuntime, type CniRuntimeOptions } from "./runtime.ts";
+export { NEWEST_VERSION, SPEC_VERSIONS } from "./version.ts";

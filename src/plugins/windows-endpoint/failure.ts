@@ -1,0 +1,110 @@
+/** Failures of HNS as errors of CNI, in the sentences of the Go client (cni.md §2.1, hcn.md §6.3). */
+import { CNI_CODES, CniError, toCniError } from "../../cni/error.ts";
+import type { Compat } from "../../cni/parameters.ts";
+import type { HcnClient } from "../../hcn/client.ts";
+import { HcnError, HcnNotFoundError, formatFailedCall, isNotFoundError } from "../../hcn/error.ts";
+import type { KnowledgeCode } from "../../knowledge/codes.ts";
+
+function explanationOf(error: HcnError): KnowledgeCode | undefined {
+  if (error.explanation !== undefined) return error.explanation;
+  const isDown = error.code === "RPC_S_SERVER_UNAVAILABLE" || error.code === "EPT_S_NOT_REGISTERED";
+  return isDown ? "hns-unreachable" : undefined;
+}
+
+/** Our service says so in the text of the envelope, which carries nothing else (hcn.md §1.7). */
+const NOT_SERVED = /not served by this version/;
+
+function hnsFailure(error: unknown): unknown {
+  if (error instanceof HcnNotFoundError) {
+    // The v1 client puts names without quotes.
+    const what = error.what.split(" ")[0] ?? error.what;
+    return new CniError(CNI_CODES.internal, `${what} ${error.value} not found`, { cause: error });
+  }
+  if (!(error instanceof HcnError)) return error;
+  const text = error.toRecord().Error;
+  const knowledge = NOT_SERVED.test(text) ? "hns-v1-not-served" : explanationOf(error);
+  return new CniError(CNI_CODES.internal, `hns failed with error : ${text}`, {
+    knowledge,
+    // What this service lacks is said in every temper: the reference never meets it.
+    details: knowledge === "hns-v1-not-served" ? `see "mullion explain ${knowledge}"` : "",
+    cause: error,
+  });
+}
+
+/** Chooses the name of the native function that failed. */
+export type CallNamer = (error: HcnError) => string;
+
+/** A namespace that is gone fails to open, before it can be modified. */
+export function namespaceCall(error: HcnError): string {
+  return error.code === "ERROR_NOT_FOUND" ? "hcnOpenNamespace" : "hcnModifyNamespace";
+}
+
+/** Makes calls to HNS and puts their failures into the words of CNI. */
+export class HnsCaller {
+  readonly client: HcnClient;
+  private readonly compat: Compat;
+
+  constructor(client: HcnClient, compat: Compat) {
+    this.client = client;
+    this.compat = compat;
+  }
+
+  /**
+   * Makes an HCN call; `name` is the native function with its first letter small, which may depend on the
+   * failure. Look-ups that find nothing keep their `HcnNotFoundError`. Better adds what is wrong, where the
+   * service says it.
+   */
+  async hcn<T>(name: string | CallNamer, run: (client: HcnClient) => Promise<T>): Promise<T> {
+    try {
+      return await run(this.client);
+    } catch (error) {
+      if (!(error instanceof HcnError)) throw error;
+      const call = typeof name === "string" ? name : name(error);
+      throw new CniError(CNI_CODES.internal, formatFailedCall(call, error), {
+        knowledge: explanationOf(error),
+        details: this.compat === "better" ? (error.detail ?? "") : "",
+        cause: error,
+      });
+    }
+  }
+
+  /** Makes an HNS v1 call. */
+  async hns<T>(run: (client: HcnClient) => Promise<T>): Promise<T> {
+    try {
+      return await run(this.client);
+    } catch (error) {
+      throw hnsFailure(error);
+    }
+  }
+}
+
+/** The error below annotations and translations. */
+function rootCause(error: unknown): unknown {
+  let cause = error;
+  while (cause instanceof CniError && cause.cause !== undefined) cause = cause.cause;
+  return cause;
+}
+
+/** True when what was called for does not exist. */
+export function isMissing(error: unknown): boolean {
+  return isNotFoundError(rootCause(error));
+}
+
+/** The reference's test, which does not know HCN's own codes (cni.md §2.0). */
+export function isMissingForReference(error: unknown): boolean {
+  const cause = rootCause(error);
+  if (cause instanceof HcnNotFoundError) return true;
+  return cause instanceof HcnError && cause.code === "ERROR_NOT_FOUND";
+}
+
+/** True when the failure is HNS's code `code`. */
+export function hasHcnCode(error: unknown, code: HcnError["code"]): boolean {
+  const cause = rootCause(error);
+  return cause instanceof HcnError && cause.code === code;
+}
+
+/** The same error with the entry of the catalogue that explains it. */
+export function withKnowledge(error: unknown, knowledge: KnowledgeCode): CniError {
+  const { code, message, details, knowledge: known } = toCniError(error);
+  return new CniError(code, message, { details, knowledge: known ?? knowledge, cause: error });
+}

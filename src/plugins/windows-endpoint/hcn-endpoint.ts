@@ -1,0 +1,245 @@
+/** The endpoint in HCN: its document, and the life of one (cni.md §2.1, v2 ADD and DEL). */
+import { CNI_CODES, CniError, annotate } from "../../cni/error.ts";
+import type { Compat } from "../../cni/parameters.ts";
+import type { CniDns } from "../../cni/result.ts";
+import type { Dns, Route } from "../../hcn/base-document.ts";
+import type { HostComputeEndpoint, IpConfig } from "../../hcn/endpoint.ts";
+import { equalGuids } from "../../hcn/guid.ts";
+import { present } from "../../hcn/json-reader.ts";
+import {
+  addNamespaceEndpoint,
+  createEndpoint,
+  deleteEndpoint,
+  getEndpointByName,
+  getNamespaceById,
+  modifyEndpointPolicies,
+  namespaceOf,
+  removeNamespaceEndpoint,
+} from "../../hcn/operations.ts";
+import { SCHEMA_V2_0 } from "../../hcn/schema-version.ts";
+import { familyOf, formatIp } from "../../net/ip.ts";
+import type { PlannedAddress } from "./addresses.ts";
+import type { EndpointPlan } from "./endpoint-plan.ts";
+import { type HnsCaller, isMissing, isMissingForReference, namespaceCall, withKnowledge } from "./failure.ts";
+import { addLoopbackDsr, toHcnPolicies } from "./policies.ts";
+import { isNamespaceGuid } from "./sandbox.ts";
+
+/** Which endpoint of which sandbox. */
+export interface HcnTarget {
+  readonly endpointName: string;
+  readonly networkId: string;
+  /** `CNI_NETNS`. */
+  readonly netns: string;
+}
+
+export interface HcnEndpointOptions {
+  readonly caller: HnsCaller;
+  readonly compat: Compat;
+}
+
+function nonEmpty<T>(list: readonly T[]): readonly T[] | undefined {
+  return list.length === 0 ? undefined : list;
+}
+
+function dnsDocument(dns: CniDns): Dns {
+  return present<Dns>({
+    Domain: dns.domain === "" ? undefined : dns.domain,
+    Search: nonEmpty(dns.search),
+    ServerList: nonEmpty(dns.nameservers),
+    Options: nonEmpty(dns.options),
+  });
+}
+
+function defaultRoute({ gateway }: PlannedAddress): Route {
+  // An absent gateway counts as IPv6 in the reference.
+  const destination = gateway !== undefined && familyOf(gateway) === 4 ? "0.0.0.0/0" : "::/0";
+  return present<Route>({
+    NextHop: gateway === undefined ? undefined : formatIp(gateway),
+    DestinationPrefix: destination,
+  });
+}
+
+function ipConfig({ address }: PlannedAddress, compat: Compat): IpConfig {
+  return present<IpConfig>({
+    IpAddress: formatIp(address.ip),
+    PrefixLength: compat === "better" ? address.length : undefined,
+  });
+}
+
+/** Addresses and routes of the document; without a plan the reference sends an empty entry of each (row 151). */
+function addressing(
+  plan: EndpointPlan,
+  compat: Compat,
+): Pick<HostComputeEndpoint, "IpConfigurations" | "Routes"> {
+  if (plan.addresses.length === 0) {
+    return compat === "better" ? {} : { IpConfigurations: [{}], Routes: [{ DestinationPrefix: "::/0" }] };
+  }
+  return {
+    IpConfigurations: plan.addresses.map((planned) => ipConfig(planned, compat)),
+    Routes: plan.addresses.map(defaultRoute),
+  };
+}
+
+/** The document to create. */
+export function hcnEndpointDocument(
+  target: HcnTarget,
+  plan: EndpointPlan,
+  compat: Compat,
+): HostComputeEndpoint {
+  const ips = plan.addresses.map(({ address }) => formatIp(address.ip));
+  // docs: cni.md §7.G: without an address the reference asks for the destination "<nil>".
+  const own = ips.length === 0 && compat === "reference" ? ["<nil>"] : ips;
+  const policies = plan.hasLoopbackDsr
+    ? own.reduce((list, ip) => addLoopbackDsr(list, ip, "hcn"), plan.policies)
+    : plan.policies;
+  const documents = toHcnPolicies(policies, compat);
+  return {
+    Name: target.endpointName,
+    HostComputeNetwork: target.networkId,
+    ...(documents.length > 0 && { Policies: documents }),
+    ...addressing(plan, compat),
+    Dns: dnsDocument(plan.dns),
+    SchemaVersion: SCHEMA_V2_0,
+  };
+}
+
+/** Finds, creates, attaches and removes one endpoint. */
+export class HcnEndpoints {
+  private readonly caller: HnsCaller;
+  private readonly compat: Compat;
+
+  constructor(options: HcnEndpointOptions) {
+    this.caller = options.caller;
+    this.compat = options.compat;
+  }
+
+  /** Undefined when there is none. */
+  async find(name: string): Promise<HostComputeEndpoint | undefined> {
+    try {
+      return await this.caller.hcn("hcnEnumerateEndpoints", (client) => getEndpointByName(client, name));
+    } catch (error) {
+      if (isMissing(error)) return undefined;
+      throw annotate(error, `failed to find HostComputeEndpoint ${name}`);
+    }
+  }
+
+  /** Creates the endpoint and reads it back. Better completes loopback DSR once HNS has chosen the address. */
+  async create(target: HcnTarget, plan: EndpointPlan): Promise<HostComputeEndpoint> {
+    const document = hcnEndpointDocument(target, plan, this.compat);
+    let endpoint: HostComputeEndpoint;
+    try {
+      endpoint = await this.caller.hcn("hcnCreateEndpoint", (client) =>
+        createEndpoint(client, target.networkId, document),
+      );
+    } catch (error) {
+      throw annotate(error, "failed to create the new HostComputeEndpoint");
+    }
+    const isLate = plan.hasLoopbackDsr && plan.addresses.length === 0 && this.compat === "better";
+    return isLate ? this.addLateLoopbackDsr(endpoint) : endpoint;
+  }
+
+  /** Row 58: the address is known only after HNS has chosen it. */
+  private async addLateLoopbackDsr(endpoint: HostComputeEndpoint): Promise<HostComputeEndpoint> {
+    const id = endpoint.ID ?? "";
+    const policies = (endpoint.IpConfigurations ?? [])
+      .flatMap(({ IpAddress }) => IpAddress ?? [])
+      .map((ip) => ({ Type: "OutBoundNAT", Settings: { Destinations: [ip] } }));
+    try {
+      return await this.caller.hcn("hcnModifyEndpoint", (client) =>
+        modifyEndpointPolicies(client, id, "Add", policies),
+      );
+    } catch (error) {
+      await this.removeQuietly(endpoint);
+      throw annotate(error, `failed to add loopback DSR to HostComputeEndpoint ${endpoint.Name ?? id}`);
+    }
+  }
+
+  /** Adds the endpoint to the namespace. @throws CniError */
+  async attach(target: HcnTarget, endpoint: HostComputeEndpoint): Promise<void> {
+    const { netns, endpointName } = target;
+    try {
+      if (!isNamespaceGuid(netns)) {
+        throw new CniError(CNI_CODES.internal, "invalid namespace ID", {
+          knowledge: "cni-namespace-not-guid",
+        });
+      }
+      await this.caller.hcn(namespaceCall, (client) =>
+        addNamespaceEndpoint(client, netns, endpoint.ID ?? ""),
+      );
+    } catch (error) {
+      throw annotate(
+        error,
+        `failed to add HostComputeEndpoint ${endpointName} to HostComputeNamespace ${netns}`,
+      );
+    }
+  }
+
+  /** True when the endpoint is in the namespace already. */
+  isAttachedTo(endpoint: HostComputeEndpoint, netns: string): boolean {
+    const namespace = namespaceOf(endpoint);
+    return namespace !== undefined && equalGuids(namespace, netns);
+  }
+
+  /** True when the endpoint is in a namespace that exists. */
+  async isAttached(endpoint: HostComputeEndpoint): Promise<boolean> {
+    const id = namespaceOf(endpoint);
+    if (id === undefined) return false;
+    try {
+      await this.caller.hcn("hcnEnumerateNamespaces", (client) => getNamespaceById(client, id));
+      return true;
+    } catch (error) {
+      if (isMissing(error)) return false;
+      throw annotate(error, `failed to get HostComputeNamespace ${endpoint.Name ?? ""}`);
+    }
+  }
+
+  /** Takes the endpoint out of its namespace and deletes it. What is gone already is no error. @throws CniError */
+  async remove(endpoint: HostComputeEndpoint): Promise<void> {
+    const name = endpoint.Name ?? "";
+    if (await this.isAttached(endpoint)) await this.detach(endpoint);
+    try {
+      await this.caller.hcn("hcnDeleteEndpoint", (client) => deleteEndpoint(client, endpoint.ID ?? ""));
+    } catch (error) {
+      // The reference reports an endpoint that went away in between.
+      if (this.compat === "better" && isMissing(error)) return;
+      throw annotate(error, `failed to remove HostComputeEndpoint ${name}`);
+    }
+  }
+
+  /** As `remove`, after a failure that is the one to report. */
+  async removeQuietly(endpoint: HostComputeEndpoint): Promise<void> {
+    try {
+      await this.remove(endpoint);
+    } catch {
+      // DEL or GC will find it by its name.
+    }
+  }
+
+  /** Deletes an endpoint of the right name on another network. @throws CniError */
+  async deleteCorrupted(endpoint: HostComputeEndpoint): Promise<void> {
+    try {
+      await this.caller.hcn("hcnDeleteEndpoint", (client) => deleteEndpoint(client, endpoint.ID ?? ""));
+    } catch (error) {
+      throw annotate(error, `failed to delete corrupted HostComputeEndpoint ${endpoint.Name ?? ""}`);
+    }
+  }
+
+  private async detach(endpoint: HostComputeEndpoint): Promise<void> {
+    const namespace = namespaceOf(endpoint) ?? "";
+    try {
+      await this.caller.hcn(namespaceCall, (client) =>
+        removeNamespaceEndpoint(client, namespace, endpoint.ID ?? ""),
+      );
+    } catch (error) {
+      const isTolerated = this.compat === "better" ? isMissing(error) : isMissingForReference(error);
+      if (!isTolerated)
+        throw annotate(error, `error removing endpoint: ${endpoint.Name ?? ""} from namespace`);
+    }
+  }
+}
+
+/** A look-up of a network that found none, or that failed. */
+export function networkLookUpError(error: unknown, name: string): CniError {
+  const annotated = annotate(error, `error while getting network ${name}`);
+  return isMissing(error) ? withKnowledge(annotated, "cni-network-not-found") : annotated;
+}

@@ -1,0 +1,218 @@
+/**
+ * Endpoint policies: those of the configuration and those the plugins add (cni.md §2.1).
+ *
+ * There are two dialects. HNS v1 takes flat bodies (`{"Type", …}`) and gets every value as it was written; HCN
+ * takes `{"Type", "Settings"}`. Looking into a body is done with case, as in the reference.
+ */
+import { CNI_CODES, CniError } from "../../cni/error.ts";
+import { StructReader, equalFold } from "../../cni/decode.ts";
+import { type JsonObject, type JsonValue, isJsonObject } from "../../cni/json.ts";
+import type { Compat } from "../../cni/parameters.ts";
+import type { PolicyDocument } from "../../hcn/base-document.ts";
+import { NAT_FLAGS } from "../../hcn/nat-policy.ts";
+import { familyOf } from "../../net/ip.ts";
+import { parseInterfaceAddress } from "../../net/prefix.ts";
+import type { ConfiguredPolicy, HnsApi, PortMapping } from "./conf.ts";
+
+const ENDPOINT_POLICY = "EndpointPolicy";
+
+function endpointPolicy(value: JsonObject): ConfiguredPolicy {
+  return { name: ENDPOINT_POLICY, value };
+}
+
+function isEndpointPolicy(policy: ConfiguredPolicy): boolean {
+  return equalFold(policy.name, ENDPOINT_POLICY);
+}
+
+/** Where the dialects keep a list of OutBoundNAT. */
+const LISTS = {
+  hcn: { exceptions: "Exceptions", destinations: "Destinations" },
+  hns: { exceptions: "ExceptionList", destinations: "Destinations" },
+} as const;
+
+function outboundNat(api: HnsApi, list: string, entry: string): ConfiguredPolicy {
+  return endpointPolicy(
+    api === "hcn"
+      ? { Type: "OutBoundNAT", Settings: { [list]: [entry] } }
+      : { Type: "OutBoundNAT", [list]: [entry] },
+  );
+}
+
+/** The list `list` of an OutBoundNAT policy; undefined when it is no such policy or has no such list. */
+function readOutboundNatList(
+  policy: ConfiguredPolicy,
+  api: HnsApi,
+  list: string,
+): readonly JsonValue[] | undefined {
+  const { value } = policy;
+  if (!isEndpointPolicy(policy) || !isJsonObject(value) || value["Type"] !== "OutBoundNAT") return undefined;
+  const holder = api === "hcn" ? value["Settings"] : value;
+  const entries = isJsonObject(holder) ? holder[list] : undefined;
+  return Array.isArray(entries) ? (entries as readonly JsonValue[]) : undefined;
+}
+
+function replaceOutboundNatList(
+  policy: ConfiguredPolicy,
+  api: HnsApi,
+  list: string,
+  entries: readonly JsonValue[],
+): ConfiguredPolicy {
+  const value = isJsonObject(policy.value) ? policy.value : {};
+  const settings = isJsonObject(value["Settings"]) ? value["Settings"] : {};
+  return {
+    name: policy.name,
+    value:
+      api === "hcn"
+        ? { ...value, Settings: { ...settings, [list]: entries } }
+        : { ...value, [list]: entries },
+  };
+}
+
+function familyOfText(text: JsonValue): number {
+  const address = typeof text === "string" ? parseInterfaceAddress(text) : undefined;
+  return address === undefined ? 0 : familyOf(address.ip);
+}
+
+/**
+ * Adds a network to the exceptions of OutBoundNAT unless it is listed. The reference appends a policy of its
+ * own; better appends to the first list of the same family, because a second OutBoundNAT does not widen the
+ * exceptions of the first (row 51).
+ */
+export function addOutboundNatException(
+  policies: readonly ConfiguredPolicy[],
+  cidr: string,
+  api: HnsApi,
+  compat: Compat,
+): readonly ConfiguredPolicy[] {
+  if (cidr === "") return policies;
+  const list = LISTS[api].exceptions;
+  const listed = policies.map((policy) => readOutboundNatList(policy, api, list));
+  if (listed.some((entries) => entries?.includes(cidr) === true)) return policies;
+  const family = familyOfText(cidr);
+  const index = listed.findIndex(
+    (entries) => entries?.every((entry) => familyOfText(entry) === family) === true,
+  );
+  if (compat === "reference" || index < 0) return [...policies, outboundNat(api, list, cidr)];
+  return policies.map((policy, i) =>
+    i === index ? replaceOutboundNatList(policy, api, list, [...(listed[i] ?? []), cidr]) : policy,
+  );
+}
+
+/** Adds the pod's own address to the destinations of OutBoundNAT unless it is listed. */
+export function addLoopbackDsr(
+  policies: readonly ConfiguredPolicy[],
+  address: string,
+  api: HnsApi,
+): readonly ConfiguredPolicy[] {
+  const list = LISTS[api].destinations;
+  const isListed = policies.some(
+    (policy) => readOutboundNatList(policy, api, list)?.includes(address) === true,
+  );
+  return isListed ? policies : [...policies, outboundNat(api, list, address)];
+}
+
+const PROTOCOLS: ReadonlyMap<string, number> = new Map([
+  ["icmpv4", 1],
+  ["igmp", 2],
+  ["tcp", 6],
+  ["udp", 17],
+  ["icmpv6", 58],
+]);
+/** The reference reads ten bits. */
+const PROTOCOL_MAX = 1023;
+const DIGITS = /^(?:0[xX](?:_?[0-9a-fA-F])+|0[bB](?:_?[01])+|0[oO]?(?:_?[0-7])+|[1-9](?:_?[0-9])*|0)$/;
+
+/** A protocol by name (without case) or by number with any prefix of Go; undefined when it is none. */
+export function parsePortProtocol(text: string): number | undefined {
+  if (DIGITS.test(text)) {
+    const plain = text.replaceAll("_", "").replace(/^0(?=[0-7])/, "0o");
+    const value = Number(plain);
+    if (value <= PROTOCOL_MAX) return value;
+  }
+  return PROTOCOLS.get(text.toLowerCase());
+}
+
+function portMappingPolicy(mapping: PortMapping, protocol: number, api: HnsApi, compat: Compat): JsonObject {
+  const ports = { InternalPort: mapping.containerPort, ExternalPort: mapping.hostPort };
+  if (api === "hns") return { Type: "NAT", ...ports, Protocol: mapping.protocol };
+  const settings = { ...ports, Protocol: protocol, VIP: mapping.hostIp };
+  if (compat === "reference") return { Type: "PortMapping", Settings: settings };
+  // Without this flag the node cannot reach its own host port (row 55). An empty VIP says nothing.
+  const { VIP, ...rest } = settings;
+  const better = VIP === "" ? rest : settings;
+  return { Type: "PortMapping", Settings: { ...better, Flags: NAT_FLAGS.LocalRoutedVip } };
+}
+
+/** Adds the runtime's port mappings. Those of unknown protocols are left out; better says so. */
+export function addPortMappings(
+  policies: readonly ConfiguredPolicy[],
+  mappings: readonly PortMapping[],
+  api: HnsApi,
+  options: { readonly compat: Compat; readonly warn: (text: string) => void },
+): readonly ConfiguredPolicy[] {
+  const added: ConfiguredPolicy[] = [];
+  for (const mapping of mappings) {
+    const { hostPort, containerPort } = mapping;
+    const protocol = parsePortProtocol(mapping.protocol);
+    // Runtimes filter these out; a host port 0 maps nothing (row 56).
+    if (options.compat === "better" && hostPort === 0) continue;
+    if (protocol !== undefined) {
+      added.push(endpointPolicy(portMappingPolicy(mapping, protocol, api, options.compat)));
+    } else if (options.compat === "better") {
+      options.warn(
+        `port mapping ${hostPort} -> ${containerPort} is left out: HNS maps tcp and udp, not "${mapping.protocol}"`,
+      );
+    }
+  }
+  return [...policies, ...added];
+}
+
+/** The bodies for HNS v1: as they were written. */
+export function toHnsPolicies(policies: readonly ConfiguredPolicy[]): readonly JsonValue[] {
+  return policies.filter(isEndpointPolicy).map((policy) => policy.value ?? null);
+}
+
+/** One body as the Go client decodes it; undefined when it cannot. */
+function decodeHcnPolicy(value: JsonValue | undefined): PolicyDocument | undefined {
+  if (value === null) return { Type: "" };
+  if (value === undefined || !isJsonObject(value)) return undefined;
+  const reader = new StructReader(value);
+  const type = reader.raw("Type") ?? "";
+  const settings = reader.raw("Settings");
+  if (typeof type !== "string") return undefined;
+  return settings === undefined ? { Type: type } : { Type: type, Settings: settings as JsonObject };
+}
+
+function refuse(policy: ConfiguredPolicy, index: number): CniError {
+  const value = isJsonObject(policy.value) ? policy.value : {};
+  const stray = Object.keys(value).find((key) => !equalFold(key, "Type") && !equalFold(key, "Settings"));
+  const why =
+    stray === undefined
+      ? 'its value must be {"Type": "…", "Settings": {…}}'
+      : `"${stray}" stands beside "Type", which is the form of HNS v1; with "apiVersion": 2 it belongs inside "Settings"`;
+  return new CniError(CNI_CODES.invalidNetworkConfig, `field "policies[${index}]" cannot be used: ${why}`);
+}
+
+/** Better: a body that would lose something on its way is refused; the reference drops it without a word. */
+function isLossless(value: JsonValue | undefined): boolean {
+  if (!isJsonObject(value) || decodeHcnPolicy(value) === undefined) return false;
+  return Object.keys(value).every((key) => equalFold(key, "Type") || equalFold(key, "Settings"));
+}
+
+/**
+ * The policies for HCN. Undecodable values and members outside `Type` and `Settings` vanish with the reference.
+ * @throws CniError (7) for them in the temper better.
+ */
+export function toHcnPolicies(
+  policies: readonly ConfiguredPolicy[],
+  compat: Compat,
+): readonly PolicyDocument[] {
+  const documents: PolicyDocument[] = [];
+  for (const [index, policy] of policies.entries()) {
+    if (!isEndpointPolicy(policy)) continue;
+    if (compat === "better" && !isLossless(policy.value)) throw refuse(policy, index);
+    const document = decodeHcnPolicy(policy.value);
+    if (document !== undefined) documents.push(document);
+  }
+  return documents;
+}

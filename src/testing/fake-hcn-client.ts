@@ -1,0 +1,238 @@
+/**
+ * An HNS in memory that notes every call and echoes what it is sent, for golden tests of programs above the HCN
+ * line. It validates nothing; `src/hns` is the service that does.
+ */
+import type {
+  Guid,
+  HcnClient,
+  HcnCreateOptions,
+  HcnObjectKind,
+  HostComputeQuery,
+  JsonObject,
+  JsonValue,
+} from "../hcn/client.ts";
+import { HcnError } from "../hcn/error.ts";
+import type { HnsVersion } from "../hcn/features.ts";
+import { isJsonObject } from "../hcn/json-value.ts";
+
+/** One noted call that changes something. */
+export interface NotedCall {
+  /** `create Endpoint`, `modify Namespace`, `delete Endpoint`, `POST /endpoints/`. */
+  readonly call: string;
+  readonly id?: Guid;
+  readonly body?: JsonValue;
+}
+
+/** The MAC address that this service gives to every endpoint. */
+export const FAKE_MAC = "00-15-5D-AA-BB-CC";
+
+type Document = Record<string, JsonValue | undefined>;
+
+/** Fields by which the service's filters look into endpoints (hcn.md §5.1). */
+const FILTER_ALIASES: Readonly<Record<string, string>> = { VirtualNetwork: "HostComputeNetwork" };
+
+function object(value: JsonValue | undefined): JsonObject {
+  return isJsonObject(value) ? value : {};
+}
+
+function textOf(value: JsonValue | undefined): string {
+  return typeof value === "string" ? value : "";
+}
+
+function list(value: JsonValue | undefined): readonly JsonValue[] {
+  return Array.isArray(value) ? (value as readonly JsonValue[]) : [];
+}
+
+export class FakeHcnClient implements HcnClient {
+  /** What was asked for, changes only. */
+  readonly calls: NotedCall[] = [];
+  version: HnsVersion = { Major: 13, Minor: 3 };
+  /** Addresses that HNS chooses when it is asked to, in turn. */
+  chosenAddresses: string[] = [];
+  /** Addresses in use by endpoints that nobody sees. */
+  readonly usedAddresses: Set<string> = new Set();
+  private readonly objects: Map<string, Map<Guid, Document>> = new Map();
+  private readonly failures: { call: string; error: Error }[] = [];
+  private counter = 0;
+
+  /** Puts an object there without noting it. */
+  put(kind: HcnObjectKind, document: JsonObject & { readonly ID: Guid }): void {
+    this.table(kind).set(document.ID, { ...document });
+  }
+
+  /** The next call of that name fails. */
+  failNext(call: string, error: Error): void {
+    this.failures.push({ call, error });
+  }
+
+  /** All objects of a kind. */
+  list(kind: HcnObjectKind): readonly JsonObject[] {
+    return [...this.table(kind).values()];
+  }
+
+  /** Bodies of the calls of that name. */
+  bodiesOf(call: string): readonly (JsonValue | undefined)[] {
+    return this.calls.filter((noted) => noted.call === call).map((noted) => noted.body);
+  }
+
+  async enumerate(kind: HcnObjectKind, query?: HostComputeQuery): Promise<readonly Guid[]> {
+    await this.step({ call: `enumerate ${kind}` }, false);
+    const filter = Object.entries(object(JSON.parse(query?.Filter ?? "{}") as JsonValue));
+    const matches = (document: Document): boolean =>
+      filter.every(([field, wanted]) => document[FILTER_ALIASES[field] ?? field] === wanted);
+    return [...this.table(kind)].filter(([, document]) => matches(document)).map(([id]) => id);
+  }
+
+  async create(kind: HcnObjectKind, settings: JsonObject, options?: HcnCreateOptions): Promise<Guid> {
+    await this.step({ call: `create ${kind}`, body: settings }, true);
+    this.counter += 1;
+    const id = options?.id ?? `00000000-0000-4000-8000-${String(this.counter).padStart(12, "0")}`;
+    const document: Document = { ...settings, ID: id };
+    if (kind === "Endpoint") this.completeEndpoint(document);
+    this.table(kind).set(id, document);
+    return id;
+  }
+
+  async query(kind: HcnObjectKind, id: Guid): Promise<JsonObject> {
+    await this.step({ call: `query ${kind}` }, false);
+    return { ...this.require(kind, id) };
+  }
+
+  async modify(kind: HcnObjectKind, id: Guid, settings: JsonObject): Promise<void> {
+    await this.step({ call: `modify ${kind}`, id, body: settings }, true);
+    const document = this.require(kind, id);
+    const body = object(settings["Settings"]);
+    if (kind === "Endpoint") {
+      document["Policies"] = [...list(document["Policies"]), ...list(body["Policies"])];
+      return;
+    }
+    const endpoint = this.require("Endpoint", textOf(body["EndpointId"]));
+    if (settings["RequestType"] === "Remove") delete endpoint["HostComputeNamespace"];
+    else if (!this.table(kind).has(textOf(endpoint["HostComputeNamespace"])))
+      endpoint["HostComputeNamespace"] = id;
+    else throw new HcnError("HCN_E_ENDPOINT_NAMESPACE_ALREADY_EXISTS");
+  }
+
+  async delete(kind: HcnObjectKind, id: Guid): Promise<void> {
+    await this.step({ call: `delete ${kind}`, id }, true);
+    this.require(kind, id);
+    this.table(kind).delete(id);
+  }
+
+  /** The part of HNS v1 that plugins use, over the same objects. */
+  async call(method: string, path: string, body: string): Promise<JsonObject> {
+    const parsed = body === "" ? undefined : (JSON.parse(body) as JsonValue);
+    const noted =
+      parsed === undefined ? { call: `${method} ${path}` } : { call: `${method} ${path}`, body: parsed };
+    try {
+      await this.step(noted, method !== "GET");
+      const output = this.answer(method, path, object(parsed));
+      return output === undefined ? { Success: true } : { Success: true, Output: output };
+    } catch (error) {
+      if (!(error instanceof HcnError)) throw error;
+      const { Error: text, ErrorCode } = error.toRecord();
+      return { Error: text, ErrorCode, Success: false };
+    }
+  }
+
+  subscribe(): () => void {
+    return () => undefined;
+  }
+
+  close(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  private answer(method: string, path: string, body: JsonObject): JsonValue | undefined {
+    const [, kind, id = "", verb = ""] = path.split("/");
+    if (kind === "globals") return { ...this.version };
+    if (kind === "networks") return this.list("Network").map((network) => this.networkV1(network));
+    if (verb !== "") return this.attach(id, textOf(body["ContainerId"]), verb);
+    if (id === "" && method === "GET") return this.list("Endpoint");
+    if (id === "") return this.createV1(body);
+    if (method === "GET") return this.require("Endpoint", id);
+    this.require("Endpoint", id);
+    this.table("Endpoint").delete(id);
+    return undefined;
+  }
+
+  private networkV1(network: JsonObject): JsonObject {
+    const subnets = list(network["Ipams"]).flatMap((ipam) => list(object(ipam)["Subnets"]));
+    return {
+      ID: network["ID"],
+      Name: network["Name"],
+      Type: network["Type"] ?? "NAT",
+      Subnets: subnets.map((subnet) => ({
+        AddressPrefix: object(subnet)["IpAddressPrefix"],
+        GatewayAddress: object(list(object(subnet)["Routes"])[0])["NextHop"],
+      })),
+    };
+  }
+
+  private createV1(body: JsonObject): JsonObject {
+    this.counter += 1;
+    const id = `00000000-0000-4000-8000-${String(this.counter).padStart(12, "0")}`;
+    const document: Document = { ...body, ID: id, MacAddress: FAKE_MAC, SharedContainers: [] };
+    document["IPAddress"] ??= this.chosenAddresses.shift();
+    document["GatewayAddress"] ??= this.gatewayOf(textOf(body["VirtualNetwork"]));
+    this.table("Endpoint").set(id, document);
+    return { ...document };
+  }
+
+  private attach(id: Guid, containerId: string, verb: string): undefined {
+    const endpoint = this.require("Endpoint", id);
+    const others = list(endpoint["SharedContainers"]).filter((shared) => shared !== containerId);
+    endpoint["SharedContainers"] = verb === "attach" ? [...others, containerId] : others;
+  }
+
+  private gatewayOf(network: Guid): JsonValue | undefined {
+    const subnets = list(object(list(this.require("Network", network)["Ipams"])[0])["Subnets"]);
+    return object(list(object(subnets[0])["Routes"])[0])["NextHop"];
+  }
+
+  /** Echoes, and fills in what HNS fills in: MAC, chosen address, next hop of a default route. */
+  private completeEndpoint(document: Document): void {
+    document["MacAddress"] ??= FAKE_MAC;
+    const configs = list(document["IpConfigurations"]).map(object);
+    for (const { IpAddress } of configs) {
+      if (typeof IpAddress === "string" && this.isUsed(IpAddress)) {
+        throw new HcnError("ERROR_OBJECT_ALREADY_EXISTS");
+      }
+    }
+    if (configs.every((config) => config["IpAddress"] === undefined)) {
+      document["IpConfigurations"] = this.chosenAddresses.splice(0, 1).map((IpAddress) => ({ IpAddress }));
+      const NextHop = this.gatewayOf(textOf(document["HostComputeNetwork"]));
+      document["Routes"] = NextHop === undefined ? [] : [{ NextHop, DestinationPrefix: "0.0.0.0/0" }];
+    }
+  }
+
+  private isUsed(ip: string): boolean {
+    if (this.usedAddresses.has(ip)) return true;
+    return this.list("Endpoint").some((endpoint) =>
+      list(endpoint["IpConfigurations"]).some((config) => object(config)["IpAddress"] === ip),
+    );
+  }
+
+  private async step(noted: NotedCall, isChange: boolean): Promise<void> {
+    await Promise.resolve();
+    if (isChange) this.calls.push(noted);
+    const index = this.failures.findIndex(({ call }) => call === noted.call);
+    const [failure] = index < 0 ? [] : this.failures.splice(index, 1);
+    if (failure !== undefined) throw failure.error;
+  }
+
+  private table(kind: string): Map<Guid, Document> {
+    const known = this.objects.get(kind);
+    if (known !== undefined) return known;
+    const made = new Map<Guid, Document>();
+    this.objects.set(kind, made);
+    return made;
+  }
+
+  private require(kind: HcnObjectKind, id: Guid): Document {
+    const document = this.table(kind).get(id);
+    if (document !== undefined) return document;
+    if (kind === "Network") throw new HcnError("HCN_E_NETWORK_NOT_FOUND");
+    throw new HcnError(kind === "Endpoint" ? "HCN_E_ENDPOINT_NOT_FOUND" : "ERROR_NOT_FOUND");
+  }
+}
