@@ -1,6 +1,7 @@
 // The L2Bridge walks of dataplane.md §2.4, stage by stage and field by field, on assembled clusters.
 import { beforeAll, describe, expect, it } from "vitest";
 import { type Stage, type Walk, openTestCluster, walk } from "../testing/walk.ts";
+import { TcpProbe } from "../host/probe.ts";
 import { hostPrefix } from "../net/prefix.ts";
 import { type Cluster, forkCluster } from "./cluster.ts";
 
@@ -247,5 +248,23 @@ describe("WALK-B-8 node and pod", () => {
     const { forward, report } = walk(shared, "pod/a", "node/win-1", { protocol: "icmp" });
     expect(forward).toEqual([row("send A", "Am→W1m", "A→W1", 128), row("deliver W1", "Am→W1m", "A→W1", 128)]);
     expect(report.verdict).toBe("answered");
+  });
+});
+
+describe("NAT ports of the node", () => {
+  it("are kept from the node's own sockets while a pod holds them", async () => {
+    const cluster = forkCluster(own);
+    const [pod] = cluster.pods;
+    const probe = new TcpProbe({
+      compartment: pod!.compartment,
+      destination: cluster.outside[0]!.ip,
+      port: 443,
+    });
+    probe.start();
+    cluster.clock.runUntil(cluster.clock.nowMs + 1_000);
+    expect(probe.result?.outcome).toBe("answered");
+    const { root } = pod!.node.host;
+    expect(root.tcp.ports.listExcluded()).toEqual([{ first: 49_152, last: 49_215 }]);
+    expect(root.udp.ports.listExcluded()).toEqual([]);
   });
 });

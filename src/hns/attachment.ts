@@ -3,7 +3,7 @@ import { assert } from "../base/assert.ts";
 import type { Guid } from "../hcn/client.ts";
 import { HcnError } from "../hcn/error.ts";
 import { NOTIFICATION_TYPES } from "../hcn/notification.ts";
-import { type Ip, formatIp, parseIp } from "../net/ip.ts";
+import { type Ip, parseIp } from "../net/ip.ts";
 import { compilePrograms } from "./compile/port-program.ts";
 import type { DnsDefinition, PortProgram, RouteDefinition, VnicDefinition } from "./datapath.ts";
 import { type Attachment, type EndpointRecord, interfaceNameOf } from "./endpoint-record.ts";
@@ -75,12 +75,14 @@ function vnicOf(
   const adapter = context.adapterOf(network);
   assert(adapter !== undefined, "the adapter of a network stays");
   const interfaceName = interfaceNameOf(endpoint);
+  // Inferred for L2Bridge: WS2022 was seen to name ports of overlay networks so (dataplane.md §2.8).
+  const containerName = `Container NIC ${endpoint.id.slice(0, 8)}`;
+  const isOnHost = endpoint.attachment?.kind === "host";
   return {
     switchId: network.switchId,
     portId,
-    // Inferred for L2Bridge: WS2022 was seen to name ports of overlay networks so (dataplane.md §2.8).
-    portName:
-      endpoint.attachment?.kind === "host" ? interfaceName : `Container NIC ${endpoint.id.slice(0, 8)}`,
+    portName: isOnHost ? interfaceName : containerName,
+    portDescription: isOnHost ? interfaceName : `${containerName} (${endpoint.name})`,
     interfaceName,
     compartmentId,
     mac: endpoint.mac,
@@ -149,9 +151,4 @@ export function attachToHost(
 ): EndpointRecord {
   const attachment: Attachment = { kind: "host", namespaceId, portId: context.prng.guid() };
   return attachEndpoint(context, endpoint, Object.freeze(attachment), HOST_COMPARTMENT);
-}
-
-/** Formats the endpoint's addresses for messages. */
-export function describeAddresses(endpoint: EndpointRecord): string {
-  return endpoint.ipConfigs.map((config) => formatIp(config.ip)).join(", ");
 }

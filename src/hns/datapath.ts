@@ -50,8 +50,10 @@ export interface DnsDefinition {
 export interface VnicDefinition {
   readonly switchId: Guid;
   readonly portId: Guid;
-  /** As traces and listings name the port. */
+  /** The port's friendly name. */
   readonly portName: string;
+  /** As traces name it: whose port it is, besides. */
+  readonly portDescription: string;
   readonly interfaceName: string;
   readonly compartmentId: number;
   readonly mac: Mac;

@@ -7,7 +7,7 @@ import type { Compartment } from "../host/compartment.ts";
 import type { Host } from "../host/host.ts";
 import type { Interface } from "../host/interface.ts";
 import type { InterfaceAddress } from "../net/prefix.ts";
-import { NatPool } from "../vfp/nat-pool.ts";
+import { NatPool, type PortBlockSource } from "../vfp/nat-pool.ts";
 import type { SwitchPort } from "../vswitch/switch-port.ts";
 import { VirtualSwitch } from "../vswitch/virtual-switch.ts";
 import { L2BRIDGE_LAYERS, LAYER_NAMES } from "./compile/layers.ts";
@@ -18,6 +18,7 @@ import type {
   StaticBindingDefinition,
   VnicDefinition,
 } from "./datapath.ts";
+import { NodePortBlocks } from "./node-port-blocks.ts";
 import type { PhysicalAdapter } from "./physical-adapter.ts";
 
 interface AdapterSwitch {
@@ -148,6 +149,7 @@ export class SwitchDatapath implements Datapath {
     const port = virtualSwitch.addPort({
       id: vnic.portId,
       name: vnic.portName,
+      description: vnic.portDescription,
       kind: "container",
       mac: vnic.mac,
       device: switchEnd,
@@ -163,7 +165,7 @@ export class SwitchDatapath implements Datapath {
     });
     const record: Vnic = { port, compartment, netInterface, program: vnic.program };
     this.vnics.set(vnic.portId, record);
-    applyProgram(virtualSwitch, port, EMPTY_PROGRAM, vnic.program);
+    applyProgram(this.blocksFor(virtualSwitch, port), port, EMPTY_PROGRAM, vnic.program);
     port.setIps(vnic.addresses.map((address) => address.ip));
     configureStack(compartment, netInterface, vnic);
   }
@@ -180,7 +182,8 @@ export class SwitchDatapath implements Datapath {
   program(switchId: Guid, portId: Guid, program: PortProgram): void {
     const vnic = this.vnics.get(portId);
     assert(vnic !== undefined, "only attached ports are programmed");
-    applyProgram(this.requireSwitch(switchId).virtualSwitch, vnic.port, vnic.program, program);
+    const { virtualSwitch } = this.requireSwitch(switchId);
+    applyProgram(this.blocksFor(virtualSwitch, vnic.port), vnic.port, vnic.program, program);
     vnic.program = program;
   }
 
@@ -190,6 +193,10 @@ export class SwitchDatapath implements Datapath {
 
   listSwitches(): readonly VirtualSwitch[] {
     return [...this.switches.values()].map((each) => each.virtualSwitch);
+  }
+
+  private blocksFor(virtualSwitch: VirtualSwitch, port: SwitchPort): PortBlockSource {
+    return new NodePortBlocks(virtualSwitch.portBlocksFor(port), this.host.root);
   }
 
   private requireSwitch(id: Guid): AdapterSwitch {
@@ -225,7 +232,7 @@ function isSameBinding(a: StaticBindingDefinition, b: StaticBindingDefinition): 
 
 /** Pools are there before rules name them, and go after no rule does. */
 function applyProgram(
-  virtualSwitch: VirtualSwitch,
+  blocks: PortBlockSource,
   port: SwitchPort,
   before: PortProgram,
   after: PortProgram,
@@ -235,7 +242,6 @@ function applyProgram(
   const replaced = leaving.filter((pool) => entering.some((other) => other.name === pool.name));
   for (const pool of replaced) port.vfp.removeNatPool(pool.name);
   for (const { name, ip, protocol, portsMax } of entering) {
-    const blocks = virtualSwitch.portBlocksFor(port);
     port.vfp.addNatPool(
       new NatPool({ name, ip, protocol, blocks, ...(portsMax !== undefined && { portsMax }) }),
     );

@@ -34,6 +34,7 @@ const SWEEP_SLOTS = 1_024;
 
 export interface VfpPortOptions {
   readonly id: string;
+  /** As traces name it. */
   readonly name: string;
   /** The node, as traces name it. */
   readonly node: string;

@@ -17,8 +17,10 @@ export type SwitchPortKind = "external" | "host" | "container";
 export interface SwitchPortOptions {
   /** A GUID, as the switch port of a vNIC has one. */
   readonly id: string;
-  /** As traces and listings name it. */
+  /** Its friendly name, as listings print it. */
   readonly name: string;
+  /** As traces name it. Default: `name`. */
+  readonly description?: string;
   readonly kind: SwitchPortKind;
   /** The MAC of whoever is behind the port. */
   readonly mac: Mac;
@@ -46,6 +48,7 @@ export interface PortOwner {
 export class SwitchPort implements Receiver, NextHopWaiter {
   readonly id: string;
   readonly name: string;
+  readonly description: string;
   readonly kind: SwitchPortKind;
   readonly mac: Mac;
   readonly device: Device;
@@ -65,6 +68,7 @@ export class SwitchPort implements Receiver, NextHopWaiter {
   constructor(options: SwitchPortOptions, owner: PortOwner, node: string) {
     this.id = options.id;
     this.name = options.name;
+    this.description = options.description ?? options.name;
     this.kind = options.kind;
     this.mac = options.mac;
     this.device = options.device;
@@ -72,7 +76,7 @@ export class SwitchPort implements Receiver, NextHopWaiter {
     this.owner = owner;
     this.vfp = new VfpPort({
       id: options.id,
-      name: options.name,
+      name: this.description,
       node,
       layers: options.layers,
       nextHopResolver: options.nextHopResolver,

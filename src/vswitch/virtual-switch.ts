@@ -131,7 +131,7 @@ export class VirtualSwitch implements PortOwner {
 
   /** Sends a frame out of `target`, through its pipeline. `reason` says why there. */
   deliver(target: SwitchPort, packet: Packet, reason: string): void {
-    this.record(packet, { kind: "switch", node: this.node, place: target.name, text: reason });
+    this.record(packet, { kind: "switch", node: this.node, place: target.description, text: reason });
     if (target.kind !== "external" && !this.passes(target, "in", packet)) return;
     if (!target.device.transmit(packet)) {
       this.drop(target, packet, "switch-port-unknown", "the cable behind the port is gone");
@@ -141,7 +141,7 @@ export class VirtualSwitch implements PortOwner {
   /** Ends a frame here, counted and told. */
   drop(port: SwitchPort, packet: Packet, code: KnowledgeCode, text: string): void {
     this.drops.set(code, (this.drops.get(code) ?? 0) + 1);
-    this.record(packet, { kind: "drop", node: this.node, place: port.name, code, text });
+    this.record(packet, { kind: "drop", node: this.node, place: port.description, code, text });
   }
 
   private passes(port: SwitchPort, direction: "out" | "in", packet: Packet): boolean {
