@@ -351,6 +351,24 @@ describe("NAT flows", () => {
     expect(out(TcpFlag.syn, 240_001)).toContain("10.0.0.11:");
   });
 
+  it("translates an answer although the same packet came before the question, and passed as it was", () => {
+    port.addNatPool(new NatPool({ name: "udp", ip: ip("10.0.0.11") as Ipv4, protocol: 17, blocks }));
+    const snat = rule("udp", {
+      condition: { protocols: [17] },
+      action: { type: "dynnat", pool: "udp" },
+      isStateful: true,
+    });
+    port.setGroups("SLB_NAT_LAYER", [group([snat])]);
+    const answer = (): string => {
+      const packet = udp("203.0.113.10", "10.0.0.11", [53, 50_048]);
+      process("in", packet);
+      return show(packet);
+    };
+    expect(answer()).toBe("203.0.113.10:53 > 10.0.0.11:50048");
+    process("out", udp(A, "203.0.113.10", [5000, 53]));
+    expect(answer()).toBe("203.0.113.10:53 > 10.244.1.10:5000");
+  });
+
   it("gives everything back when the pool goes", () => {
     out(TcpFlag.syn);
     port.removeNatPool("tcp");

@@ -1,114 +1,12 @@
-// The invariant of dataplane.md §1.12: fast path and slow path give byte-identical frames.
-import fc from "fast-check";
-import { describe, expect, it } from "vitest";
-import { formatHex } from "../base/hex.ts";
-import { fork } from "../base/fork.ts";
-import {
-  LAYERS,
-  type Sent,
-  arbitraryGroup,
-  arbitrarySent,
-  makeRandomPort,
-} from "../testing/random-traffic.ts";
-import { verifyChecksums } from "../wire/transport-checksum.ts";
-import { Headers } from "../wire/headers.ts";
-import { Packet } from "../wire/packet.ts";
-import { decrementTtl, readTtl } from "../wire/ttl.ts";
-import type { Group } from "./group.ts";
-import type { VfpPort } from "./vfp-port.ts";
-
-type Step =
-  | { readonly kind: "send"; readonly sent: Sent; readonly ttl?: number | undefined }
-  | { readonly kind: "change"; readonly layer: number; readonly groups: readonly Group[] };
-
-const groups = fc.array(arbitraryGroup, { maxLength: 4 });
-const step: fc.Arbitrary<Step> = fc.oneof(
-  { weight: 8, arbitrary: arbitrarySent.map((sent): Step => ({ kind: "send", sent })) },
-  {
-    weight: 1,
-    arbitrary: fc
-      .record({ layer: fc.nat(LAYERS.length - 1), groups })
-      .map((fields): Step => ({ kind: "change", ...fields })),
-  },
-);
-/** One of the pool once more; a packet perhaps with another TTL, which no flow is known by. */
-function again(pool: readonly Step[]): fc.Arbitrary<Step> {
-  return fc
-    .record({ step: fc.constantFrom(...pool), ttl: fc.constantFrom(undefined, undefined, 1, 2) })
-    .map(({ step: chosen, ttl }) => (chosen.kind === "send" ? { ...chosen, ttl } : chosen));
-}
-
-const run = fc.record({
-  first: fc.array(groups, { minLength: LAYERS.length, maxLength: LAYERS.length }),
-  // A pool of few packets, sent again and again, so that later ones hit flows.
-  steps: fc
-    .array(step, { minLength: 1, maxLength: 12 })
-    .chain((pool) => fc.array(again(pool), { minLength: 1, maxLength: 60 })),
-});
-
-/** What a port makes of one packet, as text. */
-function outcome(port: VfpPort, sent: Sent, nowMs: number, ttl?: number): string {
-  const packet = Packet.fromFrame(sent.frame);
-  const headers = new Headers();
-  headers.parse(packet);
-  while (ttl !== undefined && readTtl(packet.bytes, headers) > ttl) decrementTtl(packet.bytes, headers);
-  const wasRight = verifyChecksums(packet.bytes, headers) === undefined;
-  const verdict = port.process(sent.direction, packet, headers, nowMs);
-  if (verdict !== "pass") return verdict;
-  const check = new Headers();
-  expect(check.parse(packet)).toBeUndefined();
-  if (wasRight) expect(verifyChecksums(packet.bytes, check), formatHex(packet.frame)).toBeUndefined();
-  return formatHex(packet.frame);
-}
-
-function configure(port: VfpPort, layer: number, wanted: readonly Group[]): void {
-  const definition = LAYERS[layer]!;
-  port.setGroups(
-    definition.name,
-    wanted.filter((group) => definition.isStateful || !group.allocatesPorts),
-  );
-}
+import { describe, it } from "vitest";
+import { holdBothPathsEqual, holdForkEqual } from "./fast-path.suite.ts";
 
 describe("the fast path", () => {
   it("gives the bytes that the slow path gives, through rule changes, ageing and full pools", () => {
-    fc.assert(
-      fc.property(run, ({ first, steps }) => {
-        const fast = makeRandomPort(true);
-        const slow = makeRandomPort(false);
-        for (const [layer, wanted] of first.entries()) {
-          configure(fast, layer, wanted);
-          configure(slow, layer, wanted);
-        }
-        let nowMs = 0;
-        for (const each of steps) {
-          if (each.kind === "change") {
-            configure(fast, each.layer, each.groups);
-            configure(slow, each.layer, each.groups);
-            continue;
-          }
-          nowMs += each.sent.waitMs;
-          expect(outcome(fast, each.sent, nowMs, each.ttl)).toBe(outcome(slow, each.sent, nowMs, each.ttl));
-        }
-      }),
-      { numRuns: 400 },
-    );
+    holdBothPathsEqual({ numRuns: 400 });
   });
 
-  it("does not change what it looks at when it is forked", () => {
-    fc.assert(
-      fc.property(run, ({ first, steps }) => {
-        const port = makeRandomPort(true);
-        // The fixture's resolver and port source are functions; a forked world has objects there.
-        port.nextHopResolver = undefined;
-        for (const pool of port.listNatPools()) port.removeNatPool(pool.name);
-        for (const [layer, wanted] of first.entries()) configure(port, layer, wanted);
-        const twin = fork(port);
-        const sends = steps.filter((each) => each.kind === "send");
-        const before = sends.map((each, index) => outcome(port, each.sent, index));
-        const after = sends.map((each, index) => outcome(twin, each.sent, index));
-        expect(after).toEqual(before);
-      }),
-      { numRuns: 50 },
-    );
+  it("gives in a fork what it gives in the original", () => {
+    holdForkEqual({ numRuns: 50 });
   });
 });

@@ -9,8 +9,8 @@ const CAPACITY_MIN = 16;
 /** Grows when more than this part of the slots is taken. */
 const LOAD_MAX = 0.6;
 
-/** Mixes the first `length` words. */
-function hashWords(words: Int32Array, offset: number, length: number): number {
+/** Mixes `length` words from `offset` on. */
+export function hashWords(words: Int32Array, offset: number, length: number): number {
   let hash = length;
   for (let i = 0; i < length; i++) {
     hash = Math.imul(hash ^ wordAt(words, offset + i), 0x9e37_79b1);

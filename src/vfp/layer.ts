@@ -5,6 +5,7 @@
 import { assert } from "../base/assert.ts";
 import { LIMITS } from "../base/limits.ts";
 import { type FlowKey, KEY_WORDS_MAX } from "./flow-key.ts";
+import { FlowStamps } from "./flow-stamps.ts";
 import { FlowTable } from "./flow-table.ts";
 import type { Group } from "./group.ts";
 import type { LayerFlow } from "./layer-flow.ts";
@@ -20,6 +21,13 @@ export interface RuleMatch {
   readonly rule: Rule;
 }
 
+/** A tuple that had no flow in a layer when a packet came through. */
+export interface LayerMiss {
+  readonly layer: Layer;
+  readonly hash: number;
+  readonly stamp: number;
+}
+
 /** How many slots of a full flow table are looked through for idle flows before a new one is refused. */
 const SWEEP_SLOTS = 64;
 
@@ -29,6 +37,7 @@ export class Layer {
   /** Matches per rule, in the order of each group's rules. */
   private counters = new Map<Group, Float64Array>();
   private readonly flows: FlowTable<LayerFlow> | undefined;
+  private readonly stamps = new FlowStamps();
 
   constructor(definition: LayerDefinition) {
     this.definition = definition;
@@ -113,9 +122,21 @@ export class Layer {
     const pair = new LayerFlowPair(options);
     options.after.writeReverseTuple(options.scratch);
     pair.reverseTuple = options.scratch.words.slice(0, options.scratch.tupleLength);
-    flows.set(options.before.words, options.before.tupleLength, pair.main);
-    flows.set(pair.reverseTuple, pair.reverseTuple.length, pair.answer);
+    this.setFlow(flows, options.before.words, options.before.tupleLength, pair.main);
+    this.setFlow(flows, pair.reverseTuple, pair.reverseTuple.length, pair.answer);
     return pair;
+  }
+
+  /** What a packet that finds no flow here remembers; undefined where there are never flows. */
+  missOf(key: FlowKey): LayerMiss | undefined {
+    if (this.flows === undefined) return undefined;
+    const hash = this.stamps.hashOf(key);
+    return { layer: this, hash, stamp: this.stamps.stampAt(hash) };
+  }
+
+  /** False when a flow may have come for the tuple of `miss`. */
+  isStillMissed(miss: LayerMiss): boolean {
+    return this.stamps.stampAt(miss.hash) === miss.stamp;
   }
 
   /** Forgets both directions and gives the NAT port back. */
@@ -148,6 +169,14 @@ export class Layer {
   /** All live flow pairs, for listings. */
   listFlows(): LayerFlowPair[] {
     return [...(this.flows?.entries() ?? [])].filter((flow) => flow.isMain).map((flow) => flow.pair);
+  }
+
+  /** A flow that another one takes the tuple from is gone as a whole. */
+  private setFlow(flows: FlowTable<LayerFlow>, words: Int32Array, length: number, flow: LayerFlow): void {
+    const former = flows.get(words, length);
+    if (former !== undefined && former.pair !== flow.pair) this.removeFlow(former.pair);
+    flows.set(words, length, flow);
+    this.stamps.note(words, length, flows.size);
   }
 
   /** Another pair may have taken over a key since. */

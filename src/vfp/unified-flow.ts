@@ -8,12 +8,15 @@ import { readTtl } from "../wire/ttl.ts";
 import type { FlowKey } from "./flow-key.ts";
 import { FlowRewrite } from "./flow-rewrite.ts";
 import type { LayerFlowPair } from "./layer-flow.ts";
+import type { LayerMiss } from "./layer.ts";
 import { FLOW_TTL_MS } from "./rule.ts";
 import type { Transposition } from "./transposition.ts";
 
 export class UnifiedFlow {
   readonly transposition: Transposition;
   readonly pairs: readonly LayerFlowPair[];
+  /** Layers that had no flow for the packet. */
+  readonly misses: readonly LayerMiss[];
   readonly generation: number;
   /** When the layers must be walked again even if nothing changed: next hops age. */
   readonly staleAtMs: number;
@@ -26,12 +29,14 @@ export class UnifiedFlow {
     readonly key: FlowKey;
     readonly transposition: Transposition;
     readonly pairs: readonly LayerFlowPair[];
+    readonly misses: readonly LayerMiss[];
     readonly generation: number;
     readonly staleAtMs: number;
     readonly nowMs: number;
   }) {
     this.transposition = options.transposition;
     this.pairs = options.pairs;
+    this.misses = options.misses;
     this.generation = options.generation;
     this.staleAtMs = options.staleAtMs;
     this.lastUsedMs = options.nowMs;
@@ -55,6 +60,7 @@ export class UnifiedFlow {
     if (this.generation !== generation || nowMs >= this.staleAtMs) return false;
     if (nowMs - this.lastUsedMs >= FLOW_TTL_MS) return false;
     for (const pair of this.pairs) if (pair.isRemoved) return false;
+    for (const miss of this.misses) if (!miss.layer.isStillMissed(miss)) return false;
     return true;
   }
 

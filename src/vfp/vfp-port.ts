@@ -16,7 +16,7 @@ import { FlowTable } from "./flow-table.ts";
 import { FragmentCache } from "./fragment-cache.ts";
 import type { Group } from "./group.ts";
 import type { LayerFlow, LayerFlowPair } from "./layer-flow.ts";
-import { Layer, type RuleMatch } from "./layer.ts";
+import { Layer, type LayerMiss, type RuleMatch } from "./layer.ts";
 import type { NatPool } from "./nat-pool.ts";
 import type { NextHopResolver, NextHopWaiter } from "./next-hop.ts";
 import { PortRecorder } from "./port-recorder.ts";
@@ -55,6 +55,7 @@ interface Walk {
   readonly tcpFlags: number;
   readonly total: Transposition;
   readonly pairs: LayerFlowPair[];
+  readonly misses: LayerMiss[];
   readonly recorder: PortRecorder | undefined;
   ages: boolean;
 }
@@ -206,6 +207,7 @@ export class VfpPort implements ActionContext {
       tcpFlags,
       total: new Transposition(),
       pairs: [],
+      misses: [],
       recorder:
         recorder === undefined ? undefined : new PortRecorder(recorder, this, packet, direction, nowMs),
       ages: false,
@@ -244,6 +246,7 @@ export class VfpPort implements ActionContext {
       key: this.arrivalKey,
       transposition: walk.total,
       pairs: walk.pairs,
+      misses: walk.misses,
       generation: this.generation,
       staleAtMs: walk.ages ? walk.nowMs + NEXT_HOP_CACHE_MS : Number.POSITIVE_INFINITY,
       nowMs: walk.nowMs,
@@ -264,6 +267,15 @@ export class VfpPort implements ActionContext {
     }
     const visit: LayerVisit = { layer, forward: new Transposition(), chain: [] };
     this.layerKey.load(this.key.keep());
+    const miss = layer.missOf(this.key);
+    const pairCount = walk.pairs.length;
+    const verdict = this.walkGroups(visit, walk);
+    if (miss !== undefined && walk.pairs.length === pairCount) walk.misses.push(miss);
+    return verdict;
+  }
+
+  private walkGroups(visit: LayerVisit, walk: Walk): Verdict {
+    const { layer } = visit;
     let match = layer.findRule(this.key);
     if (match === undefined) return this.missLayer(layer, walk);
     while (match !== undefined) {

@@ -1,0 +1,15 @@
+import { describe, it } from "vitest";
+import { holdBothPathsEqual, holdForkEqual } from "./fast-path.suite.ts";
+
+// Replay: SEED=… npm run test:long -- src/vfp
+const seed = Number(process.env["SEED"] ?? Math.trunc(Math.random() * 2 ** 31));
+
+describe(`the fast path, seed ${seed}`, () => {
+  it("gives the bytes that the slow path gives", () => {
+    holdBothPathsEqual({ numRuns: 60_000, seed });
+  });
+
+  it("gives in a fork what it gives in the original", () => {
+    holdForkEqual({ numRuns: 5_000, seed });
+  });
+});
