@@ -3,12 +3,7 @@
  * the full stop and the blank that Windows puts behind them).
  */
 
-/** One HRESULT: its unsigned value and the system's message. */
-export interface ErrorFacts {
-  readonly hresult: number;
-  readonly text: string;
-}
-
+/** Each HRESULT with its unsigned value and the system's message. */
 export const HCN_ERRORS = {
   HCN_E_NETWORK_NOT_FOUND: { hresult: 0x803b0001, text: "The network was not found" },
   HCN_E_ENDPOINT_NOT_FOUND: { hresult: 0x803b0002, text: "The endpoint was not found" },

@@ -117,10 +117,11 @@ export function attachEndpoint(
   const network = context.state.networks.get(endpoint.networkId);
   const view = network && context.viewOf(network);
   if (attachment.portId !== undefined && compartmentId !== undefined && view !== undefined) {
-    const program = compilePrograms(context.cache, view).get(endpoint.id);
+    const programs = compilePrograms(context.cache, view);
+    const program = programs.get(endpoint.id);
     assert(program !== undefined, "an attached endpoint is compiled with its network");
     context.datapath.attach(vnicOf(context, attached, compartmentId, program));
-    context.reprogram(endpoint.networkId);
+    context.program(view, programs, endpoint.id);
   }
   context.notify(NOTIFICATION_TYPES.NetworkEndpointAttached, endpoint.id);
   return attached;

@@ -8,7 +8,7 @@ import { ZERO_GUID } from "../hcn/guid.ts";
 import { type WindowsBuild, hnsVersionOf } from "../knowledge/profiles.ts";
 import { CompileCache } from "./compile/compile-cache.ts";
 import { type NodeFacts, type NetworkView, compilePrograms } from "./compile/port-program.ts";
-import type { Datapath } from "./datapath.ts";
+import type { Datapath, PortProgram } from "./datapath.ts";
 import type { NetworkRecord, RecordBase } from "./network-record.ts";
 import type { PhysicalAdapter } from "./physical-adapter.ts";
 import { ServiceState } from "./state.ts";
@@ -120,13 +120,16 @@ export class ServiceContext {
   reprogram(networkId: Guid): void {
     const network = this.state.networks.get(networkId);
     const view = network && this.viewOf(network);
-    if (network === undefined || view === undefined) return;
-    const programs = compilePrograms(this.cache, view);
+    if (view !== undefined) this.program(view, compilePrograms(this.cache, view));
+  }
+
+  /** Programs the ports of a network that are attached already. */
+  program(view: NetworkView, programs: ReadonlyMap<Guid, PortProgram>, except?: Guid): void {
     for (const endpoint of view.attached) {
       const portId = endpoint.attachment?.portId;
       const program = programs.get(endpoint.id);
-      if (portId !== undefined && program !== undefined)
-        this.datapath.program(network.switchId, portId, program);
+      if (portId !== undefined && program !== undefined && endpoint.id !== except)
+        this.datapath.program(view.network.switchId, portId, program);
     }
   }
 

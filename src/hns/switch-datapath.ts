@@ -222,34 +222,52 @@ const EMPTY_PROGRAM: PortProgram = Object.freeze({
   deliversByAddress: false,
 });
 
-function isSamePool(a: NatPoolDefinition, b: NatPoolDefinition): boolean {
-  return a.name === b.name && a.portsMax === b.portsMax;
-}
-
 function isSameBinding(a: StaticBindingDefinition, b: StaticBindingDefinition): boolean {
   return a.ip === b.ip && a.protocol === b.protocol && a.port === b.port;
 }
 
-/** Pools are there before rules name them, and go after no rule does. */
+/** Replaces what is programmed into a port; parts that are the same object are left alone. */
 function applyProgram(
   blocks: PortBlockSource,
   port: SwitchPort,
   before: PortProgram,
   after: PortProgram,
 ): void {
-  const leaving = before.natPools.filter((pool) => !after.natPools.some((other) => isSamePool(pool, other)));
-  const entering = after.natPools.filter((pool) => !before.natPools.some((other) => isSamePool(pool, other)));
-  const replaced = leaving.filter((pool) => entering.some((other) => other.name === pool.name));
-  for (const pool of replaced) port.vfp.removeNatPool(pool.name);
-  for (const { name, ip, protocol, portsMax } of entering) {
+  const arePoolsNew = before.natPools !== after.natPools;
+  // Pools are there before rules name them, and go after no rule does.
+  if (arePoolsNew) addPools(blocks, port, before.natPools, after.natPools);
+  for (const layer of LAYER_NAMES) {
+    const groups = after.groups[layer];
+    if (groups !== before.groups[layer]) port.vfp.setGroups(layer, groups);
+  }
+  if (arePoolsNew) removePools(port, before.natPools, after.natPools);
+  if (before.staticBindings !== after.staticBindings)
+    applyBindings(port, before.staticBindings, after.staticBindings);
+  port.deliversByAddress = after.deliversByAddress;
+}
+
+function addPools(
+  blocks: PortBlockSource,
+  port: SwitchPort,
+  before: readonly NatPoolDefinition[],
+  after: readonly NatPoolDefinition[],
+): void {
+  for (const { name, ip, protocol, portsMax } of after) {
+    const known = before.find((pool) => pool.name === name);
+    if (known?.portsMax === portsMax && known !== undefined) continue;
+    port.vfp.removeNatPool(name);
     port.vfp.addNatPool(
       new NatPool({ name, ip, protocol, blocks, ...(portsMax !== undefined && { portsMax }) }),
     );
   }
-  for (const layer of LAYER_NAMES) port.vfp.setGroups(layer, after.groups[layer]);
-  for (const pool of leaving) if (!replaced.includes(pool)) port.vfp.removeNatPool(pool.name);
-  applyBindings(port, before.staticBindings, after.staticBindings);
-  port.deliversByAddress = after.deliversByAddress;
+}
+
+function removePools(
+  port: SwitchPort,
+  before: readonly NatPoolDefinition[],
+  after: readonly NatPoolDefinition[],
+): void {
+  for (const { name } of before) if (!after.some((pool) => pool.name === name)) port.vfp.removeNatPool(name);
 }
 
 function applyBindings(

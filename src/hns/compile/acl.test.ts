@@ -42,6 +42,16 @@ describe("ACL → ACL_ENDPOINT_LAYER", () => {
   it("DT-156 HCN-086 without policies everything passes, by the built-in pair at 65500", () => {
     for (const each of compile()) expect(each.rules.map(show)).toEqual([DEFAULT]);
     expect(compile()[0]?.rules[0]?.provenance).toEqual({ object: "default", id: "", name: "HNS" });
+    expect(compile()[0]?.rules[0]).not.toHaveProperty("inferred");
+  });
+
+  it("that the pair stays beside other rules of its direction is marked as inferred", () => {
+    const groups = compile({ Priority: 200 });
+    expect(group(groups, "ACL_ENDPOINT_GROUP_IPV4_IN").rules[1]).toHaveProperty(
+      "inferred",
+      "dataplane.md §4.2",
+    );
+    expect(group(groups, "ACL_ENDPOINT_GROUP_IPV4_OUT").rules[0]).not.toHaveProperty("inferred");
   });
 
   it.each<[string, object, string]>([

@@ -130,7 +130,8 @@ function groupName(direction: Direction, family: 4 | 6): string {
   return `ACL_ENDPOINT_GROUP_IPV${family}_${direction === "out" ? "OUT" : "IN"}`;
 }
 
-function defaultAllow(direction: Direction): Rule {
+/** `isAlone`: no other rule of the direction; that everything passes then is documented (dataplane.md §4.2). */
+function defaultAllow(direction: Direction, isAlone: boolean): Rule {
   const name = direction === "out" ? "Allow Out" : "Allow In";
   const rule: Rule = {
     id: name,
@@ -141,7 +142,7 @@ function defaultAllow(direction: Direction): Rule {
     isTerminating: true,
     isStateful: true,
     provenance: HNS_DEFAULT,
-    inferred: "dataplane.md §4.2",
+    ...(!isAlone && { inferred: "dataplane.md §4.2" }),
   };
   return Object.freeze(rule);
 }
@@ -167,7 +168,7 @@ function compileGroup(sources: readonly AclSource[], direction: Direction, famil
     family,
     priority: GROUP_PRIORITY,
     match: "priority",
-    rules: [...rules, defaultAllow(direction)].sort(compareRules),
+    rules: [...rules, defaultAllow(direction, rules.length === 0)].sort(compareRules),
   });
 }
 

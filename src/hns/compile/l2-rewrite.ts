@@ -8,7 +8,7 @@
  */
 import { type Ip, type IpFamily, familyOf, formatIp } from "../../net/ip.ts";
 import { type Mac, formatMac } from "../../net/mac.ts";
-import { type Prefix, hostPrefix } from "../../net/prefix.ts";
+import { type Prefix, hostPrefix, prefixFamily } from "../../net/prefix.ts";
 import type { Condition } from "../../vfp/condition.ts";
 import { type Group, createGroup } from "../../vfp/group.ts";
 import type { Direction, Rule } from "../../vfp/rule.ts";
@@ -46,14 +46,22 @@ function internalRule(endpoint: EndpointRecord, ip: Ip): Rule {
   return Object.freeze(rule);
 }
 
-/** The group that all ports of a network share: one rule per address of an attached endpoint. */
-export function compileInternalRewrite(endpoints: readonly EndpointRecord[]): readonly Group[] {
+/** The rules towards one endpoint: one per address. */
+export function compileInternalRules(endpoint: EndpointRecord): readonly Rule[] {
+  return Object.freeze(endpoint.ipConfigs.map((config) => internalRule(endpoint, config.ip)));
+}
+
+function familyOfRule(rule: Rule): IpFamily | undefined {
+  const [destination] = rule.condition.destination ?? [];
+  return destination && prefixFamily(destination);
+}
+
+/** The group that all ports of a network share: the rules towards all its attached endpoints. */
+export function compileInternalRewrite(rules: readonly Rule[]): readonly Group[] {
   const groups: Group[] = [];
   for (const family of FAMILIES) {
-    const rules = endpoints.flatMap((endpoint) =>
-      addressesOf(endpoint, family).map((ip) => internalRule(endpoint, ip)),
-    );
-    if (rules.length === 0) continue;
+    const own = rules.filter((rule) => familyOfRule(rule) === family);
+    if (own.length === 0) continue;
     groups.push(
       createGroup({
         name: groupName("INTERNAL", family, "out"),
@@ -61,7 +69,7 @@ export function compileInternalRewrite(endpoints: readonly EndpointRecord[]): re
         family,
         priority: GROUP_PRIORITY,
         match: "lpm-destination",
-        rules,
+        rules: own,
       }),
     );
   }

@@ -3,6 +3,7 @@ import type { Guid } from "../../hcn/client.ts";
 import type { Ip, Ipv4 } from "../../net/ip.ts";
 import type { Mac } from "../../net/mac.ts";
 import type { Group } from "../../vfp/group.ts";
+import type { Rule } from "../../vfp/rule.ts";
 import type { PortProgram } from "../datapath.ts";
 import type { EndpointRecord } from "../endpoint-record.ts";
 import type { NetworkRecord } from "../network-record.ts";
@@ -13,10 +14,11 @@ import {
   compileExternalOut,
   compileHostRoutes,
   compileInternalRewrite,
+  compileInternalRules,
 } from "./l2-rewrite.ts";
-import { compileOutBoundNat } from "./outbound-nat.ts";
+import { type OutBoundNat, compileOutBoundNat } from "./outbound-nat.ts";
 import { compilePaRoute } from "./pa-route.ts";
-import { compilePortMappings } from "./port-mapping.ts";
+import { type PortMappings, compilePortMappings } from "./port-mapping.ts";
 import { type Shape, shapeOf } from "./shape.ts";
 
 /** The node as rules see it. */
@@ -52,13 +54,11 @@ function attachedKey(view: NetworkView): readonly unknown[] {
   return view.attached.flatMap((endpoint) => [endpoint.id, endpoint.ipConfigs, endpoint.mac]);
 }
 
-function nodeKey(node: NodeFacts): readonly unknown[] {
-  return [...node.addresses, node.hostMac];
-}
-
 /** Groups that ports share: all ports of a network, or all ports there are. */
 class SharedGroups {
   readonly internal: readonly Group[];
+  /** What tells two states of the node apart. */
+  readonly nodeInputs: readonly unknown[];
   private readonly cache: CompileCache;
   private readonly view: NetworkView;
   private readonly key: readonly unknown[];
@@ -68,20 +68,27 @@ class SharedGroups {
     this.cache = cache;
     this.view = view;
     this.key = attachedKey(view);
+    this.nodeInputs = [...view.node.addresses, view.node.hostMac];
     this.internal = cache.get(view.network.id, "internal", this.key, () =>
-      compileInternalRewrite(view.attached),
+      compileInternalRewrite(view.attached.flatMap((endpoint) => this.rulesTowards(endpoint))),
     );
+  }
+
+  private rulesTowards(endpoint: EndpointRecord): readonly Rule[] {
+    const inputs = [endpoint.ipConfigs, endpoint.mac, endpoint.name];
+    return this.cache.get(endpoint.id, "internal", inputs, () => compileInternalRules(endpoint));
   }
 
   externalOut(): readonly Group[] {
     const { network, attached, node } = this.view;
-    this.external ??= this.cache.get(network.id, "external", [...this.key, ...nodeKey(node)], () =>
+    this.external ??= this.cache.get(network.id, "external", [...this.key, ...this.nodeInputs], () =>
       compileExternalOut(network, attached, node.addresses, node.hostMac),
     );
     return this.external;
   }
 
   paRoute(addresses: readonly Ipv4[]): readonly Group[] {
+    if (addresses.length === 0) return NO_GROUPS;
     const { network } = this.view;
     return this.cache.get(network.id, `pa-route ${addresses.join()}`, [network.name], () =>
       compilePaRoute(network, addresses),
@@ -97,6 +104,38 @@ class SharedGroups {
   }
 }
 
+/** What of a program depends on the endpoint and the node alone. */
+interface OwnParts {
+  readonly nat: OutBoundNat;
+  readonly mappings: PortMappings;
+  readonly externalIn: readonly Group[];
+  readonly hostRoutes: readonly Group[];
+  readonly slbNat: readonly Group[];
+  /** Addresses of the node that packets of the endpoint leave with. */
+  readonly translatedTo: readonly Ipv4[];
+}
+
+function compileOwnParts(endpoint: EndpointRecord, node: NodeFacts, isAddressed: boolean): OwnParts {
+  const managementIp = managementIpOf(node);
+  const nat = compileOutBoundNat(endpoint, managementIp);
+  const mappings = compilePortMappings(endpoint, managementIp);
+  const isRouted = isAddressed && managementIp !== undefined;
+  return Object.freeze({
+    nat,
+    mappings,
+    externalIn: compileExternalIn(endpoint, isAddressed, mappings.bindings),
+    hostRoutes: isRouted ? compileHostRoutes(endpoint, managementIp, node.hostMac) : NO_GROUPS,
+    slbNat: join(nat.groups, mappings.groups),
+    translatedTo: [...new Set([...nat.addresses, ...mappings.addresses])].sort((a, b) => a - b),
+  });
+}
+
+/** Both lists; a list alone stays the same object, so that whoever compares sees that nothing changed. */
+function join(first: readonly Group[], second: readonly Group[]): readonly Group[] {
+  if (second.length === 0) return first;
+  return first.length === 0 ? second : Object.freeze([...first, ...second]);
+}
+
 function compileProgram(
   cache: CompileCache,
   view: NetworkView,
@@ -104,37 +143,22 @@ function compileProgram(
   endpoint: EndpointRecord,
   shape: Shape,
 ): PortProgram {
-  const { node } = view;
-  const managementIp = managementIpOf(node);
-  const own = <T extends object>(name: string, compile: () => T): T =>
-    cache.get(
-      endpoint.id,
-      name,
-      [endpoint.policies, endpoint.ipConfigs, endpoint.mac, endpoint.name, shape, ...nodeKey(node)],
-      compile,
-    );
-  const nat = own("outbound-nat", () => compileOutBoundNat(endpoint, managementIp));
-  const mappings = own("port-mapping", () => compilePortMappings(endpoint, managementIp));
   const isAddressed = shape === "node-subnet";
-  const externalIn = own("external-in", () => compileExternalIn(endpoint, isAddressed, mappings.bindings));
-  const hostRoutes = own("host-routes", () =>
-    isAddressed && managementIp !== undefined
-      ? compileHostRoutes(endpoint, managementIp, node.hostMac)
-      : NO_GROUPS,
-  );
-  const translatedTo = [...new Set([...nat.addresses, ...mappings.addresses])].sort((a, b) => a - b);
+  const { policies, ipConfigs, mac, name } = endpoint;
+  const inputs = [policies, ipConfigs, mac, name, isAddressed, ...shared.nodeInputs];
+  const own = cache.get(endpoint.id, "own", inputs, () => compileOwnParts(endpoint, view.node, isAddressed));
   return {
     groups: {
       LB_DSR: NO_GROUPS,
       ACL_ENDPOINT_LAYER: shared.acl(endpoint),
-      SLB_NAT_LAYER: [...nat.groups, ...mappings.groups],
-      INTERNAL_L2_REWRITE_LAYER: [...shared.internal, ...hostRoutes],
+      SLB_NAT_LAYER: own.slbNat,
+      INTERNAL_L2_REWRITE_LAYER: join(shared.internal, own.hostRoutes),
       SLB_DECAP_LAYER_STATEFUL: NO_GROUPS,
-      EXTERNAL_L2_REWRITE_LAYER: [...(isAddressed ? shared.externalOut() : NO_GROUPS), ...externalIn],
-      VNET_PA_ROUTE_LAYER: shared.paRoute(translatedTo),
+      EXTERNAL_L2_REWRITE_LAYER: join(isAddressed ? shared.externalOut() : NO_GROUPS, own.externalIn),
+      VNET_PA_ROUTE_LAYER: shared.paRoute(own.translatedTo),
     },
-    natPools: nat.pools,
-    staticBindings: mappings.bindings,
+    natPools: own.nat.pools,
+    staticBindings: own.mappings.bindings,
     deliversByAddress: isAddressed,
   };
 }
