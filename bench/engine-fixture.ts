@@ -1,9 +1,9 @@
 /** A pod port as an L2Bridge node has it, and frames of many connections to send through it. */
 import { annotatedHex } from "../src/base/hex.ts";
-import { writeU16 } from "../src/base/bytes.ts";
+import { writeU16, writeU32 } from "../src/base/bytes.ts";
 import type { Ipv4 } from "../src/net/ip.ts";
 import type { Mac } from "../src/net/mac.ts";
-import { ANY_IPV4, hostPrefix } from "../src/net/prefix.ts";
+import { ANY_IPV4, prefixOf } from "../src/net/prefix.ts";
 import { createGroup } from "../src/vfp/group.ts";
 import type { LayerDefinition, Rule } from "../src/vfp/rule.ts";
 import { VfpPort } from "../src/vfp/vfp-port.ts";
@@ -14,7 +14,7 @@ const SEGMENT = annotatedHex(`
   c03101bb 00000001 00000000 8010fd5c 672f0000 02040582 01030308 01010402`);
 
 export const POD_IP: Ipv4 = 0x0af4_010a as Ipv4;
-const NODE_IP = 0x0a00_000b as Ipv4;
+const BACKEND_IP = 0x0af4_020a as Ipv4;
 const PROVENANCE = { object: "HostComputeEndpoint", id: "e", name: "a" };
 
 const LAYERS: readonly LayerDefinition[] = [
@@ -25,11 +25,13 @@ const LAYERS: readonly LayerDefinition[] = [
   { name: "VNET_PA_ROUTE_LAYER", priority: 2000, isStateful: false, isDefaultAllow: true },
 ];
 
-/** A segment of connection number `index`. */
+const PORTS_PER_SOURCE = 60_000;
+
+/** A segment of connection number `index`; sources follow one another when their ports are used up. */
 export function segmentOf(index: number): Uint8Array {
   const frame = SEGMENT.slice();
-  writeU16(frame, 34, 1024 + (index % 60_000));
-  writeU16(frame, 36, 1 + Math.floor(index / 60_000));
+  writeU32(frame, 26, POD_IP + Math.floor(index / PORTS_PER_SOURCE));
+  writeU16(frame, 34, 1024 + (index % PORTS_PER_SOURCE));
   return frame;
 }
 
@@ -62,19 +64,19 @@ export function makePort(nat: boolean): VfpPort {
     createGroup({ ...out, name: "ACL_OUT", match: "priority", rules: [allow] }),
   ]);
   if (!nat) return port;
-  // A static NAT: a node's 16 384 NAT ports would not do for the largest row.
-  const condition = { protocols: [6], source: [hostPrefix(POD_IP)] };
-  const snat = rule("snat", {
-    action: { type: "nat", side: "source", ip: NODE_IP, port: 50_048 },
+  // A static NAT of address and port: a node's 16 384 NAT ports would not do for the largest row.
+  const condition = { protocols: [6], source: [prefixOf(POD_IP, 24)] };
+  const translate = rule("nat", {
+    action: { type: "nat", side: "destination", ip: BACKEND_IP, port: 8080 },
     condition,
   });
   port.setGroups("SLB_NAT_LAYER", [
-    createGroup({ ...out, name: "NAT_OUT", match: "priority", rules: [snat] }),
+    createGroup({ ...out, name: "NAT_OUT", match: "priority", rules: [translate] }),
   ]);
   const route = rule("route", {
     action: { type: "paroute" },
     isStateful: false,
-    condition: { source: [hostPrefix(NODE_IP)], destination: [ANY_IPV4] },
+    condition: { source: [prefixOf(POD_IP, 24)], destination: [ANY_IPV4] },
   });
   port.setGroups("VNET_PA_ROUTE_LAYER", [
     createGroup({ ...out, name: "PA_ROUTE_OUT", match: "lpm-destination", rules: [route] }),

@@ -143,13 +143,13 @@ function countOf(text: string, pattern: RegExp): number {
 }
 
 /**
- * Source files that say `Inferred:` more often than docs/reference/fidelity.md has rows for them. A row begins with
+ * Source files that say `Inferred` more often than docs/reference/fidelity.md has rows for them. A row begins with
  * the file: "| `src/vfp/rule.ts` | what is inferred | from what |".
  */
 export function findUnlistedInferences(files: readonly SourceFile[], fidelity: string): readonly string[] {
   const problems: string[] = [];
   for (const { path, text } of files.filter((file) => isSource(file.path) && !isTest(file.path))) {
-    const marks = countOf(text, /\bInferred:/g);
+    const marks = countOf(text, /\bInferred\b/g);
     const rows = fidelity.split("\n").filter((line) => line.startsWith(`| \`${path}\` `)).length;
     if (rows < marks)
       problems.push(`${path}: ${marks} inferences, ${rows} rows in docs/reference/fidelity.md`);
