@@ -85,6 +85,12 @@ export class FlowKey {
     words[at + 3] = readI32(bytes, headers.ethernet + 8);
   }
 
+  /** Takes over what another key holds. */
+  copyFrom(other: FlowKey): void {
+    this.words.set(other.words);
+    this.tupleLength = other.tupleLength;
+  }
+
   /** Loads a key that was kept. */
   load(words: Int32Array): void {
     this.words.set(words);

@@ -220,7 +220,7 @@ export class VfpPort implements ActionContext {
 
   private walkLayers(walk: Walk): Verdict {
     const { packet, headers, direction, nowMs } = walk;
-    this.arrivalKey.load(this.key.keep());
+    this.arrivalKey.copyFrom(this.key);
     this.sweepNowMs = nowMs;
     const headerEnd = headers.transport < 0 ? headers.end : Math.min(headers.end, headers.transport + 20);
     const arrived = packet.bytes.slice(packet.start, headerEnd);
@@ -266,7 +266,7 @@ export class VfpPort implements ActionContext {
       return "pass";
     }
     const visit: LayerVisit = { layer, forward: new Transposition(), chain: [] };
-    this.layerKey.load(this.key.keep());
+    this.layerKey.copyFrom(this.key);
     const miss = layer.missOf(this.key);
     const pairCount = walk.pairs.length;
     const verdict = this.walkGroups(visit, walk);
