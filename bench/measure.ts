@@ -59,9 +59,9 @@ export function printTable(title: string, rows: readonly Measured[], base: strin
   const width = Math.max(...rows.map((row) => row.name.length));
   process.stdout.write(`\n${title}\n`);
   for (const row of rows) {
-    const ns = row.ns >= 10_000 ? row.ns.toFixed(0) : row.ns.toFixed(1);
+    const time = row.ns >= 1e6 ? `${(row.ns / 1e6).toFixed(1)} ms` : `${row.ns.toFixed(1)} ns`;
     const ratio = (row.ns / floor).toFixed(2);
-    process.stdout.write(`  ${row.name.padEnd(width)}  ${ns.padStart(12)} ns  ${ratio.padStart(8)} ×\n`);
+    process.stdout.write(`  ${row.name.padEnd(width)}  ${time.padStart(12)}  ${ratio.padStart(8)} ×\n`);
   }
 }
 
