@@ -43,6 +43,10 @@ export const LIMITS = {
   nodesMax: 5_000,
   /** Addresses in one IPAM range that are searched one by one. */
   addressesPerRangeMax: 1_048_576,
+  /** How long a plugin waits for one that it calls as a process, in milliseconds. */
+  delegateWaitMs: 120_000,
+  /** How long host-local waits for the lock of its leases, in milliseconds. */
+  leaseLockWaitMs: 10_000,
   /** Bytes of one packet capture held in memory. */
   captureBytesMax: 268_435_456,
   /** Bytes of one comment or name in a packet capture; longer ones are cut. */

@@ -1,3 +1,4 @@
+import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { errorOf, runWithTexts } from "../testing/cni-process.ts";
 import { ScriptedPlugin, resultWith } from "../testing/scripted-plugin.ts";
@@ -351,4 +352,27 @@ it("the table of parameters lists the variables in the order of validation", () 
     "CNI_PATH",
     "CNI_NETNS_OVERRIDE",
   ]);
+});
+
+it("whatever the environment and stdin hold: a status, and on failure one error object", async () => {
+  const word = fc.oneof(
+    fc.constantFrom("ADD", "DEL", "CHECK", "GC", "STATUS", "VERSION", "", "eth0"),
+    fc.string(),
+  );
+  const names = PARAMETERS.map(({ name }) => name);
+  const env = fc.dictionary(fc.constantFrom(...names), word);
+  const stdin = fc.oneof(
+    fc.string(),
+    fc.json(),
+    fc.jsonValue().map((value) => JSON.stringify({ name: "n", cniVersion: value })),
+  );
+  await fc.assert(
+    fc.asyncProperty(env, stdin, async (variables, text) => {
+      const run = await runWithTexts(new ScriptedPlugin(), { env: variables, stdin: text });
+      expect([0, 1]).toContain(run.status);
+      const isError = run.status === 1 && typeof errorOf(run).code === "number" && errorOf(run).msg !== "";
+      expect(isError).toBe(run.status === 1);
+    }),
+    { numRuns: 500 },
+  );
 });

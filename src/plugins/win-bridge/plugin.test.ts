@@ -176,7 +176,7 @@ describe("ADD over HNS v1", () => {
         "hns failed with error : The specified request is unsupported. POST /endpoints is not served",
       );
       expect(run.explained).toBe("hns-v1-not-served");
-      expect(run.stdout).toContain("hns-v1-not-served");
+      expect(errorOf(run).details).toBe('see "mullion explain hns-v1-not-served"');
     }
   });
 

@@ -23,12 +23,7 @@ function hnsFailure(error: unknown): unknown {
   if (!(error instanceof HcnError)) return error;
   const text = error.toRecord().Error;
   const knowledge = NOT_SERVED.test(text) ? "hns-v1-not-served" : explanationOf(error);
-  return new CniError(CNI_CODES.internal, `hns failed with error : ${text}`, {
-    knowledge,
-    // What this service lacks is said in every temper: the reference never meets it.
-    details: knowledge === "hns-v1-not-served" ? `see "mullion explain ${knowledge}"` : "",
-    cause: error,
-  });
+  return new CniError(CNI_CODES.internal, `hns failed with error : ${text}`, { knowledge, cause: error });
 }
 
 /** Chooses the name of the native function that failed. */

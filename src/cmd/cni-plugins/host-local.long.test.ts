@@ -1,0 +1,88 @@
+/** host-local as many processes at once on one folder. */
+import { spawn } from "node:child_process";
+import { mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { delimiter, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { expect, it } from "vitest";
+
+const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
+const PATH = [join(ROOT, "node_modules", ".bin"), process.env["PATH"] ?? ""].join(delimiter);
+const COUNT = 50;
+
+function call(verb: string, id: string, dataDir: string): Promise<string> {
+  const env = {
+    PATH,
+    CNI_COMMAND: verb,
+    CNI_CONTAINERID: id,
+    CNI_NETNS: "n",
+    CNI_IFNAME: "eth0",
+    CNI_PATH: "/",
+  };
+  const ipam = {
+    type: "host-local",
+    ranges: [[{ subnet: "10.1.0.0/25" }], [{ subnet: "fd00::/120" }]],
+    dataDir,
+  };
+  return new Promise((resolve) => {
+    const child = spawn(join(ROOT, "bin", "host-local"), [], { env, stdio: ["pipe", "pipe", "inherit"] });
+    let stdout = "";
+    child.stdout.on("data", (chunk: Buffer) => (stdout += chunk.toString()));
+    child.stdin.end(JSON.stringify({ cniVersion: "1.0.0", name: "cbr0", ipam }));
+    child.on("close", () => resolve(stdout));
+  });
+}
+
+function files(dataDir: string): readonly string[] {
+  return readdirSync(join(dataDir, "cbr0")).filter((name) => /^[\da-f.:]+$/.test(name));
+}
+
+it(`CNI-122 ${COUNT} processes at once never get one address twice; as many DELs leave nothing`, async () => {
+  const dataDir = mkdtempSync(join(tmpdir(), "mullion-parallel-"));
+  try {
+    const ids = Array.from({ length: COUNT }, (_, i) => `c${i}`);
+    const printed = await Promise.all(ids.map((id) => call("ADD", id, dataDir)));
+    const results = printed.map((text) => JSON.parse(text) as { ips: { address: string }[] });
+    const addresses = results.flatMap(({ ips }) => ips.map(({ address }) => address));
+    expect(addresses).toHaveLength(2 * COUNT);
+    expect(new Set(addresses).size).toBe(2 * COUNT);
+    expect(files(dataDir)).toHaveLength(2 * COUNT);
+    const mixed = ids.flatMap((id) => [call("DEL", id, dataDir), call("ADD", `${id}-next`, dataDir)]);
+    await Promise.all(mixed);
+    expect(files(dataDir)).toHaveLength(2 * COUNT);
+    await Promise.all(ids.map((id) => call("DEL", `${id}-next`, dataDir)));
+    expect(files(dataDir)).toEqual([]);
+  } finally {
+    rmSync(dataDir, { recursive: true });
+  }
+});
+
+it("killed at any moment: what is left is a whole lease or none, and DEL of it succeeds", async () => {
+  const dataDir = mkdtempSync(join(tmpdir(), "mullion-killed-"));
+  try {
+    for (let i = 0; i < 40; i++) {
+      const env = {
+        PATH,
+        CNI_COMMAND: "ADD",
+        CNI_CONTAINERID: `k${i}`,
+        CNI_NETNS: "n",
+        CNI_IFNAME: "eth0",
+        CNI_PATH: "/",
+      };
+      const child = spawn(join(ROOT, "bin", "host-local"), [], { env, stdio: ["pipe", "ignore", "ignore"] });
+      const closed = new Promise((resolve) => child.once("close", resolve));
+      child.stdin.on("error", () => undefined);
+      const ipam = { type: "host-local", subnet: "10.1.0.0/24", dataDir };
+      child.stdin.end(JSON.stringify({ cniVersion: "1.0.0", name: "cbr0", ipam }));
+      await new Promise((resolve) => setTimeout(resolve, 40 + i * 2));
+      child.kill("SIGKILL");
+      await closed;
+      expect(await call("DEL", `k${i}`, dataDir)).toBe("");
+    }
+    expect(await call("ADD", "after", dataDir)).toContain("ips");
+    expect(await call("DEL", "after", dataDir)).toBe("");
+    expect(files(dataDir)).toEqual([]);
+  } finally {
+    rmSync(dataDir, { recursive: true });
+  }
+});

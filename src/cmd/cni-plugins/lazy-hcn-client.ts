@@ -1,0 +1,65 @@
+/** HNS, looked for when it is first needed: VERSION, and a configuration that is refused, need none. */
+import type {
+  Guid,
+  HcnClient,
+  HcnCreateOptions,
+  HcnNotification,
+  HcnObjectKind,
+  HostComputeQuery,
+  JsonObject,
+} from "../../hcn/client.ts";
+
+export class LazyHcnClient implements HcnClient {
+  private readonly open: () => Promise<HcnClient>;
+  private opened: Promise<HcnClient> | undefined;
+
+  constructor(open: () => Promise<HcnClient>) {
+    this.open = open;
+  }
+
+  async enumerate(kind: HcnObjectKind, query?: HostComputeQuery): Promise<readonly Guid[]> {
+    return (await this.client()).enumerate(kind, query);
+  }
+
+  async create(kind: HcnObjectKind, settings: JsonObject, options?: HcnCreateOptions): Promise<Guid> {
+    return (await this.client()).create(kind, settings, options);
+  }
+
+  async query(kind: HcnObjectKind, id: Guid, query?: HostComputeQuery): Promise<JsonObject> {
+    return (await this.client()).query(kind, id, query);
+  }
+
+  async modify(kind: HcnObjectKind, id: Guid, settings: JsonObject): Promise<void> {
+    return (await this.client()).modify(kind, id, settings);
+  }
+
+  async delete(kind: HcnObjectKind, id: Guid): Promise<void> {
+    return (await this.client()).delete(kind, id);
+  }
+
+  async call(method: string, path: string, body: string): Promise<JsonObject> {
+    return (await this.client()).call(method, path, body);
+  }
+
+  /** A plugin's process lives for one call: it hears nothing. */
+  subscribe(_listener: (notification: HcnNotification) => void): () => void {
+    return () => undefined;
+  }
+
+  /** Closes what was opened. */
+  async close(): Promise<void> {
+    const opened = this.opened;
+    this.opened = undefined;
+    if (opened === undefined) return;
+    try {
+      await (await opened).close();
+    } catch {
+      // What could not be opened needs no closing; the call that wanted it has said so.
+    }
+  }
+
+  private client(): Promise<HcnClient> {
+    this.opened ??= this.open();
+    return this.opened;
+  }
+}

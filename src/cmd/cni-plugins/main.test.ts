@@ -1,0 +1,238 @@
+/** The executables as real processes, against an HNS behind a Unix socket. */
+import { spawn } from "node:child_process";
+import {
+  chmodSync,
+  existsSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { delimiter, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { parseNetworkList } from "../../cni/conflist.ts";
+import { ExecRunner } from "../../cni/exec-plugin.node.ts";
+import { MemoryResultCache } from "../../cni/result-cache.ts";
+import { formatResult } from "../../cni/result.ts";
+import { CniRuntime } from "../../cni/runtime.ts";
+import { createEndpoint, createNamespace, createNetwork, listEndpoints } from "../../hcn/operations.ts";
+import { HnsHttpServer } from "../../hns/http-server.node.ts";
+import { CBR0, hnsNode } from "../../testing/hns-node.ts";
+import { chooseCompat } from "./main.ts";
+
+const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
+const BIN = join(ROOT, "bin");
+const PATH = [join(ROOT, "node_modules", ".bin"), process.env["PATH"] ?? ""].join(delimiter);
+
+interface Exit {
+  readonly status: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+function run(
+  name: string,
+  env: Record<string, string>,
+  stdin: unknown,
+  args: readonly string[] = [],
+): Promise<Exit> {
+  return new Promise((resolve) => {
+    const child = spawn(join(BIN, name), args, { env: { PATH, ...env } });
+    const out = { stdout: "", stderr: "" };
+    child.stdout.on("data", (chunk: Buffer) => (out.stdout += chunk.toString()));
+    child.stderr.on("data", (chunk: Buffer) => (out.stderr += chunk.toString()));
+    child.stdin.on("error", () => undefined);
+    child.stdin.end(typeof stdin === "string" ? stdin : JSON.stringify(stdin));
+    child.on("close", (status) => resolve({ status, ...out }));
+  });
+}
+
+const ADD = {
+  CNI_COMMAND: "ADD",
+  CNI_CONTAINERID: "SBX",
+  CNI_NETNS: "none",
+  CNI_IFNAME: "eth0",
+  CNI_PATH: BIN,
+};
+
+let folder = "";
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), "mullion-cni-"));
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+describe("bin/host-local as a process", () => {
+  const config = () => ({
+    cniVersion: "1.0.0",
+    name: "n",
+    ipam: { type: "host-local", subnet: "10.1.0.0/24", dataDir: folder },
+  });
+
+  it("CNI-EX-F1 ADD and DEL leave the files of the reference", async () => {
+    const added = await run("host-local", ADD, config());
+    expect(added).toMatchObject({ status: 0, stderr: "" });
+    expect(added.stdout).toBe(
+      '{\n    "cniVersion": "1.0.0",\n    "ips": [\n        {\n            "address": "10.1.0.2/24",\n            "gateway": "10.1.0.1"\n        }\n    ]\n}',
+    );
+    expect(readFileSync(join(folder, "n", "10.1.0.2"), "utf8")).toBe("SBX\r\neth0");
+    expect(await run("host-local", { ...ADD, CNI_COMMAND: "DEL" }, config())).toEqual({
+      status: 0,
+      stdout: "",
+      stderr: "",
+    });
+    expect(readdirSync(join(folder, "n")).toSorted()).toEqual(["last_reserved_ip.0", "lock"]);
+  });
+
+  it("CNI-001 CNI-010 without a verb it says what it is; VERSION needs no stdin", async () => {
+    const bare = await run("host-local", {}, "");
+    expect(bare).toMatchObject({ status: 0, stdout: "" });
+    expect(bare.stderr).toContain("CNI host-local plugin");
+    const version = await run("host-local", { CNI_COMMAND: "VERSION" }, "garbage");
+    expect(version.stdout).toMatch(/^\{"cniVersion":"1.1.0","supportedVersions":\[.*\]\}\n$/);
+  });
+
+  it("CNI-008 CNI-EX-F11 errors are JSON on stdout, status 1, never a stack trace", async () => {
+    const broken = await run("host-local", ADD, "{\u00a0}");
+    expect(broken).toMatchObject({ status: 1, stderr: "" });
+    expect(JSON.parse(broken.stdout)).toMatchObject({
+      code: 6,
+      msg: expect.stringContaining("no-break space") as string,
+    });
+    const resolvConf = join(folder, "none");
+    const missing = await run("host-local", ADD, { ...config(), ipam: { ...config().ipam, resolvConf } });
+    expect(JSON.parse(missing.stdout)).toEqual({
+      code: 5,
+      msg: `open ${resolvConf}: no such file or directory`,
+    });
+  });
+
+  it("the temper is chosen by flag or variable", async () => {
+    const mistake = { cniVersion: "1.0.0", name: "n", ipam: {} };
+    expect(JSON.parse((await run("host-local", ADD, mistake)).stdout)).toMatchObject({ code: 7 });
+    expect(
+      JSON.parse((await run("host-local", ADD, mistake, ["--mullion-compat=reference"])).stdout),
+    ).toMatchObject({ code: 999 });
+    expect(JSON.parse((await run("host-local", { ...ADD, MULLION_COMPAT: "odd" }, mistake)).stdout)).toEqual({
+      code: 4,
+      msg: 'MULLION_COMPAT is "odd"; write "reference" or "better"',
+    });
+  });
+});
+
+describe("bin/win-bridge as a process", () => {
+  async function node() {
+    const { client } = hnsNode();
+    const network = await createNetwork(client, CBR0);
+    await createEndpoint(client, network.ID!, {
+      Name: "cbr0_ep",
+      IpConfigurations: [{ IpAddress: "10.244.2.2" }],
+    });
+    const socketPath = join(folder, "hns.sock");
+    const server = await HnsHttpServer.listen({ client, address: { socketPath } });
+    return {
+      client,
+      server,
+      env: { PATH, CNI_PATH: `/nonexistent:${BIN}`, MULLION_HNS: `unix:${socketPath}` },
+    };
+  }
+
+  function list(fields: object = {}) {
+    const ipam = { type: "host-local", subnet: "10.244.2.0/24", dataDir: join(folder, "leases") };
+    return parseNetworkList(
+      JSON.stringify({
+        cniVersion: "1.1.0",
+        name: "cbr0",
+        plugins: [{ type: "win-bridge", apiVersion: 2, ipam, ...fields }],
+      }),
+    );
+  }
+
+  it("ADD, CHECK, STATUS, GC, DEL through a socket, with IPAM found in CNI_PATH", async () => {
+    const { client, server, env } = await node();
+    try {
+      const runtime = new CniRuntime({ runner: new ExecRunner(), cache: new MemoryResultCache(), env });
+      const pod = { containerId: "SBX", netns: (await createNamespace(client)).ID!, ifName: "eth0" };
+      const result = await runtime.add(list(), pod);
+      expect(formatResult(result, "1.1.0")).toMatchObject({
+        interfaces: [{ name: "eth0", sandbox: pod.netns }],
+        ips: [{ address: "10.244.2.3/24", gateway: "10.244.2.2" }],
+      });
+      await runtime.check(list(), pod);
+      await runtime.status(list());
+      await runtime.gc(list(), [{ containerId: "SBX", ifName: "eth0" }]);
+      expect((await listEndpoints(client)).map(({ Name }) => Name)).toEqual(["cbr0_ep", "SBX_cbr0"]);
+      await runtime.del(list(), pod);
+      expect((await listEndpoints(client)).map(({ Name }) => Name)).toEqual(["cbr0_ep"]);
+      expect(readdirSync(join(folder, "leases", "cbr0")).toSorted()).toEqual(["last_reserved_ip.0", "lock"]);
+    } finally {
+      await server.close();
+    }
+  });
+
+  it("a foreign IPAM plugin runs as a process, and its words come through", async () => {
+    const { client, server, env } = await node();
+    try {
+      const foreign = join(folder, "foreign");
+      writeFileSync(
+        foreign,
+        '#!/bin/sh\necho "$CNI_COMMAND $MULLION_COMPAT" >> "$0.log"; echo \'{"code":100,"msg":"no leases"}\'; exit 1\n',
+      );
+      chmodSync(foreign, 0o755);
+      const runtime = new CniRuntime({
+        runner: new ExecRunner(),
+        cache: new MemoryResultCache(),
+        env: { ...env, CNI_PATH: `${folder}:${BIN}` },
+      });
+      const pod = { containerId: "SBX", netns: (await createNamespace(client)).ID!, ifName: "eth0" };
+      await expect(runtime.add(list({ ipam: { type: "foreign" } }), pod)).rejects.toThrowError(
+        /error while executing IPAM addition: no leases$/,
+      );
+      expect(readFileSync(`${foreign}.log`, "utf8")).toBe("ADD better\nDEL better\n");
+    } finally {
+      await server.close();
+    }
+  });
+
+  it("works through a link in another folder", async () => {
+    const link = join(folder, "win-bridge");
+    if (!existsSync(link)) symlinkSync(join(BIN, "win-bridge"), link);
+    const exit = await new ExecRunner().run({
+      type: "win-bridge",
+      env: { PATH, CNI_PATH: folder, CNI_COMMAND: "VERSION" },
+      stdin: "",
+    });
+    expect(exit).toMatchObject({ status: 0 });
+  });
+
+  it("CNI-081 no HNS: STATUS 50 and ADD 999 say where it was looked for; DEL fails, to be tried again", async () => {
+    const config = { cniVersion: "1.1.0", name: "cbr0", type: "win-bridge", apiVersion: 2 };
+    const env = {
+      ...ADD,
+      CNI_NETNS: "7cb720c0-ac4c-4266-92e1-dc277b2a9b94",
+      MULLION_HNS: `unix:${folder}/nobody.sock`,
+    };
+    for (const [verb, code] of [
+      ["STATUS", 50],
+      ["ADD", 999],
+      ["DEL", 999],
+    ] as const) {
+      const exit = await run("win-bridge", { ...env, CNI_COMMAND: verb }, config);
+      expect(exit).toMatchObject({ status: 1, stderr: "" });
+      expect(JSON.parse(exit.stdout)).toMatchObject({ code });
+      expect(exit.stdout).toContain("nobody.sock: there is no such socket");
+      expect(exit.stdout).toContain("mullion explain hns-unreachable");
+    }
+  });
+});
+
+it.each([
+  [[], {}, "better"],
+  [[], { MULLION_COMPAT: "reference" }, "reference"],
+  [["--mullion-compat=better"], { MULLION_COMPAT: "reference" }, "better"],
+] as const)("temper of %j and %j: %s", (args, env, compat) => {
+  expect(chooseCompat(args, env)).toBe(compat);
+});

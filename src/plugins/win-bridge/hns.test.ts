@@ -1,0 +1,171 @@
+/** win-bridge against the HNS of this project, which validates and allocates as Windows does. */
+import { describe, expect, it } from "vitest";
+import { RunnerDelegate } from "../../cni/delegate.ts";
+import { parseNetworkList } from "../../cni/conflist.ts";
+import { InProcessRunner } from "../../cni/in-process-runner.ts";
+import type { Compat } from "../../cni/parameters.ts";
+import type { CniPlugin } from "../../cni/plugin.ts";
+import { MemoryResultCache } from "../../cni/result-cache.ts";
+import { formatResult } from "../../cni/result.ts";
+import { CniRuntime } from "../../cni/runtime.ts";
+import {
+  createEndpoint,
+  createNamespace,
+  createNetwork,
+  deleteEndpoint,
+  listEndpoints,
+} from "../../hcn/operations.ts";
+import { CBR0, hnsNode } from "../../testing/hns-node.ts";
+import { HostLocal } from "../host-local/plugin.ts";
+import { MemoryLeaseStore } from "../host-local/memory-lease-store.ts";
+import { WinBridge } from "./plugin.ts";
+
+const SERVICE_ROUTE = { Type: "SDNRoute", Settings: { DestinationPrefix: "10.96.0.0/12", NeedEncap: true } };
+const CLUSTER_NAT = { Type: "OutBoundNAT", Settings: { Exceptions: ["10.244.0.0/16", "10.96.0.0/12"] } };
+
+function list(fields: object = {}) {
+  const plugin = {
+    type: "win-bridge",
+    apiVersion: 2,
+    capabilities: { portMappings: true, dns: true },
+    dns: { Nameservers: ["10.96.0.10"], Search: ["svc.cluster.local"] },
+    policies: [CLUSTER_NAT, SERVICE_ROUTE].map((Value) => ({ Name: "EndpointPolicy", Value })),
+    ipam: { type: "host-local", subnet: "10.244.2.0/24" },
+    ...fields,
+  };
+  return parseNetworkList(JSON.stringify({ cniVersion: "1.1.0", name: "cbr0", plugins: [plugin] }));
+}
+
+async function node(compat: Compat) {
+  const { client } = hnsNode();
+  const network = await createNetwork(client, CBR0);
+  const id = network.ID!;
+  // flanneld's bridge endpoint.
+  await createEndpoint(client, id, { Name: "cbr0_ep", IpConfigurations: [{ IpAddress: "10.244.2.2" }] });
+  const ipam = new HostLocal({ store: new MemoryLeaseStore(), compat });
+  const delegate = new RunnerDelegate(new InProcessRunner(new Map([["host-local", ipam]]), "win32"));
+  const plugins = new Map<string, CniPlugin>([["win-bridge", new WinBridge({ client, delegate, compat })]]);
+  const runner = new InProcessRunner(plugins, "win32");
+  const runtime = new CniRuntime({ runner, cache: new MemoryResultCache(), env: { CNI_PATH: "C:\\k\\cni" } });
+  const pod = async (containerId: string) => ({
+    containerId,
+    netns: (await createNamespace(client)).ID!,
+    ifName: "eth0",
+  });
+  const names = async () => (await listEndpoints(client)).map((endpoint) => endpoint.Name);
+  return { client, runtime, pod, names };
+}
+
+describe("the life of a pod", () => {
+  it("better: ADD, CHECK, ADD again, DEL, DEL again", async () => {
+    const { runtime, pod, names, client } = await node("better");
+    const a = await pod("a");
+    const result = await runtime.add(list(), a);
+    expect(formatResult(result, "1.1.0")).toMatchObject({
+      interfaces: [{ name: "eth0", sandbox: a.netns }],
+      ips: [{ address: "10.244.2.3/24", gateway: "10.244.2.2", interface: 0 }],
+      dns: { nameservers: ["10.96.0.10"], search: ["svc.cluster.local"] },
+    });
+    const endpoint = (await listEndpoints(client)).find(({ Name }) => Name === "a_cbr0");
+    expect(endpoint).toMatchObject({ HostComputeNamespace: a.netns });
+    expect(endpoint?.Policies).toEqual(expect.arrayContaining([CLUSTER_NAT, SERVICE_ROUTE]));
+    await runtime.check(list(), a);
+    expect(await runtime.add(list(), a)).toEqual(result);
+    await runtime.status(list());
+    await runtime.del(list(), a);
+    expect(await names()).toEqual(["cbr0_ep"]);
+    await runtime.del(list(), a);
+    await expect(runtime.check(list(), a)).rejects.toThrowError(/prevResult/);
+  });
+
+  it("CNI-EX-A16 reference: the first ADD collides with the bridge endpoint, the second works", async () => {
+    const { runtime, pod, names } = await node("reference");
+    const a = await pod("a");
+    await expect(runtime.add(list(), a)).rejects.toThrowError(
+      /hcnCreateEndpoint failed in Win32: The object already exists\. \(0x1392\)/,
+    );
+    const result = await runtime.add(list(), a);
+    expect(formatResult(result, "1.0.0")["ips"]).toEqual([
+      { address: "10.244.2.3/24", gateway: "10.244.2.2" },
+    ]);
+    await runtime.del(list(), a);
+    expect(await names()).toEqual(["cbr0_ep"]);
+  });
+
+  it("CNI-042 CNI-043 reference: a repeated ADD fails and frees the address of the living pod", async () => {
+    const { runtime, pod } = await node("reference");
+    const [a, b] = [await pod("a"), await pod("b")];
+    const start = list({
+      ipam: { type: "host-local", subnet: "10.244.2.0/24", rangeStart: "10.244.2.3", rangeEnd: "10.244.2.3" },
+    });
+    await runtime.add(start, a);
+    await expect(runtime.add(start, a)).rejects.toThrowError(/already part of a network namespace/);
+    // The address of pod a is free for host-local, and HNS is the last to notice.
+    await expect(runtime.add(start, b)).rejects.toThrowError(/The object already exists/);
+  });
+
+  it("CNI-EX-A11 CNI-151 without IPAM HNS chooses, in both tempers", async () => {
+    for (const compat of ["reference", "better"] as const) {
+      const { runtime, pod } = await node(compat);
+      const result = await runtime.add(list({ ipam: undefined }), await pod("a"));
+      const [ip] = formatResult(result, "1.0.0")["ips"] as { address: string }[];
+      expect(ip?.address).toMatch(/^10\.244\.2\.\d+\/24$/);
+    }
+  });
+
+  it("port mappings of the runtime reach HNS", async () => {
+    const { runtime, pod, client } = await node("better");
+    const portMappings = [{ HostPort: 8080, ContainerPort: 80, Protocol: "tcp", HostIP: "" }];
+    await runtime.add(list(), { ...(await pod("a")), capabilityArgs: { portMappings } });
+    const endpoint = (await listEndpoints(client)).find(({ Name }) => Name === "a_cbr0");
+    expect(endpoint?.Policies).toContainEqual({
+      Type: "PortMapping",
+      Settings: { Protocol: 6, InternalPort: 80, ExternalPort: 8080, Flags: 1 },
+    });
+  });
+
+  it("CNI-079 CHECK notices what was done behind the back", async () => {
+    const { runtime, pod, client } = await node("better");
+    const a = await pod("a");
+    await runtime.add(list(), a);
+    const endpoint = (await listEndpoints(client)).find(({ Name }) => Name === "a_cbr0");
+    await deleteEndpoint(client, endpoint!.ID!);
+    await expect(runtime.check(list(), a)).rejects.toThrowError("endpoint a_cbr0 is gone");
+  });
+
+  it("GC leaves the living, the bridge endpoint, and nothing else", async () => {
+    const { runtime, pod, names } = await node("better");
+    for (const id of ["a", "b", "c"]) await runtime.add(list(), await pod(id));
+    await runtime.gc(list(), [{ containerId: "b", ifName: "eth0" }]);
+    expect(new Set(await names())).toEqual(new Set(["b_cbr0", "cbr0_ep"]));
+  });
+
+  it("HNS v1 sandboxes: what this HNS does not serve is said with its code, and nothing is left", async () => {
+    for (const compat of ["reference", "better"] as const) {
+      const { runtime, names } = await node(compat);
+      const ipam = { type: "host-local", subnet: "10.244.2.0/24", rangeStart: "10.244.2.3" };
+      const sandbox = { containerId: "SBX", netns: "none", ifName: "eth0" };
+      const v1 = list({ apiVersion: 1, policies: [], ipam });
+      await expect(runtime.add(v1, sandbox)).rejects.toMatchObject({
+        code: 999,
+        knowledge: "hns-v1-not-served",
+      });
+      expect(await names()).toEqual(["cbr0_ep"]);
+      await runtime.del(v1, sandbox);
+    }
+  });
+
+  it("CNI-EX-A5 a namespace GUID without apiVersion fails as on Windows", async () => {
+    const { runtime, pod } = await node("reference");
+    const failure = await runtime
+      .add(list({ apiVersion: undefined }), await pod("SBX"))
+      .catch((error: unknown) => error);
+    expect(failure).toMatchObject({
+      code: 999,
+      message: expect.stringContaining(
+        "error while adding HNSEndpoint: failed to find HNSEndpoint SBX_cbr0: Endpoint SBX_cbr0 not found",
+      ) as string,
+      knowledge: "cni-api-version-missing",
+    });
+  });
+});
