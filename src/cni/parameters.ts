@@ -110,7 +110,7 @@ export const PARAMETERS: readonly Parameter[] = [
     requiredByReference: ["ADD", "DEL", "CHECK", "GC", "STATUS"],
     content: "folders of delegates, joined by ; on Windows, by : elsewhere",
   },
-  // Switches off a check that does nothing on Windows.
+  // Switches off a check that does nothing on Windows. Inferred: nowhere else either, for there is none here.
   { name: "CNI_NETNS_OVERRIDE", requiredBy: [], content: "true or 1" },
 ];
 

@@ -85,10 +85,10 @@ function realProcess(compat: Compat): CniProcess {
 }
 
 async function openHostLocal(compat: Compat): Promise<OpenPlugin> {
-  const { HostLocal } = await import("../../plugins/host-local/plugin.ts");
-  const { FileLeaseStore, describeSystemError } = await import(
-    "../../plugins/host-local/file-lease-store.node.ts"
-  );
+  const [{ HostLocal }, { FileLeaseStore, describeSystemError }] = await Promise.all([
+    import("../../plugins/host-local/plugin.ts"),
+    import("../../plugins/host-local/file-lease-store.node.ts"),
+  ]);
   const { platform } = process;
   const store = new FileLeaseStore({
     platform,
@@ -107,14 +107,16 @@ async function openHostLocal(compat: Compat): Promise<OpenPlugin> {
 }
 
 async function openWinBridge(compat: Compat): Promise<OpenPlugin> {
-  const { WinBridge } = await import("../../plugins/win-bridge/plugin.ts");
-  const { RunnerDelegate } = await import("../../cni/delegate.ts");
-  const { LazyHcnClient } = await import("./lazy-hcn-client.ts");
+  const [{ WinBridge }, { RunnerDelegate }, { LazyHcnClient }, { OwnPluginRunner }] = await Promise.all([
+    import("../../plugins/win-bridge/plugin.ts"),
+    import("../../cni/delegate.ts"),
+    import("./lazy-hcn-client.ts"),
+    import("./own-plugin-runner.ts"),
+  ]);
   const client = new LazyHcnClient(async () => {
     const { findHns } = await import("../../hcn/find-hns.node.ts");
     return findHns({ variables: process.env });
   });
-  const { OwnPluginRunner } = await import("./own-plugin-runner.ts");
   const runner = new OwnPluginRunner({
     platform: process.platform as Platform,
     binFolder: BIN_FOLDER,

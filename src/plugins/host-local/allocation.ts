@@ -75,7 +75,8 @@ function reserveNext(allocation: Allocation, set: RangeSet, index: number): CniI
 
 /**
  * Reserves one address of every set for `owner`: a requested one that fits, else the next free one.
- * Either all are reserved or none.
+ * Either all are reserved or none. Inferred: the reference locks each set on its own; here one lock spans them all,
+ * which no single caller can tell.
  * @throws AllocationError
  */
 export function reserveAddresses(

@@ -190,7 +190,9 @@ export class HostLocal implements CniPlugin {
       return read(request);
     } catch (error) {
       if (!(error instanceof DecodeError) && !(error instanceof HostLocalConfigurationError)) throw error;
-      const knowledge: KnowledgeCode = "ipam-range-invalid";
+      const isAboutRanges =
+        error instanceof HostLocalConfigurationError || /^(ipam|runtimeConfig)\b/i.test(error.field);
+      const knowledge: KnowledgeCode | undefined = isAboutRanges ? "ipam-range-invalid" : undefined;
       throw new CniError(this.codeOf(CNI_CODES.invalidNetworkConfig), error.message, {
         knowledge,
         cause: error,

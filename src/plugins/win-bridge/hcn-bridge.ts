@@ -136,6 +136,7 @@ export class HcnBridge implements Bridge {
     } catch (error) {
       throw networkLookUpError(error, name);
     }
+    // Inferred: HNS prints types in one spelling, so the reference's exact comparison is this one.
     if (network.Type === "L2Bridge" || network.Type === "L2Tunnel") return network;
     throw new CniError(CNI_CODES.internal, `network ${name} is of unexpected type: ${network.Type ?? "NAT"}`);
   }
@@ -178,8 +179,9 @@ export class HcnBridge implements Bridge {
   }
 
   /**
-   * Better: looks before it makes. An endpoint that is in the namespace already is the result (row 42); one whose
-   * old namespace is gone moves to the new one, one in another living namespace is refused (row 44).
+   * Better: looks before it makes. An endpoint that is in the namespace already is the result (row 42). Inferred
+   * (row 44 leaves it open): one whose old namespace is gone moves to the new one, one in another living namespace
+   * is refused.
    */
   private async ensure(call: BridgeCall, target: HcnTarget): Promise<EnsuredEndpoint> {
     const { endpointName, netns } = target;

@@ -13,7 +13,10 @@ export interface PlannedAddress {
   readonly gateway: Ip | undefined;
 }
 
-/** Network address + 2, calculated in the last byte alone, which wraps round. */
+/**
+ * Network address + 2, calculated in the last byte alone, which wraps round.
+ * Inferred: in the temper better it is the gateway of either family; the reference uses one family at a time.
+ */
 export function gatewayPlusTwo(address: InterfaceAddress): Ip {
   const network = maskIp(address.ip, address.length);
   return typeof network === "number"

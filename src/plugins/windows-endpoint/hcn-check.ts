@@ -30,7 +30,10 @@ function normalizeMac(mac: string): string {
   return mac.toLowerCase().replaceAll(":", "-");
 }
 
-/** True when `actual` holds everything that `wanted` does; HNS may add members and fill in defaults. */
+/**
+ * True when `actual` holds everything that `wanted` does. Inferred: HNS may add members, fill in defaults, and spell
+ * names its own way, without the policy being another.
+ */
 export function holdsJson(actual: JsonValue | undefined, wanted: JsonValue | undefined): boolean {
   if (wanted === undefined) return true;
   if (isJsonObject(wanted)) {

@@ -75,8 +75,8 @@ function familyOfText(text: JsonValue): number {
 
 /**
  * Adds a network to the exceptions of OutBoundNAT unless it is listed. The reference appends a policy of its
- * own; better appends to the first list of the same family, because a second OutBoundNAT does not widen the
- * exceptions of the first (row 51).
+ * own; better appends to the first list of the same family (row 51). Inferred: a second OutBoundNAT does not widen
+ * the exceptions of the first; docs: cni.md §2.10 keeps the families apart.
  */
 export function addOutboundNatException(
   policies: readonly ConfiguredPolicy[],
