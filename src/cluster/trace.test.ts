@@ -44,7 +44,7 @@ describe.each(EXAMPLES)("traces in examples/%s", (name) => {
       const { report, heard } = tracePacket(cluster, request);
       expect(validate(JSON.parse(JSON.stringify(report))), JSON.stringify(validate.errors)).toBe(true);
       const text = formatTrace(report);
-      expect(text.split("\n").filter((line) => [...line].length > 100)).toEqual([]);
+      expect(text.split("\n").filter((line) => line.length > 100)).toEqual([]);
       const again = tracePacket(cluster, request);
       expect(formatTrace(again.report)).toBe(text);
       expect(captureTrace(again.heard, 0)).toEqual(captureTrace(heard, 0));
@@ -61,11 +61,9 @@ describe("what a trace says", () => {
     tracePacket(clusters.get("two-windows-nodes")!, { from: "pod/client", to, protocol, port }).report;
 
   it("answered: who answered and whom it saw", () => {
-    expect(explain("pod/api", "tcp", 8080)).toMatchObject({
-      verdict: "answered",
-      compat: "reference",
-      answer: expect.stringMatching(/^api saw 10\.244\.1\.4:\d+$/),
-    });
+    const report = explain("pod/api", "tcp", 8080);
+    expect(report).toMatchObject({ verdict: "answered", compat: "reference" });
+    expect(report.answer).toMatch(/^api saw 10\.244\.1\.4:\d+$/);
   });
 
   it("refused: nobody listens", () => {

@@ -75,8 +75,8 @@ function familyOfText(text: JsonValue): number {
 
 /**
  * Adds a network to the exceptions of OutBoundNAT unless it is listed. The reference appends a policy of its
- * own; better appends to the first list of the same family (row 51). Inferred: a second OutBoundNAT does not widen
- * the exceptions of the first; docs: cni.md §2.10 keeps the families apart.
+ * own; better appends to the first list of the same family (row 51). Inferred: one list is right whether or not HNS
+ * unites the exceptions of two policies, which no source says; docs: cni.md §2.10 keeps the families apart.
  */
 export function addOutboundNatException(
   policies: readonly ConfiguredPolicy[],
