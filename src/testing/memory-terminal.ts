@@ -43,4 +43,13 @@ export class MemoryTerminal implements Terminal {
     this.files.set(path, bytes);
     return Promise.resolve();
   }
+
+  /** What `untilInterrupted` waits for; a test resolves it. */
+  interrupt: () => void = () => undefined;
+
+  untilInterrupted(): Promise<void> {
+    return new Promise((resolve) => {
+      this.interrupt = resolve;
+    });
+  }
 }

@@ -2,6 +2,7 @@
 import { readFileSync } from "node:fs";
 import { demo } from "./demo.ts";
 import { get } from "./get.ts";
+import { hnsServe } from "./hns-serve.ts";
 import { processTerminal } from "./process-terminal.ts";
 import { runMullion } from "./program.ts";
 import { trace } from "./trace.ts";
@@ -28,7 +29,7 @@ process.once("SIGINT", () => {
 
 process.exitCode = await runMullion({
   argv: process.argv.slice(2),
-  verbs: { trace, get, demo },
+  verbs: { trace, get, demo, hnsServe },
   terminal: processTerminal(),
   version: packageVersion(),
   isDebug: process.env["MULLION_DEBUG"] === "1",

@@ -55,5 +55,13 @@ export function processTerminal(): Terminal {
       await mkdir(dirname(path), { recursive: true });
       await writeFile(path, bytes);
     },
+    untilInterrupted(): Promise<void> {
+      // Whoever waits ends the program in good order; nobody else may end it before.
+      process.removeAllListeners("SIGINT");
+      return new Promise((resolve) => {
+        process.once("SIGINT", () => resolve());
+        process.once("SIGTERM", () => resolve());
+      });
+    },
   };
 }

@@ -30,7 +30,7 @@ function run(
     request = asked;
     return 0;
   };
-  const all: Verbs = { trace: keep, get: keep, demo: keep, ...verbs };
+  const all: Verbs = { trace: keep, get: keep, demo: keep, hnsServe: keep, ...verbs };
   return runMullion({ argv, verbs: all, terminal, version: "1.2.3", isDebug }).then((exitCode) => ({
     exitCode,
     stdout: terminal.output,

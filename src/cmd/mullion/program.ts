@@ -181,6 +181,28 @@ function addExplain(program: Command, run: Run, terminal: Terminal): void {
     );
 }
 
+interface HnsServeOptions {
+  readonly profile: string;
+  readonly socket?: string;
+}
+
+function addHns(program: Command, run: Run, hnsServe: Verbs["hnsServe"], terminal: Terminal): void {
+  const hns = program.command("hns").summary("serve the Host Networking Service to other programs");
+  hns
+    .command("serve")
+    .description(
+      "Serves the HNS of a node with one adapter and no networks, in memory, until Ctrl-C. Programs find it\n" +
+        "by MULLION_HNS, or without it at the default socket.",
+    )
+    .addOption(new Option("--profile <name>", "the build of Windows").default("ws2022"))
+    .option("--socket <path>", "where to listen; only you can open it")
+    .addHelpText(
+      "after",
+      examples("mullion hns serve", "mullion hns serve --profile ws2019 --socket /tmp/hns.sock"),
+    )
+    .action(({ profile, socket }: HnsServeOptions) => run(() => hnsServe({ profile, socket }, terminal)));
+}
+
 /** Runs a verb and keeps its exit code. */
 type Run = (verb: () => Promise<ExitCode>) => Promise<void>;
 
@@ -220,6 +242,7 @@ export function createProgram(verbs: Partial<Verbs>, terminal: Terminal, version
   if (verbs.get !== undefined) addGet(program, run, verbs.get, terminal);
   addExplain(program, run, terminal);
   if (verbs.demo !== undefined) addDemo(program, run, verbs.demo, terminal);
+  if (verbs.hnsServe !== undefined) addHns(program, run, verbs.hnsServe, terminal);
   configure(program, terminal);
   return program;
 }

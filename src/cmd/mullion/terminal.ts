@@ -20,6 +20,8 @@ export interface Terminal {
   yellow(text: string): string;
   /** The text of a file, or of standard input for `-`. Rejects with an error of the system. */
   readFile(path: string): Promise<string>;
+  /** Resolves when the user ends the program (Ctrl-C, or a polite kill); it then ends by itself. */
+  untilInterrupted(): Promise<void>;
   /** Writes a whole file; missing folders are made. Rejects with an error of the system. */
   writeFile(path: string, bytes: Uint8Array | string): Promise<void>;
 }

@@ -1,9 +1,13 @@
 // The verbs that need a cluster, run as a user would run them, over the examples.
-import { readFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { findHns } from "../../hcn/find-hns.node.ts";
 import { MemoryTerminal } from "../../testing/memory-terminal.ts";
 import { demo } from "./demo.ts";
 import { get } from "./get.ts";
+import { hnsServe } from "./hns-serve.ts";
 import { runMullion } from "./program.ts";
 import { trace } from "./trace.ts";
 
@@ -130,5 +134,37 @@ describe("mullion demo", () => {
     const second = await run("demo");
     expect(second.out).toBe(first.out);
     expect(second.terminal.files.get("out/demo.pcapng")).toEqual(first.terminal.files.get("out/demo.pcapng"));
+  });
+});
+
+describe("mullion hns serve", () => {
+  it("serves HNS on a private socket until it is interrupted, and takes the socket away", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "mullion-hns-"));
+    const socket = join(folder, "hns.sock");
+    const terminal = new MemoryTerminal();
+    const ended = hnsServe({ profile: "ws2019", socket }, terminal);
+    while (terminal.output === "") await new Promise((resolve) => setTimeout(resolve, 5));
+    expect(terminal.output).toContain(`MULLION_HNS=unix:${socket}`);
+    expect(statSync(socket).mode & 0o777).toBe(0o600);
+    const client = findHns({ variables: { MULLION_HNS: `unix:${socket}` } });
+    expect(await client.enumerate("Network")).toEqual([]);
+    await client.close();
+    terminal.interrupt();
+    expect(await ended).toBe(0);
+    expect(existsSync(socket)).toBe(false);
+    rmSync(folder, { recursive: true });
+  });
+
+  it("says which profiles there are", async () => {
+    const terminal = new MemoryTerminal();
+    const code = await runMullion({
+      argv: ["hns", "serve", "--profile", "ws2023"],
+      verbs: { hnsServe },
+      terminal,
+      version: "0",
+      isDebug: false,
+    });
+    expect(code).toBe(2);
+    expect(terminal.errors).toContain("ws2022, win11-21h2, ws2025");
   });
 });

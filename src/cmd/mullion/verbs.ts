@@ -35,9 +35,17 @@ export interface DemoRequest {
   readonly pcap: string;
 }
 
+export interface HnsServeRequest {
+  /** The Windows profile: `ws2022`, `ws2022.2582`, `20348`. */
+  readonly profile: string;
+  /** Path of the socket; undefined: the node's default. */
+  readonly socket: string | undefined;
+}
+
 /** Each prints its results and says how it ended; it may throw a `Failure`. */
 export interface Verbs {
   readonly trace: (request: TraceRequest, terminal: Terminal) => Promise<ExitCode>;
   readonly get: (request: GetRequest, terminal: Terminal) => Promise<ExitCode>;
   readonly demo: (request: DemoRequest, terminal: Terminal) => Promise<ExitCode>;
+  readonly hnsServe: (request: HnsServeRequest, terminal: Terminal) => Promise<ExitCode>;
 }
