@@ -6,7 +6,6 @@
  * stores and one addition per checksum.
  */
 import { readU16, wordAt, writeU16, writeU32 } from "../base/bytes.ts";
-import type { Mac } from "../net/mac.ts";
 import { foldSum } from "../wire/checksum.ts";
 import type { Headers } from "../wire/headers.ts";
 import { IpProtocol } from "../wire/ip-protocol.ts";
@@ -21,13 +20,12 @@ function delta(before: number, after: number): number {
   return removed + ((after >>> 16) & 0xffff) + (after & 0xffff);
 }
 
-function upper16(mac: Mac): number {
-  return Math.floor(mac / 0x1_0000_0000);
-}
-
 export class FlowRewrite {
-  /** The 12 bytes of both MACs as three words; undefined when neither changes. */
-  private readonly link: Int32Array | undefined;
+  private readonly changesLink: boolean;
+  /** The 12 bytes of both MACs as three words. */
+  private readonly link0: number;
+  private readonly link1: number;
+  private readonly link2: number;
   private readonly source: number;
   private readonly destination: number;
   private readonly ports: number;
@@ -58,15 +56,23 @@ export class FlowRewrite {
     this.checksumOffset = this.transportDelta === 0 ? -1 : coveringChecksumOffset(key.protocol);
     this.isUdp = key.protocol === IpProtocol.udp;
     this.ttlDecrements = transposition.ttlDecrements;
-    this.link = linkAfter(words, key.tupleLength + 1, transposition);
+    const { sourceMac, destinationMac } = transposition;
+    const at = key.tupleLength + 1;
+    const middle = wordAt(words, at + 1);
+    const destinationLow =
+      destinationMac === undefined ? middle & ~0xffff : (destinationMac % 0x1_0000) << 16;
+    const sourceHigh = sourceMac === undefined ? middle & 0xffff : Math.floor(sourceMac / 0x1_0000_0000);
+    this.changesLink = sourceMac !== undefined || destinationMac !== undefined;
+    this.link0 = destinationMac === undefined ? wordAt(words, at) : Math.floor(destinationMac / 0x1_0000) | 0;
+    this.link1 = destinationLow | sourceHigh;
+    this.link2 = sourceMac === undefined ? wordAt(words, at + 2) : (sourceMac % 0x1_0000_0000) | 0;
   }
 
   apply(bytes: Uint8Array, headers: Headers): void {
-    const { link } = this;
-    if (link !== undefined) {
-      writeU32(bytes, headers.ethernet, wordAt(link, 0));
-      writeU32(bytes, headers.ethernet + 4, wordAt(link, 1));
-      writeU32(bytes, headers.ethernet + 8, wordAt(link, 2));
+    if (this.changesLink) {
+      writeU32(bytes, headers.ethernet, this.link0);
+      writeU32(bytes, headers.ethernet + 4, this.link1);
+      writeU32(bytes, headers.ethernet + 8, this.link2);
     }
     if (this.changesAddresses) {
       const { network } = headers;
@@ -100,19 +106,4 @@ function portsAfter(ports: number, transposition: Transposition): number {
   const source = transposition.sourcePort >= 0 ? transposition.sourcePort : ports >>> 16;
   const destination = transposition.destinationPort >= 0 ? transposition.destinationPort : ports & 0xffff;
   return (source << 16) | destination;
-}
-
-function linkAfter(words: Int32Array, at: number, transposition: Transposition): Int32Array | undefined {
-  const { sourceMac, destinationMac } = transposition;
-  if (sourceMac === undefined && destinationMac === undefined) return undefined;
-  const link = words.slice(at, at + 3);
-  if (destinationMac !== undefined) {
-    link[0] = Math.floor(destinationMac / 0x1_0000) | 0;
-    link[1] = ((destinationMac % 0x1_0000) << 16) | (wordAt(link, 1) & 0xffff);
-  }
-  if (sourceMac !== undefined) {
-    link[1] = (wordAt(link, 1) & 0xffff_0000) | upper16(sourceMac);
-    link[2] = (sourceMac % 0x1_0000_0000) | 0;
-  }
-  return link;
 }

@@ -11,29 +11,32 @@ import { hashWords } from "./flow-table.ts";
 const BUCKETS_MIN = 1_024;
 
 export class FlowStamps {
-  /** Empty until the first flow: most layers of most ports never make one. */
+  /** Empty until the first flow: most layers of most ports never make one. Then a power of two long. */
   private stamps: Uint32Array = new Uint32Array(0);
   private latest = 0;
+
+  get isUsed(): boolean {
+    return this.stamps.length > 0;
+  }
 
   /** The bucket of a tuple, for any number of buckets. */
   hashOf(key: FlowKey): number {
     return hashWords(key.words, 0, key.tupleLength);
   }
 
+  /** Only once `isUsed`. */
   stampAt(hash: number): number {
     return this.stamps[hash & (this.stamps.length - 1)] ?? 0;
   }
 
   /** Notes a new flow of a table that now holds `flowCount`. */
   note(words: Int32Array, length: number, flowCount: number): void {
-    if (flowCount > this.stamps.length || this.stamps.length === 0) this.grow();
+    if (flowCount > this.stamps.length) this.grow();
     this.stamps[hashWords(words, 0, length) & (this.stamps.length - 1)] = ++this.latest;
   }
 
   /** Keeps about one flow per bucket. Everybody looks again after that, which is rare enough. */
   private grow(): void {
-    const isFirst = this.stamps.length === 0;
-    this.stamps = new Uint32Array(isFirst ? BUCKETS_MIN : this.stamps.length * 2);
-    if (!isFirst) this.stamps.fill(++this.latest);
+    this.stamps = new Uint32Array(Math.max(BUCKETS_MIN, this.stamps.length * 2)).fill(++this.latest);
   }
 }

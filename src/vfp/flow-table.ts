@@ -134,19 +134,26 @@ export class FlowTable<Value extends object> {
   }
 
   private grow(): void {
-    const { keys, lengths, values, capacity } = this;
+    const { keys, lengths, values, capacity, strideWords } = this;
     this.capacity = capacity * 2;
     this.hand = 0;
-    this.count = 0;
-    this.keys = new Int32Array(this.capacity * this.strideWords);
+    this.keys = new Int32Array(this.capacity * strideWords);
     this.lengths = new Uint8Array(this.capacity);
     this.values = Array.from({ length: this.capacity });
     for (let slot = 0; slot < capacity; slot++) {
-      const value = values[slot];
       const length = lengths[slot] ?? 0;
-      if (length === 0 || value === undefined) continue;
-      const at = slot * this.strideWords;
-      this.set(keys.subarray(at, at + length), length, value);
+      if (length !== 0) this.move(keys, slot * strideWords, length, values[slot]);
     }
+  }
+
+  /** Puts an entry of the former table, whose keys all differ, into this one. */
+  private move(keys: Int32Array, from: number, length: number, value: Value | undefined): void {
+    const mask = this.capacity - 1;
+    let slot = hashWords(keys, from, length) & mask;
+    while (this.lengths[slot] !== 0) slot = (slot + 1) & mask;
+    this.lengths[slot] = length;
+    this.values[slot] = value;
+    const to = slot * this.strideWords;
+    for (let i = 0; i < length; i++) this.keys[to + i] = wordAt(keys, from + i);
   }
 }

@@ -22,6 +22,13 @@ export interface LayerFlow {
  */
 export type FlowState = "opening" | "open" | "closing";
 
+/** A unified flow, as its layer flows see it. */
+export interface FlowUser {
+  readonly lastUsedMs: number;
+  /** True: the layers must be walked again. */
+  isStale: boolean;
+}
+
 export class LayerFlowPair {
   readonly main: LayerFlow;
   readonly answer: LayerFlow;
@@ -36,9 +43,11 @@ export class LayerFlowPair {
   readonly nat: { readonly pool: NatPool; readonly port: number } | undefined;
   /** The port's generation under which the rule was last found to be the right one. */
   generation: number;
+  /** When the layers last saw it; what unified flows saw since is with them. */
   lastUsedMs: number;
   state: FlowState = "opening";
   isRemoved = false;
+  private users: FlowUser[] = [];
   /** True until a packet passed with it: the first one may have to wait for its next hop and come again. */
   isFresh = true;
 
@@ -63,7 +72,26 @@ export class LayerFlowPair {
     this.answer = { pair: this, isMain: false, transposition: options.reverse };
   }
 
+  /** A unified flow now stands for this pair: its packets keep the pair alive, and it ends with the pair. */
+  addUser(user: FlowUser): void {
+    this.lastUsedMs = this.latestUseMs();
+    this.users = this.users.filter((each) => !each.isStale);
+    this.users.push(user);
+  }
+
   isExpired(nowMs: number): boolean {
-    return nowMs - this.lastUsedMs >= FLOW_TTL_MS;
+    return nowMs - this.latestUseMs() >= FLOW_TTL_MS;
+  }
+
+  /** Ends the pair and all that stands for it. */
+  end(): void {
+    this.isRemoved = true;
+    for (const user of this.users) user.isStale = true;
+  }
+
+  private latestUseMs(): number {
+    let latestMs = this.lastUsedMs;
+    for (const user of this.users) latestMs = Math.max(latestMs, user.lastUsedMs);
+    return latestMs;
   }
 }

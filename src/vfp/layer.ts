@@ -127,9 +127,14 @@ export class Layer {
     return pair;
   }
 
-  /** What a packet that finds no flow here remembers; undefined where there are never flows. */
+  /** True once the layer had a flow. Before that, nobody has to remember that there was none. */
+  get hadFlows(): boolean {
+    return this.stamps.isUsed;
+  }
+
+  /** What a packet that finds no flow here remembers; undefined where there never was one. */
   missOf(key: FlowKey): LayerMiss | undefined {
-    if (this.flows === undefined) return undefined;
+    if (!this.hadFlows) return undefined;
     const hash = this.stamps.hashOf(key);
     return { layer: this, hash, stamp: this.stamps.stampAt(hash) };
   }
@@ -142,7 +147,7 @@ export class Layer {
   /** Forgets both directions and gives the NAT port back. */
   removeFlow(pair: LayerFlowPair): void {
     if (pair.isRemoved) return;
-    pair.isRemoved = true;
+    pair.end();
     this.deleteIfOwn(pair, pair.mainKey, pair.mainTupleLength);
     this.deleteIfOwn(pair, pair.reverseTuple, pair.reverseTuple.length);
     pair.nat?.pool.release(pair.nat.port);

@@ -7,14 +7,13 @@ import type { Headers } from "../wire/headers.ts";
 import { readTtl } from "../wire/ttl.ts";
 import type { FlowKey } from "./flow-key.ts";
 import { FlowRewrite } from "./flow-rewrite.ts";
-import type { LayerFlowPair } from "./layer-flow.ts";
+import type { FlowUser, LayerFlowPair } from "./layer-flow.ts";
 import type { LayerMiss } from "./layer.ts";
 import { FLOW_TTL_MS } from "./rule.ts";
 import type { Transposition } from "./transposition.ts";
 
-export class UnifiedFlow {
+export class UnifiedFlow implements FlowUser {
   readonly transposition: Transposition;
-  readonly pairs: readonly LayerFlowPair[];
   /** Layers that had no flow for the packet. */
   readonly misses: readonly LayerMiss[];
   readonly generation: number;
@@ -22,6 +21,7 @@ export class UnifiedFlow {
   readonly staleAtMs: number;
   lastUsedMs: number;
   packets = 1;
+  isStale = false;
   private readonly rewrite: FlowRewrite | undefined;
 
   constructor(options: {
@@ -35,11 +35,11 @@ export class UnifiedFlow {
     readonly nowMs: number;
   }) {
     this.transposition = options.transposition;
-    this.pairs = options.pairs;
     this.misses = options.misses;
     this.generation = options.generation;
     this.staleAtMs = options.staleAtMs;
     this.lastUsedMs = options.nowMs;
+    for (const pair of options.pairs) pair.addUser(this);
     this.rewrite = options.key.family === 4 ? new FlowRewrite(options.key, options.transposition) : undefined;
   }
 
@@ -59,15 +59,17 @@ export class UnifiedFlow {
   isCurrent(generation: number, nowMs: number): boolean {
     if (this.generation !== generation || nowMs >= this.staleAtMs) return false;
     if (nowMs - this.lastUsedMs >= FLOW_TTL_MS) return false;
-    for (const pair of this.pairs) if (pair.isRemoved) return false;
-    for (const miss of this.misses) if (!miss.layer.isStillMissed(miss)) return false;
-    return true;
+    return !this.isStale && (this.misses.length === 0 || this.isMissingStill());
   }
 
-  /** Notes one more packet; the layer flows behind this one stay alive with it. */
+  /** Notes one more packet; the layer flows behind this one ask for it when they want to know. */
   touch(nowMs: number): void {
     this.lastUsedMs = nowMs;
     this.packets++;
-    for (const pair of this.pairs) pair.lastUsedMs = nowMs;
+  }
+
+  private isMissingStill(): boolean {
+    for (const miss of this.misses) if (!miss.layer.isStillMissed(miss)) return false;
+    return true;
   }
 }

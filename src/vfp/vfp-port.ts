@@ -242,6 +242,9 @@ export class VfpPort implements ActionContext {
     if (!this.usesUnifiedFlows) return;
     if (this.unified.size >= LIMITS.flowsPerPortMax) this.sweepUnified(walk.nowMs);
     if (this.unified.size >= LIMITS.flowsPerPortMax) return;
+    const { words, length } = this.arrivalKey;
+    const former = this.unified.get(words, length);
+    if (former !== undefined) former.isStale = true;
     const flow = new UnifiedFlow({
       key: this.arrivalKey,
       transposition: walk.total,
@@ -251,7 +254,7 @@ export class VfpPort implements ActionContext {
       staleAtMs: walk.ages ? walk.nowMs + NEXT_HOP_CACHE_MS : Number.POSITIVE_INFINITY,
       nowMs: walk.nowMs,
     });
-    this.unified.set(this.arrivalKey.words, this.arrivalKey.length, flow);
+    this.unified.set(words, length, flow);
   }
 
   private sweepUnified(nowMs: number): void {
@@ -359,6 +362,8 @@ export class VfpPort implements ActionContext {
     result: Extract<ActionResult, { kind: "pass" }>,
     walk: Walk,
   ): boolean {
+    // Unified flows do not remember that a layer without any flow had none for them.
+    if (!visit.layer.hadFlows) this.generation++;
     const pair = visit.layer.addFlow({
       match,
       chain: visit.chain,
