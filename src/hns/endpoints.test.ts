@@ -404,8 +404,9 @@ describe("changing an endpoint's policies", () => {
   });
 
   it.each<[string, PolicyDocument, string | undefined]>([
-    ["a mapping without LocalRoutedVip", mapping(8080), "Flags 1 (LocalRoutedVip)"],
-    ["a mapping with it", mapping(8080, { Flags: 1 }), undefined],
+    ["a mapping without LocalRoutedVip", mapping(8080), undefined],
+    ["a mapping with it", mapping(8080, { Flags: 1 }), "the node's own connections"],
+    ["a mapping for IPv6", mapping(8080, { Flags: 3 }), "IPv6 port mappings"],
     ["a Host rule", acl({ RuleType: "Host" }), "Windows firewall"],
     ["a Switch rule", acl({ RuleType: "Switch" }), undefined],
     ["OutBoundNAT for IPv6", nat({ Flags: 2 }), "IPv6 is not translated"],

@@ -3,12 +3,12 @@
  * that nothing is accepted and silently ignored.
  */
 import type { EndpointPolicy } from "../hcn/endpoint-policy.ts";
+import { NAT_FLAGS } from "../hcn/nat-policy.ts";
 import type { NetworkPolicy } from "../hcn/network-policy.ts";
 import { NETWORK_FLAGS } from "../hcn/network.ts";
 import type { EndpointPolicyType, NetworkPolicyType } from "../hcn/policy-type.ts";
 import { isSwitchAcl, setsOf } from "./compile/acl.ts";
 import { isIpv6Nat } from "./compile/outbound-nat.ts";
-import { isEnforcedMapping } from "./compile/port-mapping.ts";
 import type { EndpointRecord } from "./endpoint-record.ts";
 import type { NetworkRecord } from "./network-record.ts";
 
@@ -32,10 +32,12 @@ function reasonForAcl(policy: Extract<EndpointPolicy, { Type: "ACL" }>): string 
 }
 
 function reasonForMapping(policy: Extract<EndpointPolicy, { Type: "PortMapping" }>): string | undefined {
-  if (!isEnforcedMapping(policy.Settings))
-    return "on L2Bridge a PortMapping works only with Flags 1 (LocalRoutedVip), as on Windows";
-  const isIpv6 = ((policy.Settings.Flags ?? 0) & 2) !== 0 || policy.Settings.VIP?.includes(":") === true;
-  return isIpv6 ? `IPv6 port mappings are ${NOT_YET}` : undefined;
+  const flags = policy.Settings.Flags ?? 0;
+  if ((flags & NAT_FLAGS.IPv6) !== 0 || policy.Settings.VIP?.includes(":") === true)
+    return `IPv6 port mappings are ${NOT_YET}`;
+  return (flags & NAT_FLAGS.LocalRoutedVip) === 0
+    ? undefined
+    : "Flags 1 (LocalRoutedVip): the mapping works from other machines; the node's own connections to it do not yet";
 }
 
 type EndpointReason<T extends EndpointPolicyType> = (

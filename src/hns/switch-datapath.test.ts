@@ -266,12 +266,14 @@ describe("the own-subnet shape", () => {
     expect(echo.heard[0]).toMatch(/^10\.0\.0\.1:/);
   });
 
-  it("a mapping without the flag LocalRoutedVip does nothing", async () => {
+  it("CNI-055 without LocalRoutedVip a mapped port is open to others, not to the node itself", async () => {
     const mapping = { Type: "PortMapping", Settings: { Protocol: 17, InternalPort: 53, ExternalPort: 5353 } };
     const world = await ownSubnet([mapping]);
     const echo = serve(world.a.compartment, 53);
-    expect(ask(world, world.outside.root, "10.0.0.11", 5353).answers).toEqual([]);
+    expect(ask(world, world.node.root, "10.0.0.11", 5353).answers).toEqual([]);
     expect(echo.heard).toEqual([]);
+    expect(ask(world, world.outside.root, "10.0.0.11", 5353).answers).toEqual(["10.0.0.11:5353"]);
+    expect(echo.heard).toHaveLength(1);
   });
 
   it("node to pod and pod to node go by the bridge endpoint", async () => {

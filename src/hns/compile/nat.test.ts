@@ -136,9 +136,13 @@ describe("PortMapping → SLB_NAT_LAYER", () => {
     expect(compileMapping({ Flags: 1 }).bindings.map((binding) => binding.protocol)).toEqual([6, 17]);
   });
 
+  it.each([{}, { Flags: 1 }, { Flags: 4 }])("CNI-055 flags %j: the mapping stands", (settings) => {
+    expect(compileMapping({ Protocol: 6, ...settings }).bindings).toEqual([
+      { ip: NODE, protocol: 6, port: 8080 },
+    ]);
+  });
+
   it.each([
-    { Protocol: 6 },
-    { Protocol: 6, Flags: 4 },
     { Protocol: 6, Flags: 3 },
     { Protocol: 132, Flags: 1 },
   ])("%j makes no rule", (settings) => {

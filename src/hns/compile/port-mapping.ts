@@ -4,6 +4,10 @@
  *
  * Inferred: the rule stands on the pod's port, as that of a local back end does (§2.2.3); Appendix A puts it on the
  * host port, which gives the same packets on the wire.
+ *
+ * The rule stands with and without the flag LocalRoutedVip. hcn.md §3.3 says that a mapping needs the flag on
+ * L2Bridge; cni.md row 55 and the reports behind it (Azure/azure-container-networking #1863 and #1922, Azure/AKS
+ * #3620) say that without it only the node's own connections to the port fail, and those are more specific.
  */
 import { NAT_FLAGS, type PortMappingPolicySetting } from "../../hcn/nat-policy.ts";
 import { type Ip, type Ipv4, familyOf, formatIp, parseIp } from "../../net/ip.ts";
@@ -18,11 +22,6 @@ import { endpointProvenance, withPolicy } from "./provenance.ts";
 
 const RULE_PRIORITY = 100;
 const GROUP_PRIORITY = 100;
-
-/** On L2Bridge a mapping works only with the flag LocalRoutedVip; without it the policy is stored (hcn.md §3.3). */
-export function isEnforcedMapping(setting: PortMappingPolicySetting): boolean {
-  return ((setting.Flags ?? 0) & NAT_FLAGS.LocalRoutedVip) !== 0;
-}
 
 export interface PortMappings {
   readonly groups: readonly Group[];
@@ -43,7 +42,7 @@ interface Mapping {
 function mappingsOf(endpoint: EndpointRecord, managementIp: Ipv4 | undefined): readonly Mapping[] {
   const mappings: Mapping[] = [];
   for (const [index, policy] of endpoint.policies.entries()) {
-    if (policy.Type !== "PortMapping" || !isEnforcedMapping(policy.Settings)) continue;
+    if (policy.Type !== "PortMapping") continue;
     const setting = policy.Settings;
     const vip = setting.VIP === undefined || setting.VIP === "" ? managementIp : parseIp(setting.VIP);
     const isIpv6 = ((setting.Flags ?? 0) & NAT_FLAGS.IPv6) !== 0;
