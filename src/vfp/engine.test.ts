@@ -369,6 +369,20 @@ describe("NAT flows", () => {
     expect(answer()).toBe("203.0.113.10:53 > 10.244.1.10:5000");
   });
 
+  it("DT-016 keeps its port when a rule before the NAT rule rewrites what that asks for", () => {
+    const mac = "00-15-5D-AA-00-02";
+    const condition = { protocols: [6], destinationMac: parseMac(mac)! };
+    const snat = rule("snat", { condition, action: { type: "dynnat", pool: "tcp" }, isStateful: true });
+    port.setGroups("SLB_NAT_LAYER", [
+      group([rule("mac", { action: toMac(mac), isTerminating: false })]),
+      group([snat], { priority: 2 }),
+    ]);
+    const translated = "10.0.0.11:50048 > 203.0.113.10:443";
+    expect(out(TcpFlag.ack)).toBe(translated);
+    port.setGroups("SLB_NAT_LAYER", [...port.getLayer("SLB_NAT_LAYER")!.groups, group([], { priority: 3 })]);
+    expect(out(TcpFlag.ack)).toBe(translated);
+  });
+
   it("gives everything back when the pool goes", () => {
     out(TcpFlag.syn);
     port.removeNatPool("tcp");

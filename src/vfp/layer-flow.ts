@@ -15,6 +15,13 @@ export interface LayerFlow {
   readonly transposition: Transposition;
 }
 
+/** A rule that matched in a layer, and how to find it again. */
+export interface ChainStep {
+  readonly match: RuleMatch;
+  /** What the packet was known by here, once a rule before this one had rewritten it. */
+  readonly rewrittenKey: Int32Array | undefined;
+}
+
 /**
  * `opening`: no answer seen. `open`: both sides spoke. `closing`: a FIN or RST passed.
  * A SYN on a flow that is not `opening` is a new connection on an old tuple and resets the flow
@@ -39,7 +46,7 @@ export class LayerFlowPair {
   /** The stateful rule that made the flow. */
   readonly match: RuleMatch;
   /** All rules of the layer that matched, the stateful one last. */
-  readonly chain: readonly RuleMatch[];
+  readonly chain: readonly ChainStep[];
   readonly nat: { readonly pool: NatPool; readonly port: number } | undefined;
   /** The port's generation under which the rule was last found to be the right one. */
   generation: number;
@@ -53,7 +60,7 @@ export class LayerFlowPair {
 
   constructor(options: {
     readonly match: RuleMatch;
-    readonly chain: readonly RuleMatch[];
+    readonly chain: readonly ChainStep[];
     readonly before: FlowKey;
     readonly forward: Transposition;
     readonly reverse: Transposition;

@@ -8,7 +8,7 @@ import { type FlowKey, KEY_WORDS_MAX } from "./flow-key.ts";
 import { FlowStamps } from "./flow-stamps.ts";
 import { FlowTable } from "./flow-table.ts";
 import type { Group } from "./group.ts";
-import type { LayerFlow } from "./layer-flow.ts";
+import type { ChainStep, LayerFlow } from "./layer-flow.ts";
 import { LayerFlowPair } from "./layer-flow.ts";
 import type { NatPool } from "./nat-pool.ts";
 import type { LayerDefinition, Rule } from "./rule.ts";
@@ -105,7 +105,7 @@ export class Layer {
    */
   addFlow(options: {
     readonly match: RuleMatch;
-    readonly chain: readonly RuleMatch[];
+    readonly chain: readonly ChainStep[];
     readonly before: FlowKey;
     readonly after: FlowKey;
     readonly forward: Transposition;

@@ -15,7 +15,7 @@ import { FlowKey, KEY_WORDS_MAX } from "./flow-key.ts";
 import { FlowTable } from "./flow-table.ts";
 import { FragmentCache } from "./fragment-cache.ts";
 import type { Group } from "./group.ts";
-import type { LayerFlow, LayerFlowPair } from "./layer-flow.ts";
+import type { ChainStep, LayerFlow, LayerFlowPair } from "./layer-flow.ts";
 import { Layer, type LayerMiss, type RuleMatch } from "./layer.ts";
 import type { NatPool } from "./nat-pool.ts";
 import type { NextHopResolver, NextHopWaiter } from "./next-hop.ts";
@@ -66,7 +66,7 @@ interface LayerVisit {
   /** What the layer has changed so far. */
   readonly forward: Transposition;
   /** The rules that matched, one per group. */
-  readonly chain: RuleMatch[];
+  readonly chain: ChainStep[];
 }
 
 function isSameRule(a: RuleMatch, b: RuleMatch): boolean {
@@ -283,7 +283,7 @@ export class VfpPort implements ActionContext {
     if (match === undefined) return this.missLayer(layer, walk);
     while (match !== undefined) {
       layer.countMatch(match);
-      visit.chain.push(match);
+      visit.chain.push({ match, rewrittenKey: visit.forward.isEmpty ? undefined : this.key.keep() });
       const verdict = this.applyRule(visit, match, walk);
       if (verdict !== "pass" || match.rule.isTerminating || this.makesFlow(layer, match)) return verdict;
       match = layer.findRule(this.key, match.group);
@@ -318,13 +318,15 @@ export class VfpPort implements ActionContext {
     if (pair.generation === this.generation) return true;
     this.scratchKey.load(pair.mainKey);
     let current = layer.findRule(this.scratchKey);
-    let isSame = true;
-    for (const kept of pair.chain) {
-      isSame &&= current !== undefined && isSameRule(current, kept);
-      current = current === undefined ? undefined : layer.findRule(this.scratchKey, current.group);
+    for (const [index, kept] of pair.chain.entries()) {
+      if (current === undefined || !isSameRule(current, kept.match)) return false;
+      const next = pair.chain[index + 1];
+      // The next rule was found with what this one had made of the packet.
+      if (next?.rewrittenKey !== undefined) this.scratchKey.load(next.rewrittenKey);
+      current = next === undefined ? undefined : layer.findRule(this.scratchKey, current.group);
     }
-    if (isSame) pair.generation = this.generation;
-    return isSame;
+    pair.generation = this.generation;
+    return true;
   }
 
   private followFlow(layer: Layer, flow: LayerFlow, walk: Walk): void {
