@@ -1,8 +1,11 @@
 /** What win-bridge does, over either API of HNS. */
 import type { GcAttachment } from "../../cni/configuration.ts";
+import { CNI_CODES, CniError, annotate, describeError } from "../../cni/error.ts";
 import type { PluginRequest } from "../../cni/plugin.ts";
 import type { CniResult } from "../../cni/result.ts";
 import type { IpamSession } from "../windows-endpoint/addresses.ts";
+import { isMissing } from "../windows-endpoint/failure.ts";
+import { type NamedEndpoint, isStale } from "../windows-endpoint/stale.ts";
 import type { WinBridgeConfiguration } from "./conf.ts";
 
 /** One call with what was read for it. */
@@ -23,4 +26,45 @@ export interface Bridge {
   status(call: BridgeCall): Promise<void>;
   /** Removes the endpoints of containers that are not valid; without a list, none. @returns what failed. */
   gc(call: BridgeCall, valid: readonly GcAttachment[] | undefined): Promise<readonly string[]>;
+}
+
+/** STATUS: the plugin is ready when its network is there. @throws CniError with code 50. */
+export async function requireNetwork(find: () => Promise<unknown>): Promise<void> {
+  try {
+    await find();
+  } catch (error) {
+    const { message, details, knowledge } = error instanceof CniError ? error : annotate(error, "HNS");
+    throw new CniError(CNI_CODES.pluginNotAvailable, message, { details, knowledge, cause: error });
+  }
+}
+
+/** GC over the endpoints of one API. */
+export interface GarbageCollection<T> {
+  readonly networkName: string;
+  readonly valid: readonly GcAttachment[] | undefined;
+  readonly list: () => Promise<readonly T[]>;
+  readonly describe: (endpoint: T) => NamedEndpoint;
+  readonly remove: (endpoint: T) => Promise<void>;
+}
+
+/** Removes every stale endpoint, one failure stops no other. @returns what failed. */
+export async function collectGarbage<T>(options: GarbageCollection<T>): Promise<readonly string[]> {
+  const { networkName, valid, list, describe, remove } = options;
+  if (valid === undefined) return [];
+  let stale: readonly T[];
+  try {
+    stale = (await list()).filter((endpoint) => isStale(describe(endpoint), networkName, valid));
+  } catch (error) {
+    // A network that is gone has no endpoints.
+    return isMissing(error) ? [] : [describeError(error)];
+  }
+  const failures: string[] = [];
+  for (const endpoint of stale) {
+    try {
+      await remove(endpoint);
+    } catch (error) {
+      failures.push(describeError(error));
+    }
+  }
+  return failures;
 }

@@ -1,5 +1,5 @@
 /** win-bridge over HCN, `apiVersion` 2 (cni.md §2.1, v2 algorithms). */
-import { CNI_CODES, CniError, PluginPanic, annotate, describeError } from "../../cni/error.ts";
+import { CNI_CODES, CniError, PluginPanic, annotate } from "../../cni/error.ts";
 import { type GcAttachment, readPrevResult } from "../../cni/configuration.ts";
 import type { Compat } from "../../cni/parameters.ts";
 import { type CniResult, EMPTY_DNS } from "../../cni/result.ts";
@@ -9,7 +9,7 @@ import { equalGuids } from "../../hcn/guid.ts";
 import type { HostComputeNetwork } from "../../hcn/network.ts";
 import { getNetworkByName, listEndpointsOfNetwork, namespaceOf } from "../../hcn/operations.ts";
 import type { EndpointPlan } from "../windows-endpoint/endpoint-plan.ts";
-import { type HnsCaller, isMissing } from "../windows-endpoint/failure.ts";
+import type { HnsCaller } from "../windows-endpoint/failure.ts";
 import { compareHcnEndpoint, failOnDifferences } from "../windows-endpoint/hcn-check.ts";
 import {
   HcnEndpoints,
@@ -24,9 +24,8 @@ import {
   referenceHcnResult,
 } from "../windows-endpoint/hcn-result.ts";
 import { endpointNameOf, isNamespaceGuid } from "../windows-endpoint/sandbox.ts";
-import { isStale } from "../windows-endpoint/stale.ts";
 import { bridgePolicies, hasLoopbackDsr, planBridgeEndpoint } from "./plan.ts";
-import type { Bridge, BridgeCall } from "./bridge.ts";
+import { type Bridge, type BridgeCall, collectGarbage, requireNetwork } from "./bridge.ts";
 
 /** The endpoint of a call, and whether the call made it. */
 interface EnsuredEndpoint {
@@ -84,40 +83,26 @@ export class HcnBridge implements Bridge {
   }
 
   async status(call: BridgeCall): Promise<void> {
-    try {
-      await this.findNetwork(call.configuration.name);
-    } catch (error) {
-      const { message, details, knowledge } = error instanceof CniError ? error : annotate(error, "HNS");
-      throw new CniError(CNI_CODES.pluginNotAvailable, message, { details, knowledge, cause: error });
-    }
+    await requireNetwork(() => this.findNetwork(call.configuration.name));
   }
 
   async gc(call: BridgeCall, valid: readonly GcAttachment[] | undefined): Promise<readonly string[]> {
-    if (valid === undefined) return [];
     const networkName = call.configuration.name;
-    let stale: readonly HostComputeEndpoint[];
-    try {
-      const network = await this.findNetwork(networkName);
-      const all = await this.caller.hcn("hcnEnumerateEndpoints", (client) =>
-        listEndpointsOfNetwork(client, network.ID ?? ""),
-      );
-      stale = all.filter((endpoint) => {
-        const isRemote = ((endpoint.Flags ?? 0) & ENDPOINT_FLAGS.RemoteEndpoint) !== 0;
-        return isStale({ name: endpoint.Name ?? "", isRemote }, networkName, valid);
-      });
-    } catch (error) {
-      // A network that is gone has no endpoints.
-      return isMissing(error) ? [] : [describeError(error)];
-    }
-    const failures: string[] = [];
-    for (const endpoint of stale) {
-      try {
-        await this.endpoints.remove(endpoint);
-      } catch (error) {
-        failures.push(describeError(error));
-      }
-    }
-    return failures;
+    return collectGarbage<HostComputeEndpoint>({
+      networkName,
+      valid,
+      list: async () => {
+        const network = await this.findNetwork(networkName);
+        return this.caller.hcn("hcnEnumerateEndpoints", (client) =>
+          listEndpointsOfNetwork(client, network.ID ?? ""),
+        );
+      },
+      describe: ({ Name, Flags }) => ({
+        name: Name ?? "",
+        isRemote: ((Flags ?? 0) & ENDPOINT_FLAGS.RemoteEndpoint) !== 0,
+      }),
+      remove: (endpoint) => this.endpoints.remove(endpoint),
+    });
   }
 
   private nameOf({ request, configuration }: BridgeCall): string {

@@ -1,7 +1,7 @@
 /** win-bridge over HNS v1, every `apiVersion` but 2 (cni.md §2.1, v1 algorithms). */
 import { readPrevResult, type GcAttachment } from "../../cni/configuration.ts";
 import { equalFold } from "../../cni/decode.ts";
-import { CNI_CODES, CniError, annotate, describeError } from "../../cni/error.ts";
+import { CNI_CODES, CniError, annotate } from "../../cni/error.ts";
 import type { Compat } from "../../cni/parameters.ts";
 import type { CniResult } from "../../cni/result.ts";
 import { equalGuids } from "../../hcn/guid.ts";
@@ -20,9 +20,8 @@ import {
   referenceHnsResult,
 } from "../windows-endpoint/hns-endpoint.ts";
 import { NO_NAMESPACE, endpointNameOf, sandboxIdOf } from "../windows-endpoint/sandbox.ts";
-import { isStale } from "../windows-endpoint/stale.ts";
 import { planBridgeEndpoint } from "./plan.ts";
-import type { Bridge, BridgeCall } from "./bridge.ts";
+import { type Bridge, type BridgeCall, collectGarbage, requireNetwork } from "./bridge.ts";
 
 export class HnsBridge implements Bridge {
   private readonly caller: HnsCaller;
@@ -76,37 +75,18 @@ export class HnsBridge implements Bridge {
   }
 
   async status(call: BridgeCall): Promise<void> {
-    try {
-      await this.findNetwork(call.configuration.name);
-    } catch (error) {
-      const { message, details, knowledge } = error instanceof CniError ? error : annotate(error, "HNS");
-      throw new CniError(CNI_CODES.pluginNotAvailable, message, { details, knowledge, cause: error });
-    }
+    await requireNetwork(() => this.findNetwork(call.configuration.name));
   }
 
   async gc(call: BridgeCall, valid: readonly GcAttachment[] | undefined): Promise<readonly string[]> {
-    if (valid === undefined) return [];
     const networkName = call.configuration.name;
-    let stale: readonly HnsEndpoint[];
-    try {
-      const network = await this.findNetwork(networkName);
-      const all = await this.endpoints.listOfNetwork(network.ID ?? "");
-      stale = all.filter((endpoint) => {
-        const isRemote = endpoint.IsRemoteEndpoint === true;
-        return isStale({ name: endpoint.Name ?? "", isRemote }, networkName, valid);
-      });
-    } catch (error) {
-      return isMissing(error) ? [] : [describeError(error)];
-    }
-    const failures: string[] = [];
-    for (const endpoint of stale) {
-      try {
-        await this.endpoints.removeSandboxOrFail(endpoint, call.request.containerId);
-      } catch (error) {
-        failures.push(describeError(error));
-      }
-    }
-    return failures;
+    return collectGarbage<HnsEndpoint>({
+      networkName,
+      valid,
+      list: async () => this.endpoints.listOfNetwork((await this.findNetwork(networkName)).ID ?? ""),
+      describe: ({ Name, IsRemoteEndpoint }) => ({ name: Name ?? "", isRemote: IsRemoteEndpoint === true }),
+      remove: (endpoint) => this.endpoints.removeSandboxOrFail(endpoint, call.request.containerId),
+    });
   }
 
   private targetOf({ request, configuration }: BridgeCall, network: HnsNetwork): HnsTarget {
