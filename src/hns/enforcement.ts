@@ -9,6 +9,7 @@ import { NETWORK_FLAGS } from "../hcn/network.ts";
 import type { EndpointPolicyType, NetworkPolicyType } from "../hcn/policy-type.ts";
 import { isSwitchAcl, setsOf } from "./compile/acl.ts";
 import { isIpv6Nat } from "./compile/outbound-nat.ts";
+import { isIpv6Mapping } from "./compile/port-mapping.ts";
 import type { EndpointRecord } from "./endpoint-record.ts";
 import type { NetworkRecord } from "./network-record.ts";
 
@@ -32,10 +33,8 @@ function reasonForAcl(policy: Extract<EndpointPolicy, { Type: "ACL" }>): string 
 }
 
 function reasonForMapping(policy: Extract<EndpointPolicy, { Type: "PortMapping" }>): string | undefined {
-  const flags = policy.Settings.Flags ?? 0;
-  if ((flags & NAT_FLAGS.IPv6) !== 0 || policy.Settings.VIP?.includes(":") === true)
-    return `IPv6 port mappings are ${NOT_YET}`;
-  return (flags & NAT_FLAGS.LocalRoutedVip) === 0
+  if (isIpv6Mapping(policy.Settings)) return `IPv6 port mappings are ${NOT_YET}`;
+  return ((policy.Settings.Flags ?? 0) & NAT_FLAGS.LocalRoutedVip) === 0
     ? undefined
     : "Flags 1 (LocalRoutedVip): the mapping works from other machines; the node's own connections to it do not yet";
 }

@@ -23,6 +23,11 @@ import { endpointProvenance, withPolicy } from "./provenance.ts";
 const RULE_PRIORITY = 100;
 const GROUP_PRIORITY = 100;
 
+/** True when the mapping is for IPv6, which is not translated (dataplane.md §2.11). */
+export function isIpv6Mapping(setting: PortMappingPolicySetting): boolean {
+  return ((setting.Flags ?? 0) & NAT_FLAGS.IPv6) !== 0 || setting.VIP?.includes(":") === true;
+}
+
 export interface PortMappings {
   readonly groups: readonly Group[];
   readonly bindings: readonly StaticBindingDefinition[];
@@ -42,12 +47,11 @@ interface Mapping {
 function mappingsOf(endpoint: EndpointRecord, managementIp: Ipv4 | undefined): readonly Mapping[] {
   const mappings: Mapping[] = [];
   for (const [index, policy] of endpoint.policies.entries()) {
-    if (policy.Type !== "PortMapping") continue;
+    if (policy.Type !== "PortMapping" || isIpv6Mapping(policy.Settings)) continue;
     const setting = policy.Settings;
     const vip = setting.VIP === undefined || setting.VIP === "" ? managementIp : parseIp(setting.VIP);
-    const isIpv6 = ((setting.Flags ?? 0) & NAT_FLAGS.IPv6) !== 0;
     const ip = endpoint.ipConfigs.map((config) => config.ip).find((address) => familyOf(address) === 4);
-    if (typeof vip === "number" && ip !== undefined && !isIpv6) mappings.push({ index, vip, ip, setting });
+    if (typeof vip === "number" && ip !== undefined) mappings.push({ index, vip, ip, setting });
   }
   return mappings;
 }
