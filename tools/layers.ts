@@ -28,13 +28,17 @@ export const FLOORS: readonly (readonly string[])[] = [
  * they also do over a socket, and against Windows.
  */
 const PROGRAMS: readonly string[] = ["plugins", "flannel", "kube-proxy", "ovn", "azure", "dns"];
-const SEEN_BY_PROGRAMS: readonly string[] = ["hcn", "cni", "kube", "knowledge", "net", "base"];
+const SEEN_BY_PROGRAMS: readonly string[] = ["hcn", "cni", "kube", "knowledge", "wire", "net", "base"];
 
 /** Run-time dependencies, and the folders that may use them (docs/decisions/0004-dependencies.md). */
 const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   commander: ["cmd"],
   yaml: ["cluster", "kube", "lint", "doctor", "cmd"],
   "dns-packet": ["wire", "dns"],
+  "@kubernetes/client-node": ["kube"],
+  hono: ["api"],
+  "@hono/node-server": ["api", "cmd"],
+  xmlbuilder2: ["cluster", "cmd"],
 };
 
 /** Import and export statements, and dynamic imports; not the word in a text. */

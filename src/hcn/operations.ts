@@ -15,6 +15,7 @@ import { type HostComputeEndpoint, parseEndpoint } from "./endpoint.ts";
 import { HcnError, HcnNotFoundError } from "./error.ts";
 import { ZERO_GUID, parseGuid } from "./guid.ts";
 import { checkJsonObject } from "./json-value.ts";
+import { type HostComputeLoadBalancer, parseLoadBalancer } from "./load-balancer.ts";
 import type { ModifyRequestType } from "./modify.ts";
 import {
   type HostComputeNamespace,
@@ -303,4 +304,42 @@ export async function getNamespaceContainerIds(
 export function namespaceOf(endpoint: HostComputeEndpoint): Guid | undefined {
   const id = endpoint.HostComputeNamespace;
   return id === undefined || id === "" || id === ZERO_GUID ? undefined : id;
+}
+
+// Load balancers.
+
+export async function listLoadBalancers(
+  client: HcnClient,
+  query: HostComputeQuery = DEFAULT_QUERY,
+): Promise<readonly HostComputeLoadBalancer[]> {
+  return (await listDocuments(client, "LoadBalancer", query)).map(parseLoadBalancer);
+}
+
+/** @throws HcnNotFoundError `LoadBalancer ID "x" not found`. */
+export async function getLoadBalancerById(client: HcnClient, id: Guid): Promise<HostComputeLoadBalancer> {
+  return first(await listLoadBalancers(client, queryBy({ ID: id })), "LoadBalancer ID", id);
+}
+
+/** Creates a load balancer and reads it back. The document gets schema version 2.0 when it has none. */
+export async function createLoadBalancer(
+  client: HcnClient,
+  loadBalancer: HostComputeLoadBalancer,
+): Promise<HostComputeLoadBalancer> {
+  const id = await client.create("LoadBalancer", request({ SchemaVersion: SCHEMA_V2_0, ...loadBalancer }));
+  return parseLoadBalancer(await client.query("LoadBalancer", id, DEFAULT_QUERY));
+}
+
+/** Replaces what a load balancer says: the request carries the whole document (hcn.md §8.5). */
+export async function modifyLoadBalancer(
+  client: HcnClient,
+  id: Guid,
+  loadBalancer: HostComputeLoadBalancer,
+): Promise<HostComputeLoadBalancer> {
+  const settings = request({ SchemaVersion: SCHEMA_V2_0, ...loadBalancer, ID: id });
+  await client.modify("LoadBalancer", id, settings);
+  return parseLoadBalancer(await client.query("LoadBalancer", id, DEFAULT_QUERY));
+}
+
+export async function deleteLoadBalancer(client: HcnClient, id: Guid): Promise<void> {
+  await client.delete("LoadBalancer", id);
 }
