@@ -69,7 +69,12 @@ async function createRemote(
   const { client, behaviour, nodeIp } = configuration;
   const mac = conjureMac(ip);
   if (!state.network.isOverlay)
-    return createProxyEndpoint(client, state.network, { ip, mac, providerAddress: "", isLocal: false }, queried);
+    return createProxyEndpoint(
+      client,
+      state.network,
+      { ip, mac, providerAddress: "", isLocal: false },
+      queried,
+    );
   const read = await attempt(() => readProxyNetwork(client, state.network.name, behaviour));
   if (!read.ok) return NETWORK_LOST;
   state.network = read.value;
@@ -107,7 +112,11 @@ function takePort(entry: ServiceEntry, port: number, slicePortWins: boolean): vo
   if (entry.targetPort === 0 || slicePortWins) entry.targetPort = port;
 }
 
-function noteAddress({ configuration, state }: SyncPass, { ip, nodeName }: TrackedEndpoint, to: Gathering): void {
+function noteAddress(
+  { configuration, state }: SyncPass,
+  { ip, nodeName }: TrackedEndpoint,
+  to: Gathering,
+): void {
   if (!state.network.isOverlay || nodeName === configuration.hostname) return;
   const providerAddress = providerAddressOf(state.network, ip);
   if (providerAddress === "" || providerAddress === ip) to.leavesPodNetwork = true;

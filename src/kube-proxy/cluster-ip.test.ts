@@ -1,5 +1,12 @@
 import { describe, expect, it } from "vitest";
-import { ADDRESS, HNS_WITHOUT_DSR, KubeProxyNode, NODE_PORT, service, slice } from "../testing/kube-proxy-node.ts";
+import {
+  ADDRESS,
+  HNS_WITHOUT_DSR,
+  KubeProxyNode,
+  NODE_PORT,
+  service,
+  slice,
+} from "../testing/kube-proxy-node.ts";
 import { type Row, describeRows } from "./decision-table.suite.ts";
 import type { ServicePort } from "../kube/types.ts";
 
@@ -75,7 +82,13 @@ const SELECTION: readonly Row[] = [
     notApplied: ["svc:p80"],
     codes: [UNUSABLE],
   },
-  { id: "A7", given: "slices without a Service", slices: [slice(["R1"])], loadBalancers: NONE, endpoints: NONE },
+  {
+    id: "A7",
+    given: "slices without a Service",
+    slices: [slice(["R1"])],
+    loadBalancers: NONE,
+    endpoints: NONE,
+  },
   {
     id: "A8",
     given: "a Service of IPv6 alone, and a proxier of IPv4 alone",
@@ -176,7 +189,14 @@ const SELECTION: readonly Row[] = [
 
 /** kube-proxy.md §8.3. */
 const CLUSTER_IP: readonly Row[] = [
-  { id: "B1", given: "L1", services: [service()], slices: [slice(["L1"])], loadBalancers: [C_L1], endpoints: NONE },
+  {
+    id: "B1",
+    given: "L1",
+    services: [service()],
+    slices: [slice(["L1"])],
+    loadBalancers: [C_L1],
+    endpoints: NONE,
+  },
   {
     id: "B2",
     given: "R1",
@@ -296,10 +316,12 @@ const CLUSTER_IP: readonly Row[] = [
     slices: [slice(["L1"])],
     loadBalancers: ["C:80→80 [EP-L1] L0 P0 D0"],
   },
-  ...([
-    [34, "C:80→9090 [R1,EP-L1] L0 P0 D0"],
-    [33, "C:80→8080 [R1,EP-L1] L0 P0 D0"],
-  ] as const).map(
+  ...(
+    [
+      [34, "C:80→9090 [R1,EP-L1] L0 P0 D0"],
+      [33, "C:80→8080 [R1,EP-L1] L0 P0 D0"],
+    ] as const
+  ).map(
     ([minor, loadBalancer]): Row => ({
       id: "B15",
       given: `a named port with two numbers, 1.${minor}`,
@@ -336,12 +358,7 @@ const CLUSTER_IP: readonly Row[] = [
     id: "B23",
     given: "internal policy Local; L1, R1, and no node names",
     services: [service({ spec: { internalTrafficPolicy: "Local" } })],
-    slices: [
-      slice([
-        { at: { address: ADDRESS.L1, node: "" } },
-        { at: { address: ADDRESS.R1, node: "" } },
-      ]),
-    ],
+    slices: [slice([{ at: { address: ADDRESS.L1, node: "" } }, { at: { address: ADDRESS.R1, node: "" } }])],
     loadBalancers: [C_L1],
     endpoints: ["R1 ×1"],
   },
@@ -450,7 +467,9 @@ describe("ClusterIP on L2Bridge (§8.3)", () => {
     await node.proxy.sync();
     expect(node.calls()).toEqual([]);
     // One round for each family.
-    expect(new Set(reads)).toEqual(new Set(["enumerate Network", "enumerate Endpoint", "enumerate LoadBalancer"]));
+    expect(new Set(reads)).toEqual(
+      new Set(["enumerate Network", "enumerate Endpoint", "enumerate LoadBalancer"]),
+    );
   });
 
   it("KP-B19 after a restart load balancers are made anew and R1 is adopted", async () => {

@@ -38,8 +38,7 @@ export function emptyFrontEnd(
   if (wanted.backEnds.length === 0 && backEnds.all.length > 0) {
     const policy = slot.kind === "ClusterIP" ? "internalTrafficPolicy" : "externalTrafficPolicy";
     const isExternalPolicy = slot.kind !== "ClusterIP" && entry.hasLocalTrafficDsr;
-    const reason =
-      slot.kind === "ClusterIP" || isExternalPolicy ? `${policy} Local` : "preserve-destination";
+    const reason = slot.kind === "ClusterIP" || isExternalPolicy ? `${policy} Local` : "preserve-destination";
     return {
       code: isExternalPolicy
         ? "external-traffic-policy-local-without-local-endpoint"

@@ -49,7 +49,8 @@ const BACK_ENDS_ALWAYS = 64;
 /** The entry that explains a refused load balancer. Windows says "invalid parameter" to too many back ends. */
 export function explanationOfRefusal(failure: HnsFailure, backEnds: number): KnowledgeCode {
   const isInvalid = failure instanceof HcnError && failure.code === "ERROR_INVALID_PARAMETER";
-  const otherwise = isInvalid && backEnds > BACK_ENDS_ALWAYS ? "too-many-back-ends" : "service-load-balancer-refused";
+  const otherwise =
+    isInvalid && backEnds > BACK_ENDS_ALWAYS ? "too-many-back-ends" : "service-load-balancer-refused";
   return explanationOf(failure, otherwise);
 }
 

@@ -113,7 +113,10 @@ export class LoadBalancers {
   }
 
   /** Deletes what the slot holds unless HNS has just what is wanted. */
-  private async deleteOutdated({ slot, deletionCheck }: WantedLoadBalancer, isOptimised: boolean): Promise<void> {
+  private async deleteOutdated(
+    { slot, deletionCheck }: WantedLoadBalancer,
+    isOptimised: boolean,
+  ): Promise<void> {
     if (!isOptimised || slot.id === "") return;
     if (this.cache.has(identityOf(deletionCheck, this.behaviour.identity))) return;
     if (!(await this.delete(slot.id))) this.remember(slot.id);

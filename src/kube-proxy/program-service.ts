@@ -1,6 +1,12 @@
 /** Programs one service port (kube-proxy.md §3.4, §3.5, §3.7). */
 import type { Guid } from "../hcn/client.ts";
-import { type FoundBackEnds, NETWORK_LOST, type SyncPass, ensureVipEndpoint, findBackEnds } from "./back-ends.ts";
+import {
+  type FoundBackEnds,
+  NETWORK_LOST,
+  type SyncPass,
+  ensureVipEndpoint,
+  findBackEnds,
+} from "./back-ends.ts";
 import { BoundEndpoints } from "./bound-endpoints.ts";
 import { emptyFrontEnd, frontEndText, noBackEnds, unsupportedFeatures } from "./findings.ts";
 import { explanationOfRefusal, failureText } from "./hns-failure.ts";
@@ -85,11 +91,7 @@ export async function programService(
     return undefined;
   }
   const outcome = await programSlots(pass, entry, backEnds, rootEndpoint);
-  entry.findings = [
-    ...backEnds.findings,
-    ...outcome.findings,
-    ...unsupportedFeatures(entry, configuration),
-  ];
+  entry.findings = [...backEnds.findings, ...outcome.findings, ...unsupportedFeatures(entry, configuration)];
   if (outcome.isStopped) return undefined;
   // The reference calls a Service done whose external addresses failed, or whose pods were not all found.
   const isIncomplete = outcome.isPartial || backEnds.findings.length > 0;

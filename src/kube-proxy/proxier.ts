@@ -141,7 +141,10 @@ export class Proxier {
     }
     if (behaviour.toleratesHnsFailure && !isNotFound(read.failure)) {
       const message = `HNS does not tell the network ${network.name}: ${failureText(read.failure)}`;
-      return { outcome: "hns-unreadable", finding: { code: explanationOf(read.failure, "hns-unreachable"), message } };
+      return {
+        outcome: "hns-unreadable",
+        finding: { code: explanationOf(read.failure, "hns-unreachable"), message },
+      };
     }
     return this.loseNetwork(failureText(read.failure));
   }

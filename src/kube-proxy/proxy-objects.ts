@@ -8,7 +8,10 @@ import type { Behaviour } from "./behaviour.ts";
 import { FamilyTracker } from "./family-tracker.ts";
 
 /** Objects with one of these labels are not for kube-proxy, whatever the value (kube-proxy.md §2.5). */
-const FOREIGN_LABELS = ["service.kubernetes.io/service-proxy-name", "service.kubernetes.io/headless"] as const;
+const FOREIGN_LABELS = [
+  "service.kubernetes.io/service-proxy-name",
+  "service.kubernetes.io/headless",
+] as const;
 
 type Labelled = Service | EndpointSlice;
 
@@ -44,7 +47,7 @@ export class ProxyObjects {
   /** These are all Services: what is not among them is gone. */
   servicesListed(items: readonly Service[]): void {
     const listed = new Set(items.map((item) => keyOf(item)));
-    for (const key of [...this.services.keys()]) if (!listed.has(key)) this.setService(key, undefined);
+    for (const key of this.services.keys()) if (!listed.has(key)) this.setService(key, undefined);
     for (const item of items) this.serviceChanged(undefined, item);
     this.hasServices = true;
   }
@@ -52,7 +55,7 @@ export class ProxyObjects {
   /** These are all EndpointSlices: what is not among them is gone. */
   endpointSlicesListed(items: readonly EndpointSlice[]): void {
     const listed = new Set(items.map((item) => keyOf(item)));
-    for (const key of [...this.slices.keys()]) if (!listed.has(key)) this.setSlice(key, undefined);
+    for (const key of this.slices.keys()) if (!listed.has(key)) this.setSlice(key, undefined);
     for (const item of items) this.endpointSliceChanged(undefined, item);
     this.hasSlices = true;
   }

@@ -76,9 +76,7 @@ export function statusOf(entry: ServiceEntry, family: IpFamily): ServicePortStat
     port,
     family,
     isApplied: entry.isApplied,
-    frontEnds: entry.slots
-      .filter(({ id }) => id !== "")
-      .map(({ kind, vip, id }) => ({ kind, vip, id })),
+    frontEnds: entry.slots.filter(({ id }) => id !== "").map(({ kind, vip, id }) => ({ kind, vip, id })),
     findings: entry.findings,
   };
 }

@@ -77,7 +77,8 @@ export function familiesOf(
 /** The version of HNS, or why this machine's HNS cannot be used. */
 export async function checkHns(client: HcnClient): Promise<HnsVersion | string> {
   const listed = await attempt(() => requestHns(client, "GET", "/policylists/"));
-  if (!listed.ok) return `the kernel is not compatible: HNS lists no policies: ${failureText(listed.failure)}`;
+  if (!listed.ok)
+    return `the kernel is not compatible: HNS lists no policies: ${failureText(listed.failure)}`;
   const version = await attempt(() => getHnsVersion(client));
   if (!version.ok) return `HNS does not tell its version: ${failureText(version.failure)}`;
   return hasFeature(version.value, "ApiV2") ? version.value : "Windows HNS Api V2 required";

@@ -115,7 +115,12 @@ async function takeOverEndpoints(
     if (before?.fingerprint === after?.fingerprint) continue;
     if (after !== undefined && after.misplaced.length > 0)
       events.push(misplacedEvent(after, configuration.family));
-    await changeEndpoints(configuration, state, before?.byPort ?? NO_ENDPOINTS, after?.byPort ?? NO_ENDPOINTS);
+    await changeEndpoints(
+      configuration,
+      state,
+      before?.byPort ?? NO_ENDPOINTS,
+      after?.byPort ?? NO_ENDPOINTS,
+    );
     if (after === undefined) state.endpoints.delete(key);
     else state.endpoints.set(key, after);
   }

@@ -104,7 +104,12 @@ type SharedFields = Omit<
   "key" | "portName" | "index" | "protocol" | "port" | "nodePort" | "targetPort"
 >;
 
-function sharedFields(service: Service, clusterIp: string, family: IpFamily, rules: ReadingRules): SharedFields {
+function sharedFields(
+  service: Service,
+  clusterIp: string,
+  family: IpFamily,
+  rules: ReadingRules,
+): SharedFields {
   const spec = service.spec;
   const annotations = service.metadata.annotations ?? {};
   const isExternalPolicyLocal = spec?.externalTrafficPolicy === "Local";
@@ -132,7 +137,8 @@ function protocolOf(text: string | undefined): ServiceProtocol {
 export function trackService(service: Service, family: IpFamily, rules: ReadingRules): TrackedService {
   const { namespace, name } = service.metadata;
   const clusterIp = disregardReason(service) === undefined ? clusterIpOf(service, family) : undefined;
-  if (clusterIp === undefined) return Object.freeze({ namespace, name, ports: Object.freeze([]), fingerprint: "" });
+  if (clusterIp === undefined)
+    return Object.freeze({ namespace, name, ports: Object.freeze([]), fingerprint: "" });
   const shared = sharedFields(service, clusterIp, family, rules);
   const ports = (service.spec?.ports ?? []).map((port, index) => {
     const protocol = protocolOf(port.protocol);

@@ -72,7 +72,7 @@ export class FakeHcnClient implements HcnClient {
    */
   idGroups: Partial<Record<HcnObjectKind, string>> = {};
   /** Asked before every call: an error that it returns is the answer. */
-  refuse: (noted: NotedCall) => Error | undefined = () => undefined;
+  refuse: ((noted: NotedCall) => Error | undefined) | undefined = undefined;
   /** What each noted creation was answered with. */
   readonly createdIds: Map<NotedCall, Guid> = new Map();
   private readonly objects: Map<string, Map<Guid, Document>> = new Map();
@@ -276,7 +276,7 @@ export class FakeHcnClient implements HcnClient {
   private async step(noted: NotedCall, isChange: boolean): Promise<void> {
     await Promise.resolve();
     if (isChange) this.calls.push(noted);
-    const refusal = this.refuse(noted);
+    const refusal = this.refuse?.(noted);
     if (refusal !== undefined) throw refusal;
     const index = this.failures.findIndex(({ call }) => call === noted.call);
     const [failure] = index < 0 ? [] : this.failures.splice(index, 1);

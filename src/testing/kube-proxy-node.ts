@@ -8,7 +8,7 @@ import { KubeProxy } from "../kube-proxy/kube-proxy.ts";
 import type { KubeProxyOptions } from "../kube-proxy/options.ts";
 import { ProxyObjects } from "../kube-proxy/proxy-objects.ts";
 import type { SyncReport } from "../kube-proxy/report.ts";
-import type { EndpointSlice, Service } from "../kube/types.ts";
+import type { EndpointSlice, Service, ServicePort } from "../kube/types.ts";
 import { FakeHcnClient, type NotedCall } from "./fake-hcn-client.ts";
 import { formatLoadBalancer, formatRemoteEndpoint } from "./load-balancer-notation.ts";
 
@@ -133,7 +133,7 @@ export function service(sketch: ServiceSketch = {}): Service {
 }
 
 /** The one port of most rows, with a node port. */
-export const NODE_PORT: ServiceSpec["ports"] = [
+export const NODE_PORT: readonly ServicePort[] = [
   { name: "p80", port: 80, protocol: "TCP", targetPort: 8080, nodePort: 3001 },
 ];
 
@@ -306,7 +306,12 @@ export class KubeProxyNode {
     return this.proxy.services().flatMap(({ findings }) => findings.map(({ code }) => code));
   }
 
-  putLocal(name: keyof typeof ENDPOINT_IDS, address: string, hnsName: string = name, more: readonly string[] = []): void {
+  putLocal(
+    name: keyof typeof ENDPOINT_IDS,
+    address: string,
+    hnsName: string = name,
+    more: readonly string[] = [],
+  ): void {
     this.hns.put("Endpoint", {
       ID: ENDPOINT_IDS[name],
       Name: hnsName,
@@ -324,11 +329,16 @@ export class KubeProxyNode {
   }
 
   private countOf(id: Guid): number {
-    return ([4, 6] as const).reduce((sum, family) => sum + (this.proxy.proxier(family)?.referencesTo(id) ?? 0), 0);
+    return ([4, 6] as const).reduce(
+      (sum, family) => sum + (this.proxy.proxier(family)?.referencesTo(id) ?? 0),
+      0,
+    );
   }
 
   private endpointsById(): ReadonlyMap<Guid, HostComputeEndpoint> {
-    return new Map(this.hns.list("Endpoint").map((document) => [document["ID"] as Guid, parseEndpoint(document)]));
+    return new Map(
+      this.hns.list("Endpoint").map((document) => [document["ID"] as Guid, parseEndpoint(document)]),
+    );
   }
 
   private formatCall(noted: NotedCall): string {

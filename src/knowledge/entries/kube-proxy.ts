@@ -1,6 +1,13 @@
 /** Why kube-proxy on a Windows node has not programmed a Service, or has not started. */
 import { prose } from "../prose.ts";
-import { ALL, COMMON_PROBLEMS, type EntryTable, KUBERNETES_ON_WINDOWS, reference, thread } from "./entry-text.ts";
+import {
+  ALL,
+  COMMON_PROBLEMS,
+  type EntryTable,
+  KUBERNETES_ON_WINDOWS,
+  reference,
+  thread,
+} from "./entry-text.ts";
 
 type KubeProxyCode =
   | "kube-proxy-cannot-start"
@@ -77,12 +84,16 @@ export const KUBE_PROXY_ENTRIES: EntryTable<KubeProxyCode> = {
       Compare the selector with the labels of the pods, and the name of the port with that in the slices. If the
       pods are there and not ready, look at their readiness probes. With a policy Local, run the back end on every
       node that has clients.`,
-    sources: [KUBERNETES_ON_WINDOWS, thread("kubernetes/kubernetes", 106775), reference("kube-proxy.md §3.9")],
+    sources: [
+      KUBERNETES_ON_WINDOWS,
+      thread("kubernetes/kubernetes", 106775),
+      reference("kube-proxy.md §3.9"),
+    ],
     profiles: ALL,
   },
 
   "service-endpoints-terminating": {
-    title: "All endpoints are shutting down, so the Service's node port and external addresses are not programmed",
+    title: "All endpoints are shutting down, so the node port and external addresses are not programmed",
     cause: prose`
       A Service with a load balancer's address keeps working for clients of its ClusterIP and of that address while
       all its pods shut down: the pods that still serve are used. For the node port, for external addresses and for
@@ -191,11 +202,7 @@ export const KUBE_PROXY_ENTRIES: EntryTable<KubeProxyCode> = {
           Get-Content C:\k\kubeproxy.log | Select-String 'Session Affinity'`,
     remedy: prose`
       Use nodes with Windows Server 2022 or later, or keep sessions where all back ends find them.`,
-    sources: [
-      KUBERNETES_ON_WINDOWS,
-      thread("Azure/AKS", 3856),
-      reference("kube-proxy.md §1.3, §3.10"),
-    ],
+    sources: [KUBERNETES_ON_WINDOWS, thread("Azure/AKS", 3856), reference("kube-proxy.md §1.3, §3.10")],
     profiles: ["ws2019", "1903", "2004"],
   },
 };
