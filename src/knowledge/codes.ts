@@ -53,6 +53,9 @@ export const KNOWLEDGE_CODES = [
   "connection-invalid",
   "connection-table-full",
   "masquerade-ports-exhausted",
+  // Load balancers as HNS keeps them.
+  "load-balancer-port-already-exists",
+  "load-balancer-update-ignored",
   // Files and command lines.
   "cluster-file-unreadable",
   "cluster-file-invalid-yaml",
