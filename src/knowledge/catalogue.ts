@@ -11,6 +11,7 @@ import { FORWARDING_ENTRIES } from "./entries/forwarding.ts";
 import { HOST_STACK_ENTRIES } from "./entries/host-stacks.ts";
 import { PLUGIN_ENTRIES } from "./entries/plugins.ts";
 import { RECEIVER_ENTRIES } from "./entries/receivers.ts";
+import { RUNNING_CLUSTER_ENTRIES } from "./entries/running-cluster.ts";
 import type { KnowledgeEntry } from "./entry.ts";
 
 /** Entries of one subject, in the order in which a page shows them. */
@@ -26,6 +27,7 @@ const TEXTS: Readonly<Record<KnowledgeCode, EntryText>> = {
   ...RECEIVER_ENTRIES,
   ...CLUSTER_FILE_ENTRIES,
   ...COMMAND_LINE_ENTRIES,
+  ...RUNNING_CLUSTER_ENTRIES,
   ...PLUGIN_ENTRIES,
 };
 
@@ -56,6 +58,7 @@ export const SECTIONS: readonly CatalogueSection[] = Object.freeze([
   section("CNI plugins, IPAM and HNS", PLUGIN_ENTRIES),
   section("Cluster files", CLUSTER_FILE_ENTRIES),
   section("Command lines", COMMAND_LINE_ENTRIES),
+  section("Running clusters and their control API", RUNNING_CLUSTER_ENTRIES),
 ]);
 
 /** The entry of a code. */

@@ -46,6 +46,15 @@ export const KNOWLEDGE_CODES = [
   "unknown-object",
   "unknown-code",
   "bad-usage",
+  "input-without-documents",
+  // The running cluster and its control API.
+  "cluster-not-running",
+  "cluster-already-running",
+  "cluster-unreachable",
+  "cluster-not-private",
+  "cluster-start-failed",
+  "api-request-invalid",
+  "api-request-too-large",
   // Plugins and IPAM.
   "cni-api-version-missing",
   "cni-gateway-is-network-plus-two",
