@@ -1,8 +1,9 @@
 /** What a cluster consists of, as `mullion get` lists it: HNS objects through the HCN line, nodes besides. */
+import type { Guid, HcnClient } from "../hcn/client.ts";
 import type { HostComputeEndpoint } from "../hcn/endpoint.ts";
-import type { HostComputeLoadBalancer } from "../hcn/load-balancer.ts";
 import type { HostComputeNamespace } from "../hcn/namespace.ts";
 import type { HostComputeNetwork } from "../hcn/network.ts";
+import type { HostComputeLoadBalancer } from "../hcn/load-balancer.ts";
 import { listEndpoints, listLoadBalancers, listNamespaces, listNetworks } from "../hcn/operations.ts";
 import { nearestNames } from "../base/nearest-name.ts";
 import { formatIp } from "../net/ip.ts";
@@ -45,7 +46,7 @@ function selectNodes(cluster: Cluster, name: string | undefined): readonly Clust
 async function listOnNodes<T>(
   cluster: Cluster,
   node: string | undefined,
-  list: (client: ReturnType<typeof hcnClientOf>) => Promise<readonly T[]>,
+  list: (client: HcnClient) => Promise<readonly T[]>,
 ): Promise<readonly OnNode<T>[]> {
   const rows: OnNode<T>[] = [];
   for (const each of selectNodes(cluster, node)) {
@@ -76,11 +77,27 @@ export function inventoryNamespaces(
   return listOnNodes(cluster, node, (client) => listNamespaces(client));
 }
 
+/** A load balancer with the addresses of its back ends, in their order. */
+export interface LoadBalancerSummary extends HostComputeLoadBalancer {
+  /** The id stands for an endpoint that is not there any more. */
+  readonly BackEnds: readonly string[];
+}
+
+async function listLoadBalancersOf(client: HcnClient): Promise<readonly LoadBalancerSummary[]> {
+  const addresses = new Map<Guid, string>();
+  for (const { ID = "", IpConfigurations = [] } of await listEndpoints(client))
+    addresses.set(ID, IpConfigurations.map((config) => config.IpAddress ?? "").join("+"));
+  return (await listLoadBalancers(client)).map((loadBalancer) => ({
+    ...loadBalancer,
+    BackEnds: (loadBalancer.HostComputeEndpoints ?? []).map((id) => addresses.get(id.toLowerCase()) ?? id),
+  }));
+}
+
 export function inventoryLoadBalancers(
   cluster: Cluster,
   node?: string,
-): Promise<readonly OnNode<HostComputeLoadBalancer>[]> {
-  return listOnNodes(cluster, node, (client) => listLoadBalancers(client));
+): Promise<readonly OnNode<LoadBalancerSummary>[]> {
+  return listOnNodes(cluster, node, listLoadBalancersOf);
 }
 
 export function inventoryNodes(cluster: Cluster, node?: string): readonly NodeSummary[] {

@@ -96,6 +96,24 @@ export interface OutsideHostSpec {
   readonly name: string;
   readonly address: Ipv4;
   readonly ports: readonly PortSpec[];
+  /** Names that the name servers outside answer with this host's address. */
+  readonly names: readonly string[];
+}
+
+/** How kube-proxy runs on the Windows nodes (kube-proxy.md §1.1). */
+export interface KubeProxySpec {
+  /** False: nobody programs Services on the nodes. */
+  readonly enabled: boolean;
+  /** `--enable-dsr`. */
+  readonly enableDSR: boolean;
+}
+
+/** The cluster's name service. */
+export interface DnsSpec {
+  /** False: no DNS of our own; manifests may bring one. */
+  readonly enabled: boolean;
+  /** The cluster's zone: `cluster.local`. */
+  readonly domain: string;
 }
 
 export interface PodSpec {
@@ -109,6 +127,8 @@ export interface PodSpec {
   readonly address: Ipv4 | undefined;
   /** Further HCN endpoint policies, `{Type, Settings}`. */
   readonly policies: readonly JsonObject[];
+  /** `host`: in the node's own compartment, as `hostNetwork` on Linux and HostProcess on Windows. */
+  readonly network: "pod" | "host";
 }
 
 /** A whole cluster file. Frozen through and through. */
@@ -122,6 +142,12 @@ export interface ClusterFile {
   readonly nodes: readonly NodeSpec[];
   readonly network: NetworkSpec;
   readonly underlay: UnderlaySpec;
+  readonly kubeProxy: KubeProxySpec;
+  readonly dns: DnsSpec;
+  /** Addresses for Services of type LoadBalancer; undefined: nobody gives them any. */
+  readonly loadBalancerPool: Prefix | undefined;
   readonly outside: readonly OutsideHostSpec[];
   readonly pods: readonly PodSpec[];
+  /** Files and folders of Kubernetes manifests, below the folder of this file. */
+  readonly manifests: readonly string[];
 }

@@ -26,6 +26,7 @@ import {
   NETWORK_NAME,
   PORT,
   PREFIX,
+  RELATIVE_PATH,
   WINDOWS_BUILD,
   integer,
   jsonObject,
@@ -52,6 +53,8 @@ const OUTSIDE_HOSTS_MAX = 1_000;
 const ROUTES_MAX = 10_000;
 const POLICIES_MAX = 4_096;
 const EXCEPTIONS_MAX = 256;
+const NAMES_MAX = 1_000;
+const MANIFESTS_MAX = 1_000;
 const SEED_MAX = 0xffff_ffff;
 
 function ipv4(text: string): Ipv4 {
@@ -117,6 +120,18 @@ export interface OutsideFields {
   name: string;
   address: Ipv4;
   ports: readonly Located<LocatedFields<PortFields>>[] | undefined;
+  names: readonly Located<string>[];
+}
+interface KubeProxyFields {
+  enabled: boolean;
+  enableDSR: boolean;
+}
+interface DnsFields {
+  enabled: boolean;
+  domain: string;
+}
+interface LoadBalancerFields {
+  pool: Prefix | undefined;
 }
 export interface PodFields {
   name: string;
@@ -136,9 +151,12 @@ export interface RootFields {
   nodes: readonly Located<LocatedFields<NodeFields>>[];
   network: LocatedFields<NetworkFields>;
   underlay: LocatedFields<UnderlayFields>;
+  kubeProxy: LocatedFields<KubeProxyFields>;
+  dns: LocatedFields<DnsFields>;
+  loadBalancers: LocatedFields<LoadBalancerFields>;
   outside: readonly Located<LocatedFields<OutsideFields>>[] | undefined;
   pods: readonly Located<LocatedFields<PodFields>>[];
-  manifests: undefined;
+  manifests: readonly Located<string>[];
   expectations: undefined;
 }
 
@@ -301,6 +319,40 @@ const OUTSIDE = mapping<OutsideFields>("an outside host", {
     "Where the host answers.",
     "TCP 80, TCP 443, UDP 53",
   ),
+  names: withDefault(
+    list(NAME, { countMax: NAMES_MAX }),
+    [],
+    [],
+    "Names that lead to this host. The first outside host that serves UDP 53 answers for them, and the cluster's DNS asks it.",
+  ),
+});
+
+const KUBE_PROXY = mapping<KubeProxyFields>("a mapping", {
+  enabled: withDefault(BOOLEAN, true, true, "Whether Services are programmed on the nodes."),
+  enableDSR: withDefault(
+    BOOLEAN,
+    false,
+    false,
+    "kube-proxy's flag `--enable-dsr` on Windows nodes: back ends answer clients directly.",
+  ),
+});
+
+const DNS = mapping<DnsFields>("a mapping", {
+  enabled: withDefault(
+    BOOLEAN,
+    true,
+    true,
+    "Whether the cluster gets a DNS of its own: Deployment coredns and Service kube-dns in kube-system. Manifests that bring a Service kube-system/kube-dns replace it.",
+  ),
+  domain: withDefault(NAME, "cluster.local", "cluster.local", "The zone of the cluster's names."),
+});
+
+const LOAD_BALANCERS = mapping<LoadBalancerFields>("a mapping", {
+  pool: optional(
+    PREFIX,
+    "Addresses that Services of type LoadBalancer get. The underlay's router leads them to a node.",
+    "none: such Services wait for an address, as in a cluster without a cloud",
+  ),
 });
 
 const POD = mapping<PodFields>("a pod", {
@@ -333,6 +385,9 @@ export const CLUSTER: Mapping<RootFields> = mapping<RootFields>("a cluster file"
   nodes: required(list(NODE, { countMin: 1, countMax: LIMITS.nodesMax }), "The machines of the cluster."),
   network: section(NETWORK, "The pod network."),
   underlay: section(UNDERLAY, "What joins the nodes."),
+  kubeProxy: section(KUBE_PROXY, "Services on the nodes."),
+  dns: section(DNS, "Names in the cluster."),
+  loadBalancers: section(LOAD_BALANCERS, "Addresses of Services of type LoadBalancer."),
   outside: optional(
     list(OUTSIDE, { countMax: OUTSIDE_HOSTS_MAX }),
     "Hosts beyond the router. The first one is called `external` on command lines as well.",
@@ -344,7 +399,12 @@ export const CLUSTER: Mapping<RootFields> = mapping<RootFields>("a cluster file"
     [],
     "The pods, in the order in which they are started.",
   ),
-  manifests: reserved("Write the pods below pods."),
+  manifests: withDefault(
+    list(RELATIVE_PATH, { countMax: MANIFESTS_MAX }),
+    [],
+    [],
+    "Kubernetes manifests: files, or folders of `.yaml`, `.yml` and `.json` files, below the folder of this file.",
+  ),
   expectations: reserved("A trace says what it observed."),
 });
 

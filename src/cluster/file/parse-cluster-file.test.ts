@@ -201,8 +201,14 @@ describe("single fields", () => {
       /^Fields here are: apiVersion, kind, metadata/,
     ],
     [
-      "manifests: [a.yaml]",
-      /^6:1 unknown-field manifests: this name is kept for a later version/,
+      "manifests: [../a.yaml]",
+      '6:13 invalid-value manifests[0]: "../a.yaml" is not a path below the folder of this file',
+      /^Write a path such as manifests\//,
+    ],
+    ["manifests: [/etc]", /^6:13 invalid-value manifests\[0\]: "\/etc" is not a path below/, /^Write a path/],
+    [
+      "expectations: []",
+      /^6:1 unknown-field expectations: this name is kept for a later version/,
       /^Remove it/,
     ],
     ["network: {backend: vxlan}", /^6:11 unknown-field network.backend: this name is kept/, /plugin flannel/],

@@ -116,6 +116,21 @@ export const NETWORK_NAME: Shape<string> = textOf({
   advise: () => "Use letters, digits, dots, underscores and hyphens, such as cbr0.",
 });
 
+/** A path that cannot leave the folder it is relative to (design: files named by input stay in their directory). */
+function isRelativePath(text: string): boolean {
+  const isRooted = /^([/\\]|[A-Za-z]:)/.test(text);
+  return !isRooted && !text.split(/[/\\]/).includes("..") && !text.includes("\0");
+}
+
+/** A file or folder below the one of the cluster file. */
+export const RELATIVE_PATH: Shape<string> = textOf({
+  noun: "a path below the folder of this file",
+  pattern: "^(?![/\\\\])(?!.*(^|[/\\\\])\\.\\.([/\\\\]|$)).+$",
+  lengthMax: 1_024,
+  parse: (text) => (text !== "" && isRelativePath(text) ? text : undefined),
+  advise: () => "Write a path such as manifests/ or web.yaml, without .. and not from the root.",
+});
+
 /** A whole number from `min` to `max`. */
 export function integer(noun: string, min: number, max: number): Shape<number> {
   return Object.freeze({

@@ -38,7 +38,8 @@ describe("the schema", () => {
 
   it.each([
     ["an unknown field", { ...base, seeed: 1 }],
-    ["a reserved field", { ...base, manifests: [] }],
+    ["a reserved field", { ...base, expectations: [] }],
+    ["a path that leaves the folder", { ...base, manifests: ["../web.yaml"] }],
     ["a missing field", { ...base, metadata: {} }],
     ["a port out of range", { ...base, pods: [{ name: "a", node: "win-1", ports: [{ port: 70000 }] }] }],
     ["an address that is none", { ...base, underlay: { router: "10.0.0.300" } }],

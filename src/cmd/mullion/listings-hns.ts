@@ -1,16 +1,20 @@
 /** Lists of what HNS holds, as tables. */
 import type { HnsItem, HnsKind } from "../../api/documents.ts";
+import type { LoadBalancerSummary } from "../../cluster/inventory.ts";
 import type { HostComputeEndpoint } from "../../hcn/endpoint.ts";
-import type { HostComputeLoadBalancer } from "../../hcn/load-balancer.ts";
+import {
+  LOAD_BALANCER_DISTRIBUTIONS,
+  LOAD_BALANCER_FLAGS,
+  LOAD_BALANCER_PORT_FLAGS,
+} from "../../hcn/load-balancer.ts";
 import type { HostComputeNamespace } from "../../hcn/namespace.ts";
 import type { HostComputeNetwork } from "../../hcn/network.ts";
+import { ipProtocolName } from "../../wire/ip-protocol.ts";
 import type { Column, Listing } from "./table.ts";
 
 type Row<T> = HnsItem & T;
 
 const NODE: Column<HnsItem> = { title: "NODE", text: ({ node }) => node };
-
-const PROTOCOLS: Readonly<Record<number, string>> = { 6: "TCP", 17: "UDP", 132: "SCTP" };
 
 function join(texts: readonly (string | undefined)[]): string {
   return texts.map((text) => text ?? "").join(",");
@@ -93,7 +97,40 @@ function namespaces(rows: readonly Row<HostComputeNamespace>[]): Listing<Row<Hos
   };
 }
 
-function loadBalancers(rows: readonly Row<HostComputeLoadBalancer>[]): Listing<Row<HostComputeLoadBalancer>> {
+/** Names of the bits that are set, joined; what has no name keeps its number. */
+function flagNames(flags: number, names: Readonly<Record<string, number>>): readonly string[] {
+  const found = Object.entries(names).filter(([, bit]) => (flags & bit) !== 0);
+  const unknown = found.reduce((rest, [, bit]) => rest & ~bit, flags);
+  return [...found.map(([name]) => name), ...(unknown === 0 ? [] : [String(unknown)])];
+}
+
+/** A Service may have hundreds of back ends; all of them stand in the JSON. */
+const BACK_ENDS_SHOWN = 3;
+
+function shortList(items: readonly string[]): string {
+  const more = items.length - BACK_ENDS_SHOWN;
+  return items.slice(0, BACK_ENDS_SHOWN).join(",") + (more > 0 ? ` + ${more} more` : "");
+}
+
+function loadBalancerPorts({ PortMappings = [] }: Partial<LoadBalancerSummary>): string {
+  return PortMappings.map(({ Protocol = 0, InternalPort = 0, ExternalPort = 0 }) => {
+    return `${ExternalPort}:${InternalPort}/${ipProtocolName(Protocol)}`;
+  }).join(",");
+}
+
+function loadBalancerFlags({ Flags = 0, PortMappings = [] }: Partial<LoadBalancerSummary>): string {
+  const ofPorts = PortMappings.flatMap((mapping) =>
+    flagNames(mapping.Flags ?? 0, LOAD_BALANCER_PORT_FLAGS).concat(
+      LOAD_BALANCER_DISTRIBUTIONS[mapping.DistributionType ?? 0]?.replace("None", "") ?? "",
+    ),
+  );
+  const names = [...flagNames(Flags, LOAD_BALANCER_FLAGS), ...ofPorts].filter((name) => name !== "");
+  return [...new Set(names)].join(",");
+}
+
+function loadBalancers(
+  rows: readonly Row<Partial<LoadBalancerSummary>>[],
+): Listing<Row<Partial<LoadBalancerSummary>>> {
   return {
     singular: "hnsloadbalancer",
     plural: "HNS load balancers",
@@ -102,30 +139,14 @@ function loadBalancers(rows: readonly Row<HostComputeLoadBalancer>[]): Listing<R
     data: (row) => row,
     columns: [
       NODE,
-      { title: "ID", text: ({ ID }) => ID ?? "" },
-      { title: "VIPS", text: ({ FrontendVIPs = [] }) => join(FrontendVIPs) },
-      {
-        title: "PORTS",
-        text: ({ PortMappings = [] }) =>
-          join(
-            PortMappings.map(
-              ({ ExternalPort, InternalPort, Protocol = 0 }) =>
-                `${ExternalPort ?? 0}:${InternalPort ?? 0}/${PROTOCOLS[Protocol] ?? Protocol}`,
-            ),
-          ),
-      },
-      {
-        title: "ENDPOINTS",
-        isRightAligned: true,
-        text: ({ HostComputeEndpoints = [] }) => String(HostComputeEndpoints.length),
-      },
-      { title: "FLAGS", text: ({ Flags }) => String(Flags ?? 0) },
+      // Without any it is a node port.
+      { title: "VIPS", text: ({ FrontendVIPs }) => (FrontendVIPs ?? ["node"]).join(",") },
+      { title: "PORTS", text: loadBalancerPorts },
+      { title: "BACK ENDS", text: ({ BackEnds = [] }) => shortList(BackEnds) },
+      { title: "FLAGS", text: loadBalancerFlags },
+      { title: "ID", isWide: true, text: ({ ID }) => ID ?? "" },
       { title: "SOURCE VIP", isWide: true, text: ({ SourceVIP }) => SourceVIP ?? "" },
-      {
-        title: "HNS ENDPOINTS",
-        isWide: true,
-        text: ({ HostComputeEndpoints = [] }) => join(HostComputeEndpoints),
-      },
+      { title: "STATE", isWide: true, isRightAligned: true, text: ({ State }) => String(State ?? "") },
     ],
   };
 }
