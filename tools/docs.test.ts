@@ -20,6 +20,7 @@ function verbNames(): ReadonlySet<string> {
   const verbs: Verbs = {
     trace: none,
     get: none,
+    verify: none,
     up: none,
     apply: none,
     delete: none,

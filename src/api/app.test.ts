@@ -15,6 +15,8 @@ import type {
   ObjectReference,
   SessionEvent,
 } from "../cluster/session.ts";
+import { readModel } from "../cluster/verify/model-of-cluster.ts";
+import { verifyCluster } from "../cluster/verify/verify.ts";
 import type { KubeObject } from "../kube/types.ts";
 import { createApp } from "./app.ts";
 import type { ErrorAnswer, TraceAnswer } from "./documents.ts";
@@ -105,6 +107,7 @@ function world(): World {
         })),
       notes: [],
     }),
+    verify: (each) => verifyCluster(each.cluster, readModel(each.cluster)),
     identity: { name: "test", version: "1.2.3", pid: 42 },
     log: SILENT_LOG,
     onShutdown: () => {
@@ -161,6 +164,7 @@ describe("answers fit the published schema", () => {
       "TraceAnswer",
       "TraceRequest",
     ],
+    ["POST /verify", {}, 200, "Verification", undefined],
     ["POST /shutdown", {}, 202, "Shutdown", undefined],
     ["GET /nothing", undefined, 404, "Error", undefined],
     ["POST /trace", { from: "pod/nobody", to: "pod/api" }, 404, "Error", "TraceRequest"],
@@ -282,6 +286,7 @@ describe("a bad request", () => {
     ["POST /trace", { from: "a", to: "b", port: 1.5 }, "port has to be a whole number from 1 to 65535"],
     ["POST /trace", { from: "a", to: "b", protocol: "icmp", port: 1 }, "ICMP has no ports"],
     ["POST /trace", { from: "a", to: "b", capture: "yes" }, "capture has to be true or false"],
+    ["POST /verify", { only: "tcp" }, 'there is no field "only"'],
     ["GET /objects/secrets", undefined, 'there is no kind "secrets"'],
     ["GET /hns/dreams", undefined, 'HNS has no "dreams"'],
     ["GET /events?after=x", undefined, '"x" is no id of an event'],
@@ -325,6 +330,7 @@ describe("faults of our own", () => {
     const held = new HeldCluster({
       session: broken,
       readManifests: () => ({ objects: [], problems: [], notes: [] }),
+      verify: (each) => verifyCluster(each.cluster, readModel(each.cluster)),
       identity: { name: "test", version: "1", pid: 1 },
       log: { write: (...words) => void heard.push(words) },
       onShutdown: () => undefined,

@@ -8,6 +8,7 @@ import { encodeBase64 } from "hono/utils/encode";
 import { LIMITS } from "../base/limits.ts";
 import { CAPTURE_EPOCH_MS, captureTrace } from "../cluster/capture.ts";
 import { tracePacket } from "../cluster/trace.ts";
+import type { VerifyReport } from "../cluster/verify/report.ts";
 import {
   API_VERSION,
   type ApplyAnswer,
@@ -25,7 +26,7 @@ import type { HeldCluster } from "./held-cluster.ts";
 import { KUBE_KINDS, findKubeKind } from "./kube-kinds.ts";
 import { listHns, listObjects, summarizeCluster } from "./listings.ts";
 import { refuseRequest } from "./request-fields.ts";
-import { readApplyRequest, readDeleteRequest, readTraceQuestion } from "./requests.ts";
+import { readApplyRequest, readDeleteRequest, readEmptyRequest, readTraceQuestion } from "./requests.ts";
 import { apiSchema } from "./schema.ts";
 
 const ACCEPTED = 202;
@@ -89,6 +90,11 @@ async function trace(held: HeldCluster, body: unknown): Promise<TraceAnswer> {
   });
 }
 
+async function verify(held: HeldCluster, body: unknown): Promise<VerifyReport> {
+  readEmptyRequest(body);
+  return held.inTurn((session) => held.verify(session));
+}
+
 function health(held: HeldCluster): Health {
   const status = held.isEnding ? "ending" : "ready";
   return { apiVersion: DOCUMENT_VERSION, kind: "Health", status, ...held.identity };
@@ -128,6 +134,7 @@ function addWorking(app: Hono, held: HeldCluster): void {
   app.post("/apply", async (context) => context.json(await apply(held, await readBody(context))));
   app.post("/delete", async (context) => context.json(await remove(held, await readBody(context))));
   app.post("/trace", async (context) => context.json(await trace(held, await readBody(context))));
+  app.post("/verify", async (context) => context.json(await verify(held, await readBody(context))));
   app.post("/shutdown", (context) => context.json(shutdown(held), ACCEPTED));
 }
 

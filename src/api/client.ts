@@ -1,4 +1,5 @@
 /** Talks to a control API, over whatever carries requests: the same calls in process and over a socket. */
+import type { VerifyReport } from "../cluster/verify/report.ts";
 import {
   API_VERSION,
   type ApplyAnswer,
@@ -100,6 +101,10 @@ export class ControlClient {
 
   trace(question: TraceQuestion): Promise<TraceAnswer> {
     return this.post("/trace", question);
+  }
+
+  verify(): Promise<VerifyReport> {
+    return this.post("/verify", {});
   }
 
   shutdown(): Promise<ShutdownAnswer> {

@@ -1,6 +1,7 @@
 /** A running cluster as the control API holds it: the session, its newest events, whose turn it is. */
 import type { Log } from "../base/log.ts";
 import type { ClusterSession, InputText, SessionProblem } from "../cluster/session.ts";
+import type { VerifyReport } from "../cluster/verify/report.ts";
 import type { KubeObject } from "../kube/types.ts";
 import type { Identity } from "./documents.ts";
 import { ApiError } from "./error-details.ts";
@@ -17,9 +18,13 @@ export interface ReadManifests {
 /** Reads manifests; `namespace` is for objects that name none. */
 export type ManifestReader = (inputs: readonly InputText[], namespace: string) => ReadManifests;
 
+/** Tries the flows of a cluster. */
+export type Verifier = (session: ClusterSession) => VerifyReport;
+
 export interface HeldClusterOptions {
   readonly session: ClusterSession;
   readonly readManifests: ManifestReader;
+  readonly verify: Verifier;
   readonly identity: Identity;
   /** Hears faults of Mullion's own. */
   readonly log: Log;
@@ -32,6 +37,7 @@ const UNAVAILABLE = 503;
 export class HeldCluster {
   readonly identity: Identity;
   readonly readManifests: ManifestReader;
+  readonly verify: Verifier;
   readonly log: Log;
   readonly events: EventHistory = new EventHistory();
   /** Streams of events that are open. */
@@ -45,6 +51,7 @@ export class HeldCluster {
   constructor(options: HeldClusterOptions) {
     this.current = options.session;
     this.readManifests = options.readManifests;
+    this.verify = options.verify;
     this.identity = options.identity;
     this.log = options.log;
     this.onShutdown = options.onShutdown;

@@ -48,6 +48,11 @@ export function readDeleteRequest(body: unknown): DeleteRequest {
   return { inputs, references, ...withNamespace(fields.optionalText("namespace")) };
 }
 
+/** A question without settings. */
+export function readEmptyRequest(body: unknown): void {
+  RequestFields.of(body, []);
+}
+
 export function readTraceQuestion(body: unknown): TraceQuestion {
   const fields = RequestFields.of(body, ["from", "to", "protocol", "port", "capture"]);
   const protocol = fields.optionalChoice("protocol", ["tcp", "udp", "icmp"]) ?? "tcp";

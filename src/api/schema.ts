@@ -1,5 +1,6 @@
 /** The JSON Schema of the control API, published as schemas/api.v1alpha1.json and at `GET /v1alpha1/schema`. */
 import { TRACE_SCHEMA } from "../cluster/trace-schema.ts";
+import { VERIFY_SCHEMA } from "../cluster/verify/verify-schema.ts";
 import { KNOWLEDGE_CODES } from "../knowledge/codes.ts";
 import { DOCUMENT_VERSION } from "./documents.ts";
 import { KUBE_KINDS } from "./kube-kinds.ts";
@@ -88,6 +89,11 @@ const PARTS: Readonly<Record<string, Schema>> = {
     { build: described(TEXT, "Windows: the profile, such as ws2022.") },
   ),
   // The whole document names its dialect already.
+  Verification: {
+    ...VERIFY_SCHEMA,
+    $schema: undefined,
+    description: "POST /verify: as schemas/verify.v1alpha1.json.",
+  },
   Trace: { ...TRACE_SCHEMA, $schema: undefined, description: "As schemas/trace.v1alpha1.json." },
 };
 

@@ -4,6 +4,7 @@ import { inProcessClient } from "../../api/in-process.ts";
 import { isListening } from "../../api/server.node.ts";
 import { notRunning, socketTransport } from "../../api/socket-transport.node.ts";
 import { type ClusterPlace, clusterPlace, hasOwnSocket, listNames } from "../../api/state-folder.node.ts";
+import type { ObserveProgress } from "../../cluster/verify/observe.ts";
 import { SILENT_LOG } from "../../base/log.ts";
 import { formatProblem } from "./failure.ts";
 import { openSession } from "./open-session.ts";
@@ -42,12 +43,16 @@ export async function connectRunning(wanted: RunningName): Promise<ControlClient
 }
 
 /** A client of the cluster that a verb is about. Notes of a cluster that is built here go to the terminal. */
-export async function connectCluster(target: ClusterTarget, terminal: Terminal): Promise<ControlClient> {
+export async function connectCluster(
+  target: ClusterTarget,
+  terminal: Terminal,
+  observing?: ObserveProgress,
+): Promise<ControlClient> {
   if (target.files.length === 0) return connectRunning(target);
   const inputs = await readInputs(target.files, target.isRecursive, terminal);
-  const { session, readManifests, notes } = await openSession(inputs, () => undefined);
+  const { session, readManifests, verify, notes } = await openSession(inputs, () => undefined, observing);
   for (const note of notes) terminal.stderr(formatProblem(note));
   const identity = { name: "", version: "", pid: process.pid };
   const log = process.env["MULLION_DEBUG"] === "1" ? processLog() : SILENT_LOG;
-  return inProcessClient({ session, readManifests, identity, log });
+  return inProcessClient({ session, readManifests, verify, identity, log });
 }

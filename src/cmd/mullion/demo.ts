@@ -2,6 +2,8 @@
 import { inProcessClient } from "../../api/in-process.ts";
 import { SILENT_LOG } from "../../base/log.ts";
 import { CAPTURE_EPOCH_MS, captureTrace } from "../../cluster/capture.ts";
+import { readModel } from "../../cluster/verify/model-of-cluster.ts";
+import { verifyCluster } from "../../cluster/verify/verify.ts";
 import { FixedSession, refuseManifests } from "../../cluster/fixed-session.ts";
 import { formatTrace } from "../../cluster/format-trace.ts";
 import { openCluster } from "../../cluster/open-cluster.ts";
@@ -74,6 +76,7 @@ export async function demo(request: DemoRequest, terminal: Terminal): Promise<Ex
   const client = inProcessClient({
     session: new FixedSession(cluster),
     readManifests: refuseManifests,
+    verify: (session) => verifyCluster(session.cluster, readModel(session.cluster)),
     identity: { name: file.name, version: "", pid: 0 },
     log: SILENT_LOG,
   });

@@ -3,6 +3,8 @@ import type { ControlClient } from "../../api/client.ts";
 import { inProcessClient } from "../../api/in-process.ts";
 import { SILENT_LOG } from "../../base/log.ts";
 import type { Cluster } from "../../cluster/cluster.ts";
+import { readModel } from "../../cluster/verify/model-of-cluster.ts";
+import { verifyCluster } from "../../cluster/verify/verify.ts";
 import { FixedSession, refuseManifests } from "../../cluster/fixed-session.ts";
 import { hcnClientOf } from "../../cluster/windows-node.ts";
 import { createEndpoint, createLoadBalancer, getNetworkByName, listEndpoints } from "../../hcn/operations.ts";
@@ -24,6 +26,7 @@ function clientOf(cluster: Cluster): ControlClient {
   return inProcessClient({
     session: new FixedSession(cluster),
     readManifests: refuseManifests,
+    verify: (session) => verifyCluster(session.cluster, readModel(session.cluster)),
     identity: { name: "test", version: "0", pid: 0 },
     log: SILENT_LOG,
   });

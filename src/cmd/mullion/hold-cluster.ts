@@ -35,10 +35,17 @@ export interface HoldOptions {
  */
 export async function holdCluster(options: HoldOptions): Promise<void> {
   const { place, inputs, report, onReady, untilInterrupted, log } = options;
-  const { session, readManifests, notes } = await openSession(inputs, report);
+  const { session, readManifests, verify, notes } = await openSession(inputs, report);
   const ended = Promise.withResolvers<void>();
   const identity = { name: place.name, version: packageVersion(), pid: process.pid };
-  const held = new HeldCluster({ session, readManifests, identity, log, onShutdown: ended.resolve });
+  const held = new HeldCluster({
+    session,
+    readManifests,
+    verify,
+    identity,
+    log,
+    onShutdown: ended.resolve,
+  });
   // From here on a signal ends the cluster in good order; before, there is nothing to put in order.
   const interrupted = untilInterrupted();
   const server = await listen(held, place);

@@ -9,6 +9,7 @@ import { processTerminal } from "./process-terminal.ts";
 import { runMullion } from "./program.ts";
 import { trace } from "./trace.ts";
 import { up } from "./up.ts";
+import { verify } from "./verify.ts";
 
 /** A reader that went away (`mullion … | head`) is no fault. */
 function endQuietly(error: NodeJS.ErrnoException): void {
@@ -21,7 +22,7 @@ process.stderr.on("error", endQuietly);
 
 process.exitCode = await runMullion({
   argv: process.argv.slice(2),
-  verbs: { trace, get, up, apply, delete: deleteObjects, down, demo, hnsServe },
+  verbs: { trace, get, verify, up, apply, delete: deleteObjects, down, demo, hnsServe },
   terminal: processTerminal(),
   version: packageVersion(),
   isDebug: process.env["MULLION_DEBUG"] === "1",

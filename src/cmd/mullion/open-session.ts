@@ -1,10 +1,13 @@
 /** Texts → a cluster that is up. The only place that knows who brings it up. */
 import { ProblemsError } from "../../api/error-details.ts";
-import type { ManifestReader } from "../../api/held-cluster.ts";
+import type { ManifestReader, Verifier } from "../../api/held-cluster.ts";
 import { parseClusterFile } from "../../cluster/file/parse-cluster-file.ts";
 import type { FileProblem } from "../../cluster/file/problem.ts";
 import { FixedSession, refuseManifests } from "../../cluster/fixed-session.ts";
 import { openCluster } from "../../cluster/open-cluster.ts";
+import { readModel } from "../../cluster/verify/model-of-cluster.ts";
+import type { ObserveProgress } from "../../cluster/verify/observe.ts";
+import { verifyCluster } from "../../cluster/verify/verify.ts";
 import type { ClusterSession, InputText, SessionProblem } from "../../cluster/session.ts";
 
 /** Two Windows nodes and a Linux node: what stands for a cluster file when there is none. */
@@ -26,12 +29,18 @@ export type ReportProgress = (text: string, done: number, total: number) => void
 export interface OpenedSession {
   readonly session: ClusterSession;
   readonly readManifests: ManifestReader;
+  readonly verify: Verifier;
   /** What the user should know, although it did not stop the bring-up. */
   readonly notes: readonly SessionProblem[];
 }
 
 function toProblem({ code, file, line, column, path, message, advice }: FileProblem): SessionProblem {
   return { code, message, advice, where: { file, line, column, field: path } };
+}
+
+function verifier(progress: ObserveProgress | undefined): Verifier {
+  const options = progress === undefined ? {} : { progress };
+  return ({ cluster }) => verifyCluster(cluster, readModel(cluster), options);
 }
 
 function twoFiles(inputs: readonly InputText[]): ProblemsError {
@@ -41,12 +50,13 @@ function twoFiles(inputs: readonly InputText[]): ProblemsError {
 }
 
 /**
- * Brings up the cluster that the texts describe.
+ * Brings up the cluster that the texts describe. `observing` hears how far a verification is.
  * @throws ProblemsError with everything that is wrong with them; HcnError or CniError when a part refuses.
  */
 export async function openSession(
   inputs: readonly InputText[],
   report: ReportProgress,
+  observing?: ObserveProgress,
 ): Promise<OpenedSession> {
   if (inputs.length > 1) throw twoFiles(inputs);
   const { name, text } = inputs[0] ?? DEFAULT_CLUSTER;
@@ -60,5 +70,10 @@ export async function openSession(
       report(`node ${node.name} is up`, done, total);
     },
   });
-  return { session: new FixedSession(cluster), readManifests: refuseManifests, notes: [] };
+  return {
+    session: new FixedSession(cluster),
+    readManifests: refuseManifests,
+    verify: verifier(observing),
+    notes: [],
+  };
 }

@@ -33,6 +33,7 @@ function run(
   const all: Verbs = {
     trace: keep,
     get: keep,
+    verify: keep,
     up: keep,
     apply: keep,
     delete: keep,
@@ -52,7 +53,10 @@ function run(
 describe("help", () => {
   it.each([
     [[], /^Usage: mullion VERB/],
-    [["--help"], /Verbs:\n {2}trace .*\n {2}get .*\n {2}up .*\n {2}apply .*\n {2}delete .*\n {2}down /],
+    [
+      ["--help"],
+      /Verbs:\n {2}trace .*\n {2}get .*\n {2}verify .*\n {2}up .*\n {2}apply .*\n {2}delete .*\n {2}down /,
+    ],
     [["help", "trace"], /^Usage: mullion trace \[options\] <from> <to>/],
     [["trace", "--help"], /Examples:\n {2}mullion trace -f examples/],
     [["get", "--help"], /pods \(po\), services \(svc\)[^]*hnsnetworks, hnsendpoints/],

@@ -17,7 +17,7 @@ import {
 import { addApply, addDelete, addDown, addUp } from "./running-commands.ts";
 import { LIST_FORMATS, type ListFormat } from "./table.ts";
 import type { ExitCode, Terminal } from "./terminal.ts";
-import { PROTOCOLS, type Protocol, type Verbs } from "./verbs.ts";
+import { PROTOCOLS, type Protocol, VERIFY_FORMATS, type Verbs, type VerifyFormat } from "./verbs.ts";
 
 const ABOUT = `The network of a Kubernetes Windows node, on any machine.
 
@@ -141,6 +141,35 @@ function addGet(program: Command, run: Run, get: Verbs["get"], terminal: Termina
     );
 }
 
+interface VerifyOptions extends TargetOptions {
+  readonly output: VerifyFormat;
+}
+
+function addVerify(program: Command, run: Run, verify: Verbs["verify"], terminal: Terminal): void {
+  const command = program
+    .command("verify")
+    .summary("check which flows work, and whether that is what is documented")
+    .description(
+      "Tries the flows between pods, Services, nodes and the outside, and compares what it observes with\n" +
+        "what the documentation of Windows promises and denies for these builds. Equal pairs are tried once.",
+    );
+  addTargetOptions(command)
+    .addOption(
+      new Option("-o, --output <format>", "how to print it").choices(VERIFY_FORMATS).default("table"),
+    )
+    .addHelpText(
+      "after",
+      examples(
+        `mullion verify -f ${EXAMPLE}`,
+        "mullion verify -o json",
+        "mullion verify -f cluster.yaml -o junit > verify.xml",
+      ) + "\nExit codes: 0 as expected, 1 observed and expected differ, 2 bad usage or bad input.\n",
+    )
+    .action((options: VerifyOptions) =>
+      run(() => verify({ target: clusterTarget(options), output: options.output }, terminal)),
+    );
+}
+
 interface DemoOptions {
   readonly file?: string;
   readonly pcap: string;
@@ -238,6 +267,7 @@ export function createProgram(verbs: Partial<Verbs>, terminal: Terminal, version
       "after",
       examples(
         `mullion trace -f ${EXAMPLE} pod/client pod/api`,
+        `mullion verify -f ${EXAMPLE}`,
         `mullion get pods -f ${EXAMPLE}`,
         `mullion up -f ${EXAMPLE}`,
         "mullion explain --list",
@@ -245,6 +275,7 @@ export function createProgram(verbs: Partial<Verbs>, terminal: Terminal, version
     );
   if (verbs.trace !== undefined) addTrace(program, run, verbs.trace, terminal);
   if (verbs.get !== undefined) addGet(program, run, verbs.get, terminal);
+  if (verbs.verify !== undefined) addVerify(program, run, verbs.verify, terminal);
   if (verbs.up !== undefined) addUp(program, run, verbs.up, terminal);
   if (verbs.apply !== undefined) addApply(program, run, verbs.apply, terminal);
   if (verbs.delete !== undefined) addDelete(program, run, verbs.delete, terminal);

@@ -37,6 +37,14 @@ export interface GetRequest {
   readonly output: ListFormat;
 }
 
+export const VERIFY_FORMATS = ["table", "json", "junit"] as const;
+export type VerifyFormat = (typeof VERIFY_FORMATS)[number];
+
+export interface VerifyRequest {
+  readonly target: ClusterTarget;
+  readonly output: VerifyFormat;
+}
+
 export interface UpRequest {
   readonly inputs: InputPaths;
   readonly running: RunningName;
@@ -80,6 +88,7 @@ export interface Verbs {
   readonly apply: (request: ApplyRequest, terminal: Terminal) => Promise<ExitCode>;
   readonly delete: (request: DeleteRequest, terminal: Terminal) => Promise<ExitCode>;
   readonly down: (request: RunningName, terminal: Terminal) => Promise<ExitCode>;
+  readonly verify: (request: VerifyRequest, terminal: Terminal) => Promise<ExitCode>;
   readonly demo: (request: DemoRequest, terminal: Terminal) => Promise<ExitCode>;
   readonly hnsServe: (request: HnsServeRequest, terminal: Terminal) => Promise<ExitCode>;
 }
