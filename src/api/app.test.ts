@@ -8,6 +8,8 @@ import { SILENT_LOG } from "../base/log.ts";
 import { parseClusterFile } from "../cluster/file/parse-cluster-file.ts";
 import { FixedSession } from "../cluster/fixed-session.ts";
 import { openCluster } from "../cluster/open-cluster.ts";
+import { TRACE_SCHEMA } from "../cluster/trace-schema.ts";
+import { VERIFY_SCHEMA } from "../cluster/verify/verify-schema.ts";
 import type {
   ApplyReport,
   ClusterSession,
@@ -118,11 +120,15 @@ function world(): World {
 }
 
 const ajv = new Ajv2020({ strict: true, strictRequired: false, allErrors: true });
-ajv.addSchema({ $id: "api", ...apiSchema() });
+ajv.addSchema(apiSchema(), "api.v1alpha1.json");
+ajv.addSchema(TRACE_SCHEMA, "trace.v1alpha1.json");
+ajv.addSchema(VERIFY_SCHEMA, "verify.v1alpha1.json");
 
 /** Holds a document against its part of the schema. */
 function expectValid(name: string, document: unknown): void {
-  const validate = ajv.getSchema(`api#/$defs/${name}`);
+  const validate = ajv.getSchema(
+    name === "Verification" ? "verify.v1alpha1.json" : `api.v1alpha1.json#/$defs/${name}`,
+  );
   if (validate === undefined) throw new Error(`the schema has no ${name}`);
   void validate(document);
   expect({ name, errors: validate.errors ?? null }).toEqual({ name, errors: null });
@@ -176,9 +182,13 @@ describe("answers fit the published schema", () => {
     expectValid(name, answer);
   });
 
-  it("serves the schema itself", async () => {
-    const { answer } = await ask(world().app, "GET /schema");
-    expect(answer).toEqual(JSON.parse(JSON.stringify(apiSchema())));
+  it.each([
+    ["api", apiSchema()],
+    ["trace", TRACE_SCHEMA],
+    ["verify", VERIFY_SCHEMA],
+  ])("serves the schema %s itself", async (name, schema) => {
+    const { answer } = await ask(world().app, `GET /schemas/${name}.v1alpha1.json`);
+    expect(answer).toEqual(JSON.parse(JSON.stringify(schema)));
   });
 });
 

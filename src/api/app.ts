@@ -7,8 +7,10 @@ import { bodyLimit } from "hono/body-limit";
 import { encodeBase64 } from "hono/utils/encode";
 import { LIMITS } from "../base/limits.ts";
 import { CAPTURE_EPOCH_MS, captureTrace } from "../cluster/capture.ts";
+import { TRACE_SCHEMA } from "../cluster/trace-schema.ts";
 import { tracePacket } from "../cluster/trace.ts";
 import type { VerifyReport } from "../cluster/verify/report.ts";
+import { VERIFY_SCHEMA } from "../cluster/verify/verify-schema.ts";
 import {
   API_VERSION,
   type ApplyAnswer,
@@ -33,6 +35,13 @@ const ACCEPTED = 202;
 const NOT_FOUND = 404;
 const TOO_LARGE = 413;
 const DEFAULT_NAMESPACE = "default";
+
+/** As in the folder schemas/ of the package, so that they find each other. */
+const SCHEMAS: ReadonlyMap<string, () => object> = new Map([
+  ["api.v1alpha1.json", () => apiSchema()],
+  ["trace.v1alpha1.json", () => TRACE_SCHEMA],
+  ["verify.v1alpha1.json", () => VERIFY_SCHEMA],
+]);
 
 function unknownPath(method: string, path: string): ApiError {
   return new ApiError(
@@ -108,7 +117,12 @@ function shutdown(held: HeldCluster): ShutdownAnswer {
 /** What only looks. */
 function addReading(app: Hono, held: HeldCluster): void {
   app.get("/health", (context) => context.json(health(held)));
-  app.get("/schema", (context) => context.json(apiSchema()));
+  app.get("/schemas/:file", (context) => {
+    const { path } = context.req;
+    const schema = SCHEMAS.get(context.req.param("file"));
+    if (schema === undefined) throw unknownPath("GET", path);
+    return context.json(schema());
+  });
   app.get("/cluster", (context) => context.json(summarizeCluster(held.session)));
   app.get("/objects/:kind", (context) => {
     const kind = context.req.param("kind");

@@ -16,7 +16,8 @@ function nameType(value: unknown): string {
   return Array.isArray(value) ? "a list" : `a value of type ${typeof value}`;
 }
 
-const SEE_SCHEMA = "The schema of all requests is schemas/api.v1alpha1.json, or GET /v1alpha1/schema.";
+const SEE_SCHEMA =
+  "The schema of all requests is schemas/api.v1alpha1.json, or GET /v1alpha1/schemas/api.v1alpha1.json.";
 
 /** The fields of one object. */
 export class RequestFields {

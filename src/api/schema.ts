@@ -1,7 +1,4 @@
 /** The JSON Schema of the control API, published as schemas/api.v1alpha1.json and at `GET /v1alpha1/schema`. */
-import { TRACE_SCHEMA } from "../cluster/trace-schema.ts";
-import { VERIFY_SCHEMA } from "../cluster/verify/verify-schema.ts";
-import { KNOWLEDGE_CODES } from "../knowledge/codes.ts";
 import { DOCUMENT_VERSION } from "./documents.ts";
 import { KUBE_KINDS } from "./kube-kinds.ts";
 
@@ -11,7 +8,8 @@ const TEXT: Schema = { type: "string" };
 const NUMBER: Schema = { type: "number" };
 const INTEGER: Schema = { type: "integer" };
 const KIND: Schema = { enum: KUBE_KINDS.map(({ kind }) => kind) };
-const CODE: Schema = { enum: [...KNOWLEDGE_CODES] };
+/** The codes themselves stand in knowledge-entry.v1alpha1.json. */
+const CODE: Schema = { type: "string", pattern: "^[a-z0-9]+(-[a-z0-9]+)*$" };
 const NAMESPACE_DEFAULT = "For objects that name none; default when absent.";
 
 function ref(name: string): Schema {
@@ -88,13 +86,6 @@ const PARTS: Readonly<Record<string, Schema>> = {
     },
     { build: described(TEXT, "Windows: the profile, such as ws2022.") },
   ),
-  // The whole document names its dialect already.
-  Verification: {
-    ...VERIFY_SCHEMA,
-    $schema: undefined,
-    description: "POST /verify: as schemas/verify.v1alpha1.json.",
-  },
-  Trace: { ...TRACE_SCHEMA, $schema: undefined, description: "As schemas/trace.v1alpha1.json." },
 };
 
 const LOOKING: Readonly<Record<string, Schema>> = {
@@ -201,7 +192,7 @@ const WORKING: Readonly<Record<string, Schema>> = {
   TraceAnswer: document(
     "TraceAnswer",
     "One packet and its answer.",
-    { report: ref("Trace") },
+    { report: { $ref: "trace.v1alpha1.json" } },
     { capture: described(TEXT, "pcapng in base64; present when it was asked for.") },
   ),
   Shutdown: document("Shutdown", "POST /shutdown: the cluster ends.", { status: { const: "ending" } }),
@@ -249,7 +240,7 @@ const EVENTS: Readonly<Record<string, Schema>> = {
   }),
 };
 
-/** JSON schema, draft 2020-12: every request and answer under `$defs`. */
+/** JSON schema, draft 2020-12: every request and answer under `$defs`. Reports are those of the files beside it. */
 export function apiSchema(): Schema {
   return {
     $schema: "https://json-schema.org/draft/2020-12/schema",

@@ -114,7 +114,7 @@ export const RUNNING_CLUSTER_ENTRIES: EntryTable<RunningClusterCode> = {
     remedy: prose`
       The page docs/reference/api.md lists paths and fields, and the running cluster gives the schema itself:
 
-          curl --unix-socket <socket> http://mullion/v1alpha1/schema`,
+          curl --unix-socket <socket> http://mullion/v1alpha1/schemas/api.v1alpha1.json`,
     sources: [API_PAGE],
     profiles: ALL,
   },
