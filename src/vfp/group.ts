@@ -84,6 +84,16 @@ export class Group implements GroupDefinition {
     });
   }
 
+  /** The same rules, with other things to say about packets that match none. */
+  withMissNotes(missNotes: readonly MissNote[]): Group {
+    return new Group({ ...this.definition(), missNotes }, this.contents);
+  }
+
+  private definition(): Omit<GroupDefinition, "rules"> {
+    const { name, direction, family, priority, match, missNotes } = this;
+    return { name, direction, family, priority, match, missNotes };
+  }
+
   /** The first rule that `key` misses for one explainable reason. For traces. */
   findNearMiss(key: FlowKey): NearMiss | undefined {
     for (const { rule, matcher } of this.contents.index.list()) {
