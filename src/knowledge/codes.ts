@@ -46,6 +46,9 @@ export const KNOWLEDGE_CODES = [
   "headless-service-without-vip",
   "dns-name-with-dot-not-completed",
   "host-network-unsupported",
+  // Load balancers as HNS keeps them.
+  "load-balancer-port-already-exists",
+  "load-balancer-update-ignored",
   // Files and command lines.
   "cluster-file-unreadable",
   "cluster-file-invalid-yaml",
