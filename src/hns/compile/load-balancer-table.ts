@@ -96,13 +96,13 @@ export class LoadBalancerTable {
   update(
     surroundings: LoadBalancerSurroundings,
     changed: ReadonlyMap<Guid, LoadBalancerRecord | undefined>,
-    all: readonly LoadBalancerRecord[],
+    all: ReadonlyMap<Guid, LoadBalancerRecord>,
   ): HostProgram {
     const key = factsKey(surroundings.facts);
     const isNodeNew = key !== this.factsKey && this.compiled.size > 0;
     this.factsKey = key;
     const work = new Map(changed);
-    if (isNodeNew) for (const each of all) work.set(each.id, each);
+    if (isNodeNew) for (const [id, each] of all) work.set(id, each);
     for (const [id, record] of work) this.replace(id, record, surroundings);
     this.updateNotes(surroundings.serviceRanges);
     return {

@@ -146,6 +146,7 @@ function fullNat(frontEnd: FrontEnd, pool: HostPoolDefinition): { readonly nat: 
   });
   const lb = makeRule(frontEnd, `${hasRemote ? "LB_HOST" : "LB"}_${tag}_${rest}`, {
     action: balance(frontEnd, "address-and-port"),
+    missCodes: ICMP_MISS,
     ...(!hasRemote && { inferred: FULL_NAT }),
   });
   return { nat, lb };
