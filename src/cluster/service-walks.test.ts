@@ -193,7 +193,9 @@ describe("WALK-B-4 pod → ClusterIP, non-DSR", () => {
     // Row 2: source NAT, then the choice, on the host's port going out.
     expect(rulesIn(one, "LB_DSR")).toEqual([]);
     const host = one.report.forward.steps.filter((step) => step.place === "vEthernet (Ethernet)");
-    expect(host.filter((step) => step.rule !== undefined).map((step) => [step.direction, step.rule?.action])).toEqual([
+    expect(
+      host.filter((step) => step.rule !== undefined).map((step) => [step.direction, step.rule?.action]),
+    ).toEqual([
       ["out", "dynnat"],
       ["out", "lbnat"],
       ["out", "paroute"],
@@ -220,19 +222,24 @@ describe("WALK-B-4 pod → ClusterIP, non-DSR", () => {
     ]);
   });
 
-  it.each(["b", "c"])("node's subnet, back end %s: to the host's MAC by the SDNRoute, turned round there", async (name) => {
-    const one = await follow(shared, clusterIp([name], false), CALL_V);
-    const host = one.report.forward.steps.filter((step) => step.place === "vEthernet (Ethernet)");
-    expect(host.filter((step) => step.rule !== undefined).map((step) => [step.direction, step.layer])).toEqual([
-      ["in", "SLB_HAIRPIN_LAYER"],
-      ["out", "SLB_NAT_LAYER"],
-      ["out", "LB"],
-      ["out", "VNET_PA_ROUTE_LAYER"],
-    ]);
-    expect(one.forward.at(-1)).toMatchObject({ at: `deliver ${name.toUpperCase()}`, l4: "q→8080" });
-    expect(one.reply.at(-1)).toMatchObject({ at: "deliver A", ip: "V→A", l4: "80→p" });
-    expect(one.report.answer).toBe(`${name} saw 10.0.0.11:49152`);
-  });
+  it.each(["b", "c"])(
+    "node's subnet, back end %s: to the host's MAC by the SDNRoute, turned round there",
+    async (name) => {
+      const one = await follow(shared, clusterIp([name], false), CALL_V);
+      const host = one.report.forward.steps.filter((step) => step.place === "vEthernet (Ethernet)");
+      expect(
+        host.filter((step) => step.rule !== undefined).map((step) => [step.direction, step.layer]),
+      ).toEqual([
+        ["in", "SLB_HAIRPIN_LAYER"],
+        ["out", "SLB_NAT_LAYER"],
+        ["out", "LB"],
+        ["out", "VNET_PA_ROUTE_LAYER"],
+      ]);
+      expect(one.forward.at(-1)).toMatchObject({ at: `deliver ${name.toUpperCase()}`, l4: "q→8080" });
+      expect(one.reply.at(-1)).toMatchObject({ at: "deliver A", ip: "V→A", l4: "80→p" });
+      expect(one.report.answer).toBe(`${name} saw 10.0.0.11:49152`);
+    },
+  );
 
   it("DT-108 an ingress ACL for the client pod does not match: B sees the node", async () => {
     const { report } = await follow(own, clusterIp(["b"], false), CALL_V);
@@ -415,10 +422,13 @@ describe("WALK-B-8 node → service", () => {
     ["DSR, remote", ["c"], true],
     ["non-DSR, local", ["b"], false],
     ["non-DSR, remote", ["c"], false],
-  ] as const)("W1 → ClusterIP on a build that plumbs it, %s: source 10.0.0.11", async (_, backEnds, isDsr) => {
-    const { report } = await follow(own, clusterIp(backEnds, isDsr), FROM_NODE);
-    expect(report.answer).toMatch(new RegExp(String.raw`^${backEnds[0]} saw 10\.0\.0\.11:`));
-  });
+  ] as const)(
+    "W1 → ClusterIP on a build that plumbs it, %s: source 10.0.0.11",
+    async (_, backEnds, isDsr) => {
+      const { report } = await follow(own, clusterIp(backEnds, isDsr), FROM_NODE);
+      expect(report.answer).toMatch(new RegExp(String.raw`^${backEnds[0]} saw 10\.0\.0\.11:`));
+    },
+  );
 
   it("DT-118 W1 → ClusterIP on Server 2019: fails", async () => {
     const old = await openTestCluster(ownSubnet("ws2019"));

@@ -63,7 +63,10 @@ async function endpointFor(client: HcnClient, networkId: string, address: string
   return defined(made.ID, "an endpoint has an id");
 }
 
-async function documentOf(cluster: Cluster, spec: LoadBalancerSpec): Promise<Parameters<typeof createLoadBalancer>[1]> {
+async function documentOf(
+  cluster: Cluster,
+  spec: LoadBalancerSpec,
+): Promise<Parameters<typeof createLoadBalancer>[1]> {
   const client = hcnClientOf(nodeOf(cluster, spec.node ?? "win-1"));
   const network = await getNetworkByName(client, cluster.file.network.name);
   const ids: string[] = [];
@@ -94,7 +97,11 @@ export async function addLoadBalancer(cluster: Cluster, spec: LoadBalancerSpec):
 }
 
 /** Gives a load balancer other back ends. The node's HNS has to know how (15.5). */
-export async function changeLoadBalancer(cluster: Cluster, id: string, spec: LoadBalancerSpec): Promise<void> {
+export async function changeLoadBalancer(
+  cluster: Cluster,
+  id: string,
+  spec: LoadBalancerSpec,
+): Promise<void> {
   const client = hcnClientOf(nodeOf(cluster, spec.node ?? "win-1"));
   await modifyLoadBalancer(client, id, { ...(await documentOf(cluster, spec)), ID: id });
 }

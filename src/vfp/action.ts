@@ -86,7 +86,10 @@ function evaluateDynnat(poolName: string, subject: ActionSubject, context: Actio
 
 /** MAC fix-up only towards back ends of this switch; the answer keeps its MACs (dataplane.md §2.13, §2.15). */
 function evaluateLbnat(action: LbnatAction, subject: ActionSubject): ActionResult {
-  const backEnd = defined(chooseBackEnd(action, subject.key), "a group takes no lbnat rule without back ends");
+  const backEnd = defined(
+    chooseBackEnd(action, subject.key),
+    "a group takes no lbnat rule without back ends",
+  );
   const forward = new Transposition();
   forward.destinationMac = backEnd.mac;
   if (action.rewrites === "mac") return { kind: "pass", forward, reverse: new Transposition(), backEnd };

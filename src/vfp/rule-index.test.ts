@@ -15,7 +15,13 @@ function keyOf(destination: string, port: number): FlowKey {
   const source = defined(parseIp("10.244.1.10"), "an address");
   const packet = buildTcpFrame({
     link: LINK,
-    ip: { source, destination: defined(parseIp(destination), "an address"), ttl: 1, identification: 1, isDontFragment: true },
+    ip: {
+      source,
+      destination: defined(parseIp(destination), "an address"),
+      ttl: 1,
+      identification: 1,
+      isDontFragment: true,
+    },
     tcp: { sourcePort: 5000, destinationPort: port, sequence: 1, acknowledgment: 0, flags: 2, window: 1 },
   });
   const headers = new Headers();
@@ -32,7 +38,15 @@ let made = 0;
 function rule(fields: Pick<Rule, "priority" | "condition">): Rule {
   const id = String(made++);
   const provenance = { object: "test", id, name: id };
-  return { ...fields, id, name: id, action: { type: "allow" }, isTerminating: true, isStateful: false, provenance };
+  return {
+    ...fields,
+    id,
+    name: id,
+    action: { type: "allow" },
+    isTerminating: true,
+    isStateful: false,
+    provenance,
+  };
 }
 
 const arbitraryRule = fc
@@ -71,27 +85,34 @@ describe("a group with many rules", () => {
       removed: fc.array(fc.nat(40), { maxLength: 6 }),
     });
     fc.assert(
-      fc.property(fc.array(arbitraryRule, { maxLength: 20 }), fc.array(step, { maxLength: 5 }), (first, steps) => {
-        let rules = first;
-        let group = createGroup({
-          name: "g",
-          direction: "out",
-          family: 4,
-          priority: 1,
-          match: "priority",
-          rules,
-        });
-        for (const { added, removed } of steps) {
-          const gone = [...new Set(removed.map((index) => rules[index]).filter((each) => each !== undefined))];
-          rules = [...rules.filter((each) => !gone.includes(each)), ...added];
-          group = group.replaceRules(gone, added);
-        }
-        expect(group.size).toBe(rules.length);
-        expect(new Set(group.rules)).toEqual(new Set(rules));
-        for (const each of rules) expect(group.has(each)).toBe(true);
-        for (const address of [...ADDRESSES, "10.97.0.1"])
-          for (const port of PORTS) expect(group.find(keyOf(address, port))).toBe(winnerOf(rules, address, port));
-      }),
+      fc.property(
+        fc.array(arbitraryRule, { maxLength: 20 }),
+        fc.array(step, { maxLength: 5 }),
+        (first, steps) => {
+          let rules = first;
+          let group = createGroup({
+            name: "g",
+            direction: "out",
+            family: 4,
+            priority: 1,
+            match: "priority",
+            rules,
+          });
+          for (const { added, removed } of steps) {
+            const gone = [
+              ...new Set(removed.map((index) => rules[index]).filter((each) => each !== undefined)),
+            ];
+            rules = [...rules.filter((each) => !gone.includes(each)), ...added];
+            group = group.replaceRules(gone, added);
+          }
+          expect(group.size).toBe(rules.length);
+          expect(new Set(group.rules)).toEqual(new Set(rules));
+          for (const each of rules) expect(group.has(each)).toBe(true);
+          for (const address of [...ADDRESSES, "10.97.0.1"])
+            for (const port of PORTS)
+              expect(group.find(keyOf(address, port))).toBe(winnerOf(rules, address, port));
+        },
+      ),
       { numRuns: 150 },
     );
   });

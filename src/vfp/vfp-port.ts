@@ -391,11 +391,7 @@ export class VfpPort implements ActionContext {
     return "pass";
   }
 
-  private openFlow(
-    visit: LayerVisit,
-    result: Extract<ActionResult, { kind: "pass" }>,
-    walk: Walk,
-  ): boolean {
+  private openFlow(visit: LayerVisit, result: Extract<ActionResult, { kind: "pass" }>, walk: Walk): boolean {
     // Unified flows do not remember that a layer without any flow had none for them.
     if (!visit.layer.hadFlows) this.generation++;
     const pair = visit.layer.addFlow({

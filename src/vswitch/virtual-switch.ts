@@ -18,7 +18,13 @@ import type { Packet } from "../wire/packet.ts";
 import { forwardArp } from "./arp-forwarding.ts";
 import { OwnedPortBlocks, PortBlockTable } from "./port-blocks.ts";
 import { findBindingOwner, findByAddress } from "./steering.ts";
-import { type PortOwner, type StaticBinding, SwitchPort, type SwitchPortOptions, bindingKey } from "./switch-port.ts";
+import {
+  type PortOwner,
+  type StaticBinding,
+  SwitchPort,
+  type SwitchPortOptions,
+  bindingKey,
+} from "./switch-port.ts";
 
 export interface VirtualSwitchOptions {
   /** The node, as traces name it. */
@@ -201,8 +207,7 @@ export class VirtualSwitch implements PortOwner {
    */
   private forwardToPort(target: SwitchPort, packet: Packet): void {
     const binding = target.leadsToHost ? findBindingOwner(this, packet, this.headers) : undefined;
-    if (binding === undefined)
-      this.deliver(target, packet, `by destination MAC ${formatMac(target.mac)}`);
+    if (binding === undefined) this.deliver(target, packet, `by destination MAC ${formatMac(target.mac)}`);
     else this.deliver(binding, packet, "by NAT binding of destination address and port");
   }
 

@@ -276,11 +276,7 @@ export const SERVICE_ENTRIES: EntryTable<ServiceCode> = {
     remedy: prose`
       Find out why the Service has no ready pods: its selector, their readiness, their state. If it has, compare
       port and protocol, and read the log of kube-proxy on this node for a load balancer that HNS refused.`,
-    sources: [
-      reference("dataplane.md §3.2"),
-      reference("kube-proxy.md §3.9"),
-      reference("hcn.md §8.5"),
-    ],
+    sources: [reference("dataplane.md §3.2"), reference("kube-proxy.md §3.9"), reference("hcn.md §8.5")],
     profiles: ALL,
   },
 
