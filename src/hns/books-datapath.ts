@@ -36,7 +36,7 @@ export class BooksDatapath implements Datapath {
   }
 
   removeSwitch(id: Guid): void {
-    for (const name of [...this.reservedOn(id).keys()]) this.releasePool(id, name);
+    for (const name of this.reservedOn(id).keys()) this.releasePool(id, name);
     this.hostPools.delete(id);
     this.switches.delete(id);
   }
