@@ -42,6 +42,7 @@ export const KNOWLEDGE_CODES = [
   "too-many-back-ends",
   "session-affinity-timeout-ignored",
   "icmp-to-service-not-balanced",
+  "service-without-back-ends",
   "external-name-not-proxied",
   "headless-service-without-vip",
   "dns-name-with-dot-not-completed",
