@@ -25,6 +25,7 @@ import { IpInput } from "./ip-input.ts";
 import { IpOutput } from "./ip-output.ts";
 import { isLoopback } from "./loopback.ts";
 import { Netfilter } from "./netfilter/netfilter.ts";
+import { PortClaims } from "./port-claims.ts";
 import { NameCache } from "./resolver/name-cache.ts";
 import { type Route, type RouteOptions, RouteTable } from "./route-table.ts";
 import { selectSource } from "./source-address.ts";
@@ -72,6 +73,8 @@ export class Compartment implements NextHopResolver {
   readonly icmp: Icmp;
   readonly udp: Udp;
   readonly tcp: Tcp;
+  /** Ports of own addresses that are served below the stack. */
+  readonly portClaims: PortClaims = new PortClaims();
   dns: DnsSettings = NO_DNS;
   /** What the resolver remembers. */
   readonly nameCache: NameCache = new NameCache();

@@ -15,6 +15,7 @@ import { KUBE_PROXY_ENTRIES } from "./entries/kube-proxy.ts";
 import { NAME_ENTRIES } from "./entries/names.ts";
 import { PLUGIN_ENTRIES } from "./entries/plugins.ts";
 import { RECEIVER_ENTRIES } from "./entries/receivers.ts";
+import { RUNNING_CLUSTER_ENTRIES } from "./entries/running-cluster.ts";
 import { SERVICE_ENTRIES } from "./entries/services.ts";
 import type { KnowledgeEntry } from "./entry.ts";
 
@@ -36,6 +37,7 @@ const TEXTS: Readonly<Record<KnowledgeCode, EntryText>> = {
   ...NAME_ENTRIES,
   ...CLUSTER_FILE_ENTRIES,
   ...COMMAND_LINE_ENTRIES,
+  ...RUNNING_CLUSTER_ENTRIES,
   ...PLUGIN_ENTRIES,
 };
 
@@ -71,6 +73,7 @@ export const SECTIONS: readonly CatalogueSection[] = Object.freeze([
   section("CNI plugins, IPAM and HNS", PLUGIN_ENTRIES),
   section("Cluster files", CLUSTER_FILE_ENTRIES),
   section("Command lines", COMMAND_LINE_ENTRIES),
+  section("Running clusters and their control API", RUNNING_CLUSTER_ENTRIES),
 ]);
 
 /** The entry of a code. */

@@ -42,6 +42,7 @@ export const KNOWLEDGE_CODES = [
   "too-many-back-ends",
   "session-affinity-timeout-ignored",
   "icmp-to-service-not-balanced",
+  "service-without-back-ends",
   "external-name-not-proxied",
   "headless-service-without-vip",
   "dns-name-with-dot-not-completed",
@@ -87,6 +88,15 @@ export const KNOWLEDGE_CODES = [
   "unknown-object",
   "unknown-code",
   "bad-usage",
+  "input-without-documents",
+  // The running cluster and its control API.
+  "cluster-not-running",
+  "cluster-already-running",
+  "cluster-unreachable",
+  "cluster-not-private",
+  "cluster-start-failed",
+  "api-request-invalid",
+  "api-request-too-large",
   // Plugins and IPAM.
   "cni-api-version-missing",
   "cni-gateway-is-network-plus-two",
