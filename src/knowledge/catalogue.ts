@@ -9,6 +9,8 @@ import type { EntryText } from "./entries/entry-text.ts";
 import { FILTER_AND_NAT_ENTRIES } from "./entries/filters-and-nat.ts";
 import { FORWARDING_ENTRIES } from "./entries/forwarding.ts";
 import { HOST_STACK_ENTRIES } from "./entries/host-stacks.ts";
+import { KUBERNETES_ENTRIES } from "./entries/kubernetes.ts";
+import { MANIFEST_ENTRIES } from "./entries/manifests.ts";
 import { PLUGIN_ENTRIES } from "./entries/plugins.ts";
 import { RECEIVER_ENTRIES } from "./entries/receivers.ts";
 import type { KnowledgeEntry } from "./entry.ts";
@@ -26,6 +28,8 @@ const TEXTS: Readonly<Record<KnowledgeCode, EntryText>> = {
   ...RECEIVER_ENTRIES,
   ...CLUSTER_FILE_ENTRIES,
   ...COMMAND_LINE_ENTRIES,
+  ...MANIFEST_ENTRIES,
+  ...KUBERNETES_ENTRIES,
   ...PLUGIN_ENTRIES,
 };
 
@@ -55,6 +59,8 @@ export const SECTIONS: readonly CatalogueSection[] = Object.freeze([
   section("At the receiver", RECEIVER_ENTRIES),
   section("CNI plugins, IPAM and HNS", PLUGIN_ENTRIES),
   section("Cluster files", CLUSTER_FILE_ENTRIES),
+  section("Kubernetes manifests", MANIFEST_ENTRIES),
+  section("The Kubernetes control plane", KUBERNETES_ENTRIES),
   section("Command lines", COMMAND_LINE_ENTRIES),
 ]);
 
