@@ -21,6 +21,10 @@ export const LIMITS = {
   socketsPerCompartmentMax: 65_536,
   /** Datagrams per compartment of which fragments are missing. */
   reassembliesMax: 64,
+  /** Connections that a Linux machine tracks; kube-proxy sets at least so many (`--conntrack-min`). */
+  trackedConnectionsMax: 131_072,
+  /** Clients that session affinity remembers per back end (`ip_list_tot` of xt_recent). */
+  affinityClientsPerBackEndMax: 100,
   /** Path MTUs remembered per compartment. */
   pathMtusMax: 1_024,
   /** Bytes that a TCP connection holds until they are acknowledged. */
@@ -35,6 +39,16 @@ export const LIMITS = {
   httpResponseBytesMax: 268_435_456,
   /** Connections that a service over HTTP has open at a time. */
   httpConnectionsMax: 256,
+  /** Bytes of one request to the control API: 50 MiB of manifests, as JSON writes them. */
+  apiRequestBytesMax: 104_857_600,
+  /** Events of a running cluster that are remembered for listeners who come back. */
+  apiEventsKeptMax: 4_096,
+  /** Streams of events that are open at a time. */
+  apiEventStreamsMax: 64,
+  /** Bytes of all files that one command line names. */
+  inputBytesMax: 268_435_456,
+  /** Files that one command line names, counted over all its folders. */
+  inputFilesMax: 10_000,
   /** Nesting of one JSON or YAML document. */
   documentDepthMax: 128,
   /** Bytes of one cluster file. */

@@ -11,6 +11,7 @@ import type { Underlay } from "../fabric/underlay.ts";
 import type { HnsService } from "../hns/hns-service.ts";
 import type { Compartment } from "../host/compartment.ts";
 import type { Host } from "../host/host.ts";
+import type { IdentificationServer } from "../host/services/identification-server.ts";
 import type { Ipv4 } from "../net/ip.ts";
 import type { ClusterFile, NodeSpec, PodSpec } from "./file/cluster-file.ts";
 
@@ -30,6 +31,8 @@ export interface ClusterPod {
   readonly address: Ipv4;
   /** Windows: the HCN namespace of the sandbox. */
   readonly namespaceId: string | undefined;
+  /** Answers on the pod's ports. */
+  readonly server: IdentificationServer;
 }
 
 export interface Cluster {
@@ -39,7 +42,8 @@ export interface Cluster {
   readonly underlay: Underlay;
   readonly nodes: readonly ClusterNode[];
   readonly outside: readonly OutsideHost[];
-  readonly pods: readonly ClusterPod[];
+  /** By order of creation. */
+  readonly pods: ClusterPod[];
 }
 
 /** An independent copy of `cluster`; `recorder` hears the packets that are followed in the copy. */

@@ -1,13 +1,15 @@
-/** What a cluster consists of, as `mullion get` lists it: HNS objects through the HCN line, pods and nodes besides. */
-import type { Guid } from "../hcn/client.ts";
+/** What a cluster consists of, as `mullion get` lists it: HNS objects through the HCN line, nodes besides. */
+import type { Guid, HcnClient } from "../hcn/client.ts";
 import type { HostComputeEndpoint } from "../hcn/endpoint.ts";
 import type { HostComputeNamespace } from "../hcn/namespace.ts";
 import type { HostComputeNetwork } from "../hcn/network.ts";
-import { listEndpoints, listNamespaces, listNetworks } from "../hcn/operations.ts";
+import type { HostComputeLoadBalancer } from "../hcn/load-balancer.ts";
+import { listEndpoints, listLoadBalancers, listNamespaces, listNetworks } from "../hcn/operations.ts";
 import { nearestNames } from "../base/nearest-name.ts";
 import { formatIp } from "../net/ip.ts";
 import { formatPrefix } from "../net/prefix.ts";
 import type { Cluster, ClusterNode } from "./cluster.ts";
+import type { Compat, NodeOs } from "./file/cluster-file.ts";
 import { RequestError } from "./request-error.ts";
 import { hcnClientOf } from "./windows-node.ts";
 
@@ -17,25 +19,13 @@ export interface OnNode<T> {
   readonly object: T;
 }
 
-/** A pod, with the fields of Kubernetes that there are so far. */
-export interface PodSummary {
-  readonly namespace: string;
-  readonly name: string;
-  readonly node: string;
-  readonly ip: string;
-  readonly ports: readonly string[];
-  /** Windows: the sandbox's HCN namespace and its compartment. */
-  readonly namespaceId: Guid | undefined;
-  readonly compartment: number;
-}
-
 export interface NodeSummary {
   readonly name: string;
-  readonly os: string;
+  readonly os: NodeOs;
   readonly build: string | undefined;
   readonly ip: string;
   readonly podCIDR: string;
-  readonly compat: string;
+  readonly compat: Compat;
 }
 
 /** The nodes that a listing is about. @throws RequestError for a node that does not exist. */
@@ -56,7 +46,7 @@ function selectNodes(cluster: Cluster, name: string | undefined): readonly Clust
 async function listOnNodes<T>(
   cluster: Cluster,
   node: string | undefined,
-  list: (client: ReturnType<typeof hcnClientOf>) => Promise<readonly T[]>,
+  list: (client: HcnClient) => Promise<readonly T[]>,
 ): Promise<readonly OnNode<T>[]> {
   const rows: OnNode<T>[] = [];
   for (const each of selectNodes(cluster, node)) {
@@ -87,21 +77,27 @@ export function inventoryNamespaces(
   return listOnNodes(cluster, node, (client) => listNamespaces(client));
 }
 
-export function inventoryPods(cluster: Cluster, node?: string): readonly PodSummary[] {
-  const nodes = selectNodes(cluster, node);
-  return cluster.pods
-    .filter((pod) => nodes.includes(pod.node))
-    .map((pod) => ({
-      namespace: pod.spec.namespace,
-      name: pod.spec.name,
-      node: pod.node.spec.name,
-      ip: formatIp(pod.address),
-      ports: pod.spec.ports.map(({ port, protocol, hostPort }) =>
-        hostPort === undefined ? `${port}/${protocol}` : `${hostPort}:${port}/${protocol}`,
-      ),
-      namespaceId: pod.namespaceId,
-      compartment: pod.compartment.id,
-    }));
+/** A load balancer with the addresses of its back ends, in their order. */
+export interface LoadBalancerSummary extends HostComputeLoadBalancer {
+  /** The id stands for an endpoint that is not there any more. */
+  readonly BackEnds: readonly string[];
+}
+
+async function listLoadBalancersOf(client: HcnClient): Promise<readonly LoadBalancerSummary[]> {
+  const addresses = new Map<Guid, string>();
+  for (const { ID = "", IpConfigurations = [] } of await listEndpoints(client))
+    addresses.set(ID, IpConfigurations.map((config) => config.IpAddress ?? "").join("+"));
+  return (await listLoadBalancers(client)).map((loadBalancer) => ({
+    ...loadBalancer,
+    BackEnds: (loadBalancer.HostComputeEndpoints ?? []).map((id) => addresses.get(id.toLowerCase()) ?? id),
+  }));
+}
+
+export function inventoryLoadBalancers(
+  cluster: Cluster,
+  node?: string,
+): Promise<readonly OnNode<LoadBalancerSummary>[]> {
+  return listOnNodes(cluster, node, listLoadBalancersOf);
 }
 
 export function inventoryNodes(cluster: Cluster, node?: string): readonly NodeSummary[] {

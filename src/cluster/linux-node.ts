@@ -3,12 +3,17 @@ import { defined } from "../base/assert.ts";
 import type { Environment } from "../base/environment.ts";
 import type { Device } from "../device/device.ts";
 import { LinuxBridge } from "../fabric/linux-bridge.ts";
+import type { DnsSettings } from "../host/compartment.ts";
 import { Host } from "../host/host.ts";
+import { RuleSet } from "../host/netfilter/rule-set.ts";
+import { IdentificationServer } from "../host/services/identification-server.ts";
 import { type Ip, type Ipv4, addToIp } from "../net/ip.ts";
 import type { Mac } from "../net/mac.ts";
 import { ANY_IPV4, prefixContains } from "../net/prefix.ts";
 import type { ClusterNode, ClusterPod } from "./cluster.ts";
 import type { ClusterFile, NodeSpec, PodSpec } from "./file/cluster-file.ts";
+import { type Kubelet, addHostPod, podReference } from "./kubelet.ts";
+import { hostPortRules, masqueradeRules } from "./linux-masquerade.ts";
 import { addressIn } from "./windows-node.ts";
 
 /** The bridge has `.1` of the pod range; pods follow. */
@@ -18,6 +23,11 @@ const FIRST_POD_OFFSET = 2;
 /** `0a-58-` and the address, as the CNI bridge plugin long gave MACs to its bridge and pods. */
 function macOf(ip: Ip): Mac {
   return (0x0a58_0000_0000 + Number(ip)) as Mac;
+}
+
+/** What traces call the pod's cable to the bridge. */
+function cableOf(pod: PodSpec): string {
+  return `veth ${pod.namespace}/${pod.name}`;
 }
 
 /** Boots the node with its address and a default route; it forwards, as a Kubernetes node does. */
@@ -37,10 +47,12 @@ export function bootLinuxNode(
 }
 
 /** The pods of one Linux node on its bridge. */
-export class LinuxKubelet {
+export class LinuxKubelet implements Kubelet {
   private readonly node: ClusterNode;
   private readonly bridge: LinuxBridge;
   private readonly gateway: Ip;
+  /** Of the node's network programs. */
+  private readonly rules = new RuleSet();
   private readonly taken = new Set<Ip>();
 
   constructor(env: Environment, file: ClusterFile, node: ClusterNode) {
@@ -53,17 +65,39 @@ export class LinuxKubelet {
       mac: macOf(this.gateway),
       address: { ip: this.gateway, length: podCIDR.length },
     });
+    const { name } = node.spec;
+    this.rules.set(name, masqueradeRules(name, podCIDR, file.network.clusterCIDR));
+    node.host.root.enableNetfilter().use(this.rules);
     for (const pod of file.pods) if (pod.address !== undefined) this.taken.add(pod.address);
   }
 
-  addPod(pod: PodSpec): ClusterPod {
+  addPod(pod: PodSpec, dns?: DnsSettings): Promise<ClusterPod> {
+    return Promise.resolve(pod.network === "host" ? addHostPod(this.node, pod) : this.connect(pod, dns));
+  }
+
+  removePod(pod: ClusterPod): Promise<void> {
+    pod.server.close();
+    if (pod.spec.network === "host") return Promise.resolve();
+    this.node.host.removeCompartment(pod.compartment.id);
+    this.bridge.disconnect(cableOf(pod.spec));
+    this.rules.remove(cableOf(pod.spec));
+    this.taken.delete(pod.address);
+    return Promise.resolve();
+  }
+
+  private connect(pod: PodSpec, dns: DnsSettings | undefined): ClusterPod {
     const compartment = this.node.host.createCompartment(`pod ${pod.namespace}/${pod.name}`);
     const address = pod.address ?? this.nextAddress();
-    const device = this.bridge.connect(`veth ${pod.namespace}/${pod.name}`);
+    // flannel's configuration of the bridge plugin has hairpinMode.
+    const device = this.bridge.connect(cableOf(pod), { isHairpin: true });
     const eth0 = compartment.addInterface({ name: "eth0", mac: macOf(address), device });
     compartment.addAddress(eth0, { ip: address, length: this.node.spec.podCIDR.length });
     compartment.addRoute({ prefix: ANY_IPV4, nextHop: this.gateway, interface: eth0, metric: 0 });
-    return { spec: pod, node: this.node, compartment, address, namespaceId: undefined };
+    if (dns !== undefined) compartment.dns = dns;
+    const hostPorts = hostPortRules(pod, address, this.node.spec.podCIDR);
+    if (hostPorts !== undefined) this.rules.set(cableOf(pod), hostPorts);
+    const server = new IdentificationServer(compartment, podReference(pod));
+    return { spec: pod, node: this.node, compartment, address, namespaceId: undefined, server };
   }
 
   private nextAddress(): Ipv4 {

@@ -10,7 +10,7 @@ export { findParty, listParties } from "./find-party.ts";
 export type { Party } from "./find-party.ts";
 export { formatTrace } from "./format-trace.ts";
 export { openCluster } from "./open-cluster.ts";
-export type { OpenProgress } from "./open-cluster.ts";
+export type { OpenProgress } from "./raise-machines.ts";
 export { checkReachability } from "./reachability.ts";
 export type { ReachabilityCell } from "./reachability.ts";
 export { RequestError } from "./request-error.ts";

@@ -8,15 +8,20 @@ import { parseNetworkList } from "../cni/conflist.ts";
 import { RunnerDelegate } from "../cni/delegate.ts";
 import type { CniPlugin } from "../cni/plugin.ts";
 import { MemoryResultCache } from "../cni/result-cache.ts";
-import { CniRuntime } from "../cni/runtime.ts";
+import { type Attachment, CniRuntime } from "../cni/runtime.ts";
 import type { HcnClient } from "../hcn/client.ts";
 import { parseEndpoint } from "../hcn/endpoint.ts";
 import {
   addNamespaceEndpoint,
   createEndpoint,
   createNamespace,
+  deleteEndpoint,
+  deleteNamespace,
+  getNamespaceEndpointIds,
   getNetworkByName,
 } from "../hcn/operations.ts";
+import type { DnsSettings } from "../host/compartment.ts";
+import { IdentificationServer } from "../host/services/identification-server.ts";
 import { type Ip, type Ipv4, addToIp, formatIp } from "../net/ip.ts";
 import { ANY_IPV4, formatPrefix, prefixContains } from "../net/prefix.ts";
 import { HostLocal } from "../plugins/host-local/plugin.ts";
@@ -24,6 +29,7 @@ import { MemoryLeaseStore } from "../plugins/host-local/memory-lease-store.ts";
 import { WinBridge } from "../plugins/win-bridge/plugin.ts";
 import type { ClusterNode, ClusterPod } from "./cluster.ts";
 import type { ClusterFile, PodSpec } from "./file/cluster-file.ts";
+import { type Kubelet, addHostPod, podReference } from "./kubelet.ts";
 import { endpointPolicies, networkConfigurationList } from "./network-configuration.ts";
 import { addressIn, hcnClientOf } from "./windows-node.ts";
 
@@ -33,7 +39,7 @@ const CNI_PATH = String.raw`C:\Program Files\containerd\cni\bin`;
 const FIRST_POD_OFFSET = 3;
 
 /** Sets up the pods of one Windows node, one after the other. */
-export class WindowsKubelet {
+export class WindowsKubelet implements Kubelet {
   private readonly file: ClusterFile;
   private readonly node: ClusterNode;
   private readonly client: HcnClient;
@@ -57,23 +63,55 @@ export class WindowsKubelet {
   }
 
   /** Gives the pod a sandbox and a network. */
-  async addPod(pod: PodSpec): Promise<ClusterPod> {
+  async addPod(pod: PodSpec, dns?: DnsSettings): Promise<ClusterPod> {
+    if (pod.network === "host") return addHostPod(this.node, pod);
     const namespace = await createNamespace(this.client);
     const namespaceId = defined(namespace.ID, "a namespace has an id");
-    const address =
-      this.file.network.plugin === "hns"
-        ? await this.attachByHcn(pod, namespaceId)
-        : await this.attachByPlugin(pod, namespaceId);
+    let address: Ipv4;
+    try {
+      address =
+        this.file.network.plugin === "hns"
+          ? await this.attachByHcn(pod, namespaceId, dns)
+          : await this.attachByPlugin(pod, namespaceId, dns);
+    } catch (error) {
+      // A sandbox without a network is of no use to anybody; containerd takes it away as well.
+      await deleteNamespace(this.client, namespaceId);
+      throw error;
+    }
     const made = await this.client.query("Namespace", namespaceId, { SchemaVersion: { Major: 2, Minor: 0 } });
     const compartment = this.node.host.getCompartment(Number(made["NamespaceId"]));
     if (compartment === undefined) throw new Error(`pod ${pod.name} has no compartment`);
     compartment.name = `pod ${pod.namespace}/${pod.name}`;
-    return { spec: pod, node: this.node, compartment, address, namespaceId };
+    const server = new IdentificationServer(compartment, podReference(pod));
+    return { spec: pod, node: this.node, compartment, address, namespaceId, server };
   }
 
-  private async attachByPlugin(pod: PodSpec, namespaceId: string): Promise<Ipv4> {
+  /** Takes the pod's network and sandbox away, as a runtime does: CNI DEL, then the namespace. */
+  async removePod(pod: ClusterPod): Promise<void> {
+    pod.server.close();
+    const { namespaceId } = pod;
+    if (namespaceId === undefined) return;
+    if (this.file.network.plugin === "hns") {
+      for (const id of await getNamespaceEndpointIds(this.client, namespaceId))
+        await deleteEndpoint(this.client, id);
+      this.taken.delete(pod.address);
+    } else {
+      const text = JSON.stringify(networkConfigurationList(this.file, this.node.spec, pod.spec));
+      await this.runtime.del(parseNetworkList(text), this.attachmentOf(pod.spec, namespaceId, undefined));
+    }
+    await deleteNamespace(this.client, namespaceId);
+  }
+
+  private async attachByPlugin(pod: PodSpec, namespaceId: string, dns?: DnsSettings): Promise<Ipv4> {
     const text = JSON.stringify(networkConfigurationList(this.file, this.node.spec, pod));
-    const result = await this.runtime.add(parseNetworkList(text), {
+    const result = await this.runtime.add(parseNetworkList(text), this.attachmentOf(pod, namespaceId, dns));
+    const address = result.ips.map(({ address: each }) => each.ip).find((ip) => typeof ip === "number");
+    return defined(address, "a pod gets an IPv4 address");
+  }
+
+  /** What the runtime tells plugins of one pod. */
+  private attachmentOf(pod: PodSpec, namespaceId: string, dns: DnsSettings | undefined): Attachment {
+    return {
       containerId: sandboxIdOf(pod),
       netns: namespaceId,
       ifName: "eth0",
@@ -87,14 +125,15 @@ export class WindowsKubelet {
         portMappings: pod.ports.flatMap(({ port, hostPort, protocol }) =>
           hostPort === undefined ? [] : [{ hostPort, containerPort: port, protocol: protocol.toLowerCase() }],
         ),
+        ...(dns === undefined
+          ? {}
+          : { dns: { servers: dns.servers.map(formatIp), searches: dns.search, options: [] } }),
       },
-    });
-    const address = result.ips.map(({ address: each }) => each.ip).find((ip) => typeof ip === "number");
-    return defined(address, "a pod gets an IPv4 address");
+    };
   }
 
   /** The same objects without a plugin, with the gateway that the shape has. */
-  private async attachByHcn(pod: PodSpec, namespaceId: string): Promise<Ipv4> {
+  private async attachByHcn(pod: PodSpec, namespaceId: string, dns?: DnsSettings): Promise<Ipv4> {
     const network = await getNetworkByName(this.client, this.file.network.name);
     const address = pod.address ?? this.nextAddress();
     const isOwnSubnet = this.file.network.shape === "own-subnet";
@@ -104,6 +143,9 @@ export class WindowsKubelet {
       IpConfigurations: [{ IpAddress: formatIp(address) }],
       Routes: [{ NextHop: formatIp(gateway), DestinationPrefix: formatPrefix(ANY_IPV4) }],
       Policies: [...endpointPolicies(this.file, this.node.spec), ...pod.policies],
+      ...(dns === undefined
+        ? {}
+        : { Dns: { Search: [...dns.search], ServerList: dns.servers.map(formatIp), Domain: dns.domain } }),
     });
     const endpoint = await createEndpoint(this.client, defined(network.ID, "a network has an id"), request);
     await addNamespaceEndpoint(this.client, namespaceId, defined(endpoint.ID, "an endpoint has an id"));

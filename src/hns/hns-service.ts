@@ -20,24 +20,38 @@ import type { HnsVersion } from "../hcn/features.ts";
 import { ZERO_GUID, parseGuid } from "../hcn/guid.ts";
 import { JsonReader } from "../hcn/json-reader.ts";
 import { checkJsonObject, checkJsonValue, isJsonObject } from "../hcn/json-value.ts";
+import { parseLoadBalancer } from "../hcn/load-balancer.ts";
 import { parseNetwork } from "../hcn/network.ts";
 import { type CheckedQuery, parseQuery } from "../hcn/query.ts";
 import { readSchemaVersion } from "../hcn/base-document.ts";
 import { type Dialect, dialectOf } from "../hcn/schema-version.ts";
 import { createEndpoint, deleteEndpoint, modifyEndpoint, requireEndpoint } from "./endpoints.ts";
 import { matchesFilter } from "./filter.ts";
+import {
+  createLoadBalancer,
+  deleteLoadBalancer,
+  modifyLoadBalancer,
+  requireLoadBalancer,
+} from "./load-balancers.ts";
 import { createNamespace, deleteNamespace, modifyNamespace, requireNamespace } from "./namespaces.ts";
 import { createNetwork, deleteNetwork, modifyNetwork, requireNetwork } from "./networks.ts";
+import type { RecordBase } from "./network-record.ts";
 import { type HnsServiceOptions, ServiceContext, type StoreChange } from "./service-context.ts";
+import { loadBalancerFromV1 } from "./v1/policy-list.ts";
 import { endpointFromV1, namespaceFromV1, networkFromV1 } from "./v1/request-mapping.ts";
 import { answerV1 } from "./v1/router.ts";
 import { endpointDocument, endpointDocumentV1, endpointFilterFields } from "./view/endpoint-view.ts";
+import {
+  loadBalancerDocument,
+  loadBalancerFilterFields,
+  policyListDocument,
+} from "./view/load-balancer-view.ts";
 import { namespaceDocument, namespaceDocumentV1, namespaceFilterFields } from "./view/namespace-view.ts";
 import { networkDocument, networkDocumentV1, networkFilterFields } from "./view/network-view.ts";
 
 /** The kinds of objects that this version keeps. */
-type ServedKind = "Network" | "Endpoint" | "Namespace";
-const SERVED_KINDS: readonly HcnObjectKind[] = ["Network", "Endpoint", "Namespace"];
+type ServedKind = "Network" | "Endpoint" | "Namespace" | "LoadBalancer";
+const SERVED_KINDS: readonly HcnObjectKind[] = ["Network", "Endpoint", "Namespace", "LoadBalancer"];
 
 function isServed(kind: HcnObjectKind): kind is ServedKind {
   return SERVED_KINDS.includes(kind);
@@ -56,6 +70,13 @@ function checkGuid(id: Guid): Guid {
   const guid = parseGuid(id);
   if (guid !== undefined) return guid;
   throw new HcnError("HCN_E_GUID_CONVERSION_FAILURE", { detail: `${JSON.stringify(id)} is no GUID` });
+}
+
+/** The record of that id, when there is one; all without an id. */
+function select<T>(records: ReadonlyMap<Guid, T>, id: Guid | undefined): readonly T[] {
+  if (id === undefined) return [...records.values()];
+  const record = records.get(id);
+  return record === undefined ? [] : [record];
 }
 
 export class HnsService {
@@ -82,7 +103,11 @@ export class HnsService {
     // Nobody can have made an object of a kind that is not served.
     if (!isServed(kind)) return [];
     const found: Guid[] = [];
-    for (const [id, fields] of this.filterFields(kind)) if (matchesFilter(filter, fields)) found.push(id);
+    const wanted = filter["ID"];
+    // Clients get an object by listing with its id (hcn.md §1.5); with thousands of them all others are left alone.
+    const only = typeof wanted === "string" ? parseGuid(wanted) : undefined;
+    for (const [id, fields] of this.filterFields(kind, only))
+      if (matchesFilter(filter, fields)) found.push(id);
     return found;
   }
 
@@ -102,6 +127,10 @@ export class HnsService {
       }
       case "Namespace":
         return createNamespace(this.context, namespaceFromV1(document), wanted);
+      case "LoadBalancer": {
+        const loadBalancer = isV1 ? loadBalancerFromV1(document) : parseLoadBalancer(document);
+        return createLoadBalancer(this.context, loadBalancer, wanted);
+      }
     }
   }
 
@@ -125,6 +154,9 @@ export class HnsService {
         return;
       case "Namespace":
         modifyNamespace(this.context, guid, document);
+        return;
+      case "LoadBalancer":
+        modifyLoadBalancer(this.context, guid, document);
     }
   }
 
@@ -140,6 +172,9 @@ export class HnsService {
         return;
       case "Namespace":
         deleteNamespace(this.context, guid);
+        return;
+      case "LoadBalancer":
+        deleteLoadBalancer(this.context, guid);
     }
   }
 
@@ -163,21 +198,23 @@ export class HnsService {
     return parseQuery(isJsonObject(value) ? value : undefined);
   }
 
-  private filterFields(kind: ServedKind): readonly (readonly [Guid, JsonObject])[] {
+  /** What filters compare, of all objects of a kind or of the one that the filter asks for by its id. */
+  private filterFields(kind: ServedKind, id: Guid | undefined): readonly (readonly [Guid, JsonObject])[] {
     const { state } = this.context;
+    const fieldsOf = <T extends RecordBase>(
+      records: ReadonlyMap<Guid, T>,
+      show: (context: ServiceContext, record: T) => JsonObject,
+    ): readonly (readonly [Guid, JsonObject])[] =>
+      select(records, id).map((record) => [record.id, show(this.context, record)]);
     switch (kind) {
       case "Network":
-        return [...state.networks.values()].map((each) => [each.id, networkFilterFields(this.context, each)]);
+        return fieldsOf(state.networks, networkFilterFields);
       case "Endpoint":
-        return [...state.endpoints.values()].map((each) => [
-          each.id,
-          endpointFilterFields(this.context, each),
-        ]);
+        return fieldsOf(state.endpoints, endpointFilterFields);
       case "Namespace":
-        return [...state.namespaces.values()].map((each) => [
-          each.id,
-          namespaceFilterFields(this.context, each),
-        ]);
+        return fieldsOf(state.namespaces, namespaceFilterFields);
+      case "LoadBalancer":
+        return fieldsOf(state.loadBalancers, loadBalancerFilterFields);
     }
   }
 
@@ -195,6 +232,10 @@ export class HnsService {
       case "Namespace": {
         const show = isV1 ? namespaceDocumentV1 : namespaceDocument;
         return show(this.context, requireNamespace(this.context, id));
+      }
+      case "LoadBalancer": {
+        const show = isV1 ? policyListDocument : loadBalancerDocument;
+        return show(this.context, requireLoadBalancer(this.context, id));
       }
     }
   }

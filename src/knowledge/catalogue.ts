@@ -11,8 +11,13 @@ import { FORWARDING_ENTRIES } from "./entries/forwarding.ts";
 import { HOST_STACK_ENTRIES } from "./entries/host-stacks.ts";
 import { KUBERNETES_ENTRIES } from "./entries/kubernetes.ts";
 import { MANIFEST_ENTRIES } from "./entries/manifests.ts";
+import { LINUX_NODE_ENTRIES } from "./entries/linux-nodes.ts";
+import { LOAD_BALANCER_ENTRIES } from "./entries/load-balancers.ts";
+import { KUBE_PROXY_ENTRIES } from "./entries/kube-proxy.ts";
 import { PLUGIN_ENTRIES } from "./entries/plugins.ts";
 import { RECEIVER_ENTRIES } from "./entries/receivers.ts";
+import { RUNNING_CLUSTER_ENTRIES } from "./entries/running-cluster.ts";
+import { SERVICE_ENTRIES } from "./entries/services.ts";
 import type { KnowledgeEntry } from "./entry.ts";
 
 /** Entries of one subject, in the order in which a page shows them. */
@@ -26,10 +31,15 @@ const TEXTS: Readonly<Record<KnowledgeCode, EntryText>> = {
   ...FORWARDING_ENTRIES,
   ...HOST_STACK_ENTRIES,
   ...RECEIVER_ENTRIES,
+  ...LINUX_NODE_ENTRIES,
+  ...SERVICE_ENTRIES,
+  ...KUBE_PROXY_ENTRIES,
+  ...LOAD_BALANCER_ENTRIES,
   ...CLUSTER_FILE_ENTRIES,
   ...COMMAND_LINE_ENTRIES,
   ...MANIFEST_ENTRIES,
   ...KUBERNETES_ENTRIES,
+  ...RUNNING_CLUSTER_ENTRIES,
   ...PLUGIN_ENTRIES,
 };
 
@@ -57,11 +67,16 @@ export const SECTIONS: readonly CatalogueSection[] = Object.freeze([
   section("Routes, neighbours and the switch", FORWARDING_ENTRIES),
   section("In a host's own stack", HOST_STACK_ENTRIES),
   section("At the receiver", RECEIVER_ENTRIES),
+  section("On Linux nodes", LINUX_NODE_ENTRIES),
+  section("Services, names and host networking", SERVICE_ENTRIES),
+  section("kube-proxy on Windows nodes", KUBE_PROXY_ENTRIES),
+  section("Load balancers", LOAD_BALANCER_ENTRIES),
   section("CNI plugins, IPAM and HNS", PLUGIN_ENTRIES),
   section("Cluster files", CLUSTER_FILE_ENTRIES),
   section("Kubernetes manifests", MANIFEST_ENTRIES),
   section("The Kubernetes control plane", KUBERNETES_ENTRIES),
   section("Command lines", COMMAND_LINE_ENTRIES),
+  section("Running clusters and their control API", RUNNING_CLUSTER_ENTRIES),
 ]);
 
 /** The entry of a code. */

@@ -11,8 +11,10 @@ import type {
   JsonObject,
   JsonValue,
 } from "../hcn/client.ts";
+import { ENDPOINT_FLAGS } from "../hcn/endpoint.ts";
 import { HcnError } from "../hcn/error.ts";
 import type { HnsVersion } from "../hcn/features.ts";
+import { equalGuids } from "../hcn/guid.ts";
 import { isJsonObject } from "../hcn/json-value.ts";
 
 /** One noted call that changes something. */
@@ -23,8 +25,14 @@ export interface NotedCall {
   readonly body?: JsonValue;
 }
 
+/** How many back ends this service takes in a load balancer. */
+const BACK_ENDS_MAX = 1_024;
+
 /** The MAC address that this service gives to every endpoint. */
 export const FAKE_MAC = "00-15-5D-AA-BB-CC";
+
+/** `State` of a load balancer that is programmed (hcn.md §2.10). */
+const LOAD_BALANCER_APPLIED = 2;
 
 type Document = Record<string, JsonValue | undefined>;
 
@@ -43,6 +51,31 @@ function list(value: JsonValue | undefined): readonly JsonValue[] {
   return Array.isArray(value) ? (value as readonly JsonValue[]) : [];
 }
 
+/** Address, protocol, port and family that a load balancer answers at, as a text. */
+function frontEndOf(loadBalancer: JsonObject): string {
+  const mapping = object(list(loadBalancer["PortMappings"])[0]);
+  const isIpv6 = (Number(loadBalancer["Flags"] ?? 0) & 2) !== 0;
+  return JSON.stringify([
+    list(loadBalancer["FrontendVIPs"]),
+    mapping["Protocol"],
+    mapping["ExternalPort"],
+    isIpv6,
+  ]);
+}
+
+function isRemote(endpoint: JsonObject): boolean {
+  const flags = endpoint["Flags"];
+  return typeof flags === "number" && (flags & ENDPOINT_FLAGS.RemoteEndpoint) !== 0;
+}
+
+function policyListOf(loadBalancer: JsonObject): JsonObject {
+  return {
+    ID: textOf(loadBalancer["ID"]).toUpperCase(),
+    References: list(loadBalancer["HostComputeEndpoints"]).map((id) => `/endpoints/${textOf(id)}`),
+    State: LOAD_BALANCER_APPLIED,
+  };
+}
+
 export class FakeHcnClient implements HcnClient {
   /** What was asked for, changes only. */
   readonly calls: NotedCall[] = [];
@@ -51,9 +84,18 @@ export class FakeHcnClient implements HcnClient {
   chosenAddresses: string[] = [];
   /** Addresses in use by endpoints that nobody sees. */
   readonly usedAddresses: Set<string> = new Set();
+  /**
+   * First groups of the identifiers that objects of a kind get: such kinds are numbered on their own, from 1. Empty: all
+   * kinds are numbered together.
+   */
+  idGroups: Partial<Record<HcnObjectKind, string>> = {};
+  /** Asked before every call: an error that it returns is the answer. */
+  refuse: ((noted: NotedCall) => Error | undefined) | undefined = undefined;
+  /** What each noted creation was answered with. */
+  readonly createdIds: Map<NotedCall, Guid> = new Map();
   private readonly objects: Map<string, Map<Guid, Document>> = new Map();
   private readonly failures: { call: string; error: Error }[] = [];
-  private counter = 0;
+  private readonly counters: Map<string, number> = new Map();
 
   /** Puts an object there without noting it. */
   put(kind: HcnObjectKind, document: JsonObject & { readonly ID: Guid }): void {
@@ -84,12 +126,15 @@ export class FakeHcnClient implements HcnClient {
   }
 
   async create(kind: HcnObjectKind, settings: JsonObject, options?: HcnCreateOptions): Promise<Guid> {
-    await this.step({ call: `create ${kind}`, body: settings }, true);
-    this.counter += 1;
-    const id = options?.id ?? `00000000-0000-4000-8000-${String(this.counter).padStart(12, "0")}`;
+    const noted: NotedCall = { call: `create ${kind}`, body: settings };
+    await this.step(noted, true);
+    if (kind === "LoadBalancer") this.checkLoadBalancer(settings);
+    const id = options?.id ?? this.nextId(kind);
     const document: Document = { ...settings, ID: id };
     if (kind === "Endpoint") this.completeEndpoint(document);
+    if (kind === "LoadBalancer") document["State"] = LOAD_BALANCER_APPLIED;
     this.table(kind).set(id, document);
+    this.createdIds.set(noted, id);
     return id;
   }
 
@@ -101,6 +146,11 @@ export class FakeHcnClient implements HcnClient {
   async modify(kind: HcnObjectKind, id: Guid, settings: JsonObject): Promise<void> {
     await this.step({ call: `modify ${kind}`, id, body: settings }, true);
     const document = this.require(kind, id);
+    // The request is the whole document (hcn.md §5.2).
+    if (kind === "LoadBalancer") {
+      this.table(kind).set(id, { ...settings, ID: id, State: LOAD_BALANCER_APPLIED });
+      return;
+    }
     const body = object(settings["Settings"]);
     if (kind === "Endpoint") {
       document["Policies"] = [...list(document["Policies"]), ...list(body["Policies"])];
@@ -146,6 +196,7 @@ export class FakeHcnClient implements HcnClient {
   private answer(method: string, path: string, body: JsonObject): JsonValue | undefined {
     const [, kind, id = "", verb = ""] = path.split("/");
     if (kind === "globals") return { ...this.version };
+    if (kind === "policylists") return this.answerPolicyList(method, id);
     if (kind === "networks") return this.list("Network").map((network) => this.networkV1(network));
     if (verb !== "") return this.attach(id, textOf(body["ContainerId"]), verb);
     if (id === "" && method === "GET") return this.list("Endpoint");
@@ -154,6 +205,15 @@ export class FakeHcnClient implements HcnClient {
     this.require("Endpoint", id);
     this.table("Endpoint").delete(id);
     return undefined;
+  }
+
+  /** Load balancers as v1 lists them, with what a proxy reads: the id and the references. */
+  private answerPolicyList(method: string, id: Guid): JsonValue | undefined {
+    if (id === "") return this.list("LoadBalancer").map(policyListOf);
+    const known = this.list("LoadBalancer").find((each) => equalGuids(textOf(each["ID"]), id));
+    const document = known ?? this.require("LoadBalancer", id);
+    if (method === "DELETE") this.table("LoadBalancer").delete(textOf(document["ID"]));
+    return policyListOf(document);
   }
 
   private networkV1(network: JsonObject): JsonObject {
@@ -170,13 +230,30 @@ export class FakeHcnClient implements HcnClient {
   }
 
   private createV1(body: JsonObject): JsonObject {
-    this.counter += 1;
-    const id = `00000000-0000-4000-8000-${String(this.counter).padStart(12, "0")}`;
+    const id = this.nextId("Endpoint");
     const document: Document = { ...body, ID: id, MacAddress: FAKE_MAC, SharedContainers: [] };
     document["IPAddress"] ??= this.chosenAddresses.shift();
     document["GatewayAddress"] ??= this.gatewayOf(textOf(body["VirtualNetwork"]));
     this.table("Endpoint").set(id, document);
     return { ...document };
+  }
+
+  /** Back ends have to be some and not too many, and a front end is given once. */
+  private checkLoadBalancer(settings: JsonObject): void {
+    const backEnds = list(settings["HostComputeEndpoints"]).length;
+    if (backEnds === 0) throw new HcnError("HCN_E_INVALID_POLICY");
+    if (backEnds > BACK_ENDS_MAX) throw new HcnError("ERROR_INVALID_PARAMETER");
+    const frontEnd = frontEndOf(settings);
+    if (this.list("LoadBalancer").some((other) => frontEndOf(other) === frontEnd))
+      throw new HcnError("HCN_E_PORT_ALREADY_EXISTS");
+  }
+
+  private nextId(kind: HcnObjectKind): Guid {
+    const group = this.idGroups[kind];
+    const counter = group === undefined ? "" : kind;
+    const number = (this.counters.get(counter) ?? 0) + 1;
+    this.counters.set(counter, number);
+    return `${group ?? "00000000"}-0000-4000-8000-${String(number).padStart(12, "0")}`;
   }
 
   private attach(id: Guid, containerId: string, verb: string): undefined {
@@ -193,6 +270,10 @@ export class FakeHcnClient implements HcnClient {
   /** Echoes, and fills in what HNS fills in: MAC, chosen address, next hop of a default route. */
   private completeEndpoint(document: Document): void {
     document["MacAddress"] ??= FAKE_MAC;
+    if (isRemote(document)) {
+      document["Name"] ??= "Ethernet";
+      return;
+    }
     const configs = list(document["IpConfigurations"]).map(object);
     for (const { IpAddress } of configs) {
       if (typeof IpAddress === "string" && this.isUsed(IpAddress)) {
@@ -208,7 +289,8 @@ export class FakeHcnClient implements HcnClient {
 
   private isUsed(ip: string): boolean {
     if (this.usedAddresses.has(ip)) return true;
-    return this.list("Endpoint").some((endpoint) =>
+    const local = this.list("Endpoint").filter((endpoint) => !isRemote(endpoint));
+    return local.some((endpoint) =>
       list(endpoint["IpConfigurations"]).some((config) => object(config)["IpAddress"] === ip),
     );
   }
@@ -216,6 +298,8 @@ export class FakeHcnClient implements HcnClient {
   private async step(noted: NotedCall, isChange: boolean): Promise<void> {
     await Promise.resolve();
     if (isChange) this.calls.push(noted);
+    const refusal = this.refuse?.(noted);
+    if (refusal !== undefined) throw refusal;
     const index = this.failures.findIndex(({ call }) => call === noted.call);
     const [failure] = index < 0 ? [] : this.failures.splice(index, 1);
     if (failure !== undefined) throw failure.error;

@@ -3,6 +3,7 @@
  * still has to be parsed. docs/reference/cluster-file.md describes the fields.
  */
 import type { JsonObject } from "../../hcn/client.ts";
+import type { KnowledgeCode } from "../../knowledge/codes.ts";
 import type { WindowsBuild } from "../../knowledge/profiles.ts";
 import type { Ipv4 } from "../../net/ip.ts";
 import type { Prefix } from "../../net/prefix.ts";
@@ -96,6 +97,24 @@ export interface OutsideHostSpec {
   readonly name: string;
   readonly address: Ipv4;
   readonly ports: readonly PortSpec[];
+  /** Names that the name servers outside answer with this host's address. */
+  readonly names: readonly string[];
+}
+
+/** How kube-proxy runs on the Windows nodes (kube-proxy.md §1.1). */
+export interface KubeProxySpec {
+  /** False: nobody programs Services on the nodes. */
+  readonly enabled: boolean;
+  /** `--enable-dsr`. */
+  readonly enableDSR: boolean;
+}
+
+/** The cluster's name service. */
+export interface DnsSpec {
+  /** False: no DNS of our own; manifests may bring one. */
+  readonly enabled: boolean;
+  /** The cluster's zone: `cluster.local`. */
+  readonly domain: string;
 }
 
 export interface PodSpec {
@@ -109,6 +128,21 @@ export interface PodSpec {
   readonly address: Ipv4 | undefined;
   /** Further HCN endpoint policies, `{Type, Settings}`. */
   readonly policies: readonly JsonObject[];
+  /** `host`: in the node's own compartment, as `hostNetwork` on Linux and HostProcess on Windows. */
+  readonly network: "pod" | "host";
+}
+
+/** What the user expects of one flow, in place of what is documented. */
+export interface ExpectationSpec {
+  /** As on the command line of `mullion trace`. */
+  readonly from: string;
+  readonly to: string;
+  readonly protocol: "tcp" | "udp" | "icmp";
+  /** Undefined: the first port of the receiver; always for ICMP. */
+  readonly port: number | undefined;
+  readonly expect: "works" | "denied";
+  /** With `denied`: the code that the trace has to show. Undefined: any drop or refusal will do. */
+  readonly code: KnowledgeCode | undefined;
 }
 
 /** A whole cluster file. Frozen through and through. */
@@ -122,6 +156,14 @@ export interface ClusterFile {
   readonly nodes: readonly NodeSpec[];
   readonly network: NetworkSpec;
   readonly underlay: UnderlaySpec;
+  readonly kubeProxy: KubeProxySpec;
+  readonly dns: DnsSpec;
+  /** Addresses for Services of type LoadBalancer; undefined: nobody gives them any. */
+  readonly loadBalancerPool: Prefix | undefined;
   readonly outside: readonly OutsideHostSpec[];
   readonly pods: readonly PodSpec[];
+  /** Files and folders of Kubernetes manifests, below the folder of this file. */
+  readonly manifests: readonly string[];
+  /** What `mullion verify` expects besides what is documented. */
+  readonly expectations: readonly ExpectationSpec[];
 }

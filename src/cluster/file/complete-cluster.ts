@@ -33,6 +33,14 @@ const OUTSIDE_PORTS: readonly PortSpec[] = [
 ];
 const POD_PORT = 8080;
 
+/** The host outside of a cluster file that names none. */
+const EXTERNAL: OutsideHostSpec = {
+  name: "external",
+  address: DEFAULTS.outsideAddress,
+  ports: OUTSIDE_PORTS,
+  names: ["www.example.com"],
+};
+
 function valuesOf<T>(items: readonly Located<T>[]): readonly T[] {
   return items.map((item) => item.value);
 }
@@ -102,7 +110,12 @@ function completeOutside(raw: LocatedFields<OutsideFields>): OutsideHostSpec {
     port: value.port.value,
     protocol: value.protocol.value,
   }));
-  return { name: raw.name.value, address: raw.address.value, ports: ports ?? OUTSIDE_PORTS };
+  return {
+    name: raw.name.value,
+    address: raw.address.value,
+    ports: ports ?? OUTSIDE_PORTS,
+    names: valuesOf(raw.names.value),
+  };
 }
 
 function completePod(raw: LocatedFields<PodFields>): PodSpec {
@@ -119,6 +132,7 @@ function completePod(raw: LocatedFields<PodFields>): PodSpec {
     ports: ports ?? [{ port: POD_PORT, protocol: "TCP", hostPort: undefined }],
     address: raw.address.value,
     policies: valuesOf(raw.policies.value),
+    network: "pod",
   };
 }
 
@@ -149,7 +163,22 @@ export function completeCluster(
     }),
     network,
     underlay,
-    outside: outside ?? [{ name: "external", address: DEFAULTS.outsideAddress, ports: OUTSIDE_PORTS }],
+    kubeProxy: {
+      enabled: raw.kubeProxy.value.enabled.value,
+      enableDSR: raw.kubeProxy.value.enableDSR.value,
+    },
+    dns: { enabled: raw.dns.value.enabled.value, domain: raw.dns.value.domain.value },
+    loadBalancerPool: raw.loadBalancers.value.pool.value,
+    outside: outside ?? [EXTERNAL],
     pods: raw.pods.value.map(({ value }) => completePod(value)),
+    manifests: valuesOf(raw.manifests.value),
+    expectations: raw.expectations.value.map(({ value }) => ({
+      from: value.from.value,
+      to: value.to.value,
+      protocol: value.protocol.value,
+      port: value.port.value,
+      expect: value.expect.value,
+      code: value.code.value,
+    })),
   };
 }

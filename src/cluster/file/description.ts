@@ -4,6 +4,7 @@
  */
 import { LIMITS } from "../../base/limits.ts";
 import type { JsonObject } from "../../hcn/client.ts";
+import type { KnowledgeCode } from "../../knowledge/codes.ts";
 import { type ProfileName, type WindowsBuild, getProfile } from "../../knowledge/profiles.ts";
 import { parseIpv4 } from "../../net/ip.ts";
 import type { Ipv4 } from "../../net/ip.ts";
@@ -11,6 +12,7 @@ import { type Prefix, parsePrefix } from "../../net/prefix.ts";
 import { defined } from "../../base/assert.ts";
 import type {
   Compat,
+  ExpectationSpec,
   KubernetesVersion,
   NetworkPlugin,
   NetworkShape,
@@ -21,11 +23,14 @@ import { LABELS, type LocatedFields, type Mapping, list, mapping, section } from
 import type { Located } from "./reading.ts";
 import {
   BOOLEAN,
+  CODE,
   IPV4,
   NAME,
   NETWORK_NAME,
+  PARTY,
   PORT,
   PREFIX,
+  RELATIVE_PATH,
   WINDOWS_BUILD,
   integer,
   jsonObject,
@@ -52,6 +57,9 @@ const OUTSIDE_HOSTS_MAX = 1_000;
 const ROUTES_MAX = 10_000;
 const POLICIES_MAX = 4_096;
 const EXCEPTIONS_MAX = 256;
+const NAMES_MAX = 1_000;
+const MANIFESTS_MAX = 1_000;
+const EXPECTATIONS_MAX = 10_000;
 const SEED_MAX = 0xffff_ffff;
 
 function ipv4(text: string): Ipv4 {
@@ -117,6 +125,18 @@ export interface OutsideFields {
   name: string;
   address: Ipv4;
   ports: readonly Located<LocatedFields<PortFields>>[] | undefined;
+  names: readonly Located<string>[];
+}
+interface KubeProxyFields {
+  enabled: boolean;
+  enableDSR: boolean;
+}
+interface DnsFields {
+  enabled: boolean;
+  domain: string;
+}
+interface LoadBalancerFields {
+  pool: Prefix | undefined;
 }
 export interface PodFields {
   name: string;
@@ -127,6 +147,14 @@ export interface PodFields {
   address: Ipv4 | undefined;
   policies: readonly Located<JsonObject>[];
 }
+export interface ExpectationFields {
+  from: string;
+  to: string;
+  protocol: ExpectationSpec["protocol"];
+  port: number | undefined;
+  expect: ExpectationSpec["expect"];
+  code: KnowledgeCode | undefined;
+}
 export interface RootFields {
   apiVersion: typeof API_VERSION;
   kind: typeof KIND;
@@ -136,10 +164,13 @@ export interface RootFields {
   nodes: readonly Located<LocatedFields<NodeFields>>[];
   network: LocatedFields<NetworkFields>;
   underlay: LocatedFields<UnderlayFields>;
+  kubeProxy: LocatedFields<KubeProxyFields>;
+  dns: LocatedFields<DnsFields>;
+  loadBalancers: LocatedFields<LoadBalancerFields>;
   outside: readonly Located<LocatedFields<OutsideFields>>[] | undefined;
   pods: readonly Located<LocatedFields<PodFields>>[];
-  manifests: undefined;
-  expectations: undefined;
+  manifests: readonly Located<string>[];
+  expectations: readonly Located<LocatedFields<ExpectationFields>>[];
 }
 
 const METADATA = mapping<MetadataFields>("a mapping with a name", {
@@ -301,6 +332,54 @@ const OUTSIDE = mapping<OutsideFields>("an outside host", {
     "Where the host answers.",
     "TCP 80, TCP 443, UDP 53",
   ),
+  names: withDefault(
+    list(NAME, { countMax: NAMES_MAX }),
+    [],
+    [],
+    "Names that lead to this host. The first outside host that serves UDP 53 answers for them, and the cluster's DNS asks it.",
+  ),
+});
+
+const KUBE_PROXY = mapping<KubeProxyFields>("a mapping", {
+  enabled: withDefault(BOOLEAN, true, true, "Whether Services are programmed on the nodes."),
+  enableDSR: withDefault(
+    BOOLEAN,
+    false,
+    false,
+    "kube-proxy's flag `--enable-dsr` on Windows nodes: back ends answer clients directly.",
+  ),
+});
+
+const DNS = mapping<DnsFields>("a mapping", {
+  enabled: withDefault(
+    BOOLEAN,
+    true,
+    true,
+    "Whether the cluster gets a DNS of its own: Deployment coredns and Service kube-dns in kube-system. Manifests that bring a Service kube-system/kube-dns replace it.",
+  ),
+  domain: withDefault(NAME, "cluster.local", "cluster.local", "The zone of the cluster's names."),
+});
+
+const LOAD_BALANCERS = mapping<LoadBalancerFields>("a mapping", {
+  pool: optional(
+    PREFIX,
+    "Addresses that Services of type LoadBalancer get. The underlay's router leads them to a node.",
+    "none: such Services wait for an address, as in a cluster without a cloud",
+  ),
+});
+
+const EXPECTATION = mapping<ExpectationFields>("an expectation", {
+  from: required(PARTY, "Who sends, as `mullion trace` names them."),
+  to: required(PARTY, "Who receives."),
+  protocol: withDefault(
+    oneOf<ExpectationSpec["protocol"]>(["tcp", "udp", "icmp"]),
+    "tcp",
+    "tcp",
+    "The protocol of the packet.",
+  ),
+  port: optional(PORT, "The receiver's port. ICMP has none.", "the first one that the receiver serves"),
+  expect: required(oneOf<ExpectationSpec["expect"]>(["works", "denied"]), "What should come of it."),
+  code: optional(CODE, "With `denied`: the code that its trace has to show.", "any drop or refusal"),
 });
 
 const POD = mapping<PodFields>("a pod", {
@@ -333,6 +412,9 @@ export const CLUSTER: Mapping<RootFields> = mapping<RootFields>("a cluster file"
   nodes: required(list(NODE, { countMin: 1, countMax: LIMITS.nodesMax }), "The machines of the cluster."),
   network: section(NETWORK, "The pod network."),
   underlay: section(UNDERLAY, "What joins the nodes."),
+  kubeProxy: section(KUBE_PROXY, "Services on the nodes."),
+  dns: section(DNS, "Names in the cluster."),
+  loadBalancers: section(LOAD_BALANCERS, "Addresses of Services of type LoadBalancer."),
   outside: optional(
     list(OUTSIDE, { countMax: OUTSIDE_HOSTS_MAX }),
     "Hosts beyond the router. The first one is called `external` on command lines as well.",
@@ -344,8 +426,18 @@ export const CLUSTER: Mapping<RootFields> = mapping<RootFields>("a cluster file"
     [],
     "The pods, in the order in which they are started.",
   ),
-  manifests: reserved("Write the pods below pods."),
-  expectations: reserved("A trace says what it observed."),
+  manifests: withDefault(
+    list(RELATIVE_PATH, { countMax: MANIFESTS_MAX }),
+    [],
+    [],
+    "Kubernetes manifests: files, or folders of `.yaml`, `.yml` and `.json` files, below the folder of this file.",
+  ),
+  expectations: withDefault(
+    list(EXPECTATION, { countMax: EXPECTATIONS_MAX }),
+    [],
+    [],
+    "What `mullion verify` expects of single flows, besides what is documented and in place of it.",
+  ),
 });
 
 /** Values of optional fields, where the default depends on nothing else. */

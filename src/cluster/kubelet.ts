@@ -1,0 +1,27 @@
+/** What the kubelets of both systems share: the calls, and pods that live in the node's own compartment. */
+import type { DnsSettings } from "../host/compartment.ts";
+import { IdentificationServer } from "../host/services/identification-server.ts";
+import type { ClusterNode, ClusterPod } from "./cluster.ts";
+import type { PodSpec } from "./file/cluster-file.ts";
+
+/** Where the pods of one node are made and taken away. */
+export interface Kubelet {
+  /**
+   * Gives the pod a sandbox and a network; `dns` is what its resolver is told.
+   * @throws HcnError or CniError when HNS or a plugin refuses; nothing of the pod is left then.
+   */
+  addPod(pod: PodSpec, dns?: DnsSettings): Promise<ClusterPod>;
+  removePod(pod: ClusterPod): Promise<void>;
+}
+
+/** `namespace/name`, as the pod's built-in server calls itself. */
+export function podReference(pod: PodSpec): string {
+  return pod.namespace === "default" ? pod.name : `${pod.namespace}/${pod.name}`;
+}
+
+/** A pod of the node's own network: `hostNetwork` on Linux, HostProcess on Windows. */
+export function addHostPod(node: ClusterNode, pod: PodSpec): ClusterPod {
+  const compartment = node.host.root;
+  const server = new IdentificationServer(compartment, podReference(pod));
+  return { spec: pod, node, compartment, address: node.spec.address, namespaceId: undefined, server };
+}

@@ -1,0 +1,73 @@
+/** A parsed cluster file → its machines, cabled and booted, with their pod networks and without pods. */
+import { assert } from "../base/assert.ts";
+import { VirtualClock } from "../base/clock.ts";
+import type { Environment } from "../base/environment.ts";
+import { Prng } from "../base/prng.ts";
+import { Underlay } from "../fabric/underlay.ts";
+import type { Mac } from "../net/mac.ts";
+import type { Cluster, ClusterNode } from "./cluster.ts";
+import type { ClusterFile, NodeSpec } from "./file/cluster-file.ts";
+import type { Kubelet } from "./kubelet.ts";
+import { LinuxKubelet, bootLinuxNode } from "./linux-node.ts";
+import { servePorts } from "./serve-ports.ts";
+import { addPodRoutes, bootWindowsNode, createL2Bridge } from "./windows-node.ts";
+import { WindowsKubelet } from "./windows-pods.ts";
+
+/** MACs of the nodes' adapters count up from here, so that the first node has 00-15-5D-00-00-11. */
+const FIRST_NODE_MAC = 0x0015_5d00_0011;
+
+/** Told of each step of the bring-up. */
+export interface OpenProgress {
+  nodeReady(node: NodeSpec): void;
+}
+
+/** Machines that are up, and what makes pods on them. */
+export interface Machines {
+  /** Without pods. */
+  readonly cluster: Cluster;
+  /** By the node's name. */
+  readonly kubelets: ReadonlyMap<string, Kubelet>;
+}
+
+async function bringUpNode(env: Environment, file: ClusterFile, node: ClusterNode): Promise<Kubelet> {
+  if (node.spec.os === "linux") {
+    addPodRoutes(file, node);
+    return new LinuxKubelet(env, file, node);
+  }
+  await createL2Bridge(file, node);
+  addPodRoutes(file, node);
+  return new WindowsKubelet(file, node);
+}
+
+/**
+ * Builds the machines that `file` describes. Same file, same machines, byte for byte.
+ * @throws HcnError when the file asks for something that HNS refuses.
+ */
+export async function raiseMachines(file: ClusterFile, progress?: OpenProgress): Promise<Machines> {
+  const clock = new VirtualClock();
+  const env: Environment = { clock, prng: new Prng(file.seed), recorder: undefined };
+  const underlay = new Underlay(env, {
+    subnet: file.underlay.subnet,
+    routerIp: file.underlay.router,
+    outside: [],
+  });
+  for (const { to, via } of file.underlay.routes) {
+    assert(underlay.router.addRoute({ prefix: to, nextHop: via }), "a route's next hop lies in the underlay");
+  }
+  const outside = file.outside.map((spec) => {
+    const host = underlay.addOutsideHost({ name: spec.name, ip: spec.address });
+    servePorts(host.server, spec.ports);
+    return host;
+  });
+  const nodes = file.nodes.map((spec, index) => {
+    const uplink = { device: underlay.connect(spec.name), mac: (FIRST_NODE_MAC + index) as Mac };
+    const boot = spec.os === "windows" ? bootWindowsNode : bootLinuxNode;
+    return boot(env, file, spec, uplink);
+  });
+  const kubelets = new Map<string, Kubelet>();
+  for (const node of nodes) {
+    kubelets.set(node.spec.name, await bringUpNode(env, file, node));
+    progress?.nodeReady(node.spec);
+  }
+  return { cluster: { file, env, clock, underlay, nodes, outside, pods: [] }, kubelets };
+}

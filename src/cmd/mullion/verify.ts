@@ -1,0 +1,62 @@
+/** `mullion verify`: which flows work, which do not, and whether that is what is documented. */
+import { formatVerification } from "../../cluster/verify/format-verify.ts";
+import { formatJunit } from "../../cluster/verify/junit.ts";
+import type { ObserveProgress } from "../../cluster/verify/observe.ts";
+import type { VerifyReport } from "../../cluster/verify/report.ts";
+import { type ClusterTarget, connectCluster } from "./cluster-target.ts";
+import type { ExitCode, Terminal } from "./terminal.ts";
+import { traceStyle } from "./trace.ts";
+import type { VerifyRequest } from "./verbs.ts";
+
+/** Cells between two signs of progress. */
+const PROGRESS_STEP = 500;
+
+/** One line that is written over and over; nothing where nobody watches. */
+class ProgressLine implements ObserveProgress {
+  private readonly terminal: Terminal;
+
+  constructor(terminal: Terminal) {
+    this.terminal = terminal;
+  }
+
+  observed(done: number, total: number): void {
+    if (!this.terminal.isInteractive || total < PROGRESS_STEP) return;
+    if (done === total) this.terminal.stderr("\r\u001B[K");
+    else if (done % PROGRESS_STEP === 0) this.terminal.stderr(`\rTried ${done} of ${total} cells …`);
+  }
+}
+
+/** Words that a shell takes as one. */
+function quoted(word: string): string {
+  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
+}
+
+/** The command that traces in the same cluster. */
+function traceCommand({ files, isRecursive, name, socket }: ClusterTarget): string {
+  const words = [
+    ...(isRecursive ? ["-R"] : []),
+    ...files.flatMap((file) => ["-f", quoted(file)]),
+    ...(name === undefined ? [] : ["--name", quoted(name)]),
+    ...(socket === undefined ? [] : ["--socket", quoted(socket)]),
+  ];
+  return ["mullion trace", ...words].join(" ");
+}
+
+function formatReport(report: VerifyReport, request: VerifyRequest, terminal: Terminal): string {
+  const command = traceCommand(request.target);
+  switch (request.output) {
+    case "table":
+      return formatVerification(report, command, traceStyle(terminal));
+    case "json":
+      return `${JSON.stringify(report, undefined, 2)}\n`;
+    case "junit":
+      return formatJunit(report, command);
+  }
+}
+
+export async function verify(request: VerifyRequest, terminal: Terminal): Promise<ExitCode> {
+  const client = await connectCluster(request.target, terminal, new ProgressLine(terminal));
+  const report = await client.verify();
+  terminal.stdout(formatReport(report, request, terminal));
+  return report.counts.findings === 0 ? 0 : 1;
+}

@@ -1,0 +1,52 @@
+/** What belongs to one network, by order of creation. Plain data, part of the service's state. */
+import type { Guid } from "../hcn/client.ts";
+import { LoadBalancerTable } from "./compile/load-balancer-table.ts";
+import { type EndpointRecord, isRemoteEndpoint } from "./endpoint-record.ts";
+import type { LoadBalancerRecord } from "./load-balancer-record.ts";
+
+export class NetworkMembers {
+  /** All endpoints, remote ones too. */
+  readonly endpoints: Map<Guid, EndpointRecord> = new Map();
+  /** Without remote ones, of which a big cluster has many. */
+  readonly local: Map<Guid, EndpointRecord> = new Map();
+  /** In order of creation. */
+  readonly loadBalancers: Map<Guid, LoadBalancerRecord> = new Map();
+  /** The rules that they come to. */
+  readonly services: LoadBalancerTable = new LoadBalancerTable();
+  /** Load balancers whose rules are out of date: they changed, or a back end did. Undefined: gone. */
+  private outdated = new Map<Guid, LoadBalancerRecord | undefined>();
+
+  /** Enters an endpoint, or its new record in the place of the old. */
+  setEndpoint(endpoint: EndpointRecord): void {
+    this.endpoints.set(endpoint.id, endpoint);
+    if (!isRemoteEndpoint(endpoint)) this.local.set(endpoint.id, endpoint);
+  }
+
+  removeEndpoint(id: Guid): void {
+    this.endpoints.delete(id);
+    this.local.delete(id);
+  }
+
+  /** Enters a load balancer, or its new record in the place of the old. */
+  setLoadBalancer(loadBalancer: LoadBalancerRecord): void {
+    this.loadBalancers.set(loadBalancer.id, loadBalancer);
+    this.outdated.set(loadBalancer.id, loadBalancer);
+  }
+
+  removeLoadBalancer(id: Guid): void {
+    this.loadBalancers.delete(id);
+    this.outdated.set(id, undefined);
+  }
+
+  /** A back end of this load balancer changed. */
+  markOutdated(loadBalancer: LoadBalancerRecord): void {
+    this.outdated.set(loadBalancer.id, loadBalancer);
+  }
+
+  /** What to compile anew, once. */
+  takeOutdated(): ReadonlyMap<Guid, LoadBalancerRecord | undefined> {
+    const taken = this.outdated;
+    this.outdated = new Map();
+    return taken;
+  }
+}
