@@ -2,7 +2,7 @@
 import { ProblemsError } from "../../api/error-details.ts";
 import type { ManifestReader, Verifier } from "../../api/held-cluster.ts";
 import { parseClusterFile } from "../../cluster/file/parse-cluster-file.ts";
-import type { FileProblem } from "../../cluster/file/problem.ts";
+import type { FileProblem } from "../../knowledge/file-problem.ts";
 import { FixedSession, refuseManifests } from "../../cluster/fixed-session.ts";
 import { openCluster } from "../../cluster/open-cluster.ts";
 import { readModel } from "../../cluster/verify/model-of-cluster.ts";
