@@ -1,7 +1,7 @@
 /** An endpoint as the service keeps it: checked values, frozen, replaced as a whole on each change. */
 import type { Dns } from "../hcn/base-document.ts";
 import type { Guid } from "../hcn/client.ts";
-import { ENDPOINT_STATES } from "../hcn/endpoint.ts";
+import { ENDPOINT_FLAGS, ENDPOINT_STATES } from "../hcn/endpoint.ts";
 import type { EndpointPolicy } from "../hcn/endpoint-policy.ts";
 import type { Ip } from "../net/ip.ts";
 import type { Mac } from "../net/mac.ts";
@@ -47,6 +47,11 @@ export function endpointState(endpoint: EndpointRecord): number {
   return endpoint.attachment?.kind === "host" && endpoint.attachment.namespaceId === undefined
     ? ENDPOINT_STATES.Attached
     : ENDPOINT_STATES.Created;
+}
+
+/** True for what stands for a back end on another machine: it has no vNIC, and never gets one (hcn.md §4.4). */
+export function isRemoteEndpoint(endpoint: EndpointRecord): boolean {
+  return (endpoint.flags & ENDPOINT_FLAGS.RemoteEndpoint) !== 0;
 }
 
 /** The interface's name on Windows (dataplane.md §5.1). */

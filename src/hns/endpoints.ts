@@ -107,6 +107,7 @@ export function removeEndpoint(context: ServiceContext, endpoint: EndpointRecord
   context.state.removeEndpoint(detached);
   context.cache.forget(endpoint.id);
   context.changed("Endpoint", endpoint.id, undefined);
+  if (context.state.loadBalancersOfEndpoint(endpoint.id).length > 0) context.reprogram(endpoint.networkId);
 }
 
 /** Inferred (hcn.md §4.4): an attached endpoint is detached on the way. */

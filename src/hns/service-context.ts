@@ -136,7 +136,9 @@ export class ServiceContext {
   viewOf(network: NetworkRecord): NetworkView | undefined {
     const adapter = this.adapterOf(network);
     if (adapter === undefined) return undefined;
-    return { network, attached: this.state.attachedOf(network.id), node: this.nodeFacts(adapter) };
+    const { endpoints, loadBalancers } = this.state.membersOf(network.id);
+    const attached = this.state.attachedOf(network.id);
+    return { network, attached, endpoints, loadBalancers, node: this.nodeFacts(adapter) };
   }
 
   notify(type: number, id: Guid, flags = 0, data?: JsonValue): void {

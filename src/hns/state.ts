@@ -5,8 +5,10 @@
 import type { Guid } from "../hcn/client.ts";
 import { AddressPool } from "./address-pool.ts";
 import type { EndpointRecord } from "./endpoint-record.ts";
+import type { LoadBalancerRecord } from "./load-balancer-record.ts";
 import { MacPool } from "./mac-pool.ts";
 import type { NamespaceRecord } from "./namespace-record.ts";
+import { NetworkMembers } from "./network-members.ts";
 import type { NetworkRecord } from "./network-record.ts";
 import { PortMappingTable } from "./port-mapping-table.ts";
 
@@ -15,19 +17,22 @@ export class ServiceState {
   readonly networks: Map<Guid, NetworkRecord> = new Map();
   readonly endpoints: Map<Guid, EndpointRecord> = new Map();
   readonly namespaces: Map<Guid, NamespaceRecord> = new Map();
+  readonly loadBalancers: Map<Guid, LoadBalancerRecord> = new Map();
   /** MAC addresses are unique on the node, because networks share switches. */
   readonly macs: MacPool = new MacPool();
   readonly portMappings: PortMappingTable = new PortMappingTable();
   private readonly pools = new Map<Guid, AddressPool>();
-  private readonly members = new Map<Guid, Set<Guid>>();
+  private readonly members = new Map<Guid, NetworkMembers>();
+  /** Load balancers by the endpoints that they name, whether these still exist or not. */
+  private readonly loadBalancersByEndpoint = new Map<Guid, Set<Guid>>();
 
   addNetwork(network: NetworkRecord, pool: AddressPool): void {
     this.networks.set(network.id, network);
     this.pools.set(network.id, pool);
-    this.members.set(network.id, new Set());
+    this.members.set(network.id, new NetworkMembers());
   }
 
-  /** Its endpoints have to be gone before. */
+  /** Its endpoints and load balancers have to be gone before. */
   removeNetwork(id: Guid): void {
     this.networks.delete(id);
     this.pools.delete(id);
@@ -38,25 +43,26 @@ export class ServiceState {
     return this.pools.get(networkId) ?? new AddressPool([]);
   }
 
+  /** The endpoints and load balancers of a network. */
+  membersOf(networkId: Guid): NetworkMembers {
+    return this.members.get(networkId) ?? new NetworkMembers();
+  }
+
   /** Endpoints of a network in order of creation. */
   endpointsOf(networkId: Guid): readonly EndpointRecord[] {
-    const found: EndpointRecord[] = [];
-    for (const id of this.members.get(networkId) ?? []) {
-      const endpoint = this.endpoints.get(id);
-      if (endpoint !== undefined) found.push(endpoint);
-    }
-    return found;
+    return [...this.membersOf(networkId).endpoints.values()];
   }
 
   /** Endpoints of a network whose vNIC is on the switch. */
   attachedOf(networkId: Guid): readonly EndpointRecord[] {
-    return this.endpointsOf(networkId).filter((endpoint) => endpoint.attachment?.portId !== undefined);
+    const local = [...this.membersOf(networkId).local.values()];
+    return local.filter((endpoint) => endpoint.attachment?.portId !== undefined);
   }
 
   /** Enters a new endpoint with its address, MAC and mapped ports. */
   addEndpoint(endpoint: EndpointRecord): void {
     this.endpoints.set(endpoint.id, endpoint);
-    this.members.get(endpoint.networkId)?.add(endpoint.id);
+    this.members.get(endpoint.networkId)?.setEndpoint(endpoint);
     for (const config of endpoint.ipConfigs) this.poolOf(endpoint.networkId).take(config.ip, endpoint.id);
     this.macs.take(endpoint.mac, endpoint.id);
     this.addMappings(endpoint);
@@ -66,6 +72,7 @@ export class ServiceState {
   replaceEndpoint(endpoint: EndpointRecord): void {
     const before = this.endpoints.get(endpoint.id);
     this.endpoints.set(endpoint.id, endpoint);
+    this.members.get(endpoint.networkId)?.setEndpoint(endpoint);
     if (before === undefined || before.policies === endpoint.policies) return;
     this.removeMappings(before);
     this.addMappings(endpoint);
@@ -73,10 +80,53 @@ export class ServiceState {
 
   removeEndpoint(endpoint: EndpointRecord): void {
     this.endpoints.delete(endpoint.id);
-    this.members.get(endpoint.networkId)?.delete(endpoint.id);
+    this.members.get(endpoint.networkId)?.removeEndpoint(endpoint.id);
     for (const config of endpoint.ipConfigs) this.poolOf(endpoint.networkId).release(config.ip);
     this.macs.release(endpoint.mac);
     this.removeMappings(endpoint);
+  }
+
+  addLoadBalancer(loadBalancer: LoadBalancerRecord): void {
+    this.loadBalancers.set(loadBalancer.id, loadBalancer);
+    this.members.get(loadBalancer.networkId)?.addLoadBalancer(loadBalancer);
+    this.addReferences(loadBalancer);
+  }
+
+  /** Replaces the record of a load balancer; its network does not change. */
+  replaceLoadBalancer(loadBalancer: LoadBalancerRecord): void {
+    const before = this.loadBalancers.get(loadBalancer.id);
+    if (before !== undefined) this.removeReferences(before);
+    this.loadBalancers.set(loadBalancer.id, loadBalancer);
+    this.members.get(loadBalancer.networkId)?.replaceLoadBalancer(loadBalancer);
+    this.addReferences(loadBalancer);
+  }
+
+  removeLoadBalancer(loadBalancer: LoadBalancerRecord): void {
+    this.loadBalancers.delete(loadBalancer.id);
+    this.members.get(loadBalancer.networkId)?.removeLoadBalancer(loadBalancer.id);
+    this.removeReferences(loadBalancer);
+  }
+
+  /** Load balancers that have an endpoint among their back ends. */
+  loadBalancersOfEndpoint(endpointId: Guid): readonly LoadBalancerRecord[] {
+    const ids = [...(this.loadBalancersByEndpoint.get(endpointId) ?? [])];
+    return ids.map((id) => this.loadBalancers.get(id)).filter((each) => each !== undefined);
+  }
+
+  private addReferences(loadBalancer: LoadBalancerRecord): void {
+    for (const endpointId of loadBalancer.endpointIds) {
+      const referring = this.loadBalancersByEndpoint.get(endpointId);
+      if (referring === undefined) this.loadBalancersByEndpoint.set(endpointId, new Set([loadBalancer.id]));
+      else referring.add(loadBalancer.id);
+    }
+  }
+
+  private removeReferences(loadBalancer: LoadBalancerRecord): void {
+    for (const endpointId of loadBalancer.endpointIds) {
+      const referring = this.loadBalancersByEndpoint.get(endpointId);
+      referring?.delete(loadBalancer.id);
+      if (referring?.size === 0) this.loadBalancersByEndpoint.delete(endpointId);
+    }
   }
 
   private addMappings(endpoint: EndpointRecord): void {

@@ -1,5 +1,13 @@
 import { describe, expect, it } from "vitest";
-import { PROFILE_NAMES, hnsVersionOf, parseProfile } from "./profiles.ts";
+import {
+  PROFILE_NAMES,
+  backEndsMaxOf,
+  hasUpdate,
+  hnsVersionOf,
+  parseProfile,
+  reachesOwnNodePorts,
+  reachesServicesFromNode,
+} from "./profiles.ts";
 
 describe("profiles (hcn.md §7.2)", () => {
   it.each([
@@ -42,5 +50,64 @@ describe("profiles (hcn.md §7.2)", () => {
 
   it.each(["", "ws2016", "14393", "10.0", "ws2022.x", "linux"])("%j is no profile", (text) => {
     expect(parseProfile(text)).toBeUndefined();
+  });
+});
+
+describe("updates", () => {
+  // Microsoft's release history of builds 17763 and 20348.
+  it.each([
+    ["KB4482887", "ws2019", 348],
+    ["KB4489899", "ws2019", 379],
+    ["KB4551853", "ws2019", 1217],
+    ["KB4571748", "ws2019", 1432],
+    ["KB5005619", "ws2022", 261],
+    ["KB5040437", "ws2022", 2582],
+  ])("%s brings %s to revision %d", (kb, name, revision) => {
+    expect(hasUpdate(parseProfile(`${name}.${revision}`)!, kb)).toBe(true);
+    expect(hasUpdate(parseProfile(`${name}.${revision - 1}`)!, kb)).toBe(false);
+    expect(hasUpdate(parseProfile(name)!, kb)).toBe(true);
+  });
+
+  it("an update of another build is not there", () => {
+    expect(hasUpdate(parseProfile("ws2022")!, "KB4571748")).toBe(false);
+  });
+
+  it("DSR needs HNS 9.3, which Server 2019 has since KB4571748", () => {
+    expect(hnsVersionOf(parseProfile("ws2019.1431")!)).toEqual({ Major: 9, Minor: 2 });
+    expect(hnsVersionOf(parseProfile("ws2019.1432")!)).toEqual({ Major: 9, Minor: 5 });
+  });
+
+  it.each([
+    ["ws2019.3286", 64],
+    ["ws2019.3287", 1024],
+    ["1903", 64],
+    ["2004", 64],
+    ["ws2022.886", 64],
+    ["ws2022.887", 1024],
+    ["ws2022", 1024],
+    ["win11-21h2", 1024],
+    ["ws2025.1", 1024],
+  ])("%s takes %d back ends in a load balancer", (text, count) => {
+    expect(backEndsMaxOf(parseProfile(text)!)).toBe(count);
+  });
+
+  it.each([
+    ["ws2019.1431", false],
+    ["ws2019.1432", true],
+    ["1903", false],
+    ["2004", false],
+    ["ws2022.1", true],
+    ["ws2025", true],
+  ])("a node of %s reaches its own NodePorts: %s", (text, reaches) => {
+    expect(reachesOwnNodePorts(parseProfile(text)!)).toBe(reaches);
+  });
+
+  it.each([
+    ["ws2019", false],
+    ["2004", false],
+    ["ws2022", true],
+    ["ws2025", true],
+  ])("a node of %s reaches Services by their addresses: %s", (text, reaches) => {
+    expect(reachesServicesFromNode(parseProfile(text)!)).toBe(reaches);
   });
 });

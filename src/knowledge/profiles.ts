@@ -27,6 +27,8 @@ export interface WindowsProfile {
   readonly build: number;
   /** The version of HNS with all updates that are in use, unless an entry of `updates` says otherwise. */
   readonly hns: ServiceVersion;
+  /** The version of HNS before the first update that names one; absent: `hns`. */
+  readonly hnsAtRelease?: ServiceVersion;
   /** The newest minor of schema 2 that the build knows. */
   readonly schemaMinor: number;
   /** Oldest first. */
@@ -46,10 +48,19 @@ export const WINDOWS_PROFILES: readonly WindowsProfile[] = Object.freeze([
     title: "Windows Server 2019",
     build: 17_763,
     hns: { Major: 9, Minor: 5 },
+    // DSR needs 9.3 and came with KB4571748 (kube-proxy.md §1.3, dataplane.md §3.3).
+    hnsAtRelease: { Major: 9, Minor: 2 },
     schemaMinor: 0,
-    updates: [],
+    // Revisions: Microsoft's release history of build 17763.
+    updates: [
+      { kb: "KB4482887", revision: 348 },
+      { kb: "KB4489899", revision: 379 },
+      { kb: "KB4551853", revision: 1_217 },
+      { kb: "KB4571748", revision: 1_432, hns: { Major: 9, Minor: 5 } },
+      { kb: "KB5016623", revision: 3_287 },
+    ],
     inferred:
-      "HNS 9.5: updated 17763 nodes run 9.2 or later; DSR, which the documentation promises there, needs 9.3, and the highest feature that was brought back to the 9 branch needs 9.5",
+      "HNS 9.5: updated 17763 nodes run 9.2 or later; DSR, which the documentation promises there, needs 9.3, and the highest feature that was brought back to the 9 branch needs 9.5. HNS 9.2 before KB4571748, which brought DSR",
   }),
   profile({
     name: "1903",
@@ -74,7 +85,10 @@ export const WINDOWS_PROFILES: readonly WindowsProfile[] = Object.freeze([
     build: 20_348,
     hns: { Major: 13, Minor: 3 },
     schemaMinor: 11,
+    // Revisions: Microsoft's release history of build 20348.
     updates: [
+      { kb: "KB5005619", revision: 261 },
+      { kb: "KB5016627", revision: 887 },
       { kb: "KB5040437", revision: 2_582 },
       { kb: "KB5044281", revision: 2_762 },
     ],
@@ -148,5 +162,45 @@ export function parseProfile(text: string): WindowsBuild | undefined {
 export function hnsVersionOf(build: WindowsBuild): ServiceVersion {
   const { profile: row, revision } = build;
   const applied = row.updates.filter((update) => revision === undefined || update.revision <= revision);
-  return applied.findLast((update) => update.hns !== undefined)?.hns ?? row.hns;
+  const newest = applied.findLast((update) => update.hns !== undefined)?.hns;
+  return newest ?? row.hnsAtRelease ?? row.hns;
+}
+
+/** True when `build` contains the update `kb`: its revision is reached, or no revision is known. */
+export function hasUpdate(build: WindowsBuild, kb: string): boolean {
+  const update = build.profile.updates.find((each) => each.kb === kb);
+  return update !== undefined && (build.revision === undefined || build.revision >= update.revision);
+}
+
+/** Back ends of one load balancer: as released, and since updates raised it (kube-proxy.md §3.13). */
+const BACK_ENDS_MAX_AT_RELEASE = 64;
+const BACK_ENDS_MAX = 1_024;
+/**
+ * The updates that carried more. Inferred: nobody has published which ones did; providers documented 1024 in August
+ * 2022, so the updates of that month stand here. Builds that were out of support by then kept 64.
+ */
+const BACK_ENDS_UPDATES: readonly string[] = ["KB5016623", "KB5016627"];
+
+/** How many back ends HNS takes in one load balancer. */
+export function backEndsMaxOf(build: WindowsBuild): number {
+  const isNewer = build.profile.build > getProfile("ws2022").build;
+  return isNewer || BACK_ENDS_UPDATES.some((kb) => hasUpdate(build, kb))
+    ? BACK_ENDS_MAX
+    : BACK_ENDS_MAX_AT_RELEASE;
+}
+
+/**
+ * True when a node of `build` reaches its own NodePorts: since KB4571748 (dataplane.md §2.4 B-8, DT-117).
+ * Inferred for the other builds: those released after that update have what it brought, those before have not.
+ */
+export function reachesOwnNodePorts(build: WindowsBuild): boolean {
+  return hasUpdate(build, "KB4571748") || build.profile.build >= getProfile("ws2022").build;
+}
+
+/**
+ * True when a node of `build` reaches Services by their addresses from its own stack. The documentation of 2019
+ * promises it for a future release (dataplane.md §2.4 B-8). Inferred: that release is Windows Server 2022.
+ */
+export function reachesServicesFromNode(build: WindowsBuild): boolean {
+  return build.profile.build >= getProfile("ws2022").build;
 }

@@ -27,7 +27,8 @@ const bridge = endpointRecord({
 });
 
 function view(...attached: EndpointRecord[]): NetworkView {
-  return { network: networkRecord(), attached, node: NODE };
+  const endpoints = new Map(attached.map((endpoint) => [endpoint.id, endpoint]));
+  return { network: networkRecord(), attached, endpoints, loadBalancers: [], node: NODE };
 }
 
 function program(cache: CompileCache, of: NetworkView, id: string): PortProgram {

@@ -6,6 +6,7 @@ import type { Group } from "../../vfp/group.ts";
 import type { Rule } from "../../vfp/rule.ts";
 import type { PortProgram } from "../datapath.ts";
 import type { EndpointRecord } from "../endpoint-record.ts";
+import type { LoadBalancerRecord } from "../load-balancer-record.ts";
 import type { NetworkRecord } from "../network-record.ts";
 import { aclSources, compileAcls } from "./acl.ts";
 import type { CompileCache } from "./compile-cache.ts";
@@ -29,11 +30,15 @@ export interface NodeFacts {
   readonly hostMac: Mac;
 }
 
-/** A network with its attached endpoints: all that the rules of its ports depend on. */
+/** A network with its endpoints and load balancers: all that the rules of its ports depend on. */
 export interface NetworkView {
   readonly network: NetworkRecord;
   /** In order of creation. */
   readonly attached: readonly EndpointRecord[];
+  /** All endpoints, unattached and remote ones too: what the back ends of load balancers are. */
+  readonly endpoints: ReadonlyMap<Guid, EndpointRecord>;
+  /** In order of creation; the list stays the same object until a load balancer of the network changes. */
+  readonly loadBalancers: readonly LoadBalancerRecord[];
   readonly node: NodeFacts;
 }
 

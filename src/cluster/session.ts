@@ -1,0 +1,108 @@
+/**
+ * A cluster that stays up: what a running cluster can be asked and told. The control API (`src/api/`) sees nothing
+ * else of it.
+ */
+import type { KnowledgeCode } from "../knowledge/codes.ts";
+import type { KubeKind, KubeObject } from "../kube/types.ts";
+import type { Cluster } from "./cluster.ts";
+
+/** A text that somebody gave: a cluster file or manifests. `name` is only used in messages. */
+export interface InputText {
+  readonly name: string;
+  readonly text: string;
+}
+
+/** One object by name. `namespace` is empty for kinds that belong to none. */
+export interface ObjectReference {
+  readonly kind: KubeKind;
+  readonly namespace: string;
+  readonly name: string;
+}
+
+/** Where a problem stands in a text. */
+export interface ProblemPlace {
+  /** As the user named it. */
+  readonly file: string;
+  /** From 1. */
+  readonly line: number;
+  /** From 1, in characters. */
+  readonly column: number;
+  /** The field, such as `spec.ports[0].port`; empty when the problem is not about a field. */
+  readonly field: string;
+}
+
+/** What is wrong, where, and what to do. */
+export interface SessionProblem {
+  readonly code: KnowledgeCode;
+  /** One sentence without a full stop. */
+  readonly message: string;
+  /** Full sentences. */
+  readonly advice: string;
+  readonly where?: ProblemPlace;
+}
+
+export interface ApplyResult {
+  readonly reference: ObjectReference;
+  readonly outcome: "created" | "configured" | "unchanged" | "refused";
+  /** Set when the object is refused. */
+  readonly problem?: SessionProblem;
+}
+
+export interface ApplyReport {
+  /** One for each object, in the order in which they were given. */
+  readonly results: readonly ApplyResult[];
+}
+
+export interface DeleteResult {
+  readonly reference: ObjectReference;
+  readonly outcome: "deleted" | "not-found" | "refused";
+  /** Set when the object is refused. */
+  readonly problem?: SessionProblem;
+}
+
+export interface DeleteReport {
+  /** One for each reference, in the order in which they were given. */
+  readonly results: readonly DeleteResult[];
+}
+
+interface EventBase {
+  /** Grows by one from event to event, from 1. */
+  readonly id: number;
+  /** Virtual time. */
+  readonly atMs: number;
+}
+
+/** Something that happened in a running cluster. */
+export type SessionEvent =
+  | (EventBase & {
+      readonly type: "object";
+      readonly action: "created" | "configured" | "deleted";
+      readonly reference: ObjectReference;
+    })
+  | (EventBase & { readonly type: "node"; readonly node: string; readonly text: string })
+  | (EventBase & {
+      readonly type: "progress";
+      /** What goes on: `pods start`. */
+      readonly text: string;
+      readonly done: number;
+      readonly total: number;
+    })
+  | (EventBase & {
+      readonly type: "note";
+      readonly text: string;
+      readonly code?: KnowledgeCode;
+      readonly reference?: ObjectReference;
+    });
+
+export interface ClusterSession {
+  /** The cluster as data, for traces and listings. */
+  readonly cluster: Cluster;
+  /** Creates or replaces objects, runs controllers, kubelets, kube-proxies and DNS; time settles. */
+  apply(objects: readonly KubeObject[]): Promise<ApplyReport>;
+  /** Removes objects and what the controllers made of them; time settles. */
+  delete(references: readonly ObjectReference[]): Promise<DeleteReport>;
+  /** All objects of a kind, by namespace and name. Without `namespace`: of all namespaces. */
+  listObjects(kind: KubeKind, namespace?: string): readonly KubeObject[];
+  /** Hears what happens from now on, until the returned function is called. */
+  subscribe(listener: (event: SessionEvent) => void): () => void;
+}
