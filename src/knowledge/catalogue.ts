@@ -11,6 +11,7 @@ import { FORWARDING_ENTRIES } from "./entries/forwarding.ts";
 import { HOST_STACK_ENTRIES } from "./entries/host-stacks.ts";
 import { PLUGIN_ENTRIES } from "./entries/plugins.ts";
 import { RECEIVER_ENTRIES } from "./entries/receivers.ts";
+import { SERVICE_ENTRIES } from "./entries/services.ts";
 import type { KnowledgeEntry } from "./entry.ts";
 
 /** Entries of one subject, in the order in which a page shows them. */
@@ -24,6 +25,7 @@ const TEXTS: Readonly<Record<KnowledgeCode, EntryText>> = {
   ...FORWARDING_ENTRIES,
   ...HOST_STACK_ENTRIES,
   ...RECEIVER_ENTRIES,
+  ...SERVICE_ENTRIES,
   ...CLUSTER_FILE_ENTRIES,
   ...COMMAND_LINE_ENTRIES,
   ...PLUGIN_ENTRIES,
@@ -53,6 +55,7 @@ export const SECTIONS: readonly CatalogueSection[] = Object.freeze([
   section("Routes, neighbours and the switch", FORWARDING_ENTRIES),
   section("In a host's own stack", HOST_STACK_ENTRIES),
   section("At the receiver", RECEIVER_ENTRIES),
+  section("Services, names and host networking", SERVICE_ENTRIES),
   section("CNI plugins, IPAM and HNS", PLUGIN_ENTRIES),
   section("Cluster files", CLUSTER_FILE_ENTRIES),
   section("Command lines", COMMAND_LINE_ENTRIES),

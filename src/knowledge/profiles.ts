@@ -172,6 +172,15 @@ export function hasUpdate(build: WindowsBuild, kb: string): boolean {
   return update !== undefined && (build.revision === undefined || build.revision >= update.revision);
 }
 
+/** The revision that `kb` brings its build to. @throws RangeError for an update that no profile names. */
+export function updateRevision(kb: string): number {
+  for (const { updates } of WINDOWS_PROFILES) {
+    const found = updates.find((update) => update.kb === kb);
+    if (found !== undefined) return found.revision;
+  }
+  throw new RangeError(`no profile names ${kb}`);
+}
+
 /** Back ends of one load balancer: as released, and since updates raised it (kube-proxy.md §3.13). */
 const BACK_ENDS_MAX_AT_RELEASE = 64;
 const BACK_ENDS_MAX = 1_024;

@@ -15,8 +15,11 @@ function formatJson(value: unknown): string {
   return `${JSON.stringify(value, undefined, 2)}\n`;
 }
 
+/** The few codes that are longer push their titles to the right. */
+const LISTED_CODE_WIDTH = 40;
+
 function formatList(terminal: Terminal): string {
-  const width = Math.max(...Object.keys(CATALOGUE).map((code) => code.length));
+  const width = Math.min(LISTED_CODE_WIDTH, Math.max(...Object.keys(CATALOGUE).map((code) => code.length)));
   return SECTIONS.map(({ title, entries }) => {
     const lines = entries.map((entry) => `  ${entry.code.padEnd(width)}  ${entry.title}\n`);
     return `${terminal.bold(title)}\n${lines.join("")}`;

@@ -1,0 +1,252 @@
+/** Expectations of flows from inside the cluster to Services, by address and by name. */
+import type { ExpectationRow, FlowName } from "../expectations.ts";
+import { updateRevision } from "../profiles.ts";
+
+/** The flows to the address of a Service. `pod-to-own-service` is the case in which the client is a back end. */
+const BY_ADDRESS: readonly FlowName[] = ["pod-to-cluster-ip", "pod-to-own-service", "node-to-cluster-ip"];
+const BY_NAME: readonly FlowName[] = [
+  "pod-to-service-short-name",
+  "pod-to-service-full-name",
+  "pod-to-service-partial-name",
+];
+const TO_SERVICE: readonly FlowName[] = [...BY_ADDRESS, ...BY_NAME];
+const FROM_PODS: readonly FlowName[] = ["pod-to-cluster-ip", "pod-to-own-service", ...BY_NAME];
+const ALL_SERVICE_FLOWS: readonly FlowName[] = [
+  ...TO_SERVICE,
+  "node-to-own-node-port",
+  "node-to-node-port",
+  "outside-to-node-port",
+  "outside-to-ingress",
+  "session-affinity",
+  "session-affinity-timeout",
+];
+
+const WS2019 = 17_763;
+const WS2022 = 20_348;
+/** Builds between the two, which were out of support when updates raised the number of back ends. */
+const OLD_BUILDS: readonly number[] = [18_362, 19_041];
+const BACK_ENDS_AT_RELEASE = 64;
+const BACK_ENDS = 1_024;
+
+/** What a packet to an address that nobody programmed meets. */
+const NOBODY_THERE = [
+  "no-route",
+  "no-route-back",
+  "neighbor-unresolved",
+  "ttl-expired",
+  "outbound-nat-exception",
+  "next-hop-unresolved",
+] as const;
+
+const NAMES: readonly ExpectationRow[] = [
+  {
+    id: "SVC-NAME-DOT",
+    when: { flow: "pod-to-service-partial-name", sourceOs: "windows" },
+    expected: { outcome: "denied", code: "dns-name-with-dot-not-completed", proof: "name-not-found" },
+    source: "windows-networking-documentation.md §6",
+  },
+];
+
+const KINDS: readonly ExpectationRow[] = [
+  {
+    id: "SVC-EXTERNAL-NAME",
+    when: { flow: [...BY_ADDRESS, "session-affinity", "session-affinity-timeout"], service: "external-name" },
+    expected: {
+      outcome: "not-applicable",
+      why: "an ExternalName Service has no address",
+      code: "external-name-not-proxied",
+    },
+    source: "kube-proxy.md §3.1, KP-A",
+  },
+  {
+    id: "SVC-EXTERNAL-NAME-BY-NAME",
+    when: { flow: BY_NAME, service: "external-name" },
+    expected: { outcome: "works", sees: "any" },
+    source: "windows-networking-documentation.md §5",
+  },
+  {
+    id: "SVC-HEADLESS",
+    when: { flow: [...BY_ADDRESS, "session-affinity", "session-affinity-timeout"], service: "headless" },
+    expected: {
+      outcome: "not-applicable",
+      why: "a headless Service has no address",
+      code: "headless-service-without-vip",
+    },
+    source: "kube-proxy.md §3.1, KP-A",
+  },
+  {
+    id: "SVC-HEADLESS-EMPTY",
+    when: { flow: BY_NAME, service: "headless", backEnds: 0 },
+    expected: { outcome: "not-applicable", why: "no ready pod stands behind the name" },
+    source: "windows-networking-documentation.md §6",
+  },
+  {
+    id: "SVC-HEADLESS-BY-NAME",
+    when: { flow: BY_NAME, service: "headless" },
+    expected: { outcome: "works", sees: "any" },
+    source: "windows-networking-documentation.md §6",
+  },
+  {
+    id: "SVC-NO-PROXY",
+    when: { flow: ALL_SERVICE_FLOWS, hasProxy: false },
+    expected: { outcome: "not-applicable", why: "nothing programs Services on the nodes" },
+    source: "users.md G3",
+  },
+  {
+    id: "SVC-ICMP",
+    when: { flow: TO_SERVICE, protocol: "icmp" },
+    expected: {
+      outcome: "denied",
+      code: "icmp-to-service-not-balanced",
+      proof: "drop",
+      dropCodes: ["icmp-outbound-not-translated", ...NOBODY_THERE],
+    },
+    source: "dataplane.md §2.9",
+  },
+  {
+    id: "SVC-NO-BACK-ENDS",
+    when: { flow: ALL_SERVICE_FLOWS, backEnds: 0 },
+    expected: { outcome: "not-applicable", why: "no ready pod stands behind the Service" },
+    source: "kube-proxy.md §3.9",
+  },
+];
+
+/** More back ends than HNS takes: the load balancer is refused, and nothing else leads to the Service. */
+function tooMany(
+  id: string,
+  when: ExpectationRow["when"],
+  max: number,
+  source = "kube-proxy.md §3.13, windows-networking-documentation.md §8",
+): ExpectationRow {
+  return {
+    id,
+    when: { flow: TO_SERVICE, sourceOs: "windows", ...when, backEnds: { atLeast: max + 1 } },
+    expected: {
+      outcome: "denied",
+      code: "too-many-back-ends",
+      proof: "drop",
+      dropCodes: [...NOBODY_THERE, "service-vip-from-node-unsupported"],
+    },
+    source,
+  };
+}
+
+const LIMITS: readonly ExpectationRow[] = [
+  tooMany("SVC-BACK-ENDS-1024", {}, BACK_ENDS),
+  tooMany(
+    "SVC-BACK-ENDS-64-2019",
+    { sourceBuild: WS2019, sourceRevision: { below: updateRevision("KB5016623") } },
+    BACK_ENDS_AT_RELEASE,
+  ),
+  tooMany("SVC-BACK-ENDS-64-OLD", { sourceBuild: OLD_BUILDS }, BACK_ENDS_AT_RELEASE),
+  tooMany(
+    "SVC-BACK-ENDS-64-2022",
+    { sourceBuild: WS2022, sourceRevision: { below: updateRevision("KB5016627") } },
+    BACK_ENDS_AT_RELEASE,
+  ),
+];
+
+const POLICIES: readonly ExpectationRow[] = [
+  {
+    id: "SVC-LOCAL-IGNORED",
+    when: {
+      flow: TO_SERVICE,
+      sourceOs: "windows",
+      internalTrafficPolicy: "Local",
+      localBackEnds: 0,
+      kubernetesMinor: { below: 27 },
+      relation: "service",
+    },
+    expected: { outcome: "works", sees: "any" },
+    source: "kube-proxy.md §3.1 (internalTrafficLocal from 1.27 on)",
+  },
+  {
+    id: "SVC-LOCAL-EMPTY",
+    when: { flow: TO_SERVICE, internalTrafficPolicy: "Local", localBackEnds: 0 },
+    expected: {
+      outcome: "not-applicable",
+      why: "internalTrafficPolicy is Local and the client's node has no back end",
+    },
+    source: "kube-proxy.md §3.8",
+  },
+  {
+    id: "SVC-FROM-NODE",
+    when: { flow: "node-to-cluster-ip", sourceOs: "windows", sourceBuild: { below: WS2022 } },
+    expected: { outcome: "denied", code: "service-vip-from-node-unsupported", proof: "drop" },
+    source: "windows-networking-documentation.md §9 (8), dataplane.md §2.4 B-8",
+  },
+  {
+    id: "SVC-HAIRPIN-DSR",
+    when: { flow: "pod-to-own-service", sourceOs: "windows", isDsr: true },
+    expected: { outcome: "denied", code: "hairpin-under-dsr", proof: "drop" },
+    source: "dataplane.md §2.4 B-5",
+  },
+  {
+    id: "SVC-HAIRPIN",
+    when: { flow: "pod-to-own-service", sourceOs: "windows" },
+    expected: { outcome: "works", sees: "client-node" },
+    source: "dataplane.md §2.4 B-5",
+  },
+  {
+    id: "SVC-HAIRPIN-LINUX",
+    when: { flow: "pod-to-own-service" },
+    expected: { outcome: "works", sees: "any" },
+    source: "Kubernetes documentation: kube-proxy masquerades hairpin traffic",
+  },
+  {
+    id: "SVC-DSR",
+    when: { flow: FROM_PODS, sourceOs: "windows", isDsr: true },
+    expected: { outcome: "works", sees: "client" },
+    source: "windows-networking-documentation.md §5, dataplane.md §2.4 B-3",
+  },
+  {
+    id: "SVC-NON-DSR",
+    when: { flow: FROM_PODS, sourceOs: "windows" },
+    expected: { outcome: "works", sees: "client-node" },
+    source: "dataplane.md §2.4 B-4",
+  },
+  {
+    id: "SVC",
+    when: { flow: TO_SERVICE },
+    expected: { outcome: "works", sees: "any" },
+    source: "windows-networking-documentation.md §3",
+  },
+];
+
+const AFFINITY: readonly ExpectationRow[] = [
+  {
+    id: "AFFINITY-OLD",
+    when: { flow: "session-affinity", sourceOs: "windows", sourceBuild: { below: WS2022 } },
+    expected: {
+      outcome: "not-applicable",
+      why: "session affinity needs Windows Server 2022; earlier builds promise nothing",
+    },
+    source: "windows-networking-documentation.md §5",
+  },
+  {
+    id: "AFFINITY",
+    when: { flow: "session-affinity" },
+    expected: { outcome: "works", sees: "any" },
+    source: "windows-networking-documentation.md §5, dataplane.md §3.1",
+  },
+  {
+    id: "AFFINITY-TIMEOUT",
+    when: { flow: "session-affinity-timeout", sourceOs: "windows" },
+    expected: { outcome: "denied", code: "session-affinity-timeout-ignored", proof: "same-back-end" },
+    source: "windows-networking-documentation.md §5, kube-proxy.md §3.10",
+  },
+  {
+    id: "AFFINITY-TIMEOUT-LINUX",
+    when: { flow: "session-affinity-timeout" },
+    expected: { outcome: "not-applicable", why: "a question about Windows nodes" },
+    source: "windows-networking-documentation.md §5",
+  },
+];
+
+export const SERVICE_ROWS: readonly ExpectationRow[] = [
+  ...NAMES,
+  ...KINDS,
+  ...LIMITS,
+  ...POLICIES,
+  ...AFFINITY,
+];

@@ -1,0 +1,301 @@
+import { describe, expect, it } from "vitest";
+import {
+  ALL_UPDATES,
+  EXPECTATION_ROWS,
+  type Expectation,
+  type ExpectationRow,
+  FLOWS,
+  type FlowFacts,
+  type FlowName,
+  findExpectation,
+  matchesRow,
+} from "./expectations.ts";
+
+/** A pod on Windows Server 2022 with all updates, in a cluster as the defaults make it. */
+const FACTS: FlowFacts = {
+  flow: "pod-to-pod-ip",
+  protocol: "tcp",
+  relation: "other-node",
+  sourceOs: "windows",
+  sourceBuild: 20_348,
+  sourceRevision: ALL_UPDATES,
+  targetOs: "windows",
+  targetBuild: 20_348,
+  targetRevision: ALL_UPDATES,
+  driver: "L2Bridge",
+  shape: "own-subnet",
+  kubernetesMinor: 34,
+  outboundNat: "excepted",
+  hasRouteToTarget: true,
+  hasRouteToSource: true,
+  hasOwnRules: false,
+  hasDns: true,
+  hasName: true,
+  hasProxy: true,
+  isDsr: false,
+  service: "none",
+  backEnds: 0,
+  localBackEnds: 0,
+  internalTrafficPolicy: "Cluster",
+  externalTrafficPolicy: "Cluster",
+};
+
+const OUTSIDE: Partial<FlowFacts> = {
+  flow: "pod-to-external-ip",
+  relation: "outside",
+  outboundNat: "translates",
+  hasRouteToSource: false,
+};
+const SERVICE: Partial<FlowFacts> = {
+  flow: "pod-to-cluster-ip",
+  relation: "service",
+  service: "cluster-ip",
+  backEnds: 3,
+  localBackEnds: 1,
+};
+const NODE_PORT: Partial<FlowFacts> = { ...SERVICE, flow: "outside-to-node-port", sourceOs: "outside" };
+const LINUX: Partial<FlowFacts> = { sourceOs: "linux", sourceBuild: 0, sourceRevision: 0 };
+const WS2019: Partial<FlowFacts> = { sourceBuild: 17_763, targetBuild: 17_763 };
+
+/** What a row promises, in one word or code. */
+function short(expected: Expectation): string {
+  if (expected.outcome === "works") return `works, sees ${expected.sees}`;
+  return expected.outcome === "denied" ? expected.code : "not-applicable";
+}
+
+type Case = readonly [id: string, facts: Partial<FlowFacts>, expected: string];
+
+/** Read off the documents, row by row. */
+const CASES: readonly Case[] = [
+  // windows-networking-documentation.md §3, dataplane.md §2.4 B-1, B-2.
+  ["PP-OWN-ADDRESS", {}, "works, sees client"],
+  ["PP-OWN-ADDRESS", { relation: "same-node" }, "works, sees client"],
+  ["PP-OWN-ADDRESS", { flow: "pod-to-pod-name" }, "works, sees client"],
+  ["PP-OWN-ADDRESS", { protocol: "icmp" }, "works, sees client"],
+  ["PP-OWN-ADDRESS", { protocol: "udp", targetOs: "linux" }, "works, sees client"],
+  ["PP-OWN-ADDRESS", { ...LINUX, outboundNat: "none" }, "works, sees client"],
+  ["PP", { outboundNat: "translates" }, "works, sees any"],
+  ["PP-NO-ROUTE", { hasRouteToTarget: false }, "no-route"],
+  ["PP-NO-ROUTE-BACK", { hasRouteToSource: false }, "no-route-back"],
+  ["OWN-RULES", { hasOwnRules: true }, "not-applicable"],
+  ["NO-DNS", { flow: "pod-to-pod-name", hasDns: false }, "not-applicable"],
+  ["NO-NAME", { ...OUTSIDE, flow: "pod-to-external-name", hasName: false }, "not-applicable"],
+  // dataplane.md §2.4 B-8.
+  ["NP", { flow: "node-to-pod" }, "works, sees any"],
+  ["NP-NO-ROUTE", { flow: "node-to-pod", hasRouteToTarget: false }, "no-route"],
+  ["PN-OWN-ADDRESS", { flow: "pod-to-node", relation: "same-node" }, "works, sees client"],
+  ["PN-OWN-ADDRESS", { flow: "pod-to-node", protocol: "icmp" }, "works, sees client"],
+  ["PN-NO-ROUTE-BACK", { flow: "pod-to-node", hasRouteToSource: false }, "no-route-back"],
+  [
+    "PN-ICMP-NO-ROUTE-BACK",
+    { flow: "pod-to-node", protocol: "icmp", hasRouteToSource: false, outboundNat: "translates" },
+    "icmp-outbound-not-translated",
+  ],
+  ["PN", { flow: "pod-to-node", outboundNat: "translates", hasRouteToSource: false }, "works, sees any"],
+  // windows-networking-documentation.md §8; dataplane.md §2.4 B-6, §2.9.
+  ["EX-TRANSLATED", OUTSIDE, "works, sees client-node"],
+  ["EX-TRANSLATED", { ...OUTSIDE, flow: "pod-to-external-name", protocol: "udp" }, "works, sees client-node"],
+  ["EX-ICMP", { ...OUTSIDE, protocol: "icmp" }, "icmp-outbound-not-translated"],
+  ["EX-ROUTED-ICMP", { ...OUTSIDE, protocol: "icmp", hasRouteToSource: true }, "works, sees client"],
+  ["EX-EXCEPTED", { ...OUTSIDE, outboundNat: "excepted" }, "outbound-nat-exception"],
+  ["EX-WITHOUT-NAT", { ...OUTSIDE, outboundNat: "none" }, "no-route-back"],
+  ["EX-ROUTED", { ...OUTSIDE, outboundNat: "none", hasRouteToSource: true }, "works, sees client"],
+  ["EX-LINUX", { ...OUTSIDE, ...LINUX, protocol: "icmp" }, "works, sees client-node"],
+  // dataplane.md §2.4 B-3, B-4, B-5.
+  ["SVC-NON-DSR", SERVICE, "works, sees client-node"],
+  ["SVC-DSR", { ...SERVICE, isDsr: true }, "works, sees client"],
+  ["SVC-NON-DSR", { ...SERVICE, flow: "pod-to-service-short-name" }, "works, sees client-node"],
+  ["SVC-DSR", { ...SERVICE, flow: "pod-to-service-full-name", isDsr: true }, "works, sees client"],
+  ["SVC", { ...SERVICE, ...LINUX }, "works, sees any"],
+  ["SVC-HAIRPIN", { ...SERVICE, flow: "pod-to-own-service" }, "works, sees client-node"],
+  ["SVC-HAIRPIN-DSR", { ...SERVICE, flow: "pod-to-own-service", isDsr: true }, "hairpin-under-dsr"],
+  ["SVC-HAIRPIN-LINUX", { ...SERVICE, ...LINUX, flow: "pod-to-own-service", isDsr: true }, "works, sees any"],
+  ["SVC-ICMP", { ...SERVICE, protocol: "icmp" }, "icmp-to-service-not-balanced"],
+  ["SVC-NO-BACK-ENDS", { ...SERVICE, backEnds: 0 }, "not-applicable"],
+  ["SVC-NO-PROXY", { ...SERVICE, hasProxy: false }, "not-applicable"],
+  ["SVC-HEADLESS", { ...SERVICE, service: "headless" }, "not-applicable"],
+  [
+    "SVC-HEADLESS-BY-NAME",
+    { ...SERVICE, flow: "pod-to-service-short-name", service: "headless" },
+    "works, sees any",
+  ],
+  [
+    "SVC-HEADLESS-EMPTY",
+    { ...SERVICE, flow: "pod-to-service-full-name", service: "headless", backEnds: 0 },
+    "not-applicable",
+  ],
+  ["SVC-EXTERNAL-NAME", { ...SERVICE, service: "external-name", backEnds: 0 }, "not-applicable"],
+  [
+    "SVC-EXTERNAL-NAME-BY-NAME",
+    { ...SERVICE, flow: "pod-to-service-full-name", service: "external-name", backEnds: 0 },
+    "works, sees any",
+  ],
+  ["SVC-LOCAL-EMPTY", { ...SERVICE, internalTrafficPolicy: "Local", localBackEnds: 0 }, "not-applicable"],
+  [
+    "SVC-LOCAL-IGNORED",
+    { ...SERVICE, internalTrafficPolicy: "Local", localBackEnds: 0, kubernetesMinor: 26 },
+    "works, sees any",
+  ],
+  // windows-networking-documentation.md §6.
+  ["SVC-NAME-DOT", { ...SERVICE, flow: "pod-to-service-partial-name" }, "dns-name-with-dot-not-completed"],
+  ["SVC", { ...SERVICE, ...LINUX, flow: "pod-to-service-partial-name" }, "works, sees any"],
+  // kube-proxy.md §3.13.
+  ["SVC-NON-DSR", { ...SERVICE, backEnds: 64, sourceRevision: 886 }, "works, sees client-node"],
+  ["SVC-BACK-ENDS-64-2022", { ...SERVICE, backEnds: 65, sourceRevision: 886 }, "too-many-back-ends"],
+  ["SVC-NON-DSR", { ...SERVICE, backEnds: 65, sourceRevision: 887 }, "works, sees client-node"],
+  [
+    "SVC-BACK-ENDS-64-2019",
+    { ...SERVICE, ...WS2019, backEnds: 65, sourceRevision: 3286 },
+    "too-many-back-ends",
+  ],
+  ["SVC-BACK-ENDS-64-OLD", { ...SERVICE, backEnds: 65, sourceBuild: 19_041 }, "too-many-back-ends"],
+  ["SVC-BACK-ENDS-1024", { ...SERVICE, backEnds: 1025, sourceBuild: 26_100 }, "too-many-back-ends"],
+  ["SVC", { ...SERVICE, ...LINUX, backEnds: 1025 }, "works, sees any"],
+  // windows-networking-documentation.md §9 (8); dataplane.md §2.4 B-8.
+  [
+    "SVC-FROM-NODE",
+    { ...SERVICE, ...WS2019, flow: "node-to-cluster-ip" },
+    "service-vip-from-node-unsupported",
+  ],
+  ["SVC", { ...SERVICE, flow: "node-to-cluster-ip" }, "works, sees any"],
+  // windows-networking-documentation.md §8, §9 (3); dataplane.md DT-117.
+  [
+    "NODEPORT-SELF-2019",
+    { ...SERVICE, ...WS2019, flow: "node-to-own-node-port", targetRevision: 1431 },
+    "node-port-from-node-unsupported",
+  ],
+  [
+    "NODEPORT",
+    { ...SERVICE, ...WS2019, flow: "node-to-own-node-port", targetRevision: 1432 },
+    "works, sees any",
+  ],
+  [
+    "NODEPORT-SELF-OLD",
+    { ...SERVICE, flow: "node-to-own-node-port", targetBuild: 19_041 },
+    "node-port-from-node-unsupported",
+  ],
+  [
+    "NODEPORT",
+    { ...SERVICE, flow: "node-to-node-port", targetBuild: 17_763, targetRevision: 1 },
+    "works, sees any",
+  ],
+  // dataplane.md §2.4 B-7; kube-proxy.md §3.8.
+  ["NODEPORT", NODE_PORT, "works, sees any"],
+  ["LOCAL", { ...NODE_PORT, externalTrafficPolicy: "Local" }, "works, sees client"],
+  [
+    "LOCAL-EMPTY",
+    { ...NODE_PORT, externalTrafficPolicy: "Local", localBackEnds: 0 },
+    "external-traffic-policy-local-without-local-endpoint",
+  ],
+  [
+    "LOCAL-WITHOUT-DSR",
+    { ...NODE_PORT, externalTrafficPolicy: "Local", targetBuild: 17_763, targetRevision: 1431 },
+    "external-traffic-policy-local-without-dsr",
+  ],
+  [
+    "LOCAL",
+    { ...NODE_PORT, flow: "outside-to-ingress", externalTrafficPolicy: "Local" },
+    "works, sees client",
+  ],
+  ["HOST-PORT", { flow: "outside-to-host-port", sourceOs: "outside" }, "works, sees client"],
+  // windows-networking-documentation.md §5.
+  ["AFFINITY", { ...SERVICE, flow: "session-affinity" }, "works, sees any"],
+  ["AFFINITY-OLD", { ...SERVICE, ...WS2019, flow: "session-affinity" }, "not-applicable"],
+  ["AFFINITY-TIMEOUT", { ...SERVICE, flow: "session-affinity-timeout" }, "session-affinity-timeout-ignored"],
+  ["AFFINITY-TIMEOUT-LINUX", { ...SERVICE, ...LINUX, flow: "session-affinity-timeout" }, "not-applicable"],
+  // windows-networking-documentation.md §8.
+  ["HOST-NETWORK", { flow: "pod-in-host-network" }, "host-network-unsupported"],
+  ["PROMISED", { ...LINUX, flow: "pod-in-host-network" }, "works, sees any"],
+];
+
+describe("the table of expectations", () => {
+  it.each(CASES.map(([id, facts, expected], index) => ({ id, facts, expected, index })))(
+    "$id ($index): $expected",
+    ({ id, facts, expected }) => {
+      const row = findExpectation({ ...FACTS, ...facts });
+      expect([row.id, short(row.expected)]).toEqual([id, expected]);
+    },
+  );
+
+  it("has a case here for each of its rows, and ids that are unique", () => {
+    const ids = EXPECTATION_ROWS.map((row) => row.id);
+    expect(new Set(ids).size).toBe(ids.length);
+    const cases = new Set(CASES.map(([id]) => id));
+    expect(ids.filter((id) => !cases.has(id))).toEqual([]);
+  });
+
+  it("promises each of the nine flows for TCP and UDP on every build (windows-networking-documentation.md §3)", () => {
+    for (const sourceBuild of [17_763, 18_362, 19_041, 20_348, 22_000, 26_100]) {
+      for (const protocol of ["tcp", "udp"] as const) {
+        for (const flow of FLOWS.slice(0, 9)) {
+          const near = flow.includes("service") || flow.includes("cluster-ip") ? SERVICE : {};
+          const facts = { ...FACTS, ...near, ...(flow.includes("external") ? OUTSIDE : {}), flow };
+          const { expected } = findExpectation({ ...facts, sourceBuild, targetBuild: sourceBuild, protocol });
+          expect([flow, protocol, expected.outcome]).toEqual([flow, protocol, "works"]);
+        }
+      }
+    }
+  });
+});
+
+/** Each fact's values on both sides of every condition of the table. */
+const DOMAIN: { readonly [Fact in keyof FlowFacts]: readonly FlowFacts[Fact][] } = {
+  flow: FLOWS,
+  protocol: ["tcp", "icmp"],
+  relation: ["same-node", "other-node", "service"],
+  sourceOs: ["windows", "linux", "outside"],
+  sourceBuild: [17_763, 19_041, 20_348],
+  sourceRevision: [886, 887, 3_287],
+  targetOs: ["windows"],
+  targetBuild: [17_763, 19_041, 20_348],
+  targetRevision: [1_431, 1_432],
+  driver: ["L2Bridge"],
+  shape: ["own-subnet"],
+  kubernetesMinor: [26, 27],
+  outboundNat: ["translates", "excepted", "none"],
+  hasRouteToTarget: [true, false],
+  hasRouteToSource: [true, false],
+  hasOwnRules: [true, false],
+  hasDns: [true, false],
+  hasName: [true, false],
+  hasProxy: [true, false],
+  isDsr: [true, false],
+  service: ["cluster-ip", "headless", "external-name"],
+  backEnds: [0, 64, 65, 1_025],
+  localBackEnds: [0, 1],
+  internalTrafficPolicy: ["Cluster", "Local"],
+  externalTrafficPolicy: ["Cluster", "Local"],
+};
+
+function concerns(row: ExpectationRow, flow: FlowName): boolean {
+  const condition = row.when.flow;
+  return (
+    condition === undefined || (Array.isArray(condition) ? condition.includes(flow) : condition === flow)
+  );
+}
+
+/** Every combination of the facts that rows of this flow look at. */
+function combinations(flow: FlowName): readonly FlowFacts[] {
+  const rows = EXPECTATION_ROWS.filter((row) => concerns(row, flow));
+  const facts = new Set(rows.flatMap(({ when }) => Object.keys(when) as (keyof FlowFacts)[]));
+  let open: readonly FlowFacts[] = [{ ...FACTS, flow }];
+  for (const fact of facts) {
+    if (fact !== "flow")
+      open = open.flatMap((one) => DOMAIN[fact].map((value) => ({ ...one, [fact]: value })));
+  }
+  return open;
+}
+
+describe("every combination of facts that the table can tell apart", () => {
+  it("is decided by exactly one row, and every row decides one", () => {
+    const deciding = new Set<string>();
+    let undecided = 0;
+    for (const facts of FLOWS.flatMap((flow) => combinations(flow))) {
+      const row = findExpectation(facts);
+      if (!matchesRow(row, facts)) undecided++;
+      deciding.add(row.id);
+    }
+    expect(undecided).toBe(0);
+    expect(EXPECTATION_ROWS.map((row) => row.id).filter((id) => !deciding.has(id))).toEqual([]);
+  });
+});

@@ -1,0 +1,173 @@
+/**
+ * What should come of a flow: works, denied, or does not apply. The table is written from the documentation of Windows
+ * (windows-networking-documentation.md), of kube-proxy and of the data plane, and from the profiles. It imports nothing
+ * that moves a packet, and nothing in it was read off a run: that is what makes it worth comparing a run with.
+ */
+import type { KnowledgeCode } from "./codes.ts";
+import { OUTSIDE_ROWS } from "./expectation-rows/outside.ts";
+import { POD_ROWS } from "./expectation-rows/pods.ts";
+import { SERVICE_ROWS } from "./expectation-rows/services.ts";
+
+/** The nine flows of the documentation (§3), then those of its list of what does not work (§8) and what goes with it. */
+export const FLOWS = [
+  "pod-to-pod-ip",
+  "pod-to-pod-name",
+  "pod-to-cluster-ip",
+  "pod-to-service-short-name",
+  "pod-to-service-full-name",
+  "pod-to-external-ip",
+  "pod-to-external-name",
+  "node-to-pod",
+  "pod-to-node",
+  "pod-to-own-service",
+  "pod-to-service-partial-name",
+  "node-to-cluster-ip",
+  "node-to-own-node-port",
+  "node-to-node-port",
+  "outside-to-node-port",
+  "outside-to-ingress",
+  "outside-to-host-port",
+  "session-affinity",
+  "session-affinity-timeout",
+  "pod-in-host-network",
+] as const;
+export type FlowName = (typeof FLOWS)[number];
+
+export type FlowProtocol = "tcp" | "udp" | "icmp";
+
+/** A revision that has every update. */
+export const ALL_UPDATES = 999_999;
+
+/** What is known of a flow before it is tried. Plain values: the table compares them and does nothing else. */
+export interface FlowFacts {
+  readonly flow: FlowName;
+  readonly protocol: FlowProtocol;
+  /** Where the receiver is, seen from the sender. `service`: behind an address that no machine has. */
+  readonly relation: "same-node" | "other-node" | "outside" | "service";
+  readonly sourceOs: "windows" | "linux" | "outside";
+  /** The build of the sender's Windows; 0 when it runs no Windows. */
+  readonly sourceBuild: number;
+  /** `ALL_UPDATES` when no revision is known; 0 without Windows. */
+  readonly sourceRevision: number;
+  /** The machine that is asked; for a Service `outside`. */
+  readonly targetOs: "windows" | "linux" | "outside";
+  readonly targetBuild: number;
+  readonly targetRevision: number;
+  readonly driver: "L2Bridge";
+  readonly shape: "own-subnet" | "node-subnet";
+  readonly kubernetesMinor: number;
+  /** What OutBoundNAT does with packets from the sender to this receiver; `none` where there is no such policy. */
+  readonly outboundNat: "translates" | "excepted" | "none";
+  /** The way to the receiver's address is known where the sender sends to: a static route, or the router knows it. */
+  readonly hasRouteToTarget: boolean;
+  /** The way back to the sender's own address is known where the receiver answers to. */
+  readonly hasRouteToSource: boolean;
+  /** The sender or the receiver has access rules that the user wrote. */
+  readonly hasOwnRules: boolean;
+  /** The cluster has a name service. */
+  readonly hasDns: boolean;
+  /** The receiver has a name that the flow could use. */
+  readonly hasName: boolean;
+  /** Something programs Services on the nodes. */
+  readonly hasProxy: boolean;
+  /** kube-proxy runs with `--enable-dsr`. */
+  readonly isDsr: boolean;
+  readonly service: "none" | "cluster-ip" | "headless" | "external-name";
+  /** Ready back ends of the Service port. */
+  readonly backEnds: number;
+  /** Of them, those on the node that chooses. */
+  readonly localBackEnds: number;
+  readonly internalTrafficPolicy: "Cluster" | "Local";
+  readonly externalTrafficPolicy: "Cluster" | "Local";
+}
+
+/** One fact's condition: a value, one of several, or a range of numbers. */
+export type Condition<T> =
+  | T
+  | readonly T[]
+  | (T extends number ? { readonly below: number } | { readonly atLeast: number } : never);
+
+export type Conditions = { readonly [Fact in keyof FlowFacts]?: Condition<FlowFacts[Fact]> };
+
+/** Whose address the receiver sees. `any`: the documents do not say, or it does not matter. */
+export type SeenSource = "client" | "client-node" | "any";
+
+/** How one sees that a flow is denied. */
+export type Proof =
+  /** The packet or its answer is dropped or refused, and the trace says so with the code. */
+  | "drop"
+  /** The name is not resolved. */
+  | "name-not-found"
+  /** The answer comes, but the receiver saw another address than the client's. */
+  | "client-address-lost"
+  /** The same back end answers after the time is over. */
+  | "same-back-end"
+  /** The pod does not start. */
+  | "pod-not-started";
+
+export type Expectation =
+  | { readonly outcome: "works"; readonly sees: SeenSource }
+  | {
+      readonly outcome: "denied";
+      readonly code: KnowledgeCode;
+      readonly proof: Proof;
+      /**
+       * Codes of the drop itself, where the cause lies elsewhere: a Service that HNS refused is seen as a packet to an
+       * address that nobody has.
+       */
+      readonly dropCodes?: readonly KnowledgeCode[];
+    }
+  | { readonly outcome: "not-applicable"; readonly why: string; readonly code?: KnowledgeCode };
+
+/** One row of the table. */
+export interface ExpectationRow {
+  /** Stable: reports name it. */
+  readonly id: string;
+  readonly when: Conditions;
+  readonly expected: Expectation;
+  /** Where it is written: section of the reference, public page. */
+  readonly source: string;
+}
+
+/** From special to general: the first row whose conditions hold decides. */
+export const EXPECTATION_ROWS: readonly ExpectationRow[] = Object.freeze([
+  ...POD_ROWS,
+  ...SERVICE_ROWS,
+  ...OUTSIDE_ROWS,
+  {
+    id: "PROMISED",
+    when: {},
+    expected: { outcome: "works", sees: "any" },
+    source: "windows-networking-documentation.md §3",
+  },
+]);
+
+function holds(condition: Condition<string | number | boolean>, value: string | number | boolean): boolean {
+  if (typeof condition !== "object") return condition === value;
+  if ("below" in condition) return typeof value === "number" && value < condition.below;
+  if ("atLeast" in condition) return typeof value === "number" && value >= condition.atLeast;
+  return condition.includes(value);
+}
+
+type AnyCondition = Condition<string | number | boolean>;
+
+/** The conditions of each row, taken apart once: the table is asked for every cell of a matrix. */
+const CONDITIONS: ReadonlyMap<ExpectationRow, readonly (readonly [string, AnyCondition])[]> = new Map(
+  EXPECTATION_ROWS.map((row) => [row, Object.entries(row.when)]),
+);
+
+/** True when every condition of the row holds. */
+export function matchesRow(row: ExpectationRow, facts: FlowFacts): boolean {
+  const values = facts as unknown as Readonly<Record<string, string | number | boolean>>;
+  return (CONDITIONS.get(row) ?? Object.entries(row.when)).every(([fact, condition]) => {
+    const value = values[fact];
+    return value !== undefined && holds(condition, value);
+  });
+}
+
+/** The row that decides about a flow. */
+export function findExpectation(facts: FlowFacts): ExpectationRow {
+  const row = EXPECTATION_ROWS.find((candidate) => matchesRow(candidate, facts));
+  if (row === undefined) throw new RangeError("the last row of the table has no conditions");
+  return row;
+}
