@@ -21,6 +21,10 @@ export const LIMITS = {
   socketsPerCompartmentMax: 65_536,
   /** Datagrams per compartment of which fragments are missing. */
   reassembliesMax: 64,
+  /** Connections that a Linux machine tracks; kube-proxy sets at least so many (`--conntrack-min`). */
+  trackedConnectionsMax: 131_072,
+  /** Clients that session affinity remembers per back end (`ip_list_tot` of xt_recent). */
+  affinityClientsPerBackEndMax: 100,
   /** Path MTUs remembered per compartment. */
   pathMtusMax: 1_024,
   /** Bytes that a TCP connection holds until they are acknowledged. */

@@ -44,6 +44,16 @@ export interface StackEvent extends EventBase {
   readonly compartment: number;
 }
 
+/** A Linux stack changed an address or port. */
+export interface TranslationEvent extends EventBase {
+  readonly kind: "translate";
+  readonly compartment: number;
+  /** `PREROUTING`, `INPUT`, `OUTPUT`, `POSTROUTING`. */
+  readonly hook: string;
+  /** Absent when no rule asked for it: the port was taken. */
+  readonly provenance?: Provenance;
+}
+
 /** One VFP layer of one port. */
 export interface LayerEvent extends EventBase {
   readonly kind: "layer";
@@ -77,9 +87,17 @@ export interface DropEvent extends EventBase {
   readonly layer?: string;
   readonly group?: string;
   readonly rule?: RuleReference;
+  /** Of the rule of a Linux stack that ended it. */
+  readonly provenance?: Provenance;
 }
 
-export type TraceEvent = StackEvent | LayerEvent | UnifiedFlowEvent | ForwardEvent | DropEvent;
+export type TraceEvent =
+  | StackEvent
+  | TranslationEvent
+  | LayerEvent
+  | UnifiedFlowEvent
+  | ForwardEvent
+  | DropEvent;
 
 /** Hears what happens to a followed packet. */
 export interface Recorder {

@@ -13,6 +13,12 @@ function detailsOf(event: TraceEvent): Partial<TraceStep> {
     case "forward":
     case "deliver":
       return { compartment: event.compartment };
+    case "translate":
+      return {
+        compartment: event.compartment,
+        hook: event.hook,
+        ...(event.provenance === undefined ? {} : { provenance: event.provenance }),
+      };
     case "layer":
       return {
         port: event.port,
@@ -31,6 +37,7 @@ function detailsOf(event: TraceEvent): Partial<TraceStep> {
         ...(event.layer === undefined ? {} : { layer: event.layer }),
         ...(event.group === undefined ? {} : { group: event.group }),
         ...(event.rule === undefined ? {} : { rule: event.rule }),
+        ...(event.provenance === undefined ? {} : { provenance: event.provenance }),
       };
     case "switch":
     case "wire":

@@ -67,6 +67,7 @@ function ruleLines(rule: RuleReference, group: string | undefined): string[] {
 /** What stands under any step: its changes, what explains it, whether it is inferred. */
 function detailLines(step: TraceStep, style: TraceStyle): string[] {
   const lines = step.changes.filter(isTelling).flatMap((change) => block(nameChange(change), DETAIL));
+  if (step.provenance !== undefined) lines.push(...block(`from ${nameProvenance(step.provenance)}`, DETAIL));
   if (step.code !== undefined) lines.push(...block(`why: mullion explain ${step.code}`, DETAIL));
   if (step.inferred !== undefined) {
     lines.push(...block(`inferred, ${step.inferred}`, DETAIL).map((line) => style.faint(line)));
@@ -111,6 +112,8 @@ function plainStepLines(step: TraceStep, style: TraceStyle): string[] {
       return [...block(`→ ${step.place}, ${step.text}`, INDENT), ...detailLines(step, style)];
     case "forward":
       return [...block(`routed ${step.text}`, INDENT), ...detailLines(step, style)];
+    case "translate":
+      return [...block(`${step.hook ?? ""}: ${step.text}`, INDENT), ...detailLines(step, style)];
     case "send":
     case "deliver":
     case "wire":

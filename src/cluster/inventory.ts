@@ -1,9 +1,10 @@
 /** What a cluster consists of, as `mullion get` lists it: HNS objects through the HCN line, pods and nodes besides. */
-import type { Guid } from "../hcn/client.ts";
+import type { Guid, HcnClient } from "../hcn/client.ts";
 import type { HostComputeEndpoint } from "../hcn/endpoint.ts";
 import type { HostComputeNamespace } from "../hcn/namespace.ts";
 import type { HostComputeNetwork } from "../hcn/network.ts";
-import { listEndpoints, listNamespaces, listNetworks } from "../hcn/operations.ts";
+import type { HostComputeLoadBalancer } from "../hcn/load-balancer.ts";
+import { listEndpoints, listLoadBalancers, listNamespaces, listNetworks } from "../hcn/operations.ts";
 import { nearestNames } from "../base/nearest-name.ts";
 import { formatIp } from "../net/ip.ts";
 import { formatPrefix } from "../net/prefix.ts";
@@ -56,7 +57,7 @@ function selectNodes(cluster: Cluster, name: string | undefined): readonly Clust
 async function listOnNodes<T>(
   cluster: Cluster,
   node: string | undefined,
-  list: (client: ReturnType<typeof hcnClientOf>) => Promise<readonly T[]>,
+  list: (client: HcnClient) => Promise<readonly T[]>,
 ): Promise<readonly OnNode<T>[]> {
   const rows: OnNode<T>[] = [];
   for (const each of selectNodes(cluster, node)) {
@@ -85,6 +86,29 @@ export function inventoryNamespaces(
   node?: string,
 ): Promise<readonly OnNode<HostComputeNamespace>[]> {
   return listOnNodes(cluster, node, (client) => listNamespaces(client));
+}
+
+/** A load balancer with the addresses of its back ends, in their order. */
+export interface LoadBalancerSummary extends HostComputeLoadBalancer {
+  /** The id stands for an endpoint that is not there any more. */
+  readonly BackEnds: readonly string[];
+}
+
+async function listLoadBalancersOf(client: HcnClient): Promise<readonly LoadBalancerSummary[]> {
+  const addresses = new Map<Guid, string>();
+  for (const { ID = "", IpConfigurations = [] } of await listEndpoints(client))
+    addresses.set(ID, IpConfigurations.map((config) => config.IpAddress ?? "").join("+"));
+  return (await listLoadBalancers(client)).map((loadBalancer) => ({
+    ...loadBalancer,
+    BackEnds: (loadBalancer.HostComputeEndpoints ?? []).map((id) => addresses.get(id.toLowerCase()) ?? id),
+  }));
+}
+
+export function inventoryLoadBalancers(
+  cluster: Cluster,
+  node?: string,
+): Promise<readonly OnNode<LoadBalancerSummary>[]> {
+  return listOnNodes(cluster, node, listLoadBalancersOf);
 }
 
 export function inventoryPods(cluster: Cluster, node?: string): readonly PodSummary[] {

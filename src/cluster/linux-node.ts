@@ -5,6 +5,7 @@ import type { Device } from "../device/device.ts";
 import { LinuxBridge } from "../fabric/linux-bridge.ts";
 import type { DnsSettings } from "../host/compartment.ts";
 import { Host } from "../host/host.ts";
+import { RuleSet } from "../host/netfilter/rule-set.ts";
 import { IdentificationServer } from "../host/services/identification-server.ts";
 import { type Ip, type Ipv4, addToIp } from "../net/ip.ts";
 import type { Mac } from "../net/mac.ts";
@@ -12,6 +13,7 @@ import { ANY_IPV4, prefixContains } from "../net/prefix.ts";
 import type { ClusterNode, ClusterPod } from "./cluster.ts";
 import type { ClusterFile, NodeSpec, PodSpec } from "./file/cluster-file.ts";
 import { type Kubelet, addHostPod, podReference } from "./kubelet.ts";
+import { hostPortRules, masqueradeRules } from "./linux-masquerade.ts";
 import { addressIn } from "./windows-node.ts";
 
 /** The bridge has `.1` of the pod range; pods follow. */
@@ -49,6 +51,8 @@ export class LinuxKubelet implements Kubelet {
   private readonly node: ClusterNode;
   private readonly bridge: LinuxBridge;
   private readonly gateway: Ip;
+  /** Of the node's network programs. */
+  private readonly rules = new RuleSet();
   private readonly taken = new Set<Ip>();
 
   constructor(env: Environment, file: ClusterFile, node: ClusterNode) {
@@ -61,6 +65,9 @@ export class LinuxKubelet implements Kubelet {
       mac: macOf(this.gateway),
       address: { ip: this.gateway, length: podCIDR.length },
     });
+    const { name } = node.spec;
+    this.rules.set(name, masqueradeRules(name, podCIDR, file.network.clusterCIDR));
+    node.host.root.enableNetfilter().use(this.rules);
     for (const pod of file.pods) if (pod.address !== undefined) this.taken.add(pod.address);
   }
 
@@ -73,6 +80,7 @@ export class LinuxKubelet implements Kubelet {
     if (pod.spec.network === "host") return Promise.resolve();
     this.node.host.removeCompartment(pod.compartment.id);
     this.bridge.disconnect(cableOf(pod.spec));
+    this.rules.remove(cableOf(pod.spec));
     this.taken.delete(pod.address);
     return Promise.resolve();
   }
@@ -80,11 +88,14 @@ export class LinuxKubelet implements Kubelet {
   private connect(pod: PodSpec, dns: DnsSettings | undefined): ClusterPod {
     const compartment = this.node.host.createCompartment(`pod ${pod.namespace}/${pod.name}`);
     const address = pod.address ?? this.nextAddress();
-    const device = this.bridge.connect(cableOf(pod));
+    // flannel's configuration of the bridge plugin has hairpinMode.
+    const device = this.bridge.connect(cableOf(pod), { isHairpin: true });
     const eth0 = compartment.addInterface({ name: "eth0", mac: macOf(address), device });
     compartment.addAddress(eth0, { ip: address, length: this.node.spec.podCIDR.length });
     compartment.addRoute({ prefix: ANY_IPV4, nextHop: this.gateway, interface: eth0, metric: 0 });
     if (dns !== undefined) compartment.dns = dns;
+    const hostPorts = hostPortRules(pod, address, this.node.spec.podCIDR);
+    if (hostPorts !== undefined) this.rules.set(cableOf(pod), hostPorts);
     const server = new IdentificationServer(compartment, podReference(pod));
     return { spec: pod, node: this.node, compartment, address, namespaceId: undefined, server };
   }

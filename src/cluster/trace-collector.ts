@@ -20,10 +20,21 @@ export class TraceCollector implements Recorder {
     this.heard.push({ tag, event, frame: frame.slice(), atMs: nowMs });
   }
 
-  /** The events of one direction: from its first `send` up to the next one (a repetition) or the end. */
+  /**
+   * The events of one direction: up to its second `send` (a repetition) or the end. A Linux stack translates a packet
+   * of its own before it is sent, so such steps in front of a `send` belong to it.
+   */
   legOf(tag: 1 | 2): readonly HeardEvent[] {
     const all = this.heard.filter((each) => each.tag === tag);
-    const again = all.findIndex((each, index) => index > 0 && each.event.kind === "send");
-    return again < 0 ? all : all.slice(0, again);
+    const first = all.findIndex(({ event }) => event.kind === "send");
+    let again = all.findIndex(({ event }, index) => index > first && event.kind === "send");
+    if (first < 0 || again < 0) return all;
+    while (isOwnTranslation(all[again - 1], all[again])) again--;
+    return all.slice(0, again);
   }
+}
+
+function isOwnTranslation(before: HeardEvent | undefined, sent: HeardEvent | undefined): boolean {
+  if (before?.event.kind !== "translate" || sent === undefined) return false;
+  return before.event.node === sent.event.node && before.atMs === sent.atMs;
 }

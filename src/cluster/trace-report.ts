@@ -1,5 +1,5 @@
 /** What a trace says, as data: the JSON of `mullion trace -o json` (schemas/trace.v1alpha1.json). */
-import type { RuleReference } from "../base/recorder.ts";
+import type { Provenance, RuleReference } from "../base/recorder.ts";
 import type { KnowledgeCode } from "../knowledge/codes.ts";
 import type { FieldChange } from "../wire/fields.ts";
 
@@ -22,7 +22,16 @@ export interface TraceStep {
   readonly atMs: number;
   readonly node: string;
   readonly place: string;
-  readonly kind: "send" | "forward" | "deliver" | "layer" | "unified-flow" | "switch" | "wire" | "drop";
+  readonly kind:
+    | "send"
+    | "forward"
+    | "deliver"
+    | "translate"
+    | "layer"
+    | "unified-flow"
+    | "switch"
+    | "wire"
+    | "drop";
   readonly text: string;
   /** For steps on a switch port. */
   readonly port?: string;
@@ -32,6 +41,10 @@ export interface TraceStep {
   readonly rule?: RuleReference;
   /** How a layer decided. */
   readonly outcome?: "rule" | "flow" | "miss";
+  /** For translations of a Linux stack: `PREROUTING`, `INPUT`, `OUTPUT`, `POSTROUTING`. */
+  readonly hook?: string;
+  /** For rules of a Linux stack: the object that asked for them. */
+  readonly provenance?: Provenance;
   /** For steps of a host stack. */
   readonly compartment?: number;
   /** Header fields that this step changed, in the order of the frame. */

@@ -38,7 +38,7 @@ const PARTY = closed(
 const PROVENANCE = closed(
   "The object that put the rule there.",
   {
-    object: described(TEXT, "Kind: HostComputeEndpoint, HostComputeNetwork, default …"),
+    object: described(TEXT, "Kind: HostComputeEndpoint, HostComputeNetwork, Service, Pod, default …"),
     id: TEXT,
     name: TEXT,
   },
@@ -71,7 +71,9 @@ const STEP = closed(
     atMs: described(NUMBER, "Milliseconds since the packet was sent."),
     node: TEXT,
     place: described(TEXT, "The part of the node."),
-    kind: { enum: ["send", "forward", "deliver", "layer", "unified-flow", "switch", "wire", "drop"] },
+    kind: {
+      enum: ["send", "forward", "deliver", "translate", "layer", "unified-flow", "switch", "wire", "drop"],
+    },
     text: TEXT,
     changes: { type: "array", items: CHANGE },
     frame: described(TEXT, "The frame after the step, as one line."),
@@ -83,6 +85,8 @@ const STEP = closed(
     group: TEXT,
     rule: RULE,
     outcome: described({ enum: ["rule", "flow", "miss"] }, "How the layer decided."),
+    hook: described(TEXT, "Of a translation on Linux: PREROUTING, INPUT, OUTPUT, POSTROUTING."),
+    provenance: PROVENANCE,
     compartment: described(INTEGER, "1 is the host's own."),
     code: described({ enum: [...KNOWLEDGE_CODES] }, "Explains the step: mullion explain CODE."),
     inferred: described(TEXT, "Present when the behaviour is inferred: the section that says so."),

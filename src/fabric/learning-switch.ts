@@ -36,6 +36,14 @@ export interface ConnectOptions {
   readonly delayMs?: number;
   /** Default 1500. */
   readonly mtuBytes?: number;
+  /** Frames may leave by the port that they came by. Default false, as IEEE 802.1D has it. */
+  readonly isHairpin?: boolean;
+}
+
+/** Sees the frames of a switch before they are sent on. */
+export interface FrameFilter {
+  /** @returns the frames that go on in place of this one. `from` is the name of its port. */
+  filterFrame(from: string, packet: Packet): readonly Packet[];
 }
 
 /** Where a MAC address was seen. */
@@ -55,13 +63,15 @@ export interface LearnedMac {
 class SegmentPort implements Receiver {
   readonly name: string;
   readonly device: Device;
+  readonly isHairpin: boolean;
   isAttached = true;
   private readonly owner: LearningSwitch;
 
-  constructor(owner: LearningSwitch, name: string, device: Device) {
+  constructor(owner: LearningSwitch, name: string, device: Device, isHairpin: boolean) {
     this.owner = owner;
     this.name = name;
     this.device = device;
+    this.isHairpin = isHairpin;
     device.attach(this);
   }
 
@@ -72,6 +82,8 @@ class SegmentPort implements Receiver {
 
 export class LearningSwitch {
   readonly drops: DropCounters = new DropCounters();
+  /** Asked about each frame; undefined: all go on as they are. */
+  filter: FrameFilter | undefined;
   private readonly env: Environment;
   private readonly options: LearningSwitchOptions;
   private readonly ports = new Map<string, SegmentPort>();
@@ -84,9 +96,9 @@ export class LearningSwitch {
   }
 
   /** Plugs the end `device` of a cable in; `name` is what traces call the port. */
-  addPort(name: string, device: Device): void {
+  addPort(name: string, device: Device, isHairpin = false): void {
     assert(!this.ports.has(name), `the switch has a port ${name} already`);
-    this.ports.set(name, new SegmentPort(this, name, device));
+    this.ports.set(name, new SegmentPort(this, name, device, isHairpin));
   }
 
   /** Plugs a new cable in. @returns its other end. */
@@ -95,7 +107,7 @@ export class LearningSwitch {
       options.delayMs ?? (this.options.kind === "wire" ? CABLE_DELAYS.segmentMs : CABLE_DELAYS.virtualMs);
     const cable = options.mtuBytes === undefined ? { delayMs } : { delayMs, mtuBytes: options.mtuBytes };
     const [near, far] = memoryPair(this.env.clock, cable);
-    this.addPort(name, near);
+    this.addPort(name, near, options.isHairpin ?? false);
     return far;
   }
 
@@ -137,9 +149,27 @@ export class LearningSwitch {
       return;
     }
     this.learn(sourceMac, from);
+    if (this.filter === undefined) this.send(from, packet, destinationMac);
+    else
+      for (const each of this.filter.filterFrame(from.name, packet))
+        this.send(from, each, destinationOf(each));
+  }
+
+  /**
+   * Takes a frame as if it had come by the port behind which its source is known, or else by the port `name`; the
+   * filter has seen it.
+   */
+  inject(name: string, packet: Packet): void {
+    const view = EthernetView.parse(packet.bytes, packet.start, packet.end);
+    assert(typeof view !== "string", "an injected frame has an Ethernet header");
+    const from = this.lookup(view.sourceMac) ?? this.ports.get(name);
+    if (from !== undefined) this.send(from, packet, view.destinationMac);
+  }
+
+  private send(from: SegmentPort, packet: Packet, destinationMac: Mac): void {
     const isReserved = destinationMac >= RESERVED_MAC_FIRST && destinationMac <= RESERVED_MAC_LAST;
     const to = this.lookup(destinationMac);
-    if (isReserved || to === from) {
+    if (isReserved || (to === from && !from.isHairpin)) {
       this.drop(packet, "mac-not-local", `${formatMac(destinationMac)} is not behind another port`);
     } else if (to === undefined) {
       this.flood(from, packet, destinationMac);
@@ -172,7 +202,7 @@ export class LearningSwitch {
   }
 
   private flood(from: SegmentPort, packet: Packet, destinationMac: Mac): void {
-    const others = [...this.ports.values()].filter((port) => port !== from);
+    const others = [...this.ports.values()].filter((port) => port !== from || port.isHairpin);
     const why = isGroupMac(destinationMac) ? "" : `, since ${formatMac(destinationMac)} is unknown`;
     this.record(packet, from, `all other ports${why}`);
     for (const port of others) this.transmit(port, packet.copy());
@@ -201,4 +231,10 @@ export class LearningSwitch {
       this.env.clock.nowMs,
     );
   }
+}
+
+function destinationOf(packet: Packet): Mac {
+  const view = EthernetView.parse(packet.bytes, packet.start, packet.end);
+  assert(typeof view !== "string", "a filtered frame has an Ethernet header");
+  return view.destinationMac;
 }

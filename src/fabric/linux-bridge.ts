@@ -4,11 +4,15 @@
  */
 import type { Environment } from "../base/environment.ts";
 import type { Device } from "../device/device.ts";
+import { writeU48 } from "../base/bytes.ts";
 import type { Compartment } from "../host/compartment.ts";
-import type { Interface } from "../host/interface.ts";
+import type { BridgeSegment, Interface } from "../host/interface.ts";
+import { filterBridged } from "../host/netfilter/bridge-hooks.ts";
 import type { Mac } from "../net/mac.ts";
 import type { InterfaceAddress } from "../net/prefix.ts";
-import { LearningSwitch } from "./learning-switch.ts";
+import { EthernetView } from "../wire/ethernet.ts";
+import type { Packet } from "../wire/packet.ts";
+import { type FrameFilter, LearningSwitch } from "./learning-switch.ts";
 
 export interface LinuxBridgeOptions {
   /** `cbr0`. */
@@ -22,25 +26,56 @@ export interface LinuxBridgeOptions {
   readonly mtuBytes?: number;
 }
 
-export class LinuxBridge {
+/** How a pod hangs on the bridge. */
+export interface BridgePortOptions {
+  /** Frames may leave by the port that they came by: the bridge plugin's `hairpinMode`. Default false. */
+  readonly isHairpin?: boolean;
+}
+
+export class LinuxBridge implements BridgeSegment, FrameFilter {
   readonly name: string;
   readonly switch: LearningSwitch;
   /** The node's interface on the bridge. It routes when the node does. */
   readonly interface: Interface;
   private readonly mtuBytes: number | undefined;
+  private readonly compartment: Compartment;
 
   constructor(env: Environment, options: LinuxBridgeOptions) {
     const { name, compartment, mac, address } = options;
     this.name = name;
     this.mtuBytes = options.mtuBytes;
+    this.compartment = compartment;
     this.switch = new LearningSwitch(env, { node: compartment.node, place: name, kind: "switch" });
     this.interface = compartment.addInterface({ name, mac, device: this.connect(name) });
     compartment.addAddress(this.interface, address);
+    this.interface.bridge = this;
+    this.switch.filter = this;
   }
 
   /** Gives a pod its cable to the bridge; `name` is what traces call the port (`veth…`). @returns the pod's end. */
-  connect(name: string): Device {
-    return this.switch.connect(name, this.mtuBytes === undefined ? {} : { mtuBytes: this.mtuBytes });
+  connect(name: string, options: BridgePortOptions = {}): Device {
+    const mtu = this.mtuBytes === undefined ? {} : { mtuBytes: this.mtuBytes };
+    return this.switch.connect(name, { ...mtu, isHairpin: options.isHairpin ?? false });
+  }
+
+  /** The machine's rules see what goes from pod to pod; `from` is the port's name. */
+  filterFrame(from: string, packet: Packet): readonly Packet[] {
+    if (from === this.name || this.isForHost(packet)) return [packet];
+    const verdict = filterBridged(this.compartment, this.interface, packet);
+    if (verdict !== "redirected") return verdict;
+    // The machine's own stack sends it where the rules say.
+    writeU48(packet.bytes, packet.start, this.interface.mac);
+    return [packet];
+  }
+
+  /** Takes a frame that the machine's rules redirected to another pod: it comes from its sender's port. */
+  inject(packet: Packet): void {
+    this.switch.inject(this.name, packet);
+  }
+
+  private isForHost(packet: Packet): boolean {
+    const view = EthernetView.parse(packet.bytes, packet.start, packet.end);
+    return typeof view === "string" || view.destinationMac === this.interface.mac;
   }
 
   /** Takes a pod's cable away. */

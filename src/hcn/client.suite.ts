@@ -9,18 +9,22 @@ import { NOTIFICATION_TYPES } from "./notification.ts";
 import {
   addNamespaceEndpoint,
   createEndpoint,
+  createLoadBalancer,
   createNamespace,
   createNetwork,
   deleteEndpoint,
+  deleteLoadBalancer,
   deleteNetwork,
   getEndpointById,
   getEndpointByName,
+  getLoadBalancerById,
   getNamespaceById,
   getNamespaceEndpointIds,
   getNetworkById,
   getNetworkByName,
   listEndpoints,
   listEndpointsOfNetwork,
+  listLoadBalancers,
   listNetworks,
   modifyEndpointPolicies,
   queryBy,
@@ -35,6 +39,7 @@ import {
   getHnsEndpoint,
   getHnsVersion,
   listHnsNetworks,
+  requestHns,
 } from "./v1-operations.ts";
 
 const V2: JsonObject = { SchemaVersion: { Major: 2, Minor: 0 } };
@@ -54,6 +59,20 @@ const NETWORK = {
       ],
     },
   ],
+} as const;
+
+const REMOTE = {
+  IpConfigurations: [{ IpAddress: "10.244.9.37" }],
+  MacAddress: "02-11-0a-f4-09-25",
+  Flags: 1,
+} as const;
+
+/** A ClusterIP with DSR (hcn.md §9.19), without its back ends. */
+const BALANCED = {
+  SourceVIP: "10.0.2.15",
+  FrontendVIPs: ["10.96.0.10"],
+  PortMappings: [{ Protocol: 6, InternalPort: 8080, ExternalPort: 80 }],
+  Flags: 1,
 } as const;
 
 export function describeHcnClient(name: string, open: () => Promise<HcnClient>): void {
@@ -217,8 +236,61 @@ export function describeHcnClient(name: string, open: () => Promise<HcnClient>):
       });
     });
 
-    it("HCN-040 load balancers and SDN routes: none are listed, and making one is refused", async () => {
-      for (const kind of ["LoadBalancer", "SdnRoute", "GuestNetworkService"] as const) {
+    it("HCN-040 listing load balancers works with none present", async () => {
+      expect(await listLoadBalancers(client)).toEqual([]);
+      await expect(getLoadBalancerById(client, MISSING)).rejects.toThrow(
+        `LoadBalancer ID "${MISSING}" not found`,
+      );
+    });
+
+    it("HCN-035 HCN-038 a load balancer over a local and a remote endpoint comes back as it was made", async () => {
+      const network = await createNetwork(client, NETWORK);
+      const local = await createEndpoint(client, network.ID!, { Name: "web" });
+      const remote = await createEndpoint(client, network.ID!, REMOTE);
+      const endpoints = [local.ID!.toUpperCase(), remote.ID!.toUpperCase()];
+      const made = await createLoadBalancer(client, { ...BALANCED, HostComputeEndpoints: endpoints });
+      expect(made).toMatchObject({ ...BALANCED, HostComputeEndpoints: endpoints, State: 2 });
+      expect(await getLoadBalancerById(client, made.ID!.toUpperCase())).toEqual(made);
+      await deleteLoadBalancer(client, made.ID!);
+      expect(await client.enumerate("LoadBalancer")).toEqual([]);
+    });
+
+    it("HCN-037 a load balancer that was deleted can be made again with its id and another back end", async () => {
+      const network = await createNetwork(client, NETWORK);
+      const first = await createEndpoint(client, network.ID!, { Name: "a" });
+      const second = await createEndpoint(client, network.ID!, { Name: "b" });
+      const made = await createLoadBalancer(client, { ...BALANCED, HostComputeEndpoints: [first.ID!] });
+      const endpoints = [first.ID!.toUpperCase(), second.ID!.toUpperCase()];
+      await deleteLoadBalancer(client, made.ID!);
+      const again = await createLoadBalancer(client, {
+        ...BALANCED,
+        ID: made.ID!,
+        HostComputeEndpoints: endpoints,
+      });
+      expect(again.ID).toBe(made.ID);
+      expect(again.HostComputeEndpoints).toEqual(endpoints);
+    });
+
+    it("HCN-056 HCN-074 refusals about load balancers have their codes", async () => {
+      await expect(client.create("LoadBalancer", { ...V2 })).rejects.toMatchObject({
+        code: "HCN_E_INVALID_JSON_REFERENCE",
+      });
+      await expect(deleteLoadBalancer(client, MISSING)).rejects.toMatchObject({ code: "ERROR_NOT_FOUND" });
+    });
+
+    it("HCN-104 v1 lists and deletes the load balancers of v2", async () => {
+      const network = await createNetwork(client, NETWORK);
+      const endpoint = await createEndpoint(client, network.ID!, { Name: "web" });
+      const made = await createLoadBalancer(client, { ...BALANCED, HostComputeEndpoints: [endpoint.ID!] });
+      expect(await requestHns(client, "GET", "/policylists/")).toMatchObject([
+        { ID: made.ID!.toUpperCase(), References: [`/endpoints/${endpoint.ID!}`], IsApplied: true },
+      ]);
+      await requestHns(client, "DELETE", `/policylists/${made.ID!.toUpperCase()}`);
+      expect(await listLoadBalancers(client)).toEqual([]);
+    });
+
+    it("SDN routes and guest networks: none are listed, and making one is refused", async () => {
+      for (const kind of ["SdnRoute", "GuestNetworkService"] as const) {
         expect(await client.enumerate(kind)).toEqual([]);
         await expect(client.create(kind, { ...V2 })).rejects.toMatchObject({ code: "E_NOTIMPL" });
       }

@@ -6,7 +6,12 @@ import { NOTIFICATION_TYPES } from "../hcn/notification.ts";
 import { type Ip, parseIp } from "../net/ip.ts";
 import { compilePrograms } from "./compile/port-program.ts";
 import type { DnsDefinition, PortProgram, RouteDefinition, VnicDefinition } from "./datapath.ts";
-import { type Attachment, type EndpointRecord, interfaceNameOf } from "./endpoint-record.ts";
+import {
+  type Attachment,
+  type EndpointRecord,
+  interfaceNameOf,
+  isRemoteEndpoint,
+} from "./endpoint-record.ts";
 import { HOST_COMPARTMENT } from "./namespace-record.ts";
 import type { NetworkRecord } from "./network-record.ts";
 import type { ServiceContext } from "./service-context.ts";
@@ -94,8 +99,21 @@ function vnicOf(
   };
 }
 
-/** @throws HcnError HCN_E_ENDPOINT_ALREADY_ATTACHED, HCN_E_ENDPOINT_NAMESPACE_ALREADY_EXISTS. */
+/**
+ * Remote endpoints stay where they are: a namespace takes local ones only, and any other attach or detach is no
+ * operation for them (hcn.md §4.4, §6.1).
+ * @throws HcnError HCN_E_ENDPOINT_NOT_LOCAL, HCN_E_INVALID_REMOTE_ENDPOINT_OPERATION.
+ */
+export function checkLocal(endpoint: EndpointRecord, isNamespace: boolean): void {
+  if (!isRemoteEndpoint(endpoint)) return;
+  throw new HcnError(isNamespace ? "HCN_E_ENDPOINT_NOT_LOCAL" : "HCN_E_INVALID_REMOTE_ENDPOINT_OPERATION", {
+    detail: `Endpoint ${endpoint.id} stands for one on another machine (Flags 1) and has no vNIC to attach`,
+  });
+}
+
+/** @throws HcnError HCN_E_ENDPOINT_ALREADY_ATTACHED, HCN_E_ENDPOINT_NAMESPACE_ALREADY_EXISTS, and as `checkLocal`. */
 export function checkUnattached(endpoint: EndpointRecord, isNamespace: boolean): void {
+  checkLocal(endpoint, isNamespace);
   if (endpoint.attachment === undefined) return;
   const inNamespace = endpoint.attachment.namespaceId;
   const place = inNamespace === undefined ? "the host" : `namespace ${inNamespace}`;
@@ -113,7 +131,7 @@ export function attachEndpoint(
   attachment: Attachment,
   compartmentId: number | undefined,
 ): EndpointRecord {
-  const attached = updateEndpoint(context, endpoint, { attachment });
+  const attached = updateEndpoint(context, endpoint, { attachment, isPortGone: false });
   const network = context.state.networks.get(endpoint.networkId);
   const view = network && context.viewOf(network);
   if (attachment.portId !== undefined && compartmentId !== undefined && view !== undefined) {
@@ -133,6 +151,7 @@ export function detachEndpoint(context: ServiceContext, endpoint: EndpointRecord
   if (attachment === undefined) return endpoint;
   const detached = updateEndpoint(context, endpoint, {
     attachment: undefined,
+    isPortGone: attachment.portId !== undefined,
     containers: Object.freeze([]),
   });
   const network = context.state.networks.get(endpoint.networkId);

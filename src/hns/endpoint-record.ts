@@ -10,7 +10,8 @@ import type { RecordBase, RouteRecord } from "./network-record.ts";
 export interface IpConfigRecord {
   readonly ip: Ip;
   readonly length: number;
-  readonly ipSubnetId: Guid;
+  /** Undefined for remote endpoints, whose addresses belong to no subnet of the network. */
+  readonly ipSubnetId: Guid | undefined;
 }
 
 /**
@@ -34,6 +35,8 @@ export interface EndpointRecord extends RecordBase {
   readonly macText: string;
   readonly flags: number;
   readonly attachment: Attachment | undefined;
+  /** Its switch port was taken away, and it has no new one since. */
+  readonly isPortGone: boolean;
   /** Containers that share the endpoint: those of its namespace. */
   readonly containers: readonly string[];
 }

@@ -25,11 +25,6 @@ export function checkEndpointRequest(endpoint: HostComputeEndpoint): void {
     throw invalid(
       "HostComputeNamespace is set by the service; create the endpoint, then add it to the namespace",
     );
-  if (((endpoint.Flags ?? 0) & ENDPOINT_FLAGS.RemoteEndpoint) !== 0) {
-    throw new HcnError("HCN_E_REQUEST_UNSUPPORTED", {
-      appendix: "Remote endpoints are not served by this version",
-    });
-  }
   if (((endpoint.Flags ?? 0) & ENDPOINT_FLAGS.EnableDhcp) !== 0)
     throw invalid("Flags has EnableDhcp (32); an L2Bridge network has static addresses only");
 }
@@ -40,6 +35,14 @@ function readIp(text: string, where: string): Ip {
   throw new HcnError("HCN_E_INVALID_IP", {
     detail: `${where} is ${JSON.stringify(text)}; it has to be a unicast IP address`,
   });
+}
+
+/** 0: the request has none. */
+function readLength(config: IpConfig, ip: Ip, where: string): number {
+  const length = config.PrefixLength ?? 0;
+  if (length > bitsOf(familyOf(ip)))
+    throw invalid(`${where}.PrefixLength is ${length}, which no address has`);
+  return length;
 }
 
 function readIpConfig(
@@ -57,9 +60,7 @@ function readIpConfig(
     });
   }
   pool.checkFree(found.subnet, ip);
-  const length = config.PrefixLength ?? 0;
-  if (length > bitsOf(familyOf(ip)))
-    throw invalid(`${where}.PrefixLength is ${length}, which no address has`);
+  const length = readLength(config, ip, where);
   const record: IpConfigRecord = {
     ip,
     // The subnet's length is filled in when the request has none (hcn.md §4.2).
@@ -67,6 +68,30 @@ function readIpConfig(
     ipSubnetId: found.ipSubnet?.id ?? found.subnet.id,
   };
   return Object.freeze(record);
+}
+
+/** The length that an address without one gets: that of the network's subnet of its family (hcn.md §4.2). */
+function defaultLength(network: NetworkRecord, ip: Ip): number {
+  const subnet = network.subnets.find((candidate) => prefixFamily(candidate.prefix) === familyOf(ip));
+  return subnet?.prefix.length ?? bitsOf(familyOf(ip));
+}
+
+/**
+ * The addresses of a remote endpoint: wherever they lie, and whoever else has them (hcn.md §4.2).
+ * Inferred: one without an address is refused, because it would stand for nobody.
+ */
+function readRemoteIpConfigs(network: NetworkRecord, wanted: readonly IpConfig[]): readonly IpConfigRecord[] {
+  if (wanted.length === 0) throw invalid("A remote endpoint (Flags 1) needs an address in IpConfigurations");
+  return wanted.map((config, index) => {
+    const where = `IpConfigurations[${index}]`;
+    const ip = readIp(config.IpAddress ?? "", `${where}.IpAddress`);
+    const length = readLength(config, ip, where);
+    return Object.freeze({
+      ip,
+      length: length === 0 ? defaultLength(network, ip) : length,
+      ipSubnetId: undefined,
+    });
+  });
 }
 
 function allocateConfigs(
@@ -97,28 +122,33 @@ export function readIpConfigs(
   network: NetworkRecord,
   pool: AddressPool,
   configs: readonly IpConfig[],
+  isRemote: boolean,
 ): readonly IpConfigRecord[] {
-  if (network.subnets.length === 0) {
+  const wanted = configs.filter((config) => (config.IpAddress ?? "") !== "");
+  if (!isRemote && network.subnets.length === 0) {
     throw new HcnError("HCN_E_SUBNET_NOT_FOUND", {
       detail: `Network ${network.name} has no subnet; create it with Ipams`,
     });
   }
-  const wanted = configs.filter((config) => (config.IpAddress ?? "") !== "");
-  if (wanted.length === 0) return Object.freeze(allocateConfigs(network, pool, context));
-  const records = wanted.map((config, index) =>
-    readIpConfig(network, pool, config, `IpConfigurations[${index}]`),
-  );
+  if (!isRemote && wanted.length === 0) return Object.freeze(allocateConfigs(network, pool, context));
+  const records = isRemote
+    ? readRemoteIpConfigs(network, wanted)
+    : wanted.map((config, index) => readIpConfig(network, pool, config, `IpConfigurations[${index}]`));
   const families = new Set(records.map((record) => familyOf(record.ip)));
   if (families.size !== records.length)
     throw invalid("IpConfigurations has two addresses of one family; an endpoint has at most one of each");
   return Object.freeze(records);
 }
 
-/** The endpoint's own MAC, else one of the network's pool. Kept as it was written (hcn.md §4.3). */
+/**
+ * The endpoint's own MAC, else one of the network's pool. Kept as it was written; several remote endpoints may have
+ * one MAC, and old versions of kube-proxy gave all of them the same (hcn.md §4.3).
+ */
 export function readMac(
   context: ServiceContext,
   network: NetworkRecord,
   text: string | undefined,
+  isRemote: boolean,
 ): { readonly mac: Mac; readonly macText: string } {
   const { macs } = context.state;
   if (text === undefined || text === "") {
@@ -130,7 +160,7 @@ export function readMac(
     throw invalid(
       `MacAddress is ${JSON.stringify(text)}; it has to be a unicast MAC such as 00-15-5D-01-02-03`,
     );
-  macs.checkFree(mac);
+  if (!isRemote) macs.checkFree(mac);
   return { mac, macText: text };
 }
 
@@ -184,6 +214,17 @@ function checkSets(policy: EndpointPolicy, network: NetworkRecord, where: string
   }
 }
 
+/** What a remote endpoint may have (hcn.md §4.4): its node's address, and what the service itself enters. */
+const REMOTE_POLICIES: readonly string[] = ["ProviderAddress", "L2Driver"];
+
+/** Inferred: the code for any other policy, which would act on a port that is not there. */
+function checkRemotePolicy(policy: EndpointPolicy, where: string): void {
+  if (REMOTE_POLICIES.includes(policy.Type)) return;
+  throw new HcnError("HCN_E_INVALID_REMOTE_ENDPOINT_OPERATION", {
+    detail: `${where} is ${policy.Type}; a remote endpoint (Flags 1) takes ProviderAddress only`,
+  });
+}
+
 /**
  * Checks the policies of an endpoint as a whole, and gives mappings without a host port one.
  * @throws HcnError with the code of the policy; HCN_E_PORT_ALREADY_EXISTS, HCN_INTERFACEPARAMETERS_ALREADY_APPLIED.
@@ -191,12 +232,13 @@ function checkSets(policy: EndpointPolicy, network: NetworkRecord, where: string
 export function checkEndpointPolicies(
   context: ServiceContext,
   network: NetworkRecord,
-  endpointId: Guid,
+  endpoint: { readonly id: Guid; readonly isRemote: boolean },
   documents: readonly PolicyDocument[],
 ): readonly EndpointPolicy[] {
   const policies = parseEndpointPolicies(documents);
   for (const [index, policy] of policies.entries()) {
     const where = `Policies[${index}]`;
+    if (endpoint.isRemote) checkRemotePolicy(policy, where);
     checkPolicyFeature(context, policy.Type, where);
     if (context.rejectsHostBits) checkHostBits(policy, where);
     checkSets(policy, network, where);
@@ -204,7 +246,7 @@ export function checkEndpointPolicies(
   if (policies.filter((policy) => policy.Type === "InterfaceParameters").length > 1)
     throw new HcnError("HCN_INTERFACEPARAMETERS_ALREADY_APPLIED");
   const mappings = policies.flatMap((policy) => (policy.Type === "PortMapping" ? [policy.Settings] : []));
-  const resolved = [...context.state.portMappings.resolve(mappings, endpointId, context.prng)];
+  const resolved = [...context.state.portMappings.resolve(mappings, endpoint.id, context.prng)];
   return Object.freeze(
     policies.map((policy) => {
       const settings = policy.Type === "PortMapping" ? resolved.shift() : undefined;

@@ -85,7 +85,13 @@ describe("creating an endpoint", () => {
       "ERROR_OBJECT_ALREADY_EXISTS",
       "adapter Ethernet",
     ],
-    ["a remote endpoint", { Flags: 1 }, "HCN_E_REQUEST_UNSUPPORTED", "not served"],
+    ["a remote endpoint without an address", { Flags: 1 }, "HCN_E_INVALID_ENDPOINT", "needs an address"],
+    [
+      "a remote endpoint with a policy for a port",
+      { Flags: 1, IpConfigurations: [{ IpAddress: "10.244.9.9" }], ...withPolicies(mapping(8080)) },
+      "HCN_E_INVALID_REMOTE_ENDPOINT_OPERATION",
+      "ProviderAddress only",
+    ],
     ["DHCP", { Flags: 32 }, "HCN_E_INVALID_ENDPOINT", "static addresses only"],
     [
       "an unknown policy",

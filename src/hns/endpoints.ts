@@ -2,7 +2,7 @@
 import { readPolicies } from "../hcn/base-document.ts";
 import type { PolicyDocument } from "../hcn/base-document.ts";
 import type { Guid, JsonObject } from "../hcn/client.ts";
-import type { HostComputeEndpoint } from "../hcn/endpoint.ts";
+import { ENDPOINT_FLAGS, type HostComputeEndpoint } from "../hcn/endpoint.ts";
 import { type EndpointPolicy, policyDocument } from "../hcn/endpoint-policy.ts";
 import { HcnError } from "../hcn/error.ts";
 import { JsonReader } from "../hcn/json-reader.ts";
@@ -10,7 +10,7 @@ import { equalJson } from "../hcn/json-value.ts";
 import { type ModifyRequestType, parseModifyRequest } from "../hcn/modify.ts";
 import { ENDPOINT_POLICY_TYPES } from "../hcn/policy-type.ts";
 import { detachEndpoint, updateEndpoint } from "./attachment.ts";
-import type { EndpointRecord } from "./endpoint-record.ts";
+import { type EndpointRecord, isRemoteEndpoint } from "./endpoint-record.ts";
 import {
   checkEndpointPolicies,
   checkEndpointRequest,
@@ -18,6 +18,7 @@ import {
   readIpConfigs,
   readMac,
 } from "./endpoint-validation.ts";
+import { followBackEnd } from "./load-balancers.ts";
 import { removeFromNamespace } from "./namespace-members.ts";
 import type { NetworkRecord } from "./network-record.ts";
 import type { ServiceContext } from "./service-context.ts";
@@ -73,8 +74,9 @@ export function createEndpoint(
   if (context.state.endpoints.has(id))
     throw new HcnError("ERROR_OBJECT_ALREADY_EXISTS", { detail: `There is an endpoint ${id} already` });
   const pool = context.state.poolOf(network.id);
-  const policies = checkEndpointPolicies(context, network, id, document.Policies ?? []);
-  const ipConfigs = readIpConfigs(context, network, pool, document.IpConfigurations ?? []);
+  const isRemote = ((document.Flags ?? 0) & ENDPOINT_FLAGS.RemoteEndpoint) !== 0;
+  const policies = checkEndpointPolicies(context, network, { id, isRemote }, document.Policies ?? []);
+  const ipConfigs = readIpConfigs(context, network, pool, document.IpConfigurations ?? [], isRemote);
   const routes = readEndpointRoutes(network, document, ipConfigs);
   const name = document.Name ?? "";
   const endpoint: EndpointRecord = Object.freeze({
@@ -89,13 +91,16 @@ export function createEndpoint(
     ipConfigs,
     dns: document.Dns,
     routes,
-    ...readMac(context, network, document.MacAddress),
+    ...readMac(context, network, document.MacAddress, isRemote),
     flags: document.Flags ?? 0,
     attachment: undefined,
+    isPortGone: false,
     containers: Object.freeze([]),
   });
   context.state.addEndpoint(endpoint);
   context.changed("Endpoint", id, endpointDocument(context, endpoint));
+  // Load balancers may know it: one that was deleted comes back under its id.
+  followBackEnd(context, id, network.id);
   return id;
 }
 
@@ -107,7 +112,7 @@ export function removeEndpoint(context: ServiceContext, endpoint: EndpointRecord
   context.state.removeEndpoint(detached);
   context.cache.forget(endpoint.id);
   context.changed("Endpoint", endpoint.id, undefined);
-  if (context.state.loadBalancersOfEndpoint(endpoint.id).length > 0) context.reprogram(endpoint.networkId);
+  followBackEnd(context, endpoint.id, endpoint.networkId);
 }
 
 /** Inferred (hcn.md §4.4): an attached endpoint is detached on the way. */
@@ -140,10 +145,11 @@ export function modifyPolicies(
 ): void {
   const network = context.state.networks.get(endpoint.networkId);
   if (network === undefined) return;
+  const subject = { id: endpoint.id, isRemote: isRemoteEndpoint(endpoint) };
   // The given ones are checked alone, so that messages name their positions, and then with those that stay.
-  const given = checkEndpointPolicies(context, network, endpoint.id, documents);
+  const given = checkEndpointPolicies(context, network, subject, documents);
   const combined = combinePolicies(endpoint.policies, given, requestType);
-  const policies = checkEndpointPolicies(context, network, endpoint.id, combined.map(policyDocument));
+  const policies = checkEndpointPolicies(context, network, subject, combined.map(policyDocument));
   updateEndpoint(context, endpoint, { policies });
   context.reprogram(network.id);
 }

@@ -3,14 +3,17 @@
  * that nothing is accepted and silently ignored.
  */
 import type { EndpointPolicy } from "../hcn/endpoint-policy.ts";
+import { LOAD_BALANCER_PORT_FLAGS } from "../hcn/load-balancer.ts";
 import { NAT_FLAGS } from "../hcn/nat-policy.ts";
 import type { NetworkPolicy } from "../hcn/network-policy.ts";
 import { NETWORK_FLAGS } from "../hcn/network.ts";
 import type { EndpointPolicyType, NetworkPolicyType } from "../hcn/policy-type.ts";
+import { IpProtocol } from "../wire/ip-protocol.ts";
 import { isSwitchAcl, setsOf } from "./compile/acl.ts";
 import { isIpv6Nat } from "./compile/outbound-nat.ts";
 import { isIpv6Mapping } from "./compile/port-mapping.ts";
 import type { EndpointRecord } from "./endpoint-record.ts";
+import type { LoadBalancerPortMappingRecord, LoadBalancerRecord } from "./load-balancer-record.ts";
 import type { NetworkRecord } from "./network-record.ts";
 
 /** One thing that has no effect, and why. */
@@ -109,6 +112,33 @@ export function notEnforcedOnEndpoint(endpoint: EndpointRecord): readonly NotEnf
   }
   if (endpoint.attachment?.kind === "guest") found.push({ Type: "Attachment", Reason: GUEST_REASON });
   return found;
+}
+
+/**
+ * Flags of a port mapping that no rule follows from. `VipExternalIP` marks what a front end is, and changes nothing.
+ * A flag that the compiler has learnt leaves this list.
+ */
+const PORT_FLAG_REASONS: readonly (readonly [keyof typeof LOAD_BALANCER_PORT_FLAGS, string])[] = [
+  ["ILB", "the load balancers of Azure's fabric are not simulated"],
+  ["UseMux", `traffic through a MUX is ${NOT_YET}`],
+  ["PreserveDip", NOT_YET],
+];
+
+function notEnforcedOnMapping(mapping: LoadBalancerPortMappingRecord, index: number): readonly NotEnforced[] {
+  const found: NotEnforced[] = [];
+  for (const [name, reason] of PORT_FLAG_REASONS) {
+    const bit = LOAD_BALANCER_PORT_FLAGS[name];
+    if ((mapping.flags & bit) !== 0)
+      found.push({ Type: "PortMapping", Index: index, Reason: `Flags ${bit} (${name}): ${reason}` });
+  }
+  if (mapping.protocol === IpProtocol.sctp)
+    found.push({ Type: "PortMapping", Index: index, Reason: "SCTP (132) is not balanced" });
+  return found;
+}
+
+/** What of a load balancer has no effect. */
+export function notEnforcedOnLoadBalancer(loadBalancer: LoadBalancerRecord): readonly NotEnforced[] {
+  return loadBalancer.portMappings.flatMap(notEnforcedOnMapping);
 }
 
 /** Flags that change the switch or its host vNIC; the others are bookkeeping or concern other types of network. */

@@ -1,7 +1,7 @@
 /** The worked examples of hcn.md §9 that concern L2Bridge, endpoints, namespaces and queries: request in, answer out. */
 import { describe, expect, it } from "vitest";
 import type { JsonObject } from "../hcn/client.ts";
-import { CBR0, POD_ENDPOINT, hnsNode } from "../testing/hns-node.ts";
+import { CBR0, type HnsNode, POD_ENDPOINT, hnsNode } from "../testing/hns-node.ts";
 
 const V2 = { SchemaVersion: { Major: 2, Minor: 0 } } as const;
 const GUID = expect.stringMatching(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/) as unknown;
@@ -109,6 +109,105 @@ describe("hcn.md §9.4: L2Bridge with adapter", () => {
       State: 1,
       Type: "L2Bridge",
       TotalEndpoints: 0,
+    });
+  });
+});
+
+describe("hcn.md §9.19: a ClusterIP with DSR", () => {
+  const ids = ["78c19c4d-7edf-43bd-ab2a-5ccf97f214fe", "903b10f3-d93f-4b26-aa76-e28d60401298"] as const;
+  const request = {
+    HostComputeEndpoints: ids,
+    SourceVIP: "10.42.6.3",
+    FrontendVIPs: ["172.30.0.1"],
+    PortMappings: [{ Protocol: 6, InternalPort: 6443, ExternalPort: 443, DistributionType: 2 }],
+    Flags: 1,
+    ...V2,
+  } as const;
+  const id = "3599612c-54b4-4b9d-9258-4fc5e2100549";
+
+  async function balanced(): Promise<HnsNode & { readonly network: string }> {
+    const node = hnsNode({ profile: "ws2025", version: { Major: 15, Minor: 5 } });
+    const network = await node.client.create("Network", NETWORK);
+    for (const endpoint of ids) await node.client.create("Endpoint", V2, { id: endpoint, network });
+    await node.client.create("LoadBalancer", request, { id });
+    return { ...node, network };
+  }
+
+  it("comes back with version and state, its endpoints in upper case", async () => {
+    const { client, network } = await balanced();
+    expect(await client.query("LoadBalancer", id, V2)).toEqual({
+      ...request,
+      ID: id,
+      Version: 64424509445,
+      Health: { Data: { LastErrorCode: 0, LastUpdateTime: NUMBER } },
+      State: 2,
+      HostComputeNetwork: network,
+      HostComputeEndpoints: ["78C19C4D-7EDF-43BD-AB2A-5CCF97F214FE", "903B10F3-D93F-4B26-AA76-E28D60401298"],
+    });
+  });
+
+  it("has a twin in v1: a policy list", async () => {
+    const { client, network } = await balanced();
+    expect(await client.query("LoadBalancer", id, {})).toEqual({
+      ActivityId: UPPER_GUID,
+      AdditionalParams: {},
+      Flags: 0,
+      Health: { LastErrorCode: 0, LastUpdateTime: NUMBER },
+      HostComputeNetwork: network.toUpperCase(),
+      ID: "3599612C-54B4-4B9D-9258-4FC5E2100549",
+      IsApplied: true,
+      State: 2,
+      Policies: [
+        {
+          Type: "ELB",
+          Protocol: 6,
+          InternalPort: 6443,
+          ExternalPort: 443,
+          SourceVIP: "10.42.6.3",
+          VIPs: ["172.30.0.1"],
+          IsDSR: true,
+        },
+      ],
+      References: [`/endpoints/${ids[0]}`, `/endpoints/${ids[1]}`],
+      Version: 64424509445,
+    });
+  });
+
+  it("takes the complete document with one back end less", async () => {
+    const { client } = await balanced();
+    await client.modify("LoadBalancer", id, { ...request, ID: id, HostComputeEndpoints: [ids[0]] });
+    expect(await client.query("LoadBalancer", id, V2)).toMatchObject({
+      HostComputeEndpoints: ["78C19C4D-7EDF-43BD-AB2A-5CCF97F214FE"],
+    });
+  });
+
+  it.each([
+    [
+      "NodePort",
+      {
+        HostComputeEndpoints: [ids[0]],
+        SourceVIP: "10.42.6.3",
+        PortMappings: [{ Protocol: 6, InternalPort: 80, ExternalPort: 31234, Flags: 2 }],
+        ...V2,
+      },
+    ],
+    [
+      "external IP",
+      {
+        HostComputeEndpoints: [ids[0]],
+        SourceVIP: "10.42.6.3",
+        FrontendVIPs: ["203.0.113.10"],
+        Flags: 1,
+        PortMappings: [{ Protocol: 6, InternalPort: 80, ExternalPort: 80, Flags: 24 }],
+        ...V2,
+      },
+    ],
+  ])("the %s variant is kept as it is written", async (_name, document) => {
+    const { client } = await balanced();
+    const made = await client.create("LoadBalancer", document);
+    expect(await client.query("LoadBalancer", made, V2)).toMatchObject({
+      ...document,
+      HostComputeEndpoints: [ids[0].toUpperCase()],
     });
   });
 });

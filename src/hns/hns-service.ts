@@ -20,24 +20,37 @@ import type { HnsVersion } from "../hcn/features.ts";
 import { ZERO_GUID, parseGuid } from "../hcn/guid.ts";
 import { JsonReader } from "../hcn/json-reader.ts";
 import { checkJsonObject, checkJsonValue, isJsonObject } from "../hcn/json-value.ts";
+import { parseLoadBalancer } from "../hcn/load-balancer.ts";
 import { parseNetwork } from "../hcn/network.ts";
 import { type CheckedQuery, parseQuery } from "../hcn/query.ts";
 import { readSchemaVersion } from "../hcn/base-document.ts";
 import { type Dialect, dialectOf } from "../hcn/schema-version.ts";
 import { createEndpoint, deleteEndpoint, modifyEndpoint, requireEndpoint } from "./endpoints.ts";
 import { matchesFilter } from "./filter.ts";
+import {
+  createLoadBalancer,
+  deleteLoadBalancer,
+  modifyLoadBalancer,
+  requireLoadBalancer,
+} from "./load-balancers.ts";
 import { createNamespace, deleteNamespace, modifyNamespace, requireNamespace } from "./namespaces.ts";
 import { createNetwork, deleteNetwork, modifyNetwork, requireNetwork } from "./networks.ts";
 import { type HnsServiceOptions, ServiceContext, type StoreChange } from "./service-context.ts";
+import { loadBalancerFromV1 } from "./v1/policy-list.ts";
 import { endpointFromV1, namespaceFromV1, networkFromV1 } from "./v1/request-mapping.ts";
 import { answerV1 } from "./v1/router.ts";
 import { endpointDocument, endpointDocumentV1, endpointFilterFields } from "./view/endpoint-view.ts";
+import {
+  loadBalancerDocument,
+  loadBalancerFilterFields,
+  policyListDocument,
+} from "./view/load-balancer-view.ts";
 import { namespaceDocument, namespaceDocumentV1, namespaceFilterFields } from "./view/namespace-view.ts";
 import { networkDocument, networkDocumentV1, networkFilterFields } from "./view/network-view.ts";
 
 /** The kinds of objects that this version keeps. */
-type ServedKind = "Network" | "Endpoint" | "Namespace";
-const SERVED_KINDS: readonly HcnObjectKind[] = ["Network", "Endpoint", "Namespace"];
+type ServedKind = "Network" | "Endpoint" | "Namespace" | "LoadBalancer";
+const SERVED_KINDS: readonly HcnObjectKind[] = ["Network", "Endpoint", "Namespace", "LoadBalancer"];
 
 function isServed(kind: HcnObjectKind): kind is ServedKind {
   return SERVED_KINDS.includes(kind);
@@ -102,6 +115,10 @@ export class HnsService {
       }
       case "Namespace":
         return createNamespace(this.context, namespaceFromV1(document), wanted);
+      case "LoadBalancer": {
+        const loadBalancer = isV1 ? loadBalancerFromV1(document) : parseLoadBalancer(document);
+        return createLoadBalancer(this.context, loadBalancer, wanted);
+      }
     }
   }
 
@@ -125,6 +142,9 @@ export class HnsService {
         return;
       case "Namespace":
         modifyNamespace(this.context, guid, document);
+        return;
+      case "LoadBalancer":
+        modifyLoadBalancer(this.context, guid, document);
     }
   }
 
@@ -140,6 +160,9 @@ export class HnsService {
         return;
       case "Namespace":
         deleteNamespace(this.context, guid);
+        return;
+      case "LoadBalancer":
+        deleteLoadBalancer(this.context, guid);
     }
   }
 
@@ -178,6 +201,11 @@ export class HnsService {
           each.id,
           namespaceFilterFields(this.context, each),
         ]);
+      case "LoadBalancer":
+        return [...state.loadBalancers.values()].map((each) => [
+          each.id,
+          loadBalancerFilterFields(this.context, each),
+        ]);
     }
   }
 
@@ -195,6 +223,10 @@ export class HnsService {
       case "Namespace": {
         const show = isV1 ? namespaceDocumentV1 : namespaceDocument;
         return show(this.context, requireNamespace(this.context, id));
+      }
+      case "LoadBalancer": {
+        const show = isV1 ? policyListDocument : loadBalancerDocument;
+        return show(this.context, requireLoadBalancer(this.context, id));
       }
     }
   }

@@ -11,7 +11,7 @@ const RUNS = { seed: 20_251_120, numRuns: 60 } as const;
 
 /** Everything that can be seen of a service. */
 function picture(service: HnsService): unknown {
-  return (["Network", "Endpoint", "Namespace"] as const).map((kind) =>
+  return (["Network", "Endpoint", "Namespace", "LoadBalancer"] as const).map((kind) =>
     service.enumerate(kind).map((id) => service.query(kind, id, V2)),
   );
 }
@@ -29,7 +29,18 @@ function attempt(call: () => unknown): boolean {
 
 /** A step draws which of the present objects it is about. */
 const STEP = fc.record({
-  action: fc.constantFrom("create", "delete", "attach", "detach", "update", "host", "container"),
+  action: fc.constantFrom(
+    "create",
+    "delete",
+    "attach",
+    "detach",
+    "update",
+    "host",
+    "container",
+    "remote",
+    "balance",
+    "unbalance",
+  ),
   pick: fc.nat({ max: 7 }),
   address: fc.nat({ max: 15 }),
   port: fc.integer({ min: 8_080, max: 8_083 }),
@@ -90,6 +101,23 @@ function takeStep(
         RequestType: "Add",
         Settings: { ContainerId: `c${step.pick}` },
       });
+      return;
+    case "remote":
+      service.create(
+        "Endpoint",
+        { ...V2, Flags: 1, IpConfigurations: [{ IpAddress: `10.244.2.${step.address}` }] },
+        { network },
+      );
+      return;
+    case "balance":
+      service.create("LoadBalancer", {
+        ...V2,
+        HostComputeEndpoints: step.pick === 0 ? [] : [endpoint, endpoints[0] ?? ""],
+        PortMappings: [{ Protocol: 6, InternalPort: 80, ExternalPort: step.port }],
+      });
+      return;
+    case "unbalance":
+      service.delete("LoadBalancer", service.enumerate("LoadBalancer")[step.pick] ?? "");
   }
 }
 
@@ -104,7 +132,8 @@ describe("any sequence of calls", () => {
           const done = attempt(() => takeStep(service, network, step));
           if (!done && step.action !== "create") expect(picture(service)).toEqual(before);
         }
-        const documents = service.enumerate("Endpoint").map((id) => service.query("Endpoint", id, V2));
+        const endpoints = service.enumerate("Endpoint").map((id) => service.query("Endpoint", id, V2));
+        const documents = endpoints.filter((document) => document["Flags"] !== 1);
         for (const field of ["MacAddress", "IpConfigurations"] as const) {
           const values = documents.map((document) => JSON.stringify(document[field]));
           expect(new Set(values).size).toBe(values.length);
@@ -117,6 +146,10 @@ describe("any sequence of calls", () => {
           JSON.stringify(document["Health"]).includes("Endpoint Port"),
         );
         expect(datapath.listVnics()).toHaveLength(attached.length);
+        const frontEnds = service
+          .enumerate("LoadBalancer")
+          .map((id) => JSON.stringify(service.query("LoadBalancer", id, V2)["PortMappings"]));
+        expect(new Set(frontEnds).size).toBe(frontEnds.length);
       }),
       RUNS,
     );
@@ -130,6 +163,10 @@ describe("any sequence of calls", () => {
         for (const step of steps) attempt(() => takeStep(service, network, step));
         for (const id of service.enumerate("Endpoint")) service.delete("Endpoint", id);
         expect(datapath.listVnics()).toEqual([]);
+        for (const id of service.enumerate("LoadBalancer")) {
+          expect(service.query("LoadBalancer", id, V2)).toMatchObject({ State: 4 });
+          service.delete("LoadBalancer", id);
+        }
         // Every address and port can be had again.
         for (let index = 2; index < 16; index++) {
           const policies = index < 6 ? [8_078 + index] : [];
@@ -146,7 +183,15 @@ describe("any sequence of calls", () => {
             { network },
           );
         }
+        for (let port = 8_080; port < 8_084; port++) {
+          service.create("LoadBalancer", {
+            ...V2,
+            HostComputeEndpoints: [...service.enumerate("Endpoint")],
+            PortMappings: [{ Protocol: 6, InternalPort: 80, ExternalPort: port }],
+          });
+        }
         service.delete("Network", network);
+        expect(service.enumerate("LoadBalancer")).toEqual([]);
         expect(datapath.listSwitches()).toEqual([]);
         expect(service.enumerate("Endpoint")).toEqual([]);
       }),
@@ -187,6 +232,13 @@ const FIELD = fc.constantFrom(
   "Protocols",
   "Action",
   "Direction",
+  "HostComputeEndpoints",
+  "PortMappings",
+  "FrontendVIPs",
+  "SourceVIP",
+  "Protocol",
+  "InternalPort",
+  "ExternalPort",
 );
 const LEAF = fc.oneof(
   fc.string({ maxLength: 8 }),
@@ -229,12 +281,14 @@ describe("any JSON", () => {
             expect(picture(service)).toEqual(before);
           attempt(() => service.modify("Network", network, settings));
           attempt(() => service.modify("Endpoint", endpoint, settings));
+          attempt(() => service.create("LoadBalancer", { ...full, HostComputeEndpoints: [endpoint] }));
           attempt(() => service.enumerate("Endpoint", settings));
           attempt(() => service.query("Endpoint", endpoint, settings));
           // What is there can still be read, in both dialects.
           picture(service);
           expect(service.call("GET", "/networks/", "")["Success"]).toBe(true);
           expect(service.call("GET", "/endpoints/", "")["Success"]).toBe(true);
+          expect(service.call("GET", "/policylists/", "")["Success"]).toBe(true);
         },
       ),
       { ...RUNS, numRuns: 300 },
@@ -246,7 +300,17 @@ describe("any JSON", () => {
       fc.string({ maxLength: 30 }),
       fc
         .array(
-          fc.constantFrom("networks", "endpoints", "namespaces", "globals", "version", "attach", "..", "x"),
+          fc.constantFrom(
+            "networks",
+            "endpoints",
+            "namespaces",
+            "policylists",
+            "globals",
+            "version",
+            "attach",
+            "..",
+            "x",
+          ),
           {
             maxLength: 4,
           },

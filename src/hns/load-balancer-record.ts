@@ -16,7 +16,7 @@ export interface LoadBalancerPortMappingRecord {
 export interface LoadBalancerRecord extends RecordBase {
   /** That of its endpoints. */
   readonly networkId: Guid;
-  /** In the order of the request. One that was deleted since stays named (kube-proxy.md §8.9 H16). */
+  /** In the order of the request. Inferred (hcn.md §11.9; kube-proxy.md §8.9 H16): one that was deleted stays named. */
   readonly endpointIds: readonly Guid[];
   readonly sourceVip: Ip | undefined;
   /** Empty: the addresses of the node (node port). */

@@ -14,6 +14,7 @@ import { formatPrefix, prefixContains } from "../net/prefix.ts";
 import { selectAdapter } from "./adapter-selection.ts";
 import { AddressPool } from "./address-pool.ts";
 import { removeEndpoint } from "./endpoints.ts";
+import { removeLoadBalancer } from "./load-balancers.ts";
 import { chooseMac, chooseMacRange } from "./mac-pool.ts";
 import type { NetworkRecord, SubnetRecord } from "./network-record.ts";
 import {
@@ -129,12 +130,15 @@ export function createNetwork(
 }
 
 /**
- * Deletes a network with its endpoints, attached or not. Inferred (hcn.md §4.6): that endpoints go with it. The switch
+ * Deletes a network with its endpoints, attached or not. Inferred (hcn.md §4.6): that endpoints and load balancers go
+ * with it. The switch
  * goes with its last network, and the adapter gets its addresses back.
  */
 export function deleteNetwork(context: ServiceContext, id: Guid): void {
   const network = requireNetwork(context, id);
   context.notify(NOTIFICATION_TYPES.NetworkPreDelete, id, network.flags);
+  for (const loadBalancer of context.state.membersOf(id).loadBalancers)
+    removeLoadBalancer(context, loadBalancer);
   for (const endpoint of context.state.endpointsOf(id)) removeEndpoint(context, endpoint);
   context.state.removeNetwork(id);
   context.cache.forget(id);
@@ -219,9 +223,9 @@ function modifyDns(context: ServiceContext, network: NetworkRecord, request: Mod
 
 /** @throws HcnError HCN_E_ENTITY_HAS_REFERENCES when an endpoint has an address of the subnet. */
 function checkUnused(context: ServiceContext, network: NetworkRecord, subnet: SubnetRecord): void {
-  const user = context.state
-    .endpointsOf(network.id)
-    .find((endpoint) => endpoint.ipConfigs.some((config) => prefixContains(subnet.prefix, config.ip)));
+  const user = [...context.state.membersOf(network.id).local.values()].find((endpoint) =>
+    endpoint.ipConfigs.some((config) => prefixContains(subnet.prefix, config.ip)),
+  );
   if (user === undefined) return;
   throw new HcnError("HCN_E_ENTITY_HAS_REFERENCES", {
     detail: `Endpoint ${user.id} has an address of ${formatPrefix(subnet.prefix)}; delete it first`,

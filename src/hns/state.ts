@@ -4,7 +4,8 @@
  */
 import type { Guid } from "../hcn/client.ts";
 import { AddressPool } from "./address-pool.ts";
-import type { EndpointRecord } from "./endpoint-record.ts";
+import { type EndpointRecord, isRemoteEndpoint } from "./endpoint-record.ts";
+import { FrontEndTable } from "./front-end-table.ts";
 import type { LoadBalancerRecord } from "./load-balancer-record.ts";
 import { MacPool } from "./mac-pool.ts";
 import type { NamespaceRecord } from "./namespace-record.ts";
@@ -18,6 +19,9 @@ export class ServiceState {
   readonly endpoints: Map<Guid, EndpointRecord> = new Map();
   readonly namespaces: Map<Guid, NamespaceRecord> = new Map();
   readonly loadBalancers: Map<Guid, LoadBalancerRecord> = new Map();
+  /** Load balancers whose last update HNS took and did not carry out (hcn.md §7.1). */
+  readonly ignoredUpdates: Set<Guid> = new Set();
+  readonly frontEnds: FrontEndTable = new FrontEndTable();
   /** MAC addresses are unique on the node, because networks share switches. */
   readonly macs: MacPool = new MacPool();
   readonly portMappings: PortMappingTable = new PortMappingTable();
@@ -63,6 +67,8 @@ export class ServiceState {
   addEndpoint(endpoint: EndpointRecord): void {
     this.endpoints.set(endpoint.id, endpoint);
     this.members.get(endpoint.networkId)?.setEndpoint(endpoint);
+    // Addresses of remote endpoints are nobody's on this node (hcn.md §4.2, §4.3).
+    if (isRemoteEndpoint(endpoint)) return;
     for (const config of endpoint.ipConfigs) this.poolOf(endpoint.networkId).take(config.ip, endpoint.id);
     this.macs.take(endpoint.mac, endpoint.id);
     this.addMappings(endpoint);
@@ -81,6 +87,7 @@ export class ServiceState {
   removeEndpoint(endpoint: EndpointRecord): void {
     this.endpoints.delete(endpoint.id);
     this.members.get(endpoint.networkId)?.removeEndpoint(endpoint.id);
+    if (isRemoteEndpoint(endpoint)) return;
     for (const config of endpoint.ipConfigs) this.poolOf(endpoint.networkId).release(config.ip);
     this.macs.release(endpoint.mac);
     this.removeMappings(endpoint);
@@ -89,22 +96,25 @@ export class ServiceState {
   addLoadBalancer(loadBalancer: LoadBalancerRecord): void {
     this.loadBalancers.set(loadBalancer.id, loadBalancer);
     this.members.get(loadBalancer.networkId)?.addLoadBalancer(loadBalancer);
+    this.frontEnds.add(loadBalancer, loadBalancer.id);
     this.addReferences(loadBalancer);
   }
 
   /** Replaces the record of a load balancer; its network does not change. */
   replaceLoadBalancer(loadBalancer: LoadBalancerRecord): void {
     const before = this.loadBalancers.get(loadBalancer.id);
-    if (before !== undefined) this.removeReferences(before);
+    if (before !== undefined) this.forgetLoadBalancer(before);
     this.loadBalancers.set(loadBalancer.id, loadBalancer);
     this.members.get(loadBalancer.networkId)?.replaceLoadBalancer(loadBalancer);
+    this.frontEnds.add(loadBalancer, loadBalancer.id);
     this.addReferences(loadBalancer);
   }
 
   removeLoadBalancer(loadBalancer: LoadBalancerRecord): void {
     this.loadBalancers.delete(loadBalancer.id);
+    this.ignoredUpdates.delete(loadBalancer.id);
     this.members.get(loadBalancer.networkId)?.removeLoadBalancer(loadBalancer.id);
-    this.removeReferences(loadBalancer);
+    this.forgetLoadBalancer(loadBalancer);
   }
 
   /** Load balancers that have an endpoint among their back ends. */
@@ -121,7 +131,8 @@ export class ServiceState {
     }
   }
 
-  private removeReferences(loadBalancer: LoadBalancerRecord): void {
+  private forgetLoadBalancer(loadBalancer: LoadBalancerRecord): void {
+    this.frontEnds.remove(loadBalancer);
     for (const endpointId of loadBalancer.endpointIds) {
       const referring = this.loadBalancersByEndpoint.get(endpointId);
       referring?.delete(loadBalancer.id);

@@ -6,9 +6,9 @@ import { assert } from "../base/assert.ts";
 import type { Environment } from "../base/environment.ts";
 import { LIMITS } from "../base/limits.ts";
 import type { Prng } from "../base/prng.ts";
-import type { PacketTag } from "../base/recorder.ts";
+import type { PacketTag, Provenance } from "../base/recorder.ts";
 import type { KnowledgeCode } from "../knowledge/codes.ts";
-import { type Ip, bitsOf, familyOf } from "../net/ip.ts";
+import { type Ip, type Ipv4, bitsOf, familyOf } from "../net/ip.ts";
 import { isGroupMac } from "../net/mac.ts";
 import { type InterfaceAddress, prefixOf } from "../net/prefix.ts";
 import type { NextHop, NextHopResolver, NextHopWaiter } from "../vfp/next-hop.ts";
@@ -24,6 +24,7 @@ import { Interface, type InterfaceOptions, type OutgoingPacket } from "./interfa
 import { IpInput } from "./ip-input.ts";
 import { IpOutput } from "./ip-output.ts";
 import { isLoopback } from "./loopback.ts";
+import { Netfilter } from "./netfilter/netfilter.ts";
 import { type Route, type RouteOptions, RouteTable } from "./route-table.ts";
 import { selectSource } from "./source-address.ts";
 import type { StackProfile } from "./stack-profile.ts";
@@ -71,6 +72,8 @@ export class Compartment implements NextHopResolver {
   dns: DnsSettings = NO_DNS;
   /** Sends a gratuitous ARP request for each address that is added. Default: what the system does. */
   isAddressAnnounced: boolean;
+  /** Connection tracking, translation and filters; undefined while the machine has none. */
+  netfilter: Netfilter | undefined;
   private readonly interfaces: Interface[] = [];
   private readonly routes = new RouteTable();
   private readonly input: IpInput;
@@ -101,6 +104,13 @@ export class Compartment implements NextHopResolver {
   /** The tag of an answer that is sent now: 2 while a packet with tag 1 is handled. */
   get answerTag(): PacketTag {
     return this.cause === 1 ? 2 : 0;
+  }
+
+  /** Connection tracking with its rules, switched on when first asked for. Linux only. */
+  enableNetfilter(): Netfilter {
+    assert(this.profile.os === "linux", "netfilter is a part of Linux");
+    this.netfilter ??= new Netfilter(this);
+    return this.netfilter;
   }
 
   addInterface(options: InterfaceOptions): Interface {
@@ -283,13 +293,30 @@ export class Compartment implements NextHopResolver {
     );
   }
 
-  /** Counts a packet that ends here, and tells a trace. */
-  drop(packet: Packet, code: KnowledgeCode, text: string): void {
+  /** Counts a packet that ends here, and tells a trace; `provenance` is that of the rule that ended it. */
+  drop(packet: Packet, code: KnowledgeCode, text: string, provenance?: Provenance): void {
     this.drops.add(code);
     const recorder = this.env.recorder;
     if (packet.tag === 0 || recorder === undefined) return;
     const event = { kind: "drop", node: this.node, place: this.name, code, text } as const;
-    recorder.record(packet.tag, event, packet.frame, this.nowMs);
+    recorder.record(
+      packet.tag,
+      provenance === undefined ? event : { ...event, provenance },
+      packet.frame,
+      this.nowMs,
+    );
+  }
+
+  /** Tells a trace that an address or port of a followed packet was changed. */
+  recordTranslation(packet: Packet, hook: string, text: string, provenance: Provenance | undefined): void {
+    const { node, name: place, id: compartment } = this;
+    const event = { kind: "translate", node, place, compartment, hook, text } as const;
+    this.env.recorder?.record(
+      packet.tag,
+      provenance === undefined ? event : { ...event, provenance },
+      packet.frame,
+      this.nowMs,
+    );
   }
 
   dropMalformed(packet: Packet, reason: MalformedReason): void {
@@ -301,6 +328,18 @@ export class Compartment implements NextHopResolver {
     this.drop(outgoing.packet, "neighbor-unresolved", text);
     if (outgoing.kind === "forward") this.icmp.sendError(outgoing.packet, "host-unreachable");
     else this.icmp.reportOwnPacket(outgoing.packet, "host-unreachable");
+  }
+
+  /** FORWARD and POSTROUTING for the packet that is being routed. @returns false when a rule ended it. */
+  passHooks(packet: Packet, out: Interface, nextHop: Ipv4): boolean {
+    const { netfilter } = this;
+    const handled = netfilter?.handled;
+    if (netfilter === undefined || handled === undefined) return true;
+    const { headers, tracked } = handled;
+    return (
+      netfilter.forward(packet, headers, tracked) &&
+      netfilter.postrouting(packet, headers, tracked, out, nextHop)
+    );
   }
 
   private impliedRoute(netInterface: Interface, address: InterfaceAddress): Route {

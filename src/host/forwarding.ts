@@ -39,6 +39,7 @@ export function forwardPacket(
     return;
   }
   decrementIpv4Ttl(packet.bytes, view.start);
+  if (!compartment.passHooks(packet, route.interface, nextHop)) return;
   const text =
     packet.tag === 0 ? "" : `from ${from.name} by route ${formatRoute(route)}, TTL ${ttl} to ${ttl - 1}`;
   compartment.output.emit({ packet, kind: "forward", text }, route.interface, nextHop, mtuBytes);

@@ -32,6 +32,13 @@ export interface OutgoingPacket {
   readonly text: string;
   /** The section of the reference that says that this step is inferred. */
   readonly inferred?: string;
+  /** Goes back into the bridge that it came over: its sender's MAC stays. */
+  readonly isBridged?: boolean;
+}
+
+/** A bridge that an interface of the machine hangs on: takes a frame as if the sender's own port had brought it. */
+export interface BridgeSegment {
+  inject(packet: Packet): void;
 }
 
 export class Interface implements Receiver {
@@ -42,6 +49,8 @@ export class Interface implements Receiver {
   readonly neighbors: NeighborTable;
   mtuBytes: number;
   isForwarding: boolean;
+  /** Set on the interface of a bridge whose frames the machine's rules see (`bridge-nf-call-iptables` is 1). */
+  bridge: BridgeSegment | undefined;
   /** False once the interface was removed: nothing is sent or taken any more. */
   isAttached = true;
   private readonly compartment: Compartment;
@@ -99,6 +108,10 @@ export class Interface implements Receiver {
   transmit(outgoing: OutgoingPacket, destinationMac: Mac): void {
     const packet = outgoing.packet;
     writeU48(packet.bytes, packet.start, destinationMac);
+    if (outgoing.isBridged === true && this.bridge !== undefined) {
+      this.bridge.inject(packet);
+      return;
+    }
     writeU48(packet.bytes, packet.start + 6, this.mac);
     writeU16(packet.bytes, packet.start + 12, EtherType.ipv4);
     this.compartment.record(packet, outgoing.kind, outgoing.text, outgoing.inferred);

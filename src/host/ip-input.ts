@@ -1,5 +1,5 @@
 /** The receiving side of IPv4: checks, local or not, reassembly, hand-over to the transports. */
-import { readU8 } from "../base/bytes.ts";
+import { readU32, readU8 } from "../base/bytes.ts";
 import { type Ipv4, formatIp, isMulticastIp } from "../net/ip.ts";
 import { isGroupMac } from "../net/mac.ts";
 import { EthernetView } from "../wire/ethernet.ts";
@@ -12,6 +12,8 @@ import type { Compartment } from "./compartment.ts";
 import { forwardPacket } from "./forwarding.ts";
 import type { Interface } from "./interface.ts";
 import { isLoopback } from "./loopback.ts";
+import { passBridge } from "./netfilter/bridge-hooks.ts";
+import type { Admitted } from "./netfilter/netfilter.ts";
 import { Reassembly } from "./reassembly.ts";
 
 /** A packet for this stack: whole, with its headers and addresses. */
@@ -50,6 +52,29 @@ export class IpInput {
       return;
     }
     if (!this.isAcceptable(netInterface, packet, view)) return;
+    const { netfilter } = this.compartment;
+    if (netfilter === undefined) {
+      this.deliver(netInterface, packet, view, headers);
+      return;
+    }
+    const outer = netfilter.handled;
+    const before = view.destination;
+    const admitted =
+      netInterface === undefined
+        ? netfilter.enterOwn(packet, headers, view)
+        : netfilter.enter(packet, headers, view);
+    if (admitted !== undefined && !this.isBridged(netInterface, before, admitted))
+      this.deliver(netInterface, admitted.packet, admitted.view, admitted.headers);
+    netfilter.leave(outer);
+  }
+
+  /** Gives a packet to whom it is for. */
+  private deliver(
+    netInterface: Interface | undefined,
+    packet: Packet,
+    view: Ipv4View,
+    headers: Headers,
+  ): void {
     const audience = this.audienceOf(netInterface, view.destination);
     if (audience === "us" || audience === "broadcast") {
       this.deliverLocally(packet, view, headers, audience === "broadcast");
@@ -63,6 +88,22 @@ export class IpInput {
         `${formatIp(view.destination)} is no address of ${this.compartment.name}${place}`,
       );
     }
+  }
+
+  /**
+   * A packet that came over a bridge, and whose new destination hangs on the same bridge, is not routed: it goes back
+   * into the bridge (net/bridge/br_netfilter_hooks.c, "bridged DNAT"), with its sender's MAC and its TTL.
+   */
+  private isBridged(netInterface: Interface | undefined, before: Ipv4, admitted: Admitted): boolean {
+    const { destination } = admitted.view;
+    const bridge = netInterface?.bridge;
+    if (netInterface === undefined || bridge === undefined || destination === before) return false;
+    const route = this.compartment.output.routeFor(destination);
+    const isOwn = this.compartment.isLocal(destination);
+    if (isOwn || route?.interface !== netInterface || route.nextHop !== undefined) return false;
+    for (const packet of passBridge(this.compartment, netInterface, admitted))
+      netInterface.neighbors.send(destination, { packet, kind: "forward", text: "", isBridged: true });
+    return true;
   }
 
   private isAcceptable(netInterface: Interface | undefined, packet: Packet, view: Ipv4View): boolean {
@@ -116,8 +157,11 @@ export class IpInput {
       });
   }
 
-  private dispatch(local: LocalPacket): void {
-    const { packet, headers } = local;
+  private dispatch(arrived: LocalPacket): void {
+    const { packet, headers } = arrived;
+    const { netfilter } = this.compartment;
+    if (netfilter?.input(packet, headers) === false) return;
+    const local = netfilter === undefined ? arrived : { ...arrived, source: sourceOf(arrived) };
     const problem = verifyChecksums(packet.bytes, headers);
     if (problem !== undefined) {
       this.compartment.drop(packet, "checksum-invalid", `the ${problem.header} checksum is wrong`);
@@ -147,6 +191,11 @@ export class IpInput {
     );
     this.compartment.icmp.sendError(local.packet, "protocol-unreachable");
   }
+}
+
+/** The source as it stands in the packet: INPUT may have put back what it was before a translation. */
+function sourceOf({ packet, headers }: LocalPacket): Ipv4 {
+  return readU32(packet.bytes, headers.network + 12) as Ipv4;
 }
 
 /**

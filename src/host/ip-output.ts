@@ -123,10 +123,15 @@ export class IpOutput {
   }
 
   /**
-   * Sends a finished IPv4 packet along `path`, in fragments when it is too long.
+   * Sends a finished IPv4 packet along the path `chosen`, in fragments when it is too long; rules of the machine may
+   * give it another.
    * @returns false when it is too long and may not be fragmented.
    */
-  send(packet: Packet, path: Path): boolean {
+  send(packet: Packet, chosen: Path): boolean {
+    const { netfilter } = this.compartment;
+    const path = netfilter === undefined ? chosen : netfilter.send(packet, chosen);
+    // What a rule ended was sent, as far as its sender can see; an answer tells it, if the rule gives one.
+    if (path === undefined) return true;
     const route = path.route;
     if (route === undefined) {
       const text =

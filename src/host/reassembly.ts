@@ -39,10 +39,13 @@ class Train implements Task {
 
 export class Reassembly {
   private readonly compartment: Compartment;
+  private readonly isSilent: boolean;
   private readonly trains = new Map<string, Train>();
 
-  constructor(compartment: Compartment) {
+  /** `silent`: nobody is told by ICMP what did not come; Linux defragments for connection tracking so. */
+  constructor(compartment: Compartment, manner: "reporting" | "silent" = "reporting") {
     this.compartment = compartment;
+    this.isSilent = manner === "silent";
   }
 
   /** Datagrams that are not complete yet. */
@@ -80,7 +83,7 @@ export class Reassembly {
       return;
     }
     this.compartment.drop(train.first, "reassembly-failed", "the other fragments did not come in time");
-    this.compartment.icmp.sendError(train.first, "reassembly-timed-out");
+    if (!this.isSilent) this.compartment.icmp.sendError(train.first, "reassembly-timed-out");
   }
 
   private trainOf(view: Ipv4View): Train | undefined {

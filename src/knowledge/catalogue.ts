@@ -9,6 +9,8 @@ import type { EntryText } from "./entries/entry-text.ts";
 import { FILTER_AND_NAT_ENTRIES } from "./entries/filters-and-nat.ts";
 import { FORWARDING_ENTRIES } from "./entries/forwarding.ts";
 import { HOST_STACK_ENTRIES } from "./entries/host-stacks.ts";
+import { LINUX_NODE_ENTRIES } from "./entries/linux-nodes.ts";
+import { LOAD_BALANCER_ENTRIES } from "./entries/load-balancers.ts";
 import { PLUGIN_ENTRIES } from "./entries/plugins.ts";
 import { RECEIVER_ENTRIES } from "./entries/receivers.ts";
 import { SERVICE_ENTRIES } from "./entries/services.ts";
@@ -25,7 +27,9 @@ const TEXTS: Readonly<Record<KnowledgeCode, EntryText>> = {
   ...FORWARDING_ENTRIES,
   ...HOST_STACK_ENTRIES,
   ...RECEIVER_ENTRIES,
+  ...LINUX_NODE_ENTRIES,
   ...SERVICE_ENTRIES,
+  ...LOAD_BALANCER_ENTRIES,
   ...CLUSTER_FILE_ENTRIES,
   ...COMMAND_LINE_ENTRIES,
   ...PLUGIN_ENTRIES,
@@ -55,7 +59,9 @@ export const SECTIONS: readonly CatalogueSection[] = Object.freeze([
   section("Routes, neighbours and the switch", FORWARDING_ENTRIES),
   section("In a host's own stack", HOST_STACK_ENTRIES),
   section("At the receiver", RECEIVER_ENTRIES),
+  section("On Linux nodes", LINUX_NODE_ENTRIES),
   section("Services, names and host networking", SERVICE_ENTRIES),
+  section("Load balancers", LOAD_BALANCER_ENTRIES),
   section("CNI plugins, IPAM and HNS", PLUGIN_ENTRIES),
   section("Cluster files", CLUSTER_FILE_ENTRIES),
   section("Command lines", COMMAND_LINE_ENTRIES),

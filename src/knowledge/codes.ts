@@ -46,6 +46,16 @@ export const KNOWLEDGE_CODES = [
   "headless-service-without-vip",
   "dns-name-with-dot-not-completed",
   "host-network-unsupported",
+  // Linux nodes.
+  "service-without-endpoints",
+  "internal-policy-local-without-endpoint",
+  "load-balancer-source-refused",
+  "connection-invalid",
+  "connection-table-full",
+  "masquerade-ports-exhausted",
+  // Load balancers as HNS keeps them.
+  "load-balancer-port-already-exists",
+  "load-balancer-update-ignored",
   // Files and command lines.
   "cluster-file-unreadable",
   "cluster-file-invalid-yaml",

@@ -78,6 +78,7 @@ export function endpointRecord(fields: EndpointFields = {}): EndpointRecord {
       fields.isOnHost === true
         ? { kind: "host", namespaceId: undefined, portId: `port-${id}` }
         : { kind: "namespace", namespaceId: "ns", portId: `port-${id}` },
+    isPortGone: false,
     containers: [],
   };
 }

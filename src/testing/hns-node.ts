@@ -8,7 +8,7 @@ import { BooksDatapath } from "../hns/books-datapath.ts";
 import { HnsService } from "../hns/hns-service.ts";
 import { InProcessHcnClient } from "../hns/in-process-client.ts";
 import type { PhysicalAdapter } from "../hns/physical-adapter.ts";
-import { parseProfile } from "../knowledge/profiles.ts";
+import { type ServiceVersion, type WindowsBuild, parseProfile } from "../knowledge/profiles.ts";
 import { parseMac } from "../net/mac.ts";
 import { parseInterfaceAddress } from "../net/prefix.ts";
 
@@ -16,6 +16,8 @@ export interface HnsNodeOptions {
   readonly seed?: number;
   /** Default `ws2022`. */
   readonly profile?: string;
+  /** In place of the profile's version of HNS, for versions that no profile has. */
+  readonly version?: ServiceVersion;
   /** Adapters by name and address; default `Ethernet` with 10.0.2.15/24. */
   readonly adapters?: readonly { readonly name: string; readonly address: string; readonly mac: string }[];
 }
@@ -42,13 +44,19 @@ function adapterOf(
   };
 }
 
+function windowsOf(options: HnsNodeOptions): WindowsBuild {
+  const build = defined(parseProfile(options.profile ?? "ws2022"), "the fixture names a profile");
+  if (options.version === undefined) return build;
+  return { ...build, profile: { ...build.profile, hns: options.version, updates: [] } };
+}
+
 export function hnsNode(options: HnsNodeOptions = {}): HnsNode {
   const clock = new VirtualClock();
   const env: Environment = { clock, prng: new Prng(options.seed ?? 1), recorder: undefined };
   const datapath = new BooksDatapath();
   const service = new HnsService(env, {
     node: "w1",
-    windows: defined(parseProfile(options.profile ?? "ws2022"), "the fixture names a profile"),
+    windows: windowsOf(options),
     datapath,
     adapters: (options.adapters ?? ADAPTERS).map((adapter) => adapterOf(clock, adapter)),
   });

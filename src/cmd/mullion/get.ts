@@ -1,10 +1,12 @@
 /** `mullion get`: lists what a cluster consists of. */
 import type { Cluster } from "../../cluster/cluster.ts";
 import {
+  type LoadBalancerSummary,
   type NodeSummary,
   type OnNode,
   type PodSummary,
   inventoryEndpoints,
+  inventoryLoadBalancers,
   inventoryNamespaces,
   inventoryNetworks,
   inventoryNodes,
@@ -12,8 +14,14 @@ import {
 } from "../../cluster/inventory.ts";
 import { openCluster } from "../../cluster/open-cluster.ts";
 import type { HostComputeEndpoint } from "../../hcn/endpoint.ts";
+import {
+  LOAD_BALANCER_DISTRIBUTIONS,
+  LOAD_BALANCER_FLAGS,
+  LOAD_BALANCER_PORT_FLAGS,
+} from "../../hcn/load-balancer.ts";
 import type { HostComputeNamespace } from "../../hcn/namespace.ts";
 import type { HostComputeNetwork } from "../../hcn/network.ts";
+import { ipProtocolName } from "../../wire/ip-protocol.ts";
 import { readCluster } from "./read-cluster.ts";
 import { type Column, type Listing, formatListing } from "./table.ts";
 import type { ExitCode, Terminal } from "./terminal.ts";
@@ -104,6 +112,66 @@ function namespaces(rows: readonly OnNode<HostComputeNamespace>[]): Listing<OnNo
   };
 }
 
+/** Names of the bits that are set, joined; what has no name keeps its number. */
+function flagNames(flags: number, names: Readonly<Record<string, number>>): readonly string[] {
+  const found = Object.entries(names).filter(([, bit]) => (flags & bit) !== 0);
+  const unknown = found.reduce((rest, [, bit]) => rest & ~bit, flags);
+  return [...found.map(([name]) => name), ...(unknown === 0 ? [] : [String(unknown)])];
+}
+
+/** A Service may have hundreds of back ends; all of them stand in the JSON. */
+const BACK_ENDS_SHOWN = 3;
+
+function shortList(items: readonly string[]): string {
+  const more = items.length - BACK_ENDS_SHOWN;
+  return items.slice(0, BACK_ENDS_SHOWN).join(",") + (more > 0 ? ` + ${more} more` : "");
+}
+
+function loadBalancerPorts({ PortMappings = [] }: LoadBalancerSummary): string {
+  return PortMappings.map(({ Protocol = 0, InternalPort = 0, ExternalPort = 0 }) => {
+    return `${ExternalPort}:${InternalPort}/${ipProtocolName(Protocol)}`;
+  }).join(",");
+}
+
+function loadBalancerFlags({ Flags = 0, PortMappings = [] }: LoadBalancerSummary): string {
+  const ofPorts = PortMappings.flatMap((mapping) =>
+    flagNames(mapping.Flags ?? 0, LOAD_BALANCER_PORT_FLAGS).concat(
+      LOAD_BALANCER_DISTRIBUTIONS[mapping.DistributionType ?? 0]?.replace("None", "") ?? "",
+    ),
+  );
+  const names = [...flagNames(Flags, LOAD_BALANCER_FLAGS), ...ofPorts].filter((name) => name !== "");
+  return [...new Set(names)].join(",");
+}
+
+function loadBalancers(rows: readonly OnNode<LoadBalancerSummary>[]): Listing<OnNode<LoadBalancerSummary>> {
+  return {
+    singular: "loadbalancer",
+    plural: "loadbalancers",
+    rows,
+    name: ({ object }) => object.ID ?? "",
+    data: withNode,
+    columns: [
+      NODE,
+      {
+        title: "VIPS",
+        // Without any it is a node port.
+        text: ({ object }) => (object.FrontendVIPs ?? ["node"]).join(","),
+      },
+      { title: "PORTS", text: ({ object }) => loadBalancerPorts(object) },
+      { title: "BACK ENDS", text: ({ object }) => shortList(object.BackEnds) },
+      { title: "FLAGS", text: ({ object }) => loadBalancerFlags(object) },
+      { title: "ID", isWide: true, text: ({ object }) => object.ID ?? "" },
+      { title: "SOURCE VIP", isWide: true, text: ({ object }) => object.SourceVIP ?? "" },
+      {
+        title: "STATE",
+        isWide: true,
+        isRightAligned: true,
+        text: ({ object }) => String(object.State ?? ""),
+      },
+    ],
+  };
+}
+
 function pods(rows: readonly PodSummary[]): Listing<PodSummary> {
   return {
     singular: "pod",
@@ -155,6 +223,8 @@ export async function formatKind(
       return formatListing(endpoints(await inventoryEndpoints(cluster, node)), output);
     case "namespaces":
       return formatListing(namespaces(await inventoryNamespaces(cluster, node)), output);
+    case "loadbalancers":
+      return formatListing(loadBalancers(await inventoryLoadBalancers(cluster, node)), output);
     case "pods":
       return formatListing(pods(inventoryPods(cluster, node)), output);
     case "nodes":

@@ -45,7 +45,7 @@ describe("help", () => {
     [["--help"], /Verbs:\n {2}trace .*\n {2}get .*\n {2}explain .*\n {2}demo /],
     [["help", "trace"], /^Usage: mullion trace \[options\] <from> <to>/],
     [["trace", "--help"], /Examples:\n {2}mullion trace -f examples/],
-    [["get", "--help"], /networks, endpoints, namespaces, pods, nodes/],
+    [["get", "--help"], /networks, endpoints, namespaces, loadbalancers, pods, nodes/],
     [["explain", "-h"], /mullion explain --list/],
     [["--version"], /^1\.2\.3\n$/],
   ])("%j", async (argv, expected) => {
@@ -102,7 +102,7 @@ describe("bad usage", () => {
     [
       ["get", "services", "-f", "x"],
       'there is no kind "services"',
-      "Kinds are: networks, endpoints, namespaces, pods, nodes.",
+      "Kinds are: networks, endpoints, namespaces, loadbalancers, pods, nodes.",
     ],
     [
       ["get", "pods", "-f", "x", "-o", "xml"],

@@ -5,7 +5,7 @@ import type { ExitCode, Terminal } from "./terminal.ts";
 export const PROTOCOLS = ["tcp", "udp", "icmp"] as const;
 export type Protocol = (typeof PROTOCOLS)[number];
 
-export const KINDS = ["networks", "endpoints", "namespaces", "pods", "nodes"] as const;
+export const KINDS = ["networks", "endpoints", "namespaces", "loadbalancers", "pods", "nodes"] as const;
 export type Kind = (typeof KINDS)[number];
 
 export interface TraceRequest {

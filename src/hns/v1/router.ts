@@ -8,9 +8,10 @@ import { parseGuid } from "../../hcn/guid.ts";
 import { JsonReader } from "../../hcn/json-reader.ts";
 import { parseJsonText } from "../../hcn/json-value.ts";
 import { parseAttachRequest } from "../../hcn/v1-documents.ts";
-import { attachToHost, checkUnattached, detachEndpoint } from "../attachment.ts";
+import { attachToHost, checkLocal, checkUnattached, detachEndpoint } from "../attachment.ts";
 import type { EndpointRecord } from "../endpoint-record.ts";
 import { createEndpoint, deleteEndpoint, modifyPolicies, requireEndpoint } from "../endpoints.ts";
+import { createLoadBalancer, deleteLoadBalancer, requireLoadBalancer } from "../load-balancers.ts";
 import { removeFromNamespace } from "../namespace-members.ts";
 import { HOST_COMPARTMENT } from "../namespace-record.ts";
 import {
@@ -25,8 +26,10 @@ import {
 import { createNetwork, deleteNetwork, requireNetwork, updateNetworkV1 } from "../networks.ts";
 import type { ServiceContext } from "../service-context.ts";
 import { endpointDocumentV1 } from "../view/endpoint-view.ts";
+import { policyListDocument } from "../view/load-balancer-view.ts";
 import { namespaceDocumentV1 } from "../view/namespace-view.ts";
 import { networkDocumentV1 } from "../view/network-view.ts";
+import { loadBalancerFromV1 } from "./policy-list.ts";
 import { endpointFromV1, namespaceFromV1, networkFromV1 } from "./request-mapping.ts";
 
 interface V1Request {
@@ -49,6 +52,10 @@ function endpointView(context: ServiceContext, id: Guid): JsonObject {
 
 function networkView(context: ServiceContext, id: Guid): JsonObject {
   return networkDocumentV1(context, requireNetwork(context, id), false);
+}
+
+function policyListView(context: ServiceContext, id: Guid): JsonObject {
+  return policyListDocument(context, requireLoadBalancer(context, id));
 }
 
 function createNetworkV1(request: V1Request): JsonValue {
@@ -96,6 +103,7 @@ function attachV1(request: V1Request): undefined {
 
 function detachV1(request: V1Request): undefined {
   const endpoint = hostEndpoint(request);
+  checkLocal(endpoint, false);
   const { attachment } = endpoint;
   if (attachment?.kind !== "host") {
     throw new HcnError("HCN_E_ENDPOINT_NOT_ATTACHED", {
@@ -147,6 +155,17 @@ function deleteEndpointV1({ context, id }: V1Request): JsonValue {
   return document;
 }
 
+function createPolicyListV1(request: V1Request): JsonValue {
+  const document = loadBalancerFromV1(bodyOf(request));
+  return policyListView(request.context, createLoadBalancer(request.context, document, undefined));
+}
+
+function deletePolicyListV1({ context, id }: V1Request): JsonValue {
+  const document = policyListView(context, id);
+  deleteLoadBalancer(context, id);
+  return document;
+}
+
 const ROUTES: Readonly<Record<string, Handler>> = {
   "GET /globals/version": ({ context }) => ({
     Major: context.version.Major,
@@ -180,8 +199,11 @@ const ROUTES: Readonly<Record<string, Handler>> = {
   },
   "POST /namespaces/{id}/addresource": (request) => changeResource(request, true),
   "POST /namespaces/{id}/removeresource": (request) => changeResource(request, false),
-  // Load balancers cannot be made by this version, so there are none.
-  "GET /policylists": () => [],
+  "GET /policylists": ({ context }) =>
+    [...context.state.loadBalancers.values()].map((each) => policyListDocument(context, each)),
+  "POST /policylists": createPolicyListV1,
+  "GET /policylists/{id}": ({ context, id }) => policyListView(context, id),
+  "DELETE /policylists/{id}": deletePolicyListV1,
 };
 
 interface ParsedPath {

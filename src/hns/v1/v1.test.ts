@@ -7,6 +7,7 @@ import {
   getEndpointById,
   getNetworkByName,
   listEndpoints,
+  listLoadBalancers,
 } from "../../hcn/operations.ts";
 import {
   HOST_ATTACH,
@@ -259,14 +260,64 @@ describe("HNS v1", () => {
     });
   });
 
-  it("HCN-104 there are no policy lists, and making one is refused", async () => {
+  it("policy lists: made from ELB policies, listed, read as v2, deleted (hcn.md §1.7, §3.6)", async () => {
     const { client } = hnsNode();
-    expect(await client.call("GET", "/policylists/", "")).toEqual({ Success: true, Output: [] });
-    expect(await client.call("POST", "/policylists/", "{}")).toEqual({
-      Error: "The specified request is unsupported. POST /policylists is not served by this version",
-      ErrorCode: 0x803b0015,
+    const network = await createHnsNetwork(client, FLANNEL_NETWORK);
+    const endpoint = await createHnsEndpoint(client, { VirtualNetwork: network.ID! });
+    const policy = {
+      Type: "ELB",
+      Protocol: 6,
+      InternalPort: 80,
+      ExternalPort: 30_080,
+      SourceVIP: "10.0.2.15",
+      VIPs: [],
+      IsDSR: false,
+      ILB: true,
+      LocalRoutedVip: true,
+    } as const;
+    const made = (await requestHns(client, "POST", "/policylists/", {
+      References: [`/endpoints/${endpoint.ID!.toUpperCase()}`],
+      Policies: [policy, { ...policy, ExternalPort: 30_081 }],
+    })) as JsonObject;
+    expect(made["Policies"]).toEqual([policy, { ...policy, ExternalPort: 30_081 }]);
+    expect(await listLoadBalancers(client)).toMatchObject([
+      {
+        ID: (made["ID"] as string).toLowerCase(),
+        HostComputeEndpoints: [endpoint.ID!.toUpperCase()],
+        SourceVIP: "10.0.2.15",
+        PortMappings: [
+          { Protocol: 6, InternalPort: 80, ExternalPort: 30_080, Flags: 3 },
+          { Protocol: 6, InternalPort: 80, ExternalPort: 30_081, Flags: 3 },
+        ],
+      },
+    ]);
+    const path = `/policylists/${made["ID"] as string}`;
+    expect(await requestHns(client, "GET", path)).toEqual(made);
+    expect(await client.call("DELETE", path, "")).toEqual({ Success: true, Output: made });
+    expect(await client.call("DELETE", path, "")).toMatchObject({ ErrorCode: 0x80070490, Success: false });
+  });
+
+  it.each<[string, JsonObject, number]>([
+    ["without references", { Policies: [] }, 0x803b001c],
+    ["with a reference to something else", { References: ["/networks/x"] }, 0x803b001c],
+    ["of routes", { Policies: [{ Type: "ROUTE" }] }, 0x803b000e],
+    [
+      "whose policies have several front ends",
+      {
+        Policies: [
+          { Type: "ELB", VIPs: ["10.96.0.1"] },
+          { Type: "ELB", VIPs: ["10.96.0.2"] },
+        ],
+      },
+      0x803b000d,
+    ],
+  ])("a policy list %s is refused", async (_name, document, code) => {
+    const { client } = hnsNode();
+    expect(await client.call("POST", "/policylists", JSON.stringify(document))).toMatchObject({
       Success: false,
+      ErrorCode: code,
     });
+    expect(await client.call("GET", "/policylists", "")).toEqual({ Success: true, Output: [] });
   });
 
   it.each(["/activities", "/endpointstats/0fb28d70-306c-469d-9690-3245a82d882a", "/", "", "/__proto__"])(

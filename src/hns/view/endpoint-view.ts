@@ -4,7 +4,7 @@ import { ENDPOINT_FLAGS } from "../../hcn/endpoint.ts";
 import { ZERO_GUID, formatUpperGuid } from "../../hcn/guid.ts";
 import { familyOf, formatIp } from "../../net/ip.ts";
 import { notEnforcedOnEndpoint } from "../enforcement.ts";
-import { type EndpointRecord, endpointState } from "../endpoint-record.ts";
+import { type EndpointRecord, endpointState, isRemoteEndpoint } from "../endpoint-record.ts";
 import type { ServiceContext } from "../service-context.ts";
 import { policyToV1 } from "../v1/policy-mapping.ts";
 import {
@@ -25,7 +25,9 @@ function networkName(context: ServiceContext, endpoint: EndpointRecord): string 
   return context.state.networks.get(endpoint.networkId)?.name ?? "";
 }
 
+/** A remote endpoint has no resolver here, so it inherits none (hcn.md §9.15). */
 function dnsOf(context: ServiceContext, endpoint: EndpointRecord): EndpointRecord["dns"] {
+  if (isRemoteEndpoint(endpoint)) return endpoint.dns;
   return endpoint.dns ?? context.state.networks.get(endpoint.networkId)?.dns;
 }
 
@@ -59,11 +61,13 @@ export function endpointDocument(context: ServiceContext, endpoint: EndpointReco
     HostComputeNetwork: endpoint.networkId,
     HostComputeNamespace: endpoint.attachment?.namespaceId,
     Policies: policyDocuments(endpoint.policies),
-    IpConfigurations: endpoint.ipConfigs.map((config) => ({
-      IpAddress: formatIp(config.ip),
-      PrefixLength: config.length,
-      IpSubnetId: config.ipSubnetId,
-    })),
+    IpConfigurations: endpoint.ipConfigs.map((config) =>
+      withoutDefaults({
+        IpAddress: formatIp(config.ip),
+        PrefixLength: config.length,
+        IpSubnetId: config.ipSubnetId,
+      }),
+    ),
     Dns: dnsDocument(dnsOf(context, endpoint)),
     Routes: routeDocuments(endpoint.routes),
     MacAddress: endpoint.macText,
@@ -78,7 +82,7 @@ function v1Addresses(endpoint: EndpointRecord): Readonly<Record<string, JsonValu
     const isIpv4 = familyOf(config.ip) === 4;
     fields[isIpv4 ? "IPAddress" : "IPv6Address"] = formatIp(config.ip);
     fields[isIpv4 ? "PrefixLength" : "IPv6PrefixLength"] = config.length;
-    if (isIpv4) fields["IPSubnetId"] = config.ipSubnetId;
+    if (isIpv4 && config.ipSubnetId !== undefined) fields["IPSubnetId"] = config.ipSubnetId;
   }
   for (const route of endpoint.routes) {
     if (route.destination.length !== 0 || route.nextHop === undefined) continue;
@@ -108,6 +112,7 @@ export function endpointDocumentV1(context: ServiceContext, endpoint: EndpointRe
     EncapOverhead: overhead?.Settings.Overhead,
     Health: healthData(context, endpoint, notEnforcedOnEndpoint(endpoint)),
     ID: spell(endpoint.id),
+    IsRemoteEndpoint: flag(endpoint, ENDPOINT_FLAGS.RemoteEndpoint),
     MacAddress: endpoint.macText,
     Name: endpoint.name,
     Namespace: { ID: spell(endpoint.attachment?.namespaceId ?? ZERO_GUID) },

@@ -1,0 +1,74 @@
+import { beforeAll, describe, expect, it } from "vitest";
+import type { Cluster } from "../../cluster/cluster.ts";
+import { hcnClientOf } from "../../cluster/windows-node.ts";
+import { createEndpoint, createLoadBalancer, getNetworkByName, listEndpoints } from "../../hcn/operations.ts";
+import { openTestCluster } from "../../testing/walk.ts";
+import { formatKind } from "./get.ts";
+
+const CLUSTER = `
+apiVersion: mullion/v1alpha1
+kind: Cluster
+metadata: {name: services}
+nodes:
+  - {name: w1, os: windows, address: 10.0.0.11, podCIDR: 10.244.1.0/24}
+`;
+
+describe("mullion get loadbalancers", () => {
+  let cluster: Cluster;
+
+  beforeAll(async () => {
+    cluster = await openTestCluster(CLUSTER);
+    const client = hcnClientOf(cluster.nodes[0]!);
+    const network = (await getNetworkByName(client, "cbr0")).ID!;
+    for (const last of [5, 6, 7]) {
+      const IpConfigurations = [{ IpAddress: `10.244.9.${last}` }];
+      await createEndpoint(client, network, { IpConfigurations, Flags: 1 });
+    }
+    const endpoints = (await listEndpoints(client)).map((endpoint) => endpoint.ID!);
+    await createLoadBalancer(client, {
+      HostComputeEndpoints: endpoints.slice(1, 3),
+      FrontendVIPs: ["10.96.0.7"],
+      PortMappings: [{ Protocol: 6, InternalPort: 8080, ExternalPort: 80, DistributionType: 2 }],
+      Flags: 1,
+    });
+    await createLoadBalancer(client, {
+      HostComputeEndpoints: endpoints,
+      PortMappings: [
+        { Protocol: 6, InternalPort: 8080, ExternalPort: 30_080, Flags: 2 },
+        { Protocol: 17, InternalPort: 53, ExternalPort: 30_053, Flags: 34 },
+      ],
+    });
+  });
+
+  it("shows front ends, ports, back ends and flags by name", async () => {
+    expect(await formatKind(cluster, "loadbalancers", undefined, "table")).toBe(
+      [
+        "NODE   VIPS        PORTS                         BACK ENDS                                   FLAGS",
+        "w1     10.96.0.7   80:8080/TCP                   10.244.9.5,10.244.9.6                       DSR,SourceIP",
+        "w1     node        30080:8080/TCP,30053:53/UDP   10.244.1.2,10.244.9.5,10.244.9.6 + 1 more   LocalRoutedVip,32",
+        "",
+      ].join("\n"),
+    );
+  });
+
+  it("gives the objects as HNS returns them, with the addresses behind them", async () => {
+    const [first] = (
+      JSON.parse(await formatKind(cluster, "loadbalancers", "w1", "json")) as {
+        readonly items: readonly object[];
+      }
+    ).items;
+    expect(first).toMatchObject({
+      node: "w1",
+      FrontendVIPs: ["10.96.0.7"],
+      State: 2,
+      BackEnds: ["10.244.9.5", "10.244.9.6"],
+    });
+  });
+
+  it("says so when there are none", async () => {
+    const empty = await openTestCluster(CLUSTER);
+    expect(await formatKind(empty, "loadbalancers", undefined, "table")).toBe(
+      "There are no loadbalancers.\n",
+    );
+  });
+});

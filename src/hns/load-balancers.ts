@@ -1,0 +1,122 @@
+/** Load balancers: create, change, delete (hcn.md §4.7, §8.5). HNS tells nobody of them (hcn.md §1.4). */
+import type { Guid, JsonObject } from "../hcn/client.ts";
+import { HcnError } from "../hcn/error.ts";
+import { type HostComputeLoadBalancer, parseLoadBalancer } from "../hcn/load-balancer.ts";
+import type { LoadBalancerRecord } from "./load-balancer-record.ts";
+import { readLoadBalancer } from "./load-balancer-validation.ts";
+import type { ServiceContext } from "./service-context.ts";
+import { loadBalancerDocument } from "./view/load-balancer-view.ts";
+
+/** Inferred (hcn.md §11.25): the code for a load balancer that is not there. */
+export function requireLoadBalancer(context: ServiceContext, id: Guid): LoadBalancerRecord {
+  const loadBalancer = context.state.loadBalancers.get(id);
+  if (loadBalancer !== undefined) return loadBalancer;
+  throw new HcnError("ERROR_NOT_FOUND", { detail: `There is no load balancer ${id}` });
+}
+
+function schemaOf(document: HostComputeLoadBalancer): Partial<Pick<LoadBalancerRecord, "schemaVersion">> {
+  const schemaVersion = document.SchemaVersion;
+  return schemaVersion !== undefined && schemaVersion.Major >= 2 ? { schemaVersion } : {};
+}
+
+/** Creates a load balancer from a document of checked shape. @returns its id. */
+export function createLoadBalancer(
+  context: ServiceContext,
+  document: HostComputeLoadBalancer,
+  wantedId: Guid | undefined,
+): Guid {
+  const id = context.chooseId(wantedId ?? document.ID);
+  if (context.state.loadBalancers.has(id))
+    throw new HcnError("ERROR_OBJECT_ALREADY_EXISTS", { detail: `There is a load balancer ${id} already` });
+  const fields = readLoadBalancer(context, document, id);
+  const loadBalancer: LoadBalancerRecord = Object.freeze({
+    ...context.baseOf(id, {
+      owner: document.Owner ?? "",
+      name: document.Name ?? "",
+      additionalParams: document.AdditionalParams,
+    }),
+    ...schemaOf(document),
+    ...fields,
+  });
+  context.state.addLoadBalancer(loadBalancer);
+  context.changed("LoadBalancer", id, loadBalancerDocument(context, loadBalancer));
+  context.reprogram(loadBalancer.networkId);
+  return id;
+}
+
+/** The version that took the call and did nothing (hcn.md §7.1). */
+const MODIFY_IGNORED_SINCE_MAJOR = 15;
+const MODIFY_IGNORED_SINCE_MINOR = 4;
+
+function ignoresModify(context: ServiceContext): boolean {
+  const { Major, Minor } = context.version;
+  return (
+    Major > MODIFY_IGNORED_SINCE_MAJOR ||
+    (Major === MODIFY_IGNORED_SINCE_MAJOR && Minor >= MODIFY_IGNORED_SINCE_MINOR)
+  );
+}
+
+/**
+ * Replaces what a load balancer says; the request is the whole document (hcn.md §5.2). HNS has that from 15.5 on. 15.4
+ * takes the call and leaves the load balancer as it is, which its health data says here; older versions refuse.
+ * Inferred: that a document without an owner or a name keeps them.
+ */
+export function modifyLoadBalancer(context: ServiceContext, id: Guid, settings: JsonObject): void {
+  const before = requireLoadBalancer(context, id);
+  const document = parseLoadBalancer(settings);
+  if (!context.has("ModifyLoadbalancer")) {
+    if (!ignoresModify(context)) {
+      throw new HcnError("E_NOTIMPL", {
+        detail: "This version of HNS cannot change a load balancer; delete it and create it anew",
+      });
+    }
+    context.state.ignoredUpdates.add(id);
+    context.changed("LoadBalancer", id, loadBalancerDocument(context, before));
+    return;
+  }
+  const fields = readLoadBalancer(context, document, id);
+  if (fields.networkId !== before.networkId) {
+    // Inferred: the code; a load balancer is programmed into the ports of one network.
+    throw new HcnError("HCN_E_INVALID_JSON_REFERENCE", {
+      detail: `The endpoints are of network ${fields.networkId}; the load balancer belongs to ${before.networkId}`,
+    });
+  }
+  const updated: LoadBalancerRecord = Object.freeze({
+    ...before,
+    ...(document.Owner !== undefined && { owner: document.Owner }),
+    ...(document.Name !== undefined && { name: document.Name }),
+    ...(document.AdditionalParams !== undefined && { additionalParams: document.AdditionalParams }),
+    ...schemaOf(document),
+    ...fields,
+    version: context.objectVersion,
+    changedAtMs: context.nowMs,
+  });
+  context.state.replaceLoadBalancer(updated);
+  context.changed("LoadBalancer", id, loadBalancerDocument(context, updated));
+  context.reprogram(updated.networkId);
+}
+
+/** Takes a load balancer away; the ports of its network are the caller's. */
+export function removeLoadBalancer(context: ServiceContext, loadBalancer: LoadBalancerRecord): void {
+  context.state.removeLoadBalancer(loadBalancer);
+  context.cache.forget(loadBalancer.id);
+  context.changed("LoadBalancer", loadBalancer.id, undefined);
+}
+
+export function deleteLoadBalancer(context: ServiceContext, id: Guid): void {
+  const loadBalancer = requireLoadBalancer(context, id);
+  removeLoadBalancer(context, loadBalancer);
+  context.reprogram(loadBalancer.networkId);
+}
+
+/**
+ * An endpoint came or went that load balancers name. They live on: the ports are brought in line with the back ends that
+ * are there, and the state of those without any is another one (hcn.md §4.4).
+ */
+export function followBackEnd(context: ServiceContext, endpointId: Guid, networkId: Guid): void {
+  const concerned = context.state.loadBalancersOfEndpoint(endpointId);
+  if (concerned.length === 0) return;
+  for (const loadBalancer of concerned)
+    context.changed("LoadBalancer", loadBalancer.id, loadBalancerDocument(context, loadBalancer));
+  context.reprogram(networkId);
+}

@@ -1,0 +1,89 @@
+/** v1 policy lists as load balancers of v2 (hcn.md §2.12, §3.6, field map): references, and one `ELB` policy per port. */
+import type { JsonObject, JsonValue } from "../../hcn/client.ts";
+import { HcnError } from "../../hcn/error.ts";
+import { JsonReader, present } from "../../hcn/json-reader.ts";
+import { equalJson } from "../../hcn/json-value.ts";
+import {
+  type HostComputeLoadBalancer,
+  LOAD_BALANCER_FLAGS,
+  LOAD_BALANCER_PORT_FLAGS,
+  type LoadBalancerPortMapping,
+} from "../../hcn/load-balancer.ts";
+import { readProtocol } from "../../hcn/nat-policy.ts";
+
+const REFERENCE = /^\/?endpoints\/([^/]+)\/?$/i;
+
+/** `/endpoints/<guid>`. @throws HcnError HCN_E_INVALID_JSON_REFERENCE. */
+function endpointOf(reference: string): string {
+  const id = REFERENCE.exec(reference)?.[1];
+  if (id !== undefined) return id;
+  throw new HcnError("HCN_E_INVALID_JSON_REFERENCE", {
+    detail: `References holds ${JSON.stringify(reference)}; it has to be "/endpoints/<GUID>"`,
+  });
+}
+
+/** What the policies of one list have to agree in: v2 has one of each for the whole load balancer. */
+interface SharedFields {
+  readonly vips: readonly string[];
+  readonly sourceVip: string;
+  readonly isDsr: boolean;
+}
+
+function readShared(policy: JsonReader): SharedFields {
+  return {
+    vips: policy.texts("VIPs") ?? [],
+    sourceVip: policy.text("SourceVIP") ?? "",
+    isDsr: policy.boolean("IsDSR") ?? false,
+  };
+}
+
+function readMapping(policy: JsonReader): LoadBalancerPortMapping {
+  const { ILB, LocalRoutedVip } = LOAD_BALANCER_PORT_FLAGS;
+  const flags =
+    (policy.boolean("ILB") === true ? ILB : 0) |
+    (policy.boolean("LocalRoutedVip") === true ? LocalRoutedVip : 0);
+  return present<LoadBalancerPortMapping>({
+    Protocol: readProtocol(policy, "Protocol"),
+    InternalPort: policy.u16("InternalPort"),
+    ExternalPort: policy.u16("ExternalPort"),
+    Flags: flags,
+  });
+}
+
+function checkType(policy: JsonReader): void {
+  const type = policy.text("Type") ?? "";
+  if (type.toLowerCase() === "elb") return;
+  throw new HcnError("HCN_E_INVALID_POLICY_TYPE", {
+    detail: `${policy.at("Type")} is ${JSON.stringify(type)}; this version serves policy lists of ELB policies only`,
+  });
+}
+
+/** @throws HcnError when the document is no policy list of a load balancer. */
+export function loadBalancerFromV1(document: JsonValue): HostComputeLoadBalancer {
+  const reader = JsonReader.of(document, "policy list", "HCN_E_INVALID_JSON");
+  const policies =
+    reader.list("Policies", (policy) => {
+      checkType(policy);
+      return { shared: readShared(policy), mapping: readMapping(policy) };
+    }) ?? [];
+  const shared = policies[0]?.shared;
+  const other = policies.find((policy) => !equalJson(toJson(policy.shared), toJson(shared)));
+  if (other !== undefined) {
+    // Inferred: the code. A list of several policies was never seen.
+    throw new HcnError("HCN_E_INVALID_POLICY", {
+      detail: "The ELB policies of one list differ in VIPs, SourceVIP or IsDSR; make a list of each",
+    });
+  }
+  return present<HostComputeLoadBalancer>({
+    ID: reader.guid("ID"),
+    HostComputeEndpoints: (reader.texts("References") ?? []).map(endpointOf),
+    SourceVIP: shared?.sourceVip,
+    FrontendVIPs: shared?.vips,
+    PortMappings: policies.map((policy) => policy.mapping),
+    Flags: shared?.isDsr === true ? LOAD_BALANCER_FLAGS.DSR : 0,
+  });
+}
+
+function toJson(shared: SharedFields | undefined): JsonObject {
+  return { ...shared };
+}

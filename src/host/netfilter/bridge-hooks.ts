@@ -1,0 +1,79 @@
+/**
+ * The hooks for frames that a bridge of the machine carries from one pod to another (net/bridge/br_netfilter_hooks.c;
+ * Kubernetes asks for `net.bridge.bridge-nf-call-iptables = 1`). Without them the answer of a back end on the client's
+ * own node would reach the client with the back end's address.
+ */
+import { type Ipv4, isMulticastIp } from "../../net/ip.ts";
+import { isGroupMac } from "../../net/mac.ts";
+import { EthernetView } from "../../wire/ethernet.ts";
+import { EtherType } from "../../wire/ethertype.ts";
+import { Headers } from "../../wire/headers.ts";
+import { Ipv4View } from "../../wire/ipv4.ts";
+import type { Packet } from "../../wire/packet.ts";
+import type { Compartment } from "../compartment.ts";
+import { fragmentIpv4 } from "../fragmentation.ts";
+import type { Interface } from "../interface.ts";
+import type { Admitted, Netfilter } from "./netfilter.ts";
+
+/** What becomes of a frame: it goes on as these frames, or to the machine itself, whose stack redirects it. */
+export type BridgeVerdict = readonly Packet[] | "redirected";
+
+const ENDED: readonly Packet[] = Object.freeze([]);
+
+/** FORWARD and POSTROUTING of a packet that stays on the bridge. @returns the frames to send: none when it ended. */
+export function passBridge(
+  compartment: Compartment,
+  netInterface: Interface,
+  admitted: Admitted,
+): readonly Packet[] {
+  const { netfilter } = compartment;
+  const { packet, headers, view, tracked } = admitted;
+  if (netfilter === undefined) return [packet];
+  const nextHop: Ipv4 = view.destination;
+  const isPassed =
+    netfilter.forward(packet, headers, tracked) &&
+    netfilter.postrouting(packet, headers, tracked, netInterface, nextHop);
+  if (!isPassed) return ENDED;
+  return view.totalLength <= netInterface.mtuBytes
+    ? [packet]
+    : fragmentIpv4(packet, view, netInterface.mtuBytes);
+}
+
+/** All hooks for a frame from one port of the bridge to another. `netInterface` is the machine's on that bridge. */
+export function filterBridged(
+  compartment: Compartment,
+  netInterface: Interface,
+  packet: Packet,
+): BridgeVerdict {
+  const { netfilter } = compartment;
+  if (netfilter === undefined) return [packet];
+  const headers = new Headers();
+  if (headers.parse(packet) !== undefined || !isBridgedIpv4(packet, headers)) return [packet];
+  const view = Ipv4View.parse(packet.bytes, headers.network, packet.end);
+  if (typeof view === "string" || isMulticastIp(view.destination)) return [packet];
+  if (netfilter.isRedirecting(packet, headers)) return "redirected";
+  return passAll(compartment, netfilter, netInterface, { packet, headers, view });
+}
+
+function passAll(
+  compartment: Compartment,
+  netfilter: Netfilter,
+  netInterface: Interface,
+  frame: Omit<Admitted, "tracked">,
+): readonly Packet[] {
+  const outer = netfilter.handled;
+  const admitted = netfilter.enter(frame.packet, frame.headers, frame.view);
+  const frames = admitted === undefined ? ENDED : passBridge(compartment, netInterface, admitted);
+  netfilter.leave(outer);
+  return frames;
+}
+
+function isBridgedIpv4(packet: Packet, headers: Headers): boolean {
+  const ethernet = EthernetView.parse(packet.bytes, packet.start, packet.end);
+  return (
+    headers.etherType === EtherType.ipv4 &&
+    !headers.isTagged &&
+    typeof ethernet !== "string" &&
+    !isGroupMac(ethernet.destinationMac)
+  );
+}

@@ -1,0 +1,113 @@
+/**
+ * The tracked connections of one machine (net/netfilter/nf_conntrack_core.c). Each stands in the table twice, by the
+ * tuple of each direction. What is out of date is forgotten when somebody meets it, so an idle table keeps no clock
+ * busy.
+ */
+import { LIMITS } from "../../base/limits.ts";
+import type { FiveTuple } from "../../net/five-tuple.ts";
+import { IpProtocol } from "../../wire/ip-protocol.ts";
+import type { Connection } from "./connection.ts";
+import { type Direction, TCP_TIMEOUTS_MS } from "./tcp-tracking.ts";
+import { tupleKey } from "./tuple.ts";
+
+/** Documentation/networking/nf_conntrack-sysctl.rst. */
+const UDP_TIMEOUT_MS = 30_000;
+const UDP_STREAM_TIMEOUT_MS = 120_000;
+/** nf_conntrack_proto_udp.c: traffic in both directions for so long makes a stream. */
+const UDP_STREAM_AFTER_MS = 2_000;
+const ICMP_TIMEOUT_MS = 30_000;
+const GENERIC_TIMEOUT_MS = 600_000;
+/** nf_conntrack_core.c, GC_SCAN_INTERVAL_MAX. */
+const SWEEP_INTERVAL_MS = 60_000;
+/** How many of the oldest are looked at for one that may go when the table is full. */
+const EARLY_DROP_TRIES = 64;
+
+/** A direction of a connection. */
+export interface FoundConnection {
+  readonly connection: Connection;
+  readonly direction: Direction;
+}
+
+export class ConnectionTable {
+  private readonly entries = new Map<string, FoundConnection>();
+  private nextSweepAtMs = SWEEP_INTERVAL_MS;
+
+  /** Connections that are in the table; some may be out of date. */
+  get size(): number {
+    return this.entries.size / 2;
+  }
+
+  /** In the order in which they began. */
+  list(nowMs: number): readonly Connection[] {
+    return [...this.entries.values()]
+      .filter(({ connection, direction }) => direction === "original" && connection.expiresAtMs > nowMs)
+      .map(({ connection }) => connection);
+  }
+
+  /** The connection whose packets of one direction arrive with `tuple`. */
+  find(tuple: FiveTuple, nowMs: number): FoundConnection | undefined {
+    const found = this.entries.get(tupleKey(tuple));
+    if (found === undefined || found.connection.expiresAtMs > nowMs) return found;
+    this.remove(found.connection);
+    return undefined;
+  }
+
+  /** True when no other connection has `reply` as the tuple of one of its directions. */
+  isFree(reply: FiveTuple, nowMs: number): boolean {
+    return this.find(reply, nowMs) === undefined;
+  }
+
+  /** Adds a connection whose tuples are settled. @returns false when there is no room for it. */
+  add(connection: Connection, nowMs: number): boolean {
+    if (nowMs >= this.nextSweepAtMs) this.sweep(nowMs);
+    if (this.size >= LIMITS.trackedConnectionsMax && !this.makeRoom(nowMs)) return false;
+    this.entries.set(tupleKey(connection.original), { connection, direction: "original" });
+    this.entries.set(tupleKey(connection.reply), { connection, direction: "reply" });
+    connection.isConfirmed = true;
+    return true;
+  }
+
+  remove(connection: Connection): void {
+    for (const direction of ["original", "reply"] as const) {
+      const key = tupleKey(connection.tupleOf(direction));
+      if (this.entries.get(key)?.connection === connection) this.entries.delete(key);
+    }
+  }
+
+  private sweep(nowMs: number): void {
+    this.nextSweepAtMs = nowMs + SWEEP_INTERVAL_MS;
+    for (const { connection } of this.entries.values())
+      if (connection.expiresAtMs <= nowMs) this.remove(connection);
+  }
+
+  /** The kernel's early drop: an old connection without traffic in both directions goes for a new one. */
+  private makeRoom(nowMs: number): boolean {
+    let tries = EARLY_DROP_TRIES;
+    for (const { connection } of this.entries.values()) {
+      if (!connection.isAssured || connection.expiresAtMs <= nowMs) {
+        this.remove(connection);
+        return true;
+      }
+      if (--tries === 0) return false;
+    }
+    return false;
+  }
+}
+
+/** How long `connection` is remembered after a packet. */
+export function timeoutOf(connection: Connection, nowMs: number): number {
+  switch (connection.original.protocol) {
+    case IpProtocol.tcp:
+      return TCP_TIMEOUTS_MS[connection.tcpState];
+    case IpProtocol.udp:
+      return isStream(connection, nowMs) ? UDP_STREAM_TIMEOUT_MS : UDP_TIMEOUT_MS;
+    case IpProtocol.icmp:
+      return ICMP_TIMEOUT_MS;
+    default:
+      return GENERIC_TIMEOUT_MS;
+  }
+}
+
+export function isStream(connection: Connection, nowMs: number): boolean {
+  return connection.isReplied && nowMs - connection.createdAtMs >= UDP_STREAM_AFTER_MS;
+}

@@ -1,0 +1,389 @@
+/**
+ * The hooks of a Linux stack: connection tracking, translation, filters. `IpInput`, `IpOutput` and the forwarding call
+ * them where the kernel does (net/ipv4/ip_input.c, ip_output.c, ip_forward.c; include/uapi/linux/netfilter_ipv4.h for
+ * the order at each hook).
+ */
+import { assert } from "../../base/assert.ts";
+import type { Prng } from "../../base/prng.ts";
+import type { FiveTuple } from "../../net/five-tuple.ts";
+import { type Ip, type Ipv4, formatIp } from "../../net/ip.ts";
+import { ETHERNET_HEADER_BYTES } from "../../wire/ethernet.ts";
+import { Headers } from "../../wire/headers.ts";
+import { Ipv4View } from "../../wire/ipv4.ts";
+import type { Packet } from "../../wire/packet.ts";
+import { verifyChecksums } from "../../wire/transport-checksum.ts";
+import type { Compartment } from "../compartment.ts";
+import type { Interface } from "../interface.ts";
+import type { Path } from "../ip-output.ts";
+import { isLoopback } from "../loopback.ts";
+import { Reassembly } from "../reassembly.ts";
+import { AffinityTable } from "./affinity.ts";
+import { type Connection, TrackedPacket } from "./connection.ts";
+import type { ConnectionTable } from "./connection-table.ts";
+import { type Verdict, decide } from "./match.ts";
+import { rewriteError, rewriteSide } from "./rewrite.ts";
+import type { BackEnd, DnatTarget, Hook, Rule } from "./rule.ts";
+import type { RuleSet } from "./rule-set.ts";
+import { claimSource } from "./source-ports.ts";
+import { type HandledPacket, Tracker } from "./tracker.ts";
+import { type Side, formatEnd, readTuple } from "./tuple.ts";
+
+type FilterHook = Extract<Hook, `filter-${string}`>;
+type DestinationHook = "nat-prerouting" | "nat-output";
+
+/** What traces call the hooks. */
+const HOOK_NAMES = {
+  "nat-prerouting": "PREROUTING",
+  "nat-output": "OUTPUT",
+  "nat-postrouting": "POSTROUTING",
+  "filter-input": "INPUT",
+  "filter-forward": "FORWARD",
+  "filter-output": "OUTPUT",
+} as const satisfies Record<Hook, string>;
+
+type HookName = (typeof HOOK_NAMES)[Hook];
+
+/** A packet that passed PREROUTING, whole. */
+export interface Admitted {
+  readonly packet: Packet;
+  readonly headers: Headers;
+  readonly view: Ipv4View;
+  readonly tracked: TrackedPacket;
+}
+
+export class Netfilter {
+  private readonly compartment: Compartment;
+  private readonly prng: Prng;
+  private readonly tracker = new Tracker();
+  private readonly affinity = new AffinityTable();
+  private readonly sets: RuleSet[] = [];
+  private readonly reassembly: Reassembly;
+  /** The packet whose handling is under way: an ICMP error that is sent meanwhile may be about it. */
+  private current: Admitted | undefined;
+
+  /** Made by `Compartment.enableNetfilter` only. */
+  constructor(compartment: Compartment) {
+    this.compartment = compartment;
+    this.prng = compartment.prng.derive("netfilter");
+    this.reassembly = new Reassembly(compartment, "silent");
+  }
+
+  get connections(): ConnectionTable {
+    return this.tracker.table;
+  }
+
+  /** Asks the rules of `set` from now on, behind those of the sets that were given before or in front of them. */
+  use(set: RuleSet, place: "first" | "last" = "last"): void {
+    assert(!this.sets.includes(set), "a rule set is used once");
+    if (place === "first") this.sets.unshift(set);
+    else this.sets.push(set);
+  }
+
+  /**
+   * PREROUTING: puts fragments together, finds the connection, translates the destination. The packet is the one being
+   * handled until `leave` gets what was handled before.
+   * @returns undefined when the packet waits for further fragments, or ended.
+   */
+  enter(packet: Packet, headers: Headers, view: Ipv4View): Admitted | undefined {
+    const admitted = this.prerouting(packet, headers, view);
+    this.current = admitted;
+    return admitted;
+  }
+
+  /** The same for a packet that this machine sent to itself: it is translated already. */
+  enterOwn(packet: Packet, headers: Headers, view: Ipv4View): Admitted {
+    const tracked = this.tracker.trackOwn(packet.bytes, headers, this.compartment.nowMs);
+    this.current = { packet, headers, view, tracked };
+    return this.current;
+  }
+
+  /** The packet being handled, to be given back to `leave`. */
+  get handled(): Admitted | undefined {
+    return this.current;
+  }
+
+  leave(before: Admitted | undefined): void {
+    this.current = before;
+  }
+
+  /** PREROUTING by itself: for frames that a bridge carries. */
+  prerouting(packet: Packet, headers: Headers, view: Ipv4View): Admitted | undefined {
+    const whole = headers.isFragment ? this.defragment(packet, view) : { packet, headers, view };
+    if (whole === undefined) return undefined;
+    // nf_conntrack_checksum is 1.
+    const isBroken = verifyChecksums(whole.packet.bytes, whole.headers) !== undefined;
+    const tracked = isBroken
+      ? new TrackedPacket("invalid")
+      : this.tracker.track(whole.packet.bytes, whole.headers, this.compartment.nowMs);
+    this.translateDestination("nat-prerouting", whole.packet, whole.headers, tracked);
+    return { ...whole, tracked };
+  }
+
+  /** True when PREROUTING changes, or may change, the destination of such a packet. */
+  isRedirecting(packet: Packet, headers: Headers): boolean {
+    const tuple = readTuple(packet.bytes, headers);
+    if (tuple === undefined) return false;
+    const found = this.tracker.table.find(tuple, this.compartment.nowMs);
+    if (found !== undefined) return found.connection.isTranslated(found.direction, "destination");
+    const tracked = new TrackedPacket("new");
+    const verdict = decide(this.sets, "nat-prerouting", { tuple, tracked, compartment: this.compartment });
+    return verdict?.target.kind === "dnat";
+  }
+
+  /** INPUT: the packet is for this machine. @returns false when it ended. */
+  input(packet: Packet, headers: Headers): boolean {
+    const tracked = this.current?.tracked;
+    if (tracked === undefined) return true;
+    if (!this.filter("filter-input", packet, headers, tracked)) return false;
+    return this.settleSource("INPUT", packet, headers, tracked, undefined) && this.confirm(packet, tracked);
+  }
+
+  /** FORWARD: the packet is routed on. @returns false when it ended. */
+  forward(packet: Packet, headers: Headers, tracked: TrackedPacket): boolean {
+    return this.filter("filter-forward", packet, headers, tracked);
+  }
+
+  /** POSTROUTING: the packet leaves over `out` to `nextHop`. @returns false when it ended. */
+  postrouting(
+    packet: Packet,
+    headers: Headers,
+    tracked: TrackedPacket,
+    out: Interface | undefined,
+    nextHop: Ipv4,
+  ): boolean {
+    const tuple = readTuple(packet.bytes, headers);
+    const address = tuple === undefined ? undefined : this.masqueradeAddress(out, tuple.destination, nextHop);
+    return (
+      this.settleSource("POSTROUTING", packet, headers, tracked, address) && this.confirm(packet, tracked)
+    );
+  }
+
+  /**
+   * OUTPUT and POSTROUTING: a packet that was made here.
+   * @returns the path that it takes now; undefined when it ended.
+   */
+  send(packet: Packet, path: Path): Path | undefined {
+    const headers = new Headers();
+    assert(headers.parse(packet) === undefined, "a packet that is sent is well formed");
+    const cause = this.causeOf();
+    const tracked = this.tracker.track(packet.bytes, headers, this.compartment.nowMs, cause);
+    const before = path.destination;
+    this.translateDestination("nat-output", packet, headers, tracked);
+    const view = Ipv4View.parse(packet.bytes, packet.start + ETHERNET_HEADER_BYTES, packet.end);
+    assert(typeof view !== "string", "a packet that is sent has an IPv4 header");
+    const way = view.destination === before ? path : this.reroute(packet, view);
+    if (way === undefined || !this.filter("filter-output", packet, headers, tracked)) return undefined;
+    const isPassed = this.postrouting(packet, headers, tracked, way.route?.interface, way.nextHop);
+    return isPassed ? way : undefined;
+  }
+
+  /** ip_route_me_harder: the translated destination may lie elsewhere; the source stays. */
+  private reroute(packet: Packet, view: Ipv4View): Path | undefined {
+    const source = this.compartment.isLocal(view.source) ? view.source : undefined;
+    const path = this.compartment.output.findPath(view.destination, source);
+    if (path === undefined)
+      this.compartment.drop(
+        packet,
+        "no-route",
+        `${this.compartment.name} has no route to ${formatIp(view.destination)}`,
+      );
+    return path;
+  }
+
+  private causeOf(): HandledPacket | undefined {
+    const { current } = this;
+    const tuple = current === undefined ? undefined : readTuple(current.packet.bytes, current.headers);
+    return current === undefined || tuple === undefined ? undefined : { tracked: current.tracked, tuple };
+  }
+
+  private defragment(packet: Packet, view: Ipv4View): Omit<Admitted, "tracked"> | undefined {
+    const whole = this.reassembly.accept(packet, view);
+    if (whole === undefined) return undefined;
+    const headers = new Headers();
+    const reason = headers.parse(whole);
+    const wholeView = Ipv4View.parse(whole.bytes, whole.start + ETHERNET_HEADER_BYTES, whole.end);
+    if (reason === undefined && typeof wholeView !== "string")
+      return { packet: whole, headers, view: wholeView };
+    this.compartment.dropMalformed(whole, reason ?? "ipv4-truncated");
+    return undefined;
+  }
+
+  private translateDestination(
+    hook: DestinationHook,
+    packet: Packet,
+    headers: Headers,
+    tracked: TrackedPacket,
+  ): void {
+    const { connection } = tracked;
+    if (connection === undefined) return;
+    if (tracked.state === "new" && !connection.isDestinationSettled) {
+      connection.isDestinationSettled = true;
+      const verdict = this.ask(hook, connection.original, tracked);
+      if (verdict?.target.kind === "dnat")
+        this.bindDestination(connection, verdict.rule, verdict.target, tracked);
+    }
+    this.translate(HOOK_NAMES[hook], "destination", packet, headers, tracked);
+  }
+
+  private bindDestination(
+    connection: Connection,
+    rule: Rule,
+    target: DnatTarget,
+    tracked: TrackedPacket,
+  ): void {
+    const backEnd = this.chooseBackEnd(target, connection.original.source);
+    if (target.hairpinMark !== undefined && backEnd.ip === connection.original.source)
+      tracked.mark |= target.hairpinMark;
+    connection.reply = { ...connection.reply, source: backEnd.ip, sourcePort: backEnd.port };
+    connection.destinationRule = rule;
+  }
+
+  private chooseBackEnd(target: DnatTarget, client: Ip): BackEnd {
+    const { backEnds, affinitySeconds } = target;
+    const { nowMs } = this.compartment;
+    const known =
+      affinitySeconds === undefined
+        ? undefined
+        : this.affinity.find(backEnds, client, affinitySeconds, nowMs);
+    const chosen = known ?? backEnds[this.prng.below(backEnds.length)];
+    assert(chosen !== undefined, "a translation of destinations has a back end");
+    if (affinitySeconds !== undefined) this.affinity.remember(chosen, client, nowMs);
+    return chosen;
+  }
+
+  /** Decides about the source of a new connection, then translates the source of the packet. */
+  private settleSource(
+    hook: "INPUT" | "POSTROUTING",
+    packet: Packet,
+    headers: Headers,
+    tracked: TrackedPacket,
+    address: Ip | undefined,
+  ): boolean {
+    const { connection } = tracked;
+    if (connection === undefined) return true;
+    if (tracked.state === "new" && !connection.isSourceSettled) {
+      connection.isSourceSettled = true;
+      if (!this.bindSource(hook, packet, headers, tracked, connection, address)) return false;
+    }
+    this.translate(hook, "source", packet, headers, tracked);
+    return true;
+  }
+
+  /** Without a rule the source stays; only a port that another connection has already is changed. */
+  private bindSource(
+    hook: "INPUT" | "POSTROUTING",
+    packet: Packet,
+    headers: Headers,
+    tracked: TrackedPacket,
+    connection: Connection,
+    address: Ip | undefined,
+  ): boolean {
+    const tuple = readTuple(packet.bytes, headers) ?? connection.original;
+    const verdict = hook === "INPUT" ? undefined : this.ask("nat-postrouting", tuple, tracked);
+    const isMasqueraded = verdict?.target.kind === "masquerade";
+    const source = isMasqueraded ? address : connection.original.source;
+    if (source === undefined) {
+      this.compartment.drop(
+        packet,
+        "no-route",
+        "the interface that it leaves by has no address to masquerade with",
+      );
+      return false;
+    }
+    const reply = claimSource(this.tracker.table, connection.reply, source, this.compartment.nowMs);
+    if (reply === undefined) {
+      const text = `every source port of ${formatIp(source)} towards ${formatEnd(tuple, "destination")} is taken`;
+      this.compartment.drop(packet, "masquerade-ports-exhausted", text, verdict?.rule.provenance);
+      return false;
+    }
+    connection.reply = reply;
+    if (isMasqueraded) connection.sourceRule = verdict?.rule;
+    return true;
+  }
+
+  /** `masquerade_ipv4`: the address of the interface; on the loopback interface the machine's first one. */
+  private masqueradeAddress(out: Interface | undefined, destination: Ip, nextHop: Ip): Ip | undefined {
+    if (out !== undefined) return this.compartment.sourceFor(out, destination, nextHop);
+    for (const each of this.compartment.listInterfaces())
+      for (const { ip } of each.addresses) if (!isLoopback(ip)) return ip;
+    return undefined;
+  }
+
+  private confirm(packet: Packet, { connection }: TrackedPacket): boolean {
+    if (connection === undefined || connection.isConfirmed) return true;
+    if (this.tracker.table.add(connection, this.compartment.nowMs)) return true;
+    this.compartment.drop(packet, "connection-table-full", "no connection can be tracked any more");
+    return false;
+  }
+
+  private translate(
+    hook: HookName,
+    side: Side,
+    packet: Packet,
+    headers: Headers,
+    tracked: TrackedPacket,
+  ): void {
+    const { connection, direction } = tracked;
+    if (connection?.isTranslated(direction, side) !== true) return;
+    const target = connection.targetOf(direction);
+    const before = packet.tag === 0 ? undefined : readTuple(packet.bytes, headers);
+    if (tracked.state === "related")
+      rewriteError(
+        packet.bytes,
+        headers,
+        side,
+        target,
+        connection.tupleOf(direction === "original" ? "reply" : "original"),
+      );
+    else rewriteSide(packet.bytes, headers, side, target);
+    if (packet.tag !== 0) this.tell(hook, side, packet, tracked, before, target);
+  }
+
+  private tell(
+    hook: HookName,
+    side: Side,
+    packet: Packet,
+    { connection, direction, state }: TrackedPacket,
+    before: FiveTuple | undefined,
+    target: FiveTuple,
+  ): void {
+    // Of an original packet its own side is translated, of an answer the other one is put back.
+    const isSourceRule = (side === "source") === (direction === "original");
+    const rule = isSourceRule ? connection?.sourceRule : connection?.destinationRule;
+    const what = isSourceRule ? "masquerade" : "DNAT";
+    const by = rule === undefined ? "the source port is taken" : rule.name;
+    const now = formatEnd(target, side);
+    const text =
+      state === "related"
+        ? `ICMP error about a translated packet (${what}: ${by})`
+        : direction === "original"
+          ? `${what} by ${by}: ${before === undefined ? "" : formatEnd(before, side)} → ${now}`
+          : `answer, back to ${side} ${now} (${what}: ${by})`;
+    this.compartment.recordTranslation(packet, hook, text, rule?.provenance);
+  }
+
+  private ask(hook: Hook, tuple: FiveTuple, tracked: TrackedPacket): Verdict | undefined {
+    return decide(this.sets, hook, { tuple, tracked, compartment: this.compartment });
+  }
+
+  /** @returns false when a rule ended the packet. */
+  private filter(hook: FilterHook, packet: Packet, headers: Headers, tracked: TrackedPacket): boolean {
+    // Filters see packets that are no part of a connection, too; only what rules could name is read.
+    const tuple = readTuple(packet.bytes, headers) ?? tupleOfAddresses(packet, headers);
+    const verdict = this.ask(hook, tuple, tracked);
+    if (verdict === undefined) return true;
+    const { rule, target } = verdict;
+    if (target.kind !== "drop" && target.kind !== "reject") return true;
+    const text = `${target.text} (${target.kind.toUpperCase()} in ${HOOK_NAMES[hook]}, ${rule.name})`;
+    this.compartment.drop(packet, target.code, text, rule.provenance);
+    if (target.kind === "reject") this.compartment.icmp.sendError(packet, "port-unreachable");
+    return false;
+  }
+}
+
+function tupleOfAddresses(packet: Packet, headers: Headers): FiveTuple {
+  const view = Ipv4View.parse(packet.bytes, headers.network, packet.end);
+  assert(typeof view !== "string", "a packet at a hook has an IPv4 header");
+  const { protocol, source, destination } = view;
+  return { protocol, source, sourcePort: 0, destination, destinationPort: 0 };
+}

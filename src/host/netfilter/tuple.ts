@@ -1,0 +1,70 @@
+/**
+ * What a connection is known by: the addresses and ports of one direction (net/netfilter/nf_conntrack_core.c).
+ *
+ * An ICMP echo has its identifier as source port and its type as destination port in both directions, as the kernel
+ * keeps them; every other protocol without ports has zeros.
+ */
+import { readU16, readU8 } from "../../base/bytes.ts";
+import { type FiveTuple, formatSocketAddress, reverseTuple } from "../../net/five-tuple.ts";
+import { type Ip, formatIp } from "../../net/ip.ts";
+import { type Headers, destinationIp, sourceIp } from "../../wire/headers.ts";
+import { IcmpType } from "../../wire/icmp.ts";
+import { IpProtocol } from "../../wire/ip-protocol.ts";
+
+/** The end of a packet that a translation changes. */
+export type Side = "source" | "destination";
+
+/** The tuple that the answer to `tuple` has. */
+export function invertTuple(tuple: FiveTuple): FiveTuple {
+  if (tuple.protocol !== IpProtocol.icmp) return reverseTuple(tuple);
+  const isRequest = tuple.destinationPort === IcmpType.echoRequest;
+  return {
+    ...tuple,
+    source: tuple.destination,
+    destination: tuple.source,
+    destinationPort: isRequest ? IcmpType.echoReply : IcmpType.echoRequest,
+  };
+}
+
+/** `tuple` as the key of a map. */
+export function tupleKey(tuple: FiveTuple): string {
+  return `${tuple.protocol}/${tuple.source}/${tuple.sourcePort}/${tuple.destination}/${tuple.destinationPort}`;
+}
+
+/** Reads the tuple of a packet, whole or embedded; undefined for ICMP that is no echo and for later fragments. */
+export function readTuple(bytes: Uint8Array, headers: Headers): FiveTuple | undefined {
+  if (headers.family === 0 || headers.fragmentOffset !== 0) return undefined;
+  const { protocol, transport: at } = headers;
+  const source = sourceIp(bytes, headers);
+  const destination = destinationIp(bytes, headers);
+  switch (protocol) {
+    case IpProtocol.tcp:
+    case IpProtocol.udp:
+      if (at < 0) return undefined;
+      return {
+        protocol,
+        source,
+        sourcePort: readU16(bytes, at),
+        destination,
+        destinationPort: readU16(bytes, at + 2),
+      };
+    case IpProtocol.icmp: {
+      const type = at < 0 ? -1 : readU8(bytes, at);
+      if (type !== IcmpType.echoRequest && type !== IcmpType.echoReply) return undefined;
+      return { protocol, source, sourcePort: readU16(bytes, at + 4), destination, destinationPort: type };
+    }
+    default:
+      return { protocol, source, sourcePort: 0, destination, destinationPort: 0 };
+  }
+}
+
+export function hasPorts(protocol: number): boolean {
+  return protocol === IpProtocol.tcp || protocol === IpProtocol.udp;
+}
+
+/** Formats one end for people: `10.96.0.10:80`, or the address alone where there is no port. */
+export function formatEnd(tuple: FiveTuple, side: Side): string {
+  const ip: Ip = side === "source" ? tuple.source : tuple.destination;
+  const port = side === "source" ? tuple.sourcePort : tuple.destinationPort;
+  return hasPorts(tuple.protocol) ? formatSocketAddress(ip, port) : formatIp(ip);
+}
