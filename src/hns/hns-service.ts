@@ -35,6 +35,7 @@ import {
 } from "./load-balancers.ts";
 import { createNamespace, deleteNamespace, modifyNamespace, requireNamespace } from "./namespaces.ts";
 import { createNetwork, deleteNetwork, modifyNetwork, requireNetwork } from "./networks.ts";
+import type { RecordBase } from "./network-record.ts";
 import { type HnsServiceOptions, ServiceContext, type StoreChange } from "./service-context.ts";
 import { loadBalancerFromV1 } from "./v1/policy-list.ts";
 import { endpointFromV1, namespaceFromV1, networkFromV1 } from "./v1/request-mapping.ts";
@@ -71,6 +72,13 @@ function checkGuid(id: Guid): Guid {
   throw new HcnError("HCN_E_GUID_CONVERSION_FAILURE", { detail: `${JSON.stringify(id)} is no GUID` });
 }
 
+/** The record of that id, when there is one; all without an id. */
+function select<T>(records: ReadonlyMap<Guid, T>, id: Guid | undefined): readonly T[] {
+  if (id === undefined) return [...records.values()];
+  const record = records.get(id);
+  return record === undefined ? [] : [record];
+}
+
 export class HnsService {
   private readonly context: ServiceContext;
 
@@ -95,7 +103,11 @@ export class HnsService {
     // Nobody can have made an object of a kind that is not served.
     if (!isServed(kind)) return [];
     const found: Guid[] = [];
-    for (const [id, fields] of this.filterFields(kind)) if (matchesFilter(filter, fields)) found.push(id);
+    const wanted = filter["ID"];
+    // Clients get an object by listing with its id (hcn.md §1.5); with thousands of them all others are left alone.
+    const only = typeof wanted === "string" ? parseGuid(wanted) : undefined;
+    for (const [id, fields] of this.filterFields(kind, only))
+      if (matchesFilter(filter, fields)) found.push(id);
     return found;
   }
 
@@ -186,26 +198,23 @@ export class HnsService {
     return parseQuery(isJsonObject(value) ? value : undefined);
   }
 
-  private filterFields(kind: ServedKind): readonly (readonly [Guid, JsonObject])[] {
+  /** What filters compare, of all objects of a kind or of the one that the filter asks for by its id. */
+  private filterFields(kind: ServedKind, id: Guid | undefined): readonly (readonly [Guid, JsonObject])[] {
     const { state } = this.context;
+    const fieldsOf = <T extends RecordBase>(
+      records: ReadonlyMap<Guid, T>,
+      show: (context: ServiceContext, record: T) => JsonObject,
+    ): readonly (readonly [Guid, JsonObject])[] =>
+      select(records, id).map((record) => [record.id, show(this.context, record)]);
     switch (kind) {
       case "Network":
-        return [...state.networks.values()].map((each) => [each.id, networkFilterFields(this.context, each)]);
+        return fieldsOf(state.networks, networkFilterFields);
       case "Endpoint":
-        return [...state.endpoints.values()].map((each) => [
-          each.id,
-          endpointFilterFields(this.context, each),
-        ]);
+        return fieldsOf(state.endpoints, endpointFilterFields);
       case "Namespace":
-        return [...state.namespaces.values()].map((each) => [
-          each.id,
-          namespaceFilterFields(this.context, each),
-        ]);
+        return fieldsOf(state.namespaces, namespaceFilterFields);
       case "LoadBalancer":
-        return [...state.loadBalancers.values()].map((each) => [
-          each.id,
-          loadBalancerFilterFields(this.context, each),
-        ]);
+        return fieldsOf(state.loadBalancers, loadBalancerFilterFields);
     }
   }
 

@@ -11,8 +11,10 @@ import type {
   JsonObject,
   JsonValue,
 } from "../hcn/client.ts";
+import { ENDPOINT_FLAGS } from "../hcn/endpoint.ts";
 import { HcnError } from "../hcn/error.ts";
 import type { HnsVersion } from "../hcn/features.ts";
+import { equalGuids } from "../hcn/guid.ts";
 import { isJsonObject } from "../hcn/json-value.ts";
 
 /** One noted call that changes something. */
@@ -25,6 +27,9 @@ export interface NotedCall {
 
 /** The MAC address that this service gives to every endpoint. */
 export const FAKE_MAC = "00-15-5D-AA-BB-CC";
+
+/** `State` of a load balancer that is programmed (hcn.md §2.10). */
+const LOAD_BALANCER_APPLIED = 2;
 
 type Document = Record<string, JsonValue | undefined>;
 
@@ -41,6 +46,19 @@ function textOf(value: JsonValue | undefined): string {
 
 function list(value: JsonValue | undefined): readonly JsonValue[] {
   return Array.isArray(value) ? (value as readonly JsonValue[]) : [];
+}
+
+function isRemote(endpoint: JsonObject): boolean {
+  const flags = endpoint["Flags"];
+  return typeof flags === "number" && (flags & ENDPOINT_FLAGS.RemoteEndpoint) !== 0;
+}
+
+function policyListOf(loadBalancer: JsonObject): JsonObject {
+  return {
+    ID: textOf(loadBalancer["ID"]).toUpperCase(),
+    References: list(loadBalancer["HostComputeEndpoints"]).map((id) => `/endpoints/${textOf(id)}`),
+    State: LOAD_BALANCER_APPLIED,
+  };
 }
 
 export class FakeHcnClient implements HcnClient {
@@ -89,6 +107,7 @@ export class FakeHcnClient implements HcnClient {
     const id = options?.id ?? `00000000-0000-4000-8000-${String(this.counter).padStart(12, "0")}`;
     const document: Document = { ...settings, ID: id };
     if (kind === "Endpoint") this.completeEndpoint(document);
+    if (kind === "LoadBalancer") document["State"] = LOAD_BALANCER_APPLIED;
     this.table(kind).set(id, document);
     return id;
   }
@@ -101,6 +120,11 @@ export class FakeHcnClient implements HcnClient {
   async modify(kind: HcnObjectKind, id: Guid, settings: JsonObject): Promise<void> {
     await this.step({ call: `modify ${kind}`, id, body: settings }, true);
     const document = this.require(kind, id);
+    // The request is the whole document (hcn.md §5.2).
+    if (kind === "LoadBalancer") {
+      this.table(kind).set(id, { ...settings, ID: id, State: LOAD_BALANCER_APPLIED });
+      return;
+    }
     const body = object(settings["Settings"]);
     if (kind === "Endpoint") {
       document["Policies"] = [...list(document["Policies"]), ...list(body["Policies"])];
@@ -146,6 +170,7 @@ export class FakeHcnClient implements HcnClient {
   private answer(method: string, path: string, body: JsonObject): JsonValue | undefined {
     const [, kind, id = "", verb = ""] = path.split("/");
     if (kind === "globals") return { ...this.version };
+    if (kind === "policylists") return this.answerPolicyList(method, id);
     if (kind === "networks") return this.list("Network").map((network) => this.networkV1(network));
     if (verb !== "") return this.attach(id, textOf(body["ContainerId"]), verb);
     if (id === "" && method === "GET") return this.list("Endpoint");
@@ -154,6 +179,15 @@ export class FakeHcnClient implements HcnClient {
     this.require("Endpoint", id);
     this.table("Endpoint").delete(id);
     return undefined;
+  }
+
+  /** Load balancers as v1 lists them, with what a proxy reads: the id and the references. */
+  private answerPolicyList(method: string, id: Guid): JsonValue | undefined {
+    if (id === "") return this.list("LoadBalancer").map(policyListOf);
+    const known = this.list("LoadBalancer").find((each) => equalGuids(textOf(each["ID"]), id));
+    const document = known ?? this.require("LoadBalancer", id);
+    if (method === "DELETE") this.table("LoadBalancer").delete(textOf(document["ID"]));
+    return policyListOf(document);
   }
 
   private networkV1(network: JsonObject): JsonObject {
@@ -193,6 +227,10 @@ export class FakeHcnClient implements HcnClient {
   /** Echoes, and fills in what HNS fills in: MAC, chosen address, next hop of a default route. */
   private completeEndpoint(document: Document): void {
     document["MacAddress"] ??= FAKE_MAC;
+    if (isRemote(document)) {
+      document["Name"] ??= "Ethernet";
+      return;
+    }
     const configs = list(document["IpConfigurations"]).map(object);
     for (const { IpAddress } of configs) {
       if (typeof IpAddress === "string" && this.isUsed(IpAddress)) {
@@ -208,7 +246,8 @@ export class FakeHcnClient implements HcnClient {
 
   private isUsed(ip: string): boolean {
     if (this.usedAddresses.has(ip)) return true;
-    return this.list("Endpoint").some((endpoint) =>
+    const local = this.list("Endpoint").filter((endpoint) => !isRemote(endpoint));
+    return local.some((endpoint) =>
       list(endpoint["IpConfigurations"]).some((config) => object(config)["IpAddress"] === ip),
     );
   }
