@@ -62,3 +62,28 @@ export function servicesByPod(objects: ClusterObjects): ReadonlyMap<string, read
   }
   return found;
 }
+
+/** What lists objects of a kind. */
+interface ObjectLists {
+  objects<Kind extends KubeKind>(kind: Kind): readonly KubeObjects[Kind][];
+}
+
+/** All objects as they are now. */
+export function objectsOf(lists: ObjectLists): ClusterObjects {
+  return Object.freeze({
+    Node: lists.objects("Node"),
+    Namespace: lists.objects("Namespace"),
+    Pod: lists.objects("Pod"),
+    Deployment: lists.objects("Deployment"),
+    ReplicaSet: lists.objects("ReplicaSet"),
+    StatefulSet: lists.objects("StatefulSet"),
+    DaemonSet: lists.objects("DaemonSet"),
+    Job: lists.objects("Job"),
+    CronJob: lists.objects("CronJob"),
+    Service: lists.objects("Service"),
+    EndpointSlice: lists.objects("EndpointSlice"),
+    Endpoints: lists.objects("Endpoints"),
+    NetworkPolicy: lists.objects("NetworkPolicy"),
+    ConfigMap: lists.objects("ConfigMap"),
+  });
+}
