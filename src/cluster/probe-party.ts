@@ -13,6 +13,8 @@ export interface Attempt {
   readonly protocol: ProbeProtocol;
   /** Not looked at for ICMP. */
   readonly port: number;
+  /** Undefined: one of the system's choice. */
+  readonly sourcePort?: number | undefined;
   readonly isFollowed: boolean;
 }
 
@@ -20,13 +22,14 @@ export interface Attempt {
 const ATTEMPT_MS_MAX = 60_000;
 
 function makeProbe(attempt: Attempt): TcpProbe | UdpProbe | EchoProbe {
-  const { from, to, port, isFollowed } = attempt;
+  const { from, to, port, sourcePort, isFollowed } = attempt;
   const options = { compartment: from, destination: to, isFollowed };
+  const ports = { port, ...(sourcePort === undefined ? {} : { sourcePort }) };
   switch (attempt.protocol) {
     case "tcp":
-      return new TcpProbe({ ...options, port });
+      return new TcpProbe({ ...options, ...ports });
     case "udp":
-      return new UdpProbe({ ...options, port });
+      return new UdpProbe({ ...options, ...ports });
     case "icmp":
       return new EchoProbe(options);
   }

@@ -1,4 +1,5 @@
 /** `mullion trace`: one packet and its answer through a copy of the cluster, explained. */
+import { assert } from "../base/assert.ts";
 import type { KnowledgeCode } from "../knowledge/codes.ts";
 import type { ProbeResult } from "../host/probe-result.ts";
 import { buildLeg } from "./build-trace.ts";
@@ -53,6 +54,16 @@ function verdictOf(result: ProbeResult, forward: TraceLeg): TraceVerdict {
 /** What a source NAT left alone explains an answer that finds no way back better than the missing route does. */
 const NAT_CODES: readonly KnowledgeCode[] = ["icmp-outbound-not-translated", "outbound-nat-exception"];
 
+/** What a service's rules said of a packet explains its end on a way that it should not have gone. */
+const SERVICE_CODES: readonly KnowledgeCode[] = ["service-without-back-ends", "icmp-to-service-not-balanced"];
+const STRAY_CODES: readonly (KnowledgeCode | undefined)[] = [
+  undefined,
+  "no-route",
+  "destination-not-local",
+  "neighbor-unresolved",
+  "ttl-expired",
+];
+
 function explain(
   verdict: TraceVerdict,
   forward: TraceLeg,
@@ -67,6 +78,9 @@ function explain(
     );
     return untranslated?.code ?? "no-route-back";
   }
+  const service = forward.steps.find((step) => step.code !== undefined && SERVICE_CODES.includes(step.code));
+  if (forward.end !== "delivered" && service !== undefined && STRAY_CODES.includes(dropped))
+    return service.code;
   return dropped ?? (verdict === "no-answer" ? "no-answer" : undefined);
 }
 
@@ -90,39 +104,39 @@ function summarize(
     : `The packet did not reach ${name}: ${drop(legs.forward)}.`;
 }
 
-/**
- * Follows one packet from `request.from` to `request.to`. The cluster itself stays as it is: the packet runs through
- * a copy.
- * @throws RequestError for a party or port that does not exist.
- */
-export function tracePacket(cluster: Cluster, request: TraceRequest): Trace {
+/** An attempt that is followed: both ends are parties of the cluster in which it runs. */
+export interface FollowedAttempt {
+  readonly from: Party;
+  readonly to: Party;
+  readonly protocol: ProbeProtocol;
+  /** Undefined for ICMP. */
+  readonly port: number | undefined;
+  /** Undefined: one of the system's choice. */
+  readonly sourcePort?: number | undefined;
+}
+
+/** Follows one packet and its answer in `cluster` itself, on whose clock time passes. */
+export function followAttempt(cluster: Cluster, attempt: FollowedAttempt): Trace {
   const collector = new TraceCollector();
-  const copy = forkCluster(cluster, collector);
-  const from = findParty(copy, request.from);
-  const to = findParty(copy, request.to);
-  if (from.compartment === undefined) {
-    throw new RequestError(
-      "unknown-object",
-      `nobody in the cluster has the address ${request.from}, so nobody can send from it`,
-      "Name a pod, a node or an outside host as the sender.",
-    );
-  }
-  const port =
-    request.protocol === "icmp" ? undefined : (request.port ?? choosePort(copy, to, request.protocol));
-  const { protocol } = request;
-  const result = runAttempt(copy, {
+  const { recorder } = cluster.env;
+  cluster.env.recorder = collector;
+  const { from, to, protocol, port, sourcePort } = attempt;
+  assert(from.compartment !== undefined, "a sender has a stack");
+  const result = runAttempt(cluster, {
     from: from.compartment,
     to: to.ip,
     protocol,
     port: port ?? 0,
+    sourcePort,
     isFollowed: true,
   });
+  cluster.env.recorder = recorder;
   const forward = buildLeg(collector.legOf(1));
   const answered = collector.legOf(2);
   const reply = answered.length === 0 ? undefined : buildLeg(answered);
   const verdict = verdictOf(result, forward);
   const code = explain(verdict, forward, reply);
-  const node = copy.nodes.find((each) => each.spec.name === from.description.node) ?? copy.nodes[0];
+  const node = cluster.nodes.find((each) => each.spec.name === from.description.node) ?? cluster.nodes[0];
   const report: TraceReport = {
     apiVersion: "mullion/v1alpha1",
     kind: "Trace",
@@ -139,4 +153,25 @@ export function tracePacket(cluster: Cluster, request: TraceRequest): Trace {
     ...(reply === undefined ? {} : { reply }),
   };
   return { report, heard: collector.heard };
+}
+
+/**
+ * Follows one packet from `request.from` to `request.to`. The cluster itself stays as it is: the packet runs through
+ * a copy.
+ * @throws RequestError for a party or port that does not exist.
+ */
+export function tracePacket(cluster: Cluster, request: TraceRequest): Trace {
+  const copy = forkCluster(cluster);
+  const from = findParty(copy, request.from);
+  const to = findParty(copy, request.to);
+  if (from.compartment === undefined) {
+    throw new RequestError(
+      "unknown-object",
+      `nobody in the cluster has the address ${request.from}, so nobody can send from it`,
+      "Name a pod, a node or an outside host as the sender.",
+    );
+  }
+  const { protocol } = request;
+  const port = protocol === "icmp" ? undefined : (request.port ?? choosePort(copy, to, protocol));
+  return followAttempt(copy, { from, to, protocol, port });
 }

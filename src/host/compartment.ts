@@ -25,6 +25,7 @@ import { IpInput } from "./ip-input.ts";
 import { IpOutput } from "./ip-output.ts";
 import { isLoopback } from "./loopback.ts";
 import { Netfilter } from "./netfilter/netfilter.ts";
+import { PortClaims } from "./port-claims.ts";
 import { type Route, type RouteOptions, RouteTable } from "./route-table.ts";
 import { selectSource } from "./source-address.ts";
 import type { StackProfile } from "./stack-profile.ts";
@@ -69,6 +70,8 @@ export class Compartment implements NextHopResolver {
   readonly icmp: Icmp;
   readonly udp: Udp;
   readonly tcp: Tcp;
+  /** Ports of own addresses that are served below the stack. */
+  readonly portClaims: PortClaims = new PortClaims();
   dns: DnsSettings = NO_DNS;
   /** Sends a gratuitous ARP request for each address that is added. Default: what the system does. */
   isAddressAnnounced: boolean;

@@ -11,6 +11,7 @@ import { FORWARDING_ENTRIES } from "./entries/forwarding.ts";
 import { HOST_STACK_ENTRIES } from "./entries/host-stacks.ts";
 import { LINUX_NODE_ENTRIES } from "./entries/linux-nodes.ts";
 import { LOAD_BALANCER_ENTRIES } from "./entries/load-balancers.ts";
+import { KUBE_PROXY_ENTRIES } from "./entries/kube-proxy.ts";
 import { PLUGIN_ENTRIES } from "./entries/plugins.ts";
 import { RECEIVER_ENTRIES } from "./entries/receivers.ts";
 import { SERVICE_ENTRIES } from "./entries/services.ts";
@@ -29,6 +30,7 @@ const TEXTS: Readonly<Record<KnowledgeCode, EntryText>> = {
   ...RECEIVER_ENTRIES,
   ...LINUX_NODE_ENTRIES,
   ...SERVICE_ENTRIES,
+  ...KUBE_PROXY_ENTRIES,
   ...LOAD_BALANCER_ENTRIES,
   ...CLUSTER_FILE_ENTRIES,
   ...COMMAND_LINE_ENTRIES,
@@ -61,6 +63,7 @@ export const SECTIONS: readonly CatalogueSection[] = Object.freeze([
   section("At the receiver", RECEIVER_ENTRIES),
   section("On Linux nodes", LINUX_NODE_ENTRIES),
   section("Services, names and host networking", SERVICE_ENTRIES),
+  section("kube-proxy on Windows nodes", KUBE_PROXY_ENTRIES),
   section("Load balancers", LOAD_BALANCER_ENTRIES),
   section("CNI plugins, IPAM and HNS", PLUGIN_ENTRIES),
   section("Cluster files", CLUSTER_FILE_ENTRIES),

@@ -42,6 +42,7 @@ export const KNOWLEDGE_CODES = [
   "too-many-back-ends",
   "session-affinity-timeout-ignored",
   "icmp-to-service-not-balanced",
+  "service-without-back-ends",
   "external-name-not-proxied",
   "headless-service-without-vip",
   "dns-name-with-dot-not-completed",
@@ -56,6 +57,15 @@ export const KNOWLEDGE_CODES = [
   // Load balancers as HNS keeps them.
   "load-balancer-port-already-exists",
   "load-balancer-update-ignored",
+  // What keeps kube-proxy on Windows from programming a Service.
+  "kube-proxy-cannot-start",
+  "kube-proxy-network-missing",
+  "service-without-usable-endpoints",
+  "service-endpoints-terminating",
+  "service-local-endpoint-missing",
+  "service-remote-endpoint-refused",
+  "service-load-balancer-refused",
+  "session-affinity-unsupported",
   // Files and command lines.
   "cluster-file-unreadable",
   "cluster-file-invalid-yaml",

@@ -25,6 +25,9 @@ export interface NotedCall {
   readonly body?: JsonValue;
 }
 
+/** How many back ends this service takes in a load balancer. */
+const BACK_ENDS_MAX = 1_024;
+
 /** The MAC address that this service gives to every endpoint. */
 export const FAKE_MAC = "00-15-5D-AA-BB-CC";
 
@@ -48,6 +51,18 @@ function list(value: JsonValue | undefined): readonly JsonValue[] {
   return Array.isArray(value) ? (value as readonly JsonValue[]) : [];
 }
 
+/** Address, protocol, port and family that a load balancer answers at, as a text. */
+function frontEndOf(loadBalancer: JsonObject): string {
+  const mapping = object(list(loadBalancer["PortMappings"])[0]);
+  const isIpv6 = (Number(loadBalancer["Flags"] ?? 0) & 2) !== 0;
+  return JSON.stringify([
+    list(loadBalancer["FrontendVIPs"]),
+    mapping["Protocol"],
+    mapping["ExternalPort"],
+    isIpv6,
+  ]);
+}
+
 function isRemote(endpoint: JsonObject): boolean {
   const flags = endpoint["Flags"];
   return typeof flags === "number" && (flags & ENDPOINT_FLAGS.RemoteEndpoint) !== 0;
@@ -69,9 +84,18 @@ export class FakeHcnClient implements HcnClient {
   chosenAddresses: string[] = [];
   /** Addresses in use by endpoints that nobody sees. */
   readonly usedAddresses: Set<string> = new Set();
+  /**
+   * First groups of the identifiers that objects of a kind get: such kinds are numbered on their own, from 1. Empty: all
+   * kinds are numbered together.
+   */
+  idGroups: Partial<Record<HcnObjectKind, string>> = {};
+  /** Asked before every call: an error that it returns is the answer. */
+  refuse: ((noted: NotedCall) => Error | undefined) | undefined = undefined;
+  /** What each noted creation was answered with. */
+  readonly createdIds: Map<NotedCall, Guid> = new Map();
   private readonly objects: Map<string, Map<Guid, Document>> = new Map();
   private readonly failures: { call: string; error: Error }[] = [];
-  private counter = 0;
+  private readonly counters: Map<string, number> = new Map();
 
   /** Puts an object there without noting it. */
   put(kind: HcnObjectKind, document: JsonObject & { readonly ID: Guid }): void {
@@ -102,13 +126,15 @@ export class FakeHcnClient implements HcnClient {
   }
 
   async create(kind: HcnObjectKind, settings: JsonObject, options?: HcnCreateOptions): Promise<Guid> {
-    await this.step({ call: `create ${kind}`, body: settings }, true);
-    this.counter += 1;
-    const id = options?.id ?? `00000000-0000-4000-8000-${String(this.counter).padStart(12, "0")}`;
+    const noted: NotedCall = { call: `create ${kind}`, body: settings };
+    await this.step(noted, true);
+    if (kind === "LoadBalancer") this.checkLoadBalancer(settings);
+    const id = options?.id ?? this.nextId(kind);
     const document: Document = { ...settings, ID: id };
     if (kind === "Endpoint") this.completeEndpoint(document);
     if (kind === "LoadBalancer") document["State"] = LOAD_BALANCER_APPLIED;
     this.table(kind).set(id, document);
+    this.createdIds.set(noted, id);
     return id;
   }
 
@@ -204,13 +230,30 @@ export class FakeHcnClient implements HcnClient {
   }
 
   private createV1(body: JsonObject): JsonObject {
-    this.counter += 1;
-    const id = `00000000-0000-4000-8000-${String(this.counter).padStart(12, "0")}`;
+    const id = this.nextId("Endpoint");
     const document: Document = { ...body, ID: id, MacAddress: FAKE_MAC, SharedContainers: [] };
     document["IPAddress"] ??= this.chosenAddresses.shift();
     document["GatewayAddress"] ??= this.gatewayOf(textOf(body["VirtualNetwork"]));
     this.table("Endpoint").set(id, document);
     return { ...document };
+  }
+
+  /** Back ends have to be some and not too many, and a front end is given once. */
+  private checkLoadBalancer(settings: JsonObject): void {
+    const backEnds = list(settings["HostComputeEndpoints"]).length;
+    if (backEnds === 0) throw new HcnError("HCN_E_INVALID_POLICY");
+    if (backEnds > BACK_ENDS_MAX) throw new HcnError("ERROR_INVALID_PARAMETER");
+    const frontEnd = frontEndOf(settings);
+    if (this.list("LoadBalancer").some((other) => frontEndOf(other) === frontEnd))
+      throw new HcnError("HCN_E_PORT_ALREADY_EXISTS");
+  }
+
+  private nextId(kind: HcnObjectKind): Guid {
+    const group = this.idGroups[kind];
+    const counter = group === undefined ? "" : kind;
+    const number = (this.counters.get(counter) ?? 0) + 1;
+    this.counters.set(counter, number);
+    return `${group ?? "00000000"}-0000-4000-8000-${String(number).padStart(12, "0")}`;
   }
 
   private attach(id: Guid, containerId: string, verb: string): undefined {
@@ -255,6 +298,8 @@ export class FakeHcnClient implements HcnClient {
   private async step(noted: NotedCall, isChange: boolean): Promise<void> {
     await Promise.resolve();
     if (isChange) this.calls.push(noted);
+    const refusal = this.refuse?.(noted);
+    if (refusal !== undefined) throw refusal;
     const index = this.failures.findIndex(({ call }) => call === noted.call);
     const [failure] = index < 0 ? [] : this.failures.splice(index, 1);
     if (failure !== undefined) throw failure.error;

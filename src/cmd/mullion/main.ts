@@ -6,6 +6,7 @@ import { hnsServe } from "./hns-serve.ts";
 import { processTerminal } from "./process-terminal.ts";
 import { runMullion } from "./program.ts";
 import { trace } from "./trace.ts";
+import { verify } from "./verify.ts";
 
 /** The package's version; the file stands at the root both in a clone and in an installed package. */
 function packageVersion(): string {
@@ -29,7 +30,7 @@ process.once("SIGINT", () => {
 
 process.exitCode = await runMullion({
   argv: process.argv.slice(2),
-  verbs: { trace, get, demo, hnsServe },
+  verbs: { trace, get, verify, demo, hnsServe },
   terminal: processTerminal(),
   version: packageVersion(),
   isDebug: process.env["MULLION_DEBUG"] === "1",

@@ -30,7 +30,7 @@ function run(
     request = asked;
     return 0;
   };
-  const all: Verbs = { trace: keep, get: keep, demo: keep, hnsServe: keep, ...verbs };
+  const all: Verbs = { trace: keep, get: keep, verify: keep, demo: keep, hnsServe: keep, ...verbs };
   return runMullion({ argv, verbs: all, terminal, version: "1.2.3", isDebug }).then((exitCode) => ({
     exitCode,
     stdout: terminal.output,
@@ -42,7 +42,7 @@ function run(
 describe("help", () => {
   it.each([
     [[], /^Usage: mullion VERB/],
-    [["--help"], /Verbs:\n {2}trace .*\n {2}get .*\n {2}explain .*\n {2}demo /],
+    [["--help"], /Verbs:\n {2}trace .*\n {2}get .*\n {2}verify .*\n {2}explain .*\n {2}demo /],
     [["help", "trace"], /^Usage: mullion trace \[options\] <from> <to>/],
     [["trace", "--help"], /Examples:\n {2}mullion trace -f examples/],
     [["get", "--help"], /networks, endpoints, namespaces, loadbalancers, pods, nodes/],

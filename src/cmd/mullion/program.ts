@@ -5,7 +5,15 @@ import { explain } from "./explain.ts";
 import { Failure, reportFailure } from "./failure.ts";
 import { LIST_FORMATS, type ListFormat } from "./table.ts";
 import type { ExitCode, Terminal } from "./terminal.ts";
-import { KINDS, type Kind, PROTOCOLS, type Protocol, type Verbs } from "./verbs.ts";
+import {
+  KINDS,
+  type Kind,
+  PROTOCOLS,
+  type Protocol,
+  VERIFY_FORMATS,
+  type Verbs,
+  type VerifyFormat,
+} from "./verbs.ts";
 
 const EXAMPLE = "examples/two-windows-nodes/cluster.yaml";
 
@@ -134,6 +142,34 @@ function addGet(program: Command, run: Run, get: Verbs["get"], terminal: Termina
     );
 }
 
+interface VerifyOptions {
+  readonly file: string;
+  readonly output: VerifyFormat;
+}
+
+function addVerify(program: Command, run: Run, verify: Verbs["verify"], terminal: Terminal): void {
+  program
+    .command("verify")
+    .summary("check which flows work, and whether that is what is documented")
+    .description(
+      "Tries the flows between pods, Services, nodes and the outside, and compares what it observes with\n" +
+        "what the documentation of Windows promises and denies for these builds. Equal pairs are tried once.",
+    )
+    .addOption(fileOption().makeOptionMandatory())
+    .addOption(
+      new Option("-o, --output <format>", "how to print it").choices(VERIFY_FORMATS).default("table"),
+    )
+    .addHelpText(
+      "after",
+      examples(
+        `mullion verify -f ${EXAMPLE}`,
+        "mullion verify -f cluster.yaml -o json",
+        "mullion verify -f cluster.yaml -o junit > verify.xml",
+      ) + "\nExit codes: 0 as expected, 1 observed and expected differ, 2 bad usage or bad input.\n",
+    )
+    .action(({ file, output }: VerifyOptions) => run(() => verify({ file, output }, terminal)));
+}
+
 interface DemoOptions {
   readonly file?: string;
   readonly pcap: string;
@@ -234,12 +270,14 @@ export function createProgram(verbs: Partial<Verbs>, terminal: Terminal, version
       "after",
       examples(
         `mullion trace -f ${EXAMPLE} pod/client pod/api`,
+        `mullion verify -f ${EXAMPLE}`,
         `mullion get pods -f ${EXAMPLE}`,
         "mullion explain --list",
       ) + EXIT_CODES,
     );
   if (verbs.trace !== undefined) addTrace(program, run, verbs.trace, terminal);
   if (verbs.get !== undefined) addGet(program, run, verbs.get, terminal);
+  if (verbs.verify !== undefined) addVerify(program, run, verbs.verify, terminal);
   addExplain(program, run, terminal);
   if (verbs.demo !== undefined) addDemo(program, run, verbs.demo, terminal);
   if (verbs.hnsServe !== undefined) addHns(program, run, verbs.hnsServe, terminal);

@@ -30,6 +30,14 @@ export interface GetRequest {
   readonly output: ListFormat;
 }
 
+export const VERIFY_FORMATS = ["table", "json", "junit"] as const;
+export type VerifyFormat = (typeof VERIFY_FORMATS)[number];
+
+export interface VerifyRequest {
+  readonly file: string;
+  readonly output: VerifyFormat;
+}
+
 export interface DemoRequest {
   readonly file: string;
   readonly pcap: string;
@@ -46,6 +54,7 @@ export interface HnsServeRequest {
 export interface Verbs {
   readonly trace: (request: TraceRequest, terminal: Terminal) => Promise<ExitCode>;
   readonly get: (request: GetRequest, terminal: Terminal) => Promise<ExitCode>;
+  readonly verify: (request: VerifyRequest, terminal: Terminal) => Promise<ExitCode>;
   readonly demo: (request: DemoRequest, terminal: Terminal) => Promise<ExitCode>;
   readonly hnsServe: (request: HnsServeRequest, terminal: Terminal) => Promise<ExitCode>;
 }

@@ -51,6 +51,22 @@ export const OUTSIDE_ROWS: readonly ExpectationRow[] = [
     source: "dataplane.md §2.4 B-7, kube-proxy.md §3.8",
   },
   {
+    id: "LOCAL-EMPTY-SELF",
+    when: {
+      flow: "node-to-own-node-port",
+      targetOs: "windows",
+      externalTrafficPolicy: "Local",
+      localBackEnds: 0,
+    },
+    expected: {
+      outcome: "denied",
+      code: "external-traffic-policy-local-without-local-endpoint",
+      proof: "drop",
+      dropCodes: ["port-not-listening", "no-answer"],
+    },
+    source: "kube-proxy.md §3.8",
+  },
+  {
     id: "LOCAL",
     when: { flow: FROM_OUTSIDE, externalTrafficPolicy: "Local" },
     expected: { outcome: "works", sees: "client" },

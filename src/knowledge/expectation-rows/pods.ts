@@ -92,6 +92,12 @@ const BETWEEN_NODES: readonly ExpectationRow[] = [
     source: "windows-networking-documentation.md §3, dataplane.md §2.4 B-8",
   },
   {
+    id: "PN-LINUX",
+    when: { flow: "pod-to-node", sourceOs: "linux" },
+    expected: { outcome: "works", sees: "any" },
+    source: "windows-networking-documentation.md §3; flannel masquerades what leaves the pod range",
+  },
+  {
     id: "PN-NO-ROUTE-BACK",
     when: {
       flow: "pod-to-node",
@@ -112,7 +118,6 @@ const BETWEEN_NODES: readonly ExpectationRow[] = [
     when: {
       flow: "pod-to-node",
       protocol: "icmp",
-      sourceOs: "windows",
       relation: "other-node",
       hasRouteToSource: false,
     },
@@ -121,7 +126,7 @@ const BETWEEN_NODES: readonly ExpectationRow[] = [
   },
   {
     id: "PN-OWN-ADDRESS",
-    when: { flow: "pod-to-node", sourceOs: "windows", outboundNat: ["excepted", "none"] },
+    when: { flow: "pod-to-node", outboundNat: ["excepted", "none"] },
     expected: { outcome: "works", sees: "client" },
     source: "windows-networking-documentation.md §3, dataplane.md §2.4 B-8",
   },
@@ -145,6 +150,17 @@ const TO_OUTSIDE: readonly ExpectationRow[] = [
     when: { flow: TO_EXTERNAL, protocol: "icmp", hasRouteToSource: true },
     expected: { outcome: "works", sees: "client" },
     source: "dataplane.md §2.9",
+  },
+  {
+    id: "EX-ICMP-EXCEPTED",
+    when: { flow: TO_EXTERNAL, protocol: "icmp", outboundNat: ["excepted", "none"] },
+    expected: {
+      outcome: "denied",
+      code: "no-route-back",
+      proof: "drop",
+      dropCodes: ["outbound-nat-exception", "icmp-outbound-not-translated"],
+    },
+    source: "dataplane.md §2.4 B-6",
   },
   {
     id: "EX-ICMP",

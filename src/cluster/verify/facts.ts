@@ -1,0 +1,167 @@
+/** What is known of a flow before it is tried, in the words of the table of expectations. */
+import {
+  ALL_UPDATES,
+  type FlowFacts,
+  type FlowName,
+  type FlowProtocol,
+} from "../../knowledge/expectations.ts";
+import type { Ip } from "../../net/ip.ts";
+import { prefixContains } from "../../net/prefix.ts";
+import type {
+  VerifyModel,
+  VerifyNode,
+  VerifyPod,
+  VerifySender,
+  VerifyService,
+  VerifyServicePort,
+} from "./model.ts";
+
+/** The node that a sender or receiver is, or runs on. */
+export function nodeOf(party: VerifySender): VerifyNode | undefined {
+  if (party.kind === "pod") return party.node;
+  return party.kind === "node" ? party : undefined;
+}
+
+function machineFacts(node: VerifyNode | undefined): {
+  readonly os: FlowFacts["sourceOs"];
+  readonly build: number;
+  readonly revision: number;
+} {
+  if (node === undefined) return { os: "outside", build: 0, revision: 0 };
+  if (node.windows === undefined) return { os: node.os, build: 0, revision: 0 };
+  const { profile, revision } = node.windows;
+  return { os: node.os, build: profile.build, revision: revision ?? ALL_UPDATES };
+}
+
+/** True when the machines around know the way to `address`, of a pod or of a node. */
+function isKnownAround(model: VerifyModel, address: Ip): boolean {
+  const { routedRanges, shape } = model.network;
+  if (shape === "node-subnet" || model.nodes.some((node) => node.address === address)) return true;
+  return routedRanges.some((range) => prefixContains(range, address));
+}
+
+/** True when the nodes, or else the network between them, know the way to a pod's address. */
+function isKnownToNodes(model: VerifyModel, address: Ip): boolean {
+  return model.network.hasStaticRoutes || isKnownAround(model, address);
+}
+
+function outboundNatOf(model: VerifyModel, source: VerifySender, target: Ip): FlowFacts["outboundNat"] {
+  const { hasOutboundNat, natExceptions } = model.network;
+  if (source.kind !== "pod" || source.isHostNetwork || source.node.os !== "windows" || !hasOutboundNat)
+    return "none";
+  return natExceptions.some((range) => prefixContains(range, target)) ? "excepted" : "translates";
+}
+
+function hasOwnRules(party: VerifySender): boolean {
+  return party.kind === "pod" && party.ownRules !== "";
+}
+
+/** Facts that every flow has; those of a Service say "none". */
+function commonFacts(model: VerifyModel, source: VerifySender): Omit<FlowFacts, "flow" | "protocol"> {
+  const sender = machineFacts(nodeOf(source));
+  return {
+    relation: "service",
+    sourceOs: sender.os,
+    sourceBuild: sender.build,
+    sourceRevision: sender.revision,
+    targetOs: "outside",
+    targetBuild: 0,
+    targetRevision: 0,
+    driver: model.network.driver,
+    shape: model.network.shape,
+    kubernetesMinor: model.kubernetesMinor,
+    outboundNat: "none",
+    hasRouteToTarget: true,
+    hasRouteToSource: true,
+    hasOwnRules: hasOwnRules(source),
+    hasDns: model.dnsZone !== undefined,
+    hasName: true,
+    hasProxy: model.hasProxy,
+    isDsr: model.isDsr,
+    service: "none",
+    backEnds: 0,
+    localBackEnds: 0,
+    internalTrafficPolicy: "Cluster",
+    externalTrafficPolicy: "Cluster",
+  };
+}
+
+export function relationOf(
+  source: VerifySender,
+  target: VerifySender,
+): "same-node" | "other-node" | "outside" {
+  const [from, to] = [nodeOf(source), nodeOf(target)];
+  if (from === undefined || to === undefined) return "outside";
+  return from.index === to.index ? "same-node" : "other-node";
+}
+
+/** Facts of a flow between two that are named by their addresses. `hasName`: the receiver has a name to use. */
+export function pairFacts(
+  model: VerifyModel,
+  flow: FlowName,
+  protocol: FlowProtocol,
+  pair: { readonly source: VerifySender; readonly target: VerifySender; readonly hasName?: boolean },
+): FlowFacts {
+  const { source, target } = pair;
+  const receiver = machineFacts(nodeOf(target));
+  const relation = relationOf(source, target);
+  const knows = relation === "outside" ? isKnownAround : isKnownToNodes;
+  return {
+    ...commonFacts(model, source),
+    flow,
+    protocol,
+    relation,
+    targetOs: receiver.os,
+    targetBuild: receiver.build,
+    targetRevision: receiver.revision,
+    outboundNat: outboundNatOf(model, source, target.address),
+    hasRouteToTarget: relation === "same-node" || target.kind === "outside" || knows(model, target.address),
+    hasRouteToSource: relation === "same-node" || source.kind === "outside" || knows(model, source.address),
+    hasOwnRules: hasOwnRules(source) || hasOwnRules(target),
+    hasName: pair.hasName ?? false,
+  };
+}
+
+/** How many of the back ends run on a node. */
+export function countLocal(port: VerifyServicePort, node: VerifyNode | undefined): number {
+  return port.backEnds.filter(({ pod }) => pod !== undefined && pod.node.index === node?.index).length;
+}
+
+/**
+ * Facts of a flow to a Service. `asked`: the node whose NodePort or load balancer address is asked; it chooses the back
+ * end. Without it the sender's own node chooses.
+ */
+export function serviceFacts(
+  model: VerifyModel,
+  flow: FlowName,
+  protocol: FlowProtocol,
+  parties: {
+    readonly source: VerifySender;
+    readonly service: VerifyService;
+    readonly port: VerifyServicePort;
+    readonly asked?: VerifyNode;
+  },
+): FlowFacts {
+  const { source, service, port, asked } = parties;
+  const common = commonFacts(model, source);
+  const receiver = asked === undefined ? undefined : machineFacts(asked);
+  return {
+    ...common,
+    flow,
+    protocol,
+    ...(receiver === undefined
+      ? {}
+      : { targetOs: receiver.os, targetBuild: receiver.build, targetRevision: receiver.revision }),
+    hasOwnRules: common.hasOwnRules || port.backEnds.some(({ pod }) => pod !== undefined && hasOwnRules(pod)),
+    service: service.kind,
+    backEnds: port.backEnds.length,
+    localBackEnds: countLocal(port, asked ?? nodeOf(source)),
+    internalTrafficPolicy: service.internalTrafficPolicy,
+    externalTrafficPolicy: service.externalTrafficPolicy,
+  };
+}
+
+/** True for pods that stand for no other: their own rules set them apart, or they share the node's network. */
+export function isOrdinary(pod: VerifyPod): boolean {
+  return pod.ownRules === "" && !pod.isHostNetwork;
+}

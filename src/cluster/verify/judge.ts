@@ -1,0 +1,148 @@
+/** Compares what was expected of a cell with what came of it. */
+import type { KnowledgeCode } from "../../knowledge/codes.ts";
+import type { Expectation } from "../../knowledge/expectations.ts";
+import { formatIp } from "../../net/ip.ts";
+import type { Cluster } from "../cluster.ts";
+import type { Cell } from "./cell.ts";
+import { nodeOf } from "./facts.ts";
+import type { Attempt, Evidence, Observation } from "./observation.ts";
+import { compartmentOf } from "./stage.ts";
+
+/** What a judge finds about one cell. `undefined` for a cell that came out as expected. */
+export interface Disagreement {
+  readonly expected: string;
+  readonly observed: string;
+  /** The code that explains what was observed, or that was expected and did not show. */
+  readonly code: KnowledgeCode | undefined;
+}
+
+/** The expected value in words. */
+export function describeExpectation(expected: Expectation): string {
+  switch (expected.outcome) {
+    case "works":
+      return "works";
+    case "denied":
+      return expected.proof === "any-failure" ? "denied" : `denied: ${expected.code}`;
+    case "not-applicable":
+      return `does not apply: ${expected.why}`;
+  }
+}
+
+function isAnswered(attempt: Attempt): boolean {
+  return attempt.outcome === "answered";
+}
+
+function listNames(names: readonly string[]): string {
+  return names.length <= 3
+    ? names.join(", ")
+    : `${names.slice(0, 3).join(", ")} and ${names.length - 3} more`;
+}
+
+/** The addresses that the answerer may have seen; undefined when any will do. */
+function seenAddresses(cell: Cell, cluster: Cluster): readonly string[] | undefined {
+  const { expected, source } = cell;
+  if (expected.outcome !== "works" || expected.sees === "any" || source === undefined) return undefined;
+  const node = nodeOf(source);
+  if (expected.sees === "client") {
+    return source.kind === "node"
+      ? compartmentOf(cluster, source)
+          .listInterfaces()
+          .flatMap(({ addresses }) => addresses.map(({ ip }) => formatIp(ip)))
+      : [formatIp(source.address)];
+  }
+  return node === undefined ? undefined : [formatIp(node.address)];
+}
+
+/** What is wrong about a cell that should work; undefined when nothing is. */
+function faultOf(cell: Cell, observation: Observation, cluster: Cluster): string | undefined {
+  const { attempts } = observation;
+  const failed = attempts.find((attempt) => !isAnswered(attempt));
+  if (failed !== undefined) return `${failed.outcome}: ${failed.detail}`;
+  const { answerers } = cell.target;
+  const stranger =
+    answerers &&
+    attempts.find(({ answeredBy }) => answeredBy === undefined || !answerers.includes(answeredBy));
+  if (stranger !== undefined && cell.probe !== "own") return `somebody else answers: ${stranger.detail}`;
+  const seen = new Set(attempts.map(({ answeredBy }) => answeredBy));
+  const missing = (answerers ?? []).filter((name) => !seen.has(name));
+  if (missing.length > 0 && (cell.probe === "sweep" || cell.probe === "own"))
+    return `never answered in ${attempts.length} connections: ${listNames(missing)}`;
+  if (cell.probe === "same" && seen.size > 1)
+    return `${seen.size} back ends answer one client: ${listNames([...seen].map((name) => name ?? "unknown"))}`;
+  const addresses = seenAddresses(cell, cluster);
+  const own =
+    cell.probe === "own"
+      ? attempts.filter(({ answeredBy }) => answerers?.includes(answeredBy ?? ""))
+      : attempts;
+  const other =
+    addresses && own.find((attempt) => attempt.seen !== undefined && !addresses.includes(attempt.seen));
+  return other === undefined
+    ? undefined
+    : `the receiver sees ${other.seen ?? ""} in place of ${addresses?.join(" or ") ?? ""}`;
+}
+
+/** True when the observation, with the trace of what failed, shows that the cell is denied as expected. */
+function isProved(
+  cell: Cell,
+  expected: Extract<Expectation, { readonly outcome: "denied" }>,
+  observation: Observation,
+  evidence: Evidence | undefined,
+): boolean {
+  const { attempts } = observation;
+  switch (expected.proof) {
+    case "drop": {
+      if (attempts.every(isAnswered) || evidence === undefined) return false;
+      return [expected.code, ...(expected.dropCodes ?? [])].some((code) => evidence.codes.includes(code));
+    }
+    case "any-failure":
+      return attempts.length > 0 && !attempts.some(isAnswered);
+    case "name-not-found":
+      return attempts.some(({ outcome }) => outcome === "name-not-found");
+    case "client-address-lost": {
+      const client = cell.source === undefined ? "" : formatIp(cell.source.address);
+      return attempts.length > 0 && attempts.every((each) => isAnswered(each) && each.seen !== client);
+    }
+    case "same-back-end": {
+      const names = attempts.map(({ answeredBy }) => answeredBy);
+      return attempts.length > 1 && attempts.every(isAnswered) && new Set(names).size === 1;
+    }
+    case "pod-not-started":
+      return attempts.some(({ outcome }) => outcome === "refused");
+  }
+}
+
+function describeDenied(observation: Observation, evidence: Evidence | undefined): string {
+  const failed = observation.attempts.find((attempt) => !isAnswered(attempt));
+  if (failed === undefined) {
+    const [first] = observation.attempts;
+    return first === undefined ? "nothing was observed" : `works: ${first.detail}`;
+  }
+  if (evidence === undefined) return `${failed.outcome}: ${failed.detail}`;
+  return `denied: ${evidence.code ?? "for no reason that has a code"}`;
+}
+
+/** Compares; `evidence` is the trace of an attempt that failed, where there was one. */
+export function judge(
+  cell: Cell,
+  observation: Observation,
+  evidence: Evidence | undefined,
+  cluster: Cluster,
+): Disagreement | undefined {
+  const { expected } = cell;
+  switch (expected.outcome) {
+    case "not-applicable":
+      return undefined;
+    case "works": {
+      const fault = faultOf(cell, observation, cluster);
+      if (fault === undefined) return undefined;
+      return { expected: describeExpectation(expected), observed: fault, code: evidence?.code };
+    }
+    case "denied":
+      if (isProved(cell, expected, observation, evidence)) return undefined;
+      return {
+        expected: describeExpectation(expected),
+        observed: describeDenied(observation, evidence),
+        code: evidence?.code ?? (expected.proof === "any-failure" ? undefined : expected.code),
+      };
+  }
+}

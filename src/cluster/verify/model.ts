@@ -1,0 +1,134 @@
+/**
+ * What `verify` knows of a cluster before it sends a packet: who is there, what was asked for. It is read from the
+ * cluster file and from Kubernetes objects, never from what HNS or the switches made of them.
+ */
+import type { WindowsBuild } from "../../knowledge/profiles.ts";
+import type { Ip } from "../../net/ip.ts";
+import type { Prefix } from "../../net/prefix.ts";
+
+export type TransportProtocol = "tcp" | "udp";
+
+export interface VerifyNode {
+  readonly kind: "node";
+  /** Position in the cluster's list of nodes. */
+  readonly index: number;
+  /** `node/win-1`. */
+  readonly reference: string;
+  readonly name: string;
+  readonly os: "windows" | "linux";
+  readonly windows: WindowsBuild | undefined;
+  readonly compat: "reference" | "better";
+  readonly address: Ip;
+  readonly podRange: Prefix;
+  /** Nodes of one class behave alike. */
+  readonly nodeClass: string;
+}
+
+export interface VerifyPort {
+  readonly protocol: TransportProtocol;
+  readonly port: number;
+  readonly hostPort: number | undefined;
+}
+
+/** A pod that runs. */
+export interface VerifyPod {
+  readonly kind: "pod";
+  /** Position in the cluster's list of pods. */
+  readonly index: number;
+  /** `pod/default/web`. */
+  readonly reference: string;
+  readonly namespace: string;
+  readonly node: VerifyNode;
+  readonly address: Ip;
+  /** As its built-in server calls itself. */
+  readonly serverName: string;
+  readonly isHostNetwork: boolean;
+  readonly ports: readonly VerifyPort[];
+  /** Access rules that the cluster file gives it, as text; empty for none. */
+  readonly ownRules: string;
+  /** Pods of one class behave alike, as senders and as receivers. */
+  readonly podClass: string;
+  /** The name that leads to it, without the trailing dot; undefined when there is none. */
+  readonly dnsName: string | undefined;
+}
+
+/** A pod that asked for something that no Windows node gives, and does not run. */
+export interface VerifyHostNetworkPod {
+  readonly reference: string;
+  readonly os: "windows" | "linux";
+  /** True when it runs in the node's network all the same. */
+  readonly isRunning: boolean;
+  /** Why it does not, in words. */
+  readonly reason: string;
+}
+
+export interface VerifyBackEnd {
+  readonly address: Ip;
+  readonly port: number;
+  /** Undefined for an address that no pod of the cluster has. */
+  readonly pod: VerifyPod | undefined;
+}
+
+export interface VerifyServicePort {
+  readonly name: string;
+  readonly protocol: TransportProtocol;
+  readonly port: number;
+  readonly nodePort: number | undefined;
+  /** Ready ones, by address. */
+  readonly backEnds: readonly VerifyBackEnd[];
+}
+
+export interface VerifyService {
+  /** `service/default/web`. */
+  readonly reference: string;
+  readonly namespace: string;
+  readonly name: string;
+  readonly kind: "cluster-ip" | "headless" | "external-name";
+  readonly clusterIp: Ip | undefined;
+  /** Type ExternalName: where its name leads. */
+  readonly externalName: string | undefined;
+  readonly ports: readonly VerifyServicePort[];
+  readonly hasAffinity: boolean;
+  /** Set when it is not the default of three hours. */
+  readonly affinityTimeoutS: number | undefined;
+  readonly internalTrafficPolicy: "Cluster" | "Local";
+  readonly externalTrafficPolicy: "Cluster" | "Local";
+  readonly ingress: readonly Ip[];
+}
+
+export interface VerifyOutside {
+  readonly kind: "outside";
+  /** Position in the cluster's list of outside hosts. */
+  readonly index: number;
+  /** Its name. */
+  readonly reference: string;
+  readonly address: Ip;
+  readonly ports: readonly VerifyPort[];
+  readonly names: readonly string[];
+}
+
+/** Somebody who can send. */
+export type VerifySender = VerifyPod | VerifyNode | VerifyOutside;
+
+export interface VerifyModel {
+  readonly clusterName: string;
+  readonly kubernetesMinor: number;
+  readonly nodes: readonly VerifyNode[];
+  readonly pods: readonly VerifyPod[];
+  readonly hostNetworkPods: readonly VerifyHostNetworkPod[];
+  readonly services: readonly VerifyService[];
+  readonly outside: readonly VerifyOutside[];
+  readonly network: {
+    readonly driver: "L2Bridge";
+    readonly shape: "own-subnet" | "node-subnet";
+    readonly hasStaticRoutes: boolean;
+    readonly hasOutboundNat: boolean;
+    readonly natExceptions: readonly Prefix[];
+    /** Ranges that the network between and around the nodes knows. */
+    readonly routedRanges: readonly Prefix[];
+  };
+  readonly hasProxy: boolean;
+  readonly isDsr: boolean;
+  /** The zone of the cluster's names; undefined without a name service. */
+  readonly dnsZone: string | undefined;
+}

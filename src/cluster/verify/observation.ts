@@ -1,0 +1,32 @@
+/** What came of a cell. */
+import type { KnowledgeCode } from "../../knowledge/codes.ts";
+
+/** One attempt. */
+export interface Attempt {
+  readonly outcome: "answered" | "refused" | "timed-out" | "unreachable" | "name-not-found";
+  /** The server that answered, as it calls itself; undefined for ICMP and for strangers. */
+  readonly answeredBy: string | undefined;
+  /** The address that it saw. */
+  readonly seen: string | undefined;
+  /** One clause. */
+  readonly detail: string;
+  /** The port that was sent from, when the cell chose it. */
+  readonly sourcePort: number | undefined;
+}
+
+/** All attempts of a cell, in their order. */
+export interface Observation {
+  readonly attempts: readonly Attempt[];
+  /** What the name led to; undefined when none was asked. */
+  readonly resolved: readonly string[] | undefined;
+}
+
+/** The trace of an attempt that failed. */
+export interface Evidence {
+  /** The code that explains how it ended; undefined when nothing explains it. */
+  readonly code: KnowledgeCode | undefined;
+  /** Every code met on the way. */
+  readonly codes: readonly KnowledgeCode[];
+  /** One sentence. */
+  readonly summary: string;
+}

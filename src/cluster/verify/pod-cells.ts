@@ -1,0 +1,181 @@
+/** Cells between pods, nodes and the outside. */
+import type { FlowName, FlowProtocol } from "../../knowledge/expectations.ts";
+import { type Cell, type CellTarget, makeCell } from "./cell.ts";
+import { groupBy, representativePairs, ringPairs } from "./classes.ts";
+import { isOrdinary, pairFacts, relationOf } from "./facts.ts";
+import type { VerifyModel, VerifyNode, VerifyOutside, VerifyPod, VerifySender } from "./model.ts";
+
+/** Where every pod and node answers in the copy that is verified, besides its own ports. */
+export const VERIFY_PORT = 10_250;
+
+const PROTOCOLS: readonly FlowProtocol[] = ["tcp", "udp", "icmp"];
+
+/** The port that a protocol of `party` is asked on: its own first one, else the one that verify opens. */
+export function portOf(party: VerifySender, protocol: FlowProtocol): number {
+  if (protocol === "icmp") return 0;
+  const own = party.kind === "node" ? undefined : party.ports.find((port) => port.protocol === protocol);
+  return own?.port ?? VERIFY_PORT;
+}
+
+/** The names by which the servers of a machine or a pod answer. */
+function answerersOf(party: VerifySender, port: number): readonly string[] | undefined {
+  // A port of a node may belong to one of its own programs or to a pod in its network.
+  if (party.kind === "node") return port === VERIFY_PORT ? [party.name] : undefined;
+  if (party.kind === "outside") return [party.reference];
+  return [party.serverName];
+}
+
+export function targetOf(party: VerifySender, protocol: FlowProtocol, name?: string): CellTarget {
+  const port = portOf(party, protocol);
+  return {
+    reference: party.reference,
+    address: party.address,
+    name,
+    port,
+    answerers: protocol === "icmp" ? undefined : answerersOf(party, port),
+  };
+}
+
+interface PairOptions {
+  readonly name?: string | undefined;
+  readonly standsFor?: number;
+}
+
+function pairCell(
+  model: VerifyModel,
+  flow: FlowName,
+  protocol: FlowProtocol,
+  pair: { readonly source: VerifySender; readonly target: VerifySender },
+  options: PairOptions = {},
+): Cell {
+  const { name, standsFor } = options;
+  return makeCell({
+    facts: pairFacts(model, flow, protocol, { ...pair, hasName: name !== undefined }),
+    source: pair.source,
+    target: targetOf(pair.target, protocol, name),
+    ...(standsFor === undefined ? {} : { standsFor }),
+  });
+}
+
+/** What a flow from one pod to another is called: a pod in the node's network is the node's. */
+function flowBetween(source: VerifyPod, target: VerifyPod): FlowName {
+  if (source.isHostNetwork) return "node-to-pod";
+  return target.isHostNetwork ? "pod-to-node" : "pod-to-pod-ip";
+}
+
+function podToPod(model: VerifyModel): readonly Cell[] {
+  const pods = model.pods.filter((pod) => !pod.isHostNetwork);
+  const classes = groupBy(pods, (pod) => pod.podClass);
+  const pairs = representativePairs(classes, classes);
+  const byAddress = pairs.flatMap(({ count, ...pair }) =>
+    PROTOCOLS.map((protocol) => pairCell(model, "pod-to-pod-ip", protocol, pair, { standsFor: count })),
+  );
+  const byName = pairs.map(({ count, ...pair }) =>
+    pairCell(model, "pod-to-pod-name", "tcp", pair, { name: pair.target.dnsName, standsFor: count }),
+  );
+  return [...byAddress, ...byName];
+}
+
+/** Each pod once as sender and once as receiver; neighbouring nodes in their order are passed on the way. */
+function cover(model: VerifyModel): readonly Cell[] {
+  return ringPairs(model.pods).flatMap(([source, target]) => {
+    const isOneMachine = source.isHostNetwork && target.isHostNetwork;
+    if (isOneMachine && relationOf(source, target) === "same-node") return [];
+    const flow = isOneMachine ? "pod-to-node" : flowBetween(source, target);
+    return [pairCell(model, flow, "tcp", { source, target }, { standsFor: 0 })];
+  });
+}
+
+function withNodes(model: VerifyModel): readonly Cell[] {
+  const pods = model.pods.filter((pod) => !pod.isHostNetwork);
+  const podClasses = groupBy(pods, (pod) => pod.podClass);
+  const nodes = model.nodes.map((node) => ({ node, party: node }));
+  const nodeClasses = groupBy(nodes, ({ node }) => node.nodeClass);
+  const toPods = representativePairs(nodeClasses, podClasses).flatMap(({ source, target, count }) =>
+    PROTOCOLS.map((protocol) =>
+      pairCell(model, "node-to-pod", protocol, { source: source.party, target }, { standsFor: count }),
+    ),
+  );
+  const toNodes = representativePairs(podClasses, nodeClasses).flatMap(({ source, target, count }) =>
+    PROTOCOLS.map((protocol) =>
+      pairCell(model, "pod-to-node", protocol, { source, target: target.party }, { standsFor: count }),
+    ),
+  );
+  return [...toPods, ...toNodes, ...eachNode(model, pods)];
+}
+
+/** Each node to and from the first ordinary pod that it runs. */
+function eachNode(model: VerifyModel, pods: readonly VerifyPod[]): readonly Cell[] {
+  const first = new Map<VerifyNode, VerifyPod>();
+  for (const pod of pods) if (isOrdinary(pod) && !first.has(pod.node)) first.set(pod.node, pod);
+  return [...first].flatMap(([node, pod]) => [
+    pairCell(model, "node-to-pod", "tcp", { source: node, target: pod }, { standsFor: 0 }),
+    pairCell(model, "pod-to-node", "tcp", { source: pod, target: node }, { standsFor: 0 }),
+    ...model.outside
+      .slice(0, 1)
+      .filter((outside) => serves(outside, "tcp"))
+      .map((target) =>
+        pairCell(model, "pod-to-external-ip", "tcp", { source: pod, target }, { standsFor: 0 }),
+      ),
+  ]);
+}
+
+function serves(outside: VerifyOutside, protocol: FlowProtocol): boolean {
+  return protocol === "icmp" || outside.ports.some((port) => port.protocol === protocol);
+}
+
+function toOutside(model: VerifyModel): readonly Cell[] {
+  const pods = model.pods.filter((pod) => !pod.isHostNetwork);
+  return [...groupBy(pods, (pod) => pod.podClass).values()].flatMap((members) =>
+    model.outside.flatMap((target, index) => {
+      const source = members[index % members.length];
+      if (source === undefined) return [];
+      const standsFor = members.length;
+      const byAddress = PROTOCOLS.filter((protocol) => serves(target, protocol)).map((protocol) =>
+        pairCell(model, "pod-to-external-ip", protocol, { source, target }, { standsFor }),
+      );
+      const [name] = target.names;
+      const byName = serves(target, "tcp")
+        ? [pairCell(model, "pod-to-external-name", "tcp", { source, target }, { name, standsFor })]
+        : [];
+      return [...byAddress, ...byName];
+    }),
+  );
+}
+
+/** Clients outside to ports of nodes that lead to pods. */
+function toHostPorts(model: VerifyModel): readonly Cell[] {
+  const [source] = model.outside;
+  if (source === undefined) return [];
+  const mapped = model.pods.flatMap((pod) =>
+    pod.isHostNetwork
+      ? []
+      : pod.ports.flatMap((port) =>
+          port.hostPort === undefined ? [] : [{ pod, port, hostPort: port.hostPort }],
+        ),
+  );
+  return mapped.map(({ pod, port, hostPort }) =>
+    makeCell({
+      facts: pairFacts(model, "outside-to-host-port", port.protocol, { source, target: pod }),
+      source,
+      target: {
+        reference: pod.node.reference,
+        address: pod.node.address,
+        name: undefined,
+        port: hostPort,
+        answerers: [pod.serverName],
+      },
+    }),
+  );
+}
+
+/** All cells without Services. Cells that say the same are left out by who puts them together. */
+export function podCells(model: VerifyModel): readonly Cell[] {
+  return [
+    ...podToPod(model),
+    ...toOutside(model),
+    ...withNodes(model),
+    ...toHostPorts(model),
+    ...cover(model),
+  ];
+}

@@ -1,0 +1,75 @@
+/** What `mullion verify` says, as data: the JSON of `mullion verify -o json` (schemas/verify.v1alpha1.json). */
+import type { KnowledgeCode } from "../../knowledge/codes.ts";
+import type { FlowProtocol } from "../../knowledge/expectations.ts";
+import type { Cell } from "./cell.ts";
+
+/** How a cell came out, beside what was expected. */
+export interface VerifyCell {
+  readonly flow: Cell["flow"];
+  readonly protocol: FlowProtocol;
+  readonly relation: Cell["relation"];
+  readonly from: string;
+  /** The sender's system: `ws2022`, `ws2019.1158`, `linux`, `outside`. */
+  readonly fromSystem: string;
+  readonly to: string;
+  readonly toSystem: string;
+  /** Absent for ICMP. */
+  readonly port?: number;
+  /** The name that was resolved first. */
+  readonly name?: string;
+  readonly expected: "works" | "denied" | "not-applicable";
+  /** With `denied`, and with `not-applicable` where an entry explains it. */
+  readonly code?: KnowledgeCode;
+  /** With `not-applicable`. */
+  readonly why?: string;
+  /** The row of the table of expectations, and where it is documented. */
+  readonly row: string;
+  readonly documentedIn: string;
+  /** `as-expected`; `finding` when observed and expected differ; `not-tried` for what does not apply. */
+  readonly verdict: "as-expected" | "finding" | "not-tried";
+  /** Attempts that were made. */
+  readonly attempts: number;
+  /** How many back ends answered, for cells that ask a Service's back ends. */
+  readonly backEnds?: number;
+  /** Equal cells of the full matrix, this one included; 0 when another cell stands for them. */
+  readonly standsFor: number;
+}
+
+/** A cell that came out otherwise than expected. */
+export interface VerifyFinding {
+  /** Position in `cells`, from 0. */
+  readonly cell: number;
+  readonly expected: string;
+  readonly observed: string;
+  /** The code that explains it; `mullion explain CODE`. */
+  readonly code?: KnowledgeCode;
+  /** What to do, from the entry of the code. */
+  readonly remedy?: string;
+  /** The words of a `mullion trace` that shows it, without the file: `pod/default/a external --port 443`. */
+  readonly trace?: string;
+}
+
+export interface VerifyCounts {
+  /** Cells of the full matrix: every pair, flow and protocol. */
+  readonly cells: number;
+  /** Cells that were tried, each for all that are equal to it. */
+  readonly tried: number;
+  /** Connections, datagrams and echo requests that were sent. */
+  readonly attempts: number;
+  readonly works: number;
+  readonly denied: number;
+  readonly notApplicable: number;
+  readonly findings: number;
+}
+
+export interface VerifyReport {
+  readonly apiVersion: "mullion/v1alpha1";
+  readonly kind: "Verification";
+  readonly cluster: string;
+  /** The tempers of the nodes: which behaviour answered. */
+  readonly compat: readonly ("reference" | "better")[];
+  readonly counts: VerifyCounts;
+  /** In the order of the flows. */
+  readonly cells: readonly VerifyCell[];
+  readonly findings: readonly VerifyFinding[];
+}

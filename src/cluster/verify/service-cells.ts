@@ -1,0 +1,378 @@
+/** Cells from inside and outside the cluster to Services. */
+import type { FlowName } from "../../knowledge/expectations.ts";
+import { type Ip, formatIp } from "../../net/ip.ts";
+import { type Cell, type CellTarget, makeCell } from "./cell.ts";
+import { groupBy } from "./classes.ts";
+import { countLocal, isOrdinary, serviceFacts } from "./facts.ts";
+import type {
+  VerifyBackEnd,
+  VerifyModel,
+  VerifyNode,
+  VerifyPod,
+  VerifyService,
+  VerifyServicePort,
+} from "./model.ts";
+
+/** Up to here every node with a pod asks every Service port; beyond, each node asks some of them. */
+const NODE_TIMES_PORT_MAX = 2_000;
+/** Ports that each node asks when there are too many. */
+const PORTS_PER_NODE = 4;
+
+interface ServicePort {
+  readonly service: VerifyService;
+  readonly port: VerifyServicePort;
+}
+
+function listPorts(services: readonly VerifyService[]): readonly ServicePort[] {
+  return services.flatMap((service) => service.ports.map((port) => ({ service, port })));
+}
+
+/** The names of those who may answer; undefined when an address belongs to nobody that we know. */
+function answerersOf(backEnds: readonly VerifyBackEnd[]): readonly string[] | undefined {
+  const names = backEnds.map(({ pod }) => pod?.serverName);
+  return names.every((name) => name !== undefined) ? names : undefined;
+}
+
+/** The back ends that a client on `node` may be given. */
+function backEndsFor(
+  { service, port }: ServicePort,
+  node: VerifyNode,
+  model: VerifyModel,
+): readonly VerifyBackEnd[] {
+  // kube-proxy.md §3.1: Windows reads internalTrafficPolicy from 1.27 on.
+  const isRead = node.os === "linux" || model.kubernetesMinor >= 27;
+  if (service.internalTrafficPolicy !== "Local" || !isRead) return port.backEnds;
+  return port.backEnds.filter(({ pod }) => pod?.node.index === node.index);
+}
+
+function addressTarget(asked: ServicePort, answerers: readonly string[] | undefined): CellTarget {
+  const { service, port } = asked;
+  return {
+    reference: service.reference,
+    address: service.clusterIp,
+    name: undefined,
+    port: port.port,
+    answerers,
+  };
+}
+
+/** A client that is none of the back ends, where there is one. */
+function clientAmong(pods: readonly VerifyPod[], port: VerifyServicePort): VerifyPod | undefined {
+  const own = new Set(port.backEnds.map(({ pod }) => pod?.index));
+  return pods.find((pod) => !own.has(pod.index));
+}
+
+/** Pods that may stand for others, by the class of their node. */
+function clientsByNodeClass(model: VerifyModel): ReadonlyMap<string, readonly VerifyPod[]> {
+  return groupBy(model.pods.filter(isOrdinary), (pod) => pod.node.nodeClass);
+}
+
+function sweep(model: VerifyModel, asked: ServicePort, client: VerifyPod, standsFor: number): Cell {
+  const { service, port } = asked;
+  const isOwn = port.backEnds.some(({ pod }) => pod?.index === client.index);
+  const reachable = backEndsFor(asked, client.node, model);
+  // Under DSR the client may not reach itself; that is a cell of its own.
+  const others = isOwn ? reachable.filter(({ pod }) => pod?.index !== client.index) : reachable;
+  return makeCell({
+    facts: serviceFacts(model, "pod-to-cluster-ip", port.protocol, { source: client, service, port }),
+    source: client,
+    target: addressTarget(asked, answerersOf(isOwn ? others : reachable)),
+    probe: "sweep",
+    standsFor,
+  });
+}
+
+/** Each Service port from one pod of each node class to each back end, and once more from every node. */
+function toClusterIp(model: VerifyModel): readonly Cell[] {
+  const ports = listPorts(model.services);
+  const cells: Cell[] = [];
+  for (const clients of clientsByNodeClass(model).values()) {
+    ports.forEach((asked, index) => {
+      const rotated = clients.slice(index % clients.length).concat(clients.slice(0, index % clients.length));
+      const client = clientAmong(rotated, asked.port);
+      if (client !== undefined) cells.push(sweep(model, asked, client, clients.length));
+    });
+  }
+  return [...cells, ...fromEachNode(model, ports)];
+}
+
+function fromEachNode(model: VerifyModel, ports: readonly ServicePort[]): readonly Cell[] {
+  const byNode = groupBy(model.pods.filter(isOrdinary), (pod) => pod.node.name);
+  const isSmall = byNode.size * ports.length <= NODE_TIMES_PORT_MAX;
+  return [...byNode.values()].flatMap((clients, node) => {
+    const asked = isSmall
+      ? ports
+      : ports.filter((_, index) => (index + node) % Math.ceil(ports.length / PORTS_PER_NODE) === 0);
+    return asked.flatMap((each) => {
+      const client = clientAmong(clients, each.port);
+      if (client === undefined || each.service.kind !== "cluster-ip") return [];
+      const { service, port } = each;
+      return makeCell({
+        facts: serviceFacts(model, "pod-to-cluster-ip", port.protocol, { source: client, service, port }),
+        source: client,
+        target: addressTarget(each, answerersOf(backEndsFor(each, client.node, model))),
+        standsFor: 0,
+      });
+    });
+  });
+}
+
+/** Echo requests to one Service from one pod of each class of Windows nodes. */
+function pings(model: VerifyModel): readonly Cell[] {
+  const asked = listPorts(model.services).find(({ service }) => service.kind === "cluster-ip");
+  if (asked === undefined) return [];
+  const { service, port } = asked;
+  return [...clientsByNodeClass(model).values()].flatMap((clients) => {
+    const source = clients.find((pod) => pod.node.os === "windows");
+    if (source === undefined) return [];
+    return makeCell({
+      facts: serviceFacts(model, "pod-to-cluster-ip", "icmp", { source, service, port }),
+      source,
+      target: { ...addressTarget(asked, undefined), port: 0 },
+      standsFor: clients.length * model.services.length,
+    });
+  });
+}
+
+/** A back end that asks its own Service: one for each class of nodes. */
+function toOwnService(model: VerifyModel): readonly Cell[] {
+  return listPorts(model.services).flatMap((asked) => {
+    const { service, port } = asked;
+    if (service.kind !== "cluster-ip") return [];
+    const own = port.backEnds.flatMap(({ pod }) => (pod !== undefined && isOrdinary(pod) ? [pod] : []));
+    return [...groupBy(own, (pod) => pod.node.nodeClass).values()].flatMap((members) => {
+      const [source] = members;
+      if (source === undefined) return [];
+      return makeCell({
+        facts: serviceFacts(model, "pod-to-own-service", port.protocol, { source, service, port }),
+        source,
+        target: addressTarget(asked, [source.serverName]),
+        probe: "own",
+        among: port.backEnds.length,
+        standsFor: members.length,
+      });
+    });
+  });
+}
+
+/** A headless Service is asked on the port of its pods. */
+function portByName({ service, port }: ServicePort): number {
+  return service.kind === "headless" ? (port.backEnds[0]?.port ?? port.port) : port.port;
+}
+
+function nameCell(
+  model: VerifyModel,
+  flow: FlowName,
+  asked: ServicePort,
+  request: { readonly source: VerifyPod; readonly name: string; readonly standsFor: number },
+): Cell {
+  const { service, port } = asked;
+  const { source, name, standsFor } = request;
+  const hairpin =
+    service.kind === "cluster-ip" && port.backEnds.every(({ pod }) => pod?.index === source.index);
+  return makeCell({
+    facts: serviceFacts(model, hairpin ? "pod-to-own-service" : flow, port.protocol, {
+      source,
+      service,
+      port,
+    }),
+    source,
+    target: {
+      reference: service.reference,
+      address: service.clusterIp,
+      name,
+      port: portByName(asked),
+      answerers:
+        service.kind === "external-name" ? undefined : answerersOf(backEndsFor(asked, source.node, model)),
+    },
+    standsFor,
+  });
+}
+
+/** The first port of a Service; one without any, as ExternalName may be, is asked on 80. */
+function firstPort(service: VerifyService): ServicePort {
+  const [port = { name: "", protocol: "tcp" as const, port: 80, nodePort: undefined, backEnds: [] }] =
+    service.ports;
+  return { service, port };
+}
+
+function byNames(model: VerifyModel): readonly Cell[] {
+  const zone = model.dnsZone ?? "cluster.local";
+  const classes = clientsByNodeClass(model);
+  return model.services.flatMap((service, index) => {
+    const asked = firstPort(service);
+    const fullName = `${service.name}.${service.namespace}.svc.${zone}`;
+    return [...classes.values()].flatMap((clients) => {
+      const rotated = clients.slice(index % clients.length).concat(clients.slice(0, index % clients.length));
+      const anybody = clientAmong(rotated, asked.port) ?? clients[0];
+      const here = rotated.filter((pod) => pod.namespace === service.namespace);
+      const neighbor = clientAmong(here, asked.port);
+      const cells: Cell[] = [];
+      if (anybody !== undefined) {
+        const full = { source: anybody, name: fullName, standsFor: clients.length };
+        cells.push(nameCell(model, "pod-to-service-full-name", asked, full));
+      }
+      if (neighbor !== undefined) {
+        const short = { source: neighbor, name: service.name, standsFor: here.length };
+        cells.push(nameCell(model, "pod-to-service-short-name", asked, short));
+      }
+      if (index === 0 && anybody !== undefined) {
+        const partial = {
+          source: anybody,
+          name: `${service.name}.${service.namespace}`,
+          standsFor: clients.length,
+        };
+        cells.push(nameCell(model, "pod-to-service-partial-name", asked, partial));
+      }
+      return cells;
+    });
+  });
+}
+
+/** From the nodes' own stacks: one Service port for each class of nodes and kind of Service. */
+function fromNodes(model: VerifyModel): readonly Cell[] {
+  const reachable = listPorts(model.services).filter(({ service }) => service.kind === "cluster-ip");
+  const kinds = groupBy(reachable, kindOf);
+  return [...groupBy(model.nodes, (node) => node.nodeClass).values()].flatMap((nodes) =>
+    [...kinds.values()].flatMap((ports) => {
+      const [asked] = ports;
+      const [source] = nodes;
+      if (asked === undefined || source === undefined) return [];
+      const { service, port } = asked;
+      return makeCell({
+        facts: serviceFacts(model, "node-to-cluster-ip", port.protocol, { source, service, port }),
+        source,
+        target: addressTarget(asked, answerersOf(backEndsFor(asked, source, model))),
+        standsFor: nodes.length * ports.length,
+      });
+    }),
+  );
+}
+
+/** What makes Service ports alike to a node that asks them. */
+function kindOf({ service, port }: ServicePort): string {
+  const { hasAffinity, internalTrafficPolicy, externalTrafficPolicy } = service;
+  return `${port.protocol} ${hasAffinity} ${internalTrafficPolicy} ${externalTrafficPolicy} ${port.backEnds.length === 0}`;
+}
+
+/** A node's address and port, as the target of a cell. */
+function nodePortTarget(node: VerifyNode, asked: ServicePort, nodePort: number): CellTarget {
+  const { service, port } = asked;
+  const isLocal = service.externalTrafficPolicy === "Local";
+  const candidates = isLocal
+    ? port.backEnds.filter(({ pod }) => pod?.node.index === node.index)
+    : port.backEnds;
+  const answerers = answerersOf(candidates.length === 0 ? port.backEnds : candidates);
+  return { reference: node.reference, address: node.address, name: undefined, port: nodePort, answerers };
+}
+
+/** Nodes that differ to who asks a NodePort from outside: by class, with and without back ends of their own. */
+function nodesToAsk(model: VerifyModel, port: VerifyServicePort): readonly (readonly VerifyNode[])[] {
+  return [...groupBy(model.nodes, (node) => `${node.nodeClass} ${countLocal(port, node) > 0}`).values()];
+}
+
+function toNodePorts(model: VerifyModel): readonly Cell[] {
+  const [client] = model.outside;
+  return listPorts(model.services).flatMap((asked) => {
+    const { service, port } = asked;
+    const { nodePort } = port;
+    if (nodePort === undefined) return [];
+    const cellFor = (
+      flow: FlowName,
+      source: VerifyNode | typeof client,
+      node: VerifyNode,
+      standsFor: number,
+    ) =>
+      source === undefined
+        ? []
+        : [
+            makeCell({
+              facts: serviceFacts(model, flow, port.protocol, { source, service, port, asked: node }),
+              source,
+              target: nodePortTarget(node, asked, nodePort),
+              standsFor,
+            }),
+          ];
+    return nodesToAsk(model, port).flatMap((nodes) => {
+      const [node] = nodes;
+      if (node === undefined) return [];
+      const other = model.nodes.find((each) => each.index !== node.index);
+      return [
+        ...cellFor("outside-to-node-port", client, node, nodes.length),
+        ...cellFor("node-to-own-node-port", node, node, nodes.length),
+        ...cellFor("node-to-node-port", other, node, nodes.length * (model.nodes.length - 1)),
+      ];
+    });
+  });
+}
+
+/** `nodeBehind`: the node to which the network leads the address of a load balancer. */
+function toIngress(model: VerifyModel, nodeBehind: (address: Ip) => VerifyNode | undefined): readonly Cell[] {
+  const [source] = model.outside;
+  if (source === undefined) return [];
+  return listPorts(model.services).flatMap((asked) =>
+    asked.service.ingress.flatMap((address) => {
+      const node = nodeBehind(address);
+      if (node === undefined) return [];
+      const { service, port } = asked;
+      const target = nodePortTarget(node, asked, port.port);
+      return makeCell({
+        facts: serviceFacts(model, "outside-to-ingress", port.protocol, {
+          source,
+          service,
+          port,
+          asked: node,
+        }),
+        source,
+        target: { ...target, reference: formatIp(address), address },
+      });
+    }),
+  );
+}
+
+function affinity(model: VerifyModel): readonly Cell[] {
+  const ports = listPorts(model.services).filter(({ service }) => service.hasAffinity);
+  return ports.flatMap((asked) =>
+    [...clientsByNodeClass(model).values()].flatMap((clients) => {
+      const { service, port } = asked;
+      const source = clientAmong(clients, port);
+      if (source === undefined) return [];
+      const target = addressTarget(asked, answerersOf(backEndsFor(asked, source.node, model)));
+      const facts = (flow: FlowName) => serviceFacts(model, flow, port.protocol, { source, service, port });
+      const cell = makeCell({
+        facts: facts("session-affinity"),
+        source,
+        target,
+        probe: "same",
+        standsFor: clients.length,
+      });
+      const waitS = service.affinityTimeoutS;
+      if (waitS === undefined) return [cell];
+      const later = makeCell({
+        facts: facts("session-affinity-timeout"),
+        source,
+        target,
+        probe: "later",
+        waitS,
+      });
+      return [cell, later];
+    }),
+  );
+}
+
+/** All cells with Services. */
+export function serviceCells(
+  model: VerifyModel,
+  nodeBehind: (address: Ip) => VerifyNode | undefined,
+): readonly Cell[] {
+  return [
+    ...toClusterIp(model),
+    ...pings(model),
+    ...toOwnService(model),
+    ...byNames(model),
+    ...fromNodes(model),
+    ...toNodePorts(model),
+    ...toIngress(model, nodeBehind),
+    ...affinity(model),
+  ];
+}

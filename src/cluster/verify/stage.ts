@@ -1,0 +1,57 @@
+/**
+ * The copy of a cluster that is verified. Cells speak of machines by their position, so that they mean the same in
+ * every copy; here they become stacks that send.
+ */
+import { assert, defined } from "../../base/assert.ts";
+import type { Compartment } from "../../host/compartment.ts";
+import { IdentificationServer } from "../../host/services/identification-server.ts";
+import { type Cluster, forkCluster } from "../cluster.ts";
+import type { Cell } from "./cell.ts";
+import type { VerifyModel, VerifySender } from "./model.ts";
+import { VERIFY_PORT } from "./pod-cells.ts";
+
+/** The stack that a sender has in `cluster`. */
+export function compartmentOf(cluster: Cluster, sender: VerifySender): Compartment {
+  switch (sender.kind) {
+    case "pod":
+      return defined(cluster.pods[sender.index], "a copy has the pods of the original").compartment;
+    case "node":
+      return defined(cluster.nodes[sender.index], "a copy has the nodes of the original").host.root;
+    case "outside":
+      return defined(cluster.outside[sender.index], "a copy has the hosts of the original").compartment;
+  }
+}
+
+function isAskedAt(cells: readonly Cell[]): ReadonlySet<string> {
+  return new Set(
+    cells
+      .filter(({ target }) => target.port === VERIFY_PORT)
+      .map(({ target, protocol }) => `${protocol} ${target.reference}`),
+  );
+}
+
+/**
+ * Copies the cluster and lets pods and nodes that are asked on no port of their own answer on `VERIFY_PORT`. A port
+ * that somebody has already stays theirs.
+ */
+export function setStage(cluster: Cluster, model: VerifyModel, cells: readonly Cell[]): Cluster {
+  const copy = forkCluster(cluster);
+  const asked = isAskedAt(cells);
+  const serve = (party: VerifySender, name: string): void => {
+    const isTcp = asked.has(`tcp ${party.reference}`);
+    const isUdp = asked.has(`udp ${party.reference}`);
+    if (!isTcp && !isUdp) return;
+    const server = new IdentificationServer(compartmentOf(copy, party), name);
+    const failures = [
+      isTcp ? server.listenTcp(VERIFY_PORT) : undefined,
+      isUdp ? server.listenUdp(VERIFY_PORT) : undefined,
+    ];
+    assert(
+      failures.every((failure) => failure === undefined || failure === "port-in-use"),
+      "a port that nobody has can be served",
+    );
+  };
+  for (const pod of model.pods) if (!pod.isHostNetwork) serve(pod, pod.serverName);
+  for (const node of model.nodes) serve(node, node.name);
+  return copy;
+}

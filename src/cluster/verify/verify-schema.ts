@@ -1,0 +1,99 @@
+/** The JSON Schema of `mullion verify -o json`, published as schemas/verify.v1alpha1.json. */
+import { KNOWLEDGE_CODES } from "../../knowledge/codes.ts";
+import { FLOWS } from "../../knowledge/expectations.ts";
+
+type Schema = Readonly<Record<string, unknown>>;
+
+const TEXT = { type: "string" } as const;
+const INTEGER = { type: "integer" } as const;
+const CODE = { enum: [...KNOWLEDGE_CODES] } as const;
+
+function closed(
+  description: string,
+  required: Readonly<Record<string, Schema>>,
+  optional: Readonly<Record<string, Schema>> = {},
+): Schema {
+  return {
+    type: "object",
+    description,
+    additionalProperties: false,
+    required: Object.keys(required),
+    properties: { ...required, ...optional },
+  };
+}
+
+function described(schema: Schema, description: string): Schema {
+  return { ...schema, description };
+}
+
+const CELL = closed(
+  "One question, what was expected of it and how it came out.",
+  {
+    flow: described(
+      { enum: [...FLOWS, "cluster-file"] },
+      "cluster-file: an expectation of the cluster file.",
+    ),
+    protocol: { enum: ["tcp", "udp", "icmp"] },
+    relation: described(
+      { enum: ["same-node", "other-node", "outside", "service"] },
+      "Where the receiver is, seen from the sender.",
+    ),
+    from: described(TEXT, "As the command line takes it: pod/default/web, node/win-1, external."),
+    fromSystem: described(TEXT, "ws2022, ws2019.1158, linux, outside."),
+    to: described(TEXT, "A pod, a node, a host outside, service/default/web or an address."),
+    toSystem: described(TEXT, "As fromSystem; service for what no machine is."),
+    expected: { enum: ["works", "denied", "not-applicable"] },
+    row: described(TEXT, "The row of the table of expectations that decided."),
+    documentedIn: described(TEXT, "Where that row is written."),
+    verdict: described({ enum: ["as-expected", "finding", "not-tried"] }, "not-tried: it does not apply."),
+    attempts: described(INTEGER, "Attempts that count for the verdict."),
+    standsFor: described(
+      INTEGER,
+      "Equal cells of the full matrix, this one included; 0: another cell stands for them.",
+    ),
+  },
+  {
+    port: described(INTEGER, "Absent for ICMP."),
+    name: described(TEXT, "The name that was resolved first."),
+    code: described(CODE, "Why it is denied, or does not apply: mullion explain CODE."),
+    why: described(TEXT, "Why it does not apply."),
+    backEnds: described(INTEGER, "Back ends that answered."),
+  },
+);
+
+const FINDING = closed(
+  "A cell that came out otherwise than expected.",
+  { cell: described(INTEGER, "Position in cells, from 0."), expected: TEXT, observed: TEXT },
+  {
+    code: described(CODE, "What explains it."),
+    remedy: described(TEXT, "What to do."),
+    trace: described(TEXT, "The words behind mullion trace that show it, without the file."),
+  },
+);
+
+const COUNTS = closed("Numbers of cells.", {
+  cells: described(INTEGER, "Cells of the full matrix."),
+  tried: described(INTEGER, "Cells that were tried, each for all equal ones."),
+  attempts: described(INTEGER, "Connections, datagrams and echo requests."),
+  works: described(INTEGER, "Tried cells that work as expected."),
+  denied: described(INTEGER, "Tried cells that are denied as expected."),
+  notApplicable: INTEGER,
+  findings: INTEGER,
+});
+
+export const VERIFY_SCHEMA: Schema = {
+  $schema: "https://json-schema.org/draft/2020-12/schema",
+  title: "Mullion verification",
+  ...closed("Which flows of a cluster work, which are denied, and whether that is what is documented.", {
+    apiVersion: { const: "mullion/v1alpha1" },
+    kind: { const: "Verification" },
+    cluster: described(TEXT, "Its name."),
+    compat: described(
+      { type: "array", items: { enum: ["reference", "better"] } },
+      "Which behaviour answered: the real components' with their defects, or the repaired one.",
+    ),
+    counts: COUNTS,
+    cells: { type: "array", items: CELL },
+    findings: { type: "array", items: FINDING },
+  }),
+};

@@ -1,0 +1,243 @@
+/** The whole check: cells, their observation in a copy, the comparison, the report. */
+import { getEntry } from "../../knowledge/catalogue.ts";
+import type { KnowledgeCode } from "../../knowledge/codes.ts";
+import { FLOWS } from "../../knowledge/expectations.ts";
+import { type Ip, formatIp } from "../../net/ip.ts";
+import { prefixContains } from "../../net/prefix.ts";
+import type { Cluster } from "../cluster.ts";
+import type { Cell } from "./cell.ts";
+import { type Disagreement, judge } from "./judge.ts";
+import type { VerifyModel, VerifyNode } from "./model.ts";
+import type { Evidence, Observation } from "./observation.ts";
+import { type ObserveProgress, observeCells } from "./observe.ts";
+import { ownCells } from "./own-cells.ts";
+import { podCells } from "./pod-cells.ts";
+import { traceCell } from "./prove.ts";
+import type { VerifyCell, VerifyCounts, VerifyFinding, VerifyReport } from "./report.ts";
+import { serviceCells } from "./service-cells.ts";
+import { setStage } from "./stage.ts";
+
+export interface VerifyOptions {
+  readonly progress?: ObserveProgress;
+}
+
+/** The question of a cell without what it is called: the user's expectation of it replaces the table's. */
+function questionOf(cell: Cell): string {
+  const { target, protocol, sourceReference, probe } = cell;
+  return `${protocol} ${sourceReference} ${target.reference} ${target.name ?? ""} ${target.port} ${probe}`;
+}
+
+/** Each question once; who comes first is kept and stands for the others' pairs as well. */
+function withoutRepetitions(cells: readonly Cell[]): readonly Cell[] {
+  const kept = new Map<string, Cell>();
+  for (const cell of cells) {
+    const first = kept.get(cell.id);
+    if (first === undefined) kept.set(cell.id, cell);
+    else if (first.standsFor < cell.standsFor) kept.set(cell.id, { ...first, standsFor: cell.standsFor });
+  }
+  return [...kept.values()];
+}
+
+const FLOW_ORDER: ReadonlyMap<string, number> = new Map(FLOWS.map((flow, index) => [flow, index]));
+
+function inOrder(cells: readonly Cell[]): readonly Cell[] {
+  const rank = (cell: Cell): number => FLOW_ORDER.get(cell.flow) ?? FLOWS.length;
+  return cells.toSorted((a, b) => rank(a) - rank(b));
+}
+
+/** The node to which the router leads an address: where the address of a load balancer comes out. */
+function nodeBehind(cluster: Cluster, model: VerifyModel): (address: Ip) => VerifyNode | undefined {
+  const { compartment } = cluster.underlay.router;
+  return (address) => {
+    const nextHop = compartment
+      .listRoutes()
+      .find((route) => route.nextHop !== undefined && prefixContains(route.prefix, address));
+    return model.nodes.find((node) => node.address === nextHop?.nextHop);
+  };
+}
+
+function isTried(cell: Cell): boolean {
+  if (cell.expected.outcome === "not-applicable" || cell.source === undefined || cell.probe === "state")
+    return false;
+  return cell.target.address !== undefined || cell.target.name !== undefined;
+}
+
+/** A copy of its own for attempts that are made alone, made when the first one is. */
+class Bench {
+  private readonly cluster: Cluster;
+  private readonly model: VerifyModel;
+  private readonly cells: readonly Cell[];
+  private copy: Cluster | undefined;
+  attempts = 0;
+
+  constructor(cluster: Cluster, model: VerifyModel, cells: readonly Cell[]) {
+    this.cluster = cluster;
+    this.model = model;
+    this.cells = cells;
+  }
+
+  /** Tries the cell once more, with nobody else at work. */
+  observeAlone(cell: Cell): Observation {
+    const observation = observeCells(this.stage(), [cell]).get(cell.id) ?? {
+      attempts: [],
+      resolved: undefined,
+    };
+    this.attempts += observation.attempts.length;
+    return observation;
+  }
+
+  /** Follows the attempt that failed. */
+  trace(cell: Cell, observation: Observation): Evidence | undefined {
+    const failed = observation.attempts.find(({ outcome }) => outcome !== "answered");
+    if (failed === undefined || failed.outcome === "name-not-found" || cell.target.address === undefined)
+      return undefined;
+    this.attempts++;
+    return traceCell(this.stage(), cell, failed.sourcePort);
+  }
+
+  private stage(): Cluster {
+    this.copy ??= setStage(this.cluster, this.model, this.cells);
+    return this.copy;
+  }
+}
+
+interface Judged {
+  readonly cell: Cell;
+  readonly observation: Observation | undefined;
+  readonly disagreement: Disagreement | undefined;
+}
+
+const NOTHING: Observation = { attempts: [], resolved: undefined };
+
+/** Judges what was seen; what disagrees is tried again alone, and only that counts. */
+function settle(cell: Cell, first: Observation, bench: Bench, cluster: Cluster): Judged {
+  const evidence = cell.expected.outcome === "denied" ? bench.trace(cell, first) : undefined;
+  if (judge(cell, first, evidence, cluster) === undefined)
+    return { cell, observation: first, disagreement: undefined };
+  const again = bench.observeAlone(cell);
+  const proof = bench.trace(cell, again);
+  return { cell, observation: again, disagreement: judge(cell, again, proof, cluster) };
+}
+
+function systemOf(os: Cell["sourceOs"], node: VerifyNode | undefined): string {
+  if (node?.windows === undefined) return os;
+  const { profile, revision } = node.windows;
+  return revision === undefined ? profile.name : `${profile.name}.${revision}`;
+}
+
+function describeCell({ cell, observation, disagreement }: Judged, model: VerifyModel): VerifyCell {
+  const { expected, target, source } = cell;
+  const sender = source?.kind === "pod" ? source.node : source?.kind === "node" ? source : undefined;
+  const receiver =
+    model.nodes.find((node) => node.reference === target.reference) ??
+    model.pods.find((pod) => pod.reference === target.reference)?.node;
+  const isCodeGiven =
+    expected.outcome !== "works" && !(expected.outcome === "denied" && expected.proof === "any-failure");
+  const code = isCodeGiven ? expected.code : undefined;
+  const attempts = observation?.attempts ?? [];
+  return {
+    flow: cell.flow,
+    protocol: cell.protocol,
+    relation: cell.relation,
+    from: cell.sourceReference,
+    fromSystem: systemOf(cell.sourceOs, sender),
+    to: target.reference,
+    toSystem: cell.relation === "service" ? "service" : systemOf(cell.targetOs, receiver),
+    ...(target.port === 0 ? {} : { port: target.port }),
+    ...(target.name === undefined ? {} : { name: target.name }),
+    expected: expected.outcome,
+    ...(code === undefined ? {} : { code }),
+    ...(expected.outcome === "not-applicable" ? { why: expected.why } : {}),
+    row: cell.row,
+    documentedIn: cell.documentedIn,
+    verdict:
+      disagreement === undefined ? (observation === undefined ? "not-tried" : "as-expected") : "finding",
+    attempts: attempts.length,
+    ...(cell.probe === "sweep"
+      ? { backEnds: new Set(attempts.map(({ answeredBy }) => answeredBy)).size }
+      : {}),
+    standsFor: cell.standsFor,
+  };
+}
+
+/** The words behind `mullion trace` that show the cell. */
+function traceWords(cell: Cell): string | undefined {
+  const { target, protocol } = cell;
+  if (target.address === undefined || cell.source === undefined) return undefined;
+  const isNamed = /^(?:pod|node)\//.test(target.reference) || cell.relation === "outside";
+  const to = isNamed && cell.flow !== "outside-to-ingress" ? target.reference : formatIp(target.address);
+  const how =
+    protocol === "icmp"
+      ? "--protocol icmp"
+      : `${protocol === "udp" ? "--protocol udp " : ""}--port ${target.port}`;
+  return `${cell.sourceReference} ${to} ${how}`;
+}
+
+function remedyOf(code: KnowledgeCode): string {
+  return getEntry(code).remedy.split("\n\n")[0] ?? "";
+}
+
+function describeFinding(judged: Judged, disagreement: Disagreement, position: number): VerifyFinding {
+  const { expected, observed, code } = disagreement;
+  const trace = traceWords(judged.cell);
+  return {
+    cell: position,
+    expected,
+    observed,
+    ...(code === undefined ? {} : { code, remedy: remedyOf(code) }),
+    ...(trace === undefined ? {} : { trace }),
+  };
+}
+
+function count(cells: readonly VerifyCell[], attempts: number, findings: number): VerifyCounts {
+  const of = (expected: VerifyCell["expected"]): number =>
+    cells.filter((cell) => cell.expected === expected && cell.verdict !== "finding").length;
+  return {
+    cells: cells.reduce((sum, { standsFor }) => sum + standsFor, 0),
+    tried: cells.filter(({ verdict }) => verdict !== "not-tried").length,
+    attempts,
+    works: of("works"),
+    denied: of("denied"),
+    notApplicable: of("not-applicable"),
+    findings,
+  };
+}
+
+/**
+ * Checks every flow of `cluster`, which stays as it is: all attempts are made in copies.
+ * @throws RequestError for an expectation of the cluster file about somebody who does not exist.
+ */
+export function verifyCluster(
+  cluster: Cluster,
+  model: VerifyModel,
+  options: VerifyOptions = {},
+): VerifyReport {
+  const own = ownCells(cluster, model);
+  const replaced = new Set(own.map(questionOf));
+  const table = [...podCells(model), ...serviceCells(model, nodeBehind(cluster, model))];
+  const cells = inOrder(
+    withoutRepetitions([...own, ...table.filter((cell) => !replaced.has(questionOf(cell)))]),
+  );
+  const tried = cells.filter(isTried);
+  const observations = observeCells(setStage(cluster, model, tried), tried, options.progress);
+  const bench = new Bench(cluster, model, tried);
+  const judged = cells.map((cell): Judged => {
+    if (!isTried(cell)) return { cell, observation: undefined, disagreement: undefined };
+    return settle(cell, observations.get(cell.id) ?? NOTHING, bench, cluster);
+  });
+  const described = judged.map((each) => describeCell(each, model));
+  const findings = judged.flatMap((each, position) =>
+    each.disagreement === undefined ? [] : [describeFinding(each, each.disagreement, position)],
+  );
+  const sent =
+    [...observations.values()].reduce((sum, { attempts }) => sum + attempts.length, 0) + bench.attempts;
+  return {
+    apiVersion: "mullion/v1alpha1",
+    kind: "Verification",
+    cluster: model.clusterName,
+    compat: [...new Set(model.nodes.map(({ compat }) => compat))].toSorted(),
+    counts: count(described, sent, findings.length),
+    cells: described,
+    findings,
+  };
+}

@@ -1,0 +1,158 @@
+/** Finds or makes the HNS endpoints behind one service port (kube-proxy.md §3.4). */
+import type { Guid } from "../hcn/client.ts";
+import type { BoundEndpoints } from "./bound-endpoints.ts";
+import { conjureMac } from "./conjured-mac.ts";
+import { type Attempt, attempt, explanationOf, failureText } from "./hns-failure.ts";
+import type { ProxierConfiguration, ProxierState } from "./proxier-state.ts";
+import { providerAddressOf, readProxyNetwork } from "./proxy-network.ts";
+import type { HnsEndpoint, QueriedEndpoints } from "./queried-endpoints.ts";
+import { isUsable, readinessOf } from "./readiness.ts";
+import { increment } from "./reference-counts.ts";
+import { createProxyEndpoint } from "./remote-endpoints.ts";
+import type { Finding } from "./report.ts";
+import type { ServiceEntry } from "./service-entry.ts";
+import type { TrackedEndpoint } from "./tracked-endpoints.ts";
+import type { BackEnds } from "./wanted-load-balancers.ts";
+
+/** What one pass needs: configuration, state, and HNS's endpoints as read at its start. */
+export interface SyncPass {
+  readonly configuration: ProxierConfiguration;
+  readonly state: ProxierState;
+  readonly queried: QueriedEndpoints;
+}
+
+/** The network was asked for again while an endpoint was made, and is not there. */
+export const NETWORK_LOST = "network-lost";
+
+export interface FoundBackEnds extends BackEnds {
+  /** Endpoints that should be back ends and have no HNS endpoint. */
+  readonly findings: readonly Finding[];
+}
+
+/** What is gathered on the way through the endpoints. */
+interface Gathering {
+  readonly all: Guid[];
+  readonly local: Guid[];
+  readonly findings: Finding[];
+  /** Some back end is a node, or no node's. */
+  leavesPodNetwork: boolean;
+}
+
+/**
+ * On overlay networks a ClusterIP is an endpoint, too, also for a Service without endpoints.
+ * @returns why it could not be made.
+ */
+export async function ensureVipEndpoint(pass: SyncPass, entry: ServiceEntry): Promise<Finding | undefined> {
+  const { configuration, state, queried } = pass;
+  const { clusterIp } = entry.port;
+  if (!state.network.isOverlay || queried.find(undefined, clusterIp) !== undefined) return undefined;
+  const { nodeIp: providerAddress, hostMac: mac, client } = configuration;
+  const endpoint = { ip: clusterIp, mac, providerAddress, isLocal: false };
+  const made = await createProxyEndpoint(client, state.network, endpoint, queried);
+  if (!made.ok) {
+    return {
+      code: explanationOf(made.failure, "service-remote-endpoint-refused"),
+      message: `HNS refused the remote endpoint for the ClusterIP ${clusterIp}: ${failureText(made.failure)}`,
+    };
+  }
+  const counter = state.counts.of(made.value.id);
+  increment(counter);
+  entry.vipEndpoint = { id: made.value.id, counter };
+  return undefined;
+}
+
+/** Upstream reads the network again before each endpoint: remote subnets may have been added since. */
+async function createRemote(
+  { configuration, state, queried }: SyncPass,
+  ip: string,
+): Promise<Attempt<HnsEndpoint> | typeof NETWORK_LOST> {
+  const { client, behaviour, nodeIp } = configuration;
+  const mac = conjureMac(ip);
+  if (!state.network.isOverlay)
+    return createProxyEndpoint(
+      client,
+      state.network,
+      { ip, mac, providerAddress: "", isLocal: false },
+      queried,
+    );
+  const read = await attempt(() => readProxyNetwork(client, state.network.name, behaviour));
+  if (!read.ok) return NETWORK_LOST;
+  state.network = read.value;
+  const known = providerAddressOf(state.network, ip);
+  const providerAddress = known === "" ? nodeIp : known;
+  return createProxyEndpoint(client, state.network, { ip, mac, providerAddress, isLocal: false }, queried);
+}
+
+/** The HNS endpoint of `endpoint`; undefined with a finding when there is none. Local ones are never made. */
+async function findOrCreate(
+  pass: SyncPass,
+  endpoint: TrackedEndpoint,
+  id: Guid | undefined,
+  gathering: Gathering,
+): Promise<HnsEndpoint | typeof NETWORK_LOST | undefined> {
+  const found = pass.queried.find(id, endpoint.ip);
+  if (found !== undefined) return found;
+  if (endpoint.nodeName === pass.configuration.hostname) {
+    const message = `The pod ${endpoint.ip} is on this node, and HNS has no endpoint with its address`;
+    gathering.findings.push({ code: "service-local-endpoint-missing", message });
+    return undefined;
+  }
+  const made = await createRemote(pass, endpoint.ip);
+  if (made === NETWORK_LOST) return NETWORK_LOST;
+  if (made.ok) return made.value;
+  gathering.findings.push({
+    code: explanationOf(made.failure, "service-remote-endpoint-refused"),
+    message: `HNS refused the remote endpoint for ${endpoint.ip}: ${failureText(made.failure)}`,
+  });
+  return undefined;
+}
+
+/** A port that is named takes the number of the endpoint (kube-proxy.md §3.4 c.3). */
+function takePort(entry: ServiceEntry, port: number, slicePortWins: boolean): void {
+  if (entry.targetPort === 0 || slicePortWins) entry.targetPort = port;
+}
+
+function noteAddress(
+  { configuration, state }: SyncPass,
+  { ip, nodeName }: TrackedEndpoint,
+  to: Gathering,
+): void {
+  if (!state.network.isOverlay || nodeName === configuration.hostname) return;
+  const providerAddress = providerAddressOf(state.network, ip);
+  if (providerAddress === "" || providerAddress === ip) to.leavesPodNetwork = true;
+}
+
+/** Goes through the endpoints of a service port in order, and counts on the remote ones that it uses. */
+export async function findBackEnds(
+  pass: SyncPass,
+  entry: ServiceEntry,
+  bound: BoundEndpoints,
+): Promise<FoundBackEnds | typeof NETWORK_LOST> {
+  const { configuration, state } = pass;
+  const { hostname, behaviour, nodeIp, sourceVip } = configuration;
+  const endpoints = bound.on(hostname);
+  const readiness = readinessOf(entry, endpoints, hostname, behaviour.readiness);
+  const gathering: Gathering = { all: [], local: [], findings: [], leavesPodNetwork: false };
+  const onlyLocal = entry.port.isInternalPolicyLocal && entry.hasLocalTrafficDsr;
+  for (const [index, endpoint] of endpoints.entries()) {
+    if (onlyLocal && endpoint.nodeName !== hostname) continue;
+    if (!isUsable(endpoint, readiness)) continue;
+    takePort(entry, endpoint.port, behaviour.slicePortWins);
+    const found = await findOrCreate(pass, endpoint, bound.idOf(index), gathering);
+    if (found === NETWORK_LOST) return NETWORK_LOST;
+    if (found === undefined) continue;
+    noteAddress(pass, endpoint, gathering);
+    gathering.all.push(found.id);
+    if (found.isLocal) gathering.local.push(found.id);
+    else bound.count(index, state.counts.of(found.id), behaviour.countsOnce);
+    bound.bind(index, found.id);
+  }
+  const overlaySource = gathering.leavesPodNetwork ? nodeIp : sourceVip;
+  return {
+    all: gathering.all,
+    local: gathering.local,
+    findings: gathering.findings,
+    sourceVip: state.network.isOverlay ? overlaySource : "",
+    areAvailable: !readiness.areAllTerminating && !readiness.areNoneServing,
+  };
+}

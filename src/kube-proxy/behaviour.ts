@@ -1,0 +1,160 @@
+/**
+ * What kube-proxy does on Windows, by Kubernetes version and temper (kube-proxy.md §4). Code asks for a behaviour by
+ * its name here, never for a version.
+ */
+
+/** A version of Kubernetes; patch releases are not told apart. */
+export interface KubernetesVersion {
+  readonly major: number;
+  readonly minor: number;
+}
+
+/** `reference` decides as that version did, defects included; `better` keeps the contract where that version broke it. */
+export type Compat = "reference" | "better";
+
+/** Which endpoints of a slice may become back ends (kube-proxy.md §3.9). */
+export type ReadinessRule =
+  /** Ready ones only. 1.20 read Endpoints objects by default, and these list ready addresses alone. */
+  | "ready"
+  /** Ready ones, and for Services with ingress addresses the serving ones when all are terminating. */
+  | "terminating";
+
+/** When remote endpoints of HNS that nobody uses any more are deleted in a sync (kube-proxy.md §3.3, step 13). */
+export type RemoteEndpointRemoval =
+  /** With the Service or its change, at once. */
+  | "with-release"
+  /** Every endpoint whose count is zero. */
+  | "unreferenced"
+  /** Those that vanished from their slices; of several changed Services only the last one's are remembered. */
+  | "terminated-of-last-service"
+  /** Those that vanished from their slices. */
+  | "terminated";
+
+/** Which of two endpoints with one address is found by that address (kube-proxy.md §3.3, step 6). */
+export type EqualAddressRule =
+  /** The one that HNS lists last. */
+  | "last"
+  /** The remote one. */
+  | "remote"
+  /** The local one; the remote one is deleted when nobody counts on it. */
+  | "local";
+
+/** What makes one load balancer the same as another (kube-proxy.md §3.6). */
+export interface IdentityRule {
+  /** The back ends themselves, or only how many they are. */
+  readonly backEnds: "set" | "count";
+  /** The family is part of it. Without, the second family takes the first one's node port for its own. */
+  readonly hasFamily: boolean;
+  /** The cache forgets what the same sync deleted. */
+  readonly forgetsDeleted: boolean;
+}
+
+export interface Behaviour {
+  readonly minor: number;
+  /** Ingress addresses have to be addresses. */
+  readonly checksIngressAddresses: boolean;
+  /** External and ingress addresses of the other family are left out, and ingress with `ipMode: Proxy`. */
+  readonly filtersFrontEnds: boolean;
+  /** The network's type counts as overlay in any letter case. */
+  readonly ignoresCaseOfType: boolean;
+  /** `enableDSR` sets the flag on ingress load balancers, too. */
+  readonly hasIngressDsr: boolean;
+  /** A load balancer without back ends is not asked for. Without this, HNS refuses it. */
+  readonly skipsEmptyLists: boolean;
+  /** `internalTrafficPolicy` is read. */
+  readonly hasInternalPolicy: boolean;
+  /** Endpoint changes update what they concern; without this they remove everything of the Service first. */
+  readonly hasOptimisation: boolean;
+  /** Front ends other than ClusterIP carry VipExternalIP. */
+  readonly marksExternalVips: boolean;
+  readonly hasHealthCheckForward: boolean;
+  readonly readiness: ReadinessRule;
+  readonly identity: IdentityRule;
+  /** The check before a deletion looks for the source VIP and the service port instead of what is there. */
+  readonly checksWrongFrontEnd: boolean;
+  /** For a ClusterIP with policy Local the same check looks for all back ends. */
+  readonly checksAllBackEnds: boolean;
+  /** A failing deletion is tried once more, and then remembered. */
+  readonly retriesDeletion: boolean;
+  /** At most this many remembered deletions are tried in a sync; 0: none is remembered. */
+  readonly staleDeletionsMax: number;
+  /** Both addresses of an endpoint are known. */
+  readonly knowsSecondAddress: boolean;
+  readonly equalAddress: EqualAddressRule;
+  readonly removal: RemoteEndpointRemoval;
+  /** Local endpoints are not taken for the remote ones that vanished. */
+  readonly sparesLocalEndpoints: boolean;
+  /** HNS may be asked to change a load balancer. */
+  readonly canModify: boolean;
+  /** The port of an endpoint counts, whatever `targetPort` says; of several the last one's. */
+  readonly slicePortWins: boolean;
+  /** An HNS that does not answer is not taken for a network that is gone. */
+  readonly toleratesHnsFailure: boolean;
+  /** A load balancer in the way of a new one is removed. */
+  readonly removesConflicts: boolean;
+  /** `WinDSR` and `WinOverlay` without a word in the configuration. */
+  readonly defaultGates: { readonly WinDSR: boolean; readonly WinOverlay: boolean };
+  /** Gates are locked to true. */
+  readonly hasLockedGates: boolean;
+  readonly hasDualStack: boolean;
+  /** Better: what failed in part is tried again. The reference calls such a Service done. */
+  readonly retriesPartialFailure: boolean;
+  /** Better: an endpoint is counted once, however often its Service is tried. */
+  readonly countsOnce: boolean;
+}
+
+function identityOf(minor: number, isBetter: boolean): IdentityRule {
+  return {
+    backEnds: minor >= 26 || isBetter ? "set" : "count",
+    hasFamily: minor >= 36 || isBetter,
+    forgetsDeleted: minor <= 24 || isBetter,
+  };
+}
+
+function removalOf(minor: number, isBetter: boolean): RemoteEndpointRemoval {
+  if (minor >= 35 || (isBetter && minor >= 31)) return "terminated";
+  if (minor >= 31) return "terminated-of-last-service";
+  return minor >= 27 ? "unreferenced" : "with-release";
+}
+
+function equalAddressOf(minor: number, isBetter: boolean): EqualAddressRule {
+  if (minor >= 34 || isBetter) return "local";
+  return minor >= 33 ? "remote" : "last";
+}
+
+/** The behaviour of a version. What a version lacks as a feature, `better` lacks too; only its defects are mended. */
+export function behaviourOf(version: KubernetesVersion, compat: Compat): Behaviour {
+  const { minor } = version;
+  const isBetter = compat === "better";
+  return Object.freeze<Behaviour>({
+    minor,
+    checksIngressAddresses: minor >= 21 || isBetter,
+    filtersFrontEnds: minor >= 36 || isBetter,
+    ignoresCaseOfType: minor >= 21 || isBetter,
+    hasIngressDsr: minor <= 21 && !isBetter,
+    skipsEmptyLists: minor >= 23 || isBetter,
+    hasInternalPolicy: minor >= 27,
+    hasOptimisation: minor >= 27,
+    marksExternalVips: minor >= 27,
+    hasHealthCheckForward: minor >= 24,
+    readiness: minor >= 27 ? "terminating" : "ready",
+    identity: identityOf(minor, isBetter),
+    checksWrongFrontEnd: minor >= 27 && minor <= 30 && !isBetter,
+    checksAllBackEnds: minor >= 27 && minor <= 34 && !isBetter,
+    retriesDeletion: minor >= 26 || isBetter,
+    staleDeletionsMax: minor >= 27 || isBetter ? 20 : 0,
+    knowsSecondAddress: minor >= 27 || isBetter,
+    equalAddress: equalAddressOf(minor, isBetter),
+    removal: removalOf(minor, isBetter),
+    sparesLocalEndpoints: minor >= 33 || isBetter,
+    canModify: minor >= 31,
+    slicePortWins: minor >= 34 || isBetter,
+    toleratesHnsFailure: minor >= 37 || isBetter,
+    removesConflicts: minor >= 37 || isBetter,
+    defaultGates: { WinDSR: minor >= 33, WinOverlay: true },
+    hasLockedGates: minor >= 34,
+    hasDualStack: minor >= 21,
+    retriesPartialFailure: isBetter,
+    countsOnce: isBetter,
+  });
+}

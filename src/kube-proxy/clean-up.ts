@@ -1,0 +1,61 @@
+/** Takes away what stands for a Service before it changes (kube-proxy.md §3.2). */
+import type { BoundEndpoints } from "./bound-endpoints.ts";
+import type { ProxierConfiguration, ProxierState } from "./proxier-state.ts";
+import { decrement } from "./reference-counts.ts";
+import { deleteProxyEndpoint } from "./remote-endpoints.ts";
+import { type ServiceEntry, compareEntries } from "./service-entry.ts";
+
+/** Gives up the counts of endpoints on remote endpoints, and deletes those that nobody counts on any more. */
+export async function releaseEndpoints(
+  { client, hostname }: ProxierConfiguration,
+  bound: BoundEndpoints | undefined,
+): Promise<void> {
+  if (bound === undefined) return;
+  for (const [index, endpoint] of bound.on(hostname).entries()) {
+    if (endpoint.nodeName === hostname) continue;
+    const id = bound.release(index);
+    if (id !== undefined && (await deleteProxyEndpoint(client, id))) bound.unbind(index);
+  }
+}
+
+function decrementEndpoints({ hostname }: ProxierConfiguration, bound: BoundEndpoints | undefined): void {
+  for (const [index, endpoint] of bound?.on(hostname).entries() ?? [])
+    if (endpoint.nodeName !== hostname) bound?.decrement(index);
+}
+
+/** Whatever changed: on overlay networks the endpoint of the ClusterIP goes, and comes back in the same sync. */
+async function releaseVipEndpoint({ client }: ProxierConfiguration, entry: ServiceEntry): Promise<void> {
+  const owned = entry.vipEndpoint;
+  if (owned?.counter === undefined) return;
+  decrement(owned.counter);
+  if (owned.counter.count === 0) await deleteProxyEndpoint(client, owned.id);
+  owned.counter = undefined;
+}
+
+/**
+ * Takes away what stands for a service port. After a change of its endpoints alone, and unless the annotation
+ * switches it off, load balancers stay, for the sync to change what differs.
+ */
+export async function cleanUpEntry(
+  configuration: ProxierConfiguration,
+  state: ProxierState,
+  entry: ServiceEntry,
+  reason: "service" | "endpoints",
+): Promise<void> {
+  const bound = state.bound.get(entry.port.key);
+  if (reason === "endpoints" && entry.port.isOptimised) {
+    decrementEndpoints(configuration, bound);
+  } else {
+    await state.loadBalancers.deleteAllOf(entry);
+    await releaseEndpoints(configuration, bound);
+  }
+  await releaseVipEndpoint(configuration, entry);
+  entry.isApplied = false;
+  state.pending.add(entry);
+}
+
+/** As after a change of every Service: the network is gone. */
+export async function cleanUpAll(configuration: ProxierConfiguration, state: ProxierState): Promise<void> {
+  for (const entry of [...state.entries.values()].sort(compareEntries))
+    await cleanUpEntry(configuration, state, entry, "service");
+}

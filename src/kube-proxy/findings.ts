@@ -1,0 +1,79 @@
+/** Says in words what keeps a Service from working, beside what HNS refused. */
+import type { Finding } from "./report.ts";
+import type { LoadBalancerSlot, ServiceEntry } from "./service-entry.ts";
+import type { BackEnds, WantedLoadBalancer } from "./wanted-load-balancers.ts";
+
+const FRONT_ENDS = {
+  ClusterIP: "The ClusterIP",
+  NodePort: "The node port",
+  ExternalIP: "The external address",
+  Ingress: "The load balancer's address",
+  HealthCheck: "The forwarded health check",
+} as const;
+
+/** `The node port 30080`, `The ClusterIP 10.96.0.1`. */
+export function frontEndText(slot: LoadBalancerSlot, entry: ServiceEntry): string {
+  return `${FRONT_ENDS[slot.kind]} ${slot.kind === "NodePort" ? entry.port.nodePort : slot.vip}`;
+}
+
+/** Why a Service with endpoints in its slices, or without, has no back ends. */
+export function noBackEnds(listed: number): Finding {
+  return {
+    code: "service-without-usable-endpoints",
+    message:
+      listed === 0
+        ? "No EndpointSlice lists an endpoint for this port"
+        : `None of the ${listed} listed endpoints can be used: none is ready`,
+  };
+}
+
+/** Why one front end stays empty although the Service has back ends. */
+export function emptyFrontEnd(
+  wanted: WantedLoadBalancer,
+  entry: ServiceEntry,
+  backEnds: BackEnds,
+): Finding | undefined {
+  const { slot, isAllowed } = wanted;
+  const frontEnd = { kind: slot.kind, vip: slot.vip };
+  if (wanted.backEnds.length === 0 && backEnds.all.length > 0) {
+    const policy = slot.kind === "ClusterIP" ? "internalTrafficPolicy" : "externalTrafficPolicy";
+    const isExternalPolicy = slot.kind !== "ClusterIP" && entry.hasLocalTrafficDsr;
+    const reason = slot.kind === "ClusterIP" || isExternalPolicy ? `${policy} Local` : "preserve-destination";
+    return {
+      code: isExternalPolicy
+        ? "external-traffic-policy-local-without-local-endpoint"
+        : "service-without-usable-endpoints",
+      message: `${frontEndText(slot, entry)} is not programmed: ${reason} allows pods of this node alone, and none of them can be used`,
+      frontEnd,
+    };
+  }
+  if (isAllowed) return undefined;
+  return {
+    code: "service-endpoints-terminating",
+    message: `${frontEndText(slot, entry)} is not programmed: every endpoint is terminating or out of service`,
+    frontEnd,
+  };
+}
+
+/** What HNS silently does not do for this Service. */
+export function unsupportedFeatures(
+  entry: ServiceEntry,
+  hns: { readonly hasDsr: boolean; readonly hasSessionAffinity: boolean },
+): readonly Finding[] {
+  const findings: Finding[] = [];
+  const { isExternalPolicyLocal, hasClientIpAffinity } = entry.port;
+  if (isExternalPolicyLocal && !hns.hasDsr) {
+    findings.push({
+      code: "external-traffic-policy-local-without-dsr",
+      message:
+        "externalTrafficPolicy Local is treated as Cluster: this version of HNS has no Direct Server Return",
+    });
+  }
+  if (hasClientIpAffinity && !hns.hasSessionAffinity) {
+    findings.push({
+      code: "session-affinity-unsupported",
+      message: "sessionAffinity ClientIP is asked for, and this version of HNS does not know it",
+    });
+  }
+  return findings;
+}

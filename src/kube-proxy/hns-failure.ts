@@ -1,0 +1,60 @@
+/** Failures of HNS as kube-proxy tells them apart (kube-proxy.md §3.7). */
+import { HcnError, HcnNotFoundError, formatHresult, isNotFoundError } from "../hcn/error.ts";
+import type { KnowledgeCode } from "../knowledge/codes.ts";
+
+/** A call that HNS refused or did not answer. */
+export type HnsFailure = HcnError | HcnNotFoundError;
+
+/** What a call came to. */
+export type Attempt<T> =
+  | { readonly ok: true; readonly value: T }
+  | { readonly ok: false; readonly failure: HnsFailure };
+
+/** Makes a call whose failure is expected. Anything that is no failure of HNS is a bug of ours and goes on. */
+export async function attempt<T>(call: () => Promise<T>): Promise<Attempt<T>> {
+  try {
+    return { ok: true, value: await call() };
+  } catch (error) {
+    if (error instanceof HcnError || error instanceof HcnNotFoundError) return { ok: false, failure: error };
+    throw error;
+  }
+}
+
+export function isNotFound(failure: HnsFailure): boolean {
+  return isNotFoundError(failure);
+}
+
+export function isNotImplemented(failure: HnsFailure): boolean {
+  return failure instanceof HcnError && failure.code === "E_NOTIMPL";
+}
+
+/** Something stands where the new object should: its front end, or its address. */
+export function isAlreadyThere(failure: HnsFailure): boolean {
+  return (
+    failure instanceof HcnError &&
+    (failure.code === "HCN_E_PORT_ALREADY_EXISTS" || failure.code === "ERROR_ALREADY_EXISTS")
+  );
+}
+
+/** What HNS said, with its number. */
+export function failureText(failure: HnsFailure): string {
+  return failure instanceof HcnError
+    ? `${failure.message} (${formatHresult(failure.hresult)})`
+    : failure.message;
+}
+
+/** Back ends that every build takes in one load balancer. */
+const BACK_ENDS_ALWAYS = 64;
+
+/** The entry that explains a refused load balancer. Windows says "invalid parameter" to too many back ends. */
+export function explanationOfRefusal(failure: HnsFailure, backEnds: number): KnowledgeCode {
+  const isInvalid = failure instanceof HcnError && failure.code === "ERROR_INVALID_PARAMETER";
+  const otherwise =
+    isInvalid && backEnds > BACK_ENDS_ALWAYS ? "too-many-back-ends" : "service-load-balancer-refused";
+  return explanationOf(failure, otherwise);
+}
+
+/** The entry that explains it: the one HNS names, or `otherwise`. */
+export function explanationOf(failure: HnsFailure, otherwise: KnowledgeCode): KnowledgeCode {
+  return (failure instanceof HcnError ? failure.explanation : undefined) ?? otherwise;
+}

@@ -1,0 +1,203 @@
+/** A kube-proxy of one Windows node: start-up, and a proxier for each family (kube-proxy.md §2). */
+import { assert, defined } from "../base/assert.ts";
+import type { HcnClient } from "../hcn/client.ts";
+import { type HnsVersion, hasFeature } from "../hcn/features.ts";
+import { type IpFamily, familyOf, parseIp } from "../net/ip.ts";
+import { type Behaviour, behaviourOf } from "./behaviour.ts";
+import { type Attempt, attempt, failureText } from "./hns-failure.ts";
+import {
+  DEFAULT_HEALTHZ_PORT,
+  DEFAULT_NODE_IP,
+  DEFAULT_ROOT_ENDPOINT,
+  type KubeProxyOptions,
+} from "./options.ts";
+import { Proxier } from "./proxier.ts";
+import type { ProxyObjects } from "./proxy-objects.ts";
+import { type ProxyNetwork, readProxyNetwork } from "./proxy-network.ts";
+import type { FamilySyncReport, Finding, ServicePortStatus, SyncReport } from "./report.ts";
+import {
+  checkHns,
+  familiesOf,
+  hostMacOf,
+  networkNameOf,
+  refuseNetwork,
+  refuseOptions,
+  removeAllPolicyLists,
+} from "./start-up.ts";
+
+/** How long kube-proxy waits before it looks for its network again. */
+const NETWORK_RETRY_MS = 1_000;
+/** How long it lets an overlay network settle before it looks a second time. */
+const OVERLAY_WAIT_MS = 10_000;
+
+/** How far the start has come. */
+export type StartResult =
+  | { readonly state: "running" }
+  /** Call `start` again after that time. */
+  | { readonly state: "waiting"; readonly retryAfterMs: number; readonly finding: Finding }
+  /** For good: upstream's process ends here. */
+  | { readonly state: "failed"; readonly finding: Finding };
+
+export interface KubeProxyParts {
+  readonly client: HcnClient;
+  /** Shared by all kube-proxies of a cluster. */
+  readonly objects: ProxyObjects;
+  readonly options: KubeProxyOptions;
+}
+
+type Phase = "new" | "looking" | "settling" | "running" | "failed";
+
+function cannotStart(message: string): StartResult {
+  return { state: "failed", finding: { code: "kube-proxy-cannot-start", message } };
+}
+
+/** Plain data, so that a world that holds it can be forked; the caller says when it starts and syncs. */
+export class KubeProxy {
+  private readonly client: HcnClient;
+  private readonly objects: ProxyObjects;
+  private readonly options: KubeProxyOptions;
+  private readonly behaviour: Behaviour;
+  private phase: Phase = "new";
+  private failure: StartResult | undefined;
+  private version: HnsVersion | undefined;
+  private proxiers: readonly Proxier[] = [];
+  private isSyncing = false;
+
+  constructor({ client, objects, options }: KubeProxyParts) {
+    this.client = client;
+    this.objects = objects;
+    this.options = options;
+    this.behaviour = behaviourOf(options.kubernetes, options.compat);
+  }
+
+  /** Goes as far as it can without waiting. A running proxy stays so. */
+  async start(): Promise<StartResult> {
+    if (this.phase === "running") return { state: "running" };
+    if (this.failure !== undefined) return this.failure;
+    if (this.phase === "new") {
+      const refused = refuseOptions(this.options);
+      if (refused !== undefined) return this.fail(refused);
+      const version = await checkHns(this.client);
+      if (typeof version === "string") return this.fail(version);
+      this.version = version;
+      await removeAllPolicyLists(this.client);
+      this.phase = "looking";
+    }
+    const name = networkNameOf(this.options);
+    const read = await attempt(() => readProxyNetwork(this.client, name, this.behaviour));
+    return this.phase === "settling" ? this.startSettled(name, read) : this.startFound(name, read);
+  }
+
+  /** One sync of each family. One call at a time. */
+  async sync(): Promise<SyncReport> {
+    assert(!this.isSyncing, "a kube-proxy syncs once at a time");
+    if (this.phase !== "running" || !this.objects.isSynced) return { families: [this.notReady()] };
+    this.isSyncing = true;
+    try {
+      const families: FamilySyncReport[] = [];
+      for (const proxier of this.proxiers) families.push(await proxier.sync());
+      return { families };
+    } finally {
+      this.isSyncing = false;
+    }
+  }
+
+  /** Every service port of every family as this node knows it. */
+  services(): readonly ServicePortStatus[] {
+    return this.proxiers.flatMap((proxier) => proxier.services());
+  }
+
+  /** The ports of one Service: empty when it is none that kube-proxy programs, or no sync has seen it. */
+  service(namespace: string, name: string): readonly ServicePortStatus[] {
+    return this.proxiers.flatMap((proxier) => proxier.service(namespace, name));
+  }
+
+  /** The proxier of a family; undefined before the start, and for a family that is not proxied. */
+  proxier(family: IpFamily): Proxier | undefined {
+    return this.proxiers.find((proxier) => proxier.family === family);
+  }
+
+  private fail(message: string): StartResult {
+    this.phase = "failed";
+    this.failure = cannotStart(message);
+    return this.failure;
+  }
+
+  /** Before the network was ever seen: any error means waiting, for ever if need be. */
+  private startFound(name: string, read: Attempt<ProxyNetwork>): StartResult {
+    if (!read.ok) {
+      const message = `kube-proxy waits for the HNS network ${name}: ${failureText(read.failure)}`;
+      const finding: Finding = { code: "kube-proxy-network-missing", message };
+      return { state: "waiting", retryAfterMs: NETWORK_RETRY_MS, finding };
+    }
+    if (!read.value.isOverlay) return this.run(read.value);
+    this.phase = "settling";
+    const message = `kube-proxy lets the overlay network ${name} settle, whose remote subnets may come late`;
+    const finding: Finding = { code: "kube-proxy-network-missing", message };
+    return { state: "waiting", retryAfterMs: OVERLAY_WAIT_MS, finding };
+  }
+
+  private startSettled(name: string, read: Attempt<ProxyNetwork>): StartResult {
+    return read.ok ? this.run(read.value) : this.fail(`could not find HNS network ${name}`);
+  }
+
+  private run(network: ProxyNetwork): StartResult {
+    const { options, behaviour } = this;
+    const version = defined(this.version, "HNS was asked before the network");
+    const refused = refuseNetwork(options, behaviour, network, version);
+    if (refused !== undefined) return this.fail(refused);
+    const nodeIp = parseIp(options.nodeIp ?? DEFAULT_NODE_IP);
+    const primary: IpFamily = nodeIp === undefined ? 4 : familyOf(nodeIp);
+    this.proxiers = familiesOf(primary, behaviour, network, version).map((family) =>
+      this.proxierOf(family, family === primary, network, version),
+    );
+    this.phase = "running";
+    return { state: "running" };
+  }
+
+  private proxierOf(
+    family: IpFamily,
+    isPrimary: boolean,
+    network: ProxyNetwork,
+    version: HnsVersion,
+  ): Proxier {
+    const { client, objects, options, behaviour } = this;
+    // The second family's node address is the unspecified one on Windows.
+    const unspecified = family === 4 ? "0.0.0.0" : "::";
+    return new Proxier(
+      {
+        client,
+        behaviour,
+        family,
+        tracker: objects.tracker(family, behaviour),
+        hostname: options.hostname,
+        nodeIp: isPrimary ? (options.nodeIp ?? DEFAULT_NODE_IP) : unspecified,
+        hostMac: hostMacOf(options) ?? "",
+        sourceVip: options.sourceVip ?? "",
+        enableDSR: options.enableDSR ?? false,
+        hasDsr: hasFeature(version, "DSR"),
+        hasSessionAffinity: hasFeature(version, "SessionAffinity"),
+        rootEndpointName:
+          (options.rootHnsEndpointName ?? "") === ""
+            ? DEFAULT_ROOT_ENDPOINT
+            : (options.rootHnsEndpointName ?? DEFAULT_ROOT_ENDPOINT),
+        forwardsHealthCheck: options.forwardHealthCheckVip ?? false,
+        healthzPort: options.healthzPort ?? DEFAULT_HEALTHZ_PORT,
+        skipsIdleReads: options.skipIdleReads ?? false,
+      },
+      network,
+      hasFeature(version, "ModifyLoadbalancer"),
+    );
+  }
+
+  private notReady(): FamilySyncReport {
+    return {
+      family: 4,
+      outcome: "not-ready",
+      programmed: [],
+      notApplied: [],
+      events: [],
+      staleLoadBalancers: 0,
+    };
+  }
+}

@@ -1,0 +1,53 @@
+/** When two load balancers are the same for kube-proxy (kube-proxy.md §3.6). */
+import type { Guid } from "../hcn/client.ts";
+import { type HostComputeLoadBalancer, LOAD_BALANCER_FLAGS } from "../hcn/load-balancer.ts";
+import type { IdentityRule } from "./behaviour.ts";
+
+/** Flags, distribution and source VIP are not part of it. */
+export interface FrontEndAndBackEnds {
+  readonly protocol: number;
+  readonly internalPort: number;
+  readonly externalPort: number;
+  /** Empty for node ports. */
+  readonly vip: string;
+  readonly isIpv6: boolean;
+  readonly backEnds: readonly Guid[];
+}
+
+/** Equal texts, equal load balancers. */
+export type LoadBalancerIdentity = string;
+
+/**
+ * A text for the back ends. Upstream joins hashes of the identifiers by exclusive or: the order does not matter, and
+ * an identifier that is there twice cancels itself out.
+ * Inferred: letter case does not matter on either side; sources disagree on when HNS's side began to be folded.
+ */
+function backEndsText(backEnds: readonly Guid[]): string {
+  const odd = new Set<string>();
+  for (const id of backEnds) {
+    const folded = id.toUpperCase();
+    if (!odd.delete(folded)) odd.add(folded);
+  }
+  return [...odd].sort().join(",");
+}
+
+export function identityOf(loadBalancer: FrontEndAndBackEnds, rule: IdentityRule): LoadBalancerIdentity {
+  const { protocol, internalPort, externalPort, vip, isIpv6, backEnds } = loadBalancer;
+  const family = rule.hasFamily && isIpv6 ? 6 : 4;
+  const text = rule.backEnds === "set" ? backEndsText(backEnds) : String(backEnds.length);
+  return [protocol, internalPort, externalPort, vip, family, text].join("|");
+}
+
+/** Reads a document of HNS; undefined without a port mapping: nothing of kube-proxy looks so (upstream panics). */
+export function readFrontEnd(document: HostComputeLoadBalancer): FrontEndAndBackEnds | undefined {
+  const [mapping] = document.PortMappings ?? [];
+  if (mapping === undefined) return undefined;
+  return {
+    protocol: mapping.Protocol ?? 0,
+    internalPort: mapping.InternalPort ?? 0,
+    externalPort: mapping.ExternalPort ?? 0,
+    vip: document.FrontendVIPs?.[0] ?? "",
+    isIpv6: ((document.Flags ?? 0) & LOAD_BALANCER_FLAGS.IPv6) !== 0,
+    backEnds: document.HostComputeEndpoints ?? [],
+  };
+}

@@ -1,0 +1,30 @@
+/**
+ * kube-proxy for Windows nodes: programs Services as load balancers of HNS. One `ProxyObjects` for a cluster, one
+ * `KubeProxy` for each node.
+ */
+import { KubeProxy, type KubeProxyParts } from "./kube-proxy.ts";
+
+export type { Compat, KubernetesVersion } from "./behaviour.ts";
+export { followSource } from "./follow-source.ts";
+export { KubeProxy, type KubeProxyParts, type StartResult } from "./kube-proxy.ts";
+export type { HostInterface, KubeProxyOptions } from "./options.ts";
+export { ProxyObjects } from "./proxy-objects.ts";
+export type {
+  FamilySyncReport,
+  Finding,
+  LoadBalancerKind,
+  ProgrammedFrontEnd,
+  ProxyEvent,
+  ServicePortStatus,
+  SyncOutcome,
+  SyncReport,
+} from "./report.ts";
+export { type DisregardReason, disregardReason } from "./tracked-service.ts";
+
+/**
+ * A kube-proxy for one node. Call `start` until it runs, then `sync` after each change of objects and every 30 s, as
+ * upstream does: what is not applied is tried again.
+ */
+export function createKubeProxy(parts: KubeProxyParts): KubeProxy {
+  return new KubeProxy(parts);
+}

@@ -1,0 +1,295 @@
+import { describe, expect, it } from "vitest";
+import { HcnError } from "../hcn/error.ts";
+import {
+  ADDRESS,
+  HNS_WITHOUT_DSR,
+  KubeProxyNode,
+  NODE_PORT,
+  type ServiceSketch,
+  service,
+  slice,
+} from "../testing/kube-proxy-node.ts";
+import { type Row, describeRows } from "./decision-table.suite.ts";
+
+const C_BOTH = "C:80→8080 [R1,EP-L1] L0 P0 D0";
+const C_L1 = "C:80→8080 [EP-L1] L0 P0 D0";
+const C_R1 = "C:80→8080 [R1] L0 P0 D0";
+const NP_BOTH = "∅:3001→8080 [R1,EP-L1] L0 P18 D0";
+const NP_L1_DSR = "∅:3001→8080 [EP-L1] L1 P18 D0";
+const NONE: readonly string[] = [];
+const PRESERVE = { "preserve-destination": "true" };
+const WITHOUT_LOCAL = "external-traffic-policy-local-without-local-endpoint";
+const UNUSABLE = "service-without-usable-endpoints";
+
+type Spec = NonNullable<ServiceSketch["spec"]>;
+
+function nodePort(spec: Spec = {}, more: ServiceSketch = {}): readonly ReturnType<typeof service>[] {
+  return [service({ ...more, spec: { type: "NodePort", ports: NODE_PORT, ...spec } })];
+}
+
+function external(spec: Spec = {}, more: ServiceSketch = {}): readonly ReturnType<typeof service>[] {
+  return [service({ ...more, spec: { externalIPs: [ADDRESS.E], ...spec } })];
+}
+
+const BOTH = [slice(["L1", "R1"])];
+const L1 = [slice(["L1"])];
+const R1 = [slice(["R1"])];
+const LOCAL = { externalTrafficPolicy: "Local" } as const;
+const INTERNAL = { internalTrafficPolicy: "Local" } as const;
+
+/** kube-proxy.md §8.5. */
+const NODE_PORTS: readonly Row[] = [
+  {
+    id: "D1",
+    given: "L1, R1",
+    services: nodePort(),
+    slices: BOTH,
+    loadBalancers: [C_BOTH, NP_BOTH],
+    endpoints: ["R1 ×1"],
+  },
+  {
+    id: "D2",
+    given: "external policy Local; L1, R1",
+    services: nodePort(LOCAL),
+    slices: BOTH,
+    loadBalancers: [C_BOTH, NP_L1_DSR],
+    endpoints: ["R1 ×1"],
+  },
+  {
+    id: "D3",
+    given: "external policy Local; R1",
+    services: nodePort(LOCAL),
+    slices: R1,
+    loadBalancers: [C_R1],
+    endpoints: ["R1 ×1"],
+    codes: [WITHOUT_LOCAL],
+  },
+  {
+    id: "D4",
+    given: "external policy Local; HNS without DSR",
+    node: { hns: HNS_WITHOUT_DSR },
+    services: nodePort(LOCAL),
+    slices: BOTH,
+    loadBalancers: [C_BOTH, NP_BOTH],
+    endpoints: ["R1 ×1"],
+    codes: ["external-traffic-policy-local-without-dsr"],
+  },
+  {
+    id: "D5",
+    given: "preserve-destination",
+    services: nodePort({}, { annotations: PRESERVE }),
+    slices: BOTH,
+    loadBalancers: [C_BOTH, "∅:3001→8080 [EP-L1] L0 P18 D0"],
+    endpoints: ["R1 ×1"],
+  },
+  {
+    id: "D6",
+    given: "internal policy Local",
+    services: nodePort(INTERNAL),
+    slices: BOTH,
+    loadBalancers: [C_L1, NP_BOTH],
+    endpoints: ["R1 ×1"],
+  },
+  {
+    id: "D7",
+    given: "both policies Local",
+    services: nodePort({ ...LOCAL, ...INTERNAL }),
+    slices: BOTH,
+    loadBalancers: [C_L1, NP_L1_DSR],
+    endpoints: NONE,
+  },
+  {
+    id: "D8",
+    given: "internal policy Local; R1",
+    services: nodePort(INTERNAL),
+    slices: R1,
+    loadBalancers: ["∅:3001→8080 [R1] L0 P18 D0"],
+    endpoints: ["R1 ×1"],
+    codes: [UNUSABLE],
+  },
+  {
+    id: "D9",
+    given: "both policies Local; R1",
+    services: nodePort({ ...LOCAL, ...INTERNAL }),
+    slices: R1,
+    loadBalancers: NONE,
+    endpoints: NONE,
+    notApplied: ["svc:p80"],
+    codes: [UNUSABLE],
+  },
+  {
+    id: "D10",
+    given: "affinity",
+    node: { hns: { Major: 12, Minor: 0 } },
+    services: nodePort({ sessionAffinity: "ClientIP" }),
+    slices: L1,
+    loadBalancers: ["C:80→8080 [EP-L1] L0 P0 D2", "∅:3001→8080 [EP-L1] L0 P18 D2"],
+  },
+  {
+    id: "D11",
+    given: "1.26",
+    node: { minor: 26 },
+    services: nodePort(),
+    slices: L1,
+    loadBalancers: [C_L1, "∅:3001→8080 [EP-L1] L0 P2 D0"],
+  },
+  {
+    id: "D13",
+    given: "enableDSR",
+    node: { options: { enableDSR: true } },
+    services: nodePort(),
+    slices: L1,
+    loadBalancers: ["C:80→8080 [EP-L1] L1 P0 D0", "∅:3001→8080 [EP-L1] L0 P18 D0"],
+  },
+  {
+    id: "D14",
+    given: "L1 terminating and serving, no ingress",
+    services: nodePort(),
+    slices: [slice([{ at: "L1", is: "serving" }])],
+    loadBalancers: NONE,
+    endpoints: NONE,
+    notApplied: ["svc:p80"],
+    codes: [UNUSABLE],
+  },
+  ...[20, 22].map(
+    (minor): Row => ({
+      id: "D15",
+      given: `external policy Local, R1, 1.${minor}: the empty list is asked for and refused`,
+      node: { minor },
+      services: nodePort(LOCAL),
+      slices: R1,
+      loadBalancers: [C_R1],
+      notApplied: ["svc:p80"],
+      codes: ["service-load-balancer-refused"],
+    }),
+  ),
+  {
+    id: "D15",
+    given: "external policy Local, R1, 1.23: the empty list is not asked for",
+    node: { minor: 23 },
+    services: nodePort(LOCAL),
+    slices: R1,
+    loadBalancers: [C_R1],
+    codes: [WITHOUT_LOCAL],
+  },
+];
+
+/** kube-proxy.md §8.6. */
+const EXTERNAL_ADDRESSES: readonly Row[] = [
+  {
+    id: "E1",
+    given: "L1, R1",
+    services: external(),
+    slices: BOTH,
+    loadBalancers: [C_BOTH, "E:80→8080 [R1,EP-L1] L0 P16 D0"],
+  },
+  {
+    id: "E2",
+    given: "external policy Local",
+    services: external(LOCAL),
+    slices: BOTH,
+    loadBalancers: [C_BOTH, "E:80→8080 [EP-L1] L1 P16 D0"],
+  },
+  {
+    id: "E3",
+    given: "preserve-destination",
+    services: external({}, { annotations: PRESERVE }),
+    slices: BOTH,
+    loadBalancers: [C_BOTH, "E:80→8080 [R1,EP-L1] L0 P16 D0"],
+  },
+  {
+    id: "E4",
+    given: "two addresses",
+    services: external({ externalIPs: [ADDRESS.E, ADDRESS.E2] }),
+    slices: L1,
+    loadBalancers: [C_L1, "E:80→8080 [EP-L1] L0 P16 D0", "E2:80→8080 [EP-L1] L0 P16 D0"],
+  },
+  {
+    id: "E5",
+    given: "an address of each family, from 1.36",
+    services: external({ externalIPs: [ADDRESS.E, "2001:db8::1"] }),
+    slices: L1,
+    loadBalancers: [C_L1, "E:80→8080 [EP-L1] L0 P16 D0"],
+  },
+  {
+    id: "E5",
+    given: "an address of each family, up to 1.35",
+    node: { minor: 35 },
+    services: external({ externalIPs: [ADDRESS.E, "2001:db8::1"] }),
+    slices: L1,
+    loadBalancers: [C_L1, "E:80→8080 [EP-L1] L0 P16 D0", "2001:db8::1:80→8080 [EP-L1] L0 P16 D0"],
+  },
+  {
+    id: "E7",
+    given: "external policy Local; R1",
+    services: external(LOCAL),
+    slices: R1,
+    loadBalancers: [C_R1],
+    codes: [WITHOUT_LOCAL],
+  },
+  {
+    id: "E8",
+    given: "affinity",
+    node: { hns: { Major: 12, Minor: 0 } },
+    services: external({ sessionAffinity: "ClientIP" }),
+    slices: L1,
+    loadBalancers: ["C:80→8080 [EP-L1] L0 P0 D2", "E:80→8080 [EP-L1] L0 P16 D2"],
+  },
+];
+
+describe("node ports on L2Bridge (§8.5)", () => {
+  describeRows(NODE_PORTS);
+});
+
+describe("external addresses on L2Bridge (§8.6)", () => {
+  describeRows(EXTERNAL_ADDRESSES);
+
+  /** HNS refuses load balancers with E. */
+  function refuseE(node: KubeProxyNode): void {
+    node.hns.refuse = ({ call, body }) =>
+      call === "create LoadBalancer" && JSON.stringify(body).includes(ADDRESS.E)
+        ? new HcnError("HCN_E_PORT_ALREADY_EXISTS")
+        : undefined;
+  }
+  const TWO = external({ type: "NodePort", ports: NODE_PORT, externalIPs: [ADDRESS.E, ADDRESS.E2] });
+
+  it("KP-E6 a refused address leaves the others, and is not tried again", async () => {
+    const node = new KubeProxyNode();
+    refuseE(node);
+    await node.begin(TWO, L1);
+    expect(node.loadBalancers()).toEqual([
+      C_L1,
+      "∅:3001→8080 [EP-L1] L0 P18 D0",
+      "E2:80→8080 [EP-L1] L0 P16 D0",
+    ]);
+    expect(node.applied()).toEqual(["svc:p80"]);
+    expect(node.codes()).toEqual(["service-load-balancer-refused"]);
+    node.hns.refuse = undefined;
+    node.forgetCalls();
+    await node.proxy.sync();
+    expect(node.calls()).toEqual([]);
+  });
+
+  it("KP-E6 better tries the refused address again until it is there", async () => {
+    const node = new KubeProxyNode({ compat: "better" });
+    refuseE(node);
+    await node.begin(TWO, L1);
+    expect(node.notApplied()).toEqual(["svc:p80"]);
+    node.hns.refuse = undefined;
+    node.forgetCalls();
+    await node.proxy.sync();
+    expect(node.calls()).toEqual(["create LBID-4"]);
+    expect(node.loadBalancers()).toContain("E:80→8080 [EP-L1] L0 P16 D0");
+    expect(node.applied()).toEqual(["svc:p80"]);
+    expect(node.codes()).toEqual([]);
+  });
+
+  it("KP-E9 deleting the Service deletes everything, and nothing stays stale", async () => {
+    const node = new KubeProxyNode();
+    await node.begin(external(), BOTH);
+    const report = await node.remove(...external());
+    expect(node.loadBalancers()).toEqual([]);
+    expect(node.madeEndpoints()).toEqual([]);
+    expect(report.families.map(({ staleLoadBalancers }) => staleLoadBalancers)).toEqual([0, 0]);
+  });
+});

@@ -1,0 +1,49 @@
+/** What one proxier (one node, one family) is told at its start, and what it keeps from sync to sync. */
+import type { HcnClient } from "../hcn/client.ts";
+import type { IpFamily } from "../net/ip.ts";
+import type { Behaviour } from "./behaviour.ts";
+import type { BoundEndpoints } from "./bound-endpoints.ts";
+import type { FamilyTracker, TrackerPosition } from "./family-tracker.ts";
+import type { LoadBalancers } from "./load-balancers.ts";
+import type { ProxyNetwork } from "./proxy-network.ts";
+import type { ReferenceCounts } from "./reference-counts.ts";
+import type { ServiceEntry } from "./service-entry.ts";
+import type { TrackedEndpoints } from "./tracked-endpoints.ts";
+import type { TrackedService } from "./tracked-service.ts";
+
+export interface ProxierConfiguration {
+  readonly client: HcnClient;
+  readonly behaviour: Behaviour;
+  readonly family: IpFamily;
+  readonly tracker: FamilyTracker;
+  readonly hostname: string;
+  readonly nodeIp: string;
+  /** Empty on networks that are no overlay. */
+  readonly hostMac: string;
+  readonly sourceVip: string;
+  readonly enableDSR: boolean;
+  /** HNS has DSR; without, local traffic policies and preserved destinations are dropped without a word. */
+  readonly hasDsr: boolean;
+  readonly hasSessionAffinity: boolean;
+  readonly rootEndpointName: string;
+  readonly forwardsHealthCheck: boolean;
+  readonly healthzPort: number;
+  readonly skipsIdleReads: boolean;
+}
+
+export interface ProxierState {
+  network: ProxyNetwork;
+  readonly position: TrackerPosition;
+  /** The Services and endpoints that are taken over, by `namespace/name`. */
+  readonly services: Map<string, TrackedService>;
+  readonly endpoints: Map<string, TrackedEndpoints>;
+  /** By key of the port. */
+  readonly entries: Map<string, ServiceEntry>;
+  readonly bound: Map<string, BoundEndpoints>;
+  /** Entries that are not applied. */
+  readonly pending: Set<ServiceEntry>;
+  readonly counts: ReferenceCounts;
+  readonly loadBalancers: LoadBalancers;
+  /** Addresses of other nodes' endpoints that vanished from their slices. */
+  readonly terminated: Set<string>;
+}

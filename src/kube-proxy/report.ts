@@ -1,0 +1,79 @@
+/** What a kube-proxy says about its work: values that `verify` and `trace` read, never log lines. */
+import type { Guid } from "../hcn/client.ts";
+import type { KnowledgeCode } from "../knowledge/codes.ts";
+import type { IpFamily } from "../net/ip.ts";
+
+/** Which front end of a Service a load balancer is. */
+export type LoadBalancerKind = "ClusterIP" | "NodePort" | "ExternalIP" | "Ingress" | "HealthCheck";
+
+/** Something that keeps a Service, or a part of it, from working on this node. */
+export interface Finding {
+  readonly code: KnowledgeCode;
+  /** One sentence without a full stop. */
+  readonly message: string;
+  /** The front end that it concerns; absent: all of them. */
+  readonly frontEnd?: { readonly kind: LoadBalancerKind; readonly vip: string };
+}
+
+/** A load balancer of HNS that stands for a front end. */
+export interface ProgrammedFrontEnd {
+  readonly kind: LoadBalancerKind;
+  /** Empty for node ports. */
+  readonly vip: string;
+  readonly id: Guid;
+}
+
+/** One port of a Service on this node, in one family. */
+export interface ServicePortStatus {
+  readonly namespace: string;
+  readonly name: string;
+  readonly portName: string;
+  readonly protocol: string;
+  readonly port: number;
+  readonly family: IpFamily;
+  /** False: the next sync tries again. True does not mean that every front end is there. */
+  readonly isApplied: boolean;
+  readonly frontEnds: readonly ProgrammedFrontEnd[];
+  readonly findings: readonly Finding[];
+}
+
+export type SyncOutcome =
+  | "done"
+  /** Services or EndpointSlices have not been listed yet, or the proxy has not started. */
+  | "not-ready"
+  /** The network is gone or another one: everything was taken away, the next sync programs again. */
+  | "network-gone"
+  /** HNS did not answer a reading call. */
+  | "hns-unreadable"
+  /** Overlay: the source VIP could not be made. */
+  | "source-vip-failed";
+
+/** An event that upstream writes to the API server. */
+export interface ProxyEvent {
+  readonly type: "Normal" | "Warning";
+  readonly reason: string;
+  readonly namespace: string;
+  /** Of the Service. */
+  readonly name: string;
+  readonly message: string;
+}
+
+/** One sync of one family. */
+export interface FamilySyncReport {
+  readonly family: IpFamily;
+  readonly outcome: SyncOutcome;
+  /** Why the sync ended early. */
+  readonly finding?: Finding;
+  /** What this sync worked on: in order of namespace, name and port. */
+  readonly programmed: readonly ServicePortStatus[];
+  /** What it could not apply, and will try again. */
+  readonly notApplied: readonly ServicePortStatus[];
+  readonly events: readonly ProxyEvent[];
+  /** Load balancers that should be gone and are not, for later syncs. */
+  readonly staleLoadBalancers: number;
+}
+
+/** One sync of a kube-proxy: one entry for each family that it proxies. */
+export interface SyncReport {
+  readonly families: readonly FamilySyncReport[];
+}
