@@ -73,7 +73,8 @@ export class ServiceProxies {
   }
 
   private addLinux({ spec, host }: ClusterNode): void {
-    this.linux.addNode({ name: spec.name, address: spec.address, compartment: host.root });
+    const { name, address } = spec;
+    this.linux.addNode({ name, address, zone: undefined, compartment: host.root });
   }
 
   private syncLinux(): void {

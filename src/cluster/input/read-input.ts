@@ -3,8 +3,7 @@
  * manifests and dumps may be mixed; several manifests add up.
  */
 import type { FileProblem } from "../../knowledge/file-problem.ts";
-import { type LoadedManifests, loadManifests } from "../../kube/mod.ts";
-import type { KubeObject } from "../../kube/types.ts";
+import { type LoadedObject, type Manifests, loadManifests } from "../../kube/mod.ts";
 import type { ClusterFile } from "../file/cluster-file.ts";
 import { parseClusterFile } from "../file/parse-cluster-file.ts";
 import type { InputText } from "../session.ts";
@@ -14,7 +13,7 @@ import { clusterOfManifests } from "./cluster-of-nodes.ts";
 export interface ClusterInput {
   readonly file: ClusterFile;
   /** In the order of the texts. */
-  readonly objects: readonly KubeObject[];
+  readonly objects: readonly LoadedObject[];
   /** What was passed by or assumed: for the user to see, nothing is wrong. */
   readonly notes: readonly FileProblem[];
   /** Objects that Kubernetes would refuse; the rest goes on. */
@@ -35,13 +34,13 @@ export function isClusterFile(text: string): boolean {
 }
 
 function note(file: string, message: string): FileProblem {
-  const code = "manifest-note";
+  const code = "cluster-assumed";
   return { code, file, line: 1, column: 1, path: "", message, advice: "Write a cluster file to say otherwise." };
 }
 
 function fileOf(
   clusterFiles: readonly InputText[],
-  loaded: LoadedManifests,
+  loaded: Manifests,
 ): { readonly cluster: ClusterFile; readonly notes: readonly FileProblem[] } | { readonly problems: readonly FileProblem[] } {
   const [first, second] = clusterFiles;
   if (first !== undefined && second !== undefined) {
@@ -54,7 +53,7 @@ function fileOf(
     const parsed = parseClusterFile(first.text, first.name);
     return "cluster" in parsed ? { cluster: parsed.cluster, notes: [] } : parsed;
   }
-  const { document, notes } = clusterOfManifests(loaded.objects);
+  const { document, notes } = clusterOfManifests(loaded.objects.map(({ object }) => object));
   const name = "the cluster of the manifests";
   const parsed = parseClusterFile(JSON.stringify(document), name);
   return "cluster" in parsed
