@@ -30,8 +30,8 @@ interface NamespaceTable {
   /** A Namespace object exists. */
   isDeclared: boolean;
   readonly services: Map<string, ServiceRecord>;
-  /** By Service, then by the slice's own name. */
-  readonly slices: Map<string, Map<string, SliceRecord>>;
+  /** By Service. The lists are frozen: copies of a world share them. */
+  readonly slices: Map<string, readonly SliceRecord[]>;
 }
 
 function keyOf(record: { readonly namespace: string; readonly name: string }): string {
@@ -50,7 +50,7 @@ export class ClusterZone implements NameSource {
   private readonly namespaces = new Map<string, NamespaceTable>();
   private readonly servicesByIp = new Map<Ip, ServiceRecord>();
   /** The slices that name an endpoint with this address. */
-  private readonly slicesByIp = new Map<Ip, SliceRecord[]>();
+  private readonly slicesByIp = new Map<Ip, readonly SliceRecord[]>();
   /** Slices may change the Service they belong to. */
   private readonly slicesByName = new Map<string, SliceRecord>();
 
@@ -110,7 +110,7 @@ export class ClusterZone implements NameSource {
 
   /** The slices of a Service, in the order in which they came. */
   listSlices(service: ServiceRecord): readonly SliceRecord[] {
-    return [...(this.namespaces.get(service.namespace)?.slices.get(service.name)?.values() ?? [])];
+    return this.namespaces.get(service.namespace)?.slices.get(service.name) ?? [];
   }
 
   /** The Service with that cluster address. */
@@ -164,16 +164,9 @@ export class ClusterZone implements NameSource {
 
   private addSlice(record: SliceRecord | undefined): void {
     if (record === undefined) return;
-    const { slices } = this.tableOf(record.namespace);
-    const known = slices.get(record.service);
-    if (known === undefined) slices.set(record.service, new Map([[record.name, record]]));
-    else known.set(record.name, record);
+    addTo(this.tableOf(record.namespace).slices, record.service, record);
     this.slicesByName.set(keyOf(record), record);
-    for (const ip of namedAddressesOf(record)) {
-      const others = this.slicesByIp.get(ip);
-      if (others === undefined) this.slicesByIp.set(ip, [record]);
-      else others.push(record);
-    }
+    for (const ip of namedAddressesOf(record)) addTo(this.slicesByIp, ip, record);
   }
 
   private removeSlice({ metadata }: EndpointSlice): void {
@@ -182,16 +175,22 @@ export class ClusterZone implements NameSource {
     const table = this.namespaces.get(namespace);
     if (record === undefined || table === undefined) return;
     this.slicesByName.delete(keyOf(record));
-    const siblings = table.slices.get(record.service);
-    siblings?.delete(record.name);
-    if (siblings?.size === 0) table.slices.delete(record.service);
-    for (const ip of namedAddressesOf(record)) {
-      const others = (this.slicesByIp.get(ip) ?? []).filter((other) => other !== record);
-      if (others.length === 0) this.slicesByIp.delete(ip);
-      else this.slicesByIp.set(ip, others);
-    }
+    removeFrom(table.slices, record.service, record);
+    for (const ip of namedAddressesOf(record)) removeFrom(this.slicesByIp, ip, record);
     this.forgetIfEmpty(namespace, table);
   }
+}
+
+/** Appends to a frozen list of a map. */
+function addTo<Key>(lists: Map<Key, readonly SliceRecord[]>, key: Key, record: SliceRecord): void {
+  lists.set(key, Object.freeze([...(lists.get(key) ?? []), record]));
+}
+
+/** Takes out of a frozen list of a map; an empty one goes. */
+function removeFrom<Key>(lists: Map<Key, readonly SliceRecord[]>, key: Key, record: SliceRecord): void {
+  const rest = (lists.get(key) ?? []).filter((other) => other !== record);
+  if (rest.length === 0) lists.delete(key);
+  else lists.set(key, Object.freeze(rest));
 }
 
 /** The addresses that a PTR record may be asked for: those of endpoints with a host name. */

@@ -11,6 +11,7 @@ import {
   emitDns,
   parseDns,
 } from "../wire/dns.ts";
+import { compressDns } from "../wire/dns-compression.ts";
 import { DNS_HEADER_BYTES } from "../wire/dns-structure.ts";
 import type { NameAnswer, NameSource } from "./answer.ts";
 
@@ -39,6 +40,8 @@ export type DnsStep =
 
 /** RFC 1035 §4.2.1: what every client takes. */
 const BYTES_MAX = 512;
+/** CoreDNS, request/request.go (Scrub): a longer message over IPv4 is compressed, lest it be fragmented. */
+const UNFRAGMENTED_BYTES_MAX = 1_480;
 const OPCODE_QUERY = 0;
 const OPCODE_NOTIFY = 4;
 const FLAG_RESPONSE = 0x8000;
@@ -161,22 +164,26 @@ function largestFitting(max: number, fits: (count: number) => boolean): number {
   return low;
 }
 
+/** The bytes of a response; its names are shortened where that is needed, as the library does. */
+function emitWithin(response: DnsMessage, bytesMax: number): Uint8Array {
+  const whole = emitDns(response);
+  return whole.length <= Math.min(bytesMax, UNFRAGMENTED_BYTES_MAX) ? whole : compressDns(whole);
+}
+
 /**
  * The bytes of a response, at most `bytesMax`. When its answers do not all fit, it says that it is cut: the client may ask
  * again over TCP (RFC 2181 §9).
  */
 export function emitResponse(response: DnsMessage, bytesMax: number): Uint8Array {
-  const whole = emitDns(response);
+  const whole = emitWithin(response, bytesMax);
   if (whole.length <= bytesMax) return whole;
   const others =
     response.authorities.length + response.additionals.filter((record) => record.type !== "OPT").length;
-  const sizeOf = (answers: number, rest: number): number =>
-    emitDns(withRecords(response, answers, rest)).length;
-  const answers = largestFitting(response.answers.length, (count) => sizeOf(count, 0) <= bytesMax);
+  const fits = (answers: number, rest: number): boolean =>
+    emitWithin(withRecords(response, answers, rest), bytesMax).length <= bytesMax;
+  const answers = largestFitting(response.answers.length, (count) => fits(count, 0));
   const isTruncated = answers < response.answers.length;
-  const kept = isTruncated ? 0 : largestFitting(others, (count) => sizeOf(answers, count) <= bytesMax);
-  return emitDns({
-    ...withRecords(response, answers, kept),
-    isTruncated: response.isTruncated || isTruncated,
-  });
+  const kept = isTruncated ? 0 : largestFitting(others, (count) => fits(answers, count));
+  const cut = { ...withRecords(response, answers, kept), isTruncated: response.isTruncated || isTruncated };
+  return emitWithin(cut, bytesMax);
 }

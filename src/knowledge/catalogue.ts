@@ -10,12 +10,15 @@ import type { EntryText } from "./entries/entry-text.ts";
 import { FILTER_AND_NAT_ENTRIES } from "./entries/filters-and-nat.ts";
 import { FORWARDING_ENTRIES } from "./entries/forwarding.ts";
 import { HOST_STACK_ENTRIES } from "./entries/host-stacks.ts";
+import { KUBERNETES_ENTRIES } from "./entries/kubernetes.ts";
+import { MANIFEST_ENTRIES } from "./entries/manifests.ts";
 import { LINUX_NODE_ENTRIES } from "./entries/linux-nodes.ts";
 import { LOAD_BALANCER_ENTRIES } from "./entries/load-balancers.ts";
 import { KUBE_PROXY_ENTRIES } from "./entries/kube-proxy.ts";
 import { NAME_ENTRIES } from "./entries/names.ts";
 import { PLUGIN_ENTRIES } from "./entries/plugins.ts";
 import { RECEIVER_ENTRIES } from "./entries/receivers.ts";
+import { RUNNING_CLUSTER_ENTRIES } from "./entries/running-cluster.ts";
 import { SERVICE_ENTRIES } from "./entries/services.ts";
 import type { KnowledgeEntry } from "./entry.ts";
 
@@ -38,6 +41,9 @@ const TEXTS: Readonly<Record<KnowledgeCode, EntryText>> = {
   ...CLUSTER_ENTRIES,
   ...CLUSTER_FILE_ENTRIES,
   ...COMMAND_LINE_ENTRIES,
+  ...MANIFEST_ENTRIES,
+  ...KUBERNETES_ENTRIES,
+  ...RUNNING_CLUSTER_ENTRIES,
   ...PLUGIN_ENTRIES,
 };
 
@@ -72,7 +78,10 @@ export const SECTIONS: readonly CatalogueSection[] = Object.freeze([
   section("Names", NAME_ENTRIES),
   section("CNI plugins, IPAM and HNS", PLUGIN_ENTRIES),
   section("Cluster files", CLUSTER_FILE_ENTRIES),
+  section("Kubernetes manifests", MANIFEST_ENTRIES),
+  section("The Kubernetes control plane", KUBERNETES_ENTRIES),
   section("Command lines", COMMAND_LINE_ENTRIES),
+  section("Running clusters and their control API", RUNNING_CLUSTER_ENTRIES),
 ]);
 
 /** The entry of a code. */
