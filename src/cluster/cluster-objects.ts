@@ -47,7 +47,9 @@ export function slicesByService(
 
 /** The Services that lead to each pod, by the pod's `namespace/name`. */
 export function servicesByPod(objects: ClusterObjects): ReadonlyMap<string, readonly Service[]> {
-  const services = new Map(objects.Service.map((each) => [`${each.metadata.namespace}/${each.metadata.name}`, each]));
+  const services = new Map(
+    objects.Service.map((each) => [`${each.metadata.namespace}/${each.metadata.name}`, each]),
+  );
   const found = new Map<string, Service[]>();
   for (const slice of objects.EndpointSlice) {
     const service = services.get(serviceKeyOf(slice) ?? "");

@@ -16,7 +16,9 @@ const REPLICAS = 2;
 
 /** The address that the DNS Service gets when nobody says otherwise. */
 export function dnsAddressIn(serviceCIDR: Prefix): string {
-  return formatIp(defined(addToIp(serviceCIDR.address, DNS_ADDRESS_OFFSET), "a service range is at most a /30"));
+  return formatIp(
+    defined(addToIp(serviceCIDR.address, DNS_ADDRESS_OFFSET), "a service range is at most a /30"),
+  );
 }
 
 /**

@@ -76,9 +76,7 @@ export function findService(text: string, cluster: Cluster): Service | undefined
   if (!SERVICE_PREFIX.test(text)) return undefined;
   const name = text.replace(SERVICE_PREFIX, "");
   const full = name.includes("/") ? name : `default/${name}`;
-  return cluster.objects.Service.find(
-    ({ metadata }) => `${metadata.namespace}/${metadata.name}` === full,
-  );
+  return cluster.objects.Service.find(({ metadata }) => `${metadata.namespace}/${metadata.name}` === full);
 }
 
 /** The Service's address. @throws RequestError for a Service without one. */

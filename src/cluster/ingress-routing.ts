@@ -30,7 +30,7 @@ export class IngressRouting {
       const nextHop = this.addresses.get(node);
       if (nextHop !== undefined) wanted.set(address, nextHop);
     }
-    for (const [address, route] of [...this.routes]) {
+    for (const [address, route] of this.routes) {
       if (wanted.get(address) === route.nextHop) continue;
       this.underlay.router.removeRoute(route);
       this.routes.delete(address);

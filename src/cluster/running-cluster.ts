@@ -89,7 +89,9 @@ export class RunningCluster implements ClusterSession {
     const nodes = file.nodes
       .filter(({ name }) => !brought.some(({ kind, metadata }) => kind === "Node" && metadata.name === name))
       .map((spec) => nodeManifest(file, spec));
-    const dns = file.dns.enabled && !bringsDns ? dnsManifests(file.network.serviceCIDR) : [];
+    // CoreDNS runs on Linux only: without a Linux node it would wait for ever.
+    const hasLinux = file.nodes.some(({ os }) => os === "linux");
+    const dns = file.dns.enabled && hasLinux && !bringsDns ? dnsManifests(file.network.serviceCIDR) : [];
     const report = this.kube.apply([
       ...load([...nodes, ...dns], BUILT_IN),
       ...load(file.pods.map(podManifest), file.fileName),
@@ -224,7 +226,11 @@ function applyReportOf(objects: readonly LoadedObject[], report: KubeReport): Ap
   const results = objects.map(({ object: { kind, metadata } }) => {
     const reference = { kind, namespace: metadata.namespace, name: metadata.name };
     const [next] = left;
-    if (next?.kind === kind && next.namespace === metadata.namespace && (metadata.name === "" || next.name === metadata.name)) {
+    if (
+      next?.kind === kind &&
+      next.namespace === metadata.namespace &&
+      (metadata.name === "" || next.name === metadata.name)
+    ) {
       left.shift();
       return { reference: { ...reference, name: next.name }, outcome: next.change };
     }

@@ -25,7 +25,7 @@ export interface RunningPodsOptions {
   readonly cluster: Cluster;
   readonly kubelets: ReadonlyMap<string, Kubelet>;
   /** What the pod's resolver is told; undefined: nothing. */
-  dnsOf(pod: Pod, node: ClusterNode): DnsSettings | undefined;
+  readonly dnsOf: (pod: Pod, node: ClusterNode) => DnsSettings | undefined;
 }
 
 /** A pod object is a new pod when its uid is new, whatever its name. */
@@ -61,7 +61,7 @@ export class RunningPods {
     progress?: (done: number, total: number) => void,
   ): Promise<readonly PodOutcome[]> {
     const wanted = new Map(pods.filter((pod) => !isOver(pod)).map((pod) => [identityOf(pod), pod]));
-    for (const [identity, outcome] of [...this.outcomes]) {
+    for (const [identity, outcome] of this.outcomes) {
       if (wanted.has(identity)) continue;
       this.outcomes.delete(identity);
       if (outcome.running !== undefined) await this.remove(outcome.running);
@@ -104,7 +104,8 @@ export class RunningPods {
       cluster.pods.push(running);
       return { pod, running, note: noteOf(pod, node) };
     } catch (error) {
-      if (!(error instanceof HcnError || error instanceof CniError || error instanceof PluginPanic)) throw error;
+      if (!(error instanceof HcnError || error instanceof CniError || error instanceof PluginPanic))
+        throw error;
       const text = `the pod's sandbox cannot be made: ${describeError(error)}`;
       return { pod, running: undefined, note: { code: explanationOf(error), text } };
     }

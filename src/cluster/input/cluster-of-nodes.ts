@@ -6,7 +6,14 @@ import type { JsonObject } from "../../hcn/client.ts";
 import { parseProfile } from "../../knowledge/profiles.ts";
 import type { KubeObject, Node, Pod } from "../../kube/types.ts";
 import { type Ipv4, formatIp, parseIpv4 } from "../../net/ip.ts";
-import { type Prefix, formatPrefix, lastIp, parsePrefix, prefixContains, prefixOf } from "../../net/prefix.ts";
+import {
+  type Prefix,
+  formatPrefix,
+  lastIp,
+  parsePrefix,
+  prefixContains,
+  prefixOf,
+} from "../../net/prefix.ts";
 import type { NodeOs } from "../file/cluster-file.ts";
 import { KUBERNETES_MINOR_MAX, KUBERNETES_MINOR_MIN } from "../file/description.ts";
 
@@ -67,7 +74,8 @@ function podRangeFrom(node: Node, pods: readonly Pod[]): string | undefined {
   const subnets = new Set<string>();
   for (const pod of pods) {
     const ip = pod.status?.podIP === undefined ? undefined : parseIpv4(pod.status.podIP);
-    if (ip === undefined || pod.spec?.hostNetwork === true || pod.spec?.nodeName !== node.metadata.name) continue;
+    if (ip === undefined || pod.spec?.hostNetwork === true || pod.spec?.nodeName !== node.metadata.name)
+      continue;
     subnets.add(formatPrefix(prefixOf(ip, POD_CIDR_LENGTH)));
   }
   const [only] = subnets;
@@ -76,7 +84,9 @@ function podRangeFrom(node: Node, pods: readonly Pod[]): string | undefined {
 
 function podRangeOf(node: Node, pods: readonly Pod[]): string | undefined {
   const { podCIDR, podCIDRs = [] } = node.spec ?? {};
-  const given = [podCIDR, ...podCIDRs].find((text) => text !== undefined && typeof parsePrefix(text)?.address === "number");
+  const given = [podCIDR, ...podCIDRs].find(
+    (text) => text !== undefined && typeof parsePrefix(text)?.address === "number",
+  );
   return given ?? podRangeFrom(node, pods);
 }
 
@@ -94,16 +104,20 @@ function clusterRangeOf(ranges: readonly string[]): string | undefined {
 
 /** `v1.30.4+k3s1` → `1.30`, as long as Mullion knows that minor. */
 function kubernetesOf(nodes: readonly Node[], notes: string[]): string | undefined {
-  const versions = nodes.flatMap(({ status }) => status?.nodeInfo?.kubeProxyVersion || status?.nodeInfo?.kubeletVersion || []);
+  const versions = nodes.flatMap(
+    ({ status }) => status?.nodeInfo?.kubeProxyVersion || status?.nodeInfo?.kubeletVersion || [],
+  );
   const match = /^v?1\.(\d+)(?:\.(\d+))?/.exec(versions[0] ?? "");
   if (match === null) return undefined;
   const minor = Math.min(Math.max(Number(match[1]), KUBERNETES_MINOR_MIN), KUBERNETES_MINOR_MAX);
-  if (minor !== Number(match[1])) notes.push(`Kubernetes 1.${match[1]} is taken for 1.${minor}, the nearest that Mullion knows`);
+  if (minor !== Number(match[1]))
+    notes.push(`Kubernetes 1.${match[1]} is taken for 1.${minor}, the nearest that Mullion knows`);
   return minor === Number(match[1]) && match[2] !== undefined ? `1.${minor}.${match[2]}` : `1.${minor}`;
 }
 
 function buildOf(node: Node, notes: string[]): string | undefined {
-  const kernel = node.status?.nodeInfo?.kernelVersion ?? node.metadata.labels?.["node.kubernetes.io/windows-build"];
+  const kernel =
+    node.status?.nodeInfo?.kernelVersion ?? node.metadata.labels?.["node.kubernetes.io/windows-build"];
   const build = kernel === undefined ? undefined : parseProfile(kernel);
   if (build === undefined) {
     notes.push(`node ${node.metadata.name} does not say its build of Windows: Server 2022 is taken`);
@@ -117,7 +131,8 @@ function clusterOfDump(nodes: readonly Node[], pods: readonly Pod[]): WrittenClu
   const notes: string[] = [];
   const machines = nodes.flatMap((node) => {
     const address = addressOf(node);
-    if (address === undefined) notes.push(`node ${node.metadata.name} has no InternalIP of IPv4 and is left out`);
+    if (address === undefined)
+      notes.push(`node ${node.metadata.name} has no InternalIP of IPv4 and is left out`);
     return address === undefined ? [] : [{ node, address, podCIDR: podRangeOf(node, pods) }];
   });
   const addresses = machines.map(({ address }) => address);
@@ -150,7 +165,11 @@ function clusterOfDump(nodes: readonly Node[], pods: readonly Pod[]): WrittenClu
 /** The cluster file for manifests that come without one. */
 export function clusterOfManifests(objects: readonly KubeObject[]): WrittenCluster {
   const nodes = objects.filter((object) => object.kind === "Node");
-  if (nodes.length > 0) return clusterOfDump(nodes, objects.filter((object) => object.kind === "Pod"));
+  if (nodes.length > 0)
+    return clusterOfDump(
+      nodes,
+      objects.filter((object) => object.kind === "Pod"),
+    );
   return {
     document: {
       apiVersion: "mullion/v1alpha1",

@@ -35,13 +35,32 @@ export function isClusterFile(text: string): boolean {
 
 function note(file: string, message: string): FileProblem {
   const code = "cluster-assumed";
-  return { code, file, line: 1, column: 1, path: "", message, advice: "Write a cluster file to say otherwise." };
+  return {
+    code,
+    file,
+    line: 1,
+    column: 1,
+    path: "",
+    message,
+    advice: "Write a cluster file to say otherwise.",
+  };
+}
+
+/** Texts in which there is nothing at all, when nothing else was found either. */
+function emptyTexts(texts: readonly InputText[]): readonly FileProblem[] {
+  const code = "input-without-documents";
+  const message = "there is neither a cluster file nor a Kubernetes object in this file";
+  const advice =
+    "Write a cluster file (examples/two-windows-nodes/cluster.yaml is one), or Kubernetes manifests.";
+  return texts.map(({ name }) => ({ code, file: name, line: 1, column: 1, path: "", message, advice }));
 }
 
 function fileOf(
   clusterFiles: readonly InputText[],
   loaded: Manifests,
-): { readonly cluster: ClusterFile; readonly notes: readonly FileProblem[] } | { readonly problems: readonly FileProblem[] } {
+):
+  | { readonly cluster: ClusterFile; readonly notes: readonly FileProblem[] }
+  | { readonly problems: readonly FileProblem[] } {
   const [first, second] = clusterFiles;
   if (first !== undefined && second !== undefined) {
     const code = "cluster-file-duplicate-name";
@@ -68,6 +87,8 @@ function fileOf(
 export function readInput(texts: readonly InputText[]): ClusterInputResult {
   const clusterFiles = texts.filter(({ text }) => isClusterFile(text));
   const loaded = loadManifests(texts.filter((text) => !clusterFiles.includes(text)));
+  if (texts.length > 0 && clusterFiles.length === 0 && loaded.objects.length === 0)
+    return { problems: loaded.problems.length > 0 ? loaded.problems : emptyTexts(texts) };
   const found = fileOf(clusterFiles, loaded);
   if (!("cluster" in found)) return found;
   const { objects, problems } = loaded;
