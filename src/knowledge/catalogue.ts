@@ -3,6 +3,7 @@
  * compile.
  */
 import type { KnowledgeCode } from "./codes.ts";
+import { CLUSTER_ENTRIES } from "./entries/clusters.ts";
 import { CLUSTER_FILE_ENTRIES } from "./entries/cluster-file.ts";
 import { COMMAND_LINE_ENTRIES } from "./entries/command-line.ts";
 import type { EntryText } from "./entries/entry-text.ts";
@@ -37,6 +38,7 @@ const TEXTS: Readonly<Record<KnowledgeCode, EntryText>> = {
   ...KUBE_PROXY_ENTRIES,
   ...LOAD_BALANCER_ENTRIES,
   ...NAME_ENTRIES,
+  ...CLUSTER_ENTRIES,
   ...CLUSTER_FILE_ENTRIES,
   ...COMMAND_LINE_ENTRIES,
   ...MANIFEST_ENTRIES,

@@ -76,6 +76,8 @@ export const KNOWLEDGE_CODES = [
   "dns-server-failure",
   "dns-host-network-policy-unsupported",
   // Files and command lines.
+  "cluster-assumed",
+  "pod-port-in-use",
   "cluster-file-unreadable",
   "cluster-file-invalid-yaml",
   "cluster-file-unknown-field",
