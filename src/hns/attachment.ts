@@ -15,7 +15,6 @@ import {
 import { HOST_COMPARTMENT } from "./namespace-record.ts";
 import type { NetworkRecord } from "./network-record.ts";
 import type { ServiceContext } from "./service-context.ts";
-import { endpointDocument } from "./view/endpoint-view.ts";
 
 /** Metric of an endpoint's routes when the request names none: what Windows gives a gateway. */
 const ROUTE_METRIC = 256;
@@ -33,7 +32,7 @@ export function updateEndpoint(
 ): EndpointRecord {
   const updated: EndpointRecord = Object.freeze({ ...endpoint, ...changes, changedAtMs: context.nowMs });
   context.state.replaceEndpoint(updated);
-  context.changed("Endpoint", updated.id, endpointDocument(context, updated));
+  context.changed("Endpoint", updated.id);
   return updated;
 }
 

@@ -22,7 +22,6 @@ import { followBackEnd } from "./load-balancers.ts";
 import { removeFromNamespace } from "./namespace-members.ts";
 import type { NetworkRecord } from "./network-record.ts";
 import type { ServiceContext } from "./service-context.ts";
-import { endpointDocument } from "./view/endpoint-view.ts";
 
 /** What the service calls an endpoint that the request does not name (hcn.md §2.3). */
 const UNNAMED = "Ethernet";
@@ -98,7 +97,7 @@ export function createEndpoint(
     containers: Object.freeze([]),
   });
   context.state.addEndpoint(endpoint);
-  context.changed("Endpoint", id, endpointDocument(context, endpoint));
+  context.changed("Endpoint", id);
   // Load balancers may know it: one that was deleted comes back under its id.
   followBackEnd(context, id, network.id);
   return id;
@@ -111,7 +110,7 @@ export function removeEndpoint(context: ServiceContext, endpoint: EndpointRecord
   if (namespaceId !== undefined) removeFromNamespace(context, namespaceId, endpoint.id);
   context.state.removeEndpoint(detached);
   context.cache.forget(endpoint.id);
-  context.changed("Endpoint", endpoint.id, undefined);
+  context.changed("Endpoint", endpoint.id);
   followBackEnd(context, endpoint.id, endpoint.networkId);
 }
 
