@@ -14,6 +14,7 @@ import {
 } from "./endpoint-record.ts";
 import { HOST_COMPARTMENT } from "./namespace-record.ts";
 import type { NetworkRecord } from "./network-record.ts";
+import { RemoteEndpointRecord } from "./remote-endpoint.ts";
 import type { ServiceContext } from "./service-context.ts";
 
 /** Metric of an endpoint's routes when the request names none: what Windows gives a gateway. */
@@ -30,7 +31,8 @@ export function updateEndpoint(
   endpoint: EndpointRecord,
   changes: Partial<EndpointRecord>,
 ): EndpointRecord {
-  const updated: EndpointRecord = Object.freeze({ ...endpoint, ...changes, changedAtMs: context.nowMs });
+  const fields = endpoint instanceof RemoteEndpointRecord ? endpoint.fields() : endpoint;
+  const updated: EndpointRecord = Object.freeze({ ...fields, ...changes, changedAtMs: context.nowMs });
   context.state.replaceEndpoint(updated);
   context.changed("Endpoint", updated.id);
   return updated;

@@ -6,6 +6,7 @@ import type { Guid, HcnNotification, HcnObjectKind, JsonObject, JsonValue } from
 import { type HnsFeature, type HnsVersion, hasFeature } from "../hcn/features.ts";
 import { HcnError } from "../hcn/error.ts";
 import { ZERO_GUID } from "../hcn/guid.ts";
+import { SCHEMA_V2_0 } from "../hcn/schema-version.ts";
 import {
   type WindowsBuild,
   hnsVersionOf,
@@ -128,7 +129,7 @@ export class ServiceContext {
       owner: document.owner ?? "",
       name: document.name ?? "",
       additionalParams: document.additionalParams,
-      schemaVersion: SCHEMA_STORED,
+      schemaVersion: SCHEMA_V2_0,
       version: this.objectVersion,
       changedAtMs: this.nowMs,
       activityId: this.prng.guid(),
@@ -202,7 +203,7 @@ export class ServiceContext {
     const { network, services } = view;
     const members = this.state.membersOf(network.id);
     const surroundings = {
-      endpoints: members.endpoints,
+      endpoints: this.state.endpoints,
       facts: this.loadBalancerFacts(view),
       serviceRanges: serviceRangesOf(view.attached),
       paRoute: paRouteOf(this.cache, network),
@@ -247,4 +248,3 @@ export class ServiceContext {
 }
 
 const NO_CHANGES: readonly ChangedObject[] = Object.freeze([]);
-const SCHEMA_STORED = Object.freeze({ Major: 2, Minor: 0 });
