@@ -80,7 +80,10 @@ function defaultLength(network: NetworkRecord, family: IpFamily): number {
  * The addresses of a remote endpoint: wherever they lie, and whoever else has them (hcn.md §4.2).
  * Inferred: one without an address is refused, because it would stand for nobody.
  */
-function readRemoteIpConfigs(wanted: readonly IpConfig[], lengths: DefaultLengths): readonly IpConfigRecord[] {
+function readRemoteIpConfigs(
+  wanted: readonly IpConfig[],
+  lengths: DefaultLengths,
+): readonly IpConfigRecord[] {
   if (wanted.length === 0) throw invalid("A remote endpoint (Flags 1) needs an address in IpConfigurations");
   return wanted.map((config, index) => {
     const where = `IpConfigurations[${index}]`;

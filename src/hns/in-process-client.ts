@@ -27,6 +27,10 @@ export class InProcessHcnClient implements HcnClient {
     this.store = store;
   }
 
+  get revision(): number {
+    return this.service.revision;
+  }
+
   async enumerate(kind: HcnObjectKind, query?: HostComputeQuery): Promise<readonly Guid[]> {
     return this.perform(() => this.service.enumerate(kind, query));
   }

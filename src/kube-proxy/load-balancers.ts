@@ -1,7 +1,8 @@
 /** Makes, changes and deletes load balancers of HNS with the least that has to be done (kube-proxy.md §3.6, §3.7). */
 import type { Guid, HcnClient } from "../hcn/client.ts";
+import type { HostComputeLoadBalancer } from "../hcn/load-balancer.ts";
 import {
-  createLoadBalancer,
+  createLoadBalancerOnly,
   deleteLoadBalancer,
   getLoadBalancerById,
   listLoadBalancers,
@@ -17,6 +18,7 @@ import {
   isNotImplemented,
 } from "./hns-failure.ts";
 import { type LoadBalancerIdentity, identityOf, readFrontEnd } from "./load-balancer-identity.ts";
+import type { OwnCalls } from "./own-calls.ts";
 import type { ServiceEntry } from "./service-entry.ts";
 import { type WantedLoadBalancer, loadBalancerDocument } from "./wanted-load-balancers.ts";
 
@@ -29,9 +31,13 @@ export class LoadBalancers {
   private readonly stale: Set<Guid> = new Set();
   /** What HNS has, as read at the start of the sync and added to since. */
   private readonly cache: Map<LoadBalancerIdentity, Guid> = new Map();
+  /** What HNS would list, in its order, as far as own calls tell; the cache forgets less and learns less. */
+  private readonly listed: Map<Guid, LoadBalancerIdentity> = new Map();
+  private readonly own: OwnCalls;
 
-  constructor(client: HcnClient, behaviour: Behaviour, canModify: boolean) {
+  constructor(client: HcnClient, behaviour: Behaviour, canModify: boolean, own: OwnCalls) {
     this.client = client;
+    this.own = own;
     this.behaviour = behaviour;
     this.canModify = canModify && behaviour.canModify;
   }
@@ -44,13 +50,23 @@ export class LoadBalancers {
   async refresh(): Promise<HnsFailure | undefined> {
     const listed = await attempt(() => listLoadBalancers(this.client));
     if (!listed.ok) return listed.failure;
-    this.cache.clear();
-    for (const document of listed.value) {
-      const frontEnd = readFrontEnd(document);
-      if (frontEnd !== undefined && document.ID !== undefined)
-        this.cache.set(identityOf(frontEnd, this.behaviour.identity), document.ID);
-    }
+    this.listed.clear();
+    for (const document of listed.value) this.list(document.ID, document);
+    this.begin();
     return undefined;
+  }
+
+  /** Begins a sync with what HNS is known to have: what `refresh` would read. */
+  begin(): void {
+    this.cache.clear();
+    for (const [id, identity] of this.listed) this.cache.set(identity, id);
+  }
+
+  private list(id: Guid | undefined, document: HostComputeLoadBalancer): void {
+    const frontEnd = readFrontEnd(document);
+    if (id === undefined) return;
+    if (frontEnd === undefined) this.listed.delete(id);
+    else this.listed.set(id, identityOf(frontEnd, this.behaviour.identity));
   }
 
   /** Brings the slot of `wanted` to what is wanted. @returns why it could not. */
@@ -100,10 +116,11 @@ export class LoadBalancers {
     const found = await attempt(() => getLoadBalancerById(this.client, id));
     // Up to 1.36 any failure to read counts as "gone".
     if (!found.ok) return !this.behaviour.toleratesHnsFailure || isNotFound(found.failure);
-    let deleted = await attempt(() => deleteLoadBalancer(this.client, id));
+    const call = (): Promise<void> => this.own.make(() => deleteLoadBalancer(this.client, id));
+    let deleted = await attempt(call);
     // Windows Server 2019 sometimes needs a second try.
-    if (!deleted.ok && this.behaviour.retriesDeletion)
-      deleted = await attempt(() => deleteLoadBalancer(this.client, id));
+    if (!deleted.ok && this.behaviour.retriesDeletion) deleted = await attempt(call);
+    if (deleted.ok) this.listed.delete(id);
     if (deleted.ok && this.behaviour.identity.forgetsDeleted) this.forget(id);
     return deleted.ok;
   }
@@ -126,8 +143,12 @@ export class LoadBalancers {
   private async update(wanted: WantedLoadBalancer): Promise<HnsFailure | undefined> {
     if (this.cache.has(identityOf(wanted, this.behaviour.identity))) return undefined;
     const { id } = wanted.slot;
-    const updated = await attempt(() => modifyLoadBalancer(this.client, id, loadBalancerDocument(wanted)));
-    return updated.ok ? undefined : updated.failure;
+    const document = loadBalancerDocument(wanted);
+    const updated = await attempt(() => this.own.make(() => modifyLoadBalancer(this.client, id, document)));
+    if (!updated.ok) return updated.failure;
+    // Not all versions of HNS do what they say they did.
+    this.list(id, updated.value);
+    return undefined;
   }
 
   private async findOrCreate(wanted: WantedLoadBalancer): Promise<Attempt<Guid>> {
@@ -142,11 +163,11 @@ export class LoadBalancers {
     return made;
   }
 
-  private create(wanted: WantedLoadBalancer): Promise<Attempt<Guid>> {
-    return attempt(async () => {
-      const { ID } = await createLoadBalancer(this.client, loadBalancerDocument(wanted));
-      return ID ?? "";
-    });
+  private async create(wanted: WantedLoadBalancer): Promise<Attempt<Guid>> {
+    const document = loadBalancerDocument(wanted);
+    const made = await attempt(() => this.own.make(() => createLoadBalancerOnly(this.client, document)));
+    if (made.ok) this.list(made.value, document);
+    return made;
   }
 
   /** Deletes the one load balancer that stands at the same front end. @returns true when it is gone. */

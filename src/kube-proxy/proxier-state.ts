@@ -5,7 +5,9 @@ import type { Behaviour } from "./behaviour.ts";
 import type { BoundEndpoints } from "./bound-endpoints.ts";
 import type { FamilyTracker, TrackerPosition } from "./family-tracker.ts";
 import type { LoadBalancers } from "./load-balancers.ts";
+import type { OwnCalls } from "./own-calls.ts";
 import type { ProxyNetwork } from "./proxy-network.ts";
+import type { QueriedEndpoints } from "./queried-endpoints.ts";
 import type { ReferenceCounts } from "./reference-counts.ts";
 import type { ServiceEntry } from "./service-entry.ts";
 import type { TrackedEndpoints } from "./tracked-endpoints.ts";
@@ -44,6 +46,10 @@ export interface ProxierState {
   readonly pending: Set<ServiceEntry>;
   readonly counts: ReferenceCounts;
   readonly loadBalancers: LoadBalancers;
+  /** Tells whether what was read of HNS is still so. */
+  readonly own: OwnCalls;
+  /** HNS's endpoints as they were read last, and changed since by own calls. */
+  queried: QueriedEndpoints | undefined;
   /** Addresses of other nodes' endpoints that vanished from their slices. */
   readonly terminated: Set<string>;
 }

@@ -8,9 +8,10 @@ import { LoadBalancers } from "./load-balancers.ts";
 import { programService } from "./program-service.ts";
 import type { ProxierConfiguration, ProxierState } from "./proxier-state.ts";
 import { type ProxyNetwork, readProxyNetwork } from "./proxy-network.ts";
-import { QueriedEndpoints } from "./queried-endpoints.ts";
+import { OwnCalls } from "./own-calls.ts";
+import { type HnsEndpoint, QueriedEndpoints } from "./queried-endpoints.ts";
 import { ReferenceCounts } from "./reference-counts.ts";
-import { createProxyEndpoint, deleteProxyEndpoint } from "./remote-endpoints.ts";
+import { createProxyEndpoint, deleteProxyEndpoint, endpointDocument } from "./remote-endpoints.ts";
 import type { FamilySyncReport, Finding, ProxyEvent, ServicePortStatus, SyncOutcome } from "./report.ts";
 import { type ServiceEntry, compareEntries, statusOf } from "./service-entry.ts";
 import { takeOverChanges } from "./take-over-changes.ts";
@@ -29,6 +30,7 @@ export class Proxier {
   constructor(configuration: ProxierConfiguration, network: ProxyNetwork, canModify: boolean) {
     const { client, behaviour } = configuration;
     this.configuration = configuration;
+    const own = new OwnCalls(client);
     this.state = {
       network,
       // Before everything: the first sync takes over all that there is.
@@ -39,7 +41,9 @@ export class Proxier {
       bound: new Map(),
       pending: new Set(),
       counts: new ReferenceCounts(),
-      loadBalancers: new LoadBalancers(client, behaviour, canModify),
+      loadBalancers: new LoadBalancers(client, behaviour, canModify, own),
+      own,
+      queried: undefined,
       terminated: new Set(),
     };
   }
@@ -156,10 +160,21 @@ export class Proxier {
   }
 
   private async readHns(): Promise<QueriedEndpoints | EarlyEnd> {
-    const { client, behaviour } = this.configuration;
+    const { client, behaviour, skipsIdleReads } = this.configuration;
+    const { own, queried, loadBalancers } = this.state;
+    if (skipsIdleReads && own.areAll && queried?.isExact === true) {
+      loadBalancers.begin();
+      return queried;
+    }
+    const { revision } = own;
     const listed = await attempt(() => listEndpointsOfNetwork(client, this.state.network.id));
-    const failure = listed.ok ? await this.state.loadBalancers.refresh() : listed.failure;
-    if (listed.ok && failure === undefined) return QueriedEndpoints.read(listed.value, behaviour);
+    const failure = listed.ok ? await loadBalancers.refresh() : listed.failure;
+    if (listed.ok && failure === undefined) {
+      this.state.queried = QueriedEndpoints.read(listed.value, behaviour);
+      own.read(revision);
+      return this.state.queried;
+    }
+    own.forget();
     const what = listed.ok ? "load balancers" : "endpoints";
     const said = failure === undefined ? "" : failureText(failure);
     return {
@@ -169,11 +184,11 @@ export class Proxier {
   }
 
   private async ensureSourceVip(queried: QueriedEndpoints): Promise<EarlyEnd | undefined> {
-    const { client, sourceVip: ip, hostMac: mac } = this.configuration;
+    const { sourceVip: ip, hostMac: mac } = this.configuration;
     const { network } = this.state;
     if (!network.isOverlay || queried.find(undefined, ip) !== undefined) return undefined;
-    const endpoint = { ip, mac, providerAddress: "", isLocal: true };
-    const made = await createProxyEndpoint(client, network, endpoint, queried);
+    const document = endpointDocument({ ip, mac, providerAddress: "", isLocal: true });
+    const made = await createProxyEndpoint(this.configuration, this.state, document, queried);
     if (made.ok) return undefined;
     const message = `HNS refused the endpoint of the source VIP ${ip}: ${failureText(made.failure)}`;
     const code = explanationOf(made.failure, "service-remote-endpoint-refused");
@@ -182,20 +197,27 @@ export class Proxier {
 
   /** Deletes remote endpoints that nobody counts on any more (kube-proxy.md §3.3, step 13). */
   private async removeEndpoints(queried: QueriedEndpoints): Promise<void> {
-    const { behaviour, client } = this.configuration;
-    const { counts, terminated } = this.state;
+    const { configuration, state } = this;
+    const { behaviour } = configuration;
+    const { counts, terminated } = state;
     if (behaviour.removal === "with-release") {
       for (const id of counts.unreferenced()) counts.forget(id);
     } else if (behaviour.removal === "unreferenced") {
       for (const id of counts.unreferenced()) {
-        await deleteProxyEndpoint(client, id);
+        await deleteProxyEndpoint(configuration, state, id, undefined);
         counts.forget(id);
       }
     } else {
-      const gone = [...terminated].flatMap((ip) => queried.find(undefined, ip) ?? []);
-      for (const { id, isLocal } of new Set([...gone, ...queried.duplicates])) {
+      const gone = new Map<HnsEndpoint, string | undefined>();
+      for (const ip of terminated) {
+        const found = queried.find(undefined, ip);
+        if (found !== undefined && !gone.has(found)) gone.set(found, ip);
+      }
+      for (const duplicate of queried.duplicates) gone.set(duplicate, undefined);
+      for (const [{ id, isLocal }, ip] of gone) {
         if (isLocal && behaviour.sparesLocalEndpoints) continue;
-        if (counts.countOf(id) === 0 && (await deleteProxyEndpoint(client, id))) counts.forget(id);
+        if (counts.countOf(id) === 0 && (await deleteProxyEndpoint(configuration, state, id, ip)))
+          counts.forget(id);
       }
       if (behaviour.retriesPartialFailure) terminated.clear();
     }

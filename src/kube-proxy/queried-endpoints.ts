@@ -1,4 +1,4 @@
-/** The endpoints that HNS has on the network, as read once in each sync (kube-proxy.md §3.3, step 6). */
+/** The endpoints that HNS has on the network, as read at the start of a sync (kube-proxy.md §3.3, step 6). */
 import type { Guid } from "../hcn/client.ts";
 import { ENDPOINT_FLAGS, type HostComputeEndpoint } from "../hcn/endpoint.ts";
 import type { Behaviour, EqualAddressRule } from "./behaviour.ts";
@@ -12,9 +12,11 @@ export interface HnsEndpoint {
 export class QueriedEndpoints {
   /** Remote endpoints in whose place a local one is used. */
   readonly duplicates: HnsEndpoint[] = [];
-  private readonly byId: Map<Guid, HnsEndpoint> = new Map();
   private readonly byIp: Map<string, HnsEndpoint> = new Map();
+  /** All endpoints of addresses that several have, or whose endpoint has several. */
+  private readonly contenders: Map<string, HnsEndpoint[]> = new Map();
   private readonly rule: EqualAddressRule;
+  private isOutdated = false;
 
   constructor(rule: EqualAddressRule) {
     this.rule = rule;
@@ -31,18 +33,36 @@ export class QueriedEndpoints {
     return endpoints;
   }
 
-  /** By identifier, else by address. */
+  /** True when a new reading would find the same, as long as HNS is the same. */
+  get isExact(): boolean {
+    return !this.isOutdated && this.duplicates.length === 0;
+  }
+
+  /** By identifier, else by address. An endpoint keeps its address, so only contenders have to be told apart. */
   find(id: Guid | undefined, ip: string): HnsEndpoint | undefined {
-    return (id === undefined ? undefined : this.byId.get(id)) ?? this.byIp.get(ip);
+    const found = id === undefined ? undefined : this.contenders.get(ip)?.find((each) => each.id === id);
+    return found ?? this.byIp.get(ip);
   }
 
   add(endpoint: HnsEndpoint, addresses: readonly string[]): void {
-    this.byId.set(endpoint.id, endpoint);
-    for (const ip of addresses) this.byIp.set(ip, this.preferred(this.byIp.get(ip), endpoint));
+    for (const ip of addresses) {
+      const known = this.byIp.get(ip);
+      if (known !== undefined || addresses.length > 1) {
+        const others = this.contenders.get(ip) ?? (known === undefined ? [] : [known]);
+        this.contenders.set(ip, [...others, endpoint]);
+      }
+      this.byIp.set(ip, known === undefined ? endpoint : this.preferred(known, endpoint));
+    }
   }
 
-  private preferred(known: HnsEndpoint | undefined, endpoint: HnsEndpoint): HnsEndpoint {
-    if (known === undefined || known.isLocal === endpoint.isLocal || this.rule === "last") return endpoint;
+  /** An endpoint is gone. Without its address, or when it had contenders, everything has to be read again. */
+  remove(ip: string | undefined): void {
+    if (ip === undefined || this.contenders.has(ip)) this.isOutdated = true;
+    else this.byIp.delete(ip);
+  }
+
+  private preferred(known: HnsEndpoint, endpoint: HnsEndpoint): HnsEndpoint {
+    if (known.isLocal === endpoint.isLocal || this.rule === "last") return endpoint;
     const [local, remote] = known.isLocal ? [known, endpoint] : [endpoint, known];
     if (this.rule === "remote") return remote;
     this.duplicates.push(remote);

@@ -1,9 +1,11 @@
 /** The endpoints that kube-proxy itself makes in HNS: they stand for pods elsewhere and for ClusterIPs. */
-import type { Guid, HcnClient } from "../hcn/client.ts";
+import type { Guid } from "../hcn/client.ts";
 import { ENDPOINT_FLAGS, type HostComputeEndpoint } from "../hcn/endpoint.ts";
-import { createEndpoint, deleteEndpoint } from "../hcn/operations.ts";
+import { keepJson } from "../hcn/json-value.ts";
+import { createEndpointOnly, deleteEndpoint } from "../hcn/operations.ts";
+import { conjureMac } from "./conjured-mac.ts";
 import { type Attempt, attempt } from "./hns-failure.ts";
-import type { ProxyNetwork } from "./proxy-network.ts";
+import type { ProxierConfiguration, ProxierState } from "./proxier-state.ts";
 import type { HnsEndpoint, QueriedEndpoints } from "./queried-endpoints.ts";
 
 export interface NewEndpoint {
@@ -14,8 +16,19 @@ export interface NewEndpoint {
   readonly isLocal: boolean;
 }
 
+/** What every node that is no overlay's asks for where it needs an endpoint for `ip`: made once for all of them. */
+export function remoteEndpointDocument(ip: string): HostComputeEndpoint {
+  const { IpConfigurations = [], ...rest } = endpointDocument({
+    ip,
+    mac: conjureMac(ip),
+    providerAddress: "",
+    isLocal: false,
+  });
+  return Object.freeze({ ...rest, IpConfigurations: keepJson(IpConfigurations) });
+}
+
 /** The document, without a prefix length and a name (kube-proxy.md §3.5, wire shapes). */
-function endpointDocument({ ip, mac, providerAddress, isLocal }: NewEndpoint): HostComputeEndpoint {
+export function endpointDocument({ ip, mac, providerAddress, isLocal }: NewEndpoint): HostComputeEndpoint {
   const policy = { Type: "ProviderAddress", Settings: { ProviderAddress: providerAddress } };
   return {
     IpConfigurations: [{ IpAddress: ip }],
@@ -27,20 +40,30 @@ function endpointDocument({ ip, mac, providerAddress, isLocal }: NewEndpoint): H
 
 /** Creates an endpoint and adds it to what is known of HNS. */
 export async function createProxyEndpoint(
-  client: HcnClient,
-  network: ProxyNetwork,
-  endpoint: NewEndpoint,
+  { client }: ProxierConfiguration,
+  { network, own }: ProxierState,
+  document: HostComputeEndpoint,
   queried: QueriedEndpoints,
 ): Promise<Attempt<HnsEndpoint>> {
-  const created = await attempt(() => createEndpoint(client, network.id, endpointDocument(endpoint)));
+  const created = await attempt(() => own.make(() => createEndpointOnly(client, network.id, document)));
   if (!created.ok) return created;
-  const value: HnsEndpoint = { id: created.value.ID ?? "", isLocal: endpoint.isLocal };
-  queried.add(value, [endpoint.ip]);
+  const isLocal = ((document.Flags ?? 0) & ENDPOINT_FLAGS.RemoteEndpoint) === 0;
+  const value: HnsEndpoint = { id: created.value, isLocal };
+  queried.add(
+    value,
+    (document.IpConfigurations ?? []).flatMap(({ IpAddress }) => IpAddress ?? []),
+  );
   return { ok: true, value };
 }
 
-/** @returns true when it is gone. */
-export async function deleteProxyEndpoint(client: HcnClient, id: Guid): Promise<boolean> {
-  const deleted = await attempt(() => deleteEndpoint(client, id));
+/** `ip` is its address, where the caller knows it. @returns true when it is gone. */
+export async function deleteProxyEndpoint(
+  { client }: ProxierConfiguration,
+  { own, queried }: ProxierState,
+  id: Guid,
+  ip: string | undefined,
+): Promise<boolean> {
+  const deleted = await attempt(() => own.make(() => deleteEndpoint(client, id)));
+  if (deleted.ok) queried?.remove(ip);
   return deleted.ok;
 }

@@ -2,8 +2,10 @@
  * What kube-proxy reads of EndpointSlices: one frozen value per object version, shared by all nodes
  * (kube-proxy.md §3.1). Whether an endpoint is local is a question of the node that looks.
  */
+import type { HostComputeEndpoint } from "../hcn/endpoint.ts";
 import type { EndpointSlice } from "../kube/types.ts";
 import { type IpFamily, familyOf, parseIp } from "../net/ip.ts";
+import { remoteEndpointDocument } from "./remote-endpoints.ts";
 import { portKey } from "./tracked-service.ts";
 
 /** One address and port behind a Service. */
@@ -15,6 +17,8 @@ export interface TrackedEndpoint {
   readonly isReady: boolean;
   readonly isServing: boolean;
   readonly isTerminating: boolean;
+  /** What a node asks HNS for that has no endpoint with this address, unless its network is an overlay. */
+  readonly document: HostComputeEndpoint;
   /**
    * Entries for the same address and port that name a node: on that node they count in place of this one. Undefined
    * when nothing is listed twice.
@@ -88,11 +92,12 @@ export function trackSlice(slice: EndpointSlice, family: IpFamily): TrackedSlice
       isReady: conditions?.ready ?? true,
       isServing: conditions?.serving ?? true,
       isTerminating: conditions?.terminating ?? false,
+      document: remoteEndpointDocument(address),
     });
   }
   endpoints.sort((a, b) => compareTexts(a.ip, b.ip));
   ports.sort((a, b) => compareTexts(a.name, b.name) || a.port - b.port);
-  const fingerprint = JSON.stringify([ports, endpoints, misplaced]);
+  const fingerprint = JSON.stringify([ports, endpoints.map(({ document: _, ...rest }) => rest), misplaced]);
   return Object.freeze({ ports, endpoints, misplaced, fingerprint });
 }
 
