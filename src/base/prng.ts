@@ -21,7 +21,7 @@ export type GuidWords = readonly [number, number, number, number];
 const HYPHEN = 0x2d;
 /** Of the 32 digits, those with a hyphen in front of them. */
 const GROUP_STARTS: ReadonlySet<number> = new Set([8, 12, 16, 20]);
-const DIGITS = [..."0123456789abcdef"].map((digit) => digit.charCodeAt(0));
+const DIGITS = Array.from({ length: 16 }, (_, digit) => digit.toString(16).charCodeAt(0));
 const VERSION_DIGIT = 12;
 const VARIANT_DIGIT = 16;
 

@@ -107,7 +107,13 @@ export class RemoteEndpointRecord implements EndpointRecord {
     const { id, networkId, changedAtMs, activityId, attachment, isPortGone, containers } = this;
     return {
       ...this.traits,
-      ...{ id, networkId, changedAtMs, activityId, attachment, isPortGone, containers },
+      id,
+      networkId,
+      changedAtMs,
+      activityId,
+      attachment,
+      isPortGone,
+      containers,
     };
   }
 }

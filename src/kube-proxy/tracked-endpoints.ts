@@ -76,7 +76,7 @@ export function trackSlice(slice: EndpointSlice, family: IpFamily): TrackedSlice
     if (typeof name !== "string" || typeof port !== "number" || port === 0) continue;
     ports.push(Object.freeze({ name, port, protocol: protocol ?? "TCP" }));
   }
-  const endpoints: Omit<TrackedEndpoint, "port" | "onNodes">[] = [];
+  const endpoints: Omit<TrackedEndpoint, "port" | "onNodes" | "document">[] = [];
   const misplaced: string[] = [];
   for (const { addresses, conditions, nodeName } of slice.endpoints ?? []) {
     const [address] = addresses;
@@ -92,13 +92,16 @@ export function trackSlice(slice: EndpointSlice, family: IpFamily): TrackedSlice
       isReady: conditions?.ready ?? true,
       isServing: conditions?.serving ?? true,
       isTerminating: conditions?.terminating ?? false,
-      document: remoteEndpointDocument(address),
     });
   }
   endpoints.sort((a, b) => compareTexts(a.ip, b.ip));
   ports.sort((a, b) => compareTexts(a.name, b.name) || a.port - b.port);
-  const fingerprint = JSON.stringify([ports, endpoints.map(({ document: _, ...rest }) => rest), misplaced]);
-  return Object.freeze({ ports, endpoints, misplaced, fingerprint });
+  const fingerprint = JSON.stringify([ports, endpoints, misplaced]);
+  const documented = endpoints.map((endpoint) => ({
+    ...endpoint,
+    document: remoteEndpointDocument(endpoint.ip),
+  }));
+  return Object.freeze({ ports, endpoints: documented, misplaced, fingerprint });
 }
 
 /**
