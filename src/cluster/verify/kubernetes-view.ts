@@ -1,13 +1,14 @@
 /** What Kubernetes objects say about the cluster that is verified: Services and their back ends, names, wishes. */
 import type { EndpointSlice, Pod, Service } from "../../kube/types.ts";
 import { type Ip, parseIp } from "../../net/ip.ts";
-import { type ClusterObjects, slicesByService } from "../cluster-objects.ts";
-import { isHostProcess } from "../pod-object.ts";
+import { type ClusterObjects, servicesByPod, slicesByService } from "../cluster-objects.ts";
+import { isHostProcess, servedPorts } from "../pod-object.ts";
 import type {
   VerifyBackEnd,
   VerifyHostNetworkPod,
   VerifyNode,
   VerifyPod,
+  VerifyPort,
   VerifyService,
   VerifyServicePort,
 } from "./model.ts";
@@ -174,11 +175,30 @@ function usesClusterDns(object: Pod | undefined): boolean {
   return dnsPolicy === "ClusterFirst" && !hostNetwork;
 }
 
-function withObject(pod: VerifyPod, object: Pod | undefined, name: string | undefined): VerifyPod {
-  const ports = isDnsPod(object)
-    ? pod.ports.filter(({ port, protocol }) => port !== DNS_PORT || protocol !== "udp")
-    : pod.ports;
-  return { ...pod, ports, usesClusterDns: usesClusterDns(object), dnsName: name ?? pod.dnsName };
+/** Where the pod's server answers: what it declares and what Services lead to, without what a name server takes. */
+function portsServed(
+  pod: VerifyPod,
+  object: Pod | undefined,
+  services: readonly Service[],
+): readonly VerifyPort[] {
+  if (object === undefined) return pod.ports;
+  const served = servedPorts(object, services).map(({ port, protocol }): VerifyPort => {
+    const transport = protocol === "TCP" ? "tcp" : "udp";
+    const declared = pod.ports.find((each) => each.port === port && each.protocol === transport);
+    return { protocol: transport, port, hostPort: declared?.hostPort };
+  });
+  return isDnsPod(object)
+    ? served.filter(({ port, protocol }) => port !== DNS_PORT || protocol !== "udp")
+    : served;
+}
+
+function withObject(
+  pod: VerifyPod,
+  object: Pod | undefined,
+  named: { readonly services: readonly Service[]; readonly name: string | undefined },
+): VerifyPod {
+  const ports = portsServed(pod, object, named.services);
+  return { ...pod, ports, usesClusterDns: usesClusterDns(object), dnsName: named.name ?? pod.dnsName };
 }
 
 /** What the objects add to the machines. */
@@ -206,9 +226,14 @@ export function readKubernetes(
     (service) => readService(service, slices.get(keyOf(service.metadata)) ?? [], book) ?? [],
   );
   const names = hasDns ? namesByService(first, slices, book, zone) : new Map<number, string>();
-  const pods = machines.pods.map((pod) =>
-    withObject(pod, objectsByName.get(pod.reference.slice("pod/".length)), names.get(pod.index)),
-  );
+  const leading = servicesByPod(objects);
+  const pods = machines.pods.map((pod) => {
+    const key = pod.reference.slice("pod/".length);
+    return withObject(pod, objectsByName.get(key), {
+      services: leading.get(key) ?? [],
+      name: names.get(pod.index),
+    });
+  });
   const full = new PodBook(pods);
   const services = objects.Service.flatMap(
     (service) => readService(service, slices.get(keyOf(service.metadata)) ?? [], full) ?? [],
