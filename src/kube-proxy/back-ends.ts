@@ -66,7 +66,7 @@ async function createRemote(
   { configuration, state, queried }: SyncPass,
   ip: string,
 ): Promise<Attempt<HnsEndpoint> | typeof NETWORK_LOST> {
-  const { client, behaviour, nodeIp } = configuration;
+  const { client, nodeIp } = configuration;
   const mac = conjureMac(ip);
   if (!state.network.isOverlay)
     return createProxyEndpoint(
@@ -75,7 +75,7 @@ async function createRemote(
       { ip, mac, providerAddress: "", isLocal: false },
       queried,
     );
-  const read = await attempt(() => readProxyNetwork(client, state.network.name, behaviour));
+  const read = await attempt(() => readProxyNetwork(client, state.network.name));
   if (!read.ok) return NETWORK_LOST;
   state.network = read.value;
   const known = providerAddressOf(state.network, ip);

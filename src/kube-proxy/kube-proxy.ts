@@ -84,7 +84,7 @@ export class KubeProxy {
       this.phase = "looking";
     }
     const name = networkNameOf(this.options);
-    const read = await attempt(() => readProxyNetwork(this.client, name, this.behaviour));
+    const read = await attempt(() => readProxyNetwork(this.client, name));
     return this.phase === "settling" ? this.startSettled(name, read) : this.startFound(name, read);
   }
 

@@ -129,7 +129,7 @@ export class Proxier {
   private async checkNetwork(): Promise<EarlyEnd | undefined> {
     const { client, behaviour } = this.configuration;
     const { network } = this.state;
-    const read = await attempt(() => readProxyNetwork(client, network.name, behaviour));
+    const read = await attempt(() => readProxyNetwork(client, network.name));
     if (read.ok && read.value.id === network.id) {
       this.state.network = read.value;
       return undefined;
@@ -159,7 +159,7 @@ export class Proxier {
     const { client, behaviour } = this.configuration;
     const listed = await attempt(() => listEndpointsOfNetwork(client, this.state.network.id));
     const failure = listed.ok ? await this.state.loadBalancers.refresh() : listed.failure;
-    if (listed.ok && failure === undefined) return QueriedEndpoints.read(listed.value, behaviour);
+    if (listed.ok && failure === undefined) return QueriedEndpoints.read(listed.value, behaviour, this.family);
     const what = listed.ok ? "load balancers" : "endpoints";
     const said = failure === undefined ? "" : failureText(failure);
     return {
