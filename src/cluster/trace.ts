@@ -48,6 +48,16 @@ function verdictOf(result: ProbeResult, forward: TraceLeg): TraceVerdict {
 /** What a source NAT left alone explains an answer that finds no way back better than the missing route does. */
 const NAT_CODES: readonly KnowledgeCode[] = ["icmp-outbound-not-translated", "outbound-nat-exception"];
 
+/** What a service's rules said of a packet explains its end on a way that it should not have gone. */
+const SERVICE_CODES: readonly KnowledgeCode[] = ["service-without-back-ends", "icmp-to-service-not-balanced"];
+const STRAY_CODES: readonly (KnowledgeCode | undefined)[] = [
+  undefined,
+  "no-route",
+  "destination-not-local",
+  "neighbor-unresolved",
+  "ttl-expired",
+];
+
 function explain(
   verdict: TraceVerdict,
   forward: TraceLeg,
@@ -62,6 +72,9 @@ function explain(
     );
     return untranslated?.code ?? "no-route-back";
   }
+  const service = forward.steps.find((step) => step.code !== undefined && SERVICE_CODES.includes(step.code));
+  if (forward.end !== "delivered" && service !== undefined && STRAY_CODES.includes(dropped))
+    return service.code;
   return dropped ?? (verdict === "no-answer" ? "no-answer" : undefined);
 }
 

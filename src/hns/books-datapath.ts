@@ -2,14 +2,23 @@
 import { assert } from "../base/assert.ts";
 import type { Guid } from "../hcn/client.ts";
 import type { InterfaceAddress } from "../net/prefix.ts";
-import type { Datapath, PortProgram, VnicDefinition } from "./datapath.ts";
+import type { PortRange } from "../net/port-range.ts";
+import { PortBlockTable } from "../vswitch/port-blocks.ts";
+import type { Datapath, HostPoolDefinition, HostProgram, PortProgram, VnicDefinition } from "./datapath.ts";
 import { HOST_COMPARTMENT } from "./namespace-record.ts";
 import type { PhysicalAdapter } from "./physical-adapter.ts";
+
+interface ReservedPool {
+  readonly pool: HostPoolDefinition;
+  readonly block: PortRange;
+}
 
 export class BooksDatapath implements Datapath {
   private readonly switches = new Map<Guid, PhysicalAdapter>();
   private readonly vnics = new Map<Guid, VnicDefinition>();
   private readonly compartments = new Set<number>();
+  private readonly hostPools = new Map<Guid, Map<string, ReservedPool>>();
+  private readonly blocks = new PortBlockTable();
   private lastCompartment = HOST_COMPARTMENT;
 
   createCompartment(): number {
@@ -27,6 +36,8 @@ export class BooksDatapath implements Datapath {
   }
 
   removeSwitch(id: Guid): void {
+    for (const name of this.reservedOn(id).keys()) this.releasePool(id, name);
+    this.hostPools.delete(id);
     this.switches.delete(id);
   }
 
@@ -47,6 +58,39 @@ export class BooksDatapath implements Datapath {
     const vnic = this.vnics.get(portId);
     assert(vnic !== undefined, "only attached ports are programmed");
     this.vnics.set(portId, { ...vnic, program });
+  }
+
+  reserveHostPools(switchId: Guid, pools: readonly HostPoolDefinition[]): boolean {
+    const reserved = this.reservedOn(switchId);
+    const missing = pools.filter((pool) => !reserved.has(pool.name));
+    const taken: HostPoolDefinition[] = [];
+    for (const pool of missing) {
+      const block = this.blocks.acquire(pool.name, pool.ip, pool.protocol);
+      if (block === undefined) {
+        for (const { name } of taken) this.releasePool(switchId, name);
+        return false;
+      }
+      reserved.set(pool.name, { pool, block });
+      taken.push(pool);
+    }
+    return true;
+  }
+
+  programHost(switchId: Guid, _networkId: Guid, program: HostProgram): void {
+    for (const { name } of program.pools.removed) this.releasePool(switchId, name);
+  }
+
+  private reservedOn(switchId: Guid): Map<string, ReservedPool> {
+    const known = this.hostPools.get(switchId) ?? new Map<string, ReservedPool>();
+    this.hostPools.set(switchId, known);
+    return known;
+  }
+
+  private releasePool(switchId: Guid, name: string): void {
+    const reserved = this.reservedOn(switchId).get(name);
+    if (reserved === undefined) return;
+    this.blocks.release(reserved.pool.ip, reserved.pool.protocol, reserved.block);
+    this.reservedOn(switchId).delete(name);
   }
 
   getVnic(portId: Guid): VnicDefinition | undefined {

@@ -7,7 +7,8 @@ import type { Ip, Ipv4 } from "../net/ip.ts";
 import type { Mac } from "../net/mac.ts";
 import type { InterfaceAddress, Prefix } from "../net/prefix.ts";
 import type { Group } from "../vfp/group.ts";
-import type { LayerName } from "./compile/layers.ts";
+import type { KnowledgeCode } from "../knowledge/codes.ts";
+import type { HostLayerName, LayerName } from "./compile/layers.ts";
 import type { PhysicalAdapter } from "./physical-adapter.ts";
 
 /** A NAT pool that a port has to have. Equal names mean the same pool. */
@@ -16,6 +17,20 @@ export interface NatPoolDefinition {
   readonly ip: Ipv4;
   readonly protocol: number;
   readonly portsMax: number | undefined;
+}
+
+/** A NAT pool of the host's port. */
+export interface HostPoolDefinition extends NatPoolDefinition {
+  /** It keeps at least one block of ports, used or not. */
+  readonly isReserved: boolean;
+}
+
+/** A port of the host's own addresses that load balancers serve. */
+export interface PortClaimDefinition {
+  readonly protocol: number;
+  readonly port: number;
+  /** Why the host itself does not reach it; undefined: its packets go to the switch. */
+  readonly code: KnowledgeCode | undefined;
 }
 
 /** A port of an address of the node that belongs to a switch port, whatever MAC a frame carries. */
@@ -32,6 +47,23 @@ export interface PortProgram {
   readonly staticBindings: readonly StaticBindingDefinition[];
   /** Frames from the wire that carry the host's MAC come to this port when they are for one of its addresses. */
   readonly deliversByAddress: boolean;
+}
+
+/** Entries that came and entries that went. */
+export interface Changes<T> {
+  readonly added: readonly T[];
+  readonly removed: readonly T[];
+}
+
+/**
+ * What one network puts into the host's vNIC port of its switch. Groups are as they stand now; the rest is told by what
+ * changed, so that one load balancer among ten thousand costs its own part.
+ */
+export interface HostProgram {
+  readonly groups: Readonly<Record<HostLayerName, readonly Group[]>>;
+  readonly pools: Changes<HostPoolDefinition>;
+  readonly bindings: Changes<StaticBindingDefinition>;
+  readonly claims: Changes<PortClaimDefinition>;
 }
 
 export interface RouteDefinition {
@@ -78,6 +110,13 @@ export interface Datapath {
   addressesOf(adapter: PhysicalAdapter): readonly InterfaceAddress[];
   attach(vnic: VnicDefinition): void;
   detach(switchId: Guid, portId: Guid): void;
+  /**
+   * Makes pools of the host's port that are not there yet, each with a block of ports.
+   * @returns false when the node has no block left; then nothing has changed.
+   */
+  reserveHostPools(switchId: Guid, pools: readonly HostPoolDefinition[]): boolean;
+  /** Replaces what a network has put into the host's port. */
+  programHost(switchId: Guid, networkId: Guid, program: HostProgram): void;
   /** Replaces what is programmed into an attached port. */
   program(switchId: Guid, portId: Guid, program: PortProgram): void;
 }

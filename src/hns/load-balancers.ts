@@ -38,6 +38,7 @@ export function createLoadBalancer(
     ...schemaOf(document),
     ...fields,
   });
+  context.reserveServicePorts(loadBalancer);
   context.state.addLoadBalancer(loadBalancer);
   context.changed("LoadBalancer", id, loadBalancerDocument(context, loadBalancer));
   context.reprogram(loadBalancer.networkId);
@@ -91,6 +92,7 @@ export function modifyLoadBalancer(context: ServiceContext, id: Guid, settings: 
     version: context.objectVersion,
     changedAtMs: context.nowMs,
   });
+  context.reserveServicePorts(updated);
   context.state.replaceLoadBalancer(updated);
   context.changed("LoadBalancer", id, loadBalancerDocument(context, updated));
   context.reprogram(updated.networkId);

@@ -1,6 +1,6 @@
 /** What belongs to one network, by order of creation. Plain data, part of the service's state. */
-import { assert } from "../base/assert.ts";
 import type { Guid } from "../hcn/client.ts";
+import { LoadBalancerTable } from "./compile/load-balancer-table.ts";
 import { type EndpointRecord, isRemoteEndpoint } from "./endpoint-record.ts";
 import type { LoadBalancerRecord } from "./load-balancer-record.ts";
 
@@ -9,8 +9,12 @@ export class NetworkMembers {
   readonly endpoints: Map<Guid, EndpointRecord> = new Map();
   /** Without remote ones, of which a big cluster has many. */
   readonly local: Map<Guid, EndpointRecord> = new Map();
-  /** Replaced on each change, so that who compiled it can tell by identity that nothing changed. */
-  loadBalancers: readonly LoadBalancerRecord[] = Object.freeze([]);
+  /** In order of creation. */
+  readonly loadBalancers: Map<Guid, LoadBalancerRecord> = new Map();
+  /** The rules that they come to. */
+  readonly services: LoadBalancerTable = new LoadBalancerTable();
+  /** Load balancers whose rules are out of date: they changed, or a back end did. Undefined: gone. */
+  private outdated = new Map<Guid, LoadBalancerRecord | undefined>();
 
   /** Enters an endpoint, or its new record in the place of the old. */
   setEndpoint(endpoint: EndpointRecord): void {
@@ -23,17 +27,26 @@ export class NetworkMembers {
     this.local.delete(id);
   }
 
-  addLoadBalancer(loadBalancer: LoadBalancerRecord): void {
-    this.loadBalancers = Object.freeze([...this.loadBalancers, loadBalancer]);
-  }
-
-  replaceLoadBalancer(loadBalancer: LoadBalancerRecord): void {
-    const index = this.loadBalancers.findIndex((each) => each.id === loadBalancer.id);
-    assert(index >= 0, "a load balancer keeps its network");
-    this.loadBalancers = Object.freeze(this.loadBalancers.with(index, loadBalancer));
+  /** Enters a load balancer, or its new record in the place of the old. */
+  setLoadBalancer(loadBalancer: LoadBalancerRecord): void {
+    this.loadBalancers.set(loadBalancer.id, loadBalancer);
+    this.outdated.set(loadBalancer.id, loadBalancer);
   }
 
   removeLoadBalancer(id: Guid): void {
-    this.loadBalancers = Object.freeze(this.loadBalancers.filter((each) => each.id !== id));
+    this.loadBalancers.delete(id);
+    this.outdated.set(id, undefined);
+  }
+
+  /** A back end of this load balancer changed. */
+  markOutdated(loadBalancer: LoadBalancerRecord): void {
+    this.outdated.set(loadBalancer.id, loadBalancer);
+  }
+
+  /** What to compile anew, once. */
+  takeOutdated(): ReadonlyMap<Guid, LoadBalancerRecord | undefined> {
+    const taken = this.outdated;
+    this.outdated = new Map();
+    return taken;
   }
 }

@@ -137,9 +137,11 @@ export function createNetwork(
 export function deleteNetwork(context: ServiceContext, id: Guid): void {
   const network = requireNetwork(context, id);
   context.notify(NOTIFICATION_TYPES.NetworkPreDelete, id, network.flags);
-  for (const loadBalancer of context.state.membersOf(id).loadBalancers)
+  for (const loadBalancer of context.state.membersOf(id).loadBalancers.values())
     removeLoadBalancer(context, loadBalancer);
   for (const endpoint of context.state.endpointsOf(id)) removeEndpoint(context, endpoint);
+  // Its switch may carry other networks: what this one put into the host's port has to go.
+  context.reprogram(id);
   context.state.removeNetwork(id);
   context.cache.forget(id);
   const adapter = context.adapterOf(network);

@@ -4,11 +4,29 @@ import type { Environment } from "../base/environment.ts";
 import type { Prng } from "../base/prng.ts";
 import type { Guid, HcnNotification, HcnObjectKind, JsonObject, JsonValue } from "../hcn/client.ts";
 import { type HnsFeature, type HnsVersion, hasFeature } from "../hcn/features.ts";
+import { HcnError } from "../hcn/error.ts";
 import { ZERO_GUID } from "../hcn/guid.ts";
-import { type WindowsBuild, hnsVersionOf } from "../knowledge/profiles.ts";
+import {
+  type WindowsBuild,
+  hnsVersionOf,
+  reachesOwnNodePorts,
+  reachesServicesFromNode,
+  sharesPortBlocks,
+} from "../knowledge/profiles.ts";
 import { CompileCache } from "./compile/compile-cache.ts";
-import { type NodeFacts, type NetworkView, compilePrograms } from "./compile/port-program.ts";
+import { reservedPoolsOf } from "./compile/load-balancer.ts";
+import type { LoadBalancerFacts, ServiceTraits } from "./compile/load-balancer-plan.ts";
+import {
+  type NetworkView,
+  type NodeFacts,
+  compilePrograms,
+  hostLegsOf,
+  managementIpOf,
+  paRouteOf,
+} from "./compile/port-program.ts";
+import { serviceRangesOf } from "./compile/service-ranges.ts";
 import type { Datapath, PortProgram } from "./datapath.ts";
+import type { LoadBalancerRecord } from "./load-balancer-record.ts";
 import type { NetworkRecord, RecordBase } from "./network-record.ts";
 import type { PhysicalAdapter } from "./physical-adapter.ts";
 import { ServiceState } from "./state.ts";
@@ -44,6 +62,7 @@ export class ServiceContext {
   readonly version: HnsVersion;
   readonly datapath: Datapath;
   readonly adapters: readonly PhysicalAdapter[];
+  readonly serviceTraits: ServiceTraits;
   readonly prng: Prng;
   readonly state: ServiceState = new ServiceState();
   readonly cache: CompileCache = new CompileCache();
@@ -58,6 +77,11 @@ export class ServiceContext {
     this.version = hnsVersionOf(options.windows);
     this.datapath = options.datapath;
     this.adapters = options.adapters;
+    this.serviceTraits = Object.freeze({
+      sharesPortBlocks: sharesPortBlocks(options.windows),
+      reachesServices: reachesServicesFromNode(options.windows),
+      reachesOwnNodePorts: reachesOwnNodePorts(options.windows),
+    });
     this.clock = env.clock;
     this.prng = env.prng.derive(`hns/${options.node}`);
     this.epochMs = options.epochMs ?? EPOCH_DEFAULT_MS;
@@ -133,12 +157,53 @@ export class ServiceContext {
     }
   }
 
+  /** The network as rules see it; load balancers that changed are compiled and programmed on the way. */
   viewOf(network: NetworkRecord): NetworkView | undefined {
     const adapter = this.adapterOf(network);
     if (adapter === undefined) return undefined;
-    const { endpoints, loadBalancers } = this.state.membersOf(network.id);
+    const { services } = this.state.membersOf(network.id);
     const attached = this.state.attachedOf(network.id);
-    return { network, attached, endpoints, loadBalancers, node: this.nodeFacts(adapter) };
+    const view = { network, attached, services, node: this.nodeFacts(adapter) };
+    this.updateServices(view);
+    return view;
+  }
+
+  /**
+   * Sets ports of the node aside for a load balancer that is about to be made or changed.
+   * @throws HcnError HCN_E_PORT_ALREADY_EXISTS when the node has no block left (dataplane.md §3.5).
+   */
+  reserveServicePorts(loadBalancer: LoadBalancerRecord): void {
+    const network = this.state.networks.get(loadBalancer.networkId);
+    const view = network && this.viewOf(network);
+    if (view === undefined) return;
+    const pools = reservedPoolsOf(loadBalancer, this.loadBalancerFacts(view));
+    if (pools.length === 0 || this.datapath.reserveHostPools(view.network.switchId, pools)) return;
+    throw new HcnError("HCN_E_PORT_ALREADY_EXISTS", {
+      detail:
+        "The node has no free block of 64 ports for the load balancer's source NAT; use DSR, or delete load balancers",
+    });
+  }
+
+  private loadBalancerFacts(view: NetworkView): LoadBalancerFacts {
+    const legs = hostLegsOf(view).flatMap((leg) => leg.ipConfigs.map((config) => config.ip));
+    return {
+      managementIp: managementIpOf(view.node),
+      nodeIps: [...view.node.addresses, ...legs],
+      traits: this.serviceTraits,
+    };
+  }
+
+  private updateServices(view: NetworkView): void {
+    const { network, services } = view;
+    const members = this.state.membersOf(network.id);
+    const surroundings = {
+      endpoints: members.endpoints,
+      facts: this.loadBalancerFacts(view),
+      serviceRanges: serviceRangesOf(view.attached),
+      paRoute: paRouteOf(this.cache, network),
+    };
+    const program = services.update(surroundings, members.takeOutdated(), members.loadBalancers);
+    this.datapath.programHost(network.switchId, network.id, program);
   }
 
   notify(type: number, id: Guid, flags = 0, data?: JsonValue): void {

@@ -79,6 +79,7 @@ export class ServiceState {
     const before = this.endpoints.get(endpoint.id);
     this.endpoints.set(endpoint.id, endpoint);
     this.members.get(endpoint.networkId)?.setEndpoint(endpoint);
+    this.markOutdated(endpoint);
     if (before === undefined || before.policies === endpoint.policies) return;
     this.removeMappings(before);
     this.addMappings(endpoint);
@@ -87,6 +88,7 @@ export class ServiceState {
   removeEndpoint(endpoint: EndpointRecord): void {
     this.endpoints.delete(endpoint.id);
     this.members.get(endpoint.networkId)?.removeEndpoint(endpoint.id);
+    this.markOutdated(endpoint);
     if (isRemoteEndpoint(endpoint)) return;
     for (const config of endpoint.ipConfigs) this.poolOf(endpoint.networkId).release(config.ip);
     this.macs.release(endpoint.mac);
@@ -95,7 +97,7 @@ export class ServiceState {
 
   addLoadBalancer(loadBalancer: LoadBalancerRecord): void {
     this.loadBalancers.set(loadBalancer.id, loadBalancer);
-    this.members.get(loadBalancer.networkId)?.addLoadBalancer(loadBalancer);
+    this.members.get(loadBalancer.networkId)?.setLoadBalancer(loadBalancer);
     this.frontEnds.add(loadBalancer, loadBalancer.id);
     this.addReferences(loadBalancer);
   }
@@ -105,7 +107,7 @@ export class ServiceState {
     const before = this.loadBalancers.get(loadBalancer.id);
     if (before !== undefined) this.forgetLoadBalancer(before);
     this.loadBalancers.set(loadBalancer.id, loadBalancer);
-    this.members.get(loadBalancer.networkId)?.replaceLoadBalancer(loadBalancer);
+    this.members.get(loadBalancer.networkId)?.setLoadBalancer(loadBalancer);
     this.frontEnds.add(loadBalancer, loadBalancer.id);
     this.addReferences(loadBalancer);
   }
@@ -121,6 +123,11 @@ export class ServiceState {
   loadBalancersOfEndpoint(endpointId: Guid): readonly LoadBalancerRecord[] {
     const ids = [...(this.loadBalancersByEndpoint.get(endpointId) ?? [])];
     return ids.map((id) => this.loadBalancers.get(id)).filter((each) => each !== undefined);
+  }
+
+  private markOutdated(endpoint: EndpointRecord): void {
+    const members = this.members.get(endpoint.networkId);
+    for (const loadBalancer of this.loadBalancersOfEndpoint(endpoint.id)) members?.markOutdated(loadBalancer);
   }
 
   private addReferences(loadBalancer: LoadBalancerRecord): void {

@@ -10,14 +10,17 @@ import type { InterfaceAddress } from "../net/prefix.ts";
 import { NatPool, type PortBlockSource } from "../vfp/nat-pool.ts";
 import type { SwitchPort } from "../vswitch/switch-port.ts";
 import { VirtualSwitch } from "../vswitch/virtual-switch.ts";
-import { L2BRIDGE_LAYERS, LAYER_NAMES } from "./compile/layers.ts";
+import { HOST_LAYERS, L2BRIDGE_LAYERS, LAYER_NAMES } from "./compile/layers.ts";
 import type {
   Datapath,
+  HostPoolDefinition,
+  HostProgram,
   NatPoolDefinition,
   PortProgram,
   StaticBindingDefinition,
   VnicDefinition,
 } from "./datapath.ts";
+import { HostPort } from "./host-port.ts";
 import { NodePortBlocks } from "./node-port-blocks.ts";
 import type { PhysicalAdapter } from "./physical-adapter.ts";
 
@@ -26,6 +29,7 @@ interface AdapterSwitch {
   readonly adapter: PhysicalAdapter;
   /** The host's vNIC on it: it carries what the adapter carried. */
   readonly hostInterface: Interface;
+  readonly hostPort: HostPort;
 }
 
 /** One endpoint's vNIC. */
@@ -108,13 +112,15 @@ export class SwitchDatapath implements Datapath {
       kind: "host",
       mac: adapter.mac,
       device: switchEnd,
-      layers: [],
+      layers: HOST_LAYERS,
+      nextHopResolver: root,
     });
     hostPort.setIps(this.addressesOf(adapter).map((address) => address.ip));
     if (before === undefined)
       for (const address of adapter.addresses) root.addAddress(hostInterface, address);
     else moveInterface(root, before, hostInterface);
-    this.switches.set(id, { virtualSwitch, adapter, hostInterface });
+    const programmed = new HostPort(hostPort, this.blocksFor(virtualSwitch, hostPort), root);
+    this.switches.set(id, { virtualSwitch, adapter, hostInterface, hostPort: programmed });
   }
 
   removeSwitch(id: Guid): void {
@@ -156,6 +162,7 @@ export class SwitchDatapath implements Datapath {
       layers: L2BRIDGE_LAYERS,
       nextHopResolver: this.host.root,
       usesHostMac: true,
+      leadsToHost: compartment === this.host.root,
     });
     const netInterface = compartment.addInterface({
       name: vnic.interfaceName,
@@ -185,6 +192,14 @@ export class SwitchDatapath implements Datapath {
     const { virtualSwitch } = this.requireSwitch(switchId);
     applyProgram(this.blocksFor(virtualSwitch, vnic.port), vnic.port, vnic.program, program);
     vnic.program = program;
+  }
+
+  reserveHostPools(switchId: Guid, pools: readonly HostPoolDefinition[]): boolean {
+    return this.requireSwitch(switchId).hostPort.reserve(pools);
+  }
+
+  programHost(switchId: Guid, networkId: Guid, program: HostProgram): void {
+    this.requireSwitch(switchId).hostPort.program(networkId, program);
   }
 
   getSwitch(id: Guid): VirtualSwitch | undefined {

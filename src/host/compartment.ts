@@ -25,6 +25,8 @@ import { IpInput } from "./ip-input.ts";
 import { IpOutput } from "./ip-output.ts";
 import { isLoopback } from "./loopback.ts";
 import { Netfilter } from "./netfilter/netfilter.ts";
+import { PortClaims } from "./port-claims.ts";
+import { NameCache } from "./resolver/name-cache.ts";
 import { type Route, type RouteOptions, RouteTable } from "./route-table.ts";
 import { selectSource } from "./source-address.ts";
 import type { StackProfile } from "./stack-profile.ts";
@@ -36,6 +38,8 @@ export interface DnsSettings {
   readonly domain: string;
   readonly search: readonly string[];
   readonly servers: readonly Ip[];
+  /** Words of resolv.conf's `options`, as `ndots:5`. Windows reads none of them. */
+  readonly options?: readonly string[];
 }
 
 const NO_DNS: DnsSettings = Object.freeze({
@@ -69,7 +73,11 @@ export class Compartment implements NextHopResolver {
   readonly icmp: Icmp;
   readonly udp: Udp;
   readonly tcp: Tcp;
+  /** Ports of own addresses that are served below the stack. */
+  readonly portClaims: PortClaims = new PortClaims();
   dns: DnsSettings = NO_DNS;
+  /** What the resolver remembers. */
+  readonly nameCache: NameCache = new NameCache();
   /** Sends a gratuitous ARP request for each address that is added. Default: what the system does. */
   isAddressAnnounced: boolean;
   /** Connection tracking, translation and filters; undefined while the machine has none. */

@@ -76,6 +76,7 @@ export class IpInput {
     headers: Headers,
   ): void {
     const audience = this.audienceOf(netInterface, view.destination);
+    if (audience === "us" && this.isClaimed(packet, view)) return;
     if (audience === "us" || audience === "broadcast") {
       this.deliverLocally(packet, view, headers, audience === "broadcast");
     } else if (netInterface !== undefined && audience === "others" && mayForward(netInterface, packet)) {
@@ -119,12 +120,22 @@ export class IpInput {
       source === 0xffff_ffff ||
       isLoopback(source) ||
       isLoopback(destination) ||
-      this.compartment.isLocal(source);
+      (this.compartment.isLocal(source) &&
+        this.compartment.portClaims.ofSource(packet.bytes, view) !== "switched");
     if (isMartian) {
       const text = `a packet from ${formatIp(source)} to ${formatIp(destination)} cannot come over ${netInterface.name}`;
       this.compartment.drop(packet, "martian-source", text);
     }
     return !isMartian;
+  }
+
+  /** Ends a packet to a port that something below the stack has, but does not serve here. */
+  private isClaimed(packet: Packet, view: Ipv4View): boolean {
+    const claim = this.compartment.portClaims.ofDestination(packet.bytes, view);
+    if (claim === undefined || claim === "switched") return false;
+    const text = `the port of ${formatIp(view.destination)} is a service's, and nobody serves it here`;
+    this.compartment.drop(packet, claim, text);
+    return true;
   }
 
   private audienceOf(netInterface: Interface | undefined, destination: Ipv4): Audience {

@@ -24,6 +24,7 @@ const PATH_MTU_LIFETIME_MS = 600_000;
 const PATH_MTU_MIN = 576;
 
 const CHOICE_SECTION = "dataplane.md §2.4 B-8";
+const NODE_PORT_SECTION = "dataplane.md §2.4 B-8";
 
 /** The MACs are known when a packet leaves; a packet to oneself keeps zeros. */
 export const NO_LINK: LinkFields = Object.freeze({ destinationMac: 0 as Mac, sourceMac: 0 as Mac });
@@ -134,6 +135,7 @@ export class IpOutput {
     if (path === undefined) return true;
     const route = path.route;
     if (route === undefined) {
+      if (this.sendToSwitch(packet, path.destination)) return true;
       const text =
         packet.tag === 0 ? "" : `${formatIp(path.destination)} is an own address: delivered locally`;
       this.compartment.record(packet, "send", text);
@@ -144,6 +146,18 @@ export class IpOutput {
     const outgoing = { packet, kind: "send", text } as const;
     const marked = path.inferred === undefined ? outgoing : { ...outgoing, inferred: path.inferred };
     return this.emit(marked, route.interface, path.nextHop, path.mtuBytes);
+  }
+
+  /** Gives a packet to an own address to the switch when the switch serves its port. */
+  private sendToSwitch(packet: Packet, destination: Ipv4): boolean {
+    const view = Ipv4View.parse(packet.bytes, packet.start + ETHERNET_HEADER_BYTES, packet.end);
+    const own = this.compartment.interfaceOf(destination);
+    if (typeof view === "string" || own === undefined) return false;
+    if (this.compartment.portClaims.ofDestination(packet.bytes, view) !== "switched") return false;
+    const text =
+      packet.tag === 0 ? "" : "sent to the switch: a load balancer serves this port of an own address";
+    own.transmit({ packet, kind: "send", text, inferred: NODE_PORT_SECTION }, own.mac);
+    return true;
   }
 
   /**

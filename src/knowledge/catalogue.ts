@@ -12,8 +12,10 @@ import { HOST_STACK_ENTRIES } from "./entries/host-stacks.ts";
 import { LINUX_NODE_ENTRIES } from "./entries/linux-nodes.ts";
 import { LOAD_BALANCER_ENTRIES } from "./entries/load-balancers.ts";
 import { KUBE_PROXY_ENTRIES } from "./entries/kube-proxy.ts";
+import { NAME_ENTRIES } from "./entries/names.ts";
 import { PLUGIN_ENTRIES } from "./entries/plugins.ts";
 import { RECEIVER_ENTRIES } from "./entries/receivers.ts";
+import { RUNNING_CLUSTER_ENTRIES } from "./entries/running-cluster.ts";
 import { SERVICE_ENTRIES } from "./entries/services.ts";
 import type { KnowledgeEntry } from "./entry.ts";
 
@@ -32,8 +34,10 @@ const TEXTS: Readonly<Record<KnowledgeCode, EntryText>> = {
   ...SERVICE_ENTRIES,
   ...KUBE_PROXY_ENTRIES,
   ...LOAD_BALANCER_ENTRIES,
+  ...NAME_ENTRIES,
   ...CLUSTER_FILE_ENTRIES,
   ...COMMAND_LINE_ENTRIES,
+  ...RUNNING_CLUSTER_ENTRIES,
   ...PLUGIN_ENTRIES,
 };
 
@@ -65,9 +69,11 @@ export const SECTIONS: readonly CatalogueSection[] = Object.freeze([
   section("Services, names and host networking", SERVICE_ENTRIES),
   section("kube-proxy on Windows nodes", KUBE_PROXY_ENTRIES),
   section("Load balancers", LOAD_BALANCER_ENTRIES),
+  section("Names", NAME_ENTRIES),
   section("CNI plugins, IPAM and HNS", PLUGIN_ENTRIES),
   section("Cluster files", CLUSTER_FILE_ENTRIES),
   section("Command lines", COMMAND_LINE_ENTRIES),
+  section("Running clusters and their control API", RUNNING_CLUSTER_ENTRIES),
 ]);
 
 /** The entry of a code. */

@@ -96,6 +96,8 @@ export type SeenSource = "client" | "client-node" | "any";
 export type Proof =
   /** The packet or its answer is dropped or refused, and the trace says so with the code. */
   | "drop"
+  /** Any drop, refusal or silence, whatever its code: nobody said which. */
+  | "any-failure"
   /** The name is not resolved. */
   | "name-not-found"
   /** The answer comes, but the receiver saw another address than the client's. */

@@ -213,3 +213,11 @@ export function reachesOwnNodePorts(build: WindowsBuild): boolean {
 export function reachesServicesFromNode(build: WindowsBuild): boolean {
   return build.profile.build >= getProfile("ws2022").build;
 }
+
+/**
+ * True when load balancers that agree share their blocks of 64 ports: since KB4551853 (dataplane.md §3.5, hcn.md §8.5).
+ * Inferred for the other builds: those that were released after that update, May 2020, have it.
+ */
+export function sharesPortBlocks(build: WindowsBuild): boolean {
+  return hasUpdate(build, "KB4551853") || build.profile.build >= getProfile("2004").build;
+}

@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { type Ip, type Ipv4, parseIp } from "../net/ip.ts";
 import { type Mac, parseMac } from "../net/mac.ts";
-import { type Prefix, parsePrefix } from "../net/prefix.ts";
+import { type Prefix, parsePrefix, prefixOf } from "../net/prefix.ts";
 import { createGroup } from "../vfp/group.ts";
 import type { Condition } from "../vfp/condition.ts";
 import type { Group } from "../vfp/group.ts";
@@ -124,6 +124,24 @@ export const arbitrarySent: fc.Arbitrary<Sent> = fc
   })
   .map(({ direction, packet, waitMs }) => ({ direction, frame: packet.frame.slice(), waitMs }));
 
+/** Back ends of services: few, so that lists overlap and flows keep or lose theirs when rules change. */
+function lbnat(family: 4 | 6): fc.Arbitrary<Action> {
+  const backEnd = fc.record(
+    {
+      ip: fc.constantFrom(...(family === 4 ? IPV4 : IPV6)),
+      port: fc.constantFrom(80, 8080),
+      mac: fc.constantFrom(...MACS),
+    },
+    { requiredKeys: ["ip", "port"] },
+  );
+  return fc.record({
+    type: fc.constant("lbnat" as const),
+    backEnds: fc.array(backEnd, { minLength: 1, maxLength: 3 }),
+    distribution: fc.constantFrom("5-tuple", "3-tuple", "2-tuple"),
+    rewrites: fc.constantFrom("address-and-port", "address-and-port", "mac"),
+  });
+}
+
 function action(family: 4 | 6): fc.Arbitrary<Action> {
   const ip = fc.constantFrom(...(family === 4 ? IPV4 : IPV6));
   const side = fc.constantFrom<"source" | "destination">("source", "destination");
@@ -132,6 +150,7 @@ function action(family: 4 | 6): fc.Arbitrary<Action> {
     fc.constant({ type: "block", code: "acl-rule-blocked" }),
     fc.record({ type: fc.constant("nat" as const), side, ip }),
     fc.record({ type: fc.constant("nat" as const), side, ip, port }),
+    lbnat(family),
     fc.record({ type: fc.constant("transpose" as const), destinationMac: fc.constantFrom(...MACS) }),
     fc.record({ type: fc.constant("transpose" as const), decrementTtl: fc.constant(true) }),
     fc.constant({ type: "paroute" }),
@@ -153,6 +172,14 @@ function rule(family: 4 | 6): fc.Arbitrary<Rule> {
     fc.record({ destinationPorts: ranges }),
     fc.record({ destinationMac: fc.constantFrom(...MACS) }),
     fc.record({ sourceMac: fc.constantFrom(...MACS) }),
+    // What rules of services ask for.
+    fc
+      .record({ protocol: fc.constantFrom(6, 17), ip: fc.constantFrom(...lists), port })
+      .map(({ protocol, ip, port: first }) => ({
+        protocols: [protocol],
+        destination: [prefixOf(ip.address, ip.length)],
+        destinationPorts: [{ first, last: first }],
+      })),
   );
   const condition: fc.Arbitrary<Condition> = fc
     .array(part, { maxLength: 2 })
@@ -162,29 +189,41 @@ function rule(family: 4 | 6): fc.Arbitrary<Rule> {
     .map((protocol) => ({ action: { type: "dynnat", pool: `pool-${protocol}` }, protocols: [protocol] }));
   return fc
     .record({
-      id: fc.uuid(),
+      // Ids come again, as those of a changed service do.
+      id: fc.oneof(fc.uuid(), fc.constantFrom("service-1", "service-2")),
       priority: fc.integer({ min: 1, max: 5 }),
       condition,
+      isTranslatedOnly: fc.boolean(),
       action: action(family),
       isTerminating: fc.boolean(),
       isStateful: fc.boolean(),
       snat: fc.option(snat, { freq: 4, nil: undefined }),
     })
-    .map(({ snat: dynamic, ...fields }) => ({
-      ...fields,
-      name: fields.id,
-      provenance: { object: "test", id: fields.id, name: fields.id },
-      isTerminating: fields.isTerminating || fields.action.type === "nat",
+    .map(({ snat: dynamic, isTranslatedOnly, ...fields }): Rule => {
+      const { type } = fields.action;
+      const isTerminating = fields.isTerminating || type === "nat" || type === "lbnat";
+      const isStateful = fields.isStateful || type === "lbnat";
+      const made: Rule = {
+        ...fields,
+        name: fields.id,
+        provenance: { object: "test", id: fields.id, name: fields.id },
+        isTerminating,
+        isStateful,
+      };
       // A port is only allocated where a flow will hold it.
-      ...(dynamic === undefined || family === 6
-        ? {}
-        : {
-            action: dynamic.action,
-            isStateful: true,
-            isTerminating: true,
-            condition: { ...fields.condition, protocols: dynamic.protocols },
-          }),
-    }));
+      if (dynamic !== undefined && family === 4) {
+        const protocols = { ...fields.condition, protocols: dynamic.protocols };
+        return {
+          ...made,
+          action: dynamic.action,
+          isStateful: true,
+          isTerminating: true,
+          condition: protocols,
+        };
+      }
+      const isForTranslated = isTranslatedOnly && isTerminating && !isStateful;
+      return isForTranslated ? { ...made, condition: { ...made.condition, isSourceTranslated: true } } : made;
+    });
 }
 
 export const arbitraryGroup: fc.Arbitrary<Group> = fc
@@ -195,7 +234,7 @@ export const arbitraryGroup: fc.Arbitrary<Group> = fc
     isLpm: fc.boolean(),
   })
   .chain(({ family, direction, priority, isLpm }) =>
-    fc.array(rule(family), { minLength: 1, maxLength: 4 }).map((rules) =>
+    fc.array(rule(family), { minLength: 1, maxLength: 10 }).map((rules) =>
       createGroup({
         name: `${direction}${family}-${priority}`,
         direction,
@@ -220,6 +259,7 @@ export const arbitraryGroup: fc.Arbitrary<Group> = fc
 export const LAYERS: readonly LayerDefinition[] = [
   { name: "A", priority: 7, isStateful: true, isDefaultAllow: true },
   { name: "B", priority: 15, isStateful: true, isDefaultAllow: true },
+  { name: "H", priority: 50, isStateful: true, isDefaultAllow: true, isHairpin: true },
   { name: "C", priority: 75, isStateful: false, isDefaultAllow: true },
   { name: "D", priority: 2000, isStateful: false, isDefaultAllow: true },
 ];

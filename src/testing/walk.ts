@@ -10,7 +10,7 @@ import { tracePacket } from "../cluster/trace.ts";
 import type { HeardEvent } from "../cluster/trace-collector.ts";
 import type { ProbeProtocol, TraceReport } from "../cluster/trace-report.ts";
 import type { Ip } from "../net/ip.ts";
-import { formatIp } from "../net/ip.ts";
+import { formatIp, parseIp } from "../net/ip.ts";
 import { type Mac, formatMac } from "../net/mac.ts";
 import { Headers, destinationIp, sourceIp } from "../wire/headers.ts";
 
@@ -47,7 +47,8 @@ class Symbols {
   private readonly macs = new Map<Mac, string>();
   private readonly ports = new Map<number, string>();
 
-  constructor(cluster: Cluster) {
+  /** `names`: further addresses, such as those of services. */
+  constructor(cluster: Cluster, names: Readonly<Record<string, string>>) {
     const counts = { windows: 0, linux: 0 };
     for (const { spec, host } of cluster.nodes) {
       const symbol = `${spec.os === "windows" ? "W" : "L"}${++counts[spec.os]}`;
@@ -69,6 +70,10 @@ class Symbols {
     for (const each of cluster.underlay.router.compartment.listInterfaces()) {
       this.macs.set(each.mac, "Rm");
       for (const { ip } of each.addresses) this.ips.set(ip, "R");
+    }
+    for (const [text, name] of Object.entries(names)) {
+      const ip = parseIp(text);
+      if (ip !== undefined) this.ips.set(ip, name);
     }
   }
 
@@ -130,10 +135,16 @@ export function walk(
   cluster: Cluster,
   from: string,
   to: string,
-  options: { readonly protocol?: ProbeProtocol; readonly port?: number } = {},
+  options: {
+    readonly protocol?: ProbeProtocol;
+    readonly port?: number;
+    /** Symbols of addresses that are no machine's: `{"10.96.0.50": "V"}`. */
+    readonly names?: Readonly<Record<string, string>>;
+  } = {},
 ): Walk {
-  const symbols = new Symbols(cluster);
-  const { report, heard } = tracePacket(cluster, { protocol: "tcp", port: undefined, ...options, from, to });
+  const { names = {}, ...request } = options;
+  const symbols = new Symbols(cluster, names);
+  const { report, heard } = tracePacket(cluster, { protocol: "tcp", port: undefined, ...request, from, to });
   const stages = heard.filter(({ event }) => STAGE_KINDS.has(event.kind));
   const [first] = stages;
   const forward = stages.filter(({ tag }) => tag === 1);

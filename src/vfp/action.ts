@@ -1,14 +1,16 @@
 /** What an action changes in one packet, and what undoes it in the answer. */
+import { defined } from "../base/assert.ts";
 import { readU16, readU48 } from "../base/bytes.ts";
 import type { KnowledgeCode } from "../knowledge/codes.ts";
 import type { Ip } from "../net/ip.ts";
 import type { Mac } from "../net/mac.ts";
 import { type Headers, destinationIp, sourceIp } from "../wire/headers.ts";
 import { readTtl } from "../wire/ttl.ts";
+import { chooseBackEnd, type LbnatAction } from "./back-end.ts";
 import type { FlowKey } from "./flow-key.ts";
 import type { NatPool } from "./nat-pool.ts";
 import type { NextHopResolver, NextHopWaiter } from "./next-hop.ts";
-import type { Action } from "./rule.ts";
+import type { Action, BackEnd } from "./rule.ts";
 import { Transposition } from "./transposition.ts";
 
 /** The packet an action works on. */
@@ -33,6 +35,8 @@ export type ActionResult =
       readonly forward: Transposition;
       readonly reverse: Transposition;
       readonly nat?: { readonly pool: NatPool; readonly port: number };
+      /** Where an lbnat rule sends the flow. */
+      readonly backEnd?: BackEnd;
       /** True when the result may change although no rule does: a next hop. */
       readonly ages?: boolean;
     }
@@ -80,6 +84,20 @@ function evaluateDynnat(poolName: string, subject: ActionSubject, context: Actio
   return { kind: "pass", forward, reverse, nat: { pool, port } };
 }
 
+/** MAC fix-up only towards back ends of this switch; the answer keeps its MACs (dataplane.md §2.13, §2.15). */
+function evaluateLbnat(action: LbnatAction, subject: ActionSubject): ActionResult {
+  const backEnd = defined(
+    chooseBackEnd(action, subject.key),
+    "a group takes no lbnat rule without back ends",
+  );
+  const forward = new Transposition();
+  forward.destinationMac = backEnd.mac;
+  if (action.rewrites === "mac") return { kind: "pass", forward, reverse: new Transposition(), backEnd };
+  forward.setDestinationIp(backEnd.ip);
+  forward.destinationPort = backEnd.port;
+  return { kind: "pass", forward, reverse: originalDestination(subject), backEnd };
+}
+
 function evaluateTranspose(
   action: Extract<Action, { type: "transpose" }>,
   subject: ActionSubject,
@@ -116,6 +134,8 @@ export function evaluateAction(action: Action, subject: ActionSubject, context: 
       return evaluateNat(action, subject);
     case "dynnat":
       return evaluateDynnat(action.pool, subject, context);
+    case "lbnat":
+      return evaluateLbnat(action, subject);
     case "transpose":
       return evaluateTranspose(action, subject);
     case "paroute":

@@ -69,8 +69,10 @@ export class ConditionMatcher {
 
   /** Why `key` does not match, when exactly one of the two explainable parts fails; "other" otherwise. */
   missReason(key: FlowKey): MissReason {
-    if (!this.matchesRest(key)) return "other";
     const failsProtocol = !this.isProtocol(key);
+    // A protocol without ports fails by its protocol, not by its ports.
+    if (!this.matchesHeaders(key) || (!this.matchesPorts(key) && (key.hasPorts || !failsProtocol)))
+      return "other";
     const isExcepted = this.isExcepted(key);
     if (failsProtocol && !isExcepted) return "protocols";
     return isExcepted && !failsProtocol ? "destinationExcept" : "other";
@@ -86,10 +88,15 @@ export class ConditionMatcher {
   }
 
   private matchesRest(key: FlowKey): boolean {
+    return this.matchesHeaders(key) && this.matchesPorts(key);
+  }
+
+  private matchesHeaders(key: FlowKey): boolean {
+    if (this.condition.isSourceTranslated === true && !key.isSourceTranslated) return false;
     if (this.source !== undefined && !isInPrefixes(this.source, key, 2)) return false;
     if (this.destination !== undefined && !isInPrefixes(this.destination, key, destinationWord(key)))
       return false;
-    return this.matchesPorts(key) && this.matchesLink(key);
+    return this.matchesLink(key);
   }
 
   private matchesPorts(key: FlowKey): boolean {

@@ -19,4 +19,9 @@ export interface Condition {
   readonly sourceMac?: Mac;
   readonly destinationMac?: Mac;
   readonly vlan?: number;
+  /**
+   * The source address was rewritten on this packet's way through the port: such a packet may need another next hop.
+   * Only for terminating rules that keep no flows, since it is no part of a flow's key.
+   */
+  readonly isSourceTranslated?: true;
 }

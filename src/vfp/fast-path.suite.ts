@@ -55,11 +55,11 @@ function outcome(port: VfpPort, sent: Sent, nowMs: number, ttl?: number): string
   for (let i = 0; i < hops; i++) decrementTtl(packet.bytes, headers);
   const wasRight = verifyChecksums(packet.bytes, headers) === undefined;
   const verdict = port.process(sent.direction, packet, headers, nowMs);
-  if (verdict !== "pass") return verdict;
+  if (verdict !== "pass" && verdict !== "turned") return verdict;
   const check = new Headers();
   expect(check.parse(packet)).toBeUndefined();
   if (wasRight) expect(verifyChecksums(packet.bytes, check), formatHex(packet.frame)).toBeUndefined();
-  return formatHex(packet.frame);
+  return `${verdict} ${formatHex(packet.frame)}`;
 }
 
 function configure(port: VfpPort, layer: number, wanted: readonly Group[]): void {

@@ -37,6 +37,8 @@ export class FlowKey {
   readonly words: Int32Array = new Int32Array(KEY_WORDS_MAX);
   /** Words of the tuple. */
   tupleLength: 4 | 10 = TUPLE_WORDS_IPV4;
+  /** What `Condition.isSourceTranslated` asks for. It follows from the packet and the rules, so no flow is known by it. */
+  isSourceTranslated = false;
 
   /** Words of the whole key. */
   get length(): number {
@@ -89,11 +91,13 @@ export class FlowKey {
   copyFrom(other: FlowKey): void {
     this.words.set(other.words);
     this.tupleLength = other.tupleLength;
+    this.isSourceTranslated = other.isSourceTranslated;
   }
 
   /** Loads a key that was kept. */
   load(words: Int32Array): void {
     this.words.set(words);
+    this.isSourceTranslated = false;
     this.tupleLength = words.length === TUPLE_WORDS_IPV4 + LINK_WORDS ? TUPLE_WORDS_IPV4 : TUPLE_WORDS_IPV6;
   }
 

@@ -5,15 +5,26 @@
  */
 import { assert } from "../base/assert.ts";
 import { type Prefix, prefixFamily } from "../net/prefix.ts";
+import type { Condition } from "./condition.ts";
 import { ConditionMatcher, type MissReason } from "./condition-matcher.ts";
 import type { FlowKey } from "./flow-key.ts";
-import type { Direction, GroupDefinition, MatchType, Rule } from "./rule.ts";
+import type { Direction, GroupDefinition, MatchType, MissNote, Rule } from "./rule.ts";
+import { type IndexedRule, RuleIndex, indexRule } from "./rule-index.ts";
 
 /** A rule that almost matched. */
 export interface NearMiss {
   readonly rule: Rule;
   readonly reason: Exclude<MissReason, "other">;
 }
+
+/** What a new version of a group is made from. */
+interface Contents {
+  readonly index: RuleIndex;
+  readonly natRules: number;
+  readonly nextSequence: number;
+}
+
+const NAT_ACTIONS: ReadonlySet<string> = new Set(["nat", "dynnat", "lbnat"]);
 
 /** An immutable list of rules for one direction and family. Made by `createGroup`. */
 export class Group implements GroupDefinition {
@@ -22,51 +33,89 @@ export class Group implements GroupDefinition {
   readonly family: 4 | 6;
   readonly priority: number;
   readonly match: MatchType;
-  /** In the order in which they are tried. */
-  readonly rules: readonly Rule[];
-  /** True when a rule takes ports of a NAT pool. */
-  readonly allocatesPorts: boolean;
-  private readonly matchers: readonly ConditionMatcher[];
+  readonly missNotes: readonly MissNote[];
+  private readonly contents: Contents;
 
-  constructor(definition: GroupDefinition) {
+  /** Use `createGroup`. */
+  constructor(definition: Omit<GroupDefinition, "rules">, contents: Contents) {
     this.name = definition.name;
     this.direction = definition.direction;
     this.family = definition.family;
     this.priority = definition.priority;
     this.match = definition.match;
-    this.rules = Object.freeze(orderRules(definition));
-    this.allocatesPorts = this.rules.some((rule) => rule.action.type === "dynnat");
-    for (const { action, isStateful, isTerminating } of this.rules) {
-      assert(action.type !== "dynnat" || isStateful, "a dynnat rule is stateful: its flow holds the port");
-      // A flow is found by the tuple that the layer got: nothing may match behind a rule that changed it.
-      assert(
-        (action.type !== "dynnat" && action.type !== "nat") || isTerminating,
-        "a NAT rule ends its layer",
-      );
-    }
-    this.matchers = Object.freeze(
-      this.rules.map((rule) => new ConditionMatcher(rule.condition, definition.family)),
-    );
+    this.missNotes = definition.missNotes ?? [];
+    this.contents = contents;
     Object.freeze(this);
   }
 
-  /** The index of the winning rule; -1 when none matches. */
-  find(key: FlowKey): number {
-    for (let index = 0; index < this.matchers.length; index++) {
-      if (this.matchers[index]?.matches(key) === true) return index;
-    }
-    return -1;
+  /** In the order in which they are tried. Costs a sort: for listings. */
+  get rules(): readonly Rule[] {
+    return this.contents.index.list().map((each) => each.rule);
+  }
+
+  get size(): number {
+    return this.contents.index.size;
+  }
+
+  /** True when a rule takes ports of a NAT pool. */
+  get allocatesPorts(): boolean {
+    return this.contents.natRules > 0;
+  }
+
+  /** True when `rule` itself is in this group. */
+  has(rule: Rule): boolean {
+    return this.contents.index.has(rule);
+  }
+
+  /** The winning rule; undefined when none matches. */
+  find(key: FlowKey): Rule | undefined {
+    return this.contents.index.find(key)?.rule;
+  }
+
+  /** A group that differs in these rules. Costs what the change costs, not what the group holds. */
+  replaceRules(removed: readonly Rule[], added: readonly Rule[]): Group {
+    if (removed.length === 0 && added.length === 0) return this;
+    const { index, natRules, nextSequence } = this.contents;
+    const indexed = prepare(this, added, nextSequence);
+    return new Group(this, {
+      index: index.with(new Set(removed), indexed),
+      natRules: natRules - countDynnat(removed) + countDynnat(added),
+      nextSequence: nextSequence + added.length,
+    });
+  }
+
+  /** The same rules, with other things to say about packets that match none. */
+  withMissNotes(missNotes: readonly MissNote[]): Group {
+    return new Group({ ...this.definition(), missNotes }, this.contents);
+  }
+
+  private definition(): Omit<GroupDefinition, "rules"> {
+    const { name, direction, family, priority, match, missNotes } = this;
+    return { name, direction, family, priority, match, missNotes };
   }
 
   /** The first rule that `key` misses for one explainable reason. For traces. */
   findNearMiss(key: FlowKey): NearMiss | undefined {
-    for (const [index, rule] of this.rules.entries()) {
+    for (const { rule, matcher } of this.contents.index.list()) {
       if (rule.missCodes === undefined) continue;
-      const reason = this.matchers[index]?.missReason(key) ?? "other";
+      const reason = matcher.missReason(key);
       if (reason !== "other" && rule.missCodes[reason] !== undefined) return { rule, reason };
     }
     return undefined;
   }
+
+  /** What there is to say about a packet that no rule matched. For traces. */
+  findMissNote(key: FlowKey): MissNote | undefined {
+    return this.missNotes.find((note) => matchesOnce(note.condition, key));
+  }
+}
+
+function matchesOnce(condition: Condition, key: FlowKey): boolean {
+  return new ConditionMatcher(condition, key.family).matches(key);
+}
+
+function countDynnat(rules: readonly Rule[]): number {
+  return rules.filter((rule) => rule.action.type === "dynnat").length;
 }
 
 function onlyDestination(rule: Rule): Prefix {
@@ -75,16 +124,44 @@ function onlyDestination(rule: Rule): Prefix {
   return prefix;
 }
 
-/** Sorts rules so that the first match wins. Sorting is stable: equals keep the order of the list. */
-function orderRules(definition: GroupDefinition): Rule[] {
-  if (definition.match === "priority") return [...definition.rules].sort((a, b) => a.priority - b.priority);
-  for (const rule of definition.rules) {
-    assert(prefixFamily(onlyDestination(rule)) === definition.family, "an LPM rule has its group's family");
-  }
-  return [...definition.rules].sort((a, b) => onlyDestination(b).length - onlyDestination(a).length);
+function checkRule({ action, condition, isStateful, isTerminating }: Rule): void {
+  assert(action.type !== "dynnat" || isStateful, "a dynnat rule is stateful: its flow holds the port");
+  assert(action.type !== "lbnat" || isStateful, "an lbnat rule is stateful: its flow holds the choice");
+  assert(action.type !== "lbnat" || action.backEnds.length > 0, "an lbnat rule has a back end");
+  // A flow is found by the tuple that the layer got: nothing may match behind a rule that changed it.
+  assert(!NAT_ACTIONS.has(action.type) || isTerminating, "a NAT rule ends its layer");
+  assert(
+    condition.isSourceTranslated !== true || (isTerminating && !isStateful),
+    "a rule for translated packets ends its layer and keeps no flows",
+  );
+}
+
+/** The winner has the lowest rank. */
+function rankOf(definition: Omit<GroupDefinition, "rules">, rule: Rule): number {
+  if (definition.match === "priority") return rule.priority;
+  const prefix = onlyDestination(rule);
+  assert(prefixFamily(prefix) === definition.family, "an LPM rule has its group's family");
+  return -prefix.length;
+}
+
+function prepare(
+  definition: Omit<GroupDefinition, "rules">,
+  rules: readonly Rule[],
+  firstSequence: number,
+): readonly IndexedRule[] {
+  return rules.map((rule, offset) => {
+    checkRule(rule);
+    // Counters go by the rule, in forks too: what is shared by forks is frozen.
+    Object.freeze(rule);
+    return indexRule(rule, definition.family, rankOf(definition, rule), firstSequence + offset);
+  });
 }
 
 /** Compiles a group. The result is frozen; equal content should be compiled once and shared. */
 export function createGroup(definition: GroupDefinition): Group {
-  return new Group(definition);
+  return new Group(definition, {
+    index: RuleIndex.of(prepare(definition, definition.rules, 0)),
+    natRules: countDynnat(definition.rules),
+    nextSequence: definition.rules.length,
+  });
 }

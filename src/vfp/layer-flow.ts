@@ -2,10 +2,11 @@
  * A flow of one layer: both directions of a connection that a stateful rule let pass or rewrote.
  * An idle flow ends after 240 s without a word to either side (dataplane.md §1.10, observed).
  */
+import { defined } from "../base/assert.ts";
 import type { FlowKey } from "./flow-key.ts";
 import type { RuleMatch } from "./layer.ts";
 import type { NatPool } from "./nat-pool.ts";
-import { FLOW_TTL_MS } from "./rule.ts";
+import { type BackEnd, FLOW_TTL_MS } from "./rule.ts";
 import type { Transposition } from "./transposition.ts";
 
 /** One direction of a pair. */
@@ -20,6 +21,8 @@ export interface ChainStep {
   readonly match: RuleMatch;
   /** What the packet was known by here, once a rule before this one had rewritten it. */
   readonly rewrittenKey: Int32Array | undefined;
+  /** Where an lbnat rule sent the packet. */
+  readonly backEnd: BackEnd | undefined;
 }
 
 /**
@@ -43,10 +46,8 @@ export class LayerFlowPair {
   readonly mainKey: Int32Array;
   readonly mainTupleLength: number;
   reverseTuple: Int32Array = new Int32Array(0);
-  /** The stateful rule that made the flow. */
-  readonly match: RuleMatch;
-  /** All rules of the layer that matched, the stateful one last. */
-  readonly chain: readonly ChainStep[];
+  /** All rules of the layer that matched, the stateful one last; as the layer has them now. */
+  chain: readonly ChainStep[];
   readonly nat: { readonly pool: NatPool; readonly port: number } | undefined;
   /** The port's generation under which the rule was last found to be the right one. */
   generation: number;
@@ -59,7 +60,6 @@ export class LayerFlowPair {
   isFresh = true;
 
   constructor(options: {
-    readonly match: RuleMatch;
     readonly chain: readonly ChainStep[];
     readonly before: FlowKey;
     readonly forward: Transposition;
@@ -68,7 +68,6 @@ export class LayerFlowPair {
     readonly generation: number;
     readonly nowMs: number;
   }) {
-    this.match = options.match;
     this.chain = options.chain;
     this.mainKey = options.before.keep();
     this.mainTupleLength = options.before.tupleLength;
@@ -77,6 +76,11 @@ export class LayerFlowPair {
     this.lastUsedMs = options.nowMs;
     this.main = { pair: this, isMain: true, transposition: options.forward };
     this.answer = { pair: this, isMain: false, transposition: options.reverse };
+  }
+
+  /** The rule that made the flow. */
+  get decision(): ChainStep {
+    return defined(this.chain.at(-1), "a rule makes a flow");
   }
 
   /** A unified flow now stands for this pair: its packets keep the pair alive, and it ends with the pair. */

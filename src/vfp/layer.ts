@@ -17,7 +17,6 @@ import type { Transposition } from "./transposition.ts";
 /** A rule and the group it stands in. */
 export interface RuleMatch {
   readonly group: Group;
-  readonly index: number;
   readonly rule: Rule;
 }
 
@@ -30,12 +29,15 @@ export interface LayerMiss {
 
 /** How many slots of a full flow table are looked through for idle flows before a new one is refused. */
 const SWEEP_SLOTS = 64;
+const COUNTERS_MIN = 64;
 
 export class Layer {
   readonly definition: LayerDefinition;
   private groupList: readonly Group[] = [];
-  /** Matches per rule, in the order of each group's rules. */
-  private counters = new Map<Group, Float64Array>();
+  /** Matches of rules that ever matched. */
+  private counters = new Map<Rule, number>();
+  /** Counters of rules that are gone are dropped when there are twice as many as after the last time. */
+  private countersMax = COUNTERS_MIN;
   private readonly flows: FlowTable<LayerFlow> | undefined;
   private readonly stamps = new FlowStamps();
 
@@ -53,28 +55,23 @@ export class Layer {
     return this.flows?.size ?? 0;
   }
 
-  /** Replaces all groups. Counters of groups that stay go on. */
+  /** Replaces all groups. Counters of rules that stay go on. */
   setGroups(groups: readonly Group[]): void {
     assert(
       groups.every((group) => !group.allocatesPorts) || this.flows !== undefined,
       `dynnat needs a stateful layer, ${this.definition.name} is not: nothing would give the port back`,
     );
-    const counters = new Map<Group, Float64Array>();
-    for (const group of groups) {
-      counters.set(group, this.counters.get(group) ?? new Float64Array(group.rules.length));
-    }
     this.groupList = [...groups].sort((a, b) => a.priority - b.priority);
-    this.counters = counters;
+    if (this.counters.size >= this.countersMax) this.dropCounters();
   }
 
   /** How often a rule matched on the slow path. */
-  matchCount(group: Group, index: number): number {
-    return this.counters.get(group)?.[index] ?? 0;
+  matchCount(rule: Rule): number {
+    return this.counters.get(rule) ?? 0;
   }
 
-  countMatch(match: RuleMatch): void {
-    const counters = this.counters.get(match.group);
-    if (counters !== undefined) counters[match.index] = (counters[match.index] ?? 0) + 1;
+  countMatch(rule: Rule): void {
+    this.counters.set(rule, (this.counters.get(rule) ?? 0) + 1);
   }
 
   /** The first rule that wins for `key`, group by group, starting behind `after`. */
@@ -82,9 +79,8 @@ export class Layer {
     let isBehind = after === undefined;
     for (const group of this.groupList) {
       if (isBehind && group.family === key.family && group.direction === key.direction) {
-        const index = group.find(key);
-        const rule = group.rules[index];
-        if (rule !== undefined) return { group, index, rule };
+        const rule = group.find(key);
+        if (rule !== undefined) return { group, rule };
       }
       if (group === after) isBehind = true;
     }
@@ -101,10 +97,11 @@ export class Layer {
 
   /**
    * Keeps a flow pair for a stateful match. `before` is the key the layer saw, `after` the one it left behind.
+   * A packet that was turned round leaves another direction behind than it came with, so its answer is known by the
+   * direction that it came with.
    * @returns undefined when the table is full and nothing in it is idle.
    */
   addFlow(options: {
-    readonly match: RuleMatch;
     readonly chain: readonly ChainStep[];
     readonly before: FlowKey;
     readonly after: FlowKey;
@@ -174,6 +171,12 @@ export class Layer {
   /** All live flow pairs, for listings. */
   listFlows(): LayerFlowPair[] {
     return [...(this.flows?.entries() ?? [])].filter((flow) => flow.isMain).map((flow) => flow.pair);
+  }
+
+  private dropCounters(): void {
+    for (const rule of this.counters.keys())
+      if (!this.groupList.some((group) => group.has(rule))) this.counters.delete(rule);
+    this.countersMax = Math.max(COUNTERS_MIN, this.counters.size * 2);
   }
 
   /** A flow that another one takes the tuple from is gone as a whole. */

@@ -65,6 +65,11 @@ export class NatPool {
     return undefined;
   }
 
+  /** Takes the first block, if there is none. @returns false when the node has none left. */
+  reserve(): boolean {
+    return this.ranges.length > 0 || this.grow();
+  }
+
   release(port: number): void {
     this.used.delete(port);
   }

@@ -1,11 +1,12 @@
 /** Puts into words what a port does to a followed packet. */
 import type { Provenance, Recorder, RuleReference, TraceEvent } from "../base/recorder.ts";
 import type { KnowledgeCode } from "../knowledge/codes.ts";
+import { formatIp } from "../net/ip.ts";
 import type { Packet } from "../wire/packet.ts";
 import type { FlowKey } from "./flow-key.ts";
-import type { LayerFlow } from "./layer-flow.ts";
+import type { ChainStep, LayerFlow } from "./layer-flow.ts";
 import type { Layer, RuleMatch } from "./layer.ts";
-import type { Direction, Rule } from "./rule.ts";
+import type { BackEnd, Direction, Rule } from "./rule.ts";
 
 /** The port, as a trace names it. */
 interface NamedPort {
@@ -25,7 +26,7 @@ export class PortRecorder {
   private readonly recorder: Recorder;
   private readonly port: NamedPort;
   private readonly packet: Packet;
-  private readonly direction: Direction;
+  private direction: Direction;
   private readonly nowMs: number;
 
   constructor(recorder: Recorder, port: NamedPort, packet: Packet, direction: Direction, nowMs: number) {
@@ -36,7 +37,12 @@ export class PortRecorder {
     this.nowMs = nowMs;
   }
 
-  matched(layer: Layer, match: RuleMatch): void {
+  /** Steps from here on stand in the other direction. */
+  turnedTo(direction: Direction): void {
+    this.direction = direction;
+  }
+
+  matched(layer: Layer, { match, backEnd }: Pick<ChainStep, "match" | "backEnd">): void {
     this.record({
       ...this.base(),
       kind: "layer",
@@ -44,13 +50,13 @@ export class PortRecorder {
       group: match.group.name,
       rule: referenceOf(match.rule),
       outcome: "rule",
-      text: match.rule.isStateful && layer.definition.isStateful ? "matched, flow made" : "matched",
+      text: describeMatch(layer, match.rule, backEnd),
       ...inferredBy(match.rule),
     });
   }
 
   followed(layer: Layer, flow: LayerFlow): void {
-    const { match } = flow.pair;
+    const { match } = flow.pair.decision;
     this.record({
       ...this.base(),
       kind: "layer",
@@ -68,10 +74,16 @@ export class PortRecorder {
     const groups = layer.groups.filter(
       (group) => group.direction === this.direction && group.family === key.family,
     );
+    if (layer.definition.isToldWhenEmpty === false && groups.every((group) => group.size === 0)) {
+      const known = groups.some((group) => group.findMissNote(key) !== undefined);
+      if (!known) return;
+    }
     const near = groups.map((group) => ({ group, miss: group.findNearMiss(key) })).find(({ miss }) => miss);
     const event = { ...this.base(), kind: "layer", layer: layer.definition.name, outcome: "miss" } as const;
     if (near?.miss === undefined) {
-      this.record({ ...event, text: groups.length === 0 ? "no rules" : "no rule matches" });
+      const note = groups.map((group) => group.findMissNote(key)).find((each) => each !== undefined);
+      const text = groups.length === 0 ? "no rules" : "no rule matches";
+      this.record(note === undefined ? { ...event, text } : { ...event, text: note.text, code: note.code });
       return;
     }
     const { rule, reason } = near.miss;
@@ -122,6 +134,17 @@ export class PortRecorder {
   private record(event: TraceEvent): void {
     this.events.push({ event, frame: this.packet.frame.slice() });
   }
+}
+
+function describeMatch(layer: Layer, rule: Rule, backEnd: BackEnd | undefined): string {
+  const words = [rule.isStateful && layer.definition.isStateful ? "matched, flow made" : "matched"];
+  if (backEnd !== undefined && rule.action.type === "lbnat") {
+    const count = rule.action.backEnds.length;
+    const choice = count === 1 ? "its only back end" : `one of ${count} back ends`;
+    words.push(`to ${formatIp(backEnd.ip)}:${backEnd.port}, ${choice}`);
+  }
+  if (layer.definition.isHairpin === true) words.push("turned round");
+  return words.join("; ");
 }
 
 function inferredBy(rule: Rule): { readonly inferred?: string } {

@@ -11,6 +11,17 @@ import type { Condition } from "./condition.ts";
 /** `out`: from the vNIC into the switch. `in`: from the switch to the vNIC (dataplane.md §0.4). */
 export type Direction = "out" | "in";
 
+/** One of the destinations of an `lbnat` rule. */
+export interface BackEnd {
+  readonly ip: Ip;
+  readonly port: number;
+  /** MAC fix-up: the back end is on this switch. Without it the frame keeps its next hop. */
+  readonly mac?: Mac;
+}
+
+/** Which fields of a packet the choice of a back end depends on (dataplane.md §3.1). */
+export type Distribution = "5-tuple" | "3-tuple" | "2-tuple";
+
 /** What a rule does to a packet that matches it. Types have vfpctrl's names (dataplane.md §1.6). */
 export type Action =
   | { readonly type: "allow" }
@@ -23,6 +34,17 @@ export type Action =
    * The reverse flow also restores the sender's MAC as destination, since only the flow knows it.
    */
   | { readonly type: "dynnat"; readonly pool: string }
+  /**
+   * Load balancing: a hash of the packet chooses one of `backEnds`, and the flow keeps the choice. The answer gets the
+   * former destination back as source. `mac` changes the destination MAC alone: the host's half of direct server
+   * return, where the port of the back end translates (dataplane.md §1.6, §2.2.3).
+   */
+  | {
+      readonly type: "lbnat";
+      readonly backEnds: readonly BackEnd[];
+      readonly distribution: Distribution;
+      readonly rewrites: "address-and-port" | "mac";
+    }
   /** Header rewrite. Absent fields stay. */
   | {
       readonly type: "transpose";
@@ -62,6 +84,13 @@ export interface Rule {
 /** How the best rule of a group is found. */
 export type MatchType = "priority" | "lpm-destination";
 
+/** What to tell a trace when a packet that fits `condition` matches no rule of the group. Has no effect on packets. */
+export interface MissNote {
+  readonly condition: Condition;
+  readonly code: KnowledgeCode;
+  readonly text: string;
+}
+
 /** What a group is made from; `createGroup` in group.ts makes it. */
 export interface GroupDefinition {
   readonly name: string;
@@ -73,6 +102,7 @@ export interface GroupDefinition {
   readonly match: MatchType;
   /** For `lpm-destination`, each rule has exactly one destination prefix. */
   readonly rules: readonly Rule[];
+  readonly missNotes?: readonly MissNote[];
 }
 
 export interface LayerDefinition {
@@ -83,6 +113,14 @@ export interface LayerDefinition {
   readonly isStateful: boolean;
   /** A packet that matches nothing goes on; without it, it is dropped. */
   readonly isDefaultAllow: boolean;
+  /**
+   * A packet that a rule of this layer lets pass is turned round: it goes on in the other direction, through the layers
+   * behind this one, and leaves the port on the side it came from (layer flag 2, dataplane.md §1.3). So do the answers
+   * of its flows. Default false.
+   */
+  readonly isHairpin?: boolean;
+  /** False: a trace is silent about this layer while it has no rules. Default true. */
+  readonly isToldWhenEmpty?: boolean;
 }
 
 /** Milliseconds that an idle flow lives: 240 s (dataplane.md §1.10, observed on ACL and NAT rules). */

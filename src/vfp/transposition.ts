@@ -35,6 +35,8 @@ export class Transposition {
   destinationPort = -1;
   /** How often the TTL or hop limit goes down by one. */
   ttlDecrements = 0;
+  /** The packet leaves the port on the side it came from: a hairpin layer turned it. */
+  isTurned = false;
   private sourceWords: Int32Array | undefined;
   private destinationWords: Int32Array | undefined;
 
@@ -58,6 +60,11 @@ export class Transposition {
     return this.destinationWords?.[0];
   }
 
+  get changesSource(): boolean {
+    return this.sourceWords !== undefined;
+  }
+
+  /** True when no byte changes. */
   get isEmpty(): boolean {
     return (
       this.sourceMac === undefined &&
@@ -79,6 +86,7 @@ export class Transposition {
     if (later.sourcePort >= 0) this.sourcePort = later.sourcePort;
     if (later.destinationPort >= 0) this.destinationPort = later.destinationPort;
     this.ttlDecrements += later.ttlDecrements;
+    this.isTurned ||= later.isTurned;
   }
 
   /** Rewrites the packet that `headers` describes. Header offsets stay valid. */

@@ -11,6 +11,7 @@ import type { Headers } from "../wire/headers.ts";
 import { IpProtocol } from "../wire/ip-protocol.ts";
 import type { Packet } from "../wire/packet.ts";
 import { type ActionContext, type ActionResult, equalActions, evaluateAction } from "./action.ts";
+import { keepsBackEnd } from "./back-end.ts";
 import { FlowKey, KEY_WORDS_MAX } from "./flow-key.ts";
 import { FlowTable } from "./flow-table.ts";
 import { FragmentCache } from "./fragment-cache.ts";
@@ -24,7 +25,8 @@ import type { Direction, LayerDefinition } from "./rule.ts";
 import { Transposition } from "./transposition.ts";
 import { UnifiedFlow } from "./unified-flow.ts";
 
-export type Verdict = "pass" | "drop" | "pending";
+/** `turned`: the packet goes on, but leaves the port on the side that it came from. */
+export type Verdict = "pass" | "turned" | "drop" | "pending";
 
 const TCP_FLAG = { fin: 0x01, syn: 0x02, rst: 0x04, ack: 0x10 } as const;
 /** Observed for paroute: cache entries live 30 s (dataplane.md §1.6). */
@@ -50,7 +52,8 @@ export interface VfpPortOptions {
 interface Walk {
   readonly packet: Packet;
   readonly headers: Headers;
-  readonly direction: Direction;
+  /** Changes once when the packet is turned round. */
+  direction: Direction;
   readonly nowMs: number;
   readonly tcpFlags: number;
   readonly total: Transposition;
@@ -69,8 +72,14 @@ interface LayerVisit {
   readonly chain: ChainStep[];
 }
 
-function isSameRule(a: RuleMatch, b: RuleMatch): boolean {
-  return a.rule === b.rule || (a.rule.id === b.rule.id && equalActions(a.rule.action, b.rule.action));
+/** True when `current` would have done to the packet what the kept step did, or may leave it at that. */
+function isSameDecision(current: RuleMatch, { match, backEnd }: ChainStep): boolean {
+  const { rule } = match;
+  if (current.rule === rule) return true;
+  if (current.rule.id !== rule.id) return false;
+  return backEnd !== undefined && rule.action.type === "lbnat"
+    ? keepsBackEnd(rule.action, current.rule.action, backEnd)
+    : equalActions(current.rule.action, rule.action);
 }
 
 export class VfpPort implements ActionContext {
@@ -184,6 +193,7 @@ export class VfpPort implements ActionContext {
     if (this.isBlocked) return this.refuse(packet, direction, nowMs, recorder);
     // Port flag 128, process non-IP, is not set (dataplane.md §1.2): ARP and the like pass untouched.
     if (headers.family === 0) return "pass";
+    this.key.isSourceTranslated = false;
     this.key.read(packet.bytes, headers, direction);
     if (headers.fragmentOffset !== 0) return this.followFirstFragment(packet, headers, nowMs, recorder);
     const tcpFlags =
@@ -196,7 +206,7 @@ export class VfpPort implements ActionContext {
       if (flow?.isCurrent(this.generation, nowMs) === true && !flow.isOutOfHops(packet.bytes, headers)) {
         flow.touch(nowMs);
         flow.apply(packet.bytes, headers);
-        return "pass";
+        return flow.transposition.isTurned ? "turned" : "pass";
       }
     }
     const walk: Walk = {
@@ -224,10 +234,19 @@ export class VfpPort implements ActionContext {
     this.sweepNowMs = nowMs;
     const headerEnd = headers.transport < 0 ? headers.end : Math.min(headers.end, headers.transport + 20);
     const arrived = packet.bytes.slice(packet.start, headerEnd);
-    for (const layer of direction === "out" ? this.outOrder : this.inOrder) {
+    let order = this.orderOf(direction);
+    for (let index = 0; index < order.length; index++) {
+      const layer = order[index];
+      if (layer === undefined) break;
+      const before = walk.direction;
       const verdict = this.walkLayer(layer, walk);
       if (verdict === "pending") packet.bytes.set(arrived, packet.start);
       if (verdict !== "pass") return verdict;
+      if (walk.direction === before) continue;
+      // Turned round: on through the layers behind this one (dataplane.md §1.12 step 5).
+      order = this.orderOf(walk.direction);
+      index = order.indexOf(layer);
+      walk.recorder?.turnedTo(walk.direction);
     }
     for (const pair of walk.pairs) pair.isFresh = false;
     if (headers.isFragment) {
@@ -235,7 +254,11 @@ export class VfpPort implements ActionContext {
     } else {
       this.rememberUnifiedFlow(walk);
     }
-    return "pass";
+    return walk.total.isTurned ? "turned" : "pass";
+  }
+
+  private orderOf(direction: Direction): readonly Layer[] {
+    return direction === "out" ? this.outOrder : this.inOrder;
   }
 
   private rememberUnifiedFlow(walk: Walk): void {
@@ -282,8 +305,7 @@ export class VfpPort implements ActionContext {
     let match = layer.findRule(this.key);
     if (match === undefined) return this.missLayer(layer, walk);
     while (match !== undefined) {
-      layer.countMatch(match);
-      visit.chain.push({ match, rewrittenKey: visit.forward.isEmpty ? undefined : this.key.keep() });
+      layer.countMatch(match.rule);
       const verdict = this.applyRule(visit, match, walk);
       if (verdict !== "pass" || match.rule.isTerminating || this.makesFlow(layer, match)) return verdict;
       match = layer.findRule(this.key, match.group);
@@ -318,13 +340,16 @@ export class VfpPort implements ActionContext {
     if (pair.generation === this.generation) return true;
     this.scratchKey.load(pair.mainKey);
     let current = layer.findRule(this.scratchKey);
+    const chain: ChainStep[] = [];
     for (const [index, kept] of pair.chain.entries()) {
-      if (current === undefined || !isSameRule(current, kept.match)) return false;
+      if (current === undefined || !isSameDecision(current, kept)) return false;
+      chain.push({ ...kept, match: current });
       const next = pair.chain[index + 1];
       // The next rule was found with what this one had made of the packet.
       if (next?.rewrittenKey !== undefined) this.scratchKey.load(next.rewrittenKey);
       current = next === undefined ? undefined : layer.findRule(this.scratchKey, current.group);
     }
+    pair.chain = chain;
     pair.generation = this.generation;
     return true;
   }
@@ -336,7 +361,7 @@ export class VfpPort implements ActionContext {
     if ((walk.tcpFlags & (TCP_FLAG.fin | TCP_FLAG.rst)) !== 0) pair.state = "closing";
     walk.pairs.push(pair);
     this.rewrite(flow.transposition, walk);
-    if (pair.isFresh) walk.recorder?.matched(layer, pair.match);
+    if (pair.isFresh) walk.recorder?.matched(layer, pair.decision);
     else walk.recorder?.followed(layer, flow);
   }
 
@@ -347,27 +372,29 @@ export class VfpPort implements ActionContext {
     const result = evaluateAction(match.rule.action, subject, this);
     if (result.kind === "drop") return this.drop(result.code, layer, match, walk);
     if (result.kind === "pending") return "pending";
+    const step = {
+      match,
+      rewrittenKey: visit.forward.isEmpty ? undefined : this.key.keep(),
+      backEnd: result.backEnd,
+    };
+    visit.chain.push(step);
+    result.forward.isTurned = layer.definition.isHairpin === true;
+    result.reverse.isTurned = result.forward.isTurned;
     this.rewrite(result.forward, walk);
     visit.forward.compose(result.forward);
     walk.ages ||= result.ages === true;
-    if (this.makesFlow(layer, match) && !this.openFlow(visit, match, result, walk)) {
+    if (this.makesFlow(layer, match) && !this.openFlow(visit, result, walk)) {
       if (result.nat !== undefined) result.nat.pool.release(result.nat.port);
       return this.drop("flow-table-full", layer, match, walk);
     }
-    walk.recorder?.matched(layer, match);
+    walk.recorder?.matched(layer, step);
     return "pass";
   }
 
-  private openFlow(
-    visit: LayerVisit,
-    match: RuleMatch,
-    result: Extract<ActionResult, { kind: "pass" }>,
-    walk: Walk,
-  ): boolean {
+  private openFlow(visit: LayerVisit, result: Extract<ActionResult, { kind: "pass" }>, walk: Walk): boolean {
     // Unified flows do not remember that a layer without any flow had none for them.
     if (!visit.layer.hadFlows) this.generation++;
     const pair = visit.layer.addFlow({
-      match,
       chain: visit.chain,
       before: this.layerKey,
       after: this.key,
@@ -384,9 +411,12 @@ export class VfpPort implements ActionContext {
   }
 
   private rewrite(step: Transposition, walk: Walk): void {
-    if (step.isEmpty) return;
+    const turns = step.isTurned && !walk.total.isTurned;
+    if (step.isEmpty && !turns) return;
+    if (turns) walk.direction = walk.direction === "out" ? "in" : "out";
     step.apply(walk.packet.bytes, walk.headers);
     walk.total.compose(step);
+    this.key.isSourceTranslated ||= step.changesSource;
     this.key.read(walk.packet.bytes, walk.headers, walk.direction);
   }
 
@@ -405,7 +435,7 @@ export class VfpPort implements ActionContext {
     transposition.apply(packet.bytes, headers);
     heard?.unified();
     heard?.flush();
-    return "pass";
+    return transposition.isTurned ? "turned" : "pass";
   }
 
   private refuse(packet: Packet, direction: Direction, nowMs: number, recorder?: Recorder): Verdict {

@@ -19,7 +19,7 @@ export function findBindingOwner(
   const port = readU16(packet.bytes, headers.transport + 2);
   const owner = virtualSwitch.portBlocks.findOwner(ip, protocol, port);
   if (owner !== undefined) return virtualSwitch.getPort(owner);
-  return virtualSwitch.findPortByBinding(`${ip}|${protocol}|${port}`);
+  return virtualSwitch.findPortByBinding({ ip, protocol, port });
 }
 
 /** The port whose endpoint has the destination address and takes frames by address. */

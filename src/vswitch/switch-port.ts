@@ -4,7 +4,7 @@ import type { Device, Receiver } from "../device/device.ts";
 import type { Ip } from "../net/ip.ts";
 import type { Mac } from "../net/mac.ts";
 import type { NextHopResolver, NextHopWaiter } from "../vfp/next-hop.ts";
-import type { LayerDefinition } from "../vfp/rule.ts";
+import type { Direction, LayerDefinition } from "../vfp/rule.ts";
 import { VfpPort } from "../vfp/vfp-port.ts";
 import type { Packet } from "../wire/packet.ts";
 
@@ -28,6 +28,8 @@ export interface SwitchPortOptions {
   readonly device: Device;
   readonly layers: readonly LayerDefinition[];
   readonly nextHopResolver?: NextHopResolver | undefined;
+  /** The vNIC behind it belongs to the host's own stack. Default: true for kind `host`. */
+  readonly leadsToHost?: boolean;
   /** L2Bridge: what leaves the node carries the host's MAC, in ARP too (dataplane.md §2.13). Default false. */
   readonly usesHostMac?: boolean;
 }
@@ -39,10 +41,23 @@ export interface StaticBinding {
   readonly port: number;
 }
 
+export function bindingKey({ ip, protocol, port }: StaticBinding): string {
+  return `${ip}|${protocol}|${port}`;
+}
+
 /** What a port asks its switch to do. */
 export interface PortOwner {
   handleFrame(port: SwitchPort, packet: Packet): void;
+  /** Brings a frame to `port` once more: it has waited there for its next hop. */
+  deliverAgain(port: SwitchPort, packet: Packet): void;
   addressesChanged(): void;
+  bindingChanged(binding: StaticBinding, port: SwitchPort | undefined): void;
+}
+
+/** Which way a frame was going that waits for its next hop. */
+interface WaitingFrame {
+  readonly packet: Packet;
+  readonly direction: Direction;
 }
 
 export class SwitchPort implements Receiver, NextHopWaiter {
@@ -54,6 +69,7 @@ export class SwitchPort implements Receiver, NextHopWaiter {
   readonly device: Device;
   readonly vfp: VfpPort;
   readonly usesHostMac: boolean;
+  readonly leadsToHost: boolean;
   /**
    * Frames from the uplink that carry the host's MAC and one of this port's addresses go to this port: pods that have
    * addresses of the node's own subnet. Without it the host stack routes them
@@ -61,8 +77,8 @@ export class SwitchPort implements Receiver, NextHopWaiter {
    */
   deliversByAddress = false;
   private addresses: readonly Ip[] = [];
-  private readonly bindings: StaticBinding[] = [];
-  private waiting: Packet[] = [];
+  private readonly bindings = new Map<string, StaticBinding>();
+  private waiting: WaitingFrame[] = [];
   private readonly owner: PortOwner;
 
   constructor(options: SwitchPortOptions, owner: PortOwner, node: string) {
@@ -73,6 +89,7 @@ export class SwitchPort implements Receiver, NextHopWaiter {
     this.mac = options.mac;
     this.device = options.device;
     this.usesHostMac = options.usesHostMac ?? false;
+    this.leadsToHost = options.leadsToHost ?? options.kind === "host";
     this.owner = owner;
     this.vfp = new VfpPort({
       id: options.id,
@@ -95,21 +112,17 @@ export class SwitchPort implements Receiver, NextHopWaiter {
     this.owner.addressesChanged();
   }
 
-  get staticBindings(): readonly StaticBinding[] {
-    return this.bindings;
+  get staticBindings(): Iterable<StaticBinding> {
+    return this.bindings.values();
   }
 
   addStaticBinding(binding: StaticBinding): void {
-    this.bindings.push(binding);
-    this.owner.addressesChanged();
+    this.bindings.set(bindingKey(binding), binding);
+    this.owner.bindingChanged(binding, this);
   }
 
   removeStaticBinding(binding: StaticBinding): void {
-    const index = this.bindings.findIndex(
-      (each) => each.ip === binding.ip && each.protocol === binding.protocol && each.port === binding.port,
-    );
-    if (index >= 0) this.bindings.splice(index, 1);
-    this.owner.addressesChanged();
+    if (this.bindings.delete(bindingKey(binding))) this.owner.bindingChanged(binding, undefined);
   }
 
   receive(packet: Packet): void {
@@ -117,15 +130,18 @@ export class SwitchPort implements Receiver, NextHopWaiter {
   }
 
   /** Keeps a packet whose next hop is being resolved. @returns false when too many wait already. */
-  wait(packet: Packet): boolean {
+  wait(packet: Packet, direction: Direction): boolean {
     if (this.waiting.length >= LIMITS.pendingPacketsPerPortMax) return false;
-    this.waiting.push(packet);
+    this.waiting.push({ packet, direction });
     return true;
   }
 
   nextHopSettled(): void {
-    const packets = this.waiting;
+    const frames = this.waiting;
     this.waiting = [];
-    for (const packet of packets) this.owner.handleFrame(this, packet);
+    for (const { packet, direction } of frames) {
+      if (direction === "out") this.owner.handleFrame(this, packet);
+      else this.owner.deliverAgain(this, packet);
+    }
   }
 }

@@ -10,13 +10,21 @@ import type { KnowledgeCode } from "../knowledge/codes.ts";
 import type { Ip } from "../net/ip.ts";
 import { type Mac, formatMac, isGroupMac } from "../net/mac.ts";
 import type { PortBlockSource } from "../vfp/nat-pool.ts";
+import type { Direction } from "../vfp/rule.ts";
+import type { Verdict } from "../vfp/vfp-port.ts";
 import { EtherType } from "../wire/ethertype.ts";
-import { Headers } from "../wire/headers.ts";
+import { Headers, destinationIp, sourceIp } from "../wire/headers.ts";
 import type { Packet } from "../wire/packet.ts";
 import { forwardArp } from "./arp-forwarding.ts";
 import { OwnedPortBlocks, PortBlockTable } from "./port-blocks.ts";
 import { findBindingOwner, findByAddress } from "./steering.ts";
-import { type PortOwner, SwitchPort, type SwitchPortOptions } from "./switch-port.ts";
+import {
+  type PortOwner,
+  type StaticBinding,
+  SwitchPort,
+  type SwitchPortOptions,
+  bindingKey,
+} from "./switch-port.ts";
 
 export interface VirtualSwitchOptions {
   /** The node, as traces name it. */
@@ -95,8 +103,8 @@ export class VirtualSwitch implements PortOwner {
     return this.portsByIp.get(ip);
   }
 
-  findPortByBinding(binding: string): SwitchPort | undefined {
-    return this.portsByBinding.get(binding);
+  findPortByBinding(binding: StaticBinding): SwitchPort | undefined {
+    return this.portsByBinding.get(bindingKey(binding));
   }
 
   addressesChanged(): void {
@@ -107,10 +115,13 @@ export class VirtualSwitch implements PortOwner {
       if (port.kind === "external") continue;
       this.portsByMac.set(port.mac, port);
       for (const ip of port.ips) this.portsByIp.set(ip, port);
-      for (const { ip, protocol, port: number } of port.staticBindings) {
-        this.portsByBinding.set(`${ip}|${protocol}|${number}`, port);
-      }
+      for (const binding of port.staticBindings) this.portsByBinding.set(bindingKey(binding), port);
     }
+  }
+
+  bindingChanged(binding: StaticBinding, port: SwitchPort | undefined): void {
+    if (port === undefined) this.portsByBinding.delete(bindingKey(binding));
+    else this.portsByBinding.set(bindingKey(binding), port);
   }
 
   /** A frame came in at `source`. */
@@ -121,7 +132,7 @@ export class VirtualSwitch implements PortOwner {
       return;
     }
     // The uplink port is not VFP-enabled (dataplane.md §1.2).
-    if (source.kind !== "external" && !this.passes(source, "out", packet)) return;
+    if (source.kind !== "external" && this.judge(source, "out", packet) !== "pass") return;
     if (this.headers.etherType === EtherType.arp) {
       forwardArp(this, source, packet, this.headers);
       return;
@@ -132,10 +143,21 @@ export class VirtualSwitch implements PortOwner {
   /** Sends a frame out of `target`, through its pipeline. `reason` says why there. */
   deliver(target: SwitchPort, packet: Packet, reason: string): void {
     this.record(packet, { kind: "switch", node: this.node, place: target.description, text: reason });
-    if (target.kind !== "external" && !this.passes(target, "in", packet)) return;
+    if (target.kind !== "external") {
+      const verdict = this.judge(target, "in", packet);
+      // Turned round: the frame leaves the port as if whoever is behind it had sent it.
+      if (verdict === "turned") this.forward(target, packet);
+      if (verdict !== "pass") return;
+    }
     if (!target.device.transmit(packet)) {
       this.drop(target, packet, "switch-port-unknown", "the cable behind the port is gone");
     }
+  }
+
+  deliverAgain(target: SwitchPort, packet: Packet): void {
+    const malformed = this.headers.parse(packet);
+    assert(malformed === undefined, "a frame that waits is as it came");
+    this.deliver(target, packet, "its next hop is known now");
   }
 
   /** Ends a frame here, counted and told. */
@@ -144,13 +166,13 @@ export class VirtualSwitch implements PortOwner {
     this.record(packet, { kind: "drop", node: this.node, place: port.description, code, text });
   }
 
-  private passes(port: SwitchPort, direction: "out" | "in", packet: Packet): boolean {
+  private judge(port: SwitchPort, direction: Direction, packet: Packet): Verdict {
     const recorder = packet.tag === 0 ? undefined : this.env.recorder;
     const verdict = port.vfp.process(direction, packet, this.headers, this.env.clock.nowMs, recorder);
-    if (verdict === "pending" && !port.wait(packet)) {
+    if (verdict === "pending" && !port.wait(packet, direction)) {
       this.drop(port, packet, "pending-packets-full", "too many packets wait for a next hop");
     }
-    return verdict === "pass";
+    return verdict;
   }
 
   private forward(source: SwitchPort, packet: Packet): void {
@@ -164,8 +186,12 @@ export class VirtualSwitch implements PortOwner {
       return;
     }
     const known = this.portsByMac.get(destination);
-    if (known !== undefined && known !== source) {
-      this.deliver(known, packet, `by destination MAC ${formatMac(destination)}`);
+    if (known === source) {
+      this.forwardToSelf(source, packet);
+      return;
+    }
+    if (known !== undefined) {
+      this.forwardToPort(known, packet);
       return;
     }
     if (source.kind === "external" || this.externalPort === undefined) {
@@ -175,10 +201,41 @@ export class VirtualSwitch implements PortOwner {
     this.deliver(this.externalPort, packet, `MAC ${formatMac(destination)} is not on this switch`);
   }
 
+  /**
+   * By MAC. Inferred: a frame to another leg of the host is looked up in the NAT bindings as one to the host's own MAC
+   * is, since pods behind a bridge endpoint answer to translated addresses over it (dataplane.md §2.17 step 4, Q-5).
+   */
+  private forwardToPort(target: SwitchPort, packet: Packet): void {
+    const binding = target.leadsToHost ? findBindingOwner(this, packet, this.headers) : undefined;
+    if (binding === undefined) this.deliver(target, packet, `by destination MAC ${formatMac(target.mac)}`);
+    else this.deliver(binding, packet, "by NAT binding of destination address and port");
+  }
+
+  /**
+   * A frame to the MAC of its own port. Inferred: one that VFP gave another sender comes back (a pod that reaches itself
+   * through its service behind a source NAT, dataplane.md §2.4 B-5, and §1.9 names a setting that forbids it); one with
+   * both MACs the same goes nowhere.
+   */
+  private forwardToSelf(source: SwitchPort, packet: Packet): void {
+    if (readU48(packet.bytes, packet.start + 6) !== source.mac) {
+      this.deliver(source, packet, "back to the port it came from: another sender's MAC");
+      return;
+    }
+    const isOwnAddress =
+      this.headers.family !== 0 &&
+      sourceIp(packet.bytes, this.headers) === destinationIp(packet.bytes, this.headers);
+    this.drop(
+      source,
+      packet,
+      isOwnAddress ? "hairpin-under-dsr" : "mac-not-local",
+      isOwnAddress ? "a pod sent to itself: source and destination are the same" : "sent to its own MAC",
+    );
+  }
+
   /** Step 4: NAT bindings, then endpoints by address, then the host itself. */
   private forwardToHostMac(source: SwitchPort, packet: Packet): void {
     const binding = findBindingOwner(this, packet, this.headers);
-    if (binding !== undefined && binding !== source) {
+    if (binding !== undefined && (binding !== source || source.kind === "container")) {
       this.deliver(binding, packet, "by NAT binding of destination address and port");
       return;
     }

@@ -172,5 +172,13 @@ export function completeCluster(
     outside: outside ?? [EXTERNAL],
     pods: raw.pods.value.map(({ value }) => completePod(value)),
     manifests: valuesOf(raw.manifests.value),
+    expectations: raw.expectations.value.map(({ value }) => ({
+      from: value.from.value,
+      to: value.to.value,
+      protocol: value.protocol.value,
+      port: value.port.value,
+      expect: value.expect.value,
+      code: value.code.value,
+    })),
   };
 }

@@ -22,7 +22,7 @@ export function describeExpectation(expected: Expectation): string {
     case "works":
       return "works";
     case "denied":
-      return `denied: ${expected.code}`;
+      return expected.proof === "any-failure" ? "denied" : `denied: ${expected.code}`;
     case "not-applicable":
       return `does not apply: ${expected.why}`;
   }
@@ -94,6 +94,8 @@ function isProved(
       if (attempts.every(isAnswered) || evidence === undefined) return false;
       return [expected.code, ...(expected.dropCodes ?? [])].some((code) => evidence.codes.includes(code));
     }
+    case "any-failure":
+      return attempts.length > 0 && !attempts.some(isAnswered);
     case "name-not-found":
       return attempts.some(({ outcome }) => outcome === "name-not-found");
     case "client-address-lost": {
@@ -140,7 +142,7 @@ export function judge(
       return {
         expected: describeExpectation(expected),
         observed: describeDenied(observation, evidence),
-        code: expected.code,
+        code: evidence?.code ?? (expected.proof === "any-failure" ? undefined : expected.code),
       };
   }
 }

@@ -10,6 +10,7 @@ import { type Disagreement, judge } from "./judge.ts";
 import type { VerifyModel, VerifyNode } from "./model.ts";
 import type { Evidence, Observation } from "./observation.ts";
 import { type ObserveProgress, observeCells } from "./observe.ts";
+import { ownCells } from "./own-cells.ts";
 import { podCells } from "./pod-cells.ts";
 import { traceCell } from "./prove.ts";
 import type { VerifyCell, VerifyCounts, VerifyFinding, VerifyReport } from "./report.ts";
@@ -18,8 +19,6 @@ import { setStage } from "./stage.ts";
 
 export interface VerifyOptions {
   readonly progress?: ObserveProgress;
-  /** Cells of the user's own; they take the place of the table's. */
-  readonly ownCells?: readonly Cell[];
 }
 
 /** The question of a cell without what it is called: the user's expectation of it replaces the table's. */
@@ -132,7 +131,9 @@ function describeCell({ cell, observation, disagreement }: Judged, model: Verify
   const receiver =
     model.nodes.find((node) => node.reference === target.reference) ??
     model.pods.find((pod) => pod.reference === target.reference)?.node;
-  const code = expected.outcome === "works" ? undefined : expected.code;
+  const isCodeGiven =
+    expected.outcome !== "works" && !(expected.outcome === "denied" && expected.proof === "any-failure");
+  const code = isCodeGiven ? expected.code : undefined;
   const attempts = observation?.attempts ?? [];
   return {
     flow: cell.flow,
@@ -202,13 +203,16 @@ function count(cells: readonly VerifyCell[], attempts: number, findings: number)
   };
 }
 
-/** Checks every flow of `cluster`, which stays as it is: all attempts are made in copies. */
+/**
+ * Checks every flow of `cluster`, which stays as it is: all attempts are made in copies.
+ * @throws RequestError for an expectation of the cluster file about somebody who does not exist.
+ */
 export function verifyCluster(
   cluster: Cluster,
   model: VerifyModel,
   options: VerifyOptions = {},
 ): VerifyReport {
-  const own = options.ownCells ?? [];
+  const own = ownCells(cluster, model);
   const replaced = new Set(own.map(questionOf));
   const table = [...podCells(model), ...serviceCells(model, nodeBehind(cluster, model))];
   const cells = inOrder(

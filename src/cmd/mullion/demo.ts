@@ -1,9 +1,16 @@
 /** `mullion demo`, which is `npm start`: a cluster, who reaches whom in it, one packet explained, its capture. */
+import { inProcessClient } from "../../api/in-process.ts";
+import { SILENT_LOG } from "../../base/log.ts";
+import { CAPTURE_EPOCH_MS, captureTrace } from "../../cluster/capture.ts";
+import { readModel } from "../../cluster/verify/model-of-cluster.ts";
+import { verifyCluster } from "../../cluster/verify/verify.ts";
+import { FixedSession, refuseManifests } from "../../cluster/fixed-session.ts";
 import { formatTrace } from "../../cluster/format-trace.ts";
 import { openCluster } from "../../cluster/open-cluster.ts";
 import { type ReachabilityCell, checkReachability } from "../../cluster/reachability.ts";
 import { tracePacket } from "../../cluster/trace.ts";
 import { formatKind } from "./get.ts";
+import { parseKind } from "./kinds.ts";
 import { readCluster } from "./read-cluster.ts";
 import { Failure } from "./failure.ts";
 import type { ExitCode, Terminal } from "./terminal.ts";
@@ -66,15 +73,22 @@ export async function demo(request: DemoRequest, terminal: Terminal): Promise<Ex
   terminal.stderr(`Bringing up ${file.nodes.length} nodes and ${file.pods.length} pods …\n`);
   const cluster = await openCluster(file);
   terminal.stdout(`${terminal.bold(`Cluster ${file.name}`)}\n\n`);
-  terminal.stdout(`${await formatKind(cluster, "nodes", undefined, "table")}\n`);
-  terminal.stdout(`${await formatKind(cluster, "pods", undefined, "table")}\n`);
+  const client = inProcessClient({
+    session: new FixedSession(cluster),
+    readManifests: refuseManifests,
+    verify: (session) => verifyCluster(session.cluster, readModel(session.cluster)),
+    identity: { name: file.name, version: "", pid: 0 },
+    log: SILENT_LOG,
+  });
+  terminal.stdout(`${await formatKind(client, parseKind("nodes"), "table")}\n`);
+  terminal.stdout(`${await formatKind(client, parseKind("pods"), "table")}\n`);
   terminal.stderr("Trying every pair …\n");
   terminal.stdout(`${terminal.bold("Who reaches whom")}\n\n`);
   terminal.stdout(`${formatMatrix(checkReachability(cluster), terminal)}\n`);
   terminal.stdout(`${terminal.bold("One packet")}\n\n`);
   const traced = tracePacket(cluster, { from, to, protocol: "tcp", port: undefined });
   terminal.stdout(formatTrace(traced.report, traceStyle(terminal)));
-  await writeCapture(traced, request.pcap, terminal);
+  await writeCapture(captureTrace(traced.heard, CAPTURE_EPOCH_MS), request.pcap, terminal);
   terminal.stdout(`\nThe packets are in ${request.pcap}; Wireshark and tshark open it.\n`);
   return traced.report.verdict === "answered" ? 0 : 1;
 }

@@ -6,9 +6,11 @@
  * incoming ones get the pod's as destination. In the "own subnet" shape frames go to the bridge endpoint unchanged and
  * the host routes them, so that layer has no rules.
  */
+import { parseAddressOrPrefix, prefixOfAddress } from "../../hcn/address-list.ts";
+import type { SdnRoutePolicySetting } from "../../hcn/nat-policy.ts";
 import { type Ip, type IpFamily, familyOf, formatIp } from "../../net/ip.ts";
 import { type Mac, formatMac } from "../../net/mac.ts";
-import { type Prefix, hostPrefix, prefixFamily } from "../../net/prefix.ts";
+import { type Prefix, formatPrefix, hostPrefix, prefixFamily } from "../../net/prefix.ts";
 import type { Condition } from "../../vfp/condition.ts";
 import { type Group, createGroup } from "../../vfp/group.ts";
 import type { Direction, Rule } from "../../vfp/rule.ts";
@@ -76,39 +78,54 @@ export function compileInternalRewrite(rules: readonly Rule[]): readonly Group[]
   return Object.freeze(groups);
 }
 
+/** True for a route that leads over the host: to the node's own address, or one that asks for encapsulation. */
+function isOverHost(setting: SdnRoutePolicySetting, managementIp: Ip): boolean {
+  const target = `${formatIp(managementIp)}/${familyOf(managementIp) === 4 ? 32 : 128}`;
+  const isEncapsulated = setting.NeedEncap === true && (setting.NextHop ?? "") === "";
+  return setting.DestinationPrefix.trim() === target || isEncapsulated;
+}
+
 /**
- * An SDNRoute to the node's own address: frames to it get the MAC of the host's vNIC (walk B-8). Only in the "node's
- * subnet" shape; elsewhere the bridge endpoint takes them.
+ * SDNRoutes over the host: frames get the MAC of its vNIC. To the node's own address that is walk B-8; to the range of
+ * services it is how they come to the host's port where load balancers have no DSR (B-4). Inferred: an L2Bridge has
+ * nothing to encapsulate with, so `NeedEncap` means through the host (dataplane.md §2.14). Only in the "node's subnet"
+ * shape; elsewhere the bridge endpoint takes such frames.
  */
 export function compileHostRoutes(
   endpoint: EndpointRecord,
   managementIp: Ip,
   hostMac: Mac,
 ): readonly Group[] {
-  const target = `${formatIp(managementIp)}/${familyOf(managementIp) === 4 ? 32 : 128}`;
-  const index = endpoint.policies.findIndex(
-    (policy) => policy.Type === "SDNRoute" && policy.Settings.DestinationPrefix.trim() === target,
-  );
-  if (index < 0) return Object.freeze([]);
-  const name = `INTERNAL_L2_REWRITE_${formatIp(managementIp)}_${formatMac(hostMac)}`;
-  const rule: Rule = {
-    id: `${index}|${name}`,
-    name,
-    priority: RULE_PRIORITY,
-    condition: Object.freeze({ destination: [hostPrefix(managementIp)] }),
-    action: Object.freeze({ type: "transpose", destinationMac: hostMac }),
-    isTerminating: true,
-    isStateful: false,
-    provenance: withPolicy(endpointProvenance(endpoint), "SDNRoute", index),
-    inferred: "dataplane.md §2.4 B-8",
-  };
+  const family = familyOf(managementIp);
+  const rules = endpoint.policies.flatMap((policy, index): readonly Rule[] => {
+    if (policy.Type !== "SDNRoute" || !isOverHost(policy.Settings, managementIp)) return [];
+    const parsed = parseAddressOrPrefix(policy.Settings.DestinationPrefix);
+    const prefix = parsed === undefined ? undefined : prefixOfAddress(parsed);
+    if (prefix === undefined || prefixFamily(prefix) !== family) return [];
+    const isNode = prefix.address === managementIp;
+    const label = isNode ? formatIp(managementIp) : formatPrefix(prefix);
+    const name = `INTERNAL_L2_REWRITE_${label}_${formatMac(hostMac)}`;
+    const rule: Rule = {
+      id: `${index}|${name}`,
+      name,
+      priority: RULE_PRIORITY,
+      condition: Object.freeze({ destination: [prefix] }),
+      action: Object.freeze({ type: "transpose", destinationMac: hostMac }),
+      isTerminating: true,
+      isStateful: false,
+      provenance: withPolicy(endpointProvenance(endpoint), "SDNRoute", index),
+      inferred: isNode ? "dataplane.md §2.4 B-8" : "dataplane.md §2.4 B-4, §2.14",
+    };
+    return [Object.freeze(rule)];
+  });
+  if (rules.length === 0) return Object.freeze([]);
   const group = createGroup({
-    name: `SDN_ROUTE_L2_REWRITE_GROUP_IPV${familyOf(managementIp)}_OUT`,
+    name: `SDN_ROUTE_L2_REWRITE_GROUP_IPV${family}_OUT`,
     direction: "out",
-    family: familyOf(managementIp),
+    family,
     priority: SDN_ROUTE_GROUP_PRIORITY,
     match: "lpm-destination",
-    rules: [Object.freeze(rule)],
+    rules,
   });
   return Object.freeze([group]);
 }

@@ -35,3 +35,39 @@ const LAYERS: { readonly [Name in LayerName]: Omit<LayerDefinition, "name"> } = 
 export const L2BRIDGE_LAYERS: readonly LayerDefinition[] = Object.freeze(
   LAYER_NAMES.map((name) => Object.freeze({ name, ...LAYERS[name] })),
 );
+
+/**
+ * The layers of the host's vNIC port on an L2Bridge switch (dataplane.md §2.2.1, §2.2.3): names and numbers are those
+ * of the host port of overlay nodes, SLB_HAIRPIN_LAYER, LB and SLB_LB_LAYER with their groups are also checked for on
+ * L2Bridge. Inferred: SLB_NAT_LAYER 200 for source NAT; on old overlay nodes a layer with this number and such rules was
+ * seen, its name was not (§2.2.2).
+ */
+export const HOST_LAYER_NAMES = [
+  "SLB_HAIRPIN_LAYER",
+  "SLB_NAT_LAYER",
+  "LB",
+  "SLB_LB_LAYER",
+  "VNET_PA_ROUTE_LAYER",
+] as const;
+export type HostLayerName = (typeof HOST_LAYER_NAMES)[number];
+
+const HOST_LAYER_PRIORITIES: Readonly<Record<HostLayerName, number>> = {
+  SLB_HAIRPIN_LAYER: 101,
+  SLB_NAT_LAYER: 200,
+  LB: 300,
+  SLB_LB_LAYER: 700,
+  VNET_PA_ROUTE_LAYER: 2_000,
+};
+
+export const HOST_LAYERS: readonly LayerDefinition[] = Object.freeze(
+  HOST_LAYER_NAMES.map((name) =>
+    Object.freeze({
+      name,
+      priority: HOST_LAYER_PRIORITIES[name],
+      isStateful: name !== "VNET_PA_ROUTE_LAYER",
+      isDefaultAllow: true,
+      isHairpin: name === "SLB_HAIRPIN_LAYER",
+      isToldWhenEmpty: false,
+    }),
+  ),
+);

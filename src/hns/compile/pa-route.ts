@@ -2,8 +2,6 @@
  * The next hop of translated packets: VNET_PA_ROUTE_LAYER asks the host's routes and neighbours and writes both MACs
  * (dataplane.md §1.6, §2.4 B-6 row 4). Group name, its priority 200 and the rule's priority are observed.
  */
-import type { Ipv4 } from "../../net/ip.ts";
-import { hostPrefix } from "../../net/prefix.ts";
 import { type Group, createGroup } from "../../vfp/group.ts";
 import type { Rule } from "../../vfp/rule.ts";
 import type { NetworkRecord } from "../network-record.ts";
@@ -13,17 +11,15 @@ const GROUP_PRIORITY = 200;
 const RULE_PRIORITY = 45_535;
 
 /**
- * Inferred: the rule holds for packets that carry an address of the node as source, which are those that a NAT rule
- * rewrote; the observed rule on overlay nodes has no condition, because there every packet that leaves has an outer
- * header.
+ * Inferred: the rule holds for packets whose source a NAT rule rewrote on this port; the observed rule on overlay nodes
+ * has no condition, because there every packet that leaves has an outer header.
  */
-export function compilePaRoute(network: NetworkRecord, translatedTo: readonly Ipv4[]): readonly Group[] {
-  if (translatedTo.length === 0) return Object.freeze([]);
+export function compilePaRoute(network: NetworkRecord): readonly Group[] {
   const rule: Rule = {
     id: "PA_ROUTE",
     name: "PA_ROUTE",
     priority: RULE_PRIORITY,
-    condition: Object.freeze({ source: translatedTo.map(hostPrefix) }),
+    condition: Object.freeze({ isSourceTranslated: true }),
     action: Object.freeze({ type: "paroute" }),
     isTerminating: true,
     isStateful: false,

@@ -9,6 +9,7 @@ import type { PortProgram } from "../datapath.ts";
 import type { EndpointRecord } from "../endpoint-record.ts";
 import { CompileCache } from "./compile-cache.ts";
 import { L2BRIDGE_LAYERS, type LayerName } from "./layers.ts";
+import { LoadBalancerTable } from "./load-balancer-table.ts";
 import { type NetworkView, compilePrograms } from "./port-program.ts";
 
 const HOST_MAC = parseMac("00-22-48-00-00-11")!;
@@ -27,8 +28,7 @@ const bridge = endpointRecord({
 });
 
 function view(...attached: EndpointRecord[]): NetworkView {
-  const endpoints = new Map(attached.map((endpoint) => [endpoint.id, endpoint]));
-  return { network: networkRecord(), attached, endpoints, loadBalancers: [], node: NODE };
+  return { network: networkRecord(), attached, services: new LoadBalancerTable(), node: NODE };
 }
 
 function program(cache: CompileCache, of: NetworkView, id: string): PortProgram {
@@ -86,21 +86,16 @@ describe("own subnet: the gateway is an endpoint of the host", () => {
 
   it("translated packets ask the host for their next hop", () => {
     const compiled = program(new CompileCache(), network, "a");
-    expect(compiled.groups.VNET_PA_ROUTE_LAYER).toMatchObject([
+    const [group] = compiled.groups.VNET_PA_ROUTE_LAYER;
+    expect(group).toMatchObject({ name: "VNET_GROUP_PA_ROUTE_IPV4_OUT", priority: 200 });
+    expect(group?.rules).toMatchObject([
       {
-        name: "VNET_GROUP_PA_ROUTE_IPV4_OUT",
-        priority: 200,
-        rules: [
-          {
-            name: "PA_ROUTE",
-            priority: 45535,
-            condition: { source: [{ address: NODE.addresses[0], length: 32 }] },
-            action: { type: "paroute" },
-          },
-        ],
+        name: "PA_ROUTE",
+        priority: 45_535,
+        condition: { isSourceTranslated: true },
+        action: { type: "paroute" },
       },
     ]);
-    expect(program(new CompileCache(), network, "b").groups.VNET_PA_ROUTE_LAYER).toEqual([]);
   });
 
   it("the host's leg is no pod: nothing is delivered to it by address", () => {

@@ -6,7 +6,6 @@ import type { Group } from "../../vfp/group.ts";
 import type { Rule } from "../../vfp/rule.ts";
 import type { PortProgram } from "../datapath.ts";
 import type { EndpointRecord } from "../endpoint-record.ts";
-import type { LoadBalancerRecord } from "../load-balancer-record.ts";
 import type { NetworkRecord } from "../network-record.ts";
 import { aclSources, compileAcls } from "./acl.ts";
 import type { CompileCache } from "./compile-cache.ts";
@@ -17,6 +16,7 @@ import {
   compileInternalRewrite,
   compileInternalRules,
 } from "./l2-rewrite.ts";
+import type { LoadBalancerTable } from "./load-balancer-table.ts";
 import { type OutBoundNat, compileOutBoundNat } from "./outbound-nat.ts";
 import { compilePaRoute } from "./pa-route.ts";
 import { type PortMappings, compilePortMappings } from "./port-mapping.ts";
@@ -30,16 +30,14 @@ export interface NodeFacts {
   readonly hostMac: Mac;
 }
 
-/** A network with its endpoints and load balancers: all that the rules of its ports depend on. */
+/** A network with its attached endpoints and its load balancers: all that the rules of its ports depend on. */
 export interface NetworkView {
   readonly network: NetworkRecord;
   /** In order of creation. */
   readonly attached: readonly EndpointRecord[];
-  /** All endpoints, unattached and remote ones too: what the back ends of load balancers are. */
-  readonly endpoints: ReadonlyMap<Guid, EndpointRecord>;
-  /** In order of creation; the list stays the same object until a load balancer of the network changes. */
-  readonly loadBalancers: readonly LoadBalancerRecord[];
   readonly node: NodeFacts;
+  /** The load balancers, compiled. */
+  readonly services: LoadBalancerTable;
 }
 
 const NO_GROUPS: readonly Group[] = Object.freeze([]);
@@ -50,13 +48,18 @@ export function managementIpOf(node: NodeFacts): Ipv4 | undefined {
   return node.addresses.find((address) => typeof address === "number");
 }
 
-function hostLegsOf(view: NetworkView): readonly EndpointRecord[] {
+export function hostLegsOf(view: NetworkView): readonly EndpointRecord[] {
   return view.attached.filter((endpoint) => endpoint.attachment?.kind === "host");
 }
 
 /** What tells two lists of addresses of attached endpoints apart. */
 function attachedKey(view: NetworkView): readonly unknown[] {
   return view.attached.flatMap((endpoint) => [endpoint.id, endpoint.ipConfigs, endpoint.mac]);
+}
+
+/** The rule for translated packets, the same on all ports of a network. */
+export function paRouteOf(cache: CompileCache, network: NetworkRecord): readonly Group[] {
+  return cache.get(network.id, "pa-route", [network.name], () => compilePaRoute(network));
 }
 
 /** Groups that ports share: all ports of a network, or all ports there are. */
@@ -92,12 +95,8 @@ class SharedGroups {
     return this.external;
   }
 
-  paRoute(addresses: readonly Ipv4[]): readonly Group[] {
-    if (addresses.length === 0) return NO_GROUPS;
-    const { network } = this.view;
-    return this.cache.get(network.id, `pa-route ${addresses.join()}`, [network.name], () =>
-      compilePaRoute(network, addresses),
-    );
+  paRoute(): readonly Group[] {
+    return paRouteOf(this.cache, this.view.network);
   }
 
   acl(endpoint: EndpointRecord): readonly Group[] {
@@ -116,8 +115,6 @@ interface OwnParts {
   readonly externalIn: readonly Group[];
   readonly hostRoutes: readonly Group[];
   readonly slbNat: readonly Group[];
-  /** Addresses of the node that packets of the endpoint leave with. */
-  readonly translatedTo: readonly Ipv4[];
 }
 
 function compileOwnParts(endpoint: EndpointRecord, node: NodeFacts, isAddressed: boolean): OwnParts {
@@ -131,7 +128,6 @@ function compileOwnParts(endpoint: EndpointRecord, node: NodeFacts, isAddressed:
     externalIn: compileExternalIn(endpoint, isAddressed, mappings.bindings),
     hostRoutes: isRouted ? compileHostRoutes(endpoint, managementIp, node.hostMac) : NO_GROUPS,
     slbNat: join(nat.groups, mappings.groups),
-    translatedTo: [...new Set([...nat.addresses, ...mappings.addresses])].sort((a, b) => a - b),
   });
 }
 
@@ -149,18 +145,20 @@ function compileProgram(
   shape: Shape,
 ): PortProgram {
   const isAddressed = shape === "node-subnet";
+  const { services } = view;
   const { policies, ipConfigs, mac, name } = endpoint;
   const inputs = [policies, ipConfigs, mac, name, isAddressed, ...shared.nodeInputs];
   const own = cache.get(endpoint.id, "own", inputs, () => compileOwnParts(endpoint, view.node, isAddressed));
   return {
     groups: {
-      LB_DSR: NO_GROUPS,
+      // On every pod's port, whether it serves or not (dataplane.md §2.2.3).
+      LB_DSR: shape === "host" ? NO_GROUPS : services.podGroups,
       ACL_ENDPOINT_LAYER: shared.acl(endpoint),
-      SLB_NAT_LAYER: own.slbNat,
+      SLB_NAT_LAYER: services.natGroupsOf(endpoint.id, own.slbNat),
       INTERNAL_L2_REWRITE_LAYER: join(shared.internal, own.hostRoutes),
       SLB_DECAP_LAYER_STATEFUL: NO_GROUPS,
       EXTERNAL_L2_REWRITE_LAYER: join(isAddressed ? shared.externalOut() : NO_GROUPS, own.externalIn),
-      VNET_PA_ROUTE_LAYER: shared.paRoute(own.translatedTo),
+      VNET_PA_ROUTE_LAYER: shared.paRoute(),
     },
     natPools: own.nat.pools,
     staticBindings: own.mappings.bindings,

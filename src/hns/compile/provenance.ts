@@ -1,6 +1,7 @@
 /** Who put a rule where it is, in the words of the HCN contract. */
 import type { Provenance } from "../../base/recorder.ts";
 import type { EndpointRecord } from "../endpoint-record.ts";
+import type { LoadBalancerRecord } from "../load-balancer-record.ts";
 import type { NetworkRecord } from "../network-record.ts";
 
 /** Rules that HNS adds although no policy asks for them. */
@@ -12,6 +13,12 @@ export function endpointProvenance(endpoint: EndpointRecord): Provenance {
 
 export function networkProvenance(network: NetworkRecord): Provenance {
   return { object: "HostComputeNetwork", id: network.id, name: network.name };
+}
+
+/** Names the front end, since a load balancer seldom has a name of its own. */
+export function loadBalancerProvenance(loadBalancer: LoadBalancerRecord, frontEnd: string): Provenance {
+  const { id, name } = loadBalancer;
+  return { object: "HostComputeLoadBalancer", id, name: name === "" ? frontEnd : `${name} ${frontEnd}` };
 }
 
 /** Adds the policy that a rule comes from; `index` counts from 0 in the object's list. */

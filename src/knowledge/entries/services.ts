@@ -19,6 +19,7 @@ type ServiceCode =
   | "too-many-back-ends"
   | "session-affinity-timeout-ignored"
   | "icmp-to-service-not-balanced"
+  | "service-without-back-ends"
   | "external-name-not-proxied"
   | "headless-service-without-vip"
   | "dns-name-with-dot-not-completed"
@@ -250,6 +251,32 @@ export const SERVICE_ENTRIES: EntryTable<ServiceCode> = {
     remedy: prose`
       Test a Service with its own protocol. Ping the pod's address if the way to the pod is in doubt.`,
     sources: [NETWORK_DRIVERS, reference("dataplane.md §2.9")],
+    profiles: ALL,
+  },
+
+  "service-without-back-ends": {
+    title: "No load balancer has this Service address and port",
+    cause: prose`
+      The address lies in the range of Services, but no rule on the node knows it with this protocol and port. So
+      the packet goes the way of any other: to the gateway, which has no such address either, and there it is
+      lost. Windows sends no reset and no ICMP error for it; a client waits until it gives up. Linux nodes refuse
+      such a connection at once, which is why the same Service looks different from there.
+
+      kube-proxy makes no load balancer for a Service without ready pods, and HNS takes none without back ends.
+      The same happens for a port that the Service does not have, and while kube-proxy has not caught up.`,
+    onNode: prose`
+      Look for the address among the load balancers, and for its rule on the pod's port:
+
+          Get-HnsPolicyList | ConvertTo-Json -Depth 20 | findstr <cluster IP>
+          vfpctrl /list-rule /port <port> /layer LB_DSR | findstr <cluster IP>
+
+      And for somebody who serves it:
+
+          kubectl get endpointslices -l kubernetes.io/service-name=<service>`,
+    remedy: prose`
+      Find out why the Service has no ready pods: its selector, their readiness, their state. If it has, compare
+      port and protocol, and read the log of kube-proxy on this node for a load balancer that HNS refused.`,
+    sources: [reference("dataplane.md §3.2"), reference("kube-proxy.md §3.9"), reference("hcn.md §8.5")],
     profiles: ALL,
   },
 

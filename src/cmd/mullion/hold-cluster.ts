@@ -1,0 +1,67 @@
+/** Holds a cluster behind its socket until somebody ends it. */
+import { createApp } from "../../api/app.ts";
+import type { ClusterSummary } from "../../api/documents.ts";
+import { HeldCluster } from "../../api/held-cluster.ts";
+import { summarizeCluster } from "../../api/listings.ts";
+import { ControlServer } from "../../api/server.node.ts";
+import {
+  type ClusterPlace,
+  ensureFolder,
+  removeFolderIfEmpty,
+  removePlace,
+} from "../../api/state-folder.node.ts";
+import type { Log } from "../../base/log.ts";
+import type { InputText, SessionProblem } from "../../cluster/session.ts";
+import { type ReportProgress, openSession } from "./open-session.ts";
+import { packageVersion } from "./package-version.ts";
+
+/** Answers that are under way have this long to finish when the cluster ends. */
+const GRACE_MS = 2_000;
+
+export interface HoldOptions {
+  readonly place: ClusterPlace;
+  readonly inputs: readonly InputText[];
+  readonly report: ReportProgress;
+  /** The cluster is up and listens. */
+  readonly onReady: (summary: ClusterSummary, notes: readonly SessionProblem[]) => void;
+  /** Called when the cluster is about to listen; resolves when this process is asked to end. */
+  readonly untilInterrupted: () => Promise<void>;
+  readonly log: Log;
+}
+
+/**
+ * Brings the cluster up, listens, and returns when it was ended; then its files are gone.
+ * @throws what openSession throws; ApiError when the place is taken or not private.
+ */
+export async function holdCluster(options: HoldOptions): Promise<void> {
+  const { place, inputs, report, onReady, untilInterrupted, log } = options;
+  const { session, readManifests, verify, notes } = await openSession(inputs, report);
+  const ended = Promise.withResolvers<void>();
+  const identity = { name: place.name, version: packageVersion(), pid: process.pid };
+  const held = new HeldCluster({
+    session,
+    readManifests,
+    verify,
+    identity,
+    log,
+    onShutdown: ended.resolve,
+  });
+  // From here on a signal ends the cluster in good order; before, there is nothing to put in order.
+  const interrupted = untilInterrupted();
+  const server = await listen(held, place);
+  onReady(summarizeCluster(session), notes);
+  await Promise.race([ended.promise, interrupted]);
+  held.end();
+  await server.close(GRACE_MS);
+  removePlace(place, process.env);
+}
+
+async function listen(held: HeldCluster, place: ClusterPlace): Promise<ControlServer> {
+  try {
+    ensureFolder(place, process.env);
+    return await ControlServer.listen(createApp(held), place);
+  } catch (error) {
+    removeFolderIfEmpty(process.env);
+    throw error;
+  }
+}

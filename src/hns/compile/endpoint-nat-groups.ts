@@ -1,0 +1,65 @@
+/**
+ * SLB_NAT_LAYER of one endpoint's port: the rules of its own policies, and those of the load balancers that it serves,
+ * in one group per direction as on a node (dataplane.md §2.2.3).
+ */
+import type { Guid } from "../../hcn/client.ts";
+import { type Group, createGroup } from "../../vfp/group.ts";
+import type { Direction, Rule } from "../../vfp/rule.ts";
+import type { BackEndRules } from "./load-balancer.ts";
+
+const GROUP_PRIORITY = 100;
+const NAMES: Readonly<Record<Direction, string>> = {
+  in: "SLB_GROUP_NAT_IPv4_IN",
+  out: "SLB_GROUP_NAT_IPv4_OUT",
+};
+
+export class EndpointNatGroups {
+  private readonly services = new Map<Guid, BackEndRules>();
+  private base: readonly Group[] | undefined;
+  private groups: readonly Group[] = [];
+
+  get isEmpty(): boolean {
+    return this.services.size === 0;
+  }
+
+  /** Replaces what one load balancer has here; undefined takes it away. */
+  set(loadBalancerId: Guid, rules: BackEndRules | undefined): void {
+    const before = this.services.get(loadBalancerId);
+    if (rules === undefined) this.services.delete(loadBalancerId);
+    else this.services.set(loadBalancerId, rules);
+    const groups = (["out", "in"] as const).flatMap((direction) =>
+      this.changed(direction, before?.[direction] ?? [], rules?.[direction] ?? []),
+    );
+    this.groups = Object.freeze(groups);
+  }
+
+  /** The groups; `base` are those of the endpoint's own policies. */
+  over(base: readonly Group[]): readonly Group[] {
+    if (this.base !== base) {
+      this.base = base;
+      this.groups = base;
+      const all = [...this.services.values()];
+      const groups = (["out", "in"] as const).flatMap((direction) =>
+        this.changed(
+          direction,
+          [],
+          all.flatMap((rules) => rules[direction]),
+        ),
+      );
+      this.groups = Object.freeze(groups);
+    }
+    return this.groups;
+  }
+
+  private changed(direction: Direction, removed: readonly Rule[], added: readonly Rule[]): readonly Group[] {
+    const known = this.groups.find((group) => group.direction === direction);
+    if (known === undefined && added.length === 0) return [];
+    const group = known ?? emptyGroup(direction);
+    return [group.replaceRules(removed, added)];
+  }
+}
+
+function emptyGroup(direction: Direction): Group {
+  const name = NAMES[direction];
+  return createGroup({ name, direction, family: 4, priority: GROUP_PRIORITY, match: "priority", rules: [] });
+}

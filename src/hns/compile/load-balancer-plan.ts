@@ -1,0 +1,132 @@
+/** What the rules of a load balancer depend on besides its document, worked out once for all of them. */
+import type { Guid } from "../../hcn/client.ts";
+import {
+  LOAD_BALANCER_FLAGS,
+  LOAD_BALANCER_PORT_FLAGS,
+  type LoadBalancerDistribution,
+} from "../../hcn/load-balancer.ts";
+import { type Ip, type IpFamily, type Ipv4, familyOf, formatIp } from "../../net/ip.ts";
+import type { BackEnd, Distribution } from "../../vfp/rule.ts";
+import { IpProtocol } from "../../wire/ip-protocol.ts";
+import { type EndpointRecord, isRemoteEndpoint } from "../endpoint-record.ts";
+import type { LoadBalancerPortMappingRecord, LoadBalancerRecord } from "../load-balancer-record.ts";
+
+/** What the build of Windows does with load balancers. */
+export interface ServiceTraits {
+  /** Load balancers that agree on their source share its blocks of ports (KB4551853). */
+  readonly sharesPortBlocks: boolean;
+  /** Packets of the node itself to a front end are balanced. */
+  readonly reachesServices: boolean;
+  /** The node reaches its own node ports (KB4571748). */
+  readonly reachesOwnNodePorts: boolean;
+}
+
+/** The node as load balancers see it. */
+export interface LoadBalancerFacts {
+  /** Undefined while the node has no IPv4 address: then nothing is balanced. */
+  readonly managementIp: Ipv4 | undefined;
+  /** All addresses of the host in the network, its legs' too: where node ports are open. */
+  readonly nodeIps: readonly Ip[];
+  readonly traits: ServiceTraits;
+}
+
+/** An endpoint that takes connections. */
+export interface ServingEndpoint {
+  readonly id: Guid;
+  readonly backEnd: BackEnd;
+  /** Its port is on this switch. */
+  readonly isLocal: boolean;
+}
+
+/** One front end with its back ends. */
+export interface FrontEnd {
+  readonly loadBalancer: LoadBalancerRecord;
+  readonly mapping: LoadBalancerPortMappingRecord;
+  readonly vip: Ip;
+  readonly family: IpFamily;
+  /** The front end is each address of the node. */
+  readonly isNodePort: boolean;
+  readonly isDsr: boolean;
+  /** The back end gets packets with the front end's address (hcn.md §8.2, flag 8). */
+  readonly keepsVip: boolean;
+  readonly serving: readonly ServingEndpoint[];
+  readonly hasRemote: boolean;
+  readonly distribution: Distribution;
+  /** The field `<h>` of rule names: what the scripts of AKS take from the id (dataplane.md §2.2.3). */
+  readonly tag: string;
+}
+
+const DISTRIBUTIONS: Readonly<Record<LoadBalancerDistribution, Distribution>> = {
+  None: "5-tuple",
+  SourceIPProtocol: "3-tuple",
+  SourceIP: "2-tuple",
+};
+const TAG_LENGTH = 5;
+
+export function hasFlag(of: { readonly flags: number }, flag: number): boolean {
+  return (of.flags & flag) !== 0;
+}
+
+/** Inferred: only protocols whose ports VFP knows are balanced; SCTP is stored (hcn.md §8.5). */
+export function isBalanced(mapping: LoadBalancerPortMappingRecord): boolean {
+  return mapping.protocol === IpProtocol.tcp || mapping.protocol === IpProtocol.udp;
+}
+
+/**
+ * The endpoints of the list that can take connections: remote ones, and local ones that are on the switch. Local back
+ * ends get a MAC fix-up (dataplane.md §2.13).
+ */
+function servingEndpoints(
+  loadBalancer: LoadBalancerRecord,
+  endpoints: ReadonlyMap<Guid, EndpointRecord>,
+  family: IpFamily,
+  port: number,
+): readonly ServingEndpoint[] {
+  const serving: ServingEndpoint[] = [];
+  for (const id of loadBalancer.endpointIds) {
+    const endpoint = endpoints.get(id);
+    const ip = endpoint?.ipConfigs.find((config) => familyOf(config.ip) === family)?.ip;
+    if (endpoint === undefined || ip === undefined) continue;
+    const isLocal = endpoint.attachment?.portId !== undefined;
+    if (!isLocal && !isRemoteEndpoint(endpoint)) continue;
+    const backEnd: BackEnd = isLocal ? { ip, port, mac: endpoint.mac } : { ip, port };
+    serving.push({ id, backEnd: Object.freeze(backEnd), isLocal });
+  }
+  return serving;
+}
+
+/** All front ends of a load balancer that somebody serves, in the order of the document. */
+export function frontEndsOf(
+  loadBalancer: LoadBalancerRecord,
+  endpoints: ReadonlyMap<Guid, EndpointRecord>,
+  facts: LoadBalancerFacts,
+): readonly FrontEnd[] {
+  const family: IpFamily = hasFlag(loadBalancer, LOAD_BALANCER_FLAGS.IPv6) ? 6 : 4;
+  const isNodePort = loadBalancer.frontendVips.length === 0;
+  const vips = (isNodePort ? facts.nodeIps : loadBalancer.frontendVips).filter(
+    (vip) => familyOf(vip) === family,
+  );
+  const isDsr = hasFlag(loadBalancer, LOAD_BALANCER_FLAGS.DSR);
+  return loadBalancer.portMappings.filter(isBalanced).flatMap((mapping) => {
+    const serving = servingEndpoints(loadBalancer, endpoints, family, mapping.internalPort);
+    if (serving.length === 0) return [];
+    const common = {
+      loadBalancer,
+      mapping,
+      family,
+      isDsr,
+      keepsVip: isDsr && hasFlag(mapping, LOAD_BALANCER_PORT_FLAGS.PreserveDip),
+      serving,
+      hasRemote: serving.some((each) => !each.isLocal),
+      distribution: DISTRIBUTIONS[mapping.distribution],
+      tag: loadBalancer.id.replaceAll("-", "").slice(0, TAG_LENGTH).toUpperCase(),
+    };
+    return vips.map((vip) => ({ ...common, vip, isNodePort: isNodePort || facts.nodeIps.includes(vip) }));
+  });
+}
+
+/** `10.96.0.50:80`. */
+export function formatFrontEnd({ vip, family, mapping }: FrontEnd): string {
+  const address = family === 4 ? formatIp(vip) : `[${formatIp(vip)}]`;
+  return `${address}:${mapping.externalPort}`;
+}

@@ -1,0 +1,195 @@
+/**
+ * The compiled load balancers of one network, changed one by one: what a load balancer adds to shared groups is taken
+ * out and put in again when it changes, and nothing else is touched. Plain data: a fork copies the table and shares
+ * the groups, which are frozen.
+ */
+import type { Guid } from "../../hcn/client.ts";
+import { formatPrefix, type Prefix } from "../../net/prefix.ts";
+import { type Group, createGroup } from "../../vfp/group.ts";
+import type { Direction, MissNote } from "../../vfp/rule.ts";
+import type {
+  HostPoolDefinition,
+  HostProgram,
+  PortClaimDefinition,
+  StaticBindingDefinition,
+} from "../datapath.ts";
+import type { EndpointRecord } from "../endpoint-record.ts";
+import type { LoadBalancerRecord } from "../load-balancer-record.ts";
+import { EndpointNatGroups } from "./endpoint-nat-groups.ts";
+import {
+  type CompiledLoadBalancer,
+  HOST_GROUP_NAMES,
+  type HostGroupName,
+  compileLoadBalancer,
+} from "./load-balancer.ts";
+import type { LoadBalancerFacts } from "./load-balancer-plan.ts";
+import { SharedEntries } from "./shared-entries.ts";
+
+const GROUP_PRIORITY = 100;
+
+function emptyGroup(name: string, direction: Direction, family: 4 | 6): Group {
+  return createGroup({ name, direction, family, priority: GROUP_PRIORITY, match: "priority", rules: [] });
+}
+
+/** Names are observed (dataplane.md §2.2.3); that of the source NAT group is the one of the pods' ports. */
+const EMPTY_HOST_GROUPS: Readonly<Record<HostGroupName, Group>> = Object.freeze({
+  hairpin: emptyGroup("SLB_GROUP_HAIRPIN_IPv4_IN", "in", 4),
+  sourceNat: emptyGroup("SLB_GROUP_NAT_IPv4_OUT", "out", 4),
+  balance: emptyGroup("LB_OUT", "out", 4),
+  balanceLocally: emptyGroup("SLB_GROUP_LB_IPv4_OUT", "out", 4),
+});
+
+const EMPTY_POD_GROUPS: Readonly<Record<4 | 6, Group>> = Object.freeze({
+  4: emptyGroup("LB_DSR_IPv4_OUT", "out", 4),
+  6: emptyGroup("LB_DSR_IPv6_OUT", "out", 6),
+});
+
+/** What a load balancer depends on besides itself. */
+export interface LoadBalancerSurroundings {
+  readonly endpoints: ReadonlyMap<Guid, EndpointRecord>;
+  readonly facts: LoadBalancerFacts;
+  /** Where services have their addresses, as far as endpoints' policies tell: for the words of traces. */
+  readonly serviceRanges: readonly Prefix[];
+  readonly paRoute: readonly Group[];
+}
+
+function noteFor(range: Prefix): MissNote {
+  return {
+    condition: { destination: [range] },
+    code: "service-without-back-ends",
+    text: `no load balancer has this address of the service range ${formatPrefix(range)}`,
+  };
+}
+
+/** What tells two states of the node apart. */
+function factsKey({ managementIp, nodeIps, traits }: LoadBalancerFacts): string {
+  return JSON.stringify([managementIp, nodeIps.map(String), traits]);
+}
+
+export class LoadBalancerTable {
+  private readonly compiled = new Map<Guid, CompiledLoadBalancer>();
+  private readonly endpointGroups = new Map<Guid, EndpointNatGroups>();
+  private readonly pools = new SharedEntries<HostPoolDefinition>();
+  private readonly bindings = new SharedEntries<StaticBindingDefinition>();
+  private readonly claims = new SharedEntries<PortClaimDefinition>();
+  private podByFamily = EMPTY_POD_GROUPS;
+  private host = EMPTY_HOST_GROUPS;
+  private pod: readonly Group[] = Object.freeze([]);
+  private factsKey = "";
+  private notesKey = "";
+
+  /** The groups of LB_DSR: the same on every pod's port. */
+  get podGroups(): readonly Group[] {
+    return this.pod;
+  }
+
+  /** The groups of an endpoint's SLB_NAT_LAYER; `base` are those of its own policies. */
+  natGroupsOf(endpointId: Guid, base: readonly Group[]): readonly Group[] {
+    const groups = this.endpointGroups.get(endpointId);
+    return groups === undefined ? base : groups.over(base);
+  }
+
+  /**
+   * Compiles what changed and says what the host's port is programmed with.
+   * `all` is asked only when everything has to be compiled anew: the node itself changed.
+   */
+  update(
+    surroundings: LoadBalancerSurroundings,
+    changed: ReadonlyMap<Guid, LoadBalancerRecord | undefined>,
+    all: ReadonlyMap<Guid, LoadBalancerRecord>,
+  ): HostProgram {
+    const key = factsKey(surroundings.facts);
+    const isNodeNew = key !== this.factsKey && this.compiled.size > 0;
+    this.factsKey = key;
+    const work = new Map(changed);
+    if (isNodeNew) for (const [id, each] of all) work.set(id, each);
+    for (const [id, record] of work) this.replace(id, record, surroundings);
+    this.updateNotes(surroundings.serviceRanges);
+    return {
+      groups: this.hostGroups(surroundings.paRoute),
+      pools: this.pools.takeChanges(),
+      bindings: this.bindings.takeChanges(),
+      claims: this.claims.takeChanges(),
+    };
+  }
+
+  private replace(
+    id: Guid,
+    record: LoadBalancerRecord | undefined,
+    { endpoints, facts }: LoadBalancerSurroundings,
+  ): void {
+    const before = this.compiled.get(id);
+    const after = record === undefined ? undefined : compileLoadBalancer(record, endpoints, facts);
+    if (after === undefined) this.compiled.delete(id);
+    else this.compiled.set(id, after);
+    this.replacePodRules(before, after);
+    const host: Record<HostGroupName, Group> = { ...this.host };
+    for (const name of HOST_GROUP_NAMES)
+      host[name] = host[name].replaceRules(before?.host[name] ?? [], after?.host[name] ?? []);
+    this.host = Object.freeze(host);
+    this.replaceBackEnds(id, before, after);
+    this.pools.replace(before?.pools ?? [], after?.pools ?? [], (pool) => pool.name);
+    this.bindings.replace(
+      before?.bindings ?? [],
+      after?.bindings ?? [],
+      ({ ip, protocol, port }) => `${ip}|${protocol}|${port}`,
+    );
+    this.claims.replace(
+      before?.claims ?? [],
+      after?.claims ?? [],
+      ({ protocol, port }) => `${protocol}|${port}`,
+    );
+  }
+
+  private replacePodRules(
+    before: CompiledLoadBalancer | undefined,
+    after: CompiledLoadBalancer | undefined,
+  ): void {
+    const replaced = (family: 4 | 6): Group =>
+      this.podByFamily[family].replaceRules(before?.podRules[family] ?? [], after?.podRules[family] ?? []);
+    const groups = { 4: replaced(4), 6: replaced(6) };
+    if (groups[4] === this.podByFamily[4] && groups[6] === this.podByFamily[6]) return;
+    this.podByFamily = Object.freeze(groups);
+    this.pod = Object.freeze([groups[4], groups[6]].filter((group) => group.size > 0));
+  }
+
+  private replaceBackEnds(
+    id: Guid,
+    before: CompiledLoadBalancer | undefined,
+    after: CompiledLoadBalancer | undefined,
+  ): void {
+    const concerned = new Set([...(before?.backEnds.keys() ?? []), ...(after?.backEnds.keys() ?? [])]);
+    for (const endpointId of concerned) {
+      const groups = this.endpointGroups.get(endpointId) ?? new EndpointNatGroups();
+      groups.set(id, after?.backEnds.get(endpointId));
+      if (groups.isEmpty) this.endpointGroups.delete(endpointId);
+      else this.endpointGroups.set(endpointId, groups);
+    }
+  }
+
+  private updateNotes(ranges: readonly Prefix[]): void {
+    const key = ranges.map(formatPrefix).join();
+    if (key === this.notesKey) return;
+    this.notesKey = key;
+    const notes = Object.freeze(ranges.map(noteFor));
+    const { hairpin, balance } = this.host;
+    this.host = Object.freeze({
+      ...this.host,
+      hairpin: hairpin.withMissNotes(notes),
+      balance: balance.withMissNotes(notes),
+    });
+  }
+
+  private hostGroups(paRoute: readonly Group[]): HostProgram["groups"] {
+    const { hairpin, sourceNat, balance, balanceLocally } = this.host;
+    const used = (group: Group): readonly Group[] =>
+      group.size > 0 || group.missNotes.length > 0 ? [group] : [];
+    return {
+      SLB_HAIRPIN_LAYER: used(hairpin),
+      SLB_NAT_LAYER: used(sourceNat),
+      LB: used(balance),
+      SLB_LB_LAYER: used(balanceLocally),
+      VNET_PA_ROUTE_LAYER: sourceNat.size > 0 ? paRoute : [],
+    };
+  }
+}

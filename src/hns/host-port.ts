@@ -1,0 +1,69 @@
+/** The host's vNIC port of a switch, as networks program it. */
+import type { Compartment } from "../host/compartment.ts";
+import type { Guid } from "../hcn/client.ts";
+import { NatPool, type PortBlockSource } from "../vfp/nat-pool.ts";
+import type { SwitchPort } from "../vswitch/switch-port.ts";
+import { HOST_LAYER_NAMES } from "./compile/layers.ts";
+import type { HostPoolDefinition, HostProgram } from "./datapath.ts";
+
+/** One per switch. Networks on the same switch share the port; each has its own groups. */
+export class HostPort {
+  private readonly port: SwitchPort;
+  private readonly blocks: PortBlockSource;
+  private readonly host: Compartment;
+  private readonly groups = new Map<Guid, HostProgram["groups"]>();
+
+  /** VFP is off on the port until something is programmed: frames pass untouched (dataplane.md §1.2). */
+  constructor(port: SwitchPort, blocks: PortBlockSource, host: Compartment) {
+    this.port = port;
+    this.blocks = blocks;
+    this.host = host;
+    port.vfp.isEnabled = false;
+  }
+
+  /** Makes pools that are not there yet; all of them, or none. */
+  reserve(pools: readonly HostPoolDefinition[]): boolean {
+    const made: NatPool[] = [];
+    for (const pool of pools) {
+      const known = this.port.vfp.getNatPool(pool.name);
+      const target = known ?? this.makePool(pool);
+      if (known === undefined) made.push(target);
+      if (target.reserve()) continue;
+      for (const each of made) this.port.vfp.removeNatPool(each.name);
+      return false;
+    }
+    return true;
+  }
+
+  program(networkId: Guid, program: HostProgram): void {
+    const { pools, bindings, claims } = program;
+    for (const pool of pools.added)
+      if (this.port.vfp.getNatPool(pool.name) === undefined) this.makePool(pool);
+    this.groups.set(networkId, program.groups);
+    const all = [...this.groups.values()];
+    for (const layer of HOST_LAYER_NAMES)
+      this.port.vfp.setGroups(
+        layer,
+        all.flatMap((groups) => groups[layer]),
+      );
+    for (const { name } of pools.removed) this.port.vfp.removeNatPool(name);
+    for (const binding of bindings.removed) this.port.removeStaticBinding(binding);
+    for (const binding of bindings.added) this.port.addStaticBinding(binding);
+    for (const { protocol, port } of claims.removed) this.host.portClaims.remove(protocol, port);
+    for (const { protocol, port, code } of claims.added)
+      this.host.portClaims.set(protocol, port, code === undefined ? "switched" : code);
+    this.port.vfp.isEnabled = this.port.vfp.layers.some((layer) => layer.groups.length > 0);
+  }
+
+  private makePool({ name, ip, protocol, portsMax }: HostPoolDefinition): NatPool {
+    const pool = new NatPool({
+      name,
+      ip,
+      protocol,
+      blocks: this.blocks,
+      ...(portsMax !== undefined && { portsMax }),
+    });
+    this.port.vfp.addNatPool(pool);
+    return pool;
+  }
+}

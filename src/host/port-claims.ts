@@ -1,0 +1,50 @@
+/**
+ * Ports of a host's own addresses that something below its stack serves: the node ports of load balancers.
+ *
+ * A connection of the host to itself never leaves the stack, so nothing on the switch could serve it. From KB4571748 on
+ * a node reaches its own node ports (dataplane.md §2.4 B-8, DT-117). Inferred: by handing such packets to the switch,
+ * and by taking answers from there although they carry an own address as source.
+ */
+import { readU16, readU8 } from "../base/bytes.ts";
+import type { KnowledgeCode } from "../knowledge/codes.ts";
+import { IpProtocol } from "../wire/ip-protocol.ts";
+import type { Ipv4View } from "../wire/ipv4.ts";
+
+/** `switched`: packets go to the switch. A code: packets that reach the stack end there, and this says why. */
+export type PortClaim = "switched" | KnowledgeCode;
+
+function keyOf(protocol: number, port: number): number {
+  return protocol * 0x1_0000 + port;
+}
+
+export class PortClaims {
+  private readonly claims = new Map<number, PortClaim>();
+
+  set(protocol: number, port: number, claim: PortClaim): void {
+    this.claims.set(keyOf(protocol, port), claim);
+  }
+
+  remove(protocol: number, port: number): void {
+    this.claims.delete(keyOf(protocol, port));
+  }
+
+  /** Who claims the port that the packet is for. */
+  ofDestination(bytes: Uint8Array, view: Ipv4View): PortClaim | undefined {
+    return this.find(bytes, view, 2);
+  }
+
+  /** Who claims the port that the packet comes from. */
+  ofSource(bytes: Uint8Array, view: Ipv4View): PortClaim | undefined {
+    return this.find(bytes, view, 0);
+  }
+
+  private find(bytes: Uint8Array, view: Ipv4View, offset: number): PortClaim | undefined {
+    if (this.claims.size === 0) return undefined;
+    if (view.fragmentOffset !== 0) return undefined;
+    const { protocol } = view;
+    if (protocol !== IpProtocol.tcp && protocol !== IpProtocol.udp) return undefined;
+    const transport = view.start + (readU8(bytes, view.start) & 0x0f) * 4;
+    if (transport + 4 > view.payloadEnd) return undefined;
+    return this.claims.get(keyOf(protocol, readU16(bytes, transport + offset)));
+  }
+}

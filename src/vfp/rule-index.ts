@@ -1,0 +1,177 @@
+/**
+ * Finds the winning rule among many, and gives a changed copy of itself for the price of the change.
+ *
+ * Rules that ask for exactly one protocol, destination and destination port (those of services) lie in buckets by
+ * these three; the few others lie in one list. A changed copy shares all buckets that did not change, so ten thousand
+ * services are added one after the other without copying ten thousand rules each time.
+ */
+import { wordAt } from "../base/bytes.ts";
+import { bitsOf, familyOf } from "../net/ip.ts";
+import type { Condition } from "./condition.ts";
+import { ConditionMatcher } from "./condition-matcher.ts";
+import type { FlowKey } from "./flow-key.ts";
+import type { Rule } from "./rule.ts";
+
+/** A rule, ready to be tried. */
+export interface IndexedRule {
+  readonly rule: Rule;
+  readonly matcher: ConditionMatcher;
+  /** The lowest wins; of equals, the lowest sequence. */
+  readonly rank: number;
+  readonly sequence: number;
+  /** Hash of what an exact rule asks for; undefined for the others. */
+  readonly hash: number | undefined;
+}
+
+/** Few rules are tried faster one after the other. */
+const INDEXED_MIN = 8;
+const BUCKETS_MIN = 16;
+/** Rules per bucket that make the next copy have more buckets. */
+const LOAD_MAX = 4;
+/** Copying this many references is what one change costs at most, besides its bucket. */
+const BUCKETS_MAX = 8_192;
+
+type Bucket = readonly IndexedRule[];
+const EMPTY: Bucket = Object.freeze([]);
+
+function hashOf(protocol: number, port: number, words: Iterable<number>): number {
+  let hash = Math.imul((protocol << 16) ^ port ^ 0x5bd1_e995, 0x9e37_79b1);
+  for (const word of words) hash = Math.imul(hash ^ (hash >>> 15) ^ word, 0x85eb_ca6b);
+  return (hash ^ (hash >>> 13)) >>> 0;
+}
+
+function addressWords(address: number | bigint): number[] {
+  if (typeof address === "number") return [address | 0];
+  return [96n, 64n, 32n, 0n].map((shift) => Number((address >> shift) & 0xffff_ffffn) | 0);
+}
+
+/** What an exact rule lies under; undefined when the condition leaves one of the three open. */
+function exactHash(condition: Condition): number | undefined {
+  const { protocols, destination, destinationPorts } = condition;
+  const [protocol] = protocols ?? [];
+  const [prefix] = destination ?? [];
+  const [range] = destinationPorts ?? [];
+  if (protocol === undefined || prefix === undefined || range === undefined) return undefined;
+  const isExact =
+    protocols?.length === 1 &&
+    destination?.length === 1 &&
+    destinationPorts?.length === 1 &&
+    range.first === range.last &&
+    prefix.length === bitsOf(familyOf(prefix.address));
+  return isExact ? hashOf(protocol, range.first, addressWords(prefix.address)) : undefined;
+}
+
+function keyHash(key: FlowKey): number {
+  const first = key.family === 4 ? 3 : 6;
+  const words = key.words.subarray(first, key.tupleLength);
+  return hashOf(key.protocol, wordAt(key.words, 1) & 0xffff, words);
+}
+
+function compare(a: IndexedRule, b: IndexedRule): number {
+  return a.rank - b.rank || a.sequence - b.sequence;
+}
+
+function insert(list: Bucket, added: IndexedRule): Bucket {
+  const at = list.findIndex((each) => compare(added, each) < 0);
+  return Object.freeze(list.toSpliced(at < 0 ? list.length : at, 0, added));
+}
+
+function bucketCountFor(exactCount: number): number {
+  let count = BUCKETS_MIN;
+  while (count < BUCKETS_MAX && exactCount > count * LOAD_MAX) count *= 2;
+  return count;
+}
+
+function firstMatch(list: Bucket, key: FlowKey): IndexedRule | undefined {
+  for (const each of list) if (each.matcher.matches(key)) return each;
+  return undefined;
+}
+
+/** Prepares a rule for an index. */
+export function indexRule(rule: Rule, family: 4 | 6, rank: number, sequence: number): IndexedRule {
+  const matcher = new ConditionMatcher(rule.condition, family);
+  return Object.freeze({ rule, matcher, rank, sequence, hash: exactHash(rule.condition) });
+}
+
+/** An immutable set of rules. */
+export class RuleIndex {
+  readonly size: number;
+  /** Exact rules by hash; its length is a power of two, or 0 while there are too few. */
+  private readonly buckets: readonly Bucket[];
+  /** All other rules, the winner first. */
+  private readonly others: Bucket;
+  private readonly exactCount: number;
+
+  private constructor(buckets: readonly Bucket[], others: Bucket, exactCount: number) {
+    this.buckets = buckets;
+    this.others = others;
+    this.exactCount = exactCount;
+    this.size = exactCount + others.length;
+    Object.freeze(this);
+  }
+
+  static of(rules: readonly IndexedRule[]): RuleIndex {
+    const exact = rules.length < INDEXED_MIN ? [] : rules.filter((each) => each.hash !== undefined);
+    const others = exact.length === 0 ? rules : rules.filter((each) => each.hash === undefined);
+    const buckets = exact.length === 0 ? [] : distribute(exact);
+    return new RuleIndex(Object.freeze(buckets), Object.freeze(others.toSorted(compare)), exact.length);
+  }
+
+  /** The rule that wins for `key`. */
+  find(key: FlowKey): IndexedRule | undefined {
+    const exact = this.exactCount === 0 ? undefined : firstMatch(this.bucketOf(keyHash(key)), key);
+    for (const each of this.others) {
+      if (exact !== undefined && compare(exact, each) < 0) return exact;
+      if (each.matcher.matches(key)) return each;
+    }
+    return exact;
+  }
+
+  /** A copy without `removed` and with `added`. */
+  with(removed: ReadonlySet<Rule>, added: readonly IndexedRule[]): RuleIndex {
+    const isIndexed = this.exactCount > 0;
+    const count = this.exactCount + added.length;
+    if (!isIndexed || count > this.buckets.length * LOAD_MAX * 2) {
+      return RuleIndex.of([...this.list().filter((each) => !removed.has(each.rule)), ...added]);
+    }
+    const buckets = [...this.buckets];
+    let { others, exactCount } = this;
+    const edit = (hash: number | undefined, change: (list: Bucket) => Bucket): void => {
+      if (hash === undefined) {
+        others = change(others);
+        return;
+      }
+      const at = hash & (buckets.length - 1);
+      const before = buckets[at] ?? EMPTY;
+      const after = change(before);
+      exactCount += after.length - before.length;
+      buckets[at] = after;
+    };
+    for (const rule of removed)
+      edit(exactHash(rule.condition), (list) => Object.freeze(list.filter((each) => each.rule !== rule)));
+    for (const each of added) edit(each.hash, (list) => insert(list, each));
+    return new RuleIndex(Object.freeze(buckets), others, exactCount);
+  }
+
+  /** True when `rule` itself, not an equal one, is here. */
+  has(rule: Rule): boolean {
+    const hash = this.exactCount === 0 ? undefined : exactHash(rule.condition);
+    const list = hash === undefined ? this.others : this.bucketOf(hash);
+    return list.some((each) => each.rule === rule);
+  }
+
+  /** All rules, the winner first. Costs a sort: for listings and traces. */
+  list(): IndexedRule[] {
+    return [...this.buckets.flat(), ...this.others].sort(compare);
+  }
+
+  private bucketOf(hash: number): Bucket {
+    return this.buckets[hash & (this.buckets.length - 1)] ?? EMPTY;
+  }
+}
+
+function distribute(exact: readonly IndexedRule[]): Bucket[] {
+  const lists = Array.from({ length: bucketCountFor(exact.length) }, (): IndexedRule[] => []);
+  for (const each of exact) lists[(each.hash ?? 0) & (lists.length - 1)]?.push(each);
+  return lists.map((list) => (list.length === 0 ? EMPTY : Object.freeze(list.sort(compare))));
+}
