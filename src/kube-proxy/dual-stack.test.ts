@@ -19,7 +19,11 @@ const R1_V6 = "fd00::1:2";
 type Spec = NonNullable<ServiceSketch["spec"]>;
 
 function dual(spec: Spec = {}, ingress?: ServiceSketch["ingress"]): Service {
-  const both = { clusterIPs: [ADDRESS.C, "fd01::41"], ipFamilies: ["IPv4", "IPv6"], ipFamilyPolicy: "PreferDualStack" };
+  const both = {
+    clusterIPs: [ADDRESS.C, "fd01::41"],
+    ipFamilies: ["IPv4", "IPv6"],
+    ipFamilyPolicy: "PreferDualStack",
+  };
   return service({ spec: { ...both, ...spec }, ...(ingress === undefined ? {} : { ingress }) });
 }
 

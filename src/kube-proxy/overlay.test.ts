@@ -1,6 +1,13 @@
 import { describe, expect, it } from "vitest";
 import { HcnError } from "../hcn/error.ts";
-import { ADDRESS, KubeProxyNode, NODE_PORT, type NodeSettings, service, slice } from "../testing/kube-proxy-node.ts";
+import {
+  ADDRESS,
+  KubeProxyNode,
+  NODE_PORT,
+  type NodeSettings,
+  service,
+  slice,
+} from "../testing/kube-proxy-node.ts";
 import { type Row, describeRows } from "./decision-table.suite.ts";
 
 const OVERLAY: NodeSettings = { isOverlay: true };
@@ -78,7 +85,13 @@ const ROWS: readonly Row[] = [
   {
     id: "C11",
     given: "two subnets that hold R1",
-    node: { isOverlay: true, remoteSubnets: [["192.168.0.0/16", "10.0.0.9"], ["192.168.2.0/24", "10.0.0.3"]] },
+    node: {
+      isOverlay: true,
+      remoteSubnets: [
+        ["192.168.0.0/16", "10.0.0.9"],
+        ["192.168.2.0/24", "10.0.0.3"],
+      ],
+    },
     services: [service()],
     slices: [slice(["R1"])],
     loadBalancers: ["C:80→8080 [R1] L0 P0 D0 S=SV"],
@@ -87,7 +100,13 @@ const ROWS: readonly Row[] = [
   {
     id: "C12",
     given: "the same in the other order",
-    node: { isOverlay: true, remoteSubnets: [["192.168.2.0/24", "10.0.0.3"], ["192.168.0.0/16", "10.0.0.9"]] },
+    node: {
+      isOverlay: true,
+      remoteSubnets: [
+        ["192.168.2.0/24", "10.0.0.3"],
+        ["192.168.0.0/16", "10.0.0.9"],
+      ],
+    },
     services: [service()],
     slices: [slice(["R1"])],
     loadBalancers: ["C:80→8080 [R1] L0 P0 D0 S=SV"],
@@ -116,9 +135,7 @@ const ROWS: readonly Row[] = [
     id: "C16",
     given: "L1 and an outside address, node port and ingress",
     node: OVERLAY,
-    services: [
-      service({ spec: { type: "LoadBalancer", ports: NODE_PORT }, ingress: [{ ip: ADDRESS.G }] }),
-    ],
+    services: [service({ spec: { type: "LoadBalancer", ports: NODE_PORT }, ingress: [{ ip: ADDRESS.G }] })],
     slices: [slice(["L1", "U"])],
     loadBalancers: [
       "C:80→8080 [EP-L1,U] L0 P0 D0 S=N",
@@ -238,7 +255,9 @@ describe("overlay (§8.4)", () => {
     let reads = 0;
     node.hns.refuse = ({ call }) => {
       if (call === "enumerate Network") reads += 1;
-      return call === "enumerate Network" && reads === 2 ? new HcnError("HCN_E_NETWORK_NOT_FOUND") : undefined;
+      return call === "enumerate Network" && reads === 2
+        ? new HcnError("HCN_E_NETWORK_NOT_FOUND")
+        : undefined;
     };
     const b = service({ name: "b", spec: { clusterIP: ADDRESS.C2 } });
     const report = await node.change(b, slice(["R1"], { of: "b" }));

@@ -159,7 +159,8 @@ export class Proxier {
     const { client, behaviour } = this.configuration;
     const listed = await attempt(() => listEndpointsOfNetwork(client, this.state.network.id));
     const failure = listed.ok ? await this.state.loadBalancers.refresh() : listed.failure;
-    if (listed.ok && failure === undefined) return QueriedEndpoints.read(listed.value, behaviour, this.family);
+    if (listed.ok && failure === undefined)
+      return QueriedEndpoints.read(listed.value, behaviour, this.family);
     const what = listed.ok ? "load balancers" : "endpoints";
     const said = failure === undefined ? "" : failureText(failure);
     return {

@@ -38,9 +38,7 @@ const LOCALITY: readonly Row[] = [
   {
     id: "L3",
     given: "another name of the node, both policies Local",
-    services: [
-      service({ spec: { externalTrafficPolicy: "Local", internalTrafficPolicy: "Local" } }),
-    ],
+    services: [service({ spec: { externalTrafficPolicy: "Local", internalTrafficPolicy: "Local" } })],
     slices: [slice([FOREIGN_L1])],
     loadBalancers: [],
     endpoints: [],
@@ -59,7 +57,12 @@ const REFUSED: readonly (readonly [id: string, given: string, node: NodeSettings
     { options: { networkName: "" } },
     "Environment variable KUBE_NETWORK and network-flag not initialized",
   ],
-  ["S2", "overlay without a source VIP", { ...OVERLAY, options: { sourceVip: "" } }, "source-vip flag not set"],
+  [
+    "S2",
+    "overlay without a source VIP",
+    { ...OVERLAY, options: { sourceVip: "" } },
+    "source-vip flag not set",
+  ],
   [
     "S3",
     "overlay with WinOverlay off, 1.33",
@@ -94,12 +97,21 @@ describe("the start (§8.10)", () => {
   it.each(REFUSED)("KP-%s %s", async (_id, _given, settings, message) => {
     const node = new KubeProxyNode(settings);
     expect(await node.start()).toBe(message);
-    expect(await node.proxy.start()).toMatchObject({ state: "failed", finding: { code: "kube-proxy-cannot-start" } });
+    expect(await node.proxy.start()).toMatchObject({
+      state: "failed",
+      finding: { code: "kube-proxy-cannot-start" },
+    });
   });
 
   it.each([
-    ["KP-S1 the variable KUBE_NETWORK does, too", { options: { networkName: "", kubeNetwork: "TestNetwork" } }],
-    ["KP-S3 from 1.34 WinOverlay is locked on", { ...OVERLAY, minor: 34, options: { featureGates: { WinOverlay: false } } }],
+    [
+      "KP-S1 the variable KUBE_NETWORK does, too",
+      { options: { networkName: "", kubeNetwork: "TestNetwork" } },
+    ],
+    [
+      "KP-S3 from 1.34 WinOverlay is locked on",
+      { ...OVERLAY, minor: 34, options: { featureGates: { WinOverlay: false } } },
+    ],
     ["KP-S4 from 1.33 WinDSR is on", { minor: 33, options: { enableDSR: true } }],
     ["KP-S7 L2Bridge needs no interface with the node's address", { options: { hostInterfaces: [] } }],
   ] as readonly (readonly [string, NodeSettings])[])("%s", async (_name, settings) => {
@@ -108,7 +120,8 @@ describe("the start (§8.10)", () => {
 
   it("a machine whose HNS lists no policies is not for kube-proxy", async () => {
     const node = new KubeProxyNode();
-    node.hns.refuse = ({ call }) => (call === "GET /policylists/" ? new HcnError("HCN_E_REQUEST_UNSUPPORTED") : undefined);
+    node.hns.refuse = ({ call }) =>
+      call === "GET /policylists/" ? new HcnError("HCN_E_REQUEST_UNSUPPORTED") : undefined;
     expect(await node.start()).toContain("the kernel is not compatible");
   });
 

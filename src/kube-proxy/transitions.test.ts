@@ -28,14 +28,22 @@ function balanced(more: ServiceSketch = {}): Service {
   return service({ ingress, ...more, spec: { type: "LoadBalancer", ports: NODE_PORT } });
 }
 
-async function started(settings: NodeSettings, svc: Service, ...endpoints: readonly EndpointLike[]): Promise<KubeProxyNode> {
+async function started(
+  settings: NodeSettings,
+  svc: Service,
+  ...endpoints: readonly EndpointLike[]
+): Promise<KubeProxyNode> {
   const node = new KubeProxyNode(settings);
   await node.begin([svc], [slice(endpoints)]);
   return node;
 }
 
 /** HNS refuses the calls of that name. */
-function refuse(node: KubeProxyNode, name: string, error: Error = new HcnError("HCN_E_PORT_NOT_FOUND")): void {
+function refuse(
+  node: KubeProxyNode,
+  name: string,
+  error: Error = new HcnError("HCN_E_PORT_NOT_FOUND"),
+): void {
   node.hns.refuse = ({ call }) => (call === name ? error : undefined);
 }
 
@@ -133,14 +141,17 @@ describe("transitions (§8.9): back ends", () => {
     expect(node.notApplied()).toEqual([]);
   });
 
-  it.each([27, 30])("KP-H7 in 1.%i the load balancer is deleted, and its identifier used on", async (minor) => {
-    const node = await started({ minor }, service(), "L1");
-    await node.change(slice(["L1", { at: "R1", is: "unready" }]));
-    expect(node.calls()).toEqual(["delete LBID-1"]);
-    expect(node.loadBalancers()).toEqual([]);
-    expect(node.applied()).toEqual(["svc:p80"]);
-    expect(node.proxy.services()[0]?.frontEnds).toHaveLength(1);
-  });
+  it.each([27, 30])(
+    "KP-H7 in 1.%i the load balancer is deleted, and its identifier used on",
+    async (minor) => {
+      const node = await started({ minor }, service(), "L1");
+      await node.change(slice(["L1", { at: "R1", is: "unready" }]));
+      expect(node.calls()).toEqual(["delete LBID-1"]);
+      expect(node.loadBalancers()).toEqual([]);
+      expect(node.applied()).toEqual(["svc:p80"]);
+      expect(node.proxy.services()[0]?.frontEnds).toHaveLength(1);
+    },
+  );
 
   it("KP-H8 the last endpoints go", async () => {
     const node = await started({}, nodePort(), "R1", "L1");
@@ -213,8 +224,14 @@ describe("transitions (§8.9): the Service", () => {
 
   it("KP-H28 a node port and the slice of one Service change at once; the shared endpoint stays", async () => {
     const node = new KubeProxyNode();
-    const other = nodePort({ clusterIP: ADDRESS.C2, ports: [{ ...NODE_PORT[0]!, nodePort: 3002 }] }, { name: "svc2" });
-    await node.begin([nodePort({}, { name: "svc1" }), other], [slice(["R1"], { of: "svc1" }), slice(["R1"], { of: "svc2" })]);
+    const other = nodePort(
+      { clusterIP: ADDRESS.C2, ports: [{ ...NODE_PORT[0]!, nodePort: 3002 }] },
+      { name: "svc2" },
+    );
+    await node.begin(
+      [nodePort({}, { name: "svc1" }), other],
+      [slice(["R1"], { of: "svc1" }), slice(["R1"], { of: "svc2" })],
+    );
     expect(node.madeEndpoints()).toEqual(["R1 ×2"]);
     const changed = nodePort({ ports: [{ ...NODE_PORT[0]!, nodePort: 3003 }] }, { name: "svc1" });
     const ports = [
@@ -257,8 +274,14 @@ describe("transitions (§8.9): failures of HNS", () => {
   it("KP-H16 deletions fail and creations collide", async () => {
     const node = new KubeProxyNode();
     const four: readonly EndpointLike[] = ["L1", "R1", "R2", "U"];
-    const other = nodePort({ clusterIP: ADDRESS.C2, ports: [{ ...NODE_PORT[0]!, nodePort: 3002 }] }, { name: "b" });
-    await node.begin([nodePort({}, { name: "a" }), other], [slice(four, { of: "a" }), slice(four, { of: "b" })]);
+    const other = nodePort(
+      { clusterIP: ADDRESS.C2, ports: [{ ...NODE_PORT[0]!, nodePort: 3002 }] },
+      { name: "b" },
+    );
+    await node.begin(
+      [nodePort({}, { name: "a" }), other],
+      [slice(four, { of: "a" }), slice(four, { of: "b" })],
+    );
     expect(node.madeEndpoints()).toEqual(["R1 ×2", "R2 ×2", "U ×2"]);
     const before = node.numberedLoadBalancers();
     refuse(node, "delete LoadBalancer");
@@ -267,7 +290,9 @@ describe("transitions (§8.9): failures of HNS", () => {
     // The old ones stay, with identifiers of endpoints that are gone.
     expect(node.hns.list("LoadBalancer")).toHaveLength(before.length);
     expect(node.notApplied()).toEqual(["a:p80", "b:p80"]);
-    const clusterIps = node.proxy.services().flatMap(({ frontEnds }) => frontEnds.filter(({ kind }) => kind === "ClusterIP"));
+    const clusterIps = node.proxy
+      .services()
+      .flatMap(({ frontEnds }) => frontEnds.filter(({ kind }) => kind === "ClusterIP"));
     expect(clusterIps).toEqual([]);
     expect(node.madeEndpoints()).toEqual(["R1 ×2"]);
     expect(node.madeIds()).toEqual(["EPID-1"]);
@@ -380,22 +405,25 @@ describe("transitions (§8.9): failures of HNS", () => {
     [36, "reference", 1],
     [37, "reference", 2],
     [36, "better", 2],
-  ] as const)("from 1.37, and in better, a load balancer in the way is removed: 1.%i %s", async (minor, compat, id) => {
-    const node = new KubeProxyNode({ minor, compat });
-    node.objects.servicesListed([service()]);
-    node.objects.endpointSlicesListed([slice(["L1"])]);
-    expect(await node.start()).toBe("running");
-    await node.hns.create("LoadBalancer", {
-      HostComputeEndpoints: ["10ca1000-0000-4000-8000-000000000002"],
-      FrontendVIPs: [ADDRESS.C],
-      PortMappings: [{ Protocol: 6, InternalPort: 8080, ExternalPort: 80 }],
-    });
-    await node.proxy.sync();
-    expect(node.numberedLoadBalancers()).toEqual([
-      id === 2 ? `LBID-2 ${C_L1}` : "LBID-1 C:80→8080 [EP-L2] L0 P0 D0",
-    ]);
-    expect(node.notApplied()).toEqual(id === 2 ? [] : ["svc:p80"]);
-  });
+  ] as const)(
+    "from 1.37, and in better, a load balancer in the way is removed: 1.%i %s",
+    async (minor, compat, id) => {
+      const node = new KubeProxyNode({ minor, compat });
+      node.objects.servicesListed([service()]);
+      node.objects.endpointSlicesListed([slice(["L1"])]);
+      expect(await node.start()).toBe("running");
+      await node.hns.create("LoadBalancer", {
+        HostComputeEndpoints: ["10ca1000-0000-4000-8000-000000000002"],
+        FrontendVIPs: [ADDRESS.C],
+        PortMappings: [{ Protocol: 6, InternalPort: 8080, ExternalPort: 80 }],
+      });
+      await node.proxy.sync();
+      expect(node.numberedLoadBalancers()).toEqual([
+        id === 2 ? `LBID-2 ${C_L1}` : "LBID-1 C:80→8080 [EP-L2] L0 P0 D0",
+      ]);
+      expect(node.notApplied()).toEqual(id === 2 ? [] : ["svc:p80"]);
+    },
+  );
 });
 
 describe("transitions (§8.9): termination", () => {
@@ -436,22 +464,27 @@ describe("transitions (§8.9): endpoints of HNS", () => {
     expect(node.proxy.proxier(4)?.referencesTo("10ca1000-0000-4000-8000-000000000001")).toBe(0);
   });
 
-  it.each([36, 37])("KP-H24b a local endpoint gets the address of a remote one, 1.%i: it survives", async (minor) => {
-    const node = new KubeProxyNode({ minor });
-    const services = ["svc1", "svc2", "svc3"].map((name, n) => service({ name, spec: { clusterIP: `10.20.30.5${n}` } }));
-    const [one, two] = [slice(["R1"], { of: "svc1" }), slice(["R1"], { of: "svc2" })];
-    await node.begin(services, [one, two]);
-    expect(node.madeEndpoints()).toEqual(["R1 ×2"]);
-    node.putLocal("EP-L2", ADDRESS.R1);
-    const here: EndpointLike = { at: { address: ADDRESS.R1, node: "test-node" } };
-    await node.change(slice([here], { of: "svc3" }));
-    expect(node.madeEndpoints()).toEqual(["R1 ×2"]);
-    await node.remove(one, two);
-    await node.proxy.sync();
-    expect(node.madeEndpoints()).toEqual([]);
-    expect(node.hns.list("Endpoint").map(({ ID }) => ID)).toContain("10ca1000-0000-4000-8000-000000000002");
-    expect(node.loadBalancers()).toEqual(["10.20.30.52:80→8080 [EP-L2] L0 P0 D0"]);
-  });
+  it.each([36, 37])(
+    "KP-H24b a local endpoint gets the address of a remote one, 1.%i: it survives",
+    async (minor) => {
+      const node = new KubeProxyNode({ minor });
+      const services = ["svc1", "svc2", "svc3"].map((name, n) =>
+        service({ name, spec: { clusterIP: `10.20.30.5${n}` } }),
+      );
+      const [one, two] = [slice(["R1"], { of: "svc1" }), slice(["R1"], { of: "svc2" })];
+      await node.begin(services, [one, two]);
+      expect(node.madeEndpoints()).toEqual(["R1 ×2"]);
+      node.putLocal("EP-L2", ADDRESS.R1);
+      const here: EndpointLike = { at: { address: ADDRESS.R1, node: "test-node" } };
+      await node.change(slice([here], { of: "svc3" }));
+      expect(node.madeEndpoints()).toEqual(["R1 ×2"]);
+      await node.remove(one, two);
+      await node.proxy.sync();
+      expect(node.madeEndpoints()).toEqual([]);
+      expect(node.hns.list("Endpoint").map(({ ID }) => ID)).toContain("10ca1000-0000-4000-8000-000000000002");
+      expect(node.loadBalancers()).toEqual(["10.20.30.52:80→8080 [EP-L2] L0 P0 D0"]);
+    },
+  );
 
   it("KP-H25 internal policy Local: local back ends count, remote ones do not", async () => {
     const node = await started({}, service({ spec: { internalTrafficPolicy: "Local" } }), "L1");
@@ -463,7 +496,12 @@ describe("transitions (§8.9): endpoints of HNS", () => {
   });
 
   it("KP-H25 up to 1.34 the load balancer disappears: what is there is compared with all back ends", async () => {
-    const node = await started({ minor: 34 }, service({ spec: { internalTrafficPolicy: "Local" } }), "L1", "L2");
+    const node = await started(
+      { minor: 34 },
+      service({ spec: { internalTrafficPolicy: "Local" } }),
+      "L1",
+      "L2",
+    );
     await node.change(slice(["L1", "L2", "R1"]));
     expect(node.calls()).toEqual(["create EPID-1", "delete LBID-1"]);
     expect(node.loadBalancers()).toEqual([]);
