@@ -183,7 +183,7 @@ export class KubeProxy {
             : (options.rootHnsEndpointName ?? DEFAULT_ROOT_ENDPOINT),
         forwardsHealthCheck: options.forwardHealthCheckVip ?? false,
         healthzPort: options.healthzPort ?? DEFAULT_HEALTHZ_PORT,
-        skipsIdleReads: options.skipIdleReads ?? false,
+        reads: options.reads ?? "all",
       },
       network,
       hasFeature(version, "ModifyLoadbalancer"),

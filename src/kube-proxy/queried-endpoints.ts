@@ -1,8 +1,8 @@
 /** The endpoints that HNS has on the network, as read once in each sync (kube-proxy.md §3.3, step 6). */
 import type { Guid } from "../hcn/client.ts";
-import { ENDPOINT_FLAGS, type HostComputeEndpoint } from "../hcn/endpoint.ts";
 import { type IpFamily, familyOf, parseIp } from "../net/ip.ts";
 import type { Behaviour, EqualAddressRule } from "./behaviour.ts";
+import type { EndpointRecord } from "./hns-records.ts";
 
 /** An endpoint of HNS as kube-proxy sees it. */
 export interface HnsEndpoint {
@@ -23,17 +23,15 @@ export class QueriedEndpoints {
     this.family = family;
   }
 
-  static read(
-    documents: readonly HostComputeEndpoint[],
+  static of(
+    records: ReadonlyMap<Guid, EndpointRecord>,
     behaviour: Behaviour,
     family: IpFamily,
   ): QueriedEndpoints {
     const endpoints = new QueriedEndpoints(behaviour.equalAddress, family);
-    for (const { ID, Flags, IpConfigurations } of documents) {
-      const addresses = (IpConfigurations ?? []).flatMap(({ IpAddress }) => IpAddress ?? []);
-      if (ID === undefined || addresses.length === 0) continue;
-      const isLocal = ((Flags ?? 0) & ENDPOINT_FLAGS.RemoteEndpoint) === 0;
-      endpoints.add({ id: ID, isLocal }, addresses.slice(0, behaviour.knowsSecondAddress ? 2 : 1));
+    for (const [id, { isLocal, addresses }] of records) {
+      if (addresses.length > 0)
+        endpoints.add({ id, isLocal }, addresses.slice(0, behaviour.knowsSecondAddress ? 2 : 1));
     }
     return endpoints;
   }

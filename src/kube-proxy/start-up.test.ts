@@ -211,8 +211,8 @@ describe("a node", () => {
     expect(await run()).toEqual(once);
   });
 
-  it("without idle reads asks only for the network when nothing changed", async () => {
-    const node = new KubeProxyNode({ options: { skipIdleReads: true } });
+  it("with reads of new objects alone asks only for the network when nothing changed", async () => {
+    const node = new KubeProxyNode({ options: { reads: "new" } });
     await node.begin([service()], [slice(["R1"])]);
     const reads: string[] = [];
     node.hns.refuse = ({ call }) => {
