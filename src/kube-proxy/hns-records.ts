@@ -1,8 +1,8 @@
 /**
  * What kube-proxy knows of the endpoints and load balancers of HNS. Upstream reads every object in each sync
- * (kube-proxy.md §3.3, steps 6 and 7; §9.2 counts the calls). With `reads: "new"` identifiers are listed each time and
- * only objects that were never read are asked for: neither kind changes what is read here, unless kube-proxy itself
- * changes it.
+ * (kube-proxy.md §3.3, steps 6 and 7; §9.2 counts the calls). With `reads: "new"` identifiers are listed each time,
+ * without a filter that HNS would have to try on every object, and only objects that were never read are asked for:
+ * what is read here changes in neither kind, unless kube-proxy itself changes it.
  */
 import {
   DEFAULT_QUERY,
@@ -21,15 +21,16 @@ import type { ReadMode } from "./options.ts";
 
 export interface EndpointRecord {
   readonly isLocal: boolean;
-  /** None: kube-proxy passes it by. */
+  /** None: kube-proxy passes it by, as it does endpoints of other networks. */
   readonly addresses: readonly string[];
 }
 
-function readEndpoint(document: JsonObject): EndpointRecord {
-  const { Flags, IpConfigurations } = parseEndpoint(document);
+function readEndpoint(document: JsonObject, network: Guid): EndpointRecord {
+  const { Flags, IpConfigurations, HostComputeNetwork } = parseEndpoint(document);
+  const configurations = HostComputeNetwork === network ? (IpConfigurations ?? []) : [];
   return {
     isLocal: ((Flags ?? 0) & ENDPOINT_FLAGS.RemoteEndpoint) === 0,
-    addresses: (IpConfigurations ?? []).flatMap(({ IpAddress }) => IpAddress ?? []),
+    addresses: configurations.flatMap(({ IpAddress }) => IpAddress ?? []),
   };
 }
 
@@ -50,7 +51,8 @@ export class HnsRecords {
   async readEndpoints(network: Guid): Promise<HnsFailure | undefined> {
     if (network !== this.network) this.endpoints.clear();
     this.network = network;
-    return this.read("Endpoint", queryBy({ VirtualNetwork: network }), this.endpoints, readEndpoint);
+    const query = this.mode === "all" ? queryBy({ VirtualNetwork: network }) : DEFAULT_QUERY;
+    return this.read("Endpoint", query, this.endpoints, (document) => readEndpoint(document, network));
   }
 
   /** Reads all load balancers of the machine, other owners' too. @returns why it could not. */

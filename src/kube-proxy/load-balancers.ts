@@ -137,7 +137,10 @@ export class LoadBalancers {
     if (!made.ok && this.behaviour.removesConflicts && isAlreadyThere(made.failure)) {
       if (await this.removeConflict(wanted)) made = await this.create(wanted);
     }
-    if (made.ok) this.cache.set(identity, made.value);
+    if (made.ok) {
+      this.cache.set(identity, made.value);
+      this.records.set(made.value, identity);
+    }
     return made;
   }
 

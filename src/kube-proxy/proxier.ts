@@ -176,10 +176,10 @@ export class Proxier {
 
   private async ensureSourceVip(queried: QueriedEndpoints): Promise<EarlyEnd | undefined> {
     const { client, sourceVip: ip, hostMac: mac } = this.configuration;
-    const { network } = this.state;
+    const { network, records } = this.state;
     if (!network.isOverlay || queried.find(undefined, ip) !== undefined) return undefined;
     const endpoint = { ip, mac, providerAddress: "", isLocal: true };
-    const made = await createProxyEndpoint(client, network, endpoint, queried);
+    const made = await createProxyEndpoint(client, network, endpoint, { queried, records });
     if (made.ok) return undefined;
     const message = `HNS refused the endpoint of the source VIP ${ip}: ${failureText(made.failure)}`;
     const code = explanationOf(made.failure, "service-remote-endpoint-refused");
