@@ -74,7 +74,7 @@ async function remove(held: HeldCluster, body: unknown): Promise<DeleteAnswer> {
   const { inputs = [], references = [], namespace } = readDeleteRequest(body);
   return held.inTurn(async (session) => {
     const read = inputs.length === 0 ? undefined : held.readManifests(inputs, namespace ?? DEFAULT_NAMESPACE);
-    const named = (read?.objects ?? []).map(({ kind, metadata }) => ({
+    const named = (read?.objects ?? []).map(({ object: { kind, metadata } }) => ({
       kind,
       namespace: metadata.namespace,
       name: metadata.name,

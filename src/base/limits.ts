@@ -53,6 +53,20 @@ export const LIMITS = {
   documentDepthMax: 128,
   /** Bytes of one cluster file. */
   clusterFileBytesMax: 52_428_800,
+  /** Values that all aliases of one YAML document together may stand for. */
+  aliasedValuesMax: 100_000,
+  /** Characters of one file of Kubernetes manifests. */
+  manifestFileCharactersMax: 268_435_456,
+  /** Characters of one YAML document, or of one item of a `List`, among manifests. */
+  manifestDocumentCharactersMax: 16_777_216,
+  /** Objects of all manifests together. */
+  manifestObjectsMax: 250_000,
+  /** Problems, and notes, that are told one by one; the rest is counted. */
+  manifestProblemsMax: 500,
+  /** Changes of Kubernetes objects that a watch can go back to, per kind. */
+  watchHistoryMax: 8_192,
+  /** Pods that the embedded controllers make at most; Kubernetes itself is built for 150 000. */
+  podsMax: 200_000,
   /** Nodes of one cluster file. */
   nodesMax: 5_000,
   /** Addresses in one IPAM range that are searched one by one. */

@@ -53,5 +53,6 @@ export function setStage(cluster: Cluster, model: VerifyModel, cells: readonly C
   };
   for (const pod of model.pods) if (!pod.isHostNetwork) serve(pod, pod.serverName);
   for (const node of model.nodes) serve(node, node.name);
+  for (const host of model.outside) serve(host, host.reference);
   return copy;
 }

@@ -9,7 +9,7 @@ import { Failure, formatProblem } from "./failure.ts";
 import { holdCluster } from "./hold-cluster.ts";
 import type { ReportProgress } from "./open-session.ts";
 import { processLog } from "./process-log.ts";
-import { readInputs } from "./read-inputs.ts";
+import { readClusterInputs } from "./read-cluster-inputs.ts";
 import type { ExitCode, Terminal } from "./terminal.ts";
 import type { UpRequest } from "./verbs.ts";
 
@@ -55,7 +55,7 @@ function nextSteps(summary: ClusterSummary, words: string): string {
 
 async function upInFront(request: UpRequest, place: ClusterPlace, terminal: Terminal): Promise<void> {
   const { files, isRecursive } = request.inputs;
-  const inputs = await readInputs(files, isRecursive, terminal);
+  const inputs = await readClusterInputs(files, isRecursive, terminal);
   terminal.stderr("Bringing the cluster up …\n");
   await holdCluster({
     place,
@@ -73,7 +73,7 @@ async function upInFront(request: UpRequest, place: ClusterPlace, terminal: Term
 
 async function upInBackground(request: UpRequest, place: ClusterPlace, terminal: Terminal): Promise<void> {
   const { files, isRecursive } = request.inputs;
-  const inputs = await readInputs(files, isRecursive, terminal);
+  const inputs = await readClusterInputs(files, isRecursive, terminal);
   terminal.stderr("Bringing the cluster up …\n");
   const { summary, notes } = await startInBackground(place, inputs, progressLines(terminal));
   announce(summary, notes, terminal);

@@ -86,6 +86,12 @@ export class IdentificationServer implements TcpAcceptor, UdpOwner {
     return undefined;
   }
 
+  /** Leaves a UDP port to somebody else. */
+  closeUdp(port: number): void {
+    const index = this.sockets.findIndex((socket) => socket.port === port);
+    if (index >= 0) this.sockets.splice(index, 1)[0]?.close();
+  }
+
   /** Serves no more. Connections that exist are still answered. */
   close(): void {
     for (const listener of this.listeners.splice(0)) listener.close();

@@ -11,12 +11,15 @@ const BY_NAME: readonly FlowName[] = [
 ];
 const TO_SERVICE: readonly FlowName[] = [...BY_ADDRESS, ...BY_NAME];
 const FROM_PODS: readonly FlowName[] = ["pod-to-cluster-ip", "pod-to-own-service", ...BY_NAME];
-const ALL_SERVICE_FLOWS: readonly FlowName[] = [
-  ...TO_SERVICE,
+const AT_NODES: readonly FlowName[] = [
   "node-to-own-node-port",
   "node-to-node-port",
   "outside-to-node-port",
   "outside-to-ingress",
+];
+const ALL_SERVICE_FLOWS: readonly FlowName[] = [
+  ...TO_SERVICE,
+  ...AT_NODES,
   "session-affinity",
   "session-affinity-timeout",
 ];
@@ -112,36 +115,48 @@ const KINDS: readonly ExpectationRow[] = [
 ];
 
 /** More back ends than HNS takes: the load balancer is refused, and nothing else leads to the Service. */
-function tooMany(
-  id: string,
-  when: ExpectationRow["when"],
-  max: number,
-  source = "kube-proxy.md §3.13, windows-networking-documentation.md §8",
-): ExpectationRow {
+function tooMany(id: string, when: ExpectationRow["when"], max: number): ExpectationRow {
   return {
     id,
-    when: { flow: TO_SERVICE, sourceOs: "windows", ...when, backEnds: { atLeast: max + 1 } },
+    when: { ...when, backEnds: { atLeast: max + 1 } },
     expected: {
       outcome: "denied",
       code: "too-many-back-ends",
       proof: "drop",
-      dropCodes: [...NOBODY_THERE, "service-vip-from-node-unsupported"],
+      dropCodes: [...NOBODY_THERE, "service-vip-from-node-unsupported", "port-not-listening"],
     },
-    source,
+    source: "kube-proxy.md §3.13, windows-networking-documentation.md §8",
   };
 }
 
+/** The client's node chooses among the back ends of a Service's address. */
+const FROM_WINDOWS = { flow: TO_SERVICE, sourceOs: "windows" } as const;
+/** The node that is asked chooses among those of its NodePort, and of the address of a load balancer. */
+const AT_WINDOWS = { flow: AT_NODES, targetOs: "windows" } as const;
+
 const LIMITS: readonly ExpectationRow[] = [
-  tooMany("SVC-BACK-ENDS-1024", {}, BACK_ENDS),
+  tooMany("SVC-BACK-ENDS-1024", FROM_WINDOWS, BACK_ENDS),
   tooMany(
     "SVC-BACK-ENDS-64-2019",
-    { sourceBuild: WS2019, sourceRevision: { below: updateRevision("KB5016623") } },
+    { ...FROM_WINDOWS, sourceBuild: WS2019, sourceRevision: { below: updateRevision("KB5016623") } },
     BACK_ENDS_AT_RELEASE,
   ),
-  tooMany("SVC-BACK-ENDS-64-OLD", { sourceBuild: OLD_BUILDS }, BACK_ENDS_AT_RELEASE),
+  tooMany("SVC-BACK-ENDS-64-OLD", { ...FROM_WINDOWS, sourceBuild: OLD_BUILDS }, BACK_ENDS_AT_RELEASE),
   tooMany(
     "SVC-BACK-ENDS-64-2022",
-    { sourceBuild: WS2022, sourceRevision: { below: updateRevision("KB5016627") } },
+    { ...FROM_WINDOWS, sourceBuild: WS2022, sourceRevision: { below: updateRevision("KB5016627") } },
+    BACK_ENDS_AT_RELEASE,
+  ),
+  tooMany("NODEPORT-BACK-ENDS-1024", AT_WINDOWS, BACK_ENDS),
+  tooMany(
+    "NODEPORT-BACK-ENDS-64-2019",
+    { ...AT_WINDOWS, targetBuild: WS2019, targetRevision: { below: updateRevision("KB5016623") } },
+    BACK_ENDS_AT_RELEASE,
+  ),
+  tooMany("NODEPORT-BACK-ENDS-64-OLD", { ...AT_WINDOWS, targetBuild: OLD_BUILDS }, BACK_ENDS_AT_RELEASE),
+  tooMany(
+    "NODEPORT-BACK-ENDS-64-2022",
+    { ...AT_WINDOWS, targetBuild: WS2022, targetRevision: { below: updateRevision("KB5016627") } },
     BACK_ENDS_AT_RELEASE,
   ),
 ];
@@ -155,7 +170,6 @@ const POLICIES: readonly ExpectationRow[] = [
       internalTrafficPolicy: "Local",
       localBackEnds: 0,
       kubernetesMinor: { below: 27 },
-      relation: "service",
     },
     expected: { outcome: "works", sees: "any" },
     source: "kube-proxy.md §3.1 (internalTrafficLocal from 1.27 on)",
