@@ -1,8 +1,12 @@
 /** Rows of the decision table against Mullion's own HNS: what it keeps is what kube-proxy asked for. */
 import { describe, expect, it } from "vitest";
+import { defined } from "../base/assert.ts";
+import { Prng } from "../base/prng.ts";
 import type { HostComputeEndpoint } from "../hcn/endpoint.ts";
 import { createEndpoint, createNetwork, listEndpoints, listLoadBalancers } from "../hcn/operations.ts";
+import { MemoryKube, loadManifests } from "../kube/mod.ts";
 import type { EndpointSlice, Service } from "../kube/types.ts";
+import { parsePrefix } from "../net/prefix.ts";
 import { CBR0, type HnsNode, hnsNode } from "../testing/hns-node.ts";
 import {
   ADDRESS,
@@ -13,7 +17,7 @@ import {
   slice,
 } from "../testing/kube-proxy-node.ts";
 import { formatLoadBalancer, formatRemoteEndpoint } from "../testing/load-balancer-notation.ts";
-import { type KubeProxy, ProxyObjects, createKubeProxy } from "./mod.ts";
+import { type KubeProxy, ProxyObjects, createKubeProxy, followSource } from "./mod.ts";
 
 const LOCAL_IP = "10.244.2.10";
 const REMOTE_IP = "10.244.3.5";
@@ -24,6 +28,35 @@ const NAMES: ReadonlyMap<string, string> = new Map([
   [REMOTE_IP, "R"],
   ...Object.entries(ADDRESS).map(([name, address]) => [address, name] as const),
 ]);
+
+function podManifest(name: string, node: string): string {
+  return `
+apiVersion: v1
+kind: Pod
+metadata: {name: ${name}, labels: {app: web}}
+spec:
+  nodeName: ${node}
+  containers: [{name: web, image: web, ports: [{name: http, containerPort: 8080}]}]
+---`;
+}
+
+function nodeManifest(name: string): string {
+  return `
+apiVersion: v1
+kind: Node
+metadata: {name: ${name}}
+status: {nodeInfo: {operatingSystem: windows, architecture: amd64, kernelVersion: 10.0.20348.2582}}
+---`;
+}
+
+/** A pod on this node, one on another, and a Service with a named port before both. */
+const MANIFEST = `${nodeManifest(NODE_NAME)}${nodeManifest("other-node")}
+apiVersion: v1
+kind: Service
+metadata: {name: web}
+spec: {selector: {app: web}, ports: [{port: 80, targetPort: http}]}
+---${podManifest("here", NODE_NAME)}${podManifest("there", "other-node")}
+`;
 
 class World {
   readonly node: HnsNode;
@@ -50,11 +83,14 @@ class World {
     });
   }
 
-  async begin(services: readonly Service[], slices: readonly EndpointSlice[]): Promise<void> {
+  /** Makes the network and the local pod, starts, and makes the first sync. Without objects: somebody else feeds them. */
+  async begin(services?: readonly Service[], slices: readonly EndpointSlice[] = []): Promise<void> {
     const network = (await createNetwork(this.node.client, CBR0)).ID!;
     await createEndpoint(this.node.client, network, { IpConfigurations: [{ IpAddress: LOCAL_IP }] });
-    this.objects.servicesListed(services);
-    this.objects.endpointSlicesListed(slices);
+    if (services !== undefined) {
+      this.objects.servicesListed(services);
+      this.objects.endpointSlicesListed(slices);
+    }
     expect(await this.proxy.start()).toEqual({ state: "running" });
     await this.proxy.sync();
   }
@@ -174,5 +210,39 @@ describe("kube-proxy over Mullion's HNS", () => {
     expect(world.proxy.services().flatMap(({ findings }) => findings.map(({ code }) => code))).toEqual([
       "external-traffic-policy-local-without-dsr",
     ]);
+  });
+
+  it("from a manifest to a load balancer, and back", async () => {
+    const kube = new MemoryKube(new Prng(1), {
+      clusterCIDRs: [defined(parsePrefix("10.244.0.0/16"), "a prefix")],
+      serviceCIDRs: [defined(parsePrefix("10.96.0.0/16"), "a prefix")],
+    });
+    const { objects, problems } = loadManifests([{ name: "web.yaml", text: MANIFEST }]);
+    expect(problems).toEqual([]);
+    kube.apply(objects);
+    const run = (name: string, podIP: string): void => {
+      const conditions = [{ type: "Ready", status: "True" }] as const;
+      kube.setPodStatus("default", name, { phase: "Running", podIP, conditions });
+    };
+    const world = new World("ws2022");
+    const stop = await followSource(kube, world.objects);
+    await world.begin();
+    expect(await world.loadBalancers()).toEqual([]);
+    run("here", LOCAL_IP);
+    run("there", REMOTE_IP);
+    kube.reconcile();
+    await world.proxy.sync();
+    const clusterIp = kube.get("Service", "default", "web")?.spec?.clusterIP ?? "";
+    expect(await world.loadBalancers()).toEqual([`${clusterIp}:80→8080 [L,R] L0 P0 D0`]);
+    kube.delete("Pod", "default", "there");
+    kube.reconcile();
+    await world.proxy.sync();
+    expect(await world.loadBalancers()).toEqual([`${clusterIp}:80→8080 [L] L0 P0 D0`]);
+    expect(await world.remoteEndpoints()).toEqual([]);
+    kube.delete("Service", "default", "web");
+    kube.reconcile();
+    await world.proxy.sync();
+    expect(await world.loadBalancers()).toEqual([]);
+    stop();
   });
 });
