@@ -1,6 +1,8 @@
 /** What Kubernetes objects say about the cluster that is verified: Services and their back ends, names, wishes. */
 import type { EndpointSlice, Pod, Service } from "../../kube/types.ts";
 import { type Ip, parseIp } from "../../net/ip.ts";
+import { type ClusterObjects, slicesByService } from "../cluster-objects.ts";
+import { isHostProcess } from "../pod-object.ts";
 import type {
   VerifyBackEnd,
   VerifyHostNetworkPod,
@@ -10,14 +12,6 @@ import type {
   VerifyServicePort,
 } from "./model.ts";
 
-/** The lists that are read. */
-export interface ObjectLists {
-  readonly Service: readonly Service[];
-  readonly EndpointSlice: readonly EndpointSlice[];
-  readonly Pod: readonly Pod[];
-}
-
-const SERVICE_LABEL = "kubernetes.io/service-name";
 /** How Kubernetes' own name service is called everywhere. */
 const DNS_SERVICE = "kube-system/kube-dns";
 const DNS_PORT = 53;
@@ -26,20 +20,6 @@ const AFFINITY_DEFAULT_S = 10_800;
 
 function keyOf({ namespace, name }: { readonly namespace: string; readonly name: string }): string {
   return `${namespace}/${name}`;
-}
-
-/** The slices of each Service. */
-function slicesByService(slices: readonly EndpointSlice[]): ReadonlyMap<string, readonly EndpointSlice[]> {
-  const found = new Map<string, EndpointSlice[]>();
-  for (const slice of slices) {
-    const name = slice.metadata.labels?.[SERVICE_LABEL];
-    if (name === undefined) continue;
-    const key = `${slice.metadata.namespace}/${name}`;
-    const known = found.get(key);
-    if (known === undefined) found.set(key, [slice]);
-    else known.push(slice);
-  }
-  return found;
 }
 
 /** The pods of the model by what slices name them by. */
@@ -133,15 +113,6 @@ function readService(
   };
 }
 
-function isHostProcess(pod: Pod): boolean {
-  if (pod.spec?.securityContext?.windowsOptions?.hostProcess === true) return true;
-  const containers = pod.spec?.containers ?? [];
-  return (
-    containers.length > 0 &&
-    containers.every(({ securityContext }) => securityContext?.windowsOptions?.hostProcess === true)
-  );
-}
-
 /** Pods that ask for the network of their node, wherever they ended up. */
 function readHostNetworkPods(
   objects: readonly Pod[],
@@ -222,7 +193,7 @@ export interface KubernetesView {
 
 /** Reads the objects of a cluster whose machines are known. `zone`: that of its names, if it has a name service. */
 export function readKubernetes(
-  objects: ObjectLists,
+  objects: ClusterObjects,
   machines: { readonly pods: readonly VerifyPod[]; readonly nodes: readonly VerifyNode[] },
   zone: string,
 ): KubernetesView {
@@ -253,10 +224,3 @@ export function readKubernetes(
     dnsZone: hasDns ? zone : undefined,
   };
 }
-
-/** A cluster without Kubernetes. */
-export const NO_OBJECTS: ObjectLists = Object.freeze({
-  Service: Object.freeze([]),
-  EndpointSlice: Object.freeze([]),
-  Pod: Object.freeze([]),
-});
