@@ -32,7 +32,8 @@ function describePods(pods: readonly Pod[]): readonly string[] {
   const own = pods.filter(({ metadata }) => metadata.labels?.["k8s-app"] !== "kube-dns");
   return own.map(({ metadata, spec, status }) => {
     const name = `pod ${metadata.namespace}/${metadata.name}`;
-    if (status?.phase === "Running") return `${name}: ${status.podIP ?? "no address"} on ${spec?.nodeName ?? "?"}`;
+    if (status?.phase === "Running")
+      return `${name}: ${status.podIP ?? "no address"} on ${spec?.nodeName ?? "?"}`;
     const reason = status?.conditions?.find(({ status: state }) => state === "False")?.message ?? "";
     return `${name}: ${status?.phase ?? "Pending"}: ${reason}`;
   });
@@ -70,7 +71,8 @@ async function checkFile(path: string): Promise<number> {
     return 0;
   }
   const { notes, problems } = read.input;
-  for (const { line, path: field, message } of problems) print(`  refused: line ${line}: ${field} ${message}`);
+  for (const { line, path: field, message } of problems)
+    print(`  refused: line ${line}: ${field} ${message}`);
   for (const { message } of notes) print(`  note: ${message}`);
   return (await checkOne(read.input, false)) + (await checkOne(read.input, true));
 }
@@ -84,5 +86,7 @@ const files = listFiles(folder);
 const manifests = files.filter((path) => ENDINGS.includes(extname(path)));
 let findings = 0;
 for (const path of manifests) findings += await checkFile(path);
-print(`${manifests.length} files, ${findings} findings; ${files.length - manifests.length} other files passed by`);
+print(
+  `${manifests.length} files, ${findings} findings; ${files.length - manifests.length} other files passed by`,
+);
 process.exitCode = findings === 0 ? 0 : 1;

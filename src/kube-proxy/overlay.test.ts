@@ -10,6 +10,7 @@ import {
 } from "../testing/kube-proxy-node.ts";
 import { type Row, describeRows } from "./decision-table.suite.ts";
 
+const NETWORK_ID = "00123abc-0000-4000-8000-000000000000";
 const OVERLAY: NodeSettings = { isOverlay: true };
 const SV = "SV local";
 const VIP = "C(10.0.0.1) ×1";
@@ -161,7 +162,7 @@ describe("overlay (§8.4)", () => {
     await node.begin([service()], [slice(["R1"])]);
     expect(node.madeIds()).toEqual(["EPID-1", "EPID-2", "EPID-3"]);
     const common = {
-      HostComputeNetwork: "00123abc-0000-4000-8000-000000000000",
+      HostComputeNetwork: NETWORK_ID,
       SchemaVersion: { Major: 2, Minor: 0 },
     };
     const provider = (address: string): object => ({
@@ -244,7 +245,7 @@ describe("overlay (§8.4)", () => {
   it("KP-C14 the type in capitals counts as overlay", async () => {
     const node = new KubeProxyNode(OVERLAY);
     const [network] = node.hns.list("Network");
-    node.hns.put("Network", { ...network, ID: String(network?.["ID"]), Type: "OVERLAY" });
+    node.hns.put("Network", { ...network, ID: NETWORK_ID, Type: "OVERLAY" });
     await node.begin([service()], []);
     expect(node.madeEndpoints()).toEqual([SV, VIP]);
   });
@@ -280,7 +281,7 @@ describe("overlay (§8.4)", () => {
     const [network] = node.hns.list("Network");
     node.hns.put("Network", {
       ...network,
-      ID: String(network?.["ID"]),
+      ID: NETWORK_ID,
       Policies: [{ Type: "RemoteSubnetRoute", Settings: { DestinationPrefix: "nonsense" } }],
     });
     const report = await node.change();

@@ -15,6 +15,7 @@ class ScriptedSource implements KubeSource {
     Service: [],
     EndpointSlice: [],
   };
+  readonly watchedFrom: string[] = [];
   private readonly listeners: Map<KubeKind, (event: unknown) => void> = new Map();
 
   async list<Kind extends KubeKind>(
@@ -26,7 +27,7 @@ class ScriptedSource implements KubeSource {
   }
 
   watch<Kind extends KubeKind>(kind: Kind, version: string, listener: WatchListener<Kind>): () => void {
-    expect(version).toBe("7");
+    this.watchedFrom.push(version);
     this.listeners.set(kind, listener as (event: unknown) => void);
     return () => this.listeners.delete(kind);
   }
@@ -46,6 +47,7 @@ describe("following a source", () => {
     const stop = await followSource(source, node.objects, () => {
       changes += 1;
     });
+    expect(source.watchedFrom).toEqual(["7", "7"]);
     await node.start();
     await node.proxy.sync();
     expect(node.loadBalancers()).toEqual(["C:80→8080 [EP-L1] L0 P0 D0"]);
