@@ -55,8 +55,6 @@ export interface Behaviour {
   readonly checksIngressAddresses: boolean;
   /** External and ingress addresses of the other family are left out, and ingress with `ipMode: Proxy`. */
   readonly filtersFrontEnds: boolean;
-  /** The network's type counts as overlay in any letter case. */
-  readonly ignoresCaseOfType: boolean;
   /** `enableDSR` sets the flag on ingress load balancers, too. */
   readonly hasIngressDsr: boolean;
   /** A load balancer without back ends is not asked for. Without this, HNS refuses it. */
@@ -130,7 +128,6 @@ export function behaviourOf(version: KubernetesVersion, compat: Compat): Behavio
     minor,
     checksIngressAddresses: minor >= 21 || isBetter,
     filtersFrontEnds: minor >= 36 || isBetter,
-    ignoresCaseOfType: minor >= 21 || isBetter,
     hasIngressDsr: minor <= 21 && !isBetter,
     skipsEmptyLists: minor >= 23 || isBetter,
     hasInternalPolicy: minor >= 27,
