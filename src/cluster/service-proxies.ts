@@ -116,7 +116,7 @@ function createWindowsProxy(cluster: Cluster, node: ClusterNode, objects: ProxyO
       networkName: network.name,
       enableDSR: kubeProxy.enableDSR,
       featureGates: kubeProxy.enableDSR ? { WinDSR: true } : undefined,
-      skipIdleReads: true,
+      reads: "new",
     },
   });
 }
