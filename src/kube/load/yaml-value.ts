@@ -21,6 +21,7 @@ import { LIMITS } from "../../base/limits.ts";
 import type { KnowledgeCode } from "../../knowledge/codes.ts";
 import type { FieldPath } from "./field-path.ts";
 import { stepsOf } from "./field-path.ts";
+import { readPlainYaml } from "./plain-yaml.ts";
 
 /** A fault of a text, at an offset of it. */
 export interface TextFault {
@@ -229,6 +230,12 @@ class PlainValues {
 
 /** The values of a YAML text, or what is wrong with it. */
 export function readYaml(text: string): ValueReading {
+  const plain = text.length > LIMITS.manifestDocumentCharactersMax ? undefined : readPlainYaml(text);
+  return plain === undefined ? readAnyYaml(text) : { values: [plain.value] };
+}
+
+/** The same by the library alone, which knows the whole language. */
+export function readAnyYaml(text: string): ValueReading {
   const documents = compose(text);
   if ("faults" in documents) return documents;
   try {

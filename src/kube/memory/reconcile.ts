@@ -94,6 +94,7 @@ function changesOf(plane: ControlPlane, workload: KubeObject): Changes | undefin
 }
 
 function reconcileWorkloads(plane: ControlPlane): void {
+  plane.adoptersAreDue();
   // Controllers make further work for each other: the set grows while it is gone through.
   for (const reference of plane.dueWorkloads) {
     plane.dueWorkloads.delete(reference);
