@@ -6,7 +6,7 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { LIMITS } from "../base/limits.ts";
 import { SILENT_LOG } from "../base/log.ts";
 import { parseClusterFile } from "../cluster/file/parse-cluster-file.ts";
-import { FixedSession } from "../cluster/fixed-session.ts";
+import { FixedSession } from "../testing/fixed-session.ts";
 import { openCluster } from "../cluster/open-cluster.ts";
 import { TRACE_SCHEMA } from "../cluster/trace-schema.ts";
 import { VERIFY_SCHEMA } from "../cluster/verify/verify-schema.ts";
@@ -19,7 +19,7 @@ import type {
 } from "../cluster/session.ts";
 import { readModel } from "../cluster/verify/model-of-cluster.ts";
 import { verifyCluster } from "../cluster/verify/verify.ts";
-import type { KubeObject } from "../kube/types.ts";
+import type { LoadedObject } from "../kube/mod.ts";
 import { createApp } from "./app.ts";
 import type { ErrorAnswer, TraceAnswer } from "./documents.ts";
 import { HeldCluster } from "./held-cluster.ts";
@@ -40,7 +40,8 @@ class WillingSession extends FixedSession {
     for (const listener of this.listeners) listener({ ...event, reference });
   }
 
-  override async apply(objects: readonly KubeObject[] = []): Promise<ApplyReport> {
+  override async apply(loaded: readonly LoadedObject[] = []): Promise<ApplyReport> {
+    const objects = loaded.map(({ object }) => object);
     const names = objects.map(({ metadata }) => metadata.name).join(",");
     this.course.push(`begin ${names}`);
     await new Promise((resolve) => setTimeout(resolve, 5));
@@ -66,9 +67,9 @@ class WillingSession extends FixedSession {
   }
 }
 
-function pod(name: string, namespace: string): KubeObject {
+function pod(name: string, namespace: string): LoadedObject {
   const metadata = { name, namespace, uid: name, resourceVersion: "1" };
-  return { apiVersion: "v1", kind: "Pod", metadata };
+  return { object: { apiVersion: "v1", kind: "Pod", metadata }, origin: undefined };
 }
 
 interface World {

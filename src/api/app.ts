@@ -74,7 +74,7 @@ async function remove(held: HeldCluster, body: unknown): Promise<DeleteAnswer> {
   const { inputs = [], references = [], namespace } = readDeleteRequest(body);
   return held.inTurn(async (session) => {
     const read = inputs.length === 0 ? undefined : held.readManifests(inputs, namespace ?? DEFAULT_NAMESPACE);
-    const named = (read?.objects ?? []).map(({ kind, metadata }) => ({
+    const named = (read?.objects ?? []).map(({ object: { kind, metadata } }) => ({
       kind,
       namespace: metadata.namespace,
       name: metadata.name,
@@ -111,7 +111,7 @@ function health(held: HeldCluster): Health {
 
 function shutdown(held: HeldCluster): ShutdownAnswer {
   held.end();
-  return { apiVersion: DOCUMENT_VERSION, kind: "Shutdown", status: "ending" };
+  return { apiVersion: DOCUMENT_VERSION, kind: "Shutdown", cluster: held.clusterName, status: "ending" };
 }
 
 /** What only looks. */

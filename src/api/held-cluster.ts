@@ -2,7 +2,7 @@
 import type { Log } from "../base/log.ts";
 import type { ClusterSession, InputText, SessionProblem } from "../cluster/session.ts";
 import type { VerifyReport } from "../cluster/verify/report.ts";
-import type { KubeObject } from "../kube/types.ts";
+import type { LoadedObject } from "../kube/mod.ts";
 import type { Identity } from "./documents.ts";
 import { ApiError } from "./error-details.ts";
 import { EventHistory } from "./event-history.ts";
@@ -10,7 +10,7 @@ import { Turns } from "./turns.ts";
 
 /** Manifests as objects, and what is to be said about the rest. */
 export interface ReadManifests {
-  readonly objects: readonly KubeObject[];
+  readonly objects: readonly LoadedObject[];
   readonly problems: readonly SessionProblem[];
   readonly notes: readonly SessionProblem[];
 }
@@ -72,6 +72,11 @@ export class HeldCluster {
       `the cluster ${JSON.stringify(name)} is ending`,
       "Bring it up again: mullion up -f FILE",
     );
+  }
+
+  /** As the cluster file calls the cluster. */
+  get clusterName(): string {
+    return this.current.cluster.file.name;
   }
 
   /** Works on the session when everything asked before has ended. */

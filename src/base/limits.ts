@@ -83,4 +83,8 @@ export const LIMITS = {
   dnsMessageBytesMax: 65_535,
   /** Questions and records of one DNS message: as many A records as 64 KiB hold. */
   dnsRecordsMax: 4_096,
+  /** Questions that a DNS server has passed on to others and that wait for an answer (kubeadm: `max_concurrent 1000`). */
+  dnsForwardsMax: 1_000,
+  /** Names that one resolver remembers. */
+  dnsCacheNamesMax: 4_096,
 } as const;

@@ -3,6 +3,7 @@
  * compile.
  */
 import type { KnowledgeCode } from "./codes.ts";
+import { CLUSTER_ENTRIES } from "./entries/clusters.ts";
 import { CLUSTER_FILE_ENTRIES } from "./entries/cluster-file.ts";
 import { COMMAND_LINE_ENTRIES } from "./entries/command-line.ts";
 import type { EntryText } from "./entries/entry-text.ts";
@@ -14,6 +15,7 @@ import { MANIFEST_ENTRIES } from "./entries/manifests.ts";
 import { LINUX_NODE_ENTRIES } from "./entries/linux-nodes.ts";
 import { LOAD_BALANCER_ENTRIES } from "./entries/load-balancers.ts";
 import { KUBE_PROXY_ENTRIES } from "./entries/kube-proxy.ts";
+import { NAME_ENTRIES } from "./entries/names.ts";
 import { PLUGIN_ENTRIES } from "./entries/plugins.ts";
 import { RECEIVER_ENTRIES } from "./entries/receivers.ts";
 import { RUNNING_CLUSTER_ENTRIES } from "./entries/running-cluster.ts";
@@ -35,6 +37,8 @@ const TEXTS: Readonly<Record<KnowledgeCode, EntryText>> = {
   ...SERVICE_ENTRIES,
   ...KUBE_PROXY_ENTRIES,
   ...LOAD_BALANCER_ENTRIES,
+  ...NAME_ENTRIES,
+  ...CLUSTER_ENTRIES,
   ...CLUSTER_FILE_ENTRIES,
   ...COMMAND_LINE_ENTRIES,
   ...MANIFEST_ENTRIES,
@@ -71,7 +75,9 @@ export const SECTIONS: readonly CatalogueSection[] = Object.freeze([
   section("Services, names and host networking", SERVICE_ENTRIES),
   section("kube-proxy on Windows nodes", KUBE_PROXY_ENTRIES),
   section("Load balancers", LOAD_BALANCER_ENTRIES),
+  section("Names", NAME_ENTRIES),
   section("CNI plugins, IPAM and HNS", PLUGIN_ENTRIES),
+  section("Clusters from manifests", CLUSTER_ENTRIES),
   section("Cluster files", CLUSTER_FILE_ENTRIES),
   section("Kubernetes manifests", MANIFEST_ENTRIES),
   section("The Kubernetes control plane", KUBERNETES_ENTRIES),

@@ -66,7 +66,18 @@ export const KNOWLEDGE_CODES = [
   "service-remote-endpoint-refused",
   "service-load-balancer-refused",
   "session-affinity-unsupported",
+  // Names.
+  "dns-single-suffix-only",
+  "dns-name-unknown",
+  "dns-no-address",
+  "dns-no-server",
+  "dns-timeout",
+  "dns-server-unreachable",
+  "dns-server-failure",
+  "dns-host-network-policy-unsupported",
   // Files and command lines.
+  "cluster-assumed",
+  "pod-port-in-use",
   "cluster-file-unreadable",
   "cluster-file-invalid-yaml",
   "cluster-file-unknown-field",

@@ -64,8 +64,10 @@ export interface FlowFacts {
   readonly hasRouteToSource: boolean;
   /** The sender or the receiver has access rules that the user wrote. */
   readonly hasOwnRules: boolean;
-  /** The cluster has a name service. */
+  /** The cluster has a name service, and the sender asks it. */
   readonly hasDns: boolean;
+  /** The pod's containers are HostProcess containers. */
+  readonly isHostProcess: boolean;
   /** The receiver has a name that the flow could use. */
   readonly hasName: boolean;
   /** Something programs Services on the nodes. */
@@ -104,8 +106,8 @@ export type Proof =
   | "client-address-lost"
   /** The same back end answers after the time is over. */
   | "same-back-end"
-  /** The pod does not start. */
-  | "pod-not-started";
+  /** The pod is not in the network of its node. */
+  | "not-in-host-network";
 
 export type Expectation =
   | { readonly outcome: "works"; readonly sees: SeenSource }

@@ -29,6 +29,7 @@ export type RawCluster = LocatedFields<RootFields>;
 const OUTSIDE_PORTS: readonly PortSpec[] = [
   { port: 80, protocol: "TCP" },
   { port: 443, protocol: "TCP" },
+  { port: 123, protocol: "UDP" },
   { port: 53, protocol: "UDP" },
 ];
 const POD_PORT = 8080;

@@ -330,7 +330,7 @@ const OUTSIDE = mapping<OutsideFields>("an outside host", {
   ports: optional(
     list(PORT_SHAPE, { countMax: PORTS_MAX }),
     "Where the host answers.",
-    "TCP 80, TCP 443, UDP 53",
+    "TCP 80, TCP 443, UDP 123, UDP 53",
   ),
   names: withDefault(
     list(NAME, { countMax: NAMES_MAX }),
@@ -355,7 +355,7 @@ const DNS = mapping<DnsFields>("a mapping", {
     BOOLEAN,
     true,
     true,
-    "Whether the cluster gets a DNS of its own: Deployment coredns and Service kube-dns in kube-system. Manifests that bring a Service kube-system/kube-dns replace it.",
+    "Whether the cluster gets a DNS of its own: Deployment coredns and Service kube-dns in kube-system. It needs a Linux node. Manifests that bring a Service kube-system/kube-dns replace it.",
   ),
   domain: withDefault(NAME, "cluster.local", "cluster.local", "The zone of the cluster's names."),
 });

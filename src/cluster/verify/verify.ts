@@ -16,6 +16,7 @@ import { traceCell } from "./prove.ts";
 import type { VerifyCell, VerifyCounts, VerifyFinding, VerifyReport } from "./report.ts";
 import { serviceCells } from "./service-cells.ts";
 import { setStage } from "./stage.ts";
+import { observeState, stateCells } from "./state-cells.ts";
 
 export interface VerifyOptions {
   readonly progress?: ObserveProgress;
@@ -107,7 +108,7 @@ interface Judged {
   readonly disagreement: Disagreement | undefined;
 }
 
-const NOTHING: Observation = { attempts: [], resolved: undefined };
+const NOTHING: Observation = { attempts: [] };
 
 /** Judges what was seen; what disagrees is tried again alone, and only that counts. */
 function settle(cell: Cell, first: Observation, bench: Bench, cluster: Cluster): Judged {
@@ -142,7 +143,8 @@ function describeCell({ cell, observation, disagreement }: Judged, model: Verify
     from: cell.sourceReference,
     fromSystem: systemOf(cell.sourceOs, sender),
     to: target.reference,
-    toSystem: cell.relation === "service" ? "service" : systemOf(cell.targetOs, receiver),
+    toSystem:
+      cell.relation === "service" && receiver === undefined ? "service" : systemOf(cell.targetOs, receiver),
     ...(target.port === 0 ? {} : { port: target.port }),
     ...(target.name === undefined ? {} : { name: target.name }),
     expected: expected.outcome,
@@ -154,7 +156,7 @@ function describeCell({ cell, observation, disagreement }: Judged, model: Verify
       disagreement === undefined ? (observation === undefined ? "not-tried" : "as-expected") : "finding",
     attempts: attempts.length,
     ...(cell.probe === "sweep"
-      ? { backEnds: new Set(attempts.map(({ answeredBy }) => answeredBy)).size }
+      ? { backEnds: new Set(attempts.flatMap(({ answeredBy }) => answeredBy ?? [])).size }
       : {}),
     standsFor: cell.standsFor,
   };
@@ -214,7 +216,11 @@ export function verifyCluster(
 ): VerifyReport {
   const own = ownCells(cluster, model);
   const replaced = new Set(own.map(questionOf));
-  const table = [...podCells(model), ...serviceCells(model, nodeBehind(cluster, model))];
+  const table = [
+    ...podCells(model),
+    ...serviceCells(model, nodeBehind(cluster, model)),
+    ...stateCells(model),
+  ];
   const cells = inOrder(
     withoutRepetitions([...own, ...table.filter((cell) => !replaced.has(questionOf(cell)))]),
   );
@@ -222,6 +228,9 @@ export function verifyCluster(
   const observations = observeCells(setStage(cluster, model, tried), tried, options.progress);
   const bench = new Bench(cluster, model, tried);
   const judged = cells.map((cell): Judged => {
+    const state = cell.probe === "state" ? observeState(cell, model) : undefined;
+    if (state !== undefined)
+      return { cell, observation: state, disagreement: judge(cell, state, undefined, cluster) };
     if (!isTried(cell)) return { cell, observation: undefined, disagreement: undefined };
     return settle(cell, observations.get(cell.id) ?? NOTHING, bench, cluster);
   });

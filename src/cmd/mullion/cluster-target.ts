@@ -9,7 +9,7 @@ import { SILENT_LOG } from "../../base/log.ts";
 import { formatProblem } from "./failure.ts";
 import { openSession } from "./open-session.ts";
 import { processLog } from "./process-log.ts";
-import { readInputs } from "./read-inputs.ts";
+import { readClusterInputs } from "./read-cluster-inputs.ts";
 import type { Terminal } from "./terminal.ts";
 
 /** What `--name` and `--socket` say. */
@@ -49,7 +49,7 @@ export async function connectCluster(
   observing?: ObserveProgress,
 ): Promise<ControlClient> {
   if (target.files.length === 0) return connectRunning(target);
-  const inputs = await readInputs(target.files, target.isRecursive, terminal);
+  const inputs = await readClusterInputs(target.files, target.isRecursive, terminal);
   const { session, readManifests, verify, notes } = await openSession(inputs, () => undefined, observing);
   for (const note of notes) terminal.stderr(formatProblem(note));
   const identity = { name: "", version: "", pid: process.pid };

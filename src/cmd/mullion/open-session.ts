@@ -1,27 +1,14 @@
 /** Texts → a cluster that is up. The only place that knows who brings it up. */
 import { ProblemsError } from "../../api/error-details.ts";
 import type { ManifestReader, Verifier } from "../../api/held-cluster.ts";
-import { parseClusterFile } from "../../cluster/file/parse-cluster-file.ts";
-import type { FileProblem } from "../../knowledge/file-problem.ts";
-import { FixedSession, refuseManifests } from "../../cluster/fixed-session.ts";
-import { openCluster } from "../../cluster/open-cluster.ts";
+import { readInput } from "../../cluster/input/read-input.ts";
+import { openSession as openCluster } from "../../cluster/open-session.ts";
+import type { ClusterSession, InputText, SessionProblem } from "../../cluster/session.ts";
 import { readModel } from "../../cluster/verify/model-of-cluster.ts";
 import type { ObserveProgress } from "../../cluster/verify/observe.ts";
 import { verifyCluster } from "../../cluster/verify/verify.ts";
-import type { ClusterSession, InputText, SessionProblem } from "../../cluster/session.ts";
-
-/** Two Windows nodes and a Linux node: what stands for a cluster file when there is none. */
-const DEFAULT_CLUSTER: InputText = {
-  name: "the default cluster",
-  text: `apiVersion: mullion/v1alpha1
-kind: Cluster
-metadata: {name: default}
-nodes:
-  - {name: linux-1, os: linux, address: 10.0.0.10}
-  - {name: win-1, os: windows, address: 10.0.0.11, build: ws2022}
-  - {name: win-2, os: windows, address: 10.0.0.12, build: ws2022}
-`,
-};
+import type { FileProblem } from "../../knowledge/file-problem.ts";
+import { loadManifests } from "../../kube/mod.ts";
 
 /** Told how far the bring-up is. */
 export type ReportProgress = (text: string, done: number, total: number) => void;
@@ -43,37 +30,56 @@ function verifier(progress: ObserveProgress | undefined): Verifier {
   return ({ cluster }) => verifyCluster(cluster, readModel(cluster), options);
 }
 
-function twoFiles(inputs: readonly InputText[]): ProblemsError {
-  const [first, second] = inputs;
-  const message = `${second?.name ?? ""} comes on top of ${first?.name ?? ""}, and this version takes one cluster file`;
-  return new ProblemsError([{ code: "bad-usage", message, advice: "Name one cluster file with -f." }]);
-}
+const readManifests: ManifestReader = (inputs, namespace) => {
+  const { objects, problems, notes } = loadManifests(inputs, namespace);
+  return { objects, problems: problems.map(toProblem), notes: notes.map(toProblem) };
+};
 
 /**
  * Brings up the cluster that the texts describe. `observing` hears how far a verification is.
- * @throws ProblemsError with everything that is wrong with them; HcnError or CniError when a part refuses.
+ * @throws ProblemsError with everything that is wrong with a cluster file; HcnError when HNS refuses the network.
  */
 export async function openSession(
   inputs: readonly InputText[],
   report: ReportProgress,
   observing?: ObserveProgress,
 ): Promise<OpenedSession> {
-  if (inputs.length > 1) throw twoFiles(inputs);
-  const { name, text } = inputs[0] ?? DEFAULT_CLUSTER;
-  const parsed = parseClusterFile(text, name);
-  if ("problems" in parsed) throw new ProblemsError(parsed.problems.map(toProblem));
-  const total = parsed.cluster.nodes.length;
-  let done = 0;
-  const cluster = await openCluster(parsed.cluster, {
-    nodeReady: (node) => {
-      done++;
-      report(`node ${node.name} is up`, done, total);
+  const read = readInput(inputs);
+  if (!("input" in read)) throw new ProblemsError(read.problems.map(toProblem));
+  const { file, objects, notes, problems } = read.input;
+  const heard: SessionProblem[] = [];
+  let nodes = 0;
+  const { session, report: begun } = await openCluster(
+    { file, objects },
+    {
+      nodeReady: ({ name }) => {
+        nodes++;
+        report(`node ${name} is up`, nodes, file.nodes.length);
+      },
+      event: (event) => {
+        if (event.type === "progress") report(event.text, event.done, event.total);
+        if (event.type === "note") heard.push(noteOf(event));
+      },
     },
-  });
+  );
   return {
-    session: new FixedSession(cluster),
-    readManifests: refuseManifests,
+    session,
+    readManifests,
     verify: verifier(observing),
-    notes: [],
+    notes: [...[...problems, ...notes, ...begun.problems, ...begun.notes].map(toProblem), ...heard],
   };
+}
+
+type NoteEvent = Extract<
+  Parameters<NonNullable<Parameters<typeof openCluster>[1]>["event"]>[0],
+  { type: "note" }
+>;
+
+function noteOf({ text, code, reference }: NoteEvent): SessionProblem {
+  const subject =
+    reference === undefined
+      ? ""
+      : `${reference.kind} ${reference.namespace === "" ? "" : `${reference.namespace}/`}${reference.name}: `;
+  const advice = code === undefined ? "" : `See: mullion explain ${code}`;
+  return { code: code ?? "cluster-assumed", message: `${subject}${text}`, advice };
 }

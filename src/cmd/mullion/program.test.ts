@@ -229,7 +229,7 @@ describe("verbs", () => {
       ["delete", "po/web", "--ignore-not-found"],
       { selections: [{ ...PODS, objects: ["web"] }], isMissingGood: true, namespace: "default" },
     ],
-    [["demo"], { file: "examples/two-windows-nodes/cluster.yaml", pcap: "out/demo.pcapng" }],
+    [["demo"], { file: "examples/mixed-services/cluster.yaml", pcap: "out/demo.pcapng" }],
     [["demo", "-f", "c", "--pcap", "p"], { file: "c", pcap: "p" }],
   ])("%j", async (argv, request) => {
     expect(await run(argv)).toMatchObject({ exitCode: 0, stderr: "", request });

@@ -19,6 +19,7 @@ import { LIST_FORMATS, type ListFormat } from "./table.ts";
 import type { ExitCode, Terminal } from "./terminal.ts";
 import { PROTOCOLS, type Protocol, VERIFY_FORMATS, type Verbs, type VerifyFormat } from "./verbs.ts";
 
+const DEMO_EXAMPLE = "examples/mixed-services/cluster.yaml";
 const ABOUT = `The network of a Kubernetes Windows node, on any machine.
 
 A cluster file says what the cluster consists of. With -f a verb builds the cluster from it in
@@ -186,7 +187,7 @@ function addDemo(program: Command, run: Run, demo: Verbs["demo"], terminal: Term
     .addOption(new Option("-f, --file <file>", 'the cluster file; "-" reads standard input'))
     .addOption(new Option("--pcap <file>", "where to write the packets").default("out/demo.pcapng"))
     .addHelpText("after", examples("mullion demo", "mullion demo -f my-cluster.yaml --pcap out/mine.pcapng"))
-    .action(({ file, pcap }: DemoOptions) => run(() => demo({ file: file ?? EXAMPLE, pcap }, terminal)));
+    .action(({ file, pcap }: DemoOptions) => run(() => demo({ file: file ?? DEMO_EXAMPLE, pcap }, terminal)));
 }
 
 interface ExplainOptions {

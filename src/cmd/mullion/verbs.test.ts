@@ -12,7 +12,15 @@ import { runMullion } from "./program.ts";
 import { trace } from "./trace.ts";
 
 const EXAMPLE = "examples/two-windows-nodes/cluster.yaml";
-const FILES = {
+const SERVICES = "examples/mixed-services";
+const SERVICE_FILES = [
+  "cluster.yaml",
+  ...["ledger", "orders", "storefront"].map((name) => `manifests/${name}.yaml`),
+];
+const FILES: Record<string, string> = {
+  ...Object.fromEntries(
+    SERVICE_FILES.map((file) => [`${SERVICES}/${file}`, readFileSync(`${SERVICES}/${file}`, "utf8")]),
+  ),
   [EXAMPLE]: readFileSync(EXAMPLE, "utf8"),
   "empty.yaml": "",
   "overlap.yaml": `
@@ -165,11 +173,13 @@ describe("mullion get", () => {
 });
 
 describe("mullion demo", () => {
-  it("shows the cluster, who reaches whom, one packet, and where the capture is; twice the same", async () => {
+  it("shows the cluster, what works, one call, and where the capture is; twice the same", async () => {
     const first = await run("demo");
+    expect(first.err).not.toContain("manifest");
     expect(first.code).toBe(0);
-    expect(first.out).toContain("Who reaches whom");
-    expect(first.out).toMatch(/pod\/default\/web .*tcp yes, icmp no\n/);
+    expect(first.out).toContain("What works, and what does not");
+    expect(first.out).toMatch(/^default +orders +ClusterIP +10\.\d+\.\d+\.\d+ /m);
+    expect(first.out).toMatch(/^Answered after [\d.]+ ms: orders-\S+ saw 10\.0\.0\.11:\d+\.$/m);
     expect(first.out).toContain("out/demo.pcapng");
     const second = await run("demo");
     expect(second.out).toBe(first.out);

@@ -87,6 +87,12 @@ class Loader {
   private readonly objects: LoadedObject[] = [];
   private readonly places = new Map<string, Origin>();
   private isFull = false;
+  private readonly namespace: string;
+
+  /** `namespace` is that of objects which name none. */
+  constructor(namespace: string) {
+    this.namespace = namespace;
+  }
 
   /** Reads one file. */
   addFile({ name, text }: ManifestFile): void {
@@ -214,7 +220,7 @@ class Loader {
       this.addFieldFaults(candidate, faults.list);
       return;
     }
-    this.keep(candidate, normalize(kind, value));
+    this.keep(candidate, normalize(kind, value, this.namespace));
   }
 
   /** The kind of an object that Mullion reads; others are noted or refused. */
@@ -384,8 +390,8 @@ function isBuiltInGroup(apiVersion: string): boolean {
 }
 
 /** Reads the manifests of some files. The files count as one set: an object may stand in one of them only. */
-export function loadManifests(files: readonly ManifestFile[]): Manifests {
-  const loader = new Loader();
+export function loadManifests(files: readonly ManifestFile[], namespace = "default"): Manifests {
+  const loader = new Loader(namespace);
   for (const file of files) loader.addFile(file);
   return loader.finish();
 }

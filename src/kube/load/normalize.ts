@@ -23,14 +23,14 @@ function withoutLastApplied(annotations: unknown): Fields {
   return rest;
 }
 
-/** The object of a value that has passed its checks. A namespaced object without a namespace lies in `default`. */
-export function normalize(kind: KubeKind, value: Fields): KubeObject {
+/** The object of a value that has passed its checks. A namespaced object without a namespace lies in `fallback`. */
+export function normalize(kind: KubeKind, value: Fields, fallback: string): KubeObject {
   const { apiVersion, isNamespaced } = KINDS[kind];
   const { managedFields: _, annotations, ...metadata } = mappingOf(value["metadata"]);
   const namespace = textOf(metadata["namespace"]);
   const identity = {
     name: textOf(metadata["name"]),
-    namespace: isNamespaced ? (namespace === "" ? "default" : namespace) : "",
+    namespace: isNamespaced ? (namespace === "" ? fallback : namespace) : "",
     uid: textOf(metadata["uid"]),
     resourceVersion: textOf(metadata["resourceVersion"]),
     ...(annotations === undefined || annotations === null

@@ -6,9 +6,9 @@ import type { KubeKind, KubeObject, Namespace, Node, Pod } from "../kube/types.t
 import type { WindowsBuild } from "../knowledge/profiles.ts";
 import { formatIp } from "../net/ip.ts";
 import { formatPrefix } from "../net/prefix.ts";
-import type { Cluster, ClusterNode, ClusterPod } from "./cluster.ts";
-import { RequestError } from "./request-error.ts";
-import type { ApplyReport, ClusterSession, DeleteReport } from "./session.ts";
+import type { Cluster, ClusterNode, ClusterPod } from "../cluster/cluster.ts";
+import { RequestError } from "../cluster/request-error.ts";
+import type { ApplyReport, ClusterSession, DeleteReport } from "../cluster/session.ts";
 
 function refuseChange(): never {
   throw new RequestError(
