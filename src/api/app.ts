@@ -123,7 +123,7 @@ function health(held: HeldCluster): Health {
 
 function shutdown(held: HeldCluster): ShutdownAnswer {
   held.end();
-  return { apiVersion: DOCUMENT_VERSION, kind: "Shutdown", status: "ending" };
+  return { apiVersion: DOCUMENT_VERSION, kind: "Shutdown", cluster: held.clusterName, status: "ending" };
 }
 
 /** What only looks. */

@@ -109,7 +109,7 @@ export function sandboxOf(pod: Pod, node: { name: string; os: NodeOs }, own: Pod
     namespace,
     node: node.name,
     labels,
-    ports: ports.length === 0 && network === "pod" ? [DEFAULT_POD_PORT] : ports,
+    ports,
     address: network === "host" ? undefined : (own?.address ?? fixedAddress(pod)),
     policies: own?.policies ?? [],
     network,

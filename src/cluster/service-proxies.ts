@@ -144,7 +144,7 @@ export class ServiceProxies {
         networkName: network.name,
         enableDSR: kubeProxy.enableDSR,
         featureGates: kubeProxy.enableDSR ? { WinDSR: true } : undefined,
-        skipIdleReads: true,
+        reads: "new",
       },
     });
   }

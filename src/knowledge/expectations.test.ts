@@ -218,6 +218,7 @@ const CASES: readonly Case[] = [
   // windows-networking-documentation.md §5.
   ["AFFINITY", { ...SERVICE, flow: "session-affinity" }, "works, sees any"],
   ["AFFINITY-OLD", { ...SERVICE, ...WS2019, flow: "session-affinity" }, "not-applicable"],
+  ["AFFINITY-OLD", { ...SERVICE, ...WS2019, flow: "session-affinity-timeout" }, "not-applicable"],
   ["AFFINITY-TIMEOUT", { ...SERVICE, flow: "session-affinity-timeout" }, "session-affinity-timeout-ignored"],
   ["AFFINITY-TIMEOUT-LINUX", { ...SERVICE, ...LINUX, flow: "session-affinity-timeout" }, "not-applicable"],
   // windows-networking-documentation.md §8.

@@ -4,7 +4,7 @@ import type { JsonObject, JsonValue } from "../../hcn/client.ts";
 import { formatIp } from "../../net/ip.ts";
 import { type Prefix, parsePrefix } from "../../net/prefix.ts";
 import type { Cluster, ClusterNode, ClusterPod } from "../cluster.ts";
-import { NO_OBJECTS, type ObjectLists, readKubernetes } from "./kubernetes-view.ts";
+import { readKubernetes } from "./kubernetes-view.ts";
 import type { VerifyModel, VerifyNode, VerifyOutside, VerifyPod } from "./model.ts";
 
 /** Nodes of one class run the same system, the same build with the same updates, and programs of the same temper. */
@@ -139,7 +139,7 @@ function readOutside(cluster: Cluster): readonly VerifyOutside[] {
 }
 
 /** Reads the machines of a cluster, and what its Kubernetes objects ask for. */
-export function readModel(cluster: Cluster, objects: ObjectLists = NO_OBJECTS): VerifyModel {
+export function readModel(cluster: Cluster): VerifyModel {
   const { file } = cluster;
   const nodes = cluster.nodes.map(readNode);
   const byName = new Map(nodes.map((node) => [node.name, node]));
@@ -152,7 +152,7 @@ export function readModel(cluster: Cluster, objects: ObjectLists = NO_OBJECTS): 
       zone,
     }),
   );
-  const view = readKubernetes(objects, { pods, nodes }, zone);
+  const view = readKubernetes(cluster.objects, { pods, nodes }, zone);
   return {
     clusterName: file.name,
     kubernetesMinor: file.kubernetes.version.minor,

@@ -20,7 +20,12 @@ export const CLUSTER_ENTRIES: EntryTable<ClusterCode> = {
       If the assumption does not fit, write a cluster file, and name your manifests in it or beside it:
 
           mullion verify -f cluster.yaml -f manifests/`,
-    sources: [],
+    sources: [
+      {
+        text: "Kubernetes documentation: Nodes",
+        url: "https://kubernetes.io/docs/concepts/architecture/nodes/",
+      },
+    ],
     profiles: ALL,
   },
 

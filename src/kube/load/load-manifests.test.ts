@@ -121,6 +121,11 @@ describe("lists", () => {
     ]);
   });
 
+  it("what stands behind the items is found in its line", () => {
+    const text = `apiVersion: v1\nkind: List\nitems:\n${item("a")}metadata: [\n`;
+    expect(load(text).problems.map(({ line }) => line)).toEqual([10]);
+  });
+
   it("the field of an item of JSON is found in its line", () => {
     const items = [{ apiVersion: "v1", kind: "ConfigMap", metadata: { name: "B" } }];
     const result = load(JSON.stringify({ apiVersion: "v1", kind: "List", items }, null, 2));
@@ -146,6 +151,13 @@ describe("YAML as Kubernetes reads it", () => {
     ["10.0.0.1", "10.0.0.1"],
     ["1.5", 1.5],
     ["0x10", 16],
+    ["0b11", 3],
+    ["08", 8],
+    ["1_000", 1000],
+    ["-5", -5],
+    ["1e3", 1000],
+    ["e-1", "e-1"],
+    [".5", 0.5],
     ['"yes"', "yes"],
     ["7e9c", "7e9c"],
   ])("%s", (text, value) => {

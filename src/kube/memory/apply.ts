@@ -2,7 +2,7 @@
 import { LIMITS } from "../../base/limits.ts";
 import type { FileProblem } from "../../knowledge/file-problem.ts";
 import { parseIp, formatIp } from "../../net/ip.ts";
-import type { LoadedObject } from "../load/manifests.ts";
+import { type LoadedObject, placeInOrigin } from "../load/manifests.ts";
 import type { KubeObject, Namespace, Service } from "../types.ts";
 import { type Refusal, type Reservations, admitService } from "./admit-service.ts";
 import type { ControlPlane } from "./control-plane.ts";
@@ -107,7 +107,7 @@ class Application {
     const place =
       origin === undefined
         ? this.plane.placeOf(referenceOf(object), path)
-        : { file: origin.file, ...(origin.fields[path] ?? { line: origin.line, column: origin.column }) };
+        : { file: origin.file, ...placeInOrigin(origin, path) };
     const problem = Object.freeze({ code, ...place, path, message, advice });
     if (this.problems.length < LIMITS.manifestProblemsMax) this.problems.push(problem);
     return problem;

@@ -4,7 +4,7 @@
  */
 import type { Prng } from "../../base/prng.ts";
 import type { FileProblem } from "../../knowledge/file-problem.ts";
-import type { LoadedObject, Origin } from "../load/manifests.ts";
+import { type LoadedObject, type Origin, placeInOrigin } from "../load/manifests.ts";
 import { controllerOf, isFinished, isTerminating } from "../pod.ts";
 import type { KubeKind, KubeObject, Node, Pod, Service } from "../types.ts";
 import { applyObjects } from "./apply.ts";
@@ -238,8 +238,7 @@ export class ControlPlane {
     for (const candidate of [reference, ...makers]) {
       const origin = this.origins.get(candidate);
       if (origin === undefined) continue;
-      const { line, column } = origin.fields[path] ?? origin;
-      return { file: origin.file, line, column };
+      return { file: origin.file, ...placeInOrigin(origin, path) };
     }
     const [kind = "", key = ""] = reference.split(" ");
     return { file: `${kind.toLowerCase()}/${key.replace(/^\//, "")}`, line: 0, column: 0 };
