@@ -3,11 +3,15 @@ import { ProblemsError } from "../../api/error-details.ts";
 import type { ManifestReader, Verifier } from "../../api/held-cluster.ts";
 import { isClusterFile, readInput } from "../../cluster/input/read-input.ts";
 import { openSession as openCluster } from "../../cluster/open-session.ts";
-import type { ClusterSession, InputText, SessionProblem } from "../../cluster/session.ts";
+import {
+  type ClusterSession,
+  type InputText,
+  type SessionProblem,
+  toSessionProblem,
+} from "../../cluster/session.ts";
 import { readModel } from "../../cluster/verify/model-of-cluster.ts";
 import type { ObserveProgress } from "../../cluster/verify/observe.ts";
 import { verifyCluster } from "../../cluster/verify/verify.ts";
-import type { FileProblem } from "../../knowledge/file-problem.ts";
 import { loadManifests } from "../../kube/mod.ts";
 
 /** Told how far the bring-up is. */
@@ -19,10 +23,6 @@ export interface OpenedSession {
   readonly verify: Verifier;
   /** What the user should know, although it did not stop the bring-up. */
   readonly notes: readonly SessionProblem[];
-}
-
-function toProblem({ code, file, line, column, path, message, advice }: FileProblem): SessionProblem {
-  return { code, message, advice, where: { file, line, column, field: path } };
 }
 
 function verifier(progress: ObserveProgress | undefined): Verifier {
@@ -45,8 +45,8 @@ const readManifests: ManifestReader = (inputs, namespace) => {
   const { objects, problems, notes } = loadManifests(manifests, namespace);
   return {
     objects,
-    problems: [...clusterFiles.map(refuseClusterFile), ...problems.map(toProblem)],
-    notes: notes.map(toProblem),
+    problems: [...clusterFiles.map(refuseClusterFile), ...problems.map(toSessionProblem)],
+    notes: notes.map(toSessionProblem),
   };
 };
 
@@ -60,9 +60,8 @@ export async function openSession(
   observing?: ObserveProgress,
 ): Promise<OpenedSession> {
   const read = readInput(inputs);
-  if (!("input" in read)) throw new ProblemsError(read.problems.map(toProblem));
+  if (!("input" in read)) throw new ProblemsError(read.problems.map(toSessionProblem));
   const { file, objects, notes, problems } = read.input;
-  const heard: SessionProblem[] = [];
   let nodes = 0;
   const { session, report: begun } = await openCluster(
     { file, objects },
@@ -73,7 +72,6 @@ export async function openSession(
       },
       event: (event) => {
         if (event.type === "progress") report(event.text, event.done, event.total);
-        if (event.type === "note") heard.push(noteOf(event));
       },
     },
   );
@@ -81,20 +79,6 @@ export async function openSession(
     session,
     readManifests,
     verify: verifier(observing),
-    notes: [...[...problems, ...notes, ...begun.problems, ...begun.notes].map(toProblem), ...heard],
+    notes: [...problems, ...begun.problems, ...notes, ...begun.notes].map(toSessionProblem),
   };
-}
-
-type NoteEvent = Extract<
-  Parameters<NonNullable<Parameters<typeof openCluster>[1]>["event"]>[0],
-  { type: "note" }
->;
-
-function noteOf({ text, code, reference }: NoteEvent): SessionProblem {
-  const subject =
-    reference === undefined
-      ? ""
-      : `${reference.kind} ${reference.namespace === "" ? "" : `${reference.namespace}/`}${reference.name}: `;
-  const advice = code === undefined ? "" : `See: mullion explain ${code}`;
-  return { code: code ?? "cluster-assumed", message: `${subject}${text}`, advice };
 }
