@@ -52,12 +52,14 @@ class WillingSession extends FixedSession {
         reference: { kind, namespace, name },
         ...(name === "bad" ? { outcome: "refused" as const, problem } : { outcome: "created" as const }),
       })),
+      notes: [],
     };
   }
 
   override async delete(references: readonly ObjectReference[] = []): Promise<DeleteReport> {
     return Promise.resolve({
       results: references.map((reference) => ({ reference, outcome: "deleted" as const })),
+      notes: [],
     });
   }
 

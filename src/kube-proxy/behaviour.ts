@@ -30,7 +30,10 @@ export type RemoteEndpointRemoval =
   /** Those that vanished from their slices. */
   | "terminated";
 
-/** Which of two endpoints with one address is found by that address (kube-proxy.md §3.3, step 6). */
+/**
+ * Which of two endpoints with one address is found by that address (kube-proxy.md §3.3, step 6). Inferred: from 1.34 on
+ * it is the local one. Sources say that the remote one is deleted then, and row H24b that nobody new counts on it.
+ */
 export type EqualAddressRule =
   /** The one that HNS lists last. */
   | "last"

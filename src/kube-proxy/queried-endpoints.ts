@@ -11,7 +11,10 @@ export interface HnsEndpoint {
 }
 
 export class QueriedEndpoints {
-  /** Remote endpoints of this family in whose place a local one is used; the other family counts its own. */
+  /**
+   * Remote endpoints in whose place a local one is used. Inferred: each family looks at its own addresses alone; counts
+   * are kept by family, and the other one's would always be zero.
+   */
   readonly duplicates: HnsEndpoint[] = [];
   private readonly byId: Map<Guid, HnsEndpoint> = new Map();
   private readonly byIp: Map<string, HnsEndpoint> = new Map();

@@ -545,6 +545,27 @@ describe("transitions (§8.9): endpoints of HNS", () => {
   });
 });
 
+describe("deletions that fail (§7, row 5)", () => {
+  it("in 1.25 a load balancer with old back ends is used on: only their number counts", async () => {
+    const node = await started({ minor: 25 }, service(), "R1");
+    refuse(node, "delete LoadBalancer");
+    await node.change(slice(["L1"]));
+    expect(node.calls()).toEqual(["delete LBID-1", "delete EPID-1"]);
+    expect(node.hns.list("LoadBalancer")).toHaveLength(1);
+    expect(node.applied()).toEqual(["svc:p80"]);
+  });
+
+  it("in 1.26 it is told apart; the new one is refused until the old one is gone", async () => {
+    const node = await started({ minor: 26 }, service(), "R1");
+    refuse(node, "delete LoadBalancer");
+    await node.change(slice(["L1"]));
+    // The clean-up runs for the old and for the new list, each with its second try.
+    const tries = ["delete LBID-1", "delete LBID-1"];
+    expect(node.calls()).toEqual([...tries, "delete EPID-1", ...tries, "refused LoadBalancer"]);
+    expect(node.notApplied()).toEqual(["svc:p80"]);
+  });
+});
+
 describe("several changes between two syncs", () => {
   it("that come to nothing are no change", async () => {
     const node = await started({}, service(), "R1");

@@ -77,6 +77,12 @@ class LineCount {
   }
 }
 
+function countLines(text: string, start: number, end: number): number {
+  let count = 0;
+  for (let at = start; at < end; at++) if (text.charCodeAt(at) === LINE_FEED) count++;
+  return count;
+}
+
 function columnOf(text: string, offset: number): number {
   return offset - (text.lastIndexOf("\n", offset - 1) + 1);
 }
@@ -91,22 +97,21 @@ function skipBlanks(text: string, start: number): number {
   return at;
 }
 
-function* listPieces(text: string, list: number, lines: LineCount): Generator<Piece, number> {
+/** The items between the brackets of a list; none reaches beyond `end`, the place of the closing one. */
+function* listPieces(text: string, list: number, end: number, lines: LineCount): Generator<Piece> {
   let index = 0;
-  let at = skipBlanks(text, list + 1);
-  for (; at < text.length && text.charCodeAt(at) !== 93; at = skipBlanks(text, at)) {
+  for (let at = skipBlanks(text, list + 1); at < end; at = skipBlanks(text, at)) {
     const isOpening = bracket(text.charCodeAt(at)) === 1;
-    const end = isOpening ? skipValue(text, at) : skipScalar(text, at);
+    const behind = Math.min(isOpening ? skipValue(text, at) : skipScalar(text, at), end);
     yield {
       format: "json",
-      text: text.slice(at, end),
+      text: text.slice(at, behind),
       line: lines.upTo(at),
       column: columnOf(text, at),
       item: index++,
     };
-    at = end;
+    at = behind;
   }
-  return at;
 }
 
 /** The offset behind a value that is no object and no list. */
@@ -127,11 +132,14 @@ export function* splitJson(text: string): Generator<Piece> {
     const end = isOpening ? skipValue(text, at) : text.length;
     const list = findItems(text, at, end);
     const place = { format: "json", line: lines.upTo(at), column: columnOf(text, at) } as const;
-    if (list === undefined) yield { ...place, text: text.slice(at, end) };
+    const listEnd = list === undefined ? end : skipValue(text, list);
+    // Brackets that do not fit together are for the parser to tell.
+    if (list === undefined || listEnd >= end) yield { ...place, text: text.slice(at, end) };
     else {
-      const listEnd = skipValue(text, list);
-      yield { ...place, text: `${text.slice(at, list)}[]${text.slice(listEnd, end)}`, isFrame: true };
-      yield* listPieces(text, list, lines);
+      const gap = { offset: list - at + 2, lines: countLines(text, list, listEnd) };
+      const frame = `${text.slice(at, list)}[]${text.slice(listEnd, end)}`;
+      yield { ...place, text: frame, isFrame: true, gap };
+      yield* listPieces(text, list, listEnd - 1, lines);
     }
     at = end;
   }

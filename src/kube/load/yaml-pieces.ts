@@ -118,14 +118,16 @@ function* documentPieces({ text, line }: Document): Generator<Piece> {
     return;
   }
   const head = text.slice(0, header.index);
-  yield { ...place, text: `${head}items: []\n${text.slice(items.end)}`, isFrame: true };
+  const start = `${head}items: []\n`;
+  const gap = { offset: start.length, lines: countLines(text.slice(begin, items.end)) };
+  yield { ...place, text: `${start}${text.slice(items.end)}`, isFrame: true, gap };
   let itemLine = line + countLines(text.slice(0, begin));
   let from = begin;
-  for (const [index, start] of items.starts.entries()) {
-    itemLine += countLines(text.slice(from, start));
-    from = start;
+  for (const [index, first] of items.starts.entries()) {
+    itemLine += countLines(text.slice(from, first));
+    from = first;
     const end = items.starts[index + 1] ?? items.end;
-    yield { ...place, text: text.slice(start, end), line: itemLine, item: index };
+    yield { ...place, text: text.slice(first, end), line: itemLine, item: index };
   }
 }
 

@@ -11,6 +11,7 @@ import {
   type Pair,
   type ParsedNode,
   Parser,
+  type ScalarTag,
   type Tags,
   isAlias,
   isMap,
@@ -21,6 +22,7 @@ import { LIMITS } from "../../base/limits.ts";
 import type { KnowledgeCode } from "../../knowledge/codes.ts";
 import type { FieldPath } from "./field-path.ts";
 import { stepsOf } from "./field-path.ts";
+import { readPlainYaml } from "./plain-yaml.ts";
 
 /** A fault of a text, at an offset of it. */
 export interface TextFault {
@@ -34,12 +36,44 @@ export type ValueReading =
   /** One value per document of the text; a piece holds more than one only after a line of three dots. */
   { readonly values: readonly unknown[] } | { readonly faults: readonly TextFault[] };
 
-/** YAML 1.1 has types that Kubernetes' reader does not: dates, numbers to the base 60, bytes, sets, ordered maps. */
+/** Whole numbers: octal with a zero before them, and with prefixes. */
+const INTEGER: ScalarTag = {
+  tag: "tag:yaml.org,2002:int",
+  default: true,
+  test: /^[-+]?(?:0[xX][\da-fA-F_]+|0[bB][01_]+|0[oO]?[0-7_]+|0|[1-9][\d_]*)$/,
+  resolve(text: string): number {
+    const digits = text.replaceAll("_", "").replace(/^[-+]/, "");
+    const size = Number(/^0\d/.test(digits) ? `0o${digits.slice(1)}` : digits.toLowerCase());
+    return text.startsWith("-") ? -size : size;
+  },
+};
+
+/** Other numbers: there is a digit before the exponent, so that e-1 is a text. */
+const FLOAT: ScalarTag = {
+  tag: "tag:yaml.org,2002:float",
+  default: true,
+  test: /^[-+]?(?:\.\d+|\d[\d_]*(?:\.[\d_]*)?)(?:[eE][-+]?\d+)?$/,
+  resolve: (text: string): number => Number(text.replaceAll("_", "")),
+};
+
+/** What JSON has no word for. */
+const NO_NUMBER: ScalarTag = {
+  tag: "tag:yaml.org,2002:float",
+  default: true,
+  test: /^(?:[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN))$/,
+  resolve: (): number => Number.NaN,
+};
+
+/**
+ * YAML 1.1 as Kubernetes' reader (goyaml.v2 of sigs.k8s.io/yaml, `resolve.go`) has it: numbers by rules of their own, no
+ * dates, numbers to the base 60, bytes, sets and ordered maps.
+ */
 function kubernetesTags(tags: Tags): Tags {
-  return tags.filter((tag) => {
+  const kept = tags.filter((tag) => {
     if (typeof tag === "string") return true;
-    return !/timestamp|binary|omap|pairs|set$/.test(tag.tag) && tag.format !== "TIME";
+    return !/int|float|timestamp|binary|omap|pairs|set$/.test(tag.tag);
   });
+  return [...kept, INTEGER, FLOAT, NO_NUMBER];
 }
 
 function tooLarge(offset: number, message: string): TextFault {
@@ -229,6 +263,12 @@ class PlainValues {
 
 /** The values of a YAML text, or what is wrong with it. */
 export function readYaml(text: string): ValueReading {
+  const plain = text.length > LIMITS.manifestDocumentCharactersMax ? undefined : readPlainYaml(text);
+  return plain === undefined ? readAnyYaml(text) : { values: [plain.value] };
+}
+
+/** The same by the library alone, which knows the whole language. */
+export function readAnyYaml(text: string): ValueReading {
   const documents = compose(text);
   if ("faults" in documents) return documents;
   try {

@@ -4,6 +4,7 @@ import type { FileProblem } from "../../knowledge/file-problem.ts";
 import { parseIp } from "../../net/ip.ts";
 import { parsePrefix, prefixContains } from "../../net/prefix.ts";
 import { daemonRunsOn } from "../controllers/daemon-set.ts";
+import { KUBELET_REFUSALS } from "../controllers/kubelet-admission.ts";
 import { conditionOf, controllerOf, isHostNetwork, podAddresses } from "../pod.ts";
 import type { EndpointSlice, KubeObject, Pod } from "../types.ts";
 import type { ControlPlane } from "./control-plane.ts";
@@ -65,11 +66,11 @@ function findPodTrouble(plane: ControlPlane, found: Findings): void {
       });
     }
     const { reason = "", message = "" } = pod.status ?? {};
-    if (reason === "PodOSNotSupported" || reason === "NodeAffinity") {
+    if (KUBELET_REFUSALS.includes(reason)) {
       found.add(reference, {
         code: "pod-os-mismatch",
         path: "spec.os",
-        message: `the kubelet of ${pod.spec?.nodeName ?? "its node"} refuses ${makerOf(pod)}: ${reason}: ${message}`,
+        message: `the kubelet of ${pod.spec?.nodeName ?? "its node"} refuses ${makerOf(pod)}, ${reason}: ${message}`,
         advice: "Write nodeSelector kubernetes.io/os with the operating system of the pod.",
       });
     }
