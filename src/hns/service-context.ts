@@ -189,6 +189,7 @@ export class ServiceContext {
     return {
       managementIp: managementIpOf(view.node),
       nodeIps: [...view.node.addresses, ...legs],
+      hasPods: view.attached.some((endpoint) => endpoint.attachment?.kind === "namespace"),
       traits: this.serviceTraits,
     };
   }

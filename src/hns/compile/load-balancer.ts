@@ -9,6 +9,7 @@
  */
 import type { Guid } from "../../hcn/client.ts";
 import { LOAD_BALANCER_FLAGS } from "../../hcn/load-balancer.ts";
+import type { KnowledgeCode } from "../../knowledge/codes.ts";
 import { formatIp } from "../../net/ip.ts";
 import { hostPrefix } from "../../net/prefix.ts";
 import type { Condition } from "../../vfp/condition.ts";
@@ -20,7 +21,6 @@ import type { LoadBalancerPortMappingRecord, LoadBalancerRecord } from "../load-
 import {
   type FrontEnd,
   type LoadBalancerFacts,
-  type ServiceTraits,
   formatFrontEnd,
   frontEndsOf,
   hasFlag,
@@ -243,14 +243,37 @@ function backEndRules(frontEnd: FrontEnd): ReadonlyMap<Guid, BackEndRules> {
   return rules;
 }
 
-/** What the host's stack does with a node port of its own addresses (dataplane.md DT-117). */
-function claimFor(frontEnd: FrontEnd, traits: ServiceTraits): PortClaimDefinition | undefined {
-  const { mapping, isNodePort } = frontEnd;
-  if (!isNodePort) return undefined;
-  const { protocol, externalPort: port } = mapping;
-  return traits.reachesOwnNodePorts
-    ? { protocol, port, code: undefined }
-    : { protocol, port, code: "node-port-from-node-unsupported" };
+/**
+ * Why a node port is not served on this node; undefined when it is. Inferred: that its packets end unanswered in the
+ * host's stack. Documented and seen is that nobody answers, not even with a reset (dataplane.md DT-115, DT-116).
+ */
+function unservedCode(
+  loadBalancer: LoadBalancerRecord,
+  isServed: boolean,
+  facts: LoadBalancerFacts,
+): KnowledgeCode | undefined {
+  if (!facts.hasPods) return "node-port-without-pods-on-node";
+  if (isServed) return undefined;
+  return hasFlag(loadBalancer, LOAD_BALANCER_FLAGS.DSR)
+    ? "external-traffic-policy-local-without-local-endpoint"
+    : "service-without-back-ends";
+}
+
+/** What the host's stack does with the node ports of its own addresses (dataplane.md DT-115 to DT-117). */
+function claimsOf(
+  loadBalancer: LoadBalancerRecord,
+  frontEnds: readonly FrontEnd[],
+  facts: LoadBalancerFacts,
+): readonly PortClaimDefinition[] {
+  const isNodePort =
+    loadBalancer.frontendVips.length === 0 && !hasFlag(loadBalancer, LOAD_BALANCER_FLAGS.IPv6);
+  if (!isNodePort) return [];
+  const reached = facts.traits.reachesOwnNodePorts ? undefined : "node-port-from-node-unsupported";
+  return loadBalancer.portMappings.filter(isBalanced).map((mapping) => {
+    const isServed = frontEnds.some((frontEnd) => frontEnd.mapping === mapping);
+    const code = unservedCode(loadBalancer, isServed, facts) ?? reached;
+    return { protocol: mapping.protocol, port: mapping.externalPort, code };
+  });
 }
 
 function mergeBackEnds(parts: readonly ReadonlyMap<Guid, BackEndRules>[]): Map<Guid, BackEndRules> {
@@ -274,7 +297,7 @@ export function compileLoadBalancer(
   const podRules = (family: 4 | 6): readonly Rule[] =>
     dsr.filter((frontEnd) => frontEnd.family === family).map((frontEnd) => dsrRule(frontEnd, facts));
   // Inferred: the host's port balances IPv4 only; the groups seen there are IPv4 ones (dataplane.md §2.2.3).
-  const hosted = all.filter((frontEnd) => frontEnd.family === 4);
+  const hosted = all.filter((frontEnd) => frontEnd.family === 4 && (facts.hasPods || !frontEnd.isNodePort));
   const translated = hosted.filter((frontEnd) => isFullNat(frontEnd) && !frontEnd.keepsVip);
   const full = translated.flatMap((frontEnd) => {
     const pool = poolOf(loadBalancer, frontEnd.mapping, facts);
@@ -282,7 +305,6 @@ export function compileLoadBalancer(
   });
   const local = hosted.filter((frontEnd) => !translated.includes(frontEnd));
   const pools = [...reservedPoolsOf(loadBalancer, facts), ...full.map(({ pool }) => pool)];
-  const claims = hosted.map((frontEnd) => claimFor(frontEnd, facts.traits));
   return Object.freeze({
     podRules: { 4: podRules(4), 6: podRules(6) },
     host: {
@@ -299,6 +321,6 @@ export function compileLoadBalancer(
     bindings: hosted
       .filter((frontEnd) => frontEnd.isNodePort)
       .map(({ vip, mapping }) => ({ ip: vip, protocol: mapping.protocol, port: mapping.externalPort })),
-    claims: claims.filter((claim) => claim !== undefined),
+    claims: claimsOf(loadBalancer, all, facts),
   });
 }
