@@ -14,8 +14,8 @@ import {
   sharesPortBlocks,
 } from "../knowledge/profiles.ts";
 import { CompileCache } from "./compile/compile-cache.ts";
-import { reservedPoolsOf } from "./compile/load-balancer.ts";
 import type { LoadBalancerFacts, ServiceTraits } from "./compile/load-balancer-plan.ts";
+import { reservedPoolsOf } from "./compile/node-ports.ts";
 import {
   type NetworkView,
   type NodeFacts,
