@@ -17,7 +17,17 @@ const PAGES = readFiles("*.md", "{bench,docs,examples,src}/**/*.md");
 
 function verbNames(): ReadonlySet<string> {
   const none = async (): Promise<0> => 0;
-  const verbs: Verbs = { trace: none, get: none, verify: none, demo: none, hnsServe: none };
+  const verbs: Verbs = {
+    trace: none,
+    get: none,
+    verify: none,
+    up: none,
+    apply: none,
+    delete: none,
+    down: none,
+    demo: none,
+    hnsServe: none,
+  };
   const program = createProgram(verbs, new MemoryTerminal(), "0", async () => undefined);
   return new Set(program.commands.map((command) => command.name()));
 }

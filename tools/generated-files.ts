@@ -1,5 +1,6 @@
 /** Files of the repository that come from the source: schemas, and pages or parts of pages. */
 import { readFileSync } from "node:fs";
+import { apiSchema } from "../src/api/schema.ts";
 import { clusterSchema, formatFieldTables } from "../src/cluster/file/schema.ts";
 import { TRACE_SCHEMA } from "../src/cluster/trace-schema.ts";
 import { VERIFY_SCHEMA } from "../src/cluster/verify/verify-schema.ts";
@@ -35,6 +36,7 @@ async function pageWithOutputs(path: string): Promise<GeneratedFile> {
 export async function generatedFiles(): Promise<readonly GeneratedFile[]> {
   return [
     { path: "schemas/cluster.v1alpha1.json", text: formatJson(clusterSchema()) },
+    { path: "schemas/api.v1alpha1.json", text: formatJson(apiSchema()) },
     { path: "schemas/trace.v1alpha1.json", text: formatJson(TRACE_SCHEMA) },
     { path: "schemas/verify.v1alpha1.json", text: formatJson(VERIFY_SCHEMA) },
     { path: "schemas/knowledge-entry.v1alpha1.json", text: formatJson(entrySchema()) },

@@ -39,10 +39,34 @@ export const LIMITS = {
   httpResponseBytesMax: 268_435_456,
   /** Connections that a service over HTTP has open at a time. */
   httpConnectionsMax: 256,
+  /** Bytes of one request to the control API: 50 MiB of manifests, as JSON writes them. */
+  apiRequestBytesMax: 104_857_600,
+  /** Events of a running cluster that are remembered for listeners who come back. */
+  apiEventsKeptMax: 4_096,
+  /** Streams of events that are open at a time. */
+  apiEventStreamsMax: 64,
+  /** Bytes of all files that one command line names. */
+  inputBytesMax: 268_435_456,
+  /** Files that one command line names, counted over all its folders. */
+  inputFilesMax: 10_000,
   /** Nesting of one JSON or YAML document. */
   documentDepthMax: 128,
   /** Bytes of one cluster file. */
   clusterFileBytesMax: 52_428_800,
+  /** Values that all aliases of one YAML document together may stand for. */
+  aliasedValuesMax: 100_000,
+  /** Characters of one file of Kubernetes manifests. */
+  manifestFileCharactersMax: 268_435_456,
+  /** Characters of one YAML document, or of one item of a `List`, among manifests. */
+  manifestDocumentCharactersMax: 16_777_216,
+  /** Objects of all manifests together. */
+  manifestObjectsMax: 250_000,
+  /** Problems, and notes, that are told one by one; the rest is counted. */
+  manifestProblemsMax: 500,
+  /** Changes of Kubernetes objects that a watch can go back to, per kind. */
+  watchHistoryMax: 8_192,
+  /** Pods that the embedded controllers make at most; Kubernetes itself is built for 150 000. */
+  podsMax: 200_000,
   /** Nodes of one cluster file. */
   nodesMax: 5_000,
   /** Addresses in one IPAM range that are searched one by one. */
@@ -59,4 +83,8 @@ export const LIMITS = {
   dnsMessageBytesMax: 65_535,
   /** Questions and records of one DNS message: as many A records as 64 KiB hold. */
   dnsRecordsMax: 4_096,
+  /** Questions that a DNS server has passed on to others and that wait for an answer (kubeadm: `max_concurrent 1000`). */
+  dnsForwardsMax: 1_000,
+  /** Names that one resolver remembers. */
+  dnsCacheNamesMax: 4_096,
 } as const;

@@ -2,6 +2,9 @@
 import type { HeardEvent } from "./trace-collector.ts";
 import { PcapngWriter } from "../device/pcapng.ts";
 
+/** The moment that captures of simulated time count from: 2025-01-01, so that equal runs give equal files. */
+export const CAPTURE_EPOCH_MS = 1_735_689_600_000;
+
 /** Steps at which a frame stands on an interface, and in which direction seen from there. */
 const CAPTURED = { send: "out", forward: "out", wire: "out", deliver: "in" } as const;
 

@@ -13,6 +13,7 @@ import type { Compartment } from "../host/compartment.ts";
 import type { Host } from "../host/host.ts";
 import type { IdentificationServer } from "../host/services/identification-server.ts";
 import type { Ipv4 } from "../net/ip.ts";
+import type { ClusterObjects } from "./cluster-objects.ts";
 import type { ClusterFile, NodeSpec, PodSpec } from "./file/cluster-file.ts";
 
 /** A node that is up. */
@@ -44,6 +45,8 @@ export interface Cluster {
   readonly outside: readonly OutsideHost[];
   /** By order of creation. */
   readonly pods: ClusterPod[];
+  /** Kubernetes' objects, as they were when the cluster last settled. */
+  objects: ClusterObjects;
 }
 
 /** An independent copy of `cluster`; `recorder` hears the packets that are followed in the copy. */

@@ -1,4 +1,4 @@
-/** What a cluster consists of, as `mullion get` lists it: HNS objects through the HCN line, pods and nodes besides. */
+/** What a cluster consists of, as `mullion get` lists it: HNS objects through the HCN line, nodes besides. */
 import type { Guid, HcnClient } from "../hcn/client.ts";
 import type { HostComputeEndpoint } from "../hcn/endpoint.ts";
 import type { HostComputeNamespace } from "../hcn/namespace.ts";
@@ -9,6 +9,7 @@ import { nearestNames } from "../base/nearest-name.ts";
 import { formatIp } from "../net/ip.ts";
 import { formatPrefix } from "../net/prefix.ts";
 import type { Cluster, ClusterNode } from "./cluster.ts";
+import type { Compat, NodeOs } from "./file/cluster-file.ts";
 import { RequestError } from "./request-error.ts";
 import { hcnClientOf } from "./windows-node.ts";
 
@@ -18,25 +19,13 @@ export interface OnNode<T> {
   readonly object: T;
 }
 
-/** A pod, with the fields of Kubernetes that there are so far. */
-export interface PodSummary {
-  readonly namespace: string;
-  readonly name: string;
-  readonly node: string;
-  readonly ip: string;
-  readonly ports: readonly string[];
-  /** Windows: the sandbox's HCN namespace and its compartment. */
-  readonly namespaceId: Guid | undefined;
-  readonly compartment: number;
-}
-
 export interface NodeSummary {
   readonly name: string;
-  readonly os: string;
+  readonly os: NodeOs;
   readonly build: string | undefined;
   readonly ip: string;
   readonly podCIDR: string;
-  readonly compat: string;
+  readonly compat: Compat;
 }
 
 /** The nodes that a listing is about. @throws RequestError for a node that does not exist. */
@@ -109,23 +98,6 @@ export function inventoryLoadBalancers(
   node?: string,
 ): Promise<readonly OnNode<LoadBalancerSummary>[]> {
   return listOnNodes(cluster, node, listLoadBalancersOf);
-}
-
-export function inventoryPods(cluster: Cluster, node?: string): readonly PodSummary[] {
-  const nodes = selectNodes(cluster, node);
-  return cluster.pods
-    .filter((pod) => nodes.includes(pod.node))
-    .map((pod) => ({
-      namespace: pod.spec.namespace,
-      name: pod.spec.name,
-      node: pod.node.spec.name,
-      ip: formatIp(pod.address),
-      ports: pod.spec.ports.map(({ port, protocol, hostPort }) =>
-        hostPort === undefined ? `${port}/${protocol}` : `${hostPort}:${port}/${protocol}`,
-      ),
-      namespaceId: pod.namespaceId,
-      compartment: pod.compartment.id,
-    }));
 }
 
 export function inventoryNodes(cluster: Cluster, node?: string): readonly NodeSummary[] {

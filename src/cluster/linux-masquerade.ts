@@ -27,6 +27,8 @@ function freezeAll(rules: readonly Rule[]): readonly Rule[] {
  * The node's own rules of POSTROUTING. Pods keep their address towards the cluster and get the node's towards all
  * others, the other nodes among them; what comes from elsewhere to a pod of another node gets the node's, too
  * (flannel's pkg/trafficmngr/iptables/iptables.go, masqRules). In front stands portmap's CNI-HOSTPORT-MASQ.
+ * Inferred: Linux nodes of a cluster whose Windows nodes use win-bridge have these rules, since flannel is what such
+ * clusters mostly run; a cluster with another network on Linux may keep pod addresses towards the nodes.
  */
 export function masqueradeRules(nodeName: string, podCidr: Prefix, clusterCidr: Prefix): HookRules {
   const provenance = Object.freeze({ object: "default", id: "flanneld", name: `flanneld on ${nodeName}` });

@@ -1,4 +1,5 @@
 // Services on Linux nodes, as kube-proxy's iptables mode serves them: who answers, and which client address it sees.
+import { Ajv2020 } from "ajv/dist/2020.js";
 import { beforeEach, describe, expect, it } from "vitest";
 import {
   CLUSTER_IP,
@@ -11,6 +12,9 @@ import {
   openLinuxWorld,
   say,
 } from "../testing/linux-world.ts";
+import { formatTrace } from "./format-trace.ts";
+import { TRACE_SCHEMA } from "./trace-schema.ts";
+import { tracePacket } from "./trace.ts";
 
 const LIN_1 = "10.0.0.21";
 const LIN_2 = "10.0.0.22";
@@ -269,5 +273,39 @@ describe("pods and what is outside", () => {
       "10.244.1.10→203.0.113.10:8 as 10.0.0.21→203.0.113.10:8",
     ]);
     expect(events.lines()).toContain("1 translate lin-1/host");
+  });
+});
+
+describe("a trace of a call to a Service", () => {
+  it("names the Service at each translation, fits the schema, and its text fits 100 columns", () => {
+    world.services.set(makeService(), [makeSlice("c")]);
+    const request = { from: "pod/a", to: CLUSTER_IP, protocol: "tcp", port: 80 } as const;
+    const { report } = tracePacket(world.cluster, request);
+    expect(report).toMatchObject({
+      verdict: "answered",
+      answer: expect.stringMatching(/^c saw 10\.244\.1\.10:/) as string,
+    });
+    const steps = report.forward.steps.filter((step) => step.kind === "translate");
+    expect(steps).toMatchObject([
+      { node: "lin-1", hook: "PREROUTING", provenance: { object: "Service", name: "default/web" } },
+    ]);
+    expect(steps[0]?.changes.map(({ field }) => field)).toEqual(
+      expect.arrayContaining(["ip.dst", "tcp.dstport"]),
+    );
+    const validate = new Ajv2020({ strict: true }).compile(TRACE_SCHEMA);
+    expect(validate(JSON.parse(JSON.stringify(report))), JSON.stringify(validate.errors)).toBe(true);
+    const text = formatTrace(report);
+    expect(text.split("\n").filter((line) => line.length > 100)).toEqual([]);
+    expect(text).toContain('from Service "default/web"');
+  });
+
+  it("from the node: what it sent itself is translated before it is sent, and told once", () => {
+    world.services.set(makeService(), [makeSlice("a")]);
+    const request = { from: "node/lin-1", to: CLUSTER_IP, protocol: "tcp", port: 80 } as const;
+    const { report } = tracePacket(world.cluster, request);
+    const kinds = report.forward.steps.map(({ kind, hook }) => hook ?? kind);
+    expect(kinds.slice(0, 3)).toEqual(["OUTPUT", "POSTROUTING", "send"]);
+    expect(kinds.filter((kind) => kind === "OUTPUT")).toHaveLength(1);
+    expect(report.forward.steps[0]?.frame).toContain("10.244.1.10");
   });
 });

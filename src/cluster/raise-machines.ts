@@ -6,6 +6,7 @@ import { Prng } from "../base/prng.ts";
 import { Underlay } from "../fabric/underlay.ts";
 import type { Mac } from "../net/mac.ts";
 import type { Cluster, ClusterNode } from "./cluster.ts";
+import { NO_OBJECTS } from "./cluster-objects.ts";
 import type { ClusterFile, NodeSpec } from "./file/cluster-file.ts";
 import type { Kubelet } from "./kubelet.ts";
 import { LinuxKubelet, bootLinuxNode } from "./linux-node.ts";
@@ -69,5 +70,5 @@ export async function raiseMachines(file: ClusterFile, progress?: OpenProgress):
     kubelets.set(node.spec.name, await bringUpNode(env, file, node));
     progress?.nodeReady(node.spec);
   }
-  return { cluster: { file, env, clock, underlay, nodes, outside, pods: [] }, kubelets };
+  return { cluster: { file, env, clock, underlay, nodes, outside, pods: [], objects: NO_OBJECTS }, kubelets };
 }

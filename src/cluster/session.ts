@@ -3,6 +3,7 @@
  * else of it.
  */
 import type { KnowledgeCode } from "../knowledge/codes.ts";
+import type { LoadedObject } from "../kube/mod.ts";
 import type { KubeKind, KubeObject } from "../kube/types.ts";
 import type { Cluster } from "./cluster.ts";
 
@@ -98,7 +99,7 @@ export interface ClusterSession {
   /** The cluster as data, for traces and listings. */
   readonly cluster: Cluster;
   /** Creates or replaces objects, runs controllers, kubelets, kube-proxies and DNS; time settles. */
-  apply(objects: readonly KubeObject[]): Promise<ApplyReport>;
+  apply(objects: readonly LoadedObject[]): Promise<ApplyReport>;
   /** Removes objects and what the controllers made of them; time settles. */
   delete(references: readonly ObjectReference[]): Promise<DeleteReport>;
   /** All objects of a kind, by namespace and name. Without `namespace`: of all namespaces. */

@@ -4,7 +4,7 @@ import type { KnowledgeCode } from "../knowledge/codes.ts";
 import type { ProbeResult } from "../host/probe-result.ts";
 import { buildLeg } from "./build-trace.ts";
 import { type Cluster, forkCluster } from "./cluster.ts";
-import { type Party, findParty } from "./find-party.ts";
+import { type Party, findParty, findService } from "./find-party.ts";
 import { runAttempt } from "./probe-party.ts";
 import { RequestError } from "./request-error.ts";
 import { type HeardEvent, TraceCollector } from "./trace-collector.ts";
@@ -24,13 +24,19 @@ export interface Trace {
   readonly heard: readonly HeardEvent[];
 }
 
+function servicePorts(cluster: Cluster, reference: string): readonly { port: number; protocol: string }[] {
+  const ports = findService(reference, cluster)?.spec?.ports ?? [];
+  return ports.map(({ port, protocol = "TCP" }) => ({ port, protocol }));
+}
+
 /** The port to ask when the user names none. */
 function choosePort(cluster: Cluster, to: Party, protocol: ProbeProtocol): number {
   const wanted = protocol.toUpperCase();
   const { reference } = to.description;
   const pod = cluster.pods.find((each) => each.compartment === to.compartment);
   const outside = cluster.file.outside.find((each) => each.name === reference);
-  const port = (pod?.spec.ports ?? outside?.ports ?? []).find((each) => each.protocol === wanted)?.port;
+  const ports = pod?.server.listPorts() ?? outside?.ports ?? servicePorts(cluster, reference);
+  const port = ports.find((each) => each.protocol === wanted)?.port;
   if (port !== undefined) return port;
   throw new RequestError(
     "bad-usage",

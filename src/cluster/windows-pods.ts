@@ -127,7 +127,9 @@ export class WindowsKubelet implements Kubelet {
         ),
         ...(dns === undefined
           ? {}
-          : { dns: { servers: dns.servers.map(formatIp), searches: dns.search, options: [] } }),
+          : {
+              dns: { servers: dns.servers.map(formatIp), searches: dns.search, options: dns.options ?? [] },
+            }),
       },
     };
   }

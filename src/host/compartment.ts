@@ -26,6 +26,7 @@ import { IpOutput } from "./ip-output.ts";
 import { isLoopback } from "./loopback.ts";
 import { Netfilter } from "./netfilter/netfilter.ts";
 import { PortClaims } from "./port-claims.ts";
+import { NameCache } from "./resolver/name-cache.ts";
 import { type Route, type RouteOptions, RouteTable } from "./route-table.ts";
 import { selectSource } from "./source-address.ts";
 import type { StackProfile } from "./stack-profile.ts";
@@ -37,6 +38,8 @@ export interface DnsSettings {
   readonly domain: string;
   readonly search: readonly string[];
   readonly servers: readonly Ip[];
+  /** Words of resolv.conf's `options`, as `ndots:5`. Windows reads none of them. */
+  readonly options?: readonly string[];
 }
 
 const NO_DNS: DnsSettings = Object.freeze({
@@ -73,6 +76,8 @@ export class Compartment implements NextHopResolver {
   /** Ports of own addresses that are served below the stack. */
   readonly portClaims: PortClaims = new PortClaims();
   dns: DnsSettings = NO_DNS;
+  /** What the resolver remembers. */
+  readonly nameCache: NameCache = new NameCache();
   /** Sends a gratuitous ARP request for each address that is added. Default: what the system does. */
   isAddressAnnounced: boolean;
   /** Connection tracking, translation and filters; undefined while the machine has none. */

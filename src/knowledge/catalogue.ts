@@ -3,17 +3,22 @@
  * compile.
  */
 import type { KnowledgeCode } from "./codes.ts";
+import { CLUSTER_ENTRIES } from "./entries/clusters.ts";
 import { CLUSTER_FILE_ENTRIES } from "./entries/cluster-file.ts";
 import { COMMAND_LINE_ENTRIES } from "./entries/command-line.ts";
 import type { EntryText } from "./entries/entry-text.ts";
 import { FILTER_AND_NAT_ENTRIES } from "./entries/filters-and-nat.ts";
 import { FORWARDING_ENTRIES } from "./entries/forwarding.ts";
 import { HOST_STACK_ENTRIES } from "./entries/host-stacks.ts";
+import { KUBERNETES_ENTRIES } from "./entries/kubernetes.ts";
+import { MANIFEST_ENTRIES } from "./entries/manifests.ts";
 import { LINUX_NODE_ENTRIES } from "./entries/linux-nodes.ts";
 import { LOAD_BALANCER_ENTRIES } from "./entries/load-balancers.ts";
 import { KUBE_PROXY_ENTRIES } from "./entries/kube-proxy.ts";
+import { NAME_ENTRIES } from "./entries/names.ts";
 import { PLUGIN_ENTRIES } from "./entries/plugins.ts";
 import { RECEIVER_ENTRIES } from "./entries/receivers.ts";
+import { RUNNING_CLUSTER_ENTRIES } from "./entries/running-cluster.ts";
 import { SERVICE_ENTRIES } from "./entries/services.ts";
 import type { KnowledgeEntry } from "./entry.ts";
 
@@ -32,8 +37,13 @@ const TEXTS: Readonly<Record<KnowledgeCode, EntryText>> = {
   ...SERVICE_ENTRIES,
   ...KUBE_PROXY_ENTRIES,
   ...LOAD_BALANCER_ENTRIES,
+  ...NAME_ENTRIES,
+  ...CLUSTER_ENTRIES,
   ...CLUSTER_FILE_ENTRIES,
   ...COMMAND_LINE_ENTRIES,
+  ...MANIFEST_ENTRIES,
+  ...KUBERNETES_ENTRIES,
+  ...RUNNING_CLUSTER_ENTRIES,
   ...PLUGIN_ENTRIES,
 };
 
@@ -65,9 +75,14 @@ export const SECTIONS: readonly CatalogueSection[] = Object.freeze([
   section("Services, names and host networking", SERVICE_ENTRIES),
   section("kube-proxy on Windows nodes", KUBE_PROXY_ENTRIES),
   section("Load balancers", LOAD_BALANCER_ENTRIES),
+  section("Names", NAME_ENTRIES),
   section("CNI plugins, IPAM and HNS", PLUGIN_ENTRIES),
+  section("Clusters from manifests", CLUSTER_ENTRIES),
   section("Cluster files", CLUSTER_FILE_ENTRIES),
+  section("Kubernetes manifests", MANIFEST_ENTRIES),
+  section("The Kubernetes control plane", KUBERNETES_ENTRIES),
   section("Command lines", COMMAND_LINE_ENTRIES),
+  section("Running clusters and their control API", RUNNING_CLUSTER_ENTRIES),
 ]);
 
 /** The entry of a code. */

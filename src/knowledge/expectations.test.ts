@@ -30,6 +30,7 @@ const FACTS: FlowFacts = {
   hasRouteToSource: true,
   hasOwnRules: false,
   hasDns: true,
+  isHostProcess: false,
   hasName: true,
   hasProxy: true,
   isDsr: false,
@@ -153,6 +154,15 @@ const CASES: readonly Case[] = [
   ["SVC-BACK-ENDS-64-OLD", { ...SERVICE, backEnds: 65, sourceBuild: 19_041 }, "too-many-back-ends"],
   ["SVC-BACK-ENDS-1024", { ...SERVICE, backEnds: 1025, sourceBuild: 26_100 }, "too-many-back-ends"],
   ["SVC", { ...SERVICE, ...LINUX, backEnds: 1025 }, "works, sees any"],
+  [
+    "NODEPORT-BACK-ENDS-64-2019",
+    { ...NODE_PORT, targetBuild: 17_763, targetRevision: 3286, backEnds: 65 },
+    "too-many-back-ends",
+  ],
+  ["NODEPORT-BACK-ENDS-64-OLD", { ...NODE_PORT, targetBuild: 18_362, backEnds: 65 }, "too-many-back-ends"],
+  ["NODEPORT-BACK-ENDS-64-2022", { ...NODE_PORT, targetRevision: 886, backEnds: 65 }, "too-many-back-ends"],
+  ["NODEPORT-BACK-ENDS-1024", { ...NODE_PORT, backEnds: 1025 }, "too-many-back-ends"],
+  ["NODEPORT", { ...NODE_PORT, backEnds: 65 }, "works, sees any"],
   // windows-networking-documentation.md §9 (8); dataplane.md §2.4 B-8.
   [
     "SVC-FROM-NODE",
@@ -208,10 +218,12 @@ const CASES: readonly Case[] = [
   // windows-networking-documentation.md §5.
   ["AFFINITY", { ...SERVICE, flow: "session-affinity" }, "works, sees any"],
   ["AFFINITY-OLD", { ...SERVICE, ...WS2019, flow: "session-affinity" }, "not-applicable"],
+  ["AFFINITY-OLD", { ...SERVICE, ...WS2019, flow: "session-affinity-timeout" }, "not-applicable"],
   ["AFFINITY-TIMEOUT", { ...SERVICE, flow: "session-affinity-timeout" }, "session-affinity-timeout-ignored"],
   ["AFFINITY-TIMEOUT-LINUX", { ...SERVICE, ...LINUX, flow: "session-affinity-timeout" }, "not-applicable"],
   // windows-networking-documentation.md §8.
   ["HOST-NETWORK", { flow: "pod-in-host-network" }, "host-network-unsupported"],
+  ["HOST-PROCESS", { flow: "pod-in-host-network", isHostProcess: true }, "works, sees any"],
   ["PROMISED", { ...LINUX, flow: "pod-in-host-network" }, "works, sees any"],
 ];
 
@@ -255,7 +267,7 @@ const DOMAIN: { readonly [Fact in keyof FlowFacts]: readonly FlowFacts[Fact][] }
   sourceRevision: [886, 887, 3_287],
   targetOs: ["windows", "linux"],
   targetBuild: [17_763, 19_041, 20_348],
-  targetRevision: [1_431, 1_432],
+  targetRevision: [886, 1_431, 3_287],
   driver: ["L2Bridge"],
   shape: ["own-subnet"],
   kubernetesMinor: [26, 27],
@@ -264,6 +276,7 @@ const DOMAIN: { readonly [Fact in keyof FlowFacts]: readonly FlowFacts[Fact][] }
   hasRouteToSource: [true, false],
   hasOwnRules: [true, false],
   hasDns: [true, false],
+  isHostProcess: [true, false],
   hasName: [true, false],
   hasProxy: [true, false],
   isDsr: [true, false],
@@ -281,16 +294,25 @@ function concerns(row: ExpectationRow, flow: FlowName): boolean {
   );
 }
 
+/** Facts that decide alone when they are not as usual: each is tried with all others as usual. */
+const GATES: ReadonlySet<keyof FlowFacts> = new Set<keyof FlowFacts>([
+  "hasOwnRules",
+  "hasDns",
+  "hasName",
+  "hasProxy",
+  "isHostProcess",
+]);
+
 /** Every combination of the facts that rows of this flow look at. */
 function combinations(flow: FlowName): readonly FlowFacts[] {
   const rows = EXPECTATION_ROWS.filter((row) => concerns(row, flow));
-  const facts = new Set(rows.flatMap(({ when }) => Object.keys(when) as (keyof FlowFacts)[]));
-  let open: readonly FlowFacts[] = [{ ...FACTS, flow }];
-  for (const fact of facts) {
-    if (fact !== "flow")
-      open = open.flatMap((one) => DOMAIN[fact].map((value) => ({ ...one, [fact]: value })));
-  }
-  return open;
+  const facts = [...new Set(rows.flatMap(({ when }) => Object.keys(when) as (keyof FlowFacts)[]))];
+  const vary = (open: readonly FlowFacts[], fact: keyof FlowFacts): readonly FlowFacts[] =>
+    open.flatMap((one) => DOMAIN[fact].map((value) => ({ ...one, [fact]: value })));
+  const usual: readonly FlowFacts[] = [{ ...FACTS, flow }];
+  const gated = facts.filter((fact) => GATES.has(fact)).flatMap((fact) => vary(usual, fact));
+  const free = facts.filter((fact) => fact !== "flow" && !GATES.has(fact));
+  return [...gated, ...free.reduce(vary, usual)];
 }
 
 describe("every combination of facts that the table can tell apart", () => {

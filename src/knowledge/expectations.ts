@@ -64,8 +64,10 @@ export interface FlowFacts {
   readonly hasRouteToSource: boolean;
   /** The sender or the receiver has access rules that the user wrote. */
   readonly hasOwnRules: boolean;
-  /** The cluster has a name service. */
+  /** The cluster has a name service, and the sender asks it. */
   readonly hasDns: boolean;
+  /** The pod's containers are HostProcess containers. */
+  readonly isHostProcess: boolean;
   /** The receiver has a name that the flow could use. */
   readonly hasName: boolean;
   /** Something programs Services on the nodes. */
@@ -96,14 +98,16 @@ export type SeenSource = "client" | "client-node" | "any";
 export type Proof =
   /** The packet or its answer is dropped or refused, and the trace says so with the code. */
   | "drop"
+  /** Any drop, refusal or silence, whatever its code: nobody said which. */
+  | "any-failure"
   /** The name is not resolved. */
   | "name-not-found"
   /** The answer comes, but the receiver saw another address than the client's. */
   | "client-address-lost"
   /** The same back end answers after the time is over. */
   | "same-back-end"
-  /** The pod does not start. */
-  | "pod-not-started";
+  /** The pod is not in the network of its node. */
+  | "not-in-host-network";
 
 export type Expectation =
   | { readonly outcome: "works"; readonly sees: SeenSource }

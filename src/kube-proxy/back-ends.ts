@@ -48,7 +48,10 @@ export async function ensureVipEndpoint(pass: SyncPass, entry: ServiceEntry): Pr
   if (!state.network.isOverlay || queried.find(undefined, clusterIp) !== undefined) return undefined;
   const { nodeIp: providerAddress, hostMac: mac, client } = configuration;
   const endpoint = { ip: clusterIp, mac, providerAddress, isLocal: false };
-  const made = await createProxyEndpoint(client, state.network, endpoint, queried);
+  const made = await createProxyEndpoint(client, state.network, endpoint, {
+    queried,
+    records: state.records,
+  });
   if (!made.ok) {
     return {
       code: explanationOf(made.failure, "service-remote-endpoint-refused"),
@@ -61,26 +64,22 @@ export async function ensureVipEndpoint(pass: SyncPass, entry: ServiceEntry): Pr
   return undefined;
 }
 
-/** Upstream reads the network again before each endpoint: remote subnets may have been added since. */
+/** On overlay upstream reads the network again before each endpoint: remote subnets may have been added since. */
 async function createRemote(
   { configuration, state, queried }: SyncPass,
   ip: string,
 ): Promise<Attempt<HnsEndpoint> | typeof NETWORK_LOST> {
-  const { client, behaviour, nodeIp } = configuration;
-  const mac = conjureMac(ip);
+  const { client, nodeIp } = configuration;
+  const known = { queried, records: state.records };
+  const endpoint = { ip, mac: conjureMac(ip), isLocal: false };
   if (!state.network.isOverlay)
-    return createProxyEndpoint(
-      client,
-      state.network,
-      { ip, mac, providerAddress: "", isLocal: false },
-      queried,
-    );
-  const read = await attempt(() => readProxyNetwork(client, state.network.name, behaviour));
+    return createProxyEndpoint(client, state.network, { ...endpoint, providerAddress: "" }, known);
+  const read = await attempt(() => readProxyNetwork(client, state.network.name));
   if (!read.ok) return NETWORK_LOST;
   state.network = read.value;
-  const known = providerAddressOf(state.network, ip);
-  const providerAddress = known === "" ? nodeIp : known;
-  return createProxyEndpoint(client, state.network, { ip, mac, providerAddress, isLocal: false }, queried);
+  const found = providerAddressOf(state.network, ip);
+  const providerAddress = found === "" ? nodeIp : found;
+  return createProxyEndpoint(client, state.network, { ...endpoint, providerAddress }, known);
 }
 
 /** The HNS endpoint of `endpoint`; undefined with a finding when there is none. Local ones are never made. */

@@ -17,6 +17,7 @@ import {
   isNotImplemented,
 } from "./hns-failure.ts";
 import { type LoadBalancerIdentity, identityOf, readFrontEnd } from "./load-balancer-identity.ts";
+import type { HnsRecords } from "./hns-records.ts";
 import type { ServiceEntry } from "./service-entry.ts";
 import { type WantedLoadBalancer, loadBalancerDocument } from "./wanted-load-balancers.ts";
 
@@ -29,6 +30,8 @@ export class LoadBalancers {
   private readonly stale: Set<Guid> = new Set();
   /** What HNS has, as read at the start of the sync and added to since. */
   private readonly cache: Map<LoadBalancerIdentity, Guid> = new Map();
+  /** What was read, by identifier: what is updated has to be read again. */
+  private records: Map<Guid, LoadBalancerIdentity | undefined> = new Map();
 
   constructor(client: HcnClient, behaviour: Behaviour, canModify: boolean) {
     this.client = client;
@@ -40,17 +43,12 @@ export class LoadBalancers {
     return this.stale.size;
   }
 
-  /** Reads all load balancers of the machine, other owners' too. @returns why it could not. */
-  async refresh(): Promise<HnsFailure | undefined> {
-    const listed = await attempt(() => listLoadBalancers(this.client));
-    if (!listed.ok) return listed.failure;
+  /** Takes what HNS has now for the cache of this sync. */
+  takeOver(records: HnsRecords): void {
+    this.records = records.loadBalancers;
     this.cache.clear();
-    for (const document of listed.value) {
-      const frontEnd = readFrontEnd(document);
-      if (frontEnd !== undefined && document.ID !== undefined)
-        this.cache.set(identityOf(frontEnd, this.behaviour.identity), document.ID);
-    }
-    return undefined;
+    for (const [id, identity] of records.loadBalancers)
+      if (identity !== undefined) this.cache.set(identity, id);
   }
 
   /** Brings the slot of `wanted` to what is wanted. @returns why it could not. */
@@ -126,6 +124,7 @@ export class LoadBalancers {
   private async update(wanted: WantedLoadBalancer): Promise<HnsFailure | undefined> {
     if (this.cache.has(identityOf(wanted, this.behaviour.identity))) return undefined;
     const { id } = wanted.slot;
+    this.records.delete(id);
     const updated = await attempt(() => modifyLoadBalancer(this.client, id, loadBalancerDocument(wanted)));
     return updated.ok ? undefined : updated.failure;
   }
@@ -138,7 +137,10 @@ export class LoadBalancers {
     if (!made.ok && this.behaviour.removesConflicts && isAlreadyThere(made.failure)) {
       if (await this.removeConflict(wanted)) made = await this.create(wanted);
     }
-    if (made.ok) this.cache.set(identity, made.value);
+    if (made.ok) {
+      this.cache.set(identity, made.value);
+      this.records.set(made.value, identity);
+    }
     return made;
   }
 

@@ -4,7 +4,9 @@ import type { IpFamily } from "../net/ip.ts";
 import type { Behaviour } from "./behaviour.ts";
 import type { BoundEndpoints } from "./bound-endpoints.ts";
 import type { FamilyTracker, TrackerPosition } from "./family-tracker.ts";
+import type { HnsRecords } from "./hns-records.ts";
 import type { LoadBalancers } from "./load-balancers.ts";
+import type { ReadMode } from "./options.ts";
 import type { ProxyNetwork } from "./proxy-network.ts";
 import type { ReferenceCounts } from "./reference-counts.ts";
 import type { ServiceEntry } from "./service-entry.ts";
@@ -28,7 +30,7 @@ export interface ProxierConfiguration {
   readonly rootEndpointName: string;
   readonly forwardsHealthCheck: boolean;
   readonly healthzPort: number;
-  readonly skipsIdleReads: boolean;
+  readonly reads: ReadMode;
 }
 
 export interface ProxierState {
@@ -44,6 +46,7 @@ export interface ProxierState {
   readonly pending: Set<ServiceEntry>;
   readonly counts: ReferenceCounts;
   readonly loadBalancers: LoadBalancers;
+  readonly records: HnsRecords;
   /** Addresses of other nodes' endpoints that vanished from their slices. */
   readonly terminated: Set<string>;
 }

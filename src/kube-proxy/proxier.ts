@@ -1,9 +1,10 @@
 /** The proxier of one family on one node: one sync, step by step (kube-proxy.md §3.3). */
 import type { Guid } from "../hcn/client.ts";
-import { getEndpointByName, listEndpointsOfNetwork } from "../hcn/operations.ts";
+import { getEndpointByName } from "../hcn/operations.ts";
 import { NETWORK_LOST, type SyncPass } from "./back-ends.ts";
 import { cleanUpAll } from "./clean-up.ts";
 import { attempt, explanationOf, failureText, isNotFound } from "./hns-failure.ts";
+import { HnsRecords } from "./hns-records.ts";
 import { LoadBalancers } from "./load-balancers.ts";
 import { programService } from "./program-service.ts";
 import type { ProxierConfiguration, ProxierState } from "./proxier-state.ts";
@@ -40,6 +41,7 @@ export class Proxier {
       pending: new Set(),
       counts: new ReferenceCounts(),
       loadBalancers: new LoadBalancers(client, behaviour, canModify),
+      records: new HnsRecords(client, configuration.reads),
       terminated: new Set(),
     };
   }
@@ -112,7 +114,7 @@ export class Proxier {
   private isIdle(): boolean {
     const { pending, terminated, loadBalancers } = this.state;
     return (
-      this.configuration.skipsIdleReads &&
+      this.configuration.reads === "new" &&
       pending.size === 0 &&
       terminated.size === 0 &&
       loadBalancers.staleCount === 0
@@ -129,7 +131,7 @@ export class Proxier {
   private async checkNetwork(): Promise<EarlyEnd | undefined> {
     const { client, behaviour } = this.configuration;
     const { network } = this.state;
-    const read = await attempt(() => readProxyNetwork(client, network.name, behaviour));
+    const read = await attempt(() => readProxyNetwork(client, network.name));
     if (read.ok && read.value.id === network.id) {
       this.state.network = read.value;
       return undefined;
@@ -156,24 +158,28 @@ export class Proxier {
   }
 
   private async readHns(): Promise<QueriedEndpoints | EarlyEnd> {
-    const { client, behaviour } = this.configuration;
-    const listed = await attempt(() => listEndpointsOfNetwork(client, this.state.network.id));
-    const failure = listed.ok ? await this.state.loadBalancers.refresh() : listed.failure;
-    if (listed.ok && failure === undefined) return QueriedEndpoints.read(listed.value, behaviour);
-    const what = listed.ok ? "load balancers" : "endpoints";
-    const said = failure === undefined ? "" : failureText(failure);
+    const { behaviour } = this.configuration;
+    const { records, network, loadBalancers } = this.state;
+    const noEndpoints = await records.readEndpoints(network.id);
+    const failure = noEndpoints ?? (await records.readLoadBalancers(behaviour.identity));
+    if (failure === undefined) {
+      loadBalancers.takeOver(records);
+      return QueriedEndpoints.of(records.endpoints, behaviour, this.family);
+    }
+    const what = noEndpoints === undefined ? "load balancers" : "endpoints";
+    const message = `HNS does not list its ${what}: ${failureText(failure)}`;
     return {
       outcome: "hns-unreadable",
-      finding: { code: "hns-unreachable", message: `HNS does not list its ${what}: ${said}` },
+      finding: { code: explanationOf(failure, "hns-unreachable"), message },
     };
   }
 
   private async ensureSourceVip(queried: QueriedEndpoints): Promise<EarlyEnd | undefined> {
     const { client, sourceVip: ip, hostMac: mac } = this.configuration;
-    const { network } = this.state;
+    const { network, records } = this.state;
     if (!network.isOverlay || queried.find(undefined, ip) !== undefined) return undefined;
     const endpoint = { ip, mac, providerAddress: "", isLocal: true };
-    const made = await createProxyEndpoint(client, network, endpoint, queried);
+    const made = await createProxyEndpoint(client, network, endpoint, { queried, records });
     if (made.ok) return undefined;
     const message = `HNS refused the endpoint of the source VIP ${ip}: ${failureText(made.failure)}`;
     const code = explanationOf(made.failure, "service-remote-endpoint-refused");

@@ -1,7 +1,8 @@
 /** The endpoints that HNS has on the network, as read once in each sync (kube-proxy.md §3.3, step 6). */
 import type { Guid } from "../hcn/client.ts";
-import { ENDPOINT_FLAGS, type HostComputeEndpoint } from "../hcn/endpoint.ts";
+import { type IpFamily, familyOf, parseIp } from "../net/ip.ts";
 import type { Behaviour, EqualAddressRule } from "./behaviour.ts";
+import type { EndpointRecord } from "./hns-records.ts";
 
 /** An endpoint of HNS as kube-proxy sees it. */
 export interface HnsEndpoint {
@@ -10,23 +11,30 @@ export interface HnsEndpoint {
 }
 
 export class QueriedEndpoints {
-  /** Remote endpoints in whose place a local one is used. */
+  /**
+   * Remote endpoints in whose place a local one is used. Inferred: each family looks at its own addresses alone; counts
+   * are kept by family, and the other one's would always be zero.
+   */
   readonly duplicates: HnsEndpoint[] = [];
   private readonly byId: Map<Guid, HnsEndpoint> = new Map();
   private readonly byIp: Map<string, HnsEndpoint> = new Map();
   private readonly rule: EqualAddressRule;
+  private readonly family: IpFamily;
 
-  constructor(rule: EqualAddressRule) {
+  constructor(rule: EqualAddressRule, family: IpFamily) {
     this.rule = rule;
+    this.family = family;
   }
 
-  static read(documents: readonly HostComputeEndpoint[], behaviour: Behaviour): QueriedEndpoints {
-    const endpoints = new QueriedEndpoints(behaviour.equalAddress);
-    for (const { ID, Flags, IpConfigurations } of documents) {
-      const addresses = (IpConfigurations ?? []).flatMap(({ IpAddress }) => IpAddress ?? []);
-      if (ID === undefined || addresses.length === 0) continue;
-      const isLocal = ((Flags ?? 0) & ENDPOINT_FLAGS.RemoteEndpoint) === 0;
-      endpoints.add({ id: ID, isLocal }, addresses.slice(0, behaviour.knowsSecondAddress ? 2 : 1));
+  static of(
+    records: ReadonlyMap<Guid, EndpointRecord>,
+    behaviour: Behaviour,
+    family: IpFamily,
+  ): QueriedEndpoints {
+    const endpoints = new QueriedEndpoints(behaviour.equalAddress, family);
+    for (const [id, { isLocal, addresses }] of records) {
+      if (addresses.length > 0)
+        endpoints.add({ id, isLocal }, addresses.slice(0, behaviour.knowsSecondAddress ? 2 : 1));
     }
     return endpoints;
   }
@@ -38,14 +46,15 @@ export class QueriedEndpoints {
 
   add(endpoint: HnsEndpoint, addresses: readonly string[]): void {
     this.byId.set(endpoint.id, endpoint);
-    for (const ip of addresses) this.byIp.set(ip, this.preferred(this.byIp.get(ip), endpoint));
+    for (const ip of addresses) this.byIp.set(ip, this.preferred(ip, this.byIp.get(ip), endpoint));
   }
 
-  private preferred(known: HnsEndpoint | undefined, endpoint: HnsEndpoint): HnsEndpoint {
+  private preferred(text: string, known: HnsEndpoint | undefined, endpoint: HnsEndpoint): HnsEndpoint {
     if (known === undefined || known.isLocal === endpoint.isLocal || this.rule === "last") return endpoint;
     const [local, remote] = known.isLocal ? [known, endpoint] : [endpoint, known];
     if (this.rule === "remote") return remote;
-    this.duplicates.push(remote);
+    const ip = parseIp(text);
+    if (ip !== undefined && familyOf(ip) === this.family) this.duplicates.push(remote);
     return local;
   }
 }

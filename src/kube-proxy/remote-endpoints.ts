@@ -3,6 +3,7 @@ import type { Guid, HcnClient } from "../hcn/client.ts";
 import { ENDPOINT_FLAGS, type HostComputeEndpoint } from "../hcn/endpoint.ts";
 import { createEndpoint, deleteEndpoint } from "../hcn/operations.ts";
 import { type Attempt, attempt } from "./hns-failure.ts";
+import type { HnsRecords } from "./hns-records.ts";
 import type { ProxyNetwork } from "./proxy-network.ts";
 import type { HnsEndpoint, QueriedEndpoints } from "./queried-endpoints.ts";
 
@@ -25,17 +26,25 @@ function endpointDocument({ ip, mac, providerAddress, isLocal }: NewEndpoint): H
   };
 }
 
+/** What is known of HNS's endpoints: for this sync, and from sync to sync. */
+export interface KnownEndpoints {
+  readonly queried: QueriedEndpoints;
+  readonly records: HnsRecords;
+}
+
 /** Creates an endpoint and adds it to what is known of HNS. */
 export async function createProxyEndpoint(
   client: HcnClient,
   network: ProxyNetwork,
   endpoint: NewEndpoint,
-  queried: QueriedEndpoints,
+  known: KnownEndpoints,
 ): Promise<Attempt<HnsEndpoint>> {
   const created = await attempt(() => createEndpoint(client, network.id, endpointDocument(endpoint)));
   if (!created.ok) return created;
-  const value: HnsEndpoint = { id: created.value.ID ?? "", isLocal: endpoint.isLocal };
-  queried.add(value, [endpoint.ip]);
+  const { ip, isLocal } = endpoint;
+  const value: HnsEndpoint = { id: created.value.ID ?? "", isLocal };
+  known.queried.add(value, [ip]);
+  known.records.endpoints.set(value.id, { isLocal, addresses: [ip] });
   return { ok: true, value };
 }
 

@@ -39,6 +39,13 @@ export class MemoryTerminal implements Terminal {
     if (typeof content !== "string") throw Object.assign(new Error("no such file"), { code: "ENOENT" });
     return Promise.resolve(content);
   }
+  async listFolder(path: string, isRecursive: boolean): Promise<readonly string[] | undefined> {
+    const begin = path.endsWith("/") ? path : `${path}/`;
+    const files = [...this.files.keys()].filter((file) => file.startsWith(begin));
+    if (files.length === 0) return Promise.resolve(undefined);
+    const shown = files.filter((file) => isRecursive || !file.slice(begin.length).includes("/"));
+    return Promise.resolve(shown.toSorted());
+  }
   async writeFile(path: string, bytes: Uint8Array | string): Promise<void> {
     this.files.set(path, bytes);
     return Promise.resolve();

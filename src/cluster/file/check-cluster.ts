@@ -121,11 +121,27 @@ function checkPods(raw: RawCluster, reading: Reading): void {
   }
 }
 
+function checkExpectations(raw: RawCluster, reading: Reading): void {
+  for (const { value } of raw.expectations.value) {
+    if (value.protocol.value === "icmp" && value.port.value !== undefined)
+      reading.reportValue(
+        value.port.place,
+        "ICMP has no ports",
+        "Remove the field, or choose another protocol.",
+      );
+    if (value.expect.value === "works" && value.code.value !== undefined) {
+      const advice = "Remove the field, or write expect: denied.";
+      reading.reportValue(value.code.place, "what works has no code", advice);
+    }
+  }
+}
+
 /** Reports everything in which the fields of a file contradict each other. */
 export function checkCluster(raw: RawCluster, cluster: ClusterFile | undefined, reading: Reading): void {
   checkMachineNames(raw, reading);
   for (const { value: node } of raw.nodes.value) checkNode(node, reading);
   checkNetwork(raw.network.value, reading);
   checkPods(raw, reading);
+  checkExpectations(raw, reading);
   if (cluster !== undefined) checkAddresses(raw, cluster, reading);
 }

@@ -3,6 +3,7 @@
  * still has to be parsed. docs/reference/cluster-file.md describes the fields.
  */
 import type { JsonObject } from "../../hcn/client.ts";
+import type { KnowledgeCode } from "../../knowledge/codes.ts";
 import type { WindowsBuild } from "../../knowledge/profiles.ts";
 import type { Ipv4 } from "../../net/ip.ts";
 import type { Prefix } from "../../net/prefix.ts";
@@ -131,6 +132,19 @@ export interface PodSpec {
   readonly network: "pod" | "host";
 }
 
+/** What the user expects of one flow, in place of what is documented. */
+export interface ExpectationSpec {
+  /** As on the command line of `mullion trace`. */
+  readonly from: string;
+  readonly to: string;
+  readonly protocol: "tcp" | "udp" | "icmp";
+  /** Undefined: the first port of the receiver; always for ICMP. */
+  readonly port: number | undefined;
+  readonly expect: "works" | "denied";
+  /** With `denied`: the code that the trace has to show. Undefined: any drop or refusal will do. */
+  readonly code: KnowledgeCode | undefined;
+}
+
 /** A whole cluster file. Frozen through and through. */
 export interface ClusterFile {
   /** As given on the command line: for messages. */
@@ -150,4 +164,6 @@ export interface ClusterFile {
   readonly pods: readonly PodSpec[];
   /** Files and folders of Kubernetes manifests, below the folder of this file. */
   readonly manifests: readonly string[];
+  /** What `mullion verify` expects besides what is documented. */
+  readonly expectations: readonly ExpectationSpec[];
 }

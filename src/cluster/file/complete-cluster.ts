@@ -29,6 +29,7 @@ export type RawCluster = LocatedFields<RootFields>;
 const OUTSIDE_PORTS: readonly PortSpec[] = [
   { port: 80, protocol: "TCP" },
   { port: 443, protocol: "TCP" },
+  { port: 123, protocol: "UDP" },
   { port: 53, protocol: "UDP" },
 ];
 const POD_PORT = 8080;
@@ -172,5 +173,13 @@ export function completeCluster(
     outside: outside ?? [EXTERNAL],
     pods: raw.pods.value.map(({ value }) => completePod(value)),
     manifests: valuesOf(raw.manifests.value),
+    expectations: raw.expectations.value.map(({ value }) => ({
+      from: value.from.value,
+      to: value.to.value,
+      protocol: value.protocol.value,
+      port: value.port.value,
+      expect: value.expect.value,
+      code: value.code.value,
+    })),
   };
 }

@@ -4,6 +4,7 @@
  */
 import { LIMITS } from "../../base/limits.ts";
 import type { JsonObject } from "../../hcn/client.ts";
+import type { KnowledgeCode } from "../../knowledge/codes.ts";
 import { type ProfileName, type WindowsBuild, getProfile } from "../../knowledge/profiles.ts";
 import { parseIpv4 } from "../../net/ip.ts";
 import type { Ipv4 } from "../../net/ip.ts";
@@ -11,6 +12,7 @@ import { type Prefix, parsePrefix } from "../../net/prefix.ts";
 import { defined } from "../../base/assert.ts";
 import type {
   Compat,
+  ExpectationSpec,
   KubernetesVersion,
   NetworkPlugin,
   NetworkShape,
@@ -21,9 +23,11 @@ import { LABELS, type LocatedFields, type Mapping, list, mapping, section } from
 import type { Located } from "./reading.ts";
 import {
   BOOLEAN,
+  CODE,
   IPV4,
   NAME,
   NETWORK_NAME,
+  PARTY,
   PORT,
   PREFIX,
   RELATIVE_PATH,
@@ -55,6 +59,7 @@ const POLICIES_MAX = 4_096;
 const EXCEPTIONS_MAX = 256;
 const NAMES_MAX = 1_000;
 const MANIFESTS_MAX = 1_000;
+const EXPECTATIONS_MAX = 10_000;
 const SEED_MAX = 0xffff_ffff;
 
 function ipv4(text: string): Ipv4 {
@@ -142,6 +147,14 @@ export interface PodFields {
   address: Ipv4 | undefined;
   policies: readonly Located<JsonObject>[];
 }
+export interface ExpectationFields {
+  from: string;
+  to: string;
+  protocol: ExpectationSpec["protocol"];
+  port: number | undefined;
+  expect: ExpectationSpec["expect"];
+  code: KnowledgeCode | undefined;
+}
 export interface RootFields {
   apiVersion: typeof API_VERSION;
   kind: typeof KIND;
@@ -157,7 +170,7 @@ export interface RootFields {
   outside: readonly Located<LocatedFields<OutsideFields>>[] | undefined;
   pods: readonly Located<LocatedFields<PodFields>>[];
   manifests: readonly Located<string>[];
-  expectations: undefined;
+  expectations: readonly Located<LocatedFields<ExpectationFields>>[];
 }
 
 const METADATA = mapping<MetadataFields>("a mapping with a name", {
@@ -317,7 +330,7 @@ const OUTSIDE = mapping<OutsideFields>("an outside host", {
   ports: optional(
     list(PORT_SHAPE, { countMax: PORTS_MAX }),
     "Where the host answers.",
-    "TCP 80, TCP 443, UDP 53",
+    "TCP 80, TCP 443, UDP 123, UDP 53",
   ),
   names: withDefault(
     list(NAME, { countMax: NAMES_MAX }),
@@ -342,7 +355,7 @@ const DNS = mapping<DnsFields>("a mapping", {
     BOOLEAN,
     true,
     true,
-    "Whether the cluster gets a DNS of its own: Deployment coredns and Service kube-dns in kube-system. Manifests that bring a Service kube-system/kube-dns replace it.",
+    "Whether the cluster gets a DNS of its own: Deployment coredns and Service kube-dns in kube-system. It needs a Linux node. Manifests that bring a Service kube-system/kube-dns replace it.",
   ),
   domain: withDefault(NAME, "cluster.local", "cluster.local", "The zone of the cluster's names."),
 });
@@ -353,6 +366,20 @@ const LOAD_BALANCERS = mapping<LoadBalancerFields>("a mapping", {
     "Addresses that Services of type LoadBalancer get. The underlay's router leads them to a node.",
     "none: such Services wait for an address, as in a cluster without a cloud",
   ),
+});
+
+const EXPECTATION = mapping<ExpectationFields>("an expectation", {
+  from: required(PARTY, "Who sends, as `mullion trace` names them."),
+  to: required(PARTY, "Who receives."),
+  protocol: withDefault(
+    oneOf<ExpectationSpec["protocol"]>(["tcp", "udp", "icmp"]),
+    "tcp",
+    "tcp",
+    "The protocol of the packet.",
+  ),
+  port: optional(PORT, "The receiver's port. ICMP has none.", "the first one that the receiver serves"),
+  expect: required(oneOf<ExpectationSpec["expect"]>(["works", "denied"]), "What should come of it."),
+  code: optional(CODE, "With `denied`: the code that its trace has to show.", "any drop or refusal"),
 });
 
 const POD = mapping<PodFields>("a pod", {
@@ -405,7 +432,12 @@ export const CLUSTER: Mapping<RootFields> = mapping<RootFields>("a cluster file"
     [],
     "Kubernetes manifests: files, or folders of `.yaml`, `.yml` and `.json` files, below the folder of this file.",
   ),
-  expectations: reserved("A trace says what it observed."),
+  expectations: withDefault(
+    list(EXPECTATION, { countMax: EXPECTATIONS_MAX }),
+    [],
+    [],
+    "What `mullion verify` expects of single flows, besides what is documented and in place of it.",
+  ),
 });
 
 /** Values of optional fields, where the default depends on nothing else. */

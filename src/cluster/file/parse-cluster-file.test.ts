@@ -3,7 +3,7 @@ import { formatIp } from "../../net/ip.ts";
 import { formatPrefix } from "../../net/prefix.ts";
 import type { ClusterFile } from "./cluster-file.ts";
 import { parseClusterFile } from "./parse-cluster-file.ts";
-import { type FileProblem, formatProblem } from "./problem.ts";
+import { type FileProblem, formatProblem } from "../../knowledge/file-problem.ts";
 
 const HEAD = "apiVersion: mullion/v1alpha1\nkind: Cluster\nmetadata: {name: test}\n";
 const WIN_1 = "  - {name: win-1, os: windows, address: 10.0.0.11}\n";
@@ -207,9 +207,24 @@ describe("single fields", () => {
     ],
     ["manifests: [/etc]", /^6:13 invalid-value manifests\[0\]: "\/etc" is not a path below/, /^Write a path/],
     [
-      "expectations: []",
-      /^6:1 unknown-field expectations: this name is kept for a later version/,
-      /^Remove it/,
+      "expectations: [{from: pod/a, to: pod/a, expect: denied, code: no-rout}]",
+      '6:63 invalid-value expectations[0].code: "no-rout" is not a code of the catalogue',
+      /^Did you mean no-route\?/,
+    ],
+    [
+      "expectations: [{from: pod/a, to: pod/a, expect: works, code: no-route}]",
+      "6:62 invalid-value expectations[0].code: what works has no code",
+      /^Remove the field, or write expect: denied/,
+    ],
+    [
+      "expectations: [{from: pod/a, to: pod/a, expect: works, protocol: icmp, port: 1}]",
+      "6:78 invalid-value expectations[0].port: ICMP has no ports",
+      /^Remove the field/,
+    ],
+    [
+      "expectations: [{from: a b, to: pod/a, expect: works}]",
+      /^6:23 invalid-value expectations\[0\]\.from: "a b" is not a pod, a node/,
+      /^Write pod/,
     ],
     ["network: {backend: vxlan}", /^6:11 unknown-field network.backend: this name is kept/, /plugin flannel/],
     [

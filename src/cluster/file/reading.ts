@@ -1,7 +1,7 @@
 /** The state of one reading of a file: where things are, what went wrong, how much was expanded. */
 import { type LineCounter, type ParsedNode, isAlias, isMap, isScalar, isSeq } from "yaml";
 import type { KnowledgeCode } from "../../knowledge/codes.ts";
-import type { FileProblem } from "./problem.ts";
+import type { FileProblem } from "../../knowledge/file-problem.ts";
 import { ALIASED_VALUES_MAX, type YamlText } from "./yaml-text.ts";
 
 /** Where a value stands: an offset into the text, and the field's path. */

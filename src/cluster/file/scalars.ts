@@ -3,6 +3,7 @@ import { type ParsedNode, isMap, isScalar, isSeq } from "yaml";
 import { nearestNames } from "../../base/nearest-name.ts";
 import { LIMITS } from "../../base/limits.ts";
 import type { JsonObject, JsonValue } from "../../hcn/client.ts";
+import { KNOWLEDGE_CODES, type KnowledgeCode, isKnowledgeCode } from "../../knowledge/codes.ts";
 import { PROFILE_NAMES, type WindowsBuild, parseProfile } from "../../knowledge/profiles.ts";
 import { type Ipv4, formatIp, parseIpv4, parseIpv6 } from "../../net/ip.ts";
 import { type Prefix, formatPrefix, parseInterfaceAddress, prefixOf } from "../../net/prefix.ts";
@@ -129,6 +130,27 @@ export const RELATIVE_PATH: Shape<string> = textOf({
   lengthMax: 1_024,
   parse: (text) => (text !== "" && isRelativePath(text) ? text : undefined),
   advise: () => "Write a path such as manifests/ or web.yaml, without .. and not from the root.",
+});
+
+/** Somebody as the command line names them; who it is shows when the cluster is up. */
+export const PARTY: Shape<string> = textOf({
+  noun: "a pod, a node, a Service, a host outside or an address",
+  pattern: "^[A-Za-z0-9][A-Za-z0-9._:/-]*$",
+  lengthMax: 512,
+  parse: (text) => (/^[A-Za-z0-9][A-Za-z0-9._:/-]*$/.test(text) ? text : undefined),
+  advise: () => "Write pod/NAMESPACE/NAME, node/NAME, service/NAMESPACE/NAME, external or an address.",
+});
+
+/** A code of the catalogue. */
+export const CODE: Shape<KnowledgeCode> = textOf({
+  noun: "a code of the catalogue",
+  pattern: "^[a-z0-9]+(-[a-z0-9]+)*$",
+  lengthMax: 64,
+  parse: (text) => (isKnowledgeCode(text) ? text : undefined),
+  advise: (text) => {
+    const [nearest] = nearestNames(text, KNOWLEDGE_CODES, 1);
+    return `${nearest === undefined ? "" : `Did you mean ${nearest}? `}See all codes: mullion explain --list`;
+  },
 });
 
 /** A whole number from `min` to `max`. */

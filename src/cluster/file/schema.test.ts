@@ -38,7 +38,8 @@ describe("the schema", () => {
 
   it.each([
     ["an unknown field", { ...base, seeed: 1 }],
-    ["a reserved field", { ...base, expectations: [] }],
+    ["a reserved field", { ...base, network: { backend: "vxlan" } }],
+    ["an expectation without a receiver", { ...base, expectations: [{ from: "a", expect: "works" }] }],
     ["a path that leaves the folder", { ...base, manifests: ["../web.yaml"] }],
     ["a missing field", { ...base, metadata: {} }],
     ["a port out of range", { ...base, pods: [{ name: "a", node: "win-1", ports: [{ port: 70000 }] }] }],

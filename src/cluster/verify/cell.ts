@@ -58,6 +58,8 @@ export interface Cell {
 interface CellRequest {
   readonly facts: FlowFacts;
   readonly source: VerifySender;
+  /** What the sender is called, where it is not its own name. */
+  readonly sourceReference?: string;
   readonly target: CellTarget;
   readonly probe?: ProbeKind;
   readonly waitS?: number;
@@ -70,12 +72,12 @@ export function makeCell(request: CellRequest): Cell {
   const { facts, source, target } = request;
   const row = findExpectation(facts);
   return {
-    id: cellId(facts.flow, facts.protocol, source.reference, target),
+    id: cellId(facts.flow, facts.protocol, request.sourceReference ?? source.reference, target),
     flow: facts.flow,
     protocol: facts.protocol,
     relation: facts.relation,
     source,
-    sourceReference: source.reference,
+    sourceReference: request.sourceReference ?? source.reference,
     sourceOs: facts.sourceOs,
     target,
     targetOs: facts.targetOs,

@@ -8,6 +8,7 @@ import {
 import type { Ip } from "../../net/ip.ts";
 import { prefixContains } from "../../net/prefix.ts";
 import type {
+  VerifyHostNetworkPod,
   VerifyModel,
   VerifyNode,
   VerifyPod,
@@ -74,7 +75,8 @@ function commonFacts(model: VerifyModel, source: VerifySender): Omit<FlowFacts, 
     hasRouteToTarget: true,
     hasRouteToSource: true,
     hasOwnRules: hasOwnRules(source),
-    hasDns: model.dnsZone !== undefined,
+    hasDns: model.dnsZone !== undefined && source.kind === "pod" && source.usesClusterDns,
+    isHostProcess: false,
     hasName: true,
     hasProxy: model.hasProxy,
     isDsr: model.isDsr,
@@ -93,6 +95,17 @@ export function relationOf(
   const [from, to] = [nodeOf(source), nodeOf(target)];
   if (from === undefined || to === undefined) return "outside";
   return from.index === to.index ? "same-node" : "other-node";
+}
+
+/** Facts of a pod that asks for the network of its node. */
+export function hostNetworkFacts(model: VerifyModel, pod: VerifyHostNetworkPod): FlowFacts {
+  return {
+    ...commonFacts(model, pod.node),
+    flow: "pod-in-host-network",
+    protocol: "tcp",
+    relation: "same-node",
+    isHostProcess: pod.isHostProcess,
+  };
 }
 
 /** Facts of a flow between two that are named by their addresses. `hasName`: the receiver has a name to use. */

@@ -10,12 +10,11 @@ import { wrap } from "../../knowledge/prose.ts";
 import { PLAIN_STYLE, type TraceStyle } from "../format-trace.ts";
 import { groupBy } from "./classes.ts";
 import type { VerifyCell, VerifyFinding, VerifyReport } from "./report.ts";
+import { RowLabels, SystemNames } from "./row-labels.ts";
 
 const WIDTH = 100;
-const LABEL_WIDTH = 44;
-const VALUE_WIDTH = 9;
-/** Services that get a row each; more are shown together. */
-const SERVICE_ROWS_MAX = 8;
+const LABEL_WIDTH = 40;
+const VALUE_WIDTH = 12;
 const FINDINGS_MAX = 20;
 const PROTOCOLS: readonly FlowProtocol[] = ["tcp", "udp", "icmp"];
 
@@ -43,46 +42,6 @@ export const FLOW_TITLES: Readonly<Record<VerifyCell["flow"], string>> = {
   "pod-in-host-network": "pod in the node's network",
   "cluster-file": "expectations of the cluster file",
 };
-
-/** How systems are called in one report: by their build only where there are several. */
-class SystemNames {
-  private readonly builds: ReadonlySet<string>;
-
-  constructor(report: VerifyReport) {
-    const systems = report.cells.flatMap((cell) => [cell.fromSystem, cell.toSystem]);
-    this.builds = new Set(
-      systems.filter((system) => !["linux", "outside", "service", "windows"].includes(system)),
-    );
-  }
-
-  label(system: string): string {
-    if (system === "linux") return "Linux";
-    if (system === "outside" || system === "service") return system;
-    return this.builds.size > 1 ? system : "Windows";
-  }
-}
-
-const RELATIONS: Readonly<Record<VerifyCell["relation"], string>> = {
-  "same-node": ", same node",
-  "other-node": ", other node",
-  outside: "",
-  service: "",
-};
-
-function rowLabel(cell: VerifyCell, names: SystemNames, areServicesShown: boolean): string {
-  const from = names.label(cell.fromSystem);
-  if (cell.flow === "cluster-file")
-    return `${cell.from} → ${cell.to}${cell.port === undefined ? "" : `:${cell.port}`}`;
-  if (cell.flow === "pod-in-host-network") return from;
-  if (cell.relation !== "service")
-    return `${from} → ${names.label(cell.toSystem)}${RELATIONS[cell.relation]}`;
-  const isNodePort = cell.to.startsWith("node/") || cell.flow === "outside-to-ingress";
-  if (isNodePort) return areServicesShown ? `${from} → ${cell.to}:${cell.port ?? ""}` : `${from} → NodePorts`;
-  const service = areServicesShown
-    ? `${cell.to.replace(/^service\//, "")}${cell.port === undefined ? "" : `:${cell.port}`}`
-    : "Services";
-  return `${from} → ${service}`;
-}
 
 function valueOf(cells: readonly VerifyCell[]): string {
   const failed = cells.filter(({ verdict }) => verdict === "finding").length;
@@ -130,9 +89,8 @@ function flowLines(
   names: SystemNames,
   style: TraceStyle,
 ): readonly string[] {
-  const services = new Set(cells.map(({ to, port }) => `${to}:${port ?? 0}`));
-  const areServicesShown = services.size <= SERVICE_ROWS_MAX;
-  const rows = groupBy(cells, (cell) => rowLabel(cell, names, areServicesShown));
+  const labels = new RowLabels(cells, names);
+  const rows = groupBy(cells, (cell) => labels.labelOf(cell));
   const title = style.heading(FLOW_TITLES[flow].padEnd(LABEL_WIDTH));
   const heads = PROTOCOLS.map((protocol) => protocol.toUpperCase().padEnd(VALUE_WIDTH)).join("");
   return [
@@ -188,9 +146,9 @@ function findingLines(
 ): readonly string[] {
   const port = cell.port === undefined ? "" : ` port ${cell.port}`;
   const name = cell.name === undefined ? "" : ` as ${cell.name}`;
-  const head = `  ${FLOW_TITLES[cell.flow]}: ${cell.from} → ${cell.to}${name}, ${cell.protocol.toUpperCase()}${port}`;
+  const head = `${FLOW_TITLES[cell.flow]}: ${cell.from} → ${cell.to}${name}, ${cell.protocol.toUpperCase()}${port}`;
   return [
-    style.bad(head.slice(0, WIDTH)),
+    ...block(head, 2).map((line) => style.bad(line)),
     ...labelled("expected", `${finding.expected} (${cell.row}: ${cell.documentedIn})`),
     ...labelled("observed", finding.observed),
     ...(finding.code === undefined ? [] : labelled("why", titleOf(finding.code))),

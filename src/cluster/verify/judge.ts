@@ -22,7 +22,7 @@ export function describeExpectation(expected: Expectation): string {
     case "works":
       return "works";
     case "denied":
-      return `denied: ${expected.code}`;
+      return expected.proof === "any-failure" ? "denied" : `denied: ${expected.code}`;
     case "not-applicable":
       return `does not apply: ${expected.why}`;
   }
@@ -57,7 +57,7 @@ function seenAddresses(cell: Cell, cluster: Cluster): readonly string[] | undefi
 function faultOf(cell: Cell, observation: Observation, cluster: Cluster): string | undefined {
   const { attempts } = observation;
   const failed = attempts.find((attempt) => !isAnswered(attempt));
-  if (failed !== undefined) return `${failed.outcome}: ${failed.detail}`;
+  if (failed !== undefined) return `${failed.code ?? failed.outcome}: ${failed.detail}`;
   const { answerers } = cell.target;
   const stranger =
     answerers &&
@@ -94,8 +94,10 @@ function isProved(
       if (attempts.every(isAnswered) || evidence === undefined) return false;
       return [expected.code, ...(expected.dropCodes ?? [])].some((code) => evidence.codes.includes(code));
     }
+    case "any-failure":
+      return attempts.length > 0 && !attempts.some(isAnswered);
     case "name-not-found":
-      return attempts.some(({ outcome }) => outcome === "name-not-found");
+      return attempts.some(({ outcome, code }) => outcome === "name-not-found" && code === expected.code);
     case "client-address-lost": {
       const client = cell.source === undefined ? "" : formatIp(cell.source.address);
       return attempts.length > 0 && attempts.every((each) => isAnswered(each) && each.seen !== client);
@@ -104,8 +106,8 @@ function isProved(
       const names = attempts.map(({ answeredBy }) => answeredBy);
       return attempts.length > 1 && attempts.every(isAnswered) && new Set(names).size === 1;
     }
-    case "pod-not-started":
-      return attempts.some(({ outcome }) => outcome === "refused");
+    case "not-in-host-network":
+      return attempts.length > 0 && !attempts.some(isAnswered);
   }
 }
 
@@ -115,8 +117,13 @@ function describeDenied(observation: Observation, evidence: Evidence | undefined
     const [first] = observation.attempts;
     return first === undefined ? "nothing was observed" : `works: ${first.detail}`;
   }
-  if (evidence === undefined) return `${failed.outcome}: ${failed.detail}`;
+  if (evidence === undefined) return `${failed.code ?? failed.outcome}: ${failed.detail}`;
   return `denied: ${evidence.code ?? "for no reason that has a code"}`;
+}
+
+/** The code that an attempt itself came with: that of a resolver. */
+function codeOf(observation: Observation): KnowledgeCode | undefined {
+  return observation.attempts.find(({ code }) => code !== undefined)?.code;
 }
 
 /** Compares; `evidence` is the trace of an attempt that failed, where there was one. */
@@ -133,14 +140,21 @@ export function judge(
     case "works": {
       const fault = faultOf(cell, observation, cluster);
       if (fault === undefined) return undefined;
-      return { expected: describeExpectation(expected), observed: fault, code: evidence?.code };
+      return {
+        expected: describeExpectation(expected),
+        observed: fault,
+        code: evidence?.code ?? codeOf(observation),
+      };
     }
     case "denied":
       if (isProved(cell, expected, observation, evidence)) return undefined;
       return {
         expected: describeExpectation(expected),
         observed: describeDenied(observation, evidence),
-        code: expected.code,
+        code:
+          evidence?.code ??
+          codeOf(observation) ??
+          (expected.proof === "any-failure" ? undefined : expected.code),
       };
   }
 }

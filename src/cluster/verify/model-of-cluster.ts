@@ -4,14 +4,8 @@ import type { JsonObject, JsonValue } from "../../hcn/client.ts";
 import { formatIp } from "../../net/ip.ts";
 import { type Prefix, parsePrefix } from "../../net/prefix.ts";
 import type { Cluster, ClusterNode, ClusterPod } from "../cluster.ts";
-import type {
-  VerifyHostNetworkPod,
-  VerifyModel,
-  VerifyNode,
-  VerifyOutside,
-  VerifyPod,
-  VerifyService,
-} from "./model.ts";
+import { readKubernetes } from "./kubernetes-view.ts";
+import type { VerifyModel, VerifyNode, VerifyOutside, VerifyPod } from "./model.ts";
 
 /** Nodes of one class run the same system, the same build with the same updates, and programs of the same temper. */
 function nodeClassOf({ spec }: ClusterNode): string {
@@ -77,7 +71,7 @@ function readPod(
   context: {
     readonly node: VerifyNode;
     readonly common: readonly JsonObject[];
-    readonly zone: string | undefined;
+    readonly zone: string;
   },
 ): VerifyPod {
   const { spec } = pod;
@@ -105,7 +99,8 @@ function readPod(
     })),
     ownRules,
     podClass: `${node.nodeClass} ${isHostNetwork ? "host" : "pod"} ${policies}`,
-    dnsName: zone === undefined || isHostNetwork ? undefined : nameByAddress(pod, zone),
+    usesClusterDns: true,
+    dnsName: isHostNetwork ? undefined : nameByAddress(pod, zone),
   };
 }
 
@@ -143,39 +138,26 @@ function readOutside(cluster: Cluster): readonly VerifyOutside[] {
   }));
 }
 
-/** What Kubernetes objects add to the machines. */
-export interface KubernetesView {
-  readonly services: readonly VerifyService[];
-  readonly hostNetworkPods: readonly VerifyHostNetworkPod[];
-  /** The zone of names, when the cluster has a name service. */
-  readonly dnsZone: string | undefined;
-}
-
-const NO_KUBERNETES: KubernetesView = { services: [], hostNetworkPods: [], dnsZone: undefined };
-
-/** Reads the machines, and with `viewOf` the Kubernetes objects, which name pods of the model. */
-export function readModel(
-  cluster: Cluster,
-  viewOf: (pods: readonly VerifyPod[], nodes: readonly VerifyNode[]) => KubernetesView = () => NO_KUBERNETES,
-  dnsZone?: string,
-): VerifyModel {
+/** Reads the machines of a cluster, and what its Kubernetes objects ask for. */
+export function readModel(cluster: Cluster): VerifyModel {
   const { file } = cluster;
   const nodes = cluster.nodes.map(readNode);
   const byName = new Map(nodes.map((node) => [node.name, node]));
   const common = commonPolicies(cluster);
+  const zone = file.dns.domain;
   const pods = cluster.pods.map((pod, index) =>
     readPod(pod, index, {
       node: defined(byName.get(pod.node.spec.name), "a pod's node is a node of the cluster"),
       common,
-      zone: dnsZone,
+      zone,
     }),
   );
-  const view = viewOf(pods, nodes);
+  const view = readKubernetes(cluster.objects, { pods, nodes }, zone);
   return {
     clusterName: file.name,
     kubernetesMinor: file.kubernetes.version.minor,
     nodes,
-    pods,
+    pods: view.pods,
     hostNetworkPods: view.hostNetworkPods,
     services: view.services,
     outside: readOutside(cluster),

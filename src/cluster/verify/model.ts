@@ -48,18 +48,21 @@ export interface VerifyPod {
   readonly ownRules: string;
   /** Pods of one class behave alike, as senders and as receivers. */
   readonly podClass: string;
+  /** Its resolver asks the cluster's name service. */
+  readonly usesClusterDns: boolean;
   /** The name that leads to it, without the trailing dot; undefined when there is none. */
   readonly dnsName: string | undefined;
 }
 
-/** A pod that asked for something that no Windows node gives, and does not run. */
+/** A pod that asks for the network of its node. */
 export interface VerifyHostNetworkPod {
   readonly reference: string;
-  readonly os: "windows" | "linux";
-  /** True when it runs in the node's network all the same. */
-  readonly isRunning: boolean;
-  /** Why it does not, in words. */
-  readonly reason: string;
+  readonly node: VerifyNode;
+  readonly isHostProcess: boolean;
+  /** What came of it. */
+  readonly isInHostNetwork: boolean;
+  /** In words. */
+  readonly detail: string;
 }
 
 export interface VerifyBackEnd {

@@ -3,13 +3,15 @@ import type { KnowledgeCode } from "../../knowledge/codes.ts";
 
 /** One attempt. */
 export interface Attempt {
-  readonly outcome: "answered" | "refused" | "timed-out" | "unreachable" | "name-not-found";
+  readonly outcome: "answered" | "refused" | "timed-out" | "unreachable" | "name-not-found" | "name-wrong";
   /** The server that answered, as it calls itself; undefined for ICMP and for strangers. */
   readonly answeredBy: string | undefined;
   /** The address that it saw. */
   readonly seen: string | undefined;
   /** One clause. */
   readonly detail: string;
+  /** What a resolver that found no address says. */
+  readonly code?: KnowledgeCode;
   /** The port that was sent from, when the cell chose it. */
   readonly sourcePort: number | undefined;
 }
@@ -17,8 +19,6 @@ export interface Attempt {
 /** All attempts of a cell, in their order. */
 export interface Observation {
   readonly attempts: readonly Attempt[];
-  /** What the name led to; undefined when none was asked. */
-  readonly resolved: readonly string[] | undefined;
 }
 
 /** The trace of an attempt that failed. */

@@ -7,6 +7,8 @@ import type { Task } from "../../base/clock.ts";
 import type { Compartment } from "../../host/compartment.ts";
 import type { Probe, ProbeOwner, ProbeResult } from "../../host/probe-result.ts";
 import { EchoProbe, TcpProbe, UdpProbe } from "../../host/probe.ts";
+import { NameLookup } from "../../host/resolver/name-lookup.ts";
+import type { NameResult, ResolverOwner } from "../../host/resolver/name-result.ts";
 import { parseIdentification } from "../../host/services/identification.ts";
 import { type Ip, formatIp } from "../../net/ip.ts";
 import type { Cluster } from "../cluster.ts";
@@ -81,8 +83,8 @@ function isDone(cell: Cell, attempts: readonly Attempt[]): boolean {
   }
 }
 
-/** One cell at work. */
-class CellRun implements ProbeOwner, Task {
+/** One cell at work: a name is resolved first, as a program does, then the address is asked. */
+class CellRun implements ProbeOwner, ResolverOwner<NameLookup>, Task {
   readonly attempts: Attempt[] = [];
   private readonly cell: Cell;
   private readonly lane: Lane;
@@ -97,8 +99,36 @@ class CellRun implements ProbeOwner, Task {
 
   /** Begins an attempt. */
   run(): void {
+    const { address, name } = this.cell.target;
+    if (name === undefined) this.ask(defined(address, "a cell without an address has a name"));
+    else new NameLookup({ compartment: this.compartment, name, owner: this }).start();
+  }
+
+  resolved(_lookup: NameLookup, result: NameResult): void {
+    if (result.outcome === "failed") {
+      const { code, detail } = result;
+      this.end({ ...NO_ANSWER, outcome: "name-not-found", code, detail });
+      return;
+    }
+    const { address } = this.cell.target;
+    const [first] = result.addresses;
+    const isRight = address === undefined || result.addresses.includes(address);
+    const destination = address ?? first;
+    if (isRight && destination !== undefined) this.ask(destination);
+    else
+      this.end({
+        ...NO_ANSWER,
+        outcome: "name-wrong",
+        detail: `the name leads to ${result.addresses.map(formatIp).join(", ")}`,
+      });
+  }
+
+  probeEnded(probe: Probe): void {
+    this.end(attemptOf(defined(probe.result, "an ended probe has a result"), this.sourcePort));
+  }
+
+  private ask(destination: Ip): void {
     const { protocol, target, probe } = this.cell;
-    const destination = defined(target.address, "a cell without an address is not tried");
     const { compartment } = this;
     this.sourcePort = probe === "once" || protocol === "icmp" ? undefined : this.lane.nextSourcePort();
     const common = { compartment, destination, owner: this };
@@ -106,17 +136,18 @@ class CellRun implements ProbeOwner, Task {
       port: target.port,
       ...(this.sourcePort === undefined ? {} : { sourcePort: this.sourcePort }),
     };
-    const made = makeProbe(protocol, common, ports);
-    made.start();
+    makeProbe(protocol, common, ports).start();
   }
 
-  probeEnded(probe: Probe): void {
-    this.attempts.push(attemptOf(defined(probe.result, "an ended probe has a result"), this.sourcePort));
+  private end(attempt: Attempt): void {
+    this.attempts.push(attempt);
     const { clock } = this.compartment.env;
     if (isDone(this.cell, this.attempts)) clock.schedule(0, this.lane);
     else clock.schedule(this.cell.waitS * 1_000, this);
   }
 }
+
+const NO_ANSWER = { answeredBy: undefined, seen: undefined, sourcePort: undefined } as const;
 
 function makeProbe(
   protocol: Cell["protocol"],
@@ -157,7 +188,7 @@ class Lane implements Task {
   run(): void {
     if (this.running !== undefined) {
       const cell = defined(this.work[this.next - 1], "what runs was begun");
-      this.observer.cellDone(cell, { attempts: this.running.attempts, resolved: undefined });
+      this.observer.cellDone(cell, { attempts: this.running.attempts });
       this.running = undefined;
     }
     const cell = this.work[this.next++];

@@ -3,17 +3,23 @@ import type { FlowName, FlowProtocol } from "../../knowledge/expectations.ts";
 import { type Cell, type CellTarget, makeCell } from "./cell.ts";
 import { groupBy, representativePairs, ringPairs } from "./classes.ts";
 import { isOrdinary, pairFacts, relationOf } from "./facts.ts";
-import type { VerifyModel, VerifyNode, VerifyOutside, VerifyPod, VerifySender } from "./model.ts";
+import type { VerifyModel, VerifyNode, VerifyOutside, VerifyPod, VerifyPort, VerifySender } from "./model.ts";
 
 /** Where every pod and node answers in the copy that is verified, besides its own ports. */
 export const VERIFY_PORT = 10_250;
 
 const PROTOCOLS: readonly FlowProtocol[] = ["tcp", "udp", "icmp"];
 
+/** A host outside that serves UDP 53 may be a name server, which answers questions and nothing else. */
+function isNameServer(party: VerifySender, { protocol, port }: VerifyPort): boolean {
+  return party.kind === "outside" && protocol === "udp" && port === 53;
+}
+
 /** The port that a protocol of `party` is asked on: its own first one, else the one that verify opens. */
 export function portOf(party: VerifySender, protocol: FlowProtocol): number {
   if (protocol === "icmp") return 0;
-  const own = party.kind === "node" ? undefined : party.ports.find((port) => port.protocol === protocol);
+  const ports = party.kind === "node" ? [] : party.ports.filter((port) => !isNameServer(party, port));
+  const own = ports.find((port) => port.protocol === protocol);
   return own?.port ?? VERIFY_PORT;
 }
 
@@ -22,7 +28,8 @@ function answerersOf(party: VerifySender, port: number): readonly string[] | und
   // A port of a node may belong to one of its own programs or to a pod in its network.
   if (party.kind === "node") return port === VERIFY_PORT ? [party.name] : undefined;
   if (party.kind === "outside") return [party.reference];
-  return [party.serverName];
+  // So may the port that verify opens for a pod that lives there.
+  return party.isHostNetwork && port === VERIFY_PORT ? undefined : [party.serverName];
 }
 
 export function targetOf(party: VerifySender, protocol: FlowProtocol, name?: string): CellTarget {
@@ -63,6 +70,11 @@ function flowBetween(source: VerifyPod, target: VerifyPod): FlowName {
   return target.isHostNetwork ? "pod-to-node" : "pod-to-pod-ip";
 }
 
+/** True for pods that can be asked for names. Without any name service all are kept, for the table to say so. */
+function asksNames(pod: VerifyPod): boolean {
+  return pod.usesClusterDns;
+}
+
 function podToPod(model: VerifyModel): readonly Cell[] {
   const pods = model.pods.filter((pod) => !pod.isHostNetwork);
   const classes = groupBy(pods, (pod) => pod.podClass);
@@ -70,7 +82,8 @@ function podToPod(model: VerifyModel): readonly Cell[] {
   const byAddress = pairs.flatMap(({ count, ...pair }) =>
     PROTOCOLS.map((protocol) => pairCell(model, "pod-to-pod-ip", protocol, pair, { standsFor: count })),
   );
-  const byName = pairs.map(({ count, ...pair }) =>
+  const resolving = groupBy(pods.filter(asksNames), (pod) => pod.podClass);
+  const byName = representativePairs(resolving, classes).map(({ count, ...pair }) =>
     pairCell(model, "pod-to-pod-name", "tcp", pair, { name: pair.target.dnsName, standsFor: count }),
   );
   return [...byAddress, ...byName];
@@ -124,22 +137,33 @@ function serves(outside: VerifyOutside, protocol: FlowProtocol): boolean {
   return protocol === "icmp" || outside.ports.some((port) => port.protocol === protocol);
 }
 
+/** Each host outside from one pod of each class, in turn. */
 function toOutside(model: VerifyModel): readonly Cell[] {
   const pods = model.pods.filter((pod) => !pod.isHostNetwork);
-  return [...groupBy(pods, (pod) => pod.podClass).values()].flatMap((members) =>
-    model.outside.flatMap((target, index) => {
+  const classes = groupBy(pods, (pod) => pod.podClass);
+  const resolving = groupBy(pods.filter(asksNames), (pod) => pod.podClass);
+  return model.outside.flatMap((target, index) => [
+    ...[...classes.values()].flatMap((members) =>
+      toHost(model, target, members[index % members.length], members.length),
+    ),
+    ...[...resolving.values()].flatMap((members) => {
       const source = members[index % members.length];
-      if (source === undefined) return [];
-      const standsFor = members.length;
-      const byAddress = PROTOCOLS.filter((protocol) => serves(target, protocol)).map((protocol) =>
-        pairCell(model, "pod-to-external-ip", protocol, { source, target }, { standsFor }),
-      );
-      const [name] = target.names;
-      const byName = serves(target, "tcp")
-        ? [pairCell(model, "pod-to-external-name", "tcp", { source, target }, { name, standsFor })]
-        : [];
-      return [...byAddress, ...byName];
+      if (source === undefined || !serves(target, "tcp")) return [];
+      const options = { name: target.names[0], standsFor: members.length };
+      return [pairCell(model, "pod-to-external-name", "tcp", { source, target }, options)];
     }),
+  ]);
+}
+
+function toHost(
+  model: VerifyModel,
+  target: VerifyOutside,
+  source: VerifyPod | undefined,
+  standsFor: number,
+): readonly Cell[] {
+  if (source === undefined) return [];
+  return PROTOCOLS.filter((protocol) => serves(target, protocol)).map((protocol) =>
+    pairCell(model, "pod-to-external-ip", protocol, { source, target }, { standsFor }),
   );
 }
 

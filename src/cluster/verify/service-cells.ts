@@ -3,46 +3,18 @@ import type { FlowName } from "../../knowledge/expectations.ts";
 import { type Ip, formatIp } from "../../net/ip.ts";
 import { type Cell, type CellTarget, makeCell } from "./cell.ts";
 import { groupBy } from "./classes.ts";
+import { answerersOf, backEndsFor, clientAmong, rotate, type ServicePort } from "./service-port.ts";
 import { countLocal, isOrdinary, serviceFacts } from "./facts.ts";
-import type {
-  VerifyBackEnd,
-  VerifyModel,
-  VerifyNode,
-  VerifyPod,
-  VerifyService,
-  VerifyServicePort,
-} from "./model.ts";
+import { nameCells } from "./name-cells.ts";
+import type { VerifyModel, VerifyNode, VerifyPod, VerifyService, VerifyServicePort } from "./model.ts";
 
 /** Up to here every node with a pod asks every Service port; beyond, each node asks some of them. */
 const NODE_TIMES_PORT_MAX = 2_000;
 /** Ports that each node asks when there are too many. */
 const PORTS_PER_NODE = 4;
 
-interface ServicePort {
-  readonly service: VerifyService;
-  readonly port: VerifyServicePort;
-}
-
 function listPorts(services: readonly VerifyService[]): readonly ServicePort[] {
   return services.flatMap((service) => service.ports.map((port) => ({ service, port })));
-}
-
-/** The names of those who may answer; undefined when an address belongs to nobody that we know. */
-function answerersOf(backEnds: readonly VerifyBackEnd[]): readonly string[] | undefined {
-  const names = backEnds.map(({ pod }) => pod?.serverName);
-  return names.every((name) => name !== undefined) ? names : undefined;
-}
-
-/** The back ends that a client on `node` may be given. */
-function backEndsFor(
-  { service, port }: ServicePort,
-  node: VerifyNode,
-  model: VerifyModel,
-): readonly VerifyBackEnd[] {
-  // kube-proxy.md §3.1: Windows reads internalTrafficPolicy from 1.27 on.
-  const isRead = node.os === "linux" || model.kubernetesMinor >= 27;
-  if (service.internalTrafficPolicy !== "Local" || !isRead) return port.backEnds;
-  return port.backEnds.filter(({ pod }) => pod?.node.index === node.index);
 }
 
 function addressTarget(asked: ServicePort, answerers: readonly string[] | undefined): CellTarget {
@@ -56,12 +28,6 @@ function addressTarget(asked: ServicePort, answerers: readonly string[] | undefi
   };
 }
 
-/** A client that is none of the back ends, where there is one. */
-function clientAmong(pods: readonly VerifyPod[], port: VerifyServicePort): VerifyPod | undefined {
-  const own = new Set(port.backEnds.map(({ pod }) => pod?.index));
-  return pods.find((pod) => !own.has(pod.index));
-}
-
 /** Pods that may stand for others, by the class of their node. */
 function clientsByNodeClass(model: VerifyModel): ReadonlyMap<string, readonly VerifyPod[]> {
   return groupBy(model.pods.filter(isOrdinary), (pod) => pod.node.nodeClass);
@@ -69,15 +35,12 @@ function clientsByNodeClass(model: VerifyModel): ReadonlyMap<string, readonly Ve
 
 function sweep(model: VerifyModel, asked: ServicePort, client: VerifyPod, standsFor: number): Cell {
   const { service, port } = asked;
-  const isOwn = port.backEnds.some(({ pod }) => pod?.index === client.index);
-  const reachable = backEndsFor(asked, client.node, model);
-  // Under DSR the client may not reach itself; that is a cell of its own.
-  const others = isOwn ? reachable.filter(({ pod }) => pod?.index !== client.index) : reachable;
   return makeCell({
     facts: serviceFacts(model, "pod-to-cluster-ip", port.protocol, { source: client, service, port }),
     source: client,
-    target: addressTarget(asked, answerersOf(isOwn ? others : reachable)),
-    probe: "sweep",
+    target: addressTarget(asked, answerersOf(backEndsFor(asked, client.node, model))),
+    // A client that sticks to one back end cannot see the others.
+    probe: service.hasAffinity ? "once" : "sweep",
     standsFor,
   });
 }
@@ -88,8 +51,7 @@ function toClusterIp(model: VerifyModel): readonly Cell[] {
   const cells: Cell[] = [];
   for (const clients of clientsByNodeClass(model).values()) {
     ports.forEach((asked, index) => {
-      const rotated = clients.slice(index % clients.length).concat(clients.slice(0, index % clients.length));
-      const client = clientAmong(rotated, asked.port);
+      const client = clientAmong(rotate(clients, index), asked.port, model);
       if (client !== undefined) cells.push(sweep(model, asked, client, clients.length));
     });
   }
@@ -104,7 +66,7 @@ function fromEachNode(model: VerifyModel, ports: readonly ServicePort[]): readon
       ? ports
       : ports.filter((_, index) => (index + node) % Math.ceil(ports.length / PORTS_PER_NODE) === 0);
     return asked.flatMap((each) => {
-      const client = clientAmong(clients, each.port);
+      const client = clientAmong(clients, each.port, model);
       if (client === undefined || each.service.kind !== "cluster-ip") return [];
       const { service, port } = each;
       return makeCell({
@@ -139,6 +101,8 @@ function toOwnService(model: VerifyModel): readonly Cell[] {
   return listPorts(model.services).flatMap((asked) => {
     const { service, port } = asked;
     if (service.kind !== "cluster-ip") return [];
+    // With affinity nobody knows whether a client is led to itself, unless there is nobody else.
+    if (service.hasAffinity && port.backEnds.length > 1) return [];
     const own = port.backEnds.flatMap(({ pod }) => (pod !== undefined && isOrdinary(pod) ? [pod] : []));
     return [...groupBy(own, (pod) => pod.node.nodeClass).values()].flatMap((members) => {
       const [source] = members;
@@ -151,80 +115,6 @@ function toOwnService(model: VerifyModel): readonly Cell[] {
         among: port.backEnds.length,
         standsFor: members.length,
       });
-    });
-  });
-}
-
-/** A headless Service is asked on the port of its pods. */
-function portByName({ service, port }: ServicePort): number {
-  return service.kind === "headless" ? (port.backEnds[0]?.port ?? port.port) : port.port;
-}
-
-function nameCell(
-  model: VerifyModel,
-  flow: FlowName,
-  asked: ServicePort,
-  request: { readonly source: VerifyPod; readonly name: string; readonly standsFor: number },
-): Cell {
-  const { service, port } = asked;
-  const { source, name, standsFor } = request;
-  const hairpin =
-    service.kind === "cluster-ip" && port.backEnds.every(({ pod }) => pod?.index === source.index);
-  return makeCell({
-    facts: serviceFacts(model, hairpin ? "pod-to-own-service" : flow, port.protocol, {
-      source,
-      service,
-      port,
-    }),
-    source,
-    target: {
-      reference: service.reference,
-      address: service.clusterIp,
-      name,
-      port: portByName(asked),
-      answerers:
-        service.kind === "external-name" ? undefined : answerersOf(backEndsFor(asked, source.node, model)),
-    },
-    standsFor,
-  });
-}
-
-/** The first port of a Service; one without any, as ExternalName may be, is asked on 80. */
-function firstPort(service: VerifyService): ServicePort {
-  const [port = { name: "", protocol: "tcp" as const, port: 80, nodePort: undefined, backEnds: [] }] =
-    service.ports;
-  return { service, port };
-}
-
-function byNames(model: VerifyModel): readonly Cell[] {
-  const zone = model.dnsZone ?? "cluster.local";
-  const classes = clientsByNodeClass(model);
-  return model.services.flatMap((service, index) => {
-    const asked = firstPort(service);
-    const fullName = `${service.name}.${service.namespace}.svc.${zone}`;
-    return [...classes.values()].flatMap((clients) => {
-      const rotated = clients.slice(index % clients.length).concat(clients.slice(0, index % clients.length));
-      const anybody = clientAmong(rotated, asked.port) ?? clients[0];
-      const here = rotated.filter((pod) => pod.namespace === service.namespace);
-      const neighbor = clientAmong(here, asked.port);
-      const cells: Cell[] = [];
-      if (anybody !== undefined) {
-        const full = { source: anybody, name: fullName, standsFor: clients.length };
-        cells.push(nameCell(model, "pod-to-service-full-name", asked, full));
-      }
-      if (neighbor !== undefined) {
-        const short = { source: neighbor, name: service.name, standsFor: here.length };
-        cells.push(nameCell(model, "pod-to-service-short-name", asked, short));
-      }
-      if (index === 0 && anybody !== undefined) {
-        const partial = {
-          source: anybody,
-          name: `${service.name}.${service.namespace}`,
-          standsFor: clients.length,
-        };
-        cells.push(nameCell(model, "pod-to-service-partial-name", asked, partial));
-      }
-      return cells;
     });
   });
 }
@@ -335,7 +225,7 @@ function affinity(model: VerifyModel): readonly Cell[] {
   return ports.flatMap((asked) =>
     [...clientsByNodeClass(model).values()].flatMap((clients) => {
       const { service, port } = asked;
-      const source = clientAmong(clients, port);
+      const source = clientAmong(clients, port, model);
       if (source === undefined) return [];
       const target = addressTarget(asked, answerersOf(backEndsFor(asked, source.node, model)));
       const facts = (flow: FlowName) => serviceFacts(model, flow, port.protocol, { source, service, port });
@@ -369,7 +259,7 @@ export function serviceCells(
     ...toClusterIp(model),
     ...pings(model),
     ...toOwnService(model),
-    ...byNames(model),
+    ...nameCells(model),
     ...fromNodes(model),
     ...toNodePorts(model),
     ...toIngress(model, nodeBehind),

@@ -51,7 +51,8 @@ export function setStage(cluster: Cluster, model: VerifyModel, cells: readonly C
       "a port that nobody has can be served",
     );
   };
-  for (const pod of model.pods) if (!pod.isHostNetwork) serve(pod, pod.serverName);
+  for (const pod of model.pods) serve(pod, pod.serverName);
   for (const node of model.nodes) serve(node, node.name);
+  for (const host of model.outside) serve(host, host.reference);
   return copy;
 }

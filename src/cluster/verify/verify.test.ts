@@ -2,6 +2,7 @@ import { Ajv2020 } from "ajv/dist/2020.js";
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { openTestCluster } from "../../testing/walk.ts";
+import { RequestError } from "../request-error.ts";
 import { formatVerification } from "./format-verify.ts";
 import { formatJunit } from "./junit.ts";
 import { readModel } from "./model-of-cluster.ts";
@@ -142,4 +143,58 @@ describe("what is denied", () => {
     const guarded = report.cells.filter(({ to }) => to === "pod/default/guarded");
     expect(new Set(guarded.map(({ row }) => row))).toEqual(new Set(["OWN-RULES"]));
   });
+});
+
+describe("expectations of the cluster file", () => {
+  const own = (lines: string): Promise<VerifyReport> =>
+    verifyText(`${example("mixed-nodes")}\nexpectations:\n${lines}`);
+
+  it("take the place of the table's", async () => {
+    const report = await own(
+      "  - { from: pod/web, to: pod/guarded, port: 8080, expect: works }\n" +
+        "  - { from: web, to: guarded, port: 9090, expect: denied, code: acl-rule-blocked }\n" +
+        "  - { from: web, to: guarded, protocol: icmp, expect: denied }\n",
+    );
+    expect(report.findings).toEqual([]);
+    expect(
+      report.cells.filter(({ flow }) => flow === "cluster-file").map(({ row, verdict }) => [row, verdict]),
+    ).toEqual([
+      ["expectations[0]", "as-expected"],
+      ["expectations[1]", "as-expected"],
+      ["expectations[2]", "as-expected"],
+    ]);
+    const same = report.cells.filter(
+      ({ from, to, port, name }) =>
+        name === undefined && from.endsWith("/web") && to.endsWith("/guarded") && port === 8080,
+    );
+    expect(same.map(({ flow }) => flow)).toEqual(["cluster-file"]);
+  });
+
+  it.each([
+    ["expect: works, port: 9090", "works", "timed-out: no answer within 10000 ms", "acl-rule-blocked"],
+    ["expect: denied, port: 8080", "denied", /^works: guarded saw 10\.244\.1\.3:/, undefined],
+    [
+      "expect: denied, code: no-route, port: 9090",
+      "denied: no-route",
+      "denied: acl-rule-blocked",
+      "acl-rule-blocked",
+    ],
+  ])("%s: a finding with both", async (words, expected, observed, code) => {
+    const report = await own(`  - { from: pod/web, to: pod/guarded, ${words} }\n`);
+    expect(report.findings).toHaveLength(1);
+    const [finding] = report.findings;
+    expect(finding?.expected).toBe(expected);
+    expect(finding?.observed).toMatch(observed);
+    expect(finding?.code).toBe(code);
+    expect(finding?.trace).toMatch(/^pod\/default\/web pod\/default\/guarded --port \d+$/);
+    expect(formatVerification(report)).toContain("Findings");
+    expect(formatJunit(report).match(/<failure /g)).toHaveLength(1);
+  });
+
+  it.each(["{ from: nobody, to: pod/web, expect: works }", "{ from: pod/web, to: 10.9.9.9, expect: works }"])(
+    "%s is refused with what to do",
+    async (line) => {
+      await expect(own(`  - ${line}\n`)).rejects.toThrow(RequestError);
+    },
+  );
 });

@@ -10,16 +10,16 @@ import { type Disagreement, judge } from "./judge.ts";
 import type { VerifyModel, VerifyNode } from "./model.ts";
 import type { Evidence, Observation } from "./observation.ts";
 import { type ObserveProgress, observeCells } from "./observe.ts";
+import { ownCells } from "./own-cells.ts";
 import { podCells } from "./pod-cells.ts";
 import { traceCell } from "./prove.ts";
 import type { VerifyCell, VerifyCounts, VerifyFinding, VerifyReport } from "./report.ts";
 import { serviceCells } from "./service-cells.ts";
 import { setStage } from "./stage.ts";
+import { observeState, stateCells } from "./state-cells.ts";
 
 export interface VerifyOptions {
   readonly progress?: ObserveProgress;
-  /** Cells of the user's own; they take the place of the table's. */
-  readonly ownCells?: readonly Cell[];
 }
 
 /** The question of a cell without what it is called: the user's expectation of it replaces the table's. */
@@ -108,7 +108,7 @@ interface Judged {
   readonly disagreement: Disagreement | undefined;
 }
 
-const NOTHING: Observation = { attempts: [], resolved: undefined };
+const NOTHING: Observation = { attempts: [] };
 
 /** Judges what was seen; what disagrees is tried again alone, and only that counts. */
 function settle(cell: Cell, first: Observation, bench: Bench, cluster: Cluster): Judged {
@@ -132,7 +132,9 @@ function describeCell({ cell, observation, disagreement }: Judged, model: Verify
   const receiver =
     model.nodes.find((node) => node.reference === target.reference) ??
     model.pods.find((pod) => pod.reference === target.reference)?.node;
-  const code = expected.outcome === "works" ? undefined : expected.code;
+  const isCodeGiven =
+    expected.outcome !== "works" && !(expected.outcome === "denied" && expected.proof === "any-failure");
+  const code = isCodeGiven ? expected.code : undefined;
   const attempts = observation?.attempts ?? [];
   return {
     flow: cell.flow,
@@ -141,7 +143,8 @@ function describeCell({ cell, observation, disagreement }: Judged, model: Verify
     from: cell.sourceReference,
     fromSystem: systemOf(cell.sourceOs, sender),
     to: target.reference,
-    toSystem: cell.relation === "service" ? "service" : systemOf(cell.targetOs, receiver),
+    toSystem:
+      cell.relation === "service" && receiver === undefined ? "service" : systemOf(cell.targetOs, receiver),
     ...(target.port === 0 ? {} : { port: target.port }),
     ...(target.name === undefined ? {} : { name: target.name }),
     expected: expected.outcome,
@@ -153,7 +156,7 @@ function describeCell({ cell, observation, disagreement }: Judged, model: Verify
       disagreement === undefined ? (observation === undefined ? "not-tried" : "as-expected") : "finding",
     attempts: attempts.length,
     ...(cell.probe === "sweep"
-      ? { backEnds: new Set(attempts.map(({ answeredBy }) => answeredBy)).size }
+      ? { backEnds: new Set(attempts.flatMap(({ answeredBy }) => answeredBy ?? [])).size }
       : {}),
     standsFor: cell.standsFor,
   };
@@ -202,15 +205,22 @@ function count(cells: readonly VerifyCell[], attempts: number, findings: number)
   };
 }
 
-/** Checks every flow of `cluster`, which stays as it is: all attempts are made in copies. */
+/**
+ * Checks every flow of `cluster`, which stays as it is: all attempts are made in copies.
+ * @throws RequestError for an expectation of the cluster file about somebody who does not exist.
+ */
 export function verifyCluster(
   cluster: Cluster,
   model: VerifyModel,
   options: VerifyOptions = {},
 ): VerifyReport {
-  const own = options.ownCells ?? [];
+  const own = ownCells(cluster, model);
   const replaced = new Set(own.map(questionOf));
-  const table = [...podCells(model), ...serviceCells(model, nodeBehind(cluster, model))];
+  const table = [
+    ...podCells(model),
+    ...serviceCells(model, nodeBehind(cluster, model)),
+    ...stateCells(model),
+  ];
   const cells = inOrder(
     withoutRepetitions([...own, ...table.filter((cell) => !replaced.has(questionOf(cell)))]),
   );
@@ -218,6 +228,9 @@ export function verifyCluster(
   const observations = observeCells(setStage(cluster, model, tried), tried, options.progress);
   const bench = new Bench(cluster, model, tried);
   const judged = cells.map((cell): Judged => {
+    const state = cell.probe === "state" ? observeState(cell, model) : undefined;
+    if (state !== undefined)
+      return { cell, observation: state, disagreement: judge(cell, state, undefined, cluster) };
     if (!isTried(cell)) return { cell, observation: undefined, disagreement: undefined };
     return settle(cell, observations.get(cell.id) ?? NOTHING, bench, cluster);
   });

@@ -1,80 +1,86 @@
-/** `mullion demo`, which is `npm start`: a cluster, who reaches whom in it, one packet explained, its capture. */
+/** `mullion demo`, which is `npm start`: a cluster from manifests, its flows, one Service call explained, its capture. */
+import type { ControlClient } from "../../api/client.ts";
 import { formatTrace } from "../../cluster/format-trace.ts";
-import { openCluster } from "../../cluster/open-cluster.ts";
-import { type ReachabilityCell, checkReachability } from "../../cluster/reachability.ts";
-import { tracePacket } from "../../cluster/trace.ts";
-import { formatKind } from "./get.ts";
-import { readCluster } from "./read-cluster.ts";
+import { formatVerification } from "../../cluster/verify/format-verify.ts";
+import type { KubeObject, Pod, Service } from "../../kube/types.ts";
+import { connectCluster } from "./cluster-target.ts";
 import { Failure } from "./failure.ts";
+import { formatKind } from "./get.ts";
+import { parseKind } from "./kinds.ts";
 import type { ExitCode, Terminal } from "./terminal.ts";
 import { traceStyle, writeCapture } from "./trace.ts";
 import type { DemoRequest } from "./verbs.ts";
 
-const MARKS: { readonly [Outcome in ReachabilityCell["outcome"]]: string } = {
-  answered: "yes",
-  refused: "refused",
-  "timed-out": "no",
-  unreachable: "no",
-};
-
-/** Rows send, columns receive; a cell names the protocols that got an answer. */
-function formatMatrix(cells: readonly ReachabilityCell[], terminal: Terminal): string {
-  const names = [...new Set(cells.map((cell) => cell.from))];
-  const cellOf = (from: string, to: string): string => {
-    const own = cells.filter((cell) => cell.from === from && cell.to === to);
-    if (own.length === 0) return "-";
-    return own.map((cell) => `${cell.protocol} ${MARKS[cell.outcome]}`).join(", ");
-  };
-  const rows = [
-    ["FROM \\ TO", ...names],
-    ...names.map((from) => [from, ...names.map((to) => cellOf(from, to))]),
-  ];
-  const widths = names
-    .concat("")
-    .map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
-  return rows
-    .map((row, index) => {
-      const line = row
-        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
-        .join("  ")
-        .trimEnd();
-      return `${index === 0 ? terminal.bold(line) : line}\n`;
-    })
-    .join("");
+/** A pod that calls and the Service it calls, as `trace` takes them. */
+interface Call {
+  readonly from: string;
+  readonly to: string;
 }
 
-/** The pair that shows most: the first pod and one on another node. */
-function choosePair(
-  pods: readonly { readonly name: string; readonly node: string }[],
-): readonly [string, string] {
-  const [first] = pods;
-  const other = pods.find((pod) => pod.node !== first?.node) ?? pods[1];
-  if (first === undefined || other === undefined) {
-    throw new Failure(
-      "bad-usage",
-      "the cluster has fewer than two pods, so there is nothing to show",
-      "Give the cluster file two pods, or run: mullion demo",
-    );
-  }
-  return [first.name, other.name];
+function isPod(object: KubeObject): object is Pod {
+  return object.kind === "Pod";
+}
+
+function isService(object: KubeObject): object is Service {
+  return object.kind === "Service";
+}
+
+function referenceOf({ kind, metadata }: Pod | Service): string {
+  return `${kind.toLowerCase()}/${metadata.namespace}/${metadata.name}`;
+}
+
+/** Pods of the user's on Windows nodes, then on others. */
+async function callers(client: ControlClient): Promise<readonly Pod[]> {
+  const { nodes } = await client.cluster();
+  const windows = new Set(nodes.filter(({ os }) => os === "windows").map(({ name }) => name));
+  const pods = (await client.objects("pods")).items
+    .filter(isPod)
+    .filter(({ metadata, status }) => metadata.namespace !== "kube-system" && status?.phase === "Running");
+  return pods.toSorted(
+    (a, b) => Number(windows.has(b.spec?.nodeName ?? "")) - Number(windows.has(a.spec?.nodeName ?? "")),
+  );
+}
+
+/** The call that shows most: from a Windows pod to a Service that does not lead back to it; else to another pod. */
+async function chooseCall(client: ControlClient): Promise<Call> {
+  const [from, ...others] = await callers(client);
+  const services = (await client.objects("services")).items
+    .filter(isService)
+    .filter(({ metadata, spec }) => metadata.namespace !== "kube-system" && parseable(spec?.clusterIP));
+  const leadsBack = ({ spec }: Service): boolean =>
+    Object.entries(spec?.selector ?? {}).every(([key, value]) => from?.metadata.labels?.[key] === value);
+  const to = services.find((service) => !leadsBack(service)) ?? others[0];
+  if (from !== undefined && to !== undefined) return { from: referenceOf(from), to: referenceOf(to) };
+  throw new Failure(
+    "bad-usage",
+    "the cluster has fewer than two pods, so there is nothing to show",
+    "Give the cluster file two pods, or run: mullion demo",
+  );
+}
+
+function parseable(clusterIP: string | undefined): boolean {
+  return clusterIP !== undefined && clusterIP !== "" && clusterIP !== "None";
 }
 
 export async function demo(request: DemoRequest, terminal: Terminal): Promise<ExitCode> {
-  const file = await readCluster(request.file, terminal);
-  const pods = file.pods.map((pod) => ({ name: `pod/${pod.namespace}/${pod.name}`, node: pod.node }));
-  const [from, to] = choosePair(pods);
-  terminal.stderr(`Bringing up ${file.nodes.length} nodes and ${file.pods.length} pods …\n`);
-  const cluster = await openCluster(file);
-  terminal.stdout(`${terminal.bold(`Cluster ${file.name}`)}\n\n`);
-  terminal.stdout(`${await formatKind(cluster, "nodes", undefined, "table")}\n`);
-  terminal.stdout(`${await formatKind(cluster, "pods", undefined, "table")}\n`);
-  terminal.stderr("Trying every pair …\n");
-  terminal.stdout(`${terminal.bold("Who reaches whom")}\n\n`);
-  terminal.stdout(`${formatMatrix(checkReachability(cluster), terminal)}\n`);
-  terminal.stdout(`${terminal.bold("One packet")}\n\n`);
-  const traced = tracePacket(cluster, { from, to, protocol: "tcp", port: undefined });
-  terminal.stdout(formatTrace(traced.report, traceStyle(terminal)));
-  await writeCapture(traced, request.pcap, terminal);
-  terminal.stdout(`\nThe packets are in ${request.pcap}; Wireshark and tshark open it.\n`);
-  return traced.report.verdict === "answered" ? 0 : 1;
+  const { file, pcap } = request;
+  terminal.stderr(`Bringing up the cluster of ${file} …\n`);
+  const target = { files: [file], isRecursive: false, name: undefined, socket: undefined };
+  const client = await connectCluster(target, terminal);
+  const { name } = await client.cluster();
+  terminal.stdout(`${terminal.bold(`Cluster ${name}`)}\n\n`);
+  for (const kind of ["nodes", "pods", "services"])
+    terminal.stdout(`${await formatKind(client, parseKind(kind), "table")}\n`);
+  terminal.stderr("Trying every flow …\n");
+  terminal.stdout(`${terminal.bold("What works, and what does not")}\n\n`);
+  const verified = await client.verify();
+  const style = traceStyle(terminal);
+  terminal.stdout(`${formatVerification(verified, `mullion trace -f ${file}`, style)}\n`);
+  const { from, to } = await chooseCall(client);
+  terminal.stdout(`${terminal.bold("One call, explained")}\n\n`);
+  const { report, capture } = await client.trace({ from, to, protocol: "tcp", capture: true });
+  terminal.stdout(formatTrace(report, style));
+  await writeCapture(new Uint8Array(Buffer.from(capture ?? "", "base64")), pcap, terminal);
+  terminal.stdout(`\nThe packets are in ${pcap}; Wireshark and tshark open it.\n`);
+  return report.verdict === "answered" && verified.counts.findings === 0 ? 0 : 1;
 }

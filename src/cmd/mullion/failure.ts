@@ -1,7 +1,8 @@
 /** Faults that end a verb, as the user sees them: what is wrong, what to do, a code. Never a stack trace. */
-import { CniError, PluginPanic } from "../../cni/error.ts";
-import { HcnError } from "../../hcn/error.ts";
-import { type KnowledgeCode, isKnowledgeCode } from "../../knowledge/codes.ts";
+import type { ErrorDetails } from "../../api/documents.ts";
+import { describeKnownError } from "../../api/error-details.ts";
+import type { SessionProblem } from "../../cluster/session.ts";
+import type { KnowledgeCode } from "../../knowledge/codes.ts";
 import type { ExitCode, Terminal } from "./terminal.ts";
 
 /** Ends a verb. `message` is one sentence without a full stop. */
@@ -31,58 +32,36 @@ export class SilentFailure extends Error {
   }
 }
 
-/** Codes whose entry says no more than the message. */
-const SELF_EXPLANATORY: readonly KnowledgeCode[] = ["bad-usage", "unknown-code"];
+/** Problems shown at once; more scroll the first ones away. */
+const SHOWN_MAX = 20;
 
-/** What a user is told: one sentence, what to do, the code that stands behind it, the entry with more. */
-interface Explanation {
-  readonly message: string;
-  readonly advice: string;
-  readonly code: string | undefined;
-  readonly entry: KnowledgeCode | undefined;
-  readonly exitCode: ExitCode;
+function formatPlace(problem: SessionProblem): string {
+  const { where } = problem;
+  if (where === undefined) return "";
+  const place = where.line > 0 ? `${where.file}:${where.line}:${where.column}` : where.file;
+  return where.field === "" ? `${place}: ` : `${place}: ${where.field}: `;
 }
 
-const LOOK_AT_POLICIES = "Look at the policies, ranges and CNI configuration in the cluster file.";
-
-function hex(hresult: number): string {
-  return `0x${hresult.toString(16).padStart(8, "0")}`;
+/** A problem on two lines: place and fault, then the advice with the code. */
+export function formatProblem(problem: SessionProblem): string {
+  return `${formatPlace(problem)}${problem.message}\n    ${problem.advice} [${problem.code}]\n`;
 }
 
-/** Errors that the user can mend: with a code of the catalogue (and perhaps `advice`), of HNS, or of a plugin. */
-function explain(error: unknown): Explanation | undefined {
-  if (error instanceof HcnError) {
-    const message = `HNS refuses a call: ${error.message}`;
-    const code = `${error.code} ${hex(error.hresult)}`;
-    return { message, advice: LOOK_AT_POLICIES, code, entry: error.explanation, exitCode: 2 };
-  }
-  if (error instanceof CniError) {
-    const details = error.details === "" ? "" : ` (${error.details})`;
-    const message = `a CNI plugin fails: ${error.message}${details}`;
-    return {
-      message,
-      advice: LOOK_AT_POLICIES,
-      code: `CNI ${error.code}`,
-      entry: error.knowledge,
-      exitCode: 2,
-    };
-  }
-  if (error instanceof PluginPanic) {
-    const message = `a CNI plugin crashes, as the real one does: ${error.message}`;
-    const advice = `${LOOK_AT_POLICIES} A node with compat: better refuses it in words.`;
-    return { message, advice, code: undefined, entry: undefined, exitCode: 2 };
-  }
-  if (!(error instanceof Error) || !("code" in error)) return undefined;
-  if (typeof error.code !== "string" || !isKnowledgeCode(error.code)) return undefined;
-  const { code } = error;
-  const advice = "advice" in error && typeof error.advice === "string" ? error.advice : "";
-  const entry = SELF_EXPLANATORY.includes(code) ? undefined : code;
-  const exitCode = error instanceof Failure ? error.exitCode : 2;
-  return { message: error.message, advice, code, entry, exitCode };
+/** The first problems, and how many there are. `outcome` says what became of the rest. */
+export function reportProblems(
+  problems: readonly SessionProblem[],
+  outcome: string,
+  terminal: Terminal,
+): void {
+  for (const problem of problems.slice(0, SHOWN_MAX)) terminal.stderr(formatProblem(problem));
+  const hidden = problems.length - SHOWN_MAX;
+  const count = problems.length === 1 ? "1 problem" : `${problems.length} problems`;
+  const more = hidden > 0 ? `, ${hidden} of them not shown` : "";
+  terminal.stderr(`\n${count}${more}. ${outcome}\n`);
 }
 
-function formatExplanation({ message, advice, code, entry }: Explanation): string {
-  const lines = [`mullion: ${message}${code === undefined ? "" : ` [${code}]`}`];
+function formatExplanation({ message, advice, code, entry }: ErrorDetails): string {
+  const lines = [`mullion: ${message} [${code}]`];
   if (advice !== "") lines.push(`    ${advice}`);
   if (entry !== undefined) lines.push(`    More: mullion explain ${entry}`);
   return `${lines.join("\n")}\n`;
@@ -91,10 +70,14 @@ function formatExplanation({ message, advice, code, entry }: Explanation): strin
 /** Says what ended a verb, and returns the exit code. `isDebug` adds the stack of a fault of our own. */
 export function reportFailure(error: unknown, terminal: Terminal, isDebug: boolean): ExitCode {
   if (error instanceof SilentFailure) return error.exitCode;
-  const explanation = explain(error);
-  if (explanation !== undefined) {
-    terminal.stderr(formatExplanation(explanation));
-    return explanation.exitCode;
+  const details = describeKnownError(error);
+  if (details?.problems !== undefined && details.problems.length > 0) {
+    reportProblems(details.problems, "Nothing was started.", terminal);
+    return 2;
+  }
+  if (details !== undefined) {
+    terminal.stderr(formatExplanation(details));
+    return error instanceof Failure ? error.exitCode : 2;
   }
   const message = error instanceof Error ? error.message : String(error);
   terminal.stderr(`mullion: internal fault: ${message}\n`);

@@ -1,9 +1,16 @@
 import { beforeAll, describe, expect, it } from "vitest";
+import type { ControlClient } from "../../api/client.ts";
+import { inProcessClient } from "../../api/in-process.ts";
+import { SILENT_LOG } from "../../base/log.ts";
 import type { Cluster } from "../../cluster/cluster.ts";
+import { readModel } from "../../cluster/verify/model-of-cluster.ts";
+import { verifyCluster } from "../../cluster/verify/verify.ts";
+import { FixedSession, refuseManifests } from "../../testing/fixed-session.ts";
 import { hcnClientOf } from "../../cluster/windows-node.ts";
 import { createEndpoint, createLoadBalancer, getNetworkByName, listEndpoints } from "../../hcn/operations.ts";
 import { openTestCluster } from "../../testing/walk.ts";
 import { formatKind } from "./get.ts";
+import { parseKind } from "./kinds.ts";
 
 const CLUSTER = `
 apiVersion: mullion/v1alpha1
@@ -13,7 +20,19 @@ nodes:
   - {name: w1, os: windows, address: 10.0.0.11, podCIDR: 10.244.1.0/24}
 `;
 
-describe("mullion get loadbalancers", () => {
+const KIND = parseKind("hnsloadbalancers");
+
+function clientOf(cluster: Cluster): ControlClient {
+  return inProcessClient({
+    session: new FixedSession(cluster),
+    readManifests: refuseManifests,
+    verify: (session) => verifyCluster(session.cluster, readModel(session.cluster)),
+    identity: { name: "test", version: "0", pid: 0 },
+    log: SILENT_LOG,
+  });
+}
+
+describe("mullion get hnsloadbalancers", () => {
   let cluster: Cluster;
 
   beforeAll(async () => {
@@ -41,7 +60,7 @@ describe("mullion get loadbalancers", () => {
   });
 
   it("shows front ends, ports, back ends and flags by name", async () => {
-    expect(await formatKind(cluster, "loadbalancers", undefined, "table")).toBe(
+    expect(await formatKind(clientOf(cluster), KIND, "table")).toBe(
       [
         "NODE   VIPS        PORTS                         BACK ENDS                                   FLAGS",
         "w1     10.96.0.7   80:8080/TCP                   10.244.9.5,10.244.9.6                       DSR,SourceIP",
@@ -53,7 +72,7 @@ describe("mullion get loadbalancers", () => {
 
   it("gives the objects as HNS returns them, with the addresses behind them", async () => {
     const [first] = (
-      JSON.parse(await formatKind(cluster, "loadbalancers", "w1", "json")) as {
+      JSON.parse(await formatKind(clientOf(cluster), KIND, "json")) as {
         readonly items: readonly object[];
       }
     ).items;
@@ -67,8 +86,6 @@ describe("mullion get loadbalancers", () => {
 
   it("says so when there are none", async () => {
     const empty = await openTestCluster(CLUSTER);
-    expect(await formatKind(empty, "loadbalancers", undefined, "table")).toBe(
-      "There are no loadbalancers.\n",
-    );
+    expect(await formatKind(clientOf(empty), KIND, "table")).toBe("There are no HNS load balancers.\n");
   });
 });

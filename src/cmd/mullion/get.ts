@@ -1,239 +1,173 @@
 /** `mullion get`: lists what a cluster consists of. */
-import type { Cluster } from "../../cluster/cluster.ts";
-import {
-  type LoadBalancerSummary,
-  type NodeSummary,
-  type OnNode,
-  type PodSummary,
-  inventoryEndpoints,
-  inventoryLoadBalancers,
-  inventoryNamespaces,
-  inventoryNetworks,
-  inventoryNodes,
-  inventoryPods,
-} from "../../cluster/inventory.ts";
-import { openCluster } from "../../cluster/open-cluster.ts";
-import type { HostComputeEndpoint } from "../../hcn/endpoint.ts";
-import {
-  LOAD_BALANCER_DISTRIBUTIONS,
-  LOAD_BALANCER_FLAGS,
-  LOAD_BALANCER_PORT_FLAGS,
-} from "../../hcn/load-balancer.ts";
-import type { HostComputeNamespace } from "../../hcn/namespace.ts";
-import type { HostComputeNetwork } from "../../hcn/network.ts";
-import { ipProtocolName } from "../../wire/ip-protocol.ts";
-import { readCluster } from "./read-cluster.ts";
-import { type Column, type Listing, formatListing } from "./table.ts";
+import { stringify } from "yaml";
+import type { ControlClient } from "../../api/client.ts";
+import { connectCluster } from "./cluster-target.ts";
+import { Failure } from "./failure.ts";
+import type { Kind, Selection } from "./kinds.ts";
+import { hnsListing } from "./listings-hns.ts";
+import { kubeListing } from "./listings-kube.ts";
+import { type Listing, formatListing } from "./table.ts";
 import type { ExitCode, Terminal } from "./terminal.ts";
-import type { GetRequest, Kind } from "./verbs.ts";
+import type { GetRequest, ListScope } from "./verbs.ts";
 
-const NODE: Column<OnNode<unknown>> = { title: "NODE", text: ({ node }) => node };
+/** A listing whose rows only its own functions read. */
+type AnyListing = Listing<unknown>;
 
-/** The object as HNS returns it, with its node in front. */
-function withNode({ node, object }: OnNode<object>): unknown {
-  return { node, ...object };
+/** Objects of one kind, and what was asked for and is not there. */
+interface Found {
+  readonly listing: AnyListing;
+  readonly missing: readonly string[];
 }
 
-function networks(rows: readonly OnNode<HostComputeNetwork>[]): Listing<OnNode<HostComputeNetwork>> {
-  const subnets = (object: HostComputeNetwork): string =>
-    (object.Ipams ?? [])
-      .flatMap((ipam) => ipam.Subnets ?? [])
-      .map((subnet) => subnet.IpAddressPrefix ?? "")
-      .join(",");
+function select<T>(listing: Listing<T>, objects: readonly string[]): Found {
+  if (objects.length === 0) return { listing: listing as unknown as AnyListing, missing: [] };
+  const rows = listing.rows.filter((row) => objects.includes(listing.name(row)));
+  const names = rows.map((row) => listing.name(row));
   return {
-    singular: "network",
-    plural: "networks",
-    rows,
-    name: ({ object }) => object.Name ?? object.ID ?? "",
-    data: withNode,
-    columns: [
-      NODE,
-      { title: "NAME", text: ({ object }) => object.Name ?? "" },
-      { title: "TYPE", text: ({ object }) => object.Type ?? "NAT" },
-      { title: "SUBNETS", text: ({ object }) => subnets(object) },
-      { title: "ID", text: ({ object }) => object.ID ?? "" },
-      {
-        title: "POLICIES",
-        isWide: true,
-        text: ({ object }) => (object.Policies ?? []).map((policy) => policy.Type).join(","),
-      },
-    ],
+    listing: { ...listing, rows } as unknown as AnyListing,
+    missing: objects.filter((name) => !names.includes(name)),
   };
 }
 
-function endpoints(rows: readonly OnNode<HostComputeEndpoint>[]): Listing<OnNode<HostComputeEndpoint>> {
-  return {
-    singular: "endpoint",
-    plural: "endpoints",
-    rows,
-    name: ({ object }) => object.Name ?? object.ID ?? "",
-    data: withNode,
-    columns: [
-      NODE,
-      { title: "NAME", text: ({ object }) => object.Name ?? "" },
-      {
-        title: "IP",
-        text: ({ object }) =>
-          (object.IpConfigurations ?? []).map((config) => config.IpAddress ?? "").join(","),
-      },
-      { title: "MAC", text: ({ object }) => object.MacAddress ?? "" },
-      {
-        title: "POLICIES",
-        text: ({ object }) => (object.Policies ?? []).map((policy) => policy.Type).join(","),
-      },
-      { title: "ID", isWide: true, text: ({ object }) => object.ID ?? "" },
-      { title: "NAMESPACE", isWide: true, text: ({ object }) => object.HostComputeNamespace ?? "" },
-      {
-        title: "GATEWAY",
-        isWide: true,
-        text: ({ object }) => (object.Routes ?? []).map((route) => route.NextHop ?? "").join(","),
-      },
-    ],
-  };
-}
-
-function namespaces(rows: readonly OnNode<HostComputeNamespace>[]): Listing<OnNode<HostComputeNamespace>> {
-  return {
-    singular: "namespace",
-    plural: "namespaces",
-    rows,
-    name: ({ object }) => object.ID ?? "",
-    data: withNode,
-    columns: [
-      NODE,
-      { title: "ID", text: ({ object }) => object.ID ?? "" },
-      { title: "TYPE", text: ({ object }) => object.Type ?? "" },
-      { title: "COMPARTMENT", isRightAligned: true, text: ({ object }) => String(object.NamespaceId ?? "") },
-      {
-        title: "ENDPOINTS",
-        text: ({ object }) => (object.Resources ?? []).map((resource) => resource.Data.Id).join(","),
-      },
-    ],
-  };
-}
-
-/** Names of the bits that are set, joined; what has no name keeps its number. */
-function flagNames(flags: number, names: Readonly<Record<string, number>>): readonly string[] {
-  const found = Object.entries(names).filter(([, bit]) => (flags & bit) !== 0);
-  const unknown = found.reduce((rest, [, bit]) => rest & ~bit, flags);
-  return [...found.map(([name]) => name), ...(unknown === 0 ? [] : [String(unknown)])];
-}
-
-/** A Service may have hundreds of back ends; all of them stand in the JSON. */
-const BACK_ENDS_SHOWN = 3;
-
-function shortList(items: readonly string[]): string {
-  const more = items.length - BACK_ENDS_SHOWN;
-  return items.slice(0, BACK_ENDS_SHOWN).join(",") + (more > 0 ? ` + ${more} more` : "");
-}
-
-function loadBalancerPorts({ PortMappings = [] }: LoadBalancerSummary): string {
-  return PortMappings.map(({ Protocol = 0, InternalPort = 0, ExternalPort = 0 }) => {
-    return `${ExternalPort}:${InternalPort}/${ipProtocolName(Protocol)}`;
-  }).join(",");
-}
-
-function loadBalancerFlags({ Flags = 0, PortMappings = [] }: LoadBalancerSummary): string {
-  const ofPorts = PortMappings.flatMap((mapping) =>
-    flagNames(mapping.Flags ?? 0, LOAD_BALANCER_PORT_FLAGS).concat(
-      LOAD_BALANCER_DISTRIBUTIONS[mapping.DistributionType ?? 0]?.replace("None", "") ?? "",
-    ),
+function nodeOnly(kind: Kind, scope: ListScope): void {
+  if (kind.of === "hns" || scope.node === undefined || kind.names.kind === "Pod") return;
+  throw new Failure(
+    "bad-usage",
+    `--node is for pods and objects of HNS, and not for ${kind.names.plural}`,
+    "Leave out --node.",
   );
-  const names = [...flagNames(Flags, LOAD_BALANCER_FLAGS), ...ofPorts].filter((name) => name !== "");
-  return [...new Set(names)].join(",");
 }
 
-function loadBalancers(rows: readonly OnNode<LoadBalancerSummary>[]): Listing<OnNode<LoadBalancerSummary>> {
-  return {
-    singular: "loadbalancer",
-    plural: "loadbalancers",
-    rows,
-    name: ({ object }) => object.ID ?? "",
-    data: withNode,
-    columns: [
-      NODE,
-      {
-        title: "VIPS",
-        // Without any it is a node port.
-        text: ({ object }) => (object.FrontendVIPs ?? ["node"]).join(","),
-      },
-      { title: "PORTS", text: ({ object }) => loadBalancerPorts(object) },
-      { title: "BACK ENDS", text: ({ object }) => shortList(object.BackEnds) },
-      { title: "FLAGS", text: ({ object }) => loadBalancerFlags(object) },
-      { title: "ID", isWide: true, text: ({ object }) => object.ID ?? "" },
-      { title: "SOURCE VIP", isWide: true, text: ({ object }) => object.SourceVIP ?? "" },
-      {
-        title: "STATE",
-        isWide: true,
-        isRightAligned: true,
-        text: ({ object }) => String(object.State ?? ""),
-      },
-    ],
-  };
+/** @throws Failure for a node that does not exist. */
+async function requireNode(client: ControlClient, node: string): Promise<void> {
+  const names = (await client.cluster()).nodes.map(({ name }) => name);
+  if (names.includes(node)) return;
+  throw new Failure(
+    "unknown-object",
+    `the cluster has no node ${JSON.stringify(node)}`,
+    `Nodes are: ${names.join(", ")}.`,
+  );
 }
 
-function pods(rows: readonly PodSummary[]): Listing<PodSummary> {
-  return {
-    singular: "pod",
-    plural: "pods",
-    rows,
-    name: (pod) => `${pod.namespace}/${pod.name}`,
-    data: (pod) => pod,
-    columns: [
-      { title: "NAMESPACE", text: (pod) => pod.namespace },
-      { title: "NAME", text: (pod) => pod.name },
-      { title: "IP", text: (pod) => pod.ip },
-      { title: "NODE", text: (pod) => pod.node },
-      { title: "PORTS", text: (pod) => pod.ports.join(",") },
-      { title: "COMPARTMENT", isWide: true, isRightAligned: true, text: (pod) => String(pod.compartment) },
-      { title: "HCN NAMESPACE", isWide: true, text: (pod) => pod.namespaceId ?? "" },
-    ],
-  };
+async function listKind(
+  client: ControlClient,
+  { kind, objects }: Selection,
+  scope: ListScope,
+): Promise<Found> {
+  nodeOnly(kind, scope);
+  if (kind.of === "hns") {
+    const { items } = await client.hns(kind.hns, scope.node);
+    return select(hnsListing(kind.hns, items), objects);
+  }
+  if (scope.node !== undefined) await requireNode(client, scope.node);
+  const namespace = scope.isEverywhere ? undefined : scope.namespace;
+  const { items } = await client.objects(kind.names.plural, namespace);
+  const shown =
+    scope.node === undefined
+      ? items
+      : items.filter((item) => item.kind === "Pod" && item.spec?.nodeName === scope.node);
+  return select(kubeListing(kind.names.kind, shown, scope.isEverywhere), objects);
 }
 
-function nodes(rows: readonly NodeSummary[]): Listing<NodeSummary> {
-  return {
-    singular: "node",
-    plural: "nodes",
-    rows,
-    name: (node) => node.name,
-    data: (node) => node,
-    columns: [
-      { title: "NAME", text: (node) => node.name },
-      { title: "OS", text: (node) => node.os },
-      { title: "BUILD", text: (node) => node.build ?? "" },
-      { title: "IP", text: (node) => node.ip },
-      { title: "PODS", text: (node) => node.podCIDR },
-      { title: "COMPAT", isWide: true, text: (node) => node.compat },
-    ],
-  };
+/** Where objects are when the namespace asked for has none: the commonest surprise with kubectl. */
+async function hintElsewhere(client: ControlClient, kind: Kind, scope: ListScope): Promise<string> {
+  if (kind.of === "hns" || !kind.names.isNamespaced || scope.isEverywhere) return "";
+  const { items } = await client.objects(kind.names.plural);
+  if (items.length === 0) return "";
+  const places = [...new Set(items.map(({ metadata }) => metadata.namespace))];
+  return ` There are ${items.length} in ${places.slice(0, 5).join(", ")}${places.length > 5 ? " …" : ""}: add -A, or -n NAMESPACE.`;
 }
 
-/** Lists the objects of one kind as text. */
+function emptyLine(listing: AnyListing, kind: Kind, scope: ListScope): string {
+  const isIn = kind.of === "kubernetes" && kind.names.isNamespaced && !scope.isEverywhere;
+  const where = isIn ? ` in namespace ${JSON.stringify(scope.namespace)}` : "";
+  const also =
+    kind.of === "kubernetes" && kind.names.kind === "Endpoints" ? " Those of HNS: hnsendpoints." : "";
+  return `There are no ${listing.plural}${where}.${also}`;
+}
+
+/** All objects as one list, as kubectl prints them; a single one that was named stands alone. */
+function formatData(
+  found: readonly Found[],
+  selections: readonly Selection[],
+  output: "json" | "yaml",
+): string {
+  const items = found.flatMap(({ listing }) => listing.rows.map((row) => listing.data(row)));
+  const [selection] = selections;
+  const isSingle = selections.length === 1 && selection?.objects.length === 1 && items.length === 1;
+  const isKube = selections.every(({ kind }) => kind.of === "kubernetes");
+  const head = isKube ? { apiVersion: "v1", kind: "List", metadata: { resourceVersion: "" } } : {};
+  const value = isSingle ? items[0] : { ...head, items };
+  return output === "json"
+    ? `${JSON.stringify(value, undefined, 2)}\n`
+    : stringify(value, { lineWidth: 0, aliasDuplicateObjects: false });
+}
+
+/** The listing of one kind as text; for programs that print several. */
 export async function formatKind(
-  cluster: Cluster,
+  client: ControlClient,
   kind: Kind,
-  node: string | undefined,
   output: GetRequest["output"],
 ): Promise<string> {
-  switch (kind) {
-    case "networks":
-      return formatListing(networks(await inventoryNetworks(cluster, node)), output);
-    case "endpoints":
-      return formatListing(endpoints(await inventoryEndpoints(cluster, node)), output);
-    case "namespaces":
-      return formatListing(namespaces(await inventoryNamespaces(cluster, node)), output);
-    case "loadbalancers":
-      return formatListing(loadBalancers(await inventoryLoadBalancers(cluster, node)), output);
-    case "pods":
-      return formatListing(pods(inventoryPods(cluster, node)), output);
-    case "nodes":
-      return formatListing(nodes(inventoryNodes(cluster, node)), output);
+  const scope: ListScope = { namespace: "default", isEverywhere: true, node: undefined };
+  const { listing } = await listKind(client, { kind, objects: [] }, scope);
+  return formatListing(listing, output);
+}
+
+function prefixed(listing: AnyListing): AnyListing {
+  const [first, ...rest] = listing.columns;
+  if (first === undefined) return listing;
+  const isNamespace = first.title === "NAMESPACE";
+  const name = isNamespace ? rest[0] : first;
+  if (name?.title !== "NAME") return listing;
+  const column = { ...name, text: (row: unknown): string => `${listing.singular}/${name.text(row)}` };
+  const columns = isNamespace ? [first, column, ...rest.slice(1)] : [column, ...rest];
+  return { ...listing, columns };
+}
+
+async function printTables(
+  client: ControlClient,
+  found: readonly Found[],
+  request: GetRequest,
+  terminal: Terminal,
+): Promise<void> {
+  const { selections, scope, output } = request;
+  const isSeveral = found.length > 1;
+  let isFirst = true;
+  for (const [index, { listing, missing }] of found.entries()) {
+    const kind = selections[index]?.kind;
+    if (kind === undefined) continue;
+    if (listing.rows.length === 0) {
+      // Nothing is no result: it goes to where people look and programs do not.
+      if (missing.length > 0 || isSeveral) continue;
+      const hint = scope.node === undefined ? await hintElsewhere(client, kind, scope) : "";
+      terminal.stderr(`${emptyLine(listing, kind, scope)}${hint}\n`);
+      continue;
+    }
+    if (!isFirst && output !== "name") terminal.stdout("\n");
+    isFirst = false;
+    terminal.stdout(formatListing(isSeveral && output !== "name" ? prefixed(listing) : listing, output));
   }
+  const isNothing = found.every(({ listing, missing }) => listing.rows.length + missing.length === 0);
+  if (isSeveral && isNothing) terminal.stderr("There are no such objects.\n");
 }
 
 export async function get(request: GetRequest, terminal: Terminal): Promise<ExitCode> {
-  const cluster = await openCluster(await readCluster(request.file, terminal));
-  terminal.stdout(await formatKind(cluster, request.kind, request.node, request.output));
-  return 0;
+  const client = await connectCluster(request.target, terminal);
+  const found: Found[] = [];
+  for (const selection of request.selections) found.push(await listKind(client, selection, request.scope));
+  const { output, selections, scope } = request;
+  if (output === "json" || output === "yaml") terminal.stdout(formatData(found, selections, output));
+  else await printTables(client, found, request, terminal);
+  const missing = found.flatMap(({ listing, missing: names }) =>
+    names.map((name) => `${listing.singular}/${name}`),
+  );
+  if (missing.length === 0) return 0;
+  const isIn =
+    !scope.isEverywhere && selections.some(({ kind }) => kind.of === "kubernetes" && kind.names.isNamespaced);
+  throw new Failure(
+    "unknown-object",
+    `there is no ${missing.join(", no ")}${isIn ? ` in namespace ${JSON.stringify(scope.namespace)}` : ""}`,
+    "See what there is: leave out the name, or add -A for all namespaces.",
+  );
 }

@@ -1,11 +1,16 @@
 /** The terminal of the real process. */
-import { mkdir, readFile, stat, writeFile } from "node:fs/promises";
-import { dirname } from "node:path";
+import { createReadStream } from "node:fs";
+import { mkdir, readdir, stat, writeFile } from "node:fs/promises";
+import { constants } from "node:os";
+import { dirname, join } from "node:path";
 import { styleText } from "node:util";
 import { LIMITS } from "../../base/limits.ts";
 import type { Terminal } from "./terminal.ts";
 
 const COLUMNS_MAX = 100;
+const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+/** Whoever is asked a second time after this ends at once. */
+const SAME_SIGNAL_MS = 500;
 
 /** Refuses what cannot be a cluster file before it fills the memory. */
 class TooLargeError extends Error {
@@ -13,22 +18,42 @@ class TooLargeError extends Error {
   readonly code = "EFBIG";
 }
 
-async function readStandardInput(): Promise<string> {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  for await (const chunk of process.stdin) {
-    const data = Buffer.from(chunk as Uint8Array);
-    bytes += data.length;
-    if (bytes > LIMITS.clusterFileBytesMax) throw new TooLargeError("standard input is too large");
-    chunks.push(data);
-  }
-  return Buffer.concat(chunks).toString("utf8");
+/** Text as its first bytes say: UTF-8, or what PowerShell writes with `>` (UTF-16 with a byte order mark). */
+function decode(bytes: Buffer): string {
+  const isLittle = bytes[0] === 0xff && bytes[1] === 0xfe;
+  const isBig = bytes[0] === 0xfe && bytes[1] === 0xff;
+  if (isLittle || isBig) return new TextDecoder(isLittle ? "utf-16le" : "utf-16be").decode(bytes);
+  return new TextDecoder().decode(bytes);
 }
 
-async function readTextFile(path: string): Promise<string> {
+/** Reads all of a stream: pipes and devices have no size that could be checked before. */
+async function readText(stream: AsyncIterable<unknown>, name: string, bytesMax: number): Promise<string> {
+  const chunks: Buffer[] = [];
+  let length = 0;
+  for await (const chunk of stream) {
+    const bytes = Buffer.from(chunk as Uint8Array);
+    length += bytes.length;
+    if (length > bytesMax) throw new TooLargeError(`${name} is too large`);
+    chunks.push(bytes);
+  }
+  return decode(Buffer.concat(chunks));
+}
+
+async function readTextFile(path: string, bytesMax: number): Promise<string> {
   const { size } = await stat(path);
-  if (size > LIMITS.clusterFileBytesMax) throw new TooLargeError(`${path} is too large`);
-  return readFile(path, "utf8");
+  if (size > bytesMax) throw new TooLargeError(`${path} is too large`);
+  return readText(createReadStream(path), path, bytesMax);
+}
+
+async function listFolder(path: string, isRecursive: boolean): Promise<readonly string[] | undefined> {
+  const isFolder = await stat(path).then(
+    (found) => found.isDirectory(),
+    () => false,
+  );
+  if (!isFolder) return undefined;
+  const entries = await readdir(path, { recursive: isRecursive, withFileTypes: true });
+  const files = entries.filter((entry) => entry.isFile() || entry.isSymbolicLink());
+  return files.map((entry) => join(entry.parentPath, entry.name)).toSorted();
 }
 
 type Style = Parameters<typeof styleText>[0];
@@ -50,17 +75,24 @@ export function processTerminal(): Terminal {
     red: (text) => style("red", text),
     green: (text) => style("green", text),
     yellow: (text) => style("yellow", text),
-    readFile: (path) => (path === "-" ? readStandardInput() : readTextFile(path)),
+    readFile: (path, bytesMax = LIMITS.clusterFileBytesMax) =>
+      path === "-" ? readText(process.stdin, "standard input", bytesMax) : readTextFile(path, bytesMax),
+    listFolder,
     async writeFile(path, bytes): Promise<void> {
       await mkdir(dirname(path), { recursive: true });
       await writeFile(path, bytes);
     },
     untilInterrupted(): Promise<void> {
-      // Whoever waits ends the program in good order; nobody else may end it before.
-      process.removeAllListeners("SIGINT");
       return new Promise((resolve) => {
-        process.once("SIGINT", () => resolve());
-        process.once("SIGTERM", () => resolve());
+        let firstAtMs: number | undefined;
+        const heard = (signal: NodeJS.Signals): void => {
+          const nowMs = Date.now();
+          firstAtMs ??= nowMs;
+          // One Ctrl-C may come twice: from the terminal, and from bin/mullion.js, which passes it on.
+          if (nowMs - firstAtMs > SAME_SIGNAL_MS) process.exit(128 + constants.signals[signal]);
+          resolve();
+        };
+        for (const signal of SIGNALS) process.on(signal, heard);
       });
     },
   };

@@ -2,37 +2,38 @@
 import { Argument, Command, CommanderError, Option } from "commander";
 import { isPort } from "../../net/port-range.ts";
 import { explain } from "./explain.ts";
-import { Failure, reportFailure } from "./failure.ts";
+import { wrap } from "../../knowledge/prose.ts";
+import { type Failure, reportFailure } from "./failure.ts";
+import { HNS_KIND_NAMES, KUBE_KIND_NAMES, parseSelections } from "./kinds.ts";
+import {
+  EXAMPLE,
+  type Run,
+  type TargetOptions,
+  addTargetOptions,
+  clusterTarget,
+  examples,
+  usage,
+} from "./options.ts";
+import { addApply, addDelete, addDown, addUp } from "./running-commands.ts";
 import { LIST_FORMATS, type ListFormat } from "./table.ts";
 import type { ExitCode, Terminal } from "./terminal.ts";
-import {
-  KINDS,
-  type Kind,
-  PROTOCOLS,
-  type Protocol,
-  VERIFY_FORMATS,
-  type Verbs,
-  type VerifyFormat,
-} from "./verbs.ts";
+import { PROTOCOLS, type Protocol, VERIFY_FORMATS, type Verbs, type VerifyFormat } from "./verbs.ts";
 
-const EXAMPLE = "examples/two-windows-nodes/cluster.yaml";
-
+const DEMO_EXAMPLE = "examples/mixed-services/cluster.yaml";
 const ABOUT = `The network of a Kubernetes Windows node, on any machine.
 
-A cluster file says what the cluster consists of. Each verb builds the cluster from it in
-memory, uses it, and forgets it; nothing on this machine is changed.`;
+A cluster file says what the cluster consists of. With -f a verb builds the cluster from it in
+memory, uses it, and forgets it. Or bring it up once, work on it without -f, and end it:
+
+  mullion up -f cluster.yaml
+  mullion get pods -A
+  mullion down
+
+Nothing on this machine is changed.`;
 
 const EXIT_CODES = `
 Exit codes: 0 good, 1 findings (a packet did not get through), 2 bad usage or bad input.
 `;
-
-function examples(...lines: readonly string[]): string {
-  return `\nExamples:\n${lines.map((line) => `  ${line}\n`).join("")}`;
-}
-
-function usage(message: string, advice: string): Failure {
-  return new Failure("bad-usage", message, advice);
-}
 
 function parsePort(text: string): number {
   const port = /^\d{1,6}$/.test(text) ? Number(text) : -1;
@@ -45,26 +46,7 @@ function parsePort(text: string): number {
   return port;
 }
 
-/** One file; giving -f twice would silently drop the first. */
-function onlyFile(path: string, previous: string | undefined): string {
-  if (previous !== undefined) throw usage("-f is given twice", "Name one cluster file.");
-  return path;
-}
-
-function fileOption(): Option {
-  return new Option("-f, --file <file>", 'the cluster file; "-" reads standard input').argParser(onlyFile);
-}
-
-/** kubectl's habits: `pod` means `pods`. */
-function parseKind(text: string): Kind {
-  const kind = KINDS.find((candidate) => candidate === text || candidate === `${text}s`);
-  if (kind === undefined)
-    throw usage(`there is no kind ${JSON.stringify(text)}`, `Kinds are: ${KINDS.join(", ")}.`);
-  return kind;
-}
-
-interface TraceOptions {
-  readonly file: string;
+interface TraceOptions extends TargetOptions {
   readonly port?: number;
   readonly protocol: Protocol;
   readonly output: "text" | "json";
@@ -72,7 +54,7 @@ interface TraceOptions {
 }
 
 function addTrace(program: Command, run: Run, trace: Verbs["trace"], terminal: Terminal): void {
-  program
+  const command = program
     .command("trace")
     .summary("follow one packet and its answer, step by step")
     .description(
@@ -82,8 +64,8 @@ function addTrace(program: Command, run: Run, trace: Verbs["trace"], terminal: T
     .addArgument(
       new Argument("<from>", "who sends: pod/NAMESPACE/NAME, pod/NAME, node/NAME, external, an address"),
     )
-    .addArgument(new Argument("<to>", "who receives, written in the same way"))
-    .addOption(fileOption().makeOptionMandatory())
+    .addArgument(new Argument("<to>", "who receives, written in the same way"));
+  addTargetOptions(command)
     .addOption(
       new Option("--port <number>", "port of the receiver (default: its first one)").argParser(parsePort),
     )
@@ -97,8 +79,8 @@ function addTrace(program: Command, run: Run, trace: Verbs["trace"], terminal: T
       examples(
         `mullion trace -f ${EXAMPLE} pod/client pod/api --port 8080`,
         `mullion trace -f ${EXAMPLE} pod/client external --protocol icmp`,
-        "mullion trace -f cluster.yaml node/win-1 pod/web -o json",
-        "mullion trace -f cluster.yaml pod/client 203.0.113.10 --port 443 --pcap walk.pcapng",
+        "mullion trace node/win-1 pod/web -o json",
+        "mullion trace pod/client 203.0.113.10 --port 443 --pcap walk.pcapng",
       ),
     )
     .action((from: string, to: string, options: TraceOptions) =>
@@ -106,56 +88,73 @@ function addTrace(program: Command, run: Run, trace: Verbs["trace"], terminal: T
         if (options.protocol === "icmp" && options.port !== undefined) {
           throw usage("ICMP has no ports", "Leave out --port, or choose --protocol tcp.");
         }
-        const { file, protocol, port, output, pcap } = options;
-        return trace({ file, from, to, protocol, port, output, pcap }, terminal);
+        const { protocol, port, output, pcap } = options;
+        return trace({ target: clusterTarget(options), from, to, protocol, port, output, pcap }, terminal);
       }),
     );
 }
 
-interface GetOptions {
-  readonly file: string;
+interface GetOptions extends TargetOptions {
+  readonly namespace: string;
+  readonly allNamespaces?: boolean;
   readonly node?: string;
   readonly output: ListFormat;
 }
 
+const GET_HELP = `
+Kinds of Kubernetes, with their short names:
+  ${wrap(KUBE_KIND_NAMES.join(", "), 90).join("\n  ")}
+Kinds of HNS, as they are on each Windows node:
+  ${HNS_KIND_NAMES.join(", ")}
+`;
+
 function addGet(program: Command, run: Run, get: Verbs["get"], terminal: Terminal): void {
-  program
+  const command = program
     .command("get")
     .summary("list objects of the cluster")
-    .description("Lists objects of the cluster: what HNS holds on each node, and what Kubernetes would show.")
-    .addArgument(new Argument("<kind>", `what to list: ${KINDS.join(", ")}`).argParser(parseKind))
-    .addOption(fileOption().makeOptionMandatory())
-    .option("--node <name>", "only objects of this node")
+    .description("Lists objects of the cluster: those of Kubernetes, as kubectl does, and what HNS holds.")
+    .addArgument(new Argument("<kind>", "pods, or pods,svc, or pod/NAME svc/NAME …"))
+    .addArgument(new Argument("[name...]", "names of objects"));
+  addTargetOptions(command)
+    .option("-n, --namespace <name>", "where to look", "default")
+    .option("-A, --all-namespaces", "look in all namespaces")
+    .option("--node <name>", "only pods, or objects of HNS, on this node")
     .addOption(
       new Option("-o, --output <format>", "how to print them").choices(LIST_FORMATS).default("table"),
     )
     .addHelpText(
       "after",
-      examples(
-        `mullion get pods -f ${EXAMPLE}`,
-        `mullion get endpoints -f ${EXAMPLE} --node win-1 -o wide`,
-        `mullion get networks -f ${EXAMPLE} -o json`,
-      ),
+      GET_HELP +
+        examples(
+          "mullion get pods -A",
+          "mullion get svc,endpointslices -n shop -o wide",
+          `mullion get hnsendpoints -f ${EXAMPLE} --node win-1`,
+          "mullion get pod web -o yaml",
+        ),
     )
-    .action((kind: Kind, { file, node, output }: GetOptions) =>
-      run(() => get({ file, kind, node, output }, terminal)),
+    .action((kind: string, names: readonly string[], options: GetOptions) =>
+      run(() => {
+        const { namespace, allNamespaces, node, output } = options;
+        const selections = parseSelections([kind, ...names]);
+        const scope = { namespace, isEverywhere: allNamespaces === true, node };
+        return get({ target: clusterTarget(options), selections, scope, output }, terminal);
+      }),
     );
 }
 
-interface VerifyOptions {
-  readonly file: string;
+interface VerifyOptions extends TargetOptions {
   readonly output: VerifyFormat;
 }
 
 function addVerify(program: Command, run: Run, verify: Verbs["verify"], terminal: Terminal): void {
-  program
+  const command = program
     .command("verify")
     .summary("check which flows work, and whether that is what is documented")
     .description(
       "Tries the flows between pods, Services, nodes and the outside, and compares what it observes with\n" +
         "what the documentation of Windows promises and denies for these builds. Equal pairs are tried once.",
-    )
-    .addOption(fileOption().makeOptionMandatory())
+    );
+  addTargetOptions(command)
     .addOption(
       new Option("-o, --output <format>", "how to print it").choices(VERIFY_FORMATS).default("table"),
     )
@@ -163,11 +162,13 @@ function addVerify(program: Command, run: Run, verify: Verbs["verify"], terminal
       "after",
       examples(
         `mullion verify -f ${EXAMPLE}`,
-        "mullion verify -f cluster.yaml -o json",
+        "mullion verify -o json",
         "mullion verify -f cluster.yaml -o junit > verify.xml",
       ) + "\nExit codes: 0 as expected, 1 observed and expected differ, 2 bad usage or bad input.\n",
     )
-    .action(({ file, output }: VerifyOptions) => run(() => verify({ file, output }, terminal)));
+    .action((options: VerifyOptions) =>
+      run(() => verify({ target: clusterTarget(options), output: options.output }, terminal)),
+    );
 }
 
 interface DemoOptions {
@@ -183,10 +184,10 @@ function addDemo(program: Command, run: Run, demo: Verbs["demo"], terminal: Term
       "Brings a cluster up, prints its parts and who reaches whom, follows one packet, and writes the\n" +
         "packets to a file that Wireshark opens.",
     )
-    .addOption(fileOption())
+    .addOption(new Option("-f, --file <file>", 'the cluster file; "-" reads standard input'))
     .addOption(new Option("--pcap <file>", "where to write the packets").default("out/demo.pcapng"))
     .addHelpText("after", examples("mullion demo", "mullion demo -f my-cluster.yaml --pcap out/mine.pcapng"))
-    .action(({ file, pcap }: DemoOptions) => run(() => demo({ file: file ?? EXAMPLE, pcap }, terminal)));
+    .action(({ file, pcap }: DemoOptions) => run(() => demo({ file: file ?? DEMO_EXAMPLE, pcap }, terminal)));
 }
 
 interface ExplainOptions {
@@ -239,9 +240,6 @@ function addHns(program: Command, run: Run, hnsServe: Verbs["hnsServe"], termina
     .action(({ profile, socket }: HnsServeOptions) => run(() => hnsServe({ profile, socket }, terminal)));
 }
 
-/** Runs a verb and keeps its exit code. */
-type Run = (verb: () => Promise<ExitCode>) => Promise<void>;
-
 /** Verbs share how they print help and faults. */
 function configure(command: Command, terminal: Terminal): void {
   command
@@ -272,12 +270,17 @@ export function createProgram(verbs: Partial<Verbs>, terminal: Terminal, version
         `mullion trace -f ${EXAMPLE} pod/client pod/api`,
         `mullion verify -f ${EXAMPLE}`,
         `mullion get pods -f ${EXAMPLE}`,
+        `mullion up -f ${EXAMPLE}`,
         "mullion explain --list",
       ) + EXIT_CODES,
     );
   if (verbs.trace !== undefined) addTrace(program, run, verbs.trace, terminal);
   if (verbs.get !== undefined) addGet(program, run, verbs.get, terminal);
   if (verbs.verify !== undefined) addVerify(program, run, verbs.verify, terminal);
+  if (verbs.up !== undefined) addUp(program, run, verbs.up, terminal);
+  if (verbs.apply !== undefined) addApply(program, run, verbs.apply, terminal);
+  if (verbs.delete !== undefined) addDelete(program, run, verbs.delete, terminal);
+  if (verbs.down !== undefined) addDown(program, run, verbs.down, terminal);
   addExplain(program, run, terminal);
   if (verbs.demo !== undefined) addDemo(program, run, verbs.demo, terminal);
   if (verbs.hnsServe !== undefined) addHns(program, run, verbs.hnsServe, terminal);

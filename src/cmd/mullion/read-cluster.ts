@@ -1,7 +1,7 @@
 /** The cluster that `-f` names. */
 import type { ClusterFile } from "../../cluster/file/cluster-file.ts";
 import { parseClusterFile } from "../../cluster/file/parse-cluster-file.ts";
-import { formatProblem } from "../../cluster/file/problem.ts";
+import { formatProblem } from "../../knowledge/file-problem.ts";
 import { Failure, SilentFailure, describeSystemError } from "./failure.ts";
 import type { Terminal } from "./terminal.ts";
 

@@ -18,9 +18,14 @@ export interface Terminal {
   red(text: string): string;
   green(text: string): string;
   yellow(text: string): string;
-  /** The text of a file, or of standard input for `-`. Rejects with an error of the system. */
-  readFile(path: string): Promise<string>;
-  /** Resolves when the user ends the program (Ctrl-C, or a polite kill); it then ends by itself. */
+  /**
+   * The text of a file, or of standard input for `-`: at most `bytesMax` bytes (default 50 MiB). Rejects with an error
+   * of the system.
+   */
+  readFile(path: string, bytesMax?: number): Promise<string>;
+  /** Paths of the files in a folder, sorted, with those of folders below when asked; undefined for what is none. */
+  listFolder(path: string, isRecursive: boolean): Promise<readonly string[] | undefined>;
+  /** Resolves when the user ends the program (Ctrl-C, a closed terminal, a polite kill); it then ends by itself. */
   untilInterrupted(): Promise<void>;
   /** Writes a whole file; missing folders are made. Rejects with an error of the system. */
   writeFile(path: string, bytes: Uint8Array | string): Promise<void>;

@@ -1,15 +1,9 @@
 /** `mullion trace`: follows one packet and its answer. */
-import { captureTrace } from "../../cluster/capture.ts";
 import { type TraceStyle, formatTrace } from "../../cluster/format-trace.ts";
-import { openCluster } from "../../cluster/open-cluster.ts";
-import { type Trace, tracePacket } from "../../cluster/trace.ts";
+import { connectCluster } from "./cluster-target.ts";
 import { Failure, describeSystemError } from "./failure.ts";
-import { readCluster } from "./read-cluster.ts";
 import type { ExitCode, Terminal } from "./terminal.ts";
 import type { TraceRequest } from "./verbs.ts";
-
-/** The moment that captures of simulated time count from: 2025-01-01, so that equal runs give equal files. */
-const CAPTURE_EPOCH_MS = 1_735_689_600_000;
 
 export function traceStyle(terminal: Terminal): TraceStyle {
   return {
@@ -21,9 +15,9 @@ export function traceStyle(terminal: Terminal): TraceStyle {
 }
 
 /** Writes the packets of a trace. @throws Failure when the file cannot be written. */
-export async function writeCapture(traced: Trace, path: string, terminal: Terminal): Promise<void> {
+export async function writeCapture(bytes: Uint8Array, path: string, terminal: Terminal): Promise<void> {
   try {
-    await terminal.writeFile(path, captureTrace(traced.heard, CAPTURE_EPOCH_MS));
+    await terminal.writeFile(path, bytes);
   } catch (error) {
     throw new Failure(
       "bad-usage",
@@ -34,15 +28,22 @@ export async function writeCapture(traced: Trace, path: string, terminal: Termin
 }
 
 export async function trace(request: TraceRequest, terminal: Terminal): Promise<ExitCode> {
-  const cluster = await openCluster(await readCluster(request.file, terminal));
-  const traced = tracePacket(cluster, request);
-  const { report } = traced;
-  if (request.pcap !== undefined) await writeCapture(traced, request.pcap, terminal);
+  const { target, from, to, protocol, port, output, pcap } = request;
+  const client = await connectCluster(target, terminal);
+  const { report, capture } = await client.trace({
+    from,
+    to,
+    protocol,
+    ...(port === undefined ? {} : { port }),
+    ...(pcap === undefined ? {} : { capture: true }),
+  });
+  if (pcap !== undefined)
+    await writeCapture(new Uint8Array(Buffer.from(capture ?? "", "base64")), pcap, terminal);
   terminal.stdout(
-    request.output === "json"
+    output === "json"
       ? `${JSON.stringify(report, undefined, 2)}\n`
       : formatTrace(report, traceStyle(terminal)),
   );
-  if (request.pcap !== undefined) terminal.stderr(`Packets: ${request.pcap}\n`);
+  if (pcap !== undefined) terminal.stderr(`Packets: ${pcap}\n`);
   return report.verdict === "answered" ? 0 : 1;
 }

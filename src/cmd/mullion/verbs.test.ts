@@ -12,7 +12,15 @@ import { runMullion } from "./program.ts";
 import { trace } from "./trace.ts";
 
 const EXAMPLE = "examples/two-windows-nodes/cluster.yaml";
-const FILES = {
+const SERVICES = "examples/mixed-services";
+const SERVICE_FILES = [
+  "cluster.yaml",
+  ...["ledger", "orders", "storefront"].map((name) => `manifests/${name}.yaml`),
+];
+const FILES: Record<string, string> = {
+  ...Object.fromEntries(
+    SERVICE_FILES.map((file) => [`${SERVICES}/${file}`, readFileSync(`${SERVICES}/${file}`, "utf8")]),
+  ),
   [EXAMPLE]: readFileSync(EXAMPLE, "utf8"),
   "empty.yaml": "",
   "overlap.yaml": `
@@ -67,10 +75,7 @@ describe("mullion trace", () => {
     ],
     [`trace -f ${EXAMPLE} pod/client pod/api --port 70000`, /--port takes a port, and "70000" is none/],
     [`trace -f ${EXAMPLE} pod/client node/win-2`, /serves no TCP port/],
-    [
-      "trace -f missing.yaml pod/a pod/b",
-      /cannot read the cluster file "missing.yaml": there is no such file/,
-    ],
+    ["trace -f missing.yaml pod/a pod/b", /cannot read "missing.yaml": there is no such file/],
     ["trace -f empty.yaml pod/a pod/b", /empty\.yaml/],
     ["trace -f overlap.yaml pod/a pod/b", /10\.0\.0\.11/],
   ])("%s: exit 2, said in words", async (line, message) => {
@@ -86,17 +91,61 @@ describe("mullion get", () => {
     const { out } = await run(`get pods -f ${EXAMPLE}`);
     expect(out).toBe(
       [
-        "NAMESPACE   NAME     IP           NODE    PORTS",
-        "default     web      10.244.1.3   win-1   8080:8080/TCP",
-        "default     client   10.244.1.4   win-1   8080/TCP",
-        "default     api      10.244.2.3   win-2   8080/TCP,53/UDP",
+        "NAME     READY   STATUS    IP           NODE",
+        "api      1/1     Running   10.244.2.3   win-2",
+        "client   1/1     Running   10.244.1.4   win-1",
+        "web      1/1     Running   10.244.1.3   win-1",
         "",
       ].join("\n"),
     );
   });
 
+  it("shows namespaces with -A, and ports with -o wide", async () => {
+    const { out } = await run(`get po -A -o wide -f ${EXAMPLE}`);
+    expect(out).toMatch(/^NAMESPACE +NAME +READY +STATUS +IP +NODE +PORTS/);
+    expect(out).toMatch(/^default +web +1\/1 +Running +10\.244\.1\.3 +win-1 +8080:8080\/TCP/m);
+  });
+
+  it.each(["get pod web", "get pods web", "get pod/web", "get po/web", "get Pod web"])(
+    "%s",
+    async (words) => {
+      const { code, out } = await run(`${words} -o name -f ${EXAMPLE}`);
+      expect({ code, out }).toEqual({ code: 0, out: "pod/web\n" });
+    },
+  );
+
+  it("prints several kinds one after the other, with the kind in the name", async () => {
+    const { out } = await run(`get no,po -f ${EXAMPLE}`);
+    expect(out).toMatch(/^NAME +STATUS .*\nnode\/win-1 .*\nnode\/win-2 .*\n\nNAME +READY .*\npod\/api /);
+  });
+
+  it("gives one object by name as it is, and several as a list", async () => {
+    const one = await run(`get pod web -o yaml -f ${EXAMPLE}`);
+    expect(one.out).toMatch(/^apiVersion: v1\nkind: Pod\nmetadata:\n {2}name: web\n/);
+    const all = await run(`get pods -o json -f ${EXAMPLE}`);
+    expect(JSON.parse(all.out)).toMatchObject({
+      apiVersion: "v1",
+      kind: "List",
+      items: [{ metadata: { name: "api" } }, {}, {}],
+    });
+  });
+
+  it("says where objects are when the namespace has none", async () => {
+    const { code, out, err } = await run(`get pods -n shop -f ${EXAMPLE}`);
+    expect({ code, out }).toEqual({ code: 0, out: "" });
+    expect(err).toBe(
+      'There are no pods in namespace "shop". There are 3 in default: add -A, or -n NAMESPACE.\n',
+    );
+  });
+
+  it("ends with 2 when an object that was named is not there, and shows the others", async () => {
+    const { code, out, err } = await run(`get pods web nobody -o name -f ${EXAMPLE}`);
+    expect({ code, out }).toEqual({ code: 2, out: "pod/web\n" });
+    expect(err).toContain('there is no pod/nobody in namespace "default" [unknown-object]');
+  });
+
   it("lists what HNS holds on one node", async () => {
-    const { out } = await run(`get endpoints -f ${EXAMPLE} --node win-2`);
+    const { out } = await run(`get hnsendpoints -f ${EXAMPLE} --node win-2`);
     expect(out).toMatch(/win-2 +cbr0_ep +10\.244\.2\.2 /);
     expect(out).toMatch(/win-2 +default-api_cbr0 +10\.244\.2\.3 .* OutBoundNAT,SDNRoute,SDNRoute/);
     expect(out).not.toContain("win-1");
@@ -109,10 +158,9 @@ describe("mullion get", () => {
     });
   });
 
-  it("names namespaces and nodes", async () => {
-    expect((await run(`get namespaces -f ${EXAMPLE} -o name`)).out).toMatch(
-      /^(namespace\/[0-9a-f-]{36}\n){5}$/i,
-    );
+  it("names the sandboxes of pods", async () => {
+    const { out } = await run(`get hns-namespaces -f ${EXAMPLE}`);
+    expect(out).toMatch(/^win-1 +[0-9a-f-]{36} +Host +2 +default\/web$/m);
     expect((await run(`get nodes -f ${EXAMPLE} -o name`)).out).toBe("node/win-1\nnode/win-2\n");
   });
 
@@ -125,11 +173,13 @@ describe("mullion get", () => {
 });
 
 describe("mullion demo", () => {
-  it("shows the cluster, who reaches whom, one packet, and where the capture is; twice the same", async () => {
+  it("shows the cluster, what works, one call, and where the capture is; twice the same", async () => {
     const first = await run("demo");
+    expect(first.err).not.toContain("manifest");
     expect(first.code).toBe(0);
-    expect(first.out).toContain("Who reaches whom");
-    expect(first.out).toMatch(/pod\/default\/web .*tcp yes, icmp no\n/);
+    expect(first.out).toContain("What works, and what does not");
+    expect(first.out).toMatch(/^default +orders +ClusterIP +10\.\d+\.\d+\.\d+ /m);
+    expect(first.out).toMatch(/^Answered after [\d.]+ ms: orders-\S+ saw 10\.0\.0\.11:\d+\.$/m);
     expect(first.out).toContain("out/demo.pcapng");
     const second = await run("demo");
     expect(second.out).toBe(first.out);

@@ -1,16 +1,14 @@
 /** The verbs that need a cluster, as the command line hands them over: parsed, checked, nothing read yet. */
+import type { ClusterTarget, InputPaths, RunningName } from "./cluster-target.ts";
+import type { Selection } from "./kinds.ts";
 import type { ListFormat } from "./table.ts";
 import type { ExitCode, Terminal } from "./terminal.ts";
 
 export const PROTOCOLS = ["tcp", "udp", "icmp"] as const;
 export type Protocol = (typeof PROTOCOLS)[number];
 
-export const KINDS = ["networks", "endpoints", "namespaces", "loadbalancers", "pods", "nodes"] as const;
-export type Kind = (typeof KINDS)[number];
-
 export interface TraceRequest {
-  /** Path of the cluster file. */
-  readonly file: string;
+  readonly target: ClusterTarget;
   /** `pod/ns/name`, `pod/name`, `node/name`, `external`, an address. */
   readonly from: string;
   readonly to: string;
@@ -22,11 +20,20 @@ export interface TraceRequest {
   readonly pcap: string | undefined;
 }
 
-export interface GetRequest {
-  readonly file: string;
-  readonly kind: Kind;
-  /** Only objects of this node. */
+/** Which objects of a kind are meant. */
+export interface ListScope {
+  readonly namespace: string;
+  /** In all namespaces. */
+  readonly isEverywhere: boolean;
+  /** Only what is on this node. */
   readonly node: string | undefined;
+}
+
+export interface GetRequest {
+  readonly target: ClusterTarget;
+  /** At least one. */
+  readonly selections: readonly Selection[];
+  readonly scope: ListScope;
   readonly output: ListFormat;
 }
 
@@ -34,8 +41,31 @@ export const VERIFY_FORMATS = ["table", "json", "junit"] as const;
 export type VerifyFormat = (typeof VERIFY_FORMATS)[number];
 
 export interface VerifyRequest {
-  readonly file: string;
+  readonly target: ClusterTarget;
   readonly output: VerifyFormat;
+}
+
+export interface UpRequest {
+  readonly inputs: InputPaths;
+  readonly running: RunningName;
+  /** Stays in front until it is interrupted. */
+  readonly isForeground: boolean;
+  /** Started by `up` itself: the inputs come on standard input, the progress goes to the parent. */
+  readonly isHeld: boolean;
+}
+
+export interface ApplyRequest {
+  readonly inputs: InputPaths;
+  readonly running: RunningName;
+  /** For objects that name none. */
+  readonly namespace: string;
+}
+
+export interface DeleteRequest extends ApplyRequest {
+  /** By name; all have names. */
+  readonly selections: readonly Selection[];
+  /** What is not there is no finding. */
+  readonly isMissingGood: boolean;
 }
 
 export interface DemoRequest {
@@ -54,6 +84,10 @@ export interface HnsServeRequest {
 export interface Verbs {
   readonly trace: (request: TraceRequest, terminal: Terminal) => Promise<ExitCode>;
   readonly get: (request: GetRequest, terminal: Terminal) => Promise<ExitCode>;
+  readonly up: (request: UpRequest, terminal: Terminal) => Promise<ExitCode>;
+  readonly apply: (request: ApplyRequest, terminal: Terminal) => Promise<ExitCode>;
+  readonly delete: (request: DeleteRequest, terminal: Terminal) => Promise<ExitCode>;
+  readonly down: (request: RunningName, terminal: Terminal) => Promise<ExitCode>;
   readonly verify: (request: VerifyRequest, terminal: Terminal) => Promise<ExitCode>;
   readonly demo: (request: DemoRequest, terminal: Terminal) => Promise<ExitCode>;
   readonly hnsServe: (request: HnsServeRequest, terminal: Terminal) => Promise<ExitCode>;

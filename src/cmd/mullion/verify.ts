@@ -1,13 +1,9 @@
 /** `mullion verify`: which flows work, which do not, and whether that is what is documented. */
-import type { Cluster } from "../../cluster/cluster.ts";
-import { openCluster } from "../../cluster/open-cluster.ts";
 import { formatVerification } from "../../cluster/verify/format-verify.ts";
 import { formatJunit } from "../../cluster/verify/junit.ts";
-import { readModel } from "../../cluster/verify/model-of-cluster.ts";
 import type { ObserveProgress } from "../../cluster/verify/observe.ts";
 import type { VerifyReport } from "../../cluster/verify/report.ts";
-import { verifyCluster } from "../../cluster/verify/verify.ts";
-import { readCluster } from "./read-cluster.ts";
+import { type ClusterTarget, connectCluster } from "./cluster-target.ts";
 import type { ExitCode, Terminal } from "./terminal.ts";
 import { traceStyle } from "./trace.ts";
 import type { VerifyRequest } from "./verbs.ts";
@@ -35,8 +31,19 @@ function quoted(word: string): string {
   return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 }
 
+/** The command that traces in the same cluster. */
+function traceCommand({ files, isRecursive, name, socket }: ClusterTarget): string {
+  const words = [
+    ...(isRecursive ? ["-R"] : []),
+    ...files.flatMap((file) => ["-f", quoted(file)]),
+    ...(name === undefined ? [] : ["--name", quoted(name)]),
+    ...(socket === undefined ? [] : ["--socket", quoted(socket)]),
+  ];
+  return ["mullion trace", ...words].join(" ");
+}
+
 function formatReport(report: VerifyReport, request: VerifyRequest, terminal: Terminal): string {
-  const command = `mullion trace -f ${quoted(request.file)}`;
+  const command = traceCommand(request.target);
   switch (request.output) {
     case "table":
       return formatVerification(report, command, traceStyle(terminal));
@@ -47,13 +54,9 @@ function formatReport(report: VerifyReport, request: VerifyRequest, terminal: Te
   }
 }
 
-/** Checks a cluster that is up, and prints the report. */
-export function verifyAndPrint(cluster: Cluster, request: VerifyRequest, terminal: Terminal): ExitCode {
-  const report = verifyCluster(cluster, readModel(cluster), { progress: new ProgressLine(terminal) });
+export async function verify(request: VerifyRequest, terminal: Terminal): Promise<ExitCode> {
+  const client = await connectCluster(request.target, terminal, new ProgressLine(terminal));
+  const report = await client.verify();
   terminal.stdout(formatReport(report, request, terminal));
   return report.counts.findings === 0 ? 0 : 1;
-}
-
-export async function verify(request: VerifyRequest, terminal: Terminal): Promise<ExitCode> {
-  return verifyAndPrint(await openCluster(await readCluster(request.file, terminal)), request, terminal);
 }

@@ -64,7 +64,7 @@ function ask(rules: readonly Rule[], candidate: Candidate): Verdict | "return" |
  * What the rules of a hook say: those for the packet's very destination first, those for ports of the machine next
  * (kube-proxy has its NodePorts last in KUBE-SERVICES), then all others. Sets are asked in their order.
  */
-export function decide(sets: readonly RuleSet[], hook: Hook, candidate: Candidate): Verdict | undefined {
+export function evaluate(sets: readonly RuleSet[], hook: Hook, candidate: Candidate): Verdict | undefined {
   for (const set of sets) {
     const verdict = ask(set.forDestination(hook, candidate.tuple), candidate);
     if (verdict !== undefined && verdict !== "return") return verdict;

@@ -4,9 +4,8 @@
  * the order at each hook).
  */
 import { assert } from "../../base/assert.ts";
-import type { Prng } from "../../base/prng.ts";
 import type { FiveTuple } from "../../net/five-tuple.ts";
-import { type Ip, type Ipv4, formatIp } from "../../net/ip.ts";
+import { type Ipv4, formatIp } from "../../net/ip.ts";
 import { ETHERNET_HEADER_BYTES } from "../../wire/ethernet.ts";
 import { Headers } from "../../wire/headers.ts";
 import { Ipv4View } from "../../wire/ipv4.ts";
@@ -15,33 +14,24 @@ import { verifyChecksums } from "../../wire/transport-checksum.ts";
 import type { Compartment } from "../compartment.ts";
 import type { Interface } from "../interface.ts";
 import type { Path } from "../ip-output.ts";
-import { isLoopback } from "../loopback.ts";
 import { Reassembly } from "../reassembly.ts";
-import { AffinityTable } from "./affinity.ts";
-import { type Connection, TrackedPacket } from "./connection.ts";
+import { TrackedPacket } from "./connection.ts";
 import type { ConnectionTable } from "./connection-table.ts";
-import { type Verdict, decide } from "./match.ts";
-import { rewriteError, rewriteSide } from "./rewrite.ts";
-import type { BackEnd, DnatTarget, Hook, Rule } from "./rule.ts";
+import { evaluate } from "./match.ts";
+import type { Hook } from "./rule.ts";
 import type { RuleSet } from "./rule-set.ts";
-import { claimSource } from "./source-ports.ts";
 import { type HandledPacket, Tracker } from "./tracker.ts";
-import { type Side, formatEnd, readTuple } from "./tuple.ts";
+import { Translator } from "./translator.ts";
+import { readTuple } from "./tuple.ts";
 
 type FilterHook = Extract<Hook, `filter-${string}`>;
-type DestinationHook = "nat-prerouting" | "nat-output";
 
 /** What traces call the hooks. */
-const HOOK_NAMES = {
-  "nat-prerouting": "PREROUTING",
-  "nat-output": "OUTPUT",
-  "nat-postrouting": "POSTROUTING",
+const FILTER_NAMES = {
   "filter-input": "INPUT",
   "filter-forward": "FORWARD",
   "filter-output": "OUTPUT",
-} as const satisfies Record<Hook, string>;
-
-type HookName = (typeof HOOK_NAMES)[Hook];
+} as const satisfies Record<FilterHook, string>;
 
 /** A packet that passed PREROUTING, whole. */
 export interface Admitted {
@@ -53,10 +43,9 @@ export interface Admitted {
 
 export class Netfilter {
   private readonly compartment: Compartment;
-  private readonly prng: Prng;
   private readonly tracker = new Tracker();
-  private readonly affinity = new AffinityTable();
   private readonly sets: RuleSet[] = [];
+  private readonly translator: Translator;
   private readonly reassembly: Reassembly;
   /** The packet whose handling is under way: an ICMP error that is sent meanwhile may be about it. */
   private current: Admitted | undefined;
@@ -64,7 +53,7 @@ export class Netfilter {
   /** Made by `Compartment.enableNetfilter` only. */
   constructor(compartment: Compartment) {
     this.compartment = compartment;
-    this.prng = compartment.prng.derive("netfilter");
+    this.translator = new Translator(compartment, this.tracker.table, this.sets);
     this.reassembly = new Reassembly(compartment, "silent");
   }
 
@@ -115,7 +104,7 @@ export class Netfilter {
     const tracked = isBroken
       ? new TrackedPacket("invalid")
       : this.tracker.track(whole.packet.bytes, whole.headers, this.compartment.nowMs);
-    this.translateDestination("nat-prerouting", whole.packet, whole.headers, tracked);
+    this.translator.destination("PREROUTING", whole.packet, whole.headers, tracked);
     return { ...whole, tracked };
   }
 
@@ -126,7 +115,7 @@ export class Netfilter {
     const found = this.tracker.table.find(tuple, this.compartment.nowMs);
     if (found !== undefined) return found.connection.isTranslated(found.direction, "destination");
     const tracked = new TrackedPacket("new");
-    const verdict = decide(this.sets, "nat-prerouting", { tuple, tracked, compartment: this.compartment });
+    const verdict = evaluate(this.sets, "nat-prerouting", { tuple, tracked, compartment: this.compartment });
     return verdict?.target.kind === "dnat";
   }
 
@@ -135,7 +124,9 @@ export class Netfilter {
     const tracked = this.current?.tracked;
     if (tracked === undefined) return true;
     if (!this.filter("filter-input", packet, headers, tracked)) return false;
-    return this.settleSource("INPUT", packet, headers, tracked, undefined) && this.confirm(packet, tracked);
+    return (
+      this.translator.source("INPUT", packet, headers, tracked, undefined) && this.confirm(packet, tracked)
+    );
   }
 
   /** FORWARD: the packet is routed on. @returns false when it ended. */
@@ -152,9 +143,11 @@ export class Netfilter {
     nextHop: Ipv4,
   ): boolean {
     const tuple = readTuple(packet.bytes, headers);
-    const address = tuple === undefined ? undefined : this.masqueradeAddress(out, tuple.destination, nextHop);
+    const address =
+      tuple === undefined ? undefined : this.translator.masqueradeAddress(out, tuple.destination, nextHop);
     return (
-      this.settleSource("POSTROUTING", packet, headers, tracked, address) && this.confirm(packet, tracked)
+      this.translator.source("POSTROUTING", packet, headers, tracked, address) &&
+      this.confirm(packet, tracked)
     );
   }
 
@@ -168,7 +161,7 @@ export class Netfilter {
     const cause = this.causeOf();
     const tracked = this.tracker.track(packet.bytes, headers, this.compartment.nowMs, cause);
     const before = path.destination;
-    this.translateDestination("nat-output", packet, headers, tracked);
+    this.translator.destination("OUTPUT", packet, headers, tracked);
     const view = Ipv4View.parse(packet.bytes, packet.start + ETHERNET_HEADER_BYTES, packet.end);
     assert(typeof view !== "string", "a packet that is sent has an IPv4 header");
     const way = view.destination === before ? path : this.reroute(packet, view);
@@ -208,107 +201,6 @@ export class Netfilter {
     return undefined;
   }
 
-  private translateDestination(
-    hook: DestinationHook,
-    packet: Packet,
-    headers: Headers,
-    tracked: TrackedPacket,
-  ): void {
-    const { connection } = tracked;
-    if (connection === undefined) return;
-    if (tracked.state === "new" && !connection.isDestinationSettled) {
-      connection.isDestinationSettled = true;
-      const verdict = this.ask(hook, connection.original, tracked);
-      if (verdict?.target.kind === "dnat")
-        this.bindDestination(connection, verdict.rule, verdict.target, tracked);
-    }
-    this.translate(HOOK_NAMES[hook], "destination", packet, headers, tracked);
-  }
-
-  private bindDestination(
-    connection: Connection,
-    rule: Rule,
-    target: DnatTarget,
-    tracked: TrackedPacket,
-  ): void {
-    const backEnd = this.chooseBackEnd(target, connection.original.source);
-    if (target.hairpinMark !== undefined && backEnd.ip === connection.original.source)
-      tracked.mark |= target.hairpinMark;
-    connection.reply = { ...connection.reply, source: backEnd.ip, sourcePort: backEnd.port };
-    connection.destinationRule = rule;
-  }
-
-  private chooseBackEnd(target: DnatTarget, client: Ip): BackEnd {
-    const { backEnds, affinitySeconds } = target;
-    const { nowMs } = this.compartment;
-    const known =
-      affinitySeconds === undefined
-        ? undefined
-        : this.affinity.find(backEnds, client, affinitySeconds, nowMs);
-    const chosen = known ?? backEnds[this.prng.below(backEnds.length)];
-    assert(chosen !== undefined, "a translation of destinations has a back end");
-    if (affinitySeconds !== undefined) this.affinity.remember(chosen, client, nowMs);
-    return chosen;
-  }
-
-  /** Decides about the source of a new connection, then translates the source of the packet. */
-  private settleSource(
-    hook: "INPUT" | "POSTROUTING",
-    packet: Packet,
-    headers: Headers,
-    tracked: TrackedPacket,
-    address: Ip | undefined,
-  ): boolean {
-    const { connection } = tracked;
-    if (connection === undefined) return true;
-    if (tracked.state === "new" && !connection.isSourceSettled) {
-      connection.isSourceSettled = true;
-      if (!this.bindSource(hook, packet, headers, tracked, connection, address)) return false;
-    }
-    this.translate(hook, "source", packet, headers, tracked);
-    return true;
-  }
-
-  /** Without a rule the source stays; only a port that another connection has already is changed. */
-  private bindSource(
-    hook: "INPUT" | "POSTROUTING",
-    packet: Packet,
-    headers: Headers,
-    tracked: TrackedPacket,
-    connection: Connection,
-    address: Ip | undefined,
-  ): boolean {
-    const tuple = readTuple(packet.bytes, headers) ?? connection.original;
-    const verdict = hook === "INPUT" ? undefined : this.ask("nat-postrouting", tuple, tracked);
-    const isMasqueraded = verdict?.target.kind === "masquerade";
-    const source = isMasqueraded ? address : connection.original.source;
-    if (source === undefined) {
-      this.compartment.drop(
-        packet,
-        "no-route",
-        "the interface that it leaves by has no address to masquerade with",
-      );
-      return false;
-    }
-    const reply = claimSource(this.tracker.table, connection.reply, source, this.compartment.nowMs);
-    if (reply === undefined) {
-      const text = `every source port of ${formatIp(source)} towards ${formatEnd(tuple, "destination")} is taken`;
-      this.compartment.drop(packet, "masquerade-ports-exhausted", text, verdict?.rule.provenance);
-      return false;
-    }
-    connection.reply = reply;
-    if (isMasqueraded) connection.sourceRule = verdict?.rule;
-    return true;
-  }
-
-  /** `masquerade_ipv4`: the address of the interface; on the loopback interface the machine's first one. */
-  private masqueradeAddress(out: Interface | undefined, destination: Ip, nextHop: Ip): Ip | undefined {
-    if (out !== undefined) return this.compartment.sourceFor(out, destination, nextHop);
-    for (const each of this.compartment.listInterfaces())
-      for (const { ip } of each.addresses) if (!isLoopback(ip)) return ip;
-    return undefined;
-  }
-
   private confirm(packet: Packet, { connection }: TrackedPacket): boolean {
     if (connection === undefined || connection.isConfirmed) return true;
     if (this.tracker.table.add(connection, this.compartment.nowMs)) return true;
@@ -316,65 +208,15 @@ export class Netfilter {
     return false;
   }
 
-  private translate(
-    hook: HookName,
-    side: Side,
-    packet: Packet,
-    headers: Headers,
-    tracked: TrackedPacket,
-  ): void {
-    const { connection, direction } = tracked;
-    if (connection?.isTranslated(direction, side) !== true) return;
-    const target = connection.targetOf(direction);
-    const before = packet.tag === 0 ? undefined : readTuple(packet.bytes, headers);
-    if (tracked.state === "related")
-      rewriteError(
-        packet.bytes,
-        headers,
-        side,
-        target,
-        connection.tupleOf(direction === "original" ? "reply" : "original"),
-      );
-    else rewriteSide(packet.bytes, headers, side, target);
-    if (packet.tag !== 0) this.tell(hook, side, packet, tracked, before, target);
-  }
-
-  private tell(
-    hook: HookName,
-    side: Side,
-    packet: Packet,
-    { connection, direction, state }: TrackedPacket,
-    before: FiveTuple | undefined,
-    target: FiveTuple,
-  ): void {
-    // Of an original packet its own side is translated, of an answer the other one is put back.
-    const isSourceRule = (side === "source") === (direction === "original");
-    const rule = isSourceRule ? connection?.sourceRule : connection?.destinationRule;
-    const what = isSourceRule ? "masquerade" : "DNAT";
-    const by = rule === undefined ? "the source port is taken" : rule.name;
-    const now = formatEnd(target, side);
-    const text =
-      state === "related"
-        ? `ICMP error about a translated packet (${what}: ${by})`
-        : direction === "original"
-          ? `${what} by ${by}: ${before === undefined ? "" : formatEnd(before, side)} → ${now}`
-          : `answer, back to ${side} ${now} (${what}: ${by})`;
-    this.compartment.recordTranslation(packet, hook, text, rule?.provenance);
-  }
-
-  private ask(hook: Hook, tuple: FiveTuple, tracked: TrackedPacket): Verdict | undefined {
-    return decide(this.sets, hook, { tuple, tracked, compartment: this.compartment });
-  }
-
   /** @returns false when a rule ended the packet. */
   private filter(hook: FilterHook, packet: Packet, headers: Headers, tracked: TrackedPacket): boolean {
     // Filters see packets that are no part of a connection, too; only what rules could name is read.
     const tuple = readTuple(packet.bytes, headers) ?? tupleOfAddresses(packet, headers);
-    const verdict = this.ask(hook, tuple, tracked);
+    const verdict = evaluate(this.sets, hook, { tuple, tracked, compartment: this.compartment });
     if (verdict === undefined) return true;
     const { rule, target } = verdict;
     if (target.kind !== "drop" && target.kind !== "reject") return true;
-    const text = `${target.text} (${target.kind.toUpperCase()} in ${HOOK_NAMES[hook]}, ${rule.name})`;
+    const text = `${target.text} (${target.kind.toUpperCase()} in ${FILTER_NAMES[hook]}, ${rule.name})`;
     this.compartment.drop(packet, target.code, text, rule.provenance);
     if (target.kind === "reject") this.compartment.icmp.sendError(packet, "port-unreachable");
     return false;

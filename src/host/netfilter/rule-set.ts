@@ -9,39 +9,40 @@ import type { Hook, HookRules, Match, Rule } from "./rule.ts";
 
 const NO_RULES: readonly Rule[] = Object.freeze([]);
 
-/** The rules of one hook. */
-class HookIndex {
-  /** By protocol, address and port of the destination. */
-  readonly byDestination = new Map<string, Rule[]>();
-  /** By protocol and port, for rules about addresses of the machine. */
-  readonly byLocalPort = new Map<string, Rule[]>();
-  readonly others: Rule[] = [];
+/** Rules by a key. The lists are frozen and replaced, so that forks share them. */
+class RuleIndex {
+  private readonly lists = new Map<string, readonly Rule[]>();
 
-  listOf(match: Match): Rule[] {
-    const { protocol, destination, destinationPort, isToLocal } = match;
-    if (protocol === undefined || destinationPort === undefined) return this.others;
-    if (isToLocal === true && destination === undefined)
-      return getOrMake(this.byLocalPort, localKey(protocol, destinationPort));
-    if (destination === undefined || destination.length !== bitsOf(familyOf(destination.address)))
-      return this.others;
-    return getOrMake(this.byDestination, destinationKey(protocol, destination.address, destinationPort));
+  get(key: string): readonly Rule[] {
+    return this.lists.get(key) ?? NO_RULES;
   }
 
-  remove(rule: Rule): void {
-    const list = this.listOf(rule.match);
-    const index = list.indexOf(rule);
-    if (index >= 0) list.splice(index, 1);
-    if (list.length > 0 || list === this.others) return;
-    const { protocol, destination, destinationPort } = rule.match;
-    if (protocol === undefined || destinationPort === undefined) return;
-    if (destination === undefined) this.byLocalPort.delete(localKey(protocol, destinationPort));
-    else this.byDestination.delete(destinationKey(protocol, destination.address, destinationPort));
+  add(key: string, rule: Rule): void {
+    this.lists.set(key, Object.freeze([...this.get(key), rule]));
   }
+
+  remove(key: string, rule: Rule): void {
+    const left = this.get(key).filter((other) => other !== rule);
+    if (left.length === 0) this.lists.delete(key);
+    else this.lists.set(key, Object.freeze(left));
+  }
+}
+
+/** The key of rules that are looked up by nothing. */
+const OTHERS = "";
+
+/** By what a rule with that match is looked up. */
+function keyOf(match: Match): string {
+  const { protocol, destination, destinationPort, isToLocal } = match;
+  if (protocol === undefined || destinationPort === undefined) return OTHERS;
+  if (destination === undefined) return isToLocal === true ? localKey(protocol, destinationPort) : OTHERS;
+  if (destination.length !== bitsOf(familyOf(destination.address))) return OTHERS;
+  return destinationKey(protocol, destination.address, destinationPort);
 }
 
 export class RuleSet {
   private readonly owners = new Map<string, HookRules>();
-  private readonly hooks = new Map<Hook, HookIndex>();
+  private readonly hooks = new Map<Hook, RuleIndex>();
 
   /** Puts what `owner` wants in place of what it had; rules of one hook keep their order. */
   set(owner: string, rules: HookRules): void {
@@ -50,8 +51,8 @@ export class RuleSet {
     this.owners.set(owner, rules);
     for (const hook of hooksOf(rules)) {
       let index = this.hooks.get(hook);
-      if (index === undefined) this.hooks.set(hook, (index = new HookIndex()));
-      for (const rule of rules[hook] ?? NO_RULES) index.listOf(rule.match).push(rule);
+      if (index === undefined) this.hooks.set(hook, (index = new RuleIndex()));
+      for (const rule of rules[hook] ?? NO_RULES) index.add(keyOf(rule.match), rule);
     }
   }
 
@@ -61,7 +62,7 @@ export class RuleSet {
     if (rules === undefined) return;
     this.owners.delete(owner);
     for (const hook of hooksOf(rules))
-      for (const rule of rules[hook] ?? NO_RULES) this.hooks.get(hook)?.remove(rule);
+      for (const rule of rules[hook] ?? NO_RULES) this.hooks.get(hook)?.remove(keyOf(rule.match), rule);
   }
 
   get(owner: string): HookRules | undefined {
@@ -76,18 +77,18 @@ export class RuleSet {
   /** Rules for exactly this destination. */
   forDestination(hook: Hook, tuple: FiveTuple): readonly Rule[] {
     const key = destinationKey(tuple.protocol, tuple.destination, tuple.destinationPort);
-    return this.hooks.get(hook)?.byDestination.get(key) ?? NO_RULES;
+    return this.hooks.get(hook)?.get(key) ?? NO_RULES;
   }
 
   /** Rules for this port, whatever address of the machine it was sent to. */
   forLocalPort(hook: Hook, tuple: FiveTuple): readonly Rule[] {
     const key = localKey(tuple.protocol, tuple.destinationPort);
-    return this.hooks.get(hook)?.byLocalPort.get(key) ?? NO_RULES;
+    return this.hooks.get(hook)?.get(key) ?? NO_RULES;
   }
 
   /** All further rules of the hook. */
   others(hook: Hook): readonly Rule[] {
-    return this.hooks.get(hook)?.others ?? NO_RULES;
+    return this.hooks.get(hook)?.get(OTHERS) ?? NO_RULES;
   }
 }
 
@@ -100,11 +101,5 @@ function destinationKey(protocol: number, ip: Ip, port: number): string {
 }
 
 function localKey(protocol: number, port: number): string {
-  return `${protocol}/${port}`;
-}
-
-function getOrMake(map: Map<string, Rule[]>, key: string): Rule[] {
-  let list = map.get(key);
-  if (list === undefined) map.set(key, (list = []));
-  return list;
+  return `${protocol}/local/${port}`;
 }

@@ -2,7 +2,7 @@
 import { prose } from "../prose.ts";
 import { ALL, type EntryTable, reference } from "./entry-text.ts";
 
-type CommandLineCode = "unknown-object" | "unknown-code" | "bad-usage";
+type CommandLineCode = "unknown-object" | "unknown-code" | "bad-usage" | "input-without-documents";
 
 export const COMMAND_LINE_ENTRIES: EntryTable<CommandLineCode> = {
   "unknown-object": {
@@ -55,6 +55,24 @@ export const COMMAND_LINE_ENTRIES: EntryTable<CommandLineCode> = {
           mullion --help
           mullion trace --help`,
     sources: [reference("docs/start/first-trace.md")],
+    profiles: ALL,
+  },
+
+  "input-without-documents": {
+    title: "A folder that -f names holds no YAML or JSON",
+    cause: prose`
+      A folder stands for the files in it that end in .yaml, .yml or .json, as with kubectl. Folders below it are
+      looked at with -R only. No file of such a name was found, so there is nothing to work with.`,
+    onNode: prose`
+      Nothing to see on a node: the command ended before it looked at any cluster. kubectl does the same:
+
+          kubectl apply --dry-run=client -f <folder>`,
+    remedy: prose`
+      Add -R when the manifests lie in folders below, or name the files one by one:
+
+          mullion get pods -R -f manifests/
+          mullion get pods -f manifests/web.yaml -f manifests/api.yaml`,
+    sources: [reference("docs/reference/api.md")],
     profiles: ALL,
   },
 };

@@ -27,7 +27,7 @@ export const OUTSIDE_ROWS: readonly ExpectationRow[] = [
   {
     id: "LOCAL-WITHOUT-DSR",
     when: {
-      flow: FROM_OUTSIDE,
+      flow: FROM_ELSEWHERE,
       externalTrafficPolicy: "Local",
       targetBuild: WS2019,
       targetRevision: { below: updateRevision("KB4571748") },

@@ -15,9 +15,15 @@ const TO_EXTERNAL: readonly FlowName[] = ["pod-to-external-ip", "pod-to-external
 /** What stands in the way of a flow whatever else is true. */
 const GENERAL: readonly ExpectationRow[] = [
   {
+    id: "HOST-PROCESS",
+    when: { flow: "pod-in-host-network", sourceOs: "windows", isHostProcess: true },
+    expected: { outcome: "works", sees: "any" },
+    source: "Kubernetes documentation: HostProcess pods use the network of their node",
+  },
+  {
     id: "HOST-NETWORK",
     when: { flow: "pod-in-host-network", sourceOs: "windows" },
-    expected: { outcome: "denied", code: "host-network-unsupported", proof: "pod-not-started" },
+    expected: { outcome: "denied", code: "host-network-unsupported", proof: "not-in-host-network" },
     source: "windows-networking-documentation.md §8",
   },
   {
@@ -32,7 +38,7 @@ const GENERAL: readonly ExpectationRow[] = [
   {
     id: "NO-DNS",
     when: { flow: NAME_FLOWS, hasDns: false },
-    expected: { outcome: "not-applicable", why: "the cluster has no name service" },
+    expected: { outcome: "not-applicable", why: "the sender has no name service of the cluster" },
     source: "windows-networking-documentation.md §6",
   },
   {

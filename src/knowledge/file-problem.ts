@@ -1,13 +1,13 @@
-/** What is wrong with a file, where, and what to write instead. */
-import type { KnowledgeCode } from "../../knowledge/codes.ts";
+/** What is wrong with a file, or worth knowing about it: where, and what to write instead. */
+import type { KnowledgeCode } from "./codes.ts";
 
 export interface FileProblem {
   readonly code: KnowledgeCode;
-  /** The file's name as the user gave it. */
+  /** The file's name as the user gave it; for an object that stands in no file `kind/namespace/name`. */
   readonly file: string;
-  /** From 1. */
+  /** From 1; 0 for what stands in no file. */
   readonly line: number;
-  /** From 1, in characters. */
+  /** From 1, in characters; 0 for what stands in no file. */
   readonly column: number;
   /** The field, such as `nodes[1].address`; empty when the problem is not about a field. */
   readonly path: string;
@@ -19,7 +19,7 @@ export interface FileProblem {
 
 /** Formats a problem on two lines: place and fault, then the advice with the code. */
 export function formatProblem(problem: FileProblem): string {
-  const place = `${problem.file}:${problem.line}:${problem.column}`;
+  const place = problem.line > 0 ? `${problem.file}:${problem.line}:${problem.column}` : problem.file;
   const field = problem.path === "" ? "" : `${problem.path}: `;
   return `${place}: ${field}${problem.message}\n    ${problem.advice} [${problem.code}]\n`;
 }

@@ -1,0 +1,188 @@
+/**
+ * The control API: paths and what answers them. Pure: it takes a request and gives a response; `server.node.ts` puts
+ * it on a socket, `in-process.ts` calls it directly.
+ */
+import { type Context, Hono } from "hono";
+import { bodyLimit } from "hono/body-limit";
+import { encodeBase64 } from "hono/utils/encode";
+import { LIMITS } from "../base/limits.ts";
+import { CAPTURE_EPOCH_MS, captureTrace } from "../cluster/capture.ts";
+import { TRACE_SCHEMA } from "../cluster/trace-schema.ts";
+import { tracePacket } from "../cluster/trace.ts";
+import type { VerifyReport } from "../cluster/verify/report.ts";
+import { VERIFY_SCHEMA } from "../cluster/verify/verify-schema.ts";
+import {
+  API_VERSION,
+  type ApplyAnswer,
+  DOCUMENT_VERSION,
+  type DeleteAnswer,
+  type ErrorAnswer,
+  HNS_KINDS,
+  type Health,
+  type ShutdownAnswer,
+  type TraceAnswer,
+} from "./documents.ts";
+import { ApiError, INTERNAL_FAULT, describeError, statusOf } from "./error-details.ts";
+import { streamEvents } from "./event-stream.ts";
+import type { HeldCluster } from "./held-cluster.ts";
+import { KUBE_KINDS, findKubeKind } from "./kube-kinds.ts";
+import { listHns, listObjects, summarizeCluster } from "./listings.ts";
+import { refuseRequest } from "./request-fields.ts";
+import { readApplyRequest, readDeleteRequest, readEmptyRequest, readTraceQuestion } from "./requests.ts";
+import { apiSchema } from "./schema.ts";
+
+const ACCEPTED = 202;
+const NOT_FOUND = 404;
+const TOO_LARGE = 413;
+const DEFAULT_NAMESPACE = "default";
+
+/** As in the folder schemas/ of the package, so that they find each other. */
+const SCHEMAS: ReadonlyMap<string, () => object> = new Map([
+  ["api.v1alpha1.json", () => apiSchema()],
+  ["trace.v1alpha1.json", () => TRACE_SCHEMA],
+  ["verify.v1alpha1.json", () => VERIFY_SCHEMA],
+]);
+
+function unknownPath(method: string, path: string): ApiError {
+  return new ApiError(
+    NOT_FOUND,
+    "api-request-invalid",
+    `there is no ${method} ${path}`,
+    `Paths begin with /${API_VERSION}/; docs/reference/api.md lists them.`,
+  );
+}
+
+async function readBody(context: Context): Promise<unknown> {
+  const text = await context.req.text();
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return refuseRequest("the body is no JSON", "Send one JSON object.");
+  }
+}
+
+async function apply(held: HeldCluster, body: unknown): Promise<ApplyAnswer> {
+  const { inputs, namespace } = readApplyRequest(body);
+  return held.inTurn(async (session) => {
+    const { objects, problems, notes } = held.readManifests(inputs, namespace ?? DEFAULT_NAMESPACE);
+    const { results } = await session.apply(objects);
+    return { apiVersion: DOCUMENT_VERSION, kind: "ApplyReport", results, problems, notes };
+  });
+}
+
+async function remove(held: HeldCluster, body: unknown): Promise<DeleteAnswer> {
+  const { inputs = [], references = [], namespace } = readDeleteRequest(body);
+  return held.inTurn(async (session) => {
+    const read = inputs.length === 0 ? undefined : held.readManifests(inputs, namespace ?? DEFAULT_NAMESPACE);
+    const named = (read?.objects ?? []).map(({ object: { kind, metadata } }) => ({
+      kind,
+      namespace: metadata.namespace,
+      name: metadata.name,
+    }));
+    const { results } = await session.delete([...references, ...named]);
+    const { problems = [], notes = [] } = read ?? {};
+    return { apiVersion: DOCUMENT_VERSION, kind: "DeleteReport", results, problems, notes };
+  });
+}
+
+async function trace(held: HeldCluster, body: unknown): Promise<TraceAnswer> {
+  const { from, to, protocol = "tcp", port, capture } = readTraceQuestion(body);
+  return held.inTurn(({ cluster }) => {
+    const { report, heard } = tracePacket(cluster, { from, to, protocol, port });
+    const bytes = capture === true ? captureTrace(heard, CAPTURE_EPOCH_MS) : undefined;
+    return {
+      apiVersion: DOCUMENT_VERSION,
+      kind: "TraceAnswer",
+      report,
+      ...(bytes === undefined ? {} : { capture: encodeBase64(bytes.slice().buffer) }),
+    };
+  });
+}
+
+async function verify(held: HeldCluster, body: unknown): Promise<VerifyReport> {
+  readEmptyRequest(body);
+  return held.inTurn((session) => held.verify(session));
+}
+
+function health(held: HeldCluster): Health {
+  const status = held.isEnding ? "ending" : "ready";
+  return { apiVersion: DOCUMENT_VERSION, kind: "Health", status, ...held.identity };
+}
+
+function shutdown(held: HeldCluster): ShutdownAnswer {
+  held.end();
+  return { apiVersion: DOCUMENT_VERSION, kind: "Shutdown", cluster: held.clusterName, status: "ending" };
+}
+
+/** What only looks. */
+function addReading(app: Hono, held: HeldCluster): void {
+  app.get("/health", (context) => context.json(health(held)));
+  app.get("/schemas/:file", (context) => {
+    const { path } = context.req;
+    const schema = SCHEMAS.get(context.req.param("file"));
+    if (schema === undefined) throw unknownPath("GET", path);
+    return context.json(schema());
+  });
+  app.get("/cluster", (context) => context.json(summarizeCluster(held.session)));
+  app.get("/objects/:kind", (context) => {
+    const kind = context.req.param("kind");
+    const names = findKubeKind(kind);
+    if (names === undefined) {
+      const known = KUBE_KINDS.map(({ plural }) => plural).join(", ");
+      return refuseRequest(`there is no kind ${JSON.stringify(kind)}`, `Kinds are: ${known}.`);
+    }
+    return context.json(listObjects(held.session, names, context.req.query("namespace")));
+  });
+  app.get("/hns/:kind", async (context) => {
+    const text = context.req.param("kind");
+    const kind = HNS_KINDS.find((each) => each === text);
+    if (kind === undefined)
+      return refuseRequest(`HNS has no ${JSON.stringify(text)}`, `It has: ${HNS_KINDS.join(", ")}.`);
+    return context.json(await listHns(held.session, kind, context.req.query("node")));
+  });
+  app.get("/events", (context) => streamEvents(context, held));
+}
+
+/** What asks for work, or changes the cluster. */
+function addWorking(app: Hono, held: HeldCluster): void {
+  app.post("/apply", async (context) => context.json(await apply(held, await readBody(context))));
+  app.post("/delete", async (context) => context.json(await remove(held, await readBody(context))));
+  app.post("/trace", async (context) => context.json(await trace(held, await readBody(context))));
+  app.post("/verify", async (context) => context.json(await verify(held, await readBody(context))));
+  app.post("/shutdown", (context) => context.json(shutdown(held), ACCEPTED));
+}
+
+/** The API over one cluster. */
+export function createApp(held: HeldCluster): Hono {
+  const app = new Hono();
+  app.onError((error, context) => {
+    const answer: ErrorAnswer = { error: describeError(error) };
+    // A bug: the caller hears that it failed, the log hears where.
+    if (answer.error.code === INTERNAL_FAULT)
+      held.log.write("error", "request failed", { path: context.req.path, error });
+    return context.newResponse(JSON.stringify(answer), statusOf(error) as 400, {
+      "content-type": "application/json",
+    });
+  });
+  app.notFound((context) => {
+    throw unknownPath(context.req.method, context.req.path);
+  });
+  app.use(
+    bodyLimit({
+      maxSize: LIMITS.apiRequestBytesMax,
+      onError: () => {
+        throw new ApiError(
+          TOO_LARGE,
+          "api-request-too-large",
+          `the request is longer than ${LIMITS.apiRequestBytesMax} bytes`,
+          "Send the manifests in several requests.",
+        );
+      },
+    }),
+  );
+  const versioned = new Hono();
+  addReading(versioned, held);
+  addWorking(versioned, held);
+  app.route(`/${API_VERSION}`, versioned);
+  return app;
+}

@@ -1,0 +1,135 @@
+/** Talks to a control API, over whatever carries requests: the same calls in process and over a socket. */
+import type { VerifyReport } from "../cluster/verify/report.ts";
+import {
+  API_VERSION,
+  type ApplyAnswer,
+  type ApplyRequest,
+  type ClusterSummary,
+  type DeleteAnswer,
+  type DeleteRequest,
+  type ErrorAnswer,
+  type Health,
+  type HnsKind,
+  type HnsList,
+  type ObjectList,
+  type ShutdownAnswer,
+  type TraceAnswer,
+  type TraceQuestion,
+} from "./documents.ts";
+import { ApiError, ToldError } from "./error-details.ts";
+
+export interface ApiRequest {
+  readonly method: "GET" | "POST";
+  /** With its query. */
+  readonly path: string;
+  /** JSON. */
+  readonly body?: string;
+}
+
+export interface ApiResponse {
+  readonly status: number;
+  readonly body: string;
+}
+
+/** Carries one request. */
+export type Transport = (request: ApiRequest) => Promise<ApiResponse>;
+
+const SUCCESS_BEGIN = 200;
+const SUCCESS_END = 300;
+const BAD_GATEWAY = 502;
+
+function isErrorAnswer(value: unknown): value is ErrorAnswer {
+  if (typeof value !== "object" || value === null || !("error" in value)) return false;
+  const { error } = value;
+  return (
+    typeof error === "object" &&
+    error !== null &&
+    "code" in error &&
+    typeof error.code === "string" &&
+    "message" in error &&
+    typeof error.message === "string"
+  );
+}
+
+function foreign(): ApiError {
+  return new ApiError(
+    BAD_GATEWAY,
+    "cluster-unreachable",
+    "what listens on the socket does not speak Mullion's control API",
+    "Check --socket; another program may listen there.",
+  );
+}
+
+function query(fields: Readonly<Record<string, string | undefined>>): string {
+  const parts = Object.entries(fields).flatMap(([name, value]) =>
+    value === undefined ? [] : [`${name}=${encodeURIComponent(value)}`],
+  );
+  return parts.length === 0 ? "" : `?${parts.join("&")}`;
+}
+
+export class ControlClient {
+  private readonly transport: Transport;
+
+  constructor(transport: Transport) {
+    this.transport = transport;
+  }
+
+  health(): Promise<Health> {
+    return this.get("/health");
+  }
+
+  cluster(): Promise<ClusterSummary> {
+    return this.get("/cluster");
+  }
+
+  /** Objects of a kind by its plural; of all namespaces when none is given. */
+  objects(plural: string, namespace?: string): Promise<ObjectList> {
+    return this.get(`/objects/${encodeURIComponent(plural)}${query({ namespace })}`);
+  }
+
+  hns(kind: HnsKind, node?: string): Promise<HnsList> {
+    return this.get(`/hns/${kind}${query({ node })}`);
+  }
+
+  apply(request: ApplyRequest): Promise<ApplyAnswer> {
+    return this.post("/apply", request);
+  }
+
+  delete(request: DeleteRequest): Promise<DeleteAnswer> {
+    return this.post("/delete", request);
+  }
+
+  trace(question: TraceQuestion): Promise<TraceAnswer> {
+    return this.post("/trace", question);
+  }
+
+  verify(): Promise<VerifyReport> {
+    return this.post("/verify", {});
+  }
+
+  shutdown(): Promise<ShutdownAnswer> {
+    return this.post("/shutdown", {});
+  }
+
+  private get<T>(path: string): Promise<T> {
+    return this.send({ method: "GET", path: `/${API_VERSION}${path}` });
+  }
+
+  private post<T>(path: string, body: object): Promise<T> {
+    return this.send({ method: "POST", path: `/${API_VERSION}${path}`, body: JSON.stringify(body) });
+  }
+
+  /** @throws ToldError with what the API says when it refuses; ApiError when it is none. */
+  private async send<T>(request: ApiRequest): Promise<T> {
+    const { status, body } = await this.transport(request);
+    let answer: unknown;
+    try {
+      answer = JSON.parse(body);
+    } catch {
+      throw foreign();
+    }
+    if (status >= SUCCESS_BEGIN && status < SUCCESS_END) return answer as T;
+    if (isErrorAnswer(answer)) throw new ToldError(answer.error);
+    throw foreign();
+  }
+}

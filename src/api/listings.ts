@@ -1,0 +1,110 @@
+/** What the cluster consists of, as documents of the API. */
+import type { ClusterSession } from "../cluster/session.ts";
+import {
+  type OnNode,
+  inventoryEndpoints,
+  inventoryLoadBalancers,
+  inventoryNamespaces,
+  inventoryNetworks,
+  inventoryNodes,
+} from "../cluster/inventory.ts";
+import type { Cluster } from "../cluster/cluster.ts";
+import type { KubernetesVersion } from "../cluster/file/cluster-file.ts";
+import { formatIp } from "../net/ip.ts";
+import {
+  type ClusterSummary,
+  DOCUMENT_VERSION,
+  type HnsItem,
+  type HnsKind,
+  type HnsList,
+  type ObjectList,
+} from "./documents.ts";
+import type { KubeKindNames } from "./kube-kinds.ts";
+
+function formatVersion({ major, minor, patch }: KubernetesVersion): string {
+  return patch === undefined ? `${major}.${minor}` : `${major}.${minor}.${patch}`;
+}
+
+export function summarizeCluster(session: ClusterSession): ClusterSummary {
+  const { cluster } = session;
+  const { file } = cluster;
+  return {
+    apiVersion: DOCUMENT_VERSION,
+    kind: "ClusterSummary",
+    name: file.name,
+    kubernetes: formatVersion(file.kubernetes.version),
+    seed: file.seed,
+    atMs: cluster.clock.nowMs,
+    nodes: inventoryNodes(cluster).map(({ name, os, build, ip, podCIDR, compat }) => ({
+      name,
+      os,
+      ...(build === undefined ? {} : { build }),
+      address: ip,
+      podCIDR,
+      compat,
+      pods: cluster.pods.filter((pod) => pod.node.spec.name === name).length,
+    })),
+    pods: cluster.pods.length,
+    outside: cluster.outside.map(({ name, ip }) => ({ name, address: formatIp(ip) })),
+  };
+}
+
+/** @throws RequestError when the namespace cannot be listed. */
+export function listObjects(
+  session: ClusterSession,
+  names: KubeKindNames,
+  namespace: string | undefined,
+): ObjectList {
+  const items = session.listObjects(names.kind, names.isNamespaced ? namespace : undefined);
+  return { apiVersion: "v1", kind: "List", metadata: { resourceVersion: "" }, items };
+}
+
+function withNode({ node, object }: OnNode<object>): HnsItem {
+  return { node, ...object };
+}
+
+/** The pods of each sandbox, by node and HCN namespace. */
+function podsBySandbox(cluster: Cluster): ReadonlyMap<string, readonly string[]> {
+  const pods = new Map<string, string[]>();
+  for (const { spec, node, namespaceId } of cluster.pods) {
+    if (namespaceId === undefined) continue;
+    const key = `${node.spec.name} ${namespaceId}`;
+    pods.set(key, [...(pods.get(key) ?? []), `${spec.namespace}/${spec.name}`]);
+  }
+  return pods;
+}
+
+async function hnsItems(
+  cluster: Cluster,
+  kind: HnsKind,
+  node: string | undefined,
+): Promise<readonly HnsItem[]> {
+  switch (kind) {
+    case "networks":
+      return (await inventoryNetworks(cluster, node)).map(withNode);
+    case "endpoints":
+      return (await inventoryEndpoints(cluster, node)).map(withNode);
+    case "loadbalancers":
+      return (await inventoryLoadBalancers(cluster, node)).map(withNode);
+    case "namespaces": {
+      const pods = podsBySandbox(cluster);
+      return (await inventoryNamespaces(cluster, node)).map((each) => ({
+        ...withNode(each),
+        pods: pods.get(`${each.node} ${each.object.ID ?? ""}`) ?? [],
+      }));
+    }
+  }
+}
+
+/** @throws RequestError for a node that does not exist. */
+export async function listHns(
+  session: ClusterSession,
+  kind: HnsKind,
+  node: string | undefined,
+): Promise<HnsList> {
+  return {
+    apiVersion: DOCUMENT_VERSION,
+    kind: "HnsList",
+    items: await hnsItems(session.cluster, kind, node),
+  };
+}

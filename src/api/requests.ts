@@ -1,0 +1,69 @@
+/** Bodies of requests, checked at the edge: what comes out of here has the shape that its type says. */
+import type { InputText, ObjectReference } from "../cluster/session.ts";
+import type { ApplyRequest, DeleteRequest, TraceQuestion } from "./documents.ts";
+import { KUBE_KINDS } from "./kube-kinds.ts";
+import { RequestFields, refuseRequest } from "./request-fields.ts";
+
+const PORT_MAX = 65_535;
+const INPUT_FIELDS = ["inputs", "namespace"];
+
+function readInput(item: unknown, where: string): InputText {
+  const fields = RequestFields.of(item, ["name", "text"], where);
+  return { name: fields.text("name"), text: fields.text("text") };
+}
+
+function readReference(item: unknown, where: string): ObjectReference {
+  const fields = RequestFields.of(item, ["kind", "namespace", "name"], where);
+  const kind = fields.text("kind");
+  const found = KUBE_KINDS.find((each) => each.kind === kind);
+  if (found === undefined) {
+    return refuseRequest(
+      `${where}.kind cannot be ${JSON.stringify(kind)}`,
+      `Write one of: ${KUBE_KINDS.map((each) => each.kind).join(", ")}.`,
+    );
+  }
+  const name = fields.text("name");
+  if (name === "") return refuseRequest(`${where}.name is empty`, "Name the object.");
+  const namespace = found.isNamespaced ? (fields.optionalText("namespace") ?? "default") : "";
+  return { kind: found.kind, namespace, name };
+}
+
+function withNamespace(namespace: string | undefined): { readonly namespace?: string } {
+  return namespace === undefined ? {} : { namespace };
+}
+
+export function readApplyRequest(body: unknown): ApplyRequest {
+  const fields = RequestFields.of(body, INPUT_FIELDS);
+  const inputs = fields.optionalList("inputs", readInput) ?? [];
+  if (inputs.length === 0) refuseRequest("inputs has to be a list of texts", "Give at least one manifest.");
+  return { inputs, ...withNamespace(fields.optionalText("namespace")) };
+}
+
+export function readDeleteRequest(body: unknown): DeleteRequest {
+  const fields = RequestFields.of(body, [...INPUT_FIELDS, "references"]);
+  const inputs = fields.optionalList("inputs", readInput) ?? [];
+  const references = fields.optionalList("references", readReference) ?? [];
+  if (inputs.length + references.length === 0)
+    refuseRequest("the request names nothing to delete", "Give references, inputs, or both.");
+  return { inputs, references, ...withNamespace(fields.optionalText("namespace")) };
+}
+
+/** A question without settings. */
+export function readEmptyRequest(body: unknown): void {
+  RequestFields.of(body, []);
+}
+
+export function readTraceQuestion(body: unknown): TraceQuestion {
+  const fields = RequestFields.of(body, ["from", "to", "protocol", "port", "capture"]);
+  const protocol = fields.optionalChoice("protocol", ["tcp", "udp", "icmp"]) ?? "tcp";
+  const port = fields.optionalInteger("port", 1, PORT_MAX);
+  if (protocol === "icmp" && port !== undefined)
+    refuseRequest("ICMP has no ports", "Leave out port, or choose protocol tcp.");
+  return {
+    from: fields.text("from"),
+    to: fields.text("to"),
+    protocol,
+    ...(port === undefined ? {} : { port }),
+    capture: fields.optionalFlag("capture"),
+  };
+}

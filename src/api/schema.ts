@@ -1,0 +1,255 @@
+/** The JSON Schema of the control API, published as schemas/api.v1alpha1.json and at `GET /v1alpha1/schema`. */
+import { DOCUMENT_VERSION } from "./documents.ts";
+import { KUBE_KINDS } from "./kube-kinds.ts";
+
+type Schema = Readonly<Record<string, unknown>>;
+
+const TEXT: Schema = { type: "string" };
+const NUMBER: Schema = { type: "number" };
+const INTEGER: Schema = { type: "integer" };
+const KIND: Schema = { enum: KUBE_KINDS.map(({ kind }) => kind) };
+/** The codes themselves stand in knowledge-entry.v1alpha1.json. */
+const CODE: Schema = { type: "string", pattern: "^[a-z0-9]+(-[a-z0-9]+)*$" };
+const NAMESPACE_DEFAULT = "For objects that name none; default when absent.";
+
+function ref(name: string): Schema {
+  return { $ref: `#/$defs/${name}` };
+}
+
+function list(items: Schema, description?: string): Schema {
+  return { type: "array", items, ...(description === undefined ? {} : { description }) };
+}
+
+function described(schema: Schema, description: string): Schema {
+  return { ...schema, description };
+}
+
+function closed(
+  description: string,
+  required: Readonly<Record<string, Schema>>,
+  optional: Readonly<Record<string, Schema>> = {},
+): Schema {
+  return {
+    type: "object",
+    description,
+    additionalProperties: false,
+    required: Object.keys(required),
+    properties: { ...required, ...optional },
+  };
+}
+
+function document(
+  kind: string,
+  description: string,
+  required: Readonly<Record<string, Schema>>,
+  optional: Readonly<Record<string, Schema>> = {},
+): Schema {
+  const head = { apiVersion: { const: DOCUMENT_VERSION }, kind: { const: kind } };
+  return closed(description, { ...head, ...required }, optional);
+}
+
+/** Parts that several documents have. */
+const PARTS: Readonly<Record<string, Schema>> = {
+  Reference: closed("An object of Kubernetes by name.", {
+    kind: KIND,
+    namespace: described(TEXT, "Empty for kinds that belong to no namespace."),
+    name: TEXT,
+  }),
+  Input: closed("A text: manifests in YAML or JSON, several documents, lists.", {
+    name: described(TEXT, "Used in messages only."),
+    text: TEXT,
+  }),
+  Place: closed("Where a problem stands.", {
+    file: TEXT,
+    line: described(INTEGER, "From 1."),
+    column: described(INTEGER, "From 1, in characters."),
+    field: described(TEXT, "Such as spec.ports[0].port; empty when it is not about a field."),
+  }),
+  Problem: closed(
+    "What is wrong, and what to do.",
+    {
+      code: described(CODE, "mullion explain CODE."),
+      message: described(TEXT, "One sentence without a full stop."),
+      advice: described(TEXT, "Full sentences."),
+    },
+    { where: ref("Place") },
+  ),
+  Node: closed(
+    "A node.",
+    {
+      name: TEXT,
+      os: { enum: ["windows", "linux"] },
+      address: described(TEXT, "On the underlay."),
+      podCIDR: TEXT,
+      compat: { enum: ["reference", "better"] },
+      pods: described(INTEGER, "How many have their network."),
+    },
+    { build: described(TEXT, "Windows: the profile, such as ws2022.") },
+  ),
+};
+
+const LOOKING: Readonly<Record<string, Schema>> = {
+  Health: document("Health", "GET /health.", {
+    status: { enum: ["ready", "ending"] },
+    name: described(TEXT, "As --name gives it."),
+    version: described(TEXT, "Mullion's own."),
+    pid: INTEGER,
+  }),
+  ClusterSummary: document("ClusterSummary", "GET /cluster.", {
+    name: described(TEXT, "As the cluster file calls it."),
+    kubernetes: TEXT,
+    seed: INTEGER,
+    atMs: described(NUMBER, "Virtual time since the cluster began."),
+    nodes: list(ref("Node")),
+    pods: described(INTEGER, "Pods that have their network."),
+    outside: list(closed("A host outside the cluster.", { name: TEXT, address: TEXT })),
+  }),
+  ObjectList: closed("GET /objects/KIND: as kubectl get -o json.", {
+    apiVersion: { const: "v1" },
+    kind: { const: "List" },
+    metadata: closed("Always empty.", { resourceVersion: { const: "" } }),
+    items: list({
+      type: "object",
+      description: "A Kubernetes object.",
+      required: ["apiVersion", "kind", "metadata"],
+      properties: {
+        apiVersion: TEXT,
+        kind: KIND,
+        metadata: { type: "object", required: ["name"], properties: { name: TEXT, namespace: TEXT } },
+      },
+    }),
+  }),
+  HnsList: document("HnsList", "GET /hns/KIND.", {
+    items: list({
+      type: "object",
+      description: "The HCN document, with its node in front.",
+      required: ["node"],
+      properties: {
+        node: TEXT,
+        pods: list(TEXT, "HCN namespaces: NAMESPACE/NAME of the pods whose sandbox it is."),
+      },
+    }),
+  }),
+};
+
+function results(outcomes: readonly string[]): Schema {
+  const optional = { problem: ref("Problem") };
+  return list(
+    closed("One object.", { reference: ref("Reference"), outcome: { enum: outcomes } }, optional),
+    "One for each object, in the order given.",
+  );
+}
+
+const REPORT_LISTS = {
+  problems: list(ref("Problem"), "What could not be read; the rest was done."),
+  notes: list(ref("Problem"), "What was passed by or taken in an older form."),
+};
+
+const WORKING: Readonly<Record<string, Schema>> = {
+  ApplyRequest: closed(
+    "POST /apply.",
+    { inputs: { ...list(ref("Input")), minItems: 1 } },
+    { namespace: described(TEXT, NAMESPACE_DEFAULT) },
+  ),
+  ApplyReport: document("ApplyReport", "What became of each object.", {
+    results: results(["created", "configured", "unchanged", "refused"]),
+    ...REPORT_LISTS,
+  }),
+  DeleteRequest: closed(
+    "POST /delete: objects by name, and those that manifests name; at least one.",
+    {},
+    {
+      references: list(
+        closed(
+          "An object by name.",
+          { kind: KIND, name: { ...TEXT, minLength: 1 } },
+          { namespace: described(TEXT, NAMESPACE_DEFAULT) },
+        ),
+      ),
+      inputs: list(ref("Input")),
+      namespace: described(TEXT, NAMESPACE_DEFAULT),
+    },
+  ),
+  DeleteReport: document("DeleteReport", "What became of each object.", {
+    results: results(["deleted", "not-found", "refused"]),
+    ...REPORT_LISTS,
+  }),
+  TraceRequest: closed(
+    "POST /trace.",
+    {
+      from: described(TEXT, "pod/NAMESPACE/NAME, pod/NAME, node/NAME, external, an address."),
+      to: described(TEXT, "Written in the same way."),
+    },
+    {
+      protocol: described({ enum: ["tcp", "udp", "icmp"] }, "tcp when absent."),
+      port: described(
+        { type: "integer", minimum: 1, maximum: 65_535 },
+        "Absent: the receiver's first port; always for icmp.",
+      ),
+      capture: described({ type: "boolean" }, "Asks for the packets, too."),
+    },
+  ),
+  TraceAnswer: document(
+    "TraceAnswer",
+    "One packet and its answer.",
+    { report: { $ref: "trace.v1alpha1.json" } },
+    { capture: described(TEXT, "pcapng in base64; present when it was asked for.") },
+  ),
+  Shutdown: document("Shutdown", "POST /shutdown: the cluster ends.", {
+    cluster: described(TEXT, "As the cluster file calls it."),
+    status: { const: "ending" },
+  }),
+  Error: closed("The body of every answer that is no success.", {
+    error: closed(
+      "What is wrong.",
+      {
+        code: described(TEXT, "Of the catalogue, of HNS or of CNI; internal-fault for Mullion's own faults."),
+        message: TEXT,
+        advice: TEXT,
+      },
+      {
+        entry: described(CODE, "The entry of the catalogue with more."),
+        where: ref("Place"),
+        problems: list(ref("Problem"), "All of them, when several were found."),
+      },
+    ),
+  }),
+};
+
+function event(type: string, description: string, required: Schema, optional: Schema = {}): Schema {
+  const head = {
+    id: described(INTEGER, "Grows by one from event to event."),
+    atMs: described(NUMBER, "Virtual time."),
+    type: { const: type },
+  };
+  return closed(
+    description,
+    { ...head, ...(required as Readonly<Record<string, Schema>>) },
+    optional as Readonly<Record<string, Schema>>,
+  );
+}
+
+const EVENTS: Readonly<Record<string, Schema>> = {
+  ObjectEvent: event("object", "An object of Kubernetes changed.", {
+    action: { enum: ["created", "configured", "deleted"] },
+    reference: ref("Reference"),
+  }),
+  NodeEvent: event("node", "Something happened on a node.", { node: TEXT, text: TEXT }),
+  ProgressEvent: event("progress", "A long work goes on.", { text: TEXT, done: INTEGER, total: INTEGER }),
+  NoteEvent: event("note", "Something to know.", { text: TEXT }, { code: CODE, reference: ref("Reference") }),
+  GapEvent: closed("Events that were forgotten before this listener could hear them.", {
+    type: { const: "gap" },
+    missed: INTEGER,
+  }),
+};
+
+/** JSON schema, draft 2020-12: every request and answer under `$defs`. Reports are those of the files beside it. */
+export function apiSchema(): Schema {
+  return {
+    $schema: "https://json-schema.org/draft/2020-12/schema",
+    title: "Mullion control API, v1alpha1",
+    description:
+      "Requests, answers and events of the control API (docs/reference/api.md), each under $defs by its name.",
+    $defs: { ...LOOKING, ...WORKING, ...EVENTS, ...PARTS },
+  };
+}

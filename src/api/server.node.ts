@@ -1,0 +1,113 @@
+/** The control API on a Unix socket that only its owner can open. */
+import { createAdaptorServer } from "@hono/node-server";
+import { existsSync, rmSync, writeFileSync } from "node:fs";
+import type { Server } from "node:http";
+import { createConnection } from "node:net";
+import type { Hono } from "hono";
+import { LIMITS } from "../base/limits.ts";
+import { ApiError } from "./error-details.ts";
+import { lock } from "./lock-file.node.ts";
+import type { ClusterPlace } from "./state-folder.node.ts";
+
+const OWNER_ONLY = 0o600;
+const OTHERS_NOTHING = 0o177;
+const PROBE_TIMEOUT_MS = 2_000;
+const REQUEST_TIMEOUT_MS = 60_000;
+const CONFLICT = 409;
+
+/** True when somebody accepts connections on the socket, however slow. */
+export async function isListening(socket: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const probe = createConnection(socket);
+    const finish = (isOpen: boolean): void => {
+      probe.destroy();
+      resolve(isOpen);
+    };
+    probe.setTimeout(PROBE_TIMEOUT_MS, () => finish(true));
+    probe.on("connect", () => finish(true));
+    probe.on("error", () => finish(false));
+  });
+}
+
+export function alreadyRunning(place: ClusterPlace): ApiError {
+  return new ApiError(
+    CONFLICT,
+    "cluster-already-running",
+    `a cluster ${JSON.stringify(place.name)} is running already`,
+    "Change it with mullion apply -f FILE, end it with mullion down, or give the new one a --name of its own.",
+  );
+}
+
+/** Binds the path with mode 0600 from its first moment: the mask holds while the system makes the file. */
+async function bind(server: Server, socket: string): Promise<void> {
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", reject);
+    const mask = process.umask(OTHERS_NOTHING);
+    try {
+      server.listen({ path: socket }, () => {
+        server.off("error", reject);
+        resolve();
+      });
+    } finally {
+      process.umask(mask);
+    }
+  });
+}
+
+/** @throws ApiError when somebody listens; an error of the system when the socket cannot be made. */
+async function claim(server: Server, place: ClusterPlace): Promise<void> {
+  const unlock = await lock(`${place.socket}.lock`);
+  try {
+    if (existsSync(place.socket)) {
+      if (await isListening(place.socket)) throw alreadyRunning(place);
+      rmSync(place.socket, { force: true });
+    }
+    await bind(server, place.socket);
+  } finally {
+    unlock();
+  }
+}
+
+export class ControlServer {
+  private readonly server: Server;
+  private readonly place: ClusterPlace;
+  private readonly removeFiles: () => void;
+
+  private constructor(server: Server, place: ClusterPlace) {
+    this.server = server;
+    this.place = place;
+    this.removeFiles = () => {
+      rmSync(this.place.socket, { force: true });
+      rmSync(this.place.pidFile, { force: true });
+    };
+  }
+
+  /**
+   * Starts to listen. A dead socket of the same name is replaced.
+   * @throws ApiError `cluster-already-running`; an error of the system when the socket cannot be made.
+   */
+  static async listen(app: Hono, place: ClusterPlace): Promise<ControlServer> {
+    const server = createAdaptorServer({ fetch: app.fetch }) as Server;
+    server.maxConnections = LIMITS.httpConnectionsMax;
+    server.requestTimeout = REQUEST_TIMEOUT_MS;
+    await claim(server, place);
+    writeFileSync(place.pidFile, `${process.pid}\n`, { mode: OWNER_ONLY });
+    const control = new ControlServer(server, place);
+    // A fault that ends the process takes its files along.
+    process.once("exit", control.removeFiles);
+    return control;
+  }
+
+  /** Lets answers that are under way finish for `graceMs`, ends connections, and takes the files away. */
+  async close(graceMs: number): Promise<void> {
+    const closed = new Promise<void>((resolve) => {
+      this.server.close(() => resolve());
+    });
+    this.server.closeIdleConnections();
+    const cut = setTimeout(() => this.server.closeAllConnections(), graceMs);
+    await closed;
+    clearTimeout(cut);
+    process.off("exit", this.removeFiles);
+    this.removeFiles();
+  }
+}

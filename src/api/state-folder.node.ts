@@ -1,0 +1,164 @@
+/**
+ * Where running clusters keep their sockets: a folder of the user's own, which nobody else may enter. A name stands
+ * for three files in it: `NAME.sock`, `NAME.pid` and `NAME.log`.
+ */
+import { type Stats, lstatSync, mkdirSync, readdirSync, rmSync, rmdirSync } from "node:fs";
+import { tmpdir, userInfo } from "node:os";
+import { basename, dirname, join, resolve } from "node:path";
+import { ApiError } from "./error-details.ts";
+
+export type Variables = Readonly<Record<string, string | undefined>>;
+
+/** The files of one running cluster. */
+export interface ClusterPlace {
+  /** As `--name` gives it, or what the socket is called. */
+  readonly name: string;
+  readonly socket: string;
+  readonly pidFile: string;
+  readonly log: string;
+}
+
+export const DEFAULT_NAME = "default";
+const ENDING = ".sock";
+const PRIVATE_FOLDER = 0o700;
+const OTHERS = 0o077;
+/** Systems keep the path of a socket in 104 to 108 bytes, one of them for the end. */
+const SOCKET_PATH_BYTES_MAX = 103;
+const NAME_PATTERN = /^[a-z0-9](?:[a-z0-9.-]{0,61}[a-z0-9])?$/;
+const USAGE = 400;
+const FORBIDDEN = 403;
+
+function statOf(path: string): Stats | undefined {
+  return lstatSync(path, { throwIfNoEntry: false });
+}
+
+/** The user's id; -1 on Windows, where files have none. */
+function ownId(): number {
+  return userInfo().uid;
+}
+
+/**
+ * `$XDG_RUNTIME_DIR/mullion` when that folder is the user's (under `sudo -E` it is not), else `mullion-<uid>` in the
+ * folder for temporary files.
+ */
+export function stateFolder(variables: Variables): string {
+  const runtime = variables["XDG_RUNTIME_DIR"] ?? "";
+  if (runtime !== "" && statOf(runtime)?.uid === ownId()) return join(runtime, "mullion");
+  return join(tmpdir(), `mullion-${ownId()}`);
+}
+
+function checkName(name: string): void {
+  if (NAME_PATTERN.test(name)) return;
+  throw new ApiError(
+    USAGE,
+    "bad-usage",
+    `${JSON.stringify(name)} cannot be the name of a running cluster`,
+    "Use small letters, digits, dots and dashes: at most 63, a letter or digit at both ends.",
+  );
+}
+
+/**
+ * The place of a cluster. `socket` goes before `name`; without both it is the variable `MULLION_NAME`, else `default`.
+ * @throws ApiError for a name or path that cannot be one.
+ */
+export function clusterPlace(
+  wanted: { readonly name: string | undefined; readonly socket: string | undefined },
+  variables: Variables,
+): ClusterPlace {
+  const given = variables["MULLION_NAME"] ?? "";
+  const name = wanted.name ?? (given === "" ? DEFAULT_NAME : given);
+  if (wanted.socket === undefined) checkName(name);
+  const socket = resolve(wanted.socket ?? join(stateFolder(variables), `${name}${ENDING}`));
+  if (Buffer.byteLength(socket) > SOCKET_PATH_BYTES_MAX) {
+    throw new ApiError(
+      USAGE,
+      "bad-usage",
+      `the path of the socket is longer than ${SOCKET_PATH_BYTES_MAX} bytes: ${socket}`,
+      "Systems allow no more. Name a shorter path with --socket.",
+    );
+  }
+  const stem = join(dirname(socket), basename(socket, ENDING));
+  return {
+    name: wanted.socket === undefined ? name : basename(socket, ENDING),
+    socket,
+    pidFile: `${stem}.pid`,
+    log: `${stem}.log`,
+  };
+}
+
+function notPrivate(message: string, advice: string): ApiError {
+  return new ApiError(FORBIDDEN, "cluster-not-private", message, advice);
+}
+
+/**
+ * Makes the folder of a place when it is missing. The default folder must be closed to others; a folder that
+ * `--socket` names may be open to readers, but must be the user's or root's (such as /tmp).
+ * @throws ApiError `cluster-not-private`; an error of the system when it cannot be made.
+ */
+export function ensureFolder(place: ClusterPlace, variables: Variables): void {
+  const folder = dirname(place.socket);
+  mkdirSync(folder, { recursive: true, mode: PRIVATE_FOLDER });
+  checkFolder(folder, folder === stateFolder(variables));
+}
+
+/** @throws ApiError `cluster-not-private` when the folder may be changed by somebody else. */
+function checkFolder(folder: string, isDefault: boolean): void {
+  const stat = statOf(folder);
+  if (stat === undefined) return;
+  const isOwn = stat.uid === ownId();
+  if (!stat.isDirectory() || (!isOwn && (isDefault || stat.uid !== 0))) {
+    const advice = "Name another place with --socket, or set XDG_RUNTIME_DIR.";
+    throw notPrivate(`${folder} is no folder of yours`, advice);
+  }
+  if (isDefault && (stat.mode & OTHERS) !== 0)
+    throw notPrivate(`other users may enter ${folder}`, `Close it: chmod 700 ${folder}`);
+}
+
+/**
+ * Whether there is a socket that may be spoken to.
+ * @throws ApiError `cluster-not-private` when it is not the user's own.
+ */
+export function hasOwnSocket(place: ClusterPlace, variables: Variables): boolean {
+  const stat = statOf(place.socket);
+  if (stat === undefined) return false;
+  const folder = dirname(place.socket);
+  checkFolder(folder, folder === stateFolder(variables));
+  if (!stat.isSocket()) {
+    throw new ApiError(
+      USAGE,
+      "cluster-unreachable",
+      `${place.socket} is there and is no socket`,
+      "Name another path with --socket, or take the file away.",
+    );
+  }
+  if (stat.uid === ownId() && (stat.mode & OTHERS) === 0) return true;
+  throw notPrivate(`the socket ${place.socket} is not yours alone`, "Name another path with --socket.");
+}
+
+/** Names of the sockets in the default folder, running or not. */
+export function listNames(variables: Variables): readonly string[] {
+  try {
+    return readdirSync(stateFolder(variables))
+      .filter((file) => file.endsWith(ENDING))
+      .map((file) => basename(file, ENDING))
+      .toSorted();
+  } catch {
+    // No folder, no clusters.
+    return [];
+  }
+}
+
+/** Takes away what a cluster left, and the default folder with the last of them. */
+export function removePlace(place: ClusterPlace, variables: Variables): void {
+  for (const path of [place.socket, place.pidFile, place.log]) rmSync(path, { force: true });
+  removeFolderIfEmpty(variables);
+}
+
+/** The default folder goes with the last cluster. */
+export function removeFolderIfEmpty(variables: Variables): void {
+  try {
+    rmdirSync(stateFolder(variables));
+  } catch {
+    // Other clusters are in it, or it was never made.
+  }
+}

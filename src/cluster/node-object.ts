@@ -1,0 +1,63 @@
+/** A node of the cluster file as Kubernetes sees it. */
+import { formatIp } from "../net/ip.ts";
+import { formatPrefix } from "../net/prefix.ts";
+import type { JsonObject } from "../hcn/client.ts";
+import type { ClusterFile, KubernetesVersion, NodeSpec } from "./file/cluster-file.ts";
+
+export function formatKubernetesVersion({ major, minor, patch }: KubernetesVersion): string {
+  return `v${major}.${minor}.${patch ?? 0}`;
+}
+
+/** `10.0.20348.2582`: what a Windows node reports as its kernel; without a revision when the file names none. */
+function kernelVersion(spec: NodeSpec): string {
+  if (spec.build === undefined) return "6.1.0";
+  const { profile, revision } = spec.build;
+  return `10.0.${profile.build}${revision === undefined ? "" : `.${revision}`}`;
+}
+
+/** The labels that kubelet gives its node, the deprecated pair included (well-known labels of Kubernetes). */
+function labelsOf(spec: NodeSpec): Readonly<Record<string, string>> {
+  return {
+    "kubernetes.io/os": spec.os,
+    "kubernetes.io/arch": "amd64",
+    "kubernetes.io/hostname": spec.name,
+    "beta.kubernetes.io/os": spec.os,
+    "beta.kubernetes.io/arch": "amd64",
+    ...(spec.build === undefined
+      ? {}
+      : { "node.kubernetes.io/windows-build": `10.0.${spec.build.profile.build}` }),
+  };
+}
+
+/** The Node object of one node, as a manifest; `kubernetes` is the version of its kubelet and kube-proxy. */
+export function nodeManifest(file: ClusterFile, spec: NodeSpec): JsonObject {
+  const version = formatKubernetesVersion(file.kubernetes.version);
+  const podCIDR = formatPrefix(spec.podCIDR);
+  return {
+    apiVersion: "v1",
+    kind: "Node",
+    metadata: { name: spec.name, labels: labelsOf(spec) },
+    spec: file.network.shape === "own-subnet" ? { podCIDR, podCIDRs: [podCIDR] } : {},
+    status: {
+      addresses: [
+        { type: "InternalIP", address: formatIp(spec.address) },
+        { type: "Hostname", address: spec.name },
+      ],
+      conditions: [{ type: "Ready", status: "True", reason: "KubeletReady" }],
+      allocatable: { pods: "110" },
+      capacity: { pods: "110" },
+      nodeInfo: {
+        operatingSystem: spec.os,
+        architecture: "amd64",
+        kernelVersion: kernelVersion(spec),
+        osImage: spec.build?.profile.title ?? "Linux",
+        kubeletVersion: version,
+        kubeProxyVersion: version,
+        containerRuntimeVersion: "containerd://2.0",
+        machineID: "",
+        systemUUID: "",
+        bootID: "",
+      },
+    },
+  };
+}

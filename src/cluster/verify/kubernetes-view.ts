@@ -1,0 +1,251 @@
+/** What Kubernetes objects say about the cluster that is verified: Services and their back ends, names, wishes. */
+import type { EndpointSlice, Pod, Service } from "../../kube/types.ts";
+import { type Ip, parseIp } from "../../net/ip.ts";
+import { type ClusterObjects, servicesByPod, slicesByService } from "../cluster-objects.ts";
+import { isHostProcess, servedPorts } from "../pod-object.ts";
+import type {
+  VerifyBackEnd,
+  VerifyHostNetworkPod,
+  VerifyNode,
+  VerifyPod,
+  VerifyPort,
+  VerifyService,
+  VerifyServicePort,
+} from "./model.ts";
+
+/** How Kubernetes' own name service is called everywhere. */
+const DNS_SERVICE = "kube-system/kube-dns";
+const DNS_PORT = 53;
+/** The time of session affinity that nobody asked for. */
+const AFFINITY_DEFAULT_S = 10_800;
+
+function keyOf({ namespace, name }: { readonly namespace: string; readonly name: string }): string {
+  return `${namespace}/${name}`;
+}
+
+/** The pods of the model by what slices name them by. */
+class PodBook {
+  private readonly byName: ReadonlyMap<string, VerifyPod>;
+  private readonly byAddress: ReadonlyMap<Ip, VerifyPod>;
+
+  constructor(pods: readonly VerifyPod[]) {
+    this.byName = new Map(pods.map((pod) => [pod.reference.slice("pod/".length), pod]));
+    this.byAddress = new Map(pods.filter((pod) => !pod.isHostNetwork).map((pod) => [pod.address, pod]));
+  }
+
+  get(name: string): VerifyPod | undefined {
+    return this.byName.get(name);
+  }
+
+  find(
+    target: { readonly kind?: string; readonly namespace?: string; readonly name?: string } | undefined,
+    address: Ip,
+    namespace: string,
+  ): VerifyPod | undefined {
+    if (target?.kind !== "Pod" || target.name === undefined) return this.byAddress.get(address);
+    return this.get(`${target.namespace ?? namespace}/${target.name}`);
+  }
+}
+
+/** Ready back ends of one port, each address once, by address. */
+function backEndsOf(
+  slices: readonly EndpointSlice[],
+  portName: string,
+  pods: PodBook,
+): readonly VerifyBackEnd[] {
+  const found = new Map<Ip, VerifyBackEnd>();
+  for (const slice of slices) {
+    const port = slice.ports?.find(({ name = "" }) => name === portName)?.port;
+    if (port === undefined) continue;
+    for (const { addresses, conditions, targetRef } of slice.endpoints ?? []) {
+      // A condition that is not given means ready (API of EndpointSlice).
+      const address = conditions?.ready === false ? undefined : parseIp(addresses[0] ?? "");
+      if (typeof address !== "number") continue;
+      found.set(address, { address, port, pod: pods.find(targetRef, address, slice.metadata.namespace) });
+    }
+  }
+  return [...found.values()].toSorted((a, b) => Number(a.address) - Number(b.address));
+}
+
+function transportOf(protocol: string | undefined): VerifyServicePort["protocol"] | undefined {
+  if (protocol === undefined || protocol === "TCP") return "tcp";
+  return protocol === "UDP" ? "udp" : undefined;
+}
+
+function portsOf(
+  service: Service,
+  slices: readonly EndpointSlice[],
+  pods: PodBook,
+): readonly VerifyServicePort[] {
+  return (service.spec?.ports ?? []).flatMap(({ name = "", port, protocol, nodePort }) => {
+    const transport = transportOf(protocol);
+    // DNS answers questions and nothing else: the flows by name prove this port.
+    const isDns = keyOf(service.metadata) === DNS_SERVICE && port === DNS_PORT && transport === "udp";
+    if (transport === undefined || isDns) return [];
+    return [{ name, protocol: transport, port, nodePort, backEnds: backEndsOf(slices, name, pods) }];
+  });
+}
+
+function readService(
+  service: Service,
+  slices: readonly EndpointSlice[],
+  pods: PodBook,
+): VerifyService | undefined {
+  const { metadata, spec = {}, status } = service;
+  const clusterIp = parseIp(spec.clusterIP ?? "");
+  const kind =
+    spec.type === "ExternalName" ? "external-name" : spec.clusterIP === "None" ? "headless" : "cluster-ip";
+  // A Service without an address is one that was not admitted.
+  if (kind === "cluster-ip" && clusterIp === undefined) return undefined;
+  const timeoutS = spec.sessionAffinityConfig?.clientIP?.timeoutSeconds;
+  return {
+    reference: `service/${keyOf(metadata)}`,
+    namespace: metadata.namespace,
+    name: metadata.name,
+    kind,
+    clusterIp: kind === "cluster-ip" ? clusterIp : undefined,
+    externalName: spec.externalName,
+    ports: portsOf(service, slices, pods),
+    hasAffinity: spec.sessionAffinity === "ClientIP",
+    affinityTimeoutS: timeoutS === AFFINITY_DEFAULT_S ? undefined : timeoutS,
+    internalTrafficPolicy: spec.internalTrafficPolicy === "Local" ? "Local" : "Cluster",
+    externalTrafficPolicy: spec.externalTrafficPolicy === "Local" ? "Local" : "Cluster",
+    ingress: (status?.loadBalancer?.ingress ?? []).flatMap(({ ip = "" }) => parseIp(ip) ?? []),
+  };
+}
+
+/** Pods that ask for the network of their node, wherever they ended up. */
+function readHostNetworkPods(
+  objects: readonly Pod[],
+  pods: PodBook,
+  nodes: ReadonlyMap<string, VerifyNode>,
+): readonly VerifyHostNetworkPod[] {
+  return objects.flatMap((pod) => {
+    const node = nodes.get(pod.spec?.nodeName ?? "");
+    if (pod.spec?.hostNetwork !== true || node === undefined) return [];
+    const running = pods.get(keyOf(pod.metadata));
+    const waits = pod.status?.conditions?.find(({ message }) => message !== undefined)?.message;
+    return [
+      {
+        reference: `pod/${keyOf(pod.metadata)}`,
+        node,
+        isHostProcess: isHostProcess(pod),
+        isInHostNetwork: running?.isHostNetwork ?? false,
+        detail:
+          running === undefined
+            ? `the pod does not run${waits === undefined ? "" : `: ${waits}`}`
+            : `the pod has ${running.isHostNetwork ? "its node's" : "a"} network${running.isHostNetwork ? "" : " of its own"}`,
+      },
+    ];
+  });
+}
+
+/** `hostname.subdomain.namespace.svc.zone` of the pods that a headless Service gives such a name. */
+function namesByService(
+  services: readonly VerifyService[],
+  slices: ReadonlyMap<string, readonly EndpointSlice[]>,
+  pods: PodBook,
+  zone: string,
+): ReadonlyMap<number, string> {
+  const names = new Map<number, string>();
+  for (const service of services.filter(({ kind }) => kind === "headless")) {
+    for (const slice of slices.get(keyOf(service)) ?? []) {
+      for (const { hostname, targetRef, addresses } of slice.endpoints ?? []) {
+        const address = parseIp(addresses[0] ?? "");
+        const pod = address === undefined ? undefined : pods.find(targetRef, address, service.namespace);
+        if (pod !== undefined && hostname !== undefined && hostname !== "")
+          names.set(pod.index, `${hostname}.${service.name}.${service.namespace}.svc.${zone}`);
+      }
+    }
+  }
+  return names;
+}
+
+/** The labels of the name service's own pods, which answer questions on UDP 53 and nothing else. */
+function isDnsPod(pod: Pod | undefined): boolean {
+  return pod?.metadata.namespace === "kube-system" && pod.metadata.labels?.["k8s-app"] === "kube-dns";
+}
+
+/**
+ * True when the kubelet points the pod's resolver to the cluster's name service. In the network of the node
+ * ClusterFirst means Default (Kubernetes documentation: pod's DNS policy), on Windows also for pods that only asked.
+ */
+function usesClusterDns(object: Pod | undefined): boolean {
+  const { dnsPolicy = "ClusterFirst", hostNetwork = false } = object?.spec ?? {};
+  return dnsPolicy === "ClusterFirst" && !hostNetwork;
+}
+
+/** Where the pod's server answers: what it declares and what Services lead to, without what a name server takes. */
+function portsServed(
+  pod: VerifyPod,
+  object: Pod | undefined,
+  services: readonly Service[],
+): readonly VerifyPort[] {
+  if (object === undefined) return pod.ports;
+  const served = servedPorts(object, services).map(({ port, protocol }): VerifyPort => {
+    const transport = protocol === "TCP" ? "tcp" : "udp";
+    const declared = pod.ports.find((each) => each.port === port && each.protocol === transport);
+    return { protocol: transport, port, hostPort: declared?.hostPort };
+  });
+  return isDnsPod(object)
+    ? served.filter(({ port, protocol }) => port !== DNS_PORT || protocol !== "udp")
+    : served;
+}
+
+function withObject(
+  pod: VerifyPod,
+  object: Pod | undefined,
+  named: { readonly services: readonly Service[]; readonly name: string | undefined },
+): VerifyPod {
+  const ports = portsServed(pod, object, named.services);
+  return { ...pod, ports, usesClusterDns: usesClusterDns(object), dnsName: named.name ?? pod.dnsName };
+}
+
+/** What the objects add to the machines. */
+export interface KubernetesView {
+  /** The model's pods, with their names. */
+  readonly pods: readonly VerifyPod[];
+  readonly services: readonly VerifyService[];
+  readonly hostNetworkPods: readonly VerifyHostNetworkPod[];
+  /** The zone of the cluster's names; undefined without a name service that answers. */
+  readonly dnsZone: string | undefined;
+}
+
+/** Reads the objects of a cluster whose machines are known. `zone`: that of its names, if it has a name service. */
+export function readKubernetes(
+  objects: ClusterObjects,
+  machines: { readonly pods: readonly VerifyPod[]; readonly nodes: readonly VerifyNode[] },
+  zone: string,
+): KubernetesView {
+  const slices = slicesByService(objects.EndpointSlice);
+  const dnsEndpoints = (slices.get(DNS_SERVICE) ?? []).flatMap(({ endpoints = [] }) => endpoints);
+  const hasDns = dnsEndpoints.some(({ conditions }) => conditions?.ready !== false);
+  const book = new PodBook(machines.pods);
+  const objectsByName = new Map(objects.Pod.map((pod) => [keyOf(pod.metadata), pod]));
+  const first = objects.Service.flatMap(
+    (service) => readService(service, slices.get(keyOf(service.metadata)) ?? [], book) ?? [],
+  );
+  const names = hasDns ? namesByService(first, slices, book, zone) : new Map<number, string>();
+  const leading = servicesByPod(objects);
+  const pods = machines.pods.map((pod) => {
+    const key = pod.reference.slice("pod/".length);
+    return withObject(pod, objectsByName.get(key), {
+      services: leading.get(key) ?? [],
+      name: names.get(pod.index),
+    });
+  });
+  const full = new PodBook(pods);
+  const services = objects.Service.flatMap(
+    (service) => readService(service, slices.get(keyOf(service.metadata)) ?? [], full) ?? [],
+  );
+  return {
+    pods,
+    services,
+    hostNetworkPods: readHostNetworkPods(
+      objects.Pod,
+      full,
+      new Map(machines.nodes.map((node) => [node.name, node])),
+    ),
+    dnsZone: hasDns ? zone : undefined,
+  };
+}

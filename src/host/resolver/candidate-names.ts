@@ -1,0 +1,91 @@
+/**
+ * The names that a resolver asks for when a program gives it one, in their order.
+ *
+ * Windows (docs: windows-networking-documentation.md §6, dataplane.md §5.3): a name with a dot is taken as fully
+ * qualified and gets no suffix; a single label gets one suffix, that of the pod's namespace, which stands first in the
+ * list. Linux (glibc, resolv/res_query.c, and resolv.conf(5)): the search list, and the name as it is first or last,
+ * as `ndots` says.
+ */
+import { isDnsName } from "../../wire/dns-structure.ts";
+import type { DnsSettings } from "../compartment.ts";
+import type { OperatingSystem } from "../stack-profile.ts";
+import { readResolverOptions } from "./resolver-options.ts";
+
+/** One name to ask for. */
+export interface CandidateName {
+  /** Without the final dot. */
+  readonly name: string;
+  /** The suffix that was added; empty for the name as the program gave it. */
+  readonly suffix: string;
+}
+
+/** What a resolver makes of a program's name. */
+export interface NamePlan {
+  readonly candidates: readonly CandidateName[];
+  /** Suffixes of the settings that are not tried, in their order. */
+  readonly unusedSuffixes: readonly string[];
+  /** Why they are not tried. */
+  readonly unusedBecause: "dot" | "single-suffix" | undefined;
+}
+
+function withoutFinalDot(name: string): string {
+  return name.endsWith(".") && name !== "." ? name.slice(0, -1) : name;
+}
+
+function countDots(name: string): number {
+  return name.split(".").length - 1;
+}
+
+/** What can be asked; a name that is too long with its suffix is left out. */
+function candidates(names: readonly CandidateName[]): readonly CandidateName[] {
+  return names.filter(({ name }) => isDnsName(name));
+}
+
+function join(name: string, suffix: string): CandidateName {
+  return { name: `${name}.${withoutFinalDot(suffix)}`, suffix: withoutFinalDot(suffix) };
+}
+
+function asItIs(name: string): CandidateName {
+  return { name, suffix: "" };
+}
+
+/** The suffixes of an adapter: its search list, else its own domain. */
+function suffixesOf({ search, domain }: DnsSettings): readonly string[] {
+  if (search.length > 0) return search;
+  return domain === "" ? [] : [domain];
+}
+
+function planOnWindows(name: string, settings: DnsSettings): NamePlan {
+  const suffixes = suffixesOf(settings);
+  if (name.includes(".")) {
+    return {
+      candidates: candidates([asItIs(name)]),
+      unusedSuffixes: suffixes,
+      unusedBecause: suffixes.length > 0 ? "dot" : undefined,
+    };
+  }
+  // LLMNR and NetBIOS, which Windows asks next for a single label, reach nobody outside the pod's own segment.
+  const [first, ...unused] = suffixes;
+  return {
+    candidates: first === undefined ? [] : candidates([join(name, first)]),
+    unusedSuffixes: unused,
+    unusedBecause: unused.length > 0 ? "single-suffix" : undefined,
+  };
+}
+
+function planOnLinux(name: string, settings: DnsSettings): NamePlan {
+  const { ndots } = readResolverOptions(settings.options ?? []);
+  const searched = suffixesOf(settings).map((suffix) => join(name, suffix));
+  const isFirst = countDots(name) >= ndots;
+  const list = isFirst ? [asItIs(name), ...searched] : [...searched, asItIs(name)];
+  return { candidates: candidates(list), unusedSuffixes: [], unusedBecause: undefined };
+}
+
+/** A final dot makes a name complete on every system: nothing is added. */
+export function planNames(os: OperatingSystem, name: string, settings: DnsSettings): NamePlan {
+  if (name.endsWith(".")) {
+    const exact = candidates([asItIs(withoutFinalDot(name))]);
+    return { candidates: exact, unusedSuffixes: [], unusedBecause: undefined };
+  }
+  return os === "windows" ? planOnWindows(name, settings) : planOnLinux(name, settings);
+}

@@ -1,0 +1,80 @@
+/** How the resolution of a name ended, with everything that was asked on the way. */
+import type { KnowledgeCode } from "../../knowledge/codes.ts";
+import { type Ip, formatIp } from "../../net/ip.ts";
+
+/** Types of addresses that are asked for. */
+export type AddressType = "A" | "AAAA";
+
+export type QuestionOutcome =
+  /** There are addresses. */
+  | "answered"
+  /** The name exists and has no record of that type. */
+  | "no-data"
+  /** There is no such name (NXDOMAIN). */
+  | "name-error"
+  /** The server could not find out (SERVFAIL), or did not want to (REFUSED and others). */
+  | "server-failure"
+  /** Nobody answered. */
+  | "timed-out"
+  /** The network, or the own stack, said that no server can be reached. */
+  | "unreachable";
+
+/** One question, with all the times it was sent. */
+export interface AskedQuestion {
+  /** The whole name with its final dot. */
+  readonly name: string;
+  readonly type: AddressType;
+  /** The suffix that the resolver added; empty when it asked for the name as it was given. */
+  readonly suffix: string;
+  readonly outcome: QuestionOutcome;
+  /** Who answered; undefined when nobody did, or the resolver remembered. */
+  readonly server: Ip | undefined;
+  /** Who was asked, once each, in the order of the first time. */
+  readonly asked: readonly Ip[];
+  /** How many packets were sent; 0 when the resolver remembered. */
+  readonly sentCount: number;
+  readonly isCached: boolean;
+  /** The answer was cut, and TCP is not there to get the rest. */
+  readonly isTruncated: boolean;
+  readonly addresses: readonly Ip[];
+  /** Where aliases led; the name itself without them. With its final dot. */
+  readonly canonicalName: string;
+  /** What the answer, or the network, said, in one clause: `NXDOMAIN`, `no answer within 10000 ms`. */
+  readonly detail: string;
+  readonly tookMs: number;
+}
+
+interface ResultBase {
+  /** As the program gave it. */
+  readonly name: string;
+  readonly type: AddressType;
+  /** In their order; empty when nothing had to be asked. */
+  readonly questions: readonly AskedQuestion[];
+  readonly tookMs: number;
+}
+
+export type NameResult =
+  | (ResultBase & {
+      readonly outcome: "resolved";
+      /** At least one. */
+      readonly addresses: readonly Ip[];
+      readonly canonicalName: string;
+    })
+  | (ResultBase & {
+      readonly outcome: "failed";
+      readonly code: KnowledgeCode;
+      /** One clause without a full stop. */
+      readonly detail: string;
+    });
+
+/** Is told when a lookup has its result. */
+export interface ResolverOwner<Lookup> {
+  resolved(lookup: Lookup, result: NameResult): void;
+}
+
+/** `A web.default.svc.cluster.local.: 10.96.0.20`, `A kubernetes.default.: NXDOMAIN`. */
+export function formatQuestion(question: AskedQuestion): string {
+  const { type, name, outcome, addresses, detail, isCached } = question;
+  const said = outcome === "answered" ? addresses.map(formatIp).join(", ") : detail;
+  return `${type} ${name}: ${said}${isCached ? " (remembered)" : ""}`;
+}

@@ -1,0 +1,54 @@
+/** What a kubelet asks before it starts a pod that stands on its node (k8s.io/kubernetes, `pkg/kubelet/lifecycle`). */
+import type { Node, Pod } from "../types.ts";
+import { matchesNode } from "./node-fit.ts";
+
+/** The reasons that a refused pod shows. */
+export const KUBELET_REFUSALS: readonly string[] = Object.freeze([
+  "PodOSSelectorNodeLabelDoesNotMatch",
+  "PodOSNotSupported",
+  "NodeAffinity",
+]);
+
+export interface KubeletRefusal {
+  readonly reason: string;
+  readonly message: string;
+}
+
+/** The operating system of a node; undefined when nothing says it. */
+export function nodeOs(node: Node): string | undefined {
+  const labels = node.metadata.labels ?? {};
+  const texts = [
+    node.status?.nodeInfo?.operatingSystem,
+    labels["kubernetes.io/os"],
+    labels["beta.kubernetes.io/os"],
+  ];
+  return texts.find((text) => text !== undefined && text !== "");
+}
+
+/** Why the kubelet of `node` lets the pod fail; undefined when it starts it. */
+export function kubeletRefusal(pod: Pod, node: Node): KubeletRefusal | undefined {
+  const label = pod.metadata.labels?.["kubernetes.io/os"];
+  if (label !== undefined && nodeOs(node) !== undefined && label !== nodeOs(node)) {
+    return {
+      reason: "PodOSSelectorNodeLabelDoesNotMatch",
+      message:
+        "Pod was rejected: Failed to admit pod as the `kubernetes.io/os` label doesn't match node label",
+    };
+  }
+  const wanted = pod.spec?.os?.name;
+  const os = nodeOs(node);
+  if (wanted !== undefined && os !== undefined && wanted !== os) {
+    return {
+      reason: "PodOSNotSupported",
+      message: "Pod was rejected: Failed to admit pod as the OS field doesn't match node OS",
+    };
+  }
+  if (pod.spec !== undefined && !matchesNode(pod.spec, node)) {
+    return {
+      reason: "NodeAffinity",
+      message:
+        "Pod was rejected: Predicate NodeAffinity failed: node(s) didn't match Pod's node affinity/selector",
+    };
+  }
+  return undefined;
+}

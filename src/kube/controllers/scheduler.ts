@@ -1,0 +1,173 @@
+/**
+ * The scheduler (kube-scheduler's plugins NodeUnschedulable, TaintToleration, NodeAffinity, NodePorts and the pod count
+ * of NodeResourcesFit, in this order). CPU and memory are not counted. Among the nodes that fit it takes the one that
+ * the pod prefers most, then the one with fewest pods, then the first in order: the same one each time.
+ */
+import type { Node, Pod, PodSpec } from "../types.ts";
+import { canonicalJson } from "../memory/deep.ts";
+import { type Taint, matchesNode, nodeNameField, preferenceFor, toleratesTaint } from "./node-fit.ts";
+
+/** Kubelet's default of `maxPods`. */
+const PODS_MAX_DEFAULT = 110;
+const UNSCHEDULABLE: Taint = Object.freeze({
+  key: "node.kubernetes.io/unschedulable",
+  effect: "NoSchedule",
+});
+
+type HostPort = { readonly protocol: string; readonly ip: string; readonly port: number };
+
+/** The host ports of a pod; `0.0.0.0` stands for every address of the node. */
+export function hostPortsOf(spec: PodSpec | undefined): readonly HostPort[] {
+  return (spec?.containers ?? []).flatMap(({ ports }) =>
+    (ports ?? [])
+      .filter(({ hostPort }) => (hostPort ?? 0) !== 0)
+      .map(({ hostPort, hostIP, protocol }) => ({
+        protocol: protocol ?? "TCP",
+        ip: hostIP === undefined || hostIP === "" ? "0.0.0.0" : hostIP,
+        port: hostPort ?? 0,
+      })),
+  );
+}
+
+/** A node while pods are given to it. */
+class Place {
+  readonly node: Node;
+  readonly order: number;
+  podCount = 0;
+  private readonly podsMax: number;
+  private readonly ports = new Map<string, Set<string>>();
+
+  constructor(node: Node, order: number) {
+    this.node = node;
+    this.order = order;
+    const limit = Number(node.status?.allocatable?.["pods"] ?? node.status?.capacity?.["pods"]);
+    this.podsMax = Number.isFinite(limit) ? limit : PODS_MAX_DEFAULT;
+  }
+
+  add(spec: PodSpec | undefined): void {
+    this.podCount++;
+    for (const { protocol, ip, port } of hostPortsOf(spec)) {
+      const key = `${protocol} ${port}`;
+      const addresses = this.ports.get(key) ?? new Set<string>();
+      this.ports.set(key, addresses.add(ip));
+    }
+  }
+
+  private isTaken({ protocol, ip, port }: HostPort): boolean {
+    const addresses = this.ports.get(`${protocol} ${port}`);
+    if (addresses === undefined) return false;
+    return ip === "0.0.0.0" || addresses.has(ip) || addresses.has("0.0.0.0");
+  }
+
+  /** Why a pod with these host ports has no room here. */
+  refusal(ports: readonly HostPort[]): string | undefined {
+    if (ports.some((port) => this.isTaken(port)))
+      return "node(s) didn't have free ports for the requested pod ports";
+    return this.podCount >= this.podsMax ? "Too many pods" : undefined;
+  }
+}
+
+/** What labels and taints say about all nodes, for pods of one kind. */
+interface Suitability {
+  readonly places: readonly { readonly place: Place; readonly preference: number }[];
+  readonly refusals: ReadonlyMap<string, number>;
+}
+
+function describeTaint({ key, value }: Taint): string {
+  return `node(s) had untolerated taint {${key}: ${value ?? ""}}`;
+}
+
+/** Why labels or taints of a node keep a pod away. */
+function staticRefusal(spec: PodSpec, node: Node): string | undefined {
+  const tolerations = spec.tolerations ?? [];
+  if (node.spec?.unschedulable === true && !toleratesTaint(tolerations, UNSCHEDULABLE))
+    return "node(s) were unschedulable";
+  for (const taint of node.spec?.taints ?? []) {
+    if (taint.effect !== "PreferNoSchedule" && !toleratesTaint(tolerations, taint))
+      return describeTaint(taint);
+  }
+  return matchesNode(spec, node) ? undefined : "node(s) didn't match Pod's node affinity/selector";
+}
+
+function dislikedTaints(spec: PodSpec, node: Node): number {
+  const taints = (node.spec?.taints ?? []).filter(({ effect }) => effect === "PreferNoSchedule");
+  return taints.filter((taint) => !toleratesTaint(spec.tolerations ?? [], taint)).length;
+}
+
+/** The scheduler's sentence (`FitError` of kube-scheduler), without what it says about preemption. */
+function describeRefusals(nodeCount: number, refusals: ReadonlyMap<string, number>): string {
+  if (nodeCount === 0) return "no nodes available to schedule pods";
+  const reasons = [...refusals].map(([reason, count]) => `${count} ${reason}`).sort();
+  return `0/${nodeCount} nodes are available: ${reasons.join(", ")}.`;
+}
+
+export type Placement = { readonly node: string } | { readonly message: string };
+
+/** One run of the scheduler: knows all nodes and the pods on them, and gives pods to nodes one by one. */
+export class Scheduler {
+  private readonly places: readonly Place[];
+  private readonly byName: ReadonlyMap<string, Place>;
+  private readonly known = new Map<string, Suitability>();
+
+  /** `nodes` in the order in which they are taken at equal rights. */
+  constructor(nodes: readonly Node[], podsOn: (node: string) => readonly Pod[]) {
+    this.places = nodes.map((node, order) => new Place(node, order));
+    this.byName = new Map(this.places.map((place) => [place.node.metadata.name, place]));
+    for (const place of this.places) {
+      for (const pod of podsOn(place.node.metadata.name)) {
+        const isOver = pod.status?.phase === "Succeeded" || pod.status?.phase === "Failed";
+        if (!isOver) place.add(pod.spec);
+      }
+    }
+  }
+
+  private suitabilityOf(spec: PodSpec): Suitability {
+    const { nodeSelector, affinity, tolerations } = spec;
+    const key = canonicalJson([nodeSelector, affinity?.nodeAffinity, tolerations]);
+    const known = this.known.get(key);
+    if (known !== undefined) return known;
+    const bound = nodeNameField(spec);
+    const only = bound === undefined ? undefined : this.byName.get(bound);
+    const refusals = new Map<string, number>();
+    const places = [];
+    for (const place of only === undefined ? this.places : [only]) {
+      const refusal = staticRefusal(spec, place.node);
+      if (refusal !== undefined) refusals.set(refusal, (refusals.get(refusal) ?? 0) + 1);
+      else {
+        const preference = preferenceFor(spec, place.node) - dislikedTaints(spec, place.node);
+        places.push({ place, preference });
+      }
+    }
+    const passedOver = only === undefined ? 0 : this.places.length - 1;
+    if (passedOver > 0) {
+      const reason = "node(s) didn't match Pod's node affinity/selector";
+      refusals.set(reason, (refusals.get(reason) ?? 0) + passedOver);
+    }
+    const suitability = { places, refusals };
+    this.known.set(key, suitability);
+    return suitability;
+  }
+
+  /** Gives a pod to a node, or says why none takes it. */
+  schedule(pod: Pod): Placement {
+    const spec: PodSpec = pod.spec ?? { containers: [] };
+    const { places, refusals } = this.suitabilityOf(spec);
+    const ports = hostPortsOf(spec);
+    const full = new Map(refusals);
+    let best: { readonly place: Place; readonly preference: number } | undefined;
+    for (const candidate of places) {
+      const { place, preference } = candidate;
+      const isBetter =
+        best === undefined ||
+        preference > best.preference ||
+        (preference === best.preference && place.podCount < best.place.podCount);
+      if (!isBetter) continue;
+      const refusal = place.refusal(ports);
+      if (refusal === undefined) best = candidate;
+      else if (best === undefined) full.set(refusal, (full.get(refusal) ?? 0) + 1);
+    }
+    if (best === undefined) return { message: describeRefusals(this.places.length, full) };
+    best.place.add(spec);
+    return { node: best.place.node.metadata.name };
+  }
+}

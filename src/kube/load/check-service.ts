@@ -1,0 +1,252 @@
+/** Services (k8s.io/kubernetes, `pkg/apis/core/validation`, `ValidateService`). */
+import { parseIp } from "../../net/ip.ts";
+import {
+  type Check,
+  type FieldFaults,
+  type Fields,
+  PORT,
+  all,
+  anyText,
+  flag,
+  integer,
+  isAbsent,
+  list,
+  mapOf,
+  mappingOf,
+  mappingsOf,
+  object,
+  oneOf,
+  required,
+  text,
+  textOr,
+} from "./field-check.ts";
+import { type FieldPath, below } from "./field-path.ts";
+import {
+  CIDR,
+  DNS_LABEL,
+  DNS_SUBDOMAIN,
+  IP_ADDRESS,
+  LABEL_VALUE,
+  PORT_NAME,
+  QUALIFIED_NAME,
+  type TextRule,
+} from "./names.ts";
+
+/** A port by number, or by the name that it has in the pod. */
+const targetPort: Check = (value, path, faults) => {
+  if (typeof value === "number") PORT(value, path, faults);
+  else if (typeof value === "string") text(PORT_NAME)(value, path, faults);
+  else faults.wrongType(path, value, "a number, or the name of a port");
+};
+
+const SERVICE_PORT: Check = object({
+  name: text(DNS_LABEL, true),
+  port: required(PORT, "Write the port of the Service."),
+  protocol: oneOf("TCP", "UDP", "SCTP"),
+  targetPort,
+  nodePort: integer(0, 65_535),
+  appProtocol: anyText,
+});
+
+const CLUSTER_IP: TextRule = Object.freeze({
+  fault: (address: string) => (address === "None" ? undefined : IP_ADDRESS.fault(address)),
+  advice: "Leave the field out, or write None for a headless Service, or an address of the service range.",
+});
+
+const SPEC: Check = object({
+  type: oneOf("", "ClusterIP", "NodePort", "LoadBalancer", "ExternalName"),
+  ports: list(SERVICE_PORT),
+  selector: mapOf(QUALIFIED_NAME, text(LABEL_VALUE)),
+  clusterIP: text(CLUSTER_IP, true),
+  clusterIPs: list(text(CLUSTER_IP, true)),
+  externalIPs: list(text(IP_ADDRESS)),
+  loadBalancerIP: anyText,
+  loadBalancerSourceRanges: list(text(CIDR)),
+  externalName: anyText,
+  sessionAffinity: oneOf("", "None", "ClientIP"),
+  sessionAffinityConfig: object({
+    clientIP: object({
+      timeoutSeconds: integer(1, 86_400, "must be greater than 0 and less than or equal to 86400"),
+    }),
+  }),
+  externalTrafficPolicy: oneOf("", "Cluster", "Local"),
+  internalTrafficPolicy: oneOf("", "Cluster", "Local"),
+  healthCheckNodePort: integer(0, 65_535),
+  publishNotReadyAddresses: flag,
+  allocateLoadBalancerNodePorts: flag,
+  ipFamilyPolicy: oneOf("SingleStack", "PreferDualStack", "RequireDualStack"),
+  ipFamilies: list(oneOf("IPv4", "IPv6")),
+});
+
+function typeOf(spec: Fields): string {
+  const { type } = spec;
+  return typeof type === "string" && type !== "" ? type : "ClusterIP";
+}
+
+function isHeadless(spec: Fields): boolean {
+  return spec["clusterIP"] === "None";
+}
+
+const portsAreThere: Check = (value, path, faults) => {
+  const spec = mappingOf(value);
+  const { ports } = spec;
+  const isEmpty = isAbsent(ports) || (Array.isArray(ports) && ports.length === 0);
+  if (isEmpty && typeOf(spec) !== "ExternalName" && !isHeadless(spec)) {
+    const advice = "Write at least one port, or clusterIP: None for a headless Service.";
+    faults.required(below(path, "ports"), advice);
+  }
+};
+
+function checkPortNames(ports: readonly Fields[], path: FieldPath, faults: FieldFaults): void {
+  const names = new Set<unknown>();
+  for (const [index, { name }] of ports.entries()) {
+    const at = below(path, index, "name");
+    if (isAbsent(name) || name === "") {
+      if (ports.length > 1) faults.required(at, "With several ports each needs a name.");
+    } else if (names.has(name)) faults.duplicate(at, name, "Give each port its own name.");
+    names.add(name);
+  }
+}
+
+function checkPortPairs(ports: readonly Fields[], path: FieldPath, faults: FieldFaults): void {
+  const pairs = new Set<string>();
+  const nodePorts = new Set<string>();
+  for (const [index, port] of ports.entries()) {
+    const protocol = textOr(port["protocol"], "TCP");
+    const pair = `${protocol} ${String(port["port"])}`;
+    if (pairs.has(pair)) {
+      const shown = { port: port["port"], protocol };
+      faults.duplicate(below(path, index), shown, "Each pair of port and protocol may stand once.");
+    }
+    pairs.add(pair);
+    const { nodePort } = port;
+    if (typeof nodePort !== "number" || nodePort === 0) continue;
+    const nodePair = `${protocol} ${nodePort}`;
+    if (nodePorts.has(nodePair)) {
+      faults.duplicate(below(path, index, "nodePort"), nodePort, "Take another node port.");
+    }
+    nodePorts.add(nodePair);
+  }
+}
+
+const portsFit: Check = (value, path, faults) => {
+  const spec = mappingOf(value);
+  const ports = mappingsOf(spec["ports"]);
+  const at = below(path, "ports");
+  checkPortNames(ports, at, faults);
+  checkPortPairs(ports, at, faults);
+  if (typeOf(spec) !== "ClusterIP" && typeOf(spec) !== "ExternalName") return;
+  for (const [index, { nodePort }] of ports.entries()) {
+    if (typeof nodePort !== "number" || nodePort === 0) continue;
+    const detail = `may not be used when \`type\` is '${typeOf(spec)}'`;
+    faults.forbidden(below(at, index, "nodePort"), detail, "Remove it, or write type: NodePort.");
+  }
+};
+
+const addressesFit: Check = (value, path, faults) => {
+  const spec = mappingOf(value);
+  const { clusterIP, clusterIPs } = spec;
+  const type = typeOf(spec);
+  if (type === "ExternalName") {
+    if (typeof clusterIP === "string" && clusterIP !== "") {
+      const detail = "may not be set when `type` is 'ExternalName'";
+      faults.forbidden(below(path, "clusterIPs"), detail, "Remove the address.");
+    }
+  } else if (isHeadless(spec) && type !== "ClusterIP") {
+    const detail = `may not be set to 'None' for ${type} services`;
+    faults.invalid(
+      below(path, "clusterIPs", 0),
+      "None",
+      detail,
+      "Remove the field, or write type: ClusterIP.",
+    );
+  }
+  const [first] = Array.isArray(clusterIPs) ? (clusterIPs as unknown[]) : [];
+  if (typeof clusterIP === "string" && clusterIP !== "" && first !== undefined && first !== clusterIP) {
+    const detail = "first value must match `clusterIP`";
+    faults.invalid(below(path, "clusterIPs"), clusterIPs, detail, "Write the same address in both.");
+  }
+};
+
+const namePointsOutside: Check = (value, path, faults) => {
+  const spec = mappingOf(value);
+  if (typeOf(spec) !== "ExternalName") return;
+  const name = spec["externalName"];
+  const at = below(path, "externalName");
+  if (isAbsent(name) || name === "") faults.required(at, "Write the name that stands for the Service.");
+  else if (typeof name === "string") text(DNS_SUBDOMAIN)(name.replace(/\.$/, ""), at, faults);
+};
+
+/** An address that no machine outside can have (`ValidateNonSpecialIP`). */
+function specialAddress(address: string): string | undefined {
+  const ip = parseIp(address);
+  if (ip === undefined) return undefined;
+  if (ip === 0 || ip === 0n) return "may not be unspecified (0.0.0.0 or ::)";
+  const isLoopback = typeof ip === "number" ? ip >>> 24 === 127 : ip === 1n;
+  if (isLoopback) return "may not be in the loopback range (127.0.0.0/8, ::1/128)";
+  const isLinkLocal = typeof ip === "number" ? ip >>> 16 === 0xa9fe : ip >> 118n === 0x3fan;
+  if (isLinkLocal) return "may not be in the link-local range (169.254.0.0/16, fe80::/10)";
+  const isGroup = typeof ip === "number" ? ip >>> 8 === 0xe00000 : ip >> 112n === 0xff02n;
+  return isGroup ? "may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)" : undefined;
+}
+
+/** For addresses of Services and of back ends. */
+export const notSpecial: Check = (value, path, faults) => {
+  const fault = typeof value === "string" ? specialAddress(value) : undefined;
+  if (fault !== undefined) faults.invalid(path, value, fault, "Write the address of a machine.");
+};
+
+const externalAddressesFit: Check = (value, path, faults) => {
+  const addresses = mappingOf(value)["externalIPs"];
+  if (!Array.isArray(addresses)) return;
+  for (const [index, address] of addresses.entries())
+    notSpecial(address, below(path, "externalIPs", index), faults);
+};
+
+const policiesFit: Check = (value, path, faults) => {
+  const spec = mappingOf(value);
+  const type = typeOf(spec);
+  const hasExternal = Array.isArray(spec["externalIPs"]) && spec["externalIPs"].length > 0;
+  const isReachable = type === "NodePort" || type === "LoadBalancer" || (type === "ClusterIP" && hasExternal);
+  const policy = spec["externalTrafficPolicy"];
+  if (typeof policy === "string" && policy !== "" && !isReachable) {
+    const detail = "may only be set for externally-accessible services";
+    faults.invalid(
+      below(path, "externalTrafficPolicy"),
+      policy,
+      detail,
+      "Remove it, or write type: NodePort.",
+    );
+  }
+  const healthPort = spec["healthCheckNodePort"];
+  const takesHealthPort = type === "LoadBalancer" && policy === "Local";
+  if (typeof healthPort === "number" && healthPort !== 0 && !takesHealthPort) {
+    const detail = "may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` is 'Local'";
+    faults.invalid(below(path, "healthCheckNodePort"), healthPort, detail, "Remove the field.");
+  }
+  if (
+    spec["sessionAffinity"] !== "ClientIP" &&
+    !isAbsent(mappingOf(spec["sessionAffinityConfig"])["clientIP"])
+  ) {
+    const detail = "must not be set when session affinity is None";
+    faults.forbidden(
+      below(path, "sessionAffinityConfig"),
+      detail,
+      "Write sessionAffinity: ClientIP, or remove it.",
+    );
+  }
+};
+
+const INGRESS: Check = object({
+  loadBalancer: object({
+    ingress: list(object({ ip: text(IP_ADDRESS, true), hostname: anyText, ipMode: oneOf("VIP", "Proxy") })),
+  }),
+});
+
+export const SERVICE: Check = object({
+  spec: required(
+    all(SPEC, portsAreThere, portsFit, addressesFit, namePointsOutside, externalAddressesFit, policiesFit),
+    "Write the spec of the Service.",
+  ),
+  status: INGRESS,
+});

@@ -1,0 +1,157 @@
+/** Deployments and their relatives (k8s.io/kubernetes, `pkg/apis/apps/validation` and `pkg/apis/batch/validation`). */
+import { matchesSelector } from "../labels.ts";
+import { SELECTOR } from "./check-metadata.ts";
+import { POD_TEMPLATE } from "./check-pod.ts";
+import {
+  type Check,
+  COUNT,
+  FieldFaults,
+  all,
+  anyText,
+  flag,
+  isFields,
+  mappingOf,
+  object,
+  oneOf,
+  required,
+  text,
+} from "./field-check.ts";
+import { below } from "./field-path.ts";
+import { DNS_SUBDOMAIN, QUALIFIED_NAME } from "./names.ts";
+
+const SELECTOR_ADVICE = "Write spec.selector.matchLabels with the labels of the template.";
+
+/** The selector of a workload names something, and its own template answers to it. */
+const selectorMatchesTemplate: Check = (value, path, faults) => {
+  const spec = mappingOf(value);
+  const selector = spec["selector"];
+  if (!isFields(selector)) return;
+  const own = new FieldFaults();
+  SELECTOR(selector, undefined, own);
+  if (own.list.length > 0) return;
+  const parts = [...Object.keys(mappingOf(selector["matchLabels"])), ...listOf(selector["matchExpressions"])];
+  if (parts.length === 0) {
+    faults.invalid(below(path, "selector"), {}, "empty selector is invalid for deployment", SELECTOR_ADVICE);
+    return;
+  }
+  const labels = mappingOf(mappingOf(mappingOf(spec["template"])["metadata"])["labels"]);
+  if (!matchesSelector(selector, labels as Readonly<Record<string, string>>)) {
+    const at = below(path, "template", "metadata", "labels");
+    const detail = "`selector` does not match template `labels`";
+    faults.invalid(at, labels, detail, "Give the template the labels of spec.selector.");
+  }
+};
+
+function listOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [];
+}
+
+/** Pods of these workloads run for ever; those of Jobs end. */
+function restartPolicyIn(words: readonly string[], detail: string): Check {
+  return (value, path, faults) => {
+    const podSpec = mappingOf(mappingOf(mappingOf(value)["template"])["spec"]);
+    const policy = podSpec["restartPolicy"] ?? "Always";
+    if (typeof policy === "string" && policy !== "" && !words.includes(policy)) {
+      const at = below(path, "template", "spec", "restartPolicy");
+      if (detail === "") faults.unsupported(at, policy, words);
+      else faults.required(at, `Write restartPolicy: ${words.join(" or ")}.`, detail);
+    }
+  };
+}
+
+const RUNS_FOR_EVER = restartPolicyIn(["Always"], "");
+const ENDS = restartPolicyIn(["OnFailure", "Never"], 'valid values: "OnFailure", "Never"');
+
+const TEMPLATE = required(POD_TEMPLATE, "Write the template of the pods.");
+
+function workload(fields: Readonly<Record<string, Check>>): Check {
+  const spec = object({ selector: required(SELECTOR, SELECTOR_ADVICE), template: TEMPLATE, ...fields });
+  return object({
+    spec: required(all(spec, selectorMatchesTemplate, RUNS_FOR_EVER), "Write the spec of the workload."),
+  });
+}
+
+const STRATEGY: Check = object({ type: oneOf("", "Recreate", "RollingUpdate") });
+
+export const DEPLOYMENT: Check = workload({
+  replicas: COUNT,
+  paused: flag,
+  strategy: STRATEGY,
+  revisionHistoryLimit: COUNT,
+});
+
+export const REPLICA_SET: Check = object({
+  spec: required(
+    all(
+      object({
+        selector: required(SELECTOR, SELECTOR_ADVICE),
+        template: TEMPLATE,
+        replicas: COUNT,
+      }),
+      selectorMatchesTemplate,
+      RUNS_FOR_EVER,
+    ),
+    "Write the spec of the workload.",
+  ),
+});
+
+export const DAEMON_SET: Check = workload({});
+
+export const STATEFUL_SET: Check = workload({
+  replicas: COUNT,
+  serviceName: text(DNS_SUBDOMAIN, true),
+  podManagementPolicy: oneOf("", "OrderedReady", "Parallel"),
+  ordinals: object({ start: COUNT }),
+});
+
+const JOB_SPEC: Check = all(
+  object({
+    template: TEMPLATE,
+    parallelism: COUNT,
+    completions: COUNT,
+    completionMode: oneOf("NonIndexed", "Indexed"),
+    selector: SELECTOR,
+    suspend: flag,
+  }),
+  ENDS,
+);
+
+export const JOB: Check = object({ spec: required(JOB_SPEC, "Write the spec of the Job.") });
+
+export const CRON_JOB: Check = object({
+  spec: required(
+    object({
+      schedule: required(anyText, 'Write a schedule such as "0 3 * * *".'),
+      jobTemplate: required(
+        object({ spec: required(JOB_SPEC, "Write the spec of the Jobs.") }),
+        "Write the template of the Jobs.",
+      ),
+      suspend: flag,
+    }),
+    "Write the spec of the CronJob.",
+  ),
+});
+
+/** Keys of a ConfigMap are file names; QUALIFIED_NAME has the same letters, without a domain. */
+const CONFIG_KEY = Object.freeze({
+  fault: (key: string) =>
+    /^[-._a-zA-Z0-9]{1,253}$/.test(key) && key !== "." && key !== ".."
+      ? undefined
+      : "a valid config key must consist of alphanumeric characters, '-', '_' or '.'",
+  advice: QUALIFIED_NAME.advice,
+});
+
+/** A ConfigMap: keys with texts. */
+export const CONFIG_MAP: Check = (value, path, faults) => {
+  const data = mappingOf(value)["data"];
+  if (data === undefined || data === null) return;
+  if (!isFields(data)) {
+    faults.wrongType(below(path, "data"), data, "a mapping");
+    return;
+  }
+  for (const [key, entry] of Object.entries(data)) {
+    const fault = CONFIG_KEY.fault(key);
+    if (fault !== undefined) faults.invalid(below(path, "data", key), key, fault, CONFIG_KEY.advice);
+    if (entry !== null) anyText(entry, below(path, "data", key), faults);
+  }
+};

@@ -1,0 +1,146 @@
+/**
+ * JSON text to pieces: the values of a stream, and the items of a list one by one, without parsing them. Knows
+ * nothing of JSON but strings and brackets; what is wrong inside a piece, its parser says.
+ */
+import type { Piece } from "./piece.ts";
+
+const QUOTE = 34;
+const BACKSLASH = 92;
+const LINE_FEED = 10;
+
+/** Whether `unit` opens (1) or closes (-1) a bracket. */
+function bracket(unit: number): -1 | 0 | 1 {
+  if (unit === 123 || unit === 91) return 1;
+  return unit === 125 || unit === 93 ? -1 : 0;
+}
+
+/** The offset behind the string that begins at `start`. */
+function skipString(text: string, start: number): number {
+  for (let at = start + 1; at < text.length; at++) {
+    const unit = text.charCodeAt(at);
+    if (unit === BACKSLASH) at++;
+    else if (unit === QUOTE) return at + 1;
+  }
+  return text.length;
+}
+
+/** The offset behind the value that opens at `start`. */
+function skipValue(text: string, start: number): number {
+  let depth = 0;
+  for (let at = start; at < text.length; ) {
+    const unit = text.charCodeAt(at);
+    if (unit === QUOTE) {
+      at = skipString(text, at);
+      continue;
+    }
+    depth += bracket(unit);
+    at++;
+    if (depth === 0) return at;
+  }
+  return text.length;
+}
+
+/** The offset of the list that is the value of the outermost field `items`; undefined without one. */
+function findItems(text: string, start: number, end: number): number | undefined {
+  let depth = 0;
+  for (let at = start; at < end; ) {
+    const unit = text.charCodeAt(at);
+    if (unit === QUOTE) {
+      const behind = skipString(text, at);
+      if (depth === 1 && text.slice(at, behind) === '"items"') {
+        const list = /^\s*:\s*\[/.exec(text.slice(behind, behind + 200));
+        if (list !== null) return behind + list[0].length - 1;
+      }
+      at = behind;
+      continue;
+    }
+    depth += bracket(unit);
+    at++;
+  }
+  return undefined;
+}
+
+/** Counts lines up to offsets that only grow. */
+class LineCount {
+  private at = 0;
+  private line = 1;
+  private readonly text: string;
+
+  constructor(text: string) {
+    this.text = text;
+  }
+
+  /** The line of `offset`, from 1. */
+  upTo(offset: number): number {
+    for (; this.at < offset; this.at++) if (this.text.charCodeAt(this.at) === LINE_FEED) this.line++;
+    return this.line;
+  }
+}
+
+function countLines(text: string, start: number, end: number): number {
+  let count = 0;
+  for (let at = start; at < end; at++) if (text.charCodeAt(at) === LINE_FEED) count++;
+  return count;
+}
+
+function columnOf(text: string, offset: number): number {
+  return offset - (text.lastIndexOf("\n", offset - 1) + 1);
+}
+
+/** The offset of the next character that is no blank, comma or line end. */
+function skipBlanks(text: string, start: number): number {
+  let at = start;
+  for (; at < text.length; at++) {
+    const unit = text.charCodeAt(at);
+    if (unit !== 32 && unit !== 44 && (unit < 9 || unit > 13)) break;
+  }
+  return at;
+}
+
+/** The items between the brackets of a list; none reaches beyond `end`, the place of the closing one. */
+function* listPieces(text: string, list: number, end: number, lines: LineCount): Generator<Piece> {
+  let index = 0;
+  for (let at = skipBlanks(text, list + 1); at < end; at = skipBlanks(text, at)) {
+    const isOpening = bracket(text.charCodeAt(at)) === 1;
+    const behind = Math.min(isOpening ? skipValue(text, at) : skipScalar(text, at), end);
+    yield {
+      format: "json",
+      text: text.slice(at, behind),
+      line: lines.upTo(at),
+      column: columnOf(text, at),
+      item: index++,
+    };
+    at = behind;
+  }
+}
+
+/** The offset behind a value that is no object and no list. */
+function skipScalar(text: string, start: number): number {
+  if (text.charCodeAt(start) === QUOTE) return skipString(text, start);
+  for (let at = start; at < text.length; at++) {
+    const unit = text.charCodeAt(at);
+    if (unit === 44 || unit === 93 || unit === 125 || unit <= 32) return Math.max(at, start + 1);
+  }
+  return text.length;
+}
+
+/** The pieces of a JSON text: what stands around the items of a list comes before its items. */
+export function* splitJson(text: string): Generator<Piece> {
+  const lines = new LineCount(text);
+  for (let at = skipBlanks(text, 0); at < text.length; at = skipBlanks(text, at)) {
+    const isOpening = bracket(text.charCodeAt(at)) === 1;
+    const end = isOpening ? skipValue(text, at) : text.length;
+    const list = findItems(text, at, end);
+    const place = { format: "json", line: lines.upTo(at), column: columnOf(text, at) } as const;
+    const listEnd = list === undefined ? end : skipValue(text, list);
+    // Brackets that do not fit together are for the parser to tell.
+    if (list === undefined || listEnd >= end) yield { ...place, text: text.slice(at, end) };
+    else {
+      const gap = { offset: list - at + 2, lines: countLines(text, list, listEnd) };
+      const frame = `${text.slice(at, list)}[]${text.slice(listEnd, end)}`;
+      yield { ...place, text: frame, isFrame: true, gap };
+      yield* listPieces(text, list, listEnd - 1, lines);
+    }
+    at = end;
+  }
+}

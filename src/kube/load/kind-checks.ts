@@ -1,0 +1,61 @@
+/** Which checks an object of each kind must pass. */
+import type { KubeKind } from "../types.ts";
+import { ENDPOINTS, ENDPOINT_SLICE } from "./check-endpoints.ts";
+import { metadataOf } from "./check-metadata.ts";
+import { NETWORK_POLICY } from "./check-network-policy.ts";
+import { NODE, NO_FIELDS, POD } from "./check-pod.ts";
+import { SERVICE } from "./check-service.ts";
+import {
+  CONFIG_MAP,
+  CRON_JOB,
+  DAEMON_SET,
+  DEPLOYMENT,
+  JOB,
+  REPLICA_SET,
+  STATEFUL_SET,
+} from "./check-workload.ts";
+import { type Check, type FieldFaults, type Fields, object, required } from "./field-check.ts";
+
+function metadata(kind: KubeKind): Check {
+  return object({ metadata: required(metadataOf(kind), "Write metadata with a name.") });
+}
+
+const METADATA: Readonly<Record<KubeKind, Check>> = Object.freeze({
+  Node: metadata("Node"),
+  Namespace: metadata("Namespace"),
+  Pod: metadata("Pod"),
+  Deployment: metadata("Deployment"),
+  ReplicaSet: metadata("ReplicaSet"),
+  StatefulSet: metadata("StatefulSet"),
+  DaemonSet: metadata("DaemonSet"),
+  Job: metadata("Job"),
+  CronJob: metadata("CronJob"),
+  Service: metadata("Service"),
+  EndpointSlice: metadata("EndpointSlice"),
+  Endpoints: metadata("Endpoints"),
+  NetworkPolicy: metadata("NetworkPolicy"),
+  ConfigMap: metadata("ConfigMap"),
+});
+
+const BODY: Readonly<Record<KubeKind, Check>> = Object.freeze({
+  Node: NODE,
+  Namespace: NO_FIELDS,
+  Pod: POD,
+  Deployment: DEPLOYMENT,
+  ReplicaSet: REPLICA_SET,
+  StatefulSet: STATEFUL_SET,
+  DaemonSet: DAEMON_SET,
+  Job: JOB,
+  CronJob: CRON_JOB,
+  Service: SERVICE,
+  EndpointSlice: ENDPOINT_SLICE,
+  Endpoints: ENDPOINTS,
+  NetworkPolicy: NETWORK_POLICY,
+  ConfigMap: CONFIG_MAP,
+});
+
+/** Tells everything that Kubernetes would refuse about an object, as far as Mullion reads it. */
+export function checkObject(kind: KubeKind, value: Fields, faults: FieldFaults): void {
+  METADATA[kind](value, undefined, faults);
+  BODY[kind](value, undefined, faults);
+}

@@ -1,0 +1,397 @@
+/**
+ * Texts of Kubernetes manifests to objects. Pure: reads no files, and never throws for what they hold. A document that
+ * is broken is a problem with file, line and field; the others are read as if it were not there.
+ */
+import { LIMITS } from "../../base/limits.ts";
+import type { KnowledgeCode } from "../../knowledge/codes.ts";
+import { KINDS, isKubeKind } from "../kinds.ts";
+import type { KubeKind, KubeObject, Service } from "../types.ts";
+import { convertOld } from "./convert-old.ts";
+import { FieldFaults, type FieldFault, type Fields, isFields, showValue } from "./field-check.ts";
+import { type FieldPath, below, formatPath } from "./field-path.ts";
+import { checkObject } from "./kind-checks.ts";
+import { LoadReport } from "./load-report.ts";
+import type { FilePlace, LoadedObject, ManifestFile, Manifests, Origin } from "./manifests.ts";
+import { normalize } from "./normalize.ts";
+import type { Piece } from "./piece.ts";
+import { findTemplate, holdsTemplate } from "./helm.ts";
+import { type TextFault, offsetsOf, readJson, readYaml } from "./yaml-value.ts";
+import { splitJson } from "./json-pieces.ts";
+import { splitYaml } from "./yaml-pieces.ts";
+
+/** A value that should be an object, with what is needed to find its fields again. */
+interface Candidate {
+  readonly file: string;
+  readonly piece: Piece;
+  readonly value: Fields;
+  /** Where the value stands in the piece. */
+  readonly root: FieldPath | undefined;
+}
+
+/** What a list of one kind says for all its items. */
+interface ListHeader {
+  readonly apiVersion: unknown;
+  readonly kind: string;
+}
+
+function placeOf(piece: Piece, offset: number): FilePlace {
+  let line = piece.line;
+  let start = -piece.column;
+  for (let at = piece.text.indexOf("\n"); at >= 0 && at < offset; at = piece.text.indexOf("\n", at + 1)) {
+    line++;
+    start = at + 1;
+  }
+  const { gap } = piece;
+  if (gap !== undefined && offset >= gap.offset) line += gap.lines;
+  return { line, column: offset - start + 1 };
+}
+
+/** The path in the piece of a field of the object. */
+function pathInPiece(root: FieldPath | undefined, path: FieldPath | undefined): FieldPath | undefined {
+  const steps: (string | number)[] = [];
+  for (let at = path; at !== undefined; at = at.parent) steps.unshift(at.step);
+  return steps.length === 0 ? root : below(root, ...steps);
+}
+
+/** The places of some fields of an object. */
+function placesOfFields(candidate: Candidate, paths: readonly (FieldPath | undefined)[]): FilePlace[] {
+  const { piece, root } = candidate;
+  const offsets = offsetsOf(
+    piece.text,
+    paths.map((path) => pathInPiece(root, path)),
+  );
+  return offsets.map((offset) => placeOf(piece, offset));
+}
+
+function placeOfField(candidate: Candidate, path: FieldPath | undefined): FilePlace {
+  const [place] = placesOfFields(candidate, [path]);
+  return place ?? placeOf(candidate.piece, 0);
+}
+
+/** The place of a whole object: where its piece begins, without parsing it again. */
+function placeOfObject(candidate: Candidate): FilePlace {
+  const { piece, root } = candidate;
+  const isAlone = root === undefined || (root.parent === undefined && piece.item !== undefined);
+  if (!isAlone) return placeOfField(candidate, undefined);
+  const lead = /^(?:\s+|#[^\n]*\n|---(?=\s)|-(?=\s))*/.exec(piece.text.slice(0, 4_096));
+  return placeOf(piece, lead?.[0].length ?? 0);
+}
+
+/** A list's own kind without the word List; undefined for what is no list. */
+function itemKindOf(kind: string): string | undefined {
+  return kind.endsWith("List") ? kind.slice(0, -4) : undefined;
+}
+
+class Loader {
+  private readonly report = new LoadReport();
+  private readonly objects: LoadedObject[] = [];
+  private readonly places = new Map<string, Origin>();
+  private isFull = false;
+  private readonly namespace: string;
+
+  /** `namespace` is that of objects which name none. */
+  constructor(namespace: string) {
+    this.namespace = namespace;
+  }
+
+  /** Reads one file. */
+  addFile({ name, text }: ManifestFile): void {
+    if (text.length > LIMITS.manifestFileCharactersMax) {
+      const mebi = LIMITS.manifestFileCharactersMax / 1_048_576;
+      this.fault(
+        name,
+        { line: 1, column: 1 },
+        {
+          code: "manifest-too-large",
+          message: `the file has more than ${mebi} Mi characters`,
+          advice: "Take the part of the cluster that the question is about.",
+        },
+      );
+      return;
+    }
+    const content = text.startsWith("\uFEFF") ? text.slice(1) : text;
+    const zero = content.indexOf("\u0000");
+    if (zero >= 0) {
+      const piece: Piece = { format: "yaml", text: content, line: 1, column: 0 };
+      this.fault(name, placeOf(piece, zero), {
+        code: "manifest-invalid-yaml",
+        message: "the file holds a zero byte, so it is not text in UTF-8",
+        advice: "Save it as UTF-8 text.",
+      });
+      return;
+    }
+    const isJson = /^\s*[[{]/.test(content.slice(0, 4_096)) && !holdsTemplate(content.slice(0, 4_096));
+    this.addPieces(name, isJson ? splitJson(content) : splitYaml(content));
+  }
+
+  private addPieces(file: string, pieces: Iterable<Piece>): void {
+    let header: ListHeader | undefined;
+    for (const piece of pieces) {
+      const result = piece.format === "json" ? readJson(piece.text) : readYaml(piece.text);
+      if (piece.item === undefined) header = undefined;
+      if ("faults" in result) {
+        this.addTextFaults(file, piece, result.faults);
+        continue;
+      }
+      for (const value of result.values) {
+        if (piece.isFrame === true) header = this.headerOf(file, piece, value);
+        else if (piece.item === undefined) this.addValue({ file, piece, value, root: undefined }, undefined);
+        else this.addItem(file, piece, value, header);
+      }
+    }
+  }
+
+  /** What stands around the items of a list. A frame that is no list keeps its items out. */
+  private headerOf(file: string, piece: Piece, value: unknown): ListHeader | undefined {
+    if (isFields(value) && typeof value["kind"] === "string" && itemKindOf(value["kind"]) !== undefined) {
+      return { apiVersion: value["apiVersion"], kind: value["kind"] };
+    }
+    this.addValue({ file, piece, value, root: undefined }, undefined);
+    return undefined;
+  }
+
+  private addItem(file: string, piece: Piece, value: unknown, header: ListHeader | undefined): void {
+    // Items of something that is no list: the object around them has been told of already.
+    if (header === undefined) return;
+    const isYaml = piece.format === "yaml";
+    const item: unknown = isYaml && Array.isArray(value) ? value[0] : value;
+    this.addValue({ file, piece, value: item, root: isYaml ? below(undefined, 0) : undefined }, header);
+  }
+
+  private addTextFaults(file: string, piece: Piece, faults: readonly TextFault[]): void {
+    const template = findTemplate(piece.text);
+    if (template !== undefined) {
+      this.fault(file, placeOf(piece, template), HELM);
+      return;
+    }
+    for (const fault of faults) this.fault(file, placeOf(piece, fault.offset), fault);
+  }
+
+  private fault(
+    file: string,
+    place: FilePlace,
+    fault: { readonly code: KnowledgeCode; readonly message: string; readonly advice: string },
+    path = "",
+  ): void {
+    const { code, message, advice } = fault;
+    this.report.problem({ code, file, line: place.line, column: place.column, path, message, advice });
+  }
+
+  /** One document or item; a list inside it is taken apart. */
+  private addValue(
+    at: {
+      readonly file: string;
+      readonly piece: Piece;
+      readonly value: unknown;
+      readonly root: FieldPath | undefined;
+    },
+    header: ListHeader | undefined,
+  ): void {
+    const { value, piece, file, root } = at;
+    if (value === null || value === undefined) return;
+    if (!isFields(value)) {
+      this.fault(file, placeOf(piece, offsetsOf(piece.text, [root])[0] ?? 0), {
+        code: "manifest-invalid-value",
+        message: `a manifest is a mapping of fields, but this is ${Array.isArray(value) ? "a list" : showValue(value)}`,
+        advice: "Begin with apiVersion, kind and metadata.",
+      });
+      return;
+    }
+    const kind = value["kind"];
+    const items = value["items"];
+    if (typeof kind === "string" && itemKindOf(kind) !== undefined && Array.isArray(items)) {
+      const inner = { apiVersion: value["apiVersion"], kind };
+      for (const [index, item] of (items as unknown[]).entries()) {
+        this.addValue({ file, piece, value: item, root: below(root, "items", index) }, inner);
+      }
+      return;
+    }
+    this.addCandidate({ file, piece, value: withKind(value, header), root });
+  }
+
+  private addCandidate(candidate: Candidate): void {
+    if (this.isFull) return;
+    const kind = this.kindOf(candidate);
+    if (kind === undefined) return;
+    const value = this.convert(kind, candidate);
+    const faults = new FieldFaults();
+    checkObject(kind, value, faults);
+    if (faults.list.length > 0) {
+      this.addFieldFaults(candidate, faults.list);
+      return;
+    }
+    this.keep(candidate, normalize(kind, value, this.namespace));
+  }
+
+  /** The kind of an object that Mullion reads; others are noted or refused. */
+  private kindOf(candidate: Candidate): KubeKind | undefined {
+    const { apiVersion, kind } = candidate.value;
+    for (const [field, value] of [
+      ["apiVersion", apiVersion],
+      ["kind", kind],
+    ] as const) {
+      if (typeof value === "string" && value !== "") continue;
+      const faults = new FieldFaults();
+      const path = below(undefined, field);
+      if (value === undefined || value === null || value === "")
+        faults.required(path, `Write ${field}; every manifest begins with apiVersion and kind.`);
+      else faults.wrongType(path, value, "text");
+      this.addFieldFaults(candidate, faults.list);
+      return undefined;
+    }
+    const [version, name] = [String(apiVersion), String(kind)];
+    if (isKubeKind(name)) {
+      const { apiVersion: present, oldVersions } = KINDS[name];
+      if (version === present || Object.hasOwn(oldVersions, version)) return name;
+      if (isBuiltInGroup(version)) {
+        this.fault(
+          candidate.file,
+          placeOfField(candidate, below(undefined, "apiVersion")),
+          {
+            code: "manifest-version-unknown",
+            message: `no matches for kind "${name}" in version ${showValue(version)}`,
+            advice: `Write apiVersion: ${present}.`,
+          },
+          "apiVersion",
+        );
+        return undefined;
+      }
+    }
+    this.passBy(candidate, version, name);
+    return undefined;
+  }
+
+  private passBy(candidate: Candidate, version: string, name: string): void {
+    this.report.count(`kind ${version} ${name}`, () => ({
+      problem: {
+        code: "manifest-kind-unknown",
+        file: candidate.file,
+        ...placeOfField(candidate, below(undefined, "kind")),
+        path: "kind",
+        message: `objects of kind ${name} (${version}) have no effect here and were passed by`,
+        advice: "Nothing to do, unless you expected an effect.",
+      },
+    }));
+  }
+
+  private convert(kind: KubeKind, candidate: Candidate): Fields {
+    const { apiVersion } = candidate.value;
+    const version = String(apiVersion);
+    const { apiVersion: present, oldVersions } = KINDS[kind];
+    const removed = oldVersions[version];
+    if (removed === undefined) return candidate.value;
+    this.report.count(`old ${version} ${kind}`, () => ({
+      problem: {
+        code: "manifest-old-version",
+        file: candidate.file,
+        ...placeOfField(candidate, below(undefined, "apiVersion")),
+        path: "apiVersion",
+        message: `${version} of ${kind} was removed in Kubernetes ${removed}; read as ${present}`,
+        advice: `Write apiVersion: ${present}.`,
+      },
+    }));
+    return convertOld(kind, candidate.value);
+  }
+
+  private addFieldFaults(candidate: Candidate, faults: readonly FieldFault[]): void {
+    const template = findTemplate(candidate.piece.text);
+    const isTemplate =
+      template !== undefined && faults.some((fault) => fault.text === undefined || holdsTemplate(fault.text));
+    if (isTemplate) {
+      this.fault(candidate.file, placeOf(candidate.piece, template), HELM);
+      return;
+    }
+    for (const fault of faults) {
+      this.fault(candidate.file, placeOfField(candidate, fault.path), fault, formatPath(fault.path));
+    }
+  }
+
+  private keep(candidate: Candidate, object: KubeObject): void {
+    const { file } = candidate;
+    const key = `${object.kind} ${object.metadata.namespace}/${object.metadata.name}`;
+    const origin = Object.freeze({
+      file,
+      ...placeOfObject(candidate),
+      fields: Object.freeze(this.laterPlaces(candidate, object)),
+    });
+    const other = object.metadata.name === "" ? undefined : this.places.get(key);
+    if (other !== undefined) {
+      this.fault(
+        file,
+        placeOfField(candidate, below(undefined, "metadata", "name")),
+        {
+          code: "manifest-duplicate-object",
+          message: `${object.kind} ${showValue(object.metadata.name)} stands in ${other.file}:${other.line} already`,
+          advice: "Keep one of the two.",
+        },
+        "metadata.name",
+      );
+      return;
+    }
+    if (this.objects.length >= LIMITS.manifestObjectsMax) {
+      this.isFull = true;
+      this.fault(file, origin, {
+        code: "manifest-too-large",
+        message: `there are more than ${LIMITS.manifestObjectsMax} objects; this one and all behind it are left out`,
+        advice: "Take the part of the cluster that the question is about.",
+      });
+      return;
+    }
+    this.places.set(key, origin);
+    this.objects.push(Object.freeze({ object, origin }));
+  }
+
+  /** Only a Service may be refused after reading: for its address, or for its node ports. */
+  private laterPlaces(candidate: Candidate, object: KubeObject): Readonly<Record<string, FilePlace>> {
+    const paths = object.kind === "Service" ? refusablePaths(object) : [];
+    if (paths.length === 0) return {};
+    const places = placesOfFields(candidate, paths);
+    return Object.fromEntries(
+      paths.map((path, index) => [formatPath(path), Object.freeze(places[index] ?? { line: 0, column: 0 })]),
+    );
+  }
+
+  finish(): Manifests {
+    const { notes, problems } = this.report.finish();
+    return Object.freeze({ objects: Object.freeze(this.objects), notes, problems });
+  }
+}
+
+const REFUSABLE = ["clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy", "healthCheckNodePort"] as const;
+
+/** Fields of a Service that name something which another Service may have. */
+function refusablePaths({ spec }: Service): FieldPath[] {
+  const paths = REFUSABLE.filter((field) => spec?.[field] !== undefined).map((field) =>
+    below(undefined, "spec", field),
+  );
+  for (const [index, port] of (spec?.ports ?? []).entries())
+    if (port.nodePort !== undefined) paths.push(below(undefined, "spec", "ports", index, "nodePort"));
+  return paths;
+}
+
+const HELM = {
+  code: "manifest-helm-template",
+  message: "this is a Helm template, not a manifest",
+  advice: "Render the chart first: helm template <release> <chart> > manifests.yaml.",
+} as const;
+
+/** Items of a typed list (`PodList`) need not repeat kind and version. */
+function withKind(value: Fields, header: ListHeader | undefined): Fields {
+  const kind = header === undefined ? "" : (itemKindOf(header.kind) ?? "");
+  if (header === undefined || kind === "" || value["kind"] !== undefined) return value;
+  return { apiVersion: header.apiVersion, kind, ...value };
+}
+
+/** Groups that Kubernetes serves itself; in others a kind of the same name is somebody else's. */
+function isBuiltInGroup(apiVersion: string): boolean {
+  return /^(v\d\w*|(apps|batch|extensions|policy|autoscaling|discovery\.k8s\.io|networking\.k8s\.io)\/\w+)$/.test(
+    apiVersion,
+  );
+}
+
+/** Reads the manifests of some files. The files count as one set: an object may stand in one of them only. */
+export function loadManifests(files: readonly ManifestFile[], namespace = "default"): Manifests {
+  const loader = new Loader(namespace);
+  for (const file of files) loader.addFile(file);
+  return loader.finish();
+}

@@ -1,0 +1,42 @@
+/** Gathers what is told about manifests: bounded, and like notes counted instead of repeated. */
+import { LIMITS } from "../../base/limits.ts";
+import type { FileProblem } from "../../knowledge/file-problem.ts";
+
+export class LoadReport {
+  private readonly problems: FileProblem[] = [];
+  private problemCount = 0;
+  private readonly notes = new Map<string, { readonly first: FileProblem; count: number }>();
+
+  problem(problem: FileProblem): void {
+    this.problemCount++;
+    if (this.problems.length < LIMITS.manifestProblemsMax) this.problems.push(Object.freeze(problem));
+  }
+
+  /** A note that is told once, with how often it holds. `make` is only called the first time. */
+  count(key: string, make: () => { readonly problem: FileProblem }): void {
+    const known = this.notes.get(key);
+    if (known === undefined) this.notes.set(key, { first: make().problem, count: 1 });
+    else known.count++;
+  }
+
+  finish(): { readonly notes: readonly FileProblem[]; readonly problems: readonly FileProblem[] } {
+    const notes = [...this.notes.values()].map(({ first, count }) =>
+      Object.freeze(count === 1 ? first : { ...first, message: `${first.message} (${count} times)` }),
+    );
+    const problems = [...this.problems];
+    const last = problems.at(-1);
+    const untold = this.problemCount - problems.length;
+    if (untold > 0 && last !== undefined) {
+      problems.push(
+        Object.freeze({
+          ...last,
+          code: "manifest-too-large",
+          path: "",
+          message: `${untold} further problems are not listed`,
+          advice: "Correct those above first.",
+        }),
+      );
+    }
+    return { notes: Object.freeze(notes), problems: Object.freeze(problems) };
+  }
+}

@@ -1,0 +1,56 @@
+/** What reading manifests gives: objects with their places, notes and problems. */
+import type { FileProblem } from "../../knowledge/file-problem.ts";
+import type { KubeObject } from "../types.ts";
+
+/** A file of manifests, as text. */
+export interface ManifestFile {
+  /** As the user gave it; only used in messages. */
+  readonly name: string;
+  readonly text: string;
+}
+
+/** A place in a file. */
+export interface FilePlace {
+  readonly line: number;
+  readonly column: number;
+}
+
+/** Where an object stands. */
+export interface Origin extends FilePlace {
+  readonly file: string;
+  /** Places of fields that may be refused later: `spec.clusterIP`, `spec.ports[0].nodePort`. */
+  readonly fields: Readonly<Record<string, FilePlace>>;
+}
+
+/**
+ * The place of a field of an object; of what stands around it, when nobody wrote the field. The server fills in
+ * `clusterIPs` from `clusterIP`, so the one stands where the other does.
+ */
+export function placeInOrigin(origin: Origin, path: string): FilePlace {
+  const around = path.replace(/\[\d+\]$/, "");
+  const { line, column } =
+    origin.fields[path] ??
+    origin.fields[around] ??
+    origin.fields[around.replace(/clusterIPs$/, "clusterIP")] ??
+    origin;
+  return { line, column };
+}
+
+/**
+ * An object with the place it comes from. What the API server would add is empty: `metadata.uid` and
+ * `metadata.resourceVersion`, unless a dump has them; `metadata.name`, where there is a `generateName`.
+ */
+export interface LoadedObject {
+  readonly object: KubeObject;
+  readonly origin: Origin | undefined;
+}
+
+/** Frozen, all of it. */
+export interface Manifests {
+  /** In the order of the files. */
+  readonly objects: readonly LoadedObject[];
+  /** Worth knowing; nothing was lost that matters. */
+  readonly notes: readonly FileProblem[];
+  /** What is left out, and why. */
+  readonly problems: readonly FileProblem[];
+}

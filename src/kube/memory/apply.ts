@@ -1,0 +1,170 @@
+/** Objects on their way into the store, as the API server takes them: completed, checked against what is there, stored. */
+import { LIMITS } from "../../base/limits.ts";
+import type { FileProblem } from "../../knowledge/file-problem.ts";
+import { parseIp, formatIp } from "../../net/ip.ts";
+import { type LoadedObject, placeInOrigin } from "../load/manifests.ts";
+import type { KubeObject, Namespace, Service } from "../types.ts";
+import { type Refusal, type Reservations, admitService } from "./admit-service.ts";
+import type { ControlPlane } from "./control-plane.ts";
+import { equalJson } from "./deep.ts";
+import type { ApplyChange, ApplyReport } from "./memory-kube.ts";
+import { mergeObject, refuseUpdate } from "./merge-object.ts";
+import { generatedName } from "./names.ts";
+import { withKubeletLabels } from "./node-labels.ts";
+import { keyOf, referenceOf } from "./object-store.ts";
+import { completePodSpec } from "./pod-template.ts";
+import { clusterAddresses, nodePortsOf } from "./service-addresses.ts";
+import { settle } from "./settle.ts";
+
+/** Addresses and ports that Services ask for by name. */
+function reservationsOf(objects: readonly LoadedObject[]): Reservations {
+  const addresses = new Set<string>();
+  const ports = new Set<number>();
+  for (const { object } of objects) {
+    if (object.kind !== "Service") continue;
+    for (const ip of clusterAddresses(object)) addresses.add(formatIp(ip));
+    for (const port of nodePortsOf(object)) ports.add(port);
+    const wanted = parseIp(object.spec?.clusterIP ?? "");
+    if (wanted !== undefined) addresses.add(formatIp(wanted));
+  }
+  return { addresses, ports };
+}
+
+/** Namespaces come first, then nodes; otherwise the order of the files holds. */
+function inOrder(objects: readonly LoadedObject[]): readonly LoadedObject[] {
+  const rank = ({ object }: LoadedObject): number =>
+    object.kind === "Namespace" ? 0 : object.kind === "Node" ? 1 : 2;
+  return objects.toSorted((a, b) => rank(a) - rank(b));
+}
+
+class Application {
+  private readonly changes: ApplyChange[] = [];
+  private readonly notes: FileProblem[] = [];
+  private readonly problems: FileProblem[] = [];
+  private readonly made = new Map<string, { readonly first: LoadedObject; count: number }>();
+  private readonly plane: ControlPlane;
+  private readonly reserved: Reservations;
+
+  constructor(plane: ControlPlane, reserved: Reservations) {
+    this.plane = plane;
+    this.reserved = reserved;
+  }
+
+  add(loaded: LoadedObject): void {
+    const named = this.withName(loaded.object);
+    const { namespace, name } = named.metadata;
+    const before = this.plane.store.get(named.kind, namespace, name);
+    const merged = before === undefined ? named : mergeObject(before, named);
+    const refusal = before === undefined ? undefined : refuseUpdate(before, merged);
+    const admitted = refusal === undefined ? this.admit(merged) : { refusal };
+    if ("refusal" in admitted) {
+      this.refuse(loaded, named, admitted.refusal);
+      return;
+    }
+    this.ensureNamespace(loaded, namespace);
+    const reference = referenceOf(named);
+    if (loaded.origin !== undefined) this.plane.origins.set(reference, loaded.origin);
+    const isSame = before !== undefined && equalJson(before, withVersionOf(before, admitted.object));
+    if (!isSame) {
+      this.plane.settled.delete(reference);
+      this.plane.put(admitted.object);
+    }
+    const change = before === undefined ? "created" : isSame ? "unchanged" : "configured";
+    this.changes.push(Object.freeze({ kind: named.kind, namespace, name, change }));
+  }
+
+  private withName(object: KubeObject): KubeObject {
+    const { metadata, kind } = object;
+    if (metadata.name !== "") return object;
+    const { namespace, generateName: base = "" } = metadata;
+    let name = "";
+    do name = generatedName(base, this.plane.drawFor(`name ${kind} ${keyOf(namespace, base)}`));
+    while (this.plane.store.get(kind, namespace, name) !== undefined);
+    return { ...object, metadata: { ...metadata, name } };
+  }
+
+  private admit(object: KubeObject): { readonly object: KubeObject } | { readonly refusal: Refusal } {
+    if (object.kind === "Service") return this.admitService(object);
+    // A node of a dump shows the labels that its kubelet gave it.
+    if (object.kind === "Node")
+      return { object: object.metadata.uid === "" ? withKubeletLabels(object) : object };
+    if (object.kind === "Pod" && object.spec !== undefined) {
+      const status = object.status ?? { phase: "Pending" };
+      return { object: { ...object, spec: completePodSpec(object.spec), status } };
+    }
+    return { object };
+  }
+
+  private admitService(service: Service): { readonly object: KubeObject } | { readonly refusal: Refusal } {
+    const result = admitService(service, this.plane.books, this.plane.prng, this.reserved);
+    return "refusal" in result ? result : { object: result.service };
+  }
+
+  private refuse({ origin }: LoadedObject, object: KubeObject, refusal: Refusal): void {
+    const { path, code, message, advice } = refusal;
+    const place =
+      origin === undefined
+        ? this.plane.placeOf(referenceOf(object), path)
+        : { file: origin.file, ...placeInOrigin(origin, path) };
+    if (this.problems.length >= LIMITS.manifestProblemsMax) return;
+    this.problems.push(Object.freeze({ code, ...place, path, message, advice }));
+  }
+
+  private ensureNamespace(loaded: LoadedObject, namespace: string): void {
+    if (namespace === "") return;
+    const known = this.made.get(namespace);
+    if (known !== undefined) known.count++;
+    if (known !== undefined || this.plane.store.get("Namespace", "", namespace) !== undefined) return;
+    const made: Namespace = {
+      apiVersion: "v1",
+      kind: "Namespace",
+      metadata: {
+        name: namespace,
+        namespace: "",
+        uid: "",
+        resourceVersion: "",
+        labels: { "kubernetes.io/metadata.name": namespace },
+      },
+      status: { phase: "Active" },
+    };
+    this.plane.put(made);
+    if (!BUILT_IN_NAMESPACES.includes(namespace)) this.made.set(namespace, { first: loaded, count: 1 });
+  }
+
+  finish(): ApplyReport {
+    for (const [namespace, { first, count }] of this.made) {
+      const { kind, metadata } = first.object;
+      const place = this.plane.placeOf(`${kind} ${keyOf(metadata.namespace, metadata.name)}`, "");
+      this.notes.push(
+        Object.freeze({
+          code: "namespace-created" as const,
+          ...place,
+          path: "metadata.namespace",
+          message: `no manifest describes the namespace "${namespace}" of ${count} object${count === 1 ? "" : "s"}; it was created`,
+          advice: `Create it before you apply the files: kubectl create namespace ${namespace}.`,
+        }),
+      );
+    }
+    return Object.freeze({
+      changes: Object.freeze(this.changes),
+      notes: Object.freeze(this.notes),
+      problems: Object.freeze(this.problems),
+    });
+  }
+}
+
+/** Namespaces that every cluster has. */
+const BUILT_IN_NAMESPACES: readonly string[] = ["default", "kube-system", "kube-public", "kube-node-lease"];
+
+function withVersionOf(before: KubeObject, object: KubeObject): KubeObject {
+  const { uid, resourceVersion } = before.metadata;
+  return { ...object, metadata: { ...object.metadata, uid, resourceVersion } };
+}
+
+/** Stores objects in the control plane's store. */
+export function applyObjects(plane: ControlPlane, objects: readonly LoadedObject[]): ApplyReport {
+  const application = new Application(plane, reservationsOf(objects));
+  for (const loaded of inOrder(objects)) application.add(loaded);
+  settle(plane, objects);
+  return application.finish();
+}

@@ -1,0 +1,246 @@
+/**
+ * The state of a control plane: objects, who has which address, and what has changed since the controllers looked last.
+ * Every change of an object goes through `put` and `remove`, which keep books and queues.
+ */
+import type { Prng } from "../../base/prng.ts";
+import type { FileProblem } from "../../knowledge/file-problem.ts";
+import { type LoadedObject, type Origin, placeInOrigin } from "../load/manifests.ts";
+import { controllerOf, isFinished, isTerminating } from "../pod.ts";
+import type { KubeKind, KubeObject, Node, Pod, Service } from "../types.ts";
+import { applyObjects } from "./apply.ts";
+import { cascadeOf } from "./garbage.ts";
+import type { ApplyReport } from "./memory-kube.ts";
+import { MultiMap } from "./multi-map.ts";
+import { NodeRanges } from "./node-ranges.ts";
+import { ObjectStore, SERVICE_NAME_LABEL, keyOf, referenceOf } from "./object-store.ts";
+import { type MemoryKubeOptions, NODE_PORTS_DEFAULT } from "./options.ts";
+import { reconcileAll } from "./reconcile.ts";
+import { ServiceBooks } from "./service-addresses.ts";
+
+const WORKLOADS: ReadonlySet<string> = new Set([
+  "Deployment",
+  "ReplicaSet",
+  "StatefulSet",
+  "DaemonSet",
+  "Job",
+]);
+const ZONE_LABEL = "topology.kubernetes.io/zone";
+
+function pairKey(namespace: string, label: string, value: string): string {
+  return `${namespace}\n${label}\n${value}`;
+}
+
+/** One pair of a Service's selector: a pod without it cannot be the Service's. */
+function firstPair(service: Service): string | undefined {
+  const [pair] = Object.entries(service.spec?.selector ?? {});
+  return pair === undefined ? undefined : pairKey(service.metadata.namespace, pair[0], pair[1]);
+}
+
+export class ControlPlane {
+  readonly store: ObjectStore = new ObjectStore();
+  readonly books: ServiceBooks;
+  readonly ranges: NodeRanges;
+  readonly options: MemoryKubeOptions;
+  readonly prng: Prng;
+  /** Where applied objects come from, by reference. */
+  readonly origins: Map<string, Origin> = new Map<string, Origin>();
+  /** Workloads, and Services, of a dump that came with what their controller made of them: they are left as they are. */
+  readonly settled: Set<string> = new Set<string>();
+  /** What the controllers must look at. */
+  readonly dueWorkloads: Set<string> = new Set<string>();
+  readonly dueServices: Set<string> = new Set<string>();
+  /** Pods without a node. */
+  readonly pending: Set<string> = new Set<string>();
+  /** Pods whose kubelet has not been asked. */
+  readonly bound: Set<string> = new Set<string>();
+  /** Nodes have changed, or room has become free: pods that wait may fit now. */
+  isSchedulingDue: boolean = false;
+  /** Namespaces in which a pod without a controller has come or gone. */
+  private readonly namespacesOfOrphans: Set<string> = new Set();
+  private readonly servicesByPair = new MultiMap();
+  private readonly births = new Map<string, number>();
+
+  constructor(prng: Prng, options: MemoryKubeOptions) {
+    this.prng = prng;
+    this.options = options;
+    const { first, last } = options.nodePorts ?? NODE_PORTS_DEFAULT;
+    const { ipv4 = 24, ipv6 = 64 } = options.nodeMaskSizes ?? {};
+    this.books = new ServiceBooks(options.serviceCIDRs, first, last);
+    this.ranges = new NodeRanges(options.clusterCIDRs, ipv4, ipv6);
+  }
+
+  apply(objects: readonly LoadedObject[]): ApplyReport {
+    return applyObjects(this, objects);
+  }
+
+  reconcile(): void {
+    reconcileAll(this);
+  }
+
+  /** How often something of this name was made; ascends with each call. */
+  private nextBirth(name: string): number {
+    const count = (this.births.get(name) ?? 0) + 1;
+    this.births.set(name, count);
+    return count;
+  }
+
+  /** A generator for one more thing of a name: what others draw does not shift it. */
+  drawFor(name: string): Prng {
+    return this.prng.derive(`${name} ${this.nextBirth(name)}`);
+  }
+
+  /** Stores an object, with a uid if it has none. */
+  put(object: KubeObject): KubeObject {
+    const { metadata } = object;
+    const reference = referenceOf(object);
+    const before = this.store.find(reference);
+    const uid =
+      metadata.uid === "" ? (before?.metadata.uid ?? this.drawFor(`uid ${reference}`).guid()) : metadata.uid;
+    const complete =
+      metadata.uid === uid ? object : ({ ...object, metadata: { ...metadata, uid } } as KubeObject);
+    const after = this.store.put(complete);
+    this.changed(before, after);
+    return after;
+  }
+
+  remove(reference: string): void {
+    const space = reference.indexOf(" ");
+    const before = this.store.remove(reference.slice(0, space) as KubeKind, reference.slice(space + 1));
+    if (before === undefined) return;
+    this.origins.delete(reference);
+    this.settled.delete(reference);
+    this.changed(before, undefined);
+  }
+
+  /** Deletes an object on somebody's word, with all that hangs on it. */
+  delete(kind: KubeKind, key: string): void {
+    const object = this.store.getByKey(kind, key);
+    if (object?.kind === "Pod") this.release(object);
+    if (object?.kind === "EndpointSlice")
+      this.releaseService(object.metadata.labels?.[SERVICE_NAME_LABEL], key);
+    for (const reference of cascadeOf(this.store, `${kind} ${key}`)) this.remove(reference);
+  }
+
+  /** A pod of a dump is taken away: from now on its workload and its Services live, too. */
+  release(pod: Pod): void {
+    for (const reference of this.controllersOf(pod)) {
+      this.settled.delete(reference);
+      this.dueWorkloads.add(reference);
+    }
+    for (const service of this.servicesFor(pod)) this.settled.delete(`Service ${service}`);
+  }
+
+  private releaseService(name: string | undefined, sliceKey: string): void {
+    if (name === undefined) return;
+    const namespace = sliceKey.slice(0, sliceKey.indexOf("/"));
+    this.settled.delete(`Service ${keyOf(namespace, name)}`);
+  }
+
+  /** References to the controller of an object, its controller, and so on. */
+  private controllersOf(object: KubeObject): string[] {
+    const references: string[] = [];
+    for (let at: KubeObject | undefined = object; at !== undefined && references.length < 8; ) {
+      const controller = controllerOf(at);
+      if (controller === undefined) break;
+      const reference: string = `${controller.kind} ${keyOf(at.metadata.namespace, controller.name)}`;
+      references.push(reference);
+      at =
+        WORKLOADS.has(controller.kind) || controller.kind === "CronJob"
+          ? this.store.find(reference)
+          : undefined;
+    }
+    return references;
+  }
+
+  /** The Services whose selector may match the pod: those that share a label with it. */
+  private servicesFor({ metadata }: Pod): string[] {
+    return Object.entries(metadata.labels ?? {}).flatMap(([label, value]) => [
+      ...this.servicesByPair.get(pairKey(metadata.namespace, label, value)),
+    ]);
+  }
+
+  private changed(before: KubeObject | undefined, after: KubeObject | undefined): void {
+    const object = after ?? before;
+    if (object === undefined) return;
+    if (object.kind === "Pod") this.podChanged(before as Pod | undefined, after as Pod | undefined);
+    else if (object.kind === "Node") this.nodeChanged(before as Node | undefined, after as Node | undefined);
+    else if (object.kind === "Service")
+      this.serviceChanged(before as Service | undefined, after as Service | undefined);
+    else if (object.kind === "Endpoints")
+      this.dueServices.add(keyOf(object.metadata.namespace, object.metadata.name));
+    else if (object.kind === "EndpointSlice") {
+      const service = object.metadata.labels?.[SERVICE_NAME_LABEL];
+      if (service !== undefined) this.dueServices.add(keyOf(object.metadata.namespace, service));
+    } else if (WORKLOADS.has(object.kind)) {
+      this.dueWorkloads.add(referenceOf(object));
+      for (const reference of this.controllersOf(object)) this.dueWorkloads.add(reference);
+    }
+  }
+
+  private podChanged(before: Pod | undefined, after: Pod | undefined): void {
+    for (const pod of [before, after]) {
+      if (pod === undefined) continue;
+      for (const service of this.servicesFor(pod)) this.dueServices.add(service);
+    }
+    const pod = after ?? before;
+    if (pod === undefined) return;
+    const key = keyOf(pod.metadata.namespace, pod.metadata.name);
+    const controller = controllerOf(pod);
+    if (controller !== undefined)
+      this.dueWorkloads.add(`${controller.kind} ${keyOf(pod.metadata.namespace, controller.name)}`);
+    else if (before === undefined || after === undefined)
+      this.namespacesOfOrphans.add(pod.metadata.namespace);
+    const isWaiting = after !== undefined && !isFinished(after) && !isTerminating(after);
+    if (isWaiting && after.spec?.nodeName === undefined) this.pending.add(key);
+    else this.pending.delete(key);
+    if (after?.spec?.nodeName !== undefined && before?.spec?.nodeName === undefined) this.bound.add(key);
+    if (after === undefined) this.bound.delete(key);
+    if (before?.spec?.nodeName !== undefined && !isWaiting) this.isSchedulingDue = true;
+    if (isWaiting && before === undefined) this.isSchedulingDue = true;
+  }
+
+  /** A pod without a controller may be adopted by any workload of its namespace. */
+  adoptersAreDue(): void {
+    if (this.namespacesOfOrphans.size === 0) return;
+    for (const kind of ["ReplicaSet", "StatefulSet", "DaemonSet"] as const) {
+      for (const object of this.store.all(kind))
+        if (this.namespacesOfOrphans.has(object.metadata.namespace))
+          this.dueWorkloads.add(referenceOf(object));
+    }
+    this.namespacesOfOrphans.clear();
+  }
+
+  private nodeChanged(before: Node | undefined, after: Node | undefined): void {
+    this.ranges.changed(before, after);
+    this.isSchedulingDue = true;
+    for (const set of this.store.all("DaemonSet")) this.dueWorkloads.add(referenceOf(set));
+    if (before?.metadata.labels?.[ZONE_LABEL] === after?.metadata.labels?.[ZONE_LABEL]) return;
+    for (const { metadata } of this.store.all("Service"))
+      this.dueServices.add(keyOf(metadata.namespace, metadata.name));
+  }
+
+  private serviceChanged(before: Service | undefined, after: Service | undefined): void {
+    this.books.changed(before, after);
+    const { namespace, name } = (after ?? before)?.metadata ?? { namespace: "", name: "" };
+    const key = keyOf(namespace, name);
+    this.dueServices.add(key);
+    const [old, present] = [before, after].map((service) =>
+      service === undefined ? undefined : firstPair(service),
+    );
+    if (old !== undefined) this.servicesByPair.delete(old, key);
+    if (present !== undefined) this.servicesByPair.add(present, key);
+  }
+
+  /** The place in a file of a field of an object, or of the object that made it. */
+  placeOf(reference: string, path: string): Pick<FileProblem, "file" | "line" | "column"> {
+    const object = this.store.find(reference);
+    const makers = object === undefined ? [] : this.controllersOf(object);
+    for (const candidate of [reference, ...makers]) {
+      const origin = this.origins.get(candidate);
+      if (origin === undefined) continue;
+      return { file: origin.file, ...placeInOrigin(origin, path) };
+    }
+    const [kind = "", key = ""] = reference.split(" ");
+    return { file: `${kind.toLowerCase()}/${key.replace(/^\//, "")}`, line: 0, column: 0 };
+  }
+}

@@ -1,0 +1,190 @@
+/** What is worth knowing about a cluster as it is: nothing is wrong with the files, and yet something will not work. */
+import type { KnowledgeCode } from "../../knowledge/codes.ts";
+import type { FileProblem } from "../../knowledge/file-problem.ts";
+import { parseIp } from "../../net/ip.ts";
+import { parsePrefix, prefixContains } from "../../net/prefix.ts";
+import { daemonRunsOn } from "../controllers/daemon-set.ts";
+import { KUBELET_REFUSALS } from "../controllers/kubelet-admission.ts";
+import { conditionOf, controllerOf, isHostNetwork, podAddresses } from "../pod.ts";
+import type { EndpointSlice, KubeObject, Pod } from "../types.ts";
+import type { ControlPlane } from "./control-plane.ts";
+import { keyOf, referenceOf } from "./object-store.ts";
+import { completePodSpec } from "./pod-template.ts";
+
+interface Finding {
+  readonly code: KnowledgeCode;
+  readonly path: string;
+  readonly message: string;
+  readonly advice: string;
+}
+
+/** Like findings of one maker are told once. */
+class Findings {
+  private readonly told = new Map<string, { readonly problem: FileProblem; count: number }>();
+  private readonly plane: ControlPlane;
+
+  constructor(plane: ControlPlane) {
+    this.plane = plane;
+  }
+
+  add(reference: string, finding: Finding): void {
+    const place = this.plane.placeOf(reference, finding.path);
+    const key = `${place.file}:${place.line}:${place.column} ${finding.code} ${finding.path} ${finding.message}`;
+    const known = this.told.get(key);
+    if (known === undefined) this.told.set(key, { problem: { ...finding, ...place }, count: 1 });
+    else known.count++;
+  }
+
+  finish(): readonly FileProblem[] {
+    return Object.freeze(
+      [...this.told.values()].map(({ problem, count }) =>
+        Object.freeze(count === 1 ? problem : { ...problem, message: `${problem.message} (${count} times)` }),
+      ),
+    );
+  }
+}
+
+/** A pod by the name of what made it: pods of one workload share their fate. */
+function makerOf(pod: Pod): string {
+  const controller = controllerOf(pod);
+  const { namespace, name } = pod.metadata;
+  return controller === undefined
+    ? `pod ${keyOf(namespace, name)}`
+    : `a pod of ${controller.kind} ${keyOf(namespace, controller.name)}`;
+}
+
+function findPodTrouble(plane: ControlPlane, found: Findings): void {
+  for (const pod of plane.store.list("Pod")) {
+    const reference = referenceOf(pod);
+    const condition = pod.status?.conditions?.find(({ type }) => type === "PodScheduled");
+    if (pod.spec?.nodeName === undefined && conditionOf(pod, "PodScheduled") === "False") {
+      found.add(reference, {
+        code: "pod-unschedulable",
+        path: "",
+        message: `${makerOf(pod)} stays Pending: ${(condition?.message ?? "").replace(/\.$/, "")}`,
+        advice: "Compare the pod's node selector and tolerations with the labels and taints of the nodes.",
+      });
+    }
+    const { reason = "", message = "" } = pod.status ?? {};
+    if (KUBELET_REFUSALS.includes(reason)) {
+      found.add(reference, {
+        code: "pod-os-mismatch",
+        path: "spec.os",
+        message: `the kubelet of ${pod.spec?.nodeName ?? "its node"} refuses ${makerOf(pod)}, ${reason}: ${message}`,
+        advice: "Write nodeSelector kubernetes.io/os with the operating system of the pod.",
+      });
+    }
+    findStrangeAddress(plane, pod, found);
+  }
+}
+
+function findStrangeAddress(plane: ControlPlane, pod: Pod, found: Findings): void {
+  if (isHostNetwork(pod)) return;
+  const node = plane.store.get("Node", "", pod.spec?.nodeName ?? "");
+  const own = node?.spec?.podCIDRs ?? (node?.spec?.podCIDR === undefined ? [] : [node.spec.podCIDR]);
+  const ranges = [...plane.options.clusterCIDRs, ...own.map((text) => parsePrefix(text))];
+  if (ranges.every((range) => range === undefined)) return;
+  for (const address of podAddresses(pod)) {
+    const ip = parseIp(address);
+    if (ip === undefined || ranges.some((range) => range !== undefined && prefixContains(range, ip)))
+      continue;
+    found.add(referenceOf(pod), {
+      code: "pod-address-outside-range",
+      path: "status.podIP",
+      message: `pod ${keyOf(pod.metadata.namespace, pod.metadata.name)} has the address ${address}, which lies in no pod range`,
+      advice: "Give the cluster file the ranges of the cluster that was dumped (network.clusterCIDR).",
+    });
+  }
+}
+
+function findEmptySelectors(plane: ControlPlane, found: Findings): void {
+  const { store } = plane;
+  for (const service of store.list("Service")) {
+    const selector = service.spec?.selector ?? {};
+    const { namespace, name } = service.metadata;
+    if (Object.keys(selector).length === 0 || service.spec?.type === "ExternalName") continue;
+    if (store.podsMatching(namespace, { matchLabels: selector }).length > 0) continue;
+    if (store.slicesOf(namespace, name).some(({ endpoints }) => (endpoints ?? []).length > 0)) continue;
+    found.add(referenceOf(service), {
+      code: "selector-matches-nothing",
+      path: "spec.selector",
+      message: `the selector of Service ${keyOf(namespace, name)} matches no pod`,
+      advice: "Make spec.selector equal to labels of the pod template.",
+    });
+  }
+  for (const policy of store.list("NetworkPolicy")) {
+    const { namespace, name } = policy.metadata;
+    if (store.podsMatching(namespace, policy.spec?.podSelector ?? {}).length > 0) continue;
+    found.add(referenceOf(policy), {
+      code: "selector-matches-nothing",
+      path: "spec.podSelector",
+      message: `the selector of NetworkPolicy ${keyOf(namespace, name)} matches no pod`,
+      advice: "Make spec.podSelector equal to labels of the pod template.",
+    });
+  }
+}
+
+function findLostTargets(plane: ControlPlane, slice: EndpointSlice, found: Findings): void {
+  const { store } = plane;
+  const { namespace, name } = slice.metadata;
+  const add = (index: number, field: string, what: string): void => {
+    found.add(referenceOf(slice), {
+      code: "slice-target-unknown",
+      path: `endpoints[${index}].${field}`,
+      message: `EndpointSlice ${keyOf(namespace, name)} points at ${what}, which is not there`,
+      advice: "Dump pods and nodes together with the slices.",
+    });
+  };
+  for (const [index, { targetRef, nodeName }] of (slice.endpoints ?? []).entries()) {
+    const target = targetRef?.kind === "Pod" ? (targetRef.name ?? "") : "";
+    const pod = store.get("Pod", targetRef?.namespace ?? namespace, target);
+    const isOther = targetRef?.uid !== undefined && pod !== undefined && pod.metadata.uid !== targetRef.uid;
+    if (target !== "" && (pod === undefined || isOther)) add(index, "targetRef", `pod ${target}`);
+    if (nodeName !== undefined && store.get("Node", "", nodeName) === undefined)
+      add(index, "nodeName", `node ${nodeName}`);
+  }
+}
+
+function findIdleWorkloads(plane: ControlPlane, found: Findings): void {
+  const { store } = plane;
+  const nodes = store.list("Node");
+  const add = (object: KubeObject, finding: Finding): void => found.add(referenceOf(object), finding);
+  for (const set of store.list("DaemonSet")) {
+    const spec = completePodSpec(set.spec?.template.spec ?? { containers: [] });
+    if (nodes.some((node) => daemonRunsOn(spec, node)) || store.ownedBy(set.metadata.uid).length > 0)
+      continue;
+    add(set, {
+      code: "daemon-set-without-nodes",
+      path: "spec.template.spec.nodeSelector",
+      message: `DaemonSet ${keyOf(set.metadata.namespace, set.metadata.name)} fits no node, so it makes no pods`,
+      advice: "Compare its node selector and tolerations with the labels and taints of the nodes.",
+    });
+  }
+  for (const job of store.list("CronJob")) {
+    add(job, {
+      code: "cron-job-not-run",
+      path: "spec.schedule",
+      message: `CronJob ${keyOf(job.metadata.namespace, job.metadata.name)} makes no pods: no time of day comes here`,
+      advice: "To have its pods, write a Job with the same template.",
+    });
+  }
+  for (const node of plane.ranges.isUsed ? nodes : []) {
+    if (node.spec?.podCIDR !== undefined || (node.spec?.podCIDRs ?? []).length > 0) continue;
+    add(node, {
+      code: "node-range-exhausted",
+      path: "spec.podCIDR",
+      message: `node ${node.metadata.name} has no pod range: the cluster's range is used up`,
+      advice: "Give the cluster a larger range (network.clusterCIDR).",
+    });
+  }
+}
+
+/** All findings, by kind and then by name. */
+export function findings(plane: ControlPlane): readonly FileProblem[] {
+  const all = new Findings(plane);
+  findPodTrouble(plane, all);
+  findEmptySelectors(plane, all);
+  for (const slice of plane.store.list("EndpointSlice")) findLostTargets(plane, slice, all);
+  findIdleWorkloads(plane, all);
+  return all.finish();
+}

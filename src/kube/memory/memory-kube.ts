@@ -1,0 +1,200 @@
+/**
+ * A Kubernetes control plane in memory: the store of an API server with the controllers that matter for the network.
+ * Nothing happens by itself: `apply`, `delete` and `setPodStatus` change objects, `reconcile` lets the controllers
+ * run until they have nothing left to do. Time is not read, chance comes from a seed: the same calls give the same objects.
+ *
+ * It is plain data and is forked with the world. Who listens to a watch is no part of the world: a fork has no listeners.
+ */
+import type { Prng } from "../../base/prng.ts";
+import type { KubeKind, KubeObjects, Pod } from "../types.ts";
+import { KubeError } from "../error.ts";
+import type { KubeList, KubeSource, WatchEvent, WatchListener } from "../source.ts";
+import type { FileProblem } from "../../knowledge/file-problem.ts";
+import type { LoadedObject } from "../load/manifests.ts";
+import { ControlPlane } from "./control-plane.ts";
+import { findings } from "./findings.ts";
+import { mergeStatus, type PodStatusChange } from "./pod-status.ts";
+import { type ObjectStore, keyOf } from "./object-store.ts";
+import type { MemoryKubeOptions } from "./options.ts";
+
+/** What `apply` did with the objects, in the order in which they were given. */
+export interface ApplyReport {
+  readonly changes: readonly ApplyChange[];
+  readonly notes: readonly FileProblem[];
+  /** Objects that the API server would refuse; they are not stored, the others are. */
+  readonly problems: readonly FileProblem[];
+}
+
+export interface ApplyChange {
+  readonly kind: KubeKind;
+  readonly namespace: string;
+  readonly name: string;
+  readonly change: "created" | "configured" | "unchanged";
+}
+
+interface Watcher {
+  readonly kind: KubeKind;
+  heard: number;
+  readonly listener: WatchListener<KubeKind>;
+}
+
+export class MemoryKube implements KubeSource {
+  private readonly plane: ControlPlane;
+  /** Not enumerable, so that no fork has it: see `watchers`. */
+  declare private readonly listening?: Set<Watcher>;
+
+  /** `prng` draws uids, names, addresses and ports. */
+  constructor(prng: Prng, options: MemoryKubeOptions) {
+    this.plane = new ControlPlane(prng, options);
+  }
+
+  private get store(): ObjectStore {
+    return this.plane.store;
+  }
+
+  private get watchers(): Set<Watcher> {
+    if (this.listening !== undefined) return this.listening;
+    const watchers = new Set<Watcher>();
+    Object.defineProperty(this, "listening", { value: watchers, enumerable: false });
+    return watchers;
+  }
+
+  /** The version of the latest change. */
+  get resourceVersion(): string {
+    return this.store.resourceVersion;
+  }
+
+  /** Stores objects: new ones are created, others replaced by what is given, with what the server filled in kept. */
+  apply(objects: readonly LoadedObject[]): ApplyReport {
+    const report = this.plane.apply(objects);
+    this.publish();
+    return report;
+  }
+
+  /**
+   * Deletes an object and, as the garbage collector does, all that it owns.
+   * @throws KubeError `object-not-found` (404).
+   */
+  delete(kind: KubeKind, namespace: string, name: string): void {
+    if (this.store.get(kind, namespace, name) === undefined) throw notFound(kind, namespace, name);
+    this.plane.delete(kind, keyOf(namespace, name));
+    this.publish();
+  }
+
+  /**
+   * Lets the controllers run until nothing is left to do. Nothing changes when it is called again.
+   * Call it after `apply` and `delete`, and after kubelets have set the status of pods.
+   */
+  reconcile(): void {
+    this.plane.reconcile();
+    this.publish();
+  }
+
+  /** What a kubelet tells about a pod. Endpoints follow at the next `reconcile`. */
+  setPodStatus(namespace: string, name: string, change: PodStatusChange): Pod {
+    const pod = this.store.get("Pod", namespace, name);
+    if (pod === undefined) throw notFound("Pod", namespace, name);
+    const stored = this.plane.put({ ...pod, status: mergeStatus(pod.status, change) }) as Pod;
+    this.publish();
+    return stored;
+  }
+
+  /**
+   * Begins the graceful end of a pod: its endpoints are `terminating` until `delete` removes it. `time` is RFC 3339.
+   */
+  terminatePod(namespace: string, name: string, time: string): Pod {
+    const pod = this.store.get("Pod", namespace, name);
+    if (pod === undefined) throw notFound("Pod", namespace, name);
+    const metadata = {
+      ...pod.metadata,
+      deletionTimestamp: time,
+      deletionGracePeriodSeconds: pod.spec?.terminationGracePeriodSeconds ?? 30,
+    };
+    this.plane.release(pod);
+    const stored = this.plane.put({ ...pod, metadata }) as Pod;
+    this.publish();
+    return stored;
+  }
+
+  get<Kind extends KubeKind>(kind: Kind, namespace: string, name: string): KubeObjects[Kind] | undefined {
+    return this.store.get(kind, namespace, name);
+  }
+
+  /** All objects of a kind, by namespace and name, at once. */
+  objects<Kind extends KubeKind>(kind: Kind): readonly KubeObjects[Kind][] {
+    return this.store.list(kind);
+  }
+
+  /** The pods on a node. */
+  podsOnNode(node: string): readonly Pod[] {
+    return this.store.podsOnNode(node);
+  }
+
+  /** What is worth knowing about the cluster as it is: pods without a node, selectors without pods, and so on. */
+  notes(): readonly FileProblem[] {
+    return findings(this.plane);
+  }
+
+  /** Where an object comes from, as people name it: `file:line`, or kind and name. */
+  originOf(kind: KubeKind, namespace: string, name: string): string {
+    const place = this.plane.placeOf(`${kind} ${keyOf(namespace, name)}`, "");
+    return place.line > 0 ? `${place.file}:${place.line}` : place.file;
+  }
+
+  list<Kind extends KubeKind>(kind: Kind): Promise<KubeList<Kind>> {
+    return Promise.resolve({ items: this.store.list(kind), resourceVersion: this.store.resourceVersion });
+  }
+
+  /**
+   * The changes of a kind after a version, for programs that ask instead of listening.
+   * @throws KubeError `resource-version-expired` (410).
+   */
+  changesAfter<Kind extends KubeKind>(kind: Kind, resourceVersion: string): readonly WatchEvent<Kind>[] {
+    return this.store.changesAfter(kind, parseVersion(resourceVersion));
+  }
+
+  /**
+   * Tells the changes of a kind after a version: those that are remembered at once, later ones when the call that made
+   * them ends.
+   */
+  watch<Kind extends KubeKind>(
+    kind: Kind,
+    resourceVersion: string,
+    listener: WatchListener<Kind>,
+  ): () => void {
+    const heard = parseVersion(resourceVersion);
+    this.store.changesAfter(kind, heard);
+    const watcher: Watcher = { kind, heard, listener: listener as WatchListener<KubeKind> };
+    this.watchers.add(watcher);
+    this.tell(watcher);
+    return () => {
+      this.watchers.delete(watcher);
+    };
+  }
+
+  private tell(watcher: Watcher): void {
+    const events = this.store.changesAfter(watcher.kind, watcher.heard);
+    for (const event of events) {
+      const version = Number(event.object.metadata.resourceVersion);
+      // A listener that changes objects is told of its own changes in between.
+      if (version <= watcher.heard || !this.watchers.has(watcher)) continue;
+      watcher.heard = version;
+      watcher.listener(event);
+    }
+  }
+
+  private publish(): void {
+    for (const watcher of this.watchers) this.tell(watcher);
+    this.store.trim();
+  }
+}
+
+/** A version as a number; what is none has expired, so that the caller lists again. */
+function parseVersion(text: string): number {
+  return /^\d+$/.test(text) ? Number(text) : Number.NaN;
+}
+
+function notFound(kind: KubeKind, namespace: string, name: string): KubeError {
+  const where = namespace === "" ? "" : ` in namespace ${namespace}`;
+  return new KubeError("object-not-found", 404, `there is no ${kind} ${name}${where}`);
+}

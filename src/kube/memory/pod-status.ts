@@ -1,0 +1,46 @@
+/** The status of a pod, as kubelet and scheduler write it. */
+import type { Pod } from "../types.ts";
+
+export type PodStatus = NonNullable<Pod["status"]>;
+
+export interface PodCondition {
+  readonly type: string;
+  readonly status: "True" | "False" | "Unknown";
+  readonly reason?: string;
+  readonly message?: string;
+}
+
+/** What changes; what is not named stays. Conditions are joined by their type. */
+export interface PodStatusChange {
+  readonly phase?: "Pending" | "Running" | "Succeeded" | "Failed";
+  readonly podIP?: string;
+  readonly podIPs?: readonly string[];
+  readonly hostIP?: string;
+  readonly reason?: string;
+  readonly message?: string;
+  readonly conditions?: readonly PodCondition[];
+}
+
+export function mergeStatus(status: PodStatus | undefined, change: PodStatusChange): PodStatus {
+  const { conditions = [], podIP, podIPs, ...rest } = change;
+  const others = (status?.conditions ?? []).filter(
+    ({ type }) => !conditions.some((condition) => condition.type === type),
+  );
+  const addresses = podIPs ?? (podIP === undefined ? undefined : [podIP]);
+  const merged = [...others, ...conditions];
+  return {
+    ...status,
+    ...rest,
+    ...(addresses === undefined ? {} : addressFields(podIP, addresses)),
+    ...(rest.hostIP === undefined ? {} : { hostIPs: [{ ip: rest.hostIP }] }),
+    ...(merged.length === 0 ? {} : { conditions: merged }),
+  };
+}
+
+function addressFields(
+  podIP: string | undefined,
+  addresses: readonly string[],
+): Pick<PodStatus, "podIP" | "podIPs"> {
+  const first = podIP ?? addresses[0];
+  return { ...(first === undefined ? {} : { podIP: first }), podIPs: addresses.map((ip) => ({ ip })) };
+}

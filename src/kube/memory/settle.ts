@@ -1,0 +1,51 @@
+/**
+ * A dump shows what controllers made of its objects. Such objects are left as they are, so that the cluster is the one
+ * that was dumped, with its gaps: nobody makes pods or slices again that are there already.
+ */
+import { presentReplicaSet } from "../controllers/deployment.ts";
+import { MANAGED_BY_LABEL, SLICE_CONTROLLER } from "../controllers/endpoint-slices.ts";
+import { MIRRORING_CONTROLLER } from "../controllers/mirror-endpoints.ts";
+import type { LoadedObject } from "../load/manifests.ts";
+import type { Deployment, EndpointSlice, KubeObject, ReplicaSet } from "../types.ts";
+import type { ControlPlane } from "./control-plane.ts";
+import { podsOfMissingControllers } from "./garbage.ts";
+import { type ObjectStore, SERVICE_NAME_LABEL, keyOf, referenceOf } from "./object-store.ts";
+
+/** The ReplicaSets that a Deployment controls. */
+export function replicaSetsOf(store: ObjectStore, deployment: Deployment): readonly ReplicaSet[] {
+  return store
+    .ownedBy(deployment.metadata.uid)
+    .map((reference) => store.find(reference))
+    .filter((object) => object?.kind === "ReplicaSet");
+}
+
+/** Whether what a workload's controller makes is there. */
+function carriesOutput(store: ObjectStore, workload: KubeObject): boolean {
+  if (workload.kind === "Deployment") {
+    const own = replicaSetsOf(store, workload);
+    if (own.length > 0) return presentReplicaSet(workload, own) === undefined;
+    return podsOfMissingControllers(store, workload).length > 0;
+  }
+  const makesPods = ["ReplicaSet", "StatefulSet", "DaemonSet", "Job"].includes(workload.kind);
+  return makesPods && store.ownedBy(workload.metadata.uid).some((reference) => reference.startsWith("Pod "));
+}
+
+function isControllersSlice({ metadata }: EndpointSlice): boolean {
+  const manager = metadata.labels?.[MANAGED_BY_LABEL];
+  return manager === SLICE_CONTROLLER || manager === MIRRORING_CONTROLLER;
+}
+
+/** Marks the objects of a dump that are to be left as they are. */
+export function settle(plane: ControlPlane, objects: readonly LoadedObject[]): void {
+  for (const { object } of objects) {
+    // Only what was stored by an API server has a uid in its file.
+    if (object.metadata.uid === "") continue;
+    const stored = plane.store.get(object.kind, object.metadata.namespace, object.metadata.name);
+    if (stored === undefined) continue;
+    if (stored.kind === "EndpointSlice") {
+      const service = stored.metadata.labels?.[SERVICE_NAME_LABEL];
+      if (service !== undefined && isControllersSlice(stored))
+        plane.settled.add(`Service ${keyOf(stored.metadata.namespace, service)}`);
+    } else if (carriesOutput(plane.store, stored)) plane.settled.add(referenceOf(stored));
+  }
+}

@@ -1,0 +1,58 @@
+/** Questions about pods that several parts ask. */
+import type { Pod, PodSpec } from "./types.ts";
+
+/** Whether a pod's containers run as processes of the Windows host (KEP-1981): in the host compartment. */
+export function isHostProcess(pod: { readonly spec?: PodSpec }): boolean {
+  const spec = pod.spec;
+  const inherited = spec?.securityContext?.windowsOptions?.hostProcess;
+  const containers = [...(spec?.containers ?? []), ...(spec?.initContainers ?? [])];
+  if (containers.length === 0) return inherited === true;
+  return containers.some(
+    ({ securityContext }) => (securityContext?.windowsOptions?.hostProcess ?? inherited) === true,
+  );
+}
+
+/** Whether a pod asks for the network of its node. Windows gives it to HostProcess pods only. */
+export function isHostNetwork(pod: { readonly spec?: PodSpec }): boolean {
+  return pod.spec?.hostNetwork === true;
+}
+
+/** Whether the containers have ended for good. */
+export function isFinished({ status }: Pod): boolean {
+  return status?.phase === "Succeeded" || status?.phase === "Failed";
+}
+
+export function isTerminating({ metadata }: Pod): boolean {
+  return metadata.deletionTimestamp !== undefined;
+}
+
+/** The status of a condition: `True`, `False`, `Unknown`, or undefined when the pod has no such condition. */
+export function conditionOf({ status }: Pod, type: string): string | undefined {
+  return status?.conditions?.find((condition) => condition.type === type)?.status;
+}
+
+export function isReady(pod: Pod): boolean {
+  return conditionOf(pod, "Ready") === "True";
+}
+
+/** All addresses of a pod, the first one first. */
+export function podAddresses({ status }: Pod): readonly string[] {
+  const all = (status?.podIPs ?? []).map(({ ip }) => ip).filter((ip) => ip !== "");
+  if (all.length > 0) return all;
+  const { podIP } = status ?? {};
+  return podIP === undefined || podIP === "" ? [] : [podIP];
+}
+
+/** The controller that made an object. */
+export function controllerOf({ metadata }: Pick<Pod, "metadata">): OwnerReference | undefined {
+  return metadata.ownerReferences?.find((owner) => owner.controller === true);
+}
+
+export interface OwnerReference {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly name: string;
+  readonly uid: string;
+  readonly controller?: boolean;
+  readonly blockOwnerDeletion?: boolean;
+}
