@@ -105,6 +105,7 @@ function firstPackets(name: string, group: Group | undefined): Candidate {
   return {
     name,
     operations: FIRST_PACKETS,
+    isCollectedBefore: true,
     run: () => {
       const port = portWith(group);
       const headers = new Headers();
