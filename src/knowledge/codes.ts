@@ -78,6 +78,8 @@ export const KNOWLEDGE_CODES = [
   "dns-host-network-policy-unsupported",
   // Files and command lines.
   "cluster-assumed",
+  "node-without-machine",
+  "pod-sandbox-failed",
   "pod-port-in-use",
   "cluster-file-unreadable",
   "cluster-file-invalid-yaml",
