@@ -43,6 +43,7 @@ export const KNOWLEDGE_CODES = [
   "session-affinity-timeout-ignored",
   "icmp-to-service-not-balanced",
   "service-without-back-ends",
+  "node-port-without-pods-on-node",
   "external-name-not-proxied",
   "headless-service-without-vip",
   "dns-name-with-dot-not-completed",
