@@ -20,6 +20,7 @@ import { LIMITS } from "../../base/limits.ts";
 import type { KnowledgeCode } from "../../knowledge/codes.ts";
 import type { FieldPath } from "./field-path.ts";
 import { stepsOf } from "./field-path.ts";
+import { isNestedDeeper } from "./json-pieces.ts";
 import { readPlainYaml } from "./plain-yaml.ts";
 import { type YamlFault, faultOf, findDeepToken, tokensOf } from "./yaml-syntax.ts";
 
@@ -232,26 +233,9 @@ export function readAnyYaml(text: string): ValueReading {
   }
 }
 
-/** Brackets nested deeper than the limit, in a JSON text. */
-function isDeep(text: string): boolean {
-  let depth = 0;
-  let isText = false;
-  for (let at = 0; at < text.length; at++) {
-    const unit = text.charCodeAt(at);
-    if (isText) {
-      if (unit === 92) at++;
-      else if (unit === 34) isText = false;
-    } else if (unit === 34) isText = true;
-    else if (unit === 123 || unit === 91) {
-      if (++depth > LIMITS.documentDepthMax) return true;
-    } else if (unit === 125 || unit === 93) depth--;
-  }
-  return false;
-}
-
 /** The value of a JSON text, or what is wrong with it. What JSON refuses may still be YAML. */
 export function readJson(text: string): ValueReading {
-  if (isDeep(text)) {
+  if (isNestedDeeper(text, LIMITS.documentDepthMax)) {
     return { faults: [tooLarge(0, `values are nested more than ${LIMITS.documentDepthMax} levels deep`)] };
   }
   try {
