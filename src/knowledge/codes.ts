@@ -43,6 +43,7 @@ export const KNOWLEDGE_CODES = [
   "session-affinity-timeout-ignored",
   "icmp-to-service-not-balanced",
   "service-without-back-ends",
+  "node-port-without-pods-on-node",
   "external-name-not-proxied",
   "headless-service-without-vip",
   "dns-name-with-dot-not-completed",
@@ -77,6 +78,8 @@ export const KNOWLEDGE_CODES = [
   "dns-host-network-policy-unsupported",
   // Files and command lines.
   "cluster-assumed",
+  "node-without-machine",
+  "pod-sandbox-failed",
   "pod-port-in-use",
   "cluster-file-unreadable",
   "cluster-file-invalid-yaml",

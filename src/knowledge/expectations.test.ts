@@ -37,6 +37,7 @@ const FACTS: FlowFacts = {
   service: "none",
   backEnds: 0,
   localBackEnds: 0,
+  hasStrangers: false,
   internalTrafficPolicy: "Cluster",
   externalTrafficPolicy: "Cluster",
 };
@@ -115,6 +116,7 @@ const CASES: readonly Case[] = [
   ["SVC-HAIRPIN-LINUX", { ...SERVICE, ...LINUX, flow: "pod-to-own-service", isDsr: true }, "works, sees any"],
   ["SVC-ICMP", { ...SERVICE, protocol: "icmp" }, "icmp-to-service-not-balanced"],
   ["SVC-NO-BACK-ENDS", { ...SERVICE, backEnds: 0 }, "not-applicable"],
+  ["SVC-STRANGERS", { ...SERVICE, hasStrangers: true }, "not-applicable"],
   ["SVC-NO-PROXY", { ...SERVICE, hasProxy: false }, "not-applicable"],
   ["SVC-HEADLESS", { ...SERVICE, service: "headless" }, "not-applicable"],
   [
@@ -283,6 +285,7 @@ const DOMAIN: { readonly [Fact in keyof FlowFacts]: readonly FlowFacts[Fact][] }
   service: ["cluster-ip", "headless", "external-name"],
   backEnds: [0, 64, 65, 1_025],
   localBackEnds: [0, 1],
+  hasStrangers: [true, false],
   internalTrafficPolicy: ["Cluster", "Local"],
   externalTrafficPolicy: ["Cluster", "Local"],
 };
@@ -301,6 +304,7 @@ const GATES: ReadonlySet<keyof FlowFacts> = new Set<keyof FlowFacts>([
   "hasName",
   "hasProxy",
   "isHostProcess",
+  "hasStrangers",
 ]);
 
 /** Every combination of the facts that rows of this flow look at. */

@@ -79,6 +79,8 @@ export interface FlowFacts {
   readonly backEnds: number;
   /** Of them, those on the node that chooses. */
   readonly localBackEnds: number;
+  /** Among the back ends are addresses of no pod of the cluster: nobody knows who answers there. */
+  readonly hasStrangers: boolean;
   readonly internalTrafficPolicy: "Cluster" | "Local";
   readonly externalTrafficPolicy: "Cluster" | "Local";
 }

@@ -83,6 +83,7 @@ function commonFacts(model: VerifyModel, source: VerifySender): Omit<FlowFacts, 
     service: "none",
     backEnds: 0,
     localBackEnds: 0,
+    hasStrangers: false,
     internalTrafficPolicy: "Cluster",
     externalTrafficPolicy: "Cluster",
   };
@@ -169,6 +170,7 @@ export function serviceFacts(
     service: service.kind,
     backEnds: port.backEnds.length,
     localBackEnds: countLocal(port, asked ?? nodeOf(source)),
+    hasStrangers: port.backEnds.some(({ pod }) => pod === undefined),
     internalTrafficPolicy: service.internalTrafficPolicy,
     externalTrafficPolicy: service.externalTrafficPolicy,
   };

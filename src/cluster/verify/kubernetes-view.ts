@@ -1,8 +1,9 @@
 /** What Kubernetes objects say about the cluster that is verified: Services and their back ends, names, wishes. */
+import { isHostProcess } from "../../kube/mod.ts";
 import type { EndpointSlice, Pod, Service } from "../../kube/types.ts";
 import { type Ip, parseIp } from "../../net/ip.ts";
 import { type ClusterObjects, servicesByPod, slicesByService } from "../cluster-objects.ts";
-import { isHostProcess, servedPorts } from "../pod-object.ts";
+import { servedPorts } from "../pod-object.ts";
 import type {
   VerifyBackEnd,
   VerifyHostNetworkPod,
@@ -182,11 +183,13 @@ function portsServed(
   services: readonly Service[],
 ): readonly VerifyPort[] {
   if (object === undefined) return pod.ports;
-  const served = servedPorts(object, services).map(({ port, protocol }): VerifyPort => {
-    const transport = protocol === "TCP" ? "tcp" : "udp";
-    const declared = pod.ports.find((each) => each.port === port && each.protocol === transport);
-    return { protocol: transport, port, hostPort: declared?.hostPort };
-  });
+  const served = servedPorts(object, pod.isHostNetwork ? "host" : "pod", services).map(
+    ({ port, protocol }): VerifyPort => {
+      const transport = protocol === "TCP" ? "tcp" : "udp";
+      const declared = pod.ports.find((each) => each.port === port && each.protocol === transport);
+      return { protocol: transport, port, hostPort: declared?.hostPort };
+    },
+  );
   return isDnsPod(object)
     ? served.filter(({ port, protocol }) => port !== DNS_PORT || protocol !== "udp")
     : served;

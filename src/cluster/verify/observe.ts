@@ -55,8 +55,8 @@ export function sweepAttemptsMax(backEnds: number): number {
   return Math.ceil(backEnds * (Math.log(Math.max(1, backEnds)) + LEFT_OUT_EXPONENT));
 }
 
-/** True when a cell needs no further attempt. */
-function isDone(cell: Cell, attempts: readonly Attempt[]): boolean {
+/** True when a cell needs no further attempt; `answered` are those who answered so far. */
+function isDone(cell: Cell, attempts: readonly Attempt[], answered: ReadonlySet<string>): boolean {
   const { answerers = [] } = cell.target;
   const last = attempts.at(-1);
   switch (cell.probe) {
@@ -67,14 +67,11 @@ function isDone(cell: Cell, attempts: readonly Attempt[]): boolean {
       return attempts.length > 1;
     case "same":
       return attempts.length >= SAME_ATTEMPTS;
-    case "sweep": {
+    case "sweep":
       // A Service that does not answer at all is not asked again and again.
       if (last !== undefined && last.outcome !== "answered") return true;
-      const seen = new Set(attempts.map(({ answeredBy }) => answeredBy));
-      return (
-        answerers.every((name) => seen.has(name)) || attempts.length >= sweepAttemptsMax(answerers.length)
-      );
-    }
+      if (answered.size >= answerers.length && answerers.every((name) => answered.has(name))) return true;
+      return attempts.length >= sweepAttemptsMax(answerers.length);
     case "own": {
       const [own] = answerers;
       const isEnd = last !== undefined && (last.outcome !== "answered" || last.answeredBy === own);
@@ -86,6 +83,7 @@ function isDone(cell: Cell, attempts: readonly Attempt[]): boolean {
 /** One cell at work: a name is resolved first, as a program does, then the address is asked. */
 class CellRun implements ProbeOwner, ResolverOwner<NameLookup>, Task {
   readonly attempts: Attempt[] = [];
+  private readonly answered = new Set<string>();
   private readonly cell: Cell;
   private readonly lane: Lane;
   private readonly compartment: Compartment;
@@ -141,8 +139,9 @@ class CellRun implements ProbeOwner, ResolverOwner<NameLookup>, Task {
 
   private end(attempt: Attempt): void {
     this.attempts.push(attempt);
+    if (attempt.answeredBy !== undefined) this.answered.add(attempt.answeredBy);
     const { clock } = this.compartment.env;
-    if (isDone(this.cell, this.attempts)) clock.schedule(0, this.lane);
+    if (isDone(this.cell, this.attempts, this.answered)) clock.schedule(0, this.lane);
     else clock.schedule(this.cell.waitS * 1_000, this);
   }
 }

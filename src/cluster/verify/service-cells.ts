@@ -10,6 +10,9 @@ import type { VerifyModel, VerifyNode, VerifyPod, VerifyService, VerifyServicePo
 
 /** Up to here every node with a pod asks every Service port; beyond, each node asks some of them. */
 const NODE_TIMES_PORT_MAX = 2_000;
+/** Connections of all sweeps together; beyond, the classes of nodes take turns. */
+const SWEEP_ATTEMPTS_MAX = 20_000;
+const EULER = 0.577;
 /** Ports that each node asks when there are too many. */
 const PORTS_PER_NODE = 4;
 
@@ -33,28 +36,46 @@ function clientsByNodeClass(model: VerifyModel): ReadonlyMap<string, readonly Ve
   return groupBy(model.pods.filter(isOrdinary), (pod) => pod.node.nodeClass);
 }
 
-function sweep(model: VerifyModel, asked: ServicePort, client: VerifyPod, standsFor: number): Cell {
+function clusterIpCell(
+  model: VerifyModel,
+  asked: ServicePort,
+  client: VerifyPod,
+  { isSwept, standsFor }: { readonly isSwept: boolean; readonly standsFor: number },
+): Cell {
   const { service, port } = asked;
   return makeCell({
     facts: serviceFacts(model, "pod-to-cluster-ip", port.protocol, { source: client, service, port }),
     source: client,
     target: addressTarget(asked, answerersOf(backEndsFor(asked, client.node, model))),
     // A client that sticks to one back end cannot see the others.
-    probe: service.hasAffinity ? "once" : "sweep",
+    probe: isSwept && !service.hasAffinity ? "sweep" : "once",
     standsFor,
   });
 }
 
-/** Each Service port from one pod of each node class to each back end, and once more from every node. */
+/** How many connections a sweep of so many back ends takes on average: the coupon collector's number. */
+function sweepAttempts(backEnds: number): number {
+  return backEnds * (Math.log(Math.max(1, backEnds)) + EULER);
+}
+
+/**
+ * Each Service port from one pod of each node class to each back end, and once more from every node. When that is too
+ * much, the classes take turns: each port is swept from one of them and asked once from the others.
+ */
 function toClusterIp(model: VerifyModel): readonly Cell[] {
   const ports = listPorts(model.services);
-  const cells: Cell[] = [];
-  for (const clients of clientsByNodeClass(model).values()) {
-    ports.forEach((asked, index) => {
+  const classes = [...clientsByNodeClass(model).values()];
+  const attempts =
+    ports.reduce((sum, { port }) => sum + sweepAttempts(port.backEnds.length), 0) * classes.length;
+  const isSmall = attempts <= SWEEP_ATTEMPTS_MAX;
+  const cells = classes.flatMap((clients, turn) =>
+    ports.flatMap((asked, index) => {
       const client = clientAmong(rotate(clients, index), asked.port, model);
-      if (client !== undefined) cells.push(sweep(model, asked, client, clients.length));
-    });
-  }
+      if (client === undefined) return [];
+      const isSwept = isSmall || index % classes.length === turn;
+      return [clusterIpCell(model, asked, client, { isSwept, standsFor: clients.length })];
+    }),
+  );
   return [...cells, ...fromEachNode(model, ports)];
 }
 
@@ -68,13 +89,7 @@ function fromEachNode(model: VerifyModel, ports: readonly ServicePort[]): readon
     return asked.flatMap((each) => {
       const client = clientAmong(clients, each.port, model);
       if (client === undefined || each.service.kind !== "cluster-ip") return [];
-      const { service, port } = each;
-      return makeCell({
-        facts: serviceFacts(model, "pod-to-cluster-ip", port.protocol, { source: client, service, port }),
-        source: client,
-        target: addressTarget(each, answerersOf(backEndsFor(each, client.node, model))),
-        standsFor: 0,
-      });
+      return [clusterIpCell(model, each, client, { isSwept: false, standsFor: 0 })];
     });
   });
 }

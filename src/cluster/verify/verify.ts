@@ -166,7 +166,7 @@ function describeCell({ cell, observation, disagreement }: Judged, model: Verify
 function traceWords(cell: Cell): string | undefined {
   const { target, protocol } = cell;
   if (target.address === undefined || cell.source === undefined) return undefined;
-  const isNamed = /^(?:pod|node)\//.test(target.reference) || cell.relation === "outside";
+  const isNamed = /^(?:pod|node|service)\//.test(target.reference) || cell.relation === "outside";
   const to = isNamed && cell.flow !== "outside-to-ingress" ? target.reference : formatIp(target.address);
   const how =
     protocol === "icmp"

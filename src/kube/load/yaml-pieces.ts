@@ -109,9 +109,13 @@ function findItems(text: string, start: number): ItemLines | undefined {
 /** Items may refer to each other's anchors; a list of this size at most is then parsed in one piece. */
 const LINKED_LENGTH_MAX = 1_048_576;
 
+/** Where a value may begin: an anchor before it, and an alias in place of it. */
+const ANCHOR = /(?:^|[:\-,[{] ) *&[\w-]+(?:\s|$)/m;
+const ALIAS = /(?:^|[:\-,[{] ) *\*[\w-]+ *(?:$|[,\]}#])/m;
+
 /** Whether a text may hold an anchor and an alias of it. */
 function hasAliases(text: string): boolean {
-  return /(?:^|[\s:[{,-])&[^\s,[\]{}]/m.test(text) && /(?:^|[\s:[{,-])\*[^\s,[\]{}]/m.test(text);
+  return ANCHOR.test(text) && ALIAS.test(text);
 }
 
 const ITEMS = /^items:[ \t]*(?:#[^\n]*)?\r?\n/m;

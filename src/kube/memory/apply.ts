@@ -7,7 +7,7 @@ import type { KubeObject, Namespace, Service } from "../types.ts";
 import { type Refusal, type Reservations, admitService } from "./admit-service.ts";
 import type { ControlPlane } from "./control-plane.ts";
 import { equalJson } from "./deep.ts";
-import type { ApplyChange, ApplyReport } from "./memory-kube.ts";
+import type { ApplyChange, ApplyOutcome, ApplyReport } from "./memory-kube.ts";
 import { mergeObject, refuseUpdate } from "./merge-object.ts";
 import { generatedName } from "./names.ts";
 import { withKubeletLabels } from "./node-labels.ts";
@@ -50,7 +50,7 @@ class Application {
     this.reserved = reserved;
   }
 
-  add(loaded: LoadedObject): void {
+  add(loaded: LoadedObject): ApplyOutcome {
     const named = this.withName(loaded.object);
     const { namespace, name } = named.metadata;
     const before = this.plane.store.get(named.kind, namespace, name);
@@ -58,8 +58,8 @@ class Application {
     const refusal = before === undefined ? undefined : refuseUpdate(before, merged);
     const admitted = refusal === undefined ? this.admit(merged) : { refusal };
     if ("refusal" in admitted) {
-      this.refuse(loaded, named, admitted.refusal);
-      return;
+      const problem = this.refuse(loaded, named, admitted.refusal);
+      return Object.freeze({ kind: named.kind, namespace, name, change: "refused" as const, problem });
     }
     this.ensureNamespace(loaded, namespace);
     const reference = referenceOf(named);
@@ -70,7 +70,9 @@ class Application {
       this.plane.put(admitted.object);
     }
     const change = before === undefined ? "created" : isSame ? "unchanged" : "configured";
-    this.changes.push(Object.freeze({ kind: named.kind, namespace, name, change }));
+    const done: ApplyChange = Object.freeze({ kind: named.kind, namespace, name, change });
+    this.changes.push(done);
+    return done;
   }
 
   private withName(object: KubeObject): KubeObject {
@@ -100,13 +102,15 @@ class Application {
     return "refusal" in result ? result : { object: result.service };
   }
 
-  private refuse({ origin }: LoadedObject, object: KubeObject, refusal: Refusal): void {
+  private refuse({ origin }: LoadedObject, object: KubeObject, refusal: Refusal): FileProblem {
     const { path, code, message, advice } = refusal;
     const place =
       origin === undefined
         ? this.plane.placeOf(referenceOf(object), path)
         : { file: origin.file, ...placeInOrigin(origin, path) };
-    this.report.problem({ code, ...place, path, message, advice });
+    const problem = Object.freeze({ code, ...place, path, message, advice });
+    this.report.problem(problem);
+    return problem;
   }
 
   private ensureNamespace(loaded: LoadedObject, namespace: string): void {
@@ -130,7 +134,7 @@ class Application {
     if (!BUILT_IN_NAMESPACES.includes(namespace)) this.made.set(namespace, { first: loaded, count: 1 });
   }
 
-  finish(): ApplyReport {
+  finish(outcomes: readonly ApplyOutcome[]): ApplyReport {
     for (const [namespace, { first, count }] of this.made) {
       const { kind, metadata } = first.object;
       const place = this.plane.placeOf(`${kind} ${keyOf(metadata.namespace, metadata.name)}`, "");
@@ -145,6 +149,7 @@ class Application {
       );
     }
     return Object.freeze({
+      outcomes: Object.freeze(outcomes),
       changes: Object.freeze(this.changes),
       notes: Object.freeze(this.notes),
       problems: this.report.finish().problems,
@@ -163,7 +168,8 @@ function withVersionOf(before: KubeObject, object: KubeObject): KubeObject {
 /** Stores objects in the control plane's store. */
 export function applyObjects(plane: ControlPlane, objects: readonly LoadedObject[]): ApplyReport {
   const application = new Application(plane, reservationsOf(objects));
-  for (const loaded of inOrder(objects)) application.add(loaded);
+  const outcomes = new Map<LoadedObject, ApplyOutcome>();
+  for (const loaded of inOrder(objects)) outcomes.set(loaded, application.add(loaded));
   settle(plane, objects);
-  return application.finish();
+  return application.finish(objects.flatMap((loaded) => outcomes.get(loaded) ?? []));
 }
