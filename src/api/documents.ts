@@ -134,6 +134,8 @@ export interface TraceAnswer extends Document<"TraceAnswer"> {
 
 /** `POST /shutdown`. */
 export interface ShutdownAnswer extends Document<"Shutdown"> {
+  /** As the cluster file calls the cluster. */
+  readonly cluster: string;
   readonly status: "ending";
 }
 

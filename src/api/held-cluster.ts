@@ -74,6 +74,11 @@ export class HeldCluster {
     );
   }
 
+  /** As the cluster file calls the cluster. */
+  get clusterName(): string {
+    return this.current.cluster.file.name;
+  }
+
   /** Works on the session when everything asked before has ended. */
   inTurn<T>(work: (session: ClusterSession) => T | Promise<T>): Promise<T> {
     return this.turns.take(() => work(this.session));

@@ -195,7 +195,10 @@ const WORKING: Readonly<Record<string, Schema>> = {
     { report: { $ref: "trace.v1alpha1.json" } },
     { capture: described(TEXT, "pcapng in base64; present when it was asked for.") },
   ),
-  Shutdown: document("Shutdown", "POST /shutdown: the cluster ends.", { status: { const: "ending" } }),
+  Shutdown: document("Shutdown", "POST /shutdown: the cluster ends.", {
+    cluster: described(TEXT, "As the cluster file calls it."),
+    status: { const: "ending" },
+  }),
   Error: closed("The body of every answer that is no success.", {
     error: closed(
       "What is wrong.",

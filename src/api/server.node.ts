@@ -1,20 +1,19 @@
 /** The control API on a Unix socket that only its owner can open. */
 import { createAdaptorServer } from "@hono/node-server";
-import { renameSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, rmSync, writeFileSync } from "node:fs";
 import type { Server } from "node:http";
 import { createConnection } from "node:net";
 import type { Hono } from "hono";
 import { LIMITS } from "../base/limits.ts";
 import { ApiError } from "./error-details.ts";
-import type { ClusterPlace } from "./state-folder.node.ts";
+import { lock } from "./lock-file.node.ts";
+import { type ClusterPlace, placeError } from "./state-folder.node.ts";
 
 const OWNER_ONLY = 0o600;
 const OTHERS_NOTHING = 0o177;
 const PROBE_TIMEOUT_MS = 2_000;
 const REQUEST_TIMEOUT_MS = 60_000;
 const CONFLICT = 409;
-/** Each round takes one dead socket away; more than one means that others do the same at the same time. */
-const ROUNDS_MAX = 5;
 
 /** True when somebody accepts connections on the socket, however slow. */
 export async function isListening(socket: string): Promise<boolean> {
@@ -39,10 +38,6 @@ export function alreadyRunning(place: ClusterPlace): ApiError {
   );
 }
 
-function codeOf(error: unknown): string {
-  return error instanceof Error && "code" in error ? String(error.code) : "";
-}
-
 /** Binds the path with mode 0600 from its first moment: the mask holds while the system makes the file. */
 async function bind(server: Server, socket: string): Promise<void> {
   await new Promise<void>((resolve, reject) => {
@@ -59,37 +54,17 @@ async function bind(server: Server, socket: string): Promise<void> {
   });
 }
 
-/**
- * Takes the socket of a dead process out of the way. It is moved first and asked again, so that the fresh socket of
- * somebody who was faster is put back and not lost.
- * @throws ApiError when it lives.
- */
-async function removeDeadSocket(place: ClusterPlace): Promise<void> {
-  if (await isListening(place.socket)) throw alreadyRunning(place);
-  const aside = `${place.socket}.${process.pid}`;
-  try {
-    renameSync(place.socket, aside);
-  } catch (error) {
-    // Somebody else was faster; the next round sees how it is then.
-    if (codeOf(error) === "ENOENT") return;
-    throw error;
-  }
-  if (await isListening(aside)) {
-    renameSync(aside, place.socket);
-    throw alreadyRunning(place);
-  }
-  rmSync(aside, { force: true });
-}
-
+/** @throws ApiError when somebody listens; an error of the system when the socket cannot be made. */
 async function claim(server: Server, place: ClusterPlace): Promise<void> {
-  for (let round = 1; ; round++) {
-    try {
-      await bind(server, place.socket);
-      return;
-    } catch (error) {
-      if (codeOf(error) !== "EADDRINUSE" || round === ROUNDS_MAX) throw error;
-      await removeDeadSocket(place);
+  const unlock = await lock(`${place.socket}.lock`);
+  try {
+    if (existsSync(place.socket)) {
+      if (await isListening(place.socket)) throw alreadyRunning(place);
+      rmSync(place.socket, { force: true });
     }
+    await bind(server, place.socket);
+  } finally {
+    unlock();
   }
 }
 
@@ -109,14 +84,18 @@ export class ControlServer {
 
   /**
    * Starts to listen. A dead socket of the same name is replaced.
-   * @throws ApiError `cluster-already-running`; an error of the system when the socket cannot be made.
+   * @throws ApiError `cluster-already-running`, or `bad-usage` when the socket cannot be made.
    */
   static async listen(app: Hono, place: ClusterPlace): Promise<ControlServer> {
     const server = createAdaptorServer({ fetch: app.fetch }) as Server;
     server.maxConnections = LIMITS.httpConnectionsMax;
     server.requestTimeout = REQUEST_TIMEOUT_MS;
-    await claim(server, place);
-    writeFileSync(place.pidFile, `${process.pid}\n`, { mode: OWNER_ONLY });
+    try {
+      await claim(server, place);
+      writeFileSync(place.pidFile, `${process.pid}\n`, { mode: OWNER_ONLY });
+    } catch (error) {
+      throw placeError(place, error);
+    }
     const control = new ControlServer(server, place);
     // A fault that ends the process takes its files along.
     process.once("exit", control.removeFiles);

@@ -35,7 +35,7 @@ function choosePort(cluster: Cluster, to: Party, protocol: ProbeProtocol): numbe
   const { reference } = to.description;
   const pod = cluster.pods.find((each) => each.compartment === to.compartment);
   const outside = cluster.file.outside.find((each) => each.name === reference);
-  const ports = pod?.spec.ports ?? outside?.ports ?? servicePorts(cluster, reference);
+  const ports = pod?.server.listPorts() ?? outside?.ports ?? servicePorts(cluster, reference);
   const port = ports.find((each) => each.protocol === wanted)?.port;
   if (port !== undefined) return port;
   throw new RequestError(

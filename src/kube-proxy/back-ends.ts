@@ -8,7 +8,7 @@ import { providerAddressOf, readProxyNetwork } from "./proxy-network.ts";
 import type { HnsEndpoint, QueriedEndpoints } from "./queried-endpoints.ts";
 import { isUsable, readinessOf } from "./readiness.ts";
 import { increment } from "./reference-counts.ts";
-import { createProxyEndpoint, endpointDocument } from "./remote-endpoints.ts";
+import { createProxyEndpoint, proxyEndpoint } from "./remote-endpoints.ts";
 import type { Finding } from "./report.ts";
 import type { ServiceEntry } from "./service-entry.ts";
 import type { TrackedEndpoint } from "./tracked-endpoints.ts";
@@ -47,8 +47,8 @@ export async function ensureVipEndpoint(pass: SyncPass, entry: ServiceEntry): Pr
   const { clusterIp } = entry.port;
   if (!state.network.isOverlay || queried.find(undefined, clusterIp) !== undefined) return undefined;
   const { nodeIp: providerAddress, hostMac: mac } = configuration;
-  const document = endpointDocument({ ip: clusterIp, mac, providerAddress, isLocal: false });
-  const made = await createProxyEndpoint(configuration, state, document, queried);
+  const endpoint = proxyEndpoint({ ip: clusterIp, mac, providerAddress, isLocal: false });
+  const made = await createProxyEndpoint(configuration, state, endpoint);
   if (!made.ok) {
     return {
       code: explanationOf(made.failure, "service-remote-endpoint-refused"),
@@ -61,20 +61,20 @@ export async function ensureVipEndpoint(pass: SyncPass, entry: ServiceEntry): Pr
   return undefined;
 }
 
-/** Upstream reads the network again before each endpoint: remote subnets may have been added since. */
+/** On overlay upstream reads the network again before each endpoint: remote subnets may have been added since. */
 async function createRemote(
-  { configuration, state, queried }: SyncPass,
-  { ip, document }: TrackedEndpoint,
+  { configuration, state }: SyncPass,
+  { ip, remote }: TrackedEndpoint,
 ): Promise<Attempt<HnsEndpoint> | typeof NETWORK_LOST> {
-  const { client, behaviour, nodeIp } = configuration;
-  if (!state.network.isOverlay) return createProxyEndpoint(configuration, state, document, queried);
-  const read = await attempt(() => readProxyNetwork(client, state.network.name, behaviour));
+  const { client, nodeIp } = configuration;
+  if (!state.network.isOverlay) return createProxyEndpoint(configuration, state, remote);
+  const read = await attempt(() => readProxyNetwork(client, state.network.name));
   if (!read.ok) return NETWORK_LOST;
   state.network = read.value;
-  const known = providerAddressOf(state.network, ip);
-  const providerAddress = known === "" ? nodeIp : known;
-  const onNode = endpointDocument({ ip, mac: conjureMac(ip), providerAddress, isLocal: false });
-  return createProxyEndpoint(configuration, state, onNode, queried);
+  const found = providerAddressOf(state.network, ip);
+  const providerAddress = found === "" ? nodeIp : found;
+  const endpoint = proxyEndpoint({ ip, mac: conjureMac(ip), providerAddress, isLocal: false });
+  return createProxyEndpoint(configuration, state, endpoint);
 }
 
 /** The HNS endpoint of `endpoint`; undefined with a finding when there is none. Local ones are never made. */

@@ -30,7 +30,10 @@ export type RemoteEndpointRemoval =
   /** Those that vanished from their slices. */
   | "terminated";
 
-/** Which of two endpoints with one address is found by that address (kube-proxy.md §3.3, step 6). */
+/**
+ * Which of two endpoints with one address is found by that address (kube-proxy.md §3.3, step 6). Inferred: from 1.34 on
+ * it is the local one. Sources say that the remote one is deleted then, and row H24b that nobody new counts on it.
+ */
 export type EqualAddressRule =
   /** The one that HNS lists last. */
   | "last"
@@ -55,8 +58,6 @@ export interface Behaviour {
   readonly checksIngressAddresses: boolean;
   /** External and ingress addresses of the other family are left out, and ingress with `ipMode: Proxy`. */
   readonly filtersFrontEnds: boolean;
-  /** The network's type counts as overlay in any letter case. */
-  readonly ignoresCaseOfType: boolean;
   /** `enableDSR` sets the flag on ingress load balancers, too. */
   readonly hasIngressDsr: boolean;
   /** A load balancer without back ends is not asked for. Without this, HNS refuses it. */
@@ -130,7 +131,6 @@ export function behaviourOf(version: KubernetesVersion, compat: Compat): Behavio
     minor,
     checksIngressAddresses: minor >= 21 || isBetter,
     filtersFrontEnds: minor >= 36 || isBetter,
-    ignoresCaseOfType: minor >= 21 || isBetter,
     hasIngressDsr: minor <= 21 && !isBetter,
     skipsEmptyLists: minor >= 23 || isBetter,
     hasInternalPolicy: minor >= 27,

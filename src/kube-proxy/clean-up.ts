@@ -16,8 +16,7 @@ export async function releaseEndpoints(
   for (const [index, endpoint] of bound.on(hostname).entries()) {
     if (endpoint.nodeName === hostname) continue;
     const id = bound.release(index);
-    if (id !== undefined && (await deleteProxyEndpoint(configuration, state, id, endpoint.ip)))
-      bound.unbind(index);
+    if (id !== undefined && (await deleteProxyEndpoint(configuration, state, id))) bound.unbind(index);
   }
 }
 
@@ -35,8 +34,7 @@ async function releaseVipEndpoint(
   const owned = entry.vipEndpoint;
   if (owned?.counter === undefined) return;
   decrement(owned.counter);
-  if (owned.counter.count === 0)
-    await deleteProxyEndpoint(configuration, state, owned.id, entry.port.clusterIp);
+  if (owned.counter.count === 0) await deleteProxyEndpoint(configuration, state, owned.id);
   owned.counter = undefined;
 }
 

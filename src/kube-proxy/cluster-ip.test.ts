@@ -369,7 +369,7 @@ const CLUSTER_IP: readonly Row[] = [
     slices: [slice(["R1"])],
     loadBalancers: NONE,
     endpoints: ["R1 ×1"],
-    codes: [UNUSABLE],
+    codes: ["internal-policy-local-without-endpoint"],
   },
   {
     id: "B25",

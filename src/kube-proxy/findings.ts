@@ -27,6 +27,18 @@ export function noBackEnds(listed: number): Finding {
   };
 }
 
+/** What lets only pods of this node stand behind a front end. */
+function localOnly(slot: LoadBalancerSlot, entry: ServiceEntry): Pick<Finding, "code"> & { reason: string } {
+  if (slot.kind === "ClusterIP")
+    return { code: "internal-policy-local-without-endpoint", reason: "internalTrafficPolicy Local" };
+  return entry.hasLocalTrafficDsr
+    ? {
+        code: "external-traffic-policy-local-without-local-endpoint",
+        reason: "externalTrafficPolicy Local",
+      }
+    : { code: "service-without-usable-endpoints", reason: "the annotation preserve-destination" };
+}
+
 /** Why one front end stays empty although the Service has back ends. */
 export function emptyFrontEnd(
   wanted: WantedLoadBalancer,
@@ -36,13 +48,9 @@ export function emptyFrontEnd(
   const { slot, isAllowed } = wanted;
   const frontEnd = { kind: slot.kind, vip: slot.vip };
   if (wanted.backEnds.length === 0 && backEnds.all.length > 0) {
-    const policy = slot.kind === "ClusterIP" ? "internalTrafficPolicy" : "externalTrafficPolicy";
-    const isExternalPolicy = slot.kind !== "ClusterIP" && entry.hasLocalTrafficDsr;
-    const reason = slot.kind === "ClusterIP" || isExternalPolicy ? `${policy} Local` : "preserve-destination";
+    const { code, reason } = localOnly(slot, entry);
     return {
-      code: isExternalPolicy
-        ? "external-traffic-policy-local-without-local-endpoint"
-        : "service-without-usable-endpoints",
+      code,
       message: `${frontEndText(slot, entry)} is not programmed: ${reason} allows pods of this node alone, and none of them can be used`,
       frontEnd,
     };

@@ -1,5 +1,5 @@
 /** Feeds `ProxyObjects` from wherever Kubernetes objects come from. */
-import type { KubeSource, WatchEvent } from "../kube/source.ts";
+import type { KubeSource } from "../kube/source.ts";
 import type { ProxyObjects } from "./proxy-objects.ts";
 
 /**
@@ -18,20 +18,21 @@ export async function followSource(
   objects.servicesListed(services.items);
   const slices = await source.list("EndpointSlice");
   objects.endpointSlicesListed(slices.items);
-  const stopServices = source.watch("Service", services.resourceVersion, (event: WatchEvent<"Service">) => {
+  const stopServices = source.watch("Service", services.resourceVersion, (event) => {
     objects.serviceChanged(event.object, event.type === "DELETED" ? undefined : event.object);
     onChange();
   });
-  const stopSlices = source.watch(
-    "EndpointSlice",
-    slices.resourceVersion,
-    (event: WatchEvent<"EndpointSlice">) => {
+  try {
+    const stopSlices = source.watch("EndpointSlice", slices.resourceVersion, (event) => {
       objects.endpointSliceChanged(event.object, event.type === "DELETED" ? undefined : event.object);
       onChange();
-    },
-  );
-  return () => {
+    });
+    return () => {
+      stopServices();
+      stopSlices();
+    };
+  } catch (error) {
     stopServices();
-    stopSlices();
-  };
+    throw error;
+  }
 }

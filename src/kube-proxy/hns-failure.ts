@@ -48,10 +48,10 @@ const BACK_ENDS_ALWAYS = 64;
 
 /** The entry that explains a refused load balancer. Windows says "invalid parameter" to too many back ends. */
 export function explanationOfRefusal(failure: HnsFailure, backEnds: number): KnowledgeCode {
+  if (isAlreadyThere(failure)) return explanationOf(failure, "load-balancer-port-already-exists");
   const isInvalid = failure instanceof HcnError && failure.code === "ERROR_INVALID_PARAMETER";
-  const otherwise =
-    isInvalid && backEnds > BACK_ENDS_ALWAYS ? "too-many-back-ends" : "service-load-balancer-refused";
-  return explanationOf(failure, otherwise);
+  const areMany = isInvalid && backEnds > BACK_ENDS_ALWAYS;
+  return explanationOf(failure, areMany ? "too-many-back-ends" : "service-load-balancer-refused");
 }
 
 /** The entry that explains it: the one HNS names, or `otherwise`. */

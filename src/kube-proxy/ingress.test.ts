@@ -317,7 +317,7 @@ const ROWS: readonly Row[] = [
     services: balanced({ internalTrafficPolicy: "Local" }),
     slices: endpoints("R1"),
     loadBalancers: ["∅:3001→8080 [R1] L0 P18 D0", "G:80→8080 [R1] L0 P16 D0"],
-    codes: ["service-without-usable-endpoints"],
+    codes: ["internal-policy-local-without-endpoint"],
   },
 ];
 
@@ -344,7 +344,7 @@ describe("Services of type LoadBalancer on L2Bridge (§8.7)", () => {
     await node.begin(balanced(), L1);
     expect(node.loadBalancers()).toEqual([C_L1, NP_L1]);
     expect(node.applied()).toEqual(["svc:p80"]);
-    expect(node.codes()).toEqual(["service-load-balancer-refused"]);
+    expect(node.codes()).toEqual(["load-balancer-port-already-exists"]);
   });
 
   it("KP-F27 an ingress status that is taken away: everything is made anew without it", async () => {

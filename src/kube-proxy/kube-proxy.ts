@@ -84,7 +84,7 @@ export class KubeProxy {
       this.phase = "looking";
     }
     const name = networkNameOf(this.options);
-    const read = await attempt(() => readProxyNetwork(this.client, name, this.behaviour));
+    const read = await attempt(() => readProxyNetwork(this.client, name));
     return this.phase === "settling" ? this.startSettled(name, read) : this.startFound(name, read);
   }
 
@@ -183,7 +183,7 @@ export class KubeProxy {
             : (options.rootHnsEndpointName ?? DEFAULT_ROOT_ENDPOINT),
         forwardsHealthCheck: options.forwardHealthCheckVip ?? false,
         healthzPort: options.healthzPort ?? DEFAULT_HEALTHZ_PORT,
-        skipsIdleReads: options.skipIdleReads ?? false,
+        reads: options.reads ?? "all",
       },
       network,
       hasFeature(version, "ModifyLoadbalancer"),

@@ -1,6 +1,5 @@
 /** Makes, changes and deletes load balancers of HNS with the least that has to be done (kube-proxy.md §3.6, §3.7). */
 import type { Guid, HcnClient } from "../hcn/client.ts";
-import type { HostComputeLoadBalancer } from "../hcn/load-balancer.ts";
 import {
   createLoadBalancerOnly,
   deleteLoadBalancer,
@@ -18,7 +17,7 @@ import {
   isNotImplemented,
 } from "./hns-failure.ts";
 import { type LoadBalancerIdentity, identityOf, readFrontEnd } from "./load-balancer-identity.ts";
-import type { OwnCalls } from "./own-calls.ts";
+import type { HnsRecords } from "./hns-records.ts";
 import type { ServiceEntry } from "./service-entry.ts";
 import { type WantedLoadBalancer, loadBalancerDocument } from "./wanted-load-balancers.ts";
 
@@ -31,13 +30,11 @@ export class LoadBalancers {
   private readonly stale: Set<Guid> = new Set();
   /** What HNS has, as read at the start of the sync and added to since. */
   private readonly cache: Map<LoadBalancerIdentity, Guid> = new Map();
-  /** What HNS would list, in its order, as far as own calls tell; the cache forgets less and learns less. */
-  private readonly listed: Map<Guid, LoadBalancerIdentity> = new Map();
-  private readonly own: OwnCalls;
+  private readonly records: HnsRecords;
 
-  constructor(client: HcnClient, behaviour: Behaviour, canModify: boolean, own: OwnCalls) {
+  constructor(client: HcnClient, behaviour: Behaviour, canModify: boolean, records: HnsRecords) {
+    this.records = records;
     this.client = client;
-    this.own = own;
     this.behaviour = behaviour;
     this.canModify = canModify && behaviour.canModify;
   }
@@ -46,27 +43,11 @@ export class LoadBalancers {
     return this.stale.size;
   }
 
-  /** Reads all load balancers of the machine, other owners' too. @returns why it could not. */
-  async refresh(): Promise<HnsFailure | undefined> {
-    const listed = await attempt(() => listLoadBalancers(this.client));
-    if (!listed.ok) return listed.failure;
-    this.listed.clear();
-    for (const document of listed.value) this.list(document.ID, document);
-    this.begin();
-    return undefined;
-  }
-
-  /** Begins a sync with what HNS is known to have: what `refresh` would read. */
-  begin(): void {
+  /** Takes what HNS has now for the cache of this sync. */
+  takeOver(): void {
     this.cache.clear();
-    for (const [id, identity] of this.listed) this.cache.set(identity, id);
-  }
-
-  private list(id: Guid | undefined, document: HostComputeLoadBalancer): void {
-    const frontEnd = readFrontEnd(document);
-    if (id === undefined) return;
-    if (frontEnd === undefined) this.listed.delete(id);
-    else this.listed.set(id, identityOf(frontEnd, this.behaviour.identity));
+    for (const [id, identity] of this.records.loadBalancers)
+      if (identity !== undefined) this.cache.set(identity, id);
   }
 
   /** Brings the slot of `wanted` to what is wanted. @returns why it could not. */
@@ -116,11 +97,11 @@ export class LoadBalancers {
     const found = await attempt(() => getLoadBalancerById(this.client, id));
     // Up to 1.36 any failure to read counts as "gone".
     if (!found.ok) return !this.behaviour.toleratesHnsFailure || isNotFound(found.failure);
-    const call = (): Promise<void> => this.own.make(() => deleteLoadBalancer(this.client, id));
+    const call = (): Promise<void> => this.records.make(() => deleteLoadBalancer(this.client, id));
     let deleted = await attempt(call);
     // Windows Server 2019 sometimes needs a second try.
     if (!deleted.ok && this.behaviour.retriesDeletion) deleted = await attempt(call);
-    if (deleted.ok) this.listed.delete(id);
+    if (deleted.ok) this.records.loadBalancers.delete(id);
     if (deleted.ok && this.behaviour.identity.forgetsDeleted) this.forget(id);
     return deleted.ok;
   }
@@ -143,11 +124,16 @@ export class LoadBalancers {
   private async update(wanted: WantedLoadBalancer): Promise<HnsFailure | undefined> {
     if (this.cache.has(identityOf(wanted, this.behaviour.identity))) return undefined;
     const { id } = wanted.slot;
-    const document = loadBalancerDocument(wanted);
-    const updated = await attempt(() => this.own.make(() => modifyLoadBalancer(this.client, id, document)));
-    if (!updated.ok) return updated.failure;
-    // Not all versions of HNS do what they say they did.
-    this.list(id, updated.value);
+    const updated = await attempt(() =>
+      this.records.make(() => modifyLoadBalancer(this.client, id, loadBalancerDocument(wanted))),
+    );
+    if (!updated.ok) {
+      this.records.loadBalancerUnclear(id);
+      return updated.failure;
+    }
+    // As it was read back: not every version of HNS carries out what it takes.
+    const frontEnd = readFrontEnd(updated.value);
+    this.records.loadBalancers.set(id, frontEnd && identityOf(frontEnd, this.behaviour.identity));
     return undefined;
   }
 
@@ -159,15 +145,17 @@ export class LoadBalancers {
     if (!made.ok && this.behaviour.removesConflicts && isAlreadyThere(made.failure)) {
       if (await this.removeConflict(wanted)) made = await this.create(wanted);
     }
-    if (made.ok) this.cache.set(identity, made.value);
+    if (made.ok) {
+      this.cache.set(identity, made.value);
+      this.records.loadBalancers.set(made.value, identity);
+    }
     return made;
   }
 
-  private async create(wanted: WantedLoadBalancer): Promise<Attempt<Guid>> {
-    const document = loadBalancerDocument(wanted);
-    const made = await attempt(() => this.own.make(() => createLoadBalancerOnly(this.client, document)));
-    if (made.ok) this.list(made.value, document);
-    return made;
+  private create(wanted: WantedLoadBalancer): Promise<Attempt<Guid>> {
+    return attempt(() =>
+      this.records.make(() => createLoadBalancerOnly(this.client, loadBalancerDocument(wanted))),
+    );
   }
 
   /** Deletes the one load balancer that stands at the same front end. @returns true when it is gone. */

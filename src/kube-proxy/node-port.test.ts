@@ -105,7 +105,7 @@ const NODE_PORTS: readonly Row[] = [
     slices: R1,
     loadBalancers: ["∅:3001→8080 [R1] L0 P18 D0"],
     endpoints: ["R1 ×1"],
-    codes: [UNUSABLE],
+    codes: ["internal-policy-local-without-endpoint"],
   },
   {
     id: "D9",
@@ -263,7 +263,7 @@ describe("external addresses on L2Bridge (§8.6)", () => {
       "E2:80→8080 [EP-L1] L0 P16 D0",
     ]);
     expect(node.applied()).toEqual(["svc:p80"]);
-    expect(node.codes()).toEqual(["service-load-balancer-refused"]);
+    expect(node.codes()).toEqual(["load-balancer-port-already-exists"]);
     node.hns.refuse = undefined;
     node.forgetCalls();
     await node.proxy.sync();

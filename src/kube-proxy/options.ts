@@ -8,6 +8,13 @@ export interface HostInterface {
   readonly addresses: readonly string[];
 }
 
+/**
+ * `all`: every endpoint and load balancer in each sync, as upstream. `new`: those that were not read before, and nothing
+ * when there is nothing to program. What is programmed is the same; a change that somebody else makes to a load balancer
+ * in place is not seen.
+ */
+export type ReadMode = "all" | "new";
+
 export interface KubeProxyOptions {
   readonly kubernetes: KubernetesVersion;
   readonly compat: Compat;
@@ -35,11 +42,8 @@ export interface KubeProxyOptions {
   readonly healthzPort?: number | undefined;
   /** The node's interfaces: on overlay networks the one with the node's address gives its MAC address. */
   readonly hostInterfaces?: readonly HostInterface[] | undefined;
-  /**
-   * True: a sync that has nothing to program does not list endpoints and load balancers. Upstream always lists them;
-   * nothing but the number of calls differs.
-   */
-  readonly skipIdleReads?: boolean | undefined;
+  /** How much of HNS a sync reads. Default `all`, as upstream. */
+  readonly reads?: ReadMode | undefined;
 }
 
 export const DEFAULT_NODE_IP = "127.0.0.1";

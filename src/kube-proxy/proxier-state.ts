@@ -4,10 +4,10 @@ import type { IpFamily } from "../net/ip.ts";
 import type { Behaviour } from "./behaviour.ts";
 import type { BoundEndpoints } from "./bound-endpoints.ts";
 import type { FamilyTracker, TrackerPosition } from "./family-tracker.ts";
+import type { HnsRecords } from "./hns-records.ts";
 import type { LoadBalancers } from "./load-balancers.ts";
-import type { OwnCalls } from "./own-calls.ts";
+import type { ReadMode } from "./options.ts";
 import type { ProxyNetwork } from "./proxy-network.ts";
-import type { QueriedEndpoints } from "./queried-endpoints.ts";
 import type { ReferenceCounts } from "./reference-counts.ts";
 import type { ServiceEntry } from "./service-entry.ts";
 import type { TrackedEndpoints } from "./tracked-endpoints.ts";
@@ -30,7 +30,7 @@ export interface ProxierConfiguration {
   readonly rootEndpointName: string;
   readonly forwardsHealthCheck: boolean;
   readonly healthzPort: number;
-  readonly skipsIdleReads: boolean;
+  readonly reads: ReadMode;
 }
 
 export interface ProxierState {
@@ -46,10 +46,7 @@ export interface ProxierState {
   readonly pending: Set<ServiceEntry>;
   readonly counts: ReferenceCounts;
   readonly loadBalancers: LoadBalancers;
-  /** Tells whether what was read of HNS is still so. */
-  readonly own: OwnCalls;
-  /** HNS's endpoints as they were read last, and changed since by own calls. */
-  queried: QueriedEndpoints | undefined;
+  readonly records: HnsRecords;
   /** Addresses of other nodes' endpoints that vanished from their slices. */
   readonly terminated: Set<string>;
 }

@@ -1,17 +1,17 @@
 /** The proxier of one family on one node: one sync, step by step (kube-proxy.md §3.3). */
 import type { Guid } from "../hcn/client.ts";
-import { getEndpointByName, listEndpointsOfNetwork } from "../hcn/operations.ts";
+import { getEndpointByName } from "../hcn/operations.ts";
 import { NETWORK_LOST, type SyncPass } from "./back-ends.ts";
 import { cleanUpAll } from "./clean-up.ts";
 import { attempt, explanationOf, failureText, isNotFound } from "./hns-failure.ts";
+import { HnsRecords } from "./hns-records.ts";
 import { LoadBalancers } from "./load-balancers.ts";
 import { programService } from "./program-service.ts";
 import type { ProxierConfiguration, ProxierState } from "./proxier-state.ts";
 import { type ProxyNetwork, readProxyNetwork } from "./proxy-network.ts";
-import { OwnCalls } from "./own-calls.ts";
-import { type HnsEndpoint, QueriedEndpoints } from "./queried-endpoints.ts";
+import type { QueriedEndpoints } from "./queried-endpoints.ts";
 import { ReferenceCounts } from "./reference-counts.ts";
-import { createProxyEndpoint, deleteProxyEndpoint, endpointDocument } from "./remote-endpoints.ts";
+import { createProxyEndpoint, deleteProxyEndpoint, proxyEndpoint } from "./remote-endpoints.ts";
 import type { FamilySyncReport, Finding, ProxyEvent, ServicePortStatus, SyncOutcome } from "./report.ts";
 import { type ServiceEntry, compareEntries, statusOf } from "./service-entry.ts";
 import { takeOverChanges } from "./take-over-changes.ts";
@@ -30,7 +30,7 @@ export class Proxier {
   constructor(configuration: ProxierConfiguration, network: ProxyNetwork, canModify: boolean) {
     const { client, behaviour } = configuration;
     this.configuration = configuration;
-    const own = new OwnCalls(client);
+    const records = new HnsRecords(client, configuration.reads);
     this.state = {
       network,
       // Before everything: the first sync takes over all that there is.
@@ -41,9 +41,8 @@ export class Proxier {
       bound: new Map(),
       pending: new Set(),
       counts: new ReferenceCounts(),
-      loadBalancers: new LoadBalancers(client, behaviour, canModify, own),
-      own,
-      queried: undefined,
+      loadBalancers: new LoadBalancers(client, behaviour, canModify, records),
+      records,
       terminated: new Set(),
     };
   }
@@ -116,7 +115,7 @@ export class Proxier {
   private isIdle(): boolean {
     const { pending, terminated, loadBalancers } = this.state;
     return (
-      this.configuration.skipsIdleReads &&
+      this.configuration.reads === "new" &&
       pending.size === 0 &&
       terminated.size === 0 &&
       loadBalancers.staleCount === 0
@@ -133,7 +132,7 @@ export class Proxier {
   private async checkNetwork(): Promise<EarlyEnd | undefined> {
     const { client, behaviour } = this.configuration;
     const { network } = this.state;
-    const read = await attempt(() => readProxyNetwork(client, network.name, behaviour));
+    const read = await attempt(() => readProxyNetwork(client, network.name));
     if (read.ok && read.value.id === network.id) {
       this.state.network = read.value;
       return undefined;
@@ -160,26 +159,18 @@ export class Proxier {
   }
 
   private async readHns(): Promise<QueriedEndpoints | EarlyEnd> {
-    const { client, behaviour, skipsIdleReads } = this.configuration;
-    const { own, queried, loadBalancers } = this.state;
-    if (skipsIdleReads && own.areAll && queried?.isExact === true) {
-      loadBalancers.begin();
-      return queried;
+    const { behaviour } = this.configuration;
+    const { records, network, loadBalancers } = this.state;
+    const unreadable = await records.read(network.id, behaviour.identity);
+    if (unreadable === undefined) {
+      loadBalancers.takeOver();
+      return records.queried(behaviour, this.family);
     }
-    const { revision } = own;
-    const listed = await attempt(() => listEndpointsOfNetwork(client, this.state.network.id));
-    const failure = listed.ok ? await loadBalancers.refresh() : listed.failure;
-    if (listed.ok && failure === undefined) {
-      this.state.queried = QueriedEndpoints.read(listed.value, behaviour);
-      own.read(revision);
-      return this.state.queried;
-    }
-    own.forget();
-    const what = listed.ok ? "load balancers" : "endpoints";
-    const said = failure === undefined ? "" : failureText(failure);
+    const { what, failure } = unreadable;
+    const message = `HNS does not list its ${what}: ${failureText(failure)}`;
     return {
       outcome: "hns-unreadable",
-      finding: { code: "hns-unreachable", message: `HNS does not list its ${what}: ${said}` },
+      finding: { code: explanationOf(failure, "hns-unreachable"), message },
     };
   }
 
@@ -187,8 +178,8 @@ export class Proxier {
     const { sourceVip: ip, hostMac: mac } = this.configuration;
     const { network } = this.state;
     if (!network.isOverlay || queried.find(undefined, ip) !== undefined) return undefined;
-    const document = endpointDocument({ ip, mac, providerAddress: "", isLocal: true });
-    const made = await createProxyEndpoint(this.configuration, this.state, document, queried);
+    const endpoint = proxyEndpoint({ ip, mac, providerAddress: "", isLocal: true });
+    const made = await createProxyEndpoint(this.configuration, this.state, endpoint);
     if (made.ok) return undefined;
     const message = `HNS refused the endpoint of the source VIP ${ip}: ${failureText(made.failure)}`;
     const code = explanationOf(made.failure, "service-remote-endpoint-refused");
@@ -204,19 +195,16 @@ export class Proxier {
       for (const id of counts.unreferenced()) counts.forget(id);
     } else if (behaviour.removal === "unreferenced") {
       for (const id of counts.unreferenced()) {
-        await deleteProxyEndpoint(configuration, state, id, undefined);
+        await deleteProxyEndpoint(configuration, state, id);
         counts.forget(id);
       }
     } else {
-      const gone = new Map<HnsEndpoint, string | undefined>();
-      for (const ip of terminated) {
-        const found = queried.find(undefined, ip);
-        if (found !== undefined && !gone.has(found)) gone.set(found, ip);
-      }
-      for (const duplicate of queried.duplicates) gone.set(duplicate, undefined);
-      for (const [{ id, isLocal }, ip] of gone) {
+      const gone = [...terminated].flatMap((ip) => queried.find(undefined, ip) ?? []);
+      for (const { id, isLocal } of new Map(
+        [...gone, ...queried.duplicates].map((each) => [each.id, each]),
+      ).values()) {
         if (isLocal && behaviour.sparesLocalEndpoints) continue;
-        if (counts.countOf(id) === 0 && (await deleteProxyEndpoint(configuration, state, id, ip)))
+        if (counts.countOf(id) === 0 && (await deleteProxyEndpoint(configuration, state, id)))
           counts.forget(id);
       }
       if (behaviour.retriesPartialFailure) terminated.clear();

@@ -4,7 +4,6 @@ import { parseNetworkPolicy } from "../hcn/network-policy.ts";
 import { getNetworkByName } from "../hcn/operations.ts";
 import { parseIp } from "../net/ip.ts";
 import { type Prefix, parseInterfaceAddress, prefixContains, prefixOf } from "../net/prefix.ts";
-import type { Behaviour } from "./behaviour.ts";
 
 /** A subnet of another node, and the address of that node. */
 interface RemoteSubnet {
@@ -20,22 +19,13 @@ export interface ProxyNetwork {
   readonly remoteSubnets: readonly RemoteSubnet[];
 }
 
-const OVERLAY = "Overlay";
-
 /**
- * Reads the network of that name.
+ * Reads the network of that name. Letter case of its type does not show: HNS has one spelling, and the one version that
+ * compared exactly (1.20) saw no other.
  * @throws HcnError or HcnNotFoundError, also when one of its remote subnets cannot be read.
  */
-export async function readProxyNetwork(
-  client: HcnClient,
-  name: string,
-  behaviour: Behaviour,
-): Promise<ProxyNetwork> {
+export async function readProxyNetwork(client: HcnClient, name: string): Promise<ProxyNetwork> {
   const document = await getNetworkByName(client, name);
-  const type: string = document.Type ?? "";
-  const isOverlay = behaviour.ignoresCaseOfType
-    ? type.toLowerCase() === OVERLAY.toLowerCase()
-    : type === OVERLAY;
   const remoteSubnets: RemoteSubnet[] = [];
   for (const [index, policy] of (document.Policies ?? []).entries()) {
     if (policy.Type !== "RemoteSubnetRoute") continue;
@@ -47,7 +37,7 @@ export async function readProxyNetwork(
       providerAddress: parsed.Settings.ProviderAddress ?? "",
     });
   }
-  return { id: document.ID ?? "", name, isOverlay, remoteSubnets };
+  return { id: document.ID ?? "", name, isOverlay: document.Type === "Overlay", remoteSubnets };
 }
 
 /**

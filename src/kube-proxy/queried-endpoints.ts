@@ -1,7 +1,8 @@
-/** The endpoints that HNS has on the network, as read at the start of a sync (kube-proxy.md §3.3, step 6). */
+/** The endpoints that HNS has on the network, as read once in each sync (kube-proxy.md §3.3, step 6). */
 import type { Guid } from "../hcn/client.ts";
-import { ENDPOINT_FLAGS, type HostComputeEndpoint } from "../hcn/endpoint.ts";
+import { type IpFamily, familyOf, parseIp } from "../net/ip.ts";
 import type { Behaviour, EqualAddressRule } from "./behaviour.ts";
+import type { EndpointRecord } from "./hns-records.ts";
 
 /** An endpoint of HNS as kube-proxy sees it. */
 export interface HnsEndpoint {
@@ -10,62 +11,81 @@ export interface HnsEndpoint {
 }
 
 export class QueriedEndpoints {
-  /** Remote endpoints in whose place a local one is used. */
+  /**
+   * Remote endpoints in whose place a local one is used. Inferred: each family looks at its own addresses alone; counts
+   * are kept by family, and the other one's would always be zero.
+   */
   readonly duplicates: HnsEndpoint[] = [];
-  private readonly byIp: Map<string, HnsEndpoint> = new Map();
-  /** All endpoints of addresses that several have, or whose endpoint has several. */
-  private readonly contenders: Map<string, HnsEndpoint[]> = new Map();
+  /** What is known of HNS: this adds who is found by an address. */
+  private readonly records: ReadonlyMap<Guid, EndpointRecord>;
+  private readonly byIp: Map<string, Guid> = new Map();
+  /** Addresses that more than one endpoint had. */
+  private readonly contended: Set<string> = new Set();
   private readonly rule: EqualAddressRule;
+  private readonly addressesMax: number;
+  private readonly family: IpFamily;
   private isOutdated = false;
 
-  constructor(rule: EqualAddressRule) {
-    this.rule = rule;
+  private constructor(
+    records: ReadonlyMap<Guid, EndpointRecord>,
+    { equalAddress, knowsSecondAddress }: Behaviour,
+    family: IpFamily,
+  ) {
+    this.records = records;
+    this.rule = equalAddress;
+    this.addressesMax = knowsSecondAddress ? 2 : 1;
+    this.family = family;
   }
 
-  static read(documents: readonly HostComputeEndpoint[], behaviour: Behaviour): QueriedEndpoints {
-    const endpoints = new QueriedEndpoints(behaviour.equalAddress);
-    for (const { ID, Flags, IpConfigurations } of documents) {
-      const addresses = (IpConfigurations ?? []).flatMap(({ IpAddress }) => IpAddress ?? []);
-      if (ID === undefined || addresses.length === 0) continue;
-      const isLocal = ((Flags ?? 0) & ENDPOINT_FLAGS.RemoteEndpoint) === 0;
-      endpoints.add({ id: ID, isLocal }, addresses.slice(0, behaviour.knowsSecondAddress ? 2 : 1));
-    }
+  static of(
+    records: ReadonlyMap<Guid, EndpointRecord>,
+    behaviour: Behaviour,
+    family: IpFamily,
+  ): QueriedEndpoints {
+    const endpoints = new QueriedEndpoints(records, behaviour, family);
+    for (const [id, record] of records) endpoints.add(id, record);
     return endpoints;
   }
 
-  /** True when a new reading would find the same, as long as HNS is the same. */
+  /** True when looking at all records anew would find the same. */
   get isExact(): boolean {
     return !this.isOutdated && this.duplicates.length === 0;
   }
 
-  /** By identifier, else by address. An endpoint keeps its address, so only contenders have to be told apart. */
+  /** By identifier, else by address. */
   find(id: Guid | undefined, ip: string): HnsEndpoint | undefined {
-    const found = id === undefined ? undefined : this.contenders.get(ip)?.find((each) => each.id === id);
-    return found ?? this.byIp.get(ip);
+    return this.endpointOf(id) ?? this.endpointOf(this.byIp.get(ip));
   }
 
-  add(endpoint: HnsEndpoint, addresses: readonly string[]): void {
-    for (const ip of addresses) {
-      const known = this.byIp.get(ip);
-      if (known !== undefined || addresses.length > 1) {
-        const others = this.contenders.get(ip) ?? (known === undefined ? [] : [known]);
-        this.contenders.set(ip, [...others, endpoint]);
-      }
-      this.byIp.set(ip, known === undefined ? endpoint : this.preferred(known, endpoint));
+  /** Enters an endpoint that has come to the records. */
+  add(id: Guid, { isLocal, addresses }: EndpointRecord): void {
+    for (const ip of addresses.slice(0, this.addressesMax)) {
+      const known = this.endpointOf(this.byIp.get(ip));
+      if (known !== undefined) this.contended.add(ip);
+      this.byIp.set(ip, known === undefined ? id : this.preferred(ip, known, { id, isLocal }).id);
     }
   }
 
-  /** An endpoint is gone. Without its address, or when it had contenders, everything has to be read again. */
-  remove(ip: string | undefined): void {
-    if (ip === undefined || this.contenders.has(ip)) this.isOutdated = true;
-    else this.byIp.delete(ip);
+  /** Takes out an endpoint that is gone from the records. Whoever had its address as well may come to light. */
+  remove(id: Guid, { addresses }: EndpointRecord): void {
+    for (const ip of addresses) {
+      if (this.contended.has(ip)) this.isOutdated = true;
+      else if (this.byIp.get(ip) === id) this.byIp.delete(ip);
+    }
   }
 
-  private preferred(known: HnsEndpoint, endpoint: HnsEndpoint): HnsEndpoint {
+  private endpointOf(id: Guid | undefined): HnsEndpoint | undefined {
+    const record = id === undefined ? undefined : this.records.get(id);
+    if (id === undefined || record === undefined || record.addresses.length === 0) return undefined;
+    return { id, isLocal: record.isLocal };
+  }
+
+  private preferred(text: string, known: HnsEndpoint, endpoint: HnsEndpoint): HnsEndpoint {
     if (known.isLocal === endpoint.isLocal || this.rule === "last") return endpoint;
     const [local, remote] = known.isLocal ? [known, endpoint] : [endpoint, known];
     if (this.rule === "remote") return remote;
-    this.duplicates.push(remote);
+    const ip = parseIp(text);
+    if (ip !== undefined && familyOf(ip) === this.family) this.duplicates.push(remote);
     return local;
   }
 }

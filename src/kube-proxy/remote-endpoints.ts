@@ -5,8 +5,9 @@ import { keepJson } from "../hcn/json-value.ts";
 import { createEndpointOnly, deleteEndpoint } from "../hcn/operations.ts";
 import { conjureMac } from "./conjured-mac.ts";
 import { type Attempt, attempt } from "./hns-failure.ts";
+import type { EndpointRecord } from "./hns-records.ts";
 import type { ProxierConfiguration, ProxierState } from "./proxier-state.ts";
-import type { HnsEndpoint, QueriedEndpoints } from "./queried-endpoints.ts";
+import type { HnsEndpoint } from "./queried-endpoints.ts";
 
 export interface NewEndpoint {
   readonly ip: string;
@@ -16,54 +17,48 @@ export interface NewEndpoint {
   readonly isLocal: boolean;
 }
 
-/** What every node that is no overlay's asks for where it needs an endpoint for `ip`: made once for all of them. */
-export function remoteEndpointDocument(ip: string): HostComputeEndpoint {
-  const { IpConfigurations = [], ...rest } = endpointDocument({
-    ip,
-    mac: conjureMac(ip),
-    providerAddress: "",
-    isLocal: false,
-  });
-  return Object.freeze({ ...rest, IpConfigurations: keepJson(IpConfigurations) });
+/** What HNS is asked for, and what is known of it then. Frozen: all nodes that need the same have one. */
+export interface ProxyEndpoint {
+  readonly document: HostComputeEndpoint;
+  readonly record: EndpointRecord;
 }
 
-/** The document, without a prefix length and a name (kube-proxy.md §3.5, wire shapes). */
-export function endpointDocument({ ip, mac, providerAddress, isLocal }: NewEndpoint): HostComputeEndpoint {
+/** The document has no prefix length and no name (kube-proxy.md §3.5, wire shapes). */
+export function proxyEndpoint({ ip, mac, providerAddress, isLocal }: NewEndpoint): ProxyEndpoint {
   const policy = { Type: "ProviderAddress", Settings: { ProviderAddress: providerAddress } };
-  return {
-    IpConfigurations: [{ IpAddress: ip }],
+  const document = Object.freeze({
+    IpConfigurations: keepJson([{ IpAddress: ip }]),
     MacAddress: mac,
     ...(providerAddress === "" ? {} : { Policies: [policy] }),
     ...(isLocal ? {} : { Flags: ENDPOINT_FLAGS.RemoteEndpoint }),
-  };
+  });
+  return Object.freeze({ document, record: Object.freeze({ isLocal, addresses: Object.freeze([ip]) }) });
+}
+
+/** What stands for `ip` on every node whose network is no overlay. */
+export function remoteEndpointFor(ip: string): ProxyEndpoint {
+  return proxyEndpoint({ ip, mac: conjureMac(ip), providerAddress: "", isLocal: false });
 }
 
 /** Creates an endpoint and adds it to what is known of HNS. */
 export async function createProxyEndpoint(
   { client }: ProxierConfiguration,
-  { network, own }: ProxierState,
-  document: HostComputeEndpoint,
-  queried: QueriedEndpoints,
+  { network, records }: ProxierState,
+  { document, record }: ProxyEndpoint,
 ): Promise<Attempt<HnsEndpoint>> {
-  const created = await attempt(() => own.make(() => createEndpointOnly(client, network.id, document)));
+  const created = await attempt(() => records.make(() => createEndpointOnly(client, network.id, document)));
   if (!created.ok) return created;
-  const isLocal = ((document.Flags ?? 0) & ENDPOINT_FLAGS.RemoteEndpoint) === 0;
-  const value: HnsEndpoint = { id: created.value, isLocal };
-  queried.add(
-    value,
-    (document.IpConfigurations ?? []).flatMap(({ IpAddress }) => IpAddress ?? []),
-  );
-  return { ok: true, value };
+  records.endpointMade(created.value, record);
+  return { ok: true, value: { id: created.value, isLocal: record.isLocal } };
 }
 
-/** `ip` is its address, where the caller knows it. @returns true when it is gone. */
+/** @returns true when it is gone. */
 export async function deleteProxyEndpoint(
   { client }: ProxierConfiguration,
-  { own, queried }: ProxierState,
+  { records }: ProxierState,
   id: Guid,
-  ip: string | undefined,
 ): Promise<boolean> {
-  const deleted = await attempt(() => own.make(() => deleteEndpoint(client, id)));
-  if (deleted.ok) queried?.remove(ip);
+  const deleted = await attempt(() => records.make(() => deleteEndpoint(client, id)));
+  if (deleted.ok) records.endpointDeleted(id);
   return deleted.ok;
 }

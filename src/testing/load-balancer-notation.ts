@@ -14,12 +14,13 @@ function nameOf(names: SymbolNames, text: string): string {
   return names.get(text) ?? text;
 }
 
-/** What a back end is called: by its own name, else by that of its address. */
+/** What a back end is called: by its own name, else by that of its address. HNS lists them in upper case. */
 function backEndName(
-  id: string,
+  text: string,
   endpoints: ReadonlyMap<string, HostComputeEndpoint>,
   names: SymbolNames,
 ): string {
+  const id = text.toLowerCase();
   const address = endpoints.get(id)?.IpConfigurations?.[0]?.IpAddress;
   return names.get(id) ?? nameOf(names, address ?? id);
 }

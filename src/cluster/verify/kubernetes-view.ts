@@ -1,23 +1,20 @@
 /** What Kubernetes objects say about the cluster that is verified: Services and their back ends, names, wishes. */
+import { isHostProcess } from "../../kube/mod.ts";
 import type { EndpointSlice, Pod, Service } from "../../kube/types.ts";
 import { type Ip, parseIp } from "../../net/ip.ts";
+import { type ClusterObjects, servicesByPod, slicesByService } from "../cluster-objects.ts";
+import { servedPorts } from "../pod-object.ts";
 import type {
   VerifyBackEnd,
   VerifyHostNetworkPod,
   VerifyNode,
   VerifyPod,
+  VerifyPort,
   VerifyService,
   VerifyServicePort,
 } from "./model.ts";
+import { PodBook } from "./pod-book.ts";
 
-/** The lists that are read. */
-export interface ObjectLists {
-  readonly Service: readonly Service[];
-  readonly EndpointSlice: readonly EndpointSlice[];
-  readonly Pod: readonly Pod[];
-}
-
-const SERVICE_LABEL = "kubernetes.io/service-name";
 /** How Kubernetes' own name service is called everywhere. */
 const DNS_SERVICE = "kube-system/kube-dns";
 const DNS_PORT = 53;
@@ -26,44 +23,6 @@ const AFFINITY_DEFAULT_S = 10_800;
 
 function keyOf({ namespace, name }: { readonly namespace: string; readonly name: string }): string {
   return `${namespace}/${name}`;
-}
-
-/** The slices of each Service. */
-function slicesByService(slices: readonly EndpointSlice[]): ReadonlyMap<string, readonly EndpointSlice[]> {
-  const found = new Map<string, EndpointSlice[]>();
-  for (const slice of slices) {
-    const name = slice.metadata.labels?.[SERVICE_LABEL];
-    if (name === undefined) continue;
-    const key = `${slice.metadata.namespace}/${name}`;
-    const known = found.get(key);
-    if (known === undefined) found.set(key, [slice]);
-    else known.push(slice);
-  }
-  return found;
-}
-
-/** The pods of the model by what slices name them by. */
-class PodBook {
-  private readonly byName: ReadonlyMap<string, VerifyPod>;
-  private readonly byAddress: ReadonlyMap<Ip, VerifyPod>;
-
-  constructor(pods: readonly VerifyPod[]) {
-    this.byName = new Map(pods.map((pod) => [pod.reference.slice("pod/".length), pod]));
-    this.byAddress = new Map(pods.filter((pod) => !pod.isHostNetwork).map((pod) => [pod.address, pod]));
-  }
-
-  get(name: string): VerifyPod | undefined {
-    return this.byName.get(name);
-  }
-
-  find(
-    target: { readonly kind?: string; readonly namespace?: string; readonly name?: string } | undefined,
-    address: Ip,
-    namespace: string,
-  ): VerifyPod | undefined {
-    if (target?.kind !== "Pod" || target.name === undefined) return this.byAddress.get(address);
-    return this.get(`${target.namespace ?? namespace}/${target.name}`);
-  }
 }
 
 /** Ready back ends of one port, each address once, by address. */
@@ -133,15 +92,6 @@ function readService(
   };
 }
 
-function isHostProcess(pod: Pod): boolean {
-  if (pod.spec?.securityContext?.windowsOptions?.hostProcess === true) return true;
-  const containers = pod.spec?.containers ?? [];
-  return (
-    containers.length > 0 &&
-    containers.every(({ securityContext }) => securityContext?.windowsOptions?.hostProcess === true)
-  );
-}
-
 /** Pods that ask for the network of their node, wherever they ended up. */
 function readHostNetworkPods(
   objects: readonly Pod[],
@@ -203,11 +153,32 @@ function usesClusterDns(object: Pod | undefined): boolean {
   return dnsPolicy === "ClusterFirst" && !hostNetwork;
 }
 
-function withObject(pod: VerifyPod, object: Pod | undefined, name: string | undefined): VerifyPod {
-  const ports = isDnsPod(object)
-    ? pod.ports.filter(({ port, protocol }) => port !== DNS_PORT || protocol !== "udp")
-    : pod.ports;
-  return { ...pod, ports, usesClusterDns: usesClusterDns(object), dnsName: name ?? pod.dnsName };
+/** Where the pod's server answers: what it declares and what Services lead to, without what a name server takes. */
+function portsServed(
+  pod: VerifyPod,
+  object: Pod | undefined,
+  services: readonly Service[],
+): readonly VerifyPort[] {
+  if (object === undefined) return pod.ports;
+  const served = servedPorts(object, pod.isHostNetwork ? "host" : "pod", services).map(
+    ({ port, protocol }): VerifyPort => {
+      const transport = protocol === "TCP" ? "tcp" : "udp";
+      const declared = pod.ports.find((each) => each.port === port && each.protocol === transport);
+      return { protocol: transport, port, hostPort: declared?.hostPort };
+    },
+  );
+  return isDnsPod(object)
+    ? served.filter(({ port, protocol }) => port !== DNS_PORT || protocol !== "udp")
+    : served;
+}
+
+function withObject(
+  pod: VerifyPod,
+  object: Pod | undefined,
+  named: { readonly services: readonly Service[]; readonly name: string | undefined },
+): VerifyPod {
+  const ports = portsServed(pod, object, named.services);
+  return { ...pod, ports, usesClusterDns: usesClusterDns(object), dnsName: named.name ?? pod.dnsName };
 }
 
 /** What the objects add to the machines. */
@@ -222,7 +193,7 @@ export interface KubernetesView {
 
 /** Reads the objects of a cluster whose machines are known. `zone`: that of its names, if it has a name service. */
 export function readKubernetes(
-  objects: ObjectLists,
+  objects: ClusterObjects,
   machines: { readonly pods: readonly VerifyPod[]; readonly nodes: readonly VerifyNode[] },
   zone: string,
 ): KubernetesView {
@@ -235,9 +206,14 @@ export function readKubernetes(
     (service) => readService(service, slices.get(keyOf(service.metadata)) ?? [], book) ?? [],
   );
   const names = hasDns ? namesByService(first, slices, book, zone) : new Map<number, string>();
-  const pods = machines.pods.map((pod) =>
-    withObject(pod, objectsByName.get(pod.reference.slice("pod/".length)), names.get(pod.index)),
-  );
+  const leading = servicesByPod(objects);
+  const pods = machines.pods.map((pod) => {
+    const key = pod.reference.slice("pod/".length);
+    return withObject(pod, objectsByName.get(key), {
+      services: leading.get(key) ?? [],
+      name: names.get(pod.index),
+    });
+  });
   const full = new PodBook(pods);
   const services = objects.Service.flatMap(
     (service) => readService(service, slices.get(keyOf(service.metadata)) ?? [], full) ?? [],
@@ -253,10 +229,3 @@ export function readKubernetes(
     dnsZone: hasDns ? zone : undefined,
   };
 }
-
-/** A cluster without Kubernetes. */
-export const NO_OBJECTS: ObjectLists = Object.freeze({
-  Service: Object.freeze([]),
-  EndpointSlice: Object.freeze([]),
-  Pod: Object.freeze([]),
-});

@@ -28,7 +28,8 @@ function answerersOf(party: VerifySender, port: number): readonly string[] | und
   // A port of a node may belong to one of its own programs or to a pod in its network.
   if (party.kind === "node") return port === VERIFY_PORT ? [party.name] : undefined;
   if (party.kind === "outside") return [party.reference];
-  return [party.serverName];
+  // So may the port that verify opens for a pod that lives there.
+  return party.isHostNetwork && port === VERIFY_PORT ? undefined : [party.serverName];
 }
 
 export function targetOf(party: VerifySender, protocol: FlowProtocol, name?: string): CellTarget {

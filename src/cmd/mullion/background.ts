@@ -6,11 +6,16 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { closeSync, openSync, renameSync, rmSync } from "node:fs";
 import { constants } from "node:os";
-import type { ClusterSummary, ErrorDetails } from "../../api/documents.ts";
+import type { ErrorDetails } from "../../api/documents.ts";
 import { ApiError, ToldError, describeError } from "../../api/error-details.ts";
-import { type ClusterPlace, ensureFolder, removeFolderIfEmpty } from "../../api/state-folder.node.ts";
-import type { InputText, SessionProblem } from "../../cluster/session.ts";
-import { holdCluster } from "./hold-cluster.ts";
+import {
+  type ClusterPlace,
+  ensureFolder,
+  placeError,
+  removeFolderIfEmpty,
+} from "../../api/state-folder.node.ts";
+import type { InputText } from "../../cluster/session.ts";
+import { type StartedCluster, holdCluster } from "./hold-cluster.ts";
 import type { ReportProgress } from "./open-session.ts";
 import { processLog } from "./process-log.ts";
 import type { Terminal } from "./terminal.ts";
@@ -18,14 +23,8 @@ import type { Terminal } from "./terminal.ts";
 /** What the holding process tells the one that started it. */
 type Message =
   | { readonly type: "progress"; readonly text: string; readonly done: number; readonly total: number }
-  | { readonly type: "ready"; readonly summary: ClusterSummary; readonly notes: readonly SessionProblem[] }
+  | { readonly type: "ready"; readonly started: StartedCluster }
   | { readonly type: "failed"; readonly error: ErrorDetails };
-
-/** A cluster that is up in another process. */
-export interface StartedCluster {
-  readonly summary: ClusterSummary;
-  readonly notes: readonly SessionProblem[];
-}
 
 const OWNER_ONLY = 0o600;
 const INTERNAL = 500;
@@ -36,10 +35,18 @@ function logOfParent(place: ClusterPlace, parent: number): string {
   return `${place.log}.${parent}`;
 }
 
+function openLog(place: ClusterPlace, log: string): number {
+  try {
+    return openSync(log, "w", OWNER_ONLY);
+  } catch (error) {
+    throw placeError(place, error);
+  }
+}
+
 function spawnHolder(place: ClusterPlace, log: string): ChildProcess {
   const script = process.argv[1] ?? "";
   const words = ["up", "--foreground", "--held", "--socket", place.socket, "--name", place.name];
-  const output = openSync(log, "w", OWNER_ONLY);
+  const output = openLog(place, log);
   try {
     return spawn(process.execPath, [...process.execArgv, script, ...words], {
       // Apart from the terminal and its Ctrl-C, and from the folder, which may then be removed.
@@ -74,7 +81,7 @@ async function untilReady(child: ChildProcess, report: ReportProgress): Promise<
     child.on("message", (message: Message) => {
       if (message.type === "progress") report(message.text, message.done, message.total);
       else if (message.type === "failed") reject(new ToldError(message.error));
-      else resolve({ summary: message.summary, notes: message.notes });
+      else resolve(message.started);
     });
   });
 }
@@ -157,11 +164,11 @@ async function readStandardInput(terminal: Terminal): Promise<readonly InputText
   return JSON.parse(await terminal.readFile("-", Number.POSITIVE_INFINITY)) as readonly InputText[];
 }
 
-/** Sends a message to the parent, when there is still one who listens. */
-async function tell(message: Message): Promise<void> {
-  await new Promise<void>((resolve) => {
-    if (process.send === undefined) resolve();
-    else process.send(message, undefined, undefined, () => resolve());
+/** Sends a message to the parent; false when there is nobody any more who listens. */
+async function tell(message: Message): Promise<boolean> {
+  return new Promise((resolve) => {
+    if (process.send === undefined) resolve(false);
+    else process.send(message, undefined, undefined, (error) => resolve(error === null));
   });
 }
 
@@ -178,9 +185,11 @@ export async function holdForParent(place: ClusterPlace, terminal: Terminal): Pr
       place,
       inputs: await readStandardInput(terminal),
       report: (text, done, total) => void tell({ type: "progress", text, done, total }),
-      onReady: (summary, notes) => {
+      onReady: async (started) => {
         process.off("disconnect", orphaned);
-        void tell({ type: "ready", summary, notes });
+        const isHeard = await tell({ type: "ready", started });
+        if (!isHeard) cleanUp(log);
+        return isHeard;
       },
       untilInterrupted: () => terminal.untilInterrupted(),
       log: processLog(),
@@ -188,6 +197,8 @@ export async function holdForParent(place: ClusterPlace, terminal: Terminal): Pr
   } catch (error) {
     process.off("disconnect", orphaned);
     await tell({ type: "failed", error: describeError(error) });
+    // The parent does the same, unless it is gone.
+    cleanUp(log);
     process.disconnect?.();
   }
 }

@@ -10,7 +10,9 @@ import { type RunningName, findRunning } from "./cluster-target.ts";
 import type { ExitCode, Terminal } from "./terminal.ts";
 
 /** A cluster in the middle of a large change answers late. */
-const ANSWER_TIMEOUT_MS = 15_000;
+const ANSWER_TIMEOUT_MS = 10_000;
+/** After this the user hears why nothing happens. */
+const PATIENCE_MS = 2_000;
 const END_TIMEOUT_MS = 10_000;
 const POLL_MS = 20;
 
@@ -34,14 +36,15 @@ function killHolder(place: ClusterPlace): boolean {
   }
 }
 
-async function askToEnd(place: ClusterPlace): Promise<boolean> {
+/** Returns what the cluster is called, when it says so. */
+async function askToEnd(place: ClusterPlace): Promise<string> {
   try {
-    await new ControlClient(socketTransport(place, ANSWER_TIMEOUT_MS)).shutdown();
+    return (await new ControlClient(socketTransport(place, ANSWER_TIMEOUT_MS)).shutdown()).cluster;
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
     // It ended between the question and the answer, or it hangs; what comes next tells which.
+    return place.name;
   }
-  return untilGone(place);
 }
 
 function tellNothing(place: ClusterPlace, terminal: Terminal): void {
@@ -59,7 +62,10 @@ export async function down(wanted: RunningName, terminal: Terminal): Promise<Exi
     else tellNothing(place, terminal);
     return 0;
   }
-  const isGone = await askToEnd(place);
+  const patience = setTimeout(() => terminal.stderr("The cluster is busy; waiting for it …\n"), PATIENCE_MS);
+  const cluster = await askToEnd(place);
+  const isGone = await untilGone(place);
+  clearTimeout(patience);
   if (!isGone) {
     const isKilled = killHolder(place) && (await untilGone(place));
     if (!isKilled) {
@@ -73,6 +79,6 @@ export async function down(wanted: RunningName, terminal: Terminal): Promise<Exi
     }
     removePlace(place, process.env);
   }
-  terminal.stdout(`Cluster ${JSON.stringify(place.name)} is down.\n`);
+  terminal.stdout(`Cluster ${cluster} is down.\n`);
   return 0;
 }

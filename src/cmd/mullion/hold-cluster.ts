@@ -10,6 +10,7 @@ import {
   removeFolderIfEmpty,
   removePlace,
 } from "../../api/state-folder.node.ts";
+import type { Cluster } from "../../cluster/cluster.ts";
 import type { Log } from "../../base/log.ts";
 import type { InputText, SessionProblem } from "../../cluster/session.ts";
 import { type ReportProgress, openSession } from "./open-session.ts";
@@ -18,12 +19,20 @@ import { packageVersion } from "./package-version.ts";
 /** Answers that are under way have this long to finish when the cluster ends. */
 const GRACE_MS = 2_000;
 
+/** A cluster that is up, as its starter hears of it. */
+export interface StartedCluster {
+  readonly summary: ClusterSummary;
+  readonly notes: readonly SessionProblem[];
+  /** Two that are worth a trace. */
+  readonly pair: readonly [string, string] | undefined;
+}
+
 export interface HoldOptions {
   readonly place: ClusterPlace;
   readonly inputs: readonly InputText[];
   readonly report: ReportProgress;
-  /** The cluster is up and listens. */
-  readonly onReady: (summary: ClusterSummary, notes: readonly SessionProblem[]) => void;
+  /** The cluster is up and listens. False: nobody heard it, so it ends at once. */
+  readonly onReady: (started: StartedCluster) => boolean | Promise<boolean>;
   /** Called when the cluster is about to listen; resolves when this process is asked to end. */
   readonly untilInterrupted: () => Promise<void>;
   readonly log: Log;
@@ -49,11 +58,28 @@ export async function holdCluster(options: HoldOptions): Promise<void> {
   // From here on a signal ends the cluster in good order; before, there is nothing to put in order.
   const interrupted = untilInterrupted();
   const server = await listen(held, place);
-  onReady(summarizeCluster(session), notes);
-  await Promise.race([ended.promise, interrupted]);
+  const isWanted = await onReady({
+    summary: summarizeCluster(session),
+    notes,
+    pair: choosePair(session.cluster),
+  });
+  if (isWanted) await Promise.race([ended.promise, interrupted]);
   held.end();
   await server.close(GRACE_MS);
   removePlace(place, process.env);
+}
+
+/** A Windows pod, where there is one, and a pod on another node. */
+function choosePair(cluster: Cluster): StartedCluster["pair"] {
+  const pods = cluster.pods.filter(({ spec }) => spec.namespace !== "kube-system");
+  const from = pods.find(({ node }) => node.spec.os === "windows") ?? pods[0];
+  const to =
+    pods.find(({ node, spec }) => node !== from?.node && spec.ports.length > 0) ??
+    pods.find((pod) => pod !== from && pod.spec.ports.length > 0);
+  if (from === undefined || to === undefined) return undefined;
+  return [from, to].map(({ spec }) =>
+    spec.namespace === "default" ? `pod/${spec.name}` : `pod/${spec.namespace}/${spec.name}`,
+  ) as [string, string];
 }
 
 async function listen(held: HeldCluster, place: ClusterPlace): Promise<ControlServer> {

@@ -1,12 +1,16 @@
 /** The terminal of the real process. */
 import { createReadStream } from "node:fs";
 import { mkdir, readdir, stat, writeFile } from "node:fs/promises";
+import { constants } from "node:os";
 import { dirname, join } from "node:path";
 import { styleText } from "node:util";
 import { LIMITS } from "../../base/limits.ts";
 import type { Terminal } from "./terminal.ts";
 
 const COLUMNS_MAX = 100;
+const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+/** Whoever is asked a second time after this ends at once. */
+const SAME_SIGNAL_MS = 500;
 
 /** Refuses what cannot be a cluster file before it fills the memory. */
 class TooLargeError extends Error {
@@ -80,7 +84,15 @@ export function processTerminal(): Terminal {
     },
     untilInterrupted(): Promise<void> {
       return new Promise((resolve) => {
-        for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.once(signal, () => resolve());
+        let firstAtMs: number | undefined;
+        const heard = (signal: NodeJS.Signals): void => {
+          const nowMs = Date.now();
+          firstAtMs ??= nowMs;
+          // One Ctrl-C may come twice: from the terminal, and from bin/mullion.js, which passes it on.
+          if (nowMs - firstAtMs > SAME_SIGNAL_MS) process.exit(128 + constants.signals[signal]);
+          resolve();
+        };
+        for (const signal of SIGNALS) process.on(signal, heard);
       });
     },
   };

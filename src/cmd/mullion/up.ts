@@ -1,12 +1,10 @@
 /** `mullion up`: brings a cluster up and keeps it, in the background or in front. */
-import type { ClusterSummary } from "../../api/documents.ts";
 import { alreadyRunning } from "../../api/server.node.ts";
 import { type ClusterPlace, DEFAULT_NAME, clusterPlace } from "../../api/state-folder.node.ts";
-import type { SessionProblem } from "../../cluster/session.ts";
 import { holdForParent, startInBackground } from "./background.ts";
 import { findRunning } from "./cluster-target.ts";
 import { Failure, formatProblem } from "./failure.ts";
-import { holdCluster } from "./hold-cluster.ts";
+import { type StartedCluster, holdCluster } from "./hold-cluster.ts";
 import type { ReportProgress } from "./open-session.ts";
 import { processLog } from "./process-log.ts";
 import { readClusterInputs } from "./read-cluster-inputs.ts";
@@ -34,23 +32,21 @@ function nameWords({ running }: UpRequest, place: ClusterPlace): string {
   return place.name === DEFAULT_NAME ? "" : ` --name ${place.name}`;
 }
 
-function announce(summary: ClusterSummary, notes: readonly SessionProblem[], terminal: Terminal): void {
+function announce({ summary, notes }: StartedCluster, terminal: Terminal): void {
   for (const note of notes) terminal.stderr(formatProblem(note));
   const parts = `${plural(summary.nodes.length, "node")}, ${plural(summary.pods, "pod")}`;
   terminal.stdout(`${terminal.bold(`Cluster ${summary.name} is up`)}: ${parts}.\n`);
 }
 
 /** What to do next, with names that exist in this cluster. */
-function nextSteps(summary: ClusterSummary, words: string): string {
-  const [first] = summary.nodes;
-  const to = summary.outside[0] === undefined ? (summary.nodes[1]?.name ?? "") : summary.outside[0].name;
-  const from = first === undefined ? "" : `node/${first.name}`;
+function nextSteps({ pair }: StartedCluster, words: string): string {
   const lines = [
-    `mullion get pods -A${words}`,
-    `mullion trace ${from} ${to.includes("/") || to === "external" ? to : `node/${to}`} --protocol icmp${words}`,
-    `mullion down${words}`,
+    "mullion get pods -A",
+    "mullion verify",
+    ...(pair === undefined ? [] : [`mullion trace ${pair.join(" ")}`]),
+    "mullion down",
   ];
-  return `\nNext:\n${lines.map((line) => `  ${line}\n`).join("")}`;
+  return `\nNext:\n${lines.map((line) => `  ${line}${words}\n`).join("")}`;
 }
 
 async function upInFront(request: UpRequest, place: ClusterPlace, terminal: Terminal): Promise<void> {
@@ -61,9 +57,10 @@ async function upInFront(request: UpRequest, place: ClusterPlace, terminal: Term
     place,
     inputs,
     report: progressLines(terminal),
-    onReady: (summary, notes) => {
-      announce(summary, notes, terminal);
+    onReady: (started) => {
+      announce(started, terminal);
       terminal.stdout(`\n  socket: ${place.socket}\n\nCtrl-C ends it.\n`);
+      return true;
     },
     untilInterrupted: () => terminal.untilInterrupted(),
     log: processLog(),
@@ -75,9 +72,9 @@ async function upInBackground(request: UpRequest, place: ClusterPlace, terminal:
   const { files, isRecursive } = request.inputs;
   const inputs = await readClusterInputs(files, isRecursive, terminal);
   terminal.stderr("Bringing the cluster up …\n");
-  const { summary, notes } = await startInBackground(place, inputs, progressLines(terminal));
-  announce(summary, notes, terminal);
-  terminal.stdout(nextSteps(summary, nameWords(request, place)));
+  const started = await startInBackground(place, inputs, progressLines(terminal));
+  announce(started, terminal);
+  terminal.stdout(nextSteps(started, nameWords(request, place)));
 }
 
 function checkSystem(): void {

@@ -86,6 +86,14 @@ export class IdentificationServer implements TcpAcceptor, UdpOwner {
     return undefined;
   }
 
+  /** Where it answers now, TCP first, in the order in which the ports were opened. */
+  listPorts(): readonly { readonly port: number; readonly protocol: "TCP" | "UDP" }[] {
+    return [
+      ...this.listeners.map(({ port }) => ({ port, protocol: "TCP" as const })),
+      ...this.sockets.map(({ port }) => ({ port, protocol: "UDP" as const })),
+    ];
+  }
+
   /** Leaves a UDP port to somebody else. */
   closeUdp(port: number): void {
     const index = this.sockets.findIndex((socket) => socket.port === port);

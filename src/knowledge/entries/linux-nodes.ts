@@ -53,7 +53,7 @@ export const LINUX_NODE_ENTRIES: EntryTable<LinuxNodeCode> = {
     cause: prose`
       With internalTrafficPolicy: Local the cluster address of a Service leads to back ends of the same node only.
       This node has none, though others have some; kube-proxy on Linux drops what goes to the Service's address
-      there. The client waits until it gives up.`,
+      there, and kube-proxy on Windows makes no load balancer for it. The client waits until it gives up.`,
     onNode: prose`
       See on which nodes the back ends are:
 

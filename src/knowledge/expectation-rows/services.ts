@@ -17,12 +17,8 @@ const AT_NODES: readonly FlowName[] = [
   "outside-to-node-port",
   "outside-to-ingress",
 ];
-const ALL_SERVICE_FLOWS: readonly FlowName[] = [
-  ...TO_SERVICE,
-  ...AT_NODES,
-  "session-affinity",
-  "session-affinity-timeout",
-];
+const AFFINITY_FLOWS: readonly FlowName[] = ["session-affinity", "session-affinity-timeout"];
+const ALL_SERVICE_FLOWS: readonly FlowName[] = [...TO_SERVICE, ...AT_NODES, ...AFFINITY_FLOWS];
 
 const WS2019 = 17_763;
 const WS2022 = 20_348;
@@ -30,16 +26,6 @@ const WS2022 = 20_348;
 const OLD_BUILDS: readonly number[] = [18_362, 19_041];
 const BACK_ENDS_AT_RELEASE = 64;
 const BACK_ENDS = 1_024;
-
-/** What a packet to an address that nobody programmed meets. */
-const NOBODY_THERE = [
-  "no-route",
-  "no-route-back",
-  "neighbor-unresolved",
-  "ttl-expired",
-  "outbound-nat-exception",
-  "next-hop-unresolved",
-] as const;
 
 const NAMES: readonly ExpectationRow[] = [
   {
@@ -53,7 +39,7 @@ const NAMES: readonly ExpectationRow[] = [
 const KINDS: readonly ExpectationRow[] = [
   {
     id: "SVC-EXTERNAL-NAME",
-    when: { flow: [...BY_ADDRESS, "session-affinity", "session-affinity-timeout"], service: "external-name" },
+    when: { flow: [...BY_ADDRESS, ...AFFINITY_FLOWS], service: "external-name" },
     expected: {
       outcome: "not-applicable",
       why: "an ExternalName Service has no address",
@@ -69,7 +55,7 @@ const KINDS: readonly ExpectationRow[] = [
   },
   {
     id: "SVC-HEADLESS",
-    when: { flow: [...BY_ADDRESS, "session-affinity", "session-affinity-timeout"], service: "headless" },
+    when: { flow: [...BY_ADDRESS, ...AFFINITY_FLOWS], service: "headless" },
     expected: {
       outcome: "not-applicable",
       why: "a headless Service has no address",
@@ -96,13 +82,18 @@ const KINDS: readonly ExpectationRow[] = [
     source: "users.md G3",
   },
   {
+    id: "SVC-STRANGERS",
+    when: { flow: ALL_SERVICE_FLOWS, hasStrangers: true },
+    expected: { outcome: "not-applicable", why: "a back end of the Service is no pod of this cluster" },
+    source: "kube-proxy.md §3.4",
+  },
+  {
     id: "SVC-ICMP",
     when: { flow: TO_SERVICE, protocol: "icmp" },
     expected: {
       outcome: "denied",
       code: "icmp-to-service-not-balanced",
       proof: "drop",
-      dropCodes: ["icmp-outbound-not-translated", ...NOBODY_THERE],
     },
     source: "dataplane.md §2.9",
   },
@@ -123,14 +114,20 @@ function tooMany(id: string, when: ExpectationRow["when"], max: number): Expecta
       outcome: "denied",
       code: "too-many-back-ends",
       proof: "drop",
-      dropCodes: [...NOBODY_THERE, "service-vip-from-node-unsupported", "port-not-listening"],
+      // A packet to a load balancer's address that no node takes goes round between the node and the router.
+      dropCodes: [
+        "service-without-back-ends",
+        "service-vip-from-node-unsupported",
+        "port-not-listening",
+        "ttl-expired",
+      ],
     },
     source: "kube-proxy.md §3.13, windows-networking-documentation.md §8",
   };
 }
 
 /** The client's node chooses among the back ends of a Service's address. */
-const FROM_WINDOWS = { flow: TO_SERVICE, sourceOs: "windows" } as const;
+const FROM_WINDOWS = { flow: [...TO_SERVICE, ...AFFINITY_FLOWS], sourceOs: "windows" } as const;
 /** The node that is asked chooses among those of its NodePort, and of the address of a load balancer. */
 const AT_WINDOWS = { flow: AT_NODES, targetOs: "windows" } as const;
 
@@ -230,7 +227,7 @@ const POLICIES: readonly ExpectationRow[] = [
 const AFFINITY: readonly ExpectationRow[] = [
   {
     id: "AFFINITY-OLD",
-    when: { flow: "session-affinity", sourceOs: "windows", sourceBuild: { below: WS2022 } },
+    when: { flow: AFFINITY_FLOWS, sourceOs: "windows", sourceBuild: { below: WS2022 } },
     expected: {
       outcome: "not-applicable",
       why: "session affinity needs Windows Server 2022; earlier builds promise nothing",

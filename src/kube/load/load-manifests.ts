@@ -41,6 +41,8 @@ function placeOf(piece: Piece, offset: number): FilePlace {
     line++;
     start = at + 1;
   }
+  const { gap } = piece;
+  if (gap !== undefined && offset >= gap.offset) line += gap.lines;
   return { line, column: offset - start + 1 };
 }
 

@@ -23,6 +23,20 @@ export interface Origin extends FilePlace {
 }
 
 /**
+ * The place of a field of an object; of what stands around it, when nobody wrote the field. The server fills in
+ * `clusterIPs` from `clusterIP`, so the one stands where the other does.
+ */
+export function placeInOrigin(origin: Origin, path: string): FilePlace {
+  const around = path.replace(/\[\d+\]$/, "");
+  const { line, column } =
+    origin.fields[path] ??
+    origin.fields[around] ??
+    origin.fields[around.replace(/clusterIPs$/, "clusterIP")] ??
+    origin;
+  return { line, column };
+}
+
+/**
  * An object with the place it comes from. What the API server would add is empty: `metadata.uid` and
  * `metadata.resourceVersion`, unless a dump has them; `metadata.name`, where there is a `generateName`.
  */

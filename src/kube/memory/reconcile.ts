@@ -61,39 +61,21 @@ function changesOf(plane: ControlPlane, workload: KubeObject): Changes | undefin
       return uid === ""
         ? undefined
         : reconcileJob(workload, podsOfJob(plane, workload), named, roomOf(plane));
-    case "ConfigMap": {
-      throw new Error('Not implemented yet: "ConfigMap" case');
-    }
-    case "CronJob": {
-      throw new Error('Not implemented yet: "CronJob" case');
-    }
-    case "EndpointSlice": {
-      throw new Error('Not implemented yet: "EndpointSlice" case');
-    }
-    case "Endpoints": {
-      throw new Error('Not implemented yet: "Endpoints" case');
-    }
-    case "Namespace": {
-      throw new Error('Not implemented yet: "Namespace" case');
-    }
-    case "NetworkPolicy": {
-      throw new Error('Not implemented yet: "NetworkPolicy" case');
-    }
-    case "Node": {
-      throw new Error('Not implemented yet: "Node" case');
-    }
-    case "Pod": {
-      throw new Error('Not implemented yet: "Pod" case');
-    }
-    case "Service": {
-      throw new Error('Not implemented yet: "Service" case');
-    }
-    default:
+    case "CronJob":
+    case "Node":
+    case "Namespace":
+    case "Pod":
+    case "Service":
+    case "EndpointSlice":
+    case "Endpoints":
+    case "NetworkPolicy":
+    case "ConfigMap":
       return undefined;
   }
 }
 
 function reconcileWorkloads(plane: ControlPlane): void {
+  plane.adoptersAreDue();
   // Controllers make further work for each other: the set grows while it is gone through.
   for (const reference of plane.dueWorkloads) {
     plane.dueWorkloads.delete(reference);

@@ -1,0 +1,111 @@
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { LIMITS } from "../../base/limits.ts";
+import { MemoryTerminal } from "../../testing/memory-terminal.ts";
+import { processTerminal } from "./process-terminal.ts";
+import { readInputs } from "./read-inputs.ts";
+
+const FILES = {
+  "one.yaml": "one",
+  "-": "piped",
+  "lab/b.yaml": "b",
+  "lab/a.json": "a",
+  "lab/c.YML": "c",
+  "lab/notes.md": "no",
+  "lab/deep/d.yaml": "d",
+  "empty/notes.md": "no",
+  "outer/inner/x.yaml": "x",
+};
+
+async function read(paths: readonly string[], isRecursive = false): Promise<readonly string[]> {
+  const inputs = await readInputs(paths, isRecursive, new MemoryTerminal(FILES));
+  return inputs.map(({ name, text }) => `${name}=${text}`);
+}
+
+describe("what -f names", () => {
+  it.each([
+    [["one.yaml"], false, ["one.yaml=one"]],
+    [["-"], false, ["standard input=piped"]],
+    [["lab"], false, ["lab/a.json=a", "lab/b.yaml=b", "lab/c.YML=c"]],
+    [["lab/"], true, ["lab/a.json=a", "lab/b.yaml=b", "lab/c.YML=c", "lab/deep/d.yaml=d"]],
+    [["outer"], true, ["outer/inner/x.yaml=x"]],
+    [
+      ["one.yaml", "-", "lab"],
+      false,
+      ["one.yaml=one", "standard input=piped", "lab/a.json=a", "lab/b.yaml=b", "lab/c.YML=c"],
+    ],
+    [["lab/b.yaml", "lab", "lab/b.yaml"], false, ["lab/b.yaml=b", "lab/a.json=a", "lab/c.YML=c"]],
+    // A file that is named itself may have any name.
+    [["lab/notes.md"], false, ["lab/notes.md=no"]],
+    [[], false, []],
+  ])("%j, recursive %j: %j", async (paths, isRecursive, texts) => {
+    expect(await read(paths, isRecursive)).toEqual(texts);
+  });
+
+  it.each([
+    [
+      ["missing.yaml"],
+      false,
+      "cluster-file-unreadable",
+      /^cannot read "missing.yaml": there is no such file$/,
+    ],
+    [
+      ["empty"],
+      false,
+      "input-without-documents",
+      /^there are no files .yaml, .yml, .json in the folder "empty"$/,
+    ],
+    [["outer"], false, "input-without-documents", /in the folder "outer"$/],
+    [["-", "-"], false, "bad-usage", /^standard input is named twice$/],
+    [["https://example.com/web.yaml"], false, "bad-usage", /is a URL, and nothing is fetched/],
+  ])("%j is refused: %s", async (paths, isRecursive, code, message) => {
+    await expect(read(paths, isRecursive)).rejects.toMatchObject({
+      code,
+      message: expect.stringMatching(message) as string,
+      exitCode: 2,
+    });
+  });
+
+  it("is bounded in number", async () => {
+    const count = LIMITS.inputFilesMax + 1;
+    const files = Object.fromEntries(Array.from({ length: count }, (_, index) => [`many/${index}.yaml`, ""]));
+    await expect(readInputs(["many"], false, new MemoryTerminal(files))).rejects.toMatchObject({
+      code: "cluster-file-too-large",
+    });
+  });
+});
+
+describe("real files", () => {
+  let folder = "";
+  beforeAll(() => {
+    folder = mkdtempSync(join(tmpdir(), "mullion-inputs-"));
+    const text = "name: Zürich\n";
+    const little = Buffer.concat([Buffer.from([0xff, 0xfe]), Buffer.from(text, "utf16le")]);
+    writeFileSync(join(folder, "utf8.yaml"), text);
+    writeFileSync(join(folder, "bom.yaml"), `\uFEFF${text}`);
+    writeFileSync(join(folder, "powershell.yaml"), little);
+    writeFileSync(join(folder, "big-endian.yaml"), Buffer.from(little).swap16());
+    mkdirSync(join(folder, "deep.yaml"));
+    writeFileSync(join(folder, "deep.yaml", "deep.yaml"), text);
+    symlinkSync(join(folder, "utf8.yaml"), join(folder, "link.yaml"));
+  });
+  afterAll(() => rmSync(folder, { recursive: true }));
+
+  it("are read in the encodings that kubectl's output has on Windows and elsewhere", async () => {
+    const inputs = await readInputs([folder], true, processTerminal());
+    expect(inputs.map(({ name, text }) => [name.slice(folder.length + 1), text])).toEqual([
+      ["big-endian.yaml", "name: Zürich\n"],
+      ["bom.yaml", "name: Zürich\n"],
+      ["deep.yaml/deep.yaml", "name: Zürich\n"],
+      ["link.yaml", "name: Zürich\n"],
+      ["powershell.yaml", "name: Zürich\n"],
+      ["utf8.yaml", "name: Zürich\n"],
+    ]);
+  });
+
+  it("are bounded also where they have no size", async () => {
+    await expect(processTerminal().readFile("/dev/zero", 1_000_000)).rejects.toMatchObject({ code: "EFBIG" });
+  });
+});

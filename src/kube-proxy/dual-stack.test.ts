@@ -1,0 +1,157 @@
+import { describe, expect, it } from "vitest";
+import type { EndpointSlice, Service } from "../kube/types.ts";
+import {
+  ADDRESS,
+  type EndpointLike,
+  KubeProxyNode,
+  NODE_NAME,
+  NODE_PORT,
+  type NodeSettings,
+  type ServiceSketch,
+  service,
+  slice,
+} from "../testing/kube-proxy-node.ts";
+import { type Row, describeRows } from "./decision-table.suite.ts";
+
+const L1_V6 = "fd00::1:1";
+const R1_V6 = "fd00::1:2";
+
+type Spec = NonNullable<ServiceSketch["spec"]>;
+
+function dual(spec: Spec = {}, ingress?: ServiceSketch["ingress"]): Service {
+  const both = {
+    clusterIPs: [ADDRESS.C, "fd01::41"],
+    ipFamilies: ["IPv4", "IPv6"],
+    ipFamilyPolicy: "PreferDualStack",
+  };
+  return service({ spec: { ...both, ...spec }, ...(ingress === undefined ? {} : { ingress }) });
+}
+
+function slices(v4: readonly EndpointLike[], v6: readonly EndpointLike[]): readonly EndpointSlice[] {
+  return [slice(v4), slice(v6, { addressType: "IPv6" })];
+}
+
+const LOCAL_V6: EndpointLike = { at: { address: L1_V6, node: NODE_NAME } };
+const REMOTE_V6: EndpointLike = { at: { address: R1_V6, node: "other-node" } };
+const POD = slices(["L1"], [LOCAL_V6]);
+
+/** A node whose local pod has an address of each family. */
+function dualNode(settings: NodeSettings = {}): KubeProxyNode {
+  const node = new KubeProxyNode(settings);
+  node.putLocal("EP-L1", ADDRESS.L1, "EP-L1", [L1_V6]);
+  return node;
+}
+
+async function loadBalancersOf(settings: NodeSettings, svc: Service): Promise<readonly string[]> {
+  const node = dualNode(settings);
+  await node.begin([svc], POD);
+  return node.loadBalancers();
+}
+
+const C4 = "C:80→8080 [EP-L1] L0 P0 D0";
+const NP4 = "∅:3001→8080 [EP-L1] L0 P18 D0";
+
+/** Rows in which one family is programmed. */
+const SINGLE: readonly Row[] = [
+  {
+    id: "G6",
+    given: "overlay",
+    node: { isOverlay: true },
+    services: [dual()],
+    slices: POD,
+    loadBalancers: ["C:80→8080 [EP-L1] L0 P0 D0 S=SV"],
+  },
+  {
+    id: "G7",
+    given: "HNS before 11.10",
+    node: { hns: { Major: 11, Minor: 9 } },
+    services: [dual()],
+    slices: POD,
+    loadBalancers: [C4],
+  },
+];
+
+describe("dual stack (§8.8)", () => {
+  it("KP-G1 a ClusterIP of each family", async () => {
+    expect(await loadBalancersOf({}, dual())).toEqual([C4, "fd01::41:80→8080 [EP-L1] L2 P0 D0"]);
+  });
+
+  it("KP-G2 node ports, from 1.36", async () => {
+    expect(await loadBalancersOf({}, dual({ ports: NODE_PORT }))).toEqual([
+      C4,
+      NP4,
+      "fd01::41:80→8080 [EP-L1] L2 P0 D0",
+      "∅:3001→8080 [EP-L1] L2 P18 D0",
+    ]);
+  });
+
+  it("KP-G2 up to 1.35 the second family takes the first one's node port for its own", async () => {
+    expect(await loadBalancersOf({ minor: 35 }, dual({ ports: NODE_PORT }))).toEqual([
+      C4,
+      NP4,
+      "fd01::41:80→8080 [EP-L1] L2 P0 D0",
+    ]);
+  });
+
+  it("KP-G2 better makes both in 1.35, too", async () => {
+    const made = await loadBalancersOf({ minor: 35, compat: "better" }, dual({ ports: NODE_PORT }));
+    expect(made).toContain("∅:3001→8080 [EP-L1] L2 P18 D0");
+  });
+
+  it("KP-G3 with enableDSR", async () => {
+    expect(await loadBalancersOf({ options: { enableDSR: true } }, dual())).toEqual([
+      "C:80→8080 [EP-L1] L1 P0 D0",
+      "fd01::41:80→8080 [EP-L1] L3 P0 D0",
+    ]);
+  });
+
+  const FRONT: Spec = { type: "LoadBalancer", ports: NODE_PORT, clusterIPs: [ADDRESS.C, "fd00::21"] };
+  const BOTH_INGRESS = [{ ip: ADDRESS.G }, { ip: "fd00::1" }];
+
+  it("KP-G4 LoadBalancer with external policy Local, enableDSR and forwarding", async () => {
+    const node = dualNode({ options: { enableDSR: true, forwardHealthCheckVip: true } });
+    await node.begin([dual({ ...FRONT, externalTrafficPolicy: "Local" }, BOTH_INGRESS)], POD);
+    expect(node.numberedLoadBalancers()).toEqual([
+      "LBID-1 C:80→8080 [EP-L1] L1 P0 D0",
+      "LBID-2 ∅:3001→8080 [EP-L1] L1 P18 D0",
+      "LBID-3 G:80→8080 [EP-L1] L1 P16 D0",
+      "LBID-4 G:10256→10256 [GW] L0 P0 D0",
+      "LBID-5 fd00::21:80→8080 [EP-L1] L3 P0 D0",
+      "LBID-6 ∅:3001→8080 [EP-L1] L3 P18 D0",
+      "LBID-7 fd00::1:80→8080 [EP-L1] L3 P16 D0",
+      "LBID-8 fd00::1:10256→10256 [GW] L0 P0 D0",
+    ]);
+  });
+
+  it("KP-G5 LoadBalancer with policy Cluster and a remote pod", async () => {
+    const node = dualNode();
+    await node.begin([dual(FRONT, BOTH_INGRESS)], slices(["L1", "R1"], [LOCAL_V6, REMOTE_V6]));
+    expect(node.loadBalancers()).toEqual([
+      "C:80→8080 [R1,EP-L1] L0 P0 D0",
+      "∅:3001→8080 [R1,EP-L1] L0 P18 D0",
+      "G:80→8080 [R1,EP-L1] L0 P16 D0",
+      `fd00::21:80→8080 [EP-L1,${R1_V6}] L2 P0 D0`,
+      `∅:3001→8080 [EP-L1,${R1_V6}] L2 P18 D0`,
+      `fd00::1:80→8080 [EP-L1,${R1_V6}] L2 P16 D0`,
+    ]);
+    expect(node.madeEndpoints()).toEqual(["R1 ×1", `${R1_V6} ×1`]);
+  });
+
+  describeRows(SINGLE);
+
+  it("KP-G8 the MAC address of a remote pod", async () => {
+    const node = dualNode();
+    await node.begin([dual()], slices([], [REMOTE_V6]));
+    expect(node.hns.bodiesOf("create Endpoint")).toMatchObject([{ MacAddress: "02-11-02-00-01-00" }]);
+  });
+
+  it("KP-G9 an address of the other family is passed by, and an event says so", async () => {
+    const node = dualNode();
+    const wrong: EndpointLike = { at: { address: R1_V6, node: "other-node" } };
+    const report = await node.begin([service()], [slice(["L1", wrong])]);
+    expect(node.loadBalancers()).toEqual([C4]);
+    expect(report.families[0]?.events).toMatchObject([
+      { type: "Warning", reason: "KubeProxyIncorrectIPVersion", namespace: "default", name: "svc" },
+    ]);
+  });
+});

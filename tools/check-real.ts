@@ -1,0 +1,92 @@
+/**
+ * Runs the tool over a folder of real files: `npm run check:real -- DIR`. Each file of manifests becomes a cluster of its
+ * own, unmodified, with and without direct server return; what Kubernetes would say about it and what its flows do is
+ * printed as one verdict. Exit code 1 when a flow came out otherwise than documented, or when anything broke.
+ */
+import { readFileSync, readdirSync, statSync } from "node:fs";
+import { extname, join } from "node:path";
+import { type ClusterInput, readInput } from "../src/cluster/input/read-input.ts";
+import { openSession } from "../src/cluster/open-session.ts";
+import { readModel } from "../src/cluster/verify/model-of-cluster.ts";
+import type { VerifyReport } from "../src/cluster/verify/report.ts";
+import { verifyCluster } from "../src/cluster/verify/verify.ts";
+import type { Pod } from "../src/kube/types.ts";
+
+const ENDINGS: readonly string[] = [".yaml", ".yml", ".json"];
+
+function print(text: string): void {
+  process.stdout.write(`${text}\n`);
+}
+
+function listFiles(folder: string): readonly string[] {
+  return readdirSync(folder)
+    .toSorted()
+    .flatMap((name) => {
+      const path = join(folder, name);
+      return statSync(path).isDirectory() ? listFiles(path) : [path];
+    });
+}
+
+/** Where the pods are, or why they are nowhere. */
+function describePods(pods: readonly Pod[]): readonly string[] {
+  const own = pods.filter(({ metadata }) => metadata.labels?.["k8s-app"] !== "kube-dns");
+  return own.map(({ metadata, spec, status }) => {
+    const name = `pod ${metadata.namespace}/${metadata.name}`;
+    if (status?.phase === "Running")
+      return `${name}: ${status.podIP ?? "no address"} on ${spec?.nodeName ?? "?"}`;
+    const reason = status?.conditions?.find(({ status: state }) => state === "False")?.message ?? "";
+    return `${name}: ${status?.phase ?? "Pending"}: ${reason}`;
+  });
+}
+
+function describeFlows({ counts, findings, cells }: VerifyReport): readonly string[] {
+  const denied = cells.filter(({ expected }) => expected === "denied");
+  const codes = [...new Set(denied.map(({ code }) => code))].join(", ");
+  return [
+    `${counts.works} flows work, ${counts.denied} are denied as documented${codes === "" ? "" : `: ${codes}`}`,
+    ...findings.map(({ cell, expected, observed }) => {
+      const { flow, protocol, from, to } = cells[cell] ?? { flow: "", protocol: "", from: "", to: "" };
+      return `FINDING ${flow} ${protocol} ${from} → ${to}: expected ${expected}, observed ${observed}`;
+    }),
+  ];
+}
+
+async function checkOne(input: ClusterInput, enableDSR: boolean): Promise<number> {
+  const file = { ...input.file, kubeProxy: { ...input.file.kubeProxy, enableDSR } };
+  const { session, report } = await openSession({ file, objects: input.objects });
+  const verified = verifyCluster(session.cluster, readModel(session.cluster));
+  print(`  ${enableDSR ? "with" : "without"} direct server return`);
+  const lines = [...describePods(session.cluster.objects.Pod), ...describeFlows(verified)];
+  for (const line of lines) print(`    ${line}`);
+  for (const { message } of [...report.problems, ...report.notes]) print(`    note: ${message}`);
+  return verified.counts.findings;
+}
+
+/** The verdict on one file: how many flows came out otherwise than documented. */
+async function checkFile(path: string): Promise<number> {
+  print(path);
+  const read = readInput([{ name: path, text: readFileSync(path, "utf8") }]);
+  if (!("input" in read)) {
+    for (const { message, advice } of read.problems) print(`  refused: ${message}. ${advice}`);
+    return 0;
+  }
+  const { notes, problems } = read.input;
+  for (const { line, path: field, message } of problems)
+    print(`  refused: line ${line}: ${field} ${message}`);
+  for (const { message } of notes) print(`  note: ${message}`);
+  return (await checkOne(read.input, false)) + (await checkOne(read.input, true));
+}
+
+const [folder] = process.argv.slice(2);
+if (folder === undefined) {
+  process.stderr.write("Say which folder: npm run check:real -- DIR\n");
+  process.exit(2);
+}
+const files = listFiles(folder);
+const manifests = files.filter((path) => ENDINGS.includes(extname(path)));
+let findings = 0;
+for (const path of manifests) findings += await checkFile(path);
+print(
+  `${manifests.length} files, ${findings} findings; ${files.length - manifests.length} other files passed by`,
+);
+process.exitCode = findings === 0 ? 0 : 1;
