@@ -7,7 +7,7 @@ import type { Hono } from "hono";
 import { LIMITS } from "../base/limits.ts";
 import { ApiError } from "./error-details.ts";
 import { lock } from "./lock-file.node.ts";
-import type { ClusterPlace } from "./state-folder.node.ts";
+import { type ClusterPlace, placeError } from "./state-folder.node.ts";
 
 const OWNER_ONLY = 0o600;
 const OTHERS_NOTHING = 0o177;
@@ -84,14 +84,18 @@ export class ControlServer {
 
   /**
    * Starts to listen. A dead socket of the same name is replaced.
-   * @throws ApiError `cluster-already-running`; an error of the system when the socket cannot be made.
+   * @throws ApiError `cluster-already-running`, or `bad-usage` when the socket cannot be made.
    */
   static async listen(app: Hono, place: ClusterPlace): Promise<ControlServer> {
     const server = createAdaptorServer({ fetch: app.fetch }) as Server;
     server.maxConnections = LIMITS.httpConnectionsMax;
     server.requestTimeout = REQUEST_TIMEOUT_MS;
-    await claim(server, place);
-    writeFileSync(place.pidFile, `${process.pid}\n`, { mode: OWNER_ONLY });
+    try {
+      await claim(server, place);
+      writeFileSync(place.pidFile, `${process.pid}\n`, { mode: OWNER_ONLY });
+    } catch (error) {
+      throw placeError(place, error);
+    }
     const control = new ControlServer(server, place);
     // A fault that ends the process takes its files along.
     process.once("exit", control.removeFiles);

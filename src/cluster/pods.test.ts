@@ -124,7 +124,7 @@ describe("pods of workloads", () => {
     );
     expect(
       podsOf(world, "agent-")
-        .map(({ status }) => status?.podIP)
+        .map(({ status }) => status?.podIP ?? "")
         .toSorted(),
     ).toEqual(["10.0.0.11", "10.0.0.12"]);
     expect(podsOf(world, "net").map(({ status }) => status?.podIP)).toEqual(["10.0.0.21"]);

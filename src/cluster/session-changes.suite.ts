@@ -122,7 +122,7 @@ async function expectConsistent(world: SessionWorld): Promise<void> {
   const endpoints = (await inventoryEndpoints(cluster)).filter(({ object }) =>
     object.Name?.endsWith("_cbr0"),
   );
-  expect(endpoints.map(({ object }) => object.Name).toSorted()).toEqual(
+  expect(endpoints.map(({ object }) => object.Name ?? "").toSorted()).toEqual(
     onWindows.map(({ spec }) => `${spec.namespace}_${spec.name}_cbr0`).toSorted(),
   );
   const leases = Object.values(await world.leases()).flat();

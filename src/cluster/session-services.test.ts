@@ -265,7 +265,10 @@ describe("back ends that come and go while clients ask", () => {
 
   // A dump may show a pod that is going: KEP-1672, serving and terminating.
   it("an endpoint that is going serves when no other is left", async () => {
-    const going = `${pinned("old", "win-2").replace("labels:", "deletionTimestamp: '2026-01-01T00:00:00Z', deletionGracePeriodSeconds: 30, labels:")}`;
+    const going = pinned("old", "win-2").replace(
+      "labels:",
+      "deletionTimestamp: '2026-01-01T00:00:00Z', deletionGracePeriodSeconds: 30, labels:",
+    );
     const world = await openSessionWorld(
       clusterText(),
       `${pinned("ask-l", "linux-1")}${going}${service("old", `selector: { app: old }, ${PORT}`)}`,

@@ -14,8 +14,8 @@ import {
   sharesPortBlocks,
 } from "../knowledge/profiles.ts";
 import { CompileCache } from "./compile/compile-cache.ts";
-import { reservedPoolsOf } from "./compile/load-balancer.ts";
 import type { LoadBalancerFacts, ServiceTraits } from "./compile/load-balancer-plan.ts";
+import { reservedPoolsOf } from "./compile/node-ports.ts";
 import {
   type NetworkView,
   type NodeFacts,
@@ -189,6 +189,7 @@ export class ServiceContext {
     return {
       managementIp: managementIpOf(view.node),
       nodeIps: [...view.node.addresses, ...legs],
+      hasPods: view.attached.some((endpoint) => endpoint.attachment?.kind === "namespace"),
       traits: this.serviceTraits,
     };
   }

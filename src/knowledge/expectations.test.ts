@@ -37,6 +37,8 @@ const FACTS: FlowFacts = {
   service: "none",
   backEnds: 0,
   localBackEnds: 0,
+  askedHasPods: true,
+  hasStrangers: false,
   internalTrafficPolicy: "Cluster",
   externalTrafficPolicy: "Cluster",
 };
@@ -115,6 +117,7 @@ const CASES: readonly Case[] = [
   ["SVC-HAIRPIN-LINUX", { ...SERVICE, ...LINUX, flow: "pod-to-own-service", isDsr: true }, "works, sees any"],
   ["SVC-ICMP", { ...SERVICE, protocol: "icmp" }, "icmp-to-service-not-balanced"],
   ["SVC-NO-BACK-ENDS", { ...SERVICE, backEnds: 0 }, "not-applicable"],
+  ["SVC-STRANGERS", { ...SERVICE, hasStrangers: true }, "not-applicable"],
   ["SVC-NO-PROXY", { ...SERVICE, hasProxy: false }, "not-applicable"],
   ["SVC-HEADLESS", { ...SERVICE, service: "headless" }, "not-applicable"],
   [
@@ -191,6 +194,9 @@ const CASES: readonly Case[] = [
     { ...SERVICE, flow: "node-to-node-port", targetBuild: 17_763, targetRevision: 1 },
     "works, sees any",
   ],
+  // dataplane.md DT-116.
+  ["NODEPORT-WITHOUT-PODS", { ...NODE_PORT, askedHasPods: false }, "node-port-without-pods-on-node"],
+  ["NODEPORT", { ...NODE_PORT, askedHasPods: false, targetOs: "linux" }, "works, sees any"],
   // dataplane.md §2.4 B-7; kube-proxy.md §3.8.
   ["NODEPORT", NODE_PORT, "works, sees any"],
   ["LOCAL", { ...NODE_PORT, externalTrafficPolicy: "Local" }, "works, sees client"],
@@ -283,6 +289,8 @@ const DOMAIN: { readonly [Fact in keyof FlowFacts]: readonly FlowFacts[Fact][] }
   service: ["cluster-ip", "headless", "external-name"],
   backEnds: [0, 64, 65, 1_025],
   localBackEnds: [0, 1],
+  askedHasPods: [true, false],
+  hasStrangers: [true, false],
   internalTrafficPolicy: ["Cluster", "Local"],
   externalTrafficPolicy: ["Cluster", "Local"],
 };
@@ -301,6 +309,7 @@ const GATES: ReadonlySet<keyof FlowFacts> = new Set<keyof FlowFacts>([
   "hasName",
   "hasProxy",
   "isHostProcess",
+  "hasStrangers",
 ]);
 
 /** Every combination of the facts that rows of this flow look at. */

@@ -99,8 +99,8 @@ export async function openSessionWorld(...texts: readonly string[]): Promise<Ses
     for (const [name, kubelet] of machines.kubelets) {
       if (!(kubelet instanceof WindowsKubelet)) continue;
       const network = { name: file.network.name, dataDir: DEFAULT_DATA_DIR };
-      rows[name] = await kubelet.leases.withLeases(network, "existing", (leases) =>
-        leases.list().map(({ ip }) => formatIp(ip)),
+      rows[name] = await kubelet.leases.withLeases(network, "existing", (held) =>
+        held.list().map(({ ip }) => formatIp(ip)),
       );
     }
     return rows;

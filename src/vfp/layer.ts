@@ -119,8 +119,9 @@ export class Layer {
     const pair = new LayerFlowPair(options);
     options.after.writeReverseTuple(options.scratch);
     pair.reverseTuple = options.scratch.words.slice(0, options.scratch.tupleLength);
-    this.setFlow(flows, options.before.words, options.before.tupleLength, pair.main);
     this.setFlow(flows, pair.reverseTuple, pair.reverseTuple.length, pair.answer);
+    // Last: in a hairpin layer a packet from an address and port to the same has the tuple of its own answer.
+    this.setFlow(flows, options.before.words, options.before.tupleLength, pair.main);
     return pair;
   }
 

@@ -119,9 +119,11 @@ export class VirtualSwitch implements PortOwner {
     }
   }
 
-  bindingChanged(binding: StaticBinding, port: SwitchPort | undefined): void {
-    if (port === undefined) this.portsByBinding.delete(bindingKey(binding));
-    else this.portsByBinding.set(bindingKey(binding), port);
+  bindingChanged(binding: StaticBinding): void {
+    const key = bindingKey(binding);
+    const owner = this.listPorts().findLast((port) => port.hasStaticBinding(binding));
+    if (owner === undefined) this.portsByBinding.delete(key);
+    else this.portsByBinding.set(key, owner);
   }
 
   /** A frame came in at `source`. */

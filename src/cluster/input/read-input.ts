@@ -38,8 +38,9 @@ function note(file: string, message: string): FileProblem {
   return {
     code,
     file,
-    line: 1,
-    column: 1,
+    // Not about a place in a text: about what stands in none.
+    line: 0,
+    column: 0,
     path: "",
     message,
     advice: "Write a cluster file to say otherwise.",

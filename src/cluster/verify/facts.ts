@@ -83,6 +83,8 @@ function commonFacts(model: VerifyModel, source: VerifySender): Omit<FlowFacts, 
     service: "none",
     backEnds: 0,
     localBackEnds: 0,
+    askedHasPods: true,
+    hasStrangers: false,
     internalTrafficPolicy: "Cluster",
     externalTrafficPolicy: "Cluster",
   };
@@ -169,6 +171,8 @@ export function serviceFacts(
     service: service.kind,
     backEnds: port.backEnds.length,
     localBackEnds: countLocal(port, asked ?? nodeOf(source)),
+    askedHasPods: asked?.hasPods ?? true,
+    hasStrangers: port.backEnds.some(({ pod }) => pod === undefined),
     internalTrafficPolicy: service.internalTrafficPolicy,
     externalTrafficPolicy: service.externalTrafficPolicy,
   };

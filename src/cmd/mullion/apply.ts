@@ -16,9 +16,14 @@ function formatReference({ kind, name }: ObjectReference): string {
 }
 
 /** Notes, and what could not be read. */
-function tellProblems({ notes, problems }: ApplyAnswer | DeleteAnswer, terminal: Terminal): void {
+function tellProblems({ notes, problems, results }: ApplyAnswer | DeleteAnswer, terminal: Terminal): void {
   for (const note of notes) terminal.stderr(formatProblem(note));
-  if (problems.length > 0) reportProblems(problems, "The other objects were taken.", terminal);
+  if (problems.length > 0)
+    reportProblems(
+      problems,
+      results.length > 0 ? "The other objects were taken." : "Nothing was changed.",
+      terminal,
+    );
 }
 
 function tellRefusal(

@@ -70,7 +70,8 @@ export async function holdCluster(options: HoldOptions): Promise<void> {
 }
 
 /** A Windows pod, where there is one, and a pod on another node. */
-function choosePair({ pods }: Cluster): StartedCluster["pair"] {
+function choosePair(cluster: Cluster): StartedCluster["pair"] {
+  const pods = cluster.pods.filter(({ spec }) => spec.namespace !== "kube-system");
   const from = pods.find(({ node }) => node.spec.os === "windows") ?? pods[0];
   const to =
     pods.find(({ node, spec }) => node !== from?.node && spec.ports.length > 0) ??

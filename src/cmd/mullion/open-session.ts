@@ -1,7 +1,7 @@
 /** Texts → a cluster that is up. The only place that knows who brings it up. */
 import { ProblemsError } from "../../api/error-details.ts";
 import type { ManifestReader, Verifier } from "../../api/held-cluster.ts";
-import { readInput } from "../../cluster/input/read-input.ts";
+import { isClusterFile, readInput } from "../../cluster/input/read-input.ts";
 import { openSession as openCluster } from "../../cluster/open-session.ts";
 import {
   type ClusterSession,
@@ -30,9 +30,24 @@ function verifier(progress: ObserveProgress | undefined): Verifier {
   return ({ cluster }) => verifyCluster(cluster, readModel(cluster), options);
 }
 
+function refuseClusterFile({ name }: InputText): SessionProblem {
+  return {
+    code: "bad-usage",
+    message: "this is a cluster file, and a cluster takes one only when it comes up",
+    advice: `To begin anew: mullion down, then mullion up -f ${name}. Manifests can be applied at any time.`,
+    where: { file: name, line: 1, column: 1, field: "" },
+  };
+}
+
 const readManifests: ManifestReader = (inputs, namespace) => {
-  const { objects, problems, notes } = loadManifests(inputs, namespace);
-  return { objects, problems: problems.map(toSessionProblem), notes: notes.map(toSessionProblem) };
+  const clusterFiles = inputs.filter(({ text }) => isClusterFile(text));
+  const manifests = inputs.filter((input) => !clusterFiles.includes(input));
+  const { objects, problems, notes } = loadManifests(manifests, namespace);
+  return {
+    objects,
+    problems: [...clusterFiles.map(refuseClusterFile), ...problems.map(toSessionProblem)],
+    notes: notes.map(toSessionProblem),
+  };
 };
 
 /**

@@ -113,7 +113,7 @@ function addGet(program: Command, run: Run, get: Verbs["get"], terminal: Termina
     .command("get")
     .summary("list objects of the cluster")
     .description("Lists objects of the cluster: those of Kubernetes, as kubectl does, and what HNS holds.")
-    .addArgument(new Argument("<kind>", "pods, or pods,svc, or pod/NAME svc/NAME …"))
+    .addArgument(new Argument("<kind>", "pods, or pods,svc, or all, or pod/NAME svc/NAME …"))
     .addArgument(new Argument("[name...]", "names of objects"));
   addTargetOptions(command)
     .option("-n, --namespace <name>", "where to look", "default")

@@ -27,6 +27,8 @@ export interface LoadBalancerFacts {
   readonly managementIp: Ipv4 | undefined;
   /** All addresses of the host in the network, its legs' too: where node ports are open. */
   readonly nodeIps: readonly Ip[];
+  /** A pod is attached to the network. */
+  readonly hasPods: boolean;
   readonly traits: ServiceTraits;
 }
 

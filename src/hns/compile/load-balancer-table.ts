@@ -62,8 +62,8 @@ function noteFor(range: Prefix): MissNote {
 }
 
 /** What tells two states of the node apart. */
-function factsKey({ managementIp, nodeIps, traits }: LoadBalancerFacts): string {
-  return JSON.stringify([managementIp, nodeIps.map(String), traits]);
+function factsKey({ managementIp, nodeIps, hasPods, traits }: LoadBalancerFacts): string {
+  return JSON.stringify([managementIp, nodeIps.map(String), hasPods, traits]);
 }
 
 export class LoadBalancerTable {
@@ -137,7 +137,7 @@ export class LoadBalancerTable {
     this.claims.replace(
       before?.claims ?? [],
       after?.claims ?? [],
-      ({ protocol, port }) => `${protocol}|${port}`,
+      ({ protocol, port, code }) => `${protocol}|${port}|${code ?? ""}`,
     );
   }
 

@@ -82,6 +82,12 @@ const KINDS: readonly ExpectationRow[] = [
     source: "users.md G3",
   },
   {
+    id: "SVC-STRANGERS",
+    when: { flow: ALL_SERVICE_FLOWS, hasStrangers: true },
+    expected: { outcome: "not-applicable", why: "a back end of the Service is no pod of this cluster" },
+    source: "kube-proxy.md §3.4",
+  },
+  {
     id: "SVC-ICMP",
     when: { flow: TO_SERVICE, protocol: "icmp" },
     expected: {

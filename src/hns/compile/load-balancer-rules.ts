@@ -1,0 +1,167 @@
+/** The single rules of load balancers, with the names that they have on a node (dataplane.md §2.2.3). */
+import type { Guid } from "../../hcn/client.ts";
+import { formatIp } from "../../net/ip.ts";
+import { hostPrefix } from "../../net/prefix.ts";
+import type { Condition } from "../../vfp/condition.ts";
+import type { Action, Rule } from "../../vfp/rule.ts";
+import { IpProtocol } from "../../wire/ip-protocol.ts";
+import type { HostPoolDefinition } from "../datapath.ts";
+import { type FrontEnd, type LoadBalancerFacts, formatFrontEnd } from "./load-balancer-plan.ts";
+import { loadBalancerProvenance } from "./provenance.ts";
+
+const RULE_PRIORITY = 100;
+/** Before the rules that balance. */
+const REFUSAL_PRIORITY = 50;
+const NODE_PORTS = "dataplane.md §2.2.3";
+const FULL_NAT = "dataplane.md §2.2.2, §3.3";
+
+/** What one local back end's port gets. */
+export interface BackEndRules {
+  readonly in: readonly Rule[];
+  readonly out: readonly Rule[];
+}
+
+function toFrontEnd({ mapping, vip }: FrontEnd): Condition {
+  return {
+    protocols: [mapping.protocol],
+    destination: [hostPrefix(vip)],
+    destinationPorts: [{ first: mapping.externalPort, last: mapping.externalPort }],
+  };
+}
+
+function makeRule(
+  frontEnd: FrontEnd,
+  name: string,
+  fields: Partial<Rule> & { readonly action: Action },
+): Rule {
+  return Object.freeze({
+    id: `${frontEnd.loadBalancer.id}|${name}`,
+    name,
+    priority: RULE_PRIORITY,
+    condition: Object.freeze(toFrontEnd(frontEnd)),
+    isTerminating: true,
+    isStateful: true,
+    provenance: loadBalancerProvenance(frontEnd.loadBalancer, formatFrontEnd(frontEnd)),
+    ...fields,
+  });
+}
+
+/** `<VIP>_<ext>_<int>_<proto>`, or with the external port twice where addresses stay. */
+function suffix({ vip, mapping }: FrontEnd, internalPort: number): string {
+  return `${formatIp(vip)}_${mapping.externalPort}_${internalPort}_${mapping.protocol}`;
+}
+
+function balance(frontEnd: FrontEnd, rewrites: "address-and-port" | "mac"): Action {
+  const backEnds = Object.freeze(frontEnd.serving.map((each) => each.backEnd));
+  return Object.freeze({ type: "lbnat", backEnds, distribution: frontEnd.distribution, rewrites });
+}
+
+/** Ping to a front end meets no rule (dataplane.md §2.9). */
+const ICMP_MISS = Object.freeze({ protocols: "icmp-to-service-not-balanced" } as const);
+
+/** For every pod's port (walk B-3). */
+export function dsrRule(frontEnd: FrontEnd, facts: LoadBalancerFacts): Rule {
+  const { tag, mapping, keepsVip } = frontEnd;
+  const managementIp = facts.managementIp === undefined ? "" : formatIp(facts.managementIp);
+  const name = `LB_DSR_${tag}_${managementIp}_${suffix(frontEnd, mapping.internalPort)}`;
+  const action = balance(frontEnd, keepsVip ? "mac" : "address-and-port");
+  return makeRule(frontEnd, name, { action, missCodes: ICMP_MISS });
+}
+
+/**
+ * Turns round what came for the front end (walk B-7). Inferred: also where all back ends are on other nodes; seen is
+ * the rule of load balancers with a local one, but the documented NodePort of a node without one needs it as well.
+ */
+export function hairpinRule(frontEnd: FrontEnd): Rule {
+  const { tag, mapping, serving } = frontEnd;
+  const name = `HairPin_${tag}_${suffix(frontEnd, mapping.externalPort)}`;
+  const isSeen = serving.some((each) => each.isLocal);
+  return makeRule(frontEnd, name, {
+    action: { type: "allow" },
+    missCodes: ICMP_MISS,
+    ...(!isSeen && { inferred: NODE_PORTS }),
+  });
+}
+
+/** Only local back ends, with DSR: the frame goes on as it is, to the MAC of the chosen one. */
+export function forwardLocally(frontEnd: FrontEnd): Rule {
+  const { tag, mapping, serving } = frontEnd;
+  const prefix = serving.length === 1 ? "NAT" : "LB";
+  const name = `${prefix}_${tag}_${suffix(frontEnd, mapping.externalPort)}`;
+  return makeRule(frontEnd, name, { action: balance(frontEnd, "mac") });
+}
+
+export function isFullNat(frontEnd: FrontEnd): boolean {
+  return !frontEnd.isDsr || frontEnd.hasRemote;
+}
+
+/**
+ * Both addresses change: the source to one of the node's with a port of a pool, the destination to the back end (walks
+ * B-4 and B-7). Inferred: the name `LB_…` where all back ends are local and there is no DSR, after the rules of old
+ * overlay nodes (dataplane.md §2.2.2).
+ */
+export function fullNat(
+  frontEnd: FrontEnd,
+  pool: HostPoolDefinition,
+): { readonly nat: Rule; readonly lb: Rule } {
+  const { tag, mapping, hasRemote } = frontEnd;
+  const rest = suffix(frontEnd, mapping.internalPort);
+  const protocol = mapping.protocol === IpProtocol.tcp ? "TCP" : "UDP";
+  const nat = makeRule(frontEnd, `SNAT_${protocol}_${tag}_${formatIp(pool.ip)}_${rest}`, {
+    action: Object.freeze({ type: "dynnat", pool: pool.name }),
+    inferred: FULL_NAT,
+  });
+  const lb = makeRule(frontEnd, `${hasRemote ? "LB_HOST" : "LB"}_${tag}_${rest}`, {
+    action: balance(frontEnd, "address-and-port"),
+    missCodes: ICMP_MISS,
+    ...(!hasRemote && { inferred: FULL_NAT }),
+  });
+  return { nat, lb };
+}
+
+/**
+ * Before the builds that balance the node's own packets: Inferred that they end at the host's port; documented is that
+ * they do not arrive (dataplane.md §2.4 B-8, DT-118).
+ */
+export function refuseNode(frontEnd: FrontEnd, facts: LoadBalancerFacts): readonly Rule[] {
+  const source = facts.nodeIps.filter((ip) => typeof ip === "number").map(hostPrefix);
+  if (facts.traits.reachesServices || frontEnd.isNodePort) return [];
+  const name = `HOST_TO_VIP_${frontEnd.tag}_${suffix(frontEnd, frontEnd.mapping.externalPort)}`;
+  const rule = makeRule(frontEnd, name, {
+    priority: REFUSAL_PRIORITY,
+    condition: Object.freeze({ ...toFrontEnd(frontEnd), source }),
+    action: { type: "block", code: "service-vip-from-node-unsupported" },
+    isStateful: false,
+    inferred: "dataplane.md §2.4 B-8",
+  });
+  return [rule];
+}
+
+/**
+ * On the port of a local back end. IN: what the host's port left alone is translated, and so are its answers. OUT:
+ * answers of the back end's port keep OutBoundNAT away (dataplane.md DT-124, DT-125).
+ */
+export function backEndRules(frontEnd: FrontEnd): ReadonlyMap<Guid, BackEndRules> {
+  const { serving, mapping, tag, vip, isDsr, keepsVip } = frontEnd;
+  const rest = `${tag}_${formatIp(vip)}_${mapping.externalPort}_${mapping.protocol}`;
+  const rules = new Map<Guid, BackEndRules>();
+  if (keepsVip) return rules;
+  for (const { id, backEnd, isLocal } of serving) {
+    if (!isLocal) continue;
+    const { ip, port } = backEnd;
+    const nat = makeRule(frontEnd, `NAT_${rest}`, {
+      action: Object.freeze({ type: "nat", side: "destination", ip, port }),
+    });
+    const allow = makeRule(frontEnd, `ALLOW_NAT_${rest}`, {
+      condition: Object.freeze({
+        protocols: [mapping.protocol],
+        source: [hostPrefix(ip)],
+        sourcePorts: [{ first: port, last: port }],
+      }),
+      action: { type: "allow" },
+      isStateful: false,
+    });
+    rules.set(id, { in: isDsr ? [nat] : [], out: [allow] });
+  }
+  return rules;
+}
