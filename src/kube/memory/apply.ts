@@ -1,8 +1,8 @@
 /** Objects on their way into the store, as the API server takes them: completed, checked against what is there, stored. */
-import { LIMITS } from "../../base/limits.ts";
 import type { FileProblem } from "../../knowledge/file-problem.ts";
 import { parseIp, formatIp } from "../../net/ip.ts";
 import { type LoadedObject, placeInOrigin } from "../load/manifests.ts";
+import { LoadReport } from "../load/load-report.ts";
 import type { KubeObject, Namespace, Service } from "../types.ts";
 import { type Refusal, type Reservations, admitService } from "./admit-service.ts";
 import type { ControlPlane } from "./control-plane.ts";
@@ -40,7 +40,7 @@ function inOrder(objects: readonly LoadedObject[]): readonly LoadedObject[] {
 class Application {
   private readonly changes: ApplyChange[] = [];
   private readonly notes: FileProblem[] = [];
-  private readonly problems: FileProblem[] = [];
+  private readonly report = new LoadReport();
   private readonly made = new Map<string, { readonly first: LoadedObject; count: number }>();
   private readonly plane: ControlPlane;
   private readonly reserved: Reservations;
@@ -109,7 +109,7 @@ class Application {
         ? this.plane.placeOf(referenceOf(object), path)
         : { file: origin.file, ...placeInOrigin(origin, path) };
     const problem = Object.freeze({ code, ...place, path, message, advice });
-    if (this.problems.length < LIMITS.manifestProblemsMax) this.problems.push(problem);
+    this.report.problem(problem);
     return problem;
   }
 
@@ -152,7 +152,7 @@ class Application {
       outcomes: Object.freeze(outcomes),
       changes: Object.freeze(this.changes),
       notes: Object.freeze(this.notes),
-      problems: Object.freeze(this.problems),
+      problems: this.report.finish().problems,
     });
   }
 }
