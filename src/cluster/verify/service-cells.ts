@@ -1,12 +1,20 @@
 /** Cells from inside and outside the cluster to Services. */
 import type { FlowName } from "../../knowledge/expectations.ts";
-import { type Ip, formatIp } from "../../net/ip.ts";
+import type { Ip } from "../../net/ip.ts";
 import { type Cell, type CellTarget, makeCell } from "./cell.ts";
 import { groupBy } from "./classes.ts";
-import { answerersOf, backEndsFor, clientAmong, rotate, type ServicePort } from "./service-port.ts";
-import { countLocal, isOrdinary, serviceFacts } from "./facts.ts";
+import {
+  type ServicePort,
+  answerersOf,
+  backEndsFor,
+  clientAmong,
+  listPorts,
+  rotate,
+} from "./service-port.ts";
+import { isOrdinary, serviceFacts } from "./facts.ts";
 import { nameCells } from "./name-cells.ts";
-import type { VerifyModel, VerifyNode, VerifyPod, VerifyService, VerifyServicePort } from "./model.ts";
+import { ingressCells, nodePortCells } from "./node-port-cells.ts";
+import type { VerifyModel, VerifyNode, VerifyPod } from "./model.ts";
 
 /** Up to here every node with a pod asks every Service port; beyond, each node asks some of them. */
 const NODE_TIMES_PORT_MAX = 2_000;
@@ -15,10 +23,6 @@ const SWEEP_ATTEMPTS_MAX = 20_000;
 const EULER = 0.577;
 /** Ports that each node asks when there are too many. */
 const PORTS_PER_NODE = 4;
-
-function listPorts(services: readonly VerifyService[]): readonly ServicePort[] {
-  return services.flatMap((service) => service.ports.map((port) => ({ service, port })));
-}
 
 function addressTarget(asked: ServicePort, answerers: readonly string[] | undefined): CellTarget {
   const { service, port } = asked;
@@ -160,81 +164,6 @@ function kindOf({ service, port }: ServicePort): string {
   return `${port.protocol} ${hasAffinity} ${internalTrafficPolicy} ${externalTrafficPolicy} ${port.backEnds.length === 0}`;
 }
 
-/** A node's address and port, as the target of a cell. */
-function nodePortTarget(node: VerifyNode, asked: ServicePort, nodePort: number): CellTarget {
-  const { service, port } = asked;
-  const isLocal = service.externalTrafficPolicy === "Local";
-  const candidates = isLocal
-    ? port.backEnds.filter(({ pod }) => pod?.node.index === node.index)
-    : port.backEnds;
-  const answerers = answerersOf(candidates.length === 0 ? port.backEnds : candidates);
-  return { reference: node.reference, address: node.address, name: undefined, port: nodePort, answerers };
-}
-
-/** Nodes that differ to who asks a NodePort from outside: by class, with and without back ends of their own. */
-function nodesToAsk(model: VerifyModel, port: VerifyServicePort): readonly (readonly VerifyNode[])[] {
-  return [...groupBy(model.nodes, (node) => `${node.nodeClass} ${countLocal(port, node) > 0}`).values()];
-}
-
-function toNodePorts(model: VerifyModel): readonly Cell[] {
-  const [client] = model.outside;
-  return listPorts(model.services).flatMap((asked) => {
-    const { service, port } = asked;
-    const { nodePort } = port;
-    if (nodePort === undefined) return [];
-    const cellFor = (
-      flow: FlowName,
-      source: VerifyNode | typeof client,
-      node: VerifyNode,
-      standsFor: number,
-    ) =>
-      source === undefined
-        ? []
-        : [
-            makeCell({
-              facts: serviceFacts(model, flow, port.protocol, { source, service, port, asked: node }),
-              source,
-              target: nodePortTarget(node, asked, nodePort),
-              standsFor,
-            }),
-          ];
-    return nodesToAsk(model, port).flatMap((nodes) => {
-      const [node] = nodes;
-      if (node === undefined) return [];
-      const other = model.nodes.find((each) => each.index !== node.index);
-      return [
-        ...cellFor("outside-to-node-port", client, node, nodes.length),
-        ...cellFor("node-to-own-node-port", node, node, nodes.length),
-        ...cellFor("node-to-node-port", other, node, nodes.length * (model.nodes.length - 1)),
-      ];
-    });
-  });
-}
-
-/** `nodeBehind`: the node to which the network leads the address of a load balancer. */
-function toIngress(model: VerifyModel, nodeBehind: (address: Ip) => VerifyNode | undefined): readonly Cell[] {
-  const [source] = model.outside;
-  if (source === undefined) return [];
-  return listPorts(model.services).flatMap((asked) =>
-    asked.service.ingress.flatMap((address) => {
-      const node = nodeBehind(address);
-      if (node === undefined) return [];
-      const { service, port } = asked;
-      const target = nodePortTarget(node, asked, port.port);
-      return makeCell({
-        facts: serviceFacts(model, "outside-to-ingress", port.protocol, {
-          source,
-          service,
-          port,
-          asked: node,
-        }),
-        source,
-        target: { ...target, reference: formatIp(address), address },
-      });
-    }),
-  );
-}
-
 function affinity(model: VerifyModel): readonly Cell[] {
   const ports = listPorts(model.services).filter(({ service }) => service.hasAffinity);
   return ports.flatMap((asked) =>
@@ -276,8 +205,8 @@ export function serviceCells(
     ...toOwnService(model),
     ...nameCells(model),
     ...fromNodes(model),
-    ...toNodePorts(model),
-    ...toIngress(model, nodeBehind),
+    ...nodePortCells(model),
+    ...ingressCells(model, nodeBehind),
     ...affinity(model),
   ];
 }

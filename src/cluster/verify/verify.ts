@@ -1,19 +1,18 @@
 /** The whole check: cells, their observation in a copy, the comparison, the report. */
-import { getEntry } from "../../knowledge/catalogue.ts";
-import type { KnowledgeCode } from "../../knowledge/codes.ts";
 import { FLOWS } from "../../knowledge/expectations.ts";
-import { type Ip, formatIp } from "../../net/ip.ts";
+import type { Ip } from "../../net/ip.ts";
 import { prefixContains } from "../../net/prefix.ts";
 import type { Cluster } from "../cluster.ts";
 import type { Cell } from "./cell.ts";
-import { type Disagreement, judge } from "./judge.ts";
+import { type Judged, countCells, describeCell, describeFinding } from "./describe.ts";
+import { judge } from "./judge.ts";
 import type { VerifyModel, VerifyNode } from "./model.ts";
 import type { Evidence, Observation } from "./observation.ts";
 import { type ObserveProgress, observeCells } from "./observe.ts";
 import { ownCells } from "./own-cells.ts";
 import { podCells } from "./pod-cells.ts";
 import { traceCell } from "./prove.ts";
-import type { VerifyCell, VerifyCounts, VerifyFinding, VerifyReport } from "./report.ts";
+import type { VerifyReport } from "./report.ts";
 import { serviceCells } from "./service-cells.ts";
 import { setStage } from "./stage.ts";
 import { observeState, stateCells } from "./state-cells.ts";
@@ -102,12 +101,6 @@ class Bench {
   }
 }
 
-interface Judged {
-  readonly cell: Cell;
-  readonly observation: Observation | undefined;
-  readonly disagreement: Disagreement | undefined;
-}
-
 const NOTHING: Observation = { attempts: [] };
 
 /** Judges what was seen; what disagrees is tried again alone, and only that counts. */
@@ -118,91 +111,6 @@ function settle(cell: Cell, first: Observation, bench: Bench, cluster: Cluster):
   const again = bench.observeAlone(cell);
   const proof = bench.trace(cell, again);
   return { cell, observation: again, disagreement: judge(cell, again, proof, cluster) };
-}
-
-function systemOf(os: Cell["sourceOs"], node: VerifyNode | undefined): string {
-  if (node?.windows === undefined) return os;
-  const { profile, revision } = node.windows;
-  return revision === undefined ? profile.name : `${profile.name}.${revision}`;
-}
-
-function describeCell({ cell, observation, disagreement }: Judged, model: VerifyModel): VerifyCell {
-  const { expected, target, source } = cell;
-  const sender = source?.kind === "pod" ? source.node : source?.kind === "node" ? source : undefined;
-  const receiver =
-    model.nodes.find((node) => node.reference === target.reference) ??
-    model.pods.find((pod) => pod.reference === target.reference)?.node;
-  const isCodeGiven =
-    expected.outcome !== "works" && !(expected.outcome === "denied" && expected.proof === "any-failure");
-  const code = isCodeGiven ? expected.code : undefined;
-  const attempts = observation?.attempts ?? [];
-  return {
-    flow: cell.flow,
-    protocol: cell.protocol,
-    relation: cell.relation,
-    from: cell.sourceReference,
-    fromSystem: systemOf(cell.sourceOs, sender),
-    to: target.reference,
-    toSystem:
-      cell.relation === "service" && receiver === undefined ? "service" : systemOf(cell.targetOs, receiver),
-    ...(target.port === 0 ? {} : { port: target.port }),
-    ...(target.name === undefined ? {} : { name: target.name }),
-    expected: expected.outcome,
-    ...(code === undefined ? {} : { code }),
-    ...(expected.outcome === "not-applicable" ? { why: expected.why } : {}),
-    row: cell.row,
-    documentedIn: cell.documentedIn,
-    verdict:
-      disagreement === undefined ? (observation === undefined ? "not-tried" : "as-expected") : "finding",
-    attempts: attempts.length,
-    ...(cell.probe === "sweep"
-      ? { backEnds: new Set(attempts.flatMap(({ answeredBy }) => answeredBy ?? [])).size }
-      : {}),
-    standsFor: cell.standsFor,
-  };
-}
-
-/** The words behind `mullion trace` that show the cell. */
-function traceWords(cell: Cell): string | undefined {
-  const { target, protocol } = cell;
-  if (target.address === undefined || cell.source === undefined) return undefined;
-  const isNamed = /^(?:pod|node|service)\//.test(target.reference) || cell.relation === "outside";
-  const to = isNamed && cell.flow !== "outside-to-ingress" ? target.reference : formatIp(target.address);
-  const how =
-    protocol === "icmp"
-      ? "--protocol icmp"
-      : `${protocol === "udp" ? "--protocol udp " : ""}--port ${target.port}`;
-  return `${cell.sourceReference} ${to} ${how}`;
-}
-
-function remedyOf(code: KnowledgeCode): string {
-  return getEntry(code).remedy.split("\n\n")[0] ?? "";
-}
-
-function describeFinding(judged: Judged, disagreement: Disagreement, position: number): VerifyFinding {
-  const { expected, observed, code } = disagreement;
-  const trace = traceWords(judged.cell);
-  return {
-    cell: position,
-    expected,
-    observed,
-    ...(code === undefined ? {} : { code, remedy: remedyOf(code) }),
-    ...(trace === undefined ? {} : { trace }),
-  };
-}
-
-function count(cells: readonly VerifyCell[], attempts: number, findings: number): VerifyCounts {
-  const of = (expected: VerifyCell["expected"]): number =>
-    cells.filter((cell) => cell.expected === expected && cell.verdict !== "finding").length;
-  return {
-    cells: cells.reduce((sum, { standsFor }) => sum + standsFor, 0),
-    tried: cells.filter(({ verdict }) => verdict !== "not-tried").length,
-    attempts,
-    works: of("works"),
-    denied: of("denied"),
-    notApplicable: of("not-applicable"),
-    findings,
-  };
 }
 
 /**
@@ -245,7 +153,7 @@ export function verifyCluster(
     kind: "Verification",
     cluster: model.clusterName,
     compat: [...new Set(model.nodes.map(({ compat }) => compat))].toSorted(),
-    counts: count(described, sent, findings.length),
+    counts: countCells(described, sent, findings.length),
     cells: described,
     findings,
   };
