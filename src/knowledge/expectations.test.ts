@@ -117,6 +117,9 @@ const CASES: readonly Case[] = [
   ["SVC-ICMP", { ...SERVICE, protocol: "icmp" }, "icmp-to-service-not-balanced"],
   ["SVC-NO-BACK-ENDS", { ...SERVICE, backEnds: 0 }, "not-applicable"],
   ["SVC-STRANGERS", { ...SERVICE, hasStrangers: true }, "not-applicable"],
+  ["SVC-NO-BACK-ENDS", { ...SERVICE, protocol: "icmp", backEnds: 0 }, "not-applicable"],
+  ["SVC-NO-ROUTE", { ...SERVICE, hasRouteToTarget: false }, "not-applicable"],
+  ["SVC", { ...SERVICE, isDsr: true, outboundNat: "translates" }, "works, sees any"],
   ["SVC-NO-PROXY", { ...SERVICE, hasProxy: false }, "not-applicable"],
   ["SVC-HEADLESS", { ...SERVICE, service: "headless" }, "not-applicable"],
   [
@@ -134,6 +137,30 @@ const CASES: readonly Case[] = [
     "SVC-EXTERNAL-NAME-BY-NAME",
     { ...SERVICE, flow: "pod-to-service-full-name", service: "external-name", backEnds: 0 },
     "works, sees any",
+  ],
+  [
+    "SVC-EXTERNAL-NAME-EXCEPTED",
+    {
+      ...SERVICE,
+      flow: "pod-to-service-full-name",
+      service: "external-name",
+      backEnds: 0,
+      hasRouteToSource: false,
+      outboundNat: "excepted",
+    },
+    "outbound-nat-exception",
+  ],
+  [
+    "SVC-EXTERNAL-NAME-WITHOUT-NAT",
+    {
+      ...SERVICE,
+      flow: "pod-to-service-full-name",
+      service: "external-name",
+      backEnds: 0,
+      hasRouteToSource: false,
+      outboundNat: "none",
+    },
+    "no-route-back",
   ],
   ["SVC-LOCAL-EMPTY", { ...SERVICE, internalTrafficPolicy: "Local", localBackEnds: 0 }, "not-applicable"],
   [
@@ -210,6 +237,17 @@ const CASES: readonly Case[] = [
     "LOCAL",
     { ...NODE_PORT, flow: "outside-to-ingress", externalTrafficPolicy: "Local" },
     "works, sees client",
+  ],
+  [
+    "LOCAL-EMPTY-SELF",
+    {
+      ...SERVICE,
+      flow: "node-to-own-node-port",
+      targetBuild: 19_041,
+      externalTrafficPolicy: "Local",
+      localBackEnds: 0,
+    },
+    "external-traffic-policy-local-without-local-endpoint",
   ],
   [
     "LOCAL-EMPTY-SELF",

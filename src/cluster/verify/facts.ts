@@ -136,6 +136,23 @@ export function pairFacts(
   };
 }
 
+/** What OutBoundNAT does with packets to back ends whose address has taken the place of the Service's. */
+function outboundNatToBackEnds(
+  model: VerifyModel,
+  source: VerifySender,
+  port: VerifyServicePort,
+): FlowFacts["outboundNat"] {
+  const outcomes = port.backEnds.map(({ address }) => outboundNatOf(model, source, address));
+  return outcomes.includes("translates") ? "translates" : (outcomes[0] ?? "none");
+}
+
+/** True when the node that chooses knows the way to every back end. */
+function isRouted(model: VerifyModel, port: VerifyServicePort, chooser: VerifyNode | undefined): boolean {
+  return port.backEnds.every(
+    ({ address, pod }) => pod?.node.index === chooser?.index || isKnownToNodes(model, address),
+  );
+}
+
 /** How many of the back ends run on a node. */
 export function countLocal(port: VerifyServicePort, node: VerifyNode | undefined): number {
   return port.backEnds.filter(({ pod }) => pod !== undefined && pod.node.index === node?.index).length;
@@ -167,6 +184,8 @@ export function serviceFacts(
       ? {}
       : { targetOs: receiver.os, targetBuild: receiver.build, targetRevision: receiver.revision }),
     hasOwnRules: common.hasOwnRules || port.backEnds.some(({ pod }) => pod !== undefined && hasOwnRules(pod)),
+    outboundNat: outboundNatToBackEnds(model, source, port),
+    hasRouteToTarget: isRouted(model, port, asked ?? nodeOf(source)),
     service: service.kind,
     backEnds: port.backEnds.length,
     localBackEnds: countLocal(port, asked ?? nodeOf(source)),

@@ -138,6 +138,12 @@ function readOutside(cluster: Cluster): readonly VerifyOutside[] {
   }));
 }
 
+/** Without a kube-proxy, or without routes between the nodes, nobody but its neighbours reaches the name service. */
+function isDnsReachable({ file }: Cluster): boolean {
+  const { network, kubeProxy } = file;
+  return kubeProxy.enabled && (network.routes === "static" || network.shape === "node-subnet");
+}
+
 /** Reads the machines of a cluster, and what its Kubernetes objects ask for. */
 export function readModel(cluster: Cluster): VerifyModel {
   const { file } = cluster;
@@ -170,6 +176,6 @@ export function readModel(cluster: Cluster): VerifyModel {
     },
     hasProxy: file.kubeProxy.enabled,
     isDsr: file.kubeProxy.enableDSR,
-    dnsZone: view.dnsZone,
+    dnsZone: isDnsReachable(cluster) ? view.dnsZone : undefined,
   };
 }
