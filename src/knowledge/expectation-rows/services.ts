@@ -218,7 +218,12 @@ const POLICIES: readonly ExpectationRow[] = [
   },
   {
     id: "SVC-HAIRPIN-DSR",
-    when: { flow: "pod-to-own-service", sourceOs: "windows", isDsr: true },
+    when: {
+      flow: "pod-to-own-service",
+      sourceOs: "windows",
+      isDsr: true,
+      outboundNat: ["excepted", "none"],
+    },
     expected: { outcome: "denied", code: "hairpin-under-dsr", proof: "drop" },
     source: "dataplane.md §2.4 B-5",
   },
