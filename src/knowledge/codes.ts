@@ -109,6 +109,7 @@ export const KNOWLEDGE_CODES = [
   "service-port-refused",
   "pod-unschedulable",
   "pod-os-mismatch",
+  "scheduling-rule-ignored",
   "pod-address-outside-range",
   "selector-matches-nothing",
   "slice-target-unknown",

@@ -38,6 +38,7 @@ const FACTS: FlowFacts = {
   service: "none",
   backEnds: 0,
   localBackEnds: 0,
+  askedHasPods: true,
   hasStrangers: false,
   internalTrafficPolicy: "Cluster",
   externalTrafficPolicy: "Cluster",
@@ -233,6 +234,9 @@ const CASES: readonly Case[] = [
     { ...SERVICE, flow: "node-to-node-port", targetBuild: 17_763, targetRevision: 1 },
     "works, sees any",
   ],
+  // dataplane.md DT-116.
+  ["NODEPORT-WITHOUT-PODS", { ...NODE_PORT, askedHasPods: false }, "node-port-without-pods-on-node"],
+  ["NODEPORT", { ...NODE_PORT, askedHasPods: false, targetOs: "linux" }, "works, sees any"],
   // dataplane.md §2.4 B-7; kube-proxy.md §3.8.
   ["NODEPORT", NODE_PORT, "works, sees any"],
   ["LOCAL", { ...NODE_PORT, externalTrafficPolicy: "Local" }, "works, sees client"],
@@ -337,6 +341,7 @@ const DOMAIN: { readonly [Fact in keyof FlowFacts]: readonly FlowFacts[Fact][] }
   service: ["cluster-ip", "headless", "external-name"],
   backEnds: [0, 64, 65, 1_025],
   localBackEnds: [0, 1],
+  askedHasPods: [true, false],
   hasStrangers: [true, false],
   internalTrafficPolicy: ["Cluster", "Local"],
   externalTrafficPolicy: ["Cluster", "Local"],

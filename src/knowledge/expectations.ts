@@ -84,6 +84,8 @@ export interface FlowFacts {
   readonly backEnds: number;
   /** Of them, those on the node that chooses. */
   readonly localBackEnds: number;
+  /** A pod runs on the node whose NodePort or load balancer address is asked. */
+  readonly askedHasPods: boolean;
   /** Among the back ends are addresses of no pod of the cluster: nobody knows who answers there. */
   readonly hasStrangers: boolean;
   readonly internalTrafficPolicy: "Cluster" | "Local";

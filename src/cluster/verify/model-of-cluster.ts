@@ -7,13 +7,16 @@ import type { Cluster, ClusterNode, ClusterPod } from "../cluster.ts";
 import { readKubernetes } from "./kubernetes-view.ts";
 import type { VerifyModel, VerifyNode, VerifyOutside, VerifyPod, VerifyService } from "./model.ts";
 
-/** Nodes of one class run the same system, the same build with the same updates, and programs of the same temper. */
-function nodeClassOf({ spec }: ClusterNode): string {
+/**
+ * Nodes of one class run the same system, the same build with the same updates, and programs of the same temper; all of
+ * them run pods, or none does.
+ */
+function nodeClassOf({ spec }: ClusterNode, hasPods: boolean): string {
   const build = spec.build === undefined ? "" : ` ${spec.build.profile.name}.${spec.build.revision ?? "all"}`;
-  return `${spec.os}${build} ${spec.compat}`;
+  return `${spec.os}${build} ${spec.compat}${hasPods ? "" : " without pods"}`;
 }
 
-function readNode(node: ClusterNode, index: number): VerifyNode {
+function readNode(node: ClusterNode, index: number, hasPods: boolean): VerifyNode {
   const { spec } = node;
   return {
     kind: "node",
@@ -25,7 +28,8 @@ function readNode(node: ClusterNode, index: number): VerifyNode {
     compat: spec.compat,
     address: spec.address,
     podRange: spec.podCIDR,
-    nodeClass: nodeClassOf(node),
+    hasPods,
+    nodeClass: nodeClassOf(node, hasPods),
   };
 }
 
@@ -167,7 +171,9 @@ function isDnsReachable({ file }: Cluster): boolean {
 /** Reads the machines of a cluster, and what its Kubernetes objects ask for. */
 export function readModel(cluster: Cluster): VerifyModel {
   const { file } = cluster;
-  const nodes = cluster.nodes.map(readNode);
+  const inPodNetwork = cluster.pods.filter(({ spec }) => spec.network !== "host");
+  const populated = new Set(inPodNetwork.map((pod) => pod.node.spec.name));
+  const nodes = cluster.nodes.map((node, index) => readNode(node, index, populated.has(node.spec.name)));
   const byName = new Map(nodes.map((node) => [node.name, node]));
   const common = commonPolicies(cluster);
   const zone = file.dns.domain;

@@ -20,6 +20,8 @@ export interface VerifyNode {
   readonly compat: "reference" | "better";
   readonly address: Ip;
   readonly podRange: Prefix;
+  /** A pod of the cluster's network runs there. */
+  readonly hasPods: boolean;
   /** Nodes of one class behave alike. */
   readonly nodeClass: string;
 }

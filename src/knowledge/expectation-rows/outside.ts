@@ -9,6 +9,18 @@ const FROM_ELSEWHERE: readonly FlowName[] = [...FROM_OUTSIDE, "node-to-node-port
 
 export const OUTSIDE_ROWS: readonly ExpectationRow[] = [
   {
+    // Whoever asks, and whatever the policy: nothing forwards the port.
+    id: "NODEPORT-WITHOUT-PODS",
+    when: {
+      flow: ["outside-to-node-port", "node-to-node-port", "node-to-own-node-port"],
+      targetOs: "windows",
+      externalTrafficPolicy: "Cluster",
+      askedHasPods: false,
+    },
+    expected: { outcome: "denied", code: "node-port-without-pods-on-node", proof: "drop" },
+    source: "dataplane.md DT-116",
+  },
+  {
     id: "NODEPORT-SELF-2019",
     when: {
       flow: "node-to-own-node-port",

@@ -112,6 +112,12 @@ describe("lists", () => {
     expect(load("apiVersion: v1\nitems: []\nkind: List\n")).toEqual({ objects: [], notes: [], problems: [] });
   });
 
+  it("items may refer to each other", () => {
+    const linked =
+      "kind: List\napiVersion: v1\nitems:\n- &a {apiVersion: v1, kind: ConfigMap, metadata: {name: a}}\n- <<: *a\n  metadata: {name: b}\n";
+    expect(names(load(linked))).toEqual(["ConfigMap default/a", "ConfigMap default/b"]);
+  });
+
   it("an item that is broken does not stop the others, and its field is found in its line", () => {
     const text = `apiVersion: v1\nkind: List\nitems:\n${item("a")}${item("B")}${item("c")}`;
     const result = load(text);

@@ -5,12 +5,10 @@
  */
 import {
   type Alias,
-  type CST,
   Composer,
   type Document,
   type Pair,
   type ParsedNode,
-  Parser,
   type ScalarTag,
   type Tags,
   isAlias,
@@ -22,14 +20,13 @@ import { LIMITS } from "../../base/limits.ts";
 import type { KnowledgeCode } from "../../knowledge/codes.ts";
 import type { FieldPath } from "./field-path.ts";
 import { stepsOf } from "./field-path.ts";
+import { isNestedDeeper } from "./json-pieces.ts";
 import { readPlainYaml } from "./plain-yaml.ts";
+import { type YamlFault, faultOf, findDeepToken, tokensOf } from "./yaml-syntax.ts";
 
-/** A fault of a text, at an offset of it. */
-export interface TextFault {
+/** A fault of a text, with its code. */
+export interface TextFault extends YamlFault {
   readonly code: KnowledgeCode;
-  readonly offset: number;
-  readonly message: string;
-  readonly advice: string;
 }
 
 export type ValueReading =
@@ -85,54 +82,15 @@ function invalid(offset: number, message: string, advice: string): TextFault {
   return { code: "manifest-invalid-yaml", offset, message, advice };
 }
 
-type Nested = { readonly token: CST.Token; readonly depth: number };
-
-/** Finds a token nested deeper than the limit, without recursion. */
-function checkDepth(tokens: readonly CST.Token[]): TextFault | undefined {
-  const open: Nested[] = tokens.map((token) => ({ token, depth: 0 }));
-  for (let nested = open.pop(); nested !== undefined; nested = open.pop()) {
-    const { token, depth } = nested;
-    if (depth > LIMITS.documentDepthMax) {
-      return tooLarge(token.offset, `values are nested more than ${LIMITS.documentDepthMax} levels deep`);
-    }
-    if (token.type === "document" && token.value !== undefined)
-      open.push({ token: token.value, depth: depth + 1 });
-    if (!("items" in token)) continue;
-    for (const item of token.items) {
-      if (item.key !== undefined && item.key !== null) open.push({ token: item.key, depth: depth + 1 });
-      if (item.value !== undefined) open.push({ token: item.value, depth: depth + 1 });
-    }
-  }
-  return undefined;
-}
-
-/** The library's sentences without the position that it may add, and without the full stop. */
-function plainMessage(message: string): string {
-  const [first = ""] = message.split("\n");
-  const text = first.replace(/ at line \d+, column \d+:?$/, "").replace(/[.:]$/, "");
-  return text.charAt(0).toLowerCase() + text.slice(1);
-}
-
-const ADVICE: Readonly<Record<string, string>> = {
-  TAB_AS_INDENT: "Indent with blanks.",
-  BAD_INDENT: "Give all items of one list, and all fields of one mapping, the same indentation.",
-  MISSING_CHAR: "Close what is open before this place, or quote the value.",
-  UNEXPECTED_TOKEN: "Look at the end of the line before: a quote or a bracket may be open there.",
-  BLOCK_AS_IMPLICIT_KEY:
-    "Put the value on its own line, or quote it: a colon followed by a blank starts a new field.",
-  MULTILINE_IMPLICIT_KEY: 'Write "field: value"; the colon may be missing.',
-};
-const ADVICE_DEFAULT = "Correct the YAML here, or in the line before.";
-
 /** The documents of a text, or its first faults. */
 function compose(text: string): readonly Document.Parsed[] | { readonly faults: readonly TextFault[] } {
   if (text.length > LIMITS.manifestDocumentCharactersMax) {
     const mebi = LIMITS.manifestDocumentCharactersMax / 1_048_576;
     return { faults: [tooLarge(0, `a document has more than ${mebi} Mi characters`)] };
   }
-  const tokens = [...new Parser().parse(text)];
-  const depthFault = checkDepth(tokens);
-  if (depthFault !== undefined) return { faults: [depthFault] };
+  const tokens = tokensOf(text);
+  const deep = findDeepToken(tokens);
+  if (deep !== undefined) return { faults: [tooLarge(deep.offset, deep.message)] };
   const composer = new Composer({
     version: "1.1",
     customTags: kubernetesTags,
@@ -143,11 +101,7 @@ function compose(text: string): readonly Document.Parsed[] | { readonly faults: 
   const documents = [...composer.compose(tokens, false, text.length)] as Document.Parsed[];
   const errors = documents.flatMap((document) => document.errors);
   if (errors.length === 0) return documents;
-  return {
-    faults: errors.map((error) =>
-      invalid(error.pos[0], plainMessage(error.message), ADVICE[error.code] ?? ADVICE_DEFAULT),
-    ),
-  };
+  return { faults: errors.map((error) => ({ code: "manifest-invalid-yaml", ...faultOf(error) })) };
 }
 
 /** Thrown inside this file only, to leave the recursion at the first fault. */
@@ -279,26 +233,9 @@ export function readAnyYaml(text: string): ValueReading {
   }
 }
 
-/** Brackets nested deeper than the limit, in a JSON text. */
-function isDeep(text: string): boolean {
-  let depth = 0;
-  let isText = false;
-  for (let at = 0; at < text.length; at++) {
-    const unit = text.charCodeAt(at);
-    if (isText) {
-      if (unit === 92) at++;
-      else if (unit === 34) isText = false;
-    } else if (unit === 34) isText = true;
-    else if (unit === 123 || unit === 91) {
-      if (++depth > LIMITS.documentDepthMax) return true;
-    } else if (unit === 125 || unit === 93) depth--;
-  }
-  return false;
-}
-
 /** The value of a JSON text, or what is wrong with it. What JSON refuses may still be YAML. */
 export function readJson(text: string): ValueReading {
-  if (isDeep(text)) {
+  if (isNestedDeeper(text, LIMITS.documentDepthMax)) {
     return { faults: [tooLarge(0, `values are nested more than ${LIMITS.documentDepthMax} levels deep`)] };
   }
   try {

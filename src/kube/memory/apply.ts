@@ -1,9 +1,9 @@
 /** Objects on their way into the store, as the API server takes them: completed, checked against what is there, stored. */
-import { LIMITS } from "../../base/limits.ts";
 import type { FileProblem } from "../../knowledge/file-problem.ts";
 import { parseIp, formatIp } from "../../net/ip.ts";
 import { type LoadedObject, placeInOrigin } from "../load/manifests.ts";
-import type { KubeObject, Namespace, Service } from "../types.ts";
+import { LoadReport } from "../load/load-report.ts";
+import type { EndpointSlice, KubeObject, Namespace, Service } from "../types.ts";
 import { type Refusal, type Reservations, admitService } from "./admit-service.ts";
 import type { ControlPlane } from "./control-plane.ts";
 import { equalJson } from "./deep.ts";
@@ -40,7 +40,7 @@ function inOrder(objects: readonly LoadedObject[]): readonly LoadedObject[] {
 class Application {
   private readonly changes: ApplyChange[] = [];
   private readonly notes: FileProblem[] = [];
-  private readonly problems: FileProblem[] = [];
+  private readonly report = new LoadReport();
   private readonly made = new Map<string, { readonly first: LoadedObject; count: number }>();
   private readonly plane: ControlPlane;
   private readonly reserved: Reservations;
@@ -94,6 +94,7 @@ class Application {
       const status = object.status ?? { phase: "Pending" };
       return { object: { ...object, spec: completePodSpec(object.spec), status } };
     }
+    if (object.kind === "EndpointSlice") return { object: completeSlice(object) };
     return { object };
   }
 
@@ -109,7 +110,7 @@ class Application {
         ? this.plane.placeOf(referenceOf(object), path)
         : { file: origin.file, ...placeInOrigin(origin, path) };
     const problem = Object.freeze({ code, ...place, path, message, advice });
-    if (this.problems.length < LIMITS.manifestProblemsMax) this.problems.push(problem);
+    this.report.problem(problem);
     return problem;
   }
 
@@ -152,9 +153,15 @@ class Application {
       outcomes: Object.freeze(outcomes),
       changes: Object.freeze(this.changes),
       notes: Object.freeze(this.notes),
-      problems: Object.freeze(this.problems),
+      problems: this.report.finish().problems,
     });
   }
+}
+
+/** What the API server fills in: kube-proxy passes ports without a name by (pkg/apis/discovery/v1/defaults.go). */
+function completeSlice(slice: EndpointSlice): EndpointSlice {
+  if (slice.ports === undefined) return slice;
+  return { ...slice, ports: slice.ports.map((port) => ({ name: "", protocol: "TCP", ...port })) };
 }
 
 /** Namespaces that every cluster has. */

@@ -74,8 +74,36 @@ function findPodTrouble(plane: ControlPlane, found: Findings): void {
         advice: "Write nodeSelector kubernetes.io/os with the operating system of the pod.",
       });
     }
+    findIgnoredRule(plane, pod, found);
     findStrangeAddress(plane, pod, found);
   }
+}
+
+/** The field of a rule that the scheduler does not weigh. A preference binds nobody. */
+function ignoredRule({ spec }: Pod): string | undefined {
+  const { podAffinity, podAntiAffinity } = spec?.affinity ?? {};
+  if ((podAffinity?.requiredDuringSchedulingIgnoredDuringExecution ?? []).length > 0)
+    return "spec.affinity.podAffinity";
+  if ((podAntiAffinity?.requiredDuringSchedulingIgnoredDuringExecution ?? []).length > 0)
+    return "spec.affinity.podAntiAffinity";
+  const spread = spec?.topologySpreadConstraints ?? [];
+  if (spread.some(({ whenUnsatisfiable }) => whenUnsatisfiable === "DoNotSchedule"))
+    return "spec.topologySpreadConstraints";
+  return (spec?.schedulingGates ?? []).length > 0 ? "spec.schedulingGates" : undefined;
+}
+
+/** A pod of a dump that stands on its node has been through the scheduler. */
+function findIgnoredRule(plane: ControlPlane, pod: Pod, found: Findings): void {
+  const reference = referenceOf(pod);
+  const path =
+    plane.origins.has(reference) && pod.spec?.nodeName !== undefined ? undefined : ignoredRule(pod);
+  if (path === undefined) return;
+  found.add(reference, {
+    code: "scheduling-rule-ignored",
+    path,
+    message: `the scheduler here does not weigh ${path.replace("spec.", "")} of ${makerOf(pod)}`,
+    advice: "Nothing to do, unless it matters which node the pod stands on.",
+  });
 }
 
 function findStrangeAddress(plane: ControlPlane, pod: Pod, found: Findings): void {

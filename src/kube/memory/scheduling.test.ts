@@ -224,3 +224,30 @@ describe("a kubelet", () => {
     expect(kube.notes().map(({ code, line }) => [code, line])).toEqual([["pod-os-mismatch", 9]]);
   });
 });
+
+describe("rules that are not weighed", () => {
+  const labels = "labelSelector: {matchLabels: {app: web}}, topologyKey: kubernetes.io/hostname";
+
+  it.each([
+    [
+      "spec.affinity.podAntiAffinity",
+      `affinity: {podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{${labels}}]}}`,
+    ],
+    [
+      "spec.affinity.podAffinity",
+      `affinity: {podAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{${labels}}]}}`,
+    ],
+    [
+      "spec.topologySpreadConstraints",
+      `topologySpreadConstraints: [{maxSkew: 1, whenUnsatisfiable: DoNotSchedule, ${labels}}]`,
+    ],
+  ])("%s is told, once per workload", (path, spec) => {
+    const kube = start(MIXED + workload("Deployment", "web", "replicas: 3", spec));
+    expect(kube.notes().map((note) => [note.code, note.path])).toEqual([["scheduling-rule-ignored", path]]);
+  });
+
+  it("a preference binds nobody", () => {
+    const spec = `affinity: {podAntiAffinity: {preferredDuringSchedulingIgnoredDuringExecution: [{weight: 1, podAffinityTerm: {${labels}}}]}}`;
+    expect(start(MIXED + workload("Deployment", "web", "replicas: 3", spec)).notes()).toEqual([]);
+  });
+});
