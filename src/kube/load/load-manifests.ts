@@ -5,7 +5,7 @@
 import { LIMITS } from "../../base/limits.ts";
 import type { KnowledgeCode } from "../../knowledge/codes.ts";
 import { KINDS, isKubeKind } from "../kinds.ts";
-import type { KubeKind, KubeObject, Service } from "../types.ts";
+import type { KubeKind, KubeObject, Service } from "../objects.ts";
 import { convertOld } from "./convert-old.ts";
 import { FieldFaults, type FieldFault, type Fields, isFields, showValue } from "./field-check.ts";
 import { type FieldPath, below, formatPath } from "./field-path.ts";
