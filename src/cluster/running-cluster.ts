@@ -7,9 +7,10 @@ import type { JsonObject } from "../hcn/client.ts";
 import type { FileProblem } from "../knowledge/file-problem.ts";
 import { type ApplyOutcome, type LoadedObject, MemoryKube, loadManifests } from "../kube/mod.ts";
 import { KubeError } from "../kube/error.ts";
-import type { KubeKind, KubeObject, Pod } from "../kube/types.ts";
+import type { KubeKind, KubeObject, Pod } from "../kube/objects.ts";
 import { formatIp } from "../net/ip.ts";
 import type { Cluster } from "./cluster.ts";
+import type { ClusterFile } from "./file/cluster-file.ts";
 import { type ClusterObjects, objectsOf } from "./cluster-objects.ts";
 import { dnsManifests } from "./dns-manifests.ts";
 import { findDnsService } from "./dns-service.ts";
@@ -37,6 +38,8 @@ import {
 
 /** What messages call the objects that every cluster has. */
 const BUILT_IN = "built in";
+/** Every API server makes these. */
+const BUILT_IN_NAMESPACES: readonly string[] = ["default", "kube-node-lease", "kube-public", "kube-system"];
 
 /** What the control plane said about the objects that the cluster began with. */
 export interface BeginReport {
@@ -48,6 +51,26 @@ function load(documents: readonly JsonObject[], name: string): readonly LoadedOb
   const loaded = loadManifests(documents.map((document) => ({ name, text: JSON.stringify(document) })));
   assert(loaded.problems.length === 0, `objects of our own are good: ${loaded.problems[0]?.message ?? ""}`);
   return loaded.objects;
+}
+
+/**
+ * What a cluster has before anybody applies anything: its namespaces, the nodes of the file, and the DNS that kubeadm
+ * installs. What `brought` has of these is taken from there.
+ */
+function builtInObjects(file: ClusterFile, brought: readonly KubeObject[]): readonly JsonObject[] {
+  const isBrought = (kind: KubeKind, name: string): boolean =>
+    brought.some((each) => each.kind === kind && each.metadata.name === name);
+  const namespaces = BUILT_IN_NAMESPACES.filter((name) => !isBrought("Namespace", name));
+  const nodes = file.nodes.filter(({ name }) => !isBrought("Node", name));
+  const services = brought.filter((object) => object.kind === "Service");
+  const bringsDns = findDnsService(services, file.network.serviceCIDR) !== undefined;
+  // CoreDNS runs on Linux only: without a Linux node it would wait for ever.
+  const hasLinux = file.nodes.some(({ os }) => os === "linux");
+  return [
+    ...namespaces.map((name) => ({ apiVersion: "v1", kind: "Namespace", metadata: { name } })),
+    ...nodes.map((spec) => nodeManifest(file, spec)),
+    ...(file.dns.enabled && hasLinux && !bringsDns ? dnsManifests(file.network.serviceCIDR) : []),
+  ];
 }
 
 export class RunningCluster implements ClusterSession {
@@ -87,16 +110,8 @@ export class RunningCluster implements ClusterSession {
   async begin(objects: readonly LoadedObject[]): Promise<BeginReport> {
     const { file } = this.cluster;
     const brought = objects.map(({ object }) => object);
-    const services = brought.filter((object) => object.kind === "Service");
-    const bringsDns = findDnsService(services, file.network.serviceCIDR) !== undefined;
-    const nodes = file.nodes
-      .filter(({ name }) => !brought.some(({ kind, metadata }) => kind === "Node" && metadata.name === name))
-      .map((spec) => nodeManifest(file, spec));
-    // CoreDNS runs on Linux only: without a Linux node it would wait for ever.
-    const hasLinux = file.nodes.some(({ os }) => os === "linux");
-    const dns = file.dns.enabled && hasLinux && !bringsDns ? dnsManifests(file.network.serviceCIDR) : [];
     const report = this.kube.apply([
-      ...load([...nodes, ...dns], BUILT_IN),
+      ...load(builtInObjects(file, brought), BUILT_IN),
       ...load(file.pods.map(podManifest), file.fileName),
       ...objects,
     ]);

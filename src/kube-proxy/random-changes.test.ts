@@ -3,7 +3,7 @@ import { Prng } from "../base/prng.ts";
 import type { Guid, JsonObject } from "../hcn/client.ts";
 import { HcnError } from "../hcn/error.ts";
 import type { HnsVersion } from "../hcn/features.ts";
-import type { EndpointSlice, Service } from "../kube/types.ts";
+import type { EndpointSlice, Service } from "../kube/objects.ts";
 import {
   ADDRESS,
   type AddressSymbol,

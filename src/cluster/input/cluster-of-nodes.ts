@@ -4,7 +4,7 @@
  */
 import type { JsonObject } from "../../hcn/client.ts";
 import { parseProfile } from "../../knowledge/profiles.ts";
-import type { KubeObject, Node, Pod } from "../../kube/types.ts";
+import type { KubeObject, Node, Pod } from "../../kube/objects.ts";
 import { type Ipv4, formatIp, parseIpv4 } from "../../net/ip.ts";
 import {
   type Prefix,

@@ -77,7 +77,8 @@ function toClusterIp(model: VerifyModel): readonly Cell[] {
       const client = clientAmong(rotate(clients, index), asked.port, model);
       if (client === undefined) return [];
       const isSwept = isSmall || index % classes.length === turn;
-      return [clusterIpCell(model, asked, client, { isSwept, standsFor: clients.length })];
+      const standsFor = clients.length * Math.max(1, asked.port.backEnds.length);
+      return [clusterIpCell(model, asked, client, { isSwept, standsFor })];
     }),
   );
   return [...cells, ...fromEachNode(model, ports)];
@@ -100,7 +101,9 @@ function fromEachNode(model: VerifyModel, ports: readonly ServicePort[]): readon
 
 /** Echo requests to one Service from one pod of each class of Windows nodes. */
 function pings(model: VerifyModel): readonly Cell[] {
-  const asked = listPorts(model.services).find(({ service }) => service.kind === "cluster-ip");
+  const asked = listPorts(model.services).find(
+    ({ service, port }) => service.kind === "cluster-ip" && port.backEnds.length > 0,
+  );
   if (asked === undefined) return [];
   const { service, port } = asked;
   return [...clientsByNodeClass(model).values()].flatMap((clients) => {

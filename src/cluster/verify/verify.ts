@@ -4,7 +4,7 @@ import type { Ip } from "../../net/ip.ts";
 import { prefixContains } from "../../net/prefix.ts";
 import type { Cluster } from "../cluster.ts";
 import type { Cell } from "./cell.ts";
-import { type Judged, countCells, describeCell, describeFinding } from "./describe.ts";
+import { type Judged, countCells, describeCell, describeFinding, nodesByReference } from "./describe.ts";
 import { judge } from "./judge.ts";
 import type { VerifyModel, VerifyNode } from "./model.ts";
 import type { Evidence, Observation } from "./observation.ts";
@@ -89,10 +89,10 @@ class Bench {
   /** Follows the attempt that failed. */
   trace(cell: Cell, observation: Observation): Evidence | undefined {
     const failed = observation.attempts.find(({ outcome }) => outcome !== "answered");
-    if (failed === undefined || failed.outcome === "name-not-found" || cell.target.address === undefined)
-      return undefined;
+    if (failed === undefined || (cell.target.address ?? failed.resolved) === undefined) return undefined;
+    if (failed.outcome === "name-not-found" || failed.outcome === "name-wrong") return undefined;
     this.attempts++;
-    return traceCell(this.stage(), cell, failed.sourcePort);
+    return traceCell(this.stage(), cell, failed);
   }
 
   private stage(): Cluster {
@@ -142,7 +142,8 @@ export function verifyCluster(
     if (!isTried(cell)) return { cell, observation: undefined, disagreement: undefined };
     return settle(cell, observations.get(cell.id) ?? NOTHING, bench, cluster);
   });
-  const described = judged.map((each) => describeCell(each, model));
+  const nodes = nodesByReference(model);
+  const described = judged.map((each) => describeCell(each, nodes));
   const findings = judged.flatMap((each, position) =>
     each.disagreement === undefined ? [] : [describeFinding(each, each.disagreement, position)],
   );

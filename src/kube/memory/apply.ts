@@ -3,7 +3,7 @@ import type { FileProblem } from "../../knowledge/file-problem.ts";
 import { parseIp, formatIp } from "../../net/ip.ts";
 import { type LoadedObject, placeInOrigin } from "../load/manifests.ts";
 import { LoadReport } from "../load/load-report.ts";
-import type { KubeObject, Namespace, Service } from "../types.ts";
+import type { EndpointSlice, KubeObject, Namespace, Service } from "../objects.ts";
 import { type Refusal, type Reservations, admitService } from "./admit-service.ts";
 import type { ControlPlane } from "./control-plane.ts";
 import { equalJson } from "./deep.ts";
@@ -94,6 +94,7 @@ class Application {
       const status = object.status ?? { phase: "Pending" };
       return { object: { ...object, spec: completePodSpec(object.spec), status } };
     }
+    if (object.kind === "EndpointSlice") return { object: completeSlice(object) };
     return { object };
   }
 
@@ -155,6 +156,12 @@ class Application {
       problems: this.report.finish().problems,
     });
   }
+}
+
+/** What the API server fills in: kube-proxy passes ports without a name by (pkg/apis/discovery/v1/defaults.go). */
+function completeSlice(slice: EndpointSlice): EndpointSlice {
+  if (slice.ports === undefined) return slice;
+  return { ...slice, ports: slice.ports.map((port) => ({ name: "", protocol: "TCP", ...port })) };
 }
 
 /** Namespaces that every cluster has. */

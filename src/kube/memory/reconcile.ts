@@ -8,11 +8,12 @@ import { kubeletRefusal } from "../controllers/kubelet-admission.ts";
 import { reconcileReplicaSet } from "../controllers/replica-set.ts";
 import { Scheduler } from "../controllers/scheduler.ts";
 import { reconcileStatefulSet } from "../controllers/stateful-set.ts";
+import { COUNTED_KINDS, equalStatus, workloadStatus } from "../controllers/workload-status.ts";
 import type { LabelSelector } from "../labels.ts";
-import type { Job, KubeObject, Node, Pod, PodSpec } from "../types.ts";
+import type { Job, KubeObject, Node, Pod, PodSpec } from "../objects.ts";
 import type { ControlPlane } from "./control-plane.ts";
 import { generatedName } from "./names.ts";
-import { keyOf } from "./object-store.ts";
+import { keyOf, referenceOf } from "./object-store.ts";
 import { perform } from "./perform.ts";
 import { mergeStatus } from "./pod-status.ts";
 import { giveIngressAddresses, reconcileServices } from "./reconcile-services.ts";
@@ -134,6 +135,20 @@ function admitPods(plane: ControlPlane): void {
   }
 }
 
+/** Tells each workload how many of its pods there are and are ready; those of a dump keep what they came with. */
+function countPods(plane: ControlPlane): void {
+  for (const kind of COUNTED_KINDS) {
+    for (const workload of plane.store.list(kind)) {
+      const { namespace } = workload.metadata;
+      const { selector } = workload.spec ?? {};
+      if (selector === undefined || plane.settled.has(referenceOf(workload))) continue;
+      const status = workloadStatus(workload, plane.store.podsMatching(namespace, selector));
+      if (!equalStatus(workload.status, status))
+        plane.put({ ...workload, status: { ...workload.status, ...status } } as KubeObject);
+    }
+  }
+}
+
 /** Runs all controllers to a fixed point. Each round that changes nothing is the last. */
 export function reconcileAll(plane: ControlPlane): void {
   for (let before = ""; before !== plane.store.resourceVersion; ) {
@@ -145,4 +160,5 @@ export function reconcileAll(plane: ControlPlane): void {
     reconcileServices(plane);
     giveIngressAddresses(plane);
   }
+  countPods(plane);
 }

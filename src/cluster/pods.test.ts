@@ -1,0 +1,314 @@
+// Pods of Kubernetes objects on the nodes of a running cluster: where they run, with which network, and what is left
+// of them when they are gone.
+import { beforeAll, describe, expect, it } from "vitest";
+import {
+  type SessionWorld,
+  apply,
+  ask,
+  clusterText,
+  deployment,
+  openSessionWorld,
+  podOf,
+  podsOf,
+  remove,
+  service,
+  stateOf,
+} from "../testing/session-world.ts";
+
+const HOST_PROCESS = `
+apiVersion: apps/v1
+kind: DaemonSet
+metadata: { name: agent }
+spec:
+  selector: { matchLabels: { app: agent } }
+  template:
+    metadata: { labels: { app: agent } }
+    spec:
+      nodeSelector: { kubernetes.io/os: windows }
+      hostNetwork: true
+      securityContext: { windowsOptions: { hostProcess: true, runAsUserName: 'NT AUTHORITY\\SYSTEM' } }
+      containers: [{ name: c, image: agent, ports: [{ containerPort: 9100 }] }]
+---`;
+
+const STATEFUL = `
+apiVersion: apps/v1
+kind: StatefulSet
+metadata: { name: ledger }
+spec:
+  serviceName: ledger
+  replicas: 3
+  selector: { matchLabels: { app: ledger } }
+  template:
+    metadata: { labels: { app: ledger } }
+    spec:
+      nodeSelector: { kubernetes.io/os: windows }
+      containers: [{ name: c, image: ledger, ports: [{ containerPort: 8080 }] }]
+---`;
+
+function pod(name: string, spec: string): string {
+  return `
+apiVersion: v1
+kind: Pod
+metadata: { name: ${name}, labels: { app: ${name} } }
+spec: { ${spec}, containers: [{ name: c, image: server, ports: [{ containerPort: 8080 }] }] }
+---`;
+}
+
+/** Node, and the compartment that the pod lives in. */
+function placeOf({ session }: SessionWorld, prefix: string): readonly string[] {
+  return session.cluster.pods
+    .filter(({ spec }) => spec.name.startsWith(prefix))
+    .map(({ node, compartment, namespaceId }) => {
+      const network = compartment === node.host.root ? "host" : "own";
+      return `${node.spec.name} ${network}${namespaceId === undefined ? "" : " namespace"}`;
+    })
+    .toSorted();
+}
+
+function messagesOf(
+  notes: readonly { readonly code: string; readonly message: string }[],
+): readonly string[] {
+  return notes.map(({ code, message }) => `${code}: ${message}`);
+}
+
+describe("pods of workloads", () => {
+  let world: SessionWorld;
+  beforeAll(async () => {
+    world = await openSessionWorld(
+      clusterText(),
+      [
+        deployment("web", "windows", 2),
+        deployment("api", "linux", 2),
+        STATEFUL,
+        HOST_PROCESS,
+        pod("bare", "hostNetwork: true, nodeName: win-1"),
+        pod("net", "hostNetwork: true, nodeName: linux-1"),
+        pod("lost", "nodeSelector: { disk: ssd }"),
+      ].join(""),
+    );
+  });
+
+  it.each([
+    ["Deployment on Windows", "web-", ["win-1 own namespace", "win-2 own namespace"]],
+    ["Deployment on Linux", "api-", ["linux-1 own", "linux-1 own"]],
+    [
+      "StatefulSet on Windows",
+      "ledger-",
+      ["win-1 own namespace", "win-1 own namespace", "win-2 own namespace"],
+    ],
+    ["HostProcess DaemonSet", "agent-", ["win-1 host", "win-2 host"]],
+    ["hostNetwork without HostProcess on Windows", "bare", ["win-1 own namespace"]],
+    ["hostNetwork on Linux", "net", ["linux-1 host"]],
+    ["a pod that fits nowhere", "lost", []],
+  ])("%s", (_, prefix, places) => {
+    expect(placeOf(world, prefix).map((place) => place.replace(/ledger.*/, "")).length).toBe(places.length);
+    if (prefix !== "ledger-") expect(placeOf(world, prefix)).toEqual(places);
+    else expect(new Set(placeOf(world, prefix))).toEqual(new Set(places));
+  });
+
+  it.each([
+    ["web-", "Running"],
+    ["api-", "Running"],
+    ["ledger-", "Running"],
+    ["agent-", "Running"],
+    ["bare", "Running"],
+    ["lost", "Pending"],
+  ])("the status of %s says %s", (prefix, phase) => {
+    expect(new Set(podsOf(world, prefix).map(({ status }) => status?.phase))).toEqual(new Set([phase]));
+  });
+
+  it("status and sandbox agree about addresses; pods of the node's network have the node's", () => {
+    const ips = world.session.cluster.objects.Pod.flatMap(({ status }) => status?.podIP ?? []);
+    expect(ips.filter((ip) => ip.startsWith("10.244."))).toHaveLength(
+      new Set(ips.filter((ip) => ip.startsWith("10.244."))).size,
+    );
+    expect(
+      podsOf(world, "agent-")
+        .map(({ status }) => status?.podIP ?? "")
+        .toSorted(),
+    ).toEqual(["10.0.0.11", "10.0.0.12"]);
+    expect(podsOf(world, "net").map(({ status }) => status?.podIP)).toEqual(["10.0.0.21"]);
+  });
+
+  it("says what is special, once for each maker, with its place", () => {
+    expect(messagesOf(world.begun.notes)).toEqual([
+      "host-network-unsupported: pod default/bare on win-1: hostNetwork is not supported on Windows nodes without HostProcess: it has a network of its own",
+      expect.stringMatching(
+        /^pod-unschedulable: pod default\/lost stays Pending: 0\/3 nodes are available: /,
+      ),
+    ]);
+    expect(world.begun.notes.map(({ file, line }) => `${file}:${line}`)).toEqual([
+      expect.stringMatching(/^2\.yaml:\d+$/),
+      expect.stringMatching(/^2\.yaml:\d+$/),
+    ]);
+  });
+
+  it.each([
+    ["pod/ledger-0", "web-", 8080, "web saw 10.244."],
+    ["pod/ledger-0", "api-", 8080, "api saw 10.244."],
+    ["pod/ledger-0", "bare", 8080, "bare saw 10.244."],
+    ["pod/ledger-0", "agent-", 9100, "agent-"],
+    ["pod/net", "ledger-1", 8080, "ledger-1 saw 10.0.0.21"],
+  ])("%s reaches %s", (from, to, port, answer) => {
+    expect(ask(world, from, podOf(world, to), { port })).toContain(answer);
+  });
+});
+
+describe("changes of a running cluster", () => {
+  const start = (): Promise<SessionWorld> =>
+    openSessionWorld(
+      clusterText(),
+      service("web", "selector: { app: web }, ports: [{ port: 80, targetPort: 8080 }]"),
+    );
+
+  it("everything disappears with what it was for", async () => {
+    const world = await start();
+    const before = await stateOf(world);
+    await apply(
+      world,
+      `${deployment("web", "windows", 4)}${deployment("api", "linux", 3)}${HOST_PROCESS}${STATEFUL}`,
+    );
+    await apply(
+      world,
+      [
+        service("api", "type: LoadBalancer, selector: { app: api }, ports: [{ port: 80, targetPort: 8080 }]"),
+        service("open", "type: NodePort, selector: { app: web }, ports: [{ port: 80, targetPort: 8080 }]"),
+      ].join(""),
+    );
+    expect(ask(world, podOf(world, "web-", "win-1"), "service/api")).toMatch(/^api saw /);
+    expect(await stateOf(world)).not.toEqual(before);
+    await remove(world, "deployment/web", "deployment/api", "daemonset/agent", "statefulset/ledger");
+    await remove(world, "service/api", "service/open");
+    expect(await stateOf(world)).toEqual(before);
+  });
+
+  it.each([
+    [4, 1],
+    [1, 5],
+    [3, 0],
+  ])("scales from %i to %i", async (from, to) => {
+    const world = await start();
+    await apply(world, deployment("web", "windows", from));
+    expect(podsOf(world, "web-")).toHaveLength(from);
+    await apply(world, deployment("web", "windows", to));
+    expect(podsOf(world, "web-")).toHaveLength(to);
+    const fresh = await start();
+    await apply(fresh, deployment("web", "windows", to));
+    expect(placeOf(world, "web-")).toHaveLength(to);
+    const { loadBalancers } = (await stateOf(world)) as { loadBalancers: unknown };
+    expect({ loadBalancers }).toEqual({
+      loadBalancers: ((await stateOf(fresh)) as { loadBalancers: unknown }).loadBalancers,
+    });
+  });
+
+  it("replaces a pod by another of the same name on another node", async () => {
+    const world = await start();
+    await apply(world, pod("solo", "nodeName: win-1"));
+    const [first] = podsOf(world, "solo");
+    await remove(world, "pod/solo");
+    await apply(world, pod("solo", "nodeName: linux-1"));
+    const [second] = podsOf(world, "solo");
+    expect(first?.status?.podIP).toMatch(/^10\.244\.0\./);
+    expect(second?.status?.podIP).toMatch(/^10\.244\.2\./);
+    expect(second?.metadata.uid).not.toBe(first?.metadata.uid);
+    expect(placeOf(world, "solo")).toEqual(["linux-1 own"]);
+    expect(ask(world, "pod/solo", "external")).toMatch(/^external saw 10\.0\.0\.21$/);
+  });
+
+  it("names whose parts look alike are different pods", async () => {
+    const world = await start();
+    const twin = (namespace: string, name: string): string =>
+      pod(name, "nodeName: win-1").replace(`name: ${name},`, `name: ${name}, namespace: ${namespace},`);
+    await apply(world, `${twin("a-b", "c")}${twin("a", "b-c")}`);
+    await remove(world, "pod/a-b/c");
+    expect(placeOf(world, "b-c")).toEqual(["win-1 own namespace"]);
+    expect((await world.leases())["win-1"]).toEqual([podsOf(world, "b-c")[0]?.status?.podIP]);
+  });
+
+  it("says what became of each object, in the order given, with generated names and refusals", async () => {
+    const world = await start();
+    const report = await apply(
+      world,
+      [
+        service("one", "clusterIP: 10.96.0.77, ports: [{ port: 80 }]"),
+        service("two", "clusterIP: 10.96.0.77, ports: [{ port: 80 }]"),
+        pod("x", "nodeName: win-1").replace("name: x,", "generateName: job-,"),
+        "\napiVersion: v1\nkind: Namespace\nmetadata: { name: late }\n---",
+        service("web", "selector: { app: web }, ports: [{ port: 80, targetPort: 8080 }]"),
+        service("web2", "ports: [{ port: 81 }]").replace("web2", "one").replace("name: one", "name: three"),
+      ].join(""),
+    );
+    expect(
+      report.results.map(({ reference, outcome, problem }) => [
+        `${reference.kind}/${reference.name.replace(/^job-.{5}$/, "job-?")}`,
+        outcome,
+        problem?.where?.field,
+      ]),
+    ).toEqual([
+      ["Service/one", "created", undefined],
+      ["Service/two", "refused", "spec.clusterIPs"],
+      ["Pod/job-?", "created", undefined],
+      ["Namespace/late", "created", undefined],
+      ["Service/web", "unchanged", undefined],
+      ["Service/three", "created", undefined],
+    ]);
+  });
+});
+
+describe("a node whose plugins fail", () => {
+  it("a full pod range leaves the others running; room that is freed is used", async () => {
+    const world = await openSessionWorld(
+      clusterText("network: { clusterCIDR: 10.244.0.0/24, nodeCIDRMaskSize: 29 }"),
+      deployment("web", "windows", 12),
+    );
+    // .3 to .6 of a /29, twice.
+    expect(world.session.cluster.pods.filter(({ spec }) => spec.name.startsWith("web-"))).toHaveLength(8);
+    expect(podsOf(world, "web-").filter(({ status }) => status?.phase === "Pending")).toHaveLength(4);
+    expect(messagesOf(world.begun.notes)).toEqual([
+      expect.stringMatching(
+        /^ipam-range-exhausted: 2 pods of Deployment default\/web on win-[12]: its sandbox cannot be set up: plugin type="win-bridge" failed \(add\): .*no IP addresses available in range set: 10\.244\.0\.\d+-10\.244\.0\.\d+/,
+      ),
+      expect.stringMatching(/^ipam-range-exhausted: 2 pods of Deployment default\/web on win-[12]: /),
+    ]);
+    const running = podsOf(world, "web-").filter(({ status }) => status?.phase === "Running");
+    await remove(world, `pod/${running[0]?.metadata.name}`);
+    expect(podsOf(world, "web-").filter(({ status }) => status?.phase === "Running")).toHaveLength(8);
+    await apply(world, deployment("web", "windows", 0));
+    expect(await world.leases()).toEqual({ "win-1": [], "win-2": [] });
+    expect(world.session.notes()).toEqual([]);
+  });
+
+  it.each(["win-bridge", "hns"])("the range of a Linux node is full, too (plugin %s)", async (plugin) => {
+    const world = await openSessionWorld(
+      clusterText(
+        `network: { plugin: ${plugin}, clusterCIDR: 10.244.0.0/24, nodeCIDRMaskSize: 29 }\ndns: { enabled: false }`,
+      ),
+      `${deployment("web", "linux", 7)}${deployment("win", "windows", 10)}`,
+    );
+    // Linux: .2 to .6; Windows: .3 to .6 on each node.
+    expect(placeOf(world, "web-")).toHaveLength(5);
+    expect(placeOf(world, "win-")).toHaveLength(8);
+    expect(new Set(world.begun.notes.map(({ code }) => code))).toEqual(new Set(["ipam-range-exhausted"]));
+  });
+
+  it("a configuration list that names a plugin nobody has stops the pods of Windows nodes alone", async () => {
+    const world = await openSessionWorld(
+      clusterText(
+        `network: { cni: { conflist: { cniVersion: "1.0.0", name: cbr0, plugins: [{ type: sdnoverlay }] } } }`,
+      ),
+      `${deployment("web", "windows", 2)}${deployment("api", "linux", 1)}`,
+    );
+    const empty = await openSessionWorld(clusterText());
+    expect(placeOf(world, "web-")).toEqual([]);
+    expect(placeOf(world, "api-")).toEqual(["linux-1 own"]);
+    expect(messagesOf(world.begun.notes)).toEqual([
+      expect.stringMatching(
+        /^pod-sandbox-failed: 2 pods of Deployment default\/web on win-1, win-2: its sandbox cannot be set up: .*sdnoverlay/,
+      ),
+    ]);
+    const [failed, fresh] = (await Promise.all([stateOf(world), stateOf(empty)])) as readonly {
+      readonly namespaces: number;
+    }[];
+    expect(failed?.namespaces).toBe(fresh?.namespaces);
+  });
+});
