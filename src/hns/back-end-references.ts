@@ -1,4 +1,5 @@
 /** Which load balancers name an endpoint as a back end, whether it still exists or not. Plain data. */
+import { SharedMap } from "../base/shared-map.ts";
 import type { Guid } from "../hcn/client.ts";
 import type { LoadBalancerRecord } from "./load-balancer-record.ts";
 
@@ -8,7 +9,7 @@ const NONE: readonly Guid[] = Object.freeze([]);
 
 export class BackEndReferences {
   /** Most endpoints are named once, and a big cluster has many: only several get a list, in order. */
-  private readonly referring = new Map<Guid, Guid | readonly Guid[]>();
+  private readonly referring = new SharedMap<Guid, Guid | readonly Guid[]>();
 
   add({ id, endpointIds }: References): void {
     for (const endpointId of endpointIds) {
@@ -25,6 +26,11 @@ export class BackEndReferences {
       if (only === undefined) this.referring.delete(endpointId);
       else this.referring.set(endpointId, left.length === 1 ? only : Object.freeze(left));
     }
+  }
+
+  /** Makes forks cheap. */
+  settle(): void {
+    this.referring.settle();
   }
 
   /** Identifiers of the load balancers, in the order in which they came. */

@@ -75,8 +75,13 @@ function checkGuid(id: Guid): Guid {
   throw new HcnError("HCN_E_GUID_CONVERSION_FAILURE", { detail: `${JSON.stringify(id)} is no GUID` });
 }
 
+interface Records<T> {
+  get(id: Guid): T | undefined;
+  values(): Iterable<T>;
+}
+
 /** The record of that id, when there is one; all without an id. */
-function select<T>(records: ReadonlyMap<Guid, T>, id: Guid | undefined): readonly T[] {
+function select<T>(records: Records<T>, id: Guid | undefined): readonly T[] {
   if (id === undefined) return [...records.values()];
   const record = records.get(id);
   return record === undefined ? [] : [record];
@@ -90,6 +95,11 @@ export class HnsService {
     // A default namespace with compartment 1 always exists (hcn.md §2.4).
     createNamespace(this.context, { Type: "HostDefault" }, undefined, true);
     this.context.takeNotifications();
+  }
+
+  /** Makes forks of the world that it is part of cheap. */
+  settle(): void {
+    this.context.state.settle();
   }
 
   /** The node it serves. */
@@ -224,7 +234,7 @@ export class HnsService {
   private filterFields(kind: ServedKind, id: Guid | undefined): readonly (readonly [Guid, JsonObject])[] {
     const { state } = this.context;
     const fieldsOf = <T extends RecordBase>(
-      records: ReadonlyMap<Guid, T>,
+      records: Records<T>,
       show: (context: ServiceContext, record: T) => JsonObject,
     ): readonly (readonly [Guid, JsonObject])[] =>
       select(records, id).map((record) => [record.id, show(this.context, record)]);

@@ -2,6 +2,7 @@
  * All objects of one node's service, and what has to be found fast. Plain data: a fork copies it, and the records in
  * it are frozen, so forks share them.
  */
+import { SharedMap } from "../base/shared-map.ts";
 import type { Guid } from "../hcn/client.ts";
 import { AddressPool } from "./address-pool.ts";
 import { BackEndReferences } from "./back-end-references.ts";
@@ -17,7 +18,8 @@ import { PortMappingTable } from "./port-mapping-table.ts";
 export class ServiceState {
   /** In order of creation. */
   readonly networks: Map<Guid, NetworkRecord> = new Map();
-  readonly endpoints: Map<Guid, EndpointRecord> = new Map();
+  /** The one table that grows with the cluster instead of the node. */
+  readonly endpoints: SharedMap<Guid, EndpointRecord> = new SharedMap();
   readonly namespaces: Map<Guid, NamespaceRecord> = new Map();
   readonly loadBalancers: Map<Guid, LoadBalancerRecord> = new Map();
   /** Load balancers whose last update HNS took and did not carry out (hcn.md §7.1). */
@@ -29,6 +31,12 @@ export class ServiceState {
   private readonly pools = new Map<Guid, AddressPool>();
   private readonly members = new Map<Guid, NetworkMembers>();
   private readonly references = new BackEndReferences();
+
+  /** Makes forks cheap, which share what has settled. */
+  settle(): void {
+    this.endpoints.settle();
+    this.references.settle();
+  }
 
   addNetwork(network: NetworkRecord, pool: AddressPool): void {
     this.networks.set(network.id, network);

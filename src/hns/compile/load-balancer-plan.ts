@@ -34,6 +34,11 @@ export interface LoadBalancerFacts {
   readonly traits: ServiceTraits;
 }
 
+/** Endpoints by their identifiers. */
+export interface EndpointTable {
+  get(id: Guid): EndpointRecord | undefined;
+}
+
 /** An endpoint that takes connections. */
 export interface ServingEndpoint {
   readonly id: Guid;
@@ -95,7 +100,7 @@ function remoteBackEnd(owner: readonly IpConfigRecord[], ip: Ip, port: number): 
  */
 function servingEndpoints(
   loadBalancer: LoadBalancerRecord,
-  endpoints: ReadonlyMap<Guid, EndpointRecord>,
+  endpoints: EndpointTable,
   family: IpFamily,
   port: number,
 ): readonly ServingEndpoint[] {
@@ -117,7 +122,7 @@ function servingEndpoints(
 /** All front ends of a load balancer that somebody serves, in the order of the document. */
 export function frontEndsOf(
   loadBalancer: LoadBalancerRecord,
-  endpoints: ReadonlyMap<Guid, EndpointRecord>,
+  endpoints: EndpointTable,
   facts: LoadBalancerFacts,
 ): readonly FrontEnd[] {
   const family: IpFamily = hasFlag(loadBalancer, LOAD_BALANCER_FLAGS.IPv6) ? 6 : 4;

@@ -13,7 +13,6 @@ import type {
   PortClaimDefinition,
   StaticBindingDefinition,
 } from "../datapath.ts";
-import type { EndpointRecord } from "../endpoint-record.ts";
 import type { LoadBalancerRecord } from "../load-balancer-record.ts";
 import { EndpointNatGroups } from "./endpoint-nat-groups.ts";
 import {
@@ -22,7 +21,7 @@ import {
   type HostGroupName,
   compileLoadBalancer,
 } from "./load-balancer.ts";
-import type { LoadBalancerFacts } from "./load-balancer-plan.ts";
+import type { EndpointTable, LoadBalancerFacts } from "./load-balancer-plan.ts";
 import { SharedEntries } from "./shared-entries.ts";
 
 const GROUP_PRIORITY = 100;
@@ -46,7 +45,7 @@ const EMPTY_POD_GROUPS: Readonly<Record<4 | 6, Group>> = Object.freeze({
 
 /** What a load balancer depends on besides itself. */
 export interface LoadBalancerSurroundings {
-  readonly endpoints: ReadonlyMap<Guid, EndpointRecord>;
+  readonly endpoints: EndpointTable;
   readonly facts: LoadBalancerFacts;
   /** Where services have their addresses, as far as endpoints' policies tell: for the words of traces. */
   readonly serviceRanges: readonly Prefix[];

@@ -10,9 +10,8 @@
 import type { Guid } from "../../hcn/client.ts";
 import type { Rule } from "../../vfp/rule.ts";
 import type { HostPoolDefinition, PortClaimDefinition, StaticBindingDefinition } from "../datapath.ts";
-import type { EndpointRecord } from "../endpoint-record.ts";
 import type { LoadBalancerRecord } from "../load-balancer-record.ts";
-import { type LoadBalancerFacts, frontEndsOf } from "./load-balancer-plan.ts";
+import { type EndpointTable, type LoadBalancerFacts, frontEndsOf } from "./load-balancer-plan.ts";
 import {
   type BackEndRules,
   backEndRules,
@@ -64,7 +63,7 @@ function orNone<T>(list: readonly T[]): readonly T[] {
 /** Compiles one load balancer. It has no rules where nobody serves (dataplane.md §3.2). */
 export function compileLoadBalancer(
   loadBalancer: LoadBalancerRecord,
-  endpoints: ReadonlyMap<Guid, EndpointRecord>,
+  endpoints: EndpointTable,
   facts: LoadBalancerFacts,
 ): CompiledLoadBalancer {
   const all = frontEndsOf(loadBalancer, endpoints, facts);
