@@ -53,6 +53,37 @@ function heapMiB(): number {
   return process.memoryUsage().heapUsed / MIB;
 }
 
+/** The rows of one size, printed as they come: the largest size takes minutes. */
+class Report {
+  readonly rows: Row[] = [];
+  private readonly before: readonly Row[];
+
+  constructor(before: readonly Row[]) {
+    this.before = before;
+  }
+
+  add(name: string, unit: Unit, amount: number, isMemory = false): void {
+    const row = { name, unit, amount, isMemory };
+    this.rows.push(row);
+    const each = perUnit(row);
+    const smaller = this.before.find((other) => other.name === name);
+    const ratio = smaller === undefined ? "" : `${(each / perUnit(smaller)).toFixed(2)} ×`;
+    const text = `${each.toFixed(each < 10 ? 2 : 0)} ${isMemory ? "B" : "µs"} for each of ${unit.count} ${unit.name}`;
+    process.stdout.write(
+      `  ${name.padEnd(22)}${formatAmount(row).padStart(10)}  ${text.padEnd(40)}${ratio.padStart(8)}\n`,
+    );
+  }
+}
+
+function formatAmount({ amount, isMemory }: Row): string {
+  if (isMemory) return `${amount.toFixed(0)} MiB`;
+  return amount >= 1_000 ? `${(amount / 1_000).toFixed(1)} s` : `${amount.toFixed(0)} ms`;
+}
+
+function perUnit({ amount, unit, isMemory }: Row): number {
+  return (amount * (isMemory ? MIB : 1_000)) / unit.count;
+}
+
 interface Units {
   readonly pods: Unit;
   readonly nodes: Unit;
@@ -68,11 +99,8 @@ function unitsOf({ nodes, pods }: ClusterSize, { windowsNodes }: GeneratedCluste
 }
 
 /** Opens the cluster and notes where each phase ends. */
-async function bringUp(input: ClusterInput, units: Units, rows: Row[]): Promise<RunningCluster> {
+async function bringUp(input: ClusterInput, units: Units, report: Report): Promise<RunningCluster> {
   const lap = new Lap();
-  const time = (name: string, unit: Unit): void => {
-    rows.push({ name, unit, amount: lap.take(), isMemory: false });
-  };
   let ready = 0;
   let isPlanned = false;
   const event = (happened: SessionEvent): void => {
@@ -80,17 +108,17 @@ async function bringUp(input: ClusterInput, units: Units, rows: Row[]): Promise<
     const { text, done, total } = happened;
     if (text === "pods start" && !isPlanned) {
       isPlanned = true;
-      time("control plane", units.pods);
+      report.add("control plane", units.pods, lap.take());
     }
     if (done !== total) return;
-    if (text === "pods start") time("sandboxes", units.pods);
-    else time("names, kube-proxies", units.backEnds);
+    if (text === "pods start") report.add("sandboxes", units.pods, lap.take());
+    else report.add("names, kube-proxies", units.backEnds, lap.take());
   };
   const nodeReady = (): void => {
-    if (++ready === input.file.nodes.length) time("machines", units.nodes);
+    if (++ready === input.file.nodes.length) report.add("machines", units.nodes, lap.take());
   };
   const { session } = await openSession(input, { nodeReady, event });
-  time("settle", units.pods);
+  report.add("settle", units.pods, lap.take());
   const [note] = session.notes();
   if (note !== undefined || session.cluster.pods.length < units.pods.count)
     throw new Error(`a cluster that did not come up is not measured as a fast one: ${note?.message ?? ""}`);
@@ -98,77 +126,46 @@ async function bringUp(input: ClusterInput, units: Units, rows: Row[]): Promise<
 }
 
 /** Holds the copy until its size is known. */
-function forkRows(cluster: Cluster, units: Units): readonly Row[] {
+function measureFork(cluster: Cluster, units: Units, report: Report): void {
+  // The first one lets tables settle that later ones share.
+  forkCluster(cluster);
   const before = heapMiB();
   const lap = new Lap();
   const copy = forkCluster(cluster);
-  const amount = lap.take();
-  const size = heapMiB() - before;
+  report.add("fork", units.pods, lap.take());
+  report.add("fork, heap", units.pods, heapMiB() - before, true);
   if (copy.pods.length !== cluster.pods.length) throw new Error("a copy has all pods");
-  return [
-    { name: "fork", unit: units.pods, amount, isMemory: false },
-    { name: "fork, heap", unit: units.backEnds, amount: size, isMemory: true },
-  ];
 }
 
-async function measureSize(size: ClusterSize): Promise<readonly Row[]> {
+async function measureSize(size: ClusterSize, before: readonly Row[]): Promise<readonly Row[]> {
+  process.stdout.write(`\n${size.nodes} nodes, ${size.pods} pods\n`);
   const generated = generateCluster(size);
   const units = unitsOf(size, generated);
-  const rows: Row[] = [];
-  const before = heapMiB();
+  const report = new Report(before);
+  const empty = heapMiB();
   const lap = new Lap();
   const read = readInput(generated.texts);
   if (!("input" in read)) throw new Error("the cluster of a benchmark can be read");
-  rows.push({ name: "parse", unit: units.pods, amount: lap.take(), isMemory: false });
-  const session = await bringUp(read.input, units, rows);
-  rows.push({ name: "heap", unit: units.backEnds, amount: heapMiB() - before, isMemory: true });
+  report.add("parse", units.pods, lap.take());
+  const session = await bringUp(read.input, units, report);
+  report.add("heap", units.backEnds, heapMiB() - empty, true);
   const { objects } = loadManifests([generated.scaled]);
   lap.take();
   await session.apply(objects);
-  rows.push({ name: "one pod more", unit: units.nodes, amount: lap.take(), isMemory: false });
-  rows.push(...forkRows(session.cluster, units));
+  report.add("one pod more", units.nodes, lap.take());
+  measureFork(session.cluster, units, report);
   lap.take();
   const { counts } = verifyCluster(session.cluster, readModel(session.cluster));
-  rows.push({
-    name: `verify, ${counts.findings} findings`,
-    unit: units.pods,
-    amount: lap.take(),
-    isMemory: false,
-  });
-  return rows;
-}
-
-function formatAmount({ amount, isMemory }: Row): string {
-  if (isMemory) return `${amount.toFixed(0)} MiB`;
-  return amount >= 1_000 ? `${(amount / 1_000).toFixed(1)} s` : `${amount.toFixed(0)} ms`;
-}
-
-function perUnit({ amount, unit, isMemory }: Row): number {
-  return (amount * (isMemory ? MIB : 1_000)) / unit.count;
-}
-
-function printSize({ nodes, pods }: ClusterSize, rows: readonly Row[], before: readonly Row[]): void {
-  process.stdout.write(`\n${nodes} nodes, ${pods} pods\n`);
-  for (const row of rows) {
-    const each = perUnit(row);
-    const smaller = before.find(({ name }) => name === row.name);
-    const ratio = smaller === undefined ? "" : `${(each / perUnit(smaller)).toFixed(2)} ×`;
-    const unit = `${each.toFixed(each < 10 ? 2 : 0)} ${row.isMemory ? "B" : "µs"} for each of ${row.unit.count} ${row.unit.name}`;
-    process.stdout.write(
-      `  ${row.name.padEnd(22)}${formatAmount(row).padStart(10)}  ${unit.padEnd(40)}${ratio.padStart(8)}\n`,
-    );
-  }
+  report.add(`verify, ${counts.findings} findings`, units.pods, lap.take());
+  return report.rows;
 }
 
 export async function run(): Promise<void> {
   const sizes = process.env["BENCH_LARGE"] === "1" ? CLUSTER_SIZES : CLUSTER_SIZES.slice(0, SMALL_SIZES);
   const [smallest] = sizes;
-  // Compiles what is called often.
-  if (smallest !== undefined) await measureSize(smallest);
+  if (smallest === undefined) return;
+  process.stdout.write("\nOnce without being counted, so that what is called often is compiled:");
+  await measureSize(smallest, []);
   let before: readonly Row[] = [];
-  for (const size of sizes) {
-    const rows = await measureSize(size);
-    printSize(size, rows, before);
-    before = rows;
-  }
+  for (const size of sizes) before = await measureSize(size, before);
 }
