@@ -1,7 +1,8 @@
 /** Texts → a cluster that is up. The only place that knows who brings it up. */
 import { ProblemsError } from "../../api/error-details.ts";
 import type { ManifestReader, Verifier } from "../../api/held-cluster.ts";
-import { isClusterFile, readInput } from "../../cluster/input/read-input.ts";
+import { readInput } from "../../cluster/input/read-input.ts";
+import { splitText } from "../../cluster/input/split-text.ts";
 import { openSession as openCluster } from "../../cluster/open-session.ts";
 import {
   type ClusterSession,
@@ -40,8 +41,9 @@ function refuseClusterFile({ name }: InputText): SessionProblem {
 }
 
 const readManifests: ManifestReader = (inputs, namespace) => {
-  const clusterFiles = inputs.filter(({ text }) => isClusterFile(text));
-  const manifests = inputs.filter((input) => !clusterFiles.includes(input));
+  const split = inputs.map(splitText);
+  const clusterFiles = split.flatMap((each) => each.clusterFiles);
+  const manifests = split.flatMap((each) => each.manifests ?? []);
   const { objects, problems, notes } = loadManifests(manifests, namespace);
   return {
     objects,
