@@ -1,6 +1,6 @@
 /** Kinds of Kubernetes objects by the names that people and paths use, as kubectl has them. */
 import { KINDS } from "../kube/kinds.ts";
-import type { KubeKind } from "../kube/types.ts";
+import type { KubeKind } from "../kube/objects.ts";
 
 export interface KubeKindNames {
   readonly kind: KubeKind;

@@ -1,5 +1,5 @@
 /** Which Service of a cluster is its DNS, whoever installed it. */
-import type { Service } from "../kube/types.ts";
+import type { Service } from "../kube/objects.ts";
 import type { Prefix } from "../net/prefix.ts";
 import { DNS_LABEL, DNS_NAMESPACE, DNS_PORT, DNS_SERVICE, dnsAddressIn } from "./dns-manifests.ts";
 

@@ -1,7 +1,7 @@
 /** Who a user means by `pod/default/web`, `node/win-1`, `external` or an address. */
 import { nearestNames } from "../base/nearest-name.ts";
 import type { Compartment } from "../host/compartment.ts";
-import type { Service } from "../kube/types.ts";
+import type { Service } from "../kube/objects.ts";
 import { type Ip, formatIp, parseIp } from "../net/ip.ts";
 import type { Cluster, ClusterPod } from "./cluster.ts";
 import { RequestError } from "./request-error.ts";

@@ -6,7 +6,7 @@ import { ClusterZone, type NamedObject } from "../dns/cluster-zone.ts";
 import { StaticZone } from "../dns/static-zone.ts";
 import type { DnsSettings } from "../host/compartment.ts";
 import { type MemoryKube, matchesLabels, resolveTargetPort } from "../kube/mod.ts";
-import type { Pod, Service } from "../kube/types.ts";
+import type { Pod, Service } from "../kube/objects.ts";
 import { type Ip, parseIp } from "../net/ip.ts";
 import type { Cluster, ClusterNode, ClusterPod } from "./cluster.ts";
 import type { PortSpec } from "./file/cluster-file.ts";

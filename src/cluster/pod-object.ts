@@ -1,7 +1,7 @@
 /** Pods of the cluster file as Kubernetes objects, and Kubernetes' pods as what a kubelet starts. */
 import type { JsonObject } from "../hcn/client.ts";
 import { isHostNetwork, isHostProcess } from "../kube/mod.ts";
-import type { Pod, Service } from "../kube/types.ts";
+import type { Pod, Service } from "../kube/objects.ts";
 import { formatIp, parseIpv4 } from "../net/ip.ts";
 import type { Ipv4 } from "../net/ip.ts";
 import type { NodeOs, PodPortSpec, PodSpec, PortSpec } from "./file/cluster-file.ts";

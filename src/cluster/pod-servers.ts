@@ -1,6 +1,6 @@
 /** Which ports the pods' built-in servers answer on, as Services come. */
 import { SOCKET_FAILURE_TEXTS } from "../host/socket-failure.ts";
-import type { Pod } from "../kube/types.ts";
+import type { Pod } from "../kube/objects.ts";
 import type { ClusterPod } from "./cluster.ts";
 import { type ClusterObjects, servicesByPod } from "./cluster-objects.ts";
 import type { PortSpec } from "./file/cluster-file.ts";

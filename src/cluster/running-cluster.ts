@@ -7,7 +7,7 @@ import type { JsonObject } from "../hcn/client.ts";
 import type { FileProblem } from "../knowledge/file-problem.ts";
 import { type ApplyOutcome, type LoadedObject, MemoryKube, loadManifests } from "../kube/mod.ts";
 import { KubeError } from "../kube/error.ts";
-import type { KubeKind, KubeObject, Pod } from "../kube/types.ts";
+import type { KubeKind, KubeObject, Pod } from "../kube/objects.ts";
 import { formatIp } from "../net/ip.ts";
 import type { Cluster } from "./cluster.ts";
 import type { ClusterFile } from "./file/cluster-file.ts";

@@ -6,7 +6,7 @@ import { CniError, PluginPanic, describeError } from "../cni/error.ts";
 import { HcnError, HcnNotFoundError } from "../hcn/error.ts";
 import type { KnowledgeCode } from "../knowledge/codes.ts";
 import { isFinished, isHostNetwork, isHostProcess } from "../kube/mod.ts";
-import type { Pod } from "../kube/types.ts";
+import type { Pod } from "../kube/objects.ts";
 import { formatIp } from "../net/ip.ts";
 import { formatPrefix, prefixContains } from "../net/prefix.ts";
 import type { Cluster, ClusterNode, ClusterPod } from "./cluster.ts";

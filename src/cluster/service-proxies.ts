@@ -12,7 +12,7 @@ import {
   followSource,
 } from "../kube-proxy/mod.ts";
 import type { MemoryKube } from "../kube/mod.ts";
-import type { EndpointSlice, Node, Service } from "../kube/types.ts";
+import type { EndpointSlice, Node, Service } from "../kube/objects.ts";
 import { formatIp } from "../net/ip.ts";
 import type { Cluster, ClusterNode } from "./cluster.ts";
 import { serviceKeyOf } from "./cluster-objects.ts";

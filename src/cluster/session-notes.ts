@@ -6,7 +6,7 @@
 import type { KnowledgeCode } from "../knowledge/codes.ts";
 import type { FileProblem } from "../knowledge/file-problem.ts";
 import { type MemoryKube, controllerOf } from "../kube/mod.ts";
-import type { Pod } from "../kube/types.ts";
+import type { Pod } from "../kube/objects.ts";
 import type { PodRemark } from "./running-pods.ts";
 import type { ServiceTrouble } from "./service-proxies.ts";
 

@@ -5,7 +5,7 @@
 import type { KnowledgeCode } from "../knowledge/codes.ts";
 import type { FileProblem } from "../knowledge/file-problem.ts";
 import type { LoadedObject } from "../kube/mod.ts";
-import type { KubeKind, KubeObject } from "../kube/types.ts";
+import type { KubeKind, KubeObject } from "../kube/objects.ts";
 import type { Cluster } from "./cluster.ts";
 
 /** A text that somebody gave: a cluster file or manifests. `name` is only used in messages. */

@@ -6,6 +6,7 @@ export const KNOWLEDGE_CODES = [
   // What a packet meets.
   "icmp-outbound-not-translated",
   "outbound-nat-exception",
+  "outbound-nat-on-answers",
   "acl-rule-blocked",
   "acl-no-rule-matched",
   "nat-port-pool-exhausted",

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { Prng } from "../base/prng.ts";
 import { HcnError } from "../hcn/error.ts";
 import type { HnsVersion } from "../hcn/features.ts";
-import type { EndpointSlice, Service } from "../kube/types.ts";
+import type { EndpointSlice, Service } from "../kube/objects.ts";
 import {
   ADDRESS,
   type AddressSymbol,

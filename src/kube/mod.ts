@@ -48,4 +48,4 @@ export type {
   Service,
   ServicePort,
   StatefulSet,
-} from "./types.ts";
+} from "./objects.ts";

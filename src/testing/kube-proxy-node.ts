@@ -8,7 +8,7 @@ import { KubeProxy } from "../kube-proxy/kube-proxy.ts";
 import type { KubeProxyOptions } from "../kube-proxy/options.ts";
 import { ProxyObjects } from "../kube-proxy/proxy-objects.ts";
 import type { SyncReport } from "../kube-proxy/report.ts";
-import type { EndpointSlice, Service, ServicePort } from "../kube/types.ts";
+import type { EndpointSlice, Service, ServicePort } from "../kube/objects.ts";
 import { FakeHcnClient, type NotedCall } from "./fake-hcn-client.ts";
 import { formatLoadBalancer, formatRemoteEndpoint } from "./load-balancer-notation.ts";
 

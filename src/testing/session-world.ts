@@ -19,7 +19,7 @@ import type { ProbeResult } from "../host/probe-result.ts";
 import { parseIdentification } from "../host/services/identification.ts";
 import type { FileProblem } from "../knowledge/file-problem.ts";
 import { KUBE_KINDS, findKind, loadManifests } from "../kube/mod.ts";
-import type { Pod } from "../kube/types.ts";
+import type { Pod } from "../kube/objects.ts";
 import { formatIp, parseIp } from "../net/ip.ts";
 import { formatPrefix } from "../net/prefix.ts";
 import { DEFAULT_DATA_DIR } from "../plugins/host-local/conf.ts";

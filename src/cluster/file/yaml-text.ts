@@ -15,7 +15,13 @@ import {
   isSeq,
 } from "yaml";
 import { LIMITS } from "../../base/limits.ts";
-import { type YamlFault, faultOf, findDeepToken, tokensOf } from "../../kube/load/yaml-syntax.ts";
+import {
+  type YamlFault,
+  faultOf,
+  findDeepToken,
+  findExcessToken,
+  tokensOf,
+} from "../../kube/load/yaml-syntax.ts";
 import type { KnowledgeCode } from "../../knowledge/codes.ts";
 
 /** Characters of YAML's structure in one file: what the parser turns into tokens. */
@@ -67,20 +73,10 @@ function checkSize(text: string): TextFault | undefined {
     const message = "the file holds a zero byte, so it is not text in UTF-8";
     return { code: "cluster-file-unreadable", offset: binary, message, advice: "Save it as UTF-8 text." };
   }
-  let structure = 0;
-  for (let i = 0; i < text.length; i++) {
-    const unit = text.charCodeAt(i);
-    // Line feed, comma, colon, question mark, and both kinds of brackets; a hyphen before a blank.
-    if (unit === 10 || unit === 44 || unit === 58 || unit === 63 || unit === 91 || unit === 93) structure++;
-    else if (unit === 123 || unit === 125) structure++;
-    else if (unit === 45 && text.charCodeAt(i + 1) === 32) structure++;
-    if (structure > STRUCTURE_MAX) {
-      return tooLarge(
-        i,
-        `the file has more than ${STRUCTURE_MAX} lines and values`,
-        "Leave out what the question does not need.",
-      );
-    }
+  const excess = findExcessToken(text, STRUCTURE_MAX);
+  if (excess !== undefined) {
+    const message = `the file has more than ${STRUCTURE_MAX} lines and values`;
+    return tooLarge(excess, message, "Leave out what the question does not need.");
   }
   return undefined;
 }

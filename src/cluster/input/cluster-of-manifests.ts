@@ -5,7 +5,7 @@
 import type { JsonObject } from "../../hcn/client.ts";
 import { parseProfile } from "../../knowledge/profiles.ts";
 import { nodeOs } from "../../kube/mod.ts";
-import type { KubeObject, Node } from "../../kube/types.ts";
+import type { KubeObject, Node } from "../../kube/objects.ts";
 import { type Ipv4, formatIp, parseIpv4 } from "../../net/ip.ts";
 import { formatPrefix, prefixContains, prefixOf } from "../../net/prefix.ts";
 import { parseReportedVersion } from "../node-object.ts";

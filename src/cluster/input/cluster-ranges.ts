@@ -3,7 +3,7 @@
  * machines, pods and Services are facts and stay apart; what is wider than they need is a guess that gives way.
  */
 import { isHostNetwork, isHostProcess, podAddresses } from "../../kube/mod.ts";
-import type { Node, Pod, Service } from "../../kube/types.ts";
+import type { Node, Pod, Service } from "../../kube/objects.ts";
 import { type Ipv4, parseIpv4 } from "../../net/ip.ts";
 import { type Prefix, lastIp, parsePrefix, prefixContains } from "../../net/prefix.ts";
 import type { NodeOs } from "../file/cluster-file.ts";

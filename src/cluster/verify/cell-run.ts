@@ -77,6 +77,7 @@ export class CellRun implements ProbeOwner, ResolverOwner<NameLookup>, Task {
   private readonly lane: CellLane;
   private readonly compartment: Compartment;
   private sourcePort: number | undefined;
+  private resolvedIp: Ip | undefined;
 
   constructor(cell: Cell, lane: CellLane, compartment: Compartment) {
     this.cell = cell;
@@ -101,6 +102,7 @@ export class CellRun implements ProbeOwner, ResolverOwner<NameLookup>, Task {
     const [first] = result.addresses;
     const isRight = address === undefined || result.addresses.includes(address);
     const destination = address ?? first;
+    this.resolvedIp = destination;
     if (isRight && destination !== undefined) this.ask(destination);
     else
       this.end({
@@ -111,7 +113,8 @@ export class CellRun implements ProbeOwner, ResolverOwner<NameLookup>, Task {
   }
 
   probeEnded(probe: Probe): void {
-    this.end(attemptOf(defined(probe.result, "an ended probe has a result"), this.sourcePort));
+    const attempt = attemptOf(defined(probe.result, "an ended probe has a result"), this.sourcePort);
+    this.end(this.resolvedIp === undefined ? attempt : { ...attempt, resolved: this.resolvedIp });
   }
 
   private ask(destination: Ip): void {

@@ -1,6 +1,6 @@
 /** What Kubernetes objects say about the cluster that is verified: Services and their back ends, names, wishes. */
 import { isHostProcess } from "../../kube/mod.ts";
-import type { EndpointSlice, Pod, Service } from "../../kube/types.ts";
+import type { EndpointSlice, Pod, Service } from "../../kube/objects.ts";
 import { type Ip, parseIp } from "../../net/ip.ts";
 import { type ClusterObjects, servicesByPod, slicesByService } from "../cluster-objects.ts";
 import { servedPorts } from "../pod-object.ts";

@@ -5,7 +5,7 @@ import { formatIp } from "../../net/ip.ts";
 import { type Prefix, parsePrefix } from "../../net/prefix.ts";
 import type { Cluster, ClusterNode, ClusterPod } from "../cluster.ts";
 import { readKubernetes } from "./kubernetes-view.ts";
-import type { VerifyModel, VerifyNode, VerifyOutside, VerifyPod } from "./model.ts";
+import type { VerifyModel, VerifyNode, VerifyOutside, VerifyPod, VerifyService } from "./model.ts";
 
 /**
  * Nodes of one class run the same system, the same build with the same updates, and programs of the same temper; all of
@@ -103,6 +103,7 @@ function readPod(
     })),
     ownRules,
     podClass: `${node.nodeClass} ${isHostNetwork ? "host" : "pod"} ${policies}`,
+    balancedPorts: new Set(),
     usesClusterDns: true,
     dnsName: isHostNetwork ? undefined : nameByAddress(pod, zone),
   };
@@ -142,6 +143,31 @@ function readOutside(cluster: Cluster): readonly VerifyOutside[] {
   }));
 }
 
+/** Ports of pods to which a Service or a hostPort leads. */
+function withBalancedPorts(
+  pods: readonly VerifyPod[],
+  services: readonly VerifyService[],
+): readonly VerifyPod[] {
+  const byPod = new Map<number, Set<string>>();
+  const add = (pod: VerifyPod, protocol: string, port: number): void => {
+    const known = byPod.get(pod.index) ?? new Set();
+    byPod.set(pod.index, known.add(`${protocol} ${port}`));
+  };
+  const proxied = services.filter(({ kind }) => kind === "cluster-ip").flatMap(({ ports }) => ports);
+  for (const { protocol, backEnds } of proxied)
+    for (const { pod, port } of backEnds) if (pod !== undefined) add(pod, protocol, port);
+  for (const pod of pods)
+    for (const { protocol, port, hostPort } of pod.ports)
+      if (hostPort !== undefined) add(pod, protocol, port);
+  return pods.map((pod) => ({ ...pod, balancedPorts: byPod.get(pod.index) ?? pod.balancedPorts }));
+}
+
+/** Without a kube-proxy, or without routes between the nodes, nobody but its neighbours reaches the name service. */
+function isDnsReachable({ file }: Cluster): boolean {
+  const { network, kubeProxy } = file;
+  return kubeProxy.enabled && (network.routes === "static" || network.shape === "node-subnet");
+}
+
 /** Reads the machines of a cluster, and what its Kubernetes objects ask for. */
 export function readModel(cluster: Cluster): VerifyModel {
   const { file } = cluster;
@@ -163,7 +189,7 @@ export function readModel(cluster: Cluster): VerifyModel {
     clusterName: file.name,
     kubernetesMinor: file.kubernetes.version.minor,
     nodes,
-    pods: view.pods,
+    pods: withBalancedPorts(view.pods, file.kubeProxy.enabled ? view.services : []),
     hostNetworkPods: view.hostNetworkPods,
     services: view.services,
     outside: readOutside(cluster),
@@ -176,6 +202,6 @@ export function readModel(cluster: Cluster): VerifyModel {
     },
     hasProxy: file.kubeProxy.enabled,
     isDsr: file.kubeProxy.enableDSR,
-    dnsZone: view.dnsZone,
+    dnsZone: isDnsReachable(cluster) ? view.dnsZone : undefined,
   };
 }

@@ -50,6 +50,8 @@ export interface VerifyPod {
   readonly ownRules: string;
   /** Pods of one class behave alike, as senders and as receivers. */
   readonly podClass: string;
+  /** Ports to which a Service or a hostPort leads: `tcp 8080`. */
+  readonly balancedPorts: ReadonlySet<string>;
   /** Its resolver asks the cluster's name service. */
   readonly usesClusterDns: boolean;
   /** The name that leads to it, without the trailing dot; undefined when there is none. */

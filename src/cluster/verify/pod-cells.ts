@@ -57,7 +57,11 @@ function pairCell(
 ): Cell {
   const { name, standsFor } = options;
   return makeCell({
-    facts: pairFacts(model, flow, protocol, { ...pair, hasName: name !== undefined }),
+    facts: pairFacts(model, flow, protocol, {
+      ...pair,
+      port: portOf(pair.target, protocol),
+      hasName: name !== undefined,
+    }),
     source: pair.source,
     target: targetOf(pair.target, protocol, name),
     ...(standsFor === undefined ? {} : { standsFor }),

@@ -100,7 +100,9 @@ function fromEachNode(model: VerifyModel, ports: readonly ServicePort[]): readon
 
 /** Echo requests to one Service from one pod of each class of Windows nodes. */
 function pings(model: VerifyModel): readonly Cell[] {
-  const asked = listPorts(model.services).find(({ service }) => service.kind === "cluster-ip");
+  const asked = listPorts(model.services).find(
+    ({ service, port }) => service.kind === "cluster-ip" && port.backEnds.length > 0,
+  );
   if (asked === undefined) return [];
   const { service, port } = asked;
   return [...clientsByNodeClass(model).values()].flatMap((clients) => {

@@ -174,6 +174,26 @@ describe("more back ends than HNS takes (kube-proxy.md §3.13)", () => {
   });
 });
 
+describe("clusters that are set up otherwise", () => {
+  it.each([
+    ["kubeProxy: { enabled: false }", "pod-to-cluster-ip", ["not-applicable"]],
+    ["dns: { enabled: false }", "pod-to-service-full-name", ["not-applicable"]],
+    ["network: { routes: none }", "pod-to-cluster-ip", ["not-applicable", "works"]],
+    ["network: { outboundNAT: { enabled: false } }", "pod-to-external-name", ["no-route-back"]],
+    // dataplane.md §9 F-10: the nodes are not excepted, so answers to them are translated.
+    [
+      "network: { outboundNAT: { exceptions: [10.244.0.0/16] } }",
+      "node-to-pod",
+      ["outbound-nat-on-answers", "works"],
+    ],
+    ["network: { outboundNAT: { exceptions: [10.96.0.0/12] } }", "pod-to-own-service", ["works"]],
+  ] as const)("%s: nothing unexpected", async (more, flow, expected) => {
+    const report = await verifyServices({ more });
+    expect(report.findings).toEqual([]);
+    expect(outcomes(report, flow, flow === "node-to-pod" ? /./ : /^ws/)).toEqual(expected);
+  });
+});
+
 describe("what manifests ask for", () => {
   async function verifyManifests(manifests: string): Promise<VerifyReport> {
     const read = readInput([{ name: "manifests.yaml", text: manifests }]);

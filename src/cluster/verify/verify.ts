@@ -89,10 +89,10 @@ class Bench {
   /** Follows the attempt that failed. */
   trace(cell: Cell, observation: Observation): Evidence | undefined {
     const failed = observation.attempts.find(({ outcome }) => outcome !== "answered");
-    if (failed === undefined || failed.outcome === "name-not-found" || cell.target.address === undefined)
-      return undefined;
+    if (failed === undefined || (cell.target.address ?? failed.resolved) === undefined) return undefined;
+    if (failed.outcome === "name-not-found" || failed.outcome === "name-wrong") return undefined;
     this.attempts++;
-    return traceCell(this.stage(), cell, failed.sourcePort);
+    return traceCell(this.stage(), cell, failed);
   }
 
   private stage(): Cluster {

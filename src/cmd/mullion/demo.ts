@@ -2,7 +2,7 @@
 import type { ControlClient } from "../../api/client.ts";
 import { formatTrace } from "../../cluster/format-trace.ts";
 import { formatVerification } from "../../cluster/verify/format-verify.ts";
-import type { KubeObject, Pod, Service } from "../../kube/types.ts";
+import type { KubeObject, Pod, Service } from "../../kube/objects.ts";
 import { connectCluster } from "./cluster-target.ts";
 import { Failure } from "./failure.ts";
 import { formatKind } from "./get.ts";

@@ -31,6 +31,22 @@ export const OUTSIDE_ROWS: readonly ExpectationRow[] = [
     source: "windows-networking-documentation.md §8, §9 (3), dataplane.md DT-117",
   },
   {
+    id: "LOCAL-EMPTY-SELF",
+    when: {
+      flow: "node-to-own-node-port",
+      targetOs: "windows",
+      externalTrafficPolicy: "Local",
+      localBackEnds: 0,
+    },
+    expected: {
+      outcome: "denied",
+      code: "external-traffic-policy-local-without-local-endpoint",
+      proof: "drop",
+      dropCodes: ["port-not-listening", "no-answer"],
+    },
+    source: "kube-proxy.md §3.8",
+  },
+  {
     id: "NODEPORT-SELF-OLD",
     when: { flow: "node-to-own-node-port", targetBuild: OLD_BUILDS },
     expected: { outcome: "denied", code: "node-port-from-node-unsupported", proof: "drop" },
@@ -61,22 +77,6 @@ export const OUTSIDE_ROWS: readonly ExpectationRow[] = [
       dropCodes: ["port-not-listening", "no-answer"],
     },
     source: "dataplane.md §2.4 B-7, kube-proxy.md §3.8",
-  },
-  {
-    id: "LOCAL-EMPTY-SELF",
-    when: {
-      flow: "node-to-own-node-port",
-      targetOs: "windows",
-      externalTrafficPolicy: "Local",
-      localBackEnds: 0,
-    },
-    expected: {
-      outcome: "denied",
-      code: "external-traffic-policy-local-without-local-endpoint",
-      proof: "drop",
-      dropCodes: ["port-not-listening", "no-answer"],
-    },
-    source: "kube-proxy.md §3.8",
   },
   {
     id: "LOCAL",

@@ -48,6 +48,30 @@ const KINDS: readonly ExpectationRow[] = [
     source: "kube-proxy.md §3.1, KP-A",
   },
   {
+    id: "SVC-EXTERNAL-NAME-EXCEPTED",
+    when: {
+      flow: BY_NAME,
+      service: "external-name",
+      sourceOs: "windows",
+      outboundNat: "excepted",
+      hasRouteToSource: false,
+    },
+    expected: { outcome: "denied", code: "outbound-nat-exception", proof: "drop" },
+    source: "windows-networking-documentation.md §9 (2)",
+  },
+  {
+    id: "SVC-EXTERNAL-NAME-WITHOUT-NAT",
+    when: {
+      flow: BY_NAME,
+      service: "external-name",
+      sourceOs: "windows",
+      outboundNat: "none",
+      hasRouteToSource: false,
+    },
+    expected: { outcome: "denied", code: "no-route-back", proof: "drop" },
+    source: "dataplane.md §2.4 B-6",
+  },
+  {
     id: "SVC-EXTERNAL-NAME-BY-NAME",
     when: { flow: BY_NAME, service: "external-name" },
     expected: { outcome: "works", sees: "any" },
@@ -88,6 +112,18 @@ const KINDS: readonly ExpectationRow[] = [
     source: "kube-proxy.md §3.4",
   },
   {
+    id: "SVC-NO-BACK-ENDS",
+    when: { flow: ALL_SERVICE_FLOWS, backEnds: 0 },
+    expected: { outcome: "not-applicable", why: "no ready pod stands behind the Service" },
+    source: "kube-proxy.md §3.9",
+  },
+  {
+    id: "SVC-NO-ROUTE",
+    when: { flow: ALL_SERVICE_FLOWS, hasRouteToTarget: false },
+    expected: { outcome: "not-applicable", why: "no route leads to the node of a back end" },
+    source: "dataplane.md §2.4 cfg-2",
+  },
+  {
     id: "SVC-ICMP",
     when: { flow: TO_SERVICE, protocol: "icmp" },
     expected: {
@@ -96,12 +132,6 @@ const KINDS: readonly ExpectationRow[] = [
       proof: "drop",
     },
     source: "dataplane.md §2.9",
-  },
-  {
-    id: "SVC-NO-BACK-ENDS",
-    when: { flow: ALL_SERVICE_FLOWS, backEnds: 0 },
-    expected: { outcome: "not-applicable", why: "no ready pod stands behind the Service" },
-    source: "kube-proxy.md §3.9",
   },
 ];
 
@@ -188,7 +218,12 @@ const POLICIES: readonly ExpectationRow[] = [
   },
   {
     id: "SVC-HAIRPIN-DSR",
-    when: { flow: "pod-to-own-service", sourceOs: "windows", isDsr: true },
+    when: {
+      flow: "pod-to-own-service",
+      sourceOs: "windows",
+      isDsr: true,
+      outboundNat: ["excepted", "none"],
+    },
     expected: { outcome: "denied", code: "hairpin-under-dsr", proof: "drop" },
     source: "dataplane.md §2.4 B-5",
   },
@@ -206,13 +241,13 @@ const POLICIES: readonly ExpectationRow[] = [
   },
   {
     id: "SVC-DSR",
-    when: { flow: FROM_PODS, sourceOs: "windows", isDsr: true },
+    when: { flow: FROM_PODS, sourceOs: "windows", isDsr: true, outboundNat: ["excepted", "none"] },
     expected: { outcome: "works", sees: "client" },
     source: "windows-networking-documentation.md §5, dataplane.md §2.4 B-3",
   },
   {
     id: "SVC-NON-DSR",
-    when: { flow: FROM_PODS, sourceOs: "windows" },
+    when: { flow: FROM_PODS, sourceOs: "windows", isDsr: false },
     expected: { outcome: "works", sees: "client-node" },
     source: "dataplane.md §2.4 B-4",
   },

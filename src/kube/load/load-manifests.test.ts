@@ -198,6 +198,14 @@ describe("bounds", () => {
     expect(codes(result)).toEqual(["manifest-too-large"]);
   });
 
+  it.each([
+    ["long", `x: "${"a".repeat(4_200_000)}"\n`],
+    ["full of brackets", `x: ${"[".repeat(1_000_000)}\n`],
+    ["full of lines", `x:\n${"- [a]\n".repeat(600_000)}`],
+  ])("a document that is %s", (_, text) => {
+    expect(codes(load(`${config("a")}${text}`))).toEqual(["manifest-too-large"]);
+  });
+
   it("what aliases stand for", () => {
     const lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x, x]"];
     for (let i = 1; i < 9; i++)

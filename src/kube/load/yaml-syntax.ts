@@ -10,6 +10,20 @@ export interface YamlFault {
   readonly advice: string;
 }
 
+/** The offset of the first character of YAML's structure that is one too many: the parser needs memory for each. */
+export function findExcessToken(text: string, max: number): number | undefined {
+  let structure = 0;
+  for (let i = 0; i < text.length; i++) {
+    const unit = text.charCodeAt(i);
+    // Line feed, comma, colon, question mark, and both kinds of brackets; a hyphen before a blank.
+    if (unit === 10 || unit === 44 || unit === 58 || unit === 63 || unit === 91 || unit === 93) structure++;
+    else if (unit === 123 || unit === 125) structure++;
+    else if (unit === 45 && text.charCodeAt(i + 1) === 32) structure++;
+    if (structure > max) return i;
+  }
+  return undefined;
+}
+
 /** The tokens of a text; `onNewLine` hears the offsets at which lines begin. */
 export function tokensOf(text: string, onNewLine?: (offset: number) => void): CST.Token[] {
   return [...new Parser(onNewLine).parse(text)];

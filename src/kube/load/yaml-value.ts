@@ -22,7 +22,7 @@ import type { FieldPath } from "./field-path.ts";
 import { stepsOf } from "./field-path.ts";
 import { isNestedDeeper } from "./json-pieces.ts";
 import { readPlainYaml } from "./plain-yaml.ts";
-import { type YamlFault, faultOf, findDeepToken, tokensOf } from "./yaml-syntax.ts";
+import { type YamlFault, faultOf, findDeepToken, findExcessToken, tokensOf } from "./yaml-syntax.ts";
 
 /** A fault of a text, with its code. */
 export interface TextFault extends YamlFault {
@@ -87,6 +87,11 @@ function compose(text: string): readonly Document.Parsed[] | { readonly faults: 
   if (text.length > LIMITS.manifestDocumentCharactersMax) {
     const mebi = LIMITS.manifestDocumentCharactersMax / 1_048_576;
     return { faults: [tooLarge(0, `a document has more than ${mebi} Mi characters`)] };
+  }
+  const excess = findExcessToken(text, LIMITS.manifestDocumentTokensMax);
+  if (excess !== undefined) {
+    const message = `a document has more than ${LIMITS.manifestDocumentTokensMax} lines and values`;
+    return { faults: [tooLarge(excess, message)] };
   }
   const tokens = tokensOf(text);
   const deep = findDeepToken(tokens);

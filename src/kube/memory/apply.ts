@@ -3,7 +3,7 @@ import type { FileProblem } from "../../knowledge/file-problem.ts";
 import { parseIp, formatIp } from "../../net/ip.ts";
 import { type LoadedObject, placeInOrigin } from "../load/manifests.ts";
 import { LoadReport } from "../load/load-report.ts";
-import type { EndpointSlice, KubeObject, Namespace, Service } from "../types.ts";
+import type { EndpointSlice, KubeObject, Namespace, Service } from "../objects.ts";
 import { type Refusal, type Reservations, admitService } from "./admit-service.ts";
 import type { ControlPlane } from "./control-plane.ts";
 import { equalJson } from "./deep.ts";

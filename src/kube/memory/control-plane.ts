@@ -6,7 +6,7 @@ import type { Prng } from "../../base/prng.ts";
 import type { FileProblem } from "../../knowledge/file-problem.ts";
 import { type LoadedObject, type Origin, placeInOrigin } from "../load/manifests.ts";
 import { controllerOf, isFinished, isTerminating } from "../pod.ts";
-import type { KubeKind, KubeObject, Node, Pod, Service } from "../types.ts";
+import type { KubeKind, KubeObject, Node, Pod, Service } from "../objects.ts";
 import { applyObjects } from "./apply.ts";
 import { cascadeOf } from "./garbage.ts";
 import type { ApplyReport } from "./memory-kube.ts";

@@ -6,7 +6,7 @@ import { parsePrefix, prefixContains } from "../../net/prefix.ts";
 import { daemonRunsOn } from "../controllers/daemon-set.ts";
 import { KUBELET_REFUSALS } from "../controllers/kubelet-admission.ts";
 import { conditionOf, controllerOf, isHostNetwork, podAddresses } from "../pod.ts";
-import type { EndpointSlice, KubeObject, Pod } from "../types.ts";
+import type { EndpointSlice, KubeObject, Pod } from "../objects.ts";
 import type { ControlPlane } from "./control-plane.ts";
 import { keyOf, referenceOf } from "./object-store.ts";
 import { completePodSpec } from "./pod-template.ts";

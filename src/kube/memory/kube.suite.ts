@@ -4,7 +4,7 @@ import { Prng } from "../../base/prng.ts";
 import { type Prefix, parsePrefix } from "../../net/prefix.ts";
 import { loadManifests } from "../load/load-manifests.ts";
 import type { LoadedObject } from "../load/manifests.ts";
-import type { Pod } from "../types.ts";
+import type { Pod } from "../objects.ts";
 import { type ApplyReport, MemoryKube } from "./memory-kube.ts";
 import type { MemoryKubeOptions } from "./options.ts";
 

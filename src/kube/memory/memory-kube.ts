@@ -6,7 +6,7 @@
  * It is plain data and is forked with the world. Who listens to a watch is no part of the world: a fork has no listeners.
  */
 import type { Prng } from "../../base/prng.ts";
-import type { KubeKind, KubeObjects, Pod } from "../types.ts";
+import type { KubeKind, KubeObjects, Pod } from "../objects.ts";
 import { KubeError } from "../error.ts";
 import type { KubeList, KubeSource, WatchEvent, WatchListener } from "../source.ts";
 import type { FileProblem } from "../../knowledge/file-problem.ts";

@@ -10,7 +10,7 @@ import { Scheduler } from "../controllers/scheduler.ts";
 import { reconcileStatefulSet } from "../controllers/stateful-set.ts";
 import { COUNTED_KINDS, equalStatus, workloadStatus } from "../controllers/workload-status.ts";
 import type { LabelSelector } from "../labels.ts";
-import type { Job, KubeObject, Node, Pod, PodSpec } from "../types.ts";
+import type { Job, KubeObject, Node, Pod, PodSpec } from "../objects.ts";
 import type { ControlPlane } from "./control-plane.ts";
 import { generatedName } from "./names.ts";
 import { keyOf, referenceOf } from "./object-store.ts";
