@@ -35,6 +35,8 @@ export const UNDERLAY_LENGTH_MIN = 8;
 const CLUSTER_LENGTH = 16;
 /** Kubernetes refuses larger and smaller service ranges. */
 const SERVICE_LENGTHS = { min: 12, max: 30 } as const;
+/** What kube-controller-manager gives a node. */
+const NODE_LENGTH = 24;
 /** No pod range is smaller: Calico's blocks. */
 const BLOCK_LENGTH = 26;
 /** What is taken when no address tells. */
@@ -104,8 +106,11 @@ function rangeAround(ips: readonly Ipv4[], os: NodeOs, others: readonly Prefix[]
 }
 
 class NodeRanges {
-  readonly ofNode = new Map<string, Prefix>();
+  readonly ofNode: Map<string, Prefix> = new Map<string, Prefix>();
   readonly moved: string[] = [];
+  /** Nodes whose range was read off their pods. */
+  private readonly guessed: { readonly name: string; readonly os: NodeOs; readonly ips: readonly Ipv4[] }[] =
+    [];
   private readonly fixed: readonly Prefix[];
 
   /** `fixed` are the machines' subnet and the addresses of Services. */
@@ -124,7 +129,20 @@ class NodeRanges {
     const cover = coverOf([...this.ofNode.values(), range]);
     if (cover === undefined || !isApart(cover, this.fixed)) return;
     this.ofNode.set(name, range);
-    if (given !== undefined && range !== given) this.moved.push(name);
+    if (range === given) return;
+    this.guessed.push({ name, os, ips });
+    if (given !== undefined) this.moved.push(name);
+  }
+
+  /** Gives guessed ranges room for further pods, up to what a node usually has. */
+  widen(): void {
+    for (const { name, os, ips } of this.guessed) {
+      const range = this.ofNode.get(name);
+      if (range === undefined) continue;
+      const others = [...this.fixed, ...[...this.ofNode.values()].filter((other) => other !== range)];
+      const wide = widened(range, NODE_LENGTH, others);
+      if (holds(wide, ips, os)) this.ofNode.set(name, wide);
+    }
   }
 }
 
@@ -155,6 +173,7 @@ export function rangesOf(
   const nodeRanges = new NodeRanges(cover === undefined ? [underlay] : [underlay, cover]);
   const byNode = podAddressesByNode(pods);
   for (const machine of machines) nodeRanges.add(machine, byNode.get(machine.node.metadata.name) ?? []);
+  nodeRanges.widen();
   const podCover = coverOf([...nodeRanges.ofNode.values()]);
   const facts = [underlay, ...(podCover === undefined ? [] : [podCover])];
   const known = serviceRange(cover, facts);
