@@ -140,7 +140,11 @@ function clusterOfDump(nodes: readonly Node[], objects: readonly KubeObject[]): 
       };
     }),
     underlay: { subnet: formatPrefix(ranges.underlay), router: formatIp(ranges.router) },
-    network: { clusterCIDR: formatPrefix(ranges.pods), serviceCIDR: formatPrefix(ranges.services) },
+    network: {
+      clusterCIDR: formatPrefix(ranges.pods),
+      nodeCIDRMaskSize: ranges.blockLength,
+      serviceCIDR: formatPrefix(ranges.services),
+    },
   };
   return { document, assumptions };
 }

@@ -5,8 +5,9 @@
 import { isHostNetwork, isHostProcess, podAddresses } from "../../kube/mod.ts";
 import type { Node, Pod, Service } from "../../kube/objects.ts";
 import { type Ipv4, parseIpv4 } from "../../net/ip.ts";
-import { type Prefix, lastIp, parsePrefix, prefixContains } from "../../net/prefix.ts";
+import { type Prefix, hostPrefix, lastIp, parsePrefix, prefixContains, prefixOf } from "../../net/prefix.ts";
 import type { NodeOs } from "../file/cluster-file.ts";
+import { DEFAULTS } from "../file/description.ts";
 import { coverOf, isApart, isHostOf, smallestRange, widened } from "./address-ranges.ts";
 
 /** A node that becomes a machine. */
@@ -22,6 +23,8 @@ export interface ClusterRanges {
   /** By node; those left out get a block of `pods`. */
   readonly ofNode: ReadonlyMap<string, Prefix>;
   readonly pods: Prefix;
+  /** Length of these blocks. */
+  readonly blockLength: number;
   readonly services: Prefix;
   /** Nodes whose pods stand in another range than `spec.podCIDR`. */
   readonly moved: readonly string[];
@@ -33,10 +36,12 @@ const UNDERLAY_LENGTH = 24;
 export const UNDERLAY_LENGTH_MIN = 8;
 /** Ranges for pods and Services as most installers choose them. */
 const CLUSTER_LENGTH = 16;
-/** Kubernetes refuses larger and smaller service ranges. */
-const SERVICE_LENGTHS = { min: 12, max: 30 } as const;
+/** Kubernetes refuses larger service ranges. */
+const SERVICE_LENGTH_MIN = 12;
 /** What kube-controller-manager gives a node. */
 const NODE_LENGTH = 24;
+/** The smallest range in which a pod fits. */
+const NODE_LENGTH_MAX = 29;
 /** No pod range is smaller: Calico's blocks. */
 const BLOCK_LENGTH = 26;
 /** What is taken when no address tells. */
@@ -102,7 +107,8 @@ function rangeAround(ips: readonly Ipv4[], os: NodeOs, others: readonly Prefix[]
   let range = widened(smallest, BLOCK_LENGTH, []);
   while (range.length > CLUSTER_LENGTH && !holds(range, ips, os))
     range = widened(range, range.length - 1, []);
-  return holds(range, ips, os) && isApart(range, others) ? range : undefined;
+  const isSmall = range.length >= CLUSTER_LENGTH;
+  return isSmall && holds(range, ips, os) && isApart(range, others) ? range : undefined;
 }
 
 class NodeRanges {
@@ -113,7 +119,7 @@ class NodeRanges {
     [];
   private readonly fixed: readonly Prefix[];
 
-  /** `fixed` are the machines' subnet and the addresses of Services. */
+  /** `fixed` are the machines' subnet, the host outside and the addresses of Services. */
   constructor(fixed: readonly Prefix[]) {
     this.fixed = fixed;
   }
@@ -125,7 +131,7 @@ class NodeRanges {
     const others = [...this.fixed, ...this.ofNode.values()];
     const isGivenRight = given !== undefined && holds(given, ips, os);
     const range = isGivenRight ? given : (rangeAround(ips, os, others) ?? given);
-    if (range === undefined || !isApart(range, others)) return;
+    if (range === undefined || range.length > NODE_LENGTH_MAX || !isApart(range, others)) return;
     const cover = coverOf([...this.ofNode.values(), range]);
     if (cover === undefined || !isApart(cover, this.fixed)) return;
     this.ofNode.set(name, range);
@@ -146,19 +152,60 @@ class NodeRanges {
   }
 }
 
-/** The addresses of Services, as a range that holds them all. */
-function serviceCover(services: readonly Service[]): Prefix | undefined {
-  return smallestRange(services.flatMap(({ spec }) => parseIpv4(spec?.clusterIP ?? "") ?? []));
+/**
+ * The range that holds the addresses of Services. Kubernetes has one range for all: where they lie too far apart, those
+ * near the API server's own Service count, and the control plane refuses the others.
+ */
+function serviceCover(services: readonly Service[], underlay: Prefix): Prefix | undefined {
+  const addresses = services.flatMap(({ metadata, spec }) => {
+    const ip = parseIpv4(spec?.clusterIP ?? "");
+    return ip === undefined ? [] : [{ isOfServer: metadata.name === "kubernetes", ip }];
+  });
+  const anchor = addresses.find(({ isOfServer }) => isOfServer) ?? addresses[0];
+  if (anchor === undefined) return undefined;
+  const largest = prefixOf(anchor.ip, SERVICE_LENGTH_MIN);
+  const cover = smallestRange(addresses.map(({ ip }) => ip).filter((ip) => prefixContains(largest, ip)));
+  return cover !== undefined && isApart(cover, [underlay]) ? cover : undefined;
 }
 
 function serviceRange(cover: Prefix | undefined, others: readonly Prefix[]): Prefix {
-  if (cover === undefined) return firstApart(SERVICE_RANGES, others);
   const usual = firstApart(SERVICE_RANGES, others);
-  if (prefixContains(usual, cover.address) && cover.length >= usual.length) return usual;
-  const wide = widened(cover, CLUSTER_LENGTH, others);
-  // Too many Services for one range, or a single one: the control plane says which addresses it refuses.
-  if (wide.length > SERVICE_LENGTHS.max) return widened(wide, SERVICE_LENGTHS.max, []);
-  return wide.length < SERVICE_LENGTHS.min ? { ...wide, length: SERVICE_LENGTHS.min } : wide;
+  if (cover === undefined || (prefixContains(usual, cover.address) && cover.length >= usual.length))
+    return usual;
+  return widened(cover, CLUSTER_LENGTH, others);
+}
+
+/** The longest blocks, at most a /24, of which `count` are free in `range`; undefined when there is no room. */
+function blockLength(range: Prefix, taken: readonly Prefix[], count: number): number | undefined {
+  for (let length = Math.max(NODE_LENGTH, range.length); length <= NODE_LENGTH_MAX; length++) {
+    const size = 2 ** (32 - length);
+    let left = count;
+    for (let first = Number(range.address); first <= Number(lastIp(range)) && left > 0; first += size)
+      if (isApart({ address: first as Ipv4, length }, taken)) left--;
+    if (left === 0) return length;
+  }
+  return undefined;
+}
+
+/** The ranges of pods, with room for the nodes whose range nobody knows. */
+function podRanges(
+  machines: readonly DumpedNode[],
+  nodeRanges: NodeRanges,
+  others: readonly Prefix[],
+): Pick<ClusterRanges, "ofNode" | "pods" | "blockLength"> {
+  const { ofNode } = nodeRanges;
+  const known = [...ofNode.values()];
+  const cover = coverOf(known);
+  const pods = cover === undefined ? firstApart(POD_RANGES, others) : widened(cover, CLUSTER_LENGTH, others);
+  const length = blockLength(pods, known, machines.length - known.length);
+  if (length !== undefined) return { ofNode, pods, blockLength: length };
+  // No room between the pods that there are and everything else: nobody's range is known then.
+  const fresh = firstApart(POD_RANGES, others);
+  return {
+    ofNode: new Map(),
+    pods: fresh,
+    blockLength: blockLength(fresh, [], machines.length) ?? NODE_LENGTH,
+  };
 }
 
 /** Reads the ranges off what stands in a dump. */
@@ -169,20 +216,18 @@ export function rangesOf(
 ): ClusterRanges {
   const addresses = machines.map(({ address }) => address);
   const underlay = underlayOf(addresses);
-  const cover = serviceCover(services);
-  const nodeRanges = new NodeRanges(cover === undefined ? [underlay] : [underlay, cover]);
+  const cover = serviceCover(services, underlay);
+  const fixed = [underlay, hostPrefix(DEFAULTS.outsideAddress)];
+  const nodeRanges = new NodeRanges(cover === undefined ? fixed : [...fixed, cover]);
   const byNode = podAddressesByNode(pods);
   for (const machine of machines) nodeRanges.add(machine, byNode.get(machine.node.metadata.name) ?? []);
   nodeRanges.widen();
   const podCover = coverOf([...nodeRanges.ofNode.values()]);
-  const facts = [underlay, ...(podCover === undefined ? [] : [podCover])];
-  const known = serviceRange(cover, facts);
-  const others = [underlay, known];
+  const known = serviceRange(cover, podCover === undefined ? fixed : [...fixed, podCover]);
   return {
     underlay,
     router: routerIn(underlay, addresses),
-    ofNode: nodeRanges.ofNode,
-    pods: podCover === undefined ? firstApart(POD_RANGES, others) : widened(podCover, CLUSTER_LENGTH, others),
+    ...podRanges(machines, nodeRanges, [...fixed, known]),
     services: known,
     moved: nodeRanges.moved,
   };
