@@ -54,7 +54,7 @@ function secondClusterFile(first: InputText, second: InputText): FileProblem {
   return {
     code: "cluster-file-duplicate-name",
     file: second.name,
-    line: second.text.split("\n").findIndex((line) => line.trim() !== "") + 1,
+    line: second.text.split("\n").findIndex((line) => /^\s*[^\s#-]/.test(line)) + 1,
     column: 1,
     path: "",
     message: isSame
