@@ -14,8 +14,8 @@ import {
 } from "./endpoint-record.ts";
 import { HOST_COMPARTMENT } from "./namespace-record.ts";
 import type { NetworkRecord } from "./network-record.ts";
+import { RemoteEndpointRecord } from "./remote-endpoint.ts";
 import type { ServiceContext } from "./service-context.ts";
-import { endpointDocument } from "./view/endpoint-view.ts";
 
 /** Metric of an endpoint's routes when the request names none: what Windows gives a gateway. */
 const ROUTE_METRIC = 256;
@@ -31,9 +31,10 @@ export function updateEndpoint(
   endpoint: EndpointRecord,
   changes: Partial<EndpointRecord>,
 ): EndpointRecord {
-  const updated: EndpointRecord = Object.freeze({ ...endpoint, ...changes, changedAtMs: context.nowMs });
+  const fields = endpoint instanceof RemoteEndpointRecord ? endpoint.fields() : endpoint;
+  const updated: EndpointRecord = Object.freeze({ ...fields, ...changes, changedAtMs: context.nowMs });
   context.state.replaceEndpoint(updated);
-  context.changed("Endpoint", updated.id, endpointDocument(context, updated));
+  context.changed("Endpoint", updated.id);
   return updated;
 }
 

@@ -22,7 +22,7 @@ import { JsonReader } from "../hcn/json-reader.ts";
 import { checkJsonObject, checkJsonValue, isJsonObject } from "../hcn/json-value.ts";
 import { parseLoadBalancer } from "../hcn/load-balancer.ts";
 import { parseNetwork } from "../hcn/network.ts";
-import { type CheckedQuery, parseQuery } from "../hcn/query.ts";
+import { type CheckedQuery, NULL_QUERY, parseQuery } from "../hcn/query.ts";
 import { readSchemaVersion } from "../hcn/base-document.ts";
 import { type Dialect, dialectOf } from "../hcn/schema-version.ts";
 import { createEndpoint, deleteEndpoint, modifyEndpoint, requireEndpoint } from "./endpoints.ts";
@@ -52,6 +52,9 @@ import { networkDocument, networkDocumentV1, networkFilterFields } from "./view/
 /** The kinds of objects that this version keeps. */
 type ServedKind = "Network" | "Endpoint" | "Namespace" | "LoadBalancer";
 const SERVED_KINDS: readonly HcnObjectKind[] = ["Network", "Endpoint", "Namespace", "LoadBalancer"];
+
+/** How stores keep objects: in v2 shape, without what can be worked out again. */
+const STORED: CheckedQuery = Object.freeze({ ...NULL_QUERY, dialect: "v2" });
 
 function isServed(kind: HcnObjectKind): kind is ServedKind {
   return SERVED_KINDS.includes(kind);
@@ -188,9 +191,28 @@ export class HnsService {
     return this.context.takeNotifications();
   }
 
+  /** Goes up with every change of an object: equal numbers, equal objects. */
+  get revision(): number {
+    return this.context.revision;
+  }
+
   /** What has to be stored since the last call. */
   takeChanges(): readonly StoreChange[] {
-    return this.context.takeChanges();
+    return this.context
+      .takeChanges()
+      .map(({ kind, id }) => ({ kind, id, document: this.storedDocument(kind, id) }));
+  }
+
+  /** Forgets what has to be stored, where nobody stores it. */
+  dropChanges(): void {
+    this.context.takeChanges();
+  }
+
+  /** An object as stores keep it; undefined when it is gone. */
+  private storedDocument(kind: HcnObjectKind, id: Guid): JsonObject | undefined {
+    const { networks, endpoints, namespaces, loadBalancers } = this.context.state;
+    const isThere = [networks, endpoints, namespaces, loadBalancers].some((records) => records.has(id));
+    return isServed(kind) && isThere ? this.documentOf(kind, id, STORED) : undefined;
   }
 
   private checkQuery(query: HostComputeQuery | undefined): CheckedQuery {

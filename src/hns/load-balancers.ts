@@ -5,7 +5,6 @@ import { type HostComputeLoadBalancer, parseLoadBalancer } from "../hcn/load-bal
 import type { LoadBalancerRecord } from "./load-balancer-record.ts";
 import { readLoadBalancer } from "./load-balancer-validation.ts";
 import type { ServiceContext } from "./service-context.ts";
-import { loadBalancerDocument } from "./view/load-balancer-view.ts";
 
 /** Inferred (hcn.md §11.25): the code for a load balancer that is not there. */
 export function requireLoadBalancer(context: ServiceContext, id: Guid): LoadBalancerRecord {
@@ -40,7 +39,7 @@ export function createLoadBalancer(
   });
   context.reserveServicePorts(loadBalancer);
   context.state.addLoadBalancer(loadBalancer);
-  context.changed("LoadBalancer", id, loadBalancerDocument(context, loadBalancer));
+  context.changed("LoadBalancer", id);
   context.reprogram(loadBalancer.networkId);
   return id;
 }
@@ -72,7 +71,7 @@ export function modifyLoadBalancer(context: ServiceContext, id: Guid, settings: 
       });
     }
     context.state.ignoredUpdates.add(id);
-    context.changed("LoadBalancer", id, loadBalancerDocument(context, before));
+    context.changed("LoadBalancer", id);
     return;
   }
   const fields = readLoadBalancer(context, document, id);
@@ -94,7 +93,7 @@ export function modifyLoadBalancer(context: ServiceContext, id: Guid, settings: 
   });
   context.reserveServicePorts(updated);
   context.state.replaceLoadBalancer(updated);
-  context.changed("LoadBalancer", id, loadBalancerDocument(context, updated));
+  context.changed("LoadBalancer", id);
   context.reprogram(updated.networkId);
 }
 
@@ -102,7 +101,7 @@ export function modifyLoadBalancer(context: ServiceContext, id: Guid, settings: 
 export function removeLoadBalancer(context: ServiceContext, loadBalancer: LoadBalancerRecord): void {
   context.state.removeLoadBalancer(loadBalancer);
   context.cache.forget(loadBalancer.id);
-  context.changed("LoadBalancer", loadBalancer.id, undefined);
+  context.changed("LoadBalancer", loadBalancer.id);
 }
 
 export function deleteLoadBalancer(context: ServiceContext, id: Guid): void {
@@ -118,7 +117,6 @@ export function deleteLoadBalancer(context: ServiceContext, id: Guid): void {
 export function followBackEnd(context: ServiceContext, endpointId: Guid, networkId: Guid): void {
   const concerned = context.state.loadBalancersOfEndpoint(endpointId);
   if (concerned.length === 0) return;
-  for (const loadBalancer of concerned)
-    context.changed("LoadBalancer", loadBalancer.id, loadBalancerDocument(context, loadBalancer));
+  for (const { id } of concerned) context.changed("LoadBalancer", id);
   context.reprogram(networkId);
 }

@@ -5,9 +5,7 @@ import { type EndpointRecord, isRemoteEndpoint } from "./endpoint-record.ts";
 import type { LoadBalancerRecord } from "./load-balancer-record.ts";
 
 export class NetworkMembers {
-  /** All endpoints, remote ones too. */
-  readonly endpoints: Map<Guid, EndpointRecord> = new Map();
-  /** Without remote ones, of which a big cluster has many. */
+  /** Endpoints without remote ones, of which a big cluster has many. */
   readonly local: Map<Guid, EndpointRecord> = new Map();
   /** In order of creation. */
   readonly loadBalancers: Map<Guid, LoadBalancerRecord> = new Map();
@@ -18,12 +16,10 @@ export class NetworkMembers {
 
   /** Enters an endpoint, or its new record in the place of the old. */
   setEndpoint(endpoint: EndpointRecord): void {
-    this.endpoints.set(endpoint.id, endpoint);
     if (!isRemoteEndpoint(endpoint)) this.local.set(endpoint.id, endpoint);
   }
 
   removeEndpoint(id: Guid): void {
-    this.endpoints.delete(id);
     this.local.delete(id);
   }
 

@@ -28,7 +28,6 @@ import {
 import type { PhysicalAdapter } from "./physical-adapter.ts";
 import type { ServiceContext } from "./service-context.ts";
 import { checkSetPolicies } from "./set-policies.ts";
-import { networkDocument } from "./view/network-view.ts";
 
 /** @throws HcnError HCN_E_NETWORK_NOT_FOUND. */
 export function requireNetwork(context: ServiceContext, id: Guid): NetworkRecord {
@@ -124,7 +123,7 @@ export function createNetwork(
   context.notify(NOTIFICATION_TYPES.NetworkPreCreate, id, network.flags);
   if (switchOn(context, adapter) === undefined) context.datapath.createSwitch(network.switchId, adapter);
   context.state.addNetwork(network, new AddressPool(context.nodeFacts(adapter).addresses));
-  context.changed("Network", id, networkDocument(context, network, false));
+  context.changed("Network", id);
   context.notify(NOTIFICATION_TYPES.NetworkCreate, id, network.flags);
   return id;
 }
@@ -147,7 +146,7 @@ export function deleteNetwork(context: ServiceContext, id: Guid): void {
   const adapter = context.adapterOf(network);
   if (adapter !== undefined && switchOn(context, adapter) === undefined)
     context.datapath.removeSwitch(network.switchId);
-  context.changed("Network", id, undefined);
+  context.changed("Network", id);
   context.notify(NOTIFICATION_TYPES.NetworkDelete, id, network.flags);
 }
 
@@ -158,7 +157,7 @@ function replaceNetwork(
 ): void {
   const updated: NetworkRecord = Object.freeze({ ...network, ...changes, changedAtMs: context.nowMs });
   context.state.networks.set(network.id, updated);
-  context.changed("Network", network.id, networkDocument(context, updated, false));
+  context.changed("Network", network.id);
   context.reprogram(network.id);
 }
 

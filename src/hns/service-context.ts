@@ -6,6 +6,7 @@ import type { Guid, HcnNotification, HcnObjectKind, JsonObject, JsonValue } from
 import { type HnsFeature, type HnsVersion, hasFeature } from "../hcn/features.ts";
 import { HcnError } from "../hcn/error.ts";
 import { ZERO_GUID } from "../hcn/guid.ts";
+import { SCHEMA_V2_0 } from "../hcn/schema-version.ts";
 import {
   type WindowsBuild,
   hnsVersionOf,
@@ -31,10 +32,14 @@ import type { NetworkRecord, RecordBase } from "./network-record.ts";
 import type { PhysicalAdapter } from "./physical-adapter.ts";
 import { ServiceState } from "./state.ts";
 
-/** One durable change: an object as it stands now, or its end. */
-export interface StoreChange {
+/** An object that was made, changed or deleted. */
+export interface ChangedObject {
   readonly kind: HcnObjectKind;
   readonly id: Guid;
+}
+
+/** One durable change: an object as it stands now, or its end. */
+export interface StoreChange extends ChangedObject {
   /** The object in v2 form; undefined when it was deleted. */
   readonly document: JsonObject | undefined;
 }
@@ -69,7 +74,8 @@ export class ServiceContext {
   private readonly clock: Clock;
   private readonly epochMs: number;
   private notifications: HcnNotification[] = [];
-  private changes = new Map<string, StoreChange>();
+  private changes = new Map<string, ChangedObject>();
+  private changeCount = 0;
 
   constructor(env: Environment, options: HnsServiceOptions) {
     this.node = options.node;
@@ -123,7 +129,7 @@ export class ServiceContext {
       owner: document.owner ?? "",
       name: document.name ?? "",
       additionalParams: document.additionalParams,
-      schemaVersion: SCHEMA_STORED,
+      schemaVersion: SCHEMA_V2_0,
       version: this.objectVersion,
       changedAtMs: this.nowMs,
       activityId: this.prng.guid(),
@@ -198,7 +204,7 @@ export class ServiceContext {
     const { network, services } = view;
     const members = this.state.membersOf(network.id);
     const surroundings = {
-      endpoints: members.endpoints,
+      endpoints: this.state.endpoints,
       facts: this.loadBalancerFacts(view),
       serviceRanges: serviceRangesOf(view.attached),
       paRoute: paRouteOf(this.cache, network),
@@ -222,17 +228,24 @@ export class ServiceContext {
     return taken;
   }
 
-  /** Notes a change for the store; a later one of the same object replaces it. */
-  changed(kind: HcnObjectKind, id: Guid, document: JsonObject | undefined): void {
-    this.changes.set(`${kind}/${id}`, { kind, id, document });
+  /** Goes up with every change of an object. */
+  get revision(): number {
+    return this.changeCount;
   }
 
-  /** Changes since the last call, in the order of the first change of each object. */
-  takeChanges(): readonly StoreChange[] {
+  /** Notes that an object was made, changed or deleted. */
+  changed(kind: HcnObjectKind, id: Guid): void {
+    this.changeCount++;
+    this.changes.set(`${kind}/${id}`, { kind, id });
+  }
+
+  /** What changed since the last call, each object once, in the order of the first change of each. */
+  takeChanges(): readonly ChangedObject[] {
+    if (this.changes.size === 0) return NO_CHANGES;
     const taken = [...this.changes.values()];
-    this.changes = new Map();
+    this.changes.clear();
     return taken;
   }
 }
 
-const SCHEMA_STORED = Object.freeze({ Major: 2, Minor: 0 });
+const NO_CHANGES: readonly ChangedObject[] = Object.freeze([]);

@@ -4,6 +4,7 @@
  */
 import type { Guid } from "../hcn/client.ts";
 import { AddressPool } from "./address-pool.ts";
+import { BackEndReferences } from "./back-end-references.ts";
 import { type EndpointRecord, isRemoteEndpoint } from "./endpoint-record.ts";
 import { FrontEndTable } from "./front-end-table.ts";
 import type { LoadBalancerRecord } from "./load-balancer-record.ts";
@@ -27,8 +28,7 @@ export class ServiceState {
   readonly portMappings: PortMappingTable = new PortMappingTable();
   private readonly pools = new Map<Guid, AddressPool>();
   private readonly members = new Map<Guid, NetworkMembers>();
-  /** Load balancers by the endpoints that they name, whether these still exist or not. */
-  private readonly loadBalancersByEndpoint = new Map<Guid, Set<Guid>>();
+  private readonly references = new BackEndReferences();
 
   addNetwork(network: NetworkRecord, pool: AddressPool): void {
     this.networks.set(network.id, network);
@@ -54,7 +54,7 @@ export class ServiceState {
 
   /** Endpoints of a network in order of creation. */
   endpointsOf(networkId: Guid): readonly EndpointRecord[] {
-    return [...this.membersOf(networkId).endpoints.values()];
+    return [...this.endpoints.values()].filter((endpoint) => endpoint.networkId === networkId);
   }
 
   /** Endpoints of a network whose vNIC is on the switch. */
@@ -99,7 +99,7 @@ export class ServiceState {
     this.loadBalancers.set(loadBalancer.id, loadBalancer);
     this.members.get(loadBalancer.networkId)?.setLoadBalancer(loadBalancer);
     this.frontEnds.add(loadBalancer, loadBalancer.id);
-    this.addReferences(loadBalancer);
+    this.references.add(loadBalancer);
   }
 
   /** Replaces the record of a load balancer; its network does not change. */
@@ -109,7 +109,7 @@ export class ServiceState {
     this.loadBalancers.set(loadBalancer.id, loadBalancer);
     this.members.get(loadBalancer.networkId)?.setLoadBalancer(loadBalancer);
     this.frontEnds.add(loadBalancer, loadBalancer.id);
-    this.addReferences(loadBalancer);
+    this.references.add(loadBalancer);
   }
 
   removeLoadBalancer(loadBalancer: LoadBalancerRecord): void {
@@ -121,8 +121,10 @@ export class ServiceState {
 
   /** Load balancers that have an endpoint among their back ends. */
   loadBalancersOfEndpoint(endpointId: Guid): readonly LoadBalancerRecord[] {
-    const ids = [...(this.loadBalancersByEndpoint.get(endpointId) ?? [])];
-    return ids.map((id) => this.loadBalancers.get(id)).filter((each) => each !== undefined);
+    return this.references
+      .to(endpointId)
+      .map((id) => this.loadBalancers.get(id))
+      .filter((each) => each !== undefined);
   }
 
   private markOutdated(endpoint: EndpointRecord): void {
@@ -130,21 +132,9 @@ export class ServiceState {
     for (const loadBalancer of this.loadBalancersOfEndpoint(endpoint.id)) members?.markOutdated(loadBalancer);
   }
 
-  private addReferences(loadBalancer: LoadBalancerRecord): void {
-    for (const endpointId of loadBalancer.endpointIds) {
-      const referring = this.loadBalancersByEndpoint.get(endpointId);
-      if (referring === undefined) this.loadBalancersByEndpoint.set(endpointId, new Set([loadBalancer.id]));
-      else referring.add(loadBalancer.id);
-    }
-  }
-
   private forgetLoadBalancer(loadBalancer: LoadBalancerRecord): void {
     this.frontEnds.remove(loadBalancer);
-    for (const endpointId of loadBalancer.endpointIds) {
-      const referring = this.loadBalancersByEndpoint.get(endpointId);
-      referring?.delete(loadBalancer.id);
-      if (referring?.size === 0) this.loadBalancersByEndpoint.delete(endpointId);
-    }
+    this.references.remove(loadBalancer);
   }
 
   private addMappings(endpoint: EndpointRecord): void {

@@ -14,7 +14,7 @@ import { formatLoadBalancer, formatRemoteEndpoint } from "./load-balancer-notati
 
 export const NODE_NAME = "test-node";
 const NETWORK_NAME = "TestNetwork";
-const NETWORK_ID = "00123abc-0000-4000-8000-000000000000";
+export const NETWORK_ID = "00123abc-0000-4000-8000-000000000000";
 const LOCAL_GROUP = "10ca1000";
 const LOAD_BALANCER_GROUP = "1b000000";
 const ENDPOINT_GROUP = "e9000000";

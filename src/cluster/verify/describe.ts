@@ -21,12 +21,19 @@ function systemOf(os: Cell["sourceOs"], node: VerifyNode | undefined): string {
   return revision === undefined ? profile.name : `${profile.name}.${revision}`;
 }
 
-export function describeCell({ cell, observation, disagreement }: Judged, model: VerifyModel): VerifyCell {
+/** The node behind each reference that a cell may ask: nodes, and the nodes of pods. */
+export function nodesByReference(model: VerifyModel): ReadonlyMap<string, VerifyNode> {
+  const nodes = model.nodes.map((node) => [node.reference, node] as const);
+  return new Map([...nodes, ...model.pods.map(({ reference, node }) => [reference, node] as const)]);
+}
+
+export function describeCell(
+  { cell, observation, disagreement }: Judged,
+  nodes: ReadonlyMap<string, VerifyNode>,
+): VerifyCell {
   const { expected, target, source } = cell;
   const sender = source?.kind === "pod" ? source.node : source?.kind === "node" ? source : undefined;
-  const receiver =
-    model.nodes.find((node) => node.reference === target.reference) ??
-    model.pods.find((pod) => pod.reference === target.reference)?.node;
+  const receiver = nodes.get(target.reference);
   const isCodeGiven =
     expected.outcome !== "works" && !(expected.outcome === "denied" && expected.proof === "any-failure");
   const code = isCodeGiven ? expected.code : undefined;

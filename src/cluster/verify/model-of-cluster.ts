@@ -101,6 +101,7 @@ function readPod(
       port,
       hostPort,
     })),
+    hasOwnPolicies: spec.policies.length > 0,
     ownRules,
     podClass: `${node.nodeClass} ${isHostNetwork ? "host" : "pod"} ${policies}`,
     balancedPorts: new Set(),

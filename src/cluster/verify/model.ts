@@ -46,6 +46,8 @@ export interface VerifyPod {
   readonly serverName: string;
   readonly isHostNetwork: boolean;
   readonly ports: readonly VerifyPort[];
+  /** The cluster file gives it endpoint policies, access rules or others. */
+  readonly hasOwnPolicies: boolean;
   /** Access rules that the cluster file gives it, as text; empty for none. */
   readonly ownRules: string;
   /** Pods of one class behave alike, as senders and as receivers. */

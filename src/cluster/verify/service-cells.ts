@@ -77,7 +77,8 @@ function toClusterIp(model: VerifyModel): readonly Cell[] {
       const client = clientAmong(rotate(clients, index), asked.port, model);
       if (client === undefined) return [];
       const isSwept = isSmall || index % classes.length === turn;
-      return [clusterIpCell(model, asked, client, { isSwept, standsFor: clients.length })];
+      const standsFor = clients.length * Math.max(1, asked.port.backEnds.length);
+      return [clusterIpCell(model, asked, client, { isSwept, standsFor })];
     }),
   );
   return [...cells, ...fromEachNode(model, ports)];

@@ -4,7 +4,7 @@ import type { Ip } from "../../net/ip.ts";
 import { prefixContains } from "../../net/prefix.ts";
 import type { Cluster } from "../cluster.ts";
 import type { Cell } from "./cell.ts";
-import { type Judged, countCells, describeCell, describeFinding } from "./describe.ts";
+import { type Judged, countCells, describeCell, describeFinding, nodesByReference } from "./describe.ts";
 import { judge } from "./judge.ts";
 import type { VerifyModel, VerifyNode } from "./model.ts";
 import type { Evidence, Observation } from "./observation.ts";
@@ -142,7 +142,8 @@ export function verifyCluster(
     if (!isTried(cell)) return { cell, observation: undefined, disagreement: undefined };
     return settle(cell, observations.get(cell.id) ?? NOTHING, bench, cluster);
   });
-  const described = judged.map((each) => describeCell(each, model));
+  const nodes = nodesByReference(model);
+  const described = judged.map((each) => describeCell(each, nodes));
   const findings = judged.flatMap((each, position) =>
     each.disagreement === undefined ? [] : [describeFinding(each, each.disagreement, position)],
   );

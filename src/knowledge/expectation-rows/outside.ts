@@ -3,6 +3,7 @@ import type { ExpectationRow, FlowName } from "../expectations.ts";
 import { updateRevision } from "../profiles.ts";
 
 const WS2019 = 17_763;
+/** Inferred: these releases did not get what KB4571748 brought to Windows Server 2019 (dataplane.md DT-117). */
 const OLD_BUILDS: readonly number[] = [18_362, 19_041];
 const FROM_OUTSIDE: readonly FlowName[] = ["outside-to-node-port", "outside-to-ingress"];
 const FROM_ELSEWHERE: readonly FlowName[] = [...FROM_OUTSIDE, "node-to-node-port"];

@@ -22,7 +22,10 @@ const ALL_SERVICE_FLOWS: readonly FlowName[] = [...TO_SERVICE, ...AT_NODES, ...A
 
 const WS2019 = 17_763;
 const WS2022 = 20_348;
-/** Builds between the two, which were out of support when updates raised the number of back ends. */
+/**
+ * Builds between the two. Inferred: they were out of support when updates raised the number of back ends, so they kept
+ * what they were released with (kube-proxy.md §3.13 names no update).
+ */
 const OLD_BUILDS: readonly number[] = [18_362, 19_041];
 const BACK_ENDS_AT_RELEASE = 64;
 const BACK_ENDS = 1_024;
@@ -188,6 +191,11 @@ const LIMITS: readonly ExpectationRow[] = [
   ),
 ];
 
+/**
+ * SVC-FROM-NODE. Inferred: the release that the documentation announces is Windows Server 2022 (dataplane.md §2.4 B-8).
+ * SVC-HAIRPIN under DSR. Inferred: a pod whose own range is not excepted gets the node's address on its way to itself,
+ * as loopbackDSR gives it (dataplane.md §2.4 B-5).
+ */
 const POLICIES: readonly ExpectationRow[] = [
   {
     id: "SVC-LOCAL-IGNORED",

@@ -19,7 +19,7 @@ function pod(name: string, ready: "True" | "False", deletionTimestamp?: string):
 
 function workload(kind: CountedWorkload["kind"]): CountedWorkload {
   const metadata = { name: "web", namespace: "default", uid: "web", resourceVersion: "1" };
-  return { apiVersion: "apps/v1", kind, metadata } as CountedWorkload;
+  return { apiVersion: "apps/v1", kind, metadata };
 }
 
 const PODS = [pod("a", "True"), pod("b", "False"), pod("c", "True", "2026-01-01T00:00:00Z")];
