@@ -204,9 +204,7 @@ describe("nodes alone", () => {
     ],
     ["its last", "status: { addresses: [{ type: InternalIP, address: 10.1.2.255 }] }", "10.1.2.255"],
   ])("%s", async (_, status, address) => {
-    const world = await openSessionWorld(
-      `{apiVersion: v1, kind: Node, metadata: {name: node-1}, ${status}}`,
-    );
+    const world = await openSessionWorld(`{apiVersion: v1, kind: Node, metadata: {name: node-1}, ${status}}`);
     expect(machinesOf(world)[0]).toContain(`node-1 linux ${address} `);
   });
 });

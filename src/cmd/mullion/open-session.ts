@@ -14,16 +14,16 @@ import { readModel } from "../../cluster/verify/model-of-cluster.ts";
 import type { ObserveProgress } from "../../cluster/verify/observe.ts";
 import { verifyCluster } from "../../cluster/verify/verify.ts";
 import { loadManifests } from "../../kube/mod.ts";
+import type { Findings } from "./tell-findings.ts";
 
 /** Told how far the bring-up is. */
 export type ReportProgress = (text: string, done: number, total: number) => void;
 
-export interface OpenedSession {
+/** A cluster that is up, and what the user should know of its input. */
+export interface OpenedSession extends Findings {
   readonly session: ClusterSession;
   readonly readManifests: ManifestReader;
   readonly verify: Verifier;
-  /** What the user should know, although it did not stop the bring-up. */
-  readonly notes: readonly SessionProblem[];
 }
 
 function verifier(progress: ObserveProgress | undefined): Verifier {
@@ -81,6 +81,7 @@ export async function openSession(
     session,
     readManifests,
     verify: verifier(observing),
-    notes: [...problems, ...begun.problems, ...notes, ...begun.notes].map(toSessionProblem),
+    problems: [...problems, ...begun.problems].map(toSessionProblem),
+    notes: [...notes, ...begun.notes].map(toSessionProblem),
   };
 }
