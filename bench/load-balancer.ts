@@ -16,13 +16,12 @@ import { hostPrefix } from "../src/net/prefix.ts";
 import { type Group, createGroup } from "../src/vfp/group.ts";
 import type { BackEnd, Rule } from "../src/vfp/rule.ts";
 import type { VfpPort } from "../src/vfp/vfp-port.ts";
-import { Headers } from "../src/wire/headers.ts";
-import { Packet } from "../src/wire/packet.ts";
-import { makePort, segmentOf } from "./engine-fixture.ts";
+import { makePort, segmentOf, sendOnce, sender } from "./engine-fixture.ts";
 import { type Candidate, measure, measureAllocation, printTable } from "./measure.ts";
 
 const OPERATIONS = 100_000;
 const FLOWS = 1_000;
+const FRAMES = Array.from({ length: FLOWS }, (_, index) => segmentOf(index));
 const FIRST_PACKETS = 2_000;
 const SERVICES = 10_000;
 const BACK_ENDS = 10;
@@ -75,27 +74,8 @@ function portWith(group: Group | undefined): VfpPort {
   return port;
 }
 
-function sender(port: VfpPort): (operations: number) => number {
-  const frames = Array.from({ length: FLOWS }, (_, index) => segmentOf(index));
-  const headers = new Headers();
-  const packet = Packet.ofLength(frames[0]?.length ?? 0);
-  let at = 0;
-  return (operations) => {
-    let passed = 0;
-    for (let i = 0; i < operations; i++) {
-      const frame = frames[at];
-      at = at + 1 === frames.length ? 0 : at + 1;
-      if (frame === undefined) continue;
-      packet.bytes.set(frame, packet.start);
-      headers.parse(packet);
-      if (port.process("out", packet, headers, 1) === "pass") passed++;
-    }
-    return passed;
-  };
-}
-
 function hits(name: string, group: Group | undefined): Candidate {
-  const send = sender(portWith(group));
+  const send = sender(portWith(group), FRAMES);
   send(FLOWS);
   return { name, operations: OPERATIONS, run: () => send(OPERATIONS) };
 }
@@ -106,17 +86,7 @@ function firstPackets(name: string, group: Group | undefined): Candidate {
     name,
     operations: FIRST_PACKETS,
     isCollectedBefore: true,
-    run: () => {
-      const port = portWith(group);
-      const headers = new Headers();
-      let passed = 0;
-      for (const frame of frames) {
-        const packet = Packet.fromFrame(frame);
-        headers.parse(packet);
-        if (port.process("out", packet, headers, 1) === "pass") passed++;
-      }
-      return passed;
-    },
+    run: () => sendOnce(portWith(group), frames),
   };
 }
 
@@ -230,7 +200,7 @@ export function run(): void {
     hits("flow hit, lbnat, 10 000 services", many),
   ]);
   printTable(`Flow hit, ${FLOWS} flows (66-byte frame, parse included)`, hit, "flow hit, plain");
-  const send = sender(portWith(many));
+  const send = sender(portWith(many), FRAMES);
   send(FLOWS);
   const bytes = measureAllocation(OPERATIONS, () => void send(OPERATIONS));
   process.stdout.write(`  allocated per lbnat hit: ${bytes.toFixed(2)} bytes\n`);

@@ -2,32 +2,17 @@
 import { createAdaptorServer } from "@hono/node-server";
 import { existsSync, rmSync, writeFileSync } from "node:fs";
 import type { Server } from "node:http";
-import { createConnection } from "node:net";
 import type { Hono } from "hono";
 import { LIMITS } from "../base/limits.ts";
 import { ApiError } from "./error-details.ts";
 import { lock } from "./lock-file.node.ts";
 import { type ClusterPlace, placeError } from "./state-folder.node.ts";
+import { isListening } from "../hcn/unix-socket.node.ts";
 
 const OWNER_ONLY = 0o600;
 const OTHERS_NOTHING = 0o177;
-const PROBE_TIMEOUT_MS = 2_000;
 const REQUEST_TIMEOUT_MS = 60_000;
 const CONFLICT = 409;
-
-/** True when somebody accepts connections on the socket, however slow. */
-export async function isListening(socket: string): Promise<boolean> {
-  return new Promise((resolve) => {
-    const probe = createConnection(socket);
-    const finish = (isOpen: boolean): void => {
-      probe.destroy();
-      resolve(isOpen);
-    };
-    probe.setTimeout(PROBE_TIMEOUT_MS, () => finish(true));
-    probe.on("connect", () => finish(true));
-    probe.on("error", () => finish(false));
-  });
-}
 
 export function alreadyRunning(place: ClusterPlace): ApiError {
   return new ApiError(

@@ -1,7 +1,7 @@
 /** Which cluster a verb is about: one built from `-f` for this command, or the one that is running. */
 import { ControlClient } from "../../api/client.ts";
 import { inProcessClient } from "../../api/in-process.ts";
-import { isListening } from "../../api/server.node.ts";
+import { isListening } from "../../hcn/unix-socket.node.ts";
 import { notRunning, socketTransport } from "../../api/socket-transport.node.ts";
 import { type ClusterPlace, clusterPlace, hasOwnSocket, listNames } from "../../api/state-folder.node.ts";
 import type { ObserveProgress } from "../../cluster/verify/observe.ts";

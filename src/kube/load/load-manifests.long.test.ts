@@ -3,6 +3,7 @@ import { Prng } from "../../base/prng.ts";
 import { MemoryKube } from "../memory/memory-kube.ts";
 import { OPTIONS, linuxNode, pod, service, windowsNode, workload } from "../memory/kube.suite.ts";
 import { loadManifests } from "./load-manifests.ts";
+import { damageText } from "../../testing/damaged-text.ts";
 
 /** `SEED=N npm run test:long` replays a run; without it each run draws its own. */
 const SEED = process.env["SEED"] ?? String(Math.floor(Math.random() * 0x7fff_ffff));
@@ -70,31 +71,12 @@ const PIECES = [
   "\r",
 ];
 
-/** Cuts, repeats and replaces parts of a text. */
-function damage(text: string, prng: Prng): string {
-  let damaged = text;
-  for (let round = prng.below(6); round >= 0; round--) {
-    const at = prng.below(damaged.length + 1);
-    const until = Math.min(damaged.length, at + prng.below(40));
-    const piece = PIECES[prng.below(PIECES.length)] ?? "";
-    const choices = [
-      damaged.slice(0, at) + damaged.slice(until),
-      damaged.slice(0, at) + piece + damaged.slice(at),
-      damaged.slice(0, at) + piece + damaged.slice(until),
-      damaged.slice(0, until) + damaged.slice(at),
-      damaged.slice(0, at) + damaged.slice(at, until).repeat(1 + prng.below(5)) + damaged.slice(until),
-    ];
-    damaged = choices[prng.below(choices.length)] ?? damaged;
-  }
-  return damaged;
-}
-
 describe(`damaged manifests, replay: SEED=${SEED} npm run test:long -- src/kube/load`, () => {
   const prng = new Prng(SEED);
 
   it("give objects, or problems with a place inside the file; what is given can be run", () => {
     for (let round = 0; round < 20_000; round++) {
-      const text = damage(EXAMPLES[round % EXAMPLES.length] ?? "", prng);
+      const text = damageText(EXAMPLES[round % EXAMPLES.length] ?? "", PIECES, prng);
       const { objects, notes, problems } = loadManifests([{ name: "fuzz.yaml", text }]);
       const lineCount = text.split("\n").length + 1;
       const outside = [...notes, ...problems].filter(
