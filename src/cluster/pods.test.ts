@@ -267,6 +267,34 @@ describe("changes of a running cluster", () => {
     expect(notes).toMatchObject([{ code: "selector-matches-nothing", where: { field: "spec.selector" } }]);
   });
 
+  it("a Node that is written by hand adds labels and taints to its machine", async () => {
+    const world = await openSessionWorld(
+      clusterText(),
+      `
+apiVersion: v1
+kind: Node
+metadata: { name: win-2, labels: { disk: ssd } }
+spec: { taints: [{ key: gpu, effect: NoSchedule }] }
+---
+${pod("near", "nodeSelector: { disk: ssd, kubernetes.io/os: windows }, tolerations: [{ key: gpu, operator: Exists }]")}
+${pod("far", "nodeSelector: { kubernetes.io/os: windows }")}`,
+    );
+    expect(placeOf(world, "near")).toEqual(["win-2 own namespace"]);
+    expect(placeOf(world, "far")).toEqual(["win-1 own namespace"]);
+    const node = world.session.cluster.objects.Node.find(({ metadata }) => metadata.name === "win-2");
+    expect(node?.spec).toMatchObject({ podCIDR: "10.244.1.0/24" });
+    expect(node?.status?.nodeInfo?.operatingSystem).toBe("windows");
+  });
+
+  it("a Node that comes later has no machine", async () => {
+    const world = await start();
+    const late =
+      "apiVersion: v1\nkind: Node\nmetadata: { name: late, labels: { kubernetes.io/os: linux } }\n---";
+    expect((await apply(world, late)).notes).toMatchObject([
+      { code: "node-without-machine", message: "node late has no machine: nothing runs on it" },
+    ]);
+  });
+
   it("listeners hear of objects, pods and notes", async () => {
     const world = await start();
     const heard: string[] = [];

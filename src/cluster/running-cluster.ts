@@ -55,11 +55,14 @@ function load(documents: readonly JsonObject[], name: string): readonly LoadedOb
 
 /**
  * What a cluster has before anybody applies anything: its namespaces, the nodes of the file, and the DNS that kubeadm
- * installs. What `brought` has of these is taken from there.
+ * installs. What `brought` has of these is taken from there; a Node that somebody wrote by hand adds to its machine's.
  */
 function builtInObjects(file: ClusterFile, brought: readonly KubeObject[]): readonly JsonObject[] {
   const isBrought = (kind: KubeKind, name: string): boolean =>
-    brought.some((each) => each.kind === kind && each.metadata.name === name);
+    brought.some(
+      ({ kind: other, metadata }) =>
+        other === kind && metadata.name === name && (kind !== "Node" || metadata.uid !== ""),
+    );
   const namespaces = BUILT_IN_NAMESPACES.filter((name) => !isBrought("Namespace", name));
   const nodes = file.nodes.filter(({ name }) => !isBrought("Node", name));
   const services = brought.filter((object) => object.kind === "Service");
