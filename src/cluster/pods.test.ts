@@ -295,6 +295,38 @@ ${pod("far", "nodeSelector: { kubernetes.io/os: windows }")}`,
     ]);
   });
 
+  it("a namespace goes with everything in it", async () => {
+    const world = await start();
+    const before = await stateOf(world);
+    const into = (text: string): string =>
+      text.replaceAll("metadata: { name:", "metadata: { namespace: shop, name:");
+    await apply(
+      world,
+      "apiVersion: v1\nkind: Namespace\nmetadata: { name: shop }\n---" +
+        into(
+          deployment("web", "windows", 2) + service("web", "selector: { app: web }, ports: [{ port: 80 }]"),
+        ),
+    );
+    expect(podsOf(world, "web-")).toHaveLength(2);
+    await remove(world, "namespace/shop");
+    expect(await stateOf(world)).toEqual(before);
+  });
+
+  it("a pod of the cluster file that Kubernetes would refuse is left out, and the others run", async () => {
+    const world = await openSessionWorld(
+      clusterText(`pods:
+  - { name: good, node: win-1 }
+  - { name: bad, node: win-1, labels: { "no key!": x } }`),
+    );
+    expect(placeOf(world, "good")).toEqual(["win-1 own namespace"]);
+    expect(placeOf(world, "bad")).toEqual([]);
+    expect(messagesOf(world.begun.problems)).toEqual([
+      expect.stringMatching(
+        /^manifest-invalid-value: pod default\/bad: metadata\.labels\[no key!\]: Invalid value/,
+      ),
+    ]);
+  });
+
   it("listeners hear of objects, pods and notes", async () => {
     const world = await start();
     const heard: string[] = [];

@@ -5,7 +5,13 @@
 import { assert } from "../base/assert.ts";
 import type { JsonObject } from "../hcn/client.ts";
 import type { FileProblem } from "../knowledge/file-problem.ts";
-import { type ApplyOutcome, type LoadedObject, MemoryKube, loadManifests } from "../kube/mod.ts";
+import {
+  type ApplyOutcome,
+  type LoadedObject,
+  type Manifests,
+  MemoryKube,
+  loadManifests,
+} from "../kube/mod.ts";
 import { KubeError } from "../kube/error.ts";
 import type { KubeKind, KubeObject, Pod } from "../kube/objects.ts";
 import { formatIp } from "../net/ip.ts";
@@ -53,6 +59,27 @@ function load(documents: readonly JsonObject[], name: string): readonly LoadedOb
   return loaded.objects;
 }
 
+/** The pods of the cluster file; those that Kubernetes would refuse are left out. */
+function loadOwnPods(file: ClusterFile): Pick<Manifests, "objects" | "problems"> {
+  const { objects, problems } = loadManifests(
+    file.pods.map((spec) => ({
+      name: `pod ${spec.namespace}/${spec.name}`,
+      text: JSON.stringify(podManifest(spec)),
+    })),
+  );
+  return {
+    objects: objects.map(({ object }) => ({ object, origin: undefined })),
+    problems: problems.map(({ file: pod, path, message, ...problem }) => ({
+      ...problem,
+      file: file.fileName,
+      line: 0,
+      column: 0,
+      path: "pods",
+      message: `${pod}: ${path}: ${message}`,
+    })),
+  };
+}
+
 /**
  * What a cluster has before anybody applies anything: its namespaces, the nodes of the file, and the DNS that kubeadm
  * installs. What `brought` has of these is taken from there; a Node that somebody wrote by hand adds to its machine's.
@@ -63,7 +90,9 @@ function builtInObjects(file: ClusterFile, brought: readonly KubeObject[]): read
       ({ kind: other, metadata }) =>
         other === kind && metadata.name === name && (kind !== "Node" || metadata.uid !== ""),
     );
-  const namespaces = BUILT_IN_NAMESPACES.filter((name) => !isBrought("Namespace", name));
+  const namespaces = [
+    ...new Set([...BUILT_IN_NAMESPACES, ...file.pods.map(({ namespace }) => namespace)]),
+  ].filter((name) => !isBrought("Namespace", name));
   const nodes = file.nodes.filter(({ name }) => !isBrought("Node", name));
   const services = brought.filter((object) => object.kind === "Service");
   const bringsDns = findDnsService(services, file.network.serviceCIDR) !== undefined;
@@ -113,15 +142,16 @@ export class RunningCluster implements ClusterSession {
   async begin(objects: readonly LoadedObject[]): Promise<BeginReport> {
     const { file } = this.cluster;
     const brought = objects.map(({ object }) => object);
+    const own = loadOwnPods(file);
     const report = this.kube.apply([
       ...load(builtInObjects(file, brought), BUILT_IN),
-      ...load(file.pods.map(podManifest), file.fileName),
+      ...own.objects,
       ...objects,
     ]);
     this.names.follow();
     await this.proxies.start();
     await this.settle();
-    return { notes: [...report.notes, ...this.newNotes()], problems: report.problems };
+    return { notes: [...report.notes, ...this.newNotes()], problems: [...own.problems, ...report.problems] };
   }
 
   async apply(objects: readonly LoadedObject[]): Promise<ApplyReport> {

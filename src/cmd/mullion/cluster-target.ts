@@ -43,7 +43,7 @@ export async function connectRunning(wanted: RunningName): Promise<ControlClient
 }
 
 /** What became of input with problems. */
-export const LEFT_OUT = "What they are about is left out, and the rest runs.";
+export const LEFT_OUT = "What is refused is left out, and the rest runs.";
 
 /** A client of the cluster that a verb is about. Notes of a cluster that is built here go to the terminal. */
 export async function connectCluster(
