@@ -253,6 +253,50 @@ describe("changes of a running cluster", () => {
       ["Service/three", "created", undefined],
     ]);
   });
+
+  it("tells what is worth knowing when it is new", async () => {
+    const world = await start();
+    const odd = service("odd", "selector: { app: nobody }, ports: [{ port: 80 }]");
+    expect((await apply(world, odd)).notes.map(({ code }) => code)).toEqual(["selector-matches-nothing"]);
+    expect((await apply(world, odd)).notes).toEqual([]);
+    expect((await apply(world, pod("lost", "nodeSelector: { disk: ssd }"))).notes).toMatchObject([
+      { code: "pod-unschedulable", where: { file: "applied.yaml" } },
+    ]);
+    await apply(world, deployment("web", "windows", 1));
+    const { notes } = await remove(world, "deployment/web");
+    expect(notes).toMatchObject([{ code: "selector-matches-nothing", where: { field: "spec.selector" } }]);
+  });
+
+  it("listeners hear of objects, pods and notes", async () => {
+    const world = await start();
+    const heard: string[] = [];
+    const stop = world.session.subscribe((event) => {
+      if (event.type === "object")
+        heard.push(`${event.action} ${event.reference.kind}/${event.reference.name}`);
+      if (event.type === "note") heard.push(`${event.code}`);
+    });
+    await apply(world, pod("bare", "hostNetwork: true, nodeName: win-1"));
+    await remove(world, "pod/bare", "pod/nobody");
+    stop();
+    await apply(world, pod("more", "nodeName: win-1"));
+    expect(heard).toEqual(["created Pod/bare", "host-network-unsupported", "deleted Pod/bare"]);
+  });
+
+  it("two pods of the node's network want one port: the second gets it when the first is gone", async () => {
+    const world = await start();
+    const host = (name: string): string => pod(name, "hostNetwork: true, nodeName: linux-1");
+    await apply(world, host("a"));
+    expect((await apply(world, host("b"))).notes).toMatchObject([
+      {
+        code: "pod-port-in-use",
+        message: "pod default/b on linux-1: TCP port 8080 cannot be opened: the port is in use",
+      },
+    ]);
+    expect(ask(world, "node/win-1", "10.0.0.21", { port: 8080 })).toBe("a saw 10.0.0.11");
+    await remove(world, "pod/a");
+    expect(ask(world, "node/win-1", "10.0.0.21", { port: 8080 })).toBe("b saw 10.0.0.11");
+    expect(world.session.notes().map(({ code }) => code)).not.toContain("pod-port-in-use");
+  });
 });
 
 describe("a node whose plugins fail", () => {

@@ -152,7 +152,7 @@ export class RunningCluster implements ClusterSession {
   /** What is worth knowing about the cluster as it is: pods that wait, selectors that match nothing, … */
   notes(): readonly FileProblem[] {
     const { kube } = this;
-    const machines = new Set(this.cluster.nodes.map(({ spec }) => spec.name));
+    const machines = new Map(this.cluster.nodes.map(({ spec }) => [spec.name, spec]));
     const pods: readonly PodNote[] = [
       ...this.pods.listOutcomes().flatMap(({ pod, remarks }) => remarks.map((remark) => ({ pod, remark }))),
       ...this.conflicts,
@@ -161,7 +161,7 @@ export class RunningCluster implements ClusterSession {
     const found = kube.notes().filter(({ code }) => code !== "pod-address-outside-range");
     return [
       ...machineNotes(kube, machines),
-      ...podNotes(pods, kube),
+      ...podNotes(pods, kube, machines),
       ...found,
       ...serviceNotes(this.proxies.listTroubles(), kube),
     ];

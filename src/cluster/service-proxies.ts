@@ -30,12 +30,13 @@ export interface ServiceTrouble {
 }
 
 /**
- * What comes and goes with endpoints, or is how a policy works. The rest is told: nobody would expect it who reads the
- * Service.
+ * What comes and goes with endpoints, is how a policy works, or follows from a pod that has no network, which is told of
+ * the pod. The rest is told: nobody would expect it who reads the Service.
  */
 const ORDINARY: ReadonlySet<KnowledgeCode> = new Set<KnowledgeCode>([
   "service-without-usable-endpoints",
   "service-endpoints-terminating",
+  "service-local-endpoint-missing",
   "external-traffic-policy-local-without-local-endpoint",
 ]);
 
