@@ -4,7 +4,6 @@ import type { Guid } from "../hcn/client.ts";
 import { HcnError } from "../hcn/error.ts";
 import { NOTIFICATION_TYPES } from "../hcn/notification.ts";
 import { type Ip, parseIp } from "../net/ip.ts";
-import { compilePrograms } from "./compile/port-program.ts";
 import type { DnsDefinition, PortProgram, RouteDefinition, VnicDefinition } from "./datapath.ts";
 import {
   type Attachment,
@@ -134,13 +133,11 @@ export function attachEndpoint(
 ): EndpointRecord {
   const attached = updateEndpoint(context, endpoint, { attachment, isPortGone: false });
   const network = context.state.networks.get(endpoint.networkId);
-  const view = network && context.viewOf(network);
-  if (attachment.portId !== undefined && compartmentId !== undefined && view !== undefined) {
-    const programs = compilePrograms(context.cache, view);
-    const program = programs.get(endpoint.id);
-    assert(program !== undefined, "an attached endpoint is compiled with its network");
-    context.datapath.attach(vnicOf(context, attached, compartmentId, program));
-    context.program(view, programs, endpoint.id);
+  if (network !== undefined) {
+    const program = context.ports.programOf(network, endpoint.id);
+    if (attachment.portId !== undefined && compartmentId !== undefined && program !== undefined)
+      context.datapath.attach(vnicOf(context, attached, compartmentId, program));
+    context.ports.reprogram(network.id);
   }
   context.notify(NOTIFICATION_TYPES.NetworkEndpointAttached, endpoint.id);
   return attached;
@@ -158,7 +155,7 @@ export function detachEndpoint(context: ServiceContext, endpoint: EndpointRecord
   const network = context.state.networks.get(endpoint.networkId);
   if (attachment.portId !== undefined && network !== undefined) {
     context.datapath.detach(network.switchId, attachment.portId);
-    context.reprogram(network.id);
+    context.ports.reprogram(network.id);
   }
   context.notify(NOTIFICATION_TYPES.NetworkEndpointDetached, endpoint.id);
   return detached;

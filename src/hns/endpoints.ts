@@ -168,7 +168,7 @@ export function modifyPolicies(
   const combined = combinePolicies(endpoint.policies, given, requestType);
   const policies = checkEndpointPolicies(context, network, subject, combined.map(policyDocument));
   updateEndpoint(context, endpoint, { policies });
-  context.reprogram(network.id);
+  context.ports.reprogram(network.id);
 }
 
 function unsupported(requestType: string, resourceType: string | undefined): HcnError {
@@ -184,7 +184,7 @@ export function modifyEndpoint(context: ServiceContext, id: Guid, settings: Json
   const endpoint = requireEndpoint(context, id);
   const request = parseModifyRequest("Endpoint", settings);
   if (request.requestType === "Refresh") {
-    context.reprogram(endpoint.networkId);
+    context.ports.reprogram(endpoint.networkId);
     return;
   }
   if (request.resourceType !== "Policy" || !POLICY_REQUESTS.includes(request.requestType))

@@ -37,10 +37,10 @@ export function createLoadBalancer(
     ...schemaOf(document),
     ...fields,
   });
-  context.reserveServicePorts(loadBalancer);
+  context.ports.reserveServicePorts(loadBalancer);
   context.state.addLoadBalancer(loadBalancer);
   context.changed("LoadBalancer", id);
-  context.reprogram(loadBalancer.networkId);
+  context.ports.reprogram(loadBalancer.networkId);
   return id;
 }
 
@@ -91,10 +91,10 @@ export function modifyLoadBalancer(context: ServiceContext, id: Guid, settings: 
     version: context.objectVersion,
     changedAtMs: context.nowMs,
   });
-  context.reserveServicePorts(updated);
+  context.ports.reserveServicePorts(updated);
   context.state.replaceLoadBalancer(updated);
   context.changed("LoadBalancer", id);
-  context.reprogram(updated.networkId);
+  context.ports.reprogram(updated.networkId);
 }
 
 /** Takes a load balancer away; the ports of its network are the caller's. */
@@ -107,7 +107,7 @@ export function removeLoadBalancer(context: ServiceContext, loadBalancer: LoadBa
 export function deleteLoadBalancer(context: ServiceContext, id: Guid): void {
   const loadBalancer = requireLoadBalancer(context, id);
   removeLoadBalancer(context, loadBalancer);
-  context.reprogram(loadBalancer.networkId);
+  context.ports.reprogram(loadBalancer.networkId);
 }
 
 /**
@@ -118,5 +118,5 @@ export function followBackEnd(context: ServiceContext, endpointId: Guid, network
   const concerned = context.state.loadBalancersOfEndpoint(endpointId);
   if (concerned.length === 0) return;
   for (const { id } of concerned) context.changed("LoadBalancer", id);
-  context.reprogram(networkId);
+  context.ports.reprogram(networkId);
 }

@@ -12,15 +12,19 @@ export class NetworkMembers {
   /** The rules that they come to. */
   readonly services: LoadBalancerTable = new LoadBalancerTable();
   /** Load balancers whose rules are out of date: they changed, or a back end did. Undefined: gone. */
+  /** Goes up with every change of a local endpoint. */
+  localRevision = 0;
   private outdated = new Map<Guid, LoadBalancerRecord | undefined>();
 
   /** Enters an endpoint, or its new record in the place of the old. */
   setEndpoint(endpoint: EndpointRecord): void {
-    if (!isRemoteEndpoint(endpoint)) this.local.set(endpoint.id, endpoint);
+    if (isRemoteEndpoint(endpoint)) return;
+    this.local.set(endpoint.id, endpoint);
+    this.localRevision++;
   }
 
   removeEndpoint(id: Guid): void {
-    this.local.delete(id);
+    if (this.local.delete(id)) this.localRevision++;
   }
 
   /** Enters a load balancer, or its new record in the place of the old. */

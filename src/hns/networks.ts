@@ -140,8 +140,9 @@ export function deleteNetwork(context: ServiceContext, id: Guid): void {
     removeLoadBalancer(context, loadBalancer);
   for (const endpoint of context.state.endpointsOf(id)) removeEndpoint(context, endpoint);
   // Its switch may carry other networks: what this one put into the host's port has to go.
-  context.reprogram(id);
+  context.ports.reprogram(id);
   context.state.removeNetwork(id);
+  context.ports.forget(id);
   context.cache.forget(id);
   const adapter = context.adapterOf(network);
   if (adapter !== undefined && switchOn(context, adapter) === undefined)
@@ -158,7 +159,7 @@ function replaceNetwork(
   const updated: NetworkRecord = Object.freeze({ ...network, ...changes, changedAtMs: context.nowMs });
   context.state.networks.set(network.id, updated);
   context.changed("Network", network.id);
-  context.reprogram(network.id);
+  context.ports.reprogram(network.id);
 }
 
 /** What makes two policies the same entry: all of their settings, or the fields that clients match on. */

@@ -96,9 +96,21 @@ function firstMatch(list: Bucket, key: FlowKey): IndexedRule | undefined {
   return undefined;
 }
 
+/** The matcher that a condition was compiled to last: equal rules of many ports and nodes share both. */
+const KNOWN_MATCHERS = new WeakMap<Condition, ConditionMatcher>();
+
+function matcherOf(condition: Condition, family: 4 | 6): ConditionMatcher {
+  const known = KNOWN_MATCHERS.get(condition);
+  if (known?.family === family) return known;
+  const matcher = new ConditionMatcher(condition, family);
+  // What is frozen stays what it is.
+  if (Object.isFrozen(condition)) KNOWN_MATCHERS.set(condition, matcher);
+  return matcher;
+}
+
 /** Prepares a rule for an index. */
 export function indexRule(rule: Rule, family: 4 | 6, rank: number, sequence: number): IndexedRule {
-  const matcher = new ConditionMatcher(rule.condition, family);
+  const matcher = matcherOf(rule.condition, family);
   return Object.freeze({ rule, matcher, rank, sequence, hash: exactHash(rule.condition) });
 }
 

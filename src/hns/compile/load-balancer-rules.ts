@@ -6,8 +6,7 @@ import type { Condition } from "../../vfp/condition.ts";
 import type { Action, Rule } from "../../vfp/rule.ts";
 import { IpProtocol } from "../../wire/ip-protocol.ts";
 import type { HostPoolDefinition } from "../datapath.ts";
-import { type FrontEnd, type LoadBalancerFacts, formatFrontEnd } from "./load-balancer-plan.ts";
-import { loadBalancerProvenance } from "./provenance.ts";
+import type { FrontEnd, LoadBalancerFacts } from "./load-balancer-plan.ts";
 
 const RULE_PRIORITY = 100;
 /** Before the rules that balance. */
@@ -21,12 +20,28 @@ export interface BackEndRules {
   readonly out: readonly Rule[];
 }
 
-function toFrontEnd({ mapping, vip }: FrontEnd): Condition {
-  return {
-    protocols: [mapping.protocol],
+/** Conditions that are remembered; then the list begins anew, and later nodes share among themselves. */
+const KNOWN_CONDITIONS_MAX = 65_536;
+const KNOWN_CONDITIONS = new Map<string, Condition>();
+
+/** What asks for a front end: one value for all its rules, on all nodes. */
+function toFrontEnd({ mapping: { protocol, externalPort }, vip }: FrontEnd): Condition {
+  const key = `${protocol} ${vip} ${externalPort}`;
+  const known = KNOWN_CONDITIONS.get(key);
+  if (known !== undefined) return known;
+  const condition = Object.freeze<Condition>({
+    protocols: [protocol],
     destination: [hostPrefix(vip)],
-    destinationPorts: [{ first: mapping.externalPort, last: mapping.externalPort }],
-  };
+    destinationPorts: [{ first: externalPort, last: externalPort }],
+  });
+  if (KNOWN_CONDITIONS.size >= KNOWN_CONDITIONS_MAX) KNOWN_CONDITIONS.clear();
+  KNOWN_CONDITIONS.set(key, condition);
+  return condition;
+}
+
+/** The parts of a name, joined to one text: a cluster has millions of these. */
+function nameOf(...parts: readonly (string | number)[]): string {
+  return parts.join("_");
 }
 
 function makeRule(
@@ -35,26 +50,28 @@ function makeRule(
   fields: Partial<Rule> & { readonly action: Action },
 ): Rule {
   return Object.freeze({
-    id: `${frontEnd.loadBalancer.id}|${name}`,
+    id: [frontEnd.loadBalancer.id, name].join("|"),
     name,
     priority: RULE_PRIORITY,
-    condition: Object.freeze(toFrontEnd(frontEnd)),
+    condition: toFrontEnd(frontEnd),
     isTerminating: true,
     isStateful: true,
-    provenance: loadBalancerProvenance(frontEnd.loadBalancer, formatFrontEnd(frontEnd)),
+    provenance: frontEnd.provenance,
     ...fields,
   });
 }
 
 /** `<VIP>_<ext>_<int>_<proto>`, or with the external port twice where addresses stay. */
 function suffix({ vip, mapping }: FrontEnd, internalPort: number): string {
-  return `${formatIp(vip)}_${mapping.externalPort}_${internalPort}_${mapping.protocol}`;
+  return nameOf(formatIp(vip), mapping.externalPort, internalPort, mapping.protocol);
 }
 
 function balance(frontEnd: FrontEnd, rewrites: "address-and-port" | "mac"): Action {
   const backEnds = Object.freeze(frontEnd.serving.map((each) => each.backEnd));
   return Object.freeze({ type: "lbnat", backEnds, distribution: frontEnd.distribution, rewrites });
 }
+
+const ALLOW: Action = Object.freeze({ type: "allow" });
 
 /** Ping to a front end meets no rule (dataplane.md §2.9). */
 const ICMP_MISS = Object.freeze({ protocols: "icmp-to-service-not-balanced" } as const);
@@ -63,7 +80,7 @@ const ICMP_MISS = Object.freeze({ protocols: "icmp-to-service-not-balanced" } as
 export function dsrRule(frontEnd: FrontEnd, facts: LoadBalancerFacts): Rule {
   const { tag, mapping, keepsVip } = frontEnd;
   const managementIp = facts.managementIp === undefined ? "" : formatIp(facts.managementIp);
-  const name = `LB_DSR_${tag}_${managementIp}_${suffix(frontEnd, mapping.internalPort)}`;
+  const name = nameOf("LB_DSR", tag, managementIp, suffix(frontEnd, mapping.internalPort));
   const action = balance(frontEnd, keepsVip ? "mac" : "address-and-port");
   return makeRule(frontEnd, name, { action, missCodes: ICMP_MISS });
 }
@@ -74,10 +91,10 @@ export function dsrRule(frontEnd: FrontEnd, facts: LoadBalancerFacts): Rule {
  */
 export function hairpinRule(frontEnd: FrontEnd): Rule {
   const { tag, mapping, serving } = frontEnd;
-  const name = `HairPin_${tag}_${suffix(frontEnd, mapping.externalPort)}`;
+  const name = nameOf("HairPin", tag, suffix(frontEnd, mapping.externalPort));
   const isSeen = serving.some((each) => each.isLocal);
   return makeRule(frontEnd, name, {
-    action: { type: "allow" },
+    action: ALLOW,
     missCodes: ICMP_MISS,
     ...(!isSeen && { inferred: NODE_PORTS }),
   });
@@ -87,7 +104,7 @@ export function hairpinRule(frontEnd: FrontEnd): Rule {
 export function forwardLocally(frontEnd: FrontEnd): Rule {
   const { tag, mapping, serving } = frontEnd;
   const prefix = serving.length === 1 ? "NAT" : "LB";
-  const name = `${prefix}_${tag}_${suffix(frontEnd, mapping.externalPort)}`;
+  const name = nameOf(prefix, tag, suffix(frontEnd, mapping.externalPort));
   return makeRule(frontEnd, name, { action: balance(frontEnd, "mac") });
 }
 
@@ -107,11 +124,11 @@ export function fullNat(
   const { tag, mapping, hasRemote } = frontEnd;
   const rest = suffix(frontEnd, mapping.internalPort);
   const protocol = mapping.protocol === IpProtocol.tcp ? "TCP" : "UDP";
-  const nat = makeRule(frontEnd, `SNAT_${protocol}_${tag}_${formatIp(pool.ip)}_${rest}`, {
+  const nat = makeRule(frontEnd, nameOf("SNAT", protocol, tag, formatIp(pool.ip), rest), {
     action: Object.freeze({ type: "dynnat", pool: pool.name }),
     inferred: FULL_NAT,
   });
-  const lb = makeRule(frontEnd, `${hasRemote ? "LB_HOST" : "LB"}_${tag}_${rest}`, {
+  const lb = makeRule(frontEnd, nameOf(hasRemote ? "LB_HOST" : "LB", tag, rest), {
     action: balance(frontEnd, "address-and-port"),
     missCodes: ICMP_MISS,
     ...(!hasRemote && { inferred: FULL_NAT }),
@@ -126,7 +143,7 @@ export function fullNat(
 export function refuseNode(frontEnd: FrontEnd, facts: LoadBalancerFacts): readonly Rule[] {
   const source = facts.nodeIps.filter((ip) => typeof ip === "number").map(hostPrefix);
   if (facts.traits.reachesServices || frontEnd.isNodePort) return [];
-  const name = `HOST_TO_VIP_${frontEnd.tag}_${suffix(frontEnd, frontEnd.mapping.externalPort)}`;
+  const name = nameOf("HOST_TO_VIP", frontEnd.tag, suffix(frontEnd, frontEnd.mapping.externalPort));
   const rule = makeRule(frontEnd, name, {
     priority: REFUSAL_PRIORITY,
     condition: Object.freeze({ ...toFrontEnd(frontEnd), source }),
@@ -143,22 +160,22 @@ export function refuseNode(frontEnd: FrontEnd, facts: LoadBalancerFacts): readon
  */
 export function backEndRules(frontEnd: FrontEnd): ReadonlyMap<Guid, BackEndRules> {
   const { serving, mapping, tag, vip, isDsr, keepsVip } = frontEnd;
-  const rest = `${tag}_${formatIp(vip)}_${mapping.externalPort}_${mapping.protocol}`;
+  const rest = nameOf(tag, formatIp(vip), mapping.externalPort, mapping.protocol);
   const rules = new Map<Guid, BackEndRules>();
   if (keepsVip) return rules;
   for (const { id, backEnd, isLocal } of serving) {
     if (!isLocal) continue;
     const { ip, port } = backEnd;
-    const nat = makeRule(frontEnd, `NAT_${rest}`, {
+    const nat = makeRule(frontEnd, nameOf("NAT", rest), {
       action: Object.freeze({ type: "nat", side: "destination", ip, port }),
     });
-    const allow = makeRule(frontEnd, `ALLOW_NAT_${rest}`, {
+    const allow = makeRule(frontEnd, nameOf("ALLOW_NAT", rest), {
       condition: Object.freeze({
         protocols: [mapping.protocol],
         source: [hostPrefix(ip)],
         sourcePorts: [{ first: port, last: port }],
       }),
-      action: { type: "allow" },
+      action: ALLOW,
       isStateful: false,
     });
     rules.set(id, { in: isDsr ? [nat] : [], out: [allow] });

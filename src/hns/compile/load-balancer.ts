@@ -52,6 +52,15 @@ function mergeBackEnds(parts: readonly ReadonlyMap<Guid, BackEndRules>[]): Map<G
   return merged;
 }
 
+const NONE: readonly never[] = Object.freeze([]);
+const NO_POD_RULES: CompiledLoadBalancer["podRules"] = Object.freeze({ 4: NONE, 6: NONE });
+const NO_BACK_ENDS: CompiledLoadBalancer["backEnds"] = new Map();
+
+/** Most lists of most load balancers are empty: these are one. */
+function orNone<T>(list: readonly T[]): readonly T[] {
+  return list.length === 0 ? NONE : list;
+}
+
 /** Compiles one load balancer. It has no rules where nobody serves (dataplane.md §3.2). */
 export function compileLoadBalancer(
   loadBalancer: LoadBalancerRecord,
@@ -71,22 +80,25 @@ export function compileLoadBalancer(
   });
   const local = hosted.filter((frontEnd) => !translated.includes(frontEnd));
   const pools = [...reservedPoolsOf(loadBalancer, facts), ...full.map(({ pool }) => pool)];
+  const backEnds = mergeBackEnds(hosted.map(backEndRules));
   return Object.freeze({
-    podRules: { 4: podRules(4), 6: podRules(6) },
-    host: {
-      hairpin: hosted.map(hairpinRule),
-      sourceNat: [
+    podRules: dsr.length === 0 ? NO_POD_RULES : Object.freeze({ 4: podRules(4), 6: podRules(6) }),
+    host: Object.freeze({
+      hairpin: orNone(hosted.map(hairpinRule)),
+      sourceNat: orNone([
         ...hosted.flatMap((frontEnd) => refuseNode(frontEnd, facts)),
         ...full.map(({ rules }) => rules.nat),
-      ],
-      balance: full.map(({ rules }) => rules.lb),
-      balanceLocally: local.map(forwardLocally),
-    },
-    backEnds: mergeBackEnds(hosted.map(backEndRules)),
-    pools: [...new Map(pools.map((pool) => [pool.name, pool])).values()],
-    bindings: hosted
-      .filter((frontEnd) => frontEnd.isNodePort)
-      .map(({ vip, mapping }) => ({ ip: vip, protocol: mapping.protocol, port: mapping.externalPort })),
-    claims: claimsOf(loadBalancer, all, facts),
+      ]),
+      balance: orNone(full.map(({ rules }) => rules.lb)),
+      balanceLocally: orNone(local.map(forwardLocally)),
+    }),
+    backEnds: backEnds.size === 0 ? NO_BACK_ENDS : backEnds,
+    pools: orNone([...new Map(pools.map((pool) => [pool.name, pool])).values()]),
+    bindings: orNone(
+      hosted
+        .filter((frontEnd) => frontEnd.isNodePort)
+        .map(({ vip, mapping }) => ({ ip: vip, protocol: mapping.protocol, port: mapping.externalPort })),
+    ),
+    claims: orNone(claimsOf(loadBalancer, all, facts)),
   });
 }
