@@ -43,6 +43,8 @@ export function bootLinuxNode(
   const adapter = root.addInterface({ name: "eth0", ...uplink });
   root.addAddress(adapter, { ip: spec.address, length: file.underlay.subnet.length });
   root.addRoute({ prefix: ANY_IPV4, nextHop: file.underlay.router, interface: adapter, metric: 0 });
+  // Pods with addresses of the nodes' subnet are asked for on the segment itself; Inferred: the node answers for them.
+  adapter.isProxyArp = file.network.shape === "node-subnet";
   return { spec, host, hns: undefined };
 }
 

@@ -253,6 +253,110 @@ describe("changes of a running cluster", () => {
       ["Service/three", "created", undefined],
     ]);
   });
+
+  it("tells what is worth knowing when it is new", async () => {
+    const world = await start();
+    const odd = service("odd", "selector: { app: nobody }, ports: [{ port: 80 }]");
+    expect((await apply(world, odd)).notes.map(({ code }) => code)).toEqual(["selector-matches-nothing"]);
+    expect((await apply(world, odd)).notes).toEqual([]);
+    expect((await apply(world, pod("lost", "nodeSelector: { disk: ssd }"))).notes).toMatchObject([
+      { code: "pod-unschedulable", where: { file: "applied.yaml" } },
+    ]);
+    await apply(world, deployment("web", "windows", 1));
+    const { notes } = await remove(world, "deployment/web");
+    expect(notes).toMatchObject([{ code: "selector-matches-nothing", where: { field: "spec.selector" } }]);
+  });
+
+  it("a Node that is written by hand adds labels and taints to its machine", async () => {
+    const world = await openSessionWorld(
+      clusterText(),
+      `
+apiVersion: v1
+kind: Node
+metadata: { name: win-2, labels: { disk: ssd } }
+spec: { taints: [{ key: gpu, effect: NoSchedule }] }
+---
+${pod("near", "nodeSelector: { disk: ssd, kubernetes.io/os: windows }, tolerations: [{ key: gpu, operator: Exists }]")}
+${pod("far", "nodeSelector: { kubernetes.io/os: windows }")}`,
+    );
+    expect(placeOf(world, "near")).toEqual(["win-2 own namespace"]);
+    expect(placeOf(world, "far")).toEqual(["win-1 own namespace"]);
+    const node = world.session.cluster.objects.Node.find(({ metadata }) => metadata.name === "win-2");
+    expect(node?.spec).toMatchObject({ podCIDR: "10.244.1.0/24" });
+    expect(node?.status?.nodeInfo?.operatingSystem).toBe("windows");
+  });
+
+  it("a Node that comes later has no machine", async () => {
+    const world = await start();
+    const late =
+      "apiVersion: v1\nkind: Node\nmetadata: { name: late, labels: { kubernetes.io/os: linux } }\n---";
+    expect((await apply(world, late)).notes).toMatchObject([
+      { code: "node-without-machine", message: "node late has no machine: nothing runs on it" },
+    ]);
+  });
+
+  it("a namespace goes with everything in it", async () => {
+    const world = await start();
+    const before = await stateOf(world);
+    const into = (text: string): string =>
+      text.replaceAll("metadata: { name:", "metadata: { namespace: shop, name:");
+    await apply(
+      world,
+      "apiVersion: v1\nkind: Namespace\nmetadata: { name: shop }\n---" +
+        into(
+          deployment("web", "windows", 2) + service("web", "selector: { app: web }, ports: [{ port: 80 }]"),
+        ),
+    );
+    expect(podsOf(world, "web-")).toHaveLength(2);
+    await remove(world, "namespace/shop");
+    expect(await stateOf(world)).toEqual(before);
+  });
+
+  it("a pod of the cluster file that Kubernetes would refuse is left out, and the others run", async () => {
+    const world = await openSessionWorld(
+      clusterText(`pods:
+  - { name: good, node: win-1 }
+  - { name: bad, node: win-1, labels: { "no key!": x } }`),
+    );
+    expect(placeOf(world, "good")).toEqual(["win-1 own namespace"]);
+    expect(placeOf(world, "bad")).toEqual([]);
+    expect(messagesOf(world.begun.problems)).toEqual([
+      expect.stringMatching(
+        /^manifest-invalid-value: pod default\/bad: metadata\.labels\[no key!\]: Invalid value/,
+      ),
+    ]);
+  });
+
+  it("listeners hear of objects, pods and notes", async () => {
+    const world = await start();
+    const heard: string[] = [];
+    const stop = world.session.subscribe((event) => {
+      if (event.type === "object")
+        heard.push(`${event.action} ${event.reference.kind}/${event.reference.name}`);
+      if (event.type === "note") heard.push(`${event.code}`);
+    });
+    await apply(world, pod("bare", "hostNetwork: true, nodeName: win-1"));
+    await remove(world, "pod/bare", "pod/nobody");
+    stop();
+    await apply(world, pod("more", "nodeName: win-1"));
+    expect(heard).toEqual(["created Pod/bare", "host-network-unsupported", "deleted Pod/bare"]);
+  });
+
+  it("two pods of the node's network want one port: the second gets it when the first is gone", async () => {
+    const world = await start();
+    const host = (name: string): string => pod(name, "hostNetwork: true, nodeName: linux-1");
+    await apply(world, host("a"));
+    expect((await apply(world, host("b"))).notes).toMatchObject([
+      {
+        code: "pod-port-in-use",
+        message: "pod default/b on linux-1: TCP port 8080 cannot be opened: the port is in use",
+      },
+    ]);
+    expect(ask(world, "node/win-1", "10.0.0.21", { port: 8080 })).toBe("a saw 10.0.0.11");
+    await remove(world, "pod/a");
+    expect(ask(world, "node/win-1", "10.0.0.21", { port: 8080 })).toBe("b saw 10.0.0.11");
+    expect(world.session.notes().map(({ code }) => code)).not.toContain("pod-port-in-use");
+  });
 });
 
 describe("a node whose plugins fail", () => {

@@ -2,27 +2,21 @@
  * A cluster that runs: the embedded control plane, the kubelets, kube-proxies and names, brought to rest after each
  * change. Everything that packets see lies in `cluster`, which is data; what programs remember lies here.
  */
-import { assert } from "../base/assert.ts";
-import type { JsonObject } from "../hcn/client.ts";
 import type { FileProblem } from "../knowledge/file-problem.ts";
-import { type ApplyOutcome, type LoadedObject, MemoryKube, loadManifests } from "../kube/mod.ts";
+import { type ApplyOutcome, type LoadedObject, MemoryKube } from "../kube/mod.ts";
 import { KubeError } from "../kube/error.ts";
 import type { KubeKind, KubeObject, Pod } from "../kube/objects.ts";
 import { formatIp } from "../net/ip.ts";
+import { builtInObjects, ownPods } from "./built-in-objects.ts";
 import type { Cluster } from "./cluster.ts";
-import type { ClusterFile } from "./file/cluster-file.ts";
-import { type ClusterObjects, objectsOf } from "./cluster-objects.ts";
-import { dnsManifests } from "./dns-manifests.ts";
-import { findDnsService } from "./dns-service.ts";
+import { type ClusterObjects, objectsOf, slicesByService } from "./cluster-objects.ts";
 import { IngressRouting } from "./ingress-routing.ts";
 import { NameService } from "./name-service.ts";
-import { nodeManifest } from "./node-object.ts";
 import { SETTLE_MS } from "./open-cluster.ts";
-import { podManifest } from "./pod-object.ts";
 import { type PortConflict, PodServers } from "./pod-servers.ts";
 import type { Machines } from "./raise-machines.ts";
 import { type PodOutcome, RunningPods } from "./running-pods.ts";
-import { ServiceProxies } from "./service-proxies.ts";
+import { ServiceProxies, type ServiceTrouble } from "./service-proxies.ts";
 import { SessionEvents } from "./session-events.ts";
 import { type PodNote, machineNotes, podNotes, serviceNotes } from "./session-notes.ts";
 import {
@@ -36,41 +30,10 @@ import {
   toSessionProblem,
 } from "./session.ts";
 
-/** What messages call the objects that every cluster has. */
-const BUILT_IN = "built in";
-/** Every API server makes these. */
-const BUILT_IN_NAMESPACES: readonly string[] = ["default", "kube-node-lease", "kube-public", "kube-system"];
-
 /** What the control plane said about the objects that the cluster began with. */
 export interface BeginReport {
   readonly notes: readonly FileProblem[];
   readonly problems: readonly FileProblem[];
-}
-
-function load(documents: readonly JsonObject[], name: string): readonly LoadedObject[] {
-  const loaded = loadManifests(documents.map((document) => ({ name, text: JSON.stringify(document) })));
-  assert(loaded.problems.length === 0, `objects of our own are good: ${loaded.problems[0]?.message ?? ""}`);
-  return loaded.objects;
-}
-
-/**
- * What a cluster has before anybody applies anything: its namespaces, the nodes of the file, and the DNS that kubeadm
- * installs. What `brought` has of these is taken from there.
- */
-function builtInObjects(file: ClusterFile, brought: readonly KubeObject[]): readonly JsonObject[] {
-  const isBrought = (kind: KubeKind, name: string): boolean =>
-    brought.some((each) => each.kind === kind && each.metadata.name === name);
-  const namespaces = BUILT_IN_NAMESPACES.filter((name) => !isBrought("Namespace", name));
-  const nodes = file.nodes.filter(({ name }) => !isBrought("Node", name));
-  const services = brought.filter((object) => object.kind === "Service");
-  const bringsDns = findDnsService(services, file.network.serviceCIDR) !== undefined;
-  // CoreDNS runs on Linux only: without a Linux node it would wait for ever.
-  const hasLinux = file.nodes.some(({ os }) => os === "linux");
-  return [
-    ...namespaces.map((name) => ({ apiVersion: "v1", kind: "Namespace", metadata: { name } })),
-    ...nodes.map((spec) => nodeManifest(file, spec)),
-    ...(file.dns.enabled && hasLinux && !bringsDns ? dnsManifests(file.network.serviceCIDR) : []),
-  ];
 }
 
 export class RunningCluster implements ClusterSession {
@@ -110,15 +73,12 @@ export class RunningCluster implements ClusterSession {
   async begin(objects: readonly LoadedObject[]): Promise<BeginReport> {
     const { file } = this.cluster;
     const brought = objects.map(({ object }) => object);
-    const report = this.kube.apply([
-      ...load(builtInObjects(file, brought), BUILT_IN),
-      ...load(file.pods.map(podManifest), file.fileName),
-      ...objects,
-    ]);
+    const own = ownPods(file);
+    const report = this.kube.apply([...builtInObjects(file, brought), ...own.objects, ...objects]);
     this.names.follow();
     await this.proxies.start();
     await this.settle();
-    return { notes: [...report.notes, ...this.newNotes()], problems: report.problems };
+    return { notes: [...report.notes, ...this.newNotes()], problems: [...own.problems, ...report.problems] };
   }
 
   async apply(objects: readonly LoadedObject[]): Promise<ApplyReport> {
@@ -152,7 +112,7 @@ export class RunningCluster implements ClusterSession {
   /** What is worth knowing about the cluster as it is: pods that wait, selectors that match nothing, … */
   notes(): readonly FileProblem[] {
     const { kube } = this;
-    const machines = new Set(this.cluster.nodes.map(({ spec }) => spec.name));
+    const machines = new Map(this.cluster.nodes.map(({ spec }) => [spec.name, spec]));
     const pods: readonly PodNote[] = [
       ...this.pods.listOutcomes().flatMap(({ pod, remarks }) => remarks.map((remark) => ({ pod, remark }))),
       ...this.conflicts,
@@ -161,10 +121,24 @@ export class RunningCluster implements ClusterSession {
     const found = kube.notes().filter(({ code }) => code !== "pod-address-outside-range");
     return [
       ...machineNotes(kube, machines),
-      ...podNotes(pods, kube),
+      ...podNotes(pods, kube, machines),
       ...found,
-      ...serviceNotes(this.proxies.listTroubles(), kube),
+      ...serviceNotes(this.serviceTroubles(), kube),
     ];
+  }
+
+  /** That HNS has no endpoint for a pod is told of the pod, when that has no network at all. */
+  private serviceTroubles(): readonly ServiceTrouble[] {
+    const slices = slicesByService(this.cluster.objects.EndpointSlice);
+    return this.proxies.listTroubles().filter(({ node, namespace, name, finding }) => {
+      if (finding.code !== "service-local-endpoint-missing") return true;
+      const endpoints = (slices.get(`${namespace}/${name}`) ?? []).flatMap((slice) => slice.endpoints ?? []);
+      return endpoints.some(({ addresses, nodeName, targetRef }) => {
+        const pod = this.kube.get("Pod", targetRef?.namespace ?? namespace, targetRef?.name ?? "");
+        const isMeant = nodeName === node && addresses.includes(finding.address ?? "");
+        return isMeant && pod !== undefined && this.pods.runningOf(pod) !== undefined;
+      });
+    });
   }
 
   /** The notes that were not there before. */

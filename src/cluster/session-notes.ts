@@ -7,8 +7,13 @@ import type { KnowledgeCode } from "../knowledge/codes.ts";
 import type { FileProblem } from "../knowledge/file-problem.ts";
 import { type MemoryKube, controllerOf } from "../kube/mod.ts";
 import type { Pod } from "../kube/objects.ts";
+import { formatPrefix } from "../net/prefix.ts";
+import type { NodeSpec } from "./file/cluster-file.ts";
 import type { PodRemark } from "./running-pods.ts";
 import type { ServiceTrouble } from "./service-proxies.ts";
+
+/** The nodes of the cluster by name. */
+type Machines = ReadonlyMap<string, NodeSpec>;
 
 /** A remark about one pod. */
 export interface PodNote {
@@ -26,7 +31,7 @@ const ADVICE: Partial<Record<KnowledgeCode, string>> = {
   "pod-port-in-use": "Give the pods of the node's network different ports.",
   "ipam-range-exhausted": "Give the node a larger podCIDR, or the pods more nodes.",
   "pod-address-outside-range":
-    "Pods whose addresses come from the nodes' own network (Azure CNI, VPC CNI) do not run here: leave status.podIP out, and they get others.",
+    "Pods with addresses of the nodes' own network (Azure CNI, VPC CNI) do not run here; for others, write a cluster file with the podCIDR that they stand in.",
 };
 
 function adviceOn(code: KnowledgeCode): string {
@@ -95,13 +100,17 @@ function notesByMaker(notes: readonly PodNote[], kube: MemoryKube): readonly Fil
 }
 
 /** A dump of a network that Mullion does not have says the same of every pod: once for each node. */
-function strangeAddresses(notes: readonly PodNote[], kube: MemoryKube): readonly FileProblem[] {
+function strangeAddresses(
+  notes: readonly PodNote[],
+  kube: MemoryKube,
+  machines: Machines,
+): readonly FileProblem[] {
   return grouped(notes, ({ pod }) => pod.spec?.nodeName ?? "").map((group) => {
     const [{ pod, remark }] = group;
     const node = pod.spec?.nodeName ?? "";
-    const range = kube.get("Node", "", node)?.spec?.podCIDR;
+    const range = machines.get(node);
     const addresses = listed(group.map((each) => each.pod.status?.podIP ?? ""));
-    const where = range === undefined ? "its pod range" : `its pod range ${range}`;
+    const where = range === undefined ? "its pod range" : `its pod range ${formatPrefix(range.podCIDR)}`;
     const which = group.length === 1 ? `pod ${keyOf(pod)} has` : `${group.length} pods have`;
     return {
       code: remark.code,
@@ -114,10 +123,14 @@ function strangeAddresses(notes: readonly PodNote[], kube: MemoryKube): readonly
 }
 
 /** What the kubelets have to say. */
-export function podNotes(notes: readonly PodNote[], kube: MemoryKube): readonly FileProblem[] {
+export function podNotes(
+  notes: readonly PodNote[],
+  kube: MemoryKube,
+  machines: Machines,
+): readonly FileProblem[] {
   const isStrange = ({ remark }: PodNote): boolean => remark.code === "pod-address-outside-range";
   return [
-    ...strangeAddresses(notes.filter(isStrange), kube),
+    ...strangeAddresses(notes.filter(isStrange), kube, machines),
     ...notesByMaker(
       notes.filter((each) => !isStrange(each)),
       kube,
@@ -126,7 +139,7 @@ export function podNotes(notes: readonly PodNote[], kube: MemoryKube): readonly 
 }
 
 /** Nodes that pods stand on, or that are there, and that have no machine. */
-export function machineNotes(kube: MemoryKube, machines: ReadonlySet<string>): readonly FileProblem[] {
+export function machineNotes(kube: MemoryKube, machines: Machines): readonly FileProblem[] {
   const pods = kube
     .objects("Pod")
     .filter(({ spec }) => spec?.nodeName !== undefined && !machines.has(spec.nodeName));
@@ -153,7 +166,7 @@ export function machineNotes(kube: MemoryKube, machines: ReadonlySet<string>): r
         message: `node ${name} ${what}: ${which}`,
         advice: isThere
           ? "Machines come with the cluster: give the Node an InternalIP of IPv4, and bring the cluster up again."
-          : `Machines are ${listed([...machines])}: correct spec.nodeName, or describe the node in the cluster file.`,
+          : `Machines are ${listed([...machines.keys()])}: correct spec.nodeName, or describe the node in the cluster file.`,
       };
     });
 }
@@ -173,7 +186,7 @@ export function serviceNotes(troubles: readonly ServiceTrouble[], kube: MemoryKu
       code: finding.code,
       ...place,
       path: "",
-      message: `${subject} on ${nodes}: ${finding.message}`,
+      message: `${finding.message} (${subject} on ${nodes})`,
       advice: `More: mullion explain ${finding.code}.`,
     };
   });

@@ -64,7 +64,10 @@ const MANIFESTS = [
   pinned("w2", "win-2"),
   pinned("l1", "linux-1"),
   pinned("ask-w", "win-1"),
+  pinned("ask-w2", "win-2"),
   pinned("ask-l", "linux-1"),
+  pinned("port-w", "win-1").replace("containerPort: 8080 }", "containerPort: 8080, hostPort: 18080 }"),
+  pinned("port-l", "linux-1").replace("containerPort: 8080 }", "containerPort: 8080, hostPort: 18080 }"),
   HOST_PROCESS,
   deployment("many", "windows", 4),
   service("to-w1", `selector: { app: w1 }, ${HTTP}`),
@@ -153,6 +156,13 @@ describe.each([
     expect(ask(world, `pod/${from}`, "service/empty")).toMatch(/^(timed-out|refused|unreachable)$/);
   });
 
+  it("KP-B4 HostProcess back end on the caller's own node: HNS has no endpoint for it, which is told", () => {
+    expect(ask(world, "pod/ask-w2", "service/to-agent")).toBe("timed-out");
+    expect(world.begun.notes.map(({ code, message }) => `${code}: ${message}`)).toContain(
+      "service-local-endpoint-missing: The pod 10.0.0.12 is on this node, and HNS has no endpoint with its address (Service default/to-agent on win-2)",
+    );
+  });
+
   it.each(["node/linux-1", "node/win-1"])("%s reaches a ClusterIP", (from) => {
     expect(ask(world, from, "service/to-w2")).toMatch(/^w2 saw /);
   });
@@ -172,6 +182,9 @@ describe("from outside", () => {
     ["policy Local keeps the client", "10.0.0.11", 30081, "w1 saw 203.0.113.10"],
     ["policy Local, no back end on the Windows node", "10.0.0.12", 30081, "fails"],
     ["policy Local, no back end on the Linux node", "10.0.0.21", 30081, "fails"],
+    ["hostPort of a pod on Windows", "10.0.0.11", 18080, "port-w saw 203.0.113.10"],
+    ["hostPort of a pod on Linux", "10.0.0.21", 18080, "port-l saw 203.0.113.10"],
+    ["hostPort of a node without the pod", "10.0.0.12", 18080, "fails"],
     ["a port that is no NodePort", "10.0.0.11", 30082, "fails"],
   ])("%s", (_, to, port, expected) => {
     const answer = ask(world, "external", to, { port });
@@ -281,5 +294,32 @@ describe("back ends that come and go while clients ask", () => {
     ]);
     expect(ask(world, "pod/ask-l", "service/old")).toMatch(/^old saw /);
     expect(podOf(world, "old")).toBe("pod/default/old");
+  });
+});
+
+describe("what a kube-proxy cannot do", () => {
+  // kube-proxy.md §3.13: 64 back ends as released.
+  it("is told once for each Service, with the nodes, until it can", async () => {
+    const slice = (count: number): string => `
+apiVersion: discovery.k8s.io/v1
+kind: EndpointSlice
+metadata: { name: wide-own, labels: { kubernetes.io/service-name: wide } }
+addressType: IPv4
+ports: [{ port: 443 }]
+endpoints: [${Array.from({ length: count }, (_, index) => `{ addresses: [203.0.113.${index + 1}] }`).join(", ")}]
+---`;
+    const world = await openSessionWorld(
+      clusterText("", "ws2019.1098"),
+      `${service("wide", "ports: [{ port: 80, targetPort: 443 }]")}${slice(65)}`,
+    );
+    expect(world.begun.notes).toMatchObject([
+      {
+        code: "too-many-back-ends",
+        file: "2.yaml",
+        message: expect.stringMatching(/\(Service default\/wide on win-1, win-2\)$/) as string,
+      },
+    ]);
+    await apply(world, slice(64));
+    expect(world.session.notes()).toEqual([]);
   });
 });

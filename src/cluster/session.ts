@@ -43,9 +43,10 @@ export interface SessionProblem {
   readonly where?: ProblemPlace;
 }
 
-/** A problem of a file as sessions tell it. */
+/** A problem of a file as sessions tell it; what is about no file and no object stands nowhere. */
 export function toSessionProblem(problem: FileProblem): SessionProblem {
   const { code, file, line, column, path, message, advice } = problem;
+  if (file === "") return { code, message, advice };
   return { code, message, advice, where: { file, line, column, field: path } };
 }
 

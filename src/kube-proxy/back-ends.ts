@@ -88,7 +88,7 @@ async function findOrCreate(
   if (found !== undefined) return found;
   if (endpoint.nodeName === pass.configuration.hostname) {
     const message = `The pod ${endpoint.ip} is on this node, and HNS has no endpoint with its address`;
-    gathering.findings.push({ code: "service-local-endpoint-missing", message });
+    gathering.findings.push({ code: "service-local-endpoint-missing", message, address: endpoint.ip });
     return undefined;
   }
   const made = await createRemote(pass, endpoint);

@@ -4,6 +4,7 @@ import type { JsonObject, JsonValue } from "../../hcn/client.ts";
 import { formatIp } from "../../net/ip.ts";
 import { type Prefix, parsePrefix } from "../../net/prefix.ts";
 import type { Cluster, ClusterNode, ClusterPod } from "../cluster.ts";
+import { findDnsService } from "../dns-service.ts";
 import { readKubernetes } from "./kubernetes-view.ts";
 import type { VerifyModel, VerifyNode, VerifyOutside, VerifyPod, VerifyService } from "./model.ts";
 
@@ -185,7 +186,8 @@ export function readModel(cluster: Cluster): VerifyModel {
       zone,
     }),
   );
-  const view = readKubernetes(cluster.objects, { pods, nodes }, zone);
+  const dnsService = findDnsService(cluster.objects.Service, file.network.serviceCIDR);
+  const view = readKubernetes(cluster.objects, { pods, nodes }, { zone, dnsService });
   return {
     clusterName: file.name,
     kubernetesMinor: file.kubernetes.version.minor,

@@ -263,3 +263,41 @@ spec: { clusterIP: None, selector: { app: ledger }, ports: [{ port: 9090 }] }
     expect(names.some((name) => name.startsWith("ledger-"))).toBe(true);
   });
 });
+
+describe("a name service of another name (RKE2, k3s)", () => {
+  const MANIFESTS = `
+apiVersion: v1
+kind: Service
+metadata: { name: rke2-coredns, namespace: kube-system, labels: { k8s-app: kube-dns } }
+spec: { clusterIP: 10.96.0.10, selector: { k8s-app: kube-dns }, ports: [{ name: udp-53, port: 53, protocol: UDP, targetPort: 5353 }] }
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: { name: coredns, namespace: kube-system }
+spec:
+  selector: { matchLabels: { k8s-app: kube-dns } }
+  template:
+    metadata: { labels: { k8s-app: kube-dns } }
+    spec:
+      nodeSelector: { kubernetes.io/os: linux }
+      containers: [{ name: c, image: coredns, ports: [{ containerPort: 5353, protocol: UDP }] }]
+---
+apiVersion: v1
+kind: Pod
+metadata: { name: a }
+spec: { nodeSelector: { kubernetes.io/os: windows }, containers: [{ name: c, image: server }] }
+`;
+
+  it("answers for names, and is not asked as a Service of datagrams", async () => {
+    const read = readInput([{ name: "dns.yaml", text: MANIFESTS }]);
+    if (!("input" in read)) throw new Error("the manifests are good");
+    const { session } = await openSession(read.input);
+    const report = verifyCluster(session.cluster, readModel(session.cluster));
+    expect(report.findings).toEqual([]);
+    const byName = report.cells.filter(({ flow }) => flow === "pod-to-external-name");
+    expect(byName.map(({ expected }) => expected)).toContain("works");
+    expect(
+      report.cells.filter(({ to, protocol }) => to.includes("rke2-coredns") && protocol === "udp"),
+    ).toEqual([]);
+  });
+});

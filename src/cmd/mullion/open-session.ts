@@ -1,7 +1,8 @@
 /** Texts → a cluster that is up. The only place that knows who brings it up. */
 import { ProblemsError } from "../../api/error-details.ts";
 import type { ManifestReader, Verifier } from "../../api/held-cluster.ts";
-import { isClusterFile, readInput } from "../../cluster/input/read-input.ts";
+import { readInput } from "../../cluster/input/read-input.ts";
+import { splitText } from "../../cluster/input/split-text.ts";
 import { openSession as openCluster } from "../../cluster/open-session.ts";
 import {
   type ClusterSession,
@@ -13,16 +14,16 @@ import { readModel } from "../../cluster/verify/model-of-cluster.ts";
 import type { ObserveProgress } from "../../cluster/verify/observe.ts";
 import { verifyCluster } from "../../cluster/verify/verify.ts";
 import { loadManifests } from "../../kube/mod.ts";
+import type { Findings } from "./tell-findings.ts";
 
 /** Told how far the bring-up is. */
 export type ReportProgress = (text: string, done: number, total: number) => void;
 
-export interface OpenedSession {
+/** A cluster that is up, and what the user should know of its input. */
+export interface OpenedSession extends Findings {
   readonly session: ClusterSession;
   readonly readManifests: ManifestReader;
   readonly verify: Verifier;
-  /** What the user should know, although it did not stop the bring-up. */
-  readonly notes: readonly SessionProblem[];
 }
 
 function verifier(progress: ObserveProgress | undefined): Verifier {
@@ -40,8 +41,9 @@ function refuseClusterFile({ name }: InputText): SessionProblem {
 }
 
 const readManifests: ManifestReader = (inputs, namespace) => {
-  const clusterFiles = inputs.filter(({ text }) => isClusterFile(text));
-  const manifests = inputs.filter((input) => !clusterFiles.includes(input));
+  const split = inputs.map(splitText);
+  const clusterFiles = split.flatMap((each) => each.clusterFiles);
+  const manifests = split.flatMap((each) => each.manifests ?? []);
   const { objects, problems, notes } = loadManifests(manifests, namespace);
   return {
     objects,
@@ -79,6 +81,7 @@ export async function openSession(
     session,
     readManifests,
     verify: verifier(observing),
-    notes: [...problems, ...begun.problems, ...notes, ...begun.notes].map(toSessionProblem),
+    problems: [...problems, ...begun.problems].map(toSessionProblem),
+    notes: [...notes, ...begun.notes].map(toSessionProblem),
   };
 }

@@ -17,9 +17,15 @@ import {
 import { addApply, addDelete, addDown, addUp } from "./running-commands.ts";
 import { LIST_FORMATS, type ListFormat } from "./table.ts";
 import type { ExitCode, Terminal } from "./terminal.ts";
-import { PROTOCOLS, type Protocol, VERIFY_FORMATS, type Verbs, type VerifyFormat } from "./verbs.ts";
+import {
+  DEMO_EXAMPLE,
+  PROTOCOLS,
+  type Protocol,
+  VERIFY_FORMATS,
+  type Verbs,
+  type VerifyFormat,
+} from "./verbs.ts";
 
-const DEMO_EXAMPLE = "examples/mixed-services/cluster.yaml";
 const ABOUT = `The network of a Kubernetes Windows node, on any machine.
 
 A cluster file says what the cluster consists of. With -f a verb builds the cluster from it in

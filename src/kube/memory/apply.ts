@@ -132,7 +132,10 @@ class Application {
       status: { phase: "Active" },
     };
     this.plane.put(made);
-    if (!BUILT_IN_NAMESPACES.includes(namespace)) this.made.set(namespace, { first: loaded, count: 1 });
+    // What has a uid comes from an API server, which had the namespace.
+    const isDumped = loaded.object.metadata.uid !== "";
+    if (!isDumped && !BUILT_IN_NAMESPACES.includes(namespace))
+      this.made.set(namespace, { first: loaded, count: 1 });
   }
 
   finish(outcomes: readonly ApplyOutcome[]): ApplyReport {
