@@ -22,11 +22,11 @@ export function poolOf(
   const ip = typeof sourceVip === "number" ? sourceVip : facts.managementIp;
   if (ip === undefined) return undefined;
   const protocol = mapping.protocol === IpProtocol.tcp ? "TCP" : "UDP";
-  const shared = `SLB_NATPOOL_IPV4_${protocol}_${formatIp(ip)}`;
+  const shared = ["SLB_NATPOOL_IPV4", protocol, formatIp(ip)].join("_");
   const isDsr = hasFlag(loadBalancer, LOAD_BALANCER_FLAGS.DSR);
   const isShared = facts.traits.sharesPortBlocks || isDsr;
   return Object.freeze({
-    name: isShared ? shared : `${shared}_${id}_${mapping.externalPort}`,
+    name: isShared ? shared : [shared, id, mapping.externalPort].join("_"),
     ip,
     protocol: mapping.protocol,
     portsMax: isShared ? SHARED_PORTS_MAX : BLOCK_PORTS,
