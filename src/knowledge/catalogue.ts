@@ -13,6 +13,7 @@ import { HOST_STACK_ENTRIES } from "./entries/host-stacks.ts";
 import { KUBERNETES_ENTRIES } from "./entries/kubernetes.ts";
 import { MANIFEST_ENTRIES } from "./entries/manifests.ts";
 import { LINUX_NODE_ENTRIES } from "./entries/linux-nodes.ts";
+import { LINT_ENTRIES } from "./entries/lint.ts";
 import { LOAD_BALANCER_ENTRIES } from "./entries/load-balancers.ts";
 import { KUBE_PROXY_ENTRIES } from "./entries/kube-proxy.ts";
 import { NAME_ENTRIES } from "./entries/names.ts";
@@ -45,6 +46,7 @@ const TEXTS: Readonly<Record<KnowledgeCode, EntryText>> = {
   ...KUBERNETES_ENTRIES,
   ...RUNNING_CLUSTER_ENTRIES,
   ...PLUGIN_ENTRIES,
+  ...LINT_ENTRIES,
 };
 
 function complete(texts: Readonly<Record<string, EntryText>>): Record<string, KnowledgeEntry> {
@@ -83,6 +85,7 @@ export const SECTIONS: readonly CatalogueSection[] = Object.freeze([
   section("The Kubernetes control plane", KUBERNETES_ENTRIES),
   section("Command lines", COMMAND_LINE_ENTRIES),
   section("Running clusters and their control API", RUNNING_CLUSTER_ENTRIES),
+  section("Lint", LINT_ENTRIES),
 ]);
 
 /** The entry of a code. */

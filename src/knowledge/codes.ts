@@ -131,6 +131,8 @@ export const KNOWLEDGE_CODES = [
   "ipam-range-invalid",
   "hns-unreachable",
   "hns-v1-not-served",
+  // What lint says about its own input.
+  "lint-suppression-invalid",
 ] as const;
 
 /** A code of the catalogue. */

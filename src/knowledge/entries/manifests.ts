@@ -54,6 +54,7 @@ export const MANIFEST_ENTRIES: EntryTable<ManifestCode> = {
       blanks, and begin each document with a line of three dashes.`,
     sources: [YAML_SPECIFICATION, KUBERNETES_OBJECTS],
     profiles: ALL,
+    severity: "error",
   },
 
   "manifest-too-large": {
@@ -77,6 +78,7 @@ export const MANIFEST_ENTRIES: EntryTable<ManifestCode> = {
       KUBERNETES_OBJECTS,
     ],
     profiles: ALL,
+    severity: "error",
   },
 
   "manifest-helm-template": {

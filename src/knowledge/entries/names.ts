@@ -188,5 +188,6 @@ export const NAME_ENTRIES: EntryTable<NameCode> = {
       must ask the cluster's server itself, by address.`,
     sources: [KUBERNETES_ON_WINDOWS, reference("windows-networking-documentation.md §6")],
     profiles: ALL,
+    severity: "warning",
   },
 };

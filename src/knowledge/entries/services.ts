@@ -383,5 +383,6 @@ export const SERVICE_ENTRIES: EntryTable<ServiceCode> = {
       reference("windows-networking-documentation.md §8"),
     ],
     profiles: ALL,
+    severity: "error",
   },
 };
