@@ -195,14 +195,15 @@ export function lint(input: LintInput): LintReport {
   for (const document of documents) linting.checkDocument(document);
   const order = new Map(sources.map((source, index) => [source.file, index]));
   const placed = withoutRepetition(linting.placed.toSorted(compareFindings(order)));
-  return reportOf(placed, passedBy, documents.length, sources.length, assumptionsOf(linting.context));
+  const files = sources.map(({ file }) => file);
+  return reportOf(placed, passedBy, documents.length, files, assumptionsOf(linting.context));
 }
 
 function reportOf(
   placed: readonly Placed[],
   passedBy: readonly PassedBy[],
   documents: number,
-  files: number,
+  files: readonly string[],
   assumptions: Assumptions,
 ): LintReport {
   const findings = placed.flatMap(({ finding, reason }) => (reason === undefined ? [finding] : []));
@@ -211,7 +212,13 @@ function reportOf(
   );
   const count = (severity: Severity): number =>
     findings.filter((finding) => finding.severity === severity).length;
-  const counts = { files, documents, error: count("error"), warning: count("warning"), info: count("info") };
+  const counts = {
+    files: files.length,
+    documents,
+    error: count("error"),
+    warning: count("warning"),
+    info: count("info"),
+  };
   const isUnreadable = documents === 0 && findings.length === 0;
-  return { findings, suppressed, passedBy, assumptions, counts, isUnreadable };
+  return { findings, suppressed, passedBy, files, assumptions, counts, isUnreadable };
 }

@@ -42,6 +42,8 @@ export interface LintReport {
   readonly findings: readonly Finding[];
   readonly suppressed: readonly SuppressedFinding[];
   readonly passedBy: readonly PassedBy[];
+  /** All files that were read. */
+  readonly files: readonly string[];
   readonly assumptions: Assumptions;
   readonly counts: {
     readonly files: number;
