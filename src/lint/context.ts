@@ -86,6 +86,9 @@ export class LintContext {
   private readonly kinds = new Map<DocumentKind, LintDocument[]>();
   private readonly pods = new Map<LintDocument, PodView>();
   private readonly podsByNamespace = new Map<string, PodView[]>();
+  private services: ReadonlyMap<string, LintDocument> | undefined;
+  private slices: ReadonlyMap<string, readonly LintDocument[]> | undefined;
+  private portOwners: readonly LintDocument[] | undefined;
   private readonly nodeOs = new Map<string, string>();
 
   constructor(documents: readonly LintDocument[], options: LintOptions) {
@@ -174,6 +177,54 @@ export class LintContext {
     const pods = this.podsBehind(service);
     if (pods.length === 0) return this.isWindowsFlag;
     return pods.some((pod) => this.isForWindows(pod));
+  }
+
+  /** A Service by its name. */
+  serviceNamed(namespace: string, name: string): LintDocument | undefined {
+    return this.servicesByName().get(`${namespace}/${name}`);
+  }
+
+  /** The EndpointSlices of a Service. */
+  slicesOf(namespace: string, service: string): readonly LintDocument[] {
+    return this.slicesByService().get(`${namespace}/${service}`) ?? [];
+  }
+
+  /** The Service to which the port behind the first `count` ports of all Services belongs. */
+  serviceAt(count: number): LintDocument | undefined {
+    this.portOwners ??= this.objects("Service").flatMap((service) => {
+      const isHeadless = textAt(service.value, "spec", "clusterIP") === "None";
+      const ports = isHeadless ? [] : listAt(service.value, "spec", "ports");
+      return ports.map(() => service);
+    });
+    return this.portOwners[count];
+  }
+
+  /** True when something says that the Windows nodes' network is an overlay. */
+  get isOverlay(): boolean {
+    if (["win-overlay", "sdnoverlay"].some((type) => this.plugins.has(type))) return true;
+    if (/^(?:vxlan0|flannel\.\d+)$/i.test(this.kubeProxy.networkName ?? "")) return true;
+    return this.ofKind("flannel").some(
+      ({ value }) => textAt(value, keyOf(value, "Backend") ?? "", "Type")?.toLowerCase() === "vxlan",
+    );
+  }
+
+  private servicesByName(): ReadonlyMap<string, LintDocument> {
+    this.services ??= new Map(this.objects("Service").map((service) => [nameOf(service.value), service]));
+    return this.services;
+  }
+
+  private slicesByService(): ReadonlyMap<string, readonly LintDocument[]> {
+    if (this.slices !== undefined) return this.slices;
+    const slices = new Map<string, LintDocument[]>();
+    for (const slice of this.objects("EndpointSlice")) {
+      const service = textAt(slice.value, "metadata", "labels", "kubernetes.io/service-name");
+      const key = `${textAt(slice.value, "metadata", "namespace") ?? "default"}/${service ?? ""}`;
+      const known = slices.get(key);
+      if (known === undefined) slices.set(key, [slice]);
+      else known.push(slice);
+    }
+    this.slices = slices;
+    return slices;
   }
 
   /** The first of the known builds for which `holds`; undefined when it holds for none. */
@@ -269,6 +320,11 @@ export class LintContext {
       featureGates: gates,
     };
   }
+}
+
+/** `namespace/name` of an object. */
+function nameOf(value: Fields): string {
+  return `${textAt(value, "metadata", "namespace") ?? "default"}/${textAt(value, "metadata", "name") ?? ""}`;
 }
 
 /** Flags that kube-proxy only has a use for on Windows. */

@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { getEntry } from "../../knowledge/catalogue.ts";
 import { lintExample, plainExample } from "../example-input.ts";
-import { LINT_EXAMPLES, LINT_RULES } from "./all-rules.ts";
+import { LINT_EXAMPLES } from "./all-examples.ts";
+import { LINT_RULES } from "./all-rules.ts";
 
 const CODES = [...new Set(LINT_RULES.map(({ code }) => code))];
 
