@@ -5,6 +5,7 @@ import { clusterSchema, formatFieldTables } from "../src/cluster/file/schema.ts"
 import { TRACE_SCHEMA } from "../src/cluster/trace-schema.ts";
 import { VERIFY_SCHEMA } from "../src/cluster/verify/verify-schema.ts";
 import { formatCodesPage } from "../src/knowledge/format-page.ts";
+import { lintSchema } from "../src/lint/format-json.ts";
 import { withOutputs } from "./example-output.ts";
 import { entrySchema } from "../src/knowledge/schema.ts";
 
@@ -40,6 +41,7 @@ export async function generatedFiles(): Promise<readonly GeneratedFile[]> {
     { path: "schemas/trace.v1alpha1.json", text: formatJson(TRACE_SCHEMA) },
     { path: "schemas/verify.v1alpha1.json", text: formatJson(VERIFY_SCHEMA) },
     { path: "schemas/knowledge-entry.v1alpha1.json", text: formatJson(entrySchema()) },
+    { path: "schemas/lint.v1alpha1.json", text: formatJson(lintSchema()) },
     { path: "docs/reference/codes.md", text: formatCodesPage() },
     withPart("docs/reference/cluster-file.md", "fields", formatFieldTables()),
     await pageWithOutputs("README.md"),

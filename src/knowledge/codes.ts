@@ -131,6 +131,32 @@ export const KNOWLEDGE_CODES = [
   "ipam-range-invalid",
   "hns-unreachable",
   "hns-v1-not-served",
+  // What Windows pods cannot ask for.
+  "host-process-without-host-network",
+  "host-process-mixed-with-others",
+  "host-port-ignored",
+  "resolv-conf-mapped",
+  "dns-options-ignored",
+  "network-sysctl-on-windows",
+  "network-capability-on-windows",
+  "windows-pod-without-node-selector",
+  "windows-image-on-linux-node",
+  // What Windows' kube-proxy reads otherwise in a Service.
+  "internal-traffic-policy-ignored",
+  "traffic-distribution-ignored",
+  "load-balancer-source-ranges-ignored",
+  "preserve-destination-not-active",
+  "win-proxy-optimization-not-active",
+  "node-port-equals-port",
+  "service-ipv6-unsupported",
+  "dual-stack-node-port-missing",
+  "load-balancer-ip-mode-ignored",
+  "node-port-on-overlay-server-2022",
+  "load-balancer-ports-exhausted",
+  "slice-port-not-used",
+  "terminating-endpoints-not-used",
+  // What lint says about its own input.
+  "lint-suppression-invalid",
 ] as const;
 
 /** A code of the catalogue. */

@@ -40,6 +40,7 @@ function run(
     down: keep,
     demo: keep,
     hnsServe: keep,
+    lint: keep,
     ...verbs,
   };
   return runMullion({ argv, verbs: all, terminal, version: "1.2.3", isDebug }).then((exitCode) => ({

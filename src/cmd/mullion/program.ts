@@ -17,7 +17,15 @@ import {
 import { addApply, addDelete, addDown, addUp } from "./running-commands.ts";
 import { LIST_FORMATS, type ListFormat } from "./table.ts";
 import type { ExitCode, Terminal } from "./terminal.ts";
-import { PROTOCOLS, type Protocol, VERIFY_FORMATS, type Verbs, type VerifyFormat } from "./verbs.ts";
+import {
+  LINT_FORMATS,
+  type LintFormat,
+  PROTOCOLS,
+  type Protocol,
+  VERIFY_FORMATS,
+  type Verbs,
+  type VerifyFormat,
+} from "./verbs.ts";
 
 const DEMO_EXAMPLE = "examples/mixed-services/cluster.yaml";
 const ABOUT = `The network of a Kubernetes Windows node, on any machine.
@@ -171,6 +179,65 @@ function addVerify(program: Command, run: Run, verify: Verbs["verify"], terminal
     );
 }
 
+interface LintCommandOptions {
+  readonly profile?: string;
+  readonly kubernetes?: string;
+  readonly windows?: boolean;
+  readonly format: LintFormat;
+  readonly severity: "error" | "warning" | "info";
+  readonly list?: boolean;
+}
+
+const LINT_HELP = `
+What is read: Kubernetes manifests and dumps, CNI configuration, flannel's net-conf, kube-proxy's configuration and
+flags, HNS requests, subnet.env, cluster files; alone, in folders, and inside ConfigMaps.
+
+To silence a finding, give a reason. On an object:
+  mullion.dev/lint-ignore: "host-network-unsupported: runs on Linux nodes only"
+For files, in .mullion-lint.yaml: ignore: [{ code: CODE, paths: ["legacy/**"], reason: WHY }]
+
+Exit codes: 0 nothing found, 1 findings, 2 bad usage, or nothing that could be read.
+`;
+
+function addLint(program: Command, run: Run, lint: Verbs["lint"], terminal: Terminal): void {
+  program
+    .command("lint")
+    .summary("check manifests and node configuration against what Windows can do")
+    .description(
+      "Checks manifests and node configuration before they reach a Windows node: what does not work there,\n" +
+        "and what works otherwise than it is written, each with its place, the reason and the remedy.",
+    )
+    .addArgument(new Argument("[path...]", 'files and folders; "-" for standard input'))
+    .option("--profile <build>", "the build of Windows (default: that of the Node objects, or ws2022)")
+    .option("--kubernetes <version>", "the version of Kubernetes (default: that of the Node objects)")
+    .option("--windows", "take pods that name no operating system for Windows pods")
+    .addOption(new Option("--format <format>", "how to print it").choices(LINT_FORMATS).default("text"))
+    .addOption(
+      new Option("--severity <least>", "show nothing that weighs less")
+        .choices(["info", "warning", "error"])
+        .default("info"),
+    )
+    .option("--list", "show all rules")
+    .addHelpText(
+      "after",
+      LINT_HELP +
+        examples(
+          "mullion lint examples/two-windows-nodes/cluster.yaml",
+          "mullion lint examples/ --profile ws2019 --kubernetes 1.28",
+          "kubectl get nodes,svc,deploy,ds,netpol,cm -A -o yaml | mullion lint -",
+          "mullion lint examples/ --format sarif > lint.sarif",
+          "mullion lint --list",
+        ),
+    )
+    .action((paths: readonly string[], options: LintCommandOptions) =>
+      run(() => {
+        const { profile, kubernetes, windows, format, severity, list } = options;
+        const request = { paths, profile, kubernetes, format, severity };
+        return lint({ ...request, isWindows: windows === true, isList: list === true }, terminal);
+      }),
+    );
+}
+
 interface DemoOptions {
   readonly file?: string;
   readonly pcap: string;
@@ -281,6 +348,7 @@ export function createProgram(verbs: Partial<Verbs>, terminal: Terminal, version
   if (verbs.apply !== undefined) addApply(program, run, verbs.apply, terminal);
   if (verbs.delete !== undefined) addDelete(program, run, verbs.delete, terminal);
   if (verbs.down !== undefined) addDown(program, run, verbs.down, terminal);
+  if (verbs.lint !== undefined) addLint(program, run, verbs.lint, terminal);
   addExplain(program, run, terminal);
   if (verbs.demo !== undefined) addDemo(program, run, verbs.demo, terminal);
   if (verbs.hnsServe !== undefined) addHns(program, run, verbs.hnsServe, terminal);
