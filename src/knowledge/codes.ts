@@ -89,6 +89,7 @@ export const KNOWLEDGE_CODES = [
   "cluster-file-too-large",
   "unknown-object",
   "unknown-code",
+  "log-unreadable",
   "bad-usage",
   // Kubernetes manifests and the embedded control plane.
   "manifest-invalid-yaml",

@@ -68,7 +68,8 @@ function byText(query: string): readonly KnownError[] {
 function inLog(query: string): readonly KnownError[] {
   const scanner = new LogScanner();
   scanner.push(encodeUtf8(query.slice(0, QUERY_LENGTH_MAX)));
-  return rootsFirst([...scanner.finish().errors.keys()].flatMap((index) => KNOWN_ERRORS[index] ?? []));
+  const indexes = [...scanner.finish().errors.keys()].toReversed();
+  return rootsFirst(indexes.flatMap((index) => KNOWN_ERRORS[index] ?? []));
 }
 
 /** Errors of whose texts the query is a part. */
@@ -76,6 +77,19 @@ function byPart(query: string): readonly KnownError[] {
   const wanted = squeeze(query).replace(/\.$/, "");
   if (wanted.length < PART_LENGTH_MIN) return [];
   return KNOWN_ERRORS.filter((error) => error.texts.some((text) => piecesOf(text).join("").includes(wanted)));
+}
+
+/** Numbers within a sentence. */
+const NUMBERS_WITHIN = /(?<![\w-])(?:0x[0-9a-f]{1,8}|-?2\d{9})(?!\w)/gi;
+
+/** Errors whose numbers stand in the query. */
+function byNumberWithin(query: string): readonly KnownError[] {
+  const numbers = query.slice(0, QUERY_LENGTH_MAX).match(NUMBERS_WITHIN) ?? [];
+  const errors = numbers.flatMap((text) => {
+    const number = parseErrorNumber(text);
+    return number === undefined ? [] : byNumber(number);
+  });
+  return rootsFirst([...new Set(errors)]);
 }
 
 function wordsOf(text: string): readonly string[] {
@@ -135,7 +149,7 @@ export function findError(query: string): ErrorSearch {
     const hresult = number.isShort ? hresultOfWin32(number.value) : number.value;
     return { errors: byNumber(number), hresult, suggestions: [] };
   }
-  for (const search of [byName, byText, inLog, byPart]) {
+  for (const search of [byName, byText, inLog, byNumberWithin, byPart]) {
     const errors = search(query);
     if (errors.length > 0 && (search !== byPart || errors.length <= PART_MATCHES_MAX)) {
       return { errors, hresult: undefined, suggestions: [] };

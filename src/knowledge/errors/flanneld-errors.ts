@@ -35,7 +35,7 @@ export const FLANNELD_ERRORS: PrintedErrors = {
   },
   "flanneld-port-unsupported": {
     standing: "root",
-    texts: ["Port … is not supported on Windows. Omit the setting to default to port"],
+    texts: ["is not supported on Windows. Omit the setting to default to port"],
     cause: prose`The overlay network of Windows uses UDP 4789; flannel on Linux defaults to 8472.`,
     next: SEE_NET_CONF,
     remedy: prose`Set "Port": 4789 for all nodes, and recreate the interface on the Linux nodes.`,

@@ -14,7 +14,7 @@ const SHORT_MAX = 0xffff;
 
 /** `hr=`, `HRESULT:`, `(`, `error code`: what stands in front of numbers. */
 const LEAD =
-  /^[([{"'\s]*(?:(?:exception from|win32|error|code|exit|hr|hresult|errorcode|cni)[\s:=#]*)*[([{"'\s]*/i;
+  /^[([{"'\s]*(?:(?:exception from|win32|errorcode|error|code|exit|hresult|hr|cni)[\s:=#]*)*[([{"'\s]*/i;
 const TAIL = /[)\]}"'.,;:\s]*$/;
 const NUMBER = /^([+-]?)(0x)?([0-9a-f]{1,20})[lu]{0,2}$/i;
 /** Eight digits that begin like a failing HRESULT need no 0x. */

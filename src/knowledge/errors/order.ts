@@ -21,7 +21,7 @@ export interface Counted {
  * The order of findings in a log, the likeliest fault first:
  * 1. what names the fault (`root`), then refused calls (`refusal`), then what only passes a failure on (`wrapper`);
  * 2. what occurs more often: single ones are often passing, such as those of a start;
- * 3. what came first.
+ * 3. what came first; on one line, what stands last, since programs put the reason behind.
  */
 export function byLikelihood(a: Counted, b: Counted): number {
   return rankOf(a.error) - rankOf(b.error) || b.count - a.count || a.firstLine - b.firstLine;

@@ -71,11 +71,7 @@ export const OVN_ERRORS: PrintedErrors = {
   },
   "ovn-remote-subnet-policy": {
     standing: "root",
-    texts: [
-      "Failed to clear the existing remote subnet policies",
-      "failed to remove remote subnet policy",
-      "Failed to remove remote subnet policy",
-    ],
+    texts: ["Failed to clear the existing remote subnet policies", "Failed to remove remote subnet policy"],
     cause: prose`Ways to other nodes of an earlier run stay in HNS, and may lead to nodes that are gone.`,
     next: ["Get-HnsNetwork | ForEach-Object { $_.Policies } | Where-Object Type -eq RemoteSubnetRoute"],
     remedy: prose`Remove the network and restart hybrid-overlay-node.`,

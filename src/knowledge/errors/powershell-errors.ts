@@ -61,9 +61,9 @@ export const POWERSHELL_ERRORS: PrintedErrors = {
     sources: [reference("users.md G11; windows-networking-documentation.md §9.9")],
   },
   "nat-exists": {
-    standing: "root",
-    texts: ["failed to create NAT", "HNS failed with error : The object already exists"],
-    cause: prose`A host has one WinNAT; an earlier docker, containerd or script left its own behind.`,
+    standing: "wrapper",
+    texts: ["Error creating default network"],
+    cause: prose`docker makes its NAT network at its start, and HNS refused. A host has one WinNAT; an earlier docker, containerd or script left its own behind. The code behind it tells more.`,
     next: ["Get-NetNat", "Get-HnsNetwork | Select-Object Name, Type"],
     remedy: prose`Get-NetNat | Remove-NetNat, remove the stray NAT network, then start again.`,
     sources: [thread("docker/for-win", 598), reference("users.md G23")],
@@ -89,7 +89,7 @@ export const POWERSHELL_ERRORS: PrintedErrors = {
   },
   "ping-general-failure": {
     standing: "root",
-    texts: ["PING: transmit failed"],
+    texts: ["PING: transmit failed. General failure", "General failure."],
     cause: prose`Windows could not even send: the adapter is down, has no address, the update KB5040437 refuses sockets, or a policy blocks.`,
     next: ["ipconfig /all", "Get-HotFix | Select-Object -Last 5"],
     remedy: prose`With KB5040437 (20348.2582) install KB5044281 or later.`,

@@ -18,6 +18,7 @@ import { OVN_ERRORS } from "./ovn-errors.ts";
 import { POWERSHELL_ERRORS } from "./powershell-errors.ts";
 import { VFP_ERRORS } from "./vfp-errors.ts";
 import { WIN32_ERRORS, WIN32_HNS_ERRORS } from "./win32-errors.ts";
+import { WINSOCK_ERRORS } from "./winsock-errors.ts";
 
 /** Every code of `hcn-errors.ts` has an explanation, or this does not compile. */
 const HCN_EXPLANATIONS: HcnExplanations<HcnErrorCode> = {
@@ -61,6 +62,7 @@ const ROWS: readonly KnownError[] = [
   ...HCN_ROWS,
   ...printedErrors("hcs", HCS_ERRORS),
   ...printedErrors("win32", WIN32_ERRORS),
+  ...printedErrors("win32", WINSOCK_ERRORS),
   ...printedErrors("cni", CNI_ERRORS),
   ...printedErrors("cni", IPAM_ERRORS),
   ...printedErrors("kube-proxy", KUBE_PROXY_ERRORS),

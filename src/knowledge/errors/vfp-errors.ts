@@ -13,7 +13,7 @@ export const VFP_ERRORS: PrintedErrors = {
   "vfp-invalid-packet": {
     standing: "root",
     texts: ["DropReason Invalid Packet", "DropLocation 0xE0006096"],
-    names: ["0xE0006096"],
+    hresults: [0xe0006096],
     cause: prose`VFP dropped a packet that it could not make sense of. Fragments of UDP meet it when two trains of fragments share a place in its cache, about one in a hundred under load.`,
     next: ["pktmon start -c --pkt-size 0", "pktmon counters"],
     remedy: prose`Keep UDP messages below the MTU (1450 on overlays); for DNS lower the EDNS size.`,
@@ -23,7 +23,7 @@ export const VFP_ERRORS: PrintedErrors = {
   "vfp-not-locally-destined": {
     standing: "root",
     texts: ["Not locally destined", "DropLocation 0xE0004136"],
-    names: ["0xE0004136"],
+    hresults: [0xe0004136],
     cause: prose`The node's own stack got a packet for an address that it does not have, and does not forward. A rewritten packet went to the wrong port, or forwarding is off.`,
     next: ["Get-NetIPInterface | Select-Object InterfaceAlias, Forwarding", "pktmon counters"],
     remedy: prose`On host-gw switch forwarding on for the management interface; else follow the packet with mullion trace.`,

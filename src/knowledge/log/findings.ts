@@ -37,7 +37,8 @@ export function findingsOf(scan: LogScan): readonly LogFinding[] {
     const error = KNOWN_ERRORS[index];
     return error === undefined ? [] : [{ error, ...placesOf(sighting) }];
   });
-  return findings.toSorted(byLikelihood);
+  // Of one line, what was found last stands first: programs put the reason behind what it is a reason for.
+  return findings.toReversed().toSorted(byLikelihood);
 }
 
 /** Codes of HNS and HCS that the table does not have, the frequent ones first. */

@@ -11,6 +11,8 @@ export interface KeywordMachine {
   readonly symbols: Uint8Array;
   /** `next[state * width + symbol]` is the next state; 0 is the first. */
   readonly next: Uint16Array;
+  /** 1 for states in which a keyword ends. */
+  readonly isEnd: Uint8Array;
   /** Keywords that end in a state, as indexes; empty for most states. */
   readonly found: readonly (readonly number[])[];
 }
@@ -85,6 +87,7 @@ export function buildKeywordMachine(keywords: readonly string[]): KeywordMachine
     width,
     symbols,
     next: next.subarray(0, count * width),
+    isEnd: Uint8Array.from({ length: count }, (_, state) => (found[state] === undefined ? 0 : 1)),
     found: Array.from({ length: count }, (_, state) => found[state] ?? NONE),
   };
 }

@@ -126,7 +126,7 @@ export class LogScanner {
 
   private examine(end: number): void {
     const { buffer, places, base } = this;
-    const { symbols, next, width, found } = this.signatures.machine;
+    const { symbols, next, width, isEnd, found } = this.signatures.machine;
     let { state, letters, position } = this;
     while (position < end) {
       const byte = buffer[position] ?? 0;
@@ -135,10 +135,9 @@ export class LogScanner {
         state = next[state * width + (symbols[byte] ?? 0)] ?? 0;
         places[letters & (PLACES - 1)] = base + position;
         letters++;
-        const hits = found[state];
-        if (hits !== undefined && hits.length > 0) {
+        if (isEnd[state] === 1) {
           this.letters = letters;
-          for (const keyword of hits) this.meet(keyword, position);
+          for (const keyword of found[state] ?? []) this.meet(keyword, position);
         }
       } else if (kind === BYTE_CLASS.newline) {
         this.line++;
@@ -176,10 +175,7 @@ export class LogScanner {
       const begins = this.begins[spelling];
       const ends = this.ends[spelling];
       if (facts === undefined || begins === undefined || ends === undefined) continue;
-      if (at > 0) {
-        const gap = begin - (ends[at - 1] ?? NEVER);
-        if (ends[at - 1] === NEVER || gap < 0 || gap > GAP_MAX) continue;
-      }
+      if (at > 0 && !this.follows(ends[at - 1] ?? NEVER, begin, position)) continue;
       begins[at] = at === 0 ? begin : (begins[at - 1] ?? begin);
       ends[at] = this.letters;
       if (at < facts.pieces.length - 1) continue;
@@ -188,6 +184,27 @@ export class LogScanner {
         continue;
       this.seeError(facts, first, position);
     }
+  }
+
+  /** Whether a part that begins with the letter `begin` belongs to one that ended before the letter `end`. */
+  private follows(end: number, begin: number, position: number): boolean {
+    const gap = begin - end;
+    if (end === NEVER || gap < 0 || gap > GAP_MAX) return false;
+    const floor = this.floorOf(position);
+    const [from, to] = [Math.max(floor, this.placeOf(end - 1)), Math.max(floor, this.placeOf(begin))];
+    const breaks = this.breaksBetween(from, to);
+    if (breaks === 0) return true;
+    const line = this.line - this.breaksBetween(to, position);
+    return this.recordOf(to, line, floor) === this.recordOf(from, line - breaks, floor);
+  }
+
+  /** So much is there before any position, however the log was cut into pieces. */
+  private floorOf(position: number): number {
+    return Math.max(0, position - KEPT_BYTES + 1);
+  }
+
+  private recordOf(offset: number, line: number, floor: number): number {
+    return recordLine(this.buffer, offset, line, floor);
   }
 
   /** Where in `buffer` a letter lies; its begin for one that lies before it. */
@@ -215,6 +232,7 @@ export class LogScanner {
     // Two codes share a text: the number in the same record decides.
     if (owner !== undefined && isNumber) this.forget(owner, seen.lastRecord);
     if (isNumber) return;
+    for (const hidden of this.signatures.hides.get(error) ?? []) this.forget(hidden, seen.lastRecord);
     for (const [other, itsOwner] of sameText) {
       if (itsOwner === error && this.errors.get(other)?.lastRecord === seen.lastRecord) {
         this.forget(error, seen.lastRecord);
@@ -238,11 +256,10 @@ export class LogScanner {
     first: number,
     position: number,
   ): ErrorSighting {
-    // So much is there before any position, however the log was cut into pieces.
-    const floor = Math.max(0, position - KEPT_BYTES + 1);
+    const floor = this.floorOf(position);
     const from = Math.max(first, floor);
     const line = this.line - this.breaksBetween(from, position);
-    const record = recordLine(this.buffer, from, line, floor);
+    const record = this.recordOf(from, line, floor);
     const seen = table.get(key);
     if (seen === undefined) {
       const sighting: ErrorSighting = {

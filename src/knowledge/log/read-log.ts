@@ -10,7 +10,7 @@ import {
 import { type LogScan, LogScanner } from "./log-scanner.ts";
 
 /** Above this share of control characters it is no text. */
-const UNUSUAL_SHARE_MAX = 0.1;
+const UNUSUAL_SHARE_MAX = 0.05;
 
 export interface ReadLog extends LogScan {
   readonly encoding: LogEncoding;

@@ -31,15 +31,19 @@ export interface Signatures {
   readonly prefixes: ReadonlySet<number>;
   /** For an error whose first text another one has, too: that one. */
   readonly sameText: ReadonlyMap<number, number>;
+  /** For an error, those whose texts are parts of its own, and are not meant when it is read. */
+  readonly hides: ReadonlyMap<number, readonly number[]>;
   /** All numbers of the table. */
   readonly hresults: ReadonlySet<number>;
 }
 
 /**
- * The longest part of a text that counts in a log has at least so many letters. Shorter ones, such as
- * "network … is not found", are ordinary English; a query still finds them.
+ * A text counts in a log when it has at least so many letters, or each of its parts, or its longest part. Shorter ones,
+ * such as "network … is not found", are ordinary English; a query still finds them.
  */
 const TELLING_LENGTH_MIN = 11;
+const TELLING_PART_LENGTH_MIN = 8;
+const TELLING_LONGEST_MIN = 16;
 
 /** How HCN and HCS codes begin. */
 const CODE_PREFIXES = ["0x803b", "0x8037", "0xc037"] as const;
@@ -73,7 +77,24 @@ function numbersOf(error: KnownError, index: number): readonly Spelling[] {
 }
 
 function isTelling(pieces: readonly string[]): boolean {
-  return pieces.some((piece) => piece.length >= TELLING_LENGTH_MIN);
+  const lengths = pieces.map((piece) => piece.length);
+  if (pieces.length === 1) return Math.max(...lengths) >= TELLING_LENGTH_MIN;
+  return Math.min(...lengths) >= TELLING_PART_LENGTH_MIN || Math.max(...lengths) >= TELLING_LONGEST_MIN;
+}
+
+/** Which errors' texts stand within which others'. */
+function findHidden(spellings: readonly Spelling[]): ReadonlyMap<number, readonly number[]> {
+  const texts = spellings.filter(({ pieces, isNumber }) => pieces.length === 1 && !isNumber);
+  const hides = new Map<number, readonly number[]>();
+  for (const { error, pieces } of texts) {
+    const hidden = texts.filter(
+      (other) => other.error !== error && (pieces[0] ?? "").includes(other.pieces[0] ?? ""),
+    );
+    if (hidden.length > 0) {
+      hides.set(error, [...new Set([...(hides.get(error) ?? []), ...hidden.map((other) => other.error)])]);
+    }
+  }
+  return hides;
 }
 
 /** The signatures of a table of errors. */
@@ -110,6 +131,7 @@ export function buildSignatures(errors: readonly KnownError[] = KNOWN_ERRORS): S
     lengths: keywords.map((keyword) => keyword.length),
     prefixes: new Set(CODE_PREFIXES.map((prefix) => indexes.get(prefix) ?? -1)),
     sameText,
+    hides: findHidden(spellings),
     hresults: new Set(errors.flatMap((error) => error.hresults)),
   };
 }

@@ -17,7 +17,8 @@ export const BYTE_CLASS = {
   escape: 4,
 } as const;
 
-const SKIPPED = new Set([..."\"'`\\ "].map((letter) => letter.charCodeAt(0)));
+/** Blank, both quotation marks, backtick, backslash. */
+const SKIPPED: ReadonlySet<number> = new Set([0x20, 0x22, 0x27, 0x60, 0x5c]);
 
 function classOf(byte: number): number {
   if (byte === 0x0a) return BYTE_CLASS.newline;
