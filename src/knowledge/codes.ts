@@ -156,7 +156,40 @@ export const KNOWLEDGE_CODES = [
   "load-balancer-ports-exhausted",
   "slice-port-not-used",
   "terminating-endpoints-not-used",
-  // What lint says about its own input.
+  // What NetworkPolicies cannot have on Windows.
+  "network-policy-named-port",
+  "network-policy-sctp",
+  "network-policy-except",
+  "network-policy-ipv6",
+  "network-policy-wide-port-range",
+  "network-policy-service-address",
+  // What Node objects tell of builds, addresses and ranges.
+  "windows-build-unsupported",
+  "windows-update-denies-sockets",
+  "windows-update-drops-overlay-rules",
+  "overlay-needs-windows-update",
+  "l2bridge-broken-with-dsr",
+  "node-address-link-local",
+  "node-ranges-overlap",
+  "service-range-holds-node",
+  "pod-range-holds-node",
+  "node-ipv6-only",
+  "overlay-without-ipv6",
+  "vxlan-identifiers-differ",
+  "flannel-address-differs",
+  "kube-proxy-version-skew",
+  // What settings of network providers mean for Windows nodes.
+  "calico-encapsulation-unsupported",
+  "calico-strict-affinity-off",
+  "calico-vxlan-identifier-too-low",
+  "calico-service-ranges-missing",
+  "hybrid-overlay-port-unsupported",
+  "hybrid-overlay-range-overlaps",
+  "eks-windows-addresses-off",
+  "flannel-subnet-outside-network",
+  "flannel-environment-incomplete",
+  // Traps of texts, and what lint says about its own input.
+  "manifest-no-break-space",
   "lint-suppression-invalid",
 ] as const;
 

@@ -81,7 +81,8 @@ export class LintContext {
   readonly plugins: ReadonlySet<string>;
   /** Something says that the cluster has Windows nodes: a flag, a Node, a cluster file, or a pod for Windows. */
   readonly hasWindows: boolean;
-  private readonly isWindowsFlag: boolean;
+  /** A flag says that what names no operating system is for Windows. */
+  readonly isToldWindows: boolean;
   private readonly types = new Map<string, LintDocument[]>();
   private readonly kinds = new Map<DocumentKind, LintDocument[]>();
   private readonly pods = new Map<LintDocument, PodView>();
@@ -93,7 +94,7 @@ export class LintContext {
 
   constructor(documents: readonly LintDocument[], options: LintOptions) {
     this.documents = documents;
-    this.isWindowsFlag = options.isWindows === true;
+    this.isToldWindows = options.isWindows === true;
     for (const document of documents) this.index(document);
     this.windows = this.findWindows(options);
     this.kubernetes = this.findKubernetes(options);
@@ -101,7 +102,7 @@ export class LintContext {
     this.plugins = new Set(this.ofKind("cni").flatMap(({ value }) => pluginTypes(value)));
     this.kubeProxy = this.findKubeProxy();
     this.hasWindows =
-      this.isWindowsFlag ||
+      this.isToldWindows ||
       this.windows.origin !== "assumed" ||
       [...this.pods.values()].some((pod) => pod.os === "windows");
   }
@@ -153,7 +154,7 @@ export class LintContext {
     if (pod.os !== "unknown") return pod.os === "windows";
     const node = textAt(pod.spec, "nodeName");
     if (node !== undefined && this.nodeOs.has(node)) return this.nodeOs.get(node) === "windows";
-    return this.isWindowsFlag;
+    return this.isToldWindows;
   }
 
   /** The pods, and templates of pods, that a Service selects. */
@@ -175,7 +176,7 @@ export class LintContext {
   /** True for a Service with a back end on Windows. */
   isServiceOfWindows(service: LintDocument): boolean {
     const pods = this.podsBehind(service);
-    if (pods.length === 0) return this.isWindowsFlag;
+    if (pods.length === 0) return this.isToldWindows;
     return pods.some((pod) => this.isForWindows(pod));
   }
 

@@ -64,6 +64,11 @@ function severityOf(code: KnowledgeCode): Severity {
   return getEntry(code).severity ?? "warning";
 }
 
+function draftOf(rule: LintRule, found: RuleFinding): Draft {
+  const code = found.code ?? rule.code;
+  return { code, severity: found.severity ?? severityOf(code), found };
+}
+
 function place(draft: Draft, source: SourceText, title: string, range: Range): Finding {
   const { line, column } = source.positionOf(range.start);
   const end = source.positionOf(Math.max(range.end, range.start + 1));
@@ -102,8 +107,7 @@ class Linting {
   checkDocument(document: LintDocument): void {
     const drafts: Draft[] = [];
     for (const rule of this.index.for(document))
-      for (const found of rule.check(document, this.context))
-        drafts.push({ code: rule.code, severity: found.severity ?? severityOf(rule.code), found });
+      for (const found of rule.check(document, this.context)) drafts.push(draftOf(rule, found));
     const { suppressions, faults } = suppressionsOf(objectOf(document));
     if (document.host === undefined)
       for (const fault of faults)

@@ -4,6 +4,7 @@ import type { LintContext } from "../context.ts";
 import type { LintDocument } from "../document.ts";
 import { fieldsAt, isFields, listAt, numberAt, textAt, valueAt } from "../fields.ts";
 import type { LintRule, RuleFinding } from "../rule.ts";
+import { OVERLAY_IPV6_BUILD } from "./nodes.ts";
 
 type CheckService = (service: LintDocument, context: LintContext) => Iterable<RuleFinding>;
 
@@ -250,7 +251,7 @@ const IPV6 = windowsServices("service-ipv6-unsupported", function* (service, con
       severity,
       message: `${build.profile.title} knows no dual stack, so the Service has no IPv6 address there`,
     };
-  else if (context.isOverlay)
+  else if (context.isOverlay && context.buildWhere((each) => each.profile.build < OVERLAY_IPV6_BUILD))
     yield {
       at,
       severity,
