@@ -58,7 +58,11 @@ function manifests(): string {
   const documents: string[] = [];
   for (let index = 0; index < OBJECTS / 2; index++) {
     const text = deployment(index);
-    documents.push(index % 1_000 === 0 ? text.replace("      nodeSelector", "      hostNetwork: true\n      nodeSelector") : text);
+    documents.push(
+      index % 1_000 === 0
+        ? text.replace("      nodeSelector", "      hostNetwork: true\n      nodeSelector")
+        : text,
+    );
     documents.push(service(index));
   }
   return documents.join("---\n");
@@ -70,7 +74,8 @@ export function run(): void {
     {
       name: "yaml alone, documents to values",
       operations: 1,
-      run: () => parseAllDocuments(text).reduce((sum, document) => sum + (document.toJS() === null ? 0 : 1), 0),
+      run: () =>
+        parseAllDocuments(text).reduce((sum, document) => sum + (document.toJS() === null ? 0 : 1), 0),
     },
     {
       name: "lint",
@@ -83,5 +88,9 @@ export function run(): void {
       },
     },
   ];
-  printTable(`${OBJECTS} objects, ${(text.length / 1e6).toFixed(1)} MB of YAML`, measure(candidates), "yaml alone, documents to values");
+  printTable(
+    `${OBJECTS} objects, ${(text.length / 1e6).toFixed(1)} MB of YAML`,
+    measure(candidates),
+    "yaml alone, documents to values",
+  );
 }

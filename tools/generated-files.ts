@@ -5,6 +5,7 @@ import { clusterSchema, formatFieldTables } from "../src/cluster/file/schema.ts"
 import { TRACE_SCHEMA } from "../src/cluster/trace-schema.ts";
 import { VERIFY_SCHEMA } from "../src/cluster/verify/verify-schema.ts";
 import { formatCodesPage } from "../src/knowledge/format-page.ts";
+import { formatRules } from "../src/lint/format-page.ts";
 import { lintSchema } from "../src/lint/format-json.ts";
 import { withOutputs } from "./example-output.ts";
 import { entrySchema } from "../src/knowledge/schema.ts";
@@ -44,6 +45,7 @@ export async function generatedFiles(): Promise<readonly GeneratedFile[]> {
     { path: "schemas/lint.v1alpha1.json", text: formatJson(lintSchema()) },
     { path: "docs/reference/codes.md", text: formatCodesPage() },
     withPart("docs/reference/cluster-file.md", "fields", formatFieldTables()),
+    withPart("docs/reference/lint.md", "rules", formatRules()),
     await pageWithOutputs("README.md"),
     await pageWithOutputs("docs/start/first-trace.md"),
   ];
