@@ -11,6 +11,7 @@ import {
 } from "../src/knowledge/errors/errors-schema.ts";
 import { formatErrorsPage } from "../src/knowledge/errors/format-errors-page.ts";
 import { formatCodesPage } from "../src/knowledge/format-page.ts";
+import { formatRules } from "../src/lint/format-page.ts";
 import { lintSchema } from "../src/lint/format-json.ts";
 import { withOutputs } from "./example-output.ts";
 import { entrySchema } from "../src/knowledge/schema.ts";
@@ -54,6 +55,7 @@ export async function generatedFiles(): Promise<readonly GeneratedFile[]> {
     { path: "docs/reference/codes.md", text: formatCodesPage() },
     { path: "docs/reference/errors.md", text: formatErrorsPage() },
     withPart("docs/reference/cluster-file.md", "fields", formatFieldTables()),
+    withPart("docs/reference/lint.md", "rules", formatRules()),
     await pageWithOutputs("README.md"),
     await pageWithOutputs("docs/start/first-trace.md"),
   ];

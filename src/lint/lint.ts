@@ -192,7 +192,9 @@ export function lint(input: LintInput): LintReport {
   for (const { faults, passedBy: left } of recognized) {
     passedBy.push(...left);
     for (const { source, code, offset, message, fix } of faults) {
-      const draft = { code, severity: severityOf(code), found: { at: { offset }, message, fix } } as const;
+      // Strict readers refuse a field that is given twice, others take the last one.
+      const severity = message.endsWith("is given twice") ? "warning" : severityOf(code);
+      const draft = { code, severity, found: { at: { offset }, message, fix } } as const;
       linting.add(place(draft, source, source.file, { start: offset, end: offset + 1 }));
     }
   }

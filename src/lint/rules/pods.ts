@@ -84,20 +84,28 @@ const MAPS_NO_PORTS: readonly string[] = ["win-overlay", "sdnoverlay"];
 const HOST_PORT = windowsPods("host-port-ignored", function* (pod, { plugins }) {
   if (pod.isHostProcess || MAPS_PORTS.some((plugin) => plugins.has(plugin))) return;
   const plugin = MAPS_NO_PORTS.find((name) => plugins.has(name));
-  for (const container of pod.containers) {
-    for (const [index, port] of listAt(container.value, "ports").entries()) {
-      const hostPort = numberAt(port, "hostPort") ?? 0;
-      if (hostPort === 0) continue;
-      const isCertain = plugin !== undefined;
+  const ports = pod.containers.flatMap((container) =>
+    listAt(container.value, "ports").flatMap((port, index) => {
+      const number = numberAt(port, "hostPort") ?? 0;
+      return number === 0 ? [] : [{ number, path: [...container.path, "ports", index, "hostPort"] }];
+    }),
+  );
+  if (plugin !== undefined) {
+    for (const { number, path } of ports)
       yield {
-        at: { path: [...container.path, "ports", index, "hostPort"] },
-        message: isCertain
-          ? `hostPort ${hostPort} stays closed: the CNI plugin ${plugin} maps no ports`
-          : `hostPort ${hostPort} is only opened by CNI plugins that map ports: win-bridge and Azure CNI do, win-overlay does not`,
-        ...(isCertain ? {} : { severity: "info" }),
+        at: { path },
+        message: `hostPort ${number} stays closed: the CNI plugin ${plugin} maps no ports`,
       };
-    }
+    return;
   }
+  // Nobody knows the plugin: once per pod is enough.
+  const [first] = ports;
+  if (first !== undefined)
+    yield {
+      at: { path: first.path },
+      message: `hostPort ${first.number} is only opened by CNI plugins that map ports: win-bridge and Azure CNI do, win-overlay does not`,
+      severity: "info",
+    };
 });
 
 function isResolvConf(path: string | undefined): boolean {

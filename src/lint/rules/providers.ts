@@ -34,15 +34,15 @@ const ENCAPSULATION: LintRule = {
     const message = "Windows nodes cannot unwrap IP-in-IP";
     if (isForWindows(document))
       for (const [index, pool] of listAt(value, ...POOLS).entries())
-        if (/^IPIP/.test(textAt(pool, "encapsulation") ?? ""))
+        if (textAt(pool, "encapsulation")?.startsWith("IPIP") === true)
           yield { at: { path: [...POOLS, index, "encapsulation"] }, message };
     const mode = textAt(value, "spec", "ipipMode");
-    const isForLinux =
-      /windows/i.test(textAt(value, "spec", "nodeSelector") ?? "") === false &&
-      textAt(value, "spec", "nodeSelector") !== undefined &&
-      textAt(value, "spec", "nodeSelector") !== "all()";
-    if (context.hasWindows && !isForLinux && (mode === "Always" || mode === "CrossSubnet"))
-      yield { at: { path: ["spec", "ipipMode"] }, message };
+    const selector = textAt(value, "spec", "nodeSelector") ?? "all()";
+    const isForLinux = selector !== "all()" && !/windows/i.test(selector);
+    const isUsed = valueAt(value, "spec", "disabled") !== true && !isForLinux;
+    // There may be another pool for the Windows nodes.
+    if (context.hasWindows && isUsed && (mode === "Always" || mode === "CrossSubnet"))
+      yield { at: { path: ["spec", "ipipMode"] }, message, severity: "warning" };
   },
 };
 

@@ -20,16 +20,24 @@ function windowsServices(code: LintRule["code"], check: CheckService): LintRule 
   };
 }
 
-/** A rule over every Service of a cluster that has Windows nodes: their kube-proxy programs all of them. */
+/**
+ * A rule over the Services of a cluster that has Windows nodes: their kube-proxy programs all of them. One whose pods
+ * are known and all for Linux is left alone: who reads about it is not who cares for Windows.
+ */
 function anyServices(code: LintRule["code"], check: CheckService): LintRule {
   return {
     code,
     applies: ["kubernetes"],
     objects: ["Service"],
     *check(document: LintDocument, context: LintContext): Iterable<RuleFinding> {
-      if (context.hasWindows) yield* check(document, context);
+      if (context.hasWindows && !isOfLinux(document, context)) yield* check(document, context);
     },
   };
+}
+
+function isOfLinux(service: LintDocument, context: LintContext): boolean {
+  const pods = context.podsBehind(service);
+  return pods.length > 0 && pods.every((pod) => pod.os === "linux");
 }
 
 function hns(build: WindowsBuild): number {
