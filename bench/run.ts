@@ -7,6 +7,8 @@ const BENCHMARKS = [
   "load-balancer",
   "cni-start-up",
   "manifests",
+  "explain-log",
+  "lint",
   "matrix",
   "cluster-size",
 ];

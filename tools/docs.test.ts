@@ -27,6 +27,7 @@ function verbNames(): ReadonlySet<string> {
     down: none,
     demo: none,
     hnsServe: none,
+    lint: none,
   };
   const program = createProgram(verbs, new MemoryTerminal(), "0", async () => undefined);
   return new Set(program.commands.map((command) => command.name()));

@@ -40,7 +40,7 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   "@kubernetes/client-node": ["kube"],
   hono: ["api"],
   "@hono/node-server": ["api", "cmd"],
-  xmlbuilder2: ["cluster", "cmd"],
+  xmlbuilder2: ["cluster", "lint", "cmd"],
 };
 
 /** Import and export statements, and dynamic imports; not the word in a text. */

@@ -13,13 +13,19 @@ import { HOST_STACK_ENTRIES } from "./entries/host-stacks.ts";
 import { KUBERNETES_ENTRIES } from "./entries/kubernetes.ts";
 import { MANIFEST_ENTRIES } from "./entries/manifests.ts";
 import { LINUX_NODE_ENTRIES } from "./entries/linux-nodes.ts";
+import { LINT_ENTRIES } from "./entries/lint.ts";
 import { LOAD_BALANCER_ENTRIES } from "./entries/load-balancers.ts";
 import { KUBE_PROXY_ENTRIES } from "./entries/kube-proxy.ts";
 import { NAME_ENTRIES } from "./entries/names.ts";
 import { PLUGIN_ENTRIES } from "./entries/plugins.ts";
 import { RECEIVER_ENTRIES } from "./entries/receivers.ts";
 import { RUNNING_CLUSTER_ENTRIES } from "./entries/running-cluster.ts";
+import { SERVICE_FEATURE_ENTRIES } from "./entries/service-features.ts";
 import { SERVICE_ENTRIES } from "./entries/services.ts";
+import { NETWORK_POLICY_ENTRIES } from "./entries/network-policies.ts";
+import { PROVIDER_ENTRIES } from "./entries/network-providers.ts";
+import { WINDOWS_NODE_ENTRIES } from "./entries/windows-nodes.ts";
+import { WINDOWS_POD_ENTRIES } from "./entries/windows-pods.ts";
 import type { KnowledgeEntry } from "./entry.ts";
 
 /** Entries of one subject, in the order in which a page shows them. */
@@ -45,6 +51,12 @@ const TEXTS: Readonly<Record<KnowledgeCode, EntryText>> = {
   ...KUBERNETES_ENTRIES,
   ...RUNNING_CLUSTER_ENTRIES,
   ...PLUGIN_ENTRIES,
+  ...WINDOWS_POD_ENTRIES,
+  ...SERVICE_FEATURE_ENTRIES,
+  ...NETWORK_POLICY_ENTRIES,
+  ...WINDOWS_NODE_ENTRIES,
+  ...PROVIDER_ENTRIES,
+  ...LINT_ENTRIES,
 };
 
 function complete(texts: Readonly<Record<string, EntryText>>): Record<string, KnowledgeEntry> {
@@ -83,6 +95,12 @@ export const SECTIONS: readonly CatalogueSection[] = Object.freeze([
   section("The Kubernetes control plane", KUBERNETES_ENTRIES),
   section("Command lines", COMMAND_LINE_ENTRIES),
   section("Running clusters and their control API", RUNNING_CLUSTER_ENTRIES),
+  section("Pods on Windows", WINDOWS_POD_ENTRIES),
+  section("Features of Services on Windows", SERVICE_FEATURE_ENTRIES),
+  section("NetworkPolicies on Windows", NETWORK_POLICY_ENTRIES),
+  section("Windows nodes", WINDOWS_NODE_ENTRIES),
+  section("Network providers and Windows", PROVIDER_ENTRIES),
+  section("Lint", LINT_ENTRIES),
 ]);
 
 /** The entry of a code. */

@@ -7,6 +7,9 @@ export interface Source {
   readonly url?: string;
 }
 
+/** How much a lint finding weighs: `error` does not work, `warning` works otherwise than written, `info` is worth knowing. */
+export type Severity = "error" | "warning" | "info";
+
 /** One "no" of the network of a Windows node, explained. */
 export interface KnowledgeEntry {
   readonly code: KnowledgeCode;
@@ -21,4 +24,6 @@ export interface KnowledgeEntry {
   readonly sources: readonly Source[];
   /** Windows profiles it holds for; `all` for every one. */
   readonly profiles: readonly string[];
+  /** Set when `mullion lint` has a rule for it. */
+  readonly severity?: Severity;
 }

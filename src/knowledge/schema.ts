@@ -36,6 +36,10 @@ export function entrySchema(): Readonly<Record<string, unknown>> {
         minItems: 1,
         items: TEXT,
       },
+      severity: {
+        description: "How much a finding of `mullion lint` weighs; absent when lint does not look for it.",
+        enum: ["error", "warning", "info"],
+      },
     },
   };
 }

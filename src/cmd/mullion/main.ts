@@ -1,15 +1,8 @@
-/** The executable `mullion`. */
-import { apply, deleteObjects } from "./apply.ts";
-import { demo } from "./demo.ts";
-import { down } from "./down.ts";
-import { get } from "./get.ts";
-import { hnsServe } from "./hns-serve.ts";
+/** The executable `mullion`. Verbs are loaded when they are chosen, so that a light one starts at once. */
 import { packageVersion } from "./package-version.ts";
 import { processTerminal } from "./process-terminal.ts";
 import { runMullion } from "./program.ts";
-import { trace } from "./trace.ts";
-import { up } from "./up.ts";
-import { verify } from "./verify.ts";
+import type { Verbs } from "./verbs.ts";
 
 /** A reader that went away (`mullion … | head`) is no fault. */
 function endQuietly(error: NodeJS.ErrnoException): void {
@@ -17,12 +10,25 @@ function endQuietly(error: NodeJS.ErrnoException): void {
   process.exit(0);
 }
 
+const VERBS: Verbs = {
+  trace: async (...given) => (await import("./trace.ts")).trace(...given),
+  get: async (...given) => (await import("./get.ts")).get(...given),
+  verify: async (...given) => (await import("./verify.ts")).verify(...given),
+  up: async (...given) => (await import("./up.ts")).up(...given),
+  apply: async (...given) => (await import("./apply.ts")).apply(...given),
+  delete: async (...given) => (await import("./apply.ts")).deleteObjects(...given),
+  down: async (...given) => (await import("./down.ts")).down(...given),
+  demo: async (...given) => (await import("./demo.ts")).demo(...given),
+  hnsServe: async (...given) => (await import("./hns-serve.ts")).hnsServe(...given),
+  lint: async (...given) => (await import("./lint.ts")).lint(...given),
+};
+
 process.stdout.on("error", endQuietly);
 process.stderr.on("error", endQuietly);
 
 process.exitCode = await runMullion({
   argv: process.argv.slice(2),
-  verbs: { trace, get, verify, up, apply, delete: deleteObjects, down, demo, hnsServe },
+  verbs: VERBS,
   terminal: processTerminal(),
   version: packageVersion(),
   isDebug: process.env["MULLION_DEBUG"] === "1",

@@ -12,6 +12,8 @@ const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 /** Whoever is asked a second time after this ends at once. */
 const SAME_SIGNAL_MS = 500;
 
+const STREAM_PIECE_BYTES = 1_048_576;
+
 /** Refuses what cannot be a cluster file before it fills the memory. */
 class TooLargeError extends Error {
   override readonly name = "TooLargeError";
@@ -27,7 +29,7 @@ function decode(bytes: Buffer): string {
 }
 
 /** Reads all of a stream: pipes and devices have no size that could be checked before. */
-async function readText(stream: AsyncIterable<unknown>, name: string, bytesMax: number): Promise<string> {
+async function readAll(stream: AsyncIterable<unknown>, name: string, bytesMax: number): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let length = 0;
   for await (const chunk of stream) {
@@ -36,13 +38,14 @@ async function readText(stream: AsyncIterable<unknown>, name: string, bytesMax: 
     if (length > bytesMax) throw new TooLargeError(`${name} is too large`);
     chunks.push(bytes);
   }
-  return decode(Buffer.concat(chunks));
+  return Buffer.concat(chunks);
 }
 
-async function readTextFile(path: string, bytesMax: number): Promise<string> {
+async function readBytes(path: string, bytesMax: number): Promise<Buffer> {
+  if (path === "-") return readAll(process.stdin, "standard input", bytesMax);
   const { size } = await stat(path);
   if (size > bytesMax) throw new TooLargeError(`${path} is too large`);
-  return readText(createReadStream(path), path, bytesMax);
+  return readAll(createReadStream(path), path, bytesMax);
 }
 
 async function listFolder(path: string, isRecursive: boolean): Promise<readonly string[] | undefined> {
@@ -75,8 +78,10 @@ export function processTerminal(): Terminal {
     red: (text) => style("red", text),
     green: (text) => style("green", text),
     yellow: (text) => style("yellow", text),
-    readFile: (path, bytesMax = LIMITS.clusterFileBytesMax) =>
-      path === "-" ? readText(process.stdin, "standard input", bytesMax) : readTextFile(path, bytesMax),
+    readFile: async (path, bytesMax = LIMITS.clusterFileBytesMax) => decode(await readBytes(path, bytesMax)),
+    readBytes: (path, bytesMax = LIMITS.inputBytesMax) => readBytes(path, bytesMax),
+    readStream: (path) =>
+      path === "-" ? process.stdin : createReadStream(path, { highWaterMark: STREAM_PIECE_BYTES }),
     listFolder,
     async writeFile(path, bytes): Promise<void> {
       await mkdir(dirname(path), { recursive: true });

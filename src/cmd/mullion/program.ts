@@ -1,7 +1,7 @@
 /** The command line of `mullion`: verbs, options, help, and how faults are told. */
 import { Argument, Command, CommanderError, Option } from "commander";
 import { isPort } from "../../net/port-range.ts";
-import { explain } from "./explain.ts";
+import { addExplain } from "./explain-command.ts";
 import { wrap } from "../../knowledge/prose.ts";
 import { type Failure, reportFailure } from "./failure.ts";
 import { HNS_KIND_NAMES, KUBE_KIND_NAMES, parseSelections } from "./kinds.ts";
@@ -19,6 +19,8 @@ import { LIST_FORMATS, type ListFormat } from "./table.ts";
 import type { ExitCode, Terminal } from "./terminal.ts";
 import {
   DEMO_EXAMPLE,
+  LINT_FORMATS,
+  type LintFormat,
   PROTOCOLS,
   type Protocol,
   VERIFY_FORMATS,
@@ -177,6 +179,65 @@ function addVerify(program: Command, run: Run, verify: Verbs["verify"], terminal
     );
 }
 
+interface LintCommandOptions {
+  readonly profile?: string;
+  readonly kubernetes?: string;
+  readonly windows?: boolean;
+  readonly format: LintFormat;
+  readonly severity: "error" | "warning" | "info";
+  readonly list?: boolean;
+}
+
+const LINT_HELP = `
+What is read: Kubernetes manifests and dumps, CNI configuration, flannel's net-conf, kube-proxy's configuration and
+flags, HNS requests, subnet.env, cluster files; alone, in folders, and inside ConfigMaps.
+
+To silence a finding, give a reason. On an object:
+  mullion.dev/lint-ignore: "host-network-unsupported: runs on Linux nodes only"
+For files, in .mullion-lint.yaml: ignore: [{ code: CODE, paths: ["legacy/**"], reason: WHY }]
+
+Exit codes: 0 nothing found, 1 findings, 2 bad usage, or nothing that could be read.
+`;
+
+function addLint(program: Command, run: Run, lint: Verbs["lint"], terminal: Terminal): void {
+  program
+    .command("lint")
+    .summary("check manifests and node configuration against what Windows can do")
+    .description(
+      "Checks manifests and node configuration before they reach a Windows node: what does not work there,\n" +
+        "and what works otherwise than it is written, each with its place, the reason and the remedy.",
+    )
+    .addArgument(new Argument("[path...]", 'files and folders; "-" for standard input'))
+    .option("--profile <build>", "the build of Windows (default: that of the Node objects, or ws2022)")
+    .option("--kubernetes <version>", "the version of Kubernetes (default: that of the Node objects)")
+    .option("--windows", "take pods that name no operating system for Windows pods")
+    .addOption(new Option("--format <format>", "how to print it").choices(LINT_FORMATS).default("text"))
+    .addOption(
+      new Option("--severity <least>", "show nothing that weighs less")
+        .choices(["info", "warning", "error"])
+        .default("info"),
+    )
+    .option("--list", "show all rules")
+    .addHelpText(
+      "after",
+      LINT_HELP +
+        examples(
+          "mullion lint examples/two-windows-nodes/cluster.yaml",
+          "mullion lint examples/ --profile ws2019 --kubernetes 1.28",
+          "kubectl get nodes,svc,deploy,ds,netpol,cm -A -o yaml | mullion lint -",
+          "mullion lint examples/ --format sarif > lint.sarif",
+          "mullion lint --list",
+        ),
+    )
+    .action((paths: readonly string[], options: LintCommandOptions) =>
+      run(() => {
+        const { profile, kubernetes, windows, format, severity, list } = options;
+        const request = { paths, profile, kubernetes, format, severity };
+        return lint({ ...request, isWindows: windows === true, isList: list === true }, terminal);
+      }),
+    );
+}
+
 interface DemoOptions {
   readonly file?: string;
   readonly pcap: string;
@@ -194,34 +255,6 @@ function addDemo(program: Command, run: Run, demo: Verbs["demo"], terminal: Term
     .addOption(new Option("--pcap <file>", "where to write the packets").default("out/demo.pcapng"))
     .addHelpText("after", examples("mullion demo", "mullion demo -f my-cluster.yaml --pcap out/mine.pcapng"))
     .action(({ file, pcap }: DemoOptions) => run(() => demo({ file: file ?? DEMO_EXAMPLE, pcap }, terminal)));
-}
-
-interface ExplainOptions {
-  readonly output: "text" | "json";
-  readonly list?: boolean;
-}
-
-function addExplain(program: Command, run: Run, terminal: Terminal): void {
-  program
-    .command("explain")
-    .summary("say what a code means and what to do")
-    .description("Prints an entry of the catalogue: cause, how to see it on a Windows node, remedy, sources.")
-    .addArgument(new Argument("[code]", "a code, such as icmp-outbound-not-translated"))
-    .option("--list", "show all codes with their titles")
-    .addOption(
-      new Option("-o, --output <format>", "how to print it").choices(["text", "json"]).default("text"),
-    )
-    .addHelpText(
-      "after",
-      examples(
-        "mullion explain icmp-outbound-not-translated",
-        "mullion explain no-route -o json",
-        "mullion explain --list",
-      ),
-    )
-    .action((code: string | undefined, { output, list }: ExplainOptions) =>
-      run(() => Promise.resolve(explain(code, { output, list: list === true }, terminal))),
-    );
 }
 
 interface HnsServeOptions {
@@ -287,6 +320,7 @@ export function createProgram(verbs: Partial<Verbs>, terminal: Terminal, version
   if (verbs.apply !== undefined) addApply(program, run, verbs.apply, terminal);
   if (verbs.delete !== undefined) addDelete(program, run, verbs.delete, terminal);
   if (verbs.down !== undefined) addDown(program, run, verbs.down, terminal);
+  if (verbs.lint !== undefined) addLint(program, run, verbs.lint, terminal);
   addExplain(program, run, terminal);
   if (verbs.demo !== undefined) addDemo(program, run, verbs.demo, terminal);
   if (verbs.hnsServe !== undefined) addHns(program, run, verbs.hnsServe, terminal);

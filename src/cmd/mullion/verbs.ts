@@ -37,6 +37,23 @@ export interface GetRequest {
   readonly output: ListFormat;
 }
 
+export const LINT_FORMATS = ["text", "json", "sarif", "junit"] as const;
+export type LintFormat = (typeof LINT_FORMATS)[number];
+
+export interface LintRequest {
+  /** Files, folders, `-`. */
+  readonly paths: readonly string[];
+  readonly profile: string | undefined;
+  readonly kubernetes: string | undefined;
+  /** Pods that do not say otherwise are for Windows. */
+  readonly isWindows: boolean;
+  readonly format: LintFormat;
+  /** The lightest findings that are shown. */
+  readonly severity: "error" | "warning" | "info";
+  /** Show the rules. */
+  readonly isList: boolean;
+}
+
 export const VERIFY_FORMATS = ["table", "json", "junit"] as const;
 export type VerifyFormat = (typeof VERIFY_FORMATS)[number];
 
@@ -85,6 +102,7 @@ export interface HnsServeRequest {
 
 /** Each prints its results and says how it ended; it may throw a `Failure`. */
 export interface Verbs {
+  lint(request: LintRequest, terminal: Terminal): Promise<ExitCode>;
   readonly trace: (request: TraceRequest, terminal: Terminal) => Promise<ExitCode>;
   readonly get: (request: GetRequest, terminal: Terminal) => Promise<ExitCode>;
   readonly up: (request: UpRequest, terminal: Terminal) => Promise<ExitCode>;

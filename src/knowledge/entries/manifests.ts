@@ -54,6 +54,7 @@ export const MANIFEST_ENTRIES: EntryTable<ManifestCode> = {
       blanks, and begin each document with a line of three dashes.`,
     sources: [YAML_SPECIFICATION, KUBERNETES_OBJECTS],
     profiles: ALL,
+    severity: "error",
   },
 
   "manifest-too-large": {
@@ -77,6 +78,7 @@ export const MANIFEST_ENTRIES: EntryTable<ManifestCode> = {
       KUBERNETES_OBJECTS,
     ],
     profiles: ALL,
+    severity: "error",
   },
 
   "manifest-helm-template": {
@@ -126,6 +128,7 @@ export const MANIFEST_ENTRIES: EntryTable<ManifestCode> = {
       quotes.`,
     sources: [KUBERNETES_API, KUBERNETES_NAMES],
     profiles: ALL,
+    severity: "error",
   },
 
   "manifest-kind-unknown": {
@@ -176,6 +179,7 @@ export const MANIFEST_ENTRIES: EntryTable<ManifestCode> = {
           kubectl convert -f <file>`,
     sources: [DEPRECATION_GUIDE],
     profiles: ALL,
+    severity: "warning",
   },
 
   "manifest-duplicate-object": {

@@ -49,6 +49,7 @@ export const NAME_ENTRIES: EntryTable<NameCode> = {
       thread("Azure/azure-container-networking", 206),
     ],
     profiles: ALL,
+    severity: "info",
   },
 
   "dns-name-unknown": {
@@ -188,5 +189,6 @@ export const NAME_ENTRIES: EntryTable<NameCode> = {
       must ask the cluster's server itself, by address.`,
     sources: [KUBERNETES_ON_WINDOWS, reference("windows-networking-documentation.md §6")],
     profiles: ALL,
+    severity: "warning",
   },
 };

@@ -170,6 +170,9 @@ class PlainValues {
     if (value === null || typeof value === "string" || typeof value === "boolean") return value;
     if (typeof value === "number" && Number.isFinite(value)) return value;
     const source = isScalar(node) ? (node.source ?? value) : "";
+    // The library takes "." and "E2" for numbers; Go's reader wants a digit, and reads text.
+    if (typeof source === "string" && Number.isNaN(value) && !/^[-+]?\.(?:nan|inf)$/i.test(source))
+      return source;
     throw new Stop(invalid(node.range[0], `${source} cannot be said in JSON`, "Put it in quotes."));
   }
 
@@ -275,4 +278,40 @@ export function offsetsOf(text: string, paths: readonly (FieldPath | undefined)[
   if ("faults" in documents) return paths.map(() => 0);
   const contents = documents[0]?.contents ?? null;
   return paths.map((path) => offsetIn(contents, path));
+}
+
+/** Where a field stands in a text: its name, and its value. Of what is not there, the nearest thing around it. */
+export interface FieldRange {
+  /** Of the name; of the value itself, for the items of a list. */
+  readonly start: number;
+  readonly end: number;
+  readonly valueStart: number;
+  readonly valueEnd: number;
+}
+
+function rangeIn(contents: ParsedNode | null, path: FieldPath | undefined): FieldRange {
+  let node = contents;
+  let [valueStart, valueEnd] = node?.range ?? [0, 0];
+  let [start, end] = [valueStart, valueEnd];
+  for (const step of stepsOf(path)) {
+    let key: ParsedNode | null = null;
+    if (isSeq(node) && typeof step === "number" && step < node.items.length)
+      node = node.items[step] as ParsedNode | null;
+    else if (isMap(node)) {
+      const pair = node.items.find((item) => isScalar(item.key) && String(item.key.value) === String(step));
+      if (pair === undefined) break;
+      key = pair.key as ParsedNode | null;
+      node = pair.value;
+    } else break;
+    [valueStart, valueEnd] = node?.range ?? key?.range ?? [start, end];
+    [start, end] = key?.range ?? [valueStart, valueEnd];
+  }
+  return { start, end, valueStart, valueEnd };
+}
+
+/** The places of fields of the first document of a text. */
+export function rangesOf(text: string, paths: readonly (FieldPath | undefined)[]): readonly FieldRange[] {
+  const documents = compose(text);
+  const contents = "faults" in documents ? null : (documents[0]?.contents ?? null);
+  return paths.map((path) => rangeIn(contents, path));
 }

@@ -1,0 +1,195 @@
+/** `mullion lint`: files and folders checked against what Windows can and cannot do. */
+import { basename, extname } from "node:path";
+import { LIMITS } from "../../base/limits.ts";
+import { getEntry } from "../../knowledge/catalogue.ts";
+import type { Severity } from "../../knowledge/entry.ts";
+import { PROFILE_NAMES, parseProfile } from "../../knowledge/profiles.ts";
+import { type LintOptions, parseKubernetes } from "../../lint/context.ts";
+import type { PassedBy } from "../../lint/document.ts";
+import { formatText } from "../../lint/format-text.ts";
+import { lint as lintSources } from "../../lint/lint.ts";
+import type { Finding, LintReport } from "../../lint/report.ts";
+import { LINT_RULES } from "../../lint/rules/all-rules.ts";
+import { type SourceText, decodeSource } from "../../lint/source-text.ts";
+import {
+  CONFIGURATION_FILE,
+  type LintConfiguration,
+  NO_CONFIGURATION,
+  readConfiguration,
+} from "../../lint/suppressions.ts";
+import { Failure, describeSystemError } from "./failure.ts";
+import { usage } from "./options.ts";
+import { packageVersion } from "./package-version.ts";
+import type { ExitCode, Terminal } from "./terminal.ts";
+import type { LintFormat, LintRequest } from "./verbs.ts";
+
+/** Files that a folder is searched for; a file that is named is read whatever it is called. */
+const ENDINGS: ReadonlySet<string> = new Set(
+  ".yaml .yml .json .conf .conflist .env .template .txt .ps1 .psm1 .cmd .bat .sh".split(" "),
+);
+/** Folders that hold other people's files. */
+const NOT_SEARCHED = /(?:^|[\\/])(?:node_modules|\.git|\.hg|\.svn)[\\/]/;
+
+interface Found {
+  readonly path: string;
+  /** Named by the user, not found in a folder. */
+  readonly isNamed: boolean;
+}
+
+async function findFiles(paths: readonly string[], terminal: Terminal): Promise<readonly Found[]> {
+  const found = new Map<string, Found>();
+  for (const path of paths) {
+    const inside = path === "-" ? undefined : await terminal.listFolder(path, true);
+    if (inside === undefined) found.set(path, { path, isNamed: true });
+    for (const file of inside ?? []) {
+      const isConfiguration = basename(file) === CONFIGURATION_FILE;
+      const isSearched = ENDINGS.has(extname(file).toLowerCase()) && !NOT_SEARCHED.test(file);
+      if ((isSearched || isConfiguration) && !found.has(file))
+        found.set(file, { path: file, isNamed: false });
+    }
+  }
+  if (found.size <= LIMITS.inputFilesMax) return [...found.values()];
+  throw new Failure(
+    "manifest-too-large",
+    `there are ${found.size} files, more than ${LIMITS.inputFilesMax}`,
+    "Name the folders that hold manifests and node configuration.",
+  );
+}
+
+interface Reading {
+  readonly sources: SourceText[];
+  readonly passedBy: PassedBy[];
+  configuration: LintConfiguration;
+}
+
+function unreadable(path: string, error: unknown): Failure {
+  return new Failure(
+    "cluster-file-unreadable",
+    `cannot read ${JSON.stringify(path)}: ${describeSystemError(error)}`,
+    "The path is relative to the folder you are in.",
+  );
+}
+
+async function readFiles(paths: readonly string[], terminal: Terminal): Promise<Reading> {
+  const reading: Reading = { sources: [], passedBy: [], configuration: NO_CONFIGURATION };
+  let left: number = LIMITS.inputBytesMax;
+  for (const { path, isNamed } of await findFiles(paths, terminal)) {
+    const name = path === "-" ? "standard input" : path;
+    let bytes: Uint8Array;
+    try {
+      bytes = await terminal.readBytes(path, left);
+    } catch (error) {
+      if (isNamed) throw unreadable(path, error);
+      reading.passedBy.push({ file: name, line: 1, reason: describeSystemError(error) });
+      continue;
+    }
+    left -= bytes.length;
+    const source = decodeSource(name, bytes);
+    if (source === undefined)
+      reading.passedBy.push({ file: name, line: 1, reason: "the file holds no text" });
+    else if (basename(path) === CONFIGURATION_FILE) reading.configuration = readConfiguration(source);
+    else reading.sources.push(source);
+  }
+  return reading;
+}
+
+/** The configuration of the folder that the command runs in, unless one stands in a folder that is searched. */
+async function ownConfiguration(terminal: Terminal): Promise<LintConfiguration> {
+  try {
+    const source = decodeSource(CONFIGURATION_FILE, await terminal.readBytes(CONFIGURATION_FILE));
+    return source === undefined ? NO_CONFIGURATION : readConfiguration(source);
+  } catch {
+    // No such file: nothing is suppressed.
+    return NO_CONFIGURATION;
+  }
+}
+
+function optionsOf({ profile, kubernetes, isWindows }: LintRequest): LintOptions {
+  const build = profile === undefined ? undefined : parseProfile(profile);
+  if (profile !== undefined && build === undefined)
+    throw usage(
+      `${JSON.stringify(profile)} is no build of Windows`,
+      `Write one of ${PROFILE_NAMES.join(", ")}, with a revision if it matters (ws2022.2582), or a build (10.0.20348.2582).`,
+    );
+  const version = kubernetes === undefined ? undefined : parseKubernetes(kubernetes);
+  if (kubernetes !== undefined && version === undefined)
+    throw usage(`${JSON.stringify(kubernetes)} is no version of Kubernetes`, "Write it as 1.34 or v1.34.2.");
+  return {
+    ...(build === undefined ? {} : { profile: build }),
+    ...(version === undefined ? {} : { kubernetes: version }),
+    ...(isWindows ? { isWindows } : {}),
+  };
+}
+
+const WEIGHTS: readonly Severity[] = ["info", "warning", "error"];
+
+/** The findings that weigh at least so much. */
+function atLeast(report: LintReport, severity: Severity): LintReport {
+  const least = WEIGHTS.indexOf(severity);
+  const isHeavy = (finding: Finding): boolean => WEIGHTS.indexOf(finding.severity) >= least;
+  const findings = report.findings.filter(isHeavy);
+  const count = (wanted: Severity): number => findings.filter((found) => found.severity === wanted).length;
+  const counts = {
+    ...report.counts,
+    error: count("error"),
+    warning: count("warning"),
+    info: count("info"),
+  };
+  return { ...report, findings, counts };
+}
+
+/** Formats are loaded when they are asked for: the XML writer alone takes longer to load than everything else. */
+async function format(report: LintReport, wanted: LintFormat, terminal: Terminal): Promise<string> {
+  switch (wanted) {
+    case "json":
+      return (await import("../../lint/format-json.ts")).formatJson(report);
+    case "sarif":
+      return (await import("../../lint/format-sarif.ts")).formatSarif(report, packageVersion());
+    case "junit":
+      return (await import("../../lint/format-junit.ts")).formatJunit(report);
+    case "text":
+      return formatText(report, terminal);
+  }
+}
+
+function listRules(wanted: LintFormat, terminal: Terminal): ExitCode {
+  const codes = [...new Set(LINT_RULES.map(({ code }) => code))].toSorted();
+  const rows = codes.map((code) => {
+    const { severity = "warning", title } = getEntry(code);
+    const applies = [
+      ...new Set(LINT_RULES.filter((rule) => rule.code === code).flatMap((rule) => rule.applies)),
+    ];
+    return { code, severity, applies, title };
+  });
+  if (wanted === "json") {
+    terminal.stdout(`${JSON.stringify(rows, undefined, 2)}\n`);
+    return 0;
+  }
+  if (wanted !== "text")
+    throw usage("--list is printed as text or json", "Leave out --format, or write json.");
+  const width = Math.max(...codes.map((code) => code.length));
+  for (const { code, severity, title } of rows)
+    terminal.stdout(`${code.padEnd(width)}  ${severity.padEnd(7)}  ${title}\n`);
+  terminal.stdout(`\n${rows.length} rules. More about one: mullion explain CODE\n`);
+  return 0;
+}
+
+/** Checks what the paths name. */
+export async function lint(request: LintRequest, terminal: Terminal): Promise<ExitCode> {
+  if (request.isList) return listRules(request.format, terminal);
+  if (request.paths.length === 0)
+    throw usage("no file is given", 'Name files or folders, or "-" for standard input.');
+  const options = optionsOf(request);
+  const reading = await readFiles(request.paths, terminal);
+  const isOwn = reading.configuration !== NO_CONFIGURATION;
+  const configuration = isOwn ? reading.configuration : await ownConfiguration(terminal);
+  const { sources, passedBy } = reading;
+  const report = lintSources({ sources, passedBy, options, configuration });
+  const shown = atLeast(report, request.severity);
+  terminal.stdout(await format(shown, request.format, terminal));
+  if (report.isUnreadable) {
+    terminal.stderr("mullion: there is nothing here that lint reads [input-without-documents]\n");
+    return 2;
+  }
+  return shown.findings.length === 0 ? 0 : 1;
+}

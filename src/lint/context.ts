@@ -1,0 +1,395 @@
+/**
+ * What rules know besides the document in hand: the builds of Windows and the Kubernetes that it is for, address ranges,
+ * how kube-proxy runs, which CNI plugins there are, and all other documents of the input.
+ */
+import { type WindowsBuild, getProfile, parseProfile } from "../knowledge/profiles.ts";
+import { type Prefix, hostPrefix, parsePrefix } from "../net/prefix.ts";
+import { parseIp } from "../net/ip.ts";
+import type { DocumentKind, LintDocument } from "./document.ts";
+import {
+  type Fields,
+  fieldsAt,
+  isFields,
+  isTrueAt,
+  keyOf,
+  listAt,
+  numberAt,
+  textAt,
+  valueAt,
+} from "./fields.ts";
+import { type PodView, podView } from "./pods.ts";
+import { objectTypeOf } from "./recognize.ts";
+import { selects } from "./selectors.ts";
+
+/** Who said it. `assumed`: nobody; rules may still use it. */
+export type Origin = "flag" | "nodes" | "cluster-file" | "assumed";
+
+export interface KnownWindows {
+  /** At least one. */
+  readonly builds: readonly WindowsBuild[];
+  readonly origin: Origin;
+}
+
+export interface KnownKubernetes {
+  readonly minor: number;
+  readonly patch: number | undefined;
+  readonly origin: Origin;
+}
+
+/** An address range of the cluster, and where it was found. */
+export interface KnownRange {
+  readonly prefix: Prefix;
+  /** For messages: `podCIDR of Node win-1`. */
+  readonly from: string;
+}
+
+export interface KnownRanges {
+  /** The whole cluster's pods, or what is known of them. */
+  readonly pods: readonly KnownRange[];
+  readonly services: readonly KnownRange[];
+  /** The nodes' own addresses, or the subnet that they stand in. */
+  readonly nodes: readonly KnownRange[];
+}
+
+/** How kube-proxy runs on Windows nodes; undefined: not known. */
+export interface KnownKubeProxy {
+  readonly enableDSR: boolean | undefined;
+  readonly networkName: string | undefined;
+  readonly featureGates: Readonly<Record<string, boolean>>;
+}
+
+/** What the flags of `mullion lint` say. */
+export interface LintOptions {
+  readonly profile?: WindowsBuild;
+  readonly kubernetes?: { readonly minor: number; readonly patch: number | undefined };
+  /** Pods that do not say otherwise are for Windows. */
+  readonly isWindows?: boolean;
+}
+
+/** The newest version that the project knows (docs/reference/cluster-file.md). */
+const KUBERNETES_NEWEST = 37;
+
+const NO_PODS: readonly PodView[] = Object.freeze([]);
+
+export class LintContext {
+  readonly documents: readonly LintDocument[];
+  readonly windows: KnownWindows;
+  readonly kubernetes: KnownKubernetes;
+  readonly ranges: KnownRanges;
+  readonly kubeProxy: KnownKubeProxy;
+  /** Types of CNI plugins of the input, in lower case: `win-overlay`, `sdnoverlay`, `flannel`. */
+  readonly plugins: ReadonlySet<string>;
+  /** Something says that the cluster has Windows nodes: a flag, a Node, a cluster file, or a pod for Windows. */
+  readonly hasWindows: boolean;
+  /** A flag says that what names no operating system is for Windows. */
+  readonly isToldWindows: boolean;
+  private readonly types = new Map<string, LintDocument[]>();
+  private readonly kinds = new Map<DocumentKind, LintDocument[]>();
+  private readonly pods = new Map<LintDocument, PodView>();
+  private readonly podsByNamespace = new Map<string, PodView[]>();
+  private services: ReadonlyMap<string, LintDocument> | undefined;
+  private slices: ReadonlyMap<string, readonly LintDocument[]> | undefined;
+  private portOwners: readonly LintDocument[] | undefined;
+  private readonly nodeOs = new Map<string, string>();
+
+  constructor(documents: readonly LintDocument[], options: LintOptions) {
+    this.documents = documents;
+    this.isToldWindows = options.isWindows === true;
+    for (const document of documents) this.index(document);
+    this.windows = this.findWindows(options);
+    this.kubernetes = this.findKubernetes(options);
+    this.ranges = this.findRanges();
+    this.plugins = new Set(this.ofKind("cni").flatMap(({ value }) => pluginTypes(value)));
+    this.kubeProxy = this.findKubeProxy();
+    this.hasWindows =
+      this.isToldWindows ||
+      this.windows.origin !== "assumed" ||
+      [...this.pods.values()].some((pod) => pod.os === "windows");
+  }
+
+  private index(document: LintDocument): void {
+    const kind = this.kinds.get(document.kind);
+    if (kind === undefined) this.kinds.set(document.kind, [document]);
+    else kind.push(document);
+    if (document.kind !== "kubernetes") return;
+    const type = objectTypeOf(document.value);
+    const same = this.types.get(type);
+    if (same === undefined) this.types.set(type, [document]);
+    else same.push(document);
+    const pod = podView(document);
+    if (pod !== undefined) {
+      this.pods.set(document, pod);
+      const others = this.podsByNamespace.get(pod.namespace);
+      if (others === undefined) this.podsByNamespace.set(pod.namespace, [pod]);
+      else others.push(pod);
+    }
+    if (type === "Node") {
+      const os = osOfNode(document.value);
+      const name = textAt(document.value, "metadata", "name");
+      if (os !== undefined && name !== undefined) this.nodeOs.set(name, os);
+    }
+  }
+
+  ofKind(kind: DocumentKind): readonly LintDocument[] {
+    return this.kinds.get(kind) ?? [];
+  }
+
+  /** Kubernetes objects of one type: `Service`, `FelixConfiguration.crd.projectcalico.org`. */
+  objects(type: string): readonly LintDocument[] {
+    return this.types.get(type) ?? [];
+  }
+
+  /** The pods of a document, or those that it is a template for. */
+  podOf(document: LintDocument): PodView | undefined {
+    return this.pods.get(document);
+  }
+
+  /** The same, when they are for Windows: by what they say, the node that they name, or by flag. */
+  windowsPodOf(document: LintDocument): PodView | undefined {
+    const pod = this.podOf(document);
+    return pod !== undefined && this.isForWindows(pod) ? pod : undefined;
+  }
+
+  isForWindows(pod: PodView): boolean {
+    if (pod.os !== "unknown") return pod.os === "windows";
+    const node = textAt(pod.spec, "nodeName");
+    if (node !== undefined && this.nodeOs.has(node)) return this.nodeOs.get(node) === "windows";
+    return this.isToldWindows;
+  }
+
+  /** The pods, and templates of pods, that a Service selects. */
+  podsBehind(service: LintDocument): readonly PodView[] {
+    const selector = fieldsAt(service.value, "spec", "selector");
+    if (Object.keys(selector).length === 0) return NO_PODS;
+    const namespace = textAt(service.value, "metadata", "namespace") ?? "default";
+    const candidates = this.podsByNamespace.get(namespace) ?? NO_PODS;
+    return candidates.filter((pod) =>
+      Object.entries(selector).every(([key, value]) => pod.labels[key] === value),
+    );
+  }
+
+  /** The pods that a selector of labels selects in a namespace. */
+  podsSelectedBy(selector: unknown, namespace: string): readonly PodView[] {
+    return (this.podsByNamespace.get(namespace) ?? NO_PODS).filter((pod) => selects(selector, pod.labels));
+  }
+
+  /** True for a Service with a back end on Windows. */
+  isServiceOfWindows(service: LintDocument): boolean {
+    const pods = this.podsBehind(service);
+    if (pods.length === 0) return this.isToldWindows;
+    return pods.some((pod) => this.isForWindows(pod));
+  }
+
+  /** A Service by its name. */
+  serviceNamed(namespace: string, name: string): LintDocument | undefined {
+    return this.servicesByName().get(`${namespace}/${name}`);
+  }
+
+  /** The EndpointSlices of a Service. */
+  slicesOf(namespace: string, service: string): readonly LintDocument[] {
+    return this.slicesByService().get(`${namespace}/${service}`) ?? [];
+  }
+
+  /** The Service to which the port behind the first `count` ports of all Services belongs. */
+  serviceAt(count: number): LintDocument | undefined {
+    this.portOwners ??= this.objects("Service").flatMap((service) => {
+      const isHeadless = textAt(service.value, "spec", "clusterIP") === "None";
+      const ports = isHeadless ? [] : listAt(service.value, "spec", "ports");
+      return ports.map(() => service);
+    });
+    return this.portOwners[count];
+  }
+
+  /** True when something says that the Windows nodes' network is an overlay. */
+  get isOverlay(): boolean {
+    if (["win-overlay", "sdnoverlay"].some((type) => this.plugins.has(type))) return true;
+    if (/^(?:vxlan0|flannel\.\d+)$/i.test(this.kubeProxy.networkName ?? "")) return true;
+    return this.ofKind("flannel").some(
+      ({ value }) => textAt(value, keyOf(value, "Backend") ?? "", "Type")?.toLowerCase() === "vxlan",
+    );
+  }
+
+  private servicesByName(): ReadonlyMap<string, LintDocument> {
+    this.services ??= new Map(this.objects("Service").map((service) => [nameOf(service.value), service]));
+    return this.services;
+  }
+
+  private slicesByService(): ReadonlyMap<string, readonly LintDocument[]> {
+    if (this.slices !== undefined) return this.slices;
+    const slices = new Map<string, LintDocument[]>();
+    for (const slice of this.objects("EndpointSlice")) {
+      const service = textAt(slice.value, "metadata", "labels", "kubernetes.io/service-name");
+      const key = `${textAt(slice.value, "metadata", "namespace") ?? "default"}/${service ?? ""}`;
+      const known = slices.get(key);
+      if (known === undefined) slices.set(key, [slice]);
+      else known.push(slice);
+    }
+    this.slices = slices;
+    return slices;
+  }
+
+  /** The first of the known builds for which `holds`; undefined when it holds for none. */
+  buildWhere(holds: (build: WindowsBuild) => boolean): WindowsBuild | undefined {
+    return this.windows.builds.find(holds);
+  }
+
+  private findWindows({ profile }: LintOptions): KnownWindows {
+    if (profile !== undefined) return { builds: [profile], origin: "flag" };
+    const nodes = this.objects("Node").flatMap((node) => buildOfNode(node.value) ?? []);
+    if (nodes.length > 0) return { builds: nodes, origin: "nodes" };
+    const files = this.ofKind("cluster").flatMap(({ value }) => buildsOfClusterFile(value));
+    if (files.length > 0) return { builds: files, origin: "cluster-file" };
+    const assumed: WindowsBuild = { profile: getProfile("ws2022"), revision: undefined, note: undefined };
+    return { builds: [assumed], origin: "assumed" };
+  }
+
+  private findKubernetes({ kubernetes }: LintOptions): KnownKubernetes {
+    if (kubernetes !== undefined) return { ...kubernetes, origin: "flag" };
+    for (const node of this.windowsNodesFirst()) {
+      const info = fieldsAt(node.value, "status", "nodeInfo");
+      const text = textAt(info, "kubeProxyVersion") || textAt(info, "kubeletVersion");
+      const version = parseKubernetes(text ?? "");
+      if (version !== undefined) return { ...version, origin: "nodes" };
+    }
+    for (const { value } of this.ofKind("cluster")) {
+      const version = parseKubernetes(versionText(valueAt(value, "kubernetes", "version")));
+      if (version !== undefined) return { ...version, origin: "cluster-file" };
+    }
+    return { minor: KUBERNETES_NEWEST, patch: undefined, origin: "assumed" };
+  }
+
+  private windowsNodesFirst(): readonly LintDocument[] {
+    const nodes = this.objects("Node");
+    const windows = nodes.filter(({ value }) => osOfNode(value) === "windows");
+    return [...windows, ...nodes.filter((node) => !windows.includes(node))];
+  }
+
+  private findRanges(): KnownRanges {
+    const pods: KnownRange[] = [];
+    const services: KnownRange[] = [];
+    const nodes: KnownRange[] = [];
+    for (const { value } of this.ofKind("cluster")) {
+      addRanges(pods, valueAt(value, "network", "clusterCIDR"), "clusterCIDR of the cluster file");
+      addRanges(services, valueAt(value, "network", "serviceCIDR"), "serviceCIDR of the cluster file");
+      addRanges(nodes, valueAt(value, "underlay", "subnet"), "underlay of the cluster file");
+    }
+    for (const { value, title } of this.objects("Node")) {
+      addRanges(pods, valueAt(value, "spec", "podCIDR"), `podCIDR of ${title}`);
+      for (const range of listAt(value, "spec", "podCIDRs")) addRanges(pods, range, `podCIDR of ${title}`);
+      for (const address of listAt(value, "status", "addresses"))
+        if (textAt(address, "type") === "InternalIP")
+          addRanges(nodes, valueAt(address, "address"), `address of ${title}`);
+    }
+    for (const { value } of this.ofKind("flannel")) {
+      addRanges(pods, valueAt(value, keyOf(value, "Network") ?? ""), "Network of flannel's net-conf");
+      addRanges(pods, valueAt(value, keyOf(value, "IPv6Network") ?? ""), "IPv6Network of flannel's net-conf");
+    }
+    for (const { value } of this.ofKind("kube-proxy"))
+      addRanges(pods, valueAt(value, "clusterCIDR"), "clusterCIDR of kube-proxy");
+    for (const { value } of this.ofKind("kube-proxy-flags"))
+      addRanges(pods, valueAt(value, "flags", "cluster-cidr"), "--cluster-cidr of kube-proxy");
+    for (const { value } of this.objects("ClusterConfiguration.kubeadm.k8s.io")) {
+      addRanges(pods, valueAt(value, "networking", "podSubnet"), "podSubnet of kubeadm");
+      addRanges(services, valueAt(value, "networking", "serviceSubnet"), "serviceSubnet of kubeadm");
+    }
+    return { pods, services, nodes };
+  }
+
+  private findKubeProxy(): KnownKubeProxy {
+    const configurations = this.ofKind("kube-proxy").filter(({ value }) =>
+      isFields(valueAt(value, "winkernel")),
+    );
+    const calls = this.ofKind("kube-proxy-flags").map(({ value }) => fieldsAt(value, "flags"));
+    const windowsCalls = calls.filter((flags) => WINDOWS_FLAGS.some((name) => Object.hasOwn(flags, name)));
+    const gates: Record<string, boolean> = {};
+    for (const { value } of configurations)
+      for (const [name, state] of Object.entries(fieldsAt(value, "featureGates")))
+        gates[name] = state === true;
+    for (const flags of windowsCalls)
+      for (const [, name = "", state] of (textAt(flags, "feature-gates") ?? "").matchAll(/(\w+)=(\w+)/g))
+        gates[name] = state === "true";
+    const isDSR =
+      configurations.some(({ value }) => isTrueAt(value, "winkernel", "enableDSR")) ||
+      windowsCalls.some((flags) => /^(?:|true|1|t)$/i.test(textAt(flags, "enable-dsr") ?? "no"));
+    const fromFile = this.ofKind("cluster").map(({ value }) => valueAt(value, "kubeProxy", "enableDSR"));
+    const isKnown = configurations.length + windowsCalls.length > 0;
+    return {
+      enableDSR: isKnown ? isDSR : fromFile.find((value) => typeof value === "boolean"),
+      networkName:
+        configurations.map(({ value }) => textAt(value, "winkernel", "networkName")).find(Boolean) ??
+        windowsCalls.map((flags) => textAt(flags, "network-name")).find(Boolean),
+      featureGates: gates,
+    };
+  }
+}
+
+/** `namespace/name` of an object. */
+function nameOf(value: Fields): string {
+  return `${textAt(value, "metadata", "namespace") ?? "default"}/${textAt(value, "metadata", "name") ?? ""}`;
+}
+
+/** Flags that kube-proxy only has a use for on Windows. */
+const WINDOWS_FLAGS: readonly string[] = [
+  "network-name",
+  "source-vip",
+  "enable-dsr",
+  "root-hnsendpoint-name",
+];
+
+function addRanges(into: KnownRange[], text: unknown, from: string): void {
+  if (typeof text !== "string") return;
+  for (const part of text.split(",")) {
+    const ip = parseIp(part.trim());
+    const prefix = parsePrefix(part.trim()) ?? (ip === undefined ? undefined : hostPrefix(ip));
+    if (prefix !== undefined) into.push({ prefix, from });
+  }
+}
+
+function pluginTypes(value: Fields): readonly string[] {
+  const plugins = [value, ...listAt(value, "plugins")];
+  return plugins.flatMap((plugin) => {
+    const types = [textAt(plugin, "type"), textAt(plugin, "delegate", "type")];
+    return types.flatMap((type) => type?.toLowerCase().replace(/\.exe$/, "") ?? []);
+  });
+}
+
+/** The operating system that a Node says it has. */
+export function osOfNode(node: Fields): string | undefined {
+  return (
+    textAt(node, "status", "nodeInfo", "operatingSystem") ??
+    textAt(node, "metadata", "labels", "kubernetes.io/os") ??
+    textAt(node, "metadata", "labels", "beta.kubernetes.io/os")
+  );
+}
+
+/** The build of Windows that a Node says it has. */
+export function buildOfNode(node: Fields): WindowsBuild | undefined {
+  if (osOfNode(node) !== "windows") return undefined;
+  const text =
+    textAt(node, "status", "nodeInfo", "kernelVersion") ??
+    textAt(node, "metadata", "labels", "node.kubernetes.io/windows-build");
+  return text === undefined ? undefined : parseProfile(text);
+}
+
+function buildsOfClusterFile(value: Fields): readonly WindowsBuild[] {
+  return listAt(value, "nodes").flatMap((node) => {
+    if (textAt(node, "os") !== "windows") return [];
+    const build = textAt(node, "build") ?? numberAt(node, "build")?.toString() ?? "ws2022";
+    return parseProfile(build) ?? [];
+  });
+}
+
+/** In YAML `1.30` without quotes is the number 1.3. There is no Kubernetes 1.3 with Windows nodes. */
+function versionText(value: unknown): string {
+  if (typeof value === "number") return /^1\.\d$/.test(`${value}`) ? `${value}0` : `${value}`;
+  return typeof value === "string" ? value : "";
+}
+
+/** `v1.30.4+k3s1`, `1.31`. */
+export function parseKubernetes(
+  text: string,
+): { readonly minor: number; readonly patch: number | undefined } | undefined {
+  const match = /^v?1\.(\d{1,3})(?:\.(\d{1,4}))?(?:[-+].*)?$/.exec(text.trim());
+  if (match === null) return undefined;
+  return { minor: Number(match[1]), patch: match[2] === undefined ? undefined : Number(match[2]) };
+}

@@ -1,0 +1,109 @@
+/** A report as SARIF 2.1.0, for code scanning. */
+import { getEntry } from "../knowledge/catalogue.ts";
+import type { KnowledgeCode } from "../knowledge/codes.ts";
+import type { Severity } from "../knowledge/entry.ts";
+import { pageOf, remedyOf } from "./format-text.ts";
+import type { Finding, LintReport } from "./report.ts";
+
+const SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json";
+
+const LEVELS: Readonly<Record<Severity, string>> = { error: "error", warning: "warning", info: "note" };
+
+/** A path as a URI reference: slashes, and what a URI does not take escaped. */
+export function uriOf(file: string): string {
+  const path = file.replaceAll("\\", "/").replace(/^(?:\.\/)+/, "");
+  const escaped = path.split("/").map(encodeURIComponent).join("/");
+  if (/^[A-Za-z]:\//.test(path)) return `file:///${escaped.replace("%3A", ":")}`;
+  return path.startsWith("/") ? `file://${escaped}` : escaped;
+}
+
+function ruleOf(code: KnowledgeCode): Readonly<Record<string, unknown>> {
+  const entry = getEntry(code);
+  const remedy = `${entry.cause}\n\n${entry.remedy}`;
+  return {
+    id: code,
+    name: code
+      .split("-")
+      .map((word) => word.charAt(0).toUpperCase() + word.slice(1))
+      .join(""),
+    shortDescription: { text: `${entry.title}.` },
+    fullDescription: { text: entry.cause },
+    help: { text: remedy, markdown: `${remedy}\n\nSee ${pageOf(code)}` },
+    defaultConfiguration: { level: LEVELS[entry.severity ?? "warning"] },
+  };
+}
+
+function regionOf(finding: Finding): Readonly<Record<string, unknown>> {
+  const { line, column, endLine, endColumn, lineText } = finding;
+  return {
+    startLine: line,
+    startColumn: column,
+    endLine,
+    endColumn,
+    ...(lineText === "" ? {} : { snippet: { text: lineText } }),
+  };
+}
+
+function resultOf(
+  finding: Finding,
+  codes: readonly KnowledgeCode[],
+  reason: string | undefined,
+): Readonly<Record<string, unknown>> {
+  const remedy = finding.fix === "" ? remedyOf(finding.code) : finding.fix;
+  return {
+    ruleId: finding.code,
+    ruleIndex: codes.indexOf(finding.code),
+    level: LEVELS[finding.severity],
+    message: { text: `${finding.message}. ${remedy}`.trim() },
+    locations: [
+      {
+        physicalLocation: {
+          artifactLocation: { uri: uriOf(finding.file) },
+          region: regionOf(finding),
+        },
+        logicalLocations: [{ fullyQualifiedName: finding.title }],
+      },
+    ],
+    // An empty list says that suppressions were looked for and there were none.
+    suppressions: reason === undefined ? [] : [{ kind: "external", justification: reason }],
+  };
+}
+
+/** SARIF of a report. `version` is that of the tool. */
+export function formatSarif(report: LintReport, version: string): string {
+  const { findings, suppressed, passedBy } = report;
+  const all = [
+    ...findings.map((finding) => ({ finding, reason: undefined })),
+    ...suppressed.map(({ finding, reason }) => ({ finding, reason })),
+  ];
+  const codes = [...new Set(all.map(({ finding }) => finding.code))].toSorted();
+  const log = {
+    $schema: SCHEMA,
+    version: "2.1.0",
+    runs: [
+      {
+        tool: { driver: { name: "mullion lint", version, rules: codes.map(ruleOf) } },
+        columnKind: "utf16CodeUnits",
+        invocations: [
+          {
+            executionSuccessful: true,
+            toolExecutionNotifications: passedBy.map(({ file, line, reason }) => ({
+              level: "note",
+              message: { text: `passed by: ${reason}` },
+              locations: [
+                {
+                  physicalLocation: {
+                    artifactLocation: { uri: uriOf(file) },
+                    region: { startLine: Math.max(line, 1) },
+                  },
+                },
+              ],
+            })),
+          },
+        ],
+        results: all.map(({ finding, reason }) => resultOf(finding, codes, reason)),
+      },
+    ],
+  };
+  return `${JSON.stringify(log, undefined, 2)}\n`;
+}

@@ -1,0 +1,62 @@
+/** What a rule is. */
+import type { KnowledgeCode } from "../knowledge/codes.ts";
+import type { Severity } from "../knowledge/entry.ts";
+import type { LintContext } from "./context.ts";
+import type { DocumentKind, LintDocument, Place } from "./document.ts";
+
+/** What a rule says about one place of a document. */
+export interface RuleFinding {
+  readonly at: Place;
+  /** What is wrong here: one sentence without a full stop, with the names and values of this file. */
+  readonly message: string;
+  /** What to write instead, when that is more than the entry's remedy: full sentences. */
+  readonly fix?: string;
+  /** When this case has a code of its own. */
+  readonly code?: KnowledgeCode;
+  /** When this case weighs otherwise than the rule does. */
+  readonly severity?: Severity;
+}
+
+/** One rule. Its severity, cause and remedy are those of its code's entry in the catalogue. */
+export interface LintRule {
+  readonly code: KnowledgeCode;
+  readonly applies: readonly DocumentKind[];
+  /** For `kubernetes`: the only kinds of objects that it looks at. Absent: all. */
+  readonly objects?: readonly string[];
+  check(document: LintDocument, context: LintContext): Iterable<RuleFinding>;
+}
+
+/** A file of an example. */
+export interface ExampleFile {
+  readonly name: string;
+  readonly text: string;
+}
+
+/**
+ * An input that shows a rule. In a bad one each place where the rule's finding begins has a mark `«` before it; the
+ * marks are taken out before it is read.
+ */
+export interface ExampleInput {
+  readonly files: readonly ExampleFile[];
+  /** Flags of `mullion lint`. */
+  readonly profile?: string;
+  readonly kubernetes?: string;
+  readonly isWindows?: boolean;
+}
+
+export interface RuleExamples {
+  readonly bad: ExampleInput;
+  readonly good: ExampleInput;
+}
+
+/** Examples by code. Every rule has one. */
+export type ExampleTable = Readonly<Partial<Record<KnowledgeCode, RuleExamples>>>;
+
+/** An example of one file. The ending of `name` counts: `pod.yaml`, `cni.conf`. */
+export function oneFile(
+  name: string,
+  text: string,
+  options: Pick<ExampleInput, "profile" | "kubernetes" | "isWindows"> = {},
+): ExampleInput {
+  return { files: [{ name, text }], ...options };
+}

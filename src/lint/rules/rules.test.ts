@@ -1,0 +1,48 @@
+import { describe, expect, it } from "vitest";
+import { getEntry } from "../../knowledge/catalogue.ts";
+import { lintExample, plainExample } from "../example-input.ts";
+import { LINT_EXAMPLES } from "./all-examples.ts";
+import { LINT_RULES } from "./all-rules.ts";
+
+const CODES = [...new Set(LINT_RULES.map(({ code }) => code))];
+
+describe("the rules", () => {
+  it("have an example each, and no example is left over", () => {
+    expect(Object.keys(LINT_EXAMPLES).toSorted()).toEqual(CODES.toSorted());
+  });
+
+  it("are said how heavy they are in the catalogue", () => {
+    expect(CODES.filter((code) => getEntry(code).severity === undefined)).toEqual([]);
+  });
+});
+
+describe.each(CODES)("%s", (code) => {
+  const examples = LINT_EXAMPLES[code];
+
+  it("is found in the bad example, where the mark stands, and nowhere else", () => {
+    if (examples === undefined) throw new Error("there is no example");
+    const { marked } = plainExample(examples.bad);
+    const report = lintExample(examples.bad);
+    const places = report.findings
+      .filter((finding) => finding.code === code)
+      .map(({ file, line, column }) => `${file}:${line}:${column}`);
+    expect(marked.length).toBeGreaterThan(0);
+    expect([...new Set(places)]).toEqual(marked);
+  });
+
+  it("is silent about the good example, and so are all others", () => {
+    if (examples === undefined) throw new Error("there is no example");
+    const { findings, counts } = lintExample(examples.good);
+    expect(findings.map((finding) => `${finding.line}:${finding.column} ${finding.code}`)).toEqual([]);
+    expect(counts.documents).toBeGreaterThan(0);
+  });
+
+  it("says what is wrong in one sentence without a full stop", () => {
+    if (examples === undefined) throw new Error("there is no example");
+    const { findings } = lintExample(examples.bad);
+    for (const { message, fix } of findings) {
+      expect(message).toMatch(/^[^\n]{10,220}[^.\n]$/);
+      expect(fix === "" || /[.:]$|\S$/.test(fix)).toBe(true);
+    }
+  });
+});
