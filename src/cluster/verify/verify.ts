@@ -56,6 +56,25 @@ function nodeBehind(cluster: Cluster, model: VerifyModel): (address: Ip) => Veri
   };
 }
 
+/** Cells that are tried in one copy. A copy remembers each connection, about 12 KB of it: in large clusters too much. */
+const CELLS_PER_COPY = 5_000;
+
+function observeInCopies(
+  cluster: Cluster,
+  model: VerifyModel,
+  cells: readonly Cell[],
+  progress?: ObserveProgress,
+): ReadonlyMap<string, Observation> {
+  const observations = new Map<string, Observation>();
+  for (let from = 0; from < cells.length; from += CELLS_PER_COPY) {
+    const part = cells.slice(from, from + CELLS_PER_COPY);
+    const observed = (done: number): void => progress?.observed(from + done, cells.length);
+    const stage = setStage(cluster, model, cells);
+    for (const [id, each] of observeCells(stage, part, { observed })) observations.set(id, each);
+  }
+  return observations;
+}
+
 function isTried(cell: Cell): boolean {
   if (cell.expected.outcome === "not-applicable" || cell.source === undefined || cell.probe === "state")
     return false;
@@ -133,7 +152,7 @@ export function verifyCluster(
     withoutRepetitions([...own, ...table.filter((cell) => !replaced.has(questionOf(cell)))]),
   );
   const tried = cells.filter(isTried);
-  const observations = observeCells(setStage(cluster, model, tried), tried, options.progress);
+  const observations = observeInCopies(cluster, model, tried, options.progress);
   const bench = new Bench(cluster, model, tried);
   const judged = cells.map((cell): Judged => {
     const state = cell.probe === "state" ? observeState(cell, model) : undefined;

@@ -3,7 +3,7 @@ import type { Guid } from "../../hcn/client.ts";
 import { formatIp } from "../../net/ip.ts";
 import { hostPrefix } from "../../net/prefix.ts";
 import type { Condition } from "../../vfp/condition.ts";
-import type { Action, Rule } from "../../vfp/rule.ts";
+import type { Action, BackEnd, Rule } from "../../vfp/rule.ts";
 import { IpProtocol } from "../../wire/ip-protocol.ts";
 import type { HostPoolDefinition } from "../datapath.ts";
 import type { FrontEnd, LoadBalancerFacts } from "./load-balancer-plan.ts";
@@ -66,8 +66,21 @@ function suffix({ vip, mapping }: FrontEnd, internalPort: number): string {
   return nameOf(formatIp(vip), mapping.externalPort, internalPort, mapping.protocol);
 }
 
+/** The latest list that begins with a back end: nodes without a local one have the same lists of the same values. */
+const KNOWN_LISTS = new WeakMap<BackEnd, readonly BackEnd[]>();
+
+function shareBackEnds(backEnds: readonly BackEnd[]): readonly BackEnd[] {
+  const [first] = backEnds;
+  if (first === undefined) return backEnds;
+  const known = KNOWN_LISTS.get(first);
+  if (known?.length === backEnds.length && known.every((each, index) => each === backEnds[index]))
+    return known;
+  KNOWN_LISTS.set(first, Object.freeze(backEnds));
+  return backEnds;
+}
+
 function balance(frontEnd: FrontEnd, rewrites: "address-and-port" | "mac"): Action {
-  const backEnds = Object.freeze(frontEnd.serving.map((each) => each.backEnd));
+  const backEnds = shareBackEnds(frontEnd.serving.map((each) => each.backEnd));
   return Object.freeze({ type: "lbnat", backEnds, distribution: frontEnd.distribution, rewrites });
 }
 

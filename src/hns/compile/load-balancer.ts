@@ -84,10 +84,9 @@ export function compileLoadBalancer(
     podRules: dsr.length === 0 ? NO_POD_RULES : Object.freeze({ 4: podRules(4), 6: podRules(6) }),
     host: Object.freeze({
       hairpin: orNone(hosted.map(hairpinRule)),
-      sourceNat: orNone([
-        ...hosted.flatMap((frontEnd) => refuseNode(frontEnd, facts)),
-        ...full.map(({ rules }) => rules.nat),
-      ]),
+      sourceNat: orNone(
+        hosted.flatMap((frontEnd) => refuseNode(frontEnd, facts)).concat(full.map(({ rules }) => rules.nat)),
+      ),
       balance: orNone(full.map(({ rules }) => rules.lb)),
       balanceLocally: orNone(local.map(forwardLocally)),
     }),
