@@ -44,6 +44,25 @@ export function sweepAttemptsMax(backEnds: number): number {
   return Math.ceil(backEnds * (Math.log(Math.max(1, backEnds)) + LEFT_OUT_EXPONENT));
 }
 
+/** About how many attempts a cell will take when all is well: what a copy of the cluster will have to remember. */
+export function attemptsExpected({ probe, target, among }: Cell): number {
+  const backEnds = target.answerers?.length ?? 0;
+  switch (probe) {
+    case "once":
+    case "state":
+      return 1;
+    case "later":
+      return 2;
+    case "same":
+      return SAME_ATTEMPTS;
+    case "sweep":
+      // The coupon collector's mean.
+      return Math.ceil(backEnds * (Math.log(Math.max(1, backEnds)) + 1));
+    case "own":
+      return among;
+  }
+}
+
 /** True when a cell needs no further attempt; `answered` are those who answered so far. */
 function isDone(cell: Cell, attempts: readonly Attempt[], answered: ReadonlySet<string>): boolean {
   const { answerers = [] } = cell.target;

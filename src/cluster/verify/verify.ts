@@ -4,6 +4,7 @@ import type { Ip } from "../../net/ip.ts";
 import { prefixContains } from "../../net/prefix.ts";
 import type { Cluster } from "../cluster.ts";
 import type { Cell } from "./cell.ts";
+import { attemptsExpected } from "./cell-run.ts";
 import { type Judged, countCells, describeCell, describeFinding, nodesByReference } from "./describe.ts";
 import { judge } from "./judge.ts";
 import type { VerifyModel, VerifyNode } from "./model.ts";
@@ -56,8 +57,25 @@ function nodeBehind(cluster: Cluster, model: VerifyModel): (address: Ip) => Veri
   };
 }
 
-/** Cells that are tried in one copy. A copy remembers each connection, about 12 KB of it: in large clusters too much. */
-const CELLS_PER_COPY = 5_000;
+/** Attempts that one copy is made for: it remembers each connection, some 12 KB of it. */
+const ATTEMPTS_PER_COPY = 20_000;
+
+/** Cells in their order, as many at a time as a copy is made for. */
+function* inParts(cells: readonly Cell[]): Generator<readonly Cell[]> {
+  let part: Cell[] = [];
+  let attempts = 0;
+  for (const cell of cells) {
+    const more = attemptsExpected(cell);
+    if (attempts + more > ATTEMPTS_PER_COPY && part.length > 0) {
+      yield part;
+      part = [];
+      attempts = 0;
+    }
+    part.push(cell);
+    attempts += more;
+  }
+  if (part.length > 0) yield part;
+}
 
 function observeInCopies(
   cluster: Cluster,
@@ -66,9 +84,9 @@ function observeInCopies(
   progress?: ObserveProgress,
 ): ReadonlyMap<string, Observation> {
   const observations = new Map<string, Observation>();
-  for (let from = 0; from < cells.length; from += CELLS_PER_COPY) {
-    const part = cells.slice(from, from + CELLS_PER_COPY);
-    const observed = (done: number): void => progress?.observed(from + done, cells.length);
+  for (const part of inParts(cells)) {
+    const before = observations.size;
+    const observed = (done: number): void => progress?.observed(before + done, cells.length);
     const stage = setStage(cluster, model, cells);
     for (const [id, each] of observeCells(stage, part, { observed })) observations.set(id, each);
   }
