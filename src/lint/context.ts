@@ -90,6 +90,7 @@ export class LintContext {
   private services: ReadonlyMap<string, LintDocument> | undefined;
   private slices: ReadonlyMap<string, readonly LintDocument[]> | undefined;
   private portOwners: readonly LintDocument[] | undefined;
+  private readonly workloads = new Set<string>();
   private readonly nodeOs = new Map<string, string>();
 
   constructor(documents: readonly LintDocument[], options: LintOptions) {
@@ -119,6 +120,7 @@ export class LintContext {
     const pod = podView(document);
     if (pod !== undefined) {
       this.pods.set(document, pod);
+      this.workloads.add(`${type} ${nameOf(document.value)}`);
       const others = this.podsByNamespace.get(pod.namespace);
       if (others === undefined) this.podsByNamespace.set(pod.namespace, [pod]);
       else others.push(pod);
@@ -142,6 +144,16 @@ export class LintContext {
   /** The pods of a document, or those that it is a template for. */
   podOf(document: LintDocument): PodView | undefined {
     return this.pods.get(document);
+  }
+
+  /** True for pods, and templates of pods, that a workload of the input has made: what is wrong is wrong there. */
+  isMadeHere(document: LintDocument): boolean {
+    if (!this.pods.has(document)) return false;
+    const namespace = textAt(document.value, "metadata", "namespace") ?? "default";
+    return listAt(document.value, "metadata", "ownerReferences").some((owner) => {
+      const key = `${textAt(owner, "kind") ?? ""} ${namespace}/${textAt(owner, "name") ?? ""}`;
+      return this.workloads.has(key);
+    });
   }
 
   /** The same, when they are for Windows: by what they say, the node that they name, or by flag. */

@@ -106,6 +106,7 @@ class Linting {
   }
 
   checkDocument(document: LintDocument): void {
+    if (this.context.isMadeHere(objectOf(document))) return;
     const drafts: Draft[] = [];
     for (const rule of this.index.for(document))
       for (const found of rule.check(document, this.context)) drafts.push(draftOf(rule, found));
