@@ -177,7 +177,6 @@ export const KNOWLEDGE_CODES = [
   "overlay-without-ipv6",
   "vxlan-identifiers-differ",
   "flannel-address-differs",
-  "kube-proxy-version-skew",
   // What settings of network providers mean for Windows nodes.
   "calico-encapsulation-unsupported",
   "calico-strict-affinity-off",

@@ -41,6 +41,8 @@ export interface KnownRange {
   readonly prefix: Prefix;
   /** For messages: `podCIDR of Node win-1`. */
   readonly from: string;
+  /** Plugins that give pods addresses of the nodes' network have one range for both (kube-proxy's cluster CIDR). */
+  readonly mayHoldNodes: boolean;
 }
 
 export interface KnownRanges {
@@ -281,7 +283,7 @@ export class LintContext {
     const services: KnownRange[] = [];
     const nodes: KnownRange[] = [];
     for (const { value } of this.ofKind("cluster")) {
-      addRanges(pods, valueAt(value, "network", "clusterCIDR"), "clusterCIDR of the cluster file");
+      addRanges(pods, valueAt(value, "network", "clusterCIDR"), "clusterCIDR of the cluster file", true);
       addRanges(services, valueAt(value, "network", "serviceCIDR"), "serviceCIDR of the cluster file");
       addRanges(nodes, valueAt(value, "underlay", "subnet"), "underlay of the cluster file");
     }
@@ -297,9 +299,9 @@ export class LintContext {
       addRanges(pods, valueAt(value, keyOf(value, "IPv6Network") ?? ""), "IPv6Network of flannel's net-conf");
     }
     for (const { value } of this.ofKind("kube-proxy"))
-      addRanges(pods, valueAt(value, "clusterCIDR"), "clusterCIDR of kube-proxy");
+      addRanges(pods, valueAt(value, "clusterCIDR"), "clusterCIDR of kube-proxy", true);
     for (const { value } of this.ofKind("kube-proxy-flags"))
-      addRanges(pods, valueAt(value, "flags", "cluster-cidr"), "--cluster-cidr of kube-proxy");
+      addRanges(pods, valueAt(value, "flags", "cluster-cidr"), "--cluster-cidr of kube-proxy", true);
     for (const { value } of this.objects("ClusterConfiguration.kubeadm.k8s.io")) {
       addRanges(pods, valueAt(value, "networking", "podSubnet"), "podSubnet of kubeadm");
       addRanges(services, valueAt(value, "networking", "serviceSubnet"), "serviceSubnet of kubeadm");
@@ -348,12 +350,12 @@ const WINDOWS_FLAGS: readonly string[] = [
   "root-hnsendpoint-name",
 ];
 
-function addRanges(into: KnownRange[], text: unknown, from: string): void {
+function addRanges(into: KnownRange[], text: unknown, from: string, mayHoldNodes = false): void {
   if (typeof text !== "string") return;
   for (const part of text.split(",")) {
     const ip = parseIp(part.trim());
     const prefix = parsePrefix(part.trim()) ?? (ip === undefined ? undefined : hostPrefix(ip));
-    if (prefix !== undefined) into.push({ prefix, from });
+    if (prefix !== undefined) into.push({ prefix, from, mayHoldNodes });
   }
 }
 

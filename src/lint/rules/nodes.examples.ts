@@ -8,7 +8,6 @@ interface NodeLines {
   readonly address?: string;
   readonly podCIDRs?: string;
   readonly annotations?: string;
-  readonly proxy?: string;
 }
 
 function node({
@@ -18,7 +17,6 @@ function node({
   address = "address: 192.0.2.11",
   podCIDRs = "[10.244.1.0/24]",
   annotations,
-  proxy = "kubeProxyVersion: v1.34.1",
 }: NodeLines): string {
   const notes = annotations === undefined ? "" : `\n  annotations:\n    ${annotations}`;
   return `apiVersion: v1
@@ -35,7 +33,7 @@ status:
     operatingSystem: ${os}
     ${kernel}
     kubeletVersion: v1.34.1
-    ${proxy}
+    kubeProxyVersion: v1.34.1
 `;
 }
 
@@ -132,9 +130,5 @@ export const NODE_EXAMPLES: ExampleTable = {
   "flannel-address-differs": {
     bad: nodes({ annotations: '«flannel.alpha.coreos.com/public-ip: "10.0.2.15"' }),
     good: nodes({ annotations: 'flannel.alpha.coreos.com/public-ip: "192.0.2.11"' }),
-  },
-  "kube-proxy-version-skew": {
-    bad: nodes({ proxy: "«kubeProxyVersion: v1.27.4" }),
-    good: nodes({ proxy: "kubeProxyVersion: v1.31.0" }),
   },
 };
