@@ -206,6 +206,7 @@ export const SERVICE_ENTRIES: EntryTable<ServiceCode> = {
       reference("kube-proxy.md §3.13"),
     ],
     profiles: ALL,
+    severity: "error",
   },
 
   "session-affinity-timeout-ignored": {
