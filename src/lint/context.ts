@@ -6,17 +6,7 @@ import { type WindowsBuild, getProfile, parseProfile } from "../knowledge/profil
 import { type Prefix, hostPrefix, parsePrefix } from "../net/prefix.ts";
 import { parseIp } from "../net/ip.ts";
 import type { DocumentKind, LintDocument } from "./document.ts";
-import {
-  type Fields,
-  fieldsAt,
-  isFields,
-  isTrueAt,
-  keyOf,
-  listAt,
-  numberAt,
-  textAt,
-  valueAt,
-} from "./fields.ts";
+import { type Fields, fieldsAt, isTrueAt, keyOf, listAt, numberAt, textAt, valueAt } from "./fields.ts";
 import { type PodView, podView } from "./pods.ts";
 import { objectTypeOf } from "./recognize.ts";
 import { selects } from "./selectors.ts";
@@ -310,9 +300,7 @@ export class LintContext {
   }
 
   private findKubeProxy(): KnownKubeProxy {
-    const configurations = this.ofKind("kube-proxy").filter(({ value }) =>
-      isFields(valueAt(value, "winkernel")),
-    );
+    const configurations = this.ofKind("kube-proxy").filter(({ value }) => isForWindows(value));
     const calls = this.ofKind("kube-proxy-flags").map(({ value }) => fieldsAt(value, "flags"));
     const windowsCalls = calls.filter((flags) => WINDOWS_FLAGS.some((name) => Object.hasOwn(flags, name)));
     const gates: Record<string, boolean> = {};
@@ -340,6 +328,14 @@ export class LintContext {
 /** `namespace/name` of an object. */
 function nameOf(value: Fields): string {
   return `${textAt(value, "metadata", "namespace") ?? "default"}/${textAt(value, "metadata", "name") ?? ""}`;
+}
+
+/** kubeadm writes an empty `winkernel` for Linux nodes, too. */
+function isForWindows(configuration: Fields): boolean {
+  const { networkName, sourceVip, enableDSR } = fieldsAt(configuration, "winkernel");
+  return (
+    textAt(configuration, "mode") === "kernelspace" || enableDSR === true || Boolean(networkName || sourceVip)
+  );
 }
 
 /** Flags that kube-proxy only has a use for on Windows. */

@@ -47,11 +47,11 @@ function withFiles(example: ExampleInput, ...files: readonly ExampleFile[]): Exa
 
 const OVERLAY: ExampleFile = {
   name: "10-vxlan0.conf",
-  text: '{"cniVersion":"0.3.0","name":"vxlan0","type":"win-overlay"}',
+  text: '{"cniVersion":"0.3.0","name":"vxlan0","type":"win-overlay","apiVersion":2,"capabilities":{"dns":true}}',
 };
 const BRIDGE: ExampleFile = {
   name: "10-cbr0.conf",
-  text: '{"cniVersion":"0.3.0","name":"cbr0","type":"win-bridge"}',
+  text: '{"cniVersion":"0.3.0","name":"cbr0","type":"win-bridge","apiVersion":2,"capabilities":{"dns":true}}',
 };
 const DSR: ExampleFile = {
   name: "start.ps1",
