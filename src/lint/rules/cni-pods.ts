@@ -6,9 +6,9 @@ import type { LintContext } from "../context.ts";
 import { keyOf, listAt, numberAt, valueAt } from "../fields.ts";
 import type { LintRule } from "../rule.ts";
 
-/** Plugins that connect pods of a cluster. HNS answers names itself on networks of type NAT. */
+/** Current plugins that connect pods of a cluster. HNS answers names itself on networks of type NAT. */
 function connectsPods(plugin: PluginView): boolean {
-  return isHnsPlugin(plugin) && plugin.type !== "nat";
+  return isHnsPlugin(plugin) && !/^(?:nat|wincni|l2bridge|l2tunnel)$/.test(plugin.type);
 }
 
 function nameServers({ value }: PluginView): readonly unknown[] {
