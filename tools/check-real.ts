@@ -1,9 +1,11 @@
 /**
  * Runs the tool over a folder of real files: `npm run check:real -- DIR`. Each file of manifests becomes a cluster of its
  * own, unmodified, with and without direct server return; what Kubernetes would say about it and what its flows do is
- * printed as one verdict. Exit code 1 when a flow came out otherwise than documented, or when anything broke.
+ * printed as one verdict. Every file is linted as well: one that its `.source.txt` calls healthy or a reference must give
+ * no error, one whose fault is known and visible must give a finding. Exit code 1 when a flow came out otherwise than
+ * documented, when lint did, or when anything broke.
  */
-import { readFileSync, readdirSync, statSync } from "node:fs";
+import { existsSync, readFileSync, readdirSync, statSync } from "node:fs";
 import { extname, join } from "node:path";
 import { type ClusterInput, readInput } from "../src/cluster/input/read-input.ts";
 import { openSession } from "../src/cluster/open-session.ts";
@@ -11,6 +13,7 @@ import { readModel } from "../src/cluster/verify/model-of-cluster.ts";
 import type { VerifyReport } from "../src/cluster/verify/report.ts";
 import { verifyCluster } from "../src/cluster/verify/verify.ts";
 import type { Pod } from "../src/kube/types.ts";
+import { decodeSource, lint } from "../src/lint/mod.ts";
 
 const ENDINGS: readonly string[] = [".yaml", ".yml", ".json"];
 
@@ -77,6 +80,33 @@ async function checkFile(path: string): Promise<number> {
   return (await checkOne(read.input, false)) + (await checkOne(read.input, true));
 }
 
+/** What is known of a file: the lines of the `.source.txt` beside it. */
+function knownOf(path: string): { readonly status: string; readonly isVisible: boolean } {
+  const source = path.replace(/\.[^.]+$/, ".source.txt");
+  const text = existsSync(source) ? readFileSync(source, "utf8") : "";
+  const status = /^diagnosis-status:\s*(\S+)/m.exec(text)?.[1] ?? "unknown";
+  return { status, isVisible: /^visible-in-this-file:\s*yes/m.test(text) };
+}
+
+/** The verdict of lint on one file: 1 when it is not what is known of the file. */
+function lintFile(path: string): number {
+  const source = decodeSource(path, readFileSync(path));
+  if (source === undefined) return 0;
+  const { findings, counts } = lint({ sources: [source] });
+  if (counts.documents === 0 && findings.length === 0) return 0;
+  const { status, isVisible } = knownOf(path);
+  print(`${path}: ${status}`);
+  for (const { line, column, severity, code, message } of findings)
+    print(`  ${line}:${column} ${severity} ${code}: ${message}`);
+  const isHarmless = status === "healthy" || status === "reference";
+  if (isHarmless && counts.error > 0) print("  LINT an error in a file that is in order");
+  if (status === "known" && isVisible && findings.length === 0)
+    print("  LINT says nothing, and the fault is visible");
+  return (isHarmless && counts.error > 0) || (status === "known" && isVisible && findings.length === 0)
+    ? 1
+    : 0;
+}
+
 const [folder] = process.argv.slice(2);
 if (folder === undefined) {
   process.stderr.write("Say which folder: npm run check:real -- DIR\n");
@@ -86,6 +116,8 @@ const files = listFiles(folder);
 const manifests = files.filter((path) => ENDINGS.includes(extname(path)));
 let findings = 0;
 for (const path of manifests) findings += await checkFile(path);
+print("lint");
+for (const path of files) if (!path.endsWith(".source.txt")) findings += lintFile(path);
 print(
   `${manifests.length} files, ${findings} findings; ${files.length - manifests.length} other files passed by`,
 );

@@ -4,7 +4,14 @@ import { apiSchema } from "../src/api/schema.ts";
 import { clusterSchema, formatFieldTables } from "../src/cluster/file/schema.ts";
 import { TRACE_SCHEMA } from "../src/cluster/trace-schema.ts";
 import { VERIFY_SCHEMA } from "../src/cluster/verify/verify-schema.ts";
+import {
+  errorsSchema,
+  explanationListSchema,
+  logFindingsSchema,
+} from "../src/knowledge/errors/errors-schema.ts";
+import { formatErrorsPage } from "../src/knowledge/errors/format-errors-page.ts";
 import { formatCodesPage } from "../src/knowledge/format-page.ts";
+import { formatRules } from "../src/lint/format-page.ts";
 import { lintSchema } from "../src/lint/format-json.ts";
 import { withOutputs } from "./example-output.ts";
 import { entrySchema } from "../src/knowledge/schema.ts";
@@ -42,8 +49,13 @@ export async function generatedFiles(): Promise<readonly GeneratedFile[]> {
     { path: "schemas/verify.v1alpha1.json", text: formatJson(VERIFY_SCHEMA) },
     { path: "schemas/knowledge-entry.v1alpha1.json", text: formatJson(entrySchema()) },
     { path: "schemas/lint.v1alpha1.json", text: formatJson(lintSchema()) },
+    { path: "schemas/errors.v1alpha1.json", text: formatJson(errorsSchema()) },
+    { path: "schemas/explanation-list.v1alpha1.json", text: formatJson(explanationListSchema()) },
+    { path: "schemas/log-findings.v1alpha1.json", text: formatJson(logFindingsSchema()) },
     { path: "docs/reference/codes.md", text: formatCodesPage() },
+    { path: "docs/reference/errors.md", text: formatErrorsPage() },
     withPart("docs/reference/cluster-file.md", "fields", formatFieldTables()),
+    withPart("docs/reference/lint.md", "rules", formatRules()),
     await pageWithOutputs("README.md"),
     await pageWithOutputs("docs/start/first-trace.md"),
   ];

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { formatHex } from "./hex.ts";
-import { encodeUtf8 } from "./utf8.ts";
+import { formatHex, parseHex } from "./hex.ts";
+import { decodeUtf8, encodeUtf8 } from "./utf8.ts";
 
 describe("encodeUtf8", () => {
   it.each([
@@ -27,5 +27,31 @@ describe("encodeUtf8", () => {
     expect(formatHex(encodeUtf8("a→→", 6))).toBe("61e28692");
     expect(formatHex(encodeUtf8("a→→", 7))).toBe("61e28692e28692");
     expect(formatHex(encodeUtf8("→", 2))).toBe("");
+  });
+});
+
+describe("decodeUtf8", () => {
+  it("reads back what encodeUtf8 writes", () => {
+    fc.assert(
+      fc.property(fc.string({ unit: "grapheme", maxLength: 50 }), (text) => {
+        expect(decodeUtf8(encodeUtf8(text))).toBe(text);
+      }),
+    );
+  });
+
+  it.each([
+    ["c3", "\ufffd"],
+    ["41c3", "A\ufffd"],
+    ["c0af", "\ufffd\ufffd"],
+    ["e28641", "\ufffd\ufffdA"],
+    ["eda080", "\ufffd\ufffd\ufffd"],
+    ["f4908080", "\ufffd\ufffd\ufffd\ufffd"],
+    ["ff", "\ufffd"],
+  ])("replaces each byte of %s that belongs to no character", (hex, text) => {
+    expect(decodeUtf8(parseHex(hex) ?? new Uint8Array(0))).toBe(text);
+  });
+
+  it("never throws", () => {
+    fc.assert(fc.property(fc.uint8Array({ maxLength: 50 }), (bytes) => void decodeUtf8(bytes)));
   });
 });

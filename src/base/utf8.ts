@@ -32,3 +32,38 @@ export function encodeUtf8(text: string, bytesMax: number = Number.POSITIVE_INFI
   }
   return Uint8Array.from(bytes);
 }
+
+/** How many bytes the character has that begins with `first`; 0 for a byte that begins none. */
+function lengthOf(first: number): number {
+  if (first < 0x80) return 1;
+  if (first >= 0xc2 && first < 0xe0) return 2;
+  if (first >= 0xe0 && first < 0xf0) return 3;
+  return first >= 0xf0 && first < 0xf5 ? 4 : 0;
+}
+
+const LEAD_BITS = [0, 0x7f, 0x1f, 0x0f, 0x07] as const;
+const SMALLEST = [0, 0, 0x80, 0x800, 0x1_0000] as const;
+
+/** The code point at `offset`, or undefined when its bytes are no UTF-8. */
+function codePointAt(bytes: Uint8Array, offset: number, length: number): number | undefined {
+  let point = (bytes[offset] ?? 0) & (LEAD_BITS[length] ?? 0);
+  for (let index = 1; index < length; index++) {
+    const next = bytes[offset + index];
+    if (next === undefined || (next & 0xc0) !== 0x80) return undefined;
+    point = (point << 6) | (next & 0x3f);
+  }
+  const isSurrogate = point >= 0xd800 && point <= 0xdfff;
+  return point < (SMALLEST[length] ?? 0) || point > 0x10_ffff || isSurrogate ? undefined : point;
+}
+
+/** Decodes bytes; each byte that belongs to no character becomes U+FFFD. */
+export function decodeUtf8(bytes: Uint8Array): string {
+  let text = "";
+  for (let offset = 0; offset < bytes.length; ) {
+    const length = lengthOf(bytes[offset] ?? 0);
+    const point = length === 0 ? undefined : codePointAt(bytes, offset, length);
+    text += String.fromCodePoint(point ?? 0xfffd);
+    offset += point === undefined ? 1 : length;
+  }
+  return text;
+}

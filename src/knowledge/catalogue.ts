@@ -26,7 +26,12 @@ import { NAME_ENTRIES } from "./entries/names.ts";
 import { PLUGIN_ENTRIES } from "./entries/plugins.ts";
 import { RECEIVER_ENTRIES } from "./entries/receivers.ts";
 import { RUNNING_CLUSTER_ENTRIES } from "./entries/running-cluster.ts";
+import { SERVICE_FEATURE_ENTRIES } from "./entries/service-features.ts";
 import { SERVICE_ENTRIES } from "./entries/services.ts";
+import { NETWORK_POLICY_ENTRIES } from "./entries/network-policies.ts";
+import { PROVIDER_ENTRIES } from "./entries/network-providers.ts";
+import { WINDOWS_NODE_ENTRIES } from "./entries/windows-nodes.ts";
+import { WINDOWS_POD_ENTRIES } from "./entries/windows-pods.ts";
 import type { KnowledgeEntry } from "./entry.ts";
 
 /** Entries of one subject, in the order in which a page shows them. */
@@ -58,6 +63,11 @@ const TEXTS: Readonly<Record<KnowledgeCode, EntryText>> = {
   ...FLANNEL_ENTRIES,
   ...KUBE_PROXY_CONFIGURATION_ENTRIES,
   ...HNS_REQUEST_ENTRIES,
+  ...WINDOWS_POD_ENTRIES,
+  ...SERVICE_FEATURE_ENTRIES,
+  ...NETWORK_POLICY_ENTRIES,
+  ...WINDOWS_NODE_ENTRIES,
+  ...PROVIDER_ENTRIES,
   ...LINT_ENTRIES,
 };
 
@@ -103,6 +113,11 @@ export const SECTIONS: readonly CatalogueSection[] = Object.freeze([
   section("The Kubernetes control plane", KUBERNETES_ENTRIES),
   section("Command lines", COMMAND_LINE_ENTRIES),
   section("Running clusters and their control API", RUNNING_CLUSTER_ENTRIES),
+  section("Pods on Windows", WINDOWS_POD_ENTRIES),
+  section("Features of Services on Windows", SERVICE_FEATURE_ENTRIES),
+  section("NetworkPolicies on Windows", NETWORK_POLICY_ENTRIES),
+  section("Windows nodes", WINDOWS_NODE_ENTRIES),
+  section("Network providers and Windows", PROVIDER_ENTRIES),
   section("Lint", LINT_ENTRIES),
 ]);
 

@@ -6,7 +6,8 @@ const INDENT = "  ";
 /** Below this, lines would be broken in the middle of commands. */
 const WIDTH_MIN = 40;
 
-function formatText(text: string, width: number): string[] {
+/** Paragraphs wrapped and set in; what is verbatim set in further. */
+export function formatText(text: string, width: number): string[] {
   const lines: string[] = [];
   for (const block of blocksOf(text)) {
     if (lines.length > 0) lines.push("");
@@ -19,7 +20,8 @@ function formatText(text: string, width: number): string[] {
   return lines;
 }
 
-function formatSource(source: Source): string[] {
+/** A source on a line, its address on the next. */
+export function formatSource(source: Source): string[] {
   if (source.url === undefined) return [`${INDENT}- ${source.text}`];
   return [`${INDENT}- ${source.text}`, `${INDENT}${INDENT}${source.url}`];
 }

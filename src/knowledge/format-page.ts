@@ -7,11 +7,12 @@ import { blocksOf, wrap } from "./prose.ts";
 const LINE_WIDTH = 110;
 
 /** Angle brackets such as those of <port> would be taken for HTML. */
-function escapeMarkdown(text: string): string {
+export function escapeMarkdown(text: string): string {
   return text.replace(/[<>*_]/g, (letter) => `\\${letter}`);
 }
 
-function formatMarkdown(text: string): string {
+/** A text of the catalogue in Markdown. */
+export function formatMarkdown(text: string): string {
   const parts: string[] = [];
   for (const block of blocksOf(text)) {
     if (block.kind === "paragraph") parts.push(wrap(escapeMarkdown(block.text), LINE_WIDTH).join("\n"));
@@ -20,7 +21,8 @@ function formatMarkdown(text: string): string {
   return parts.join("\n\n");
 }
 
-function formatSource(source: Source): string {
+/** A source as an item of a list. */
+export function formatSource(source: Source): string {
   return source.url === undefined ? `- ${source.text}` : `- [${source.text}](${source.url})`;
 }
 

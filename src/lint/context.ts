@@ -31,6 +31,8 @@ export interface KnownRange {
   readonly prefix: Prefix;
   /** For messages: `podCIDR of Node win-1`. */
   readonly from: string;
+  /** Plugins that give pods addresses of the nodes' network have one range for both (kube-proxy's cluster CIDR). */
+  readonly mayHoldNodes: boolean;
 }
 
 export interface KnownRanges {
@@ -71,16 +73,21 @@ export class LintContext {
   readonly plugins: ReadonlySet<string>;
   /** Something says that the cluster has Windows nodes: a flag, a Node, a cluster file, or a pod for Windows. */
   readonly hasWindows: boolean;
-  private readonly isWindowsFlag: boolean;
+  /** A flag says that what names no operating system is for Windows. */
+  readonly isToldWindows: boolean;
   private readonly types = new Map<string, LintDocument[]>();
   private readonly kinds = new Map<DocumentKind, LintDocument[]>();
   private readonly pods = new Map<LintDocument, PodView>();
   private readonly podsByNamespace = new Map<string, PodView[]>();
+  private services: ReadonlyMap<string, LintDocument> | undefined;
+  private slices: ReadonlyMap<string, readonly LintDocument[]> | undefined;
+  private portOwners: readonly LintDocument[] | undefined;
+  private readonly workloads = new Set<string>();
   private readonly nodeOs = new Map<string, string>();
 
   constructor(documents: readonly LintDocument[], options: LintOptions) {
     this.documents = documents;
-    this.isWindowsFlag = options.isWindows === true;
+    this.isToldWindows = options.isWindows === true;
     for (const document of documents) this.index(document);
     this.windows = this.findWindows(options);
     this.kubernetes = this.findKubernetes(options);
@@ -88,7 +95,7 @@ export class LintContext {
     this.plugins = new Set(this.ofKind("cni").flatMap(({ value }) => pluginTypes(value)));
     this.kubeProxy = this.findKubeProxy();
     this.hasWindows =
-      this.isWindowsFlag ||
+      this.isToldWindows ||
       this.windows.origin !== "assumed" ||
       [...this.pods.values()].some((pod) => pod.os === "windows");
   }
@@ -105,6 +112,7 @@ export class LintContext {
     const pod = podView(document);
     if (pod !== undefined) {
       this.pods.set(document, pod);
+      this.workloads.add(`${type} ${nameOf(document.value)}`);
       const others = this.podsByNamespace.get(pod.namespace);
       if (others === undefined) this.podsByNamespace.set(pod.namespace, [pod]);
       else others.push(pod);
@@ -130,6 +138,16 @@ export class LintContext {
     return this.pods.get(document);
   }
 
+  /** True for pods, and templates of pods, that a workload of the input has made: what is wrong is wrong there. */
+  isMadeHere(document: LintDocument): boolean {
+    if (!this.pods.has(document)) return false;
+    const namespace = textAt(document.value, "metadata", "namespace") ?? "default";
+    return listAt(document.value, "metadata", "ownerReferences").some((owner) => {
+      const key = `${textAt(owner, "kind") ?? ""} ${namespace}/${textAt(owner, "name") ?? ""}`;
+      return this.workloads.has(key);
+    });
+  }
+
   /** The same, when they are for Windows: by what they say, the node that they name, or by flag. */
   windowsPodOf(document: LintDocument): PodView | undefined {
     const pod = this.podOf(document);
@@ -140,7 +158,7 @@ export class LintContext {
     if (pod.os !== "unknown") return pod.os === "windows";
     const node = textAt(pod.spec, "nodeName");
     if (node !== undefined && this.nodeOs.has(node)) return this.nodeOs.get(node) === "windows";
-    return this.isWindowsFlag;
+    return this.isToldWindows;
   }
 
   /** The pods, and templates of pods, that a Service selects. */
@@ -162,8 +180,56 @@ export class LintContext {
   /** True for a Service with a back end on Windows. */
   isServiceOfWindows(service: LintDocument): boolean {
     const pods = this.podsBehind(service);
-    if (pods.length === 0) return this.isWindowsFlag;
+    if (pods.length === 0) return this.isToldWindows;
     return pods.some((pod) => this.isForWindows(pod));
+  }
+
+  /** A Service by its name. */
+  serviceNamed(namespace: string, name: string): LintDocument | undefined {
+    return this.servicesByName().get(`${namespace}/${name}`);
+  }
+
+  /** The EndpointSlices of a Service. */
+  slicesOf(namespace: string, service: string): readonly LintDocument[] {
+    return this.slicesByService().get(`${namespace}/${service}`) ?? [];
+  }
+
+  /** The Service to which the port behind the first `count` ports of all Services belongs. */
+  serviceAt(count: number): LintDocument | undefined {
+    this.portOwners ??= this.objects("Service").flatMap((service) => {
+      const isHeadless = textAt(service.value, "spec", "clusterIP") === "None";
+      const ports = isHeadless ? [] : listAt(service.value, "spec", "ports");
+      return ports.map(() => service);
+    });
+    return this.portOwners[count];
+  }
+
+  /** True when something says that the Windows nodes' network is an overlay. */
+  get isOverlay(): boolean {
+    if (["win-overlay", "sdnoverlay"].some((type) => this.plugins.has(type))) return true;
+    if (/^(?:vxlan0|flannel\.\d+)$/i.test(this.kubeProxy.networkName ?? "")) return true;
+    return this.ofKind("flannel").some(
+      ({ value }) => textAt(value, keyOf(value, "Backend") ?? "", "Type")?.toLowerCase() === "vxlan",
+    );
+  }
+
+  private servicesByName(): ReadonlyMap<string, LintDocument> {
+    this.services ??= new Map(this.objects("Service").map((service) => [nameOf(service.value), service]));
+    return this.services;
+  }
+
+  private slicesByService(): ReadonlyMap<string, readonly LintDocument[]> {
+    if (this.slices !== undefined) return this.slices;
+    const slices = new Map<string, LintDocument[]>();
+    for (const slice of this.objects("EndpointSlice")) {
+      const service = textAt(slice.value, "metadata", "labels", "kubernetes.io/service-name");
+      const key = `${textAt(slice.value, "metadata", "namespace") ?? "default"}/${service ?? ""}`;
+      const known = slices.get(key);
+      if (known === undefined) slices.set(key, [slice]);
+      else known.push(slice);
+    }
+    this.slices = slices;
+    return slices;
   }
 
   /** The first of the known builds for which `holds`; undefined when it holds for none. */
@@ -207,7 +273,7 @@ export class LintContext {
     const services: KnownRange[] = [];
     const nodes: KnownRange[] = [];
     for (const { value } of this.ofKind("cluster")) {
-      addRanges(pods, valueAt(value, "network", "clusterCIDR"), "clusterCIDR of the cluster file");
+      addRanges(pods, valueAt(value, "network", "clusterCIDR"), "clusterCIDR of the cluster file", true);
       addRanges(services, valueAt(value, "network", "serviceCIDR"), "serviceCIDR of the cluster file");
       addRanges(nodes, valueAt(value, "underlay", "subnet"), "underlay of the cluster file");
     }
@@ -223,9 +289,9 @@ export class LintContext {
       addRanges(pods, valueAt(value, keyOf(value, "IPv6Network") ?? ""), "IPv6Network of flannel's net-conf");
     }
     for (const { value } of this.ofKind("kube-proxy"))
-      addRanges(pods, valueAt(value, "clusterCIDR"), "clusterCIDR of kube-proxy");
+      addRanges(pods, valueAt(value, "clusterCIDR"), "clusterCIDR of kube-proxy", true);
     for (const { value } of this.ofKind("kube-proxy-flags"))
-      addRanges(pods, valueAt(value, "flags", "cluster-cidr"), "--cluster-cidr of kube-proxy");
+      addRanges(pods, valueAt(value, "flags", "cluster-cidr"), "--cluster-cidr of kube-proxy", true);
     for (const { value } of this.objects("ClusterConfiguration.kubeadm.k8s.io")) {
       addRanges(pods, valueAt(value, "networking", "podSubnet"), "podSubnet of kubeadm");
       addRanges(services, valueAt(value, "networking", "serviceSubnet"), "serviceSubnet of kubeadm");
@@ -267,6 +333,11 @@ function isForWindows(configuration: Fields): boolean {
   );
 }
 
+/** `namespace/name` of an object. */
+function nameOf(value: Fields): string {
+  return `${textAt(value, "metadata", "namespace") ?? "default"}/${textAt(value, "metadata", "name") ?? ""}`;
+}
+
 /** Flags that kube-proxy only has a use for on Windows. */
 const WINDOWS_FLAGS: readonly string[] = [
   "network-name",
@@ -275,12 +346,12 @@ const WINDOWS_FLAGS: readonly string[] = [
   "root-hnsendpoint-name",
 ];
 
-function addRanges(into: KnownRange[], text: unknown, from: string): void {
+function addRanges(into: KnownRange[], text: unknown, from: string, mayHoldNodes = false): void {
   if (typeof text !== "string") return;
   for (const part of text.split(",")) {
     const ip = parseIp(part.trim());
     const prefix = parsePrefix(part.trim()) ?? (ip === undefined ? undefined : hostPrefix(ip));
-    if (prefix !== undefined) into.push({ prefix, from });
+    if (prefix !== undefined) into.push({ prefix, from, mayHoldNodes });
   }
 }
 

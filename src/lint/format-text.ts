@@ -42,7 +42,7 @@ interface Excerpt {
 
 /** The part of a line that fits the screen. Control characters and odd blanks take one column each. */
 function excerptOf(finding: Finding, width: number): Excerpt {
-  const line = finding.lineText.replace(/[\u0000-\u001f\u007f-\u009f\u00a0\u200b\ufeff]/g, " ");
+  const line = finding.lineText.replace(/[\p{Cc}\u00a0\u200b\ufeff]/gu, " ");
   const start = line.length <= width || finding.column <= width / 2 ? 0 : finding.column - 1 - CONTEXT_BEFORE;
   const cut = line.slice(start, start + width);
   const text = `${start > 0 ? "…" : ""}${cut}${start + width < line.length ? "…" : ""}`;

@@ -106,7 +106,7 @@ export function kubeProxyView(document: LintDocument, context: LintContext): Kub
 /** The text of an option, unless it is still to be filled in: `$vip`, `{{ .network }}`. */
 export function plainOption(view: KubeProxyView, flag: string): OptionView | undefined {
   const found = view.option(flag);
-  return found === undefined || found.text === "" || isPlaceholder(found.text) || /^\$/.test(found.text)
+  return found === undefined || found.text === "" || isPlaceholder(found.text) || found.text.startsWith("$")
     ? undefined
     : found;
 }

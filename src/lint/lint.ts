@@ -52,6 +52,7 @@ class RuleIndex {
 interface Placed {
   readonly finding: Finding;
   readonly reason: string | undefined;
+  readonly isInSource: boolean;
 }
 
 interface Draft {
@@ -62,6 +63,11 @@ interface Draft {
 
 function severityOf(code: KnowledgeCode): Severity {
   return getEntry(code).severity ?? "warning";
+}
+
+function draftOf(rule: LintRule, found: RuleFinding): Draft {
+  const code = found.code ?? rule.code;
+  return { code, severity: found.severity ?? severityOf(code), found };
 }
 
 function place(draft: Draft, source: SourceText, title: string, range: Range): Finding {
@@ -100,10 +106,10 @@ class Linting {
   }
 
   checkDocument(document: LintDocument): void {
+    if (this.context.isMadeHere(objectOf(document))) return;
     const drafts: Draft[] = [];
     for (const rule of this.index.for(document))
-      for (const found of rule.check(document, this.context))
-        drafts.push({ code: rule.code, severity: found.severity ?? severityOf(rule.code), found });
+      for (const found of rule.check(document, this.context)) drafts.push(draftOf(rule, found));
     const { suppressions, faults } = suppressionsOf(objectOf(document));
     if (document.host === undefined)
       for (const fault of faults)
@@ -123,7 +129,7 @@ class Linting {
 
   add(finding: Finding, reason?: string): void {
     const byFile = suppressedByFile(this.configuration, finding.code, finding.file);
-    this.placed.push({ finding, reason: reason ?? byFile?.reason });
+    this.placed.push({ finding, reason: reason ?? byFile?.reason, isInSource: reason !== undefined });
   }
 
   checkConfiguration(): void {
@@ -188,7 +194,9 @@ export function lint(input: LintInput): LintReport {
   for (const { faults, passedBy: left } of recognized) {
     passedBy.push(...left);
     for (const { source, code, offset, message, fix } of faults) {
-      const draft = { code, severity: severityOf(code), found: { at: { offset }, message, fix } } as const;
+      // Strict readers refuse a field that is given twice, others take the last one.
+      const severity = message.endsWith("is given twice") ? "warning" : severityOf(code);
+      const draft = { code, severity, found: { at: { offset }, message, fix } } as const;
       linting.add(place(draft, source, source.file, { start: offset, end: offset + 1 }));
     }
   }
@@ -207,8 +215,8 @@ function reportOf(
   assumptions: Assumptions,
 ): LintReport {
   const findings = placed.flatMap(({ finding, reason }) => (reason === undefined ? [finding] : []));
-  const suppressed: SuppressedFinding[] = placed.flatMap(({ finding, reason }) =>
-    reason === undefined ? [] : [{ finding, reason }],
+  const suppressed: SuppressedFinding[] = placed.flatMap(({ finding, reason, isInSource }) =>
+    reason === undefined ? [] : [{ finding, reason, isInSource }],
   );
   const count = (severity: Severity): number =>
     findings.filter((finding) => finding.severity === severity).length;

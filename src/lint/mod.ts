@@ -4,6 +4,7 @@ export { DOCUMENT_KINDS, type DocumentKind, type LintDocument, type PassedBy } f
 export { type LintInput, lint } from "./lint.ts";
 export type { Finding, LintReport } from "./report.ts";
 export type { ExampleInput, ExampleTable, LintRule, RuleExamples, RuleFinding } from "./rule.ts";
-export { LINT_EXAMPLES, LINT_RULES } from "./rules/all-rules.ts";
+export { LINT_EXAMPLES } from "./rules/all-examples.ts";
+export { LINT_RULES } from "./rules/all-rules.ts";
 export { SourceText, decodeSource } from "./source-text.ts";
 export { CONFIGURATION_FILE, readConfiguration } from "./suppressions.ts";

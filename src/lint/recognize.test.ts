@@ -113,7 +113,8 @@ spec:
   });
 
   it("reads the documents around a broken one", () => {
-    const text = "apiVersion: v1\nkind: Pod\n---\na: [\n---\napiVersion: v1\nkind: Service\n";
+    const text =
+      "apiVersion: v1\nkind: Pod\n---\napiVersion: v1\n  kind: ConfigMap\n---\napiVersion: v1\nkind: Service\n";
     const { documents, faults } = read("b.yaml", text);
     expect(documents.map(({ value }) => value["kind"])).toEqual(["Pod", "Service"]);
     expect(faults.map(({ code }) => code)).toContain("manifest-invalid-yaml");

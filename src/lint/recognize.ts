@@ -32,6 +32,31 @@ export interface Recognition {
   readonly faults: TextFinding[];
 }
 
+/** What stands for something that a program or a person will put there. */
+const PLACEHOLDER = /<[A-Za-z][\w -]*>|\$\{|[A-Z]+_[A-Z_0-9]*[A-Z]/;
+
+/** Broken YAML that is no fault of its writer, as far as can be told; undefined where it is one. */
+function reasonToPassBy(
+  text: string,
+  faults: readonly { offset: number; message: string }[],
+): string | undefined {
+  const isTemplate = faults.some(({ offset }) => {
+    const start = text.lastIndexOf("\n", offset - 1) + 1;
+    const end = text.indexOf("\n", offset);
+    return PLACEHOLDER.test(text.slice(start, end < 0 ? text.length : end));
+  });
+  if (isTemplate) return "a template whose places nobody has filled in";
+  // Go's reader takes these, and the YAML specification does not.
+  return faults.some(({ message }) => /sufficiently indented|missing closing ['"]quote/.test(message))
+    ? "brackets or quotes go on at the left edge, which not every YAML reader takes"
+    : undefined;
+}
+
+/** Faults of one document that are told: those behind the first are often its consequences. */
+const FAULTS_MAX = 3;
+/** Files that are no YAML, whatever stands at the beginning of their lines. */
+const SCRIPTS = /\.(?:ps1|psm1|cmd|bat|sh|txt|env|md)$/i;
+
 function passBy(into: Recognition, source: SourceText, offset: number, reason: string): void {
   into.passedBy.push({ file: source.file, line: source.positionOf(offset).line, reason });
 }
@@ -148,8 +173,24 @@ class FileReader {
       );
       return;
     }
-    for (const { code, offset, message, advice } of faults.slice(0, 3))
-      this.found.faults.push({ source: this.source, code, offset: base + offset, message, fix: advice });
+    if (!/^(?:- +)?[ ]*["']?apiVersion["']?\s*:/m.test(piece.text)) {
+      passBy(
+        this.found,
+        this.source,
+        base,
+        `no Kubernetes object, and not in order: ${faults[0]?.message ?? ""}`,
+      );
+      return;
+    }
+    const reason = reasonToPassBy(piece.text, faults);
+    if (reason !== undefined) {
+      passBy(this.found, this.source, base, reason);
+      return;
+    }
+    for (const { code, offset, message, advice } of faults.slice(0, FAULTS_MAX)) {
+      const { source } = this;
+      this.found.faults.push({ source, code, offset: base + offset, message, fix: advice });
+    }
   }
 
   /** Kubernetes objects and their like, in YAML or JSON. */
@@ -289,13 +330,15 @@ export function recognize(source: SourceText): Recognition {
     reader.found.documents.push(environment);
     return reader.found;
   }
-  if (beginsAsJson(head) && !holdsTemplate(head.slice(0, 64))) {
+  const isScript = SCRIPTS.test(source.file);
+  if (!isScript && beginsAsJson(head) && !holdsTemplate(head.slice(0, 64))) {
     const isManifest = /^[\s{[]*"(?:apiVersion|kind)"/.test(head) || /"items"\s*:\s*\[/.test(head);
     if (!isManifest && reader.addConfiguration()) return reader.found;
     reader.addManifests(splitJson(text));
     return reader.found;
   }
-  const isYaml = /\.ya?ml$/i.test(source.file) || /^(?:apiVersion|kind|items|metadata)\s*:/m.test(text);
+  const isYaml =
+    /\.ya?ml$/i.test(source.file) || (!isScript && /^(?:apiVersion|kind|items|metadata)\s*:/m.test(text));
   const commandLine = isYaml ? undefined : readCommandLine(source);
   if (commandLine !== undefined) reader.found.documents.push(commandLine);
   else if (isYaml) reader.addManifests(splitYaml(text));

@@ -44,6 +44,9 @@ export class MemoryTerminal implements Terminal {
     if (content === undefined) throw Object.assign(new Error("no such file"), { code: "ENOENT" });
     return Promise.resolve(typeof content === "string" ? new TextEncoder().encode(content) : content);
   }
+  async *readStream(path: string): AsyncGenerator<Uint8Array, void, undefined> {
+    yield await this.readBytes(path);
+  }
   async listFolder(path: string, isRecursive: boolean): Promise<readonly string[] | undefined> {
     const begin = path.endsWith("/") ? path : `${path}/`;
     const files = [...this.files.keys()].filter((file) => file.startsWith(begin));

@@ -1,57 +1,77 @@
-/** `mullion explain`: prints entries of the catalogue. */
-import { CATALOGUE, SECTIONS, getEntry } from "../../knowledge/catalogue.ts";
+/** `mullion explain QUERY`: an entry of the catalogue, or errors of the table. */
+import type { KnowledgeEntry } from "../../knowledge/entry.ts";
+import { getEntry } from "../../knowledge/catalogue.ts";
+import { errorsDocument } from "../../knowledge/errors/error-documents.ts";
+import { type ErrorSearch, findError } from "../../knowledge/errors/find-error.ts";
+import { formatError, formatUnknownNumber } from "../../knowledge/errors/format-error.ts";
 import { findCode } from "../../knowledge/find-code.ts";
 import { formatEntry } from "../../knowledge/format-entry.ts";
 import { Failure } from "./failure.ts";
 import type { ExitCode, Terminal } from "./terminal.ts";
 
-export interface ExplainOptions {
-  readonly output: "text" | "json";
-  /** Show all codes with their titles. */
-  readonly list: boolean;
-}
+type Output = "text" | "json";
 
-function formatJson(value: unknown): string {
+/** JSON as verbs print it. */
+export function formatJson(value: unknown): string {
   return `${JSON.stringify(value, undefined, 2)}\n`;
 }
 
-/** The few codes that are longer push their titles to the right. */
-const LISTED_CODE_WIDTH = 40;
+const SHOWN_QUERY_LENGTH = 80;
 
-function formatList(terminal: Terminal): string {
-  const width = Math.min(LISTED_CODE_WIDTH, Math.max(...Object.keys(CATALOGUE).map((code) => code.length)));
-  return SECTIONS.map(({ title, entries }) => {
-    const lines = entries.map((entry) => `  ${entry.code.padEnd(width)}  ${entry.title}\n`);
-    return `${terminal.bold(title)}\n${lines.join("")}`;
-  }).join("\n");
+function quote(query: string): string {
+  return JSON.stringify(query.length > SHOWN_QUERY_LENGTH ? `${query.slice(0, SHOWN_QUERY_LENGTH)}…` : query);
 }
 
-/** Prints one entry, or the list of all. */
-export function explain(text: string | undefined, options: ExplainOptions, terminal: Terminal): ExitCode {
-  if (options.list) {
-    if (text !== undefined) {
-      throw new Failure("bad-usage", "--list takes no code", "Leave out the code, or --list.");
-    }
-    terminal.stdout(options.output === "json" ? formatJson(Object.values(CATALOGUE)) : formatList(terminal));
-    return 0;
+function printEntry(entry: KnowledgeEntry, output: Output, terminal: Terminal): ExitCode {
+  const text =
+    output === "json"
+      ? formatJson(entry)
+      : formatEntry(entry, terminal.columns, (heading) => terminal.bold(heading));
+  terminal.stdout(text);
+  return 0;
+}
+
+function formatSearch({ errors, hresult }: ErrorSearch, terminal: Terminal): string {
+  const bold = (text: string): string => terminal.bold(text);
+  if (errors.length === 0 && hresult !== undefined) {
+    return formatUnknownNumber(hresult, terminal.columns, bold);
   }
-  if (text === undefined) {
-    throw new Failure("bad-usage", "no code is given", "Name one, or see them all: mullion explain --list");
+  const several = errors.length > 1 ? `${errors.length} errors, what names the fault first:\n\n` : "";
+  return several + errors.map((error) => formatError(error, terminal.columns, bold)).join("\n\n");
+}
+
+/** Codes and errors that look alike; codes only when nothing of the table does. */
+function suggestionsFor(query: string, search: ErrorSearch): readonly string[] {
+  const found = findCode(query);
+  const codes = found.code === undefined ? found.suggestions : [];
+  const SHOWN_MAX = 6;
+  return [...new Set([...search.suggestions, ...codes])].slice(0, SHOWN_MAX);
+}
+
+/** Explains what `query` names. The exit code is 1 for a number that is decoded but not known. */
+export function explain(query: string, output: Output, terminal: Terminal): ExitCode {
+  if (query.trim() === "") {
+    throw new Failure(
+      "bad-usage",
+      "no code and no error is given",
+      "Name one, or see them all: mullion explain --list",
+    );
   }
-  const search = findCode(text);
-  if (search.code === undefined) {
-    const { suggestions } = search;
+  const found = findCode(query);
+  if (found.code !== undefined) return printEntry(getEntry(found.code), output, terminal);
+  const search = findError(query);
+  if (search.errors.length === 0 && search.hresult === undefined) {
+    const suggestions = suggestionsFor(query, search);
     const advice =
       suggestions.length === 0
-        ? "See all codes: mullion explain --list"
+        ? "See all codes and errors: mullion explain --list"
         : `Did you mean ${suggestions.join(", ")}?`;
-    throw new Failure("unknown-code", `the catalogue has no code ${JSON.stringify(text)}`, advice);
+    throw new Failure("unknown-code", `nothing known is called ${quote(query)}`, advice);
   }
-  const entry = getEntry(search.code);
   terminal.stdout(
-    options.output === "json"
-      ? formatJson(entry)
-      : formatEntry(entry, terminal.columns, (heading) => terminal.bold(heading)),
+    output === "json"
+      ? formatJson(errorsDocument(query, search.errors, search.hresult))
+      : formatSearch(search, terminal),
   );
-  return 0;
+  return search.errors.length > 0 ? 0 : 1;
 }

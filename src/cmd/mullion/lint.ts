@@ -165,7 +165,7 @@ function listRules(wanted: LintFormat, terminal: Terminal): ExitCode {
     terminal.stdout(`${JSON.stringify(rows, undefined, 2)}\n`);
     return 0;
   }
-  if (format !== "text")
+  if (wanted !== "text")
     throw usage("--list is printed as text or json", "Leave out --format, or write json.");
   const width = Math.max(...codes.map((code) => code.length));
   for (const { code, severity, title } of rows)

@@ -12,6 +12,8 @@ const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 /** Whoever is asked a second time after this ends at once. */
 const SAME_SIGNAL_MS = 500;
 
+const STREAM_PIECE_BYTES = 1_048_576;
+
 /** Refuses what cannot be a cluster file before it fills the memory. */
 class TooLargeError extends Error {
   override readonly name = "TooLargeError";
@@ -78,6 +80,8 @@ export function processTerminal(): Terminal {
     yellow: (text) => style("yellow", text),
     readFile: async (path, bytesMax = LIMITS.clusterFileBytesMax) => decode(await readBytes(path, bytesMax)),
     readBytes: (path, bytesMax = LIMITS.inputBytesMax) => readBytes(path, bytesMax),
+    readStream: (path) =>
+      path === "-" ? process.stdin : createReadStream(path, { highWaterMark: STREAM_PIECE_BYTES }),
     listFolder,
     async writeFile(path, bytes): Promise<void> {
       await mkdir(dirname(path), { recursive: true });

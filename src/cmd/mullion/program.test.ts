@@ -1,6 +1,13 @@
+import { Ajv } from "ajv";
 import { describe, expect, it } from "vitest";
 import { CniError } from "../../cni/error.ts";
 import { HcnError } from "../../hcn/error.ts";
+import {
+  errorsSchema,
+  explanationListSchema,
+  logFindingsSchema,
+} from "../../knowledge/errors/errors-schema.ts";
+import { entrySchema } from "../../knowledge/schema.ts";
 import { MemoryTerminal } from "../../testing/memory-terminal.ts";
 import { Failure } from "./failure.ts";
 import { runMullion } from "./program.ts";
@@ -145,8 +152,13 @@ describe("bad usage", () => {
       /^option '-o, --output <format>' argument 'xml' is invalid/,
       "See: mullion get --help",
     ],
-    [["explain"], "no code is given", "Name one, or see them all: mullion explain --list"],
-    [["explain", "no-route", "--list"], "--list takes no code", "Leave out the code, or --list."],
+    [["explain"], "no code and no error is given", "Name one, or see them all: mullion explain --list"],
+    [
+      ["explain", "no-route", "--log", "x"],
+      "--log takes a file and nothing else",
+      "Leave out the words, or --log and --list.",
+    ],
+    [["explain", "no-route", "--group", "hns"], "--group belongs to --list", "Add --list, or leave it out."],
   ])("%j", async (argv, message, advice) => {
     const { exitCode, stdout, stderr, request } = await run(argv);
     expect({ exitCode, stdout, request }).toEqual({ exitCode: 2, stdout: "", request: undefined });
@@ -257,11 +269,48 @@ describe("explain", () => {
     expect(JSON.parse(stdout)).toMatchObject({ code: "no-route", profiles: ["all"] });
   });
 
-  it("lists all codes, each on a line", async () => {
+  it("lists all codes and errors, each on a line", async () => {
     const { stdout } = await run(["explain", "--list"]);
     expect(stdout).toMatch(/^ {2}no-route +A machine on the way has no route to the destination$/m);
+    expect(stdout).toMatch(/^ {2}HCN_E_PORT_ALREADY_EXISTS +0x803b0013 The specified port already exists$/m);
     const { stdout: json } = await run(["explain", "--list", "-o", "json"]);
-    expect((JSON.parse(json) as unknown[]).length).toBeGreaterThan(15);
+    const list = JSON.parse(json) as { codes: unknown[]; errors: unknown[] };
+    expect(list.codes.length).toBeGreaterThan(15);
+    expect(list.errors.length).toBeGreaterThanOrEqual(90);
+  });
+
+  it("lists what has all words, of one group", async () => {
+    const { exitCode, stdout } = await run(["explain", "--list", "source", "VIP", "--group", "kube-proxy"]);
+    expect({ exitCode, lines: stdout.trim().split("\n").length }).toEqual({ exitCode: 0, lines: 3 });
+    expect(stdout).toContain("kube-proxy-source-vip-missing");
+    expect(await run(["explain", "--list", "xyzzy"])).toMatchObject({
+      exitCode: 1,
+      stderr: "Nothing has all these words.\n",
+    });
+  });
+
+  it.each([
+    [["0x803b0013"]],
+    [["803B0013"]],
+    [["-2143617005"]],
+    [["2151350291"]],
+    [["hr=0x803b0013"]],
+    [["HCN_E_PORT_ALREADY_EXISTS"]],
+    [["The", "specified", "port", "already", "exists."]],
+  ])("prints an error that %j names", async (words) => {
+    const { exitCode, stdout, stderr } = await run(["explain", ...words]);
+    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
+    expect(stdout).toMatch(/^HCN_E_PORT_ALREADY_EXISTS\n0x803b0013 \(2151350291, -2143617005\)\n/);
+    for (const heading of ["Why", "Next command", "What to do", "More", "Sources"]) {
+      expect(stdout).toContain(`\n${heading}\n`);
+    }
+  });
+
+  it("takes a number apart that it does not know, and says so", async () => {
+    const { exitCode, stdout } = await run(["explain", "0x80071234"]);
+    expect(exitCode).toBe(1);
+    expect(stdout).toContain("The table of errors does not have this number.");
+    expect(stdout).toContain("  facility  7, FACILITY_WIN32\n  code      4660 (0x1234): a Win32 error\n");
   });
 
   it("suggests codes for a typing error", async () => {
@@ -269,9 +318,71 @@ describe("explain", () => {
       exitCode: 2,
       stdout: "",
       stderr:
-        'mullion: the catalogue has no code "icmp-outbond-not-translated" [unknown-code]\n' +
+        'mullion: nothing known is called "icmp-outbond-not-translated" [unknown-code]\n' +
         "    Did you mean icmp-outbound-not-translated?\n",
     });
+    const { stderr } = await run(["explain", "HCN_E_PORT_ALREADY_EXIST"]);
+    expect(stderr).toContain("Did you mean HCN_E_PORT_ALREADY_EXISTS");
+  });
+
+  it.each([
+    [["0x803b0013"], errorsSchema()],
+    [["0x803b0099"], errorsSchema()],
+    [["A network with this name already exists"], errorsSchema()],
+    [["no-route"], entrySchema()],
+    [["--list"], explanationListSchema()],
+    [["--log", "kp.log"], logFindingsSchema()],
+  ])("prints JSON for %j that fits its schema", async (words, schema) => {
+    const files = { "kp.log": "x: An adapter was not found. (0x803b0006)\ny: (0x803b0099)\n" };
+    const { stdout } = await run(["explain", ...words, "-o", "json"], { files });
+    const validate = new Ajv({ strict: true }).compile(schema);
+    validate(JSON.parse(stdout));
+    expect(validate.errors).toBeNull();
+  });
+});
+
+describe("explain --log", () => {
+  const LOG = [
+    "I0102 15:04:05.000001    4120 server.go:1] starting",
+    'E0102 15:04:05.000002    4120 proxier.go:1] "Policy creation failed" err="hcnCreateLoadBalancer failed in Win32: The specified port already exists. (0x803b0013)"',
+    'E0102 15:04:06.000002    4120 proxier.go:1] "Policy creation failed" err="hcnCreateLoadBalancer failed in Win32: The specified port already exists. (0x803b0013)"',
+  ].join("\n");
+
+  it("says what it shows, the fault first, and ends with 1", async () => {
+    const { exitCode, stdout } = await run(["explain", "--log", "kp.log"], { files: { "kp.log": LOG } });
+    expect(exitCode).toBe(1);
+    expect(stdout).toMatch(
+      /^kp\.log: 3 lines, 2 known errors\n\n== Names the fault\n\n1\. HCN_E_PORT_ALREADY_EXISTS 0x803b0013\n {3}2 times, lines 2 to 3\n {3}2 \| E0102 15:04:05\.000002/,
+    );
+    expect(stdout).toMatch(/== What follows from it\n\n2\. kube-proxy-policy-creation-failed\n/);
+    for (const part of ["Why", "Next command", "What to do", "Sources"])
+      expect(stdout).toContain(`\n   ${part}\n`);
+  });
+
+  it("ends with 0 when nothing in it is known", async () => {
+    expect(await run(["explain", "--log", "-"], { files: { "-": "all is well\n" } })).toMatchObject({
+      exitCode: 0,
+      stdout: "standard input: 1 line, no known error\n",
+    });
+  });
+
+  it("tells codes that it does not know", async () => {
+    const { exitCode, stdout } = await run(["explain", "--log", "a"], { files: { a: "x (0x803b0099)" } });
+    expect(exitCode).toBe(1);
+    expect(stdout).toContain(
+      "0x803b0099: code 153 of FACILITY_USERMODE_HNS (Host Networking Service), once, line 1\n",
+    );
+  });
+
+  it.each([
+    ["none.log", 'mullion: cannot read "none.log" as a log: there is no such file [log-unreadable]\n'],
+    ["a.zip", 'mullion: cannot read "a.zip" as a log: it is a zip archive [log-unreadable]\n'],
+    ["a.bin", 'mullion: cannot read "a.bin" as a log: it is not text [log-unreadable]\n'],
+  ])("ends with 2 on %s", async (file, message) => {
+    const files = { "a.zip": "PK\u0003\u0004…", "a.bin": "\u0001\u0002\u0003\u0004".repeat(50) };
+    const outcome = await run(["explain", "--log", file], { files });
+    expect({ exitCode: outcome.exitCode, stdout: outcome.stdout }).toEqual({ exitCode: 2, stdout: "" });
+    expect(outcome.stderr.startsWith(message)).toBe(true);
   });
 });
 

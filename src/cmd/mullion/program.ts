@@ -1,7 +1,7 @@
 /** The command line of `mullion`: verbs, options, help, and how faults are told. */
 import { Argument, Command, CommanderError, Option } from "commander";
 import { isPort } from "../../net/port-range.ts";
-import { explain } from "./explain.ts";
+import { addExplain } from "./explain-command.ts";
 import { wrap } from "../../knowledge/prose.ts";
 import { type Failure, reportFailure } from "./failure.ts";
 import { HNS_KIND_NAMES, KUBE_KIND_NAMES, parseSelections } from "./kinds.ts";
@@ -255,34 +255,6 @@ function addDemo(program: Command, run: Run, demo: Verbs["demo"], terminal: Term
     .addOption(new Option("--pcap <file>", "where to write the packets").default("out/demo.pcapng"))
     .addHelpText("after", examples("mullion demo", "mullion demo -f my-cluster.yaml --pcap out/mine.pcapng"))
     .action(({ file, pcap }: DemoOptions) => run(() => demo({ file: file ?? DEMO_EXAMPLE, pcap }, terminal)));
-}
-
-interface ExplainOptions {
-  readonly output: "text" | "json";
-  readonly list?: boolean;
-}
-
-function addExplain(program: Command, run: Run, terminal: Terminal): void {
-  program
-    .command("explain")
-    .summary("say what a code means and what to do")
-    .description("Prints an entry of the catalogue: cause, how to see it on a Windows node, remedy, sources.")
-    .addArgument(new Argument("[code]", "a code, such as icmp-outbound-not-translated"))
-    .option("--list", "show all codes with their titles")
-    .addOption(
-      new Option("-o, --output <format>", "how to print it").choices(["text", "json"]).default("text"),
-    )
-    .addHelpText(
-      "after",
-      examples(
-        "mullion explain icmp-outbound-not-translated",
-        "mullion explain no-route -o json",
-        "mullion explain --list",
-      ),
-    )
-    .action((code: string | undefined, { output, list }: ExplainOptions) =>
-      run(() => Promise.resolve(explain(code, { output, list: list === true }, terminal))),
-    );
 }
 
 interface HnsServeOptions {

@@ -25,6 +25,8 @@ export interface Terminal {
   readFile(path: string, bytesMax?: number): Promise<string>;
   /** The bytes of a file, or of standard input for `-`, as `readFile` reads them. */
   readBytes(path: string, bytesMax?: number): Promise<Uint8Array>;
+  /** The bytes of a file, or of standard input for `-`, piece by piece, of any size. Throws an error of the system. */
+  readStream(path: string): AsyncIterable<Uint8Array>;
   /** Paths of the files in a folder, sorted, with those of folders below when asked; undefined for what is none. */
   listFolder(path: string, isRecursive: boolean): Promise<readonly string[] | undefined>;
   /** Resolves when the user ends the program (Ctrl-C, a closed terminal, a polite kill); it then ends by itself. */

@@ -35,6 +35,7 @@ export const CLUSTER_FILE_ENTRIES: EntryTable<ClusterFileCode> = {
           examples/two-windows-nodes/cluster.yaml`,
     sources: [FIELDS],
     profiles: ALL,
+    severity: "error",
   },
 
   "cluster-file-invalid-yaml": {
@@ -54,6 +55,7 @@ export const CLUSTER_FILE_ENTRIES: EntryTable<ClusterFileCode> = {
       with blanks. An editor with YAML support marks such places while you type.`,
     sources: [YAML_SPECIFICATION, FIELDS],
     profiles: ALL,
+    severity: "error",
   },
 
   "cluster-file-unknown-field": {
@@ -76,6 +78,7 @@ export const CLUSTER_FILE_ENTRIES: EntryTable<ClusterFileCode> = {
           # yaml-language-server: $schema=../../schemas/cluster.v1alpha1.json`,
     sources: [FIELDS, reference("cni.md §2.1, §2.2")],
     profiles: ALL,
+    severity: "error",
   },
 
   "cluster-file-missing-field": {
@@ -94,6 +97,7 @@ export const CLUSTER_FILE_ENTRIES: EntryTable<ClusterFileCode> = {
       docs/reference/cluster-file.md.`,
     sources: [FIELDS],
     profiles: ALL,
+    severity: "error",
   },
 
   "cluster-file-invalid-value": {
@@ -113,6 +117,7 @@ export const CLUSTER_FILE_ENTRIES: EntryTable<ClusterFileCode> = {
       Correct the value as the message says. For ranges, write the first address: 10.244.1.0/24.`,
     sources: [FIELDS, reference("hcn.md §6.1")],
     profiles: ALL,
+    severity: "error",
   },
 
   "cluster-file-overlapping-ranges": {
@@ -134,6 +139,7 @@ export const CLUSTER_FILE_ENTRIES: EntryTable<ClusterFileCode> = {
       from the nodes' subnet, and then they must keep clear of the nodes' own addresses.`,
     sources: [FIELDS, KUBERNETES_ON_WINDOWS, thread("flannel-io/flannel", 1405), reference("users.md G7")],
     profiles: ALL,
+    severity: "error",
   },
 
   "cluster-file-duplicate-name": {
@@ -152,6 +158,7 @@ export const CLUSTER_FILE_ENTRIES: EntryTable<ClusterFileCode> = {
     remedy: prose`Rename one of the two. Pods of the same name can live in different namespaces.`,
     sources: [FIELDS, reference("windows-networking-documentation.md §9")],
     profiles: ALL,
+    severity: "error",
   },
 
   "cluster-file-duplicate-address": {
@@ -175,6 +182,7 @@ export const CLUSTER_FILE_ENTRIES: EntryTable<ClusterFileCode> = {
       reference("hcn.md §4.2"),
     ],
     profiles: ALL,
+    severity: "error",
   },
 
   "cluster-file-too-large": {
@@ -199,5 +207,6 @@ export const CLUSTER_FILE_ENTRIES: EntryTable<ClusterFileCode> = {
       },
     ],
     profiles: ALL,
+    severity: "error",
   },
 };

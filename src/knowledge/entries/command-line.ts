@@ -2,7 +2,12 @@
 import { prose } from "../prose.ts";
 import { ALL, type EntryTable, reference } from "./entry-text.ts";
 
-type CommandLineCode = "unknown-object" | "unknown-code" | "bad-usage" | "input-without-documents";
+type CommandLineCode =
+  | "unknown-object"
+  | "unknown-code"
+  | "log-unreadable"
+  | "bad-usage"
+  | "input-without-documents";
 
 export const COMMAND_LINE_ENTRIES: EntryTable<CommandLineCode> = {
   "unknown-object": {
@@ -26,19 +31,39 @@ export const COMMAND_LINE_ENTRIES: EntryTable<CommandLineCode> = {
   },
 
   "unknown-code": {
-    title: "The catalogue has no such code",
+    title: "Neither the catalogue nor the table of errors has it",
     cause: prose`
-      mullion explain takes a code of the catalogue, such as icmp-outbound-not-translated. The word given is none,
-      and may be misspelt. Codes never change once they are published, so a code from an old report is still
-      valid.`,
+      mullion explain takes a code of the catalogue, such as icmp-outbound-not-translated, or an error: its number in
+      any spelling, its symbolic name, its text, or a line of a log. What is given is none of them, and may be misspelt.
+      Codes never change once they are published, so a code from an old report is still valid.`,
     onNode: prose`
       Codes are Mullion's own; no Windows program prints them. What Windows prints are numbers such as
-      0x803b0013, which the entries mention where they belong.`,
+      0x803b0013 and texts; both are in the table of errors as far as they are known.`,
     remedy: prose`
-      Show all codes with their titles:
+      Show all codes and errors, or those that have some words:
 
-          mullion explain --list`,
-    sources: [reference("docs/reference/codes.md")],
+          mullion explain --list
+          mullion explain --list source vip`,
+    sources: [reference("docs/reference/codes.md"), reference("docs/reference/errors.md")],
+    profiles: ALL,
+  },
+
+  "log-unreadable": {
+    title: "A file cannot be read as a log",
+    cause: prose`
+      mullion explain --log reads text: UTF-8, any code page that contains ASCII, or the UTF-16 that PowerShell writes.
+      The file does not exist, may not be opened, or is no text: event logs (.evtx), traces (.etl), archives and
+      compressed files must be turned into text first.`,
+    onNode: prose`
+      Event logs and traces are turned into text on Windows:
+
+          Get-WinEvent -Path hns.evtx | Format-List TimeCreated, Message > hns.txt
+          netsh trace convert server.etl`,
+    remedy: prose`
+      Name the file of text. Compressed logs can be handed over as they are unpacked:
+
+          gzip -dc kubeproxy.log.gz | mullion explain --log -`,
+    sources: [reference("docs/reference/errors.md")],
     profiles: ALL,
   },
 

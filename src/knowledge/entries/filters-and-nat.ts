@@ -60,6 +60,7 @@ export const FILTER_AND_NAT_ENTRIES: EntryTable<FilterAndNatCode> = {
       reference("dataplane.md §2.9"),
     ],
     profiles: ALL,
+    severity: "warning",
   },
 
   "outbound-nat-exception": {

@@ -1,18 +1,12 @@
 /** What is wrong with kube-proxy's configuration and flags on Windows nodes. */
 import { prose } from "../prose.ts";
-import {
-  ALL,
-  type EntryTable,
-  KUBERNETES_ON_WINDOWS,
-  reference,
-  thread,
-} from "./entry-text.ts";
+import { ALL, type EntryTable, KUBERNETES_ON_WINDOWS, reference, thread } from "./entry-text.ts";
 
 type KubeProxyConfigurationCode =
   | "kube-proxy-mode-not-for-windows"
-  | "kube-proxy-network-name-missing"
+  | "kube-proxy-without-network-name"
   | "kube-proxy-network-name-mismatch"
-  | "kube-proxy-source-vip-missing"
+  | "kube-proxy-without-source-vip"
   | "kube-proxy-source-vip-invalid"
   | "kube-proxy-hostname-override-missing"
   | "kube-proxy-address-invalid"
@@ -64,7 +58,7 @@ export const KUBE_PROXY_CONFIGURATION_ENTRIES: EntryTable<KubeProxyConfiguration
     severity: "error",
   },
 
-  "kube-proxy-network-name-missing": {
+  "kube-proxy-without-network-name": {
     title: "kube-proxy is not told its HNS network",
     cause: prose`
       kube-proxy on Windows programs Services on one HNS network. It has the name from --network-name, from
@@ -98,7 +92,7 @@ export const KUBE_PROXY_CONFIGURATION_ENTRIES: EntryTable<KubeProxyConfiguration
     severity: "warning",
   },
 
-  "kube-proxy-source-vip-missing": {
+  "kube-proxy-without-source-vip": {
     title: "kube-proxy on an overlay network has no source VIP",
     cause: prose`
       On an overlay network packets that a load balancer sends to other nodes need a source address that finds its

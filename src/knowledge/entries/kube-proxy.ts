@@ -204,5 +204,6 @@ export const KUBE_PROXY_ENTRIES: EntryTable<KubeProxyCode> = {
       Use nodes with Windows Server 2022 or later, or keep sessions where all back ends find them.`,
     sources: [KUBERNETES_ON_WINDOWS, thread("Azure/AKS", 3856), reference("kube-proxy.md §1.3, §3.10")],
     profiles: ["ws2019", "1903", "2004"],
+    severity: "warning",
   },
 };

@@ -123,6 +123,7 @@ export const KUBERNETES_ENTRIES: EntryTable<KubernetesCode> = {
     remedy: prose`Add the nodeSelector kubernetes.io/os with the same value as spec.os.name.`,
     sources: [WINDOWS_GUIDE, kubernetes("Pods: Pod OS", "concepts/workloads/pods/#pod-os")],
     profiles: ALL,
+    severity: "error",
   },
 
   "pod-address-outside-range": {

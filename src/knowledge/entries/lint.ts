@@ -1,10 +1,26 @@
-/** What lint says about its own input. */
+/** Traps of texts, and what lint says about its own input. */
 import { prose } from "../prose.ts";
-import { ALL, type EntryTable, reference } from "./entry-text.ts";
+import { ALL, type EntryTable, reference, thread } from "./entry-text.ts";
 
-type LintCode = "lint-suppression-invalid";
+type LintCode = "manifest-no-break-space" | "lint-suppression-invalid";
 
 export const LINT_ENTRIES: EntryTable<LintCode> = {
+  "manifest-no-break-space": {
+    title: "A no-break space stands where a blank is meant",
+    cause: prose`
+      Text that was copied from a web page or a chat often has no-break spaces (U+00A0) in place of blanks. An editor
+      shows no difference. For YAML they are letters: they become part of a field's name or of a value, and what was
+      meant is not found.`,
+    onNode: prose`
+      Nothing to see on a node: the API server drops the unknown field, or refuses the value.
+
+          kubectl apply --validate=strict --dry-run=server -f <file>`,
+    remedy: prose`Delete the blank and type it again, or replace all of them (U+00A0) in an editor.`,
+    sources: [reference("users.md G12"), thread("microsoft/windows-container-networking", 38)],
+    profiles: ALL,
+    severity: "error",
+  },
+
   "lint-suppression-invalid": {
     title: "A suppression without a reason, or of a code that does not exist",
     cause: prose`

@@ -128,6 +128,7 @@ export const MANIFEST_ENTRIES: EntryTable<ManifestCode> = {
       quotes.`,
     sources: [KUBERNETES_API, KUBERNETES_NAMES],
     profiles: ALL,
+    severity: "error",
   },
 
   "manifest-kind-unknown": {
@@ -178,6 +179,7 @@ export const MANIFEST_ENTRIES: EntryTable<ManifestCode> = {
           kubectl convert -f <file>`,
     sources: [DEPRECATION_GUIDE],
     profiles: ALL,
+    severity: "warning",
   },
 
   "manifest-duplicate-object": {

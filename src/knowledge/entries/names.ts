@@ -49,6 +49,7 @@ export const NAME_ENTRIES: EntryTable<NameCode> = {
       thread("Azure/azure-container-networking", 206),
     ],
     profiles: ALL,
+    severity: "info",
   },
 
   "dns-name-unknown": {

@@ -117,6 +117,7 @@ export const SERVICE_ENTRIES: EntryTable<ServiceCode> = {
       reference("dataplane.md §2.4 (B-5), §9 (F-05)"),
     ],
     profiles: ALL,
+    severity: "warning",
   },
 
   "external-traffic-policy-local-without-local-endpoint": {
@@ -175,6 +176,7 @@ export const SERVICE_ENTRIES: EntryTable<ServiceCode> = {
       reference("kube-proxy.md §1.3, §3.8"),
     ],
     profiles: ["ws2019"],
+    severity: "warning",
   },
 
   "too-many-back-ends": {
@@ -231,6 +233,7 @@ export const SERVICE_ENTRIES: EntryTable<ServiceCode> = {
       reference("kube-proxy.md §3.10"),
     ],
     profiles: ALL,
+    severity: "warning",
   },
 
   "icmp-to-service-not-balanced": {
@@ -253,6 +256,7 @@ export const SERVICE_ENTRIES: EntryTable<ServiceCode> = {
       Test a Service with its own protocol. Ping the pod's address if the way to the pod is in doubt.`,
     sources: [NETWORK_DRIVERS, reference("dataplane.md §2.9")],
     profiles: ALL,
+    severity: "warning",
   },
 
   "service-without-back-ends": {
@@ -356,6 +360,7 @@ export const SERVICE_ENTRIES: EntryTable<ServiceCode> = {
       reference("dataplane.md §5.3"),
     ],
     profiles: ALL,
+    severity: "warning",
   },
 
   "host-network-unsupported": {

@@ -177,6 +177,8 @@ class PlainValues {
     if (value === null || typeof value === "string" || typeof value === "boolean") return value;
     if (typeof value === "number" && Number.isFinite(value)) return value;
     const source = isScalar(node) ? (node.source ?? value) : "";
+    // The library takes "." and "E2" for numbers; Go's reader wants a digit, and reads text.
+    if (typeof source === "string" && Number.isNaN(value) && !/^[-+]?\.nan$/i.test(source)) return source;
     throw new Stop(invalid(node.range[0], `${source} cannot be said in JSON`, "Put it in quotes."));
   }
 

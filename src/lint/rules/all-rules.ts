@@ -1,33 +1,34 @@
-/** Every rule, and every example. A new file of rules is joined here, in both lists. */
-import type { ExampleTable, LintRule } from "../rule.ts";
-import { CNI_FLANNEL_EXAMPLES } from "./cni-flannel.examples.ts";
+/** Every rule. A new file of rules is joined here, and its examples in `all-examples.ts`. */
+import type { LintRule } from "../rule.ts";
 import { CNI_FLANNEL_RULES } from "./cni-flannel.ts";
-import { CNI_IPAM_EXAMPLES } from "./cni-ipam.examples.ts";
 import { CNI_IPAM_RULES } from "./cni-ipam.ts";
-import { CNI_POD_EXAMPLES } from "./cni-pods.examples.ts";
 import { CNI_POD_RULES } from "./cni-pods.ts";
-import { CNI_POLICY_EXAMPLES } from "./cni-policies.examples.ts";
 import { CNI_POLICY_RULES } from "./cni-policies.ts";
-import { CNI_RANGE_EXAMPLES } from "./cni-ranges.examples.ts";
 import { CNI_RANGE_RULES } from "./cni-ranges.ts";
-import { CNI_STRUCTURE_EXAMPLES } from "./cni-structure.examples.ts";
 import { CNI_STRUCTURE_RULES } from "./cni-structure.ts";
-import { FLANNEL_EXAMPLES } from "./flannel.examples.ts";
 import { FLANNEL_RULES } from "./flannel.ts";
-import { HNS_EXAMPLES } from "./hns.examples.ts";
 import { HNS_POLICY_RULES } from "./hns-policies.ts";
 import { HNS_RULES } from "./hns.ts";
-import { JSON_FILE_EXAMPLES } from "./json-files.examples.ts";
 import { JSON_FILE_RULES } from "./json-files.ts";
-import { KUBE_PROXY_EXAMPLES } from "./kube-proxy.examples.ts";
 import { KUBE_PROXY_OPTION_RULES } from "./kube-proxy-options.ts";
 import { KUBE_PROXY_RULES } from "./kube-proxy.ts";
-import { POD_EXAMPLES } from "./pods.examples.ts";
+import { MANIFEST_RULES } from "./manifests.ts";
+import { NAME_RULES } from "./names.ts";
+import { NETWORK_POLICY_RULES } from "./network-policies.ts";
+import { NODE_RULES } from "./nodes.ts";
 import { POD_RULES } from "./pods.ts";
+import { PROVIDER_RULES } from "./providers.ts";
+import { SERVICE_RULES } from "./services.ts";
 import { SUBNET_ENV_RULES } from "./subnet-env.ts";
 
 export const LINT_RULES: readonly LintRule[] = Object.freeze([
   ...POD_RULES,
+  ...NAME_RULES,
+  ...SERVICE_RULES,
+  ...NETWORK_POLICY_RULES,
+  ...NODE_RULES,
+  ...PROVIDER_RULES,
+  ...MANIFEST_RULES,
   ...JSON_FILE_RULES,
   ...CNI_STRUCTURE_RULES,
   ...CNI_POD_RULES,
@@ -42,17 +43,3 @@ export const LINT_RULES: readonly LintRule[] = Object.freeze([
   ...HNS_RULES,
   ...HNS_POLICY_RULES,
 ]);
-
-export const LINT_EXAMPLES: ExampleTable = Object.freeze({
-  ...POD_EXAMPLES,
-  ...JSON_FILE_EXAMPLES,
-  ...CNI_STRUCTURE_EXAMPLES,
-  ...CNI_POD_EXAMPLES,
-  ...CNI_FLANNEL_EXAMPLES,
-  ...CNI_POLICY_EXAMPLES,
-  ...CNI_RANGE_EXAMPLES,
-  ...CNI_IPAM_EXAMPLES,
-  ...FLANNEL_EXAMPLES,
-  ...KUBE_PROXY_EXAMPLES,
-  ...HNS_EXAMPLES,
-});

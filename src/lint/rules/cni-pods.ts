@@ -3,7 +3,7 @@ import { parseIp } from "../../net/ip.ts";
 import { isPlaceholder, shown } from "../address-ranges.ts";
 import { type PluginView, cniView, fieldOf, hasCapability, isHnsPlugin } from "../cni-view.ts";
 import type { LintContext } from "../context.ts";
-import { keyOf, listAt, numberAt, valueAt } from "../fields.ts";
+import { isFields, keyOf, listAt, numberAt, valueAt } from "../fields.ts";
 import type { LintRule } from "../rule.ts";
 
 /** Current plugins that connect pods of a cluster. HNS answers names itself on networks of type NAT. */
@@ -70,7 +70,7 @@ const DNS_INVALID: LintRule = {
     for (const plugin of cniView(document).plugins) {
       const dns = fieldOf(plugin.value, plugin.path, "dns");
       if (dns === undefined || !(isHnsPlugin(plugin) || plugin.type === "azure-vnet")) continue;
-      for (const key of Object.keys((dns.value ?? {}) as object)) {
+      for (const key of isFields(dns.value) ? Object.keys(dns.value) : []) {
         const meant = WRONG_KEYS.get(key.toLowerCase());
         if (meant !== undefined)
           yield {
@@ -128,13 +128,13 @@ const PORTS_IGNORED: LintRule = {
         message: "win-overlay maps no ports: what the runtime passes here has no effect",
         ...(pod === undefined
           ? {}
-          : { severity: "warning", fix: `${pod} asks for a hostPort; sdnoverlay maps them.` }),
+          : { severity: "warning", fix: `${pod} asks for a hostPort: use a Service of type NodePort.` }),
       };
     }
   },
 };
 
-const MAPS_PORTS = new Set(["win-bridge", "nat", "sdnbridge", "sdnoverlay"]);
+const MAPS_PORTS = new Set(["win-bridge", "nat", "sdnbridge"]);
 
 const PORTS_MISSING: LintRule = {
   code: "cni-port-mappings-missing",

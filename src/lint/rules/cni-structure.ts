@@ -123,7 +123,7 @@ const VERSION: LintRule = {
       const given = version ?? (plugin.flannel === undefined ? "0.1.0" : "0.2.0");
       const known = versionsOf(plugin);
       if (version === undefined && plugin.type === "azure-vnet") continue;
-      if (known.includes(String(given))) continue;
+      if (typeof given === "string" && known.includes(given)) continue;
       yield {
         at: { path: view.version?.path ?? [], part: view.version === undefined ? "key" : "value" },
         message:

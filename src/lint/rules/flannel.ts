@@ -174,7 +174,9 @@ const OVERLAP: LintRule = {
     const range = networkOf(view);
     if (view.network === undefined || range === undefined) return;
     yield* overlaps(view.network, range, serviceRangesOf(context));
-    yield* overlaps(view.network, range, context.ranges.nodes);
+    // Addresses of Node objects are told at the nodes.
+    const subnets = context.ranges.nodes.filter(({ from }) => !from.startsWith("address of"));
+    yield* overlaps(view.network, range, subnets);
   },
 };
 

@@ -101,7 +101,6 @@ const CONTROL_IN_PATH: LintRule = {
   code: "path-with-control-character",
   applies: READ_BY_GO,
   *check(document) {
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what the rule looks for
     for (const { path, text } of textsIn(document.value, []))
       if (/^[A-Za-z]:[^]*[\b\f\n\r\t]/.test(text))
         yield {

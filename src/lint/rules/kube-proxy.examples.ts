@@ -65,7 +65,7 @@ export const KUBE_PROXY_EXAMPLES: ExampleTable = {
     bad: script("--hostname-override=win-1 «--proxy-mode=ipvs --network-name=cbr0"),
     good: GOOD,
   },
-  "kube-proxy-network-name-missing": {
+  "kube-proxy-without-network-name": {
     bad: script("--hostname-override=win-1 «--proxy-mode=kernelspace"),
     good: oneFile(
       "start-kubeproxy.ps1",
@@ -78,7 +78,7 @@ C:\\k\\kube-proxy.exe --hostname-override=win-1 --proxy-mode=kernelspace
     bad: withCni("--hostname-override=win-1 «--network-name=VXLAN0 --source-vip=10.244.3.2"),
     good: withCni("--hostname-override=win-1 --network-name=vxlan0 --source-vip=10.244.3.2"),
   },
-  "kube-proxy-source-vip-missing": {
+  "kube-proxy-without-source-vip": {
     bad: withCni("--hostname-override=win-1 «--network-name=vxlan0"),
     good: withCni("--hostname-override=win-1 --network-name=vxlan0 --source-vip=$vip"),
   },

@@ -75,7 +75,7 @@ const MODE: LintRule = {
 };
 
 /** kube-proxy.md §1.1: neither the flag nor KUBE_NETWORK is fatal. */
-const NETWORK_MISSING = kubeProxyRule("kube-proxy-network-name-missing", function* (view, context, document) {
+const NETWORK_MISSING = kubeProxyRule("kube-proxy-without-network-name", function* (view, context, document) {
   const isSaid =
     view.option("network-name") !== undefined ||
     /KUBE_NETWORK|network-?name/i.test(document.text) ||
@@ -125,7 +125,7 @@ function isOverlay(view: KubeProxyView, context: LintContext): boolean {
 
 /** users.md G5. */
 const SOURCE_VIP_MISSING = kubeProxyRule(
-  "kube-proxy-source-vip-missing",
+  "kube-proxy-without-source-vip",
   function* (view, context, document) {
     const isGated = view.gates.get("WinOverlay")?.isOn === true;
     const isKnown = isOverlay(view, context);

@@ -160,11 +160,16 @@ describe("nothing is said about", () => {
   it("ranges of files that belong to different clusters", () => {
     const netConf = (network: string): string =>
       `{ "Network": "${network}", "Backend": { "Type": "vxlan", "VNI": 4096, "Port": 4789 } }\n`;
-    const environment = "FLANNEL_NETWORK=10.1.0.0/16\nFLANNEL_SUBNET=10.1.74.1/24\nFLANNEL_MTU=1450\n";
+    const overlay = `{
+      "cniVersion": "0.3.1", "name": "flannel.4096", "type": "flannel", "capabilities": { "dns": true },
+      "delegate": { "type": "win-overlay", "apiVersion": 2, "policies": [
+        { "name": "EndpointPolicy", "value": {
+          "Type": "OutBoundNAT", "Settings": { "Exceptions": ["10.1.0.0/16"] } } }] }
+    }`;
     const found = findingsIn(
       ["a/net-conf.json", netConf("10.244.0.0/16")],
       ["b/net-conf.json", netConf("192.168.0.0/16")],
-      ["c/subnet.env", `${environment}FLANNEL_IPMASQ=true\n`],
+      ["c/10-flannel.conf", overlay],
     );
     expect(found).toEqual([]);
   });

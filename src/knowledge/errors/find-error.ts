@@ -1,0 +1,162 @@
+/** From what a person typed or pasted to errors of the table. */
+import { nearestNames } from "../../base/nearest-name.ts";
+import { piecesOf, squeeze } from "../log/squeeze.ts";
+import { LogScanner } from "../log/log-scanner.ts";
+import { encodeUtf8 } from "../../base/utf8.ts";
+import { type WrittenNumber, hresultOfWin32, parseErrorNumber } from "./hresult.ts";
+import type { KnownError } from "./known-error.ts";
+import { rootsFirst } from "./order.ts";
+import { KNOWN_ERRORS } from "./table.ts";
+
+/** What was found. `errors` may be empty; then `suggestions` may help. */
+export interface ErrorSearch {
+  readonly errors: readonly KnownError[];
+  /** The HRESULT that the text writes, when it writes one. */
+  readonly hresult: number | undefined;
+  /** Ids and texts that may be meant, best first. */
+  readonly suggestions: readonly string[];
+}
+
+const SUGGESTIONS_MAX = 5;
+/** Fewer letters are found in half of the table. */
+const PART_LENGTH_MIN = 8;
+/** The longest text that is compared letter by letter. */
+const COMPARED_LENGTH_MAX = 64;
+const QUERY_LENGTH_MAX = 65_536;
+
+function byNumber(number: WrittenNumber): readonly KnownError[] {
+  const hresult = number.isShort ? hresultOfWin32(number.value) : number.value;
+  return KNOWN_ERRORS.filter(
+    (error) =>
+      error.hresults.includes(hresult) || (number.isShort && !number.isHex && error.cniCode === number.value),
+  );
+}
+
+function normalizeName(text: string): string {
+  return text
+    .trim()
+    .toLowerCase()
+    .replace(/[\s_]+/g, "-");
+}
+
+function byName(query: string): readonly KnownError[] {
+  const wanted = normalizeName(query);
+  return KNOWN_ERRORS.filter(
+    (error) => error.id === wanted || error.names.some((name) => normalizeName(name) === wanted),
+  );
+}
+
+/** Errors one of whose texts the query is, with or without the full stop; blanks of the text may be filled. */
+function byText(query: string): readonly KnownError[] {
+  const wanted = squeeze(query).replace(/\.$/, "");
+  const isText = (text: string): boolean => {
+    const pieces = piecesOf(text);
+    if (pieces.join("").replace(/\.$/, "") === wanted.replaceAll("...", "")) return true;
+    if (pieces.length === 1) return false;
+    let from = 0;
+    for (const piece of pieces) {
+      const at = wanted.indexOf(piece, from);
+      if (at < 0 || (from === 0 && !text.startsWith("…") && at > 0)) return false;
+      from = at + piece.length;
+    }
+    return text.endsWith("…") || from === wanted.length;
+  };
+  return wanted === "" ? [] : KNOWN_ERRORS.filter((error) => error.texts.some(isText));
+}
+
+/** Errors that a pasted piece of a log shows; what names the cause comes first. */
+function inLog(query: string): readonly KnownError[] {
+  const scanner = new LogScanner();
+  scanner.push(encodeUtf8(query.slice(0, QUERY_LENGTH_MAX)));
+  const indexes = [...scanner.finish().errors.keys()].toReversed();
+  return rootsFirst(indexes.flatMap((index) => KNOWN_ERRORS[index] ?? []));
+}
+
+/** Errors of whose texts the query is a part. */
+function byPart(query: string): readonly KnownError[] {
+  const wanted = squeeze(query).replace(/\.$/, "");
+  if (wanted.length < PART_LENGTH_MIN) return [];
+  return KNOWN_ERRORS.filter((error) => error.texts.some((text) => piecesOf(text).join("").includes(wanted)));
+}
+
+/** Numbers within a sentence. */
+const NUMBERS_WITHIN = /(?<![\w-])(?:0x[0-9a-f]{1,8}|-?2\d{9})(?!\w)/gi;
+
+/** Errors whose numbers stand in the query. */
+function byNumberWithin(query: string): readonly KnownError[] {
+  const numbers = query.slice(0, QUERY_LENGTH_MAX).match(NUMBERS_WITHIN) ?? [];
+  const errors = numbers.flatMap((text) => {
+    const number = parseErrorNumber(text);
+    return number === undefined ? [] : byNumber(number);
+  });
+  return rootsFirst([...new Set(errors)]);
+}
+
+function wordsOf(text: string): readonly string[] {
+  return text.toLowerCase().match(/[a-z0-9]{3,}/g) ?? [];
+}
+
+/** Words that many texts have, and that say little. */
+const COMMON_WORDS = new Set([
+  "the",
+  "was",
+  "not",
+  "for",
+  "and",
+  "failed",
+  "error",
+  "with",
+  "this",
+  "has",
+  "are",
+]);
+
+/** The text or name under which an error is best known. */
+function shownName(error: KnownError): string {
+  return error.names[0] ?? error.id;
+}
+
+/** What is spelt alike; else what shares the most words. */
+function suggest(query: string): readonly string[] {
+  const names = KNOWN_ERRORS.flatMap((error) => [error.id, ...error.names]);
+  const texts = KNOWN_ERRORS.flatMap((error) =>
+    error.texts.filter((text) => text.length <= COMPARED_LENGTH_MAX),
+  );
+  const near = nearestNames(query.trim().replace(/\.$/, ""), [...names, ...texts], SUGGESTIONS_MAX);
+  if (near.length > 0) return near;
+  const words = new Set(wordsOf(query).filter((word) => !COMMON_WORDS.has(word)));
+  const scored = KNOWN_ERRORS.map((error) => {
+    const own = new Set([error.id, ...error.names, ...error.texts].flatMap(wordsOf));
+    return { error, count: [...words].filter((word) => own.has(word)).length };
+  });
+  return scored
+    .filter(({ count }) => count > 0)
+    .toSorted((a, b) => b.count - a.count)
+    .slice(0, SUGGESTIONS_MAX)
+    .map(({ error }) => shownName(error));
+}
+
+/** The most errors that an uncertain search may answer with. */
+const PART_MATCHES_MAX = 4;
+
+/**
+ * Finds errors by number (in any spelling), symbolic name, id, or text, also in a whole line of a log. A text that two
+ * codes share finds both.
+ */
+export function findError(query: string): ErrorSearch {
+  const number = parseErrorNumber(query);
+  if (number !== undefined) {
+    const hresult = number.isShort ? hresultOfWin32(number.value) : number.value;
+    return { errors: byNumber(number), hresult, suggestions: [] };
+  }
+  for (const search of [byName, byText, inLog, byNumberWithin, byPart]) {
+    const errors = search(query);
+    if (errors.length > 0 && (search !== byPart || errors.length <= PART_MATCHES_MAX)) {
+      return { errors, hresult: undefined, suggestions: [] };
+    }
+    if (errors.length > 0) {
+      return { errors: [], hresult: undefined, suggestions: errors.slice(0, SUGGESTIONS_MAX).map(shownName) };
+    }
+  }
+  return { errors: [], hresult: undefined, suggestions: suggest(query) };
+}

@@ -1,0 +1,137 @@
+/** What is looked for in a log: the texts and numbers of the table of errors, as keywords. */
+import type { KnownError } from "../errors/known-error.ts";
+import { KNOWN_ERRORS } from "../errors/table.ts";
+import { type KeywordMachine, buildKeywordMachine } from "./keyword-machine.ts";
+import { piecesOf, squeeze } from "./squeeze.ts";
+
+/** One way in which an error is written: keywords in this order, not far from each other. */
+export interface Spelling {
+  /** Index into `KNOWN_ERRORS`. */
+  readonly error: number;
+  readonly pieces: readonly string[];
+  /** A number stands for itself: no letter or digit may touch it. */
+  readonly isNumber: boolean;
+}
+
+/** A keyword as a part of a spelling. */
+export interface Piece {
+  /** Index into `spellings`. */
+  readonly spelling: number;
+  /** Which of its pieces. */
+  readonly at: number;
+}
+
+export interface Signatures {
+  readonly machine: KeywordMachine;
+  readonly spellings: readonly Spelling[];
+  /** For each keyword, where it belongs. */
+  readonly pieces: readonly (readonly Piece[])[];
+  readonly lengths: readonly number[];
+  /** Keywords that begin a code of HNS or HCS; a code that follows may be an unknown one. */
+  readonly prefixes: ReadonlySet<number>;
+  /** For an error whose first text another one has, too: that one. */
+  readonly sameText: ReadonlyMap<number, number>;
+  /** For an error, those whose texts are parts of its own, and are not meant when it is read. */
+  readonly hides: ReadonlyMap<number, readonly number[]>;
+  /** All numbers of the table. */
+  readonly hresults: ReadonlySet<number>;
+}
+
+/**
+ * A text counts in a log when it has at least so many letters, or each of its parts, or its longest part. Shorter ones,
+ * such as "network … is not found", are ordinary English; a query still finds them.
+ */
+const TELLING_LENGTH_MIN = 11;
+const TELLING_PART_LENGTH_MIN = 8;
+const TELLING_LONGEST_MIN = 16;
+
+/** How HCN and HCS codes begin. */
+const CODE_PREFIXES = ["0x803b", "0x8037", "0xc037"] as const;
+
+const FACILITY_WIN32 = 0x8007;
+
+/** Every way in which a number is printed, except in few digits, which mean nothing without their context. */
+export function numberSpellings(hresult: number): readonly string[] {
+  const hex = hresult.toString(16);
+  return [`0x${hex}`, String(hresult), String(hresult | 0)].filter(
+    (text, index, all) => all.indexOf(text) === index,
+  );
+}
+
+function numbersOf(error: KnownError, index: number): readonly Spelling[] {
+  const spellings: Spelling[] = [];
+  for (const hresult of error.hresults) {
+    for (const text of numberSpellings(hresult)) {
+      spellings.push({ error: index, pieces: [text], isNumber: true });
+    }
+    // hcsshim prints Win32 errors with their low 16 bits (hcn.md §6.2): "failed in Win32: … (0x490)".
+    if (hresult >>> 16 === FACILITY_WIN32) {
+      const short = `(0x${(hresult & 0xffff).toString(16)})`;
+      spellings.push({ error: index, pieces: [squeeze("failed in Win32:"), short], isNumber: false });
+    }
+  }
+  if (error.cniCode !== undefined) {
+    spellings.push({ error: index, pieces: [`code:${error.cniCode},msg`], isNumber: false });
+  }
+  return spellings;
+}
+
+function isTelling(pieces: readonly string[]): boolean {
+  const lengths = pieces.map((piece) => piece.length);
+  if (pieces.length === 1) return Math.max(...lengths) >= TELLING_LENGTH_MIN;
+  return Math.min(...lengths) >= TELLING_PART_LENGTH_MIN || Math.max(...lengths) >= TELLING_LONGEST_MIN;
+}
+
+/** Which errors' texts stand within which others'. */
+function findHidden(spellings: readonly Spelling[]): ReadonlyMap<number, readonly number[]> {
+  const texts = spellings.filter(({ pieces, isNumber }) => pieces.length === 1 && !isNumber);
+  const hides = new Map<number, readonly number[]>();
+  for (const { error, pieces } of texts) {
+    const hidden = texts.filter(
+      (other) => other.error !== error && (pieces[0] ?? "").includes(other.pieces[0] ?? ""),
+    );
+    if (hidden.length > 0) {
+      hides.set(error, [...new Set([...(hides.get(error) ?? []), ...hidden.map((other) => other.error)])]);
+    }
+  }
+  return hides;
+}
+
+/** The signatures of a table of errors. */
+export function buildSignatures(errors: readonly KnownError[] = KNOWN_ERRORS): Signatures {
+  const spellings: Spelling[] = [];
+  const sameText = new Map<number, number>();
+  const owners = new Map<string, number>();
+  for (const [index, error] of errors.entries()) {
+    spellings.push(...numbersOf(error, index));
+    for (const text of error.texts) {
+      const pieces = piecesOf(text);
+      const key = pieces.join(" ");
+      const owner = owners.get(key);
+      if (owner !== undefined) sameText.set(index, owner);
+      else if (isTelling(pieces)) spellings.push({ error: index, pieces, isNumber: false });
+      if (owner === undefined) owners.set(key, index);
+    }
+    for (const name of error.names) {
+      if (name.length >= TELLING_LENGTH_MIN - 1) {
+        spellings.push({ error: index, pieces: [squeeze(name)], isNumber: true });
+      }
+    }
+  }
+  const keywords = [...new Set([...spellings.flatMap(({ pieces }) => pieces), ...CODE_PREFIXES])];
+  const indexes = new Map(keywords.map((keyword, index) => [keyword, index]));
+  const pieces: Piece[][] = keywords.map(() => []);
+  for (const [spelling, { pieces: own }] of spellings.entries()) {
+    for (const [at, keyword] of own.entries()) pieces[indexes.get(keyword) ?? 0]?.push({ spelling, at });
+  }
+  return {
+    machine: buildKeywordMachine(keywords),
+    spellings,
+    pieces,
+    lengths: keywords.map((keyword) => keyword.length),
+    prefixes: new Set(CODE_PREFIXES.map((prefix) => indexes.get(prefix) ?? -1)),
+    sameText,
+    hides: findHidden(spellings),
+    hresults: new Set(errors.flatMap((error) => error.hresults)),
+  };
+}
