@@ -96,7 +96,7 @@ export function serviceRangesOf({ ranges }: LintContext): readonly KnownRange[] 
 
 /** What a template leaves for somebody to fill in: `__VNI__`, `<your subnet>`, `{{ .cidr }}`, `${CIDR}`, `$cidr`. */
 const PLACEHOLDER =
-  /\{\{|\}\}|<[^<>]+>|\$\{|\$\(|\$[A-Za-z_]|__[A-Za-z][A-Za-z0-9_]*__|%[A-Za-z_]{3,}%|^@[A-Za-z_]+@$|^(?:CHANGE_?ME|REPLACE_?ME|TO-?DO|TBD|YOUR[-_ ].+|REPLACE[-_].+)$/i;
+  /\{\{|\}\}|<[^<>]+>|\$\{|\$\(|\$[A-Za-z_]|__[A-Za-z][A-Za-z0-9_]*__|%[A-Za-z_]{3,}%|^@[A-Za-z_]+@$|^(?:CHANGE_?ME|REPLACE_?ME|TO[D]O|TBD|YOUR[-_ ].+|REPLACE[-_].+)$/i;
 
 export function isPlaceholder(text: string): boolean {
   return PLACEHOLDER.test(text) && !isShell(text);

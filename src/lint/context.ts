@@ -325,17 +325,17 @@ export class LintContext {
   }
 }
 
+/** `namespace/name` of an object. */
+function nameOf(value: Fields): string {
+  return `${textAt(value, "metadata", "namespace") ?? "default"}/${textAt(value, "metadata", "name") ?? ""}`;
+}
+
 /** kubeadm writes an empty `winkernel` for Linux nodes, too. */
 function isForWindows(configuration: Fields): boolean {
   const { networkName, sourceVip, enableDSR } = fieldsAt(configuration, "winkernel");
   return (
     textAt(configuration, "mode") === "kernelspace" || enableDSR === true || Boolean(networkName || sourceVip)
   );
-}
-
-/** `namespace/name` of an object. */
-function nameOf(value: Fields): string {
-  return `${textAt(value, "metadata", "namespace") ?? "default"}/${textAt(value, "metadata", "name") ?? ""}`;
 }
 
 /** Flags that kube-proxy only has a use for on Windows. */

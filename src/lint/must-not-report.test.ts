@@ -36,7 +36,7 @@ const SILENT: readonly (readonly [name: string, file: string, text: string])[] =
   [
     "the External network without policies",
     "network.json",
-    '{"Name":"External","Type":"Overlay","Policies":[],"Subnets":[{"AddressPrefix":"192.168.255.0/30","GatewayAddress":"192.168.255.1"}]}',
+    '{"Name":"External","Type":"Overlay","Policies":[],"Subnets":[{"AddressPrefix":"192.168.255.0/30","GatewayAddress":"192.168.255.1","Policies":[{"Type":"VSID","VSID":9999}]}]}',
   ],
   [
     "CurrentEndpointCount: 0 and switch extensions that are off on a nat network",

@@ -20,6 +20,8 @@ type FlannelCode =
   | "flannel-network-overlaps"
   | "flannel-network-without-node-range"
   | "flannel-subnet-length-invalid"
+  | "subnet-env-incomplete"
+  | "subnet-env-subnet-outside-network"
   | "subnet-env-ipmasq-not-true";
 
 const BACKENDS = {
@@ -218,6 +220,48 @@ export const FLANNEL_ENTRIES: EntryTable<FlannelCode> = {
     sources: [CONFIGURATION, reference("control-planes.md §1.3")],
     profiles: ALL,
     severity: "warning",
+  },
+
+  "subnet-env-incomplete": {
+    title: "subnet.env lacks a value that flannel's CNI plugin needs",
+    cause: prose`
+      The plugin needs the network, the node's subnet, the MTU and the choice about masquerading, and refuses the
+      file when one is missing. flanneld on Windows writes the file in place, so a plugin that runs at that moment
+      can also see the first half of it.`,
+    onNode: prose`
+      The four lines, and the events of a pod:
+
+          Get-Content C:\run\flannel\subnet.env
+          kubectl describe pod <pod>`,
+    remedy: prose`
+      Restart flanneld, which writes the file. By hand it needs all four:
+
+          FLANNEL_NETWORK=10.244.0.0/16
+          FLANNEL_SUBNET=10.244.3.1/24
+          FLANNEL_MTU=1450
+          FLANNEL_IPMASQ=true`,
+    sources: [COMMON_PROBLEMS, reference("cni.md §3.2"), reference("control-planes.md §1.7")],
+    profiles: ALL,
+    severity: "error",
+  },
+
+  "subnet-env-subnet-outside-network": {
+    title: "The node's range in subnet.env is wrong or lies outside the network",
+    cause: prose`
+      FLANNEL_SUBNET is the range of this node inside FLANNEL_NETWORK. A file that was copied from another cluster,
+      or was left over from before the node joined again, gives pods addresses that no other node knows.`,
+    onNode: prose`
+      Compare with the Node object and with the HNS network:
+
+          Get-Content C:\run\flannel\subnet.env
+          kubectl get node <node> -o jsonpath="{.spec.podCIDR}"
+          Get-HnsNetwork | Select-Object Name, Subnets`,
+    remedy: prose`
+      Delete the file, and restart flanneld. After a new podCIDR remove C:\k\SourceVip.json and
+      C:\k\SourceVipRequest.json as well.`,
+    sources: [COMMON_PROBLEMS, reference("control-planes.md §1.7, §1.10"), reference("users.md §1 G5")],
+    profiles: ALL,
+    severity: "error",
   },
 
   "subnet-env-ipmasq-not-true": {

@@ -3,7 +3,7 @@ import { parseIp } from "../../net/ip.ts";
 import { isPlaceholder, shown } from "../address-ranges.ts";
 import { type PluginView, cniView, fieldOf, hasCapability, isHnsPlugin } from "../cni-view.ts";
 import type { LintContext } from "../context.ts";
-import { isFields, keyOf, listAt, numberAt, valueAt } from "../fields.ts";
+import { keyOf, listAt, numberAt, valueAt } from "../fields.ts";
 import type { LintRule } from "../rule.ts";
 
 /** Current plugins that connect pods of a cluster. HNS answers names itself on networks of type NAT. */
@@ -70,7 +70,7 @@ const DNS_INVALID: LintRule = {
     for (const plugin of cniView(document).plugins) {
       const dns = fieldOf(plugin.value, plugin.path, "dns");
       if (dns === undefined || !(isHnsPlugin(plugin) || plugin.type === "azure-vnet")) continue;
-      for (const key of isFields(dns.value) ? Object.keys(dns.value) : []) {
+      for (const key of Object.keys(dns.value ?? {})) {
         const meant = WRONG_KEYS.get(key.toLowerCase());
         if (meant !== undefined)
           yield {

@@ -93,6 +93,14 @@ export const FLANNEL_EXAMPLES: ExampleTable = {
     bad: netConf(vxlan('"VNI": 4096, "Port": 4789', undefined, '\n  "SubnetLen": «16,')),
     good: GOOD,
   },
+  "subnet-env-incomplete": {
+    bad: oneFile("subnet.env", `«${ENVIRONMENT.replace("FLANNEL_MTU=1450\n", "")}`),
+    good: oneFile("subnet.env", ENVIRONMENT),
+  },
+  "subnet-env-subnet-outside-network": {
+    bad: oneFile("subnet.env", ENVIRONMENT.replace("FLANNEL_SUBNET=10.244", "«FLANNEL_SUBNET=10.10")),
+    good: oneFile("subnet.env", ENVIRONMENT),
+  },
   "subnet-env-ipmasq-not-true": {
     bad: oneFile("subnet.env", ENVIRONMENT.replace("FLANNEL_IPMASQ=true", "«FLANNEL_IPMASQ=True")),
     good: oneFile("subnet.env", ENVIRONMENT),
