@@ -99,7 +99,12 @@ const PLACEHOLDER =
   /\{\{|\}\}|<[^<>]+>|\$\{|\$\(|\$[A-Za-z_]|__[A-Za-z][A-Za-z0-9_]*__|%[A-Za-z_]{3,}%|^@[A-Za-z_]+@$|^(?:CHANGE_?ME|REPLACE_?ME|TO[D]O|TBD|YOUR[-_ ].+|REPLACE[-_].+)$/i;
 
 export function isPlaceholder(text: string): boolean {
-  return PLACEHOLDER.test(text);
+  return PLACEHOLDER.test(text) && !isShell(text);
+}
+
+/** A command with variables is meant as it is: flannel's back end `extension` has such fields. */
+function isShell(text: string): boolean {
+  return text.includes(" ") && text.includes("$");
 }
 
 const SHOWN_MAX = 60;

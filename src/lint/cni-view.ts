@@ -94,7 +94,7 @@ function dialectOf(type: string, value: Fields): PolicyDialect | undefined {
   if (UPSTREAM_PLUGINS.has(type))
     return numberAt(value, keyOf(value, "apiVersion") ?? "") === 2 ? "v2" : "v1";
   if (MICROSOFT_PLUGINS.has(type)) return "v2";
-  return type === "azure-vnet" || type === "wincni" ? "v1" : undefined;
+  return type === "azure-vnet" ? "v1" : undefined;
 }
 
 /** The list of policies that a plugin reads. The other one is only read by others. */
@@ -151,8 +151,7 @@ function speaksOfWindows(plugin: PluginView): boolean {
   return (
     isHnsPlugin(plugin) ||
     plugin.policies.some(({ name }) => name.toLowerCase() === "endpointpolicy") ||
-    keyOf(plugin.value, "windows_use_single_network") !== undefined ||
-    keyOf(plugin.value, "windowsSettings") !== undefined
+    keyOf(plugin.value, "windows_use_single_network") !== undefined
   );
 }
 

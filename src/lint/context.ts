@@ -82,6 +82,8 @@ export class LintContext {
   private services: ReadonlyMap<string, LintDocument> | undefined;
   private slices: ReadonlyMap<string, readonly LintDocument[]> | undefined;
   private portOwners: readonly LintDocument[] | undefined;
+  private readonly podsByLabel = new Map<string, PodView[]>();
+  private readonly behind = new Map<LintDocument, readonly PodView[]>();
   private readonly workloads = new Set<string>();
   private readonly nodeOs = new Map<string, string>();
 
@@ -112,6 +114,8 @@ export class LintContext {
     const pod = podView(document);
     if (pod !== undefined) {
       this.pods.set(document, pod);
+      for (const label of Object.entries(pod.labels))
+        this.addLabelled(labelKey(pod.namespace, ...label), pod);
       this.workloads.add(`${type} ${nameOf(document.value)}`);
       const others = this.podsByNamespace.get(pod.namespace);
       if (others === undefined) this.podsByNamespace.set(pod.namespace, [pod]);
@@ -122,6 +126,12 @@ export class LintContext {
       const name = textAt(document.value, "metadata", "name");
       if (os !== undefined && name !== undefined) this.nodeOs.set(name, os);
     }
+  }
+
+  private addLabelled(key: string, pod: PodView): void {
+    const others = this.podsByLabel.get(key);
+    if (others === undefined) this.podsByLabel.set(key, [pod]);
+    else others.push(pod);
   }
 
   ofKind(kind: DocumentKind): readonly LintDocument[] {
@@ -163,13 +173,20 @@ export class LintContext {
 
   /** The pods, and templates of pods, that a Service selects. */
   podsBehind(service: LintDocument): readonly PodView[] {
-    const selector = fieldsAt(service.value, "spec", "selector");
-    if (Object.keys(selector).length === 0) return NO_PODS;
+    const known = this.behind.get(service);
+    if (known !== undefined) return known;
+    const found = this.findBehind(service);
+    this.behind.set(service, found);
+    return found;
+  }
+
+  private findBehind(service: LintDocument): readonly PodView[] {
+    const wanted = Object.entries(fieldsAt(service.value, "spec", "selector"));
+    const [first] = wanted;
+    if (first === undefined) return NO_PODS;
     const namespace = textAt(service.value, "metadata", "namespace") ?? "default";
-    const candidates = this.podsByNamespace.get(namespace) ?? NO_PODS;
-    return candidates.filter((pod) =>
-      Object.entries(selector).every(([key, value]) => pod.labels[key] === value),
-    );
+    const candidates = this.podsByLabel.get(labelKey(namespace, ...first)) ?? NO_PODS;
+    return candidates.filter((pod) => wanted.every(([key, value]) => pod.labels[key] === value));
   }
 
   /** The pods that a selector of labels selects in a namespace. */
@@ -323,6 +340,10 @@ export class LintContext {
       featureGates: gates,
     };
   }
+}
+
+function labelKey(namespace: string, name: string, value: unknown): string {
+  return `${namespace} ${name}=${typeof value === "string" ? value : JSON.stringify(value)}`;
 }
 
 /** `namespace/name` of an object. */

@@ -44,6 +44,8 @@ function objectOf(value: Fields): HnsObject {
     return "load-balancer";
   if (has(value, "HostComputeNetwork") || has(value, "VirtualNetwork") || has(value, "VirtualNetworkName"))
     return "endpoint";
+  // Namespaces have a type, too.
+  if (/^(?:host|guest)(?:default)?$/i.test(hnsText(value, "Type"))) return "other";
   const isNetwork =
     has(value, "Ipams") || has(value, "Subnets") || (has(value, "Type") && !has(value, "NamespaceId"));
   return isNetwork ? "network" : "other";

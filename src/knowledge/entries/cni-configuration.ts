@@ -295,7 +295,7 @@ export const CNI_CONFIGURATION_ENTRIES: EntryTable<CniConfigurationCode> = {
 
           Get-HnsEndpoint | ConvertTo-Json -Depth 9 | Select-String 'ExternalPort'`,
     remedy: prose`
-      Use a Service of type NodePort, or the plugin sdnoverlay, which maps ports.`,
+      Use a Service of type NodePort in place of the hostPort.`,
     sources: [
       thread("containernetworking/plugins", 530),
       thread("kubernetes/kubernetes", 90116),

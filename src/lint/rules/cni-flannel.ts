@@ -3,7 +3,7 @@ import { shown } from "../address-ranges.ts";
 import { type CniView, type PluginView, cniView, fieldOf, networkNameOf } from "../cni-view.ts";
 import type { LintContext } from "../context.ts";
 import { isFields, keyOf } from "../fields.ts";
-import { networkNameOfFlannel } from "../flannel-view.ts";
+import { flannelView, networkNameOfFlannel } from "../flannel-view.ts";
 import type { LintRule } from "../rule.ts";
 
 /** cni.md §3.1: flannel builds the delegate's configuration from `delegate`, and hands nothing else of its own over. */
@@ -69,9 +69,17 @@ const FORBIDDEN: LintRule = {
   },
 };
 
-/** The names of the HNS networks that flanneld makes, by the net-confs of the input. */
-function flannelNetworks(context: LintContext): ReadonlySet<string> {
-  return new Set(context.ofKind("flannel").flatMap((document) => networkNameOfFlannel(document) ?? []));
+/** The names of the HNS networks that flanneld makes, by the net-confs of the input with the wanted back end. */
+function flannelNetworks(context: LintContext, type: string): ReadonlySet<string> {
+  const netConfs = context.ofKind("flannel").filter((document) => flannelView(document).type === type);
+  return new Set(netConfs.flatMap((document) => networkNameOfFlannel(document) ?? []));
+}
+
+/** The back end that a delegate works on. */
+function backendOf({ plugins }: CniView): string {
+  return plugins.some(({ type, flannel }) => flannel !== undefined && type.endsWith("overlay"))
+    ? "vxlan"
+    : "host-gw";
 }
 
 /** cni.md §9.J; users.md G3: names of HNS networks are compared exactly. */
@@ -81,8 +89,11 @@ const NAME_MISMATCH: LintRule = {
   *check(document, context) {
     const view = cniView(document);
     const name = networkNameOf(view);
-    const made = flannelNetworks(context);
+    const made = flannelNetworks(context, backendOf(view));
     if (name === undefined || made.size === 0 || made.has(name) || flannelsOf(view).length === 0) return;
+    // Another configuration fits: this one is an alternative to it.
+    const others = context.ofKind("cni").map(cniView);
+    if (others.some((other) => flannelsOf(other).length > 0 && made.has(networkNameOf(other) ?? ""))) return;
     yield {
       at: { path: view.name?.path ?? [keyOf(document.value, "name") ?? "name"], part: "value" },
       message: `flanneld makes the network ${[...made].map(shown).join(" or ")}, and the plugin looks for ${shown(name)}`,

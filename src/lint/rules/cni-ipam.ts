@@ -16,6 +16,7 @@ import {
   fieldOf,
   hasCapability,
   ipamOf,
+  isHnsPlugin,
   typeName,
 } from "../cni-view.ts";
 import { type Fields, type Path, isFields, isTrueAt, keyOf, listAt, textAt, valueAt } from "../fields.ts";
@@ -124,6 +125,8 @@ const SUBNET_MISSING: LintRule = {
     for (const plugin of cniView(document).plugins) {
       const ipam = hostLocalOf(plugin);
       if (ipam === undefined || hasCapability(plugin, "ipRanges") || document.host !== undefined) continue;
+      // Others fill the range in before they call host-local.
+      if (!isHnsPlugin(plugin)) continue;
       const hasSubnet = poolsOf(ipam).some(
         ({ value }) => textAt(value, keyOf(value, "subnet") ?? "") !== undefined,
       );

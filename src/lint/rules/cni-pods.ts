@@ -6,9 +6,9 @@ import type { LintContext } from "../context.ts";
 import { keyOf, listAt, numberAt, valueAt } from "../fields.ts";
 import type { LintRule } from "../rule.ts";
 
-/** Plugins that connect pods of a cluster. HNS answers names itself on networks of type NAT. */
+/** Current plugins that connect pods of a cluster. HNS answers names itself on networks of type NAT. */
 function connectsPods(plugin: PluginView): boolean {
-  return isHnsPlugin(plugin) && plugin.type !== "nat";
+  return isHnsPlugin(plugin) && !/^(?:nat|wincni|l2bridge|l2tunnel)$/.test(plugin.type);
 }
 
 function nameServers({ value }: PluginView): readonly unknown[] {
@@ -128,13 +128,13 @@ const PORTS_IGNORED: LintRule = {
         message: "win-overlay maps no ports: what the runtime passes here has no effect",
         ...(pod === undefined
           ? {}
-          : { severity: "warning", fix: `${pod} asks for a hostPort; sdnoverlay maps them.` }),
+          : { severity: "warning", fix: `${pod} asks for a hostPort: use a Service of type NodePort.` }),
       };
     }
   },
 };
 
-const MAPS_PORTS = new Set(["win-bridge", "nat", "sdnbridge", "sdnoverlay"]);
+const MAPS_PORTS = new Set(["win-bridge", "nat", "sdnbridge"]);
 
 const PORTS_MISSING: LintRule = {
   code: "cni-port-mappings-missing",

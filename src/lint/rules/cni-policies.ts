@@ -16,6 +16,7 @@ import {
 import { getProfile } from "../../knowledge/profiles.ts";
 import { isFields, keyOf, listAt, textAt } from "../fields.ts";
 import type { LintRule, RuleFinding } from "../rule.ts";
+import { isFilledInLater } from "./json-files.ts";
 
 /** Types that exist in one dialect only (hcn.md §3.6). */
 const ONLY_V1 = new Map([
@@ -45,10 +46,11 @@ function v2Finding(plugin: PluginView, policy: PolicyView): RuleFinding | undefi
       message: `${plugin.type} reads policies as {"Type", "Settings"} here, so ${shown(flat)} is dropped without a word`,
       fix: v2Fix(policy),
     };
-  if (old !== undefined)
+  if (old !== undefined && isType(policy, "OutBoundNAT") && listAt(old.value).length > 0)
     return {
       at: { path: old.path },
-      message: `below "Settings" the list is called "Exceptions": "ExceptionList" is not read there`,
+      message: 'below "Settings" the list is called "Exceptions": HCN has no "ExceptionList" there',
+      severity: "warning",
     };
   const other = ONLY_V1.get(policy.type.toLowerCase());
   if (other === undefined) return undefined;
@@ -137,7 +139,7 @@ const UNKNOWN: LintRule = {
             fix: 'Write "EndpointPolicy".',
             severity: "warning",
           };
-        else if (name === "endpointpolicy" && isUnknownType(policy.type))
+        else if (name === "endpointpolicy" && isUnknownType(policy.type, plugin))
           yield {
             at: { path: [...policy.bodyPath, keyOf(policy.body, "Type") ?? "Type"], part: "value" },
             message:
@@ -150,8 +152,10 @@ const UNKNOWN: LintRule = {
   },
 };
 
-function isUnknownType(type: string): boolean {
-  return !isPlaceholder(type) && !ENDPOINT_TYPES.has(type.toLowerCase());
+function isUnknownType(type: string, plugin: PluginView): boolean {
+  // azure-vnet makes an OutBoundNAT policy of it.
+  const isAzures = plugin.type === "azure-vnet" && type.toLowerCase() === "loopbackdsr";
+  return !isPlaceholder(type) && !isAzures && !ENDPOINT_TYPES.has(type.toLowerCase());
 }
 
 function nameOwner(value: unknown, policy: PolicyView): unknown {
@@ -212,11 +216,12 @@ const ADDRESS: LintRule = {
   *check(document) {
     for (const plugin of cniView(document).plugins) {
       for (const { path, text } of prefixesOf(plugin))
-        if (parseRange(text) === undefined)
+        if (parseRange(text) === undefined && !isFilledInLater(document))
           yield { at: path, message: `${shown(text)} is neither a prefix nor an address` };
       for (const policy of plugin.policies) {
         const provider = providerAddressOf(policy);
-        if (provider !== undefined && parseIp(provider.text) === undefined)
+        const isLater = provider?.text === "" && isFilledInLater(document);
+        if (provider !== undefined && !isLater && parseIp(provider.text) === undefined)
           yield {
             at: provider.path,
             message: `${shown(provider.text)} is no address of the node, which ProviderAddress must be`,

@@ -26,6 +26,7 @@ import {
 import type { KnownRange, LintContext } from "../context.ts";
 import { keyOf } from "../fields.ts";
 import type { LintRule, RuleFinding } from "../rule.ts";
+import { isFilledInLater } from "./json-files.ts";
 
 interface Exception extends TextView {
   readonly range: Prefix;
@@ -82,7 +83,10 @@ function exceptionRule(
     applies: ["cni"],
     *check(document, context) {
       for (const plugin of cniView(document).plugins) {
-        const nat = isJudged(plugin) ? outboundNat(plugin) : undefined;
+        const isEmpty = exceptionsIn(plugin).length === 0;
+        // An installer fills the list in.
+        const isJudgedHere = isJudged(plugin) && !(isEmpty && isFilledInLater(document));
+        const nat = isJudgedHere ? outboundNat(plugin) : undefined;
         const range = nat === undefined ? undefined : missing(plugin, wantedOf(context, plugin));
         if (nat === undefined || range === undefined) continue;
         yield {
@@ -176,8 +180,8 @@ const SERVICE_ROUTE: LintRule = {
   *check(document, context) {
     const wanted = serviceRangesOf(context).filter(({ prefix }) => familyOfPrefix(prefix) === 4);
     for (const plugin of cniView(document).plugins) {
-      if (!isJudged(plugin)) continue;
       const routes = routesIn(plugin);
+      if (!isJudged(plugin) || (routes.length === 0 && isFilledInLater(document))) continue;
       const range = wanted.find(({ prefix }) => !isCovered(prefix, routes));
       if (range === undefined) continue;
       const [first] = plugin.policies;

@@ -83,7 +83,9 @@ const NETWORK_NAME: LintRule = {
   applies: ["cni"],
   *check(document) {
     const view = cniView(document);
-    if (document.host !== undefined || !isConfiguration(view)) return;
+    // Somebody else may give a fragment its name: Multus does.
+    const isFile = /\.conf(?:list)?$/i.test(document.source.file) || view.isWindows;
+    if (document.host !== undefined || !isFile || !isConfiguration(view)) return;
     if (view.name === undefined)
       yield {
         at: { path: [] },

@@ -32,6 +32,20 @@ function withNode(text: string): ExampleInput {
   };
 }
 
+const KUBEADM = `apiVersion: kubeadm.k8s.io/v1beta4
+kind: ClusterConfiguration
+networking: { serviceSubnet: 10.96.0.0/12 }
+`;
+
+function withKubeadm(text: string): ExampleInput {
+  return {
+    files: [
+      { name: "net-conf.json", text },
+      { name: "kubeadm.yaml", text: KUBEADM },
+    ],
+  };
+}
+
 const ENVIRONMENT = `FLANNEL_NETWORK=10.244.0.0/16
 FLANNEL_SUBNET=10.244.3.1/24
 FLANNEL_MTU=1450
@@ -68,8 +82,8 @@ export const FLANNEL_EXAMPLES: ExampleTable = {
     good: GOOD,
   },
   "flannel-network-overlaps": {
-    bad: withNode(vxlan('"VNI": 4096, "Port": 4789', '«"10.0.0.0/8"')),
-    good: withNode(vxlan('"VNI": 4096, "Port": 4789')),
+    bad: withKubeadm(vxlan('"VNI": 4096, "Port": 4789', '«"10.0.0.0/8"')),
+    good: withKubeadm(vxlan('"VNI": 4096, "Port": 4789')),
   },
   "flannel-network-without-node-range": {
     bad: withNode(vxlan('"VNI": 4096, "Port": 4789', '«"10.10.0.0/16"')),

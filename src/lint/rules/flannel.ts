@@ -80,14 +80,19 @@ const VXLAN_PORT = windowsRule("flannel-vxlan-port-not-4789", function* (view) {
 const DEFAULTS = windowsRule("flannel-vxlan-defaults-differ", function* (view) {
   if (view.type !== "vxlan") return;
   const missing = [
-    ...(view.option("VNI") === undefined ? ['"VNI": 4096'] : []),
-    ...(view.option("Port") === undefined ? ['"Port": 4789'] : []),
+    ...(view.option("VNI") === undefined ? [{ name: "VNI", linux: 1, windows: 4_096 }] : []),
+    ...(view.option("Port") === undefined ? [{ name: "Port", linux: 8_472, windows: 4_789 }] : []),
   ];
   if (missing.length === 0) return;
   yield {
     at: { path: view.backend?.path ?? [] },
-    message: `without ${missing.map((text) => text.split(":")[0]).join(" and ")} Linux nodes take other values than Windows nodes (VNI 1, port 8472)`,
-    fix: `Add ${missing.join(" and ")}.`,
+    message: missing
+      .map(
+        ({ name, linux, windows }) =>
+          `without ${shown(name)} Linux nodes take ${linux} and Windows nodes ${windows}`,
+      )
+      .join(", and "),
+    fix: `Add ${missing.map(({ name, windows }) => `${shown(name)}: ${windows}`).join(" and ")}.`,
   };
 });
 
@@ -95,7 +100,9 @@ const WINDOWS_BACKENDS = new Set(["vxlan", "host-gw"]);
 
 const BACKEND = windowsRule("flannel-backend-not-for-windows", function* (view) {
   const type = view.option("Type");
-  if (WINDOWS_BACKENDS.has(view.type) || isPlaceholder(view.type)) return;
+  const isWord =
+    type === undefined || (typeof type.value === "string" && /^[a-z][a-zA-Z-]*$/.test(type.value));
+  if (WINDOWS_BACKENDS.has(view.type) || !isWord) return;
   yield {
     at: type === undefined ? { path: view.backend?.path ?? [] } : at(type),
     message:
@@ -143,7 +150,8 @@ const NETWORK: LintRule = {
     const { network } = flannelView(document);
     if (network === undefined) return;
     const { value } = network;
-    if (typeof value === "string" && (value === "" || isPlaceholder(value))) return;
+    // A word is what a script replaces.
+    if (typeof value === "string" && !/^[0-9a-f.:/ ]+$/i.test(value)) return;
     if (typeof value === "string" && value.includes("/") && parseRange(value) !== undefined) return;
     yield { at: at(network), message: `${shown(value)} is no range of addresses such as 10.244.0.0/16` };
   },
@@ -166,7 +174,9 @@ const OVERLAP: LintRule = {
     const range = networkOf(view);
     if (view.network === undefined || range === undefined) return;
     yield* overlaps(view.network, range, serviceRangesOf(context));
-    yield* overlaps(view.network, range, context.ranges.nodes);
+    // Addresses of Node objects are told at the nodes.
+    const subnets = context.ranges.nodes.filter(({ from }) => !from.startsWith("address of"));
+    yield* overlaps(view.network, range, subnets);
   },
 };
 

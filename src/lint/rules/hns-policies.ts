@@ -96,7 +96,11 @@ const SHAPE = hnsRule("hns-policy-shape-mismatch", function* (view) {
       };
     const list = settings === undefined ? undefined : fieldOf(settings.value, settings.path, "ExceptionList");
     if (view.isV2 && list !== undefined && type.toLowerCase() === "outboundnat")
-      yield { at: { path: list.path }, message: 'below "Settings" the list is called "Exceptions"' };
+      yield {
+        at: { path: list.path },
+        message: 'below "Settings" the list is called "Exceptions": HCN has no "ExceptionList" there',
+        severity: "warning",
+      };
   }
 });
 

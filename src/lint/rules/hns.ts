@@ -108,8 +108,10 @@ function vsidOf({ policies }: HnsSubnet): Vsid | undefined {
 }
 
 /** hcn.md §3.2; windows-networking-documentation.md §8. */
-const VSID = hnsRule("hns-vsid-invalid", function* (view) {
-  if (view.object !== "network" || view.type !== "overlay") return;
+const VSID = hnsRule("hns-vsid-invalid", function* (view, { value }) {
+  // Scripts make a network of this name for its switch alone; dumps of it show no policies.
+  const isForSwitch = hnsText(value, "Name") === "External";
+  if (view.object !== "network" || view.type !== "overlay" || isForSwitch) return;
   for (const subnet of view.subnets) {
     const vsid = vsidOf(subnet);
     const id = numberAt(vsid?.value);

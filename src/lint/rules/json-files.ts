@@ -1,5 +1,6 @@
 /** Rules over the text of CNI configurations and of flannel's net-conf: what Go's JSON reader refuses or misunderstands. */
 import { isPlaceholder, shown } from "../address-ranges.ts";
+import { cniView } from "../cni-view.ts";
 import type { LintDocument } from "../document.ts";
 import { type Path, isFields } from "../fields.ts";
 import type { JsonTrapKind } from "../json-text.ts";
@@ -11,7 +12,7 @@ const READ_BY_GO = ["cni", "flannel"] as const;
 export function isFilledInLater(document: LintDocument): boolean {
   return (
     document.host !== undefined ||
-    /\.(?:template|tmpl|tpl|j2|jinja2?|erb|in|dist)$/i.test(document.source.file)
+    /\.(?:template|tmpl|tpl|j2|jinja2?|erb|in|dist)$|template[^/\\]*$/i.test(document.source.file)
   );
 }
 
@@ -85,7 +86,7 @@ const PLACEHOLDER: LintRule = {
   code: "placeholder-left",
   applies: READ_BY_GO,
   *check(document) {
-    if (isFilledInLater(document)) return;
+    if (isFilledInLater(document) || (document.kind === "cni" && !cniView(document).isWindows)) return;
     for (const { path, text } of textsIn(document.value, []))
       if (isPlaceholder(text))
         yield {

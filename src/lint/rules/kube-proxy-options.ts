@@ -1,6 +1,7 @@
 /** Rules over kube-proxy's feature gates and flags: what a version or build refuses, and what Windows does not read. */
 import { hnsVersionOf } from "../../knowledge/profiles.ts";
 import { shown } from "../address-ranges.ts";
+import type { LintDocument } from "../document.ts";
 import { fieldsAt, valueAt } from "../fields.ts";
 import { type KubeProxyView, isOn } from "../kube-proxy-view.ts";
 import type { LintRule, RuleFinding } from "../rule.ts";
@@ -10,12 +11,13 @@ import { atValue, kubeProxyRule } from "./kube-proxy.ts";
 const DSR_ON_SINCE = 33;
 const LOCKED_SINCE = 34;
 
-const DSR_GATE = kubeProxyRule("kube-proxy-dsr-without-gate", function* (view, { kubernetes }) {
+const DSR_GATE = kubeProxyRule("kube-proxy-dsr-without-gate", function* (view, { kubernetes }, document) {
   const gate = view.gates.get("WinDSR");
   const option = view.option("enable-dsr");
   if (!isOn(view, "enable-dsr") || option === undefined || gate?.isOn === true) return;
   const isOffBySelf = gate === undefined && kubernetes.minor < DSR_ON_SINCE;
-  if (!isOffBySelf && gate === undefined) return;
+  // A script may put the gates together elsewhere.
+  if (gate === undefined && (!isOffBySelf || /WinDSR/.test(document.text))) return;
   yield {
     at: gate === undefined ? { path: option.path } : { path: gate.path },
     message:
@@ -102,11 +104,19 @@ const OVERRIDDEN = [
   "metrics-bind-address",
 ];
 
-const BESIDE_CONFIG = kubeProxyRule("kube-proxy-flags-beside-config", function* (view) {
+/** In a script the flags of one line are those of one call; others may be those of another. */
+function isBeside(flag: string, { host, text }: LintDocument): boolean {
+  return (
+    host !== undefined ||
+    text.split("\n").some((line) => /--config\b/.test(line) && line.includes(`--${flag}`))
+  );
+}
+
+const BESIDE_CONFIG = kubeProxyRule("kube-proxy-flags-beside-config", function* (view, _context, document) {
   if (!view.isFlags || view.option("config") === undefined) return;
   for (const flag of OVERRIDDEN) {
     const option = view.option(flag);
-    if (option !== undefined)
+    if (option !== undefined && isBeside(flag, document))
       yield {
         at: { path: option.path },
         message: `--${flag} has no effect beside --config: what the file says counts`,

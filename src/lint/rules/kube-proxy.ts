@@ -81,7 +81,9 @@ const NETWORK_MISSING = kubeProxyRule("kube-proxy-without-network-name", functio
     /KUBE_NETWORK|network-?name/i.test(document.text) ||
     view.option("config") !== undefined;
   const isStart = view.isFlags ? isCall(view) : isKernelspace(view);
-  if (isSaid || !isStart || context.kubeProxy.networkName !== undefined) return;
+  // userspace, which old versions had, worked without HNS.
+  const isUserspace = view.option("proxy-mode")?.text === "userspace";
+  if (isSaid || !isStart || isUserspace || context.kubeProxy.networkName !== undefined) return;
   yield {
     at: somewhere(view),
     message: "the HNS network is not named, and kube-proxy ends at once unless KUBE_NETWORK names it",
@@ -117,7 +119,7 @@ const NETWORK_MISMATCH = kubeProxyRule("kube-proxy-network-name-mismatch", funct
 /** True when the network that kube-proxy works on is known to be an overlay. */
 function isOverlay(view: KubeProxyView, context: LintContext): boolean {
   const given = plainOption(view, "network-name")?.text;
-  const networks = namedNetworks(context).filter(({ name }) => given === undefined || name === given);
+  const networks = namedNetworks(context).filter(({ name }) => name === given);
   return networks.length > 0 && networks.every((network) => network.isOverlay);
 }
 
