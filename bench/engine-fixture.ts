@@ -7,6 +7,8 @@ import { ANY_IPV4, prefixOf } from "../src/net/prefix.ts";
 import { createGroup } from "../src/vfp/group.ts";
 import type { LayerDefinition, Rule } from "../src/vfp/rule.ts";
 import { VfpPort } from "../src/vfp/vfp-port.ts";
+import { Headers } from "../src/wire/headers.ts";
+import { Packet } from "../src/wire/packet.ts";
 
 /** A TCP segment 10.244.1.10:49201 → 203.0.113.10:443 with ACK set (dataplane.md §6.10 V6, not a SYN). */
 const SEGMENT = annotatedHex(`
@@ -82,4 +84,35 @@ export function makePort(nat: boolean): VfpPort {
     createGroup({ ...out, name: "PA_ROUTE_OUT", match: "lpm-destination", rules: [route] }),
   ]);
   return port;
+}
+
+/** Sends frames round robin through `port`; the packet is refilled from the frame each time, as a device does. */
+export function sender(port: VfpPort, frames: readonly Uint8Array[]): (operations: number) => number {
+  const headers = new Headers();
+  const packet = Packet.ofLength(frames[0]?.length ?? 0);
+  let at = 0;
+  return (operations) => {
+    let passed = 0;
+    for (let i = 0; i < operations; i++) {
+      const frame = frames[at];
+      at = at + 1 === frames.length ? 0 : at + 1;
+      if (frame === undefined) continue;
+      packet.bytes.set(frame, packet.start);
+      headers.parse(packet);
+      if (port.process("out", packet, headers, 1) === "pass") passed++;
+    }
+    return passed;
+  };
+}
+
+/** Sends each frame once, in a packet of its own. @returns how many passed. */
+export function sendOnce(port: VfpPort, frames: readonly Uint8Array[]): number {
+  const headers = new Headers();
+  let passed = 0;
+  for (const frame of frames) {
+    const packet = Packet.fromFrame(frame);
+    headers.parse(packet);
+    if (port.process("out", packet, headers, 1) === "pass") passed++;
+  }
+  return passed;
 }

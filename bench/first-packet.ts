@@ -1,7 +1,6 @@
 /** What does the first packet of a connection cost: the walk through all layers and the flows it makes? */
-import { Headers } from "../src/wire/headers.ts";
 import { Packet } from "../src/wire/packet.ts";
-import { makePort, segmentOf } from "./engine-fixture.ts";
+import { makePort, segmentOf, sendOnce } from "./engine-fixture.ts";
 import { type Candidate, measure, printTable } from "./measure.ts";
 
 const CONNECTIONS = 5_000;
@@ -11,17 +10,7 @@ function firstPackets(name: string, nat: boolean): Candidate {
   return {
     name,
     operations: CONNECTIONS,
-    run: () => {
-      const port = makePort(nat);
-      const headers = new Headers();
-      let passed = 0;
-      for (const frame of frames) {
-        const packet = Packet.fromFrame(frame);
-        headers.parse(packet);
-        if (port.process("out", packet, headers, 1) === "pass") passed++;
-      }
-      return passed;
-    },
+    run: () => sendOnce(makePort(nat), frames),
   };
 }
 

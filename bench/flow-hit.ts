@@ -1,35 +1,15 @@
 /**
  * What does a packet of a known connection cost? Against a bare copy of the frame and a plain `Map` look-up.
  */
-import { Headers } from "../src/wire/headers.ts";
 import { Packet } from "../src/wire/packet.ts";
 import type { VfpPort } from "../src/vfp/vfp-port.ts";
-import { makePort, segmentOf } from "./engine-fixture.ts";
+import { makePort, segmentOf, sender } from "./engine-fixture.ts";
 import { type Candidate, measure, measureAllocation, printTable } from "./measure.ts";
 
 const OPERATIONS = 100_000;
 
 function framesOf(flows: number): Uint8Array[] {
   return Array.from({ length: flows }, (_, index) => segmentOf(index));
-}
-
-/** Sends frames round robin through `port`; the packet is refilled from the frame each time, as a device does. */
-function sender(port: VfpPort, frames: readonly Uint8Array[]): (operations: number) => number {
-  const headers = new Headers();
-  const packet = Packet.ofLength(frames[0]?.length ?? 0);
-  let at = 0;
-  return (operations) => {
-    let passed = 0;
-    for (let i = 0; i < operations; i++) {
-      const frame = frames[at];
-      at = at + 1 === frames.length ? 0 : at + 1;
-      if (frame === undefined) continue;
-      packet.bytes.set(frame, packet.start);
-      headers.parse(packet);
-      if (port.process("out", packet, headers, 1) === "pass") passed++;
-    }
-    return passed;
-  };
 }
 
 function copyOnly(frames: readonly Uint8Array[]): Candidate {

@@ -1,7 +1,17 @@
 /** `npm run bench [NAME…]`: runs the benchmarks and prints their tables under one line that says where. */
 import { describeRun } from "./measure.ts";
 
-const BENCHMARKS = ["flow-hit", "first-packet", "cni-start-up", "explain-log", "lint"];
+const BENCHMARKS = [
+  "flow-hit",
+  "first-packet",
+  "load-balancer",
+  "cni-start-up",
+  "manifests",
+  "explain-log",
+  "lint",
+  "matrix",
+  "cluster-size",
+];
 
 const wanted = process.argv.slice(2);
 const unknown = wanted.filter((name) => !BENCHMARKS.includes(name));

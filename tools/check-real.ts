@@ -12,7 +12,7 @@ import { openSession } from "../src/cluster/open-session.ts";
 import { readModel } from "../src/cluster/verify/model-of-cluster.ts";
 import type { VerifyReport } from "../src/cluster/verify/report.ts";
 import { verifyCluster } from "../src/cluster/verify/verify.ts";
-import type { Pod } from "../src/kube/types.ts";
+import type { Pod } from "../src/kube/objects.ts";
 import { decodeSource, lint } from "../src/lint/mod.ts";
 
 const ENDINGS: readonly string[] = [".yaml", ".yml", ".json"];

@@ -98,7 +98,9 @@ function checkCommand(line: string, known: Known): string | undefined {
   const verb = words[at] ?? "";
   if (verb !== "" && !verb.startsWith("-") && !known.verbs.has(verb)) return `there is no verb ${verb}`;
   const file = words[words.indexOf("-f") + 1] ?? "";
-  if (words.includes("-f") && file.includes("/") && !known.paths.has(file)) return `${file} does not exist`;
+  const isFolder = file.endsWith("/") && [...known.paths].some((path) => path.startsWith(file));
+  if (words.includes("-f") && file.includes("/") && !known.paths.has(file) && !isFolder)
+    return `${file} does not exist`;
   return undefined;
 }
 

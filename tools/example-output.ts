@@ -3,6 +3,7 @@ import { demo } from "../src/cmd/mullion/demo.ts";
 import { get } from "../src/cmd/mullion/get.ts";
 import { runMullion } from "../src/cmd/mullion/program.ts";
 import { trace } from "../src/cmd/mullion/trace.ts";
+import { verify } from "../src/cmd/mullion/verify.ts";
 import { MemoryTerminal } from "../src/testing/memory-terminal.ts";
 import { readFiles } from "./source-files.ts";
 
@@ -14,7 +15,7 @@ function exampleFiles(): Readonly<Record<string, string>> {
 /** Standard output of a command line, run in this process. Files that it writes stay in memory. */
 async function outputOf(argv: readonly string[]): Promise<string> {
   const terminal = new MemoryTerminal(exampleFiles());
-  const verbs = { trace, get, demo };
+  const verbs = { trace, get, demo, verify };
   const exitCode = await runMullion({ argv, verbs, terminal, version: "0", isDebug: true });
   if (exitCode === 2) throw new Error(`mullion ${argv.join(" ")} ends with 2: ${terminal.errors}`);
   return terminal.output;

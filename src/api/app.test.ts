@@ -34,6 +34,11 @@ class WillingSession extends FixedSession {
   readonly course: string[] = [];
   private lastId = 0;
 
+  /** Lets events pass that nobody hears. */
+  skip(count: number): void {
+    this.lastId += count;
+  }
+
   emit(reference: ObjectReference): void {
     this.lastId++;
     const event = { id: this.lastId, atMs: this.lastId * 10, type: "object", action: "created" } as const;
@@ -52,12 +57,14 @@ class WillingSession extends FixedSession {
         reference: { kind, namespace, name },
         ...(name === "bad" ? { outcome: "refused" as const, problem } : { outcome: "created" as const }),
       })),
+      notes: [],
     };
   }
 
   override async delete(references: readonly ObjectReference[] = []): Promise<DeleteReport> {
     return Promise.resolve({
       results: references.map((reference) => ({ reference, outcome: "deleted" as const })),
+      notes: [],
     });
   }
 
@@ -447,6 +454,15 @@ describe("events", () => {
     expectValid("GapEvent", gap?.data);
     expect(next?.id).toBe(String(count - LIMITS.apiEventsKeptMax + 1));
     expect(events.at(-1)?.id).toBe(String(count));
+  });
+
+  it("do not count what happened before the cluster was held", async () => {
+    const { app, session, held } = world();
+    session.skip(7);
+    const reading = readEvents(await listen(app), 1);
+    session.emit(web);
+    expect((await reading).map(({ id, event }) => [id, event])).toEqual([["8", "object"]]);
+    expect(held.events.after(0)).toMatchObject({ missed: 0, events: [{ id: 8 }] });
   });
 
   it("begin with what happens next for an id that this cluster never gave", async () => {

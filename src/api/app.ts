@@ -65,8 +65,14 @@ async function apply(held: HeldCluster, body: unknown): Promise<ApplyAnswer> {
   const { inputs, namespace } = readApplyRequest(body);
   return held.inTurn(async (session) => {
     const { objects, problems, notes } = held.readManifests(inputs, namespace ?? DEFAULT_NAMESPACE);
-    const { results } = await session.apply(objects);
-    return { apiVersion: DOCUMENT_VERSION, kind: "ApplyReport", results, problems, notes };
+    const report = await session.apply(objects);
+    return {
+      apiVersion: DOCUMENT_VERSION,
+      kind: "ApplyReport",
+      results: report.results,
+      problems,
+      notes: [...notes, ...report.notes],
+    };
   });
 }
 
@@ -79,9 +85,15 @@ async function remove(held: HeldCluster, body: unknown): Promise<DeleteAnswer> {
       namespace: metadata.namespace,
       name: metadata.name,
     }));
-    const { results } = await session.delete([...references, ...named]);
+    const report = await session.delete([...references, ...named]);
     const { problems = [], notes = [] } = read ?? {};
-    return { apiVersion: DOCUMENT_VERSION, kind: "DeleteReport", results, problems, notes };
+    return {
+      apiVersion: DOCUMENT_VERSION,
+      kind: "DeleteReport",
+      results: report.results,
+      problems,
+      notes: [...notes, ...report.notes],
+    };
   });
 }
 

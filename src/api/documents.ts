@@ -12,7 +12,7 @@ import type {
 import type { ProbeProtocol, TraceReport } from "../cluster/trace-report.ts";
 import type { InputText } from "../cluster/session.ts";
 import type { KnowledgeCode } from "../knowledge/codes.ts";
-import type { KubeObject } from "../kube/types.ts";
+import type { KubeObject } from "../kube/objects.ts";
 
 /** The version that paths begin with and documents carry. */
 export const API_VERSION = "v1alpha1";

@@ -17,6 +17,8 @@ export class EventHistory {
   private readonly capacity: number;
   private events: SessionEvent[] = [];
   private lastId = 0;
+  /** Of the first event that was ever heard here; what came before was nobody's to hear. */
+  private firstId: number | undefined;
   private wakeUps: (() => void)[] = [];
 
   constructor(capacity: number = LIMITS.apiEventsKeptMax) {
@@ -31,6 +33,7 @@ export class EventHistory {
   add(event: SessionEvent): void {
     assert(event.id > this.lastId, "ids of events grow");
     this.lastId = event.id;
+    this.firstId ??= event.id;
     this.events.push(event);
     // Cut in large pieces, so that an event costs no copy of the others.
     if (this.events.length >= this.capacity * 2) this.events = this.events.slice(-this.capacity);
@@ -42,8 +45,9 @@ export class EventHistory {
     if (id >= this.lastId) return { missed: 0, events: [] };
     const kept = this.events.slice(-this.capacity);
     const events = kept.filter((event) => event.id > id);
+    const heardFrom = Math.max(id, (this.firstId ?? 1) - 1);
     const oldest = events[0]?.id ?? this.lastId;
-    return { missed: oldest - id - 1, events };
+    return { missed: oldest - heardFrom - 1, events };
   }
 
   /** Calls `wakeUp` once, with the next event or with `wake`. Returns a function that takes it back. */

@@ -28,7 +28,7 @@ async function writeBatch(stream: SSEStreamingApi, held: HeldCluster, lastId: nu
     const gap: GapEvent = { type: "gap", missed };
     await stream.writeSSE({ event: gap.type, data: JSON.stringify(gap) });
   }
-  let sent = lastId + missed;
+  let sent = lastId;
   for (const event of events.slice(0, BATCH_MAX)) {
     if (stream.aborted) break;
     // Waits until the listener has read: whoever does not read gets a gap later, and costs nothing now.

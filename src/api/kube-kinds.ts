@@ -1,5 +1,6 @@
 /** Kinds of Kubernetes objects by the names that people and paths use, as kubectl has them. */
-import type { KubeKind } from "../kube/types.ts";
+import { KINDS } from "../kube/kinds.ts";
+import type { KubeKind } from "../kube/objects.ts";
 
 export interface KubeKindNames {
   readonly kind: KubeKind;
@@ -14,33 +15,38 @@ export interface KubeKindNames {
   readonly isNamespaced: boolean;
 }
 
-function names(
-  kind: KubeKind,
-  plural: string,
-  short: readonly string[],
-  group = "",
-  isNamespaced = true,
-): KubeKindNames {
+/** What people see first stands first. */
+const ORDER: readonly KubeKind[] = [
+  "Pod",
+  "Service",
+  "Node",
+  "Namespace",
+  "Deployment",
+  "ReplicaSet",
+  "StatefulSet",
+  "DaemonSet",
+  "Job",
+  "CronJob",
+  "EndpointSlice",
+  "Endpoints",
+  "NetworkPolicy",
+  "ConfigMap",
+];
+
+/** kubectl has no short name for EndpointSlices, the kind that matters most for Services. */
+const MORE_SHORT: Readonly<Partial<Record<KubeKind, string>>> = { EndpointSlice: "eps" };
+
+/** The names of a kind. */
+export function namesOfKind(kind: KubeKind): KubeKindNames {
+  const { plural, shortNames, apiVersion, isNamespaced } = KINDS[kind];
+  const more = MORE_SHORT[kind];
+  const group = apiVersion.includes("/") ? (apiVersion.split("/")[0] ?? "") : "";
+  const short = more === undefined ? shortNames : [...shortNames, more];
   return Object.freeze({ kind, plural, singular: kind.toLowerCase(), short, group, isNamespaced });
 }
 
-/** In the order in which they are shown. `eps` is not kubectl's: it has no short name for EndpointSlices. */
-export const KUBE_KINDS: readonly KubeKindNames[] = Object.freeze([
-  names("Pod", "pods", ["po"]),
-  names("Service", "services", ["svc"]),
-  names("Node", "nodes", ["no"], "", false),
-  names("Namespace", "namespaces", ["ns"], "", false),
-  names("Deployment", "deployments", ["deploy"], "apps"),
-  names("ReplicaSet", "replicasets", ["rs"], "apps"),
-  names("StatefulSet", "statefulsets", ["sts"], "apps"),
-  names("DaemonSet", "daemonsets", ["ds"], "apps"),
-  names("Job", "jobs", [], "batch"),
-  names("CronJob", "cronjobs", ["cj"], "batch"),
-  names("EndpointSlice", "endpointslices", ["eps"], "discovery.k8s.io"),
-  names("Endpoints", "endpoints", ["ep"]),
-  names("NetworkPolicy", "networkpolicies", ["netpol"], "networking.k8s.io"),
-  names("ConfigMap", "configmaps", ["cm"]),
-]);
+/** In the order in which they are shown. */
+export const KUBE_KINDS: readonly KubeKindNames[] = Object.freeze(ORDER.map(namesOfKind));
 
 /** Finds a kind by any of its names, in any letter case; undefined when there is none. `endpoint` is Endpoints. */
 export function findKubeKind(text: string): KubeKindNames | undefined {
@@ -49,11 +55,4 @@ export function findKubeKind(text: string): KubeKindNames | undefined {
     ({ plural, singular, short }) =>
       plural === wanted || plural === `${wanted}s` || singular === wanted || short.includes(wanted),
   );
-}
-
-/** The names of a kind that exists. */
-export function namesOfKind(kind: KubeKind): KubeKindNames {
-  const found = KUBE_KINDS.find((each) => each.kind === kind);
-  if (found === undefined) throw new RangeError(`${kind} is no kind of the table`);
-  return found;
 }

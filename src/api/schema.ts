@@ -1,6 +1,7 @@
 /** The JSON Schema of the control API, published as schemas/api.v1alpha1.json and at `GET /v1alpha1/schema`. */
 import { DOCUMENT_VERSION } from "./documents.ts";
 import { KUBE_KINDS } from "./kube-kinds.ts";
+import { closedObject } from "../knowledge/json-schema.ts";
 
 type Schema = Readonly<Record<string, unknown>>;
 
@@ -24,20 +25,6 @@ function described(schema: Schema, description: string): Schema {
   return { ...schema, description };
 }
 
-function closed(
-  description: string,
-  required: Readonly<Record<string, Schema>>,
-  optional: Readonly<Record<string, Schema>> = {},
-): Schema {
-  return {
-    type: "object",
-    description,
-    additionalProperties: false,
-    required: Object.keys(required),
-    properties: { ...required, ...optional },
-  };
-}
-
 function document(
   kind: string,
   description: string,
@@ -45,27 +32,27 @@ function document(
   optional: Readonly<Record<string, Schema>> = {},
 ): Schema {
   const head = { apiVersion: { const: DOCUMENT_VERSION }, kind: { const: kind } };
-  return closed(description, { ...head, ...required }, optional);
+  return closedObject(description, { ...head, ...required }, optional);
 }
 
 /** Parts that several documents have. */
 const PARTS: Readonly<Record<string, Schema>> = {
-  Reference: closed("An object of Kubernetes by name.", {
+  Reference: closedObject("An object of Kubernetes by name.", {
     kind: KIND,
     namespace: described(TEXT, "Empty for kinds that belong to no namespace."),
     name: TEXT,
   }),
-  Input: closed("A text: manifests in YAML or JSON, several documents, lists.", {
+  Input: closedObject("A text: manifests in YAML or JSON, several documents, lists.", {
     name: described(TEXT, "Used in messages only."),
     text: TEXT,
   }),
-  Place: closed("Where a problem stands.", {
+  Place: closedObject("Where a problem stands.", {
     file: TEXT,
     line: described(INTEGER, "From 1."),
     column: described(INTEGER, "From 1, in characters."),
     field: described(TEXT, "Such as spec.ports[0].port; empty when it is not about a field."),
   }),
-  Problem: closed(
+  Problem: closedObject(
     "What is wrong, and what to do.",
     {
       code: described(CODE, "mullion explain CODE."),
@@ -74,7 +61,7 @@ const PARTS: Readonly<Record<string, Schema>> = {
     },
     { where: ref("Place") },
   ),
-  Node: closed(
+  Node: closedObject(
     "A node.",
     {
       name: TEXT,
@@ -102,12 +89,12 @@ const LOOKING: Readonly<Record<string, Schema>> = {
     atMs: described(NUMBER, "Virtual time since the cluster began."),
     nodes: list(ref("Node")),
     pods: described(INTEGER, "Pods that have their network."),
-    outside: list(closed("A host outside the cluster.", { name: TEXT, address: TEXT })),
+    outside: list(closedObject("A host outside the cluster.", { name: TEXT, address: TEXT })),
   }),
-  ObjectList: closed("GET /objects/KIND: as kubectl get -o json.", {
+  ObjectList: closedObject("GET /objects/KIND: as kubectl get -o json.", {
     apiVersion: { const: "v1" },
     kind: { const: "List" },
-    metadata: closed("Always empty.", { resourceVersion: { const: "" } }),
+    metadata: closedObject("Always empty.", { resourceVersion: { const: "" } }),
     items: list({
       type: "object",
       description: "A Kubernetes object.",
@@ -135,7 +122,7 @@ const LOOKING: Readonly<Record<string, Schema>> = {
 function results(outcomes: readonly string[]): Schema {
   const optional = { problem: ref("Problem") };
   return list(
-    closed("One object.", { reference: ref("Reference"), outcome: { enum: outcomes } }, optional),
+    closedObject("One object.", { reference: ref("Reference"), outcome: { enum: outcomes } }, optional),
     "One for each object, in the order given.",
   );
 }
@@ -146,7 +133,7 @@ const REPORT_LISTS = {
 };
 
 const WORKING: Readonly<Record<string, Schema>> = {
-  ApplyRequest: closed(
+  ApplyRequest: closedObject(
     "POST /apply.",
     { inputs: { ...list(ref("Input")), minItems: 1 } },
     { namespace: described(TEXT, NAMESPACE_DEFAULT) },
@@ -155,12 +142,12 @@ const WORKING: Readonly<Record<string, Schema>> = {
     results: results(["created", "configured", "unchanged", "refused"]),
     ...REPORT_LISTS,
   }),
-  DeleteRequest: closed(
+  DeleteRequest: closedObject(
     "POST /delete: objects by name, and those that manifests name; at least one.",
     {},
     {
       references: list(
-        closed(
+        closedObject(
           "An object by name.",
           { kind: KIND, name: { ...TEXT, minLength: 1 } },
           { namespace: described(TEXT, NAMESPACE_DEFAULT) },
@@ -174,7 +161,7 @@ const WORKING: Readonly<Record<string, Schema>> = {
     results: results(["deleted", "not-found", "refused"]),
     ...REPORT_LISTS,
   }),
-  TraceRequest: closed(
+  TraceRequest: closedObject(
     "POST /trace.",
     {
       from: described(TEXT, "pod/NAMESPACE/NAME, pod/NAME, node/NAME, external, an address."),
@@ -199,8 +186,8 @@ const WORKING: Readonly<Record<string, Schema>> = {
     cluster: described(TEXT, "As the cluster file calls it."),
     status: { const: "ending" },
   }),
-  Error: closed("The body of every answer that is no success.", {
-    error: closed(
+  Error: closedObject("The body of every answer that is no success.", {
+    error: closedObject(
       "What is wrong.",
       {
         code: described(TEXT, "Of the catalogue, of HNS or of CNI; internal-fault for Mullion's own faults."),
@@ -222,7 +209,7 @@ function event(type: string, description: string, required: Schema, optional: Sc
     atMs: described(NUMBER, "Virtual time."),
     type: { const: type },
   };
-  return closed(
+  return closedObject(
     description,
     { ...head, ...(required as Readonly<Record<string, Schema>>) },
     optional as Readonly<Record<string, Schema>>,
@@ -237,7 +224,7 @@ const EVENTS: Readonly<Record<string, Schema>> = {
   NodeEvent: event("node", "Something happened on a node.", { node: TEXT, text: TEXT }),
   ProgressEvent: event("progress", "A long work goes on.", { text: TEXT, done: INTEGER, total: INTEGER }),
   NoteEvent: event("note", "Something to know.", { text: TEXT }, { code: CODE, reference: ref("Reference") }),
-  GapEvent: closed("Events that were forgotten before this listener could hear them.", {
+  GapEvent: closedObject("Events that were forgotten before this listener could hear them.", {
     type: { const: "gap" },
     missed: INTEGER,
   }),

@@ -2,32 +2,17 @@
 import { createAdaptorServer } from "@hono/node-server";
 import { existsSync, rmSync, writeFileSync } from "node:fs";
 import type { Server } from "node:http";
-import { createConnection } from "node:net";
 import type { Hono } from "hono";
 import { LIMITS } from "../base/limits.ts";
 import { ApiError } from "./error-details.ts";
 import { lock } from "./lock-file.node.ts";
-import type { ClusterPlace } from "./state-folder.node.ts";
+import { type ClusterPlace, placeError } from "./state-folder.node.ts";
+import { isListening } from "../hcn/unix-socket.node.ts";
 
 const OWNER_ONLY = 0o600;
 const OTHERS_NOTHING = 0o177;
-const PROBE_TIMEOUT_MS = 2_000;
 const REQUEST_TIMEOUT_MS = 60_000;
 const CONFLICT = 409;
-
-/** True when somebody accepts connections on the socket, however slow. */
-export async function isListening(socket: string): Promise<boolean> {
-  return new Promise((resolve) => {
-    const probe = createConnection(socket);
-    const finish = (isOpen: boolean): void => {
-      probe.destroy();
-      resolve(isOpen);
-    };
-    probe.setTimeout(PROBE_TIMEOUT_MS, () => finish(true));
-    probe.on("connect", () => finish(true));
-    probe.on("error", () => finish(false));
-  });
-}
 
 export function alreadyRunning(place: ClusterPlace): ApiError {
   return new ApiError(
@@ -84,14 +69,18 @@ export class ControlServer {
 
   /**
    * Starts to listen. A dead socket of the same name is replaced.
-   * @throws ApiError `cluster-already-running`; an error of the system when the socket cannot be made.
+   * @throws ApiError `cluster-already-running`, or `bad-usage` when the socket cannot be made.
    */
   static async listen(app: Hono, place: ClusterPlace): Promise<ControlServer> {
     const server = createAdaptorServer({ fetch: app.fetch }) as Server;
     server.maxConnections = LIMITS.httpConnectionsMax;
     server.requestTimeout = REQUEST_TIMEOUT_MS;
-    await claim(server, place);
-    writeFileSync(place.pidFile, `${process.pid}\n`, { mode: OWNER_ONLY });
+    try {
+      await claim(server, place);
+      writeFileSync(place.pidFile, `${process.pid}\n`, { mode: OWNER_ONLY });
+    } catch (error) {
+      throw placeError(place, error);
+    }
     const control = new ControlServer(server, place);
     // A fault that ends the process takes its files along.
     process.once("exit", control.removeFiles);

@@ -90,14 +90,31 @@ function notPrivate(message: string, advice: string): ApiError {
   return new ApiError(FORBIDDEN, "cluster-not-private", message, advice);
 }
 
+/** An error of the system about a place, as the user's to mend. Other errors stay as they are. */
+export function placeError(place: ClusterPlace, error: unknown): unknown {
+  if (error instanceof ApiError || !(error instanceof Error) || !("syscall" in error)) return error;
+  return new ApiError(
+    USAGE,
+    "bad-usage",
+    `cannot keep a cluster in ${dirname(place.socket)}: ${error.message}`,
+    "Name a place in a folder that is there and that you may write to, with --socket.",
+  );
+}
+
 /**
  * Makes the folder of a place when it is missing. The default folder must be closed to others; a folder that
  * `--socket` names may be open to readers, but must be the user's or root's (such as /tmp).
- * @throws ApiError `cluster-not-private`; an error of the system when it cannot be made.
+ * @throws ApiError `cluster-not-private`, or `bad-usage` when it cannot be made.
  */
 export function ensureFolder(place: ClusterPlace, variables: Variables): void {
   const folder = dirname(place.socket);
-  mkdirSync(folder, { recursive: true, mode: PRIVATE_FOLDER });
+  try {
+    // One level only: the folder that holds it is the system's or the user's own.
+    if (statOf(folder) === undefined) mkdirSync(folder, { mode: PRIVATE_FOLDER });
+  } catch (error) {
+    // Somebody who starts a cluster at the same time may have made it.
+    if (statOf(folder) === undefined) throw placeError(place, error);
+  }
   checkFolder(folder, folder === stateFolder(variables));
 }
 

@@ -75,6 +75,17 @@ describe("the folder", () => {
     expect(() => ensureFolder(place, variables)).toThrow(/other users may enter/);
   });
 
+  it("of --socket is made when the one above it is there", () => {
+    const socket = join(runtime, "lab", "x.sock");
+    ensureFolder(clusterPlace({ name: undefined, socket }, {}), {});
+    expect(statSync(join(runtime, "lab")).mode & 0o777).toBe(0o700);
+    const deep = clusterPlace({ name: undefined, socket: join(runtime, "no", "such", "x.sock") }, {});
+    expect(() => ensureFolder(deep, {})).toThrow(/^cannot keep a cluster in .*ENOENT/);
+    // Nothing can be made here, and asking for it with all folders above it would never end.
+    const proc = clusterPlace({ name: undefined, socket: "/proc/mullion/x.sock" }, {});
+    expect(() => ensureFolder(proc, {})).toThrow(/^cannot keep a cluster in \/proc\/mullion: /);
+  });
+
   it("goes with the last cluster, and stays while there is another", () => {
     const [one, two] = ["one", "two"].map((name) => clusterPlace({ name, socket: undefined }, variables));
     ensureFolder(one!, variables);

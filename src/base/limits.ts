@@ -57,8 +57,13 @@ export const LIMITS = {
   aliasedValuesMax: 100_000,
   /** Characters of one file of Kubernetes manifests. */
   manifestFileCharactersMax: 268_435_456,
-  /** Characters of one YAML document, or of one item of a `List`, among manifests. */
-  manifestDocumentCharactersMax: 16_777_216,
+  /**
+   * Characters of one YAML document, or of one item of a `List`, among manifests. An API server takes objects of some
+   * 1.5 MiB.
+   */
+  manifestDocumentCharactersMax: 4_194_304,
+  /** Characters of YAML's structure in one document: what its parser turns into tokens. */
+  manifestDocumentTokensMax: 500_000,
   /** Objects of all manifests together. */
   manifestObjectsMax: 250_000,
   /** Problems, and notes, that are told one by one; the rest is counted. */

@@ -1,5 +1,5 @@
 /** The Kubernetes objects of a cluster as plain data, so that a fork of the cluster carries them along. */
-import type { EndpointSlice, KubeKind, KubeObjects, Service } from "../kube/types.ts";
+import type { EndpointSlice, KubeKind, KubeObjects, Service } from "../kube/objects.ts";
 
 /** All objects by kind, each list by namespace and name; frozen. */
 export type ClusterObjects = { readonly [Kind in KubeKind]: readonly KubeObjects[Kind][] };

@@ -51,6 +51,7 @@ export interface Cluster {
 
 /** An independent copy of `cluster`; `recorder` hears the packets that are followed in the copy. */
 export function forkCluster(cluster: Cluster, recorder?: Recorder): Cluster {
+  for (const { hns } of cluster.nodes) hns?.settle();
   const copy = fork(cluster);
   copy.env.recorder = recorder;
   return copy;

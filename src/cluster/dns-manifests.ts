@@ -22,13 +22,12 @@ export function dnsAddressIn(serviceCIDR: Prefix): string {
 }
 
 /**
- * Namespace, Deployment and Service. Ports and names are those of kubeadm's manifests; TCP 53 and the metrics port are
+ * Deployment and Service. Ports and names are those of kubeadm's manifests; TCP 53 and the metrics port are
  * left out, because nothing here asks DNS over TCP.
  */
 export function dnsManifests(serviceCIDR: Prefix): readonly JsonObject[] {
   const labels = { [DNS_LABEL[0]]: DNS_LABEL[1] };
   return [
-    { apiVersion: "v1", kind: "Namespace", metadata: { name: DNS_NAMESPACE } },
     {
       apiVersion: "apps/v1",
       kind: "Deployment",

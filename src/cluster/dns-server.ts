@@ -31,6 +31,8 @@ export interface DnsServerOptions {
   readonly sources: readonly NameSource[];
   /** Whom to ask for names of nobody. Default: nobody; such names are refused. */
   readonly upstreams?: readonly Ip[];
+  /** Default 53. */
+  readonly port?: number;
 }
 
 /** False for records of classes but IN, which nobody asked for. */
@@ -57,18 +59,20 @@ export class DnsServer implements UdpOwner {
   readonly pending: Set<ForwardedQuestion> = new Set();
   readonly compartment: Compartment;
   readonly prng: Prng;
+  readonly port: number;
   private socket: UdpSocket | undefined;
 
   constructor(options: DnsServerOptions) {
+    this.port = options.port ?? DNS_PORT;
     this.compartment = options.compartment;
     this.sources = options.sources;
     this.upstreams = options.upstreams ?? [];
     this.prng = options.compartment.prng.derive("dns-server");
   }
 
-  /** Serves UDP port 53. `ip` limits it to one address. @returns why it cannot. */
+  /** Serves its UDP port. `ip` limits it to one address. @returns why it cannot. */
   listen(ip?: Ip): SocketFailure | undefined {
-    const options = { port: DNS_PORT, owner: this, ...(ip === undefined ? {} : { ip }) };
+    const options = { port: this.port, owner: this, ...(ip === undefined ? {} : { ip }) };
     const socket = this.compartment.udp.bind(options);
     if (typeof socket === "string") return socket;
     this.socket = socket;

@@ -1,7 +1,7 @@
 /** Who a user means by `pod/default/web`, `node/win-1`, `external` or an address. */
 import { nearestNames } from "../base/nearest-name.ts";
 import type { Compartment } from "../host/compartment.ts";
-import type { Service } from "../kube/types.ts";
+import type { Service } from "../kube/objects.ts";
 import { type Ip, formatIp, parseIp } from "../net/ip.ts";
 import type { Cluster, ClusterPod } from "./cluster.ts";
 import { RequestError } from "./request-error.ts";
@@ -34,34 +34,40 @@ function podParty(pod: ClusterPod): Party {
   };
 }
 
-/** Everybody in the cluster, in the order of the file. */
-export function listParties(cluster: Cluster): readonly Party[] {
+/** A party and the names a user may write for it, the full one first. */
+interface NamedParty {
+  readonly party: Party;
+  readonly names: readonly string[];
+}
+
+function namesOfPod({ spec }: ClusterPod): readonly string[] {
+  const { namespace, name } = spec;
+  const short = namespace === "default" ? [`pod/${name}`, name] : [];
+  return [`pod/${namespace}/${name}`, `${namespace}/${name}`, ...short];
+}
+
+function namedParties(cluster: Cluster): readonly NamedParty[] {
   return [
-    ...cluster.pods.map(podParty),
-    ...cluster.nodes.map(({ spec, host }) => ({
-      description: { reference: `node/${spec.name}`, node: spec.name, address: formatIp(spec.address) },
-      compartment: host.root,
-      ip: spec.address,
-    })),
-    ...cluster.outside.map((outside) => ({
-      description: { reference: outside.name, address: formatIp(outside.ip) },
-      compartment: outside.compartment,
-      ip: outside.ip,
+    ...cluster.pods.map((pod) => ({ party: podParty(pod), names: namesOfPod(pod) })),
+    ...cluster.nodes.map(({ spec, host }) => {
+      const reference = `node/${spec.name}`;
+      const description = { reference, node: spec.name, address: formatIp(spec.address) };
+      return { party: { description, compartment: host.root, ip: spec.address }, names: [reference] };
+    }),
+    ...cluster.outside.map((outside, index) => ({
+      party: {
+        description: { reference: outside.name, address: formatIp(outside.ip) },
+        compartment: outside.compartment,
+        ip: outside.ip,
+      },
+      names: index === 0 ? [outside.name, "external"] : [outside.name],
     })),
   ];
 }
 
-/** The names a user may write for a party, the full one first. */
-function namesOf(party: Party, cluster: Cluster): readonly string[] {
-  const { reference } = party.description;
-  const pod = cluster.pods.find((each) => podReference(each) === reference);
-  if (pod !== undefined) {
-    const { namespace, name } = pod.spec;
-    const isDefault = namespace === "default";
-    return [reference, `${namespace}/${name}`, ...(isDefault ? [`pod/${name}`, name] : [])];
-  }
-  const isFirstOutside = reference === cluster.outside[0]?.name;
-  return isFirstOutside ? [reference, "external"] : [reference];
+/** Everybody in the cluster, in the order of the file. */
+export function listParties(cluster: Cluster): readonly Party[] {
+  return namedParties(cluster).map(({ party }) => party);
 }
 
 /** `service/ns/name`, `svc/name`: as kubectl writes it, with the namespace in between. */
@@ -100,11 +106,20 @@ function findBarePod(text: string, cluster: Cluster): Party | undefined {
   return named.length === 1 && named[0] !== undefined ? podParty(named[0]) : undefined;
 }
 
-function unknownParty(text: string, cluster: Cluster, parties: readonly Party[]): RequestError {
-  const services = cluster.objects.Service.map(serviceReference);
-  const names = [...parties.flatMap((party) => namesOf(party, cluster)), ...services];
-  const [near] = nearestNames(text, names, 1);
-  const references = [...parties.map((party) => party.description.reference), ...services];
+/** The full name, and the short one of namespace `default`. */
+function namesOfService(service: Service): readonly string[] {
+  const { namespace, name } = service.metadata;
+  return [serviceReference(service), ...(namespace === "default" ? [`service/${name}`] : [])];
+}
+
+function unknownParty(text: string, cluster: Cluster, parties: readonly NamedParty[]): RequestError {
+  const services = cluster.objects.Service;
+  const names = [...parties.flatMap((each) => each.names), ...services.flatMap(namesOfService)];
+  const [near] = nearestNames(text.replace(SERVICE_PREFIX, "service/"), names, 1);
+  const references = [
+    ...parties.map(({ party }) => party.description.reference),
+    ...services.map(serviceReference),
+  ];
   const hidden = references.length - KNOWN_MAX;
   const known = references.slice(0, KNOWN_MAX).join(", ") + (hidden > 0 ? ` and ${hidden} more` : "");
   const advice = near === undefined ? "" : `Did you mean ${JSON.stringify(near)}? `;
@@ -117,17 +132,23 @@ function unknownParty(text: string, cluster: Cluster, parties: readonly Party[])
 
 /** Finds a party by name or address. @throws RequestError when there is none, with the nearest name. */
 export function findParty(cluster: Cluster, text: string): Party {
-  const parties = listParties(cluster);
+  const parties = namedParties(cluster);
   const ip = parseIp(text);
   if (ip !== undefined) {
-    const owner = parties.find((party) => party.ip === ip);
     const nobody = { description: { reference: text, address: formatIp(ip) }, compartment: undefined, ip };
-    return owner ?? nobody;
+    return ownerOf(ip, cluster, parties) ?? nobody;
   }
   const service = findService(text, cluster);
   if (service !== undefined) return serviceParty(service);
-  const named = parties.find((party) => namesOf(party, cluster).includes(text));
-  const found = named ?? findBarePod(text, cluster);
+  const named = parties.find(({ names }) => names.includes(text));
+  const found = named?.party ?? findBarePod(text, cluster);
   if (found === undefined) throw unknownParty(text, cluster, parties);
   return found;
+}
+
+/** Who has an address: the node itself before pods in its network. */
+function ownerOf(ip: Ip, cluster: Cluster, parties: readonly NamedParty[]): Party | undefined {
+  const owners = parties.map(({ party }) => party).filter((party) => party.ip === ip);
+  const isNode = ({ description }: Party): boolean => description.reference.startsWith("node/");
+  return cluster.nodes.some(({ spec }) => spec.address === ip) ? owners.find(isNode) : owners[0];
 }

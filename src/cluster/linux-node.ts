@@ -1,5 +1,4 @@
 /** A Linux node: one stack, a bridge for its pods, static routes to the pods of the others. */
-import { defined } from "../base/assert.ts";
 import type { Environment } from "../base/environment.ts";
 import type { Device } from "../device/device.ts";
 import { LinuxBridge } from "../fabric/linux-bridge.ts";
@@ -7,13 +6,14 @@ import type { DnsSettings } from "../host/compartment.ts";
 import { Host } from "../host/host.ts";
 import { RuleSet } from "../host/netfilter/rule-set.ts";
 import { IdentificationServer } from "../host/services/identification-server.ts";
-import { type Ip, type Ipv4, addToIp } from "../net/ip.ts";
+import type { Ip } from "../net/ip.ts";
 import type { Mac } from "../net/mac.ts";
-import { ANY_IPV4, prefixContains } from "../net/prefix.ts";
+import { ANY_IPV4 } from "../net/prefix.ts";
 import type { ClusterNode, ClusterPod } from "./cluster.ts";
 import type { ClusterFile, NodeSpec, PodSpec } from "./file/cluster-file.ts";
 import { type Kubelet, addHostPod, podReference } from "./kubelet.ts";
 import { hostPortRules, masqueradeRules } from "./linux-masquerade.ts";
+import { PodAddresses } from "./pod-addresses.ts";
 import { addressIn } from "./windows-node.ts";
 
 /** The bridge has `.1` of the pod range; pods follow. */
@@ -43,6 +43,8 @@ export function bootLinuxNode(
   const adapter = root.addInterface({ name: "eth0", ...uplink });
   root.addAddress(adapter, { ip: spec.address, length: file.underlay.subnet.length });
   root.addRoute({ prefix: ANY_IPV4, nextHop: file.underlay.router, interface: adapter, metric: 0 });
+  // Pods with addresses of the nodes' subnet are asked for on the segment itself; Inferred: the node answers for them.
+  adapter.isProxyArp = file.network.shape === "node-subnet";
   return { spec, host, hns: undefined };
 }
 
@@ -53,7 +55,7 @@ export class LinuxKubelet implements Kubelet {
   private readonly gateway: Ip;
   /** Of the node's network programs. */
   private readonly rules = new RuleSet();
-  private readonly taken = new Set<Ip>();
+  private readonly addresses: PodAddresses;
 
   constructor(env: Environment, file: ClusterFile, node: ClusterNode) {
     this.node = node;
@@ -68,10 +70,14 @@ export class LinuxKubelet implements Kubelet {
     const { name } = node.spec;
     this.rules.set(name, masqueradeRules(name, podCIDR, file.network.clusterCIDR));
     node.host.root.enableNetfilter().use(this.rules);
-    for (const pod of file.pods) if (pod.address !== undefined) this.taken.add(pod.address);
+    this.addresses = new PodAddresses({
+      range: podCIDR,
+      firstOffset: FIRST_POD_OFFSET,
+      kept: file.pods.flatMap((pod) => pod.address ?? []),
+    });
   }
 
-  addPod(pod: PodSpec, dns?: DnsSettings): Promise<ClusterPod> {
+  async addPod(pod: PodSpec, dns?: DnsSettings): Promise<ClusterPod> {
     return Promise.resolve(pod.network === "host" ? addHostPod(this.node, pod) : this.connect(pod, dns));
   }
 
@@ -81,13 +87,13 @@ export class LinuxKubelet implements Kubelet {
     this.node.host.removeCompartment(pod.compartment.id);
     this.bridge.disconnect(cableOf(pod.spec));
     this.rules.remove(cableOf(pod.spec));
-    this.taken.delete(pod.address);
+    this.addresses.release(pod.address);
     return Promise.resolve();
   }
 
   private connect(pod: PodSpec, dns: DnsSettings | undefined): ClusterPod {
+    const address = this.addresses.take(pod.address);
     const compartment = this.node.host.createCompartment(`pod ${pod.namespace}/${pod.name}`);
-    const address = pod.address ?? this.nextAddress();
     // flannel's configuration of the bridge plugin has hairpinMode.
     const device = this.bridge.connect(cableOf(pod), { isHairpin: true });
     const eth0 = compartment.addInterface({ name: "eth0", mac: macOf(address), device });
@@ -98,14 +104,5 @@ export class LinuxKubelet implements Kubelet {
     if (hostPorts !== undefined) this.rules.set(cableOf(pod), hostPorts);
     const server = new IdentificationServer(compartment, podReference(pod));
     return { spec: pod, node: this.node, compartment, address, namespaceId: undefined, server };
-  }
-
-  private nextAddress(): Ipv4 {
-    const { podCIDR } = this.node.spec;
-    let ip: Ip = addressIn(podCIDR, FIRST_POD_OFFSET);
-    while (this.taken.has(ip)) ip = defined(addToIp(ip, 1), "a pod range ends before the address space");
-    if (typeof ip !== "number" || !prefixContains(podCIDR, ip)) throw new RangeError("the pod range is full");
-    this.taken.add(ip);
-    return ip;
   }
 }

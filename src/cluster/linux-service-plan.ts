@@ -3,7 +3,7 @@
  * (pkg/proxy/serviceport.go, endpointschangetracker.go, endpointslicecache.go). IPv4 only, as the stacks of the nodes.
  */
 import type { Provenance } from "../base/recorder.ts";
-import type { EndpointSlice, Service, ServicePort } from "../kube/types.ts";
+import type { EndpointSlice, Service, ServicePort } from "../kube/objects.ts";
 import { type Ipv4, formatIp, parseIpv4 } from "../net/ip.ts";
 import { type Prefix, parsePrefix } from "../net/prefix.ts";
 import { IpProtocol } from "../wire/ip-protocol.ts";

@@ -9,7 +9,7 @@ import { assert } from "../base/assert.ts";
 import type { Compartment } from "../host/compartment.ts";
 import type { HookRules } from "../host/netfilter/rule.ts";
 import { RuleSet } from "../host/netfilter/rule-set.ts";
-import type { EndpointSlice, Service } from "../kube/types.ts";
+import type { EndpointSlice, Service } from "../kube/objects.ts";
 import { type Ipv4, formatIp } from "../net/ip.ts";
 import type { Prefix } from "../net/prefix.ts";
 import { IpProtocol } from "../wire/ip-protocol.ts";

@@ -2,7 +2,7 @@
  * How packets to the address of a Service of type LoadBalancer get to a node: the router leads each address to one
  * node, as a load balancer that announces addresses from nodes does (MetalLB's layer 2 mode).
  */
-import type { EndpointSlice, Node, Service } from "../kube/types.ts";
+import type { EndpointSlice, Node, Service } from "../kube/objects.ts";
 import { type Ipv4, parseIpv4 } from "../net/ip.ts";
 
 /** An address and the node it leads to. */

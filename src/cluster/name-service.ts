@@ -5,20 +5,34 @@
 import { ClusterZone, type NamedObject } from "../dns/cluster-zone.ts";
 import { StaticZone } from "../dns/static-zone.ts";
 import type { DnsSettings } from "../host/compartment.ts";
-import type { MemoryKube } from "../kube/mod.ts";
-import type { Pod } from "../kube/types.ts";
+import { type MemoryKube, matchesLabels, resolveTargetPort } from "../kube/mod.ts";
+import type { Pod, Service } from "../kube/objects.ts";
 import { type Ip, parseIp } from "../net/ip.ts";
 import type { Cluster, ClusterNode, ClusterPod } from "./cluster.ts";
 import type { PortSpec } from "./file/cluster-file.ts";
-import { DNS_LABEL, DNS_NAMESPACE, DNS_PORT, DNS_SERVICE, dnsAddressIn } from "./dns-manifests.ts";
+import { DNS_PORT } from "./dns-manifests.ts";
 import { DnsServer } from "./dns-server.ts";
+import { findDnsService } from "./dns-service.ts";
 import { type PodDns, podDns } from "./pod-dns.ts";
 
 /** What the clusters' zone is made of. */
 const NAMED_KINDS = ["Namespace", "Service", "EndpointSlice"] as const;
 
-function isDnsPod(pod: Pod): boolean {
-  return pod.metadata.namespace === DNS_NAMESPACE && pod.metadata.labels?.[DNS_LABEL[0]] === DNS_LABEL[1];
+/** Whether the DNS Service selects the pod. */
+function isDnsPod(pod: Pod, service: Service | undefined): boolean {
+  const selector = service?.spec?.selector ?? {};
+  return (
+    service !== undefined &&
+    Object.keys(selector).length > 0 &&
+    pod.metadata.namespace === service.metadata.namespace &&
+    matchesLabels(selector, pod.metadata.labels ?? {})
+  );
+}
+
+/** The port of the pod to which the Service leads questions. */
+function dnsPortOf(pod: Pod, service: Service | undefined): number {
+  const port = service?.spec?.ports?.find((each) => each.port === DNS_PORT && each.protocol === "UDP");
+  return (port === undefined ? undefined : resolveTargetPort(port, pod)) ?? DNS_PORT;
 }
 
 export class NameService {
@@ -28,6 +42,7 @@ export class NameService {
   /** The name server outside; undefined when no host outside serves UDP 53. */
   private readonly upstream: Ip | undefined;
   private readonly servers = new Map<ClusterPod, DnsServer>();
+  private known: { readonly services: readonly Service[]; readonly found: Service | undefined } | undefined;
 
   constructor(cluster: Cluster, kube: MemoryKube) {
     this.cluster = cluster;
@@ -39,13 +54,12 @@ export class NameService {
 
   /** What the resolver of a new pod is told. */
   dnsOf(pod: Pod, node: ClusterNode): PodDns {
-    const service = this.kube.get("Service", DNS_NAMESPACE, DNS_SERVICE);
-    const address = parseIp(service?.spec?.clusterIP ?? dnsAddressIn(this.cluster.file.network.serviceCIDR));
+    const address = parseIp(this.dnsService()?.spec?.clusterIP ?? "");
     return podDns({
       spec: pod.spec ?? {},
       namespace: pod.metadata.namespace,
       os: node.spec.os,
-      clusterDns: service === undefined || address === undefined ? [] : [address],
+      clusterDns: address === undefined ? [] : [address],
       clusterDomain: this.cluster.file.dns.domain,
       nodeDns: this.nodeDns(),
     });
@@ -65,26 +79,42 @@ export class NameService {
 
   /** Starts CoreDNS in pods that are new and forgets those that are gone. */
   sync(pods: readonly Pod[], runningOf: (pod: Pod) => ClusterPod | undefined): void {
+    const service = this.dnsService();
     const seen = new Set<ClusterPod>();
     for (const pod of pods) {
-      const running = isDnsPod(pod) ? runningOf(pod) : undefined;
+      const running = isDnsPod(pod, service) ? runningOf(pod) : undefined;
       if (running === undefined) continue;
       seen.add(running);
-      if (!this.servers.has(running)) this.servers.set(running, this.serve(running));
+      if (!this.servers.has(running)) this.serve(running, dnsPortOf(pod, service));
     }
-    for (const running of this.servers.keys()) if (!seen.has(running)) this.servers.delete(running);
+    for (const [running, server] of this.servers) {
+      if (seen.has(running)) continue;
+      server.close();
+      this.servers.delete(running);
+    }
   }
 
   /** True for the port on which CoreDNS answers in this pod. */
   isReserved(pod: ClusterPod, { port, protocol }: PortSpec): boolean {
-    return this.servers.has(pod) && port === DNS_PORT && protocol === "UDP";
+    return this.servers.get(pod)?.port === port && protocol === "UDP";
   }
 
-  private serve(pod: ClusterPod): DnsServer {
+  /** Asked for each pod, so it is looked for only when a Service has changed. */
+  private dnsService(): Service | undefined {
+    const services = this.kube.objects("Service");
+    if (this.known?.services !== services) {
+      const found = findDnsService(services, this.cluster.file.network.serviceCIDR);
+      this.known = { services, found };
+    }
+    return this.known.found;
+  }
+
+  /** A port that somebody else has in the node's own network is tried again at the next sync. */
+  private serve(running: ClusterPod, port: number): void {
     const upstreams = this.upstream === undefined ? [] : [this.upstream];
-    const server = new DnsServer({ compartment: pod.compartment, sources: [this.zone], upstreams });
-    server.listen();
-    return server;
+    const { compartment } = running;
+    const server = new DnsServer({ compartment, sources: [this.zone], upstreams, port });
+    if (server.listen() === undefined) this.servers.set(running, server);
   }
 
   private nodeDns(): DnsSettings {

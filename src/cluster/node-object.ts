@@ -2,10 +2,20 @@
 import { formatIp } from "../net/ip.ts";
 import { formatPrefix } from "../net/prefix.ts";
 import type { JsonObject } from "../hcn/client.ts";
+import { KUBERNETES_MINOR_MAX, KUBERNETES_MINOR_MIN } from "./file/description.ts";
 import type { ClusterFile, KubernetesVersion, NodeSpec } from "./file/cluster-file.ts";
 
 export function formatKubernetesVersion({ major, minor, patch }: KubernetesVersion): string {
   return `v${major}.${minor}.${patch ?? 0}`;
+}
+
+/** `v1.30.4+k3s1`, as nodes report their programs, within what Mullion knows; undefined for what is no version. */
+export function parseReportedVersion(text: string): KubernetesVersion | undefined {
+  const match = /^v?1\.(\d{1,3})(?:\.(\d{1,3}))?/.exec(text);
+  if (match === null) return undefined;
+  const minor = Math.min(Math.max(Number(match[1]), KUBERNETES_MINOR_MIN), KUBERNETES_MINOR_MAX);
+  const isKnown = minor === Number(match[1]);
+  return { major: 1, minor, patch: isKnown && match[2] !== undefined ? Number(match[2]) : undefined };
 }
 
 /** `10.0.20348.2582`: what a Windows node reports as its kernel; without a revision when the file names none. */

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { defined } from "../base/assert.ts";
 import type { DnsSettings } from "../host/compartment.ts";
 import type { OperatingSystem } from "../host/stack-profile.ts";
-import type { PodSpec as KubePodSpec } from "../kube/types.ts";
+import type { PodSpec as KubePodSpec } from "../kube/objects.ts";
 import { formatIp } from "../net/ip.ts";
 import { ip } from "../testing/stack-world.ts";
 import type { PodSpec } from "./file/cluster-file.ts";

@@ -5,7 +5,7 @@
  */
 import type { DnsSettings } from "../host/compartment.ts";
 import type { OperatingSystem } from "../host/stack-profile.ts";
-import type { PodSpec } from "../kube/types.ts";
+import type { PodSpec } from "../kube/objects.ts";
 import type { KnowledgeCode } from "../knowledge/codes.ts";
 import { type Ip, parseIp } from "../net/ip.ts";
 

@@ -1,12 +1,16 @@
 /** Pods of the cluster file as Kubernetes objects, and Kubernetes' pods as what a kubelet starts. */
 import type { JsonObject } from "../hcn/client.ts";
-import type { Pod, Service } from "../kube/types.ts";
+import { isHostNetwork, isHostProcess } from "../kube/mod.ts";
+import type { Pod, Service } from "../kube/objects.ts";
 import { formatIp, parseIpv4 } from "../net/ip.ts";
 import type { Ipv4 } from "../net/ip.ts";
 import type { NodeOs, PodPortSpec, PodSpec, PortSpec } from "./file/cluster-file.ts";
 
-/** A pod that declares no port and that no Service leads to still answers here, so that it can be asked. */
-export const DEFAULT_POD_PORT: PodPortSpec = Object.freeze({
+/**
+ * A pod that declares no port and that no Service leads to still answers here, so that it can be asked. Not in the node's
+ * own network, where pods would quarrel about the port.
+ */
+const DEFAULT_POD_PORT: PodPortSpec = Object.freeze({
   port: 8080,
   protocol: "TCP",
   hostPort: undefined,
@@ -36,23 +40,13 @@ export function podManifest(spec: PodSpec): JsonObject {
   };
 }
 
-/** True for a pod all of whose containers are HostProcess containers (the API refuses a mixture). */
-export function isHostProcess(pod: Pod): boolean {
-  if (pod.spec?.securityContext?.windowsOptions?.hostProcess === true) return true;
-  const containers = pod.spec?.containers ?? [];
-  return (
-    containers.length > 0 &&
-    containers.every(({ securityContext }) => securityContext?.windowsOptions?.hostProcess === true)
-  );
-}
-
 /**
  * Whether the pod lives in the node's own network. On Windows `hostNetwork` does that for HostProcess pods only
  * (windows-networking-documentation.md §8); others get a network of their own all the same.
  */
 export function networkOf(pod: Pod, os: NodeOs): PodSpec["network"] {
   if (os === "windows") return isHostProcess(pod) ? "host" : "pod";
-  return pod.spec?.hostNetwork === true ? "host" : "pod";
+  return isHostNetwork(pod) ? "host" : "pod";
 }
 
 function declaredPorts(pod: Pod): readonly PodPortSpec[] {
@@ -84,13 +78,17 @@ function targetPorts(services: readonly Service[]): readonly PortSpec[] {
  * those that Services lead to, for a server that nobody can reach would show nothing.
  * @param services those that select the pod.
  */
-export function servedPorts(pod: Pod, services: readonly Service[]): readonly PortSpec[] {
+export function servedPorts(
+  pod: Pod,
+  network: PodSpec["network"],
+  services: readonly Service[],
+): readonly PortSpec[] {
   const ports: PortSpec[] = [...declaredPorts(pod)];
   for (const target of targetPorts(services)) {
     if (!ports.some((other) => other.port === target.port && other.protocol === target.protocol))
       ports.push(target);
   }
-  return ports.length === 0 ? [DEFAULT_POD_PORT] : ports;
+  return ports.length === 0 && network === "pod" ? [DEFAULT_POD_PORT] : ports;
 }
 
 function fixedAddress(pod: Pod): Ipv4 | undefined {

@@ -1,27 +1,28 @@
 /** Which ports the pods' built-in servers answer on, as Services come. */
-import type { KnowledgeCode } from "../knowledge/codes.ts";
-import type { Pod } from "../kube/types.ts";
+import { SOCKET_FAILURE_TEXTS } from "../host/socket-failure.ts";
+import type { Pod } from "../kube/objects.ts";
 import type { ClusterPod } from "./cluster.ts";
 import { type ClusterObjects, servicesByPod } from "./cluster-objects.ts";
 import type { PortSpec } from "./file/cluster-file.ts";
 import { servedPorts } from "./pod-object.ts";
-import { servePorts } from "./serve-ports.ts";
+import type { PodRemark } from "./running-pods.ts";
+import { type UnservedPort, servePorts } from "./serve-ports.ts";
 
-/** A port that a pod cannot have. */
+/** A pod that cannot have a port, because somebody else in its compartment has it. */
 export interface PortConflict {
   readonly pod: Pod;
-  readonly port: PortSpec;
-  readonly code: KnowledgeCode;
-  readonly text: string;
+  readonly remark: PodRemark;
 }
 
 export class PodServers {
-  /** Ports that were tried, by running pod. */
+  /** Ports that are open, by running pod. */
   private readonly served = new Map<ClusterPod, Set<string>>();
 
   /**
-   * Opens what is missing. A port once open stays open: nothing in Kubernetes closes a pod's port.
+   * Opens what is missing. A port once open stays open: nothing in Kubernetes closes a pod's port. A port that is
+   * somebody else's is tried again at the next sync, as by a container that is started again and again.
    * @param isReserved ports of a pod that somebody else serves, such as DNS.
+   * @returns all conflicts that there are.
    */
   sync(
     objects: ClusterObjects,
@@ -36,27 +37,31 @@ export class PodServers {
       if (running === undefined) continue;
       seen.add(running);
       const own = services.get(`${pod.metadata.namespace}/${pod.metadata.name}`) ?? [];
-      const ports = servedPorts(pod, own).filter((port) => !isReserved(running, port));
-      for (const port of this.open(running, ports)) conflicts.push({ pod, ...describe(port) });
+      const ports = servedPorts(pod, running.spec.network, own).filter((port) => !isReserved(running, port));
+      for (const port of this.open(running, ports)) conflicts.push({ pod, remark: describe(port) });
     }
     for (const running of this.served.keys()) if (!seen.has(running)) this.served.delete(running);
     return conflicts;
   }
 
-  private open(running: ClusterPod, ports: readonly PortSpec[]): ReturnType<typeof servePorts> {
+  private open(running: ClusterPod, ports: readonly PortSpec[]): readonly UnservedPort[] {
     const known = this.served.get(running) ?? new Set<string>();
     this.served.set(running, known);
-    const fresh = ports.filter(({ port, protocol }) => !known.has(`${protocol} ${port}`));
-    for (const { port, protocol } of fresh) known.add(`${protocol} ${port}`);
-    return servePorts(running.server, fresh);
+    const fresh = ports.filter((port) => !known.has(keyOf(port)));
+    const unserved = servePorts(running.server, fresh);
+    const refused = new Set(unserved.map(keyOf));
+    for (const port of fresh) if (!refused.has(keyOf(port))) known.add(keyOf(port));
+    return unserved;
   }
 }
 
-function describe({
-  port,
-  protocol,
-  failure,
-}: ReturnType<typeof servePorts>[number]): Omit<PortConflict, "pod"> {
-  const text = `${protocol} port ${port} cannot be opened: ${failure}`;
-  return { port: { port, protocol }, code: "pod-port-in-use", text };
+function keyOf({ port, protocol }: PortSpec): string {
+  return `${protocol} ${port}`;
+}
+
+function describe({ port, protocol, failure }: UnservedPort): PodRemark {
+  return {
+    code: "pod-port-in-use",
+    text: `${protocol} port ${port} cannot be opened: ${SOCKET_FAILURE_TEXTS[failure]}`,
+  };
 }

@@ -2,50 +2,38 @@
  * A cluster that runs: the embedded control plane, the kubelets, kube-proxies and names, brought to rest after each
  * change. Everything that packets see lies in `cluster`, which is data; what programs remember lies here.
  */
-import { assert } from "../base/assert.ts";
-import type { JsonObject } from "../hcn/client.ts";
 import type { FileProblem } from "../knowledge/file-problem.ts";
-import { type ApplyReport as KubeReport, type LoadedObject, MemoryKube, loadManifests } from "../kube/mod.ts";
+import { type ApplyOutcome, type LoadedObject, MemoryKube } from "../kube/mod.ts";
 import { KubeError } from "../kube/error.ts";
-import type { KubeKind, KubeObject, Pod } from "../kube/types.ts";
+import type { KubeKind, KubeObject, Pod } from "../kube/objects.ts";
 import { formatIp } from "../net/ip.ts";
+import { builtInObjects, ownPods } from "./built-in-objects.ts";
 import type { Cluster } from "./cluster.ts";
-import { type ClusterObjects, objectsOf } from "./cluster-objects.ts";
-import { DNS_NAMESPACE, DNS_SERVICE, dnsManifests } from "./dns-manifests.ts";
+import { type ClusterObjects, objectsOf, slicesByService } from "./cluster-objects.ts";
 import { IngressRouting } from "./ingress-routing.ts";
 import { NameService } from "./name-service.ts";
-import { nodeManifest } from "./node-object.ts";
 import { SETTLE_MS } from "./open-cluster.ts";
-import { podManifest } from "./pod-object.ts";
 import { type PortConflict, PodServers } from "./pod-servers.ts";
 import type { Machines } from "./raise-machines.ts";
 import { type PodOutcome, RunningPods } from "./running-pods.ts";
-import { type NodeSync, ServiceProxies } from "./service-proxies.ts";
+import { ServiceProxies, type ServiceTrouble } from "./service-proxies.ts";
 import { SessionEvents } from "./session-events.ts";
-import type {
-  ApplyReport,
-  ClusterSession,
-  DeleteReport,
-  DeleteResult,
-  ObjectReference,
-  SessionEvent,
+import { type PodNote, machineNotes, podNotes, serviceNotes } from "./session-notes.ts";
+import {
+  type ApplyReport,
+  type ApplyResult,
+  type ClusterSession,
+  type DeleteReport,
+  type DeleteResult,
+  type ObjectReference,
+  type SessionEvent,
+  toSessionProblem,
 } from "./session.ts";
-
-/** Pods make endpoints, and endpoints name pods: more rounds than this mean that nothing comes to rest. */
-const ROUNDS_MAX = 50;
-/** A pod of the cluster file may be asked for by name before others are there. */
-const BUILT_IN = "built in";
 
 /** What the control plane said about the objects that the cluster began with. */
 export interface BeginReport {
   readonly notes: readonly FileProblem[];
   readonly problems: readonly FileProblem[];
-}
-
-function load(documents: readonly JsonObject[], name: string): readonly LoadedObject[] {
-  const loaded = loadManifests(documents.map((document) => ({ name, text: JSON.stringify(document) })));
-  assert(loaded.problems.length === 0, `objects of our own are good: ${loaded.problems[0]?.message ?? ""}`);
-  return loaded.objects;
 }
 
 export class RunningCluster implements ClusterSession {
@@ -57,6 +45,9 @@ export class RunningCluster implements ClusterSession {
   private readonly names: NameService;
   private readonly ingress: IngressRouting;
   private readonly events: SessionEvents;
+  private conflicts: readonly PortConflict[] = [];
+  /** Notes that were told. */
+  private told: ReadonlySet<string> = new Set();
 
   /** Nothing runs before `begin`. */
   constructor({ cluster, kubelets }: Machines) {
@@ -74,7 +65,7 @@ export class RunningCluster implements ClusterSession {
     this.pods = new RunningPods({
       cluster,
       kubelets,
-      dnsOf: (pod, node) => this.names.dnsOf(pod, node).settings,
+      dnsOf: (pod, node) => this.names.dnsOf(pod, node),
     });
   }
 
@@ -82,25 +73,12 @@ export class RunningCluster implements ClusterSession {
   async begin(objects: readonly LoadedObject[]): Promise<BeginReport> {
     const { file } = this.cluster;
     const brought = objects.map(({ object }) => object);
-    const bringsDns = brought.some(
-      ({ kind, metadata }) =>
-        kind === "Service" && metadata.namespace === DNS_NAMESPACE && metadata.name === DNS_SERVICE,
-    );
-    const nodes = file.nodes
-      .filter(({ name }) => !brought.some(({ kind, metadata }) => kind === "Node" && metadata.name === name))
-      .map((spec) => nodeManifest(file, spec));
-    // CoreDNS runs on Linux only: without a Linux node it would wait for ever.
-    const hasLinux = file.nodes.some(({ os }) => os === "linux");
-    const dns = file.dns.enabled && hasLinux && !bringsDns ? dnsManifests(file.network.serviceCIDR) : [];
-    const report = this.kube.apply([
-      ...load([...nodes, ...dns], BUILT_IN),
-      ...load(file.pods.map(podManifest), file.fileName),
-      ...objects,
-    ]);
+    const own = ownPods(file);
+    const report = this.kube.apply([...builtInObjects(file, brought), ...own.objects, ...objects]);
     this.names.follow();
     await this.proxies.start();
     await this.settle();
-    return { notes: [...report.notes, ...this.kube.notes()], problems: report.problems };
+    return { notes: [...report.notes, ...this.newNotes()], problems: [...own.problems, ...report.problems] };
   }
 
   async apply(objects: readonly LoadedObject[]): Promise<ApplyReport> {
@@ -110,13 +88,14 @@ export class RunningCluster implements ClusterSession {
       this.events.send({ type: "object", action: change, reference: { kind, namespace, name } });
     }
     await this.settle();
-    return applyReportOf(objects, report);
+    const notes = [...report.notes, ...this.newNotes()].map(toSessionProblem);
+    return { results: report.outcomes.map(toApplyResult), notes };
   }
 
   async delete(references: readonly ObjectReference[]): Promise<DeleteReport> {
     const results = references.map((reference) => this.deleteOne(reference));
     await this.settle();
-    return { results };
+    return { results, notes: this.newNotes().map(toSessionProblem) };
   }
 
   listObjects(kind: KubeKind, namespace?: string): readonly KubeObject[] {
@@ -132,12 +111,42 @@ export class RunningCluster implements ClusterSession {
 
   /** What is worth knowing about the cluster as it is: pods that wait, selectors that match nothing, … */
   notes(): readonly FileProblem[] {
-    return this.kube.notes();
+    const { kube } = this;
+    const machines = new Map(this.cluster.nodes.map(({ spec }) => [spec.name, spec]));
+    const pods: readonly PodNote[] = [
+      ...this.pods.listOutcomes().flatMap(({ pod, remarks }) => remarks.map((remark) => ({ pod, remark }))),
+      ...this.conflicts,
+    ];
+    // An address outside the node's range is told of the node.
+    const found = kube.notes().filter(({ code }) => code !== "pod-address-outside-range");
+    return [
+      ...machineNotes(kube, machines),
+      ...podNotes(pods, kube, machines),
+      ...found,
+      ...serviceNotes(this.serviceTroubles(), kube),
+    ];
   }
 
-  /** What the kube-proxies of the Windows nodes said last. */
-  proxyReports(): readonly NodeSync[] {
-    return this.proxies.listReports();
+  /** That HNS has no endpoint for a pod is told of the pod, when that has no network at all. */
+  private serviceTroubles(): readonly ServiceTrouble[] {
+    const slices = slicesByService(this.cluster.objects.EndpointSlice);
+    return this.proxies.listTroubles().filter(({ node, namespace, name, finding }) => {
+      if (finding.code !== "service-local-endpoint-missing") return true;
+      const endpoints = (slices.get(`${namespace}/${name}`) ?? []).flatMap((slice) => slice.endpoints ?? []);
+      return endpoints.some(({ addresses, nodeName, targetRef }) => {
+        const pod = this.kube.get("Pod", targetRef?.namespace ?? namespace, targetRef?.name ?? "");
+        const isMeant = nodeName === node && addresses.includes(finding.address ?? "");
+        return isMeant && pod !== undefined && this.pods.runningOf(pod) !== undefined;
+      });
+    });
+  }
+
+  /** The notes that were not there before. */
+  private newNotes(): readonly FileProblem[] {
+    const notes = this.notes();
+    const before = this.told;
+    this.told = new Set(notes.map(keyOfNote));
+    return notes.filter((note) => !before.has(keyOfNote(note)));
   }
 
   private deleteOne(reference: ObjectReference): DeleteResult {
@@ -154,14 +163,14 @@ export class RunningCluster implements ClusterSession {
 
   /** Lets everybody work until nothing changes any more, then lets time pass. */
   private async settle(): Promise<void> {
-    for (let round = 0; ; round++) {
-      assert(round < ROUNDS_MAX, "the control plane comes to rest");
+    for (let isChanged = true; isChanged; ) {
       this.kube.reconcile();
-      const started = await this.pods.sync(this.podsInOrder(), (done, total) =>
+      const { started, leftBehind } = await this.pods.sync(this.podsInOrder(), (done, total) =>
         this.events.send({ type: "progress", text: "pods start", done, total }),
       );
-      for (const outcome of started) this.reportPod(outcome);
-      if (started.length === 0) break;
+      for (const outcome of started) this.record(outcome);
+      for (const outcome of [...started, ...leftBehind]) this.tell(outcome);
+      isChanged = started.length > 0;
     }
     const objects = objectsOf(this.kube);
     this.cluster.objects = objects;
@@ -172,8 +181,7 @@ export class RunningCluster implements ClusterSession {
   private async syncPrograms(objects: ClusterObjects): Promise<void> {
     const runningOf = (pod: Pod): ReturnType<RunningPods["runningOf"]> => this.pods.runningOf(pod);
     this.names.sync(objects.Pod, runningOf);
-    const conflicts = this.servers.sync(objects, runningOf, (pod, port) => this.names.isReserved(pod, port));
-    for (const conflict of conflicts) this.noteConflict(conflict);
+    this.conflicts = this.servers.sync(objects, runningOf, (pod, port) => this.names.isReserved(pod, port));
     await this.proxies.sync((done, total) =>
       this.events.send({ type: "progress", text: "kube-proxies program Services", done, total }),
     );
@@ -189,20 +197,24 @@ export class RunningCluster implements ClusterSession {
     return [...own, ...this.kube.objects("Pod").filter((pod) => !first.has(pod))];
   }
 
-  private reportPod({ pod, running, note }: PodOutcome): void {
+  /** Everybody who listens hears what the kubelet has to say. */
+  private tell({ pod, remarks }: PodOutcome): void {
     const { namespace, name } = pod.metadata;
-    if (note !== undefined) {
-      const reference: ObjectReference = { kind: "Pod", namespace, name };
-      const code = note.code === undefined ? {} : { code: note.code };
-      this.events.send({ type: "note", text: note.text, reference, ...code });
-    }
+    const reference: ObjectReference = { kind: "Pod", namespace, name };
+    for (const { code, text } of remarks) this.events.send({ type: "note", text, code, reference });
+  }
+
+  /** Writes what became of a pod into its status, as its kubelet does. */
+  private record({ pod, running, remarks }: PodOutcome): void {
+    const { namespace, name } = pod.metadata;
     if (running === undefined) {
       // What kubectl shows as ContainerCreating, with the event FailedCreatePodSandBox.
-      const message = note?.text ?? "";
+      const message = remarks.map(({ text }) => text).join("; ");
       const condition = { type: "Ready", status: "False", reason: "ContainersNotReady", message } as const;
       this.kube.setPodStatus(namespace, name, { phase: "Pending", conditions: [condition] });
       return;
     }
+    // A dump says more of its pods: which of them are ready.
     const isRecorded = pod.status?.phase === "Running" && pod.status.podIP !== undefined;
     if (isRecorded) return;
     this.kube.setPodStatus(namespace, name, {
@@ -212,33 +224,16 @@ export class RunningCluster implements ClusterSession {
       conditions: ["Initialized", "Ready", "ContainersReady"].map((type) => ({ type, status: "True" })),
     });
   }
-
-  private noteConflict({ pod, code, text }: PortConflict): void {
-    const { namespace, name } = pod.metadata;
-    this.events.send({ type: "note", code, text, reference: { kind: "Pod", namespace, name } });
-  }
 }
 
-/** The control plane's report as the session tells it: one result for each object. */
-function applyReportOf(objects: readonly LoadedObject[], report: KubeReport): ApplyReport {
-  const left = [...report.changes];
-  const problems = [...report.problems];
-  const results = objects.map(({ object: { kind, metadata } }) => {
-    const reference = { kind, namespace: metadata.namespace, name: metadata.name };
-    const [next] = left;
-    if (
-      next?.kind === kind &&
-      next.namespace === metadata.namespace &&
-      (metadata.name === "" || next.name === metadata.name)
-    ) {
-      left.shift();
-      return { reference: { ...reference, name: next.name }, outcome: next.change };
-    }
-    const problem = problems.shift();
-    if (problem === undefined) return { reference, outcome: "refused" as const };
-    const { code, message, advice, file, line, column, path } = problem;
-    const where = { file, line, column, field: path };
-    return { reference, outcome: "refused" as const, problem: { code, message, advice, where } };
-  });
-  return { results };
+function keyOfNote({ code, file, line, column, path, message }: FileProblem): string {
+  return `${code} ${file}:${line}:${column} ${path} ${message}`;
+}
+
+function toApplyResult({ kind, namespace, name, change, problem }: ApplyOutcome): ApplyResult {
+  return {
+    reference: { kind, namespace, name },
+    outcome: change,
+    ...(problem === undefined ? {} : { problem: toSessionProblem(problem) }),
+  };
 }

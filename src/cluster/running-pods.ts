@@ -3,29 +3,47 @@
  * written back as the status of the Pod objects.
  */
 import { CniError, PluginPanic, describeError } from "../cni/error.ts";
-import { HcnError } from "../hcn/error.ts";
-import type { DnsSettings } from "../host/compartment.ts";
+import { HcnError, HcnNotFoundError } from "../hcn/error.ts";
 import type { KnowledgeCode } from "../knowledge/codes.ts";
-import type { Pod } from "../kube/types.ts";
+import { isFinished, isHostNetwork, isHostProcess } from "../kube/mod.ts";
+import type { Pod } from "../kube/objects.ts";
+import { formatIp } from "../net/ip.ts";
+import { formatPrefix, prefixContains } from "../net/prefix.ts";
 import type { Cluster, ClusterNode, ClusterPod } from "./cluster.ts";
 import type { PodSpec } from "./file/cluster-file.ts";
 import type { Kubelet } from "./kubelet.ts";
-import { isHostProcess, sandboxOf } from "./pod-object.ts";
+import type { PodDns } from "./pod-dns.ts";
+import { sandboxOf } from "./pod-object.ts";
 
-/** What the kubelet says about a pod. */
+/** What a kubelet has to say about a pod. */
+export interface PodRemark {
+  readonly code: KnowledgeCode;
+  /** One sentence without a full stop; it names neither pod nor node. */
+  readonly text: string;
+}
+
+/** What became of a pod. */
 export interface PodOutcome {
   readonly pod: Pod;
   /** Undefined when the pod has no network. */
   readonly running: ClusterPod | undefined;
   /** Why it has none, or what is special about it. */
-  readonly note: { readonly code: KnowledgeCode | undefined; readonly text: string } | undefined;
+  readonly remarks: readonly PodRemark[];
+}
+
+/** What one sync did. */
+export interface PodSync {
+  /** Pods that were started, or could not be. */
+  readonly started: readonly PodOutcome[];
+  /** Pods that are gone, and whose network is not. */
+  readonly leftBehind: readonly PodOutcome[];
 }
 
 export interface RunningPodsOptions {
   readonly cluster: Cluster;
   readonly kubelets: ReadonlyMap<string, Kubelet>;
-  /** What the pod's resolver is told; undefined: nothing. */
-  readonly dnsOf: (pod: Pod, node: ClusterNode) => DnsSettings | undefined;
+  /** What the pod's resolver is told. */
+  readonly dnsOf: (pod: Pod, node: ClusterNode) => PodDns;
 }
 
 /** A pod object is a new pod when its uid is new, whatever its name. */
@@ -33,16 +51,12 @@ function identityOf(pod: Pod): string {
   return `${pod.metadata.namespace}/${pod.metadata.name}/${pod.metadata.uid}`;
 }
 
-function isOver(pod: Pod): boolean {
-  return pod.status?.phase === "Succeeded" || pod.status?.phase === "Failed";
-}
-
 export class RunningPods {
   private readonly options: RunningPodsOptions;
   private readonly nodes: ReadonlyMap<string, ClusterNode>;
   /** Entries of the cluster file, by namespace and name: they know policies. */
   private readonly own: ReadonlyMap<string, PodSpec>;
-  /** What was made of each pod object. */
+  /** What became of each pod object, in the order of starting. */
   private readonly outcomes = new Map<string, PodOutcome>();
 
   constructor(options: RunningPodsOptions) {
@@ -53,30 +67,25 @@ export class RunningPods {
   }
 
   /**
-   * Takes away what is not wanted any more, then starts what is new, in the order of `pods`.
-   * @returns what became of the new ones.
+   * Takes away what is not wanted any more, then starts what is new: pods with an address of their own first, so that
+   * nobody else gets it, then in the order of `pods`. A pod that has no network is tried again when its node has lost one.
    */
-  async sync(
-    pods: readonly Pod[],
-    progress?: (done: number, total: number) => void,
-  ): Promise<readonly PodOutcome[]> {
-    const wanted = new Map(pods.filter((pod) => !isOver(pod)).map((pod) => [identityOf(pod), pod]));
-    for (const [identity, outcome] of this.outcomes) {
-      if (wanted.has(identity)) continue;
-      this.outcomes.delete(identity);
-      if (outcome.running !== undefined) await this.remove(outcome.running);
-    }
-    const fresh = [...wanted].filter(
-      ([identity, pod]) => !this.outcomes.has(identity) && this.nodes.has(pod.spec?.nodeName ?? ""),
-    );
+  async sync(pods: readonly Pod[], progress?: (done: number, total: number) => void): Promise<PodSync> {
+    const wanted = new Map(pods.filter((pod) => !isFinished(pod)).map((pod) => [identityOf(pod), pod]));
+    const { freed, leftBehind } = await this.removeOthers(wanted);
+    const due = [...wanted].filter(([identity, pod]) => this.isDue(identity, pod, freed));
+    const sandboxes = due.map(([identity, pod]) => ({ identity, pod, sandbox: this.sandboxFor(pod) }));
     const made: PodOutcome[] = [];
-    for (const [identity, pod] of fresh) {
-      const outcome = await this.start(pod);
+    for (const { identity, pod, sandbox } of [
+      ...sandboxes.filter((each) => each.sandbox.address !== undefined),
+      ...sandboxes.filter((each) => each.sandbox.address === undefined),
+    ]) {
+      const outcome = await this.start(pod, sandbox);
       this.outcomes.set(identity, outcome);
       made.push(outcome);
-      progress?.(made.length, fresh.length);
+      progress?.(made.length, due.length);
     }
-    return made;
+    return { started: made, leftBehind };
   }
 
   /** The running pod of an object; undefined when it does not run. */
@@ -84,37 +93,97 @@ export class RunningPods {
     return this.outcomes.get(identityOf(pod))?.running;
   }
 
-  private async remove(running: ClusterPod): Promise<void> {
-    const { cluster, kubelets } = this.options;
-    await kubelets.get(running.node.spec.name)?.removePod(running);
-    const index = cluster.pods.indexOf(running);
-    if (index >= 0) cluster.pods.splice(index, 1);
+  /** What became of all pods that there are. */
+  listOutcomes(): readonly PodOutcome[] {
+    return [...this.outcomes.values()];
   }
 
-  private async start(pod: Pod): Promise<PodOutcome> {
-    const { cluster, kubelets, dnsOf } = this.options;
+  private async removeOthers(wanted: ReadonlyMap<string, Pod>): Promise<{
+    /** The names of the nodes that lost a pod. */
+    readonly freed: ReadonlySet<string>;
+    readonly leftBehind: readonly PodOutcome[];
+  }> {
+    const freed = new Set<string>();
+    const leftBehind: PodOutcome[] = [];
+    for (const [identity, outcome] of this.outcomes) {
+      if (wanted.has(identity)) continue;
+      this.outcomes.delete(identity);
+      if (outcome.running === undefined) continue;
+      freed.add(outcome.running.node.spec.name);
+      const remark = await this.remove(outcome.running);
+      if (remark !== undefined) leftBehind.push({ ...outcome, running: undefined, remarks: [remark] });
+    }
+    return { freed, leftBehind };
+  }
+
+  private isDue(identity: string, pod: Pod, freed: ReadonlySet<string>): boolean {
+    const node = pod.spec?.nodeName ?? "";
+    if (!this.nodes.has(node)) return false;
+    const outcome = this.outcomes.get(identity);
+    return outcome === undefined || (outcome.running === undefined && freed.has(node));
+  }
+
+  private async remove(running: ClusterPod): Promise<PodRemark | undefined> {
+    const { cluster, kubelets } = this.options;
+    const index = cluster.pods.indexOf(running);
+    if (index >= 0) cluster.pods.splice(index, 1);
+    try {
+      await kubelets.get(running.node.spec.name)?.removePod(running);
+      return undefined;
+    } catch (error) {
+      return refusalOf(error, "its sandbox cannot be taken away");
+    }
+  }
+
+  private sandboxFor(pod: Pod): PodSpec {
+    const own = this.own.get(`${pod.metadata.namespace}/${pod.metadata.name}`);
+    const { name, os } = this.nodeOf(pod).spec;
+    return sandboxOf(pod, { name, os }, own);
+  }
+
+  private nodeOf(pod: Pod): ClusterNode {
     const name = pod.spec?.nodeName ?? "";
     const node = this.nodes.get(name);
-    const kubelet = kubelets.get(name);
-    if (node === undefined || kubelet === undefined) throw new RangeError(`no kubelet for node ${name}`);
-    const own = this.own.get(`${pod.metadata.namespace}/${pod.metadata.name}`);
-    const sandbox = sandboxOf(pod, { name, os: node.spec.os }, own);
+    if (node === undefined) throw new RangeError(`node ${name} has no machine`);
+    return node;
+  }
+
+  private async start(pod: Pod, sandbox: PodSpec): Promise<PodOutcome> {
+    const { cluster, kubelets, dnsOf } = this.options;
+    const node = this.nodeOf(pod);
+    const kubelet = kubelets.get(node.spec.name);
+    if (kubelet === undefined) throw new RangeError(`no kubelet for node ${node.spec.name}`);
+    const strange = strangeAddress(sandbox, node);
+    if (strange !== undefined) return { pod, running: undefined, remarks: [strange] };
+    const dns = dnsOf(pod, node);
     try {
-      const running = await kubelet.addPod(sandbox, dnsOf(pod, node));
+      const running = await kubelet.addPod(sandbox, dns.settings);
       cluster.pods.push(running);
-      return { pod, running, note: noteOf(pod, node) };
+      return { pod, running, remarks: remarksOf(pod, node, dns) };
     } catch (error) {
-      if (!(error instanceof HcnError || error instanceof CniError || error instanceof PluginPanic))
-        throw error;
-      const text = `the pod's sandbox cannot be made: ${describeError(error)}`;
-      return { pod, running: undefined, note: { code: explanationOf(error), text } };
+      const remark = refusalOf(error, "its sandbox cannot be set up");
+      return { pod, running: undefined, remarks: [remark] };
     }
   }
 }
 
-function explanationOf(error: Error): KnowledgeCode | undefined {
-  if (error instanceof HcnError) return error.explanation;
-  return error instanceof CniError ? error.knowledge : undefined;
+/** What HNS or a plugin refused, in words. Anything else is a fault of our own, and thrown. */
+function refusalOf(error: unknown, what: string): PodRemark {
+  const isRefusal = [HcnError, HcnNotFoundError, CniError, PluginPanic].some((each) => error instanceof each);
+  if (!isRefusal) throw error;
+  const known = error instanceof HcnError ? error.explanation : undefined;
+  const code = error instanceof CniError ? error.knowledge : known;
+  return { code: code ?? "pod-sandbox-failed", text: `${what}: ${describeError(error)}` };
+}
+
+/** An address of a dump that the pod cannot have here: its node gives its pods addresses of one range. */
+function strangeAddress({ address }: PodSpec, { spec }: ClusterNode): PodRemark | undefined {
+  if (address === undefined || prefixContains(spec.podCIDR, address)) return undefined;
+  const range = formatPrefix(spec.podCIDR);
+  return {
+    code: "pod-address-outside-range",
+    text: `its address ${formatIp(address)} lies outside the pod range of its node, ${range}`,
+  };
 }
 
 /**
@@ -122,12 +191,18 @@ function explanationOf(error: Error): KnowledgeCode | undefined {
  * WindowsHostNetwork (kubernetes/kubernetes pull request 112961), and containerd calls CNI for such a pod as for any
  * other (containerd/containerd issue 4856).
  */
-function noteOf(pod: Pod, node: ClusterNode): PodOutcome["note"] {
-  const isIgnored = node.spec.os === "windows" && pod.spec?.hostNetwork === true && !isHostProcess(pod);
-  return isIgnored
-    ? {
-        code: "host-network-unsupported",
-        text: "hostNetwork is not supported on Windows nodes: the pod has a network of its own",
-      }
-    : undefined;
+function remarksOf(pod: Pod, node: ClusterNode, dns: PodDns): readonly PodRemark[] {
+  const remarks: PodRemark[] = [];
+  if (node.spec.os === "windows" && isHostNetwork(pod) && !isHostProcess(pod)) {
+    remarks.push({
+      code: "host-network-unsupported",
+      text: "hostNetwork is not supported on Windows nodes without HostProcess: it has a network of its own",
+    });
+  }
+  if (dns.code !== undefined)
+    remarks.push({
+      code: dns.code,
+      text: `dnsPolicy ${pod.spec?.dnsPolicy ?? ""} is not supported on Windows`,
+    });
+  return remarks;
 }

@@ -2,7 +2,9 @@
  * Services on all nodes: a kube-proxy with HNS on each Windows node, rules of netfilter on each Linux node. The parsed
  * objects are shared between nodes; a change costs each node that change.
  */
+import type { KnowledgeCode } from "../knowledge/codes.ts";
 import {
+  type Finding,
   type KubeProxy,
   ProxyObjects,
   type SyncReport,
@@ -10,42 +12,62 @@ import {
   followSource,
 } from "../kube-proxy/mod.ts";
 import type { MemoryKube } from "../kube/mod.ts";
-import type { EndpointSlice, Service } from "../kube/types.ts";
+import type { EndpointSlice, Node, Service } from "../kube/objects.ts";
 import { formatIp } from "../net/ip.ts";
 import type { Cluster, ClusterNode } from "./cluster.ts";
 import { serviceKeyOf } from "./cluster-objects.ts";
+import { parseReportedVersion } from "./node-object.ts";
 import { LinuxServices } from "./linux-services.ts";
 import { hcnClientOf } from "./windows-node.ts";
 
-/** What the kube-proxy of one node said at the latest sync. */
-export interface NodeSync {
+/** Something that keeps a Service, or all of them, from working on a Windows node. */
+export interface ServiceTrouble {
   readonly node: string;
-  readonly report: SyncReport;
+  /** Both are empty for what concerns the whole proxy. */
+  readonly namespace: string;
+  readonly name: string;
+  readonly finding: Finding;
 }
+
+/**
+ * What comes and goes with endpoints, or is how a policy works. The rest is told: nobody would expect it who reads the
+ * Service.
+ */
+const ORDINARY: ReadonlySet<KnowledgeCode> = new Set<KnowledgeCode>([
+  "service-without-usable-endpoints",
+  "service-endpoints-terminating",
+  "external-traffic-policy-local-without-local-endpoint",
+]);
+
+const ZONE_LABEL = "topology.kubernetes.io/zone";
 
 export class ServiceProxies {
   private readonly kube: MemoryKube;
   private readonly objects = new ProxyObjects();
   private readonly windows = new Map<string, KubeProxy>();
   private readonly linux: LinuxServices;
-  private readonly latest = new Map<string, SyncReport>();
+  /** By node, then by family, namespace, name and port; only what is worth telling. */
+  private readonly troubles = new Map<string, Map<string, ServiceTrouble[]>>();
+  private readonly cluster: Cluster;
   /** Services whose rules on Linux are old: `namespace/name`. */
   private readonly dirty = new Set<string>();
   /** The slices of each Service, by the Service's and the slice's `namespace/name`. */
   private readonly slices = new Map<string, Map<string, EndpointSlice>>();
 
   constructor(cluster: Cluster, kube: MemoryKube) {
+    this.cluster = cluster;
     this.kube = kube;
     this.linux = new LinuxServices(cluster.file.network.clusterCIDR);
-    if (!cluster.file.kubeProxy.enabled) return;
-    for (const node of cluster.nodes) {
-      if (node.hns === undefined) this.addLinux(node);
-      else this.windows.set(node.spec.name, createWindowsProxy(cluster, node, this.objects));
-    }
   }
 
   /** Follows the objects from now on and starts the proxies. */
   async start(): Promise<void> {
+    const { file, nodes } = this.cluster;
+    if (!file.kubeProxy.enabled) return;
+    for (const node of nodes) {
+      if (node.hns === undefined) this.addLinux(node);
+      else this.windows.set(node.spec.name, this.createWindowsProxy(node));
+    }
     await followSource(this.kube, this.objects);
     for (const service of this.kube.objects("Service")) this.dirty.add(keyOf(service));
     for (const slice of this.kube.objects("EndpointSlice")) this.sliceChanged(slice, false);
@@ -62,19 +84,69 @@ export class ServiceProxies {
     this.syncLinux();
     let done = 0;
     for (const [node, proxy] of this.windows) {
-      this.latest.set(node, await proxy.sync());
+      this.note(node, await proxy.sync());
       progress?.(++done, this.windows.size);
     }
   }
 
-  /** What the Windows nodes said last, by node. */
-  listReports(): readonly NodeSync[] {
-    return [...this.latest].map(([node, report]) => ({ node, report }));
+  /** What keeps Services from working on Windows nodes now. */
+  listTroubles(): readonly ServiceTrouble[] {
+    return [...this.troubles.values()].flatMap((ofNode) => [...ofNode.values()].flat());
+  }
+
+  private note(node: string, { families }: SyncReport): void {
+    const known = this.troubles.get(node) ?? new Map<string, ServiceTrouble[]>();
+    this.troubles.set(node, known);
+    for (const [key, [first]] of known) {
+      const isGone =
+        first !== undefined && this.kube.get("Service", first.namespace, first.name) === undefined;
+      if (isGone) known.delete(key);
+    }
+    for (const { family, finding, programmed, notApplied } of families) {
+      const whole = { node, namespace: "", name: "" };
+      if (finding === undefined) known.delete(`${family}`);
+      else known.set(`${family}`, [{ ...whole, finding }]);
+      for (const status of [...programmed, ...notApplied]) {
+        const { namespace, name, portName, protocol, port } = status;
+        const key = `${family} ${namespace}/${name} ${portName} ${protocol} ${port}`;
+        const told = status.findings.filter(({ code }) => !ORDINARY.has(code));
+        if (told.length === 0) known.delete(key);
+        else
+          known.set(
+            key,
+            told.map((each) => ({ node, namespace, name, finding: each })),
+          );
+      }
+    }
+  }
+
+  private nodeObject(name: string): Node | undefined {
+    return this.kube.get("Node", "", name);
   }
 
   private addLinux({ spec, host }: ClusterNode): void {
     const { name, address } = spec;
-    this.linux.addNode({ name, address, zone: undefined, compartment: host.root });
+    const zone = this.nodeObject(name)?.metadata.labels?.[ZONE_LABEL];
+    this.linux.addNode({ name, address, zone, compartment: host.root });
+  }
+
+  private createWindowsProxy(node: ClusterNode): KubeProxy {
+    const { kubernetes, network, kubeProxy } = this.cluster.file;
+    const reported = this.nodeObject(node.spec.name)?.status?.nodeInfo?.kubeProxyVersion ?? "";
+    return createKubeProxy({
+      client: hcnClientOf(node),
+      objects: this.objects,
+      options: {
+        kubernetes: parseReportedVersion(reported) ?? kubernetes.version,
+        compat: node.spec.compat,
+        hostname: node.spec.name,
+        nodeIp: formatIp(node.spec.address),
+        networkName: network.name,
+        enableDSR: kubeProxy.enableDSR,
+        featureGates: kubeProxy.enableDSR ? { WinDSR: true } : undefined,
+        reads: "new",
+      },
+    });
   }
 
   private syncLinux(): void {
@@ -94,29 +166,12 @@ export class ServiceProxies {
     this.dirty.add(service);
     const known = this.slices.get(service) ?? new Map<string, EndpointSlice>();
     this.slices.set(service, known);
-    if (isGone) known.delete(keyOf(slice));
-    else known.set(keyOf(slice), slice);
+    if (!isGone) known.set(keyOf(slice), slice);
+    else known.delete(keyOf(slice));
+    if (known.size === 0) this.slices.delete(service);
   }
 }
 
 function keyOf({ metadata }: Service | EndpointSlice): string {
   return `${metadata.namespace}/${metadata.name}`;
-}
-
-function createWindowsProxy(cluster: Cluster, node: ClusterNode, objects: ProxyObjects): KubeProxy {
-  const { kubernetes, network, kubeProxy } = cluster.file;
-  return createKubeProxy({
-    client: hcnClientOf(node),
-    objects,
-    options: {
-      kubernetes: kubernetes.version,
-      compat: node.spec.compat,
-      hostname: node.spec.name,
-      nodeIp: formatIp(node.spec.address),
-      networkName: network.name,
-      enableDSR: kubeProxy.enableDSR,
-      featureGates: kubeProxy.enableDSR ? { WinDSR: true } : undefined,
-      reads: "new",
-    },
-  });
 }

@@ -1,10 +1,12 @@
 // The service walks of dataplane.md §2.4 on L2Bridge (B-3, B-4, B-5, B-7, B-8), stage by stage and field by field.
 // `own` is cfg-2 (pods behind the bridge endpoint), `shared` cfg-1 (pods in the nodes' subnet).
 import { beforeAll, describe, expect, it } from "vitest";
-import { type LoadBalancerSpec, addLoadBalancer } from "../testing/load-balancers.ts";
+import { removeNamespaceEndpoint } from "../hcn/operations.ts";
+import { type LoadBalancerSpec, addLoadBalancer, endpointOf } from "../testing/load-balancers.ts";
 import { type Stage, type Walk, openTestCluster, walk } from "../testing/walk.ts";
 import { type Cluster, forkCluster } from "./cluster.ts";
 import type { TraceStep } from "./trace-report.ts";
+import { hcnClientOf } from "./windows-node.ts";
 
 const POD_POLICY = `
 policies:
@@ -28,7 +30,7 @@ pods:
     node: win-1
     address: 10.244.1.10
     ports: [{port: 8080, hostPort: 9090}]${loopback ? POD_POLICY.replaceAll("\n", "\n    ") : ""}
-  - {name: b, node: win-1, address: 10.244.1.11}
+  - {name: b, node: win-1, address: 10.244.1.11, ports: [{port: 8080}, {port: 53, protocol: UDP}]}
   - {name: c, node: win-2, address: 10.244.2.10}
 `;
 }
@@ -457,6 +459,28 @@ describe("WALK-B-8 node → service", () => {
 });
 
 describe("services that nobody serves", () => {
+  it("DT-115 policy Local, no local back end: no answer, no RST", async () => {
+    const copy = forkCluster(own);
+    // The only local back end has left the switch since; kube-proxy has not caught up.
+    const endpoint = await addLoadBalancer(copy, nodePort(["a"], true)).then(() => endpointOf(copy, "a"));
+    const client = hcnClientOf(copy.nodes[0]!);
+    await removeNamespaceEndpoint(client, copy.pods[0]!.namespaceId!, endpoint);
+    const { report } = walk(copy, "client", W1, { port: NODE_PORT, names: NAMES });
+    expect(report).toMatchObject({
+      verdict: "not-delivered",
+      code: "external-traffic-policy-local-without-local-endpoint",
+    });
+    expect(report.reply).toBeUndefined();
+  });
+
+  it("DT-116 no pod at all on W1: E→W1:30080 is not forwarded; with one, it is", async () => {
+    const text = ownSubnet("ws2022").replace(/ {2}- name: a[^]*?(?= {2}- \{name: c)/, "");
+    const empty = await openTestCluster(text);
+    const { report } = await follow(empty, nodePort(["c"], false), FROM_OUTSIDE);
+    expect(report).toMatchObject({ verdict: "not-delivered", code: "node-port-without-pods-on-node" });
+    expect((await follow(own, nodePort(["c"], false), FROM_OUTSIDE)).report.verdict).toBe("answered");
+  });
+
   it("DT-090 V without back ends: not DNATed, leaves the node and dies, no RST", async () => {
     const { forward, report } = walk(own, "pod/a", V, { port: 80, names: NAMES });
     expect(forward.slice(0, 3)).toEqual([
@@ -477,5 +501,105 @@ describe("services that nobody serves", () => {
   it("node's subnet: V without back ends is not answered", () => {
     const { report } = walk(shared, "pod/a", V, { port: 80, names: NAMES });
     expect(report).toMatchObject({ verdict: "not-delivered", code: "service-without-back-ends" });
+  });
+});
+
+describe("more of the table of services (dataplane.md §10)", () => {
+  function conflist(policies: string): string {
+    return ownSubnet("ws2022").replace(
+      "    ports: [{port: 8080, hostPort: 9090}]",
+      `    ports: [{port: 8080, hostPort: 9090}]\n    policies: [${policies}]`,
+    );
+  }
+  const ALLOW_REST = "{Type: ACL, Settings: {Action: Allow, Direction: Out, Priority: 5000}}";
+  function acl(fields: string): string {
+    return `{Type: ACL, Settings: {Direction: Out, Priority: 100, ${fields}}}`;
+  }
+
+  it("DT-099 an egress ACL that blocks the back end drops the call of the service", async () => {
+    const cluster = await openTestCluster(
+      conflist(
+        `${acl("Action: Block, RemoteAddresses: 10.244.1.11, RemotePorts: '8080', Protocols: '6'")}, ${ALLOW_REST}`,
+      ),
+    );
+    const { report } = await follow(cluster, clusterIp(["b"], true), CALL_V);
+    expect(report).toMatchObject({ verdict: "not-delivered", code: "acl-rule-blocked" });
+  });
+
+  it("DT-100 an egress ACL that blocks the service's address alone lets it pass under DSR", async () => {
+    const cluster = await openTestCluster(
+      conflist(
+        `${acl(`Action: Block, RemoteAddresses: ${V}, RemotePorts: '80', Protocols: '6'`)}, ${ALLOW_REST}`,
+      ),
+    );
+    expect((await follow(cluster, clusterIp(["b"], true), CALL_V)).report.verdict).toBe("answered");
+    // Without DSR the pod's port sees the service (walk B-4, row 1).
+    const blocked = await follow(cluster, clusterIp(["b"], false), CALL_V);
+    expect(blocked.report).toMatchObject({ verdict: "not-delivered", code: "acl-rule-blocked" });
+  });
+
+  it("DT-101 an ACL that allows only the back end's address lets the service pass under DSR", async () => {
+    const cluster = await openTestCluster(
+      conflist(
+        `${acl("Action: Allow, RemoteAddresses: 10.244.1.11")}, {Type: ACL, Settings: {Action: Block, Direction: Out, Priority: 5000}}`,
+      ),
+    );
+    expect((await follow(cluster, clusterIp(["b"], true), CALL_V)).report.verdict).toBe("answered");
+  });
+
+  it("DT-096 UDP 53 to the name service: a back end's 53, the answer from V:53", async () => {
+    const copy = forkCluster(own);
+    await addLoadBalancer(copy, {
+      vips: [V],
+      port: 53,
+      target: 53,
+      protocol: 17,
+      backEnds: ["b"],
+      isDsr: true,
+    });
+    const { forward, reply } = walk(copy, "pod/a", V, { protocol: "udp", port: 53, names: NAMES });
+    expect(brief(forward)).toEqual([
+      ["send A", "A→V", "p→53"],
+      ["deliver B", "A→B", "p→53"],
+    ]);
+    expect(brief(reply).at(-1)).toEqual(["deliver A", "V→A", "53→p"]);
+  });
+
+  it("DT-102 a node without any back end: its pods reach the service", async () => {
+    const { report } = await follow(own, clusterIp(["c"], true), CALL_V);
+    expect(report.answer).toMatch(/^c saw/);
+  });
+
+  it("DT-125 an answer of a NodePort connection skips OutBoundNAT", async () => {
+    const one = await follow(own, nodePort(["a"], true), FROM_OUTSIDE);
+    const nat = one.report.reply?.steps.find((step) => step.layer === "SLB_NAT_LAYER");
+    expect(nat).toMatchObject({ outcome: "flow", rule: { action: "nat" } });
+    expect(one.reply[1]).toMatchObject({ ip: "W1→E", l4: "30080→p" });
+  });
+
+  it("F-10 a call from outside to the pod itself: its answer is translated and lost, unless the port serves a load balancer", async () => {
+    const routed = await openTestCluster(
+      ownSubnet("ws2022").replace(
+        "router: 10.0.0.1}",
+        "router: 10.0.0.1, routes: [{to: 10.244.1.0/24, via: 10.0.0.11}]}",
+      ),
+    );
+    const call = { from: "client", to: "10.244.1.10", port: 8080 };
+    expect(walk(routed, call.from, call.to, { port: 8080 }).report.verdict).not.toBe("answered");
+    const one = await follow(routed, nodePort(["a"], true), call);
+    expect(one.report.verdict).toBe("answered");
+    const nat = one.report.reply?.steps.find((step) => step.layer === "SLB_NAT_LAYER");
+    expect(nat?.rule?.name).toMatch(/^ALLOW_NAT_/);
+  });
+
+  it("a pod that comes later has the services from the start; one that goes takes its part along", async () => {
+    const copy = forkCluster(own);
+    await addLoadBalancer(copy, clusterIp(["a", "b"], true));
+    const client = hcnClientOf(copy.nodes[0]!);
+    await removeNamespaceEndpoint(client, copy.pods[1]!.namespaceId!, await endpointOf(copy, "b"));
+    const { report } = walk(copy, "pod/c", "10.244.1.10", { port: 8080, names: NAMES });
+    expect(report.verdict).toBe("answered");
+    // Only A is left, and A itself calls: the hairpin.
+    expect(walk(copy, "pod/a", V, { port: 80, names: NAMES }).report.code).toBe("hairpin-under-dsr");
   });
 });

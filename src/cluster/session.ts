@@ -3,8 +3,9 @@
  * else of it.
  */
 import type { KnowledgeCode } from "../knowledge/codes.ts";
+import type { FileProblem } from "../knowledge/file-problem.ts";
 import type { LoadedObject } from "../kube/mod.ts";
-import type { KubeKind, KubeObject } from "../kube/types.ts";
+import type { KubeKind, KubeObject } from "../kube/objects.ts";
 import type { Cluster } from "./cluster.ts";
 
 /** A text that somebody gave: a cluster file or manifests. `name` is only used in messages. */
@@ -42,6 +43,13 @@ export interface SessionProblem {
   readonly where?: ProblemPlace;
 }
 
+/** A problem of a file as sessions tell it; what is about no file and no object stands nowhere. */
+export function toSessionProblem(problem: FileProblem): SessionProblem {
+  const { code, file, line, column, path, message, advice } = problem;
+  if (file === "") return { code, message, advice };
+  return { code, message, advice, where: { file, line, column, field: path } };
+}
+
 export interface ApplyResult {
   readonly reference: ObjectReference;
   readonly outcome: "created" | "configured" | "unchanged" | "refused";
@@ -52,6 +60,8 @@ export interface ApplyResult {
 export interface ApplyReport {
   /** One for each object, in the order in which they were given. */
   readonly results: readonly ApplyResult[];
+  /** What is worth knowing about the cluster now, and was not before. */
+  readonly notes: readonly SessionProblem[];
 }
 
 export interface DeleteResult {
@@ -64,6 +74,8 @@ export interface DeleteResult {
 export interface DeleteReport {
   /** One for each reference, in the order in which they were given. */
   readonly results: readonly DeleteResult[];
+  /** What is worth knowing about the cluster now, and was not before. */
+  readonly notes: readonly SessionProblem[];
 }
 
 interface EventBase {

@@ -165,9 +165,12 @@ export function tracePacket(cluster: Cluster, request: TraceRequest): Trace {
   const from = findParty(copy, request.from);
   const to = findParty(copy, request.to);
   if (from.compartment === undefined) {
+    const isService = findService(request.from, copy) !== undefined;
     throw new RequestError(
       "unknown-object",
-      `nobody in the cluster has the address ${request.from}, so nobody can send from it`,
+      isService
+        ? `${from.description.reference} is a Service, which answers and does not ask`
+        : `nobody in the cluster has the address ${request.from}, so nobody can send from it`,
       "Name a pod, a node or an outside host as the sender.",
     );
   }

@@ -165,6 +165,22 @@ describe("WALK-B-2b pod → pod, other node, node's subnet", () => {
   });
 });
 
+describe("Linux nodes in shape node-subnet", () => {
+  it("answer ARP for their pods, so that pods of Windows nodes reach them and are reached", async () => {
+    const mixed = await openTestCluster(`${HEAD}
+nodes:
+  - {name: win-1, os: windows, build: ws2022, address: 10.0.0.11, podCIDR: 10.0.0.64/27}
+  - {name: lin-1, os: linux, address: 10.0.0.21, podCIDR: 10.0.0.128/27}
+network: {plugin: hns, driver: L2Bridge, shape: node-subnet}
+pods:
+  - {name: a, node: win-1, address: 10.0.0.70}
+  - {name: d, node: lin-1, address: 10.0.0.130}
+`);
+    expect(walk(mixed, "pod/a", "pod/d", { port: 8080 }).report.verdict).toBe("answered");
+    expect(walk(mixed, "pod/d", "pod/a", { port: 8080 }).report.verdict).toBe("answered");
+  });
+});
+
 describe("WALK-B-6 pod → external", () => {
   it("TCP, own subnet: SNAT to the node, W1m→Rm at TTL 128, back to A's port", () => {
     const { forward, reply, report } = walk(own, "pod/a", "external", { port: 443 });

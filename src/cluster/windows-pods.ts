@@ -10,7 +10,7 @@ import type { CniPlugin } from "../cni/plugin.ts";
 import { MemoryResultCache } from "../cni/result-cache.ts";
 import { type Attachment, CniRuntime } from "../cni/runtime.ts";
 import type { HcnClient } from "../hcn/client.ts";
-import { parseEndpoint } from "../hcn/endpoint.ts";
+import { type HostComputeEndpoint, parseEndpoint } from "../hcn/endpoint.ts";
 import {
   addNamespaceEndpoint,
   createEndpoint,
@@ -22,8 +22,8 @@ import {
 } from "../hcn/operations.ts";
 import type { DnsSettings } from "../host/compartment.ts";
 import { IdentificationServer } from "../host/services/identification-server.ts";
-import { type Ip, type Ipv4, addToIp, formatIp } from "../net/ip.ts";
-import { ANY_IPV4, formatPrefix, prefixContains } from "../net/prefix.ts";
+import { type Ipv4, formatIp } from "../net/ip.ts";
+import { ANY_IPV4, formatPrefix } from "../net/prefix.ts";
 import { HostLocal } from "../plugins/host-local/plugin.ts";
 import { MemoryLeaseStore } from "../plugins/host-local/memory-lease-store.ts";
 import { WinBridge } from "../plugins/win-bridge/plugin.ts";
@@ -31,6 +31,7 @@ import type { ClusterNode, ClusterPod } from "./cluster.ts";
 import type { ClusterFile, PodSpec } from "./file/cluster-file.ts";
 import { type Kubelet, addHostPod, podReference } from "./kubelet.ts";
 import { endpointPolicies, networkConfigurationList } from "./network-configuration.ts";
+import { PodAddresses } from "./pod-addresses.ts";
 import { addressIn, hcnClientOf } from "./windows-node.ts";
 
 /** Where containerd looks for plugins on Windows; here they run in process, but the contract asks for it. */
@@ -44,7 +45,10 @@ export class WindowsKubelet implements Kubelet {
   private readonly node: ClusterNode;
   private readonly client: HcnClient;
   private readonly runtime: CniRuntime;
-  private readonly taken = new Set<Ip>();
+  /** What host-local remembers on the node's disk. */
+  readonly leases: MemoryLeaseStore = new MemoryLeaseStore();
+  /** Of plugin `hns`. */
+  private readonly addresses: PodAddresses;
 
   constructor(file: ClusterFile, node: ClusterNode) {
     this.file = file;
@@ -53,13 +57,17 @@ export class WindowsKubelet implements Kubelet {
     const { compat } = node.spec;
     const plugins = new Map<string, CniPlugin>();
     const runner = new InProcessRunner(plugins, "win32");
-    plugins.set("host-local", new HostLocal({ store: new MemoryLeaseStore(), compat }));
+    plugins.set("host-local", new HostLocal({ store: this.leases, compat }));
     plugins.set(
       "win-bridge",
       new WinBridge({ client: this.client, delegate: new RunnerDelegate(runner), compat }),
     );
     this.runtime = new CniRuntime({ runner, cache: new MemoryResultCache(), env: { CNI_PATH } });
-    for (const pod of file.pods) if (pod.address !== undefined) this.taken.add(pod.address);
+    this.addresses = new PodAddresses({
+      range: node.spec.podCIDR,
+      firstOffset: FIRST_POD_OFFSET,
+      kept: file.pods.flatMap((pod) => pod.address ?? []),
+    });
   }
 
   /** Gives the pod a sandbox and a network. */
@@ -67,17 +75,7 @@ export class WindowsKubelet implements Kubelet {
     if (pod.network === "host") return addHostPod(this.node, pod);
     const namespace = await createNamespace(this.client);
     const namespaceId = defined(namespace.ID, "a namespace has an id");
-    let address: Ipv4;
-    try {
-      address =
-        this.file.network.plugin === "hns"
-          ? await this.attachByHcn(pod, namespaceId, dns)
-          : await this.attachByPlugin(pod, namespaceId, dns);
-    } catch (error) {
-      // A sandbox without a network is of no use to anybody; containerd takes it away as well.
-      await deleteNamespace(this.client, namespaceId);
-      throw error;
-    }
+    const address = await this.attach(pod, namespaceId, dns);
     const made = await this.client.query("Namespace", namespaceId, { SchemaVersion: { Major: 2, Minor: 0 } });
     const compartment = this.node.host.getCompartment(Number(made["NamespaceId"]));
     if (compartment === undefined) throw new Error(`pod ${pod.name} has no compartment`);
@@ -86,20 +84,41 @@ export class WindowsKubelet implements Kubelet {
     return { spec: pod, node: this.node, compartment, address, namespaceId, server };
   }
 
-  /** Takes the pod's network and sandbox away, as a runtime does: CNI DEL, then the namespace. */
+  /**
+   * Takes the pod's network and sandbox away, as a runtime does: CNI DEL, then the namespace.
+   * @throws HcnError or CniError when HNS or a plugin refuses; the server is closed then, the sandbox may be left.
+   */
   async removePod(pod: ClusterPod): Promise<void> {
     pod.server.close();
     const { namespaceId } = pod;
     if (namespaceId === undefined) return;
+    await this.detach(pod.spec, namespaceId);
+    this.addresses.release(pod.address);
+    await deleteNamespace(this.client, namespaceId);
+  }
+
+  /** A sandbox without a network is of no use to anybody: what stands of it goes, DEL included, as with containerd. */
+  private async attach(pod: PodSpec, namespaceId: string, dns?: DnsSettings): Promise<Ipv4> {
+    try {
+      return this.file.network.plugin === "hns"
+        ? await this.attachByHcn(pod, namespaceId, dns)
+        : await this.attachByPlugin(pod, namespaceId, dns);
+    } catch (error) {
+      // What DEL says of a network that was never complete is no news.
+      await this.detach(pod, namespaceId).catch(() => undefined);
+      await deleteNamespace(this.client, namespaceId);
+      throw error;
+    }
+  }
+
+  private async detach(pod: PodSpec, namespaceId: string): Promise<void> {
     if (this.file.network.plugin === "hns") {
       for (const id of await getNamespaceEndpointIds(this.client, namespaceId))
         await deleteEndpoint(this.client, id);
-      this.taken.delete(pod.address);
-    } else {
-      const text = JSON.stringify(networkConfigurationList(this.file, this.node.spec, pod.spec));
-      await this.runtime.del(parseNetworkList(text), this.attachmentOf(pod.spec, namespaceId, undefined));
+      return;
     }
-    await deleteNamespace(this.client, namespaceId);
+    const text = JSON.stringify(networkConfigurationList(this.file, this.node.spec, pod));
+    await this.runtime.del(parseNetworkList(text), this.attachmentOf(pod, namespaceId, undefined));
   }
 
   private async attachByPlugin(pod: PodSpec, namespaceId: string, dns?: DnsSettings): Promise<Ipv4> {
@@ -137,10 +156,28 @@ export class WindowsKubelet implements Kubelet {
   /** The same objects without a plugin, with the gateway that the shape has. */
   private async attachByHcn(pod: PodSpec, namespaceId: string, dns?: DnsSettings): Promise<Ipv4> {
     const network = await getNetworkByName(this.client, this.file.network.name);
-    const address = pod.address ?? this.nextAddress();
+    const address = this.addresses.take(pod.address);
+    try {
+      const request = this.endpointOf(pod, address, dns);
+      const endpoint = await createEndpoint(this.client, defined(network.ID, "a network has an id"), request);
+      const id = defined(endpoint.ID, "an endpoint has an id");
+      try {
+        await addNamespaceEndpoint(this.client, namespaceId, id);
+      } catch (error) {
+        await deleteEndpoint(this.client, id);
+        throw error;
+      }
+    } catch (error) {
+      this.addresses.release(address);
+      throw error;
+    }
+    return address;
+  }
+
+  private endpointOf(pod: PodSpec, address: Ipv4, dns: DnsSettings | undefined): HostComputeEndpoint {
     const isOwnSubnet = this.file.network.shape === "own-subnet";
     const gateway = isOwnSubnet ? addressIn(this.node.spec.podCIDR, 2) : this.file.underlay.router;
-    const request = parseEndpoint({
+    return parseEndpoint({
       Name: `${sandboxIdOf(pod)}_${this.file.network.name}`,
       IpConfigurations: [{ IpAddress: formatIp(address) }],
       Routes: [{ NextHop: formatIp(gateway), DestinationPrefix: formatPrefix(ANY_IPV4) }],
@@ -149,24 +186,10 @@ export class WindowsKubelet implements Kubelet {
         ? {}
         : { Dns: { Search: [...dns.search], ServerList: dns.servers.map(formatIp), Domain: dns.domain } }),
     });
-    const endpoint = await createEndpoint(this.client, defined(network.ID, "a network has an id"), request);
-    await addNamespaceEndpoint(this.client, namespaceId, defined(endpoint.ID, "an endpoint has an id"));
-    return address;
-  }
-
-  private nextAddress(): Ipv4 {
-    const { podCIDR } = this.node.spec;
-    let ip: Ip | undefined = addressIn(podCIDR, FIRST_POD_OFFSET);
-    while (ip !== undefined && this.taken.has(ip)) ip = addToIp(ip, 1);
-    if (typeof ip !== "number" || !prefixContains(podCIDR, ip)) {
-      throw new Error(`${formatPrefix(podCIDR)} has no address left for another pod`);
-    }
-    this.taken.add(ip);
-    return ip;
   }
 }
 
-/** Stands for the sandbox's id: names of pods are unique in their namespace. */
+/** Stands for the sandbox's id: names of pods are unique in their namespace, and hold no underscore. */
 function sandboxIdOf(pod: PodSpec): string {
-  return `${pod.namespace}-${pod.name}`;
+  return `${pod.namespace}_${pod.name}`;
 }

@@ -3,7 +3,7 @@
  * a change costs that object. What it says about a name stands in cluster-answer.ts.
  */
 import { assert } from "../base/assert.ts";
-import type { EndpointSlice, Namespace, Service } from "../kube/types.ts";
+import type { EndpointSlice, Namespace, Service } from "../kube/objects.ts";
 import type { Ip } from "../net/ip.ts";
 import type { DnsQuestion } from "../wire/dns.ts";
 import { isDnsName } from "../wire/dns-structure.ts";

@@ -1,5 +1,5 @@
 /** What the DNS server keeps of Services and EndpointSlices: frozen values, shared by all copies of a world. */
-import type { EndpointSlice, Service } from "../kube/types.ts";
+import type { EndpointSlice, Service } from "../kube/objects.ts";
 import { type Ip, formatIp, parseIp } from "../net/ip.ts";
 import { isDnsName } from "../wire/dns-structure.ts";
 

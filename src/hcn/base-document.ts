@@ -1,7 +1,7 @@
 /** What all HCN documents share (hcn.md §2.1, §2.9). */
 import type { Guid, JsonObject, JsonValue } from "./client.ts";
 import { type JsonReader, present } from "./json-reader.ts";
-import type { SchemaVersion } from "./schema-version.ts";
+import { SCHEMA_V2_0, type SchemaVersion } from "./schema-version.ts";
 
 export interface Health {
   readonly Data?: JsonValue;
@@ -41,6 +41,8 @@ export interface Dns {
 }
 
 export function readSchemaVersion(reader: JsonReader): SchemaVersion | undefined {
+  const given: unknown = reader.raw("SchemaVersion");
+  if (given === SCHEMA_V2_0) return SCHEMA_V2_0;
   const version = reader.object("SchemaVersion");
   if (version === undefined) return undefined;
   return Object.freeze({ Major: version.u32("Major") ?? 0, Minor: version.u32("Minor") ?? 0 });

@@ -52,6 +52,11 @@ export interface HcnCreateOptions {
 
 /** Failing calls reject with `HcnError`. */
 export interface HcnClient {
+  /**
+   * Goes up with every change of an object, whoever makes it: equal numbers, equal objects. Known where the service is
+   * at hand, and then a call has made its change when it returns its promise; undefined elsewhere.
+   */
+  readonly revision?: number | undefined;
   /** GUIDs of the objects that match; all without a filter. Never null. */
   enumerate(kind: HcnObjectKind, query?: HostComputeQuery): Promise<readonly Guid[]>;
   /** Creates an object and returns its GUID. */

@@ -11,6 +11,7 @@ import {
 } from "./base-document.ts";
 import type { Guid, JsonValue } from "./client.ts";
 import { JsonReader, present } from "./json-reader.ts";
+import { isKeptJson } from "./json-value.ts";
 import { ENDPOINT_POLICY_TYPES } from "./policy-type.ts";
 
 /** Bits of an endpoint's `Flags`. */
@@ -52,6 +53,25 @@ export interface HostComputeEndpoint extends BaseDocument {
   readonly Flags?: number;
 }
 
+/** Of lists that come in many documents. */
+const KNOWN_CONFIGS = new WeakMap<object, readonly IpConfig[]>();
+
+function readIpConfigurations(reader: JsonReader): readonly IpConfig[] | undefined {
+  const list = reader.raw("IpConfigurations");
+  const isKept = typeof list === "object" && list !== null && isKeptJson(list);
+  const known = isKept ? KNOWN_CONFIGS.get(list) : undefined;
+  if (known !== undefined) return known;
+  const configs = reader.list("IpConfigurations", (config) =>
+    present<IpConfig>({
+      IpAddress: config.text("IpAddress"),
+      PrefixLength: config.number("PrefixLength", 128),
+      IpSubnetId: config.guid("IpSubnetId"),
+    }),
+  );
+  if (isKept && configs !== undefined) KNOWN_CONFIGS.set(list, Object.freeze(configs));
+  return configs;
+}
+
 /**
  * Checks the shape of a v2 endpoint document. Addresses and policies keep their text: the service judges them.
  * @throws HcnError HCN_E_INVALID_JSON for a field of the wrong type.
@@ -63,13 +83,7 @@ export function parseEndpoint(document: JsonValue): HostComputeEndpoint {
     HostComputeNetwork: reader.guid("HostComputeNetwork"),
     HostComputeNamespace: reader.guid("HostComputeNamespace"),
     Policies: readPolicies(reader, ENDPOINT_POLICY_TYPES),
-    IpConfigurations: reader.list("IpConfigurations", (config) =>
-      present<IpConfig>({
-        IpAddress: config.text("IpAddress"),
-        PrefixLength: config.number("PrefixLength", 128),
-        IpSubnetId: config.guid("IpSubnetId"),
-      }),
-    ),
+    IpConfigurations: readIpConfigurations(reader),
     Dns: readDns(reader),
     Routes: readRoutes(reader),
     MacAddress: reader.text("MacAddress"),

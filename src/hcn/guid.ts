@@ -4,8 +4,12 @@ import type { Guid } from "./client.ts";
 /** What stands for "none" and, on create, for "choose one". */
 export const ZERO_GUID: Guid = "00000000-0000-0000-0000-000000000000";
 
+const CANONICAL = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
+
 /** Parses a GUID in either letter case, with or without braces; undefined when it is none. */
 export function parseGuid(text: string): Guid | undefined {
+  // The text itself, so that all who hold the GUID hold one text.
+  if (CANONICAL.test(text)) return text;
   const match = /^(\{?)([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})(\}?)$/i.exec(text);
   if (match === null || (match[1] === "{") !== (match[3] === "}")) return undefined;
   return match[2]?.toLowerCase();

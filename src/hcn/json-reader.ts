@@ -24,8 +24,12 @@ export function enumerationName<Name extends string>(
 
 /** Drops fields that are undefined, so that an absent field stays absent. */
 export function present<T extends object>(fields: { readonly [K in keyof T]: T[K] | undefined }): T {
-  const entries = Object.entries(fields).filter(([, value]) => value !== undefined);
-  return Object.freeze(Object.fromEntries(entries)) as T;
+  const kept: Partial<Record<keyof T, T[keyof T]>> = {};
+  for (const field of Object.keys(fields) as (keyof T)[]) {
+    const value = fields[field];
+    if (value !== undefined) kept[field] = value;
+  }
+  return Object.freeze(kept) as T;
 }
 
 const U16_MAX = 0xffff;

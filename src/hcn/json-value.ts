@@ -7,6 +7,24 @@ function invalidJson(detail: string): HcnError {
   return new HcnError("HCN_E_INVALID_JSON", { detail });
 }
 
+/** What `keepJson` has checked. */
+const KEPT = new WeakSet<object>();
+
+/**
+ * Checks and freezes a value that goes into many documents: it is known again there, and neither copied nor looked
+ * through.
+ */
+export function keepJson<T extends object>(value: T): T {
+  const checked = checkJsonValue(value) as T & JsonValue;
+  KEPT.add(checked);
+  return checked;
+}
+
+/** True for what `keepJson` returned: it never changes, so what it means may be remembered. */
+export function isKeptJson(value: object): boolean {
+  return KEPT.has(value);
+}
+
 /**
  * Copies a value that should be JSON and freezes the copy, so that nobody who holds the original can change what is
  * stored. Fields that are undefined are left out.
@@ -20,10 +38,12 @@ export function checkJsonValue(value: unknown, depth = 0): JsonValue {
     if (!Number.isFinite(value)) throw invalidJson("A number of the document is not finite");
     return value;
   }
+  if (typeof value === "object" && KEPT.has(value)) return value as JsonValue;
   if (Array.isArray(value)) return Object.freeze(value.map((item) => checkJsonValue(item, depth + 1)));
   if (typeof value !== "object") throw invalidJson(`The document holds a ${typeof value}`);
   const copy: Record<string, JsonValue> = {};
-  for (const [field, item] of Object.entries(value)) {
+  for (const field of Object.keys(value)) {
+    const item: unknown = (value as Record<string, unknown>)[field];
     // A field of this name would set the prototype of a plain object, and no document has one.
     if (item !== undefined && field !== "__proto__") copy[field] = checkJsonValue(item, depth + 1);
   }

@@ -159,21 +159,30 @@ export async function getEndpointByName(client: HcnClient, name: string): Promis
 }
 
 /**
- * Creates an endpoint on a network and reads it back.
+ * Creates an endpoint on a network, for callers to whom its identifier is enough.
  * @throws HcnError HCN_E_INVALID_ENDPOINT when the document names a namespace: only the service sets it.
  */
-export async function createEndpoint(
+export async function createEndpointOnly(
   client: HcnClient,
   network: Guid,
   endpoint: HostComputeEndpoint,
-): Promise<HostComputeEndpoint> {
+): Promise<Guid> {
   if (endpoint.HostComputeNamespace !== undefined && endpoint.HostComputeNamespace !== "") {
     throw new HcnError("HCN_E_INVALID_ENDPOINT", {
       detail: "endpoint create error, endpoint json HostComputeNamespace is read only and should not be set",
     });
   }
   const document = request({ SchemaVersion: SCHEMA_V2_0, ...endpoint, HostComputeNetwork: network });
-  const id = await client.create("Endpoint", document, { network });
+  return client.create("Endpoint", document, { network });
+}
+
+/** Creates an endpoint on a network and reads it back. @throws as `createEndpointOnly`. */
+export async function createEndpoint(
+  client: HcnClient,
+  network: Guid,
+  endpoint: HostComputeEndpoint,
+): Promise<HostComputeEndpoint> {
+  const id = await createEndpointOnly(client, network, endpoint);
   return parseEndpoint(await client.query("Endpoint", id, DEFAULT_QUERY));
 }
 
@@ -320,12 +329,23 @@ export async function getLoadBalancerById(client: HcnClient, id: Guid): Promise<
   return first(await listLoadBalancers(client, queryBy({ ID: id })), "LoadBalancer ID", id);
 }
 
-/** Creates a load balancer and reads it back. The document gets schema version 2.0 when it has none. */
+/**
+ * Creates a load balancer, for callers to whom its identifier is enough. The document gets schema version 2.0 when it
+ * has none.
+ */
+export async function createLoadBalancerOnly(
+  client: HcnClient,
+  loadBalancer: HostComputeLoadBalancer,
+): Promise<Guid> {
+  return client.create("LoadBalancer", request({ SchemaVersion: SCHEMA_V2_0, ...loadBalancer }));
+}
+
+/** Creates a load balancer and reads it back. */
 export async function createLoadBalancer(
   client: HcnClient,
   loadBalancer: HostComputeLoadBalancer,
 ): Promise<HostComputeLoadBalancer> {
-  const id = await client.create("LoadBalancer", request({ SchemaVersion: SCHEMA_V2_0, ...loadBalancer }));
+  const id = await createLoadBalancerOnly(client, loadBalancer);
   return parseLoadBalancer(await client.query("LoadBalancer", id, DEFAULT_QUERY));
 }
 

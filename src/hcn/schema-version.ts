@@ -1,4 +1,5 @@
 /** Schema versions: which dialect a document is written in (hcn.md §1.6). */
+import { keepJson } from "./json-value.ts";
 
 export interface SchemaVersion {
   readonly Major: number;
@@ -6,7 +7,7 @@ export interface SchemaVersion {
 }
 
 /** What hcsshim and the CNI plugins send. */
-export const SCHEMA_V2_0: SchemaVersion = Object.freeze({ Major: 2, Minor: 0 });
+export const SCHEMA_V2_0: SchemaVersion = keepJson({ Major: 2, Minor: 0 });
 
 /** `v1`: `Subnets`, `VirtualNetwork`, `IPAddress` …; `v2`: the `HostCompute…` documents. */
 export type Dialect = "v1" | "v2";

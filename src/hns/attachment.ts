@@ -4,7 +4,6 @@ import type { Guid } from "../hcn/client.ts";
 import { HcnError } from "../hcn/error.ts";
 import { NOTIFICATION_TYPES } from "../hcn/notification.ts";
 import { type Ip, parseIp } from "../net/ip.ts";
-import { compilePrograms } from "./compile/port-program.ts";
 import type { DnsDefinition, PortProgram, RouteDefinition, VnicDefinition } from "./datapath.ts";
 import {
   type Attachment,
@@ -14,8 +13,8 @@ import {
 } from "./endpoint-record.ts";
 import { HOST_COMPARTMENT } from "./namespace-record.ts";
 import type { NetworkRecord } from "./network-record.ts";
+import { RemoteEndpointRecord } from "./remote-endpoint.ts";
 import type { ServiceContext } from "./service-context.ts";
-import { endpointDocument } from "./view/endpoint-view.ts";
 
 /** Metric of an endpoint's routes when the request names none: what Windows gives a gateway. */
 const ROUTE_METRIC = 256;
@@ -31,9 +30,10 @@ export function updateEndpoint(
   endpoint: EndpointRecord,
   changes: Partial<EndpointRecord>,
 ): EndpointRecord {
-  const updated: EndpointRecord = Object.freeze({ ...endpoint, ...changes, changedAtMs: context.nowMs });
+  const fields = endpoint instanceof RemoteEndpointRecord ? endpoint.fields() : endpoint;
+  const updated: EndpointRecord = Object.freeze({ ...fields, ...changes, changedAtMs: context.nowMs });
   context.state.replaceEndpoint(updated);
-  context.changed("Endpoint", updated.id, endpointDocument(context, updated));
+  context.changed("Endpoint", updated.id);
   return updated;
 }
 
@@ -133,13 +133,11 @@ export function attachEndpoint(
 ): EndpointRecord {
   const attached = updateEndpoint(context, endpoint, { attachment, isPortGone: false });
   const network = context.state.networks.get(endpoint.networkId);
-  const view = network && context.viewOf(network);
-  if (attachment.portId !== undefined && compartmentId !== undefined && view !== undefined) {
-    const programs = compilePrograms(context.cache, view);
-    const program = programs.get(endpoint.id);
-    assert(program !== undefined, "an attached endpoint is compiled with its network");
-    context.datapath.attach(vnicOf(context, attached, compartmentId, program));
-    context.program(view, programs, endpoint.id);
+  if (network !== undefined) {
+    const program = context.ports.programOf(network, endpoint.id);
+    if (attachment.portId !== undefined && compartmentId !== undefined && program !== undefined)
+      context.datapath.attach(vnicOf(context, attached, compartmentId, program));
+    context.ports.reprogram(network.id);
   }
   context.notify(NOTIFICATION_TYPES.NetworkEndpointAttached, endpoint.id);
   return attached;
@@ -157,7 +155,7 @@ export function detachEndpoint(context: ServiceContext, endpoint: EndpointRecord
   const network = context.state.networks.get(endpoint.networkId);
   if (attachment.portId !== undefined && network !== undefined) {
     context.datapath.detach(network.switchId, attachment.portId);
-    context.reprogram(network.id);
+    context.ports.reprogram(network.id);
   }
   context.notify(NOTIFICATION_TYPES.NetworkEndpointDetached, endpoint.id);
   return detached;

@@ -6,7 +6,7 @@ import { ENDPOINT_FLAGS, type HostComputeEndpoint, type IpConfig } from "../hcn/
 import { type EndpointPolicy, parseEndpointPolicies } from "../hcn/endpoint-policy.ts";
 import { HcnError } from "../hcn/error.ts";
 import { setsOf } from "./compile/acl.ts";
-import { type Ip, bitsOf, familyOf, formatIp, isMulticastIp, parseIp } from "../net/ip.ts";
+import { type Ip, type IpFamily, bitsOf, familyOf, formatIp, isMulticastIp, parseIp } from "../net/ip.ts";
 import { type Mac, formatMac, isGroupMac, parseMac } from "../net/mac.ts";
 import { formatPrefix, prefixFamily } from "../net/prefix.ts";
 import type { AddressPool } from "./address-pool.ts";
@@ -71,16 +71,19 @@ function readIpConfig(
 }
 
 /** The length that an address without one gets: that of the network's subnet of its family (hcn.md §4.2). */
-function defaultLength(network: NetworkRecord, ip: Ip): number {
-  const subnet = network.subnets.find((candidate) => prefixFamily(candidate.prefix) === familyOf(ip));
-  return subnet?.prefix.length ?? bitsOf(familyOf(ip));
+function defaultLength(network: NetworkRecord, family: IpFamily): number {
+  const subnet = network.subnets.find((candidate) => prefixFamily(candidate.prefix) === family);
+  return subnet?.prefix.length ?? bitsOf(family);
 }
 
 /**
  * The addresses of a remote endpoint: wherever they lie, and whoever else has them (hcn.md §4.2).
  * Inferred: one without an address is refused, because it would stand for nobody.
  */
-function readRemoteIpConfigs(network: NetworkRecord, wanted: readonly IpConfig[]): readonly IpConfigRecord[] {
+function readRemoteIpConfigs(
+  wanted: readonly IpConfig[],
+  lengths: DefaultLengths,
+): readonly IpConfigRecord[] {
   if (wanted.length === 0) throw invalid("A remote endpoint (Flags 1) needs an address in IpConfigurations");
   return wanted.map((config, index) => {
     const where = `IpConfigurations[${index}]`;
@@ -88,10 +91,41 @@ function readRemoteIpConfigs(network: NetworkRecord, wanted: readonly IpConfig[]
     const length = readLength(config, ip, where);
     return Object.freeze({
       ip,
-      length: length === 0 ? defaultLength(network, ip) : length,
+      length: length === 0 ? lengths[familyOf(ip)] : length,
       ipSubnetId: undefined,
     });
   });
+}
+
+type DefaultLengths = Readonly<Record<IpFamily, number>>;
+
+interface KnownConfigs {
+  readonly lengths: DefaultLengths;
+  readonly records: readonly IpConfigRecord[];
+}
+
+/** What lists meant that come in the documents of many nodes; they are frozen. */
+const KNOWN_REMOTE_CONFIGS = new WeakMap<readonly IpConfig[], KnownConfigs>();
+
+/** As `readIpConfigs`, for a remote endpoint. Nodes that are told the same share the result. */
+function remoteIpConfigs(network: NetworkRecord, configs: readonly IpConfig[]): readonly IpConfigRecord[] {
+  const lengths = { 4: defaultLength(network, 4), 6: defaultLength(network, 6) };
+  const known = KNOWN_REMOTE_CONFIGS.get(configs);
+  if (known?.lengths[4] === lengths[4] && known.lengths[6] === lengths[6]) return known.records;
+  const records = oneOfEachFamily(readRemoteIpConfigs(withAddress(configs), lengths));
+  if (Object.isFrozen(configs)) KNOWN_REMOTE_CONFIGS.set(configs, { lengths, records });
+  return records;
+}
+
+function withAddress(configs: readonly IpConfig[]): readonly IpConfig[] {
+  return configs.filter((config) => (config.IpAddress ?? "") !== "");
+}
+
+function oneOfEachFamily(records: readonly IpConfigRecord[]): readonly IpConfigRecord[] {
+  const families = new Set(records.map((record) => familyOf(record.ip)));
+  if (families.size !== records.length)
+    throw invalid("IpConfigurations has two addresses of one family; an endpoint has at most one of each");
+  return Object.freeze(records);
 }
 
 function allocateConfigs(
@@ -124,20 +158,17 @@ export function readIpConfigs(
   configs: readonly IpConfig[],
   isRemote: boolean,
 ): readonly IpConfigRecord[] {
-  const wanted = configs.filter((config) => (config.IpAddress ?? "") !== "");
-  if (!isRemote && network.subnets.length === 0) {
+  if (isRemote) return remoteIpConfigs(network, configs);
+  const wanted = withAddress(configs);
+  if (network.subnets.length === 0) {
     throw new HcnError("HCN_E_SUBNET_NOT_FOUND", {
       detail: `Network ${network.name} has no subnet; create it with Ipams`,
     });
   }
-  if (!isRemote && wanted.length === 0) return Object.freeze(allocateConfigs(network, pool, context));
-  const records = isRemote
-    ? readRemoteIpConfigs(network, wanted)
-    : wanted.map((config, index) => readIpConfig(network, pool, config, `IpConfigurations[${index}]`));
-  const families = new Set(records.map((record) => familyOf(record.ip)));
-  if (families.size !== records.length)
-    throw invalid("IpConfigurations has two addresses of one family; an endpoint has at most one of each");
-  return Object.freeze(records);
+  if (wanted.length === 0) return Object.freeze(allocateConfigs(network, pool, context));
+  return oneOfEachFamily(
+    wanted.map((config, index) => readIpConfig(network, pool, config, `IpConfigurations[${index}]`)),
+  );
 }
 
 /**
@@ -171,6 +202,8 @@ function subnetOf(network: NetworkRecord, config: IpConfigRecord): SubnetRecord 
   );
 }
 
+const NO_ROUTES: readonly RouteRecord[] = Object.freeze([]);
+
 /** The endpoint's routes; without any, a default route through the gateway of each of its subnets (hcn.md §2.3). */
 export function readEndpointRoutes(
   network: NetworkRecord,
@@ -185,7 +218,7 @@ export function readEndpointRoutes(
     const route = subnet?.routes.find((candidate) => candidate.destination.length === 0);
     if (route?.nextHop !== undefined) defaults.push(route);
   }
-  return Object.freeze(defaults);
+  return defaults.length === 0 ? NO_ROUTES : Object.freeze(defaults);
 }
 
 /** From Server 2022 on; Server 2019 takes them (hcn.md §3.3). */
@@ -225,6 +258,8 @@ function checkRemotePolicy(policy: EndpointPolicy, where: string): void {
   });
 }
 
+const NO_POLICIES: readonly EndpointPolicy[] = Object.freeze([]);
+
 /**
  * Checks the policies of an endpoint as a whole, and gives mappings without a host port one.
  * @throws HcnError with the code of the policy; HCN_E_PORT_ALREADY_EXISTS, HCN_INTERFACEPARAMETERS_ALREADY_APPLIED.
@@ -235,6 +270,7 @@ export function checkEndpointPolicies(
   endpoint: { readonly id: Guid; readonly isRemote: boolean },
   documents: readonly PolicyDocument[],
 ): readonly EndpointPolicy[] {
+  if (documents.length === 0) return NO_POLICIES;
   const policies = parseEndpointPolicies(documents);
   for (const [index, policy] of policies.entries()) {
     const where = `Policies[${index}]`;

@@ -1,4 +1,5 @@
 /** Endpoints: create, change, delete (hcn.md §4.4, §5.3). */
+import { guidOf } from "../base/prng.ts";
 import { readPolicies } from "../hcn/base-document.ts";
 import type { PolicyDocument } from "../hcn/base-document.ts";
 import type { Guid, JsonObject } from "../hcn/client.ts";
@@ -9,6 +10,7 @@ import { JsonReader } from "../hcn/json-reader.ts";
 import { equalJson } from "../hcn/json-value.ts";
 import { type ModifyRequestType, parseModifyRequest } from "../hcn/modify.ts";
 import { ENDPOINT_POLICY_TYPES } from "../hcn/policy-type.ts";
+import { SCHEMA_V2_0, type SchemaVersion } from "../hcn/schema-version.ts";
 import { detachEndpoint, updateEndpoint } from "./attachment.ts";
 import { type EndpointRecord, isRemoteEndpoint } from "./endpoint-record.ts";
 import {
@@ -18,11 +20,11 @@ import {
   readIpConfigs,
   readMac,
 } from "./endpoint-validation.ts";
+import { type EndpointTraits, RemoteEndpointRecord, shareTraits } from "./remote-endpoint.ts";
 import { followBackEnd } from "./load-balancers.ts";
 import { removeFromNamespace } from "./namespace-members.ts";
 import type { NetworkRecord } from "./network-record.ts";
 import type { ServiceContext } from "./service-context.ts";
-import { endpointDocument } from "./view/endpoint-view.ts";
 
 /** What the service calls an endpoint that the request does not name (hcn.md §2.3). */
 const UNNAMED = "Ethernet";
@@ -50,6 +52,9 @@ function networkFor(
   });
 }
 
+const L2_DRIVER: EndpointPolicy = Object.freeze({ Type: "L2Driver", Settings: Object.freeze({}) });
+const ONLY_L2_DRIVER: readonly EndpointPolicy[] = Object.freeze([L2_DRIVER]);
+
 /** The service's own entry stands last, so that the positions of the caller's policies stay. */
 function withL2Driver(
   network: NetworkRecord,
@@ -57,8 +62,19 @@ function withL2Driver(
 ): readonly EndpointPolicy[] {
   const isMissing = !policies.some((policy) => policy.Type === "L2Driver");
   if (!isMissing || !L2_DRIVER_TYPES.includes(network.type)) return policies;
-  const driver: EndpointPolicy = { Type: "L2Driver", Settings: Object.freeze({}) };
-  return Object.freeze([...policies, Object.freeze(driver)]);
+  return policies.length === 0 ? ONLY_L2_DRIVER : Object.freeze([...policies, L2_DRIVER]);
+}
+
+/** What every endpoint begins with. */
+const UNATTACHED = Object.freeze({
+  attachment: undefined,
+  isPortGone: false,
+  containers: Object.freeze([]) as readonly string[],
+});
+
+/** The service itself writes 2.0. */
+function schemaOf({ SchemaVersion }: HostComputeEndpoint): SchemaVersion {
+  return SchemaVersion !== undefined && SchemaVersion.Major >= 2 ? SchemaVersion : SCHEMA_V2_0;
 }
 
 /** Creates an endpoint from a checked document. @returns its id. */
@@ -78,27 +94,28 @@ export function createEndpoint(
   const policies = checkEndpointPolicies(context, network, { id, isRemote }, document.Policies ?? []);
   const ipConfigs = readIpConfigs(context, network, pool, document.IpConfigurations ?? [], isRemote);
   const routes = readEndpointRoutes(network, document, ipConfigs);
+  const activity = context.prng.guidWords();
   const name = document.Name ?? "";
-  const endpoint: EndpointRecord = Object.freeze({
-    ...context.baseOf(id, {
-      owner: document.Owner ?? "",
-      name: name === "" ? UNNAMED : name,
-      additionalParams: document.AdditionalParams,
-    }),
-    ...((document.SchemaVersion?.Major ?? 0) >= 2 && { schemaVersion: document.SchemaVersion }),
-    networkId: network.id,
+  const traits: EndpointTraits = {
+    owner: document.Owner ?? "",
+    name: name === "" ? UNNAMED : name,
+    additionalParams: document.AdditionalParams,
+    schemaVersion: schemaOf(document),
+    version: context.objectVersion,
     policies: withL2Driver(network, policies),
     ipConfigs,
     dns: document.Dns,
     routes,
     ...readMac(context, network, document.MacAddress, isRemote),
     flags: document.Flags ?? 0,
-    attachment: undefined,
-    isPortGone: false,
-    containers: Object.freeze([]),
-  });
-  context.state.addEndpoint(endpoint);
-  context.changed("Endpoint", id, endpointDocument(context, endpoint));
+  };
+  const own = { id, networkId: network.id, changedAtMs: context.nowMs };
+  context.state.addEndpoint(
+    isRemote
+      ? new RemoteEndpointRecord(own, activity, shareTraits(traits))
+      : Object.freeze({ ...traits, ...own, activityId: guidOf(activity), ...UNATTACHED }),
+  );
+  context.changed("Endpoint", id);
   // Load balancers may know it: one that was deleted comes back under its id.
   followBackEnd(context, id, network.id);
   return id;
@@ -111,7 +128,7 @@ export function removeEndpoint(context: ServiceContext, endpoint: EndpointRecord
   if (namespaceId !== undefined) removeFromNamespace(context, namespaceId, endpoint.id);
   context.state.removeEndpoint(detached);
   context.cache.forget(endpoint.id);
-  context.changed("Endpoint", endpoint.id, undefined);
+  context.changed("Endpoint", endpoint.id);
   followBackEnd(context, endpoint.id, endpoint.networkId);
 }
 
@@ -151,7 +168,7 @@ export function modifyPolicies(
   const combined = combinePolicies(endpoint.policies, given, requestType);
   const policies = checkEndpointPolicies(context, network, subject, combined.map(policyDocument));
   updateEndpoint(context, endpoint, { policies });
-  context.reprogram(network.id);
+  context.ports.reprogram(network.id);
 }
 
 function unsupported(requestType: string, resourceType: string | undefined): HcnError {
@@ -167,7 +184,7 @@ export function modifyEndpoint(context: ServiceContext, id: Guid, settings: Json
   const endpoint = requireEndpoint(context, id);
   const request = parseModifyRequest("Endpoint", settings);
   if (request.requestType === "Refresh") {
-    context.reprogram(endpoint.networkId);
+    context.ports.reprogram(endpoint.networkId);
     return;
   }
   if (request.resourceType !== "Policy" || !POLICY_REQUESTS.includes(request.requestType))

@@ -25,7 +25,7 @@ function frontEndsOf(fields: FrontEndFields): readonly FrontEnd[] {
     fields.frontendVips.length === 0 ? [undefined] : fields.frontendVips;
   return fields.portMappings.flatMap((mapping) =>
     vips.map((vip) => ({
-      key: `${listenerOf(vip, fields.flags)}|${mapping.protocol}|${mapping.externalPort}`,
+      key: [listenerOf(vip, fields.flags), mapping.protocol, mapping.externalPort].join("|"),
       vip,
       mapping,
     })),

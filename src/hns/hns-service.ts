@@ -22,7 +22,7 @@ import { JsonReader } from "../hcn/json-reader.ts";
 import { checkJsonObject, checkJsonValue, isJsonObject } from "../hcn/json-value.ts";
 import { parseLoadBalancer } from "../hcn/load-balancer.ts";
 import { parseNetwork } from "../hcn/network.ts";
-import { type CheckedQuery, parseQuery } from "../hcn/query.ts";
+import { type CheckedQuery, NULL_QUERY, parseQuery } from "../hcn/query.ts";
 import { readSchemaVersion } from "../hcn/base-document.ts";
 import { type Dialect, dialectOf } from "../hcn/schema-version.ts";
 import { createEndpoint, deleteEndpoint, modifyEndpoint, requireEndpoint } from "./endpoints.ts";
@@ -53,6 +53,9 @@ import { networkDocument, networkDocumentV1, networkFilterFields } from "./view/
 type ServedKind = "Network" | "Endpoint" | "Namespace" | "LoadBalancer";
 const SERVED_KINDS: readonly HcnObjectKind[] = ["Network", "Endpoint", "Namespace", "LoadBalancer"];
 
+/** How stores keep objects: in v2 shape, without what can be worked out again. */
+const STORED: CheckedQuery = Object.freeze({ ...NULL_QUERY, dialect: "v2" });
+
 function isServed(kind: HcnObjectKind): kind is ServedKind {
   return SERVED_KINDS.includes(kind);
 }
@@ -72,8 +75,13 @@ function checkGuid(id: Guid): Guid {
   throw new HcnError("HCN_E_GUID_CONVERSION_FAILURE", { detail: `${JSON.stringify(id)} is no GUID` });
 }
 
+interface Records<T> {
+  get(id: Guid): T | undefined;
+  values(): Iterable<T>;
+}
+
 /** The record of that id, when there is one; all without an id. */
-function select<T>(records: ReadonlyMap<Guid, T>, id: Guid | undefined): readonly T[] {
+function select<T>(records: Records<T>, id: Guid | undefined): readonly T[] {
   if (id === undefined) return [...records.values()];
   const record = records.get(id);
   return record === undefined ? [] : [record];
@@ -87,6 +95,11 @@ export class HnsService {
     // A default namespace with compartment 1 always exists (hcn.md §2.4).
     createNamespace(this.context, { Type: "HostDefault" }, undefined, true);
     this.context.takeNotifications();
+  }
+
+  /** Makes forks of the world that it is part of cheap. */
+  settle(): void {
+    this.context.state.settle();
   }
 
   /** The node it serves. */
@@ -188,9 +201,28 @@ export class HnsService {
     return this.context.takeNotifications();
   }
 
+  /** Goes up with every change of an object: equal numbers, equal objects. */
+  get revision(): number {
+    return this.context.revision;
+  }
+
   /** What has to be stored since the last call. */
   takeChanges(): readonly StoreChange[] {
-    return this.context.takeChanges();
+    return this.context
+      .takeChanges()
+      .map(({ kind, id }) => ({ kind, id, document: this.storedDocument(kind, id) }));
+  }
+
+  /** Forgets what has to be stored, where nobody stores it. */
+  dropChanges(): void {
+    this.context.takeChanges();
+  }
+
+  /** An object as stores keep it; undefined when it is gone. */
+  private storedDocument(kind: HcnObjectKind, id: Guid): JsonObject | undefined {
+    const { networks, endpoints, namespaces, loadBalancers } = this.context.state;
+    const isThere = [networks, endpoints, namespaces, loadBalancers].some((records) => records.has(id));
+    return isServed(kind) && isThere ? this.documentOf(kind, id, STORED) : undefined;
   }
 
   private checkQuery(query: HostComputeQuery | undefined): CheckedQuery {
@@ -202,7 +234,7 @@ export class HnsService {
   private filterFields(kind: ServedKind, id: Guid | undefined): readonly (readonly [Guid, JsonObject])[] {
     const { state } = this.context;
     const fieldsOf = <T extends RecordBase>(
-      records: ReadonlyMap<Guid, T>,
+      records: Records<T>,
       show: (context: ServiceContext, record: T) => JsonObject,
     ): readonly (readonly [Guid, JsonObject])[] =>
       select(records, id).map((record) => [record.id, show(this.context, record)]);

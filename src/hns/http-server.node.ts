@@ -14,7 +14,6 @@ import {
   unlinkSync,
 } from "node:fs";
 import { type IncomingMessage, type Server, type ServerResponse, createServer } from "node:http";
-import { createConnection } from "node:net";
 import { dirname, join } from "node:path";
 import { assert, unreachable } from "../base/assert.ts";
 import { LIMITS } from "../base/limits.ts";
@@ -29,6 +28,7 @@ import {
   parseHttpCall,
 } from "../hcn/http-protocol.ts";
 import { parseJsonText } from "../hcn/json-value.ts";
+import { isListening } from "../hcn/unix-socket.node.ts";
 
 /** Where to listen. Port 0: the system chooses. */
 export type ListenAddress =
@@ -46,7 +46,6 @@ const OWNER_ONLY = 0o600;
 const OWNER_ONLY_FOLDER = 0o700;
 const TOKEN_LENGTH_MIN = 16;
 const REQUEST_TIMEOUT_MS = 30_000;
-const PROBE_TIMEOUT_MS = 1_000;
 
 function digest(text: string): Buffer {
   return createHash("sha256").update(text).digest();
@@ -93,20 +92,6 @@ async function perform(client: HcnClient, call: HttpCall): Promise<JsonValue> {
   }
 }
 
-/** True when somebody accepts connections on the socket. */
-async function isAnswering(socketPath: string): Promise<boolean> {
-  return new Promise((resolve) => {
-    const probe = createConnection(socketPath);
-    const finish = (isOpen: boolean): void => {
-      probe.destroy();
-      resolve(isOpen);
-    };
-    probe.setTimeout(PROBE_TIMEOUT_MS, () => finish(true));
-    probe.on("connect", () => finish(true));
-    probe.on("error", () => finish(false));
-  });
-}
-
 async function listen(
   server: Server,
   where: { path: string } | { host: string; port: number },
@@ -130,7 +115,7 @@ async function listenOnSocket(server: Server, socketPath: string): Promise<void>
   const present = lstatSync(socketPath, { throwIfNoEntry: false });
   if (present !== undefined && !present.isSocket())
     throw new Error(`${socketPath} is there already and is no socket; choose another path`);
-  if (present !== undefined && (await isAnswering(socketPath)))
+  if (present !== undefined && (await isListening(socketPath)))
     throw new Error(`Another service listens on ${socketPath}; stop it or choose another path`);
   const privateFolder = mkdtempSync(join(folder, ".hns-"));
   try {

@@ -11,19 +11,24 @@ import type {
 import { NOTIFICATION_TYPES } from "../hcn/notification.ts";
 import { ZERO_GUID } from "../hcn/guid.ts";
 import type { HnsService } from "./hns-service.ts";
-import { MemoryObjectStore, type ObjectStore } from "./store.ts";
+import type { ObjectStore } from "./store.ts";
 
 type Listener = (notification: HcnNotification) => void;
 
 /** Not part of the forkable world: it holds call-backs and promises. */
 export class InProcessHcnClient implements HcnClient {
   private readonly service: HnsService;
-  private readonly store: ObjectStore;
+  private readonly store: ObjectStore | undefined;
   private readonly listeners = new Set<Listener>();
 
-  constructor(service: HnsService, store: ObjectStore = new MemoryObjectStore()) {
+  /** Without a store the objects are in the service alone, as those of a simulated node are. */
+  constructor(service: HnsService, store?: ObjectStore) {
     this.service = service;
     this.store = store;
+  }
+
+  get revision(): number {
+    return this.service.revision;
   }
 
   async enumerate(kind: HcnObjectKind, query?: HostComputeQuery): Promise<readonly Guid[]> {
@@ -74,9 +79,13 @@ export class InProcessHcnClient implements HcnClient {
   /** Makes a call, stores what it changed, and only then answers and tells. */
   private async perform<T>(call: () => T): Promise<T> {
     const result = call();
-    const changes = this.service.takeChanges();
     const notifications = this.service.takeNotifications();
-    if (changes.length > 0) await this.store.write(changes);
+    if (this.store === undefined) {
+      this.service.dropChanges();
+    } else {
+      const changes = this.service.takeChanges();
+      if (changes.length > 0) await this.store.write(changes);
+    }
     for (const notification of notifications) for (const listener of this.listeners) listener(notification);
     return result;
   }

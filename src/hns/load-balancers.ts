@@ -5,7 +5,6 @@ import { type HostComputeLoadBalancer, parseLoadBalancer } from "../hcn/load-bal
 import type { LoadBalancerRecord } from "./load-balancer-record.ts";
 import { readLoadBalancer } from "./load-balancer-validation.ts";
 import type { ServiceContext } from "./service-context.ts";
-import { loadBalancerDocument } from "./view/load-balancer-view.ts";
 
 /** Inferred (hcn.md §11.25): the code for a load balancer that is not there. */
 export function requireLoadBalancer(context: ServiceContext, id: Guid): LoadBalancerRecord {
@@ -38,10 +37,10 @@ export function createLoadBalancer(
     ...schemaOf(document),
     ...fields,
   });
-  context.reserveServicePorts(loadBalancer);
+  context.ports.reserveServicePorts(loadBalancer);
   context.state.addLoadBalancer(loadBalancer);
-  context.changed("LoadBalancer", id, loadBalancerDocument(context, loadBalancer));
-  context.reprogram(loadBalancer.networkId);
+  context.changed("LoadBalancer", id);
+  context.ports.reprogram(loadBalancer.networkId);
   return id;
 }
 
@@ -72,7 +71,7 @@ export function modifyLoadBalancer(context: ServiceContext, id: Guid, settings: 
       });
     }
     context.state.ignoredUpdates.add(id);
-    context.changed("LoadBalancer", id, loadBalancerDocument(context, before));
+    context.changed("LoadBalancer", id);
     return;
   }
   const fields = readLoadBalancer(context, document, id);
@@ -92,23 +91,23 @@ export function modifyLoadBalancer(context: ServiceContext, id: Guid, settings: 
     version: context.objectVersion,
     changedAtMs: context.nowMs,
   });
-  context.reserveServicePorts(updated);
+  context.ports.reserveServicePorts(updated);
   context.state.replaceLoadBalancer(updated);
-  context.changed("LoadBalancer", id, loadBalancerDocument(context, updated));
-  context.reprogram(updated.networkId);
+  context.changed("LoadBalancer", id);
+  context.ports.reprogram(updated.networkId);
 }
 
 /** Takes a load balancer away; the ports of its network are the caller's. */
 export function removeLoadBalancer(context: ServiceContext, loadBalancer: LoadBalancerRecord): void {
   context.state.removeLoadBalancer(loadBalancer);
   context.cache.forget(loadBalancer.id);
-  context.changed("LoadBalancer", loadBalancer.id, undefined);
+  context.changed("LoadBalancer", loadBalancer.id);
 }
 
 export function deleteLoadBalancer(context: ServiceContext, id: Guid): void {
   const loadBalancer = requireLoadBalancer(context, id);
   removeLoadBalancer(context, loadBalancer);
-  context.reprogram(loadBalancer.networkId);
+  context.ports.reprogram(loadBalancer.networkId);
 }
 
 /**
@@ -118,7 +117,6 @@ export function deleteLoadBalancer(context: ServiceContext, id: Guid): void {
 export function followBackEnd(context: ServiceContext, endpointId: Guid, networkId: Guid): void {
   const concerned = context.state.loadBalancersOfEndpoint(endpointId);
   if (concerned.length === 0) return;
-  for (const loadBalancer of concerned)
-    context.changed("LoadBalancer", loadBalancer.id, loadBalancerDocument(context, loadBalancer));
-  context.reprogram(networkId);
+  for (const { id } of concerned) context.changed("LoadBalancer", id);
+  context.ports.reprogram(networkId);
 }

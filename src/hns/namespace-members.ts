@@ -2,7 +2,6 @@
 import type { Guid } from "../hcn/client.ts";
 import type { NamespaceRecord } from "./namespace-record.ts";
 import type { ServiceContext } from "./service-context.ts";
-import { namespaceDocument } from "./view/namespace-view.ts";
 
 /** Replaces a namespace's record and notes it for the store. */
 export function updateNamespace(
@@ -12,7 +11,7 @@ export function updateNamespace(
 ): NamespaceRecord {
   const updated: NamespaceRecord = Object.freeze({ ...namespace, ...changes, changedAtMs: context.nowMs });
   context.state.namespaces.set(updated.id, updated);
-  context.changed("Namespace", updated.id, namespaceDocument(context, updated));
+  context.changed("Namespace", updated.id);
   return updated;
 }
 

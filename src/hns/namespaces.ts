@@ -17,7 +17,6 @@ import { requireEndpoint } from "./endpoints.ts";
 import { updateNamespace } from "./namespace-members.ts";
 import { HOST_COMPARTMENT, type NamespaceRecord, isGuest } from "./namespace-record.ts";
 import type { ServiceContext } from "./service-context.ts";
-import { namespaceDocument } from "./view/namespace-view.ts";
 
 /** Open, query and delete of a missing namespace give the Win32 code, not one of HCN's (hcn.md §4.5). */
 export function requireNamespace(context: ServiceContext, id: Guid): NamespaceRecord {
@@ -65,7 +64,7 @@ export function createNamespace(
     isBuiltIn,
   });
   context.state.namespaces.set(id, namespace);
-  context.changed("Namespace", id, namespaceDocument(context, namespace));
+  context.changed("Namespace", id);
   context.notify(NOTIFICATION_TYPES.NamespaceCreate, id);
   return id;
 }
@@ -90,7 +89,7 @@ export function deleteNamespace(context: ServiceContext, id: Guid): void {
   context.state.namespaces.delete(id);
   if (namespace.compartmentId !== undefined && namespace.compartmentId !== HOST_COMPARTMENT)
     context.datapath.removeCompartment(namespace.compartmentId);
-  context.changed("Namespace", id, undefined);
+  context.changed("Namespace", id);
   context.notify(NOTIFICATION_TYPES.NamespaceDelete, id);
 }
 

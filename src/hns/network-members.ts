@@ -5,26 +5,26 @@ import { type EndpointRecord, isRemoteEndpoint } from "./endpoint-record.ts";
 import type { LoadBalancerRecord } from "./load-balancer-record.ts";
 
 export class NetworkMembers {
-  /** All endpoints, remote ones too. */
-  readonly endpoints: Map<Guid, EndpointRecord> = new Map();
-  /** Without remote ones, of which a big cluster has many. */
+  /** Endpoints without remote ones, of which a big cluster has many. */
   readonly local: Map<Guid, EndpointRecord> = new Map();
   /** In order of creation. */
   readonly loadBalancers: Map<Guid, LoadBalancerRecord> = new Map();
   /** The rules that they come to. */
   readonly services: LoadBalancerTable = new LoadBalancerTable();
   /** Load balancers whose rules are out of date: they changed, or a back end did. Undefined: gone. */
+  /** Goes up with every change of a local endpoint. */
+  localRevision = 0;
   private outdated = new Map<Guid, LoadBalancerRecord | undefined>();
 
   /** Enters an endpoint, or its new record in the place of the old. */
   setEndpoint(endpoint: EndpointRecord): void {
-    this.endpoints.set(endpoint.id, endpoint);
-    if (!isRemoteEndpoint(endpoint)) this.local.set(endpoint.id, endpoint);
+    if (isRemoteEndpoint(endpoint)) return;
+    this.local.set(endpoint.id, endpoint);
+    this.localRevision++;
   }
 
   removeEndpoint(id: Guid): void {
-    this.endpoints.delete(id);
-    this.local.delete(id);
+    if (this.local.delete(id)) this.localRevision++;
   }
 
   /** Enters a load balancer, or its new record in the place of the old. */

@@ -28,7 +28,6 @@ import {
 import type { PhysicalAdapter } from "./physical-adapter.ts";
 import type { ServiceContext } from "./service-context.ts";
 import { checkSetPolicies } from "./set-policies.ts";
-import { networkDocument } from "./view/network-view.ts";
 
 /** @throws HcnError HCN_E_NETWORK_NOT_FOUND. */
 export function requireNetwork(context: ServiceContext, id: Guid): NetworkRecord {
@@ -124,7 +123,7 @@ export function createNetwork(
   context.notify(NOTIFICATION_TYPES.NetworkPreCreate, id, network.flags);
   if (switchOn(context, adapter) === undefined) context.datapath.createSwitch(network.switchId, adapter);
   context.state.addNetwork(network, new AddressPool(context.nodeFacts(adapter).addresses));
-  context.changed("Network", id, networkDocument(context, network, false));
+  context.changed("Network", id);
   context.notify(NOTIFICATION_TYPES.NetworkCreate, id, network.flags);
   return id;
 }
@@ -141,13 +140,14 @@ export function deleteNetwork(context: ServiceContext, id: Guid): void {
     removeLoadBalancer(context, loadBalancer);
   for (const endpoint of context.state.endpointsOf(id)) removeEndpoint(context, endpoint);
   // Its switch may carry other networks: what this one put into the host's port has to go.
-  context.reprogram(id);
+  context.ports.reprogram(id);
   context.state.removeNetwork(id);
+  context.ports.forget(id);
   context.cache.forget(id);
   const adapter = context.adapterOf(network);
   if (adapter !== undefined && switchOn(context, adapter) === undefined)
     context.datapath.removeSwitch(network.switchId);
-  context.changed("Network", id, undefined);
+  context.changed("Network", id);
   context.notify(NOTIFICATION_TYPES.NetworkDelete, id, network.flags);
 }
 
@@ -158,8 +158,8 @@ function replaceNetwork(
 ): void {
   const updated: NetworkRecord = Object.freeze({ ...network, ...changes, changedAtMs: context.nowMs });
   context.state.networks.set(network.id, updated);
-  context.changed("Network", network.id, networkDocument(context, updated, false));
-  context.reprogram(network.id);
+  context.changed("Network", network.id);
+  context.ports.reprogram(network.id);
 }
 
 /** What makes two policies the same entry: all of their settings, or the fields that clients match on. */

@@ -4,8 +4,8 @@ import type { Environment } from "../base/environment.ts";
 import type { Prng } from "../base/prng.ts";
 import type { Guid, HcnNotification, HcnObjectKind, JsonObject, JsonValue } from "../hcn/client.ts";
 import { type HnsFeature, type HnsVersion, hasFeature } from "../hcn/features.ts";
-import { HcnError } from "../hcn/error.ts";
 import { ZERO_GUID } from "../hcn/guid.ts";
+import { SCHEMA_V2_0 } from "../hcn/schema-version.ts";
 import {
   type WindowsBuild,
   hnsVersionOf,
@@ -14,27 +14,21 @@ import {
   sharesPortBlocks,
 } from "../knowledge/profiles.ts";
 import { CompileCache } from "./compile/compile-cache.ts";
-import { reservedPoolsOf } from "./compile/load-balancer.ts";
-import type { LoadBalancerFacts, ServiceTraits } from "./compile/load-balancer-plan.ts";
-import {
-  type NetworkView,
-  type NodeFacts,
-  compilePrograms,
-  hostLegsOf,
-  managementIpOf,
-  paRouteOf,
-} from "./compile/port-program.ts";
-import { serviceRangesOf } from "./compile/service-ranges.ts";
-import type { Datapath, PortProgram } from "./datapath.ts";
-import type { LoadBalancerRecord } from "./load-balancer-record.ts";
+import type { NodeFacts } from "./compile/port-program.ts";
+import type { Datapath } from "./datapath.ts";
 import type { NetworkRecord, RecordBase } from "./network-record.ts";
 import type { PhysicalAdapter } from "./physical-adapter.ts";
+import { PortProgramming } from "./port-programming.ts";
 import { ServiceState } from "./state.ts";
 
-/** One durable change: an object as it stands now, or its end. */
-export interface StoreChange {
+/** An object that was made, changed or deleted. */
+export interface ChangedObject {
   readonly kind: HcnObjectKind;
   readonly id: Guid;
+}
+
+/** One durable change: an object as it stands now, or its end. */
+export interface StoreChange extends ChangedObject {
   /** The object in v2 form; undefined when it was deleted. */
   readonly document: JsonObject | undefined;
 }
@@ -62,14 +56,15 @@ export class ServiceContext {
   readonly version: HnsVersion;
   readonly datapath: Datapath;
   readonly adapters: readonly PhysicalAdapter[];
-  readonly serviceTraits: ServiceTraits;
   readonly prng: Prng;
   readonly state: ServiceState = new ServiceState();
   readonly cache: CompileCache = new CompileCache();
+  readonly ports: PortProgramming;
   private readonly clock: Clock;
   private readonly epochMs: number;
   private notifications: HcnNotification[] = [];
-  private changes = new Map<string, StoreChange>();
+  private changes = new Map<string, ChangedObject>();
+  private changeCount = 0;
 
   constructor(env: Environment, options: HnsServiceOptions) {
     this.node = options.node;
@@ -77,10 +72,15 @@ export class ServiceContext {
     this.version = hnsVersionOf(options.windows);
     this.datapath = options.datapath;
     this.adapters = options.adapters;
-    this.serviceTraits = Object.freeze({
-      sharesPortBlocks: sharesPortBlocks(options.windows),
-      reachesServices: reachesServicesFromNode(options.windows),
-      reachesOwnNodePorts: reachesOwnNodePorts(options.windows),
+    this.ports = new PortProgramming({
+      ...options,
+      state: this.state,
+      cache: this.cache,
+      traits: Object.freeze({
+        sharesPortBlocks: sharesPortBlocks(options.windows),
+        reachesServices: reachesServicesFromNode(options.windows),
+        reachesOwnNodePorts: reachesOwnNodePorts(options.windows),
+      }),
     });
     this.clock = env.clock;
     this.prng = env.prng.derive(`hns/${options.node}`);
@@ -123,7 +123,7 @@ export class ServiceContext {
       owner: document.owner ?? "",
       name: document.name ?? "",
       additionalParams: document.additionalParams,
-      schemaVersion: SCHEMA_STORED,
+      schemaVersion: SCHEMA_V2_0,
       version: this.objectVersion,
       changedAtMs: this.nowMs,
       activityId: this.prng.guid(),
@@ -131,79 +131,12 @@ export class ServiceContext {
   }
 
   adapterOf(network: NetworkRecord): PhysicalAdapter | undefined {
-    return this.adapters.find((adapter) => adapter.name === network.adapterName);
+    return this.ports.adapterOf(network);
   }
 
-  /** The node as the rules of `network` see it. */
+  /** The node as the rules of a network on `adapter` see it. */
   nodeFacts(adapter: PhysicalAdapter): NodeFacts {
-    const addresses = this.datapath.addressesOf(adapter).map((address) => address.ip);
-    return { addresses, hostMac: adapter.mac };
-  }
-
-  /** Brings the ports of a network in line with its objects. */
-  reprogram(networkId: Guid): void {
-    const network = this.state.networks.get(networkId);
-    const view = network && this.viewOf(network);
-    if (view !== undefined) this.program(view, compilePrograms(this.cache, view));
-  }
-
-  /** Programs the ports of a network that are attached already. */
-  program(view: NetworkView, programs: ReadonlyMap<Guid, PortProgram>, except?: Guid): void {
-    for (const endpoint of view.attached) {
-      const portId = endpoint.attachment?.portId;
-      const program = programs.get(endpoint.id);
-      if (portId !== undefined && program !== undefined && endpoint.id !== except)
-        this.datapath.program(view.network.switchId, portId, program);
-    }
-  }
-
-  /** The network as rules see it; load balancers that changed are compiled and programmed on the way. */
-  viewOf(network: NetworkRecord): NetworkView | undefined {
-    const adapter = this.adapterOf(network);
-    if (adapter === undefined) return undefined;
-    const { services } = this.state.membersOf(network.id);
-    const attached = this.state.attachedOf(network.id);
-    const view = { network, attached, services, node: this.nodeFacts(adapter) };
-    this.updateServices(view);
-    return view;
-  }
-
-  /**
-   * Sets ports of the node aside for a load balancer that is about to be made or changed.
-   * @throws HcnError HCN_E_PORT_ALREADY_EXISTS when the node has no block left (dataplane.md §3.5).
-   */
-  reserveServicePorts(loadBalancer: LoadBalancerRecord): void {
-    const network = this.state.networks.get(loadBalancer.networkId);
-    const view = network && this.viewOf(network);
-    if (view === undefined) return;
-    const pools = reservedPoolsOf(loadBalancer, this.loadBalancerFacts(view));
-    if (pools.length === 0 || this.datapath.reserveHostPools(view.network.switchId, pools)) return;
-    throw new HcnError("HCN_E_PORT_ALREADY_EXISTS", {
-      detail:
-        "The node has no free block of 64 ports for the load balancer's source NAT; use DSR, or delete load balancers",
-    });
-  }
-
-  private loadBalancerFacts(view: NetworkView): LoadBalancerFacts {
-    const legs = hostLegsOf(view).flatMap((leg) => leg.ipConfigs.map((config) => config.ip));
-    return {
-      managementIp: managementIpOf(view.node),
-      nodeIps: [...view.node.addresses, ...legs],
-      traits: this.serviceTraits,
-    };
-  }
-
-  private updateServices(view: NetworkView): void {
-    const { network, services } = view;
-    const members = this.state.membersOf(network.id);
-    const surroundings = {
-      endpoints: members.endpoints,
-      facts: this.loadBalancerFacts(view),
-      serviceRanges: serviceRangesOf(view.attached),
-      paRoute: paRouteOf(this.cache, network),
-    };
-    const program = services.update(surroundings, members.takeOutdated(), members.loadBalancers);
-    this.datapath.programHost(network.switchId, network.id, program);
+    return this.ports.nodeFacts(adapter);
   }
 
   notify(type: number, id: Guid, flags = 0, data?: JsonValue): void {
@@ -221,17 +154,24 @@ export class ServiceContext {
     return taken;
   }
 
-  /** Notes a change for the store; a later one of the same object replaces it. */
-  changed(kind: HcnObjectKind, id: Guid, document: JsonObject | undefined): void {
-    this.changes.set(`${kind}/${id}`, { kind, id, document });
+  /** Goes up with every change of an object. */
+  get revision(): number {
+    return this.changeCount;
   }
 
-  /** Changes since the last call, in the order of the first change of each object. */
-  takeChanges(): readonly StoreChange[] {
+  /** Notes that an object was made, changed or deleted. */
+  changed(kind: HcnObjectKind, id: Guid): void {
+    this.changeCount++;
+    this.changes.set(`${kind}/${id}`, { kind, id });
+  }
+
+  /** What changed since the last call, each object once, in the order of the first change of each. */
+  takeChanges(): readonly ChangedObject[] {
+    if (this.changes.size === 0) return NO_CHANGES;
     const taken = [...this.changes.values()];
-    this.changes = new Map();
+    this.changes.clear();
     return taken;
   }
 }
 
-const SCHEMA_STORED = Object.freeze({ Major: 2, Minor: 0 });
+const NO_CHANGES: readonly ChangedObject[] = Object.freeze([]);

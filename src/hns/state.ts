@@ -2,8 +2,10 @@
  * All objects of one node's service, and what has to be found fast. Plain data: a fork copies it, and the records in
  * it are frozen, so forks share them.
  */
+import { SharedMap } from "../base/shared-map.ts";
 import type { Guid } from "../hcn/client.ts";
 import { AddressPool } from "./address-pool.ts";
+import { BackEndReferences } from "./back-end-references.ts";
 import { type EndpointRecord, isRemoteEndpoint } from "./endpoint-record.ts";
 import { FrontEndTable } from "./front-end-table.ts";
 import type { LoadBalancerRecord } from "./load-balancer-record.ts";
@@ -16,7 +18,8 @@ import { PortMappingTable } from "./port-mapping-table.ts";
 export class ServiceState {
   /** In order of creation. */
   readonly networks: Map<Guid, NetworkRecord> = new Map();
-  readonly endpoints: Map<Guid, EndpointRecord> = new Map();
+  /** The one table that grows with the cluster instead of the node. */
+  readonly endpoints: SharedMap<Guid, EndpointRecord> = new SharedMap();
   readonly namespaces: Map<Guid, NamespaceRecord> = new Map();
   readonly loadBalancers: Map<Guid, LoadBalancerRecord> = new Map();
   /** Load balancers whose last update HNS took and did not carry out (hcn.md §7.1). */
@@ -27,8 +30,13 @@ export class ServiceState {
   readonly portMappings: PortMappingTable = new PortMappingTable();
   private readonly pools = new Map<Guid, AddressPool>();
   private readonly members = new Map<Guid, NetworkMembers>();
-  /** Load balancers by the endpoints that they name, whether these still exist or not. */
-  private readonly loadBalancersByEndpoint = new Map<Guid, Set<Guid>>();
+  private readonly references = new BackEndReferences();
+
+  /** Makes forks cheap, which share what has settled. */
+  settle(): void {
+    this.endpoints.settle();
+    this.references.settle();
+  }
 
   addNetwork(network: NetworkRecord, pool: AddressPool): void {
     this.networks.set(network.id, network);
@@ -54,7 +62,7 @@ export class ServiceState {
 
   /** Endpoints of a network in order of creation. */
   endpointsOf(networkId: Guid): readonly EndpointRecord[] {
-    return [...this.membersOf(networkId).endpoints.values()];
+    return [...this.endpoints.values()].filter((endpoint) => endpoint.networkId === networkId);
   }
 
   /** Endpoints of a network whose vNIC is on the switch. */
@@ -99,7 +107,7 @@ export class ServiceState {
     this.loadBalancers.set(loadBalancer.id, loadBalancer);
     this.members.get(loadBalancer.networkId)?.setLoadBalancer(loadBalancer);
     this.frontEnds.add(loadBalancer, loadBalancer.id);
-    this.addReferences(loadBalancer);
+    this.references.add(loadBalancer);
   }
 
   /** Replaces the record of a load balancer; its network does not change. */
@@ -109,7 +117,7 @@ export class ServiceState {
     this.loadBalancers.set(loadBalancer.id, loadBalancer);
     this.members.get(loadBalancer.networkId)?.setLoadBalancer(loadBalancer);
     this.frontEnds.add(loadBalancer, loadBalancer.id);
-    this.addReferences(loadBalancer);
+    this.references.add(loadBalancer);
   }
 
   removeLoadBalancer(loadBalancer: LoadBalancerRecord): void {
@@ -121,8 +129,10 @@ export class ServiceState {
 
   /** Load balancers that have an endpoint among their back ends. */
   loadBalancersOfEndpoint(endpointId: Guid): readonly LoadBalancerRecord[] {
-    const ids = [...(this.loadBalancersByEndpoint.get(endpointId) ?? [])];
-    return ids.map((id) => this.loadBalancers.get(id)).filter((each) => each !== undefined);
+    return this.references
+      .to(endpointId)
+      .map((id) => this.loadBalancers.get(id))
+      .filter((each) => each !== undefined);
   }
 
   private markOutdated(endpoint: EndpointRecord): void {
@@ -130,21 +140,9 @@ export class ServiceState {
     for (const loadBalancer of this.loadBalancersOfEndpoint(endpoint.id)) members?.markOutdated(loadBalancer);
   }
 
-  private addReferences(loadBalancer: LoadBalancerRecord): void {
-    for (const endpointId of loadBalancer.endpointIds) {
-      const referring = this.loadBalancersByEndpoint.get(endpointId);
-      if (referring === undefined) this.loadBalancersByEndpoint.set(endpointId, new Set([loadBalancer.id]));
-      else referring.add(loadBalancer.id);
-    }
-  }
-
   private forgetLoadBalancer(loadBalancer: LoadBalancerRecord): void {
     this.frontEnds.remove(loadBalancer);
-    for (const endpointId of loadBalancer.endpointIds) {
-      const referring = this.loadBalancersByEndpoint.get(endpointId);
-      referring?.delete(loadBalancer.id);
-      if (referring?.size === 0) this.loadBalancersByEndpoint.delete(endpointId);
-    }
+    this.references.remove(loadBalancer);
   }
 
   private addMappings(endpoint: EndpointRecord): void {

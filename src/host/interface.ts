@@ -49,6 +49,8 @@ export class Interface implements Receiver {
   readonly neighbors: NeighborTable;
   mtuBytes: number;
   isForwarding: boolean;
+  /** Linux' `proxy_arp`: answers for addresses that the stack routes over other interfaces. */
+  isProxyArp = false;
   /** Set on the interface of a bridge whose frames the machine's rules see (`bridge-nf-call-iptables` is 1). */
   bridge: BridgeSegment | undefined;
   /** False once the interface was removed: nothing is sent or taken any more. */

@@ -150,7 +150,7 @@ export class NeighborTable {
     // Somebody else claims an address of ours: both systems keep theirs and log a conflict.
     const isConflict = this.compartment.isLocal(senderIp);
     if (isConflict || isGroupMac(senderMac)) return;
-    const isForUs = this.compartment.servesAddress(this.netInterface, targetIp);
+    const isForUs = this.answersFor(targetIp);
     if (senderIp !== 0) this.learn(senderIp, senderMac, isForUs && view.operation === 1);
     if (isForUs && view.operation === 1) {
       const reply: ArpRepr = {
@@ -162,6 +162,14 @@ export class NeighborTable {
       };
       this.emit(reply, senderMac);
     }
+  }
+
+  /** Own addresses, and those that this stack leads to over another interface (ip-sysctl.txt: proxy_arp). */
+  private answersFor(ip: Ipv4): boolean {
+    if (this.compartment.servesAddress(this.netInterface, ip)) return true;
+    if (!this.netInterface.isProxyArp) return false;
+    const route = this.compartment.output.routeFor(ip);
+    return route !== undefined && route.interface !== this.netInterface;
   }
 
   /** Called by the timer of an entry: asks again or gives up. */

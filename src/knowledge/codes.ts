@@ -6,6 +6,7 @@ export const KNOWLEDGE_CODES = [
   // What a packet meets.
   "icmp-outbound-not-translated",
   "outbound-nat-exception",
+  "outbound-nat-on-answers",
   "acl-rule-blocked",
   "acl-no-rule-matched",
   "nat-port-pool-exhausted",
@@ -43,6 +44,7 @@ export const KNOWLEDGE_CODES = [
   "session-affinity-timeout-ignored",
   "icmp-to-service-not-balanced",
   "service-without-back-ends",
+  "node-port-without-pods-on-node",
   "external-name-not-proxied",
   "headless-service-without-vip",
   "dns-name-with-dot-not-completed",
@@ -77,6 +79,8 @@ export const KNOWLEDGE_CODES = [
   "dns-host-network-policy-unsupported",
   // Files and command lines.
   "cluster-assumed",
+  "node-without-machine",
+  "pod-sandbox-failed",
   "pod-port-in-use",
   "cluster-file-unreadable",
   "cluster-file-invalid-yaml",
@@ -106,6 +110,7 @@ export const KNOWLEDGE_CODES = [
   "service-port-refused",
   "pod-unschedulable",
   "pod-os-mismatch",
+  "scheduling-rule-ignored",
   "pod-address-outside-range",
   "selector-matches-nothing",
   "slice-target-unknown",

@@ -58,6 +58,11 @@ export interface FlowFacts {
   readonly kubernetesMinor: number;
   /** What OutBoundNAT does with packets from the sender to this receiver; `none` where there is no such policy. */
   readonly outboundNat: "translates" | "excepted" | "none";
+  /**
+   * OutBoundNAT of the receiver translates its answers: the sender is not excepted, and no Service or hostPort leads to
+   * the port.
+   */
+  readonly areAnswersTranslated: boolean;
   /** The way to the receiver's address is known where the sender sends to: a static route, or the router knows it. */
   readonly hasRouteToTarget: boolean;
   /** The way back to the sender's own address is known where the receiver answers to. */
@@ -79,6 +84,10 @@ export interface FlowFacts {
   readonly backEnds: number;
   /** Of them, those on the node that chooses. */
   readonly localBackEnds: number;
+  /** A pod runs on the node whose NodePort or load balancer address is asked. */
+  readonly askedHasPods: boolean;
+  /** Among the back ends are addresses of no pod of the cluster: nobody knows who answers there. */
+  readonly hasStrangers: boolean;
   readonly internalTrafficPolicy: "Cluster" | "Local";
   readonly externalTrafficPolicy: "Cluster" | "Local";
 }

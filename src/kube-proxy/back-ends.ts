@@ -8,7 +8,7 @@ import { providerAddressOf, readProxyNetwork } from "./proxy-network.ts";
 import type { HnsEndpoint, QueriedEndpoints } from "./queried-endpoints.ts";
 import { isUsable, readinessOf } from "./readiness.ts";
 import { increment } from "./reference-counts.ts";
-import { createProxyEndpoint } from "./remote-endpoints.ts";
+import { createProxyEndpoint, proxyEndpoint } from "./remote-endpoints.ts";
 import type { Finding } from "./report.ts";
 import type { ServiceEntry } from "./service-entry.ts";
 import type { TrackedEndpoint } from "./tracked-endpoints.ts";
@@ -46,12 +46,9 @@ export async function ensureVipEndpoint(pass: SyncPass, entry: ServiceEntry): Pr
   const { configuration, state, queried } = pass;
   const { clusterIp } = entry.port;
   if (!state.network.isOverlay || queried.find(undefined, clusterIp) !== undefined) return undefined;
-  const { nodeIp: providerAddress, hostMac: mac, client } = configuration;
-  const endpoint = { ip: clusterIp, mac, providerAddress, isLocal: false };
-  const made = await createProxyEndpoint(client, state.network, endpoint, {
-    queried,
-    records: state.records,
-  });
+  const { nodeIp: providerAddress, hostMac: mac } = configuration;
+  const endpoint = proxyEndpoint({ ip: clusterIp, mac, providerAddress, isLocal: false });
+  const made = await createProxyEndpoint(configuration, state, endpoint);
   if (!made.ok) {
     return {
       code: explanationOf(made.failure, "service-remote-endpoint-refused"),
@@ -66,20 +63,18 @@ export async function ensureVipEndpoint(pass: SyncPass, entry: ServiceEntry): Pr
 
 /** On overlay upstream reads the network again before each endpoint: remote subnets may have been added since. */
 async function createRemote(
-  { configuration, state, queried }: SyncPass,
-  ip: string,
+  { configuration, state }: SyncPass,
+  { ip, remote }: TrackedEndpoint,
 ): Promise<Attempt<HnsEndpoint> | typeof NETWORK_LOST> {
   const { client, nodeIp } = configuration;
-  const known = { queried, records: state.records };
-  const endpoint = { ip, mac: conjureMac(ip), isLocal: false };
-  if (!state.network.isOverlay)
-    return createProxyEndpoint(client, state.network, { ...endpoint, providerAddress: "" }, known);
+  if (!state.network.isOverlay) return createProxyEndpoint(configuration, state, remote);
   const read = await attempt(() => readProxyNetwork(client, state.network.name));
   if (!read.ok) return NETWORK_LOST;
   state.network = read.value;
   const found = providerAddressOf(state.network, ip);
   const providerAddress = found === "" ? nodeIp : found;
-  return createProxyEndpoint(client, state.network, { ...endpoint, providerAddress }, known);
+  const endpoint = proxyEndpoint({ ip, mac: conjureMac(ip), providerAddress, isLocal: false });
+  return createProxyEndpoint(configuration, state, endpoint);
 }
 
 /** The HNS endpoint of `endpoint`; undefined with a finding when there is none. Local ones are never made. */
@@ -93,10 +88,10 @@ async function findOrCreate(
   if (found !== undefined) return found;
   if (endpoint.nodeName === pass.configuration.hostname) {
     const message = `The pod ${endpoint.ip} is on this node, and HNS has no endpoint with its address`;
-    gathering.findings.push({ code: "service-local-endpoint-missing", message });
+    gathering.findings.push({ code: "service-local-endpoint-missing", message, address: endpoint.ip });
     return undefined;
   }
-  const made = await createRemote(pass, endpoint.ip);
+  const made = await createRemote(pass, endpoint);
   if (made === NETWORK_LOST) return NETWORK_LOST;
   if (made.ok) return made.value;
   gathering.findings.push({

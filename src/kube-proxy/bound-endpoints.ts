@@ -10,11 +10,14 @@ import { type TrackedEndpoint, endpointOn } from "./tracked-endpoints.ts";
 export class BoundEndpoints {
   /** Shared by all nodes. */
   private readonly tracked: readonly TrackedEndpoint[];
-  private readonly ids: (Guid | undefined)[] = [];
-  private readonly counters: (ReferenceCount | undefined)[] = [];
+  private readonly ids: (Guid | undefined)[];
+  private readonly counters: (ReferenceCount | undefined)[];
 
   constructor(tracked: readonly TrackedEndpoint[]) {
     this.tracked = tracked;
+    // As long as they will be: arrays that grow take half as much again.
+    this.ids = Array.from({ length: tracked.length });
+    this.counters = Array.from({ length: tracked.length });
   }
 
   get size(): number {

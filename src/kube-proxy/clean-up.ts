@@ -7,14 +7,16 @@ import { type ServiceEntry, compareEntries } from "./service-entry.ts";
 
 /** Gives up the counts of endpoints on remote endpoints, and deletes those that nobody counts on any more. */
 export async function releaseEndpoints(
-  { client, hostname }: ProxierConfiguration,
+  configuration: ProxierConfiguration,
+  state: ProxierState,
   bound: BoundEndpoints | undefined,
 ): Promise<void> {
+  const { hostname } = configuration;
   if (bound === undefined) return;
   for (const [index, endpoint] of bound.on(hostname).entries()) {
     if (endpoint.nodeName === hostname) continue;
     const id = bound.release(index);
-    if (id !== undefined && (await deleteProxyEndpoint(client, id))) bound.unbind(index);
+    if (id !== undefined && (await deleteProxyEndpoint(configuration, state, id))) bound.unbind(index);
   }
 }
 
@@ -24,11 +26,15 @@ function decrementEndpoints({ hostname }: ProxierConfiguration, bound: BoundEndp
 }
 
 /** Whatever changed: on overlay networks the endpoint of the ClusterIP goes, and comes back in the same sync. */
-async function releaseVipEndpoint({ client }: ProxierConfiguration, entry: ServiceEntry): Promise<void> {
+async function releaseVipEndpoint(
+  configuration: ProxierConfiguration,
+  state: ProxierState,
+  entry: ServiceEntry,
+): Promise<void> {
   const owned = entry.vipEndpoint;
   if (owned?.counter === undefined) return;
   decrement(owned.counter);
-  if (owned.counter.count === 0) await deleteProxyEndpoint(client, owned.id);
+  if (owned.counter.count === 0) await deleteProxyEndpoint(configuration, state, owned.id);
   owned.counter = undefined;
 }
 
@@ -47,9 +53,9 @@ export async function cleanUpEntry(
     decrementEndpoints(configuration, bound);
   } else {
     await state.loadBalancers.deleteAllOf(entry);
-    await releaseEndpoints(configuration, bound);
+    await releaseEndpoints(configuration, state, bound);
   }
-  await releaseVipEndpoint(configuration, entry);
+  await releaseVipEndpoint(configuration, state, entry);
   entry.isApplied = false;
   state.pending.add(entry);
 }

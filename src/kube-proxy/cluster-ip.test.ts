@@ -8,7 +8,7 @@ import {
   slice,
 } from "../testing/kube-proxy-node.ts";
 import { type Row, describeRows } from "./decision-table.suite.ts";
-import type { ServicePort } from "../kube/types.ts";
+import type { ServicePort } from "../kube/objects.ts";
 
 const C_L1 = "C:80→8080 [EP-L1] L0 P0 D0";
 const C_R1 = "C:80→8080 [R1] L0 P0 D0";

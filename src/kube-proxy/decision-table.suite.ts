@@ -1,6 +1,6 @@
 /** How a row of the decision table becomes a test: objects in, load balancers and endpoints of HNS out. */
 import { expect, it } from "vitest";
-import type { EndpointSlice, Service } from "../kube/types.ts";
+import type { EndpointSlice, Service } from "../kube/objects.ts";
 import { KubeProxyNode, type NodeSettings } from "../testing/kube-proxy-node.ts";
 
 /** A row of kube-proxy.md §8.2–8.8: what is there after the first sync. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { EndpointSlice, Service } from "../kube/types.ts";
+import type { EndpointSlice, Service } from "../kube/objects.ts";
 import {
   ADDRESS,
   type EndpointLike,

@@ -3,7 +3,7 @@
  * keeps the values that it has programmed and asks for what changed since (kube-proxy.md §3.1); a value that changed
  * and changed back is no change.
  */
-import type { EndpointSlice, Service } from "../kube/types.ts";
+import type { EndpointSlice, Service } from "../kube/objects.ts";
 import type { IpFamily } from "../net/ip.ts";
 import { ChangeLog } from "./change-log.ts";
 import {

@@ -5,7 +5,7 @@ import { Prng } from "../base/prng.ts";
 import type { HostComputeEndpoint } from "../hcn/endpoint.ts";
 import { createEndpoint, createNetwork, listEndpoints, listLoadBalancers } from "../hcn/operations.ts";
 import { MemoryKube, loadManifests } from "../kube/mod.ts";
-import type { EndpointSlice, Service } from "../kube/types.ts";
+import type { EndpointSlice, Service } from "../kube/objects.ts";
 import { parsePrefix } from "../net/prefix.ts";
 import { CBR0, type HnsNode, hnsNode } from "../testing/hns-node.ts";
 import {

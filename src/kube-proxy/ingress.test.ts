@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { HcnError } from "../hcn/error.ts";
-import type { Service } from "../kube/types.ts";
+import type { Service } from "../kube/objects.ts";
 import {
   ADDRESS,
   type EndpointLike,

@@ -17,18 +17,31 @@ export interface FrontEndAndBackEnds {
 /** Equal texts, equal load balancers. */
 export type LoadBalancerIdentity = string;
 
+/** Two hashes of 32 bits that differ in how they begin: FNV-1a, stirred at the end. */
+const SEEDS = [0x811c_9dc5, 0x2545_f491] as const;
+
+function hashOf(folded: string, seed: number): number {
+  let hash = seed;
+  for (let index = 0; index < folded.length; index++)
+    hash = Math.imul(hash ^ folded.charCodeAt(index), 0x0100_0193);
+  hash = Math.imul(hash ^ (hash >>> 16), 0x85eb_ca6b);
+  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2_ae35);
+  return hash ^ (hash >>> 16);
+}
+
 /**
- * A text for the back ends. Upstream joins hashes of the identifiers by exclusive or: the order does not matter, and
- * an identifier that is there twice cancels itself out.
+ * A text for the back ends. As upstream, hashes of the identifiers joined by exclusive or: the order does not matter, and
+ * an identifier that is there twice cancels itself out. The identifiers themselves would be most of what a proxier holds.
  * Inferred: letter case does not matter on either side; sources disagree on when HNS's side began to be folded.
  */
 function backEndsText(backEnds: readonly Guid[]): string {
-  const odd = new Set<string>();
+  let [first, second] = [0, 0];
   for (const id of backEnds) {
     const folded = id.toUpperCase();
-    if (!odd.delete(folded)) odd.add(folded);
+    first ^= hashOf(folded, SEEDS[0]);
+    second ^= hashOf(folded, SEEDS[1]);
   }
-  return [...odd].sort().join(",");
+  return `${first} ${second}`;
 }
 
 export function identityOf(loadBalancer: FrontEndAndBackEnds, rule: IdentityRule): LoadBalancerIdentity {

@@ -1,7 +1,7 @@
 /** Makes, changes and deletes load balancers of HNS with the least that has to be done (kube-proxy.md §3.6, §3.7). */
 import type { Guid, HcnClient } from "../hcn/client.ts";
 import {
-  createLoadBalancer,
+  createLoadBalancerOnly,
   deleteLoadBalancer,
   getLoadBalancerById,
   listLoadBalancers,
@@ -30,10 +30,10 @@ export class LoadBalancers {
   private readonly stale: Set<Guid> = new Set();
   /** What HNS has, as read at the start of the sync and added to since. */
   private readonly cache: Map<LoadBalancerIdentity, Guid> = new Map();
-  /** What was read, by identifier: what is updated has to be read again. */
-  private records: Map<Guid, LoadBalancerIdentity | undefined> = new Map();
+  private readonly records: HnsRecords;
 
-  constructor(client: HcnClient, behaviour: Behaviour, canModify: boolean) {
+  constructor(client: HcnClient, behaviour: Behaviour, canModify: boolean, records: HnsRecords) {
+    this.records = records;
     this.client = client;
     this.behaviour = behaviour;
     this.canModify = canModify && behaviour.canModify;
@@ -44,10 +44,9 @@ export class LoadBalancers {
   }
 
   /** Takes what HNS has now for the cache of this sync. */
-  takeOver(records: HnsRecords): void {
-    this.records = records.loadBalancers;
+  takeOver(): void {
     this.cache.clear();
-    for (const [id, identity] of records.loadBalancers)
+    for (const [id, identity] of this.records.loadBalancers)
       if (identity !== undefined) this.cache.set(identity, id);
   }
 
@@ -98,10 +97,11 @@ export class LoadBalancers {
     const found = await attempt(() => getLoadBalancerById(this.client, id));
     // Up to 1.36 any failure to read counts as "gone".
     if (!found.ok) return !this.behaviour.toleratesHnsFailure || isNotFound(found.failure);
-    let deleted = await attempt(() => deleteLoadBalancer(this.client, id));
+    const call = (): Promise<void> => this.records.make(() => deleteLoadBalancer(this.client, id));
+    let deleted = await attempt(call);
     // Windows Server 2019 sometimes needs a second try.
-    if (!deleted.ok && this.behaviour.retriesDeletion)
-      deleted = await attempt(() => deleteLoadBalancer(this.client, id));
+    if (!deleted.ok && this.behaviour.retriesDeletion) deleted = await attempt(call);
+    if (deleted.ok) this.records.loadBalancers.delete(id);
     if (deleted.ok && this.behaviour.identity.forgetsDeleted) this.forget(id);
     return deleted.ok;
   }
@@ -124,9 +124,17 @@ export class LoadBalancers {
   private async update(wanted: WantedLoadBalancer): Promise<HnsFailure | undefined> {
     if (this.cache.has(identityOf(wanted, this.behaviour.identity))) return undefined;
     const { id } = wanted.slot;
-    this.records.delete(id);
-    const updated = await attempt(() => modifyLoadBalancer(this.client, id, loadBalancerDocument(wanted)));
-    return updated.ok ? undefined : updated.failure;
+    const updated = await attempt(() =>
+      this.records.make(() => modifyLoadBalancer(this.client, id, loadBalancerDocument(wanted))),
+    );
+    if (!updated.ok) {
+      this.records.loadBalancerUnclear(id);
+      return updated.failure;
+    }
+    // As it was read back: not every version of HNS carries out what it takes.
+    const frontEnd = readFrontEnd(updated.value);
+    this.records.loadBalancers.set(id, frontEnd && identityOf(frontEnd, this.behaviour.identity));
+    return undefined;
   }
 
   private async findOrCreate(wanted: WantedLoadBalancer): Promise<Attempt<Guid>> {
@@ -139,16 +147,15 @@ export class LoadBalancers {
     }
     if (made.ok) {
       this.cache.set(identity, made.value);
-      this.records.set(made.value, identity);
+      this.records.loadBalancers.set(made.value, identity);
     }
     return made;
   }
 
   private create(wanted: WantedLoadBalancer): Promise<Attempt<Guid>> {
-    return attempt(async () => {
-      const { ID } = await createLoadBalancer(this.client, loadBalancerDocument(wanted));
-      return ID ?? "";
-    });
+    return attempt(() =>
+      this.records.make(() => createLoadBalancerOnly(this.client, loadBalancerDocument(wanted))),
+    );
   }
 
   /** Deletes the one load balancer that stands at the same front end. @returns true when it is gone. */

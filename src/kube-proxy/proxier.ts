@@ -9,9 +9,9 @@ import { LoadBalancers } from "./load-balancers.ts";
 import { programService } from "./program-service.ts";
 import type { ProxierConfiguration, ProxierState } from "./proxier-state.ts";
 import { type ProxyNetwork, readProxyNetwork } from "./proxy-network.ts";
-import { QueriedEndpoints } from "./queried-endpoints.ts";
+import type { QueriedEndpoints } from "./queried-endpoints.ts";
 import { ReferenceCounts } from "./reference-counts.ts";
-import { createProxyEndpoint, deleteProxyEndpoint } from "./remote-endpoints.ts";
+import { createProxyEndpoint, deleteProxyEndpoint, proxyEndpoint } from "./remote-endpoints.ts";
 import type { FamilySyncReport, Finding, ProxyEvent, ServicePortStatus, SyncOutcome } from "./report.ts";
 import { type ServiceEntry, compareEntries, statusOf } from "./service-entry.ts";
 import { takeOverChanges } from "./take-over-changes.ts";
@@ -30,6 +30,7 @@ export class Proxier {
   constructor(configuration: ProxierConfiguration, network: ProxyNetwork, canModify: boolean) {
     const { client, behaviour } = configuration;
     this.configuration = configuration;
+    const records = new HnsRecords(client, configuration.reads);
     this.state = {
       network,
       // Before everything: the first sync takes over all that there is.
@@ -40,8 +41,8 @@ export class Proxier {
       bound: new Map(),
       pending: new Set(),
       counts: new ReferenceCounts(),
-      loadBalancers: new LoadBalancers(client, behaviour, canModify),
-      records: new HnsRecords(client, configuration.reads),
+      loadBalancers: new LoadBalancers(client, behaviour, canModify, records),
+      records,
       terminated: new Set(),
     };
   }
@@ -160,13 +161,12 @@ export class Proxier {
   private async readHns(): Promise<QueriedEndpoints | EarlyEnd> {
     const { behaviour } = this.configuration;
     const { records, network, loadBalancers } = this.state;
-    const noEndpoints = await records.readEndpoints(network.id);
-    const failure = noEndpoints ?? (await records.readLoadBalancers(behaviour.identity));
-    if (failure === undefined) {
-      loadBalancers.takeOver(records);
-      return QueriedEndpoints.of(records.endpoints, behaviour, this.family);
+    const unreadable = await records.read(network.id, behaviour.identity);
+    if (unreadable === undefined) {
+      loadBalancers.takeOver();
+      return records.queried(behaviour, this.family);
     }
-    const what = noEndpoints === undefined ? "load balancers" : "endpoints";
+    const { what, failure } = unreadable;
     const message = `HNS does not list its ${what}: ${failureText(failure)}`;
     return {
       outcome: "hns-unreadable",
@@ -175,11 +175,11 @@ export class Proxier {
   }
 
   private async ensureSourceVip(queried: QueriedEndpoints): Promise<EarlyEnd | undefined> {
-    const { client, sourceVip: ip, hostMac: mac } = this.configuration;
-    const { network, records } = this.state;
+    const { sourceVip: ip, hostMac: mac } = this.configuration;
+    const { network } = this.state;
     if (!network.isOverlay || queried.find(undefined, ip) !== undefined) return undefined;
-    const endpoint = { ip, mac, providerAddress: "", isLocal: true };
-    const made = await createProxyEndpoint(client, network, endpoint, { queried, records });
+    const endpoint = proxyEndpoint({ ip, mac, providerAddress: "", isLocal: true });
+    const made = await createProxyEndpoint(this.configuration, this.state, endpoint);
     if (made.ok) return undefined;
     const message = `HNS refused the endpoint of the source VIP ${ip}: ${failureText(made.failure)}`;
     const code = explanationOf(made.failure, "service-remote-endpoint-refused");
@@ -188,20 +188,24 @@ export class Proxier {
 
   /** Deletes remote endpoints that nobody counts on any more (kube-proxy.md §3.3, step 13). */
   private async removeEndpoints(queried: QueriedEndpoints): Promise<void> {
-    const { behaviour, client } = this.configuration;
-    const { counts, terminated } = this.state;
+    const { configuration, state } = this;
+    const { behaviour } = configuration;
+    const { counts, terminated } = state;
     if (behaviour.removal === "with-release") {
       for (const id of counts.unreferenced()) counts.forget(id);
     } else if (behaviour.removal === "unreferenced") {
       for (const id of counts.unreferenced()) {
-        await deleteProxyEndpoint(client, id);
+        await deleteProxyEndpoint(configuration, state, id);
         counts.forget(id);
       }
     } else {
       const gone = [...terminated].flatMap((ip) => queried.find(undefined, ip) ?? []);
-      for (const { id, isLocal } of new Set([...gone, ...queried.duplicates])) {
+      for (const { id, isLocal } of new Map(
+        [...gone, ...queried.duplicates].map((each) => [each.id, each]),
+      ).values()) {
         if (isLocal && behaviour.sparesLocalEndpoints) continue;
-        if (counts.countOf(id) === 0 && (await deleteProxyEndpoint(client, id))) counts.forget(id);
+        if (counts.countOf(id) === 0 && (await deleteProxyEndpoint(configuration, state, id)))
+          counts.forget(id);
       }
       if (behaviour.retriesPartialFailure) terminated.clear();
     }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { KubeSource, WatchEvent, WatchListener } from "../kube/source.ts";
-import type { KubeKind, KubeObjects } from "../kube/types.ts";
+import type { KubeKind, KubeObjects } from "../kube/objects.ts";
 import { ADDRESS, KubeProxyNode, service, slice } from "../testing/kube-proxy-node.ts";
 import { behaviourOf } from "./behaviour.ts";
 import { ChangeLog } from "./change-log.ts";

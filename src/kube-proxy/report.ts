@@ -11,6 +11,8 @@ export interface Finding {
   readonly code: KnowledgeCode;
   /** One sentence without a full stop. */
   readonly message: string;
+  /** The endpoint that it concerns. */
+  readonly address?: string;
   /** The front end that it concerns; absent: all of them. */
   readonly frontEnd?: { readonly kind: LoadBalancerKind; readonly vip: string };
 }

@@ -59,7 +59,7 @@ async function changePort(
 ): Promise<void> {
   const entry = state.entries.get(key);
   if (entry === undefined) {
-    await releaseEndpoints(configuration, state.bound.get(key));
+    await releaseEndpoints(configuration, state, state.bound.get(key));
   } else if (!isSecondCall || !entry.port.isOptimised) {
     await cleanUpEntry(configuration, state, entry, "endpoints");
   }

@@ -2,8 +2,9 @@
  * What kube-proxy reads of EndpointSlices: one frozen value per object version, shared by all nodes
  * (kube-proxy.md §3.1). Whether an endpoint is local is a question of the node that looks.
  */
-import type { EndpointSlice } from "../kube/types.ts";
+import type { EndpointSlice } from "../kube/objects.ts";
 import { type IpFamily, familyOf, parseIp } from "../net/ip.ts";
+import { type ProxyEndpoint, remoteEndpointFor } from "./remote-endpoints.ts";
 import { portKey } from "./tracked-service.ts";
 
 /** One address and port behind a Service. */
@@ -15,6 +16,8 @@ export interface TrackedEndpoint {
   readonly isReady: boolean;
   readonly isServing: boolean;
   readonly isTerminating: boolean;
+  /** What a node makes that has no endpoint with this address, unless its network is an overlay. */
+  readonly remote: ProxyEndpoint;
   /**
    * Entries for the same address and port that name a node: on that node they count in place of this one. Undefined
    * when nothing is listed twice.
@@ -72,7 +75,7 @@ export function trackSlice(slice: EndpointSlice, family: IpFamily): TrackedSlice
     if (typeof name !== "string" || typeof port !== "number" || port === 0) continue;
     ports.push(Object.freeze({ name, port, protocol: protocol ?? "TCP" }));
   }
-  const endpoints: Omit<TrackedEndpoint, "port" | "onNodes">[] = [];
+  const endpoints: Omit<TrackedEndpoint, "port" | "onNodes" | "remote">[] = [];
   const misplaced: string[] = [];
   for (const { addresses, conditions, nodeName } of slice.endpoints ?? []) {
     const [address] = addresses;
@@ -93,7 +96,8 @@ export function trackSlice(slice: EndpointSlice, family: IpFamily): TrackedSlice
   endpoints.sort((a, b) => compareTexts(a.ip, b.ip));
   ports.sort((a, b) => compareTexts(a.name, b.name) || a.port - b.port);
   const fingerprint = JSON.stringify([ports, endpoints, misplaced]);
-  return Object.freeze({ ports, endpoints, misplaced, fingerprint });
+  const withRemotes = endpoints.map((endpoint) => ({ ...endpoint, remote: remoteEndpointFor(endpoint.ip) }));
+  return Object.freeze({ ports, endpoints: withRemotes, misplaced, fingerprint });
 }
 
 /**

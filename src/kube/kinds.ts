@@ -1,5 +1,5 @@
 /** The kinds that Mullion reads: their API version, the old ones that are converted, and their scope. */
-import type { KubeKind } from "./types.ts";
+import type { KubeKind } from "./objects.ts";
 
 export interface KindInformation {
   readonly kind: KubeKind;

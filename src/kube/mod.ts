@@ -10,7 +10,7 @@ export {
 } from "./labels.ts";
 export { loadManifests } from "./load/load-manifests.ts";
 export type { FilePlace, LoadedObject, ManifestFile, Manifests, Origin } from "./load/manifests.ts";
-export { type ApplyChange, type ApplyReport, MemoryKube } from "./memory/memory-kube.ts";
+export { type ApplyChange, type ApplyOutcome, type ApplyReport, MemoryKube } from "./memory/memory-kube.ts";
 export type { MemoryKubeOptions } from "./memory/options.ts";
 export type { PodCondition, PodStatusChange } from "./memory/pod-status.ts";
 export { nodeOs } from "./controllers/kubelet-admission.ts";
@@ -48,4 +48,4 @@ export type {
   Service,
   ServicePort,
   StatefulSet,
-} from "./types.ts";
+} from "./objects.ts";

@@ -1,5 +1,5 @@
 /** Questions about pods that several parts ask. */
-import type { Pod, PodSpec } from "./types.ts";
+import type { Pod, PodSpec } from "./objects.ts";
 
 /** Whether a pod's containers run as processes of the Windows host (KEP-1981): in the host compartment. */
 export function isHostProcess(pod: { readonly spec?: PodSpec }): boolean {

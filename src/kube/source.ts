@@ -2,7 +2,7 @@
  * Where Kubernetes objects come from. Programs (kube-proxy, DNS, agents) list once and then watch; they never know
  * whether files, the embedded control plane or a real API server stand behind it.
  */
-import type { KubeKind, KubeObjects } from "./types.ts";
+import type { KubeKind, KubeObjects } from "./objects.ts";
 
 export interface KubeList<Kind extends KubeKind> {
   readonly items: readonly KubeObjects[Kind][];

@@ -1,4 +1,5 @@
 /** All rules as a part of a page: docs/reference/lint.md. */
+import { formatMarkdownTable } from "../base/markdown-table.ts";
 import { getEntry } from "../knowledge/catalogue.ts";
 import type { KnowledgeCode } from "../knowledge/codes.ts";
 import type { DocumentKind } from "./document.ts";
@@ -59,12 +60,9 @@ export function formatRules(): string {
     const unique = [...new Set(codes)].toSorted();
     const rows = unique.map((code) => {
       const { severity = "warning", title: text } = getEntry(code);
-      return `| [${code}](#${code}) | ${severity} | ${escapeMarkdown(text)} |`;
+      return [`[${code}](#${code})`, severity, escapeMarkdown(text)];
     });
-    parts.push(
-      `## Rules over ${title}`,
-      ["| Code | Weight | What |", "| --- | --- | --- |", ...rows].join("\n"),
-    );
+    parts.push(`## Rules over ${title}`, formatMarkdownTable([["Code", "Weight", "What"], ...rows]));
     parts.push(...unique.map(sectionOf));
   }
   return parts.join("\n\n");

@@ -93,12 +93,21 @@ export class FakeHcnClient implements HcnClient {
   refuse: ((noted: NotedCall) => Error | undefined) | undefined = undefined;
   /** What each noted creation was answered with. */
   readonly createdIds: Map<NotedCall, Guid> = new Map();
+  /** True: as a service that is at hand, it says how many changes it has seen. */
+  tellsRevision = false;
+  private changes = 0;
   private readonly objects: Map<string, Map<Guid, Document>> = new Map();
   private readonly failures: { call: string; error: Error }[] = [];
   private readonly counters: Map<string, number> = new Map();
 
+  /** Undefined unless `tellsRevision`. */
+  get revision(): number | undefined {
+    return this.tellsRevision ? this.changes : undefined;
+  }
+
   /** Puts an object there without noting it. */
   put(kind: HcnObjectKind, document: JsonObject & { readonly ID: Guid }): void {
+    this.changes++;
     this.table(kind).set(document.ID, { ...document });
   }
 
@@ -118,7 +127,7 @@ export class FakeHcnClient implements HcnClient {
   }
 
   async enumerate(kind: HcnObjectKind, query?: HostComputeQuery): Promise<readonly Guid[]> {
-    await this.step({ call: `enumerate ${kind}` }, false);
+    this.step({ call: `enumerate ${kind}` }, false);
     const filter = Object.entries(object(JSON.parse(query?.Filter ?? "{}") as JsonValue));
     const matches = (document: Document): boolean =>
       filter.every(([field, wanted]) => document[FILTER_ALIASES[field] ?? field] === wanted);
@@ -127,7 +136,7 @@ export class FakeHcnClient implements HcnClient {
 
   async create(kind: HcnObjectKind, settings: JsonObject, options?: HcnCreateOptions): Promise<Guid> {
     const noted: NotedCall = { call: `create ${kind}`, body: settings };
-    await this.step(noted, true);
+    this.step(noted, true);
     if (kind === "LoadBalancer") this.checkLoadBalancer(settings);
     const id = options?.id ?? this.nextId(kind);
     const document: Document = { ...settings, ID: id };
@@ -139,12 +148,12 @@ export class FakeHcnClient implements HcnClient {
   }
 
   async query(kind: HcnObjectKind, id: Guid): Promise<JsonObject> {
-    await this.step({ call: `query ${kind}` }, false);
+    this.step({ call: `query ${kind}` }, false);
     return { ...this.require(kind, id) };
   }
 
   async modify(kind: HcnObjectKind, id: Guid, settings: JsonObject): Promise<void> {
-    await this.step({ call: `modify ${kind}`, id, body: settings }, true);
+    this.step({ call: `modify ${kind}`, id, body: settings }, true);
     const document = this.require(kind, id);
     // The request is the whole document (hcn.md §5.2).
     if (kind === "LoadBalancer") {
@@ -164,7 +173,7 @@ export class FakeHcnClient implements HcnClient {
   }
 
   async delete(kind: HcnObjectKind, id: Guid): Promise<void> {
-    await this.step({ call: `delete ${kind}`, id }, true);
+    this.step({ call: `delete ${kind}`, id }, true);
     this.require(kind, id);
     this.table(kind).delete(id);
   }
@@ -175,7 +184,7 @@ export class FakeHcnClient implements HcnClient {
     const noted =
       parsed === undefined ? { call: `${method} ${path}` } : { call: `${method} ${path}`, body: parsed };
     try {
-      await this.step(noted, method !== "GET");
+      this.step(noted, method !== "GET");
       const output = this.answer(method, path, object(parsed));
       return output === undefined ? { Success: true } : { Success: true, Output: output };
     } catch (error) {
@@ -295,14 +304,14 @@ export class FakeHcnClient implements HcnClient {
     );
   }
 
-  private async step(noted: NotedCall, isChange: boolean): Promise<void> {
-    await Promise.resolve();
+  private step(noted: NotedCall, isChange: boolean): void {
     if (isChange) this.calls.push(noted);
     const refusal = this.refuse?.(noted);
     if (refusal !== undefined) throw refusal;
     const index = this.failures.findIndex(({ call }) => call === noted.call);
     const [failure] = index < 0 ? [] : this.failures.splice(index, 1);
     if (failure !== undefined) throw failure.error;
+    if (isChange) this.changes++;
   }
 
   private table(kind: string): Map<Guid, Document> {

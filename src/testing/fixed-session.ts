@@ -2,7 +2,7 @@
  * A running cluster that stays as its file says: it can be listed and traced, and refuses to change. Its Kubernetes
  * objects are those that a cluster file implies: nodes, namespaces and pods.
  */
-import type { KubeKind, KubeObject, Namespace, Node, Pod } from "../kube/types.ts";
+import type { KubeKind, KubeObject, Namespace, Node, Pod } from "../kube/objects.ts";
 import type { WindowsBuild } from "../knowledge/profiles.ts";
 import { formatIp } from "../net/ip.ts";
 import { formatPrefix } from "../net/prefix.ts";

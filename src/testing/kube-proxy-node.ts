@@ -8,13 +8,13 @@ import { KubeProxy } from "../kube-proxy/kube-proxy.ts";
 import type { KubeProxyOptions } from "../kube-proxy/options.ts";
 import { ProxyObjects } from "../kube-proxy/proxy-objects.ts";
 import type { SyncReport } from "../kube-proxy/report.ts";
-import type { EndpointSlice, Service, ServicePort } from "../kube/types.ts";
+import type { EndpointSlice, Service, ServicePort } from "../kube/objects.ts";
 import { FakeHcnClient, type NotedCall } from "./fake-hcn-client.ts";
 import { formatLoadBalancer, formatRemoteEndpoint } from "./load-balancer-notation.ts";
 
 export const NODE_NAME = "test-node";
 const NETWORK_NAME = "TestNetwork";
-const NETWORK_ID = "00123abc-0000-4000-8000-000000000000";
+export const NETWORK_ID = "00123abc-0000-4000-8000-000000000000";
 const LOCAL_GROUP = "10ca1000";
 const LOAD_BALANCER_GROUP = "1b000000";
 const ENDPOINT_GROUP = "e9000000";

@@ -9,7 +9,7 @@ import type { ProbeResult } from "../host/probe-result.ts";
 import type { Compartment } from "../host/compartment.ts";
 import type { Netfilter } from "../host/netfilter/netfilter.ts";
 import { invertTuple } from "../host/netfilter/tuple.ts";
-import type { EndpointSlice, Service } from "../kube/types.ts";
+import type { EndpointSlice, Service } from "../kube/objects.ts";
 import type { FiveTuple } from "../net/five-tuple.ts";
 import { formatIp } from "../net/ip.ts";
 import { EventList, ip } from "./stack-world.ts";

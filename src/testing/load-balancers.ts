@@ -3,13 +3,7 @@ import { defined } from "../base/assert.ts";
 import type { Cluster, ClusterNode } from "../cluster/cluster.ts";
 import { hcnClientOf } from "../cluster/windows-node.ts";
 import type { HcnClient } from "../hcn/client.ts";
-import {
-  createEndpoint,
-  createLoadBalancer,
-  getNetworkByName,
-  listEndpoints,
-  modifyLoadBalancer,
-} from "../hcn/operations.ts";
+import { createEndpoint, createLoadBalancer, getNetworkByName, listEndpoints } from "../hcn/operations.ts";
 import { formatIp } from "../net/ip.ts";
 
 export interface LoadBalancerSpec {
@@ -63,6 +57,13 @@ async function endpointFor(client: HcnClient, networkId: string, address: string
   return defined(made.ID, "an endpoint has an id");
 }
 
+/** The id of a pod's endpoint on `win-1`. */
+export async function endpointOf(cluster: Cluster, pod: string): Promise<string> {
+  const client = hcnClientOf(nodeOf(cluster, "win-1"));
+  const network = await getNetworkByName(client, cluster.file.network.name);
+  return endpointFor(client, defined(network.ID, "a network has an id"), addressOf(cluster, pod));
+}
+
 async function documentOf(
   cluster: Cluster,
   spec: LoadBalancerSpec,
@@ -94,14 +95,4 @@ export async function addLoadBalancer(cluster: Cluster, spec: LoadBalancerSpec):
   const client = hcnClientOf(nodeOf(cluster, spec.node ?? "win-1"));
   const made = await createLoadBalancer(client, await documentOf(cluster, spec));
   return defined(made.ID, "a load balancer has an id");
-}
-
-/** Gives a load balancer other back ends. The node's HNS has to know how (15.5). */
-export async function changeLoadBalancer(
-  cluster: Cluster,
-  id: string,
-  spec: LoadBalancerSpec,
-): Promise<void> {
-  const client = hcnClientOf(nodeOf(cluster, spec.node ?? "win-1"));
-  await modifyLoadBalancer(client, id, { ...(await documentOf(cluster, spec)), ID: id });
 }

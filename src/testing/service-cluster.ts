@@ -7,6 +7,8 @@ export interface ServiceClusterOptions {
   /** Of both Windows nodes. */
   readonly build?: string;
   readonly enableDSR?: boolean;
+  /** Further lines of the cluster file, in place of those for kube-proxy. */
+  readonly more?: string;
   /** Back ends of the Service `web`. Default 3. */
   readonly replicas?: number;
 }
@@ -15,6 +17,7 @@ export interface ServiceClusterOptions {
 export function serviceClusterFile({
   build = "ws2022",
   enableDSR = false,
+  more = `kubeProxy: { enableDSR: ${enableDSR} }`,
 }: ServiceClusterOptions = {}): string {
   return `
 apiVersion: mullion/v1alpha1
@@ -25,7 +28,7 @@ nodes:
   - { name: win-1, os: windows, build: ${build}, address: 10.0.0.11 }
   - { name: win-2, os: windows, build: ${build}, address: 10.0.0.12 }
   - { name: linux-1, os: linux, address: 10.0.0.21 }
-kubeProxy: { enableDSR: ${enableDSR} }
+${more}
 loadBalancers: { pool: 198.51.100.0/28 }
 `;
 }

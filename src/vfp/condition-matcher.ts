@@ -51,6 +51,7 @@ function macWords(mac: Mac): readonly [number, number] {
 }
 
 export class ConditionMatcher {
+  readonly family: 4 | 6;
   private readonly condition: Condition;
   private readonly source: Int32Array | undefined;
   private readonly destination: Int32Array | undefined;
@@ -58,6 +59,7 @@ export class ConditionMatcher {
 
   constructor(condition: Condition, family: 4 | 6) {
     this.condition = condition;
+    this.family = family;
     this.source = compilePrefixes(condition.source, family);
     this.destination = compilePrefixes(condition.destination, family);
     this.destinationExcept = compilePrefixes(condition.destinationExcept, family);

@@ -10,9 +10,11 @@ import { hashWords } from "./flow-table.ts";
 
 const BUCKETS_MIN = 1_024;
 
+const NO_STAMPS = new Uint32Array(0);
+
 export class FlowStamps {
   /** Empty until the first flow: most layers of most ports never make one. Then a power of two long. */
-  private stamps: Uint32Array = new Uint32Array(0);
+  private stamps: Uint32Array = NO_STAMPS;
   private latest = 0;
 
   get isUsed(): boolean {

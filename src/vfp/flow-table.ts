@@ -20,23 +20,24 @@ export function hashWords(words: Int32Array, offset: number, length: number): nu
   return (hash ^ (hash >>> 16)) >>> 0;
 }
 
+const NO_KEYS = new Int32Array(0);
+const NO_LENGTHS = new Uint8Array(0);
+
 /** Values by key words. All keys of one table have at most `strideWords` words. */
 export class FlowTable<Value extends object> {
   private readonly strideWords: number;
-  private capacity: number = CAPACITY_MIN;
-  private keys: Int32Array;
+  /** 0 until the first flow: most tables of most ports never hold one. */
+  private capacity = 0;
+  private keys: Int32Array = NO_KEYS;
   /** Length of each slot's key in words; 0 for a free slot. */
-  private lengths: Uint8Array;
-  private values: (Value | undefined)[];
+  private lengths: Uint8Array = NO_LENGTHS;
+  private values: (Value | undefined)[] = [];
   private count = 0;
   /** Where the last sweep stopped. */
   private hand = 0;
 
   constructor(strideWords: number) {
     this.strideWords = strideWords;
-    this.keys = new Int32Array(this.capacity * strideWords);
-    this.lengths = new Uint8Array(this.capacity);
-    this.values = Array.from({ length: this.capacity });
   }
 
   get size(): number {
@@ -45,6 +46,7 @@ export class FlowTable<Value extends object> {
 
   /** The value under the first `length` words of `words`. */
   get(words: Int32Array, length: number): Value | undefined {
+    if (this.count === 0) return undefined;
     const slot = this.findSlot(words, length);
     return this.lengths[slot] === 0 ? undefined : this.values[slot];
   }
@@ -63,6 +65,7 @@ export class FlowTable<Value extends object> {
 
   /** Removes the key. @returns false when it was not there. */
   delete(words: Int32Array, length: number): boolean {
+    if (this.count === 0) return false;
     const slot = this.findSlot(words, length);
     if (this.lengths[slot] === 0) return false;
     this.removeSlot(slot);
@@ -135,7 +138,7 @@ export class FlowTable<Value extends object> {
 
   private grow(): void {
     const { keys, lengths, values, capacity, strideWords } = this;
-    this.capacity = capacity * 2;
+    this.capacity = Math.max(CAPACITY_MIN, capacity * 2);
     this.hand = 0;
     this.keys = new Int32Array(this.capacity * strideWords);
     this.lengths = new Uint8Array(this.capacity);

@@ -35,7 +35,7 @@ export class Layer {
   readonly definition: LayerDefinition;
   private groupList: readonly Group[] = [];
   /** Matches of rules that ever matched. */
-  private counters = new Map<Rule, number>();
+  private counters: Map<Rule, number> | undefined;
   /** Counters of rules that are gone are dropped when there are twice as many as after the last time. */
   private countersMax = COUNTERS_MIN;
   private readonly flows: FlowTable<LayerFlow> | undefined;
@@ -62,15 +62,17 @@ export class Layer {
       `dynnat needs a stateful layer, ${this.definition.name} is not: nothing would give the port back`,
     );
     this.groupList = [...groups].sort((a, b) => a.priority - b.priority);
-    if (this.counters.size >= this.countersMax) this.dropCounters();
+    if (this.counters !== undefined && this.counters.size >= this.countersMax)
+      this.dropCounters(this.counters);
   }
 
   /** How often a rule matched on the slow path. */
   matchCount(rule: Rule): number {
-    return this.counters.get(rule) ?? 0;
+    return this.counters?.get(rule) ?? 0;
   }
 
   countMatch(rule: Rule): void {
+    this.counters ??= new Map();
     this.counters.set(rule, (this.counters.get(rule) ?? 0) + 1);
   }
 
@@ -119,8 +121,9 @@ export class Layer {
     const pair = new LayerFlowPair(options);
     options.after.writeReverseTuple(options.scratch);
     pair.reverseTuple = options.scratch.words.slice(0, options.scratch.tupleLength);
-    this.setFlow(flows, options.before.words, options.before.tupleLength, pair.main);
     this.setFlow(flows, pair.reverseTuple, pair.reverseTuple.length, pair.answer);
+    // Last: in a hairpin layer a packet from an address and port to the same has the tuple of its own answer.
+    this.setFlow(flows, options.before.words, options.before.tupleLength, pair.main);
     return pair;
   }
 
@@ -173,10 +176,10 @@ export class Layer {
     return [...(this.flows?.entries() ?? [])].filter((flow) => flow.isMain).map((flow) => flow.pair);
   }
 
-  private dropCounters(): void {
-    for (const rule of this.counters.keys())
-      if (!this.groupList.some((group) => group.has(rule))) this.counters.delete(rule);
-    this.countersMax = Math.max(COUNTERS_MIN, this.counters.size * 2);
+  private dropCounters(counters: Map<Rule, number>): void {
+    for (const rule of counters.keys())
+      if (!this.groupList.some((group) => group.has(rule))) counters.delete(rule);
+    this.countersMax = Math.max(COUNTERS_MIN, counters.size * 2);
   }
 
   /** A flow that another one takes the tuple from is gone as a whole. */

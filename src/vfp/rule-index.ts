@@ -34,9 +34,15 @@ const BUCKETS_MAX = 8_192;
 type Bucket = readonly IndexedRule[];
 const EMPTY: Bucket = Object.freeze([]);
 
-function hashOf(protocol: number, port: number, words: Iterable<number>): number {
-  let hash = Math.imul((protocol << 16) ^ port ^ 0x5bd1_e995, 0x9e37_79b1);
-  for (const word of words) hash = Math.imul(hash ^ (hash >>> 15) ^ word, 0x85eb_ca6b);
+function hashStart(protocol: number, port: number): number {
+  return Math.imul((protocol << 16) ^ port ^ 0x5bd1_e995, 0x9e37_79b1);
+}
+
+function hashWord(hash: number, word: number): number {
+  return Math.imul(hash ^ (hash >>> 15) ^ word, 0x85eb_ca6b);
+}
+
+function hashEnd(hash: number): number {
   return (hash ^ (hash >>> 13)) >>> 0;
 }
 
@@ -58,13 +64,16 @@ function exactHash(condition: Condition): number | undefined {
     destinationPorts?.length === 1 &&
     range.first === range.last &&
     prefix.length === bitsOf(familyOf(prefix.address));
-  return isExact ? hashOf(protocol, range.first, addressWords(prefix.address)) : undefined;
+  if (!isExact) return undefined;
+  return hashEnd(addressWords(prefix.address).reduce(hashWord, hashStart(protocol, range.first)));
 }
 
+/** What a rule for exactly this packet's protocol, destination and port lies under. */
 function keyHash(key: FlowKey): number {
-  const first = key.family === 4 ? 3 : 6;
-  const words = key.words.subarray(first, key.tupleLength);
-  return hashOf(key.protocol, wordAt(key.words, 1) & 0xffff, words);
+  let hash = hashStart(key.protocol, key.destinationPort);
+  for (let at = key.family === 4 ? 3 : 6; at < key.tupleLength; at++)
+    hash = hashWord(hash, wordAt(key.words, at));
+  return hashEnd(hash);
 }
 
 function compare(a: IndexedRule, b: IndexedRule): number {
@@ -87,9 +96,21 @@ function firstMatch(list: Bucket, key: FlowKey): IndexedRule | undefined {
   return undefined;
 }
 
+/** The matcher that a condition was compiled to last: equal rules of many ports and nodes share both. */
+const KNOWN_MATCHERS = new WeakMap<Condition, ConditionMatcher>();
+
+function matcherOf(condition: Condition, family: 4 | 6): ConditionMatcher {
+  const known = KNOWN_MATCHERS.get(condition);
+  if (known?.family === family) return known;
+  const matcher = new ConditionMatcher(condition, family);
+  // What is frozen stays what it is.
+  if (Object.isFrozen(condition)) KNOWN_MATCHERS.set(condition, matcher);
+  return matcher;
+}
+
 /** Prepares a rule for an index. */
 export function indexRule(rule: Rule, family: 4 | 6, rank: number, sequence: number): IndexedRule {
-  const matcher = new ConditionMatcher(rule.condition, family);
+  const matcher = matcherOf(rule.condition, family);
   return Object.freeze({ rule, matcher, rank, sequence, hash: exactHash(rule.condition) });
 }
 

@@ -60,6 +60,8 @@ interface Walk {
   readonly pairs: LayerFlowPair[];
   readonly misses: LayerMiss[];
   readonly recorder: PortRecorder | undefined;
+  /** That of the port when the walk began. */
+  readonly generation: number;
   ages: boolean;
 }
 
@@ -220,6 +222,7 @@ export class VfpPort implements ActionContext {
       misses: [],
       recorder:
         recorder === undefined ? undefined : new PortRecorder(recorder, this, packet, direction, nowMs),
+      generation: this.generation,
       ages: false,
     };
     const verdict = this.walkLayers(walk);
@@ -263,6 +266,11 @@ export class VfpPort implements ActionContext {
 
   private rememberUnifiedFlow(walk: Walk): void {
     if (!this.usesUnifiedFlows) return;
+    // A turned packet meets layers twice. The second time one of them may have begun to keep flows, which was not
+    // noted at first, or have put a flow in the place of the first time's.
+    if (walk.total.isTurned) {
+      if (walk.generation !== this.generation || walk.pairs.some((pair) => pair.isRemoved)) return;
+    }
     if (this.unified.size >= LIMITS.flowsPerPortMax) this.sweepUnified(walk.nowMs);
     if (this.unified.size >= LIMITS.flowsPerPortMax) return;
     const { words, length } = this.arrivalKey;

@@ -51,7 +51,8 @@ export interface PortOwner {
   /** Brings a frame to `port` once more: it has waited there for its next hop. */
   deliverAgain(port: SwitchPort, packet: Packet): void;
   addressesChanged(): void;
-  bindingChanged(binding: StaticBinding, port: SwitchPort | undefined): void;
+  /** A binding came or went; the last of the ports that have it owns it. */
+  bindingChanged(binding: StaticBinding): void;
 }
 
 /** Which way a frame was going that waits for its next hop. */
@@ -116,13 +117,17 @@ export class SwitchPort implements Receiver, NextHopWaiter {
     return this.bindings.values();
   }
 
+  hasStaticBinding(binding: StaticBinding): boolean {
+    return this.bindings.has(bindingKey(binding));
+  }
+
   addStaticBinding(binding: StaticBinding): void {
     this.bindings.set(bindingKey(binding), binding);
-    this.owner.bindingChanged(binding, this);
+    this.owner.bindingChanged(binding);
   }
 
   removeStaticBinding(binding: StaticBinding): void {
-    if (this.bindings.delete(bindingKey(binding))) this.owner.bindingChanged(binding, undefined);
+    if (this.bindings.delete(bindingKey(binding))) this.owner.bindingChanged(binding);
   }
 
   receive(packet: Packet): void {

@@ -82,12 +82,17 @@ export class VirtualSwitch implements PortOwner {
 
   /** The uplink; undefined on an internal switch. */
   get externalPort(): SwitchPort | undefined {
-    return this.listPorts().find((port) => port.kind === "external");
+    return this.firstPort("external");
   }
 
   /** The vNIC that carries the node's address: the first of the host's. */
   get hostPort(): SwitchPort | undefined {
-    return this.listPorts().find((port) => port.kind === "host");
+    return this.firstPort("host");
+  }
+
+  private firstPort(kind: SwitchPort["kind"]): SwitchPort | undefined {
+    for (const port of this.ports.values()) if (port.kind === kind) return port;
+    return undefined;
   }
 
   /** The NAT ports that `port` may take. */
@@ -119,9 +124,11 @@ export class VirtualSwitch implements PortOwner {
     }
   }
 
-  bindingChanged(binding: StaticBinding, port: SwitchPort | undefined): void {
-    if (port === undefined) this.portsByBinding.delete(bindingKey(binding));
-    else this.portsByBinding.set(bindingKey(binding), port);
+  bindingChanged(binding: StaticBinding): void {
+    const key = bindingKey(binding);
+    const owner = this.listPorts().findLast((port) => port.hasStaticBinding(binding));
+    if (owner === undefined) this.portsByBinding.delete(key);
+    else this.portsByBinding.set(key, owner);
   }
 
   /** A frame came in at `source`. */
@@ -198,7 +205,8 @@ export class VirtualSwitch implements PortOwner {
       this.drop(source, packet, "mac-not-local", `nobody here has MAC ${formatMac(destination)}`);
       return;
     }
-    this.deliver(this.externalPort, packet, `MAC ${formatMac(destination)} is not on this switch`);
+    const why = packet.tag === 0 ? "" : `MAC ${formatMac(destination)} is not on this switch`;
+    this.deliver(this.externalPort, packet, why);
   }
 
   /**
@@ -207,8 +215,13 @@ export class VirtualSwitch implements PortOwner {
    */
   private forwardToPort(target: SwitchPort, packet: Packet): void {
     const binding = target.leadsToHost ? findBindingOwner(this, packet, this.headers) : undefined;
-    if (binding === undefined) this.deliver(target, packet, `by destination MAC ${formatMac(target.mac)}`);
-    else this.deliver(binding, packet, "by NAT binding of destination address and port");
+    if (binding !== undefined) {
+      this.deliver(binding, packet, "by NAT binding of destination address and port");
+      return;
+    }
+    // Only packets that are followed have readers.
+    const why = packet.tag === 0 ? "" : `by destination MAC ${formatMac(target.mac)}`;
+    this.deliver(target, packet, why);
   }
 
   /**

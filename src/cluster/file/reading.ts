@@ -1,8 +1,9 @@
 /** The state of one reading of a file: where things are, what went wrong, how much was expanded. */
 import { type LineCounter, type ParsedNode, isAlias, isMap, isScalar, isSeq } from "yaml";
+import { LIMITS } from "../../base/limits.ts";
 import type { KnowledgeCode } from "../../knowledge/codes.ts";
 import type { FileProblem } from "../../knowledge/file-problem.ts";
-import { ALIASED_VALUES_MAX, type YamlText } from "./yaml-text.ts";
+import type { YamlText } from "./yaml-text.ts";
 
 /** Where a value stands: an offset into the text, and the field's path. */
 export interface Place {
@@ -67,12 +68,12 @@ export class Reading {
     if (target === undefined) return undefined;
     const isAliased = target !== node;
     if (isAliased || this.aliasLevel > 0) this.aliasedValues++;
-    if (this.aliasedValues > ALIASED_VALUES_MAX) {
-      if (this.aliasedValues === ALIASED_VALUES_MAX + 1) {
+    if (this.aliasedValues > LIMITS.aliasedValuesMax) {
+      if (this.aliasedValues === LIMITS.aliasedValuesMax + 1) {
         this.report(
           "cluster-file-too-large",
           place,
-          `the aliases of this file stand for more than ${ALIASED_VALUES_MAX} values`,
+          `the aliases of this file stand for more than ${LIMITS.aliasedValuesMax} values`,
           "Write repeated parts out; do not nest aliases of aliases.",
         );
       }

@@ -1,4 +1,5 @@
 /** The description of a cluster file for others: a JSON schema for editors, tables for the reference page. */
+import { formatMarkdownTable } from "../../base/markdown-table.ts";
 import type { JsonObject } from "../../hcn/client.ts";
 import { API_VERSION, CLUSTER } from "./description.ts";
 import type { FieldDescription, ShapePart } from "./shape.ts";
@@ -18,20 +19,11 @@ function cellsOf(field: FieldDescription): readonly string[] {
   return [`\`${field.name}\``, noun, field.absent ?? "**required**", field.text];
 }
 
-/** A table whose columns stand under each other, as the formatter of the project wants it. */
-function formatTable(rows: readonly (readonly string[])[]): string {
-  const titles = ["Field", "Value", "When absent", "Meaning"];
-  const widths = titles.map((title, column) =>
-    Math.max(title.length, ...rows.map((row) => row[column]?.length ?? 0)),
-  );
-  const line = (cells: readonly string[]): string =>
-    `| ${cells.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join(" | ")} |`;
-  return [titles, widths.map((width) => "-".repeat(width)), ...rows].map(line).join("\n");
-}
+const TITLES = ["Field", "Value", "When absent", "Meaning"];
 
 function formatPart(part: ShapePart): string {
   const heading = `### ${part.path === "" ? "The file" : `\`${part.path}\``}`;
-  return `${heading}\n\n${formatTable(part.fields.map(cellsOf))}`;
+  return `${heading}\n\n${formatMarkdownTable([TITLES, ...part.fields.map(cellsOf)])}`;
 }
 
 /** The tables of all fields in Markdown, for docs/reference/cluster-file.md. */

@@ -9,26 +9,27 @@ import {
   type Document,
   LineCounter,
   type ParsedNode,
-  Parser,
   isAlias,
   isMap,
   isPair,
   isSeq,
 } from "yaml";
 import { LIMITS } from "../../base/limits.ts";
+import {
+  type YamlFault,
+  faultOf,
+  findDeepToken,
+  findExcessToken,
+  tokensOf,
+} from "../../kube/load/yaml-syntax.ts";
 import type { KnowledgeCode } from "../../knowledge/codes.ts";
 
 /** Characters of YAML's structure in one file: what the parser turns into tokens. */
 const STRUCTURE_MAX = 2_000_000;
-/** Values that all aliases together may stand for. */
-export const ALIASED_VALUES_MAX = 100_000;
 
-/** A fault of the text itself, at an offset. */
-export interface TextFault {
+/** A fault of the text itself, with its code. */
+export interface TextFault extends YamlFault {
   readonly code: KnowledgeCode;
-  readonly offset: number;
-  readonly message: string;
-  readonly advice: string;
 }
 
 /** A document whose YAML is in order. */
@@ -72,72 +73,17 @@ function checkSize(text: string): TextFault | undefined {
     const message = "the file holds a zero byte, so it is not text in UTF-8";
     return { code: "cluster-file-unreadable", offset: binary, message, advice: "Save it as UTF-8 text." };
   }
-  let structure = 0;
-  for (let i = 0; i < text.length; i++) {
-    const unit = text.charCodeAt(i);
-    // Line feed, comma, colon, question mark, and both kinds of brackets; a hyphen before a blank.
-    if (unit === 10 || unit === 44 || unit === 58 || unit === 63 || unit === 91 || unit === 93) structure++;
-    else if (unit === 123 || unit === 125) structure++;
-    else if (unit === 45 && text.charCodeAt(i + 1) === 32) structure++;
-    if (structure > STRUCTURE_MAX) {
-      return tooLarge(
-        i,
-        `the file has more than ${STRUCTURE_MAX} lines and values`,
-        "Leave out what the question does not need.",
-      );
-    }
+  const excess = findExcessToken(text, STRUCTURE_MAX);
+  if (excess !== undefined) {
+    const message = `the file has more than ${STRUCTURE_MAX} lines and values`;
+    return tooLarge(excess, message, "Leave out what the question does not need.");
   }
   return undefined;
 }
-
-type Nested = { readonly token: CST.Token; readonly depth: number };
-
-function childrenOf(token: CST.Token): (CST.Token | null | undefined)[] {
-  if (token.type === "document") return [token.value];
-  if (!("items" in token)) return [];
-  return token.items.flatMap((item) => [item.key, item.value]);
-}
-
-/** Finds a token nested deeper than the limit, without recursion. */
-function checkDepth(tokens: readonly CST.Token[]): TextFault | undefined {
-  const open: Nested[] = tokens.map((token) => ({ token, depth: 0 }));
-  for (let nested = open.pop(); nested !== undefined; nested = open.pop()) {
-    if (nested.depth > LIMITS.documentDepthMax) {
-      const message = `values are nested more than ${LIMITS.documentDepthMax} levels deep`;
-      return tooLarge(nested.token.offset, message, "A cluster file needs fewer than ten levels.");
-    }
-    for (const child of childrenOf(nested.token)) {
-      if (child !== null && child !== undefined) open.push({ token: child, depth: nested.depth + 1 });
-    }
-  }
-  return undefined;
-}
-
-/** The library's sentences without the position that it may add, and without the full stop. */
-function plainMessage(message: string): string {
-  const [first = ""] = message.split("\n");
-  const text = first.replace(/ at line \d+, column \d+:?$/, "").replace(/[.:]$/, "");
-  return text.charAt(0).toLowerCase() + text.slice(1);
-}
-
-const ADVICE: Readonly<Record<string, string>> = {
-  TAB_AS_INDENT: "Indent with blanks.",
-  BAD_INDENT: "Give all items of one list, and all fields of one mapping, the same indentation.",
-  MISSING_CHAR: "Close what is open before this place, or quote the value.",
-  UNEXPECTED_TOKEN: "Look at the end of the line before: a quote or a bracket may be open there.",
-  BLOCK_AS_IMPLICIT_KEY:
-    "Put the value on its own line, or quote it: a colon followed by a blank starts a new field.",
-  MULTILINE_IMPLICIT_KEY: 'Write "field: value"; the colon may be missing.',
-};
-const ADVICE_DEFAULT = "Correct the YAML here, or in the line before.";
 
 function faultsOf(document: Document.Parsed): TextFault[] {
-  return [...document.errors, ...document.warnings].map((error) => ({
-    code: "cluster-file-invalid-yaml",
-    offset: error.pos[0],
-    message: plainMessage(error.message),
-    advice: ADVICE[error.code] ?? ADVICE_DEFAULT,
-  }));
+  const found = [...document.errors, ...document.warnings];
+  return found.map((error) => ({ code: "cluster-file-invalid-yaml", ...faultOf(error) }));
 }
 
 interface AliasSearch {
@@ -209,9 +155,12 @@ export function readYamlText(text: string): YamlReading {
   const lines = new LineCounter();
   const sizeFault = checkSize(text);
   if (sizeFault !== undefined) return { faults: [sizeFault], lines: linesUntil(text, sizeFault.offset) };
-  const tokens = [...new Parser(lines.addNewLine).parse(text)];
-  const depthFault = checkDepth(tokens);
-  if (depthFault !== undefined) return { faults: [depthFault], lines };
+  const tokens = tokensOf(text, lines.addNewLine);
+  const deep = findDeepToken(tokens);
+  if (deep !== undefined) {
+    const fault = tooLarge(deep.offset, deep.message, "A cluster file needs fewer than ten levels.");
+    return { faults: [fault], lines };
+  }
   const document = onlyDocument(text, tokens);
   if ("length" in document) return { faults: document, lines };
   const search: AliasSearch = { anchors: new Map(), aliases: new Map(), faults: [] };

@@ -7,7 +7,8 @@ import { type LoadedObject, type Manifests, loadManifests } from "../../kube/mod
 import type { ClusterFile } from "../file/cluster-file.ts";
 import { parseClusterFile } from "../file/parse-cluster-file.ts";
 import type { InputText } from "../session.ts";
-import { clusterOfManifests } from "./cluster-of-nodes.ts";
+import { type Assumption, clusterOfManifests } from "./cluster-of-manifests.ts";
+import { splitText } from "./split-text.ts";
 
 /** What the texts say. */
 export interface ClusterInput {
@@ -25,25 +26,18 @@ export type ClusterInputResult =
   | { readonly input: ClusterInput }
   | { readonly problems: readonly FileProblem[] };
 
-/** The field `apiVersion: mullion/…` at the left edge, or first in a JSON object. */
-const CLUSTER_FILE = /^[\s{]*["']?apiVersion["']?\s*:\s*["']?mullion\//m;
+/** What a cluster that no file describes is called in messages. */
+const DERIVED = "the cluster of the manifests";
+const ADVICE = "Write a cluster file to say otherwise (docs/reference/cluster-file.md).";
 
-/** True for a text that means to be a cluster file. */
-export function isClusterFile(text: string): boolean {
-  return CLUSTER_FILE.test(text);
-}
-
-function note(file: string, message: string): FileProblem {
-  const code = "cluster-assumed";
-  return {
-    code,
-    file,
-    line: 1,
-    column: 1,
-    path: "",
-    message,
-    advice: "Write a cluster file to say otherwise.",
-  };
+/** An assumption, at the node that it is about. */
+function noteOf({ message, node }: Assumption, objects: readonly LoadedObject[]): FileProblem {
+  const origin =
+    node === undefined
+      ? undefined
+      : objects.find(({ object }) => object.kind === "Node" && object.metadata.name === node)?.origin;
+  const { file = "", line = 0, column = 0 } = origin ?? {};
+  return { code: "cluster-assumed", file, line, column, path: "", message, advice: ADVICE };
 }
 
 /** Texts in which there is nothing at all, when nothing else was found either. */
@@ -55,29 +49,48 @@ function emptyTexts(texts: readonly InputText[]): readonly FileProblem[] {
   return texts.map(({ name }) => ({ code, file: name, line: 1, column: 1, path: "", message, advice }));
 }
 
-function fileOf(
-  clusterFiles: readonly InputText[],
-  loaded: Manifests,
-):
+function secondClusterFile(first: InputText, second: InputText): FileProblem {
+  const isSame = first.name === second.name;
+  return {
+    code: "cluster-file-duplicate-name",
+    file: second.name,
+    line: second.text.split("\n").findIndex((line) => /^\s*[^\s#-]/.test(line)) + 1,
+    column: 1,
+    path: "",
+    message: isSame
+      ? "this is a second cluster file in the same text"
+      : `there are two cluster files: ${first.name} and this one`,
+    advice: "Name one cluster file; any number of manifests may stand beside it.",
+  };
+}
+
+type FileResult =
   | { readonly cluster: ClusterFile; readonly notes: readonly FileProblem[] }
-  | { readonly problems: readonly FileProblem[] } {
+  | { readonly problems: readonly FileProblem[] };
+
+/** The cluster that manifests imply. Its fields stand in no file, so problems with them name no line. */
+function derivedFile({ objects }: Manifests): FileResult {
+  const { document, assumptions } = clusterOfManifests(objects.map(({ object }) => object));
+  const parsed = parseClusterFile(JSON.stringify(document), DERIVED);
+  if ("cluster" in parsed)
+    return { cluster: parsed.cluster, notes: assumptions.map((each) => noteOf(each, objects)) };
+  const advice = "It was derived from the Node objects: write a cluster file to say it yourself.";
+  return {
+    problems: parsed.problems.map((problem) => ({
+      ...problem,
+      line: 0,
+      column: 0,
+      advice: `${problem.advice} ${advice}`,
+    })),
+  };
+}
+
+function fileOf(clusterFiles: readonly InputText[], loaded: Manifests): FileResult {
   const [first, second] = clusterFiles;
-  if (first !== undefined && second !== undefined) {
-    const code = "cluster-file-duplicate-name";
-    const message = `there are two cluster files: ${first.name} and this one`;
-    const advice = "Name one cluster file; any number of manifests may stand beside it.";
-    return { problems: [{ code, file: second.name, line: 1, column: 1, path: "", message, advice }] };
-  }
-  if (first !== undefined) {
-    const parsed = parseClusterFile(first.text, first.name);
-    return "cluster" in parsed ? { cluster: parsed.cluster, notes: [] } : parsed;
-  }
-  const { document, notes } = clusterOfManifests(loaded.objects.map(({ object }) => object));
-  const name = "the cluster of the manifests";
-  const parsed = parseClusterFile(JSON.stringify(document), name);
-  return "cluster" in parsed
-    ? { cluster: parsed.cluster, notes: notes.map((text) => note(name, text)) }
-    : parsed;
+  if (first === undefined) return derivedFile(loaded);
+  if (second !== undefined) return { problems: [secondClusterFile(first, second)] };
+  const parsed = parseClusterFile(first.text, first.name);
+  return "cluster" in parsed ? { cluster: parsed.cluster, notes: [] } : parsed;
 }
 
 /**
@@ -85,8 +98,9 @@ function fileOf(
  * manifest does not.
  */
 export function readInput(texts: readonly InputText[]): ClusterInputResult {
-  const clusterFiles = texts.filter(({ text }) => isClusterFile(text));
-  const loaded = loadManifests(texts.filter((text) => !clusterFiles.includes(text)));
+  const split = texts.map(splitText);
+  const clusterFiles = split.flatMap((each) => each.clusterFiles);
+  const loaded = loadManifests(split.flatMap(({ manifests }) => manifests ?? []));
   if (texts.length > 0 && clusterFiles.length === 0 && loaded.objects.length === 0)
     return { problems: loaded.problems.length > 0 ? loaded.problems : emptyTexts(texts) };
   const found = fileOf(clusterFiles, loaded);

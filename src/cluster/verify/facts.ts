@@ -5,7 +5,7 @@ import {
   type FlowName,
   type FlowProtocol,
 } from "../../knowledge/expectations.ts";
-import type { Ip } from "../../net/ip.ts";
+import { type Ip, addToIp } from "../../net/ip.ts";
 import { prefixContains } from "../../net/prefix.ts";
 import type {
   VerifyHostNetworkPod,
@@ -53,6 +53,32 @@ function outboundNatOf(model: VerifyModel, source: VerifySender, target: Ip): Fl
   return natExceptions.some((range) => prefixContains(range, target)) ? "excepted" : "translates";
 }
 
+/** The bridge endpoint of a node's own subnet: what its pods see when the node asks them (dataplane.md §2.4 B-8). */
+const BRIDGE_OFFSET = 2;
+
+/** The address with which packets of `source` arrive at `target`. */
+function arrivalAddress(model: VerifyModel, source: VerifySender, target: VerifyPod): Ip {
+  const node = nodeOf(source);
+  if (node === undefined) return source.address;
+  if (source.kind === "pod" && !source.isHostNetwork) {
+    return outboundNatOf(model, source, target.address) === "translates" ? node.address : source.address;
+  }
+  const isBridged = node.index === target.node.index && model.network.shape === "own-subnet";
+  return isBridged ? (addToIp(node.podRange.address, BRIDGE_OFFSET) ?? node.address) : node.address;
+}
+
+/** See `FlowFacts.areAnswersTranslated`. The address of the pod's own node is never translated (SDNRoute of win-bridge). */
+function areAnswersTranslated(
+  model: VerifyModel,
+  source: VerifySender,
+  target: VerifySender,
+  asked: string,
+): boolean {
+  if (target.kind !== "pod" || target.balancedPorts.has(asked)) return false;
+  const arrival = arrivalAddress(model, source, target);
+  return arrival !== target.node.address && outboundNatOf(model, target, arrival) === "translates";
+}
+
 function hasOwnRules(party: VerifySender): boolean {
   return party.kind === "pod" && party.ownRules !== "";
 }
@@ -72,6 +98,7 @@ function commonFacts(model: VerifyModel, source: VerifySender): Omit<FlowFacts, 
     shape: model.network.shape,
     kubernetesMinor: model.kubernetesMinor,
     outboundNat: "none",
+    areAnswersTranslated: false,
     hasRouteToTarget: true,
     hasRouteToSource: true,
     hasOwnRules: hasOwnRules(source),
@@ -83,6 +110,8 @@ function commonFacts(model: VerifyModel, source: VerifySender): Omit<FlowFacts, 
     service: "none",
     backEnds: 0,
     localBackEnds: 0,
+    askedHasPods: true,
+    hasStrangers: false,
     internalTrafficPolicy: "Cluster",
     externalTrafficPolicy: "Cluster",
   };
@@ -113,7 +142,12 @@ export function pairFacts(
   model: VerifyModel,
   flow: FlowName,
   protocol: FlowProtocol,
-  pair: { readonly source: VerifySender; readonly target: VerifySender; readonly hasName?: boolean },
+  pair: {
+    readonly source: VerifySender;
+    readonly target: VerifySender;
+    readonly port?: number;
+    readonly hasName?: boolean;
+  },
 ): FlowFacts {
   const { source, target } = pair;
   const receiver = machineFacts(nodeOf(target));
@@ -128,11 +162,29 @@ export function pairFacts(
     targetBuild: receiver.build,
     targetRevision: receiver.revision,
     outboundNat: outboundNatOf(model, source, target.address),
+    areAnswersTranslated: areAnswersTranslated(model, source, target, `${protocol} ${pair.port ?? 0}`),
     hasRouteToTarget: relation === "same-node" || target.kind === "outside" || knows(model, target.address),
     hasRouteToSource: relation === "same-node" || source.kind === "outside" || knows(model, source.address),
     hasOwnRules: hasOwnRules(source) || hasOwnRules(target),
     hasName: pair.hasName ?? false,
   };
+}
+
+/** What OutBoundNAT does with packets to back ends whose address has taken the place of the Service's. */
+function outboundNatToBackEnds(
+  model: VerifyModel,
+  source: VerifySender,
+  port: VerifyServicePort,
+): FlowFacts["outboundNat"] {
+  const outcomes = port.backEnds.map(({ address }) => outboundNatOf(model, source, address));
+  return outcomes.includes("translates") ? "translates" : (outcomes[0] ?? "none");
+}
+
+/** True when the node that chooses knows the way to every back end. */
+function isRouted(model: VerifyModel, port: VerifyServicePort, chooser: VerifyNode | undefined): boolean {
+  return port.backEnds.every(
+    ({ address, pod }) => pod?.node.index === chooser?.index || isKnownToNodes(model, address),
+  );
 }
 
 /** How many of the back ends run on a node. */
@@ -166,9 +218,13 @@ export function serviceFacts(
       ? {}
       : { targetOs: receiver.os, targetBuild: receiver.build, targetRevision: receiver.revision }),
     hasOwnRules: common.hasOwnRules || port.backEnds.some(({ pod }) => pod !== undefined && hasOwnRules(pod)),
+    outboundNat: outboundNatToBackEnds(model, source, port),
+    hasRouteToTarget: isRouted(model, port, asked ?? nodeOf(source)),
     service: service.kind,
     backEnds: port.backEnds.length,
     localBackEnds: countLocal(port, asked ?? nodeOf(source)),
+    askedHasPods: asked?.hasPods ?? true,
+    hasStrangers: port.backEnds.some(({ pod }) => pod === undefined),
     internalTrafficPolicy: service.internalTrafficPolicy,
     externalTrafficPolicy: service.externalTrafficPolicy,
   };

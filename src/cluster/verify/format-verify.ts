@@ -43,6 +43,11 @@ export const FLOW_TITLES: Readonly<Record<VerifyCell["flow"], string>> = {
   "cluster-file": "expectations of the cluster file",
 };
 
+function block(text: string, indent: number): readonly string[] {
+  const blanks = " ".repeat(indent);
+  return wrap(text, WIDTH - indent).map((line) => blanks + line);
+}
+
 function valueOf(cells: readonly VerifyCell[]): string {
   const failed = cells.filter(({ verdict }) => verdict === "finding").length;
   if (failed > 0) return cells.length === 1 ? "DIFFERS" : `DIFFERS ${failed}/${cells.length}`;
@@ -75,12 +80,17 @@ function noteOf(cells: readonly VerifyCell[]): string {
 
 function rowLines(label: string, cells: readonly VerifyCell[], style: TraceStyle): readonly string[] {
   const values = PROTOCOLS.map((protocol) => valueOf(cells.filter((cell) => cell.protocol === protocol)));
-  const note = noteOf(cells);
-  const room = WIDTH - LABEL_WIDTH - 3 * VALUE_WIDTH - 2;
-  const isOwnLine = note.length > room;
   const columns = values.map((value) => padded(value, style)).join("");
-  const line = `  ${label.slice(0, LABEL_WIDTH - 2).padEnd(LABEL_WIDTH - 2)}${columns}${isOwnLine ? "" : style.faint(note)}`;
-  return isOwnLine ? [line.trimEnd(), style.faint(`      ${note}`)] : [line.trimEnd()];
+  const note = noteOf(cells);
+  const isNoteBelow = note.length > WIDTH - LABEL_WIDTH - 3 * VALUE_WIDTH - 2;
+  const isLabelAbove = label.length > LABEL_WIDTH - 3;
+  const name = isLabelAbove ? "" : label;
+  const line = `  ${name.padEnd(LABEL_WIDTH - 2)}${columns}${isNoteBelow ? "" : style.faint(note)}`.trimEnd();
+  return [
+    ...(isLabelAbove ? block(label, 2) : []),
+    line,
+    ...(isNoteBelow ? block(note, 6).map((each) => style.faint(each)) : []),
+  ];
 }
 
 function flowLines(
@@ -98,11 +108,6 @@ function flowLines(
     ...[...rows].flatMap(([label, each]) => rowLines(label, each, style)),
     "",
   ];
-}
-
-function block(text: string, indent: number): readonly string[] {
-  const blanks = " ".repeat(indent);
-  return wrap(text, WIDTH - indent).map((line) => blanks + line);
 }
 
 function deniedLines(report: VerifyReport, style: TraceStyle): readonly string[] {

@@ -142,7 +142,7 @@ export function judge(
       if (fault === undefined) return undefined;
       return {
         expected: describeExpectation(expected),
-        observed: fault,
+        observed: evidence === undefined ? fault : `${fault}. ${evidence.summary}`,
         code: evidence?.code ?? codeOf(observation),
       };
     }

@@ -1,8 +1,9 @@
 /** What Kubernetes objects say about the cluster that is verified: Services and their back ends, names, wishes. */
-import type { EndpointSlice, Pod, Service } from "../../kube/types.ts";
+import { isHostProcess } from "../../kube/mod.ts";
+import type { EndpointSlice, Pod, Service } from "../../kube/objects.ts";
 import { type Ip, parseIp } from "../../net/ip.ts";
 import { type ClusterObjects, servicesByPod, slicesByService } from "../cluster-objects.ts";
-import { isHostProcess, servedPorts } from "../pod-object.ts";
+import { servedPorts } from "../pod-object.ts";
 import type {
   VerifyBackEnd,
   VerifyHostNetworkPod,
@@ -12,39 +13,14 @@ import type {
   VerifyService,
   VerifyServicePort,
 } from "./model.ts";
+import { PodBook } from "./pod-book.ts";
 
-/** How Kubernetes' own name service is called everywhere. */
-const DNS_SERVICE = "kube-system/kube-dns";
 const DNS_PORT = 53;
 /** The time of session affinity that nobody asked for. */
 const AFFINITY_DEFAULT_S = 10_800;
 
 function keyOf({ namespace, name }: { readonly namespace: string; readonly name: string }): string {
   return `${namespace}/${name}`;
-}
-
-/** The pods of the model by what slices name them by. */
-class PodBook {
-  private readonly byName: ReadonlyMap<string, VerifyPod>;
-  private readonly byAddress: ReadonlyMap<Ip, VerifyPod>;
-
-  constructor(pods: readonly VerifyPod[]) {
-    this.byName = new Map(pods.map((pod) => [pod.reference.slice("pod/".length), pod]));
-    this.byAddress = new Map(pods.filter((pod) => !pod.isHostNetwork).map((pod) => [pod.address, pod]));
-  }
-
-  get(name: string): VerifyPod | undefined {
-    return this.byName.get(name);
-  }
-
-  find(
-    target: { readonly kind?: string; readonly namespace?: string; readonly name?: string } | undefined,
-    address: Ip,
-    namespace: string,
-  ): VerifyPod | undefined {
-    if (target?.kind !== "Pod" || target.name === undefined) return this.byAddress.get(address);
-    return this.get(`${target.namespace ?? namespace}/${target.name}`);
-  }
 }
 
 /** Ready back ends of one port, each address once, by address. */
@@ -76,11 +52,12 @@ function portsOf(
   service: Service,
   slices: readonly EndpointSlice[],
   pods: PodBook,
+  dnsKey: string | undefined,
 ): readonly VerifyServicePort[] {
   return (service.spec?.ports ?? []).flatMap(({ name = "", port, protocol, nodePort }) => {
     const transport = transportOf(protocol);
     // DNS answers questions and nothing else: the flows by name prove this port.
-    const isDns = keyOf(service.metadata) === DNS_SERVICE && port === DNS_PORT && transport === "udp";
+    const isDns = keyOf(service.metadata) === dnsKey && port === DNS_PORT && transport === "udp";
     if (transport === undefined || isDns) return [];
     return [{ name, protocol: transport, port, nodePort, backEnds: backEndsOf(slices, name, pods) }];
   });
@@ -90,6 +67,7 @@ function readService(
   service: Service,
   slices: readonly EndpointSlice[],
   pods: PodBook,
+  dnsKey: string | undefined,
 ): VerifyService | undefined {
   const { metadata, spec = {}, status } = service;
   const clusterIp = parseIp(spec.clusterIP ?? "");
@@ -105,7 +83,7 @@ function readService(
     kind,
     clusterIp: kind === "cluster-ip" ? clusterIp : undefined,
     externalName: spec.externalName,
-    ports: portsOf(service, slices, pods),
+    ports: portsOf(service, slices, pods, dnsKey),
     hasAffinity: spec.sessionAffinity === "ClientIP",
     affinityTimeoutS: timeoutS === AFFINITY_DEFAULT_S ? undefined : timeoutS,
     internalTrafficPolicy: spec.internalTrafficPolicy === "Local" ? "Local" : "Cluster",
@@ -161,11 +139,6 @@ function namesByService(
   return names;
 }
 
-/** The labels of the name service's own pods, which answer questions on UDP 53 and nothing else. */
-function isDnsPod(pod: Pod | undefined): boolean {
-  return pod?.metadata.namespace === "kube-system" && pod.metadata.labels?.["k8s-app"] === "kube-dns";
-}
-
 /**
  * True when the kubelet points the pod's resolver to the cluster's name service. In the network of the node
  * ClusterFirst means Default (Kubernetes documentation: pod's DNS policy), on Windows also for pods that only asked.
@@ -180,24 +153,28 @@ function portsServed(
   pod: VerifyPod,
   object: Pod | undefined,
   services: readonly Service[],
+  dnsKey: string | undefined,
 ): readonly VerifyPort[] {
   if (object === undefined) return pod.ports;
-  const served = servedPorts(object, services).map(({ port, protocol }): VerifyPort => {
-    const transport = protocol === "TCP" ? "tcp" : "udp";
-    const declared = pod.ports.find((each) => each.port === port && each.protocol === transport);
-    return { protocol: transport, port, hostPort: declared?.hostPort };
-  });
-  return isDnsPod(object)
-    ? served.filter(({ port, protocol }) => port !== DNS_PORT || protocol !== "udp")
-    : served;
+  const served = servedPorts(object, pod.isHostNetwork ? "host" : "pod", services).map(
+    ({ port, protocol }): VerifyPort => {
+      const transport = protocol === "TCP" ? "tcp" : "udp";
+      const declared = pod.ports.find((each) => each.port === port && each.protocol === transport);
+      return { protocol: transport, port, hostPort: declared?.hostPort };
+    },
+  );
+  // The name service's own pods answer questions over UDP and nothing else.
+  const isDns = services.some(({ metadata }) => keyOf(metadata) === dnsKey);
+  return isDns ? served.filter(({ protocol }) => protocol !== "udp") : served;
 }
 
 function withObject(
   pod: VerifyPod,
   object: Pod | undefined,
   named: { readonly services: readonly Service[]; readonly name: string | undefined },
+  dnsKey: string | undefined,
 ): VerifyPod {
-  const ports = portsServed(pod, object, named.services);
+  const ports = portsServed(pod, object, named.services, dnsKey);
   return { ...pod, ports, usesClusterDns: usesClusterDns(object), dnsName: named.name ?? pod.dnsName };
 }
 
@@ -211,32 +188,34 @@ export interface KubernetesView {
   readonly dnsZone: string | undefined;
 }
 
-/** Reads the objects of a cluster whose machines are known. `zone`: that of its names, if it has a name service. */
+/**
+ * Reads the objects of a cluster whose machines are known. `names`: the zone, and the Service of the cluster's DNS if it
+ * has one.
+ */
 export function readKubernetes(
   objects: ClusterObjects,
   machines: { readonly pods: readonly VerifyPod[]; readonly nodes: readonly VerifyNode[] },
-  zone: string,
+  { zone, dnsService }: { readonly zone: string; readonly dnsService: Service | undefined },
 ): KubernetesView {
   const slices = slicesByService(objects.EndpointSlice);
-  const dnsEndpoints = (slices.get(DNS_SERVICE) ?? []).flatMap(({ endpoints = [] }) => endpoints);
+  const dnsKey = dnsService === undefined ? undefined : keyOf(dnsService.metadata);
+  const dnsEndpoints = (slices.get(dnsKey ?? "") ?? []).flatMap(({ endpoints = [] }) => endpoints);
   const hasDns = dnsEndpoints.some(({ conditions }) => conditions?.ready !== false);
   const book = new PodBook(machines.pods);
   const objectsByName = new Map(objects.Pod.map((pod) => [keyOf(pod.metadata), pod]));
   const first = objects.Service.flatMap(
-    (service) => readService(service, slices.get(keyOf(service.metadata)) ?? [], book) ?? [],
+    (service) => readService(service, slices.get(keyOf(service.metadata)) ?? [], book, dnsKey) ?? [],
   );
   const names = hasDns ? namesByService(first, slices, book, zone) : new Map<number, string>();
   const leading = servicesByPod(objects);
   const pods = machines.pods.map((pod) => {
     const key = pod.reference.slice("pod/".length);
-    return withObject(pod, objectsByName.get(key), {
-      services: leading.get(key) ?? [],
-      name: names.get(pod.index),
-    });
+    const named = { services: leading.get(key) ?? [], name: names.get(pod.index) };
+    return withObject(pod, objectsByName.get(key), named, dnsKey);
   });
   const full = new PodBook(pods);
   const services = objects.Service.flatMap(
-    (service) => readService(service, slices.get(keyOf(service.metadata)) ?? [], full) ?? [],
+    (service) => readService(service, slices.get(keyOf(service.metadata)) ?? [], full, dnsKey) ?? [],
   );
   return {
     pods,

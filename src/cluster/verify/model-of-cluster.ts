@@ -4,16 +4,20 @@ import type { JsonObject, JsonValue } from "../../hcn/client.ts";
 import { formatIp } from "../../net/ip.ts";
 import { type Prefix, parsePrefix } from "../../net/prefix.ts";
 import type { Cluster, ClusterNode, ClusterPod } from "../cluster.ts";
+import { findDnsService } from "../dns-service.ts";
 import { readKubernetes } from "./kubernetes-view.ts";
-import type { VerifyModel, VerifyNode, VerifyOutside, VerifyPod } from "./model.ts";
+import type { VerifyModel, VerifyNode, VerifyOutside, VerifyPod, VerifyService } from "./model.ts";
 
-/** Nodes of one class run the same system, the same build with the same updates, and programs of the same temper. */
-function nodeClassOf({ spec }: ClusterNode): string {
+/**
+ * Nodes of one class run the same system, the same build with the same updates, and programs of the same temper; all of
+ * them run pods, or none does.
+ */
+function nodeClassOf({ spec }: ClusterNode, hasPods: boolean): string {
   const build = spec.build === undefined ? "" : ` ${spec.build.profile.name}.${spec.build.revision ?? "all"}`;
-  return `${spec.os}${build} ${spec.compat}`;
+  return `${spec.os}${build} ${spec.compat}${hasPods ? "" : " without pods"}`;
 }
 
-function readNode(node: ClusterNode, index: number): VerifyNode {
+function readNode(node: ClusterNode, index: number, hasPods: boolean): VerifyNode {
   const { spec } = node;
   return {
     kind: "node",
@@ -25,7 +29,8 @@ function readNode(node: ClusterNode, index: number): VerifyNode {
     compat: spec.compat,
     address: spec.address,
     podRange: spec.podCIDR,
-    nodeClass: nodeClassOf(node),
+    hasPods,
+    nodeClass: nodeClassOf(node, hasPods),
   };
 }
 
@@ -97,8 +102,10 @@ function readPod(
       port,
       hostPort,
     })),
+    hasOwnPolicies: spec.policies.length > 0,
     ownRules,
     podClass: `${node.nodeClass} ${isHostNetwork ? "host" : "pod"} ${policies}`,
+    balancedPorts: new Set(),
     usesClusterDns: true,
     dnsName: isHostNetwork ? undefined : nameByAddress(pod, zone),
   };
@@ -138,10 +145,37 @@ function readOutside(cluster: Cluster): readonly VerifyOutside[] {
   }));
 }
 
+/** Ports of pods to which a Service or a hostPort leads. */
+function withBalancedPorts(
+  pods: readonly VerifyPod[],
+  services: readonly VerifyService[],
+): readonly VerifyPod[] {
+  const byPod = new Map<number, Set<string>>();
+  const add = (pod: VerifyPod, protocol: string, port: number): void => {
+    const known = byPod.get(pod.index) ?? new Set();
+    byPod.set(pod.index, known.add(`${protocol} ${port}`));
+  };
+  const proxied = services.filter(({ kind }) => kind === "cluster-ip").flatMap(({ ports }) => ports);
+  for (const { protocol, backEnds } of proxied)
+    for (const { pod, port } of backEnds) if (pod !== undefined) add(pod, protocol, port);
+  for (const pod of pods)
+    for (const { protocol, port, hostPort } of pod.ports)
+      if (hostPort !== undefined) add(pod, protocol, port);
+  return pods.map((pod) => ({ ...pod, balancedPorts: byPod.get(pod.index) ?? pod.balancedPorts }));
+}
+
+/** Without a kube-proxy, or without routes between the nodes, nobody but its neighbours reaches the name service. */
+function isDnsReachable({ file }: Cluster): boolean {
+  const { network, kubeProxy } = file;
+  return kubeProxy.enabled && (network.routes === "static" || network.shape === "node-subnet");
+}
+
 /** Reads the machines of a cluster, and what its Kubernetes objects ask for. */
 export function readModel(cluster: Cluster): VerifyModel {
   const { file } = cluster;
-  const nodes = cluster.nodes.map(readNode);
+  const inPodNetwork = cluster.pods.filter(({ spec }) => spec.network !== "host");
+  const populated = new Set(inPodNetwork.map((pod) => pod.node.spec.name));
+  const nodes = cluster.nodes.map((node, index) => readNode(node, index, populated.has(node.spec.name)));
   const byName = new Map(nodes.map((node) => [node.name, node]));
   const common = commonPolicies(cluster);
   const zone = file.dns.domain;
@@ -152,12 +186,13 @@ export function readModel(cluster: Cluster): VerifyModel {
       zone,
     }),
   );
-  const view = readKubernetes(cluster.objects, { pods, nodes }, zone);
+  const dnsService = findDnsService(cluster.objects.Service, file.network.serviceCIDR);
+  const view = readKubernetes(cluster.objects, { pods, nodes }, { zone, dnsService });
   return {
     clusterName: file.name,
     kubernetesMinor: file.kubernetes.version.minor,
     nodes,
-    pods: view.pods,
+    pods: withBalancedPorts(view.pods, file.kubeProxy.enabled ? view.services : []),
     hostNetworkPods: view.hostNetworkPods,
     services: view.services,
     outside: readOutside(cluster),
@@ -170,6 +205,6 @@ export function readModel(cluster: Cluster): VerifyModel {
     },
     hasProxy: file.kubeProxy.enabled,
     isDsr: file.kubeProxy.enableDSR,
-    dnsZone: view.dnsZone,
+    dnsZone: isDnsReachable(cluster) ? view.dnsZone : undefined,
   };
 }

@@ -20,6 +20,8 @@ export interface VerifyNode {
   readonly compat: "reference" | "better";
   readonly address: Ip;
   readonly podRange: Prefix;
+  /** A pod of the cluster's network runs there. */
+  readonly hasPods: boolean;
   /** Nodes of one class behave alike. */
   readonly nodeClass: string;
 }
@@ -44,10 +46,14 @@ export interface VerifyPod {
   readonly serverName: string;
   readonly isHostNetwork: boolean;
   readonly ports: readonly VerifyPort[];
+  /** The cluster file gives it endpoint policies, access rules or others. */
+  readonly hasOwnPolicies: boolean;
   /** Access rules that the cluster file gives it, as text; empty for none. */
   readonly ownRules: string;
   /** Pods of one class behave alike, as senders and as receivers. */
   readonly podClass: string;
+  /** Ports to which a Service or a hostPort leads: `tcp 8080`. */
+  readonly balancedPorts: ReadonlySet<string>;
   /** Its resolver asks the cluster's name service. */
   readonly usesClusterDns: boolean;
   /** The name that leads to it, without the trailing dot; undefined when there is none. */

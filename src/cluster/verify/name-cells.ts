@@ -2,13 +2,14 @@
 import type { FlowName } from "../../knowledge/expectations.ts";
 import { type Cell, makeCell } from "./cell.ts";
 import { groupBy } from "./classes.ts";
-import { isOrdinary, serviceFacts } from "./facts.ts";
+import { isOrdinary, pairFacts, serviceFacts } from "./facts.ts";
 import type { VerifyModel, VerifyPod, VerifyService, VerifyServicePort } from "./model.ts";
 import { type ServicePort, answerersOf, backEndsFor, clientAmong, rotate } from "./service-port.ts";
 
 /** The host outside to which an ExternalName leads; undefined for one that nobody here knows. */
 function hostBehind(model: VerifyModel, service: VerifyService): VerifyModel["outside"][number] | undefined {
   const name = service.externalName?.replace(/\.$/, "").toLowerCase();
+  if (service.kind !== "external-name") return undefined;
   return model.outside.find(({ names }) => names.some((each) => each.toLowerCase() === name));
 }
 
@@ -50,10 +51,18 @@ interface NameRequest {
 function nameCell(model: VerifyModel, flow: FlowName, asked: ServicePort, request: NameRequest): Cell {
   const { service, port } = asked;
   const { source, name, standsFor } = request;
+  const host = hostBehind(model, service);
   const facts = serviceFacts(model, flow, port.protocol, { source, service, port });
-  const hasName = service.kind !== "external-name" || hostBehind(model, service) !== undefined;
+  const hasName = service.kind !== "external-name" || host !== undefined;
+  // Behind an ExternalName the packet goes to the host itself.
+  const way =
+    host === undefined ? undefined : pairFacts(model, flow, port.protocol, { source, target: host });
   return makeCell({
-    facts: { ...facts, hasName },
+    facts: {
+      ...facts,
+      hasName,
+      ...(way === undefined ? {} : { outboundNat: way.outboundNat, hasRouteToSource: way.hasRouteToSource }),
+    },
     source,
     target: {
       reference: service.reference,

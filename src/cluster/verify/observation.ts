@@ -1,5 +1,6 @@
 /** What came of a cell. */
 import type { KnowledgeCode } from "../../knowledge/codes.ts";
+import type { Ip } from "../../net/ip.ts";
 
 /** One attempt. */
 export interface Attempt {
@@ -12,6 +13,8 @@ export interface Attempt {
   readonly detail: string;
   /** What a resolver that found no address says. */
   readonly code?: KnowledgeCode;
+  /** Whom the name led to; undefined when the address was given. */
+  readonly resolved?: Ip;
   /** The port that was sent from, when the cell chose it. */
   readonly sourcePort: number | undefined;
 }

@@ -1,12 +1,15 @@
 /** Cells between pods, nodes and the outside. */
 import type { FlowName, FlowProtocol } from "../../knowledge/expectations.ts";
 import { type Cell, type CellTarget, makeCell } from "./cell.ts";
-import { groupBy, representativePairs, ringPairs } from "./classes.ts";
+import { type RepresentativePair, groupBy, representativePairs, ringPairs } from "./classes.ts";
 import { isOrdinary, pairFacts, relationOf } from "./facts.ts";
 import type { VerifyModel, VerifyNode, VerifyOutside, VerifyPod, VerifyPort, VerifySender } from "./model.ts";
 
 /** Where every pod and node answers in the copy that is verified, besides its own ports. */
 export const VERIFY_PORT = 10_250;
+
+/** Up to here classes with policies of their own are paired with each other. */
+const SPECIAL_PAIRS_MAX = 400;
 
 const PROTOCOLS: readonly FlowProtocol[] = ["tcp", "udp", "icmp"];
 
@@ -57,7 +60,11 @@ function pairCell(
 ): Cell {
   const { name, standsFor } = options;
   return makeCell({
-    facts: pairFacts(model, flow, protocol, { ...pair, hasName: name !== undefined }),
+    facts: pairFacts(model, flow, protocol, {
+      ...pair,
+      port: portOf(pair.target, protocol),
+      hasName: name !== undefined,
+    }),
     source: pair.source,
     target: targetOf(pair.target, protocol, name),
     ...(standsFor === undefined ? {} : { standsFor }),
@@ -75,15 +82,38 @@ function asksNames(pod: VerifyPod): boolean {
   return pod.usesClusterDns;
 }
 
+type PodClasses = ReadonlyMap<string, readonly VerifyPod[]>;
+
+/**
+ * Pairs of classes. Pods with policies of their own may be a class each: many such classes are paired with the plain
+ * ones only, so that the pairs do not grow with their square.
+ */
+function classPairs(
+  sources: PodClasses,
+  targets: PodClasses,
+): readonly RepresentativePair<VerifyPod, VerifyPod>[] {
+  const isPlain = ([pod]: readonly VerifyPod[]): boolean => pod?.hasOwnPolicies !== true;
+  const split = (classes: PodClasses): { plain: PodClasses; special: PodClasses } => ({
+    plain: new Map([...classes].filter(([, members]) => isPlain(members))),
+    special: new Map([...classes].filter(([, members]) => !isPlain(members))),
+  });
+  const [from, to] = [split(sources), split(targets)];
+  if (from.special.size * to.special.size <= SPECIAL_PAIRS_MAX) return representativePairs(sources, targets);
+  return [
+    ...representativePairs(from.plain, to.plain),
+    ...representativePairs(from.special, to.plain),
+    ...representativePairs(from.plain, to.special),
+  ];
+}
+
 function podToPod(model: VerifyModel): readonly Cell[] {
   const pods = model.pods.filter((pod) => !pod.isHostNetwork);
   const classes = groupBy(pods, (pod) => pod.podClass);
-  const pairs = representativePairs(classes, classes);
-  const byAddress = pairs.flatMap(({ count, ...pair }) =>
+  const resolving = groupBy(pods.filter(asksNames), (pod) => pod.podClass);
+  const byAddress = classPairs(classes, classes).flatMap(({ count, ...pair }) =>
     PROTOCOLS.map((protocol) => pairCell(model, "pod-to-pod-ip", protocol, pair, { standsFor: count })),
   );
-  const resolving = groupBy(pods.filter(asksNames), (pod) => pod.podClass);
-  const byName = representativePairs(resolving, classes).map(({ count, ...pair }) =>
+  const byName = classPairs(resolving, classes).map(({ count, ...pair }) =>
     pairCell(model, "pod-to-pod-name", "tcp", pair, { name: pair.target.dnsName, standsFor: count }),
   );
   return [...byAddress, ...byName];

@@ -10,7 +10,7 @@ import { followAttempt } from "../trace.ts";
 import type { TraceLeg, TraceReport } from "../trace-report.ts";
 import type { Cell } from "./cell.ts";
 import { nodeOf } from "./facts.ts";
-import type { Evidence } from "./observation.ts";
+import type { Attempt, Evidence } from "./observation.ts";
 import { compartmentOf } from "./stage.ts";
 
 function codesOf(leg: TraceLeg | undefined): readonly KnowledgeCode[] {
@@ -30,10 +30,10 @@ function evidenceOf(report: TraceReport): Evidence {
   };
 }
 
-/** Follows one attempt of `cell` in `cluster`, a copy that nobody needs afterwards. */
-export function traceCell(cluster: Cluster, cell: Cell, sourcePort: number | undefined): Evidence {
+/** Follows an attempt such as `failed` of `cell` in `cluster`, a copy that nobody needs afterwards. */
+export function traceCell(cluster: Cluster, cell: Cell, failed: Attempt): Evidence {
   const source = defined(cell.source, "a cell that is tried has a sender");
-  const address = defined(cell.target.address, "a cell that is tried has an address");
+  const address = defined(cell.target.address ?? failed.resolved, "somebody was asked");
   const node = nodeOf(source);
   const { report } = followAttempt(cluster, {
     from: {
@@ -52,7 +52,7 @@ export function traceCell(cluster: Cluster, cell: Cell, sourcePort: number | und
     },
     protocol: cell.protocol,
     port: cell.protocol === "icmp" ? undefined : cell.target.port,
-    sourcePort,
+    sourcePort: failed.sourcePort,
   });
   return evidenceOf(report);
 }

@@ -1,21 +1,28 @@
 /** Cells from inside and outside the cluster to Services. */
 import type { FlowName } from "../../knowledge/expectations.ts";
-import { type Ip, formatIp } from "../../net/ip.ts";
+import type { Ip } from "../../net/ip.ts";
 import { type Cell, type CellTarget, makeCell } from "./cell.ts";
 import { groupBy } from "./classes.ts";
-import { answerersOf, backEndsFor, clientAmong, rotate, type ServicePort } from "./service-port.ts";
-import { countLocal, isOrdinary, serviceFacts } from "./facts.ts";
+import {
+  type ServicePort,
+  answerersOf,
+  backEndsFor,
+  clientAmong,
+  listPorts,
+  rotate,
+} from "./service-port.ts";
+import { isOrdinary, serviceFacts } from "./facts.ts";
 import { nameCells } from "./name-cells.ts";
-import type { VerifyModel, VerifyNode, VerifyPod, VerifyService, VerifyServicePort } from "./model.ts";
+import { ingressCells, nodePortCells } from "./node-port-cells.ts";
+import type { VerifyModel, VerifyNode, VerifyPod } from "./model.ts";
 
 /** Up to here every node with a pod asks every Service port; beyond, each node asks some of them. */
 const NODE_TIMES_PORT_MAX = 2_000;
+/** Connections of all sweeps together; beyond, the classes of nodes take turns. */
+const SWEEP_ATTEMPTS_MAX = 20_000;
+const EULER = 0.577;
 /** Ports that each node asks when there are too many. */
 const PORTS_PER_NODE = 4;
-
-function listPorts(services: readonly VerifyService[]): readonly ServicePort[] {
-  return services.flatMap((service) => service.ports.map((port) => ({ service, port })));
-}
 
 function addressTarget(asked: ServicePort, answerers: readonly string[] | undefined): CellTarget {
   const { service, port } = asked;
@@ -33,28 +40,47 @@ function clientsByNodeClass(model: VerifyModel): ReadonlyMap<string, readonly Ve
   return groupBy(model.pods.filter(isOrdinary), (pod) => pod.node.nodeClass);
 }
 
-function sweep(model: VerifyModel, asked: ServicePort, client: VerifyPod, standsFor: number): Cell {
+function clusterIpCell(
+  model: VerifyModel,
+  asked: ServicePort,
+  client: VerifyPod,
+  { isSwept, standsFor }: { readonly isSwept: boolean; readonly standsFor: number },
+): Cell {
   const { service, port } = asked;
   return makeCell({
     facts: serviceFacts(model, "pod-to-cluster-ip", port.protocol, { source: client, service, port }),
     source: client,
     target: addressTarget(asked, answerersOf(backEndsFor(asked, client.node, model))),
     // A client that sticks to one back end cannot see the others.
-    probe: service.hasAffinity ? "once" : "sweep",
+    probe: isSwept && !service.hasAffinity ? "sweep" : "once",
     standsFor,
   });
 }
 
-/** Each Service port from one pod of each node class to each back end, and once more from every node. */
+/** How many connections a sweep of so many back ends takes on average: the coupon collector's number. */
+function sweepAttempts(backEnds: number): number {
+  return backEnds * (Math.log(Math.max(1, backEnds)) + EULER);
+}
+
+/**
+ * Each Service port from one pod of each node class to each back end, and once more from every node. When that is too
+ * much, the classes take turns: each port is swept from one of them and asked once from the others.
+ */
 function toClusterIp(model: VerifyModel): readonly Cell[] {
   const ports = listPorts(model.services);
-  const cells: Cell[] = [];
-  for (const clients of clientsByNodeClass(model).values()) {
-    ports.forEach((asked, index) => {
+  const classes = [...clientsByNodeClass(model).values()];
+  const attempts =
+    ports.reduce((sum, { port }) => sum + sweepAttempts(port.backEnds.length), 0) * classes.length;
+  const isSmall = attempts <= SWEEP_ATTEMPTS_MAX;
+  const cells = classes.flatMap((clients, turn) =>
+    ports.flatMap((asked, index) => {
       const client = clientAmong(rotate(clients, index), asked.port, model);
-      if (client !== undefined) cells.push(sweep(model, asked, client, clients.length));
-    });
-  }
+      if (client === undefined) return [];
+      const isSwept = isSmall || index % classes.length === turn;
+      const standsFor = clients.length * Math.max(1, asked.port.backEnds.length);
+      return [clusterIpCell(model, asked, client, { isSwept, standsFor })];
+    }),
+  );
   return [...cells, ...fromEachNode(model, ports)];
 }
 
@@ -68,20 +94,16 @@ function fromEachNode(model: VerifyModel, ports: readonly ServicePort[]): readon
     return asked.flatMap((each) => {
       const client = clientAmong(clients, each.port, model);
       if (client === undefined || each.service.kind !== "cluster-ip") return [];
-      const { service, port } = each;
-      return makeCell({
-        facts: serviceFacts(model, "pod-to-cluster-ip", port.protocol, { source: client, service, port }),
-        source: client,
-        target: addressTarget(each, answerersOf(backEndsFor(each, client.node, model))),
-        standsFor: 0,
-      });
+      return [clusterIpCell(model, each, client, { isSwept: false, standsFor: 0 })];
     });
   });
 }
 
 /** Echo requests to one Service from one pod of each class of Windows nodes. */
 function pings(model: VerifyModel): readonly Cell[] {
-  const asked = listPorts(model.services).find(({ service }) => service.kind === "cluster-ip");
+  const asked = listPorts(model.services).find(
+    ({ service, port }) => service.kind === "cluster-ip" && port.backEnds.length > 0,
+  );
   if (asked === undefined) return [];
   const { service, port } = asked;
   return [...clientsByNodeClass(model).values()].flatMap((clients) => {
@@ -145,81 +167,6 @@ function kindOf({ service, port }: ServicePort): string {
   return `${port.protocol} ${hasAffinity} ${internalTrafficPolicy} ${externalTrafficPolicy} ${port.backEnds.length === 0}`;
 }
 
-/** A node's address and port, as the target of a cell. */
-function nodePortTarget(node: VerifyNode, asked: ServicePort, nodePort: number): CellTarget {
-  const { service, port } = asked;
-  const isLocal = service.externalTrafficPolicy === "Local";
-  const candidates = isLocal
-    ? port.backEnds.filter(({ pod }) => pod?.node.index === node.index)
-    : port.backEnds;
-  const answerers = answerersOf(candidates.length === 0 ? port.backEnds : candidates);
-  return { reference: node.reference, address: node.address, name: undefined, port: nodePort, answerers };
-}
-
-/** Nodes that differ to who asks a NodePort from outside: by class, with and without back ends of their own. */
-function nodesToAsk(model: VerifyModel, port: VerifyServicePort): readonly (readonly VerifyNode[])[] {
-  return [...groupBy(model.nodes, (node) => `${node.nodeClass} ${countLocal(port, node) > 0}`).values()];
-}
-
-function toNodePorts(model: VerifyModel): readonly Cell[] {
-  const [client] = model.outside;
-  return listPorts(model.services).flatMap((asked) => {
-    const { service, port } = asked;
-    const { nodePort } = port;
-    if (nodePort === undefined) return [];
-    const cellFor = (
-      flow: FlowName,
-      source: VerifyNode | typeof client,
-      node: VerifyNode,
-      standsFor: number,
-    ) =>
-      source === undefined
-        ? []
-        : [
-            makeCell({
-              facts: serviceFacts(model, flow, port.protocol, { source, service, port, asked: node }),
-              source,
-              target: nodePortTarget(node, asked, nodePort),
-              standsFor,
-            }),
-          ];
-    return nodesToAsk(model, port).flatMap((nodes) => {
-      const [node] = nodes;
-      if (node === undefined) return [];
-      const other = model.nodes.find((each) => each.index !== node.index);
-      return [
-        ...cellFor("outside-to-node-port", client, node, nodes.length),
-        ...cellFor("node-to-own-node-port", node, node, nodes.length),
-        ...cellFor("node-to-node-port", other, node, nodes.length * (model.nodes.length - 1)),
-      ];
-    });
-  });
-}
-
-/** `nodeBehind`: the node to which the network leads the address of a load balancer. */
-function toIngress(model: VerifyModel, nodeBehind: (address: Ip) => VerifyNode | undefined): readonly Cell[] {
-  const [source] = model.outside;
-  if (source === undefined) return [];
-  return listPorts(model.services).flatMap((asked) =>
-    asked.service.ingress.flatMap((address) => {
-      const node = nodeBehind(address);
-      if (node === undefined) return [];
-      const { service, port } = asked;
-      const target = nodePortTarget(node, asked, port.port);
-      return makeCell({
-        facts: serviceFacts(model, "outside-to-ingress", port.protocol, {
-          source,
-          service,
-          port,
-          asked: node,
-        }),
-        source,
-        target: { ...target, reference: formatIp(address), address },
-      });
-    }),
-  );
-}
-
 function affinity(model: VerifyModel): readonly Cell[] {
   const ports = listPorts(model.services).filter(({ service }) => service.hasAffinity);
   return ports.flatMap((asked) =>
@@ -261,8 +208,8 @@ export function serviceCells(
     ...toOwnService(model),
     ...nameCells(model),
     ...fromNodes(model),
-    ...toNodePorts(model),
-    ...toIngress(model, nodeBehind),
+    ...nodePortCells(model),
+    ...ingressCells(model, nodeBehind),
     ...affinity(model),
   ];
 }

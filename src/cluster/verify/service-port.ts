@@ -13,6 +13,10 @@ export interface ServicePort {
   readonly port: VerifyServicePort;
 }
 
+export function listPorts(services: readonly VerifyService[]): readonly ServicePort[] {
+  return services.flatMap((service) => service.ports.map((port) => ({ service, port })));
+}
+
 /** The names of those who may answer; undefined when an address belongs to nobody that we know. */
 export function answerersOf(backEnds: readonly VerifyBackEnd[]): readonly string[] | undefined {
   const names = backEnds.map(({ pod }) => pod?.serverName);

@@ -1,8 +1,12 @@
+import { Ajv2020 } from "ajv/dist/2020.js";
 import { beforeAll, describe, expect, it } from "vitest";
 import { type ServiceClusterOptions, openServiceCluster } from "../../testing/service-cluster.ts";
+import { readInput } from "../input/read-input.ts";
+import { openSession } from "../open-session.ts";
 import { formatVerification } from "./format-verify.ts";
 import { readModel } from "./model-of-cluster.ts";
 import type { VerifyCell, VerifyReport } from "./report.ts";
+import { VERIFY_SCHEMA } from "./verify-schema.ts";
 import { verifyCluster } from "./verify.ts";
 
 async function verifyServices(options: ServiceClusterOptions): Promise<VerifyReport> {
@@ -92,6 +96,13 @@ describe.each(VARIANTS)("Services on $build, DSR $enableDSR", (variant) => {
     expect(report.findings).toEqual([]);
   });
 
+  it("are told in valid JSON and in text of 100 columns", () => {
+    const validate = new Ajv2020({ strict: true }).compile(VERIFY_SCHEMA);
+    expect(validate(JSON.parse(JSON.stringify(report))), JSON.stringify(validate.errors)).toBe(true);
+    const lines = formatVerification(report).split("\n");
+    expect(lines.filter((line) => line.length > 100)).toEqual([]);
+  });
+
   it("are reached from pods by ClusterIP, short and full name, TCP and UDP, and not by ping", () => {
     expect(outcomes(report, "pod-to-cluster-ip", windows, /(web|orders|public|sticky) (tcp|udp)/)).toEqual([
       "works",
@@ -160,5 +171,133 @@ describe("more back ends than HNS takes (kube-proxy.md §3.13)", () => {
     expect(report.findings).toEqual([]);
     expect(outcomes(report, "pod-to-cluster-ip", /^ws/, /web (tcp|udp)/)).toEqual([expected]);
     expect(outcomes(report, "pod-to-cluster-ip", /linux/, /web (tcp|udp)/)).toEqual(["works"]);
+  });
+});
+
+describe("clusters that are set up otherwise", () => {
+  it.each([
+    ["kubeProxy: { enabled: false }", "pod-to-cluster-ip", ["not-applicable"]],
+    ["dns: { enabled: false }", "pod-to-service-full-name", ["not-applicable"]],
+    ["network: { routes: none }", "pod-to-cluster-ip", ["not-applicable", "works"]],
+    ["network: { outboundNAT: { enabled: false } }", "pod-to-external-name", ["no-route-back"]],
+    // dataplane.md §9 F-10: the nodes are not excepted, so answers to them are translated.
+    [
+      "network: { outboundNAT: { exceptions: [10.244.0.0/16] } }",
+      "node-to-pod",
+      ["outbound-nat-on-answers", "works"],
+    ],
+    ["network: { outboundNAT: { exceptions: [10.96.0.0/12] } }", "pod-to-own-service", ["works"]],
+  ] as const)("%s: nothing unexpected", async (more, flow, expected) => {
+    const report = await verifyServices({ more });
+    expect(report.findings).toEqual([]);
+    expect(outcomes(report, flow, flow === "node-to-pod" ? /./ : /^ws/)).toEqual(expected);
+  });
+});
+
+describe("what manifests ask for", () => {
+  async function verifyManifests(manifests: string): Promise<VerifyReport> {
+    const read = readInput([{ name: "manifests.yaml", text: manifests }]);
+    if (!("input" in read)) throw new Error("the manifests can be read");
+    const { session } = await openSession(read.input);
+    return verifyCluster(session.cluster, readModel(session.cluster));
+  }
+
+  it("a Service that selects nobody, and one whose back end is a stranger, do not apply", async () => {
+    const report = await verifyManifests(`
+apiVersion: v1
+kind: Service
+metadata: { name: nobody }
+spec: { selector: { app: nobody }, ports: [{ port: 80 }] }
+---
+apiVersion: v1
+kind: Service
+metadata: { name: stranger }
+spec: { ports: [{ port: 80 }] }
+---
+apiVersion: discovery.k8s.io/v1
+kind: EndpointSlice
+metadata: { name: stranger-1, labels: { kubernetes.io/service-name: stranger } }
+addressType: IPv4
+ports: [{ name: "", port: 80, protocol: TCP }]
+endpoints: [{ addresses: [192.0.2.7], conditions: { ready: true } }]
+`);
+    expect(report.findings).toEqual([]);
+    const rows = (name: string): readonly string[] => [
+      ...new Set(
+        report.cells
+          .filter(({ to, flow }) => to === `service/default/${name}` && flow === "pod-to-cluster-ip")
+          .map(({ row }) => row),
+      ),
+    ];
+    expect(rows("nobody")).toEqual(["SVC-NO-BACK-ENDS"]);
+    expect(rows("stranger")).toEqual(["SVC-STRANGERS"]);
+  });
+
+  it("a pod of a StatefulSet is asked by hostname.subdomain, others by their address", async () => {
+    const report = await verifyManifests(`
+apiVersion: apps/v1
+kind: StatefulSet
+metadata: { name: ledger }
+spec:
+  serviceName: ledger
+  replicas: 2
+  selector: { matchLabels: { app: ledger } }
+  template:
+    metadata: { labels: { app: ledger } }
+    spec:
+      nodeSelector: { kubernetes.io/os: windows }
+      containers: [{ name: c, image: x, ports: [{ containerPort: 9090 }] }]
+---
+apiVersion: v1
+kind: Service
+metadata: { name: ledger }
+spec: { clusterIP: None, selector: { app: ledger }, ports: [{ port: 9090 }] }
+`);
+    expect(report.findings).toEqual([]);
+    const names = report.cells.filter(({ flow }) => flow === "pod-to-pod-name").map(({ name = "" }) => name);
+    expect(names.length).toBeGreaterThan(0);
+    for (const name of names)
+      expect(name).toMatch(
+        /^(?:ledger-[01]\.ledger\.default\.svc|\d+-\d+-\d+-\d+\.[\w-]+\.pod)\.cluster\.local$/,
+      );
+    expect(names.some((name) => name.startsWith("ledger-"))).toBe(true);
+  });
+});
+
+describe("a name service of another name (RKE2, k3s)", () => {
+  const MANIFESTS = `
+apiVersion: v1
+kind: Service
+metadata: { name: rke2-coredns, namespace: kube-system, labels: { k8s-app: kube-dns } }
+spec: { clusterIP: 10.96.0.10, selector: { k8s-app: kube-dns }, ports: [{ name: udp-53, port: 53, protocol: UDP, targetPort: 5353 }] }
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: { name: coredns, namespace: kube-system }
+spec:
+  selector: { matchLabels: { k8s-app: kube-dns } }
+  template:
+    metadata: { labels: { k8s-app: kube-dns } }
+    spec:
+      nodeSelector: { kubernetes.io/os: linux }
+      containers: [{ name: c, image: coredns, ports: [{ containerPort: 5353, protocol: UDP }] }]
+---
+apiVersion: v1
+kind: Pod
+metadata: { name: a }
+spec: { nodeSelector: { kubernetes.io/os: windows }, containers: [{ name: c, image: server }] }
+`;
+
+  it("answers for names, and is not asked as a Service of datagrams", async () => {
+    const read = readInput([{ name: "dns.yaml", text: MANIFESTS }]);
+    if (!("input" in read)) throw new Error("the manifests are good");
+    const { session } = await openSession(read.input);
+    const report = verifyCluster(session.cluster, readModel(session.cluster));
+    expect(report.findings).toEqual([]);
+    const byName = report.cells.filter(({ flow }) => flow === "pod-to-external-name");
+    expect(byName.map(({ expected }) => expected)).toContain("works");
+    expect(
+      report.cells.filter(({ to, protocol }) => to.includes("rke2-coredns") && protocol === "udp"),
+    ).toEqual([]);
   });
 });

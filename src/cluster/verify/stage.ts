@@ -51,8 +51,9 @@ export function setStage(cluster: Cluster, model: VerifyModel, cells: readonly C
       "a port that nobody has can be served",
     );
   };
-  for (const pod of model.pods) serve(pod, pod.serverName);
+  // Nodes first: a pod in a node's network that has no port of its own answers as the node.
   for (const node of model.nodes) serve(node, node.name);
+  for (const pod of model.pods) serve(pod, pod.serverName);
   for (const host of model.outside) serve(host, host.reference);
   return copy;
 }

@@ -1,6 +1,7 @@
 /** The JSON Schema of `mullion verify -o json`, published as schemas/verify.v1alpha1.json. */
 import { KNOWLEDGE_CODES } from "../../knowledge/codes.ts";
 import { FLOWS } from "../../knowledge/expectations.ts";
+import { closedObject } from "../../knowledge/json-schema.ts";
 
 type Schema = Readonly<Record<string, unknown>>;
 
@@ -8,25 +9,11 @@ const TEXT = { type: "string" } as const;
 const INTEGER = { type: "integer" } as const;
 const CODE = { enum: [...KNOWLEDGE_CODES] } as const;
 
-function closed(
-  description: string,
-  required: Readonly<Record<string, Schema>>,
-  optional: Readonly<Record<string, Schema>> = {},
-): Schema {
-  return {
-    type: "object",
-    description,
-    additionalProperties: false,
-    required: Object.keys(required),
-    properties: { ...required, ...optional },
-  };
-}
-
 function described(schema: Schema, description: string): Schema {
   return { ...schema, description };
 }
 
-const CELL = closed(
+const CELL = closedObject(
   "One question, what was expected of it and how it came out.",
   {
     flow: described(
@@ -61,7 +48,7 @@ const CELL = closed(
   },
 );
 
-const FINDING = closed(
+const FINDING = closedObject(
   "A cell that came out otherwise than expected.",
   { cell: described(INTEGER, "Position in cells, from 0."), expected: TEXT, observed: TEXT },
   {
@@ -71,7 +58,7 @@ const FINDING = closed(
   },
 );
 
-const COUNTS = closed("Numbers of cells.", {
+const COUNTS = closedObject("Numbers of cells.", {
   cells: described(INTEGER, "Cells of the full matrix."),
   tried: described(INTEGER, "Cells that were tried, each for all equal ones."),
   attempts: described(INTEGER, "Connections, datagrams and echo requests."),
@@ -84,16 +71,19 @@ const COUNTS = closed("Numbers of cells.", {
 export const VERIFY_SCHEMA: Schema = {
   $schema: "https://json-schema.org/draft/2020-12/schema",
   title: "Mullion verification",
-  ...closed("Which flows of a cluster work, which are denied, and whether that is what is documented.", {
-    apiVersion: { const: "mullion/v1alpha1" },
-    kind: { const: "Verification" },
-    cluster: described(TEXT, "Its name."),
-    compat: described(
-      { type: "array", items: { enum: ["reference", "better"] } },
-      "Which behaviour answered: the real components' with their defects, or the repaired one.",
-    ),
-    counts: COUNTS,
-    cells: { type: "array", items: CELL },
-    findings: { type: "array", items: FINDING },
-  }),
+  ...closedObject(
+    "Which flows of a cluster work, which are denied, and whether that is what is documented.",
+    {
+      apiVersion: { const: "mullion/v1alpha1" },
+      kind: { const: "Verification" },
+      cluster: described(TEXT, "Its name."),
+      compat: described(
+        { type: "array", items: { enum: ["reference", "better"] } },
+        "Which behaviour answered: the real components' with their defects, or the repaired one.",
+      ),
+      counts: COUNTS,
+      cells: { type: "array", items: CELL },
+      findings: { type: "array", items: FINDING },
+    },
+  ),
 };

@@ -117,6 +117,20 @@ describe("the flows between pods, nodes and the outside", () => {
   });
 });
 
+describe("pods that differ from all others", () => {
+  it("are tried with the plain ones, not with each other", async () => {
+    const pods = (count: number): string =>
+      Array.from({ length: count }, (_, index) => {
+        const settings = `{ ExternalPort: ${20_000 + index}, InternalPort: 8080, Protocol: 6 }`;
+        return `  - { name: p${index}, node: win-${1 + (index % 2)}, policies: [{ Type: PortMapping, Settings: ${settings} }] }\n`;
+      }).join("");
+    const small = await verifyText(`${CLUSTER}${pods(25)}`);
+    const large = await verifyText(`${CLUSTER}${pods(50)}`);
+    expect(large.findings).toEqual([]);
+    expect(large.counts.tried).toBeLessThan(2.2 * small.counts.tried);
+  });
+});
+
 describe("what is denied", () => {
   it("EX-EXCEPTED: an outside address on the exception list, proved by its code", async () => {
     const report = await verifyText(

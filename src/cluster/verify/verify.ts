@@ -1,19 +1,18 @@
 /** The whole check: cells, their observation in a copy, the comparison, the report. */
-import { getEntry } from "../../knowledge/catalogue.ts";
-import type { KnowledgeCode } from "../../knowledge/codes.ts";
 import { FLOWS } from "../../knowledge/expectations.ts";
-import { type Ip, formatIp } from "../../net/ip.ts";
+import type { Ip } from "../../net/ip.ts";
 import { prefixContains } from "../../net/prefix.ts";
 import type { Cluster } from "../cluster.ts";
 import type { Cell } from "./cell.ts";
-import { type Disagreement, judge } from "./judge.ts";
+import { type Judged, countCells, describeCell, describeFinding, nodesByReference } from "./describe.ts";
+import { judge } from "./judge.ts";
 import type { VerifyModel, VerifyNode } from "./model.ts";
 import type { Evidence, Observation } from "./observation.ts";
 import { type ObserveProgress, observeCells } from "./observe.ts";
 import { ownCells } from "./own-cells.ts";
 import { podCells } from "./pod-cells.ts";
 import { traceCell } from "./prove.ts";
-import type { VerifyCell, VerifyCounts, VerifyFinding, VerifyReport } from "./report.ts";
+import type { VerifyReport } from "./report.ts";
 import { serviceCells } from "./service-cells.ts";
 import { setStage } from "./stage.ts";
 import { observeState, stateCells } from "./state-cells.ts";
@@ -57,6 +56,25 @@ function nodeBehind(cluster: Cluster, model: VerifyModel): (address: Ip) => Veri
   };
 }
 
+/** Cells that are tried in one copy. A copy remembers each connection, about 12 KB of it: in large clusters too much. */
+const CELLS_PER_COPY = 5_000;
+
+function observeInCopies(
+  cluster: Cluster,
+  model: VerifyModel,
+  cells: readonly Cell[],
+  progress?: ObserveProgress,
+): ReadonlyMap<string, Observation> {
+  const observations = new Map<string, Observation>();
+  for (let from = 0; from < cells.length; from += CELLS_PER_COPY) {
+    const part = cells.slice(from, from + CELLS_PER_COPY);
+    const observed = (done: number): void => progress?.observed(from + done, cells.length);
+    const stage = setStage(cluster, model, cells);
+    for (const [id, each] of observeCells(stage, part, { observed })) observations.set(id, each);
+  }
+  return observations;
+}
+
 function isTried(cell: Cell): boolean {
   if (cell.expected.outcome === "not-applicable" || cell.source === undefined || cell.probe === "state")
     return false;
@@ -90,22 +108,16 @@ class Bench {
   /** Follows the attempt that failed. */
   trace(cell: Cell, observation: Observation): Evidence | undefined {
     const failed = observation.attempts.find(({ outcome }) => outcome !== "answered");
-    if (failed === undefined || failed.outcome === "name-not-found" || cell.target.address === undefined)
-      return undefined;
+    if (failed === undefined || (cell.target.address ?? failed.resolved) === undefined) return undefined;
+    if (failed.outcome === "name-not-found" || failed.outcome === "name-wrong") return undefined;
     this.attempts++;
-    return traceCell(this.stage(), cell, failed.sourcePort);
+    return traceCell(this.stage(), cell, failed);
   }
 
   private stage(): Cluster {
     this.copy ??= setStage(this.cluster, this.model, this.cells);
     return this.copy;
   }
-}
-
-interface Judged {
-  readonly cell: Cell;
-  readonly observation: Observation | undefined;
-  readonly disagreement: Disagreement | undefined;
 }
 
 const NOTHING: Observation = { attempts: [] };
@@ -118,91 +130,6 @@ function settle(cell: Cell, first: Observation, bench: Bench, cluster: Cluster):
   const again = bench.observeAlone(cell);
   const proof = bench.trace(cell, again);
   return { cell, observation: again, disagreement: judge(cell, again, proof, cluster) };
-}
-
-function systemOf(os: Cell["sourceOs"], node: VerifyNode | undefined): string {
-  if (node?.windows === undefined) return os;
-  const { profile, revision } = node.windows;
-  return revision === undefined ? profile.name : `${profile.name}.${revision}`;
-}
-
-function describeCell({ cell, observation, disagreement }: Judged, model: VerifyModel): VerifyCell {
-  const { expected, target, source } = cell;
-  const sender = source?.kind === "pod" ? source.node : source?.kind === "node" ? source : undefined;
-  const receiver =
-    model.nodes.find((node) => node.reference === target.reference) ??
-    model.pods.find((pod) => pod.reference === target.reference)?.node;
-  const isCodeGiven =
-    expected.outcome !== "works" && !(expected.outcome === "denied" && expected.proof === "any-failure");
-  const code = isCodeGiven ? expected.code : undefined;
-  const attempts = observation?.attempts ?? [];
-  return {
-    flow: cell.flow,
-    protocol: cell.protocol,
-    relation: cell.relation,
-    from: cell.sourceReference,
-    fromSystem: systemOf(cell.sourceOs, sender),
-    to: target.reference,
-    toSystem:
-      cell.relation === "service" && receiver === undefined ? "service" : systemOf(cell.targetOs, receiver),
-    ...(target.port === 0 ? {} : { port: target.port }),
-    ...(target.name === undefined ? {} : { name: target.name }),
-    expected: expected.outcome,
-    ...(code === undefined ? {} : { code }),
-    ...(expected.outcome === "not-applicable" ? { why: expected.why } : {}),
-    row: cell.row,
-    documentedIn: cell.documentedIn,
-    verdict:
-      disagreement === undefined ? (observation === undefined ? "not-tried" : "as-expected") : "finding",
-    attempts: attempts.length,
-    ...(cell.probe === "sweep"
-      ? { backEnds: new Set(attempts.flatMap(({ answeredBy }) => answeredBy ?? [])).size }
-      : {}),
-    standsFor: cell.standsFor,
-  };
-}
-
-/** The words behind `mullion trace` that show the cell. */
-function traceWords(cell: Cell): string | undefined {
-  const { target, protocol } = cell;
-  if (target.address === undefined || cell.source === undefined) return undefined;
-  const isNamed = /^(?:pod|node)\//.test(target.reference) || cell.relation === "outside";
-  const to = isNamed && cell.flow !== "outside-to-ingress" ? target.reference : formatIp(target.address);
-  const how =
-    protocol === "icmp"
-      ? "--protocol icmp"
-      : `${protocol === "udp" ? "--protocol udp " : ""}--port ${target.port}`;
-  return `${cell.sourceReference} ${to} ${how}`;
-}
-
-function remedyOf(code: KnowledgeCode): string {
-  return getEntry(code).remedy.split("\n\n")[0] ?? "";
-}
-
-function describeFinding(judged: Judged, disagreement: Disagreement, position: number): VerifyFinding {
-  const { expected, observed, code } = disagreement;
-  const trace = traceWords(judged.cell);
-  return {
-    cell: position,
-    expected,
-    observed,
-    ...(code === undefined ? {} : { code, remedy: remedyOf(code) }),
-    ...(trace === undefined ? {} : { trace }),
-  };
-}
-
-function count(cells: readonly VerifyCell[], attempts: number, findings: number): VerifyCounts {
-  const of = (expected: VerifyCell["expected"]): number =>
-    cells.filter((cell) => cell.expected === expected && cell.verdict !== "finding").length;
-  return {
-    cells: cells.reduce((sum, { standsFor }) => sum + standsFor, 0),
-    tried: cells.filter(({ verdict }) => verdict !== "not-tried").length,
-    attempts,
-    works: of("works"),
-    denied: of("denied"),
-    notApplicable: of("not-applicable"),
-    findings,
-  };
 }
 
 /**
@@ -225,7 +152,7 @@ export function verifyCluster(
     withoutRepetitions([...own, ...table.filter((cell) => !replaced.has(questionOf(cell)))]),
   );
   const tried = cells.filter(isTried);
-  const observations = observeCells(setStage(cluster, model, tried), tried, options.progress);
+  const observations = observeInCopies(cluster, model, tried, options.progress);
   const bench = new Bench(cluster, model, tried);
   const judged = cells.map((cell): Judged => {
     const state = cell.probe === "state" ? observeState(cell, model) : undefined;
@@ -234,7 +161,8 @@ export function verifyCluster(
     if (!isTried(cell)) return { cell, observation: undefined, disagreement: undefined };
     return settle(cell, observations.get(cell.id) ?? NOTHING, bench, cluster);
   });
-  const described = judged.map((each) => describeCell(each, model));
+  const nodes = nodesByReference(model);
+  const described = judged.map((each) => describeCell(each, nodes));
   const findings = judged.flatMap((each, position) =>
     each.disagreement === undefined ? [] : [describeFinding(each, each.disagreement, position)],
   );
@@ -245,7 +173,7 @@ export function verifyCluster(
     kind: "Verification",
     cluster: model.clusterName,
     compat: [...new Set(model.nodes.map(({ compat }) => compat))].toSorted(),
-    counts: count(described, sent, findings.length),
+    counts: countCells(described, sent, findings.length),
     cells: described,
     findings,
   };

@@ -3,9 +3,10 @@ import type { ApplyAnswer, DeleteAnswer } from "../../api/documents.ts";
 import { namesOfKind } from "../../api/kube-kinds.ts";
 import type { ObjectReference, SessionProblem } from "../../cluster/session.ts";
 import { connectRunning } from "./cluster-target.ts";
-import { Failure, formatProblem, reportProblems } from "./failure.ts";
+import { Failure, formatProblem } from "./failure.ts";
 import type { Selection } from "./kinds.ts";
 import { readInputs } from "./read-inputs.ts";
+import { tellFindings } from "./tell-findings.ts";
 import type { ExitCode, Terminal } from "./terminal.ts";
 import type { ApplyRequest, DeleteRequest } from "./verbs.ts";
 
@@ -16,9 +17,9 @@ function formatReference({ kind, name }: ObjectReference): string {
 }
 
 /** Notes, and what could not be read. */
-function tellProblems({ notes, problems }: ApplyAnswer | DeleteAnswer, terminal: Terminal): void {
-  for (const note of notes) terminal.stderr(formatProblem(note));
-  if (problems.length > 0) reportProblems(problems, "The other objects were taken.", terminal);
+function tellProblems(answer: ApplyAnswer | DeleteAnswer, terminal: Terminal): void {
+  const isTaken = answer.results.length > 0;
+  tellFindings(answer, isTaken ? "The other objects were taken." : "Nothing was changed.", terminal);
 }
 
 function tellRefusal(

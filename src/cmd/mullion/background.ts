@@ -8,7 +8,12 @@ import { closeSync, openSync, renameSync, rmSync } from "node:fs";
 import { constants } from "node:os";
 import type { ErrorDetails } from "../../api/documents.ts";
 import { ApiError, ToldError, describeError } from "../../api/error-details.ts";
-import { type ClusterPlace, ensureFolder, removeFolderIfEmpty } from "../../api/state-folder.node.ts";
+import {
+  type ClusterPlace,
+  ensureFolder,
+  placeError,
+  removeFolderIfEmpty,
+} from "../../api/state-folder.node.ts";
 import type { InputText } from "../../cluster/session.ts";
 import { type StartedCluster, holdCluster } from "./hold-cluster.ts";
 import type { ReportProgress } from "./open-session.ts";
@@ -30,10 +35,18 @@ function logOfParent(place: ClusterPlace, parent: number): string {
   return `${place.log}.${parent}`;
 }
 
+function openLog(place: ClusterPlace, log: string): number {
+  try {
+    return openSync(log, "w", OWNER_ONLY);
+  } catch (error) {
+    throw placeError(place, error);
+  }
+}
+
 function spawnHolder(place: ClusterPlace, log: string): ChildProcess {
   const script = process.argv[1] ?? "";
   const words = ["up", "--foreground", "--held", "--socket", place.socket, "--name", place.name];
-  const output = openSync(log, "w", OWNER_ONLY);
+  const output = openLog(place, log);
   try {
     return spawn(process.execPath, [...process.execArgv, script, ...words], {
       // Apart from the terminal and its Ctrl-C, and from the folder, which may then be removed.

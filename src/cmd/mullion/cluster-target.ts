@@ -1,15 +1,15 @@
 /** Which cluster a verb is about: one built from `-f` for this command, or the one that is running. */
 import { ControlClient } from "../../api/client.ts";
 import { inProcessClient } from "../../api/in-process.ts";
-import { isListening } from "../../api/server.node.ts";
+import { isListening } from "../../hcn/unix-socket.node.ts";
 import { notRunning, socketTransport } from "../../api/socket-transport.node.ts";
 import { type ClusterPlace, clusterPlace, hasOwnSocket, listNames } from "../../api/state-folder.node.ts";
 import type { ObserveProgress } from "../../cluster/verify/observe.ts";
 import { SILENT_LOG } from "../../base/log.ts";
-import { formatProblem } from "./failure.ts";
 import { openSession } from "./open-session.ts";
 import { processLog } from "./process-log.ts";
 import { readClusterInputs } from "./read-cluster-inputs.ts";
+import { tellFindings } from "./tell-findings.ts";
 import type { Terminal } from "./terminal.ts";
 
 /** What `--name` and `--socket` say. */
@@ -42,6 +42,9 @@ export async function connectRunning(wanted: RunningName): Promise<ControlClient
   return new ControlClient(socketTransport(place));
 }
 
+/** What became of input with problems. */
+export const LEFT_OUT = "What is refused is left out, and the rest runs.";
+
 /** A client of the cluster that a verb is about. Notes of a cluster that is built here go to the terminal. */
 export async function connectCluster(
   target: ClusterTarget,
@@ -50,8 +53,9 @@ export async function connectCluster(
 ): Promise<ControlClient> {
   if (target.files.length === 0) return connectRunning(target);
   const inputs = await readClusterInputs(target.files, target.isRecursive, terminal);
-  const { session, readManifests, verify, notes } = await openSession(inputs, () => undefined, observing);
-  for (const note of notes) terminal.stderr(formatProblem(note));
+  const opened = await openSession(inputs, () => undefined, observing);
+  const { session, readManifests, verify } = opened;
+  tellFindings(opened, LEFT_OUT, terminal);
   const identity = { name: "", version: "", pid: process.pid };
   const log = process.env["MULLION_DEBUG"] === "1" ? processLog() : SILENT_LOG;
   return inProcessClient({ session, readManifests, verify, identity, log });

@@ -1,15 +1,17 @@
 /** `mullion demo`, which is `npm start`: a cluster from manifests, its flows, one Service call explained, its capture. */
+import { relative } from "node:path";
+import { fileURLToPath } from "node:url";
 import type { ControlClient } from "../../api/client.ts";
 import { formatTrace } from "../../cluster/format-trace.ts";
 import { formatVerification } from "../../cluster/verify/format-verify.ts";
-import type { KubeObject, Pod, Service } from "../../kube/types.ts";
+import type { KubeObject, Pod, Service } from "../../kube/objects.ts";
 import { connectCluster } from "./cluster-target.ts";
 import { Failure } from "./failure.ts";
 import { formatKind } from "./get.ts";
 import { parseKind } from "./kinds.ts";
 import type { ExitCode, Terminal } from "./terminal.ts";
 import { traceStyle, writeCapture } from "./trace.ts";
-import type { DemoRequest } from "./verbs.ts";
+import { DEMO_EXAMPLE, type DemoRequest } from "./verbs.ts";
 
 /** A pod that calls and the Service it calls, as `trace` takes them. */
 interface Call {
@@ -46,7 +48,7 @@ async function chooseCall(client: ControlClient): Promise<Call> {
   const [from, ...others] = await callers(client);
   const services = (await client.objects("services")).items
     .filter(isService)
-    .filter(({ metadata, spec }) => metadata.namespace !== "kube-system" && parseable(spec?.clusterIP));
+    .filter(({ metadata, spec }) => metadata.namespace !== "kube-system" && hasAddress(spec?.clusterIP));
   const leadsBack = ({ spec }: Service): boolean =>
     Object.entries(spec?.selector ?? {}).every(([key, value]) => from?.metadata.labels?.[key] === value);
   const to = services.find((service) => !leadsBack(service)) ?? others[0];
@@ -58,12 +60,18 @@ async function chooseCall(client: ControlClient): Promise<Call> {
   );
 }
 
-function parseable(clusterIP: string | undefined): boolean {
+/** Where an example of the package stands, as seen from the folder that the user is in. */
+function packagedPath(file: string): string {
+  return relative(process.cwd(), fileURLToPath(new URL(`../../../${file}`, import.meta.url)));
+}
+
+function hasAddress(clusterIP: string | undefined): boolean {
   return clusterIP !== undefined && clusterIP !== "" && clusterIP !== "None";
 }
 
 export async function demo(request: DemoRequest, terminal: Terminal): Promise<ExitCode> {
-  const { file, pcap } = request;
+  const { pcap } = request;
+  const file = request.file === DEMO_EXAMPLE ? packagedPath(DEMO_EXAMPLE) : request.file;
   terminal.stderr(`Bringing up the cluster of ${file} …\n`);
   const target = { files: [file], isRecursive: false, name: undefined, socket: undefined };
   const client = await connectCluster(target, terminal);

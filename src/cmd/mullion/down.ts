@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { ControlClient } from "../../api/client.ts";
 import { ApiError } from "../../api/error-details.ts";
-import { isListening } from "../../api/server.node.ts";
+import { isListening } from "../../hcn/unix-socket.node.ts";
 import { socketTransport } from "../../api/socket-transport.node.ts";
 import { type ClusterPlace, hasOwnSocket, listNames, removePlace } from "../../api/state-folder.node.ts";
 import { type RunningName, findRunning } from "./cluster-target.ts";

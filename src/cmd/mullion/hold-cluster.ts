@@ -12,17 +12,17 @@ import {
 } from "../../api/state-folder.node.ts";
 import type { Cluster } from "../../cluster/cluster.ts";
 import type { Log } from "../../base/log.ts";
-import type { InputText, SessionProblem } from "../../cluster/session.ts";
+import type { InputText } from "../../cluster/session.ts";
 import { type ReportProgress, openSession } from "./open-session.ts";
 import { packageVersion } from "./package-version.ts";
+import type { Findings } from "./tell-findings.ts";
 
 /** Answers that are under way have this long to finish when the cluster ends. */
 const GRACE_MS = 2_000;
 
 /** A cluster that is up, as its starter hears of it. */
-export interface StartedCluster {
+export interface StartedCluster extends Findings {
   readonly summary: ClusterSummary;
-  readonly notes: readonly SessionProblem[];
   /** Two that are worth a trace. */
   readonly pair: readonly [string, string] | undefined;
 }
@@ -44,7 +44,7 @@ export interface HoldOptions {
  */
 export async function holdCluster(options: HoldOptions): Promise<void> {
   const { place, inputs, report, onReady, untilInterrupted, log } = options;
-  const { session, readManifests, verify, notes } = await openSession(inputs, report);
+  const { session, readManifests, verify, problems, notes } = await openSession(inputs, report);
   const ended = Promise.withResolvers<void>();
   const identity = { name: place.name, version: packageVersion(), pid: process.pid };
   const held = new HeldCluster({
@@ -60,6 +60,7 @@ export async function holdCluster(options: HoldOptions): Promise<void> {
   const server = await listen(held, place);
   const isWanted = await onReady({
     summary: summarizeCluster(session),
+    problems,
     notes,
     pair: choosePair(session.cluster),
   });
@@ -70,7 +71,8 @@ export async function holdCluster(options: HoldOptions): Promise<void> {
 }
 
 /** A Windows pod, where there is one, and a pod on another node. */
-function choosePair({ pods }: Cluster): StartedCluster["pair"] {
+function choosePair(cluster: Cluster): StartedCluster["pair"] {
+  const pods = cluster.pods.filter(({ spec }) => spec.namespace !== "kube-system");
   const from = pods.find(({ node }) => node.spec.os === "windows") ?? pods[0];
   const to =
     pods.find(({ node, spec }) => node !== from?.node && spec.ports.length > 0) ??

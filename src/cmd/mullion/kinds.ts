@@ -59,11 +59,23 @@ export interface Selection {
   readonly objects: readonly string[];
 }
 
+/** What `kubectl get all` shows: what runs, and what makes it run. */
+const ALL: readonly string[] = [
+  "pods",
+  "services",
+  "daemonsets",
+  "deployments",
+  "replicasets",
+  "statefulsets",
+  "cronjobs",
+  "jobs",
+];
+
 /** `pods`, `pods,svc`, `pod NAME…`, `pod/NAME svc/NAME`. @throws Failure for anything else. */
 export function parseSelections(words: readonly string[]): readonly Selection[] {
   const [first = "", ...rest] = words;
   if (words.some((word) => word.includes("/"))) return words.map(parseSlashed);
-  const kinds = first.split(",").filter((text) => text !== "");
+  const kinds = first.split(",").flatMap((text) => (text === "all" ? ALL : text === "" ? [] : [text]));
   if (kinds.length === 0)
     throw new Failure("bad-usage", "no kind is given", "Name one, such as pods, svc or nodes.");
   return kinds.map((text) => ({ kind: parseKind(text), objects: rest }));

@@ -18,7 +18,7 @@ import type {
   Service,
   ServicePort,
   StatefulSet,
-} from "../../kube/types.ts";
+} from "../../kube/objects.ts";
 import { podStatus, readyContainers } from "./pod-status.ts";
 import type { Column, Listing } from "./table.ts";
 

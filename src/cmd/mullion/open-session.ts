@@ -2,27 +2,28 @@
 import { ProblemsError } from "../../api/error-details.ts";
 import type { ManifestReader, Verifier } from "../../api/held-cluster.ts";
 import { readInput } from "../../cluster/input/read-input.ts";
+import { splitText } from "../../cluster/input/split-text.ts";
 import { openSession as openCluster } from "../../cluster/open-session.ts";
-import type { ClusterSession, InputText, SessionProblem } from "../../cluster/session.ts";
+import {
+  type ClusterSession,
+  type InputText,
+  type SessionProblem,
+  toSessionProblem,
+} from "../../cluster/session.ts";
 import { readModel } from "../../cluster/verify/model-of-cluster.ts";
 import type { ObserveProgress } from "../../cluster/verify/observe.ts";
 import { verifyCluster } from "../../cluster/verify/verify.ts";
-import type { FileProblem } from "../../knowledge/file-problem.ts";
 import { loadManifests } from "../../kube/mod.ts";
+import type { Findings } from "./tell-findings.ts";
 
 /** Told how far the bring-up is. */
 export type ReportProgress = (text: string, done: number, total: number) => void;
 
-export interface OpenedSession {
+/** A cluster that is up, and what the user should know of its input. */
+export interface OpenedSession extends Findings {
   readonly session: ClusterSession;
   readonly readManifests: ManifestReader;
   readonly verify: Verifier;
-  /** What the user should know, although it did not stop the bring-up. */
-  readonly notes: readonly SessionProblem[];
-}
-
-function toProblem({ code, file, line, column, path, message, advice }: FileProblem): SessionProblem {
-  return { code, message, advice, where: { file, line, column, field: path } };
 }
 
 function verifier(progress: ObserveProgress | undefined): Verifier {
@@ -30,9 +31,25 @@ function verifier(progress: ObserveProgress | undefined): Verifier {
   return ({ cluster }) => verifyCluster(cluster, readModel(cluster), options);
 }
 
+function refuseClusterFile({ name }: InputText): SessionProblem {
+  return {
+    code: "bad-usage",
+    message: "this is a cluster file, and a cluster takes one only when it comes up",
+    advice: `To begin anew: mullion down, then mullion up -f ${name}. Manifests can be applied at any time.`,
+    where: { file: name, line: 1, column: 1, field: "" },
+  };
+}
+
 const readManifests: ManifestReader = (inputs, namespace) => {
-  const { objects, problems, notes } = loadManifests(inputs, namespace);
-  return { objects, problems: problems.map(toProblem), notes: notes.map(toProblem) };
+  const split = inputs.map(splitText);
+  const clusterFiles = split.flatMap((each) => each.clusterFiles);
+  const manifests = split.flatMap((each) => each.manifests ?? []);
+  const { objects, problems, notes } = loadManifests(manifests, namespace);
+  return {
+    objects,
+    problems: [...clusterFiles.map(refuseClusterFile), ...problems.map(toSessionProblem)],
+    notes: notes.map(toSessionProblem),
+  };
 };
 
 /**
@@ -45,9 +62,8 @@ export async function openSession(
   observing?: ObserveProgress,
 ): Promise<OpenedSession> {
   const read = readInput(inputs);
-  if (!("input" in read)) throw new ProblemsError(read.problems.map(toProblem));
+  if (!("input" in read)) throw new ProblemsError(read.problems.map(toSessionProblem));
   const { file, objects, notes, problems } = read.input;
-  const heard: SessionProblem[] = [];
   let nodes = 0;
   const { session, report: begun } = await openCluster(
     { file, objects },
@@ -58,7 +74,6 @@ export async function openSession(
       },
       event: (event) => {
         if (event.type === "progress") report(event.text, event.done, event.total);
-        if (event.type === "note") heard.push(noteOf(event));
       },
     },
   );
@@ -66,20 +81,7 @@ export async function openSession(
     session,
     readManifests,
     verify: verifier(observing),
-    notes: [...[...problems, ...notes, ...begun.problems, ...begun.notes].map(toProblem), ...heard],
+    problems: [...problems, ...begun.problems].map(toSessionProblem),
+    notes: [...notes, ...begun.notes].map(toSessionProblem),
   };
-}
-
-type NoteEvent = Extract<
-  Parameters<NonNullable<Parameters<typeof openCluster>[1]>["event"]>[0],
-  { type: "note" }
->;
-
-function noteOf({ text, code, reference }: NoteEvent): SessionProblem {
-  const subject =
-    reference === undefined
-      ? ""
-      : `${reference.kind} ${reference.namespace === "" ? "" : `${reference.namespace}/`}${reference.name}: `;
-  const advice = code === undefined ? "" : `See: mullion explain ${code}`;
-  return { code: code ?? "cluster-assumed", message: `${subject}${text}`, advice };
 }

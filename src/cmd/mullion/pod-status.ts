@@ -1,5 +1,5 @@
 /** What kubectl says of a pod in its columns READY and STATUS. */
-import type { Pod } from "../../kube/types.ts";
+import type { Pod } from "../../kube/objects.ts";
 
 function isReady(pod: Pod): boolean {
   return (pod.status?.conditions ?? []).some(({ type, status }) => type === "Ready" && status === "True");

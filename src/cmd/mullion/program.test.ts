@@ -227,6 +227,7 @@ describe("verbs", () => {
       ["get", "endpoint"],
       { selections: [{ kind: { of: "kubernetes", names: { kind: "Endpoints" } }, objects: [] }] },
     ],
+    [["get", "all"], { selections: [PODS, {}, {}, {}, {}, {}, {}, {}] }],
     [
       ["up", "-f", "c", "--name", "x"],
       {

@@ -18,6 +18,7 @@ import { addApply, addDelete, addDown, addUp } from "./running-commands.ts";
 import { LIST_FORMATS, type ListFormat } from "./table.ts";
 import type { ExitCode, Terminal } from "./terminal.ts";
 import {
+  DEMO_EXAMPLE,
   LINT_FORMATS,
   type LintFormat,
   PROTOCOLS,
@@ -27,7 +28,6 @@ import {
   type VerifyFormat,
 } from "./verbs.ts";
 
-const DEMO_EXAMPLE = "examples/mixed-services/cluster.yaml";
 const ABOUT = `The network of a Kubernetes Windows node, on any machine.
 
 A cluster file says what the cluster consists of. With -f a verb builds the cluster from it in
@@ -121,7 +121,7 @@ function addGet(program: Command, run: Run, get: Verbs["get"], terminal: Termina
     .command("get")
     .summary("list objects of the cluster")
     .description("Lists objects of the cluster: those of Kubernetes, as kubectl does, and what HNS holds.")
-    .addArgument(new Argument("<kind>", "pods, or pods,svc, or pod/NAME svc/NAME …"))
+    .addArgument(new Argument("<kind>", "pods, or pods,svc, or all, or pod/NAME svc/NAME …"))
     .addArgument(new Argument("[name...]", "names of objects"));
   addTargetOptions(command)
     .option("-n, --namespace <name>", "where to look", "default")

@@ -1,7 +1,7 @@
 /** What a cluster is built from: the texts that `-f` names, and the manifests that a cluster file among them names. */
 import { dirname, join } from "node:path";
 import { parseClusterFile } from "../../cluster/file/parse-cluster-file.ts";
-import { isClusterFile } from "../../cluster/input/read-input.ts";
+import { splitText } from "../../cluster/input/split-text.ts";
 import type { InputText } from "../../cluster/session.ts";
 import { readInputs } from "./read-inputs.ts";
 import type { Terminal } from "./terminal.ts";
@@ -24,7 +24,7 @@ export async function readClusterInputs(
   terminal: Terminal,
 ): Promise<readonly InputText[]> {
   const inputs = await readInputs(paths, isRecursive, terminal);
-  const named = inputs.filter(({ text }) => isClusterFile(text)).flatMap(manifestsOf);
+  const named = inputs.flatMap((input) => splitText(input).clusterFiles).flatMap(manifestsOf);
   if (named.length === 0) return inputs;
   const known = new Set(inputs.map(({ name }) => name));
   const more = await readInputs(named, isRecursive, terminal);

@@ -89,7 +89,7 @@ describe("a cluster in the background", () => {
 
   it("is one of several that start at the same time", async () => {
     const runs = await Promise.all(Array.from({ length: 4 }, () => home.run("up", "-f", EXAMPLE)));
-    expect(runs.map(({ code }) => code).toSorted()).toEqual([0, 2, 2, 2]);
+    expect(runs.map(({ code }) => String(code)).toSorted()).toEqual(["0", "2", "2", "2"]);
     for (const { code, stderr } of runs)
       if (code === 2) expect(stderr).toContain("[cluster-already-running]");
     expect(home.files()).toEqual([

@@ -2,12 +2,13 @@
 import { alreadyRunning } from "../../api/server.node.ts";
 import { type ClusterPlace, DEFAULT_NAME, clusterPlace } from "../../api/state-folder.node.ts";
 import { holdForParent, startInBackground } from "./background.ts";
-import { findRunning } from "./cluster-target.ts";
-import { Failure, formatProblem } from "./failure.ts";
+import { LEFT_OUT, findRunning } from "./cluster-target.ts";
+import { Failure } from "./failure.ts";
 import { type StartedCluster, holdCluster } from "./hold-cluster.ts";
 import type { ReportProgress } from "./open-session.ts";
 import { processLog } from "./process-log.ts";
 import { readClusterInputs } from "./read-cluster-inputs.ts";
+import { tellFindings } from "./tell-findings.ts";
 import type { ExitCode, Terminal } from "./terminal.ts";
 import type { UpRequest } from "./verbs.ts";
 
@@ -32,8 +33,9 @@ function nameWords({ running }: UpRequest, place: ClusterPlace): string {
   return place.name === DEFAULT_NAME ? "" : ` --name ${place.name}`;
 }
 
-function announce({ summary, notes }: StartedCluster, terminal: Terminal): void {
-  for (const note of notes) terminal.stderr(formatProblem(note));
+function announce(started: StartedCluster, terminal: Terminal): void {
+  const { summary } = started;
+  tellFindings(started, LEFT_OUT, terminal);
   const parts = `${plural(summary.nodes.length, "node")}, ${plural(summary.pods, "pod")}`;
   terminal.stdout(`${terminal.bold(`Cluster ${summary.name} is up`)}: ${parts}.\n`);
 }

@@ -147,7 +147,7 @@ describe("mullion get", () => {
   it("lists what HNS holds on one node", async () => {
     const { out } = await run(`get hnsendpoints -f ${EXAMPLE} --node win-2`);
     expect(out).toMatch(/win-2 +cbr0_ep +10\.244\.2\.2 /);
-    expect(out).toMatch(/win-2 +default-api_cbr0 +10\.244\.2\.3 .* OutBoundNAT,SDNRoute,SDNRoute/);
+    expect(out).toMatch(/win-2 +default_api_cbr0 +10\.244\.2\.3 .* OutBoundNAT,SDNRoute,SDNRoute/);
     expect(out).not.toContain("win-1");
   });
 

@@ -85,6 +85,9 @@ export interface DeleteRequest extends ApplyRequest {
   readonly isMissingGood: boolean;
 }
 
+/** What `demo` shows when no file is named: an example of the package. */
+export const DEMO_EXAMPLE = "examples/mixed-services/cluster.yaml";
+
 export interface DemoRequest {
   readonly file: string;
   readonly pcap: string;

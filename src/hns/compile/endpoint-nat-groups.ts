@@ -5,7 +5,7 @@
 import type { Guid } from "../../hcn/client.ts";
 import { type Group, createGroup } from "../../vfp/group.ts";
 import type { Direction, Rule } from "../../vfp/rule.ts";
-import type { BackEndRules } from "./load-balancer.ts";
+import type { BackEndRules } from "./load-balancer-rules.ts";
 
 const GROUP_PRIORITY = 100;
 const NAMES: Readonly<Record<Direction, string>> = {

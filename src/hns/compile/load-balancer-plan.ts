@@ -1,4 +1,5 @@
 /** What the rules of a load balancer depend on besides its document, worked out once for all of them. */
+import type { Provenance } from "../../base/recorder.ts";
 import type { Guid } from "../../hcn/client.ts";
 import {
   LOAD_BALANCER_FLAGS,
@@ -8,8 +9,9 @@ import {
 import { type Ip, type IpFamily, type Ipv4, familyOf, formatIp } from "../../net/ip.ts";
 import type { BackEnd, Distribution } from "../../vfp/rule.ts";
 import { IpProtocol } from "../../wire/ip-protocol.ts";
-import { type EndpointRecord, isRemoteEndpoint } from "../endpoint-record.ts";
+import { type EndpointRecord, type IpConfigRecord, isRemoteEndpoint } from "../endpoint-record.ts";
 import type { LoadBalancerPortMappingRecord, LoadBalancerRecord } from "../load-balancer-record.ts";
+import { loadBalancerProvenance } from "./provenance.ts";
 
 /** What the build of Windows does with load balancers. */
 export interface ServiceTraits {
@@ -27,7 +29,14 @@ export interface LoadBalancerFacts {
   readonly managementIp: Ipv4 | undefined;
   /** All addresses of the host in the network, its legs' too: where node ports are open. */
   readonly nodeIps: readonly Ip[];
+  /** A pod is attached to the network. */
+  readonly hasPods: boolean;
   readonly traits: ServiceTraits;
+}
+
+/** Endpoints by their identifiers. */
+export interface EndpointTable {
+  get(id: Guid): EndpointRecord | undefined;
 }
 
 /** An endpoint that takes connections. */
@@ -54,6 +63,8 @@ export interface FrontEnd {
   readonly distribution: Distribution;
   /** The field `<h>` of rule names: what the scripts of AKS take from the id (dataplane.md §2.2.3). */
   readonly tag: string;
+  /** Of all its rules. */
+  readonly provenance: Provenance;
 }
 
 const DISTRIBUTIONS: Readonly<Record<LoadBalancerDistribution, Distribution>> = {
@@ -72,13 +83,24 @@ export function isBalanced(mapping: LoadBalancerPortMappingRecord): boolean {
   return mapping.protocol === IpProtocol.tcp || mapping.protocol === IpProtocol.udp;
 }
 
+/** The latest back end for each list of addresses: nodes share the lists, so they share back ends. */
+const KNOWN_BACK_ENDS = new WeakMap<readonly IpConfigRecord[], BackEnd>();
+
+function remoteBackEnd(owner: readonly IpConfigRecord[], ip: Ip, port: number): BackEnd {
+  const known = KNOWN_BACK_ENDS.get(owner);
+  if (known?.ip === ip && known.port === port) return known;
+  const backEnd = Object.freeze<BackEnd>({ ip, port });
+  KNOWN_BACK_ENDS.set(owner, backEnd);
+  return backEnd;
+}
+
 /**
  * The endpoints of the list that can take connections: remote ones, and local ones that are on the switch. Local back
  * ends get a MAC fix-up (dataplane.md §2.13).
  */
 function servingEndpoints(
   loadBalancer: LoadBalancerRecord,
-  endpoints: ReadonlyMap<Guid, EndpointRecord>,
+  endpoints: EndpointTable,
   family: IpFamily,
   port: number,
 ): readonly ServingEndpoint[] {
@@ -89,8 +111,10 @@ function servingEndpoints(
     if (endpoint === undefined || ip === undefined) continue;
     const isLocal = endpoint.attachment?.portId !== undefined;
     if (!isLocal && !isRemoteEndpoint(endpoint)) continue;
-    const backEnd: BackEnd = isLocal ? { ip, port, mac: endpoint.mac } : { ip, port };
-    serving.push({ id, backEnd: Object.freeze(backEnd), isLocal });
+    const backEnd = isLocal
+      ? Object.freeze<BackEnd>({ ip, port, mac: endpoint.mac })
+      : remoteBackEnd(endpoint.ipConfigs, ip, port);
+    serving.push({ id, backEnd, isLocal });
   }
   return serving;
 }
@@ -98,7 +122,7 @@ function servingEndpoints(
 /** All front ends of a load balancer that somebody serves, in the order of the document. */
 export function frontEndsOf(
   loadBalancer: LoadBalancerRecord,
-  endpoints: ReadonlyMap<Guid, EndpointRecord>,
+  endpoints: EndpointTable,
   facts: LoadBalancerFacts,
 ): readonly FrontEnd[] {
   const family: IpFamily = hasFlag(loadBalancer, LOAD_BALANCER_FLAGS.IPv6) ? 6 : 4;
@@ -121,12 +145,19 @@ export function frontEndsOf(
       distribution: DISTRIBUTIONS[mapping.distribution],
       tag: loadBalancer.id.replaceAll("-", "").slice(0, TAG_LENGTH).toUpperCase(),
     };
-    return vips.map((vip) => ({ ...common, vip, isNodePort: isNodePort || facts.nodeIps.includes(vip) }));
+    return vips.map((vip) => ({
+      ...common,
+      vip,
+      isNodePort: isNodePort || facts.nodeIps.includes(vip),
+      provenance: Object.freeze(
+        loadBalancerProvenance(loadBalancer, formatFrontEnd(vip, mapping.externalPort)),
+      ),
+    }));
   });
 }
 
 /** `10.96.0.50:80`. */
-export function formatFrontEnd({ vip, family, mapping }: FrontEnd): string {
-  const address = family === 4 ? formatIp(vip) : `[${formatIp(vip)}]`;
-  return `${address}:${mapping.externalPort}`;
+function formatFrontEnd(vip: Ip, port: number): string {
+  const address = familyOf(vip) === 4 ? formatIp(vip) : `[${formatIp(vip)}]`;
+  return `${address}:${port}`;
 }

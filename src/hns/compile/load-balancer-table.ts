@@ -13,7 +13,6 @@ import type {
   PortClaimDefinition,
   StaticBindingDefinition,
 } from "../datapath.ts";
-import type { EndpointRecord } from "../endpoint-record.ts";
 import type { LoadBalancerRecord } from "../load-balancer-record.ts";
 import { EndpointNatGroups } from "./endpoint-nat-groups.ts";
 import {
@@ -22,7 +21,7 @@ import {
   type HostGroupName,
   compileLoadBalancer,
 } from "./load-balancer.ts";
-import type { LoadBalancerFacts } from "./load-balancer-plan.ts";
+import type { EndpointTable, LoadBalancerFacts } from "./load-balancer-plan.ts";
 import { SharedEntries } from "./shared-entries.ts";
 
 const GROUP_PRIORITY = 100;
@@ -46,7 +45,7 @@ const EMPTY_POD_GROUPS: Readonly<Record<4 | 6, Group>> = Object.freeze({
 
 /** What a load balancer depends on besides itself. */
 export interface LoadBalancerSurroundings {
-  readonly endpoints: ReadonlyMap<Guid, EndpointRecord>;
+  readonly endpoints: EndpointTable;
   readonly facts: LoadBalancerFacts;
   /** Where services have their addresses, as far as endpoints' policies tell: for the words of traces. */
   readonly serviceRanges: readonly Prefix[];
@@ -61,9 +60,15 @@ function noteFor(range: Prefix): MissNote {
   };
 }
 
-/** What tells two states of the node apart. */
-function factsKey({ managementIp, nodeIps, traits }: LoadBalancerFacts): string {
-  return JSON.stringify([managementIp, nodeIps.map(String), traits]);
+function areSameFacts(a: LoadBalancerFacts | undefined, b: LoadBalancerFacts): boolean {
+  if (a === b) return true;
+  return (
+    a?.managementIp === b.managementIp &&
+    a?.hasPods === b.hasPods &&
+    a?.traits === b.traits &&
+    a.nodeIps.length === b.nodeIps.length &&
+    a.nodeIps.every((ip, index) => ip === b.nodeIps[index])
+  );
 }
 
 export class LoadBalancerTable {
@@ -75,7 +80,9 @@ export class LoadBalancerTable {
   private podByFamily = EMPTY_POD_GROUPS;
   private host = EMPTY_HOST_GROUPS;
   private pod: readonly Group[] = Object.freeze([]);
-  private factsKey = "";
+  private facts: LoadBalancerFacts | undefined;
+  /** Endpoints whose groups changed since `takeTouched`. */
+  private touched = new Set<Guid>();
   private notesKey = "";
 
   /** The groups of LB_DSR: the same on every pod's port. */
@@ -89,6 +96,13 @@ export class LoadBalancerTable {
     return groups === undefined ? base : groups.over(base);
   }
 
+  /** Endpoints whose groups in SLB_NAT_LAYER changed since the last call. */
+  takeTouched(): ReadonlySet<Guid> {
+    const { touched } = this;
+    if (touched.size > 0) this.touched = new Set();
+    return touched;
+  }
+
   /**
    * Compiles what changed and says what the host's port is programmed with.
    * `all` is asked only when everything has to be compiled anew: the node itself changed.
@@ -98,9 +112,8 @@ export class LoadBalancerTable {
     changed: ReadonlyMap<Guid, LoadBalancerRecord | undefined>,
     all: ReadonlyMap<Guid, LoadBalancerRecord>,
   ): HostProgram {
-    const key = factsKey(surroundings.facts);
-    const isNodeNew = key !== this.factsKey && this.compiled.size > 0;
-    this.factsKey = key;
+    const isNodeNew = this.compiled.size > 0 && !areSameFacts(this.facts, surroundings.facts);
+    this.facts = surroundings.facts;
     const work = new Map(changed);
     if (isNodeNew) for (const [id, each] of all) work.set(id, each);
     for (const [id, record] of work) this.replace(id, record, surroundings);
@@ -137,7 +150,7 @@ export class LoadBalancerTable {
     this.claims.replace(
       before?.claims ?? [],
       after?.claims ?? [],
-      ({ protocol, port }) => `${protocol}|${port}`,
+      ({ protocol, port, code }) => `${protocol}|${port}|${code ?? ""}`,
     );
   }
 
@@ -160,6 +173,7 @@ export class LoadBalancerTable {
   ): void {
     const concerned = new Set([...(before?.backEnds.keys() ?? []), ...(after?.backEnds.keys() ?? [])]);
     for (const endpointId of concerned) {
+      this.touched.add(endpointId);
       const groups = this.endpointGroups.get(endpointId) ?? new EndpointNatGroups();
       groups.set(id, after?.backEnds.get(endpointId));
       if (groups.isEmpty) this.endpointGroups.delete(endpointId);

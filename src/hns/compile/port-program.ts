@@ -166,12 +166,18 @@ function compileProgram(
   };
 }
 
-/** The programs of all attached endpoints of a network, by endpoint. */
-export function compilePrograms(cache: CompileCache, view: NetworkView): ReadonlyMap<Guid, PortProgram> {
+/** The programs of all attached endpoints of a network, or of those in `only`, by endpoint. */
+export function compilePrograms(
+  cache: CompileCache,
+  view: NetworkView,
+  only?: ReadonlySet<Guid>,
+): ReadonlyMap<Guid, PortProgram> {
+  const programs = new Map<Guid, PortProgram>();
+  if (only?.size === 0) return programs;
   const shared = new SharedGroups(cache, view);
   const hostLegs = hostLegsOf(view);
-  const programs = new Map<Guid, PortProgram>();
   for (const endpoint of view.attached) {
+    if (only?.has(endpoint.id) === false) continue;
     const shape = shapeOf(endpoint, hostLegs);
     programs.set(endpoint.id, compileProgram(cache, view, shared, endpoint, shape));
   }

@@ -61,6 +61,11 @@ export class Netfilter {
     return this.tracker.table;
   }
 
+  /** Who has rules here, in the order in which they are asked. */
+  listRuleOwners(): readonly string[] {
+    return this.sets.flatMap((set) => set.listOwners());
+  }
+
   /** Asks the rules of `set` from now on, behind those of the sets that were given before or in front of them. */
   use(set: RuleSet, place: "first" | "last" = "last"): void {
     assert(!this.sets.includes(set), "a rule set is used once");

@@ -18,10 +18,10 @@ const FIELDS = reference("docs/reference/cluster-file.md");
 
 export const CLUSTER_FILE_ENTRIES: EntryTable<ClusterFileCode> = {
   "cluster-file-unreadable": {
-    title: "The cluster file cannot be read",
+    title: "A file that -f names cannot be read",
     cause: prose`
-      The path that follows -f names no file, a folder, a file that this user may not read, or one that is not
-      text. Nothing was started and nothing was changed.`,
+      The path that follows -f names neither a file nor a folder, or one that this user may not read. Nothing was
+      started and nothing was changed.`,
     onNode: prose`
       A cluster file exists only in Mullion. On a real cluster the same facts are spread over the nodes; these
       commands print most of them:
@@ -186,9 +186,10 @@ export const CLUSTER_FILE_ENTRIES: EntryTable<ClusterFileCode> = {
   },
 
   "cluster-file-too-large": {
-    title: "The cluster file exceeds a limit",
+    title: "The files that -f names exceed a limit",
     cause: prose`
-      The file has more bytes, more nested levels, more nodes or more expanded aliases than Mullion reads. The
+      A cluster file has more bytes, nested levels, nodes or expanded aliases than Mullion reads, or the files of
+      the command line are more than 10000 or larger than 256 MiB together. The
       limits protect against files that are small on disk and huge in memory, and they lie far above what a
       cluster of 5000 nodes needs.`,
     onNode: prose`

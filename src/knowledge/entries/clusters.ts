@@ -2,7 +2,7 @@
 import { prose } from "../prose.ts";
 import { ALL, type EntryTable } from "./entry-text.ts";
 
-type ClusterCode = "cluster-assumed" | "pod-port-in-use";
+type ClusterCode = "cluster-assumed" | "node-without-machine" | "pod-sandbox-failed" | "pod-port-in-use";
 
 export const CLUSTER_ENTRIES: EntryTable<ClusterCode> = {
   "cluster-assumed": {
@@ -24,6 +24,56 @@ export const CLUSTER_ENTRIES: EntryTable<ClusterCode> = {
       {
         text: "Kubernetes documentation: Nodes",
         url: "https://kubernetes.io/docs/concepts/architecture/nodes/",
+      },
+    ],
+    profiles: ALL,
+  },
+
+  "node-without-machine": {
+    title: "Pods stand on a node that is not simulated",
+    cause: prose`
+      Pods name a node (spec.nodeName) that the cluster has no machine for: a dump of pods without their nodes, a Node
+      without an address of IPv4, a Node that was applied after the cluster had come up, or a name that is written
+      wrongly. Nothing runs there: such pods do not answer, and traffic that a Service sends to them is lost.`,
+    onNode: prose`
+      The nodes that there are, and where the pods are:
+
+          kubectl get nodes -o wide
+          kubectl get pods -A -o wide`,
+    remedy: prose`
+      Give Mullion the nodes together with the pods, with their status, or describe them in a cluster file:
+
+          kubectl get nodes,pods,services,endpointslices -A -o yaml > dump.yaml`,
+    sources: [
+      {
+        text: "Kubernetes documentation: Assigning Pods to Nodes, nodeName",
+        url: "https://kubernetes.io/docs/concepts/scheduling-eviction/assign-pod-node/#nodename",
+      },
+    ],
+    profiles: ALL,
+  },
+
+  "pod-sandbox-failed": {
+    title: "A pod's sandbox cannot be set up or taken away",
+    cause: prose`
+      The kubelet asks the container runtime for a sandbox, the runtime asks the CNI plugins of the node for its
+      network, and one of them, or HNS, refused. The pod stays Pending (kubectl shows ContainerCreating, with the event
+      FailedCreatePodSandBox); the kubelet tries again. A configuration list with a plugin that is not installed, with
+      a wrong network name or with a broken policy fails for every pod of the node.`,
+    onNode: prose`
+      The event names the plugin and what it said; on the node the sandboxes that are there:
+
+          kubectl describe pod <pod>
+          crictl pods`,
+    remedy: prose`
+      Read the plugin's own words in the message. Then compare the configuration list with the networks that HNS has:
+
+          Get-HnsNetwork | Select Name, Type
+          Get-ChildItem C:\etc\cni\net.d`,
+    sources: [
+      {
+        text: "Kubernetes documentation: Windows debugging tips",
+        url: "https://kubernetes.io/docs/tasks/debug/debug-cluster/windows/",
       },
     ],
     profiles: ALL,

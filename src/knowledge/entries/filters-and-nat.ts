@@ -14,6 +14,7 @@ import {
 type FilterAndNatCode =
   | "icmp-outbound-not-translated"
   | "outbound-nat-exception"
+  | "outbound-nat-on-answers"
   | "acl-rule-blocked"
   | "acl-no-rule-matched"
   | "nat-port-pool-exhausted"
@@ -93,6 +94,38 @@ export const FILTER_AND_NAT_ENTRIES: EntryTable<FilterAndNatCode> = {
       thread("kubernetes-sigs/sig-windows-tools", 96),
       reference("windows-networking-documentation.md §9"),
       reference("cni.md §2.10"),
+    ],
+    profiles: ALL,
+  },
+
+  "outbound-nat-on-answers": {
+    title: "The answers of a pod leave with the node's address",
+    cause: prose`
+      OutBoundNAT looks at where a packet goes, and not at who began. Somebody whose address is not on the
+      exception list connects to the pod's own address; the packet arrives, and the answer is translated to the
+      node's address as if the pod had begun. The caller gets an answer from an address that it never asked, and
+      refuses it: a TCP connection is reset, a UDP answer is thrown away.
+
+      Ports that a Service or a hostPort leads to are spared: their load balancer puts a rule in front that lets
+      answers pass as they are.
+
+      Inferred: that the translation is what breaks them; the resets themselves have been reported.`,
+    onNode: prose`
+      Read the exceptions that the endpoint really has, and look for the caller's range:
+
+          Get-HnsEndpoint | ? IPAddress -eq <pod IP> | ConvertTo-Json -Depth 20
+
+      A capture at the caller shows the answer from the node's address, followed by a reset:
+
+          tcpdump -ni eth0 host <node IP>`,
+    remedy: prose`
+      Add the caller's range to the exception list of OutBoundNAT, that of the nodes above all, and make the pods
+      anew. Or let the caller come through a Service or a hostPort.`,
+    sources: [
+      thread("Azure/AKS", 1367),
+      thread("Azure/AKS", 1859),
+      COMMON_PROBLEMS,
+      reference("dataplane.md §0.5 (8), §9 (F-10)"),
     ],
     profiles: ALL,
   },

@@ -8,6 +8,7 @@ type KubernetesCode =
   | "service-port-refused"
   | "pod-unschedulable"
   | "pod-os-mismatch"
+  | "scheduling-rule-ignored"
   | "pod-address-outside-range"
   | "selector-matches-nothing"
   | "slice-target-unknown"
@@ -124,6 +125,23 @@ export const KUBERNETES_ENTRIES: EntryTable<KubernetesCode> = {
     sources: [WINDOWS_GUIDE, kubernetes("Pods: Pod OS", "concepts/workloads/pods/#pod-os")],
     profiles: ALL,
     severity: "error",
+  },
+
+  "scheduling-rule-ignored": {
+    title: "A rule about the nodes of a pod has no effect here",
+    cause: prose`
+      The pod has a rule that Mullion's scheduler does not weigh: affinity or anti-affinity to other pods, topology
+      spread, or a scheduling gate. Its scheduler looks at node selectors, node affinity, taints, host ports and the
+      number of pods. So the pod may stand on a node that Kubernetes would not choose, or have a node where Kubernetes
+      would let it wait. The network between two nodes does not depend on it.`,
+    onNode: prose`
+      Where the pods of a cluster stand:
+
+          kubectl get pods -A -o wide`,
+    remedy: prose`
+      To have the pods where they are on your cluster, use a dump of it, or name the node in spec.nodeName.`,
+    sources: [ASSIGNING],
+    profiles: ALL,
   },
 
   "pod-address-outside-range": {

@@ -20,6 +20,7 @@ type ServiceCode =
   | "session-affinity-timeout-ignored"
   | "icmp-to-service-not-balanced"
   | "service-without-back-ends"
+  | "node-port-without-pods-on-node"
   | "external-name-not-proxied"
   | "headless-service-without-vip"
   | "dns-name-with-dot-not-completed"
@@ -282,6 +283,23 @@ export const SERVICE_ENTRIES: EntryTable<ServiceCode> = {
       Find out why the Service has no ready pods: its selector, their readiness, their state. If it has, compare
       port and protocol, and read the log of kube-proxy on this node for a load balancer that HNS refused.`,
     sources: [reference("dataplane.md §3.2"), reference("kube-proxy.md §3.9"), reference("hcn.md §8.5")],
+    profiles: ALL,
+  },
+
+  "node-port-without-pods-on-node": {
+    title: "A Windows node without pods does not forward its NodePorts",
+    cause: prose`
+      NodePorts are rules on the switch of the pod network. On a Windows node that runs no pod of that network
+      they do nothing, whatever back ends there are on other nodes: connections to its NodePorts are not
+      answered. The same NodePort works on every node that has at least one pod, of any Service.`,
+    onNode: prose`
+      List the endpoints of the pod network. Only the host's own leg is there:
+
+          Get-HnsEndpoint | ft Name, IPAddress, SharedContainers`,
+    remedy: prose`
+      Let clients and load balancers use nodes that have pods, or give every Windows node one, for example with a
+      DaemonSet.`,
+    sources: [COMMON_PROBLEMS, reference("dataplane.md DT-116"), reference("users.md G14")],
     profiles: ALL,
   },
 

@@ -3,11 +3,24 @@ import type { ExpectationRow, FlowName } from "../expectations.ts";
 import { updateRevision } from "../profiles.ts";
 
 const WS2019 = 17_763;
+/** Inferred: these releases did not get what KB4571748 brought to Windows Server 2019 (dataplane.md DT-117). */
 const OLD_BUILDS: readonly number[] = [18_362, 19_041];
 const FROM_OUTSIDE: readonly FlowName[] = ["outside-to-node-port", "outside-to-ingress"];
 const FROM_ELSEWHERE: readonly FlowName[] = [...FROM_OUTSIDE, "node-to-node-port"];
 
 export const OUTSIDE_ROWS: readonly ExpectationRow[] = [
+  {
+    // Whoever asks, and whatever the policy: nothing forwards the port.
+    id: "NODEPORT-WITHOUT-PODS",
+    when: {
+      flow: ["outside-to-node-port", "node-to-node-port", "node-to-own-node-port"],
+      targetOs: "windows",
+      externalTrafficPolicy: "Cluster",
+      askedHasPods: false,
+    },
+    expected: { outcome: "denied", code: "node-port-without-pods-on-node", proof: "drop" },
+    source: "dataplane.md DT-116",
+  },
   {
     id: "NODEPORT-SELF-2019",
     when: {
@@ -17,6 +30,22 @@ export const OUTSIDE_ROWS: readonly ExpectationRow[] = [
     },
     expected: { outcome: "denied", code: "node-port-from-node-unsupported", proof: "drop" },
     source: "windows-networking-documentation.md §8, §9 (3), dataplane.md DT-117",
+  },
+  {
+    id: "LOCAL-EMPTY-SELF",
+    when: {
+      flow: "node-to-own-node-port",
+      targetOs: "windows",
+      externalTrafficPolicy: "Local",
+      localBackEnds: 0,
+    },
+    expected: {
+      outcome: "denied",
+      code: "external-traffic-policy-local-without-local-endpoint",
+      proof: "drop",
+      dropCodes: ["port-not-listening", "no-answer"],
+    },
+    source: "kube-proxy.md §3.8",
   },
   {
     id: "NODEPORT-SELF-OLD",
@@ -49,22 +78,6 @@ export const OUTSIDE_ROWS: readonly ExpectationRow[] = [
       dropCodes: ["port-not-listening", "no-answer"],
     },
     source: "dataplane.md §2.4 B-7, kube-proxy.md §3.8",
-  },
-  {
-    id: "LOCAL-EMPTY-SELF",
-    when: {
-      flow: "node-to-own-node-port",
-      targetOs: "windows",
-      externalTrafficPolicy: "Local",
-      localBackEnds: 0,
-    },
-    expected: {
-      outcome: "denied",
-      code: "external-traffic-policy-local-without-local-endpoint",
-      proof: "drop",
-      dropCodes: ["port-not-listening", "no-answer"],
-    },
-    source: "kube-proxy.md §3.8",
   },
   {
     id: "LOCAL",

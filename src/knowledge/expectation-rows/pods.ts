@@ -74,6 +74,18 @@ const BETWEEN_NODES: readonly ExpectationRow[] = [
     source: "dataplane.md §2.4 cfg-2",
   },
   {
+    id: "PP-ANSWERS-TRANSLATED",
+    when: { flow: [...POD_TO_POD, "node-to-pod"], protocol: ["tcp", "udp"], areAnswersTranslated: true },
+    expected: {
+      outcome: "denied",
+      code: "outbound-nat-on-answers",
+      proof: "drop",
+      // The caller's stack refuses an answer from somebody whom it never asked, each in its own way.
+      dropCodes: ["port-not-listening", "no-answer", "connection-invalid", "martian-source", "mac-not-local"],
+    },
+    source: "dataplane.md §0.5 (8), §9 F-10",
+  },
+  {
     id: "PP-OWN-ADDRESS",
     when: { flow: POD_TO_POD, outboundNat: ["excepted", "none"] },
     expected: { outcome: "works", sees: "client" },

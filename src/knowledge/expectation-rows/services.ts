@@ -22,7 +22,10 @@ const ALL_SERVICE_FLOWS: readonly FlowName[] = [...TO_SERVICE, ...AT_NODES, ...A
 
 const WS2019 = 17_763;
 const WS2022 = 20_348;
-/** Builds between the two, which were out of support when updates raised the number of back ends. */
+/**
+ * Builds between the two. Inferred: they were out of support when updates raised the number of back ends, so they kept
+ * what they were released with (kube-proxy.md §3.13 names no update).
+ */
 const OLD_BUILDS: readonly number[] = [18_362, 19_041];
 const BACK_ENDS_AT_RELEASE = 64;
 const BACK_ENDS = 1_024;
@@ -46,6 +49,30 @@ const KINDS: readonly ExpectationRow[] = [
       code: "external-name-not-proxied",
     },
     source: "kube-proxy.md §3.1, KP-A",
+  },
+  {
+    id: "SVC-EXTERNAL-NAME-EXCEPTED",
+    when: {
+      flow: BY_NAME,
+      service: "external-name",
+      sourceOs: "windows",
+      outboundNat: "excepted",
+      hasRouteToSource: false,
+    },
+    expected: { outcome: "denied", code: "outbound-nat-exception", proof: "drop" },
+    source: "windows-networking-documentation.md §9 (2)",
+  },
+  {
+    id: "SVC-EXTERNAL-NAME-WITHOUT-NAT",
+    when: {
+      flow: BY_NAME,
+      service: "external-name",
+      sourceOs: "windows",
+      outboundNat: "none",
+      hasRouteToSource: false,
+    },
+    expected: { outcome: "denied", code: "no-route-back", proof: "drop" },
+    source: "dataplane.md §2.4 B-6",
   },
   {
     id: "SVC-EXTERNAL-NAME-BY-NAME",
@@ -82,6 +109,24 @@ const KINDS: readonly ExpectationRow[] = [
     source: "users.md G3",
   },
   {
+    id: "SVC-STRANGERS",
+    when: { flow: ALL_SERVICE_FLOWS, hasStrangers: true },
+    expected: { outcome: "not-applicable", why: "a back end of the Service is no pod of this cluster" },
+    source: "kube-proxy.md §3.4",
+  },
+  {
+    id: "SVC-NO-BACK-ENDS",
+    when: { flow: ALL_SERVICE_FLOWS, backEnds: 0 },
+    expected: { outcome: "not-applicable", why: "no ready pod stands behind the Service" },
+    source: "kube-proxy.md §3.9",
+  },
+  {
+    id: "SVC-NO-ROUTE",
+    when: { flow: ALL_SERVICE_FLOWS, hasRouteToTarget: false },
+    expected: { outcome: "not-applicable", why: "no route leads to the node of a back end" },
+    source: "dataplane.md §2.4 cfg-2",
+  },
+  {
     id: "SVC-ICMP",
     when: { flow: TO_SERVICE, protocol: "icmp" },
     expected: {
@@ -90,12 +135,6 @@ const KINDS: readonly ExpectationRow[] = [
       proof: "drop",
     },
     source: "dataplane.md §2.9",
-  },
-  {
-    id: "SVC-NO-BACK-ENDS",
-    when: { flow: ALL_SERVICE_FLOWS, backEnds: 0 },
-    expected: { outcome: "not-applicable", why: "no ready pod stands behind the Service" },
-    source: "kube-proxy.md §3.9",
   },
 ];
 
@@ -152,6 +191,11 @@ const LIMITS: readonly ExpectationRow[] = [
   ),
 ];
 
+/**
+ * SVC-FROM-NODE. Inferred: the release that the documentation announces is Windows Server 2022 (dataplane.md §2.4 B-8).
+ * SVC-HAIRPIN under DSR. Inferred: a pod whose own range is not excepted gets the node's address on its way to itself,
+ * as loopbackDSR gives it (dataplane.md §2.4 B-5).
+ */
 const POLICIES: readonly ExpectationRow[] = [
   {
     id: "SVC-LOCAL-IGNORED",
@@ -182,7 +226,12 @@ const POLICIES: readonly ExpectationRow[] = [
   },
   {
     id: "SVC-HAIRPIN-DSR",
-    when: { flow: "pod-to-own-service", sourceOs: "windows", isDsr: true },
+    when: {
+      flow: "pod-to-own-service",
+      sourceOs: "windows",
+      isDsr: true,
+      outboundNat: ["excepted", "none"],
+    },
     expected: { outcome: "denied", code: "hairpin-under-dsr", proof: "drop" },
     source: "dataplane.md §2.4 B-5",
   },
@@ -200,13 +249,13 @@ const POLICIES: readonly ExpectationRow[] = [
   },
   {
     id: "SVC-DSR",
-    when: { flow: FROM_PODS, sourceOs: "windows", isDsr: true },
+    when: { flow: FROM_PODS, sourceOs: "windows", isDsr: true, outboundNat: ["excepted", "none"] },
     expected: { outcome: "works", sees: "client" },
     source: "windows-networking-documentation.md §5, dataplane.md §2.4 B-3",
   },
   {
     id: "SVC-NON-DSR",
-    when: { flow: FROM_PODS, sourceOs: "windows" },
+    when: { flow: FROM_PODS, sourceOs: "windows", isDsr: false },
     expected: { outcome: "works", sees: "client-node" },
     source: "dataplane.md §2.4 B-4",
   },

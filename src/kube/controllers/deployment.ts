@@ -5,7 +5,7 @@
 import { canonicalJson, equalJson } from "../memory/deep.ts";
 import { templateHash } from "../memory/names.ts";
 import { ownerReferenceTo } from "../memory/pod-template.ts";
-import type { Deployment, PodTemplateSpec, ReplicaSet } from "../types.ts";
+import type { Deployment, PodTemplateSpec, ReplicaSet } from "../objects.ts";
 import { type Changes, NO_CHANGES } from "./changes.ts";
 
 const HASH_LABEL = "pod-template-hash";

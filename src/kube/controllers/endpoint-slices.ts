@@ -9,7 +9,7 @@ import { ownerReferenceTo } from "../memory/pod-template.ts";
 import { SERVICE_NAME_LABEL } from "../memory/object-store.ts";
 import { type ServiceSpec, isHeadless } from "../memory/service-defaults.ts";
 import { isFinished, isReady, isTerminating, podAddresses } from "../pod.ts";
-import type { EndpointSlice, Node, Pod, Service, ServicePort } from "../types.ts";
+import type { EndpointSlice, Node, Pod, Service, ServicePort } from "../objects.ts";
 import { type Changes, NO_CHANGES } from "./changes.ts";
 
 export const MANAGED_BY_LABEL = "endpointslice.kubernetes.io/managed-by";

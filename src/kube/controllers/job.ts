@@ -1,7 +1,7 @@
 /** The Job controller (k8s.io/kubernetes, `pkg/controller/job`): pods that run to their end. */
 import { isFinished, isTerminating } from "../pod.ts";
 import { completePodSpec, podFromTemplate } from "../memory/pod-template.ts";
-import type { Job, Pod, PodTemplateSpec } from "../types.ts";
+import type { Job, Pod, PodTemplateSpec } from "../objects.ts";
 import { type Changes, type NamePods, NO_CHANGES } from "./changes.ts";
 
 const INDEX = "batch.kubernetes.io/job-completion-index";

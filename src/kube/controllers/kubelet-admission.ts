@@ -1,6 +1,13 @@
 /** What a kubelet asks before it starts a pod that stands on its node (k8s.io/kubernetes, `pkg/kubelet/lifecycle`). */
-import type { Node, Pod } from "../types.ts";
+import type { Node, Pod } from "../objects.ts";
 import { matchesNode } from "./node-fit.ts";
+
+/** The reasons that a refused pod shows. */
+export const KUBELET_REFUSALS: readonly string[] = Object.freeze([
+  "PodOSSelectorNodeLabelDoesNotMatch",
+  "PodOSNotSupported",
+  "NodeAffinity",
+]);
 
 export interface KubeletRefusal {
   readonly reason: string;
@@ -20,12 +27,20 @@ export function nodeOs(node: Node): string | undefined {
 
 /** Why the kubelet of `node` lets the pod fail; undefined when it starts it. */
 export function kubeletRefusal(pod: Pod, node: Node): KubeletRefusal | undefined {
+  const label = pod.metadata.labels?.["kubernetes.io/os"];
+  if (label !== undefined && nodeOs(node) !== undefined && label !== nodeOs(node)) {
+    return {
+      reason: "PodOSSelectorNodeLabelDoesNotMatch",
+      message:
+        "Pod was rejected: Failed to admit pod as the `kubernetes.io/os` label doesn't match node label",
+    };
+  }
   const wanted = pod.spec?.os?.name;
   const os = nodeOs(node);
   if (wanted !== undefined && os !== undefined && wanted !== os) {
     return {
       reason: "PodOSNotSupported",
-      message: "Failed to admit pod as the OS field doesn't match node OS",
+      message: "Pod was rejected: Failed to admit pod as the OS field doesn't match node OS",
     };
   }
   if (pod.spec !== undefined && !matchesNode(pod.spec, node)) {

@@ -1,16 +1,17 @@
 /** Which pods belong to a workload, and which of them count. */
 import { controllerOf, isFinished, isTerminating } from "../pod.ts";
-import type { KubeObject, Pod } from "../types.ts";
+import type { KubeObject, Pod } from "../objects.ts";
 import { ownerReferenceTo } from "../memory/pod-template.ts";
 import type { OwnPods } from "./changes.ts";
+import { KUBELET_REFUSALS } from "./kubelet-admission.ts";
 
-/** Reasons for which a kubelet refuses a pod. A workload would make the next one without end; one stands for all. */
-const REFUSALS: readonly string[] = ["PodOSNotSupported", "NodeAffinity"];
-
-/** Whether a pod fills its place in a workload of pods that run for ever. */
+/**
+ * Whether a pod fills its place in a workload of pods that run for ever. For a pod that its kubelet refuses, a workload
+ * makes the next one, without end; here one stands for all.
+ */
 export function isActive(pod: Pod): boolean {
   if (isTerminating(pod)) return false;
-  return !isFinished(pod) || REFUSALS.includes(pod.status?.reason ?? "");
+  return !isFinished(pod) || KUBELET_REFUSALS.includes(pod.status?.reason ?? "");
 }
 
 /** Sorts the matching pods by who controls them. */

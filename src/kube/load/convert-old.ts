@@ -2,7 +2,7 @@
  * Objects of API versions that Kubernetes has removed, as objects of the present ones. Kubernetes documentation:
  * Deprecated API Migration Guide.
  */
-import type { KubeKind } from "../types.ts";
+import type { KubeKind } from "../objects.ts";
 import { type Fields, isFields, mappingOf } from "./field-check.ts";
 
 const WORKLOADS: readonly KubeKind[] = ["Deployment", "ReplicaSet", "StatefulSet", "DaemonSet"];

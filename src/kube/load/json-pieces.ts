@@ -6,7 +6,6 @@ import type { Piece } from "./piece.ts";
 
 const QUOTE = 34;
 const BACKSLASH = 92;
-const LINE_FEED = 10;
 
 /** Whether `unit` opens (1) or closes (-1) a bracket. */
 function bracket(unit: number): -1 | 0 | 1 {
@@ -16,18 +15,35 @@ function bracket(unit: number): -1 | 0 | 1 {
 
 /** The offset behind the string that begins at `start`. */
 function skipString(text: string, start: number): number {
-  for (let at = start + 1; at < text.length; at++) {
-    const unit = text.charCodeAt(at);
-    if (unit === BACKSLASH) at++;
-    else if (unit === QUOTE) return at + 1;
+  for (let at = text.indexOf('"', start + 1); at >= 0; at = text.indexOf('"', at + 1)) {
+    let backslashes = 0;
+    while (text.charCodeAt(at - 1 - backslashes) === BACKSLASH) backslashes++;
+    if (backslashes % 2 === 0) return at + 1;
   }
   return text.length;
 }
 
+/** Finds strings and brackets; what lies between them is of no interest. */
+class Structure {
+  private readonly pattern = /["[\]{}]/g;
+  private readonly text: string;
+
+  constructor(text: string) {
+    this.text = text;
+  }
+
+  /** The offset of the next quote or bracket at or behind `at`; the end of the text without one. */
+  next(at: number): number {
+    this.pattern.lastIndex = at;
+    return this.pattern.test(this.text) ? this.pattern.lastIndex - 1 : this.text.length;
+  }
+}
+
 /** The offset behind the value that opens at `start`. */
 function skipValue(text: string, start: number): number {
+  const structure = new Structure(text);
   let depth = 0;
-  for (let at = start; at < text.length; ) {
+  for (let at = structure.next(start); at < text.length; at = structure.next(at)) {
     const unit = text.charCodeAt(at);
     if (unit === QUOTE) {
       at = skipString(text, at);
@@ -40,10 +56,27 @@ function skipValue(text: string, start: number): number {
   return text.length;
 }
 
+/** Whether brackets are nested deeper than `depthMax`. */
+export function isNestedDeeper(text: string, depthMax: number): boolean {
+  const structure = new Structure(text);
+  let depth = 0;
+  for (let at = structure.next(0); at < text.length; at = structure.next(at)) {
+    const unit = text.charCodeAt(at);
+    if (unit === QUOTE) at = skipString(text, at);
+    else {
+      depth += bracket(unit);
+      if (depth > depthMax) return true;
+      at++;
+    }
+  }
+  return false;
+}
+
 /** The offset of the list that is the value of the outermost field `items`; undefined without one. */
 function findItems(text: string, start: number, end: number): number | undefined {
+  const structure = new Structure(text);
   let depth = 0;
-  for (let at = start; at < end; ) {
+  for (let at = structure.next(start); at < end; at = structure.next(at)) {
     const unit = text.charCodeAt(at);
     if (unit === QUOTE) {
       const behind = skipString(text, at);
@@ -72,9 +105,16 @@ class LineCount {
 
   /** The line of `offset`, from 1. */
   upTo(offset: number): number {
-    for (; this.at < offset; this.at++) if (this.text.charCodeAt(this.at) === LINE_FEED) this.line++;
+    this.line += countLines(this.text, this.at, offset);
+    this.at = Math.max(this.at, offset);
     return this.line;
   }
+}
+
+function countLines(text: string, start: number, end: number): number {
+  let count = 0;
+  for (let at = text.indexOf("\n", start); at >= 0 && at < end; at = text.indexOf("\n", at + 1)) count++;
+  return count;
 }
 
 function columnOf(text: string, offset: number): number {
@@ -91,22 +131,21 @@ function skipBlanks(text: string, start: number): number {
   return at;
 }
 
-function* listPieces(text: string, list: number, lines: LineCount): Generator<Piece, number> {
+/** The items between the brackets of a list; none reaches beyond `end`, the place of the closing one. */
+function* listPieces(text: string, list: number, end: number, lines: LineCount): Generator<Piece> {
   let index = 0;
-  let at = skipBlanks(text, list + 1);
-  for (; at < text.length && text.charCodeAt(at) !== 93; at = skipBlanks(text, at)) {
+  for (let at = skipBlanks(text, list + 1); at < end; at = skipBlanks(text, at)) {
     const isOpening = bracket(text.charCodeAt(at)) === 1;
-    const end = isOpening ? skipValue(text, at) : skipScalar(text, at);
+    const behind = Math.min(isOpening ? skipValue(text, at) : skipScalar(text, at), end);
     yield {
       format: "json",
-      text: text.slice(at, end),
+      text: text.slice(at, behind),
       line: lines.upTo(at),
       column: columnOf(text, at),
       item: index++,
     };
-    at = end;
+    at = behind;
   }
-  return at;
 }
 
 /** The offset behind a value that is no object and no list. */
@@ -127,11 +166,14 @@ export function* splitJson(text: string): Generator<Piece> {
     const end = isOpening ? skipValue(text, at) : text.length;
     const list = findItems(text, at, end);
     const place = { format: "json", line: lines.upTo(at), column: columnOf(text, at) } as const;
-    if (list === undefined) yield { ...place, text: text.slice(at, end) };
+    const listEnd = list === undefined ? end : skipValue(text, list);
+    // Brackets that do not fit together are for the parser to tell.
+    if (list === undefined || listEnd >= end) yield { ...place, text: text.slice(at, end) };
     else {
-      const listEnd = skipValue(text, list);
-      yield { ...place, text: `${text.slice(at, list)}[]${text.slice(listEnd, end)}`, isFrame: true };
-      yield* listPieces(text, list, lines);
+      const gap = { offset: list - at + 2, lines: countLines(text, list, listEnd) };
+      const frame = `${text.slice(at, list)}[]${text.slice(listEnd, end)}`;
+      yield { ...place, text: frame, isFrame: true, gap };
+      yield* listPieces(text, list, listEnd - 1, lines);
     }
     at = end;
   }

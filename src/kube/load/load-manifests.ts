@@ -5,7 +5,7 @@
 import { LIMITS } from "../../base/limits.ts";
 import type { KnowledgeCode } from "../../knowledge/codes.ts";
 import { KINDS, isKubeKind } from "../kinds.ts";
-import type { KubeKind, KubeObject, Service } from "../types.ts";
+import type { KubeKind, KubeObject, Service } from "../objects.ts";
 import { convertOld } from "./convert-old.ts";
 import { FieldFaults, type FieldFault, type Fields, isFields, showValue } from "./field-check.ts";
 import { type FieldPath, below, formatPath } from "./field-path.ts";
@@ -41,6 +41,8 @@ function placeOf(piece: Piece, offset: number): FilePlace {
     line++;
     start = at + 1;
   }
+  const { gap } = piece;
+  if (gap !== undefined && offset >= gap.offset) line += gap.lines;
   return { line, column: offset - start + 1 };
 }
 
@@ -167,10 +169,15 @@ class Loader {
 
   private fault(
     file: string,
-    place: FilePlace,
+    placed: FilePlace | (() => FilePlace),
     fault: { readonly code: KnowledgeCode; readonly message: string; readonly advice: string },
     path = "",
   ): void {
+    if (this.report.room === 0) {
+      this.report.skip(1);
+      return;
+    }
+    const place = typeof placed === "function" ? placed() : placed;
     const { code, message, advice } = fault;
     this.report.problem({ code, file, line: place.line, column: place.column, path, message, advice });
   }
@@ -188,7 +195,7 @@ class Loader {
     const { value, piece, file, root } = at;
     if (value === null || value === undefined) return;
     if (!isFields(value)) {
-      this.fault(file, placeOf(piece, offsetsOf(piece.text, [root])[0] ?? 0), {
+      this.fault(file, () => placeOf(piece, offsetsOf(piece.text, [root])[0] ?? 0), {
         code: "manifest-invalid-value",
         message: `a manifest is a mapping of fields, but this is ${Array.isArray(value) ? "a list" : showValue(value)}`,
         advice: "Begin with apiVersion, kind and metadata.",
@@ -244,7 +251,7 @@ class Loader {
       if (isBuiltInGroup(version)) {
         this.fault(
           candidate.file,
-          placeOfField(candidate, below(undefined, "apiVersion")),
+          () => placeOfField(candidate, below(undefined, "apiVersion")),
           {
             code: "manifest-version-unknown",
             message: `no matches for kind "${name}" in version ${showValue(version)}`,
@@ -299,9 +306,18 @@ class Loader {
       this.fault(candidate.file, placeOf(candidate.piece, template), HELM);
       return;
     }
-    for (const fault of faults) {
-      this.fault(candidate.file, placeOfField(candidate, fault.path), fault, formatPath(fault.path));
+    const told = faults.slice(0, this.report.room);
+    const places =
+      told.length === 0
+        ? []
+        : placesOfFields(
+            candidate,
+            told.map(({ path }) => path),
+          );
+    for (const [index, fault] of told.entries()) {
+      this.fault(candidate.file, places[index] ?? NO_PLACE, fault, formatPath(fault.path));
     }
+    this.report.skip(faults.length - told.length);
   }
 
   private keep(candidate: Candidate, object: KubeObject): void {
@@ -316,7 +332,7 @@ class Loader {
     if (other !== undefined) {
       this.fault(
         file,
-        placeOfField(candidate, below(undefined, "metadata", "name")),
+        () => placeOfField(candidate, below(undefined, "metadata", "name")),
         {
           code: "manifest-duplicate-object",
           message: `${object.kind} ${showValue(object.metadata.name)} stands in ${other.file}:${other.line} already`,
@@ -366,6 +382,8 @@ function refusablePaths({ spec }: Service): FieldPath[] {
     if (port.nodePort !== undefined) paths.push(below(undefined, "spec", "ports", index, "nodePort"));
   return paths;
 }
+
+const NO_PLACE: FilePlace = Object.freeze({ line: 1, column: 1 });
 
 const HELM = {
   code: "manifest-helm-template",

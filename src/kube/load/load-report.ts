@@ -7,6 +7,16 @@ export class LoadReport {
   private problemCount = 0;
   private readonly notes = new Map<string, { readonly first: FileProblem; count: number }>();
 
+  /** How many more problems are told; finding the place of one that is only counted would be for nothing. */
+  get room(): number {
+    return Math.max(0, LIMITS.manifestProblemsMax - this.problems.length);
+  }
+
+  /** Counts problems that are not told. */
+  skip(count: number): void {
+    this.problemCount += count;
+  }
+
   problem(problem: FileProblem): void {
     this.problemCount++;
     if (this.problems.length < LIMITS.manifestProblemsMax) this.problems.push(Object.freeze(problem));

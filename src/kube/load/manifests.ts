@@ -1,6 +1,6 @@
 /** What reading manifests gives: objects with their places, notes and problems. */
 import type { FileProblem } from "../../knowledge/file-problem.ts";
-import type { KubeObject } from "../types.ts";
+import type { KubeObject } from "../objects.ts";
 
 /** A file of manifests, as text. */
 export interface ManifestFile {
@@ -20,6 +20,20 @@ export interface Origin extends FilePlace {
   readonly file: string;
   /** Places of fields that may be refused later: `spec.clusterIP`, `spec.ports[0].nodePort`. */
   readonly fields: Readonly<Record<string, FilePlace>>;
+}
+
+/**
+ * The place of a field of an object; of what stands around it, when nobody wrote the field. The server fills in
+ * `clusterIPs` from `clusterIP`, so the one stands where the other does.
+ */
+export function placeInOrigin(origin: Origin, path: string): FilePlace {
+  const around = path.replace(/\[\d+\]$/, "");
+  const { line, column } =
+    origin.fields[path] ??
+    origin.fields[around] ??
+    origin.fields[around.replace(/clusterIPs$/, "clusterIP")] ??
+    origin;
+  return { line, column };
 }
 
 /**

@@ -1,6 +1,6 @@
 /** A checked value as a stored object: identity complete, nothing null, frozen with all it holds. */
 import { KINDS } from "../kinds.ts";
-import type { KubeKind, KubeObject } from "../types.ts";
+import type { KubeKind, KubeObject } from "../objects.ts";
 import { type Fields, mappingOf } from "./field-check.ts";
 
 /** Long, and of no use here. */

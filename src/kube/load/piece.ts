@@ -11,6 +11,8 @@ export interface Piece {
   readonly column: number;
   /** A list without its items; they follow. */
   readonly isFrame?: boolean;
+  /** Where something was cut out of the text, and how many lines of the file it had. */
+  readonly gap?: { readonly offset: number; readonly lines: number };
   /** The item's position in its list. YAML items stand behind their hyphen: a list of one. */
   readonly item?: number;
 }

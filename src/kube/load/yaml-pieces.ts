@@ -106,6 +106,18 @@ function findItems(text: string, start: number): ItemLines | undefined {
   return starts.length === 0 ? undefined : { starts, end: Math.min(at, text.length) };
 }
 
+/** Items may refer to each other's anchors; a list of this size at most is then parsed in one piece. */
+const LINKED_LENGTH_MAX = 1_048_576;
+
+/** Where a value may begin: an anchor before it, and an alias in place of it. */
+const ANCHOR = /(?:^|[:\-,[{] ) *&[\w-]+(?:\s|$)/m;
+const ALIAS = /(?:^|[:\-,[{] ) *\*[\w-]+ *(?:$|[,\]}#])/m;
+
+/** Whether a text may hold an anchor and an alias of it. */
+function hasAliases(text: string): boolean {
+  return ANCHOR.test(text) && ALIAS.test(text);
+}
+
 const ITEMS = /^items:[ \t]*(?:#[^\n]*)?\r?\n/m;
 
 function* documentPieces({ text, line }: Document): Generator<Piece> {
@@ -113,19 +125,22 @@ function* documentPieces({ text, line }: Document): Generator<Piece> {
   const header = ITEMS.exec(text);
   const begin = header === null ? 0 : header.index + header[0].length;
   const items = header === null ? undefined : findItems(text, begin);
-  if (header === null || items === undefined) {
+  const isLinked = items !== undefined && text.length <= LINKED_LENGTH_MAX && hasAliases(text);
+  if (header === null || items === undefined || isLinked) {
     yield { ...place, text };
     return;
   }
   const head = text.slice(0, header.index);
-  yield { ...place, text: `${head}items: []\n${text.slice(items.end)}`, isFrame: true };
+  const start = `${head}items: []\n`;
+  const gap = { offset: start.length, lines: countLines(text.slice(begin, items.end)) };
+  yield { ...place, text: `${start}${text.slice(items.end)}`, isFrame: true, gap };
   let itemLine = line + countLines(text.slice(0, begin));
   let from = begin;
-  for (const [index, start] of items.starts.entries()) {
-    itemLine += countLines(text.slice(from, start));
-    from = start;
+  for (const [index, first] of items.starts.entries()) {
+    itemLine += countLines(text.slice(from, first));
+    from = first;
     const end = items.starts[index + 1] ?? items.end;
-    yield { ...place, text: text.slice(start, end), line: itemLine, item: index };
+    yield { ...place, text: text.slice(first, end), line: itemLine, item: index };
   }
 }
 

@@ -5,12 +5,11 @@
  */
 import {
   type Alias,
-  type CST,
   Composer,
   type Document,
   type Pair,
   type ParsedNode,
-  Parser,
+  type ScalarTag,
   type Tags,
   isAlias,
   isMap,
@@ -21,25 +20,57 @@ import { LIMITS } from "../../base/limits.ts";
 import type { KnowledgeCode } from "../../knowledge/codes.ts";
 import type { FieldPath } from "./field-path.ts";
 import { stepsOf } from "./field-path.ts";
+import { isNestedDeeper } from "./json-pieces.ts";
+import { readPlainYaml } from "./plain-yaml.ts";
+import { type YamlFault, faultOf, findDeepToken, findExcessToken, tokensOf } from "./yaml-syntax.ts";
 
-/** A fault of a text, at an offset of it. */
-export interface TextFault {
+/** A fault of a text, with its code. */
+export interface TextFault extends YamlFault {
   readonly code: KnowledgeCode;
-  readonly offset: number;
-  readonly message: string;
-  readonly advice: string;
 }
 
 export type ValueReading =
   /** One value per document of the text; a piece holds more than one only after a line of three dots. */
   { readonly values: readonly unknown[] } | { readonly faults: readonly TextFault[] };
 
-/** YAML 1.1 has types that Kubernetes' reader does not: dates, numbers to the base 60, bytes, sets, ordered maps. */
+/** Whole numbers: octal with a zero before them, and with prefixes. */
+const INTEGER: ScalarTag = {
+  tag: "tag:yaml.org,2002:int",
+  default: true,
+  test: /^[-+]?(?:0[xX][\da-fA-F_]+|0[bB][01_]+|0[oO]?[0-7_]+|0|[1-9][\d_]*)$/,
+  resolve(text: string): number {
+    const digits = text.replaceAll("_", "").replace(/^[-+]/, "");
+    const size = Number(/^0\d/.test(digits) ? `0o${digits.slice(1)}` : digits.toLowerCase());
+    return text.startsWith("-") ? -size : size;
+  },
+};
+
+/** Other numbers: there is a digit before the exponent, so that e-1 is a text. */
+const FLOAT: ScalarTag = {
+  tag: "tag:yaml.org,2002:float",
+  default: true,
+  test: /^[-+]?(?:\.\d+|\d[\d_]*(?:\.[\d_]*)?)(?:[eE][-+]?\d+)?$/,
+  resolve: (text: string): number => Number(text.replaceAll("_", "")),
+};
+
+/** What JSON has no word for. */
+const NO_NUMBER: ScalarTag = {
+  tag: "tag:yaml.org,2002:float",
+  default: true,
+  test: /^(?:[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN))$/,
+  resolve: (): number => Number.NaN,
+};
+
+/**
+ * YAML 1.1 as Kubernetes' reader (goyaml.v2 of sigs.k8s.io/yaml, `resolve.go`) has it: numbers by rules of their own, no
+ * dates, numbers to the base 60, bytes, sets and ordered maps.
+ */
 function kubernetesTags(tags: Tags): Tags {
-  return tags.filter((tag) => {
+  const kept = tags.filter((tag) => {
     if (typeof tag === "string") return true;
-    return !/timestamp|binary|omap|pairs|set$/.test(tag.tag) && tag.format !== "TIME";
+    return !/int|float|timestamp|binary|omap|pairs|set$/.test(tag.tag);
   });
+  return [...kept, INTEGER, FLOAT, NO_NUMBER];
 }
 
 function tooLarge(offset: number, message: string): TextFault {
@@ -51,54 +82,20 @@ function invalid(offset: number, message: string, advice: string): TextFault {
   return { code: "manifest-invalid-yaml", offset, message, advice };
 }
 
-type Nested = { readonly token: CST.Token; readonly depth: number };
-
-/** Finds a token nested deeper than the limit, without recursion. */
-function checkDepth(tokens: readonly CST.Token[]): TextFault | undefined {
-  const open: Nested[] = tokens.map((token) => ({ token, depth: 0 }));
-  for (let nested = open.pop(); nested !== undefined; nested = open.pop()) {
-    const { token, depth } = nested;
-    if (depth > LIMITS.documentDepthMax) {
-      return tooLarge(token.offset, `values are nested more than ${LIMITS.documentDepthMax} levels deep`);
-    }
-    if (token.type === "document" && token.value !== undefined)
-      open.push({ token: token.value, depth: depth + 1 });
-    if (!("items" in token)) continue;
-    for (const item of token.items) {
-      if (item.key !== undefined && item.key !== null) open.push({ token: item.key, depth: depth + 1 });
-      if (item.value !== undefined) open.push({ token: item.value, depth: depth + 1 });
-    }
-  }
-  return undefined;
-}
-
-/** The library's sentences without the position that it may add, and without the full stop. */
-function plainMessage(message: string): string {
-  const [first = ""] = message.split("\n");
-  const text = first.replace(/ at line \d+, column \d+:?$/, "").replace(/[.:]$/, "");
-  return text.charAt(0).toLowerCase() + text.slice(1);
-}
-
-const ADVICE: Readonly<Record<string, string>> = {
-  TAB_AS_INDENT: "Indent with blanks.",
-  BAD_INDENT: "Give all items of one list, and all fields of one mapping, the same indentation.",
-  MISSING_CHAR: "Close what is open before this place, or quote the value.",
-  UNEXPECTED_TOKEN: "Look at the end of the line before: a quote or a bracket may be open there.",
-  BLOCK_AS_IMPLICIT_KEY:
-    "Put the value on its own line, or quote it: a colon followed by a blank starts a new field.",
-  MULTILINE_IMPLICIT_KEY: 'Write "field: value"; the colon may be missing.',
-};
-const ADVICE_DEFAULT = "Correct the YAML here, or in the line before.";
-
 /** The documents of a text, or its first faults. */
 function compose(text: string): readonly Document.Parsed[] | { readonly faults: readonly TextFault[] } {
   if (text.length > LIMITS.manifestDocumentCharactersMax) {
     const mebi = LIMITS.manifestDocumentCharactersMax / 1_048_576;
     return { faults: [tooLarge(0, `a document has more than ${mebi} Mi characters`)] };
   }
-  const tokens = [...new Parser().parse(text)];
-  const depthFault = checkDepth(tokens);
-  if (depthFault !== undefined) return { faults: [depthFault] };
+  const excess = findExcessToken(text, LIMITS.manifestDocumentTokensMax);
+  if (excess !== undefined) {
+    const message = `a document has more than ${LIMITS.manifestDocumentTokensMax} lines and values`;
+    return { faults: [tooLarge(excess, message)] };
+  }
+  const tokens = tokensOf(text);
+  const deep = findDeepToken(tokens);
+  if (deep !== undefined) return { faults: [tooLarge(deep.offset, deep.message)] };
   const composer = new Composer({
     version: "1.1",
     customTags: kubernetesTags,
@@ -109,11 +106,7 @@ function compose(text: string): readonly Document.Parsed[] | { readonly faults: 
   const documents = [...composer.compose(tokens, false, text.length)] as Document.Parsed[];
   const errors = documents.flatMap((document) => document.errors);
   if (errors.length === 0) return documents;
-  return {
-    faults: errors.map((error) =>
-      invalid(error.pos[0], plainMessage(error.message), ADVICE[error.code] ?? ADVICE_DEFAULT),
-    ),
-  };
+  return { faults: errors.map((error) => ({ code: "manifest-invalid-yaml", ...faultOf(error) })) };
 }
 
 /** Thrown inside this file only, to leave the recursion at the first fault. */
@@ -178,7 +171,8 @@ class PlainValues {
     if (typeof value === "number" && Number.isFinite(value)) return value;
     const source = isScalar(node) ? (node.source ?? value) : "";
     // The library takes "." and "E2" for numbers; Go's reader wants a digit, and reads text.
-    if (typeof source === "string" && Number.isNaN(value) && !/^[-+]?\.nan$/i.test(source)) return source;
+    if (typeof source === "string" && Number.isNaN(value) && !/^[-+]?\.(?:nan|inf)$/i.test(source))
+      return source;
     throw new Stop(invalid(node.range[0], `${source} cannot be said in JSON`, "Put it in quotes."));
   }
 
@@ -231,6 +225,12 @@ class PlainValues {
 
 /** The values of a YAML text, or what is wrong with it. */
 export function readYaml(text: string): ValueReading {
+  const plain = text.length > LIMITS.manifestDocumentCharactersMax ? undefined : readPlainYaml(text);
+  return plain === undefined ? readAnyYaml(text) : { values: [plain.value] };
+}
+
+/** The same by the library alone, which knows the whole language. */
+export function readAnyYaml(text: string): ValueReading {
   const documents = compose(text);
   if ("faults" in documents) return documents;
   try {
@@ -241,26 +241,9 @@ export function readYaml(text: string): ValueReading {
   }
 }
 
-/** Brackets nested deeper than the limit, in a JSON text. */
-function isDeep(text: string): boolean {
-  let depth = 0;
-  let isText = false;
-  for (let at = 0; at < text.length; at++) {
-    const unit = text.charCodeAt(at);
-    if (isText) {
-      if (unit === 92) at++;
-      else if (unit === 34) isText = false;
-    } else if (unit === 34) isText = true;
-    else if (unit === 123 || unit === 91) {
-      if (++depth > LIMITS.documentDepthMax) return true;
-    } else if (unit === 125 || unit === 93) depth--;
-  }
-  return false;
-}
-
 /** The value of a JSON text, or what is wrong with it. What JSON refuses may still be YAML. */
 export function readJson(text: string): ValueReading {
-  if (isDeep(text)) {
+  if (isNestedDeeper(text, LIMITS.documentDepthMax)) {
     return { faults: [tooLarge(0, `values are nested more than ${LIMITS.documentDepthMax} levels deep`)] };
   }
   try {

@@ -5,7 +5,7 @@
 import type { Prng } from "../../base/prng.ts";
 import type { KnowledgeCode } from "../../knowledge/codes.ts";
 import { formatIp, parseIp } from "../../net/ip.ts";
-import type { Service, ServicePort } from "../types.ts";
+import type { Service, ServicePort } from "../objects.ts";
 import { keyOf } from "./object-store.ts";
 import { type ServiceBooks, familyName } from "./service-addresses.ts";
 import { type ServiceSpec, completeServiceSpec, isHeadless } from "./service-defaults.ts";

@@ -1,13 +1,13 @@
 /** Objects on their way into the store, as the API server takes them: completed, checked against what is there, stored. */
-import { LIMITS } from "../../base/limits.ts";
 import type { FileProblem } from "../../knowledge/file-problem.ts";
 import { parseIp, formatIp } from "../../net/ip.ts";
-import type { LoadedObject } from "../load/manifests.ts";
-import type { KubeObject, Namespace, Service } from "../types.ts";
+import { type LoadedObject, placeInOrigin } from "../load/manifests.ts";
+import { LoadReport } from "../load/load-report.ts";
+import type { EndpointSlice, KubeObject, Namespace, Service } from "../objects.ts";
 import { type Refusal, type Reservations, admitService } from "./admit-service.ts";
 import type { ControlPlane } from "./control-plane.ts";
 import { equalJson } from "./deep.ts";
-import type { ApplyChange, ApplyReport } from "./memory-kube.ts";
+import type { ApplyChange, ApplyOutcome, ApplyReport } from "./memory-kube.ts";
 import { mergeObject, refuseUpdate } from "./merge-object.ts";
 import { generatedName } from "./names.ts";
 import { withKubeletLabels } from "./node-labels.ts";
@@ -40,7 +40,7 @@ function inOrder(objects: readonly LoadedObject[]): readonly LoadedObject[] {
 class Application {
   private readonly changes: ApplyChange[] = [];
   private readonly notes: FileProblem[] = [];
-  private readonly problems: FileProblem[] = [];
+  private readonly report = new LoadReport();
   private readonly made = new Map<string, { readonly first: LoadedObject; count: number }>();
   private readonly plane: ControlPlane;
   private readonly reserved: Reservations;
@@ -50,7 +50,7 @@ class Application {
     this.reserved = reserved;
   }
 
-  add(loaded: LoadedObject): void {
+  add(loaded: LoadedObject): ApplyOutcome {
     const named = this.withName(loaded.object);
     const { namespace, name } = named.metadata;
     const before = this.plane.store.get(named.kind, namespace, name);
@@ -58,8 +58,8 @@ class Application {
     const refusal = before === undefined ? undefined : refuseUpdate(before, merged);
     const admitted = refusal === undefined ? this.admit(merged) : { refusal };
     if ("refusal" in admitted) {
-      this.refuse(loaded, named, admitted.refusal);
-      return;
+      const problem = this.refuse(loaded, named, admitted.refusal);
+      return Object.freeze({ kind: named.kind, namespace, name, change: "refused" as const, problem });
     }
     this.ensureNamespace(loaded, namespace);
     const reference = referenceOf(named);
@@ -70,7 +70,9 @@ class Application {
       this.plane.put(admitted.object);
     }
     const change = before === undefined ? "created" : isSame ? "unchanged" : "configured";
-    this.changes.push(Object.freeze({ kind: named.kind, namespace, name, change }));
+    const done: ApplyChange = Object.freeze({ kind: named.kind, namespace, name, change });
+    this.changes.push(done);
+    return done;
   }
 
   private withName(object: KubeObject): KubeObject {
@@ -92,6 +94,7 @@ class Application {
       const status = object.status ?? { phase: "Pending" };
       return { object: { ...object, spec: completePodSpec(object.spec), status } };
     }
+    if (object.kind === "EndpointSlice") return { object: completeSlice(object) };
     return { object };
   }
 
@@ -100,14 +103,15 @@ class Application {
     return "refusal" in result ? result : { object: result.service };
   }
 
-  private refuse({ origin }: LoadedObject, object: KubeObject, refusal: Refusal): void {
+  private refuse({ origin }: LoadedObject, object: KubeObject, refusal: Refusal): FileProblem {
     const { path, code, message, advice } = refusal;
     const place =
       origin === undefined
         ? this.plane.placeOf(referenceOf(object), path)
-        : { file: origin.file, ...(origin.fields[path] ?? { line: origin.line, column: origin.column }) };
-    if (this.problems.length >= LIMITS.manifestProblemsMax) return;
-    this.problems.push(Object.freeze({ code, ...place, path, message, advice }));
+        : { file: origin.file, ...placeInOrigin(origin, path) };
+    const problem = Object.freeze({ code, ...place, path, message, advice });
+    this.report.problem(problem);
+    return problem;
   }
 
   private ensureNamespace(loaded: LoadedObject, namespace: string): void {
@@ -128,10 +132,13 @@ class Application {
       status: { phase: "Active" },
     };
     this.plane.put(made);
-    if (!BUILT_IN_NAMESPACES.includes(namespace)) this.made.set(namespace, { first: loaded, count: 1 });
+    // What has a uid comes from an API server, which had the namespace.
+    const isDumped = loaded.object.metadata.uid !== "";
+    if (!isDumped && !BUILT_IN_NAMESPACES.includes(namespace))
+      this.made.set(namespace, { first: loaded, count: 1 });
   }
 
-  finish(): ApplyReport {
+  finish(outcomes: readonly ApplyOutcome[]): ApplyReport {
     for (const [namespace, { first, count }] of this.made) {
       const { kind, metadata } = first.object;
       const place = this.plane.placeOf(`${kind} ${keyOf(metadata.namespace, metadata.name)}`, "");
@@ -146,11 +153,18 @@ class Application {
       );
     }
     return Object.freeze({
+      outcomes: Object.freeze(outcomes),
       changes: Object.freeze(this.changes),
       notes: Object.freeze(this.notes),
-      problems: Object.freeze(this.problems),
+      problems: this.report.finish().problems,
     });
   }
+}
+
+/** What the API server fills in: kube-proxy passes ports without a name by (pkg/apis/discovery/v1/defaults.go). */
+function completeSlice(slice: EndpointSlice): EndpointSlice {
+  if (slice.ports === undefined) return slice;
+  return { ...slice, ports: slice.ports.map((port) => ({ name: "", protocol: "TCP", ...port })) };
 }
 
 /** Namespaces that every cluster has. */
@@ -164,7 +178,8 @@ function withVersionOf(before: KubeObject, object: KubeObject): KubeObject {
 /** Stores objects in the control plane's store. */
 export function applyObjects(plane: ControlPlane, objects: readonly LoadedObject[]): ApplyReport {
   const application = new Application(plane, reservationsOf(objects));
-  for (const loaded of inOrder(objects)) application.add(loaded);
+  const outcomes = new Map<LoadedObject, ApplyOutcome>();
+  for (const loaded of inOrder(objects)) outcomes.set(loaded, application.add(loaded));
   settle(plane, objects);
-  return application.finish();
+  return application.finish(objects.flatMap((loaded) => outcomes.get(loaded) ?? []));
 }

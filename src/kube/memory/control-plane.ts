@@ -4,9 +4,9 @@
  */
 import type { Prng } from "../../base/prng.ts";
 import type { FileProblem } from "../../knowledge/file-problem.ts";
-import type { LoadedObject, Origin } from "../load/manifests.ts";
+import { type LoadedObject, type Origin, placeInOrigin } from "../load/manifests.ts";
 import { controllerOf, isFinished, isTerminating } from "../pod.ts";
-import type { KubeKind, KubeObject, Node, Pod, Service } from "../types.ts";
+import type { KubeKind, KubeObject, Node, Pod, Service } from "../objects.ts";
 import { applyObjects } from "./apply.ts";
 import { cascadeOf } from "./garbage.ts";
 import type { ApplyReport } from "./memory-kube.ts";
@@ -55,6 +55,8 @@ export class ControlPlane {
   readonly bound: Set<string> = new Set<string>();
   /** Nodes have changed, or room has become free: pods that wait may fit now. */
   isSchedulingDue: boolean = false;
+  /** Namespaces in which a pod without a controller has come or gone. */
+  private readonly namespacesOfOrphans: Set<string> = new Set();
   private readonly servicesByPair = new MultiMap();
   private readonly births = new Map<string, number>();
 
@@ -186,7 +188,8 @@ export class ControlPlane {
     const controller = controllerOf(pod);
     if (controller !== undefined)
       this.dueWorkloads.add(`${controller.kind} ${keyOf(pod.metadata.namespace, controller.name)}`);
-    else if (before === undefined || after === undefined) this.adoptersAreDue(pod.metadata.namespace);
+    else if (before === undefined || after === undefined)
+      this.namespacesOfOrphans.add(pod.metadata.namespace);
     const isWaiting = after !== undefined && !isFinished(after) && !isTerminating(after);
     if (isWaiting && after.spec?.nodeName === undefined) this.pending.add(key);
     else this.pending.delete(key);
@@ -197,12 +200,14 @@ export class ControlPlane {
   }
 
   /** A pod without a controller may be adopted by any workload of its namespace. */
-  private adoptersAreDue(namespace: string): void {
+  adoptersAreDue(): void {
+    if (this.namespacesOfOrphans.size === 0) return;
     for (const kind of ["ReplicaSet", "StatefulSet", "DaemonSet"] as const) {
-      for (const { metadata } of this.store.all(kind))
-        if (metadata.namespace === namespace)
-          this.dueWorkloads.add(`${kind} ${keyOf(namespace, metadata.name)}`);
+      for (const object of this.store.all(kind))
+        if (this.namespacesOfOrphans.has(object.metadata.namespace))
+          this.dueWorkloads.add(referenceOf(object));
     }
+    this.namespacesOfOrphans.clear();
   }
 
   private nodeChanged(before: Node | undefined, after: Node | undefined): void {
@@ -233,8 +238,7 @@ export class ControlPlane {
     for (const candidate of [reference, ...makers]) {
       const origin = this.origins.get(candidate);
       if (origin === undefined) continue;
-      const { line, column } = origin.fields[path] ?? origin;
-      return { file: origin.file, line, column };
+      return { file: origin.file, ...placeInOrigin(origin, path) };
     }
     const [kind = "", key = ""] = reference.split(" ");
     return { file: `${kind.toLowerCase()}/${key.replace(/^\//, "")}`, line: 0, column: 0 };

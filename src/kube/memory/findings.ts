@@ -4,8 +4,9 @@ import type { FileProblem } from "../../knowledge/file-problem.ts";
 import { parseIp } from "../../net/ip.ts";
 import { parsePrefix, prefixContains } from "../../net/prefix.ts";
 import { daemonRunsOn } from "../controllers/daemon-set.ts";
+import { KUBELET_REFUSALS } from "../controllers/kubelet-admission.ts";
 import { conditionOf, controllerOf, isHostNetwork, podAddresses } from "../pod.ts";
-import type { EndpointSlice, KubeObject, Pod } from "../types.ts";
+import type { EndpointSlice, KubeObject, Pod } from "../objects.ts";
 import type { ControlPlane } from "./control-plane.ts";
 import { keyOf, referenceOf } from "./object-store.ts";
 import { completePodSpec } from "./pod-template.ts";
@@ -65,16 +66,44 @@ function findPodTrouble(plane: ControlPlane, found: Findings): void {
       });
     }
     const { reason = "", message = "" } = pod.status ?? {};
-    if (reason === "PodOSNotSupported" || reason === "NodeAffinity") {
+    if (KUBELET_REFUSALS.includes(reason)) {
       found.add(reference, {
         code: "pod-os-mismatch",
         path: "spec.os",
-        message: `the kubelet of ${pod.spec?.nodeName ?? "its node"} refuses ${makerOf(pod)}: ${reason}: ${message}`,
+        message: `the kubelet of ${pod.spec?.nodeName ?? "its node"} refuses ${makerOf(pod)}, ${reason}: ${message}`,
         advice: "Write nodeSelector kubernetes.io/os with the operating system of the pod.",
       });
     }
+    findIgnoredRule(plane, pod, found);
     findStrangeAddress(plane, pod, found);
   }
+}
+
+/** The field of a rule that the scheduler does not weigh. A preference binds nobody. */
+function ignoredRule({ spec }: Pod): string | undefined {
+  const { podAffinity, podAntiAffinity } = spec?.affinity ?? {};
+  if ((podAffinity?.requiredDuringSchedulingIgnoredDuringExecution ?? []).length > 0)
+    return "spec.affinity.podAffinity";
+  if ((podAntiAffinity?.requiredDuringSchedulingIgnoredDuringExecution ?? []).length > 0)
+    return "spec.affinity.podAntiAffinity";
+  const spread = spec?.topologySpreadConstraints ?? [];
+  if (spread.some(({ whenUnsatisfiable }) => whenUnsatisfiable === "DoNotSchedule"))
+    return "spec.topologySpreadConstraints";
+  return (spec?.schedulingGates ?? []).length > 0 ? "spec.schedulingGates" : undefined;
+}
+
+/** A pod of a dump that stands on its node has been through the scheduler. */
+function findIgnoredRule(plane: ControlPlane, pod: Pod, found: Findings): void {
+  const reference = referenceOf(pod);
+  const path =
+    plane.origins.has(reference) && pod.spec?.nodeName !== undefined ? undefined : ignoredRule(pod);
+  if (path === undefined) return;
+  found.add(reference, {
+    code: "scheduling-rule-ignored",
+    path,
+    message: `the scheduler here does not weigh ${path.replace("spec.", "")} of ${makerOf(pod)}`,
+    advice: "Nothing to do, unless it matters which node the pod stands on.",
+  });
 }
 
 function findStrangeAddress(plane: ControlPlane, pod: Pod, found: Findings): void {

@@ -4,7 +4,7 @@ import { MIRRORING_CONTROLLER } from "../controllers/mirror-endpoints.ts";
 import { KUBE_KINDS } from "../kinds.ts";
 import type { LabelSelector } from "../labels.ts";
 import { controllerOf } from "../pod.ts";
-import type { KubeObject } from "../types.ts";
+import type { KubeObject } from "../objects.ts";
 import { type ObjectStore, referenceOf } from "./object-store.ts";
 
 /** Pods of a dump whose ReplicaSet was not dumped: they go with the Deployment that selects them. */

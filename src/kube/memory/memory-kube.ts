@@ -6,7 +6,7 @@
  * It is plain data and is forked with the world. Who listens to a watch is no part of the world: a fork has no listeners.
  */
 import type { Prng } from "../../base/prng.ts";
-import type { KubeKind, KubeObjects, Pod } from "../types.ts";
+import type { KubeKind, KubeObjects, Pod } from "../objects.ts";
 import { KubeError } from "../error.ts";
 import type { KubeList, KubeSource, WatchEvent, WatchListener } from "../source.ts";
 import type { FileProblem } from "../../knowledge/file-problem.ts";
@@ -19,6 +19,9 @@ import type { MemoryKubeOptions } from "./options.ts";
 
 /** What `apply` did with the objects, in the order in which they were given. */
 export interface ApplyReport {
+  /** One for each object given, in that order. */
+  readonly outcomes: readonly ApplyOutcome[];
+  /** What was stored, in the order of storing: namespaces and nodes come first. */
   readonly changes: readonly ApplyChange[];
   readonly notes: readonly FileProblem[];
   /** Objects that the API server would refuse; they are not stored, the others are. */
@@ -30,6 +33,16 @@ export interface ApplyChange {
   readonly namespace: string;
   readonly name: string;
   readonly change: "created" | "configured" | "unchanged";
+}
+
+/** What became of one object; `name` is the one that was generated for it, if it came without. */
+export interface ApplyOutcome {
+  readonly kind: KubeKind;
+  readonly namespace: string;
+  readonly name: string;
+  readonly change: ApplyChange["change"] | "refused";
+  /** Set when the object is refused. */
+  readonly problem?: FileProblem;
 }
 
 interface Watcher {
@@ -135,10 +148,14 @@ export class MemoryKube implements KubeSource {
     return findings(this.plane);
   }
 
-  /** Where an object comes from, as people name it: `file:line`, or kind and name. */
-  originOf(kind: KubeKind, namespace: string, name: string): string {
-    const place = this.plane.placeOf(`${kind} ${keyOf(namespace, name)}`, "");
-    return place.line > 0 ? `${place.file}:${place.line}` : place.file;
+  /** Where an object, or what made it, stands in a file; kind and name when it stands in none. */
+  placeOf(
+    kind: KubeKind,
+    namespace: string,
+    name: string,
+    path = "",
+  ): Pick<FileProblem, "file" | "line" | "column"> {
+    return this.plane.placeOf(`${kind} ${keyOf(namespace, name)}`, path);
   }
 
   list<Kind extends KubeKind>(kind: Kind): Promise<KubeList<Kind>> {

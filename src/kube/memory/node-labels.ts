@@ -1,5 +1,5 @@
 /** Labels that a kubelet puts on its own node (Kubernetes documentation: Well-Known Labels, Annotations and Taints). */
-import type { Node } from "../types.ts";
+import type { Node } from "../objects.ts";
 
 const OS = "kubernetes.io/os";
 const OS_OLD = "beta.kubernetes.io/os";

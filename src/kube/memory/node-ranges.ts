@@ -12,7 +12,7 @@ import {
   prefixOf,
   prefixesOverlap,
 } from "../../net/prefix.ts";
-import type { Node } from "../types.ts";
+import type { Node } from "../objects.ts";
 
 /** Blocks of one cluster range. */
 class BlockBook {

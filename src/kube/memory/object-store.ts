@@ -8,7 +8,7 @@ import { KubeError } from "../error.ts";
 import { KUBE_KINDS } from "../kinds.ts";
 import { type LabelSelector, matchesSelector } from "../labels.ts";
 import type { WatchEvent } from "../source.ts";
-import type { EndpointSlice, KubeKind, KubeObject, KubeObjects, Pod } from "../types.ts";
+import type { EndpointSlice, KubeKind, KubeObject, KubeObjects, Pod } from "../objects.ts";
 import { freezeJson } from "./deep.ts";
 import { MultiMap } from "./multi-map.ts";
 

@@ -9,7 +9,11 @@ import { referenceOf } from "./object-store.ts";
 export function perform(plane: ControlPlane, { create, update, remove }: Changes): void {
   for (const object of remove)
     for (const reference of cascadeOf(plane.store, referenceOf(object))) plane.remove(reference);
-  for (const object of update) plane.put(object);
+  for (const object of update) {
+    // What a controller changes is no record of a dump any more.
+    plane.settled.delete(referenceOf(object));
+    plane.put(object);
+  }
   for (const object of create) {
     if (object.kind === "Pod" && plane.store.count("Pod") >= LIMITS.podsMax) return;
     plane.put(object);

@@ -7,7 +7,7 @@ import {
 import { MIRRORING_CONTROLLER, reconcileMirror } from "../controllers/mirror-endpoints.ts";
 import { addToIp, formatIp } from "../../net/ip.ts";
 import { lastIp } from "../../net/prefix.ts";
-import type { Service } from "../types.ts";
+import type { Service } from "../objects.ts";
 import type { ControlPlane } from "./control-plane.ts";
 import { perform } from "./perform.ts";
 

@@ -8,11 +8,12 @@ import { kubeletRefusal } from "../controllers/kubelet-admission.ts";
 import { reconcileReplicaSet } from "../controllers/replica-set.ts";
 import { Scheduler } from "../controllers/scheduler.ts";
 import { reconcileStatefulSet } from "../controllers/stateful-set.ts";
+import { COUNTED_KINDS, equalStatus, workloadStatus } from "../controllers/workload-status.ts";
 import type { LabelSelector } from "../labels.ts";
-import type { Job, KubeObject, Node, Pod, PodSpec } from "../types.ts";
+import type { Job, KubeObject, Node, Pod, PodSpec } from "../objects.ts";
 import type { ControlPlane } from "./control-plane.ts";
 import { generatedName } from "./names.ts";
-import { keyOf } from "./object-store.ts";
+import { keyOf, referenceOf } from "./object-store.ts";
 import { perform } from "./perform.ts";
 import { mergeStatus } from "./pod-status.ts";
 import { giveIngressAddresses, reconcileServices } from "./reconcile-services.ts";
@@ -61,39 +62,21 @@ function changesOf(plane: ControlPlane, workload: KubeObject): Changes | undefin
       return uid === ""
         ? undefined
         : reconcileJob(workload, podsOfJob(plane, workload), named, roomOf(plane));
-    case "ConfigMap": {
-      throw new Error('Not implemented yet: "ConfigMap" case');
-    }
-    case "CronJob": {
-      throw new Error('Not implemented yet: "CronJob" case');
-    }
-    case "EndpointSlice": {
-      throw new Error('Not implemented yet: "EndpointSlice" case');
-    }
-    case "Endpoints": {
-      throw new Error('Not implemented yet: "Endpoints" case');
-    }
-    case "Namespace": {
-      throw new Error('Not implemented yet: "Namespace" case');
-    }
-    case "NetworkPolicy": {
-      throw new Error('Not implemented yet: "NetworkPolicy" case');
-    }
-    case "Node": {
-      throw new Error('Not implemented yet: "Node" case');
-    }
-    case "Pod": {
-      throw new Error('Not implemented yet: "Pod" case');
-    }
-    case "Service": {
-      throw new Error('Not implemented yet: "Service" case');
-    }
-    default:
+    case "CronJob":
+    case "Node":
+    case "Namespace":
+    case "Pod":
+    case "Service":
+    case "EndpointSlice":
+    case "Endpoints":
+    case "NetworkPolicy":
+    case "ConfigMap":
       return undefined;
   }
 }
 
 function reconcileWorkloads(plane: ControlPlane): void {
+  plane.adoptersAreDue();
   // Controllers make further work for each other: the set grows while it is gone through.
   for (const reference of plane.dueWorkloads) {
     plane.dueWorkloads.delete(reference);
@@ -152,6 +135,20 @@ function admitPods(plane: ControlPlane): void {
   }
 }
 
+/** Tells each workload how many of its pods there are and are ready; those of a dump keep what they came with. */
+function countPods(plane: ControlPlane): void {
+  for (const kind of COUNTED_KINDS) {
+    for (const workload of plane.store.list(kind)) {
+      const { namespace } = workload.metadata;
+      const { selector } = workload.spec ?? {};
+      if (selector === undefined || plane.settled.has(referenceOf(workload))) continue;
+      const status = workloadStatus(workload, plane.store.podsMatching(namespace, selector));
+      if (!equalStatus(workload.status, status))
+        plane.put({ ...workload, status: { ...workload.status, ...status } } as KubeObject);
+    }
+  }
+}
+
 /** Runs all controllers to a fixed point. Each round that changes nothing is the last. */
 export function reconcileAll(plane: ControlPlane): void {
   for (let before = ""; before !== plane.store.resourceVersion; ) {
@@ -163,4 +160,5 @@ export function reconcileAll(plane: ControlPlane): void {
     reconcileServices(plane);
     giveIngressAddresses(plane);
   }
+  countPods(plane);
 }

@@ -7,7 +7,7 @@
 import type { Prng } from "../../base/prng.ts";
 import { type Ip, type IpFamily, addToIp, familyOf, formatIp, parseIp } from "../../net/ip.ts";
 import { type Prefix, formatPrefix, prefixContains, prefixFamily } from "../../net/prefix.ts";
-import type { Service } from "../types.ts";
+import type { Service } from "../objects.ts";
 import { keyOf } from "./object-store.ts";
 
 export type IpFamilyName = "IPv4" | "IPv6";

@@ -6,7 +6,7 @@ import { presentReplicaSet } from "../controllers/deployment.ts";
 import { MANAGED_BY_LABEL, SLICE_CONTROLLER } from "../controllers/endpoint-slices.ts";
 import { MIRRORING_CONTROLLER } from "../controllers/mirror-endpoints.ts";
 import type { LoadedObject } from "../load/manifests.ts";
-import type { Deployment, EndpointSlice, KubeObject, ReplicaSet } from "../types.ts";
+import type { Deployment, EndpointSlice, KubeObject, ReplicaSet } from "../objects.ts";
 import type { ControlPlane } from "./control-plane.ts";
 import { podsOfMissingControllers } from "./garbage.ts";
 import { type ObjectStore, SERVICE_NAME_LABEL, keyOf, referenceOf } from "./object-store.ts";

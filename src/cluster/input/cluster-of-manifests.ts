@@ -1,0 +1,170 @@
+/**
+ * Manifests without a cluster file: which machines they run on. A dump of a cluster brings its Node objects; manifests
+ * without any get two Windows Server 2022 nodes and a Linux node.
+ */
+import type { JsonObject } from "../../hcn/client.ts";
+import { parseProfile } from "../../knowledge/profiles.ts";
+import { nodeOs } from "../../kube/mod.ts";
+import type { KubeObject, Node } from "../../kube/objects.ts";
+import { type Ipv4, formatIp, parseIpv4 } from "../../net/ip.ts";
+import { formatPrefix, prefixContains, prefixOf } from "../../net/prefix.ts";
+import { parseReportedVersion } from "../node-object.ts";
+import { type DumpedNode, UNDERLAY_LENGTH_MIN, rangesOf } from "./cluster-ranges.ts";
+
+/** The machines of manifests that bring none. */
+const DEFAULT_NODES: readonly JsonObject[] = [
+  { name: "win-1", os: "windows", build: "ws2022", address: "10.0.0.11" },
+  { name: "win-2", os: "windows", build: "ws2022", address: "10.0.0.12" },
+  { name: "linux-1", os: "linux", address: "10.0.0.21" },
+];
+/** Nodes without any address count up from here. */
+const FIRST_ADDRESS = (10 * 2 ** 24 + 11) as Ipv4;
+/** Names that a message lists; the rest is counted. */
+const NAMES_MAX = 3;
+
+/** Something that had to be assumed. */
+export interface Assumption {
+  readonly message: string;
+  /** Whom it is about; undefined: the cluster. */
+  readonly node?: string;
+}
+
+/** A cluster file to be parsed, and what had to be assumed to write it. */
+export interface WrittenCluster {
+  readonly document: JsonObject;
+  readonly assumptions: readonly Assumption[];
+}
+
+function addressOf(node: Node): Ipv4 | undefined {
+  for (const { type, address } of node.status?.addresses ?? []) {
+    const ip = type === "InternalIP" ? parseIpv4(address) : undefined;
+    if (ip !== undefined) return ip;
+  }
+  return undefined;
+}
+
+function listed(names: readonly string[]): string {
+  const shown = names.slice(0, NAMES_MAX).join(", ");
+  return names.length > NAMES_MAX ? `${shown} and ${names.length - NAMES_MAX} more` : shown;
+}
+
+/** Which nodes become machines, and what is assumed about the others and their addresses. */
+function machinesOf(nodes: readonly Node[], assumptions: Assumption[]): readonly DumpedNode[] {
+  const found = nodes.flatMap((node): readonly DumpedNode[] => {
+    const address = addressOf(node);
+    return address === undefined
+      ? []
+      : [{ node, os: nodeOs(node) === "windows" ? "windows" : "linux", address }];
+  });
+  if (found.length === 0) {
+    assumptions.push({
+      message: `no Node has an InternalIP: they get addresses from ${formatIp(FIRST_ADDRESS)} on`,
+    });
+    return nodes.map((node, index) => ({
+      node,
+      os: nodeOs(node) === "windows" ? "windows" : "linux",
+      address: (FIRST_ADDRESS + index) as Ipv4,
+    }));
+  }
+  const network = prefixOf(found[0]?.address ?? FIRST_ADDRESS, UNDERLAY_LENGTH_MIN);
+  const near = found.filter(({ address }) => prefixContains(network, address));
+  const far = found.filter((each) => !near.includes(each));
+  if (far.length > 0) {
+    const names = listed(far.map(({ node }) => node.metadata.name));
+    assumptions.push({
+      message: `nodes whose addresses lie outside ${formatPrefix(network)} are of another network and are left out: ${names}`,
+    });
+  }
+  return near;
+}
+
+function buildOf(node: Node, assumptions: Assumption[]): string | undefined {
+  const { name, labels } = node.metadata;
+  const kernel = node.status?.nodeInfo?.kernelVersion ?? labels?.["node.kubernetes.io/windows-build"];
+  const build = kernel === undefined ? undefined : parseProfile(kernel);
+  if (build === undefined) {
+    const said =
+      kernel === undefined || kernel === ""
+        ? "does not say its build of Windows"
+        : `says ${JSON.stringify(kernel)}, which is no build of Windows that Mullion knows`;
+    assumptions.push({ node: name, message: `node ${name} ${said}: Server 2022 is taken` });
+    return undefined;
+  }
+  if (build.note !== undefined) assumptions.push({ node: name, message: `node ${name}: ${build.note}` });
+  return kernel;
+}
+
+/** The version that the Windows nodes report; each node's own kube-proxy follows its own. */
+function kubernetesOf(machines: readonly DumpedNode[], assumptions: Assumption[]): string | undefined {
+  const reported = machines
+    .toSorted((a, b) => Number(b.os === "windows") - Number(a.os === "windows"))
+    .flatMap(
+      ({ node: { status } }) => status?.nodeInfo?.kubeProxyVersion || status?.nodeInfo?.kubeletVersion || [],
+    );
+  const [text = ""] = reported;
+  const version = parseReportedVersion(text);
+  if (version === undefined) return undefined;
+  const { major, minor, patch } = version;
+  const known = `${major}.${minor}`;
+  if (!text.replace(/^v/, "").startsWith(`${known}.`) && text.replace(/^v/, "") !== known)
+    assumptions.push({ message: `Kubernetes ${text} is taken for ${known}, the nearest that Mullion knows` });
+  return patch === undefined ? known : `${known}.${patch}`;
+}
+
+function clusterOfDump(nodes: readonly Node[], objects: readonly KubeObject[]): WrittenCluster {
+  const assumptions: Assumption[] = [];
+  const machines = machinesOf(nodes, assumptions);
+  const pods = objects.filter((object) => object.kind === "Pod");
+  const services = objects.filter((object) => object.kind === "Service");
+  const ranges = rangesOf(machines, pods, services);
+  if (ranges.moved.length > 0) {
+    assumptions.push({
+      message: `pods of ${listed(ranges.moved)} have addresses outside spec.podCIDR of their node: the ranges that they stand in are taken`,
+    });
+  }
+  const version = kubernetesOf(machines, assumptions);
+  const document = {
+    apiVersion: "mullion/v1alpha1",
+    kind: "Cluster",
+    metadata: { name: "dump" },
+    ...(version === undefined ? {} : { kubernetes: { version } }),
+    nodes: machines.map(({ node, os, address }) => {
+      const build = os === "windows" ? buildOf(node, assumptions) : undefined;
+      const range = ranges.ofNode.get(node.metadata.name);
+      return {
+        name: node.metadata.name,
+        os,
+        address: formatIp(address),
+        ...(build === undefined ? {} : { build }),
+        ...(range === undefined ? {} : { podCIDR: formatPrefix(range) }),
+      };
+    }),
+    underlay: { subnet: formatPrefix(ranges.underlay), router: formatIp(ranges.router) },
+    network: {
+      clusterCIDR: formatPrefix(ranges.pods),
+      nodeCIDRMaskSize: ranges.blockLength,
+      serviceCIDR: formatPrefix(ranges.services),
+    },
+  };
+  return { document, assumptions };
+}
+
+/** The cluster file for manifests that come without one. */
+export function clusterOfManifests(objects: readonly KubeObject[]): WrittenCluster {
+  const nodes = objects.filter((object) => object.kind === "Node");
+  if (nodes.length > 0) return clusterOfDump(nodes, objects);
+  return {
+    document: {
+      apiVersion: "mullion/v1alpha1",
+      kind: "Cluster",
+      metadata: { name: "manifests" },
+      nodes: DEFAULT_NODES,
+    },
+    assumptions: [
+      {
+        message:
+          "the manifests bring no Node objects: they run on two Windows Server 2022 nodes and a Linux node",
+      },
+    ],
+  };
+}

@@ -1,0 +1,234 @@
+/**
+ * The ranges of a cluster that was dumped: no object says them, so they are read off the addresses in use. Addresses of
+ * machines, pods and Services are facts and stay apart; what is wider than they need is a guess that gives way.
+ */
+import { isHostNetwork, isHostProcess, podAddresses } from "../../kube/mod.ts";
+import type { Node, Pod, Service } from "../../kube/objects.ts";
+import { type Ipv4, parseIpv4 } from "../../net/ip.ts";
+import { type Prefix, hostPrefix, lastIp, parsePrefix, prefixContains, prefixOf } from "../../net/prefix.ts";
+import type { NodeOs } from "../file/cluster-file.ts";
+import { DEFAULTS } from "../file/description.ts";
+import { coverOf, isApart, isHostOf, smallestRange, widened } from "./address-ranges.ts";
+
+/** A node that becomes a machine. */
+export interface DumpedNode {
+  readonly node: Node;
+  readonly os: NodeOs;
+  readonly address: Ipv4;
+}
+
+export interface ClusterRanges {
+  readonly underlay: Prefix;
+  readonly router: Ipv4;
+  /** By node; those left out get a block of `pods`. */
+  readonly ofNode: ReadonlyMap<string, Prefix>;
+  readonly pods: Prefix;
+  /** Length of these blocks. */
+  readonly blockLength: number;
+  readonly services: Prefix;
+  /** Nodes whose pods stand in another range than `spec.podCIDR`. */
+  readonly moved: readonly string[];
+}
+
+/** Nodes of one rack, and what most clouds give a subnet. */
+const UNDERLAY_LENGTH = 24;
+/** Nodes that are farther apart are not of one network. */
+export const UNDERLAY_LENGTH_MIN = 8;
+/** Ranges for pods and Services as most installers choose them. */
+const CLUSTER_LENGTH = 16;
+/** Kubernetes refuses larger service ranges. */
+const SERVICE_LENGTH_MIN = 12;
+/** What kube-controller-manager gives a node. */
+const NODE_LENGTH = 24;
+/** The smallest range in which a pod fits. */
+const NODE_LENGTH_MAX = 29;
+/** No pod range is smaller: Calico's blocks. */
+const BLOCK_LENGTH = 26;
+/** What is taken when no address tells. */
+const POD_RANGES = ["10.244.0.0/16", "172.30.0.0/16", "192.168.0.0/16"];
+const SERVICE_RANGES = ["10.96.0.0/12", "172.20.0.0/16", "192.168.0.0/16"];
+/** The network's gateway, and on Windows the bridge endpoint, have the first addresses. */
+const KEPT_ADDRESSES: Readonly<Record<NodeOs, number>> = { windows: 2, linux: 1 };
+
+function rangeOf(text: string): Prefix | undefined {
+  const range = parsePrefix(text);
+  return typeof range?.address === "number" ? range : undefined;
+}
+
+function firstApart(candidates: readonly string[], others: readonly Prefix[]): Prefix {
+  const ranges = candidates.flatMap((text) => rangeOf(text) ?? []);
+  const found = ranges.find((range) => isApart(range, others)) ?? ranges[0];
+  if (found === undefined) throw new RangeError("there are candidates");
+  return found;
+}
+
+/** The subnet of the machines: a /24, or the smallest in which each is a host. */
+function underlayOf(addresses: readonly Ipv4[]): Prefix {
+  let range = widened(smallestRange(addresses) ?? firstApart(["10.0.0.0/24"], []), UNDERLAY_LENGTH, []);
+  while (range.length > 0 && !addresses.every((ip) => isHostOf(range, ip)))
+    range = widened(range, range.length - 1, []);
+  return range;
+}
+
+function routerIn(underlay: Prefix, addresses: readonly Ipv4[]): Ipv4 {
+  const taken = new Set(addresses);
+  let ip = Number(underlay.address) + 1;
+  while (taken.has(ip as Ipv4)) ip++;
+  return ip as Ipv4;
+}
+
+/** Addresses of the pods that have a network of their own, by node. */
+function podAddressesByNode(pods: readonly Pod[]): ReadonlyMap<string, readonly Ipv4[]> {
+  const found = new Map<string, Ipv4[]>();
+  for (const pod of pods) {
+    const node = pod.spec?.nodeName;
+    if (node === undefined || isHostNetwork(pod) || isHostProcess(pod)) continue;
+    const ips = podAddresses(pod).flatMap((text) => parseIpv4(text) ?? []);
+    found.set(node, [...(found.get(node) ?? []), ...ips]);
+  }
+  return found;
+}
+
+/** True when pods of these addresses can stand in the range: beside the gateway, and what else a node needs there. */
+function holds(range: Prefix, ips: readonly Ipv4[], os: NodeOs): boolean {
+  const first = Number(range.address) + KEPT_ADDRESSES[os];
+  return ips.every((ip) => prefixContains(range, ip) && Number(ip) > first && ip !== lastIp(range));
+}
+
+function givenRange({ spec }: Node): Prefix | undefined {
+  const texts = [spec?.podCIDR, ...(spec?.podCIDRs ?? [])];
+  return texts.flatMap((text) => (text === undefined ? [] : (rangeOf(text) ?? [])))[0];
+}
+
+/** The smallest range of a usable size in which the pods can stand, apart from `others`. */
+function rangeAround(ips: readonly Ipv4[], os: NodeOs, others: readonly Prefix[]): Prefix | undefined {
+  const smallest = smallestRange(ips);
+  if (smallest === undefined) return undefined;
+  let range = widened(smallest, BLOCK_LENGTH, []);
+  while (range.length > CLUSTER_LENGTH && !holds(range, ips, os))
+    range = widened(range, range.length - 1, []);
+  const isSmall = range.length >= CLUSTER_LENGTH;
+  return isSmall && holds(range, ips, os) && isApart(range, others) ? range : undefined;
+}
+
+class NodeRanges {
+  readonly ofNode: Map<string, Prefix> = new Map<string, Prefix>();
+  readonly moved: string[] = [];
+  /** Nodes whose range was read off their pods. */
+  private readonly guessed: { readonly name: string; readonly os: NodeOs; readonly ips: readonly Ipv4[] }[] =
+    [];
+  private readonly fixed: readonly Prefix[];
+
+  /** `fixed` are the machines' subnet, the host outside and the addresses of Services. */
+  constructor(fixed: readonly Prefix[]) {
+    this.fixed = fixed;
+  }
+
+  /** The first nodes win: a range that would make the pods' range meet machines or Services is not taken. */
+  add({ node, os }: DumpedNode, ips: readonly Ipv4[]): void {
+    const { name } = node.metadata;
+    const given = givenRange(node);
+    const others = [...this.fixed, ...this.ofNode.values()];
+    const isGivenRight = given !== undefined && holds(given, ips, os);
+    const range = isGivenRight ? given : (rangeAround(ips, os, others) ?? given);
+    if (range === undefined || range.length > NODE_LENGTH_MAX || !isApart(range, others)) return;
+    const cover = coverOf([...this.ofNode.values(), range]);
+    if (cover === undefined || !isApart(cover, this.fixed)) return;
+    this.ofNode.set(name, range);
+    if (range === given) return;
+    this.guessed.push({ name, os, ips });
+    if (given !== undefined) this.moved.push(name);
+  }
+
+  /** Gives guessed ranges room for further pods, up to what a node usually has. */
+  widen(): void {
+    for (const { name, os, ips } of this.guessed) {
+      const range = this.ofNode.get(name);
+      if (range === undefined) continue;
+      const others = [...this.fixed, ...[...this.ofNode.values()].filter((other) => other !== range)];
+      const wide = widened(range, NODE_LENGTH, others);
+      if (holds(wide, ips, os)) this.ofNode.set(name, wide);
+    }
+  }
+}
+
+/**
+ * The range that holds the addresses of Services. Kubernetes has one range for all: where they lie too far apart, those
+ * near the API server's own Service count, and the control plane refuses the others.
+ */
+function serviceCover(services: readonly Service[], underlay: Prefix): Prefix | undefined {
+  const addresses = services.flatMap(({ metadata, spec }) => {
+    const ip = parseIpv4(spec?.clusterIP ?? "");
+    return ip === undefined ? [] : [{ isOfServer: metadata.name === "kubernetes", ip }];
+  });
+  const anchor = addresses.find(({ isOfServer }) => isOfServer) ?? addresses[0];
+  if (anchor === undefined) return undefined;
+  const largest = prefixOf(anchor.ip, SERVICE_LENGTH_MIN);
+  const cover = smallestRange(addresses.map(({ ip }) => ip).filter((ip) => prefixContains(largest, ip)));
+  return cover !== undefined && isApart(cover, [underlay]) ? cover : undefined;
+}
+
+function serviceRange(cover: Prefix | undefined, others: readonly Prefix[]): Prefix {
+  const usual = firstApart(SERVICE_RANGES, others);
+  if (cover === undefined || (prefixContains(usual, cover.address) && cover.length >= usual.length))
+    return usual;
+  return widened(cover, CLUSTER_LENGTH, others);
+}
+
+/** The longest blocks, at most a /24, of which `count` are free in `range`; undefined when there is no room. */
+function blockLength(range: Prefix, taken: readonly Prefix[], count: number): number | undefined {
+  for (let length = Math.max(NODE_LENGTH, range.length); length <= NODE_LENGTH_MAX; length++) {
+    const size = 2 ** (32 - length);
+    let left = count;
+    for (let first = Number(range.address); first <= Number(lastIp(range)) && left > 0; first += size)
+      if (isApart({ address: first as Ipv4, length }, taken)) left--;
+    if (left === 0) return length;
+  }
+  return undefined;
+}
+
+/** The ranges of pods, with room for the nodes whose range nobody knows. */
+function podRanges(
+  machines: readonly DumpedNode[],
+  nodeRanges: NodeRanges,
+  others: readonly Prefix[],
+): Pick<ClusterRanges, "ofNode" | "pods" | "blockLength"> {
+  const { ofNode } = nodeRanges;
+  const known = [...ofNode.values()];
+  const cover = coverOf(known);
+  const pods = cover === undefined ? firstApart(POD_RANGES, others) : widened(cover, CLUSTER_LENGTH, others);
+  const length = blockLength(pods, known, machines.length - known.length);
+  if (length !== undefined) return { ofNode, pods, blockLength: length };
+  // No room between the pods that there are and everything else: nobody's range is known then.
+  const fresh = firstApart(POD_RANGES, others);
+  return {
+    ofNode: new Map(),
+    pods: fresh,
+    blockLength: blockLength(fresh, [], machines.length) ?? NODE_LENGTH,
+  };
+}
+
+/** Reads the ranges off what stands in a dump. */
+export function rangesOf(
+  machines: readonly DumpedNode[],
+  pods: readonly Pod[],
+  services: readonly Service[],
+): ClusterRanges {
+  const addresses = machines.map(({ address }) => address);
+  const underlay = underlayOf(addresses);
+  const cover = serviceCover(services, underlay);
+  const fixed = [underlay, hostPrefix(DEFAULTS.outsideAddress)];
+  const nodeRanges = new NodeRanges(cover === undefined ? fixed : [...fixed, cover]);
+  const byNode = podAddressesByNode(pods);
+  for (const machine of machines) nodeRanges.add(machine, byNode.get(machine.node.metadata.name) ?? []);
+  nodeRanges.widen();
+  const podCover = coverOf([...nodeRanges.ofNode.values()]);
+  const known = serviceRange(cover, podCover === undefined ? fixed : [...fixed, podCover]);
+  return {
+    underlay,
+    router: routerIn(underlay, addresses),
+    ...podRanges(machines, nodeRanges, [...fixed, known]),
+    services: known,
+    moved: nodeRanges.moved,
+  };
+}

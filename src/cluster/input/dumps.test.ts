@@ -1,0 +1,210 @@
+// Dumps of clusters, in the style of `kubectl get nodes,pods,services,endpointslices -A -o yaml`: what they say is taken
+// as it is, and what they leave open is filled in and told.
+import { readFileSync } from "node:fs";
+import { beforeAll, describe, expect, it } from "vitest";
+import { inventoryLoadBalancers } from "../inventory.ts";
+import {
+  type SessionWorld,
+  ask,
+  askMany,
+  askName,
+  openSessionWorld,
+  podsOf,
+} from "../../testing/session-world.ts";
+import { formatIp } from "../../net/ip.ts";
+import { formatPrefix } from "../../net/prefix.ts";
+
+function dumpText(name: string): string {
+  return readFileSync(`src/testing/dumps/${name}.yaml`, "utf8");
+}
+
+/** What was made of the nodes. */
+function machinesOf({ session }: SessionWorld): readonly string[] {
+  return session.cluster.file.nodes.map(({ name, os, build, address, podCIDR }) =>
+    [name, os, build?.profile.name, build?.revision, formatIp(address), formatPrefix(podCIDR)]
+      .filter((each) => each !== undefined)
+      .join(" "),
+  );
+}
+
+function networkOf({ session }: SessionWorld): unknown {
+  const { network, underlay } = session.cluster.file;
+  return {
+    pods: formatPrefix(network.clusterCIDR),
+    services: formatPrefix(network.serviceCIDR),
+    underlay: formatPrefix(underlay.subnet),
+    router: formatIp(underlay.router),
+  };
+}
+
+/** Everything that was said, without advice. */
+function notesOf({ read, begun }: SessionWorld): readonly string[] {
+  return [...read, ...begun.problems, ...begun.notes].map(
+    ({ file, line, code, message }) => `${file === "" ? "" : `${file}:${line}: `}${message} [${code}]`,
+  );
+}
+
+/** Pods that run, with their addresses. */
+function runningOf({ session }: SessionWorld): readonly string[] {
+  return session.cluster.pods
+    .map(({ spec, node, address }) => `${spec.name} ${node.spec.name} ${formatIp(address)}`)
+    .toSorted();
+}
+
+describe("flannel in mode host-gw", () => {
+  let world: SessionWorld;
+  beforeAll(async () => {
+    world = await openSessionWorld(dumpText("flannel"));
+  });
+
+  it("takes nodes, builds, addresses and ranges as they are", () => {
+    expect(machinesOf(world)).toEqual([
+      "cp-0 linux 192.168.50.10 10.42.0.0/24",
+      "win-a windows ws2022 2582 192.168.50.21 10.42.1.0/24",
+      "win-b windows ws2019 5576 192.168.50.22 10.42.2.0/24",
+    ]);
+    expect(networkOf(world)).toEqual({
+      pods: "10.42.0.0/16",
+      services: "10.43.0.0/16",
+      underlay: "192.168.50.0/24",
+      router: "192.168.50.1",
+    });
+    expect(world.session.cluster.file.kubernetes.version).toEqual({ major: 1, minor: 30, patch: 8 });
+  });
+
+  it("runs the pods at their addresses, but those that have ended, and makes none besides", () => {
+    expect(runningOf(world)).toEqual([
+      "cart-7c9b6d5f4-8zk2p win-a 10.42.1.15",
+      "cart-7c9b6d5f4-lm4tq win-b 10.42.2.9",
+      "coredns-5d4c8b7f9c-q7x2m cp-0 10.42.0.7",
+      "stock-6f7d8c9b5-w2x9r cp-0 10.42.0.12",
+    ]);
+  });
+
+  it("takes cluster IPs and slices as they are", () => {
+    const { Service, EndpointSlice } = world.session.cluster.objects;
+    expect(Service.map(({ metadata, spec }) => `${metadata.name} ${spec?.clusterIP}`)).toEqual([
+      "kubernetes 10.43.0.1",
+      "kube-dns 10.43.0.10",
+      "cart 10.43.17.200",
+      "stock 10.43.99.4",
+    ]);
+    expect(EndpointSlice.map(({ metadata }) => metadata.name)).toEqual([
+      "kube-dns-hs2kq",
+      "cart-9xk4w",
+      "stock-p4m2z",
+    ]);
+  });
+
+  it("has nothing to say about it", () => {
+    expect(notesOf(world)).toEqual([]);
+  });
+
+  it("its Services and names work, with its own DNS", () => {
+    const from = "pod/shop/cart-7c9b6d5f4-8zk2p";
+    expect(ask(world, from, "service/shop/stock")).toBe("shop/stock saw 192.168.50.21");
+    expect(askMany(world, "pod/shop/stock-6f7d8c9b5-w2x9r", "service/shop/cart", 30)).toEqual(
+      podsOf(world, "cart-").map(({ metadata }) => `shop/${metadata.name}`),
+    );
+    expect(askName(world, from, "stock")).toBe("shop/stock saw 192.168.50.21");
+    expect(askName(world, from, "stock.shop.svc.cluster.local")).toBe("shop/stock saw 192.168.50.21");
+  });
+});
+
+describe("Calico", () => {
+  it("the ranges in which pods stand are taken in place of spec.podCIDR", async () => {
+    const world = await openSessionWorld(dumpText("calico"));
+    expect(machinesOf(world)).toEqual([
+      "lin-0 linux 172.16.4.10 192.168.12.0/24",
+      "win-0 windows ws2025 1742 172.16.4.20 192.168.201.0/24",
+    ]);
+    expect(runningOf(world)).toContain("web-0 win-0 192.168.201.133");
+    expect(notesOf(world)).toEqual([
+      "pods of lin-0, win-0 have addresses outside spec.podCIDR of their node: the ranges that they stand in are taken [cluster-assumed]",
+    ]);
+    expect(ask(world, "pod/shop/web-0", "service/shop/api")).toBe("shop/api-0 saw 172.16.4.20");
+    expect(ask(world, "pod/shop/api-0", "service/shop/web")).toBe("shop/web-0 saw 192.168.12.71");
+  });
+});
+
+describe("Azure CNI", () => {
+  let world: SessionWorld;
+  beforeAll(async () => {
+    const more = `
+apiVersion: v1
+kind: Pod
+metadata: { name: new, namespace: shop }
+spec: { nodeSelector: { kubernetes.io/os: windows }, containers: [{ name: c, image: x, ports: [{ containerPort: 8080 }] }] }
+---
+apiVersion: v1
+kind: Pod
+metadata: { name: new-l, namespace: shop }
+spec: { nodeSelector: { kubernetes.io/os: linux }, containers: [{ name: c, image: x, ports: [{ containerPort: 8080 }] }] }
+`;
+    world = await openSessionWorld(dumpText("azure-cni"), more);
+  });
+
+  it("says once for each node that its pods do not run", () => {
+    expect(notesOf(world)).toEqual([
+      "1.yaml:5: node aks-sys-0: pod kube-system/coredns-789789675-x4kzn has no network, because its pod range 10.244.0.0/24 does not hold 10.224.0.12 [pod-address-outside-range]",
+      "1.yaml:45: node akswin0: 2 pods have no network, because its pod range 10.244.1.0/24 does not hold 10.224.0.40, 10.224.0.51 [pod-address-outside-range]",
+    ]);
+  });
+
+  it("the rest runs", () => {
+    expect(runningOf(world)).toEqual(["new akswin0 10.244.1.3", "new-l aks-sys-0 10.244.0.2"]);
+    expect(ask(world, "pod/shop/new", "pod/shop/new-l", { port: 8080 })).toBe("shop/new-l saw 10.244.1.3");
+    expect(networkOf(world)).toMatchObject({ services: "10.0.0.0/16", underlay: "10.224.0.0/24" });
+  });
+});
+
+describe("a dump with gaps", () => {
+  let world: SessionWorld;
+  beforeAll(async () => {
+    world = await openSessionWorld(dumpText("gaps"));
+  });
+
+  it("fills in what can be assumed, leaves out what cannot, and says so", () => {
+    expect(machinesOf(world)).toEqual([
+      "lin-0 linux 10.10.0.5 10.244.3.0/24",
+      "win-0 windows ws2022 10.10.0.6 10.244.6.0/24",
+    ]);
+    expect(notesOf(world)).toEqual([
+      "Kubernetes v1.99.0 is taken for 1.37, the nearest that Mullion knows [cluster-assumed]",
+      "1.yaml:45: node win-0 does not say its build of Windows: Server 2022 is taken [cluster-assumed]",
+      "1.yaml:89: node win-1 has no machine: 1 pod on it does not run [node-without-machine]",
+      "1.yaml:276: node win-9 is not described: 1 pod on it does not run [node-without-machine]",
+      "1.yaml:45: node win-0: pod shop/web-1 has no network, because its pod range 10.244.6.0/24 does not hold 10.99.1.4 [pod-address-outside-range]",
+      "1.yaml:397: EndpointSlice shop/web-t6y7u points at pod web-9, which is not there [slice-target-unknown]",
+    ]);
+  });
+
+  it("the rest runs: pods, Services by their slices, a DNS that it did not bring", async () => {
+    expect(runningOf(world).filter((pod) => !pod.startsWith("coredns"))).toEqual([
+      "ask-0 lin-0 10.244.3.3",
+      "web-0 win-0 10.244.6.20",
+    ]);
+    expect(askMany(world, "pod/shop/ask-0", "service/shop/web", 20)).toEqual(["shop/web-0", "unreachable"]);
+    expect(askName(world, "pod/shop/ask-0", "web.shop.svc.cluster.local")).toMatch(
+      /^(shop\/web-0 saw|unreachable)/,
+    );
+    const balancers = await inventoryLoadBalancers(world.session.cluster, "win-0");
+    expect(balancers.map(({ object }) => object.FrontendVIPs?.[0])).toContain("10.96.4.4");
+  });
+});
+
+describe("nodes alone", () => {
+  it.each([
+    ["no address at all", "", "10.0.0.11"],
+    ["one address", "status: { addresses: [{ type: InternalIP, address: 10.1.2.3 }] }", "10.1.2.3"],
+    [
+      "the subnet's first address",
+      "status: { addresses: [{ type: InternalIP, address: 10.1.2.1 }] }",
+      "10.1.2.1",
+    ],
+    ["its last", "status: { addresses: [{ type: InternalIP, address: 10.1.2.255 }] }", "10.1.2.255"],
+  ])("%s", async (_, status, address) => {
+    const world = await openSessionWorld(`{apiVersion: v1, kind: Node, metadata: {name: node-1}, ${status}}`);
+    expect(machinesOf(world)[0]).toContain(`node-1 linux ${address} `);
+  });
+});

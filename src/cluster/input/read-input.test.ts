@@ -1,0 +1,201 @@
+// What users name with -f: cluster files, manifests, both in one text, and texts that are none of it. A broken part is
+// told with file, line and field; the rest goes on where Kubernetes would.
+import { describe, expect, it } from "vitest";
+import { clusterText, openSessionWorld, service } from "../../testing/session-world.ts";
+import { readInput } from "./read-input.ts";
+
+const CLUSTER = clusterText().trimStart();
+const POD = `apiVersion: v1
+kind: Pod
+metadata: { name: web, labels: { app: web } }
+spec: { containers: [{ name: c, image: x, ports: [{ containerPort: 8080 }] }] }
+`;
+
+function read(...texts: readonly (readonly [name: string, text: string])[]): {
+  readonly cluster: string | undefined;
+  readonly objects: readonly string[];
+  readonly told: readonly string[];
+} {
+  const result = readInput(texts.map(([name, text]) => ({ name, text })));
+  const input = "input" in result ? result.input : undefined;
+  const problems = "input" in result ? [...result.input.problems, ...result.input.notes] : result.problems;
+  return {
+    cluster: input?.file.name,
+    objects: (input?.objects ?? []).map(({ object }) => `${object.kind}/${object.metadata.name}`),
+    told: problems.map(
+      ({ file, line, path, code }) => `${file}:${line}${path === "" ? "" : ` ${path}`} ${code}`,
+    ),
+  };
+}
+
+const ASSUMED = ":0 cluster-assumed";
+
+describe("what a text is", () => {
+  it.each([
+    ["a cluster file", CLUSTER, "test", [], []],
+    [
+      "a cluster file in JSON",
+      `{\n  "apiVersion": "mullion/v1alpha1", "kind": "Cluster", "metadata": {"name": "j"},\n "nodes": [{"name": "n", "os": "linux", "address": "10.0.0.2"}]}`,
+      "j",
+      [],
+      [],
+    ],
+    ["manifests", POD, "manifests", ["Pod/web"], [ASSUMED]],
+    ["a cluster file, then manifests", `${CLUSTER}---\n${POD}`, "test", ["Pod/web"], []],
+    ["manifests, then a cluster file", `${POD}---\n${CLUSTER}`, "test", ["Pod/web"], []],
+    [
+      "a cluster file between manifests",
+      `${POD}---\n${CLUSTER}--- # next\n${POD.replace("web,", "api,")}`,
+      "test",
+      ["Pod/web", "Pod/api"],
+      [],
+    ],
+    ["a cluster file behind a comment and a separator", `# mine\n---\n${CLUSTER}`, "test", [], []],
+    [
+      "a ConfigMap that holds a cluster file",
+      `apiVersion: v1\nkind: ConfigMap\nmetadata: { name: c }\ndata:\n  cluster.yaml: |\n    apiVersion: mullion/v1alpha1\n    kind: Cluster\n`,
+      "manifests",
+      ["ConfigMap/c"],
+      [ASSUMED],
+    ],
+    ["nothing", "", undefined, [], ["t.yaml:1 input-without-documents"]],
+    ["a comment", "# later\n", undefined, [], ["t.yaml:1 input-without-documents"]],
+    ["bytes", "\u007fELF\u0000\u0001", undefined, [], ["t.yaml:1 manifest-invalid-yaml"]],
+    ["prose", "hello there", undefined, [], ["t.yaml:1 manifest-invalid-value"]],
+    [
+      "two cluster files",
+      `${CLUSTER}---\n${CLUSTER}`,
+      undefined,
+      [],
+      ["t.yaml:11 cluster-file-duplicate-name"],
+    ],
+    [
+      "a Helm template",
+      "apiVersion: v1\nkind: Pod\nmetadata:\n  name: {{ .Release.Name }}\n",
+      undefined,
+      [],
+      ["t.yaml:4 manifest-helm-template"],
+    ],
+  ])("%s", (_, text, cluster, objects, told) => {
+    expect(read(["t.yaml", text])).toEqual({ cluster, objects, told });
+  });
+
+  it("lines of a text that holds both are those of the text", () => {
+    const broken = POD.replace("kind: Pod", "kind: Service");
+    expect(read(["t.yaml", `${CLUSTER}---\n${broken}`]).told).toEqual([
+      expect.stringMatching(/^t\.yaml:14 spec\.ports manifest-missing-field$/),
+    ]);
+    const badCluster = CLUSTER.replace("address: 10.0.0.21", "address: 10.0.0.11");
+    expect(read(["t.yaml", `${POD}---\n${badCluster}`]).told).toEqual([
+      "t.yaml:12 nodes[2].address cluster-file-duplicate-address",
+    ]);
+  });
+});
+
+describe("several texts", () => {
+  it("add up", () => {
+    expect(read(["c.yaml", CLUSTER], ["a.yaml", POD], ["b.yaml", POD.replace("web,", "api,")])).toEqual({
+      cluster: "test",
+      objects: ["Pod/web", "Pod/api"],
+      told: [],
+    });
+  });
+
+  it.each([
+    ["two cluster files", [CLUSTER, CLUSTER], undefined, ["b.yaml:1 cluster-file-duplicate-name"]],
+    [
+      "an object in both",
+      [POD, POD],
+      "manifests",
+      ["b.yaml:3 metadata.name manifest-duplicate-object", ASSUMED],
+    ],
+    [
+      "a broken cluster file stops everything",
+      [CLUSTER.replace("nodes:", "node:"), POD],
+      undefined,
+      expect.anything(),
+    ],
+    ["an empty one beside a good one", ["", POD], "manifests", [ASSUMED]],
+  ])("%s", (_, [a = "", b = ""], cluster, told) => {
+    const result = read(["a.yaml", a], ["b.yaml", b]);
+    expect(result.cluster).toBe(cluster);
+    expect(result.told).toEqual(told);
+  });
+});
+
+describe("one broken document among good ones", () => {
+  const GOOD = service("good", "selector: { app: web }, ports: [{ port: 80, targetPort: 8080 }]");
+  const NODE_PORT = (name: string): string =>
+    service(name, "type: NodePort, selector: { app: web }, ports: [{ port: 80, nodePort: 30001 }]");
+
+  // Each row: the manifests, what is refused or noted (place, field, code), and the Services that are there afterwards.
+  it.each([
+    [
+      "invalid YAML",
+      "\napiVersion: v1\nkind: Service\nmetadata: { name: bad\nspec: {}\n---",
+      [/^1\.yaml:\d+ manifest-invalid-yaml$/],
+      [],
+    ],
+    [
+      "a Service without ports",
+      service("bad", "selector: { app: web }"),
+      [/^1\.yaml:\d+ spec\.ports manifest-missing-field$/],
+      [],
+    ],
+    [
+      "a selector that matches nothing",
+      service("odd", "selector: { app: nobody }, ports: [{ port: 80 }]"),
+      [/^1\.yaml:\d+ spec\.selector selector-matches-nothing$/],
+      ["odd"],
+    ],
+    [
+      "two Services with one NodePort",
+      NODE_PORT("a") + NODE_PORT("b"),
+      [/^1\.yaml:\d+ spec\.ports\[0\]\.nodePort service-port-refused$/],
+      ["a"],
+    ],
+    [
+      "a slice that points at nobody",
+      `
+apiVersion: discovery.k8s.io/v1
+kind: EndpointSlice
+metadata: { name: good-own, labels: { kubernetes.io/service-name: good } }
+addressType: IPv4
+ports: [{ port: 8080 }]
+endpoints: [{ addresses: [10.244.0.77], nodeName: win-1, targetRef: { kind: Pod, name: ghost } }]
+---`,
+      [/^1\.yaml:\d+ endpoints\[0\]\.targetRef slice-target-unknown$/],
+      [],
+    ],
+    [
+      "a pod on a node that is not there",
+      "\n" + POD.replace("name: web", "name: lost").replace("spec: {", "spec: { nodeName: wni-1,") + "---",
+      [/^1\.yaml:\d+ node-without-machine$/],
+      [],
+    ],
+    [
+      "a Helm template",
+      "\napiVersion: v1\nkind: Service\nmetadata: { name: {{ .Values.name }} }\n---",
+      [/^1\.yaml:\d+ manifest-helm-template$/],
+      [],
+    ],
+    [
+      "a kind that has no effect",
+      "\napiVersion: cert-manager.io/v1\nkind: Certificate\nmetadata: { name: c }\n---",
+      [/^1\.yaml:\d+ kind manifest-kind-unknown$/],
+      [],
+    ],
+  ])("%s", async (_, bad, told, services) => {
+    const { session, begun, read: reading } = await openSessionWorld(`${GOOD}${bad}\n${POD}`);
+    const heard = [...reading, ...begun.problems, ...begun.notes]
+      .filter(({ code }) => code !== "cluster-assumed")
+      .map(({ file, line, path, code }) => `${file}:${line}${path === "" ? "" : ` ${path}`} ${code}`);
+    expect(heard).toHaveLength(told.length);
+    for (const [index, each] of told.entries()) expect(heard[index]).toMatch(each);
+    const { Service, Pod } = session.cluster.objects;
+    expect(Service.map(({ metadata }) => metadata.name).filter((name) => name !== "kube-dns")).toEqual(
+      [...services, "good"].toSorted(),
+    );
+    expect(Pod.find(({ metadata }) => metadata.name === "web")?.status?.phase).toBe("Running");
+  });
+});

@@ -1,0 +1,108 @@
+/** Cells, and what came of them, in the words of the report. */
+import { getEntry } from "../../knowledge/catalogue.ts";
+import type { KnowledgeCode } from "../../knowledge/codes.ts";
+import { formatIp } from "../../net/ip.ts";
+import type { Cell } from "./cell.ts";
+import type { Disagreement } from "./judge.ts";
+import type { VerifyModel, VerifyNode } from "./model.ts";
+import type { Observation } from "./observation.ts";
+import type { VerifyCell, VerifyCounts, VerifyFinding } from "./report.ts";
+
+/** A cell with what came of it. */
+export interface Judged {
+  readonly cell: Cell;
+  readonly observation: Observation | undefined;
+  readonly disagreement: Disagreement | undefined;
+}
+
+function systemOf(os: Cell["sourceOs"], node: VerifyNode | undefined): string {
+  if (node?.windows === undefined) return os;
+  const { profile, revision } = node.windows;
+  return revision === undefined ? profile.name : `${profile.name}.${revision}`;
+}
+
+/** The node behind each reference that a cell may ask: nodes, and the nodes of pods. */
+export function nodesByReference(model: VerifyModel): ReadonlyMap<string, VerifyNode> {
+  const nodes = model.nodes.map((node) => [node.reference, node] as const);
+  return new Map([...nodes, ...model.pods.map(({ reference, node }) => [reference, node] as const)]);
+}
+
+export function describeCell(
+  { cell, observation, disagreement }: Judged,
+  nodes: ReadonlyMap<string, VerifyNode>,
+): VerifyCell {
+  const { expected, target, source } = cell;
+  const sender = source?.kind === "pod" ? source.node : source?.kind === "node" ? source : undefined;
+  const receiver = nodes.get(target.reference);
+  const isCodeGiven =
+    expected.outcome !== "works" && !(expected.outcome === "denied" && expected.proof === "any-failure");
+  const code = isCodeGiven ? expected.code : undefined;
+  const attempts = observation?.attempts ?? [];
+  return {
+    flow: cell.flow,
+    protocol: cell.protocol,
+    relation: cell.relation,
+    from: cell.sourceReference,
+    fromSystem: systemOf(cell.sourceOs, sender),
+    to: target.reference,
+    toSystem:
+      cell.relation === "service" && receiver === undefined ? "service" : systemOf(cell.targetOs, receiver),
+    ...(target.port === 0 ? {} : { port: target.port }),
+    ...(target.name === undefined ? {} : { name: target.name }),
+    expected: expected.outcome,
+    ...(code === undefined ? {} : { code }),
+    ...(expected.outcome === "not-applicable" ? { why: expected.why } : {}),
+    row: cell.row,
+    documentedIn: cell.documentedIn,
+    verdict:
+      disagreement === undefined ? (observation === undefined ? "not-tried" : "as-expected") : "finding",
+    attempts: attempts.length,
+    ...(cell.probe === "sweep"
+      ? { backEnds: new Set(attempts.flatMap(({ answeredBy }) => answeredBy ?? [])).size }
+      : {}),
+    standsFor: cell.standsFor,
+  };
+}
+
+/** The words behind `mullion trace` that show the cell. */
+function traceWords(cell: Cell): string | undefined {
+  const { target, protocol } = cell;
+  if (target.address === undefined || cell.source === undefined) return undefined;
+  const isNamed = /^(?:pod|node|service)\//.test(target.reference) || cell.relation === "outside";
+  const to = isNamed && cell.flow !== "outside-to-ingress" ? target.reference : formatIp(target.address);
+  const how =
+    protocol === "icmp"
+      ? "--protocol icmp"
+      : `${protocol === "udp" ? "--protocol udp " : ""}--port ${target.port}`;
+  return `${cell.sourceReference} ${to} ${how}`;
+}
+
+function remedyOf(code: KnowledgeCode): string {
+  return getEntry(code).remedy.split("\n\n")[0] ?? "";
+}
+
+export function describeFinding(judged: Judged, disagreement: Disagreement, position: number): VerifyFinding {
+  const { expected, observed, code } = disagreement;
+  const trace = traceWords(judged.cell);
+  return {
+    cell: position,
+    expected,
+    observed,
+    ...(code === undefined ? {} : { code, remedy: remedyOf(code) }),
+    ...(trace === undefined ? {} : { trace }),
+  };
+}
+
+export function countCells(cells: readonly VerifyCell[], attempts: number, findings: number): VerifyCounts {
+  const of = (expected: VerifyCell["expected"]): number =>
+    cells.filter((cell) => cell.expected === expected && cell.verdict !== "finding").length;
+  return {
+    cells: cells.reduce((sum, { standsFor }) => sum + standsFor, 0),
+    tried: cells.filter(({ verdict }) => verdict !== "not-tried").length,
+    attempts,
+    works: of("works"),
+    denied: of("denied"),
+    notApplicable: of("not-applicable"),
+    findings,
+  };
+}

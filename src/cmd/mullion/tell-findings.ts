@@ -1,0 +1,32 @@
+/** What a user should know about input that was taken: what is left out of it, and what is worth knowing besides. */
+import type { SessionProblem } from "../../cluster/session.ts";
+import type { KnowledgeCode } from "../../knowledge/codes.ts";
+import { formatProblem, reportProblems } from "./failure.ts";
+import type { Terminal } from "./terminal.ts";
+
+/** Notes of one kind that are shown: what comes a thousand times is no news the sixth time. */
+const SHOWN_MAX = 5;
+
+export interface Findings {
+  /** What Kubernetes would refuse; the rest goes on. */
+  readonly problems: readonly SessionProblem[];
+  readonly notes: readonly SessionProblem[];
+}
+
+function tellNotes(notes: readonly SessionProblem[], terminal: Terminal): void {
+  const counts = new Map<KnowledgeCode, number>();
+  for (const note of notes) {
+    const count = (counts.get(note.code) ?? 0) + 1;
+    counts.set(note.code, count);
+    if (count <= SHOWN_MAX) terminal.stderr(formatProblem(note));
+  }
+  for (const [code, count] of counts) {
+    if (count > SHOWN_MAX) terminal.stderr(`… and ${count - SHOWN_MAX} more like these [${code}]\n`);
+  }
+}
+
+/** Tells notes, then problems with their number; `outcome` says what became of the rest. */
+export function tellFindings({ problems, notes }: Findings, outcome: string, terminal: Terminal): void {
+  tellNotes(notes, terminal);
+  if (problems.length > 0) reportProblems(problems, outcome, terminal);
+}

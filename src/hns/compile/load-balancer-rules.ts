@@ -1,0 +1,197 @@
+/** The single rules of load balancers, with the names that they have on a node (dataplane.md §2.2.3). */
+import type { Guid } from "../../hcn/client.ts";
+import { formatIp } from "../../net/ip.ts";
+import { hostPrefix } from "../../net/prefix.ts";
+import type { Condition } from "../../vfp/condition.ts";
+import type { Action, BackEnd, Rule } from "../../vfp/rule.ts";
+import { IpProtocol } from "../../wire/ip-protocol.ts";
+import type { HostPoolDefinition } from "../datapath.ts";
+import type { FrontEnd, LoadBalancerFacts } from "./load-balancer-plan.ts";
+
+const RULE_PRIORITY = 100;
+/** Before the rules that balance. */
+const REFUSAL_PRIORITY = 50;
+const NODE_PORTS = "dataplane.md §2.2.3";
+const FULL_NAT = "dataplane.md §2.2.2, §3.3";
+
+/** What one local back end's port gets. */
+export interface BackEndRules {
+  readonly in: readonly Rule[];
+  readonly out: readonly Rule[];
+}
+
+/** Conditions that are remembered; then the list begins anew, and later nodes share among themselves. */
+const KNOWN_CONDITIONS_MAX = 65_536;
+const KNOWN_CONDITIONS = new Map<string, Condition>();
+
+/** What asks for a front end: one value for all its rules, on all nodes. */
+function toFrontEnd({ mapping: { protocol, externalPort }, vip }: FrontEnd): Condition {
+  const key = `${protocol} ${vip} ${externalPort}`;
+  const known = KNOWN_CONDITIONS.get(key);
+  if (known !== undefined) return known;
+  const condition = Object.freeze<Condition>({
+    protocols: [protocol],
+    destination: [hostPrefix(vip)],
+    destinationPorts: [{ first: externalPort, last: externalPort }],
+  });
+  if (KNOWN_CONDITIONS.size >= KNOWN_CONDITIONS_MAX) KNOWN_CONDITIONS.clear();
+  KNOWN_CONDITIONS.set(key, condition);
+  return condition;
+}
+
+/** The parts of a name, joined to one text: a cluster has millions of these. */
+function nameOf(...parts: readonly (string | number)[]): string {
+  return parts.join("_");
+}
+
+function makeRule(
+  frontEnd: FrontEnd,
+  name: string,
+  fields: Partial<Rule> & { readonly action: Action },
+): Rule {
+  return Object.freeze({
+    id: [frontEnd.loadBalancer.id, name].join("|"),
+    name,
+    priority: RULE_PRIORITY,
+    condition: toFrontEnd(frontEnd),
+    isTerminating: true,
+    isStateful: true,
+    provenance: frontEnd.provenance,
+    ...fields,
+  });
+}
+
+/** `<VIP>_<ext>_<int>_<proto>`, or with the external port twice where addresses stay. */
+function suffix({ vip, mapping }: FrontEnd, internalPort: number): string {
+  return nameOf(formatIp(vip), mapping.externalPort, internalPort, mapping.protocol);
+}
+
+/** The latest list that begins with a back end: nodes without a local one have the same lists of the same values. */
+const KNOWN_LISTS = new WeakMap<BackEnd, readonly BackEnd[]>();
+
+function shareBackEnds(backEnds: readonly BackEnd[]): readonly BackEnd[] {
+  const [first] = backEnds;
+  if (first === undefined) return backEnds;
+  const known = KNOWN_LISTS.get(first);
+  if (known?.length === backEnds.length && known.every((each, index) => each === backEnds[index]))
+    return known;
+  KNOWN_LISTS.set(first, Object.freeze(backEnds));
+  return backEnds;
+}
+
+function balance(frontEnd: FrontEnd, rewrites: "address-and-port" | "mac"): Action {
+  const backEnds = shareBackEnds(frontEnd.serving.map((each) => each.backEnd));
+  return Object.freeze({ type: "lbnat", backEnds, distribution: frontEnd.distribution, rewrites });
+}
+
+const ALLOW: Action = Object.freeze({ type: "allow" });
+
+/** Ping to a front end meets no rule (dataplane.md §2.9). */
+const ICMP_MISS = Object.freeze({ protocols: "icmp-to-service-not-balanced" } as const);
+
+/** For every pod's port (walk B-3). */
+export function dsrRule(frontEnd: FrontEnd, facts: LoadBalancerFacts): Rule {
+  const { tag, mapping, keepsVip } = frontEnd;
+  const managementIp = facts.managementIp === undefined ? "" : formatIp(facts.managementIp);
+  const name = nameOf("LB_DSR", tag, managementIp, suffix(frontEnd, mapping.internalPort));
+  const action = balance(frontEnd, keepsVip ? "mac" : "address-and-port");
+  return makeRule(frontEnd, name, { action, missCodes: ICMP_MISS });
+}
+
+/**
+ * Turns round what came for the front end (walk B-7). Inferred: also where all back ends are on other nodes; seen is
+ * the rule of load balancers with a local one, but the documented NodePort of a node without one needs it as well.
+ */
+export function hairpinRule(frontEnd: FrontEnd): Rule {
+  const { tag, mapping, serving } = frontEnd;
+  const name = nameOf("HairPin", tag, suffix(frontEnd, mapping.externalPort));
+  const isSeen = serving.some((each) => each.isLocal);
+  return makeRule(frontEnd, name, {
+    action: ALLOW,
+    missCodes: ICMP_MISS,
+    ...(!isSeen && { inferred: NODE_PORTS }),
+  });
+}
+
+/** Only local back ends, with DSR: the frame goes on as it is, to the MAC of the chosen one. */
+export function forwardLocally(frontEnd: FrontEnd): Rule {
+  const { tag, mapping, serving } = frontEnd;
+  const prefix = serving.length === 1 ? "NAT" : "LB";
+  const name = nameOf(prefix, tag, suffix(frontEnd, mapping.externalPort));
+  return makeRule(frontEnd, name, { action: balance(frontEnd, "mac") });
+}
+
+export function isFullNat(frontEnd: FrontEnd): boolean {
+  return !frontEnd.isDsr || frontEnd.hasRemote;
+}
+
+/**
+ * Both addresses change: the source to one of the node's with a port of a pool, the destination to the back end (walks
+ * B-4 and B-7). Inferred: the name `LB_…` where all back ends are local and there is no DSR, after the rules of old
+ * overlay nodes (dataplane.md §2.2.2).
+ */
+export function fullNat(
+  frontEnd: FrontEnd,
+  pool: HostPoolDefinition,
+): { readonly nat: Rule; readonly lb: Rule } {
+  const { tag, mapping, hasRemote } = frontEnd;
+  const rest = suffix(frontEnd, mapping.internalPort);
+  const protocol = mapping.protocol === IpProtocol.tcp ? "TCP" : "UDP";
+  const nat = makeRule(frontEnd, nameOf("SNAT", protocol, tag, formatIp(pool.ip), rest), {
+    action: Object.freeze({ type: "dynnat", pool: pool.name }),
+    inferred: FULL_NAT,
+  });
+  const lb = makeRule(frontEnd, nameOf(hasRemote ? "LB_HOST" : "LB", tag, rest), {
+    action: balance(frontEnd, "address-and-port"),
+    missCodes: ICMP_MISS,
+    ...(!hasRemote && { inferred: FULL_NAT }),
+  });
+  return { nat, lb };
+}
+
+/**
+ * Before the builds that balance the node's own packets: Inferred that they end at the host's port; documented is that
+ * they do not arrive (dataplane.md §2.4 B-8, DT-118).
+ */
+export function refuseNode(frontEnd: FrontEnd, facts: LoadBalancerFacts): readonly Rule[] {
+  const source = facts.nodeIps.filter((ip) => typeof ip === "number").map(hostPrefix);
+  if (facts.traits.reachesServices || frontEnd.isNodePort) return [];
+  const name = nameOf("HOST_TO_VIP", frontEnd.tag, suffix(frontEnd, frontEnd.mapping.externalPort));
+  const rule = makeRule(frontEnd, name, {
+    priority: REFUSAL_PRIORITY,
+    condition: Object.freeze({ ...toFrontEnd(frontEnd), source }),
+    action: { type: "block", code: "service-vip-from-node-unsupported" },
+    isStateful: false,
+    inferred: "dataplane.md §2.4 B-8",
+  });
+  return [rule];
+}
+
+/**
+ * On the port of a local back end. IN: what the host's port left alone is translated, and so are its answers. OUT:
+ * answers of the back end's port keep OutBoundNAT away (dataplane.md DT-124, DT-125).
+ */
+export function backEndRules(frontEnd: FrontEnd): ReadonlyMap<Guid, BackEndRules> {
+  const { serving, mapping, tag, vip, isDsr, keepsVip } = frontEnd;
+  const rest = nameOf(tag, formatIp(vip), mapping.externalPort, mapping.protocol);
+  const rules = new Map<Guid, BackEndRules>();
+  if (keepsVip) return rules;
+  for (const { id, backEnd, isLocal } of serving) {
+    if (!isLocal) continue;
+    const { ip, port } = backEnd;
+    const nat = makeRule(frontEnd, nameOf("NAT", rest), {
+      action: Object.freeze({ type: "nat", side: "destination", ip, port }),
+    });
+    const allow = makeRule(frontEnd, nameOf("ALLOW_NAT", rest), {
+      condition: Object.freeze({
+        protocols: [mapping.protocol],
+        source: [hostPrefix(ip)],
+        sourcePorts: [{ first: port, last: port }],
+      }),
+      action: ALLOW,
+      isStateful: false,
+    });
+    rules.set(id, { in: isDsr ? [nat] : [], out: [allow] });
+  }
+  return rules;
+}

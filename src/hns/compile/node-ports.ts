@@ -1,0 +1,85 @@
+/** What load balancers take of the node's own ports: blocks for source NAT, and the node ports that they serve. */
+import { LOAD_BALANCER_FLAGS } from "../../hcn/load-balancer.ts";
+import type { KnowledgeCode } from "../../knowledge/codes.ts";
+import { formatIp } from "../../net/ip.ts";
+import { IpProtocol } from "../../wire/ip-protocol.ts";
+import type { HostPoolDefinition, PortClaimDefinition } from "../datapath.ts";
+import type { LoadBalancerPortMappingRecord, LoadBalancerRecord } from "../load-balancer-record.ts";
+import { type FrontEnd, type LoadBalancerFacts, hasFlag, isBalanced } from "./load-balancer-plan.ts";
+
+/**
+ * The source of translated connections: the load balancer's SourceVIP, else the node's address, as B-4 has it.
+ * Inferred: a pool is known by protocol and address alone once blocks are shared; before, each load balancer has one
+ * block and no more (dataplane.md §3.5, hcn.md §8.5). With DSR no ports are set aside (§3.3): what needs some takes
+ * them from the shared pool.
+ */
+export function poolOf(
+  loadBalancer: LoadBalancerRecord,
+  mapping: LoadBalancerPortMappingRecord,
+  facts: LoadBalancerFacts,
+): HostPoolDefinition | undefined {
+  const { sourceVip, id } = loadBalancer;
+  const ip = typeof sourceVip === "number" ? sourceVip : facts.managementIp;
+  if (ip === undefined) return undefined;
+  const protocol = mapping.protocol === IpProtocol.tcp ? "TCP" : "UDP";
+  const shared = ["SLB_NATPOOL_IPV4", protocol, formatIp(ip)].join("_");
+  const isDsr = hasFlag(loadBalancer, LOAD_BALANCER_FLAGS.DSR);
+  const isShared = facts.traits.sharesPortBlocks || isDsr;
+  return Object.freeze({
+    name: isShared ? shared : [shared, id, mapping.externalPort].join("_"),
+    ip,
+    protocol: mapping.protocol,
+    portsMax: isShared ? SHARED_PORTS_MAX : BLOCK_PORTS,
+    isReserved: !isDsr,
+  });
+}
+
+/** The pools that a load balancer has to have a block of before it is made: none with DSR (dataplane.md §3.5). */
+export function reservedPoolsOf(
+  loadBalancer: LoadBalancerRecord,
+  facts: LoadBalancerFacts,
+): readonly HostPoolDefinition[] {
+  if (hasFlag(loadBalancer, LOAD_BALANCER_FLAGS.DSR) || hasFlag(loadBalancer, LOAD_BALANCER_FLAGS.IPv6))
+    return [];
+  const pools = loadBalancer.portMappings
+    .filter(isBalanced)
+    .map((mapping) => poolOf(loadBalancer, mapping, facts));
+  return pools.filter((pool) => pool !== undefined);
+}
+
+const BLOCK_PORTS = 64;
+/** All of the node's dynamic range, block by block as it is needed. */
+const SHARED_PORTS_MAX = 16_384;
+
+/**
+ * Why a node port is not served on this node; undefined when it is. Inferred: that its packets end unanswered in the
+ * host's stack. Documented and seen is that nobody answers, not even with a reset (dataplane.md DT-115, DT-116).
+ */
+function unservedCode(
+  loadBalancer: LoadBalancerRecord,
+  isServed: boolean,
+  facts: LoadBalancerFacts,
+): KnowledgeCode | undefined {
+  if (!facts.hasPods) return "node-port-without-pods-on-node";
+  if (isServed) return undefined;
+  return hasFlag(loadBalancer, LOAD_BALANCER_FLAGS.DSR)
+    ? "external-traffic-policy-local-without-local-endpoint"
+    : "service-without-back-ends";
+}
+
+/** What the host's stack does with the node ports of its own addresses (dataplane.md DT-115 to DT-117). */
+export function claimsOf(
+  loadBalancer: LoadBalancerRecord,
+  frontEnds: readonly FrontEnd[],
+  facts: LoadBalancerFacts,
+): readonly PortClaimDefinition[] {
+  const isNodePort =
+    loadBalancer.frontendVips.length === 0 && !hasFlag(loadBalancer, LOAD_BALANCER_FLAGS.IPv6);
+  if (!isNodePort) return [];
+  const reached = facts.traits.reachesOwnNodePorts ? undefined : "node-port-from-node-unsupported";
+  return loadBalancer.portMappings.filter(isBalanced).map((mapping) => {
+    const isServed = frontEnds.some((frontEnd) => frontEnd.mapping === mapping);
+    const code = unservedCode(loadBalancer, isServed, facts) ?? reached;
+    return { protocol: mapping.protocol, port: mapping.externalPort, code };
+  });
+}

@@ -1,0 +1,176 @@
+/**
+ * Brings the ports of networks in line with the service's objects. A change costs what it concerns: ports are compiled
+ * and programmed anew when something that all of them depend on is another, else those alone whose rules changed.
+ */
+import type { Guid } from "../hcn/client.ts";
+import { HcnError } from "../hcn/error.ts";
+import type { Ip } from "../net/ip.ts";
+import type { Prefix } from "../net/prefix.ts";
+import type { Group } from "../vfp/group.ts";
+import type { CompileCache } from "./compile/compile-cache.ts";
+import type { LoadBalancerFacts, ServiceTraits } from "./compile/load-balancer-plan.ts";
+import {
+  type NetworkView,
+  type NodeFacts,
+  compilePrograms,
+  hostLegsOf,
+  managementIpOf,
+  paRouteOf,
+} from "./compile/port-program.ts";
+import { reservedPoolsOf } from "./compile/node-ports.ts";
+import { serviceRangesOf } from "./compile/service-ranges.ts";
+import type { Datapath, PortProgram } from "./datapath.ts";
+import type { LoadBalancerRecord } from "./load-balancer-record.ts";
+import type { NetworkRecord } from "./network-record.ts";
+import type { PhysicalAdapter } from "./physical-adapter.ts";
+import type { ServiceState } from "./state.ts";
+
+export interface PortProgrammingParts {
+  readonly datapath: Datapath;
+  readonly adapters: readonly PhysicalAdapter[];
+  readonly state: ServiceState;
+  readonly cache: CompileCache;
+  readonly traits: ServiceTraits;
+}
+
+/** A network as its rules see it, worked out once for each state of its endpoints and of the node. */
+interface Surveyed {
+  readonly view: NetworkView;
+  readonly facts: LoadBalancerFacts;
+  readonly serviceRanges: readonly Prefix[];
+  /** The state of the local endpoints that was surveyed. */
+  readonly localRevision: number;
+}
+
+/** What all ports of a network were programmed with last. */
+interface Programmed {
+  readonly view: NetworkView;
+  readonly podGroups: readonly Group[];
+}
+
+function areEqual(a: readonly Ip[], b: readonly Ip[]): boolean {
+  return a.length === b.length && a.every((ip, index) => ip === b[index]);
+}
+
+/** Plain data, part of the service's context. */
+export class PortProgramming {
+  private readonly datapath: Datapath;
+  private readonly adapters: readonly PhysicalAdapter[];
+  private readonly state: ServiceState;
+  private readonly cache: CompileCache;
+  private readonly traits: ServiceTraits;
+  private readonly surveyed = new Map<Guid, Surveyed>();
+  private readonly programmed = new Map<Guid, Programmed>();
+
+  constructor({ datapath, adapters, state, cache, traits }: PortProgrammingParts) {
+    this.datapath = datapath;
+    this.adapters = adapters;
+    this.state = state;
+    this.cache = cache;
+    this.traits = traits;
+  }
+
+  adapterOf(network: NetworkRecord): PhysicalAdapter | undefined {
+    return this.adapters.find((adapter) => adapter.name === network.adapterName);
+  }
+
+  nodeFacts(adapter: PhysicalAdapter): NodeFacts {
+    const addresses = this.datapath.addressesOf(adapter).map((address) => address.ip);
+    return { addresses, hostMac: adapter.mac };
+  }
+
+  /** Brings all ports of a network in line. */
+  reprogram(networkId: Guid): void {
+    const network = this.state.networks.get(networkId);
+    const surveyed = network && this.survey(network);
+    if (surveyed === undefined) return;
+    const { view } = surveyed;
+    this.updateServices(surveyed);
+    const touched = view.services.takeTouched();
+    const before = this.programmed.get(networkId);
+    const isOnlyTouched = before?.view === view && before.podGroups === view.services.podGroups;
+    this.program(view, compilePrograms(this.cache, view, isOnlyTouched ? touched : undefined));
+  }
+
+  /** What an endpoint's new port begins with; undefined when the network has no adapter. */
+  programOf(network: NetworkRecord, endpointId: Guid): PortProgram | undefined {
+    const surveyed = this.survey(network);
+    if (surveyed === undefined) return undefined;
+    this.updateServices(surveyed);
+    return compilePrograms(this.cache, surveyed.view, new Set([endpointId])).get(endpointId);
+  }
+
+  /** Forgets a network that is gone. */
+  forget(networkId: Guid): void {
+    this.surveyed.delete(networkId);
+    this.programmed.delete(networkId);
+  }
+
+  /**
+   * Sets ports of the node aside for a load balancer that is about to be made or changed.
+   * @throws HcnError HCN_E_PORT_ALREADY_EXISTS when the node has no block left (dataplane.md §3.5).
+   */
+  reserveServicePorts(loadBalancer: LoadBalancerRecord): void {
+    const network = this.state.networks.get(loadBalancer.networkId);
+    const surveyed = network && this.survey(network);
+    if (network === undefined || surveyed === undefined) return;
+    const pools = reservedPoolsOf(loadBalancer, surveyed.facts);
+    if (pools.length === 0 || this.datapath.reserveHostPools(network.switchId, pools)) return;
+    throw new HcnError("HCN_E_PORT_ALREADY_EXISTS", {
+      detail:
+        "The node has no free block of 64 ports for the load balancer's source NAT; use DSR, or delete load balancers",
+    });
+  }
+
+  private survey(network: NetworkRecord): Surveyed | undefined {
+    const adapter = this.adapterOf(network);
+    if (adapter === undefined) return undefined;
+    const { services, localRevision } = this.state.membersOf(network.id);
+    const node = this.nodeFacts(adapter);
+    const known = this.surveyed.get(network.id);
+    const isSame =
+      known?.view.network === network &&
+      known.localRevision === localRevision &&
+      areEqual(known.view.node.addresses, node.addresses);
+    if (isSame) return known;
+    const view = { network, attached: this.state.attachedOf(network.id), services, node };
+    const facts = this.factsOf(view);
+    const surveyed = { view, facts, serviceRanges: serviceRangesOf(view.attached), localRevision };
+    this.surveyed.set(network.id, surveyed);
+    return surveyed;
+  }
+
+  private factsOf(view: NetworkView): LoadBalancerFacts {
+    const legs = hostLegsOf(view).flatMap((leg) => leg.ipConfigs.map((config) => config.ip));
+    return Object.freeze({
+      managementIp: managementIpOf(view.node),
+      nodeIps: Object.freeze([...view.node.addresses, ...legs]),
+      hasPods: view.attached.some((endpoint) => endpoint.attachment?.kind === "namespace"),
+      traits: this.traits,
+    });
+  }
+
+  /** Compiles load balancers that changed, and programs the host's port. */
+  private updateServices({ view, facts, serviceRanges }: Surveyed): void {
+    const { network, services } = view;
+    const members = this.state.membersOf(network.id);
+    const surroundings = {
+      endpoints: this.state.endpoints,
+      facts,
+      serviceRanges,
+      paRoute: paRouteOf(this.cache, network),
+    };
+    const program = services.update(surroundings, members.takeOutdated(), members.loadBalancers);
+    this.datapath.programHost(network.switchId, network.id, program);
+  }
+
+  private program(view: NetworkView, programs: ReadonlyMap<Guid, PortProgram>): void {
+    for (const endpoint of view.attached) {
+      const portId = endpoint.attachment?.portId;
+      const program = programs.get(endpoint.id);
+      if (portId !== undefined && program !== undefined)
+        this.datapath.program(view.network.switchId, portId, program);
+    }
+    this.programmed.set(view.network.id, { view, podGroups: view.services.podGroups });
+  }
+}

@@ -1,0 +1,80 @@
+/** What all readers of YAML ask of the library: tokens of bounded depth, and its faults in words for people. */
+import { type CST, Parser, type YAMLError } from "yaml";
+import { LIMITS } from "../../base/limits.ts";
+
+/** A fault of a text, at an offset of it. */
+export interface YamlFault {
+  readonly offset: number;
+  /** One sentence without a full stop. */
+  readonly message: string;
+  readonly advice: string;
+}
+
+/** The offset of the first character of YAML's structure that is one too many: the parser needs memory for each. */
+export function findExcessToken(text: string, max: number): number | undefined {
+  let structure = 0;
+  for (let i = 0; i < text.length; i++) {
+    const unit = text.charCodeAt(i);
+    // Line feed, comma, colon, question mark, and both kinds of brackets; a hyphen before a blank.
+    if (unit === 10 || unit === 44 || unit === 58 || unit === 63 || unit === 91 || unit === 93) structure++;
+    else if (unit === 123 || unit === 125) structure++;
+    else if (unit === 45 && text.charCodeAt(i + 1) === 32) structure++;
+    if (structure > max) return i;
+  }
+  return undefined;
+}
+
+/** The tokens of a text; `onNewLine` hears the offsets at which lines begin. */
+export function tokensOf(text: string, onNewLine?: (offset: number) => void): CST.Token[] {
+  return [...new Parser(onNewLine).parse(text)];
+}
+
+type Nested = { readonly token: CST.Token; readonly depth: number };
+
+function childrenOf(token: CST.Token): (CST.Token | null | undefined)[] {
+  if (token.type === "document") return [token.value];
+  if (!("items" in token)) return [];
+  return token.items.flatMap((item) => [item.key, item.value]);
+}
+
+/** Finds a token nested deeper than the limit, without recursion. Nothing recursive may run before it is asked. */
+export function findDeepToken(tokens: readonly CST.Token[]): Omit<YamlFault, "advice"> | undefined {
+  const open: Nested[] = tokens.map((token) => ({ token, depth: 0 }));
+  for (let nested = open.pop(); nested !== undefined; nested = open.pop()) {
+    if (nested.depth > LIMITS.documentDepthMax) {
+      const message = `values are nested more than ${LIMITS.documentDepthMax} levels deep`;
+      return { offset: nested.token.offset, message };
+    }
+    for (const child of childrenOf(nested.token)) {
+      if (child !== null && child !== undefined) open.push({ token: child, depth: nested.depth + 1 });
+    }
+  }
+  return undefined;
+}
+
+/** The library's sentences without the position that it may add, and without the full stop. */
+function plainMessage(message: string): string {
+  const [first = ""] = message.split("\n");
+  const text = first.replace(/ at line \d+, column \d+:?$/, "").replace(/[.:]$/, "");
+  return text.charAt(0).toLowerCase() + text.slice(1);
+}
+
+const ADVICE: Readonly<Record<string, string>> = {
+  TAB_AS_INDENT: "Indent with blanks.",
+  BAD_INDENT: "Give all items of one list, and all fields of one mapping, the same indentation.",
+  MISSING_CHAR: "Close what is open before this place, or quote the value.",
+  UNEXPECTED_TOKEN: "Look at the end of the line before: a quote or a bracket may be open there.",
+  BLOCK_AS_IMPLICIT_KEY:
+    "Put the value on its own line, or quote it: a colon followed by a blank starts a new field.",
+  MULTILINE_IMPLICIT_KEY: 'Write "field: value"; the colon may be missing.',
+};
+const ADVICE_DEFAULT = "Correct the YAML here, or in the line before.";
+
+/** An error or warning of the library, with what to do about it. */
+export function faultOf(error: YAMLError): YamlFault {
+  return {
+    offset: error.pos[0],
+    message: plainMessage(error.message),
+    advice: ADVICE[error.code] ?? ADVICE_DEFAULT,
+  };
+}
