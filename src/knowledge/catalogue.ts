@@ -3,13 +3,19 @@
  * compile.
  */
 import type { KnowledgeCode } from "./codes.ts";
+import { CNI_CONFIGURATION_ENTRIES } from "./entries/cni-configuration.ts";
+import { CNI_POLICY_ENTRIES } from "./entries/cni-policies.ts";
 import { CLUSTER_ENTRIES } from "./entries/clusters.ts";
 import { CLUSTER_FILE_ENTRIES } from "./entries/cluster-file.ts";
 import { COMMAND_LINE_ENTRIES } from "./entries/command-line.ts";
 import type { EntryText } from "./entries/entry-text.ts";
 import { FILTER_AND_NAT_ENTRIES } from "./entries/filters-and-nat.ts";
+import { FLANNEL_ENTRIES } from "./entries/flannel.ts";
 import { FORWARDING_ENTRIES } from "./entries/forwarding.ts";
+import { HNS_REQUEST_ENTRIES } from "./entries/hns-requests.ts";
 import { HOST_STACK_ENTRIES } from "./entries/host-stacks.ts";
+import { JSON_FILE_ENTRIES } from "./entries/json-files.ts";
+import { KUBE_PROXY_CONFIGURATION_ENTRIES } from "./entries/kube-proxy-configuration.ts";
 import { KUBERNETES_ENTRIES } from "./entries/kubernetes.ts";
 import { MANIFEST_ENTRIES } from "./entries/manifests.ts";
 import { LINUX_NODE_ENTRIES } from "./entries/linux-nodes.ts";
@@ -56,6 +62,12 @@ const TEXTS: Readonly<Record<KnowledgeCode, EntryText>> = {
   ...NETWORK_POLICY_ENTRIES,
   ...WINDOWS_NODE_ENTRIES,
   ...PROVIDER_ENTRIES,
+  ...JSON_FILE_ENTRIES,
+  ...CNI_CONFIGURATION_ENTRIES,
+  ...CNI_POLICY_ENTRIES,
+  ...FLANNEL_ENTRIES,
+  ...KUBE_PROXY_CONFIGURATION_ENTRIES,
+  ...HNS_REQUEST_ENTRIES,
   ...LINT_ENTRIES,
 };
 
@@ -89,6 +101,12 @@ export const SECTIONS: readonly CatalogueSection[] = Object.freeze([
   section("Load balancers", LOAD_BALANCER_ENTRIES),
   section("Names", NAME_ENTRIES),
   section("CNI plugins, IPAM and HNS", PLUGIN_ENTRIES),
+  section("The text of configuration files", JSON_FILE_ENTRIES),
+  section("CNI configurations", CNI_CONFIGURATION_ENTRIES),
+  section("Policies and ranges in CNI configurations", CNI_POLICY_ENTRIES),
+  section("flannel's files", FLANNEL_ENTRIES),
+  section("kube-proxy's configuration and flags", KUBE_PROXY_CONFIGURATION_ENTRIES),
+  section("Requests to HNS", HNS_REQUEST_ENTRIES),
   section("Clusters from manifests", CLUSTER_ENTRIES),
   section("Cluster files", CLUSTER_FILE_ENTRIES),
   section("Kubernetes manifests", MANIFEST_ENTRIES),

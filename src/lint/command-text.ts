@@ -14,19 +14,49 @@ export interface FoundFlag {
 const FLAG =
   /(?<![\w-])--([a-z][a-z0-9]*(?:[-.][a-z0-9]+)*)(?:(?:=|\s+(?!-))("[^"]*"|'[^']*'|(?:\$[({][^)}]*[)}]|[^\s"'`,;)])+))?/g;
 
+/** Programs of a node where they are called or spoken of: flags belong to the one that is named last. */
+const PROGRAM =
+  /\b(?:kube-?proxy|kubelet|flanneld|kubectl|kubeadm|containerd|dockerd|etcd|calico-node|antrea-agent|kube-(?:apiserver|controller-manager|scheduler)|[\w-]+(?=\.exe))(?:\.exe)?["']?(?=[\s,\]])/gi;
+
+/** Without quotes, and without the bracket of a text around the whole command: `[kube-proxy.exe --v=4]`. */
+function plainValue(text: string): string {
+  const value = text.replace(/^["']|["']$/g, "");
+  return value.includes("[") ? value : value.replace(/\]+$/, "");
+}
+
+function isInComment(text: string, offset: number): boolean {
+  const line = text.slice(text.lastIndexOf("\n", offset) + 1, offset);
+  return /^\s*(?:#|\/\/|rem\b|::)/i.test(line);
+}
+
+/** Lines without a flag that a call may have between two. */
+const GAP_MAX = 12;
+
+function isFar(text: string, from: number, to: number): boolean {
+  return text.slice(from, to).split("\n").length > GAP_MAX;
+}
+
 /** The flags that follow the name of the program in a text; none when it is not called there. */
 export function flagsOf(text: string): readonly FoundFlag[] {
-  const call = /kube-?proxy(?:\.exe)?["']?[\s,\]]+[^]*?--/i.exec(text);
-  if (call === null) return [];
+  const programs = [...text.matchAll(PROGRAM)];
+  if (!programs.some(([name]) => /^kube-?proxy/i.test(name))) return [];
   const flags: FoundFlag[] = [];
+  let next = 0;
+  let behind = 0;
   for (const match of text.matchAll(FLAG)) {
-    if (match.index < call.index) continue;
-    const value = (match[2] ?? "").replace(/^["']|["']$/g, "");
+    while ((programs[next]?.index ?? text.length) < match.index) next++;
+    const program = programs[next - 1];
+    if (program === undefined || !/^kube-?proxy/i.test(program[0])) continue;
+    behind = Math.max(behind, program.index);
+    if (isInComment(text, match.index) || isFar(text, behind, match.index)) continue;
+    behind = match.index;
+    const value = plainValue(match[2] ?? "");
+    const whole = match[0].trimEnd();
     flags.push({
       name: match[1] ?? "",
       value,
       start: match.index,
-      end: match.index + match[0].trimEnd().length,
+      end: match.index + (value.endsWith("]") ? whole : whole.replace(/\]+$/, "")).length,
     });
   }
   return flags;

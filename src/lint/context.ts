@@ -6,17 +6,7 @@ import { type WindowsBuild, getProfile, parseProfile } from "../knowledge/profil
 import { type Prefix, hostPrefix, parsePrefix } from "../net/prefix.ts";
 import { parseIp } from "../net/ip.ts";
 import type { DocumentKind, LintDocument } from "./document.ts";
-import {
-  type Fields,
-  fieldsAt,
-  isFields,
-  isTrueAt,
-  keyOf,
-  listAt,
-  numberAt,
-  textAt,
-  valueAt,
-} from "./fields.ts";
+import { type Fields, fieldsAt, isTrueAt, keyOf, listAt, numberAt, textAt, valueAt } from "./fields.ts";
 import { type PodView, podView } from "./pods.ts";
 import { objectTypeOf } from "./recognize.ts";
 import { selects } from "./selectors.ts";
@@ -41,6 +31,8 @@ export interface KnownRange {
   readonly prefix: Prefix;
   /** For messages: `podCIDR of Node win-1`. */
   readonly from: string;
+  /** Plugins that give pods addresses of the nodes' network have one range for both (kube-proxy's cluster CIDR). */
+  readonly mayHoldNodes: boolean;
 }
 
 export interface KnownRanges {
@@ -90,6 +82,9 @@ export class LintContext {
   private services: ReadonlyMap<string, LintDocument> | undefined;
   private slices: ReadonlyMap<string, readonly LintDocument[]> | undefined;
   private portOwners: readonly LintDocument[] | undefined;
+  private readonly podsByLabel = new Map<string, PodView[]>();
+  private readonly behind = new Map<LintDocument, readonly PodView[]>();
+  private readonly workloads = new Set<string>();
   private readonly nodeOs = new Map<string, string>();
 
   constructor(documents: readonly LintDocument[], options: LintOptions) {
@@ -119,6 +114,9 @@ export class LintContext {
     const pod = podView(document);
     if (pod !== undefined) {
       this.pods.set(document, pod);
+      for (const label of Object.entries(pod.labels))
+        this.addLabelled(labelKey(pod.namespace, ...label), pod);
+      this.workloads.add(`${type} ${nameOf(document.value)}`);
       const others = this.podsByNamespace.get(pod.namespace);
       if (others === undefined) this.podsByNamespace.set(pod.namespace, [pod]);
       else others.push(pod);
@@ -128,6 +126,12 @@ export class LintContext {
       const name = textAt(document.value, "metadata", "name");
       if (os !== undefined && name !== undefined) this.nodeOs.set(name, os);
     }
+  }
+
+  private addLabelled(key: string, pod: PodView): void {
+    const others = this.podsByLabel.get(key);
+    if (others === undefined) this.podsByLabel.set(key, [pod]);
+    else others.push(pod);
   }
 
   ofKind(kind: DocumentKind): readonly LintDocument[] {
@@ -142,6 +146,16 @@ export class LintContext {
   /** The pods of a document, or those that it is a template for. */
   podOf(document: LintDocument): PodView | undefined {
     return this.pods.get(document);
+  }
+
+  /** True for pods, and templates of pods, that a workload of the input has made: what is wrong is wrong there. */
+  isMadeHere(document: LintDocument): boolean {
+    if (!this.pods.has(document)) return false;
+    const namespace = textAt(document.value, "metadata", "namespace") ?? "default";
+    return listAt(document.value, "metadata", "ownerReferences").some((owner) => {
+      const key = `${textAt(owner, "kind") ?? ""} ${namespace}/${textAt(owner, "name") ?? ""}`;
+      return this.workloads.has(key);
+    });
   }
 
   /** The same, when they are for Windows: by what they say, the node that they name, or by flag. */
@@ -159,13 +173,20 @@ export class LintContext {
 
   /** The pods, and templates of pods, that a Service selects. */
   podsBehind(service: LintDocument): readonly PodView[] {
-    const selector = fieldsAt(service.value, "spec", "selector");
-    if (Object.keys(selector).length === 0) return NO_PODS;
+    const known = this.behind.get(service);
+    if (known !== undefined) return known;
+    const found = this.findBehind(service);
+    this.behind.set(service, found);
+    return found;
+  }
+
+  private findBehind(service: LintDocument): readonly PodView[] {
+    const wanted = Object.entries(fieldsAt(service.value, "spec", "selector"));
+    const [first] = wanted;
+    if (first === undefined) return NO_PODS;
     const namespace = textAt(service.value, "metadata", "namespace") ?? "default";
-    const candidates = this.podsByNamespace.get(namespace) ?? NO_PODS;
-    return candidates.filter((pod) =>
-      Object.entries(selector).every(([key, value]) => pod.labels[key] === value),
-    );
+    const candidates = this.podsByLabel.get(labelKey(namespace, ...first)) ?? NO_PODS;
+    return candidates.filter((pod) => wanted.every(([key, value]) => pod.labels[key] === value));
   }
 
   /** The pods that a selector of labels selects in a namespace. */
@@ -269,7 +290,7 @@ export class LintContext {
     const services: KnownRange[] = [];
     const nodes: KnownRange[] = [];
     for (const { value } of this.ofKind("cluster")) {
-      addRanges(pods, valueAt(value, "network", "clusterCIDR"), "clusterCIDR of the cluster file");
+      addRanges(pods, valueAt(value, "network", "clusterCIDR"), "clusterCIDR of the cluster file", true);
       addRanges(services, valueAt(value, "network", "serviceCIDR"), "serviceCIDR of the cluster file");
       addRanges(nodes, valueAt(value, "underlay", "subnet"), "underlay of the cluster file");
     }
@@ -285,9 +306,9 @@ export class LintContext {
       addRanges(pods, valueAt(value, keyOf(value, "IPv6Network") ?? ""), "IPv6Network of flannel's net-conf");
     }
     for (const { value } of this.ofKind("kube-proxy"))
-      addRanges(pods, valueAt(value, "clusterCIDR"), "clusterCIDR of kube-proxy");
+      addRanges(pods, valueAt(value, "clusterCIDR"), "clusterCIDR of kube-proxy", true);
     for (const { value } of this.ofKind("kube-proxy-flags"))
-      addRanges(pods, valueAt(value, "flags", "cluster-cidr"), "--cluster-cidr of kube-proxy");
+      addRanges(pods, valueAt(value, "flags", "cluster-cidr"), "--cluster-cidr of kube-proxy", true);
     for (const { value } of this.objects("ClusterConfiguration.kubeadm.k8s.io")) {
       addRanges(pods, valueAt(value, "networking", "podSubnet"), "podSubnet of kubeadm");
       addRanges(services, valueAt(value, "networking", "serviceSubnet"), "serviceSubnet of kubeadm");
@@ -296,9 +317,7 @@ export class LintContext {
   }
 
   private findKubeProxy(): KnownKubeProxy {
-    const configurations = this.ofKind("kube-proxy").filter(({ value }) =>
-      isFields(valueAt(value, "winkernel")),
-    );
+    const configurations = this.ofKind("kube-proxy").filter(({ value }) => isForWindows(value));
     const calls = this.ofKind("kube-proxy-flags").map(({ value }) => fieldsAt(value, "flags"));
     const windowsCalls = calls.filter((flags) => WINDOWS_FLAGS.some((name) => Object.hasOwn(flags, name)));
     const gates: Record<string, boolean> = {};
@@ -323,9 +342,21 @@ export class LintContext {
   }
 }
 
+function labelKey(namespace: string, name: string, value: unknown): string {
+  return `${namespace} ${name}=${typeof value === "string" ? value : JSON.stringify(value)}`;
+}
+
 /** `namespace/name` of an object. */
 function nameOf(value: Fields): string {
   return `${textAt(value, "metadata", "namespace") ?? "default"}/${textAt(value, "metadata", "name") ?? ""}`;
+}
+
+/** kubeadm writes an empty `winkernel` for Linux nodes, too. */
+function isForWindows(configuration: Fields): boolean {
+  const { networkName, sourceVip, enableDSR } = fieldsAt(configuration, "winkernel");
+  return (
+    textAt(configuration, "mode") === "kernelspace" || enableDSR === true || Boolean(networkName || sourceVip)
+  );
 }
 
 /** Flags that kube-proxy only has a use for on Windows. */
@@ -336,12 +367,12 @@ const WINDOWS_FLAGS: readonly string[] = [
   "root-hnsendpoint-name",
 ];
 
-function addRanges(into: KnownRange[], text: unknown, from: string): void {
+function addRanges(into: KnownRange[], text: unknown, from: string, mayHoldNodes = false): void {
   if (typeof text !== "string") return;
   for (const part of text.split(",")) {
     const ip = parseIp(part.trim());
     const prefix = parsePrefix(part.trim()) ?? (ip === undefined ? undefined : hostPrefix(ip));
-    if (prefix !== undefined) into.push({ prefix, from });
+    if (prefix !== undefined) into.push({ prefix, from, mayHoldNodes });
   }
 }
 

@@ -3,7 +3,7 @@ import { getEntry } from "../knowledge/catalogue.ts";
 import type { KnowledgeCode } from "../knowledge/codes.ts";
 import type { Severity } from "../knowledge/entry.ts";
 import { pageOf, remedyOf } from "./format-text.ts";
-import type { Finding, LintReport } from "./report.ts";
+import type { Finding, LintReport, SuppressedFinding } from "./report.ts";
 
 const SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json";
 
@@ -47,7 +47,7 @@ function regionOf(finding: Finding): Readonly<Record<string, unknown>> {
 function resultOf(
   finding: Finding,
   codes: readonly KnowledgeCode[],
-  reason: string | undefined,
+  suppression: Pick<SuppressedFinding, "reason" | "isInSource"> | undefined,
 ): Readonly<Record<string, unknown>> {
   const remedy = finding.fix === "" ? remedyOf(finding.code) : finding.fix;
   return {
@@ -65,7 +65,10 @@ function resultOf(
       },
     ],
     // An empty list says that suppressions were looked for and there were none.
-    suppressions: reason === undefined ? [] : [{ kind: "external", justification: reason }],
+    suppressions:
+      suppression === undefined
+        ? []
+        : [{ kind: suppression.isInSource ? "inSource" : "external", justification: suppression.reason }],
   };
 }
 
@@ -73,8 +76,8 @@ function resultOf(
 export function formatSarif(report: LintReport, version: string): string {
   const { findings, suppressed, passedBy } = report;
   const all = [
-    ...findings.map((finding) => ({ finding, reason: undefined })),
-    ...suppressed.map(({ finding, reason }) => ({ finding, reason })),
+    ...findings.map((finding) => ({ finding, suppression: undefined })),
+    ...suppressed.map(({ finding, ...suppression }) => ({ finding, suppression })),
   ];
   const codes = [...new Set(all.map(({ finding }) => finding.code))].toSorted();
   const log = {
@@ -101,7 +104,7 @@ export function formatSarif(report: LintReport, version: string): string {
             })),
           },
         ],
-        results: all.map(({ finding, reason }) => resultOf(finding, codes, reason)),
+        results: all.map(({ finding, suppression }) => resultOf(finding, codes, suppression)),
       },
     ],
   };

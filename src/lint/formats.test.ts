@@ -245,7 +245,7 @@ describe("SARIF", () => {
       ],
     });
     expect(run?.tool.driver.rules[first?.ruleIndex ?? -1]?.id).toBe("host-network-unsupported");
-    expect(second?.suppressions).toEqual([{ kind: "external", justification: "old & <odd>" }]);
+    expect(second?.suppressions).toEqual([{ kind: "inSource", justification: "old & <odd>" }]);
   });
 
   it.each([

@@ -4,7 +4,7 @@
  * does not read past it.
  */
 import { LIMITS } from "../base/limits.ts";
-import type { Fields, Path } from "./fields.ts";
+import type { Path } from "./fields.ts";
 
 export type JsonTrapKind =
   | "comment"
@@ -291,9 +291,4 @@ export function rangeIn(range: JsonRange, path: Path): JsonRange {
     found = next;
   }
   return found;
-}
-
-/** A JSON value that is a mapping. */
-export function jsonFields(value: unknown): Fields | undefined {
-  return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Fields) : undefined;
 }

@@ -52,6 +52,7 @@ class RuleIndex {
 interface Placed {
   readonly finding: Finding;
   readonly reason: string | undefined;
+  readonly isInSource: boolean;
 }
 
 interface Draft {
@@ -105,6 +106,7 @@ class Linting {
   }
 
   checkDocument(document: LintDocument): void {
+    if (this.context.isMadeHere(objectOf(document))) return;
     const drafts: Draft[] = [];
     for (const rule of this.index.for(document))
       for (const found of rule.check(document, this.context)) drafts.push(draftOf(rule, found));
@@ -127,7 +129,7 @@ class Linting {
 
   add(finding: Finding, reason?: string): void {
     const byFile = suppressedByFile(this.configuration, finding.code, finding.file);
-    this.placed.push({ finding, reason: reason ?? byFile?.reason });
+    this.placed.push({ finding, reason: reason ?? byFile?.reason, isInSource: reason !== undefined });
   }
 
   checkConfiguration(): void {
@@ -213,8 +215,8 @@ function reportOf(
   assumptions: Assumptions,
 ): LintReport {
   const findings = placed.flatMap(({ finding, reason }) => (reason === undefined ? [finding] : []));
-  const suppressed: SuppressedFinding[] = placed.flatMap(({ finding, reason }) =>
-    reason === undefined ? [] : [{ finding, reason }],
+  const suppressed: SuppressedFinding[] = placed.flatMap(({ finding, reason, isInSource }) =>
+    reason === undefined ? [] : [{ finding, reason, isInSource }],
   );
   const count = (severity: Severity): number =>
     findings.filter((finding) => finding.severity === severity).length;

@@ -36,7 +36,7 @@ const SILENT: readonly (readonly [name: string, file: string, text: string])[] =
   [
     "the External network without policies",
     "network.json",
-    '{"Name":"External","Type":"Overlay","Policies":[],"Subnets":[{"AddressPrefix":"192.168.255.0/30","GatewayAddress":"192.168.255.1"}]}',
+    '{"Name":"External","Type":"Overlay","Policies":[],"Subnets":[{"AddressPrefix":"192.168.255.0/30","GatewayAddress":"192.168.255.1","Policies":[{"Type":"VSID","VSID":9999}]}]}',
   ],
   [
     "CurrentEndpointCount: 0 and switch extensions that are off on a nat network",
@@ -130,5 +130,22 @@ describe("what must not be reported", () => {
             lintExample(oneFile("x.yaml", text, { profile: "ws2019", isWindows: true })),
           ).not.toThrow();
         }
+  });
+
+  it("a dump's pods beside the workload that made them: the fault is told once", () => {
+    const spec = "{ nodeSelector: { kubernetes.io/os: windows }, hostNetwork: true, containers: [] }";
+    const owned = (kind: string, name: string, owner: string, body: string): string =>
+      `---\napiVersion: ${kind === "Pod" ? "v1" : "apps/v1"}\nkind: ${kind}\nmetadata:\n  name: ${name}\n  namespace: shop\n  ownerReferences: [${owner}]\nspec: ${body}\n`;
+    const text = [
+      owned("Deployment", "web", "", `{ template: { spec: ${spec} } }`),
+      owned("ReplicaSet", "web-1", "{ kind: Deployment, name: web }", `{ template: { spec: ${spec} } }`),
+      owned("Pod", "web-1-a", "{ kind: ReplicaSet, name: web-1 }", spec),
+      owned("Pod", "lonely", "{ kind: ReplicaSet, name: not-here }", spec),
+    ].join("");
+    const { findings } = lintExample(oneFile("dump.yaml", text));
+    expect(findings.map(({ title, code }) => `${title} ${code}`)).toEqual([
+      "Deployment shop/web host-network-unsupported",
+      "Pod shop/lonely host-network-unsupported",
+    ]);
   });
 });

@@ -287,6 +287,11 @@ class FileReader {
         : undefined;
     const isBroken = traps.some((trap) => trap.kind === "syntax");
     if (kind === undefined || !isBroken) return false;
+    const template = /\{\{|<%|\{%/.exec(source.text);
+    if (template !== null) {
+      passBy(this.found, source, template.index, "a template that nobody has rendered");
+      return true;
+    }
     const locate = locateInJson(() => readJsonText(source.text).range, 0, []);
     this.add({
       kind,

@@ -27,6 +27,8 @@ export interface Finding {
 export interface SuppressedFinding {
   readonly finding: Finding;
   readonly reason: string;
+  /** By an annotation of the object itself; else by `.mullion-lint.yaml`. */
+  readonly isInSource: boolean;
 }
 
 /** What the rules were asked about. */

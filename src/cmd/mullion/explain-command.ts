@@ -1,9 +1,6 @@
 /** The command line of `mullion explain`. */
 import { Argument, type Command, Option } from "commander";
 import { ERROR_ORIGINS, type ErrorOrigin } from "../../knowledge/errors/known-error.ts";
-import { explain } from "./explain.ts";
-import { explainList } from "./explain-list.ts";
-import { explainLog } from "./explain-log.ts";
 import { type Run, examples, usage } from "./options.ts";
 import type { ExitCode, Terminal } from "./terminal.ts";
 
@@ -24,15 +21,21 @@ Exit codes: 0 explained, or nothing known in the log; 1 errors in the log, or a 
 known; 2 bad usage, nothing of that name, or a log that cannot be read.
 `;
 
-function dispatch(words: readonly string[], options: ExplainOptions, terminal: Terminal): Promise<ExitCode> {
+/** What a way of explaining needs is loaded when it is chosen: other verbs start without all errors. */
+async function dispatch(
+  words: readonly string[],
+  options: ExplainOptions,
+  terminal: Terminal,
+): Promise<ExitCode> {
   const { output, list = false, group, log } = options;
   if (log !== undefined && (list || words.length > 0)) {
     throw usage("--log takes a file and nothing else", "Leave out the words, or --log and --list.");
   }
   if (group !== undefined && !list) throw usage("--group belongs to --list", "Add --list, or leave it out.");
-  if (log !== undefined) return explainLog({ path: log, output }, terminal);
-  if (list) return Promise.resolve(explainList({ words, group, output }, terminal));
-  return Promise.resolve(explain(words.join(" "), output, terminal));
+  if (log !== undefined)
+    return (await import("./explain-log.ts")).explainLog({ path: log, output }, terminal);
+  if (list) return (await import("./explain-list.ts")).explainList({ words, group, output }, terminal);
+  return (await import("./explain.ts")).explain(words.join(" "), output, terminal);
 }
 
 export function addExplain(program: Command, run: Run, terminal: Terminal): void {

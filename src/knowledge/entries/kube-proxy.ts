@@ -115,7 +115,6 @@ export const KUBE_PROXY_ENTRIES: EntryTable<KubeProxyCode> = {
       reference("kube-proxy.md §3.4, §3.9"),
     ],
     profiles: ALL,
-    severity: "info",
   },
 
   "service-local-endpoint-missing": {

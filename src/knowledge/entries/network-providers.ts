@@ -1,6 +1,6 @@
-/** What the settings of network providers mean for Windows nodes: Calico, OVN-Kubernetes, EKS, flannel's own file. */
+/** What the settings of network providers mean for Windows nodes: Calico, OVN-Kubernetes, EKS. */
 import { prose } from "../prose.ts";
-import { ALL, COMMON_PROBLEMS, type EntryTable, reference, thread } from "./entry-text.ts";
+import { ALL, type EntryTable, reference, thread } from "./entry-text.ts";
 
 type ProviderCode =
   | "calico-encapsulation-unsupported"
@@ -9,9 +9,7 @@ type ProviderCode =
   | "calico-service-ranges-missing"
   | "hybrid-overlay-port-unsupported"
   | "hybrid-overlay-range-overlaps"
-  | "eks-windows-addresses-off"
-  | "flannel-subnet-outside-network"
-  | "flannel-environment-incomplete";
+  | "eks-windows-addresses-off";
 
 const CALICO_REQUIREMENTS = Object.freeze({
   text: "Calico documentation: Requirements for Windows nodes",
@@ -146,49 +144,6 @@ export const PROVIDER_ENTRIES: EntryTable<ProviderCode> = {
           kubectl describe node <node> | findstr PrivateIPv4Address`,
     remedy: prose`Write enable-windows-ipam: "true" in the ConfigMap amazon-vpc-cni of kube-system.`,
     sources: [EKS_WINDOWS, thread("aws/containers-roadmap", 463), reference("users.md G21")],
-    profiles: ALL,
-    severity: "error",
-  },
-
-  "flannel-subnet-outside-network": {
-    title: "The node's subnet in subnet.env is no part of flannel's network",
-    cause: prose`
-      The flannel plugin takes the subnet of the node from subnet.env, which flanneld writes, and which people copy from
-      another node when it is missing. A subnet outside FLANNEL_NETWORK belongs to another cluster or to an old lease:
-      no other node sends there.`,
-    onNode: prose`
-      The file beside the lease of the node:
-
-          Get-Content C:\run\flannel\subnet.env
-          kubectl get node <node> -o jsonpath={.spec.podCIDR}`,
-    remedy: prose`
-      Restart flanneld and let it write the file. A copy needs the node's own subnet in FLANNEL_SUBNET, and the others
-      as they are in the cluster.`,
-    sources: [
-      COMMON_PROBLEMS,
-      reference("windows-networking-documentation.md §9 (7)"),
-      reference("users.md G12"),
-    ],
-    profiles: ALL,
-    severity: "error",
-  },
-
-  "flannel-environment-incomplete": {
-    title: "subnet.env lacks a value that the flannel plugin needs",
-    cause: prose`
-      The plugin stops when FLANNEL_NETWORK, FLANNEL_SUBNET or FLANNEL_MTU is missing or is no value of its kind, and
-      no pod of the node starts.`,
-    onNode: prose`
-      The events of pods name the file:
-
-          kubectl get events -A --field-selector reason=FailedCreatePodSandBox
-          Get-Content C:\run\flannel\subnet.env`,
-    remedy: prose`Restart flanneld and let it write the file; it is complete then.`,
-    sources: [
-      COMMON_PROBLEMS,
-      reference("windows-networking-documentation.md §9 (7)"),
-      reference("cni.md §6"),
-    ],
     profiles: ALL,
     severity: "error",
   },

@@ -45,6 +45,7 @@ export const PLUGIN_ENTRIES: EntryTable<PluginCode> = {
       reference("cni.md §2.1, §9.A"),
     ],
     profiles: ALL,
+    severity: "warning",
   },
 
   "cni-gateway-is-network-plus-two": {
@@ -69,6 +70,7 @@ export const PLUGIN_ENTRIES: EntryTable<PluginCode> = {
       reference("cni.md §2.2, §2.8, §9.C"),
     ],
     profiles: ALL,
+    severity: "warning",
   },
 
   "cni-namespace-not-guid": {
@@ -166,6 +168,7 @@ export const PLUGIN_ENTRIES: EntryTable<PluginCode> = {
           kubectl get node <node> -o jsonpath="{.spec.podCIDR}"`,
     sources: [HOST_LOCAL_PAGE, reference("cni.md §4.1, §4.4")],
     profiles: ALL,
+    severity: "error",
   },
 
   "hns-unreachable": {

@@ -22,17 +22,11 @@ type WindowsNodeCode =
   | "node-ipv6-only"
   | "overlay-without-ipv6"
   | "vxlan-identifiers-differ"
-  | "flannel-address-differs"
-  | "kube-proxy-version-skew";
+  | "flannel-address-differs";
 
 const RELEASES = Object.freeze({
   text: "Microsoft: Windows Server release information",
   url: "https://learn.microsoft.com/en-us/windows/release-health/windows-server-release-info",
-});
-
-const VERSION_SKEW = Object.freeze({
-  text: "Kubernetes: Version Skew Policy",
-  url: "https://kubernetes.io/releases/version-skew-policy/",
 });
 
 const SHOW_BUILD = prose`
@@ -290,22 +284,6 @@ export const WINDOWS_NODE_ENTRIES: EntryTable<WindowsNodeCode> = {
       reference("windows-networking-documentation.md §9 (6)"),
       reference("users.md G11"),
     ],
-    profiles: ALL,
-    severity: "warning",
-  },
-
-  "kube-proxy-version-skew": {
-    title: "kubelet and kube-proxy of the node are of versions that do not go together",
-    cause: prose`
-      kube-proxy may be up to three minor versions older or newer than the kubelet beside it. On Windows nodes kube-proxy
-      is often a file that somebody copied once, and stays behind when the kubelet is updated.`,
-    onNode: prose`
-      Both versions, as the programs say them:
-
-          C:\k\kubelet.exe --version
-          C:\k\kube-proxy.exe --version`,
-    remedy: prose`Bring kube-proxy to the version of the kubelet.`,
-    sources: [VERSION_SKEW],
     profiles: ALL,
     severity: "warning",
   },

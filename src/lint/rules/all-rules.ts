@@ -1,5 +1,17 @@
 /** Every rule. A new file of rules is joined here, and its examples in `all-examples.ts`. */
 import type { LintRule } from "../rule.ts";
+import { CNI_FLANNEL_RULES } from "./cni-flannel.ts";
+import { CNI_IPAM_RULES } from "./cni-ipam.ts";
+import { CNI_POD_RULES } from "./cni-pods.ts";
+import { CNI_POLICY_RULES } from "./cni-policies.ts";
+import { CNI_RANGE_RULES } from "./cni-ranges.ts";
+import { CNI_STRUCTURE_RULES } from "./cni-structure.ts";
+import { FLANNEL_RULES } from "./flannel.ts";
+import { HNS_POLICY_RULES } from "./hns-policies.ts";
+import { HNS_RULES } from "./hns.ts";
+import { JSON_FILE_RULES } from "./json-files.ts";
+import { KUBE_PROXY_OPTION_RULES } from "./kube-proxy-options.ts";
+import { KUBE_PROXY_RULES } from "./kube-proxy.ts";
 import { MANIFEST_RULES } from "./manifests.ts";
 import { NAME_RULES } from "./names.ts";
 import { NETWORK_POLICY_RULES } from "./network-policies.ts";
@@ -7,6 +19,7 @@ import { NODE_RULES } from "./nodes.ts";
 import { POD_RULES } from "./pods.ts";
 import { PROVIDER_RULES } from "./providers.ts";
 import { SERVICE_RULES } from "./services.ts";
+import { SUBNET_ENV_RULES } from "./subnet-env.ts";
 
 export const LINT_RULES: readonly LintRule[] = Object.freeze([
   ...POD_RULES,
@@ -16,4 +29,17 @@ export const LINT_RULES: readonly LintRule[] = Object.freeze([
   ...NODE_RULES,
   ...PROVIDER_RULES,
   ...MANIFEST_RULES,
+  ...JSON_FILE_RULES,
+  ...CNI_STRUCTURE_RULES,
+  ...CNI_POD_RULES,
+  ...CNI_FLANNEL_RULES,
+  ...CNI_POLICY_RULES,
+  ...CNI_RANGE_RULES,
+  ...CNI_IPAM_RULES,
+  ...FLANNEL_RULES,
+  ...SUBNET_ENV_RULES,
+  ...KUBE_PROXY_RULES,
+  ...KUBE_PROXY_OPTION_RULES,
+  ...HNS_RULES,
+  ...HNS_POLICY_RULES,
 ]);

@@ -13,6 +13,16 @@ function withApi(example: ExampleInput): ExampleInput {
   return { ...example, files: [...example.files, API] };
 }
 
+/** The pod's own Service, and a kube-proxy with DSR. */
+function withOwnService(example: ExampleInput): ExampleInput {
+  const text =
+    "apiVersion: v1\nkind: Service\nmetadata: { name: web }\nspec: { selector: { app: web }, ports: [{ port: 80 }] }\n";
+  const start = "kube-proxy.exe --hostname-override=win-1 --network-name=cbr0 --enable-dsr=true\n";
+  return {
+    files: [...example.files, { name: "service.yaml", text }, { name: "start.ps1", text: start }],
+  };
+}
+
 export const NAME_EXAMPLES: ExampleTable = {
   "dns-name-with-dot-not-completed": {
     bad: withApi(
@@ -57,5 +67,9 @@ args:
         `readinessProbe:\n  exec:\n    command: [powershell, -c, Test-NetConnection api.shop.svc.cluster.local -Port 80]`,
       ),
     ),
+  },
+  "hairpin-under-dsr": {
+    bad: withOwnService(podExample(WINDOWS, "env:\n  - name: SELF\n    value: «http://web:80/ready")),
+    good: withOwnService(podExample(WINDOWS, "env:\n  - name: SELF\n    value: http://localhost:80/ready")),
   },
 };

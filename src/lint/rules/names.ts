@@ -3,7 +3,7 @@ import { type Ip, familyOf, parseIp } from "../../net/ip.ts";
 import { parsePrefix, prefixContains } from "../../net/prefix.ts";
 import type { LintContext } from "../context.ts";
 import type { Place } from "../document.ts";
-import { type Path, listAt, textAt, valueAt } from "../fields.ts";
+import { type Path, listAt, numberAt, textAt, valueAt } from "../fields.ts";
 import type { ContainerView, PodView } from "../pods.ts";
 import type { LintRule, RuleFinding } from "../rule.ts";
 
@@ -147,4 +147,39 @@ const PING_SERVICE = pingRule(
   (name) => `the Service ${name} does not answer a ping: load balancers know TCP and UDP only`,
 );
 
-export const NAME_RULES: readonly LintRule[] = [DOTTED, PING_OUTSIDE, PING_SERVICE];
+/** The names of Services of one namespace that a text asks by address or by full name. */
+function asks(text: string, name: string, namespace: string): boolean {
+  const letters = name.replace(/[^a-z0-9-]/g, "");
+  const full = `${letters}\\.${namespace.replace(/[^a-z0-9-]/g, "")}\\.svc\\b`;
+  return new RegExp(`://${letters}(?=[:/]|$)|(?<![\\w.-])${full}`).test(text);
+}
+
+/** dataplane.md §2.4 (B-5): only where it is certain, with one replica that asks its own Service. */
+const HAIRPIN: LintRule = {
+  code: "hairpin-under-dsr",
+  applies: ["kubernetes"],
+  *check(document, context): Iterable<RuleFinding> {
+    const pod = context.kubeProxy.enableDSR === true ? context.windowsPodOf(document) : undefined;
+    const isAlone =
+      textAt(document.value, "kind") === "Pod" || (numberAt(document.value, "spec", "replicas") ?? 1) === 1;
+    if (pod === undefined || pod.isHostProcess || !isAlone || textAt(document.value, "kind") === "DaemonSet")
+      return;
+    const own = context.objects("Service").filter((service) => {
+      const isHeadless = textAt(service.value, "spec", "clusterIP") === "None";
+      const behind = isHeadless ? [] : context.podsBehind(service);
+      return behind.length === 1 && behind[0] === pod;
+    });
+    for (const service of own)
+      for (const container of pod.containers)
+        for (const { text, at } of toldTexts(container)) {
+          const name = textAt(service.value, "metadata", "name") ?? "";
+          if (asks(text, name, pod.namespace))
+            yield {
+              at,
+              message: `this is the pod's own Service ${name}, and with Direct Server Return a pod does not reach itself through it`,
+            };
+        }
+  },
+};
+
+export const NAME_RULES: readonly LintRule[] = [DOTTED, PING_OUTSIDE, PING_SERVICE, HAIRPIN];

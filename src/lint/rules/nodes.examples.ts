@@ -8,7 +8,6 @@ interface NodeLines {
   readonly address?: string;
   readonly podCIDRs?: string;
   readonly annotations?: string;
-  readonly proxy?: string;
 }
 
 function node({
@@ -18,7 +17,6 @@ function node({
   address = "address: 192.0.2.11",
   podCIDRs = "[10.244.1.0/24]",
   annotations,
-  proxy = "kubeProxyVersion: v1.34.1",
 }: NodeLines): string {
   const notes = annotations === undefined ? "" : `\n  annotations:\n    ${annotations}`;
   return `apiVersion: v1
@@ -35,7 +33,7 @@ status:
     operatingSystem: ${os}
     ${kernel}
     kubeletVersion: v1.34.1
-    ${proxy}
+    kubeProxyVersion: v1.34.1
 `;
 }
 
@@ -49,11 +47,11 @@ function withFiles(example: ExampleInput, ...files: readonly ExampleFile[]): Exa
 
 const OVERLAY: ExampleFile = {
   name: "10-vxlan0.conf",
-  text: '{"cniVersion":"0.3.0","name":"vxlan0","type":"win-overlay"}',
+  text: '{"cniVersion":"0.3.0","name":"vxlan0","type":"win-overlay","apiVersion":2,"capabilities":{"dns":true}}',
 };
 const BRIDGE: ExampleFile = {
   name: "10-cbr0.conf",
-  text: '{"cniVersion":"0.3.0","name":"cbr0","type":"win-bridge"}',
+  text: '{"cniVersion":"0.3.0","name":"cbr0","type":"win-bridge","apiVersion":2,"capabilities":{"dns":true}}',
 };
 const DSR: ExampleFile = {
   name: "start.ps1",
@@ -132,9 +130,5 @@ export const NODE_EXAMPLES: ExampleTable = {
   "flannel-address-differs": {
     bad: nodes({ annotations: '«flannel.alpha.coreos.com/public-ip: "10.0.2.15"' }),
     good: nodes({ annotations: 'flannel.alpha.coreos.com/public-ip: "192.0.2.11"' }),
-  },
-  "kube-proxy-version-skew": {
-    bad: nodes({ proxy: "«kubeProxyVersion: v1.27.4" }),
-    good: nodes({ proxy: "kubeProxyVersion: v1.31.0" }),
   },
 };

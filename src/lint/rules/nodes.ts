@@ -2,7 +2,7 @@
 import { type WindowsBuild, parseProfile, updateRevision } from "../../knowledge/profiles.ts";
 import { type Ip, familyOf, formatIp, parseIp } from "../../net/ip.ts";
 import { type Prefix, formatPrefix, parsePrefix, prefixContains, prefixesOverlap } from "../../net/prefix.ts";
-import { type LintContext, buildOfNode, osOfNode, parseKubernetes } from "../context.ts";
+import { type LintContext, buildOfNode, osOfNode } from "../context.ts";
 import type { LintDocument } from "../document.ts";
 import { type Fields, type Path, isFields, listAt, numberAt, textAt } from "../fields.ts";
 import { readJsonText } from "../json-text.ts";
@@ -149,7 +149,9 @@ function holdsNode(code: LintRule["code"], which: "services" | "pods", what: str
   return anyNodes(code, function* ({ value }, context) {
     if (!context.hasWindows) return;
     for (const { ip, path } of addressesOf(value)) {
-      const range = context.ranges[which].find(({ prefix }) => prefixContains(prefix, ip));
+      const range = context.ranges[which].find(
+        ({ prefix, mayHoldNodes }) => !mayHoldNodes && prefixContains(prefix, ip),
+      );
       if (range !== undefined)
         yield {
           at: { path },
@@ -230,21 +232,6 @@ const FLANNEL_ADDRESS = windowsNodes("flannel-address-differs", function* ({ val
   };
 });
 
-/** Minor versions that kube-proxy may differ from the kubelet. */
-const SKEW_MAX = 3;
-
-const SKEW = windowsNodes("kube-proxy-version-skew", function* ({ value }) {
-  const path: Path = ["status", "nodeInfo", "kubeProxyVersion"];
-  const proxy = parseKubernetes(textAt(value, ...path) ?? "");
-  const kubelet = parseKubernetes(textAt(value, "status", "nodeInfo", "kubeletVersion") ?? "");
-  if (proxy === undefined || kubelet === undefined || Math.abs(proxy.minor - kubelet.minor) <= SKEW_MAX)
-    return;
-  yield {
-    at: { path },
-    message: `kube-proxy 1.${proxy.minor} beside a kubelet 1.${kubelet.minor}: more than ${SKEW_MAX} versions apart`,
-  };
-});
-
 export const NODE_RULES: readonly LintRule[] = [
   OLD_BUILD,
   SOCKETS,
@@ -259,5 +246,4 @@ export const NODE_RULES: readonly LintRule[] = [
   OVERLAY_IPV6,
   IDENTIFIERS,
   FLANNEL_ADDRESS,
-  SKEW,
 ];

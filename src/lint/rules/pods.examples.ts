@@ -88,7 +88,10 @@ initContainers:
     bad: {
       files: [
         ...podExample(WINDOWS, "ports: [{ containerPort: 80, «hostPort: 8080 }]").files,
-        { name: "10-cbr0.conf", text: '{"cniVersion": "0.3.0", "name": "vxlan0", "type": "win-overlay"}' },
+        {
+          name: "10-cbr0.conf",
+          text: '{"cniVersion": "0.3.0", "name": "vxlan0", "type": "win-overlay", "apiVersion": 2, "capabilities": {"dns": true}}',
+        },
       ],
     },
     good: podExample(WINDOWS, "ports: [{ containerPort: 80 }]"),

@@ -61,10 +61,6 @@ ${WINDOWS_POD}`,
   );
 }
 
-function environment(...lines: readonly string[]): ExampleInput {
-  return oneFile("subnet.env", `${lines.join("\n")}\n`);
-}
-
 export const PROVIDER_EXAMPLES: ExampleTable = {
   "calico-encapsulation-unsupported": {
     bad: installation(
@@ -101,17 +97,4 @@ export const PROVIDER_EXAMPLES: ExampleTable = {
     good: hybrid("        hybridClusterNetwork: [{ cidr: 10.132.0.0/14, hostPrefix: 23 }]\n", "ws2022"),
   },
   "eks-windows-addresses-off": { bad: eks("false", "«"), good: eks("true", "") },
-  "flannel-subnet-outside-network": {
-    bad: environment("FLANNEL_NETWORK=10.244.0.0/16", "«FLANNEL_SUBNET=10.5.3.1/24", "FLANNEL_MTU=1450"),
-    good: environment("FLANNEL_NETWORK=10.244.0.0/16", "FLANNEL_SUBNET=10.244.3.1/24", "FLANNEL_MTU=1450"),
-  },
-  "flannel-environment-incomplete": {
-    bad: environment("FLANNEL_NETWORK=10.244.0.0/16", "FLANNEL_SUBNET=10.244.3.1/24", "«FLANNEL_MTU=auto"),
-    good: environment(
-      "FLANNEL_NETWORK=10.244.0.0/16",
-      "FLANNEL_SUBNET=10.244.3.1/24",
-      "FLANNEL_MTU=1500",
-      "FLANNEL_IPMASQ=true",
-    ),
-  },
 };

@@ -1,13 +1,5 @@
-/** Settings of network providers: Calico, OVN-Kubernetes, EKS, and flannel's subnet.env. */
-import {
-  type Prefix,
-  formatPrefix,
-  parseInterfaceAddress,
-  parsePrefix,
-  prefixCovers,
-  prefixOf,
-  prefixesOverlap,
-} from "../../net/prefix.ts";
+/** Settings of network providers: Calico, OVN-Kubernetes, EKS. */
+import { type Prefix, formatPrefix, parsePrefix, prefixesOverlap } from "../../net/prefix.ts";
 import type { LintDocument } from "../document.ts";
 import { type Path, listAt, numberAt, textAt, valueAt } from "../fields.ts";
 import type { LintRule, RuleFinding } from "../rule.ts";
@@ -158,57 +150,6 @@ const EKS: LintRule = {
   },
 };
 
-/** The range that an address with a length lies in: flannel writes the node's own address as its subnet. */
-function rangeOf(text: string): Prefix | undefined {
-  const parsed = parseInterfaceAddress(text);
-  return parsed === undefined ? undefined : prefixOf(parsed.ip, parsed.length);
-}
-
-const SUBNET: LintRule = {
-  code: "flannel-subnet-outside-network",
-  applies: ["subnet-env"],
-  *check({ value }): Iterable<RuleFinding> {
-    for (const family of ["FLANNEL", "FLANNEL_IPV6"]) {
-      const networks = (textAt(value, `${family}_NETWORK`) ?? "")
-        .split(",")
-        .flatMap((text) => rangeOf(text.trim()) ?? []);
-      const name = `${family}_SUBNET`;
-      const subnet = rangeOf(textAt(value, name) ?? "");
-      if (subnet === undefined || networks.length === 0) continue;
-      if (networks.some((network) => prefixCovers(network, subnet))) continue;
-      const [network] = networks;
-      yield {
-        at: { path: [name] },
-        message: `${formatPrefix(subnet)} is no part of the network ${network === undefined ? "" : formatPrefix(network)}`,
-      };
-    }
-  },
-};
-
-/** What the plugin needs, and what each looks like. flannel writes the node's own address into the subnet. */
-const NEEDED: Readonly<Record<string, (text: string) => boolean>> = {
-  FLANNEL_NETWORK: (text) => text.split(",").every((part) => rangeOf(part.trim()) !== undefined),
-  FLANNEL_SUBNET: (text) => parseInterfaceAddress(text) !== undefined,
-  FLANNEL_MTU: (text) => /^\d{3,5}$/.test(text),
-};
-
-const ENVIRONMENT: LintRule = {
-  code: "flannel-environment-incomplete",
-  applies: ["subnet-env"],
-  *check({ value }): Iterable<RuleFinding> {
-    const isIpv6 = textAt(value, "FLANNEL_IPV6_SUBNET") !== undefined;
-    for (const [name, isGood] of Object.entries(NEEDED)) {
-      const text = textAt(value, name);
-      if (text === undefined && isIpv6 && name !== "FLANNEL_MTU") continue;
-      if (text !== undefined && isGood(text)) continue;
-      yield {
-        at: { path: [name] },
-        message: text === undefined ? `${name} is missing` : `${name} cannot be ${JSON.stringify(text)}`,
-      };
-    }
-  },
-};
-
 export const PROVIDER_RULES: readonly LintRule[] = [
   ENCAPSULATION,
   SERVICE_RANGES,
@@ -217,6 +158,4 @@ export const PROVIDER_RULES: readonly LintRule[] = [
   HYBRID_PORT,
   HYBRID_RANGE,
   EKS,
-  SUBNET,
-  ENVIRONMENT,
 ];

@@ -50,7 +50,7 @@ ${more}`,
 const SELECTOR = "selector: { app: web }";
 const OVERLAY = {
   name: "10-vxlan0.conf",
-  text: '{"cniVersion":"0.3.0","name":"vxlan0","type":"win-overlay"}',
+  text: '{"cniVersion":"0.3.0","name":"vxlan0","type":"win-overlay","apiVersion":2,"capabilities":{"dns":true}}',
 };
 
 function manyServices(count: number, mark: string): string {

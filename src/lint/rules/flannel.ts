@@ -1,0 +1,231 @@
+/** Rules over flannel's net-conf for clusters with Windows nodes (control-planes.md §1.3). */
+import { type Prefix, prefixesOverlap } from "../../net/prefix.ts";
+import {
+  formatRange,
+  isCovered,
+  isPlaceholder,
+  parseRange,
+  serviceRangesOf,
+  shown,
+} from "../address-ranges.ts";
+import type { FieldView } from "../cni-view.ts";
+import type { KnownRange, LintContext } from "../context.ts";
+import type { LintDocument } from "../document.ts";
+import { keyOf, textAt, valueAt } from "../fields.ts";
+import { type FlannelView, flannelView, isForWindows } from "../flannel-view.ts";
+import type { LintRule, RuleFinding } from "../rule.ts";
+
+const VNI_MIN = 4_096;
+/** flanneld writes the VNI into 16 bits of a Node's annotation. */
+const VNI_MAX = 65_535;
+const PORT = 4_789;
+
+function windowsRule(
+  code: LintRule["code"],
+  check: (view: FlannelView, document: LintDocument, context: LintContext) => Iterable<RuleFinding>,
+): LintRule {
+  return {
+    code,
+    applies: ["flannel"],
+    *check(document, context) {
+      if (isForWindows(document, context)) yield* check(flannelView(document), document, context);
+    },
+  };
+}
+
+function vniOf(view: FlannelView): FieldView | undefined {
+  return view.type === "vxlan" ? view.option("VNI") : undefined;
+}
+
+function at(field: FieldView): RuleFinding["at"] {
+  return { path: field.path, part: "value" };
+}
+
+/** users.md G4. */
+const VNI_LOW = windowsRule("flannel-vni-below-4096", function* (view) {
+  const vni = vniOf(view);
+  if (typeof vni?.value !== "number" || vni.value >= VNI_MIN) return;
+  yield {
+    at: at(vni),
+    message: `flanneld on Windows refuses the VNI ${vni.value}: Windows takes 4096 and more`,
+    fix: 'Write "VNI": 4096 for all nodes, and "Port": 4789.',
+  };
+});
+
+/** windows-networking-documentation.md §8 says 4096 and nothing else; flanneld takes more. */
+const VNI_OTHER = windowsRule("flannel-vni-other-than-4096", function* (view) {
+  const vni = vniOf(view);
+  if (typeof vni?.value !== "number" || vni.value <= VNI_MIN) return;
+  const isTooLarge = vni.value > VNI_MAX;
+  yield {
+    at: at(vni),
+    message: isTooLarge
+      ? `flanneld keeps the VNI in 16 bits, and ${vni.value} does not fit`
+      : `the documentation of Kubernetes names the VNI 4096 only for Windows, not ${vni.value}`,
+    ...(isTooLarge ? { severity: "error" } : {}),
+  };
+});
+
+const VXLAN_PORT = windowsRule("flannel-vxlan-port-not-4789", function* (view) {
+  const port = view.type === "vxlan" ? view.option("Port") : undefined;
+  if (typeof port?.value !== "number" || port.value === PORT || port.value === 0) return;
+  yield {
+    at: at(port),
+    message: `flanneld on Windows refuses the port ${port.value}: VXLAN runs on UDP 4789 there`,
+    fix: 'Write "Port": 4789 for all nodes.',
+  };
+});
+
+/** k3s#9295, rke2#5952: Linux takes VNI 1 and port 8472 when nothing is said. */
+const DEFAULTS = windowsRule("flannel-vxlan-defaults-differ", function* (view) {
+  if (view.type !== "vxlan") return;
+  const missing = [
+    ...(view.option("VNI") === undefined ? [{ name: "VNI", linux: 1, windows: 4_096 }] : []),
+    ...(view.option("Port") === undefined ? [{ name: "Port", linux: 8_472, windows: 4_789 }] : []),
+  ];
+  if (missing.length === 0) return;
+  yield {
+    at: { path: view.backend?.path ?? [] },
+    message: missing
+      .map(
+        ({ name, linux, windows }) =>
+          `without ${shown(name)} Linux nodes take ${linux} and Windows nodes ${windows}`,
+      )
+      .join(", and "),
+    fix: `Add ${missing.map(({ name, windows }) => `${shown(name)}: ${windows}`).join(" and ")}.`,
+  };
+});
+
+const WINDOWS_BACKENDS = new Set(["vxlan", "host-gw"]);
+
+const BACKEND = windowsRule("flannel-backend-not-for-windows", function* (view) {
+  const type = view.option("Type");
+  const isWord =
+    type === undefined || (typeof type.value === "string" && /^[a-z][a-zA-Z-]*$/.test(type.value));
+  if (WINDOWS_BACKENDS.has(view.type) || !isWord) return;
+  yield {
+    at: type === undefined ? { path: view.backend?.path ?? [] } : at(type),
+    message:
+      type === undefined
+        ? "without a type flanneld takes the back end udp, which Windows does not have"
+        : `flanneld on Windows has no back end ${shown(type.value)}`,
+    fix: "Write vxlan or host-gw.",
+  };
+});
+
+const MAC_PREFIX = /^[0-9a-f]{2}-[0-9a-f]{2}$/i;
+
+const OPTIONS = windowsRule("flannel-option-not-for-windows", function* (view, document) {
+  for (const name of view.type === "vxlan" ? ["DirectRouting", "GBP"] : []) {
+    const option = view.option(name);
+    if (option?.value === true)
+      yield { at: { path: option.path }, message: `flanneld on Windows refuses ${name} and ends` };
+  }
+  const prefix = view.option("MacPrefix");
+  if (typeof prefix?.value === "string" && !MAC_PREFIX.test(prefix.value) && !isPlaceholder(prefix.value))
+    yield {
+      at: at(prefix),
+      message: `${shown(prefix.value)} is no beginning of a MAC address`,
+      fix: 'Write two bytes with a hyphen between them: "0E-2A".',
+    };
+  const key = keyOf(document.value, "EnableIPv6");
+  if (key !== undefined && valueAt(document.value, key) === true)
+    yield {
+      at: { path: [key] },
+      message: "flanneld on Windows only knows IPv4: pods there get no IPv6 address",
+      severity: "warning",
+    };
+});
+
+/** The range of IPv4, unless it is off or cannot be read. */
+function networkOf(view: FlannelView): Prefix | undefined {
+  const text = view.network?.value;
+  return typeof text === "string" && !isPlaceholder(text) ? parseRange(text) : undefined;
+}
+
+const NETWORK: LintRule = {
+  code: "flannel-network-invalid",
+  applies: ["flannel"],
+  *check(document) {
+    const { network } = flannelView(document);
+    if (network === undefined) return;
+    const { value } = network;
+    // A word is what a script replaces.
+    if (typeof value === "string" && !/^[0-9a-f.:/ ]+$/i.test(value)) return;
+    if (typeof value === "string" && value.includes("/") && parseRange(value) !== undefined) return;
+    yield { at: at(network), message: `${shown(value)} is no range of addresses such as 10.244.0.0/16` };
+  },
+};
+
+function* overlaps(network: FieldView, range: Prefix, others: readonly KnownRange[]): Generator<RuleFinding> {
+  const other = others.find(({ prefix }) => prefixesOverlap(prefix, range));
+  if (other !== undefined)
+    yield {
+      at: at(network),
+      message: `the pods' network ${formatRange(range)} overlaps ${formatRange(other.prefix)} (${other.from})`,
+    };
+}
+
+const OVERLAP: LintRule = {
+  code: "flannel-network-overlaps",
+  applies: ["flannel"],
+  *check(document, context) {
+    const view = flannelView(document);
+    const range = networkOf(view);
+    if (view.network === undefined || range === undefined) return;
+    yield* overlaps(view.network, range, serviceRangesOf(context));
+    // Addresses of Node objects are told at the nodes.
+    const subnets = context.ranges.nodes.filter(({ from }) => !from.startsWith("address of"));
+    yield* overlaps(view.network, range, subnets);
+  },
+};
+
+const OUTSIDE: LintRule = {
+  code: "flannel-network-without-node-range",
+  applies: ["flannel"],
+  *check(document, context) {
+    const view = flannelView(document);
+    const range = networkOf(view);
+    if (view.network === undefined || range === undefined) return;
+    for (const node of context.objects("Node")) {
+      const text = textAt(node.value, "spec", "podCIDR");
+      const own = text === undefined ? undefined : parseRange(text);
+      if (own === undefined || typeof own.address !== "number" || isCovered(own, [range])) continue;
+      yield {
+        at: at(view.network),
+        message: `the podCIDR ${formatRange(own)} of ${node.title} lies outside ${formatRange(range)}`,
+      };
+      return;
+    }
+  },
+};
+
+/** control-planes.md §1.3: checked by flanneld when it keeps its leases in etcd. */
+const SUBNET_LENGTH: LintRule = {
+  code: "flannel-subnet-length-invalid",
+  applies: ["flannel"],
+  *check(document) {
+    const range = networkOf(flannelView(document));
+    const key = keyOf(document.value, "SubnetLen");
+    const length = key === undefined ? undefined : valueAt(document.value, key);
+    if (key === undefined || range === undefined || typeof length !== "number" || length === 0) return;
+    if (length <= 30 && length >= range.length + 2) return;
+    yield {
+      at: { path: [key], part: "value" },
+      message: `nodes cannot get a /${length} each out of ${formatRange(range)}: /${range.length + 2} to /30 are possible`,
+    };
+  },
+};
+
+export const FLANNEL_RULES: readonly LintRule[] = [
+  VNI_LOW,
+  VNI_OTHER,
+  VXLAN_PORT,
+  DEFAULTS,
+  BACKEND,
+  OPTIONS,
+  NETWORK,
+  OVERLAP,
+  OUTSIDE,
+  SUBNET_LENGTH,
+];

@@ -1,0 +1,220 @@
+/** Rules over the policies of requests to HNS (hcn.md §3). */
+import { shown } from "../address-ranges.ts";
+import { fieldOf } from "../cni-view.ts";
+import { type Path, keyOf, listAt, numberAt } from "../fields.ts";
+import { type HnsPolicy, type HnsView, hnsText } from "../hns-view.ts";
+import type { LintRule, RuleFinding } from "../rule.ts";
+import { hnsRule } from "./hns.ts";
+
+function words(text: string): ReadonlySet<string> {
+  return new Set(text.split(" "));
+}
+
+/** hcn.md §3.1–§3.3, §3.6, in lower case. */
+const NETWORK_POLICIES = words(
+  "sourcemacaddress netadaptername interfaceconstraint vswitchextension provideraddress drmacaddress automaticdns remotesubnetroute vxlanport hostroute setpolicy l4proxy layerconstraint networkacl neighbordiscovery vlan vsid outboundnat l2driver qos isolation",
+);
+const SUBNET_POLICIES = words("vlan vsid");
+const ENDPOINT_POLICIES = words(
+  "portmapping acl qos l2driver outboundnat sdnroute l4proxy l4wfpproxy provideraddress portname encapoverhead interfaceconstraint encryption vlan interfaceparameters iov tieracl firewall nat pa vsid vnet isolation elb route proxy",
+);
+const ALL = new Set([...NETWORK_POLICIES, ...SUBNET_POLICIES, ...ENDPOINT_POLICIES]);
+
+/** What stands at an object of the other kind, without doubt. */
+const ONLY_NETWORK = words(
+  "sourcemacaddress netadaptername vswitchextension drmacaddress automaticdns remotesubnetroute vxlanport hostroute setpolicy layerconstraint networkacl",
+);
+const ONLY_ENDPOINT = words(
+  "portmapping sdnroute l4wfpproxy portname encapoverhead encryption interfaceparameters iov tieracl",
+);
+
+function typePath({ path, value }: HnsPolicy): RuleFinding["at"] {
+  return { path: [...path, keyOf(value, "Type") ?? "Type"], part: "value" };
+}
+
+function isJudged({ object }: HnsView): boolean {
+  return object === "network" || object === "endpoint";
+}
+
+function everyPolicy(view: HnsView): readonly HnsPolicy[] {
+  return [...view.policies, ...view.subnets.flatMap(({ policies }) => policies)];
+}
+
+/** 0x803b000e. */
+const UNKNOWN = hnsRule("hns-policy-type-unknown", function* (view) {
+  if (!isJudged(view)) return;
+  for (const policy of everyPolicy(view))
+    if (!ALL.has(policy.type.toLowerCase()))
+      yield {
+        at: typePath(policy),
+        message:
+          policy.type === ""
+            ? "a policy without a type is refused by HNS"
+            : `HNS knows no policy of type ${shown(policy.type)}`,
+      };
+});
+
+const SCOPE = hnsRule("hns-policy-scope", function* (view) {
+  for (const policy of view.policies) {
+    const type = policy.type.toLowerCase();
+    if (view.object === "network" && ONLY_ENDPOINT.has(type))
+      yield {
+        at: typePath(policy),
+        message: `${policy.type} is a policy of endpoints, and this is a network`,
+      };
+    if (view.object === "endpoint" && ONLY_NETWORK.has(type))
+      yield {
+        at: typePath(policy),
+        message: `${policy.type} is a policy of networks, and this is an endpoint`,
+      };
+    if (view.object === "network" && type === "vsid" && view.isV2)
+      yield { at: typePath(policy), message: "VSID is a policy of a subnet, and stands at the network here" };
+  }
+  for (const { policies } of view.subnets)
+    for (const policy of policies)
+      if (ALL.has(policy.type.toLowerCase()) && !SUBNET_POLICIES.has(policy.type.toLowerCase()))
+        yield { at: typePath(policy), message: `${policy.type} is no policy of a subnet: VLAN and VSID are` };
+});
+
+/** Fields that stand flat in v1, and below Settings in v2. Flat VLAN and VSID are known from old samples of v2. */
+const SHAPE = hnsRule("hns-policy-shape-mismatch", function* (view) {
+  if (!isJudged(view)) return;
+  for (const { type, path, value, settings } of view.policies) {
+    const others = Object.keys(value).filter((key) => !/^(?:type|settings|id|name)$/i.test(key));
+    const [flat] = others;
+    if (view.isV2 && settings === undefined && flat !== undefined && !/^(?:vlan|vsid)$/i.test(type))
+      yield {
+        at: { path: [...path, flat] },
+        message: `HCN v2 reads policies as {"Type", "Settings"}, and ${shown(flat)} stands beside them`,
+        fix: 'Put the fields below "Settings".',
+      };
+    if (!view.isV2 && settings !== undefined)
+      yield {
+        at: { path: settings.path },
+        message: 'HNS v1 reads flat policies, and "Settings" means nothing to it',
+        fix: 'Write the fields beside "Type".',
+      };
+    const list = settings === undefined ? undefined : fieldOf(settings.value, settings.path, "ExceptionList");
+    if (view.isV2 && list !== undefined && type.toLowerCase() === "outboundnat")
+      yield {
+        at: { path: list.path },
+        message: 'below "Settings" the list is called "Exceptions": HCN has no "ExceptionList" there',
+        severity: "warning",
+      };
+  }
+});
+
+const ACTIONS = words("allow block pass");
+const DIRECTIONS = words("in out");
+/** Protocols of ACLs that have ports: TCP, UDP, SCTP. */
+const WITH_PORTS = words("6 17 132 tcp udp");
+
+function* aclFaults(owner: unknown, path: Path): Generator<RuleFinding> {
+  for (const name of ["LocalAddresses", "RemoteAddresses"]) {
+    const field = fieldOf(owner, path, name);
+    if (typeof field?.value === "string" && /^(?:any|\*|all)$/i.test(field.value.trim()))
+      yield {
+        at: { path: field.path, part: "value" },
+        message: `HNS refuses ${shown(field.value)} as an address of an ACL`,
+        fix: "Leave the field out: that means any address.",
+      };
+  }
+  yield* oneOf(owner, path, "Action", ACTIONS);
+  yield* oneOf(owner, path, "Direction", DIRECTIONS);
+  const priority = fieldOf(owner, path, "Priority");
+  const number = numberAt(priority?.value);
+  if (priority !== undefined && number !== undefined && number > 65_500)
+    yield {
+      at: { path: priority.path, part: "value" },
+      message: `an ACL of priority ${number} never takes effect: HNS' own rules stand at 65500`,
+      severity: "warning",
+    };
+  yield* portsWithoutProtocol(owner, path);
+}
+
+function* oneOf(
+  owner: unknown,
+  path: Path,
+  name: string,
+  known: ReadonlySet<string>,
+): Generator<RuleFinding> {
+  const field = fieldOf(owner, path, name);
+  if (typeof field?.value !== "string" || known.has(field.value.toLowerCase())) return;
+  yield {
+    at: { path: field.path, part: "value" },
+    message: `${shown(field.value)} is no ${name} of an ACL`,
+    fix: `Write ${[...known].map((word) => word[0]?.toUpperCase() + word.slice(1)).join(", ")}.`,
+  };
+}
+
+function* portsWithoutProtocol(owner: unknown, path: Path): Generator<RuleFinding> {
+  const protocols =
+    hnsText(owner, "Protocols") || String(numberAt(owner, keyOf(owner, "Protocol") ?? "") ?? "");
+  if (protocols.split(",").every((each) => WITH_PORTS.has(each.trim().toLowerCase()))) return;
+  for (const name of ["LocalPorts", "RemotePorts"]) {
+    const field = fieldOf(owner, path, name);
+    if (typeof field?.value === "string" && field.value !== "")
+      yield {
+        at: { path: field.path },
+        message: `ports mean something for TCP and UDP only, and the ACL's protocols are ${shown(protocols)}`,
+        fix: 'Write Protocols "6" or "17".',
+      };
+  }
+}
+
+/** hcn.md §3.5; hcsshim#1059. */
+const ACL = hnsRule("hns-acl-invalid", function* (view) {
+  for (const { type, path, value, settings } of view.policies) {
+    if (!/^(?:acl|networkacl)$/i.test(type)) continue;
+    const owner = settings ?? { path, value };
+    yield* aclFaults(owner.value, owner.path);
+  }
+});
+
+const MAC = /^[0-9a-f]{2}(?:[-:][0-9a-f]{2}){5}$/i;
+const ROUTE_FIELDS = ["DestinationPrefix", "IsolationId", "ProviderAddress", "DistributedRouterMacAddress"];
+
+/** hcn.md §3.1. */
+const REMOTE_SUBNET = hnsRule("hns-remote-subnet-route-invalid", function* (view) {
+  for (const { type, path, value, settings } of view.policies) {
+    if (type.toLowerCase() !== "remotesubnetroute") continue;
+    const owner = settings ?? { path, value };
+    const missing = ROUTE_FIELDS.find((name) => fieldOf(owner.value, owner.path, name) === undefined);
+    if (missing !== undefined)
+      yield { at: { path: owner.path }, message: `a route to another node's subnet needs ${missing}` };
+    const mac = fieldOf(owner.value, owner.path, "DistributedRouterMacAddress");
+    if (typeof mac?.value === "string" && !MAC.test(mac.value))
+      yield { at: { path: mac.path, part: "value" }, message: `${shown(mac.value)} is no MAC address` };
+    const vni = fieldOf(owner.value, owner.path, "IsolationId");
+    const id = numberAt(vni?.value);
+    if (vni !== undefined && id !== undefined && id < 4_096)
+      yield {
+        at: { path: vni.path, part: "value" },
+        message: `Windows takes VXLAN network identifiers from 4096 on, and not ${id}`,
+      };
+  }
+});
+
+/** hcn.md §2.12: v1 has one text with commas, v2 a list. */
+const DNS = hnsRule("hns-dns-shape-mismatch", function* (view, { value }) {
+  if (!isJudged(view)) return;
+  const flat = fieldOf(value, [], "DNSServerList");
+  if (flat !== undefined && Array.isArray(flat.value))
+    yield {
+      at: { path: flat.path, part: "value" },
+      message: "DNSServerList is one text with commas between the addresses, not a list",
+    };
+  const dns = fieldOf(value, [], "Dns");
+  for (const name of ["ServerList", "Search"]) {
+    const list = dns === undefined ? undefined : fieldOf(dns.value, dns.path, name);
+    if (
+      list !== undefined &&
+      list.value !== null &&
+      listAt(list.value).length === 0 &&
+      typeof list.value === "string"
+    )
+      yield { at: { path: list.path, part: "value" }, message: `${name} is a list of texts in HCN v2` };
+  }
+});
+
+export const HNS_POLICY_RULES: readonly LintRule[] = [UNKNOWN, SCOPE, SHAPE, ACL, REMOTE_SUBNET, DNS];

@@ -1,0 +1,123 @@
+/** Rules over the text of CNI configurations and of flannel's net-conf: what Go's JSON reader refuses or misunderstands. */
+import { isPlaceholder, shown } from "../address-ranges.ts";
+import { cniView } from "../cni-view.ts";
+import type { LintDocument } from "../document.ts";
+import { type Path, isFields } from "../fields.ts";
+import type { JsonTrapKind } from "../json-text.ts";
+import type { LintRule, RuleFinding } from "../rule.ts";
+
+const READ_BY_GO = ["cni", "flannel"] as const;
+
+/** Files that somebody fills in before a program reads them. A ConfigMap's text may be filled in by its installer. */
+export function isFilledInLater(document: LintDocument): boolean {
+  return (
+    document.host !== undefined ||
+    /\.(?:template|tmpl|tpl|j2|jinja2?|erb|in|dist)$|template[^/\\]*$/i.test(document.source.file)
+  );
+}
+
+function trapRule(
+  code: LintRule["code"],
+  kinds: readonly JsonTrapKind[],
+  say: (message: string) => Pick<RuleFinding, "message" | "fix">,
+): LintRule {
+  return {
+    code,
+    applies: READ_BY_GO,
+    *check(document) {
+      for (const { kind, offset, end, message } of document.traps)
+        if (kinds.includes(kind)) yield { at: { offset, length: end - offset }, ...say(message) };
+    },
+  };
+}
+
+const NO_BREAK_SPACE = trapRule("json-no-break-space", ["no-break-space"], (message) => ({
+  message: `${message} stands between the values, and strict JSON readers stop there`,
+  fix: "Replace all no-break spaces of the file by blanks.",
+}));
+
+const COMMENT = trapRule("json-comment", ["comment"], (message) => ({
+  message: `${message} stands in a file that is read as strict JSON`,
+  fix: "Take the comment out.",
+}));
+
+const TRAILING_COMMA = trapRule("json-trailing-comma", ["trailing-comma"], (message) => ({
+  message: `${message}: strict JSON allows none`,
+  fix: "Take the comma out.",
+}));
+
+const DUPLICATE_KEY = trapRule("json-duplicate-key", ["duplicate-key"], (message) => ({ message }));
+
+const INVALID = trapRule("json-invalid", ["syntax", "control-character"], (message) => ({ message }));
+
+/** cni.md §10.2: Go's decoder refuses the mark, and a file in UTF-16 altogether. */
+const BYTE_ORDER_MARK: LintRule = {
+  code: "json-byte-order-mark",
+  applies: READ_BY_GO,
+  *check(document) {
+    const { source, host } = document;
+    if (host !== undefined || (!source.hasByteOrderMark && source.encoding === "utf-8")) return;
+    const isWide = source.encoding !== "utf-8";
+    yield {
+      at: { offset: 0 },
+      message: isWide
+        ? "the file is written in UTF-16, which no JSON reader of a CNI program takes"
+        : "the file begins with a byte order mark, which JSON readers of CNI programs refuse",
+      fix: "Write it as UTF-8 without a mark: [IO.File]::WriteAllText(path, text).",
+    };
+  },
+};
+
+interface FoundText {
+  readonly path: Path;
+  readonly text: string;
+}
+
+function* textsIn(value: unknown, path: Path): Generator<FoundText> {
+  if (typeof value === "string") yield { path, text: value };
+  else if (Array.isArray(value))
+    for (const [index, item] of (value as unknown[]).entries()) yield* textsIn(item, [...path, index]);
+  else if (isFields(value))
+    for (const [key, item] of Object.entries(value)) yield* textsIn(item, [...path, key]);
+}
+
+/** containerd#5729: the endpoint is made and degrades; the pod fails later, with another message. */
+const PLACEHOLDER: LintRule = {
+  code: "placeholder-left",
+  applies: READ_BY_GO,
+  *check(document) {
+    if (isFilledInLater(document) || (document.kind === "cni" && !cniView(document).isWindows)) return;
+    for (const { path, text } of textsIn(document.value, []))
+      if (isPlaceholder(text))
+        yield {
+          at: { path, part: "value" },
+          message: `${shown(text)} is a placeholder that nobody has filled in`,
+        };
+  },
+};
+
+/** `"C:\run\flannel"`: `\r` and `\f` are control characters in JSON. */
+const CONTROL_IN_PATH: LintRule = {
+  code: "path-with-control-character",
+  applies: READ_BY_GO,
+  *check(document) {
+    for (const { path, text } of textsIn(document.value, []))
+      if (/^[A-Za-z]:[^]*[\b\f\n\r\t]/.test(text))
+        yield {
+          at: { path, part: "value" },
+          message: `${shown(text)} holds a control character: a backslash and a letter are one in JSON`,
+          fix: "Write each backslash twice, or use slashes: C:/run/flannel.",
+        };
+  },
+};
+
+export const JSON_FILE_RULES: readonly LintRule[] = [
+  NO_BREAK_SPACE,
+  BYTE_ORDER_MARK,
+  COMMENT,
+  TRAILING_COMMA,
+  DUPLICATE_KEY,
+  INVALID,
+  PLACEHOLDER,
+  CONTROL_IN_PATH,
+];
