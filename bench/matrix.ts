@@ -1,7 +1,7 @@
 /**
  * What does `mullion verify` cost on clusters of different sizes, from manifests to report? The floor is one connection
  * between two pods of the same cluster: the matrix may cost as many of them as it makes attempts, and not pods².
- * Set BENCH_LARGE=1 for 500 nodes and 15 000 pods as well, which takes minutes and about 15 GiB.
+ * Set BENCH_LARGE=1 for 500 nodes and 15 000 pods as well, which takes minutes and about 4 GiB.
  */
 import type { Cluster } from "../src/cluster/cluster.ts";
 import { forkCluster } from "../src/cluster/cluster.ts";
