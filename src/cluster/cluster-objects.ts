@@ -1,4 +1,5 @@
 /** The Kubernetes objects of a cluster as plain data, so that a fork of the cluster carries them along. */
+import { SERVICE_NAME_LABEL } from "../kube/labels.ts";
 import type { EndpointSlice, KubeKind, KubeObjects, Service } from "../kube/objects.ts";
 
 /** All objects by kind, each list by namespace and name; frozen. */
@@ -26,7 +27,7 @@ export const NO_OBJECTS: ClusterObjects = Object.freeze({
 
 /** `namespace/name` of the Service that a slice belongs to; undefined for a slice of nobody. */
 export function serviceKeyOf(slice: EndpointSlice): string | undefined {
-  const name = slice.metadata.labels?.["kubernetes.io/service-name"];
+  const name = slice.metadata.labels?.[SERVICE_NAME_LABEL];
   return name === undefined ? undefined : `${slice.metadata.namespace}/${name}`;
 }
 

@@ -1,4 +1,5 @@
 /** What the DNS server keeps of Services and EndpointSlices: frozen values, shared by all copies of a world. */
+import { SERVICE_NAME_LABEL } from "../kube/labels.ts";
 import type { EndpointSlice, Service } from "../kube/objects.ts";
 import { type Ip, formatIp, parseIp } from "../net/ip.ts";
 import { isDnsName } from "../wire/dns-structure.ts";
@@ -40,8 +41,6 @@ export interface SliceRecord {
   readonly endpoints: readonly EndpointRecord[];
   readonly byLabel: ReadonlyMap<string, readonly EndpointRecord[]>;
 }
-
-const SERVICE_LABEL = "kubernetes.io/service-name";
 
 interface NamedPort {
   readonly name?: string;
@@ -120,7 +119,7 @@ function endpointRecords(slice: EndpointSlice): readonly EndpointRecord[] {
 
 /** Undefined for a slice of no Service that DNS could name, and for one of names in place of addresses. */
 export function sliceRecordOf(slice: EndpointSlice): SliceRecord | undefined {
-  const service = slice.metadata.labels?.[SERVICE_LABEL];
+  const service = slice.metadata.labels?.[SERVICE_NAME_LABEL];
   if (service === undefined || slice.addressType === "FQDN") return undefined;
   if (!isLabel(service) || !isLabel(slice.metadata.namespace)) return undefined;
   const endpoints = endpointRecords(slice);

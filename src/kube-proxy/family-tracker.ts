@@ -3,11 +3,11 @@
  * keeps the values that it has programmed and asks for what changed since (kube-proxy.md §3.1); a value that changed
  * and changed back is no change.
  */
+import { SERVICE_NAME_LABEL } from "../kube/labels.ts";
 import type { EndpointSlice, Service } from "../kube/objects.ts";
 import type { IpFamily } from "../net/ip.ts";
 import { ChangeLog } from "./change-log.ts";
 import {
-  SERVICE_NAME_LABEL,
   type TrackedEndpoints,
   type TrackedSlice,
   familyOfSlice,

@@ -54,9 +54,6 @@ export interface TrackedSlice {
   readonly fingerprint: string;
 }
 
-/** The label by which a slice names its Service. */
-export const SERVICE_NAME_LABEL = "kubernetes.io/service-name";
-
 function compareTexts(a: string, b: string): number {
   if (a === b) return 0;
   return a < b ? -1 : 1;

@@ -1,5 +1,8 @@
 /** Labels and the selectors that ask for them (k8s.io/apimachinery, `pkg/labels`). */
 
+/** The label by which an EndpointSlice names its Service. */
+export const SERVICE_NAME_LABEL = "kubernetes.io/service-name";
+
 export type Labels = Readonly<Record<string, string>>;
 
 /** One requirement of a selector. */

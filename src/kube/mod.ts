@@ -15,7 +15,6 @@ export type { MemoryKubeOptions } from "./memory/options.ts";
 export type { PodCondition, PodStatusChange } from "./memory/pod-status.ts";
 export { nodeOs } from "./controllers/kubelet-admission.ts";
 export { resolveTargetPort } from "./controllers/endpoint-slices.ts";
-export { SERVICE_NAME_LABEL } from "./memory/object-store.ts";
 export {
   controllerOf,
   isFinished,

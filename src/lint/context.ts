@@ -5,6 +5,7 @@
 import { type WindowsBuild, getProfile, parseProfile } from "../knowledge/profiles.ts";
 import { type Prefix, hostPrefix, parsePrefix } from "../net/prefix.ts";
 import { parseIp } from "../net/ip.ts";
+import { SERVICE_NAME_LABEL } from "../kube/labels.ts";
 import type { DocumentKind, LintDocument } from "./document.ts";
 import { type Fields, fieldsAt, isTrueAt, keyOf, listAt, numberAt, textAt, valueAt } from "./fields.ts";
 import { type PodView, podView } from "./pods.ts";
@@ -239,7 +240,7 @@ export class LintContext {
     if (this.slices !== undefined) return this.slices;
     const slices = new Map<string, LintDocument[]>();
     for (const slice of this.objects("EndpointSlice")) {
-      const service = textAt(slice.value, "metadata", "labels", "kubernetes.io/service-name");
+      const service = textAt(slice.value, "metadata", "labels", SERVICE_NAME_LABEL);
       const key = `${textAt(slice.value, "metadata", "namespace") ?? "default"}/${service ?? ""}`;
       const known = slices.get(key);
       if (known === undefined) slices.set(key, [slice]);

@@ -1,6 +1,36 @@
 /** Text damaged at random, for readers that must bear anything. */
 import type { Prng } from "../base/prng.ts";
 
+/** Pieces that mean something to a reader of YAML. */
+export const YAML_PIECES: readonly string[] = [
+  "[",
+  "]",
+  "{",
+  "}",
+  ": ",
+  "- ",
+  "\n",
+  "\t",
+  "  ",
+  "*a ",
+  "&a ",
+  "? ",
+  "|\n",
+  "'",
+  '"',
+  "#",
+  "!!x ",
+  "~",
+  "1e9",
+  "\u0000",
+  "\ud800",
+  "é",
+  "---\n",
+  "...\n",
+  "%YAML 1.1\n",
+  "<<: ",
+];
+
 /** Cuts, repeats and replaces parts of `text`; `pieces` are what is put in. */
 export function damageText(text: string, pieces: readonly string[], prng: Prng): string {
   let damaged = text;

@@ -2,45 +2,17 @@ import { readFileSync, readdirSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { Prng } from "../../base/prng.ts";
 import { parseClusterFile } from "./parse-cluster-file.ts";
-import { damageText } from "../../testing/damaged-text.ts";
+import { YAML_PIECES, damageText } from "../../testing/damaged-text.ts";
 
 /** `SEED=N npm run test:long` replays a run; without it each run draws its own. */
 const SEED = process.env["SEED"] ?? String(Math.floor(Math.random() * 0x7fff_ffff));
 const EXAMPLES = readdirSync("examples").map((name) => readFileSync(`examples/${name}/cluster.yaml`, "utf8"));
-const PIECES = [
-  "[",
-  "]",
-  "{",
-  "}",
-  ": ",
-  "- ",
-  "\n",
-  "\t",
-  "  ",
-  "*a ",
-  "&a ",
-  "? ",
-  "|\n",
-  "'",
-  '"',
-  "#",
-  "!!x ",
-  "~",
-  "1e9",
-  "\u0000",
-  "\ud800",
-  "é",
-  "---\n",
-  "...\n",
-  "%YAML 1.1\n",
-  "<<: ",
-];
 
 describe(`damaged cluster files, replay: SEED=${SEED} npm run test:long -- src/cluster/file`, () => {
   const prng = new Prng(SEED);
   it("give a cluster, or problems with a place inside the file", () => {
     for (let round = 0; round < 30_000; round++) {
-      const text = damageText(EXAMPLES[round % EXAMPLES.length] ?? "", PIECES, prng);
+      const text = damageText(EXAMPLES[round % EXAMPLES.length] ?? "", YAML_PIECES, prng);
       const result = parseClusterFile(text, "fuzz.yaml");
       const problems = "problems" in result ? result.problems : [];
       const isSound = "cluster" in result || problems.length > 0;

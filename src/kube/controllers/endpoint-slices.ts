@@ -6,7 +6,7 @@ import type { Prng } from "../../base/prng.ts";
 import { equalJson } from "../memory/deep.ts";
 import { randomSuffix } from "../memory/names.ts";
 import { ownerReferenceTo } from "../memory/pod-template.ts";
-import { SERVICE_NAME_LABEL } from "../memory/object-store.ts";
+import { SERVICE_NAME_LABEL } from "../labels.ts";
 import { type ServiceSpec, isHeadless } from "../memory/service-defaults.ts";
 import { isFinished, isReady, isTerminating, podAddresses } from "../pod.ts";
 import type { EndpointSlice, Node, Pod, Service, ServicePort } from "../objects.ts";

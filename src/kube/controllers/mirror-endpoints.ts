@@ -4,7 +4,7 @@
  */
 import type { Prng } from "../../base/prng.ts";
 import { equalJson } from "../memory/deep.ts";
-import { SERVICE_NAME_LABEL } from "../memory/object-store.ts";
+import { SERVICE_NAME_LABEL } from "../labels.ts";
 import type { EndpointSlice, Endpoints, Service } from "../objects.ts";
 import { type Changes, NO_CHANGES } from "./changes.ts";
 import { type Endpoint, MANAGED_BY_LABEL, makeSlice, sliceNames } from "./endpoint-slices.ts";

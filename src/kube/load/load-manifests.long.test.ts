@@ -3,7 +3,7 @@ import { Prng } from "../../base/prng.ts";
 import { MemoryKube } from "../memory/memory-kube.ts";
 import { OPTIONS, linuxNode, pod, service, windowsNode, workload } from "../memory/kube.suite.ts";
 import { loadManifests } from "./load-manifests.ts";
-import { damageText } from "../../testing/damaged-text.ts";
+import { YAML_PIECES, damageText } from "../../testing/damaged-text.ts";
 
 /** `SEED=N npm run test:long` replays a run; without it each run draws its own. */
 const SEED = process.env["SEED"] ?? String(Math.floor(Math.random() * 0x7fff_ffff));
@@ -34,35 +34,10 @@ const EXAMPLES = [
   "apiVersion: discovery.k8s.io/v1\nkind: EndpointSlice\nmetadata: {name: s, labels: {kubernetes.io/service-name: web}}\naddressType: IPv4\nendpoints: [{addresses: [10.0.0.1], conditions: {ready: true}}]\nports: [{port: 80}]\n",
 ];
 const PIECES = [
-  "[",
-  "]",
-  "{",
-  "}",
-  ": ",
-  "- ",
-  "\n",
-  "\t",
-  "  ",
-  "*a ",
-  "&a ",
-  "? ",
-  "|\n",
-  "'",
-  '"',
-  "#",
-  "!!x ",
-  "~",
-  "1e9",
+  ...YAML_PIECES,
   "-1",
   "70000",
   "yes",
-  "\u0000",
-  "\ud800",
-  "é",
-  "---\n",
-  "...\n",
-  "%YAML 1.1\n",
-  "<<: ",
   "null",
   "{{ .x }}",
   "items:\n",

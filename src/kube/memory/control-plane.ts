@@ -2,6 +2,7 @@
  * The state of a control plane: objects, who has which address, and what has changed since the controllers looked last.
  * Every change of an object goes through `put` and `remove`, which keep books and queues.
  */
+import { SERVICE_NAME_LABEL } from "../labels.ts";
 import type { Prng } from "../../base/prng.ts";
 import type { FileProblem } from "../../knowledge/file-problem.ts";
 import { type LoadedObject, type Origin, placeInOrigin } from "../load/manifests.ts";
@@ -12,7 +13,7 @@ import { cascadeOf } from "./garbage.ts";
 import type { ApplyReport } from "./memory-kube.ts";
 import { MultiMap } from "./multi-map.ts";
 import { NodeRanges } from "./node-ranges.ts";
-import { ObjectStore, SERVICE_NAME_LABEL, keyOf, referenceOf } from "./object-store.ts";
+import { ObjectStore, keyOf, referenceOf } from "./object-store.ts";
 import { type MemoryKubeOptions, NODE_PORTS_DEFAULT } from "./options.ts";
 import { reconcileAll } from "./reconcile.ts";
 import { ServiceBooks } from "./service-addresses.ts";

@@ -6,7 +6,7 @@ import { assert } from "../../base/assert.ts";
 import { LIMITS } from "../../base/limits.ts";
 import { KubeError } from "../error.ts";
 import { KUBE_KINDS } from "../kinds.ts";
-import { type LabelSelector, matchesSelector } from "../labels.ts";
+import { type LabelSelector, SERVICE_NAME_LABEL, matchesSelector } from "../labels.ts";
 import type { WatchEvent } from "../source.ts";
 import type { EndpointSlice, KubeKind, KubeObject, KubeObjects, Pod } from "../objects.ts";
 import { freezeJson } from "./deep.ts";
@@ -33,9 +33,6 @@ export function keyOf(namespace: string, name: string): string {
 export function referenceOf({ kind, metadata }: KubeObject): string {
   return `${kind} ${keyOf(metadata.namespace, metadata.name)}`;
 }
-
-/** The label by which a slice belongs to a Service. */
-export const SERVICE_NAME_LABEL = "kubernetes.io/service-name";
 
 function labelKey(namespace: string, label: string, value: string): string {
   return `${namespace}\n${label}\n${value}`;

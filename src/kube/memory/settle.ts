@@ -2,6 +2,7 @@
  * A dump shows what controllers made of its objects. Such objects are left as they are, so that the cluster is the one
  * that was dumped, with its gaps: nobody makes pods or slices again that are there already.
  */
+import { SERVICE_NAME_LABEL } from "../labels.ts";
 import { presentReplicaSet } from "../controllers/deployment.ts";
 import { MANAGED_BY_LABEL, SLICE_CONTROLLER } from "../controllers/endpoint-slices.ts";
 import { MIRRORING_CONTROLLER } from "../controllers/mirror-endpoints.ts";
@@ -9,7 +10,7 @@ import type { LoadedObject } from "../load/manifests.ts";
 import type { Deployment, EndpointSlice, KubeObject, ReplicaSet } from "../objects.ts";
 import type { ControlPlane } from "./control-plane.ts";
 import { podsOfMissingControllers } from "./garbage.ts";
-import { type ObjectStore, SERVICE_NAME_LABEL, keyOf, referenceOf } from "./object-store.ts";
+import { type ObjectStore, keyOf, referenceOf } from "./object-store.ts";
 
 /** The ReplicaSets that a Deployment controls. */
 export function replicaSetsOf(store: ObjectStore, deployment: Deployment): readonly ReplicaSet[] {

@@ -1,4 +1,5 @@
 /** Families, ports and addresses of Services, against builds of Windows and versions. */
+import { SERVICE_NAME_LABEL } from "../../kube/labels.ts";
 import type { LintDocument } from "../document.ts";
 import { fieldsAt, listAt, numberAt, textAt, valueAt } from "../fields.ts";
 import type { LintRule } from "../rule.ts";
@@ -125,7 +126,7 @@ const SLICE_PORT: LintRule = {
   objects: ["EndpointSlice"],
   *check(document, context) {
     if (!context.hasWindows || context.kubernetes.minor >= SLICE_PORT_MINOR) return;
-    const name = textAt(fieldsAt(document.value, "metadata", "labels"), "kubernetes.io/service-name");
+    const name = textAt(fieldsAt(document.value, "metadata", "labels"), SERVICE_NAME_LABEL);
     const namespace = textAt(document.value, "metadata", "namespace") ?? "default";
     const service = name === undefined ? undefined : context.serviceNamed(namespace, name);
     if (service === undefined) return;
