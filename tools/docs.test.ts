@@ -26,7 +26,7 @@ function verbNames(): ReadonlySet<string> {
     delete: none,
     down: none,
     demo: none,
-    hnsServe: none,
+    hns: { serve: none },
     lint: none,
   };
   const program = createProgram(verbs, new MemoryTerminal(), "0", async () => undefined);

@@ -56,6 +56,10 @@ export class SharedMap<K, V extends object | string> {
       if (value !== undefined && !this.settled.has(key)) yield [key, value];
   }
 
+  *keys(): Generator<K> {
+    for (const [key] of this.entries()) yield key;
+  }
+
   *values(): Generator<V> {
     for (const [, value] of this.entries()) yield value;
   }

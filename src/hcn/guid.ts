@@ -1,5 +1,6 @@
 /** GUIDs as text: 36 characters, lower case, without braces, everywhere inside (hcn.md §1.1). */
 import type { Guid } from "./client.ts";
+import { HcnError } from "./error.ts";
 
 /** What stands for "none" and, on create, for "choose one". */
 export const ZERO_GUID: Guid = "00000000-0000-0000-0000-000000000000";
@@ -13,6 +14,13 @@ export function parseGuid(text: string): Guid | undefined {
   const match = /^(\{?)([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})(\}?)$/i.exec(text);
   if (match === null || (match[1] === "{") !== (match[3] === "}")) return undefined;
   return match[2]?.toLowerCase();
+}
+
+/** A GUID that has to be one. @throws HcnError HCN_E_GUID_CONVERSION_FAILURE. */
+export function checkGuid(id: Guid): Guid {
+  const guid = parseGuid(id);
+  if (guid !== undefined) return guid;
+  throw new HcnError("HCN_E_GUID_CONVERSION_FAILURE", { detail: `${JSON.stringify(id)} is no GUID` });
 }
 
 /** The spelling of v1 documents and of resources: upper case. */

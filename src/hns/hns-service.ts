@@ -14,51 +14,22 @@ import type {
   JsonObject,
   JsonValue,
 } from "../hcn/client.ts";
+import { readSchemaVersion } from "../hcn/base-document.ts";
 import { HcnError } from "../hcn/error.ts";
-import { parseEndpoint } from "../hcn/endpoint.ts";
 import type { HnsVersion } from "../hcn/features.ts";
-import { ZERO_GUID, parseGuid } from "../hcn/guid.ts";
+import { ZERO_GUID, checkGuid, parseGuid } from "../hcn/guid.ts";
 import { JsonReader } from "../hcn/json-reader.ts";
 import { checkJsonObject, checkJsonValue, isJsonObject } from "../hcn/json-value.ts";
-import { parseLoadBalancer } from "../hcn/load-balancer.ts";
-import { parseNetwork } from "../hcn/network.ts";
 import { type CheckedQuery, NULL_QUERY, parseQuery } from "../hcn/query.ts";
-import { readSchemaVersion } from "../hcn/base-document.ts";
 import { type Dialect, dialectOf } from "../hcn/schema-version.ts";
-import { createEndpoint, deleteEndpoint, modifyEndpoint, requireEndpoint } from "./endpoints.ts";
 import { matchesFilter } from "./filter.ts";
-import {
-  createLoadBalancer,
-  deleteLoadBalancer,
-  modifyLoadBalancer,
-  requireLoadBalancer,
-} from "./load-balancers.ts";
-import { createNamespace, deleteNamespace, modifyNamespace, requireNamespace } from "./namespaces.ts";
-import { createNetwork, deleteNetwork, modifyNetwork, requireNetwork } from "./networks.ts";
-import type { RecordBase } from "./network-record.ts";
+import { KIND_TABLE, type KindRow } from "./kind-table.ts";
+import { createNamespace } from "./namespaces.ts";
 import { type HnsServiceOptions, ServiceContext, type StoreChange } from "./service-context.ts";
-import { loadBalancerFromV1 } from "./v1/policy-list.ts";
-import { endpointFromV1, namespaceFromV1, networkFromV1 } from "./v1/request-mapping.ts";
 import { answerV1 } from "./v1/router.ts";
-import { endpointDocument, endpointDocumentV1, endpointFilterFields } from "./view/endpoint-view.ts";
-import {
-  loadBalancerDocument,
-  loadBalancerFilterFields,
-  policyListDocument,
-} from "./view/load-balancer-view.ts";
-import { namespaceDocument, namespaceDocumentV1, namespaceFilterFields } from "./view/namespace-view.ts";
-import { networkDocument, networkDocumentV1, networkFilterFields } from "./view/network-view.ts";
-
-/** The kinds of objects that this version keeps. */
-type ServedKind = "Network" | "Endpoint" | "Namespace" | "LoadBalancer";
-const SERVED_KINDS: readonly HcnObjectKind[] = ["Network", "Endpoint", "Namespace", "LoadBalancer"];
 
 /** How stores keep objects: in v2 shape, without what can be worked out again. */
 const STORED: CheckedQuery = Object.freeze({ ...NULL_QUERY, dialect: "v2" });
-
-function isServed(kind: HcnObjectKind): kind is ServedKind {
-  return SERVED_KINDS.includes(kind);
-}
 
 function notServed(kind: HcnObjectKind): HcnError {
   return new HcnError("E_NOTIMPL", { appendix: `Objects of kind ${kind} are not served by this version` });
@@ -68,23 +39,11 @@ function dialectOfDocument(settings: JsonObject): Dialect {
   return dialectOf(readSchemaVersion(new JsonReader(settings, "", "HCN_E_INVALID_JSON")));
 }
 
-/** @throws HcnError HCN_E_GUID_CONVERSION_FAILURE. */
-function checkGuid(id: Guid): Guid {
-  const guid = parseGuid(id);
-  if (guid !== undefined) return guid;
-  throw new HcnError("HCN_E_GUID_CONVERSION_FAILURE", { detail: `${JSON.stringify(id)} is no GUID` });
-}
-
-interface Records<T> {
-  get(id: Guid): T | undefined;
-  values(): Iterable<T>;
-}
-
-/** The record of that id, when there is one; all without an id. */
-function select<T>(records: Records<T>, id: Guid | undefined): readonly T[] {
-  if (id === undefined) return [...records.values()];
-  const record = records.get(id);
-  return record === undefined ? [] : [record];
+/** @throws HcnError ERROR_NOT_FOUND: nobody can have made an object of a kind that is not served. */
+function rowOfObject(kind: HcnObjectKind, id: Guid): KindRow {
+  const row = KIND_TABLE[kind];
+  if (row !== undefined) return row;
+  throw new HcnError("ERROR_NOT_FOUND", { detail: `There is no ${kind} ${id}` });
 }
 
 export class HnsService {
@@ -113,82 +72,40 @@ export class HnsService {
 
   enumerate(kind: HcnObjectKind, query?: HostComputeQuery): readonly Guid[] {
     const { filter } = this.checkQuery(query);
-    // Nobody can have made an object of a kind that is not served.
-    if (!isServed(kind)) return [];
+    const row = KIND_TABLE[kind];
+    if (row === undefined) return [];
+    const ids = this.candidates(row, filter["ID"]);
+    if (Object.keys(filter).length === 0) return [...ids];
     const found: Guid[] = [];
-    const wanted = filter["ID"];
-    // Clients get an object by listing with its id (hcn.md §1.5); with thousands of them all others are left alone.
-    const only = typeof wanted === "string" ? parseGuid(wanted) : undefined;
-    for (const [id, fields] of this.filterFields(kind, only))
-      if (matchesFilter(filter, fields)) found.push(id);
+    for (const id of ids) if (matchesFilter(filter, row.filterFields(this.context, id))) found.push(id);
     return found;
   }
 
   create(kind: HcnObjectKind, settings: JsonObject, options: HcnCreateOptions = {}): Guid {
-    if (!isServed(kind)) throw notServed(kind);
+    const row = KIND_TABLE[kind];
+    if (row === undefined) throw notServed(kind);
     const document = checkJsonObject(settings);
     const id = options.id === undefined ? undefined : checkGuid(options.id);
     const wanted = id === ZERO_GUID ? undefined : id;
     const isV1 = dialectOfDocument(document) === "v1";
-    switch (kind) {
-      case "Network":
-        return createNetwork(this.context, isV1 ? networkFromV1(document) : parseNetwork(document), wanted);
-      case "Endpoint": {
-        const network = options.network === undefined ? undefined : checkGuid(options.network);
-        const endpoint = isV1 ? endpointFromV1(document) : parseEndpoint(document);
-        return createEndpoint(this.context, endpoint, wanted, network);
-      }
-      case "Namespace":
-        return createNamespace(this.context, namespaceFromV1(document), wanted);
-      case "LoadBalancer": {
-        const loadBalancer = isV1 ? loadBalancerFromV1(document) : parseLoadBalancer(document);
-        return createLoadBalancer(this.context, loadBalancer, wanted);
-      }
-    }
+    return row.create(this.context, { document, isV1, id: wanted, options });
   }
 
   query(kind: HcnObjectKind, id: Guid, query?: HostComputeQuery): JsonObject {
     const checked = this.checkQuery(query);
     const guid = checkGuid(id);
-    if (!isServed(kind)) throw new HcnError("ERROR_NOT_FOUND", { detail: `There is no ${kind} ${guid}` });
-    return this.documentOf(kind, guid, checked);
+    return rowOfObject(kind, guid).show(this.context, guid, checked);
   }
 
   modify(kind: HcnObjectKind, id: Guid, settings: JsonObject): void {
-    if (!isServed(kind)) throw notServed(kind);
-    const document = checkJsonObject(settings);
-    const guid = checkGuid(id);
-    switch (kind) {
-      case "Network":
-        modifyNetwork(this.context, guid, document);
-        return;
-      case "Endpoint":
-        modifyEndpoint(this.context, guid, document);
-        return;
-      case "Namespace":
-        modifyNamespace(this.context, guid, document);
-        return;
-      case "LoadBalancer":
-        modifyLoadBalancer(this.context, guid, document);
-    }
+    const row = KIND_TABLE[kind];
+    if (row === undefined) throw notServed(kind);
+    row.modify(this.context, checkGuid(id), checkJsonObject(settings));
   }
 
   delete(kind: HcnObjectKind, id: Guid): void {
     const guid = checkGuid(id);
-    if (!isServed(kind)) throw new HcnError("ERROR_NOT_FOUND", { detail: `There is no ${kind} ${guid}` });
-    switch (kind) {
-      case "Network":
-        deleteNetwork(this.context, guid);
-        return;
-      case "Endpoint":
-        deleteEndpoint(this.context, guid);
-        return;
-      case "Namespace":
-        deleteNamespace(this.context, guid);
-        return;
-      case "LoadBalancer":
-        deleteLoadBalancer(this.context, guid);
-    }
+    rowOfObject(kind, guid).delete(this.context, guid);
   }
 
   /** HNS v1: always an envelope, never a failure of the call itself. */
@@ -220,9 +137,8 @@ export class HnsService {
 
   /** An object as stores keep it; undefined when it is gone. */
   private storedDocument(kind: HcnObjectKind, id: Guid): JsonObject | undefined {
-    const { networks, endpoints, namespaces, loadBalancers } = this.context.state;
-    const isThere = [networks, endpoints, namespaces, loadBalancers].some((records) => records.has(id));
-    return isServed(kind) && isThere ? this.documentOf(kind, id, STORED) : undefined;
+    const row = KIND_TABLE[kind];
+    return row?.records(this.context.state).has(id) === true ? row.show(this.context, id, STORED) : undefined;
   }
 
   private checkQuery(query: HostComputeQuery | undefined): CheckedQuery {
@@ -230,45 +146,14 @@ export class HnsService {
     return parseQuery(isJsonObject(value) ? value : undefined);
   }
 
-  /** What filters compare, of all objects of a kind or of the one that the filter asks for by its id. */
-  private filterFields(kind: ServedKind, id: Guid | undefined): readonly (readonly [Guid, JsonObject])[] {
-    const { state } = this.context;
-    const fieldsOf = <T extends RecordBase>(
-      records: Records<T>,
-      show: (context: ServiceContext, record: T) => JsonObject,
-    ): readonly (readonly [Guid, JsonObject])[] =>
-      select(records, id).map((record) => [record.id, show(this.context, record)]);
-    switch (kind) {
-      case "Network":
-        return fieldsOf(state.networks, networkFilterFields);
-      case "Endpoint":
-        return fieldsOf(state.endpoints, endpointFilterFields);
-      case "Namespace":
-        return fieldsOf(state.namespaces, namespaceFilterFields);
-      case "LoadBalancer":
-        return fieldsOf(state.loadBalancers, loadBalancerFilterFields);
-    }
-  }
-
-  private documentOf(kind: ServedKind, id: Guid, query: CheckedQuery): JsonObject {
-    const isV1 = query.dialect === "v1";
-    switch (kind) {
-      case "Network": {
-        const show = isV1 ? networkDocumentV1 : networkDocument;
-        return show(this.context, requireNetwork(this.context, id), query.isDetailed);
-      }
-      case "Endpoint": {
-        const show = isV1 ? endpointDocumentV1 : endpointDocument;
-        return show(this.context, requireEndpoint(this.context, id));
-      }
-      case "Namespace": {
-        const show = isV1 ? namespaceDocumentV1 : namespaceDocument;
-        return show(this.context, requireNamespace(this.context, id));
-      }
-      case "LoadBalancer": {
-        const show = isV1 ? policyListDocument : loadBalancerDocument;
-        return show(this.context, requireLoadBalancer(this.context, id));
-      }
-    }
+  /**
+   * The objects that a filter may let through. Clients get an object by listing with its id (hcn.md §1.5); with
+   * thousands of them all others are left alone.
+   */
+  private candidates(row: KindRow, wanted: JsonValue | undefined): Iterable<Guid> {
+    const records = row.records(this.context.state);
+    const id = typeof wanted === "string" ? parseGuid(wanted) : undefined;
+    if (id === undefined) return records.keys();
+    return records.has(id) ? [id] : [];
   }
 }

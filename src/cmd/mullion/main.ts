@@ -19,7 +19,7 @@ const VERBS: Verbs = {
   delete: async (...given) => (await import("./apply.ts")).deleteObjects(...given),
   down: async (...given) => (await import("./down.ts")).down(...given),
   demo: async (...given) => (await import("./demo.ts")).demo(...given),
-  hnsServe: async (...given) => (await import("./hns-serve.ts")).hnsServe(...given),
+  hns: { serve: async (...given) => (await import("./hns/serve.ts")).serve(...given) },
   lint: async (...given) => (await import("./lint.ts")).lint(...given),
 };
 

@@ -46,7 +46,7 @@ function run(
     delete: keep,
     down: keep,
     demo: keep,
-    hnsServe: keep,
+    hns: { serve: keep },
     lint: keep,
     ...verbs,
   };

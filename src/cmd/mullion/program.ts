@@ -4,6 +4,7 @@ import { isPort } from "../../net/port-range.ts";
 import { addExplain } from "./explain-command.ts";
 import { wrap } from "../../knowledge/prose.ts";
 import { type Failure, reportFailure } from "./failure.ts";
+import { addHns } from "./hns/commands.ts";
 import { HNS_KIND_NAMES, KUBE_KIND_NAMES, parseSelections } from "./kinds.ts";
 import {
   EXAMPLE,
@@ -257,28 +258,6 @@ function addDemo(program: Command, run: Run, demo: Verbs["demo"], terminal: Term
     .action(({ file, pcap }: DemoOptions) => run(() => demo({ file: file ?? DEMO_EXAMPLE, pcap }, terminal)));
 }
 
-interface HnsServeOptions {
-  readonly profile: string;
-  readonly socket?: string;
-}
-
-function addHns(program: Command, run: Run, hnsServe: Verbs["hnsServe"], terminal: Terminal): void {
-  const hns = program.command("hns").summary("serve the Host Networking Service to other programs");
-  hns
-    .command("serve")
-    .description(
-      "Serves the HNS of a node with one adapter and no networks, in memory, until Ctrl-C. Programs find it\n" +
-        "by MULLION_HNS, or without it at the default socket.",
-    )
-    .addOption(new Option("--profile <name>", "the build of Windows").default("ws2022"))
-    .option("--socket <path>", "where to listen; only you can open it")
-    .addHelpText(
-      "after",
-      examples("mullion hns serve", "mullion hns serve --profile ws2019 --socket /tmp/hns.sock"),
-    )
-    .action(({ profile, socket }: HnsServeOptions) => run(() => hnsServe({ profile, socket }, terminal)));
-}
-
 /** Verbs share how they print help and faults. */
 function configure(command: Command, terminal: Terminal): void {
   command
@@ -323,7 +302,7 @@ export function createProgram(verbs: Partial<Verbs>, terminal: Terminal, version
   if (verbs.lint !== undefined) addLint(program, run, verbs.lint, terminal);
   addExplain(program, run, terminal);
   if (verbs.demo !== undefined) addDemo(program, run, verbs.demo, terminal);
-  if (verbs.hnsServe !== undefined) addHns(program, run, verbs.hnsServe, terminal);
+  if (verbs.hns !== undefined) addHns(program, run, verbs.hns, terminal);
   configure(program, terminal);
   return program;
 }

@@ -7,7 +7,7 @@ import { findHns } from "../../hcn/find-hns.node.ts";
 import { MemoryTerminal } from "../../testing/memory-terminal.ts";
 import { demo } from "./demo.ts";
 import { get } from "./get.ts";
-import { hnsServe } from "./hns-serve.ts";
+import { serve } from "./hns/serve.ts";
 import { runMullion } from "./program.ts";
 import { trace } from "./trace.ts";
 
@@ -192,7 +192,7 @@ describe("mullion hns serve", () => {
     const folder = mkdtempSync(join(tmpdir(), "mullion-hns-"));
     const socket = join(folder, "hns.sock");
     const terminal = new MemoryTerminal();
-    const ended = hnsServe({ profile: "ws2019", socket }, terminal);
+    const ended = serve({ profile: "ws2019", socket }, terminal);
     while (terminal.output === "") await new Promise((resolve) => setTimeout(resolve, 5));
     expect(terminal.output).toContain(`MULLION_HNS=unix:${socket}`);
     expect(statSync(socket).mode & 0o777).toBe(0o600);
@@ -209,7 +209,7 @@ describe("mullion hns serve", () => {
     const terminal = new MemoryTerminal();
     const code = await runMullion({
       argv: ["hns", "serve", "--profile", "ws2023"],
-      verbs: { hnsServe },
+      verbs: { hns: { serve } },
       terminal,
       version: "0",
       isDebug: false,

@@ -1,4 +1,5 @@
 /** The verbs that need a cluster, as the command line hands them over: parsed, checked, nothing read yet. */
+import type { HnsVerbs } from "./hns/verbs.ts";
 import type { ClusterTarget, InputPaths, RunningName } from "./cluster-target.ts";
 import type { Selection } from "./kinds.ts";
 import type { ListFormat } from "./table.ts";
@@ -93,13 +94,6 @@ export interface DemoRequest {
   readonly pcap: string;
 }
 
-export interface HnsServeRequest {
-  /** The Windows profile: `ws2022`, `ws2022.2582`, `20348`. */
-  readonly profile: string;
-  /** Path of the socket; undefined: the node's default. */
-  readonly socket: string | undefined;
-}
-
 /** Each prints its results and says how it ended; it may throw a `Failure`. */
 export interface Verbs {
   lint(request: LintRequest, terminal: Terminal): Promise<ExitCode>;
@@ -111,5 +105,5 @@ export interface Verbs {
   readonly down: (request: RunningName, terminal: Terminal) => Promise<ExitCode>;
   readonly verify: (request: VerifyRequest, terminal: Terminal) => Promise<ExitCode>;
   readonly demo: (request: DemoRequest, terminal: Terminal) => Promise<ExitCode>;
-  readonly hnsServe: (request: HnsServeRequest, terminal: Terminal) => Promise<ExitCode>;
+  readonly hns: HnsVerbs;
 }

@@ -1,19 +1,19 @@
 /** `mullion hns serve`: the HNS of a node without networks, for programs that speak HCN. */
 import { randomInt } from "node:crypto";
-import { VirtualClock } from "../../base/clock.ts";
-import type { Environment } from "../../base/environment.ts";
-import { Prng } from "../../base/prng.ts";
-import { memoryPair } from "../../device/memory-pair.ts";
-import { defaultSocketPath } from "../../hcn/find-hns.node.ts";
-import { BooksDatapath } from "../../hns/books-datapath.ts";
-import { HnsService } from "../../hns/hns-service.ts";
-import { HnsHttpServer } from "../../hns/http-server.node.ts";
-import { InProcessHcnClient } from "../../hns/in-process-client.ts";
-import { PROFILE_NAMES, type WindowsBuild, parseProfile } from "../../knowledge/profiles.ts";
-import type { Ipv4 } from "../../net/ip.ts";
-import type { Mac } from "../../net/mac.ts";
-import { Failure, describeSystemError } from "./failure.ts";
-import type { ExitCode, Terminal } from "./terminal.ts";
+import { VirtualClock } from "../../../base/clock.ts";
+import type { Environment } from "../../../base/environment.ts";
+import { Prng } from "../../../base/prng.ts";
+import { memoryPair } from "../../../device/memory-pair.ts";
+import { defaultSocketPath } from "../../../hcn/find-hns.node.ts";
+import { BooksDatapath } from "../../../hns/books-datapath.ts";
+import { HnsService } from "../../../hns/hns-service.ts";
+import { HnsHttpServer } from "../../../hns/http-server.node.ts";
+import { InProcessHcnClient } from "../../../hns/in-process-client.ts";
+import { PROFILE_NAMES, type WindowsBuild, parseProfile } from "../../../knowledge/profiles.ts";
+import type { Ipv4 } from "../../../net/ip.ts";
+import type { Mac } from "../../../net/mac.ts";
+import { Failure, describeSystemError } from "../failure.ts";
+import type { ExitCode, Terminal } from "../terminal.ts";
 import type { HnsServeRequest } from "./verbs.ts";
 
 /** The node of the documentation's examples: 10.0.0.11 on an adapter called Ethernet. */
@@ -45,7 +45,7 @@ function createService(windows: WindowsBuild): HnsService {
 }
 
 /** Serves until the user ends it. @throws Failure when the profile is unknown or the socket cannot be made. */
-export async function hnsServe(request: HnsServeRequest, terminal: Terminal): Promise<ExitCode> {
+export async function serve(request: HnsServeRequest, terminal: Terminal): Promise<ExitCode> {
   const windows = requireProfile(request.profile);
   const socketPath = request.socket ?? defaultSocketPath(process.env, process.getuid?.() ?? 0);
   const client = new InProcessHcnClient(createService(windows));

@@ -1,0 +1,121 @@
+/**
+ * The kinds of objects that the service keeps, each as one row: how a document becomes an object, how an object is
+ * changed, deleted, shown and found. What `HcnCreateNetwork`, `HcnModifyEndpoint` … have in common is in
+ * `hns-service.ts`; what they differ in is here.
+ */
+import type { Guid, HcnCreateOptions, HcnObjectKind, JsonObject } from "../hcn/client.ts";
+import { parseEndpoint } from "../hcn/endpoint.ts";
+import { checkGuid } from "../hcn/guid.ts";
+import { parseLoadBalancer } from "../hcn/load-balancer.ts";
+import { parseNetwork } from "../hcn/network.ts";
+import type { CheckedQuery } from "../hcn/query.ts";
+import { createEndpoint, deleteEndpoint, modifyEndpoint, requireEndpoint } from "./endpoints.ts";
+import {
+  createLoadBalancer,
+  deleteLoadBalancer,
+  modifyLoadBalancer,
+  requireLoadBalancer,
+} from "./load-balancers.ts";
+import { createNamespace, deleteNamespace, modifyNamespace, requireNamespace } from "./namespaces.ts";
+import { createNetwork, deleteNetwork, modifyNetwork, requireNetwork } from "./networks.ts";
+import type { ServiceContext } from "./service-context.ts";
+import type { ServiceState } from "./state.ts";
+import { loadBalancerFromV1 } from "./v1/policy-list.ts";
+import { endpointFromV1, namespaceFromV1, networkFromV1 } from "./v1/request-mapping.ts";
+import { endpointDocument, endpointDocumentV1, endpointFilterFields } from "./view/endpoint-view.ts";
+import {
+  loadBalancerDocument,
+  loadBalancerFilterFields,
+  policyListDocument,
+} from "./view/load-balancer-view.ts";
+import { namespaceDocument, namespaceDocumentV1, namespaceFilterFields } from "./view/namespace-view.ts";
+import { networkDocument, networkDocumentV1, networkFilterFields } from "./view/network-view.ts";
+
+/** Objects of one kind, in order of creation. */
+export interface Records {
+  has(id: Guid): boolean;
+  keys(): Iterable<Guid>;
+}
+
+/** A document on its way to become an object. */
+export interface CreateRequest {
+  readonly document: JsonObject;
+  /** True: the document is in v1 form (hcn.md §1.6). */
+  readonly isV1: boolean;
+  /** The `Id` parameter; undefined when it was zero or absent. */
+  readonly id: Guid | undefined;
+  readonly options: HcnCreateOptions;
+}
+
+export interface KindRow {
+  readonly records: (state: ServiceState) => Records;
+  /** @returns the new object's id. */
+  readonly create: (context: ServiceContext, request: CreateRequest) => Guid;
+  readonly modify: (context: ServiceContext, id: Guid, settings: JsonObject) => void;
+  readonly delete: (context: ServiceContext, id: Guid) => void;
+  /** The object as a query shows it. @throws HcnError when there is none. */
+  readonly show: (context: ServiceContext, id: Guid, query: CheckedQuery) => JsonObject;
+  /** The fields that filters compare. @throws HcnError when there is no such object. */
+  readonly filterFields: (context: ServiceContext, id: Guid) => JsonObject;
+}
+
+const NETWORK: KindRow = {
+  records: (state) => state.networks,
+  create: (context, { document, isV1, id }) =>
+    createNetwork(context, isV1 ? networkFromV1(document) : parseNetwork(document), id),
+  modify: modifyNetwork,
+  delete: deleteNetwork,
+  show: (context, id, { dialect, isDetailed }) => {
+    const show = dialect === "v1" ? networkDocumentV1 : networkDocument;
+    return show(context, requireNetwork(context, id), isDetailed);
+  },
+  filterFields: (context, id) => networkFilterFields(context, requireNetwork(context, id)),
+};
+
+const ENDPOINT: KindRow = {
+  records: (state) => state.endpoints,
+  create: (context, { document, isV1, id, options }) => {
+    const network = options.network === undefined ? undefined : checkGuid(options.network);
+    return createEndpoint(context, isV1 ? endpointFromV1(document) : parseEndpoint(document), id, network);
+  },
+  modify: modifyEndpoint,
+  delete: deleteEndpoint,
+  show: (context, id, { dialect }) => {
+    const show = dialect === "v1" ? endpointDocumentV1 : endpointDocument;
+    return show(context, requireEndpoint(context, id));
+  },
+  filterFields: (context, id) => endpointFilterFields(context, requireEndpoint(context, id)),
+};
+
+const NAMESPACE: KindRow = {
+  records: (state) => state.namespaces,
+  create: (context, { document, id }) => createNamespace(context, namespaceFromV1(document), id),
+  modify: modifyNamespace,
+  delete: deleteNamespace,
+  show: (context, id, { dialect }) => {
+    const show = dialect === "v1" ? namespaceDocumentV1 : namespaceDocument;
+    return show(context, requireNamespace(context, id));
+  },
+  filterFields: (context, id) => namespaceFilterFields(context, requireNamespace(context, id)),
+};
+
+const LOAD_BALANCER: KindRow = {
+  records: (state) => state.loadBalancers,
+  create: (context, { document, isV1, id }) =>
+    createLoadBalancer(context, isV1 ? loadBalancerFromV1(document) : parseLoadBalancer(document), id),
+  modify: modifyLoadBalancer,
+  delete: deleteLoadBalancer,
+  show: (context, id, { dialect }) => {
+    const show = dialect === "v1" ? policyListDocument : loadBalancerDocument;
+    return show(context, requireLoadBalancer(context, id));
+  },
+  filterFields: (context, id) => loadBalancerFilterFields(context, requireLoadBalancer(context, id)),
+};
+
+/** One row per kind that is served. */
+export const KIND_TABLE: Readonly<Partial<Record<HcnObjectKind, KindRow>>> = {
+  Network: NETWORK,
+  Endpoint: ENDPOINT,
+  Namespace: NAMESPACE,
+  LoadBalancer: LOAD_BALANCER,
+};
