@@ -47,6 +47,13 @@ export {
 } from "./error.ts";
 export { type HnsFeature, type HnsVersion, featuresOf, hasFeature } from "./features.ts";
 export { ZERO_GUID, equalGuids, formatUpperGuid, parseGuid } from "./guid.ts";
+export {
+  type HostComputeLoadBalancer,
+  LOAD_BALANCER_FLAGS,
+  LOAD_BALANCER_PORT_FLAGS,
+  type LoadBalancerPortMapping,
+  parseLoadBalancer,
+} from "./load-balancer.ts";
 export { type ModifyRequest, type ModifyRequestType, parseModifyRequest } from "./modify.ts";
 export {
   type HostComputeNamespace,
@@ -81,16 +88,20 @@ export {
 } from "./network-policy.ts";
 export { NOTIFICATION_TYPES } from "./notification.ts";
 export {
+  addLoadBalancerEndpoint,
   addNamespaceContainer,
   addNamespaceEndpoint,
   createEndpoint,
+  createLoadBalancer,
   createNamespace,
   createNetwork,
   deleteEndpoint,
+  deleteLoadBalancer,
   deleteNamespace,
   deleteNetwork,
   getEndpointById,
   getEndpointByName,
+  getLoadBalancerById,
   getNamespaceById,
   getNamespaceContainerIds,
   getNamespaceEndpointIds,
@@ -98,12 +109,15 @@ export {
   getNetworkByName,
   listEndpoints,
   listEndpointsOfNetwork,
+  listLoadBalancers,
   listNamespaces,
   listNetworks,
   modifyEndpointPolicies,
+  modifyLoadBalancer,
   modifyNetworkPolicies,
   namespaceOf,
   queryBy,
+  removeLoadBalancerEndpoint,
   removeNamespaceContainer,
   removeNamespaceEndpoint,
 } from "./operations.ts";
@@ -114,6 +128,17 @@ export {
   type NetworkPolicyType,
 } from "./policy-type.ts";
 export { SCHEMA_V2_0, type SchemaVersion } from "./schema-version.ts";
+export { type HostComputeRoute, parseSdnRoute, routesOfSdnRoute } from "./sdn-route.ts";
+export {
+  addSdnRoute,
+  addSdnRouteEndpoint,
+  createSdnRoute,
+  deleteSdnRoute,
+  getSdnRouteById,
+  listSdnRoutes,
+  modifySdnRoute,
+  removeSdnRouteEndpoint,
+} from "./sdn-route-operations.ts";
 export type {
   EndpointAttachDetachRequest,
   HnsEndpoint,
