@@ -258,3 +258,16 @@ function send(response: ServerResponse, status: number, body: string): void {
   response.writeHead(status, { "content-type": "application/json" });
   response.end(body);
 }
+
+/**
+ * Serves an HNS to other programs, until it is closed.
+ *
+ * ```ts
+ * const { client } = createHns();
+ * const server = await startHnsServer({ client, address: { socketPath: "/tmp/hns.sock" } });
+ * ```
+ * @throws Error when the address is taken, or the token is too short to be one.
+ */
+export async function startHnsServer(options: HnsHttpServerOptions): Promise<HnsHttpServer> {
+  return HnsHttpServer.listen(options);
+}

@@ -64,6 +64,11 @@ export class InProcessHcnClient implements HcnClient {
     };
   }
 
+  /** Stores and tells what happened without a call: what a timer of the service did. */
+  async flush(): Promise<void> {
+    return this.perform(() => undefined);
+  }
+
   /** Tells all listeners that the service goes away (hcn.md §1.4). */
   async close(): Promise<void> {
     const goodbye: HcnNotification = {
