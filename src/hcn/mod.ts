@@ -49,6 +49,7 @@ export { type HnsFeature, type HnsVersion, featuresOf, hasFeature } from "./feat
 export { ZERO_GUID, equalGuids, formatUpperGuid, parseGuid } from "./guid.ts";
 export {
   type HostComputeLoadBalancer,
+  LOAD_BALANCER_DISTRIBUTIONS,
   LOAD_BALANCER_FLAGS,
   LOAD_BALANCER_PORT_FLAGS,
   type LoadBalancerPortMapping,
