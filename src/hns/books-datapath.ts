@@ -4,7 +4,14 @@ import type { Guid } from "../hcn/client.ts";
 import type { InterfaceAddress } from "../net/prefix.ts";
 import type { PortRange } from "../net/port-range.ts";
 import { PortBlockTable } from "../vswitch/port-blocks.ts";
-import type { Datapath, HostPoolDefinition, HostProgram, PortProgram, VnicDefinition } from "./datapath.ts";
+import type {
+  Datapath,
+  HostPoolDefinition,
+  HostProgram,
+  PortProgram,
+  SwitchDefinition,
+  VnicDefinition,
+} from "./datapath.ts";
 import { HOST_COMPARTMENT } from "./namespace-record.ts";
 import type { PhysicalAdapter } from "./physical-adapter.ts";
 
@@ -14,7 +21,7 @@ interface ReservedPool {
 }
 
 export class BooksDatapath implements Datapath {
-  private readonly switches = new Map<Guid, PhysicalAdapter>();
+  private readonly switches = new Map<Guid, SwitchDefinition>();
   private readonly vnics = new Map<Guid, VnicDefinition>();
   private readonly compartments = new Set<number>();
   private readonly hostPools = new Map<Guid, Map<string, ReservedPool>>();
@@ -31,8 +38,8 @@ export class BooksDatapath implements Datapath {
     this.compartments.delete(id);
   }
 
-  createSwitch(id: Guid, adapter: PhysicalAdapter): void {
-    this.switches.set(id, adapter);
+  createSwitch(definition: SwitchDefinition): void {
+    this.switches.set(definition.id, definition);
   }
 
   removeSwitch(id: Guid): void {
@@ -99,6 +106,10 @@ export class BooksDatapath implements Datapath {
 
   listVnics(): readonly VnicDefinition[] {
     return [...this.vnics.values()];
+  }
+
+  getSwitch(id: Guid): SwitchDefinition | undefined {
+    return this.switches.get(id);
   }
 
   listSwitches(): readonly Guid[] {
