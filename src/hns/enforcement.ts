@@ -4,7 +4,7 @@
  */
 import type { EndpointPolicy } from "../hcn/endpoint-policy.ts";
 import { LOAD_BALANCER_PORT_FLAGS } from "../hcn/load-balancer.ts";
-import { NAT_FLAGS } from "../hcn/nat-policy.ts";
+import { NAT_FLAGS, type SdnRoutePolicySetting } from "../hcn/nat-policy.ts";
 import type { NetworkPolicy } from "../hcn/network-policy.ts";
 import { NETWORK_FLAGS } from "../hcn/network.ts";
 import type { EndpointPolicyType, NetworkPolicyType } from "../hcn/policy-type.ts";
@@ -17,6 +17,7 @@ import type { LoadBalancerPortMappingRecord, LoadBalancerRecord } from "./load-b
 import type { NetworkRecord } from "./network-record.ts";
 import { RULE_POLICIES, limitOfType, ruleLimitOf } from "./network/type-limits.ts";
 import { hasRules } from "./network/type-traits.ts";
+import type { SdnRouteRecord } from "./sdn-route-record.ts";
 
 /** One thing that has no effect, and why. */
 export interface NotEnforced {
@@ -44,6 +45,10 @@ function reasonForMapping(policy: Extract<EndpointPolicy, { Type: "PortMapping" 
     : "Flags 1 (LocalRoutedVip): the mapping works from other machines; the node's own connections to it do not yet";
 }
 
+function reasonForRoute({ NextHop }: SdnRoutePolicySetting): string | undefined {
+  return (NextHop ?? "") === "" ? undefined : `NextHop is ${NOT_YET}; the prefix bypasses source NAT`;
+}
+
 type EndpointReason<T extends EndpointPolicyType> = (
   policy: Extract<EndpointPolicy, { Type: T }>,
 ) => string | undefined;
@@ -58,10 +63,7 @@ const ENDPOINT_REASONS: { readonly [T in EndpointPolicyType]: EndpointReason<T> 
   L2Driver: ENFORCED,
   OutBoundNAT: (policy) =>
     isIpv6Nat(policy.Settings) ? "IPv6 is not translated; packets keep the endpoint's address" : undefined,
-  SDNRoute: (policy) =>
-    (policy.Settings.NextHop ?? "") === ""
-      ? undefined
-      : `NextHop is ${NOT_YET}; the prefix bypasses source NAT`,
+  SDNRoute: (policy) => reasonForRoute(policy.Settings),
   L4Proxy: STORED,
   L4WFPPROXY: STORED,
   // Nothing on an L2Bridge network depends on it: there is no tunnel.
@@ -166,6 +168,14 @@ export function notEnforcedOnLoadBalancer(
   if (network !== undefined && !hasRules(network))
     return [{ Type: "LoadBalancer", Reason: ruleLimitOf(network.type) }];
   return loadBalancer.portMappings.flatMap(notEnforcedOnMapping);
+}
+
+/** What of an SDN route has no effect. */
+export function notEnforcedOnSdnRoute({ routes }: SdnRouteRecord): readonly NotEnforced[] {
+  return routes.flatMap((route, index) => {
+    const reason = reasonForRoute(route);
+    return reason === undefined ? [] : [{ Type: "SDNRoute", Index: index, Reason: reason }];
+  });
 }
 
 /** Flags that change the switch or its host vNIC; the others are bookkeeping or concern other types of network. */
