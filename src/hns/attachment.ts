@@ -114,6 +114,11 @@ export function checkLocal(endpoint: EndpointRecord, isNamespace: boolean): void
 /** @throws HcnError HCN_E_ENDPOINT_ALREADY_ATTACHED, HCN_E_ENDPOINT_NAMESPACE_ALREADY_EXISTS, and as `checkLocal`. */
 export function checkUnattached(endpoint: EndpointRecord, isNamespace: boolean): void {
   checkLocal(endpoint, isNamespace);
+  if (endpoint.degraded !== undefined) {
+    throw new HcnError("HCN_E_DEGRADED_OPERATION", {
+      detail: `Endpoint ${endpoint.id} is degraded: ${endpoint.degraded}; delete it and create it anew`,
+    });
+  }
   if (endpoint.attachment === undefined) return;
   const inNamespace = endpoint.attachment.namespaceId;
   const place = inNamespace === undefined ? "the host" : `namespace ${inNamespace}`;
@@ -124,6 +129,18 @@ export function checkUnattached(endpoint: EndpointRecord, isNamespace: boolean):
   throw new HcnError(code, { detail: `Endpoint ${endpoint.id} is attached to ${place}; detach it first` });
 }
 
+/** Makes the vNIC of an endpoint whose record says already where it is. Its network is to be programmed anew. */
+export function plugIn(
+  context: ServiceContext,
+  endpoint: EndpointRecord,
+  compartmentId: number | undefined,
+): void {
+  const network = context.state.networks.get(endpoint.networkId);
+  const program = network && context.ports.programOf(network, endpoint.id);
+  if (endpoint.attachment?.portId !== undefined && compartmentId !== undefined && program !== undefined)
+    context.datapath.attach(vnicOf(context, endpoint, compartmentId, program));
+}
+
 /** Puts the endpoint's vNIC where `attachment` says. The endpoint must be unattached. */
 export function attachEndpoint(
   context: ServiceContext,
@@ -132,13 +149,8 @@ export function attachEndpoint(
   compartmentId: number | undefined,
 ): EndpointRecord {
   const attached = updateEndpoint(context, endpoint, { attachment, isPortGone: false });
-  const network = context.state.networks.get(endpoint.networkId);
-  if (network !== undefined) {
-    const program = context.ports.programOf(network, endpoint.id);
-    if (attachment.portId !== undefined && compartmentId !== undefined && program !== undefined)
-      context.datapath.attach(vnicOf(context, attached, compartmentId, program));
-    context.ports.reprogram(network.id);
-  }
+  plugIn(context, attached, compartmentId);
+  context.ports.reprogram(endpoint.networkId);
   context.notify(NOTIFICATION_TYPES.NetworkEndpointAttached, endpoint.id);
   return attached;
 }

@@ -105,6 +105,19 @@ function makeRecord(
   });
 }
 
+/**
+ * Enters a network and makes its switch, unless another network has made it.
+ * @returns false when the node has no such adapter: then the network has no switch.
+ */
+export function bringUpNetwork(context: ServiceContext, network: NetworkRecord): boolean {
+  const adapter = context.adapterOf(network);
+  if (adapter !== undefined && switchOn(context, adapter) === undefined)
+    context.datapath.createSwitch(network.switchId, adapter);
+  const addresses = adapter === undefined ? [] : context.nodeFacts(adapter).addresses;
+  context.state.addNetwork(network, new AddressPool(addresses));
+  return adapter !== undefined;
+}
+
 /** Creates a network from a checked document. @returns its id. */
 export function createNetwork(
   context: ServiceContext,
@@ -121,8 +134,7 @@ export function createNetwork(
   const adapter = selectAdapter(context, policies);
   const network = makeRecord(context, document, id, adapter, policies);
   context.notify(NOTIFICATION_TYPES.NetworkPreCreate, id, network.flags);
-  if (switchOn(context, adapter) === undefined) context.datapath.createSwitch(network.switchId, adapter);
-  context.state.addNetwork(network, new AddressPool(context.nodeFacts(adapter).addresses));
+  bringUpNetwork(context, network);
   context.changed("Network", id);
   context.notify(NOTIFICATION_TYPES.NetworkCreate, id, network.flags);
   return id;

@@ -9,6 +9,7 @@ import { notEnforcedOnNetwork } from "../enforcement.ts";
 import type { NetworkRecord, SubnetRecord } from "../network-record.ts";
 import type { ServiceContext } from "../service-context.ts";
 import { policyToV1 } from "../v1/policy-mapping.ts";
+import { withKept } from "../stored/kept-fields.ts";
 import {
   baseFields,
   healthData,
@@ -80,18 +81,21 @@ export function networkDocument(
       ...(isDetailed && { Layer: { ID: network.switchId, Resources: { Allocators: [] } } }),
     },
   };
-  return withoutDefaults({
-    ...baseFields(network, health, NETWORK_STATE),
-    Type: network.type === "NAT" ? undefined : network.type,
-    Policies: policyDocuments(network.policies),
-    MacPool: macPoolDocument(network),
-    Dns: dnsDocument(network.dns),
-    Ipams:
-      network.subnets.length === 0
-        ? undefined
-        : [{ Type: "Static", Subnets: network.subnets.map(subnetDocument) }],
-    Flags: network.flags,
-  });
+  return withKept(
+    withoutDefaults({
+      ...baseFields(network, health, NETWORK_STATE),
+      Type: network.type === "NAT" ? undefined : network.type,
+      Policies: policyDocuments(network.policies),
+      MacPool: macPoolDocument(network),
+      Dns: dnsDocument(network.dns),
+      Ipams:
+        network.subnets.length === 0
+          ? undefined
+          : [{ Type: "Static", Subnets: network.subnets.map(subnetDocument) }],
+      Flags: network.flags,
+    }),
+    network.kept,
+  );
 }
 
 /** Ids and names of switch extensions, by build (hcn.md §2.12). */
@@ -163,38 +167,43 @@ export function networkDocumentV1(
   const count = context.state.endpointsOf(network.id).length;
   const sourceMac = network.policies.find((policy) => policy.Type === "SourceMacAddress");
   const automaticDns = network.policies.find((policy) => policy.Type === "AutomaticDNS");
-  return sortFields({
-    ActivityId: formatUpperGuid(network.activityId),
-    AdditionalParams: network.additionalParams ?? {},
-    AutomaticDNS: automaticDns?.Settings.Enable,
-    CurrentEndpointCount: count,
-    DNSServerCompartment: DNS_SERVER_COMPARTMENT,
-    ...withoutDefaults(v1DnsFields(network.dns)),
-    DrMacAddress: formatMac(network.drMac),
-    Extensions: extensionDocuments(context),
-    Flags: network.flags,
-    Health: healthData(context, network, notEnforcedOnNetwork(network)),
-    ID: formatUpperGuid(network.id),
-    IPv6: network.subnets.some((subnet) => prefixFamily(subnet.prefix) === 6),
-    LayeredOn: formatUpperGuid(network.switchId),
-    MacPools: macPoolDocument(network)["Ranges"],
-    ManagementIP: managementAddress(context, network),
-    MaxConcurrentEndpoints: count,
-    Name: network.name,
-    NetworkAdapterName: network.adapterName,
-    Policies: network.policies
-      .filter((policy) => !FIELD_POLICIES.includes(policy.Type))
-      .map((policy) => policyToV1("network", policy)),
-    Resources: isDetailed ? { Allocators: [], ID: formatUpperGuid(network.activityId) } : undefined,
-    SourceMac: sourceMac?.Settings.SourceMacAddress,
-    State: NETWORK_STATE,
-    Subnets: network.subnets.map(v1Subnet),
-    SwitchGuid: formatUpperGuid(network.switchId),
-    SwitchName: network.adapterName,
-    TotalEndpoints: count,
-    Type: network.type,
-    Version: network.version,
-  });
+  return sortFields(
+    withKept(
+      {
+        ActivityId: formatUpperGuid(network.activityId),
+        AdditionalParams: network.additionalParams ?? {},
+        AutomaticDNS: automaticDns?.Settings.Enable,
+        CurrentEndpointCount: count,
+        DNSServerCompartment: DNS_SERVER_COMPARTMENT,
+        ...withoutDefaults(v1DnsFields(network.dns)),
+        DrMacAddress: formatMac(network.drMac),
+        Extensions: extensionDocuments(context),
+        Flags: network.flags,
+        Health: healthData(context, network, notEnforcedOnNetwork(network)),
+        ID: formatUpperGuid(network.id),
+        IPv6: network.subnets.some((subnet) => prefixFamily(subnet.prefix) === 6),
+        LayeredOn: formatUpperGuid(network.switchId),
+        MacPools: macPoolDocument(network)["Ranges"],
+        ManagementIP: managementAddress(context, network),
+        MaxConcurrentEndpoints: count,
+        Name: network.name,
+        NetworkAdapterName: network.adapterName,
+        Policies: network.policies
+          .filter((policy) => !FIELD_POLICIES.includes(policy.Type))
+          .map((policy) => policyToV1("network", policy)),
+        Resources: isDetailed ? { Allocators: [], ID: formatUpperGuid(network.activityId) } : undefined,
+        SourceMac: sourceMac?.Settings.SourceMacAddress,
+        State: NETWORK_STATE,
+        Subnets: network.subnets.map(v1Subnet),
+        SwitchGuid: formatUpperGuid(network.switchId),
+        SwitchName: network.adapterName,
+        TotalEndpoints: count,
+        Type: network.type,
+        Version: network.version,
+      },
+      network.kept,
+    ),
+  );
 }
 
 /** The fields that filters compare: the names of v1, and those of v2 where they differ (hcn.md §5.1). */
