@@ -4,7 +4,7 @@
  */
 import type { EndpointPolicy } from "../hcn/endpoint-policy.ts";
 import { LOAD_BALANCER_PORT_FLAGS } from "../hcn/load-balancer.ts";
-import { NAT_FLAGS } from "../hcn/nat-policy.ts";
+import { NAT_FLAGS, type SdnRoutePolicySetting } from "../hcn/nat-policy.ts";
 import type { NetworkPolicy } from "../hcn/network-policy.ts";
 import { NETWORK_FLAGS } from "../hcn/network.ts";
 import type { EndpointPolicyType, NetworkPolicyType } from "../hcn/policy-type.ts";
@@ -15,6 +15,7 @@ import { isIpv6Mapping } from "./compile/port-mapping.ts";
 import type { EndpointRecord } from "./endpoint-record.ts";
 import type { LoadBalancerPortMappingRecord, LoadBalancerRecord } from "./load-balancer-record.ts";
 import type { NetworkRecord } from "./network-record.ts";
+import type { SdnRouteRecord } from "./sdn-route-record.ts";
 
 /** One thing that has no effect, and why. */
 export interface NotEnforced {
@@ -42,6 +43,10 @@ function reasonForMapping(policy: Extract<EndpointPolicy, { Type: "PortMapping" 
     : "Flags 1 (LocalRoutedVip): the mapping works from other machines; the node's own connections to it do not yet";
 }
 
+function reasonForRoute({ NextHop }: SdnRoutePolicySetting): string | undefined {
+  return (NextHop ?? "") === "" ? undefined : `NextHop is ${NOT_YET}; the prefix bypasses source NAT`;
+}
+
 type EndpointReason<T extends EndpointPolicyType> = (
   policy: Extract<EndpointPolicy, { Type: T }>,
 ) => string | undefined;
@@ -56,10 +61,7 @@ const ENDPOINT_REASONS: { readonly [T in EndpointPolicyType]: EndpointReason<T> 
   L2Driver: ENFORCED,
   OutBoundNAT: (policy) =>
     isIpv6Nat(policy.Settings) ? "IPv6 is not translated; packets keep the endpoint's address" : undefined,
-  SDNRoute: (policy) =>
-    (policy.Settings.NextHop ?? "") === ""
-      ? undefined
-      : `NextHop is ${NOT_YET}; the prefix bypasses source NAT`,
+  SDNRoute: (policy) => reasonForRoute(policy.Settings),
   L4Proxy: STORED,
   L4WFPPROXY: STORED,
   // Nothing on an L2Bridge network depends on it: there is no tunnel.
@@ -139,6 +141,14 @@ function notEnforcedOnMapping(mapping: LoadBalancerPortMappingRecord, index: num
 /** What of a load balancer has no effect. */
 export function notEnforcedOnLoadBalancer(loadBalancer: LoadBalancerRecord): readonly NotEnforced[] {
   return loadBalancer.portMappings.flatMap(notEnforcedOnMapping);
+}
+
+/** What of an SDN route has no effect. */
+export function notEnforcedOnSdnRoute({ routes }: SdnRouteRecord): readonly NotEnforced[] {
+  return routes.flatMap((route, index) => {
+    const reason = reasonForRoute(route);
+    return reason === undefined ? [] : [{ Type: "SDNRoute", Index: index, Reason: reason }];
+  });
 }
 
 /** Flags that change the switch or its host vNIC; the others are bookkeeping or concern other types of network. */

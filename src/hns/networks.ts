@@ -15,6 +15,7 @@ import { selectAdapter } from "./adapter-selection.ts";
 import { AddressPool } from "./address-pool.ts";
 import { removeEndpoint } from "./endpoints.ts";
 import { removeLoadBalancer } from "./load-balancers.ts";
+import { removeSdnRoute } from "./sdn-routes.ts";
 import { chooseMac, chooseMacRange } from "./mac-pool.ts";
 import type { NetworkRecord, SubnetRecord } from "./network-record.ts";
 import {
@@ -141,15 +142,15 @@ export function createNetwork(
 }
 
 /**
- * Deletes a network with its endpoints, attached or not. Inferred (hcn.md §4.6): that endpoints and load balancers go
- * with it. The switch
- * goes with its last network, and the adapter gets its addresses back.
+ * Deletes a network with its endpoints, attached or not. Inferred (hcn.md §4.6): that endpoints, load balancers and
+ * routes go with it. The switch goes with its last network, and the adapter gets its addresses back.
  */
 export function deleteNetwork(context: ServiceContext, id: Guid): void {
   const network = requireNetwork(context, id);
   context.notify(NOTIFICATION_TYPES.NetworkPreDelete, id, network.flags);
   for (const loadBalancer of context.state.membersOf(id).loadBalancers.values())
     removeLoadBalancer(context, loadBalancer);
+  for (const route of context.state.sdnRoutesOfNetwork(id)) removeSdnRoute(context, route);
   for (const endpoint of context.state.endpointsOf(id)) removeEndpoint(context, endpoint);
   // Its switch may carry other networks: what this one put into the host's port has to go.
   context.ports.reprogram(id);
