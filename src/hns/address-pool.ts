@@ -74,12 +74,17 @@ export class AddressPool {
     });
   }
 
-  take(ip: Ip, owner: Guid): void {
-    this.owners.set(ip, owner);
+  ownerOf(ip: Ip): Guid | undefined {
+    return this.owners.get(ip);
   }
 
-  release(ip: Ip): void {
-    this.owners.delete(ip);
+  /** Whoever is first has it: restored endpoints may claim one address twice. */
+  take(ip: Ip, owner: Guid): void {
+    if (!this.owners.has(ip)) this.owners.set(ip, owner);
+  }
+
+  release(ip: Ip, owner: Guid): void {
+    if (this.owners.get(ip) === owner) this.owners.delete(ip);
   }
 
   private allocateFrom(subnet: SubnetRecord, prng: Prng): Ip | undefined {

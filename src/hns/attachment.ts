@@ -13,6 +13,7 @@ import {
 } from "./endpoint-record.ts";
 import { HOST_COMPARTMENT } from "./namespace-record.ts";
 import type { NetworkRecord } from "./network-record.ts";
+import { hasSwitch } from "./network/switch-placement.ts";
 import { RemoteEndpointRecord } from "./remote-endpoint.ts";
 import type { ServiceContext } from "./service-context.ts";
 
@@ -115,6 +116,11 @@ export function checkLocal(endpoint: EndpointRecord, isNamespace: boolean): void
 /** @throws HcnError HCN_E_ENDPOINT_ALREADY_ATTACHED, HCN_E_ENDPOINT_NAMESPACE_ALREADY_EXISTS, and as `checkLocal`. */
 export function checkUnattached(endpoint: EndpointRecord, isNamespace: boolean): void {
   checkLocal(endpoint, isNamespace);
+  if (endpoint.degraded !== undefined) {
+    throw new HcnError("HCN_E_DEGRADED_OPERATION", {
+      detail: `Endpoint ${endpoint.id} is degraded: ${endpoint.degraded}; delete it and create it anew`,
+    });
+  }
   if (endpoint.attachment === undefined) return;
   const inNamespace = endpoint.attachment.namespaceId;
   const place = inNamespace === undefined ? "the host" : `namespace ${inNamespace}`;
@@ -125,6 +131,19 @@ export function checkUnattached(endpoint: EndpointRecord, isNamespace: boolean):
   throw new HcnError(code, { detail: `Endpoint ${endpoint.id} is attached to ${place}; detach it first` });
 }
 
+/** Makes the vNIC of an endpoint whose record says already where it is. Its network is to be programmed anew. */
+export function plugIn(
+  context: ServiceContext,
+  endpoint: EndpointRecord,
+  compartmentId: number | undefined,
+): void {
+  const network = context.state.networks.get(endpoint.networkId);
+  if (network === undefined || !hasSwitch(context, network)) return;
+  const program = context.ports.programOf(network, endpoint.id);
+  if (endpoint.attachment?.portId !== undefined && compartmentId !== undefined)
+    context.datapath.attach(vnicOf(context, endpoint, compartmentId, program));
+}
+
 /** Puts the endpoint's vNIC where `attachment` says. The endpoint must be unattached. */
 export function attachEndpoint(
   context: ServiceContext,
@@ -133,14 +152,8 @@ export function attachEndpoint(
   compartmentId: number | undefined,
 ): EndpointRecord {
   const attached = updateEndpoint(context, endpoint, { attachment, isPortGone: false });
-  const network = context.state.networks.get(endpoint.networkId);
-  if (network !== undefined) {
-    if (attachment.portId !== undefined && compartmentId !== undefined) {
-      const program = context.ports.programOf(network, endpoint.id);
-      context.datapath.attach(vnicOf(context, attached, compartmentId, program));
-    }
-    context.ports.reprogram(network.id);
-  }
+  plugIn(context, attached, compartmentId);
+  context.ports.reprogram(endpoint.networkId);
   context.notify(NOTIFICATION_TYPES.NetworkEndpointAttached, endpoint.id);
   return attached;
 }

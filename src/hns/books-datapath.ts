@@ -39,10 +39,12 @@ export class BooksDatapath implements Datapath {
   private readonly blocks = new PortBlockTable();
   private lastCompartment = HOST_COMPARTMENT;
 
-  createCompartment(): number {
-    this.lastCompartment++;
-    this.compartments.add(this.lastCompartment);
-    return this.lastCompartment;
+  createCompartment(_name: string, wantedId?: number): number {
+    const isFree = wantedId !== undefined && wantedId > HOST_COMPARTMENT && !this.compartments.has(wantedId);
+    const id = isFree ? wantedId : this.lastCompartment + 1;
+    this.lastCompartment = Math.max(this.lastCompartment, id);
+    this.compartments.add(id);
+    return id;
   }
 
   removeCompartment(id: number): void {

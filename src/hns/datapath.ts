@@ -134,8 +134,8 @@ export interface PortPoolAllocation {
 }
 
 export interface Datapath {
-  /** Makes a compartment and returns its id: small, growing, above 1. */
-  createCompartment(name: string): number;
+  /** Makes a compartment and returns its id: small, growing, above 1; `wantedId` when it is free. */
+  createCompartment(name: string, wantedId?: number): number;
   removeCompartment(id: number): void;
   /**
    * Makes a switch. On an external one the adapter's addresses and routes move to a vNIC of the host, named

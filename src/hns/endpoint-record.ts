@@ -46,6 +46,7 @@ export interface EndpointRecord extends RecordBase {
  * then 3.
  */
 export function endpointState(endpoint: EndpointRecord): number {
+  if (endpoint.degraded !== undefined) return ENDPOINT_STATES.Degraded;
   if (endpoint.containers.length > 0) return ENDPOINT_STATES.AttachedSharing;
   return endpoint.attachment?.kind === "host" && endpoint.attachment.namespaceId === undefined
     ? ENDPOINT_STATES.Attached

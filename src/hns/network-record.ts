@@ -1,6 +1,6 @@
 /** A network as the service keeps it: checked values, frozen, replaced as a whole on each change. */
 import type { Dns } from "../hcn/base-document.ts";
-import type { Guid, JsonValue } from "../hcn/client.ts";
+import type { Guid, JsonObject, JsonValue } from "../hcn/client.ts";
 import type { IpamType, NetworkType } from "../hcn/network.ts";
 import type { NetworkPolicy, SubnetPolicy } from "../hcn/network-policy.ts";
 import type { SchemaVersion } from "../hcn/schema-version.ts";
@@ -55,6 +55,10 @@ export interface RecordBase {
   readonly changedAtMs: number;
   /** Id of the object's resources; v1 documents call it `ActivityId`. */
   readonly activityId: Guid;
+  /** Fields of an imported document that HNS does not know; results show them unchanged (`stored/kept-fields.ts`). */
+  readonly kept?: JsonObject | undefined;
+  /** Why the object is there and not in use: it was restored, and contradicts the others. */
+  readonly degraded?: string | undefined;
 }
 
 /** A subnet of a network whose endpoints get their addresses elsewhere: it holds policies (hcn.md §9.7). */

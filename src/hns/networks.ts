@@ -25,7 +25,7 @@ import {
   readSubnetRecord,
 } from "./network-validation.ts";
 import { readAddressing } from "./network/addressing.ts";
-import { type SwitchPlacement, isSwitchShared, placeSwitch } from "./network/switch-placement.ts";
+import { type SwitchPlacement, hasSwitch, isSwitchShared, placeSwitch } from "./network/switch-placement.ts";
 import { traitsOf } from "./network/type-traits.ts";
 import type { PhysicalAdapter } from "./physical-adapter.ts";
 import type { ServiceContext } from "./service-context.ts";
@@ -95,15 +95,30 @@ function makeRecord(
   });
 }
 
-/** The switch that a network's record asks for. */
-function switchDefinitionOf(network: NetworkRecord, adapter: PhysicalAdapter | undefined): SwitchDefinition {
-  const { switchId: id, name, hostMac } = network;
-  if (adapter !== undefined) return { kind: "external", id, adapter };
-  if (hostMac === undefined) return { kind: "private", id, name };
+/** The switch that a network's record asks for; undefined: the node has no such adapter. */
+function switchDefinitionOf(context: ServiceContext, network: NetworkRecord): SwitchDefinition | undefined {
+  const { switchKind, switchId: id, name, hostMac } = network;
+  const adapter = context.adapterOf(network);
+  if (switchKind === "external") return adapter && { kind: "external", id, adapter };
+  if (switchKind === "private" || hostMac === undefined) return { kind: "private", id, name };
   const hostAddresses = network.subnets.flatMap(({ gateway, prefix }) =>
     gateway === undefined ? [] : [{ ip: gateway, length: prefix.length }],
   );
   return { kind: "internal", id, name, hostMac, hostAddresses };
+}
+
+/**
+ * Enters a network and makes its switch, unless another network has made it.
+ * @returns false when the node has no such adapter: then the network has no switch.
+ */
+export function bringUpNetwork(context: ServiceContext, network: NetworkRecord): boolean {
+  const definition = switchDefinitionOf(context, network);
+  if (definition !== undefined && !isSwitchShared(context, network))
+    context.datapath.createSwitch(definition);
+  const adapter = context.adapterOf(network);
+  const addresses = adapter === undefined ? [] : context.nodeFacts(adapter).addresses;
+  context.state.addNetwork(network, new AddressPool(addresses));
+  return definition !== undefined;
 }
 
 /** Creates a network from a checked document. @returns its id. */
@@ -118,12 +133,9 @@ export function createNetwork(
   checkSetPolicies([], policies, "Add");
   // A missing type means NAT (hcn.md §2.2).
   const placement = placeSwitch(context, document.Type ?? "NAT", id, policies);
-  const { adapter } = placement;
   const network = makeRecord(context, document, id, placement, policies);
   context.notify(NOTIFICATION_TYPES.NetworkPreCreate, id, network.flags);
-  if (!placement.isShared) context.datapath.createSwitch(switchDefinitionOf(network, adapter));
-  const nodeAddresses = adapter === undefined ? [] : context.nodeFacts(adapter).addresses;
-  context.state.addNetwork(network, new AddressPool(nodeAddresses));
+  bringUpNetwork(context, network);
   context.changed("Network", id);
   context.notify(NOTIFICATION_TYPES.NetworkCreate, id, network.flags);
   return id;
@@ -145,7 +157,8 @@ export function deleteNetwork(context: ServiceContext, id: Guid): void {
   context.state.removeNetwork(id);
   context.ports.forget(id);
   context.cache.forget(id);
-  if (!isSwitchShared(context, network)) context.datapath.removeSwitch(network.switchId);
+  if (hasSwitch(context, network) && !isSwitchShared(context, network))
+    context.datapath.removeSwitch(network.switchId);
   context.changed("Network", id);
   context.notify(NOTIFICATION_TYPES.NetworkDelete, id, network.flags);
 }

@@ -51,8 +51,8 @@ export class SwitchDatapath implements Datapath {
     this.host = host;
   }
 
-  createCompartment(name: string): number {
-    return this.host.createCompartment(name).id;
+  createCompartment(name: string, wantedId?: number): number {
+    return this.host.createCompartment(name, wantedId).id;
   }
 
   removeCompartment(id: number): void {

@@ -147,3 +147,8 @@ export function isSwitchShared(context: ServiceContext, network: NetworkRecord):
     (other) => other.id !== network.id && other.switchId === network.switchId,
   );
 }
+
+/** False where the node has no adapter of that name: the network was restored on another node. */
+export function hasSwitch(context: ServiceContext, network: NetworkRecord): boolean {
+  return network.switchKind !== "external" || context.adapterOf(network) !== undefined;
+}

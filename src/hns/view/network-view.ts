@@ -10,6 +10,7 @@ import type { BareSubnetRecord, NetworkRecord, SubnetRecord } from "../network-r
 import { traitsOf } from "../network/type-traits.ts";
 import type { ServiceContext } from "../service-context.ts";
 import { policyToV1 } from "../v1/policy-mapping.ts";
+import { withKept } from "../stored/kept-fields.ts";
 import {
   baseFields,
   healthData,
@@ -96,15 +97,18 @@ export function networkDocument(
       ...(isDetailed && { Layer: { ID: network.layerId, Resources: { Allocators: [] } } }),
     },
   };
-  return withoutDefaults({
-    ...baseFields(network, health, NETWORK_STATE),
-    Type: network.type === "NAT" ? undefined : network.type,
-    Policies: policyDocuments(network.policies),
-    MacPool: macPoolDocument(network),
-    Dns: dnsDocument(network.dns),
-    Ipams: ipamDocuments(network),
-    Flags: network.flags,
-  });
+  return withKept(
+    withoutDefaults({
+      ...baseFields(network, health, NETWORK_STATE),
+      Type: network.type === "NAT" ? undefined : network.type,
+      Policies: policyDocuments(network.policies),
+      MacPool: macPoolDocument(network),
+      Dns: dnsDocument(network.dns),
+      Ipams: ipamDocuments(network),
+      Flags: network.flags,
+    }),
+    network.kept,
+  );
 }
 
 /** Ids and names of switch extensions, by build (hcn.md §2.12). */
@@ -193,38 +197,43 @@ export function networkDocumentV1(
   const count = context.state.endpointsOf(network.id).length;
   const sourceMac = network.policies.find((policy) => policy.Type === "SourceMacAddress");
   const automaticDns = network.policies.find((policy) => policy.Type === "AutomaticDNS");
-  return sortFields({
-    ActivityId: formatUpperGuid(network.activityId),
-    AdditionalParams: network.additionalParams ?? {},
-    AutomaticDNS: automaticDns?.Settings.Enable,
-    CurrentEndpointCount: count,
-    DNSServerCompartment: network.switchKind === "external" ? DNS_SERVER_COMPARTMENT : undefined,
-    ...withoutDefaults(v1DnsFields(network.dns)),
-    DrMacAddress: hasRouter(network) ? formatMac(network.drMac) : undefined,
-    Extensions: extensionDocuments(context, network),
-    Flags: network.flags,
-    Health: healthData(context, network, notEnforcedOnNetwork(network)),
-    ID: formatUpperGuid(network.id),
-    IPv6: network.subnets.some((subnet) => prefixFamily(subnet.prefix) === 6),
-    LayeredOn: formatUpperGuid(network.layerId),
-    MacPools: macPoolDocument(network)["Ranges"],
-    ManagementIP: network.switchKind === "external" ? managementAddress(context, network) : undefined,
-    MaxConcurrentEndpoints: count,
-    Name: network.name,
-    NetworkAdapterName: network.adapterName,
-    Policies: network.policies
-      .filter((policy) => !FIELD_POLICIES.includes(policy.Type))
-      .map((policy) => policyToV1("network", policy)),
-    Resources: isDetailed ? { Allocators: [], ID: formatUpperGuid(network.activityId) } : undefined,
-    SourceMac: sourceMac?.Settings.SourceMacAddress,
-    State: NETWORK_STATE,
-    Subnets: [...network.subnets.map(v1Subnet), ...network.bareSubnets.map(v1BareSubnet)],
-    SwitchGuid: formatUpperGuid(network.switchId),
-    SwitchName: network.adapterName ?? network.name,
-    TotalEndpoints: count,
-    Type: network.type,
-    Version: network.version,
-  });
+  return sortFields(
+    withKept(
+      {
+        ActivityId: formatUpperGuid(network.activityId),
+        AdditionalParams: network.additionalParams ?? {},
+        AutomaticDNS: automaticDns?.Settings.Enable,
+        CurrentEndpointCount: count,
+        DNSServerCompartment: network.switchKind === "external" ? DNS_SERVER_COMPARTMENT : undefined,
+        ...withoutDefaults(v1DnsFields(network.dns)),
+        DrMacAddress: hasRouter(network) ? formatMac(network.drMac) : undefined,
+        Extensions: extensionDocuments(context, network),
+        Flags: network.flags,
+        Health: healthData(context, network, notEnforcedOnNetwork(network)),
+        ID: formatUpperGuid(network.id),
+        IPv6: network.subnets.some((subnet) => prefixFamily(subnet.prefix) === 6),
+        LayeredOn: formatUpperGuid(network.layerId),
+        MacPools: macPoolDocument(network)["Ranges"],
+        ManagementIP: network.switchKind === "external" ? managementAddress(context, network) : undefined,
+        MaxConcurrentEndpoints: count,
+        Name: network.name,
+        NetworkAdapterName: network.adapterName,
+        Policies: network.policies
+          .filter((policy) => !FIELD_POLICIES.includes(policy.Type))
+          .map((policy) => policyToV1("network", policy)),
+        Resources: isDetailed ? { Allocators: [], ID: formatUpperGuid(network.activityId) } : undefined,
+        SourceMac: sourceMac?.Settings.SourceMacAddress,
+        State: NETWORK_STATE,
+        Subnets: [...network.subnets.map(v1Subnet), ...network.bareSubnets.map(v1BareSubnet)],
+        SwitchGuid: formatUpperGuid(network.switchId),
+        SwitchName: network.adapterName ?? network.name,
+        TotalEndpoints: count,
+        Type: network.type,
+        Version: network.version,
+      },
+      network.kept,
+    ),
+  );
 }
 
 /** The fields that filters compare: the names of v1, and those of v2 where they differ (hcn.md §5.1). */
