@@ -122,8 +122,8 @@ export class ServiceState {
     this.members.get(endpoint.networkId)?.removeEndpoint(endpoint.id);
     this.markOutdated(endpoint);
     if (isRemoteEndpoint(endpoint)) return;
-    for (const config of endpoint.ipConfigs) this.poolOf(endpoint.networkId).release(config.ip);
-    this.macs.release(endpoint.mac);
+    for (const config of endpoint.ipConfigs) this.poolOf(endpoint.networkId).release(config.ip, endpoint.id);
+    this.macs.release(endpoint.mac, endpoint.id);
     this.removeMappings(endpoint);
   }
 
