@@ -88,7 +88,7 @@ function settingOf(field: string, value: string | undefined): JsonObject | undef
 function ipamsOf(network: HnsNetwork, isolation: readonly PolicyDocument[]): readonly Ipam[] | undefined {
   const subnets = network.Subnets?.map((subnet) => subnetOf(subnet, isolation));
   if (subnets !== undefined && subnets.length > 0) return [{ Type: "Static", Subnets: subnets }];
-  return isolation.length === 0 ? undefined : [{ Type: "DHCP", Subnets: [{ Policies: isolation }] }];
+  return isolation.length === 0 ? undefined : [{ Type: "Dhcp", Subnets: [{ Policies: isolation }] }];
 }
 
 /** @throws HcnError when the document is no v1 network. */
