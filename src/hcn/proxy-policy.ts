@@ -1,6 +1,7 @@
 /** The policies that give connections to a proxy: L4Proxy by VFP, L4WFPPROXY by WFP (hcn.md §3.1, §3.3). */
 import { parsePortRanges } from "../net/port-range.ts";
 import { type AclTuple, readAclTuple } from "./acl-policy.ts";
+import type { JsonValue } from "./client.ts";
 import { type JsonReader, present } from "./json-reader.ts";
 import { readProtocol } from "./nat-policy.ts";
 
@@ -70,7 +71,7 @@ function readPortTexts(reader: JsonReader, field: string): readonly string[] | u
   const value = reader.raw(field);
   if (!Array.isArray(value)) return reader.texts(field);
   return Object.freeze(
-    value.map((item) => {
+    (value as readonly JsonValue[]).map((item) => {
       const text = typeof item === "number" ? String(item) : item;
       if (typeof text === "string" && parsePortRanges(text) !== undefined) return text;
       throw reader.fail(field, "a list of ports");
