@@ -47,6 +47,14 @@ export {
 } from "./error.ts";
 export { type HnsFeature, type HnsVersion, featuresOf, hasFeature } from "./features.ts";
 export { ZERO_GUID, equalGuids, formatUpperGuid, parseGuid } from "./guid.ts";
+export {
+  type HostComputeLoadBalancer,
+  LOAD_BALANCER_DISTRIBUTIONS,
+  LOAD_BALANCER_FLAGS,
+  LOAD_BALANCER_PORT_FLAGS,
+  type LoadBalancerPortMapping,
+  parseLoadBalancer,
+} from "./load-balancer.ts";
 export { type ModifyRequest, type ModifyRequestType, parseModifyRequest } from "./modify.ts";
 export {
   type HostComputeNamespace,
@@ -84,13 +92,16 @@ export {
   addNamespaceContainer,
   addNamespaceEndpoint,
   createEndpoint,
+  createLoadBalancer,
   createNamespace,
   createNetwork,
   deleteEndpoint,
+  deleteLoadBalancer,
   deleteNamespace,
   deleteNetwork,
   getEndpointById,
   getEndpointByName,
+  getLoadBalancerById,
   getNamespaceById,
   getNamespaceContainerIds,
   getNamespaceEndpointIds,
@@ -98,9 +109,11 @@ export {
   getNetworkByName,
   listEndpoints,
   listEndpointsOfNetwork,
+  listLoadBalancers,
   listNamespaces,
   listNetworks,
   modifyEndpointPolicies,
+  modifyLoadBalancer,
   modifyNetworkPolicies,
   namespaceOf,
   queryBy,

@@ -85,6 +85,10 @@ async function perform(client: HcnClient, call: HttpCall): Promise<JsonValue> {
     case "delete":
       await client.delete(call.kind, call.id);
       return null;
+    case "stats":
+      return client.queryEndpointStats(call.id, call.query);
+    case "addresses":
+      return client.queryEndpointAddresses(call.id, call.query);
     case "call":
       return client.call(call.method, call.path, call.body);
     default:
@@ -257,4 +261,17 @@ function send(response: ServerResponse, status: number, body: string): void {
   assert(!response.headersSent, "an answer is sent once");
   response.writeHead(status, { "content-type": "application/json" });
   response.end(body);
+}
+
+/**
+ * Serves an HNS to other programs, until it is closed.
+ *
+ * ```ts
+ * const { client } = createHns();
+ * const server = await startHnsServer({ client, address: { socketPath: "/tmp/hns.sock" } });
+ * ```
+ * @throws Error when the address is taken, or the token is too short to be one.
+ */
+export async function startHnsServer(options: HnsHttpServerOptions): Promise<HnsHttpServer> {
+  return HnsHttpServer.listen(options);
 }

@@ -4,6 +4,13 @@ export { L2BRIDGE_LAYERS, LAYER_NAMES, type LayerName } from "./compile/layers.t
 export type { Datapath, PortProgram, VnicDefinition } from "./datapath.ts";
 export { HnsService } from "./hns-service.ts";
 export { InProcessHcnClient } from "./in-process-client.ts";
+export {
+  type AdapterDescription,
+  DEFAULT_ADAPTERS,
+  type LocalHns,
+  type LocalHnsOptions,
+  createHns,
+} from "./local-hns.ts";
 export type { PhysicalAdapter } from "./physical-adapter.ts";
 export type { HnsServiceOptions, StoreChange } from "./service-context.ts";
 export { MemoryObjectStore, type ObjectStore } from "./store.ts";

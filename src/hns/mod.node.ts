@@ -1,0 +1,8 @@
+/** What of the Host Networking Service touches the machine: a server, and the machine's clock. */
+export { RealClock, type RealClockOptions } from "../base/real-clock.node.ts";
+export {
+  HnsHttpServer,
+  type HnsHttpServerOptions,
+  type ListenAddress,
+  startHnsServer,
+} from "./http-server.node.ts";
