@@ -89,6 +89,7 @@ export {
 } from "./network-policy.ts";
 export { NOTIFICATION_TYPES } from "./notification.ts";
 export {
+  addLoadBalancerEndpoint,
   addNamespaceContainer,
   addNamespaceEndpoint,
   createEndpoint,
@@ -117,6 +118,7 @@ export {
   modifyNetworkPolicies,
   namespaceOf,
   queryBy,
+  removeLoadBalancerEndpoint,
   removeNamespaceContainer,
   removeNamespaceEndpoint,
 } from "./operations.ts";
@@ -127,6 +129,17 @@ export {
   type NetworkPolicyType,
 } from "./policy-type.ts";
 export { SCHEMA_V2_0, type SchemaVersion } from "./schema-version.ts";
+export { type HostComputeRoute, parseSdnRoute, routesOfSdnRoute } from "./sdn-route.ts";
+export {
+  addSdnRoute,
+  addSdnRouteEndpoint,
+  createSdnRoute,
+  deleteSdnRoute,
+  getSdnRouteById,
+  listSdnRoutes,
+  modifySdnRoute,
+  removeSdnRouteEndpoint,
+} from "./sdn-route-operations.ts";
 export type {
   EndpointAttachDetachRequest,
   HnsEndpoint,
