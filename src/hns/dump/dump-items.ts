@@ -1,7 +1,9 @@
 /** Objects from the files of one node as one dump: in v2 form, each once, in the order in which a service takes them. */
-import type { JsonObject, JsonValue } from "../../hcn/client.ts";
+import { assert } from "../../base/assert.ts";
+import type { HcnObjectKind, JsonObject, JsonValue } from "../../hcn/client.ts";
 import { parseGuid } from "../../hcn/guid.ts";
 import { isJsonObject } from "../../hcn/json-value.ts";
+import { parseMac } from "../../net/mac.ts";
 import type { DumpedObject } from "./dumped-object.ts";
 import { DUMP_KINDS, type DumpItem } from "./own-dump.ts";
 import { documentFromV1 } from "./v1-to-v2.ts";
@@ -55,12 +57,21 @@ function countLeaves(value: JsonValue | undefined): number {
   return Object.values(value).reduce((count: number, item) => count + countLeaves(item as JsonValue), 0);
 }
 
+/** True for an object of our own dump, which tells all that there is. */
+function isOwn({ internal, v1 }: DumpItem): boolean {
+  return internal !== undefined && v1 === undefined;
+}
+
 /** The same object from two files: what the one that tells less has alone is added to the other. */
 function join(a: DumpItem, b: DumpItem): DumpItem {
-  if (b.internal !== undefined) return b;
-  if (a.internal !== undefined) return a;
+  if (isOwn(a) || isOwn(b)) return isOwn(a) ? a : b;
   const [more, less] = countLeaves(b.document) > countLeaves(a.document) ? [b, a] : [a, b];
-  return { ...more, document: { ...less.document, ...more.document } };
+  const v1 = more.v1 ?? less.v1;
+  return {
+    ...more,
+    document: { ...less.document, ...more.document },
+    ...(v1 !== undefined && { v1: { ...less.v1, ...v1 } }),
+  };
 }
 
 /** The id of a network by its name. */
@@ -74,17 +85,47 @@ function networkIds(objects: readonly DumpedObject[]): (name: string) => string 
   return (name) => ids.get(name.toLowerCase());
 }
 
+/** What v1 shows of an object and a v2 document has no place for, as the stored form keeps it. */
+function internalOf(kind: HcnObjectKind, v1: JsonObject): { readonly internal?: JsonObject } {
+  const text = (field: string): string => {
+    const value = v1[field];
+    return typeof value === "string" ? value : "";
+  };
+  const activityId = parseGuid(text("ActivityId"));
+  const drMac = kind === "Network" ? parseMac(text("DrMacAddress")) : undefined;
+  if (activityId === undefined && drMac === undefined) return {};
+  return {
+    internal: { ...(activityId !== undefined && { activityId }), ...(drMac !== undefined && { drMac }) },
+  };
+}
+
+function itemOf(object: DumpedObject, networkId: (name: string) => string | undefined): DumpItem {
+  const { kind, dialect, document: given, cut, internal, v1 } = object;
+  const { ID: id } = given;
+  assert(typeof id === "string", "readers give objects with ids");
+  const whole = withoutCut(given, cut);
+  const guid = parseGuid(id) ?? id;
+  if (dialect === "v1") {
+    const converted = documentFromV1(kind, whole, networkId);
+    return { kind, id: guid, document: converted, v1: whole, ...internalOf(kind, whole) };
+  }
+  return {
+    kind,
+    id: guid,
+    document: whole,
+    ...(internal !== undefined && { internal }),
+    ...(v1 !== undefined && { v1 }),
+  };
+}
+
 /** One dump of what was read from all files. */
 export function dumpItems(objects: readonly DumpedObject[]): readonly DumpItem[] {
   const networkId = networkIds(objects);
   const items = new Map<string, DumpItem>();
-  for (const { kind, dialect, document: given, cut, internal } of objects) {
-    const whole = withoutCut(given, cut);
-    const document = dialect === "v1" ? documentFromV1(kind, whole, networkId) : whole;
-    const id = typeof document["ID"] === "string" ? parseGuid(document["ID"]) : undefined;
-    if (id === undefined) continue;
-    const item: DumpItem = { kind, id, document, ...(internal !== undefined && { internal }) };
-    const key = `${kind}/${id}`;
+  for (const object of objects) {
+    const { kind } = object;
+    const item = itemOf(object, networkId);
+    const key = `${kind}/${item.id}`;
     const same = items.get(key);
     items.set(key, same === undefined ? item : join(same, item));
   }

@@ -21,6 +21,8 @@ export interface DumpedObject {
   readonly cut: readonly string[];
   /** From a dump of our own: what the service knows beyond the document. */
   readonly internal?: JsonObject;
+  /** From a dump of our own: the v1 form that the document was made from. */
+  readonly v1?: JsonObject;
   readonly where: DumpPlace;
 }
 

@@ -16,7 +16,10 @@ export interface DumpItem {
   readonly id: string;
   /** In v2 form. */
   readonly document: JsonObject;
+  /** What the service knows beyond the document: in dumps of our own. */
   readonly internal?: JsonObject;
+  /** The object in v1 form, where the dump of a node showed it so: the document was made from it. */
+  readonly v1?: JsonObject;
 }
 
 /** A dump as a file holds it (schemas/hns-dump.v1alpha1.json). */
@@ -56,7 +59,7 @@ export function formatDump(service: HnsDump["service"], objects: readonly DumpIt
 
 /** An item of a dump; undefined when it is none. */
 export function readStoredItem(value: JsonObject): Omit<DumpedObject, "where"> | undefined {
-  const { kind, id, document, internal } = value;
+  const { kind, id, document, internal, v1 } = value;
   const known = DUMP_KINDS.find((name) => name === kind);
   const guid = typeof id === "string" ? parseGuid(id) : undefined;
   if (known === undefined || guid === undefined || !isJsonObject(document)) return undefined;
@@ -66,5 +69,6 @@ export function readStoredItem(value: JsonObject): Omit<DumpedObject, "where"> |
     document: { ID: guid, ...document },
     cut: [],
     ...(isJsonObject(internal) && { internal }),
+    ...(isJsonObject(v1) && { v1 }),
   };
 }

@@ -1,6 +1,6 @@
 /**
- * Objects in v1 form as v2 documents, without a check (hcn.md §2.12, field map). What v2 has a place for goes there; what
- * it has none for stays beside it under its own name, so that nothing of a real node's object is lost.
+ * Objects in v1 form as v2 documents, without a check (hcn.md §2.12, field map). What v2 has no place for is source to the
+ * v1 document, which a dump keeps beside this one.
  */
 import type { HcnObjectKind, JsonObject, JsonValue } from "../../hcn/client.ts";
 import { ENDPOINT_FLAGS } from "../../hcn/endpoint.ts";
@@ -14,47 +14,37 @@ import { type PolicyOwner, fieldsWithoutV2, policyFromV1 } from "../v1/policy-ma
 
 type Fields = Record<string, JsonValue>;
 
-/** The fields of a document, each taken once; what nobody takes is left over. */
-class Leftover {
-  private readonly fields: Fields;
+/** The fields of a document. What has another type than expected counts as absent. */
+class Source {
+  private readonly document: JsonObject;
 
   constructor(document: JsonObject) {
-    this.fields = {};
-    for (const [field, value] of Object.entries(document))
-      if (value !== undefined) this.fields[field] = value;
-  }
-
-  /** A value that `isWanted`; any other stays. */
-  private take<T extends JsonValue>(
-    field: string,
-    isWanted: (value: JsonValue) => value is T,
-  ): T | undefined {
-    const value = this.fields[field];
-    if (value === undefined || !isWanted(value)) return undefined;
-    Reflect.deleteProperty(this.fields, field);
-    return value;
+    this.document = document;
   }
 
   /** A text; an empty one counts as absent. */
   text(field: string): string | undefined {
-    const text = this.take(field, (value) => typeof value === "string");
-    return text === "" ? undefined : text;
+    const text = this.document[field];
+    return typeof text === "string" && text !== "" ? text : undefined;
   }
 
   number(field: string): number | undefined {
-    return this.take(field, (value) => typeof value === "number");
+    const number = this.document[field];
+    return typeof number === "number" ? number : undefined;
   }
 
   isTrue(field: string): boolean {
-    return this.take(field, (value) => typeof value === "boolean") ?? false;
+    return this.document[field] === true;
   }
 
   object(field: string): JsonObject | undefined {
-    return this.take(field, isJsonObject);
+    const object = this.document[field];
+    return isJsonObject(object) ? object : undefined;
   }
 
   list(field: string): readonly JsonValue[] | undefined {
-    return this.take<readonly JsonValue[]>(field, (value) => Array.isArray(value));
+    const list = this.document[field];
+    return Array.isArray(list) ? (list as readonly JsonValue[]) : undefined;
   }
 
   /** A comma list, or a list of texts. */
@@ -69,10 +59,6 @@ class Leftover {
   guid(field: string): string | undefined {
     const id = parseGuid(this.text(field) ?? "");
     return id === ZERO_GUID ? undefined : id;
-  }
-
-  rest(): Fields {
-    return this.fields;
   }
 }
 
@@ -90,21 +76,20 @@ function present(fields: Readonly<Record<string, JsonValue | undefined>>): Field
 const SCHEMA_VERSION: JsonObject = Object.freeze({ Major: 2, Minor: 0 });
 
 /** The base fields in v2 form; `Resources`, switch and containers are in `Health.Extra` there. */
-function baseOf(left: Leftover, extra: Readonly<Record<string, JsonValue | undefined>> = {}): Fields {
-  const health = left.object("Health");
-  left.object("SchemaVersion");
+function baseOf(source: Source, extra: Readonly<Record<string, JsonValue | undefined>> = {}): Fields {
+  const health = source.object("Health");
   return present({
-    ID: left.guid("ID"),
-    Owner: left.text("Owner"),
-    Name: left.text("Name"),
-    Version: left.number("Version"),
-    AdditionalParams: left.object("AdditionalParams"),
+    ID: source.guid("ID"),
+    Owner: source.text("Owner"),
+    Name: source.text("Name"),
+    Version: source.number("Version"),
+    AdditionalParams: source.object("AdditionalParams"),
     Health: present({
       Data: health,
-      Extra: present({ Resources: left.object("Resources"), ...extra }),
+      Extra: present({ Resources: source.object("Resources"), ...extra }),
     }),
     SchemaVersion: SCHEMA_VERSION,
-    State: left.number("State"),
+    State: source.number("State"),
   });
 }
 
@@ -123,8 +108,8 @@ function policyOf(owner: PolicyOwner, value: JsonValue): JsonValue {
   }
 }
 
-function policiesOf(owner: PolicyOwner, left: Leftover): readonly JsonValue[] {
-  return (left.list("Policies") ?? []).map((policy) => policyOf(owner, policy));
+function policiesOf(owner: PolicyOwner, source: Source): readonly JsonValue[] {
+  return (source.list("Policies") ?? []).map((policy) => policyOf(owner, policy));
 }
 
 function defaultRoute(gateway: string | undefined): readonly JsonObject[] {
@@ -132,31 +117,34 @@ function defaultRoute(gateway: string | undefined): readonly JsonObject[] {
   return [{ NextHop: gateway, DestinationPrefix: gateway.includes(":") ? "::/0" : "0.0.0.0/0" }];
 }
 
-function dnsOf(left: Leftover): JsonObject {
+function dnsOf(source: Source): JsonObject {
   return present({
-    Domain: left.text("DNSDomain"),
-    Search: left.commaList("DNSSuffix"),
-    ServerList: left.commaList("DNSServerList"),
+    Domain: source.text("DNSDomain"),
+    Search: source.commaList("DNSSuffix"),
+    ServerList: source.commaList("DNSServerList"),
   });
 }
 
 function subnetOf(value: JsonValue): JsonValue {
   if (!isJsonObject(value)) return value;
-  const left = new Leftover(value);
-  const ipSubnets = left.list("IpSubnets")?.map((block) => {
+  const source = new Source(value);
+  const ipSubnets = source.list("IpSubnets")?.map((block) => {
     if (!isJsonObject(block)) return block;
-    const own = new Leftover(block);
-    return { ...present({ ID: own.guid("ID"), ...own.rest() }) };
+    const own = new Source(block);
+    return present({
+      ID: own.guid("ID"),
+      IpAddressPrefix: own.text("IpAddressPrefix"),
+      Flags: own.number("Flags"),
+    });
   });
-  const known = present({
-    ID: left.guid("ID"),
-    IpAddressPrefix: left.text("AddressPrefix"),
-    Policies: policiesOf("subnet", left),
-    Routes: defaultRoute(left.text("GatewayAddress")),
+  return present({
+    ID: source.guid("ID"),
+    IpAddressPrefix: source.text("AddressPrefix"),
+    Policies: policiesOf("subnet", source),
+    Routes: defaultRoute(source.text("GatewayAddress")),
     IpSubnets: ipSubnets,
-    Flags: left.number("Flags"),
+    Flags: source.number("Flags"),
   });
-  return { ...known, ...left.rest() };
 }
 
 function canonicalType(text: string | undefined): string | undefined {
@@ -164,41 +152,38 @@ function canonicalType(text: string | undefined): string | undefined {
   return name ?? text;
 }
 
-function networkToV2(left: Leftover): Fields {
-  const adapter = left.text("NetworkAdapterName");
-  const sourceMac = left.text("SourceMac");
-  const isAutomatic = left.isTrue("AutomaticDNS");
-  const type = canonicalType(left.text("Type"));
+function networkToV2(source: Source): Fields {
+  const adapter = source.text("NetworkAdapterName");
+  const sourceMac = source.text("SourceMac");
+  const isAutomatic = source.isTrue("AutomaticDNS");
+  const type = canonicalType(source.text("Type"));
   // On an overlay v2 shows both as policies (hcn.md §2.12); v1 goes on showing them as fields.
   const isOverlay = type === "Overlay";
-  const { ManagementIP: address, DrMacAddress: mac } = left.rest();
+  const [address, mac] = [source.text("ManagementIP"), source.text("DrMacAddress")];
   const policies: readonly JsonValue[] = [
     ...(adapter === undefined ? [] : [{ Type: "NetAdapterName", Settings: { NetworkAdapterName: adapter } }]),
     ...(sourceMac === undefined
       ? []
       : [{ Type: "SourceMacAddress", Settings: { SourceMacAddress: sourceMac } }]),
     ...(isAutomatic ? [{ Type: "AutomaticDNS", Settings: { Enable: true } }] : []),
-    ...(isOverlay && typeof address === "string" && address !== ""
+    ...(isOverlay && address !== undefined
       ? [{ Type: "ProviderAddress", Settings: { ProviderAddress: address } }]
       : []),
-    ...(isOverlay && typeof mac === "string" && mac !== ""
-      ? [{ Type: "DrMacAddress", Settings: { Address: mac } }]
-      : []),
-    ...policiesOf("network", left),
+    ...(isOverlay && mac !== undefined ? [{ Type: "DrMacAddress", Settings: { Address: mac } }] : []),
+    ...policiesOf("network", source),
   ];
-  const switches = { LayeredOn: left.guid("LayeredOn"), SwitchGuid: left.guid("SwitchGuid") };
-  const subnets = left.list("Subnets")?.map(subnetOf);
+  const switches = { LayeredOn: source.guid("LayeredOn"), SwitchGuid: source.guid("SwitchGuid") };
+  const subnets = source.list("Subnets")?.map(subnetOf);
   return {
-    ...baseOf(left, switches),
+    ...baseOf(source, switches),
     ...present({
       Type: type,
       Policies: policies,
-      MacPool: present({ Ranges: left.list("MacPools") }),
-      Dns: dnsOf(left),
+      MacPool: present({ Ranges: source.list("MacPools") }),
+      Dns: dnsOf(source),
       Ipams: subnets === undefined || subnets.length === 0 ? [] : [{ Type: "Static", Subnets: subnets }],
-      Flags: left.number("Flags"),
+      Flags: source.number("Flags"),
     }),
-    ...left.rest(),
   };
 }
 
@@ -219,77 +204,67 @@ const FLAG_FIELDS: readonly (readonly [field: string, bit: number])[] = [
   ["EnableInternalDNS", ENDPOINT_FLAGS.OverrideDNSServerOrder],
 ];
 
-function endpointFlags(left: Leftover): number | undefined {
-  let flags = left.number("Flags") ?? 0;
-  for (const [field, bit] of FLAG_FIELDS) if (left.isTrue(field)) flags |= bit;
+function endpointFlags(source: Source): number | undefined {
+  let flags = source.number("Flags") ?? 0;
+  for (const [field, bit] of FLAG_FIELDS) if (source.isTrue(field)) flags |= bit;
   return flags === 0 ? undefined : flags;
 }
 
-/** The id of the namespace, and what else `Namespace` says. */
-function namespaceOf(left: Leftover): { readonly id: string | undefined; readonly rest: Fields } {
-  const namespace = left.object("Namespace");
-  if (namespace === undefined) return { id: undefined, rest: {} };
-  const own = new Leftover(namespace);
-  const id = own.guid("ID");
-  const rest = own.rest();
-  return { id, rest: Object.keys(rest).length === 0 ? {} : { Namespace: rest } };
-}
-
-function endpointToV2(left: Leftover, networkId: (name: string) => string | undefined): Fields {
-  const named = left.rest()["VirtualNetworkName"];
-  const network = left.guid("VirtualNetwork") ?? (typeof named === "string" ? networkId(named) : undefined);
-  const overhead = left.number("EncapOverhead");
+function endpointToV2(source: Source, networkId: (name: string) => string | undefined): Fields {
+  const named = source.text("VirtualNetworkName");
+  const network = source.guid("VirtualNetwork") ?? (named === undefined ? undefined : networkId(named));
+  const overhead = source.number("EncapOverhead");
   const policies = [
-    ...policiesOf("endpoint", left),
+    ...policiesOf("endpoint", source),
     ...(overhead === undefined || overhead === 0
       ? []
       : [{ Type: "EncapOverhead", Settings: { Overhead: overhead } }]),
   ];
-  const namespace = namespaceOf(left);
+  const namespace = new Source(source.object("Namespace") ?? {}).guid("ID");
   const addresses = [
-    ...ipConfigOf(left.text("IPAddress"), left.number("PrefixLength"), left.guid("IPSubnetId")),
-    ...ipConfigOf(left.text("IPv6Address"), left.number("IPv6PrefixLength"), left.guid("IPv6SubnetId")),
+    ...ipConfigOf(source.text("IPAddress"), source.number("PrefixLength"), source.guid("IPSubnetId")),
+    ...ipConfigOf(source.text("IPv6Address"), source.number("IPv6PrefixLength"), source.guid("IPv6SubnetId")),
   ];
   return {
-    ...baseOf(left, { SharedContainers: left.list("SharedContainers") }),
+    ...baseOf(source, { SharedContainers: source.list("SharedContainers") }),
     ...present({
       HostComputeNetwork: network,
-      HostComputeNamespace: namespace.id,
+      HostComputeNamespace: namespace,
       Policies: policies,
       IpConfigurations: addresses,
-      Dns: dnsOf(left),
-      Routes: [...defaultRoute(left.text("GatewayAddress")), ...defaultRoute(left.text("GatewayAddressV6"))],
-      MacAddress: left.text("MacAddress"),
-      Flags: endpointFlags(left),
+      Dns: dnsOf(source),
+      Routes: [
+        ...defaultRoute(source.text("GatewayAddress")),
+        ...defaultRoute(source.text("GatewayAddressV6")),
+      ],
+      MacAddress: source.text("MacAddress"),
+      Flags: endpointFlags(source),
     }),
-    ...namespace.rest,
-    ...left.rest(),
   };
 }
 
-function resourcesOf(left: Leftover): readonly JsonValue[] {
-  const resources = [...(left.list("ResourceList") ?? [])];
+function resourcesOf(source: Source): readonly JsonValue[] {
+  const resources = [...(source.list("ResourceList") ?? [])];
   const known = new Set(
     resources.map((each) => (isJsonObject(each) && isJsonObject(each["Data"]) ? each["Data"]["Id"] : "")),
   );
   // `Containers` may name one several times (hcn.md §2.4).
-  for (const id of new Set(left.list("Containers") ?? []))
+  for (const id of new Set(source.list("Containers") ?? []))
     if (!known.has(id)) resources.push({ Type: "Container", Data: { Id: id } });
   return resources;
 }
 
-function namespaceToV2(left: Leftover): Fields {
-  const isDefault = left.isTrue("IsDefault");
-  const compartment = left.number("CompartmentId");
+function namespaceToV2(source: Source): Fields {
+  const isDefault = source.isTrue("IsDefault");
+  const compartment = source.number("CompartmentId");
   return {
-    ...baseOf(left),
+    ...baseOf(source),
     ...present({
       NamespaceId: compartment === 0 ? undefined : compartment,
-      NamespaceGuid: left.guid("CompartmentGuid"),
-      Type: isDefault ? "HostDefault" : (left.text("Type") ?? "Host"),
-      Resources: resourcesOf(left),
+      NamespaceGuid: source.guid("CompartmentGuid"),
+      Type: isDefault ? "HostDefault" : (source.text("Type") ?? "Host"),
+      Resources: resourcesOf(source),
     }),
-    ...left.rest(),
   };
 }
 
@@ -304,45 +279,47 @@ interface Balanced {
 
 const PROTOCOLS: Readonly<Record<string, number>> = { tcp: 6, udp: 17 };
 
-function protocolOf(left: Leftover): JsonValue | undefined {
-  const text = left.text("Protocol");
-  return text === undefined ? left.number("Protocol") : (PROTOCOLS[text.toLowerCase()] ?? text);
+function protocolOf(source: Source): JsonValue | undefined {
+  const text = source.text("Protocol");
+  return text === undefined ? source.number("Protocol") : (PROTOCOLS[text.toLowerCase()] ?? text);
 }
 
 function balancedOf(policy: JsonObject): Balanced {
-  const left = new Leftover(policy);
-  left.text("Type");
+  const source = new Source(policy);
   const { ILB, LocalRoutedVip } = LOAD_BALANCER_PORT_FLAGS;
-  const flags = (left.isTrue("ILB") ? ILB : 0) | (left.isTrue("LocalRoutedVip") ? LocalRoutedVip : 0);
-  const [vips, sourceVip, isDsr] = [left.list("VIPs") ?? [], left.text("SourceVIP"), left.isTrue("IsDSR")];
+  const flags = (source.isTrue("ILB") ? ILB : 0) | (source.isTrue("LocalRoutedVip") ? LocalRoutedVip : 0);
+  const [vips, sourceVip, isDsr] = [
+    source.list("VIPs") ?? [],
+    source.text("SourceVIP"),
+    source.isTrue("IsDSR"),
+  ];
   const mapping = present({
-    Protocol: protocolOf(left),
-    InternalPort: left.number("InternalPort"),
-    ExternalPort: left.number("ExternalPort"),
+    Protocol: protocolOf(source),
+    InternalPort: source.number("InternalPort"),
+    ExternalPort: source.number("ExternalPort"),
     Flags: flags === 0 ? undefined : flags,
   });
-  return { mapping: { ...mapping, ...left.rest() }, vips, sourceVip, isDsr };
+  return { mapping, vips, sourceVip, isDsr };
 }
 
-function loadBalancerToV2(left: Leftover): Fields {
-  const references = (left.list("References") ?? []).map((each) =>
+function loadBalancerToV2(source: Source): Fields {
+  const references = (source.list("References") ?? []).map((each) =>
     typeof each === "string" ? each.replace(REFERENCE, "") : each,
   );
-  const balanced = (left.list("Policies") ?? []).filter(isJsonObject).map(balancedOf);
+  const balanced = (source.list("Policies") ?? []).filter(isJsonObject).map(balancedOf);
   const [shared] = balanced;
   const mappings = balanced.map(({ mapping }) => mapping).filter((each) => Object.keys(each).length > 0);
   return {
-    ...baseOf(left),
+    ...baseOf(source),
     ...present({
-      HostComputeNetwork: left.guid("HostComputeNetwork"),
+      HostComputeNetwork: source.guid("HostComputeNetwork"),
       HostComputeEndpoints: references,
       SourceVIP: shared?.sourceVip,
       FrontendVIPs: shared?.vips,
       PortMappings: mappings,
       Flags:
-        (left.number("Flags") ?? 0) | (shared?.isDsr === true ? LOAD_BALANCER_FLAGS.DSR : 0) || undefined,
+        (source.number("Flags") ?? 0) | (shared?.isDsr === true ? LOAD_BALANCER_FLAGS.DSR : 0) || undefined,
     }),
-    ...left.rest(),
   };
 }
 
@@ -355,16 +332,16 @@ export function documentFromV1(
   document: JsonObject,
   networkId: (name: string) => string | undefined,
 ): JsonObject {
-  const left = new Leftover(document);
+  const source = new Source(document);
   switch (kind) {
     case "Network":
-      return networkToV2(left);
+      return networkToV2(source);
     case "Endpoint":
-      return endpointToV2(left, networkId);
+      return endpointToV2(source, networkId);
     case "Namespace":
-      return namespaceToV2(left);
+      return namespaceToV2(source);
     case "LoadBalancer":
-      return loadBalancerToV2(left);
+      return loadBalancerToV2(source);
     case "SdnRoute":
     case "GuestNetworkService":
       // v1 has neither.
