@@ -41,7 +41,20 @@ export interface HcnNotification {
   readonly status: number;
   /** `NotificationBase`. */
   readonly data: { readonly ID: Guid; readonly Flags: number; readonly Data?: JsonValue };
+  /** The network or guest network service whose registrations hear it; absent: those of the service. */
+  readonly scope?: Guid;
 }
+
+/**
+ * What a registration hears (hcn.md §1.4): `service` as `HcnRegisterServiceCallback`, a network as
+ * `HcnRegisterNetworkCallback`, a guest network service as `HcnRegisterGuestNetworkServiceCallback`. `all` is
+ * Mullion's own, for those who watch. Every registration hears that the service disconnected.
+ */
+export type NotificationScope =
+  | "service"
+  | "all"
+  | { readonly network: Guid }
+  | { readonly guestNetworkService: Guid };
 
 export interface HcnCreateOptions {
   /** The identifier to use; absent, zero: the service chooses. */

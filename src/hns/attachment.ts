@@ -124,6 +124,12 @@ export function checkUnattached(endpoint: EndpointRecord, isNamespace: boolean):
   throw new HcnError(code, { detail: `Endpoint ${endpoint.id} is attached to ${place}; detach it first` });
 }
 
+/** Tells those who registered with the endpoint's network; the flags are the network's (hcn.md §1.4). */
+function notifyNetwork(context: ServiceContext, endpoint: EndpointRecord, type: number): void {
+  const flags = context.state.networks.get(endpoint.networkId)?.flags;
+  context.notify(type, endpoint.id, flags, undefined, endpoint.networkId);
+}
+
 /** Puts the endpoint's vNIC where `attachment` says. The endpoint must be unattached. */
 export function attachEndpoint(
   context: ServiceContext,
@@ -139,7 +145,7 @@ export function attachEndpoint(
       context.datapath.attach(vnicOf(context, attached, compartmentId, program));
     context.ports.reprogram(network.id);
   }
-  context.notify(NOTIFICATION_TYPES.NetworkEndpointAttached, endpoint.id);
+  notifyNetwork(context, endpoint, NOTIFICATION_TYPES.NetworkEndpointAttached);
   return attached;
 }
 
@@ -157,7 +163,7 @@ export function detachEndpoint(context: ServiceContext, endpoint: EndpointRecord
     context.datapath.detach(network.switchId, attachment.portId);
     context.ports.reprogram(network.id);
   }
-  context.notify(NOTIFICATION_TYPES.NetworkEndpointDetached, endpoint.id);
+  notifyNetwork(context, endpoint, NOTIFICATION_TYPES.NetworkEndpointDetached);
   return detached;
 }
 

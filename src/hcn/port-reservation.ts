@@ -1,0 +1,38 @@
+/** Ports that a guest asks of the host, so that both can listen without meeting (hcn.md §1.2, §1.3). */
+import type { Guid } from "./client.ts";
+
+/** `HCN_PORT_PROTOCOL`. */
+export const PORT_PROTOCOLS = { TCP: 1, UDP: 2, BOTH: 3 } as const;
+/** `HCN_PORT_ACCESS`. */
+export const PORT_ACCESS = { EXCLUSIVE: 1, SHARED: 2 } as const;
+
+/** What `HcnReserveGuestNetworkServicePort` is given. */
+export interface PortReservationRequest {
+  /** One of `PORT_PROTOCOLS`. */
+  readonly protocol: number;
+  /** One of `PORT_ACCESS`. */
+  readonly access: number;
+  /** 1 to 65535. */
+  readonly port: number;
+}
+
+/** `HCN_PORT_RANGE_RESERVATION`, and the handle that releases it. */
+export interface PortRangeReservation {
+  readonly reservation: Guid;
+  /** Both are inclusive. */
+  readonly startingPort: number;
+  readonly endingPort: number;
+}
+
+/** `HCN_PORT_RANGE_ENTRY`. */
+export interface PortRangeEntry {
+  readonly OwningPartitionId: Guid;
+  readonly TargetPartitionId: Guid;
+  readonly Protocol: number;
+  readonly Priority: number;
+  readonly ReservationType: number;
+  readonly SharingFlags: number;
+  readonly DeliveryMode: number;
+  readonly StartingPort: number;
+  readonly EndingPort: number;
+}
