@@ -159,6 +159,44 @@ export function describeHcnClient(name: string, open: () => Promise<HcnClient>):
       expect(await getEndpointByName(client, "web_cbr0")).toEqual(endpoint);
     });
 
+    it("HCN-048 statistics of every endpoint, in v1 and by the call of their own", async () => {
+      const network = await createNetwork(client, NETWORK);
+      await createEndpoint(client, network.ID!, { Name: "a" });
+      await createEndpoint(client, network.ID!, REMOTE);
+      for (const endpoint of await listEndpoints(client)) {
+        const stats = await client.queryEndpointStats(endpoint.ID!);
+        expect(stats).toEqual({
+          BytesReceived: 0,
+          BytesSent: 0,
+          DroppedPacketsIncoming: 0,
+          DroppedPacketsOutgoing: 0,
+          EndpointId: endpoint.ID!.toUpperCase(),
+          InstanceId: expect.stringMatching(/^[0-9A-F-]{36}$/) as string,
+          PacketsReceived: 0,
+          PacketsSent: 0,
+        });
+        expect(await requestHns(client, "GET", `/endpointstats/${endpoint.ID}`)).toEqual(stats);
+      }
+      await expect(client.queryEndpointStats(MISSING)).rejects.toMatchObject({
+        code: "HCN_E_ENDPOINT_NOT_FOUND",
+      });
+    });
+
+    it("the addresses of an endpoint, in v1 and by the call of their own", async () => {
+      const network = await createNetwork(client, NETWORK);
+      const endpoint = await createEndpoint(client, network.ID!, { Name: "a" });
+      const addresses = await client.queryEndpointAddresses(endpoint.ID!, V2);
+      expect(addresses).toMatchObject({
+        EndpointId: endpoint.ID!.toUpperCase(),
+        IpConfigurations: endpoint.IpConfigurations!,
+        MacAddress: endpoint.MacAddress!,
+      });
+      expect(await requestHns(client, "GET", `/endpointaddresses/${endpoint.ID}`)).toEqual(addresses);
+      await expect(client.queryEndpointAddresses(MISSING)).rejects.toMatchObject({
+        code: "HCN_E_ENDPOINT_NOT_FOUND",
+      });
+    });
+
     it("HCN-014 an endpoint's explicit id and MAC are honoured", async () => {
       const network = await createNetwork(client, NETWORK);
       const document = { ...V2, HostComputeNetwork: network.ID!, MacAddress: "00:11:22:33:44:55" };

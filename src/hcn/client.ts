@@ -79,6 +79,10 @@ export interface HcnClient {
   /** `settings` is the envelope of hcn.md §5.2 (for load balancers the whole document). */
   modify(kind: HcnObjectKind, id: Guid, settings: JsonObject): Promise<void>;
   delete(kind: HcnObjectKind, id: Guid): Promise<void>;
+  /** `HcnQueryEndpointStats`: what has passed the endpoint's switch port since it was made. */
+  queryEndpointStats(id: Guid, query?: HostComputeQuery): Promise<JsonObject>;
+  /** `HcnQueryEndpointAddresses`. */
+  queryEndpointAddresses(id: Guid, query?: HostComputeQuery): Promise<JsonObject>;
   /** HNS v1: `vmcompute.dll!HNSCall`. Returns the response envelope (hcn.md §1.7). */
   call(method: string, path: string, body: string): Promise<JsonObject>;
   /** Hears service notifications until the returned function is called. */

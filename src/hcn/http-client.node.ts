@@ -132,6 +132,14 @@ export class HttpHcnClient implements HcnClient {
     await this.perform({ operation: "delete", kind, id });
   }
 
+  async queryEndpointStats(id: Guid, query?: HostComputeQuery): Promise<JsonObject> {
+    return this.document({ operation: "stats", id, ...(query !== undefined && { query }) });
+  }
+
+  async queryEndpointAddresses(id: Guid, query?: HostComputeQuery): Promise<JsonObject> {
+    return this.document({ operation: "addresses", id, ...(query !== undefined && { query }) });
+  }
+
   async call(method: string, path: string, body: string): Promise<JsonObject> {
     return this.document({ operation: "call", method, path, body });
   }

@@ -7,6 +7,8 @@
  * POST /hcn/query      {"kind", "id", "query"?}                    → {"result": {…}}
  * POST /hcn/modify     {"kind", "id", "settings"}                  → {"result": null}
  * POST /hcn/delete     {"kind", "id"}                              → {"result": null}
+ * POST /hcn/stats      {"id", "query"?}                            → {"result": {…}}
+ * POST /hcn/addresses  {"id", "query"?}                            → {"result": {…}}
  * POST /hcn/call       {"method", "path", "body"}                  → {"result": {envelope}}
  * GET  /hcn/notifications                                          → one JSON object per line, until somebody leaves
  * ```
@@ -48,6 +50,7 @@ export type HttpCall =
       readonly settings: JsonObject;
     }
   | { readonly operation: "delete"; readonly kind: HcnObjectKind; readonly id: string }
+  | { readonly operation: "stats" | "addresses"; readonly id: string; readonly query?: HostComputeQuery }
   | { readonly operation: "call"; readonly method: string; readonly path: string; readonly body: string };
 
 export type HttpOperation = HttpCall["operation"];
@@ -92,9 +95,7 @@ function optionalText<Field extends string>(
   return (text === undefined ? {} : { [field]: text }) as { readonly [F in Field]?: string };
 }
 
-const READERS: {
-  readonly [O in HttpOperation]: (reader: JsonReader) => Extract<HttpCall, { operation: O }>;
-} = {
+const READERS: { readonly [O in HttpOperation]: (reader: JsonReader) => HttpCall } = {
   enumerate: (reader) => ({ operation: "enumerate", kind: requireKind(reader), ...optionalQuery(reader) }),
   create: (reader) => ({
     operation: "create",
@@ -116,6 +117,12 @@ const READERS: {
     settings: requireSettings(reader),
   }),
   delete: (reader) => ({ operation: "delete", kind: requireKind(reader), id: requireText(reader, "id") }),
+  stats: (reader) => ({ operation: "stats", id: requireText(reader, "id"), ...optionalQuery(reader) }),
+  addresses: (reader) => ({
+    operation: "addresses",
+    id: requireText(reader, "id"),
+    ...optionalQuery(reader),
+  }),
   call: (reader) => ({
     operation: "call",
     method: requireText(reader, "method"),

@@ -38,6 +38,12 @@ class ScriptedClient implements HcnClient {
   async call(): Promise<JsonObject> {
     return Promise.resolve({});
   }
+  async queryEndpointStats(): Promise<JsonObject> {
+    return Promise.resolve({});
+  }
+  async queryEndpointAddresses(): Promise<JsonObject> {
+    return Promise.resolve({});
+  }
   subscribe(): () => void {
     return () => {};
   }

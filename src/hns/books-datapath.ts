@@ -4,7 +4,15 @@ import type { Guid } from "../hcn/client.ts";
 import type { InterfaceAddress } from "../net/prefix.ts";
 import type { PortRange } from "../net/port-range.ts";
 import { PortBlockTable } from "../vswitch/port-blocks.ts";
-import type { Datapath, HostPoolDefinition, HostProgram, PortProgram, VnicDefinition } from "./datapath.ts";
+import type {
+  Datapath,
+  HostPoolDefinition,
+  HostProgram,
+  PortPoolAllocation,
+  PortProgram,
+  PortStatistics,
+  VnicDefinition,
+} from "./datapath.ts";
 import { HOST_COMPARTMENT } from "./namespace-record.ts";
 import type { PhysicalAdapter } from "./physical-adapter.ts";
 
@@ -12,6 +20,15 @@ interface ReservedPool {
   readonly pool: HostPoolDefinition;
   readonly block: PortRange;
 }
+
+const NOTHING_PASSED: PortStatistics = Object.freeze({
+  packetsReceived: 0,
+  bytesReceived: 0,
+  droppedIncoming: 0,
+  packetsSent: 0,
+  bytesSent: 0,
+  droppedOutgoing: 0,
+});
 
 export class BooksDatapath implements Datapath {
   private readonly switches = new Map<Guid, PhysicalAdapter>();
@@ -78,6 +95,23 @@ export class BooksDatapath implements Datapath {
 
   programHost(switchId: Guid, _networkId: Guid, program: HostProgram): void {
     for (const { name } of program.pools.removed) this.releasePool(switchId, name);
+  }
+
+  /** Nothing passes here. */
+  statisticsOf(_switchId: Guid, portId: Guid): PortStatistics | undefined {
+    return this.vnics.has(portId) ? NOTHING_PASSED : undefined;
+  }
+
+  listPortPools(): readonly PortPoolAllocation[] {
+    return [...this.hostPools].flatMap(([switchId, pools]) =>
+      [...pools.values()].map(({ pool, block }) => ({
+        switchId,
+        portId: switchId,
+        ip: pool.ip,
+        protocol: pool.protocol,
+        range: block,
+      })),
+    );
   }
 
   private reservedOn(switchId: Guid): Map<string, ReservedPool> {

@@ -6,6 +6,7 @@ import type { Guid } from "../hcn/client.ts";
 import type { Ip, Ipv4 } from "../net/ip.ts";
 import type { Mac } from "../net/mac.ts";
 import type { InterfaceAddress, Prefix } from "../net/prefix.ts";
+import type { PortRange } from "../net/port-range.ts";
 import type { Group } from "../vfp/group.ts";
 import type { KnowledgeCode } from "../knowledge/codes.ts";
 import type { HostLayerName, LayerName } from "./compile/layers.ts";
@@ -98,6 +99,25 @@ export interface VnicDefinition {
   readonly program: PortProgram;
 }
 
+/** What has passed a port since it was made, as seen by the endpoint behind it. */
+export interface PortStatistics {
+  readonly packetsReceived: number;
+  readonly bytesReceived: number;
+  readonly droppedIncoming: number;
+  readonly packetsSent: number;
+  readonly bytesSent: number;
+  readonly droppedOutgoing: number;
+}
+
+/** A block of NAT ports of the node that a switch port holds. */
+export interface PortPoolAllocation {
+  readonly switchId: Guid;
+  readonly portId: Guid;
+  readonly ip: Ip;
+  readonly protocol: number;
+  readonly range: PortRange;
+}
+
 export interface Datapath {
   /** Makes a compartment and returns its id: small, growing, above 1. */
   createCompartment(name: string): number;
@@ -119,4 +139,8 @@ export interface Datapath {
   programHost(switchId: Guid, networkId: Guid, program: HostProgram): void;
   /** Replaces what is programmed into an attached port. */
   program(switchId: Guid, portId: Guid, program: PortProgram): void;
+  /** Undefined: there is no such port. */
+  statisticsOf(switchId: Guid, portId: Guid): PortStatistics | undefined;
+  /** The NAT ports in use on all switches. */
+  listPortPools(): readonly PortPoolAllocation[];
 }

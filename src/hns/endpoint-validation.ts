@@ -272,11 +272,12 @@ export function checkEndpointPolicies(
 ): readonly EndpointPolicy[] {
   if (documents.length === 0) return NO_POLICIES;
   const policies = parseEndpointPolicies(documents);
+  const rejectsHostBits = !context.hasQuirk("outbound-nat-host-bits-accepted");
   for (const [index, policy] of policies.entries()) {
     const where = `Policies[${index}]`;
     if (endpoint.isRemote) checkRemotePolicy(policy, where);
     checkPolicyFeature(context, policy.Type, where);
-    if (context.rejectsHostBits) checkHostBits(policy, where);
+    if (rejectsHostBits) checkHostBits(policy, where);
     checkSets(policy, network, where);
   }
   if (policies.filter((policy) => policy.Type === "InterfaceParameters").length > 1)

@@ -22,10 +22,12 @@ import { JsonReader } from "../hcn/json-reader.ts";
 import { checkJsonObject, checkJsonValue, isJsonObject } from "../hcn/json-value.ts";
 import { type CheckedQuery, NULL_QUERY, parseQuery } from "../hcn/query.ts";
 import { type Dialect, dialectOf } from "../hcn/schema-version.ts";
+import { requireEndpoint } from "./endpoints.ts";
 import { matchesFilter } from "./filter.ts";
 import { KIND_TABLE, type KindRow } from "./kind-table.ts";
 import { createNamespace } from "./namespaces.ts";
 import { type HnsServiceOptions, ServiceContext, type StoreChange } from "./service-context.ts";
+import { endpointAddressesDocument, endpointStatisticsDocument } from "./view/endpoint-counters-view.ts";
 import { answerV1 } from "./v1/router.ts";
 
 /** How stores keep objects: in v2 shape, without what can be worked out again. */
@@ -106,6 +108,16 @@ export class HnsService {
   delete(kind: HcnObjectKind, id: Guid): void {
     const guid = checkGuid(id);
     rowOfObject(kind, guid).delete(this.context, guid);
+  }
+
+  queryEndpointStats(id: Guid, query?: HostComputeQuery): JsonObject {
+    this.checkQuery(query);
+    return endpointStatisticsDocument(this.context, requireEndpoint(this.context, checkGuid(id)));
+  }
+
+  queryEndpointAddresses(id: Guid, query?: HostComputeQuery): JsonObject {
+    this.checkQuery(query);
+    return endpointAddressesDocument(requireEndpoint(this.context, checkGuid(id)));
   }
 
   /** HNS v1: always an envelope, never a failure of the call itself. */

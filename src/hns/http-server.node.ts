@@ -85,6 +85,10 @@ async function perform(client: HcnClient, call: HttpCall): Promise<JsonValue> {
     case "delete":
       await client.delete(call.kind, call.id);
       return null;
+    case "stats":
+      return client.queryEndpointStats(call.id, call.query);
+    case "addresses":
+      return client.queryEndpointAddresses(call.id, call.query);
     case "call":
       return client.call(call.method, call.path, call.body);
     default:

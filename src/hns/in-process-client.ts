@@ -51,6 +51,14 @@ export class InProcessHcnClient implements HcnClient {
     return this.perform(() => this.service.delete(kind, id));
   }
 
+  async queryEndpointStats(id: Guid, query?: HostComputeQuery): Promise<JsonObject> {
+    return this.perform(() => this.service.queryEndpointStats(id, query));
+  }
+
+  async queryEndpointAddresses(id: Guid, query?: HostComputeQuery): Promise<JsonObject> {
+    return this.perform(() => this.service.queryEndpointAddresses(id, query));
+  }
+
   async call(method: string, path: string, body: string): Promise<JsonObject> {
     return this.perform(() => this.service.call(method, path, body));
   }

@@ -6,19 +6,15 @@ import type { Guid, HcnNotification, HcnObjectKind, JsonObject, JsonValue } from
 import { type HnsFeature, type HnsVersion, hasFeature } from "../hcn/features.ts";
 import { ZERO_GUID } from "../hcn/guid.ts";
 import { SCHEMA_V2_0 } from "../hcn/schema-version.ts";
-import {
-  type WindowsBuild,
-  hnsVersionOf,
-  reachesOwnNodePorts,
-  reachesServicesFromNode,
-  sharesPortBlocks,
-} from "../knowledge/profiles.ts";
+import { type WindowsBuild, hnsVersionOf, reachesServicesFromNode } from "../knowledge/profiles.ts";
+import type { QuirkName, QuirkSettings } from "../knowledge/quirks.ts";
 import { CompileCache } from "./compile/compile-cache.ts";
 import type { NodeFacts } from "./compile/port-program.ts";
 import type { Datapath } from "./datapath.ts";
 import type { NetworkRecord, RecordBase } from "./network-record.ts";
 import type { PhysicalAdapter } from "./physical-adapter.ts";
 import { PortProgramming } from "./port-programming.ts";
+import { QuirkSet } from "./quirk-set.ts";
 import { ServiceState } from "./state.ts";
 
 /** An object that was made, changed or deleted. */
@@ -41,6 +37,8 @@ export interface HnsServiceOptions {
   readonly adapters: readonly PhysicalAdapter[];
   /** What the clock's zero is in milliseconds since 1970; times in documents count from it. Default: 2025-01-01. */
   readonly epochMs?: number;
+  /** Defects that are to be otherwise than the build has them. */
+  readonly quirks?: QuirkSettings;
 }
 
 const EPOCH_DEFAULT_MS = 1_735_689_600_000;
@@ -48,7 +46,6 @@ const EPOCH_DEFAULT_MS = 1_735_689_600_000;
 const FILETIME_OFFSET_MS = 11_644_473_600_000;
 const FILETIME_PER_MS = 10_000;
 const VERSION_MAJOR = 0x1_0000_0000;
-const BUILD_REJECTING_HOST_BITS = 20_348;
 
 export class ServiceContext {
   readonly node: string;
@@ -57,6 +54,7 @@ export class ServiceContext {
   readonly datapath: Datapath;
   readonly adapters: readonly PhysicalAdapter[];
   readonly prng: Prng;
+  readonly quirks: QuirkSet;
   readonly state: ServiceState = new ServiceState();
   readonly cache: CompileCache = new CompileCache();
   readonly ports: PortProgramming;
@@ -72,18 +70,19 @@ export class ServiceContext {
     this.version = hnsVersionOf(options.windows);
     this.datapath = options.datapath;
     this.adapters = options.adapters;
+    this.prng = env.prng.derive(`hns/${options.node}`);
+    this.quirks = new QuirkSet(options.windows, this.prng, options.quirks);
     this.ports = new PortProgramming({
       ...options,
       state: this.state,
       cache: this.cache,
       traits: Object.freeze({
-        sharesPortBlocks: sharesPortBlocks(options.windows),
+        sharesPortBlocks: !this.hasQuirk("load-balancer-port-blocks-not-shared"),
         reachesServices: reachesServicesFromNode(options.windows),
-        reachesOwnNodePorts: reachesOwnNodePorts(options.windows),
+        reachesOwnNodePorts: !this.hasQuirk("own-node-port-unreachable"),
       }),
     });
     this.clock = env.clock;
-    this.prng = env.prng.derive(`hns/${options.node}`);
     this.epochMs = options.epochMs ?? EPOCH_DEFAULT_MS;
     for (const adapter of options.adapters) this.state.macs.take(adapter.mac, `adapter ${adapter.name}`);
   }
@@ -106,9 +105,9 @@ export class ServiceContext {
     return hasFeature(this.version, feature);
   }
 
-  /** From Server 2022 on a CIDR of an OutBoundNAT policy may not have host bits (hcn.md §3.3). */
-  get rejectsHostBits(): boolean {
-    return this.windows.profile.build >= BUILD_REJECTING_HOST_BITS;
+  /** True when a defect strikes now (`knowledge/quirks.ts`). One with a rate draws: ask once per event. */
+  hasQuirk(name: QuirkName): boolean {
+    return this.quirks.has(name);
   }
 
   /** The id of a new object: the one asked for, else a new one. */

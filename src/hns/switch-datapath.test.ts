@@ -305,6 +305,29 @@ describe("the own-subnet shape", () => {
     expect(echo.heard).toHaveLength(2);
   });
 
+  it("statistics count what passes a pod's port and what its rules drop (hcn.md §9.23)", async () => {
+    const world = await ownSubnet();
+    serve(world.b.compartment, 8080);
+    ask(world, world.a.compartment, "10.244.1.11", 8080);
+    const before = await world.client.queryEndpointStats(world.a.endpoint);
+    ask(world, world.a.compartment, "10.244.1.11", 8080);
+    const after = await world.client.queryEndpointStats(world.a.endpoint);
+    const grown = (field: string): number => Number(after[field]) - Number(before[field]);
+    // One datagram of three bytes each way: Ethernet 14, IPv4 20, UDP 8.
+    expect([grown("PacketsSent"), grown("BytesSent")]).toEqual([1, 45]);
+    expect([grown("PacketsReceived"), grown("BytesReceived")]).toEqual([1, 45]);
+    expect(after).toMatchObject({ DroppedPacketsIncoming: 0, DroppedPacketsOutgoing: 0 });
+    await modifyEndpointPolicies(world.client, world.b.endpoint, "Add", [
+      { Type: "ACL", Settings: { Action: "Block", Direction: "In", Priority: 65500 } },
+    ]);
+    const blockedBefore = await world.client.queryEndpointStats(world.b.endpoint);
+    ask(world, world.a.compartment, "10.244.1.11", 8080);
+    expect(await world.client.queryEndpointStats(world.b.endpoint)).toEqual({
+      ...blockedBefore,
+      DroppedPacketsIncoming: 1,
+    });
+  });
+
   it("the pod has address, MAC, routes and the bridge endpoint as gateway", async () => {
     const world = await ownSubnet();
     const [vnic] = world.a.compartment.listInterfaces();

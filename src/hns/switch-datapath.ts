@@ -16,7 +16,9 @@ import type {
   HostPoolDefinition,
   HostProgram,
   NatPoolDefinition,
+  PortPoolAllocation,
   PortProgram,
+  PortStatistics,
   StaticBindingDefinition,
   VnicDefinition,
 } from "./datapath.ts";
@@ -200,6 +202,27 @@ export class SwitchDatapath implements Datapath {
 
   programHost(switchId: Guid, networkId: Guid, program: HostProgram): void {
     this.requireSwitch(switchId).hostPort.program(networkId, program);
+  }
+
+  statisticsOf(switchId: Guid, portId: Guid): PortStatistics | undefined {
+    const counters = this.switches.get(switchId)?.virtualSwitch.getPort(portId)?.counters;
+    if (counters === undefined) return undefined;
+    return {
+      packetsReceived: counters.in.packets,
+      bytesReceived: counters.in.bytes,
+      droppedIncoming: counters.in.drops,
+      packetsSent: counters.out.packets,
+      bytesSent: counters.out.bytes,
+      droppedOutgoing: counters.out.drops,
+    };
+  }
+
+  listPortPools(): readonly PortPoolAllocation[] {
+    return [...this.switches].flatMap(([switchId, { virtualSwitch }]) =>
+      virtualSwitch.portBlocks
+        .list()
+        .map(({ ip, protocol, range, owner }) => ({ switchId, portId: owner, ip, protocol, range })),
+    );
   }
 
   getSwitch(id: Guid): VirtualSwitch | undefined {

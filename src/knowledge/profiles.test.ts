@@ -5,7 +5,6 @@ import {
   hasUpdate,
   hnsVersionOf,
   parseProfile,
-  reachesOwnNodePorts,
   reachesServicesFromNode,
 } from "./profiles.ts";
 
@@ -89,17 +88,6 @@ describe("updates", () => {
     ["ws2025.1", 1024],
   ])("%s takes %d back ends in a load balancer", (text, count) => {
     expect(backEndsMaxOf(parseProfile(text)!)).toBe(count);
-  });
-
-  it.each([
-    ["ws2019.1431", false],
-    ["ws2019.1432", true],
-    ["1903", false],
-    ["2004", false],
-    ["ws2022.1", true],
-    ["ws2025", true],
-  ])("a node of %s reaches its own NodePorts: %s", (text, reaches) => {
-    expect(reachesOwnNodePorts(parseProfile(text)!)).toBe(reaches);
   });
 
   it.each([

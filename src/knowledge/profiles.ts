@@ -56,7 +56,9 @@ export const WINDOWS_PROFILES: readonly WindowsProfile[] = Object.freeze([
       { kb: "KB4482887", revision: 348 },
       { kb: "KB4489899", revision: 379 },
       { kb: "KB4551853", revision: 1_217 },
+      { kb: "KB4565349", revision: 1_397 },
       { kb: "KB4571748", revision: 1_432, hns: { Major: 9, Minor: 5 } },
+      { kb: "KB4577668", revision: 1_518 },
       { kb: "KB5016623", revision: 3_287 },
     ],
     inferred:
@@ -199,25 +201,9 @@ export function backEndsMaxOf(build: WindowsBuild): number {
 }
 
 /**
- * True when a node of `build` reaches its own NodePorts: since KB4571748 (dataplane.md §2.4 B-8, DT-117).
- * Inferred for the other builds: those released after that update have what it brought, those before have not.
- */
-export function reachesOwnNodePorts(build: WindowsBuild): boolean {
-  return hasUpdate(build, "KB4571748") || build.profile.build >= getProfile("ws2022").build;
-}
-
-/**
  * True when a node of `build` reaches Services by their addresses from its own stack. The documentation of 2019
  * promises it for a future release (dataplane.md §2.4 B-8). Inferred: that release is Windows Server 2022.
  */
 export function reachesServicesFromNode(build: WindowsBuild): boolean {
   return build.profile.build >= getProfile("ws2022").build;
-}
-
-/**
- * True when load balancers that agree share their blocks of 64 ports: since KB4551853 (dataplane.md §3.5, hcn.md §8.5).
- * Inferred for the other builds: those that were released after that update, May 2020, have it.
- */
-export function sharesPortBlocks(build: WindowsBuild): boolean {
-  return hasUpdate(build, "KB4551853") || build.profile.build >= getProfile("2004").build;
 }

@@ -37,6 +37,14 @@ export class LazyHcnClient implements HcnClient {
     return (await this.client()).delete(kind, id);
   }
 
+  async queryEndpointStats(id: Guid, query?: HostComputeQuery): Promise<JsonObject> {
+    return (await this.client()).queryEndpointStats(id, query);
+  }
+
+  async queryEndpointAddresses(id: Guid, query?: HostComputeQuery): Promise<JsonObject> {
+    return (await this.client()).queryEndpointAddresses(id, query);
+  }
+
   async call(method: string, path: string, body: string): Promise<JsonObject> {
     return (await this.client()).call(method, path, body);
   }

@@ -25,6 +25,7 @@ import {
 } from "../namespaces.ts";
 import { createNetwork, deleteNetwork, requireNetwork, updateNetworkV1 } from "../networks.ts";
 import type { ServiceContext } from "../service-context.ts";
+import { endpointAddressesDocument, endpointStatisticsDocument } from "../view/endpoint-counters-view.ts";
 import { endpointDocumentV1 } from "../view/endpoint-view.ts";
 import { policyListDocument } from "../view/load-balancer-view.ts";
 import { namespaceDocumentV1 } from "../view/namespace-view.ts";
@@ -185,6 +186,9 @@ const ROUTES: Readonly<Record<string, Handler>> = {
   "POST /endpoints": createEndpointV1,
   "GET /endpoints/{id}": ({ context, id }) => endpointView(context, id),
   "GET /endpoints/{id}/detailed": ({ context, id }) => endpointView(context, id),
+  "GET /endpointstats/{id}": ({ context, id }) =>
+    endpointStatisticsDocument(context, requireEndpoint(context, id)),
+  "GET /endpointaddresses/{id}": ({ context, id }) => endpointAddressesDocument(requireEndpoint(context, id)),
   "POST /endpoints/{id}": updateEndpointV1,
   "DELETE /endpoints/{id}": deleteEndpointV1,
   "POST /endpoints/{id}/attach": attachV1,

@@ -320,14 +320,11 @@ describe("HNS v1", () => {
     expect(await client.call("GET", "/policylists", "")).toEqual({ Success: true, Output: [] });
   });
 
-  it.each(["/activities", "/endpointstats/0fb28d70-306c-469d-9690-3245a82d882a", "/", "", "/__proto__"])(
-    "GET %j is not served and says so",
-    async (path) => {
-      const answer = await hnsNode().client.call("GET", path, "");
-      expect(answer).toMatchObject({ Success: false, ErrorCode: 0x803b0015 });
-      expect(answer["Error"]).toContain("is not served by this version");
-    },
-  );
+  it.each(["/activities", "/", "", "/__proto__"])("GET %j is not served and says so", async (path) => {
+    const answer = await hnsNode().client.call("GET", path, "");
+    expect(answer).toMatchObject({ Success: false, ErrorCode: 0x803b0015 });
+    expect(answer["Error"]).toContain("is not served by this version");
+  });
 
   it("HCN-012 a query without a schema version gives v1 fields", async () => {
     const { client } = hnsNode();
