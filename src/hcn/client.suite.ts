@@ -3,6 +3,7 @@
  * L2Bridge networks on one adapter, named `Ethernet`.
  */
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { describeGuestCalls } from "./client-guest.suite.ts";
 import type { HcnClient, HcnNotification, JsonObject } from "./client.ts";
 import { HcnError } from "./error.ts";
 import { NOTIFICATION_TYPES } from "./notification.ts";
@@ -327,12 +328,14 @@ export function describeHcnClient(name: string, open: () => Promise<HcnClient>):
       expect(await listLoadBalancers(client)).toEqual([]);
     });
 
-    it("SDN routes and guest networks: none are listed, and making one is refused", async () => {
-      for (const kind of ["SdnRoute", "GuestNetworkService"] as const) {
+    it("SDN routes: none are listed, and making one is refused", async () => {
+      for (const kind of ["SdnRoute"] as const) {
         expect(await client.enumerate(kind)).toEqual([]);
         await expect(client.create(kind, { ...V2 })).rejects.toMatchObject({ code: "E_NOTIMPL" });
       }
     });
+
+    describeGuestCalls(() => client);
 
     it("a listener hears networks come and go until it unsubscribes", async () => {
       const heard: HcnNotification[] = [];

@@ -3,6 +3,7 @@
  * everything below it serves it. Implementations: in process (`hns/`), over HTTP (`http-client.node.ts`).
  * The calls are those of `computenetwork.dll` (hcn.md §1.2, §1.5) with GUIDs in place of handles.
  */
+import type { PortRangeEntry, PortRangeReservation, PortRequest } from "./port-reservation.ts";
 
 export type Guid = string;
 
@@ -63,6 +64,9 @@ export interface HcnCreateOptions {
   readonly network?: Guid;
 }
 
+/** What `HcnQueryFeatures` and `HcnQueryMetrics` tell of the service as a whole. */
+export type ServiceProperties = "Features" | "Metrics";
+
 /** Failing calls reject with `HcnError`. */
 export interface HcnClient {
   /**
@@ -83,9 +87,20 @@ export interface HcnClient {
   queryEndpointStats(id: Guid, query?: HostComputeQuery): Promise<JsonObject>;
   /** `HcnQueryEndpointAddresses`. */
   queryEndpointAddresses(id: Guid, query?: HostComputeQuery): Promise<JsonObject>;
+  /** `HcnReserveGuestNetworkServicePort`, and with a number of ports `…PortRange`. */
+  reservePorts(guestNetworkService: Guid, request: PortRequest): Promise<PortRangeReservation>;
+  /** `HcnReleaseGuestNetworkServicePortReservationHandle`. */
+  releasePorts(reservation: Guid): Promise<void>;
+  /** `HcnEnumerateGuestNetworkPortReservations`. */
+  listPortReservations(): Promise<readonly PortRangeEntry[]>;
+  /** `HcnQueryFeatures`, `HcnQueryMetrics`. */
+  queryService(properties: ServiceProperties): Promise<JsonObject>;
   /** HNS v1: `vmcompute.dll!HNSCall`. Returns the response envelope (hcn.md §1.7). */
   call(method: string, path: string, body: string): Promise<JsonObject>;
-  /** Hears service notifications until the returned function is called. */
-  subscribe(listener: (notification: HcnNotification) => void): () => void;
+  /**
+   * Hears notifications until the returned function is called; those of the service unless `scope` says otherwise.
+   * An object that is not there is silent. @throws HcnError HCN_E_GUID_CONVERSION_FAILURE.
+   */
+  subscribe(listener: (notification: HcnNotification) => void, scope?: NotificationScope): () => void;
   close(): Promise<void>;
 }

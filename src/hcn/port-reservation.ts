@@ -6,8 +6,8 @@ export const PORT_PROTOCOLS = { TCP: 1, UDP: 2, BOTH: 3 } as const;
 /** `HCN_PORT_ACCESS`. */
 export const PORT_ACCESS = { EXCLUSIVE: 1, SHARED: 2 } as const;
 
-/** What `HcnReserveGuestNetworkServicePort` is given. */
-export interface PortReservationRequest {
+/** One port, as `HcnReserveGuestNetworkServicePort` is asked for. */
+export interface SinglePortRequest {
   /** One of `PORT_PROTOCOLS`. */
   readonly protocol: number;
   /** One of `PORT_ACCESS`. */
@@ -15,6 +15,14 @@ export interface PortReservationRequest {
   /** 1 to 65535. */
   readonly port: number;
 }
+
+/** Any ports in a row, as `HcnReserveGuestNetworkServicePortRange` is asked for. */
+export interface PortRangeRequest {
+  /** The last port is so many behind the first (hcn.md §1.3). */
+  readonly portCount: number;
+}
+
+export type PortRequest = SinglePortRequest | PortRangeRequest;
 
 /** `HCN_PORT_RANGE_RESERVATION`, and the handle that releases it. */
 export interface PortRangeReservation {

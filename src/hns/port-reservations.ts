@@ -10,7 +10,8 @@ import {
   PORT_PROTOCOLS,
   type PortRangeEntry,
   type PortRangeReservation,
-  type PortReservationRequest,
+  type PortRequest,
+  type SinglePortRequest,
 } from "../hcn/port-reservation.ts";
 import { type GuestNetworkServiceRecord, requireGuestNetworkService } from "./guest-network-services.ts";
 import type { ServiceContext } from "./service-context.ts";
@@ -75,7 +76,7 @@ function taken(detail: string): HcnError {
   return new HcnError("HCN_E_PORT_ALREADY_EXISTS", { detail });
 }
 
-function checkPortRequest({ protocol, access, port }: PortReservationRequest): void {
+function checkPortRequest({ protocol, access, port }: SinglePortRequest): void {
   if (!Object.values(PORT_PROTOCOLS).some((known) => known === protocol))
     throw invalid(`protocol is ${protocol}; it has to be 1 (TCP), 2 (UDP) or 3 (both)`);
   if (!Object.values(PORT_ACCESS).some((known) => known === access))
@@ -84,12 +85,11 @@ function checkPortRequest({ protocol, access, port }: PortReservationRequest): v
     throw invalid(`port is ${port}; it has to be a whole number from 1 to ${PORT_MAX}`);
 }
 
-/**
- * Reserves one port. @returns the handle that releases it.
- * @throws HcnError ERROR_INVALID_PARAMETER, HCN_E_PORT_ALREADY_EXISTS, ERROR_NOT_FOUND for an unknown service.
- */
-export function reservePort(context: ServiceContext, serviceId: Guid, request: PortReservationRequest): Guid {
-  const service = requireGuestNetworkService(context, serviceId);
+function reservePort(
+  context: ServiceContext,
+  service: GuestNetworkServiceRecord,
+  request: SinglePortRequest,
+): Reservation {
   checkPortRequest(request);
   const reservation: Reservation = Object.freeze({
     handle: context.prng.guid(),
@@ -101,12 +101,10 @@ export function reservePort(context: ServiceContext, serviceId: Guid, request: P
     isRange: false,
   });
   const other = context.state.portReservations.conflictWith(reservation);
-  if (other !== undefined)
-    throw taken(
-      `Port ${request.port} is reserved by guest network service ${other.serviceId}; release it first`,
-    );
-  context.state.portReservations.add(reservation);
-  return reservation.handle;
+  if (other === undefined) return reservation;
+  throw taken(
+    `Port ${request.port} is reserved by guest network service ${other.serviceId}; release it first`,
+  );
 }
 
 /** The first start at or behind the dynamic ports' first where nobody has a port of the range. */
@@ -122,16 +120,14 @@ function findRange(context: ServiceContext, wanted: Reservation, span: number): 
 }
 
 /**
- * Reserves a range for both protocols. A count of 4095 gives ports whose last is 4095 behind the first, because that
- * is what WSL checks (hcn.md §1.3). Inferred: ranges are exclusive, and the lowest free dynamic ports are taken.
- * @throws HcnError ERROR_INVALID_PARAMETER, HCN_E_PORT_ALREADY_EXISTS when no range is left.
+ * A range for both protocols. A count of 4095 gives ports whose last is 4095 behind the first, because that is what
+ * WSL checks (hcn.md §1.3). Inferred: ranges are exclusive, and the lowest free dynamic ports are taken.
  */
-export function reservePortRange(
+function reservePortRange(
   context: ServiceContext,
-  serviceId: Guid,
+  service: GuestNetworkServiceRecord,
   portCount: number,
-): PortRangeReservation {
-  const service = requireGuestNetworkService(context, serviceId);
+): Reservation {
   if (!Number.isInteger(portCount) || portCount < 1 || portCount > PORT_MAX)
     throw invalid(`portCount is ${portCount}; it has to be a whole number from 1 to ${PORT_MAX}`);
   const wanted: Reservation = {
@@ -144,13 +140,30 @@ export function reservePortRange(
     isRange: true,
   };
   const found = findRange(context, wanted, portCount);
-  if (found === undefined)
-    throw taken(`No ${portCount} dynamic ports in a row are free; release other ranges first`);
-  context.state.portReservations.add(Object.freeze(found));
+  if (found !== undefined) return Object.freeze(found);
+  throw taken(`No ${portCount} dynamic ports in a row are free; release other ranges first`);
+}
+
+/**
+ * Reserves one port, or a range.
+ * @throws HcnError ERROR_INVALID_PARAMETER, HCN_E_PORT_ALREADY_EXISTS when somebody has the port or no range is left,
+ * ERROR_NOT_FOUND for an unknown service.
+ */
+export function reservePorts(
+  context: ServiceContext,
+  serviceId: Guid,
+  request: PortRequest,
+): PortRangeReservation {
+  const service = requireGuestNetworkService(context, serviceId);
+  const reservation =
+    "portCount" in request
+      ? reservePortRange(context, service, request.portCount)
+      : reservePort(context, service, request);
+  context.state.portReservations.add(reservation);
   return Object.freeze({
-    reservation: found.handle,
-    startingPort: found.startingPort,
-    endingPort: found.endingPort,
+    reservation: reservation.handle,
+    startingPort: reservation.startingPort,
+    endingPort: reservation.endingPort,
   });
 }
 
