@@ -19,7 +19,13 @@ import { type HttpOperation, HTTP_OPERATIONS } from "./http-operations.ts";
 import { formatHttpCall, parseHttpError } from "./http-protocol.ts";
 import { isJsonObject, parseAnswerText } from "./json-value.ts";
 import { NotificationStreams } from "./notification-streams.node.ts";
-import type { PortRangeEntry, PortRangeReservation, PortRequest } from "./port-reservation.ts";
+import {
+  type PortRangeEntry,
+  type PortRangeReservation,
+  type PortRequest,
+  parsePortRangeEntry,
+  parsePortRangeReservation,
+} from "./port-reservation.ts";
 
 /** Where the service listens. */
 export type HttpAddress =
@@ -129,7 +135,7 @@ export class HttpHcnClient implements HcnClient {
 
   async reservePorts(guestNetworkService: Guid, ports: PortRequest): Promise<PortRangeReservation> {
     const fields = { id: guestNetworkService, ...ports };
-    return (await this.document("reserve-ports", fields)) as unknown as PortRangeReservation;
+    return parsePortRangeReservation(await this.document("reserve-ports", fields));
   }
 
   async releasePorts(reservation: Guid): Promise<void> {
@@ -138,7 +144,7 @@ export class HttpHcnClient implements HcnClient {
 
   async listPortReservations(): Promise<readonly PortRangeEntry[]> {
     const result = await this.perform("port-reservations", {});
-    if (Array.isArray(result)) return result;
+    if (Array.isArray(result)) return result.map(parsePortRangeEntry);
     throw this.unexpected("a list of reservations");
   }
 

@@ -13,9 +13,12 @@ import {
 } from "./endpoint-record.ts";
 import { HOST_COMPARTMENT } from "./namespace-record.ts";
 import type { NetworkRecord } from "./network-record.ts";
+import { hasSwitch } from "./network/switch-placement.ts";
 import { RemoteEndpointRecord } from "./remote-endpoint.ts";
 import type { ServiceContext } from "./service-context.ts";
 
+/** MTU of a vNIC on a switch without an adapter. */
+const MTU_DEFAULT = 1_500;
 /** Metric of an endpoint's routes when the request names none: what Windows gives a gateway. */
 const ROUTE_METRIC = 256;
 /**
@@ -72,13 +75,12 @@ function vnicOf(
   context: ServiceContext,
   endpoint: EndpointRecord,
   compartmentId: number,
-  program: PortProgram,
+  program: PortProgram | undefined,
 ): VnicDefinition {
   const network = context.state.networks.get(endpoint.networkId);
   const portId = endpoint.attachment?.portId;
   assert(network !== undefined && portId !== undefined, "an attached endpoint has a network and a port");
-  const adapter = context.adapterOf(network);
-  assert(adapter !== undefined, "the adapter of a network stays");
+  const mtuBytes = context.adapterOf(network)?.device.mtuBytes ?? MTU_DEFAULT;
   const interfaceName = interfaceNameOf(endpoint);
   // Inferred for L2Bridge: WS2022 was seen to name ports of overlay networks so (dataplane.md §2.8).
   const containerName = `Container NIC ${endpoint.id.slice(0, 8)}`;
@@ -94,7 +96,7 @@ function vnicOf(
     addresses: endpoint.ipConfigs.map(({ ip, length }) => ({ ip, length })),
     routes: routesOf(endpoint),
     dns: dnsOf(network, endpoint),
-    mtuBytes: mtuOf(endpoint, adapter.device.mtuBytes),
+    mtuBytes: mtuOf(endpoint, mtuBytes),
     program,
   };
 }
@@ -114,6 +116,11 @@ export function checkLocal(endpoint: EndpointRecord, isNamespace: boolean): void
 /** @throws HcnError HCN_E_ENDPOINT_ALREADY_ATTACHED, HCN_E_ENDPOINT_NAMESPACE_ALREADY_EXISTS, and as `checkLocal`. */
 export function checkUnattached(endpoint: EndpointRecord, isNamespace: boolean): void {
   checkLocal(endpoint, isNamespace);
+  if (endpoint.degraded !== undefined) {
+    throw new HcnError("HCN_E_DEGRADED_OPERATION", {
+      detail: `Endpoint ${endpoint.id} is degraded: ${endpoint.degraded}; delete it and create it anew`,
+    });
+  }
   if (endpoint.attachment === undefined) return;
   const inNamespace = endpoint.attachment.namespaceId;
   const place = inNamespace === undefined ? "the host" : `namespace ${inNamespace}`;
@@ -130,6 +137,19 @@ function notifyNetwork(context: ServiceContext, endpoint: EndpointRecord, type: 
   context.notify(type, endpoint.id, flags, undefined, endpoint.networkId);
 }
 
+/** Makes the vNIC of an endpoint whose record says already where it is. Its network is to be programmed anew. */
+export function plugIn(
+  context: ServiceContext,
+  endpoint: EndpointRecord,
+  compartmentId: number | undefined,
+): void {
+  const network = context.state.networks.get(endpoint.networkId);
+  if (network === undefined || !hasSwitch(context, network)) return;
+  const program = context.ports.programOf(network, endpoint.id);
+  if (endpoint.attachment?.portId !== undefined && compartmentId !== undefined)
+    context.datapath.attach(vnicOf(context, endpoint, compartmentId, program));
+}
+
 /** Puts the endpoint's vNIC where `attachment` says. The endpoint must be unattached. */
 export function attachEndpoint(
   context: ServiceContext,
@@ -138,13 +158,8 @@ export function attachEndpoint(
   compartmentId: number | undefined,
 ): EndpointRecord {
   const attached = updateEndpoint(context, endpoint, { attachment, isPortGone: false });
-  const network = context.state.networks.get(endpoint.networkId);
-  if (network !== undefined) {
-    const program = context.ports.programOf(network, endpoint.id);
-    if (attachment.portId !== undefined && compartmentId !== undefined && program !== undefined)
-      context.datapath.attach(vnicOf(context, attached, compartmentId, program));
-    context.ports.reprogram(network.id);
-  }
+  plugIn(context, attached, compartmentId);
+  context.ports.reprogram(endpoint.networkId);
   notifyNetwork(context, endpoint, NOTIFICATION_TYPES.NetworkEndpointAttached);
   return attached;
 }

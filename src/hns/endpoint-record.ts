@@ -10,7 +10,7 @@ import type { RecordBase, RouteRecord } from "./network-record.ts";
 export interface IpConfigRecord {
   readonly ip: Ip;
   readonly length: number;
-  /** Undefined for remote endpoints, whose addresses belong to no subnet of the network. */
+  /** Undefined for addresses outside the network's subnets: of remote endpoints, and where the network has none. */
   readonly ipSubnetId: Guid | undefined;
 }
 
@@ -46,6 +46,7 @@ export interface EndpointRecord extends RecordBase {
  * then 3.
  */
 export function endpointState(endpoint: EndpointRecord): number {
+  if (endpoint.degraded !== undefined) return ENDPOINT_STATES.Degraded;
   if (endpoint.containers.length > 0) return ENDPOINT_STATES.AttachedSharing;
   return endpoint.attachment?.kind === "host" && endpoint.attachment.namespaceId === undefined
     ? ENDPOINT_STATES.Attached

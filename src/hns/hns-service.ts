@@ -22,7 +22,7 @@ import { ZERO_GUID, checkGuid, parseGuid } from "../hcn/guid.ts";
 import { JsonReader } from "../hcn/json-reader.ts";
 import { checkJsonObject, checkJsonValue, isJsonObject } from "../hcn/json-value.ts";
 import type { PortRangeEntry, PortRangeReservation, PortRequest } from "../hcn/port-reservation.ts";
-import { type CheckedQuery, NULL_QUERY, parseQuery } from "../hcn/query.ts";
+import { type CheckedQuery, parseQuery } from "../hcn/query.ts";
 import { type Dialect, dialectOf } from "../hcn/schema-version.ts";
 import { requireEndpoint } from "./endpoints.ts";
 import { matchesFilter } from "./filter.ts";
@@ -30,13 +30,18 @@ import { followMirroredEndpoints } from "./guest-network-services.ts";
 import { KIND_TABLE, type KindRow } from "./kind-table.ts";
 import { createNamespace } from "./namespaces.ts";
 import { listPortReservations, releasePorts, reservePorts } from "./port-reservations.ts";
-import { type HnsServiceOptions, ServiceContext, type StoreChange } from "./service-context.ts";
+import { type HnsServiceOptions, ServiceContext } from "./service-context.ts";
+import { exportObjects, restoreObjects, storedRowOf } from "./stored/restore.ts";
+import type {
+  ImportedObject,
+  RestoreNote,
+  RestoreOptions,
+  StoredChange,
+  StoredObject,
+} from "./stored/stored-object.ts";
 import { endpointAddressesDocument, endpointStatisticsDocument } from "./view/endpoint-counters-view.ts";
 import { answerV1 } from "./v1/router.ts";
 import { featuresDocument, metricsDocument } from "./view/service-view.ts";
-
-/** How stores keep objects: in v2 shape, without what can be worked out again. */
-const STORED: CheckedQuery = Object.freeze({ ...NULL_QUERY, dialect: "v2" });
 
 function notServed(kind: HcnObjectKind): HcnError {
   return new HcnError("E_NOTIMPL", { appendix: `Objects of kind ${kind} are not served by this version` });
@@ -158,21 +163,29 @@ export class HnsService {
   }
 
   /** What has to be stored since the last call. */
-  takeChanges(): readonly StoreChange[] {
+  takeChanges(): readonly StoredChange[] {
     return this.context
       .takeChanges()
-      .map(({ kind, id }) => ({ kind, id, document: this.storedDocument(kind, id) }));
+      .map(({ kind, id }) => ({ kind, id, object: storedRowOf(kind)?.store(this.context, id) }));
+  }
+
+  /** All objects in stored form, by kind and then in order of creation. */
+  export(): readonly StoredObject[] {
+    return exportObjects(this.context);
+  }
+
+  /**
+   * Puts these objects in the place of all that the service has, without checking them as requests. Listeners hear
+   * nothing of it.
+   * @returns what of the objects is not as it was: what they say and cannot be.
+   */
+  restore(objects: readonly ImportedObject[], options: RestoreOptions = {}): readonly RestoreNote[] {
+    return restoreObjects(this.context, objects, options);
   }
 
   /** Forgets what has to be stored, where nobody stores it. */
   dropChanges(): void {
     this.context.takeChanges();
-  }
-
-  /** An object as stores keep it; undefined when it is gone. */
-  private storedDocument(kind: HcnObjectKind, id: Guid): JsonObject | undefined {
-    const row = KIND_TABLE[kind];
-    return row?.records(this.context.state).has(id) === true ? row.show(this.context, id, STORED) : undefined;
   }
 
   private checkQuery(query: HostComputeQuery | undefined): CheckedQuery {

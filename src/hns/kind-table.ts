@@ -24,7 +24,9 @@ import {
   requireLoadBalancer,
 } from "./load-balancers.ts";
 import { createNamespace, deleteNamespace, modifyNamespace, requireNamespace } from "./namespaces.ts";
+import { parseSdnRoute } from "../hcn/sdn-route.ts";
 import { createNetwork, deleteNetwork, modifyNetwork, requireNetwork } from "./networks.ts";
+import { createSdnRoute, deleteSdnRoute, modifySdnRoute, requireSdnRoute } from "./sdn-routes.ts";
 import type { ServiceContext } from "./service-context.ts";
 import type { ServiceState } from "./state.ts";
 import { loadBalancerFromV1 } from "./v1/policy-list.ts";
@@ -41,6 +43,7 @@ import {
 } from "./view/load-balancer-view.ts";
 import { namespaceDocument, namespaceDocumentV1, namespaceFilterFields } from "./view/namespace-view.ts";
 import { networkDocument, networkDocumentV1, networkFilterFields } from "./view/network-view.ts";
+import { sdnRouteDocument, sdnRouteFilterFields } from "./view/sdn-route-view.ts";
 
 /** Objects of one kind, in order of creation. */
 export interface Records {
@@ -134,6 +137,16 @@ const GUEST_NETWORK_SERVICE: KindRow = {
     guestNetworkServiceFilterFields(context, requireGuestNetworkService(context, id)),
 };
 
+/** HNS v1 has no such object, so both dialects are one. */
+const SDN_ROUTE: KindRow = {
+  records: (state) => state.sdnRoutes,
+  create: (context, { document, id }) => createSdnRoute(context, parseSdnRoute(document), id),
+  modify: modifySdnRoute,
+  delete: deleteSdnRoute,
+  show: (context, id) => sdnRouteDocument(context, requireSdnRoute(context, id)),
+  filterFields: (context, id) => sdnRouteFilterFields(requireSdnRoute(context, id)),
+};
+
 /** One row per kind that is served. */
 export const KIND_TABLE: Readonly<Partial<Record<HcnObjectKind, KindRow>>> = {
   Network: NETWORK,
@@ -141,4 +154,5 @@ export const KIND_TABLE: Readonly<Partial<Record<HcnObjectKind, KindRow>>> = {
   Namespace: NAMESPACE,
   LoadBalancer: LOAD_BALANCER,
   GuestNetworkService: GUEST_NETWORK_SERVICE,
+  SdnRoute: SDN_ROUTE,
 };

@@ -5,8 +5,10 @@ import { ZERO_GUID, formatUpperGuid } from "../../hcn/guid.ts";
 import { familyOf, formatIp } from "../../net/ip.ts";
 import { notEnforcedOnEndpoint } from "../enforcement.ts";
 import { type EndpointRecord, endpointState, isRemoteEndpoint } from "../endpoint-record.ts";
+import type { NetworkRecord } from "../network-record.ts";
 import type { ServiceContext } from "../service-context.ts";
 import { policyToV1 } from "../v1/policy-mapping.ts";
+import { withKept } from "../stored/kept-fields.ts";
 import {
   baseFields,
   healthData,
@@ -20,6 +22,10 @@ import { dnsDocument } from "./network-view.ts";
 
 /** HNS 9 wrote the ids of endpoints in upper case; HNS 15 writes lower case (hcn.md §9.23, §2.12). Inferred: between. */
 const LOWER_CASE_SINCE_MAJOR = 10;
+
+function networkOf(context: ServiceContext, endpoint: EndpointRecord): NetworkRecord | undefined {
+  return context.state.networks.get(endpoint.networkId);
+}
 
 function networkName(context: ServiceContext, endpoint: EndpointRecord): string {
   return context.state.networks.get(endpoint.networkId)?.name ?? "";
@@ -50,29 +56,32 @@ function resources(context: ServiceContext, endpoint: EndpointRecord): JsonObjec
 export function endpointDocument(context: ServiceContext, endpoint: EndpointRecord): JsonObject {
   const allocated = resources(context, endpoint);
   const health: JsonObject = {
-    Data: healthData(context, endpoint, notEnforcedOnEndpoint(endpoint)),
+    Data: healthData(context, endpoint, notEnforcedOnEndpoint(endpoint, networkOf(context, endpoint))),
     Extra: {
       ...(allocated !== undefined && { Resources: allocated }),
       ...(endpoint.containers.length > 0 && { SharedContainers: endpoint.containers }),
     },
   };
-  return withoutDefaults({
-    ...baseFields(endpoint, health, endpointState(endpoint)),
-    HostComputeNetwork: endpoint.networkId,
-    HostComputeNamespace: endpoint.attachment?.namespaceId,
-    Policies: policyDocuments(endpoint.policies),
-    IpConfigurations: endpoint.ipConfigs.map((config) =>
-      withoutDefaults({
-        IpAddress: formatIp(config.ip),
-        PrefixLength: config.length,
-        IpSubnetId: config.ipSubnetId,
-      }),
-    ),
-    Dns: dnsDocument(dnsOf(context, endpoint)),
-    Routes: routeDocuments(endpoint.routes),
-    MacAddress: endpoint.macText,
-    Flags: endpoint.flags,
-  });
+  return withKept(
+    withoutDefaults({
+      ...baseFields(endpoint, health, endpointState(endpoint)),
+      HostComputeNetwork: endpoint.networkId,
+      HostComputeNamespace: endpoint.attachment?.namespaceId,
+      Policies: policyDocuments(endpoint.policies),
+      IpConfigurations: endpoint.ipConfigs.map((config) =>
+        withoutDefaults({
+          IpAddress: formatIp(config.ip),
+          PrefixLength: config.length,
+          IpSubnetId: config.ipSubnetId,
+        }),
+      ),
+      Dns: dnsDocument(dnsOf(context, endpoint)),
+      Routes: routeDocuments(endpoint.routes),
+      MacAddress: endpoint.macText,
+      Flags: endpoint.flags,
+    }),
+    endpoint.kept,
+  );
 }
 
 /** Addresses and gateways, which v1 has in fields of their own per family. */
@@ -101,30 +110,35 @@ export function endpointDocumentV1(context: ServiceContext, endpoint: EndpointRe
     context.version.Major < LOWER_CASE_SINCE_MAJOR ? formatUpperGuid(guid) : guid;
   const policies = endpoint.policies.map((policy) => policyToV1("endpoint", policy));
   const overhead = endpoint.policies.find((policy) => policy.Type === "EncapOverhead");
-  return sortFields({
-    ActivityId: formatUpperGuid(endpoint.activityId),
-    AdditionalParams: endpoint.additionalParams ?? {},
-    ...v1Addresses(endpoint),
-    ...withoutDefaults(v1DnsFields(dnsOf(context, endpoint))),
-    DisableICC: flag(endpoint, ENDPOINT_FLAGS.DisableInterComputeCommunication),
-    EnableInternalDNS: flag(endpoint, ENDPOINT_FLAGS.OverrideDNSServerOrder),
-    EnableLowMetric: flag(endpoint, ENDPOINT_FLAGS.EnableLowInterfaceMetric),
-    EncapOverhead: overhead?.Settings.Overhead,
-    Health: healthData(context, endpoint, notEnforcedOnEndpoint(endpoint)),
-    ID: spell(endpoint.id),
-    IsRemoteEndpoint: flag(endpoint, ENDPOINT_FLAGS.RemoteEndpoint),
-    MacAddress: endpoint.macText,
-    Name: endpoint.name,
-    Namespace: { ID: spell(endpoint.attachment?.namespaceId ?? ZERO_GUID) },
-    Policies: policies.length === 0 ? undefined : policies,
-    Resources: resources(context, endpoint),
-    SharedContainers: endpoint.containers,
-    State: endpointState(endpoint),
-    Type: context.state.networks.get(endpoint.networkId)?.type,
-    Version: endpoint.version,
-    VirtualNetwork: spell(endpoint.networkId),
-    VirtualNetworkName: networkName(context, endpoint),
-  });
+  return sortFields(
+    withKept(
+      {
+        ActivityId: formatUpperGuid(endpoint.activityId),
+        AdditionalParams: endpoint.additionalParams ?? {},
+        ...v1Addresses(endpoint),
+        ...withoutDefaults(v1DnsFields(dnsOf(context, endpoint))),
+        DisableICC: flag(endpoint, ENDPOINT_FLAGS.DisableInterComputeCommunication),
+        EnableInternalDNS: flag(endpoint, ENDPOINT_FLAGS.OverrideDNSServerOrder),
+        EnableLowMetric: flag(endpoint, ENDPOINT_FLAGS.EnableLowInterfaceMetric),
+        EncapOverhead: overhead?.Settings.Overhead,
+        Health: healthData(context, endpoint, notEnforcedOnEndpoint(endpoint, networkOf(context, endpoint))),
+        ID: spell(endpoint.id),
+        IsRemoteEndpoint: flag(endpoint, ENDPOINT_FLAGS.RemoteEndpoint),
+        MacAddress: endpoint.macText,
+        Name: endpoint.name,
+        Namespace: { ID: spell(endpoint.attachment?.namespaceId ?? ZERO_GUID) },
+        Policies: policies.length === 0 ? undefined : policies,
+        Resources: resources(context, endpoint),
+        SharedContainers: endpoint.containers,
+        State: endpointState(endpoint),
+        Type: context.state.networks.get(endpoint.networkId)?.type,
+        Version: endpoint.version,
+        VirtualNetwork: spell(endpoint.networkId),
+        VirtualNetworkName: networkName(context, endpoint),
+      },
+      endpoint.kept,
+    ),
+  );
 }
 
 /** The fields that filters compare: the names of v1, and those of v2 where they differ (hcn.md §5.1). */

@@ -3,6 +3,7 @@ import type { JsonObject } from "../../hcn/client.ts";
 import { formatUpperGuid } from "../../hcn/guid.ts";
 import type { NamespaceRecord } from "../namespace-record.ts";
 import type { ServiceContext } from "../service-context.ts";
+import { withKept } from "../stored/kept-fields.ts";
 import { baseFields, healthData, sortFields, withoutDefaults } from "./document-fields.ts";
 
 const NAMESPACE_STATE = 1;
@@ -51,33 +52,41 @@ export function namespaceDocument(context: ServiceContext, namespace: NamespaceR
     Data: healthData(context, namespace, []),
     ...(allocated !== undefined && { Extra: { Resources: allocated } }),
   };
-  return withoutDefaults({
-    ...baseFields(namespace, health, NAMESPACE_STATE),
-    NamespaceId: namespace.compartmentId,
-    NamespaceGuid: namespace.compartmentGuid,
-    Type: namespace.type,
-    Resources: resourceList(namespace),
-  });
+  return withKept(
+    withoutDefaults({
+      ...baseFields(namespace, health, NAMESPACE_STATE),
+      NamespaceId: namespace.compartmentId,
+      NamespaceGuid: namespace.compartmentGuid,
+      Type: namespace.type,
+      Resources: resourceList(namespace),
+    }),
+    namespace.kept,
+  );
 }
 
 /** A namespace in v1 shape. */
 export function namespaceDocumentV1(context: ServiceContext, namespace: NamespaceRecord): JsonObject {
-  return sortFields({
-    ActivityId: formatUpperGuid(namespace.activityId),
-    AdditionalParams: namespace.additionalParams ?? {},
-    CompartmentGuid: formatUpperGuid(namespace.compartmentGuid),
-    CompartmentId: namespace.compartmentId ?? 0,
-    Containers: namespace.containers,
-    Flags: 0,
-    Health: healthData(context, namespace, []),
-    ID: formatUpperGuid(namespace.id),
-    IsDefault: namespace.type === "HostDefault" || namespace.type === "GuestDefault",
-    Policies: [],
-    ResourceList: resourceList(namespace),
-    Resources: resources(context, namespace),
-    State: NAMESPACE_STATE,
-    Version: namespace.version,
-  });
+  return sortFields(
+    withKept(
+      {
+        ActivityId: formatUpperGuid(namespace.activityId),
+        AdditionalParams: namespace.additionalParams ?? {},
+        CompartmentGuid: formatUpperGuid(namespace.compartmentGuid),
+        CompartmentId: namespace.compartmentId ?? 0,
+        Containers: namespace.containers,
+        Flags: 0,
+        Health: healthData(context, namespace, []),
+        ID: formatUpperGuid(namespace.id),
+        IsDefault: namespace.type === "HostDefault" || namespace.type === "GuestDefault",
+        Policies: [],
+        ResourceList: resourceList(namespace),
+        Resources: resources(context, namespace),
+        State: NAMESPACE_STATE,
+        Version: namespace.version,
+      },
+      namespace.kept,
+    ),
+  );
 }
 
 /** The fields that filters compare: the names of v1, and those of v2 where they differ (hcn.md §5.1). */
