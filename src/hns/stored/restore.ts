@@ -4,6 +4,7 @@
  */
 import { plugIn } from "../attachment.ts";
 import { removeEndpoint } from "../endpoints.ts";
+import { deleteGuestNetworkService } from "../guest-network-services.ts";
 import { removeLoadBalancer } from "../load-balancers.ts";
 import { HOST_COMPARTMENT, type NamespaceRecord } from "../namespace-record.ts";
 import { createNamespace } from "../namespaces.ts";
@@ -41,6 +42,7 @@ function removeNamespace(context: ServiceContext, namespace: NamespaceRecord): v
 export function clearObjects(context: ServiceContext): void {
   const { state } = context;
   for (const each of state.loadBalancers.values()) removeLoadBalancer(context, each);
+  for (const id of state.guestNetworkServices.keys()) deleteGuestNetworkService(context, id);
   for (const each of state.endpoints.values()) removeEndpoint(context, each);
   for (const each of state.namespaces.values()) removeNamespace(context, each);
   for (const id of state.networks.keys()) deleteNetwork(context, id);
