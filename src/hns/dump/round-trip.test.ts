@@ -1,5 +1,6 @@
 // Issue point "dumps": what a real node printed goes into a service without a check, can be looked at in both dialects, and
 // comes out again with every field. The nodes are composed from hcn.md §2.12 and §9.
+import { Ajv } from "ajv";
 import { describe, expect, it } from "vitest";
 import { SourceText } from "../../base/source-text.ts";
 import type { HcnObjectKind, JsonObject } from "../../hcn/client.ts";
@@ -7,10 +8,16 @@ import { lostFields } from "../../testing/lost-fields.ts";
 import { createHns } from "../local-hns.ts";
 import type { RestoreNote } from "../stored/stored-object.ts";
 import { dumpItems } from "./dump-items.ts";
+import { dumpSchema } from "./dump-schema.ts";
 import type { DumpedObject } from "./dumped-object.ts";
 import { formatDump } from "./own-dump.ts";
 import { readDump } from "./read-dump.ts";
 import type { HnsService } from "../hns-service.ts";
+
+function idOf(document: JsonObject): string {
+  const id = document["ID"];
+  return typeof id === "string" ? id : "";
+}
 
 const V1 = { SchemaVersion: { Major: 1, Minor: 0 } } as const;
 const V2 = { SchemaVersion: { Major: 2, Minor: 0 } } as const;
@@ -58,7 +65,7 @@ const NETWORK: JsonObject = {
     { Id: "583CC151-73EC-4A6A-8B47-578297AD7623", IsEnabled: true, Name: "Open vSwitch Extension" },
   ],
   Flags: 8,
-  Health: { LastErrorCode: 0, LastUpdateTime: 131999292562686835, AddressNotificationMissedCount: 3 },
+  Health: { LastErrorCode: 0, LastUpdateTime: 131999292562686800, AddressNotificationMissedCount: 3 },
   ID: "3C6FAB4D-6191-4171-A627-DD46F8C2E301",
   IPv6: false,
   LayeredOn: "241F09EF-FB6A-44F6-9D54-DDB8BD487C01",
@@ -87,7 +94,7 @@ const NETWORK: JsonObject = {
       AddressPrefix: "10.42.6.0/24",
       Flags: 0,
       GatewayAddress: "10.42.6.1",
-      Health: { LastErrorCode: 0, LastUpdateTime: 131999292562686835 },
+      Health: { LastErrorCode: 0, LastUpdateTime: 131999292562686800 },
       ID: "90C9F0E1-6B1A-4F1A-8F1E-0D4A9C6F0001",
       IpSubnets: [
         {
@@ -116,7 +123,7 @@ const POD: JsonObject = {
   Name: "1057facc9092f4d8_flannel.4096",
   Version: 38654705666,
   AdditionalParams: {},
-  CreateProcessingStartTime: 131922084428234046,
+  CreateProcessingStartTime: 131922084428234000,
   EncapOverhead: 50,
   GatewayAddress: "10.42.6.1",
   IPAddress: "10.42.6.20",
@@ -172,7 +179,7 @@ const POLICY_LIST: JsonObject = {
   ActivityId: "11903C90-501F-478F-A5C9-3B2A70BF5101",
   AdditionalParams: {},
   Flags: 0,
-  Health: { LastErrorCode: 0, LastUpdateTime: 133511564334272922 },
+  Health: { LastErrorCode: 0, LastUpdateTime: 133511564334272900 },
   ID: "3599612C-54B4-4B9D-9258-4FC5E2100501",
   IsApplied: true,
   Policies: [
@@ -226,7 +233,7 @@ describe("the state of a real node, in v1 form", () => {
   });
 
   it.each(NODE)("%s: every field is in the v1 result", (kind, document) => {
-    const shown = service.query(kind, String(document["ID"]), V1);
+    const shown = service.query(kind, idOf(document), V1);
     const lost = lostFields(document, shown).filter(({ path }) => !WORKED_OUT.includes(path));
     expect(lost).toEqual([]);
   });
@@ -235,24 +242,35 @@ describe("the state of a real node, in v1 form", () => {
     const dump = formatDump(undefined, service.export());
     const again = restored(read(dump));
     expect(again.notes).toEqual(notes);
-    const id = String(document["ID"]);
+    const id = idOf(document);
     expect(again.service.query(kind, id, V1)).toEqual(service.query(kind, id, V1));
     expect(again.service.query(kind, id, V2)).toEqual(service.query(kind, id, V2));
   });
 
+  it("gives dumps that keep to their schema", () => {
+    const validate = new Ajv({ strict: false }).compile(dumpSchema());
+    for (const text of [
+      formatDump({ node: "win-1", version: { Major: 13, Minor: 3 } }, service.export()),
+      formatDump(undefined, dumpItems(read(JSON.stringify(NODE.map(([, document]) => document))))),
+    ]) {
+      validate(JSON.parse(text));
+      expect(validate.errors).toBeNull();
+    }
+  });
+
   it("has the types that Go clients decode in the v2 result", () => {
-    const namespace = service.query("Namespace", String(NAMESPACE["ID"]), V2);
+    const namespace = service.query("Namespace", idOf(NAMESPACE), V2);
     expect(namespace["Resources"]).toEqual([
       { Type: "Container", Data: { Id: "c1" } },
       { Type: "Container", Data: { Id: "c2" } },
       { Type: "Endpoint", Data: { Id: "5e6298c2-4638-494e-be6b-ff6fef942c01" } },
     ]);
-    expect(service.query("Network", String(NETWORK["ID"]), V2)).toMatchObject({
+    expect(service.query("Network", idOf(NETWORK), V2)).toMatchObject({
       Type: "Overlay",
       Ipams: [{ Subnets: [{ Policies: [{ Type: "VSID", Settings: { IsolationId: 4096 } }] }] }],
       MacPool: { Ranges: [{ StartMacAddress: "00-15-5D-1B-F0-00" }] },
     });
-    expect(service.query("LoadBalancer", String(POLICY_LIST["ID"]), V2)).toMatchObject({
+    expect(service.query("LoadBalancer", idOf(POLICY_LIST), V2)).toMatchObject({
       FrontendVIPs: ["172.30.0.1"],
       SourceVIP: "10.42.6.3",
       PortMappings: [{ Protocol: 6, InternalPort: 6443, ExternalPort: 443 }],
@@ -261,7 +279,7 @@ describe("the state of a real node, in v1 form", () => {
   });
 
   it("runs: endpoints are attached and found, and what is deleted is gone", () => {
-    expect(service.query("Endpoint", String(POD["ID"]), V2)).toMatchObject({
+    expect(service.query("Endpoint", idOf(POD), V2)).toMatchObject({
       HostComputeNamespace: "7cb720c0-ac4c-4266-92e1-dc277b2a9b01",
       IpConfigurations: [{ IpAddress: "10.42.6.20", PrefixLength: 24 }],
     });
@@ -269,7 +287,7 @@ describe("the state of a real node, in v1 form", () => {
       REMOTE["ID"],
     ]);
     const other = restored(read(JSON.stringify(NODE.map(([, document]) => document)))).service;
-    other.delete("LoadBalancer", String(POLICY_LIST["ID"]));
+    other.delete("LoadBalancer", idOf(POLICY_LIST));
     expect(other.enumerate("LoadBalancer")).toEqual([]);
   });
 });
@@ -277,7 +295,7 @@ describe("the state of a real node, in v1 form", () => {
 describe("several files of one node", () => {
   it("make one object of what they say about it", () => {
     const detailed = { ...NETWORK, NetLogs: [1] };
-    const names = `Networks:\nName             ID\nflannel.4096     ${String(NETWORK["ID"])}\n`;
+    const names = `Networks:\nName             ID\nflannel.4096     ${idOf(NETWORK)}\n`;
     const items = dumpItems(read(JSON.stringify(NETWORK), names, JSON.stringify(detailed)));
     expect(items).toHaveLength(1);
     expect(items[0]?.v1).toMatchObject({ Name: "flannel.4096", NetLogs: [1] });
@@ -310,7 +328,7 @@ describe("what PowerShell cut off", () => {
     const { service } = restored(
       read(JSON.stringify({ ...POD, Policies: "System.Object[]" }), JSON.stringify(NETWORK)),
     );
-    const shown = service.query("Endpoint", String(POD["ID"]), V1);
+    const shown = service.query("Endpoint", idOf(POD), V1);
     expect(shown["CutOff"]).toEqual({ Policies: "System.Object[]" });
     expect(shown["Policies"]).toBeInstanceOf(Array);
   });
