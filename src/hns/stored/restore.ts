@@ -9,6 +9,7 @@ import { HOST_COMPARTMENT, type NamespaceRecord } from "../namespace-record.ts";
 import { createNamespace } from "../namespaces.ts";
 import { deleteNetwork } from "../networks.ts";
 import type { ServiceContext } from "../service-context.ts";
+import { removeSdnRoute } from "../sdn-routes.ts";
 import { STORED_KINDS } from "./kinds.ts";
 import type { Report } from "./lenient-reader.ts";
 import type { StoredKindRow } from "./stored-kind.ts";
@@ -41,6 +42,7 @@ function removeNamespace(context: ServiceContext, namespace: NamespaceRecord): v
 export function clearObjects(context: ServiceContext): void {
   const { state } = context;
   for (const each of state.loadBalancers.values()) removeLoadBalancer(context, each);
+  for (const each of state.sdnRoutes.values()) removeSdnRoute(context, each);
   for (const each of state.endpoints.values()) removeEndpoint(context, each);
   for (const each of state.namespaces.values()) removeNamespace(context, each);
   for (const id of state.networks.keys()) deleteNetwork(context, id);
