@@ -45,6 +45,11 @@ export class AddressPool {
         detail: `${formatIp(ip)} is ${reserved} of ${formatPrefix(subnet.prefix)}; choose another address of the subnet`,
       });
     }
+    this.checkOwner(ip);
+  }
+
+  /** @throws HcnError ERROR_OBJECT_ALREADY_EXISTS when a local endpoint has `ip`. */
+  checkOwner(ip: Ip): void {
     const owner = this.owners.get(ip);
     if (owner !== undefined) {
       throw new HcnError("ERROR_OBJECT_ALREADY_EXISTS", {

@@ -13,9 +13,12 @@ import {
 } from "./endpoint-record.ts";
 import { HOST_COMPARTMENT } from "./namespace-record.ts";
 import type { NetworkRecord } from "./network-record.ts";
+import { hasSwitch } from "./network/switch-placement.ts";
 import { RemoteEndpointRecord } from "./remote-endpoint.ts";
 import type { ServiceContext } from "./service-context.ts";
 
+/** MTU of a vNIC on a switch without an adapter. */
+const MTU_DEFAULT = 1_500;
 /** Metric of an endpoint's routes when the request names none: what Windows gives a gateway. */
 const ROUTE_METRIC = 256;
 /**
@@ -72,13 +75,12 @@ function vnicOf(
   context: ServiceContext,
   endpoint: EndpointRecord,
   compartmentId: number,
-  program: PortProgram,
+  program: PortProgram | undefined,
 ): VnicDefinition {
   const network = context.state.networks.get(endpoint.networkId);
   const portId = endpoint.attachment?.portId;
   assert(network !== undefined && portId !== undefined, "an attached endpoint has a network and a port");
-  const adapter = context.adapterOf(network);
-  assert(adapter !== undefined, "the adapter of a network stays");
+  const mtuBytes = context.adapterOf(network)?.device.mtuBytes ?? MTU_DEFAULT;
   const interfaceName = interfaceNameOf(endpoint);
   // Inferred for L2Bridge: WS2022 was seen to name ports of overlay networks so (dataplane.md §2.8).
   const containerName = `Container NIC ${endpoint.id.slice(0, 8)}`;
@@ -94,7 +96,7 @@ function vnicOf(
     addresses: endpoint.ipConfigs.map(({ ip, length }) => ({ ip, length })),
     routes: routesOf(endpoint),
     dns: dnsOf(network, endpoint),
-    mtuBytes: mtuOf(endpoint, adapter.device.mtuBytes),
+    mtuBytes: mtuOf(endpoint, mtuBytes),
     program,
   };
 }
@@ -136,8 +138,9 @@ export function plugIn(
   compartmentId: number | undefined,
 ): void {
   const network = context.state.networks.get(endpoint.networkId);
-  const program = network && context.ports.programOf(network, endpoint.id);
-  if (endpoint.attachment?.portId !== undefined && compartmentId !== undefined && program !== undefined)
+  if (network === undefined || !hasSwitch(context, network)) return;
+  const program = context.ports.programOf(network, endpoint.id);
+  if (endpoint.attachment?.portId !== undefined && compartmentId !== undefined)
     context.datapath.attach(vnicOf(context, endpoint, compartmentId, program));
 }
 

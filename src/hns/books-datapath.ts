@@ -11,6 +11,7 @@ import type {
   PortPoolAllocation,
   PortProgram,
   PortStatistics,
+  SwitchDefinition,
   VnicDefinition,
 } from "./datapath.ts";
 import { HOST_COMPARTMENT } from "./namespace-record.ts";
@@ -31,7 +32,7 @@ const NOTHING_PASSED: PortStatistics = Object.freeze({
 });
 
 export class BooksDatapath implements Datapath {
-  private readonly switches = new Map<Guid, PhysicalAdapter>();
+  private readonly switches = new Map<Guid, SwitchDefinition>();
   private readonly vnics = new Map<Guid, VnicDefinition>();
   private readonly compartments = new Set<number>();
   private readonly hostPools = new Map<Guid, Map<string, ReservedPool>>();
@@ -50,8 +51,8 @@ export class BooksDatapath implements Datapath {
     this.compartments.delete(id);
   }
 
-  createSwitch(id: Guid, adapter: PhysicalAdapter): void {
-    this.switches.set(id, adapter);
+  createSwitch(definition: SwitchDefinition): void {
+    this.switches.set(definition.id, definition);
   }
 
   removeSwitch(id: Guid): void {
@@ -135,6 +136,10 @@ export class BooksDatapath implements Datapath {
 
   listVnics(): readonly VnicDefinition[] {
     return [...this.vnics.values()];
+  }
+
+  getSwitch(id: Guid): SwitchDefinition | undefined {
+    return this.switches.get(id);
   }
 
   listSwitches(): readonly Guid[] {

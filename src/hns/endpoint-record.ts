@@ -10,7 +10,7 @@ import type { RecordBase, RouteRecord } from "./network-record.ts";
 export interface IpConfigRecord {
   readonly ip: Ip;
   readonly length: number;
-  /** Undefined for remote endpoints, whose addresses belong to no subnet of the network. */
+  /** Undefined for addresses outside the network's subnets: of remote endpoints, and where the network has none. */
   readonly ipSubnetId: Guid | undefined;
 }
 

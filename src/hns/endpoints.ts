@@ -85,7 +85,7 @@ export function createEndpoint(
   networkId: Guid | undefined,
 ): Guid {
   const network = networkFor(context, document, networkId);
-  checkEndpointRequest(document);
+  checkEndpointRequest(network, document);
   const id = context.chooseId(wantedId ?? document.ID);
   if (context.state.endpoints.has(id))
     throw new HcnError("ERROR_OBJECT_ALREADY_EXISTS", { detail: `There is an endpoint ${id} already` });

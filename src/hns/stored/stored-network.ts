@@ -10,8 +10,15 @@ import { parseNetworkPolicy, parseSubnetPolicy } from "../../hcn/network-policy.
 import { NETWORK_POLICY_TYPES } from "../../hcn/policy-type.ts";
 import { type Mac, parseMac } from "../../net/mac.ts";
 import { chooseMac, chooseMacRange } from "../mac-pool.ts";
-import type { IpSubnetRecord, MacRange, NetworkRecord, SubnetRecord } from "../network-record.ts";
+import type {
+  BareSubnetRecord,
+  IpSubnetRecord,
+  MacRange,
+  NetworkRecord,
+  SubnetRecord,
+} from "../network-record.ts";
 import { bringUpNetwork } from "../networks.ts";
+import { traitsOf } from "../network/type-traits.ts";
 import type { ServiceContext } from "../service-context.ts";
 import { networkDocument, networkDocumentV1 } from "../view/network-view.ts";
 import { readBaseFields } from "./base-fields.ts";
@@ -65,6 +72,21 @@ function readSubnet(subnet: Subnet, reader: LenientReader): SubnetRecord | undef
   });
 }
 
+/** Of a DHCP network, whose endpoints get their addresses elsewhere. */
+function isBare(subnet: Subnet): boolean {
+  return (subnet.IpAddressPrefix ?? "") === "";
+}
+
+function readBareSubnet(subnet: Subnet, reader: LenientReader): BareSubnetRecord {
+  const own = reader.inside({ Policies: subnet.Policies ?? [] } as never);
+  return Object.freeze({
+    id: subnet.ID ?? "",
+    name: subnet.Name ?? "",
+    policies: readPolicyRecords(own, ["VLAN", "VSID"], parseSubnetPolicy),
+    flags: subnet.Flags ?? 0,
+  });
+}
+
 /** The parts of the document that are read one by one, so that one that does not read costs itself only. */
 const PARTS = ["MacPool", "Ipams"] as const;
 
@@ -79,21 +101,34 @@ function read(context: ServiceContext, reader: LenientReader): NetworkRecord {
   const document = readParts(reader);
   const policies = readPolicyRecords(reader, NETWORK_POLICY_TYPES, parseNetworkPolicy);
   const adapter = policies.find((policy) => policy.Type === "NetAdapterName");
-  const subnets = subnetsOf(document).map((subnet) => readSubnet(subnet, reader));
+  const given = subnetsOf(document);
+  const ipamType = document.Ipams?.[0] === undefined ? undefined : (document.Ipams[0].Type ?? "Static");
+  const isDhcp = ipamType === "Dhcp";
+  const subnets = given
+    .filter((subnet) => !(isDhcp && isBare(subnet)))
+    .map((subnet) => readSubnet(subnet, reader));
   const type = reader.attempt((strict) => strict.enumeration("Type", NETWORK_TYPES));
+  const { switchKind } = traitsOf(type ?? "NAT");
   const switchId =
     reader.guidAt("Health", "Extra", "SwitchGuid") ?? reader.guidAt("Health", "Extra", "LayeredOn");
   return {
     ...readBaseFields(context, reader),
     type: type ?? "NAT",
-    adapterName: adapter?.Settings.NetworkAdapterName ?? "",
+    switchKind,
+    adapterName: switchKind === "external" ? (adapter?.Settings.NetworkAdapterName ?? "") : undefined,
     switchId: switchId ?? "",
+    layerId: reader.guidAt("Health", "Extra", "LayeredOn") ?? "",
     policies,
     macRanges: readMacRanges(document),
     dns: reader.dns(),
+    ipamType,
     subnets: Object.freeze(subnets.filter((subnet) => subnet !== undefined)),
+    bareSubnets: Object.freeze(
+      isDhcp ? given.filter(isBare).map((subnet) => readBareSubnet(subnet, reader)) : [],
+    ),
     flags: reader.number("Flags"),
     drMac: NO_MAC,
+    hostMac: switchKind === "internal" ? NO_MAC : undefined,
   };
 }
 
@@ -111,9 +146,16 @@ function complete(context: ServiceContext, network: NetworkRecord): NetworkRecor
       ),
     }),
   );
+  const switchId = network.switchId === "" ? context.prng.guid() : network.switchId;
+  const bareSubnets = network.bareSubnets.map((subnet) =>
+    Object.freeze({ ...subnet, id: context.chooseId(subnet.id === "" ? undefined : subnet.id) }),
+  );
   return {
     ...network,
-    switchId: network.switchId === "" ? context.prng.guid() : network.switchId,
+    switchId,
+    layerId: network.layerId === "" ? switchId : network.layerId,
+    bareSubnets: Object.freeze(bareSubnets),
+    hostMac: network.hostMac === NO_MAC ? chooseMac(context.prng) : network.hostMac,
     macRanges:
       network.macRanges.length === 0
         ? Object.freeze([chooseMacRange(taken, context.prng)])
@@ -133,6 +175,8 @@ export const STORED_NETWORK: StoredKindRow = storedKind<NetworkRecord>({
   enter: (context, read_, report) => {
     const network = Object.freeze(complete(context, read_));
     if (!bringUpNetwork(context, network))
-      report(`There is no adapter ${JSON.stringify(network.adapterName)} here; the network has no switch`);
+      report(
+        `There is no adapter ${JSON.stringify(network.adapterName ?? "")} here; the network has no switch`,
+      );
   },
 });

@@ -5,6 +5,7 @@ import { ZERO_GUID, formatUpperGuid } from "../../hcn/guid.ts";
 import { familyOf, formatIp } from "../../net/ip.ts";
 import { notEnforcedOnEndpoint } from "../enforcement.ts";
 import { type EndpointRecord, endpointState, isRemoteEndpoint } from "../endpoint-record.ts";
+import type { NetworkRecord } from "../network-record.ts";
 import type { ServiceContext } from "../service-context.ts";
 import { policyToV1 } from "../v1/policy-mapping.ts";
 import { withKept } from "../stored/kept-fields.ts";
@@ -21,6 +22,10 @@ import { dnsDocument } from "./network-view.ts";
 
 /** HNS 9 wrote the ids of endpoints in upper case; HNS 15 writes lower case (hcn.md §9.23, §2.12). Inferred: between. */
 const LOWER_CASE_SINCE_MAJOR = 10;
+
+function networkOf(context: ServiceContext, endpoint: EndpointRecord): NetworkRecord | undefined {
+  return context.state.networks.get(endpoint.networkId);
+}
 
 function networkName(context: ServiceContext, endpoint: EndpointRecord): string {
   return context.state.networks.get(endpoint.networkId)?.name ?? "";
@@ -51,7 +56,7 @@ function resources(context: ServiceContext, endpoint: EndpointRecord): JsonObjec
 export function endpointDocument(context: ServiceContext, endpoint: EndpointRecord): JsonObject {
   const allocated = resources(context, endpoint);
   const health: JsonObject = {
-    Data: healthData(context, endpoint, notEnforcedOnEndpoint(endpoint)),
+    Data: healthData(context, endpoint, notEnforcedOnEndpoint(endpoint, networkOf(context, endpoint))),
     Extra: {
       ...(allocated !== undefined && { Resources: allocated }),
       ...(endpoint.containers.length > 0 && { SharedContainers: endpoint.containers }),
@@ -116,7 +121,7 @@ export function endpointDocumentV1(context: ServiceContext, endpoint: EndpointRe
         EnableInternalDNS: flag(endpoint, ENDPOINT_FLAGS.OverrideDNSServerOrder),
         EnableLowMetric: flag(endpoint, ENDPOINT_FLAGS.EnableLowInterfaceMetric),
         EncapOverhead: overhead?.Settings.Overhead,
-        Health: healthData(context, endpoint, notEnforcedOnEndpoint(endpoint)),
+        Health: healthData(context, endpoint, notEnforcedOnEndpoint(endpoint, networkOf(context, endpoint))),
         ID: spell(endpoint.id),
         IsRemoteEndpoint: flag(endpoint, ENDPOINT_FLAGS.RemoteEndpoint),
         MacAddress: endpoint.macText,

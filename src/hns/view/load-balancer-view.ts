@@ -32,7 +32,7 @@ function stateOf(context: ServiceContext, loadBalancer: LoadBalancerRecord): num
 }
 
 function notEnforced(context: ServiceContext, loadBalancer: LoadBalancerRecord): readonly NotEnforced[] {
-  const found = notEnforcedOnLoadBalancer(loadBalancer);
+  const found = notEnforcedOnLoadBalancer(loadBalancer, context.state.networks.get(loadBalancer.networkId));
   return context.state.ignoredUpdates.has(loadBalancer.id) ? [...found, IGNORED_UPDATE] : found;
 }
 

@@ -6,7 +6,8 @@ import { formatMac } from "../../net/mac.ts";
 import { formatPrefix, prefixFamily } from "../../net/prefix.ts";
 import { managementIpOf } from "../compile/port-program.ts";
 import { notEnforcedOnNetwork } from "../enforcement.ts";
-import type { NetworkRecord, SubnetRecord } from "../network-record.ts";
+import type { BareSubnetRecord, NetworkRecord, SubnetRecord } from "../network-record.ts";
+import { traitsOf } from "../network/type-traits.ts";
 import type { ServiceContext } from "../service-context.ts";
 import { policyToV1 } from "../v1/policy-mapping.ts";
 import { withKept } from "../stored/kept-fields.ts";
@@ -47,6 +48,21 @@ function subnetDocument(subnet: SubnetRecord): JsonObject {
   });
 }
 
+function bareSubnetDocument(subnet: BareSubnetRecord): JsonObject {
+  return withoutDefaults({
+    ID: subnet.id,
+    Name: subnet.name,
+    Policies: policyDocuments(subnet.policies),
+    Flags: subnet.flags,
+  });
+}
+
+function ipamDocuments({ ipamType, subnets, bareSubnets }: NetworkRecord): readonly JsonObject[] | undefined {
+  if (ipamType === undefined) return undefined;
+  const Subnets = [...subnets.map(subnetDocument), ...bareSubnets.map(bareSubnetDocument)];
+  return [withoutDefaults({ Type: ipamType, Subnets })];
+}
+
 function macPoolDocument(network: NetworkRecord): JsonObject {
   return {
     Ranges: network.macRanges.map((range) => ({
@@ -76,9 +92,9 @@ export function networkDocument(
   const health = {
     Data: healthData(context, network, notEnforcedOnNetwork(network)),
     Extra: {
-      LayeredOn: network.switchId,
+      LayeredOn: network.layerId,
       SwitchGuid: network.switchId,
-      ...(isDetailed && { Layer: { ID: network.switchId, Resources: { Allocators: [] } } }),
+      ...(isDetailed && { Layer: { ID: network.layerId, Resources: { Allocators: [] } } }),
     },
   };
   return withKept(
@@ -88,10 +104,7 @@ export function networkDocument(
       Policies: policyDocuments(network.policies),
       MacPool: macPoolDocument(network),
       Dns: dnsDocument(network.dns),
-      Ipams:
-        network.subnets.length === 0
-          ? undefined
-          : [{ Type: "Static", Subnets: network.subnets.map(subnetDocument) }],
+      Ipams: ipamDocuments(network),
       Flags: network.flags,
     }),
     network.kept,
@@ -99,7 +112,7 @@ export function networkDocument(
 }
 
 /** Ids and names of switch extensions, by build (hcn.md §2.12). */
-function extensionDocuments(context: ServiceContext): readonly JsonObject[] {
+function extensionDocuments(context: ServiceContext, network: NetworkRecord): readonly JsonObject[] {
   const isNew = context.windows.profile.build >= BUILD_NEW_EXTENSIONS;
   return [
     {
@@ -109,7 +122,7 @@ function extensionDocuments(context: ServiceContext): readonly JsonObject[] {
     },
     {
       Id: isNew ? "F74F241B-440F-4433-BB28-00F89EAD20D8" : "E9B59CFA-2BE1-4B21-828F-B6FBDBDDC017",
-      IsEnabled: true,
+      IsEnabled: traitsOf(network.type).needsVfp,
       Name: "Microsoft Azure VFP Switch Extension",
     },
     {
@@ -143,6 +156,23 @@ function v1Subnet(subnet: SubnetRecord): JsonObject {
   return document;
 }
 
+function v1BareSubnet(subnet: BareSubnetRecord): JsonObject {
+  return {
+    AdditionalParams: {},
+    Flags: subnet.flags,
+    Health: { LastErrorCode: 0, LastUpdateTime: 0 },
+    ID: formatUpperGuid(subnet.id),
+    ObjectType: SUBNET_OBJECT_TYPE,
+    Policies: subnet.policies.map((policy) => policyToV1("subnet", policy)),
+    State: 0,
+  };
+}
+
+/** Networks with VFP have a distributed router; only they show its MAC (hcn.md §2.12). */
+function hasRouter({ type }: NetworkRecord): boolean {
+  return traitsOf(type).needsVfp;
+}
+
 /** Policies that v1 shows as fields of the network. */
 const FIELD_POLICIES: readonly string[] = [
   "NetAdapterName",
@@ -174,17 +204,17 @@ export function networkDocumentV1(
         AdditionalParams: network.additionalParams ?? {},
         AutomaticDNS: automaticDns?.Settings.Enable,
         CurrentEndpointCount: count,
-        DNSServerCompartment: DNS_SERVER_COMPARTMENT,
+        DNSServerCompartment: network.switchKind === "external" ? DNS_SERVER_COMPARTMENT : undefined,
         ...withoutDefaults(v1DnsFields(network.dns)),
-        DrMacAddress: formatMac(network.drMac),
-        Extensions: extensionDocuments(context),
+        DrMacAddress: hasRouter(network) ? formatMac(network.drMac) : undefined,
+        Extensions: extensionDocuments(context, network),
         Flags: network.flags,
         Health: healthData(context, network, notEnforcedOnNetwork(network)),
         ID: formatUpperGuid(network.id),
         IPv6: network.subnets.some((subnet) => prefixFamily(subnet.prefix) === 6),
-        LayeredOn: formatUpperGuid(network.switchId),
+        LayeredOn: formatUpperGuid(network.layerId),
         MacPools: macPoolDocument(network)["Ranges"],
-        ManagementIP: managementAddress(context, network),
+        ManagementIP: network.switchKind === "external" ? managementAddress(context, network) : undefined,
         MaxConcurrentEndpoints: count,
         Name: network.name,
         NetworkAdapterName: network.adapterName,
@@ -194,9 +224,9 @@ export function networkDocumentV1(
         Resources: isDetailed ? { Allocators: [], ID: formatUpperGuid(network.activityId) } : undefined,
         SourceMac: sourceMac?.Settings.SourceMacAddress,
         State: NETWORK_STATE,
-        Subnets: network.subnets.map(v1Subnet),
+        Subnets: [...network.subnets.map(v1Subnet), ...network.bareSubnets.map(v1BareSubnet)],
         SwitchGuid: formatUpperGuid(network.switchId),
-        SwitchName: network.adapterName,
+        SwitchName: network.adapterName ?? network.name,
         TotalEndpoints: count,
         Type: network.type,
         Version: network.version,
@@ -216,7 +246,7 @@ export function networkFilterFields(context: ServiceContext, network: NetworkRec
     Flags: network.flags,
     State: NETWORK_STATE,
     ManagementIP: managementAddress(context, network),
-    NetworkAdapterName: network.adapterName,
+    NetworkAdapterName: network.adapterName ?? "",
     SwitchGuid: network.switchId,
     IPv6: network.subnets.some((subnet) => subnet.gateway !== undefined && familyOf(subnet.gateway) === 6),
   };
