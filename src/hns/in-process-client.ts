@@ -12,6 +12,7 @@ import { NOTIFICATION_TYPES } from "../hcn/notification.ts";
 import { ZERO_GUID } from "../hcn/guid.ts";
 import type { HnsService } from "./hns-service.ts";
 import type { ObjectStore } from "./store.ts";
+import type { StoredChange } from "./stored/stored-object.ts";
 
 type Listener = (notification: HcnNotification) => void;
 
@@ -20,6 +21,11 @@ export class InProcessHcnClient implements HcnClient {
   private readonly service: HnsService;
   private readonly store: ObjectStore | undefined;
   private readonly listeners = new Set<Listener>();
+  /** The service has changes that the store refused. */
+  private isAhead = false;
+  private fallingBack: Promise<void> | undefined;
+  /** How often the service went back to what is stored. */
+  private reloads = 0;
 
   /** Without a store the objects are in the service alone, as those of a simulated node are. */
   constructor(service: HnsService, store?: ObjectStore) {
@@ -91,15 +97,46 @@ export class InProcessHcnClient implements HcnClient {
 
   /** Makes a call, stores what it changed, and only then answers and tells. */
   private async perform<T>(call: () => T): Promise<T> {
+    if (this.isAhead) await this.fallBack();
     const result = call();
     const notifications = this.service.takeNotifications();
     if (this.store === undefined) {
       this.service.dropChanges();
     } else {
       const changes = this.service.takeChanges();
-      if (changes.length > 0) await this.store.write(changes);
+      if (changes.length > 0) await this.keep(this.store, changes);
     }
     for (const notification of notifications) for (const listener of this.listeners) listener(notification);
     return result;
+  }
+
+  private async keep(store: ObjectStore, changes: readonly StoredChange[]): Promise<void> {
+    const { reloads } = this;
+    try {
+      await store.write(changes);
+    } catch (error) {
+      // Others that waited with this one fail with it: the service goes back once for all of them.
+      if (reloads === this.reloads) await this.fallBack();
+      throw error;
+    }
+  }
+
+  /** Puts the service back to what is stored, after changes that could not be: those calls changed nothing. */
+  private async fallBack(): Promise<void> {
+    this.isAhead = true;
+    this.fallingBack ??= this.reload();
+    await this.fallingBack;
+  }
+
+  /** Where the store cannot even be read, calls go on failing with its error until it can. */
+  private async reload(): Promise<void> {
+    try {
+      const objects = (await this.store?.list()) ?? [];
+      this.service.restore(objects, { areStored: true });
+      this.isAhead = false;
+      this.reloads++;
+    } finally {
+      this.fallingBack = undefined;
+    }
   }
 }

@@ -1,4 +1,5 @@
 /** SQLite as Node has it built in. */
+import type * as Sqlite from "node:sqlite";
 import { assert } from "../base/assert.ts";
 
 /** Primary result codes of SQLite that mean something to us. */
@@ -16,14 +17,15 @@ export function sqliteCodeOf(error: unknown): number | undefined {
  * Loads the module. Node 22 warns its users that the module may change, which is our affair and not that of somebody who
  * runs a command: that one warning is kept back.
  */
-export function loadSqlite(): typeof import("node:sqlite") {
-  const { emitWarning } = process;
+export function loadSqlite(): typeof Sqlite {
+  const before = Object.getOwnPropertyDescriptor(process, "emitWarning");
+  assert(before !== undefined, "Node's process can warn");
   process.emitWarning = () => undefined;
   try {
     const sqlite = process.getBuiltinModule("node:sqlite");
     assert(sqlite !== undefined, "Node 22.18 and later have node:sqlite");
     return sqlite;
   } finally {
-    process.emitWarning = emitWarning;
+    Object.defineProperty(process, "emitWarning", before);
   }
 }

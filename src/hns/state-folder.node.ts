@@ -122,26 +122,27 @@ function ownerOf(path: string): string {
   }
 }
 
+function damaged(file: string, how: string): StateFolderError {
+  return new StateFolderError(
+    `The store ${file} is damaged (${how}). Move it away and restore a dump, or start empty.`,
+  );
+}
+
 function openingFault(path: string, error: unknown): StateFolderError {
   const code = sqliteCodeOf(error);
   const file = join(path, DATABASE);
-  switch (code) {
-    case SQLITE_CODES.busy:
-      return new StateFolderError(
-        `The state folder ${path} is in use by ${ownerOf(path)}. Stop it, or name another folder.`,
-      );
-    case SQLITE_CODES.corrupt:
-    case SQLITE_CODES.notADatabase:
-      return new StateFolderError(
-        `The store ${file} is damaged (${messageOf(error)}). Move it away and restore a dump, or start empty.`,
-      );
-    case SQLITE_CODES.full:
-      return new StateFolderError(`There is no space left for the state folder ${path}.`);
-    default:
-      return new StateFolderError(
-        `The store ${file} cannot be opened: ${messageOf(error)}. Name a folder that this user can write.`,
-      );
+  if (code === SQLITE_CODES.busy) {
+    return new StateFolderError(
+      `The state folder ${path} is in use by ${ownerOf(path)}. Stop it, or name another folder.`,
+    );
   }
+  if (code === SQLITE_CODES.corrupt || code === SQLITE_CODES.notADatabase)
+    return damaged(file, messageOf(error));
+  if (code === SQLITE_CODES.full)
+    return new StateFolderError(`There is no space left for the state folder ${path}.`);
+  return new StateFolderError(
+    `The store ${file} cannot be opened: ${messageOf(error)}. Name a folder that this user can write.`,
+  );
 }
 
 function numberOf(database: DatabaseSync, pragma: string): number {
@@ -167,10 +168,7 @@ function prepareDatabase(database: DatabaseSync, path: string, options: StateFol
     );
   }
   const check = Object.values(database.prepare("PRAGMA quick_check(1)").get() ?? {})[0];
-  if (check !== "ok")
-    throw new StateFolderError(
-      `The store ${join(path, DATABASE)} is damaged (${String(check)}). Move it away and restore a dump, or start empty.`,
-    );
+  if (check !== "ok") throw damaged(join(path, DATABASE), String(check));
   database.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL");
   // Where fsync alone leaves data in the drive's cache (macOS); elsewhere these change nothing.
   database.exec("PRAGMA fullfsync = ON; PRAGMA checkpoint_fullfsync = ON");
@@ -228,6 +226,7 @@ export class StateFolder implements ObjectStore {
   }
 
   async list(): Promise<readonly StoredObject[]> {
+    this.commit();
     return Promise.resolve(this.read());
   }
 
@@ -316,9 +315,7 @@ export class StateFolder implements ObjectStore {
     try {
       return checkJsonObject(JSON.parse(String(text)));
     } catch (error) {
-      throw new StateFolderError(
-        `The store ${join(this.path, DATABASE)} is damaged: ${what} is no JSON (${messageOf(error)}). Move it away and restore a dump, or start empty.`,
-      );
+      throw damaged(join(this.path, DATABASE), `${what}: ${messageOf(error)}`);
     }
   }
 }

@@ -25,7 +25,7 @@ function removalOf({ kind, id }: StoredObject): StoredChange {
 }
 
 export function describeObjectStore(name: string, open: () => Promise<StoreUnderTest>): void {
-  describe(name, () => {
+  describe(`${name} keeps the contract of stores`, () => {
     let tested: StoreUnderTest;
     const write = async (...changes: readonly StoredChange[]): Promise<void> => tested.store.write(changes);
     const first = storedObject("Network", "n1", "first");

@@ -5,8 +5,8 @@
 import { plugIn } from "../attachment.ts";
 import { removeEndpoint } from "../endpoints.ts";
 import { removeLoadBalancer } from "../load-balancers.ts";
-import { HOST_COMPARTMENT, type NamespaceRecord } from "../namespace-record.ts";
-import { createNamespace } from "../namespaces.ts";
+import { HOST_COMPARTMENT } from "../namespace-record.ts";
+import { createHostNamespace, removeNamespace } from "../namespaces.ts";
 import { deleteNetwork } from "../networks.ts";
 import type { ServiceContext } from "../service-context.ts";
 import { removeSdnRoute } from "../sdn-routes.ts";
@@ -29,13 +29,6 @@ export function exportObjects(context: ServiceContext): readonly StoredObject[] 
 /** The row of a kind; undefined for a kind that is not stored. */
 export function storedRowOf(kind: StoredKind): StoredKindRow | undefined {
   return STORED_KINDS.find((row) => row.kind === kind);
-}
-
-function removeNamespace(context: ServiceContext, namespace: NamespaceRecord): void {
-  context.state.namespaces.delete(namespace.id);
-  if (namespace.compartmentId !== undefined && namespace.compartmentId !== HOST_COMPARTMENT)
-    context.datapath.removeCompartment(namespace.compartmentId);
-  context.changed("Namespace", namespace.id);
 }
 
 /** Takes all objects away, with what they have in the datapath. Nobody is told. */
@@ -79,7 +72,7 @@ function settleBuiltIn(context: ServiceContext): void {
   const all = [...state.namespaces.values()];
   if (all.some((namespace) => namespace.isBuiltIn)) return;
   const host = all.find((namespace) => namespace.type === "HostDefault");
-  if (host === undefined) createNamespace(context, { Type: "HostDefault" }, undefined, true);
+  if (host === undefined) createHostNamespace(context);
   else state.namespaces.set(host.id, Object.freeze({ ...host, isBuiltIn: true }));
 }
 
