@@ -64,7 +64,6 @@ export {
 } from "./namespace.ts";
 export {
   NAT_FLAGS,
-  type L4ProxyPolicySetting,
   type OutBoundNatPolicySetting,
   type PortMappingPolicySetting,
   type SdnRoutePolicySetting,
@@ -128,6 +127,7 @@ export {
   NETWORK_POLICY_TYPES,
   type NetworkPolicyType,
 } from "./policy-type.ts";
+export type { L4ProxyPolicySetting, L4WfpProxyPolicySetting } from "./proxy-policy.ts";
 export { SCHEMA_V2_0, type SchemaVersion } from "./schema-version.ts";
 export { type HostComputeRoute, parseSdnRoute, routesOfSdnRoute } from "./sdn-route.ts";
 export {

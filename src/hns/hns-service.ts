@@ -13,6 +13,7 @@ import type {
   HostComputeQuery,
   JsonObject,
   JsonValue,
+  ServiceProperties,
 } from "../hcn/client.ts";
 import { readSchemaVersion } from "../hcn/base-document.ts";
 import { HcnError } from "../hcn/error.ts";
@@ -20,12 +21,15 @@ import type { HnsVersion } from "../hcn/features.ts";
 import { ZERO_GUID, checkGuid, parseGuid } from "../hcn/guid.ts";
 import { JsonReader } from "../hcn/json-reader.ts";
 import { checkJsonObject, checkJsonValue, isJsonObject } from "../hcn/json-value.ts";
+import type { PortRangeEntry, PortRangeReservation, PortRequest } from "../hcn/port-reservation.ts";
 import { type CheckedQuery, parseQuery } from "../hcn/query.ts";
 import { type Dialect, dialectOf } from "../hcn/schema-version.ts";
 import { requireEndpoint } from "./endpoints.ts";
 import { matchesFilter } from "./filter.ts";
+import { followMirroredEndpoints } from "./guest-network-services.ts";
 import { KIND_TABLE, type KindRow } from "./kind-table.ts";
 import { createHostNamespace } from "./namespaces.ts";
+import { listPortReservations, releasePorts, reservePorts } from "./port-reservations.ts";
 import { type HnsServiceOptions, ServiceContext } from "./service-context.ts";
 import { type RestartState, rebootNode, restartService } from "./service-life.ts";
 import { exportObjects, restoreObjects, storedRowOf } from "./stored/restore.ts";
@@ -38,6 +42,7 @@ import type {
 } from "./stored/stored-object.ts";
 import { endpointAddressesDocument, endpointStatisticsDocument } from "./view/endpoint-counters-view.ts";
 import { answerV1 } from "./v1/router.ts";
+import { featuresDocument, metricsDocument } from "./view/service-view.ts";
 
 function notServed(kind: HcnObjectKind): HcnError {
   return new HcnError("E_NOTIMPL", { appendix: `Objects of kind ${kind} are not served by this version` });
@@ -133,6 +138,26 @@ export class HnsService {
     return endpointAddressesDocument(requireEndpoint(this.context, checkGuid(id)));
   }
 
+  reservePorts(guestNetworkService: Guid, request: PortRequest): PortRangeReservation {
+    this.checkRunning();
+    return reservePorts(this.context, checkGuid(guestNetworkService), request);
+  }
+
+  releasePorts(reservation: Guid): void {
+    this.checkRunning();
+    releasePorts(this.context, checkGuid(reservation));
+  }
+
+  listPortReservations(): readonly PortRangeEntry[] {
+    this.checkRunning();
+    return listPortReservations(this.context);
+  }
+
+  queryService(properties: ServiceProperties): JsonObject {
+    this.checkRunning();
+    return properties === "Features" ? featuresDocument(this.context) : metricsDocument(this.context);
+  }
+
   /** HNS v1: always an envelope, and never a failure of the call itself while the service runs. */
   call(method: string, path: string, body: string): JsonObject {
     this.checkRunning();
@@ -141,6 +166,7 @@ export class HnsService {
 
   /** Notifications since the last call. */
   takeNotifications(): readonly HcnNotification[] {
+    followMirroredEndpoints(this.context);
     return this.context.takeNotifications();
   }
 

@@ -5,6 +5,7 @@
 import { NETWORK_FLAGS } from "../hcn/network.ts";
 import { detachEndpoint, updateEndpoint } from "./attachment.ts";
 import { removeEndpoint } from "./endpoints.ts";
+import { deleteGuestNetworkService } from "./guest-network-services.ts";
 import { removeLoadBalancer } from "./load-balancers.ts";
 import { updateNamespace } from "./namespace-members.ts";
 import { createHostNamespace, removeNamespace } from "./namespaces.ts";
@@ -78,7 +79,7 @@ function isLostAtReboot({ type, flags }: NetworkRecord): boolean {
 /**
  * The node goes down and comes back. Networks and their endpoints are stored; endpoints come back detached. Inferred
  * (hcn.md §4.6): load balancers and routes, which a restart of the service alone can lose, are gone, and so are
- * namespaces, because their compartments are the kernel's and containers have ended.
+ * namespaces and guest network services: compartments are the kernel's, and containers and guests have ended.
  */
 export function rebootNode(context: ServiceContext): void {
   const { state } = context;
@@ -87,6 +88,7 @@ export function rebootNode(context: ServiceContext): void {
     if (endpoint.attachment === undefined && !endpoint.isPortGone) continue;
     updateEndpoint(context, detachEndpoint(context, endpoint), { isPortGone: false });
   }
+  for (const id of state.guestNetworkServices.keys()) deleteGuestNetworkService(context, id);
   const none = Object.freeze([]);
   for (const namespace of state.namespaces.values()) {
     if (namespace.isBuiltIn) updateNamespace(context, namespace, { containers: none, endpointIds: none });

@@ -3,6 +3,7 @@
  * stands above.
  */
 import { STORED_ENDPOINT } from "./stored-endpoint.ts";
+import { STORED_GUEST_NETWORK_SERVICE } from "./stored-guest-network-service.ts";
 import type { StoredKindRow } from "./stored-kind.ts";
 import { STORED_LOAD_BALANCER } from "./stored-load-balancer.ts";
 import { STORED_NAMESPACE } from "./stored-namespace.ts";
@@ -15,4 +16,5 @@ export const STORED_KINDS: readonly StoredKindRow[] = [
   STORED_ENDPOINT,
   STORED_LOAD_BALANCER,
   STORED_SDN_ROUTE,
+  STORED_GUEST_NETWORK_SERVICE,
 ];

@@ -4,6 +4,7 @@
  */
 import { plugIn } from "../attachment.ts";
 import { removeEndpoint } from "../endpoints.ts";
+import { deleteGuestNetworkService } from "../guest-network-services.ts";
 import { removeLoadBalancer } from "../load-balancers.ts";
 import { HOST_COMPARTMENT } from "../namespace-record.ts";
 import { createHostNamespace, removeNamespace } from "../namespaces.ts";
@@ -36,6 +37,7 @@ export function clearObjects(context: ServiceContext): void {
   const { state } = context;
   for (const each of state.loadBalancers.values()) removeLoadBalancer(context, each);
   for (const each of state.sdnRoutes.values()) removeSdnRoute(context, each);
+  for (const id of state.guestNetworkServices.keys()) deleteGuestNetworkService(context, id);
   for (const each of state.endpoints.values()) removeEndpoint(context, each);
   for (const each of state.namespaces.values()) removeNamespace(context, each);
   for (const id of state.networks.keys()) deleteNetwork(context, id);
