@@ -131,6 +131,12 @@ export function checkUnattached(endpoint: EndpointRecord, isNamespace: boolean):
   throw new HcnError(code, { detail: `Endpoint ${endpoint.id} is attached to ${place}; detach it first` });
 }
 
+/** Tells those who registered with the endpoint's network; the flags are the network's (hcn.md §1.4). */
+function notifyNetwork(context: ServiceContext, endpoint: EndpointRecord, type: number): void {
+  const flags = context.state.networks.get(endpoint.networkId)?.flags;
+  context.notify(type, endpoint.id, flags, undefined, endpoint.networkId);
+}
+
 /** Makes the vNIC of an endpoint whose record says already where it is. Its network is to be programmed anew. */
 export function plugIn(
   context: ServiceContext,
@@ -154,7 +160,7 @@ export function attachEndpoint(
   const attached = updateEndpoint(context, endpoint, { attachment, isPortGone: false });
   plugIn(context, attached, compartmentId);
   context.ports.reprogram(endpoint.networkId);
-  context.notify(NOTIFICATION_TYPES.NetworkEndpointAttached, endpoint.id);
+  notifyNetwork(context, endpoint, NOTIFICATION_TYPES.NetworkEndpointAttached);
   return attached;
 }
 
@@ -172,7 +178,7 @@ export function detachEndpoint(context: ServiceContext, endpoint: EndpointRecord
     context.datapath.detach(network.switchId, attachment.portId);
     context.ports.reprogram(network.id);
   }
-  context.notify(NOTIFICATION_TYPES.NetworkEndpointDetached, endpoint.id);
+  notifyNetwork(context, endpoint, NOTIFICATION_TYPES.NetworkEndpointDetached);
   return detached;
 }
 

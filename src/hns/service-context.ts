@@ -158,11 +158,13 @@ export class ServiceContext {
     return this.ports.nodeFacts(adapter);
   }
 
-  notify(type: number, id: Guid, flags = 0, data?: JsonValue): void {
+  /** `scope`: the object whose registrations hear it; undefined: those of the service (hcn.md §1.4). */
+  notify(type: number, id: Guid, flags = 0, data?: JsonValue, scope?: Guid): void {
     this.notifications.push({
       type,
       status: 0,
       data: data === undefined ? { ID: id, Flags: flags } : { ID: id, Flags: flags, Data: data },
+      ...(scope !== undefined && { scope }),
     });
   }
 

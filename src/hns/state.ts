@@ -8,12 +8,14 @@ import { AddressPool } from "./address-pool.ts";
 import { BackEndReferences } from "./back-end-references.ts";
 import { type EndpointRecord, isRemoteEndpoint } from "./endpoint-record.ts";
 import { FrontEndTable } from "./front-end-table.ts";
+import type { GuestNetworkServiceRecord } from "./guest-network-services.ts";
 import type { LoadBalancerRecord } from "./load-balancer-record.ts";
 import { MacPool } from "./mac-pool.ts";
 import type { NamespaceRecord } from "./namespace-record.ts";
 import { NetworkMembers } from "./network-members.ts";
 import type { NetworkRecord } from "./network-record.ts";
 import { PortMappingTable } from "./port-mapping-table.ts";
+import { PortReservationTable } from "./port-reservations.ts";
 import type { SdnRouteRecord } from "./sdn-route-record.ts";
 import { SdnRouteTable } from "./sdn-route-table.ts";
 import type { RoutedEndpoint } from "./compile/sdn-routes.ts";
@@ -25,6 +27,8 @@ export class ServiceState {
   readonly endpoints: SharedMap<Guid, EndpointRecord> = new SharedMap();
   readonly namespaces: Map<Guid, NamespaceRecord> = new Map();
   readonly loadBalancers: Map<Guid, LoadBalancerRecord> = new Map();
+  readonly guestNetworkServices: Map<Guid, GuestNetworkServiceRecord> = new Map();
+  readonly portReservations: PortReservationTable = new PortReservationTable();
   /** Load balancers whose last update HNS took and did not carry out (hcn.md §7.1). */
   readonly ignoredUpdates: Set<Guid> = new Set();
   readonly sdnRoutes: SdnRouteTable = new SdnRouteTable();

@@ -9,6 +9,7 @@ import { HnsService } from "../hns/hns-service.ts";
 import { InProcessHcnClient } from "../hns/in-process-client.ts";
 import type { PhysicalAdapter } from "../hns/physical-adapter.ts";
 import { type ServiceVersion, type WindowsBuild, parseProfile } from "../knowledge/profiles.ts";
+import type { QuirkSettings } from "../knowledge/quirks.ts";
 import { parseMac } from "../net/mac.ts";
 import { parseInterfaceAddress } from "../net/prefix.ts";
 
@@ -20,6 +21,8 @@ export interface HnsNodeOptions {
   readonly version?: ServiceVersion;
   /** Further addresses of the first adapter. */
   readonly moreAddresses?: readonly string[];
+  /** Defects that are set; the others are as the build has them. */
+  readonly quirks?: QuirkSettings;
   /** Adapters by name and address; default `Ethernet` with 10.0.2.15/24. */
   readonly adapters?: readonly { readonly name: string; readonly address: string; readonly mac: string }[];
 }
@@ -66,6 +69,7 @@ export function hnsNode(options: HnsNodeOptions = {}): HnsNode {
     adapters: (options.adapters ?? ADAPTERS).map((adapter, index) =>
       adapterOf(clock, adapter, index === 0 ? (options.moreAddresses ?? []) : []),
     ),
+    ...(options.quirks !== undefined && { quirks: options.quirks }),
   });
   return { env, clock, datapath, service, client: new InProcessHcnClient(service) };
 }
