@@ -182,12 +182,21 @@ export class HttpHcnClient implements HcnClient {
     throw this.unexpected("an object");
   }
 
-  /** Makes a call and opens the answer. @throws HcnError what the service refused, or that nobody answers. */
   private async perform(operation: HttpOperation, fields: object): Promise<JsonValue> {
     // A listener that is under way hears what this call does.
     await this.streams.registered();
     const { path, body } = formatHttpCall(operation, fields);
-    const answer = parseAnswerText(await this.exchange(path, body, HTTP_OPERATIONS[operation].isRead));
+    return this.result(path, body, HTTP_OPERATIONS[operation].isRead);
+  }
+
+  /** A call that stands beside the HCN line. @throws HcnError what the service refused, or that nobody answers. */
+  async ask(path: string, fields: object, isRead: boolean): Promise<JsonValue> {
+    return this.result(path, JSON.stringify(fields), isRead);
+  }
+
+  /** Makes a call and opens the answer. @throws HcnError what the service refused, or that nobody answers. */
+  private async result(path: string, body: string, isRead: boolean): Promise<JsonValue> {
+    const answer = parseAnswerText(await this.exchange(path, body, isRead));
     const refusal = parseHttpError(answer);
     if (refusal !== undefined) throw refusal;
     const result = isJsonObject(answer) ? answer["result"] : undefined;

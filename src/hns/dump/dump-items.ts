@@ -1,11 +1,12 @@
 /** Objects from the files of one node as one dump: in v2 form, each once, in the order in which a service takes them. */
 import { assert } from "../../base/assert.ts";
 import type { HcnObjectKind, JsonObject, JsonValue } from "../../hcn/client.ts";
+import { DUMP_KINDS, type DumpItem } from "../../hcn/dumps.ts";
 import { parseGuid } from "../../hcn/guid.ts";
 import { isJsonObject } from "../../hcn/json-value.ts";
 import { parseMac } from "../../net/mac.ts";
 import type { DumpedObject } from "./dumped-object.ts";
-import { DUMP_KINDS, type DumpItem } from "./own-dump.ts";
+
 import { documentFromV1 } from "./v1-to-v2.ts";
 
 /** The field of a document that tells what PowerShell cut off: path → the text that stood there. */
