@@ -5,6 +5,7 @@ import { RealClock } from "../../../base/real-clock.node.ts";
 import { defaultSocketPath } from "../../../hcn/find-hns.node.ts";
 import { formatHttpAddress } from "../../../hcn/http-client.node.ts";
 import { TokenFileError, openTokenFile } from "../../../hcn/token-file.node.ts";
+import { ServiceDumps } from "../../../hns/dump/service-dumps.ts";
 import { HnsHttpServer, type ListenAddress } from "../../../hns/http-server.node.ts";
 import { type LocalHns, createHns } from "../../../hns/local-hns.ts";
 import { PROFILE_NAMES, parseProfile } from "../../../knowledge/profiles.ts";
@@ -83,8 +84,15 @@ function openService(request: HnsServeRequest): { readonly hns: LocalHns; readon
 
 async function startServer(hns: LocalHns, { address }: Place): Promise<HnsHttpServer> {
   const facts = { profile: hns.windows.profile.name, store: "memory" };
+  const dumps = new ServiceDumps(hns.service, hns.client);
   try {
-    return await HnsHttpServer.listen({ client: hns.client, address, facts: () => facts, log: processLog() });
+    return await HnsHttpServer.listen({
+      client: hns.client,
+      address,
+      facts: () => facts,
+      dumps,
+      log: processLog(),
+    });
   } catch (error) {
     const where = "socketPath" in address ? address.socketPath : `${address.host}:${address.port}`;
     throw new Failure(
