@@ -12,6 +12,8 @@ import type {
   JsonObject,
   JsonValue,
 } from "./client.ts";
+import { parseComputeSystemSummary } from "./compute-system-document.ts";
+import type { ComputeSystem, ComputeSystems } from "./compute-systems.ts";
 import { HcnError } from "./error.ts";
 import { ZERO_GUID } from "./guid.ts";
 import {
@@ -85,6 +87,7 @@ async function readBody(response: IncomingMessage): Promise<string> {
 }
 
 export class HttpHcnClient implements HcnClient {
+  readonly computeSystems: ComputeSystems;
   private readonly address: HttpAddress;
   private readonly timeoutMs: number;
   private readonly agent = new Agent({ keepAlive: true });
@@ -96,6 +99,15 @@ export class HttpHcnClient implements HcnClient {
   constructor(options: HttpHcnClientOptions) {
     this.address = options.address;
     this.timeoutMs = options.timeoutMs ?? TIMEOUT_DEFAULT_MS;
+    const change = async (call: HttpCall): Promise<void> => {
+      await this.perform(call);
+    };
+    this.computeSystems = {
+      list: async () => this.listComputeSystems(),
+      create: (id, settings) => change({ operation: "systems/create", id, settings }),
+      modify: (id, settings) => change({ operation: "systems/modify", id, settings }),
+      terminate: (id) => change({ operation: "systems/terminate", id }),
+    };
   }
 
   async enumerate(kind: HcnObjectKind, query?: HostComputeQuery): Promise<readonly Guid[]> {
@@ -160,6 +172,12 @@ export class HttpHcnClient implements HcnClient {
     this.closeStream();
     this.agent.destroy();
     return Promise.resolve();
+  }
+
+  private async listComputeSystems(): Promise<readonly ComputeSystem[]> {
+    const result = await this.perform({ operation: "systems/list" });
+    if (Array.isArray(result)) return result.map((system: JsonValue) => parseComputeSystemSummary(system));
+    throw this.unexpected("a list of compute systems");
   }
 
   private async document(call: HttpCall): Promise<JsonObject> {

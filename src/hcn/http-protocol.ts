@@ -9,6 +9,10 @@
  * POST /hcn/delete     {"kind", "id"}                              → {"result": null}
  * POST /hcn/stats      {"id", "query"?}                            → {"result": {…}}
  * POST /hcn/addresses  {"id", "query"?}                            → {"result": {…}}
+ * POST /hcn/systems/list       {}                                  → {"result": [{…}…]}
+ * POST /hcn/systems/create     {"id", "settings"}                  → {"result": null}
+ * POST /hcn/systems/modify     {"id", "settings"}                  → {"result": null}
+ * POST /hcn/systems/terminate  {"id"}                              → {"result": null}
  * POST /hcn/call       {"method", "path", "body"}                  → {"result": {envelope}}
  * GET  /hcn/notifications                                          → one JSON object per line, until somebody leaves
  * ```
@@ -51,6 +55,13 @@ export type HttpCall =
     }
   | { readonly operation: "delete"; readonly kind: HcnObjectKind; readonly id: string }
   | { readonly operation: "stats" | "addresses"; readonly id: string; readonly query?: HostComputeQuery }
+  | { readonly operation: "systems/list" }
+  | {
+      readonly operation: "systems/create" | "systems/modify";
+      readonly id: string;
+      readonly settings: JsonObject;
+    }
+  | { readonly operation: "systems/terminate"; readonly id: string }
   | { readonly operation: "call"; readonly method: string; readonly path: string; readonly body: string };
 
 export type HttpOperation = HttpCall["operation"];
@@ -123,6 +134,18 @@ const READERS: { readonly [O in HttpOperation]: (reader: JsonReader) => HttpCall
     id: requireText(reader, "id"),
     ...optionalQuery(reader),
   }),
+  "systems/list": () => ({ operation: "systems/list" }),
+  "systems/create": (reader) => ({
+    operation: "systems/create",
+    id: requireText(reader, "id"),
+    settings: requireSettings(reader),
+  }),
+  "systems/modify": (reader) => ({
+    operation: "systems/modify",
+    id: requireText(reader, "id"),
+    settings: requireSettings(reader),
+  }),
+  "systems/terminate": (reader) => ({ operation: "systems/terminate", id: requireText(reader, "id") }),
   call: (reader) => ({
     operation: "call",
     method: requireText(reader, "method"),
@@ -152,11 +175,13 @@ export function formatHttpCall(call: HttpCall): { readonly path: string; readonl
 }
 
 const NOT_FOUND: readonly string[] = [
+  "HCS_E_SYSTEM_NOT_FOUND",
   "ERROR_NOT_FOUND",
   "HCN_E_NETWORK_NOT_FOUND",
   "HCN_E_ENDPOINT_NOT_FOUND",
 ];
 const CONFLICT: readonly string[] = [
+  "HCS_E_SYSTEM_ALREADY_EXISTS",
   "HCN_E_NETWORK_ALREADY_EXISTS",
   "HCN_E_PORT_ALREADY_EXISTS",
   "HCN_E_ENDPOINT_ALREADY_ATTACHED",

@@ -2,8 +2,10 @@
 import { assert } from "../base/assert.ts";
 import type { Guid } from "../hcn/client.ts";
 import { HcnError } from "../hcn/error.ts";
+import { NETWORK_FLAGS } from "../hcn/network.ts";
 import { NOTIFICATION_TYPES } from "../hcn/notification.ts";
 import { type Ip, parseIp } from "../net/ip.ts";
+import { releaseCompartment } from "./compute-systems/compartments.ts";
 import type { DnsDefinition, PortProgram, RouteDefinition, VnicDefinition } from "./datapath.ts";
 import {
   type Attachment,
@@ -111,17 +113,36 @@ export function checkLocal(endpoint: EndpointRecord, isNamespace: boolean): void
   });
 }
 
-/** @throws HcnError HCN_E_ENDPOINT_ALREADY_ATTACHED, HCN_E_ENDPOINT_NAMESPACE_ALREADY_EXISTS, and as `checkLocal`. */
+/** @throws HcnError HCN_E_DEGRADED_OPERATION (hcn.md §4.5). */
+export function checkHealthy(endpoint: EndpointRecord): void {
+  if (endpoint.errorCode === 0) return;
+  throw new HcnError("HCN_E_DEGRADED_OPERATION", {
+    detail: `Endpoint ${endpoint.id} is degraded (State 5, 0x${endpoint.errorCode.toString(16)}); refresh it, or delete it`,
+  });
+}
+
+/** @throws HcnError HCN_E_ENDPOINT_ALREADY_ATTACHED, HCN_E_ENDPOINT_NAMESPACE_ALREADY_EXISTS, and as `checkLocal` and `checkHealthy`. */
 export function checkUnattached(endpoint: EndpointRecord, isNamespace: boolean): void {
   checkLocal(endpoint, isNamespace);
+  checkHealthy(endpoint);
   if (endpoint.attachment === undefined) return;
   const inNamespace = endpoint.attachment.namespaceId;
-  const place = inNamespace === undefined ? "the host" : `namespace ${inNamespace}`;
+  const elsewhere = endpoint.attachment.kind === "host" ? "the host" : "a container";
+  const place = inNamespace === undefined ? elsewhere : `namespace ${inNamespace}`;
   const code =
     isNamespace && inNamespace !== undefined
       ? "HCN_E_ENDPOINT_NAMESPACE_ALREADY_EXISTS"
       : "HCN_E_ENDPOINT_ALREADY_ATTACHED";
   throw new HcnError(code, { detail: `Endpoint ${endpoint.id} is attached to ${place}; detach it first` });
+}
+
+/** @throws HcnError HCN_E_ENDPOINT_SHARING_DISABLED for a second container. */
+export function checkSharing(context: ServiceContext, endpoint: EndpointRecord, users: number): void {
+  const flags = context.state.networks.get(endpoint.networkId)?.flags ?? 0;
+  if (users === 0 || (flags & NETWORK_FLAGS.DisableSharing) === 0) return;
+  throw new HcnError("HCN_E_ENDPOINT_SHARING_DISABLED", {
+    detail: `Endpoint ${endpoint.id} has a container already, and its network has the flag DisableSharing (128)`,
+  });
 }
 
 /** Puts the endpoint's vNIC where `attachment` says. The endpoint must be unattached. */
@@ -143,6 +164,24 @@ export function attachEndpoint(
   return attached;
 }
 
+function compartmentOfAttachment(context: ServiceContext, attachment: Attachment): number | undefined {
+  if (attachment.kind === "host") return HOST_COMPARTMENT;
+  if (attachment.kind === "container") return attachment.compartmentId;
+  return context.state.namespaces.get(attachment.namespaceId)?.compartmentId;
+}
+
+/** Makes the vNIC of an attached endpoint anew, with the port that it had; any other endpoint is left as it is. */
+export function renewVnic(context: ServiceContext, endpoint: EndpointRecord): void {
+  const { attachment } = endpoint;
+  const network = context.state.networks.get(endpoint.networkId);
+  const compartmentId = attachment && compartmentOfAttachment(context, attachment);
+  if (network === undefined || attachment?.portId === undefined || compartmentId === undefined) return;
+  const program = context.ports.programOf(network, endpoint.id);
+  if (program === undefined) return;
+  context.datapath.detach(network.switchId, attachment.portId);
+  context.datapath.attach(vnicOf(context, endpoint, compartmentId, program));
+}
+
 /** Takes the endpoint's vNIC away; an unattached endpoint is left as it is. */
 export function detachEndpoint(context: ServiceContext, endpoint: EndpointRecord): EndpointRecord {
   const { attachment } = endpoint;
@@ -151,12 +190,14 @@ export function detachEndpoint(context: ServiceContext, endpoint: EndpointRecord
     attachment: undefined,
     isPortGone: attachment.portId !== undefined,
     containers: Object.freeze([]),
+    wasUsed: endpoint.wasUsed || endpoint.containers.length > 0,
   });
   const network = context.state.networks.get(endpoint.networkId);
   if (attachment.portId !== undefined && network !== undefined) {
     context.datapath.detach(network.switchId, attachment.portId);
     context.ports.reprogram(network.id);
   }
+  if (attachment.kind === "container") releaseCompartment(context, attachment.compartmentId);
   context.notify(NOTIFICATION_TYPES.NetworkEndpointDetached, endpoint.id);
   return detached;
 }

@@ -102,6 +102,8 @@ function reasonForNetworkPolicy(policy: NetworkPolicy): string | undefined {
 /** Inferred: a guest's vNIC belongs to its utility VM. */
 const GUEST_REASON = "the vNIC of a Guest namespace belongs to a utility VM, which this version does not run";
 
+const MACHINE_REASON = "the port is one of a virtual machine, which this version does not run";
+
 /** What of an endpoint has no effect. */
 export function notEnforcedOnEndpoint(endpoint: EndpointRecord): readonly NotEnforced[] {
   const found: NotEnforced[] = [];
@@ -110,6 +112,7 @@ export function notEnforcedOnEndpoint(endpoint: EndpointRecord): readonly NotEnf
     const reason = reasonOf(policy);
     if (reason !== undefined) found.push({ Type: policy.Type, Index: index, Reason: reason });
   }
+  if (endpoint.virtualMachine !== undefined) found.push({ Type: "Port", Reason: MACHINE_REASON });
   if (endpoint.attachment?.kind === "guest") found.push({ Type: "Attachment", Reason: GUEST_REASON });
   return found;
 }

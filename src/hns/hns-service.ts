@@ -14,6 +14,7 @@ import type {
   JsonObject,
   JsonValue,
 } from "../hcn/client.ts";
+import type { ComputeSystem } from "../hcn/compute-systems.ts";
 import { readSchemaVersion } from "../hcn/base-document.ts";
 import { HcnError } from "../hcn/error.ts";
 import type { HnsVersion } from "../hcn/features.ts";
@@ -22,6 +23,13 @@ import { JsonReader } from "../hcn/json-reader.ts";
 import { checkJsonObject, checkJsonValue, isJsonObject } from "../hcn/json-value.ts";
 import { type CheckedQuery, NULL_QUERY, parseQuery } from "../hcn/query.ts";
 import { type Dialect, dialectOf } from "../hcn/schema-version.ts";
+import {
+  createComputeSystem,
+  listComputeSystems,
+  modifyComputeSystem,
+  terminateComputeSystem,
+} from "./compute-systems/compute-systems.ts";
+import { degradeEndpoint } from "./endpoint-port.ts";
 import { requireEndpoint } from "./endpoints.ts";
 import { matchesFilter } from "./filter.ts";
 import { KIND_TABLE, type KindRow } from "./kind-table.ts";
@@ -118,6 +126,31 @@ export class HnsService {
   queryEndpointAddresses(id: Guid, query?: HostComputeQuery): JsonObject {
     this.checkQuery(query);
     return endpointAddressesDocument(requireEndpoint(this.context, checkGuid(id)));
+  }
+
+  /** Marks an endpoint as broken (State 5): what is asked of it is refused until it is refreshed or deleted. */
+  degradeEndpoint(id: Guid, errorCode: number): void {
+    degradeEndpoint(this.context, checkGuid(id), errorCode);
+  }
+
+  /** `HcsEnumerateComputeSystems`. */
+  listComputeSystems(): readonly ComputeSystem[] {
+    return listComputeSystems(this.context);
+  }
+
+  /** `HcsCreateComputeSystem`. */
+  createComputeSystem(id: string, document: JsonObject): void {
+    createComputeSystem(this.context, id, checkJsonObject(document));
+  }
+
+  /** `HcsModifyComputeSystem`. */
+  modifyComputeSystem(id: string, request: JsonObject): void {
+    modifyComputeSystem(this.context, id, checkJsonObject(request));
+  }
+
+  /** `HcsTerminateComputeSystem`. */
+  terminateComputeSystem(id: string): void {
+    terminateComputeSystem(this.context, id);
   }
 
   /** HNS v1: always an envelope, never a failure of the call itself. */

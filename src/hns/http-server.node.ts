@@ -19,6 +19,7 @@ import { assert, unreachable } from "../base/assert.ts";
 import { LIMITS } from "../base/limits.ts";
 import { type Log, SILENT_LOG } from "../base/log.ts";
 import type { HcnClient, JsonValue } from "../hcn/client.ts";
+import type { ComputeSystems } from "../hcn/compute-systems.ts";
 import { HcnError } from "../hcn/error.ts";
 import {
   HTTP_NOTIFICATIONS_PATH,
@@ -27,7 +28,7 @@ import {
   httpStatusOf,
   parseHttpCall,
 } from "../hcn/http-protocol.ts";
-import { parseJsonText } from "../hcn/json-value.ts";
+import { checkJsonObject, parseJsonText } from "../hcn/json-value.ts";
 import { isListening } from "../hcn/unix-socket.node.ts";
 
 /** Where to listen. Port 0: the system chooses. */
@@ -68,8 +69,25 @@ async function readBody(request: IncomingMessage): Promise<string> {
   return Buffer.concat(chunks).toString("utf8");
 }
 
+/** @throws HcnError E_NOTIMPL when whoever answers keeps no compute systems. */
+function systemsOf(client: HcnClient): ComputeSystems {
+  if (client.computeSystems !== undefined) return client.computeSystems;
+  throw new HcnError("E_NOTIMPL", { detail: "This service keeps no compute systems" });
+}
+
 async function perform(client: HcnClient, call: HttpCall): Promise<JsonValue> {
   switch (call.operation) {
+    case "systems/list":
+      return (await systemsOf(client).list()).map((system) => checkJsonObject(system));
+    case "systems/create":
+      await systemsOf(client).create(call.id, call.settings);
+      return null;
+    case "systems/modify":
+      await systemsOf(client).modify(call.id, call.settings);
+      return null;
+    case "systems/terminate":
+      await systemsOf(client).terminate(call.id);
+      return null;
     case "enumerate":
       return client.enumerate(call.kind, call.query);
     case "create":

@@ -10,6 +10,7 @@ import type {
 } from "../hcn/client.ts";
 import { NOTIFICATION_TYPES } from "../hcn/notification.ts";
 import { ZERO_GUID } from "../hcn/guid.ts";
+import type { ComputeSystems } from "../hcn/compute-systems.ts";
 import type { HnsService } from "./hns-service.ts";
 import type { ObjectStore } from "./store.ts";
 
@@ -20,11 +21,18 @@ export class InProcessHcnClient implements HcnClient {
   private readonly service: HnsService;
   private readonly store: ObjectStore | undefined;
   private readonly listeners = new Set<Listener>();
+  readonly computeSystems: ComputeSystems;
 
   /** Without a store the objects are in the service alone, as those of a simulated node are. */
   constructor(service: HnsService, store?: ObjectStore) {
     this.service = service;
     this.store = store;
+    this.computeSystems = {
+      list: async () => this.perform(() => service.listComputeSystems()),
+      create: async (id, document) => this.perform(() => service.createComputeSystem(id, document)),
+      modify: async (id, request) => this.perform(() => service.modifyComputeSystem(id, request)),
+      terminate: async (id) => this.perform(() => service.terminateComputeSystem(id)),
+    };
   }
 
   get revision(): number {

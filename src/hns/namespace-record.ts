@@ -12,6 +12,18 @@ export interface NamespaceRecord extends RecordBase {
   readonly endpointIds: readonly Guid[];
   /** The default namespace of the host, which always exists (hcn.md §2.4). */
   readonly isBuiltIn: boolean;
+  /** Containers were in it, and are not any more. */
+  readonly wasUsed: boolean;
+  /** Somebody wanted to delete it while containers were in it (hcn.md §2.10). */
+  readonly isTeardownBlocked: boolean;
+}
+
+/**
+ * The namespace's `State` (hcn.md §2.10). Inferred: one whose teardown was blocked is as before when its containers are
+ * gone.
+ */
+export function namespaceState(namespace: NamespaceRecord): number {
+  return namespace.isTeardownBlocked && namespace.containers.length > 0 ? 4 : 1;
 }
 
 /** Id of the host's own compartment. */

@@ -136,7 +136,6 @@ export const KNOWLEDGE_CODES = [
   "ipam-range-exhausted",
   "ipam-range-invalid",
   "hns-unreachable",
-  "hns-v1-not-served",
   // What Windows pods cannot ask for.
   "host-process-without-host-network",
   "host-process-mixed-with-others",

@@ -95,7 +95,7 @@ export function networkDocument(
 }
 
 /** Ids and names of switch extensions, by build (hcn.md §2.12). */
-function extensionDocuments(context: ServiceContext): readonly JsonObject[] {
+export function extensionDocuments(context: ServiceContext): readonly JsonObject[] {
   const isNew = context.windows.profile.build >= BUILD_NEW_EXTENSIONS;
   return [
     {
