@@ -4,6 +4,7 @@ import { apiSchema } from "../src/api/schema.ts";
 import { clusterSchema, formatFieldTables } from "../src/cluster/file/schema.ts";
 import { TRACE_SCHEMA } from "../src/cluster/trace-schema.ts";
 import { VERIFY_SCHEMA } from "../src/cluster/verify/verify-schema.ts";
+import { hnsOpenApi } from "../src/hcn/openapi.ts";
 import {
   errorsSchema,
   explanationListSchema,
@@ -52,6 +53,7 @@ export async function generatedFiles(): Promise<readonly GeneratedFile[]> {
     { path: "schemas/errors.v1alpha1.json", text: formatJson(errorsSchema()) },
     { path: "schemas/explanation-list.v1alpha1.json", text: formatJson(explanationListSchema()) },
     { path: "schemas/log-findings.v1alpha1.json", text: formatJson(logFindingsSchema()) },
+    { path: "schemas/hns.openapi.json", text: formatJson(hnsOpenApi()) },
     { path: "docs/reference/codes.md", text: formatCodesPage() },
     { path: "docs/reference/errors.md", text: formatErrorsPage() },
     withPart("docs/reference/cluster-file.md", "fields", formatFieldTables()),

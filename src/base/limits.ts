@@ -39,6 +39,10 @@ export const LIMITS = {
   httpResponseBytesMax: 268_435_456,
   /** Connections that a service over HTTP has open at a time. */
   httpConnectionsMax: 256,
+  /** Streams of notifications that a service over HTTP has open at a time. */
+  notificationStreamsMax: 64,
+  /** Bytes that wait for a listener who does not read; then it is cut off. */
+  notificationBytesWaitingMax: 1_048_576,
   /** Bytes of one request to the control API: 50 MiB of manifests, as JSON writes them. */
   apiRequestBytesMax: 104_857_600,
   /** Events of a running cluster that are remembered for listeners who come back. */

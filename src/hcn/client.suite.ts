@@ -3,6 +3,7 @@
  * L2Bridge networks on one adapter, named `Ethernet`.
  */
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { describeGuestCalls } from "./client-guest.suite.ts";
 import type { HcnClient, HcnNotification, JsonObject } from "./client.ts";
 import { addNetworkAdapter, containerDocument, removeNetworkAdapter } from "./compute-systems.ts";
 import { HcnError } from "./error.ts";
@@ -31,6 +32,7 @@ import {
   queryBy,
   removeNamespaceEndpoint,
 } from "./operations.ts";
+import { addSdnRoute, addSdnRouteEndpoint, deleteSdnRoute, listSdnRoutes } from "./sdn-route-operations.ts";
 import {
   HOST_ATTACH,
   attachHnsEndpoint,
@@ -311,7 +313,7 @@ export function describeHcnClient(name: string, open: () => Promise<HcnClient>):
     it("HCN-040 listing load balancers works with none present", async () => {
       expect(await listLoadBalancers(client)).toEqual([]);
       await expect(getLoadBalancerById(client, MISSING)).rejects.toThrow(
-        `LoadBalancer ID "${MISSING}" not found`,
+        `LoadBalancer "${MISSING}" not found`,
       );
     });
 
@@ -361,12 +363,19 @@ export function describeHcnClient(name: string, open: () => Promise<HcnClient>):
       expect(await listLoadBalancers(client)).toEqual([]);
     });
 
-    it("SDN routes and guest networks: none are listed, and making one is refused", async () => {
-      for (const kind of ["SdnRoute", "GuestNetworkService"] as const) {
-        expect(await client.enumerate(kind)).toEqual([]);
-        await expect(client.create(kind, { ...V2 })).rejects.toMatchObject({ code: "E_NOTIMPL" });
-      }
+    it("SDN routes are made of hcsshim's documents, changed by delete and create, and deleted", async () => {
+      const network = await createNetwork(client, NETWORK);
+      const first = (await createEndpoint(client, network.ID!, { Name: "p" })).ID!;
+      const second = (await createEndpoint(client, network.ID!, { Name: "q" })).ID!;
+      const made = await addSdnRoute(client, [first], { DestinationPrefix: "169.254.169.254/24" });
+      const added = await addSdnRouteEndpoint(client, made, second);
+      expect([added.ID, added.HostComputeEndpoints]).toEqual([made.ID, [first, second]]);
+      expect(await listSdnRoutes(client)).toEqual([added]);
+      await deleteSdnRoute(client, made.ID!);
+      expect(await listSdnRoutes(client)).toEqual([]);
     });
+
+    describeGuestCalls(() => client);
 
     it("a listener hears networks come and go until it unsubscribes", async () => {
       const heard: HcnNotification[] = [];

@@ -64,7 +64,6 @@ export {
 } from "./namespace.ts";
 export {
   NAT_FLAGS,
-  type L4ProxyPolicySetting,
   type OutBoundNatPolicySetting,
   type PortMappingPolicySetting,
   type SdnRoutePolicySetting,
@@ -89,6 +88,7 @@ export {
 } from "./network-policy.ts";
 export { NOTIFICATION_TYPES } from "./notification.ts";
 export {
+  addLoadBalancerEndpoint,
   addNamespaceContainer,
   addNamespaceEndpoint,
   createEndpoint,
@@ -117,6 +117,7 @@ export {
   modifyNetworkPolicies,
   namespaceOf,
   queryBy,
+  removeLoadBalancerEndpoint,
   removeNamespaceContainer,
   removeNamespaceEndpoint,
 } from "./operations.ts";
@@ -126,7 +127,19 @@ export {
   NETWORK_POLICY_TYPES,
   type NetworkPolicyType,
 } from "./policy-type.ts";
+export type { L4ProxyPolicySetting, L4WfpProxyPolicySetting } from "./proxy-policy.ts";
 export { SCHEMA_V2_0, type SchemaVersion } from "./schema-version.ts";
+export { type HostComputeRoute, parseSdnRoute, routesOfSdnRoute } from "./sdn-route.ts";
+export {
+  addSdnRoute,
+  addSdnRouteEndpoint,
+  createSdnRoute,
+  deleteSdnRoute,
+  getSdnRouteById,
+  listSdnRoutes,
+  modifySdnRoute,
+  removeSdnRouteEndpoint,
+} from "./sdn-route-operations.ts";
 export type {
   EndpointAttachDetachRequest,
   HnsEndpoint,

@@ -45,6 +45,11 @@ export class AddressPool {
         detail: `${formatIp(ip)} is ${reserved} of ${formatPrefix(subnet.prefix)}; choose another address of the subnet`,
       });
     }
+    this.checkOwner(ip);
+  }
+
+  /** @throws HcnError ERROR_OBJECT_ALREADY_EXISTS when a local endpoint has `ip`. */
+  checkOwner(ip: Ip): void {
     const owner = this.owners.get(ip);
     if (owner !== undefined) {
       throw new HcnError("ERROR_OBJECT_ALREADY_EXISTS", {
@@ -69,12 +74,17 @@ export class AddressPool {
     });
   }
 
-  take(ip: Ip, owner: Guid): void {
-    this.owners.set(ip, owner);
+  ownerOf(ip: Ip): Guid | undefined {
+    return this.owners.get(ip);
   }
 
-  release(ip: Ip): void {
-    this.owners.delete(ip);
+  /** Whoever is first has it: restored endpoints may claim one address twice. */
+  take(ip: Ip, owner: Guid): void {
+    if (!this.owners.has(ip)) this.owners.set(ip, owner);
+  }
+
+  release(ip: Ip, owner: Guid): void {
+    if (this.owners.get(ip) === owner) this.owners.delete(ip);
   }
 
   private allocateFrom(subnet: SubnetRecord, prng: Prng): Ip | undefined {

@@ -15,9 +15,12 @@ import {
 } from "./endpoint-record.ts";
 import { HOST_COMPARTMENT } from "./namespace-record.ts";
 import type { NetworkRecord } from "./network-record.ts";
+import { hasSwitch } from "./network/switch-placement.ts";
 import { RemoteEndpointRecord } from "./remote-endpoint.ts";
 import type { ServiceContext } from "./service-context.ts";
 
+/** MTU of a vNIC on a switch without an adapter. */
+const MTU_DEFAULT = 1_500;
 /** Metric of an endpoint's routes when the request names none: what Windows gives a gateway. */
 const ROUTE_METRIC = 256;
 /**
@@ -74,13 +77,12 @@ function vnicOf(
   context: ServiceContext,
   endpoint: EndpointRecord,
   compartmentId: number,
-  program: PortProgram,
+  program: PortProgram | undefined,
 ): VnicDefinition {
   const network = context.state.networks.get(endpoint.networkId);
   const portId = endpoint.attachment?.portId;
   assert(network !== undefined && portId !== undefined, "an attached endpoint has a network and a port");
-  const adapter = context.adapterOf(network);
-  assert(adapter !== undefined, "the adapter of a network stays");
+  const mtuBytes = context.adapterOf(network)?.device.mtuBytes ?? MTU_DEFAULT;
   const interfaceName = interfaceNameOf(endpoint);
   // Inferred for L2Bridge: WS2022 was seen to name ports of overlay networks so (dataplane.md §2.8).
   const containerName = `Container NIC ${endpoint.id.slice(0, 8)}`;
@@ -96,7 +98,7 @@ function vnicOf(
     addresses: endpoint.ipConfigs.map(({ ip, length }) => ({ ip, length })),
     routes: routesOf(endpoint),
     dns: dnsOf(network, endpoint),
-    mtuBytes: mtuOf(endpoint, adapter.device.mtuBytes),
+    mtuBytes: mtuOf(endpoint, mtuBytes),
     program,
   };
 }
@@ -115,9 +117,9 @@ export function checkLocal(endpoint: EndpointRecord, isNamespace: boolean): void
 
 /** @throws HcnError HCN_E_DEGRADED_OPERATION (hcn.md §4.5). */
 export function checkHealthy(endpoint: EndpointRecord): void {
-  if (endpoint.errorCode === 0) return;
+  if (endpoint.degraded === undefined) return;
   throw new HcnError("HCN_E_DEGRADED_OPERATION", {
-    detail: `Endpoint ${endpoint.id} is degraded (State 5, 0x${endpoint.errorCode.toString(16)}); refresh it, or delete it`,
+    detail: `Endpoint ${endpoint.id} is degraded: ${endpoint.degraded}; refresh it, or delete it and create it anew`,
   });
 }
 
@@ -145,41 +147,50 @@ export function checkSharing(context: ServiceContext, endpoint: EndpointRecord, 
   });
 }
 
-/** Puts the endpoint's vNIC where `attachment` says. The endpoint must be unattached. */
-export function attachEndpoint(
-  context: ServiceContext,
-  endpoint: EndpointRecord,
-  attachment: Attachment,
-  compartmentId: number | undefined,
-): EndpointRecord {
-  const attached = updateEndpoint(context, endpoint, { attachment, isPortGone: false });
-  const network = context.state.networks.get(endpoint.networkId);
-  if (network !== undefined) {
-    const program = context.ports.programOf(network, endpoint.id);
-    if (attachment.portId !== undefined && compartmentId !== undefined && program !== undefined)
-      context.datapath.attach(vnicOf(context, attached, compartmentId, program));
-    context.ports.reprogram(network.id);
-  }
-  context.notify(NOTIFICATION_TYPES.NetworkEndpointAttached, endpoint.id);
-  return attached;
+/** Tells those who registered with the endpoint's network; the flags are the network's (hcn.md §1.4). */
+export function notifyNetwork(context: ServiceContext, endpoint: EndpointRecord, type: number): void {
+  const flags = context.state.networks.get(endpoint.networkId)?.flags;
+  context.notify(type, endpoint.id, flags, undefined, endpoint.networkId);
 }
 
-function compartmentOfAttachment(context: ServiceContext, attachment: Attachment): number | undefined {
+/** Undefined: there is no compartment on this machine, or not any more. */
+function compartmentOf(context: ServiceContext, attachment: Attachment): number | undefined {
   if (attachment.kind === "host") return HOST_COMPARTMENT;
   if (attachment.kind === "container") return attachment.compartmentId;
   return context.state.namespaces.get(attachment.namespaceId)?.compartmentId;
 }
 
-/** Makes the vNIC of an attached endpoint anew, with the port that it had; any other endpoint is left as it is. */
-export function renewVnic(context: ServiceContext, endpoint: EndpointRecord): void {
+/** Makes the vNIC of an endpoint whose record says already where it is. Its network is to be programmed anew. */
+export function plugIn(context: ServiceContext, endpoint: EndpointRecord): void {
   const { attachment } = endpoint;
   const network = context.state.networks.get(endpoint.networkId);
-  const compartmentId = attachment && compartmentOfAttachment(context, attachment);
-  if (network === undefined || attachment?.portId === undefined || compartmentId === undefined) return;
+  const compartmentId = attachment && compartmentOf(context, attachment);
+  if (network === undefined || !hasSwitch(context, network)) return;
+  if (attachment?.portId === undefined || compartmentId === undefined) return;
   const program = context.ports.programOf(network, endpoint.id);
-  if (program === undefined) return;
-  context.datapath.detach(network.switchId, attachment.portId);
   context.datapath.attach(vnicOf(context, endpoint, compartmentId, program));
+}
+
+/** Makes the vNIC of an attached endpoint anew, with the port that it had; any other endpoint is left as it is. */
+export function renewVnic(context: ServiceContext, endpoint: EndpointRecord): void {
+  const network = context.state.networks.get(endpoint.networkId);
+  const portId = endpoint.attachment?.portId;
+  if (network === undefined || portId === undefined) return;
+  context.datapath.detach(network.switchId, portId);
+  plugIn(context, endpoint);
+}
+
+/** Puts the endpoint's vNIC where `attachment` says. The endpoint must be unattached. */
+export function attachEndpoint(
+  context: ServiceContext,
+  endpoint: EndpointRecord,
+  attachment: Attachment,
+): EndpointRecord {
+  const attached = updateEndpoint(context, endpoint, { attachment, isPortGone: false });
+  plugIn(context, attached);
+  context.ports.reprogram(endpoint.networkId);
+  notifyNetwork(context, endpoint, NOTIFICATION_TYPES.NetworkEndpointAttached);
+  return attached;
 }
 
 /** Takes the endpoint's vNIC away; an unattached endpoint is left as it is. */
@@ -198,7 +209,7 @@ export function detachEndpoint(context: ServiceContext, endpoint: EndpointRecord
     context.ports.reprogram(network.id);
   }
   if (attachment.kind === "container") releaseCompartment(context, attachment.compartmentId);
-  context.notify(NOTIFICATION_TYPES.NetworkEndpointDetached, endpoint.id);
+  notifyNetwork(context, endpoint, NOTIFICATION_TYPES.NetworkEndpointDetached);
   return detached;
 }
 
@@ -209,5 +220,5 @@ export function attachToHost(
   namespaceId: Guid | undefined,
 ): EndpointRecord {
   const attachment: Attachment = { kind: "host", namespaceId, portId: context.prng.guid() };
-  return attachEndpoint(context, endpoint, Object.freeze(attachment), HOST_COMPARTMENT);
+  return attachEndpoint(context, endpoint, Object.freeze(attachment));
 }

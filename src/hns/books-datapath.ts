@@ -11,6 +11,7 @@ import type {
   PortPoolAllocation,
   PortProgram,
   PortStatistics,
+  SwitchDefinition,
   VnicDefinition,
 } from "./datapath.ts";
 import { HOST_COMPARTMENT } from "./namespace-record.ts";
@@ -31,25 +32,27 @@ const NOTHING_PASSED: PortStatistics = Object.freeze({
 });
 
 export class BooksDatapath implements Datapath {
-  private readonly switches = new Map<Guid, PhysicalAdapter>();
+  private readonly switches = new Map<Guid, SwitchDefinition>();
   private readonly vnics = new Map<Guid, VnicDefinition>();
   private readonly compartments = new Set<number>();
   private readonly hostPools = new Map<Guid, Map<string, ReservedPool>>();
   private readonly blocks = new PortBlockTable();
   private lastCompartment = HOST_COMPARTMENT;
 
-  createCompartment(): number {
-    this.lastCompartment++;
-    this.compartments.add(this.lastCompartment);
-    return this.lastCompartment;
+  createCompartment(_name: string, wantedId?: number): number {
+    const isFree = wantedId !== undefined && wantedId > HOST_COMPARTMENT && !this.compartments.has(wantedId);
+    const id = isFree ? wantedId : this.lastCompartment + 1;
+    this.lastCompartment = Math.max(this.lastCompartment, id);
+    this.compartments.add(id);
+    return id;
   }
 
   removeCompartment(id: number): void {
     this.compartments.delete(id);
   }
 
-  createSwitch(id: Guid, adapter: PhysicalAdapter): void {
-    this.switches.set(id, adapter);
+  createSwitch(definition: SwitchDefinition): void {
+    this.switches.set(definition.id, definition);
   }
 
   removeSwitch(id: Guid): void {
@@ -133,6 +136,10 @@ export class BooksDatapath implements Datapath {
 
   listVnics(): readonly VnicDefinition[] {
     return [...this.vnics.values()];
+  }
+
+  getSwitch(id: Guid): SwitchDefinition | undefined {
+    return this.switches.get(id);
   }
 
   listSwitches(): readonly Guid[] {

@@ -79,6 +79,20 @@ export interface DnsDefinition {
   readonly servers: readonly Ip[];
 }
 
+/** A switch to make. */
+export type SwitchDefinition =
+  | { readonly kind: "external"; readonly id: Guid; readonly adapter: PhysicalAdapter }
+  | {
+      readonly kind: "internal";
+      readonly id: Guid;
+      readonly name: string;
+      /** MAC of the host's vNIC `vEthernet (<name>)`. */
+      readonly hostMac: Mac;
+      /** Addresses of the host's vNIC: the gateways of the network's subnets. */
+      readonly hostAddresses: readonly InterfaceAddress[];
+    }
+  | { readonly kind: "private"; readonly id: Guid; readonly name: string };
+
 /** A vNIC to make: an interface in a compartment and a port on a switch, joined by a cable. */
 export interface VnicDefinition {
   readonly switchId: Guid;
@@ -96,7 +110,8 @@ export interface VnicDefinition {
   readonly dns: DnsDefinition | undefined;
   /** Undefined: that of the adapter. */
   readonly mtuBytes: number | undefined;
-  readonly program: PortProgram;
+  /** Undefined: the port has no rules; frames pass as they are. */
+  readonly program: PortProgram | undefined;
 }
 
 /** What has passed a port since it was made, as seen by the endpoint behind it. */
@@ -119,12 +134,15 @@ export interface PortPoolAllocation {
 }
 
 export interface Datapath {
-  /** Makes a compartment and returns its id: small, growing, above 1. */
-  createCompartment(name: string): number;
+  /** Makes a compartment and returns its id: small, growing, above 1; `wantedId` when it is free. */
+  createCompartment(name: string, wantedId?: number): number;
   removeCompartment(id: number): void;
-  /** Puts a switch on `adapter`; its addresses and routes move to a vNIC of the host, named `vEthernet (<adapter>)`. */
-  createSwitch(id: Guid, adapter: PhysicalAdapter): void;
-  /** Takes the switch away; addresses and routes go back to the adapter. */
+  /**
+   * Makes a switch. On an external one the adapter's addresses and routes move to a vNIC of the host, named
+   * `vEthernet (<adapter>)`; an internal one gives the host a vNIC with addresses of its own, a private one gives none.
+   */
+  createSwitch(definition: SwitchDefinition): void;
+  /** Takes the switch away; what was on an adapter goes back to it. */
   removeSwitch(id: Guid): void;
   /** The addresses of the node on `adapter`, wherever they are now. */
   addressesOf(adapter: PhysicalAdapter): readonly InterfaceAddress[];

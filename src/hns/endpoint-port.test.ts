@@ -27,6 +27,7 @@ const ADD_PORT: JsonObject = {
 const REMOVE_PORT: JsonObject = { ResourceType: "Port", RequestType: "Remove", Settings: {} };
 
 interface Endpoints extends HnsNode {
+  readonly network: string;
   readonly local: string;
   readonly remote: string;
 }
@@ -39,7 +40,7 @@ async function node(): Promise<Endpoints> {
     IpConfigurations: [{ IpAddress: "10.244.9.37" }],
     Flags: 1,
   });
-  return { ...made, local: local.ID!, remote: remote.ID! };
+  return { ...made, network: network.ID!, local: local.ID!, remote: remote.ID! };
 }
 
 describe("the port of a virtual machine", () => {
@@ -115,9 +116,9 @@ describe("the port of a virtual machine", () => {
   });
 
   it("attach, detach and deletion are told", async () => {
-    const { client, local } = await node();
+    const { client, network, local } = await node();
     const heard: HcnNotification[] = [];
-    client.subscribe((notification) => heard.push(notification));
+    client.subscribe((notification) => heard.push(notification), { network });
     await client.modify("Endpoint", local, ADD_PORT);
     await deleteEndpoint(client, local);
     expect(heard.map(({ type, data }) => [type, data.ID])).toEqual([

@@ -27,7 +27,9 @@ export function modifyPort(
 }
 
 function heal(context: ServiceContext, endpoint: EndpointRecord): EndpointRecord {
-  return endpoint.errorCode === 0 ? endpoint : updateEndpoint(context, endpoint, { errorCode: 0 });
+  // What contradicts other objects since it was restored still does.
+  if (endpoint.errorCode === 0) return endpoint;
+  return updateEndpoint(context, endpoint, { degraded: undefined, errorCode: 0 });
 }
 
 /**
@@ -63,5 +65,6 @@ export function degradeEndpoint(context: ServiceContext, id: Guid, errorCode: nu
   const endpoint = context.state.endpoints.get(id);
   if (endpoint === undefined)
     throw new HcnError("HCN_E_ENDPOINT_NOT_FOUND", { detail: `There is no endpoint ${id}` });
-  updateEndpoint(context, endpoint, { errorCode });
+  const degraded = `an operation on its port failed with 0x${errorCode.toString(16)}`;
+  updateEndpoint(context, endpoint, { degraded, errorCode });
 }

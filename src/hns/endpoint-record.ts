@@ -10,7 +10,7 @@ import type { RecordBase, RouteRecord } from "./network-record.ts";
 export interface IpConfigRecord {
   readonly ip: Ip;
   readonly length: number;
-  /** Undefined for remote endpoints, whose addresses belong to no subnet of the network. */
+  /** Undefined for addresses outside the network's subnets: of remote endpoints, and where the network has none. */
   readonly ipSubnetId: Guid | undefined;
 }
 
@@ -57,7 +57,7 @@ export interface EndpointRecord extends RecordBase {
   readonly virtualMachine: VirtualMachinePort | undefined;
   /** A container used it once and does not any more. */
   readonly wasUsed: boolean;
-  /** The HRESULT of what broke it; 0 while nothing has. */
+  /** The HRESULT of what broke it while it was in use (`degraded` says why); 0 while nothing has. */
   readonly errorCode: number;
 }
 
@@ -67,7 +67,7 @@ export interface EndpointRecord extends RecordBase {
  * Inferred: behind a port of a virtual machine it is 2, too.
  */
 export function endpointState(endpoint: EndpointRecord): number {
-  if (endpoint.errorCode !== 0) return ENDPOINT_STATES.Degraded;
+  if (endpoint.degraded !== undefined) return ENDPOINT_STATES.Degraded;
   const isInMachine = endpoint.virtualMachine !== undefined || endpoint.attachment?.kind === "guest";
   if (endpoint.containers.length > 0)
     return isInMachine ? ENDPOINT_STATES.Attached : ENDPOINT_STATES.AttachedSharing;

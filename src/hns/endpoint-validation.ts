@@ -13,6 +13,7 @@ import type { AddressPool } from "./address-pool.ts";
 import type { IpConfigRecord } from "./endpoint-record.ts";
 import type { NetworkRecord, RouteRecord, SubnetRecord } from "./network-record.ts";
 import { checkPolicyFeature, readRouteRecords } from "./network-validation.ts";
+import { traitsOf } from "./network/type-traits.ts";
 import type { ServiceContext } from "./service-context.ts";
 
 function invalid(detail: string): HcnError {
@@ -20,13 +21,14 @@ function invalid(detail: string): HcnError {
 }
 
 /** Refuses what this version does not do, and what a request may not say. */
-export function checkEndpointRequest(endpoint: HostComputeEndpoint): void {
+export function checkEndpointRequest(network: NetworkRecord, endpoint: HostComputeEndpoint): void {
   if (endpoint.HostComputeNamespace !== undefined)
     throw invalid(
       "HostComputeNamespace is set by the service; create the endpoint, then add it to the namespace",
     );
-  if (((endpoint.Flags ?? 0) & ENDPOINT_FLAGS.EnableDhcp) !== 0)
-    throw invalid("Flags has EnableDhcp (32); an L2Bridge network has static addresses only");
+  const { ipams } = traitsOf(network.type);
+  if (((endpoint.Flags ?? 0) & ENDPOINT_FLAGS.EnableDhcp) !== 0 && !ipams.includes("Dhcp"))
+    throw invalid(`Flags has EnableDhcp (32); a network of type ${network.type} has static addresses only`);
 }
 
 function readIp(text: string, where: string): Ip {
@@ -52,7 +54,12 @@ function readIpConfig(
   where: string,
 ): IpConfigRecord {
   const ip = readIp(config.IpAddress ?? "", `${where}.IpAddress`);
+  const length = readLength(config, ip, where);
   const found = pool.findSubnet(network.subnets, ip);
+  if (found === undefined && network.subnets.length === 0) {
+    pool.checkOwner(ip);
+    return Object.freeze({ ip, length: length === 0 ? bitsOf(familyOf(ip)) : length, ipSubnetId: undefined });
+  }
   if (found === undefined) {
     const subnets = network.subnets.map((subnet) => formatPrefix(subnet.prefix)).join(", ");
     throw new HcnError("HCN_E_INVALID_IP", {
@@ -60,7 +67,6 @@ function readIpConfig(
     });
   }
   pool.checkFree(found.subnet, ip);
-  const length = readLength(config, ip, where);
   const record: IpConfigRecord = {
     ip,
     // The subnet's length is filled in when the request has none (hcn.md §4.2).
@@ -160,7 +166,7 @@ export function readIpConfigs(
 ): readonly IpConfigRecord[] {
   if (isRemote) return remoteIpConfigs(network, configs);
   const wanted = withAddress(configs);
-  if (network.subnets.length === 0) {
+  if (network.subnets.length === 0 && traitsOf(network.type).needsSubnet) {
     throw new HcnError("HCN_E_SUBNET_NOT_FOUND", {
       detail: `Network ${network.name} has no subnet; create it with Ipams`,
     });

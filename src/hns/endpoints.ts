@@ -12,7 +12,7 @@ import { type ModifyRequestType, parseModifyRequest } from "../hcn/modify.ts";
 import { NOTIFICATION_TYPES } from "../hcn/notification.ts";
 import { ENDPOINT_POLICY_TYPES } from "../hcn/policy-type.ts";
 import { SCHEMA_V2_0, type SchemaVersion } from "../hcn/schema-version.ts";
-import { checkHealthy, detachEndpoint, updateEndpoint } from "./attachment.ts";
+import { checkHealthy, detachEndpoint, notifyNetwork, updateEndpoint } from "./attachment.ts";
 import { type EndpointRecord, isRemoteEndpoint } from "./endpoint-record.ts";
 import { modifyPort, refreshEndpoint, resetEndpoint } from "./endpoint-port.ts";
 import {
@@ -90,7 +90,7 @@ export function createEndpoint(
   networkId: Guid | undefined,
 ): Guid {
   const network = networkFor(context, document, networkId);
-  checkEndpointRequest(document);
+  checkEndpointRequest(network, document);
   const id = context.chooseId(wantedId ?? document.ID);
   if (context.state.endpoints.has(id))
     throw new HcnError("ERROR_OBJECT_ALREADY_EXISTS", { detail: `There is an endpoint ${id} already` });
@@ -132,7 +132,7 @@ export function removeEndpoint(context: ServiceContext, endpoint: EndpointRecord
   const detached = detachEndpoint(context, endpoint);
   if (namespaceId !== undefined) removeFromNamespace(context, namespaceId, endpoint.id);
   if (endpoint.virtualMachine !== undefined)
-    context.notify(NOTIFICATION_TYPES.NetworkEndpointDetached, endpoint.id);
+    notifyNetwork(context, endpoint, NOTIFICATION_TYPES.NetworkEndpointDetached);
   context.state.removeEndpoint(detached);
   context.cache.forget(endpoint.id);
   context.changed("Endpoint", endpoint.id);

@@ -4,7 +4,7 @@
  */
 import type { EndpointPolicy } from "../hcn/endpoint-policy.ts";
 import { LOAD_BALANCER_PORT_FLAGS } from "../hcn/load-balancer.ts";
-import { NAT_FLAGS } from "../hcn/nat-policy.ts";
+import { NAT_FLAGS, type SdnRoutePolicySetting } from "../hcn/nat-policy.ts";
 import type { NetworkPolicy } from "../hcn/network-policy.ts";
 import { NETWORK_FLAGS } from "../hcn/network.ts";
 import type { EndpointPolicyType, NetworkPolicyType } from "../hcn/policy-type.ts";
@@ -15,10 +15,13 @@ import { isIpv6Mapping } from "./compile/port-mapping.ts";
 import type { EndpointRecord } from "./endpoint-record.ts";
 import type { LoadBalancerPortMappingRecord, LoadBalancerRecord } from "./load-balancer-record.ts";
 import type { NetworkRecord } from "./network-record.ts";
+import { RULE_POLICIES, limitOfType, ruleLimitOf } from "./network/type-limits.ts";
+import { hasRules } from "./network/type-traits.ts";
+import type { SdnRouteRecord } from "./sdn-route-record.ts";
 
 /** One thing that has no effect, and why. */
 export interface NotEnforced {
-  /** Type of the policy, or `Flags`. */
+  /** Type of the policy, `Flags`, `Type` for the network's own, or the kind of the object. */
   readonly Type: string;
   /** Position in the object's list of policies; absent for flags and the like. */
   readonly Index?: number;
@@ -42,6 +45,10 @@ function reasonForMapping(policy: Extract<EndpointPolicy, { Type: "PortMapping" 
     : "Flags 1 (LocalRoutedVip): the mapping works from other machines; the node's own connections to it do not yet";
 }
 
+function reasonForRoute({ NextHop }: SdnRoutePolicySetting): string | undefined {
+  return (NextHop ?? "") === "" ? undefined : `NextHop is ${NOT_YET}; the prefix bypasses source NAT`;
+}
+
 type EndpointReason<T extends EndpointPolicyType> = (
   policy: Extract<EndpointPolicy, { Type: T }>,
 ) => string | undefined;
@@ -56,10 +63,7 @@ const ENDPOINT_REASONS: { readonly [T in EndpointPolicyType]: EndpointReason<T> 
   L2Driver: ENFORCED,
   OutBoundNAT: (policy) =>
     isIpv6Nat(policy.Settings) ? "IPv6 is not translated; packets keep the endpoint's address" : undefined,
-  SDNRoute: (policy) =>
-    (policy.Settings.NextHop ?? "") === ""
-      ? undefined
-      : `NextHop is ${NOT_YET}; the prefix bypasses source NAT`,
+  SDNRoute: (policy) => reasonForRoute(policy.Settings),
   L4Proxy: STORED,
   L4WFPPROXY: STORED,
   // Nothing on an L2Bridge network depends on it: there is no tunnel.
@@ -80,13 +84,13 @@ const NETWORK_REASONS: { readonly [T in NetworkPolicyType]: string | undefined }
   SourceMacAddress: NOT_YET,
   NetAdapterName: undefined,
   VSwitchExtension: NOT_YET,
-  DrMacAddress: "an L2Bridge network has no distributed router",
+  DrMacAddress: NOT_YET,
   AutomaticDNS: NOT_YET,
   InterfaceConstraint: undefined,
   ProviderAddress: undefined,
-  RemoteSubnetRoute: "an L2Bridge network has no tunnels; use routes between the nodes",
-  VxlanPort: "an L2Bridge network has no tunnels",
-  HostRoute: "the host and its L2Bridge endpoints reach each other without it",
+  RemoteSubnetRoute: NOT_YET,
+  VxlanPort: NOT_YET,
+  HostRoute: NOT_YET,
   SetPolicy: "address sets are not resolved by this version",
   L4Proxy: NOT_YET,
   LayerConstraint: NOT_YET,
@@ -94,7 +98,18 @@ const NETWORK_REASONS: { readonly [T in NetworkPolicyType]: string | undefined }
   NeighborDiscovery: NOT_YET,
 };
 
-function reasonForNetworkPolicy(policy: NetworkPolicy): string | undefined {
+/** Policies of overlay networks on one without tunnels. */
+const BRIDGE_REASONS: { readonly [T in NetworkPolicyType]?: string } = {
+  DrMacAddress: "an L2Bridge network has no distributed router",
+  RemoteSubnetRoute: "an L2Bridge network has no tunnels; use routes between the nodes",
+  VxlanPort: "an L2Bridge network has no tunnels",
+  HostRoute: "the host and its L2Bridge endpoints reach each other without it",
+};
+
+function reasonForNetworkPolicy(network: NetworkRecord, policy: NetworkPolicy): string | undefined {
+  const ofBridge = hasRules(network) ? BRIDGE_REASONS[policy.Type] : undefined;
+  if (ofBridge !== undefined) return ofBridge;
+  if (policy.Type === "NetworkACL" && !hasRules(network)) return ruleLimitOf(network.type);
   if (policy.Type !== "NetworkACL") return NETWORK_REASONS[policy.Type];
   return reasonForAcl({ Type: "ACL", Settings: policy.Settings });
 }
@@ -104,12 +119,21 @@ const GUEST_REASON = "the vNIC of a Guest namespace belongs to a utility VM, whi
 
 const MACHINE_REASON = "the port is one of a virtual machine, which this version does not run";
 
-/** What of an endpoint has no effect. */
-export function notEnforcedOnEndpoint(endpoint: EndpointRecord): readonly NotEnforced[] {
+/** Undefined: the policy has its effect, as far as the network goes. */
+function reasonOfNetwork(network: NetworkRecord | undefined, type: EndpointPolicyType): string | undefined {
+  if (network === undefined || hasRules(network) || !RULE_POLICIES.includes(type)) return undefined;
+  return ruleLimitOf(network.type);
+}
+
+/** What of an endpoint of `network` has no effect. */
+export function notEnforcedOnEndpoint(
+  endpoint: EndpointRecord,
+  network: NetworkRecord | undefined,
+): readonly NotEnforced[] {
   const found: NotEnforced[] = [];
   for (const [index, policy] of endpoint.policies.entries()) {
     const reasonOf = ENDPOINT_REASONS[policy.Type] as (policy: EndpointPolicy) => string | undefined;
-    const reason = reasonOf(policy);
+    const reason = reasonOfNetwork(network, policy.Type) ?? reasonOf(policy);
     if (reason !== undefined) found.push({ Type: policy.Type, Index: index, Reason: reason });
   }
   if (endpoint.virtualMachine !== undefined) found.push({ Type: "Port", Reason: MACHINE_REASON });
@@ -139,9 +163,22 @@ function notEnforcedOnMapping(mapping: LoadBalancerPortMappingRecord, index: num
   return found;
 }
 
-/** What of a load balancer has no effect. */
-export function notEnforcedOnLoadBalancer(loadBalancer: LoadBalancerRecord): readonly NotEnforced[] {
+/** What of a load balancer of `network` has no effect. */
+export function notEnforcedOnLoadBalancer(
+  loadBalancer: LoadBalancerRecord,
+  network: NetworkRecord | undefined,
+): readonly NotEnforced[] {
+  if (network !== undefined && !hasRules(network))
+    return [{ Type: "LoadBalancer", Reason: ruleLimitOf(network.type) }];
   return loadBalancer.portMappings.flatMap(notEnforcedOnMapping);
+}
+
+/** What of an SDN route has no effect. */
+export function notEnforcedOnSdnRoute({ routes }: SdnRouteRecord): readonly NotEnforced[] {
+  return routes.flatMap((route, index) => {
+    const reason = reasonForRoute(route);
+    return reason === undefined ? [] : [{ Type: "SDNRoute", Index: index, Reason: reason }];
+  });
 }
 
 /** Flags that change the switch or its host vNIC; the others are bookkeeping or concern other types of network. */
@@ -157,15 +194,17 @@ const SWITCH_FLAGS = [
 /** What of a network has no effect. */
 export function notEnforcedOnNetwork(network: NetworkRecord): readonly NotEnforced[] {
   const found: NotEnforced[] = [];
+  const limit = limitOfType(network.type);
+  if (limit !== undefined) found.push({ Type: "Type", Reason: limit });
   for (const [index, policy] of network.policies.entries()) {
-    const reason = reasonForNetworkPolicy(policy);
+    const reason = reasonForNetworkPolicy(network, policy);
     if (reason !== undefined) found.push({ Type: policy.Type, Index: index, Reason: reason });
   }
   for (const name of SWITCH_FLAGS) {
     const bit = NETWORK_FLAGS[name];
     if ((network.flags & bit) !== 0) found.push({ Type: "Flags", Reason: `${name} (${bit}) is ${NOT_YET}` });
   }
-  for (const subnet of network.subnets) {
+  for (const subnet of [...network.subnets, ...network.bareSubnets]) {
     for (const policy of subnet.policies)
       found.push({ Type: policy.Type, Reason: `a subnet's ${policy.Type} is ${NOT_YET}` });
   }

@@ -13,6 +13,7 @@ import type {
   HostComputeQuery,
   JsonObject,
   JsonValue,
+  ServiceProperties,
 } from "../hcn/client.ts";
 import type { ComputeSystem } from "../hcn/compute-systems.ts";
 import { readSchemaVersion } from "../hcn/base-document.ts";
@@ -21,7 +22,8 @@ import type { HnsVersion } from "../hcn/features.ts";
 import { ZERO_GUID, checkGuid, parseGuid } from "../hcn/guid.ts";
 import { JsonReader } from "../hcn/json-reader.ts";
 import { checkJsonObject, checkJsonValue, isJsonObject } from "../hcn/json-value.ts";
-import { type CheckedQuery, NULL_QUERY, parseQuery } from "../hcn/query.ts";
+import type { PortRangeEntry, PortRangeReservation, PortRequest } from "../hcn/port-reservation.ts";
+import { type CheckedQuery, parseQuery } from "../hcn/query.ts";
 import { type Dialect, dialectOf } from "../hcn/schema-version.ts";
 import {
   createComputeSystem,
@@ -32,14 +34,22 @@ import {
 import { degradeEndpoint } from "./endpoint-port.ts";
 import { requireEndpoint } from "./endpoints.ts";
 import { matchesFilter } from "./filter.ts";
+import { followMirroredEndpoints } from "./guest-network-services.ts";
 import { KIND_TABLE, type KindRow } from "./kind-table.ts";
 import { createNamespace } from "./namespaces.ts";
-import { type HnsServiceOptions, ServiceContext, type StoreChange } from "./service-context.ts";
+import { listPortReservations, releasePorts, reservePorts } from "./port-reservations.ts";
+import { type HnsServiceOptions, ServiceContext } from "./service-context.ts";
+import { exportObjects, restoreObjects, storedRowOf } from "./stored/restore.ts";
+import type {
+  ImportedObject,
+  RestoreNote,
+  RestoreOptions,
+  StoredChange,
+  StoredObject,
+} from "./stored/stored-object.ts";
 import { endpointAddressesDocument, endpointStatisticsDocument } from "./view/endpoint-counters-view.ts";
 import { answerV1 } from "./v1/router.ts";
-
-/** How stores keep objects: in v2 shape, without what can be worked out again. */
-const STORED: CheckedQuery = Object.freeze({ ...NULL_QUERY, dialect: "v2" });
+import { featuresDocument, metricsDocument } from "./view/service-view.ts";
 
 function notServed(kind: HcnObjectKind): HcnError {
   return new HcnError("E_NOTIMPL", { appendix: `Objects of kind ${kind} are not served by this version` });
@@ -153,6 +163,22 @@ export class HnsService {
     terminateComputeSystem(this.context, id);
   }
 
+  reservePorts(guestNetworkService: Guid, request: PortRequest): PortRangeReservation {
+    return reservePorts(this.context, checkGuid(guestNetworkService), request);
+  }
+
+  releasePorts(reservation: Guid): void {
+    releasePorts(this.context, checkGuid(reservation));
+  }
+
+  listPortReservations(): readonly PortRangeEntry[] {
+    return listPortReservations(this.context);
+  }
+
+  queryService(properties: ServiceProperties): JsonObject {
+    return properties === "Features" ? featuresDocument(this.context) : metricsDocument(this.context);
+  }
+
   /** HNS v1: always an envelope, never a failure of the call itself. */
   call(method: string, path: string, body: string): JsonObject {
     return answerV1(this.context, method, path, body);
@@ -160,6 +186,7 @@ export class HnsService {
 
   /** Notifications since the last call. */
   takeNotifications(): readonly HcnNotification[] {
+    followMirroredEndpoints(this.context);
     return this.context.takeNotifications();
   }
 
@@ -169,21 +196,29 @@ export class HnsService {
   }
 
   /** What has to be stored since the last call. */
-  takeChanges(): readonly StoreChange[] {
+  takeChanges(): readonly StoredChange[] {
     return this.context
       .takeChanges()
-      .map(({ kind, id }) => ({ kind, id, document: this.storedDocument(kind, id) }));
+      .map(({ kind, id }) => ({ kind, id, object: storedRowOf(kind)?.store(this.context, id) }));
+  }
+
+  /** All objects in stored form, by kind and then in order of creation. */
+  export(): readonly StoredObject[] {
+    return exportObjects(this.context);
+  }
+
+  /**
+   * Puts these objects in the place of all that the service has, without checking them as requests. Listeners hear
+   * nothing of it.
+   * @returns what of the objects is not as it was: what they say and cannot be.
+   */
+  restore(objects: readonly ImportedObject[], options: RestoreOptions = {}): readonly RestoreNote[] {
+    return restoreObjects(this.context, objects, options);
   }
 
   /** Forgets what has to be stored, where nobody stores it. */
   dropChanges(): void {
     this.context.takeChanges();
-  }
-
-  /** An object as stores keep it; undefined when it is gone. */
-  private storedDocument(kind: HcnObjectKind, id: Guid): JsonObject | undefined {
-    const row = KIND_TABLE[kind];
-    return row?.records(this.context.state).has(id) === true ? row.show(this.context, id, STORED) : undefined;
   }
 
   private checkQuery(query: HostComputeQuery | undefined): CheckedQuery {

@@ -7,21 +7,31 @@ import type {
   HcnObjectKind,
   HostComputeQuery,
   JsonObject,
+  NotificationScope,
+  ServiceProperties,
 } from "../hcn/client.ts";
+import { checkScope, isHeardBy } from "../hcn/notification-scope.ts";
 import { NOTIFICATION_TYPES } from "../hcn/notification.ts";
 import { ZERO_GUID } from "../hcn/guid.ts";
 import type { ComputeSystems } from "../hcn/compute-systems.ts";
+import type { PortRangeEntry, PortRangeReservation, PortRequest } from "../hcn/port-reservation.ts";
 import type { HnsService } from "./hns-service.ts";
 import type { ObjectStore } from "./store.ts";
 
 type Listener = (notification: HcnNotification) => void;
 
+/** A registration of its own, so that one function can be registered twice. */
+interface Registration {
+  readonly listener: Listener;
+  readonly scope: NotificationScope;
+}
+
 /** Not part of the forkable world: it holds call-backs and promises. */
 export class InProcessHcnClient implements HcnClient {
   private readonly service: HnsService;
   private readonly store: ObjectStore | undefined;
-  private readonly listeners = new Set<Listener>();
   readonly computeSystems: ComputeSystems;
+  private readonly registrations = new Set<Registration>();
 
   /** Without a store the objects are in the service alone, as those of a simulated node are. */
   constructor(service: HnsService, store?: ObjectStore) {
@@ -67,16 +77,31 @@ export class InProcessHcnClient implements HcnClient {
     return this.perform(() => this.service.queryEndpointAddresses(id, query));
   }
 
+  async reservePorts(guestNetworkService: Guid, request: PortRequest): Promise<PortRangeReservation> {
+    return this.perform(() => this.service.reservePorts(guestNetworkService, request));
+  }
+
+  async releasePorts(reservation: Guid): Promise<void> {
+    return this.perform(() => this.service.releasePorts(reservation));
+  }
+
+  async listPortReservations(): Promise<readonly PortRangeEntry[]> {
+    return this.perform(() => this.service.listPortReservations());
+  }
+
+  async queryService(properties: ServiceProperties): Promise<JsonObject> {
+    return this.perform(() => this.service.queryService(properties));
+  }
+
   async call(method: string, path: string, body: string): Promise<JsonObject> {
     return this.perform(() => this.service.call(method, path, body));
   }
 
-  subscribe(listener: Listener): () => void {
-    // A registration of its own, so that one function can be registered twice.
-    const registered: Listener = (notification) => listener(notification);
-    this.listeners.add(registered);
+  subscribe(listener: Listener, scope: NotificationScope = "service"): () => void {
+    const registration: Registration = { listener, scope: checkScope(scope) };
+    this.registrations.add(registration);
     return () => {
-      this.listeners.delete(registered);
+      this.registrations.delete(registration);
     };
   }
 
@@ -92,22 +117,34 @@ export class InProcessHcnClient implements HcnClient {
       status: 0,
       data: { ID: ZERO_GUID, Flags: 0 },
     };
-    for (const listener of this.listeners) listener(goodbye);
-    this.listeners.clear();
+    this.tell([goodbye]);
+    this.registrations.clear();
     return Promise.resolve();
   }
 
-  /** Makes a call, stores what it changed, and only then answers and tells. */
+  /**
+   * Makes a call, stores what it changed, and only then answers and tells. What a timer did before a call that is
+   * refused is stored and told, too.
+   */
   private async perform<T>(call: () => T): Promise<T> {
-    const result = call();
-    const notifications = this.service.takeNotifications();
-    if (this.store === undefined) {
-      this.service.dropChanges();
-    } else {
-      const changes = this.service.takeChanges();
-      if (changes.length > 0) await this.store.write(changes);
+    try {
+      return call();
+    } finally {
+      const notifications = this.service.takeNotifications();
+      if (this.store === undefined) this.service.dropChanges();
+      else await this.save(this.store);
+      this.tell(notifications);
     }
-    for (const notification of notifications) for (const listener of this.listeners) listener(notification);
-    return result;
+  }
+
+  private async save(store: ObjectStore): Promise<void> {
+    const changes = this.service.takeChanges();
+    if (changes.length > 0) await store.write(changes);
+  }
+
+  private tell(notifications: readonly HcnNotification[]): void {
+    for (const notification of notifications)
+      for (const { listener, scope } of this.registrations)
+        if (isHeardBy(scope, notification)) listener(notification);
   }
 }

@@ -4,7 +4,6 @@
  */
 import type { Guid } from "../hcn/client.ts";
 import { HcnError } from "../hcn/error.ts";
-import { parseGuid } from "../hcn/guid.ts";
 import {
   type HostComputeLoadBalancer,
   LOAD_BALANCER_DISTRIBUTIONS,
@@ -13,6 +12,7 @@ import {
 import { backEndsMaxOf } from "../knowledge/profiles.ts";
 import { type Ip, isMulticastIp, parseIp } from "../net/ip.ts";
 import { IpProtocol } from "../wire/ip-protocol.ts";
+import { readBackEndList } from "./back-end-list.ts";
 import type { EndpointRecord } from "./endpoint-record.ts";
 import type { LoadBalancerPortMappingRecord, LoadBalancerRecord } from "./load-balancer-record.ts";
 import type { ServiceContext } from "./service-context.ts";
@@ -25,39 +25,6 @@ export type LoadBalancerFields = Pick<
 
 /** TCP, UDP and SCTP: what kube-proxy sends (hcn.md §8.5). */
 const PROTOCOLS: readonly number[] = [IpProtocol.tcp, IpProtocol.udp, IpProtocol.sctp];
-
-/** @throws HcnError HCN_E_GUID_CONVERSION_FAILURE, HCN_E_ENDPOINT_NOT_FOUND. */
-function requireBackEnd(context: ServiceContext, text: string, where: string): EndpointRecord {
-  const id = parseGuid(text);
-  if (id === undefined) {
-    throw new HcnError("HCN_E_GUID_CONVERSION_FAILURE", {
-      detail: `${where} is ${JSON.stringify(text)}; it has to be the GUID of an endpoint`,
-    });
-  }
-  const endpoint = context.state.endpoints.get(id);
-  if (endpoint !== undefined) return endpoint;
-  throw new HcnError("HCN_E_ENDPOINT_NOT_FOUND", { detail: `${where}: there is no endpoint ${id}` });
-}
-
-/** Inferred (hcn.md §11.9): one unknown endpoint among others refuses the whole request. */
-function readBackEnds(context: ServiceContext, texts: readonly string[]): readonly EndpointRecord[] {
-  if (texts.length === 0) {
-    throw new HcnError("HCN_E_INVALID_JSON_REFERENCE", {
-      appendix: "A Reference is required",
-      detail: "HostComputeEndpoints is empty; name at least one endpoint",
-    });
-  }
-  const backEnds = texts.map((text, index) =>
-    requireBackEnd(context, text, `HostComputeEndpoints[${index}]`),
-  );
-  const networkId = backEnds[0]?.networkId;
-  const stranger = backEnds.find((endpoint) => endpoint.networkId !== networkId);
-  if (stranger === undefined) return backEnds;
-  // Inferred: the network is found through the references (hcn.md §8.5), so they have to agree.
-  throw new HcnError("HCN_E_INVALID_JSON_REFERENCE", {
-    detail: `Endpoint ${stranger.id} is of network ${stranger.networkId}, the first one of network ${networkId ?? ""}; a load balancer belongs to one network`,
-  });
-}
 
 /** Inferred: the codes for a mapping without a protocol or an external port, and for a document without mappings. */
 function invalid(detail: string): HcnError {
@@ -121,12 +88,12 @@ export function readLoadBalancer(
   document: HostComputeLoadBalancer,
   id: Guid,
 ): LoadBalancerFields {
-  const backEnds = readBackEnds(context, document.HostComputeEndpoints ?? []);
+  const backEnds = readBackEndList(context, document.HostComputeEndpoints ?? [], "a load balancer");
   const mappings = document.PortMappings ?? [];
   if (mappings.length === 0) throw invalid("PortMappings is empty; write at least one");
   const sourceVip = document.SourceVIP ?? "";
   const fields: LoadBalancerFields = {
-    networkId: backEnds[0]?.networkId ?? "",
+    networkId: backEnds[0].networkId,
     endpointIds: Object.freeze(backEnds.map((endpoint) => endpoint.id)),
     portMappings: Object.freeze(
       mappings.map((mapping, index) => readMapping(context, mapping, `PortMappings[${index}]`)),

@@ -12,6 +12,13 @@ export {
   createHns,
 } from "./local-hns.ts";
 export type { PhysicalAdapter } from "./physical-adapter.ts";
-export type { HnsServiceOptions, StoreChange } from "./service-context.ts";
+export type { HnsServiceOptions } from "./service-context.ts";
 export { MemoryObjectStore, type ObjectStore } from "./store.ts";
+export type {
+  ImportedObject,
+  RestoreNote,
+  RestoreOptions,
+  StoredChange,
+  StoredObject,
+} from "./stored/stored-object.ts";
 export { SwitchDatapath } from "./switch-datapath.ts";

@@ -18,12 +18,16 @@ export interface NamespaceRecord extends RecordBase {
   readonly isTeardownBlocked: boolean;
 }
 
+/** hcn.md §2.10. */
+export const NAMESPACE_STATES = { Healthy: 1, TeardownBlocked: 4 } as const;
+
 /**
  * The namespace's `State` (hcn.md §2.10). Inferred: one whose teardown was blocked is as before when its containers are
  * gone.
  */
 export function namespaceState(namespace: NamespaceRecord): number {
-  return namespace.isTeardownBlocked && namespace.containers.length > 0 ? 4 : 1;
+  const isBlocked = namespace.isTeardownBlocked && namespace.containers.length > 0;
+  return isBlocked ? NAMESPACE_STATES.TeardownBlocked : NAMESPACE_STATES.Healthy;
 }
 
 /** Id of the host's own compartment. */

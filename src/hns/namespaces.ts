@@ -129,7 +129,7 @@ function attachInNamespace(
   const attachment: Attachment = isGuest(namespace)
     ? { kind: "guest", namespaceId: namespace.id, portId: undefined }
     : { kind: "namespace", namespaceId: namespace.id, portId: context.prng.guid() };
-  return attachEndpoint(context, endpoint, Object.freeze(attachment), namespace.compartmentId);
+  return attachEndpoint(context, endpoint, Object.freeze(attachment));
 }
 
 function checkNoPort(endpoint: EndpointRecord): void {
@@ -206,7 +206,7 @@ function endpointsIn(context: ServiceContext, namespace: NamespaceRecord): reado
 function checkContainerStart(context: ServiceContext, namespace: NamespaceRecord, containerId: string): void {
   const endpoints = endpointsIn(context, namespace);
   const other = context.computeSystems.get(containerId)?.namespaceId;
-  const degraded = endpoints.find((endpoint) => endpoint.errorCode !== 0);
+  const degraded = endpoints.find((endpoint) => endpoint.degraded !== undefined);
   const used = namespace.wasUsed || endpoints.some((endpoint) => endpoint.wasUsed);
   const why =
     (other !== undefined && `Container ${containerId} is in namespace ${other}`) ||

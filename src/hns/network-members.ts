@@ -11,9 +11,9 @@ export class NetworkMembers {
   readonly loadBalancers: Map<Guid, LoadBalancerRecord> = new Map();
   /** The rules that they come to. */
   readonly services: LoadBalancerTable = new LoadBalancerTable();
-  /** Load balancers whose rules are out of date: they changed, or a back end did. Undefined: gone. */
-  /** Goes up with every change of a local endpoint. */
+  /** Goes up with every change of a local endpoint, or of what belongs to one. */
   localRevision = 0;
+  /** Load balancers whose rules are out of date: they changed, or a back end did. Undefined: gone. */
   private outdated = new Map<Guid, LoadBalancerRecord | undefined>();
 
   /** Enters an endpoint, or its new record in the place of the old. */
@@ -25,6 +25,11 @@ export class NetworkMembers {
 
   removeEndpoint(id: Guid): void {
     if (this.local.delete(id)) this.localRevision++;
+  }
+
+  /** Notes that something changed which belongs to local endpoints: their SDN routes. */
+  touch(): void {
+    this.localRevision++;
   }
 
   /** Enters a load balancer, or its new record in the place of the old. */

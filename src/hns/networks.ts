@@ -11,20 +11,22 @@ import type { NetworkPolicy } from "../hcn/network-policy.ts";
 import { NOTIFICATION_TYPES } from "../hcn/notification.ts";
 import { NETWORK_POLICY_TYPES } from "../hcn/policy-type.ts";
 import { formatPrefix, prefixContains } from "../net/prefix.ts";
-import { selectAdapter } from "./adapter-selection.ts";
 import { AddressPool } from "./address-pool.ts";
+import type { SwitchDefinition } from "./datapath.ts";
 import { removeEndpoint } from "./endpoints.ts";
 import { removeLoadBalancer } from "./load-balancers.ts";
+import { removeSdnRoute } from "./sdn-routes.ts";
 import { chooseMac, chooseMacRange } from "./mac-pool.ts";
 import type { NetworkRecord, SubnetRecord } from "./network-record.ts";
 import {
   checkDisjoint,
   checkNetworkPolicies,
-  checkNetworkType,
   readMacRanges,
   readSubnetRecord,
-  readSubnetRecords,
 } from "./network-validation.ts";
+import { readAddressing } from "./network/addressing.ts";
+import { type SwitchPlacement, hasSwitch, isSwitchShared, placeSwitch } from "./network/switch-placement.ts";
+import { traitsOf } from "./network/type-traits.ts";
 import type { PhysicalAdapter } from "./physical-adapter.ts";
 import type { ServiceContext } from "./service-context.ts";
 import { checkSetPolicies } from "./set-policies.ts";
@@ -46,22 +48,12 @@ function checkUnique(context: ServiceContext, id: Guid, name: string): void {
   }
 }
 
-/** LayerConstraint puts a network on an existing layer: the switch of another network. */
-function checkLayer(context: ServiceContext, policies: readonly NetworkPolicy[]): void {
-  for (const policy of policies) {
-    const layer = policy.Type === "LayerConstraint" ? policy.Settings.LayerId : undefined;
-    if (layer === undefined) continue;
-    const isKnown = [...context.state.networks.values()].some((network) => network.switchId === layer);
-    if (!isKnown) throw new HcnError("HCN_E_LAYER_NOT_FOUND", { detail: `There is no layer ${layer}` });
-  }
-}
-
 /** The service enters the adapter in use when the request names none (hcn.md §2.2). */
 function withAdapterName(
   policies: readonly NetworkPolicy[],
-  adapter: PhysicalAdapter,
+  adapter: PhysicalAdapter | undefined,
 ): readonly NetworkPolicy[] {
-  if (policies.some((policy) => policy.Type === "NetAdapterName")) return policies;
+  if (adapter === undefined || policies.some((policy) => policy.Type === "NetAdapterName")) return policies;
   const named: NetworkPolicy = {
     Type: "NetAdapterName",
     Settings: Object.freeze({ NetworkAdapterName: adapter.name }),
@@ -69,21 +61,16 @@ function withAdapterName(
   return Object.freeze([...policies, Object.freeze(named)]);
 }
 
-/** The switch on `adapter`: networks of type L2Bridge share it (hcn.md §4.1). */
-function switchOn(context: ServiceContext, adapter: PhysicalAdapter): Guid | undefined {
-  for (const network of context.state.networks.values())
-    if (network.adapterName === adapter.name) return network.switchId;
-  return undefined;
-}
-
 function makeRecord(
   context: ServiceContext,
   document: HostComputeNetwork,
   id: Guid,
-  adapter: PhysicalAdapter,
+  { switchId, layerId, adapter }: SwitchPlacement,
   policies: readonly NetworkPolicy[],
 ): NetworkRecord {
-  const subnets = readSubnetRecords(context, document);
+  const type = document.Type ?? "NAT";
+  const { switchKind } = traitsOf(type);
+  const addressing = readAddressing(context, document, type);
   const taken = [...context.state.networks.values()].flatMap((network) => network.macRanges);
   const macRanges = readMacRanges(document) ?? Object.freeze([chooseMacRange(taken, context.prng)]);
   return Object.freeze({
@@ -93,16 +80,45 @@ function makeRecord(
       additionalParams: document.AdditionalParams,
     }),
     ...((document.SchemaVersion?.Major ?? 0) >= 2 && { schemaVersion: document.SchemaVersion }),
-    type: document.Type ?? "NAT",
-    adapterName: adapter.name,
-    switchId: switchOn(context, adapter) ?? context.prng.guid(),
+    type,
+    switchKind,
+    adapterName: adapter?.name,
+    switchId,
+    layerId,
     policies: withAdapterName(policies, adapter),
     macRanges,
     dns: document.Dns,
-    subnets,
+    ...addressing,
     flags: document.Flags ?? 0,
     drMac: chooseMac(context.prng),
+    hostMac: switchKind === "internal" ? chooseMac(context.prng) : undefined,
   });
+}
+
+/** The switch that a network's record asks for; undefined: the node has no such adapter. */
+function switchDefinitionOf(context: ServiceContext, network: NetworkRecord): SwitchDefinition | undefined {
+  const { switchKind, switchId: id, name, hostMac } = network;
+  const adapter = context.adapterOf(network);
+  if (switchKind === "external") return adapter && { kind: "external", id, adapter };
+  if (switchKind === "private" || hostMac === undefined) return { kind: "private", id, name };
+  const hostAddresses = network.subnets.flatMap(({ gateway, prefix }) =>
+    gateway === undefined ? [] : [{ ip: gateway, length: prefix.length }],
+  );
+  return { kind: "internal", id, name, hostMac, hostAddresses };
+}
+
+/**
+ * Enters a network and makes its switch, unless another network has made it.
+ * @returns false when the node has no such adapter: then the network has no switch.
+ */
+export function bringUpNetwork(context: ServiceContext, network: NetworkRecord): boolean {
+  const definition = switchDefinitionOf(context, network);
+  if (definition !== undefined && !isSwitchShared(context, network))
+    context.datapath.createSwitch(definition);
+  const adapter = context.adapterOf(network);
+  const addresses = adapter === undefined ? [] : context.nodeFacts(adapter).addresses;
+  context.state.addNetwork(network, new AddressPool(addresses));
+  return definition !== undefined;
 }
 
 /** Creates a network from a checked document. @returns its id. */
@@ -111,41 +127,37 @@ export function createNetwork(
   document: HostComputeNetwork,
   wantedId: Guid | undefined,
 ): Guid {
-  // A missing type means NAT (hcn.md §2.2).
-  checkNetworkType(document.Type ?? "NAT");
   const id = context.chooseId(wantedId ?? document.ID);
   checkUnique(context, id, document.Name ?? "");
   const policies = checkNetworkPolicies(context, document.Policies ?? []);
-  checkLayer(context, policies);
   checkSetPolicies([], policies, "Add");
-  const adapter = selectAdapter(context, policies);
-  const network = makeRecord(context, document, id, adapter, policies);
+  // A missing type means NAT (hcn.md §2.2).
+  const placement = placeSwitch(context, document.Type ?? "NAT", id, policies);
+  const network = makeRecord(context, document, id, placement, policies);
   context.notify(NOTIFICATION_TYPES.NetworkPreCreate, id, network.flags);
-  if (switchOn(context, adapter) === undefined) context.datapath.createSwitch(network.switchId, adapter);
-  context.state.addNetwork(network, new AddressPool(context.nodeFacts(adapter).addresses));
+  bringUpNetwork(context, network);
   context.changed("Network", id);
   context.notify(NOTIFICATION_TYPES.NetworkCreate, id, network.flags);
   return id;
 }
 
 /**
- * Deletes a network with its endpoints, attached or not. Inferred (hcn.md §4.6): that endpoints and load balancers go
- * with it. The switch
- * goes with its last network, and the adapter gets its addresses back.
+ * Deletes a network with its endpoints, attached or not. Inferred (hcn.md §4.6): that endpoints, load balancers and
+ * routes go with it. The switch goes with its last network, and the adapter gets its addresses back.
  */
 export function deleteNetwork(context: ServiceContext, id: Guid): void {
   const network = requireNetwork(context, id);
   context.notify(NOTIFICATION_TYPES.NetworkPreDelete, id, network.flags);
   for (const loadBalancer of context.state.membersOf(id).loadBalancers.values())
     removeLoadBalancer(context, loadBalancer);
+  for (const route of context.state.sdnRoutesOfNetwork(id)) removeSdnRoute(context, route);
   for (const endpoint of context.state.endpointsOf(id)) removeEndpoint(context, endpoint);
   // Its switch may carry other networks: what this one put into the host's port has to go.
   context.ports.reprogram(id);
   context.state.removeNetwork(id);
   context.ports.forget(id);
   context.cache.forget(id);
-  const adapter = context.adapterOf(network);
-  if (adapter !== undefined && switchOn(context, adapter) === undefined)
+  if (hasSwitch(context, network) && !isSwitchShared(context, network))
     context.datapath.removeSwitch(network.switchId);
   context.changed("Network", id);
   context.notify(NOTIFICATION_TYPES.NetworkDelete, id, network.flags);

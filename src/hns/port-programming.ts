@@ -22,6 +22,7 @@ import { serviceRangesOf } from "./compile/service-ranges.ts";
 import type { Datapath, PortProgram } from "./datapath.ts";
 import type { LoadBalancerRecord } from "./load-balancer-record.ts";
 import type { NetworkRecord } from "./network-record.ts";
+import { hasRules } from "./network/type-traits.ts";
 import type { PhysicalAdapter } from "./physical-adapter.ts";
 import type { ServiceState } from "./state.ts";
 
@@ -92,7 +93,7 @@ export class PortProgramming {
     this.program(view, compilePrograms(this.cache, view, isOnlyTouched ? touched : undefined));
   }
 
-  /** What an endpoint's new port begins with; undefined when the network has no adapter. */
+  /** What an endpoint's new port begins with; undefined when its network has no rules. */
   programOf(network: NetworkRecord, endpointId: Guid): PortProgram | undefined {
     const surveyed = this.survey(network);
     if (surveyed === undefined) return undefined;
@@ -122,8 +123,9 @@ export class PortProgramming {
     });
   }
 
+  /** Undefined: the ports of networks of this type get no rules. */
   private survey(network: NetworkRecord): Surveyed | undefined {
-    const adapter = this.adapterOf(network);
+    const adapter = hasRules(network) ? this.adapterOf(network) : undefined;
     if (adapter === undefined) return undefined;
     const { services, localRevision } = this.state.membersOf(network.id);
     const node = this.nodeFacts(adapter);

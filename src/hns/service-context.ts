@@ -2,7 +2,7 @@
 import type { Clock } from "../base/clock.ts";
 import type { Environment } from "../base/environment.ts";
 import type { Prng } from "../base/prng.ts";
-import type { Guid, HcnNotification, HcnObjectKind, JsonObject, JsonValue } from "../hcn/client.ts";
+import type { Guid, HcnNotification, HcnObjectKind, JsonValue } from "../hcn/client.ts";
 import { type HnsFeature, type HnsVersion, hasFeature } from "../hcn/features.ts";
 import { ZERO_GUID } from "../hcn/guid.ts";
 import { SCHEMA_V2_0 } from "../hcn/schema-version.ts";
@@ -22,12 +22,6 @@ import { ServiceState } from "./state.ts";
 export interface ChangedObject {
   readonly kind: HcnObjectKind;
   readonly id: Guid;
-}
-
-/** One durable change: an object as it stands now, or its end. */
-export interface StoreChange extends ChangedObject {
-  /** The object in v2 form; undefined when it was deleted. */
-  readonly document: JsonObject | undefined;
 }
 
 export interface HnsServiceOptions {
@@ -56,13 +50,14 @@ export class ServiceContext {
   readonly version: HnsVersion;
   readonly datapath: Datapath;
   readonly adapters: readonly PhysicalAdapter[];
-  readonly prng: Prng;
   readonly quirks: QuirkSet;
   readonly state: ServiceState = new ServiceState();
   readonly cache: CompileCache = new CompileCache();
   readonly computeSystems: ComputeSystemRegistry;
   readonly ports: PortProgramming;
   private readonly clock: Clock;
+  private readonly seed: Prng;
+  private chance: Prng;
   private readonly epochMs: number;
   private notifications: HcnNotification[] = [];
   private changes = new Map<string, ChangedObject>();
@@ -75,7 +70,8 @@ export class ServiceContext {
     this.datapath = options.datapath;
     this.adapters = options.adapters;
     this.computeSystems = options.computeSystems ?? new ComputeSystemRegistry();
-    this.prng = env.prng.derive(`hns/${options.node}`);
+    this.seed = env.prng.derive(`hns/${options.node}`);
+    this.chance = this.seed;
     this.quirks = new QuirkSet(options.windows, this.prng, options.quirks);
     this.ports = new PortProgramming({
       ...options,
@@ -99,6 +95,30 @@ export class ServiceContext {
   /** A moment of the clock as Windows writes it: 100 ns since 1601. */
   fileTime(atMs: number): number {
     return Math.round((this.epochMs + atMs + FILETIME_OFFSET_MS) * FILETIME_PER_MS);
+  }
+
+  /** The moment of the clock that a file time means; whole milliseconds. */
+  clockTime(fileTime: number): number {
+    return Math.round(fileTime / FILETIME_PER_MS - FILETIME_OFFSET_MS - this.epochMs);
+  }
+
+  /** A moment of the clock in milliseconds since 1970. */
+  epochTime(atMs: number): number {
+    return this.epochMs + atMs;
+  }
+
+  /** A moment in milliseconds since 1970 on the clock. */
+  sinceEpoch(epochTimeMs: number): number {
+    return epochTimeMs - this.epochMs;
+  }
+
+  /** Chance goes on differently from here: a service that starts anew on old objects must not repeat their ids. */
+  reseed(incarnation: number): void {
+    this.chance = this.seed.derive(`${incarnation}`);
+  }
+
+  get prng(): Prng {
+    return this.chance;
   }
 
   /** `Version` of objects that this service writes: major × 2^32 + minor (hcn.md §7.2). */
@@ -143,11 +163,13 @@ export class ServiceContext {
     return this.ports.nodeFacts(adapter);
   }
 
-  notify(type: number, id: Guid, flags = 0, data?: JsonValue): void {
+  /** `scope`: the object whose registrations hear it; undefined: those of the service (hcn.md §1.4). */
+  notify(type: number, id: Guid, flags = 0, data?: JsonValue, scope?: Guid): void {
     this.notifications.push({
       type,
       status: 0,
       data: data === undefined ? { ID: id, Flags: flags } : { ID: id, Flags: flags, Data: data },
+      ...(scope !== undefined && { scope }),
     });
   }
 

@@ -9,12 +9,17 @@ import { BackEndReferences } from "./back-end-references.ts";
 import { type EndpointRecord, isRemoteEndpoint } from "./endpoint-record.ts";
 import { FrontEndTable } from "./front-end-table.ts";
 import { NO_GLOBALS, type ServiceGlobals } from "./globals.ts";
+import type { GuestNetworkServiceRecord } from "./guest-network-services.ts";
 import type { LoadBalancerRecord } from "./load-balancer-record.ts";
 import { MacPool } from "./mac-pool.ts";
 import type { NamespaceRecord } from "./namespace-record.ts";
 import { NetworkMembers } from "./network-members.ts";
 import type { NetworkRecord } from "./network-record.ts";
 import { PortMappingTable } from "./port-mapping-table.ts";
+import { PortReservationTable } from "./port-reservations.ts";
+import type { SdnRouteRecord } from "./sdn-route-record.ts";
+import { SdnRouteTable } from "./sdn-route-table.ts";
+import type { RoutedEndpoint } from "./compile/sdn-routes.ts";
 
 export class ServiceState {
   /** In order of creation. */
@@ -23,8 +28,11 @@ export class ServiceState {
   readonly endpoints: SharedMap<Guid, EndpointRecord> = new SharedMap();
   readonly namespaces: Map<Guid, NamespaceRecord> = new Map();
   readonly loadBalancers: Map<Guid, LoadBalancerRecord> = new Map();
+  readonly guestNetworkServices: Map<Guid, GuestNetworkServiceRecord> = new Map();
+  readonly portReservations: PortReservationTable = new PortReservationTable();
   /** Load balancers whose last update HNS took and did not carry out (hcn.md §7.1). */
   readonly ignoredUpdates: Set<Guid> = new Set();
+  readonly sdnRoutes: SdnRouteTable = new SdnRouteTable();
   readonly frontEnds: FrontEndTable = new FrontEndTable();
   /** MAC addresses are unique on the node, because networks share switches. */
   readonly macs: MacPool = new MacPool();
@@ -81,10 +89,30 @@ export class ServiceState {
     return [...this.members.values()].flatMap((members) => [...members.local.values()]);
   }
 
-  /** Endpoints of a network whose vNIC is on the switch. */
-  attachedOf(networkId: Guid): readonly EndpointRecord[] {
-    const local = [...this.membersOf(networkId).local.values()];
-    return local.filter((endpoint) => endpoint.attachment?.portId !== undefined);
+  /** Endpoints of a network whose vNIC is on the switch, with the route objects that name them. */
+  attachedOf(networkId: Guid): readonly RoutedEndpoint[] {
+    const attached: RoutedEndpoint[] = [];
+    for (const endpoint of this.membersOf(networkId).local.values()) {
+      if (endpoint.attachment?.portId === undefined) continue;
+      const sdnRoutes = this.sdnRoutes.ofEndpoint(endpoint.id);
+      attached.push(sdnRoutes === undefined ? endpoint : Object.freeze({ ...endpoint, sdnRoutes }));
+    }
+    return attached;
+  }
+
+  /** Enters an SDN route, or its new record in the place of the old; its network does not change. */
+  setSdnRoute(route: SdnRouteRecord): void {
+    this.sdnRoutes.set(route);
+    this.members.get(route.networkId)?.touch();
+  }
+
+  removeSdnRoute(route: SdnRouteRecord): void {
+    this.sdnRoutes.remove(route);
+    this.members.get(route.networkId)?.touch();
+  }
+
+  sdnRoutesOfNetwork(networkId: Guid): readonly SdnRouteRecord[] {
+    return [...this.sdnRoutes.values()].filter((route) => route.networkId === networkId);
   }
 
   /** Enters a new endpoint with its address, MAC and mapped ports. */
@@ -114,8 +142,8 @@ export class ServiceState {
     this.members.get(endpoint.networkId)?.removeEndpoint(endpoint.id);
     this.markOutdated(endpoint);
     if (isRemoteEndpoint(endpoint)) return;
-    for (const config of endpoint.ipConfigs) this.poolOf(endpoint.networkId).release(config.ip);
-    this.macs.release(endpoint.mac);
+    for (const config of endpoint.ipConfigs) this.poolOf(endpoint.networkId).release(config.ip, endpoint.id);
+    this.macs.release(endpoint.mac, endpoint.id);
     this.removeMappings(endpoint);
   }
 

@@ -30,14 +30,19 @@ export function networkRecord(policies: readonly PolicyDocument[] = []): Network
   return {
     ...base("net", "cbr0"),
     type: "L2Bridge",
+    switchKind: "external",
     adapterName: "Ethernet",
     switchId: "switch",
+    layerId: "switch",
     policies: parseNetworkPolicies(policies),
     macRanges: [],
     dns: undefined,
+    ipamType: undefined,
     subnets: [],
+    bareSubnets: [],
     flags: 0,
     drMac: mac("00-15-5D-00-00-00"),
+    hostMac: undefined,
   };
 }
 

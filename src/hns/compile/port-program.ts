@@ -20,6 +20,7 @@ import type { LoadBalancerTable } from "./load-balancer-table.ts";
 import { type OutBoundNat, compileOutBoundNat } from "./outbound-nat.ts";
 import { compilePaRoute } from "./pa-route.ts";
 import { type PortMappings, compilePortMappings } from "./port-mapping.ts";
+import { type RoutedEndpoint } from "./sdn-routes.ts";
 import { type Shape, shapeOf } from "./shape.ts";
 
 /** The node as rules see it. */
@@ -34,7 +35,7 @@ export interface NodeFacts {
 export interface NetworkView {
   readonly network: NetworkRecord;
   /** In order of creation. */
-  readonly attached: readonly EndpointRecord[];
+  readonly attached: readonly RoutedEndpoint[];
   readonly node: NodeFacts;
   /** The load balancers, compiled. */
   readonly services: LoadBalancerTable;
@@ -117,7 +118,7 @@ interface OwnParts {
   readonly slbNat: readonly Group[];
 }
 
-function compileOwnParts(endpoint: EndpointRecord, node: NodeFacts, isAddressed: boolean): OwnParts {
+function compileOwnParts(endpoint: RoutedEndpoint, node: NodeFacts, isAddressed: boolean): OwnParts {
   const managementIp = managementIpOf(node);
   const nat = compileOutBoundNat(endpoint, managementIp);
   const mappings = compilePortMappings(endpoint, managementIp);
@@ -141,13 +142,13 @@ function compileProgram(
   cache: CompileCache,
   view: NetworkView,
   shared: SharedGroups,
-  endpoint: EndpointRecord,
+  endpoint: RoutedEndpoint,
   shape: Shape,
 ): PortProgram {
   const isAddressed = shape === "node-subnet";
   const { services } = view;
-  const { policies, ipConfigs, mac, name } = endpoint;
-  const inputs = [policies, ipConfigs, mac, name, isAddressed, ...shared.nodeInputs];
+  const { policies, ipConfigs, mac, name, sdnRoutes } = endpoint;
+  const inputs = [policies, ipConfigs, mac, name, sdnRoutes, isAddressed, ...shared.nodeInputs];
   const own = cache.get(endpoint.id, "own", inputs, () => compileOwnParts(endpoint, view.node, isAddressed));
   return {
     groups: {

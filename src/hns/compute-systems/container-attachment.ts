@@ -91,7 +91,7 @@ function attachToOwnCompartment(
     compartmentId,
     portId: context.prng.guid(),
   };
-  const attached = attachEndpoint(context, endpoint, Object.freeze(attachment), compartmentId);
+  const attached = attachEndpoint(context, endpoint, Object.freeze(attachment));
   updateEndpoint(context, attached, { containers });
 }
 

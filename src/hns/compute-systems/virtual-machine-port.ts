@@ -4,7 +4,7 @@ import { HcnError } from "../../hcn/error.ts";
 import { equalGuids } from "../../hcn/guid.ts";
 import type { JsonReader } from "../../hcn/json-reader.ts";
 import { NOTIFICATION_TYPES } from "../../hcn/notification.ts";
-import { checkHealthy, checkLocal, updateEndpoint } from "../attachment.ts";
+import { checkHealthy, checkLocal, notifyNetwork, updateEndpoint } from "../attachment.ts";
 import type { EndpointRecord, VirtualMachinePort } from "../endpoint-record.ts";
 import type { ServiceContext } from "../service-context.ts";
 import type { ComputeSystemRecord } from "./registry.ts";
@@ -45,7 +45,7 @@ export function addVirtualMachinePort(
 ): void {
   checkPortFree(endpoint);
   updateEndpoint(context, endpoint, { virtualMachine: Object.freeze(port), isPortGone: false });
-  context.notify(NOTIFICATION_TYPES.NetworkEndpointAttached, endpoint.id);
+  notifyNetwork(context, endpoint, NOTIFICATION_TYPES.NetworkEndpointAttached);
 }
 
 /** @throws HcnError HCN_E_INVALID_REMOTE_ENDPOINT_OPERATION, HCN_E_ENDPOINT_NOT_ATTACHED. */
@@ -57,7 +57,7 @@ export function removeVirtualMachinePort(context: ServiceContext, endpoint: Endp
     });
   }
   updateEndpoint(context, endpoint, { virtualMachine: undefined });
-  context.notify(NOTIFICATION_TYPES.NetworkEndpointDetached, endpoint.id);
+  notifyNetwork(context, endpoint, NOTIFICATION_TYPES.NetworkEndpointDetached);
 }
 
 /** True when the endpoint is behind a port of `machine`. */

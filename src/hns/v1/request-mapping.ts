@@ -5,15 +5,22 @@ import { ENDPOINT_FLAGS, type HostComputeEndpoint, type IpConfig } from "../../h
 import { HcnError } from "../../hcn/error.ts";
 import { JsonReader, enumerationName, present } from "../../hcn/json-reader.ts";
 import { type HostComputeNamespace, parseNamespace } from "../../hcn/namespace.ts";
-import { type HostComputeNetwork, NETWORK_TYPES, type NetworkType, type Subnet } from "../../hcn/network.ts";
+import {
+  type HostComputeNetwork,
+  type Ipam,
+  NETWORK_TYPES,
+  type NetworkType,
+  type Subnet,
+} from "../../hcn/network.ts";
 import {
   type HnsEndpoint,
   type HnsNetwork,
+  type HnsPolicy,
   type HnsSubnet,
   parseHnsEndpoint,
   parseHnsNetwork,
 } from "../../hcn/v1-documents.ts";
-import { policyFromV1 } from "./policy-mapping.ts";
+import { policyFromV1, splitIsolation } from "./policy-mapping.ts";
 
 const DEFAULT_IPV4 = "0.0.0.0/0";
 const DEFAULT_IPV6 = "::/0";
@@ -41,11 +48,13 @@ function defaultRoute(gateway: string | undefined): readonly Route[] {
   return [{ NextHop: gateway, DestinationPrefix: gateway.includes(":") ? DEFAULT_IPV6 : DEFAULT_IPV4 }];
 }
 
-function subnetOf(subnet: HnsSubnet): Subnet {
+function subnetOf(subnet: HnsSubnet, isolation: readonly PolicyDocument[]): Subnet {
+  const own = (subnet.Policies ?? []).map((policy) => policyFromV1("subnet", policy));
   return present<Subnet>({
     ID: subnet.ID,
     IpAddressPrefix: subnet.AddressPrefix,
-    Policies: subnet.Policies?.map((policy) => policyFromV1("subnet", policy)),
+    // Its own isolation counts, else that of the network.
+    Policies: own.length > 0 ? own : isolation,
     Routes: defaultRoute(subnet.GatewayAddress),
   });
 }
@@ -60,8 +69,8 @@ function networkType(type: string | undefined): NetworkType | undefined {
 }
 
 /** Fields of a v1 network that are policies in v2. */
-function networkPolicies(network: HnsNetwork): readonly PolicyDocument[] {
-  const policies = (network.Policies ?? []).map((policy) => policyFromV1("network", policy));
+function networkPolicies(network: HnsNetwork, others: readonly HnsPolicy[]): readonly PolicyDocument[] {
+  const policies = others.map((policy) => policyFromV1("network", policy));
   const fields: readonly (readonly [string, JsonObject | undefined])[] = [
     ["NetAdapterName", settingOf("NetworkAdapterName", network.NetworkAdapterName)],
     ["SourceMacAddress", settingOf("SourceMacAddress", network.SourceMac)],
@@ -75,19 +84,26 @@ function settingOf(field: string, value: string | undefined): JsonObject | undef
   return value === undefined || value === "" ? undefined : { [field]: value };
 }
 
+/** A network without subnets gets its addresses from elsewhere; its isolation stands in a subnet all the same (hcn.md §9.7). */
+function ipamsOf(network: HnsNetwork, isolation: readonly PolicyDocument[]): readonly Ipam[] | undefined {
+  const subnets = network.Subnets?.map((subnet) => subnetOf(subnet, isolation));
+  if (subnets !== undefined && subnets.length > 0) return [{ Type: "Static", Subnets: subnets }];
+  return isolation.length === 0 ? undefined : [{ Type: "Dhcp", Subnets: [{ Policies: isolation }] }];
+}
+
 /** @throws HcnError when the document is no v1 network. */
 export function networkFromV1(document: JsonValue): HostComputeNetwork {
   const network = parseHnsNetwork(document);
   const pools = network.MacPools;
-  const subnets = network.Subnets;
+  const { others, isolation } = splitIsolation(network.Policies ?? []);
   return present<HostComputeNetwork>({
     ID: network.ID,
     Name: network.Name,
     Type: networkType(network.Type),
-    Policies: networkPolicies(network),
+    Policies: networkPolicies(network, others),
     MacPool: pools && { Ranges: pools },
     Dns: dnsOf(network),
-    Ipams: subnets && [{ Type: "Static", Subnets: subnets.map(subnetOf) }],
+    Ipams: ipamsOf(network, isolation),
     Flags: network.Flags,
   });
 }

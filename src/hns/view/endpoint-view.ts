@@ -5,9 +5,11 @@ import { ZERO_GUID, formatUpperGuid } from "../../hcn/guid.ts";
 import { familyOf, formatIp } from "../../net/ip.ts";
 import { notEnforcedOnEndpoint } from "../enforcement.ts";
 import { type EndpointRecord, endpointState, isRemoteEndpoint } from "../endpoint-record.ts";
+import type { NetworkRecord } from "../network-record.ts";
 import type { ServiceContext } from "../service-context.ts";
 import { policyToV1 } from "../v1/policy-mapping.ts";
 import { allocator, resourcesDocument } from "./allocators.ts";
+import { withKept } from "../stored/kept-fields.ts";
 import {
   baseFields,
   healthData,
@@ -21,6 +23,10 @@ import { dnsDocument } from "./network-view.ts";
 
 /** HNS 9 wrote the ids of endpoints in upper case; HNS 15 writes lower case (hcn.md §9.23, §2.12). Inferred: between. */
 const LOWER_CASE_SINCE_MAJOR = 10;
+
+function networkOf(context: ServiceContext, endpoint: EndpointRecord): NetworkRecord | undefined {
+  return context.state.networks.get(endpoint.networkId);
+}
 
 function networkName(context: ServiceContext, endpoint: EndpointRecord): string {
   return context.state.networks.get(endpoint.networkId)?.name ?? "";
@@ -69,33 +75,42 @@ function extra(context: ServiceContext, endpoint: EndpointRecord, isDetailed: bo
   };
 }
 
+/** `Health.Data` of v2 documents, `Health` of v1 documents. */
+function health(context: ServiceContext, endpoint: EndpointRecord): JsonObject {
+  const notEnforced = notEnforcedOnEndpoint(endpoint, networkOf(context, endpoint));
+  return healthData(context, endpoint, notEnforced, endpoint.errorCode);
+}
+
 /** An endpoint in v2 shape. `IpConfigurations` is never empty: clients read its first element. */
 export function endpointDocument(
   context: ServiceContext,
   endpoint: EndpointRecord,
   isDetailed = false,
 ): JsonObject {
-  const health: JsonObject = {
-    Data: healthData(context, endpoint, notEnforcedOnEndpoint(endpoint), endpoint.errorCode),
+  const fullHealth: JsonObject = {
+    Data: health(context, endpoint),
     Extra: extra(context, endpoint, isDetailed),
   };
-  return withoutDefaults({
-    ...baseFields(endpoint, health, endpointState(endpoint)),
-    HostComputeNetwork: endpoint.networkId,
-    HostComputeNamespace: endpoint.attachment?.namespaceId,
-    Policies: policyDocuments(endpoint.policies),
-    IpConfigurations: endpoint.ipConfigs.map((config) =>
-      withoutDefaults({
-        IpAddress: formatIp(config.ip),
-        PrefixLength: config.length,
-        IpSubnetId: config.ipSubnetId,
-      }),
-    ),
-    Dns: dnsDocument(dnsOf(context, endpoint)),
-    Routes: routeDocuments(endpoint.routes),
-    MacAddress: endpoint.macText,
-    Flags: endpoint.flags,
-  });
+  return withKept(
+    withoutDefaults({
+      ...baseFields(endpoint, fullHealth, endpointState(endpoint)),
+      HostComputeNetwork: endpoint.networkId,
+      HostComputeNamespace: endpoint.attachment?.namespaceId,
+      Policies: policyDocuments(endpoint.policies),
+      IpConfigurations: endpoint.ipConfigs.map((config) =>
+        withoutDefaults({
+          IpAddress: formatIp(config.ip),
+          PrefixLength: config.length,
+          IpSubnetId: config.ipSubnetId,
+        }),
+      ),
+      Dns: dnsDocument(dnsOf(context, endpoint)),
+      Routes: routeDocuments(endpoint.routes),
+      MacAddress: endpoint.macText,
+      Flags: endpoint.flags,
+    }),
+    endpoint.kept,
+  );
 }
 
 /** Addresses and gateways, which v1 has in fields of their own per family. */
@@ -124,31 +139,36 @@ export function endpointDocumentV1(context: ServiceContext, endpoint: EndpointRe
     context.version.Major < LOWER_CASE_SINCE_MAJOR ? formatUpperGuid(guid) : guid;
   const policies = endpoint.policies.map((policy) => policyToV1("endpoint", policy));
   const overhead = endpoint.policies.find((policy) => policy.Type === "EncapOverhead");
-  return sortFields({
-    ActivityId: formatUpperGuid(endpoint.activityId),
-    AdditionalParams: endpoint.additionalParams ?? {},
-    ...v1Addresses(endpoint),
-    ...withoutDefaults(v1DnsFields(dnsOf(context, endpoint))),
-    DisableICC: flag(endpoint, ENDPOINT_FLAGS.DisableInterComputeCommunication),
-    EnableInternalDNS: flag(endpoint, ENDPOINT_FLAGS.OverrideDNSServerOrder),
-    EnableLowMetric: flag(endpoint, ENDPOINT_FLAGS.EnableLowInterfaceMetric),
-    EncapOverhead: overhead?.Settings.Overhead,
-    Health: healthData(context, endpoint, notEnforcedOnEndpoint(endpoint), endpoint.errorCode),
-    ID: spell(endpoint.id),
-    IsRemoteEndpoint: flag(endpoint, ENDPOINT_FLAGS.RemoteEndpoint),
-    MacAddress: endpoint.macText,
-    Name: endpoint.name,
-    Namespace: { ID: spell(endpoint.attachment?.namespaceId ?? ZERO_GUID) },
-    Policies: policies.length === 0 ? undefined : policies,
-    Resources: resources(context, endpoint, portAllocators(context, endpoint)),
-    SharedContainers: endpoint.containers,
-    State: endpointState(endpoint),
-    Type: context.state.networks.get(endpoint.networkId)?.type,
-    Version: endpoint.version,
-    VirtualMachine: endpoint.virtualMachine?.virtualMachineId,
-    VirtualNetwork: spell(endpoint.networkId),
-    VirtualNetworkName: networkName(context, endpoint),
-  });
+  return sortFields(
+    withKept(
+      {
+        ActivityId: formatUpperGuid(endpoint.activityId),
+        AdditionalParams: endpoint.additionalParams ?? {},
+        ...v1Addresses(endpoint),
+        ...withoutDefaults(v1DnsFields(dnsOf(context, endpoint))),
+        DisableICC: flag(endpoint, ENDPOINT_FLAGS.DisableInterComputeCommunication),
+        EnableInternalDNS: flag(endpoint, ENDPOINT_FLAGS.OverrideDNSServerOrder),
+        EnableLowMetric: flag(endpoint, ENDPOINT_FLAGS.EnableLowInterfaceMetric),
+        EncapOverhead: overhead?.Settings.Overhead,
+        Health: health(context, endpoint),
+        ID: spell(endpoint.id),
+        IsRemoteEndpoint: flag(endpoint, ENDPOINT_FLAGS.RemoteEndpoint),
+        MacAddress: endpoint.macText,
+        Name: endpoint.name,
+        Namespace: { ID: spell(endpoint.attachment?.namespaceId ?? ZERO_GUID) },
+        Policies: policies.length === 0 ? undefined : policies,
+        Resources: resources(context, endpoint, portAllocators(context, endpoint)),
+        SharedContainers: endpoint.containers,
+        State: endpointState(endpoint),
+        Type: context.state.networks.get(endpoint.networkId)?.type,
+        Version: endpoint.version,
+        VirtualMachine: endpoint.virtualMachine?.virtualMachineId,
+        VirtualNetwork: spell(endpoint.networkId),
+        VirtualNetworkName: networkName(context, endpoint),
+      },
+      endpoint.kept,
+    ),
+  );
 }
 
 /** The fields that filters compare: the names of v1, and those of v2 where they differ (hcn.md §5.1). */

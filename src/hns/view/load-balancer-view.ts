@@ -10,6 +10,7 @@ import { type Ip, formatIp } from "../../net/ip.ts";
 import { type NotEnforced, notEnforcedOnLoadBalancer } from "../enforcement.ts";
 import type { LoadBalancerPortMappingRecord, LoadBalancerRecord } from "../load-balancer-record.ts";
 import type { ServiceContext } from "../service-context.ts";
+import { withKept } from "../stored/kept-fields.ts";
 import { baseFields, healthData, sortFields, withoutDefaults } from "./document-fields.ts";
 
 /** hcn.md §2.10. */
@@ -30,7 +31,7 @@ function stateOf(context: ServiceContext, loadBalancer: LoadBalancerRecord): num
 }
 
 function notEnforced(context: ServiceContext, loadBalancer: LoadBalancerRecord): readonly NotEnforced[] {
-  const found = notEnforcedOnLoadBalancer(loadBalancer);
+  const found = notEnforcedOnLoadBalancer(loadBalancer, context.state.networks.get(loadBalancer.networkId));
   return context.state.ignoredUpdates.has(loadBalancer.id) ? [...found, IGNORED_UPDATE] : found;
 }
 
@@ -57,15 +58,18 @@ export function loadBalancerDocument(context: ServiceContext, loadBalancer: Load
     Data: healthData(context, loadBalancer, notEnforced(context, loadBalancer)),
   };
   const hasNetwork = context.windows.profile.schemaMinor >= SCHEMA_WITH_NETWORK;
-  return withoutDefaults({
-    ...baseFields(loadBalancer, health, stateOf(context, loadBalancer)),
-    HostComputeNetwork: hasNetwork ? loadBalancer.networkId : undefined,
-    HostComputeEndpoints: loadBalancer.endpointIds.map(formatUpperGuid),
-    SourceVIP: textOf(loadBalancer.sourceVip),
-    FrontendVIPs: loadBalancer.frontendVips.map(formatIp),
-    PortMappings: loadBalancer.portMappings.map(mappingDocument),
-    Flags: loadBalancer.flags,
-  });
+  return withKept(
+    withoutDefaults({
+      ...baseFields(loadBalancer, health, stateOf(context, loadBalancer)),
+      HostComputeNetwork: hasNetwork ? loadBalancer.networkId : undefined,
+      HostComputeEndpoints: loadBalancer.endpointIds.map(formatUpperGuid),
+      SourceVIP: textOf(loadBalancer.sourceVip),
+      FrontendVIPs: loadBalancer.frontendVips.map(formatIp),
+      PortMappings: loadBalancer.portMappings.map(mappingDocument),
+      Flags: loadBalancer.flags,
+    }),
+    loadBalancer.kept,
+  );
 }
 
 /** One `ELB` policy per port mapping. */
@@ -87,20 +91,25 @@ function elbPolicy(loadBalancer: LoadBalancerRecord, mapping: LoadBalancerPortMa
 /** A load balancer as a v1 policy list. */
 export function policyListDocument(context: ServiceContext, loadBalancer: LoadBalancerRecord): JsonObject {
   const state = stateOf(context, loadBalancer);
-  return sortFields({
-    ActivityId: formatUpperGuid(loadBalancer.activityId),
-    AdditionalParams: loadBalancer.additionalParams ?? {},
-    // The flags of v2 are fields of the policies here.
-    Flags: 0,
-    Health: healthData(context, loadBalancer, notEnforced(context, loadBalancer)),
-    HostComputeNetwork: formatUpperGuid(loadBalancer.networkId),
-    ID: formatUpperGuid(loadBalancer.id),
-    IsApplied: state === STATE_APPLIED,
-    Policies: loadBalancer.portMappings.map((mapping) => elbPolicy(loadBalancer, mapping)),
-    References: loadBalancer.endpointIds.map((id) => `/endpoints/${id}`),
-    State: state,
-    Version: loadBalancer.version,
-  });
+  return sortFields(
+    withKept(
+      {
+        ActivityId: formatUpperGuid(loadBalancer.activityId),
+        AdditionalParams: loadBalancer.additionalParams ?? {},
+        // The flags of v2 are fields of the policies here.
+        Flags: 0,
+        Health: healthData(context, loadBalancer, notEnforced(context, loadBalancer)),
+        HostComputeNetwork: formatUpperGuid(loadBalancer.networkId),
+        ID: formatUpperGuid(loadBalancer.id),
+        IsApplied: state === STATE_APPLIED,
+        Policies: loadBalancer.portMappings.map((mapping) => elbPolicy(loadBalancer, mapping)),
+        References: loadBalancer.endpointIds.map((id) => `/endpoints/${id}`),
+        State: state,
+        Version: loadBalancer.version,
+      },
+      loadBalancer.kept,
+    ),
+  );
 }
 
 /** The fields that filters compare (hcn.md §5.1). */

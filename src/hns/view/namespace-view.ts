@@ -5,6 +5,7 @@ import { SCHEMA_V2_0 } from "../../hcn/schema-version.ts";
 import { type NamespaceRecord, namespaceState } from "../namespace-record.ts";
 import type { ServiceContext } from "../service-context.ts";
 import { allocator, resourcesDocument } from "./allocators.ts";
+import { withKept } from "../stored/kept-fields.ts";
 import { baseFields, healthData, sortFields, withoutDefaults } from "./document-fields.ts";
 
 function resourceList(namespace: NamespaceRecord): readonly JsonObject[] {
@@ -37,35 +38,43 @@ export function namespaceDocument(context: ServiceContext, namespace: NamespaceR
     Data: healthData(context, namespace, []),
     ...(allocated !== undefined && { Extra: { Resources: allocated } }),
   };
-  return withoutDefaults({
-    ...baseFields(inV2(namespace), health, namespaceState(namespace)),
-    NamespaceId: namespace.compartmentId,
-    NamespaceGuid: namespace.compartmentGuid,
-    Type: namespace.type,
-    Resources: resourceList(namespace),
-  });
+  return withKept(
+    withoutDefaults({
+      ...baseFields(inV2(namespace), health, namespaceState(namespace)),
+      NamespaceId: namespace.compartmentId,
+      NamespaceGuid: namespace.compartmentGuid,
+      Type: namespace.type,
+      Resources: resourceList(namespace),
+    }),
+    namespace.kept,
+  );
 }
 
 /** A namespace in v1 shape. */
 export function namespaceDocumentV1(context: ServiceContext, namespace: NamespaceRecord): JsonObject {
-  return sortFields({
-    ActivityId: formatUpperGuid(namespace.activityId),
-    AdditionalParams: namespace.additionalParams ?? {},
-    CompartmentGuid: formatUpperGuid(namespace.compartmentGuid),
-    CompartmentId: namespace.compartmentId ?? 0,
-    Containers: namespace.containers,
-    Flags: 0,
-    Health: healthData(context, namespace, []),
-    ID: formatUpperGuid(namespace.id),
-    IsDefault: namespace.type === "HostDefault" || namespace.type === "GuestDefault",
-    Policies: [],
-    ResourceList: resourceList(namespace),
-    Resources: resources(context, namespace),
-    // Only documents that say 0.0, as containerd's do, were seen to come back with one.
-    SchemaVersion: namespace.schemaVersion.Major === 0 ? { ...namespace.schemaVersion } : undefined,
-    State: namespaceState(namespace),
-    Version: namespace.version,
-  });
+  return sortFields(
+    withKept(
+      {
+        ActivityId: formatUpperGuid(namespace.activityId),
+        AdditionalParams: namespace.additionalParams ?? {},
+        CompartmentGuid: formatUpperGuid(namespace.compartmentGuid),
+        CompartmentId: namespace.compartmentId ?? 0,
+        Containers: namespace.containers,
+        Flags: 0,
+        Health: healthData(context, namespace, []),
+        ID: formatUpperGuid(namespace.id),
+        IsDefault: namespace.type === "HostDefault" || namespace.type === "GuestDefault",
+        Policies: [],
+        ResourceList: resourceList(namespace),
+        Resources: resources(context, namespace),
+        // Only documents that say 0.0, as containerd's do, were seen to come back with one.
+        SchemaVersion: namespace.schemaVersion.Major === 0 ? { ...namespace.schemaVersion } : undefined,
+        State: namespaceState(namespace),
+        Version: namespace.version,
+      },
+      namespace.kept,
+    ),
+  );
 }
 
 /** The fields that filters compare: the names of v1, and those of v2 where they differ (hcn.md §5.1). */

@@ -6,9 +6,11 @@ import { formatMac } from "../../net/mac.ts";
 import { formatPrefix, prefixFamily } from "../../net/prefix.ts";
 import { managementIpOf } from "../compile/port-program.ts";
 import { notEnforcedOnNetwork } from "../enforcement.ts";
-import type { NetworkRecord, SubnetRecord } from "../network-record.ts";
+import type { BareSubnetRecord, NetworkRecord, SubnetRecord } from "../network-record.ts";
+import { traitsOf } from "../network/type-traits.ts";
 import type { ServiceContext } from "../service-context.ts";
 import { policyToV1 } from "../v1/policy-mapping.ts";
+import { withKept } from "../stored/kept-fields.ts";
 import {
   baseFields,
   healthData,
@@ -46,6 +48,21 @@ function subnetDocument(subnet: SubnetRecord): JsonObject {
   });
 }
 
+function bareSubnetDocument(subnet: BareSubnetRecord): JsonObject {
+  return withoutDefaults({
+    ID: subnet.id,
+    Name: subnet.name,
+    Policies: policyDocuments(subnet.policies),
+    Flags: subnet.flags,
+  });
+}
+
+function ipamDocuments({ ipamType, subnets, bareSubnets }: NetworkRecord): readonly JsonObject[] | undefined {
+  if (ipamType === undefined) return undefined;
+  const Subnets = [...subnets.map(subnetDocument), ...bareSubnets.map(bareSubnetDocument)];
+  return [withoutDefaults({ Type: ipamType, Subnets })];
+}
+
 function macPoolDocument(network: NetworkRecord): JsonObject {
   return {
     Ranges: network.macRanges.map((range) => ({
@@ -75,27 +92,27 @@ export function networkDocument(
   const health = {
     Data: healthData(context, network, notEnforcedOnNetwork(network)),
     Extra: {
-      LayeredOn: network.switchId,
+      LayeredOn: network.layerId,
       SwitchGuid: network.switchId,
-      ...(isDetailed && { Layer: { ID: network.switchId, Resources: { Allocators: [] } } }),
+      ...(isDetailed && { Layer: { ID: network.layerId, Resources: { Allocators: [] } } }),
     },
   };
-  return withoutDefaults({
-    ...baseFields(network, health, NETWORK_STATE),
-    Type: network.type === "NAT" ? undefined : network.type,
-    Policies: policyDocuments(network.policies),
-    MacPool: macPoolDocument(network),
-    Dns: dnsDocument(network.dns),
-    Ipams:
-      network.subnets.length === 0
-        ? undefined
-        : [{ Type: "Static", Subnets: network.subnets.map(subnetDocument) }],
-    Flags: network.flags,
-  });
+  return withKept(
+    withoutDefaults({
+      ...baseFields(network, health, NETWORK_STATE),
+      Type: network.type === "NAT" ? undefined : network.type,
+      Policies: policyDocuments(network.policies),
+      MacPool: macPoolDocument(network),
+      Dns: dnsDocument(network.dns),
+      Ipams: ipamDocuments(network),
+      Flags: network.flags,
+    }),
+    network.kept,
+  );
 }
 
 /** Ids and names of switch extensions, by build (hcn.md §2.12). */
-export function extensionDocuments(context: ServiceContext): readonly JsonObject[] {
+function extensionDocuments(context: ServiceContext, network: NetworkRecord): readonly JsonObject[] {
   const isNew = context.windows.profile.build >= BUILD_NEW_EXTENSIONS;
   return [
     {
@@ -105,7 +122,7 @@ export function extensionDocuments(context: ServiceContext): readonly JsonObject
     },
     {
       Id: isNew ? "F74F241B-440F-4433-BB28-00F89EAD20D8" : "E9B59CFA-2BE1-4B21-828F-B6FBDBDDC017",
-      IsEnabled: true,
+      IsEnabled: traitsOf(network.type).needsVfp,
       Name: "Microsoft Azure VFP Switch Extension",
     },
     {
@@ -139,6 +156,23 @@ function v1Subnet(subnet: SubnetRecord): JsonObject {
   return document;
 }
 
+function v1BareSubnet(subnet: BareSubnetRecord): JsonObject {
+  return {
+    AdditionalParams: {},
+    Flags: subnet.flags,
+    Health: { LastErrorCode: 0, LastUpdateTime: 0 },
+    ID: formatUpperGuid(subnet.id),
+    ObjectType: SUBNET_OBJECT_TYPE,
+    Policies: subnet.policies.map((policy) => policyToV1("subnet", policy)),
+    State: 0,
+  };
+}
+
+/** Networks with VFP have a distributed router; only they show its MAC (hcn.md §2.12). */
+function hasRouter({ type }: NetworkRecord): boolean {
+  return traitsOf(type).needsVfp;
+}
+
 /** Policies that v1 shows as fields of the network. */
 const FIELD_POLICIES: readonly string[] = [
   "NetAdapterName",
@@ -163,38 +197,43 @@ export function networkDocumentV1(
   const count = context.state.endpointsOf(network.id).length;
   const sourceMac = network.policies.find((policy) => policy.Type === "SourceMacAddress");
   const automaticDns = network.policies.find((policy) => policy.Type === "AutomaticDNS");
-  return sortFields({
-    ActivityId: formatUpperGuid(network.activityId),
-    AdditionalParams: network.additionalParams ?? {},
-    AutomaticDNS: automaticDns?.Settings.Enable,
-    CurrentEndpointCount: count,
-    DNSServerCompartment: DNS_SERVER_COMPARTMENT,
-    ...withoutDefaults(v1DnsFields(network.dns)),
-    DrMacAddress: formatMac(network.drMac),
-    Extensions: extensionDocuments(context),
-    Flags: network.flags,
-    Health: healthData(context, network, notEnforcedOnNetwork(network)),
-    ID: formatUpperGuid(network.id),
-    IPv6: network.subnets.some((subnet) => prefixFamily(subnet.prefix) === 6),
-    LayeredOn: formatUpperGuid(network.switchId),
-    MacPools: macPoolDocument(network)["Ranges"],
-    ManagementIP: managementAddress(context, network),
-    MaxConcurrentEndpoints: count,
-    Name: network.name,
-    NetworkAdapterName: network.adapterName,
-    Policies: network.policies
-      .filter((policy) => !FIELD_POLICIES.includes(policy.Type))
-      .map((policy) => policyToV1("network", policy)),
-    Resources: isDetailed ? { Allocators: [], ID: formatUpperGuid(network.activityId) } : undefined,
-    SourceMac: sourceMac?.Settings.SourceMacAddress,
-    State: NETWORK_STATE,
-    Subnets: network.subnets.map(v1Subnet),
-    SwitchGuid: formatUpperGuid(network.switchId),
-    SwitchName: network.adapterName,
-    TotalEndpoints: count,
-    Type: network.type,
-    Version: network.version,
-  });
+  return sortFields(
+    withKept(
+      {
+        ActivityId: formatUpperGuid(network.activityId),
+        AdditionalParams: network.additionalParams ?? {},
+        AutomaticDNS: automaticDns?.Settings.Enable,
+        CurrentEndpointCount: count,
+        DNSServerCompartment: network.switchKind === "external" ? DNS_SERVER_COMPARTMENT : undefined,
+        ...withoutDefaults(v1DnsFields(network.dns)),
+        DrMacAddress: hasRouter(network) ? formatMac(network.drMac) : undefined,
+        Extensions: extensionDocuments(context, network),
+        Flags: network.flags,
+        Health: healthData(context, network, notEnforcedOnNetwork(network)),
+        ID: formatUpperGuid(network.id),
+        IPv6: network.subnets.some((subnet) => prefixFamily(subnet.prefix) === 6),
+        LayeredOn: formatUpperGuid(network.layerId),
+        MacPools: macPoolDocument(network)["Ranges"],
+        ManagementIP: network.switchKind === "external" ? managementAddress(context, network) : undefined,
+        MaxConcurrentEndpoints: count,
+        Name: network.name,
+        NetworkAdapterName: network.adapterName,
+        Policies: network.policies
+          .filter((policy) => !FIELD_POLICIES.includes(policy.Type))
+          .map((policy) => policyToV1("network", policy)),
+        Resources: isDetailed ? { Allocators: [], ID: formatUpperGuid(network.activityId) } : undefined,
+        SourceMac: sourceMac?.Settings.SourceMacAddress,
+        State: NETWORK_STATE,
+        Subnets: [...network.subnets.map(v1Subnet), ...network.bareSubnets.map(v1BareSubnet)],
+        SwitchGuid: formatUpperGuid(network.switchId),
+        SwitchName: network.adapterName ?? network.name,
+        TotalEndpoints: count,
+        Type: network.type,
+        Version: network.version,
+      },
+      network.kept,
+    ),
+  );
 }
 
 /** The fields that filters compare: the names of v1, and those of v2 where they differ (hcn.md §5.1). */
@@ -207,7 +246,7 @@ export function networkFilterFields(context: ServiceContext, network: NetworkRec
     Flags: network.flags,
     State: NETWORK_STATE,
     ManagementIP: managementAddress(context, network),
-    NetworkAdapterName: network.adapterName,
+    NetworkAdapterName: network.adapterName ?? "",
     SwitchGuid: network.switchId,
     IPv6: network.subnets.some((subnet) => subnet.gateway !== undefined && familyOf(subnet.gateway) === 6),
   };

@@ -4,10 +4,10 @@
  */
 import type { JsonObject } from "../../../hcn/client.ts";
 import { formatUpperGuid } from "../../../hcn/guid.ts";
+import { NETWORK_TYPES } from "../../../hcn/network.ts";
 import { formatIp } from "../../../net/ip.ts";
 import type { RecordBase } from "../../network-record.ts";
 import type { ServiceContext } from "../../service-context.ts";
-import { extensionDocuments } from "../../view/network-view.ts";
 import type { Routes } from "../route.ts";
 
 /** The resources that the service set aside, by the object that they are for. */
@@ -49,6 +49,7 @@ export const DIAGNOSTIC_ROUTES: Routes = {
     Minor: context.version.Minor,
   }),
   "GET /activities": ({ context }) => activities(context),
-  "GET /plugins": ({ context }) => extensionDocuments(context),
+  // What HNS has a driver for; the types are its plugins.
+  "GET /plugins": () => NETWORK_TYPES.map((Name) => ({ Name })),
   "GET /portpools": ({ context }) => portPools(context),
 };
