@@ -278,3 +278,38 @@ describe("refusals", () => {
     expect(datapath.listCompartments()).toEqual([]);
   });
 });
+
+describe("the service and the node come back", () => {
+  it("a restart of the service leaves containers and what they are attached to", async () => {
+    const { client, service, datapath, a } = await node();
+    await client.computeSystems.create("c1", oldContainer(a));
+    const before = [await client.computeSystems.list(), datapath.listVnics()];
+    service.restart("keep");
+    expect([await client.computeSystems.list(), datapath.listVnics()]).toEqual(before);
+  });
+
+  it("what was stored comes back in the compartment of its container, and detached where that is gone", async () => {
+    const { client, service, datapath, a } = await node();
+    await client.computeSystems.create("c1", oldContainer(a));
+    await client.computeSystems.create(VM, { SystemType: "VirtualMachine" });
+    const stored = service.export();
+    service.restore(stored);
+    expect(await client.query("Endpoint", a)).toMatchObject({ State: 3, SharedContainers: ["c1"] });
+    expect(datapath.listVnics()).toHaveLength(1);
+    const other = hnsNode();
+    const notes = other.service.restore(stored);
+    expect(JSON.stringify(notes)).toContain("There is no container c1");
+    expect(await other.client.query("Endpoint", a)).toMatchObject({ State: 1, SharedContainers: [] });
+  });
+
+  it("a reboot ends them all", async () => {
+    const { client, service, datapath, a, b } = await node();
+    await client.computeSystems.create("c1", oldContainer(a));
+    await client.computeSystems.create(VM, { SystemType: "VirtualMachine" });
+    await addNetworkAdapter(client.computeSystems, VM, b);
+    service.reboot();
+    expect(await client.computeSystems.list()).toEqual([]);
+    expect(datapath.listCompartments()).toEqual([]);
+    for (const id of [a, b]) expect(await client.query("Endpoint", id)).toMatchObject({ State: 1 });
+  });
+});

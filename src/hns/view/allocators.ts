@@ -41,12 +41,11 @@ export function allocator(
   };
 }
 
-/** The resources of an object; `parent` is the object whose resources they build on. */
+/** The resources of an object. Whose resources `parentId` names is not known, so it stands in imported ones only. */
 export function resourcesDocument(
   context: ServiceContext,
   record: RecordBase,
   allocators: readonly JsonObject[],
-  parent?: RecordBase,
 ): JsonObject {
   return {
     AdditionalParams: {},
@@ -60,6 +59,5 @@ export function resourcesDocument(
     State: RESOURCES_STATE,
     SwitchOperationTime: 0,
     VfpOperationTime: 0,
-    ...(parent !== undefined && { parentId: formatUpperGuid(parent.activityId) }),
   };
 }

@@ -55,21 +55,14 @@ function portAllocators(context: ServiceContext, endpoint: EndpointRecord): read
 
 const NO_ALLOCATORS: readonly JsonObject[] = Object.freeze([]);
 
-function resources(
-  context: ServiceContext,
-  endpoint: EndpointRecord,
-  allocators: readonly JsonObject[],
-): JsonObject {
-  const network = context.state.networks.get(endpoint.networkId);
-  return resourcesDocument(context, endpoint, allocators, network);
-}
-
 /** `Health.Extra`: resources when there is a port, or when somebody asks for details. */
 function extra(context: ServiceContext, endpoint: EndpointRecord, isDetailed: boolean): JsonObject {
   const allocators = portAllocators(context, endpoint);
   const virtualMachine = endpoint.virtualMachine?.virtualMachineId;
   return {
-    ...((isDetailed || allocators.length > 0) && { Resources: resources(context, endpoint, allocators) }),
+    ...((isDetailed || allocators.length > 0) && {
+      Resources: resourcesDocument(context, endpoint, allocators),
+    }),
     ...(endpoint.containers.length > 0 && { SharedContainers: endpoint.containers }),
     ...(virtualMachine !== undefined && { VirtualMachine: virtualMachine }),
   };
@@ -109,7 +102,7 @@ export function endpointDocument(
       MacAddress: endpoint.macText,
       Flags: endpoint.flags,
     }),
-    endpoint.kept,
+    endpoint.kept?.v2,
   );
 }
 
@@ -157,7 +150,7 @@ export function endpointDocumentV1(context: ServiceContext, endpoint: EndpointRe
         Name: endpoint.name,
         Namespace: { ID: spell(endpoint.attachment?.namespaceId ?? ZERO_GUID) },
         Policies: policies.length === 0 ? undefined : policies,
-        Resources: resources(context, endpoint, portAllocators(context, endpoint)),
+        Resources: resourcesDocument(context, endpoint, portAllocators(context, endpoint)),
         SharedContainers: endpoint.containers,
         State: endpointState(endpoint),
         Type: context.state.networks.get(endpoint.networkId)?.type,
@@ -166,7 +159,7 @@ export function endpointDocumentV1(context: ServiceContext, endpoint: EndpointRe
         VirtualNetwork: spell(endpoint.networkId),
         VirtualNetworkName: networkName(context, endpoint),
       },
-      endpoint.kept,
+      endpoint.kept?.v1,
     ),
   );
 }

@@ -19,7 +19,8 @@ const STATE_DEGRADED = 4;
 /** The schema that has the field `HostComputeNetwork` (hcn.md §2.7). */
 const SCHEMA_WITH_NETWORK = 5;
 
-const IGNORED_UPDATE: NotEnforced = Object.freeze({
+/** How the health of a load balancer names an update that was ignored. */
+export const IGNORED_UPDATE: NotEnforced = Object.freeze({
   Type: "Update",
   Reason: "HNS 15.4 takes an update and does not carry it out (load-balancer-update-ignored)",
 });
@@ -68,7 +69,7 @@ export function loadBalancerDocument(context: ServiceContext, loadBalancer: Load
       PortMappings: loadBalancer.portMappings.map(mappingDocument),
       Flags: loadBalancer.flags,
     }),
-    loadBalancer.kept,
+    loadBalancer.kept?.v2,
   );
 }
 
@@ -107,7 +108,7 @@ export function policyListDocument(context: ServiceContext, loadBalancer: LoadBa
         State: state,
         Version: loadBalancer.version,
       },
-      loadBalancer.kept,
+      loadBalancer.kept?.v1,
     ),
   );
 }

@@ -46,7 +46,7 @@ export function namespaceDocument(context: ServiceContext, namespace: NamespaceR
       Type: namespace.type,
       Resources: resourceList(namespace),
     }),
-    namespace.kept,
+    namespace.kept?.v2,
   );
 }
 
@@ -72,7 +72,7 @@ export function namespaceDocumentV1(context: ServiceContext, namespace: Namespac
         State: namespaceState(namespace),
         Version: namespace.version,
       },
-      namespace.kept,
+      namespace.kept?.v1,
     ),
   );
 }

@@ -9,6 +9,7 @@ export type LifeCycleQuirk =
   | "load-balancers-lost-at-restart"
   | "load-balancers-restored-late"
   | "endpoints-lost-at-restart"
+  | "loopback-gateway-not-reloaded"
   | "service-deadlock"
   | "parallel-attach-not-found"
   | "stored-object-incompatible"
@@ -39,7 +40,6 @@ export const LIFE_CYCLE_QUIRKS: Readonly<Record<LifeCycleQuirk, QuirkRow>> = {
     title: "Networks that should persist are gone after a reboot",
     concerns: [{ profile: "ws2019", until: "KB4482887" }],
     strikes: "always",
-    notActedOn: "it strikes at a reboot, which this service does not have yet",
     sources: ["users.md G9", "hcn.md §4.6", "Azure/aks-engine#168"],
   },
   "load-balancers-lost-at-restart": {
@@ -47,7 +47,6 @@ export const LIFE_CYCLE_QUIRKS: Readonly<Record<LifeCycleQuirk, QuirkRow>> = {
     // Met on 2019 and 2022; a thread of 2026 shows them restored, see load-balancers-restored-late.
     concerns: onProfiles("ws2019", "ws2022"),
     strikes: "sometimes",
-    notActedOn: "it strikes at a restart of the service, which this version does not have yet",
     sources: [
       "hcn.md §4.6",
       "dataplane.md F-15",
@@ -60,15 +59,21 @@ export const LIFE_CYCLE_QUIRKS: Readonly<Record<LifeCycleQuirk, QuirkRow>> = {
       "After a restart the old load balancers come back while their owner makes new ones, which fail with 0xb7",
     concerns: [],
     strikes: "sometimes",
-    notActedOn: "it strikes at a restart of the service, which this version does not have yet",
+    notActedOn: "load balancers are back as soon as the service is",
     sources: ["kube-proxy.md §7 row 14", "kubernetes/kubernetes#139519", "kubernetes/kubernetes#139503"],
   },
   "endpoints-lost-at-restart": {
     title: "A restart of the service removes endpoints whose containers live on",
     concerns: onProfiles("ws2022"),
     strikes: "sometimes",
-    notActedOn: "it strikes at a restart of the service, which this version does not have yet",
     sources: ["dataplane.md F-40", "projectcalico/calico#5164"],
+  },
+  "loopback-gateway-not-reloaded": {
+    title:
+      "A network whose gateway is an address of a loopback adapter is gone after a restart of the service",
+    concerns: [],
+    strikes: "always",
+    sources: ["hcn.md §4.2", "Azure/azure-container-networking#2933"],
   },
   "service-deadlock": {
     title: "A call never answers, and no later one either, until the service restarts",
