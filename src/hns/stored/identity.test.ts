@@ -52,7 +52,7 @@ function contextOf(epochMs: number): ServiceContext {
       isBuiltIn: false,
     };
     const compartmentId = type === "Host" ? 2 : undefined;
-    context.state.namespaces.set(id, { ...base, type, compartmentId } as NamespaceRecord);
+    context.state.namespaces.set(id, { ...base, type, compartmentId });
   }
   return context;
 }

@@ -19,8 +19,8 @@ function picture(node: HnsNode): unknown {
   );
 }
 
-function member(endpoint: string): JsonObject {
-  return { ResourceType: "Endpoint", RequestType: "Add", Settings: { EndpointId: endpoint } };
+function member(EndpointId: string): JsonObject {
+  return { ResourceType: "Endpoint", RequestType: "Add", Settings: { EndpointId } };
 }
 
 /** A node with something of everything. */
