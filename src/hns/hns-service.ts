@@ -30,10 +30,12 @@ import { requireEndpoint } from "./endpoints.ts";
 import { matchesFilter } from "./filter.ts";
 import { followMirroredEndpoints } from "./guest-network-services.ts";
 import { KIND_TABLE, type KindRow } from "./kind-table.ts";
-import { createNamespace } from "./namespaces.ts";
+import { createHostNamespace } from "./namespaces.ts";
 import { listPortReservations, releasePorts, reservePorts } from "./port-reservations.ts";
 import type { QuirkSet } from "./quirk-set.ts";
 import { type HnsServiceOptions, ServiceContext } from "./service-context.ts";
+import { rebootNode, restartService } from "./service-life.ts";
+import type { RestartState } from "../hcn/faults/fault.ts";
 import { exportObjects, restoreObjects, storedRowOf } from "./stored/restore.ts";
 import type {
   ImportedObject,
@@ -63,11 +65,11 @@ function rowOfObject(kind: HcnObjectKind, id: Guid): KindRow {
 
 export class HnsService {
   private readonly context: ServiceContext;
+  private isStopped = false;
 
   constructor(env: Environment, options: HnsServiceOptions) {
     this.context = new ServiceContext(env, options);
-    // A default namespace with compartment 1 always exists (hcn.md §2.4).
-    createNamespace(this.context, { Type: "HostDefault" }, undefined, true);
+    createHostNamespace(this.context);
     this.context.takeNotifications();
   }
 
@@ -114,6 +116,7 @@ export class HnsService {
   }
 
   enumerate(kind: HcnObjectKind, query?: HostComputeQuery): readonly Guid[] {
+    this.checkRunning();
     const { filter } = this.checkQuery(query);
     const row = KIND_TABLE[kind];
     if (row === undefined) return [];
@@ -125,6 +128,7 @@ export class HnsService {
   }
 
   create(kind: HcnObjectKind, settings: JsonObject, options: HcnCreateOptions = {}): Guid {
+    this.checkRunning();
     const row = KIND_TABLE[kind];
     if (row === undefined) throw notServed(kind);
     const document = checkJsonObject(settings);
@@ -135,50 +139,60 @@ export class HnsService {
   }
 
   query(kind: HcnObjectKind, id: Guid, query?: HostComputeQuery): JsonObject {
+    this.checkRunning();
     const checked = this.checkQuery(query);
     const guid = checkGuid(id);
     return rowOfObject(kind, guid).show(this.context, guid, checked);
   }
 
   modify(kind: HcnObjectKind, id: Guid, settings: JsonObject): void {
+    this.checkRunning();
     const row = KIND_TABLE[kind];
     if (row === undefined) throw notServed(kind);
     row.modify(this.context, checkGuid(id), checkJsonObject(settings));
   }
 
   delete(kind: HcnObjectKind, id: Guid): void {
+    this.checkRunning();
     const guid = checkGuid(id);
     rowOfObject(kind, guid).delete(this.context, guid);
   }
 
   queryEndpointStats(id: Guid, query?: HostComputeQuery): JsonObject {
+    this.checkRunning();
     this.checkQuery(query);
     return endpointStatisticsDocument(this.context, requireEndpoint(this.context, checkGuid(id)));
   }
 
   queryEndpointAddresses(id: Guid, query?: HostComputeQuery): JsonObject {
+    this.checkRunning();
     this.checkQuery(query);
     return endpointAddressesDocument(requireEndpoint(this.context, checkGuid(id)));
   }
 
   reservePorts(guestNetworkService: Guid, request: PortRequest): PortRangeReservation {
+    this.checkRunning();
     return reservePorts(this.context, checkGuid(guestNetworkService), request);
   }
 
   releasePorts(reservation: Guid): void {
+    this.checkRunning();
     releasePorts(this.context, checkGuid(reservation));
   }
 
   listPortReservations(): readonly PortRangeEntry[] {
+    this.checkRunning();
     return listPortReservations(this.context);
   }
 
   queryService(properties: ServiceProperties): JsonObject {
+    this.checkRunning();
     return properties === "Features" ? featuresDocument(this.context) : metricsDocument(this.context);
   }
 
-  /** HNS v1: always an envelope, never a failure of the call itself. */
+  /** HNS v1: always an envelope, and never a failure of the call itself while the service runs. */
   call(method: string, path: string, body: string): JsonObject {
+    this.checkRunning();
     return answerV1(this.context, method, path, body);
   }
 
@@ -214,9 +228,39 @@ export class HnsService {
     return restoreObjects(this.context, objects, options);
   }
 
+  /** The service goes down: until it starts again, every call fails with 0x800706ba (hcn.md §4.6). */
+  stop(): void {
+    this.isStopped = true;
+  }
+
+  /** The service is there again, with the objects that it had. */
+  start(): void {
+    this.isStopped = false;
+  }
+
+  /**
+   * What a restart of the service does to the objects; it runs afterwards. Whoever restarts it tells the listeners
+   * (ServiceDisconnect), who are gone then. Without a state the defects of the build decide.
+   */
+  restart(state?: RestartState): void {
+    restartService(this.context, state);
+    this.start();
+  }
+
+  /** What a reboot of the node does to the objects; the service runs afterwards. Host stacks are the caller's. */
+  reboot(): void {
+    rebootNode(this.context);
+    this.start();
+  }
+
   /** Forgets what has to be stored, where nobody stores it. */
   dropChanges(): void {
     this.context.takeChanges();
+  }
+
+  private checkRunning(): void {
+    if (this.isStopped)
+      throw new HcnError("RPC_S_SERVER_UNAVAILABLE", { detail: `The HNS of ${this.context.node} is down` });
   }
 
   private checkQuery(query: HostComputeQuery | undefined): CheckedQuery {

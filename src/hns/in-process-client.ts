@@ -22,6 +22,7 @@ import { ServiceTarget } from "./faults/service-target.ts";
 import type { HnsService } from "./hns-service.ts";
 import type { ObjectStore } from "./store.ts";
 import { failureEnvelope } from "./v1/router.ts";
+import type { StoredChange } from "./stored/stored-object.ts";
 
 type Listener = (notification: HcnNotification) => void;
 
@@ -47,6 +48,11 @@ export class InProcessHcnClient implements HcnClient {
   private readonly registrations = new Set<Registration>();
   /** Faults between programs and the service; without any it does nothing. */
   readonly faults: FaultInjector;
+  /** The service has changes that the store refused. */
+  private isAhead = false;
+  private fallingBack: Promise<void> | undefined;
+  /** How often the service went back to what is stored. */
+  private reloads = 0;
 
   /** Without a store the objects are in the service alone, as those of a simulated node are. */
   constructor(service: HnsService, store?: ObjectStore) {
@@ -177,6 +183,7 @@ export class InProcessHcnClient implements HcnClient {
    * refused is stored and told, too.
    */
   private async carryOut<T>(call: () => T): Promise<T> {
+    if (this.isAhead) await this.fallBack();
     try {
       return call();
     } finally {
@@ -189,12 +196,42 @@ export class InProcessHcnClient implements HcnClient {
 
   private async save(store: ObjectStore): Promise<void> {
     const changes = this.service.takeChanges();
-    if (changes.length > 0) await store.write(changes);
+    if (changes.length > 0) await this.keep(store, changes);
   }
 
   private announce(notifications: readonly HcnNotification[]): void {
     for (const notification of notifications)
       for (const { listener, scope } of this.registrations)
         if (isHeardBy(scope, notification)) listener(notification);
+  }
+
+  private async keep(store: ObjectStore, changes: readonly StoredChange[]): Promise<void> {
+    const { reloads } = this;
+    try {
+      await store.write(changes);
+    } catch (error) {
+      // Others that waited with this one fail with it: the service goes back once for all of them.
+      if (reloads === this.reloads) await this.fallBack();
+      throw error;
+    }
+  }
+
+  /** Puts the service back to what is stored, after changes that could not be: those calls changed nothing. */
+  private async fallBack(): Promise<void> {
+    this.isAhead = true;
+    this.fallingBack ??= this.reload();
+    await this.fallingBack;
+  }
+
+  /** Where the store cannot even be read, calls go on failing with its error until it can. */
+  private async reload(): Promise<void> {
+    try {
+      const objects = (await this.store?.list()) ?? [];
+      this.service.restore(objects, { areStored: true });
+      this.isAhead = false;
+      this.reloads++;
+    } finally {
+      this.fallingBack = undefined;
+    }
   }
 }

@@ -6,3 +6,9 @@ export {
   type ListenAddress,
   startHnsServer,
 } from "./http-server.node.ts";
+export {
+  StateFolder,
+  StateFolderError,
+  type StateFolderOptions,
+  openStateFolder,
+} from "./state-folder.node.ts";

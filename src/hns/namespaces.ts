@@ -69,6 +69,19 @@ export function createNamespace(
   return id;
 }
 
+/** The host's own namespace, compartment 1, which always exists (hcn.md §2.4). */
+export function createHostNamespace(context: ServiceContext): void {
+  createNamespace(context, { Type: "HostDefault" }, undefined, true);
+}
+
+/** Takes a namespace away with its compartment; its endpoints are the caller's. */
+export function removeNamespace(context: ServiceContext, namespace: NamespaceRecord): void {
+  context.state.namespaces.delete(namespace.id);
+  if (namespace.compartmentId !== undefined && namespace.compartmentId !== HOST_COMPARTMENT)
+    context.datapath.removeCompartment(namespace.compartmentId);
+  context.changed("Namespace", namespace.id);
+}
+
 /**
  * Deletes a namespace; its endpoints stay, detached (Inferred), and its compartment goes.
  * @throws HcnError HCN_E_REQUEST_UNSUPPORTED while containers are in it, and for the host's own namespace.
@@ -86,10 +99,7 @@ export function deleteNamespace(context: ServiceContext, id: Guid): void {
     const endpoint = context.state.endpoints.get(endpointId);
     if (endpoint !== undefined) detachEndpoint(context, endpoint);
   }
-  context.state.namespaces.delete(id);
-  if (namespace.compartmentId !== undefined && namespace.compartmentId !== HOST_COMPARTMENT)
-    context.datapath.removeCompartment(namespace.compartmentId);
-  context.changed("Namespace", id);
+  removeNamespace(context, namespace);
   context.notify(NOTIFICATION_TYPES.NamespaceDelete, id);
 }
 

@@ -9,6 +9,7 @@ import { HnsService } from "../hns/hns-service.ts";
 import { InProcessHcnClient } from "../hns/in-process-client.ts";
 import type { PhysicalAdapter } from "../hns/physical-adapter.ts";
 import { type ServiceVersion, type WindowsBuild, parseProfile } from "../knowledge/profiles.ts";
+import type { QuirkSettings } from "../knowledge/quirks.ts";
 import { parseMac } from "../net/mac.ts";
 import { parseInterfaceAddress } from "../net/prefix.ts";
 
@@ -18,6 +19,8 @@ export interface HnsNodeOptions {
   readonly profile?: string;
   /** In place of the profile's version of HNS, for versions that no profile has. */
   readonly version?: ServiceVersion;
+  /** Defects that are set; the others are as the build has them. */
+  readonly quirks?: QuirkSettings;
   /** Adapters by name and address; default `Ethernet` with 10.0.2.15/24. */
   readonly adapters?: readonly { readonly name: string; readonly address: string; readonly mac: string }[];
 }
@@ -58,6 +61,7 @@ export function hnsNode(options: HnsNodeOptions = {}): HnsNode {
     node: "w1",
     windows: windowsOf(options),
     datapath,
+    ...(options.quirks !== undefined && { quirks: options.quirks }),
     adapters: (options.adapters ?? ADAPTERS).map((adapter) => adapterOf(clock, adapter)),
   });
   return { env, clock, datapath, service, client: new InProcessHcnClient(service) };

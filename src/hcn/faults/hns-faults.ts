@@ -30,8 +30,11 @@ export interface HnsFaults {
   release(id?: string): Promise<number>;
   /** Takes load balancers away behind the back of who made them; all, or those named. @returns their ids. */
   forgetLoadBalancers(ids?: readonly Guid[]): Promise<readonly Guid[]>;
-  /** Ends the service and starts it again. Whoever listens hears that it went away. */
-  restart(state: RestartState): Promise<void>;
+  /**
+   * Ends the service and starts it again. Whoever listens hears that it went away. Without a state its defects decide
+   * what is lost.
+   */
+  restart(state?: RestartState): Promise<void>;
   /** As if the machine had been restarted: what does not persist is gone. */
   reboot(): Promise<void>;
   quirks(): Promise<readonly QuirkStatus[]>;

@@ -164,8 +164,8 @@ export class FaultInjector implements HnsFaults {
     return forgotten;
   }
 
-  async restart(state: RestartState): Promise<void> {
-    this.log.write("warn", "service restarts", { state });
+  async restart(state?: RestartState): Promise<void> {
+    this.log.write("warn", "service restarts", { state: state ?? "as its defects are" });
     await this.target.restart(state);
     this.goAway("the service was restarted");
   }

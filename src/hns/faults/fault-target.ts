@@ -19,7 +19,7 @@ export interface FaultTarget {
   createRemoteEndpoint(network: Guid, address: string, faultId: string): Promise<Guid>;
   /** Deletes an endpoint; one that is gone already is none of its concern. */
   deleteEndpoint(id: Guid): Promise<void>;
-  restart(state: RestartState): Promise<void>;
+  restart(state?: RestartState): Promise<void>;
   reboot(): Promise<void>;
   quirks(): readonly QuirkStatus[];
   setQuirk(name: QuirkName, setting: QuirkSetting): void;

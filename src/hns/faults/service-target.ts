@@ -77,16 +77,12 @@ export class ServiceTarget implements FaultTarget {
     });
   }
 
-  async restart(state: RestartState): Promise<void> {
-    return this.administer(() => {
-      const objects = state === "lose" ? [] : this.service.export();
-      const kept = objects.filter(({ kind }) => state === "keep" || kind !== "LoadBalancer");
-      this.service.restore(kept);
-    });
+  async restart(state?: RestartState): Promise<void> {
+    return this.administer(() => this.service.restart(state));
   }
 
   async reboot(): Promise<void> {
-    return Promise.reject(new HcnError("E_NOTIMPL"));
+    return this.administer(() => this.service.reboot());
   }
 
   quirks(): readonly QuirkStatus[] {

@@ -39,7 +39,7 @@ export interface StoredKindParts<R extends RecordBase> {
   /** Puts a record in the place of the one with the same id. */
   readonly replace: (state: ServiceState, record: R) => void;
   /** Completes a record and enters it, whatever it says. Kinds that stand earlier in the table are there already. */
-  readonly enter: (context: ServiceContext, record: R, report: Report) => void;
+  readonly enter: (context: ServiceContext, record: R, report: Report, document: JsonObject) => void;
 }
 
 /** A row of the table: the type of its records stays inside. */
@@ -140,7 +140,7 @@ export function storedKind<R extends RecordBase>(parts: StoredKindParts<R>): Sto
         return;
       }
       const activityId = record.activityId === "" ? context.prng.guid() : record.activityId;
-      parts.enter(context, { ...record, id, activityId }, report);
+      parts.enter(context, { ...record, id, activityId }, report, document);
       if (keepsUnknownFields) keep(context, id, object);
     },
   };

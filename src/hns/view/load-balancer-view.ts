@@ -19,7 +19,8 @@ const STATE_DEGRADED = 4;
 /** The schema that has the field `HostComputeNetwork` (hcn.md §2.7). */
 const SCHEMA_WITH_NETWORK = 5;
 
-const IGNORED_UPDATE: NotEnforced = Object.freeze({
+/** How the health of a load balancer names an update that was ignored. */
+export const IGNORED_UPDATE: NotEnforced = Object.freeze({
   Type: "Update",
   Reason: "HNS 15.4 takes an update and does not carry it out (load-balancer-update-ignored)",
 });

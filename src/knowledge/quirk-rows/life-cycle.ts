@@ -9,6 +9,7 @@ export type LifeCycleQuirk =
   | "load-balancers-lost-at-restart"
   | "load-balancers-restored-late"
   | "endpoints-lost-at-restart"
+  | "loopback-gateway-not-reloaded"
   | "service-deadlock"
   | "parallel-attach-not-found"
   | "stored-object-incompatible"
@@ -42,7 +43,6 @@ export const LIFE_CYCLE_QUIRKS: Readonly<Record<LifeCycleQuirk, QuirkRow>> = {
     title: "Networks that should persist are gone after a reboot",
     concerns: [{ profile: "ws2019", until: "KB4482887" }],
     strikes: "always",
-    notActedOn: "it strikes at a reboot, which this service does not have yet",
     explanation: "hns-networks-lost-at-reboot",
     sources: ["users.md G9", "hcn.md §4.6", "Azure/aks-engine#168"],
   },
@@ -51,7 +51,6 @@ export const LIFE_CYCLE_QUIRKS: Readonly<Record<LifeCycleQuirk, QuirkRow>> = {
     // Met on 2019 and 2022; a thread of 2026 shows them restored, see load-balancers-restored-late.
     concerns: onProfiles("ws2019", "ws2022"),
     strikes: "sometimes",
-    notActedOn: "it strikes at a restart of the service, which this version does not have yet",
     explanation: "hns-load-balancers-lost",
     sources: [
       "hcn.md §4.6",
@@ -65,7 +64,7 @@ export const LIFE_CYCLE_QUIRKS: Readonly<Record<LifeCycleQuirk, QuirkRow>> = {
       "After a restart the old load balancers come back while their owner makes new ones, which fail with 0xb7",
     concerns: [],
     strikes: "sometimes",
-    notActedOn: "it strikes at a restart of the service, which this version does not have yet",
+    notActedOn: "load balancers are back as soon as the service is",
     explanation: "hns-load-balancers-lost",
     sources: ["kube-proxy.md §7 row 14", "kubernetes/kubernetes#139519", "kubernetes/kubernetes#139503"],
   },
@@ -73,9 +72,16 @@ export const LIFE_CYCLE_QUIRKS: Readonly<Record<LifeCycleQuirk, QuirkRow>> = {
     title: "A restart of the service removes endpoints whose containers live on",
     concerns: onProfiles("ws2022"),
     strikes: "sometimes",
-    notActedOn: "it strikes at a restart of the service, which this version does not have yet",
     explanation: "hns-endpoints-lost",
     sources: ["dataplane.md F-40", "projectcalico/calico#5164"],
+  },
+  "loopback-gateway-not-reloaded": {
+    title:
+      "A network whose gateway is an address of a loopback adapter is gone after a restart of the service",
+    concerns: [],
+    strikes: "always",
+    explanation: "hns-networks-lost-at-reboot",
+    sources: ["hcn.md §4.2", "Azure/azure-container-networking#2933"],
   },
   "service-deadlock": {
     title: "A call never answers, and no later one either, until the service restarts",
