@@ -19,6 +19,7 @@ import { type HttpOperation, HTTP_OPERATIONS } from "./http-operations.ts";
 import { formatHttpCall, parseHttpError } from "./http-protocol.ts";
 import { isJsonObject, parseAnswerText } from "./json-value.ts";
 import { NotificationStreams } from "./notification-streams.node.ts";
+import { formatPipeUrl, isPipeName } from "./pipe-name.ts";
 import {
   type PortRangeEntry,
   type PortRangeReservation,
@@ -44,9 +45,14 @@ const CONNECTIONS_MAX = 32;
 /** How a connection ends that the service closed while it lay idle. */
 const STALE: readonly string[] = ["ECONNRESET", "EPIPE"];
 
-/** `unix:/run/mullion/hns.sock` or `http://127.0.0.1:8080`. */
+/** `unix:/run/mullion/hns.sock`, `npipe:////./pipe/mullion-hns` or `http://127.0.0.1:8080`, as `MULLION_HNS` takes it. */
 export function formatHttpAddress(address: HttpAddress): string {
-  return "socketPath" in address ? `unix:${address.socketPath}` : `http://${address.host}:${address.port}`;
+  if ("socketPath" in address) {
+    const { socketPath } = address;
+    return isPipeName(socketPath) ? formatPipeUrl(socketPath) : `unix:${socketPath}`;
+  }
+  const host = address.host.includes(":") ? `[${address.host}]` : address.host;
+  return `http://${host}:${address.port}`;
 }
 
 const CAUSES: Readonly<Record<string, string>> = {

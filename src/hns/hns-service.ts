@@ -83,6 +83,11 @@ export class HnsService {
     return this.context.node;
   }
 
+  /** Friendly names of the node's adapters. */
+  get adapterNames(): readonly string[] {
+    return this.context.adapters.map((adapter) => adapter.name);
+  }
+
   get version(): HnsVersion {
     return this.context.version;
   }

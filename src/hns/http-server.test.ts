@@ -217,10 +217,10 @@ describe("findHns", () => {
 
   it.each([
     ["unix:relative.sock", undefined, "unix: and an absolute path"],
-    ["tcp://127.0.0.1:80", TOKEN, "unix:/path/to.sock or http://127.0.0.1:PORT"],
-    ["nonsense", TOKEN, "unix:/path/to.sock or http://127.0.0.1:PORT"],
+    ["tcp://127.0.0.1:80", TOKEN, "unix:/path/to.sock, npipe:////./pipe/NAME or http://127.0.0.1:PORT"],
+    ["nonsense", TOKEN, "unix:/path/to.sock, npipe:////./pipe/NAME or http://127.0.0.1:PORT"],
     ["http://10.0.0.1:80", TOKEN, "a loopback address"],
-    ["http://127.0.0.1", TOKEN, "unix:/path/to.sock or http://127.0.0.1:PORT"],
+    ["http://127.0.0.1", TOKEN, "unix:/path/to.sock, npipe:////./pipe/NAME or http://127.0.0.1:PORT"],
     ["http://127.0.0.1:8080", undefined, "MULLION_HNS_TOKEN"],
   ])("MULLION_HNS=%s is refused with what to write", (address, token, expected) => {
     const variables = { MULLION_HNS: address, ...(token !== undefined && { MULLION_HNS_TOKEN: token }) };

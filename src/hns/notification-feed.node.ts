@@ -22,7 +22,8 @@ function nameOf(type: number): string {
 
 export class NotificationFeed {
   private readonly client: HcnClient;
-  private readonly streams = new Set<ServerResponse>();
+  /** Each with what ends its registration. */
+  private readonly streams = new Map<ServerResponse, () => void>();
   private readonly stopCounting: () => void;
   private readonly keepAlive: NodeJS.Timeout;
 
@@ -31,7 +32,7 @@ export class NotificationFeed {
     this.client = client;
     this.stopCounting = client.subscribe(({ type }) => count(nameOf(type)), "all");
     this.keepAlive = setInterval(() => {
-      for (const stream of this.streams) this.write(stream, "\n");
+      for (const stream of this.streams.keys()) this.write(stream, "\n");
     }, KEEP_ALIVE_MS);
     this.keepAlive.unref();
   }
@@ -54,18 +55,15 @@ export class NotificationFeed {
     }, scope);
     response.writeHead(200, { "content-type": "application/x-ndjson" });
     response.flushHeaders();
-    this.streams.add(response);
-    response.on("close", () => {
-      unsubscribe();
-      this.streams.delete(response);
-    });
+    this.streams.set(response, unsubscribe);
+    response.on("close", () => this.forget(response));
   }
 
   /** Says good-bye to everybody (hcn.md §1.4). */
   close(): void {
     this.stopCounting();
     clearInterval(this.keepAlive);
-    for (const stream of this.streams) {
+    for (const stream of this.streams.keys()) {
       this.write(stream, `${JSON.stringify(GOODBYE)}\n`);
       this.end(stream);
     }
@@ -78,7 +76,12 @@ export class NotificationFeed {
   }
 
   private end(stream: ServerResponse): void {
-    this.streams.delete(stream);
+    this.forget(stream);
     stream.end();
+  }
+
+  private forget(stream: ServerResponse): void {
+    this.streams.get(stream)?.();
+    this.streams.delete(stream);
   }
 }

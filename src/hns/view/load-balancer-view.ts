@@ -77,7 +77,7 @@ export function loadBalancerDocument(context: ServiceContext, loadBalancer: Load
       PortMappings: loadBalancer.portMappings.map(mappingDocument),
       Flags: loadBalancer.flags,
     }),
-    loadBalancer.kept,
+    loadBalancer.kept?.v2,
   );
 }
 
@@ -116,7 +116,7 @@ export function policyListDocument(context: ServiceContext, loadBalancer: LoadBa
         State: state,
         Version: loadBalancer.version,
       },
-      loadBalancer.kept,
+      loadBalancer.kept?.v1,
     ),
   );
 }
