@@ -30,6 +30,7 @@ interface Registration {
 export class InProcessHcnClient implements HcnClient {
   private readonly service: HnsService;
   private readonly store: ObjectStore | undefined;
+  private storedCount = 0;
   private readonly registrations = new Set<Registration>();
   /** The service has changes that the store refused. */
   private isAhead = false;
@@ -41,6 +42,11 @@ export class InProcessHcnClient implements HcnClient {
   constructor(service: HnsService, store?: ObjectStore) {
     this.service = service;
     this.store = store;
+  }
+
+  /** Changes that the store has kept. */
+  get storedChanges(): number {
+    return this.storedCount;
   }
 
   get revision(): number {
@@ -151,6 +157,7 @@ export class InProcessHcnClient implements HcnClient {
     const { reloads } = this;
     try {
       await store.write(changes);
+      this.storedCount += changes.length;
     } catch (error) {
       // Others that waited with this one fail with it: the service goes back once for all of them.
       if (reloads === this.reloads) await this.fallBack();
