@@ -35,6 +35,10 @@ export const LIMITS = {
   macsPerSwitchMax: 16_384,
   /** Bytes of one JSON document taken from outside. */
   jsonBytesMax: 10_485_760,
+  /** Objects of one file that `mullion hns restore` reads. */
+  hnsDumpObjectsMax: 250_000,
+  /** Problems of such a file that are told one by one. */
+  hnsDumpProblemsMax: 500,
   /** Bytes of one answer that a client takes from a service over HTTP. */
   httpResponseBytesMax: 268_435_456,
   /** Connections that a service over HTTP has open at a time. */

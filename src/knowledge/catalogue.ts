@@ -12,6 +12,7 @@ import type { EntryText } from "./entries/entry-text.ts";
 import { FILTER_AND_NAT_ENTRIES } from "./entries/filters-and-nat.ts";
 import { FLANNEL_ENTRIES } from "./entries/flannel.ts";
 import { FORWARDING_ENTRIES } from "./entries/forwarding.ts";
+import { HNS_DUMP_ENTRIES } from "./entries/hns-dumps.ts";
 import { HNS_REQUEST_ENTRIES } from "./entries/hns-requests.ts";
 import { HOST_STACK_ENTRIES } from "./entries/host-stacks.ts";
 import { JSON_FILE_ENTRIES } from "./entries/json-files.ts";
@@ -57,6 +58,7 @@ const TEXTS: Readonly<Record<KnowledgeCode, EntryText>> = {
   ...KUBERNETES_ENTRIES,
   ...RUNNING_CLUSTER_ENTRIES,
   ...PLUGIN_ENTRIES,
+  ...HNS_DUMP_ENTRIES,
   ...WINDOWS_POD_ENTRIES,
   ...SERVICE_FEATURE_ENTRIES,
   ...NETWORK_POLICY_ENTRIES,
@@ -101,6 +103,7 @@ export const SECTIONS: readonly CatalogueSection[] = Object.freeze([
   section("Load balancers", LOAD_BALANCER_ENTRIES),
   section("Names", NAME_ENTRIES),
   section("CNI plugins, IPAM and HNS", PLUGIN_ENTRIES),
+  section("Dumps of HNS", HNS_DUMP_ENTRIES),
   section("The text of configuration files", JSON_FILE_ENTRIES),
   section("CNI configurations", CNI_CONFIGURATION_ENTRIES),
   section("Policies and ranges in CNI configurations", CNI_POLICY_ENTRIES),

@@ -137,6 +137,12 @@ export const KNOWLEDGE_CODES = [
   "ipam-range-invalid",
   "hns-unreachable",
   "hns-v1-not-served",
+  // Dumps of HNS.
+  "hns-dump-unreadable",
+  "hns-dump-object-unknown",
+  "hns-dump-value-cut",
+  "hns-dump-names-only",
+  "hns-restore-refused",
   // What Windows pods cannot ask for.
   "host-process-without-host-network",
   "host-process-mixed-with-others",

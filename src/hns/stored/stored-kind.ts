@@ -12,7 +12,7 @@ import type { RecordBase } from "../network-record.ts";
 import type { ServiceContext } from "../service-context.ts";
 import type { ServiceState } from "../state.ts";
 import { LenientReader, type Report } from "./lenient-reader.ts";
-import { keptOf, withKept } from "./kept-fields.ts";
+import { type KeptFields, keptOf } from "./kept-fields.ts";
 import type { ImportedObject, StoredKind, StoredObject } from "./stored-object.ts";
 import { decodeValue, encodeValue, equalValues } from "./value-codec.ts";
 
@@ -112,8 +112,12 @@ export function storedKind<R extends RecordBase>(parts: StoredKindParts<R>): Sto
     const fromV2 = keptOf(object.document, parts.document(context, record));
     const fromV1 = object.v1 && keptOf(object.v1, parts.documentV1(context, record));
     if (fromV2 === undefined && fromV1 === undefined) return;
-    const kept = withKept(withKept(record.kept ?? {}, fromV2), fromV1);
-    parts.replace(context.state, Object.freeze({ ...fieldsOf(record), kept: checkJsonObject(kept) }));
+    const kept: KeptFields = Object.freeze({
+      ...record.kept,
+      ...(fromV1 !== undefined && { v1: checkJsonObject(fromV1) }),
+      ...(fromV2 !== undefined && { v2: checkJsonObject(fromV2) }),
+    });
+    parts.replace(context.state, Object.freeze({ ...fieldsOf(record), kept }));
   };
   const store = (context: ServiceContext, record: R): StoredObject => {
     const document = checkJsonObject(parts.document(context, record));

@@ -80,7 +80,7 @@ export function endpointDocument(context: ServiceContext, endpoint: EndpointReco
       MacAddress: endpoint.macText,
       Flags: endpoint.flags,
     }),
-    endpoint.kept,
+    endpoint.kept?.v2,
   );
 }
 
@@ -136,7 +136,7 @@ export function endpointDocumentV1(context: ServiceContext, endpoint: EndpointRe
         VirtualNetwork: spell(endpoint.networkId),
         VirtualNetworkName: networkName(context, endpoint),
       },
-      endpoint.kept,
+      endpoint.kept?.v1,
     ),
   );
 }

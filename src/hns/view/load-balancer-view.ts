@@ -69,7 +69,7 @@ export function loadBalancerDocument(context: ServiceContext, loadBalancer: Load
       PortMappings: loadBalancer.portMappings.map(mappingDocument),
       Flags: loadBalancer.flags,
     }),
-    loadBalancer.kept,
+    loadBalancer.kept?.v2,
   );
 }
 
@@ -108,7 +108,7 @@ export function policyListDocument(context: ServiceContext, loadBalancer: LoadBa
         State: state,
         Version: loadBalancer.version,
       },
-      loadBalancer.kept,
+      loadBalancer.kept?.v1,
     ),
   );
 }

@@ -60,7 +60,7 @@ export function namespaceDocument(context: ServiceContext, namespace: NamespaceR
       Type: namespace.type,
       Resources: resourceList(namespace),
     }),
-    namespace.kept,
+    namespace.kept?.v2,
   );
 }
 
@@ -84,7 +84,7 @@ export function namespaceDocumentV1(context: ServiceContext, namespace: Namespac
         State: NAMESPACE_STATE,
         Version: namespace.version,
       },
-      namespace.kept,
+      namespace.kept?.v1,
     ),
   );
 }

@@ -107,7 +107,7 @@ export function networkDocument(
       Ipams: ipamDocuments(network),
       Flags: network.flags,
     }),
-    network.kept,
+    network.kept?.v2,
   );
 }
 
@@ -231,7 +231,7 @@ export function networkDocumentV1(
         Type: network.type,
         Version: network.version,
       },
-      network.kept,
+      network.kept?.v1,
     ),
   );
 }

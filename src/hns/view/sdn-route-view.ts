@@ -31,7 +31,7 @@ export function sdnRouteDocument(context: ServiceContext, route: SdnRouteRecord)
     Routes: routes,
     Setting: routes,
   });
-  return withKept(document, route.kept);
+  return withKept(document, route.kept?.v2);
 }
 
 /** The fields that filters compare (hcn.md §5.1). */
