@@ -51,7 +51,7 @@ export class ServiceContext {
   readonly state: ServiceState = new ServiceState();
   readonly cache: CompileCache = new CompileCache();
   readonly ports: PortProgramming;
-  private readonly clock: Clock;
+  readonly clock: Clock;
   private readonly seed: Prng;
   private chance: Prng;
   private readonly epochMs: number;

@@ -229,8 +229,8 @@ function parsePath(path: string): ParsedPath {
   return { pattern: `/${pattern.join("/")}`, id };
 }
 
-/** Fields of the envelope in the order in which Windows writes them. */
-function failure(error: HcnError): JsonObject {
+/** The envelope of a refusal, with its fields in the order in which Windows writes them. */
+export function failureEnvelope(error: HcnError): JsonObject {
   const record = error.toRecord();
   return { Error: record.Error, ErrorCode: record.ErrorCode, Success: false };
 }
@@ -252,7 +252,7 @@ export function answerV1(context: ServiceContext, method: string, path: string, 
     const output = handler({ context, id, body });
     return output === undefined ? { Success: true } : { Success: true, Output: output };
   } catch (error) {
-    if (error instanceof HcnError) return failure(error);
+    if (error instanceof HcnError) return failureEnvelope(error);
     throw error;
   }
 }
