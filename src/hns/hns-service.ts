@@ -4,6 +4,7 @@
  * Calls are synchronous and all or nothing: what is refused changes nothing. The service is part of a simulated world
  * and can be forked with it; clients, stores and sockets are outside (`in-process-client.ts`).
  */
+import type { Clock } from "../base/clock.ts";
 import type { Environment } from "../base/environment.ts";
 import type {
   Guid,
@@ -32,14 +33,17 @@ import {
   terminateComputeSystem,
 } from "./compute-systems/compute-systems.ts";
 import { degradeEndpoint } from "./endpoint-port.ts";
+import type { WindowsBuild } from "../knowledge/profiles.ts";
 import { requireEndpoint } from "./endpoints.ts";
 import { matchesFilter } from "./filter.ts";
 import { followMirroredEndpoints } from "./guest-network-services.ts";
 import { KIND_TABLE, type KindRow } from "./kind-table.ts";
 import { createHostNamespace } from "./namespaces.ts";
 import { listPortReservations, releasePorts, reservePorts } from "./port-reservations.ts";
+import type { QuirkSet } from "./quirk-set.ts";
 import { type HnsServiceOptions, ServiceContext } from "./service-context.ts";
-import { type RestartState, rebootNode, restartService } from "./service-life.ts";
+import { rebootNode, restartService } from "./service-life.ts";
+import type { RestartState } from "../hcn/faults/fault.ts";
 import { exportObjects, restoreObjects, storedRowOf } from "./stored/restore.ts";
 import type {
   ImportedObject,
@@ -94,6 +98,34 @@ export class HnsService {
 
   get version(): HnsVersion {
     return this.context.version;
+  }
+
+  get windows(): WindowsBuild {
+    return this.context.windows;
+  }
+
+  get clock(): Clock {
+    return this.context.clock;
+  }
+
+  /** The defects that it has. */
+  get quirks(): QuirkSet {
+    return this.context.quirks;
+  }
+
+  /** How many endpoints and load balancers there are. */
+  get endpointAndLoadBalancerCount(): number {
+    return this.context.state.endpoints.size + this.context.state.loadBalancers.size;
+  }
+
+  /** Puts a load balancer into the state Degraded because a fault says so. */
+  degradeLoadBalancer(id: Guid): void {
+    this.context.state.degradedLoadBalancers.add(id);
+  }
+
+  /** Puts a load balancer back into the state that follows from its endpoints. */
+  mendLoadBalancer(id: Guid): void {
+    this.context.state.degradedLoadBalancers.delete(id);
   }
 
   enumerate(kind: HcnObjectKind, query?: HostComputeQuery): readonly Guid[] {

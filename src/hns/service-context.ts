@@ -55,7 +55,7 @@ export class ServiceContext {
   readonly cache: CompileCache = new CompileCache();
   readonly computeSystems: ComputeSystemRegistry;
   readonly ports: PortProgramming;
-  private readonly clock: Clock;
+  readonly clock: Clock;
   private readonly seed: Prng;
   private chance: Prng;
   private readonly epochMs: number;

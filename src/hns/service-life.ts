@@ -2,6 +2,7 @@
  * What a restart of the service and a reboot of the node do to the objects (hcn.md §4.6, §4.4, §4.2). Nobody hears of it
  * object by object: whoever listened was told that the service goes away.
  */
+import type { RestartState } from "../hcn/faults/fault.ts";
 import { NETWORK_FLAGS } from "../hcn/network.ts";
 import { detachEndpoint, updateEndpoint } from "./attachment.ts";
 import { terminateComputeSystem } from "./compute-systems/compute-systems.ts";
@@ -15,9 +16,6 @@ import { deleteNetwork } from "./networks.ts";
 import { removeSdnRoute } from "./sdn-routes.ts";
 import type { ServiceContext } from "./service-context.ts";
 import { clearObjects } from "./stored/restore.ts";
-
-/** What becomes of the objects when the service restarts. */
-export type RestartState = "keep" | "forget-load-balancers" | "lose";
 
 /** Load balancers and SDN routes are policy lists, which HNS keeps in memory (hcn.md §4.6). */
 function forgetPolicyLists(context: ServiceContext): void {

@@ -32,6 +32,8 @@ export class ServiceState {
   readonly portReservations: PortReservationTable = new PortReservationTable();
   /** Load balancers whose last update HNS took and did not carry out (hcn.md §7.1). */
   readonly ignoredUpdates: Set<Guid> = new Set();
+  /** Load balancers that a fault has put into the state Degraded. */
+  readonly degradedLoadBalancers: Set<Guid> = new Set();
   readonly sdnRoutes: SdnRouteTable = new SdnRouteTable();
   readonly frontEnds: FrontEndTable = new FrontEndTable();
   /** MAC addresses are unique on the node, because networks share switches. */
@@ -167,6 +169,7 @@ export class ServiceState {
   removeLoadBalancer(loadBalancer: LoadBalancerRecord): void {
     this.loadBalancers.delete(loadBalancer.id);
     this.ignoredUpdates.delete(loadBalancer.id);
+    this.degradedLoadBalancers.delete(loadBalancer.id);
     this.members.get(loadBalancer.networkId)?.removeLoadBalancer(loadBalancer.id);
     this.forgetLoadBalancer(loadBalancer);
   }

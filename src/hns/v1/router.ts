@@ -6,6 +6,7 @@ import type { Guid, JsonObject } from "../../hcn/client.ts";
 import { HcnError } from "../../hcn/error.ts";
 import { checkGuid } from "../../hcn/guid.ts";
 import type { ServiceContext } from "../service-context.ts";
+import { failureEnvelope, successEnvelope } from "./envelope.ts";
 import type { Handler, Routes } from "./route.ts";
 import { ACCELNET_ROUTES } from "./routes/accelnet.ts";
 import { DIAGNOSTIC_ROUTES } from "./routes/diagnostics.ts";
@@ -57,16 +58,6 @@ function unsupported(what: string): HcnError {
   return new HcnError("HCN_E_REQUEST_UNSUPPORTED", { detail: `HNS has no ${what}` });
 }
 
-/** From 1809 on failures have a number (hcn.md §1.7); before, HNS 7 and 8 said only the text. */
-const ERROR_CODE_SINCE_MAJOR = 9;
-
-/** Fields of the envelope in the order in which Windows writes them. */
-function failure(context: ServiceContext, error: HcnError): JsonObject {
-  const { Error: text, ErrorCode } = error.toRecord();
-  if (context.version.Major < ERROR_CODE_SINCE_MAJOR) return { Error: text, Success: false };
-  return { Error: text, ErrorCode, Success: false };
-}
-
 /** Answers one call with its envelope. */
 export function answerV1(context: ServiceContext, method: string, path: string, body: string): JsonObject {
   try {
@@ -74,10 +65,9 @@ export function answerV1(context: ServiceContext, method: string, path: string, 
     const verb = method.toUpperCase();
     const handler = ROUTES.get(`${verb} ${pattern}`);
     if (handler === undefined) throw unsupported(`${verb} ${pattern}`);
-    const output = handler({ context, id, body, isDetailed });
-    return output === undefined ? { Success: true } : { Output: output, Success: true };
+    return successEnvelope(handler({ context, id, body, isDetailed }));
   } catch (error) {
-    if (error instanceof HcnError) return failure(context, error);
+    if (error instanceof HcnError) return failureEnvelope(error, context.version);
     throw error;
   }
 }
