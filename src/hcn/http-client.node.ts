@@ -14,6 +14,8 @@ import type {
   NotificationScope,
   ServiceProperties,
 } from "./client.ts";
+import { parseComputeSystemSummary } from "./compute-system-document.ts";
+import type { ComputeSystem, ComputeSystems } from "./compute-systems.ts";
 import { HcnError } from "./error.ts";
 import { type HttpOperation, HTTP_OPERATIONS } from "./http-operations.ts";
 import { formatHttpCall, parseHttpError } from "./http-protocol.ts";
@@ -95,6 +97,7 @@ async function readBody(response: IncomingMessage): Promise<string> {
 }
 
 export class HttpHcnClient implements HcnClient {
+  readonly computeSystems: ComputeSystems;
   private readonly address: HttpAddress;
   private readonly timeoutMs: number;
   private readonly agent = new Agent({ keepAlive: true, maxSockets: CONNECTIONS_MAX });
@@ -103,6 +106,15 @@ export class HttpHcnClient implements HcnClient {
   constructor(options: HttpHcnClientOptions) {
     this.address = options.address;
     this.timeoutMs = options.timeoutMs ?? TIMEOUT_DEFAULT_MS;
+    const change = async (operation: HttpOperation, fields: object): Promise<void> => {
+      await this.perform(operation, fields);
+    };
+    this.computeSystems = {
+      list: async () => this.listComputeSystems(),
+      create: (id, settings) => change("systems-create", { id, settings }),
+      modify: (id, settings) => change("systems-modify", { id, settings }),
+      terminate: (id) => change("systems-terminate", { id }),
+    };
     this.streams = new NotificationStreams((path) => this.requestOptions("GET", path));
   }
 
@@ -174,6 +186,12 @@ export class HttpHcnClient implements HcnClient {
     this.streams.close();
     this.agent.destroy();
     return Promise.resolve();
+  }
+
+  private async listComputeSystems(): Promise<readonly ComputeSystem[]> {
+    const result = await this.perform("systems", {});
+    if (Array.isArray(result)) return result.map((system: JsonValue) => parseComputeSystemSummary(system));
+    throw this.unexpected("a list of compute systems");
   }
 
   private async document(operation: HttpOperation, fields: object): Promise<JsonObject> {
