@@ -176,6 +176,7 @@ describe("defects", () => {
     await create({ FrontendVIPs: ["10.96.0.11"] });
     node.service.restart();
     await create();
+    expect(await listLoadBalancers(node.client)).toHaveLength(2);
   });
 
   it("is not there on other builds", async () => {
@@ -183,5 +184,6 @@ describe("defects", () => {
     const made = await createLoadBalancer(node.client, service(node.endpoints));
     await deleteLoadBalancer(node.client, made.ID!);
     await createLoadBalancer(node.client, service(node.endpoints));
+    expect(await listLoadBalancers(node.client)).toHaveLength(1);
   });
 });

@@ -473,9 +473,12 @@ describe("a port that a program of the node listens on (quirk listener-blocks-fr
           PortMappings: [{ Protocol: 17, InternalPort: 53, ExternalPort: 5353 }],
         }),
     ];
-    for (const call of calls) {
-      if (isRefused) await expect(call()).rejects.toMatchObject({ code: "HCN_E_PORT_ALREADY_EXISTS" });
-      else await call();
-    }
+    const answers = await Promise.allSettled(calls.map(async (call) => call()));
+    expect(answers.map(({ status }) => status)).toEqual(
+      calls.map(() => (isRefused ? "rejected" : "fulfilled")),
+    );
+    for (const answer of answers)
+      if (answer.status === "rejected")
+        expect(answer.reason).toMatchObject({ code: "HCN_E_PORT_ALREADY_EXISTS" });
   });
 });
