@@ -46,6 +46,7 @@ const QUERY_OF_SERVICE: CallFacts = Object.freeze({
 export class InProcessHcnClient implements HcnClient {
   private readonly service: HnsService;
   private readonly store: ObjectStore | undefined;
+  private storedCount = 0;
   private readonly registrations = new Set<Registration>();
   /** Faults between programs and the service; without any it does nothing. */
   readonly faults: FaultInjector;
@@ -65,6 +66,11 @@ export class InProcessHcnClient implements HcnClient {
       disconnect: () => this.disconnect(),
       seed: service.node,
     });
+  }
+
+  /** Changes that the store has kept. */
+  get storedChanges(): number {
+    return this.storedCount;
   }
 
   /** Undefined while faults are in force: a call may then make its change later. */
@@ -219,6 +225,7 @@ export class InProcessHcnClient implements HcnClient {
     const { reloads } = this;
     try {
       await store.write(changes);
+      this.storedCount += changes.length;
     } catch (error) {
       // Others that waited with this one fail with it: the service goes back once for all of them.
       if (reloads === this.reloads) await this.fallBack();

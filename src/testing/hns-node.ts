@@ -19,6 +19,8 @@ export interface HnsNodeOptions {
   readonly profile?: string;
   /** In place of the profile's version of HNS, for versions that no profile has. */
   readonly version?: ServiceVersion;
+  /** Further addresses of the first adapter. */
+  readonly moreAddresses?: readonly string[];
   /** Defects that are set; the others are as the build has them. */
   readonly quirks?: QuirkSettings;
   /** Adapters by name and address; default `Ethernet` with 10.0.2.15/24. */
@@ -38,12 +40,15 @@ const ADAPTERS = [{ name: "Ethernet", address: "10.0.2.15/24", mac: "00-22-48-01
 function adapterOf(
   clock: VirtualClock,
   adapter: { readonly name: string; readonly address: string; readonly mac: string },
+  moreAddresses: readonly string[],
 ): PhysicalAdapter {
   return {
     name: adapter.name,
     mac: defined(parseMac(adapter.mac), "the fixture's MAC is one"),
     device: memoryPair(clock, { delayMs: 0 })[0],
-    addresses: [defined(parseInterfaceAddress(adapter.address), "the fixture's address is one")],
+    addresses: [adapter.address, ...moreAddresses].map((address) =>
+      defined(parseInterfaceAddress(address), "the fixture's address is one"),
+    ),
   };
 }
 
@@ -61,8 +66,10 @@ export function hnsNode(options: HnsNodeOptions = {}): HnsNode {
     node: "w1",
     windows: windowsOf(options),
     datapath,
+    adapters: (options.adapters ?? ADAPTERS).map((adapter, index) =>
+      adapterOf(clock, adapter, index === 0 ? (options.moreAddresses ?? []) : []),
+    ),
     ...(options.quirks !== undefined && { quirks: options.quirks }),
-    adapters: (options.adapters ?? ADAPTERS).map((adapter) => adapterOf(clock, adapter)),
   });
   return { env, clock, datapath, service, client: new InProcessHcnClient(service) };
 }
