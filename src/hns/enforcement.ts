@@ -128,6 +128,8 @@ function reasonForNetworkPolicy(network: NetworkRecord, policy: NetworkPolicy): 
 /** Inferred: a guest's vNIC belongs to its utility VM. */
 const GUEST_REASON = "the vNIC of a Guest namespace belongs to a utility VM, which this version does not run";
 
+const MACHINE_REASON = "the port is one of a virtual machine, which this version does not run";
+
 /** Undefined: the policy has its effect, as far as the network goes. */
 function reasonOfNetwork(network: NetworkRecord | undefined, type: EndpointPolicyType): string | undefined {
   if (network === undefined || hasRules(network) || !RULE_POLICIES.includes(type)) return undefined;
@@ -145,6 +147,7 @@ export function notEnforcedOnEndpoint(
     const reason = reasonOfNetwork(network, policy.Type) ?? reasonOf(policy, network);
     if (reason !== undefined) found.push({ Type: policy.Type, Index: index, Reason: reason });
   }
+  if (endpoint.virtualMachine !== undefined) found.push({ Type: "Port", Reason: MACHINE_REASON });
   if (endpoint.attachment?.kind === "guest") found.push({ Type: "Attachment", Reason: GUEST_REASON });
   return found;
 }

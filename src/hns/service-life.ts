@@ -5,6 +5,7 @@
 import type { RestartState } from "../hcn/faults/fault.ts";
 import { NETWORK_FLAGS } from "../hcn/network.ts";
 import { detachEndpoint, updateEndpoint } from "./attachment.ts";
+import { terminateComputeSystem } from "./compute-systems/compute-systems.ts";
 import { removeEndpoint } from "./endpoints.ts";
 import { deleteGuestNetworkService } from "./guest-network-services.ts";
 import { removeLoadBalancer } from "./load-balancers.ts";
@@ -82,9 +83,12 @@ function isLostAtReboot({ type, flags }: NetworkRecord): boolean {
 export function rebootNode(context: ServiceContext): void {
   const { state } = context;
   forgetPolicyLists(context);
+  for (const { id } of context.computeSystems.list()) terminateComputeSystem(context, id);
   for (const endpoint of state.endpoints.values()) {
-    if (endpoint.attachment === undefined && !endpoint.isPortGone) continue;
-    updateEndpoint(context, detachEndpoint(context, endpoint), { isPortGone: false });
+    const { attachment, isPortGone, virtualMachine, wasUsed } = endpoint;
+    if (attachment === undefined && !isPortGone && virtualMachine === undefined && !wasUsed) continue;
+    const afresh = { isPortGone: false, virtualMachine: undefined, wasUsed: false };
+    updateEndpoint(context, detachEndpoint(context, endpoint), afresh);
   }
   for (const id of state.guestNetworkServices.keys()) deleteGuestNetworkService(context, id);
   const none = Object.freeze([]);

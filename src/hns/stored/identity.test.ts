@@ -14,7 +14,7 @@ import { type Prefix, prefixOf } from "../../net/prefix.ts";
 import { networkRecord } from "../../testing/endpoint-record.ts";
 import { AddressPool } from "../address-pool.ts";
 import { BooksDatapath } from "../books-datapath.ts";
-import type { Attachment, EndpointRecord, IpConfigRecord } from "../endpoint-record.ts";
+import type { Attachment, EndpointRecord, IpConfigRecord, VirtualMachinePort } from "../endpoint-record.ts";
 import type { LoadBalancerRecord } from "../load-balancer-record.ts";
 import type { NamespaceRecord } from "../namespace-record.ts";
 import type { NetworkRecord, RecordBase, RouteRecord, SubnetRecord } from "../network-record.ts";
@@ -50,6 +50,8 @@ function contextOf(epochMs: number): ServiceContext {
       containers: [],
       endpointIds: [],
       isBuiltIn: false,
+      wasUsed: false,
+      isTeardownBlocked: false,
     };
     const compartmentId = type === "Host" ? 2 : undefined;
     context.state.namespaces.set(id, { ...base, type, compartmentId });
@@ -150,6 +152,11 @@ const ATTACHMENT: fc.Arbitrary<Attachment | undefined> = fc.oneof(
   fc.constant({ kind: "guest" as const, namespaceId: GUEST_ID, portId: undefined }),
 );
 
+const MACHINE_PORT: fc.Arbitrary<VirtualMachinePort | undefined> = fc.option(
+  fc.record({ virtualMachineId: GUID, portId: GUID, nicName: TEXT }),
+  { nil: undefined },
+);
+
 const ENDPOINT: fc.Arbitrary<EndpointRecord> = fc
   .tuple(
     BASE,
@@ -164,6 +171,9 @@ const ENDPOINT: fc.Arbitrary<EndpointRecord> = fc
       attachment: ATTACHMENT,
       isPortGone: fc.boolean(),
       containers: fc.array(TEXT, { maxLength: 2 }),
+      virtualMachine: MACHINE_PORT,
+      wasUsed: fc.boolean(),
+      errorCode: U32,
     }),
     fc.boolean(),
   )
@@ -177,6 +187,7 @@ const REMOTE_ENDPOINT = ENDPOINT.map((endpoint) => ({
   ...endpoint,
   policies: [],
   flags: 1,
+  virtualMachine: undefined,
   attachment: undefined,
 }));
 
@@ -266,6 +277,8 @@ const NAMESPACE: fc.Arbitrary<NamespaceRecord> = fc
       containers: fc.array(TEXT, { maxLength: 2 }),
       endpointIds: fc.array(GUID, { maxLength: 2 }),
       isBuiltIn: fc.boolean(),
+      wasUsed: fc.boolean(),
+      isTeardownBlocked: fc.boolean(),
     }),
     fc.integer({ min: 7, max: 1_000 }),
   )
