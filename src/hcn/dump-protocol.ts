@@ -2,7 +2,7 @@
  * Dumps as they travel over HTTP (`http-protocol.ts` has the calls of the HCN line):
  *
  * ```
- * POST /hcn/dump     {}                                  → {"result": HnsDump}
+ * GET  /hcn/dump                                         → {"result": HnsDump}
  * POST /hcn/restore  {"objects": […], "replace"?: true}  → {"result": {"notes": [{"kind", "id", "text"}…]}}
  * ```
  */

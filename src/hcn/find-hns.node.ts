@@ -8,7 +8,6 @@
 import { existsSync, lstatSync } from "node:fs";
 import { tmpdir, userInfo } from "node:os";
 import { dirname, join } from "node:path";
-import type { HcnClient } from "./client.ts";
 import { HcnError } from "./error.ts";
 import { type HttpAddress, HttpHcnClient } from "./http-client.node.ts";
 import { DEFAULT_PIPE, parsePipeUrl } from "./pipe-name.ts";
@@ -116,7 +115,7 @@ function isUsableSocket(path: string, uid: number): boolean {
  * Finds the service. The first call tells whether it answers.
  * @throws HcnError RPC_S_SERVER_UNAVAILABLE that lists where it was looked for and what to do.
  */
-export function findHns(options: FindHnsOptions): HcnClient {
+export function findHns(options: FindHnsOptions): HttpHcnClient {
   const { timeoutMs } = options;
   const address = findHnsAddress(options);
   return new HttpHcnClient({ address, ...(timeoutMs !== undefined && { timeoutMs }) });

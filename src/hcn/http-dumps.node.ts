@@ -11,11 +11,11 @@ export class HttpHnsDumps implements HnsDumps {
   }
 
   async dump(): Promise<HnsDump> {
-    return parseDump(await this.client.ask(DUMP_PATH, {}, true));
+    return parseDump(await this.client.request("GET", DUMP_PATH));
   }
 
   async restore({ objects, isReplacing }: RestoreRequest): Promise<readonly RestoreNote[]> {
     const fields = { objects, ...(isReplacing && { replace: true }) };
-    return parseRestoreNotes(await this.client.ask(RESTORE_PATH, fields, false));
+    return parseRestoreNotes(await this.client.request("POST", RESTORE_PATH, fields));
   }
 }

@@ -4,6 +4,7 @@
  * Calls are synchronous and all or nothing: what is refused changes nothing. The service is part of a simulated world
  * and can be forked with it; clients, stores and sockets are outside (`in-process-client.ts`).
  */
+import type { Clock } from "../base/clock.ts";
 import type { Environment } from "../base/environment.ts";
 import type {
   Guid,
@@ -15,6 +16,7 @@ import type {
   JsonValue,
   ServiceProperties,
 } from "../hcn/client.ts";
+import type { ComputeSystem } from "../hcn/compute-systems.ts";
 import { readSchemaVersion } from "../hcn/base-document.ts";
 import { HcnError } from "../hcn/error.ts";
 import type { HnsVersion } from "../hcn/features.ts";
@@ -24,14 +26,24 @@ import { checkJsonObject, checkJsonValue, isJsonObject } from "../hcn/json-value
 import type { PortRangeEntry, PortRangeReservation, PortRequest } from "../hcn/port-reservation.ts";
 import { type CheckedQuery, parseQuery } from "../hcn/query.ts";
 import { type Dialect, dialectOf } from "../hcn/schema-version.ts";
+import {
+  createComputeSystem,
+  listComputeSystems,
+  modifyComputeSystem,
+  terminateComputeSystem,
+} from "./compute-systems/compute-systems.ts";
+import { degradeEndpoint } from "./endpoint-port.ts";
+import type { WindowsBuild } from "../knowledge/profiles.ts";
 import { requireEndpoint } from "./endpoints.ts";
 import { matchesFilter } from "./filter.ts";
 import { followMirroredEndpoints } from "./guest-network-services.ts";
 import { KIND_TABLE, type KindRow } from "./kind-table.ts";
 import { createHostNamespace } from "./namespaces.ts";
 import { listPortReservations, releasePorts, reservePorts } from "./port-reservations.ts";
+import type { QuirkSet } from "./quirk-set.ts";
 import { type HnsServiceOptions, ServiceContext } from "./service-context.ts";
-import { type RestartState, rebootNode, restartService } from "./service-life.ts";
+import { rebootNode, restartService } from "./service-life.ts";
+import type { RestartState } from "../hcn/faults/fault.ts";
 import { exportObjects, restoreObjects, storedRowOf } from "./stored/restore.ts";
 import type {
   ImportedObject,
@@ -88,6 +100,39 @@ export class HnsService {
     return this.context.version;
   }
 
+  get windows(): WindowsBuild {
+    return this.context.windows;
+  }
+
+  get clock(): Clock {
+    return this.context.clock;
+  }
+
+  /** The defects that it has. */
+  get quirks(): QuirkSet {
+    return this.context.quirks;
+  }
+
+  /** How many objects of a kind there are. */
+  countOf(kind: HcnObjectKind): number {
+    return [...(KIND_TABLE[kind]?.records(this.context.state).keys() ?? [])].length;
+  }
+
+  /** How many endpoints and load balancers there are. */
+  get endpointAndLoadBalancerCount(): number {
+    return this.context.state.endpoints.size + this.context.state.loadBalancers.size;
+  }
+
+  /** Puts a load balancer into the state Degraded because a fault says so. */
+  degradeLoadBalancer(id: Guid): void {
+    this.context.state.degradedLoadBalancers.add(id);
+  }
+
+  /** Puts a load balancer back into the state that follows from its endpoints. */
+  mendLoadBalancer(id: Guid): void {
+    this.context.state.degradedLoadBalancers.delete(id);
+  }
+
   enumerate(kind: HcnObjectKind, query?: HostComputeQuery): readonly Guid[] {
     this.checkRunning();
     const { filter } = this.checkQuery(query);
@@ -141,6 +186,31 @@ export class HnsService {
     this.checkRunning();
     this.checkQuery(query);
     return endpointAddressesDocument(requireEndpoint(this.context, checkGuid(id)));
+  }
+
+  /** Marks an endpoint as broken (State 5): what is asked of it is refused until it is refreshed or deleted. */
+  degradeEndpoint(id: Guid, errorCode: number): void {
+    degradeEndpoint(this.context, checkGuid(id), errorCode);
+  }
+
+  /** `HcsEnumerateComputeSystems`. */
+  listComputeSystems(): readonly ComputeSystem[] {
+    return listComputeSystems(this.context);
+  }
+
+  /** `HcsCreateComputeSystem`. */
+  createComputeSystem(id: string, document: JsonObject): void {
+    createComputeSystem(this.context, id, checkJsonObject(document));
+  }
+
+  /** `HcsModifyComputeSystem`. */
+  modifyComputeSystem(id: string, request: JsonObject): void {
+    modifyComputeSystem(this.context, id, checkJsonObject(request));
+  }
+
+  /** `HcsTerminateComputeSystem`. */
+  terminateComputeSystem(id: string): void {
+    terminateComputeSystem(this.context, id);
   }
 
   reservePorts(guestNetworkService: Guid, request: PortRequest): PortRangeReservation {

@@ -11,7 +11,7 @@ export {
   type LocalHnsOptions,
   createHns,
 } from "./local-hns.ts";
-export type { RestartState } from "./service-life.ts";
+export type { RestartState } from "../hcn/faults/fault.ts";
 export type { PhysicalAdapter } from "./physical-adapter.ts";
 export type { HnsServiceOptions } from "./service-context.ts";
 export { MemoryObjectStore, type ObjectStore } from "./store.ts";

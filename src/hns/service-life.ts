@@ -2,8 +2,10 @@
  * What a restart of the service and a reboot of the node do to the objects (hcn.md §4.6, §4.4, §4.2). Nobody hears of it
  * object by object: whoever listened was told that the service goes away.
  */
+import type { RestartState } from "../hcn/faults/fault.ts";
 import { NETWORK_FLAGS } from "../hcn/network.ts";
 import { detachEndpoint, updateEndpoint } from "./attachment.ts";
+import { terminateComputeSystem } from "./compute-systems/compute-systems.ts";
 import { removeEndpoint } from "./endpoints.ts";
 import { deleteGuestNetworkService } from "./guest-network-services.ts";
 import { removeLoadBalancer } from "./load-balancers.ts";
@@ -14,9 +16,6 @@ import { deleteNetwork } from "./networks.ts";
 import { removeSdnRoute } from "./sdn-routes.ts";
 import type { ServiceContext } from "./service-context.ts";
 import { clearObjects } from "./stored/restore.ts";
-
-/** What becomes of the objects when the service restarts. */
-export type RestartState = "keep" | "forget-load-balancers" | "lose";
 
 /** Load balancers and SDN routes are policy lists, which HNS keeps in memory (hcn.md §4.6). */
 function forgetPolicyLists(context: ServiceContext): void {
@@ -48,6 +47,11 @@ function loseUnloadableNetworks(context: ServiceContext): void {
     if (hasLoopbackGateway(context, network)) deleteNetwork(context, network.id);
 }
 
+/** What deleted load balancers have left in memory (quirk `front-end-stale-after-delete`) ends with the service. */
+function releaseLeftFrontEnds({ state }: ServiceContext): void {
+  state.frontEnds.releaseLeft((id) => state.loadBalancers.has(id));
+}
+
 /**
  * The service goes down and comes back. Switch and ports live in the kernel, so attached endpoints stay attached.
  * Without a state the defects of the build decide what is lost. Inferred: a service that lost everything also takes away
@@ -64,6 +68,7 @@ export function restartService(context: ServiceContext, state?: RestartState): v
   if (isForgetful) forgetPolicyLists(context);
   if (context.hasQuirk("endpoints-lost-at-restart")) loseUsedEndpoints(context);
   if (context.hasQuirk("loopback-gateway-not-reloaded")) loseUnloadableNetworks(context);
+  releaseLeftFrontEnds(context);
   context.takeNotifications();
 }
 
@@ -84,9 +89,12 @@ function isLostAtReboot({ type, flags }: NetworkRecord): boolean {
 export function rebootNode(context: ServiceContext): void {
   const { state } = context;
   forgetPolicyLists(context);
+  for (const { id } of context.computeSystems.list()) terminateComputeSystem(context, id);
   for (const endpoint of state.endpoints.values()) {
-    if (endpoint.attachment === undefined && !endpoint.isPortGone) continue;
-    updateEndpoint(context, detachEndpoint(context, endpoint), { isPortGone: false });
+    const { attachment, isPortGone, virtualMachine, wasUsed } = endpoint;
+    if (attachment === undefined && !isPortGone && virtualMachine === undefined && !wasUsed) continue;
+    const afresh = { isPortGone: false, virtualMachine: undefined, wasUsed: false };
+    updateEndpoint(context, detachEndpoint(context, endpoint), afresh);
   }
   for (const id of state.guestNetworkServices.keys()) deleteGuestNetworkService(context, id);
   const none = Object.freeze([]);
@@ -97,5 +105,6 @@ export function rebootNode(context: ServiceContext): void {
   const areAllLost = context.hasQuirk("networks-lost-at-reboot");
   for (const network of state.networks.values())
     if (areAllLost || isLostAtReboot(network)) deleteNetwork(context, network.id);
+  releaseLeftFrontEnds(context);
   context.takeNotifications();
 }

@@ -12,6 +12,7 @@ import type { EntryText } from "./entries/entry-text.ts";
 import { FILTER_AND_NAT_ENTRIES } from "./entries/filters-and-nat.ts";
 import { FLANNEL_ENTRIES } from "./entries/flannel.ts";
 import { FORWARDING_ENTRIES } from "./entries/forwarding.ts";
+import { HNS_DEFECT_ENTRIES } from "./entries/hns-defects.ts";
 import { HNS_DUMP_ENTRIES } from "./entries/hns-dumps.ts";
 import { HNS_REQUEST_ENTRIES } from "./entries/hns-requests.ts";
 import { HOST_STACK_ENTRIES } from "./entries/host-stacks.ts";
@@ -70,6 +71,7 @@ const TEXTS: Readonly<Record<KnowledgeCode, EntryText>> = {
   ...FLANNEL_ENTRIES,
   ...KUBE_PROXY_CONFIGURATION_ENTRIES,
   ...HNS_REQUEST_ENTRIES,
+  ...HNS_DEFECT_ENTRIES,
   ...LINT_ENTRIES,
 };
 
@@ -110,6 +112,7 @@ export const SECTIONS: readonly CatalogueSection[] = Object.freeze([
   section("flannel's files", FLANNEL_ENTRIES),
   section("kube-proxy's configuration and flags", KUBE_PROXY_CONFIGURATION_ENTRIES),
   section("Requests to HNS", HNS_REQUEST_ENTRIES),
+  section("Defects of HNS", HNS_DEFECT_ENTRIES),
   section("Clusters from manifests", CLUSTER_ENTRIES),
   section("Cluster files", CLUSTER_FILE_ENTRIES),
   section("Kubernetes manifests", MANIFEST_ENTRIES),

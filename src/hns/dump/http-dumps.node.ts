@@ -28,7 +28,7 @@ function answer(result: unknown): Response {
 
 /** A dump is as long as the service has objects, so it has a limit of its own. */
 export function addDumpPaths(app: Hono<{ Bindings: HttpBindings }>, dumps: HnsDumps): void {
-  app.post(DUMP_PATH, async () => answer(await dumps.dump()));
+  app.get(DUMP_PATH, async () => answer(await dumps.dump()));
   app.post(
     RESTORE_PATH,
     bodyLimit({ maxSize: LIMITS.httpResponseBytesMax, onError: tooLarge }),

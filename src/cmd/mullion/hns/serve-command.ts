@@ -9,6 +9,7 @@ interface HnsServeOptions {
   readonly socket?: string;
   readonly listen?: string;
   readonly tokenFile?: string;
+  readonly data?: string;
   readonly adapter?: readonly string[];
 }
 
@@ -24,6 +25,7 @@ export function addServe(hns: Command, run: Run, serve: HnsVerbs["serve"], termi
         "or without it at the default socket.",
     )
     .addOption(new Option("--profile <name>", "the build of Windows").default("ws2022"))
+    .option("--data <folder>", "keep the objects in this folder; without it they are in memory")
     .option("--socket <path>", "where to listen; only you can open it")
     .option("--listen <address>", "listen on loopback TCP instead, as 127.0.0.1:8080; needs --token-file")
     .option("--token-file <path>", "the token that TCP clients send; made when it is missing")
@@ -38,11 +40,12 @@ export function addServe(hns: Command, run: Run, serve: HnsVerbs["serve"], termi
       examples(
         "mullion hns serve",
         "mullion hns serve --profile ws2019 --socket /tmp/hns.sock",
+        "mullion hns serve --data hns-state",
         'mullion hns serve --adapter "Ethernet=192.168.1.5/24" --adapter "Ethernet=fd00::5/64"',
         "mullion hns serve --listen 127.0.0.1:8080 --token-file hns.token",
       ),
     )
-    .action(({ profile, socket, listen, tokenFile, adapter = [] }: HnsServeOptions) =>
-      run(() => serve({ profile, socket, listen, tokenFile, adapters: adapter }, terminal)),
+    .action(({ profile, socket, listen, tokenFile, data, adapter = [] }: HnsServeOptions) =>
+      run(() => serve({ profile, socket, listen, tokenFile, data, adapters: adapter }, terminal)),
     );
 }

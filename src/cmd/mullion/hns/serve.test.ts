@@ -47,6 +47,7 @@ async function start(
     socket: undefined,
     listen: undefined,
     tokenFile: undefined,
+    data: undefined,
     adapters: [],
     ...options,
   };
@@ -70,7 +71,9 @@ describe("mullion hns serve", () => {
   it("serves loopback TCP with a token that it makes, and says how to use both", async () => {
     const tokenFile = join(folder, "token");
     const { terminal } = await start({ listen: "127.0.0.1:0", tokenFile, profile: "ws2025" });
-    expect(terminal.output).toMatch(/^HNS 15\.4 of Windows Server 2025, on Ethernet, in memory/);
+    expect(terminal.output).toMatch(
+      /^HNS 15\.4 of Windows Server 2025, on Ethernet, in memory: nothing is kept/,
+    );
     expect(statSync(tokenFile).mode & 0o777).toBe(0o600);
     const variables = variablesOf(terminal);
     expect(variables["MULLION_HNS"]).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
@@ -128,6 +131,22 @@ describe("mullion hns serve", () => {
     await createNetwork(client, { Name: "cbr0", Type: "L2Bridge" });
     await expect.poll(() => heard.at(-1)?.type).toBe(NOTIFICATION_TYPES.NetworkCreate);
     await client.close();
+  });
+
+  it("--data keeps the objects over a restart, and one service at a time has the folder", async () => {
+    const data = join(folder, "state");
+    const first = await start({ socket: join(folder, "a.sock"), data });
+    expect(first.terminal.output).toContain(`kept in ${data}`);
+    const client = findHns({ variables: variablesOf(first.terminal) });
+    const network = await createNetwork(client, { Name: "cbr0", Type: "L2Bridge" });
+    await client.close();
+    const { code, err } = await run("--socket", join(folder, "b.sock"), "--data", data);
+    expect({ code, err }).toMatchObject({ code: 2, err: expect.stringContaining("is in use by") as unknown });
+    await first.stop();
+    const second = await start({ socket: join(folder, "b.sock"), data });
+    const again = findHns({ variables: variablesOf(second.terminal) });
+    expect(await listNetworks(again)).toEqual([network]);
+    await again.close();
   });
 
   it("a second service on the same socket is refused, and the first one lives on", async () => {

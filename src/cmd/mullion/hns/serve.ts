@@ -7,7 +7,11 @@ import { formatHttpAddress } from "../../../hcn/http-client.node.ts";
 import { TokenFileError, openTokenFile } from "../../../hcn/token-file.node.ts";
 import { ServiceDumps } from "../../../hns/dump/service-dumps.ts";
 import { HnsHttpServer, type ListenAddress } from "../../../hns/http-server.node.ts";
-import { type LocalHns, createHns } from "../../../hns/local-hns.ts";
+import { type LocalHns, type LocalHnsOptions, createHns } from "../../../hns/local-hns.ts";
+import { type DurableHns, openHns } from "../../../hns/durable-hns.node.ts";
+import type { ServedFacts } from "../../../hns/http-app.node.ts";
+import { StateFolderError } from "../../../hns/state-folder.node.ts";
+import type { RestoreNote } from "../../../hns/stored/stored-object.ts";
 import { PROFILE_NAMES, parseProfile } from "../../../knowledge/profiles.ts";
 import { Failure, describeSystemError } from "../failure.ts";
 import { usage } from "../options.ts";
@@ -16,6 +20,8 @@ import type { ExitCode, Terminal } from "../terminal.ts";
 import { parseAdapters, parseListen } from "./serve-options.ts";
 import type { HnsServeRequest } from "./verbs.ts";
 
+const NOTES_MAX = 20;
+const MEMORY = "memory";
 const SEED_MAX = 2 ** 47;
 
 /** Where the service listens, and what programs have to know to find it. */
@@ -64,35 +70,70 @@ function placeOf({ listen, socket, tokenFile }: HnsServeRequest): Place {
   return { address: { host, port, token: readToken(tokenFile) }, tokenFile: resolve(tokenFile) };
 }
 
+interface Running {
+  readonly hns: LocalHns;
+  /** What was found in the state folder and is not as it was. */
+  readonly notes: readonly RestoreNote[];
+  /** `memory`, or the state folder. */
+  readonly store: string;
+  readonly stop: () => Promise<void>;
+}
+
+/** @throws Failure when the folder cannot be used. */
+async function openFolder(path: string, options: LocalHnsOptions): Promise<DurableHns> {
+  try {
+    return await openHns(path, options);
+  } catch (error) {
+    if (error instanceof StateFolderError) throw usage("the state folder cannot be used", error.message);
+    throw error;
+  }
+}
+
 /** A service that runs by itself: with the machine's time, and ids that differ from run to run, as on Windows. */
-function openService(request: HnsServeRequest): { readonly hns: LocalHns; readonly stop: () => void } {
+async function openService(request: HnsServeRequest): Promise<Running> {
   const log = processLog();
+  let running: LocalHns | undefined;
   const clock = new RealClock({
     afterTask: () => {
-      hns.client.flush().catch((error: unknown) => log.write("error", "change not stored", { error }));
+      running?.client.flush().catch((error: unknown) => log.write("error", "change not stored", { error }));
     },
   });
-  const hns = createHns({
+  const options: LocalHnsOptions = {
     profile: request.profile,
     adapters: parseAdapters(request.adapters),
     seed: randomInt(SEED_MAX),
     clock,
     epochMs: Date.now(),
-  });
-  return { hns, stop: () => clock.stop() };
+  };
+  if (request.data === undefined) {
+    const hns = createHns(options);
+    running = hns;
+    const stop = async (): Promise<void> => {
+      clock.stop();
+      await hns.client.close();
+    };
+    return { hns, notes: [], store: MEMORY, stop };
+  }
+  const path = resolve(request.data);
+  const durable = await openFolder(path, options);
+  running = durable;
+  const stop = async (): Promise<void> => {
+    clock.stop();
+    await durable.close();
+  };
+  return { hns: durable, notes: durable.notes, store: path, stop };
 }
 
-async function startServer(hns: LocalHns, { address }: Place): Promise<HnsHttpServer> {
-  const facts = { profile: hns.windows.profile.name, store: "memory" };
-  const dumps = new ServiceDumps(hns.service, hns.client);
+async function startServer({ hns, store }: Running, { address }: Place): Promise<HnsHttpServer> {
+  const facts = (): ServedFacts => ({
+    profile: hns.windows.profile.name,
+    store,
+    ...(store !== MEMORY && { storeWrites: hns.client.storedChanges }),
+  });
+  const { client, service } = hns;
+  const dumps = new ServiceDumps(service, client);
   try {
-    return await HnsHttpServer.listen({
-      client: hns.client,
-      address,
-      facts: () => facts,
-      dumps,
-      log: processLog(),
-    });
+    return await HnsHttpServer.listen({ client, address, facts, dumps, log: processLog() });
   } catch (error) {
     const where = "socketPath" in address ? address.socketPath : `${address.host}:${address.port}`;
     throw new Failure(
@@ -109,19 +150,28 @@ function curlOf(url: string, { address, tokenFile }: Place): string {
   return `curl -H "Authorization: Bearer $(cat ${tokenFile ?? ""})" ${url}/healthz`;
 }
 
+/** What of the stored objects is not as it was; the first few, because a broken folder may hold thousands. */
+function tellNotes(notes: readonly RestoreNote[], terminal: Terminal): void {
+  for (const { kind, id, text } of notes.slice(0, NOTES_MAX)) terminal.stderr(`${kind} ${id}: ${text}\n`);
+  const hidden = notes.length - NOTES_MAX;
+  if (hidden > 0) terminal.stderr(`… and ${hidden} more\n`);
+}
+
 /** What is served, where, and how programs come to it. */
-function announce(hns: LocalHns, server: HnsHttpServer, place: Place, terminal: Terminal): void {
+function announce(running: Running, server: HnsHttpServer, place: Place, terminal: Terminal): void {
   const { address, tokenFile } = place;
-  const { windows, service } = hns;
+  const { windows, service } = running.hns;
   const version = `${service.version.Major}.${service.version.Minor}`;
   const url = formatHttpAddress(
     "port" in address ? { ...address, port: server.port ?? address.port } : address,
   );
   const adapters = service.adapterNames.join(", ");
+  const keeping = running.store === MEMORY ? "in memory: nothing is kept" : `kept in ${running.store}`;
   terminal.stdout(
-    `HNS ${version} of ${windows.profile.title}, on ${adapters}, in memory: no packets move, nothing is kept.\n`,
+    `HNS ${version} of ${windows.profile.title}, on ${adapters}, ${keeping}. No packets move.\n`,
   );
   if (windows.note !== undefined) terminal.stdout(`${windows.note}\n`);
+  tellNotes(running.notes, terminal);
   terminal.stdout(`\n  export MULLION_HNS=${url}\n`);
   if (tokenFile !== undefined) terminal.stdout(`  export MULLION_HNS_TOKEN_FILE=${tokenFile}\n`);
   terminal.stdout(`\nTry: ${curlOf(url, place)}\nCtrl-C ends it.\n`);
@@ -131,13 +181,18 @@ function announce(hns: LocalHns, server: HnsHttpServer, place: Place, terminal: 
 export async function serve(request: HnsServeRequest, terminal: Terminal): Promise<ExitCode> {
   checkProfile(request.profile);
   const place = placeOf(request);
-  const { hns, stop } = openService(request);
-  const server = await startServer(hns, place);
+  const running = await openService(request);
+  let server: HnsHttpServer;
+  try {
+    server = await startServer(running, place);
+  } catch (error) {
+    await running.stop();
+    throw error;
+  }
   const stopped = terminal.untilInterrupted();
-  announce(hns, server, place, terminal);
+  announce(running, server, place, terminal);
   await stopped;
-  stop();
   await server.close();
-  await hns.client.close();
+  await running.stop();
   return 0;
 }
