@@ -205,7 +205,21 @@ export class HttpHcnClient implements HcnClient {
     // A listener that is under way hears what this call does.
     await this.streams.registered();
     const { path, body } = formatHttpCall(operation, fields);
-    const answer = parseAnswerText(await this.exchange(path, body, HTTP_OPERATIONS[operation].isRead));
+    return this.open(await this.exchange("POST", path, body, HTTP_OPERATIONS[operation].isRead));
+  }
+
+  /**
+   * Asks for a path beside the calls, such as those of faults.
+   * @throws HcnError what the service refused, or that nobody answers.
+   */
+  async request(method: "GET" | "POST" | "DELETE", path: string, body?: object): Promise<JsonValue> {
+    const text = body === undefined ? "" : JSON.stringify(body);
+    return this.open(await this.exchange(method, path, text, method === "GET"));
+  }
+
+  /** What an answer holds. @throws HcnError what it refuses with. */
+  private open(text: string): JsonValue {
+    const answer = parseAnswerText(text);
     const refusal = parseHttpError(answer);
     if (refusal !== undefined) throw refusal;
     const result = isJsonObject(answer) ? answer["result"] : undefined;
@@ -231,24 +245,24 @@ export class HttpHcnClient implements HcnClient {
    * noticed and given up, so that the call takes a new one. What only reads may also be asked twice; a change may have
    * been made by a service that died before it answered, so it is not.
    */
-  private async exchange(path: string, body: string, isRead: boolean): Promise<string> {
+  private async exchange(method: string, path: string, body: string, isRead: boolean): Promise<string> {
     await nextTurn();
     try {
-      return await this.exchangeOnce(path, body);
+      return await this.exchangeOnce(method, path, body);
     } catch (error) {
       if (!(error instanceof Error) || !isRead || !STALE.includes(systemCode(error)))
         throw this.explain(error);
     }
     try {
-      return await this.exchangeOnce(path, body);
+      return await this.exchangeOnce(method, path, body);
     } catch (error) {
       throw this.explain(error);
     }
   }
 
-  private async exchangeOnce(path: string, body: string): Promise<string> {
+  private async exchangeOnce(method: string, path: string, body: string): Promise<string> {
     const options: RequestOptions = {
-      ...this.requestOptions("POST", path),
+      ...this.requestOptions(method, path),
       agent: this.agent,
       signal: AbortSignal.timeout(this.timeoutMs),
     };

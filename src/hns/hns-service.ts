@@ -113,6 +113,11 @@ export class HnsService {
     return this.context.quirks;
   }
 
+  /** How many objects of a kind there are. */
+  countOf(kind: HcnObjectKind): number {
+    return [...(KIND_TABLE[kind]?.records(this.context.state).keys() ?? [])].length;
+  }
+
   /** How many endpoints and load balancers there are. */
   get endpointAndLoadBalancerCount(): number {
     return this.context.state.endpoints.size + this.context.state.loadBalancers.size;

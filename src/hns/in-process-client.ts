@@ -20,6 +20,7 @@ import { isUnreachable } from "./faults/fault-errors.ts";
 import { type CallFacts, factsOfCall, factsOfV1Call } from "./faults/call-facts.ts";
 import { FaultInjector } from "./faults/fault-injector.ts";
 import { ServiceTarget } from "./faults/service-target.ts";
+import type { HnsVersion } from "../hcn/features.ts";
 import type { HnsService } from "./hns-service.ts";
 import type { ObjectStore } from "./store.ts";
 import { failureEnvelope } from "./v1/envelope.ts";
@@ -84,6 +85,15 @@ export class InProcessHcnClient implements HcnClient {
   /** Undefined while faults are in force: a call may then make its change later. */
   get revision(): number | undefined {
     return this.faults.isIdle ? this.service.revision : undefined;
+  }
+
+  get version(): HnsVersion {
+    return this.service.version;
+  }
+
+  /** How many objects of a kind there are, whatever faults say. */
+  countOf(kind: HcnObjectKind): number {
+    return this.service.countOf(kind);
   }
 
   async enumerate(kind: HcnObjectKind, query?: HostComputeQuery): Promise<readonly Guid[]> {
