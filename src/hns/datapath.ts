@@ -110,6 +110,8 @@ export interface VnicDefinition {
   readonly dns: DnsDefinition | undefined;
   /** Undefined: that of the adapter. */
   readonly mtuBytes: number | undefined;
+  /** Added to the metric of each route over the interface; undefined: what Windows gives. */
+  readonly interfaceMetric: number | undefined;
   /** Undefined: the port has no rules; frames pass as they are. */
   readonly program: PortProgram | undefined;
 }

@@ -3,6 +3,7 @@
  * that nothing is accepted and silently ignored.
  */
 import type { AclPolicySetting } from "../hcn/acl-policy.ts";
+import { ENDPOINT_FLAGS } from "../hcn/endpoint.ts";
 import type { EndpointPolicy } from "../hcn/endpoint-policy.ts";
 import { LOAD_BALANCER_FLAGS, LOAD_BALANCER_PORT_FLAGS } from "../hcn/load-balancer.ts";
 import { NAT_FLAGS, type SdnRoutePolicySetting } from "../hcn/nat-policy.ts";
@@ -128,6 +129,13 @@ function reasonForNetworkPolicy(network: NetworkRecord, policy: NetworkPolicy): 
 /** Inferred: a guest's vNIC belongs to its utility VM. */
 const GUEST_REASON = "the vNIC of a Guest namespace belongs to a utility VM, which this version does not run";
 
+const DHCP_REASON = "no DHCP server is simulated on the wire, so the endpoint has no address";
+
+const ENDPOINT_FLAGS_STORED = [
+  "DisableInterComputeCommunication",
+  "EnableMirroring",
+] as const satisfies readonly (keyof typeof ENDPOINT_FLAGS)[];
+
 const MACHINE_REASON = "the port is one of a virtual machine, which this version does not run";
 
 /** Undefined: the policy has its effect, as far as the network goes. */
@@ -147,6 +155,12 @@ export function notEnforcedOnEndpoint(
     const reason = reasonOfNetwork(network, policy.Type) ?? reasonOf(policy, network);
     if (reason !== undefined) found.push({ Type: policy.Type, Index: index, Reason: reason });
   }
+  for (const name of ENDPOINT_FLAGS_STORED) {
+    const bit = ENDPOINT_FLAGS[name];
+    if ((endpoint.flags & bit) !== 0) found.push({ Type: "Flags", Reason: `${name} (${bit}) is ${NOT_YET}` });
+  }
+  if (endpoint.ipConfigs.length === 0 && (endpoint.flags & ENDPOINT_FLAGS.EnableDhcp) !== 0)
+    found.push({ Type: "Flags", Reason: DHCP_REASON });
   if (endpoint.virtualMachine !== undefined) found.push({ Type: "Port", Reason: MACHINE_REASON });
   if (endpoint.attachment?.kind === "guest") found.push({ Type: "Attachment", Reason: GUEST_REASON });
   return found;

@@ -100,6 +100,7 @@ export class SwitchDatapath implements Datapath {
       mac: vnic.mac,
       device: stackEnd,
       ...(vnic.mtuBytes !== undefined && { mtuBytes: vnic.mtuBytes }),
+      ...(vnic.interfaceMetric !== undefined && { metric: vnic.interfaceMetric }),
     });
     const record: Vnic = { port, compartment, netInterface, program: program ?? EMPTY_PROGRAM };
     this.vnics.set(vnic.portId, record);
