@@ -26,6 +26,7 @@ import { requireEndpoint } from "./endpoints.ts";
 import { matchesFilter } from "./filter.ts";
 import { KIND_TABLE, type KindRow } from "./kind-table.ts";
 import { createNamespace } from "./namespaces.ts";
+import { createOwnNetworks, requestMirroring, settleMirroring } from "./network/own-networks.ts";
 import { type HnsServiceOptions, ServiceContext } from "./service-context.ts";
 import { exportObjects, restoreObjects, storedRowOf } from "./stored/restore.ts";
 import type {
@@ -60,6 +61,7 @@ export class HnsService {
     this.context = new ServiceContext(env, options);
     // A default namespace with compartment 1 always exists (hcn.md §2.4).
     createNamespace(this.context, { Type: "HostDefault" }, undefined, true);
+    createOwnNetworks(this.context);
     this.context.takeNotifications();
   }
 
@@ -79,16 +81,19 @@ export class HnsService {
 
   enumerate(kind: HcnObjectKind, query?: HostComputeQuery): readonly Guid[] {
     const { filter } = this.checkQuery(query);
+    this.catchUp();
     const row = KIND_TABLE[kind];
     if (row === undefined) return [];
     const ids = this.candidates(row, filter["ID"]);
     if (Object.keys(filter).length === 0) return [...ids];
     const found: Guid[] = [];
     for (const id of ids) if (matchesFilter(filter, row.filterFields(this.context, id))) found.push(id);
+    if (kind === "Network") requestMirroring(this.context, filter["Flags"]);
     return found;
   }
 
   create(kind: HcnObjectKind, settings: JsonObject, options: HcnCreateOptions = {}): Guid {
+    this.catchUp();
     const row = KIND_TABLE[kind];
     if (row === undefined) throw notServed(kind);
     const document = checkJsonObject(settings);
@@ -100,17 +105,20 @@ export class HnsService {
 
   query(kind: HcnObjectKind, id: Guid, query?: HostComputeQuery): JsonObject {
     const checked = this.checkQuery(query);
+    this.catchUp();
     const guid = checkGuid(id);
     return rowOfObject(kind, guid).show(this.context, guid, checked);
   }
 
   modify(kind: HcnObjectKind, id: Guid, settings: JsonObject): void {
+    this.catchUp();
     const row = KIND_TABLE[kind];
     if (row === undefined) throw notServed(kind);
     row.modify(this.context, checkGuid(id), checkJsonObject(settings));
   }
 
   delete(kind: HcnObjectKind, id: Guid): void {
+    this.catchUp();
     const guid = checkGuid(id);
     rowOfObject(kind, guid).delete(this.context, guid);
   }
@@ -127,21 +135,30 @@ export class HnsService {
 
   /** HNS v1: always an envelope, never a failure of the call itself. */
   call(method: string, path: string, body: string): JsonObject {
+    this.catchUp();
     return answerV1(this.context, method, path, body);
   }
 
   /** Notifications since the last call. */
   takeNotifications(): readonly HcnNotification[] {
+    this.catchUp();
     return this.context.takeNotifications();
   }
 
   /** Goes up with every change of an object: equal numbers, equal objects. */
   get revision(): number {
+    this.catchUp();
     return this.context.revision;
+  }
+
+  /** The next moment of the clock at which objects come or change without a call; undefined: there is none. */
+  get nextMomentMs(): number | undefined {
+    return this.context.nextMomentMs;
   }
 
   /** What has to be stored since the last call. */
   takeChanges(): readonly StoredChange[] {
+    this.catchUp();
     return this.context
       .takeChanges()
       .map(({ kind, id }) => ({ kind, id, object: storedRowOf(kind)?.store(this.context, id) }));
@@ -164,6 +181,11 @@ export class HnsService {
   /** Forgets what has to be stored, where nobody stores it. */
   dropChanges(): void {
     this.context.takeChanges();
+  }
+
+  /** Does what the clock has brought since the last call. */
+  private catchUp(): void {
+    settleMirroring(this.context);
   }
 
   private checkQuery(query: HostComputeQuery | undefined): CheckedQuery {

@@ -7,10 +7,17 @@ import { memoryPair } from "../device/memory-pair.ts";
 import { BooksDatapath } from "../hns/books-datapath.ts";
 import { HnsService } from "../hns/hns-service.ts";
 import { InProcessHcnClient } from "../hns/in-process-client.ts";
+import type { NetworkingOptions } from "../hns/network/networking-options.ts";
 import type { PhysicalAdapter } from "../hns/physical-adapter.ts";
 import { type ServiceVersion, type WindowsBuild, parseProfile } from "../knowledge/profiles.ts";
 import { parseMac } from "../net/mac.ts";
 import { parseInterfaceAddress } from "../net/prefix.ts";
+
+/** An adapter as tests write it; the rest as of a physical adapter. */
+export type AdapterFields = Pick<PhysicalAdapter, "name" | "medium" | "isVirtual" | "outsideSwitch"> & {
+  readonly address: string;
+  readonly mac: string;
+};
 
 export interface HnsNodeOptions {
   readonly seed?: number;
@@ -19,7 +26,8 @@ export interface HnsNodeOptions {
   /** In place of the profile's version of HNS, for versions that no profile has. */
   readonly version?: ServiceVersion;
   /** Adapters by name and address; default `Ethernet` with 10.0.2.15/24. */
-  readonly adapters?: readonly { readonly name: string; readonly address: string; readonly mac: string }[];
+  readonly adapters?: readonly AdapterFields[];
+  readonly networking?: NetworkingOptions;
 }
 
 export interface HnsNode {
@@ -32,12 +40,10 @@ export interface HnsNode {
 
 const ADAPTERS = [{ name: "Ethernet", address: "10.0.2.15/24", mac: "00-22-48-01-02-03" }] as const;
 
-function adapterOf(
-  clock: VirtualClock,
-  adapter: { readonly name: string; readonly address: string; readonly mac: string },
-): PhysicalAdapter {
+function adapterOf(clock: VirtualClock, adapter: AdapterFields): PhysicalAdapter {
+  const { address: _address, ...fields } = adapter;
   return {
-    name: adapter.name,
+    ...fields,
     mac: defined(parseMac(adapter.mac), "the fixture's MAC is one"),
     device: memoryPair(clock, { delayMs: 0 })[0],
     addresses: [defined(parseInterfaceAddress(adapter.address), "the fixture's address is one")],
@@ -58,6 +64,7 @@ export function hnsNode(options: HnsNodeOptions = {}): HnsNode {
     node: "w1",
     windows: windowsOf(options),
     datapath,
+    ...(options.networking !== undefined && { networking: options.networking }),
     adapters: (options.adapters ?? ADAPTERS).map((adapter) => adapterOf(clock, adapter)),
   });
   return { env, clock, datapath, service, client: new InProcessHcnClient(service) };

@@ -29,7 +29,7 @@ import { endpointAddressesDocument, endpointStatisticsDocument } from "../view/e
 import { endpointDocumentV1 } from "../view/endpoint-view.ts";
 import { policyListDocument } from "../view/load-balancer-view.ts";
 import { namespaceDocumentV1 } from "../view/namespace-view.ts";
-import { networkDocumentV1 } from "../view/network-view.ts";
+import { networkDocumentV1 } from "../view/network-view-v1.ts";
 import { loadBalancerFromV1 } from "./policy-list.ts";
 import { endpointFromV1, namespaceFromV1, networkFromV1 } from "./request-mapping.ts";
 
