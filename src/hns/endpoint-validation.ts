@@ -1,18 +1,13 @@
 /** What an endpoint document has to be (hcn.md §4.2–4.4). */
-import type { PolicyDocument } from "../hcn/base-document.ts";
-import type { Guid } from "../hcn/client.ts";
-import { hasHostBits, parseAddressOrPrefix } from "../hcn/address-list.ts";
 import { ENDPOINT_FLAGS, type HostComputeEndpoint, type IpConfig } from "../hcn/endpoint.ts";
-import { type EndpointPolicy, parseEndpointPolicies } from "../hcn/endpoint-policy.ts";
 import { HcnError } from "../hcn/error.ts";
-import { setsOf } from "./compile/acl.ts";
 import { type Ip, type IpFamily, bitsOf, familyOf, formatIp, isMulticastIp, parseIp } from "../net/ip.ts";
 import { type Mac, formatMac, isGroupMac, parseMac } from "../net/mac.ts";
 import { formatPrefix, prefixFamily } from "../net/prefix.ts";
 import type { AddressPool } from "./address-pool.ts";
 import type { IpConfigRecord } from "./endpoint-record.ts";
 import type { NetworkRecord, RouteRecord, SubnetRecord } from "./network-record.ts";
-import { checkPolicyFeature, readRouteRecords } from "./network-validation.ts";
+import { readRouteRecords } from "./network-validation.ts";
 import { traitsOf } from "./network/type-traits.ts";
 import type { ServiceContext } from "./service-context.ts";
 
@@ -224,77 +219,4 @@ export function readEndpointRoutes(
     if (route?.nextHop !== undefined) defaults.push(route);
   }
   return defaults.length === 0 ? NO_ROUTES : Object.freeze(defaults);
-}
-
-/** From Server 2022 on; Server 2019 takes them (hcn.md §3.3). */
-function checkHostBits(policy: EndpointPolicy, where: string): void {
-  if (policy.Type !== "OutBoundNAT") return;
-  for (const field of ["Exceptions", "Destinations"] as const) {
-    for (const text of policy.Settings[field] ?? []) {
-      const address = parseAddressOrPrefix(text);
-      if (address === undefined || !hasHostBits(address)) continue;
-      throw new HcnError("HCN_E_INVALID_POLICY", {
-        detail: `${where}.Settings.${field} holds ${text}, which has bits set behind its length`,
-      });
-    }
-  }
-}
-
-/** Sets that ACLs name have to be there first (hcn.md §9.17). Inferred: the code for one that is not. */
-function checkSets(policy: EndpointPolicy, network: NetworkRecord, where: string): void {
-  if (policy.Type !== "ACL") return;
-  for (const id of setsOf(policy.Settings)) {
-    const isKnown = network.policies.some((set) => set.Type === "SetPolicy" && set.Settings.Id === id);
-    if (isKnown) continue;
-    throw new HcnError("HCN_E_POLICY_NOT_FOUND", {
-      detail: `${where} names ${JSON.stringify(id)}, which is no address and no SetPolicy of network ${network.name}`,
-    });
-  }
-}
-
-/** What a remote endpoint may have (hcn.md §4.4): its node's address, and what the service itself enters. */
-const REMOTE_POLICIES: readonly string[] = ["ProviderAddress", "L2Driver"];
-
-/** Inferred: the code for any other policy, which would act on a port that is not there. */
-function checkRemotePolicy(policy: EndpointPolicy, where: string): void {
-  if (REMOTE_POLICIES.includes(policy.Type)) return;
-  throw new HcnError("HCN_E_INVALID_REMOTE_ENDPOINT_OPERATION", {
-    detail: `${where} is ${policy.Type}; a remote endpoint (Flags 1) takes ProviderAddress only`,
-  });
-}
-
-const NO_POLICIES: readonly EndpointPolicy[] = Object.freeze([]);
-
-/**
- * Checks the policies of an endpoint as a whole, and gives mappings without a host port one.
- * @throws HcnError with the code of the policy; HCN_E_PORT_ALREADY_EXISTS, HCN_INTERFACEPARAMETERS_ALREADY_APPLIED.
- */
-export function checkEndpointPolicies(
-  context: ServiceContext,
-  network: NetworkRecord,
-  endpoint: { readonly id: Guid; readonly isRemote: boolean },
-  documents: readonly PolicyDocument[],
-): readonly EndpointPolicy[] {
-  if (documents.length === 0) return NO_POLICIES;
-  const policies = parseEndpointPolicies(documents);
-  const rejectsHostBits = !context.hasQuirk("outbound-nat-host-bits-accepted");
-  for (const [index, policy] of policies.entries()) {
-    const where = `Policies[${index}]`;
-    if (endpoint.isRemote) checkRemotePolicy(policy, where);
-    checkPolicyFeature(context, policy.Type, where);
-    if (rejectsHostBits) checkHostBits(policy, where);
-    checkSets(policy, network, where);
-  }
-  if (policies.filter((policy) => policy.Type === "InterfaceParameters").length > 1)
-    throw new HcnError("HCN_INTERFACEPARAMETERS_ALREADY_APPLIED");
-  const mappings = policies.flatMap((policy) => (policy.Type === "PortMapping" ? [policy.Settings] : []));
-  const resolved = [...context.state.portMappings.resolve(mappings, endpoint.id, context.prng)];
-  return Object.freeze(
-    policies.map((policy) => {
-      const settings = policy.Type === "PortMapping" ? resolved.shift() : undefined;
-      if (policy.Type !== "PortMapping" || settings === undefined || settings === policy.Settings)
-        return policy;
-      return Object.freeze({ Type: policy.Type, Settings: settings });
-    }),
-  );
 }

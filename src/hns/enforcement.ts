@@ -2,6 +2,7 @@
  * What is stored and returned but does not act on packets. Every such policy is named in the object's health data, so
  * that nothing is accepted and silently ignored.
  */
+import type { AclPolicySetting } from "../hcn/acl-policy.ts";
 import type { EndpointPolicy } from "../hcn/endpoint-policy.ts";
 import { LOAD_BALANCER_PORT_FLAGS } from "../hcn/load-balancer.ts";
 import { NAT_FLAGS, type SdnRoutePolicySetting } from "../hcn/nat-policy.ts";
@@ -9,7 +10,7 @@ import type { NetworkPolicy } from "../hcn/network-policy.ts";
 import { NETWORK_FLAGS } from "../hcn/network.ts";
 import type { EndpointPolicyType, NetworkPolicyType } from "../hcn/policy-type.ts";
 import { IpProtocol } from "../wire/ip-protocol.ts";
-import { isSwitchAcl, setsOf } from "./compile/acl.ts";
+import { DEFAULT_ALLOW_PRIORITY, isSwitchAcl, setsOf } from "./compile/acl.ts";
 import { isIpv6Nat } from "./compile/outbound-nat.ts";
 import { isIpv6Mapping } from "./compile/port-mapping.ts";
 import type { EndpointRecord } from "./endpoint-record.ts";
@@ -32,12 +33,20 @@ export interface NotEnforced {
 
 const NOT_YET = "stored and returned; this version does not act on it";
 
-function reasonForAcl(policy: Extract<EndpointPolicy, { Type: "ACL" }>): string | undefined {
-  if (!isSwitchAcl(policy.Settings))
+function reasonForAcl(settings: AclPolicySetting, network: NetworkRecord | undefined): string | undefined {
+  if (!isSwitchAcl(settings))
     return "RuleType Host belongs to the Windows firewall, which this version does not run";
-  if (policy.Settings.Action === "Pass") return "Pass has a meaning in tiers only";
-  if (setsOf(policy.Settings).length > 0) return "address sets (SetPolicy) are not resolved by this version";
-  return undefined;
+  if (settings.Action === "Pass") return "Pass has a meaning in tiers only";
+  if ((settings.Priority ?? 0) > DEFAULT_ALLOW_PRIORITY)
+    return `the rules at ${DEFAULT_ALLOW_PRIORITY}, which allow everything, decide before Priority ${settings.Priority ?? 0}`;
+  const missing = setsOf(settings).find((id) => network !== undefined && !hasSet(network, id));
+  return missing === undefined
+    ? undefined
+    : `the network has no set ${missing}; the rule is about no address`;
+}
+
+function hasSet(network: NetworkRecord, id: string): boolean {
+  return network.policies.some((policy) => policy.Type === "SetPolicy" && policy.Settings.Id === id);
 }
 
 function reasonForMapping(policy: Extract<EndpointPolicy, { Type: "PortMapping" }>): string | undefined {
@@ -53,6 +62,7 @@ function reasonForRoute({ NextHop }: SdnRoutePolicySetting): string | undefined 
 
 type EndpointReason<T extends EndpointPolicyType> = (
   policy: Extract<EndpointPolicy, { Type: T }>,
+  network: NetworkRecord | undefined,
 ) => string | undefined;
 
 const ENFORCED = (): undefined => undefined;
@@ -60,7 +70,7 @@ const STORED = (): string => NOT_YET;
 
 const ENDPOINT_REASONS: { readonly [T in EndpointPolicyType]: EndpointReason<T> } = {
   PortMapping: reasonForMapping,
-  ACL: reasonForAcl,
+  ACL: ({ Settings }, network) => reasonForAcl(Settings, network),
   QOS: STORED,
   L2Driver: ENFORCED,
   OutBoundNAT: (policy) =>
@@ -93,7 +103,7 @@ const NETWORK_REASONS: { readonly [T in NetworkPolicyType]: string | undefined }
   RemoteSubnetRoute: NOT_YET,
   VxlanPort: NOT_YET,
   HostRoute: NOT_YET,
-  SetPolicy: "address sets are not resolved by this version",
+  SetPolicy: undefined,
   L4Proxy: NOT_YET,
   LayerConstraint: NOT_YET,
   NetworkACL: undefined,
@@ -111,13 +121,16 @@ const BRIDGE_REASONS: { readonly [T in NetworkPolicyType]?: string } = {
 function reasonForNetworkPolicy(network: NetworkRecord, policy: NetworkPolicy): string | undefined {
   const ofBridge = hasRules(network) ? BRIDGE_REASONS[policy.Type] : undefined;
   if (ofBridge !== undefined) return ofBridge;
-  if (policy.Type === "NetworkACL" && !hasRules(network)) return ruleLimitOf(network.type);
+  const isOfRules = policy.Type === "NetworkACL" || policy.Type === "SetPolicy";
+  if (isOfRules && !hasRules(network)) return ruleLimitOf(network.type);
   if (policy.Type !== "NetworkACL") return NETWORK_REASONS[policy.Type];
-  return reasonForAcl({ Type: "ACL", Settings: policy.Settings });
+  return reasonForAcl(policy.Settings, network);
 }
 
 /** Inferred: a guest's vNIC belongs to its utility VM. */
 const GUEST_REASON = "the vNIC of a Guest namespace belongs to a utility VM, which this version does not run";
+
+const MACHINE_REASON = "the port is one of a virtual machine, which this version does not run";
 
 /** Undefined: the policy has its effect, as far as the network goes. */
 function reasonOfNetwork(network: NetworkRecord | undefined, type: EndpointPolicyType): string | undefined {
@@ -132,10 +145,11 @@ export function notEnforcedOnEndpoint(
 ): readonly NotEnforced[] {
   const found: NotEnforced[] = [];
   for (const [index, policy] of endpoint.policies.entries()) {
-    const reasonOf = ENDPOINT_REASONS[policy.Type] as (policy: EndpointPolicy) => string | undefined;
-    const reason = reasonOfNetwork(network, policy.Type) ?? reasonOf(policy);
+    const reasonOf = ENDPOINT_REASONS[policy.Type] as EndpointReason<EndpointPolicyType>;
+    const reason = reasonOfNetwork(network, policy.Type) ?? reasonOf(policy, network);
     if (reason !== undefined) found.push({ Type: policy.Type, Index: index, Reason: reason });
   }
+  if (endpoint.virtualMachine !== undefined) found.push({ Type: "Port", Reason: MACHINE_REASON });
   if (endpoint.attachment?.kind === "guest") found.push({ Type: "Attachment", Reason: GUEST_REASON });
   return found;
 }

@@ -5,11 +5,18 @@
  */
 import type { Guid, HcnCreateOptions, HcnObjectKind, JsonObject } from "../hcn/client.ts";
 import { parseEndpoint } from "../hcn/endpoint.ts";
+import { parseGuestNetworkService } from "../hcn/guest-network-service.ts";
 import { checkGuid } from "../hcn/guid.ts";
 import { parseLoadBalancer } from "../hcn/load-balancer.ts";
 import { parseNetwork } from "../hcn/network.ts";
 import type { CheckedQuery } from "../hcn/query.ts";
 import { createEndpoint, deleteEndpoint, modifyEndpoint, requireEndpoint } from "./endpoints.ts";
+import {
+  createGuestNetworkService,
+  deleteGuestNetworkService,
+  modifyGuestNetworkService,
+  requireGuestNetworkService,
+} from "./guest-network-services.ts";
 import {
   createLoadBalancer,
   deleteLoadBalancer,
@@ -25,6 +32,10 @@ import type { ServiceState } from "./state.ts";
 import { loadBalancerFromV1 } from "./v1/policy-list.ts";
 import { endpointFromV1, namespaceFromV1, networkFromV1 } from "./v1/request-mapping.ts";
 import { endpointDocument, endpointDocumentV1, endpointFilterFields } from "./view/endpoint-view.ts";
+import {
+  guestNetworkServiceDocument,
+  guestNetworkServiceFilterFields,
+} from "./view/guest-network-service-view.ts";
 import {
   loadBalancerDocument,
   loadBalancerFilterFields,
@@ -84,9 +95,11 @@ const ENDPOINT: KindRow = {
   },
   modify: modifyEndpoint,
   delete: deleteEndpoint,
-  show: (context, id, { dialect }) => {
-    const show = dialect === "v1" ? endpointDocumentV1 : endpointDocument;
-    return show(context, requireEndpoint(context, id));
+  show: (context, id, { dialect, isDetailed }) => {
+    const endpoint = requireEndpoint(context, id);
+    return dialect === "v1"
+      ? endpointDocumentV1(context, endpoint)
+      : endpointDocument(context, endpoint, isDetailed);
   },
   filterFields: (context, id) => endpointFilterFields(context, requireEndpoint(context, id)),
 };
@@ -116,6 +129,17 @@ const LOAD_BALANCER: KindRow = {
   filterFields: (context, id) => loadBalancerFilterFields(context, requireLoadBalancer(context, id)),
 };
 
+const GUEST_NETWORK_SERVICE: KindRow = {
+  records: (state) => state.guestNetworkServices,
+  create: (context, { document, id }) =>
+    createGuestNetworkService(context, parseGuestNetworkService(document), id),
+  modify: modifyGuestNetworkService,
+  delete: deleteGuestNetworkService,
+  show: (context, id) => guestNetworkServiceDocument(context, requireGuestNetworkService(context, id)),
+  filterFields: (context, id) =>
+    guestNetworkServiceFilterFields(context, requireGuestNetworkService(context, id)),
+};
+
 /** HNS v1 has no such object, so both dialects are one. */
 const SDN_ROUTE: KindRow = {
   records: (state) => state.sdnRoutes,
@@ -132,5 +156,6 @@ export const KIND_TABLE: Readonly<Partial<Record<HcnObjectKind, KindRow>>> = {
   Endpoint: ENDPOINT,
   Namespace: NAMESPACE,
   LoadBalancer: LOAD_BALANCER,
+  GuestNetworkService: GUEST_NETWORK_SERVICE,
   SdnRoute: SDN_ROUTE,
 };

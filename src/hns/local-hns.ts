@@ -13,6 +13,7 @@ import { BooksDatapath } from "./books-datapath.ts";
 import { HnsService } from "./hns-service.ts";
 import { InProcessHcnClient } from "./in-process-client.ts";
 import type { PhysicalAdapter } from "./physical-adapter.ts";
+import type { ObjectStore } from "./store.ts";
 
 /** A network adapter of the node, as people write it. */
 export interface AdapterDescription {
@@ -35,6 +36,8 @@ export interface LocalHnsOptions {
   readonly clock?: Clock;
   /** What the clock's zero is, in milliseconds since 1970; times in documents count from it. */
   readonly epochMs?: number;
+  /** Where changes are kept; `openHns` reads them again. Default: nowhere. */
+  readonly store?: ObjectStore;
 }
 
 /** One node's HNS, with what a test does to it. */
@@ -61,8 +64,12 @@ const FIRST_MAC = 0x0015_5d00_0011;
 const FRAME_DELAY_MS = 0;
 const SEED_DEFAULT = 1;
 
+const PROFILE_DEFAULT = "ws2022";
+/** What the node is called. */
+export const LOCAL_NODE = "node";
+
 /** @throws RangeError that lists the profiles. */
-function requireProfile(text: string): WindowsBuild {
+export function requireProfile(text: string = PROFILE_DEFAULT): WindowsBuild {
   const windows = parseProfile(text);
   if (windows !== undefined) return windows;
   throw new RangeError(
@@ -99,20 +106,20 @@ function readAdapter(clock: Clock, adapter: AdapterDescription, index: number): 
  * @throws RangeError when a profile, an address or a MAC is none.
  */
 export function createHns(options: LocalHnsOptions = {}): LocalHns {
-  const windows = requireProfile(options.profile ?? "ws2022");
+  const windows = requireProfile(options.profile);
   const own = options.clock === undefined ? new VirtualClock() : undefined;
   const clock = options.clock ?? own;
   assert(clock !== undefined, "there is a clock");
   const env = { clock, prng: new Prng(options.seed ?? SEED_DEFAULT), recorder: undefined };
   const adapters = options.adapters ?? DEFAULT_ADAPTERS;
   const service = new HnsService(env, {
-    node: "node",
+    node: LOCAL_NODE,
     windows,
     datapath: new BooksDatapath(),
     adapters: adapters.map((adapter, index) => readAdapter(clock, adapter, index)),
     ...(options.epochMs !== undefined && { epochMs: options.epochMs }),
   });
-  const client = new InProcessHcnClient(service);
+  const client = new InProcessHcnClient(service, options.store);
   const advance = async (milliseconds: number): Promise<void> => {
     if (own === undefined) throw new Error("the clock is the caller's own; move that");
     own.runUntil(own.nowMs + milliseconds);

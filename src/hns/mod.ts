@@ -11,6 +11,7 @@ export {
   type LocalHnsOptions,
   createHns,
 } from "./local-hns.ts";
+export type { RestartState } from "../hcn/faults/fault.ts";
 export type { PhysicalAdapter } from "./physical-adapter.ts";
 export type { HnsServiceOptions } from "./service-context.ts";
 export { MemoryObjectStore, type ObjectStore } from "./store.ts";
@@ -22,3 +23,4 @@ export type {
   StoredObject,
 } from "./stored/stored-object.ts";
 export { SwitchDatapath } from "./switch-datapath.ts";
+export { loadService } from "./stored/open-service.ts";

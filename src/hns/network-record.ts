@@ -1,6 +1,6 @@
 /** A network as the service keeps it: checked values, frozen, replaced as a whole on each change. */
 import type { Dns } from "../hcn/base-document.ts";
-import type { Guid, JsonObject, JsonValue } from "../hcn/client.ts";
+import type { Guid, JsonValue } from "../hcn/client.ts";
 import type { IpamType, NetworkType } from "../hcn/network.ts";
 import type { NetworkPolicy, SubnetPolicy } from "../hcn/network-policy.ts";
 import type { SchemaVersion } from "../hcn/schema-version.ts";
@@ -9,6 +9,7 @@ import type { Mac } from "../net/mac.ts";
 import type { Prefix } from "../net/prefix.ts";
 import type { ExtensionStates } from "./network/extensions.ts";
 import type { SwitchKind } from "./network/type-traits.ts";
+import type { KeptFields } from "./stored/kept-fields.ts";
 
 /** All MAC addresses from `first` to `last`, both included. */
 export interface MacRange {
@@ -57,7 +58,7 @@ export interface RecordBase {
   /** Id of the object's resources; v1 documents call it `ActivityId`. */
   readonly activityId: Guid;
   /** Fields of an imported document that HNS does not know; results show them unchanged (`stored/kept-fields.ts`). */
-  readonly kept?: JsonObject | undefined;
+  readonly kept?: KeptFields | undefined;
   /** Why the object is there and not in use: it was restored, and contradicts the others. */
   readonly degraded?: string | undefined;
 }

@@ -3,13 +3,11 @@
  * subnets and prefixes Windows gives is known for host bits only; all that is wrong in a create request is
  * HCN_E_INVALID_NETWORK here, except IP subnets, which have a code of their own.
  */
-import type { PolicyDocument, Route } from "../hcn/base-document.ts";
+import type { Route } from "../hcn/base-document.ts";
 import type { HcnErrorCode } from "../hcn/error-codes.ts";
 import { HcnError } from "../hcn/error.ts";
-import type { HnsFeature } from "../hcn/features.ts";
 import type { HostComputeNetwork, IpSubnet, Subnet } from "../hcn/network.ts";
-import { type NetworkPolicy, parseNetworkPolicies, parseSubnetPolicy } from "../hcn/network-policy.ts";
-import type { EndpointPolicyType, NetworkPolicyType } from "../hcn/policy-type.ts";
+import { parseSubnetPolicy } from "../hcn/network-policy.ts";
 import { type Ip, formatIp, isMulticastIp, parseIp } from "../net/ip.ts";
 import { isGroupMac, parseMac } from "../net/mac.ts";
 import {
@@ -24,62 +22,6 @@ import {
 } from "../net/prefix.ts";
 import type { IpSubnetRecord, MacRange, RouteRecord, SubnetRecord } from "./network-record.ts";
 import type { ServiceContext } from "./service-context.ts";
-
-/** Policies that a service has only from a version on; before, it does not know the type (hcn.md §7.1). */
-const POLICY_FEATURES: Partial<Record<NetworkPolicyType | EndpointPolicyType, HnsFeature>> = {
-  SetPolicy: "SetPolicy",
-  VxlanPort: "VxlanPort",
-  L4Proxy: "L4Proxy",
-  L4WFPPROXY: "L4WfpProxy",
-  TierAcl: "TierAcl",
-  NetworkACL: "NetworkACL",
-  RemoteSubnetRoute: "RemoteSubnet",
-  HostRoute: "HostRoute",
-};
-
-/** @throws HcnError HCN_E_INVALID_POLICY_TYPE when the service's version does not know the type yet. */
-export function checkPolicyFeature(
-  context: ServiceContext,
-  type: NetworkPolicyType | EndpointPolicyType,
-  where: string,
-): void {
-  const feature = POLICY_FEATURES[type];
-  if (feature === undefined || context.has(feature)) return;
-  const { Major, Minor } = context.version;
-  throw new HcnError("HCN_E_INVALID_POLICY_TYPE", {
-    detail: `${where} has the type ${type}, which HNS ${Major}.${Minor} (${context.windows.profile.name}) does not know`,
-  });
-}
-
-/** Policies of which a network has at most one. */
-const SINGLE_POLICIES: readonly NetworkPolicyType[] = [
-  "SourceMacAddress",
-  "NetAdapterName",
-  "ProviderAddress",
-  "DrMacAddress",
-  "VxlanPort",
-  "LayerConstraint",
-];
-
-/** Checks the policies of a network as a whole. */
-export function checkNetworkPolicies(
-  context: ServiceContext,
-  documents: readonly PolicyDocument[],
-  present: readonly NetworkPolicy[] = [],
-): readonly NetworkPolicy[] {
-  const policies = parseNetworkPolicies(documents);
-  const seen = new Set<string>(present.map((policy) => policy.Type));
-  for (const [index, policy] of policies.entries()) {
-    checkPolicyFeature(context, policy.Type, `Policies[${index}]`);
-    if (SINGLE_POLICIES.includes(policy.Type) && seen.has(policy.Type)) {
-      throw new HcnError("HCN_E_POLICY_ALREADY_EXISTS", {
-        detail: `Policies[${index}] is a second ${policy.Type}; a network has at most one`,
-      });
-    }
-    seen.add(policy.Type);
-  }
-  return policies;
-}
 
 function invalid(code: HcnErrorCode, detail: string): HcnError {
   return new HcnError(code, { detail });

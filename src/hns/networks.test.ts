@@ -261,7 +261,7 @@ describe("changing a network", () => {
   });
 
   it("HCN-085 nested sets need their members; a member stays; an unknown set is not removed; its Update changes nothing", async () => {
-    const { client } = hnsNode();
+    const { client } = hnsNode({ profile: "ws2025" });
     const network = await createNetwork(client, CBR0);
     const base = {
       Type: "SetPolicy",

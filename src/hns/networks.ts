@@ -3,11 +3,9 @@ import type { Dns } from "../hcn/base-document.ts";
 import type { Guid, JsonObject } from "../hcn/client.ts";
 import { HcnError } from "../hcn/error.ts";
 import { JsonReader, present as presentFields } from "../hcn/json-reader.ts";
-import { equalJson } from "../hcn/json-value.ts";
-import { type ModifyRequest, type ModifyRequestType, parseModifyRequest } from "../hcn/modify.ts";
+import { type ModifyRequest, parseModifyRequest } from "../hcn/modify.ts";
 import { readDns, readPolicies } from "../hcn/base-document.ts";
 import { NETWORK_FLAGS } from "../hcn/network.ts";
-import type { NetworkPolicy } from "../hcn/network-policy.ts";
 import { NOTIFICATION_TYPES } from "../hcn/notification.ts";
 import { NETWORK_POLICY_TYPES } from "../hcn/policy-type.ts";
 import { AddressPool } from "./address-pool.ts";
@@ -15,7 +13,6 @@ import { removeEndpoint } from "./endpoints.ts";
 import { removeLoadBalancer } from "./load-balancers.ts";
 import { removeSdnRoute } from "./sdn-routes.ts";
 import type { NetworkRecord, SubnetRecord } from "./network-record.ts";
-import { checkNetworkPolicies } from "./network-validation.ts";
 import { changedExtensions, readExtensionSettings } from "./network/extensions.ts";
 import {
   type NetworkRequest,
@@ -27,7 +24,8 @@ import { changeIpSubnets, changeSubnets } from "./network/subnet-changes.ts";
 import { hasSwitch, isSwitchShared, placeSwitch } from "./network/switch-placement.ts";
 import { checkTypeAvailable } from "./network/type-availability.ts";
 import type { ServiceContext } from "./service-context.ts";
-import { checkSetPolicies } from "./set-policies.ts";
+import { checkNetworkPolicies, combineNetworkPolicies } from "./policies/network-policies.ts";
+import { aclsOf, checkSetPolicies } from "./policies/set-policies.ts";
 
 /** @throws HcnError HCN_E_NETWORK_NOT_FOUND. */
 export function requireNetwork(context: ServiceContext, id: Guid): NetworkRecord {
@@ -119,41 +117,6 @@ function replaceNetwork(
   context.ports.reprogram(network.id);
 }
 
-/** What makes two policies the same entry: all of their settings, or the fields that clients match on. */
-function isSamePolicy(a: NetworkPolicy, b: NetworkPolicy): boolean {
-  if (a.Type !== b.Type) return false;
-  if (a.Type === "SetPolicy" && b.Type === "SetPolicy") return a.Settings.Id === b.Settings.Id;
-  if (a.Type === "RemoteSubnetRoute" && b.Type === "RemoteSubnetRoute") {
-    return (
-      a.Settings.DestinationPrefix === b.Settings.DestinationPrefix &&
-      a.Settings.ProviderAddress === b.Settings.ProviderAddress
-    );
-  }
-  return equalJson(a.Settings as JsonObject, b.Settings as JsonObject);
-}
-
-/**
- * The policies of a network after a request (hcn.md §5.3). Inferred: Update replaces the entries of the types that it
- * names, and of sets those with the same id; the update of a set that is not there changes nothing.
- */
-export function combineNetworkPolicies(
-  present: readonly NetworkPolicy[],
-  given: readonly NetworkPolicy[],
-  requestType: ModifyRequestType,
-): readonly NetworkPolicy[] {
-  const isGiven = (policy: NetworkPolicy): boolean => given.some((other) => isSamePolicy(policy, other));
-  if (requestType === "Add") return [...present, ...given];
-  if (requestType === "Remove") return present.filter((policy) => !isGiven(policy));
-  const types = new Set<string>(given.map((policy) => policy.Type));
-  const kept = present.filter((policy) =>
-    policy.Type === "SetPolicy" ? !isGiven(policy) : !types.has(policy.Type),
-  );
-  const entering = given.filter(
-    (policy) => policy.Type !== "SetPolicy" || present.some((other) => isSamePolicy(other, policy)),
-  );
-  return [...kept, ...entering];
-}
-
 /** Settings of a `Policy` request. */
 function modifyPolicies(
   context: ServiceContext,
@@ -170,7 +133,7 @@ function modifyPolicies(
         "The adapter of a network cannot be changed; delete the network and create it on the other adapter",
     });
   }
-  checkSetPolicies(network.policies, given, request.requestType);
+  checkSetPolicies(network.policies, given, request.requestType, () => aclsOf(context, network));
   const policies = Object.freeze(combineNetworkPolicies(network.policies, given, request.requestType));
   replaceNetwork(context, network, { policies });
 }

@@ -6,7 +6,7 @@ import type { Guid, JsonObject } from "../hcn/client.ts";
 import { HcnError } from "../hcn/error.ts";
 import { type HostComputeRoute, parseSdnRoute, routesOfSdnRoute } from "../hcn/sdn-route.ts";
 import { readBackEndList } from "./back-end-list.ts";
-import { checkTakesSdnRoutes } from "./policy-applicability.ts";
+import { checkTakesSdnRoutes } from "./policies/applicability.ts";
 import type { SdnRouteRecord } from "./sdn-route-record.ts";
 import type { ServiceContext } from "./service-context.ts";
 

@@ -10,6 +10,7 @@ import { type WindowsBuild, hnsVersionOf, reachesServicesFromNode } from "../kno
 import type { QuirkName, QuirkSettings } from "../knowledge/quirks.ts";
 import { CompileCache } from "./compile/compile-cache.ts";
 import type { NodeFacts } from "./compile/port-program.ts";
+import { ComputeSystemRegistry } from "./compute-systems/registry.ts";
 import type { Datapath } from "./datapath.ts";
 import {
   type NetworkingOptions,
@@ -34,6 +35,8 @@ export interface HnsServiceOptions {
   readonly windows: WindowsBuild;
   readonly datapath: Datapath;
   readonly adapters: readonly PhysicalAdapter[];
+  /** The containers and virtual machines of the node; default: none. They outlive the service. */
+  readonly computeSystems?: ComputeSystemRegistry;
   /** What the clock's zero is in milliseconds since 1970; times in documents count from it. Default: 2025-01-01. */
   readonly epochMs?: number;
   /** What the node's networks depend on besides the build. */
@@ -58,8 +61,9 @@ export class ServiceContext {
   readonly networking: NetworkingSettings;
   readonly state: ServiceState = new ServiceState();
   readonly cache: CompileCache = new CompileCache();
+  readonly computeSystems: ComputeSystemRegistry;
   readonly ports: PortProgramming;
-  private readonly clock: Clock;
+  readonly clock: Clock;
   private readonly seed: Prng;
   private chance: Prng;
   private readonly epochMs: number;
@@ -76,6 +80,7 @@ export class ServiceContext {
     this.datapath = options.datapath;
     this.adapters = options.adapters;
     this.networking = networkingSettings(options.networking);
+    this.computeSystems = options.computeSystems ?? new ComputeSystemRegistry();
     this.seed = env.prng.derive(`hns/${options.node}`);
     this.chance = this.seed;
     this.quirks = new QuirkSet(options.windows, this.prng, options.quirks);
@@ -169,11 +174,13 @@ export class ServiceContext {
     return this.ports.nodeFacts(adapter);
   }
 
-  notify(type: number, id: Guid, flags = 0, data?: JsonValue): void {
+  /** `scope`: the object whose registrations hear it; undefined: those of the service (hcn.md §1.4). */
+  notify(type: number, id: Guid, flags = 0, data?: JsonValue, scope?: Guid): void {
     this.notifications.push({
       type,
       status: 0,
       data: data === undefined ? { ID: id, Flags: flags } : { ID: id, Flags: flags, Data: data },
+      ...(scope !== undefined && { scope }),
     });
   }
 

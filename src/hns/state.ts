@@ -8,12 +8,15 @@ import { AddressPool } from "./address-pool.ts";
 import { BackEndReferences } from "./back-end-references.ts";
 import { type EndpointRecord, isRemoteEndpoint } from "./endpoint-record.ts";
 import { FrontEndTable } from "./front-end-table.ts";
+import { NO_GLOBALS, type ServiceGlobals } from "./globals.ts";
+import type { GuestNetworkServiceRecord } from "./guest-network-services.ts";
 import type { LoadBalancerRecord } from "./load-balancer-record.ts";
 import { MacPool } from "./mac-pool.ts";
 import type { NamespaceRecord } from "./namespace-record.ts";
 import { NetworkMembers } from "./network-members.ts";
 import type { NetworkRecord } from "./network-record.ts";
 import { PortMappingTable } from "./port-mapping-table.ts";
+import { PortReservationTable } from "./port-reservations.ts";
 import type { SdnRouteRecord } from "./sdn-route-record.ts";
 import { SdnRouteTable } from "./sdn-route-table.ts";
 import type { RoutedEndpoint } from "./compile/sdn-routes.ts";
@@ -25,8 +28,12 @@ export class ServiceState {
   readonly endpoints: SharedMap<Guid, EndpointRecord> = new SharedMap();
   readonly namespaces: Map<Guid, NamespaceRecord> = new Map();
   readonly loadBalancers: Map<Guid, LoadBalancerRecord> = new Map();
+  readonly guestNetworkServices: Map<Guid, GuestNetworkServiceRecord> = new Map();
+  readonly portReservations: PortReservationTable = new PortReservationTable();
   /** Load balancers whose last update HNS took and did not carry out (hcn.md §7.1). */
   readonly ignoredUpdates: Set<Guid> = new Set();
+  /** Load balancers that a fault has put into the state Degraded. */
+  readonly degradedLoadBalancers: Set<Guid> = new Set();
   readonly sdnRoutes: SdnRouteTable = new SdnRouteTable();
   /** Mirrored networks that somebody asked for, and when they come; undefined: nobody did, or they are there. */
   mirroring: { readonly atMs: number; readonly flags: number } | undefined = undefined;
@@ -34,9 +41,19 @@ export class ServiceState {
   /** MAC addresses are unique on the node, because networks share switches. */
   readonly macs: MacPool = new MacPool();
   readonly portMappings: PortMappingTable = new PortMappingTable();
+  private own: ServiceGlobals = NO_GLOBALS;
   private readonly pools = new Map<Guid, AddressPool>();
   private readonly members = new Map<Guid, NetworkMembers>();
   private readonly references = new BackEndReferences();
+
+  /** What belongs to no object. */
+  get globals(): ServiceGlobals {
+    return this.own;
+  }
+
+  setGlobals(changes: Partial<ServiceGlobals>): void {
+    this.own = Object.freeze({ ...this.own, ...changes });
+  }
 
   /** Makes forks cheap, which share what has settled. */
   settle(): void {
@@ -69,6 +86,11 @@ export class ServiceState {
   /** Endpoints of a network in order of creation. */
   endpointsOf(networkId: Guid): readonly EndpointRecord[] {
     return [...this.endpoints.values()].filter((endpoint) => endpoint.networkId === networkId);
+  }
+
+  /** Endpoints of all networks without remote ones. */
+  localEndpoints(): readonly EndpointRecord[] {
+    return [...this.members.values()].flatMap((members) => [...members.local.values()]);
   }
 
   /** Endpoints of a network whose vNIC is on the switch, with the route objects that name them. */
@@ -149,6 +171,7 @@ export class ServiceState {
   removeLoadBalancer(loadBalancer: LoadBalancerRecord): void {
     this.loadBalancers.delete(loadBalancer.id);
     this.ignoredUpdates.delete(loadBalancer.id);
+    this.degradedLoadBalancers.delete(loadBalancer.id);
     this.members.get(loadBalancer.networkId)?.removeLoadBalancer(loadBalancer.id);
     this.forgetLoadBalancer(loadBalancer);
   }

@@ -7,7 +7,7 @@ import type { StoredChange, StoredObject } from "./stored/stored-object.ts";
 export interface ObjectStore {
   /** Stores changes as one; they are there when the promise resolves. Calls are carried out in their order. */
   write(changes: readonly StoredChange[]): Promise<void>;
-  /** All objects as they were stored last; those of one kind in order of creation. */
+  /** All objects, with every write that began before; those of one kind in order of creation. */
   list(): Promise<readonly StoredObject[]>;
 }
 

@@ -1,4 +1,5 @@
 /** The shape of one defect of HNS in the table (`quirks.ts`). */
+import type { KnowledgeCode } from "./codes.ts";
 import type { ProfileName, ServiceVersion } from "./profiles.ts";
 
 /** Builds that a defect concerns: one profile, or the part of it between two updates. */
@@ -22,6 +23,8 @@ export interface QuirkRow {
   readonly strikes: "always" | "sometimes";
   /** Why nobody acts on it. Absent: the service does. */
   readonly notActedOn?: string;
+  /** The entry of the catalogue that tells people of it. */
+  readonly explanation: KnowledgeCode;
   /** Sections of the reference, and public threads as `owner/repository#number`. */
   readonly sources: readonly string[];
 }

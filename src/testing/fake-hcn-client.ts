@@ -193,6 +193,23 @@ export class FakeHcnClient implements HcnClient {
     };
   }
 
+  /** Guests have no ports here. */
+  async reservePorts(): Promise<never> {
+    throw new HcnError("E_NOTIMPL");
+  }
+
+  async releasePorts(): Promise<never> {
+    throw new HcnError("E_NOTIMPL");
+  }
+
+  async listPortReservations(): Promise<readonly []> {
+    return [];
+  }
+
+  async queryService(): Promise<JsonObject> {
+    return { Version: { ...this.version } };
+  }
+
   /** The part of HNS v1 that plugins use, over the same objects. */
   async call(method: string, path: string, body: string): Promise<JsonObject> {
     const parsed = body === "" ? undefined : (JSON.parse(body) as JsonValue);

@@ -10,6 +10,7 @@ import { InProcessHcnClient } from "../hns/in-process-client.ts";
 import type { NetworkingOptions } from "../hns/network/networking-options.ts";
 import type { PhysicalAdapter } from "../hns/physical-adapter.ts";
 import { type ServiceVersion, type WindowsBuild, parseProfile } from "../knowledge/profiles.ts";
+import type { QuirkSettings } from "../knowledge/quirks.ts";
 import { parseMac } from "../net/mac.ts";
 import { parseInterfaceAddress } from "../net/prefix.ts";
 
@@ -25,6 +26,10 @@ export interface HnsNodeOptions {
   readonly profile?: string;
   /** In place of the profile's version of HNS, for versions that no profile has. */
   readonly version?: ServiceVersion;
+  /** Further addresses of the first adapter. */
+  readonly moreAddresses?: readonly string[];
+  /** Defects that are set; the others are as the build has them. */
+  readonly quirks?: QuirkSettings;
   /** Adapters by name and address; default `Ethernet` with 10.0.2.15/24. */
   readonly adapters?: readonly AdapterFields[];
   readonly networking?: NetworkingOptions;
@@ -40,13 +45,19 @@ export interface HnsNode {
 
 const ADAPTERS = [{ name: "Ethernet", address: "10.0.2.15/24", mac: "00-22-48-01-02-03" }] as const;
 
-function adapterOf(clock: VirtualClock, adapter: AdapterFields): PhysicalAdapter {
+function adapterOf(
+  clock: VirtualClock,
+  adapter: AdapterFields,
+  moreAddresses: readonly string[],
+): PhysicalAdapter {
   const { address: _address, ...fields } = adapter;
   return {
     ...fields,
     mac: defined(parseMac(adapter.mac), "the fixture's MAC is one"),
     device: memoryPair(clock, { delayMs: 0 })[0],
-    addresses: [defined(parseInterfaceAddress(adapter.address), "the fixture's address is one")],
+    addresses: [adapter.address, ...moreAddresses].map((address) =>
+      defined(parseInterfaceAddress(address), "the fixture's address is one"),
+    ),
   };
 }
 
@@ -65,7 +76,10 @@ export function hnsNode(options: HnsNodeOptions = {}): HnsNode {
     windows: windowsOf(options),
     datapath,
     ...(options.networking !== undefined && { networking: options.networking }),
-    adapters: (options.adapters ?? ADAPTERS).map((adapter) => adapterOf(clock, adapter)),
+    adapters: (options.adapters ?? ADAPTERS).map((adapter, index) =>
+      adapterOf(clock, adapter, index === 0 ? (options.moreAddresses ?? []) : []),
+    ),
+    ...(options.quirks !== undefined && { quirks: options.quirks }),
   });
   return { env, clock, datapath, service, client: new InProcessHcnClient(service) };
 }

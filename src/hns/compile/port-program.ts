@@ -8,6 +8,7 @@ import type { PortProgram } from "../datapath.ts";
 import type { EndpointRecord } from "../endpoint-record.ts";
 import type { NetworkRecord } from "../network-record.ts";
 import { aclSources, compileAcls } from "./acl.ts";
+import { addressSetsOf } from "./address-sets.ts";
 import type { CompileCache } from "./compile-cache.ts";
 import {
   compileExternalIn,
@@ -105,7 +106,9 @@ class SharedGroups {
     const sources = aclSources(network, endpoint);
     if (sources.length === 0) return this.cache.get(NOBODY, "acl", [], () => compileAcls([]));
     const inputs = [endpoint.policies, endpoint.name, network.policies, network.name];
-    return this.cache.get(endpoint.id, "acl", inputs, () => compileAcls(sources));
+    return this.cache.get(endpoint.id, "acl", inputs, () =>
+      compileAcls(sources, addressSetsOf(this.cache, network)),
+    );
   }
 }
 

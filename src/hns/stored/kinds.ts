@@ -3,9 +3,11 @@
  * stands above.
  */
 import { STORED_ENDPOINT } from "./stored-endpoint.ts";
+import { STORED_GUEST_NETWORK_SERVICE } from "./stored-guest-network-service.ts";
 import type { StoredKindRow } from "./stored-kind.ts";
 import { STORED_LOAD_BALANCER } from "./stored-load-balancer.ts";
 import { STORED_NAMESPACE } from "./stored-namespace.ts";
+import { STORED_SDN_ROUTE } from "./stored-sdn-route.ts";
 import { STORED_NETWORK } from "./stored-network.ts";
 
 export const STORED_KINDS: readonly StoredKindRow[] = [
@@ -13,4 +15,6 @@ export const STORED_KINDS: readonly StoredKindRow[] = [
   STORED_NAMESPACE,
   STORED_ENDPOINT,
   STORED_LOAD_BALANCER,
+  STORED_SDN_ROUTE,
+  STORED_GUEST_NETWORK_SERVICE,
 ];

@@ -4,12 +4,13 @@
  */
 import { plugIn } from "../attachment.ts";
 import { removeEndpoint } from "../endpoints.ts";
+import { deleteGuestNetworkService } from "../guest-network-services.ts";
 import { removeLoadBalancer } from "../load-balancers.ts";
-import { HOST_COMPARTMENT, type NamespaceRecord } from "../namespace-record.ts";
-import { createNamespace } from "../namespaces.ts";
+import { createHostNamespace, removeNamespace } from "../namespaces.ts";
 import { createOwnNetworks } from "../network/own-networks.ts";
 import { deleteNetwork } from "../networks.ts";
 import type { ServiceContext } from "../service-context.ts";
+import { removeSdnRoute } from "../sdn-routes.ts";
 import { STORED_KINDS } from "./kinds.ts";
 import type { Report } from "./lenient-reader.ts";
 import type { StoredKindRow } from "./stored-kind.ts";
@@ -31,17 +32,12 @@ export function storedRowOf(kind: StoredKind): StoredKindRow | undefined {
   return STORED_KINDS.find((row) => row.kind === kind);
 }
 
-function removeNamespace(context: ServiceContext, namespace: NamespaceRecord): void {
-  context.state.namespaces.delete(namespace.id);
-  if (namespace.compartmentId !== undefined && namespace.compartmentId !== HOST_COMPARTMENT)
-    context.datapath.removeCompartment(namespace.compartmentId);
-  context.changed("Namespace", namespace.id);
-}
-
 /** Takes all objects away, with what they have in the datapath. Nobody is told. */
 export function clearObjects(context: ServiceContext): void {
   const { state } = context;
   for (const each of state.loadBalancers.values()) removeLoadBalancer(context, each);
+  for (const each of state.sdnRoutes.values()) removeSdnRoute(context, each);
+  for (const id of state.guestNetworkServices.keys()) deleteGuestNetworkService(context, id);
   for (const each of state.endpoints.values()) removeEndpoint(context, each);
   for (const each of state.namespaces.values()) removeNamespace(context, each);
   for (const id of state.networks.keys()) deleteNetwork(context, id);
@@ -78,7 +74,7 @@ function settleBuiltIn(context: ServiceContext): void {
   const all = [...state.namespaces.values()];
   if (all.some((namespace) => namespace.isBuiltIn)) return;
   const host = all.find((namespace) => namespace.type === "HostDefault");
-  if (host === undefined) createNamespace(context, { Type: "HostDefault" }, undefined, true);
+  if (host === undefined) createHostNamespace(context);
   else state.namespaces.set(host.id, Object.freeze({ ...host, isBuiltIn: true }));
 }
 
@@ -86,10 +82,7 @@ function settleBuiltIn(context: ServiceContext): void {
 function settleDatapath(context: ServiceContext): void {
   const { state } = context;
   for (const endpoint of state.endpoints.values()) {
-    const { attachment } = endpoint;
-    if (attachment?.portId === undefined) continue;
-    const namespace = state.namespaces.get(attachment.namespaceId ?? "");
-    plugIn(context, endpoint, namespace?.compartmentId ?? HOST_COMPARTMENT);
+    if (endpoint.attachment !== undefined) plugIn(context, endpoint);
   }
   for (const id of state.networks.keys()) context.ports.reprogram(id);
 }

@@ -12,7 +12,7 @@ import type { RecordBase } from "../network-record.ts";
 import type { ServiceContext } from "../service-context.ts";
 import type { ServiceState } from "../state.ts";
 import { LenientReader, type Report } from "./lenient-reader.ts";
-import { keptOf, withKept } from "./kept-fields.ts";
+import { type KeptFields, keptOf } from "./kept-fields.ts";
 import type { ImportedObject, StoredKind, StoredObject } from "./stored-object.ts";
 import { decodeValue, encodeValue, equalValues } from "./value-codec.ts";
 
@@ -39,7 +39,7 @@ export interface StoredKindParts<R extends RecordBase> {
   /** Puts a record in the place of the one with the same id. */
   readonly replace: (state: ServiceState, record: R) => void;
   /** Completes a record and enters it, whatever it says. Kinds that stand earlier in the table are there already. */
-  readonly enter: (context: ServiceContext, record: R, report: Report) => void;
+  readonly enter: (context: ServiceContext, record: R, report: Report, document: JsonObject) => void;
 }
 
 /** A row of the table: the type of its records stays inside. */
@@ -104,6 +104,24 @@ function overlay<R extends object>(base: R, given: Fields, report: Report): R {
 }
 
 export function storedKind<R extends RecordBase>(parts: StoredKindParts<R>): StoredKindRow {
+  /** A file may hold anything: what makes no object that can be shown is left out as a whole. */
+  const withInternal = (
+    context: ServiceContext,
+    read: R,
+    internal: JsonObject | undefined,
+    report: Report,
+  ): R => {
+    if (!isJsonObject(internal) || Object.keys(internal).length === 0) return read;
+    const record = overlay(read, decodeInternal(context, internal), report);
+    try {
+      checkJsonObject(parts.document(context, record));
+      checkJsonObject(parts.documentV1(context, record));
+      return record;
+    } catch (error) {
+      report(`The field internal does not fit the object (${String(error)}); left out`);
+      return read;
+    }
+  };
   const fieldsOf = parts.fieldsOf ?? ((record: R): R => record);
   const keep = (context: ServiceContext, id: Guid, object: ImportedObject): void => {
     const record = parts.records(context.state).get(id);
@@ -111,8 +129,12 @@ export function storedKind<R extends RecordBase>(parts: StoredKindParts<R>): Sto
     const fromV2 = keptOf(object.document, parts.document(context, record));
     const fromV1 = object.v1 && keptOf(object.v1, parts.documentV1(context, record));
     if (fromV2 === undefined && fromV1 === undefined) return;
-    const kept = withKept(withKept(record.kept ?? {}, fromV2), fromV1);
-    parts.replace(context.state, Object.freeze({ ...fieldsOf(record), kept: checkJsonObject(kept) }));
+    const kept: KeptFields = Object.freeze({
+      ...record.kept,
+      ...(fromV1 !== undefined && { v1: checkJsonObject(fromV1) }),
+      ...(fromV2 !== undefined && { v2: checkJsonObject(fromV2) }),
+    });
+    parts.replace(context.state, Object.freeze({ ...fieldsOf(record), kept }));
   };
   const store = (context: ServiceContext, record: R): StoredObject => {
     const document = checkJsonObject(parts.document(context, record));
@@ -131,15 +153,14 @@ export function storedKind<R extends RecordBase>(parts: StoredKindParts<R>): Sto
     enter: (context, object, keepsUnknownFields, report) => {
       const { document, internal } = object;
       const read = parts.read(context, new LenientReader(document, report));
-      const extra = isJsonObject(internal) ? decodeInternal(context, internal) : {};
-      const record = overlay(read, extra, report);
+      const record = withInternal(context, read, internal, report);
       const id = parseGuid(object.id) ?? parseGuid(record.id) ?? context.prng.guid();
       if (parts.records(context.state).get(id) !== undefined) {
         report("There are two objects with this id; the first one stays");
         return;
       }
       const activityId = record.activityId === "" ? context.prng.guid() : record.activityId;
-      parts.enter(context, { ...record, id, activityId }, report);
+      parts.enter(context, { ...record, id, activityId }, report, document);
       if (keepsUnknownFields) keep(context, id, object);
     },
   };

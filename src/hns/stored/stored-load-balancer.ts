@@ -1,13 +1,15 @@
 /** Load balancers in stored form. */
-import type { Guid } from "../../hcn/client.ts";
+import type { Guid, JsonObject, JsonValue } from "../../hcn/client.ts";
+import { isJsonObject } from "../../hcn/json-value.ts";
 import { parseGuid } from "../../hcn/guid.ts";
 import { LOAD_BALANCER_DISTRIBUTIONS, parseLoadBalancer } from "../../hcn/load-balancer.ts";
 import { type Ip, parseIp } from "../../net/ip.ts";
 import type { LoadBalancerPortMappingRecord, LoadBalancerRecord } from "../load-balancer-record.ts";
 import type { ServiceContext } from "../service-context.ts";
-import { loadBalancerDocument, policyListDocument } from "../view/load-balancer-view.ts";
+import { IGNORED_UPDATE, loadBalancerDocument, policyListDocument } from "../view/load-balancer-view.ts";
 import { readBaseFields } from "./base-fields.ts";
 import type { LenientReader, Report } from "./lenient-reader.ts";
+import { networkOfBackEnds } from "./network-of-back-ends.ts";
 import { type StoredKindRow, storedKind } from "./stored-kind.ts";
 
 function readMappings(reader: LenientReader): readonly LoadBalancerPortMappingRecord[] {
@@ -49,14 +51,12 @@ function read(context: ServiceContext, reader: LenientReader): LoadBalancerRecor
   };
 }
 
-/** Schemas before 2.5 do not name the network: it is that of the back ends. */
-function networkOf(context: ServiceContext, loadBalancer: LoadBalancerRecord): Guid {
-  if (loadBalancer.networkId !== "") return loadBalancer.networkId;
-  for (const id of loadBalancer.endpointIds) {
-    const endpoint = context.state.endpoints.get(id);
-    if (endpoint !== undefined) return endpoint.networkId;
-  }
-  return "";
+/** The document says that an update was taken and not carried out. */
+function hasIgnoredUpdate(document: JsonObject): boolean {
+  const health = isJsonObject(document["Health"]) ? document["Health"]["Data"] : undefined;
+  const list = isJsonObject(health) ? health["NotEnforced"] : undefined;
+  const entries = Array.isArray(list) ? (list as readonly JsonValue[]) : [];
+  return entries.some((entry) => isJsonObject(entry) && entry["Type"] === IGNORED_UPDATE.Type);
 }
 
 function check(context: ServiceContext, loadBalancer: LoadBalancerRecord, report: Report): void {
@@ -74,9 +74,10 @@ export const STORED_LOAD_BALANCER: StoredKindRow = storedKind<LoadBalancerRecord
   documentV1: policyListDocument,
   replace: (state, loadBalancer) => state.replaceLoadBalancer(loadBalancer),
   read,
-  enter: (context, given, report) => {
-    const loadBalancer = Object.freeze({ ...given, networkId: networkOf(context, given) });
+  enter: (context, given, report, document) => {
+    const loadBalancer = Object.freeze({ ...given, networkId: networkOfBackEnds(context, given) });
     check(context, loadBalancer, report);
     context.state.addLoadBalancer(loadBalancer);
+    if (hasIgnoredUpdate(document)) context.state.ignoredUpdates.add(loadBalancer.id);
   },
 });

@@ -185,6 +185,16 @@ export function policyFromV1(owner: PolicyOwner, policy: HnsPolicy): PolicyDocum
   return { Type: mapping.v2, Settings: Object.freeze(settings) };
 }
 
+/** Fields of a v1 policy that its v2 form has no place for. */
+export function fieldsWithoutV2(owner: PolicyOwner, policy: HnsPolicy): JsonObject {
+  const mapping = MAPPINGS[owner].find(({ v1 }) => v1.toLowerCase() === policy.Type.toLowerCase());
+  if (mapping === undefined) return {};
+  const old = mapping.v2 === "ACL" ? Object.keys(ACL_OLD_FIELDS) : [];
+  const nat = NAT_POLICIES.includes(mapping.v2) ? ["Flags", "ExternalPortReserved"] : [];
+  const known = ["Type", ...Object.keys(mapping.fields), ...old, ...nat];
+  return Object.fromEntries(Object.entries(policy).filter(([field]) => !known.includes(field)));
+}
+
 const PROTOCOL_NAMES: Readonly<Record<number, string>> = { 6: "TCP", 17: "UDP" };
 
 /** The flat form of a policy, with the names of v1. */

@@ -19,19 +19,28 @@ const STATE_DEGRADED = 4;
 /** The schema that has the field `HostComputeNetwork` (hcn.md §2.7). */
 const SCHEMA_WITH_NETWORK = 5;
 
-const IGNORED_UPDATE: NotEnforced = Object.freeze({
+/** How the health of a load balancer names an update that was ignored. */
+export const IGNORED_UPDATE: NotEnforced = Object.freeze({
   Type: "Update",
   Reason: "HNS 15.4 takes an update and does not carry it out (load-balancer-update-ignored)",
 });
 
-/** Degraded is one whose endpoints are all gone (hcn.md §4.4). */
+const DEGRADED_BY_FAULT: NotEnforced = Object.freeze({
+  Type: "State",
+  Reason: "An injected fault has degraded it; its rules are in place (hns-fault-injected)",
+});
+
+/** Degraded is one whose endpoints are all gone (hcn.md §4.4), or one that a fault has made so. */
 function stateOf(context: ServiceContext, loadBalancer: LoadBalancerRecord): number {
+  if (context.state.degradedLoadBalancers.has(loadBalancer.id)) return STATE_DEGRADED;
   const hasBackEnd = loadBalancer.endpointIds.some((id) => context.state.endpoints.has(id));
   return hasBackEnd ? STATE_APPLIED : STATE_DEGRADED;
 }
 
 function notEnforced(context: ServiceContext, loadBalancer: LoadBalancerRecord): readonly NotEnforced[] {
-  const found = notEnforcedOnLoadBalancer(loadBalancer, context.state.networks.get(loadBalancer.networkId));
+  const network = context.state.networks.get(loadBalancer.networkId);
+  const found = [...notEnforcedOnLoadBalancer(loadBalancer, network)];
+  if (context.state.degradedLoadBalancers.has(loadBalancer.id)) found.push(DEGRADED_BY_FAULT);
   return context.state.ignoredUpdates.has(loadBalancer.id) ? [...found, IGNORED_UPDATE] : found;
 }
 
@@ -68,7 +77,7 @@ export function loadBalancerDocument(context: ServiceContext, loadBalancer: Load
       PortMappings: loadBalancer.portMappings.map(mappingDocument),
       Flags: loadBalancer.flags,
     }),
-    loadBalancer.kept,
+    loadBalancer.kept?.v2,
   );
 }
 
@@ -107,7 +116,7 @@ export function policyListDocument(context: ServiceContext, loadBalancer: LoadBa
         State: state,
         Version: loadBalancer.version,
       },
-      loadBalancer.kept,
+      loadBalancer.kept?.v1,
     ),
   );
 }

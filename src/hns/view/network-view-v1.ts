@@ -140,7 +140,7 @@ export function networkDocumentV1(
         Policies: network.policies
           .filter((policy) => !FIELD_POLICIES.includes(policy.Type))
           .map((policy) => policyToV1("network", policy)),
-        Resources: resourcesDocument(context, network),
+        Resources: isDetailed ? resourcesDocument(context, network) : undefined,
         SourceMac: sourceMac?.Settings.SourceMacAddress,
         State: NETWORK_STATE,
         Subnets: [...network.subnets.map(v1Subnet), ...network.bareSubnets.map(v1BareSubnet)],
@@ -151,7 +151,7 @@ export function networkDocumentV1(
         Type: network.type,
         Version: network.version,
       },
-      network.kept,
+      network.kept?.v1,
     ),
   );
 }

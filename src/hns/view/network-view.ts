@@ -99,7 +99,7 @@ export function networkDocument(
       // Inferred (hcn.md §5.1): the place of the layer in a v2 result.
       Layer: isDetailed ? layerDocument(context, network) : undefined,
     }),
-    network.kept,
+    network.kept?.v2,
   );
 }
 

@@ -4,6 +4,7 @@ import type { SdnRoutePolicySetting } from "../../hcn/nat-policy.ts";
 import { notEnforcedOnSdnRoute } from "../enforcement.ts";
 import type { SdnRouteRecord } from "../sdn-route-record.ts";
 import type { ServiceContext } from "../service-context.ts";
+import { withKept } from "../stored/kept-fields.ts";
 import { baseFields, healthData, withoutDefaults } from "./document-fields.ts";
 
 /** hcn.md §2.10 has no row for routes. Inferred: applied is 2, as for the load balancers that they are kept with. */
@@ -23,13 +24,14 @@ export function sdnRouteDocument(context: ServiceContext, route: SdnRouteRecord)
   const routes = route.routes.map(routeDocument);
   const health: JsonObject = { Data: healthData(context, route, notEnforcedOnSdnRoute(route)) };
   const hasNetwork = context.windows.profile.schemaMinor >= SCHEMA_WITH_NETWORK;
-  return withoutDefaults({
+  const document = withoutDefaults({
     ...baseFields(route, health, STATE_APPLIED),
     HostComputeNetwork: hasNetwork ? route.networkId : undefined,
     HostComputeEndpoints: route.endpointIds,
     Routes: routes,
     Setting: routes,
   });
+  return withKept(document, route.kept?.v2);
 }
 
 /** The fields that filters compare (hcn.md §5.1). */

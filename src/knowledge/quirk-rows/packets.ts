@@ -25,6 +25,7 @@ export const PACKET_QUIRKS: Readonly<Record<PacketQuirk, QuirkRow>> = {
     concerns: onProfiles("ws2019"),
     strikes: "always",
     notActedOn: "packets of NAT networks are not simulated by this version",
+    explanation: "hns-nat-denies-outbound",
     sources: ["hcn.md §3.5", "microsoft/Windows-Containers#617"],
   },
   "load-balancer-rules-stale": {
@@ -32,6 +33,7 @@ export const PACKET_QUIRKS: Readonly<Record<PacketQuirk, QuirkRow>> = {
     concerns: onProfiles("ws2019"),
     strikes: "sometimes",
     notActedOn: RULES_FOLLOW,
+    explanation: "hns-rules-differ",
     sources: ["dataplane.md F-16", "users.md §4", "kubernetes/kubernetes#113524"],
   },
   "load-balancer-rules-doubled": {
@@ -39,6 +41,7 @@ export const PACKET_QUIRKS: Readonly<Record<PacketQuirk, QuirkRow>> = {
     concerns: [],
     strikes: "sometimes",
     notActedOn: RULES_FOLLOW,
+    explanation: "hns-rules-differ",
     sources: ["dataplane.md F-17, F-18", "users.md §4"],
   },
   "load-balancer-rules-missing": {
@@ -46,6 +49,7 @@ export const PACKET_QUIRKS: Readonly<Record<PacketQuirk, QuirkRow>> = {
     concerns: [],
     strikes: "sometimes",
     notActedOn: RULES_FOLLOW,
+    explanation: "hns-rules-differ",
     sources: ["dataplane.md F-19", "users.md G1"],
   },
   "outbound-nat-rules-missing": {
@@ -53,6 +57,7 @@ export const PACKET_QUIRKS: Readonly<Record<PacketQuirk, QuirkRow>> = {
     concerns: [],
     strikes: "sometimes",
     notActedOn: RULES_FOLLOW,
+    explanation: "hns-rules-differ",
     sources: ["dataplane.md F-09", "projectcalico/calico#12862"],
   },
   "overlay-routes-need-a-pod": {
@@ -60,6 +65,7 @@ export const PACKET_QUIRKS: Readonly<Record<PacketQuirk, QuirkRow>> = {
     concerns: [],
     strikes: "always",
     notActedOn: "packets of overlay networks are not simulated by this version",
+    explanation: "hns-rules-differ",
     sources: ["dataplane.md F-08", "projectcalico/calico#8569"],
   },
   "overlay-decap-lost-at-restart": {
@@ -67,6 +73,7 @@ export const PACKET_QUIRKS: Readonly<Record<PacketQuirk, QuirkRow>> = {
     concerns: [{ profile: "ws2019", since: "KB4565349", until: "KB4577668" }],
     strikes: "always",
     notActedOn: "packets of overlay networks are not simulated by this version",
+    explanation: "windows-update-drops-overlay-rules",
     sources: ["users.md G19", "microsoft/Windows-Containers#61"],
   },
   "network-space-removed-late": {
@@ -74,6 +81,7 @@ export const PACKET_QUIRKS: Readonly<Record<PacketQuirk, QuirkRow>> = {
     concerns: [],
     strikes: "sometimes",
     notActedOn: RULES_FOLLOW,
+    explanation: "hns-rules-differ",
     sources: ["dataplane.md F-50"],
   },
   "sockets-refused": {
@@ -81,6 +89,7 @@ export const PACKET_QUIRKS: Readonly<Record<PacketQuirk, QuirkRow>> = {
     concerns: [{ profile: "ws2022", since: "KB5040437", until: "KB5044281" }],
     strikes: "sometimes",
     notActedOn: "sockets belong to the host's stack",
+    explanation: "windows-update-denies-sockets",
     sources: ["dataplane.md F-27", "projectcalico/calico#9043"],
   },
   "session-affinity-not-kept": {
@@ -88,6 +97,7 @@ export const PACKET_QUIRKS: Readonly<Record<PacketQuirk, QuirkRow>> = {
     concerns: onProfiles("ws2022"),
     strikes: "sometimes",
     notActedOn: "the build that repaired it is not known; affinity is kept here",
+    explanation: "hns-rules-differ",
     sources: ["kube-proxy.md §7 row 29", "Azure/AKS#3856"],
   },
   "acl-without-effect": {
@@ -95,6 +105,7 @@ export const PACKET_QUIRKS: Readonly<Record<PacketQuirk, QuirkRow>> = {
     concerns: onProfiles("ws2025"),
     strikes: "sometimes",
     notActedOn: "the thread does not tell which ACLs fail how",
+    explanation: "hns-rules-differ",
     sources: ["dataplane.md F-29", "microsoft/Windows-Containers#616"],
   },
   "client-policies-not-applied": {
@@ -102,6 +113,7 @@ export const PACKET_QUIRKS: Readonly<Record<PacketQuirk, QuirkRow>> = {
     concerns: onProfiles("win11-21h2"),
     strikes: "sometimes",
     notActedOn: "no source says on which revisions it holds",
+    explanation: "hns-rules-differ",
     sources: ["dataplane.md F-36", "microsoft/Windows-Containers#608", "projectcalico/calico#8465"],
   },
   "proxy-policy-limit": {
@@ -109,6 +121,7 @@ export const PACKET_QUIRKS: Readonly<Record<PacketQuirk, QuirkRow>> = {
     concerns: [],
     strikes: "always",
     notActedOn: "proxies of the Windows filtering platform are not simulated",
+    explanation: "hns-rules-differ",
     sources: ["dataplane.md F-31", "microsoft/hcsshim#2571"],
   },
   "ipv6-port-mapping-from-node": {
@@ -116,6 +129,7 @@ export const PACKET_QUIRKS: Readonly<Record<PacketQuirk, QuirkRow>> = {
     concerns: [],
     strikes: "always",
     notActedOn: "IPv6 port mappings are stored and not carried out by this version",
+    explanation: "hns-rules-differ",
     sources: ["dataplane.md F-43", "Azure/azure-container-networking#2879"],
   },
 };

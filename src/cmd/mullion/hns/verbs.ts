@@ -6,6 +6,13 @@ export interface HnsServeRequest {
   readonly profile: string;
   /** Path of the socket; undefined: the node's default. */
   readonly socket: string | undefined;
+  /** Loopback address and port, instead of a socket. */
+  readonly listen: string | undefined;
+  readonly tokenFile: string | undefined;
+  /** The state folder; undefined: in memory. */
+  readonly data: string | undefined;
+  /** `NAME=ADDRESS/LENGTH` each; none: the node of the examples. */
+  readonly adapters: readonly string[];
 }
 
 /** Each prints its results and says how it ended; it may throw a `Failure`. */
