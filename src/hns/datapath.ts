@@ -116,6 +116,8 @@ export interface VnicDefinition {
   readonly dns: DnsDefinition | undefined;
   /** Undefined: that of the adapter. */
   readonly mtuBytes: number | undefined;
+  /** Added to the metric of each route over the interface; undefined: what Windows gives. */
+  readonly interfaceMetric: number | undefined;
   /** Undefined: the port has no rules; frames pass as they are. */
   readonly program: PortProgram | undefined;
 }
@@ -167,6 +169,8 @@ export interface Datapath {
   program(switchId: Guid, portId: Guid, program: PortProgram): void;
   /** Undefined: there is no such port. */
   statisticsOf(switchId: Guid, portId: Guid): PortStatistics | undefined;
+  /** True when a program of the host listens on the port. */
+  isListening(protocol: number, port: number): boolean;
   /** The NAT ports in use on all switches. */
   listPortPools(): readonly PortPoolAllocation[];
 }
