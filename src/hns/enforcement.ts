@@ -86,7 +86,7 @@ const ENDPOINT_REASONS: { readonly [T in EndpointPolicyType]: EndpointReason<T> 
   InterfaceParameters: ENFORCED,
   // Offload settings change no packet.
   Iov: ENFORCED,
-  TierAcl: STORED,
+  TierAcl: ENFORCED,
   Firewall: STORED,
 };
 
