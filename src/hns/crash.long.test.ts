@@ -3,6 +3,7 @@
  * what it did not acknowledge is there as a whole or not at all.
  */
 import { type ChildProcess, spawn } from "node:child_process";
+import { randomInt } from "node:crypto";
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -20,7 +21,7 @@ const CHANGES = 500;
 const CHANGES_PER_LIFE = 40;
 const CALLS_AT_ONCE = 4;
 const V2 = { SchemaVersion: { Major: 2, Minor: 0 } } as const;
-const SEED = Number(process.env["MULLION_SEED"] ?? Date.now() % 1_000_000);
+const SEED = Number(process.env["MULLION_SEED"] ?? randomInt(1_000_000));
 
 /** What an object may be after a crash: the name of its last acknowledged state, and those that nobody answered. */
 interface Expected {
