@@ -5,6 +5,8 @@
  */
 import type { PortRangeEntry, PortRangeReservation, PortRequest } from "./port-reservation.ts";
 
+import type { ComputeSystems } from "./compute-systems.ts";
+
 export type Guid = string;
 
 /** A JSON document as it stands on the wire. */
@@ -74,6 +76,11 @@ export interface HcnClient {
    * at hand, and then a call has made its change when it returns its promise; undefined elsewhere.
    */
   readonly revision?: number | undefined;
+  /**
+   * The node's compute systems, where whoever serves HNS keeps them, too; undefined elsewhere: on Windows the Host
+   * Compute Service has them.
+   */
+  readonly computeSystems?: ComputeSystems | undefined;
   /** GUIDs of the objects that match; all without a filter. Never null. */
   enumerate(kind: HcnObjectKind, query?: HostComputeQuery): Promise<readonly Guid[]>;
   /** Creates an object and returns its GUID. */

@@ -8,7 +8,6 @@
 import { existsSync, lstatSync } from "node:fs";
 import { tmpdir, userInfo } from "node:os";
 import { dirname, join } from "node:path";
-import type { HcnClient } from "./client.ts";
 import { HcnError } from "./error.ts";
 import { type HttpAddress, HttpHcnClient } from "./http-client.node.ts";
 import { DEFAULT_PIPE, parsePipeUrl } from "./pipe-name.ts";
@@ -116,11 +115,11 @@ function isUsableSocket(path: string, uid: number): boolean {
  * Finds the service. The first call tells whether it answers.
  * @throws HcnError RPC_S_SERVER_UNAVAILABLE that lists where it was looked for and what to do.
  */
-export function findHns(options: FindHnsOptions): HcnClient {
+export function findHns(options: FindHnsOptions): HttpHcnClient {
   const { variables, timeoutMs } = options;
   const platform = options.platform ?? process.platform;
   const wanted = variables["MULLION_HNS"] ?? "";
-  const connect = (address: HttpAddress): HcnClient =>
+  const connect = (address: HttpAddress): HttpHcnClient =>
     new HttpHcnClient({ address, ...(timeoutMs !== undefined && { timeoutMs }) });
   if (wanted !== "") return connect(parseHnsAddress(wanted, tokenOf(variables)));
   const looked = ["MULLION_HNS is not set"];

@@ -14,6 +14,8 @@ import type {
   NotificationScope,
   ServiceProperties,
 } from "./client.ts";
+import { parseComputeSystemSummary } from "./compute-system-document.ts";
+import type { ComputeSystem, ComputeSystems } from "./compute-systems.ts";
 import { HcnError } from "./error.ts";
 import { type HttpOperation, HTTP_OPERATIONS } from "./http-operations.ts";
 import { formatHttpCall, parseHttpError } from "./http-protocol.ts";
@@ -95,6 +97,7 @@ async function readBody(response: IncomingMessage): Promise<string> {
 }
 
 export class HttpHcnClient implements HcnClient {
+  readonly computeSystems: ComputeSystems;
   private readonly address: HttpAddress;
   private readonly timeoutMs: number;
   private readonly agent = new Agent({ keepAlive: true, maxSockets: CONNECTIONS_MAX });
@@ -103,6 +106,15 @@ export class HttpHcnClient implements HcnClient {
   constructor(options: HttpHcnClientOptions) {
     this.address = options.address;
     this.timeoutMs = options.timeoutMs ?? TIMEOUT_DEFAULT_MS;
+    const change = async (operation: HttpOperation, fields: object): Promise<void> => {
+      await this.perform(operation, fields);
+    };
+    this.computeSystems = {
+      list: async () => this.listComputeSystems(),
+      create: (id, settings) => change("systems-create", { id, settings }),
+      modify: (id, settings) => change("systems-modify", { id, settings }),
+      terminate: (id) => change("systems-terminate", { id }),
+    };
     this.streams = new NotificationStreams((path) => this.requestOptions("GET", path));
   }
 
@@ -176,6 +188,12 @@ export class HttpHcnClient implements HcnClient {
     return Promise.resolve();
   }
 
+  private async listComputeSystems(): Promise<readonly ComputeSystem[]> {
+    const result = await this.perform("systems", {});
+    if (Array.isArray(result)) return result.map((system: JsonValue) => parseComputeSystemSummary(system));
+    throw this.unexpected("a list of compute systems");
+  }
+
   private async document(operation: HttpOperation, fields: object): Promise<JsonObject> {
     const result = await this.perform(operation, fields);
     if (isJsonObject(result)) return result;
@@ -187,7 +205,21 @@ export class HttpHcnClient implements HcnClient {
     // A listener that is under way hears what this call does.
     await this.streams.registered();
     const { path, body } = formatHttpCall(operation, fields);
-    const answer = parseAnswerText(await this.exchange(path, body, HTTP_OPERATIONS[operation].isRead));
+    return this.open(await this.exchange("POST", path, body, HTTP_OPERATIONS[operation].isRead));
+  }
+
+  /**
+   * Asks for a path beside the calls, such as those of faults.
+   * @throws HcnError what the service refused, or that nobody answers.
+   */
+  async request(method: "GET" | "POST" | "DELETE", path: string, body?: object): Promise<JsonValue> {
+    const text = body === undefined ? "" : JSON.stringify(body);
+    return this.open(await this.exchange(method, path, text, method === "GET"));
+  }
+
+  /** What an answer holds. @throws HcnError what it refuses with. */
+  private open(text: string): JsonValue {
+    const answer = parseAnswerText(text);
     const refusal = parseHttpError(answer);
     if (refusal !== undefined) throw refusal;
     const result = isJsonObject(answer) ? answer["result"] : undefined;
@@ -213,24 +245,24 @@ export class HttpHcnClient implements HcnClient {
    * noticed and given up, so that the call takes a new one. What only reads may also be asked twice; a change may have
    * been made by a service that died before it answered, so it is not.
    */
-  private async exchange(path: string, body: string, isRead: boolean): Promise<string> {
+  private async exchange(method: string, path: string, body: string, isRead: boolean): Promise<string> {
     await nextTurn();
     try {
-      return await this.exchangeOnce(path, body);
+      return await this.exchangeOnce(method, path, body);
     } catch (error) {
       if (!(error instanceof Error) || !isRead || !STALE.includes(systemCode(error)))
         throw this.explain(error);
     }
     try {
-      return await this.exchangeOnce(path, body);
+      return await this.exchangeOnce(method, path, body);
     } catch (error) {
       throw this.explain(error);
     }
   }
 
-  private async exchangeOnce(path: string, body: string): Promise<string> {
+  private async exchangeOnce(method: string, path: string, body: string): Promise<string> {
     const options: RequestOptions = {
-      ...this.requestOptions("POST", path),
+      ...this.requestOptions(method, path),
       agent: this.agent,
       signal: AbortSignal.timeout(this.timeoutMs),
     };

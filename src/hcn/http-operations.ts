@@ -10,7 +10,10 @@ import type {
   JsonValue,
   ServiceProperties,
 } from "./client.ts";
+import type { ComputeSystems } from "./compute-systems.ts";
 import { type Schema, component } from "./document-schemas.ts";
+import { HcnError } from "./error.ts";
+import { checkJsonObject } from "./json-value.ts";
 import type { JsonReader } from "./json-reader.ts";
 import { isJsonObject, parseJsonText } from "./json-value.ts";
 import type { PortRequest } from "./port-reservation.ts";
@@ -30,6 +33,10 @@ export type HttpOperation =
   | "delete"
   | "stats"
   | "addresses"
+  | "systems"
+  | "systems-create"
+  | "systems-modify"
+  | "systems-terminate"
   | "reserve-ports"
   | "release-ports"
   | "port-reservations"
@@ -216,6 +223,67 @@ const ENDPOINT_OPERATIONS: Rows<"stats" | "addresses"> = {
   },
 };
 
+/** @throws HcnError E_NOTIMPL when whoever answers keeps no compute systems. */
+function systemsOf(client: HcnClient): ComputeSystems {
+  if (client.computeSystems !== undefined) return client.computeSystems;
+  throw new HcnError("E_NOTIMPL", { detail: "This service keeps no compute systems" });
+}
+
+const SYSTEM_ID: RequestField = {
+  schema: { ...TEXT, description: "The id that who creates a compute system chooses for it." },
+  isRequired: true,
+};
+
+const SYSTEM_OPERATIONS: Rows<"systems" | "systems-create" | "systems-modify" | "systems-terminate"> = {
+  systems: {
+    summary: "Containers and virtual machines that endpoints can be attached to",
+    native: "HcsEnumerateComputeSystems",
+    request: {},
+    result: { type: "array", items: { type: "object" } },
+    isRead: true,
+    perform: async (client) => (await systemsOf(client).list()).map((system) => checkJsonObject(system)),
+  },
+  "systems-create": {
+    summary: "Creates and starts a compute system",
+    native: "HcsCreateComputeSystem",
+    request: {
+      id: SYSTEM_ID,
+      settings: { schema: { type: "object", description: "HCS's own document." }, isRequired: true },
+    },
+    result: NOTHING,
+    isRead: false,
+    perform: async (client, request) => {
+      await systemsOf(client).create(requireText(request, "id"), requireSettings(request));
+      return null;
+    },
+  },
+  "systems-modify": {
+    summary: "Adds or removes a network adapter of a compute system",
+    native: "HcsModifyComputeSystem",
+    request: {
+      id: SYSTEM_ID,
+      settings: { schema: { type: "object", description: "HCS's own request." }, isRequired: true },
+    },
+    result: NOTHING,
+    isRead: false,
+    perform: async (client, request) => {
+      await systemsOf(client).modify(requireText(request, "id"), requireSettings(request));
+      return null;
+    },
+  },
+  "systems-terminate": {
+    summary: "Ends a compute system and detaches what was attached to it",
+    native: "HcsTerminateComputeSystem",
+    request: { id: SYSTEM_ID },
+    result: NOTHING,
+    isRead: false,
+    perform: async (client, request) => {
+      await systemsOf(client).terminate(requireText(request, "id"));
+      return null;
+    },
+  },
+};
+
 const PORT_OPERATIONS: Rows<"reserve-ports" | "release-ports" | "port-reservations"> = {
   "reserve-ports": {
     summary: "Reserves a port for a guest network service, or with portCount a range",
@@ -286,6 +354,7 @@ const SERVICE_OPERATIONS: Rows<"service" | "call"> = {
 export const HTTP_OPERATIONS: Rows<HttpOperation> = {
   ...OBJECT_OPERATIONS,
   ...ENDPOINT_OPERATIONS,
+  ...SYSTEM_OPERATIONS,
   ...PORT_OPERATIONS,
   ...SERVICE_OPERATIONS,
 };

@@ -30,11 +30,13 @@ export function formatHttpCall(
 }
 
 const NOT_FOUND: readonly string[] = [
+  "HCS_E_SYSTEM_NOT_FOUND",
   "ERROR_NOT_FOUND",
   "HCN_E_NETWORK_NOT_FOUND",
   "HCN_E_ENDPOINT_NOT_FOUND",
 ];
 const CONFLICT: readonly string[] = [
+  "HCS_E_SYSTEM_ALREADY_EXISTS",
   "HCN_E_NETWORK_ALREADY_EXISTS",
   "HCN_E_PORT_ALREADY_EXISTS",
   "HCN_E_ENDPOINT_ALREADY_ATTACHED",

@@ -4,6 +4,7 @@
  */
 import type { JsonObject, JsonValue } from "./client.ts";
 import { DOCUMENT_SCHEMAS, type Schema, component } from "./document-schemas.ts";
+import { FAULT_PATHS } from "./faults/fault-paths.ts";
 import { HCN_KINDS, HTTP_OPERATIONS, type HttpOperationRow } from "./http-operations.ts";
 import { HTTP_NOTIFICATIONS_PATH, HTTP_PREFIX } from "./http-protocol.ts";
 
@@ -96,6 +97,25 @@ const NOTIFICATIONS: JsonObject = getPath(
   ],
 );
 
+/** The paths of faults. */
+function faultPaths(): Readonly<Record<string, JsonObject>> {
+  const paths: Record<string, Record<string, JsonValue>> = {};
+  const result: Schema = { type: "object", required: ["result"], properties: { result: {} } };
+  for (const { method, path, operationId, summary } of FAULT_PATHS) {
+    const hasId = path.includes("{id}");
+    const id = { name: "id", in: "path", required: true, schema: { type: "string" } };
+    const row = (paths[path] ??= {});
+    row[method.toLowerCase()] = {
+      operationId,
+      summary,
+      ...(hasId && { parameters: [id] }),
+      ...(method === "POST" && { requestBody: { required: true, content: json({ type: "object" }) } }),
+      responses: { "200": { description: "Done.", content: json(result) }, ...refusals() },
+    };
+  }
+  return paths;
+}
+
 /** The whole description. */
 export function hnsOpenApi(): JsonObject {
   const text: JsonObject = { "text/plain": { schema: { type: "string" } } };
@@ -118,6 +138,7 @@ export function hnsOpenApi(): JsonObject {
     paths: {
       ...Object.fromEntries(operations),
       [HTTP_NOTIFICATIONS_PATH]: NOTIFICATIONS,
+      ...faultPaths(),
       "/healthz": getPath(
         "health",
         "How the service is; status 503 when it fails",

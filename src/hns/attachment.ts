@@ -2,8 +2,10 @@
 import { assert } from "../base/assert.ts";
 import type { Guid } from "../hcn/client.ts";
 import { HcnError } from "../hcn/error.ts";
+import { NETWORK_FLAGS } from "../hcn/network.ts";
 import { NOTIFICATION_TYPES } from "../hcn/notification.ts";
 import { type Ip, parseIp } from "../net/ip.ts";
+import { releaseCompartment } from "./compute-systems/compartments.ts";
 import type { DnsDefinition, PortProgram, RouteDefinition, VnicDefinition } from "./datapath.ts";
 import {
   type Attachment,
@@ -113,17 +115,22 @@ export function checkLocal(endpoint: EndpointRecord, isNamespace: boolean): void
   });
 }
 
-/** @throws HcnError HCN_E_ENDPOINT_ALREADY_ATTACHED, HCN_E_ENDPOINT_NAMESPACE_ALREADY_EXISTS, and as `checkLocal`. */
+/** @throws HcnError HCN_E_DEGRADED_OPERATION (hcn.md §4.5). */
+export function checkHealthy(endpoint: EndpointRecord): void {
+  if (endpoint.degraded === undefined) return;
+  throw new HcnError("HCN_E_DEGRADED_OPERATION", {
+    detail: `Endpoint ${endpoint.id} is degraded: ${endpoint.degraded}; refresh it, or delete it and create it anew`,
+  });
+}
+
+/** @throws HcnError HCN_E_ENDPOINT_ALREADY_ATTACHED, HCN_E_ENDPOINT_NAMESPACE_ALREADY_EXISTS, and as `checkLocal` and `checkHealthy`. */
 export function checkUnattached(endpoint: EndpointRecord, isNamespace: boolean): void {
   checkLocal(endpoint, isNamespace);
-  if (endpoint.degraded !== undefined) {
-    throw new HcnError("HCN_E_DEGRADED_OPERATION", {
-      detail: `Endpoint ${endpoint.id} is degraded: ${endpoint.degraded}; delete it and create it anew`,
-    });
-  }
+  checkHealthy(endpoint);
   if (endpoint.attachment === undefined) return;
   const inNamespace = endpoint.attachment.namespaceId;
-  const place = inNamespace === undefined ? "the host" : `namespace ${inNamespace}`;
+  const elsewhere = endpoint.attachment.kind === "host" ? "the host" : "a container";
+  const place = inNamespace === undefined ? elsewhere : `namespace ${inNamespace}`;
   const code =
     isNamespace && inNamespace !== undefined
       ? "HCN_E_ENDPOINT_NAMESPACE_ALREADY_EXISTS"
@@ -131,23 +138,46 @@ export function checkUnattached(endpoint: EndpointRecord, isNamespace: boolean):
   throw new HcnError(code, { detail: `Endpoint ${endpoint.id} is attached to ${place}; detach it first` });
 }
 
+/** @throws HcnError HCN_E_ENDPOINT_SHARING_DISABLED for a second container. */
+export function checkSharing(context: ServiceContext, endpoint: EndpointRecord, users: number): void {
+  const flags = context.state.networks.get(endpoint.networkId)?.flags ?? 0;
+  if (users === 0 || (flags & NETWORK_FLAGS.DisableSharing) === 0) return;
+  throw new HcnError("HCN_E_ENDPOINT_SHARING_DISABLED", {
+    detail: `Endpoint ${endpoint.id} has a container already, and its network has the flag DisableSharing (128)`,
+  });
+}
+
 /** Tells those who registered with the endpoint's network; the flags are the network's (hcn.md §1.4). */
-function notifyNetwork(context: ServiceContext, endpoint: EndpointRecord, type: number): void {
+export function notifyNetwork(context: ServiceContext, endpoint: EndpointRecord, type: number): void {
   const flags = context.state.networks.get(endpoint.networkId)?.flags;
   context.notify(type, endpoint.id, flags, undefined, endpoint.networkId);
 }
 
+/** Undefined: there is no compartment on this machine, or not any more. */
+function compartmentOf(context: ServiceContext, attachment: Attachment): number | undefined {
+  if (attachment.kind === "host") return HOST_COMPARTMENT;
+  if (attachment.kind === "container") return attachment.compartmentId;
+  return context.state.namespaces.get(attachment.namespaceId)?.compartmentId;
+}
+
 /** Makes the vNIC of an endpoint whose record says already where it is. Its network is to be programmed anew. */
-export function plugIn(
-  context: ServiceContext,
-  endpoint: EndpointRecord,
-  compartmentId: number | undefined,
-): void {
+export function plugIn(context: ServiceContext, endpoint: EndpointRecord): void {
+  const { attachment } = endpoint;
   const network = context.state.networks.get(endpoint.networkId);
+  const compartmentId = attachment && compartmentOf(context, attachment);
   if (network === undefined || !hasSwitch(context, network)) return;
+  if (attachment?.portId === undefined || compartmentId === undefined) return;
   const program = context.ports.programOf(network, endpoint.id);
-  if (endpoint.attachment?.portId !== undefined && compartmentId !== undefined)
-    context.datapath.attach(vnicOf(context, endpoint, compartmentId, program));
+  context.datapath.attach(vnicOf(context, endpoint, compartmentId, program));
+}
+
+/** Makes the vNIC of an attached endpoint anew, with the port that it had; any other endpoint is left as it is. */
+export function renewVnic(context: ServiceContext, endpoint: EndpointRecord): void {
+  const network = context.state.networks.get(endpoint.networkId);
+  const portId = endpoint.attachment?.portId;
+  if (network === undefined || portId === undefined) return;
+  context.datapath.detach(network.switchId, portId);
+  plugIn(context, endpoint);
 }
 
 /** Puts the endpoint's vNIC where `attachment` says. The endpoint must be unattached. */
@@ -155,10 +185,9 @@ export function attachEndpoint(
   context: ServiceContext,
   endpoint: EndpointRecord,
   attachment: Attachment,
-  compartmentId: number | undefined,
 ): EndpointRecord {
   const attached = updateEndpoint(context, endpoint, { attachment, isPortGone: false });
-  plugIn(context, attached, compartmentId);
+  plugIn(context, attached);
   context.ports.reprogram(endpoint.networkId);
   notifyNetwork(context, endpoint, NOTIFICATION_TYPES.NetworkEndpointAttached);
   return attached;
@@ -172,12 +201,14 @@ export function detachEndpoint(context: ServiceContext, endpoint: EndpointRecord
     attachment: undefined,
     isPortGone: attachment.portId !== undefined,
     containers: Object.freeze([]),
+    wasUsed: endpoint.wasUsed || endpoint.containers.length > 0,
   });
   const network = context.state.networks.get(endpoint.networkId);
   if (attachment.portId !== undefined && network !== undefined) {
     context.datapath.detach(network.switchId, attachment.portId);
     context.ports.reprogram(network.id);
   }
+  if (attachment.kind === "container") releaseCompartment(context, attachment.compartmentId);
   notifyNetwork(context, endpoint, NOTIFICATION_TYPES.NetworkEndpointDetached);
   return detached;
 }
@@ -189,5 +220,5 @@ export function attachToHost(
   namespaceId: Guid | undefined,
 ): EndpointRecord {
   const attachment: Attachment = { kind: "host", namespaceId, portId: context.prng.guid() };
-  return attachEndpoint(context, endpoint, Object.freeze(attachment), HOST_COMPARTMENT);
+  return attachEndpoint(context, endpoint, Object.freeze(attachment));
 }

@@ -105,6 +105,11 @@ export class BooksDatapath implements Datapath {
     return this.vnics.has(portId) ? NOTHING_PASSED : undefined;
   }
 
+  /** Nobody runs here. */
+  isListening(): boolean {
+    return false;
+  }
+
   listPortPools(): readonly PortPoolAllocation[] {
     return [...this.hostPools].flatMap(([switchId, pools]) =>
       [...pools.values()].map(({ pool, block }) => ({

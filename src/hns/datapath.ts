@@ -159,6 +159,8 @@ export interface Datapath {
   program(switchId: Guid, portId: Guid, program: PortProgram): void;
   /** Undefined: there is no such port. */
   statisticsOf(switchId: Guid, portId: Guid): PortStatistics | undefined;
+  /** True when a program of the host listens on the port. */
+  isListening(protocol: number, port: number): boolean;
   /** The NAT ports in use on all switches. */
   listPortPools(): readonly PortPoolAllocation[];
 }

@@ -431,7 +431,7 @@ describe("changing an endpoint's policies", () => {
     const endpoint = await createEndpoint(client, networkId, {});
     await client.modify("Endpoint", endpoint.ID!, { RequestType: "Refresh" });
     await expect(
-      client.modify("Endpoint", endpoint.ID!, { ResourceType: "Port", RequestType: "Add", Settings: {} }),
+      client.modify("Endpoint", endpoint.ID!, { ResourceType: "Port", RequestType: "Update", Settings: {} }),
     ).rejects.toMatchObject({ code: "HCN_E_REQUEST_UNSUPPORTED" });
   });
 });

@@ -7,10 +7,12 @@ import { ENDPOINT_FLAGS, type HostComputeEndpoint } from "../hcn/endpoint.ts";
 import { HcnError } from "../hcn/error.ts";
 import { JsonReader } from "../hcn/json-reader.ts";
 import { type ModifyRequestType, parseModifyRequest } from "../hcn/modify.ts";
+import { NOTIFICATION_TYPES } from "../hcn/notification.ts";
 import { ENDPOINT_POLICY_TYPES } from "../hcn/policy-type.ts";
 import { SCHEMA_V2_0, type SchemaVersion } from "../hcn/schema-version.ts";
-import { detachEndpoint, updateEndpoint } from "./attachment.ts";
+import { checkHealthy, detachEndpoint, notifyNetwork, updateEndpoint } from "./attachment.ts";
 import { type EndpointRecord, isRemoteEndpoint } from "./endpoint-record.ts";
+import { modifyPort, refreshEndpoint, resetEndpoint } from "./endpoint-port.ts";
 import { checkEndpointRequest, readEndpointRoutes, readIpConfigs, readMac } from "./endpoint-validation.ts";
 import { type EndpointTraits, RemoteEndpointRecord, shareTraits } from "./remote-endpoint.ts";
 import { followBackEnd } from "./load-balancers.ts";
@@ -48,6 +50,9 @@ const UNATTACHED = Object.freeze({
   attachment: undefined,
   isPortGone: false,
   containers: Object.freeze([]) as readonly string[],
+  virtualMachine: undefined,
+  wasUsed: false,
+  errorCode: 0,
 });
 
 /** The service itself writes 2.0. */
@@ -104,6 +109,8 @@ export function removeEndpoint(context: ServiceContext, endpoint: EndpointRecord
   const namespaceId = endpoint.attachment?.namespaceId;
   const detached = detachEndpoint(context, endpoint);
   if (namespaceId !== undefined) removeFromNamespace(context, namespaceId, endpoint.id);
+  if (endpoint.virtualMachine !== undefined)
+    notifyNetwork(context, endpoint, NOTIFICATION_TYPES.NetworkEndpointDetached);
   context.state.removeEndpoint(detached);
   context.cache.forget(endpoint.id);
   context.changed("Endpoint", endpoint.id);
@@ -124,6 +131,7 @@ export function modifyPolicies(
 ): void {
   const network = context.state.networks.get(endpoint.networkId);
   if (network === undefined) return;
+  checkHealthy(endpoint);
   const subject = {
     id: endpoint.id,
     isRemote: isRemoteEndpoint(endpoint),
@@ -140,14 +148,23 @@ function unsupported(requestType: string, resourceType: string | undefined): Hcn
   });
 }
 
+const PORT_REQUESTS: readonly ModifyRequestType[] = ["Add", "Remove"];
 const POLICY_REQUESTS: readonly ModifyRequestType[] = ["Add", "Remove", "Update"];
 
-/** Carries out a modify request. `Refresh` without settings succeeds and brings the port in line (hcn.md §5.2). */
+/** Carries out a modify request; `Refresh` and `Reset` have no settings (hcn.md §5.2). */
 export function modifyEndpoint(context: ServiceContext, id: Guid, settings: JsonObject): void {
   const endpoint = requireEndpoint(context, id);
   const request = parseModifyRequest("Endpoint", settings);
   if (request.requestType === "Refresh") {
-    context.ports.reprogram(endpoint.networkId);
+    refreshEndpoint(context, endpoint);
+    return;
+  }
+  if (request.requestType === "Reset") {
+    resetEndpoint(context, endpoint);
+    return;
+  }
+  if (request.resourceType === "Port" && PORT_REQUESTS.includes(request.requestType)) {
+    modifyPort(context, endpoint, request);
     return;
   }
   if (request.resourceType !== "Policy" || !POLICY_REQUESTS.includes(request.requestType))

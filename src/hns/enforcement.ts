@@ -4,7 +4,7 @@
  */
 import type { AclPolicySetting } from "../hcn/acl-policy.ts";
 import type { EndpointPolicy } from "../hcn/endpoint-policy.ts";
-import { LOAD_BALANCER_PORT_FLAGS } from "../hcn/load-balancer.ts";
+import { LOAD_BALANCER_FLAGS, LOAD_BALANCER_PORT_FLAGS } from "../hcn/load-balancer.ts";
 import { NAT_FLAGS, type SdnRoutePolicySetting } from "../hcn/nat-policy.ts";
 import type { NetworkPolicy } from "../hcn/network-policy.ts";
 import { NETWORK_FLAGS } from "../hcn/network.ts";
@@ -128,6 +128,8 @@ function reasonForNetworkPolicy(network: NetworkRecord, policy: NetworkPolicy): 
 /** Inferred: a guest's vNIC belongs to its utility VM. */
 const GUEST_REASON = "the vNIC of a Guest namespace belongs to a utility VM, which this version does not run";
 
+const MACHINE_REASON = "the port is one of a virtual machine, which this version does not run";
+
 /** Undefined: the policy has its effect, as far as the network goes. */
 function reasonOfNetwork(network: NetworkRecord | undefined, type: EndpointPolicyType): string | undefined {
   if (network === undefined || hasRules(network) || !RULE_POLICIES.includes(type)) return undefined;
@@ -145,6 +147,7 @@ export function notEnforcedOnEndpoint(
     const reason = reasonOfNetwork(network, policy.Type) ?? reasonOf(policy, network);
     if (reason !== undefined) found.push({ Type: policy.Type, Index: index, Reason: reason });
   }
+  if (endpoint.virtualMachine !== undefined) found.push({ Type: "Port", Reason: MACHINE_REASON });
   if (endpoint.attachment?.kind === "guest") found.push({ Type: "Attachment", Reason: GUEST_REASON });
   return found;
 }
@@ -156,12 +159,22 @@ export function notEnforcedOnEndpoint(
 const PORT_FLAG_REASONS: readonly (readonly [keyof typeof LOAD_BALANCER_PORT_FLAGS, string])[] = [
   ["ILB", "the load balancers of Azure's fabric are not simulated"],
   ["UseMux", `traffic through a MUX is ${NOT_YET}`],
-  ["PreserveDip", NOT_YET],
 ];
 
-function notEnforcedOnMapping(mapping: LoadBalancerPortMappingRecord, index: number): readonly NotEnforced[] {
+/** Flag 8 needs DSR (hcn.md §8.2); with it the back end gets packets as they came. */
+const PRESERVE_REASON: (typeof PORT_FLAG_REASONS)[number] = [
+  "PreserveDip",
+  "packets keep the address of the front end with DSR (Flags 1) only",
+];
+
+function notEnforcedOnMapping(
+  mapping: LoadBalancerPortMappingRecord,
+  index: number,
+  isDsr: boolean,
+): readonly NotEnforced[] {
   const found: NotEnforced[] = [];
-  for (const [name, reason] of PORT_FLAG_REASONS) {
+  const flags = isDsr ? PORT_FLAG_REASONS : [...PORT_FLAG_REASONS, PRESERVE_REASON];
+  for (const [name, reason] of flags) {
     const bit = LOAD_BALANCER_PORT_FLAGS[name];
     if ((mapping.flags & bit) !== 0)
       found.push({ Type: "PortMapping", Index: index, Reason: `Flags ${bit} (${name}): ${reason}` });
@@ -171,6 +184,11 @@ function notEnforcedOnMapping(mapping: LoadBalancerPortMappingRecord, index: num
   return found;
 }
 
+/** The host's port balances IPv4 only (dataplane.md §2.2.3). */
+const IPV6_WITH_DSR =
+  "IPv6 (2): connections of the node's pods are balanced; those of the node and of other machines are not";
+const IPV6_WITHOUT_DSR = "IPv6 (2) is balanced with DSR (1) only";
+
 /** What of a load balancer of `network` has no effect. */
 export function notEnforcedOnLoadBalancer(
   loadBalancer: LoadBalancerRecord,
@@ -178,7 +196,13 @@ export function notEnforcedOnLoadBalancer(
 ): readonly NotEnforced[] {
   if (network !== undefined && !hasRules(network))
     return [{ Type: "LoadBalancer", Reason: ruleLimitOf(network.type) }];
-  return loadBalancer.portMappings.flatMap(notEnforcedOnMapping);
+  const { flags } = loadBalancer;
+  const isDsr = (flags & LOAD_BALANCER_FLAGS.DSR) !== 0;
+  const found = loadBalancer.portMappings.flatMap((mapping, index) =>
+    notEnforcedOnMapping(mapping, index, isDsr),
+  );
+  if ((flags & LOAD_BALANCER_FLAGS.IPv6) === 0) return found;
+  return [...found, { Type: "Flags", Reason: isDsr ? IPV6_WITH_DSR : IPV6_WITHOUT_DSR }];
 }
 
 /** What of an SDN route has no effect. */

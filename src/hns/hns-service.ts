@@ -16,6 +16,7 @@ import type {
   JsonValue,
   ServiceProperties,
 } from "../hcn/client.ts";
+import type { ComputeSystem } from "../hcn/compute-systems.ts";
 import { readSchemaVersion } from "../hcn/base-document.ts";
 import { HcnError } from "../hcn/error.ts";
 import type { HnsVersion } from "../hcn/features.ts";
@@ -25,6 +26,13 @@ import { checkJsonObject, checkJsonValue } from "../hcn/json-value.ts";
 import type { PortRangeEntry, PortRangeReservation, PortRequest } from "../hcn/port-reservation.ts";
 import { type CheckedQuery, parseQuery } from "../hcn/query.ts";
 import { type Dialect, dialectOf } from "../hcn/schema-version.ts";
+import {
+  createComputeSystem,
+  listComputeSystems,
+  modifyComputeSystem,
+  terminateComputeSystem,
+} from "./compute-systems/compute-systems.ts";
+import { degradeEndpoint } from "./endpoint-port.ts";
 import type { WindowsBuild } from "../knowledge/profiles.ts";
 import { requireEndpoint } from "./endpoints.ts";
 import { matchesFilter } from "./filter.ts";
@@ -105,6 +113,11 @@ export class HnsService {
     return this.context.quirks;
   }
 
+  /** How many objects of a kind there are. */
+  countOf(kind: HcnObjectKind): number {
+    return [...(KIND_TABLE[kind]?.records(this.context.state).keys() ?? [])].length;
+  }
+
   /** How many endpoints and load balancers there are. */
   get endpointAndLoadBalancerCount(): number {
     return this.context.state.endpoints.size + this.context.state.loadBalancers.size;
@@ -173,6 +186,31 @@ export class HnsService {
     this.checkRunning();
     this.checkQuery(query);
     return endpointAddressesDocument(requireEndpoint(this.context, checkGuid(id)));
+  }
+
+  /** Marks an endpoint as broken (State 5): what is asked of it is refused until it is refreshed or deleted. */
+  degradeEndpoint(id: Guid, errorCode: number): void {
+    degradeEndpoint(this.context, checkGuid(id), errorCode);
+  }
+
+  /** `HcsEnumerateComputeSystems`. */
+  listComputeSystems(): readonly ComputeSystem[] {
+    return listComputeSystems(this.context);
+  }
+
+  /** `HcsCreateComputeSystem`. */
+  createComputeSystem(id: string, document: JsonObject): void {
+    createComputeSystem(this.context, id, checkJsonObject(document));
+  }
+
+  /** `HcsModifyComputeSystem`. */
+  modifyComputeSystem(id: string, request: JsonObject): void {
+    modifyComputeSystem(this.context, id, checkJsonObject(request));
+  }
+
+  /** `HcsTerminateComputeSystem`. */
+  terminateComputeSystem(id: string): void {
+    terminateComputeSystem(this.context, id);
   }
 
   reservePorts(guestNetworkService: Guid, request: PortRequest): PortRangeReservation {

@@ -123,11 +123,8 @@ describe("GET /healthz", () => {
   });
 
   it("is 503 when the service does not answer", async () => {
-    const { client } = hnsNode();
-    const broken = Object.create(client, {
-      call: { value: async () => Promise.reject(new Error("gone")) },
-    }) as HcnClient;
-    const get = await serveTcp(broken);
+    const gone = new HttpHcnClient({ address: { socketPath: join(folder(), "nobody.sock") } });
+    const get = await serveTcp(gone);
     const response = await get("/healthz");
     expect(response.status).toBe(503);
     expect(await response.json()).toMatchObject({ status: "failing" });
@@ -184,7 +181,7 @@ describe("GET /metrics", () => {
     const create = JSON.stringify({ kind: "Network", settings: CBR0 });
     await get("/hcn/create", { method: "POST", body: create });
     await get("/hcn/create", { method: "POST", body: create });
-    await get("/hcn/call", { method: "POST", body: '{"method":"GET","path":"/endpoints/zero"}' });
+    await get("/hcn/call", { method: "POST", body: '{"method":"GET","path":"/nowhere"}' });
     await get("/hcn/enumerate", { method: "POST", body: "{" });
     const response = await get("/metrics");
     expect(response.headers.get("content-type")).toBe("text/plain; version=0.0.4; charset=utf-8");

@@ -1,13 +1,15 @@
 /** The paths of a served HNS and what answers them: `hcn/http-operations.ts`, notifications, health and metrics. */
 import type { HttpBindings } from "@hono/node-server";
 import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response";
-import { type Context, Hono } from "hono";
+import { type Context, Hono, type MiddlewareHandler } from "hono";
 import { bodyLimit } from "hono/body-limit";
 import { LIMITS } from "../base/limits.ts";
 import { type Log, SILENT_LOG } from "../base/log.ts";
 import type { HcnClient, JsonValue, NotificationScope } from "../hcn/client.ts";
 import { errorCodeOf } from "../hcn/error-codes.ts";
 import { HcnError } from "../hcn/error.ts";
+import { FAULT_PATHS } from "../hcn/faults/fault-paths.ts";
+import type { FaultStatus } from "../hcn/faults/fault.ts";
 import type { HnsVersion } from "../hcn/features.ts";
 import { HCN_KINDS, HTTP_OPERATIONS, type HttpOperation, isHttpOperation } from "../hcn/http-operations.ts";
 import { HTTP_NOTIFICATIONS_PATH, HTTP_PREFIX, formatHttpError, httpStatusOf } from "../hcn/http-protocol.ts";
@@ -16,7 +18,9 @@ import { isJsonObject, parseJsonText } from "../hcn/json-value.ts";
 import { checkScope } from "../hcn/notification-scope.ts";
 import { hnsOpenApi } from "../hcn/openapi.ts";
 import { getHnsVersion } from "../hcn/v1-operations.ts";
+import type { FaultInjector } from "./faults/fault-injector.ts";
 import { HnsMetrics } from "./http-metrics.ts";
+import { InProcessHcnClient } from "./in-process-client.ts";
 import { NotificationFeed } from "./notification-feed.node.ts";
 
 /** What the service says of itself beside its objects. */
@@ -43,6 +47,7 @@ const UNKNOWN_FACTS: ServedFacts = Object.freeze({ profile: "unknown", store: "u
 const JSON_TYPE = { "content-type": "application/json" };
 const MS_PER_SECOND = 1_000;
 const TOO_LARGE = 413;
+const OK = 200;
 const UNAVAILABLE = 503;
 const INTERNAL = 500;
 
@@ -95,9 +100,14 @@ export class HnsApp {
   private readonly log: Log;
   private readonly facts: () => ServedFacts;
   private readonly metrics = new HnsMetrics();
+  /** The service, where it is at hand: health is asked of it behind the faults, which are not to count that. */
+  private readonly direct: InProcessHcnClient | undefined;
+  private readonly faults: FaultInjector | undefined;
 
   constructor(options: HnsAppOptions) {
     this.client = options.client;
+    this.direct = options.client instanceof InProcessHcnClient ? options.client : undefined;
+    this.faults = this.direct?.faults;
     this.log = options.log ?? SILENT_LOG;
     this.facts = options.facts ?? ((): ServedFacts => UNKNOWN_FACTS);
     this.feed = new NotificationFeed(options.client, (type) => this.metrics.countNotification(type));
@@ -126,10 +136,23 @@ export class HnsApp {
       this.feed.open(context.env.outgoing, scopeOf(context));
       return RESPONSE_ALREADY_SENT;
     });
+    this.addFaultPaths(limit);
     this.app.post(`${HTTP_PREFIX}:operation`, limit, async (context) => this.answerCall(context));
     this.app.get("/healthz", async () => this.answerHealth());
     this.app.get("/metrics", async () => this.answerMetrics());
     this.app.get("/openapi.json", (context) => context.json(hnsOpenApi()));
+  }
+
+  /** Faults are for a service of Mullion's own; another one answers that there is no such path. */
+  private addFaultPaths(limit: MiddlewareHandler): void {
+    const { faults } = this;
+    if (faults === undefined) return;
+    for (const { method, path, perform } of FAULT_PATHS) {
+      this.app.on(method, path.replace("{id}", ":id"), limit, async (context) => {
+        const body = method === "POST" ? await readBody(context) : null;
+        return Response.json({ result: await perform(faults, context.req.param("id") ?? "", body) });
+      });
+    }
   }
 
   private async answerCall(context: AppContext): Promise<Response> {
@@ -161,16 +184,29 @@ export class HnsApp {
 
   private async countObjects(): Promise<Readonly<Record<string, number>>> {
     const counts: Record<string, number> = {};
-    for (const kind of HCN_KINDS) counts[kind] = (await this.client.enumerate(kind)).length;
+    for (const kind of HCN_KINDS)
+      counts[kind] = this.direct?.countOf(kind) ?? (await this.client.enumerate(kind)).length;
     return counts;
+  }
+
+  private async askVersion(): Promise<HnsVersion> {
+    return this.direct?.version ?? getHnsVersion(this.client);
+  }
+
+  /** What health says of faults: nothing where there are none. */
+  private async faultHealth(): Promise<{ readonly faults?: readonly FaultStatus[] }> {
+    const faults = (await this.faults?.list()) ?? [];
+    return faults.length === 0 ? {} : { faults };
   }
 
   private async answerHealth(): Promise<Response> {
     const { profile, store } = this.facts();
     try {
-      const version: HnsVersion = await getHnsVersion(this.client);
+      const version = await this.askVersion();
       const objects = await this.countObjects();
-      return Response.json({ status: "ok", version, profile, objects, store });
+      const isAway = this.faults?.isAway === true;
+      const body = { status: isAway ? "failing" : "ok", version, profile, objects, store };
+      return Response.json({ ...body, ...(await this.faultHealth()) }, { status: isAway ? UNAVAILABLE : OK });
     } catch (error) {
       this.log.write("error", "health check failed", { error });
       return Response.json({ status: "failing", profile, store }, { status: UNAVAILABLE });
@@ -179,13 +215,14 @@ export class HnsApp {
 
   private async answerMetrics(): Promise<Response> {
     const { profile, storeWrites } = this.facts();
-    const { Major, Minor } = await getHnsVersion(this.client);
+    const { Major, Minor } = await this.askVersion();
     const text = this.metrics.format({
       profile,
       version: `${Major}.${Minor}`,
       objects: await this.countObjects(),
       listeners: this.feed.size,
       storeWrites,
+      faults: (await this.faults?.list()) ?? [],
     });
     return new Response(text, { headers: { "content-type": "text/plain; version=0.0.4; charset=utf-8" } });
   }

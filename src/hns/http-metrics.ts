@@ -1,5 +1,7 @@
 /** What a served HNS counts, as Prometheus' text format writes it. */
 
+import type { FaultStatus } from "../hcn/faults/fault.ts";
+
 /** Upper bounds of the buckets of a call's duration, in seconds. */
 const BUCKETS: readonly number[] = [0.000_1, 0.000_5, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10];
 
@@ -31,6 +33,8 @@ export interface ServedNumbers {
   readonly listeners: number;
   /** Undefined without a store that keeps anything. */
   readonly storeWrites: number | undefined;
+  /** Those in force. */
+  readonly faults: readonly FaultStatus[];
 }
 
 function escapeLabel(value: string): string {
@@ -54,6 +58,29 @@ function histogramSamples(name: string, { labels, counts, sumSeconds }: Histogra
     return sample(`${name}_bucket`, { ...labels, le: bound === undefined ? "+Inf" : String(bound) }, total);
   });
   return [...buckets, sample(`${name}_sum`, labels, sumSeconds), sample(`${name}_count`, labels, total)];
+}
+
+/** What injected faults have struck; nothing while none is in force. */
+function faultFamilies(faults: readonly FaultStatus[]): readonly string[] {
+  if (faults.length === 0) return [];
+  const samples = (name: string, count: (status: FaultStatus) => number): readonly string[] =>
+    faults.map((status) => sample(name, { fault: status.id, effect: status.fault.effect }, count(status)));
+  const struck = "mullion_hns_fault_struck_total";
+  const waiting = "mullion_hns_fault_waiting";
+  return [
+    family(
+      struck,
+      "counter",
+      "Calls that injected faults struck.",
+      samples(struck, (each) => each.struck),
+    ),
+    family(
+      waiting,
+      "gauge",
+      "Calls that hang on injected faults.",
+      samples(waiting, (each) => each.waiting),
+    ),
+  ];
 }
 
 /** Counters of one server. */
@@ -85,7 +112,7 @@ export class HnsMetrics {
 
   /** All of it as text. */
   format(numbers: ServedNumbers): string {
-    const { profile, version, objects, listeners, storeWrites } = numbers;
+    const { profile, version, objects, listeners, storeWrites, faults } = numbers;
     const duration = "mullion_hns_call_duration_seconds";
     const families = [
       family("mullion_hns_info", "gauge", "The version of HNS that is served.", [
@@ -120,6 +147,7 @@ export class HnsMetrics {
       family("mullion_hns_listeners", "gauge", "Streams of notifications that are open.", [
         sample("mullion_hns_listeners", {}, listeners),
       ]),
+      ...faultFamilies(faults),
       ...(storeWrites === undefined
         ? []
         : [

@@ -13,15 +13,17 @@ import type {
 import { checkScope, isHeardBy } from "../hcn/notification-scope.ts";
 import { NOTIFICATION_TYPES } from "../hcn/notification.ts";
 import { ZERO_GUID } from "../hcn/guid.ts";
+import type { ComputeSystems } from "../hcn/compute-systems.ts";
 import type { PortRangeEntry, PortRangeReservation, PortRequest } from "../hcn/port-reservation.ts";
 import { HcnError } from "../hcn/error.ts";
 import { isUnreachable } from "./faults/fault-errors.ts";
 import { type CallFacts, factsOfCall, factsOfV1Call } from "./faults/call-facts.ts";
 import { FaultInjector } from "./faults/fault-injector.ts";
 import { ServiceTarget } from "./faults/service-target.ts";
+import type { HnsVersion } from "../hcn/features.ts";
 import type { HnsService } from "./hns-service.ts";
 import type { ObjectStore } from "./store.ts";
-import { failureEnvelope } from "./v1/router.ts";
+import { failureEnvelope } from "./v1/envelope.ts";
 import type { StoredChange } from "./stored/stored-object.ts";
 
 type Listener = (notification: HcnNotification) => void;
@@ -45,6 +47,7 @@ const QUERY_OF_SERVICE: CallFacts = Object.freeze({
 export class InProcessHcnClient implements HcnClient {
   private readonly service: HnsService;
   private readonly store: ObjectStore | undefined;
+  readonly computeSystems: ComputeSystems;
   private storedCount = 0;
   private readonly registrations = new Set<Registration>();
   /** Faults between programs and the service; without any it does nothing. */
@@ -59,6 +62,13 @@ export class InProcessHcnClient implements HcnClient {
   constructor(service: HnsService, store?: ObjectStore) {
     this.service = service;
     this.store = store;
+    // Calls of HCS: faults of HNS do not concern them.
+    this.computeSystems = {
+      list: async () => this.carryOut(() => service.listComputeSystems()),
+      create: async (id, document) => this.carryOut(() => service.createComputeSystem(id, document)),
+      modify: async (id, request) => this.carryOut(() => service.modifyComputeSystem(id, request)),
+      terminate: async (id) => this.carryOut(() => service.terminateComputeSystem(id)),
+    };
     this.faults = new FaultInjector({
       target: new ServiceTarget(service, async (action) => this.carryOut(action)),
       clock: service.clock,
@@ -75,6 +85,15 @@ export class InProcessHcnClient implements HcnClient {
   /** Undefined while faults are in force: a call may then make its change later. */
   get revision(): number | undefined {
     return this.faults.isIdle ? this.service.revision : undefined;
+  }
+
+  get version(): HnsVersion {
+    return this.service.version;
+  }
+
+  /** How many objects of a kind there are, whatever faults say. */
+  countOf(kind: HcnObjectKind): number {
+    return this.service.countOf(kind);
   }
 
   async enumerate(kind: HcnObjectKind, query?: HostComputeQuery): Promise<readonly Guid[]> {
@@ -142,7 +161,8 @@ export class InProcessHcnClient implements HcnClient {
       );
     } catch (error) {
       // The service itself answers with an envelope; where it is gone, nobody does (hcn.md §1.7).
-      if (error instanceof HcnError && !isUnreachable(error)) return failureEnvelope(error);
+      if (error instanceof HcnError && !isUnreachable(error))
+        return failureEnvelope(error, this.service.version);
       throw error;
     }
   }

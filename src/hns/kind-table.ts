@@ -94,9 +94,11 @@ const ENDPOINT: KindRow = {
   },
   modify: modifyEndpoint,
   delete: deleteEndpoint,
-  show: (context, id, { dialect }) => {
-    const show = dialect === "v1" ? endpointDocumentV1 : endpointDocument;
-    return show(context, requireEndpoint(context, id));
+  show: (context, id, { dialect, isDetailed }) => {
+    const endpoint = requireEndpoint(context, id);
+    return dialect === "v1"
+      ? endpointDocumentV1(context, endpoint)
+      : endpointDocument(context, endpoint, isDetailed);
   },
   filterFields: (context, id) => endpointFilterFields(context, requireEndpoint(context, id)),
 };

@@ -96,15 +96,21 @@ export function modifyLoadBalancer(context: ServiceContext, id: Guid, settings: 
 }
 
 /** Takes a load balancer away; the ports of its network are the caller's. */
-export function removeLoadBalancer(context: ServiceContext, loadBalancer: LoadBalancerRecord): void {
-  context.state.removeLoadBalancer(loadBalancer);
+export function removeLoadBalancer(
+  context: ServiceContext,
+  loadBalancer: LoadBalancerRecord,
+  isFrontEndLeft = false,
+): void {
+  context.state.removeLoadBalancer(loadBalancer, isFrontEndLeft);
   context.cache.forget(loadBalancer.id);
   context.changed("LoadBalancer", loadBalancer.id);
 }
 
 export function deleteLoadBalancer(context: ServiceContext, id: Guid): void {
   const loadBalancer = requireLoadBalancer(context, id);
-  removeLoadBalancer(context, loadBalancer);
+  // The next one there is refused, until the service restarts (hcn.md §4.7).
+  const isFrontEndLeft = context.hasQuirk("front-end-stale-after-delete");
+  removeLoadBalancer(context, loadBalancer, isFrontEndLeft);
   context.ports.reprogram(loadBalancer.networkId);
 }
 

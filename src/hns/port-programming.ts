@@ -147,7 +147,7 @@ export class PortProgramming {
     return Object.freeze({
       managementIp: managementIpOf(view.node),
       nodeIps: Object.freeze([...view.node.addresses, ...legs]),
-      hasPods: view.attached.some((endpoint) => endpoint.attachment?.kind === "namespace"),
+      hasPods: view.attached.some((endpoint) => endpoint.attachment?.kind !== "host"),
       traits: this.traits,
     });
   }

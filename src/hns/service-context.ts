@@ -10,6 +10,7 @@ import { type WindowsBuild, hnsVersionOf, reachesServicesFromNode } from "../kno
 import type { QuirkName, QuirkSettings } from "../knowledge/quirks.ts";
 import { CompileCache } from "./compile/compile-cache.ts";
 import type { NodeFacts } from "./compile/port-program.ts";
+import { ComputeSystemRegistry } from "./compute-systems/registry.ts";
 import type { Datapath } from "./datapath.ts";
 import type { NetworkRecord, RecordBase } from "./network-record.ts";
 import type { PhysicalAdapter } from "./physical-adapter.ts";
@@ -29,6 +30,8 @@ export interface HnsServiceOptions {
   readonly windows: WindowsBuild;
   readonly datapath: Datapath;
   readonly adapters: readonly PhysicalAdapter[];
+  /** The containers and virtual machines of the node; default: none. They outlive the service. */
+  readonly computeSystems?: ComputeSystemRegistry;
   /** What the clock's zero is in milliseconds since 1970; times in documents count from it. Default: 2025-01-01. */
   readonly epochMs?: number;
   /** Defects that are to be otherwise than the build has them. */
@@ -50,6 +53,7 @@ export class ServiceContext {
   readonly quirks: QuirkSet;
   readonly state: ServiceState = new ServiceState();
   readonly cache: CompileCache = new CompileCache();
+  readonly computeSystems: ComputeSystemRegistry;
   readonly ports: PortProgramming;
   readonly clock: Clock;
   private readonly seed: Prng;
@@ -65,6 +69,7 @@ export class ServiceContext {
     this.version = hnsVersionOf(options.windows);
     this.datapath = options.datapath;
     this.adapters = options.adapters;
+    this.computeSystems = options.computeSystems ?? new ComputeSystemRegistry();
     this.seed = env.prng.derive(`hns/${options.node}`);
     this.chance = this.seed;
     this.quirks = new QuirkSet(options.windows, this.prng, options.quirks);

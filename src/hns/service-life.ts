@@ -5,6 +5,7 @@
 import type { RestartState } from "../hcn/faults/fault.ts";
 import { NETWORK_FLAGS } from "../hcn/network.ts";
 import { detachEndpoint, updateEndpoint } from "./attachment.ts";
+import { terminateComputeSystem } from "./compute-systems/compute-systems.ts";
 import { removeEndpoint } from "./endpoints.ts";
 import { deleteGuestNetworkService } from "./guest-network-services.ts";
 import { removeLoadBalancer } from "./load-balancers.ts";
@@ -46,6 +47,11 @@ function loseUnloadableNetworks(context: ServiceContext): void {
     if (hasLoopbackGateway(context, network)) deleteNetwork(context, network.id);
 }
 
+/** What deleted load balancers have left in memory (quirk `front-end-stale-after-delete`) ends with the service. */
+function releaseLeftFrontEnds({ state }: ServiceContext): void {
+  state.frontEnds.releaseLeft((id) => state.loadBalancers.has(id));
+}
+
 /**
  * The service goes down and comes back. Switch and ports live in the kernel, so attached endpoints stay attached.
  * Without a state the defects of the build decide what is lost. Inferred: a service that lost everything also takes away
@@ -62,6 +68,7 @@ export function restartService(context: ServiceContext, state?: RestartState): v
   if (isForgetful) forgetPolicyLists(context);
   if (context.hasQuirk("endpoints-lost-at-restart")) loseUsedEndpoints(context);
   if (context.hasQuirk("loopback-gateway-not-reloaded")) loseUnloadableNetworks(context);
+  releaseLeftFrontEnds(context);
   context.takeNotifications();
 }
 
@@ -82,9 +89,12 @@ function isLostAtReboot({ type, flags }: NetworkRecord): boolean {
 export function rebootNode(context: ServiceContext): void {
   const { state } = context;
   forgetPolicyLists(context);
+  for (const { id } of context.computeSystems.list()) terminateComputeSystem(context, id);
   for (const endpoint of state.endpoints.values()) {
-    if (endpoint.attachment === undefined && !endpoint.isPortGone) continue;
-    updateEndpoint(context, detachEndpoint(context, endpoint), { isPortGone: false });
+    const { attachment, isPortGone, virtualMachine, wasUsed } = endpoint;
+    if (attachment === undefined && !isPortGone && virtualMachine === undefined && !wasUsed) continue;
+    const afresh = { isPortGone: false, virtualMachine: undefined, wasUsed: false };
+    updateEndpoint(context, detachEndpoint(context, endpoint), afresh);
   }
   for (const id of state.guestNetworkServices.keys()) deleteGuestNetworkService(context, id);
   const none = Object.freeze([]);
@@ -95,5 +105,6 @@ export function rebootNode(context: ServiceContext): void {
   const areAllLost = context.hasQuirk("networks-lost-at-reboot");
   for (const network of state.networks.values())
     if (areAllLost || isLostAtReboot(network)) deleteNetwork(context, network.id);
+  releaseLeftFrontEnds(context);
   context.takeNotifications();
 }

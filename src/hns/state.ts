@@ -8,6 +8,7 @@ import { AddressPool } from "./address-pool.ts";
 import { BackEndReferences } from "./back-end-references.ts";
 import { type EndpointRecord, isRemoteEndpoint } from "./endpoint-record.ts";
 import { FrontEndTable } from "./front-end-table.ts";
+import { NO_GLOBALS, type ServiceGlobals } from "./globals.ts";
 import type { GuestNetworkServiceRecord } from "./guest-network-services.ts";
 import type { LoadBalancerRecord } from "./load-balancer-record.ts";
 import { MacPool } from "./mac-pool.ts";
@@ -38,9 +39,19 @@ export class ServiceState {
   /** MAC addresses are unique on the node, because networks share switches. */
   readonly macs: MacPool = new MacPool();
   readonly portMappings: PortMappingTable = new PortMappingTable();
+  private own: ServiceGlobals = NO_GLOBALS;
   private readonly pools = new Map<Guid, AddressPool>();
   private readonly members = new Map<Guid, NetworkMembers>();
   private readonly references = new BackEndReferences();
+
+  /** What belongs to no object. */
+  get globals(): ServiceGlobals {
+    return this.own;
+  }
+
+  setGlobals(changes: Partial<ServiceGlobals>): void {
+    this.own = Object.freeze({ ...this.own, ...changes });
+  }
 
   /** Makes forks cheap, which share what has settled. */
   settle(): void {
@@ -73,6 +84,11 @@ export class ServiceState {
   /** Endpoints of a network in order of creation. */
   endpointsOf(networkId: Guid): readonly EndpointRecord[] {
     return [...this.endpoints.values()].filter((endpoint) => endpoint.networkId === networkId);
+  }
+
+  /** Endpoints of all networks without remote ones. */
+  localEndpoints(): readonly EndpointRecord[] {
+    return [...this.members.values()].flatMap((members) => [...members.local.values()]);
   }
 
   /** Endpoints of a network whose vNIC is on the switch, with the route objects that name them. */
@@ -150,12 +166,13 @@ export class ServiceState {
     this.references.add(loadBalancer);
   }
 
-  removeLoadBalancer(loadBalancer: LoadBalancerRecord): void {
+  /** `isFrontEndLeft`: its front ends stay taken. */
+  removeLoadBalancer(loadBalancer: LoadBalancerRecord, isFrontEndLeft = false): void {
     this.loadBalancers.delete(loadBalancer.id);
     this.ignoredUpdates.delete(loadBalancer.id);
     this.degradedLoadBalancers.delete(loadBalancer.id);
     this.members.get(loadBalancer.networkId)?.removeLoadBalancer(loadBalancer.id);
-    this.forgetLoadBalancer(loadBalancer);
+    this.forgetLoadBalancer(loadBalancer, isFrontEndLeft);
   }
 
   /** Load balancers that have an endpoint among their back ends. */
@@ -171,8 +188,8 @@ export class ServiceState {
     for (const loadBalancer of this.loadBalancersOfEndpoint(endpoint.id)) members?.markOutdated(loadBalancer);
   }
 
-  private forgetLoadBalancer(loadBalancer: LoadBalancerRecord): void {
-    this.frontEnds.remove(loadBalancer);
+  private forgetLoadBalancer(loadBalancer: LoadBalancerRecord, isFrontEndLeft = false): void {
+    if (!isFrontEndLeft) this.frontEnds.remove(loadBalancer);
     this.references.remove(loadBalancer);
   }
 

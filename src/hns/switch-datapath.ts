@@ -9,6 +9,7 @@ import type { InterfaceAddress } from "../net/prefix.ts";
 import { NatPool, type PortBlockSource } from "../vfp/nat-pool.ts";
 import type { SwitchPort } from "../vswitch/switch-port.ts";
 import type { VirtualSwitch } from "../vswitch/virtual-switch.ts";
+import { IpProtocol } from "../wire/ip-protocol.ts";
 import { L2BRIDGE_LAYERS, LAYER_NAMES } from "./compile/layers.ts";
 import type {
   Datapath,
@@ -145,6 +146,12 @@ export class SwitchDatapath implements Datapath {
       bytesSent: counters.out.bytes,
       droppedOutgoing: counters.out.drops,
     };
+  }
+
+  isListening(protocol: number, port: number): boolean {
+    const { tcp, udp } = this.host.root;
+    if (protocol === IpProtocol.tcp) return tcp.listListeners().some((listener) => listener.port === port);
+    return protocol === IpProtocol.udp && udp.listSockets().some((socket) => socket.port === port);
   }
 
   listPortPools(): readonly PortPoolAllocation[] {

@@ -136,7 +136,6 @@ export const KNOWLEDGE_CODES = [
   "ipam-range-exhausted",
   "ipam-range-invalid",
   "hns-unreachable",
-  "hns-v1-not-served",
   // Dumps of HNS.
   "hns-dump-unreadable",
   "hns-dump-object-unknown",

@@ -85,5 +85,8 @@ export function endpointRecord(fields: EndpointFields = {}): EndpointRecord {
         : { kind: "namespace", namespaceId: "ns", portId: `port-${id}` },
     isPortGone: false,
     containers: [],
+    virtualMachine: undefined,
+    wasUsed: false,
+    errorCode: 0,
   };
 }

@@ -28,7 +28,6 @@ export interface FaultInjectorOptions {
   readonly disconnect: () => void;
   /** Where chance comes from until a plan says otherwise. */
   readonly seed: string;
-  readonly log?: Log;
 }
 
 /** The service restarts by itself after a crash (hcn.md §4.6). */
@@ -45,7 +44,7 @@ export class FaultInjector implements HnsFaults {
   private readonly target: FaultTarget;
   private readonly clock: Clock;
   private readonly disconnect: () => void;
-  private readonly log: Log;
+  private log: Log;
   private readonly hung = new HungCalls();
   private readonly active = new Map<string, ActiveFault>();
   private seed: string;
@@ -58,12 +57,22 @@ export class FaultInjector implements HnsFaults {
     this.clock = options.clock;
     this.disconnect = options.disconnect;
     this.seed = options.seed;
-    this.log = options.log ?? SILENT_LOG;
+    this.log = SILENT_LOG;
+  }
+
+  /** From now on what faults do is written there. */
+  logTo(log: Log): void {
+    this.log = log;
   }
 
   /** True when a call goes to the service as if there were no faults. */
   get isIdle(): boolean {
     return this.active.size === 0;
+  }
+
+  /** True while nobody answers, because the service was stopped or has died. */
+  get isAway(): boolean {
+    return [...this.active.values()].some((each) => each.isDown(this.clock.nowMs));
   }
 
   /** Makes a call, with what faults make of it. @throws HcnError what they let it fail with. */

@@ -9,7 +9,9 @@ import { NAT_FLAGS, type PortMappingPolicySetting } from "../../hcn/nat-policy.t
 import type { EndpointPolicyType } from "../../hcn/policy-type.ts";
 import { formatIp } from "../../net/ip.ts";
 import { setsOf } from "../compile/acl.ts";
+import { checkNotListening } from "../host-listeners.ts";
 import type { NetworkRecord } from "../network-record.ts";
+import { mappedProtocols } from "../port-mapping-table.ts";
 import type { ServiceContext } from "../service-context.ts";
 import { checkApplies } from "./applicability.ts";
 import { checkPolicyFeatures } from "./features.ts";
@@ -134,6 +136,9 @@ function settle(
   );
   if (mappings.length === 0) return Object.freeze([...policies]);
   const resolved = [...context.state.portMappings.resolve(mappings, subject.id, context.prng)];
+  for (const setting of resolved)
+    for (const protocol of mappedProtocols(setting))
+      checkNotListening(context, protocol, setting.ExternalPort ?? 0);
   return Object.freeze(
     policies.map((policy) => {
       const settings = policy.Type === "PortMapping" ? resolved.shift() : undefined;

@@ -6,7 +6,6 @@ import { plugIn } from "../attachment.ts";
 import { removeEndpoint } from "../endpoints.ts";
 import { deleteGuestNetworkService } from "../guest-network-services.ts";
 import { removeLoadBalancer } from "../load-balancers.ts";
-import { HOST_COMPARTMENT } from "../namespace-record.ts";
 import { createHostNamespace, removeNamespace } from "../namespaces.ts";
 import { deleteNetwork } from "../networks.ts";
 import type { ServiceContext } from "../service-context.ts";
@@ -82,10 +81,7 @@ function settleBuiltIn(context: ServiceContext): void {
 function settleDatapath(context: ServiceContext): void {
   const { state } = context;
   for (const endpoint of state.endpoints.values()) {
-    const { attachment } = endpoint;
-    if (attachment?.portId === undefined) continue;
-    const namespace = state.namespaces.get(attachment.namespaceId ?? "");
-    plugIn(context, endpoint, namespace?.compartmentId ?? HOST_COMPARTMENT);
+    if (endpoint.attachment !== undefined) plugIn(context, endpoint);
   }
   for (const id of state.networks.keys()) context.ports.reprogram(id);
 }

@@ -7,9 +7,10 @@ import { isJsonObject } from "../../hcn/json-value.ts";
 import { ENDPOINT_POLICY_TYPES } from "../../hcn/policy-type.ts";
 import { bitsOf, familyOf, formatIp, parseIp } from "../../net/ip.ts";
 import { type Mac, formatMac, parseMac } from "../../net/mac.ts";
-import type { Attachment, EndpointRecord, IpConfigRecord } from "../endpoint-record.ts";
+import type { Attachment, EndpointRecord, IpConfigRecord, VirtualMachinePort } from "../endpoint-record.ts";
 import { isGuest } from "../namespace-record.ts";
 import { RemoteEndpointRecord } from "../remote-endpoint.ts";
+import { compartmentOf } from "../compute-systems/compartments.ts";
 import type { ServiceContext } from "../service-context.ts";
 import { endpointDocument, endpointDocumentV1 } from "../view/endpoint-view.ts";
 import { readBaseFields } from "./base-fields.ts";
@@ -55,8 +56,17 @@ function readAttachment(reader: LenientReader): Attachment | undefined {
   if (namespaceId !== undefined && namespaceId !== ZERO_GUID)
     return Object.freeze({ kind: "namespace", namespaceId, portId: portId ?? UNKNOWN_PORT });
   const isAttached = reader.number("State") === ENDPOINT_STATES.Attached;
-  if (!isAttached || portId === undefined) return undefined;
+  if (!isAttached || portId === undefined || readVirtualMachine(reader) !== undefined) return undefined;
   return Object.freeze({ kind: "host", namespaceId: undefined, portId });
+}
+
+function readVirtualMachine(reader: LenientReader): VirtualMachinePort | undefined {
+  const machine = reader.at("Health", "Extra", "VirtualMachine");
+  const virtualMachineId = typeof machine === "string" ? parseGuid(machine) : undefined;
+  const portId = portIdOf(reader);
+  if (virtualMachineId === undefined || virtualMachineId === ZERO_GUID || portId === undefined)
+    return undefined;
+  return Object.freeze({ virtualMachineId, portId, nicName: `${virtualMachineId}--${portId}` });
 }
 
 function readContainers(reader: LenientReader): readonly string[] {
@@ -80,7 +90,29 @@ function read(context: ServiceContext, reader: LenientReader): EndpointRecord {
     attachment: readAttachment(reader),
     isPortGone: false,
     containers: readContainers(reader),
+    virtualMachine: readVirtualMachine(reader),
+    wasUsed: false,
+    errorCode: 0,
   };
+}
+
+/** In the compartment of a container that is there still; its number may be another. */
+function containerAttachment(
+  context: ServiceContext,
+  endpoint: EndpointRecord,
+  report: Report,
+): Attachment | undefined {
+  const owner = endpoint.containers.find((id) => context.computeSystems.get(id) !== undefined);
+  const portId = endpoint.attachment?.portId;
+  if (owner !== undefined && portId !== undefined)
+    return Object.freeze({
+      kind: "container",
+      namespaceId: undefined,
+      compartmentId: compartmentOf(context, owner),
+      portId,
+    });
+  report(`There is no container ${endpoint.containers.join(", ")}; the endpoint is not attached`);
+  return undefined;
 }
 
 /** The attachment as the namespace that is there makes it; undefined when there is none. */
@@ -90,6 +122,7 @@ function attachmentOf(
   report: Report,
 ): Attachment | undefined {
   const { attachment } = endpoint;
+  if (attachment?.kind === "container") return containerAttachment(context, endpoint, report);
   if (attachment === undefined || attachment.namespaceId === undefined) return attachment;
   const { namespaceId } = attachment;
   const namespace = context.state.namespaces.get(namespaceId);
@@ -134,7 +167,10 @@ function enter(context: ServiceContext, given: EndpointRecord, report: Report): 
   if (fault !== undefined) report(`The endpoint is degraded: ${fault}`);
   const isRemote = (endpoint.flags & ENDPOINT_FLAGS.RemoteEndpoint) !== 0;
   const attachment = fault !== undefined || isRemote ? undefined : attachmentOf(context, endpoint, report);
-  context.state.addEndpoint(Object.freeze({ ...endpoint, attachment, degraded: fault }));
+  // Containers that are gone share nothing.
+  const isDropped = endpoint.attachment?.kind === "container" && attachment === undefined;
+  const containers = isDropped ? Object.freeze([]) : endpoint.containers;
+  context.state.addEndpoint(Object.freeze({ ...endpoint, attachment, containers, degraded: fault }));
 }
 
 export const STORED_ENDPOINT: StoredKindRow = storedKind<EndpointRecord>({

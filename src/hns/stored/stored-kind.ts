@@ -105,6 +105,24 @@ function overlay<R extends object>(base: R, given: Fields, report: Report): R {
 }
 
 export function storedKind<R extends RecordBase>(parts: StoredKindParts<R>): StoredKindRow {
+  /** A file may hold anything: what makes no object that can be shown is left out as a whole. */
+  const withInternal = (
+    context: ServiceContext,
+    read: R,
+    internal: JsonObject | undefined,
+    report: Report,
+  ): R => {
+    if (!isJsonObject(internal) || Object.keys(internal).length === 0) return read;
+    const record = overlay(read, decodeInternal(context, internal), report);
+    try {
+      checkJsonObject(parts.document(context, record));
+      checkJsonObject(parts.documentV1(context, record));
+      return record;
+    } catch (error) {
+      report(`The field internal does not fit the object (${String(error)}); left out`);
+      return read;
+    }
+  };
   const fieldsOf = parts.fieldsOf ?? ((record: R): R => record);
   const keep = (context: ServiceContext, id: Guid, object: ImportedObject): void => {
     const record = parts.records(context.state).get(id);
@@ -136,8 +154,7 @@ export function storedKind<R extends RecordBase>(parts: StoredKindParts<R>): Sto
     enter: (context, object, keepsUnknownFields, report) => {
       const { document, internal } = object;
       const read = parts.read(context, new LenientReader(document, report));
-      const extra = isJsonObject(internal) ? decodeInternal(context, internal) : {};
-      const record = overlay(read, extra, report);
+      const record = withInternal(context, read, internal, report);
       const id = parseGuid(object.id) ?? parseGuid(record.id) ?? context.prng.guid();
       if (parts.records(context.state).get(id) !== undefined) {
         report("There are two objects with this id; the first one stays");

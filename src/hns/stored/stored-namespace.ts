@@ -2,7 +2,7 @@
 import { NAMESPACE_TYPES } from "../../hcn/namespace.ts";
 import type { Guid, JsonObject } from "../../hcn/client.ts";
 import { parseGuid } from "../../hcn/guid.ts";
-import { HOST_COMPARTMENT, type NamespaceRecord } from "../namespace-record.ts";
+import { HOST_COMPARTMENT, NAMESPACE_STATES, type NamespaceRecord } from "../namespace-record.ts";
 import type { ServiceContext } from "../service-context.ts";
 import { namespaceDocument, namespaceDocumentV1 } from "../view/namespace-view.ts";
 import { readBaseFields } from "./base-fields.ts";
@@ -28,6 +28,8 @@ function read(context: ServiceContext, reader: LenientReader): NamespaceRecord {
     containers: members(reader, "Container"),
     endpointIds: Object.freeze(endpointIds.filter((id): id is Guid => id !== undefined)),
     isBuiltIn: false,
+    wasUsed: false,
+    isTeardownBlocked: reader.number("State") === NAMESPACE_STATES.TeardownBlocked,
   };
 }
 

@@ -8,6 +8,7 @@ import { type EndpointRecord, endpointState, isRemoteEndpoint } from "../endpoin
 import type { NetworkRecord } from "../network-record.ts";
 import type { ServiceContext } from "../service-context.ts";
 import { policyToV1 } from "../v1/policy-mapping.ts";
+import { allocator, resourcesDocument } from "./allocators.ts";
 import { withKept } from "../stored/kept-fields.ts";
 import {
   baseFields,
@@ -37,34 +38,55 @@ function dnsOf(context: ServiceContext, endpoint: EndpointRecord): EndpointRecor
   return endpoint.dns ?? context.state.networks.get(endpoint.networkId)?.dns;
 }
 
-/** The resources of an attached endpoint: its switch port (hcn.md §2.9). */
-function resources(context: ServiceContext, endpoint: EndpointRecord): JsonObject | undefined {
-  const portId = endpoint.attachment?.portId;
+/** The switch port of an attached endpoint (hcn.md §2.9, §9.21). */
+function portAllocators(context: ServiceContext, endpoint: EndpointRecord): readonly JsonObject[] {
+  const portId = endpoint.virtualMachine?.portId ?? endpoint.attachment?.portId;
   const network = context.state.networks.get(endpoint.networkId);
-  if (portId === undefined || network === undefined) return undefined;
-  const allocator = {
-    Tag: "Endpoint Port",
-    SwitchId: formatUpperGuid(network.switchId),
-    EndpointPortGuid: formatUpperGuid(portId),
-    State: 3,
-    IsPolicy: false,
+  if (portId === undefined || network === undefined) return NO_ALLOCATORS;
+  const nicName = endpoint.virtualMachine?.nicName;
+  return [
+    allocator(context, endpoint, "Endpoint Port", {
+      SwitchId: formatUpperGuid(network.switchId),
+      EndpointPortGuid: formatUpperGuid(portId),
+      ...(nicName !== undefined && { NicFriendlyName: nicName }),
+    }),
+  ];
+}
+
+const NO_ALLOCATORS: readonly JsonObject[] = Object.freeze([]);
+
+/** `Health.Extra`: resources when there is a port, or when somebody asks for details. */
+function extra(context: ServiceContext, endpoint: EndpointRecord, isDetailed: boolean): JsonObject {
+  const allocators = portAllocators(context, endpoint);
+  const virtualMachine = endpoint.virtualMachine?.virtualMachineId;
+  return {
+    ...((isDetailed || allocators.length > 0) && {
+      Resources: resourcesDocument(context, endpoint, allocators),
+    }),
+    ...(endpoint.containers.length > 0 && { SharedContainers: endpoint.containers }),
+    ...(virtualMachine !== undefined && { VirtualMachine: virtualMachine }),
   };
-  return { ID: formatUpperGuid(endpoint.activityId), Allocators: [allocator], State: 1 };
+}
+
+/** `Health.Data` of v2 documents, `Health` of v1 documents. */
+function health(context: ServiceContext, endpoint: EndpointRecord): JsonObject {
+  const notEnforced = notEnforcedOnEndpoint(endpoint, networkOf(context, endpoint));
+  return healthData(context, endpoint, notEnforced, endpoint.errorCode);
 }
 
 /** An endpoint in v2 shape. `IpConfigurations` is never empty: clients read its first element. */
-export function endpointDocument(context: ServiceContext, endpoint: EndpointRecord): JsonObject {
-  const allocated = resources(context, endpoint);
-  const health: JsonObject = {
-    Data: healthData(context, endpoint, notEnforcedOnEndpoint(endpoint, networkOf(context, endpoint))),
-    Extra: {
-      ...(allocated !== undefined && { Resources: allocated }),
-      ...(endpoint.containers.length > 0 && { SharedContainers: endpoint.containers }),
-    },
+export function endpointDocument(
+  context: ServiceContext,
+  endpoint: EndpointRecord,
+  isDetailed = false,
+): JsonObject {
+  const fullHealth: JsonObject = {
+    Data: health(context, endpoint),
+    Extra: extra(context, endpoint, isDetailed),
   };
   return withKept(
     withoutDefaults({
-      ...baseFields(endpoint, health, endpointState(endpoint)),
+      ...baseFields(endpoint, fullHealth, endpointState(endpoint)),
       HostComputeNetwork: endpoint.networkId,
       HostComputeNamespace: endpoint.attachment?.namespaceId,
       Policies: policyDocuments(endpoint.policies),
@@ -121,18 +143,19 @@ export function endpointDocumentV1(context: ServiceContext, endpoint: EndpointRe
         EnableInternalDNS: flag(endpoint, ENDPOINT_FLAGS.OverrideDNSServerOrder),
         EnableLowMetric: flag(endpoint, ENDPOINT_FLAGS.EnableLowInterfaceMetric),
         EncapOverhead: overhead?.Settings.Overhead,
-        Health: healthData(context, endpoint, notEnforcedOnEndpoint(endpoint, networkOf(context, endpoint))),
+        Health: health(context, endpoint),
         ID: spell(endpoint.id),
         IsRemoteEndpoint: flag(endpoint, ENDPOINT_FLAGS.RemoteEndpoint),
         MacAddress: endpoint.macText,
         Name: endpoint.name,
         Namespace: { ID: spell(endpoint.attachment?.namespaceId ?? ZERO_GUID) },
         Policies: policies.length === 0 ? undefined : policies,
-        Resources: resources(context, endpoint),
+        Resources: resourcesDocument(context, endpoint, portAllocators(context, endpoint)),
         SharedContainers: endpoint.containers,
         State: endpointState(endpoint),
         Type: context.state.networks.get(endpoint.networkId)?.type,
         Version: endpoint.version,
+        VirtualMachine: endpoint.virtualMachine?.virtualMachineId,
         VirtualNetwork: spell(endpoint.networkId),
         VirtualNetworkName: networkName(context, endpoint),
       },
@@ -154,5 +177,6 @@ export function endpointFilterFields(context: ServiceContext, endpoint: Endpoint
     MacAddress: endpoint.macText,
     Flags: endpoint.flags,
     State: endpointState(endpoint),
+    VirtualMachine: endpoint.virtualMachine?.virtualMachineId,
   };
 }

@@ -189,6 +189,10 @@ export const HCN_ERRORS = {
     hresult: 0x8037010d,
     text: "The virtual machine or container JSON document is invalid",
   },
+  HCS_E_SYSTEM_ALREADY_EXISTS: {
+    hresult: 0x8037010f,
+    text: "A virtual machine or container with the specified identifier already exists",
+  },
   HCS_E_SYSTEM_NOT_FOUND: {
     hresult: 0xc037010e,
     text: "A virtual machine or container with the specified identifier does not exist",
