@@ -1,6 +1,7 @@
 /** Attaching and detaching an endpoint: making its vNIC and taking it away (hcn.md §4.4, §4.5). */
 import { assert } from "../base/assert.ts";
 import type { Guid } from "../hcn/client.ts";
+import { ENDPOINT_FLAGS } from "../hcn/endpoint.ts";
 import { HcnError } from "../hcn/error.ts";
 import { NETWORK_FLAGS } from "../hcn/network.ts";
 import { NOTIFICATION_TYPES } from "../hcn/notification.ts";
@@ -53,13 +54,33 @@ function routesOf(endpoint: EndpointRecord): readonly RouteDefinition[] {
     });
 }
 
+/**
+ * With OverrideDNSServerOrder, EnableInternalDNS of v1, the gateway comes before the servers of the settings.
+ * Inferred (hcn.md §2.3): containers of Docker, which sets the flag and answers on the gateway, show that order.
+ */
+function firstServersOf(endpoint: EndpointRecord): readonly Ip[] {
+  if ((endpoint.flags & ENDPOINT_FLAGS.OverrideDNSServerOrder) === 0) return [];
+  return endpoint.routes.flatMap(({ destination, nextHop }) =>
+    destination.length === 0 && nextHop !== undefined ? [nextHop] : [],
+  );
+}
+
 /** The endpoint's own settings, field by field, else the network's. The host's resolver is left alone. */
 function dnsOf(network: NetworkRecord, endpoint: EndpointRecord): DnsDefinition | undefined {
   if (endpoint.attachment?.kind === "host") return undefined;
   const dns = endpoint.dns ?? network.dns;
-  if (dns === undefined) return undefined;
-  const servers = (dns.ServerList ?? []).map(parseIp).filter((ip): ip is Ip => ip !== undefined);
-  return { domain: dns.Domain ?? "", search: dns.Search ?? [], servers };
+  const first = firstServersOf(endpoint);
+  if (dns === undefined && first.length === 0) return undefined;
+  const named = (dns?.ServerList ?? []).map(parseIp).filter((ip): ip is Ip => ip !== undefined);
+  const servers = [...first, ...named.filter((ip) => !first.includes(ip))];
+  return { domain: dns?.Domain ?? "", search: dns?.Search ?? [], servers };
+}
+
+/** What EnableLowInterfaceMetric gives. Inferred: the number; Windows gives its fastest adapters 5. */
+const LOW_INTERFACE_METRIC = 5;
+
+function interfaceMetricOf(endpoint: EndpointRecord): number | undefined {
+  return (endpoint.flags & ENDPOINT_FLAGS.EnableLowInterfaceMetric) === 0 ? undefined : LOW_INTERFACE_METRIC;
 }
 
 /** The MTU that policies ask for: InterfaceParameters, less EncapOverhead. */
@@ -99,6 +120,7 @@ function vnicOf(
     routes: routesOf(endpoint),
     dns: dnsOf(network, endpoint),
     mtuBytes: mtuOf(endpoint, mtuBytes),
+    interfaceMetric: interfaceMetricOf(endpoint),
     program,
   };
 }

@@ -1,3 +1,4 @@
+import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { JsonObject } from "../../hcn/client.ts";
 import {
@@ -332,6 +333,30 @@ describe("HNS v1", () => {
       });
     },
   );
+
+  it("any method, path and body is answered by an envelope, and nothing is broken by it", async () => {
+    const { client } = hnsNode({ profile: "ws2025" });
+    const network = await createHnsNetwork(client, FLANNEL_NETWORK);
+    const endpoint = await createHnsEndpoint(client, { VirtualNetwork: network.ID! });
+    const word = fc.oneof(
+      fc.constantFrom("networks", "endpoints", "NAMESPACES", "policylists", "endpointstats", "accelnet"),
+      fc.constantFrom("attach", "detach", "addresource", "detailed", "globals", "version", "__proto__"),
+      fc.constantFrom(MISSING, network.ID!, `{${endpoint.ID!.toUpperCase()}}`, "?detailed=true", ".."),
+      fc.string({ unit: "binary", maxLength: 8 }),
+    );
+    const path = fc.array(word, { maxLength: 5 }).map((words) => `/${words.join("/")}`);
+    const body = fc.oneof(fc.json({ maxDepth: 2 }), fc.string({ unit: "binary", maxLength: 20 }));
+    const method = fc.oneof(fc.constantFrom("GET", "POST", "delete"), fc.string({ maxLength: 6 }));
+    await fc.assert(
+      fc.asyncProperty(method, path, body, async (verb, where, text) => {
+        const answer = await client.call(verb, where, text);
+        expect(Object.keys(answer)).toContain("Success");
+        if (answer["Success"] === false) expect(answer["ErrorCode"]).toBeGreaterThan(0x8000_0000);
+      }),
+      { seed: 20_251_121, numRuns: 300 },
+    );
+    expect(await client.call("GET", "/globals/version", "")).toMatchObject({ Success: true });
+  });
 
   it("an id that is none is a GUID that cannot be read (0x803b0019)", async () => {
     const { client } = hnsNode();
