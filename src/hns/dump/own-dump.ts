@@ -2,17 +2,18 @@
  * Our own dump: the objects in stored form, with what a reader wants to know of the service they come from. The stored
  * form is what the durable store keeps, so nothing is lost on the way back.
  */
-import type { HcnObjectKind, JsonObject } from "../../hcn/client.ts";
+import type { JsonObject } from "../../hcn/client.ts";
 import type { HnsVersion } from "../../hcn/features.ts";
 import { parseGuid } from "../../hcn/guid.ts";
 import { isJsonObject } from "../../hcn/json-value.ts";
+import type { StoredKind } from "../stored/stored-object.ts";
 import type { DumpedObject } from "./dumped-object.ts";
 
 export const DUMP_VERSION = "mullion/v1alpha1";
 
 /** An object as a dump holds it. */
 export interface DumpItem {
-  readonly kind: HcnObjectKind;
+  readonly kind: StoredKind;
   readonly id: string;
   /** In v2 form. */
   readonly document: JsonObject;
@@ -37,13 +38,14 @@ export interface HnsDump {
 }
 
 /** In the order in which a service takes them back. */
-export const DUMP_KINDS: readonly HcnObjectKind[] = Object.freeze([
+export const DUMP_KINDS: readonly StoredKind[] = Object.freeze([
   "Network",
   "Endpoint",
   "Namespace",
   "LoadBalancer",
   "SdnRoute",
   "GuestNetworkService",
+  "Globals",
 ]);
 
 /** A dump as text. */

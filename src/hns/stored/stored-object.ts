@@ -4,8 +4,8 @@
  */
 import type { Guid, HcnObjectKind, JsonObject } from "../../hcn/client.ts";
 
-/** Kinds that are stored. */
-export type StoredKind = HcnObjectKind;
+/** Kinds that are stored. `Globals` is what belongs to no object: no client sees it as one. */
+export type StoredKind = HcnObjectKind | "Globals";
 
 export interface StoredObject {
   readonly kind: StoredKind;
