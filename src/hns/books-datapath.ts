@@ -61,7 +61,14 @@ export class BooksDatapath implements Datapath {
     this.switches.delete(id);
   }
 
+  setHostAddresses(switchId: Guid, hostAddresses: readonly InterfaceAddress[]): void {
+    const definition = this.switches.get(switchId);
+    if (definition?.kind === "internal") this.switches.set(switchId, { ...definition, hostAddresses });
+  }
+
   addressesOf(adapter: PhysicalAdapter): readonly InterfaceAddress[] {
+    for (const each of this.switches.values())
+      if (each.kind === "external" && each.adapter.name === adapter.name && !each.hasHostPort) return [];
     return adapter.addresses;
   }
 

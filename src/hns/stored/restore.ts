@@ -7,6 +7,7 @@ import { removeEndpoint } from "../endpoints.ts";
 import { deleteGuestNetworkService } from "../guest-network-services.ts";
 import { removeLoadBalancer } from "../load-balancers.ts";
 import { createHostNamespace, removeNamespace } from "../namespaces.ts";
+import { createOwnNetworks } from "../network/own-networks.ts";
 import { deleteNetwork } from "../networks.ts";
 import type { ServiceContext } from "../service-context.ts";
 import { removeSdnRoute } from "../sdn-routes.ts";
@@ -109,6 +110,7 @@ export function restoreObjects(
         row.enter(context, object, keepsUnknownFields, reportOn(object.kind, object.id));
   for (const { kind, id } of objects)
     if (storedRowOf(kind) === undefined) reportOn(kind, id)(`Objects of kind ${kind} are not restored`);
+  createOwnNetworks(context);
   settleMembers(context, (id) => reportOn("Namespace", id));
   settleBuiltIn(context);
   settleDatapath(context);
