@@ -18,7 +18,9 @@ import type { EndpointRecord } from "./endpoint-record.ts";
 import type { LoadBalancerPortMappingRecord, LoadBalancerRecord } from "./load-balancer-record.ts";
 import type { NetworkRecord } from "./network-record.ts";
 import { RULE_POLICIES, limitOfType, ruleLimitOf } from "./network/type-limits.ts";
+import { shownPolicies } from "./network/management.ts";
 import { hasRules } from "./network/type-traits.ts";
+import type { ServiceContext } from "./service-context.ts";
 import type { SdnRouteRecord } from "./sdn-route-record.ts";
 
 /** One thing that has no effect, and why. */
@@ -87,7 +89,7 @@ const ENDPOINT_REASONS: { readonly [T in EndpointPolicyType]: EndpointReason<T> 
   InterfaceParameters: ENFORCED,
   // Offload settings change no packet.
   Iov: ENFORCED,
-  TierAcl: STORED,
+  TierAcl: ENFORCED,
   Firewall: STORED,
 };
 
@@ -95,7 +97,7 @@ const NETWORK_REASONS: { readonly [T in NetworkPolicyType]: string | undefined }
   SourceMacAddress: NOT_YET,
   NetAdapterName: undefined,
   VSwitchExtension: NOT_YET,
-  DrMacAddress: NOT_YET,
+  DrMacAddress: undefined,
   AutomaticDNS: NOT_YET,
   InterfaceConstraint: undefined,
   ProviderAddress: undefined,
@@ -219,37 +221,55 @@ export function notEnforcedOnLoadBalancer(
   return [...found, { Type: "Flags", Reason: isDsr ? IPV6_WITH_DSR : IPV6_WITHOUT_DSR }];
 }
 
-/** What of an SDN route has no effect. */
-export function notEnforcedOnSdnRoute({ routes }: SdnRouteRecord): readonly NotEnforced[] {
+/** What of an SDN route of `network` has no effect. */
+export function notEnforcedOnSdnRoute(
+  { routes }: SdnRouteRecord,
+  network: NetworkRecord | undefined,
+): readonly NotEnforced[] {
+  if (network !== undefined && !hasRules(network))
+    return [{ Type: "SdnRoute", Reason: ruleLimitOf(network.type) }];
   return routes.flatMap((route, index) => {
     const reason = reasonForRoute(route);
     return reason === undefined ? [] : [{ Type: "SDNRoute", Index: index, Reason: reason }];
   });
 }
 
-/** Flags that change the switch or its host vNIC; the others are bookkeeping or concern other types of network. */
-const SWITCH_FLAGS = [
+/** Flags that are stored; the others act, are bookkeeping, or concern other types of network. */
+const STORED_FLAGS = [
   "EnableMirroring",
-  "IsolateVSwitch",
   "EnableFirewall",
-  "DisableHostPort",
   "WeakHostReceiveAdapter",
   "WeakHostSendAdapter",
 ] as const satisfies readonly (keyof typeof NETWORK_FLAGS)[];
 
+function notEnforcedFlags(context: ServiceContext, { flags }: NetworkRecord): readonly NotEnforced[] {
+  const found: NotEnforced[] = [];
+  for (const name of STORED_FLAGS) {
+    const bit = NETWORK_FLAGS[name];
+    if ((flags & bit) !== 0) found.push({ Type: "Flags", Reason: `${name} (${bit}) is ${NOT_YET}` });
+  }
+  const bit = NETWORK_FLAGS.DisableHostPort;
+  if ((flags & bit) !== 0 && !context.has("DisableHostPort")) {
+    const { Major, Minor } = context.version;
+    const reason = `HNS ${Major}.${Minor} does not know DisableHostPort (${bit}); the host has its vNIC`;
+    found.push({ Type: "Flags", Reason: reason });
+  }
+  return found;
+}
+
 /** What of a network has no effect. */
-export function notEnforcedOnNetwork(network: NetworkRecord): readonly NotEnforced[] {
+export function notEnforcedOnNetwork(
+  context: ServiceContext,
+  network: NetworkRecord,
+): readonly NotEnforced[] {
   const found: NotEnforced[] = [];
   const limit = limitOfType(network.type);
   if (limit !== undefined) found.push({ Type: "Type", Reason: limit });
-  for (const [index, policy] of network.policies.entries()) {
+  for (const [index, policy] of shownPolicies(context, network).entries()) {
     const reason = reasonForNetworkPolicy(network, policy);
     if (reason !== undefined) found.push({ Type: policy.Type, Index: index, Reason: reason });
   }
-  for (const name of SWITCH_FLAGS) {
-    const bit = NETWORK_FLAGS[name];
-    if ((network.flags & bit) !== 0) found.push({ Type: "Flags", Reason: `${name} (${bit}) is ${NOT_YET}` });
-  }
+  found.push(...notEnforcedFlags(context, network));
   for (const subnet of [...network.subnets, ...network.bareSubnets]) {
     for (const policy of subnet.policies)
       found.push({ Type: policy.Type, Reason: `a subnet's ${policy.Type} is ${NOT_YET}` });

@@ -325,7 +325,8 @@ describe("changing a network", () => {
   });
 
   it.each([
-    [{ ResourceType: "Extension", RequestType: "Update", Settings: {} }, "HCN_E_REQUEST_UNSUPPORTED"],
+    [{ ResourceType: "Extension", RequestType: "Update", Settings: {} }, "HCN_E_INVALID_JSON"],
+    [{ ResourceType: "Extension", RequestType: "Add", Settings: {} }, "HCN_E_REQUEST_UNSUPPORTED"],
     [{ ResourceType: "Policy", RequestType: "Reset", Settings: {} }, "HCN_E_REQUEST_UNSUPPORTED"],
     [{ RequestType: "Refresh" }, "HCN_E_REQUEST_UNSUPPORTED"],
     [{ ResourceType: "Policy", Settings: {} }, "HCN_E_REQUEST_UNSUPPORTED"],

@@ -35,6 +35,8 @@ export class ServiceState {
   /** Load balancers that a fault has put into the state Degraded. */
   readonly degradedLoadBalancers: Set<Guid> = new Set();
   readonly sdnRoutes: SdnRouteTable = new SdnRouteTable();
+  /** Mirrored networks that somebody asked for, and when they come; undefined: nobody did, or they are there. */
+  mirroring: { readonly atMs: number; readonly flags: number } | undefined = undefined;
   readonly frontEnds: FrontEndTable = new FrontEndTable();
   /** MAC addresses are unique on the node, because networks share switches. */
   readonly macs: MacPool = new MacPool();

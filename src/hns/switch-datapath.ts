@@ -23,13 +23,13 @@ import type {
   SwitchDefinition,
   VnicDefinition,
 } from "./datapath.ts";
-import type { HostPort } from "./host-port.ts";
 import {
   type NodeSwitch,
   cableOf,
   createNodeSwitch,
   portBlocksFor,
   removeNodeSwitch,
+  setHostAddresses,
 } from "./node-switch.ts";
 import type { PhysicalAdapter } from "./physical-adapter.ts";
 
@@ -69,10 +69,13 @@ export class SwitchDatapath implements Datapath {
     this.switches.delete(id);
   }
 
+  setHostAddresses(switchId: Guid, addresses: readonly InterfaceAddress[]): void {
+    setHostAddresses(this.host, this.requireSwitch(switchId), addresses);
+  }
+
   addressesOf(adapter: PhysicalAdapter): readonly InterfaceAddress[] {
     for (const each of this.switches.values())
-      if (each.adapter?.name === adapter.name && each.hostInterface !== undefined)
-        return each.hostInterface.addresses;
+      if (each.adapter?.name === adapter.name) return each.hostInterface?.addresses ?? [];
     return this.host.root.getInterface(adapter.name)?.addresses ?? adapter.addresses;
   }
 
@@ -119,6 +122,11 @@ export class SwitchDatapath implements Datapath {
     this.vnics.delete(portId);
   }
 
+  setMtu(portId: Guid, mtuBytes: number | undefined): void {
+    const netInterface = this.vnics.get(portId)?.netInterface;
+    if (netInterface !== undefined) netInterface.mtuBytes = mtuBytes ?? netInterface.device.mtuBytes;
+  }
+
   program(switchId: Guid, portId: Guid, program: PortProgram): void {
     const vnic = this.vnics.get(portId);
     assert(vnic !== undefined, "only attached ports are programmed");
@@ -129,11 +137,11 @@ export class SwitchDatapath implements Datapath {
   }
 
   reserveHostPools(switchId: Guid, pools: readonly HostPoolDefinition[]): boolean {
-    return this.requireHostPort(switchId).reserve(pools);
+    return this.requireSwitch(switchId).hostPort?.reserve(pools) ?? true;
   }
 
   programHost(switchId: Guid, networkId: Guid, program: HostProgram): void {
-    this.requireHostPort(switchId).program(networkId, program);
+    this.requireSwitch(switchId).hostPort?.program(networkId, program);
   }
 
   statisticsOf(switchId: Guid, portId: Guid): PortStatistics | undefined {
@@ -173,10 +181,6 @@ export class SwitchDatapath implements Datapath {
 
   private requireSwitch(id: Guid): NodeSwitch {
     return defined(this.switches.get(id), "the switch of a network exists as long as the network");
-  }
-
-  private requireHostPort(id: Guid): HostPort {
-    return defined(this.requireSwitch(id).hostPort, "load balancers are on switches with a host port");
   }
 }
 
