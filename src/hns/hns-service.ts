@@ -22,7 +22,7 @@ import { HcnError } from "../hcn/error.ts";
 import type { HnsVersion } from "../hcn/features.ts";
 import { ZERO_GUID, checkGuid, parseGuid } from "../hcn/guid.ts";
 import { JsonReader } from "../hcn/json-reader.ts";
-import { checkJsonObject, checkJsonValue, isJsonObject } from "../hcn/json-value.ts";
+import { checkJsonObject, checkJsonValue } from "../hcn/json-value.ts";
 import type { PortRangeEntry, PortRangeReservation, PortRequest } from "../hcn/port-reservation.ts";
 import { type CheckedQuery, parseQuery } from "../hcn/query.ts";
 import { type Dialect, dialectOf } from "../hcn/schema-version.ts";
@@ -330,7 +330,7 @@ export class HnsService {
 
   private checkQuery(query: HostComputeQuery | undefined): CheckedQuery {
     const value: JsonValue | undefined = query === undefined ? undefined : checkJsonValue(query);
-    return parseQuery(isJsonObject(value) ? value : undefined);
+    return parseQuery(value);
   }
 
   /**
