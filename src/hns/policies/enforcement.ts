@@ -74,24 +74,25 @@ function stored(text: string | undefined): string | undefined {
   return text === undefined ? undefined : `${NOT_YET}: ${text}`;
 }
 
+type EndpointReason<T extends EndpointPolicyType> = (
+  policy: Extract<EndpointPolicy, { Type: T }>,
+  network: NetworkRecord | undefined,
+) => string | undefined;
+
+/** Policies that act, but not always or not in all that they say. */
+const PARTLY_ENFORCED: { readonly [T in EndpointPolicyType]?: EndpointReason<T> } = {
+  PortMapping: reasonForMapping,
+  ACL: ({ Settings }, network) => reasonForAcl(Settings, network),
+  TierAcl: (policy, network) => missingSet(tuplesOf(policy).flatMap(setsOf), network),
+  OutBoundNAT: ({ Settings }) =>
+    isIpv6Nat(Settings) ? "IPv6 is not translated; packets keep the endpoint's address" : undefined,
+  SDNRoute: ({ Settings }) => reasonForRoute(Settings),
+};
+
 /** What of one policy has no effect where ports get rules. */
 function ownReason(policy: EndpointPolicy, network: NetworkRecord | undefined): string | undefined {
-  switch (policy.Type) {
-    case "PortMapping":
-      return reasonForMapping(policy);
-    case "ACL":
-      return reasonForAcl(policy.Settings, network);
-    case "TierAcl":
-      return missingSet(tuplesOf(policy).flatMap(setsOf), network);
-    case "OutBoundNAT":
-      return isIpv6Nat(policy.Settings)
-        ? "IPv6 is not translated; packets keep the endpoint's address"
-        : undefined;
-    case "SDNRoute":
-      return reasonForRoute(policy.Settings);
-    default:
-      return stored(STORED_ENDPOINT_POLICIES[policy.Type]);
-  }
+  const reasonOf = PARTLY_ENFORCED[policy.Type] as EndpointReason<EndpointPolicyType> | undefined;
+  return reasonOf === undefined ? stored(STORED_ENDPOINT_POLICIES[policy.Type]) : reasonOf(policy, network);
 }
 
 /** Why a policy of an endpoint of `network` has no effect, or not all of it; undefined: it has. */
