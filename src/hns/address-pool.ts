@@ -35,17 +35,16 @@ export class AddressPool {
   }
 
   /**
-   * Checks that an endpoint may take `ip`.
-   * @throws HcnError HCN_E_ADDR_INVALID_OR_RESERVED or ERROR_OBJECT_ALREADY_EXISTS.
+   * Checks that an endpoint may take `ip`, if nobody has it.
+   * @throws HcnError HCN_E_ADDR_INVALID_OR_RESERVED.
    */
-  checkFree(subnet: SubnetRecord, ip: Ip): void {
+  checkReservation(subnet: SubnetRecord, ip: Ip): void {
     const reserved = this.reservationOf(subnet, ip);
     if (reserved !== undefined) {
       throw new HcnError("HCN_E_ADDR_INVALID_OR_RESERVED", {
         detail: `${formatIp(ip)} is ${reserved} of ${formatPrefix(subnet.prefix)}; choose another address of the subnet`,
       });
     }
-    this.checkOwner(ip);
   }
 
   /** @throws HcnError ERROR_OBJECT_ALREADY_EXISTS when a local endpoint has `ip`. */

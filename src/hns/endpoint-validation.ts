@@ -47,6 +47,7 @@ function readIpConfig(
   pool: AddressPool,
   config: IpConfig,
   where: string,
+  takesDuplicates: boolean,
 ): IpConfigRecord {
   const ip = readIp(config.IpAddress ?? "", `${where}.IpAddress`);
   const length = readLength(config, ip, where);
@@ -61,7 +62,8 @@ function readIpConfig(
       detail: `${formatIp(ip)} lies in no subnet of network ${network.name}, which has ${subnets}`,
     });
   }
-  pool.checkFree(found.subnet, ip);
+  pool.checkReservation(found.subnet, ip);
+  if (!takesDuplicates) pool.checkOwner(ip);
   const record: IpConfigRecord = {
     ip,
     // The subnet's length is filled in when the request has none (hcn.md §4.2).
@@ -147,6 +149,23 @@ function allocateConfigs(
   return configs;
 }
 
+/** The prefix length of one IPv4 address: a feature of its own (hcn.md §4.2, §7.1). */
+const SINGLE_ADDRESS = 32;
+
+/** Inferred: that a version without the feature refuses it, and the code. */
+function checkSingleAddresses(context: ServiceContext, configs: readonly IpConfig[]): void {
+  const index = configs.findIndex((config) => config.PrefixLength === SINGLE_ADDRESS && isIpv4(config));
+  if (index < 0 || context.has("Slash32EndpointPrefixes")) return;
+  const { Major, Minor } = context.version;
+  throw invalid(
+    `IpConfigurations[${index}].PrefixLength is 32, which HNS ${Major}.${Minor} does not take; write that of the subnet`,
+  );
+}
+
+function isIpv4(config: IpConfig): boolean {
+  return typeof parseIp(config.IpAddress ?? "") === "number";
+}
+
 /**
  * The addresses of a new endpoint: those asked for, at most one per family, else one per family from the pool. An
  * empty entry counts as none: the reference plugin sends one when it has no IPAM (cni.md §7.G).
@@ -159,6 +178,7 @@ export function readIpConfigs(
   configs: readonly IpConfig[],
   isRemote: boolean,
 ): readonly IpConfigRecord[] {
+  checkSingleAddresses(context, configs);
   if (isRemote) return remoteIpConfigs(network, configs);
   const wanted = withAddress(configs);
   if (network.subnets.length === 0 && traitsOf(network.type).needsSubnet) {
@@ -167,9 +187,16 @@ export function readIpConfigs(
     });
   }
   if (wanted.length === 0) return Object.freeze(allocateConfigs(network, pool, context));
-  return oneOfEachFamily(
-    wanted.map((config, index) => readIpConfig(network, pool, config, `IpConfigurations[${index}]`)),
-  );
+  if (context.hasQuirk("source-address-refused")) {
+    throw new HcnError("HCN_E_ADDR_INVALID_OR_RESERVED", {
+      detail: "The defect source-address-refused strikes: the address is free",
+      explanation: "hns-address-refused",
+    });
+  }
+  const takesDuplicates = context.hasQuirk("duplicate-local-address");
+  const read = (config: IpConfig, index: number): IpConfigRecord =>
+    readIpConfig(network, pool, config, `IpConfigurations[${index}]`, takesDuplicates);
+  return oneOfEachFamily(wanted.map(read));
 }
 
 /**

@@ -346,7 +346,7 @@ describe("changing a network", () => {
 });
 
 it("what is stored and has no effect stands in the network's health data", async () => {
-  const network = await createNetwork(hnsNode().client, {
+  const network = await createNetwork(hnsNode({ profile: "ws2025" }).client, {
     ...withPolicies({ Type: "VxlanPort", Settings: { Port: 4789 } }),
     Flags: 1024,
     Ipams: [

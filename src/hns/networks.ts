@@ -5,7 +5,7 @@ import { HcnError } from "../hcn/error.ts";
 import { JsonReader } from "../hcn/json-reader.ts";
 import { type ModifyRequest, parseModifyRequest } from "../hcn/modify.ts";
 import { readDns, readPolicies } from "../hcn/base-document.ts";
-import { type HostComputeNetwork, readSubnet } from "../hcn/network.ts";
+import { type HostComputeNetwork, NETWORK_FLAGS, readSubnet } from "../hcn/network.ts";
 import type { NetworkPolicy } from "../hcn/network-policy.ts";
 import { NOTIFICATION_TYPES } from "../hcn/notification.ts";
 import { NETWORK_POLICY_TYPES } from "../hcn/policy-type.ts";
@@ -84,10 +84,15 @@ function makeRecord(
     macRanges,
     dns: document.Dns,
     ...addressing,
-    flags: document.Flags ?? 0,
+    flags: knownFlags(context, document.Flags ?? 0),
     drMac: chooseMac(context.prng),
     hostMac: switchKind === "internal" ? chooseMac(context.prng) : undefined,
   });
+}
+
+/** Inferred: a service without DisableHostPort ignores the flag, as everything that it does not know (hcn.md §1.6, §7.1). */
+function knownFlags(context: ServiceContext, flags: number): number {
+  return context.has("DisableHostPort") ? flags : flags & ~NETWORK_FLAGS.DisableHostPort;
 }
 
 /** The switch that a network's record asks for; undefined: the node has no such adapter. */
