@@ -58,6 +58,11 @@ export class FrontEndTable {
     }
   }
 
+  /** Frees front ends whose load balancers are not among `present`: what a defect has left behind. */
+  keepOnly(present: { has(id: Guid): boolean }): void {
+    for (const [key, owner] of this.owners) if (!present.has(owner)) this.owners.delete(key);
+  }
+
   add(fields: FrontEndFields, owner: Guid): void {
     for (const { key } of frontEndsOf(fields)) this.owners.set(key, owner);
   }

@@ -104,7 +104,17 @@ export function removeLoadBalancer(context: ServiceContext, loadBalancer: LoadBa
 
 export function deleteLoadBalancer(context: ServiceContext, id: Guid): void {
   const loadBalancer = requireLoadBalancer(context, id);
+  const { endpoints, frontEnds } = context.state;
+  const isDegraded = !loadBalancer.endpointIds.some((endpointId) => endpoints.has(endpointId));
+  if (isDegraded && context.hasQuirk("degraded-load-balancer-not-deleted")) {
+    throw new HcnError("HCN_E_DEGRADED_OPERATION", {
+      detail: `Load balancer ${id} has no back end any more; the defect degraded-load-balancer-not-deleted strikes`,
+      explanation: "hns-object-degraded",
+    });
+  }
   removeLoadBalancer(context, loadBalancer);
+  // Inferred: the front end stays taken until the service restarts (hcn.md §4.7).
+  if (context.hasQuirk("front-end-stale-after-delete")) frontEnds.add(loadBalancer, id);
   context.ports.reprogram(loadBalancer.networkId);
 }
 

@@ -63,6 +63,7 @@ export function restartService(context: ServiceContext, state?: RestartState): v
   if (isForgetful) forgetPolicyLists(context);
   if (context.hasQuirk("endpoints-lost-at-restart")) loseUsedEndpoints(context);
   if (context.hasQuirk("loopback-gateway-not-reloaded")) loseUnloadableNetworks(context);
+  context.state.frontEnds.keepOnly(context.state.loadBalancers);
   context.takeNotifications();
 }
 
