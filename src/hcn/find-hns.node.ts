@@ -116,20 +116,28 @@ function isUsableSocket(path: string, uid: number): boolean {
  * @throws HcnError RPC_S_SERVER_UNAVAILABLE that lists where it was looked for and what to do.
  */
 export function findHns(options: FindHnsOptions): HttpHcnClient {
-  const { variables, timeoutMs } = options;
+  const { timeoutMs } = options;
+  const address = findHnsAddress(options);
+  return new HttpHcnClient({ address, ...(timeoutMs !== undefined && { timeoutMs }) });
+}
+
+/**
+ * Where the service listens.
+ * @throws HcnError RPC_S_SERVER_UNAVAILABLE that lists where it was looked for and what to do.
+ */
+export function findHnsAddress(options: FindHnsOptions): HttpAddress {
+  const { variables } = options;
   const platform = options.platform ?? process.platform;
   const wanted = variables["MULLION_HNS"] ?? "";
-  const connect = (address: HttpAddress): HttpHcnClient =>
-    new HttpHcnClient({ address, ...(timeoutMs !== undefined && { timeoutMs }) });
-  if (wanted !== "") return connect(parseHnsAddress(wanted, tokenOf(variables)));
+  if (wanted !== "") return parseHnsAddress(wanted, tokenOf(variables));
   const looked = ["MULLION_HNS is not set"];
   if (platform !== "win32") {
     const uid = options.uid ?? userInfo().uid;
     const socketPath = defaultSocketPath(variables, uid);
-    if (isUsableSocket(socketPath, uid)) return connect({ socketPath });
+    if (isUsableSocket(socketPath, uid)) return { socketPath };
     looked.push(`there is no socket ${socketPath}`);
   } else {
-    if (existsSync(DEFAULT_PIPE)) return connect({ socketPath: DEFAULT_PIPE });
+    if (existsSync(DEFAULT_PIPE)) return { socketPath: DEFAULT_PIPE };
     looked.push(`there is no pipe ${DEFAULT_PIPE}`);
     looked.push("Windows' own HNS (computenetwork.dll) cannot be opened by this version yet");
   }

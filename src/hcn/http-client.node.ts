@@ -200,7 +200,6 @@ export class HttpHcnClient implements HcnClient {
     throw this.unexpected("an object");
   }
 
-  /** Makes a call and opens the answer. @throws HcnError what the service refused, or that nobody answers. */
   private async perform(operation: HttpOperation, fields: object): Promise<JsonValue> {
     // A listener that is under way hears what this call does.
     await this.streams.registered();

@@ -15,6 +15,7 @@ import { type Schema, component } from "./document-schemas.ts";
 import { HcnError } from "./error.ts";
 import { checkJsonObject } from "./json-value.ts";
 import type { JsonReader } from "./json-reader.ts";
+import { isJsonObject, parseJsonText } from "./json-value.ts";
 import type { PortRequest } from "./port-reservation.ts";
 
 /** A field of a request. */
@@ -73,7 +74,11 @@ const ID: RequestField = {
   schema: { ...TEXT, description: "A GUID in either letter case." },
   isRequired: true,
 };
-const QUERY: RequestField = { schema: component("HostComputeQuery") };
+const QUERY: RequestField = {
+  schema: {
+    anyOf: [component("HostComputeQuery"), { type: "string", description: "The same, written as text." }],
+  },
+};
 const DOCUMENT: Schema = {
   type: "object",
   description:
@@ -100,14 +105,17 @@ function requireKind(reader: JsonReader): HcnObjectKind {
   return kind;
 }
 
+/** The document, also as the text that the native calls take. */
 function requireSettings(reader: JsonReader): JsonObject {
-  const settings = reader.object("settings");
-  if (settings === undefined) throw reader.fail("settings", "a JSON object");
-  return settings.whole();
+  const given = reader.raw("settings");
+  const settings = typeof given === "string" ? parseJsonText(given) : given;
+  if (isJsonObject(settings)) return settings;
+  throw reader.fail("settings", "a JSON object, or one written as text");
 }
 
+/** The service checks it, whatever it is. */
 function optionalQuery(reader: JsonReader): HostComputeQuery | undefined {
-  return reader.object("query")?.whole();
+  return reader.raw("query") as HostComputeQuery | undefined;
 }
 
 function portRequest(reader: JsonReader): PortRequest {
@@ -136,7 +144,7 @@ const OBJECT_OPERATIONS: Rows<"enumerate" | "create" | "query" | "modify" | "del
     request: {
       kind: KIND,
       settings: {
-        schema: { type: "object", description: "The document, in v2 or v1 form." },
+        schema: { type: ["object", "string"], description: "The document, in v2 or v1 form; also as text." },
         isRequired: true,
       },
       id: {
@@ -172,7 +180,7 @@ const OBJECT_OPERATIONS: Rows<"enumerate" | "create" | "query" | "modify" | "del
     request: {
       kind: KIND,
       id: ID,
-      settings: { schema: component("ModifySettings"), isRequired: true },
+      settings: { schema: { anyOf: [component("ModifySettings"), TEXT] }, isRequired: true },
     },
     result: NOTHING,
     isRead: false,

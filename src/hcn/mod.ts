@@ -62,6 +62,17 @@ export {
   type NamespaceType,
   parseNamespace,
 } from "./namespace.ts";
+export { type PodShims, syncNamespace } from "./namespace-sync.ts";
+export {
+  type ComputeSystem,
+  type ComputeSystemAdapter,
+  type ComputeSystemType,
+  type ComputeSystems,
+  addNetworkAdapter,
+  containerDocument,
+  networkAdapterRequest,
+  removeNetworkAdapter,
+} from "./compute-systems.ts";
 export {
   NAT_FLAGS,
   type OutBoundNatPolicySetting,

@@ -96,7 +96,8 @@ export interface HostComputeNetwork extends BaseDocument {
   readonly Flags?: number;
 }
 
-function readIpSubnet(reader: JsonReader): IpSubnet {
+/** Reads one block of a subnet. */
+export function readIpSubnet(reader: JsonReader): IpSubnet {
   return present<IpSubnet>({
     ...readBase(reader),
     IpAddressPrefix: reader.text("IpAddressPrefix"),

@@ -1,6 +1,7 @@
 /** Attaching and detaching an endpoint: making its vNIC and taking it away (hcn.md §4.4, §4.5). */
 import { assert } from "../base/assert.ts";
 import type { Guid } from "../hcn/client.ts";
+import { ENDPOINT_FLAGS } from "../hcn/endpoint.ts";
 import { HcnError } from "../hcn/error.ts";
 import { NETWORK_FLAGS } from "../hcn/network.ts";
 import { NOTIFICATION_TYPES } from "../hcn/notification.ts";
@@ -53,24 +54,57 @@ function routesOf(endpoint: EndpointRecord): readonly RouteDefinition[] {
     });
 }
 
+/**
+ * With OverrideDNSServerOrder, EnableInternalDNS of v1, the gateway comes before the servers of the settings.
+ * Inferred (hcn.md §2.3): containers of Docker, which sets the flag and answers on the gateway, show that order.
+ */
+function firstServersOf(endpoint: EndpointRecord): readonly Ip[] {
+  if ((endpoint.flags & ENDPOINT_FLAGS.OverrideDNSServerOrder) === 0) return [];
+  return endpoint.routes.flatMap(({ destination, nextHop }) =>
+    destination.length === 0 && nextHop !== undefined ? [nextHop] : [],
+  );
+}
+
 /** The endpoint's own settings, field by field, else the network's. The host's resolver is left alone. */
 function dnsOf(network: NetworkRecord, endpoint: EndpointRecord): DnsDefinition | undefined {
   if (endpoint.attachment?.kind === "host") return undefined;
   const dns = endpoint.dns ?? network.dns;
-  if (dns === undefined) return undefined;
-  const servers = (dns.ServerList ?? []).map(parseIp).filter((ip): ip is Ip => ip !== undefined);
-  return { domain: dns.Domain ?? "", search: dns.Search ?? [], servers };
+  const first = firstServersOf(endpoint);
+  if (dns === undefined && first.length === 0) return undefined;
+  const named = (dns?.ServerList ?? []).map(parseIp).filter((ip): ip is Ip => ip !== undefined);
+  const servers = [...first, ...named.filter((ip) => !first.includes(ip))];
+  return { domain: dns?.Domain ?? "", search: dns?.Search ?? [], servers };
 }
 
-/** The MTU that policies ask for: InterfaceParameters, less EncapOverhead. */
-function mtuOf(endpoint: EndpointRecord, mtuBytes: number): number | undefined {
+/** What EnableLowInterfaceMetric gives. Inferred: the number; Windows gives its fastest adapters 5. */
+const LOW_INTERFACE_METRIC = 5;
+
+function interfaceMetricOf(endpoint: EndpointRecord): number | undefined {
+  return (endpoint.flags & ENDPOINT_FLAGS.EnableLowInterfaceMetric) === 0 ? undefined : LOW_INTERFACE_METRIC;
+}
+
+/** Every link that carries IPv4 takes this much (RFC 791 §3.2). */
+const MTU_MIN = 68;
+
+/** The MTU that policies ask for: InterfaceParameters, less EncapOverhead. Undefined: they ask for none. */
+function mtuOf(context: ServiceContext, endpoint: EndpointRecord): number | undefined {
+  const network = context.state.networks.get(endpoint.networkId);
+  const adapter = network === undefined ? undefined : context.adapterOf(network);
+  const mtuBytes = adapter?.device.mtuBytes ?? MTU_DEFAULT;
   let mtu: number | undefined;
   let overhead = 0;
   for (const policy of endpoint.policies) {
     if (policy.Type === "InterfaceParameters") mtu = policy.Settings.Mtu ?? mtu;
     if (policy.Type === "EncapOverhead") overhead = policy.Settings.Overhead ?? 0;
   }
-  return mtu === undefined && overhead === 0 ? undefined : Math.min(mtu ?? mtuBytes, mtuBytes) - overhead;
+  if (mtu === undefined && overhead === 0) return undefined;
+  return Math.max(MTU_MIN, Math.min(mtu ?? mtuBytes, mtuBytes) - overhead);
+}
+
+/** Gives an attached endpoint's interface the MTU of its policies. */
+export function followMtu(context: ServiceContext, endpoint: EndpointRecord): void {
+  const portId = endpoint.attachment?.portId;
+  if (portId !== undefined) context.datapath.setMtu(portId, mtuOf(context, endpoint));
 }
 
 function vnicOf(
@@ -82,7 +116,6 @@ function vnicOf(
   const network = context.state.networks.get(endpoint.networkId);
   const portId = endpoint.attachment?.portId;
   assert(network !== undefined && portId !== undefined, "an attached endpoint has a network and a port");
-  const mtuBytes = context.adapterOf(network)?.device.mtuBytes ?? MTU_DEFAULT;
   const interfaceName = interfaceNameOf(endpoint);
   // Inferred for L2Bridge: WS2022 was seen to name ports of overlay networks so (dataplane.md §2.8).
   const containerName = `Container NIC ${endpoint.id.slice(0, 8)}`;
@@ -98,7 +131,8 @@ function vnicOf(
     addresses: endpoint.ipConfigs.map(({ ip, length }) => ({ ip, length })),
     routes: routesOf(endpoint),
     dns: dnsOf(network, endpoint),
-    mtuBytes: mtuOf(endpoint, mtuBytes),
+    mtuBytes: mtuOf(context, endpoint),
+    interfaceMetric: interfaceMetricOf(endpoint),
     program,
   };
 }

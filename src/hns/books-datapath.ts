@@ -61,7 +61,14 @@ export class BooksDatapath implements Datapath {
     this.switches.delete(id);
   }
 
+  setHostAddresses(switchId: Guid, hostAddresses: readonly InterfaceAddress[]): void {
+    const definition = this.switches.get(switchId);
+    if (definition?.kind === "internal") this.switches.set(switchId, { ...definition, hostAddresses });
+  }
+
   addressesOf(adapter: PhysicalAdapter): readonly InterfaceAddress[] {
+    for (const each of this.switches.values())
+      if (each.kind === "external" && each.adapter.name === adapter.name && !each.hasHostPort) return [];
     return adapter.addresses;
   }
 
@@ -78,6 +85,11 @@ export class BooksDatapath implements Datapath {
     const vnic = this.vnics.get(portId);
     assert(vnic !== undefined, "only attached ports are programmed");
     this.vnics.set(portId, { ...vnic, program });
+  }
+
+  setMtu(portId: Guid, mtuBytes: number | undefined): void {
+    const vnic = this.vnics.get(portId);
+    if (vnic !== undefined) this.vnics.set(portId, { ...vnic, mtuBytes });
   }
 
   reserveHostPools(switchId: Guid, pools: readonly HostPoolDefinition[]): boolean {
@@ -103,6 +115,11 @@ export class BooksDatapath implements Datapath {
   /** Nothing passes here. */
   statisticsOf(_switchId: Guid, portId: Guid): PortStatistics | undefined {
     return this.vnics.has(portId) ? NOTHING_PASSED : undefined;
+  }
+
+  /** Nobody runs here. */
+  isListening(): boolean {
+    return false;
   }
 
   listPortPools(): readonly PortPoolAllocation[] {

@@ -81,7 +81,13 @@ export interface DnsDefinition {
 
 /** A switch to make. */
 export type SwitchDefinition =
-  | { readonly kind: "external"; readonly id: Guid; readonly adapter: PhysicalAdapter }
+  | {
+      readonly kind: "external";
+      readonly id: Guid;
+      readonly adapter: PhysicalAdapter;
+      /** False: the host has no vNIC on it, and none of the adapter's addresses (DisableHostPort). */
+      readonly hasHostPort: boolean;
+    }
   | {
       readonly kind: "internal";
       readonly id: Guid;
@@ -110,6 +116,8 @@ export interface VnicDefinition {
   readonly dns: DnsDefinition | undefined;
   /** Undefined: that of the adapter. */
   readonly mtuBytes: number | undefined;
+  /** Added to the metric of each route over the interface; undefined: what Windows gives. */
+  readonly interfaceMetric: number | undefined;
   /** Undefined: the port has no rules; frames pass as they are. */
   readonly program: PortProgram | undefined;
 }
@@ -144,10 +152,14 @@ export interface Datapath {
   createSwitch(definition: SwitchDefinition): void;
   /** Takes the switch away; what was on an adapter goes back to it. */
   removeSwitch(id: Guid): void;
+  /** Replaces the addresses of the host's vNIC on an internal switch. */
+  setHostAddresses(switchId: Guid, addresses: readonly InterfaceAddress[]): void;
   /** The addresses of the node on `adapter`, wherever they are now. */
   addressesOf(adapter: PhysicalAdapter): readonly InterfaceAddress[];
   attach(vnic: VnicDefinition): void;
   detach(switchId: Guid, portId: Guid): void;
+  /** Changes the MTU of an attached vNIC; undefined: that of its link. */
+  setMtu(portId: Guid, mtuBytes: number | undefined): void;
   /**
    * Makes pools of the host's port that are not there yet, each with a block of ports.
    * @returns false when the node has no block left; then nothing has changed.
@@ -159,6 +171,8 @@ export interface Datapath {
   program(switchId: Guid, portId: Guid, program: PortProgram): void;
   /** Undefined: there is no such port. */
   statisticsOf(switchId: Guid, portId: Guid): PortStatistics | undefined;
+  /** True when a program of the host listens on the port. */
+  isListening(protocol: number, port: number): boolean;
   /** The NAT ports in use on all switches. */
   listPortPools(): readonly PortPoolAllocation[];
 }

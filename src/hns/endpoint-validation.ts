@@ -51,7 +51,7 @@ function readIpConfig(
 ): IpConfigRecord {
   const ip = readIp(config.IpAddress ?? "", `${where}.IpAddress`);
   const length = readLength(config, ip, where);
-  const found = pool.findSubnet(network.subnets, ip);
+  const found = pool.findPlace(network.subnets, ip);
   if (found === undefined && network.subnets.length === 0) {
     pool.checkOwner(ip);
     return Object.freeze({ ip, length: length === 0 ? bitsOf(familyOf(ip)) : length, ipSubnetId: undefined });
@@ -62,13 +62,13 @@ function readIpConfig(
       detail: `${formatIp(ip)} lies in no subnet of network ${network.name}, which has ${subnets}`,
     });
   }
-  pool.checkReservation(found.subnet, ip);
+  pool.checkReservation(found, ip);
   if (!takesDuplicates) pool.checkOwner(ip);
   const record: IpConfigRecord = {
     ip,
     // The subnet's length is filled in when the request has none (hcn.md §4.2).
     length: length === 0 ? found.subnet.prefix.length : length,
-    ipSubnetId: found.ipSubnet?.id ?? found.subnet.id,
+    ipSubnetId: found.ipSubnet.id,
   };
   return Object.freeze(record);
 }
@@ -141,10 +141,9 @@ function allocateConfigs(
     const subnets = network.subnets.filter((subnet) => prefixFamily(subnet.prefix) === family);
     if (subnets.length === 0) continue;
     const ip = pool.allocate(subnets, context.prng);
-    const found = pool.findSubnet(subnets, ip);
+    const found = pool.findPlace(subnets, ip);
     if (found === undefined) continue;
-    const ipSubnetId = found.ipSubnet?.id ?? found.subnet.id;
-    configs.push(Object.freeze({ ip, length: found.subnet.prefix.length, ipSubnetId }));
+    configs.push(Object.freeze({ ip, length: found.subnet.prefix.length, ipSubnetId: found.ipSubnet.id }));
   }
   return configs;
 }

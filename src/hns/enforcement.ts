@@ -3,8 +3,9 @@
  * that nothing is accepted and silently ignored.
  */
 import type { AclPolicySetting } from "../hcn/acl-policy.ts";
+import { ENDPOINT_FLAGS } from "../hcn/endpoint.ts";
 import type { EndpointPolicy } from "../hcn/endpoint-policy.ts";
-import { LOAD_BALANCER_PORT_FLAGS } from "../hcn/load-balancer.ts";
+import { LOAD_BALANCER_FLAGS, LOAD_BALANCER_PORT_FLAGS } from "../hcn/load-balancer.ts";
 import { NAT_FLAGS, type SdnRoutePolicySetting } from "../hcn/nat-policy.ts";
 import type { NetworkPolicy } from "../hcn/network-policy.ts";
 import { NETWORK_FLAGS } from "../hcn/network.ts";
@@ -17,7 +18,9 @@ import type { EndpointRecord } from "./endpoint-record.ts";
 import type { LoadBalancerPortMappingRecord, LoadBalancerRecord } from "./load-balancer-record.ts";
 import type { NetworkRecord } from "./network-record.ts";
 import { RULE_POLICIES, limitOfType, ruleLimitOf } from "./network/type-limits.ts";
+import { shownPolicies } from "./network/management.ts";
 import { hasRules } from "./network/type-traits.ts";
+import type { ServiceContext } from "./service-context.ts";
 import type { SdnRouteRecord } from "./sdn-route-record.ts";
 
 /** One thing that has no effect, and why. */
@@ -86,7 +89,7 @@ const ENDPOINT_REASONS: { readonly [T in EndpointPolicyType]: EndpointReason<T> 
   InterfaceParameters: ENFORCED,
   // Offload settings change no packet.
   Iov: ENFORCED,
-  TierAcl: STORED,
+  TierAcl: ENFORCED,
   Firewall: STORED,
 };
 
@@ -94,7 +97,7 @@ const NETWORK_REASONS: { readonly [T in NetworkPolicyType]: string | undefined }
   SourceMacAddress: NOT_YET,
   NetAdapterName: undefined,
   VSwitchExtension: NOT_YET,
-  DrMacAddress: NOT_YET,
+  DrMacAddress: undefined,
   AutomaticDNS: NOT_YET,
   InterfaceConstraint: undefined,
   ProviderAddress: undefined,
@@ -128,6 +131,13 @@ function reasonForNetworkPolicy(network: NetworkRecord, policy: NetworkPolicy): 
 /** Inferred: a guest's vNIC belongs to its utility VM. */
 const GUEST_REASON = "the vNIC of a Guest namespace belongs to a utility VM, which this version does not run";
 
+const DHCP_REASON = "no DHCP server is simulated on the wire, so the endpoint has no address";
+
+const ENDPOINT_FLAGS_STORED = [
+  "DisableInterComputeCommunication",
+  "EnableMirroring",
+] as const satisfies readonly (keyof typeof ENDPOINT_FLAGS)[];
+
 const MACHINE_REASON = "the port is one of a virtual machine, which this version does not run";
 
 /** Undefined: the policy has its effect, as far as the network goes. */
@@ -147,6 +157,12 @@ export function notEnforcedOnEndpoint(
     const reason = reasonOfNetwork(network, policy.Type) ?? reasonOf(policy, network);
     if (reason !== undefined) found.push({ Type: policy.Type, Index: index, Reason: reason });
   }
+  for (const name of ENDPOINT_FLAGS_STORED) {
+    const bit = ENDPOINT_FLAGS[name];
+    if ((endpoint.flags & bit) !== 0) found.push({ Type: "Flags", Reason: `${name} (${bit}) is ${NOT_YET}` });
+  }
+  if (endpoint.ipConfigs.length === 0 && (endpoint.flags & ENDPOINT_FLAGS.EnableDhcp) !== 0)
+    found.push({ Type: "Flags", Reason: DHCP_REASON });
   if (endpoint.virtualMachine !== undefined) found.push({ Type: "Port", Reason: MACHINE_REASON });
   if (endpoint.attachment?.kind === "guest") found.push({ Type: "Attachment", Reason: GUEST_REASON });
   return found;
@@ -159,12 +175,22 @@ export function notEnforcedOnEndpoint(
 const PORT_FLAG_REASONS: readonly (readonly [keyof typeof LOAD_BALANCER_PORT_FLAGS, string])[] = [
   ["ILB", "the load balancers of Azure's fabric are not simulated"],
   ["UseMux", `traffic through a MUX is ${NOT_YET}`],
-  ["PreserveDip", NOT_YET],
 ];
 
-function notEnforcedOnMapping(mapping: LoadBalancerPortMappingRecord, index: number): readonly NotEnforced[] {
+/** Flag 8 needs DSR (hcn.md §8.2); with it the back end gets packets as they came. */
+const PRESERVE_REASON: (typeof PORT_FLAG_REASONS)[number] = [
+  "PreserveDip",
+  "packets keep the address of the front end with DSR (Flags 1) only",
+];
+
+function notEnforcedOnMapping(
+  mapping: LoadBalancerPortMappingRecord,
+  index: number,
+  isDsr: boolean,
+): readonly NotEnforced[] {
   const found: NotEnforced[] = [];
-  for (const [name, reason] of PORT_FLAG_REASONS) {
+  const flags = isDsr ? PORT_FLAG_REASONS : [...PORT_FLAG_REASONS, PRESERVE_REASON];
+  for (const [name, reason] of flags) {
     const bit = LOAD_BALANCER_PORT_FLAGS[name];
     if ((mapping.flags & bit) !== 0)
       found.push({ Type: "PortMapping", Index: index, Reason: `Flags ${bit} (${name}): ${reason}` });
@@ -174,6 +200,11 @@ function notEnforcedOnMapping(mapping: LoadBalancerPortMappingRecord, index: num
   return found;
 }
 
+/** The host's port balances IPv4 only (dataplane.md §2.2.3). */
+const IPV6_WITH_DSR =
+  "IPv6 (2): connections of the node's pods are balanced; those of the node and of other machines are not";
+const IPV6_WITHOUT_DSR = "IPv6 (2) is balanced with DSR (1) only";
+
 /** What of a load balancer of `network` has no effect. */
 export function notEnforcedOnLoadBalancer(
   loadBalancer: LoadBalancerRecord,
@@ -181,40 +212,64 @@ export function notEnforcedOnLoadBalancer(
 ): readonly NotEnforced[] {
   if (network !== undefined && !hasRules(network))
     return [{ Type: "LoadBalancer", Reason: ruleLimitOf(network.type) }];
-  return loadBalancer.portMappings.flatMap(notEnforcedOnMapping);
+  const { flags } = loadBalancer;
+  const isDsr = (flags & LOAD_BALANCER_FLAGS.DSR) !== 0;
+  const found = loadBalancer.portMappings.flatMap((mapping, index) =>
+    notEnforcedOnMapping(mapping, index, isDsr),
+  );
+  if ((flags & LOAD_BALANCER_FLAGS.IPv6) === 0) return found;
+  return [...found, { Type: "Flags", Reason: isDsr ? IPV6_WITH_DSR : IPV6_WITHOUT_DSR }];
 }
 
-/** What of an SDN route has no effect. */
-export function notEnforcedOnSdnRoute({ routes }: SdnRouteRecord): readonly NotEnforced[] {
+/** What of an SDN route of `network` has no effect. */
+export function notEnforcedOnSdnRoute(
+  { routes }: SdnRouteRecord,
+  network: NetworkRecord | undefined,
+): readonly NotEnforced[] {
+  if (network !== undefined && !hasRules(network))
+    return [{ Type: "SdnRoute", Reason: ruleLimitOf(network.type) }];
   return routes.flatMap((route, index) => {
     const reason = reasonForRoute(route);
     return reason === undefined ? [] : [{ Type: "SDNRoute", Index: index, Reason: reason }];
   });
 }
 
-/** Flags that change the switch or its host vNIC; the others are bookkeeping or concern other types of network. */
-const SWITCH_FLAGS = [
+/** Flags that are stored; the others act, are bookkeeping, or concern other types of network. */
+const STORED_FLAGS = [
   "EnableMirroring",
-  "IsolateVSwitch",
   "EnableFirewall",
-  "DisableHostPort",
   "WeakHostReceiveAdapter",
   "WeakHostSendAdapter",
 ] as const satisfies readonly (keyof typeof NETWORK_FLAGS)[];
 
+function notEnforcedFlags(context: ServiceContext, { flags }: NetworkRecord): readonly NotEnforced[] {
+  const found: NotEnforced[] = [];
+  for (const name of STORED_FLAGS) {
+    const bit = NETWORK_FLAGS[name];
+    if ((flags & bit) !== 0) found.push({ Type: "Flags", Reason: `${name} (${bit}) is ${NOT_YET}` });
+  }
+  const bit = NETWORK_FLAGS.DisableHostPort;
+  if ((flags & bit) !== 0 && !context.has("DisableHostPort")) {
+    const { Major, Minor } = context.version;
+    const reason = `HNS ${Major}.${Minor} does not know DisableHostPort (${bit}); the host has its vNIC`;
+    found.push({ Type: "Flags", Reason: reason });
+  }
+  return found;
+}
+
 /** What of a network has no effect. */
-export function notEnforcedOnNetwork(network: NetworkRecord): readonly NotEnforced[] {
+export function notEnforcedOnNetwork(
+  context: ServiceContext,
+  network: NetworkRecord,
+): readonly NotEnforced[] {
   const found: NotEnforced[] = [];
   const limit = limitOfType(network.type);
   if (limit !== undefined) found.push({ Type: "Type", Reason: limit });
-  for (const [index, policy] of network.policies.entries()) {
+  for (const [index, policy] of shownPolicies(context, network).entries()) {
     const reason = reasonForNetworkPolicy(network, policy);
     if (reason !== undefined) found.push({ Type: policy.Type, Index: index, Reason: reason });
   }
-  for (const name of SWITCH_FLAGS) {
-    const bit = NETWORK_FLAGS[name];
-    if ((network.flags & bit) !== 0) found.push({ Type: "Flags", Reason: `${name} (${bit}) is ${NOT_YET}` });
-  }
+  found.push(...notEnforcedFlags(context, network));
   for (const subnet of [...network.subnets, ...network.bareSubnets]) {
     for (const policy of subnet.policies)
       found.push({ Type: policy.Type, Reason: `a subnet's ${policy.Type} is ${NOT_YET}` });

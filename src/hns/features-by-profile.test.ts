@@ -167,9 +167,10 @@ const TRIALS: { readonly [F in HnsFeature]: Trial } = {
     if (!(await isTaken(base))) return false;
     return isTaken(modifyNetworkPolicies(client, network, "Add", [set("b", "NESTEDIPSET", "a")]));
   },
-  DisableHostPort: async ({ client }) => {
-    const { ID = "" } = await createNetwork(client, { Name: "n", Type: "Private", Flags: 1024 });
-    return ((await getNetworkById(client, ID)).Flags ?? 0) === 1024;
+  DisableHostPort: async ({ client, datapath }) => {
+    await createNetwork(client, { Name: "n", Type: "Transparent", Flags: 1024, Policies: [ADAPTER] });
+    const switches = datapath.listSwitches().map((id) => datapath.getSwitch(id));
+    return switches.some((each) => each?.kind === "external" && !each.hasHostPort);
   },
   ModifyLoadbalancer: async (node) => {
     const { ID = "", ...document } = await made(node, {});

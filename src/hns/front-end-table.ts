@@ -58,13 +58,13 @@ export class FrontEndTable {
     }
   }
 
-  /** Frees front ends whose load balancers are not among `present`: what a defect has left behind. */
-  keepOnly(present: { has(id: Guid): boolean }): void {
-    for (const [key, owner] of this.owners) if (!present.has(owner)) this.owners.delete(key);
-  }
-
   add(fields: FrontEndFields, owner: Guid): void {
     for (const { key } of frontEndsOf(fields)) this.owners.set(key, owner);
+  }
+
+  /** Frees what load balancers have left that are gone. */
+  releaseLeft(isThere: (owner: Guid) => boolean): void {
+    for (const [key, owner] of this.owners) if (!isThere(owner)) this.owners.delete(key);
   }
 
   remove(fields: FrontEndFields): void {

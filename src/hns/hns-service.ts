@@ -22,7 +22,7 @@ import { HcnError } from "../hcn/error.ts";
 import type { HnsVersion } from "../hcn/features.ts";
 import { ZERO_GUID, checkGuid, parseGuid } from "../hcn/guid.ts";
 import { JsonReader } from "../hcn/json-reader.ts";
-import { checkJsonObject, checkJsonValue, isJsonObject } from "../hcn/json-value.ts";
+import { checkJsonObject, checkJsonValue } from "../hcn/json-value.ts";
 import type { PortRangeEntry, PortRangeReservation, PortRequest } from "../hcn/port-reservation.ts";
 import { type CheckedQuery, parseQuery } from "../hcn/query.ts";
 import { type Dialect, dialectOf } from "../hcn/schema-version.ts";
@@ -40,6 +40,7 @@ import { matchesFilter } from "./filter.ts";
 import { followMirroredEndpoints } from "./guest-network-services.ts";
 import { KIND_TABLE, type KindRow } from "./kind-table.ts";
 import { createHostNamespace } from "./namespaces.ts";
+import { createOwnNetworks, requestMirroring, settleMirroring } from "./network/own-networks.ts";
 import { listPortReservations, releasePorts, reservePorts } from "./port-reservations.ts";
 import type { QuirkSet } from "./quirk-set.ts";
 import { type HnsServiceOptions, ServiceContext } from "./service-context.ts";
@@ -79,6 +80,7 @@ export class HnsService {
   constructor(env: Environment, options: HnsServiceOptions) {
     this.context = new ServiceContext(env, options);
     createHostNamespace(this.context);
+    createOwnNetworks(this.context);
     this.context.takeNotifications();
   }
 
@@ -146,17 +148,20 @@ export class HnsService {
   enumerate(kind: HcnObjectKind, query?: HostComputeQuery): readonly Guid[] {
     this.checkRunning();
     const { filter } = this.checkQuery(query);
+    this.catchUp();
     const row = KIND_TABLE[kind];
     if (row === undefined) return [];
     const ids = this.candidates(row, filter["ID"]);
     if (Object.keys(filter).length === 0) return [...ids];
     const found: Guid[] = [];
     for (const id of ids) if (matchesFilter(filter, row.filterFields(this.context, id))) found.push(id);
+    if (kind === "Network") requestMirroring(this.context, filter["Flags"]);
     return found;
   }
 
   create(kind: HcnObjectKind, settings: JsonObject, options: HcnCreateOptions = {}): Guid {
     this.checkRunning();
+    this.catchUp();
     const row = KIND_TABLE[kind];
     if (row === undefined) throw notServed(kind);
     const document = checkJsonObject(settings);
@@ -169,12 +174,14 @@ export class HnsService {
   query(kind: HcnObjectKind, id: Guid, query?: HostComputeQuery): JsonObject {
     this.checkRunning();
     const checked = this.checkQuery(query);
+    this.catchUp();
     const guid = checkGuid(id);
     return rowOfObject(kind, guid).show(this.context, guid, checked);
   }
 
   modify(kind: HcnObjectKind, id: Guid, settings: JsonObject): void {
     this.checkRunning();
+    this.catchUp();
     const row = KIND_TABLE[kind];
     if (row === undefined) throw notServed(kind);
     row.modify(this.context, checkGuid(id), checkJsonObject(settings));
@@ -182,6 +189,7 @@ export class HnsService {
 
   delete(kind: HcnObjectKind, id: Guid): void {
     this.checkRunning();
+    this.catchUp();
     const guid = checkGuid(id);
     rowOfObject(kind, guid).delete(this.context, guid);
   }
@@ -246,22 +254,31 @@ export class HnsService {
   /** HNS v1: always an envelope, and never a failure of the call itself while the service runs. */
   call(method: string, path: string, body: string): JsonObject {
     this.checkRunning();
+    this.catchUp();
     return answerV1(this.context, method, path, body);
   }
 
   /** Notifications since the last call. */
   takeNotifications(): readonly HcnNotification[] {
     followMirroredEndpoints(this.context);
+    this.catchUp();
     return this.context.takeNotifications();
   }
 
   /** Goes up with every change of an object: equal numbers, equal objects. */
   get revision(): number {
+    this.catchUp();
     return this.context.revision;
+  }
+
+  /** The next moment of the clock at which objects come or change without a call; undefined: there is none. */
+  get nextMomentMs(): number | undefined {
+    return this.context.nextMomentMs;
   }
 
   /** What has to be stored since the last call. */
   takeChanges(): readonly StoredChange[] {
+    this.catchUp();
     return this.context
       .takeChanges()
       .map(({ kind, id }) => ({ kind, id, object: storedRowOf(kind)?.store(this.context, id) }));
@@ -311,6 +328,11 @@ export class HnsService {
     this.context.takeChanges();
   }
 
+  /** Does what the clock has brought since the last call. */
+  private catchUp(): void {
+    settleMirroring(this.context);
+  }
+
   private checkRunning(): void {
     if (this.isStopped)
       throw new HcnError("RPC_S_SERVER_UNAVAILABLE", { detail: `The HNS of ${this.context.node} is down` });
@@ -318,7 +340,7 @@ export class HnsService {
 
   private checkQuery(query: HostComputeQuery | undefined): CheckedQuery {
     const value: JsonValue | undefined = query === undefined ? undefined : checkJsonValue(query);
-    return parseQuery(isJsonObject(value) ? value : undefined);
+    return parseQuery(value);
   }
 
   /**

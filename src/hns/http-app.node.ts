@@ -6,6 +6,7 @@ import { bodyLimit } from "hono/body-limit";
 import { LIMITS } from "../base/limits.ts";
 import { type Log, SILENT_LOG } from "../base/log.ts";
 import type { HcnClient, JsonValue, NotificationScope } from "../hcn/client.ts";
+import type { HnsDumps } from "../hcn/dumps.ts";
 import { errorCodeOf } from "../hcn/error-codes.ts";
 import { HcnError } from "../hcn/error.ts";
 import { FAULT_PATHS } from "../hcn/faults/fault-paths.ts";
@@ -18,6 +19,7 @@ import { isJsonObject, parseJsonText } from "../hcn/json-value.ts";
 import { checkScope } from "../hcn/notification-scope.ts";
 import { hnsOpenApi } from "../hcn/openapi.ts";
 import { getHnsVersion } from "../hcn/v1-operations.ts";
+import { addDumpPaths } from "./dump/http-dumps.node.ts";
 import type { FaultInjector } from "./faults/fault-injector.ts";
 import { HnsMetrics } from "./http-metrics.ts";
 import { InProcessHcnClient } from "./in-process-client.ts";
@@ -36,6 +38,8 @@ export interface ServedFacts {
 export interface HnsAppOptions {
   readonly client: HcnClient;
   readonly facts?: (() => ServedFacts) | undefined;
+  /** Who makes dumps; without, there are none. */
+  readonly dumps?: HnsDumps | undefined;
   readonly log?: Log | undefined;
   /** @throws HcnError E_ACCESSDENIED for a request that may not ask. */
   readonly checkAccess: (authorization: string | undefined) => void;
@@ -117,6 +121,7 @@ export class HnsApp {
       options.checkAccess(context.req.header("authorization"));
       await next();
     });
+    if (options.dumps !== undefined) addDumpPaths(this.app, options.dumps);
     this.addPaths();
   }
 

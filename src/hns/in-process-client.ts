@@ -193,8 +193,10 @@ export class InProcessHcnClient implements HcnClient {
       status: 0,
       data: { ID: ZERO_GUID, Flags: 0 },
     };
-    this.announce([goodbye]);
+    // Whoever registers while it hears of the end has registered with what comes after it.
+    const registered = [...this.registrations];
     this.registrations.clear();
+    for (const { listener } of registered) listener(goodbye);
   }
 
   /** Makes a call with the faults that are in force. */

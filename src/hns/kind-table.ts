@@ -43,7 +43,8 @@ import {
   policyListDocument,
 } from "./view/load-balancer-view.ts";
 import { namespaceDocument, namespaceDocumentV1, namespaceFilterFields } from "./view/namespace-view.ts";
-import { networkDocument, networkDocumentV1, networkFilterFields } from "./view/network-view.ts";
+import { networkDocument, networkFilterFields } from "./view/network-view.ts";
+import { networkDocumentV1 } from "./view/network-view-v1.ts";
 import { sdnRouteDocument, sdnRouteFilterFields } from "./view/sdn-route-view.ts";
 
 /** Objects of one kind, in order of creation. */

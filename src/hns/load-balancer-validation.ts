@@ -15,6 +15,7 @@ import { type Ip, isMulticastIp, parseIp } from "../net/ip.ts";
 import { IpProtocol } from "../wire/ip-protocol.ts";
 import { readBackEndList } from "./back-end-list.ts";
 import type { EndpointRecord } from "./endpoint-record.ts";
+import { checkNotListening } from "./host-listeners.ts";
 import type { LoadBalancerPortMappingRecord, LoadBalancerRecord } from "./load-balancer-record.ts";
 import type { ServiceContext } from "./service-context.ts";
 
@@ -118,6 +119,8 @@ export function readLoadBalancer(
     flags: knownFlags(context, document.Flags ?? 0),
   };
   context.state.frontEnds.checkFree(fields, id);
+  for (const mapping of fields.portMappings)
+    checkNotListening(context, mapping.protocol, mapping.externalPort);
   checkPorts(context, backEnds);
   checkCount(context, backEnds.length);
   return fields;

@@ -96,15 +96,19 @@ export function modifyLoadBalancer(context: ServiceContext, id: Guid, settings: 
 }
 
 /** Takes a load balancer away; the ports of its network are the caller's. */
-export function removeLoadBalancer(context: ServiceContext, loadBalancer: LoadBalancerRecord): void {
-  context.state.removeLoadBalancer(loadBalancer);
+export function removeLoadBalancer(
+  context: ServiceContext,
+  loadBalancer: LoadBalancerRecord,
+  isFrontEndLeft = false,
+): void {
+  context.state.removeLoadBalancer(loadBalancer, isFrontEndLeft);
   context.cache.forget(loadBalancer.id);
   context.changed("LoadBalancer", loadBalancer.id);
 }
 
 export function deleteLoadBalancer(context: ServiceContext, id: Guid): void {
   const loadBalancer = requireLoadBalancer(context, id);
-  const { endpoints, frontEnds } = context.state;
+  const { endpoints } = context.state;
   const isDegraded = !loadBalancer.endpointIds.some((endpointId) => endpoints.has(endpointId));
   if (isDegraded && context.hasQuirk("degraded-load-balancer-not-deleted")) {
     throw new HcnError("HCN_E_DEGRADED_OPERATION", {
@@ -112,9 +116,9 @@ export function deleteLoadBalancer(context: ServiceContext, id: Guid): void {
       explanation: "hns-object-degraded",
     });
   }
-  removeLoadBalancer(context, loadBalancer);
-  // Inferred: the front end stays taken until the service restarts (hcn.md §4.7).
-  if (context.hasQuirk("front-end-stale-after-delete")) frontEnds.add(loadBalancer, id);
+  // The next one there is refused, until the service restarts (hcn.md §4.7).
+  const isFrontEndLeft = context.hasQuirk("front-end-stale-after-delete");
+  removeLoadBalancer(context, loadBalancer, isFrontEndLeft);
   context.ports.reprogram(loadBalancer.networkId);
 }
 

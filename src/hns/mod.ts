@@ -12,6 +12,7 @@ export {
   createHns,
 } from "./local-hns.ts";
 export type { RestartState } from "../hcn/faults/fault.ts";
+export type { InstalledExtension, NetworkingOptions } from "./network/networking-options.ts";
 export type { PhysicalAdapter } from "./physical-adapter.ts";
 export type { HnsServiceOptions } from "./service-context.ts";
 export { MemoryObjectStore, type ObjectStore } from "./store.ts";

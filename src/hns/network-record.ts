@@ -7,6 +7,7 @@ import type { SchemaVersion } from "../hcn/schema-version.ts";
 import type { Ip } from "../net/ip.ts";
 import type { Mac } from "../net/mac.ts";
 import type { Prefix } from "../net/prefix.ts";
+import type { ExtensionStates } from "./network/extensions.ts";
 import type { SwitchKind } from "./network/type-traits.ts";
 import type { KeptFields } from "./stored/kept-fields.ts";
 
@@ -73,7 +74,7 @@ export interface BareSubnetRecord {
 export interface NetworkRecord extends RecordBase {
   readonly type: NetworkType;
   readonly switchKind: SwitchKind;
-  /** Of networks on an external switch. */
+  /** Of networks on an external switch, and of mirrored ones: the adapter that they mirror. */
   readonly adapterName: string | undefined;
   readonly switchId: Guid;
   /** `LayeredOn`: what `LayerConstraint` of another network names. */
@@ -86,8 +87,14 @@ export interface NetworkRecord extends RecordBase {
   readonly subnets: readonly SubnetRecord[];
   readonly bareSubnets: readonly BareSubnetRecord[];
   readonly flags: number;
+  /** The switch is for this network alone: IsolateVSwitch, or `IsolateSwitch` of v1. */
+  readonly isIsolated: boolean;
+  /** Extensions of the switch that differ from a new one's. */
+  readonly extensions: ExtensionStates;
   /** MAC of the host's vNIC on an internal switch. */
   readonly hostMac: Mac | undefined;
   /** MAC of the distributed router; v1 documents of networks with VFP show one. */
   readonly drMac: Mac;
+  /** When the node has its addresses on the switch, on the service's clock (hcn.md §4.1). */
+  readonly addressedAtMs: number;
 }

@@ -6,7 +6,7 @@
 import type { Route } from "../hcn/base-document.ts";
 import type { HcnErrorCode } from "../hcn/error-codes.ts";
 import { HcnError } from "../hcn/error.ts";
-import type { HostComputeNetwork, Subnet } from "../hcn/network.ts";
+import type { HostComputeNetwork, IpSubnet, Subnet } from "../hcn/network.ts";
 import { parseSubnetPolicy } from "../hcn/network-policy.ts";
 import { type Ip, formatIp, isMulticastIp, parseIp } from "../net/ip.ts";
 import { isGroupMac, parseMac } from "../net/mac.ts";
@@ -72,6 +72,25 @@ export function readRouteRecords(
   return Object.freeze(records);
 }
 
+/** Checks one block of a subnet. @throws HcnError HCN_E_INVALID_IP_SUBNET. */
+export function readIpSubnetRecord(
+  context: ServiceContext,
+  block: IpSubnet,
+  subnet: Prefix,
+  where: string,
+): IpSubnetRecord {
+  const code = "HCN_E_INVALID_IP_SUBNET";
+  const prefix = requirePrefix(block.IpAddressPrefix, `${where}.IpAddressPrefix`, code);
+  if (!prefixCovers(subnet, prefix))
+    throw invalid(code, `${where} ${formatPrefix(prefix)} is no part of the subnet ${formatPrefix(subnet)}`);
+  return Object.freeze({
+    id: context.chooseId(block.ID),
+    name: block.Name ?? "",
+    prefix,
+    flags: block.Flags ?? 0,
+  });
+}
+
 function readIpSubnets(
   context: ServiceContext,
   subnet: Subnet,
@@ -84,22 +103,7 @@ function readIpSubnets(
     return Object.freeze([Object.freeze({ id: context.prng.guid(), name: "", prefix, flags: blockFlags })]);
   }
   return Object.freeze(
-    blocks.map((block, index) => {
-      const where = `IpSubnets[${index}].IpAddressPrefix`;
-      const blockPrefix = requirePrefix(block.IpAddressPrefix, where, "HCN_E_INVALID_IP_SUBNET");
-      if (!prefixCovers(prefix, blockPrefix)) {
-        throw invalid(
-          "HCN_E_INVALID_IP_SUBNET",
-          `${where} ${formatPrefix(blockPrefix)} is no part of the subnet ${formatPrefix(prefix)}`,
-        );
-      }
-      return Object.freeze({
-        id: context.chooseId(block.ID),
-        name: block.Name ?? "",
-        prefix: blockPrefix,
-        flags: block.Flags ?? 0,
-      });
-    }),
+    blocks.map((block, index) => readIpSubnetRecord(context, block, prefix, `IpSubnets[${index}]`)),
   );
 }
 

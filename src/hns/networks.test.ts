@@ -325,7 +325,8 @@ describe("changing a network", () => {
   });
 
   it.each([
-    [{ ResourceType: "Extension", RequestType: "Update", Settings: {} }, "HCN_E_REQUEST_UNSUPPORTED"],
+    [{ ResourceType: "Extension", RequestType: "Update", Settings: {} }, "HCN_E_INVALID_JSON"],
+    [{ ResourceType: "Extension", RequestType: "Add", Settings: {} }, "HCN_E_REQUEST_UNSUPPORTED"],
     [{ ResourceType: "Policy", RequestType: "Reset", Settings: {} }, "HCN_E_REQUEST_UNSUPPORTED"],
     [{ RequestType: "Refresh" }, "HCN_E_REQUEST_UNSUPPORTED"],
     [{ ResourceType: "Policy", Settings: {} }, "HCN_E_REQUEST_UNSUPPORTED"],
@@ -346,7 +347,7 @@ describe("changing a network", () => {
 });
 
 it("what is stored and has no effect stands in the network's health data", async () => {
-  const network = await createNetwork(hnsNode({ profile: "ws2025" }).client, {
+  const network = await createNetwork(hnsNode().client, {
     ...withPolicies({ Type: "VxlanPort", Settings: { Port: 4789 } }),
     Flags: 1024,
     Ipams: [

@@ -2,26 +2,27 @@
 import type { Dns } from "../hcn/base-document.ts";
 import type { Guid, JsonObject } from "../hcn/client.ts";
 import { HcnError } from "../hcn/error.ts";
-import { JsonReader } from "../hcn/json-reader.ts";
+import { JsonReader, present as presentFields } from "../hcn/json-reader.ts";
 import { type ModifyRequest, parseModifyRequest } from "../hcn/modify.ts";
 import { readDns, readPolicies } from "../hcn/base-document.ts";
-import { type HostComputeNetwork, NETWORK_FLAGS, readSubnet } from "../hcn/network.ts";
-import type { NetworkPolicy } from "../hcn/network-policy.ts";
+import { NETWORK_FLAGS } from "../hcn/network.ts";
 import { NOTIFICATION_TYPES } from "../hcn/notification.ts";
 import { NETWORK_POLICY_TYPES } from "../hcn/policy-type.ts";
-import { formatPrefix, prefixContains } from "../net/prefix.ts";
 import { AddressPool } from "./address-pool.ts";
-import type { SwitchDefinition } from "./datapath.ts";
 import { removeEndpoint } from "./endpoints.ts";
 import { removeLoadBalancer } from "./load-balancers.ts";
 import { removeSdnRoute } from "./sdn-routes.ts";
-import { chooseMac, chooseMacRange } from "./mac-pool.ts";
 import type { NetworkRecord, SubnetRecord } from "./network-record.ts";
-import { checkDisjoint, readMacRanges, readSubnetRecord } from "./network-validation.ts";
-import { readAddressing } from "./network/addressing.ts";
-import { type SwitchPlacement, hasSwitch, isSwitchShared, placeSwitch } from "./network/switch-placement.ts";
-import { traitsOf } from "./network/type-traits.ts";
-import type { PhysicalAdapter } from "./physical-adapter.ts";
+import { changedExtensions, readExtensionSettings } from "./network/extensions.ts";
+import {
+  type NetworkRequest,
+  hostAddressesOf,
+  makeNetworkRecord,
+  switchDefinitionOf,
+} from "./network/make-record.ts";
+import { changeIpSubnets, changeSubnets } from "./network/subnet-changes.ts";
+import { hasSwitch, isSwitchShared, placeSwitch } from "./network/switch-placement.ts";
+import { checkTypeAvailable } from "./network/type-availability.ts";
 import type { ServiceContext } from "./service-context.ts";
 import { checkNetworkPolicies, combineNetworkPolicies } from "./policies/network-policies.ts";
 import { aclsOf, checkSetPolicies } from "./policies/set-policies.ts";
@@ -43,70 +44,6 @@ function checkUnique(context: ServiceContext, id: Guid, name: string): void {
   }
 }
 
-/** The service enters the adapter in use when the request names none (hcn.md §2.2). */
-function withAdapterName(
-  policies: readonly NetworkPolicy[],
-  adapter: PhysicalAdapter | undefined,
-): readonly NetworkPolicy[] {
-  if (adapter === undefined || policies.some((policy) => policy.Type === "NetAdapterName")) return policies;
-  const named: NetworkPolicy = {
-    Type: "NetAdapterName",
-    Settings: Object.freeze({ NetworkAdapterName: adapter.name }),
-  };
-  return Object.freeze([...policies, Object.freeze(named)]);
-}
-
-function makeRecord(
-  context: ServiceContext,
-  document: HostComputeNetwork,
-  id: Guid,
-  { switchId, layerId, adapter }: SwitchPlacement,
-  policies: readonly NetworkPolicy[],
-): NetworkRecord {
-  const type = document.Type ?? "NAT";
-  const { switchKind } = traitsOf(type);
-  const addressing = readAddressing(context, document, type);
-  const taken = [...context.state.networks.values()].flatMap((network) => network.macRanges);
-  const macRanges = readMacRanges(document) ?? Object.freeze([chooseMacRange(taken, context.prng)]);
-  return Object.freeze({
-    ...context.baseOf(id, {
-      owner: document.Owner ?? "",
-      name: document.Name ?? "",
-      additionalParams: document.AdditionalParams,
-    }),
-    ...((document.SchemaVersion?.Major ?? 0) >= 2 && { schemaVersion: document.SchemaVersion }),
-    type,
-    switchKind,
-    adapterName: adapter?.name,
-    switchId,
-    layerId,
-    policies: withAdapterName(policies, adapter),
-    macRanges,
-    dns: document.Dns,
-    ...addressing,
-    flags: knownFlags(context, document.Flags ?? 0),
-    drMac: chooseMac(context.prng),
-    hostMac: switchKind === "internal" ? chooseMac(context.prng) : undefined,
-  });
-}
-
-/** Inferred: a service without DisableHostPort ignores the flag, as everything that it does not know (hcn.md §1.6, §7.1). */
-function knownFlags(context: ServiceContext, flags: number): number {
-  return context.has("DisableHostPort") ? flags : flags & ~NETWORK_FLAGS.DisableHostPort;
-}
-
-/** The switch that a network's record asks for; undefined: the node has no such adapter. */
-function switchDefinitionOf(context: ServiceContext, network: NetworkRecord): SwitchDefinition | undefined {
-  const { switchKind, switchId: id, name, hostMac } = network;
-  const adapter = context.adapterOf(network);
-  if (switchKind === "external") return adapter && { kind: "external", id, adapter };
-  if (switchKind === "private" || hostMac === undefined) return { kind: "private", id, name };
-  const hostAddresses = network.subnets.flatMap(({ gateway, prefix }) =>
-    gateway === undefined ? [] : [{ ip: gateway, length: prefix.length }],
-  );
-  return { kind: "internal", id, name, hostMac, hostAddresses };
-}
-
 /**
  * Enters a network and makes its switch, unless another network has made it.
  * @returns false when the node has no such adapter: then the network has no switch.
@@ -116,24 +53,30 @@ export function bringUpNetwork(context: ServiceContext, network: NetworkRecord):
   if (definition !== undefined && !isSwitchShared(context, network))
     context.datapath.createSwitch(definition);
   const adapter = context.adapterOf(network);
-  const addresses = adapter === undefined ? [] : context.nodeFacts(adapter).addresses;
-  context.state.addNetwork(network, new AddressPool(addresses));
+  const isExternal = network.switchKind === "external";
+  const addresses = adapter === undefined || !isExternal ? [] : context.nodeFacts(adapter).addresses;
+  context.state.addNetwork(network, new AddressPool(addresses, context.networking.allocationOrder));
+  context.changesAt(network.addressedAtMs);
   return definition !== undefined;
 }
 
 /** Creates a network from a checked document. @returns its id. */
 export function createNetwork(
   context: ServiceContext,
-  document: HostComputeNetwork,
+  request: NetworkRequest,
   wantedId: Guid | undefined,
 ): Guid {
-  const id = context.chooseId(wantedId ?? document.ID);
-  checkUnique(context, id, document.Name ?? "");
-  const policies = checkNetworkPolicies(context, document.Policies ?? []);
-  checkSetPolicies([], policies, "Add");
   // A missing type means NAT (hcn.md §2.2).
-  const placement = placeSwitch(context, document.Type ?? "NAT", id, policies);
-  const network = makeRecord(context, document, id, placement, policies);
+  const type = request.Type ?? "NAT";
+  checkTypeAvailable(context, type);
+  const id = context.chooseId(wantedId ?? request.ID);
+  checkUnique(context, id, request.Name ?? "");
+  const policies = checkNetworkPolicies(context, request.Policies ?? []);
+  checkSetPolicies([], policies, "Add");
+  const isIsolated =
+    request.isIsolated === true || ((request.Flags ?? 0) & NETWORK_FLAGS.IsolateVSwitch) !== 0;
+  const placement = placeSwitch(context, { id, type, isIsolated, policies });
+  const network = makeNetworkRecord(context, request, id, placement, policies);
   context.notify(NOTIFICATION_TYPES.NetworkPreCreate, id, network.flags);
   bringUpNetwork(context, network);
   context.changed("Network", id);
@@ -195,43 +138,66 @@ function modifyPolicies(
   replaceNetwork(context, network, { policies });
 }
 
-function modifyDns(context: ServiceContext, network: NetworkRecord, request: ModifyRequest<"Network">): void {
-  const dns = readDns(new JsonReader({ Dns: request.settings }, "Settings", "HCN_E_INVALID_JSON"));
-  replaceNetwork(context, network, { dns: request.requestType === "Remove" ? undefined : dns });
+/** Both lists, each entry once. */
+function joinLists(
+  first: readonly string[] | undefined,
+  second: readonly string[] | undefined,
+): readonly string[] | undefined {
+  if (first === undefined || second === undefined) return second ?? first;
+  return Object.freeze([...new Set([...first, ...second])]);
 }
 
-/** @throws HcnError HCN_E_ENTITY_HAS_REFERENCES when an endpoint has an address of the subnet. */
-function checkUnused(context: ServiceContext, network: NetworkRecord, subnet: SubnetRecord): void {
-  const user = [...context.state.membersOf(network.id).local.values()].find((endpoint) =>
-    endpoint.ipConfigs.some((config) => prefixContains(subnet.prefix, config.ip)),
-  );
-  if (user === undefined) return;
-  throw new HcnError("HCN_E_ENTITY_HAS_REFERENCES", {
-    detail: `Endpoint ${user.id} has an address of ${formatPrefix(subnet.prefix)}; delete it first`,
+/** Inferred (hcn.md §5.2): Add puts servers and suffixes behind those that are there; Update replaces all. */
+function addDns(before: Dns | undefined, given: Dns | undefined): Dns {
+  return presentFields<Dns>({
+    Domain: given?.Domain ?? before?.Domain,
+    Search: joinLists(before?.Search, given?.Search),
+    ServerList: joinLists(before?.ServerList, given?.ServerList),
+    Options: joinLists(before?.Options, given?.Options),
   });
+}
+
+function modifyDns(context: ServiceContext, network: NetworkRecord, request: ModifyRequest<"Network">): void {
+  const given = readDns(new JsonReader({ Dns: request.settings }, "Settings", "HCN_E_INVALID_JSON"));
+  const dns = { Add: addDns(network.dns, given), Update: given, Remove: undefined };
+  replaceNetwork(context, network, { dns: dns[request.requestType as keyof typeof dns] });
+}
+
+function modifyExtension(
+  context: ServiceContext,
+  network: NetworkRecord,
+  request: ModifyRequest<"Network">,
+): void {
+  const changes = [readExtensionSettings(request.settings)];
+  replaceNetwork(context, network, { extensions: changedExtensions(context, network, changes) });
+}
+
+/** The host's vNIC on an internal switch has the gateways. */
+function replaceSubnets(
+  context: ServiceContext,
+  network: NetworkRecord,
+  subnets: readonly SubnetRecord[],
+): void {
+  const ipamType = network.ipamType ?? "Static";
+  replaceNetwork(context, network, { subnets, ipamType });
+  if (network.switchKind === "internal")
+    context.datapath.setHostAddresses(network.switchId, hostAddressesOf({ subnets }));
 }
 
 function modifySubnets(
   context: ServiceContext,
   network: NetworkRecord,
-  request: ModifyRequest<"Network">,
+  { requestType, settings }: ModifyRequest<"Network">,
 ): void {
-  const reader = new JsonReader(request.settings, "Settings", "HCN_E_INVALID_JSON");
-  const given = reader.list("Subnets", readSubnet) ?? [];
-  const records = given.map((subnet, index) =>
-    readSubnetRecord(context, subnet, `Subnets[${index}]`, "HCN_E_INVALID_SUBNET"),
-  );
-  if (request.requestType === "Add") {
-    const subnets = Object.freeze([...network.subnets, ...records]);
-    checkDisjoint(subnets, "HCN_E_INVALID_SUBNET");
-    replaceNetwork(context, network, { subnets });
-    return;
-  }
-  const prefixes = new Set(records.map((record) => formatPrefix(record.prefix)));
-  const leaving = network.subnets.filter((subnet) => prefixes.has(formatPrefix(subnet.prefix)));
-  for (const subnet of leaving) checkUnused(context, network, subnet);
-  const subnets = network.subnets.filter((subnet) => !leaving.includes(subnet));
-  replaceNetwork(context, network, { subnets: Object.freeze(subnets) });
+  replaceSubnets(context, network, changeSubnets(context, network, requestType, settings));
+}
+
+function modifyIpSubnets(
+  context: ServiceContext,
+  network: NetworkRecord,
+  { requestType, settings }: ModifyRequest<"Network">,
+): void {
+  replaceSubnets(context, network, changeIpSubnets(context, network, requestType, settings));
 }
 
 type NetworkChange = (
@@ -240,13 +206,18 @@ type NetworkChange = (
   request: ModifyRequest<"Network">,
 ) => void;
 
-/** What can be changed, and by which requests. */
+/** What can be changed, by which requests, and with which minor of schema 2 it came. */
 const CHANGES: Readonly<
-  Record<string, { readonly types: readonly string[]; readonly change: NetworkChange }>
+  Record<
+    string,
+    { readonly types: readonly string[]; readonly schemaMinor?: number; readonly change: NetworkChange }
+  >
 > = {
   DNS: { types: ["Add", "Update", "Remove"], change: modifyDns },
+  Extension: { types: ["Update"], change: modifyExtension },
   Policy: { types: ["Add", "Remove", "Update"], change: modifyPolicies },
-  Subnet: { types: ["Add", "Remove"], change: modifySubnets },
+  Subnet: { types: ["Add", "Remove"], schemaMinor: 6, change: modifySubnets },
+  IPSubnet: { types: ["Add", "Remove"], schemaMinor: 6, change: modifyIpSubnets },
 };
 
 /** Carries out a modify request. */
@@ -254,7 +225,8 @@ export function modifyNetwork(context: ServiceContext, id: Guid, settings: JsonO
   const network = requireNetwork(context, id);
   const request = parseModifyRequest("Network", settings);
   const row = CHANGES[request.resourceType ?? ""];
-  if (row === undefined || !row.types.includes(request.requestType)) {
+  const isKnown = (row?.schemaMinor ?? 0) <= context.windows.profile.schemaMinor;
+  if (row === undefined || !isKnown || !row.types.includes(request.requestType)) {
     throw new HcnError("HCN_E_REQUEST_UNSUPPORTED", {
       appendix: `${request.requestType} of ${request.resourceType ?? "nothing"} is not served for networks`,
     });
@@ -262,12 +234,16 @@ export function modifyNetwork(context: ServiceContext, id: Guid, settings: JsonO
   row.change(context, network, request);
 }
 
-/** The partial update of v1: policies and name resolution that the document names replace those of the network. */
-export function updateNetworkV1(context: ServiceContext, id: Guid, document: HostComputeNetwork): void {
+/** Policies that v1 writes as fields of a network, which clients send back as they read them. */
+const CREATE_FIELDS: readonly string[] = ["NetAdapterName", "ProviderAddress", "DrMacAddress"];
+
+/** The partial update of v1: what the document names of policies, extensions and name resolution. */
+export function updateNetworkV1(context: ServiceContext, id: Guid, document: NetworkRequest): void {
   const network = requireNetwork(context, id);
   const given = checkNetworkPolicies(context, document.Policies ?? []);
-  const named = given.filter((policy) => policy.Type !== "NetAdapterName");
+  const named = given.filter((policy) => !CREATE_FIELDS.includes(policy.Type));
   const policies = combineNetworkPolicies(network.policies, named, "Update");
+  const extensions = changedExtensions(context, network, document.extensions ?? []);
   const dns: Dns | undefined = document.Dns ?? network.dns;
-  replaceNetwork(context, network, { policies: Object.freeze(policies), dns });
+  replaceNetwork(context, network, { policies: Object.freeze(policies), dns, extensions });
 }

@@ -24,17 +24,27 @@ export class NotificationFeed {
   private readonly client: HcnClient;
   /** Each with what ends its registration. */
   private readonly streams = new Map<ServerResponse, () => void>();
-  private readonly stopCounting: () => void;
+  private readonly count: (type: string) => void;
+  private stopCounting: () => void;
   private readonly keepAlive: NodeJS.Timeout;
 
   /** `count` hears the name of each notification of the service. */
   constructor(client: HcnClient, count: (type: string) => void) {
     this.client = client;
-    this.stopCounting = client.subscribe(({ type }) => count(nameOf(type)), "all");
+    this.count = count;
+    this.stopCounting = this.startCounting();
     this.keepAlive = setInterval(() => {
       for (const stream of this.streams.keys()) this.write(stream, "\n");
     }, KEEP_ALIVE_MS);
     this.keepAlive.unref();
+  }
+
+  /** Goes on when the service behind the client has restarted. */
+  private startCounting(): () => void {
+    return this.client.subscribe(({ type }) => {
+      this.count(nameOf(type));
+      if (type === NOTIFICATION_TYPES.ServiceDisconnect) this.stopCounting = this.startCounting();
+    }, "all");
   }
 
   /** Streams that are open. */

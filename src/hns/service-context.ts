@@ -2,7 +2,7 @@
 import type { Clock } from "../base/clock.ts";
 import type { Environment } from "../base/environment.ts";
 import type { Prng } from "../base/prng.ts";
-import type { Guid, HcnNotification, HcnObjectKind, JsonValue } from "../hcn/client.ts";
+import type { Guid, HcnNotification, JsonValue } from "../hcn/client.ts";
 import { type HnsFeature, type HnsVersion, hasFeature } from "../hcn/features.ts";
 import { ZERO_GUID } from "../hcn/guid.ts";
 import { SCHEMA_V2_0 } from "../hcn/schema-version.ts";
@@ -13,15 +13,21 @@ import type { ServiceTraits } from "./compile/load-balancer-plan.ts";
 import type { NodeFacts } from "./compile/port-program.ts";
 import { ComputeSystemRegistry } from "./compute-systems/registry.ts";
 import type { Datapath } from "./datapath.ts";
+import {
+  type NetworkingOptions,
+  type NetworkingSettings,
+  networkingSettings,
+} from "./network/networking-options.ts";
 import type { NetworkRecord, RecordBase } from "./network-record.ts";
 import type { PhysicalAdapter } from "./physical-adapter.ts";
 import { PortProgramming } from "./port-programming.ts";
 import { QuirkSet } from "./quirk-set.ts";
+import type { StoredKind } from "./stored/stored-object.ts";
 import { ServiceState } from "./state.ts";
 
 /** An object that was made, changed or deleted. */
 export interface ChangedObject {
-  readonly kind: HcnObjectKind;
+  readonly kind: StoredKind;
   readonly id: Guid;
 }
 
@@ -35,6 +41,8 @@ export interface HnsServiceOptions {
   readonly computeSystems?: ComputeSystemRegistry;
   /** What the clock's zero is in milliseconds since 1970; times in documents count from it. Default: 2025-01-01. */
   readonly epochMs?: number;
+  /** What the node's networks depend on besides the build. */
+  readonly networking?: NetworkingOptions;
   /** Defects that are to be otherwise than the build has them. */
   readonly quirks?: QuirkSettings;
 }
@@ -58,6 +66,7 @@ export class ServiceContext {
   readonly datapath: Datapath;
   readonly adapters: readonly PhysicalAdapter[];
   readonly quirks: QuirkSet;
+  readonly networking: NetworkingSettings;
   readonly state: ServiceState = new ServiceState();
   readonly cache: CompileCache = new CompileCache();
   readonly computeSystems: ComputeSystemRegistry;
@@ -69,6 +78,8 @@ export class ServiceContext {
   private notifications: HcnNotification[] = [];
   private changes = new Map<string, ChangedObject>();
   private changeCount = 0;
+  /** Moments of the clock at which objects change, in order. */
+  private moments: number[] = [];
 
   constructor(env: Environment, options: HnsServiceOptions) {
     this.node = options.node;
@@ -76,6 +87,7 @@ export class ServiceContext {
     this.version = hnsVersionOf(options.windows);
     this.datapath = options.datapath;
     this.adapters = options.adapters;
+    this.networking = networkingSettings(options.networking);
     this.computeSystems = options.computeSystems ?? new ComputeSystemRegistry();
     this.seed = env.prng.derive(`hns/${options.node}`);
     this.chance = this.seed;
@@ -197,13 +209,34 @@ export class ServiceContext {
     return taken;
   }
 
-  /** Goes up with every change of an object. */
+  /** Goes up with every change of an object, by a call or by the clock. */
   get revision(): number {
+    this.passMoments();
     return this.changeCount;
   }
 
+  /** Objects show something else from `atMs` on, without a call. */
+  changesAt(atMs: number): void {
+    if (atMs <= this.nowMs) return;
+    this.moments.push(atMs);
+    this.moments.sort((a, b) => a - b);
+  }
+
+  /** The next moment at which objects change without a call; undefined: there is none. */
+  get nextMomentMs(): number | undefined {
+    this.passMoments();
+    return this.moments[0];
+  }
+
+  private passMoments(): void {
+    while ((this.moments[0] ?? Infinity) <= this.nowMs) {
+      this.moments.shift();
+      this.changeCount++;
+    }
+  }
+
   /** Notes that an object was made, changed or deleted. */
-  changed(kind: HcnObjectKind, id: Guid): void {
+  changed(kind: StoredKind, id: Guid): void {
     this.changeCount++;
     this.changes.set(`${kind}/${id}`, { kind, id });
   }

@@ -47,6 +47,11 @@ function loseUnloadableNetworks(context: ServiceContext): void {
     if (hasLoopbackGateway(context, network)) deleteNetwork(context, network.id);
 }
 
+/** What deleted load balancers have left in memory (quirk `front-end-stale-after-delete`) ends with the service. */
+function releaseLeftFrontEnds({ state }: ServiceContext): void {
+  state.frontEnds.releaseLeft((id) => state.loadBalancers.has(id));
+}
+
 /**
  * The service goes down and comes back. Switch and ports live in the kernel, so attached endpoints stay attached.
  * Without a state the defects of the build decide what is lost. Inferred: a service that lost everything also takes away
@@ -63,7 +68,7 @@ export function restartService(context: ServiceContext, state?: RestartState): v
   if (isForgetful) forgetPolicyLists(context);
   if (context.hasQuirk("endpoints-lost-at-restart")) loseUsedEndpoints(context);
   if (context.hasQuirk("loopback-gateway-not-reloaded")) loseUnloadableNetworks(context);
-  context.state.frontEnds.keepOnly(context.state.loadBalancers);
+  releaseLeftFrontEnds(context);
   context.takeNotifications();
 }
 
@@ -100,5 +105,6 @@ export function rebootNode(context: ServiceContext): void {
   const areAllLost = context.hasQuirk("networks-lost-at-reboot");
   for (const network of state.networks.values())
     if (areAllLost || isLostAtReboot(network)) deleteNetwork(context, network.id);
+  releaseLeftFrontEnds(context);
   context.takeNotifications();
 }

@@ -79,10 +79,19 @@ function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
+function makeFolder(path: string): void {
+  try {
+    mkdirSync(path, { recursive: true, mode: 0o700 });
+  } catch {
+    // On a read-only disk the recursive call says that nothing was found; this one says why.
+    mkdirSync(path, { mode: 0o700 });
+  }
+}
+
 /** Makes the folder, for its owner alone, and refuses one that holds something else. */
 function prepareFolder(path: string): void {
   try {
-    if (!existsSync(path)) mkdirSync(path, { recursive: true, mode: 0o700 });
+    if (!existsSync(path)) makeFolder(path);
     const files = readdirSync(path);
     const stranger = files.includes(DATABASE) ? undefined : files.find((file) => !OWN_FILES.includes(file));
     if (stranger !== undefined) {

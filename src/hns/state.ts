@@ -35,6 +35,8 @@ export class ServiceState {
   /** Load balancers that a fault has put into the state Degraded. */
   readonly degradedLoadBalancers: Set<Guid> = new Set();
   readonly sdnRoutes: SdnRouteTable = new SdnRouteTable();
+  /** Mirrored networks that somebody asked for, and when they come; undefined: nobody did, or they are there. */
+  mirroring: { readonly atMs: number; readonly flags: number } | undefined = undefined;
   readonly frontEnds: FrontEndTable = new FrontEndTable();
   /** MAC addresses are unique on the node, because networks share switches. */
   readonly macs: MacPool = new MacPool();
@@ -166,12 +168,13 @@ export class ServiceState {
     this.references.add(loadBalancer);
   }
 
-  removeLoadBalancer(loadBalancer: LoadBalancerRecord): void {
+  /** `isFrontEndLeft`: its front ends stay taken. */
+  removeLoadBalancer(loadBalancer: LoadBalancerRecord, isFrontEndLeft = false): void {
     this.loadBalancers.delete(loadBalancer.id);
     this.ignoredUpdates.delete(loadBalancer.id);
     this.degradedLoadBalancers.delete(loadBalancer.id);
     this.members.get(loadBalancer.networkId)?.removeLoadBalancer(loadBalancer.id);
-    this.forgetLoadBalancer(loadBalancer);
+    this.forgetLoadBalancer(loadBalancer, isFrontEndLeft);
   }
 
   /** Load balancers that have an endpoint among their back ends. */
@@ -187,8 +190,8 @@ export class ServiceState {
     for (const loadBalancer of this.loadBalancersOfEndpoint(endpoint.id)) members?.markOutdated(loadBalancer);
   }
 
-  private forgetLoadBalancer(loadBalancer: LoadBalancerRecord): void {
-    this.frontEnds.remove(loadBalancer);
+  private forgetLoadBalancer(loadBalancer: LoadBalancerRecord, isFrontEndLeft = false): void {
+    if (!isFrontEndLeft) this.frontEnds.remove(loadBalancer);
     this.references.remove(loadBalancer);
   }
 

@@ -9,6 +9,7 @@ import type { InterfaceAddress } from "../net/prefix.ts";
 import { NatPool, type PortBlockSource } from "../vfp/nat-pool.ts";
 import type { SwitchPort } from "../vswitch/switch-port.ts";
 import type { VirtualSwitch } from "../vswitch/virtual-switch.ts";
+import { IpProtocol } from "../wire/ip-protocol.ts";
 import { L2BRIDGE_LAYERS, LAYER_NAMES } from "./compile/layers.ts";
 import type {
   Datapath,
@@ -22,13 +23,13 @@ import type {
   SwitchDefinition,
   VnicDefinition,
 } from "./datapath.ts";
-import type { HostPort } from "./host-port.ts";
 import {
   type NodeSwitch,
   cableOf,
   createNodeSwitch,
   portBlocksFor,
   removeNodeSwitch,
+  setHostAddresses,
 } from "./node-switch.ts";
 import type { PhysicalAdapter } from "./physical-adapter.ts";
 
@@ -68,10 +69,13 @@ export class SwitchDatapath implements Datapath {
     this.switches.delete(id);
   }
 
+  setHostAddresses(switchId: Guid, addresses: readonly InterfaceAddress[]): void {
+    setHostAddresses(this.host, this.requireSwitch(switchId), addresses);
+  }
+
   addressesOf(adapter: PhysicalAdapter): readonly InterfaceAddress[] {
     for (const each of this.switches.values())
-      if (each.adapter?.name === adapter.name && each.hostInterface !== undefined)
-        return each.hostInterface.addresses;
+      if (each.adapter?.name === adapter.name) return each.hostInterface?.addresses ?? [];
     return this.host.root.getInterface(adapter.name)?.addresses ?? adapter.addresses;
   }
 
@@ -99,6 +103,7 @@ export class SwitchDatapath implements Datapath {
       mac: vnic.mac,
       device: stackEnd,
       ...(vnic.mtuBytes !== undefined && { mtuBytes: vnic.mtuBytes }),
+      ...(vnic.interfaceMetric !== undefined && { metric: vnic.interfaceMetric }),
     });
     const record: Vnic = { port, compartment, netInterface, program: program ?? EMPTY_PROGRAM };
     this.vnics.set(vnic.portId, record);
@@ -117,6 +122,11 @@ export class SwitchDatapath implements Datapath {
     this.vnics.delete(portId);
   }
 
+  setMtu(portId: Guid, mtuBytes: number | undefined): void {
+    const netInterface = this.vnics.get(portId)?.netInterface;
+    if (netInterface !== undefined) netInterface.mtuBytes = mtuBytes ?? netInterface.device.mtuBytes;
+  }
+
   program(switchId: Guid, portId: Guid, program: PortProgram): void {
     const vnic = this.vnics.get(portId);
     assert(vnic !== undefined, "only attached ports are programmed");
@@ -127,11 +137,11 @@ export class SwitchDatapath implements Datapath {
   }
 
   reserveHostPools(switchId: Guid, pools: readonly HostPoolDefinition[]): boolean {
-    return this.requireHostPort(switchId).reserve(pools);
+    return this.requireSwitch(switchId).hostPort?.reserve(pools) ?? true;
   }
 
   programHost(switchId: Guid, networkId: Guid, program: HostProgram): void {
-    this.requireHostPort(switchId).program(networkId, program);
+    this.requireSwitch(switchId).hostPort?.program(networkId, program);
   }
 
   statisticsOf(switchId: Guid, portId: Guid): PortStatistics | undefined {
@@ -145,6 +155,12 @@ export class SwitchDatapath implements Datapath {
       bytesSent: counters.out.bytes,
       droppedOutgoing: counters.out.drops,
     };
+  }
+
+  isListening(protocol: number, port: number): boolean {
+    const { tcp, udp } = this.host.root;
+    if (protocol === IpProtocol.tcp) return tcp.listListeners().some((listener) => listener.port === port);
+    return protocol === IpProtocol.udp && udp.listSockets().some((socket) => socket.port === port);
   }
 
   listPortPools(): readonly PortPoolAllocation[] {
@@ -165,10 +181,6 @@ export class SwitchDatapath implements Datapath {
 
   private requireSwitch(id: Guid): NodeSwitch {
     return defined(this.switches.get(id), "the switch of a network exists as long as the network");
-  }
-
-  private requireHostPort(id: Guid): HostPort {
-    return defined(this.requireSwitch(id).hostPort, "load balancers are on switches with a host port");
   }
 }
 

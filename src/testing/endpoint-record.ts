@@ -43,6 +43,9 @@ export function networkRecord(policies: readonly PolicyDocument[] = []): Network
     flags: 0,
     drMac: mac("00-15-5D-00-00-00"),
     hostMac: undefined,
+    isIsolated: false,
+    extensions: {},
+    addressedAtMs: 0,
   };
 }
 

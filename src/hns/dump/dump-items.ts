@@ -1,15 +1,14 @@
 /** Objects from the files of one node as one dump: in v2 form, each once, in the order in which a service takes them. */
 import { assert } from "../../base/assert.ts";
 import type { HcnObjectKind, JsonObject, JsonValue } from "../../hcn/client.ts";
+import { DUMP_KINDS, type DumpItem } from "../../hcn/dumps.ts";
 import { parseGuid } from "../../hcn/guid.ts";
 import { isJsonObject } from "../../hcn/json-value.ts";
 import { parseMac } from "../../net/mac.ts";
 import type { DumpedObject } from "./dumped-object.ts";
-import { DUMP_KINDS, type DumpItem } from "./own-dump.ts";
-import { documentFromV1 } from "./v1-to-v2.ts";
 
-/** The field of a document that tells what PowerShell cut off: path → the text that stood there. */
-export const CUT_FIELD = "CutOff";
+import { CUT_FIELD } from "./power-shell.ts";
+import { documentFromV1 } from "./v1-to-v2.ts";
 
 /** `Subnets[0].Policies` → `Subnets`, `0`, `Policies`. */
 function stepsOf(path: string): readonly string[] {
@@ -105,7 +104,7 @@ function itemOf(object: DumpedObject, networkId: (name: string) => string | unde
   assert(typeof id === "string", "readers give objects with ids");
   const whole = withoutCut(given, cut);
   const guid = parseGuid(id) ?? id;
-  if (dialect === "v1") {
+  if (dialect === "v1" && kind !== "Globals") {
     const converted = documentFromV1(kind, whole, networkId);
     return { kind, id: guid, document: converted, v1: whole, ...internalOf(kind, whole) };
   }
@@ -116,6 +115,24 @@ function itemOf(object: DumpedObject, networkId: (name: string) => string | unde
     ...(internal !== undefined && { internal }),
     ...(v1 !== undefined && { v1 }),
   };
+}
+
+/** hnsdiag's tables show with a namespace which endpoints are in it, and not with the endpoints. */
+function attachMembers(items: readonly DumpItem[]): readonly DumpItem[] {
+  const namespaces = new Map<string, string>();
+  for (const { kind, id, document } of items) {
+    const { Resources: resources } = document;
+    if (kind !== "Namespace" || !Array.isArray(resources)) continue;
+    for (const resource of (resources as readonly JsonValue[]).filter(isJsonObject)) {
+      const member = resource["Type"] === "Endpoint" ? valueAt(resource, ["Data", "Id"]) : undefined;
+      if (typeof member === "string") namespaces.set(member.toLowerCase(), id);
+    }
+  }
+  return items.map((item) => {
+    const namespace = item.kind === "Endpoint" ? namespaces.get(item.id) : undefined;
+    if (namespace === undefined || item.document["HostComputeNamespace"] !== undefined) return item;
+    return { ...item, document: { ...item.document, HostComputeNamespace: namespace } };
+  });
 }
 
 /** One dump of what was read from all files. */
@@ -129,6 +146,6 @@ export function dumpItems(objects: readonly DumpedObject[]): readonly DumpItem[]
     const same = items.get(key);
     items.set(key, same === undefined ? item : join(same, item));
   }
-  const all = [...items.values()];
+  const all = attachMembers([...items.values()]);
   return DUMP_KINDS.flatMap((kind) => all.filter((item) => item.kind === kind));
 }

@@ -1,5 +1,5 @@
 /** The JSON schema of our own dumps (schemas/hns-dump.v1alpha1.json). */
-import { DUMP_KINDS, DUMP_VERSION } from "./own-dump.ts";
+import { DUMP_KINDS, DUMP_VERSION } from "../../hcn/dumps.ts";
 
 type Schema = Readonly<Record<string, unknown>>;
 

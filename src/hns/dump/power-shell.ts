@@ -157,12 +157,18 @@ function restoreFields(object: JsonObject): { readonly value: JsonObject; readon
   return { value, cut };
 }
 
+/** The field of a document that tells what was cut off: path → the text that stood there. */
+export const CUT_FIELD = "CutOff";
+
 /** An object of a dump as HNS returned it, as far as PowerShell left it whole. */
 export function undoPowerShell(object: JsonObject): {
   readonly document: JsonObject;
   readonly cut: readonly string[];
 } {
-  const kept = Object.fromEntries(Object.entries(object).filter(([field]) => !OF_REMOTING.includes(field)));
-  const { value, cut } = restoreFields(kept);
-  return { document: value, cut };
+  const isOwn = (field: string): boolean => field !== CUT_FIELD && !OF_REMOTING.includes(field);
+  const { value, cut } = restoreFields(
+    Object.fromEntries(Object.entries(object).filter(([field]) => isOwn(field))),
+  );
+  const told = object[CUT_FIELD];
+  return { document: told === undefined ? value : { ...value, [CUT_FIELD]: told }, cut };
 }

@@ -305,9 +305,9 @@ describe("several files of one node", () => {
     const items = dumpItems(read(...NODE.toReversed().map(([, document]) => JSON.stringify(document))));
     expect(items.map(({ kind }) => kind)).toEqual([
       "Network",
-      "Endpoint",
-      "Endpoint",
       "Namespace",
+      "Endpoint",
+      "Endpoint",
       "LoadBalancer",
     ]);
   });

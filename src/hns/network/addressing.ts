@@ -62,7 +62,8 @@ function chosenSubnet(context: ServiceContext, wanted: Subnet): Subnet {
  * Where the host translates it is the gateway. Inferred: by the first address of the subnet, which is what results
  * show where the service picked the subnet (hcn.md §9.1), and clients leave routes out (hcn.md §4.1).
  */
-function withGateway(subnet: SubnetRecord): SubnetRecord {
+export function withGatewayOf(type: NetworkType, subnet: SubnetRecord): SubnetRecord {
+  if (!traitsOf(type).hasChosenSubnet) return subnet;
   const gateway = addToIp(subnet.prefix.address, 1);
   if (gateway === undefined || subnet.routes.some((route) => route.destination.length === 0)) return subnet;
   const destination = prefixOf(subnet.prefix.address, 0);
@@ -83,6 +84,31 @@ function readBareSubnet(context: ServiceContext, subnet: Subnet, where: string):
   });
 }
 
+/** Flags of the block that the service makes: where it translates it enters both (hcn.md §9.1, §2.5). */
+export function blockFlagsOf(type: NetworkType): number {
+  if (!traitsOf(type).hasChosenSubnet) return 0;
+  return IP_SUBNET_FLAGS.EnableBroadcast | IP_SUBNET_FLAGS.ReserveNetworkAddress;
+}
+
+/**
+ * An Overlay network has exactly one VSID (hcn.md §4.1). That it is 4096 or more is flannel's rule, not the service's
+ * (hcn.md §3.2).
+ */
+export function checkIsolation(
+  type: NetworkType,
+  subnets: readonly SubnetRecord[],
+  code: "HCN_E_INVALID_NETWORK" | "HCN_E_INVALID_SUBNET",
+): void {
+  if (type !== "Overlay") return;
+  const count = subnets.flatMap((subnet) =>
+    subnet.policies.filter((policy) => policy.Type === "VSID"),
+  ).length;
+  if (count === 1) return;
+  throw new HcnError(code, {
+    detail: `An Overlay network has exactly one VSID policy, on its subnet; this one has ${count === 0 ? "none" : count}`,
+  });
+}
+
 /** Reads the addressing of a create request. @throws HcnError HCN_E_INVALID_NETWORK. */
 export function readAddressing(
   context: ServiceContext,
@@ -93,10 +119,7 @@ export function readAddressing(
   const ipamType = ipamTypeOf(document, type);
   const given = subnetsOf(document);
   const wanted = traits.hasChosenSubnet && given.length === 0 ? [{ IpAddressPrefix: "0.0.0.0/0" }] : given;
-  // Where it translates, the service enters both (hcn.md §9.1, §2.5).
-  const blockFlags = traits.hasChosenSubnet
-    ? IP_SUBNET_FLAGS.EnableBroadcast | IP_SUBNET_FLAGS.ReserveNetworkAddress
-    : 0;
+  const blockFlags = blockFlagsOf(type);
   const subnets: SubnetRecord[] = [];
   const bareSubnets: BareSubnetRecord[] = [];
   for (const [index, subnet] of wanted.entries()) {
@@ -107,10 +130,11 @@ export function readAddressing(
     }
     const source = traits.hasChosenSubnet && isAnySubnet(subnet) ? chosenSubnet(context, subnet) : subnet;
     const record = readSubnetRecord(context, source, where, "HCN_E_INVALID_NETWORK", blockFlags);
-    subnets.push(traits.hasChosenSubnet ? withGateway(record) : record);
+    subnets.push(withGatewayOf(type, record));
   }
   checkFamilies(context, subnets, type);
   checkDisjoint(subnets, "HCN_E_INVALID_NETWORK");
+  checkIsolation(type, subnets, "HCN_E_INVALID_NETWORK");
   return {
     ipamType: ipamType ?? (subnets.length > 0 ? "Static" : undefined),
     subnets: Object.freeze(subnets),

@@ -14,8 +14,8 @@ export interface SwitchPlacement {
   readonly switchId: Guid;
   /** What `LayerConstraint` of another network names. */
   readonly layerId: Guid;
-  /** The switch is there already and carries other networks. */
-  readonly isShared: boolean;
+  /** The network whose switch it is already; undefined: a new switch. */
+  readonly owner: NetworkRecord | undefined;
   /** Of external switches. */
   readonly adapter: PhysicalAdapter | undefined;
 }
@@ -69,76 +69,101 @@ function namedAdapter(
 
 /** Networks whose switch is on the adapter. */
 function networksOn(context: ServiceContext, adapter: PhysicalAdapter): readonly NetworkRecord[] {
-  return [...context.state.networks.values()].filter((network) => network.adapterName === adapter.name);
+  return [...context.state.networks.values()].filter(
+    ({ switchKind, adapterName }) => switchKind === "external" && adapterName === adapter.name,
+  );
 }
 
-/** Why a network of `type` cannot have the adapter; undefined: it can. */
+/** A network that wants a switch. */
+export interface Applicant {
+  readonly id: Guid;
+  readonly type: NetworkType;
+  /** IsolateVSwitch. Inferred (hcn.md §2.2), from the words for it: the switch is for one network. */
+  readonly isIsolated: boolean;
+  readonly policies: readonly NetworkPolicy[];
+}
+
+/**
+ * Why a network cannot have the adapter; undefined: it can. Inferred: that Wi-Fi is refused as virtual adapters are
+ * (hcn.md §4.1 names no code), and for all types with VFP.
+ */
 function obstacleOn(
   context: ServiceContext,
   adapter: PhysicalAdapter,
-  type: NetworkType,
+  applicant: Applicant,
 ): string | undefined {
+  const { type } = applicant;
+  if (adapter.isVirtual === true) return `${adapter.name} is a virtual adapter`;
+  if (adapter.medium === "wireless" && traitsOf(type).needsVfp)
+    return `${adapter.name} is a Wi-Fi adapter, which carries no network of type ${type}`;
   const [first] = networksOn(context, adapter);
   if (first === undefined) return undefined;
-  if (first.type === type && traitsOf(type).sharesSwitch) return undefined;
+  const isShareable = first.type === type && traitsOf(type).sharesSwitch;
+  if (isShareable && !first.isIsolated && !applicant.isIsolated) return undefined;
   return `${adapter.name} carries the switch of ${first.type} network ${first.name}; a ${type} network needs another adapter`;
 }
 
 /** The adapter of a new external network, which it alone or with its like has. */
-function externalAdapter(
-  context: ServiceContext,
-  type: NetworkType,
-  policies: readonly NetworkPolicy[],
-): PhysicalAdapter {
-  const named = namedAdapter(context, policies);
+function externalAdapter(context: ServiceContext, applicant: Applicant): PhysicalAdapter {
+  const named = namedAdapter(context, applicant.policies);
   if (named !== undefined) {
-    const obstacle = obstacleOn(context, named, type);
+    const obstacle = obstacleOn(context, named, applicant);
     if (obstacle === undefined) return named;
     throw new HcnError("ERROR_INVALID_PARAMETER", { detail: obstacle });
   }
-  const free = context.adapters.find((adapter) => obstacleOn(context, adapter, type) === undefined);
+  const free = context.adapters.find((adapter) => obstacleOn(context, adapter, applicant) === undefined);
   if (free !== undefined) return free;
   throw new HcnError("HCN_E_ADAPTER_NOT_FOUND", {
-    detail: `A network of type ${type} needs an adapter of its own; ${namesOf(context.adapters)}`,
+    detail: `A network of type ${applicant.type} needs an adapter that it can use; ${namesOf(context.adapters)}`,
+  });
+}
+
+/** Inferred (hcn.md §4.1): any adapter can be mirrored, whoever else uses it; without a name the first one is. */
+function mirroredAdapter(context: ServiceContext, { policies }: Applicant): PhysicalAdapter {
+  const adapter = namedAdapter(context, policies) ?? context.adapters[0];
+  if (adapter !== undefined) return adapter;
+  throw new HcnError("HCN_E_ADAPTER_NOT_FOUND", {
+    detail: `A Mirrored network needs an adapter to mirror; ${namesOf(context.adapters)}`,
   });
 }
 
 /** The switch with the layer that LayerConstraint names; undefined: there is no such policy. */
 function constrainedPlacement(
   context: ServiceContext,
-  policies: readonly NetworkPolicy[],
+  { type, policies }: Applicant,
 ): SwitchPlacement | undefined {
   for (const policy of policies) {
     const layerId = policy.Type === "LayerConstraint" ? policy.Settings.LayerId : undefined;
     if (layerId === undefined) continue;
     const owner = [...context.state.networks.values()].find((network) => network.layerId === layerId);
-    if (owner === undefined)
-      throw new HcnError("HCN_E_LAYER_NOT_FOUND", { detail: `There is no layer ${layerId}` });
-    return { switchId: owner.switchId, layerId, isShared: true, adapter: context.adapterOf(owner) };
+    if (owner?.switchKind !== traitsOf(type).switchKind) {
+      // Inferred (hcn.md §3.1): a layer of another kind of switch is none for this network.
+      const isThere = owner === undefined ? "There is no" : `A network of type ${type} cannot be on the`;
+      throw new HcnError("HCN_E_LAYER_NOT_FOUND", { detail: `${isThere} layer ${layerId}` });
+    }
+    return { switchId: owner.switchId, layerId, owner, adapter: context.adapterOf(owner) };
   }
   return undefined;
 }
 
 /**
- * The switch of a new network with the id `id`. What stands on no adapter has a switch of its own, with the id of the
+ * The switch of a new network. What stands on no adapter has a switch of its own, with the id of the
  * network (hcn.md §9.1, Default Switch in §2.12).
  * @throws HcnError HCN_E_LAYER_NOT_FOUND; HCN_E_ADAPTER_NOT_FOUND without an adapter of that name, or a free one;
  * ERROR_INVALID_PARAMETER for the vNIC of a switch and for an adapter that is in use.
  */
-export function placeSwitch(
-  context: ServiceContext,
-  type: NetworkType,
-  id: Guid,
-  policies: readonly NetworkPolicy[],
-): SwitchPlacement {
-  const constrained = constrainedPlacement(context, policies);
+export function placeSwitch(context: ServiceContext, applicant: Applicant): SwitchPlacement {
+  const constrained = constrainedPlacement(context, applicant);
   if (constrained !== undefined) return constrained;
-  if (traitsOf(type).switchKind !== "external")
-    return { switchId: id, layerId: context.prng.guid(), isShared: false, adapter: undefined };
-  const adapter = externalAdapter(context, type, policies);
+  const { switchKind, isMirror } = traitsOf(applicant.type);
+  if (switchKind !== "external") {
+    const adapter = isMirror ? mirroredAdapter(context, applicant) : undefined;
+    return { switchId: applicant.id, layerId: context.prng.guid(), owner: undefined, adapter };
+  }
+  const adapter = externalAdapter(context, applicant);
   const [owner] = networksOn(context, adapter);
   const switchId = owner?.switchId ?? context.prng.guid();
-  return { switchId, layerId: switchId, isShared: owner !== undefined, adapter };
+  return { switchId, layerId: switchId, owner, adapter };
 }
 
 /** True while another network than `network` is on its switch. */

@@ -16,8 +16,12 @@ export interface NetworkTypeTraits {
   readonly hasChosenSubnet: boolean;
   /** An endpoint without a subnet to take its address from is refused. */
   readonly needsSubnet: boolean;
-  /** Refused where the node has no VFP (hcn.md §6.1). */
+  /** VFP runs on its ports; refused where the node has none (hcn.md §6.1). */
   readonly needsVfp: boolean;
+  /** Refused where Internet Connection Sharing cannot run (hcn.md §6.1). */
+  readonly needsIcs: boolean;
+  /** It stands for an adapter of the host, which keeps it. */
+  readonly isMirror: boolean;
   /** Networks of this type share the switch of an adapter; else there is one network per adapter. */
   readonly sharesSwitch: boolean;
   /** Its ports get rules; the other types only move frames in this version. */
@@ -34,6 +38,8 @@ const TRANSLATED: NetworkTypeTraits = {
   hasChosenSubnet: true,
   needsSubnet: true,
   needsVfp: false,
+  needsIcs: false,
+  isMirror: false,
   sharesSwitch: false,
   hasRules: false,
 };
@@ -45,6 +51,8 @@ const BRIDGED: NetworkTypeTraits = {
   hasChosenSubnet: false,
   needsSubnet: true,
   needsVfp: true,
+  needsIcs: false,
+  isMirror: false,
   sharesSwitch: true,
   hasRules: true,
 };
@@ -56,6 +64,8 @@ const PLAIN: NetworkTypeTraits = {
   hasChosenSubnet: false,
   needsSubnet: false,
   needsVfp: false,
+  needsIcs: false,
+  isMirror: false,
   sharesSwitch: false,
   hasRules: false,
 };
@@ -66,15 +76,15 @@ const PLAIN: NetworkTypeTraits = {
  */
 const TYPE_TRAITS: { readonly [Type in NetworkType]: NetworkTypeTraits } = {
   NAT: TRANSLATED,
-  ICS: TRANSLATED,
-  ConstrainedICS: TRANSLATED,
+  ICS: { ...TRANSLATED, needsIcs: true },
+  ConstrainedICS: { ...TRANSLATED, needsIcs: true },
   Transparent: { ...PLAIN, switchKind: "external" },
   L2Bridge: BRIDGED,
   L2Tunnel: BRIDGED,
   Overlay: { ...BRIDGED, hasRules: false },
   Private: PLAIN,
   Internal: { ...PLAIN, switchKind: "internal" },
-  Mirrored: PLAIN,
+  Mirrored: { ...PLAIN, isMirror: true },
   Infiniband: PLAIN,
 };
 

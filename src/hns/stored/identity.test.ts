@@ -198,7 +198,10 @@ const SUBNET: fc.Arbitrary<SubnetRecord> = fc
     prefix: PREFIX,
     routes: fc.array(ROUTE, { maxLength: 2 }),
     policies: fc.constant([]),
-    ipSubnets: fc.array(fc.record({ id: GUID, name: TEXT, prefix: PREFIX, flags: U32 }), { maxLength: 2 }),
+    ipSubnets: fc.array(fc.record({ id: GUID, name: TEXT, prefix: PREFIX, flags: U32 }), {
+      minLength: 1,
+      maxLength: 2,
+    }),
     flags: U32,
   })
   .map((subnet) => ({
@@ -236,6 +239,9 @@ const NETWORK: fc.Arbitrary<NetworkRecord> = fc
       flags: U32,
       drMac: MAC,
       hostMac: fc.option(MAC, { nil: undefined }),
+      isIsolated: fc.boolean(),
+      extensions: fc.dictionary(GUID, fc.boolean(), { maxKeys: 2 }),
+      addressedAtMs: fc.integer({ min: 1, max: 100_000 }),
     }),
   )
   .map(([base, own]) => ({ ...base, ...own }));
@@ -346,7 +352,11 @@ describe("any record", () => {
           row.enter(to, JSON.parse(text) as never, false, () => undefined);
           const after = defined(get(to, before.id), "it is there");
           // Times are those of the world, and the clocks differ.
-          const expected = { ...before, changedAtMs: before.changedAtMs - 1_000_000 };
+          const expected = {
+            ...before,
+            changedAtMs: before.changedAtMs - 1_000_000,
+            ...("addressedAtMs" in before && { addressedAtMs: Number(before.addressedAtMs) - 1_000_000 }),
+          };
           if (!equalValues(after, expected)) expect(after).toEqual(expected);
         }),
         RUNS,

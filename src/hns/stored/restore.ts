@@ -7,10 +7,12 @@ import { removeEndpoint } from "../endpoints.ts";
 import { deleteGuestNetworkService } from "../guest-network-services.ts";
 import { removeLoadBalancer } from "../load-balancers.ts";
 import { createHostNamespace, removeNamespace } from "../namespaces.ts";
+import { createOwnNetworks } from "../network/own-networks.ts";
 import { deleteNetwork } from "../networks.ts";
 import type { ServiceContext } from "../service-context.ts";
 import { removeSdnRoute } from "../sdn-routes.ts";
 import { STORED_KINDS } from "./kinds.ts";
+import { clearGlobals } from "./stored-globals.ts";
 import type { Report } from "./lenient-reader.ts";
 import type { StoredKindRow } from "./stored-kind.ts";
 import type {
@@ -40,6 +42,7 @@ export function clearObjects(context: ServiceContext): void {
   for (const each of state.endpoints.values()) removeEndpoint(context, each);
   for (const each of state.namespaces.values()) removeNamespace(context, each);
   for (const id of state.networks.keys()) deleteNetwork(context, id);
+  clearGlobals(context);
   context.takeNotifications();
 }
 
@@ -107,6 +110,7 @@ export function restoreObjects(
         row.enter(context, object, keepsUnknownFields, reportOn(object.kind, object.id));
   for (const { kind, id } of objects)
     if (storedRowOf(kind) === undefined) reportOn(kind, id)(`Objects of kind ${kind} are not restored`);
+  createOwnNetworks(context);
   settleMembers(context, (id) => reportOn("Namespace", id));
   settleBuiltIn(context);
   settleDatapath(context);

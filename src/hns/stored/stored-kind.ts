@@ -55,7 +55,7 @@ export interface StoredKindRow {
 }
 
 /** Moments stand in the stored form as file times, because clocks of other services begin elsewhere. */
-const CHANGED_AT = "changedAtMs";
+const MOMENTS: readonly string[] = ["changedAtMs", "addressedAtMs"];
 
 function isNoRead(): void {
   // What a document of our own does not say stands in `internal`.
@@ -71,20 +71,19 @@ function fieldsIn(record: object): Fields {
 function internalOf(context: ServiceContext, record: Fields, read: Fields): JsonObject {
   const internal: Record<string, JsonValue> = {};
   for (const field of new Set([...Object.keys(record), ...Object.keys(read)])) {
-    if (field === "id" || field === CHANGED_AT || equalValues(record[field], read[field])) continue;
-    internal[field] = encodeValue(record[field]);
+    const value = record[field];
+    if (field === "id" || equalValues(value, read[field])) continue;
+    const isMoment = MOMENTS.includes(field) && typeof value === "number";
+    internal[field] = isMoment ? context.epochTime(value) : encodeValue(value);
   }
-  const changedAt = record[CHANGED_AT];
-  if (typeof changedAt === "number" && changedAt !== read[CHANGED_AT])
-    internal[CHANGED_AT] = context.epochTime(changedAt);
   return internal;
 }
 
 function decodeInternal(context: ServiceContext, internal: JsonObject): Fields {
   const fields: Record<string, unknown> = {};
   for (const [field, value] of Object.entries(internal)) {
-    const isTime = field === CHANGED_AT && typeof value === "number";
-    fields[field] = isTime ? context.sinceEpoch(value) : decodeValue(value);
+    const isMoment = MOMENTS.includes(field) && typeof value === "number";
+    fields[field] = isMoment ? context.sinceEpoch(value) : decodeValue(value);
   }
   return fields;
 }

@@ -1,6 +1,7 @@
 /** Networks in stored form. */
 import {
   type HostComputeNetwork,
+  NETWORK_FLAGS,
   NETWORK_TYPES,
   parseNetwork,
   subnetsOf,
@@ -20,13 +21,15 @@ import type {
 import { bringUpNetwork } from "../networks.ts";
 import { traitsOf } from "../network/type-traits.ts";
 import type { ServiceContext } from "../service-context.ts";
-import { networkDocument, networkDocumentV1 } from "../view/network-view.ts";
+import { networkDocument } from "../view/network-view.ts";
+import { networkDocumentV1 } from "../view/network-view-v1.ts";
 import { readBaseFields } from "./base-fields.ts";
 import { type LenientReader, readPrefix } from "./lenient-reader.ts";
 import { readPolicyRecords } from "./read-policies.ts";
 import { type StoredKindRow, storedKind } from "./stored-kind.ts";
 
 const NO_MAC = 0 as Mac;
+const NO_EXTENSIONS = Object.freeze({});
 
 function readMacRanges(document: HostComputeNetwork): readonly MacRange[] {
   const ranges: MacRange[] = [];
@@ -129,7 +132,15 @@ function read(context: ServiceContext, reader: LenientReader): NetworkRecord {
     flags: reader.number("Flags"),
     drMac: NO_MAC,
     hostMac: switchKind === "internal" ? NO_MAC : undefined,
+    isIsolated: (reader.number("Flags") & NETWORK_FLAGS.IsolateVSwitch) !== 0,
+    extensions: NO_EXTENSIONS,
+    addressedAtMs: 0,
   };
+}
+
+/** Dumps of old builds show no blocks: one covers the subnet then. */
+function blocksOf({ ipSubnets, prefix }: SubnetRecord): readonly IpSubnetRecord[] {
+  return ipSubnets.length > 0 ? ipSubnets : [{ id: "", name: "", prefix, flags: 0 }];
 }
 
 /** What neither document nor `internal` says: the service chooses it, as for a new network. */
@@ -140,7 +151,7 @@ function complete(context: ServiceContext, network: NetworkRecord): NetworkRecor
       ...subnet,
       id: context.chooseId(subnet.id === "" ? undefined : subnet.id),
       ipSubnets: Object.freeze(
-        subnet.ipSubnets.map((block) =>
+        blocksOf(subnet).map((block) =>
           Object.freeze({ ...block, id: context.chooseId(block.id === "" ? undefined : block.id) }),
         ),
       ),

@@ -1,3 +1,4 @@
+import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { JsonObject } from "../../hcn/client.ts";
 import {
@@ -333,6 +334,30 @@ describe("HNS v1", () => {
     },
   );
 
+  it("any method, path and body is answered by an envelope, and nothing is broken by it", async () => {
+    const { client } = hnsNode({ profile: "ws2025" });
+    const network = await createHnsNetwork(client, FLANNEL_NETWORK);
+    const endpoint = await createHnsEndpoint(client, { VirtualNetwork: network.ID! });
+    const word = fc.oneof(
+      fc.constantFrom("networks", "endpoints", "NAMESPACES", "policylists", "endpointstats", "accelnet"),
+      fc.constantFrom("attach", "detach", "addresource", "detailed", "globals", "version", "__proto__"),
+      fc.constantFrom(MISSING, network.ID!, `{${endpoint.ID!.toUpperCase()}}`, "?detailed=true", ".."),
+      fc.string({ unit: "binary", maxLength: 8 }),
+    );
+    const path = fc.array(word, { maxLength: 5 }).map((words) => `/${words.join("/")}`);
+    const body = fc.oneof(fc.json({ maxDepth: 2 }), fc.string({ unit: "binary", maxLength: 20 }));
+    const method = fc.oneof(fc.constantFrom("GET", "POST", "delete"), fc.string({ maxLength: 6 }));
+    await fc.assert(
+      fc.asyncProperty(method, path, body, async (verb, where, text) => {
+        const answer = await client.call(verb, where, text);
+        expect(Object.keys(answer)).toContain("Success");
+        if (answer["Success"] === false) expect(answer["ErrorCode"]).toBeGreaterThan(0x8000_0000);
+      }),
+      { seed: 20_251_121, numRuns: 300 },
+    );
+    expect(await client.call("GET", "/globals/version", "")).toMatchObject({ Success: true });
+  });
+
   it("an id that is none is a GUID that cannot be read (0x803b0019)", async () => {
     const { client } = hnsNode();
     for (const id of ["cbr0", "..", "%2e%2e", "__proto__", "{}"]) {
@@ -400,6 +425,23 @@ describe("HNS v1", () => {
     await expect(
       requestHns(client, "POST", "/accelnet/", { MacAddressList: [{ MacAddress: "nonsense" }] }),
     ).rejects.toMatchObject({ code: "HCN_E_INVALID_JSON" });
+  });
+
+  it("the accelnet list is stored, comes back, and goes when it is cleared", async () => {
+    const { client, service } = hnsNode({ profile: "ws2025" });
+    await requestHns(client, "POST", "/accelnet/", { MacAddressList: [{ MacAddress: "00-15-5D-0A-B7-C6" }] });
+    const stored = service.export();
+    const other = hnsNode({ profile: "ws2025" });
+    other.service.restore(stored);
+    expect(await requestHns(other.client, "GET", "/accelnet/")).toEqual({
+      MacAddressList: [{ MacAddress: "00-15-5D-0A-B7-C6" }],
+    });
+    service.call("POST", "/accelnet/", '{"MacAddressList":[{"MacAddress":"00-15-5D-0A-B7-C7"}]}');
+    expect(service.takeChanges()).toMatchObject([{ kind: "Globals", object: { kind: "Globals" } }]);
+    service.call("DELETE", "/accelnet/", "");
+    expect(service.takeChanges()).toMatchObject([{ kind: "Globals", object: undefined }]);
+    other.service.restore([]);
+    expect(await requestHns(other.client, "GET", "/accelnet/")).toEqual({ MacAddressList: [] });
   });
 
   it("accelnet is nothing that HNS before 15.4 has", async () => {

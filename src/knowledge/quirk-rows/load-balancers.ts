@@ -74,7 +74,6 @@ export const LOAD_BALANCER_QUIRKS: Readonly<Record<LoadBalancerQuirk, QuirkRow>>
     title: "A load balancer is refused with 0x803b0013 because the host itself listens on the port",
     concerns: onProfiles("ws2019"),
     strikes: "always",
-    notActedOn: "the service does not see what the host listens on",
     explanation: "load-balancer-port-already-exists",
     sources: ["hcn.md §4.7, §8.5", "dataplane.md F-56", "kubernetes/community#8883"],
   },
