@@ -93,10 +93,24 @@ const ENDPOINT_REASONS: { readonly [T in EndpointPolicyType]: EndpointReason<T> 
   Firewall: STORED,
 };
 
+const EXTENSION_REASON =
+  "the extension is on or off in the switch's list; what it would do to frames is not simulated";
+
+/** The adapter of a simulated node is known by its alias. */
+function reasonForConstraint(
+  { switchKind }: NetworkRecord,
+  { Settings }: Extract<NetworkPolicy, { Type: "InterfaceConstraint" }>,
+): string | undefined {
+  if (switchKind !== "external") return NOT_YET;
+  return (Settings.InterfaceAlias ?? "") === ""
+    ? "adapters are found by InterfaceAlias, not by their other names"
+    : undefined;
+}
+
 const NETWORK_REASONS: { readonly [T in NetworkPolicyType]: string | undefined } = {
   SourceMacAddress: NOT_YET,
   NetAdapterName: undefined,
-  VSwitchExtension: NOT_YET,
+  VSwitchExtension: EXTENSION_REASON,
   DrMacAddress: undefined,
   AutomaticDNS: NOT_YET,
   InterfaceConstraint: undefined,
@@ -106,7 +120,7 @@ const NETWORK_REASONS: { readonly [T in NetworkPolicyType]: string | undefined }
   HostRoute: NOT_YET,
   SetPolicy: undefined,
   L4Proxy: NOT_YET,
-  LayerConstraint: NOT_YET,
+  LayerConstraint: undefined,
   NetworkACL: undefined,
   NeighborDiscovery: NOT_YET,
 };
@@ -124,6 +138,7 @@ function reasonForNetworkPolicy(network: NetworkRecord, policy: NetworkPolicy): 
   if (ofBridge !== undefined) return ofBridge;
   const isOfRules = policy.Type === "NetworkACL" || policy.Type === "SetPolicy";
   if (isOfRules && !hasRules(network)) return ruleLimitOf(network.type);
+  if (policy.Type === "InterfaceConstraint") return reasonForConstraint(network, policy);
   if (policy.Type !== "NetworkACL") return NETWORK_REASONS[policy.Type];
   return reasonForAcl(policy.Settings, network);
 }
@@ -270,6 +285,9 @@ export function notEnforcedOnNetwork(
     if (reason !== undefined) found.push({ Type: policy.Type, Index: index, Reason: reason });
   }
   found.push(...notEnforcedFlags(context, network));
+  const isSwitched = Object.keys(network.extensions).length > 0;
+  if (isSwitched && !network.policies.some((policy) => policy.Type === "VSwitchExtension"))
+    found.push({ Type: "Extension", Reason: EXTENSION_REASON });
   for (const subnet of [...network.subnets, ...network.bareSubnets]) {
     for (const policy of subnet.policies)
       found.push({ Type: policy.Type, Reason: `a subnet's ${policy.Type} is ${NOT_YET}` });
