@@ -114,7 +114,7 @@ export function networkDocumentV1(
   network: NetworkRecord,
   isDetailed: boolean,
 ): JsonObject {
-  const count = context.state.endpointsOf(network.id).length;
+  const count = context.state.membersOf(network.id).endpointCount;
   const sourceMac = network.policies.find((policy) => policy.Type === "SourceMacAddress");
   const automaticDns = network.policies.find((policy) => policy.Type === "AutomaticDNS");
   return sortFields(
