@@ -87,7 +87,6 @@ export const LIFE_CYCLE_QUIRKS: Readonly<Record<LifeCycleQuirk, QuirkRow>> = {
     title: "A call never answers, and no later one either, until the service restarts",
     concerns: [],
     strikes: "sometimes",
-    notActedOn: "inject the fault hang",
     explanation: "hns-service-hangs",
     sources: ["dataplane.md F-38", "users.md G10", "microsoft/Windows-Containers#278"],
   },
