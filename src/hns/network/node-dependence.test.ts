@@ -190,8 +190,8 @@ describe("networks that the service makes by itself", () => {
       networking: { hasDefaultSwitch: true },
       adapters: [{ ...ETHERNET, outsideSwitch: "LAN" }],
     });
-    const names = async (): Promise<readonly (string | undefined)[]> =>
-      (await listNetworks(node.client)).map((network) => network.Name).sort();
+    const names = async (): Promise<readonly string[]> =>
+      (await listNetworks(node.client)).map((network) => network.Name ?? "").sort();
     expect(await names()).toEqual(["Default Switch", "LAN"]);
     node.service.reboot();
     expect(await names()).toEqual(["Default Switch", "LAN"]);
