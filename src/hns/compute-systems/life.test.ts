@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { addNetworkAdapter, containerDocument, networkAdapterRequest } from "../../hcn/compute-systems.ts";
-import type { JsonObject } from "../../hcn/client.ts";
+import type { JsonObject, JsonValue } from "../../hcn/client.ts";
 import { HcnError } from "../../hcn/error.ts";
 import { CBR0, type HnsNode, hnsNode } from "../../testing/hns-node.ts";
 
@@ -101,8 +101,12 @@ function endpointsOf({ service }: HnsNode): readonly JsonObject[] {
   return service.enumerate("Endpoint").map((id) => service.query("Endpoint", id));
 }
 
-function textsOf(value: unknown): readonly string[] {
-  return Array.isArray(value) ? value.map(String) : [];
+function textOf(value: JsonValue | undefined): string {
+  return typeof value === "string" ? value : "";
+}
+
+function textsOf(value: JsonValue | undefined): readonly string[] {
+  return Array.isArray(value) ? (value as readonly JsonValue[]).map(textOf) : [];
 }
 
 describe("any sequence of attaches", () => {
@@ -125,7 +129,7 @@ describe("any sequence of attaches", () => {
           const hasPort = JSON.stringify(endpoint["Resources"]).includes("Endpoint Port");
           const place = endpoint["Namespace"] as JsonObject;
           const isPlaced =
-            !/^[0-]+$/.test(String(place["ID"])) ||
+            !/^[0-]+$/.test(textOf(place["ID"])) ||
             textsOf(endpoint["SharedContainers"]).length > 0 ||
             endpoint["State"] === 2;
           if (endpoint["State"] !== 5) expect(hasPort).toBe(isPlaced);
@@ -134,7 +138,7 @@ describe("any sequence of attaches", () => {
           if (SystemType !== "Container") continue;
           const sharing = endpoints.filter((each) => textsOf(each["SharedContainers"]).includes(Id));
           expect(NetworkAdapters.map(({ EndpointId }) => EndpointId.toLowerCase()).toSorted()).toEqual(
-            sharing.map((each) => String(each["ID"]).toLowerCase()).toSorted(),
+            sharing.map((each) => textOf(each["ID"]).toLowerCase()).toSorted(),
           );
         }
         for (const vnic of node.datapath.listVnics())
