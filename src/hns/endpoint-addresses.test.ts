@@ -151,7 +151,7 @@ it.each<NetworkType>(["Private", "Internal", "Transparent"])(
 describe("the prefix length of a single address (Slash32EndpointPrefixes)", () => {
   it.each([
     ["ws2019", true],
-    ["ws2019.348", false],
+    ["ws2019.379", false],
     ["1903", false],
     ["2004", true],
     ["ws2022", true],

@@ -64,7 +64,11 @@ function checkNamedBlock(network: NetworkRecord, config: IpConfig, place: Addres
   });
 }
 
-function readIpConfig({ context, network, pool }: Request, config: IpConfig, where: string): IpConfigRecord {
+function readIpConfig(
+  { context, network, pool, takesDuplicates }: Request,
+  config: IpConfig,
+  where: string,
+): IpConfigRecord {
   const ip = readIp(config.IpAddress ?? "", `${where}.IpAddress`);
   const length = readLength(config, ip, where);
   checkSingle(context, ip, length, where);
@@ -80,7 +84,8 @@ function readIpConfig({ context, network, pool }: Request, config: IpConfig, whe
     });
   }
   checkNamedBlock(network, config, found, where);
-  pool.checkFree(found, ip);
+  pool.checkReservation(found, ip);
+  if (!takesDuplicates) pool.checkOwner(ip);
   const record: IpConfigRecord = {
     ip,
     // The subnet's length is filled in when the request has none (hcn.md §4.2).
@@ -172,6 +177,8 @@ function allocateConfigs(request: Request): readonly IpConfigRecord[] {
 
 /** What the addresses of a new endpoint are chosen from. */
 interface Request {
+  /** A defect of the build: addresses of others count as free. */
+  readonly takesDuplicates: boolean;
   readonly context: ServiceContext;
   readonly network: NetworkRecord;
   readonly pool: AddressPool;
@@ -203,7 +210,8 @@ export function readIpConfigs(
 ): readonly IpConfigRecord[] {
   const configs = document.IpConfigurations ?? NO_CONFIGS;
   if (isRemote) return remoteIpConfigs(network, configs);
-  const request = { context, network, pool: context.state.poolOf(network.id) };
+  const takesDuplicates = context.hasQuirk("duplicate-local-address");
+  const request = { context, network, pool: context.state.poolOf(network.id), takesDuplicates };
   if (network.subnets.length === 0 && traitsOf(network.type).needsSubnet) {
     throw new HcnError("HCN_E_SUBNET_NOT_FOUND", {
       detail: `Network ${network.name} has no subnet; create it with Ipams`,
@@ -211,6 +219,12 @@ export function readIpConfigs(
   }
   const wanted = configs.filter((config) => (config.IpAddress ?? "") !== "" || namesBlock(config));
   if (wanted.length === 0) return asksOnWire(network, document) ? NO_RECORDS : allocateConfigs(request);
+  if (context.hasQuirk("source-address-refused")) {
+    throw new HcnError("HCN_E_ADDR_INVALID_OR_RESERVED", {
+      detail: "The defect source-address-refused strikes: the address may well be free",
+      explanation: "hns-address-refused",
+    });
+  }
   return oneOfEachFamily(
     wanted.map((config, index) => {
       const where = `IpConfigurations[${index}]`;
