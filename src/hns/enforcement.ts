@@ -14,6 +14,7 @@ import { shownPolicies } from "./network/management.ts";
 import { hasRules } from "./network/type-traits.ts";
 import {
   NOT_YET,
+  STORED_NETWORK_POLICIES,
   reasonForEndpointPolicy,
   reasonForNetworkPolicy,
   reasonForRoute,
@@ -165,6 +166,12 @@ export function notEnforcedOnNetwork(
     if (reason !== undefined) found.push({ Type: policy.Type, Index: index, Reason: reason });
   }
   found.push(...notEnforcedFlags(context, network));
+  const isSwitched = Object.keys(network.extensions).length > 0;
+  if (isSwitched && !network.policies.some((policy) => policy.Type === "VSwitchExtension"))
+    found.push({
+      Type: "Extension",
+      Reason: `${NOT_YET}: ${STORED_NETWORK_POLICIES.VSwitchExtension ?? ""}`,
+    });
   for (const subnet of [...network.subnets, ...network.bareSubnets]) {
     for (const policy of subnet.policies)
       found.push({ Type: policy.Type, Reason: `a subnet's ${policy.Type} is ${NOT_YET}` });

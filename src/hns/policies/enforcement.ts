@@ -1,6 +1,7 @@
 /** Which policies are stored and returned without acting on packets, and why. `docs/reference/fidelity.md` lists them. */
 import type { AclPolicySetting } from "../../hcn/acl-policy.ts";
 import type { EndpointPolicy } from "../../hcn/endpoint-policy.ts";
+import type { InterfaceConstraintPolicySetting } from "../../hcn/interface-policy.ts";
 import { NAT_FLAGS, type SdnRoutePolicySetting } from "../../hcn/nat-policy.ts";
 import type { NetworkPolicy } from "../../hcn/network-policy.ts";
 import type { EndpointPolicyType, NetworkPolicyType } from "../../hcn/policy-type.ts";
@@ -112,6 +113,17 @@ const BRIDGE_REASONS: { readonly [T in NetworkPolicyType]?: string } = {
   HostRoute: "the host and its L2Bridge endpoints reach each other without it",
 };
 
+/** The adapter of a simulated node is known by its alias. */
+function reasonForConstraint(
+  { switchKind }: NetworkRecord,
+  { InterfaceAlias }: InterfaceConstraintPolicySetting,
+): string | undefined {
+  if (switchKind !== "external") return NOT_YET;
+  return (InterfaceAlias ?? "") === ""
+    ? "adapters are found by InterfaceAlias, not by their other names"
+    : undefined;
+}
+
 /** Why a policy of `network` has no effect, or not all of it; undefined: it has. */
 export function reasonForNetworkPolicy(network: NetworkRecord, policy: NetworkPolicy): string | undefined {
   const ofBridge = hasRules(network) ? BRIDGE_REASONS[policy.Type] : undefined;
@@ -119,5 +131,6 @@ export function reasonForNetworkPolicy(network: NetworkRecord, policy: NetworkPo
   const isOfRules = policy.Type === "NetworkACL" || policy.Type === "SetPolicy";
   if (isOfRules && !hasRules(network)) return ruleLimitOf(network.type);
   if (policy.Type === "NetworkACL") return reasonForAcl(policy.Settings, network);
+  if (policy.Type === "InterfaceConstraint") return reasonForConstraint(network, policy.Settings);
   return stored(STORED_NETWORK_POLICIES[policy.Type]);
 }

@@ -108,7 +108,6 @@ export const LIFE_CYCLE_QUIRKS: Readonly<Record<LifeCycleQuirk, QuirkRow>> = {
     title: "A namespace whose deletion was refused stays in State 4",
     concerns: [],
     strikes: "sometimes",
-    notActedOn: "the state of a namespace is always 1 here",
     explanation: "hns-namespace-stuck",
     sources: ["hcn.md §2.4, §4.5", "microsoft/Windows-Containers#485", "microsoft/hcsshim#2155"],
   },
