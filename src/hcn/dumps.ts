@@ -7,19 +7,23 @@ import type { HnsVersion } from "./features.ts";
 
 export const DUMP_VERSION = "mullion/v1alpha1";
 
+/** What a dump has entries of: objects, and `Globals`, which belongs to none of them. */
+export type DumpKind = HcnObjectKind | "Globals";
+
 /** Kinds in the order in which a dump lists them: what stands below refers to what stands above. */
-export const DUMP_KINDS: readonly HcnObjectKind[] = Object.freeze([
+export const DUMP_KINDS: readonly DumpKind[] = Object.freeze([
   "Network",
   "Namespace",
   "Endpoint",
   "LoadBalancer",
   "SdnRoute",
   "GuestNetworkService",
+  "Globals",
 ]);
 
 /** An object as a dump holds it. */
 export interface DumpItem {
-  readonly kind: HcnObjectKind;
+  readonly kind: DumpKind;
   readonly id: Guid;
   /** In v2 form. */
   readonly document: JsonObject;
@@ -44,7 +48,7 @@ export interface HnsDump {
 
 /** Something of a restored object that contradicts the rest, and what became of it. Nothing is refused for it. */
 export interface RestoreNote {
-  readonly kind: HcnObjectKind;
+  readonly kind: DumpKind;
   readonly id: Guid;
   readonly text: string;
 }

@@ -83,15 +83,28 @@ function interfaceMetricOf(endpoint: EndpointRecord): number | undefined {
   return (endpoint.flags & ENDPOINT_FLAGS.EnableLowInterfaceMetric) === 0 ? undefined : LOW_INTERFACE_METRIC;
 }
 
-/** The MTU that policies ask for: InterfaceParameters, less EncapOverhead. */
-function mtuOf(endpoint: EndpointRecord, mtuBytes: number): number | undefined {
+/** Every link that carries IPv4 takes this much (RFC 791 §3.2). */
+const MTU_MIN = 68;
+
+/** The MTU that policies ask for: InterfaceParameters, less EncapOverhead. Undefined: they ask for none. */
+function mtuOf(context: ServiceContext, endpoint: EndpointRecord): number | undefined {
+  const network = context.state.networks.get(endpoint.networkId);
+  const adapter = network === undefined ? undefined : context.adapterOf(network);
+  const mtuBytes = adapter?.device.mtuBytes ?? MTU_DEFAULT;
   let mtu: number | undefined;
   let overhead = 0;
   for (const policy of endpoint.policies) {
     if (policy.Type === "InterfaceParameters") mtu = policy.Settings.Mtu ?? mtu;
     if (policy.Type === "EncapOverhead") overhead = policy.Settings.Overhead ?? 0;
   }
-  return mtu === undefined && overhead === 0 ? undefined : Math.min(mtu ?? mtuBytes, mtuBytes) - overhead;
+  if (mtu === undefined && overhead === 0) return undefined;
+  return Math.max(MTU_MIN, Math.min(mtu ?? mtuBytes, mtuBytes) - overhead);
+}
+
+/** Gives an attached endpoint's interface the MTU of its policies. */
+export function followMtu(context: ServiceContext, endpoint: EndpointRecord): void {
+  const portId = endpoint.attachment?.portId;
+  if (portId !== undefined) context.datapath.setMtu(portId, mtuOf(context, endpoint));
 }
 
 function vnicOf(
@@ -103,7 +116,6 @@ function vnicOf(
   const network = context.state.networks.get(endpoint.networkId);
   const portId = endpoint.attachment?.portId;
   assert(network !== undefined && portId !== undefined, "an attached endpoint has a network and a port");
-  const mtuBytes = context.adapterOf(network)?.device.mtuBytes ?? MTU_DEFAULT;
   const interfaceName = interfaceNameOf(endpoint);
   // Inferred for L2Bridge: WS2022 was seen to name ports of overlay networks so (dataplane.md §2.8).
   const containerName = `Container NIC ${endpoint.id.slice(0, 8)}`;
@@ -119,7 +131,7 @@ function vnicOf(
     addresses: endpoint.ipConfigs.map(({ ip, length }) => ({ ip, length })),
     routes: routesOf(endpoint),
     dns: dnsOf(network, endpoint),
-    mtuBytes: mtuOf(endpoint, mtuBytes),
+    mtuBytes: mtuOf(context, endpoint),
     interfaceMetric: interfaceMetricOf(endpoint),
     program,
   };

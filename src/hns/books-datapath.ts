@@ -87,6 +87,11 @@ export class BooksDatapath implements Datapath {
     this.vnics.set(portId, { ...vnic, program });
   }
 
+  setMtu(portId: Guid, mtuBytes: number | undefined): void {
+    const vnic = this.vnics.get(portId);
+    if (vnic !== undefined) this.vnics.set(portId, { ...vnic, mtuBytes });
+  }
+
   reserveHostPools(switchId: Guid, pools: readonly HostPoolDefinition[]): boolean {
     const reserved = this.reservedOn(switchId);
     const missing = pools.filter((pool) => !reserved.has(pool.name));

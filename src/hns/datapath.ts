@@ -158,6 +158,8 @@ export interface Datapath {
   addressesOf(adapter: PhysicalAdapter): readonly InterfaceAddress[];
   attach(vnic: VnicDefinition): void;
   detach(switchId: Guid, portId: Guid): void;
+  /** Changes the MTU of an attached vNIC; undefined: that of its link. */
+  setMtu(portId: Guid, mtuBytes: number | undefined): void;
   /**
    * Makes pools of the host's port that are not there yet, each with a block of ports.
    * @returns false when the node has no block left; then nothing has changed.

@@ -10,7 +10,7 @@ import { type ModifyRequestType, parseModifyRequest } from "../hcn/modify.ts";
 import { NOTIFICATION_TYPES } from "../hcn/notification.ts";
 import { ENDPOINT_POLICY_TYPES } from "../hcn/policy-type.ts";
 import { SCHEMA_V2_0, type SchemaVersion } from "../hcn/schema-version.ts";
-import { checkHealthy, detachEndpoint, notifyNetwork, updateEndpoint } from "./attachment.ts";
+import { checkHealthy, detachEndpoint, followMtu, notifyNetwork, updateEndpoint } from "./attachment.ts";
 import { type EndpointRecord, isRemoteEndpoint } from "./endpoint-record.ts";
 import { modifyPort, refreshEndpoint, resetEndpoint } from "./endpoint-port.ts";
 import { checkEndpointRequest, readEndpointRoutes, readIpConfigs, readMac } from "./endpoint-validation.ts";
@@ -138,7 +138,7 @@ export function modifyPolicies(
     policies: endpoint.policies,
   };
   const policies = changedEndpointPolicies(context, network, subject, requestType, documents);
-  updateEndpoint(context, endpoint, { policies });
+  followMtu(context, updateEndpoint(context, endpoint, { policies }));
   context.ports.reprogram(network.id);
 }
 

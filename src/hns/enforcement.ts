@@ -89,7 +89,7 @@ const ENDPOINT_REASONS: { readonly [T in EndpointPolicyType]: EndpointReason<T> 
   InterfaceParameters: ENFORCED,
   // Offload settings change no packet.
   Iov: ENFORCED,
-  TierAcl: STORED,
+  TierAcl: ENFORCED,
   Firewall: STORED,
 };
 
@@ -221,8 +221,13 @@ export function notEnforcedOnLoadBalancer(
   return [...found, { Type: "Flags", Reason: isDsr ? IPV6_WITH_DSR : IPV6_WITHOUT_DSR }];
 }
 
-/** What of an SDN route has no effect. */
-export function notEnforcedOnSdnRoute({ routes }: SdnRouteRecord): readonly NotEnforced[] {
+/** What of an SDN route of `network` has no effect. */
+export function notEnforcedOnSdnRoute(
+  { routes }: SdnRouteRecord,
+  network: NetworkRecord | undefined,
+): readonly NotEnforced[] {
+  if (network !== undefined && !hasRules(network))
+    return [{ Type: "SdnRoute", Reason: ruleLimitOf(network.type) }];
   return routes.flatMap((route, index) => {
     const reason = reasonForRoute(route);
     return reason === undefined ? [] : [{ Type: "SDNRoute", Index: index, Reason: reason }];

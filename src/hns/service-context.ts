@@ -2,7 +2,7 @@
 import type { Clock } from "../base/clock.ts";
 import type { Environment } from "../base/environment.ts";
 import type { Prng } from "../base/prng.ts";
-import type { Guid, HcnNotification, HcnObjectKind, JsonValue } from "../hcn/client.ts";
+import type { Guid, HcnNotification, JsonValue } from "../hcn/client.ts";
 import { type HnsFeature, type HnsVersion, hasFeature } from "../hcn/features.ts";
 import { ZERO_GUID } from "../hcn/guid.ts";
 import { SCHEMA_V2_0 } from "../hcn/schema-version.ts";
@@ -21,11 +21,12 @@ import type { NetworkRecord, RecordBase } from "./network-record.ts";
 import type { PhysicalAdapter } from "./physical-adapter.ts";
 import { PortProgramming } from "./port-programming.ts";
 import { QuirkSet } from "./quirk-set.ts";
+import type { StoredKind } from "./stored/stored-object.ts";
 import { ServiceState } from "./state.ts";
 
 /** An object that was made, changed or deleted. */
 export interface ChangedObject {
-  readonly kind: HcnObjectKind;
+  readonly kind: StoredKind;
   readonly id: Guid;
 }
 
@@ -218,7 +219,7 @@ export class ServiceContext {
   }
 
   /** Notes that an object was made, changed or deleted. */
-  changed(kind: HcnObjectKind, id: Guid): void {
+  changed(kind: StoredKind, id: Guid): void {
     this.changeCount++;
     this.changes.set(`${kind}/${id}`, { kind, id });
   }

@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { VirtualClock } from "../base/clock.ts";
 import type { Environment } from "../base/environment.ts";
 import { fork } from "../base/fork.ts";
+import type { PolicyDocument } from "../hcn/base-document.ts";
 import { Prng } from "../base/prng.ts";
 import { memoryPair } from "../device/memory-pair.ts";
 import type { HostComputeEndpoint } from "../hcn/endpoint.ts";
@@ -448,7 +449,14 @@ it("the MTU follows InterfaceParameters and EncapOverhead", async () => {
       { Type: "EncapOverhead", Settings: { Overhead: 50 } },
     ],
   });
-  expect(pod.compartment.listInterfaces()[0]?.mtuBytes).toBe(1400);
+  const mtu = (): number | undefined => pod.compartment.listInterfaces()[0]?.mtuBytes;
+  expect(mtu()).toBe(1400);
+  const change = async (...policies: PolicyDocument[]): Promise<unknown> =>
+    modifyEndpointPolicies(world.client, pod.endpoint, "Update", policies);
+  await change({ Type: "InterfaceParameters", Settings: { Mtu: 1300 } });
+  expect(mtu()).toBe(1300);
+  await change();
+  expect(mtu()).toBe(1500);
   expect(formatPrefix(pod.compartment.listRoutes()[0]!.prefix)).toBe("10.244.1.0/24");
 });
 

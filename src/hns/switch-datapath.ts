@@ -122,6 +122,11 @@ export class SwitchDatapath implements Datapath {
     this.vnics.delete(portId);
   }
 
+  setMtu(portId: Guid, mtuBytes: number | undefined): void {
+    const netInterface = this.vnics.get(portId)?.netInterface;
+    if (netInterface !== undefined) netInterface.mtuBytes = mtuBytes ?? netInterface.device.mtuBytes;
+  }
+
   program(switchId: Guid, portId: Guid, program: PortProgram): void {
     const vnic = this.vnics.get(portId);
     assert(vnic !== undefined, "only attached ports are programmed");

@@ -6,7 +6,12 @@
  * destination (dataplane.md §4.1).
  */
 import type { Provenance } from "../../base/recorder.ts";
-import { type AclPolicySetting, parseAclAddresses, parseAclProtocols } from "../../hcn/acl-policy.ts";
+import {
+  type AclPolicySetting,
+  type AclTuple,
+  parseAclAddresses,
+  parseAclProtocols,
+} from "../../hcn/acl-policy.ts";
 import { parseAddressOrPrefix, prefixOfAddress } from "../../hcn/address-list.ts";
 import { type PortRange, parsePortRanges } from "../../net/port-range.ts";
 import { type Prefix, prefixFamily } from "../../net/prefix.ts";
@@ -35,7 +40,7 @@ export function isSwitchAcl(setting: AclPolicySetting): boolean {
 }
 
 /** Ids of address sets that `setting` names. */
-export function setsOf(setting: AclPolicySetting): readonly string[] {
+export function setsOf(setting: AclTuple): readonly string[] {
   const local = parseAclAddresses(setting.LocalAddresses ?? "");
   const remote = parseAclAddresses(setting.RemoteAddresses ?? "");
   return [...(local?.sets ?? []), ...(remote?.sets ?? [])];
@@ -97,8 +102,8 @@ function portsOf(text: string | undefined): readonly PortRange[] | undefined {
 }
 
 /** What the rule asks of a packet; undefined when it cannot hold for the family. */
-function compileCondition(
-  setting: AclPolicySetting,
+export function compileAclCondition(
+  setting: AclTuple,
   direction: Direction,
   family: 4 | 6,
   sets: AddressSets,
@@ -140,7 +145,7 @@ function compileRule(source: AclSource, index: number, condition: Condition): Ru
 }
 
 /** Inferred (dataplane.md §4.2, Q-10): at equal priority Block comes before Allow, then the order of the list. */
-function compareRules(a: Rule, b: Rule): number {
+export function compareAclRules(a: Rule, b: Rule): number {
   if (a.priority !== b.priority) return a.priority - b.priority;
   return Number(b.action.type === "block") - Number(a.action.type === "block");
 }
@@ -166,7 +171,8 @@ function defaultAllow(direction: Direction, isAlone: boolean): Rule {
   return Object.freeze(rule);
 }
 
-const SIDES: readonly (readonly [Direction, 4 | 6])[] = [
+/** There is a group per direction and family. */
+export const ACL_SIDES: readonly (readonly [Direction, 4 | 6])[] = [
   ["out", 4],
   ["in", 4],
   ["out", 6],
@@ -183,7 +189,7 @@ function compileGroup(
   for (const [index, source] of sources.entries()) {
     const wanted = source.setting.Direction === "Out" ? "out" : "in";
     if (wanted !== direction || !isEnforcedAcl(source.setting)) continue;
-    const condition = compileCondition(source.setting, direction, family, sets);
+    const condition = compileAclCondition(source.setting, direction, family, sets);
     if (condition !== undefined) rules.push(compileRule(source, index, condition));
   }
   return createGroup({
@@ -192,7 +198,7 @@ function compileGroup(
     family,
     priority: GROUP_PRIORITY,
     match: "priority",
-    rules: [...rules, defaultAllow(direction, rules.length === 0)].sort(compareRules),
+    rules: [...rules, defaultAllow(direction, rules.length === 0)].sort(compareAclRules),
   });
 }
 
@@ -206,5 +212,7 @@ const NO_SETS: AddressSets = new Map();
  * above 65500 have no effect (hcn.md §3.5).
  */
 export function compileAcls(sources: readonly AclSource[], sets: AddressSets = NO_SETS): readonly Group[] {
-  return Object.freeze(SIDES.map(([direction, family]) => compileGroup(sources, direction, family, sets)));
+  return Object.freeze(
+    ACL_SIDES.map(([direction, family]) => compileGroup(sources, direction, family, sets)),
+  );
 }

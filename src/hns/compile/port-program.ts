@@ -23,6 +23,7 @@ import { compilePaRoute } from "./pa-route.ts";
 import { type PortMappings, compilePortMappings } from "./port-mapping.ts";
 import { type RoutedEndpoint } from "./sdn-routes.ts";
 import { type Shape, shapeOf } from "./shape.ts";
+import { compileTierAcls } from "./tier-acl.ts";
 
 /** The node as rules see it. */
 export interface NodeFacts {
@@ -104,11 +105,13 @@ class SharedGroups {
   acl(endpoint: EndpointRecord): readonly Group[] {
     const { network } = this.view;
     const sources = aclSources(network, endpoint);
-    if (sources.length === 0) return this.cache.get(NOBODY, "acl", [], () => compileAcls([]));
+    const hasTiers = endpoint.policies.some((policy) => policy.Type === "TierAcl");
+    if (sources.length === 0 && !hasTiers) return this.cache.get(NOBODY, "acl", [], () => compileAcls([]));
     const inputs = [endpoint.policies, endpoint.name, network.policies, network.name];
-    return this.cache.get(endpoint.id, "acl", inputs, () =>
-      compileAcls(sources, addressSetsOf(this.cache, network)),
-    );
+    return this.cache.get(endpoint.id, "acl", inputs, () => {
+      const sets = addressSetsOf(this.cache, network);
+      return Object.freeze([...compileTierAcls(endpoint, sets), ...compileAcls(sources, sets)]);
+    });
   }
 }
 

@@ -104,7 +104,7 @@ function itemOf(object: DumpedObject, networkId: (name: string) => string | unde
   assert(typeof id === "string", "readers give objects with ids");
   const whole = withoutCut(given, cut);
   const guid = parseGuid(id) ?? id;
-  if (dialect === "v1") {
+  if (dialect === "v1" && kind !== "Globals") {
     const converted = documentFromV1(kind, whole, networkId);
     return { kind, id: guid, document: converted, v1: whole, ...internalOf(kind, whole) };
   }

@@ -1,7 +1,8 @@
 /** What readers of dumps find: objects of HNS with their places, and what is missing from them. */
-import type { HcnObjectKind, JsonObject } from "../../hcn/client.ts";
+import type { JsonObject } from "../../hcn/client.ts";
 import type { Dialect } from "../../hcn/schema-version.ts";
 import type { KnowledgeCode } from "../../knowledge/codes.ts";
+import type { StoredKind } from "../stored/stored-object.ts";
 
 /** Where an object begins: file, line and column from 1. */
 export interface DumpPlace {
@@ -12,7 +13,7 @@ export interface DumpPlace {
 
 /** One object as a file describes it. */
 export interface DumpedObject {
-  readonly kind: HcnObjectKind;
+  readonly kind: StoredKind;
   /** v1: `Get-HnsNetwork`, hnsdiag. v2: `SchemaVersion` 2. */
   readonly dialect: Dialect;
   /** As it stands in the file; a value that PowerShell cut off is the text that stands in its place. */

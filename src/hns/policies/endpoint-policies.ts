@@ -9,6 +9,7 @@ import { NAT_FLAGS, type PortMappingPolicySetting } from "../../hcn/nat-policy.t
 import type { EndpointPolicyType } from "../../hcn/policy-type.ts";
 import { formatIp } from "../../net/ip.ts";
 import { setsOf } from "../compile/acl.ts";
+import { tuplesOf } from "./set-policies.ts";
 import { checkNotListening } from "../host-listeners.ts";
 import type { NetworkRecord } from "../network-record.ts";
 import { mappedProtocols } from "../port-mapping-table.ts";
@@ -39,8 +40,7 @@ function checkHostBits(policy: EndpointPolicy, where: string): void {
 
 /** Sets that ACLs name have to be there first (hcn.md §9.17). Inferred: the code for one that is not. */
 function checkSets(policy: EndpointPolicy, network: NetworkRecord, where: string): void {
-  if (policy.Type !== "ACL") return;
-  for (const id of setsOf(policy.Settings)) {
+  for (const id of tuplesOf(policy).flatMap(setsOf)) {
     const isKnown = network.policies.some((set) => set.Type === "SetPolicy" && set.Settings.Id === id);
     if (isKnown) continue;
     throw new HcnError("HCN_E_POLICY_NOT_FOUND", {

@@ -4,7 +4,8 @@
  * an ACL uses the sets that it names, as a nested set does.
  */
 import { splitList } from "../../hcn/address-list.ts";
-import type { AclPolicySetting, SetPolicySetting } from "../../hcn/acl-policy.ts";
+import type { AclPolicySetting, AclTuple, SetPolicySetting } from "../../hcn/acl-policy.ts";
+import type { EndpointPolicy } from "../../hcn/endpoint-policy.ts";
 import { HcnError } from "../../hcn/error.ts";
 import type { ModifyRequestType } from "../../hcn/modify.ts";
 import type { NetworkPolicy } from "../../hcn/network-policy.ts";
@@ -36,7 +37,7 @@ function checkMembers(given: readonly SetPolicySetting[], present: readonly SetP
 function checkRemovable(
   given: readonly SetPolicySetting[],
   present: readonly SetPolicySetting[],
-  users: readonly AclPolicySetting[],
+  users: readonly Naming[],
 ): void {
   const leaving = new Set(given.map((set) => set.Id));
   for (const id of leaving) {
@@ -58,12 +59,19 @@ function networkAclsIn(policies: readonly NetworkPolicy[]): readonly AclPolicySe
   return policies.flatMap((policy) => (policy.Type === "NetworkACL" ? [policy.Settings] : []));
 }
 
+/** A rule that may name sets. */
+type Naming = AclTuple & { readonly Id?: string };
+
+/** The rules of an ACL or a TierAcl. */
+export function tuplesOf(policy: EndpointPolicy): readonly Naming[] {
+  if (policy.Type === "ACL") return [policy.Settings];
+  return policy.Type === "TierAcl" ? (policy.Settings.TierAclRules ?? []) : [];
+}
+
 /** The ACLs that may name sets of a network: its own, and those of its endpoints. */
-export function aclsOf(context: ServiceContext, network: NetworkRecord): readonly AclPolicySetting[] {
+export function aclsOf(context: ServiceContext, network: NetworkRecord): readonly Naming[] {
   const endpoints = [...context.state.membersOf(network.id).local.values()];
-  const own = endpoints.flatMap((endpoint) =>
-    endpoint.policies.flatMap((policy) => (policy.Type === "ACL" ? [policy.Settings] : [])),
-  );
+  const own = endpoints.flatMap((endpoint) => endpoint.policies.flatMap(tuplesOf));
   return [...own, ...networkAclsIn(network.policies)];
 }
 
@@ -82,7 +90,7 @@ export function checkSetPolicies(
   present: readonly NetworkPolicy[],
   given: readonly NetworkPolicy[],
   requestType: ModifyRequestType,
-  users: () => readonly AclPolicySetting[] = () => [],
+  users: () => readonly Naming[] = () => [],
 ): void {
   const known = setsIn(present);
   const sets = setsIn(given);

@@ -4,6 +4,7 @@
  */
 import { STORED_ENDPOINT } from "./stored-endpoint.ts";
 import { STORED_GUEST_NETWORK_SERVICE } from "./stored-guest-network-service.ts";
+import { STORED_GLOBALS } from "./stored-globals.ts";
 import type { StoredKindRow } from "./stored-kind.ts";
 import { STORED_LOAD_BALANCER } from "./stored-load-balancer.ts";
 import { STORED_NAMESPACE } from "./stored-namespace.ts";
@@ -17,4 +18,5 @@ export const STORED_KINDS: readonly StoredKindRow[] = [
   STORED_LOAD_BALANCER,
   STORED_SDN_ROUTE,
   STORED_GUEST_NETWORK_SERVICE,
+  STORED_GLOBALS,
 ];

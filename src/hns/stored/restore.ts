@@ -12,6 +12,7 @@ import { deleteNetwork } from "../networks.ts";
 import type { ServiceContext } from "../service-context.ts";
 import { removeSdnRoute } from "../sdn-routes.ts";
 import { STORED_KINDS } from "./kinds.ts";
+import { clearGlobals } from "./stored-globals.ts";
 import type { Report } from "./lenient-reader.ts";
 import type { StoredKindRow } from "./stored-kind.ts";
 import type {
@@ -41,6 +42,7 @@ export function clearObjects(context: ServiceContext): void {
   for (const each of state.endpoints.values()) removeEndpoint(context, each);
   for (const each of state.namespaces.values()) removeNamespace(context, each);
   for (const id of state.networks.keys()) deleteNetwork(context, id);
+  clearGlobals(context);
   context.takeNotifications();
 }
 

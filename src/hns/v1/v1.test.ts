@@ -427,6 +427,23 @@ describe("HNS v1", () => {
     ).rejects.toMatchObject({ code: "HCN_E_INVALID_JSON" });
   });
 
+  it("the accelnet list is stored, comes back, and goes when it is cleared", async () => {
+    const { client, service } = hnsNode({ profile: "ws2025" });
+    await requestHns(client, "POST", "/accelnet/", { MacAddressList: [{ MacAddress: "00-15-5D-0A-B7-C6" }] });
+    const stored = service.export();
+    const other = hnsNode({ profile: "ws2025" });
+    other.service.restore(stored);
+    expect(await requestHns(other.client, "GET", "/accelnet/")).toEqual({
+      MacAddressList: [{ MacAddress: "00-15-5D-0A-B7-C6" }],
+    });
+    service.call("POST", "/accelnet/", '{"MacAddressList":[{"MacAddress":"00-15-5D-0A-B7-C7"}]}');
+    expect(service.takeChanges()).toMatchObject([{ kind: "Globals", object: { kind: "Globals" } }]);
+    service.call("DELETE", "/accelnet/", "");
+    expect(service.takeChanges()).toMatchObject([{ kind: "Globals", object: undefined }]);
+    other.service.restore([]);
+    expect(await requestHns(other.client, "GET", "/accelnet/")).toEqual({ MacAddressList: [] });
+  });
+
   it("accelnet is nothing that HNS before 15.4 has", async () => {
     const { client } = hnsNode({ profile: "ws2022" });
     expect(await client.call("GET", "/accelnet/", "")).toMatchObject({ ErrorCode: 0x803b0015 });

@@ -22,7 +22,8 @@ function routeDocument(route: SdnRoutePolicySetting): JsonObject {
  */
 export function sdnRouteDocument(context: ServiceContext, route: SdnRouteRecord): JsonObject {
   const routes = route.routes.map(routeDocument);
-  const health: JsonObject = { Data: healthData(context, route, notEnforcedOnSdnRoute(route)) };
+  const network = context.state.networks.get(route.networkId);
+  const health: JsonObject = { Data: healthData(context, route, notEnforcedOnSdnRoute(route, network)) };
   const hasNetwork = context.windows.profile.schemaMinor >= SCHEMA_WITH_NETWORK;
   const document = withoutDefaults({
     ...baseFields(route, health, STATE_APPLIED),

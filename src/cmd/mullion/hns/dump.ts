@@ -15,7 +15,7 @@ function countObjects(objects: HnsDump["objects"]): string {
   const counts = DUMP_KINDS.map((kind) => {
     const count = objects.filter((object) => object.kind === kind).length;
     const names = HNS_OBJECT_KINDS.find((each) => each.kind === kind);
-    const noun = names?.noun ?? kind;
+    const noun = names?.noun ?? "settings";
     return count === 0 ? "" : `${count} ${count === 1 ? noun.replace(/s$/, "") : noun}`;
   });
   return counts.filter((text) => text !== "").join(", ") || "no objects";

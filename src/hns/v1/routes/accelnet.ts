@@ -3,6 +3,8 @@ import type { JsonObject, JsonValue } from "../../../hcn/client.ts";
 import { HcnError } from "../../../hcn/error.ts";
 import { JsonReader } from "../../../hcn/json-reader.ts";
 import { isGroupMac, parseMac } from "../../../net/mac.ts";
+import { NO_GLOBALS } from "../../globals.ts";
+import { GLOBALS_ID } from "../../stored/stored-globals.ts";
 import type { ServiceContext } from "../../service-context.ts";
 import { type Handler, type Routes, type V1Request, bodyOf } from "../route.ts";
 
@@ -29,11 +31,13 @@ function readMacs(body: JsonValue): readonly string[] {
 
 function set(request: V1Request): JsonValue {
   request.context.state.setGlobals({ accelnetMacs: readMacs(bodyOf(request)) });
+  request.context.changed("Globals", GLOBALS_ID);
   return listDocument(request.context);
 }
 
 function clear({ context }: V1Request): JsonValue {
-  context.state.setGlobals({ accelnetMacs: Object.freeze([]) });
+  context.state.setGlobals({ accelnetMacs: NO_GLOBALS.accelnetMacs });
+  context.changed("Globals", GLOBALS_ID);
   return listDocument(context);
 }
 
