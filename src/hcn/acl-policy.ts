@@ -164,10 +164,12 @@ export function readAcl(reader: JsonReader): AclPolicySetting {
 
 function readTierRule(reader: JsonReader): TierAclRule {
   const action = reader.enumeration("TierAclRuleAction", ACL_ACTIONS);
+  const { Protocols, ...tuple } = readAclTuple(reader);
   return present<TierAclRule>({
     Id: reader.text("Id"),
-    ...readAclTuple(reader),
+    Protocols,
     TierAclRuleAction: required(action, reader, "TierAclRuleAction", "Allow, Block or Pass"),
+    ...tuple,
     Priority: reader.u16("Priority"),
   });
 }

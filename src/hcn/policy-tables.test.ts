@@ -316,6 +316,13 @@ describe.each<[string, Parse, readonly Row[], readonly (string | undefined)[]]>(
     });
   });
 
+  it("what comes back can be sent again, and comes back the same", () => {
+    for (const [, settings, type, canonical = settings] of rows) {
+      const once = parse({ Type: type, Settings: canonical as never }, "Policies[0]");
+      expect(once).toEqual({ Type: type, Settings: canonical });
+    }
+  });
+
   it("each type has a row", () => {
     const covered = new Set(rows.map(([, , type]) => type));
     expect(types.filter((type) => type !== undefined && !covered.has(type))).toEqual([]);

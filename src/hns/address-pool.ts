@@ -64,17 +64,16 @@ export class AddressPool {
   }
 
   /**
-   * Checks that an endpoint may take `ip`.
-   * @throws HcnError HCN_E_ADDR_INVALID_OR_RESERVED or ERROR_OBJECT_ALREADY_EXISTS.
+   * Checks that an endpoint may take `ip`, if nobody has it.
+   * @throws HcnError HCN_E_ADDR_INVALID_OR_RESERVED.
    */
-  checkFree(place: AddressPlace, ip: Ip): void {
+  checkReservation(place: AddressPlace, ip: Ip): void {
     const reserved = this.reservationOf(place, ip);
     if (reserved !== undefined) {
       throw new HcnError("HCN_E_ADDR_INVALID_OR_RESERVED", {
         detail: `${formatIp(ip)} is ${reserved}; choose another address of ${formatPrefix(place.subnet.prefix)}`,
       });
     }
-    this.checkOwner(ip);
   }
 
   /** @throws HcnError ERROR_OBJECT_ALREADY_EXISTS when a local endpoint has `ip`. */

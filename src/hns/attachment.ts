@@ -214,12 +214,30 @@ export function renewVnic(context: ServiceContext, endpoint: EndpointRecord): vo
   plugIn(context, endpoint);
 }
 
+/** Defects that strike when an endpoint is attached. */
+function checkAttachDefects(context: ServiceContext, endpoint: EndpointRecord): void {
+  const { id } = endpoint;
+  if (endpoint.version !== context.objectVersion && context.hasQuirk("stored-object-incompatible")) {
+    throw new HcnError("ERROR_WRONG_DISK", {
+      detail: `Endpoint ${id} was written by another version of HNS; delete it and make it anew`,
+      explanation: "hns-stored-object-incompatible",
+    });
+  }
+  if (context.hasQuirk("parallel-attach-not-found")) {
+    throw new HcnError("ERROR_NOT_FOUND", {
+      detail: `Endpoint ${id} is there; the defect parallel-attach-not-found strikes. Try again`,
+      explanation: "hns-attach-fails",
+    });
+  }
+}
+
 /** Puts the endpoint's vNIC where `attachment` says. The endpoint must be unattached. */
 export function attachEndpoint(
   context: ServiceContext,
   endpoint: EndpointRecord,
   attachment: Attachment,
 ): EndpointRecord {
+  checkAttachDefects(context, endpoint);
   const attached = updateEndpoint(context, endpoint, { attachment, isPortGone: false });
   plugIn(context, attached);
   context.ports.reprogram(endpoint.networkId);

@@ -1,10 +1,7 @@
 /** What an endpoint document has to be (hcn.md §4.2–4.4). */
-import { ENDPOINT_FLAGS, type HostComputeEndpoint, type IpConfig } from "../hcn/endpoint.ts";
+import { ENDPOINT_FLAGS, type HostComputeEndpoint } from "../hcn/endpoint.ts";
 import { HcnError } from "../hcn/error.ts";
-import { type Ip, type IpFamily, bitsOf, familyOf, formatIp, isMulticastIp, parseIp } from "../net/ip.ts";
 import { type Mac, formatMac, isGroupMac, parseMac } from "../net/mac.ts";
-import { formatPrefix, prefixFamily } from "../net/prefix.ts";
-import type { AddressPool } from "./address-pool.ts";
 import type { IpConfigRecord } from "./endpoint-record.ts";
 import type { NetworkRecord, RouteRecord, SubnetRecord } from "./network-record.ts";
 import { readRouteRecords } from "./network-validation.ts";
@@ -21,154 +18,11 @@ export function checkEndpointRequest(network: NetworkRecord, endpoint: HostCompu
     throw invalid(
       "HostComputeNamespace is set by the service; create the endpoint, then add it to the namespace",
     );
-  const { ipams } = traitsOf(network.type);
-  if (((endpoint.Flags ?? 0) & ENDPOINT_FLAGS.EnableDhcp) !== 0 && !ipams.includes("Dhcp"))
+  const { ipams, needsIcs } = traitsOf(network.type);
+  // Internet Connection Sharing has a DHCP server of its own.
+  const takesDhcp = ipams.includes("Dhcp") || needsIcs;
+  if (((endpoint.Flags ?? 0) & ENDPOINT_FLAGS.EnableDhcp) !== 0 && !takesDhcp)
     throw invalid(`Flags has EnableDhcp (32); a network of type ${network.type} has static addresses only`);
-}
-
-function readIp(text: string, where: string): Ip {
-  const ip = parseIp(text);
-  if (ip !== undefined && !isMulticastIp(ip)) return ip;
-  throw new HcnError("HCN_E_INVALID_IP", {
-    detail: `${where} is ${JSON.stringify(text)}; it has to be a unicast IP address`,
-  });
-}
-
-/** 0: the request has none. */
-function readLength(config: IpConfig, ip: Ip, where: string): number {
-  const length = config.PrefixLength ?? 0;
-  if (length > bitsOf(familyOf(ip)))
-    throw invalid(`${where}.PrefixLength is ${length}, which no address has`);
-  return length;
-}
-
-function readIpConfig(
-  network: NetworkRecord,
-  pool: AddressPool,
-  config: IpConfig,
-  where: string,
-): IpConfigRecord {
-  const ip = readIp(config.IpAddress ?? "", `${where}.IpAddress`);
-  const length = readLength(config, ip, where);
-  const found = pool.findPlace(network.subnets, ip);
-  if (found === undefined && network.subnets.length === 0) {
-    pool.checkOwner(ip);
-    return Object.freeze({ ip, length: length === 0 ? bitsOf(familyOf(ip)) : length, ipSubnetId: undefined });
-  }
-  if (found === undefined) {
-    const subnets = network.subnets.map((subnet) => formatPrefix(subnet.prefix)).join(", ");
-    throw new HcnError("HCN_E_INVALID_IP", {
-      detail: `${formatIp(ip)} lies in no subnet of network ${network.name}, which has ${subnets}`,
-    });
-  }
-  pool.checkFree(found, ip);
-  const record: IpConfigRecord = {
-    ip,
-    // The subnet's length is filled in when the request has none (hcn.md §4.2).
-    length: length === 0 ? found.subnet.prefix.length : length,
-    ipSubnetId: found.ipSubnet.id,
-  };
-  return Object.freeze(record);
-}
-
-/** The length that an address without one gets: that of the network's subnet of its family (hcn.md §4.2). */
-function defaultLength(network: NetworkRecord, family: IpFamily): number {
-  const subnet = network.subnets.find((candidate) => prefixFamily(candidate.prefix) === family);
-  return subnet?.prefix.length ?? bitsOf(family);
-}
-
-/**
- * The addresses of a remote endpoint: wherever they lie, and whoever else has them (hcn.md §4.2).
- * Inferred: one without an address is refused, because it would stand for nobody.
- */
-function readRemoteIpConfigs(
-  wanted: readonly IpConfig[],
-  lengths: DefaultLengths,
-): readonly IpConfigRecord[] {
-  if (wanted.length === 0) throw invalid("A remote endpoint (Flags 1) needs an address in IpConfigurations");
-  return wanted.map((config, index) => {
-    const where = `IpConfigurations[${index}]`;
-    const ip = readIp(config.IpAddress ?? "", `${where}.IpAddress`);
-    const length = readLength(config, ip, where);
-    return Object.freeze({
-      ip,
-      length: length === 0 ? lengths[familyOf(ip)] : length,
-      ipSubnetId: undefined,
-    });
-  });
-}
-
-type DefaultLengths = Readonly<Record<IpFamily, number>>;
-
-interface KnownConfigs {
-  readonly lengths: DefaultLengths;
-  readonly records: readonly IpConfigRecord[];
-}
-
-/** What lists meant that come in the documents of many nodes; they are frozen. */
-const KNOWN_REMOTE_CONFIGS = new WeakMap<readonly IpConfig[], KnownConfigs>();
-
-/** As `readIpConfigs`, for a remote endpoint. Nodes that are told the same share the result. */
-function remoteIpConfigs(network: NetworkRecord, configs: readonly IpConfig[]): readonly IpConfigRecord[] {
-  const lengths = { 4: defaultLength(network, 4), 6: defaultLength(network, 6) };
-  const known = KNOWN_REMOTE_CONFIGS.get(configs);
-  if (known?.lengths[4] === lengths[4] && known.lengths[6] === lengths[6]) return known.records;
-  const records = oneOfEachFamily(readRemoteIpConfigs(withAddress(configs), lengths));
-  if (Object.isFrozen(configs)) KNOWN_REMOTE_CONFIGS.set(configs, { lengths, records });
-  return records;
-}
-
-function withAddress(configs: readonly IpConfig[]): readonly IpConfig[] {
-  return configs.filter((config) => (config.IpAddress ?? "") !== "");
-}
-
-function oneOfEachFamily(records: readonly IpConfigRecord[]): readonly IpConfigRecord[] {
-  const families = new Set(records.map((record) => familyOf(record.ip)));
-  if (families.size !== records.length)
-    throw invalid("IpConfigurations has two addresses of one family; an endpoint has at most one of each");
-  return Object.freeze(records);
-}
-
-function allocateConfigs(
-  network: NetworkRecord,
-  pool: AddressPool,
-  context: ServiceContext,
-): readonly IpConfigRecord[] {
-  const configs: IpConfigRecord[] = [];
-  for (const family of [4, 6] as const) {
-    const subnets = network.subnets.filter((subnet) => prefixFamily(subnet.prefix) === family);
-    if (subnets.length === 0) continue;
-    const ip = pool.allocate(subnets, context.prng);
-    const found = pool.findPlace(subnets, ip);
-    if (found === undefined) continue;
-    configs.push(Object.freeze({ ip, length: found.subnet.prefix.length, ipSubnetId: found.ipSubnet.id }));
-  }
-  return configs;
-}
-
-/**
- * The addresses of a new endpoint: those asked for, at most one per family, else one per family from the pool. An
- * empty entry counts as none: the reference plugin sends one when it has no IPAM (cni.md §7.G).
- * @throws HcnError HCN_E_SUBNET_NOT_FOUND, HCN_E_INVALID_IP, HCN_E_ADDR_INVALID_OR_RESERVED, ERROR_OBJECT_ALREADY_EXISTS.
- */
-export function readIpConfigs(
-  context: ServiceContext,
-  network: NetworkRecord,
-  pool: AddressPool,
-  configs: readonly IpConfig[],
-  isRemote: boolean,
-): readonly IpConfigRecord[] {
-  if (isRemote) return remoteIpConfigs(network, configs);
-  const wanted = withAddress(configs);
-  if (network.subnets.length === 0 && traitsOf(network.type).needsSubnet) {
-    throw new HcnError("HCN_E_SUBNET_NOT_FOUND", {
-      detail: `Network ${network.name} has no subnet; create it with Ipams`,
-    });
-  }
-  if (wanted.length === 0) return Object.freeze(allocateConfigs(network, pool, context));
-  return oneOfEachFamily(
-    wanted.map((config, index) => readIpConfig(network, pool, config, `IpConfigurations[${index}]`)),
-  );
 }
 
 /**

@@ -13,7 +13,8 @@ import { SCHEMA_V2_0, type SchemaVersion } from "../hcn/schema-version.ts";
 import { checkHealthy, detachEndpoint, followMtu, notifyNetwork, updateEndpoint } from "./attachment.ts";
 import { type EndpointRecord, isRemoteEndpoint } from "./endpoint-record.ts";
 import { modifyPort, refreshEndpoint, resetEndpoint } from "./endpoint-port.ts";
-import { checkEndpointRequest, readEndpointRoutes, readIpConfigs, readMac } from "./endpoint-validation.ts";
+import { readIpConfigs } from "./endpoint-addresses.ts";
+import { checkEndpointRequest, readEndpointRoutes, readMac } from "./endpoint-validation.ts";
 import { type EndpointTraits, RemoteEndpointRecord, shareTraits } from "./remote-endpoint.ts";
 import { followBackEnd } from "./load-balancers.ts";
 import { removeFromNamespace } from "./namespace-members.ts";
@@ -60,7 +61,11 @@ function schemaOf({ SchemaVersion }: HostComputeEndpoint): SchemaVersion {
   return SchemaVersion !== undefined && SchemaVersion.Major >= 2 ? SchemaVersion : SCHEMA_V2_0;
 }
 
-/** Creates an endpoint from a checked document. @returns its id. */
+/**
+ * Creates an endpoint from a checked document. Inferred: the order in which its faults are found: network, what a request
+ * may not say, id, policies, addresses, routes, MAC.
+ * @returns its id.
+ */
 export function createEndpoint(
   context: ServiceContext,
   document: HostComputeEndpoint,
@@ -72,10 +77,9 @@ export function createEndpoint(
   const id = context.chooseId(wantedId ?? document.ID);
   if (context.state.endpoints.has(id))
     throw new HcnError("ERROR_OBJECT_ALREADY_EXISTS", { detail: `There is an endpoint ${id} already` });
-  const pool = context.state.poolOf(network.id);
   const isRemote = ((document.Flags ?? 0) & ENDPOINT_FLAGS.RemoteEndpoint) !== 0;
   const policies = policiesOfNewEndpoint(context, network, { id, isRemote }, document.Policies ?? []);
-  const ipConfigs = readIpConfigs(context, network, pool, document.IpConfigurations ?? [], isRemote);
+  const ipConfigs = readIpConfigs(context, network, document, isRemote);
   const routes = readEndpointRoutes(network, document, ipConfigs);
   const activity = context.prng.guidWords();
   const name = document.Name ?? "";

@@ -2,24 +2,23 @@
  * What is stored and returned but does not act on packets. Every such policy is named in the object's health data, so
  * that nothing is accepted and silently ignored.
  */
-import type { AclPolicySetting } from "../hcn/acl-policy.ts";
 import { ENDPOINT_FLAGS } from "../hcn/endpoint.ts";
-import type { EndpointPolicy } from "../hcn/endpoint-policy.ts";
 import { LOAD_BALANCER_FLAGS, LOAD_BALANCER_PORT_FLAGS } from "../hcn/load-balancer.ts";
-import { NAT_FLAGS, type SdnRoutePolicySetting } from "../hcn/nat-policy.ts";
-import type { NetworkPolicy } from "../hcn/network-policy.ts";
 import { NETWORK_FLAGS } from "../hcn/network.ts";
-import type { EndpointPolicyType, NetworkPolicyType } from "../hcn/policy-type.ts";
 import { IpProtocol } from "../wire/ip-protocol.ts";
-import { DEFAULT_ALLOW_PRIORITY, isSwitchAcl, setsOf } from "./compile/acl.ts";
-import { isIpv6Nat } from "./compile/outbound-nat.ts";
-import { isIpv6Mapping } from "./compile/port-mapping.ts";
 import type { EndpointRecord } from "./endpoint-record.ts";
 import type { LoadBalancerPortMappingRecord, LoadBalancerRecord } from "./load-balancer-record.ts";
 import type { NetworkRecord } from "./network-record.ts";
-import { RULE_POLICIES, limitOfType, ruleLimitOf } from "./network/type-limits.ts";
+import { limitOfType, ruleLimitOf } from "./network/type-limits.ts";
 import { shownPolicies } from "./network/management.ts";
 import { hasRules } from "./network/type-traits.ts";
+import {
+  NOT_YET,
+  STORED_NETWORK_POLICIES,
+  reasonForEndpointPolicy,
+  reasonForNetworkPolicy,
+  reasonForRoute,
+} from "./policies/enforcement.ts";
 import type { ServiceContext } from "./service-context.ts";
 import type { SdnRouteRecord } from "./sdn-route-record.ts";
 
@@ -30,102 +29,6 @@ export interface NotEnforced {
   /** Position in the object's list of policies; absent for flags and the like. */
   readonly Index?: number;
   readonly Reason: string;
-}
-
-const NOT_YET = "stored and returned; this version does not act on it";
-
-function reasonForAcl(settings: AclPolicySetting, network: NetworkRecord | undefined): string | undefined {
-  if (!isSwitchAcl(settings))
-    return "RuleType Host belongs to the Windows firewall, which this version does not run";
-  if (settings.Action === "Pass") return "Pass has a meaning in tiers only";
-  if ((settings.Priority ?? 0) > DEFAULT_ALLOW_PRIORITY)
-    return `the rules at ${DEFAULT_ALLOW_PRIORITY}, which allow everything, decide before Priority ${settings.Priority ?? 0}`;
-  const missing = setsOf(settings).find((id) => network !== undefined && !hasSet(network, id));
-  return missing === undefined
-    ? undefined
-    : `the network has no set ${missing}; the rule is about no address`;
-}
-
-function hasSet(network: NetworkRecord, id: string): boolean {
-  return network.policies.some((policy) => policy.Type === "SetPolicy" && policy.Settings.Id === id);
-}
-
-function reasonForMapping(policy: Extract<EndpointPolicy, { Type: "PortMapping" }>): string | undefined {
-  if (isIpv6Mapping(policy.Settings)) return `IPv6 port mappings are ${NOT_YET}`;
-  return ((policy.Settings.Flags ?? 0) & NAT_FLAGS.LocalRoutedVip) === 0
-    ? undefined
-    : "Flags 1 (LocalRoutedVip): the mapping works from other machines; the node's own connections to it do not yet";
-}
-
-function reasonForRoute({ NextHop }: SdnRoutePolicySetting): string | undefined {
-  return (NextHop ?? "") === "" ? undefined : `NextHop is ${NOT_YET}; the prefix bypasses source NAT`;
-}
-
-type EndpointReason<T extends EndpointPolicyType> = (
-  policy: Extract<EndpointPolicy, { Type: T }>,
-  network: NetworkRecord | undefined,
-) => string | undefined;
-
-const ENFORCED = (): undefined => undefined;
-const STORED = (): string => NOT_YET;
-
-const ENDPOINT_REASONS: { readonly [T in EndpointPolicyType]: EndpointReason<T> } = {
-  PortMapping: reasonForMapping,
-  ACL: ({ Settings }, network) => reasonForAcl(Settings, network),
-  QOS: STORED,
-  L2Driver: ENFORCED,
-  OutBoundNAT: (policy) =>
-    isIpv6Nat(policy.Settings) ? "IPv6 is not translated; packets keep the endpoint's address" : undefined,
-  SDNRoute: (policy) => reasonForRoute(policy.Settings),
-  L4Proxy: STORED,
-  L4WFPPROXY: STORED,
-  // Nothing on an L2Bridge network depends on it: there is no tunnel.
-  ProviderAddress: ENFORCED,
-  PortName: ENFORCED,
-  EncapOverhead: ENFORCED,
-  InterfaceConstraint: STORED,
-  Encryption: STORED,
-  VLAN: STORED,
-  InterfaceParameters: ENFORCED,
-  // Offload settings change no packet.
-  Iov: ENFORCED,
-  TierAcl: ENFORCED,
-  Firewall: STORED,
-};
-
-const NETWORK_REASONS: { readonly [T in NetworkPolicyType]: string | undefined } = {
-  SourceMacAddress: NOT_YET,
-  NetAdapterName: undefined,
-  VSwitchExtension: NOT_YET,
-  DrMacAddress: undefined,
-  AutomaticDNS: NOT_YET,
-  InterfaceConstraint: undefined,
-  ProviderAddress: undefined,
-  RemoteSubnetRoute: NOT_YET,
-  VxlanPort: NOT_YET,
-  HostRoute: NOT_YET,
-  SetPolicy: undefined,
-  L4Proxy: NOT_YET,
-  LayerConstraint: NOT_YET,
-  NetworkACL: undefined,
-  NeighborDiscovery: NOT_YET,
-};
-
-/** Policies of overlay networks on one without tunnels. */
-const BRIDGE_REASONS: { readonly [T in NetworkPolicyType]?: string } = {
-  DrMacAddress: "an L2Bridge network has no distributed router",
-  RemoteSubnetRoute: "an L2Bridge network has no tunnels; use routes between the nodes",
-  VxlanPort: "an L2Bridge network has no tunnels",
-  HostRoute: "the host and its L2Bridge endpoints reach each other without it",
-};
-
-function reasonForNetworkPolicy(network: NetworkRecord, policy: NetworkPolicy): string | undefined {
-  const ofBridge = hasRules(network) ? BRIDGE_REASONS[policy.Type] : undefined;
-  if (ofBridge !== undefined) return ofBridge;
-  const isOfRules = policy.Type === "NetworkACL" || policy.Type === "SetPolicy";
-  if (isOfRules && !hasRules(network)) return ruleLimitOf(network.type);
-  if (policy.Type !== "NetworkACL") return NETWORK_REASONS[policy.Type];
-  return reasonForAcl(policy.Settings, network);
 }
 
 /** Inferred: a guest's vNIC belongs to its utility VM. */
@@ -140,12 +43,6 @@ const ENDPOINT_FLAGS_STORED = [
 
 const MACHINE_REASON = "the port is one of a virtual machine, which this version does not run";
 
-/** Undefined: the policy has its effect, as far as the network goes. */
-function reasonOfNetwork(network: NetworkRecord | undefined, type: EndpointPolicyType): string | undefined {
-  if (network === undefined || hasRules(network) || !RULE_POLICIES.includes(type)) return undefined;
-  return ruleLimitOf(network.type);
-}
-
 /** What of an endpoint of `network` has no effect. */
 export function notEnforcedOnEndpoint(
   endpoint: EndpointRecord,
@@ -153,8 +50,7 @@ export function notEnforcedOnEndpoint(
 ): readonly NotEnforced[] {
   const found: NotEnforced[] = [];
   for (const [index, policy] of endpoint.policies.entries()) {
-    const reasonOf = ENDPOINT_REASONS[policy.Type] as EndpointReason<EndpointPolicyType>;
-    const reason = reasonOfNetwork(network, policy.Type) ?? reasonOf(policy, network);
+    const reason = reasonForEndpointPolicy(policy, network);
     if (reason !== undefined) found.push({ Type: policy.Type, Index: index, Reason: reason });
   }
   for (const name of ENDPOINT_FLAGS_STORED) {
@@ -270,6 +166,12 @@ export function notEnforcedOnNetwork(
     if (reason !== undefined) found.push({ Type: policy.Type, Index: index, Reason: reason });
   }
   found.push(...notEnforcedFlags(context, network));
+  const isSwitched = Object.keys(network.extensions).length > 0;
+  if (isSwitched && !network.policies.some((policy) => policy.Type === "VSwitchExtension"))
+    found.push({
+      Type: "Extension",
+      Reason: `${NOT_YET}: ${STORED_NETWORK_POLICIES.VSwitchExtension ?? ""}`,
+    });
   for (const subnet of [...network.subnets, ...network.bareSubnets]) {
     for (const policy of subnet.policies)
       found.push({ Type: policy.Type, Reason: `a subnet's ${policy.Type} is ${NOT_YET}` });

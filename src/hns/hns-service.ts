@@ -34,6 +34,7 @@ import {
 } from "./compute-systems/compute-systems.ts";
 import { degradeEndpoint } from "./endpoint-port.ts";
 import type { WindowsBuild } from "../knowledge/profiles.ts";
+import type { QuirkName, QuirkSetting } from "../knowledge/quirks.ts";
 import { requireEndpoint } from "./endpoints.ts";
 import { matchesFilter } from "./filter.ts";
 import { followMirroredEndpoints } from "./guest-network-services.ts";
@@ -115,9 +116,18 @@ export class HnsService {
     return this.context.quirks;
   }
 
+  setQuirk(name: QuirkName, setting: QuirkSetting): void {
+    this.context.setQuirk(name, setting);
+  }
+
   /** How many objects of a kind there are. */
   countOf(kind: HcnObjectKind): number {
     return [...(KIND_TABLE[kind]?.records(this.context.state).keys() ?? [])].length;
+  }
+
+  /** True when a load balancer names the endpoint. */
+  isBalanced(endpointId: Guid): boolean {
+    return this.context.state.loadBalancersOfEndpoint(endpointId).length > 0;
   }
 
   /** How many endpoints and load balancers there are. */

@@ -27,6 +27,7 @@ import { createNamespace, deleteNamespace, modifyNamespace, requireNamespace } f
 import { parseSdnRoute } from "../hcn/sdn-route.ts";
 import { createNetwork, deleteNetwork, modifyNetwork, requireNetwork } from "./networks.ts";
 import { createSdnRoute, deleteSdnRoute, modifySdnRoute, requireSdnRoute } from "./sdn-routes.ts";
+import { asProcessed } from "./old-schema.ts";
 import type { ServiceContext } from "./service-context.ts";
 import type { ServiceState } from "./state.ts";
 import { loadBalancerFromV1 } from "./v1/policy-list.ts";
@@ -91,7 +92,8 @@ const ENDPOINT: KindRow = {
   records: (state) => state.endpoints,
   create: (context, { document, isV1, id, options }) => {
     const network = options.network === undefined ? undefined : checkGuid(options.network);
-    return createEndpoint(context, isV1 ? endpointFromV1(document) : parseEndpoint(document), id, network);
+    const endpoint = isV1 ? endpointFromV1(document) : parseEndpoint(asProcessed(context, document));
+    return createEndpoint(context, endpoint, id, network);
   },
   modify: modifyEndpoint,
   delete: deleteEndpoint,

@@ -7,6 +7,7 @@ import { HcnError } from "../hcn/error.ts";
 import {
   type HostComputeLoadBalancer,
   LOAD_BALANCER_DISTRIBUTIONS,
+  LOAD_BALANCER_FLAGS,
   type LoadBalancerPortMapping,
 } from "../hcn/load-balancer.ts";
 import { backEndsMaxOf } from "../knowledge/profiles.ts";
@@ -49,6 +50,11 @@ function readMapping(
   return Object.freeze({ protocol, internalPort, externalPort, distribution, flags: mapping.Flags ?? 0 });
 }
 
+/** Inferred: a service without DSR ignores the flag, as everything that it does not know (hcn.md §1.6, §7.1). */
+function knownFlags(context: ServiceContext, flags: number): number {
+  return context.has("DSR") ? flags : flags & ~LOAD_BALANCER_FLAGS.DSR;
+}
+
 function readVip(text: string, where: string): Ip {
   const ip = parseIp(text);
   if (ip !== undefined && !isMulticastIp(ip)) return ip;
@@ -61,7 +67,13 @@ function readVip(text: string, where: string): Ip {
  * A back end whose switch port was taken away is refused; one that never had a port is fine, and so is a remote one
  * (hcn.md §4.7, §10 rows 35 and 68). Inferred: that this is the line between the two.
  */
-function checkPorts(backEnds: readonly EndpointRecord[]): void {
+function checkPorts(context: ServiceContext, backEnds: readonly EndpointRecord[]): void {
+  if (context.hasQuirk("load-balancer-port-missing")) {
+    throw new HcnError("HCN_E_PORT_NOT_FOUND", {
+      detail: "The ports of all endpoints are there; the defect load-balancer-port-missing strikes",
+      explanation: "hns-switch-port-missing",
+    });
+  }
   const gone = backEnds.find((endpoint) => endpoint.isPortGone);
   if (gone === undefined) return;
   throw new HcnError("HCN_E_PORT_NOT_FOUND", {
@@ -104,12 +116,12 @@ export function readLoadBalancer(
     frontendVips: Object.freeze(
       (document.FrontendVIPs ?? []).map((text, index) => readVip(text, `FrontendVIPs[${index}]`)),
     ),
-    flags: document.Flags ?? 0,
+    flags: knownFlags(context, document.Flags ?? 0),
   };
   context.state.frontEnds.checkFree(fields, id);
   for (const mapping of fields.portMappings)
     checkNotListening(context, mapping.protocol, mapping.externalPort);
-  checkPorts(backEnds);
+  checkPorts(context, backEnds);
   checkCount(context, backEnds.length);
   return fields;
 }

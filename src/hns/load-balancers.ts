@@ -108,6 +108,14 @@ export function removeLoadBalancer(
 
 export function deleteLoadBalancer(context: ServiceContext, id: Guid): void {
   const loadBalancer = requireLoadBalancer(context, id);
+  const { endpoints } = context.state;
+  const isDegraded = !loadBalancer.endpointIds.some((endpointId) => endpoints.has(endpointId));
+  if (isDegraded && context.hasQuirk("degraded-load-balancer-not-deleted")) {
+    throw new HcnError("HCN_E_DEGRADED_OPERATION", {
+      detail: `Load balancer ${id} has no back end any more; the defect degraded-load-balancer-not-deleted strikes`,
+      explanation: "hns-object-degraded",
+    });
+  }
   // The next one there is refused, until the service restarts (hcn.md §4.7).
   const isFrontEndLeft = context.hasQuirk("front-end-stale-after-delete");
   removeLoadBalancer(context, loadBalancer, isFrontEndLeft);

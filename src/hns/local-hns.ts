@@ -12,6 +12,7 @@ import { parseInterfaceAddress } from "../net/prefix.ts";
 import { BooksDatapath } from "./books-datapath.ts";
 import { HnsService } from "./hns-service.ts";
 import { InProcessHcnClient } from "./in-process-client.ts";
+import type { NetworkingOptions } from "./network/networking-options.ts";
 import type { PhysicalAdapter } from "./physical-adapter.ts";
 import type { ObjectStore } from "./store.ts";
 
@@ -23,6 +24,12 @@ export interface AdapterDescription {
   readonly addresses: readonly string[];
   /** `00-15-5D-00-00-11`; chosen when absent. */
   readonly mac?: string;
+  /** Wi-Fi adapters carry no network with VFP. Default `wired`. */
+  readonly medium?: "wired" | "wireless";
+  /** A vNIC or a VPN's adapter, which no switch takes. */
+  readonly isVirtual?: boolean;
+  /** Name of a switch that somebody made on it without HNS. */
+  readonly outsideSwitch?: string;
 }
 
 export interface LocalHnsOptions {
@@ -36,6 +43,8 @@ export interface LocalHnsOptions {
   readonly clock?: Clock;
   /** What the clock's zero is, in milliseconds since 1970; times in documents count from it. */
   readonly epochMs?: number;
+  /** What the node's networks depend on besides the build. */
+  readonly networking?: NetworkingOptions;
   /** Where changes are kept; `openHns` reads them again. Default: nowhere. */
   readonly store?: ObjectStore;
 }
@@ -85,7 +94,8 @@ function readMac(text: string | undefined, index: number): Mac {
 }
 
 function readAdapter(clock: Clock, adapter: AdapterDescription, index: number): PhysicalAdapter {
-  const addresses = adapter.addresses.map((text) => {
+  const { addresses: texts, mac, ...fields } = adapter;
+  const addresses = texts.map((text) => {
     const address = parseInterfaceAddress(text);
     if (address !== undefined) return address;
     throw new RangeError(
@@ -93,7 +103,7 @@ function readAdapter(clock: Clock, adapter: AdapterDescription, index: number): 
     );
   });
   const [device] = memoryPair(clock, { delayMs: FRAME_DELAY_MS });
-  return { name: adapter.name, mac: readMac(adapter.mac, index), device, addresses };
+  return { ...fields, mac: readMac(mac, index), device, addresses };
 }
 
 /**
@@ -118,6 +128,7 @@ export function createHns(options: LocalHnsOptions = {}): LocalHns {
     datapath: new BooksDatapath(),
     adapters: adapters.map((adapter, index) => readAdapter(clock, adapter, index)),
     ...(options.epochMs !== undefined && { epochMs: options.epochMs }),
+    ...(options.networking !== undefined && { networking: options.networking }),
   });
   const client = new InProcessHcnClient(service, options.store);
   const advance = async (milliseconds: number): Promise<void> => {

@@ -26,8 +26,7 @@ export const NAMESPACE_STATES = { Healthy: 1, TeardownBlocked: 4 } as const;
  * gone.
  */
 export function namespaceState(namespace: NamespaceRecord): number {
-  const isBlocked = namespace.isTeardownBlocked && namespace.containers.length > 0;
-  return isBlocked ? NAMESPACE_STATES.TeardownBlocked : NAMESPACE_STATES.Healthy;
+  return namespace.isTeardownBlocked ? NAMESPACE_STATES.TeardownBlocked : NAMESPACE_STATES.Healthy;
 }
 
 /** Id of the host's own compartment. */

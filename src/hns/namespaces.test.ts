@@ -286,4 +286,25 @@ describe("namespaces", () => {
       expect(await outcome(other.ID!)).toBe(expected);
     },
   );
+
+  it("with the defect namespace-deletion-stuck it stays in State 4 for good", async () => {
+    const { client } = hnsNode({ quirks: { "namespace-deletion-stuck": "on" } });
+    const namespace = await createNamespace(client);
+    await addNamespaceContainer(client, namespace.ID!, "c1");
+    const refusal = { hresult: 0x803b0015 };
+    await expect(deleteNamespace(client, namespace.ID!)).rejects.toMatchObject(refusal);
+    await removeNamespaceContainer(client, namespace.ID!, "c1");
+    expect(await getNamespaceById(client, namespace.ID!)).toMatchObject({ State: 4 });
+    await expect(deleteNamespace(client, namespace.ID!)).rejects.toMatchObject(refusal);
+  });
+
+  it("without it, it is as before when its containers are gone", async () => {
+    const { client } = hnsNode();
+    const namespace = await createNamespace(client);
+    await addNamespaceContainer(client, namespace.ID!, "c1");
+    await expect(deleteNamespace(client, namespace.ID!)).rejects.toMatchObject({ hresult: 0x803b0015 });
+    await removeNamespaceContainer(client, namespace.ID!, "c1");
+    expect(await getNamespaceById(client, namespace.ID!)).toMatchObject({ State: 1 });
+    await deleteNamespace(client, namespace.ID!);
+  });
 });

@@ -106,21 +106,26 @@ export function removeNamespace(context: ServiceContext, namespace: NamespaceRec
   context.changed("Namespace", namespace.id);
 }
 
+/** Why a namespace cannot be deleted; undefined when it can. */
+function obstacleOf({ isBuiltIn, containers, isTeardownBlocked }: NamespaceRecord): string | undefined {
+  if (isBuiltIn) return "The default namespace of the host cannot be deleted";
+  if (containers.length > 0)
+    return `Containers are in the namespace: ${containers.join(", ")}; remove them first`;
+  return isTeardownBlocked ? "Its teardown is stuck since it was refused; restart the node" : undefined;
+}
+
 /**
  * Deletes a namespace; its endpoints stay, detached (Inferred), and its compartment goes. One with containers stays, and
  * shows that its teardown is blocked (hcn.md §4.5, microsoft/Windows-Containers#485).
- * @throws HcnError HCN_E_REQUEST_UNSUPPORTED while containers are in it, and for the host's own namespace.
+ * @throws HcnError HCN_E_REQUEST_UNSUPPORTED while containers are in it, where it is stuck since, and for the host's own
+ *   namespace.
  */
 export function deleteNamespace(context: ServiceContext, id: Guid): void {
   const namespace = requireNamespace(context, id);
-  if (namespace.containers.length > 0 && !namespace.isBuiltIn)
-    updateNamespace(context, namespace, { isTeardownBlocked: true });
-  if (namespace.containers.length > 0 || namespace.isBuiltIn) {
-    throw new HcnError("HCN_E_REQUEST_UNSUPPORTED", {
-      detail: namespace.isBuiltIn
-        ? "The default namespace of the host cannot be deleted"
-        : `Containers are in the namespace: ${namespace.containers.join(", ")}; remove them first`,
-    });
+  const obstacle = obstacleOf(namespace);
+  if (obstacle !== undefined) {
+    if (!namespace.isBuiltIn) updateNamespace(context, namespace, { isTeardownBlocked: true });
+    throw new HcnError("HCN_E_REQUEST_UNSUPPORTED", { detail: obstacle });
   }
   for (const endpointId of namespace.endpointIds) {
     const endpoint = context.state.endpoints.get(endpointId);
@@ -194,10 +199,12 @@ function setContainers(
 ): void {
   const list = Object.freeze([...containers]);
   const isOver = list.length === 0;
+  const isTeardownBlocked =
+    namespace.isTeardownBlocked && (!isOver || context.hasQuirk("namespace-deletion-stuck"));
   updateNamespace(context, namespace, {
     containers: list,
     wasUsed: namespace.wasUsed || isOver,
-    isTeardownBlocked: namespace.isTeardownBlocked && !isOver,
+    isTeardownBlocked,
   });
   for (const endpoint of endpointsIn(context, namespace))
     updateEndpoint(context, endpoint, { containers: list, wasUsed: endpoint.wasUsed || isOver });

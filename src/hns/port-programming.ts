@@ -59,7 +59,7 @@ export class PortProgramming {
   private readonly adapters: readonly PhysicalAdapter[];
   private readonly state: ServiceState;
   private readonly cache: CompileCache;
-  private readonly traits: ServiceTraits;
+  private traits: ServiceTraits;
   private readonly surveyed = new Map<Guid, Surveyed>();
   private readonly programmed = new Map<Guid, Programmed>();
 
@@ -69,6 +69,13 @@ export class PortProgramming {
     this.state = state;
     this.cache = cache;
     this.traits = traits;
+  }
+
+  /** From now on the node does other things with load balancers; all ports are brought in line. */
+  changeTraits(traits: ServiceTraits): void {
+    this.traits = traits;
+    this.surveyed.clear();
+    for (const id of this.state.networks.keys()) this.reprogram(id);
   }
 
   adapterOf(network: NetworkRecord): PhysicalAdapter | undefined {

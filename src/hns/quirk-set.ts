@@ -47,6 +47,11 @@ export class QuirkSet {
     return striking !== undefined && striking.prng.nextU32() < striking.rate * CHANCE_STEPS;
   }
 
+  /** False when it never strikes. */
+  mayStrike(name: QuirkName): boolean {
+    return this.settings.get(name) !== "off";
+  }
+
   set(name: QuirkName, setting: QuirkSetting): void {
     this.settings.set(name, setting);
     this.striking.delete(name);

@@ -7,8 +7,9 @@ import { type HnsFeature, type HnsVersion, hasFeature } from "../hcn/features.ts
 import { ZERO_GUID } from "../hcn/guid.ts";
 import { SCHEMA_V2_0 } from "../hcn/schema-version.ts";
 import { type WindowsBuild, hnsVersionOf, reachesServicesFromNode } from "../knowledge/profiles.ts";
-import type { QuirkName, QuirkSettings } from "../knowledge/quirks.ts";
+import type { QuirkName, QuirkSetting, QuirkSettings } from "../knowledge/quirks.ts";
 import { CompileCache } from "./compile/compile-cache.ts";
+import type { ServiceTraits } from "./compile/load-balancer-plan.ts";
 import type { NodeFacts } from "./compile/port-program.ts";
 import { ComputeSystemRegistry } from "./compute-systems/registry.ts";
 import type { Datapath } from "./datapath.ts";
@@ -52,6 +53,12 @@ const FILETIME_OFFSET_MS = 11_644_473_600_000;
 const FILETIME_PER_MS = 10_000;
 const VERSION_MAJOR = 0x1_0000_0000;
 
+/** Defects that rules follow from. They strike for as long as they are set: with a rate, once for all. */
+const TRAIT_QUIRKS: readonly QuirkName[] = [
+  "load-balancer-port-blocks-not-shared",
+  "own-node-port-unreachable",
+];
+
 export class ServiceContext {
   readonly node: string;
   readonly windows: WindowsBuild;
@@ -89,15 +96,25 @@ export class ServiceContext {
       ...options,
       state: this.state,
       cache: this.cache,
-      traits: Object.freeze({
-        sharesPortBlocks: !this.hasQuirk("load-balancer-port-blocks-not-shared"),
-        reachesServices: reachesServicesFromNode(options.windows),
-        reachesOwnNodePorts: !this.hasQuirk("own-node-port-unreachable"),
-      }),
+      traits: this.serviceTraits(),
     });
     this.clock = env.clock;
     this.epochMs = options.epochMs ?? EPOCH_DEFAULT_MS;
     for (const adapter of options.adapters) this.state.macs.take(adapter.mac, `adapter ${adapter.name}`);
+  }
+
+  /** Sets a defect; what is programmed follows. */
+  setQuirk(name: QuirkName, setting: QuirkSetting): void {
+    this.quirks.set(name, setting);
+    if (TRAIT_QUIRKS.includes(name)) this.ports.changeTraits(this.serviceTraits());
+  }
+
+  private serviceTraits(): ServiceTraits {
+    return Object.freeze({
+      sharesPortBlocks: !this.hasQuirk("load-balancer-port-blocks-not-shared"),
+      reachesServices: reachesServicesFromNode(this.windows),
+      reachesOwnNodePorts: !this.hasQuirk("own-node-port-unreachable"),
+    });
   }
 
   get nowMs(): number {

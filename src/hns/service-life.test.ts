@@ -163,6 +163,14 @@ describe("a reboot of the node", () => {
     ]);
   });
 
+  it("brings the Default Switch of a client back, which is not persistent, and which the service makes when it starts", () => {
+    const node = hnsNode({ profile: "win11-21h2", networking: { hasDefaultSwitch: true } });
+    const before = node.service.enumerate("Network");
+    expect(before).toEqual(["c08cb7b8-9b3c-408e-8e30-5e16a3aeb444"]);
+    node.service.reboot();
+    expect(node.service.enumerate("Network")).toEqual(before);
+  });
+
   it("takes all networks with it where the defect networks-lost-at-reboot is set", () => {
     const node = hnsNode({ quirks: { "networks-lost-at-reboot": "on" } });
     fill(node);

@@ -13,6 +13,7 @@ import { updateNamespace } from "./namespace-members.ts";
 import { createHostNamespace, removeNamespace } from "./namespaces.ts";
 import type { NetworkRecord } from "./network-record.ts";
 import { deleteNetwork } from "./networks.ts";
+import { createOwnNetworks } from "./network/own-networks.ts";
 import { removeSdnRoute } from "./sdn-routes.ts";
 import type { ServiceContext } from "./service-context.ts";
 import { clearObjects } from "./stored/restore.ts";
@@ -69,6 +70,7 @@ export function restartService(context: ServiceContext, state?: RestartState): v
   if (context.hasQuirk("endpoints-lost-at-restart")) loseUsedEndpoints(context);
   if (context.hasQuirk("loopback-gateway-not-reloaded")) loseUnloadableNetworks(context);
   releaseLeftFrontEnds(context);
+  createOwnNetworks(context);
   context.takeNotifications();
 }
 
@@ -106,5 +108,7 @@ export function rebootNode(context: ServiceContext): void {
   for (const network of state.networks.values())
     if (areAllLost || isLostAtReboot(network)) deleteNetwork(context, network.id);
   releaseLeftFrontEnds(context);
+  state.mirroring = undefined;
+  createOwnNetworks(context);
   context.takeNotifications();
 }

@@ -122,7 +122,7 @@ export class ServiceState {
   /** Enters a new endpoint with its address, MAC and mapped ports. */
   addEndpoint(endpoint: EndpointRecord): void {
     this.endpoints.set(endpoint.id, endpoint);
-    this.members.get(endpoint.networkId)?.setEndpoint(endpoint);
+    this.members.get(endpoint.networkId)?.addEndpoint(endpoint);
     // Addresses of remote endpoints are nobody's on this node (hcn.md §4.2, §4.3).
     if (isRemoteEndpoint(endpoint)) return;
     for (const config of endpoint.ipConfigs) this.poolOf(endpoint.networkId).take(config.ip, endpoint.id);
@@ -143,7 +143,7 @@ export class ServiceState {
 
   removeEndpoint(endpoint: EndpointRecord): void {
     this.endpoints.delete(endpoint.id);
-    this.members.get(endpoint.networkId)?.removeEndpoint(endpoint.id);
+    this.members.get(endpoint.networkId)?.removeEndpoint(endpoint);
     this.markOutdated(endpoint);
     if (isRemoteEndpoint(endpoint)) return;
     for (const config of endpoint.ipConfigs) this.poolOf(endpoint.networkId).release(config.ip, endpoint.id);

@@ -2,7 +2,7 @@
  * Defects of HNS that users have met, by name (hcn.md §3–8, dataplane.md §9, users.md §1). Each is one row: which
  * builds have it, how it strikes, and why nobody acts on it where nobody does. A service asks `hasQuirk(name)` where the defect would strike.
  *
- * A defect that always strikes is on by default in the builds that it concerns. One that strikes now and then is off
+ * A defect that always strikes is on by default in the builds that it concerns. Inferred: one that strikes now and then is off
  * until somebody gives it a rate, because no source says how often it strikes, and a service that always fails is
  * further from Windows than one that never does.
  */

@@ -216,6 +216,6 @@ describe("mullion hns serve", () => {
       isDebug: false,
     });
     expect(code).toBe(2);
-    expect(terminal.errors).toContain("ws2022, win11-21h2, ws2025");
+    expect(terminal.errors).toContain("ws2022, win11-21h2, 23h2, ws2025");
   });
 });

@@ -165,6 +165,18 @@ describe("containers without a namespace", () => {
     });
   });
 
+  it("that enter a namespace later leave both when they end", async () => {
+    const { client, datapath, a, b } = await node();
+    await client.computeSystems.create("c1", oldContainer(a));
+    const namespace = await createNamespace(client);
+    await addNamespaceEndpoint(client, namespace.ID!, b);
+    await addNamespaceContainer(client, namespace.ID!, "c1");
+    await client.computeSystems.terminate("c1");
+    expect(datapath.listVnics().map(({ compartmentId }) => compartmentId)).toEqual([namespace.NamespaceId]);
+    for (const id of [a, b])
+      expect(await client.query("Endpoint", id)).toMatchObject({ SharedContainers: [] });
+  });
+
   it("deleting the endpoint leaves the container without it", async () => {
     const { client, datapath, a } = await node();
     await client.computeSystems.create("c1", oldContainer(a));

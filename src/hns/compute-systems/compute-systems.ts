@@ -167,19 +167,35 @@ export function terminateComputeSystem(context: ServiceContext, id: string): voi
   const system = context.computeSystems.require(id);
   const namespace = namespaceOfContainer(context, id);
   if (namespace !== undefined) removeNamespaceContainer(context, namespace, id);
-  for (const endpoint of endpointsOfContainer(context, id)) detachFromContainer(context, endpoint, id);
-  for (const endpoint of endpointsOfMachine(context, system)) removeVirtualMachinePort(context, endpoint);
+  if (system.systemType === "VirtualMachine")
+    for (const endpoint of endpointsOfMachine(context, system)) removeVirtualMachinePort(context, endpoint);
+  // Endpoints of its own are in a compartment of its own.
+  else if (system.compartmentId !== undefined || namespace === undefined)
+    for (const endpoint of endpointsOfContainer(context, id)) detachFromContainer(context, endpoint, id);
   context.computeSystems.remove(id);
   if (system.compartmentId !== undefined) releaseCompartment(context, system.compartmentId);
 }
 
+/** Ids of endpoints by what they are attached to: ids of containers, runtime ids of machines. */
+function adaptersBySystem(context: ServiceContext): ReadonlyMap<string, readonly Guid[]> {
+  const adapters = new Map<string, Guid[]>();
+  for (const { id, containers, virtualMachine } of context.state.localEndpoints()) {
+    const machine =
+      virtualMachine && context.computeSystems.findVirtualMachine(virtualMachine.virtualMachineId);
+    for (const owner of machine === undefined ? containers : [...containers, machine.runtimeId]) {
+      const known = adapters.get(owner) ?? [];
+      adapters.set(owner, known);
+      known.push(id);
+    }
+  }
+  return adapters;
+}
+
 /** All compute systems as the list shows them. */
 export function listComputeSystems(context: ServiceContext): readonly ComputeSystem[] {
+  const adapters = adaptersBySystem(context);
   return context.computeSystems.list().map((system) => {
-    const endpoints =
-      system.systemType === "Container"
-        ? endpointsOfContainer(context, system.id)
-        : endpointsOfMachine(context, system);
+    const key = system.systemType === "Container" ? system.id : system.runtimeId;
     return {
       Id: system.id,
       SystemType: system.systemType,
@@ -187,7 +203,7 @@ export function listComputeSystems(context: ServiceContext): readonly ComputeSys
       RuntimeId: system.runtimeId,
       State: "Running",
       ...(system.namespaceId !== undefined && { Namespace: system.namespaceId }),
-      NetworkAdapters: endpoints.map((endpoint) => ({ EndpointId: endpoint.id })),
+      NetworkAdapters: (adapters.get(key) ?? []).map((EndpointId) => ({ EndpointId })),
     };
   });
 }

@@ -25,9 +25,11 @@ export function namespaceOfContainer(
   context: ServiceContext,
   containerId: string,
 ): NamespaceRecord | undefined {
-  for (const namespace of context.state.namespaces.values())
-    if (namespace.containers.includes(containerId)) return namespace;
-  return undefined;
+  const { state, computeSystems } = context;
+  // The registry knows; who is known by name alone has to be looked for.
+  const system = computeSystems.get(containerId);
+  if (system !== undefined) return state.namespaces.get(system.namespaceId ?? "");
+  return [...state.namespaces.values()].find(({ containers }) => containers.includes(containerId));
 }
 
 /**

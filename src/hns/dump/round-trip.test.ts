@@ -292,6 +292,27 @@ describe("the state of a real node, in v1 form", () => {
   });
 });
 
+describe("what a service shows in v1 form", () => {
+  it("makes a service that shows the same in both forms", () => {
+    const kinds = ["Network", "Namespace", "Endpoint", "LoadBalancer"] as const;
+    const show = (service: HnsService, query: typeof V1): readonly JsonObject[] =>
+      kinds.flatMap((kind) => service.enumerate(kind).map((id) => service.query(kind, id, query)));
+    const first = restored(read(JSON.stringify(NODE.map(([, document]) => document)))).service;
+    const second = restored(read(JSON.stringify(show(first, V1)))).service;
+    expect(show(second, V1)).toEqual(show(first, V1));
+    expect(second.query("LoadBalancer", idOf(POLICY_LIST), V2)).toEqual(
+      first.query("LoadBalancer", idOf(POLICY_LIST), V2),
+    );
+    for (const each of [POD, REMOTE])
+      expect(second.query("Endpoint", idOf(each), V2)).toMatchObject(first.query("Endpoint", idOf(each), V2));
+  });
+
+  it("has each back end once", () => {
+    const { service } = restored(read(JSON.stringify(NODE.map(([, document]) => document))));
+    expect(service.query("LoadBalancer", idOf(POLICY_LIST), V2)["HostComputeEndpoints"]).toHaveLength(2);
+  });
+});
+
 describe("several files of one node", () => {
   it("make one object of what they say about it", () => {
     const detailed = { ...NETWORK, NetLogs: [1] };

@@ -152,33 +152,32 @@ function canonicalType(text: string | undefined): string | undefined {
   return name ?? text;
 }
 
+/** The policy that a field of v1 is in v2. */
+function fieldPolicy(type: string, field: string, value: JsonValue | undefined): readonly JsonObject[] {
+  return value === undefined ? [] : [{ Type: type, Settings: { [field]: value } }];
+}
+
 function networkToV2(source: Source): Fields {
-  const adapter = source.text("NetworkAdapterName");
-  const sourceMac = source.text("SourceMac");
-  const isAutomatic = source.isTrue("AutomaticDNS");
   const type = canonicalType(source.text("Type"));
-  // On an overlay v2 shows both as policies (hcn.md §2.12); v1 goes on showing them as fields.
+  const policies = policiesOf("network", source);
+  // On an overlay v2 shows addresses as policies, too (hcn.md §2.12); v1 goes on showing them as fields.
   const isOverlay = type === "Overlay";
-  const [address, mac] = [source.text("ManagementIP"), source.text("DrMacAddress")];
-  const policies: readonly JsonValue[] = [
-    ...(adapter === undefined ? [] : [{ Type: "NetAdapterName", Settings: { NetworkAdapterName: adapter } }]),
-    ...(sourceMac === undefined
-      ? []
-      : [{ Type: "SourceMacAddress", Settings: { SourceMacAddress: sourceMac } }]),
-    ...(isAutomatic ? [{ Type: "AutomaticDNS", Settings: { Enable: true } }] : []),
-    ...(isOverlay && address !== undefined
-      ? [{ Type: "ProviderAddress", Settings: { ProviderAddress: address } }]
-      : []),
-    ...(isOverlay && mac !== undefined ? [{ Type: "DrMacAddress", Settings: { Address: mac } }] : []),
-    ...policiesOf("network", source),
+  const ofFields: readonly JsonObject[] = [
+    ...fieldPolicy("NetAdapterName", "NetworkAdapterName", source.text("NetworkAdapterName")),
+    ...fieldPolicy("SourceMacAddress", "SourceMacAddress", source.text("SourceMac")),
+    ...fieldPolicy("AutomaticDNS", "Enable", source.isTrue("AutomaticDNS") ? true : undefined),
+    ...fieldPolicy("ProviderAddress", "ProviderAddress", isOverlay ? source.text("ManagementIP") : undefined),
+    ...fieldPolicy("DrMacAddress", "Address", isOverlay ? source.text("DrMacAddress") : undefined),
   ];
+  const given = new Set(policies.map((policy) => (isJsonObject(policy) ? policy["Type"] : "")));
+  const added = ofFields.filter((policy) => !given.has(policy["Type"]));
   const switches = { LayeredOn: source.guid("LayeredOn"), SwitchGuid: source.guid("SwitchGuid") };
   const subnets = source.list("Subnets")?.map(subnetOf);
   return {
     ...baseOf(source, switches),
     ...present({
       Type: type,
-      Policies: policies,
+      Policies: [...added, ...policies],
       MacPool: present({ Ranges: source.list("MacPools") }),
       Dns: dnsOf(source),
       Ipams: subnets === undefined || subnets.length === 0 ? [] : [{ Type: "Static", Subnets: subnets }],
@@ -210,16 +209,17 @@ function endpointFlags(source: Source): number | undefined {
   return flags === 0 ? undefined : flags;
 }
 
+/** `EncapOverhead` is a field of v1, and some builds show the policy beside it. */
+function withOverhead(policies: readonly JsonValue[], overhead: number): readonly JsonValue[] {
+  const isThere = policies.some((policy) => isJsonObject(policy) && policy["Type"] === "EncapOverhead");
+  if (overhead === 0 || isThere) return policies;
+  return [...policies, { Type: "EncapOverhead", Settings: { Overhead: overhead } }];
+}
+
 function endpointToV2(source: Source, networkId: (name: string) => string | undefined): Fields {
   const named = source.text("VirtualNetworkName");
   const network = source.guid("VirtualNetwork") ?? (named === undefined ? undefined : networkId(named));
-  const overhead = source.number("EncapOverhead");
-  const policies = [
-    ...policiesOf("endpoint", source),
-    ...(overhead === undefined || overhead === 0
-      ? []
-      : [{ Type: "EncapOverhead", Settings: { Overhead: overhead } }]),
-  ];
+  const policies = withOverhead(policiesOf("endpoint", source), source.number("EncapOverhead") ?? 0);
   const namespace = new Source(source.object("Namespace") ?? {}).guid("ID");
   const addresses = [
     ...ipConfigOf(source.text("IPAddress"), source.number("PrefixLength"), source.guid("IPSubnetId")),

@@ -159,3 +159,14 @@ export function endpointAddedBy(facts: CallFacts): Guid | undefined {
   const id = settings["EndpointId"] ?? settings["Id"];
   return typeof id === "string" ? parseGuid(id) : undefined;
 }
+
+/** The endpoints of the load balancer that a call makes. */
+export function backEndsMade(facts: CallFacts): readonly Guid[] {
+  if (facts.operation !== "create" || facts.kind !== "LoadBalancer") return [];
+  const named = facts.document?.["HostComputeEndpoints"] ?? facts.document?.["References"];
+  const texts: readonly JsonValue[] = Array.isArray(named) ? (named as readonly JsonValue[]) : [];
+  return texts.flatMap((text) => {
+    const id = typeof text === "string" ? parseGuid(text.replace(/^\/endpoints\//i, "")) : undefined;
+    return id ?? [];
+  });
+}

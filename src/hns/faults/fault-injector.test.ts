@@ -4,6 +4,7 @@ import type { HcnNotification, JsonObject } from "../../hcn/client.ts";
 import { readFault, readFaultPlan } from "../../hcn/faults/read-fault.ts";
 import { NOTIFICATION_TYPES } from "../../hcn/notification.ts";
 import {
+  addNamespaceEndpoint,
   createEndpoint,
   createNamespace,
   deleteLoadBalancer,
@@ -332,6 +333,21 @@ describe("objects that are not as they should be", () => {
     await node.client.faults.remove(id);
     expect(await getLoadBalancerById(node.client, object)).toMatchObject({ State: 2 });
     await deleteLoadBalancer(node.client, object);
+  });
+
+  it("an endpoint is degraded: State 5, and joins no namespace (hcn.md §2.10, §4.5)", async () => {
+    const node = await faultyNode();
+    const [object = ""] = node.endpoints;
+    const namespace = (await createNamespace(node.client)).ID ?? "";
+    const id = await node.inject({ effect: "degrade", kind: "Endpoint", object });
+    expect(await getEndpointById(node.client, object)).toMatchObject({ State: 5 });
+    await expect(addNamespaceEndpoint(node.client, namespace, object)).rejects.toMatchObject({
+      code: "HCN_E_DEGRADED_OPERATION",
+      detail: `injected fault ${id}: Endpoint ${object} is degraded`,
+    });
+    await node.client.faults.remove(id);
+    expect(await getEndpointById(node.client, object)).toMatchObject({ State: 1 });
+    await addNamespaceEndpoint(node.client, namespace, object);
   });
 
   it("no block of ports is left for load balancers without DSR (hcn.md §4.8)", async () => {

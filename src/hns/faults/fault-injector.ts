@@ -51,6 +51,8 @@ export class FaultInjector implements HnsFaults {
   private added = 0;
   /** Until then the service is busy with calls whose time the cost model says. */
   private busyUntilMs = 0;
+  /** The defect on which all calls hang since it struck. */
+  private deadlock: QuirkName | undefined;
 
   constructor(options: FaultInjectorOptions) {
     this.target = options.target;
@@ -67,7 +69,7 @@ export class FaultInjector implements HnsFaults {
 
   /** True when a call goes to the service as if there were no faults. */
   get isIdle(): boolean {
-    return this.active.size === 0;
+    return this.active.size === 0 && this.deadlock === undefined && !this.target.mayHang;
   }
 
   /** True while nobody answers, because the service was stopped or has died. */
@@ -78,6 +80,8 @@ export class FaultInjector implements HnsFaults {
   /** Makes a call, with what faults make of it. @throws HcnError what they let it fail with. */
   async perform<T>(facts: CallFacts, run: () => Promise<T>): Promise<T> {
     this.checkService(facts);
+    const defect = this.deadlockOf(facts);
+    if (defect !== undefined) await this.hung.hang(defect);
     this.checkObjects(facts);
     const { lateMs, end } = this.judge(facts);
     if (end !== undefined) return this.endCall(end, facts, run);
@@ -164,6 +168,7 @@ export class FaultInjector implements HnsFaults {
   }
 
   async release(id?: string): Promise<number> {
+    if (id === undefined || id === this.deadlock) this.deadlock = undefined;
     return Promise.resolve(this.hung.release(id));
   }
 
@@ -219,7 +224,16 @@ export class FaultInjector implements HnsFaults {
     );
   }
 
+  /** The defect that holds the service, until it restarts or somebody releases its calls. */
+  private deadlockOf(facts: CallFacts): QuirkName | undefined {
+    if (this.deadlock !== undefined) return this.deadlock;
+    this.deadlock = this.target.hangs(facts);
+    if (this.deadlock !== undefined) this.log.write("warn", "defect strikes", { defect: this.deadlock });
+    return this.deadlock;
+  }
+
   private goAway(why: string): void {
+    this.deadlock = undefined;
     this.hung.fail(why);
     this.disconnect();
   }

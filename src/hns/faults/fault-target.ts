@@ -3,12 +3,17 @@ import type { Guid } from "../../hcn/client.ts";
 import type { DegradableKind, RestartState } from "../../hcn/faults/fault.ts";
 import type { QuirkStatus } from "../../hcn/faults/hns-faults.ts";
 import type { WindowsBuild } from "../../knowledge/profiles.ts";
+import type { CallFacts } from "./call-facts.ts";
 import type { QuirkName, QuirkSetting } from "../../knowledge/quirks.ts";
 
 export interface FaultTarget {
   readonly windows: WindowsBuild;
   /** Endpoints and load balancers that are there: calls take longer, the more there are. */
   countObjects(): number;
+  /** True when a defect can let calls hang. */
+  readonly mayHang: boolean;
+  /** The defect that lets a call hang, and all calls behind it; undefined: it goes on. */
+  hangs(facts: CallFacts): QuirkName | undefined;
   /** Takes load balancers away; all, or those named. @returns their ids. */
   forgetLoadBalancers(ids?: readonly Guid[]): Promise<readonly Guid[]>;
   /** Puts an object into the state Degraded. @throws HcnError when it is not there. */

@@ -92,7 +92,7 @@ export function blockFlagsOf(type: NetworkType): number {
 
 /**
  * An Overlay network has exactly one VSID (hcn.md §4.1). That it is 4096 or more is flannel's rule, not the service's
- * (hcn.md §3.2).
+ * (hcn.md §3.2). Inferred (hcn.md §11.26): networks on one adapter may have the same one, and different UDP ports.
  */
 export function checkIsolation(
   type: NetworkType,

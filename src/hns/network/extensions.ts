@@ -94,17 +94,19 @@ export function withExtensions(
   changes: readonly ExtensionChange[],
 ): ExtensionStates {
   if (changes.length === 0) return present ?? UNCHANGED;
-  const states: Record<Guid, boolean> = { ...present };
+  const states = new Map(Object.entries(present ?? UNCHANGED));
   const installed = installedExtensions(context, type);
   for (const { id, isEnabled } of changes) {
-    if (!installed.some((extension) => extension.id === id)) {
+    const known = installed.find((extension) => extension.id === id);
+    if (known === undefined) {
       throw new HcnError("HCN_E_SWITCH_EXTENSION_NOT_FOUND", {
         detail: `No extension ${id} is installed; the node has ${installed.map(({ name }) => name).join(", ")}`,
       });
     }
-    states[id] = isEnabled;
+    states.delete(id);
+    if (known.isEnabled !== isEnabled) states.set(id, isEnabled);
   }
-  return Object.freeze(states);
+  return Object.freeze(Object.fromEntries(states));
 }
 
 /** True when a change makes a difference: v1 clients send back all extensions that they have read. */

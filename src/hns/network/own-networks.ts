@@ -2,6 +2,7 @@
  * Networks that the service makes without being asked: those of switches that were there before it, the Default Switch of
  * clients, and mirrored ones (hcn.md §2.12, §4.1, §5.1).
  */
+import type { Task } from "../../base/clock.ts";
 import type { PolicyDocument } from "../../hcn/base-document.ts";
 import type { JsonValue } from "../../hcn/client.ts";
 import { NETWORK_FLAGS } from "../../hcn/network.ts";
@@ -66,6 +67,14 @@ function unmirrored(context: ServiceContext): readonly PhysicalAdapter[] {
 }
 
 /**
+ * A moment at which something is to be told although nobody calls. The networks themselves are made when somebody looks
+ * next; whoever runs the clock looks after each of its tasks.
+ */
+class Arrival implements Task {
+  run(): void {}
+}
+
+/**
  * A query with such a filter makes the mirrored networks, one per adapter, a moment later (hcn.md §5.1). Once made they
  * stay until the node starts anew.
  */
@@ -76,6 +85,7 @@ export function requestMirroring(context: ServiceContext, wantedFlags: JsonValue
   const atMs = context.nowMs + context.networking.addressDelayMs;
   context.state.mirroring = Object.freeze({ atMs, flags: wantedFlags });
   context.changesAt(atMs);
+  if (atMs > context.nowMs) context.clock.schedule(atMs - context.nowMs, new Arrival());
 }
 
 /** Makes the mirrored networks whose moment has come. Inferred: their names. */

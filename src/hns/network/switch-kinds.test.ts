@@ -18,7 +18,7 @@ import type { UdpDatagram, UdpOwner, UdpSocket } from "../../host/udp.ts";
 import { parseProfile } from "../../knowledge/profiles.ts";
 import { formatIp, parseIp } from "../../net/ip.ts";
 import { parseMac } from "../../net/mac.ts";
-import { parseInterfaceAddress } from "../../net/prefix.ts";
+import { ANY_IPV4, parseInterfaceAddress } from "../../net/prefix.ts";
 import { HnsService } from "../hns-service.ts";
 import { InProcessHcnClient } from "../in-process-client.ts";
 import { SwitchDatapath } from "../switch-datapath.ts";
@@ -43,11 +43,17 @@ class World {
   readonly peer = new Host(this.env, { name: "peer", os: "linux" });
   readonly client: InProcessHcnClient;
 
-  constructor() {
+  constructor(profile = "ws2022") {
     const [nodeEnd, peerEnd] = memoryPair(this.clock, { delayMs: 0.1 });
     const mac = parseMac("00-22-48-00-00-11")!;
     const ethernet = this.node.root.addInterface({ name: "Ethernet", mac, device: nodeEnd });
     this.node.root.addAddress(ethernet, parseInterfaceAddress("10.0.0.11/24")!);
+    this.node.root.addRoute({
+      prefix: ANY_IPV4,
+      nextHop: parseIp("10.0.0.1")!,
+      interface: ethernet,
+      metric: 256,
+    });
     const eth0 = this.peer.root.addInterface({
       name: "eth0",
       mac: parseMac("00-22-48-00-00-01")!,
@@ -56,7 +62,7 @@ class World {
     this.peer.root.addAddress(eth0, parseInterfaceAddress("10.0.0.1/24")!);
     const service = new HnsService(this.env, {
       node: "w1",
-      windows: parseProfile("ws2022")!,
+      windows: parseProfile(profile)!,
       datapath: new SwitchDatapath(this.env, this.node),
       adapters: [{ name: "Ethernet", mac, device: nodeEnd, addresses: [] }],
     });
@@ -143,5 +149,41 @@ describe("who reaches whom", () => {
     expect(world.reaches(pod, world.node.root, "10.0.0.11")).toBe(true);
     const [eth0] = world.peer.root.listInterfaces();
     expect(eth0?.neighbors.list().map((neighbor) => formatIp(neighbor.ip))).toContain("10.0.0.20");
+  });
+
+  it("DisableHostPort: the node has no address on the adapter until the switch goes", async () => {
+    const world = new World("ws2025");
+    const routes = (): number => world.node.root.listRoutes().length;
+    const before = routes();
+    const network = await world.network({ Name: "n", Type: "Transparent", Flags: 1024 });
+    const pod = await world.pod(network, "10.0.0.20");
+    expect(world.node.root.listInterfaces().map(({ name }) => name)).not.toContain("vEthernet (Ethernet)");
+    expect(world.reaches(world.peer.root, world.node.root, "10.0.0.11")).toBe(false);
+    expect(world.reaches(world.peer.root, pod, "10.0.0.20")).toBe(true);
+    await deleteNetwork(world.client, network);
+    expect(world.reaches(world.peer.root, world.node.root, "10.0.0.11")).toBe(true);
+    expect(routes()).toBe(before);
+  });
+
+  it("NAT: the host has the gateway of a subnet that comes later, and loses it with the subnet", async () => {
+    const world = new World();
+    const network = await world.network({ Name: "n", Type: "NAT" });
+    const second = {
+      IpAddressPrefix: "10.12.0.0/24",
+      Routes: [{ NextHop: "10.12.0.1", DestinationPrefix: "0.0.0.0/0" }],
+    };
+    const change = async (RequestType: string): Promise<void> =>
+      world.client.modify("Network", network, {
+        ResourceType: "Subnet",
+        RequestType,
+        Settings: { Subnets: [second] },
+      });
+    await change("Add");
+    const pod = await world.pod(network, "10.12.0.9");
+    expect(world.reaches(pod, world.node.root, "10.12.0.1")).toBe(true);
+    const [endpoint] = await world.client.enumerate("Endpoint");
+    await world.client.delete("Endpoint", endpoint!);
+    await change("Remove");
+    expect(world.node.root.getInterface("vEthernet (n)")?.addresses).toHaveLength(1);
   });
 });

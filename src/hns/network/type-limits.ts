@@ -34,6 +34,7 @@ export function ruleLimitOf(type: NetworkType): string {
 export const RULE_POLICIES: readonly EndpointPolicyType[] = [
   "PortMapping",
   "ACL",
+  "TierAcl",
   "OutBoundNAT",
   "SDNRoute",
   "ProviderAddress",

@@ -114,6 +114,24 @@ describe.each(NETWORKS)("a network of type %s", (type, request) => {
   });
 });
 
+it("networks of every type are the same after a restart", async () => {
+  for (const [type, request] of NETWORKS) {
+    const [before, after] = [hnsNode({ profile: "ws2025" }), hnsNode({ profile: "ws2025", seed: 2 })];
+    const { ID } = await createdOn(before, request);
+    await createEndpoint(before.client, ID!, { Name: "pod", SchemaVersion: SCHEMA });
+    expect(after.service.restore(before.service.export())).toEqual([]);
+    for (const Major of [1, 2]) {
+      const query = { SchemaVersion: { Major, Minor: 0 } };
+      expect(after.service.query("Network", ID!, query), type).toEqual(
+        before.service.query("Network", ID!, query),
+      );
+    }
+    expect(after.datapath.getSwitch(after.datapath.listSwitches()[0]!)?.kind).toBe(
+      before.datapath.getSwitch(before.datapath.listSwitches()[0]!)?.kind,
+    );
+  }
+});
+
 describe("the subnet that the service picks", () => {
   it("HCN-003 a NAT network without Ipams gets a private /20 and .1 as its gateway", async () => {
     const node = hnsNode();

@@ -83,6 +83,12 @@ describe("fields that HNS does not know", () => {
       { Policies: [{ Type: "L2Driver" }] },
       { Policies: [{ Type: "L2Driver" }, { Type: "Wormhole", To: "Mars" }] },
     ],
+    [
+      "ids in the other letter case, once",
+      { Ids: ["ab", "cd"] },
+      { Ids: ["AB", "CD"] },
+      { Ids: ["AB", "CD"] },
+    ],
     ["a list that HNS has nothing of", { Extra: [1, { a: 2 }] }, {}, { Extra: [1, { a: 2 }] }],
   ])("%s", (_what, original, shown, result) => {
     expect(roundTrip(original, shown)).toEqual(result);

@@ -38,6 +38,12 @@ function typeOf(entry: JsonValue): string | undefined {
   return typeof type === "string" ? type.toLowerCase() : undefined;
 }
 
+/** True for the same entry of two lists; ids are written in either letter case. */
+function isSameEntry(a: JsonValue, b: JsonValue): boolean {
+  if (typeof a === "string" && typeof b === "string") return a.toLowerCase() === b.toLowerCase();
+  return equalJson(a, b);
+}
+
 /** True when what both have is equal. */
 function agrees(a: JsonObject, b: JsonObject): boolean {
   return Object.keys(a).every((field) => b[field] === undefined || equalJson(a[field], b[field]));
@@ -57,7 +63,7 @@ class Partners {
   constructor(original: readonly JsonValue[], shown: readonly JsonValue[]) {
     this.original = original;
     this.shown = shown;
-    this.free = new Set(shown.filter((entry) => !original.some((other) => equalJson(entry, other))));
+    this.free = new Set(shown.filter((entry) => !original.some((other) => isSameEntry(entry, other))));
   }
 
   find(entry: JsonObject): Partner | undefined {
@@ -99,7 +105,7 @@ function keptOfList(original: readonly JsonValue[], shown: readonly JsonValue[])
   const partners = new Partners(original, shown);
   const left: JsonValue[] = [];
   for (const entry of original) {
-    if (shown.some((other) => equalJson(entry, other))) continue;
+    if (shown.some((other) => isSameEntry(entry, other))) continue;
     const partner = isJsonObject(entry) ? partners.find(entry) : undefined;
     if (partner === undefined || !isJsonObject(entry)) {
       left.push(entry);
@@ -150,7 +156,7 @@ function mergeList(shown: readonly JsonValue[], kept: readonly JsonValue[]): rea
     return part === undefined ? entry : withKept(entry, part.kept);
   });
   const whole = kept.filter(
-    (entry) => keptPart(entry) === undefined && !shown.some((other) => equalJson(entry, other)),
+    (entry) => keptPart(entry) === undefined && !shown.some((other) => isSameEntry(entry, other)),
   );
   return [...merged, ...whole];
 }

@@ -302,6 +302,12 @@ describe("a dump of another node", () => {
     expect(shown).toMatchObject({ GatewayMac: "00-11", Resources: v1.Resources });
   });
 
+  it("without the host's own namespace gets one, which is news to the store", () => {
+    const { service } = hnsNode();
+    service.restore([NETWORK], { areStored: true });
+    expect(service.takeChanges().map(({ kind }) => kind)).toEqual(["Namespace"]);
+  });
+
   it("chooses what it does not say: MAC range, switch, identifiers of subnets", () => {
     const { service, datapath } = hnsNode();
     service.restore([{ kind: "Network", id: IDS.network, document: { ...CBR0 } }]);

@@ -110,12 +110,14 @@ export function restoreObjects(
         row.enter(context, object, keepsUnknownFields, reportOn(object.kind, object.id));
   for (const { kind, id } of objects)
     if (storedRowOf(kind) === undefined) reportOn(kind, id)(`Objects of kind ${kind} are not restored`);
+  // What the service adds of its own from here on is news to the store.
+  if (options.areStored === true) context.takeChanges();
   createOwnNetworks(context);
   settleMembers(context, (id) => reportOn("Namespace", id));
   settleBuiltIn(context);
   settleDatapath(context);
   context.takeNotifications();
-  for (const row of STORED_KINDS) for (const id of row.ids(context)) context.changed(row.kind, id);
-  if (options.areStored === true) context.takeChanges();
+  if (options.areStored !== true)
+    for (const row of STORED_KINDS) for (const id of row.ids(context)) context.changed(row.kind, id);
   return notes;
 }

@@ -3,7 +3,10 @@ import { describe, expect, it } from "vitest";
 import type { PolicyDocument } from "../../hcn/base-document.ts";
 import { parseEndpointPolicy } from "../../hcn/endpoint-policy.ts";
 import { parseNetworkPolicy, parseSubnetPolicy } from "../../hcn/network-policy.ts";
+import { getNetworkById } from "../../hcn/operations.ts";
 import type { HnsPolicy } from "../../hcn/v1-documents.ts";
+import { createHnsNetwork } from "../../hcn/v1-operations.ts";
+import { hnsNode } from "../../testing/hns-node.ts";
 import { type PolicyOwner, policyFromV1, policyToV1, splitIsolation } from "./policy-mapping.ts";
 
 interface Checked {
@@ -219,5 +222,36 @@ describe("v1 policies (hcn.md §3.6)", () => {
     expect(() => policyFromV1("endpoint", { Type: "Isolation", VSID: 5000 })).toThrow(
       expect.objectContaining({ code: "HCN_E_INVALID_POLICY" }),
     );
+  });
+});
+
+describe("a v1 network with a VLAN beside its subnets, as Docker makes it", () => {
+  it.each<[string, object, readonly PolicyDocument[]]>([
+    [
+      "its subnet gets it",
+      { Policies: [{ Type: "VLAN", VLAN: 7 }] },
+      [{ Type: "VLAN", Settings: { IsolationId: 7 } }],
+    ],
+    [
+      "a subnet's own counts",
+      {
+        Policies: [{ Type: "VLAN", VLAN: 7 }],
+        Subnets: [
+          { AddressPrefix: "10.1.0.0/24", GatewayAddress: "10.1.0.1", Policies: [{ Type: "VLAN", VLAN: 8 }] },
+        ],
+      },
+      [{ Type: "VLAN", Settings: { IsolationId: 8 } }],
+    ],
+  ])("%s", async (_case, more, policies) => {
+    const { client } = hnsNode();
+    const made = await createHnsNetwork(client, {
+      Name: "t",
+      Type: "transparent",
+      Subnets: [{ AddressPrefix: "10.1.0.0/24", GatewayAddress: "10.1.0.1" }],
+      ...more,
+    });
+    const network = await getNetworkById(client, made.ID!);
+    expect(network.Ipams?.[0]?.Subnets?.[0]?.Policies).toEqual(policies);
+    expect(network.Policies?.map(({ Type }) => Type)).not.toContain("VLAN");
   });
 });

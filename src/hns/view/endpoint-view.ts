@@ -4,6 +4,7 @@ import { ENDPOINT_FLAGS } from "../../hcn/endpoint.ts";
 import { ZERO_GUID, formatUpperGuid } from "../../hcn/guid.ts";
 import { familyOf, formatIp } from "../../net/ip.ts";
 import { notEnforcedOnEndpoint } from "../enforcement.ts";
+import { notProcessed } from "../old-schema.ts";
 import { type EndpointRecord, endpointState, isRemoteEndpoint } from "../endpoint-record.ts";
 import type { NetworkRecord } from "../network-record.ts";
 import type { ServiceContext } from "../service-context.ts";
@@ -70,7 +71,10 @@ function extra(context: ServiceContext, endpoint: EndpointRecord, isDetailed: bo
 
 /** `Health.Data` of v2 documents, `Health` of v1 documents. */
 function health(context: ServiceContext, endpoint: EndpointRecord): JsonObject {
-  const notEnforced = notEnforcedOnEndpoint(endpoint, networkOf(context, endpoint));
+  const notEnforced = [
+    ...notProcessed(context, endpoint),
+    ...notEnforcedOnEndpoint(endpoint, networkOf(context, endpoint)),
+  ];
   return healthData(context, endpoint, notEnforced, endpoint.errorCode);
 }
 

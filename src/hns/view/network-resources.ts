@@ -12,13 +12,14 @@ import type { NetworkRecord } from "../network-record.ts";
 import { hasHostPort } from "../network/make-record.ts";
 import { traitsOf } from "../network/type-traits.ts";
 import type { ServiceContext } from "../service-context.ts";
+import { sortFields } from "./document-fields.ts";
 
 /** Resources are in state 1, allocators in state 3 (hcn.md §2.10). */
 const RESOURCES_STATE = 1;
 const ALLOCATOR_STATE = 3;
 
 function allocator(tag: string, order: number, fields: JsonObject): JsonObject {
-  return {
+  return sortFields({
     AdditionalParams: {},
     AllocationOrder: order,
     ...fields,
@@ -26,7 +27,7 @@ function allocator(tag: string, order: number, fields: JsonObject): JsonObject {
     IsPolicy: false,
     State: ALLOCATOR_STATE,
     Tag: tag,
-  };
+  });
 }
 
 function hostVnic(context: ServiceContext, network: NetworkRecord): JsonObject | undefined {
@@ -91,6 +92,9 @@ export function resourcesDocument(context: ServiceContext, network: NetworkRecor
 export function layerDocument(context: ServiceContext, network: NetworkRecord): JsonObject {
   return {
     ID: formatUpperGuid(network.layerId),
-    Resources: { ...resourcesDocument(context, network), Allocators: allocators(context, network) },
+    Resources: sortFields({
+      ...resourcesDocument(context, network),
+      Allocators: allocators(context, network),
+    }),
   };
 }

@@ -14,7 +14,7 @@ import { withKept } from "../stored/kept-fields.ts";
 import { policyToV1 } from "../v1/policy-mapping.ts";
 import { healthData, sortFields, v1DnsFields, withoutDefaults } from "./document-fields.ts";
 import { layerDocument, resourcesDocument } from "./network-resources.ts";
-import { NETWORK_STATE, macPoolDocument } from "./network-view.ts";
+import { NETWORK_STATE } from "./network-view.ts";
 
 const SUBNET_OBJECT_TYPE = 5;
 const IP_SUBNET_OBJECT_TYPE = 6;
@@ -114,7 +114,7 @@ export function networkDocumentV1(
   network: NetworkRecord,
   isDetailed: boolean,
 ): JsonObject {
-  const count = context.state.endpointsOf(network.id).length;
+  const count = context.state.membersOf(network.id).endpointCount;
   const sourceMac = network.policies.find((policy) => policy.Type === "SourceMacAddress");
   const automaticDns = network.policies.find((policy) => policy.Type === "AutomaticDNS");
   return sortFields(
@@ -134,7 +134,10 @@ export function networkDocumentV1(
         IsolateSwitch: network.isIsolated,
         Layer: isDetailed ? layerDocument(context, network) : undefined,
         LayeredOn: formatUpperGuid(network.layerId),
-        MacPools: macPoolDocument(network)["Ranges"],
+        MacPools: network.macRanges.map(({ first, last }) => ({
+          EndMacAddress: formatMac(last),
+          StartMacAddress: formatMac(first),
+        })),
         MaxConcurrentEndpoints: count,
         Name: network.name,
         Policies: network.policies

@@ -54,7 +54,7 @@ function ipamDocuments({ ipamType, subnets, bareSubnets }: NetworkRecord): reado
   return [withoutDefaults({ Type: ipamType, Subnets })];
 }
 
-export function macPoolDocument(network: NetworkRecord): JsonObject {
+function macPoolDocument(network: NetworkRecord): JsonObject {
   return {
     Ranges: network.macRanges.map((range) => ({
       StartMacAddress: formatMac(range.first),

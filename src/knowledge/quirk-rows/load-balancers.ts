@@ -53,7 +53,6 @@ export const LOAD_BALANCER_QUIRKS: Readonly<Record<LoadBalancerQuirk, QuirkRow>>
       "Several load balancers of one endpoint hang the service; with an update of 2021 it is an error instead",
     concerns: onProfiles("ws2019"),
     strikes: "sometimes",
-    notActedOn: "inject the fault hang on Create LoadBalancer",
     explanation: "hns-service-hangs",
     sources: ["hcn.md §8.5", "Azure/aks-engine#4315", "kubernetes-sigs/image-builder#566"],
   },
