@@ -44,18 +44,26 @@ function checkUnique(context: ServiceContext, id: Guid, name: string): void {
   }
 }
 
+/** The host's vNIC on an internal switch has the gateways of all networks there; LayerConstraint can put several on one. */
+function settleHostAddresses(context: ServiceContext, { switchKind, switchId }: NetworkRecord): void {
+  if (switchKind !== "internal") return;
+  const there = [...context.state.networks.values()].filter((network) => network.switchId === switchId);
+  context.datapath.setHostAddresses(switchId, there.flatMap(hostAddressesOf));
+}
+
 /**
  * Enters a network and makes its switch, unless another network has made it.
  * @returns false when the node has no such adapter: then the network has no switch.
  */
 export function bringUpNetwork(context: ServiceContext, network: NetworkRecord): boolean {
   const definition = switchDefinitionOf(context, network);
-  if (definition !== undefined && !isSwitchShared(context, network))
-    context.datapath.createSwitch(definition);
+  const isNew = definition !== undefined && !isSwitchShared(context, network);
+  if (isNew) context.datapath.createSwitch(definition);
   const adapter = context.adapterOf(network);
   const isExternal = network.switchKind === "external";
   const addresses = adapter === undefined || !isExternal ? [] : context.nodeFacts(adapter).addresses;
   context.state.addNetwork(network, new AddressPool(addresses, context.networking.allocationOrder));
+  if (!isNew) settleHostAddresses(context, network);
   context.changesAt(network.addressedAtMs);
   return definition !== undefined;
 }
@@ -100,8 +108,8 @@ export function deleteNetwork(context: ServiceContext, id: Guid): void {
   context.state.removeNetwork(id);
   context.ports.forget(id);
   context.cache.forget(id);
-  if (hasSwitch(context, network) && !isSwitchShared(context, network))
-    context.datapath.removeSwitch(network.switchId);
+  if (isSwitchShared(context, network)) settleHostAddresses(context, network);
+  else if (hasSwitch(context, network)) context.datapath.removeSwitch(network.switchId);
   context.changed("Network", id);
   context.notify(NOTIFICATION_TYPES.NetworkDelete, id, network.flags);
 }
@@ -172,7 +180,6 @@ function modifyExtension(
   replaceNetwork(context, network, { extensions: changedExtensions(context, network, changes) });
 }
 
-/** The host's vNIC on an internal switch has the gateways. */
 function replaceSubnets(
   context: ServiceContext,
   network: NetworkRecord,
@@ -180,8 +187,7 @@ function replaceSubnets(
 ): void {
   const ipamType = network.ipamType ?? "Static";
   replaceNetwork(context, network, { subnets, ipamType });
-  if (network.switchKind === "internal")
-    context.datapath.setHostAddresses(network.switchId, hostAddressesOf({ subnets }));
+  settleHostAddresses(context, network);
 }
 
 function modifySubnets(

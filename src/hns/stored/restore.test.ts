@@ -318,4 +318,21 @@ describe("a dump of another node", () => {
     expect(datapath.listSwitches()).toHaveLength(1);
     expect(service.create("Endpoint", V2, { network: IDS.network })).toMatch(/^[0-9a-f-]{36}$/);
   });
+
+  it("gives a network a switch of its own when another kind of network has the same", () => {
+    const { service, datapath } = hnsNode();
+    const Health = { Extra: { LayeredOn: IDS.network, SwitchGuid: IDS.network } };
+    const other = "11111111-2222-4333-8444-555555555555";
+    const notes = service.restore([
+      { kind: "Network", id: IDS.network, document: { ...CBR0, Health } },
+      { kind: "Network", id: other, document: { Name: "nat", Type: "NAT", Health } },
+    ]);
+    expect(notes).toMatchObject([{ kind: "Network", id: other }]);
+    expect(datapath.listSwitches().map((id) => datapath.getSwitch(id)?.kind)).toEqual([
+      "external",
+      "internal",
+    ]);
+    service.delete("Network", other);
+    expect(datapath.listSwitches()).toEqual([IDS.network]);
+  });
 });
