@@ -5,6 +5,7 @@ import { JsonReader } from "../hcn/json-reader.ts";
 import { type ModifyRequest, parseModifyRequest } from "../hcn/modify.ts";
 import type { HostComputeNamespace, NamespaceType } from "../hcn/namespace.ts";
 import { NOTIFICATION_TYPES } from "../hcn/notification.ts";
+import type { KnowledgeCode } from "../knowledge/codes.ts";
 import {
   attachEndpoint,
   attachToHost,
@@ -125,7 +126,7 @@ export function deleteNamespace(context: ServiceContext, id: Guid): void {
   const obstacle = obstacleOf(namespace);
   if (obstacle !== undefined) {
     if (!namespace.isBuiltIn) updateNamespace(context, namespace, { isTeardownBlocked: true });
-    throw new HcnError("HCN_E_REQUEST_UNSUPPORTED", { detail: obstacle });
+    throw new HcnError("HCN_E_REQUEST_UNSUPPORTED", { detail: obstacle, explanation: "hns-namespace-stuck" });
   }
   for (const endpointId of namespace.endpointIds) {
     const endpoint = context.state.endpoints.get(endpointId);
@@ -216,6 +217,14 @@ function endpointsIn(context: ServiceContext, namespace: NamespaceRecord): reado
     .filter((endpoint) => endpoint !== undefined);
 }
 
+function attachFailed(namespace: NamespaceRecord, why: string, explanation?: KnowledgeCode): HcnError {
+  const detail = `A container cannot start in namespace ${namespace.id}: ${why}`;
+  return new HcnError("HCN_E_NAMESPACE_ATTACH_FAILED", {
+    detail,
+    ...(explanation !== undefined && { explanation }),
+  });
+}
+
 /**
  * What a container that starts in a namespace meets. A registered one has one namespace at most.
  * @throws HcnError HCN_E_NAMESPACE_ATTACH_FAILED, HCN_E_ENDPOINT_SHARING_DISABLED.
@@ -223,16 +232,15 @@ function endpointsIn(context: ServiceContext, namespace: NamespaceRecord): reado
 function checkContainerStart(context: ServiceContext, namespace: NamespaceRecord, containerId: string): void {
   const endpoints = endpointsIn(context, namespace);
   const other = context.computeSystems.get(containerId)?.namespaceId;
+  if (other !== undefined) throw attachFailed(namespace, `container ${containerId} is in namespace ${other}`);
   const degraded = endpoints.find((endpoint) => endpoint.degraded !== undefined);
-  const used = namespace.wasUsed || endpoints.some((endpoint) => endpoint.wasUsed);
-  const why =
-    (other !== undefined && `Container ${containerId} is in namespace ${other}`) ||
-    (degraded !== undefined && `Endpoint ${degraded.id} is degraded`) ||
-    (used &&
-      context.hasQuirk("reattach-refused") &&
-      "Containers were in it before; this build attaches a namespace or endpoint once");
-  if (why !== false)
-    throw new HcnError("HCN_E_NAMESPACE_ATTACH_FAILED", { detail: `${why}; namespace ${namespace.id}` });
+  if (degraded !== undefined)
+    throw attachFailed(namespace, `endpoint ${degraded.id} is degraded`, "hns-object-degraded");
+  const isUsed = namespace.wasUsed || endpoints.some((endpoint) => endpoint.wasUsed);
+  if (isUsed && context.hasQuirk("reattach-refused")) {
+    const why = "containers were in it before, and this build attaches a namespace or endpoint once";
+    throw attachFailed(namespace, why, "hns-endpoint-attached-once");
+  }
   for (const endpoint of endpoints) checkSharing(context, endpoint, namespace.containers.length);
 }
 

@@ -66,7 +66,10 @@ export function checkContainerAttach(
   if (isShared) checkSharing(context, endpoint, endpoint.containers.length);
   else checkUnattached(endpoint, false);
   if (endpoint.wasUsed && context.hasQuirk("reattach-refused"))
-    throw new HcnError("HCN_E_NAMESPACE_ATTACH_FAILED");
+    throw new HcnError("HCN_E_NAMESPACE_ATTACH_FAILED", {
+      detail: `Containers used endpoint ${endpoint.id} before; this build attaches an endpoint once`,
+      explanation: "hns-endpoint-attached-once",
+    });
 }
 
 /** Gives an endpoint to a container that is in no namespace. */
