@@ -16,7 +16,8 @@ import {
 } from "../attachment.ts";
 import type { Attachment, EndpointRecord } from "../endpoint-record.ts";
 import type { NamespaceRecord } from "../namespace-record.ts";
-import { addNamespaceContainer, addNamespaceEndpoint, removeNamespaceEndpoint } from "../namespaces.ts";
+import { addNamespaceContainer } from "../namespace-containers.ts";
+import { addNamespaceEndpoint, removeNamespaceEndpoint } from "../namespaces.ts";
 import type { ServiceContext } from "../service-context.ts";
 import { compartmentOf } from "./compartments.ts";
 
