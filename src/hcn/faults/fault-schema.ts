@@ -26,10 +26,7 @@ function schemaOf(shape: FieldShape): JsonSchema {
       return { type: "array", minItems: 1, maxItems: FAULTS_MAX, items: { type: "integer" } };
     case "error":
       return {
-        anyOf: [
-          { type: "string", minLength: 1 },
-          { type: "integer", minimum: 1 },
-        ],
+        anyOf: [{ type: "string", minLength: 1 }, { type: "integer" }],
       };
     case "calls":
       return { type: "object", additionalProperties: false, properties: properties(CALL_FIELDS) };
