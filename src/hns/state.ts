@@ -191,7 +191,7 @@ export class ServiceState {
   }
 
   private forgetLoadBalancer(loadBalancer: LoadBalancerRecord, isFrontEndLeft = false): void {
-    if (!isFrontEndLeft) this.frontEnds.remove(loadBalancer);
+    if (!isFrontEndLeft) this.frontEnds.remove(loadBalancer, loadBalancer.id);
     this.references.remove(loadBalancer);
   }
 

@@ -237,6 +237,21 @@ describe("objects that contradict each other", () => {
     expect(service.query("LoadBalancer", IDS.first, V2)).toMatchObject({ State: 4, PortMappings: [mapping] });
   });
 
+  it("leave a front end to the load balancer that had it first, also when the other one goes", () => {
+    const { service } = hnsNode();
+    const fields = {
+      HostComputeEndpoints: [IDS.stranger],
+      FrontendVIPs: ["10.96.0.10"],
+      PortMappings: [{ Protocol: 6, InternalPort: 80, ExternalPort: 80 }],
+    };
+    const backEnd = { ...addressed(IDS.stranger, "10.244.2.7", MAC_1) };
+    service.restore([NETWORK, backEnd, loadBalancer(IDS.first, fields), loadBalancer(IDS.second, fields)]);
+    service.delete("LoadBalancer", IDS.second);
+    expect(() => service.create("LoadBalancer", { ...V2, ...fields })).toThrow(
+      expect.objectContaining({ code: "HCN_E_PORT_ALREADY_EXISTS" }),
+    );
+  });
+
   it("take the first of two objects with one id", () => {
     const { service } = hnsNode();
     const notes = service.restore([
