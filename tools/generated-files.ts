@@ -64,5 +64,6 @@ export async function generatedFiles(): Promise<readonly GeneratedFile[]> {
     withPart("docs/reference/lint.md", "rules", formatRules()),
     await pageWithOutputs("README.md"),
     await pageWithOutputs("docs/start/first-trace.md"),
+    await pageWithOutputs("docs/start/hns.md"),
   ];
 }

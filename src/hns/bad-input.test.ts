@@ -53,12 +53,18 @@ async function populate(client: HcnClient): Promise<Ids> {
   return ids;
 }
 
-/** Everything that the service shows of its objects. */
+/** Everything that the service shows of its objects; asked in process, because it is asked often. */
 async function snapshot(client: HcnClient): Promise<readonly JsonObject[]> {
   const documents: JsonObject[] = [];
   for (const kind of HCN_KINDS)
     for (const id of await client.enumerate(kind)) documents.push(await client.query(kind, id, V2));
   return documents;
+}
+
+/** A client, and the same service in process. */
+interface Opened {
+  readonly client: HcnClient;
+  readonly local: HcnClient;
 }
 
 interface Refusal {
@@ -76,8 +82,8 @@ function refused(code: HcnErrorCode): Refusal {
 }
 
 /** How a call was refused. */
-async function refusalOf(client: HcnClient, call: () => Promise<unknown>): Promise<Refusal | undefined> {
-  const before = JSON.stringify(await snapshot(client));
+async function refusalOf(local: HcnClient, call: () => Promise<unknown>): Promise<Refusal | undefined> {
+  const before = JSON.stringify(await snapshot(local));
   const error: unknown = await call().then(
     () => undefined,
     (reason: unknown) => reason,
@@ -85,7 +91,7 @@ async function refusalOf(client: HcnClient, call: () => Promise<unknown>): Promi
   if (!(error instanceof HcnError)) return undefined;
   const { Error: text, ErrorCode: number } = error.toRecord();
   const hasText = error.code !== "unknown" && text.startsWith(HCN_ERRORS[error.code].text);
-  const isUnchanged = before === JSON.stringify(await snapshot(client));
+  const isUnchanged = before === JSON.stringify(await snapshot(local));
   return { code: error.code, number, hasText, isUnchanged };
 }
 
@@ -241,13 +247,14 @@ const WRONG_QUERIES: readonly [unknown, HcnErrorCode][] = [
   [{ Filter: `"${LONE}"` }, "HCN_E_INVALID_JSON"],
 ];
 
-function describeBadInput(name: string, open: () => Promise<HcnClient>): void {
+function describeBadInput(name: string, open: () => Promise<Opened>): void {
   describe(`bad input ${name}`, () => {
     let client: HcnClient;
+    let local: HcnClient;
     let ids: Ids;
     beforeEach(async () => {
-      client = await open();
-      ids = await populate(client);
+      ({ client, local } = await open());
+      ids = await populate(local);
     });
     afterEach(async () => client.close());
 
@@ -255,17 +262,17 @@ function describeBadInput(name: string, open: () => Promise<HcnClient>): void {
       "a %s with %j is refused with %s",
       async (kind, wrong, code) => {
         const document = { ...documentOf(kind, ids), ...wrong };
-        expect(await refusalOf(client, async () => client.create(kind, document))).toEqual(refused(code));
+        expect(await refusalOf(local, async () => client.create(kind, document))).toEqual(refused(code));
       },
     );
 
     it.each(WRONG)("a %s with %j is refused with %s", async (kind, wrong, code) => {
       const document = { ...documentOf(kind, ids), ...wrong };
-      expect(await refusalOf(client, async () => client.create(kind, document))).toEqual(refused(code));
+      expect(await refusalOf(local, async () => client.create(kind, document))).toEqual(refused(code));
     });
 
     it.each(WRONG_CHANGES)("the change of a %s by %j is refused with %s", async (kind, settings, code) => {
-      expect(await refusalOf(client, async () => client.modify(kind, ids[kind], settings))).toEqual(
+      expect(await refusalOf(local, async () => client.modify(kind, ids[kind], settings))).toEqual(
         refused(code),
       );
     });
@@ -275,24 +282,24 @@ function describeBadInput(name: string, open: () => Promise<HcnClient>): void {
       async (kind) => {
         const change = { RequestType: "Add", ResourceType: 0, Settings: {} };
         for (const id of [MISSING, "00000000-0000-0000-0000-000000000000"]) {
-          expect(await refusalOf(client, async () => client.query(kind, id, V2))).toEqual(
+          expect(await refusalOf(local, async () => client.query(kind, id, V2))).toEqual(
             refused(NOT_FOUND[kind]),
           );
-          expect(await refusalOf(client, async () => client.delete(kind, id))).toEqual(
+          expect(await refusalOf(local, async () => client.delete(kind, id))).toEqual(
             refused(NOT_FOUND[kind]),
           );
         }
-        expect(await refusalOf(client, async () => client.modify("Network", MISSING, change))).toEqual(
+        expect(await refusalOf(local, async () => client.modify("Network", MISSING, change))).toEqual(
           refused("HCN_E_NETWORK_NOT_FOUND"),
         );
         for (const id of ["", "x", `${MISSING}0`, `{${MISSING}`]) {
-          expect(await refusalOf(client, async () => client.query(kind, id))).toEqual(
+          expect(await refusalOf(local, async () => client.query(kind, id))).toEqual(
             refused("HCN_E_GUID_CONVERSION_FAILURE"),
           );
-          expect(await refusalOf(client, async () => client.modify(kind, id, change))).toEqual(
+          expect(await refusalOf(local, async () => client.modify(kind, id, change))).toEqual(
             refused("HCN_E_GUID_CONVERSION_FAILURE"),
           );
-          expect(await refusalOf(client, async () => client.delete(kind, id))).toEqual(
+          expect(await refusalOf(local, async () => client.delete(kind, id))).toEqual(
             refused("HCN_E_GUID_CONVERSION_FAILURE"),
           );
         }
@@ -301,11 +308,11 @@ function describeBadInput(name: string, open: () => Promise<HcnClient>): void {
 
     it.each(WRONG_QUERIES)("the query %j is refused with %s", async (query, code) => {
       for (const kind of HCN_KINDS) {
-        expect(await refusalOf(client, async () => client.enumerate(kind, query as JsonObject))).toEqual(
+        expect(await refusalOf(local, async () => client.enumerate(kind, query as JsonObject))).toEqual(
           refused(code),
         );
         expect(
-          await refusalOf(client, async () => client.query(kind, ids[kind], query as JsonObject)),
+          await refusalOf(local, async () => client.query(kind, ids[kind], query as JsonObject)),
         ).toEqual(refused(code));
       }
     });
@@ -361,25 +368,28 @@ function describeBadInput(name: string, open: () => Promise<HcnClient>): void {
   });
 }
 
-describeBadInput("in process", async () => Promise.resolve(hnsNode().client));
+describeBadInput("in process", async () => {
+  const { client } = hnsNode();
+  return Promise.resolve({ client, local: client });
+});
 
 describe("over HTTP", () => {
   let folder = "";
   let server: HnsHttpServer;
-  let socketPath = "";
+  let opened: Opened;
   beforeEach(async () => {
     folder = mkdtempSync(join(tmpdir(), "mullion-bad-"));
-    socketPath = join(folder, "hns.sock");
-    server = await HnsHttpServer.listen({ client: hnsNode().client, address: { socketPath } });
+    const socketPath = join(folder, "hns.sock");
+    const local = hnsNode().client;
+    server = await HnsHttpServer.listen({ client: local, address: { socketPath } });
+    opened = { client: new HttpHcnClient({ address: { socketPath } }), local };
   });
   afterEach(async () => {
     await server.close();
     rmSync(folder, { recursive: true, force: true });
   });
 
-  describeBadInput("through a socket", async () =>
-    Promise.resolve(new HttpHcnClient({ address: { socketPath } })),
-  );
+  describeBadInput("through a socket", async () => Promise.resolve(opened));
 });
 
 describe("bodies of requests", () => {

@@ -286,6 +286,7 @@ export class HnsService {
 
   /** All objects in stored form, by kind and then in order of creation. */
   export(): readonly StoredObject[] {
+    this.catchUp();
     return exportObjects(this.context);
   }
 

@@ -53,6 +53,7 @@ const HEADERS_TIMEOUT_MS = 10_000;
 const KEEP_ALIVE_TIMEOUT_MS = 60_000;
 /** How long answers under way may take when the server ends, in milliseconds. */
 const GRACE_MS = 2_000;
+const IDLE_CHECK_MS = 20;
 
 function digest(text: string): Buffer {
   return createHash("sha256").update(text).digest();
@@ -167,8 +168,11 @@ export class HnsHttpServer {
       this.server.close(() => resolve());
     });
     this.server.closeIdleConnections();
+    // A connection whose answer is sent lies idle then, and is not closed by itself.
+    const idle = setInterval(() => this.server.closeIdleConnections(), IDLE_CHECK_MS);
     const cut = setTimeout(() => this.server.closeAllConnections(), GRACE_MS);
     await closed;
+    clearInterval(idle);
     clearTimeout(cut);
     if (this.socketPath !== undefined) {
       try {

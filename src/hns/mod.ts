@@ -2,6 +2,8 @@
 export { BooksDatapath } from "./books-datapath.ts";
 export { L2BRIDGE_LAYERS, LAYER_NAMES, type LayerName } from "./compile/layers.ts";
 export type { Datapath, PortProgram, VnicDefinition } from "./datapath.ts";
+export type { DumpProblem } from "./dump/dumped-object.ts";
+export { type DumpFile, type NodeDump, readDumps } from "./dump/read-dumps.ts";
 export { HnsService } from "./hns-service.ts";
 export { InProcessHcnClient } from "./in-process-client.ts";
 export {

@@ -108,6 +108,7 @@ export function rebootNode(context: ServiceContext): void {
   for (const network of state.networks.values())
     if (areAllLost || isLostAtReboot(network)) deleteNetwork(context, network.id);
   releaseLeftFrontEnds(context);
+  state.mirroring = undefined;
   createOwnNetworks(context);
   context.takeNotifications();
 }

@@ -65,7 +65,7 @@ describe("hnsdiag list", () => {
   it.each([
     ["list netwroks", "there is no kind netwroks; did you mean networks?"],
     ["list", "a kind is missing"],
-    ["lst networks", "there is no command lst"],
+    ["lst networks", "there is no command lst; did you mean list?"],
     ["list networks -x", "there is no option -x"],
     ["delete all", "there is no kind all"],
     ["delete networks", "the IDs of networks are missing"],

@@ -61,13 +61,18 @@ function parseWords(argv: readonly string[]): Words {
   return { plain, isDetailed, isHelp, target: { files, socket } };
 }
 
+/** What a person probably meant. */
+function meant(word: string, names: readonly string[]): string {
+  const [near] = nearestNames(word, names, 1);
+  return near === undefined ? "" : `; did you mean ${near}?`;
+}
+
 function requireKinds(word: string | undefined, withAll: boolean): readonly HnsKindNames[] {
   if (withAll && word?.toLowerCase() === "all") return KINDS;
   const found = KINDS.find(({ plural }) => plural === word?.toLowerCase());
   if (found !== undefined) return [found];
   if (word === undefined) throw new UsageError("a kind is missing");
-  const [near] = nearestNames(word, [...PLURALS, ...(withAll ? ["all"] : [])], 1);
-  throw new UsageError(`there is no kind ${word}${near === undefined ? "" : `; did you mean ${near}?`}`);
+  throw new UsageError(`there is no kind ${word}${meant(word, [...PLURALS, ...(withAll ? ["all"] : [])])}`);
 }
 
 async function list(
@@ -116,7 +121,8 @@ async function perform(words: Words, terminal: Terminal): Promise<number> {
     terminal.stdout(USAGE);
     return 0;
   }
-  if (!VERBS.includes(verb.toLowerCase())) throw new UsageError(`there is no command ${verb}`);
+  if (!VERBS.includes(verb.toLowerCase()))
+    throw new UsageError(`there is no command ${verb}${meant(verb, VERBS)}`);
   const kinds = requireKinds(kind, verb.toLowerCase() === "list");
   return withHns(words.target, terminal, async ({ client }) => {
     const [first] = kinds;

@@ -92,7 +92,7 @@ export function blockFlagsOf(type: NetworkType): number {
 
 /**
  * An Overlay network has exactly one VSID (hcn.md §4.1). That it is 4096 or more is flannel's rule, not the service's
- * (hcn.md §3.2).
+ * (hcn.md §3.2). Inferred (hcn.md §11.26): networks on one adapter may have the same one, and different UDP ports.
  */
 export function checkIsolation(
   type: NetworkType,
@@ -107,6 +107,21 @@ export function checkIsolation(
   throw new HcnError(code, {
     detail: `An Overlay network has exactly one VSID policy, on its subnet; this one has ${count === 0 ? "none" : count}`,
   });
+}
+
+/**
+ * A NAT network has one subnet of IPv4, and one of IPv6 with dual stack (hcn.md §4.1).
+ * Inferred: the code for more.
+ */
+export function checkSubnetCount(
+  type: NetworkType,
+  subnets: readonly SubnetRecord[],
+  code: "HCN_E_INVALID_NETWORK" | "HCN_E_INVALID_SUBNET",
+): void {
+  if (type !== "NAT") return;
+  const families = new Set(subnets.map((subnet) => prefixFamily(subnet.prefix)));
+  if (families.size === subnets.length) return;
+  throw new HcnError(code, { detail: "A NAT network has one subnet of IPv4 and one of IPv6 at most" });
 }
 
 /** Reads the addressing of a create request. @throws HcnError HCN_E_INVALID_NETWORK. */
@@ -135,6 +150,7 @@ export function readAddressing(
   checkFamilies(context, subnets, type);
   checkDisjoint(subnets, "HCN_E_INVALID_NETWORK");
   checkIsolation(type, subnets, "HCN_E_INVALID_NETWORK");
+  checkSubnetCount(type, subnets, "HCN_E_INVALID_NETWORK");
   return {
     ipamType: ipamType ?? (subnets.length > 0 ? "Static" : undefined),
     subnets: Object.freeze(subnets),

@@ -182,3 +182,37 @@ describe("who gets which switch", () => {
     await deleteNetwork(node.client, network!.ID!);
   });
 });
+
+describe("networks that the service makes by itself", () => {
+  it("are there again after a reboot, and after a restart that lost everything", async () => {
+    const node = hnsNode({
+      profile: "win11-21h2",
+      networking: { hasDefaultSwitch: true },
+      adapters: [{ ...ETHERNET, outsideSwitch: "LAN" }],
+    });
+    const names = async (): Promise<readonly string[]> =>
+      (await listNetworks(node.client)).map((network) => network.Name ?? "").sort();
+    expect(await names()).toEqual(["Default Switch", "LAN"]);
+    node.service.reboot();
+    expect(await names()).toEqual(["Default Switch", "LAN"]);
+    node.service.restart("lose");
+    expect(await names()).toEqual(["Default Switch", "LAN"]);
+  });
+
+  it("mirrored ones are gone after a reboot, and come when they are asked for again", async () => {
+    const node = hnsNode({ profile: "ws2025" });
+    const ask = async (): Promise<number> =>
+      (await node.client.enumerate("Network", { Filter: JSON.stringify({ Flags: 72 }) })).length;
+    expect([await ask(), await ask()]).toEqual([0, 1]);
+    node.service.reboot();
+    expect(await listNetworks(node.client)).toEqual([]);
+    expect([await ask(), await ask()]).toEqual([0, 1]);
+  });
+
+  it("builds before schema 2.11 know no flow steering", async () => {
+    const node = hnsNode({ profile: "2004" });
+    const query = { Filter: JSON.stringify({ Flags: 72 }) };
+    await node.client.enumerate("Network", query);
+    expect(await node.client.enumerate("Network", query)).toEqual([]);
+  });
+});

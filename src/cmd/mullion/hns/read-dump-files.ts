@@ -1,10 +1,8 @@
 /** The dumps that a command line names, as objects; what is wrong with them goes to where people look. */
 import { LIMITS } from "../../../base/limits.ts";
-import { decodeSource } from "../../../base/source-text.ts";
 import type { DumpItem } from "../../../hcn/dumps.ts";
-import { dumpItems } from "../../../hns/dump/dump-items.ts";
-import type { DumpedObject } from "../../../hns/dump/dumped-object.ts";
-import { readDump } from "../../../hns/dump/read-dump.ts";
+import type { DumpProblem } from "../../../hns/dump/dumped-object.ts";
+import { type DumpFile, readDumps } from "../../../hns/dump/read-dumps.ts";
 import { Failure, SilentFailure, describeSystemError, reportProblems } from "../failure.ts";
 import type { Terminal } from "../terminal.ts";
 
@@ -42,36 +40,24 @@ async function filesOf(paths: readonly string[], terminal: Terminal): Promise<re
  * @throws Failure when a file cannot be read, or none holds an object.
  */
 export async function readDumpFiles(paths: readonly string[], terminal: Terminal): Promise<ReadDumps> {
-  const objects: DumpedObject[] = [];
-  const problems: Parameters<typeof reportProblems>[0][number][] = [];
-  const notes: typeof problems = [];
+  const files: DumpFile[] = [];
   let left: number = LIMITS.inputBytesMax;
   for (const path of await filesOf(paths, terminal)) {
     const bytes = await readBytes(path, left, terminal);
     left -= bytes.length;
-    const source = decodeSource(path === "-" ? "standard input" : path, bytes);
-    if (source === undefined) {
-      const where = { file: path, line: 0, column: 0, field: "" };
-      const advice = "A dump is text: UTF-8, or UTF-16 as PowerShell writes it.";
-      problems.push({ code: "hns-dump-unreadable", message: "this file is no text", advice, where });
-      continue;
-    }
-    const read = readDump(source);
-    objects.push(...read.objects);
-    problems.push(...read.problems);
-    notes.push(...read.notes);
+    files.push({ name: path === "-" ? "standard input" : path, bytes });
   }
+  const { objects, problems, notes } = readDumps(files);
   tellNotes(notes, terminal);
   const outcome = objects.length === 0 ? "Nothing was read." : "The rest was read.";
   if (problems.length > 0) reportProblems(problems, outcome, terminal);
   if (objects.length === 0) throw new SilentFailure(2);
-  return { objects: dumpItems(objects), problemCount: problems.length };
+  return { objects, problemCount: problems.length };
 }
 
-function tellNotes(notes: readonly Parameters<typeof reportProblems>[0][number][], terminal: Terminal): void {
+function tellNotes(notes: readonly DumpProblem[], terminal: Terminal): void {
   for (const { message, where } of notes.slice(0, NOTES_SHOWN)) {
-    const place = where === undefined ? "" : `${where.file}:${where.line}: `;
-    terminal.stderr(`note: ${place}${message}\n`);
+    terminal.stderr(`note: ${where.file}:${where.line}: ${message}\n`);
   }
   const hidden = notes.length - NOTES_SHOWN;
   if (hidden > 0) terminal.stderr(`note: … and ${hidden} more\n`);

@@ -11,6 +11,8 @@ interface HnsServeOptions {
   readonly tokenFile?: string;
   readonly data?: string;
   readonly adapter?: readonly string[];
+  readonly quirk?: readonly string[];
+  readonly faults?: readonly string[];
 }
 
 function collect(text: string, previous: readonly string[] | undefined): readonly string[] {
@@ -35,6 +37,13 @@ export function addServe(hns: Command, run: Run, serve: HnsVerbs["serve"], termi
         "a network adapter of the node, as often as wanted (default: Ethernet=10.0.0.11/24)",
       ).argParser(collect),
     )
+    .addOption(
+      new Option(
+        "--quirk <name=setting>",
+        "a defect of HNS: NAME=on, NAME=off, NAME=0.1 for a likelihood; as often as wanted",
+      ).argParser(collect),
+    )
+    .addOption(new Option("--faults <path>", "a plan of faults to begin with").argParser(collect))
     .addHelpText(
       "after",
       examples(
@@ -43,9 +52,14 @@ export function addServe(hns: Command, run: Run, serve: HnsVerbs["serve"], termi
         "mullion hns serve --data hns-state",
         'mullion hns serve --adapter "Ethernet=192.168.1.5/24" --adapter "Ethernet=fd00::5/64"',
         "mullion hns serve --listen 127.0.0.1:8080 --token-file hns.token",
+        "mullion hns serve --profile ws2019 --quirk reattach-refused=off --faults plan.json",
       ),
     )
-    .action(({ profile, socket, listen, tokenFile, data, adapter = [] }: HnsServeOptions) =>
-      run(() => serve({ profile, socket, listen, tokenFile, data, adapters: adapter }, terminal)),
-    );
+    .action((options: HnsServeOptions) => {
+      const { profile, socket, listen, tokenFile, data } = options;
+      const { adapter: adapters = [], quirk: quirks = [], faults = [] } = options;
+      return run(() =>
+        serve({ profile, socket, listen, tokenFile, data, adapters, quirks, faults }, terminal),
+      );
+    });
 }
