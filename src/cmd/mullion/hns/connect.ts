@@ -67,6 +67,13 @@ export function asFailure(error: unknown): unknown {
       "Start one: mullion hns serve. Or name it: --socket PATH, or MULLION_HNS=unix:/path/to.sock.",
     );
   }
+  if (error.explanation === "hns-fault-injected") {
+    return new Failure(
+      "hns-fault-injected",
+      `HNS refuses a call: ${error.message}`,
+      "Take the fault away: mullion hns fault list, mullion hns fault remove ID.",
+    );
+  }
   if (error.explanation === "hns-restore-refused") {
     return new Failure(
       "hns-restore-refused",
