@@ -7,6 +7,7 @@ import { type Clock, VirtualClock } from "../base/clock.ts";
 import { Prng } from "../base/prng.ts";
 import { memoryPair } from "../device/memory-pair.ts";
 import { PROFILE_NAMES, type WindowsBuild, parseProfile } from "../knowledge/profiles.ts";
+import type { QuirkSettings } from "../knowledge/quirks.ts";
 import { type Mac, parseMac } from "../net/mac.ts";
 import { parseInterfaceAddress } from "../net/prefix.ts";
 import { BooksDatapath } from "./books-datapath.ts";
@@ -45,6 +46,8 @@ export interface LocalHnsOptions {
   readonly epochMs?: number;
   /** What the node's networks depend on besides the build. */
   readonly networking?: NetworkingOptions;
+  /** Defects that are to be otherwise than the build has them. */
+  readonly quirks?: QuirkSettings;
   /** Where changes are kept; `openHns` reads them again. Default: nowhere. */
   readonly store?: ObjectStore;
 }
@@ -128,6 +131,7 @@ export function createHns(options: LocalHnsOptions = {}): LocalHns {
     datapath: new BooksDatapath(),
     adapters: adapters.map((adapter, index) => readAdapter(clock, adapter, index)),
     ...(options.epochMs !== undefined && { epochMs: options.epochMs }),
+    ...(options.quirks !== undefined && { quirks: options.quirks }),
     ...(options.networking !== undefined && { networking: options.networking }),
   });
   const client = new InProcessHcnClient(service, options.store);

@@ -192,7 +192,14 @@ describe("mullion hns serve", () => {
     const folder = mkdtempSync(join(tmpdir(), "mullion-hns-"));
     const socket = join(folder, "hns.sock");
     const terminal = new MemoryTerminal();
-    const options = { socket, listen: undefined, tokenFile: undefined, data: undefined, adapters: [] };
+    const options = {
+      socket,
+      listen: undefined,
+      tokenFile: undefined,
+      data: undefined,
+      addressDelayMs: 0,
+      adapters: [],
+    };
     const ended = serve({ profile: "ws2019", ...options }, terminal);
     while (terminal.output === "") await new Promise((resolve) => setTimeout(resolve, 5));
     expect(terminal.output).toContain(`MULLION_HNS=unix:${socket}`);

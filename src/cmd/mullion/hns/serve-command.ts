@@ -2,6 +2,7 @@
 import { type Command, Option } from "commander";
 import { type Run, examples } from "../options.ts";
 import type { Terminal } from "../terminal.ts";
+import { parseDelay } from "./serve-options.ts";
 import type { HnsVerbs } from "./verbs.ts";
 
 interface HnsServeOptions {
@@ -10,6 +11,7 @@ interface HnsServeOptions {
   readonly listen?: string;
   readonly tokenFile?: string;
   readonly data?: string;
+  readonly addressDelay: string;
   readonly adapter?: readonly string[];
 }
 
@@ -35,6 +37,12 @@ export function addServe(hns: Command, run: Run, serve: HnsVerbs["serve"], termi
         "a network adapter of the node, as often as wanted (default: Ethernet=10.0.0.11/24)",
       ).argParser(collect),
     )
+    .addOption(
+      new Option(
+        "--address-delay <ms>",
+        "how long addresses on a new switch, and mirrored networks, take to appear (milliseconds)",
+      ).default("2000"),
+    )
     .addHelpText(
       "after",
       examples(
@@ -45,7 +53,14 @@ export function addServe(hns: Command, run: Run, serve: HnsVerbs["serve"], termi
         "mullion hns serve --listen 127.0.0.1:8080 --token-file hns.token",
       ),
     )
-    .action(({ profile, socket, listen, tokenFile, data, adapter = [] }: HnsServeOptions) =>
-      run(() => serve({ profile, socket, listen, tokenFile, data, adapters: adapter }, terminal)),
+    .action(({ addressDelay, adapter = [], ...options }: HnsServeOptions) =>
+      run(() => {
+        const { profile, socket, listen, tokenFile, data } = options;
+        const addressDelayMs = parseDelay(addressDelay);
+        return serve(
+          { profile, socket, listen, tokenFile, data, addressDelayMs, adapters: adapter },
+          terminal,
+        );
+      }),
     );
 }
