@@ -215,6 +215,28 @@ const CALLS: Readonly<Record<string, Schema>> = {
     },
     ["EndpointId"],
   ),
+  EndpointAddresses: object(
+    "The addresses of an endpoint.",
+    {
+      EndpointId: TEXT,
+      IpConfigurations: { type: "array", items: { type: "object" } },
+      MacAddress: TEXT,
+    },
+    ["EndpointId", "IpConfigurations", "MacAddress"],
+  ),
+  ComputeSystem: object(
+    "A container or a virtual machine, and the endpoints that are its network adapters.",
+    {
+      Id: TEXT,
+      SystemType: { enum: ["Container", "VirtualMachine"] },
+      Owner: TEXT,
+      RuntimeId: GUID,
+      State: { enum: ["Running"] },
+      Namespace: GUID,
+      NetworkAdapters: { type: "array", items: { type: "object" } },
+    },
+    ["Id", "SystemType", "RuntimeId", "State", "NetworkAdapters"],
+  ),
   PortRangeReservation: object(
     "Ports that are reserved; both ends are inclusive.",
     {

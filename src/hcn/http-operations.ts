@@ -216,7 +216,7 @@ const ENDPOINT_OPERATIONS: Rows<"stats" | "addresses"> = {
     summary: "An endpoint's addresses",
     native: "HcnQueryEndpointAddresses",
     request: { id: ID, query: QUERY },
-    result: { type: "object" },
+    result: component("EndpointAddresses"),
     isRead: true,
     perform: async (client, request) =>
       client.queryEndpointAddresses(requireText(request, "id"), optionalQuery(request)),
@@ -239,7 +239,7 @@ const SYSTEM_OPERATIONS: Rows<"systems" | "systems-create" | "systems-modify" | 
     summary: "Containers and virtual machines that endpoints can be attached to",
     native: "HcsEnumerateComputeSystems",
     request: {},
-    result: { type: "array", items: { type: "object" } },
+    result: { type: "array", items: component("ComputeSystem") },
     isRead: true,
     perform: async (client) => (await systemsOf(client).list()).map((system) => checkJsonObject(system)),
   },

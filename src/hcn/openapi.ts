@@ -3,6 +3,7 @@
  * schemas/hns.openapi.json and at `GET /openapi.json`.
  */
 import type { JsonObject, JsonValue } from "./client.ts";
+import { DUMP_PATH, RESTORE_PATH } from "./dump-protocol.ts";
 import { DOCUMENT_SCHEMAS, type Schema, component } from "./document-schemas.ts";
 import { FAULT_PATHS } from "./faults/fault-paths.ts";
 import { HCN_KINDS, HTTP_OPERATIONS, type HttpOperationRow } from "./http-operations.ts";
@@ -116,6 +117,33 @@ function faultPaths(): Readonly<Record<string, JsonObject>> {
   return paths;
 }
 
+/** The paths of dumps (`dump-protocol.ts`). The form of a dump has a schema of its own. */
+function dumpPaths(): Readonly<Record<string, JsonObject>> {
+  const dump: Schema = { type: "object", description: "schemas/hns-dump.v1alpha1.json" };
+  const objects: Schema = { type: "array", items: { type: "object" }, description: "As a dump has them." };
+  const replace: Schema = { type: "boolean", description: "What the service has may go." };
+  const note: Schema = {
+    type: "object",
+    required: ["kind", "id", "text"],
+    properties: { kind: { type: "string" }, id: { type: "string" }, text: { type: "string" } },
+  };
+  const result = (schema: Schema): JsonObject =>
+    json({ type: "object", required: ["result"], properties: { result: schema } });
+  const request: Schema = { type: "object", required: ["objects"], properties: { objects, replace } };
+  const notes: Schema = { type: "object", properties: { notes: { type: "array", items: note } } };
+  return {
+    [DUMP_PATH]: getPath("dump", "Everything that the service holds", result(dump)),
+    [RESTORE_PATH]: {
+      post: {
+        operationId: "restore",
+        summary: "Puts the objects of a dump in the place of what the service holds, without a check",
+        requestBody: { required: true, content: json(request) },
+        responses: { "200": { description: "Done.", content: result(notes) }, ...refusals() },
+      },
+    },
+  };
+}
+
 /** The whole description. */
 export function hnsOpenApi(): JsonObject {
   const text: JsonObject = { "text/plain": { schema: { type: "string" } } };
@@ -139,6 +167,7 @@ export function hnsOpenApi(): JsonObject {
       ...Object.fromEntries(operations),
       [HTTP_NOTIFICATIONS_PATH]: NOTIFICATIONS,
       ...faultPaths(),
+      ...dumpPaths(),
       "/healthz": getPath(
         "health",
         "How the service is; status 503 when it fails",

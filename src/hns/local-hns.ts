@@ -6,8 +6,8 @@ import { assert } from "../base/assert.ts";
 import { type Clock, VirtualClock } from "../base/clock.ts";
 import { Prng } from "../base/prng.ts";
 import { memoryPair } from "../device/memory-pair.ts";
-import { PROFILE_NAMES, type WindowsBuild, parseProfile } from "../knowledge/profiles.ts";
 import type { QuirkSettings } from "../knowledge/quirks.ts";
+import { PROFILE_NAMES, type WindowsBuild, parseProfile } from "../knowledge/profiles.ts";
 import { type Mac, parseMac } from "../net/mac.ts";
 import { parseInterfaceAddress } from "../net/prefix.ts";
 import { BooksDatapath } from "./books-datapath.ts";
@@ -44,10 +44,10 @@ export interface LocalHnsOptions {
   readonly clock?: Clock;
   /** What the clock's zero is, in milliseconds since 1970; times in documents count from it. */
   readonly epochMs?: number;
-  /** What the node's networks depend on besides the build. */
-  readonly networking?: NetworkingOptions;
   /** Defects that are to be otherwise than the build has them. */
   readonly quirks?: QuirkSettings;
+  /** What the node's networks depend on besides the build. */
+  readonly networking?: NetworkingOptions;
   /** Where changes are kept; `openHns` reads them again. Default: nowhere. */
   readonly store?: ObjectStore;
 }

@@ -161,11 +161,12 @@ export class ServiceState {
   /** Replaces the record of a load balancer; its network does not change. */
   replaceLoadBalancer(loadBalancer: LoadBalancerRecord): void {
     const before = this.loadBalancers.get(loadBalancer.id);
-    if (before !== undefined) this.forgetLoadBalancer(before);
+    if (before !== undefined) this.frontEnds.remove(before);
     this.loadBalancers.set(loadBalancer.id, loadBalancer);
     this.members.get(loadBalancer.networkId)?.setLoadBalancer(loadBalancer);
     this.frontEnds.add(loadBalancer, loadBalancer.id);
-    this.references.add(loadBalancer);
+    if (before === undefined) this.references.add(loadBalancer);
+    else this.references.replace(before, loadBalancer);
   }
 
   /** `isFrontEndLeft`: its front ends stay taken. */

@@ -25,6 +25,7 @@ const VERBS: Verbs = {
     watch: async (...given) => (await import("./hns/watch.ts")).watch(...given),
     dump: async (...given) => (await import("./hns/dump.ts")).dump(...given),
     restore: async (...given) => (await import("./hns/dump.ts")).restore(...given),
+    fault: async (...given) => (await import("./hns/fault.ts")).fault(...given),
   },
   lint: async (...given) => (await import("./lint.ts")).lint(...given),
 };

@@ -199,6 +199,8 @@ describe("mullion hns serve", () => {
       data: undefined,
       addressDelayMs: 0,
       adapters: [],
+      quirks: [],
+      faults: [],
     };
     const ended = serve({ profile: "ws2019", ...options }, terminal);
     while (terminal.output === "") await new Promise((resolve) => setTimeout(resolve, 5));

@@ -109,6 +109,21 @@ export function checkIsolation(
   });
 }
 
+/**
+ * A NAT network has one subnet of IPv4, and one of IPv6 with dual stack (hcn.md §4.1).
+ * Inferred: the code for more.
+ */
+export function checkSubnetCount(
+  type: NetworkType,
+  subnets: readonly SubnetRecord[],
+  code: "HCN_E_INVALID_NETWORK" | "HCN_E_INVALID_SUBNET",
+): void {
+  if (type !== "NAT") return;
+  const families = new Set(subnets.map((subnet) => prefixFamily(subnet.prefix)));
+  if (families.size === subnets.length) return;
+  throw new HcnError(code, { detail: "A NAT network has one subnet of IPv4 and one of IPv6 at most" });
+}
+
 /** Reads the addressing of a create request. @throws HcnError HCN_E_INVALID_NETWORK. */
 export function readAddressing(
   context: ServiceContext,
@@ -135,6 +150,7 @@ export function readAddressing(
   checkFamilies(context, subnets, type);
   checkDisjoint(subnets, "HCN_E_INVALID_NETWORK");
   checkIsolation(type, subnets, "HCN_E_INVALID_NETWORK");
+  checkSubnetCount(type, subnets, "HCN_E_INVALID_NETWORK");
   return {
     ipamType: ipamType ?? (subnets.length > 0 ? "Static" : undefined),
     subnets: Object.freeze(subnets),

@@ -155,9 +155,9 @@ describe("subnets", () => {
     await change(node, ID!, "Subnet", "Add", { Subnets: [subnet("10.42.8.0/24", "10.42.8.1")] });
   });
 
-  it("a NAT network's host follows with the gateway's address", async () => {
+  it("the host of an ICS network follows with the gateway's address", async () => {
     const node = hnsNode();
-    const { ID } = await createNetwork(node.client, { Name: "nat", Type: "NAT" });
+    const { ID } = await createNetwork(node.client, { Name: "ics", Type: "ICS" });
     await change(node, ID!, "Subnet", "Add", { Subnets: [subnet("192.168.77.0/24", "192.168.77.1")] });
     const [id] = node.datapath.listSwitches();
     expect(node.datapath.getSwitch(id!)).toMatchObject({
@@ -165,7 +165,26 @@ describe("subnets", () => {
     });
     await expect(
       change(node, ID!, "Subnet", "Add", { Subnets: [subnet("10.0.2.0/24", "10.0.2.15")] }),
-    ).rejects.toMatchObject({ code: "ERROR_OBJECT_ALREADY_EXISTS" });
+    ).rejects.toMatchObject({ code: "ERROR_DUP_NAME" });
+  });
+
+  it("a NAT network has one subnet per family (hcn.md §4.1)", async () => {
+    const node = hnsNode();
+    const { ID } = await createNetwork(node.client, { Name: "nat", Type: "NAT" });
+    const ipv4 = subnet("192.168.77.0/24", "192.168.77.1");
+    await expect(change(node, ID!, "Subnet", "Add", { Subnets: [ipv4] })).rejects.toMatchObject({
+      code: "HCN_E_INVALID_SUBNET",
+    });
+    const ipv6 = {
+      IpAddressPrefix: "fd00::/64",
+      Routes: [{ NextHop: "fd00::1", DestinationPrefix: "::/0" }],
+    };
+    await change(node, ID!, "Subnet", "Add", { Subnets: [ipv6] });
+    expect((await getNetworkById(node.client, ID!)).Ipams?.[0]?.Subnets).toHaveLength(2);
+    const Subnets = [ipv4, subnet("192.168.78.0/24", "192.168.78.1")];
+    await expect(
+      createNetwork(node.client, { Name: "two", Type: "NAT", Ipams: [{ Type: "Static", Subnets }] } as never),
+    ).rejects.toMatchObject({ code: "HCN_E_INVALID_NETWORK" });
   });
 
   it("builds without schema 2.6 do not know the request", async () => {

@@ -8,7 +8,7 @@ import { type Prefix, formatPrefix, prefixContains, prefixesOverlap } from "../.
 import type { IpSubnetRecord, NetworkRecord, SubnetRecord } from "../network-record.ts";
 import { checkDisjoint, readIpSubnetRecord, readSubnetRecord } from "../network-validation.ts";
 import type { ServiceContext } from "../service-context.ts";
-import { blockFlagsOf, checkIsolation, withGatewayOf } from "./addressing.ts";
+import { blockFlagsOf, checkIsolation, checkSubnetCount, withGatewayOf } from "./addressing.ts";
 import { checkHostSubnets } from "./overlap.ts";
 import { traitsOf } from "./type-traits.ts";
 
@@ -45,6 +45,7 @@ function addSubnets(
   const subnets = [...network.subnets, ...added];
   checkDisjoint(subnets, "HCN_E_INVALID_SUBNET");
   checkIsolation(type, subnets, "HCN_E_INVALID_SUBNET");
+  checkSubnetCount(type, subnets, "HCN_E_INVALID_SUBNET");
   checkHostSubnets(context, network, added);
   return subnets;
 }

@@ -165,9 +165,9 @@ describe("who reaches whom", () => {
     expect(routes()).toBe(before);
   });
 
-  it("NAT: the host has the gateway of a subnet that comes later, and loses it with the subnet", async () => {
+  it("ICS: the host has the gateway of a subnet that comes later, and loses it with the subnet", async () => {
     const world = new World();
-    const network = await world.network({ Name: "n", Type: "NAT" });
+    const network = await world.network({ Name: "n", Type: "ICS" });
     const second = {
       IpAddressPrefix: "10.12.0.0/24",
       Routes: [{ NextHop: "10.12.0.1", DestinationPrefix: "0.0.0.0/0" }],

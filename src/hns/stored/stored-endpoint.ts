@@ -170,7 +170,9 @@ function enter(context: ServiceContext, given: EndpointRecord, report: Report): 
   // Containers that are gone share nothing.
   const isDropped = endpoint.attachment?.kind === "container" && attachment === undefined;
   const containers = isDropped ? Object.freeze([]) : endpoint.containers;
-  context.state.addEndpoint(Object.freeze({ ...endpoint, attachment, containers, degraded: fault }));
+  // What broke while it was in use still is.
+  const degraded = fault ?? (endpoint.errorCode === 0 ? undefined : endpoint.degraded);
+  context.state.addEndpoint(Object.freeze({ ...endpoint, attachment, containers, degraded }));
 }
 
 export const STORED_ENDPOINT: StoredKindRow = storedKind<EndpointRecord>({

@@ -4,13 +4,15 @@ import type { Run } from "../options.ts";
 import type { Terminal } from "../terminal.ts";
 import { addServe } from "./serve-command.ts";
 import { addDump, addGet, addRestore, addWatch } from "./object-commands.ts";
+import { addFaults } from "./fault-commands.ts";
 import type { HnsVerbs } from "./verbs.ts";
 
 export function addHns(program: Command, run: Run, verbs: Partial<HnsVerbs>, terminal: Terminal): void {
-  const hns = program.command("hns").summary("serve, look at and restore a Host Networking Service");
+  const hns = program.command("hns").summary("serve, look at, restore and break a Host Networking Service");
   if (verbs.serve !== undefined) addServe(hns, run, verbs.serve, terminal);
   if (verbs.get !== undefined) addGet(hns, run, verbs.get, terminal);
   if (verbs.watch !== undefined) addWatch(hns, run, verbs.watch, terminal);
   if (verbs.dump !== undefined) addDump(hns, run, verbs.dump, terminal);
   if (verbs.restore !== undefined) addRestore(hns, run, verbs.restore, terminal);
+  if (verbs.fault !== undefined) addFaults(hns, run, verbs.fault, terminal);
 }

@@ -2,6 +2,8 @@
 import { resolve } from "node:path";
 import type { HcnClient } from "../../../hcn/client.ts";
 import type { HnsDumps } from "../../../hcn/dumps.ts";
+import type { HnsFaults } from "../../../hcn/faults/hns-faults.ts";
+import { HttpHnsFaults } from "../../../hcn/faults/http-faults.ts";
 import { HcnError } from "../../../hcn/error.ts";
 import { type Variables, findHnsAddress } from "../../../hcn/find-hns.node.ts";
 import { HttpHcnClient, formatHttpAddress } from "../../../hcn/http-client.node.ts";
@@ -23,6 +25,7 @@ export interface HnsTarget {
 export interface HnsConnection {
   readonly client: HcnClient;
   readonly dumps: HnsDumps;
+  readonly faults: HnsFaults;
   /** `unix:/run/mullion/hns.sock`; the files. */
   readonly where: string;
 }
@@ -37,7 +40,12 @@ function variablesOf(socket: string | undefined): Variables {
 function connectRunning(socket: string | undefined): HnsConnection {
   const address = findHnsAddress({ variables: variablesOf(socket) });
   const client = new HttpHcnClient({ address });
-  return { client, dumps: new HttpHnsDumps(client), where: formatHttpAddress(address) };
+  return {
+    client,
+    dumps: new HttpHnsDumps(client),
+    faults: new HttpHnsFaults(client),
+    where: formatHttpAddress(address),
+  };
 }
 
 async function openDump(files: readonly string[], terminal: Terminal): Promise<HnsConnection> {
@@ -45,7 +53,7 @@ async function openDump(files: readonly string[], terminal: Terminal): Promise<H
   const { service, client } = createHns({ profile: SERVICE_OF_DUMP });
   const dumps = new ServiceDumps(service, client);
   await dumps.restore({ objects, isReplacing: true });
-  return { client, dumps, where: files.join(", ") };
+  return { client, dumps, faults: client.faults, where: files.join(", ") };
 }
 
 /** What HNS refused, in the words of the command line. */

@@ -13,6 +13,8 @@ interface HnsServeOptions {
   readonly data?: string;
   readonly addressDelay: string;
   readonly adapter?: readonly string[];
+  readonly quirk?: readonly string[];
+  readonly faults?: readonly string[];
 }
 
 function collect(text: string, previous: readonly string[] | undefined): readonly string[] {
@@ -43,6 +45,13 @@ export function addServe(hns: Command, run: Run, serve: HnsVerbs["serve"], termi
         "how long addresses on a new switch, and mirrored networks, take to appear (milliseconds)",
       ).default("2000"),
     )
+    .addOption(
+      new Option(
+        "--quirk <name=setting>",
+        "a defect of HNS: NAME=on, NAME=off, NAME=0.1 for a likelihood; as often as wanted",
+      ).argParser(collect),
+    )
+    .addOption(new Option("--faults <path>", "a plan of faults to begin with").argParser(collect))
     .addHelpText(
       "after",
       examples(
@@ -51,16 +60,16 @@ export function addServe(hns: Command, run: Run, serve: HnsVerbs["serve"], termi
         "mullion hns serve --data hns-state",
         'mullion hns serve --adapter "Ethernet=192.168.1.5/24" --adapter "Ethernet=fd00::5/64"',
         "mullion hns serve --listen 127.0.0.1:8080 --token-file hns.token",
+        "mullion hns serve --profile ws2019 --quirk reattach-refused=off --faults plan.json",
       ),
     )
-    .action(({ addressDelay, adapter = [], ...options }: HnsServeOptions) =>
-      run(() => {
-        const { profile, socket, listen, tokenFile, data } = options;
+    .action((options: HnsServeOptions) => {
+      const { profile, socket, listen, tokenFile, data, addressDelay } = options;
+      const { adapter: adapters = [], quirk: quirks = [], faults = [] } = options;
+      return run(() => {
         const addressDelayMs = parseDelay(addressDelay);
-        return serve(
-          { profile, socket, listen, tokenFile, data, addressDelayMs, adapters: adapter },
-          terminal,
-        );
-      }),
-    );
+        const place = { socket, listen, tokenFile, data };
+        return serve({ profile, ...place, addressDelayMs, adapters, quirks, faults }, terminal);
+      });
+    });
 }

@@ -50,6 +50,8 @@ async function start(
     data: undefined,
     addressDelayMs: 0,
     adapters: [],
+    quirks: [],
+    faults: [],
     ...options,
   };
   const ended = serve(request, terminal);
@@ -165,6 +167,19 @@ describe("mullion hns serve", () => {
     const again = findHns({ variables: variablesOf(second.terminal) });
     expect(await listNetworks(again)).toEqual([network]);
     await again.close();
+  });
+
+  it("begins with the defects and faults that it is given, and says so", async () => {
+    const socket = join(folder, "hns.sock");
+    const quirks = ["reattach-refused=on", "service-deadlock=off"];
+    const { terminal } = await start({ socket, quirks });
+    expect(terminal.output).toContain("Defects set: reattach-refused=on, service-deadlock=off\n");
+    const { code, err } = await run("--socket", join(folder, "other"), "--quirk", "bad-luck");
+    expect(code).toBe(2);
+    expect(err).toContain('--quirk "bad-luck": there is no defect "bad-luck" [bad-usage]');
+    const missing = await run("--socket", join(folder, "other"), "--faults", "plan.json");
+    expect(missing.code).toBe(2);
+    expect(missing.err).toContain('cannot read "plan.json": there is no such file [hns-fault-invalid]');
   });
 
   it("a second service on the same socket is refused, and the first one lives on", async () => {

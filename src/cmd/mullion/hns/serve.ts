@@ -17,6 +17,7 @@ import { Failure, describeSystemError } from "../failure.ts";
 import { usage } from "../options.ts";
 import { processLog } from "../process-log.ts";
 import type { ExitCode, Terminal } from "../terminal.ts";
+import { beginFaults } from "./serve-faults.ts";
 import { parseAdapters, parseListen } from "./serve-options.ts";
 import type { HnsServeRequest } from "./verbs.ts";
 
@@ -185,6 +186,8 @@ export async function serve(request: HnsServeRequest, terminal: Terminal): Promi
   const running = await openService(request);
   let server: HnsHttpServer;
   try {
+    running.hns.client.faults.logTo(processLog());
+    await beginFaults(running.hns.client.faults, request, terminal);
     server = await startServer(running, place);
   } catch (error) {
     await running.stop();

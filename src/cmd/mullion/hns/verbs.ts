@@ -2,6 +2,7 @@
 import type { ListFormat } from "../table.ts";
 import type { ExitCode, Terminal } from "../terminal.ts";
 import type { HnsTarget } from "./connect.ts";
+import type { HnsFaultRequest } from "./fault-request.ts";
 import type { HnsKindNames } from "./hns-kinds.ts";
 
 export interface HnsServeRequest {
@@ -18,6 +19,10 @@ export interface HnsServeRequest {
   readonly data: string | undefined;
   /** `NAME=ADDRESS/LENGTH` each; none: the node of the examples. */
   readonly adapters: readonly string[];
+  /** Defects: `NAME=on`, `NAME=off`, `NAME=0.1@SEED`. */
+  readonly quirks: readonly string[];
+  /** Plans of faults that are in force from the start. */
+  readonly faults: readonly string[];
 }
 
 export interface HnsGetRequest {
@@ -59,4 +64,5 @@ export interface HnsVerbs {
   readonly watch: (request: HnsWatchRequest, terminal: Terminal) => Promise<ExitCode>;
   readonly dump: (request: HnsDumpRequest, terminal: Terminal) => Promise<ExitCode>;
   readonly restore: (request: HnsRestoreRequest, terminal: Terminal) => Promise<ExitCode>;
+  readonly fault: (request: HnsFaultRequest, terminal: Terminal) => Promise<ExitCode>;
 }
