@@ -196,6 +196,24 @@ describe("mullion hns dump and restore", () => {
     await hns.close();
   });
 
+  it("takes what is of HNS from a collector's folder, and passes the rest by", async () => {
+    const files = {
+      "logs/network.txt": DUMP,
+      "logs/ip.txt": "Windows IP Configuration\n",
+      "logs/kubelet.log": "[INFO] starting\n{broken\n",
+      "logs/azure-vnet.json": '{"Network":{"Version":"v1.2.6"}}',
+    };
+    const { code, out, err } = await run("hns dump -f logs", files);
+    expect(code).toBe(0);
+    expect(JSON.parse(out)).toMatchObject({ objects: [{ id: NETWORK_ID }] });
+    expect(err).toBe(
+      "note: passed by, because they hold no objects of HNS: logs/azure-vnet.json, logs/ip.txt, logs/kubelet.log\n",
+    );
+    const none = await run("hns dump -f logs", { "logs/ip.txt": "Windows IP Configuration\n" });
+    expect(none.code).toBe(2);
+    expect(none.err).toContain('there are no objects of HNS in "logs"');
+  });
+
   it("ends with 2 when nothing can be read, and leaves the service alone", async () => {
     const hns = await serveHns("essay.sock");
     await createNetwork(hns.client, NETWORK);

@@ -24,6 +24,7 @@ function collect(text: string, previous: readonly string[] | undefined): readonl
 export function addServe(hns: Command, run: Run, serve: HnsVerbs["serve"], terminal: Terminal): void {
   hns
     .command("serve")
+    .summary("serve the HNS of a Windows node to other programs")
     .description(
       "Serves the HNS of a node that has adapters and no networks, until Ctrl-C. Programs find it by MULLION_HNS,\n" +
         "or without it at the default socket.",
