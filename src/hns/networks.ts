@@ -5,7 +5,8 @@ import { HcnError } from "../hcn/error.ts";
 import { JsonReader, present as presentFields } from "../hcn/json-reader.ts";
 import { type ModifyRequest, parseModifyRequest } from "../hcn/modify.ts";
 import { readDns, readPolicies } from "../hcn/base-document.ts";
-import { NETWORK_FLAGS } from "../hcn/network.ts";
+import { NETWORK_FLAGS, subnetsOf } from "../hcn/network.ts";
+import { parseSubnetPolicy } from "../hcn/network-policy.ts";
 import { NOTIFICATION_TYPES } from "../hcn/notification.ts";
 import { NETWORK_POLICY_TYPES } from "../hcn/policy-type.ts";
 import { AddressPool } from "./address-pool.ts";
@@ -243,9 +244,26 @@ export function modifyNetwork(context: ServiceContext, id: Guid, settings: JsonO
 /** Policies that v1 writes as fields of a network, which clients send back as they read them. */
 const CREATE_FIELDS: readonly string[] = ["NetAdapterName", "ProviderAddress", "DrMacAddress"];
 
+/** Inferred: a network keeps its VLAN or VSID; a document that names another one is refused. */
+function checkIsolationStays(network: NetworkRecord, document: NetworkRequest): void {
+  const present = [...network.subnets, ...network.bareSubnets].flatMap((subnet) => subnet.policies);
+  const wanted = subnetsOf(document).flatMap((subnet) => subnet.Policies ?? []);
+  for (const [index, each] of wanted.entries()) {
+    const { Type, Settings } = parseSubnetPolicy(each, `Policies[${index}]`);
+    const isThere = present.some(
+      (policy) => policy.Type === Type && policy.Settings.IsolationId === Settings.IsolationId,
+    );
+    if (isThere) continue;
+    throw new HcnError("HCN_E_REQUEST_UNSUPPORTED", {
+      detail: `Network ${network.name} has no ${Type} ${Settings.IsolationId}; delete it and create it with another one`,
+    });
+  }
+}
+
 /** The partial update of v1: what the document names of policies, extensions and name resolution. */
 export function updateNetworkV1(context: ServiceContext, id: Guid, document: NetworkRequest): void {
   const network = requireNetwork(context, id);
+  checkIsolationStays(network, document);
   const given = checkNetworkPolicies(context, document.Policies ?? []);
   const named = given.filter((policy) => !CREATE_FIELDS.includes(policy.Type));
   const policies = combineNetworkPolicies(network.policies, named, "Update");

@@ -23,8 +23,6 @@ import type { HnsServeRequest } from "./verbs.ts";
 const NOTES_MAX = 20;
 const MEMORY = "memory";
 const SEED_MAX = 2 ** 47;
-/** How long after a new switch the node has its addresses there: flannel waits up to 5 s for them, so less. */
-const ADDRESS_DELAY_MS = 2_000;
 
 /** Where the service listens, and what programs have to know to find it. */
 interface Place {
@@ -106,7 +104,7 @@ async function openService(request: HnsServeRequest): Promise<Running> {
     seed: randomInt(SEED_MAX),
     clock,
     epochMs: Date.now(),
-    networking: { addressDelayMs: ADDRESS_DELAY_MS },
+    networking: { addressDelayMs: request.addressDelayMs },
   };
   if (request.data === undefined) {
     const hns = createHns(options);
