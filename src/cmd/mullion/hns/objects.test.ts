@@ -246,7 +246,7 @@ describe("mullion hns dump and restore", () => {
   });
 });
 
-describe("mullion hns watch", () => {
+describe("mullion hns watch", { timeout: 30_000 }, () => {
   async function until(isThere: () => boolean): Promise<void> {
     while (!isThere()) await new Promise((resolve) => setTimeout(resolve, 5));
   }
