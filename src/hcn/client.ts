@@ -24,6 +24,15 @@ export type HcnObjectKind =
   | "SdnRoute"
   | "GuestNetworkService";
 
+export const HCN_KINDS: readonly HcnObjectKind[] = Object.freeze([
+  "Network",
+  "Endpoint",
+  "Namespace",
+  "LoadBalancer",
+  "SdnRoute",
+  "GuestNetworkService",
+]);
+
 /** `HostComputeQuery` (hcn.md §5.1). */
 export interface HostComputeQuery {
   readonly SchemaVersion?: { readonly Major: number; readonly Minor: number };

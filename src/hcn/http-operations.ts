@@ -10,6 +10,7 @@ import type {
   JsonValue,
   ServiceProperties,
 } from "./client.ts";
+import { HCN_KINDS } from "./client.ts";
 import type { ComputeSystems } from "./compute-systems.ts";
 import { type Schema, component } from "./document-schemas.ts";
 import { HcnError } from "./error.ts";
@@ -55,15 +56,6 @@ export interface HttpOperationRow {
   /** Reads the request and makes the call. @throws HcnError HCN_E_INVALID_JSON, and what the call is refused with. */
   readonly perform: (client: HcnClient, request: JsonReader) => Promise<JsonValue>;
 }
-
-export const HCN_KINDS: readonly HcnObjectKind[] = [
-  "Network",
-  "Endpoint",
-  "Namespace",
-  "LoadBalancer",
-  "SdnRoute",
-  "GuestNetworkService",
-];
 
 const SERVICE_PROPERTIES: readonly ServiceProperties[] = ["Features", "Metrics"];
 

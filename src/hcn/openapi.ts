@@ -6,7 +6,8 @@ import type { JsonObject, JsonValue } from "./client.ts";
 import { DUMP_PATH, RESTORE_PATH } from "./dump-protocol.ts";
 import { DOCUMENT_SCHEMAS, type Schema, component } from "./document-schemas.ts";
 import { FAULT_PATHS } from "./faults/fault-paths.ts";
-import { HCN_KINDS, HTTP_OPERATIONS, type HttpOperationRow } from "./http-operations.ts";
+import { HCN_KINDS } from "./client.ts";
+import { HTTP_OPERATIONS, type HttpOperationRow } from "./http-operations.ts";
 import { HTTP_NOTIFICATIONS_PATH, HTTP_PREFIX } from "./http-protocol.ts";
 
 /** Of the description, not of the program. */

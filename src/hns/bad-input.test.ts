@@ -9,7 +9,7 @@ import type { Guid, HcnClient, HcnObjectKind, JsonObject, JsonValue } from "../h
 import { HCN_ERRORS, type HcnErrorCode } from "../hcn/error-codes.ts";
 import { HcnError } from "../hcn/error.ts";
 import { HttpHcnClient } from "../hcn/http-client.node.ts";
-import { HCN_KINDS } from "../hcn/http-operations.ts";
+import { HCN_KINDS } from "../hcn/client.ts";
 import { CBR0, hnsNode } from "../testing/hns-node.ts";
 import { HnsHttpServer } from "./http-server.node.ts";
 

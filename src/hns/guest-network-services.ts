@@ -52,12 +52,7 @@ export function createGuestNetworkService(
     });
   }
   const service: GuestNetworkServiceRecord = Object.freeze({
-    ...context.baseOf(id, {
-      owner: document.Owner ?? "",
-      name: document.Name ?? "",
-      additionalParams: document.AdditionalParams,
-    }),
-    ...((document.SchemaVersion?.Major ?? 0) >= 2 && { schemaVersion: document.SchemaVersion }),
+    ...context.baseOf(id, document),
     virtualMachineId: document.VirtualMachineId ?? ZERO_GUID,
     mirrorsHost: document.MirrorHostNetworking ?? false,
     rpcServer: document.GnsRpcServerInformation,

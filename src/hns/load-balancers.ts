@@ -14,11 +14,6 @@ export function requireLoadBalancer(context: ServiceContext, id: Guid): LoadBala
   throw new HcnError("ERROR_NOT_FOUND", { detail: `There is no load balancer ${id}` });
 }
 
-function schemaOf(document: HostComputeLoadBalancer): Partial<Pick<LoadBalancerRecord, "schemaVersion">> {
-  const schemaVersion = document.SchemaVersion;
-  return schemaVersion !== undefined && schemaVersion.Major >= 2 ? { schemaVersion } : {};
-}
-
 /** Creates a load balancer from a document of checked shape. @returns its id. */
 export function createLoadBalancer(
   context: ServiceContext,
@@ -30,12 +25,7 @@ export function createLoadBalancer(
     throw new HcnError("ERROR_OBJECT_ALREADY_EXISTS", { detail: `There is a load balancer ${id} already` });
   const fields = readLoadBalancer(context, document, id);
   const loadBalancer: LoadBalancerRecord = Object.freeze({
-    ...context.baseOf(id, {
-      owner: document.Owner ?? "",
-      name: document.Name ?? "",
-      additionalParams: document.AdditionalParams,
-    }),
-    ...schemaOf(document),
+    ...context.baseOf(id, document),
     ...fields,
   });
   context.ports.reserveServicePorts(loadBalancer);

@@ -73,11 +73,7 @@ export function createNamespace(
     throw new HcnError("ERROR_OBJECT_ALREADY_EXISTS", { detail: `There is a namespace ${id} already` });
   checkGuestDefault(context, document.Type ?? DEFAULT_TYPE);
   const namespace: NamespaceRecord = Object.freeze({
-    ...context.baseOf(id, {
-      owner: document.Owner ?? "",
-      name: document.Name ?? "",
-      additionalParams: document.AdditionalParams,
-    }),
+    ...context.baseOf(id, document),
     ...schemaOf(document),
     type: document.Type ?? DEFAULT_TYPE,
     compartmentId: compartmentFor(context, document),

@@ -36,10 +36,6 @@ function readFields(
   };
 }
 
-function schemaOf({ SchemaVersion }: HostComputeRoute): Partial<Pick<SdnRouteRecord, "schemaVersion">> {
-  return SchemaVersion !== undefined && SchemaVersion.Major >= 2 ? { schemaVersion: SchemaVersion } : {};
-}
-
 /** Creates an SDN route from a document of checked shape. @returns its id. */
 export function createSdnRoute(
   context: ServiceContext,
@@ -50,12 +46,7 @@ export function createSdnRoute(
   if (context.state.sdnRoutes.has(id))
     throw new HcnError("ERROR_OBJECT_ALREADY_EXISTS", { detail: `There is an SDN route ${id} already` });
   const fields = readFields(context, document);
-  const base = context.baseOf(id, {
-    owner: document.Owner ?? "",
-    name: document.Name ?? "",
-    additionalParams: document.AdditionalParams,
-  });
-  context.state.setSdnRoute(Object.freeze({ ...base, ...schemaOf(document), ...fields }));
+  context.state.setSdnRoute(Object.freeze({ ...context.baseOf(id, document), ...fields }));
   context.changed("SdnRoute", id);
   context.ports.reprogram(fields.networkId);
   return id;

@@ -6,7 +6,7 @@ import type { Prng } from "../base/prng.ts";
 import type { Guid, HcnNotification, JsonValue } from "../hcn/client.ts";
 import { type HnsFeature, type HnsVersion, hasFeature } from "../hcn/features.ts";
 import { ZERO_GUID } from "../hcn/guid.ts";
-import { SCHEMA_V2_0 } from "../hcn/schema-version.ts";
+import { SCHEMA_V2_0, type SchemaVersion } from "../hcn/schema-version.ts";
 import { type WindowsBuild, hnsVersionOf, reachesServicesFromNode } from "../knowledge/profiles.ts";
 import type { QuirkName, QuirkSetting, QuirkSettings } from "../knowledge/quirks.ts";
 import { CompileCache } from "./compile/compile-cache.ts";
@@ -59,6 +59,14 @@ const TRAIT_QUIRKS: readonly QuirkName[] = [
   "load-balancer-port-blocks-not-shared",
   "own-node-port-unreachable",
 ];
+
+/** What requests may say of any object. */
+type WrittenBase = Pick<BaseDocument, "Owner" | "Name" | "AdditionalParams" | "SchemaVersion">;
+
+/** The dialect that results repeat; undefined for v1 documents: the service itself writes 2.0. */
+function schemaVersionOf({ SchemaVersion }: WrittenBase): SchemaVersion | undefined {
+  return SchemaVersion !== undefined && SchemaVersion.Major >= 2 ? SchemaVersion : undefined;
+}
 
 export class ServiceContext {
   readonly node: string;
@@ -171,28 +179,27 @@ export class ServiceContext {
   }
 
   /** What a document that describes a whole object changes in its record; owner and name stay where it has none. */
-  rewritten(
-    document: Partial<Pick<BaseDocument, "Owner" | "Name" | "AdditionalParams" | "SchemaVersion">>,
-  ): Partial<RecordBase> & Pick<RecordBase, "version" | "changedAtMs"> {
-    const { Owner, Name, AdditionalParams, SchemaVersion } = document;
+  rewritten(document: WrittenBase): Partial<RecordBase> & Pick<RecordBase, "version" | "changedAtMs"> {
+    const { Owner, Name, AdditionalParams } = document;
+    const schemaVersion = schemaVersionOf(document);
     return {
       ...(Owner !== undefined && { owner: Owner }),
       ...(Name !== undefined && { name: Name }),
       ...(AdditionalParams !== undefined && { additionalParams: AdditionalParams }),
-      ...((SchemaVersion?.Major ?? 0) >= 2 && { schemaVersion: SchemaVersion }),
+      ...(schemaVersion !== undefined && { schemaVersion }),
       version: this.objectVersion,
       changedAtMs: this.nowMs,
     };
   }
 
   /** What every new record begins with. */
-  baseOf(id: Guid, document: Partial<Pick<RecordBase, "owner" | "name" | "additionalParams">>): RecordBase {
+  baseOf(id: Guid, document: WrittenBase): RecordBase {
     return {
       id,
-      owner: document.owner ?? "",
-      name: document.name ?? "",
-      additionalParams: document.additionalParams,
-      schemaVersion: SCHEMA_V2_0,
+      owner: document.Owner ?? "",
+      name: document.Name ?? "",
+      additionalParams: document.AdditionalParams,
+      schemaVersion: schemaVersionOf(document) ?? SCHEMA_V2_0,
       version: this.objectVersion,
       changedAtMs: this.nowMs,
       activityId: this.prng.guid(),

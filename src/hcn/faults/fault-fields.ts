@@ -1,9 +1,9 @@
 /** The fields of each fault: one table from which documents are read and the published schema is made. */
+import { HCN_KINDS } from "../client.ts";
 import {
   CALL_OPERATIONS,
   COST_MODELS,
   DEGRADABLE_KINDS,
-  FAULT_KINDS,
   type FaultEffectName,
   RESTART_STATES,
 } from "./fault.ts";
@@ -61,7 +61,7 @@ export const CALL_FIELDS: Fields = {
     CALL_OPERATIONS,
     "What the call does. `call` is any call of HNS v1, which counts as one of the others as well.",
   ),
-  kind: oneOf(FAULT_KINDS, "The kind of object."),
+  kind: oneOf(HCN_KINDS, "The kind of object."),
   id: text(GUID, "a GUID", "The id of the object."),
   name: text(ANY_TEXT, "a text", "The name in the document of a create."),
   method: text(/^(?:GET|POST|DELETE)$/i, "GET, POST or DELETE", "Method of a v1 call."),

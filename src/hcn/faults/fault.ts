@@ -9,15 +9,6 @@ import type { Guid, HcnObjectKind } from "../client.ts";
 export const CALL_OPERATIONS = ["enumerate", "create", "query", "modify", "delete", "call"] as const;
 export type CallOperation = (typeof CALL_OPERATIONS)[number];
 
-export const FAULT_KINDS: readonly HcnObjectKind[] = Object.freeze([
-  "Network",
-  "Endpoint",
-  "Namespace",
-  "LoadBalancer",
-  "SdnRoute",
-  "GuestNetworkService",
-]);
-
 /** Which calls a fault concerns: all that fit every field. Without any field: all calls. */
 export interface CallMatch {
   readonly operation?: CallOperation;

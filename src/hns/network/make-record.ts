@@ -63,12 +63,7 @@ export function makeNetworkRecord(
   const changes = [...changesOfPolicies(policies), ...(request.extensions ?? [])];
   const flags = request.Flags ?? 0;
   return Object.freeze({
-    ...context.baseOf(id, {
-      owner: request.Owner ?? "",
-      name: request.Name ?? "",
-      additionalParams: request.AdditionalParams,
-    }),
-    ...((request.SchemaVersion?.Major ?? 0) >= 2 && { schemaVersion: request.SchemaVersion }),
+    ...context.baseOf(id, request),
     type,
     switchKind,
     adapterName: adapter?.name,

@@ -1,6 +1,7 @@
 /** `mullion hns fault …` and `mullion hns quirk …` on the command line. */
 import { Argument, type Command, Option } from "commander";
-import { COST_MODELS, FAULT_KINDS, CALL_OPERATIONS, RESTART_STATES } from "../../../hcn/faults/fault.ts";
+import { HCN_KINDS } from "../../../hcn/client.ts";
+import { COST_MODELS, CALL_OPERATIONS, RESTART_STATES } from "../../../hcn/faults/fault.ts";
 import type { RestartState } from "../../../hcn/faults/fault.ts";
 import { EFFECT_MEANINGS } from "../../../hcn/faults/fault-fields.ts";
 import { parseQuirk } from "../../../knowledge/quirks.ts";
@@ -68,7 +69,7 @@ function addAdd(fault: Command, act: Act): void {
     .option("--id <name>", "by which it is listed and removed")
     .optionsGroup("Which calls:")
     .addOption(new Option("--operation <name>", "what they do").choices(CALL_OPERATIONS))
-    .addOption(new Option("--kind <kind>", "the kind of object").choices(FAULT_KINDS))
+    .addOption(new Option("--kind <kind>", "the kind of object").choices(HCN_KINDS))
     .option("--object <guid>", "the object")
     .option("--name <name>", "the name in the document of a create")
     .option("--method <method>", "v1: GET, POST or DELETE")
