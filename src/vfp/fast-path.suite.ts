@@ -10,6 +10,10 @@ import {
   arbitrarySent,
   makeRandomPort,
 } from "../testing/random-traffic.ts";
+import { readU16 } from "../base/bytes.ts";
+import { checksumOf } from "../wire/checksum.ts";
+import { TunnelHeaders } from "../wire/tunnel.ts";
+import { QuotedPacket } from "./icmp-error.ts";
 import { verifyChecksums } from "../wire/transport-checksum.ts";
 import { Headers } from "../wire/headers.ts";
 import { Packet } from "../wire/packet.ts";
@@ -49,17 +53,40 @@ const run = fc.record({
 /** What a port makes of one packet, as text. */
 function outcome(port: VfpPort, sent: Sent, nowMs: number, ttl?: number): string {
   const packet = Packet.fromFrame(sent.frame);
+  packet.tni = sent.tni;
+  const copies: string[] = [];
+  port.mirrorSink = { mirror: (target, copy) => copies.push(`${target} ${formatHex(copy.frame)}`) };
   const headers = new Headers();
   headers.parse(packet);
   const hops = ttl === undefined ? 0 : readTtl(packet.bytes, headers) - ttl;
   for (let i = 0; i < hops; i++) decrementTtl(packet.bytes, headers);
-  const wasRight = verifyChecksums(packet.bytes, headers) === undefined;
+  const wasRight = wrongChecksums(packet.bytes, headers).length === 0;
   const verdict = port.process(sent.direction, packet, headers, nowMs);
-  if (verdict !== "pass" && verdict !== "turned") return verdict;
+  port.mirrorSink = undefined;
+  if (verdict === "drop" || verdict === "pending") return verdict;
   const check = new Headers();
   expect(check.parse(packet)).toBeUndefined();
-  if (wasRight) expect(verifyChecksums(packet.bytes, check), formatHex(packet.frame)).toBeUndefined();
-  return `${verdict} ${formatHex(packet.frame)}`;
+  expect({ ...headers }, "headers describe what the packet has become").toEqual({ ...check });
+  if (wasRight) expect(wrongChecksums(packet.bytes, check), formatHex(packet.frame)).toEqual([]);
+  const delay = verdict === "delayed" ? `${port.delay.untilMs} ${port.delay.isTurned}` : "";
+  return [verdict, delay, packet.tni, formatHex(packet.frame), ...copies].join("\n");
+}
+
+/** Wrong checksums: of the packet, of the frame in its tunnel, of what an error quotes. */
+function wrongChecksums(bytes: Uint8Array, headers: Headers): string[] {
+  const found = [verifyChecksums(bytes, headers)?.header];
+  const tunnel = new TunnelHeaders();
+  tunnel.locate(bytes, headers);
+  if (tunnel.kind !== undefined) found.push(verifyChecksums(bytes, tunnel.inner)?.header);
+  const quoted = new QuotedPacket();
+  if (quoted.locate(bytes, headers, "in")) {
+    const { network, family, end, transport } = quoted.headers;
+    if (family === 4 && checksumOf(bytes, network, network + 20) !== 0) found.push("ipv4");
+    const length = readU16(bytes, network + (family === 4 ? 2 : 4));
+    const isWhole = length === end - (family === 4 ? network : transport);
+    if (isWhole) found.push(verifyChecksums(bytes, quoted.headers)?.header);
+  }
+  return found.filter((header) => header !== undefined);
 }
 
 function configure(port: VfpPort, layer: number, wanted: readonly Group[]): void {
