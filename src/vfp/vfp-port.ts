@@ -350,8 +350,8 @@ export class VfpPort implements WalkedPort {
     if (headers.fragmentOffset !== 0 || frame.fragmentOffset !== 0)
       return this.followFirstFragment(packet, headers, nowMs, recorder);
     const tcpFlags =
-      headers.protocol === IpProtocol.tcp && headers.transport >= 0
-        ? readU8(packet.bytes, headers.transport + 13)
+      frame.protocol === IpProtocol.tcp && frame.transport >= 0
+        ? readU8(packet.bytes, frame.transport + 13)
         : 0;
     const quoted = this.locateQuoted(direction, packet, headers);
     const isControl = (tcpFlags & CONTROL_FLAGS) !== 0 || quoted !== undefined;
