@@ -66,7 +66,7 @@ function outcome(port: VfpPort, sent: Sent, nowMs: number, ttl?: number): string
   if (verdict === "drop" || verdict === "pending") return verdict;
   const check = new Headers();
   expect(check.parse(packet)).toBeUndefined();
-  expect({ ...headers }, "headers describe what the packet has become").toEqual({ ...check });
+  expect(headers, "headers describe what the packet has become").toEqual(check);
   if (wasRight) expect(wrongChecksums(packet.bytes, check), formatHex(packet.frame)).toEqual([]);
   const delay = verdict === "delayed" ? `${port.delay.untilMs} ${port.delay.isTurned}` : "";
   return [verdict, delay, packet.tni, formatHex(packet.frame), ...copies].join("\n");
