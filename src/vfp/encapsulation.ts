@@ -10,6 +10,7 @@ import { type Ip, familyOf } from "../net/ip.ts";
 import type { Mac } from "../net/mac.ts";
 import { finishSum, foldSum, sumWords } from "../wire/checksum.ts";
 import { emitIp, emitLink, ipEtherType, ipLength, linkLength } from "../wire/emit-headers.ts";
+import type { Headers } from "../wire/headers.ts";
 import { IpProtocol } from "../wire/ip-protocol.ts";
 import { NVGRE_HEADER_BYTES, emitNvgre } from "../wire/nvgre.ts";
 import type { Packet } from "../wire/packet.ts";
@@ -58,8 +59,8 @@ export class Encapsulation {
   /** The headers with lengths, identification and IPv4 checksum zero. */
   private readonly template: Uint8Array;
   private readonly network: number;
-  /** Where the UDP header is; -1 for NVGRE. */
-  private readonly udp: number;
+  /** Where UDP or GRE is. */
+  private readonly upper: number;
   /** Sum of the template's IPv4 header. */
   private readonly headerSum: number;
 
@@ -84,7 +85,7 @@ export class Encapsulation {
     } else {
       emitNvgre(id, entropy & 0xff, bytes, upper);
     }
-    this.udp = isVxlan ? upper : -1;
+    this.upper = upper;
     const isIpv4 = familyOf(source) === 4;
     if (isIpv4) {
       writeU16(bytes, this.network + 2, 0);
@@ -115,8 +116,8 @@ export class Encapsulation {
     );
   }
 
-  /** Puts the headers in front of the frame. Headers parsed before no longer hold. */
-  apply(packet: Packet, identification: number): void {
+  /** Puts the headers in front of the frame; `headers` then describes them. */
+  apply(packet: Packet, headers: Headers, identification: number): void {
     const { template, network } = this;
     const innerBytes = packet.length;
     packet.prepend(template.length);
@@ -131,6 +132,11 @@ export class Encapsulation {
     } else {
       writeU16(bytes, ip + 4, ipBytes - 40);
     }
-    if (this.udp >= 0) writeU16(bytes, start + this.udp + 4, template.length - this.udp + innerBytes);
+    const { upper } = this;
+    const isUdp = this.fields.kind === "vxlan";
+    if (isUdp) writeU16(bytes, start + upper + 4, template.length - upper + innerBytes);
+    const family = this.headerSum >= 0 ? 4 : 6;
+    const protocol = isUdp ? IpProtocol.udp : IpProtocol.gre;
+    headers.describe(start, packet.end, family, protocol, start + upper);
   }
 }

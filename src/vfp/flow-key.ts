@@ -106,18 +106,37 @@ export class FlowKey {
     tni: number = 0,
   ): void {
     const words = this.words;
-    if (tunnel?.kind !== undefined) {
+    if (tunnel !== undefined && tunnel.kind !== undefined) {
       this.readTunnel(bytes, headers, direction, tunnel, tni);
       return;
     }
-    const at = this.readTuple(bytes, headers, 0);
+    if (headers.family === 4) this.readPlainIpv4(bytes, headers);
+    else {
+      this.tupleLength = this.readTuple(bytes, headers, 0);
+      this.length = this.readLink(bytes, headers, this.tupleLength);
+    }
     if (direction === "in") words[0] = wordAt(words, 0) | IS_INBOUND;
-    this.tupleLength = at;
-    const end = this.readLink(bytes, headers, at);
-    this.length = end;
     if (tni === 0) return;
-    words[end] = tni;
-    this.length = end + 1;
+    words[this.length] = tni;
+    this.length++;
+  }
+
+  /** What most packets are, written out: this is asked for each of them. */
+  private readPlainIpv4(bytes: Uint8Array, headers: Headers): void {
+    const { words } = this;
+    const { network, ethernet, protocol, transport } = headers;
+    const hasPorts = transport >= 0 && (protocol === IpProtocol.tcp || protocol === IpProtocol.udp);
+    words[0] = hasPorts ? protocol | HAS_PORTS : protocol & 0xff;
+    words[1] = hasPorts ? readI32(bytes, transport) : 0;
+    if (!hasPorts && transport >= 0) this.readPorts(bytes, headers, 0);
+    words[2] = readI32(bytes, network + 12);
+    words[3] = readI32(bytes, network + 16);
+    words[4] = headers.isTagged ? IS_TAGGED | headers.vlan : 0;
+    words[5] = readI32(bytes, ethernet);
+    words[6] = readI32(bytes, ethernet + 4);
+    words[7] = readI32(bytes, ethernet + 8);
+    this.tupleLength = TUPLE_WORDS_IPV4;
+    this.length = TUPLE_WORDS_IPV4 + LINK_WORDS;
   }
 
   /** Takes over what another key holds. */
@@ -183,6 +202,10 @@ export class FlowKey {
     tni: number,
   ): void {
     const words = this.words;
+    if (headers.family === 4 && tunnel.inner.family === 4) {
+      this.readTunnelIpv4(bytes, headers, direction, tunnel, tni);
+      return;
+    }
     const outer = this.readTuple(bytes, headers, 0);
     const protocol = tunnel.kind === "vxlan" ? VXLAN_PROTOCOL : headers.protocol;
     words[0] = protocol | (wordAt(words, 0) & IS_IPV6) | IS_TUNNEL | (direction === "in" ? IS_INBOUND : 0);
@@ -194,6 +217,44 @@ export class FlowKey {
     at = this.readLink(bytes, tunnel.inner, at);
     words[at] = tni;
     this.length = at + 1;
+  }
+
+  /** IPv4 in IPv4, written out. */
+  private readTunnelIpv4(
+    bytes: Uint8Array,
+    headers: Headers,
+    direction: Direction,
+    tunnel: TunnelHeaders,
+    tni: number,
+  ): void {
+    const { words } = this;
+    const { inner } = tunnel;
+    const isVxlan = tunnel.kind === "vxlan";
+    const { network, ethernet } = headers;
+    words[0] =
+      (isVxlan ? VXLAN_PROTOCOL : headers.protocol) | IS_TUNNEL | (direction === "in" ? IS_INBOUND : 0);
+    words[1] = 0;
+    words[2] = readI32(bytes, network + 12);
+    words[3] = readI32(bytes, network + 16);
+    words[4] = isVxlan ? tunnel.id : tunnel.id | IS_NVGRE;
+    const { protocol, transport } = inner;
+    const hasPorts = transport >= 0 && (protocol === IpProtocol.tcp || protocol === IpProtocol.udp);
+    words[5] = hasPorts ? protocol | HAS_PORTS : protocol & 0xff;
+    words[6] = hasPorts ? readI32(bytes, transport) : 0;
+    if (!hasPorts && transport >= 0) this.readPorts(bytes, inner, 5);
+    words[7] = readI32(bytes, inner.network + 12);
+    words[8] = readI32(bytes, inner.network + 16);
+    words[9] = headers.isTagged ? IS_TAGGED | headers.vlan : 0;
+    words[10] = readI32(bytes, ethernet);
+    words[11] = readI32(bytes, ethernet + 4);
+    words[12] = readI32(bytes, ethernet + 8);
+    words[13] = inner.isTagged ? IS_TAGGED | inner.vlan : 0;
+    words[14] = readI32(bytes, inner.ethernet);
+    words[15] = readI32(bytes, inner.ethernet + 4);
+    words[16] = readI32(bytes, inner.ethernet + 8);
+    words[17] = tni;
+    this.tupleLength = 2 * TUPLE_WORDS_IPV4 + 1;
+    this.length = 2 * (TUPLE_WORDS_IPV4 + LINK_WORDS) + 2;
   }
 
   /** @returns where the next words go. */

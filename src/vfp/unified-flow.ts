@@ -106,10 +106,7 @@ export function applyTransposition(
   if (transposition.pops) popTunnel(packet, headers, tunnel);
   if (rewrite === undefined) transposition.applyFields(packet.bytes, headers);
   else rewrite.apply(packet.bytes, headers);
-  if (transposition.push !== undefined) {
-    transposition.push.apply(packet, identification);
-    headers.parse(packet);
-  }
+  if (transposition.push !== undefined) transposition.push.apply(packet, headers, identification);
   if (transposition.tni >= 0) packet.tni = transposition.tni;
 }
 

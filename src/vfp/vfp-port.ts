@@ -276,6 +276,10 @@ export class VfpPort implements WalkedPort {
     return identification;
   }
 
+  returnIdentification(): void {
+    this.nextIdentification = (this.nextIdentification - 1) & 0xffff;
+  }
+
   /** The bucket of a `qos` rule. One of the same id goes on with what its former version had let in. */
   bucketOf(layer: Layer, rule: Rule): TokenBucket | undefined {
     if (rule.action.type !== "qos") return undefined;
@@ -329,7 +333,8 @@ export class VfpPort implements WalkedPort {
     recorder?: Recorder,
   ): Verdict {
     if (!this.isEnabled) return "pass";
-    this.packets[direction]++;
+    if (direction === "out") this.packets.out++;
+    else this.packets.in++;
     if (this.isBlocked) return this.refuse("switch-port-blocked", packet, direction, nowMs, recorder);
     if (this.guardPost !== undefined) {
       const refusal = this.guardPost.judge(direction, packet, headers, this.addressInfo, nowMs);
@@ -450,7 +455,8 @@ export class VfpPort implements WalkedPort {
       for (const bucket of effects.buckets) if (!bucket.hasRoom(packet.length, nowMs)) return undefined;
       for (const bucket of effects.buckets) delayMs = Math.max(delayMs, bucket.admit(packet.length, nowMs));
     }
-    this.counters[direction].unifiedFlowMatch++;
+    if (direction === "out") this.counters.out.unifiedFlowMatch++;
+    else this.counters.in.unifiedFlowMatch++;
     flow.touch(nowMs);
     const identification = transposition.push === undefined ? 0 : this.takeIdentification();
     flow.apply(packet, headers, this.tunnel, identification);

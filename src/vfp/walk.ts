@@ -41,6 +41,8 @@ export interface WalkedPort extends ActionContext {
   orderOf(direction: Direction): readonly Layer[];
   /** The identification of the next IPv4 header that the port makes. */
   takeIdentification(): number;
+  /** Takes the last one back: its header is gone. */
+  returnIdentification(): void;
   bucketOf(layer: Layer, rule: Rule): TokenBucket | undefined;
 }
 
@@ -370,6 +372,8 @@ export class Walk {
     if (step.isEmpty && !turns) return;
     if (turns) this.direction = this.direction === "out" ? "in" : "out";
     if (step.pops) {
+      // What was put on here is gone as if it had never been.
+      if (this.total.push !== undefined) port.returnIdentification();
       popTunnel(packet, headers, port.tunnel);
       // A tunnel inside the tunnel stays payload: the key of the packet that arrived does not reach that far.
       port.tunnel.kind = undefined;
@@ -385,10 +389,9 @@ export class Walk {
   private pushHeaders(push: NonNullable<Transposition["push"]>): void {
     const { packet, headers, port } = this;
     const before = packet.start;
-    push.apply(packet, port.takeIdentification());
+    push.apply(packet, headers, port.takeIdentification());
     // Without headroom the frame moves to other bytes.
     this.arrivedStart += packet.start + push.length - before;
-    headers.parse(packet);
     port.tunnel.locate(packet.bytes, headers, push.fields.destinationPort);
   }
 

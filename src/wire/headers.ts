@@ -123,6 +123,22 @@ export class Headers {
     return this.parseTransport(bytes, start + headerBytes, true);
   }
 
+  /**
+   * What `parse` would find in an untagged frame of one's own making: an IP header without options, then UDP, or a
+   * protocol that is not looked into.
+   */
+  describe(start: number, end: number, family: 4 | 6, protocol: number, upper: number): void {
+    this.reset(start, end);
+    this.etherType = family === 4 ? EtherType.ipv4 : EtherType.ipv6;
+    this.network = start + ETHERNET_HEADER_BYTES;
+    this.family = family;
+    this.protocol = protocol;
+    this.upper = upper;
+    if (protocol !== IpProtocol.udp) return;
+    this.transport = upper;
+    this.payload = upper + UDP_HEADER_BYTES;
+  }
+
   /** Takes over what `other` found: the headers of a frame that has lost those in front of it. */
   copyFrom(other: Headers): void {
     this.ethernet = other.ethernet;
