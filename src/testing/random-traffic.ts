@@ -7,7 +7,7 @@ import { AddressSet } from "../vfp/address-set.ts";
 import { createGroup } from "../vfp/group.ts";
 import type { Condition } from "../vfp/condition.ts";
 import type { Group } from "../vfp/group.ts";
-import { MappingSpace } from "../vfp/mapping-space.ts";
+import { type Mapping, MappingSpace } from "../vfp/mapping-space.ts";
 import { NatPool } from "../vfp/nat-pool.ts";
 import type { Action, Direction, LayerDefinition, Rule } from "../vfp/rule.ts";
 import { VfpPort } from "../vfp/vfp-port.ts";
@@ -22,6 +22,7 @@ import {
 import { encapsulateNvgre, encapsulateVxlan } from "../wire/encapsulation.ts";
 import { Packet } from "../wire/packet.ts";
 import type { TcpOption } from "../wire/tcp-options.ts";
+import { ReferenceEngine } from "./reference-engine.ts";
 
 function macs(...texts: string[]): Mac[] {
   return texts.map((text) => parseMac(text) as Mac);
@@ -375,6 +376,10 @@ function rule(family: 4 | 6): fc.Arbitrary<Rule> {
     });
 }
 
+function withoutSets({ destinationSets: _, ...condition }: Condition): Condition {
+  return condition;
+}
+
 export const arbitraryGroup: fc.Arbitrary<Group> = fc
   .record({
     family: fc.constantFrom<4 | 6>(4, 4, 4, 6),
@@ -402,7 +407,7 @@ export const arbitraryGroup: fc.Arbitrary<Group> = fc
           ? rules.map((each) => ({
               ...each,
               condition: {
-                ...each.condition,
+                ...withoutSets(each.condition),
                 destination: [
                   family === 4 ? IPV4_PREFIXES[each.priority - 1]! : IPV6_PREFIXES[each.priority % 3]!,
                 ],
@@ -421,6 +426,44 @@ export const LAYERS: readonly LayerDefinition[] = [
   { name: "D", priority: 2000, isStateful: false, isDefaultAllow: true },
 ];
 
+const MAPPINGS: readonly Mapping[] = [
+  { customerAddress: IPV4[0]!, providerAddress: IPV4[2]!, mac: MACS[1]! },
+  { customerAddress: IPV4[1]!, providerAddress: IPV6[1]!, mac: MACS[2]!, tni: 5000 },
+];
+const NEXT_HOP = { sourceMac: MACS[0]!, destinationMac: MACS[2]! };
+const PROVIDERS = { 4: parseIp("10.0.0.11") as Ipv4, 6: parseIp("fd00::1") as Ipv6 };
+const TTL_MS = { halfOpen: 30_000, timeWait: 20_000, other: 240_000 };
+
+/** Small pools: 4 ports for TCP and 4 for UDP. */
+function makePools(): NatPool[] {
+  return [6, 17].map((protocol) => {
+    let given = 0;
+    return new NatPool({
+      name: `pool-${protocol}`,
+      ip: NAT_IP,
+      protocol,
+      portsMax: 4,
+      blocks: {
+        acquire: () => (given++ === 0 ? { first: 49_152, last: 49_155 } : undefined),
+        release: () => undefined,
+      },
+    });
+  });
+}
+
+/** The naive twin of `makeRandomPort`. */
+export function makeReferenceEngine(): ReferenceEngine {
+  return new ReferenceEngine({
+    layers: LAYERS,
+    pools: makePools(),
+    mappings: MAPPINGS,
+    providers: PROVIDERS,
+    providerMac: MACS[0]!,
+    nextHop: NEXT_HOP,
+    ttlMs: TTL_MS,
+  });
+}
+
 /** A port with small NAT pools and a next hop that is always known. */
 export function makeRandomPort(unifiedFlows: boolean): VfpPort {
   const made = new VfpPort({
@@ -429,36 +472,18 @@ export function makeRandomPort(unifiedFlows: boolean): VfpPort {
     node: "node",
     layers: LAYERS,
     unifiedFlows,
-    nextHopResolver: { resolve: () => ({ sourceMac: MACS[0]!, destinationMac: MACS[2]! }) },
+    nextHopResolver: { resolve: () => NEXT_HOP },
   });
   made.address = {
-    providerIpv4: parseIp("10.0.0.11") as Ipv4,
-    providerIpv6: parseIp("fd00::1") as Ipv6,
+    providerIpv4: PROVIDERS[4],
+    providerIpv6: PROVIDERS[6],
     customerAddresses: [],
     fakeMac: MACS[0]!,
     flags: 0,
   };
-  made.setSpace(
-    MappingSpace.of("space", [
-      { customerAddress: IPV4[0]!, providerAddress: IPV4[2]!, mac: MACS[1]! },
-      { customerAddress: IPV4[1]!, providerAddress: IPV6[1]!, mac: MACS[2]!, tni: 5000 },
-    ]),
-  );
-  made.flowSettings = { ...made.flowSettings, halfOpenTtlMs: 30_000, timeWaitTtlMs: 20_000 };
-  for (const protocol of [6, 17]) {
-    let given = 0;
-    made.addNatPool(
-      new NatPool({
-        name: `pool-${protocol}`,
-        ip: NAT_IP,
-        protocol,
-        portsMax: 4,
-        blocks: {
-          acquire: () => (given++ === 0 ? { first: 49_152, last: 49_155 } : undefined),
-          release: () => undefined,
-        },
-      }),
-    );
-  }
+  made.setSpace(MappingSpace.of("space", MAPPINGS));
+  const { halfOpen: halfOpenTtlMs, timeWait: timeWaitTtlMs } = TTL_MS;
+  made.flowSettings = { ...made.flowSettings, halfOpenTtlMs, timeWaitTtlMs };
+  for (const pool of makePools()) made.addNatPool(pool);
   return made;
 }

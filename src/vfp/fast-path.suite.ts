@@ -9,11 +9,13 @@ import {
   arbitraryGroup,
   arbitrarySent,
   makeRandomPort,
+  makeReferenceEngine,
 } from "../testing/random-traffic.ts";
 import { readU16 } from "../base/bytes.ts";
 import { checksumOf } from "../wire/checksum.ts";
 import { TunnelHeaders } from "../wire/tunnel.ts";
 import { QuotedPacket } from "./icmp-error.ts";
+import type { ReferenceEngine } from "../testing/reference-engine.ts";
 import { verifyChecksums } from "../wire/transport-checksum.ts";
 import { Headers } from "../wire/headers.ts";
 import { Packet } from "../wire/packet.ts";
@@ -122,6 +124,46 @@ export function holdBothPathsEqual(options: PropertyOptions): void {
         }
         nowMs += each.sent.waitMs;
         expect(outcome(fast, each.sent, nowMs, each.ttl)).toBe(outcome(slow, each.sent, nowMs, each.ttl));
+      }
+    }),
+    options,
+  );
+}
+
+/** The same of the naive twin. */
+function twinOutcome(twin: ReferenceEngine, sent: Sent, nowMs: number, ttl?: number): string {
+  const packet = Packet.fromFrame(sent.frame);
+  packet.tni = sent.tni;
+  const headers = new Headers();
+  headers.parse(packet);
+  const hops = ttl === undefined ? 0 : readTtl(packet.bytes, headers) - ttl;
+  for (let i = 0; i < hops; i++) decrementTtl(packet.bytes, headers);
+  const { verdict, untilMs, isTurned, mirrors } = twin.process(sent.direction, packet, nowMs);
+  if (verdict === "drop") return verdict;
+  const delay = verdict === "delayed" ? `${untilMs} ${isTurned}` : "";
+  const copies = mirrors.map((target) => `${target} ${formatHex(packet.frame)}`);
+  return [verdict, delay, packet.tni, formatHex(packet.frame), ...copies].join("\n");
+}
+
+/** Sends random packets through the engine and through its naive twin, while rules change and time passes. */
+export function holdTwinEqual(options: PropertyOptions): void {
+  fc.assert(
+    fc.property(run, ({ first, steps }) => {
+      const port = makeRandomPort(true);
+      const twin = makeReferenceEngine();
+      const change = (layer: number, wanted: readonly Group[]): void => {
+        configure(port, layer, wanted);
+        twin.setGroups(LAYERS[layer]!.name, port.getLayer(LAYERS[layer]!.name)!.groups);
+      };
+      for (const [layer, wanted] of first.entries()) change(layer, wanted);
+      let nowMs = 0;
+      for (const each of steps) {
+        if (each.kind === "change") {
+          change(each.layer, each.groups);
+          continue;
+        }
+        nowMs += each.sent.waitMs;
+        expect(outcome(port, each.sent, nowMs, each.ttl)).toBe(twinOutcome(twin, each.sent, nowMs, each.ttl));
       }
     }),
     options,

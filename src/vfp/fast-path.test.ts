@@ -1,9 +1,13 @@
 import { describe, it } from "vitest";
-import { holdBothPathsEqual, holdForkEqual } from "./fast-path.suite.ts";
+import { holdBothPathsEqual, holdForkEqual, holdTwinEqual } from "./fast-path.suite.ts";
 
 describe("the fast path", () => {
   it("gives the bytes that the slow path gives, through rule changes, ageing and full pools", () => {
     holdBothPathsEqual({ numRuns: 150 });
+  }, 30_000);
+
+  it("gives what a naive twin gives that knows no flows but lists, and no checksums but whole ones", () => {
+    holdTwinEqual({ numRuns: 100 });
   }, 30_000);
 
   it("gives in a fork what it gives in the original", () => {

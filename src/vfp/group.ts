@@ -162,6 +162,10 @@ function checkRule({ action, condition, isStateful, isTerminating }: Rule): void
 function rankOf(definition: Omit<GroupDefinition, "rules">, rule: Rule): number {
   if (definition.match === "priority") return rule.priority;
   const prefix = onlyDestination(rule);
+  assert(
+    rule.condition.destinationSets === undefined,
+    "an LPM rule is found by its prefix alone, not by sets",
+  );
   assert(prefixFamily(prefix) === definition.family, "an LPM rule has its group's family");
   return -prefix.length;
 }

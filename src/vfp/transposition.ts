@@ -58,8 +58,8 @@ export class Transposition {
   push: Encapsulation | undefined;
   /** The packet's virtual subnet from here on. */
   tni = -1;
-  /** False when the sum says less than its parts did: the layers must be walked for each packet. */
-  isExact = true;
+  /** How often the TTL of the headers that come off went down before: one that runs out there must still run out. */
+  poppedTtlDecrements = 0;
   private sourceWords: Int32Array | undefined;
   private destinationWords: Int32Array | undefined;
 
@@ -115,7 +115,6 @@ export class Transposition {
    */
   compose(later: Transposition): void {
     this.isTurned ||= later.isTurned;
-    this.isExact &&= later.isExact;
     if (later.tni >= 0) this.tni = later.tni;
     if (later.pops) this.composePop();
     if (this.push === undefined) this.composeFields(later);
@@ -168,8 +167,7 @@ export class Transposition {
       this.push = undefined;
       return;
     }
-    // A hop that ran out in the outer headers must go on running out.
-    if (this.ttlDecrements > 0) this.isExact = false;
+    this.poppedTtlDecrements = this.ttlDecrements;
     this.pops = true;
     this.sourceMac = undefined;
     this.destinationMac = undefined;

@@ -87,10 +87,18 @@ export class UnifiedFlow implements FlowUser {
 
 /**
  * False when only the layers can say where the packet ends: too few hops left, or too long for another header.
- * `headers` describes the frame that is rewritten.
+ * `headers` describes the packet, `tunnel` the tunnel that it comes in.
  */
-export function suits({ ttlDecrements, push }: Transposition, packet: Packet, headers: Headers): boolean {
-  if (ttlDecrements > 0 && readTtl(packet.bytes, headers) <= ttlDecrements) return false;
+export function suits(
+  transposition: Transposition,
+  packet: Packet,
+  headers: Headers,
+  tunnel: TunnelHeaders,
+): boolean {
+  const { ttlDecrements, poppedTtlDecrements, pops, push } = transposition;
+  if (ttlDecrements > 0 && readTtl(packet.bytes, pops ? tunnel.inner : headers) <= ttlDecrements)
+    return false;
+  if (poppedTtlDecrements > 0 && readTtl(packet.bytes, headers) <= poppedTtlDecrements) return false;
   return push === undefined || packet.length + push.length <= IP_BYTES_MAX;
 }
 

@@ -449,7 +449,7 @@ export class VfpPort implements WalkedPort {
     nowMs: number,
   ): Verdict | undefined {
     const { transposition, effects } = flow;
-    if (!suits(transposition, packet, transposition.pops ? this.tunnel.inner : headers)) return undefined;
+    if (!suits(transposition, packet, headers, this.tunnel)) return undefined;
     let delayMs = 0;
     if (effects !== undefined) {
       for (const bucket of effects.buckets) if (!bucket.hasRoom(packet.length, nowMs)) return undefined;
@@ -480,7 +480,7 @@ export class VfpPort implements WalkedPort {
     if (collisions !== undefined && collisions.random.nextU32() < collisions.rate * 0x1_0000_0000)
       return this.refuse("fragment-cache-collision", packet, direction, nowMs, recorder);
     const { transposition, effects } = train;
-    if (!suits(transposition, packet, transposition.pops ? this.tunnel.inner : headers))
+    if (!suits(transposition, packet, headers, this.tunnel))
       return this.refuse("ttl-expired", packet, direction, nowMs, recorder);
     let delayMs = 0;
     for (const bucket of effects?.buckets ?? []) {

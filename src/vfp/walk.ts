@@ -5,6 +5,7 @@
 import type { KnowledgeCode } from "../knowledge/codes.ts";
 import type { Headers } from "../wire/headers.ts";
 import type { Packet } from "../wire/packet.ts";
+import { readTtl } from "../wire/ttl.ts";
 import type { TunnelHeaders } from "../wire/tunnel.ts";
 import { type ActionContext, type ActionPass, equalActions, evaluateAction } from "./action.ts";
 import { keepsBackEnd } from "./back-end.ts";
@@ -99,6 +100,7 @@ export class Walk {
   private readonly quoted: QuotedPacket | undefined;
   private readonly arrivedLength: number;
   private readonly arrivedTni: number;
+  private readonly arrivedInTunnel: boolean;
   private readonly arrivedHead: Uint8Array;
   /** Where the frame that arrived begins in the packet's bytes. */
   private arrivedStart: number;
@@ -126,12 +128,13 @@ export class Walk {
     this.arrivedStart = packet.start;
     this.arrivedLength = packet.length;
     this.arrivedTni = packet.tni;
+    this.arrivedInTunnel = port.tunnel.kind !== undefined;
     this.arrivedHead = packet.bytes.slice(packet.start, this.rewrittenEnd());
   }
 
   /** True when the next packets with the same key meet the same. */
   get isCacheable(): boolean {
-    return this.quoted === undefined && this.total.isExact;
+    return this.quoted === undefined;
   }
 
   /** Moves the packet through all layers. */
@@ -161,7 +164,8 @@ export class Walk {
   private walkLayer(layer: Layer): Verdict {
     const { port } = this;
     if (layer.definition.clearsTni === true && this.packet.tni !== 0) this.clearTni();
-    if (this.quoted !== undefined && this.followQuoted(layer, this.quoted)) return "pass";
+    const quoting = this.quoted === undefined ? undefined : this.followQuoted(layer, this.quoted);
+    if (quoting !== undefined) return quoting;
     const flow = this.findLiveFlow(layer, port.key);
     if (flow !== undefined) return this.followFlow(layer, flow);
     const visit: LayerVisit = { layer, forward: new Transposition(), chain: [] };
@@ -236,9 +240,10 @@ export class Walk {
     pair.lastUsedMs = this.nowMs;
     this.track(flow);
     this.pairs.push(pair);
-    if (!this.canApply(flow.transposition)) {
+    const refusal = this.refusalOf(flow.transposition);
+    if (refusal !== undefined) {
       layer.counters[this.direction].flowDrop++;
-      return this.drop("tunnel-refused", layer, pair.decision.match);
+      return this.drop(refusal, layer, pair.decision.match);
     }
     this.rewrite(flow.transposition);
     if (flow.isMain) {
@@ -251,11 +256,16 @@ export class Walk {
     return "pass";
   }
 
-  /** False when a flow wants to take off or put on what this packet has not, or has already. */
-  private canApply(step: Transposition): boolean {
-    if (step.pops && this.port.tunnel.kind === undefined) return false;
-    if (step.push === undefined) return true;
-    return this.total.push === undefined && this.packet.length + step.push.length <= IP_BYTES_MAX;
+  /** Why this packet cannot be changed as others were: too few hops, a tunnel that is not there, or one too many. */
+  private refusalOf(step: Transposition): KnowledgeCode | undefined {
+    const { tunnel } = this.port;
+    if (step.pops && tunnel.kind === undefined) return "tunnel-refused";
+    if (step.push !== undefined && this.total.push !== undefined) return "tunnel-refused";
+    if (step.push !== undefined && this.packet.length + step.push.length > IP_BYTES_MAX)
+      return "mtu-exceeded";
+    const frame = step.pops ? tunnel.inner : this.headers;
+    if (frame.family === 0 || step.ttlDecrements === 0) return undefined;
+    return readTtl(this.packet.bytes, frame) <= step.ttlDecrements ? "ttl-expired" : undefined;
   }
 
   /** The states of a TCP connection (dataplane.md §1.12 step 8). */
@@ -294,7 +304,8 @@ export class Walk {
       layer.counters[this.direction].rulePending++;
       return "pending";
     }
-    if (!this.canApply(result.forward)) return this.dropByRule("mtu-exceeded", layer, match);
+    const refusal = this.refusalOf(result.forward);
+    if (refusal !== undefined) return this.dropByRule(refusal, layer, match);
     const { rewrittenKey, step } = this.stepOf(visit, match, result);
     visit.chain.push({ ...step, rewrittenKey });
     this.rewrite(result.forward);
@@ -372,11 +383,10 @@ export class Walk {
     if (step.isEmpty && !turns) return;
     if (turns) this.direction = this.direction === "out" ? "in" : "out";
     if (step.pops) {
-      // What was put on here is gone as if it had never been.
-      if (this.total.push !== undefined) port.returnIdentification();
       popTunnel(packet, headers, port.tunnel);
       // A tunnel inside the tunnel stays payload: the key of the packet that arrived does not reach that far.
       port.tunnel.kind = undefined;
+      if (this.total.push !== undefined) this.forgetPush();
     }
     step.applyFields(packet.bytes, headers);
     if (step.push !== undefined) this.pushHeaders(step.push);
@@ -384,6 +394,13 @@ export class Walk {
     this.total.compose(step);
     port.key.isSourceTranslated ||= step.changesSource;
     if (headers.family !== 0) port.key.read(packet.bytes, headers, this.direction, port.tunnel, packet.tni);
+  }
+
+  /** What was put on here is gone as if it had never been; the tunnel that the packet came in is seen again. */
+  private forgetPush(): void {
+    const { packet, headers, port } = this;
+    port.returnIdentification();
+    if (!this.total.pops && this.arrivedInTunnel) port.tunnel.locate(packet.bytes, headers, port.vxlanPort);
   }
 
   private pushHeaders(push: NonNullable<Transposition["push"]>): void {
@@ -404,12 +421,15 @@ export class Walk {
   /**
    * An error passes as an answer to what it quotes does. Its own flow, if there is one, and the state of the connection
    * stay as they are.
+   * @returns undefined when the layer has no flow for what is quoted.
    */
-  private followQuoted(layer: Layer, quoted: QuotedPacket): boolean {
+  private followQuoted(layer: Layer, quoted: QuotedPacket): Verdict | undefined {
     const flow = layer.findFlow(quoted.answer, this.nowMs);
     if (flow === undefined || !this.isRuleUnchanged(layer, flow.pair) || flow.transposition.changesTunnel)
-      return false;
+      return undefined;
     layer.counters[this.direction].flowMatch++;
+    const refusal = this.refusalOf(flow.transposition);
+    if (refusal !== undefined) return this.drop(refusal, layer, flow.pair.decision.match);
     const { packet, headers, port } = this;
     const turns = flow.transposition.isTurned && !this.total.isTurned;
     const outer = quoted.translate(flow.transposition, packet.bytes, headers, turns);
@@ -418,7 +438,7 @@ export class Walk {
     port.key.isSourceTranslated ||= outer.changesSource;
     port.key.read(packet.bytes, headers, this.direction, port.tunnel, packet.tni);
     this.recorder?.followed(layer, flow);
-    return true;
+    return "pass";
   }
 
   private dropByRule(code: KnowledgeCode, layer: Layer, match: RuleMatch): Verdict {
