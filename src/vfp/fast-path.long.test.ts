@@ -1,5 +1,5 @@
-import { describe, it } from "vitest";
-import { holdBothPathsEqual, holdForkEqual, holdTwinEqual } from "./fast-path.suite.ts";
+import { describe, expect, it } from "vitest";
+import { holdBothPathsEqual, holdForkEqual, holdHostileFrames, holdTwinEqual } from "./fast-path.suite.ts";
 
 // Replay: SEED=… npm run test:long -- src/vfp
 const seed = Number(process.env["SEED"] ?? Math.trunc(Math.random() * 2 ** 31));
@@ -11,6 +11,10 @@ describe(`the fast path, seed ${seed}`, () => {
 
   it("gives what a naive twin gives", () => {
     holdTwinEqual({ numRuns: 20_000, seed });
+  });
+
+  it("takes a million damaged frames without harm, the same on both paths", () => {
+    expect(holdHostileFrames({ numRuns: 20_000, seed })).toBeGreaterThan(500_000);
   });
 
   it("gives in a fork what it gives in the original", () => {

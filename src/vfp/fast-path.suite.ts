@@ -130,6 +130,59 @@ export function holdBothPathsEqual(options: PropertyOptions): void {
   );
 }
 
+/** Frames with bytes changed and ends cut off; most are still taken. */
+const hostile: fc.Arbitrary<Sent> = fc
+  .record({
+    sent: arbitrarySent,
+    patches: fc.array(fc.tuple(fc.nat(), fc.nat(255)), { maxLength: 4 }),
+    cut: fc.oneof({ weight: 5, arbitrary: fc.constant(0) }, { weight: 1, arbitrary: fc.nat() }),
+  })
+  .map(({ sent, patches, cut }) => {
+    const frame = sent.frame.slice(0, sent.frame.length - (cut % sent.frame.length));
+    for (const [at, value] of patches) frame[at % frame.length] = value;
+    return { ...sent, frame };
+  });
+
+/** What a port makes of bytes that anybody may send; undefined when the locator refuses them. */
+function hostileOutcome(port: VfpPort, sent: Sent, nowMs: number): string | undefined {
+  const packet = Packet.fromFrame(sent.frame);
+  packet.tni = sent.tni;
+  const headers = new Headers();
+  if (headers.parse(packet) !== undefined) return undefined;
+  const verdict = port.process(sent.direction, packet, headers, nowMs);
+  if (verdict === "drop") return verdict;
+  expect(new Headers().parse(packet), "what goes on can be parsed").toBeUndefined();
+  return `${verdict} ${packet.tni} ${formatHex(packet.frame)}`;
+}
+
+/**
+ * Sends damaged frames through random rules on both paths: nothing throws, nothing that goes on is broken, and both give
+ * the same. @returns how many frames were taken.
+ */
+export function holdHostileFrames(options: PropertyOptions): number {
+  let taken = 0;
+  const all = fc.array(hostile, { minLength: 50, maxLength: 50 });
+  const rules = fc.array(groups, { minLength: LAYERS.length, maxLength: LAYERS.length });
+  fc.assert(
+    fc.property(rules, all, (first, frames) => {
+      const [fast, slow] = [makeRandomPort(true), makeRandomPort(false)];
+      for (const [layer, wanted] of first.entries()) {
+        configure(fast, layer, wanted);
+        configure(slow, layer, wanted);
+      }
+      let nowMs = 0;
+      for (const sent of frames) {
+        nowMs += sent.waitMs;
+        const outcome = hostileOutcome(fast, sent, nowMs);
+        expect(outcome).toBe(hostileOutcome(slow, sent, nowMs));
+        if (outcome !== undefined) taken++;
+      }
+    }),
+    options,
+  );
+  return taken;
+}
+
 /** The same of the naive twin. */
 function twinOutcome(twin: ReferenceEngine, sent: Sent, nowMs: number, ttl?: number): string {
   const packet = Packet.fromFrame(sent.frame);

@@ -1,5 +1,5 @@
-import { describe, it } from "vitest";
-import { holdBothPathsEqual, holdForkEqual, holdTwinEqual } from "./fast-path.suite.ts";
+import { describe, expect, it } from "vitest";
+import { holdBothPathsEqual, holdForkEqual, holdHostileFrames, holdTwinEqual } from "./fast-path.suite.ts";
 
 describe("the fast path", () => {
   it("gives the bytes that the slow path gives, through rule changes, ageing and full pools", () => {
@@ -8,6 +8,10 @@ describe("the fast path", () => {
 
   it("gives what a naive twin gives that knows no flows but lists, and no checksums but whole ones", () => {
     holdTwinEqual({ numRuns: 100 });
+  }, 30_000);
+
+  it("takes damaged frames without harm, the same on both paths", () => {
+    expect(holdHostileFrames({ numRuns: 30 })).toBeGreaterThan(700);
   }, 30_000);
 
   it("gives in a fork what it gives in the original", () => {
