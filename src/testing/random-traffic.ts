@@ -376,8 +376,10 @@ function rule(family: 4 | 6): fc.Arbitrary<Rule> {
     });
 }
 
-function withoutSets({ destinationSets: _, ...condition }: Condition): Condition {
-  return condition;
+/** Rules by prefix are found by nothing else. */
+function withoutSets(condition: Condition): Condition {
+  const { destinationSets, ...rest } = condition;
+  return destinationSets === undefined ? condition : rest;
 }
 
 export const arbitraryGroup: fc.Arbitrary<Group> = fc

@@ -287,7 +287,8 @@ export class ReferenceEngine {
 
   removeExpired(nowMs: number): void {
     for (const layer of this.layers)
-      for (const { flow } of [...layer.flows.values()]) if (this.isExpired(flow, nowMs)) this.remove(flow);
+      for (const { flow } of Array.from(layer.flows.values()))
+        if (this.isExpired(flow, nowMs)) this.remove(flow);
   }
 
   private isExpired(flow: Flow, nowMs: number): boolean {
@@ -998,7 +999,11 @@ class QuotedTwin {
       case "ttl":
         subject.apply(edit, engine);
         return;
-      default:
+      case "dscp":
+      case "mss":
+      case "tni":
+      case "pop":
+      case "push":
     }
   }
 

@@ -173,9 +173,9 @@ export function holdHostileFrames(options: PropertyOptions): number {
       let nowMs = 0;
       for (const sent of frames) {
         nowMs += sent.waitMs;
-        const outcome = hostileOutcome(fast, sent, nowMs);
-        expect(outcome).toBe(hostileOutcome(slow, sent, nowMs));
-        if (outcome !== undefined) taken++;
+        const made = hostileOutcome(fast, sent, nowMs);
+        expect(made).toBe(hostileOutcome(slow, sent, nowMs));
+        if (made !== undefined) taken++;
       }
     }),
     options,
