@@ -7,6 +7,9 @@ import { type ViteUserConfig, defineConfig } from "vitest/config";
  * Nothing in `src/` keeps module state (`tools/tidy.test.ts` checks it), so files may share a worker.
  */
 const config: ViteUserConfig = defineConfig({
+  // Examples and tests import `mullion/hns` as users do, and get the sources.
+  resolve: { conditions: ["mullion-source"] },
+  ssr: { resolve: { conditions: ["mullion-source"] } },
   test: {
     projects: [
       {

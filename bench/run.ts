@@ -11,6 +11,7 @@ const BENCHMARKS = [
   "lint",
   "matrix",
   "cluster-size",
+  "hns-objects",
 ];
 
 const wanted = process.argv.slice(2);

@@ -2,8 +2,9 @@
  * Runs the tool over a folder of real files: `npm run check:real -- DIR`. Each file of manifests becomes a cluster of its
  * own, unmodified, with and without direct server return; what Kubernetes would say about it and what its flows do is
  * printed as one verdict. Every file is linted as well: one that its `.source.txt` calls healthy or a reference must give
- * no error, one whose fault is known and visible must give a finding. Exit code 1 when a flow came out otherwise than
- * documented, when lint did, or when anything broke.
+ * no error, one whose fault is known and visible must give a finding. What HNS printed is restored and has to come back
+ * out with every field (`check-dumps.ts`). Exit code 1 when a flow came out otherwise than documented, when lint did, when
+ * a field was lost, or when anything broke.
  */
 import { existsSync, readFileSync, readdirSync, statSync } from "node:fs";
 import { extname, join } from "node:path";
@@ -14,6 +15,7 @@ import type { VerifyReport } from "../src/cluster/verify/report.ts";
 import { verifyCluster } from "../src/cluster/verify/verify.ts";
 import type { Pod } from "../src/kube/objects.ts";
 import { decodeSource, lint } from "../src/lint/mod.ts";
+import { checkDump } from "./check-dumps.ts";
 
 const ENDINGS: readonly string[] = [".yaml", ".yml", ".json"];
 
@@ -81,11 +83,20 @@ async function checkFile(path: string): Promise<number> {
 }
 
 /** What is known of a file: the lines of the `.source.txt` beside it. */
-function knownOf(path: string): { readonly status: string; readonly isVisible: boolean } {
+function knownOf(path: string): {
+  readonly status: string;
+  readonly isVisible: boolean;
+  /** It is what HNS printed. */
+  readonly isOfHns: boolean;
+} {
   const source = path.replace(/\.[^.]+$/, ".source.txt");
   const text = existsSync(source) ? readFileSync(source, "utf8") : "";
   const status = /^diagnosis-status:\s*(\S+)/m.exec(text)?.[1] ?? "unknown";
-  return { status, isVisible: /^visible-in-this-file:\s*yes/m.test(text) };
+  return {
+    status,
+    isVisible: /^visible-in-this-file:\s*yes/m.test(text),
+    isOfHns: /^what:\s*(?:Get-Hns|hnsdiag)/im.test(text),
+  };
 }
 
 /** The verdict of lint on one file: 1 when it is not what is known of the file. */
@@ -107,6 +118,17 @@ function lintFile(path: string): number {
     : 0;
 }
 
+/** The findings of one file of HNS; 0 for any other. */
+async function checkHnsFile(path: string): Promise<number> {
+  if (!knownOf(path).isOfHns) return 0;
+  const source = decodeSource(path, readFileSync(path));
+  if (source === undefined) return 1;
+  const { lines, findings } = await checkDump(path, source);
+  print(path);
+  for (const line of lines) print(`  ${line}`);
+  return findings;
+}
+
 const [folder] = process.argv.slice(2);
 if (folder === undefined) {
   process.stderr.write("Say which folder: npm run check:real -- DIR\n");
@@ -117,7 +139,10 @@ const manifests = files.filter((path) => ENDINGS.includes(extname(path)));
 let findings = 0;
 for (const path of manifests) findings += await checkFile(path);
 print("lint");
-for (const path of files) if (!path.endsWith(".source.txt")) findings += lintFile(path);
+const others = files.filter((path) => !path.endsWith(".source.txt"));
+for (const path of others) findings += lintFile(path);
+print("dumps of HNS");
+for (const path of others) findings += await checkHnsFile(path);
 print(
   `${manifests.length} files, ${findings} findings; ${files.length - manifests.length} other files passed by`,
 );

@@ -26,7 +26,7 @@ function verbNames(): ReadonlySet<string> {
     delete: none,
     down: none,
     demo: none,
-    hns: { serve: none },
+    hns: { serve: none, get: none, watch: none, dump: none, restore: none, fault: none },
     lint: none,
   };
   const program = createProgram(verbs, new MemoryTerminal(), "0", async () => undefined);

@@ -3,7 +3,10 @@ import { readFileSync } from "node:fs";
 import { apiSchema } from "../src/api/schema.ts";
 import { clusterSchema, formatFieldTables } from "../src/cluster/file/schema.ts";
 import { TRACE_SCHEMA } from "../src/cluster/trace-schema.ts";
+import { faultPlanSchema } from "../src/hcn/faults/fault-schema.ts";
 import { VERIFY_SCHEMA } from "../src/cluster/verify/verify-schema.ts";
+import { hnsOpenApi } from "../src/hcn/openapi.ts";
+import { dumpSchema } from "../src/hns/dump/dump-schema.ts";
 import {
   errorsSchema,
   explanationListSchema,
@@ -51,12 +54,16 @@ export async function generatedFiles(): Promise<readonly GeneratedFile[]> {
     { path: "schemas/lint.v1alpha1.json", text: formatJson(lintSchema()) },
     { path: "schemas/errors.v1alpha1.json", text: formatJson(errorsSchema()) },
     { path: "schemas/explanation-list.v1alpha1.json", text: formatJson(explanationListSchema()) },
+    { path: "schemas/hns-dump.v1alpha1.json", text: formatJson(dumpSchema()) },
     { path: "schemas/log-findings.v1alpha1.json", text: formatJson(logFindingsSchema()) },
+    { path: "schemas/hns.openapi.json", text: formatJson(hnsOpenApi()) },
+    { path: "schemas/hns-fault-plan.v1alpha1.json", text: formatJson(faultPlanSchema()) },
     { path: "docs/reference/codes.md", text: formatCodesPage() },
     { path: "docs/reference/errors.md", text: formatErrorsPage() },
     withPart("docs/reference/cluster-file.md", "fields", formatFieldTables()),
     withPart("docs/reference/lint.md", "rules", formatRules()),
     await pageWithOutputs("README.md"),
     await pageWithOutputs("docs/start/first-trace.md"),
+    await pageWithOutputs("docs/start/hns.md"),
   ];
 }

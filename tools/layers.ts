@@ -38,8 +38,8 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   yaml: ["cluster", "kube", "lint", "doctor", "cmd"],
   "dns-packet": ["wire", "dns"],
   "@kubernetes/client-node": ["kube"],
-  hono: ["api"],
-  "@hono/node-server": ["api", "cmd"],
+  hono: ["api", "hns"],
+  "@hono/node-server": ["api", "hns", "cmd"],
   xmlbuilder2: ["cluster", "lint", "cmd"],
 };
 

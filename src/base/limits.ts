@@ -35,10 +35,18 @@ export const LIMITS = {
   macsPerSwitchMax: 16_384,
   /** Bytes of one JSON document taken from outside. */
   jsonBytesMax: 10_485_760,
+  /** Objects of one file that `mullion hns restore` reads. */
+  hnsDumpObjectsMax: 250_000,
+  /** Problems of such a file that are told one by one. */
+  hnsDumpProblemsMax: 500,
   /** Bytes of one answer that a client takes from a service over HTTP. */
   httpResponseBytesMax: 268_435_456,
   /** Connections that a service over HTTP has open at a time. */
   httpConnectionsMax: 256,
+  /** Streams of notifications that a service over HTTP has open at a time. */
+  notificationStreamsMax: 64,
+  /** Bytes that wait for a listener who does not read; then it is cut off. */
+  notificationBytesWaitingMax: 1_048_576,
   /** Bytes of one request to the control API: 50 MiB of manifests, as JSON writes them. */
   apiRequestBytesMax: 104_857_600,
   /** Events of a running cluster that are remembered for listeners who come back. */

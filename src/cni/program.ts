@@ -129,14 +129,11 @@ async function dispatch(plugin: CniPlugin, request: PluginRequest): Promise<stri
   }
 }
 
-/** What only the service of this project lacks: the reference never meets it, so every temper says it. */
-const OWN_LIMITATIONS: ReadonlySet<KnowledgeCode> = new Set(["hns-v1-not-served"]);
-
 /** In the temper `better` an error says where it is explained. */
 function withExplanation(plugin: CniPlugin, error: CniError): CniError {
   const code = error.knowledge;
   if (code === undefined || describeError(error).includes(code)) return error;
-  if (plugin.compat === "reference" && !OWN_LIMITATIONS.has(code)) return error;
+  if (plugin.compat === "reference") return error;
   const pointer = `see "mullion explain ${code}"`;
   const details = error.details === "" ? pointer : `${error.details}; ${pointer}`;
   return new CniError(error.code, error.message, { details, knowledge: code, cause: error.cause });

@@ -35,6 +35,8 @@ export interface AclPolicySetting extends AclTuple {
   readonly RuleType?: AclRuleType;
   /** The lowest number wins. */
   readonly Priority?: number;
+  /** From v1, for the Windows firewall. */
+  readonly ServiceName?: string;
 }
 
 /** One rule of a `TierAcl`. */
@@ -102,6 +104,23 @@ function readPorts(reader: JsonReader, field: "LocalPorts" | "RemotePorts"): str
   return text;
 }
 
+/** Protocols with ports: TCP, UDP and SCTP. */
+const PROTOCOLS_WITH_PORTS: readonly number[] = [6, 17, 132];
+
+/**
+ * Ports only with a protocol that has some (hcn.md §3.5). Inferred: a rule for any protocol may name ports, and is about
+ * the packets that have them.
+ */
+function checkPortsHaveProtocol(reader: JsonReader, protocols: string | undefined): void {
+  const named = parseAclProtocols(protocols ?? "") ?? [];
+  const field = (["LocalPorts", "RemotePorts"] as const).find(
+    (each) => (reader.textOrNumber(each) ?? "") !== "",
+  );
+  if (field === undefined || named.length === 0) return;
+  if (named.some((protocol) => PROTOCOLS_WITH_PORTS.includes(protocol))) return;
+  throw reader.fail(field, `left out, because the protocols ${protocols ?? ""} have no ports`);
+}
+
 /** Reads the tuple of a rule. */
 export function readAclTuple(reader: JsonReader): {
   readonly [K in keyof AclTuple]-?: AclTuple[K] | undefined;
@@ -109,6 +128,7 @@ export function readAclTuple(reader: JsonReader): {
   const protocols = reader.textOrNumber("Protocols");
   if (protocols !== undefined && parseAclProtocols(protocols) === undefined)
     throw reader.fail("Protocols", "a comma list of IP protocol numbers such as 6,17; 256 means any");
+  checkPortsHaveProtocol(reader, protocols);
   return {
     Protocols: protocols,
     LocalAddresses: readAddresses(reader, "LocalAddresses"),
@@ -137,16 +157,19 @@ export function readAcl(reader: JsonReader): AclPolicySetting {
     RemotePorts: tuple.RemotePorts,
     RuleType: reader.enumeration("RuleType", ACL_RULE_TYPES),
     Priority: reader.u16("Priority"),
+    ServiceName: reader.text("ServiceName"),
   };
   return present<AclPolicySetting>(fields);
 }
 
 function readTierRule(reader: JsonReader): TierAclRule {
   const action = reader.enumeration("TierAclRuleAction", ACL_ACTIONS);
+  const { Protocols, ...tuple } = readAclTuple(reader);
   return present<TierAclRule>({
     Id: reader.text("Id"),
-    ...readAclTuple(reader),
+    Protocols,
     TierAclRuleAction: required(action, reader, "TierAclRuleAction", "Allow, Block or Pass"),
+    ...tuple,
     Priority: reader.u16("Priority"),
   });
 }
@@ -173,12 +196,27 @@ export interface SetPolicySetting {
 export const SET_POLICY_TYPES = ["IPSET", "NESTEDIPSET"] as const;
 export type SetPolicyType = (typeof SET_POLICY_TYPES)[number];
 
+/**
+ * The values of a set. Inferred (hcn.md §11.11): members with ports, which clients have for other systems, are refused,
+ * since nobody has published how HNS writes them.
+ */
+function readSetValues(reader: JsonReader, type: SetPolicyType): string | undefined {
+  const values = reader.text("Values");
+  const isAddress = (value: string): boolean => parseAddressOrPrefix(value) !== undefined;
+  if (type === "IPSET" && !splitList(values ?? "").every(isAddress))
+    throw reader.fail("Values", "a comma list of addresses and CIDRs");
+  return values;
+}
+
 export function readSetPolicy(reader: JsonReader): SetPolicySetting {
   const type = reader.enumeration("PolicyType", SET_POLICY_TYPES);
+  const policyType = required(type, reader, "PolicyType", "IPSET or NESTEDIPSET");
+  const id = reader.text("Id") ?? "";
+  if (id === "" || id.includes(",")) throw reader.fail("Id", "the id of the set, without a comma");
   return present<SetPolicySetting>({
-    Id: required(reader.text("Id"), reader, "Id", "the id of the set"),
+    Id: id,
     Name: reader.text("Name"),
-    PolicyType: required(type, reader, "PolicyType", "IPSET or NESTEDIPSET"),
-    Values: reader.text("Values"),
+    PolicyType: policyType,
+    Values: readSetValues(reader, policyType),
   });
 }

@@ -3,7 +3,9 @@
  * L2Bridge networks on one adapter, named `Ethernet`.
  */
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { describeGuestCalls } from "./client-guest.suite.ts";
 import type { HcnClient, HcnNotification, JsonObject } from "./client.ts";
+import { addNetworkAdapter, containerDocument, removeNetworkAdapter } from "./compute-systems.ts";
 import { HcnError } from "./error.ts";
 import { NOTIFICATION_TYPES } from "./notification.ts";
 import {
@@ -30,6 +32,7 @@ import {
   queryBy,
   removeNamespaceEndpoint,
 } from "./operations.ts";
+import { addSdnRoute, addSdnRouteEndpoint, deleteSdnRoute, listSdnRoutes } from "./sdn-route-operations.ts";
 import {
   HOST_ATTACH,
   attachHnsEndpoint,
@@ -159,6 +162,44 @@ export function describeHcnClient(name: string, open: () => Promise<HcnClient>):
       expect(await getEndpointByName(client, "web_cbr0")).toEqual(endpoint);
     });
 
+    it("HCN-048 statistics of every endpoint, in v1 and by the call of their own", async () => {
+      const network = await createNetwork(client, NETWORK);
+      await createEndpoint(client, network.ID!, { Name: "a" });
+      await createEndpoint(client, network.ID!, REMOTE);
+      for (const endpoint of await listEndpoints(client)) {
+        const stats = await client.queryEndpointStats(endpoint.ID!);
+        expect(stats).toEqual({
+          BytesReceived: 0,
+          BytesSent: 0,
+          DroppedPacketsIncoming: 0,
+          DroppedPacketsOutgoing: 0,
+          EndpointId: endpoint.ID!.toUpperCase(),
+          InstanceId: expect.stringMatching(/^[0-9A-F-]{36}$/) as string,
+          PacketsReceived: 0,
+          PacketsSent: 0,
+        });
+        expect(await requestHns(client, "GET", `/endpointstats/${endpoint.ID}`)).toEqual(stats);
+      }
+      await expect(client.queryEndpointStats(MISSING)).rejects.toMatchObject({
+        code: "HCN_E_ENDPOINT_NOT_FOUND",
+      });
+    });
+
+    it("the addresses of an endpoint, in v1 and by the call of their own", async () => {
+      const network = await createNetwork(client, NETWORK);
+      const endpoint = await createEndpoint(client, network.ID!, { Name: "a" });
+      const addresses = await client.queryEndpointAddresses(endpoint.ID!, V2);
+      expect(addresses).toMatchObject({
+        EndpointId: endpoint.ID!.toUpperCase(),
+        IpConfigurations: endpoint.IpConfigurations!,
+        MacAddress: endpoint.MacAddress!,
+      });
+      expect(await requestHns(client, "GET", `/endpointaddresses/${endpoint.ID}`)).toEqual(addresses);
+      await expect(client.queryEndpointAddresses(MISSING)).rejects.toMatchObject({
+        code: "HCN_E_ENDPOINT_NOT_FOUND",
+      });
+    });
+
     it("HCN-014 an endpoint's explicit id and MAC are honoured", async () => {
       const network = await createNetwork(client, NETWORK);
       const document = { ...V2, HostComputeNetwork: network.ID!, MacAddress: "00:11:22:33:44:55" };
@@ -236,10 +277,43 @@ export function describeHcnClient(name: string, open: () => Promise<HcnClient>):
       });
     });
 
+    it("compute systems: a container in a namespace, hot attach, and its end (hcn.md §4.5)", async () => {
+      const systems = client.computeSystems!;
+      expect(await systems.list()).toEqual([]);
+      const network = await createNetwork(client, NETWORK);
+      const endpoint = await createEndpoint(client, network.ID!, { Name: "web" });
+      const namespace = await createNamespace(client, "Host");
+      await systems.create("c1", containerDocument(namespace.ID!));
+      await addNetworkAdapter(systems, "c1", endpoint.ID!);
+      expect(await systems.list()).toEqual([
+        {
+          Id: "c1",
+          SystemType: "Container",
+          Owner: "containerd-shim-runhcs-v1.exe",
+          RuntimeId: expect.stringMatching(/^[0-9a-f-]{36}$/) as string,
+          State: "Running",
+          Namespace: namespace.ID,
+          NetworkAdapters: [{ EndpointId: endpoint.ID }],
+        },
+      ]);
+      expect(await getEndpointById(client, endpoint.ID!)).toMatchObject({ State: 3 });
+      await removeNetworkAdapter(systems, "c1", endpoint.ID!);
+      await systems.terminate("c1");
+      expect(await systems.list()).toEqual([]);
+      await expect(systems.terminate("c1")).rejects.toMatchObject({
+        code: "HCS_E_SYSTEM_NOT_FOUND",
+        hresult: 0xc037010e,
+      });
+      await expect(systems.create("c2", {})).rejects.toMatchObject({
+        code: "HCS_E_SYSTEM_INVALID_CONFIGURATION",
+        hresult: 0x8037010d,
+      });
+    });
+
     it("HCN-040 listing load balancers works with none present", async () => {
       expect(await listLoadBalancers(client)).toEqual([]);
       await expect(getLoadBalancerById(client, MISSING)).rejects.toThrow(
-        `LoadBalancer ID "${MISSING}" not found`,
+        `LoadBalancer "${MISSING}" not found`,
       );
     });
 
@@ -289,12 +363,19 @@ export function describeHcnClient(name: string, open: () => Promise<HcnClient>):
       expect(await listLoadBalancers(client)).toEqual([]);
     });
 
-    it("SDN routes and guest networks: none are listed, and making one is refused", async () => {
-      for (const kind of ["SdnRoute", "GuestNetworkService"] as const) {
-        expect(await client.enumerate(kind)).toEqual([]);
-        await expect(client.create(kind, { ...V2 })).rejects.toMatchObject({ code: "E_NOTIMPL" });
-      }
+    it("SDN routes are made of hcsshim's documents, changed by delete and create, and deleted", async () => {
+      const network = await createNetwork(client, NETWORK);
+      const first = (await createEndpoint(client, network.ID!, { Name: "p" })).ID!;
+      const second = (await createEndpoint(client, network.ID!, { Name: "q" })).ID!;
+      const made = await addSdnRoute(client, [first], { DestinationPrefix: "169.254.169.254/24" });
+      const added = await addSdnRouteEndpoint(client, made, second);
+      expect([added.ID, added.HostComputeEndpoints]).toEqual([made.ID, [first, second]]);
+      expect(await listSdnRoutes(client)).toEqual([added]);
+      await deleteSdnRoute(client, made.ID!);
+      expect(await listSdnRoutes(client)).toEqual([]);
     });
+
+    describeGuestCalls(() => client);
 
     it("a listener hears networks come and go until it unsubscribes", async () => {
       const heard: HcnNotification[] = [];

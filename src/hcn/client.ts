@@ -3,6 +3,9 @@
  * everything below it serves it. Implementations: in process (`hns/`), over HTTP (`http-client.node.ts`).
  * The calls are those of `computenetwork.dll` (hcn.md §1.2, §1.5) with GUIDs in place of handles.
  */
+import type { PortRangeEntry, PortRangeReservation, PortRequest } from "./port-reservation.ts";
+
+import type { ComputeSystems } from "./compute-systems.ts";
 
 export type Guid = string;
 
@@ -41,7 +44,20 @@ export interface HcnNotification {
   readonly status: number;
   /** `NotificationBase`. */
   readonly data: { readonly ID: Guid; readonly Flags: number; readonly Data?: JsonValue };
+  /** The network or guest network service whose registrations hear it; absent: those of the service. */
+  readonly scope?: Guid;
 }
+
+/**
+ * What a registration hears (hcn.md §1.4): `service` as `HcnRegisterServiceCallback`, a network as
+ * `HcnRegisterNetworkCallback`, a guest network service as `HcnRegisterGuestNetworkServiceCallback`. `all` is
+ * Mullion's own, for those who watch. Every registration hears that the service disconnected.
+ */
+export type NotificationScope =
+  | "service"
+  | "all"
+  | { readonly network: Guid }
+  | { readonly guestNetworkService: Guid };
 
 export interface HcnCreateOptions {
   /** The identifier to use; absent, zero: the service chooses. */
@@ -50,6 +66,9 @@ export interface HcnCreateOptions {
   readonly network?: Guid;
 }
 
+/** What `HcnQueryFeatures` and `HcnQueryMetrics` tell of the service as a whole. */
+export type ServiceProperties = "Features" | "Metrics";
+
 /** Failing calls reject with `HcnError`. */
 export interface HcnClient {
   /**
@@ -57,6 +76,11 @@ export interface HcnClient {
    * at hand, and then a call has made its change when it returns its promise; undefined elsewhere.
    */
   readonly revision?: number | undefined;
+  /**
+   * The node's compute systems, where whoever serves HNS keeps them, too; undefined elsewhere: on Windows the Host
+   * Compute Service has them.
+   */
+  readonly computeSystems?: ComputeSystems | undefined;
   /** GUIDs of the objects that match; all without a filter. Never null. */
   enumerate(kind: HcnObjectKind, query?: HostComputeQuery): Promise<readonly Guid[]>;
   /** Creates an object and returns its GUID. */
@@ -66,9 +90,24 @@ export interface HcnClient {
   /** `settings` is the envelope of hcn.md §5.2 (for load balancers the whole document). */
   modify(kind: HcnObjectKind, id: Guid, settings: JsonObject): Promise<void>;
   delete(kind: HcnObjectKind, id: Guid): Promise<void>;
+  /** `HcnQueryEndpointStats`: what has passed the endpoint's switch port since it was made. */
+  queryEndpointStats(id: Guid, query?: HostComputeQuery): Promise<JsonObject>;
+  /** `HcnQueryEndpointAddresses`. */
+  queryEndpointAddresses(id: Guid, query?: HostComputeQuery): Promise<JsonObject>;
+  /** `HcnReserveGuestNetworkServicePort`, and with a number of ports `…PortRange`. */
+  reservePorts(guestNetworkService: Guid, request: PortRequest): Promise<PortRangeReservation>;
+  /** `HcnReleaseGuestNetworkServicePortReservationHandle`. */
+  releasePorts(reservation: Guid): Promise<void>;
+  /** `HcnEnumerateGuestNetworkPortReservations`. */
+  listPortReservations(): Promise<readonly PortRangeEntry[]>;
+  /** `HcnQueryFeatures`, `HcnQueryMetrics`. */
+  queryService(properties: ServiceProperties): Promise<JsonObject>;
   /** HNS v1: `vmcompute.dll!HNSCall`. Returns the response envelope (hcn.md §1.7). */
   call(method: string, path: string, body: string): Promise<JsonObject>;
-  /** Hears service notifications until the returned function is called. */
-  subscribe(listener: (notification: HcnNotification) => void): () => void;
+  /**
+   * Hears notifications until the returned function is called; those of the service unless `scope` says otherwise.
+   * An object that is not there is silent. @throws HcnError HCN_E_GUID_CONVERSION_FAILURE.
+   */
+  subscribe(listener: (notification: HcnNotification) => void, scope?: NotificationScope): () => void;
   close(): Promise<void>;
 }

@@ -33,7 +33,7 @@ describe("JSON from outside", () => {
   it("is a copy that the caller cannot change afterwards", () => {
     const given = { Ipams: [{ Type: "Static" }] };
     const checked = checkJsonValue(given);
-    given.Ipams[0]!.Type = "DHCP";
+    given.Ipams[0]!.Type = "Dhcp";
     expect(checked).toEqual({ Ipams: [{ Type: "Static" }] });
     expect(Object.isFrozen(checked)).toBe(true);
   });
@@ -51,7 +51,7 @@ describe("network documents", () => {
   });
 
   it.each(["static", "Static", 0, "DHCP", "Dhcp", 1])("Ipam type %j is known", (Type) => {
-    expect(["Static", "DHCP"]).toContain(parseNetwork({ Ipams: [{ Type }] }).Ipams?.[0]?.Type);
+    expect(["Static", "Dhcp"]).toContain(parseNetwork({ Ipams: [{ Type }] }).Ipams?.[0]?.Type);
   });
 
   it("an unknown type is an invalid network type", () => {

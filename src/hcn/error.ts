@@ -62,7 +62,7 @@ export class HcnError extends Error {
 /** A look-up by name or id found nothing. The client says this, not the service (hcn.md §6.3). */
 export class HcnNotFoundError extends Error {
   override readonly name = "HcnNotFoundError";
-  /** `Network name`, `Network ID`, `Endpoint name`, `Endpoint ID`, `Namespace ID`. */
+  /** `Network name`, `Network ID`, `Endpoint name`, `Endpoint ID`, `Namespace ID`, `LoadBalancer`, `SDN Route`. */
   readonly what: string;
   readonly value: string;
 

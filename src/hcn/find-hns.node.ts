@@ -1,15 +1,17 @@
 /**
  * Finds the node's HNS, as every program does that is not run in the service's own process:
- * 1. `MULLION_HNS`: `unix:/path/to.sock`, or `http://127.0.0.1:PORT` with the token in `MULLION_HNS_TOKEN`;
- * 2. the node's default socket: see `defaultSocketPath`;
+ * 1. `MULLION_HNS`: `unix:/path/to.sock`, on Windows `npipe:////./pipe/NAME`, or `http://127.0.0.1:PORT` with the token
+ *    in `MULLION_HNS_TOKEN`, or in the file `MULLION_HNS_TOKEN_FILE`;
+ * 2. the node's default socket or pipe: see `defaultSocketPath`;
  * 3. on Windows, Windows' own HNS through its DLL, which this version does not open yet and says so.
  */
-import { lstatSync } from "node:fs";
+import { existsSync, lstatSync } from "node:fs";
 import { tmpdir, userInfo } from "node:os";
 import { dirname, join } from "node:path";
-import type { HcnClient } from "./client.ts";
 import { HcnError } from "./error.ts";
 import { type HttpAddress, HttpHcnClient } from "./http-client.node.ts";
+import { DEFAULT_PIPE, parsePipeUrl } from "./pipe-name.ts";
+import { readTokenFile } from "./token-file.node.ts";
 
 export type Variables = Readonly<Record<string, string | undefined>>;
 
@@ -29,9 +31,15 @@ const SOCKET_NAME = join("mullion", "hns.sock");
 
 /**
  * Where the node's service listens when nobody says otherwise: `/run/mullion/hns.sock` for root, else
- * `$XDG_RUNTIME_DIR/mullion/hns.sock`, else `mullion-<uid>/hns.sock` in the folder for temporary files.
+ * `$XDG_RUNTIME_DIR/mullion/hns.sock`, else `mullion-<uid>/hns.sock` in the folder for temporary files. On Windows it is
+ * the pipe `\\.\pipe\mullion-hns`.
  */
-export function defaultSocketPath(variables: Variables, uid: number): string {
+export function defaultSocketPath(
+  variables: Variables,
+  uid: number,
+  platform: string = process.platform,
+): string {
+  if (platform === "win32") return DEFAULT_PIPE;
   if (uid === 0) return ROOT_SOCKET;
   const runtime = variables["XDG_RUNTIME_DIR"] ?? "";
   if (runtime !== "") return join(runtime, SOCKET_NAME);
@@ -48,7 +56,7 @@ function badVariable(name: string, value: string, expected: string): HcnError {
 const LOOPBACK: readonly string[] = ["127.0.0.1", "localhost", "[::1]"];
 
 function parseHttpUrl(text: string, token: string | undefined): HttpAddress {
-  const expected = "unix:/path/to.sock or http://127.0.0.1:PORT";
+  const expected = "unix:/path/to.sock, npipe:////./pipe/NAME or http://127.0.0.1:PORT";
   if (!URL.canParse(text)) throw badVariable("MULLION_HNS", text, expected);
   const url = new URL(text);
   const isPlain = url.protocol === "http:" && url.pathname === "/" && url.username === "";
@@ -67,10 +75,28 @@ function parseHttpUrl(text: string, token: string | undefined): HttpAddress {
  * @throws HcnError RPC_S_SERVER_UNAVAILABLE that says what to write.
  */
 export function parseHnsAddress(text: string, token?: string): HttpAddress {
+  if (text.startsWith("npipe:")) {
+    const pipe = parsePipeUrl(text.slice("npipe:".length));
+    if (pipe === undefined) throw badVariable("MULLION_HNS", text, "npipe:////./pipe/NAME");
+    return { socketPath: pipe };
+  }
   if (!text.startsWith("unix:")) return parseHttpUrl(text, token);
   const socketPath = text.slice("unix:".length).replace(/^\/\/\//, "/");
   if (!socketPath.startsWith("/")) throw badVariable("MULLION_HNS", text, "unix: and an absolute path");
   return { socketPath };
+}
+
+/** The token, or what its file holds. @throws HcnError RPC_S_SERVER_UNAVAILABLE when that cannot be read. */
+function tokenOf(variables: Variables): string | undefined {
+  const path = variables["MULLION_HNS_TOKEN_FILE"] ?? "";
+  const token = variables["MULLION_HNS_TOKEN"] ?? "";
+  if (token !== "" || path === "") return token;
+  try {
+    return readTokenFile(path);
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    throw badVariable("MULLION_HNS_TOKEN_FILE", path, `a file with the token of the service (${why})`);
+  }
 }
 
 /** True when the socket is there. In a shared folder its directory has to belong to the user (or to root). */
@@ -89,20 +115,30 @@ function isUsableSocket(path: string, uid: number): boolean {
  * Finds the service. The first call tells whether it answers.
  * @throws HcnError RPC_S_SERVER_UNAVAILABLE that lists where it was looked for and what to do.
  */
-export function findHns(options: FindHnsOptions): HcnClient {
-  const { variables, timeoutMs } = options;
+export function findHns(options: FindHnsOptions): HttpHcnClient {
+  const { timeoutMs } = options;
+  const address = findHnsAddress(options);
+  return new HttpHcnClient({ address, ...(timeoutMs !== undefined && { timeoutMs }) });
+}
+
+/**
+ * Where the service listens.
+ * @throws HcnError RPC_S_SERVER_UNAVAILABLE that lists where it was looked for and what to do.
+ */
+export function findHnsAddress(options: FindHnsOptions): HttpAddress {
+  const { variables } = options;
   const platform = options.platform ?? process.platform;
   const wanted = variables["MULLION_HNS"] ?? "";
-  const connect = (address: HttpAddress): HcnClient =>
-    new HttpHcnClient({ address, ...(timeoutMs !== undefined && { timeoutMs }) });
-  if (wanted !== "") return connect(parseHnsAddress(wanted, variables["MULLION_HNS_TOKEN"]));
+  if (wanted !== "") return parseHnsAddress(wanted, tokenOf(variables));
   const looked = ["MULLION_HNS is not set"];
   if (platform !== "win32") {
     const uid = options.uid ?? userInfo().uid;
     const socketPath = defaultSocketPath(variables, uid);
-    if (isUsableSocket(socketPath, uid)) return connect({ socketPath });
+    if (isUsableSocket(socketPath, uid)) return { socketPath };
     looked.push(`there is no socket ${socketPath}`);
   } else {
+    if (existsSync(DEFAULT_PIPE)) return { socketPath: DEFAULT_PIPE };
+    looked.push(`there is no pipe ${DEFAULT_PIPE}`);
     looked.push("Windows' own HNS (computenetwork.dll) cannot be opened by this version yet");
   }
   throw new HcnError("RPC_S_SERVER_UNAVAILABLE", {

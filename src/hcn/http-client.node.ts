@@ -1,6 +1,6 @@
 /** `HcnClient` over HTTP: through a Unix socket, or through loopback TCP with a token. */
-import { Agent, type ClientRequest, type IncomingMessage, type RequestOptions, request } from "node:http";
-import { createInterface } from "node:readline";
+import { Agent, type IncomingMessage, type RequestOptions, request } from "node:http";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { LIMITS } from "../base/limits.ts";
 import type {
   Guid,
@@ -11,18 +11,24 @@ import type {
   HostComputeQuery,
   JsonObject,
   JsonValue,
+  NotificationScope,
+  ServiceProperties,
 } from "./client.ts";
+import { parseComputeSystemSummary } from "./compute-system-document.ts";
+import type { ComputeSystem, ComputeSystems } from "./compute-systems.ts";
 import { HcnError } from "./error.ts";
-import { ZERO_GUID } from "./guid.ts";
-import {
-  HTTP_NOTIFICATIONS_PATH,
-  type HttpCall,
-  formatHttpCall,
-  parseHttpError,
-  parseHttpNotification,
-} from "./http-protocol.ts";
+import { type HttpOperation, HTTP_OPERATIONS } from "./http-operations.ts";
+import { formatHttpCall, parseHttpError } from "./http-protocol.ts";
 import { isJsonObject, parseAnswerText } from "./json-value.ts";
-import { NOTIFICATION_TYPES } from "./notification.ts";
+import { NotificationStreams } from "./notification-streams.node.ts";
+import { formatPipeUrl, isPipeName } from "./pipe-name.ts";
+import {
+  type PortRangeEntry,
+  type PortRangeReservation,
+  type PortRequest,
+  parsePortRangeEntry,
+  parsePortRangeReservation,
+} from "./port-reservation.ts";
 
 /** Where the service listens. */
 export type HttpAddress =
@@ -36,12 +42,19 @@ export interface HttpHcnClientOptions {
 }
 
 const TIMEOUT_DEFAULT_MS = 30_000;
+/** Calls that run at a time; more wait, so that one program does not take all connections of the service. */
+const CONNECTIONS_MAX = 32;
+/** How a connection ends that the service closed while it lay idle. */
+const STALE: readonly string[] = ["ECONNRESET", "EPIPE"];
 
-type Listener = (notification: HcnNotification) => void;
-
-/** `unix:/run/mullion/hns.sock` or `http://127.0.0.1:8080`. */
+/** `unix:/run/mullion/hns.sock`, `npipe:////./pipe/mullion-hns` or `http://127.0.0.1:8080`, as `MULLION_HNS` takes it. */
 export function formatHttpAddress(address: HttpAddress): string {
-  return "socketPath" in address ? `unix:${address.socketPath}` : `http://${address.host}:${address.port}`;
+  if ("socketPath" in address) {
+    const { socketPath } = address;
+    return isPipeName(socketPath) ? formatPipeUrl(socketPath) : `unix:${socketPath}`;
+  }
+  const host = address.host.includes(":") ? `[${address.host}]` : address.host;
+  return `http://${host}:${address.port}`;
 }
 
 const CAUSES: Readonly<Record<string, string>> = {
@@ -61,9 +74,8 @@ function unreachable(address: HttpAddress, why: string, cause?: unknown): HcnErr
   });
 }
 
-function reasonOf(error: Error): string {
-  const code = "code" in error && typeof error.code === "string" ? error.code : "";
-  return CAUSES[code] ?? error.message;
+function systemCode(error: Error): string {
+  return "code" in error && typeof error.code === "string" ? error.code : "";
 }
 
 /** Collects a body, at most `LIMITS.httpResponseBytesMax` bytes. */
@@ -85,86 +97,128 @@ async function readBody(response: IncomingMessage): Promise<string> {
 }
 
 export class HttpHcnClient implements HcnClient {
+  readonly computeSystems: ComputeSystems;
   private readonly address: HttpAddress;
   private readonly timeoutMs: number;
-  private readonly agent = new Agent({ keepAlive: true });
-  private readonly listeners = new Set<Listener>();
-  private stream: ClientRequest | undefined;
-  /** Resolves when the service has registered the listener: calls wait for it, so no notification is missed. */
-  private registered: Promise<void> = Promise.resolve();
+  private readonly agent = new Agent({ keepAlive: true, maxSockets: CONNECTIONS_MAX });
+  private readonly streams: NotificationStreams;
 
   constructor(options: HttpHcnClientOptions) {
     this.address = options.address;
     this.timeoutMs = options.timeoutMs ?? TIMEOUT_DEFAULT_MS;
+    const change = async (operation: HttpOperation, fields: object): Promise<void> => {
+      await this.perform(operation, fields);
+    };
+    this.computeSystems = {
+      list: async () => this.listComputeSystems(),
+      create: (id, settings) => change("systems-create", { id, settings }),
+      modify: (id, settings) => change("systems-modify", { id, settings }),
+      terminate: (id) => change("systems-terminate", { id }),
+    };
+    this.streams = new NotificationStreams((path) => this.requestOptions("GET", path));
   }
 
   async enumerate(kind: HcnObjectKind, query?: HostComputeQuery): Promise<readonly Guid[]> {
-    const result = await this.perform({
-      operation: "enumerate",
-      kind,
-      ...(query !== undefined && { query }),
-    });
+    const result = await this.perform("enumerate", { kind, query });
     if (Array.isArray(result) && result.every((id) => typeof id === "string")) return result;
     throw this.unexpected("a list of GUIDs");
   }
 
   async create(kind: HcnObjectKind, settings: JsonObject, options: HcnCreateOptions = {}): Promise<Guid> {
-    const result = await this.perform({
-      operation: "create",
-      kind,
-      settings,
-      ...(options.id !== undefined && { id: options.id }),
-      ...(options.network !== undefined && { network: options.network }),
-    });
+    const { id, network } = options;
+    const result = await this.perform("create", { kind, settings, id, network });
     if (typeof result === "string") return result;
     throw this.unexpected("a GUID");
   }
 
   async query(kind: HcnObjectKind, id: Guid, query?: HostComputeQuery): Promise<JsonObject> {
-    return this.document({ operation: "query", kind, id, ...(query !== undefined && { query }) });
+    return this.document("query", { kind, id, query });
   }
 
   async modify(kind: HcnObjectKind, id: Guid, settings: JsonObject): Promise<void> {
-    await this.perform({ operation: "modify", kind, id, settings });
+    await this.perform("modify", { kind, id, settings });
   }
 
   async delete(kind: HcnObjectKind, id: Guid): Promise<void> {
-    await this.perform({ operation: "delete", kind, id });
+    await this.perform("delete", { kind, id });
+  }
+
+  async queryEndpointStats(id: Guid, query?: HostComputeQuery): Promise<JsonObject> {
+    return this.document("stats", { id, query });
+  }
+
+  async queryEndpointAddresses(id: Guid, query?: HostComputeQuery): Promise<JsonObject> {
+    return this.document("addresses", { id, query });
+  }
+
+  async reservePorts(guestNetworkService: Guid, ports: PortRequest): Promise<PortRangeReservation> {
+    const fields = { id: guestNetworkService, ...ports };
+    return parsePortRangeReservation(await this.document("reserve-ports", fields));
+  }
+
+  async releasePorts(reservation: Guid): Promise<void> {
+    await this.perform("release-ports", { reservation });
+  }
+
+  async listPortReservations(): Promise<readonly PortRangeEntry[]> {
+    const result = await this.perform("port-reservations", {});
+    if (Array.isArray(result)) return result.map(parsePortRangeEntry);
+    throw this.unexpected("a list of reservations");
+  }
+
+  async queryService(properties: ServiceProperties): Promise<JsonObject> {
+    return this.document("service", { properties });
   }
 
   async call(method: string, path: string, body: string): Promise<JsonObject> {
-    return this.document({ operation: "call", method, path, body });
+    return this.document("call", { method, path, body });
   }
 
-  /** Opens the stream of notifications with the first listener and closes it with the last. */
-  subscribe(listener: Listener): () => void {
-    const own: Listener = (notification) => listener(notification);
-    this.listeners.add(own);
-    if (this.stream === undefined) this.openStream();
-    return () => {
-      this.listeners.delete(own);
-      if (this.listeners.size === 0) this.closeStream();
-    };
+  /** Opens a stream of notifications with the first listener of a scope and closes it with the last. */
+  subscribe(
+    listener: (notification: HcnNotification) => void,
+    scope: NotificationScope = "service",
+  ): () => void {
+    return this.streams.subscribe(listener, scope);
   }
 
   async close(): Promise<void> {
-    this.listeners.clear();
-    this.closeStream();
+    this.streams.close();
     this.agent.destroy();
     return Promise.resolve();
   }
 
-  private async document(call: HttpCall): Promise<JsonObject> {
-    const result = await this.perform(call);
+  private async listComputeSystems(): Promise<readonly ComputeSystem[]> {
+    const result = await this.perform("systems", {});
+    if (Array.isArray(result)) return result.map((system: JsonValue) => parseComputeSystemSummary(system));
+    throw this.unexpected("a list of compute systems");
+  }
+
+  private async document(operation: HttpOperation, fields: object): Promise<JsonObject> {
+    const result = await this.perform(operation, fields);
     if (isJsonObject(result)) return result;
     throw this.unexpected("an object");
   }
 
-  /** Makes a call and opens the answer. @throws HcnError what the service refused, or that nobody answers. */
-  private async perform(call: HttpCall): Promise<JsonValue> {
-    await this.registered;
-    const { path, body } = formatHttpCall(call);
-    const answer = parseAnswerText(await this.exchange(path, body));
+  private async perform(operation: HttpOperation, fields: object): Promise<JsonValue> {
+    // A listener that is under way hears what this call does.
+    await this.streams.registered();
+    const { path, body } = formatHttpCall(operation, fields);
+    return this.open(await this.exchange("POST", path, body, HTTP_OPERATIONS[operation].isRead));
+  }
+
+  /**
+   * Asks for a path beside the calls, such as those of faults.
+   * @throws HcnError what the service refused, or that nobody answers.
+   */
+  async request(method: "GET" | "POST" | "DELETE", path: string, body?: object): Promise<JsonValue> {
+    const text = body === undefined ? "" : JSON.stringify(body);
+    return this.open(await this.exchange(method, path, text, method === "GET"));
+  }
+
+  /** What an answer holds. @throws HcnError what it refuses with. */
+  private open(text: string): JsonValue {
+    const answer = parseAnswerText(text);
     const refusal = parseHttpError(answer);
     if (refusal !== undefined) throw refusal;
     const result = isJsonObject(answer) ? answer["result"] : undefined;
@@ -185,75 +239,48 @@ export class HttpHcnClient implements HcnClient {
     return { host: address.host, port: address.port, method, path, headers };
   }
 
-  private async exchange(path: string, body: string): Promise<string> {
+  /**
+   * A service that was started anew has closed the connections that lay idle. In one turn of the event loop they are
+   * noticed and given up, so that the call takes a new one. What only reads may also be asked twice; a change may have
+   * been made by a service that died before it answered, so it is not.
+   */
+  private async exchange(method: string, path: string, body: string, isRead: boolean): Promise<string> {
+    await nextTurn();
+    try {
+      return await this.exchangeOnce(method, path, body);
+    } catch (error) {
+      if (!(error instanceof Error) || !isRead || !STALE.includes(systemCode(error)))
+        throw this.explain(error);
+    }
+    try {
+      return await this.exchangeOnce(method, path, body);
+    } catch (error) {
+      throw this.explain(error);
+    }
+  }
+
+  private async exchangeOnce(method: string, path: string, body: string): Promise<string> {
     const options: RequestOptions = {
-      ...this.requestOptions("POST", path),
+      ...this.requestOptions(method, path),
       agent: this.agent,
       signal: AbortSignal.timeout(this.timeoutMs),
     };
-    try {
-      const response = await new Promise<IncomingMessage>((resolve, reject) => {
-        const outgoing = request(options, resolve);
-        outgoing.on("error", reject);
-        outgoing.setHeader("content-type", "application/json");
-        outgoing.end(body);
-      });
-      return await readBody(response);
-    } catch (error) {
-      if (error instanceof HcnError || !(error instanceof Error)) throw error;
-      const isLate = error.name === "AbortError" || error.name === "TimeoutError";
-      const why = isLate ? `no answer within ${this.timeoutMs / 1_000} s` : reasonOf(error);
-      throw unreachable(this.address, why, error);
-    }
-  }
-
-  private openStream(): void {
-    const stream = request(this.requestOptions("GET", HTTP_NOTIFICATIONS_PATH));
-    this.stream = stream;
-    this.registered = new Promise((resolve) => {
-      stream.on("response", (response) => {
-        resolve();
-        void this.readStream(stream, response);
-      });
-      stream.on("error", () => {
-        resolve();
-        this.disconnected(stream);
-      });
+    const response = await new Promise<IncomingMessage>((resolve, reject) => {
+      const outgoing = request(options, resolve);
+      outgoing.on("error", reject);
+      outgoing.setHeader("content-type", "application/json");
+      outgoing.end(body);
     });
-    stream.end();
+    return readBody(response);
   }
 
-  private async readStream(stream: ClientRequest, response: IncomingMessage): Promise<void> {
-    try {
-      for await (const line of createInterface({ input: response })) {
-        const notification = line === "" ? undefined : parseHttpNotification(parseAnswerText(line));
-        if (notification !== undefined) this.tell(notification);
-      }
-    } catch {
-      // A stream that breaks off ends like one that was closed: listeners hear that the service is gone.
-    }
-    this.disconnected(stream);
-  }
-
-  /** The service went away: registrations are dead, and whoever wants to hear more subscribes again. */
-  private disconnected(stream: ClientRequest): void {
-    if (this.stream !== stream) return;
-    this.stream = undefined;
-    this.tell({
-      type: NOTIFICATION_TYPES.ServiceDisconnect,
-      status: 0,
-      data: { ID: ZERO_GUID, Flags: 0 },
-    });
-    this.listeners.clear();
-  }
-
-  private tell(notification: HcnNotification): void {
-    for (const listener of this.listeners) listener(notification);
-  }
-
-  private closeStream(): void {
-    const { stream } = this;
-    this.stream = undefined;
-    stream?.destroy();
+  /** What ended a call, as the HCN line says it. */
+  private explain(error: unknown): unknown {
+    if (error instanceof HcnError || !(error instanceof Error)) return error;
+    const isLate = error.name === "AbortError" || error.name === "TimeoutError";
+    const why = isLate
+      ? `no answer within ${this.timeoutMs / 1_000} s`
+      : (CAUSES[systemCode(error)] ?? error.message);
+    return unreachable(this.address, why, error);
   }
 }

@@ -1,160 +1,54 @@
 /**
- * `HcnClient` over HTTP: one POST per call, JSON both ways, and a stream of notifications.
+ * `HcnClient` over HTTP: one POST per call, `/hcn/NAME` for each row of `http-operations.ts`, JSON both ways:
  *
  * ```
- * POST /hcn/enumerate  {"kind", "query"?}                          → {"result": [guid…]}
- * POST /hcn/create     {"kind", "settings", "id"?, "network"?}     → {"result": guid}
- * POST /hcn/query      {"kind", "id", "query"?}                    → {"result": {…}}
- * POST /hcn/modify     {"kind", "id", "settings"}                  → {"result": null}
- * POST /hcn/delete     {"kind", "id"}                              → {"result": null}
- * POST /hcn/call       {"method", "path", "body"}                  → {"result": {envelope}}
- * GET  /hcn/notifications                                          → one JSON object per line, until somebody leaves
+ * POST /hcn/query  {"kind": "Network", "id": "…"}       → {"result": {…}}
+ * GET  /hcn/notifications?network=GUID                  → one JSON object per line, until somebody leaves
  * ```
  *
  * A refusal has a status of 400 or higher and the body `{"error": {"Success": false, "Error", "ErrorCode", "Detail"?,
  * "Explanation"?}}`: Windows' record, and what Mullion says beyond it. Over TCP each request carries
- * `Authorization: Bearer <token>`.
+ * `Authorization: Bearer <token>`. `docs/reference/hns-api.md` is the description for people.
  */
 import { KNOWLEDGE_CODES, type KnowledgeCode } from "../knowledge/codes.ts";
-import type { HcnNotification, HcnObjectKind, HostComputeQuery, JsonObject, JsonValue } from "./client.ts";
+import type { HcnNotification, JsonValue } from "./client.ts";
 import { type HcnErrorCode, errorCodeOf } from "./error-codes.ts";
 import { HcnError } from "./error.ts";
+import type { HttpOperation } from "./http-operations.ts";
 import { JsonReader } from "./json-reader.ts";
 import { isJsonObject } from "./json-value.ts";
 
 export const HTTP_PREFIX = "/hcn/";
 export const HTTP_NOTIFICATIONS_PATH = "/hcn/notifications";
 
-/** One call as it travels. */
-export type HttpCall =
-  | { readonly operation: "enumerate"; readonly kind: HcnObjectKind; readonly query?: HostComputeQuery }
-  | {
-      readonly operation: "create";
-      readonly kind: HcnObjectKind;
-      readonly settings: JsonObject;
-      readonly id?: string;
-      readonly network?: string;
-    }
-  | {
-      readonly operation: "query";
-      readonly kind: HcnObjectKind;
-      readonly id: string;
-      readonly query?: HostComputeQuery;
-    }
-  | {
-      readonly operation: "modify";
-      readonly kind: HcnObjectKind;
-      readonly id: string;
-      readonly settings: JsonObject;
-    }
-  | { readonly operation: "delete"; readonly kind: HcnObjectKind; readonly id: string }
-  | { readonly operation: "call"; readonly method: string; readonly path: string; readonly body: string };
-
-export type HttpOperation = HttpCall["operation"];
-
-const KINDS = [
-  "Network",
-  "Endpoint",
-  "Namespace",
-  "LoadBalancer",
-  "SdnRoute",
-  "GuestNetworkService",
-] as const satisfies readonly HcnObjectKind[];
-
-function requireText(reader: JsonReader, field: string): string {
-  const text = reader.text(field);
-  if (text === undefined) throw reader.fail(field, "a text");
-  return text;
-}
-
-function requireKind(reader: JsonReader): HcnObjectKind {
-  const kind = reader.enumeration("kind", KINDS);
-  if (kind === undefined) throw reader.fail("kind", `one of ${KINDS.join(", ")}`);
-  return kind;
-}
-
-function requireSettings(reader: JsonReader): JsonObject {
-  const settings = reader.object("settings");
-  if (settings === undefined) throw reader.fail("settings", "a JSON object");
-  return settings.whole();
-}
-
-function optionalQuery(reader: JsonReader): { readonly query?: HostComputeQuery } {
-  const query = reader.object("query");
-  return query === undefined ? {} : { query: query.whole() };
-}
-
-function optionalText<Field extends string>(
-  reader: JsonReader,
-  field: Field,
-): { readonly [F in Field]?: string } {
-  const text = reader.text(field);
-  return (text === undefined ? {} : { [field]: text }) as { readonly [F in Field]?: string };
-}
-
-const READERS: {
-  readonly [O in HttpOperation]: (reader: JsonReader) => Extract<HttpCall, { operation: O }>;
-} = {
-  enumerate: (reader) => ({ operation: "enumerate", kind: requireKind(reader), ...optionalQuery(reader) }),
-  create: (reader) => ({
-    operation: "create",
-    kind: requireKind(reader),
-    settings: requireSettings(reader),
-    ...optionalText(reader, "id"),
-    ...optionalText(reader, "network"),
-  }),
-  query: (reader) => ({
-    operation: "query",
-    kind: requireKind(reader),
-    id: requireText(reader, "id"),
-    ...optionalQuery(reader),
-  }),
-  modify: (reader) => ({
-    operation: "modify",
-    kind: requireKind(reader),
-    id: requireText(reader, "id"),
-    settings: requireSettings(reader),
-  }),
-  delete: (reader) => ({ operation: "delete", kind: requireKind(reader), id: requireText(reader, "id") }),
-  call: (reader) => ({
-    operation: "call",
-    method: requireText(reader, "method"),
-    path: requireText(reader, "path"),
-    body: reader.text("body") ?? "",
-  }),
-};
-
-function isOperation(text: string): text is HttpOperation {
-  return Object.hasOwn(READERS, text);
-}
-
-/**
- * Reads a call from the path and body of a request; undefined when the path names none.
- * @throws HcnError HCN_E_INVALID_JSON.
- */
-export function parseHttpCall(path: string, body: JsonValue): HttpCall | undefined {
-  const operation = path.startsWith(HTTP_PREFIX) ? path.slice(HTTP_PREFIX.length) : "";
-  if (!isOperation(operation)) return undefined;
-  return READERS[operation](JsonReader.of(body, "request", "HCN_E_INVALID_JSON"));
-}
-
 /** Path and body of a call. */
-export function formatHttpCall(call: HttpCall): { readonly path: string; readonly body: string } {
-  const { operation, ...fields } = call;
+export function formatHttpCall(
+  operation: HttpOperation,
+  fields: object,
+): { readonly path: string; readonly body: string } {
   return { path: `${HTTP_PREFIX}${operation}`, body: JSON.stringify(fields) };
 }
 
 const NOT_FOUND: readonly string[] = [
+  "HCS_E_SYSTEM_NOT_FOUND",
   "ERROR_NOT_FOUND",
   "HCN_E_NETWORK_NOT_FOUND",
   "HCN_E_ENDPOINT_NOT_FOUND",
 ];
 const CONFLICT: readonly string[] = [
+  "HCS_E_SYSTEM_ALREADY_EXISTS",
   "HCN_E_NETWORK_ALREADY_EXISTS",
   "HCN_E_PORT_ALREADY_EXISTS",
   "HCN_E_ENDPOINT_ALREADY_ATTACHED",
   "HCN_E_ENDPOINT_NAMESPACE_ALREADY_EXISTS",
   "ERROR_OBJECT_ALREADY_EXISTS",
+  "ERROR_ALREADY_EXISTS",
+  "HCN_E_ENTITY_HAS_REFERENCES",
+];
+const UNAVAILABLE: readonly string[] = [
+  "HCN_E_MANAGER_STOPPED",
+  "RPC_S_SERVER_UNAVAILABLE",
+  "EPT_S_NOT_REGISTERED",
 ];
 
 /** The HTTP status that goes with a refusal. Clients read the code in the body. */
@@ -162,6 +56,7 @@ export function httpStatusOf(error: HcnError): number {
   if (error.code === "E_NOTIMPL") return 501;
   if (error.code === "E_ACCESSDENIED") return 401;
   if (NOT_FOUND.includes(error.code)) return 404;
+  if (UNAVAILABLE.includes(error.code)) return 503;
   return CONFLICT.includes(error.code) ? 409 : 400;
 }
 
@@ -199,6 +94,7 @@ export function parseHttpNotification(value: JsonValue): HcnNotification | undef
   const reader = new JsonReader(value, "notification", "HCN_E_INVALID_JSON");
   const data = reader.object("data");
   const detail = data?.raw("Data");
+  const scope = reader.text("scope");
   return {
     type: reader.u32("type") ?? 0,
     status: reader.u32("status") ?? 0,
@@ -207,5 +103,6 @@ export function parseHttpNotification(value: JsonValue): HcnNotification | undef
       Flags: data?.u32("Flags") ?? 0,
       ...(detail !== undefined && { Data: detail }),
     },
+    ...(scope !== undefined && { scope }),
   };
 }

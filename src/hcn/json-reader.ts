@@ -12,14 +12,15 @@ import { isJsonObject } from "./json-value.ts";
 /** An enumeration of the schema: names at the index of their number; undefined where a number is not used. */
 export type Enumeration<Name extends string> = readonly (Name | undefined)[];
 
-/** The canonical name of an enumeration's value, given as name or number; undefined when it has none. */
+/** The canonical name of an enumeration's value, given as name, number or number in text; undefined when it has none. */
 export function enumerationName<Name extends string>(
   names: Enumeration<Name>,
   value: string | number,
 ): Name | undefined {
   if (typeof value === "number") return names[value];
   const wanted = value.toLowerCase();
-  return names.find((name) => name?.toLowerCase() === wanted);
+  const name = names.find((candidate) => candidate?.toLowerCase() === wanted);
+  return name ?? (/^\d{1,3}$/.test(wanted) ? names[Number(wanted)] : undefined);
 }
 
 /** Drops fields that are undefined, so that an absent field stays absent. */

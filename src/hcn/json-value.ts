@@ -33,7 +33,12 @@ export function isKeptJson(value: object): boolean {
 export function checkJsonValue(value: unknown, depth = 0): JsonValue {
   if (depth > LIMITS.documentDepthMax)
     throw invalidJson(`The document nests deeper than ${LIMITS.documentDepthMax} levels`);
-  if (value === null || typeof value === "boolean" || typeof value === "string") return value;
+  if (typeof value === "string") {
+    // Windows takes UTF-16, and what stores and sends text here is UTF-8: half a character has no place in it.
+    if (!value.isWellFormed()) throw invalidJson("The document holds half of a surrogate pair");
+    return value;
+  }
+  if (value === null || typeof value === "boolean") return value;
   if (typeof value === "number") {
     if (!Number.isFinite(value)) throw invalidJson("A number of the document is not finite");
     return value;
@@ -45,7 +50,9 @@ export function checkJsonValue(value: unknown, depth = 0): JsonValue {
   for (const field of Object.keys(value)) {
     const item: unknown = (value as Record<string, unknown>)[field];
     // A field of this name would set the prototype of a plain object, and no document has one.
-    if (item !== undefined && field !== "__proto__") copy[field] = checkJsonValue(item, depth + 1);
+    if (item === undefined || field === "__proto__") continue;
+    if (!field.isWellFormed()) throw invalidJson("The document holds half of a surrogate pair");
+    copy[field] = checkJsonValue(item, depth + 1);
   }
   return Object.freeze(copy);
 }
@@ -61,7 +68,10 @@ export function isJsonObject(value: JsonValue | undefined): value is JsonObject 
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** Parses JSON text. @throws HcnError HCN_E_INVALID_JSON when it is too long, too deep or no JSON. */
+/**
+ * Parses JSON text. Inferred: of a field that stands twice in an object the last one counts, as in most parsers.
+ * @throws HcnError HCN_E_INVALID_JSON when it is too long, too deep or no JSON.
+ */
 export function parseJsonText(text: string): JsonValue {
   if (text.length > LIMITS.jsonBytesMax)
     throw invalidJson(`The document is longer than ${LIMITS.jsonBytesMax} characters`);

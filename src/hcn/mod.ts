@@ -47,6 +47,14 @@ export {
 } from "./error.ts";
 export { type HnsFeature, type HnsVersion, featuresOf, hasFeature } from "./features.ts";
 export { ZERO_GUID, equalGuids, formatUpperGuid, parseGuid } from "./guid.ts";
+export {
+  type HostComputeLoadBalancer,
+  LOAD_BALANCER_DISTRIBUTIONS,
+  LOAD_BALANCER_FLAGS,
+  LOAD_BALANCER_PORT_FLAGS,
+  type LoadBalancerPortMapping,
+  parseLoadBalancer,
+} from "./load-balancer.ts";
 export { type ModifyRequest, type ModifyRequestType, parseModifyRequest } from "./modify.ts";
 export {
   type HostComputeNamespace,
@@ -54,9 +62,19 @@ export {
   type NamespaceType,
   parseNamespace,
 } from "./namespace.ts";
+export { type PodShims, syncNamespace } from "./namespace-sync.ts";
+export {
+  type ComputeSystem,
+  type ComputeSystemAdapter,
+  type ComputeSystemType,
+  type ComputeSystems,
+  addNetworkAdapter,
+  containerDocument,
+  networkAdapterRequest,
+  removeNetworkAdapter,
+} from "./compute-systems.ts";
 export {
   NAT_FLAGS,
-  type L4ProxyPolicySetting,
   type OutBoundNatPolicySetting,
   type PortMappingPolicySetting,
   type SdnRoutePolicySetting,
@@ -81,16 +99,20 @@ export {
 } from "./network-policy.ts";
 export { NOTIFICATION_TYPES } from "./notification.ts";
 export {
+  addLoadBalancerEndpoint,
   addNamespaceContainer,
   addNamespaceEndpoint,
   createEndpoint,
+  createLoadBalancer,
   createNamespace,
   createNetwork,
   deleteEndpoint,
+  deleteLoadBalancer,
   deleteNamespace,
   deleteNetwork,
   getEndpointById,
   getEndpointByName,
+  getLoadBalancerById,
   getNamespaceById,
   getNamespaceContainerIds,
   getNamespaceEndpointIds,
@@ -98,12 +120,15 @@ export {
   getNetworkByName,
   listEndpoints,
   listEndpointsOfNetwork,
+  listLoadBalancers,
   listNamespaces,
   listNetworks,
   modifyEndpointPolicies,
+  modifyLoadBalancer,
   modifyNetworkPolicies,
   namespaceOf,
   queryBy,
+  removeLoadBalancerEndpoint,
   removeNamespaceContainer,
   removeNamespaceEndpoint,
 } from "./operations.ts";
@@ -113,7 +138,19 @@ export {
   NETWORK_POLICY_TYPES,
   type NetworkPolicyType,
 } from "./policy-type.ts";
+export type { L4ProxyPolicySetting, L4WfpProxyPolicySetting } from "./proxy-policy.ts";
 export { SCHEMA_V2_0, type SchemaVersion } from "./schema-version.ts";
+export { type HostComputeRoute, parseSdnRoute, routesOfSdnRoute } from "./sdn-route.ts";
+export {
+  addSdnRoute,
+  addSdnRouteEndpoint,
+  createSdnRoute,
+  deleteSdnRoute,
+  getSdnRouteById,
+  listSdnRoutes,
+  modifySdnRoute,
+  removeSdnRouteEndpoint,
+} from "./sdn-route-operations.ts";
 export type {
   EndpointAttachDetachRequest,
   HnsEndpoint,

@@ -1,6 +1,7 @@
 /** The envelope of modify requests (hcn.md §5.2). */
 import type { JsonObject, JsonValue } from "./client.ts";
 import { HcnError } from "./error.ts";
+import { GUEST_NETWORK_SERVICE_RESOURCE_TYPES } from "./guest-network-service.ts";
 import { type Enumeration, JsonReader } from "./json-reader.ts";
 import { NAMESPACE_RESOURCE_TYPES } from "./namespace.ts";
 
@@ -16,12 +17,14 @@ export interface ResourceTypes {
   readonly Network: (typeof NETWORK_RESOURCE_TYPES)[number];
   readonly Endpoint: (typeof ENDPOINT_RESOURCE_TYPES)[number];
   readonly Namespace: (typeof NAMESPACE_RESOURCE_TYPES)[number];
+  readonly GuestNetworkService: (typeof GUEST_NETWORK_SERVICE_RESOURCE_TYPES)[number];
 }
 
 const RESOURCE_TYPES: { readonly [K in keyof ResourceTypes]: Enumeration<ResourceTypes[K]> } = {
   Network: NETWORK_RESOURCE_TYPES,
   Endpoint: ENDPOINT_RESOURCE_TYPES,
   Namespace: NAMESPACE_RESOURCE_TYPES,
+  GuestNetworkService: GUEST_NETWORK_SERVICE_RESOURCE_TYPES,
 };
 
 export interface ModifyRequest<Kind extends keyof ResourceTypes> {

@@ -1,4 +1,4 @@
-/** The policies that translate and steer: OutBoundNAT, PortMapping, SDNRoute, L4Proxy (hcn.md §3.3). */
+/** The policies that translate and steer: OutBoundNAT, PortMapping, SDNRoute (hcn.md §3.3). */
 import { parseIp } from "../net/ip.ts";
 import { parseAddressOrPrefix } from "./address-list.ts";
 import { HcnError } from "./error.ts";
@@ -36,15 +36,6 @@ export interface SdnRoutePolicySetting {
   readonly AutomaticEndpointMonitor?: boolean;
 }
 
-export interface L4ProxyPolicySetting {
-  readonly IP?: string;
-  readonly Port?: string;
-  readonly Protocol?: number;
-  readonly Exceptions?: readonly string[];
-  readonly Destination?: string;
-  readonly OutboundNAT?: boolean;
-}
-
 /** Names of protocols that HNS documents write in place of numbers. */
 const PROTOCOL_NUMBERS: Readonly<Record<string, number>> = {
   icmpv4: 1,
@@ -52,6 +43,7 @@ const PROTOCOL_NUMBERS: Readonly<Record<string, number>> = {
   tcp: 6,
   udp: 17,
   icmpv6: 58,
+  sctp: 132,
 };
 
 /** Reads an IP protocol, as number, as number in text, or as name. */
@@ -88,6 +80,15 @@ export function readOutBoundNat(reader: JsonReader): OutBoundNatPolicySetting {
   });
 }
 
+/** What has ports to map; 0 and absence are for both (hcn.md §3.3). */
+const MAPPED_PROTOCOLS: readonly number[] = [0, 6, 17];
+
+function readMappedProtocol(reader: JsonReader): number | undefined {
+  const protocol = readProtocol(reader, "Protocol");
+  if (protocol === undefined || MAPPED_PROTOCOLS.includes(protocol)) return protocol;
+  throw reader.fail("Protocol", "6 (TCP) or 17 (UDP)");
+}
+
 export function readPortMapping(reader: JsonReader): PortMappingPolicySetting {
   const internalPort = reader.u16("InternalPort") ?? 0;
   if (internalPort === 0) {
@@ -96,7 +97,7 @@ export function readPortMapping(reader: JsonReader): PortMappingPolicySetting {
     });
   }
   return present<PortMappingPolicySetting>({
-    Protocol: readProtocol(reader, "Protocol"),
+    Protocol: readMappedProtocol(reader),
     InternalPort: internalPort,
     ExternalPort: reader.u16("ExternalPort"),
     VIP: readOptionalIp(reader, "VIP"),
@@ -113,17 +114,5 @@ export function readSdnRoute(reader: JsonReader): SdnRoutePolicySetting {
     NextHop: readOptionalIp(reader, "NextHop"),
     NeedEncap: reader.boolean("NeedEncap"),
     AutomaticEndpointMonitor: reader.boolean("AutomaticEndpointMonitor"),
-  });
-}
-
-/** The schema page and hcsshim spell two fields differently; both are read (hcn.md §3.1). */
-export function readL4Proxy(reader: JsonReader): L4ProxyPolicySetting {
-  return present<L4ProxyPolicySetting>({
-    IP: reader.text("IP"),
-    Port: reader.textOrNumber("Port"),
-    Protocol: readProtocol(reader, "Protocol"),
-    Exceptions: reader.texts("Exceptions") ?? reader.texts("ExceptionList"),
-    Destination: reader.text("Destination"),
-    OutboundNAT: reader.boolean("OutboundNAT") ?? reader.boolean("OutboundNat"),
   });
 }

@@ -4,25 +4,25 @@ import { type AclPolicySetting, type SetPolicySetting, readAcl, readSetPolicy } 
 import { parseAddressOrPrefix } from "./address-list.ts";
 import type { PolicyDocument } from "./base-document.ts";
 import type { Guid } from "./client.ts";
+import { type NoSetting, readPolicySettings, unknownPolicyType } from "./endpoint-policy.ts";
 import {
   type InterfaceConstraintPolicySetting,
   type IsolationPolicySetting,
-  type NoSetting,
   type ProviderAddressPolicySetting,
+  VLAN_ID_MAX,
   readInterfaceConstraint,
   readIsolation,
-  readPolicySettings,
   readProviderAddress,
-  unknownPolicyType,
-} from "./endpoint-policy.ts";
+} from "./interface-policy.ts";
 import { type JsonReader, enumerationName, present } from "./json-reader.ts";
-import { type L4ProxyPolicySetting, readL4Proxy, readOptionalIp } from "./nat-policy.ts";
+import { readOptionalIp } from "./nat-policy.ts";
 import {
   NETWORK_POLICY_TYPES,
   type NetworkPolicyType,
   SUBNET_POLICY_TYPES,
   type SubnetPolicyType,
 } from "./policy-type.ts";
+import { type L4ProxyPolicySetting, readL4Proxy } from "./proxy-policy.ts";
 
 export interface SourceMacAddressPolicySetting {
   readonly SourceMacAddress: string;
@@ -101,8 +101,8 @@ export type SubnetPolicy = {
 }[SubnetPolicyType];
 
 const NO_SETTING: NoSetting = Object.freeze({});
-const VLAN_ID_MAX = 4_095;
-const U32_MAX = 0xffff_ffff;
+/** VXLAN has 24 bits for its network identifier (RFC 7348 §5). */
+const VSID_MAX = 0xff_ffff;
 
 /** Reads a MAC address, which keeps its text. */
 function readMac(reader: JsonReader, field: string): string | undefined {
@@ -196,6 +196,6 @@ export function parseNetworkPolicies(policies: readonly PolicyDocument[]): reado
 export function parseSubnetPolicy(policy: PolicyDocument, where: string): SubnetPolicy {
   const type = enumerationName<SubnetPolicyType>(SUBNET_POLICY_TYPES, policy.Type);
   if (type === undefined) throw unknownPolicyType(policy.Type, where, SUBNET_POLICY_TYPES);
-  const max = type === "VLAN" ? VLAN_ID_MAX : U32_MAX;
+  const max = type === "VLAN" ? VLAN_ID_MAX : VSID_MAX;
   return readPolicySettings(policy, type, (reader) => readIsolation(reader, max), where);
 }

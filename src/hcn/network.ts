@@ -50,11 +50,14 @@ export const NETWORK_FLAGS = {
   EnableIov: 8192,
 } as const;
 
-export const IPAM_TYPES = ["Static", "DHCP"] as const;
+export const IPAM_TYPES = ["Static", "Dhcp"] as const;
 export type IpamType = (typeof IPAM_TYPES)[number];
 
 /** Bits of a subnet's `Flags`. */
 export const SUBNET_FLAGS = { DoNotReserveGatewayAddress: 1 } as const;
+
+/** Bits of an IP subnet's `Flags`. */
+export const IP_SUBNET_FLAGS = { EnableBroadcast: 1, ReserveNetworkAddress: 2 } as const;
 
 export interface MacRange {
   readonly StartMacAddress?: string;
@@ -93,7 +96,8 @@ export interface HostComputeNetwork extends BaseDocument {
   readonly Flags?: number;
 }
 
-function readIpSubnet(reader: JsonReader): IpSubnet {
+/** Reads one block of a subnet. */
+export function readIpSubnet(reader: JsonReader): IpSubnet {
   return present<IpSubnet>({
     ...readBase(reader),
     IpAddressPrefix: reader.text("IpAddressPrefix"),

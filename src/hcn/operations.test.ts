@@ -38,6 +38,22 @@ class ScriptedClient implements HcnClient {
   async call(): Promise<JsonObject> {
     return Promise.resolve({});
   }
+  async queryEndpointStats(): Promise<JsonObject> {
+    return Promise.resolve({});
+  }
+  async queryEndpointAddresses(): Promise<JsonObject> {
+    return Promise.resolve({});
+  }
+  async reservePorts(): Promise<never> {
+    return Promise.reject(new Error("not scripted"));
+  }
+  async releasePorts(): Promise<void> {}
+  async listPortReservations(): Promise<readonly []> {
+    return Promise.resolve([]);
+  }
+  async queryService(): Promise<JsonObject> {
+    return Promise.resolve({});
+  }
   subscribe(): () => void {
     return () => {};
   }

@@ -36,7 +36,7 @@ export function queryBy(filter: JsonObject): HostComputeQuery {
  * Enumerates and reads every object that matches. An object that vanishes between the two calls is left out
  * (hcn.md §1.5: hcsshim fails the whole listing then).
  */
-async function listDocuments(
+export async function listDocuments(
   client: HcnClient,
   kind: HcnObjectKind,
   query: HostComputeQuery,
@@ -55,11 +55,12 @@ async function listDocuments(
 }
 
 /** A request document as JSON: fields that are undefined are left out. */
-function request(document: object): JsonObject {
+export function requestDocument(document: object): JsonObject {
   return checkJsonObject(document);
 }
 
-function first<T>(found: readonly T[], what: string, value: string): T {
+/** The first of what a look-up found. @throws HcnNotFoundError when it found nothing. */
+export function firstFound<T>(found: readonly T[], what: string, value: string): T {
   const [object] = found;
   if (object === undefined) throw new HcnNotFoundError(what, value);
   return object;
@@ -82,12 +83,12 @@ export async function listNetworks(
 
 /** @throws HcnNotFoundError `Network name "x" not found`. */
 export async function getNetworkByName(client: HcnClient, name: string): Promise<HostComputeNetwork> {
-  return first(await listNetworks(client, queryBy({ Name: name })), "Network name", name);
+  return firstFound(await listNetworks(client, queryBy({ Name: name })), "Network name", name);
 }
 
 /** @throws HcnNotFoundError `Network ID "x" not found`. */
 export async function getNetworkById(client: HcnClient, id: Guid): Promise<HostComputeNetwork> {
-  return first(await listNetworks(client, queryBy({ ID: id })), "Network ID", id);
+  return firstFound(await listNetworks(client, queryBy({ ID: id })), "Network ID", id);
 }
 
 /** What hcsshim refuses before it calls the service (hcn.md §4.1). */
@@ -111,7 +112,7 @@ export async function createNetwork(
   network: HostComputeNetwork,
 ): Promise<HostComputeNetwork> {
   checkNetworkRequest(network);
-  const id = await client.create("Network", request({ SchemaVersion: SCHEMA_V2_0, ...network }));
+  const id = await client.create("Network", requestDocument({ SchemaVersion: SCHEMA_V2_0, ...network }));
   return networkOf(await client.query("Network", id, DEFAULT_QUERY));
 }
 
@@ -127,7 +128,7 @@ export async function modifyNetworkPolicies(
   policies: readonly PolicyDocument[],
 ): Promise<HostComputeNetwork> {
   const settings = { ResourceType: "Policy", RequestType: requestType, Settings: { Policies: policies } };
-  await client.modify("Network", id, request(settings));
+  await client.modify("Network", id, requestDocument(settings));
   return networkOf(await client.query("Network", id, DEFAULT_QUERY));
 }
 
@@ -150,12 +151,12 @@ export async function listEndpointsOfNetwork(
 
 /** @throws HcnNotFoundError `Endpoint ID "x" not found`. */
 export async function getEndpointById(client: HcnClient, id: Guid): Promise<HostComputeEndpoint> {
-  return first(await listEndpoints(client, queryBy({ ID: id })), "Endpoint ID", id);
+  return firstFound(await listEndpoints(client, queryBy({ ID: id })), "Endpoint ID", id);
 }
 
 /** The first of that name. @throws HcnNotFoundError `Endpoint name "x" not found`. */
 export async function getEndpointByName(client: HcnClient, name: string): Promise<HostComputeEndpoint> {
-  return first(await listEndpoints(client, queryBy({ Name: name })), "Endpoint name", name);
+  return firstFound(await listEndpoints(client, queryBy({ Name: name })), "Endpoint name", name);
 }
 
 /**
@@ -172,7 +173,7 @@ export async function createEndpointOnly(
       detail: "endpoint create error, endpoint json HostComputeNamespace is read only and should not be set",
     });
   }
-  const document = request({ SchemaVersion: SCHEMA_V2_0, ...endpoint, HostComputeNetwork: network });
+  const document = requestDocument({ SchemaVersion: SCHEMA_V2_0, ...endpoint, HostComputeNetwork: network });
   return client.create("Endpoint", document, { network });
 }
 
@@ -198,7 +199,7 @@ export async function modifyEndpointPolicies(
   policies: readonly PolicyDocument[],
 ): Promise<HostComputeEndpoint> {
   const settings = { ResourceType: "Policy", RequestType: requestType, Settings: { Policies: policies } };
-  await client.modify("Endpoint", id, request(settings));
+  await client.modify("Endpoint", id, requestDocument(settings));
   return parseEndpoint(await client.query("Endpoint", id, DEFAULT_QUERY));
 }
 
@@ -213,7 +214,7 @@ export async function listNamespaces(
 
 /** @throws HcnNotFoundError `Namespace ID "x" not found`. */
 export async function getNamespaceById(client: HcnClient, id: Guid): Promise<HostComputeNamespace> {
-  return first(await listNamespaces(client, queryBy({ ID: id })), "Namespace ID", id);
+  return firstFound(await listNamespaces(client, queryBy({ ID: id })), "Namespace ID", id);
 }
 
 /** Creates a namespace, without a type as containerd does when none is given, and reads it back. */
@@ -221,7 +222,7 @@ export async function createNamespace(
   client: HcnClient,
   type?: NamespaceType,
 ): Promise<HostComputeNamespace> {
-  const id = await client.create("Namespace", request({ Type: type, SchemaVersion: SCHEMA_V2_0 }));
+  const id = await client.create("Namespace", requestDocument({ Type: type, SchemaVersion: SCHEMA_V2_0 }));
   return parseNamespace(await client.query("Namespace", id, DEFAULT_QUERY));
 }
 
@@ -246,7 +247,7 @@ async function modifyNamespace(
   resource: { readonly type: NamespaceResourceType; readonly settings: JsonObject },
 ): Promise<void> {
   const settings = { ResourceType: resource.type, RequestType: requestType, Settings: resource.settings };
-  await client.modify("Namespace", namespaceGuid(namespace), request(settings));
+  await client.modify("Namespace", namespaceGuid(namespace), requestDocument(settings));
 }
 
 export async function addNamespaceEndpoint(
@@ -324,9 +325,9 @@ export async function listLoadBalancers(
   return (await listDocuments(client, "LoadBalancer", query)).map(parseLoadBalancer);
 }
 
-/** @throws HcnNotFoundError `LoadBalancer ID "x" not found`. */
+/** @throws HcnNotFoundError `LoadBalancer "x" not found`. */
 export async function getLoadBalancerById(client: HcnClient, id: Guid): Promise<HostComputeLoadBalancer> {
-  return first(await listLoadBalancers(client, queryBy({ ID: id })), "LoadBalancer ID", id);
+  return firstFound(await listLoadBalancers(client, queryBy({ ID: id })), "LoadBalancer", id);
 }
 
 /**
@@ -337,7 +338,7 @@ export async function createLoadBalancerOnly(
   client: HcnClient,
   loadBalancer: HostComputeLoadBalancer,
 ): Promise<Guid> {
-  return client.create("LoadBalancer", request({ SchemaVersion: SCHEMA_V2_0, ...loadBalancer }));
+  return client.create("LoadBalancer", requestDocument({ SchemaVersion: SCHEMA_V2_0, ...loadBalancer }));
 }
 
 /** Creates a load balancer and reads it back. */
@@ -355,11 +356,41 @@ export async function modifyLoadBalancer(
   id: Guid,
   loadBalancer: HostComputeLoadBalancer,
 ): Promise<HostComputeLoadBalancer> {
-  const settings = request({ SchemaVersion: SCHEMA_V2_0, ...loadBalancer, ID: id });
+  const settings = requestDocument({ SchemaVersion: SCHEMA_V2_0, ...loadBalancer, ID: id });
   await client.modify("LoadBalancer", id, settings);
   return parseLoadBalancer(await client.query("LoadBalancer", id, DEFAULT_QUERY));
 }
 
 export async function deleteLoadBalancer(client: HcnClient, id: Guid): Promise<void> {
   await client.delete("LoadBalancer", id);
+}
+
+/** Deletes the load balancer and creates it again with other endpoints, under the id that its document holds. */
+async function remakeLoadBalancer(
+  client: HcnClient,
+  loadBalancer: HostComputeLoadBalancer,
+  endpoints: readonly Guid[],
+): Promise<HostComputeLoadBalancer> {
+  await deleteLoadBalancer(client, loadBalancer.ID ?? "");
+  return createLoadBalancer(client, { ...loadBalancer, HostComputeEndpoints: endpoints });
+}
+
+/** hcsshim's `AddEndpoint` of a load balancer: not a modify, but delete and create (hcn.md §1.5). */
+export async function addLoadBalancerEndpoint(
+  client: HcnClient,
+  loadBalancer: HostComputeLoadBalancer,
+  endpoint: Guid,
+): Promise<HostComputeLoadBalancer> {
+  return remakeLoadBalancer(client, loadBalancer, [...(loadBalancer.HostComputeEndpoints ?? []), endpoint]);
+}
+
+/** hcsshim's `RemoveEndpoint` of a load balancer. */
+export async function removeLoadBalancerEndpoint(
+  client: HcnClient,
+  loadBalancer: HostComputeLoadBalancer,
+  endpoint: Guid,
+): Promise<HostComputeLoadBalancer> {
+  const ids = loadBalancer.HostComputeEndpoints ?? [];
+  const left = ids.filter((id) => parseGuid(id) !== parseGuid(endpoint));
+  return remakeLoadBalancer(client, loadBalancer, left);
 }

@@ -44,11 +44,13 @@ function isBareFilter(query: JsonObject): boolean {
 }
 
 /**
- * Checks a query; undefined, an empty object and a bare filter are queries too.
+ * Checks a query; undefined, an empty object and a bare filter are queries too, and so are an empty text and a query
+ * written as text, as the native calls take it (hcn.md §1.1).
  * @throws HcnError HCN_E_INVALID_JSON when it is none.
  */
 export function parseQuery(query: JsonValue | undefined): CheckedQuery {
   if (query === undefined || query === null) return NULL_QUERY;
+  if (typeof query === "string") return query.trim() === "" ? NULL_QUERY : parseQuery(parseJsonText(query));
   if (!isJsonObject(query))
     throw new HcnError("HCN_E_INVALID_JSON", { detail: "A query has to be a JSON object" });
   if (isBareFilter(query)) return { ...NULL_QUERY, filter: query };

@@ -12,11 +12,25 @@ export interface HnsMacPool {
   readonly EndMacAddress?: string;
 }
 
+export interface HnsIpSubnet {
+  readonly ID?: Guid;
+  readonly IpAddressPrefix?: string;
+  readonly Flags?: number;
+}
+
 export interface HnsSubnet {
   readonly ID?: Guid;
   readonly AddressPrefix?: string;
   readonly GatewayAddress?: string;
   readonly Policies?: readonly HnsPolicy[];
+  readonly IpSubnets?: readonly HnsIpSubnet[];
+  readonly Flags?: number;
+}
+
+/** An extension of the network's switch, on or off. */
+export interface HnsExtension {
+  readonly Id?: Guid;
+  readonly IsEnabled?: boolean;
 }
 
 export interface HnsNetwork {
@@ -37,6 +51,9 @@ export interface HnsNetwork {
   readonly ManagementIP?: string;
   readonly DrMacAddress?: string;
   readonly AutomaticDNS?: boolean;
+  readonly AdditionalParams?: JsonValue;
+  readonly Extensions?: readonly HnsExtension[];
+  readonly IsolateSwitch?: boolean;
   readonly Flags?: number;
 }
 
@@ -112,6 +129,14 @@ export function parseHnsNetwork(document: JsonValue): HnsNetwork {
         AddressPrefix: subnet.text("AddressPrefix"),
         GatewayAddress: subnet.text("GatewayAddress"),
         Policies: readPolicies(subnet),
+        IpSubnets: subnet.list("IpSubnets", (block) =>
+          present<HnsIpSubnet>({
+            ID: block.guid("ID"),
+            IpAddressPrefix: block.text("IpAddressPrefix"),
+            Flags: block.u32("Flags"),
+          }),
+        ),
+        Flags: subnet.u32("Flags"),
       }),
     ),
     DNSDomain: reader.text("DNSDomain"),
@@ -121,6 +146,11 @@ export function parseHnsNetwork(document: JsonValue): HnsNetwork {
     ManagementIP: reader.text("ManagementIP"),
     DrMacAddress: reader.text("DrMacAddress"),
     AutomaticDNS: reader.boolean("AutomaticDNS"),
+    AdditionalParams: reader.raw("AdditionalParams"),
+    Extensions: reader.list("Extensions", (extension) =>
+      present<HnsExtension>({ Id: extension.guid("Id"), IsEnabled: extension.boolean("IsEnabled") }),
+    ),
+    IsolateSwitch: reader.boolean("IsolateSwitch"),
     Flags: reader.u32("Flags"),
   });
 }

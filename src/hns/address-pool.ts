@@ -1,50 +1,83 @@
 /**
  * The addresses of one network: which are reserved, which are taken, which comes next (hcn.md §4.2).
- * Inferred (hcn.md §11.1): reserved are the network address, the gateway and, for IPv4, the broadcast address; free
- * addresses are handed out in random order, because published outputs show scattered values.
+ *
+ * Inferred (hcn.md §11.1): reserved are the network address, the gateway and, for IPv4, the broadcast address of each
+ * subnet. In an IP subnet that is a part of its subnet, the first address is reserved with the flag
+ * ReserveNetworkAddress, and the last one with EnableBroadcast. Which free address comes next is an option: at random by
+ * default, because published outputs show scattered values.
  */
 import type { Prng } from "../base/prng.ts";
 import type { Guid } from "../hcn/client.ts";
 import { HcnError } from "../hcn/error.ts";
-import { SUBNET_FLAGS } from "../hcn/network.ts";
+import { IP_SUBNET_FLAGS, SUBNET_FLAGS } from "../hcn/network.ts";
 import { type Ip, addToIp, bitsOf, familyOf, formatIp } from "../net/ip.ts";
-import { type Prefix, formatPrefix, lastIp, prefixContains, prefixFamily } from "../net/prefix.ts";
+import {
+  type Prefix,
+  equalPrefixes,
+  formatPrefix,
+  lastIp,
+  prefixContains,
+  prefixFamily,
+} from "../net/prefix.ts";
 import type { IpSubnetRecord, SubnetRecord } from "./network-record.ts";
 
-/** The largest number of addresses of one subnet that allocation looks at: an IPv6 subnet has more than anybody needs. */
-const CANDIDATES_MAX = 65_536;
+/** Which free address comes next. */
+export type AllocationOrder = "random" | "lowest-first";
+
+/** Bits of a block that allocation looks at: a block of IPv6 has more than anybody needs. */
+const BITS_MAX = 32;
+
+/** Where an address lies. */
+export interface AddressPlace {
+  readonly subnet: SubnetRecord;
+  readonly ipSubnet: IpSubnetRecord;
+}
+
+/** All addresses of a block below this offset are taken or reserved. */
+interface LowestFree {
+  readonly prefix: Prefix;
+  offset: number;
+}
 
 export class AddressPool {
   /** Addresses of local endpoints. */
   private readonly owners = new Map<Ip, Guid>();
   /** Addresses that the node itself has: nobody else may take them. */
   private readonly nodeAddresses: readonly Ip[];
+  private readonly order: AllocationOrder;
+  /** By block; kept where the order is `lowest-first`. */
+  private readonly lowest = new Map<Guid, LowestFree>();
 
-  constructor(nodeAddresses: readonly Ip[]) {
+  constructor(nodeAddresses: readonly Ip[], order: AllocationOrder = "random") {
     this.nodeAddresses = nodeAddresses;
-  }
-
-  /** The subnet and its block that hold `ip`; undefined when none does. */
-  findSubnet(
-    subnets: readonly SubnetRecord[],
-    ip: Ip,
-  ): { readonly subnet: SubnetRecord; readonly ipSubnet: IpSubnetRecord | undefined } | undefined {
-    const subnet = subnets.find((candidate) => prefixContains(candidate.prefix, ip));
-    if (subnet === undefined) return undefined;
-    return { subnet, ipSubnet: subnet.ipSubnets.find((block) => prefixContains(block.prefix, ip)) };
+    this.order = order;
   }
 
   /**
-   * Checks that an endpoint may take `ip`.
-   * @throws HcnError HCN_E_ADDR_INVALID_OR_RESERVED or ERROR_OBJECT_ALREADY_EXISTS.
+   * The subnet and its block that hold `ip`; undefined when none does. Inferred (hcn.md §4.2): an endpoint binds to a
+   * block, so an address of a subnet outside its blocks is nobody's.
    */
-  checkFree(subnet: SubnetRecord, ip: Ip): void {
-    const reserved = this.reservationOf(subnet, ip);
+  findPlace(subnets: readonly SubnetRecord[], ip: Ip): AddressPlace | undefined {
+    const subnet = subnets.find((candidate) => prefixContains(candidate.prefix, ip));
+    const ipSubnet = subnet?.ipSubnets.find((block) => prefixContains(block.prefix, ip));
+    return subnet === undefined || ipSubnet === undefined ? undefined : { subnet, ipSubnet };
+  }
+
+  /**
+   * Checks that an endpoint may take `ip`, if nobody has it.
+   * @throws HcnError HCN_E_ADDR_INVALID_OR_RESERVED.
+   */
+  checkReservation(place: AddressPlace, ip: Ip): void {
+    const reserved = this.reservationOf(place, ip);
     if (reserved !== undefined) {
       throw new HcnError("HCN_E_ADDR_INVALID_OR_RESERVED", {
-        detail: `${formatIp(ip)} is ${reserved} of ${formatPrefix(subnet.prefix)}; choose another address of the subnet`,
+        detail: `${formatIp(ip)} is ${reserved}; choose another address of ${formatPrefix(place.subnet.prefix)}`,
       });
     }
+  }
+
+  /** @throws HcnError ERROR_OBJECT_ALREADY_EXISTS when a local endpoint has `ip`. */
+  checkOwner(ip: Ip): void {
     const owner = this.owners.get(ip);
     if (owner !== undefined) {
       throw new HcnError("ERROR_OBJECT_ALREADY_EXISTS", {
@@ -54,13 +87,15 @@ export class AddressPool {
   }
 
   /**
-   * A free address of `family`, from the first subnet that has one.
+   * A free address, from the first subnet that has one.
    * @throws HcnError HCN_E_ADDR_INVALID_OR_RESERVED when all are taken.
    */
   allocate(subnets: readonly SubnetRecord[], prng: Prng): Ip {
     for (const subnet of subnets) {
-      const ip = this.allocateFrom(subnet, prng);
-      if (ip !== undefined) return ip;
+      for (const ipSubnet of subnet.ipSubnets) {
+        const ip = this.allocateFrom({ subnet, ipSubnet }, prng);
+        if (ip !== undefined) return ip;
+      }
     }
     const names = subnets.map((subnet) => formatPrefix(subnet.prefix)).join(", ");
     // Inferred: no source shows what an exhausted subnet answers.
@@ -69,31 +104,59 @@ export class AddressPool {
     });
   }
 
+  ownerOf(ip: Ip): Guid | undefined {
+    return this.owners.get(ip);
+  }
+
+  /** Whoever is first has it: restored endpoints may claim one address twice. */
   take(ip: Ip, owner: Guid): void {
-    this.owners.set(ip, owner);
+    if (!this.owners.has(ip)) this.owners.set(ip, owner);
   }
 
-  release(ip: Ip): void {
+  release(ip: Ip, owner: Guid): void {
+    if (this.owners.get(ip) !== owner) return;
     this.owners.delete(ip);
+    for (const hint of this.lowest.values())
+      if (prefixContains(hint.prefix, ip))
+        hint.offset = Math.min(hint.offset, Number(BigInt(ip) - BigInt(hint.prefix.address)));
   }
 
-  private allocateFrom(subnet: SubnetRecord, prng: Prng): Ip | undefined {
-    const bits = bitsOf(prefixFamily(subnet.prefix)) - subnet.prefix.length;
-    const count = bits > 16 ? CANDIDATES_MAX : 2 ** bits;
-    const start = prng.below(count);
-    for (let tried = 0; tried < count; tried++) {
-      const ip = addToIp(subnet.prefix.address, (start + tried) % count);
-      if (ip !== undefined && !this.owners.has(ip) && this.reservationOf(subnet, ip) === undefined) return ip;
+  private allocateFrom(place: AddressPlace, prng: Prng): Ip | undefined {
+    const { ipSubnet, subnet } = place;
+    const bits = Math.min(bitsOf(prefixFamily(ipSubnet.prefix)) - ipSubnet.prefix.length, BITS_MAX);
+    const count = 2 ** bits;
+    // So many may be in the way: gateway and edges of subnet and block, the node's addresses, other endpoints'.
+    const obstacles = this.owners.size + this.nodeAddresses.length + 5;
+    const hint = this.order === "random" ? undefined : this.lowestOf(ipSubnet);
+    const start = hint === undefined ? prng.below(count) : hint.offset;
+    const end = hint === undefined ? count : count - start;
+    for (let tried = 0; tried < end && tried <= obstacles; tried++) {
+      const offset = (start + tried) % count;
+      const ip = addToIp(ipSubnet.prefix.address, offset);
+      if (
+        ip === undefined ||
+        this.owners.has(ip) ||
+        this.reservationOf({ subnet, ipSubnet }, ip) !== undefined
+      )
+        continue;
+      if (hint !== undefined) hint.offset = offset;
+      return ip;
     }
     return undefined;
   }
 
+  private lowestOf({ id, prefix }: IpSubnetRecord): LowestFree {
+    const known = this.lowest.get(id) ?? { prefix, offset: 0 };
+    this.lowest.set(id, known);
+    return known;
+  }
+
   /** Why nobody may have `ip`; undefined when somebody may. */
-  private reservationOf(subnet: SubnetRecord, ip: Ip): string | undefined {
+  private reservationOf({ subnet, ipSubnet }: AddressPlace, ip: Ip): string | undefined {
     const isGatewayFree = (subnet.flags & SUBNET_FLAGS.DoNotReserveGatewayAddress) !== 0;
     if (ip === subnet.gateway && !isGatewayFree) return "the gateway";
-    const reserved = edgeOf(subnet.prefix, ip);
-    if (reserved !== undefined) return reserved;
+    const edge = edgeOf(subnet.prefix, ip) ?? blockEdgeOf(subnet, ipSubnet, ip);
+    if (edge !== undefined) return edge;
     return this.nodeAddresses.includes(ip) && !isGatewayFree
       ? "an address of the node in the range"
       : undefined;
@@ -104,6 +167,17 @@ export class AddressPool {
 function edgeOf(prefix: Prefix, ip: Ip): string | undefined {
   const bits = bitsOf(familyOf(ip)) - prefix.length;
   if (bits < 2) return undefined;
-  if (ip === prefix.address) return "the network address";
-  return familyOf(ip) === 4 && ip === lastIp(prefix) ? "the broadcast address" : undefined;
+  if (ip === prefix.address) return `the network address of ${formatPrefix(prefix)}`;
+  return familyOf(ip) === 4 && ip === lastIp(prefix)
+    ? `the broadcast address of ${formatPrefix(prefix)}`
+    : undefined;
+}
+
+/** The edges of a block that is a part of its subnet, as far as its flags ask for it. */
+function blockEdgeOf(subnet: SubnetRecord, { prefix, flags }: IpSubnetRecord, ip: Ip): string | undefined {
+  if (equalPrefixes(prefix, subnet.prefix)) return undefined;
+  const edge = edgeOf(prefix, ip);
+  const flag =
+    ip === prefix.address ? IP_SUBNET_FLAGS.ReserveNetworkAddress : IP_SUBNET_FLAGS.EnableBroadcast;
+  return (flags & flag) === 0 ? undefined : edge;
 }

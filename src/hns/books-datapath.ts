@@ -4,7 +4,16 @@ import type { Guid } from "../hcn/client.ts";
 import type { InterfaceAddress } from "../net/prefix.ts";
 import type { PortRange } from "../net/port-range.ts";
 import { PortBlockTable } from "../vswitch/port-blocks.ts";
-import type { Datapath, HostPoolDefinition, HostProgram, PortProgram, VnicDefinition } from "./datapath.ts";
+import type {
+  Datapath,
+  HostPoolDefinition,
+  HostProgram,
+  PortPoolAllocation,
+  PortProgram,
+  PortStatistics,
+  SwitchDefinition,
+  VnicDefinition,
+} from "./datapath.ts";
 import { HOST_COMPARTMENT } from "./namespace-record.ts";
 import type { PhysicalAdapter } from "./physical-adapter.ts";
 
@@ -13,26 +22,37 @@ interface ReservedPool {
   readonly block: PortRange;
 }
 
+const NOTHING_PASSED: PortStatistics = Object.freeze({
+  packetsReceived: 0,
+  bytesReceived: 0,
+  droppedIncoming: 0,
+  packetsSent: 0,
+  bytesSent: 0,
+  droppedOutgoing: 0,
+});
+
 export class BooksDatapath implements Datapath {
-  private readonly switches = new Map<Guid, PhysicalAdapter>();
+  private readonly switches = new Map<Guid, SwitchDefinition>();
   private readonly vnics = new Map<Guid, VnicDefinition>();
   private readonly compartments = new Set<number>();
   private readonly hostPools = new Map<Guid, Map<string, ReservedPool>>();
   private readonly blocks = new PortBlockTable();
   private lastCompartment = HOST_COMPARTMENT;
 
-  createCompartment(): number {
-    this.lastCompartment++;
-    this.compartments.add(this.lastCompartment);
-    return this.lastCompartment;
+  createCompartment(_name: string, wantedId?: number): number {
+    const isFree = wantedId !== undefined && wantedId > HOST_COMPARTMENT && !this.compartments.has(wantedId);
+    const id = isFree ? wantedId : this.lastCompartment + 1;
+    this.lastCompartment = Math.max(this.lastCompartment, id);
+    this.compartments.add(id);
+    return id;
   }
 
   removeCompartment(id: number): void {
     this.compartments.delete(id);
   }
 
-  createSwitch(id: Guid, adapter: PhysicalAdapter): void {
-    this.switches.set(id, adapter);
+  createSwitch(definition: SwitchDefinition): void {
+    this.switches.set(definition.id, definition);
   }
 
   removeSwitch(id: Guid): void {
@@ -41,7 +61,14 @@ export class BooksDatapath implements Datapath {
     this.switches.delete(id);
   }
 
+  setHostAddresses(switchId: Guid, hostAddresses: readonly InterfaceAddress[]): void {
+    const definition = this.switches.get(switchId);
+    if (definition?.kind === "internal") this.switches.set(switchId, { ...definition, hostAddresses });
+  }
+
   addressesOf(adapter: PhysicalAdapter): readonly InterfaceAddress[] {
+    for (const each of this.switches.values())
+      if (each.kind === "external" && each.adapter.name === adapter.name && !each.hasHostPort) return [];
     return adapter.addresses;
   }
 
@@ -58,6 +85,11 @@ export class BooksDatapath implements Datapath {
     const vnic = this.vnics.get(portId);
     assert(vnic !== undefined, "only attached ports are programmed");
     this.vnics.set(portId, { ...vnic, program });
+  }
+
+  setMtu(portId: Guid, mtuBytes: number | undefined): void {
+    const vnic = this.vnics.get(portId);
+    if (vnic !== undefined) this.vnics.set(portId, { ...vnic, mtuBytes });
   }
 
   reserveHostPools(switchId: Guid, pools: readonly HostPoolDefinition[]): boolean {
@@ -80,6 +112,28 @@ export class BooksDatapath implements Datapath {
     for (const { name } of program.pools.removed) this.releasePool(switchId, name);
   }
 
+  /** Nothing passes here. */
+  statisticsOf(_switchId: Guid, portId: Guid): PortStatistics | undefined {
+    return this.vnics.has(portId) ? NOTHING_PASSED : undefined;
+  }
+
+  /** Nobody runs here. */
+  isListening(): boolean {
+    return false;
+  }
+
+  listPortPools(): readonly PortPoolAllocation[] {
+    return [...this.hostPools].flatMap(([switchId, pools]) =>
+      [...pools.values()].map(({ pool, block }) => ({
+        switchId,
+        portId: switchId,
+        ip: pool.ip,
+        protocol: pool.protocol,
+        range: block,
+      })),
+    );
+  }
+
   private reservedOn(switchId: Guid): Map<string, ReservedPool> {
     const known = this.hostPools.get(switchId) ?? new Map<string, ReservedPool>();
     this.hostPools.set(switchId, known);
@@ -99,6 +153,10 @@ export class BooksDatapath implements Datapath {
 
   listVnics(): readonly VnicDefinition[] {
     return [...this.vnics.values()];
+  }
+
+  getSwitch(id: Guid): SwitchDefinition | undefined {
+    return this.switches.get(id);
   }
 
   listSwitches(): readonly Guid[] {

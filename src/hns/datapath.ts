@@ -6,6 +6,7 @@ import type { Guid } from "../hcn/client.ts";
 import type { Ip, Ipv4 } from "../net/ip.ts";
 import type { Mac } from "../net/mac.ts";
 import type { InterfaceAddress, Prefix } from "../net/prefix.ts";
+import type { PortRange } from "../net/port-range.ts";
 import type { Group } from "../vfp/group.ts";
 import type { KnowledgeCode } from "../knowledge/codes.ts";
 import type { HostLayerName, LayerName } from "./compile/layers.ts";
@@ -78,6 +79,26 @@ export interface DnsDefinition {
   readonly servers: readonly Ip[];
 }
 
+/** A switch to make. */
+export type SwitchDefinition =
+  | {
+      readonly kind: "external";
+      readonly id: Guid;
+      readonly adapter: PhysicalAdapter;
+      /** False: the host has no vNIC on it, and none of the adapter's addresses (DisableHostPort). */
+      readonly hasHostPort: boolean;
+    }
+  | {
+      readonly kind: "internal";
+      readonly id: Guid;
+      readonly name: string;
+      /** MAC of the host's vNIC `vEthernet (<name>)`. */
+      readonly hostMac: Mac;
+      /** Addresses of the host's vNIC: the gateways of the network's subnets. */
+      readonly hostAddresses: readonly InterfaceAddress[];
+    }
+  | { readonly kind: "private"; readonly id: Guid; readonly name: string };
+
 /** A vNIC to make: an interface in a compartment and a port on a switch, joined by a cable. */
 export interface VnicDefinition {
   readonly switchId: Guid;
@@ -95,21 +116,50 @@ export interface VnicDefinition {
   readonly dns: DnsDefinition | undefined;
   /** Undefined: that of the adapter. */
   readonly mtuBytes: number | undefined;
-  readonly program: PortProgram;
+  /** Added to the metric of each route over the interface; undefined: what Windows gives. */
+  readonly interfaceMetric: number | undefined;
+  /** Undefined: the port has no rules; frames pass as they are. */
+  readonly program: PortProgram | undefined;
+}
+
+/** What has passed a port since it was made, as seen by the endpoint behind it. */
+export interface PortStatistics {
+  readonly packetsReceived: number;
+  readonly bytesReceived: number;
+  readonly droppedIncoming: number;
+  readonly packetsSent: number;
+  readonly bytesSent: number;
+  readonly droppedOutgoing: number;
+}
+
+/** A block of NAT ports of the node that a switch port holds. */
+export interface PortPoolAllocation {
+  readonly switchId: Guid;
+  readonly portId: Guid;
+  readonly ip: Ip;
+  readonly protocol: number;
+  readonly range: PortRange;
 }
 
 export interface Datapath {
-  /** Makes a compartment and returns its id: small, growing, above 1. */
-  createCompartment(name: string): number;
+  /** Makes a compartment and returns its id: small, growing, above 1; `wantedId` when it is free. */
+  createCompartment(name: string, wantedId?: number): number;
   removeCompartment(id: number): void;
-  /** Puts a switch on `adapter`; its addresses and routes move to a vNIC of the host, named `vEthernet (<adapter>)`. */
-  createSwitch(id: Guid, adapter: PhysicalAdapter): void;
-  /** Takes the switch away; addresses and routes go back to the adapter. */
+  /**
+   * Makes a switch. On an external one the adapter's addresses and routes move to a vNIC of the host, named
+   * `vEthernet (<adapter>)`; an internal one gives the host a vNIC with addresses of its own, a private one gives none.
+   */
+  createSwitch(definition: SwitchDefinition): void;
+  /** Takes the switch away; what was on an adapter goes back to it. */
   removeSwitch(id: Guid): void;
+  /** Replaces the addresses of the host's vNIC on an internal switch. */
+  setHostAddresses(switchId: Guid, addresses: readonly InterfaceAddress[]): void;
   /** The addresses of the node on `adapter`, wherever they are now. */
   addressesOf(adapter: PhysicalAdapter): readonly InterfaceAddress[];
   attach(vnic: VnicDefinition): void;
   detach(switchId: Guid, portId: Guid): void;
+  /** Changes the MTU of an attached vNIC; undefined: that of its link. */
+  setMtu(portId: Guid, mtuBytes: number | undefined): void;
   /**
    * Makes pools of the host's port that are not there yet, each with a block of ports.
    * @returns false when the node has no block left; then nothing has changed.
@@ -119,4 +169,10 @@ export interface Datapath {
   programHost(switchId: Guid, networkId: Guid, program: HostProgram): void;
   /** Replaces what is programmed into an attached port. */
   program(switchId: Guid, portId: Guid, program: PortProgram): void;
+  /** Undefined: there is no such port. */
+  statisticsOf(switchId: Guid, portId: Guid): PortStatistics | undefined;
+  /** True when a program of the host listens on the port. */
+  isListening(protocol: number, port: number): boolean;
+  /** The NAT ports in use on all switches. */
+  listPortPools(): readonly PortPoolAllocation[];
 }

@@ -10,18 +10,33 @@ import type { RecordBase, RouteRecord } from "./network-record.ts";
 export interface IpConfigRecord {
   readonly ip: Ip;
   readonly length: number;
-  /** Undefined for remote endpoints, whose addresses belong to no subnet of the network. */
+  /** Undefined for addresses outside the network's subnets: of remote endpoints, and where the network has none. */
   readonly ipSubnetId: Guid | undefined;
 }
 
 /**
  * Where an endpoint's vNIC is. `host`: in the host's own compartment. `namespace`: in the compartment of a namespace.
- * `guest`: in a utility VM, of which the service keeps only the books.
+ * `container`: in the compartment of a container that has no namespace; others may share it. `guest`: in a utility VM,
+ * of which the service keeps only the books.
  */
 export type Attachment =
   | { readonly kind: "host"; readonly namespaceId: Guid | undefined; readonly portId: Guid }
   | { readonly kind: "namespace"; readonly namespaceId: Guid; readonly portId: Guid }
+  | {
+      readonly kind: "container";
+      readonly namespaceId: undefined;
+      readonly compartmentId: number;
+      readonly portId: Guid;
+    }
   | { readonly kind: "guest"; readonly namespaceId: Guid; readonly portId: undefined };
+
+/** A network adapter of a virtual machine that the endpoint is behind (hcn.md §9.21). */
+export interface VirtualMachinePort {
+  readonly virtualMachineId: Guid;
+  readonly portId: Guid;
+  /** `<virtual machine>--<port>`. */
+  readonly nicName: string;
+}
 
 export interface EndpointRecord extends RecordBase {
   readonly networkId: Guid;
@@ -37,16 +52,26 @@ export interface EndpointRecord extends RecordBase {
   readonly attachment: Attachment | undefined;
   /** Its switch port was taken away, and it has no new one since. */
   readonly isPortGone: boolean;
-  /** Containers that share the endpoint: those of its namespace. */
+  /** Containers that share the endpoint: those of its namespace, or those that it was attached to. */
   readonly containers: readonly string[];
+  readonly virtualMachine: VirtualMachinePort | undefined;
+  /** A container used it once and does not any more. */
+  readonly wasUsed: boolean;
+  /** The HRESULT of what broke it while it was in use (`degraded` says why); 0 while nothing has. */
+  readonly errorCode: number;
 }
 
 /**
  * The endpoint's `State` (hcn.md §2.10): attached to the host 2; in a namespace 1 until a container runs there,
- * then 3.
+ * then 3, or 2 where the container runs in a utility VM.
+ * Inferred: behind a port of a virtual machine it is 2, too.
  */
 export function endpointState(endpoint: EndpointRecord): number {
-  if (endpoint.containers.length > 0) return ENDPOINT_STATES.AttachedSharing;
+  if (endpoint.degraded !== undefined) return ENDPOINT_STATES.Degraded;
+  const isInMachine = endpoint.virtualMachine !== undefined || endpoint.attachment?.kind === "guest";
+  if (endpoint.containers.length > 0)
+    return isInMachine ? ENDPOINT_STATES.Attached : ENDPOINT_STATES.AttachedSharing;
+  if (endpoint.virtualMachine !== undefined) return ENDPOINT_STATES.Attached;
   return endpoint.attachment?.kind === "host" && endpoint.attachment.namespaceId === undefined
     ? ENDPOINT_STATES.Attached
     : ENDPOINT_STATES.Created;

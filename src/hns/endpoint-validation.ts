@@ -1,18 +1,11 @@
 /** What an endpoint document has to be (hcn.md §4.2–4.4). */
-import type { PolicyDocument } from "../hcn/base-document.ts";
-import type { Guid } from "../hcn/client.ts";
-import { hasHostBits, parseAddressOrPrefix } from "../hcn/address-list.ts";
-import { ENDPOINT_FLAGS, type HostComputeEndpoint, type IpConfig } from "../hcn/endpoint.ts";
-import { type EndpointPolicy, parseEndpointPolicies } from "../hcn/endpoint-policy.ts";
+import { ENDPOINT_FLAGS, type HostComputeEndpoint } from "../hcn/endpoint.ts";
 import { HcnError } from "../hcn/error.ts";
-import { setsOf } from "./compile/acl.ts";
-import { type Ip, type IpFamily, bitsOf, familyOf, formatIp, isMulticastIp, parseIp } from "../net/ip.ts";
 import { type Mac, formatMac, isGroupMac, parseMac } from "../net/mac.ts";
-import { formatPrefix, prefixFamily } from "../net/prefix.ts";
-import type { AddressPool } from "./address-pool.ts";
 import type { IpConfigRecord } from "./endpoint-record.ts";
 import type { NetworkRecord, RouteRecord, SubnetRecord } from "./network-record.ts";
-import { checkPolicyFeature, readRouteRecords } from "./network-validation.ts";
+import { readRouteRecords } from "./network-validation.ts";
+import { traitsOf } from "./network/type-traits.ts";
 import type { ServiceContext } from "./service-context.ts";
 
 function invalid(detail: string): HcnError {
@@ -20,155 +13,16 @@ function invalid(detail: string): HcnError {
 }
 
 /** Refuses what this version does not do, and what a request may not say. */
-export function checkEndpointRequest(endpoint: HostComputeEndpoint): void {
+export function checkEndpointRequest(network: NetworkRecord, endpoint: HostComputeEndpoint): void {
   if (endpoint.HostComputeNamespace !== undefined)
     throw invalid(
       "HostComputeNamespace is set by the service; create the endpoint, then add it to the namespace",
     );
-  if (((endpoint.Flags ?? 0) & ENDPOINT_FLAGS.EnableDhcp) !== 0)
-    throw invalid("Flags has EnableDhcp (32); an L2Bridge network has static addresses only");
-}
-
-function readIp(text: string, where: string): Ip {
-  const ip = parseIp(text);
-  if (ip !== undefined && !isMulticastIp(ip)) return ip;
-  throw new HcnError("HCN_E_INVALID_IP", {
-    detail: `${where} is ${JSON.stringify(text)}; it has to be a unicast IP address`,
-  });
-}
-
-/** 0: the request has none. */
-function readLength(config: IpConfig, ip: Ip, where: string): number {
-  const length = config.PrefixLength ?? 0;
-  if (length > bitsOf(familyOf(ip)))
-    throw invalid(`${where}.PrefixLength is ${length}, which no address has`);
-  return length;
-}
-
-function readIpConfig(
-  network: NetworkRecord,
-  pool: AddressPool,
-  config: IpConfig,
-  where: string,
-): IpConfigRecord {
-  const ip = readIp(config.IpAddress ?? "", `${where}.IpAddress`);
-  const found = pool.findSubnet(network.subnets, ip);
-  if (found === undefined) {
-    const subnets = network.subnets.map((subnet) => formatPrefix(subnet.prefix)).join(", ");
-    throw new HcnError("HCN_E_INVALID_IP", {
-      detail: `${formatIp(ip)} lies in no subnet of network ${network.name}, which has ${subnets}`,
-    });
-  }
-  pool.checkFree(found.subnet, ip);
-  const length = readLength(config, ip, where);
-  const record: IpConfigRecord = {
-    ip,
-    // The subnet's length is filled in when the request has none (hcn.md §4.2).
-    length: length === 0 ? found.subnet.prefix.length : length,
-    ipSubnetId: found.ipSubnet?.id ?? found.subnet.id,
-  };
-  return Object.freeze(record);
-}
-
-/** The length that an address without one gets: that of the network's subnet of its family (hcn.md §4.2). */
-function defaultLength(network: NetworkRecord, family: IpFamily): number {
-  const subnet = network.subnets.find((candidate) => prefixFamily(candidate.prefix) === family);
-  return subnet?.prefix.length ?? bitsOf(family);
-}
-
-/**
- * The addresses of a remote endpoint: wherever they lie, and whoever else has them (hcn.md §4.2).
- * Inferred: one without an address is refused, because it would stand for nobody.
- */
-function readRemoteIpConfigs(
-  wanted: readonly IpConfig[],
-  lengths: DefaultLengths,
-): readonly IpConfigRecord[] {
-  if (wanted.length === 0) throw invalid("A remote endpoint (Flags 1) needs an address in IpConfigurations");
-  return wanted.map((config, index) => {
-    const where = `IpConfigurations[${index}]`;
-    const ip = readIp(config.IpAddress ?? "", `${where}.IpAddress`);
-    const length = readLength(config, ip, where);
-    return Object.freeze({
-      ip,
-      length: length === 0 ? lengths[familyOf(ip)] : length,
-      ipSubnetId: undefined,
-    });
-  });
-}
-
-type DefaultLengths = Readonly<Record<IpFamily, number>>;
-
-interface KnownConfigs {
-  readonly lengths: DefaultLengths;
-  readonly records: readonly IpConfigRecord[];
-}
-
-/** What lists meant that come in the documents of many nodes; they are frozen. */
-const KNOWN_REMOTE_CONFIGS = new WeakMap<readonly IpConfig[], KnownConfigs>();
-
-/** As `readIpConfigs`, for a remote endpoint. Nodes that are told the same share the result. */
-function remoteIpConfigs(network: NetworkRecord, configs: readonly IpConfig[]): readonly IpConfigRecord[] {
-  const lengths = { 4: defaultLength(network, 4), 6: defaultLength(network, 6) };
-  const known = KNOWN_REMOTE_CONFIGS.get(configs);
-  if (known?.lengths[4] === lengths[4] && known.lengths[6] === lengths[6]) return known.records;
-  const records = oneOfEachFamily(readRemoteIpConfigs(withAddress(configs), lengths));
-  if (Object.isFrozen(configs)) KNOWN_REMOTE_CONFIGS.set(configs, { lengths, records });
-  return records;
-}
-
-function withAddress(configs: readonly IpConfig[]): readonly IpConfig[] {
-  return configs.filter((config) => (config.IpAddress ?? "") !== "");
-}
-
-function oneOfEachFamily(records: readonly IpConfigRecord[]): readonly IpConfigRecord[] {
-  const families = new Set(records.map((record) => familyOf(record.ip)));
-  if (families.size !== records.length)
-    throw invalid("IpConfigurations has two addresses of one family; an endpoint has at most one of each");
-  return Object.freeze(records);
-}
-
-function allocateConfigs(
-  network: NetworkRecord,
-  pool: AddressPool,
-  context: ServiceContext,
-): readonly IpConfigRecord[] {
-  const configs: IpConfigRecord[] = [];
-  for (const family of [4, 6] as const) {
-    const subnets = network.subnets.filter((subnet) => prefixFamily(subnet.prefix) === family);
-    if (subnets.length === 0) continue;
-    const ip = pool.allocate(subnets, context.prng);
-    const found = pool.findSubnet(subnets, ip);
-    if (found === undefined) continue;
-    const ipSubnetId = found.ipSubnet?.id ?? found.subnet.id;
-    configs.push(Object.freeze({ ip, length: found.subnet.prefix.length, ipSubnetId }));
-  }
-  return configs;
-}
-
-/**
- * The addresses of a new endpoint: those asked for, at most one per family, else one per family from the pool. An
- * empty entry counts as none: the reference plugin sends one when it has no IPAM (cni.md §7.G).
- * @throws HcnError HCN_E_SUBNET_NOT_FOUND, HCN_E_INVALID_IP, HCN_E_ADDR_INVALID_OR_RESERVED, ERROR_OBJECT_ALREADY_EXISTS.
- */
-export function readIpConfigs(
-  context: ServiceContext,
-  network: NetworkRecord,
-  pool: AddressPool,
-  configs: readonly IpConfig[],
-  isRemote: boolean,
-): readonly IpConfigRecord[] {
-  if (isRemote) return remoteIpConfigs(network, configs);
-  const wanted = withAddress(configs);
-  if (network.subnets.length === 0) {
-    throw new HcnError("HCN_E_SUBNET_NOT_FOUND", {
-      detail: `Network ${network.name} has no subnet; create it with Ipams`,
-    });
-  }
-  if (wanted.length === 0) return Object.freeze(allocateConfigs(network, pool, context));
-  return oneOfEachFamily(
-    wanted.map((config, index) => readIpConfig(network, pool, config, `IpConfigurations[${index}]`)),
-  );
+  const { ipams, needsIcs } = traitsOf(network.type);
+  // Internet Connection Sharing has a DHCP server of its own.
+  const takesDhcp = ipams.includes("Dhcp") || needsIcs;
+  if (((endpoint.Flags ?? 0) & ENDPOINT_FLAGS.EnableDhcp) !== 0 && !takesDhcp)
+    throw invalid(`Flags has EnableDhcp (32); a network of type ${network.type} has static addresses only`);
 }
 
 /**
@@ -219,76 +73,4 @@ export function readEndpointRoutes(
     if (route?.nextHop !== undefined) defaults.push(route);
   }
   return defaults.length === 0 ? NO_ROUTES : Object.freeze(defaults);
-}
-
-/** From Server 2022 on; Server 2019 takes them (hcn.md §3.3). */
-function checkHostBits(policy: EndpointPolicy, where: string): void {
-  if (policy.Type !== "OutBoundNAT") return;
-  for (const field of ["Exceptions", "Destinations"] as const) {
-    for (const text of policy.Settings[field] ?? []) {
-      const address = parseAddressOrPrefix(text);
-      if (address === undefined || !hasHostBits(address)) continue;
-      throw new HcnError("HCN_E_INVALID_POLICY", {
-        detail: `${where}.Settings.${field} holds ${text}, which has bits set behind its length`,
-      });
-    }
-  }
-}
-
-/** Sets that ACLs name have to be there first (hcn.md §9.17). Inferred: the code for one that is not. */
-function checkSets(policy: EndpointPolicy, network: NetworkRecord, where: string): void {
-  if (policy.Type !== "ACL") return;
-  for (const id of setsOf(policy.Settings)) {
-    const isKnown = network.policies.some((set) => set.Type === "SetPolicy" && set.Settings.Id === id);
-    if (isKnown) continue;
-    throw new HcnError("HCN_E_POLICY_NOT_FOUND", {
-      detail: `${where} names ${JSON.stringify(id)}, which is no address and no SetPolicy of network ${network.name}`,
-    });
-  }
-}
-
-/** What a remote endpoint may have (hcn.md §4.4): its node's address, and what the service itself enters. */
-const REMOTE_POLICIES: readonly string[] = ["ProviderAddress", "L2Driver"];
-
-/** Inferred: the code for any other policy, which would act on a port that is not there. */
-function checkRemotePolicy(policy: EndpointPolicy, where: string): void {
-  if (REMOTE_POLICIES.includes(policy.Type)) return;
-  throw new HcnError("HCN_E_INVALID_REMOTE_ENDPOINT_OPERATION", {
-    detail: `${where} is ${policy.Type}; a remote endpoint (Flags 1) takes ProviderAddress only`,
-  });
-}
-
-const NO_POLICIES: readonly EndpointPolicy[] = Object.freeze([]);
-
-/**
- * Checks the policies of an endpoint as a whole, and gives mappings without a host port one.
- * @throws HcnError with the code of the policy; HCN_E_PORT_ALREADY_EXISTS, HCN_INTERFACEPARAMETERS_ALREADY_APPLIED.
- */
-export function checkEndpointPolicies(
-  context: ServiceContext,
-  network: NetworkRecord,
-  endpoint: { readonly id: Guid; readonly isRemote: boolean },
-  documents: readonly PolicyDocument[],
-): readonly EndpointPolicy[] {
-  if (documents.length === 0) return NO_POLICIES;
-  const policies = parseEndpointPolicies(documents);
-  for (const [index, policy] of policies.entries()) {
-    const where = `Policies[${index}]`;
-    if (endpoint.isRemote) checkRemotePolicy(policy, where);
-    checkPolicyFeature(context, policy.Type, where);
-    if (context.rejectsHostBits) checkHostBits(policy, where);
-    checkSets(policy, network, where);
-  }
-  if (policies.filter((policy) => policy.Type === "InterfaceParameters").length > 1)
-    throw new HcnError("HCN_INTERFACEPARAMETERS_ALREADY_APPLIED");
-  const mappings = policies.flatMap((policy) => (policy.Type === "PortMapping" ? [policy.Settings] : []));
-  const resolved = [...context.state.portMappings.resolve(mappings, endpoint.id, context.prng)];
-  return Object.freeze(
-    policies.map((policy) => {
-      const settings = policy.Type === "PortMapping" ? resolved.shift() : undefined;
-      if (policy.Type !== "PortMapping" || settings === undefined || settings === policy.Settings)
-        return policy;
-      return Object.freeze({ Type: policy.Type, Settings: settings });
-    }),
-  );
 }

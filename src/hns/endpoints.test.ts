@@ -395,10 +395,7 @@ describe("changing an endpoint's policies", () => {
     const endpoint = await createEndpoint(client, networkId, withPolicies(tier, proxy));
     expect(endpoint.Policies?.slice(0, 2)).toEqual([tier, proxy]);
     expect(endpoint.Health?.Data).toMatchObject({
-      NotEnforced: [
-        { Type: "TierAcl", Index: 0 },
-        { Type: "L4WFPPROXY", Index: 1 },
-      ],
+      NotEnforced: [{ Type: "L4WFPPROXY", Index: 1 }],
     });
   });
 
@@ -431,7 +428,7 @@ describe("changing an endpoint's policies", () => {
     const endpoint = await createEndpoint(client, networkId, {});
     await client.modify("Endpoint", endpoint.ID!, { RequestType: "Refresh" });
     await expect(
-      client.modify("Endpoint", endpoint.ID!, { ResourceType: "Port", RequestType: "Add", Settings: {} }),
+      client.modify("Endpoint", endpoint.ID!, { ResourceType: "Port", RequestType: "Update", Settings: {} }),
     ).rejects.toMatchObject({ code: "HCN_E_REQUEST_UNSUPPORTED" });
   });
 });

@@ -4,32 +4,26 @@ import { readPolicies } from "../hcn/base-document.ts";
 import type { PolicyDocument } from "../hcn/base-document.ts";
 import type { Guid, JsonObject } from "../hcn/client.ts";
 import { ENDPOINT_FLAGS, type HostComputeEndpoint } from "../hcn/endpoint.ts";
-import { type EndpointPolicy, policyDocument } from "../hcn/endpoint-policy.ts";
 import { HcnError } from "../hcn/error.ts";
 import { JsonReader } from "../hcn/json-reader.ts";
-import { equalJson } from "../hcn/json-value.ts";
 import { type ModifyRequestType, parseModifyRequest } from "../hcn/modify.ts";
+import { NOTIFICATION_TYPES } from "../hcn/notification.ts";
 import { ENDPOINT_POLICY_TYPES } from "../hcn/policy-type.ts";
 import { SCHEMA_V2_0, type SchemaVersion } from "../hcn/schema-version.ts";
-import { detachEndpoint, updateEndpoint } from "./attachment.ts";
+import { checkHealthy, detachEndpoint, followMtu, notifyNetwork, updateEndpoint } from "./attachment.ts";
 import { type EndpointRecord, isRemoteEndpoint } from "./endpoint-record.ts";
-import {
-  checkEndpointPolicies,
-  checkEndpointRequest,
-  readEndpointRoutes,
-  readIpConfigs,
-  readMac,
-} from "./endpoint-validation.ts";
+import { modifyPort, refreshEndpoint, resetEndpoint } from "./endpoint-port.ts";
+import { readIpConfigs } from "./endpoint-addresses.ts";
+import { checkEndpointRequest, readEndpointRoutes, readMac } from "./endpoint-validation.ts";
 import { type EndpointTraits, RemoteEndpointRecord, shareTraits } from "./remote-endpoint.ts";
 import { followBackEnd } from "./load-balancers.ts";
 import { removeFromNamespace } from "./namespace-members.ts";
 import type { NetworkRecord } from "./network-record.ts";
+import { changedEndpointPolicies, policiesOfNewEndpoint } from "./policies/endpoint-policies.ts";
 import type { ServiceContext } from "./service-context.ts";
 
 /** What the service calls an endpoint that the request does not name (hcn.md §2.3). */
 const UNNAMED = "Ethernet";
-/** Types of network on whose endpoints the service enters the L2Driver policy (hcn.md §3.3). */
-const L2_DRIVER_TYPES: readonly string[] = ["L2Bridge", "L2Tunnel"];
 
 /** @throws HcnError HCN_E_ENDPOINT_NOT_FOUND. */
 export function requireEndpoint(context: ServiceContext, id: Guid): EndpointRecord {
@@ -52,24 +46,14 @@ function networkFor(
   });
 }
 
-const L2_DRIVER: EndpointPolicy = Object.freeze({ Type: "L2Driver", Settings: Object.freeze({}) });
-const ONLY_L2_DRIVER: readonly EndpointPolicy[] = Object.freeze([L2_DRIVER]);
-
-/** The service's own entry stands last, so that the positions of the caller's policies stay. */
-function withL2Driver(
-  network: NetworkRecord,
-  policies: readonly EndpointPolicy[],
-): readonly EndpointPolicy[] {
-  const isMissing = !policies.some((policy) => policy.Type === "L2Driver");
-  if (!isMissing || !L2_DRIVER_TYPES.includes(network.type)) return policies;
-  return policies.length === 0 ? ONLY_L2_DRIVER : Object.freeze([...policies, L2_DRIVER]);
-}
-
 /** What every endpoint begins with. */
 const UNATTACHED = Object.freeze({
   attachment: undefined,
   isPortGone: false,
   containers: Object.freeze([]) as readonly string[],
+  virtualMachine: undefined,
+  wasUsed: false,
+  errorCode: 0,
 });
 
 /** The service itself writes 2.0. */
@@ -77,7 +61,11 @@ function schemaOf({ SchemaVersion }: HostComputeEndpoint): SchemaVersion {
   return SchemaVersion !== undefined && SchemaVersion.Major >= 2 ? SchemaVersion : SCHEMA_V2_0;
 }
 
-/** Creates an endpoint from a checked document. @returns its id. */
+/**
+ * Creates an endpoint from a checked document. Inferred: the order in which its faults are found: network, what a request
+ * may not say, id, policies, addresses, routes, MAC.
+ * @returns its id.
+ */
 export function createEndpoint(
   context: ServiceContext,
   document: HostComputeEndpoint,
@@ -85,14 +73,13 @@ export function createEndpoint(
   networkId: Guid | undefined,
 ): Guid {
   const network = networkFor(context, document, networkId);
-  checkEndpointRequest(document);
+  checkEndpointRequest(network, document);
   const id = context.chooseId(wantedId ?? document.ID);
   if (context.state.endpoints.has(id))
     throw new HcnError("ERROR_OBJECT_ALREADY_EXISTS", { detail: `There is an endpoint ${id} already` });
-  const pool = context.state.poolOf(network.id);
   const isRemote = ((document.Flags ?? 0) & ENDPOINT_FLAGS.RemoteEndpoint) !== 0;
-  const policies = checkEndpointPolicies(context, network, { id, isRemote }, document.Policies ?? []);
-  const ipConfigs = readIpConfigs(context, network, pool, document.IpConfigurations ?? [], isRemote);
+  const policies = policiesOfNewEndpoint(context, network, { id, isRemote }, document.Policies ?? []);
+  const ipConfigs = readIpConfigs(context, network, document, isRemote);
   const routes = readEndpointRoutes(network, document, ipConfigs);
   const activity = context.prng.guidWords();
   const name = document.Name ?? "";
@@ -102,7 +89,7 @@ export function createEndpoint(
     additionalParams: document.AdditionalParams,
     schemaVersion: schemaOf(document),
     version: context.objectVersion,
-    policies: withL2Driver(network, policies),
+    policies,
     ipConfigs,
     dns: document.Dns,
     routes,
@@ -126,6 +113,8 @@ export function removeEndpoint(context: ServiceContext, endpoint: EndpointRecord
   const namespaceId = endpoint.attachment?.namespaceId;
   const detached = detachEndpoint(context, endpoint);
   if (namespaceId !== undefined) removeFromNamespace(context, namespaceId, endpoint.id);
+  if (endpoint.virtualMachine !== undefined)
+    notifyNetwork(context, endpoint, NOTIFICATION_TYPES.NetworkEndpointDetached);
   context.state.removeEndpoint(detached);
   context.cache.forget(endpoint.id);
   context.changed("Endpoint", endpoint.id);
@@ -137,22 +126,6 @@ export function deleteEndpoint(context: ServiceContext, id: Guid): void {
   removeEndpoint(context, requireEndpoint(context, id));
 }
 
-function isSamePolicy(a: PolicyDocument, b: PolicyDocument): boolean {
-  return a.Type.toLowerCase() === b.Type.toLowerCase() && equalJson(a.Settings ?? {}, b.Settings ?? {});
-}
-
-/** The policies of an endpoint after a request: Update replaces the whole list (hcn.md §5.3). */
-function combinePolicies(
-  present: readonly EndpointPolicy[],
-  given: readonly EndpointPolicy[],
-  requestType: ModifyRequestType,
-): readonly EndpointPolicy[] {
-  if (requestType === "Add") return [...present, ...given];
-  if (requestType === "Update") return given;
-  const leaving = given.map(policyDocument);
-  return present.filter((policy) => !leaving.some((other) => isSamePolicy(policyDocument(policy), other)));
-}
-
 /** Changes the policies of an endpoint; its port follows when it is attached. */
 export function modifyPolicies(
   context: ServiceContext,
@@ -162,12 +135,14 @@ export function modifyPolicies(
 ): void {
   const network = context.state.networks.get(endpoint.networkId);
   if (network === undefined) return;
-  const subject = { id: endpoint.id, isRemote: isRemoteEndpoint(endpoint) };
-  // The given ones are checked alone, so that messages name their positions, and then with those that stay.
-  const given = checkEndpointPolicies(context, network, subject, documents);
-  const combined = combinePolicies(endpoint.policies, given, requestType);
-  const policies = checkEndpointPolicies(context, network, subject, combined.map(policyDocument));
-  updateEndpoint(context, endpoint, { policies });
+  checkHealthy(endpoint);
+  const subject = {
+    id: endpoint.id,
+    isRemote: isRemoteEndpoint(endpoint),
+    policies: endpoint.policies,
+  };
+  const policies = changedEndpointPolicies(context, network, subject, requestType, documents);
+  followMtu(context, updateEndpoint(context, endpoint, { policies }));
   context.ports.reprogram(network.id);
 }
 
@@ -177,14 +152,23 @@ function unsupported(requestType: string, resourceType: string | undefined): Hcn
   });
 }
 
+const PORT_REQUESTS: readonly ModifyRequestType[] = ["Add", "Remove"];
 const POLICY_REQUESTS: readonly ModifyRequestType[] = ["Add", "Remove", "Update"];
 
-/** Carries out a modify request. `Refresh` without settings succeeds and brings the port in line (hcn.md §5.2). */
+/** Carries out a modify request; `Refresh` and `Reset` have no settings (hcn.md §5.2). */
 export function modifyEndpoint(context: ServiceContext, id: Guid, settings: JsonObject): void {
   const endpoint = requireEndpoint(context, id);
   const request = parseModifyRequest("Endpoint", settings);
   if (request.requestType === "Refresh") {
-    context.ports.reprogram(endpoint.networkId);
+    refreshEndpoint(context, endpoint);
+    return;
+  }
+  if (request.requestType === "Reset") {
+    resetEndpoint(context, endpoint);
+    return;
+  }
+  if (request.resourceType === "Port" && PORT_REQUESTS.includes(request.requestType)) {
+    modifyPort(context, endpoint, request);
     return;
   }
   if (request.resourceType !== "Policy" || !POLICY_REQUESTS.includes(request.requestType))

@@ -2,114 +2,64 @@
  * What is stored and returned but does not act on packets. Every such policy is named in the object's health data, so
  * that nothing is accepted and silently ignored.
  */
-import type { EndpointPolicy } from "../hcn/endpoint-policy.ts";
-import { LOAD_BALANCER_PORT_FLAGS } from "../hcn/load-balancer.ts";
-import { NAT_FLAGS } from "../hcn/nat-policy.ts";
-import type { NetworkPolicy } from "../hcn/network-policy.ts";
+import { ENDPOINT_FLAGS } from "../hcn/endpoint.ts";
+import { LOAD_BALANCER_FLAGS, LOAD_BALANCER_PORT_FLAGS } from "../hcn/load-balancer.ts";
 import { NETWORK_FLAGS } from "../hcn/network.ts";
-import type { EndpointPolicyType, NetworkPolicyType } from "../hcn/policy-type.ts";
 import { IpProtocol } from "../wire/ip-protocol.ts";
-import { isSwitchAcl, setsOf } from "./compile/acl.ts";
-import { isIpv6Nat } from "./compile/outbound-nat.ts";
-import { isIpv6Mapping } from "./compile/port-mapping.ts";
 import type { EndpointRecord } from "./endpoint-record.ts";
 import type { LoadBalancerPortMappingRecord, LoadBalancerRecord } from "./load-balancer-record.ts";
 import type { NetworkRecord } from "./network-record.ts";
+import { limitOfType, ruleLimitOf } from "./network/type-limits.ts";
+import { shownPolicies } from "./network/management.ts";
+import { hasRules } from "./network/type-traits.ts";
+import {
+  NOT_YET,
+  STORED_NETWORK_POLICIES,
+  reasonForEndpointPolicy,
+  reasonForNetworkPolicy,
+  reasonForRoute,
+} from "./policies/enforcement.ts";
+import type { ServiceContext } from "./service-context.ts";
+import type { SdnRouteRecord } from "./sdn-route-record.ts";
 
 /** One thing that has no effect, and why. */
 export interface NotEnforced {
-  /** Type of the policy, or `Flags`. */
+  /** Type of the policy, `Flags`, `Type` for the network's own, or the kind of the object. */
   readonly Type: string;
   /** Position in the object's list of policies; absent for flags and the like. */
   readonly Index?: number;
   readonly Reason: string;
 }
 
-const NOT_YET = "stored and returned; this version does not act on it";
-
-function reasonForAcl(policy: Extract<EndpointPolicy, { Type: "ACL" }>): string | undefined {
-  if (!isSwitchAcl(policy.Settings))
-    return "RuleType Host belongs to the Windows firewall, which this version does not run";
-  if (policy.Settings.Action === "Pass") return "Pass has a meaning in tiers only";
-  if (setsOf(policy.Settings).length > 0) return "address sets (SetPolicy) are not resolved by this version";
-  return undefined;
-}
-
-function reasonForMapping(policy: Extract<EndpointPolicy, { Type: "PortMapping" }>): string | undefined {
-  if (isIpv6Mapping(policy.Settings)) return `IPv6 port mappings are ${NOT_YET}`;
-  return ((policy.Settings.Flags ?? 0) & NAT_FLAGS.LocalRoutedVip) === 0
-    ? undefined
-    : "Flags 1 (LocalRoutedVip): the mapping works from other machines; the node's own connections to it do not yet";
-}
-
-type EndpointReason<T extends EndpointPolicyType> = (
-  policy: Extract<EndpointPolicy, { Type: T }>,
-) => string | undefined;
-
-const ENFORCED = (): undefined => undefined;
-const STORED = (): string => NOT_YET;
-
-const ENDPOINT_REASONS: { readonly [T in EndpointPolicyType]: EndpointReason<T> } = {
-  PortMapping: reasonForMapping,
-  ACL: reasonForAcl,
-  QOS: STORED,
-  L2Driver: ENFORCED,
-  OutBoundNAT: (policy) =>
-    isIpv6Nat(policy.Settings) ? "IPv6 is not translated; packets keep the endpoint's address" : undefined,
-  SDNRoute: (policy) =>
-    (policy.Settings.NextHop ?? "") === ""
-      ? undefined
-      : `NextHop is ${NOT_YET}; the prefix bypasses source NAT`,
-  L4Proxy: STORED,
-  L4WFPPROXY: STORED,
-  // Nothing on an L2Bridge network depends on it: there is no tunnel.
-  ProviderAddress: ENFORCED,
-  PortName: ENFORCED,
-  EncapOverhead: ENFORCED,
-  InterfaceConstraint: STORED,
-  Encryption: STORED,
-  VLAN: STORED,
-  InterfaceParameters: ENFORCED,
-  // Offload settings change no packet.
-  Iov: ENFORCED,
-  TierAcl: STORED,
-  Firewall: STORED,
-};
-
-const NETWORK_REASONS: { readonly [T in NetworkPolicyType]: string | undefined } = {
-  SourceMacAddress: NOT_YET,
-  NetAdapterName: undefined,
-  VSwitchExtension: NOT_YET,
-  DrMacAddress: "an L2Bridge network has no distributed router",
-  AutomaticDNS: NOT_YET,
-  InterfaceConstraint: undefined,
-  ProviderAddress: undefined,
-  RemoteSubnetRoute: "an L2Bridge network has no tunnels; use routes between the nodes",
-  VxlanPort: "an L2Bridge network has no tunnels",
-  HostRoute: "the host and its L2Bridge endpoints reach each other without it",
-  SetPolicy: "address sets are not resolved by this version",
-  L4Proxy: NOT_YET,
-  LayerConstraint: NOT_YET,
-  NetworkACL: undefined,
-  NeighborDiscovery: NOT_YET,
-};
-
-function reasonForNetworkPolicy(policy: NetworkPolicy): string | undefined {
-  if (policy.Type !== "NetworkACL") return NETWORK_REASONS[policy.Type];
-  return reasonForAcl({ Type: "ACL", Settings: policy.Settings });
-}
-
 /** Inferred: a guest's vNIC belongs to its utility VM. */
 const GUEST_REASON = "the vNIC of a Guest namespace belongs to a utility VM, which this version does not run";
 
-/** What of an endpoint has no effect. */
-export function notEnforcedOnEndpoint(endpoint: EndpointRecord): readonly NotEnforced[] {
+const DHCP_REASON = "no DHCP server is simulated on the wire, so the endpoint has no address";
+
+const ENDPOINT_FLAGS_STORED = [
+  "DisableInterComputeCommunication",
+  "EnableMirroring",
+] as const satisfies readonly (keyof typeof ENDPOINT_FLAGS)[];
+
+const MACHINE_REASON = "the port is one of a virtual machine, which this version does not run";
+
+/** What of an endpoint of `network` has no effect. */
+export function notEnforcedOnEndpoint(
+  endpoint: EndpointRecord,
+  network: NetworkRecord | undefined,
+): readonly NotEnforced[] {
   const found: NotEnforced[] = [];
   for (const [index, policy] of endpoint.policies.entries()) {
-    const reasonOf = ENDPOINT_REASONS[policy.Type] as (policy: EndpointPolicy) => string | undefined;
-    const reason = reasonOf(policy);
+    const reason = reasonForEndpointPolicy(policy, network);
     if (reason !== undefined) found.push({ Type: policy.Type, Index: index, Reason: reason });
   }
+  for (const name of ENDPOINT_FLAGS_STORED) {
+    const bit = ENDPOINT_FLAGS[name];
+    if ((endpoint.flags & bit) !== 0) found.push({ Type: "Flags", Reason: `${name} (${bit}) is ${NOT_YET}` });
+  }
+  if (endpoint.ipConfigs.length === 0 && (endpoint.flags & ENDPOINT_FLAGS.EnableDhcp) !== 0)
+    found.push({ Type: "Flags", Reason: DHCP_REASON });
+  if (endpoint.virtualMachine !== undefined) found.push({ Type: "Port", Reason: MACHINE_REASON });
   if (endpoint.attachment?.kind === "guest") found.push({ Type: "Attachment", Reason: GUEST_REASON });
   return found;
 }
@@ -121,12 +71,22 @@ export function notEnforcedOnEndpoint(endpoint: EndpointRecord): readonly NotEnf
 const PORT_FLAG_REASONS: readonly (readonly [keyof typeof LOAD_BALANCER_PORT_FLAGS, string])[] = [
   ["ILB", "the load balancers of Azure's fabric are not simulated"],
   ["UseMux", `traffic through a MUX is ${NOT_YET}`],
-  ["PreserveDip", NOT_YET],
 ];
 
-function notEnforcedOnMapping(mapping: LoadBalancerPortMappingRecord, index: number): readonly NotEnforced[] {
+/** Flag 8 needs DSR (hcn.md §8.2); with it the back end gets packets as they came. */
+const PRESERVE_REASON: (typeof PORT_FLAG_REASONS)[number] = [
+  "PreserveDip",
+  "packets keep the address of the front end with DSR (Flags 1) only",
+];
+
+function notEnforcedOnMapping(
+  mapping: LoadBalancerPortMappingRecord,
+  index: number,
+  isDsr: boolean,
+): readonly NotEnforced[] {
   const found: NotEnforced[] = [];
-  for (const [name, reason] of PORT_FLAG_REASONS) {
+  const flags = isDsr ? PORT_FLAG_REASONS : [...PORT_FLAG_REASONS, PRESERVE_REASON];
+  for (const [name, reason] of flags) {
     const bit = LOAD_BALANCER_PORT_FLAGS[name];
     if ((mapping.flags & bit) !== 0)
       found.push({ Type: "PortMapping", Index: index, Reason: `Flags ${bit} (${name}): ${reason}` });
@@ -136,33 +96,83 @@ function notEnforcedOnMapping(mapping: LoadBalancerPortMappingRecord, index: num
   return found;
 }
 
-/** What of a load balancer has no effect. */
-export function notEnforcedOnLoadBalancer(loadBalancer: LoadBalancerRecord): readonly NotEnforced[] {
-  return loadBalancer.portMappings.flatMap(notEnforcedOnMapping);
+/** The host's port balances IPv4 only (dataplane.md §2.2.3). */
+const IPV6_WITH_DSR =
+  "IPv6 (2): connections of the node's pods are balanced; those of the node and of other machines are not";
+const IPV6_WITHOUT_DSR = "IPv6 (2) is balanced with DSR (1) only";
+
+/** What of a load balancer of `network` has no effect. */
+export function notEnforcedOnLoadBalancer(
+  loadBalancer: LoadBalancerRecord,
+  network: NetworkRecord | undefined,
+): readonly NotEnforced[] {
+  if (network !== undefined && !hasRules(network))
+    return [{ Type: "LoadBalancer", Reason: ruleLimitOf(network.type) }];
+  const { flags } = loadBalancer;
+  const isDsr = (flags & LOAD_BALANCER_FLAGS.DSR) !== 0;
+  const found = loadBalancer.portMappings.flatMap((mapping, index) =>
+    notEnforcedOnMapping(mapping, index, isDsr),
+  );
+  if ((flags & LOAD_BALANCER_FLAGS.IPv6) === 0) return found;
+  return [...found, { Type: "Flags", Reason: isDsr ? IPV6_WITH_DSR : IPV6_WITHOUT_DSR }];
 }
 
-/** Flags that change the switch or its host vNIC; the others are bookkeeping or concern other types of network. */
-const SWITCH_FLAGS = [
+/** What of an SDN route of `network` has no effect. */
+export function notEnforcedOnSdnRoute(
+  { routes }: SdnRouteRecord,
+  network: NetworkRecord | undefined,
+): readonly NotEnforced[] {
+  if (network !== undefined && !hasRules(network))
+    return [{ Type: "SdnRoute", Reason: ruleLimitOf(network.type) }];
+  return routes.flatMap((route, index) => {
+    const reason = reasonForRoute(route);
+    return reason === undefined ? [] : [{ Type: "SDNRoute", Index: index, Reason: reason }];
+  });
+}
+
+/** Flags that are stored; the others act, are bookkeeping, or concern other types of network. */
+const STORED_FLAGS = [
   "EnableMirroring",
-  "IsolateVSwitch",
   "EnableFirewall",
-  "DisableHostPort",
   "WeakHostReceiveAdapter",
   "WeakHostSendAdapter",
 ] as const satisfies readonly (keyof typeof NETWORK_FLAGS)[];
 
-/** What of a network has no effect. */
-export function notEnforcedOnNetwork(network: NetworkRecord): readonly NotEnforced[] {
+function notEnforcedFlags(context: ServiceContext, { flags }: NetworkRecord): readonly NotEnforced[] {
   const found: NotEnforced[] = [];
-  for (const [index, policy] of network.policies.entries()) {
-    const reason = reasonForNetworkPolicy(policy);
+  for (const name of STORED_FLAGS) {
+    const bit = NETWORK_FLAGS[name];
+    if ((flags & bit) !== 0) found.push({ Type: "Flags", Reason: `${name} (${bit}) is ${NOT_YET}` });
+  }
+  const bit = NETWORK_FLAGS.DisableHostPort;
+  if ((flags & bit) !== 0 && !context.has("DisableHostPort")) {
+    const { Major, Minor } = context.version;
+    const reason = `HNS ${Major}.${Minor} does not know DisableHostPort (${bit}); the host has its vNIC`;
+    found.push({ Type: "Flags", Reason: reason });
+  }
+  return found;
+}
+
+/** What of a network has no effect. */
+export function notEnforcedOnNetwork(
+  context: ServiceContext,
+  network: NetworkRecord,
+): readonly NotEnforced[] {
+  const found: NotEnforced[] = [];
+  const limit = limitOfType(network.type);
+  if (limit !== undefined) found.push({ Type: "Type", Reason: limit });
+  for (const [index, policy] of shownPolicies(context, network).entries()) {
+    const reason = reasonForNetworkPolicy(network, policy);
     if (reason !== undefined) found.push({ Type: policy.Type, Index: index, Reason: reason });
   }
-  for (const name of SWITCH_FLAGS) {
-    const bit = NETWORK_FLAGS[name];
-    if ((network.flags & bit) !== 0) found.push({ Type: "Flags", Reason: `${name} (${bit}) is ${NOT_YET}` });
-  }
-  for (const subnet of network.subnets) {
+  found.push(...notEnforcedFlags(context, network));
+  const isSwitched = Object.keys(network.extensions).length > 0;
+  if (isSwitched && !network.policies.some((policy) => policy.Type === "VSwitchExtension"))
+    found.push({
+      Type: "Extension",
+      Reason: `${NOT_YET}: ${STORED_NETWORK_POLICIES.VSwitchExtension ?? ""}`,
+    });
+  for (const subnet of [...network.subnets, ...network.bareSubnets]) {
     for (const policy of subnet.policies)
       found.push({ Type: policy.Type, Reason: `a subnet's ${policy.Type} is ${NOT_YET}` });
   }

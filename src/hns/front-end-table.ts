@@ -62,6 +62,11 @@ export class FrontEndTable {
     for (const { key } of frontEndsOf(fields)) this.owners.set(key, owner);
   }
 
+  /** Frees what load balancers have left that are gone. */
+  releaseLeft(isThere: (owner: Guid) => boolean): void {
+    for (const [key, owner] of this.owners) if (!isThere(owner)) this.owners.delete(key);
+  }
+
   remove(fields: FrontEndFields): void {
     for (const { key } of frontEndsOf(fields)) this.owners.delete(key);
   }

@@ -2,6 +2,7 @@
  * Serves an `HcnClient` over HTTP (`hcn/http-protocol.ts`): on a Unix socket that only its owner can open, or on
  * loopback TCP for those who know the token.
  */
+import { createAdaptorServer } from "@hono/node-server";
 import { createHash, timingSafeEqual } from "node:crypto";
 import {
   chmodSync,
@@ -13,24 +14,18 @@ import {
   rmdirSync,
   unlinkSync,
 } from "node:fs";
-import { type IncomingMessage, type Server, type ServerResponse, createServer } from "node:http";
+import type { Server } from "node:http";
 import { dirname, join } from "node:path";
-import { assert, unreachable } from "../base/assert.ts";
 import { LIMITS } from "../base/limits.ts";
-import { type Log, SILENT_LOG } from "../base/log.ts";
-import type { HcnClient, JsonValue } from "../hcn/client.ts";
+import type { Log } from "../base/log.ts";
+import type { HcnClient } from "../hcn/client.ts";
+import type { HnsDumps } from "../hcn/dumps.ts";
 import { HcnError } from "../hcn/error.ts";
-import {
-  HTTP_NOTIFICATIONS_PATH,
-  type HttpCall,
-  formatHttpError,
-  httpStatusOf,
-  parseHttpCall,
-} from "../hcn/http-protocol.ts";
-import { parseJsonText } from "../hcn/json-value.ts";
+import { isPipeName } from "../hcn/pipe-name.ts";
 import { isListening } from "../hcn/unix-socket.node.ts";
+import { HnsApp, type ServedFacts } from "./http-app.node.ts";
 
-/** Where to listen. Port 0: the system chooses. */
+/** Where to listen. On Windows the socket's path is the name of a pipe. Port 0: the system chooses. */
 export type ListenAddress =
   | { readonly socketPath: string }
   | { readonly host: "127.0.0.1" | "::1"; readonly port: number; readonly token: string };
@@ -39,57 +34,57 @@ export interface HnsHttpServerOptions {
   /** Who answers. The server does not close it. */
   readonly client: HcnClient;
   readonly address: ListenAddress;
+  /** What health and metrics say of the service beside its objects. */
+  readonly facts?: () => ServedFacts;
+  /** Who makes dumps of the service (`POST /hcn/dump`); without, there are none. */
+  readonly dumps?: HnsDumps;
   readonly log?: Log;
+  /** How long a peer may take to send a request, in milliseconds. Default 30 000. */
+  readonly requestTimeoutMs?: number;
 }
 
 const OWNER_ONLY = 0o600;
 const OWNER_ONLY_FOLDER = 0o700;
 const TOKEN_LENGTH_MIN = 16;
 const REQUEST_TIMEOUT_MS = 30_000;
+/** Headers are short. */
+const HEADERS_TIMEOUT_MS = 10_000;
+/** How long a connection may lie idle. */
+const KEEP_ALIVE_TIMEOUT_MS = 60_000;
+/** How long answers under way may take when the server ends, in milliseconds. */
+const GRACE_MS = 2_000;
+const IDLE_CHECK_MS = 20;
 
 function digest(text: string): Buffer {
   return createHash("sha256").update(text).digest();
 }
 
-/** Collects a body, at most `LIMITS.jsonBytesMax` bytes. */
-async function readBody(request: IncomingMessage): Promise<string> {
-  const chunks: Buffer[] = [];
-  let length = 0;
-  for await (const chunk of request) {
-    const bytes = chunk as Buffer;
-    length += bytes.length;
-    if (length > LIMITS.jsonBytesMax) {
-      throw new HcnError("HCN_E_INVALID_JSON", {
-        detail: `The request is longer than ${LIMITS.jsonBytesMax} bytes`,
-      });
-    }
-    chunks.push(bytes);
-  }
-  return Buffer.concat(chunks).toString("utf8");
+/** What refuses requests without the token, and without anything to check, because the socket is private. */
+function accessCheck(address: ListenAddress): (authorization: string | undefined) => void {
+  if (!("token" in address)) return () => undefined;
+  const wanted = digest(`Bearer ${address.token}`);
+  return (authorization) => {
+    if (timingSafeEqual(digest(authorization ?? ""), wanted)) return;
+    throw new HcnError("E_ACCESSDENIED", {
+      detail: "The request needs the header Authorization: Bearer <token of this service>",
+      explanation: "hns-unreachable",
+    });
+  };
 }
 
-async function perform(client: HcnClient, call: HttpCall): Promise<JsonValue> {
-  switch (call.operation) {
-    case "enumerate":
-      return client.enumerate(call.kind, call.query);
-    case "create":
-      return client.create(call.kind, call.settings, {
-        ...(call.id !== undefined && { id: call.id }),
-        ...(call.network !== undefined && { network: call.network }),
-      });
-    case "query":
-      return client.query(call.kind, call.id, call.query);
-    case "modify":
-      await client.modify(call.kind, call.id, call.settings);
-      return null;
-    case "delete":
-      await client.delete(call.kind, call.id);
-      return null;
-    case "call":
-      return client.call(call.method, call.path, call.body);
-    default:
-      return unreachable(call);
-  }
+/** Peers who send slowly or never end cannot hold a connection for ever. */
+function createServer(app: HnsApp, requestTimeoutMs: number): Server {
+  const server = createAdaptorServer({
+    fetch: app.app.fetch,
+    serverOptions: {
+      requestTimeout: requestTimeoutMs,
+      headersTimeout: Math.min(HEADERS_TIMEOUT_MS, requestTimeoutMs),
+      connectionsCheckingInterval: Math.min(1_000, requestTimeoutMs),
+      keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
+    },
+  }) as Server;
+  server.maxConnections = LIMITS.httpConnectionsMax;
+  return server;
 }
 
 async function listen(
@@ -131,24 +126,16 @@ async function listenOnSocket(server: Server, socketPath: string): Promise<void>
 }
 
 export class HnsHttpServer {
-  private readonly client: HcnClient;
-  private readonly log: Log;
+  private readonly app: HnsApp;
   private readonly server: Server;
   private readonly socketPath: string | undefined;
-  private readonly tokenDigest: Buffer | undefined;
-  private readonly streams = new Set<ServerResponse>();
 
   private constructor(options: HnsHttpServerOptions) {
-    const { address } = options;
-    this.client = options.client;
-    this.log = options.log ?? SILENT_LOG;
-    this.socketPath = "socketPath" in address ? address.socketPath : undefined;
-    this.tokenDigest = "token" in address ? digest(`Bearer ${address.token}`) : undefined;
-    this.server = createServer((request, response) => {
-      void this.answer(request, response);
-    });
-    this.server.maxConnections = LIMITS.httpConnectionsMax;
-    this.server.requestTimeout = REQUEST_TIMEOUT_MS;
+    const { address, client, facts, log } = options;
+    this.socketPath =
+      "socketPath" in address && !isPipeName(address.socketPath) ? address.socketPath : undefined;
+    this.app = new HnsApp({ client, facts, log, dumps: options.dumps, checkAccess: accessCheck(address) });
+    this.server = createServer(this.app, options.requestTimeoutMs ?? REQUEST_TIMEOUT_MS);
   }
 
   /** Starts to listen. @throws Error when the address is taken, or the token is too short to be one. */
@@ -157,25 +144,36 @@ export class HnsHttpServer {
     if ("token" in address && address.token.length < TOKEN_LENGTH_MIN)
       throw new Error(`The token has to have at least ${TOKEN_LENGTH_MIN} characters`);
     const server = new HnsHttpServer(options);
-    if ("socketPath" in address) await listenOnSocket(server.server, address.socketPath);
-    else await listen(server.server, { host: address.host, port: address.port });
+    try {
+      if (!("socketPath" in address)) await listen(server.server, { host: address.host, port: address.port });
+      else if (isPipeName(address.socketPath)) await listen(server.server, { path: address.socketPath });
+      else await listenOnSocket(server.server, address.socketPath);
+    } catch (error) {
+      server.app.feed.close();
+      throw error;
+    }
     return server;
   }
 
-  /** The TCP port it listens on; undefined for a Unix socket. */
+  /** The TCP port it listens on; undefined for a socket. */
   get port(): number | undefined {
     const address = this.server.address();
     return typeof address === "object" ? address?.port : undefined;
   }
 
-  /** Ends streams and connections and removes the socket. */
+  /** Says good-bye to listeners, lets answers under way finish, ends connections and removes the socket. */
   async close(): Promise<void> {
-    for (const stream of this.streams) stream.end();
+    this.app.feed.close();
     const closed = new Promise<void>((resolve) => {
       this.server.close(() => resolve());
     });
-    this.server.closeAllConnections();
+    this.server.closeIdleConnections();
+    // A connection whose answer is sent lies idle then, and is not closed by itself.
+    const idle = setInterval(() => this.server.closeIdleConnections(), IDLE_CHECK_MS);
+    const cut = setTimeout(() => this.server.closeAllConnections(), GRACE_MS);
     await closed;
+    clearInterval(idle);
+    clearTimeout(cut);
     if (this.socketPath !== undefined) {
       try {
         unlinkSync(this.socketPath);
@@ -184,77 +182,17 @@ export class HnsHttpServer {
       }
     }
   }
-
-  private async answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    try {
-      this.checkToken(request);
-      if (request.method === "GET" && request.url === HTTP_NOTIFICATIONS_PATH) {
-        this.stream(response);
-        return;
-      }
-      await this.answerCall(request, response);
-    } catch (error) {
-      // What is left of a request that was too long is not read.
-      if (!request.complete) response.setHeader("connection", "close");
-      this.refuse(response, error);
-    }
-  }
-
-  private async answerCall(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const path = request.url ?? "";
-    if (request.method !== "POST") throw unsupported(request.method ?? "", path);
-    const call = parseHttpCall(path, parseJsonText(await readBody(request)));
-    if (call === undefined) throw unsupported("POST", path);
-    const result = await perform(this.client, call);
-    send(response, 200, JSON.stringify({ result }));
-  }
-
-  /** @throws HcnError E_ACCESSDENIED unless the request has the token, or came through the socket. */
-  private checkToken(request: IncomingMessage): void {
-    if (this.tokenDigest === undefined) return;
-    const given = digest(request.headers.authorization ?? "");
-    if (timingSafeEqual(given, this.tokenDigest)) return;
-    throw new HcnError("E_ACCESSDENIED", {
-      detail: "The request needs the header Authorization: Bearer <token of this service>",
-      explanation: "hns-unreachable",
-    });
-  }
-
-  private stream(response: ServerResponse): void {
-    response.writeHead(200, { "content-type": "application/x-ndjson" });
-    response.flushHeaders();
-    this.streams.add(response);
-    const unsubscribe = this.client.subscribe((notification) => {
-      response.write(`${JSON.stringify(notification)}\n`);
-      // Whoever does not read is cut off, and hears that the service disconnected.
-      if (response.writableLength > LIMITS.jsonBytesMax) response.destroy();
-    });
-    response.on("close", () => {
-      unsubscribe();
-      this.streams.delete(response);
-    });
-  }
-
-  private refuse(response: ServerResponse, error: unknown): void {
-    if (error instanceof HcnError) {
-      send(response, httpStatusOf(error), formatHttpError(error));
-      return;
-    }
-    // A bug or a broken store: the caller hears that it failed, the log hears why.
-    this.log.write("error", "request failed", { error });
-    const failure = new HcnError("unknown", {
-      reported: { Error: "Unspecified error. ", ErrorCode: 0x80004005 },
-    });
-    send(response, 500, formatHttpError(failure));
-  }
 }
 
-function unsupported(method: string, path: string): HcnError {
-  return new HcnError("HCN_E_REQUEST_UNSUPPORTED", { detail: `There is no ${method} ${path}` });
-}
-
-function send(response: ServerResponse, status: number, body: string): void {
-  assert(!response.headersSent, "an answer is sent once");
-  response.writeHead(status, { "content-type": "application/json" });
-  response.end(body);
+/**
+ * Serves an HNS to other programs, until it is closed.
+ *
+ * ```ts
+ * const { client } = createHns();
+ * const server = await startHnsServer({ client, address: { socketPath: "/tmp/hns.sock" } });
+ * ```
+ * @throws Error when the address is taken, or the token is too short to be one.
+ */
+export async function startHnsServer(options: HnsHttpServerOptions): Promise<HnsHttpServer> {
+  return HnsHttpServer.listen(options);
 }

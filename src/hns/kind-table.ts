@@ -5,11 +5,18 @@
  */
 import type { Guid, HcnCreateOptions, HcnObjectKind, JsonObject } from "../hcn/client.ts";
 import { parseEndpoint } from "../hcn/endpoint.ts";
+import { parseGuestNetworkService } from "../hcn/guest-network-service.ts";
 import { checkGuid } from "../hcn/guid.ts";
 import { parseLoadBalancer } from "../hcn/load-balancer.ts";
 import { parseNetwork } from "../hcn/network.ts";
 import type { CheckedQuery } from "../hcn/query.ts";
 import { createEndpoint, deleteEndpoint, modifyEndpoint, requireEndpoint } from "./endpoints.ts";
+import {
+  createGuestNetworkService,
+  deleteGuestNetworkService,
+  modifyGuestNetworkService,
+  requireGuestNetworkService,
+} from "./guest-network-services.ts";
 import {
   createLoadBalancer,
   deleteLoadBalancer,
@@ -17,19 +24,28 @@ import {
   requireLoadBalancer,
 } from "./load-balancers.ts";
 import { createNamespace, deleteNamespace, modifyNamespace, requireNamespace } from "./namespaces.ts";
+import { parseSdnRoute } from "../hcn/sdn-route.ts";
 import { createNetwork, deleteNetwork, modifyNetwork, requireNetwork } from "./networks.ts";
+import { createSdnRoute, deleteSdnRoute, modifySdnRoute, requireSdnRoute } from "./sdn-routes.ts";
+import { asProcessed } from "./old-schema.ts";
 import type { ServiceContext } from "./service-context.ts";
 import type { ServiceState } from "./state.ts";
 import { loadBalancerFromV1 } from "./v1/policy-list.ts";
 import { endpointFromV1, namespaceFromV1, networkFromV1 } from "./v1/request-mapping.ts";
 import { endpointDocument, endpointDocumentV1, endpointFilterFields } from "./view/endpoint-view.ts";
 import {
+  guestNetworkServiceDocument,
+  guestNetworkServiceFilterFields,
+} from "./view/guest-network-service-view.ts";
+import {
   loadBalancerDocument,
   loadBalancerFilterFields,
   policyListDocument,
 } from "./view/load-balancer-view.ts";
 import { namespaceDocument, namespaceDocumentV1, namespaceFilterFields } from "./view/namespace-view.ts";
-import { networkDocument, networkDocumentV1, networkFilterFields } from "./view/network-view.ts";
+import { networkDocument, networkFilterFields } from "./view/network-view.ts";
+import { networkDocumentV1 } from "./view/network-view-v1.ts";
+import { sdnRouteDocument, sdnRouteFilterFields } from "./view/sdn-route-view.ts";
 
 /** Objects of one kind, in order of creation. */
 export interface Records {
@@ -76,13 +92,16 @@ const ENDPOINT: KindRow = {
   records: (state) => state.endpoints,
   create: (context, { document, isV1, id, options }) => {
     const network = options.network === undefined ? undefined : checkGuid(options.network);
-    return createEndpoint(context, isV1 ? endpointFromV1(document) : parseEndpoint(document), id, network);
+    const endpoint = isV1 ? endpointFromV1(document) : parseEndpoint(asProcessed(context, document));
+    return createEndpoint(context, endpoint, id, network);
   },
   modify: modifyEndpoint,
   delete: deleteEndpoint,
-  show: (context, id, { dialect }) => {
-    const show = dialect === "v1" ? endpointDocumentV1 : endpointDocument;
-    return show(context, requireEndpoint(context, id));
+  show: (context, id, { dialect, isDetailed }) => {
+    const endpoint = requireEndpoint(context, id);
+    return dialect === "v1"
+      ? endpointDocumentV1(context, endpoint)
+      : endpointDocument(context, endpoint, isDetailed);
   },
   filterFields: (context, id) => endpointFilterFields(context, requireEndpoint(context, id)),
 };
@@ -112,10 +131,33 @@ const LOAD_BALANCER: KindRow = {
   filterFields: (context, id) => loadBalancerFilterFields(context, requireLoadBalancer(context, id)),
 };
 
+const GUEST_NETWORK_SERVICE: KindRow = {
+  records: (state) => state.guestNetworkServices,
+  create: (context, { document, id }) =>
+    createGuestNetworkService(context, parseGuestNetworkService(document), id),
+  modify: modifyGuestNetworkService,
+  delete: deleteGuestNetworkService,
+  show: (context, id) => guestNetworkServiceDocument(context, requireGuestNetworkService(context, id)),
+  filterFields: (context, id) =>
+    guestNetworkServiceFilterFields(context, requireGuestNetworkService(context, id)),
+};
+
+/** HNS v1 has no such object, so both dialects are one. */
+const SDN_ROUTE: KindRow = {
+  records: (state) => state.sdnRoutes,
+  create: (context, { document, id }) => createSdnRoute(context, parseSdnRoute(document), id),
+  modify: modifySdnRoute,
+  delete: deleteSdnRoute,
+  show: (context, id) => sdnRouteDocument(context, requireSdnRoute(context, id)),
+  filterFields: (context, id) => sdnRouteFilterFields(requireSdnRoute(context, id)),
+};
+
 /** One row per kind that is served. */
 export const KIND_TABLE: Readonly<Partial<Record<HcnObjectKind, KindRow>>> = {
   Network: NETWORK,
   Endpoint: ENDPOINT,
   Namespace: NAMESPACE,
   LoadBalancer: LOAD_BALANCER,
+  GuestNetworkService: GUEST_NETWORK_SERVICE,
+  SdnRoute: SDN_ROUTE,
 };

@@ -9,10 +9,18 @@ import type { HnsService } from "./hns-service.ts";
 const V2 = { SchemaVersion: { Major: 2, Minor: 0 } } as const;
 const RUNS = { seed: 20_251_120, numRuns: 60 } as const;
 
+/** A namespace that was to be deleted while containers were in it shows that: State 4 (hcn.md §4.5). */
+function withoutTeardown({ State: _, ...document }: JsonObject): JsonObject {
+  return document;
+}
+
 /** Everything that can be seen of a service. */
 function picture(service: HnsService): unknown {
-  return (["Network", "Endpoint", "Namespace", "LoadBalancer"] as const).map((kind) =>
-    service.enumerate(kind).map((id) => service.query(kind, id, V2)),
+  return (["Network", "Endpoint", "Namespace", "LoadBalancer", "SdnRoute"] as const).map((kind) =>
+    service.enumerate(kind).map((id) => {
+      const document = service.query(kind, id, V2);
+      return kind === "Namespace" ? withoutTeardown(document) : document;
+    }),
   );
 }
 
@@ -40,11 +48,21 @@ const STEP = fc.record({
     "remote",
     "balance",
     "unbalance",
+    "route",
+    "unroute",
+    "set",
+    "unset",
   ),
   pick: fc.nat({ max: 7 }),
   address: fc.nat({ max: 15 }),
   port: fc.integer({ min: 8_080, max: 8_083 }),
 });
+
+/** A request about an address set. */
+function setRequest(RequestType: string, pick: number, Values: string): JsonObject {
+  const Settings = { Id: `set-${pick % 2}`, Name: "s", PolicyType: "IPSET", Values };
+  return { ResourceType: "Policy", RequestType, Settings: { Policies: [{ Type: "SetPolicy", Settings }] } };
+}
 
 function takeStep(
   service: HnsService,
@@ -118,6 +136,22 @@ function takeStep(
       return;
     case "unbalance":
       service.delete("LoadBalancer", service.enumerate("LoadBalancer")[step.pick] ?? "");
+      return;
+    case "route":
+      service.create("SdnRoute", {
+        ...V2,
+        HostComputeEndpoints: [endpoint, endpoints[0] ?? ""],
+        Routes: [{ DestinationPrefix: `10.${step.address}.0.0/16`, NeedEncap: true }],
+      });
+      return;
+    case "unroute":
+      service.delete("SdnRoute", service.enumerate("SdnRoute")[step.pick] ?? "");
+      return;
+    case "set":
+      service.modify("Network", network, setRequest("Add", step.pick, `10.244.2.${step.address}`));
+      return;
+    case "unset":
+      service.modify("Network", network, setRequest("Remove", step.pick, ""));
   }
 }
 
@@ -192,6 +226,7 @@ describe("any sequence of calls", () => {
         }
         service.delete("Network", network);
         expect(service.enumerate("LoadBalancer")).toEqual([]);
+        expect(service.enumerate("SdnRoute")).toEqual([]);
         expect(datapath.listSwitches()).toEqual([]);
         expect(service.enumerate("Endpoint")).toEqual([]);
       }),

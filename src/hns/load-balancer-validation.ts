@@ -4,16 +4,18 @@
  */
 import type { Guid } from "../hcn/client.ts";
 import { HcnError } from "../hcn/error.ts";
-import { parseGuid } from "../hcn/guid.ts";
 import {
   type HostComputeLoadBalancer,
   LOAD_BALANCER_DISTRIBUTIONS,
+  LOAD_BALANCER_FLAGS,
   type LoadBalancerPortMapping,
 } from "../hcn/load-balancer.ts";
 import { backEndsMaxOf } from "../knowledge/profiles.ts";
 import { type Ip, isMulticastIp, parseIp } from "../net/ip.ts";
 import { IpProtocol } from "../wire/ip-protocol.ts";
+import { readBackEndList } from "./back-end-list.ts";
 import type { EndpointRecord } from "./endpoint-record.ts";
+import { checkNotListening } from "./host-listeners.ts";
 import type { LoadBalancerPortMappingRecord, LoadBalancerRecord } from "./load-balancer-record.ts";
 import type { ServiceContext } from "./service-context.ts";
 
@@ -25,39 +27,6 @@ export type LoadBalancerFields = Pick<
 
 /** TCP, UDP and SCTP: what kube-proxy sends (hcn.md §8.5). */
 const PROTOCOLS: readonly number[] = [IpProtocol.tcp, IpProtocol.udp, IpProtocol.sctp];
-
-/** @throws HcnError HCN_E_GUID_CONVERSION_FAILURE, HCN_E_ENDPOINT_NOT_FOUND. */
-function requireBackEnd(context: ServiceContext, text: string, where: string): EndpointRecord {
-  const id = parseGuid(text);
-  if (id === undefined) {
-    throw new HcnError("HCN_E_GUID_CONVERSION_FAILURE", {
-      detail: `${where} is ${JSON.stringify(text)}; it has to be the GUID of an endpoint`,
-    });
-  }
-  const endpoint = context.state.endpoints.get(id);
-  if (endpoint !== undefined) return endpoint;
-  throw new HcnError("HCN_E_ENDPOINT_NOT_FOUND", { detail: `${where}: there is no endpoint ${id}` });
-}
-
-/** Inferred (hcn.md §11.9): one unknown endpoint among others refuses the whole request. */
-function readBackEnds(context: ServiceContext, texts: readonly string[]): readonly EndpointRecord[] {
-  if (texts.length === 0) {
-    throw new HcnError("HCN_E_INVALID_JSON_REFERENCE", {
-      appendix: "A Reference is required",
-      detail: "HostComputeEndpoints is empty; name at least one endpoint",
-    });
-  }
-  const backEnds = texts.map((text, index) =>
-    requireBackEnd(context, text, `HostComputeEndpoints[${index}]`),
-  );
-  const networkId = backEnds[0]?.networkId;
-  const stranger = backEnds.find((endpoint) => endpoint.networkId !== networkId);
-  if (stranger === undefined) return backEnds;
-  // Inferred: the network is found through the references (hcn.md §8.5), so they have to agree.
-  throw new HcnError("HCN_E_INVALID_JSON_REFERENCE", {
-    detail: `Endpoint ${stranger.id} is of network ${stranger.networkId}, the first one of network ${networkId ?? ""}; a load balancer belongs to one network`,
-  });
-}
 
 /** Inferred: the codes for a mapping without a protocol or an external port, and for a document without mappings. */
 function invalid(detail: string): HcnError {
@@ -81,6 +50,11 @@ function readMapping(
   return Object.freeze({ protocol, internalPort, externalPort, distribution, flags: mapping.Flags ?? 0 });
 }
 
+/** Inferred: a service without DSR ignores the flag, as everything that it does not know (hcn.md §1.6, §7.1). */
+function knownFlags(context: ServiceContext, flags: number): number {
+  return context.has("DSR") ? flags : flags & ~LOAD_BALANCER_FLAGS.DSR;
+}
+
 function readVip(text: string, where: string): Ip {
   const ip = parseIp(text);
   if (ip !== undefined && !isMulticastIp(ip)) return ip;
@@ -93,7 +67,13 @@ function readVip(text: string, where: string): Ip {
  * A back end whose switch port was taken away is refused; one that never had a port is fine, and so is a remote one
  * (hcn.md §4.7, §10 rows 35 and 68). Inferred: that this is the line between the two.
  */
-function checkPorts(backEnds: readonly EndpointRecord[]): void {
+function checkPorts(context: ServiceContext, backEnds: readonly EndpointRecord[]): void {
+  if (context.hasQuirk("load-balancer-port-missing")) {
+    throw new HcnError("HCN_E_PORT_NOT_FOUND", {
+      detail: "The ports of all endpoints are there; the defect load-balancer-port-missing strikes",
+      explanation: "hns-switch-port-missing",
+    });
+  }
   const gone = backEnds.find((endpoint) => endpoint.isPortGone);
   if (gone === undefined) return;
   throw new HcnError("HCN_E_PORT_NOT_FOUND", {
@@ -121,12 +101,12 @@ export function readLoadBalancer(
   document: HostComputeLoadBalancer,
   id: Guid,
 ): LoadBalancerFields {
-  const backEnds = readBackEnds(context, document.HostComputeEndpoints ?? []);
+  const backEnds = readBackEndList(context, document.HostComputeEndpoints ?? [], "a load balancer");
   const mappings = document.PortMappings ?? [];
   if (mappings.length === 0) throw invalid("PortMappings is empty; write at least one");
   const sourceVip = document.SourceVIP ?? "";
   const fields: LoadBalancerFields = {
-    networkId: backEnds[0]?.networkId ?? "",
+    networkId: backEnds[0].networkId,
     endpointIds: Object.freeze(backEnds.map((endpoint) => endpoint.id)),
     portMappings: Object.freeze(
       mappings.map((mapping, index) => readMapping(context, mapping, `PortMappings[${index}]`)),
@@ -136,10 +116,12 @@ export function readLoadBalancer(
     frontendVips: Object.freeze(
       (document.FrontendVIPs ?? []).map((text, index) => readVip(text, `FrontendVIPs[${index}]`)),
     ),
-    flags: document.Flags ?? 0,
+    flags: knownFlags(context, document.Flags ?? 0),
   };
   context.state.frontEnds.checkFree(fields, id);
-  checkPorts(backEnds);
+  for (const mapping of fields.portMappings)
+    checkNotListening(context, mapping.protocol, mapping.externalPort);
+  checkPorts(context, backEnds);
   checkCount(context, backEnds.length);
   return fields;
 }

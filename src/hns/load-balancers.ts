@@ -44,16 +44,13 @@ export function createLoadBalancer(
   return id;
 }
 
-/** The version that took the call and did nothing (hcn.md §7.1). */
-const MODIFY_IGNORED_SINCE_MAJOR = 15;
-const MODIFY_IGNORED_SINCE_MINOR = 4;
+/** hcsshim's range for the call, which the defect of 15.4 is about (hcn.md §7.1). */
+const MODIFY_SINCE_MAJOR = 15;
+const MODIFY_SINCE_MINOR = 4;
 
-function ignoresModify(context: ServiceContext): boolean {
+function takesModify(context: ServiceContext): boolean {
   const { Major, Minor } = context.version;
-  return (
-    Major > MODIFY_IGNORED_SINCE_MAJOR ||
-    (Major === MODIFY_IGNORED_SINCE_MAJOR && Minor >= MODIFY_IGNORED_SINCE_MINOR)
-  );
+  return Major > MODIFY_SINCE_MAJOR || (Major === MODIFY_SINCE_MAJOR && Minor >= MODIFY_SINCE_MINOR);
 }
 
 /**
@@ -64,12 +61,12 @@ function ignoresModify(context: ServiceContext): boolean {
 export function modifyLoadBalancer(context: ServiceContext, id: Guid, settings: JsonObject): void {
   const before = requireLoadBalancer(context, id);
   const document = parseLoadBalancer(settings);
-  if (!context.has("ModifyLoadbalancer")) {
-    if (!ignoresModify(context)) {
-      throw new HcnError("E_NOTIMPL", {
-        detail: "This version of HNS cannot change a load balancer; delete it and create it anew",
-      });
-    }
+  if (!takesModify(context)) {
+    throw new HcnError("E_NOTIMPL", {
+      detail: "This version of HNS cannot change a load balancer; delete it and create it anew",
+    });
+  }
+  if (context.hasQuirk("load-balancer-update-ignored")) {
     context.state.ignoredUpdates.add(id);
     context.changed("LoadBalancer", id);
     return;
@@ -93,20 +90,35 @@ export function modifyLoadBalancer(context: ServiceContext, id: Guid, settings: 
   });
   context.ports.reserveServicePorts(updated);
   context.state.replaceLoadBalancer(updated);
+  context.state.ignoredUpdates.delete(id);
   context.changed("LoadBalancer", id);
   context.ports.reprogram(updated.networkId);
 }
 
 /** Takes a load balancer away; the ports of its network are the caller's. */
-export function removeLoadBalancer(context: ServiceContext, loadBalancer: LoadBalancerRecord): void {
-  context.state.removeLoadBalancer(loadBalancer);
+export function removeLoadBalancer(
+  context: ServiceContext,
+  loadBalancer: LoadBalancerRecord,
+  isFrontEndLeft = false,
+): void {
+  context.state.removeLoadBalancer(loadBalancer, isFrontEndLeft);
   context.cache.forget(loadBalancer.id);
   context.changed("LoadBalancer", loadBalancer.id);
 }
 
 export function deleteLoadBalancer(context: ServiceContext, id: Guid): void {
   const loadBalancer = requireLoadBalancer(context, id);
-  removeLoadBalancer(context, loadBalancer);
+  const { endpoints } = context.state;
+  const isDegraded = !loadBalancer.endpointIds.some((endpointId) => endpoints.has(endpointId));
+  if (isDegraded && context.hasQuirk("degraded-load-balancer-not-deleted")) {
+    throw new HcnError("HCN_E_DEGRADED_OPERATION", {
+      detail: `Load balancer ${id} has no back end any more; the defect degraded-load-balancer-not-deleted strikes`,
+      explanation: "hns-object-degraded",
+    });
+  }
+  // The next one there is refused, until the service restarts (hcn.md §4.7).
+  const isFrontEndLeft = context.hasQuirk("front-end-stale-after-delete");
+  removeLoadBalancer(context, loadBalancer, isFrontEndLeft);
   context.ports.reprogram(loadBalancer.networkId);
 }
 

@@ -62,11 +62,16 @@ export class MacPool {
     });
   }
 
-  take(mac: Mac, owner: Guid): void {
-    this.owners.set(mac, owner);
+  ownerOf(mac: Mac): Guid | undefined {
+    return this.owners.get(mac);
   }
 
-  release(mac: Mac): void {
-    this.owners.delete(mac);
+  /** Whoever is first has it: restored endpoints may claim one address twice. */
+  take(mac: Mac, owner: Guid): void {
+    if (!this.owners.has(mac)) this.owners.set(mac, owner);
+  }
+
+  release(mac: Mac, owner: Guid): void {
+    if (this.owners.get(mac) === owner) this.owners.delete(mac);
   }
 }

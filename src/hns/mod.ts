@@ -2,9 +2,28 @@
 export { BooksDatapath } from "./books-datapath.ts";
 export { L2BRIDGE_LAYERS, LAYER_NAMES, type LayerName } from "./compile/layers.ts";
 export type { Datapath, PortProgram, VnicDefinition } from "./datapath.ts";
+export type { DumpProblem } from "./dump/dumped-object.ts";
+export { type DumpFile, type NodeDump, readDumps } from "./dump/read-dumps.ts";
 export { HnsService } from "./hns-service.ts";
 export { InProcessHcnClient } from "./in-process-client.ts";
+export {
+  type AdapterDescription,
+  DEFAULT_ADAPTERS,
+  type LocalHns,
+  type LocalHnsOptions,
+  createHns,
+} from "./local-hns.ts";
+export type { RestartState } from "../hcn/faults/fault.ts";
+export type { InstalledExtension, NetworkingOptions } from "./network/networking-options.ts";
 export type { PhysicalAdapter } from "./physical-adapter.ts";
-export type { HnsServiceOptions, StoreChange } from "./service-context.ts";
+export type { HnsServiceOptions } from "./service-context.ts";
 export { MemoryObjectStore, type ObjectStore } from "./store.ts";
+export type {
+  ImportedObject,
+  RestoreNote,
+  RestoreOptions,
+  StoredChange,
+  StoredObject,
+} from "./stored/stored-object.ts";
 export { SwitchDatapath } from "./switch-datapath.ts";
+export { loadService } from "./stored/open-service.ts";

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { ENDPOINT_STATES } from "../hcn/endpoint.ts";
+import type { HcnError } from "../hcn/error.ts";
 import {
   addNamespaceContainer,
   addNamespaceEndpoint,
@@ -109,7 +110,9 @@ describe("namespaces", () => {
     await addNamespaceContainer(client, namespace.ID!, "c1");
     await expect(deleteNamespace(client, namespace.ID!)).rejects.toMatchObject({
       code: "HCN_E_REQUEST_UNSUPPORTED",
+      hresult: 0x803b0015,
     });
+    expect(await getNamespaceById(client, namespace.ID!)).toMatchObject({ State: 4 });
     await removeNamespaceContainer(client, namespace.ID!, "c1");
     await deleteNamespace(client, namespace.ID!);
     expect(await getEndpointById(client, endpointId)).not.toHaveProperty("HostComputeNamespace");
@@ -165,5 +168,143 @@ describe("namespaces", () => {
         dns: { domain: "cluster.local", search: [], servers: [0x0a60000a] },
       },
     ]);
+  });
+
+  it("a second GuestDefault is refused, a second HostDefault is not (hcn.md §4.5)", async () => {
+    const { client } = hnsNode();
+    const first = await createNamespace(client, "GuestDefault");
+    await expect(createNamespace(client, "GuestDefault")).rejects.toMatchObject({
+      code: "GCN_E_DEFAULTNAMESPACE_EXISTS",
+      hresult: 0x803b0029,
+    });
+    await deleteNamespace(client, first.ID!);
+    await createNamespace(client, "GuestDefault");
+    await createNamespace(client, "HostDefault");
+    await createNamespace(client, "HostDefault");
+  });
+
+  it("numbers of compartments are not used again", async () => {
+    const { client } = hnsNode();
+    const first = await createNamespace(client, "Host");
+    await deleteNamespace(client, first.ID!);
+    expect((await createNamespace(client, "Host")).NamespaceId).toBe(first.NamespaceId! + 1);
+  });
+
+  it("the v2 view has the compartment among its resources (hcn.md §9.16)", async () => {
+    const { client } = hnsNode();
+    const namespace = await createNamespace(client, "Host");
+    const guid = namespace.NamespaceGuid!.toUpperCase();
+    expect(namespace.Health?.Extra).toMatchObject({
+      Resources: {
+        AdditionalParams: {},
+        AllocationOrder: 1,
+        Allocators: [
+          {
+            AdditionalParams: {},
+            AllocationOrder: 0,
+            CompartmentGuid: guid,
+            CompartmentId: 2,
+            CompartmentType: 0,
+            Flags: 0,
+            IsPolicy: false,
+            State: 3,
+            Tag: "Network Compartment",
+          },
+        ],
+        CompartmentOperationTime: 0,
+        Flags: 0,
+        PortOperationTime: 0,
+        State: 1,
+        SwitchOperationTime: 0,
+        VfpOperationTime: 0,
+      },
+    });
+  });
+
+  it("the v1 view is complete, and says 0.0 where containerd wrote it (hcn.md §2.4)", async () => {
+    const { client, endpointId } = await nodeWithEndpoint();
+    const id = await client.create("Namespace", { SchemaVersion: { Major: 0, Minor: 0 } });
+    await addNamespaceEndpoint(client, id, endpointId);
+    await addNamespaceContainer(client, id, "c1");
+    const document = await client.query("Namespace", id);
+    expect(Object.keys(document)).toEqual([
+      "ActivityId",
+      "AdditionalParams",
+      "CompartmentGuid",
+      "CompartmentId",
+      "Containers",
+      "Flags",
+      "Health",
+      "ID",
+      "IsDefault",
+      "Policies",
+      "ResourceList",
+      "Resources",
+      "SchemaVersion",
+      "State",
+      "Version",
+    ]);
+    expect(document).toMatchObject({
+      CompartmentId: 2,
+      Containers: ["c1"],
+      ID: id.toUpperCase(),
+      IsDefault: false,
+      ResourceList: [
+        { Type: "Container", Data: { Id: "c1" } },
+        { Type: "Endpoint", Data: { Id: endpointId } },
+      ],
+      SchemaVersion: { Major: 0, Minor: 0 },
+      State: 1,
+    });
+    expect((await getNamespaceById(client, id)).SchemaVersion).toEqual({ Major: 2, Minor: 0 });
+  });
+
+  it.each(["ws2019", "ws2022"])(
+    "what containers used once takes others on %s or not (hcn.md §4.5)",
+    async (profile) => {
+      const { client } = hnsNode({ profile });
+      const network = await createNetwork(client, CBR0);
+      const endpoint = await createEndpoint(client, network.ID!, { Name: "web" });
+      const namespace = await createNamespace(client);
+      await addNamespaceEndpoint(client, namespace.ID!, endpoint.ID!);
+      for (const id of ["c1", "c2"]) await addNamespaceContainer(client, namespace.ID!, id);
+      // As long as one is in it, others come and go.
+      await removeNamespaceContainer(client, namespace.ID!, "c2");
+      await addNamespaceContainer(client, namespace.ID!, "c2");
+      for (const id of ["c1", "c2"]) await removeNamespaceContainer(client, namespace.ID!, id);
+      const outcome = async (namespaceId: string): Promise<unknown> =>
+        addNamespaceContainer(client, namespaceId, "c3").then(
+          () => "attached",
+          (error: unknown) => (error as HcnError).code,
+        );
+      const expected = profile === "ws2019" ? "HCN_E_NAMESPACE_ATTACH_FAILED" : "attached";
+      expect(await outcome(namespace.ID!)).toBe(expected);
+      await removeNamespaceEndpoint(client, namespace.ID!, endpoint.ID!);
+      const other = await createNamespace(client);
+      await addNamespaceEndpoint(client, other.ID!, endpoint.ID!);
+      // On Windows Server 2022 the container is in the first namespace still, where the endpoint was.
+      expect(await outcome(other.ID!)).toBe(expected);
+    },
+  );
+
+  it("with the defect namespace-deletion-stuck it stays in State 4 for good", async () => {
+    const { client } = hnsNode({ quirks: { "namespace-deletion-stuck": "on" } });
+    const namespace = await createNamespace(client);
+    await addNamespaceContainer(client, namespace.ID!, "c1");
+    const refusal = { hresult: 0x803b0015 };
+    await expect(deleteNamespace(client, namespace.ID!)).rejects.toMatchObject(refusal);
+    await removeNamespaceContainer(client, namespace.ID!, "c1");
+    expect(await getNamespaceById(client, namespace.ID!)).toMatchObject({ State: 4 });
+    await expect(deleteNamespace(client, namespace.ID!)).rejects.toMatchObject(refusal);
+  });
+
+  it("without it, it is as before when its containers are gone", async () => {
+    const { client } = hnsNode();
+    const namespace = await createNamespace(client);
+    await addNamespaceContainer(client, namespace.ID!, "c1");
+    await expect(deleteNamespace(client, namespace.ID!)).rejects.toMatchObject({ hresult: 0x803b0015 });
+    await removeNamespaceContainer(client, namespace.ID!, "c1");
+    expect(await getNamespaceById(client, namespace.ID!)).toMatchObject({ State: 1 });
+    await deleteNamespace(client, namespace.ID!);
   });
 });

@@ -3,11 +3,12 @@ import type { Guid, JsonObject } from "../hcn/client.ts";
 import { HcnError } from "../hcn/error.ts";
 import { JsonReader } from "../hcn/json-reader.ts";
 import { type ModifyRequest, parseModifyRequest } from "../hcn/modify.ts";
-import type { HostComputeNamespace } from "../hcn/namespace.ts";
+import type { HostComputeNamespace, NamespaceType } from "../hcn/namespace.ts";
 import { NOTIFICATION_TYPES } from "../hcn/notification.ts";
 import {
   attachEndpoint,
   attachToHost,
+  checkSharing,
   checkUnattached,
   detachEndpoint,
   updateEndpoint,
@@ -28,12 +29,32 @@ export function requireNamespace(context: ServiceContext, id: Guid): NamespaceRe
 /** Inferred (hcn.md §11.15): a namespace without a type is a Host namespace. */
 const DEFAULT_TYPE = "Host";
 
+/** @throws HcnError GCN_E_DEFAULTNAMESPACE_EXISTS for a second GuestDefault (hcn.md §4.5). */
+function checkGuestDefault(context: ServiceContext, type: NamespaceType): void {
+  if (type !== "GuestDefault") return;
+  const present = [...context.state.namespaces.values()].find((other) => other.type === "GuestDefault");
+  if (present === undefined) return;
+  throw new HcnError("GCN_E_DEFAULTNAMESPACE_EXISTS", {
+    detail: `Namespace ${present.id} is the default of guests; delete it first`,
+  });
+}
+
+/**
+ * Inferred (hcn.md §2.4, §11.15): the compartment is made with the namespace, whether `CreateWithCompartment` asks for
+ * that or not, because every published namespace has the number of one; a guest's is made in its utility VM.
+ */
 function compartmentFor(context: ServiceContext, document: HostComputeNamespace): number | undefined {
   const type = document.Type ?? DEFAULT_TYPE;
   if (type === "HostDefault") return HOST_COMPARTMENT;
   if (type !== "Host") return undefined;
   const name = document.Name ?? "";
   return context.datapath.createCompartment(name === "" ? "namespace" : name);
+}
+
+/** The dialect a document was written in; containerd writes 0.0 (hcn.md §9.16). */
+function schemaOf({ SchemaVersion }: HostComputeNamespace): Partial<Pick<NamespaceRecord, "schemaVersion">> {
+  const isOld = SchemaVersion === undefined || (SchemaVersion.Major === 1 && SchemaVersion.Minor === 0);
+  return isOld ? {} : { schemaVersion: SchemaVersion };
 }
 
 /**
@@ -49,19 +70,22 @@ export function createNamespace(
   const id = context.chooseId(wantedId ?? document.ID);
   if (context.state.namespaces.has(id))
     throw new HcnError("ERROR_OBJECT_ALREADY_EXISTS", { detail: `There is a namespace ${id} already` });
+  checkGuestDefault(context, document.Type ?? DEFAULT_TYPE);
   const namespace: NamespaceRecord = Object.freeze({
     ...context.baseOf(id, {
       owner: document.Owner ?? "",
       name: document.Name ?? "",
       additionalParams: document.AdditionalParams,
     }),
-    ...((document.SchemaVersion?.Major ?? 0) >= 2 && { schemaVersion: document.SchemaVersion }),
+    ...schemaOf(document),
     type: document.Type ?? DEFAULT_TYPE,
     compartmentId: compartmentFor(context, document),
     compartmentGuid: context.prng.guid(),
     containers: Object.freeze([]),
     endpointIds: Object.freeze([]),
     isBuiltIn,
+    wasUsed: false,
+    isTeardownBlocked: false,
   });
   context.state.namespaces.set(id, namespace);
   context.changed("Namespace", id);
@@ -69,27 +93,45 @@ export function createNamespace(
   return id;
 }
 
+/** The host's own namespace, compartment 1, which always exists (hcn.md §2.4). */
+export function createHostNamespace(context: ServiceContext): void {
+  createNamespace(context, { Type: "HostDefault" }, undefined, true);
+}
+
+/** Takes a namespace away with its compartment; its endpoints are the caller's. */
+export function removeNamespace(context: ServiceContext, namespace: NamespaceRecord): void {
+  context.state.namespaces.delete(namespace.id);
+  if (namespace.compartmentId !== undefined && namespace.compartmentId !== HOST_COMPARTMENT)
+    context.datapath.removeCompartment(namespace.compartmentId);
+  context.changed("Namespace", namespace.id);
+}
+
+/** Why a namespace cannot be deleted; undefined when it can. */
+function obstacleOf({ isBuiltIn, containers, isTeardownBlocked }: NamespaceRecord): string | undefined {
+  if (isBuiltIn) return "The default namespace of the host cannot be deleted";
+  if (containers.length > 0)
+    return `Containers are in the namespace: ${containers.join(", ")}; remove them first`;
+  return isTeardownBlocked ? "Its teardown is stuck since it was refused; restart the node" : undefined;
+}
+
 /**
- * Deletes a namespace; its endpoints stay, detached (Inferred), and its compartment goes.
- * @throws HcnError HCN_E_REQUEST_UNSUPPORTED while containers are in it, and for the host's own namespace.
+ * Deletes a namespace; its endpoints stay, detached (Inferred), and its compartment goes. One with containers stays, and
+ * shows that its teardown is blocked (hcn.md §4.5, microsoft/Windows-Containers#485).
+ * @throws HcnError HCN_E_REQUEST_UNSUPPORTED while containers are in it, where it is stuck since, and for the host's own
+ *   namespace.
  */
 export function deleteNamespace(context: ServiceContext, id: Guid): void {
   const namespace = requireNamespace(context, id);
-  if (namespace.containers.length > 0 || namespace.isBuiltIn) {
-    throw new HcnError("HCN_E_REQUEST_UNSUPPORTED", {
-      detail: namespace.isBuiltIn
-        ? "The default namespace of the host cannot be deleted"
-        : `Containers are in the namespace: ${namespace.containers.join(", ")}; remove them first`,
-    });
+  const obstacle = obstacleOf(namespace);
+  if (obstacle !== undefined) {
+    if (!namespace.isBuiltIn) updateNamespace(context, namespace, { isTeardownBlocked: true });
+    throw new HcnError("HCN_E_REQUEST_UNSUPPORTED", { detail: obstacle });
   }
   for (const endpointId of namespace.endpointIds) {
     const endpoint = context.state.endpoints.get(endpointId);
     if (endpoint !== undefined) detachEndpoint(context, endpoint);
   }
-  context.state.namespaces.delete(id);
-  if (namespace.compartmentId !== undefined && namespace.compartmentId !== HOST_COMPARTMENT)
-    context.datapath.removeCompartment(namespace.compartmentId);
-  context.changed("Namespace", id);
+  removeNamespace(context, namespace);
   context.notify(NOTIFICATION_TYPES.NamespaceDelete, id);
 }
 
@@ -102,7 +144,14 @@ function attachInNamespace(
   const attachment: Attachment = isGuest(namespace)
     ? { kind: "guest", namespaceId: namespace.id, portId: undefined }
     : { kind: "namespace", namespaceId: namespace.id, portId: context.prng.guid() };
-  return attachEndpoint(context, endpoint, Object.freeze(attachment), namespace.compartmentId);
+  return attachEndpoint(context, endpoint, Object.freeze(attachment));
+}
+
+function checkNoPort(endpoint: EndpointRecord): void {
+  if (endpoint.virtualMachine === undefined) return;
+  throw new HcnError("HCN_E_ENDPOINT_ALREADY_ATTACHED", {
+    detail: `Endpoint ${endpoint.id} is behind a port of virtual machine ${endpoint.virtualMachine.virtualMachineId}`,
+  });
 }
 
 /** Adds an endpoint: its vNIC appears in the namespace's compartment. */
@@ -113,6 +162,9 @@ export function addNamespaceEndpoint(
 ): void {
   const endpoint = requireEndpoint(context, endpointId);
   checkUnattached(endpoint, true);
+  // Inferred: behind the port of a virtual machine it can be in a guest's namespace only.
+  if (!isGuest(namespace)) checkNoPort(endpoint);
+  checkSharing(context, endpoint, Math.max(0, namespace.containers.length - 1));
   const attached = attachInNamespace(context, namespace, endpoint);
   updateNamespace(context, namespace, {
     endpointIds: Object.freeze([...namespace.endpointIds, endpoint.id]),
@@ -146,20 +198,63 @@ function setContainers(
   containers: readonly string[],
 ): void {
   const list = Object.freeze([...containers]);
-  updateNamespace(context, namespace, { containers: list });
-  for (const id of namespace.endpointIds) {
-    const endpoint = context.state.endpoints.get(id);
-    if (endpoint !== undefined) updateEndpoint(context, endpoint, { containers: list });
-  }
+  const isOver = list.length === 0;
+  const isTeardownBlocked =
+    namespace.isTeardownBlocked && (!isOver || context.hasQuirk("namespace-deletion-stuck"));
+  updateNamespace(context, namespace, {
+    containers: list,
+    wasUsed: namespace.wasUsed || isOver,
+    isTeardownBlocked,
+  });
+  for (const endpoint of endpointsIn(context, namespace))
+    updateEndpoint(context, endpoint, { containers: list, wasUsed: endpoint.wasUsed || isOver });
 }
 
+function endpointsIn(context: ServiceContext, namespace: NamespaceRecord): readonly EndpointRecord[] {
+  return namespace.endpointIds
+    .map((id) => context.state.endpoints.get(id))
+    .filter((endpoint) => endpoint !== undefined);
+}
+
+/**
+ * What a container that starts in a namespace meets. A registered one has one namespace at most.
+ * @throws HcnError HCN_E_NAMESPACE_ATTACH_FAILED, HCN_E_ENDPOINT_SHARING_DISABLED.
+ */
+function checkContainerStart(context: ServiceContext, namespace: NamespaceRecord, containerId: string): void {
+  const endpoints = endpointsIn(context, namespace);
+  const other = context.computeSystems.get(containerId)?.namespaceId;
+  const degraded = endpoints.find((endpoint) => endpoint.degraded !== undefined);
+  const used = namespace.wasUsed || endpoints.some((endpoint) => endpoint.wasUsed);
+  const why =
+    (other !== undefined && `Container ${containerId} is in namespace ${other}`) ||
+    (degraded !== undefined && `Endpoint ${degraded.id} is degraded`) ||
+    (used &&
+      context.hasQuirk("reattach-refused") &&
+      "Containers were in it before; this build attaches a namespace or endpoint once");
+  if (why !== false)
+    throw new HcnError("HCN_E_NAMESPACE_ATTACH_FAILED", { detail: `${why}; namespace ${namespace.id}` });
+  for (const endpoint of endpoints) checkSharing(context, endpoint, namespace.containers.length);
+}
+
+/** Enters in the registry which namespace a container is in. */
+function tieContainer(context: ServiceContext, containerId: string, namespaceId: Guid | undefined): void {
+  const system = context.computeSystems.get(containerId);
+  if (system !== undefined) context.computeSystems.set({ ...system, namespaceId });
+}
+
+/**
+ * Puts a container into a namespace: one that the registry knows, or one that is known by name alone.
+ * @throws HcnError as `checkContainerStart`.
+ */
 export function addNamespaceContainer(
   context: ServiceContext,
   namespace: NamespaceRecord,
   containerId: string,
 ): void {
-  if (!namespace.containers.includes(containerId))
-    setContainers(context, namespace, [...namespace.containers, containerId]);
+  if (namespace.containers.includes(containerId)) return;
+  checkContainerStart(context, namespace, containerId);
+  setContainers(context, namespace, [...namespace.containers, containerId]);
+  tieContainer(context, containerId, namespace.id);
 }
 
 export function removeNamespaceContainer(
@@ -177,6 +272,7 @@ export function removeNamespaceContainer(
     namespace,
     namespace.containers.filter((id) => id !== containerId),
   );
+  tieContainer(context, containerId, undefined);
 }
 
 function modifyEndpointMember(

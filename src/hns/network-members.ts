@@ -11,20 +11,34 @@ export class NetworkMembers {
   readonly loadBalancers: Map<Guid, LoadBalancerRecord> = new Map();
   /** The rules that they come to. */
   readonly services: LoadBalancerTable = new LoadBalancerTable();
-  /** Load balancers whose rules are out of date: they changed, or a back end did. Undefined: gone. */
-  /** Goes up with every change of a local endpoint. */
+  /** Endpoints, remote ones among them. */
+  endpointCount = 0;
+  /** Goes up with every change of a local endpoint, or of what belongs to one. */
   localRevision = 0;
+  /** Load balancers whose rules are out of date: they changed, or a back end did. Undefined: gone. */
   private outdated = new Map<Guid, LoadBalancerRecord | undefined>();
 
-  /** Enters an endpoint, or its new record in the place of the old. */
+  /** Puts the new record of an endpoint in the place of the old. */
   setEndpoint(endpoint: EndpointRecord): void {
     if (isRemoteEndpoint(endpoint)) return;
     this.local.set(endpoint.id, endpoint);
     this.localRevision++;
   }
 
-  removeEndpoint(id: Guid): void {
+  /** Enters a new endpoint. */
+  addEndpoint(endpoint: EndpointRecord): void {
+    this.endpointCount++;
+    this.setEndpoint(endpoint);
+  }
+
+  removeEndpoint({ id }: EndpointRecord): void {
+    this.endpointCount--;
     if (this.local.delete(id)) this.localRevision++;
+  }
+
+  /** Notes that something changed which belongs to local endpoints: their SDN routes. */
+  touch(): void {
+    this.localRevision++;
   }
 
   /** Enters a load balancer, or its new record in the place of the old. */

@@ -1,12 +1,15 @@
 /** A network as the service keeps it: checked values, frozen, replaced as a whole on each change. */
 import type { Dns } from "../hcn/base-document.ts";
 import type { Guid, JsonValue } from "../hcn/client.ts";
-import type { NetworkType } from "../hcn/network.ts";
+import type { IpamType, NetworkType } from "../hcn/network.ts";
 import type { NetworkPolicy, SubnetPolicy } from "../hcn/network-policy.ts";
 import type { SchemaVersion } from "../hcn/schema-version.ts";
 import type { Ip } from "../net/ip.ts";
 import type { Mac } from "../net/mac.ts";
 import type { Prefix } from "../net/prefix.ts";
+import type { ExtensionStates } from "./network/extensions.ts";
+import type { SwitchKind } from "./network/type-traits.ts";
+import type { KeptFields } from "./stored/kept-fields.ts";
 
 /** All MAC addresses from `first` to `last`, both included. */
 export interface MacRange {
@@ -54,17 +57,44 @@ export interface RecordBase {
   readonly changedAtMs: number;
   /** Id of the object's resources; v1 documents call it `ActivityId`. */
   readonly activityId: Guid;
+  /** Fields of an imported document that HNS does not know; results show them unchanged (`stored/kept-fields.ts`). */
+  readonly kept?: KeptFields | undefined;
+  /** Why the object is there and not in use: it was restored, and contradicts the others. */
+  readonly degraded?: string | undefined;
+}
+
+/** A subnet of a network whose endpoints get their addresses elsewhere: it holds policies (hcn.md §9.7). */
+export interface BareSubnetRecord {
+  readonly id: Guid;
+  readonly name: string;
+  readonly policies: readonly SubnetPolicy[];
+  readonly flags: number;
 }
 
 export interface NetworkRecord extends RecordBase {
   readonly type: NetworkType;
-  readonly adapterName: string;
+  readonly switchKind: SwitchKind;
+  /** Of networks on an external switch, and of mirrored ones: the adapter that they mirror. */
+  readonly adapterName: string | undefined;
   readonly switchId: Guid;
+  /** `LayeredOn`: what `LayerConstraint` of another network names. */
+  readonly layerId: Guid;
   readonly policies: readonly NetworkPolicy[];
   readonly macRanges: readonly MacRange[];
   readonly dns: Dns | undefined;
+  /** Undefined: the request had no Ipams. */
+  readonly ipamType: IpamType | undefined;
   readonly subnets: readonly SubnetRecord[];
+  readonly bareSubnets: readonly BareSubnetRecord[];
   readonly flags: number;
+  /** The switch is for this network alone: IsolateVSwitch, or `IsolateSwitch` of v1. */
+  readonly isIsolated: boolean;
+  /** Extensions of the switch that differ from a new one's. */
+  readonly extensions: ExtensionStates;
+  /** MAC of the host's vNIC on an internal switch. */
+  readonly hostMac: Mac | undefined;
   /** MAC of the distributed router; v1 documents of networks with VFP show one. */
   readonly drMac: Mac;
+  /** When the node has its addresses on the switch, on the service's clock (hcn.md §4.1). */
+  readonly addressedAtMs: number;
 }

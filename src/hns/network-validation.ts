@@ -3,13 +3,11 @@
  * subnets and prefixes Windows gives is known for host bits only; all that is wrong in a create request is
  * HCN_E_INVALID_NETWORK here, except IP subnets, which have a code of their own.
  */
-import type { PolicyDocument, Route } from "../hcn/base-document.ts";
+import type { Route } from "../hcn/base-document.ts";
 import type { HcnErrorCode } from "../hcn/error-codes.ts";
 import { HcnError } from "../hcn/error.ts";
-import type { HnsFeature } from "../hcn/features.ts";
-import { type HostComputeNetwork, type NetworkType, type Subnet, subnetsOf } from "../hcn/network.ts";
-import { type NetworkPolicy, parseNetworkPolicies, parseSubnetPolicy } from "../hcn/network-policy.ts";
-import type { EndpointPolicyType, NetworkPolicyType } from "../hcn/policy-type.ts";
+import type { HostComputeNetwork, IpSubnet, Subnet } from "../hcn/network.ts";
+import { parseSubnetPolicy } from "../hcn/network-policy.ts";
 import { type Ip, formatIp, isMulticastIp, parseIp } from "../net/ip.ts";
 import { isGroupMac, parseMac } from "../net/mac.ts";
 import {
@@ -20,88 +18,10 @@ import {
   parsePrefix,
   prefixContains,
   prefixCovers,
-  prefixFamily,
   prefixesOverlap,
 } from "../net/prefix.ts";
 import type { IpSubnetRecord, MacRange, RouteRecord, SubnetRecord } from "./network-record.ts";
 import type { ServiceContext } from "./service-context.ts";
-
-/** The types of network that this version of the service makes. */
-export const SERVED_NETWORK_TYPES: readonly NetworkType[] = Object.freeze(["L2Bridge"]);
-
-/** Types that need VFP, for which Windows has a refusal of its own. */
-const VFP_NETWORK_TYPES: readonly NetworkType[] = ["L2Tunnel", "Overlay"];
-
-/**
- * Refuses types that are not served.
- * @throws HcnError HCN_E_VFP_NOT_ALLOWED for those that need VFP, else HCN_E_INVALID_NETWORK_TYPE.
- */
-export function checkNetworkType(type: NetworkType): void {
-  if (SERVED_NETWORK_TYPES.includes(type)) return;
-  const served = SERVED_NETWORK_TYPES.join(", ");
-  throw new HcnError(
-    VFP_NETWORK_TYPES.includes(type) ? "HCN_E_VFP_NOT_ALLOWED" : "HCN_E_INVALID_NETWORK_TYPE",
-    {
-      appendix: `Networks of type ${type} are not served by this version; it serves ${served}`,
-    },
-  );
-}
-
-/** Policies that a service has only from a version on; before, it does not know the type (hcn.md §7.1). */
-const POLICY_FEATURES: Partial<Record<NetworkPolicyType | EndpointPolicyType, HnsFeature>> = {
-  SetPolicy: "SetPolicy",
-  VxlanPort: "VxlanPort",
-  L4Proxy: "L4Proxy",
-  L4WFPPROXY: "L4WfpProxy",
-  TierAcl: "TierAcl",
-  NetworkACL: "NetworkACL",
-  RemoteSubnetRoute: "RemoteSubnet",
-  HostRoute: "HostRoute",
-};
-
-/** @throws HcnError HCN_E_INVALID_POLICY_TYPE when the service's version does not know the type yet. */
-export function checkPolicyFeature(
-  context: ServiceContext,
-  type: NetworkPolicyType | EndpointPolicyType,
-  where: string,
-): void {
-  const feature = POLICY_FEATURES[type];
-  if (feature === undefined || context.has(feature)) return;
-  const { Major, Minor } = context.version;
-  throw new HcnError("HCN_E_INVALID_POLICY_TYPE", {
-    detail: `${where} has the type ${type}, which HNS ${Major}.${Minor} (${context.windows.profile.name}) does not know`,
-  });
-}
-
-/** Policies of which a network has at most one. */
-const SINGLE_POLICIES: readonly NetworkPolicyType[] = [
-  "SourceMacAddress",
-  "NetAdapterName",
-  "ProviderAddress",
-  "DrMacAddress",
-  "VxlanPort",
-  "LayerConstraint",
-];
-
-/** Checks the policies of a network as a whole. */
-export function checkNetworkPolicies(
-  context: ServiceContext,
-  documents: readonly PolicyDocument[],
-  present: readonly NetworkPolicy[] = [],
-): readonly NetworkPolicy[] {
-  const policies = parseNetworkPolicies(documents);
-  const seen = new Set<string>(present.map((policy) => policy.Type));
-  for (const [index, policy] of policies.entries()) {
-    checkPolicyFeature(context, policy.Type, `Policies[${index}]`);
-    if (SINGLE_POLICIES.includes(policy.Type) && seen.has(policy.Type)) {
-      throw new HcnError("HCN_E_POLICY_ALREADY_EXISTS", {
-        detail: `Policies[${index}] is a second ${policy.Type}; a network has at most one`,
-      });
-    }
-    seen.add(policy.Type);
-  }
-  return policies;
-}
 
 function invalid(code: HcnErrorCode, detail: string): HcnError {
   return new HcnError(code, { detail });
@@ -152,29 +72,38 @@ export function readRouteRecords(
   return Object.freeze(records);
 }
 
-function readIpSubnets(context: ServiceContext, subnet: Subnet, prefix: Prefix): readonly IpSubnetRecord[] {
+/** Checks one block of a subnet. @throws HcnError HCN_E_INVALID_IP_SUBNET. */
+export function readIpSubnetRecord(
+  context: ServiceContext,
+  block: IpSubnet,
+  subnet: Prefix,
+  where: string,
+): IpSubnetRecord {
+  const code = "HCN_E_INVALID_IP_SUBNET";
+  const prefix = requirePrefix(block.IpAddressPrefix, `${where}.IpAddressPrefix`, code);
+  if (!prefixCovers(subnet, prefix))
+    throw invalid(code, `${where} ${formatPrefix(prefix)} is no part of the subnet ${formatPrefix(subnet)}`);
+  return Object.freeze({
+    id: context.chooseId(block.ID),
+    name: block.Name ?? "",
+    prefix,
+    flags: block.Flags ?? 0,
+  });
+}
+
+function readIpSubnets(
+  context: ServiceContext,
+  subnet: Subnet,
+  prefix: Prefix,
+  blockFlags: number,
+): readonly IpSubnetRecord[] {
   const blocks = subnet.IpSubnets ?? [];
   // One block that covers the subnet is made when none is given (hcn.md §2.5).
   if (blocks.length === 0) {
-    return Object.freeze([Object.freeze({ id: context.prng.guid(), name: "", prefix, flags: 0 })]);
+    return Object.freeze([Object.freeze({ id: context.prng.guid(), name: "", prefix, flags: blockFlags })]);
   }
   return Object.freeze(
-    blocks.map((block, index) => {
-      const where = `IpSubnets[${index}].IpAddressPrefix`;
-      const blockPrefix = requirePrefix(block.IpAddressPrefix, where, "HCN_E_INVALID_IP_SUBNET");
-      if (!prefixCovers(prefix, blockPrefix)) {
-        throw invalid(
-          "HCN_E_INVALID_IP_SUBNET",
-          `${where} ${formatPrefix(blockPrefix)} is no part of the subnet ${formatPrefix(prefix)}`,
-        );
-      }
-      return Object.freeze({
-        id: context.chooseId(block.ID),
-        name: block.Name ?? "",
-        prefix: blockPrefix,
-        flags: block.Flags ?? 0,
-      });
-    }),
+    blocks.map((block, index) => readIpSubnetRecord(context, block, prefix, `IpSubnets[${index}]`)),
   );
 }
 
@@ -186,12 +115,13 @@ function checkGateway(gateway: Ip, prefix: Prefix, where: string, code: HcnError
   );
 }
 
-/** Checks one subnet of a network. */
+/** Checks one subnet of a network; `blockFlags` are those of the block that the service makes. */
 export function readSubnetRecord(
   context: ServiceContext,
   subnet: Subnet,
   where: string,
   code: HcnErrorCode,
+  blockFlags = 0,
 ): SubnetRecord {
   const prefix = requirePrefix(subnet.IpAddressPrefix, `${where}.IpAddressPrefix`, code);
   const routes = readRouteRecords(subnet.Routes ?? [], `${where}.Routes`, code);
@@ -207,7 +137,7 @@ export function readSubnetRecord(
     routes,
     gateway,
     policies: Object.freeze(policies),
-    ipSubnets: readIpSubnets(context, subnet, prefix),
+    ipSubnets: readIpSubnets(context, subnet, prefix, blockFlags),
     flags: subnet.Flags ?? 0,
   });
 }
@@ -222,23 +152,6 @@ export function checkDisjoint(subnets: readonly SubnetRecord[], code: HcnErrorCo
       `The subnets ${formatPrefix(other.prefix)} and ${formatPrefix(subnet.prefix)} overlap`,
     );
   }
-}
-
-/** Checks the subnets of a create request. L2Bridge knows static addresses only (hcn.md §4.1). */
-export function readSubnetRecords(
-  context: ServiceContext,
-  network: HostComputeNetwork,
-): readonly SubnetRecord[] {
-  const code = "HCN_E_INVALID_NETWORK";
-  if (network.Ipams?.some((ipam) => ipam.Type === "DHCP") === true)
-    throw invalid(code, "Ipams has the type DHCP; an L2Bridge network has static addresses only");
-  const subnets = subnetsOf(network).map((subnet, index) =>
-    readSubnetRecord(context, subnet, `Subnets[${index}]`, code),
-  );
-  if (subnets.some((subnet) => prefixFamily(subnet.prefix) === 6) && !context.has("IPv6DualStack"))
-    throw invalid(code, `${context.windows.profile.title} has no IPv6 on L2Bridge networks`);
-  checkDisjoint(subnets, code);
-  return Object.freeze(subnets);
 }
 
 /** Checks the ranges of a MAC pool; undefined when the request has none. */

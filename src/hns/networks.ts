@@ -2,32 +2,30 @@
 import type { Dns } from "../hcn/base-document.ts";
 import type { Guid, JsonObject } from "../hcn/client.ts";
 import { HcnError } from "../hcn/error.ts";
-import { JsonReader } from "../hcn/json-reader.ts";
-import { equalJson } from "../hcn/json-value.ts";
-import { type ModifyRequest, type ModifyRequestType, parseModifyRequest } from "../hcn/modify.ts";
+import { JsonReader, present as presentFields } from "../hcn/json-reader.ts";
+import { type ModifyRequest, parseModifyRequest } from "../hcn/modify.ts";
 import { readDns, readPolicies } from "../hcn/base-document.ts";
-import { type HostComputeNetwork, readSubnet } from "../hcn/network.ts";
-import type { NetworkPolicy } from "../hcn/network-policy.ts";
+import { NETWORK_FLAGS } from "../hcn/network.ts";
 import { NOTIFICATION_TYPES } from "../hcn/notification.ts";
 import { NETWORK_POLICY_TYPES } from "../hcn/policy-type.ts";
-import { formatPrefix, prefixContains } from "../net/prefix.ts";
-import { selectAdapter } from "./adapter-selection.ts";
 import { AddressPool } from "./address-pool.ts";
 import { removeEndpoint } from "./endpoints.ts";
 import { removeLoadBalancer } from "./load-balancers.ts";
-import { chooseMac, chooseMacRange } from "./mac-pool.ts";
+import { removeSdnRoute } from "./sdn-routes.ts";
 import type { NetworkRecord, SubnetRecord } from "./network-record.ts";
+import { changedExtensions, readExtensionSettings } from "./network/extensions.ts";
 import {
-  checkDisjoint,
-  checkNetworkPolicies,
-  checkNetworkType,
-  readMacRanges,
-  readSubnetRecord,
-  readSubnetRecords,
-} from "./network-validation.ts";
-import type { PhysicalAdapter } from "./physical-adapter.ts";
+  type NetworkRequest,
+  hostAddressesOf,
+  makeNetworkRecord,
+  switchDefinitionOf,
+} from "./network/make-record.ts";
+import { changeIpSubnets, changeSubnets } from "./network/subnet-changes.ts";
+import { hasSwitch, isSwitchShared, placeSwitch } from "./network/switch-placement.ts";
+import { checkTypeAvailable } from "./network/type-availability.ts";
 import type { ServiceContext } from "./service-context.ts";
-import { checkSetPolicies } from "./set-policies.ts";
+import { checkNetworkPolicies, combineNetworkPolicies } from "./policies/network-policies.ts";
+import { aclsOf, checkSetPolicies } from "./policies/set-policies.ts";
 
 /** @throws HcnError HCN_E_NETWORK_NOT_FOUND. */
 export function requireNetwork(context: ServiceContext, id: Guid): NetworkRecord {
@@ -46,106 +44,63 @@ function checkUnique(context: ServiceContext, id: Guid, name: string): void {
   }
 }
 
-/** LayerConstraint puts a network on an existing layer: the switch of another network. */
-function checkLayer(context: ServiceContext, policies: readonly NetworkPolicy[]): void {
-  for (const policy of policies) {
-    const layer = policy.Type === "LayerConstraint" ? policy.Settings.LayerId : undefined;
-    if (layer === undefined) continue;
-    const isKnown = [...context.state.networks.values()].some((network) => network.switchId === layer);
-    if (!isKnown) throw new HcnError("HCN_E_LAYER_NOT_FOUND", { detail: `There is no layer ${layer}` });
-  }
-}
-
-/** The service enters the adapter in use when the request names none (hcn.md §2.2). */
-function withAdapterName(
-  policies: readonly NetworkPolicy[],
-  adapter: PhysicalAdapter,
-): readonly NetworkPolicy[] {
-  if (policies.some((policy) => policy.Type === "NetAdapterName")) return policies;
-  const named: NetworkPolicy = {
-    Type: "NetAdapterName",
-    Settings: Object.freeze({ NetworkAdapterName: adapter.name }),
-  };
-  return Object.freeze([...policies, Object.freeze(named)]);
-}
-
-/** The switch on `adapter`: networks of type L2Bridge share it (hcn.md §4.1). */
-function switchOn(context: ServiceContext, adapter: PhysicalAdapter): Guid | undefined {
-  for (const network of context.state.networks.values())
-    if (network.adapterName === adapter.name) return network.switchId;
-  return undefined;
-}
-
-function makeRecord(
-  context: ServiceContext,
-  document: HostComputeNetwork,
-  id: Guid,
-  adapter: PhysicalAdapter,
-  policies: readonly NetworkPolicy[],
-): NetworkRecord {
-  const subnets = readSubnetRecords(context, document);
-  const taken = [...context.state.networks.values()].flatMap((network) => network.macRanges);
-  const macRanges = readMacRanges(document) ?? Object.freeze([chooseMacRange(taken, context.prng)]);
-  return Object.freeze({
-    ...context.baseOf(id, {
-      owner: document.Owner ?? "",
-      name: document.Name ?? "",
-      additionalParams: document.AdditionalParams,
-    }),
-    ...((document.SchemaVersion?.Major ?? 0) >= 2 && { schemaVersion: document.SchemaVersion }),
-    type: document.Type ?? "NAT",
-    adapterName: adapter.name,
-    switchId: switchOn(context, adapter) ?? context.prng.guid(),
-    policies: withAdapterName(policies, adapter),
-    macRanges,
-    dns: document.Dns,
-    subnets,
-    flags: document.Flags ?? 0,
-    drMac: chooseMac(context.prng),
-  });
+/**
+ * Enters a network and makes its switch, unless another network has made it.
+ * @returns false when the node has no such adapter: then the network has no switch.
+ */
+export function bringUpNetwork(context: ServiceContext, network: NetworkRecord): boolean {
+  const definition = switchDefinitionOf(context, network);
+  if (definition !== undefined && !isSwitchShared(context, network))
+    context.datapath.createSwitch(definition);
+  const adapter = context.adapterOf(network);
+  const isExternal = network.switchKind === "external";
+  const addresses = adapter === undefined || !isExternal ? [] : context.nodeFacts(adapter).addresses;
+  context.state.addNetwork(network, new AddressPool(addresses, context.networking.allocationOrder));
+  context.changesAt(network.addressedAtMs);
+  return definition !== undefined;
 }
 
 /** Creates a network from a checked document. @returns its id. */
 export function createNetwork(
   context: ServiceContext,
-  document: HostComputeNetwork,
+  request: NetworkRequest,
   wantedId: Guid | undefined,
 ): Guid {
   // A missing type means NAT (hcn.md §2.2).
-  checkNetworkType(document.Type ?? "NAT");
-  const id = context.chooseId(wantedId ?? document.ID);
-  checkUnique(context, id, document.Name ?? "");
-  const policies = checkNetworkPolicies(context, document.Policies ?? []);
-  checkLayer(context, policies);
+  const type = request.Type ?? "NAT";
+  checkTypeAvailable(context, type);
+  const id = context.chooseId(wantedId ?? request.ID);
+  checkUnique(context, id, request.Name ?? "");
+  const policies = checkNetworkPolicies(context, request.Policies ?? []);
   checkSetPolicies([], policies, "Add");
-  const adapter = selectAdapter(context, policies);
-  const network = makeRecord(context, document, id, adapter, policies);
+  const isIsolated =
+    request.isIsolated === true || ((request.Flags ?? 0) & NETWORK_FLAGS.IsolateVSwitch) !== 0;
+  const placement = placeSwitch(context, { id, type, isIsolated, policies });
+  const network = makeNetworkRecord(context, request, id, placement, policies);
   context.notify(NOTIFICATION_TYPES.NetworkPreCreate, id, network.flags);
-  if (switchOn(context, adapter) === undefined) context.datapath.createSwitch(network.switchId, adapter);
-  context.state.addNetwork(network, new AddressPool(context.nodeFacts(adapter).addresses));
+  bringUpNetwork(context, network);
   context.changed("Network", id);
   context.notify(NOTIFICATION_TYPES.NetworkCreate, id, network.flags);
   return id;
 }
 
 /**
- * Deletes a network with its endpoints, attached or not. Inferred (hcn.md §4.6): that endpoints and load balancers go
- * with it. The switch
- * goes with its last network, and the adapter gets its addresses back.
+ * Deletes a network with its endpoints, attached or not. Inferred (hcn.md §4.6): that endpoints, load balancers and
+ * routes go with it. The switch goes with its last network, and the adapter gets its addresses back.
  */
 export function deleteNetwork(context: ServiceContext, id: Guid): void {
   const network = requireNetwork(context, id);
   context.notify(NOTIFICATION_TYPES.NetworkPreDelete, id, network.flags);
   for (const loadBalancer of context.state.membersOf(id).loadBalancers.values())
     removeLoadBalancer(context, loadBalancer);
+  for (const route of context.state.sdnRoutesOfNetwork(id)) removeSdnRoute(context, route);
   for (const endpoint of context.state.endpointsOf(id)) removeEndpoint(context, endpoint);
   // Its switch may carry other networks: what this one put into the host's port has to go.
   context.ports.reprogram(id);
   context.state.removeNetwork(id);
   context.ports.forget(id);
   context.cache.forget(id);
-  const adapter = context.adapterOf(network);
-  if (adapter !== undefined && switchOn(context, adapter) === undefined)
+  if (hasSwitch(context, network) && !isSwitchShared(context, network))
     context.datapath.removeSwitch(network.switchId);
   context.changed("Network", id);
   context.notify(NOTIFICATION_TYPES.NetworkDelete, id, network.flags);
@@ -160,41 +115,6 @@ function replaceNetwork(
   context.state.networks.set(network.id, updated);
   context.changed("Network", network.id);
   context.ports.reprogram(network.id);
-}
-
-/** What makes two policies the same entry: all of their settings, or the fields that clients match on. */
-function isSamePolicy(a: NetworkPolicy, b: NetworkPolicy): boolean {
-  if (a.Type !== b.Type) return false;
-  if (a.Type === "SetPolicy" && b.Type === "SetPolicy") return a.Settings.Id === b.Settings.Id;
-  if (a.Type === "RemoteSubnetRoute" && b.Type === "RemoteSubnetRoute") {
-    return (
-      a.Settings.DestinationPrefix === b.Settings.DestinationPrefix &&
-      a.Settings.ProviderAddress === b.Settings.ProviderAddress
-    );
-  }
-  return equalJson(a.Settings as JsonObject, b.Settings as JsonObject);
-}
-
-/**
- * The policies of a network after a request (hcn.md §5.3). Inferred: Update replaces the entries of the types that it
- * names, and of sets those with the same id; the update of a set that is not there changes nothing.
- */
-export function combineNetworkPolicies(
-  present: readonly NetworkPolicy[],
-  given: readonly NetworkPolicy[],
-  requestType: ModifyRequestType,
-): readonly NetworkPolicy[] {
-  const isGiven = (policy: NetworkPolicy): boolean => given.some((other) => isSamePolicy(policy, other));
-  if (requestType === "Add") return [...present, ...given];
-  if (requestType === "Remove") return present.filter((policy) => !isGiven(policy));
-  const types = new Set<string>(given.map((policy) => policy.Type));
-  const kept = present.filter((policy) =>
-    policy.Type === "SetPolicy" ? !isGiven(policy) : !types.has(policy.Type),
-  );
-  const entering = given.filter(
-    (policy) => policy.Type !== "SetPolicy" || present.some((other) => isSamePolicy(other, policy)),
-  );
-  return [...kept, ...entering];
 }
 
 /** Settings of a `Policy` request. */
@@ -213,48 +133,71 @@ function modifyPolicies(
         "The adapter of a network cannot be changed; delete the network and create it on the other adapter",
     });
   }
-  checkSetPolicies(network.policies, given, request.requestType);
+  checkSetPolicies(network.policies, given, request.requestType, () => aclsOf(context, network));
   const policies = Object.freeze(combineNetworkPolicies(network.policies, given, request.requestType));
   replaceNetwork(context, network, { policies });
 }
 
-function modifyDns(context: ServiceContext, network: NetworkRecord, request: ModifyRequest<"Network">): void {
-  const dns = readDns(new JsonReader({ Dns: request.settings }, "Settings", "HCN_E_INVALID_JSON"));
-  replaceNetwork(context, network, { dns: request.requestType === "Remove" ? undefined : dns });
+/** Both lists, each entry once. */
+function joinLists(
+  first: readonly string[] | undefined,
+  second: readonly string[] | undefined,
+): readonly string[] | undefined {
+  if (first === undefined || second === undefined) return second ?? first;
+  return Object.freeze([...new Set([...first, ...second])]);
 }
 
-/** @throws HcnError HCN_E_ENTITY_HAS_REFERENCES when an endpoint has an address of the subnet. */
-function checkUnused(context: ServiceContext, network: NetworkRecord, subnet: SubnetRecord): void {
-  const user = [...context.state.membersOf(network.id).local.values()].find((endpoint) =>
-    endpoint.ipConfigs.some((config) => prefixContains(subnet.prefix, config.ip)),
-  );
-  if (user === undefined) return;
-  throw new HcnError("HCN_E_ENTITY_HAS_REFERENCES", {
-    detail: `Endpoint ${user.id} has an address of ${formatPrefix(subnet.prefix)}; delete it first`,
+/** Inferred (hcn.md §5.2): Add puts servers and suffixes behind those that are there; Update replaces all. */
+function addDns(before: Dns | undefined, given: Dns | undefined): Dns {
+  return presentFields<Dns>({
+    Domain: given?.Domain ?? before?.Domain,
+    Search: joinLists(before?.Search, given?.Search),
+    ServerList: joinLists(before?.ServerList, given?.ServerList),
+    Options: joinLists(before?.Options, given?.Options),
   });
+}
+
+function modifyDns(context: ServiceContext, network: NetworkRecord, request: ModifyRequest<"Network">): void {
+  const given = readDns(new JsonReader({ Dns: request.settings }, "Settings", "HCN_E_INVALID_JSON"));
+  const dns = { Add: addDns(network.dns, given), Update: given, Remove: undefined };
+  replaceNetwork(context, network, { dns: dns[request.requestType as keyof typeof dns] });
+}
+
+function modifyExtension(
+  context: ServiceContext,
+  network: NetworkRecord,
+  request: ModifyRequest<"Network">,
+): void {
+  const changes = [readExtensionSettings(request.settings)];
+  replaceNetwork(context, network, { extensions: changedExtensions(context, network, changes) });
+}
+
+/** The host's vNIC on an internal switch has the gateways. */
+function replaceSubnets(
+  context: ServiceContext,
+  network: NetworkRecord,
+  subnets: readonly SubnetRecord[],
+): void {
+  const ipamType = network.ipamType ?? "Static";
+  replaceNetwork(context, network, { subnets, ipamType });
+  if (network.switchKind === "internal")
+    context.datapath.setHostAddresses(network.switchId, hostAddressesOf({ subnets }));
 }
 
 function modifySubnets(
   context: ServiceContext,
   network: NetworkRecord,
-  request: ModifyRequest<"Network">,
+  { requestType, settings }: ModifyRequest<"Network">,
 ): void {
-  const reader = new JsonReader(request.settings, "Settings", "HCN_E_INVALID_JSON");
-  const given = reader.list("Subnets", readSubnet) ?? [];
-  const records = given.map((subnet, index) =>
-    readSubnetRecord(context, subnet, `Subnets[${index}]`, "HCN_E_INVALID_SUBNET"),
-  );
-  if (request.requestType === "Add") {
-    const subnets = Object.freeze([...network.subnets, ...records]);
-    checkDisjoint(subnets, "HCN_E_INVALID_SUBNET");
-    replaceNetwork(context, network, { subnets });
-    return;
-  }
-  const prefixes = new Set(records.map((record) => formatPrefix(record.prefix)));
-  const leaving = network.subnets.filter((subnet) => prefixes.has(formatPrefix(subnet.prefix)));
-  for (const subnet of leaving) checkUnused(context, network, subnet);
-  const subnets = network.subnets.filter((subnet) => !leaving.includes(subnet));
-  replaceNetwork(context, network, { subnets: Object.freeze(subnets) });
+  replaceSubnets(context, network, changeSubnets(context, network, requestType, settings));
+}
+
+function modifyIpSubnets(
+  context: ServiceContext,
+  network: NetworkRecord,
+  { requestType, settings }: ModifyRequest<"Network">,
+): void {
+  replaceSubnets(context, network, changeIpSubnets(context, network, requestType, settings));
 }
 
 type NetworkChange = (
@@ -263,13 +206,18 @@ type NetworkChange = (
   request: ModifyRequest<"Network">,
 ) => void;
 
-/** What can be changed, and by which requests. */
+/** What can be changed, by which requests, and with which minor of schema 2 it came. */
 const CHANGES: Readonly<
-  Record<string, { readonly types: readonly string[]; readonly change: NetworkChange }>
+  Record<
+    string,
+    { readonly types: readonly string[]; readonly schemaMinor?: number; readonly change: NetworkChange }
+  >
 > = {
   DNS: { types: ["Add", "Update", "Remove"], change: modifyDns },
+  Extension: { types: ["Update"], change: modifyExtension },
   Policy: { types: ["Add", "Remove", "Update"], change: modifyPolicies },
-  Subnet: { types: ["Add", "Remove"], change: modifySubnets },
+  Subnet: { types: ["Add", "Remove"], schemaMinor: 6, change: modifySubnets },
+  IPSubnet: { types: ["Add", "Remove"], schemaMinor: 6, change: modifyIpSubnets },
 };
 
 /** Carries out a modify request. */
@@ -277,7 +225,8 @@ export function modifyNetwork(context: ServiceContext, id: Guid, settings: JsonO
   const network = requireNetwork(context, id);
   const request = parseModifyRequest("Network", settings);
   const row = CHANGES[request.resourceType ?? ""];
-  if (row === undefined || !row.types.includes(request.requestType)) {
+  const isKnown = (row?.schemaMinor ?? 0) <= context.windows.profile.schemaMinor;
+  if (row === undefined || !isKnown || !row.types.includes(request.requestType)) {
     throw new HcnError("HCN_E_REQUEST_UNSUPPORTED", {
       appendix: `${request.requestType} of ${request.resourceType ?? "nothing"} is not served for networks`,
     });
@@ -285,12 +234,16 @@ export function modifyNetwork(context: ServiceContext, id: Guid, settings: JsonO
   row.change(context, network, request);
 }
 
-/** The partial update of v1: policies and name resolution that the document names replace those of the network. */
-export function updateNetworkV1(context: ServiceContext, id: Guid, document: HostComputeNetwork): void {
+/** Policies that v1 writes as fields of a network, which clients send back as they read them. */
+const CREATE_FIELDS: readonly string[] = ["NetAdapterName", "ProviderAddress", "DrMacAddress"];
+
+/** The partial update of v1: what the document names of policies, extensions and name resolution. */
+export function updateNetworkV1(context: ServiceContext, id: Guid, document: NetworkRequest): void {
   const network = requireNetwork(context, id);
   const given = checkNetworkPolicies(context, document.Policies ?? []);
-  const named = given.filter((policy) => policy.Type !== "NetAdapterName");
+  const named = given.filter((policy) => !CREATE_FIELDS.includes(policy.Type));
   const policies = combineNetworkPolicies(network.policies, named, "Update");
+  const extensions = changedExtensions(context, network, document.extensions ?? []);
   const dns: Dns | undefined = document.Dns ?? network.dns;
-  replaceNetwork(context, network, { policies: Object.freeze(policies), dns });
+  replaceNetwork(context, network, { policies: Object.freeze(policies), dns, extensions });
 }

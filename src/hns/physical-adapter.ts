@@ -14,4 +14,10 @@ export interface PhysicalAdapter {
    * has no interface of this name: otherwise those of the interface move to the host's vNIC.
    */
   readonly addresses: readonly InterfaceAddress[];
+  /** Wi-Fi adapters carry no network with VFP (hcn.md §4.1). Default `wired`. */
+  readonly medium?: "wired" | "wireless";
+  /** A vNIC or a VPN's adapter: no switch takes it (hcn.md §4.1). */
+  readonly isVirtual?: boolean;
+  /** Name of a switch that somebody made on it without HNS, which has a network of its own then (hcn.md §4.1). */
+  readonly outsideSwitch?: string;
 }

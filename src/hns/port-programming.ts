@@ -22,6 +22,7 @@ import { serviceRangesOf } from "./compile/service-ranges.ts";
 import type { Datapath, PortProgram } from "./datapath.ts";
 import type { LoadBalancerRecord } from "./load-balancer-record.ts";
 import type { NetworkRecord } from "./network-record.ts";
+import { hasRules } from "./network/type-traits.ts";
 import type { PhysicalAdapter } from "./physical-adapter.ts";
 import type { ServiceState } from "./state.ts";
 
@@ -58,7 +59,7 @@ export class PortProgramming {
   private readonly adapters: readonly PhysicalAdapter[];
   private readonly state: ServiceState;
   private readonly cache: CompileCache;
-  private readonly traits: ServiceTraits;
+  private traits: ServiceTraits;
   private readonly surveyed = new Map<Guid, Surveyed>();
   private readonly programmed = new Map<Guid, Programmed>();
 
@@ -68,6 +69,13 @@ export class PortProgramming {
     this.state = state;
     this.cache = cache;
     this.traits = traits;
+  }
+
+  /** From now on the node does other things with load balancers; all ports are brought in line. */
+  changeTraits(traits: ServiceTraits): void {
+    this.traits = traits;
+    this.surveyed.clear();
+    for (const id of this.state.networks.keys()) this.reprogram(id);
   }
 
   adapterOf(network: NetworkRecord): PhysicalAdapter | undefined {
@@ -92,7 +100,7 @@ export class PortProgramming {
     this.program(view, compilePrograms(this.cache, view, isOnlyTouched ? touched : undefined));
   }
 
-  /** What an endpoint's new port begins with; undefined when the network has no adapter. */
+  /** What an endpoint's new port begins with; undefined when its network has no rules. */
   programOf(network: NetworkRecord, endpointId: Guid): PortProgram | undefined {
     const surveyed = this.survey(network);
     if (surveyed === undefined) return undefined;
@@ -122,8 +130,9 @@ export class PortProgramming {
     });
   }
 
+  /** Undefined: the ports of networks of this type get no rules. */
   private survey(network: NetworkRecord): Surveyed | undefined {
-    const adapter = this.adapterOf(network);
+    const adapter = hasRules(network) ? this.adapterOf(network) : undefined;
     if (adapter === undefined) return undefined;
     const { services, localRevision } = this.state.membersOf(network.id);
     const node = this.nodeFacts(adapter);
@@ -145,7 +154,7 @@ export class PortProgramming {
     return Object.freeze({
       managementIp: managementIpOf(view.node),
       nodeIps: Object.freeze([...view.node.addresses, ...legs]),
-      hasPods: view.attached.some((endpoint) => endpoint.attachment?.kind === "namespace"),
+      hasPods: view.attached.some((endpoint) => endpoint.attachment?.kind !== "host"),
       traits: this.traits,
     });
   }

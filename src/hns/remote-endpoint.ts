@@ -9,7 +9,16 @@ import type { Attachment, EndpointRecord, IpConfigRecord } from "./endpoint-reco
 /** What a creation says about an endpoint. Remote endpoints for one address agree in it, whatever the node. */
 export type EndpointTraits = Omit<
   EndpointRecord,
-  "id" | "networkId" | "activityId" | "changedAtMs" | "attachment" | "isPortGone" | "containers"
+  | "id"
+  | "networkId"
+  | "activityId"
+  | "changedAtMs"
+  | "attachment"
+  | "isPortGone"
+  | "containers"
+  | "virtualMachine"
+  | "wasUsed"
+  | "errorCode"
 >;
 
 const NO_CONTAINERS: readonly string[] = Object.freeze([]);
@@ -102,9 +111,22 @@ export class RemoteEndpointRecord implements EndpointRecord {
     return NO_CONTAINERS;
   }
 
+  get virtualMachine(): undefined {
+    return undefined;
+  }
+
+  get wasUsed(): boolean {
+    return false;
+  }
+
+  get errorCode(): number {
+    return 0;
+  }
+
   /** All fields as a plain object's own: what a changed record is made from. */
   fields(): EndpointRecord {
     const { id, networkId, changedAtMs, activityId, attachment, isPortGone, containers } = this;
+    const { virtualMachine, wasUsed, errorCode } = this;
     return {
       ...this.traits,
       id,
@@ -114,6 +136,9 @@ export class RemoteEndpointRecord implements EndpointRecord {
       attachment,
       isPortGone,
       containers,
+      virtualMachine,
+      wasUsed,
+      errorCode,
     };
   }
 }

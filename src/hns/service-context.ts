@@ -2,35 +2,33 @@
 import type { Clock } from "../base/clock.ts";
 import type { Environment } from "../base/environment.ts";
 import type { Prng } from "../base/prng.ts";
-import type { Guid, HcnNotification, HcnObjectKind, JsonObject, JsonValue } from "../hcn/client.ts";
+import type { Guid, HcnNotification, JsonValue } from "../hcn/client.ts";
 import { type HnsFeature, type HnsVersion, hasFeature } from "../hcn/features.ts";
 import { ZERO_GUID } from "../hcn/guid.ts";
 import { SCHEMA_V2_0 } from "../hcn/schema-version.ts";
-import {
-  type WindowsBuild,
-  hnsVersionOf,
-  reachesOwnNodePorts,
-  reachesServicesFromNode,
-  sharesPortBlocks,
-} from "../knowledge/profiles.ts";
+import { type WindowsBuild, hnsVersionOf, reachesServicesFromNode } from "../knowledge/profiles.ts";
+import type { QuirkName, QuirkSetting, QuirkSettings } from "../knowledge/quirks.ts";
 import { CompileCache } from "./compile/compile-cache.ts";
+import type { ServiceTraits } from "./compile/load-balancer-plan.ts";
 import type { NodeFacts } from "./compile/port-program.ts";
+import { ComputeSystemRegistry } from "./compute-systems/registry.ts";
 import type { Datapath } from "./datapath.ts";
+import {
+  type NetworkingOptions,
+  type NetworkingSettings,
+  networkingSettings,
+} from "./network/networking-options.ts";
 import type { NetworkRecord, RecordBase } from "./network-record.ts";
 import type { PhysicalAdapter } from "./physical-adapter.ts";
 import { PortProgramming } from "./port-programming.ts";
+import { QuirkSet } from "./quirk-set.ts";
+import type { StoredKind } from "./stored/stored-object.ts";
 import { ServiceState } from "./state.ts";
 
 /** An object that was made, changed or deleted. */
 export interface ChangedObject {
-  readonly kind: HcnObjectKind;
+  readonly kind: StoredKind;
   readonly id: Guid;
-}
-
-/** One durable change: an object as it stands now, or its end. */
-export interface StoreChange extends ChangedObject {
-  /** The object in v2 form; undefined when it was deleted. */
-  readonly document: JsonObject | undefined;
 }
 
 export interface HnsServiceOptions {
@@ -39,8 +37,14 @@ export interface HnsServiceOptions {
   readonly windows: WindowsBuild;
   readonly datapath: Datapath;
   readonly adapters: readonly PhysicalAdapter[];
+  /** The containers and virtual machines of the node; default: none. They outlive the service. */
+  readonly computeSystems?: ComputeSystemRegistry;
   /** What the clock's zero is in milliseconds since 1970; times in documents count from it. Default: 2025-01-01. */
   readonly epochMs?: number;
+  /** What the node's networks depend on besides the build. */
+  readonly networking?: NetworkingOptions;
+  /** Defects that are to be otherwise than the build has them. */
+  readonly quirks?: QuirkSettings;
 }
 
 const EPOCH_DEFAULT_MS = 1_735_689_600_000;
@@ -48,7 +52,12 @@ const EPOCH_DEFAULT_MS = 1_735_689_600_000;
 const FILETIME_OFFSET_MS = 11_644_473_600_000;
 const FILETIME_PER_MS = 10_000;
 const VERSION_MAJOR = 0x1_0000_0000;
-const BUILD_REJECTING_HOST_BITS = 20_348;
+
+/** Defects that rules follow from. They strike for as long as they are set: with a rate, once for all. */
+const TRAIT_QUIRKS: readonly QuirkName[] = [
+  "load-balancer-port-blocks-not-shared",
+  "own-node-port-unreachable",
+];
 
 export class ServiceContext {
   readonly node: string;
@@ -56,15 +65,21 @@ export class ServiceContext {
   readonly version: HnsVersion;
   readonly datapath: Datapath;
   readonly adapters: readonly PhysicalAdapter[];
-  readonly prng: Prng;
+  readonly quirks: QuirkSet;
+  readonly networking: NetworkingSettings;
   readonly state: ServiceState = new ServiceState();
   readonly cache: CompileCache = new CompileCache();
+  readonly computeSystems: ComputeSystemRegistry;
   readonly ports: PortProgramming;
-  private readonly clock: Clock;
+  readonly clock: Clock;
+  private readonly seed: Prng;
+  private chance: Prng;
   private readonly epochMs: number;
   private notifications: HcnNotification[] = [];
   private changes = new Map<string, ChangedObject>();
   private changeCount = 0;
+  /** Moments of the clock at which objects change, in order. */
+  private moments: number[] = [];
 
   constructor(env: Environment, options: HnsServiceOptions) {
     this.node = options.node;
@@ -72,20 +87,34 @@ export class ServiceContext {
     this.version = hnsVersionOf(options.windows);
     this.datapath = options.datapath;
     this.adapters = options.adapters;
+    this.networking = networkingSettings(options.networking);
+    this.computeSystems = options.computeSystems ?? new ComputeSystemRegistry();
+    this.seed = env.prng.derive(`hns/${options.node}`);
+    this.chance = this.seed;
+    this.quirks = new QuirkSet(options.windows, this.prng, options.quirks);
     this.ports = new PortProgramming({
       ...options,
       state: this.state,
       cache: this.cache,
-      traits: Object.freeze({
-        sharesPortBlocks: sharesPortBlocks(options.windows),
-        reachesServices: reachesServicesFromNode(options.windows),
-        reachesOwnNodePorts: reachesOwnNodePorts(options.windows),
-      }),
+      traits: this.serviceTraits(),
     });
     this.clock = env.clock;
-    this.prng = env.prng.derive(`hns/${options.node}`);
     this.epochMs = options.epochMs ?? EPOCH_DEFAULT_MS;
     for (const adapter of options.adapters) this.state.macs.take(adapter.mac, `adapter ${adapter.name}`);
+  }
+
+  /** Sets a defect; what is programmed follows. */
+  setQuirk(name: QuirkName, setting: QuirkSetting): void {
+    this.quirks.set(name, setting);
+    if (TRAIT_QUIRKS.includes(name)) this.ports.changeTraits(this.serviceTraits());
+  }
+
+  private serviceTraits(): ServiceTraits {
+    return Object.freeze({
+      sharesPortBlocks: !this.hasQuirk("load-balancer-port-blocks-not-shared"),
+      reachesServices: reachesServicesFromNode(this.windows),
+      reachesOwnNodePorts: !this.hasQuirk("own-node-port-unreachable"),
+    });
   }
 
   get nowMs(): number {
@@ -97,6 +126,30 @@ export class ServiceContext {
     return Math.round((this.epochMs + atMs + FILETIME_OFFSET_MS) * FILETIME_PER_MS);
   }
 
+  /** The moment of the clock that a file time means; whole milliseconds. */
+  clockTime(fileTime: number): number {
+    return Math.round(fileTime / FILETIME_PER_MS - FILETIME_OFFSET_MS - this.epochMs);
+  }
+
+  /** A moment of the clock in milliseconds since 1970. */
+  epochTime(atMs: number): number {
+    return this.epochMs + atMs;
+  }
+
+  /** A moment in milliseconds since 1970 on the clock. */
+  sinceEpoch(epochTimeMs: number): number {
+    return epochTimeMs - this.epochMs;
+  }
+
+  /** Chance goes on differently from here: a service that starts anew on old objects must not repeat their ids. */
+  reseed(incarnation: number): void {
+    this.chance = this.seed.derive(`${incarnation}`);
+  }
+
+  get prng(): Prng {
+    return this.chance;
+  }
+
   /** `Version` of objects that this service writes: major × 2^32 + minor (hcn.md §7.2). */
   get objectVersion(): number {
     return this.version.Major * VERSION_MAJOR + this.version.Minor;
@@ -106,9 +159,9 @@ export class ServiceContext {
     return hasFeature(this.version, feature);
   }
 
-  /** From Server 2022 on a CIDR of an OutBoundNAT policy may not have host bits (hcn.md §3.3). */
-  get rejectsHostBits(): boolean {
-    return this.windows.profile.build >= BUILD_REJECTING_HOST_BITS;
+  /** True when a defect strikes now (`knowledge/quirks.ts`). One with a rate draws: ask once per event. */
+  hasQuirk(name: QuirkName): boolean {
+    return this.quirks.has(name);
   }
 
   /** The id of a new object: the one asked for, else a new one. */
@@ -139,11 +192,13 @@ export class ServiceContext {
     return this.ports.nodeFacts(adapter);
   }
 
-  notify(type: number, id: Guid, flags = 0, data?: JsonValue): void {
+  /** `scope`: the object whose registrations hear it; undefined: those of the service (hcn.md §1.4). */
+  notify(type: number, id: Guid, flags = 0, data?: JsonValue, scope?: Guid): void {
     this.notifications.push({
       type,
       status: 0,
       data: data === undefined ? { ID: id, Flags: flags } : { ID: id, Flags: flags, Data: data },
+      ...(scope !== undefined && { scope }),
     });
   }
 
@@ -154,13 +209,34 @@ export class ServiceContext {
     return taken;
   }
 
-  /** Goes up with every change of an object. */
+  /** Goes up with every change of an object, by a call or by the clock. */
   get revision(): number {
+    this.passMoments();
     return this.changeCount;
   }
 
+  /** Objects show something else from `atMs` on, without a call. */
+  changesAt(atMs: number): void {
+    if (atMs <= this.nowMs) return;
+    this.moments.push(atMs);
+    this.moments.sort((a, b) => a - b);
+  }
+
+  /** The next moment at which objects change without a call; undefined: there is none. */
+  get nextMomentMs(): number | undefined {
+    this.passMoments();
+    return this.moments[0];
+  }
+
+  private passMoments(): void {
+    while ((this.moments[0] ?? Infinity) <= this.nowMs) {
+      this.moments.shift();
+      this.changeCount++;
+    }
+  }
+
   /** Notes that an object was made, changed or deleted. */
-  changed(kind: HcnObjectKind, id: Guid): void {
+  changed(kind: StoredKind, id: Guid): void {
     this.changeCount++;
     this.changes.set(`${kind}/${id}`, { kind, id });
   }

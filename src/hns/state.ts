@@ -8,12 +8,18 @@ import { AddressPool } from "./address-pool.ts";
 import { BackEndReferences } from "./back-end-references.ts";
 import { type EndpointRecord, isRemoteEndpoint } from "./endpoint-record.ts";
 import { FrontEndTable } from "./front-end-table.ts";
+import { NO_GLOBALS, type ServiceGlobals } from "./globals.ts";
+import type { GuestNetworkServiceRecord } from "./guest-network-services.ts";
 import type { LoadBalancerRecord } from "./load-balancer-record.ts";
 import { MacPool } from "./mac-pool.ts";
 import type { NamespaceRecord } from "./namespace-record.ts";
 import { NetworkMembers } from "./network-members.ts";
 import type { NetworkRecord } from "./network-record.ts";
 import { PortMappingTable } from "./port-mapping-table.ts";
+import { PortReservationTable } from "./port-reservations.ts";
+import type { SdnRouteRecord } from "./sdn-route-record.ts";
+import { SdnRouteTable } from "./sdn-route-table.ts";
+import type { RoutedEndpoint } from "./compile/sdn-routes.ts";
 
 export class ServiceState {
   /** In order of creation. */
@@ -22,15 +28,32 @@ export class ServiceState {
   readonly endpoints: SharedMap<Guid, EndpointRecord> = new SharedMap();
   readonly namespaces: Map<Guid, NamespaceRecord> = new Map();
   readonly loadBalancers: Map<Guid, LoadBalancerRecord> = new Map();
+  readonly guestNetworkServices: Map<Guid, GuestNetworkServiceRecord> = new Map();
+  readonly portReservations: PortReservationTable = new PortReservationTable();
   /** Load balancers whose last update HNS took and did not carry out (hcn.md §7.1). */
   readonly ignoredUpdates: Set<Guid> = new Set();
+  /** Load balancers that a fault has put into the state Degraded. */
+  readonly degradedLoadBalancers: Set<Guid> = new Set();
+  readonly sdnRoutes: SdnRouteTable = new SdnRouteTable();
+  /** Mirrored networks that somebody asked for, and when they come; undefined: nobody did, or they are there. */
+  mirroring: { readonly atMs: number; readonly flags: number } | undefined = undefined;
   readonly frontEnds: FrontEndTable = new FrontEndTable();
   /** MAC addresses are unique on the node, because networks share switches. */
   readonly macs: MacPool = new MacPool();
   readonly portMappings: PortMappingTable = new PortMappingTable();
+  private own: ServiceGlobals = NO_GLOBALS;
   private readonly pools = new Map<Guid, AddressPool>();
   private readonly members = new Map<Guid, NetworkMembers>();
   private readonly references = new BackEndReferences();
+
+  /** What belongs to no object. */
+  get globals(): ServiceGlobals {
+    return this.own;
+  }
+
+  setGlobals(changes: Partial<ServiceGlobals>): void {
+    this.own = Object.freeze({ ...this.own, ...changes });
+  }
 
   /** Makes forks cheap, which share what has settled. */
   settle(): void {
@@ -65,16 +88,41 @@ export class ServiceState {
     return [...this.endpoints.values()].filter((endpoint) => endpoint.networkId === networkId);
   }
 
-  /** Endpoints of a network whose vNIC is on the switch. */
-  attachedOf(networkId: Guid): readonly EndpointRecord[] {
-    const local = [...this.membersOf(networkId).local.values()];
-    return local.filter((endpoint) => endpoint.attachment?.portId !== undefined);
+  /** Endpoints of all networks without remote ones. */
+  localEndpoints(): readonly EndpointRecord[] {
+    return [...this.members.values()].flatMap((members) => [...members.local.values()]);
+  }
+
+  /** Endpoints of a network whose vNIC is on the switch, with the route objects that name them. */
+  attachedOf(networkId: Guid): readonly RoutedEndpoint[] {
+    const attached: RoutedEndpoint[] = [];
+    for (const endpoint of this.membersOf(networkId).local.values()) {
+      if (endpoint.attachment?.portId === undefined) continue;
+      const sdnRoutes = this.sdnRoutes.ofEndpoint(endpoint.id);
+      attached.push(sdnRoutes === undefined ? endpoint : Object.freeze({ ...endpoint, sdnRoutes }));
+    }
+    return attached;
+  }
+
+  /** Enters an SDN route, or its new record in the place of the old; its network does not change. */
+  setSdnRoute(route: SdnRouteRecord): void {
+    this.sdnRoutes.set(route);
+    this.members.get(route.networkId)?.touch();
+  }
+
+  removeSdnRoute(route: SdnRouteRecord): void {
+    this.sdnRoutes.remove(route);
+    this.members.get(route.networkId)?.touch();
+  }
+
+  sdnRoutesOfNetwork(networkId: Guid): readonly SdnRouteRecord[] {
+    return [...this.sdnRoutes.values()].filter((route) => route.networkId === networkId);
   }
 
   /** Enters a new endpoint with its address, MAC and mapped ports. */
   addEndpoint(endpoint: EndpointRecord): void {
     this.endpoints.set(endpoint.id, endpoint);
-    this.members.get(endpoint.networkId)?.setEndpoint(endpoint);
+    this.members.get(endpoint.networkId)?.addEndpoint(endpoint);
     // Addresses of remote endpoints are nobody's on this node (hcn.md §4.2, §4.3).
     if (isRemoteEndpoint(endpoint)) return;
     for (const config of endpoint.ipConfigs) this.poolOf(endpoint.networkId).take(config.ip, endpoint.id);
@@ -95,11 +143,11 @@ export class ServiceState {
 
   removeEndpoint(endpoint: EndpointRecord): void {
     this.endpoints.delete(endpoint.id);
-    this.members.get(endpoint.networkId)?.removeEndpoint(endpoint.id);
+    this.members.get(endpoint.networkId)?.removeEndpoint(endpoint);
     this.markOutdated(endpoint);
     if (isRemoteEndpoint(endpoint)) return;
-    for (const config of endpoint.ipConfigs) this.poolOf(endpoint.networkId).release(config.ip);
-    this.macs.release(endpoint.mac);
+    for (const config of endpoint.ipConfigs) this.poolOf(endpoint.networkId).release(config.ip, endpoint.id);
+    this.macs.release(endpoint.mac, endpoint.id);
     this.removeMappings(endpoint);
   }
 
@@ -113,18 +161,21 @@ export class ServiceState {
   /** Replaces the record of a load balancer; its network does not change. */
   replaceLoadBalancer(loadBalancer: LoadBalancerRecord): void {
     const before = this.loadBalancers.get(loadBalancer.id);
-    if (before !== undefined) this.forgetLoadBalancer(before);
+    if (before !== undefined) this.frontEnds.remove(before);
     this.loadBalancers.set(loadBalancer.id, loadBalancer);
     this.members.get(loadBalancer.networkId)?.setLoadBalancer(loadBalancer);
     this.frontEnds.add(loadBalancer, loadBalancer.id);
-    this.references.add(loadBalancer);
+    if (before === undefined) this.references.add(loadBalancer);
+    else this.references.replace(before, loadBalancer);
   }
 
-  removeLoadBalancer(loadBalancer: LoadBalancerRecord): void {
+  /** `isFrontEndLeft`: its front ends stay taken. */
+  removeLoadBalancer(loadBalancer: LoadBalancerRecord, isFrontEndLeft = false): void {
     this.loadBalancers.delete(loadBalancer.id);
     this.ignoredUpdates.delete(loadBalancer.id);
+    this.degradedLoadBalancers.delete(loadBalancer.id);
     this.members.get(loadBalancer.networkId)?.removeLoadBalancer(loadBalancer.id);
-    this.forgetLoadBalancer(loadBalancer);
+    this.forgetLoadBalancer(loadBalancer, isFrontEndLeft);
   }
 
   /** Load balancers that have an endpoint among their back ends. */
@@ -140,8 +191,8 @@ export class ServiceState {
     for (const loadBalancer of this.loadBalancersOfEndpoint(endpoint.id)) members?.markOutdated(loadBalancer);
   }
 
-  private forgetLoadBalancer(loadBalancer: LoadBalancerRecord): void {
-    this.frontEnds.remove(loadBalancer);
+  private forgetLoadBalancer(loadBalancer: LoadBalancerRecord, isFrontEndLeft = false): void {
+    if (!isFrontEndLeft) this.frontEnds.remove(loadBalancer);
     this.references.remove(loadBalancer);
   }
 

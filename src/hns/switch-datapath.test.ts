@@ -2,12 +2,14 @@ import { describe, expect, it } from "vitest";
 import { VirtualClock } from "../base/clock.ts";
 import type { Environment } from "../base/environment.ts";
 import { fork } from "../base/fork.ts";
+import type { PolicyDocument } from "../hcn/base-document.ts";
 import { Prng } from "../base/prng.ts";
 import { memoryPair } from "../device/memory-pair.ts";
 import type { HostComputeEndpoint } from "../hcn/endpoint.ts";
 import {
   addNamespaceEndpoint,
   createEndpoint,
+  createLoadBalancer,
   createNamespace,
   createNetwork,
   deleteEndpoint,
@@ -74,7 +76,7 @@ class World {
   readonly service: HnsService;
   readonly client: InProcessHcnClient;
 
-  constructor() {
+  constructor(profile = "ws2022") {
     const [nodeEnd, outsideEnd] = memoryPair(this.clock, { delayMs: 0.1 });
     const ethernet = this.node.root.addInterface({ name: "Ethernet", mac: HOST_MAC, device: nodeEnd });
     this.node.root.addAddress(ethernet, parseInterfaceAddress("10.0.0.11/24")!);
@@ -84,7 +86,7 @@ class World {
     this.outside.root.addAddress(eth0, parseInterfaceAddress("203.0.113.10/32")!);
     this.service = new HnsService(this.env, {
       node: "w1",
-      windows: parseProfile("ws2022")!,
+      windows: parseProfile(profile)!,
       datapath: this.datapath,
       adapters: [{ name: "Ethernet", mac: HOST_MAC, device: nodeEnd, addresses: [] }],
     });
@@ -305,6 +307,29 @@ describe("the own-subnet shape", () => {
     expect(echo.heard).toHaveLength(2);
   });
 
+  it("statistics count what passes a pod's port and what its rules drop (hcn.md §9.23)", async () => {
+    const world = await ownSubnet();
+    serve(world.b.compartment, 8080);
+    ask(world, world.a.compartment, "10.244.1.11", 8080);
+    const before = await world.client.queryEndpointStats(world.a.endpoint);
+    ask(world, world.a.compartment, "10.244.1.11", 8080);
+    const after = await world.client.queryEndpointStats(world.a.endpoint);
+    const grown = (field: string): number => Number(after[field]) - Number(before[field]);
+    // One datagram of three bytes each way: Ethernet 14, IPv4 20, UDP 8.
+    expect([grown("PacketsSent"), grown("BytesSent")]).toEqual([1, 45]);
+    expect([grown("PacketsReceived"), grown("BytesReceived")]).toEqual([1, 45]);
+    expect(after).toMatchObject({ DroppedPacketsIncoming: 0, DroppedPacketsOutgoing: 0 });
+    await modifyEndpointPolicies(world.client, world.b.endpoint, "Add", [
+      { Type: "ACL", Settings: { Action: "Block", Direction: "In", Priority: 65500 } },
+    ]);
+    const blockedBefore = await world.client.queryEndpointStats(world.b.endpoint);
+    ask(world, world.a.compartment, "10.244.1.11", 8080);
+    expect(await world.client.queryEndpointStats(world.b.endpoint)).toEqual({
+      ...blockedBefore,
+      DroppedPacketsIncoming: 1,
+    });
+  });
+
   it("the pod has address, MAC, routes and the bridge endpoint as gateway", async () => {
     const world = await ownSubnet();
     const [vnic] = world.a.compartment.listInterfaces();
@@ -424,6 +449,44 @@ it("the MTU follows InterfaceParameters and EncapOverhead", async () => {
       { Type: "EncapOverhead", Settings: { Overhead: 50 } },
     ],
   });
-  expect(pod.compartment.listInterfaces()[0]?.mtuBytes).toBe(1400);
+  const mtu = (): number | undefined => pod.compartment.listInterfaces()[0]?.mtuBytes;
+  expect(mtu()).toBe(1400);
+  const change = async (...policies: PolicyDocument[]): Promise<unknown> =>
+    modifyEndpointPolicies(world.client, pod.endpoint, "Update", policies);
+  await change({ Type: "InterfaceParameters", Settings: { Mtu: 1300 } });
+  expect(mtu()).toBe(1300);
+  await change();
+  expect(mtu()).toBe(1500);
   expect(formatPrefix(pod.compartment.listRoutes()[0]!.prefix)).toBe("10.244.1.0/24");
+});
+
+describe("a port that a program of the node listens on (quirk listener-blocks-front-end)", () => {
+  it.each<[string, boolean]>([
+    ["ws2019", true],
+    ["ws2022", false],
+  ])("%s: a mapping and a load balancer of it are refused: %s", async (profile, isRefused) => {
+    const world = new World(profile);
+    const network = await world.network("10.244.1.0/24", "10.244.1.1");
+    serve(world.node.root, 5353);
+    const mapping = {
+      Type: "PortMapping",
+      Settings: { Protocol: 17, InternalPort: 53, ExternalPort: 5353 },
+    };
+    const endpoint = (await createEndpoint(world.client, network, {})).ID!;
+    const calls = [
+      async () => createEndpoint(world.client, network, { Policies: [mapping] }),
+      async () =>
+        createLoadBalancer(world.client, {
+          HostComputeEndpoints: [endpoint],
+          PortMappings: [{ Protocol: 17, InternalPort: 53, ExternalPort: 5353 }],
+        }),
+    ];
+    const answers = await Promise.allSettled(calls.map(async (call) => call()));
+    expect(answers.map(({ status }) => status)).toEqual(
+      calls.map(() => (isRefused ? "rejected" : "fulfilled")),
+    );
+    for (const answer of answers)
+      if (answer.status === "rejected")
+        expect(answer.reason).toMatchObject({ code: "HCN_E_PORT_ALREADY_EXISTS" });
+  });
 });

@@ -1,7 +1,6 @@
-/** The datapath of a simulated node: a Hyper-V switch per adapter, the host's stack, a cable per vNIC. */
+/** The datapath of a simulated node: its Hyper-V switches, the host's stack, a cable per vNIC. */
 import { assert, defined } from "../base/assert.ts";
 import type { Environment } from "../base/environment.ts";
-import { memoryPair } from "../device/memory-pair.ts";
 import type { Guid } from "../hcn/client.ts";
 import type { Compartment } from "../host/compartment.ts";
 import type { Host } from "../host/host.ts";
@@ -9,28 +8,30 @@ import type { Interface } from "../host/interface.ts";
 import type { InterfaceAddress } from "../net/prefix.ts";
 import { NatPool, type PortBlockSource } from "../vfp/nat-pool.ts";
 import type { SwitchPort } from "../vswitch/switch-port.ts";
-import { VirtualSwitch } from "../vswitch/virtual-switch.ts";
-import { HOST_LAYERS, L2BRIDGE_LAYERS, LAYER_NAMES } from "./compile/layers.ts";
+import type { VirtualSwitch } from "../vswitch/virtual-switch.ts";
+import { IpProtocol } from "../wire/ip-protocol.ts";
+import { L2BRIDGE_LAYERS, LAYER_NAMES } from "./compile/layers.ts";
 import type {
   Datapath,
   HostPoolDefinition,
   HostProgram,
   NatPoolDefinition,
+  PortPoolAllocation,
   PortProgram,
+  PortStatistics,
   StaticBindingDefinition,
+  SwitchDefinition,
   VnicDefinition,
 } from "./datapath.ts";
-import { HostPort } from "./host-port.ts";
-import { NodePortBlocks } from "./node-port-blocks.ts";
+import {
+  type NodeSwitch,
+  cableOf,
+  createNodeSwitch,
+  portBlocksFor,
+  removeNodeSwitch,
+  setHostAddresses,
+} from "./node-switch.ts";
 import type { PhysicalAdapter } from "./physical-adapter.ts";
-
-interface AdapterSwitch {
-  readonly virtualSwitch: VirtualSwitch;
-  readonly adapter: PhysicalAdapter;
-  /** The host's vNIC on it: it carries what the adapter carried. */
-  readonly hostInterface: Interface;
-  readonly hostPort: HostPort;
-}
 
 /** One endpoint's vNIC. */
 interface Vnic {
@@ -40,29 +41,10 @@ interface Vnic {
   program: PortProgram;
 }
 
-/** Moves addresses and static routes from one interface of a compartment to another, then drops the old one. */
-function moveInterface(compartment: Compartment, from: Interface, to: Interface): void {
-  const addresses = from.addresses.slice();
-  const routes = compartment
-    .listRoutes()
-    .filter((route) => route.interface === from && route.origin === "static");
-  compartment.removeInterface(from);
-  for (const address of addresses) compartment.addAddress(to, address);
-  for (const { prefix, nextHop, metric, source } of routes) {
-    compartment.addRoute({
-      prefix,
-      interface: to,
-      metric,
-      ...(nextHop !== undefined && { nextHop }),
-      ...(source !== undefined && { source }),
-    });
-  }
-}
-
 export class SwitchDatapath implements Datapath {
   private readonly env: Environment;
   private readonly host: Host;
-  private readonly switches = new Map<Guid, AdapterSwitch>();
+  private readonly switches = new Map<Guid, NodeSwitch>();
   private readonly vnics = new Map<Guid, Vnic>();
 
   constructor(env: Environment, host: Host) {
@@ -70,88 +52,40 @@ export class SwitchDatapath implements Datapath {
     this.host = host;
   }
 
-  createCompartment(name: string): number {
-    return this.host.createCompartment(name).id;
+  createCompartment(name: string, wantedId?: number): number {
+    return this.host.createCompartment(name, wantedId).id;
   }
 
   removeCompartment(id: number): void {
     this.host.removeCompartment(id);
   }
 
-  /**
-   * The host's vNIC takes the MAC, addresses and routes of the adapter (hcn.md §4.1). Connections through it live on;
-   * Inferred: the moment of interruption that Windows has is not acted out.
-   */
-  createSwitch(id: Guid, adapter: PhysicalAdapter): void {
-    const { root } = this.host;
-    const prng = this.env.prng.derive(`hns-switch/${id}`);
-    const virtualSwitch = new VirtualSwitch(this.env, { node: this.host.name, id, name: adapter.name });
-    const before = root.getInterface(adapter.name);
-    const name = `vEthernet (${adapter.name})`;
-    const [switchEnd, hostEnd] = memoryPair(this.env.clock, {
-      delayMs: 0,
-      mtuBytes: adapter.device.mtuBytes,
-    });
-    const hostInterface = root.addInterface({
-      name,
-      mac: adapter.mac,
-      device: hostEnd,
-      ...(before !== undefined && { isForwarding: before.isForwarding, metric: before.metric }),
-    });
-    virtualSwitch.addPort({
-      id: prng.guid(),
-      name: `${adapter.name} (uplink)`,
-      kind: "external",
-      mac: adapter.mac,
-      device: adapter.device,
-      layers: [],
-    });
-    const hostPort = virtualSwitch.addPort({
-      id: prng.guid(),
-      name,
-      kind: "host",
-      mac: adapter.mac,
-      device: switchEnd,
-      layers: HOST_LAYERS,
-      nextHopResolver: root,
-    });
-    hostPort.setIps(this.addressesOf(adapter).map((address) => address.ip));
-    if (before === undefined)
-      for (const address of adapter.addresses) root.addAddress(hostInterface, address);
-    else moveInterface(root, before, hostInterface);
-    const programmed = new HostPort(hostPort, this.blocksFor(virtualSwitch, hostPort), root);
-    this.switches.set(id, { virtualSwitch, adapter, hostInterface, hostPort: programmed });
+  createSwitch(definition: SwitchDefinition): void {
+    this.switches.set(definition.id, createNodeSwitch(this.env, this.host, definition));
   }
 
   removeSwitch(id: Guid): void {
-    const { virtualSwitch, adapter, hostInterface } = this.requireSwitch(id);
-    const { root } = this.host;
-    const restored = root.addInterface({
-      name: adapter.name,
-      mac: adapter.mac,
-      device: adapter.device,
-      isForwarding: hostInterface.isForwarding,
-      metric: hostInterface.metric,
-    });
-    moveInterface(root, hostInterface, restored);
-    for (const port of virtualSwitch.listPorts()) virtualSwitch.removePort(port.id);
+    removeNodeSwitch(this.host, this.requireSwitch(id));
     this.switches.delete(id);
+  }
+
+  setHostAddresses(switchId: Guid, addresses: readonly InterfaceAddress[]): void {
+    setHostAddresses(this.host, this.requireSwitch(switchId), addresses);
   }
 
   addressesOf(adapter: PhysicalAdapter): readonly InterfaceAddress[] {
     for (const each of this.switches.values())
-      if (each.adapter.name === adapter.name) return each.hostInterface.addresses;
+      if (each.adapter?.name === adapter.name) return each.hostInterface?.addresses ?? [];
     return this.host.root.getInterface(adapter.name)?.addresses ?? adapter.addresses;
   }
 
   attach(vnic: VnicDefinition): void {
-    const { virtualSwitch, adapter } = this.requireSwitch(vnic.switchId);
+    const nodeSwitch = this.requireSwitch(vnic.switchId);
+    const { virtualSwitch } = nodeSwitch;
     const compartment = this.host.getCompartment(vnic.compartmentId);
     assert(compartment !== undefined, "a vNIC goes to a compartment that exists");
-    const [switchEnd, stackEnd] = memoryPair(this.env.clock, {
-      delayMs: 0,
-      mtuBytes: adapter.device.mtuBytes,
-    });
+    const [switchEnd, stackEnd] = cableOf(this.env, nodeSwitch);
+    const { program } = vnic;
     const port = virtualSwitch.addPort({
       id: vnic.portId,
       name: vnic.portName,
@@ -159,9 +93,9 @@ export class SwitchDatapath implements Datapath {
       kind: "container",
       mac: vnic.mac,
       device: switchEnd,
-      layers: L2BRIDGE_LAYERS,
+      layers: program === undefined ? [] : L2BRIDGE_LAYERS,
       nextHopResolver: this.host.root,
-      usesHostMac: true,
+      usesHostMac: program !== undefined,
       leadsToHost: compartment === this.host.root,
     });
     const netInterface = compartment.addInterface({
@@ -169,10 +103,12 @@ export class SwitchDatapath implements Datapath {
       mac: vnic.mac,
       device: stackEnd,
       ...(vnic.mtuBytes !== undefined && { mtuBytes: vnic.mtuBytes }),
+      ...(vnic.interfaceMetric !== undefined && { metric: vnic.interfaceMetric }),
     });
-    const record: Vnic = { port, compartment, netInterface, program: vnic.program };
+    const record: Vnic = { port, compartment, netInterface, program: program ?? EMPTY_PROGRAM };
     this.vnics.set(vnic.portId, record);
-    applyProgram(this.blocksFor(virtualSwitch, port), port, EMPTY_PROGRAM, vnic.program);
+    if (program === undefined) port.deliversByAddress = true;
+    else applyProgram(portBlocksFor(this.host, virtualSwitch, port), port, EMPTY_PROGRAM, program);
     port.setIps(vnic.addresses.map((address) => address.ip));
     configureStack(compartment, netInterface, vnic);
   }
@@ -186,20 +122,53 @@ export class SwitchDatapath implements Datapath {
     this.vnics.delete(portId);
   }
 
+  setMtu(portId: Guid, mtuBytes: number | undefined): void {
+    const netInterface = this.vnics.get(portId)?.netInterface;
+    if (netInterface !== undefined) netInterface.mtuBytes = mtuBytes ?? netInterface.device.mtuBytes;
+  }
+
   program(switchId: Guid, portId: Guid, program: PortProgram): void {
     const vnic = this.vnics.get(portId);
     assert(vnic !== undefined, "only attached ports are programmed");
     const { virtualSwitch } = this.requireSwitch(switchId);
-    applyProgram(this.blocksFor(virtualSwitch, vnic.port), vnic.port, vnic.program, program);
+    const blocks = portBlocksFor(this.host, virtualSwitch, vnic.port);
+    applyProgram(blocks, vnic.port, vnic.program, program);
     vnic.program = program;
   }
 
   reserveHostPools(switchId: Guid, pools: readonly HostPoolDefinition[]): boolean {
-    return this.requireSwitch(switchId).hostPort.reserve(pools);
+    return this.requireSwitch(switchId).hostPort?.reserve(pools) ?? true;
   }
 
   programHost(switchId: Guid, networkId: Guid, program: HostProgram): void {
-    this.requireSwitch(switchId).hostPort.program(networkId, program);
+    this.requireSwitch(switchId).hostPort?.program(networkId, program);
+  }
+
+  statisticsOf(switchId: Guid, portId: Guid): PortStatistics | undefined {
+    const counters = this.switches.get(switchId)?.virtualSwitch.getPort(portId)?.counters;
+    if (counters === undefined) return undefined;
+    return {
+      packetsReceived: counters.in.packets,
+      bytesReceived: counters.in.bytes,
+      droppedIncoming: counters.in.drops,
+      packetsSent: counters.out.packets,
+      bytesSent: counters.out.bytes,
+      droppedOutgoing: counters.out.drops,
+    };
+  }
+
+  isListening(protocol: number, port: number): boolean {
+    const { tcp, udp } = this.host.root;
+    if (protocol === IpProtocol.tcp) return tcp.listListeners().some((listener) => listener.port === port);
+    return protocol === IpProtocol.udp && udp.listSockets().some((socket) => socket.port === port);
+  }
+
+  listPortPools(): readonly PortPoolAllocation[] {
+    return [...this.switches].flatMap(([switchId, { virtualSwitch }]) =>
+      virtualSwitch.portBlocks
+        .list()
+        .map(({ ip, protocol, range, owner }) => ({ switchId, portId: owner, ip, protocol, range })),
+    );
   }
 
   getSwitch(id: Guid): VirtualSwitch | undefined {
@@ -210,11 +179,7 @@ export class SwitchDatapath implements Datapath {
     return [...this.switches.values()].map((each) => each.virtualSwitch);
   }
 
-  private blocksFor(virtualSwitch: VirtualSwitch, port: SwitchPort): PortBlockSource {
-    return new NodePortBlocks(virtualSwitch.portBlocksFor(port), this.host.root);
-  }
-
-  private requireSwitch(id: Guid): AdapterSwitch {
+  private requireSwitch(id: Guid): NodeSwitch {
     return defined(this.switches.get(id), "the switch of a network exists as long as the network");
   }
 }

@@ -32,9 +32,14 @@ export class Host {
     this.root = this.createCompartment(options.rootName ?? "host");
   }
 
-  /** Makes a compartment without interfaces. Ids are small and grow; they are not used again. */
-  createCompartment(name: string): Compartment {
-    const id = this.nextId++;
+  /**
+   * Makes a compartment without interfaces. Ids are small and grow; they are not used again, unless `wantedId` asks for
+   * one that is free.
+   */
+  createCompartment(name: string, wantedId?: number): Compartment {
+    const isFree = wantedId !== undefined && wantedId > ROOT_ID && !this.compartments.has(wantedId);
+    const id = isFree ? wantedId : this.nextId;
+    this.nextId = Math.max(this.nextId, id + 1);
     // Numbers of its own for each compartment: what one draws never shifts what another gets.
     const prng = this.env.prng.derive(`host/${this.name}/${id}`);
     const compartment = new Compartment(this.env, { id, name, node: this.name, profile: this.profile, prng });

@@ -12,6 +12,8 @@ import type { EntryText } from "./entries/entry-text.ts";
 import { FILTER_AND_NAT_ENTRIES } from "./entries/filters-and-nat.ts";
 import { FLANNEL_ENTRIES } from "./entries/flannel.ts";
 import { FORWARDING_ENTRIES } from "./entries/forwarding.ts";
+import { HNS_DEFECT_ENTRIES } from "./entries/hns-defects.ts";
+import { HNS_DUMP_ENTRIES } from "./entries/hns-dumps.ts";
 import { HNS_REQUEST_ENTRIES } from "./entries/hns-requests.ts";
 import { HOST_STACK_ENTRIES } from "./entries/host-stacks.ts";
 import { JSON_FILE_ENTRIES } from "./entries/json-files.ts";
@@ -59,6 +61,7 @@ const TEXTS: Readonly<Record<KnowledgeCode, EntryText>> = {
   ...KUBERNETES_ENTRIES,
   ...RUNNING_CLUSTER_ENTRIES,
   ...PLUGIN_ENTRIES,
+  ...HNS_DUMP_ENTRIES,
   ...WINDOWS_POD_ENTRIES,
   ...SERVICE_FEATURE_ENTRIES,
   ...NETWORK_POLICY_ENTRIES,
@@ -70,6 +73,7 @@ const TEXTS: Readonly<Record<KnowledgeCode, EntryText>> = {
   ...FLANNEL_ENTRIES,
   ...KUBE_PROXY_CONFIGURATION_ENTRIES,
   ...HNS_REQUEST_ENTRIES,
+  ...HNS_DEFECT_ENTRIES,
   ...LINT_ENTRIES,
 };
 
@@ -104,12 +108,14 @@ export const SECTIONS: readonly CatalogueSection[] = Object.freeze([
   section("Load balancers", LOAD_BALANCER_ENTRIES),
   section("Names", NAME_ENTRIES),
   section("CNI plugins, IPAM and HNS", PLUGIN_ENTRIES),
+  section("Dumps of HNS", HNS_DUMP_ENTRIES),
   section("The text of configuration files", JSON_FILE_ENTRIES),
   section("CNI configurations", CNI_CONFIGURATION_ENTRIES),
   section("Policies and ranges in CNI configurations", CNI_POLICY_ENTRIES),
   section("flannel's files", FLANNEL_ENTRIES),
   section("kube-proxy's configuration and flags", KUBE_PROXY_CONFIGURATION_ENTRIES),
   section("Requests to HNS", HNS_REQUEST_ENTRIES),
+  section("Defects of HNS", HNS_DEFECT_ENTRIES),
   section("Clusters from manifests", CLUSTER_ENTRIES),
   section("Cluster files", CLUSTER_FILE_ENTRIES),
   section("Kubernetes manifests", MANIFEST_ENTRIES),

@@ -5,7 +5,6 @@ import {
   hasUpdate,
   hnsVersionOf,
   parseProfile,
-  reachesOwnNodePorts,
   reachesServicesFromNode,
 } from "./profiles.ts";
 
@@ -16,6 +15,7 @@ describe("profiles (hcn.md §7.2)", () => {
     ["2004", 19041, 11],
     ["ws2022", 20348, 13],
     ["win11-21h2", 22000, 14],
+    ["23h2", 25398, 15],
     ["ws2025", 26100, 15],
   ])("%s is build %d with HNS %d", (text, build, major) => {
     const parsed = parseProfile(text)!;
@@ -25,7 +25,9 @@ describe("profiles (hcn.md §7.2)", () => {
   });
 
   it("HNS minors are those that were seen", () => {
-    expect(PROFILE_NAMES.map((name) => hnsVersionOf(parseProfile(name)!).Minor)).toEqual([5, 3, 10, 3, 0, 4]);
+    expect(PROFILE_NAMES.map((name) => hnsVersionOf(parseProfile(name)!).Minor)).toEqual([
+      5, 3, 10, 3, 0, 0, 4,
+    ]);
   });
 
   it.each([
@@ -41,10 +43,10 @@ describe("profiles (hcn.md §7.2)", () => {
   });
 
   it("an unknown build takes the next lower profile and says so", () => {
-    expect(parseProfile("10.0.25398.1")).toMatchObject({
+    expect(parseProfile("10.0.22621.1")).toMatchObject({
       profile: { name: "win11-21h2" },
       revision: 1,
-      note: "build 25398 has no profile; win11-21h2 (build 22000) is used, the next lower one",
+      note: "build 22621 has no profile; win11-21h2 (build 22000) is used, the next lower one",
     });
   });
 
@@ -72,6 +74,12 @@ describe("updates", () => {
     expect(hasUpdate(parseProfile("ws2022")!, "KB4571748")).toBe(false);
   });
 
+  it("HNS of Server 2019 is 9.1 as released, and 9.2 with the update that brought HostRoute (hcn.md §7.2)", () => {
+    expect(hnsVersionOf(parseProfile("ws2019.1")!)).toEqual({ Major: 9, Minor: 1 });
+    expect(hnsVersionOf(parseProfile("ws2019.378")!)).toEqual({ Major: 9, Minor: 1 });
+    expect(hnsVersionOf(parseProfile("ws2019.379")!)).toEqual({ Major: 9, Minor: 2 });
+  });
+
   it("DSR needs HNS 9.3, which Server 2019 has since KB4571748", () => {
     expect(hnsVersionOf(parseProfile("ws2019.1431")!)).toEqual({ Major: 9, Minor: 2 });
     expect(hnsVersionOf(parseProfile("ws2019.1432")!)).toEqual({ Major: 9, Minor: 5 });
@@ -89,17 +97,6 @@ describe("updates", () => {
     ["ws2025.1", 1024],
   ])("%s takes %d back ends in a load balancer", (text, count) => {
     expect(backEndsMaxOf(parseProfile(text)!)).toBe(count);
-  });
-
-  it.each([
-    ["ws2019.1431", false],
-    ["ws2019.1432", true],
-    ["1903", false],
-    ["2004", false],
-    ["ws2022.1", true],
-    ["ws2025", true],
-  ])("a node of %s reaches its own NodePorts: %s", (text, reaches) => {
-    expect(reachesOwnNodePorts(parseProfile(text)!)).toBe(reaches);
   });
 
   it.each([

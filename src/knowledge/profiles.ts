@@ -19,7 +19,7 @@ export interface WindowsUpdate {
   readonly hns?: ServiceVersion;
 }
 
-export type ProfileName = "ws2019" | "1903" | "2004" | "ws2022" | "win11-21h2" | "ws2025";
+export type ProfileName = "ws2019" | "1903" | "2004" | "ws2022" | "win11-21h2" | "23h2" | "ws2025";
 
 export interface WindowsProfile {
   readonly name: ProfileName;
@@ -48,19 +48,22 @@ export const WINDOWS_PROFILES: readonly WindowsProfile[] = Object.freeze([
     title: "Windows Server 2019",
     build: 17_763,
     hns: { Major: 9, Minor: 5 },
-    // DSR needs 9.3 and came with KB4571748 (kube-proxy.md §1.3, dataplane.md §3.3).
-    hnsAtRelease: { Major: 9, Minor: 2 },
+    // 9.1 as released, seen on two nodes (hcn.md §7.2).
+    hnsAtRelease: { Major: 9, Minor: 1 },
     schemaMinor: 0,
     // Revisions: Microsoft's release history of build 17763.
     updates: [
       { kb: "KB4482887", revision: 348 },
-      { kb: "KB4489899", revision: 379 },
+      { kb: "KB4489899", revision: 379, hns: { Major: 9, Minor: 2 } },
       { kb: "KB4551853", revision: 1_217 },
+      { kb: "KB4565349", revision: 1_397 },
+      // DSR needs 9.3 and came with this update (kube-proxy.md §1.3, dataplane.md §3.3).
       { kb: "KB4571748", revision: 1_432, hns: { Major: 9, Minor: 5 } },
+      { kb: "KB4577668", revision: 1_518 },
       { kb: "KB5016623", revision: 3_287 },
     ],
     inferred:
-      "HNS 9.5: updated 17763 nodes run 9.2 or later; DSR, which the documentation promises there, needs 9.3, and the highest feature that was brought back to the 9 branch needs 9.5. HNS 9.2 before KB4571748, which brought DSR",
+      "HNS 9.5: updated 17763 nodes run 9.2 or later; DSR, which the documentation promises there, needs 9.3, and the highest feature that was brought back to the 9 branch needs 9.5. HNS 9.2 with KB4489899, which brought the policies HostRoute and RemoteSubnetRoute that need it",
   }),
   profile({
     name: "1903",
@@ -101,6 +104,16 @@ export const WINDOWS_PROFILES: readonly WindowsProfile[] = Object.freeze([
     schemaMinor: 14,
     updates: [],
     inferred: "HNS 14: from the order of the schema minors; nobody has published the number",
+  }),
+  profile({
+    name: "23h2",
+    title: "Windows Server, version 23H2",
+    build: 25_398,
+    hns: { Major: 15, Minor: 0 },
+    schemaMinor: 14,
+    updates: [],
+    inferred:
+      "HNS 15.0: nobody has published the number, and by its build it lies between the 15.0 of 2024 and the 15.4 of Server 2025; schema 2.14: that of the build before it",
   }),
   profile({
     name: "ws2025",
@@ -199,25 +212,9 @@ export function backEndsMaxOf(build: WindowsBuild): number {
 }
 
 /**
- * True when a node of `build` reaches its own NodePorts: since KB4571748 (dataplane.md §2.4 B-8, DT-117).
- * Inferred for the other builds: those released after that update have what it brought, those before have not.
- */
-export function reachesOwnNodePorts(build: WindowsBuild): boolean {
-  return hasUpdate(build, "KB4571748") || build.profile.build >= getProfile("ws2022").build;
-}
-
-/**
  * True when a node of `build` reaches Services by their addresses from its own stack. The documentation of 2019
  * promises it for a future release (dataplane.md §2.4 B-8). Inferred: that release is Windows Server 2022.
  */
 export function reachesServicesFromNode(build: WindowsBuild): boolean {
   return build.profile.build >= getProfile("ws2022").build;
-}
-
-/**
- * True when load balancers that agree share their blocks of 64 ports: since KB4551853 (dataplane.md §3.5, hcn.md §8.5).
- * Inferred for the other builds: those that were released after that update, May 2020, have it.
- */
-export function sharesPortBlocks(build: WindowsBuild): boolean {
-  return hasUpdate(build, "KB4551853") || build.profile.build >= getProfile("2004").build;
 }

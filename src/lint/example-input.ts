@@ -4,7 +4,7 @@ import { type LintOptions, parseKubernetes } from "./context.ts";
 import { lint } from "./lint.ts";
 import type { LintReport } from "./report.ts";
 import type { ExampleInput } from "./rule.ts";
-import { SourceText } from "./source-text.ts";
+import { SourceText } from "../base/source-text.ts";
 import { CONFIGURATION_FILE, readConfiguration } from "./suppressions.ts";
 
 const MARK = "«";

@@ -8,7 +8,7 @@ import { objectTypeOf, recognize } from "./recognize.ts";
 import type { Assumptions, Finding, LintReport, SuppressedFinding } from "./report.ts";
 import { LINT_RULES } from "./rules/all-rules.ts";
 import type { LintRule, RuleFinding } from "./rule.ts";
-import type { SourceText } from "./source-text.ts";
+import type { SourceText } from "../base/source-text.ts";
 import {
   type LintConfiguration,
   NO_CONFIGURATION,

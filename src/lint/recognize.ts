@@ -14,7 +14,7 @@ import { type Fields, type Path, isFields, textAt } from "./fields.ts";
 import { readJsonText } from "./json-text.ts";
 import { kindOfJson, titleOf } from "./kinds-of-json.ts";
 import { locateInJson, locateInYaml } from "./locate.ts";
-import type { SourceText } from "./source-text.ts";
+import type { SourceText } from "../base/source-text.ts";
 
 /** A fault of a text that keeps a document from being read. */
 export interface TextFinding {

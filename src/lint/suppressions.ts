@@ -14,7 +14,7 @@ import { readYaml } from "../kube/load/yaml-value.ts";
 import type { LintDocument, Locate, Place } from "./document.ts";
 import { type Fields, fieldsAt, isFields, listAt, textAt, valueAt } from "./fields.ts";
 import { locateInYaml } from "./locate.ts";
-import type { SourceText } from "./source-text.ts";
+import type { SourceText } from "../base/source-text.ts";
 
 export const IGNORE_ANNOTATION = "mullion.dev/lint-ignore";
 export const CONFIGURATION_FILE = ".mullion-lint.yaml";

@@ -30,14 +30,22 @@ export function networkRecord(policies: readonly PolicyDocument[] = []): Network
   return {
     ...base("net", "cbr0"),
     type: "L2Bridge",
+    switchKind: "external",
     adapterName: "Ethernet",
     switchId: "switch",
+    layerId: "switch",
     policies: parseNetworkPolicies(policies),
     macRanges: [],
     dns: undefined,
+    ipamType: undefined,
     subnets: [],
+    bareSubnets: [],
     flags: 0,
     drMac: mac("00-15-5D-00-00-00"),
+    hostMac: undefined,
+    isIsolated: false,
+    extensions: {},
+    addressedAtMs: 0,
   };
 }
 
@@ -80,5 +88,8 @@ export function endpointRecord(fields: EndpointFields = {}): EndpointRecord {
         : { kind: "namespace", namespaceId: "ns", portId: `port-${id}` },
     isPortGone: false,
     containers: [],
+    virtualMachine: undefined,
+    wasUsed: false,
+    errorCode: 0,
   };
 }

@@ -178,6 +178,38 @@ export class FakeHcnClient implements HcnClient {
     this.table(kind).delete(id);
   }
 
+  /** Nothing passes here. */
+  async queryEndpointStats(id: Guid): Promise<JsonObject> {
+    this.step({ call: "query EndpointStats" }, false);
+    this.require("Endpoint", id);
+    return { EndpointId: id.toUpperCase(), PacketsReceived: 0, PacketsSent: 0 };
+  }
+
+  async queryEndpointAddresses(id: Guid): Promise<JsonObject> {
+    this.step({ call: "query EndpointAddresses" }, false);
+    return {
+      EndpointId: id.toUpperCase(),
+      IpConfigurations: list(this.require("Endpoint", id)["IpConfigurations"]),
+    };
+  }
+
+  /** Guests have no ports here. */
+  async reservePorts(): Promise<never> {
+    throw new HcnError("E_NOTIMPL");
+  }
+
+  async releasePorts(): Promise<never> {
+    throw new HcnError("E_NOTIMPL");
+  }
+
+  async listPortReservations(): Promise<readonly []> {
+    return [];
+  }
+
+  async queryService(): Promise<JsonObject> {
+    return { Version: { ...this.version } };
+  }
+
   /** The part of HNS v1 that plugins use, over the same objects. */
   async call(method: string, path: string, body: string): Promise<JsonObject> {
     const parsed = body === "" ? undefined : (JSON.parse(body) as JsonValue);

@@ -7,10 +7,18 @@ import { memoryPair } from "../device/memory-pair.ts";
 import { BooksDatapath } from "../hns/books-datapath.ts";
 import { HnsService } from "../hns/hns-service.ts";
 import { InProcessHcnClient } from "../hns/in-process-client.ts";
+import type { NetworkingOptions } from "../hns/network/networking-options.ts";
 import type { PhysicalAdapter } from "../hns/physical-adapter.ts";
 import { type ServiceVersion, type WindowsBuild, parseProfile } from "../knowledge/profiles.ts";
+import type { QuirkSettings } from "../knowledge/quirks.ts";
 import { parseMac } from "../net/mac.ts";
 import { parseInterfaceAddress } from "../net/prefix.ts";
+
+/** An adapter as tests write it; the rest as of a physical adapter. */
+export type AdapterFields = Pick<PhysicalAdapter, "name" | "medium" | "isVirtual" | "outsideSwitch"> & {
+  readonly address: string;
+  readonly mac: string;
+};
 
 export interface HnsNodeOptions {
   readonly seed?: number;
@@ -18,8 +26,13 @@ export interface HnsNodeOptions {
   readonly profile?: string;
   /** In place of the profile's version of HNS, for versions that no profile has. */
   readonly version?: ServiceVersion;
+  /** Further addresses of the first adapter. */
+  readonly moreAddresses?: readonly string[];
+  /** Defects that are set; the others are as the build has them. */
+  readonly quirks?: QuirkSettings;
   /** Adapters by name and address; default `Ethernet` with 10.0.2.15/24. */
-  readonly adapters?: readonly { readonly name: string; readonly address: string; readonly mac: string }[];
+  readonly adapters?: readonly AdapterFields[];
+  readonly networking?: NetworkingOptions;
 }
 
 export interface HnsNode {
@@ -34,13 +47,17 @@ const ADAPTERS = [{ name: "Ethernet", address: "10.0.2.15/24", mac: "00-22-48-01
 
 function adapterOf(
   clock: VirtualClock,
-  adapter: { readonly name: string; readonly address: string; readonly mac: string },
+  adapter: AdapterFields,
+  moreAddresses: readonly string[],
 ): PhysicalAdapter {
+  const { address: _address, ...fields } = adapter;
   return {
-    name: adapter.name,
+    ...fields,
     mac: defined(parseMac(adapter.mac), "the fixture's MAC is one"),
     device: memoryPair(clock, { delayMs: 0 })[0],
-    addresses: [defined(parseInterfaceAddress(adapter.address), "the fixture's address is one")],
+    addresses: [adapter.address, ...moreAddresses].map((address) =>
+      defined(parseInterfaceAddress(address), "the fixture's address is one"),
+    ),
   };
 }
 
@@ -58,7 +75,11 @@ export function hnsNode(options: HnsNodeOptions = {}): HnsNode {
     node: "w1",
     windows: windowsOf(options),
     datapath,
-    adapters: (options.adapters ?? ADAPTERS).map((adapter) => adapterOf(clock, adapter)),
+    ...(options.networking !== undefined && { networking: options.networking }),
+    adapters: (options.adapters ?? ADAPTERS).map((adapter, index) =>
+      adapterOf(clock, adapter, index === 0 ? (options.moreAddresses ?? []) : []),
+    ),
+    ...(options.quirks !== undefined && { quirks: options.quirks }),
   });
   return { env, clock, datapath, service, client: new InProcessHcnClient(service) };
 }

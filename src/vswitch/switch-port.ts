@@ -45,6 +45,13 @@ export function bindingKey({ ip, protocol, port }: StaticBinding): string {
   return `${ip}|${protocol}|${port}`;
 }
 
+/** What has passed a port one way, and what was dropped on the way. */
+export interface PortCounters {
+  packets: number;
+  bytes: number;
+  drops: number;
+}
+
 /** What a port asks its switch to do. */
 export interface PortOwner {
   handleFrame(port: SwitchPort, packet: Packet): void;
@@ -71,6 +78,11 @@ export class SwitchPort implements Receiver, NextHopWaiter {
   readonly vfp: VfpPort;
   readonly usesHostMac: boolean;
   readonly leadsToHost: boolean;
+  /** Since the port was made; `out` is what came from whoever is behind it. */
+  readonly counters: Readonly<Record<Direction, PortCounters>> = {
+    in: { packets: 0, bytes: 0, drops: 0 },
+    out: { packets: 0, bytes: 0, drops: 0 },
+  };
   /**
    * Frames from the uplink that carry the host's MAC and one of this port's addresses go to this port: pods that have
    * addresses of the node's own subnet. Without it the host stack routes them
@@ -132,6 +144,13 @@ export class SwitchPort implements Receiver, NextHopWaiter {
 
   receive(packet: Packet): void {
     this.owner.handleFrame(this, packet);
+  }
+
+  /** Counts a frame of `length` bytes that passed the port. */
+  count(direction: Direction, length: number): void {
+    const counters = this.counters[direction];
+    counters.packets++;
+    counters.bytes += length;
   }
 
   /** Keeps a packet whose next hop is being resolved. @returns false when too many wait already. */

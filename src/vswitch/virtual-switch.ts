@@ -140,6 +140,7 @@ export class VirtualSwitch implements PortOwner {
     }
     // The uplink port is not VFP-enabled (dataplane.md §1.2).
     if (source.kind !== "external" && this.judge(source, "out", packet) !== "pass") return;
+    source.count("out", packet.length);
     if (this.headers.etherType === EtherType.arp) {
       forwardArp(this, source, packet, this.headers);
       return;
@@ -156,9 +157,9 @@ export class VirtualSwitch implements PortOwner {
       if (verdict === "turned") this.forward(target, packet);
       if (verdict !== "pass") return;
     }
-    if (!target.device.transmit(packet)) {
-      this.drop(target, packet, "switch-port-unknown", "the cable behind the port is gone");
-    }
+    const { length } = packet;
+    if (target.device.transmit(packet)) target.count("in", length);
+    else this.drop(target, packet, "switch-port-unknown", "the cable behind the port is gone", "in");
   }
 
   deliverAgain(target: SwitchPort, packet: Packet): void {
@@ -167,9 +168,16 @@ export class VirtualSwitch implements PortOwner {
     this.deliver(target, packet, "its next hop is known now");
   }
 
-  /** Ends a frame here, counted and told. */
-  drop(port: SwitchPort, packet: Packet, code: KnowledgeCode, text: string): void {
+  /** Ends a frame here, counted and told. `direction` is the way that it went through `port`. */
+  drop(
+    port: SwitchPort,
+    packet: Packet,
+    code: KnowledgeCode,
+    text: string,
+    direction: Direction = "out",
+  ): void {
     this.drops.set(code, (this.drops.get(code) ?? 0) + 1);
+    port.counters[direction].drops++;
     this.record(packet, { kind: "drop", node: this.node, place: port.description, code, text });
   }
 
@@ -177,8 +185,9 @@ export class VirtualSwitch implements PortOwner {
     const recorder = packet.tag === 0 ? undefined : this.env.recorder;
     const verdict = port.vfp.process(direction, packet, this.headers, this.env.clock.nowMs, recorder);
     if (verdict === "pending" && !port.wait(packet, direction)) {
-      this.drop(port, packet, "pending-packets-full", "too many packets wait for a next hop");
+      this.drop(port, packet, "pending-packets-full", "too many packets wait for a next hop", direction);
     }
+    if (verdict === "drop") port.counters[direction].drops++;
     return verdict;
   }
 

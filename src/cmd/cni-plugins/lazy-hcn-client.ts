@@ -7,7 +7,9 @@ import type {
   HcnObjectKind,
   HostComputeQuery,
   JsonObject,
+  ServiceProperties,
 } from "../../hcn/client.ts";
+import type { PortRangeEntry, PortRangeReservation, PortRequest } from "../../hcn/port-reservation.ts";
 
 export class LazyHcnClient implements HcnClient {
   private readonly open: () => Promise<HcnClient>;
@@ -35,6 +37,30 @@ export class LazyHcnClient implements HcnClient {
 
   async delete(kind: HcnObjectKind, id: Guid): Promise<void> {
     return (await this.client()).delete(kind, id);
+  }
+
+  async queryEndpointStats(id: Guid, query?: HostComputeQuery): Promise<JsonObject> {
+    return (await this.client()).queryEndpointStats(id, query);
+  }
+
+  async queryEndpointAddresses(id: Guid, query?: HostComputeQuery): Promise<JsonObject> {
+    return (await this.client()).queryEndpointAddresses(id, query);
+  }
+
+  async reservePorts(guestNetworkService: Guid, request: PortRequest): Promise<PortRangeReservation> {
+    return (await this.client()).reservePorts(guestNetworkService, request);
+  }
+
+  async releasePorts(reservation: Guid): Promise<void> {
+    return (await this.client()).releasePorts(reservation);
+  }
+
+  async listPortReservations(): Promise<readonly PortRangeEntry[]> {
+    return (await this.client()).listPortReservations();
+  }
+
+  async queryService(properties: ServiceProperties): Promise<JsonObject> {
+    return (await this.client()).queryService(properties);
   }
 
   async call(method: string, path: string, body: string): Promise<JsonObject> {

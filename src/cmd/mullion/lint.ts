@@ -10,7 +10,7 @@ import { formatText } from "../../lint/format-text.ts";
 import { lint as lintSources } from "../../lint/lint.ts";
 import type { Finding, LintReport } from "../../lint/report.ts";
 import { LINT_RULES } from "../../lint/rules/all-rules.ts";
-import { type SourceText, decodeSource } from "../../lint/source-text.ts";
+import { type SourceText, decodeSource } from "../../base/source-text.ts";
 import {
   CONFIGURATION_FILE,
   type LintConfiguration,

@@ -19,7 +19,14 @@ const VERBS: Verbs = {
   delete: async (...given) => (await import("./apply.ts")).deleteObjects(...given),
   down: async (...given) => (await import("./down.ts")).down(...given),
   demo: async (...given) => (await import("./demo.ts")).demo(...given),
-  hns: { serve: async (...given) => (await import("./hns/serve.ts")).serve(...given) },
+  hns: {
+    serve: async (...given) => (await import("./hns/serve.ts")).serve(...given),
+    get: async (...given) => (await import("./hns/get.ts")).get(...given),
+    watch: async (...given) => (await import("./hns/watch.ts")).watch(...given),
+    dump: async (...given) => (await import("./hns/dump.ts")).dump(...given),
+    restore: async (...given) => (await import("./hns/dump.ts")).restore(...given),
+    fault: async (...given) => (await import("./hns/fault.ts")).fault(...given),
+  },
   lint: async (...given) => (await import("./lint.ts")).lint(...given),
 };
 

@@ -46,7 +46,7 @@ function run(
     delete: keep,
     down: keep,
     demo: keep,
-    hns: { serve: keep },
+    hns: { serve: keep, get: keep, watch: keep, dump: keep, restore: keep, fault: keep },
     lint: keep,
     ...verbs,
   };

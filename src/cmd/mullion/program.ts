@@ -273,8 +273,11 @@ function configure(command: Command, terminal: Terminal): void {
   for (const child of command.commands) configure(child, terminal);
 }
 
+/** The verbs that a program has: all of them, or those that a test is about. */
+export type GivenVerbs = Partial<Omit<Verbs, "hns">> & { readonly hns?: Partial<Verbs["hns"]> };
+
 /** The program with `explain` and the verbs given. `run` is called with the verb that was chosen. */
-export function createProgram(verbs: Partial<Verbs>, terminal: Terminal, version: string, run: Run): Command {
+export function createProgram(verbs: GivenVerbs, terminal: Terminal, version: string, run: Run): Command {
   const program = new Command("mullion");
   program
     .description(ABOUT)
@@ -321,7 +324,7 @@ export interface RunOptions {
   /** What follows the program's name. */
   readonly argv: readonly string[];
   /** The verbs that need a cluster. */
-  readonly verbs: Partial<Verbs>;
+  readonly verbs: GivenVerbs;
   readonly terminal: Terminal;
   readonly version: string;
   /** Shows the stack of faults of our own. */

@@ -192,7 +192,16 @@ describe("mullion hns serve", () => {
     const folder = mkdtempSync(join(tmpdir(), "mullion-hns-"));
     const socket = join(folder, "hns.sock");
     const terminal = new MemoryTerminal();
-    const ended = serve({ profile: "ws2019", socket }, terminal);
+    const options = {
+      socket,
+      listen: undefined,
+      tokenFile: undefined,
+      data: undefined,
+      adapters: [],
+      quirks: [],
+      faults: [],
+    };
+    const ended = serve({ profile: "ws2019", ...options }, terminal);
     while (terminal.output === "") await new Promise((resolve) => setTimeout(resolve, 5));
     expect(terminal.output).toContain(`MULLION_HNS=unix:${socket}`);
     expect(statSync(socket).mode & 0o777).toBe(0o600);
@@ -215,6 +224,6 @@ describe("mullion hns serve", () => {
       isDebug: false,
     });
     expect(code).toBe(2);
-    expect(terminal.errors).toContain("ws2022, win11-21h2, ws2025");
+    expect(terminal.errors).toContain("ws2022, win11-21h2, 23h2, ws2025");
   });
 });

@@ -2,10 +2,16 @@
  * ACL policies → rules of ACL_ENDPOINT_LAYER (dataplane.md §4).
  *
  * A group per direction and family, its rules terminating and stateful, the lowest priority number first. "Local" is
- * the endpoint and "remote" its peer, in both directions.
+ * the endpoint and "remote" its peer, in both directions; in a rule that names address sets they are the source and the
+ * destination (dataplane.md §4.1).
  */
 import type { Provenance } from "../../base/recorder.ts";
-import { type AclPolicySetting, parseAclAddresses, parseAclProtocols } from "../../hcn/acl-policy.ts";
+import {
+  type AclPolicySetting,
+  type AclTuple,
+  parseAclAddresses,
+  parseAclProtocols,
+} from "../../hcn/acl-policy.ts";
 import { parseAddressOrPrefix, prefixOfAddress } from "../../hcn/address-list.ts";
 import { type PortRange, parsePortRanges } from "../../net/port-range.ts";
 import { type Prefix, prefixFamily } from "../../net/prefix.ts";
@@ -14,6 +20,7 @@ import { type Group, createGroup } from "../../vfp/group.ts";
 import type { Direction, Rule } from "../../vfp/rule.ts";
 import type { EndpointRecord } from "../endpoint-record.ts";
 import type { NetworkRecord } from "../network-record.ts";
+import { type AddressSets, intersectPrefixes } from "./address-sets.ts";
 import { HNS_DEFAULT, endpointProvenance, networkProvenance, withPolicy } from "./provenance.ts";
 
 /** Printed priority of the ACL groups (dataplane.md §4.2). */
@@ -33,15 +40,15 @@ export function isSwitchAcl(setting: AclPolicySetting): boolean {
 }
 
 /** Ids of address sets that `setting` names. */
-export function setsOf(setting: AclPolicySetting): readonly string[] {
+export function setsOf(setting: AclTuple): readonly string[] {
   const local = parseAclAddresses(setting.LocalAddresses ?? "");
   const remote = parseAclAddresses(setting.RemoteAddresses ?? "");
   return [...(local?.sets ?? []), ...(remote?.sets ?? [])];
 }
 
 /** True when the rule can be put into VFP as it stands. */
-export function isEnforcedAcl(setting: AclPolicySetting): boolean {
-  return isSwitchAcl(setting) && setting.Action !== "Pass" && setsOf(setting).length === 0;
+function isEnforcedAcl(setting: AclPolicySetting): boolean {
+  return isSwitchAcl(setting) && setting.Action !== "Pass";
 }
 
 /**
@@ -63,15 +70,30 @@ export function aclSources(network: NetworkRecord, endpoint: EndpointRecord): re
   return sources;
 }
 
+/**
+ * The addresses that are in all of the sets. Inferred: a list of sets means all of them at once. NPM translates two
+ * selectors that both have to hold to such a list (hcn.md §9.17). A set that is not there has no address.
+ */
+function prefixesOfSets(ids: readonly string[], sets: AddressSets): readonly Prefix[] {
+  const [first = [], ...others] = ids.map((id) => sets.get(id) ?? []);
+  return others.reduce(intersectPrefixes, first);
+}
+
 /** The prefixes of an address field that belong to `family`; undefined when the field means any. */
-function prefixesOf(text: string | undefined, family: 4 | 6): readonly Prefix[] | undefined {
-  const addresses = parseAclAddresses(text ?? "")?.addresses ?? [];
-  if (addresses.length === 0) return undefined;
-  return addresses
+function prefixesOf(
+  text: string | undefined,
+  family: 4 | 6,
+  sets: AddressSets,
+): readonly Prefix[] | undefined {
+  const parsed = parseAclAddresses(text ?? "");
+  if (parsed === undefined || parsed.addresses.length + parsed.sets.length === 0) return undefined;
+  const literal = parsed.addresses
     .map((address) => parseAddressOrPrefix(address))
     .filter((address) => address !== undefined)
-    .map(prefixOfAddress)
-    .filter((prefix) => prefixFamily(prefix) === family);
+    .map(prefixOfAddress);
+  return [...literal, ...prefixesOfSets(parsed.sets, sets)].filter(
+    (prefix) => prefixFamily(prefix) === family,
+  );
 }
 
 /** The ranges of a port field; undefined when it means any. */
@@ -80,18 +102,20 @@ function portsOf(text: string | undefined): readonly PortRange[] | undefined {
 }
 
 /** What the rule asks of a packet; undefined when it cannot hold for the family. */
-function compileCondition(
-  setting: AclPolicySetting,
+export function compileAclCondition(
+  setting: AclTuple,
   direction: Direction,
   family: 4 | 6,
+  sets: AddressSets,
 ): Condition | undefined {
   const protocols = parseAclProtocols(setting.Protocols ?? "") ?? [];
-  const local = prefixesOf(setting.LocalAddresses, family);
-  const remote = prefixesOf(setting.RemoteAddresses, family);
+  const local = prefixesOf(setting.LocalAddresses, family, sets);
+  const remote = prefixesOf(setting.RemoteAddresses, family, sets);
   if (local?.length === 0 || remote?.length === 0) return undefined;
   const localPorts = portsOf(setting.LocalPorts);
   const remotePorts = portsOf(setting.RemotePorts);
-  const [source, destination] = direction === "out" ? [local, remote] : [remote, local];
+  const isLocalSource = direction === "out" || setsOf(setting).length > 0;
+  const [source, destination] = isLocalSource ? [local, remote] : [remote, local];
   const [sourcePorts, destinationPorts] =
     direction === "out" ? [localPorts, remotePorts] : [remotePorts, localPorts];
   return Object.freeze({
@@ -121,7 +145,7 @@ function compileRule(source: AclSource, index: number, condition: Condition): Ru
 }
 
 /** Inferred (dataplane.md §4.2, Q-10): at equal priority Block comes before Allow, then the order of the list. */
-function compareRules(a: Rule, b: Rule): number {
+export function compareAclRules(a: Rule, b: Rule): number {
   if (a.priority !== b.priority) return a.priority - b.priority;
   return Number(b.action.type === "block") - Number(a.action.type === "block");
 }
@@ -147,19 +171,25 @@ function defaultAllow(direction: Direction, isAlone: boolean): Rule {
   return Object.freeze(rule);
 }
 
-const SIDES: readonly (readonly [Direction, 4 | 6])[] = [
+/** There is a group per direction and family. */
+export const ACL_SIDES: readonly (readonly [Direction, 4 | 6])[] = [
   ["out", 4],
   ["in", 4],
   ["out", 6],
   ["in", 6],
 ];
 
-function compileGroup(sources: readonly AclSource[], direction: Direction, family: 4 | 6): Group {
+function compileGroup(
+  sources: readonly AclSource[],
+  direction: Direction,
+  family: 4 | 6,
+  sets: AddressSets,
+): Group {
   const rules: Rule[] = [];
   for (const [index, source] of sources.entries()) {
     const wanted = source.setting.Direction === "Out" ? "out" : "in";
     if (wanted !== direction || !isEnforcedAcl(source.setting)) continue;
-    const condition = compileCondition(source.setting, direction, family);
+    const condition = compileAclCondition(source.setting, direction, family, sets);
     if (condition !== undefined) rules.push(compileRule(source, index, condition));
   }
   return createGroup({
@@ -168,9 +198,11 @@ function compileGroup(sources: readonly AclSource[], direction: Direction, famil
     family,
     priority: GROUP_PRIORITY,
     match: "priority",
-    rules: [...rules, defaultAllow(direction, rules.length === 0)].sort(compareRules),
+    rules: [...rules, defaultAllow(direction, rules.length === 0)].sort(compareAclRules),
   });
 }
+
+const NO_SETS: AddressSets = new Map();
 
 /**
  * Compiles ACLs to the groups of ACL_ENDPOINT_LAYER.
@@ -179,6 +211,8 @@ function compileGroup(sources: readonly AclSource[], direction: Direction, famil
  * is listed as a resource of endpoints (hcn.md §2.9), a Block at 65500 wins over it (dataplane.md DT-143), and rules
  * above 65500 have no effect (hcn.md §3.5).
  */
-export function compileAcls(sources: readonly AclSource[]): readonly Group[] {
-  return Object.freeze(SIDES.map(([direction, family]) => compileGroup(sources, direction, family)));
+export function compileAcls(sources: readonly AclSource[], sets: AddressSets = NO_SETS): readonly Group[] {
+  return Object.freeze(
+    ACL_SIDES.map(([direction, family]) => compileGroup(sources, direction, family, sets)),
+  );
 }

@@ -17,7 +17,8 @@ import type { Direction, Rule } from "../../vfp/rule.ts";
 import type { StaticBindingDefinition } from "../datapath.ts";
 import type { EndpointRecord } from "../endpoint-record.ts";
 import type { NetworkRecord } from "../network-record.ts";
-import { endpointProvenance, networkProvenance, withPolicy } from "./provenance.ts";
+import { endpointProvenance, networkProvenance } from "./provenance.ts";
+import { type RoutedEndpoint, sdnRouteSources } from "./sdn-routes.ts";
 
 const GROUP_PRIORITY = 100;
 /** Inferred: asked behind the group that all ports share. */
@@ -92,14 +93,14 @@ function isOverHost(setting: SdnRoutePolicySetting, managementIp: Ip): boolean {
  * shape; elsewhere the bridge endpoint takes such frames.
  */
 export function compileHostRoutes(
-  endpoint: EndpointRecord,
+  endpoint: RoutedEndpoint,
   managementIp: Ip,
   hostMac: Mac,
 ): readonly Group[] {
   const family = familyOf(managementIp);
-  const rules = endpoint.policies.flatMap((policy, index): readonly Rule[] => {
-    if (policy.Type !== "SDNRoute" || !isOverHost(policy.Settings, managementIp)) return [];
-    const parsed = parseAddressOrPrefix(policy.Settings.DestinationPrefix);
+  const rules = sdnRouteSources(endpoint).flatMap(({ setting, index, provenance }): readonly Rule[] => {
+    if (!isOverHost(setting, managementIp)) return [];
+    const parsed = parseAddressOrPrefix(setting.DestinationPrefix);
     const prefix = parsed === undefined ? undefined : prefixOfAddress(parsed);
     if (prefix === undefined || prefixFamily(prefix) !== family) return [];
     const isNode = prefix.address === managementIp;
@@ -113,7 +114,7 @@ export function compileHostRoutes(
       action: Object.freeze({ type: "transpose", destinationMac: hostMac }),
       isTerminating: true,
       isStateful: false,
-      provenance: withPolicy(endpointProvenance(endpoint), "SDNRoute", index),
+      provenance,
       inferred: isNode ? "dataplane.md §2.4 B-8" : "dataplane.md §2.4 B-4, §2.14",
     };
     return [Object.freeze(rule)];

@@ -14,6 +14,7 @@ import type { Rule } from "../../vfp/rule.ts";
 import { IpProtocol } from "../../wire/ip-protocol.ts";
 import type { NatPoolDefinition } from "../datapath.ts";
 import type { EndpointRecord } from "../endpoint-record.ts";
+import { type RoutedEndpoint, sdnRouteSources } from "./sdn-routes.ts";
 import { endpointProvenance, withPolicy } from "./provenance.ts";
 
 /** Inferred: behind the rules of services (100), which have to decide first (dataplane.md DT-125). */
@@ -49,10 +50,8 @@ function prefixesOf(texts: readonly string[] | undefined): readonly Prefix[] {
 }
 
 /** The prefixes that an endpoint's SDNRoutes keep from source NAT. */
-function routedPrefixes(endpoint: EndpointRecord): readonly Prefix[] {
-  return endpoint.policies.flatMap((policy) =>
-    policy.Type === "SDNRoute" ? prefixesOf([policy.Settings.DestinationPrefix]) : [],
-  );
+function routedPrefixes(endpoint: RoutedEndpoint): readonly Prefix[] {
+  return sdnRouteSources(endpoint).flatMap(({ setting }) => prefixesOf([setting.DestinationPrefix]));
 }
 
 /** True when the policy is for IPv6, which is not translated (dataplane.md §2.11). */
@@ -64,7 +63,7 @@ export function isIpv6Nat(setting: OutBoundNatPolicySetting): boolean {
  * Joins policies without a positive list: their exceptions are united. Inferred (cni.md §11.3): the reference plugin
  * appends a second policy in place of merging, and relies on the union. Policies with a positive list stay apart.
  */
-function planNat(endpoint: EndpointRecord, managementIp: Ipv4): readonly NatPlan[] {
+function planNat(endpoint: RoutedEndpoint, managementIp: Ipv4): readonly NatPlan[] {
   const routed = routedPrefixes(endpoint);
   const general = new Map<Ipv4, NatPlan>();
   const plans: NatPlan[] = [];
@@ -130,7 +129,7 @@ function compileRule(
 }
 
 /** Compiles the OutBoundNAT policies of an endpoint; an endpoint without an IPv4 address has no rules. */
-export function compileOutBoundNat(endpoint: EndpointRecord, managementIp: Ipv4 | undefined): OutBoundNat {
+export function compileOutBoundNat(endpoint: RoutedEndpoint, managementIp: Ipv4 | undefined): OutBoundNat {
   const ip = endpoint.ipConfigs.map((config) => config.ip).find((address) => typeof address === "number");
   if (ip === undefined || managementIp === undefined) return NONE;
   const plans = planNat(endpoint, managementIp);

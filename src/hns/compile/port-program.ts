@@ -8,6 +8,7 @@ import type { PortProgram } from "../datapath.ts";
 import type { EndpointRecord } from "../endpoint-record.ts";
 import type { NetworkRecord } from "../network-record.ts";
 import { aclSources, compileAcls } from "./acl.ts";
+import { addressSetsOf } from "./address-sets.ts";
 import type { CompileCache } from "./compile-cache.ts";
 import {
   compileExternalIn,
@@ -20,7 +21,9 @@ import type { LoadBalancerTable } from "./load-balancer-table.ts";
 import { type OutBoundNat, compileOutBoundNat } from "./outbound-nat.ts";
 import { compilePaRoute } from "./pa-route.ts";
 import { type PortMappings, compilePortMappings } from "./port-mapping.ts";
+import { type RoutedEndpoint } from "./sdn-routes.ts";
 import { type Shape, shapeOf } from "./shape.ts";
+import { compileTierAcls } from "./tier-acl.ts";
 
 /** The node as rules see it. */
 export interface NodeFacts {
@@ -34,7 +37,7 @@ export interface NodeFacts {
 export interface NetworkView {
   readonly network: NetworkRecord;
   /** In order of creation. */
-  readonly attached: readonly EndpointRecord[];
+  readonly attached: readonly RoutedEndpoint[];
   readonly node: NodeFacts;
   /** The load balancers, compiled. */
   readonly services: LoadBalancerTable;
@@ -102,9 +105,13 @@ class SharedGroups {
   acl(endpoint: EndpointRecord): readonly Group[] {
     const { network } = this.view;
     const sources = aclSources(network, endpoint);
-    if (sources.length === 0) return this.cache.get(NOBODY, "acl", [], () => compileAcls([]));
+    const hasTiers = endpoint.policies.some((policy) => policy.Type === "TierAcl");
+    if (sources.length === 0 && !hasTiers) return this.cache.get(NOBODY, "acl", [], () => compileAcls([]));
     const inputs = [endpoint.policies, endpoint.name, network.policies, network.name];
-    return this.cache.get(endpoint.id, "acl", inputs, () => compileAcls(sources));
+    return this.cache.get(endpoint.id, "acl", inputs, () => {
+      const sets = addressSetsOf(this.cache, network);
+      return Object.freeze([...compileTierAcls(endpoint, sets), ...compileAcls(sources, sets)]);
+    });
   }
 }
 
@@ -117,7 +124,7 @@ interface OwnParts {
   readonly slbNat: readonly Group[];
 }
 
-function compileOwnParts(endpoint: EndpointRecord, node: NodeFacts, isAddressed: boolean): OwnParts {
+function compileOwnParts(endpoint: RoutedEndpoint, node: NodeFacts, isAddressed: boolean): OwnParts {
   const managementIp = managementIpOf(node);
   const nat = compileOutBoundNat(endpoint, managementIp);
   const mappings = compilePortMappings(endpoint, managementIp);
@@ -141,13 +148,13 @@ function compileProgram(
   cache: CompileCache,
   view: NetworkView,
   shared: SharedGroups,
-  endpoint: EndpointRecord,
+  endpoint: RoutedEndpoint,
   shape: Shape,
 ): PortProgram {
   const isAddressed = shape === "node-subnet";
   const { services } = view;
-  const { policies, ipConfigs, mac, name } = endpoint;
-  const inputs = [policies, ipConfigs, mac, name, isAddressed, ...shared.nodeInputs];
+  const { policies, ipConfigs, mac, name, sdnRoutes } = endpoint;
+  const inputs = [policies, ipConfigs, mac, name, sdnRoutes, isAddressed, ...shared.nodeInputs];
   const own = cache.get(endpoint.id, "own", inputs, () => compileOwnParts(endpoint, view.node, isAddressed));
   return {
     groups: {

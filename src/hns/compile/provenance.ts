@@ -3,6 +3,7 @@ import type { Provenance } from "../../base/recorder.ts";
 import type { EndpointRecord } from "../endpoint-record.ts";
 import type { LoadBalancerRecord } from "../load-balancer-record.ts";
 import type { NetworkRecord } from "../network-record.ts";
+import type { SdnRouteRecord } from "../sdn-route-record.ts";
 
 /** Rules that HNS adds although no policy asks for them. */
 export const HNS_DEFAULT: Provenance = Object.freeze({ object: "default", id: "", name: "HNS" });
@@ -13,6 +14,10 @@ export function endpointProvenance(endpoint: EndpointRecord): Provenance {
 
 export function networkProvenance(network: NetworkRecord): Provenance {
   return { object: "HostComputeNetwork", id: network.id, name: network.name };
+}
+
+export function sdnRouteProvenance({ id, name }: SdnRouteRecord): Provenance {
+  return { object: "HostComputeRoute", id, name };
 }
 
 /** Names the front end, since a load balancer seldom has a name of its own. */

@@ -1,7 +1,7 @@
 /** The ranges of service addresses that endpoints' policies name: SDNRoutes to more than one address. */
 import { parseAddressOrPrefix, prefixOfAddress } from "../../hcn/address-list.ts";
 import { type Prefix, formatPrefix, prefixFamily } from "../../net/prefix.ts";
-import type { EndpointRecord } from "../endpoint-record.ts";
+import { type RoutedEndpoint, sdnRouteSources } from "./sdn-routes.ts";
 
 /** Network configurations route the service range over the host and the node's address besides (cni.md §2.10). */
 function rangeOf(prefix: string): Prefix | undefined {
@@ -11,13 +11,12 @@ function rangeOf(prefix: string): Prefix | undefined {
 }
 
 /** Without repetition, in the order of the endpoints. Costs a look at each list of policies that differs. */
-export function serviceRangesOf(endpoints: readonly EndpointRecord[]): readonly Prefix[] {
+export function serviceRangesOf(endpoints: readonly RoutedEndpoint[]): readonly Prefix[] {
   const ranges = new Map<string, Prefix>();
   const texts = new Set<string>();
-  for (const { policies } of endpoints)
-    for (const policy of policies)
-      if (policy.Type === "SDNRoute" && policy.Settings.NeedEncap === true)
-        texts.add(policy.Settings.DestinationPrefix);
+  for (const endpoint of endpoints)
+    for (const { setting } of sdnRouteSources(endpoint))
+      if (setting.NeedEncap === true) texts.add(setting.DestinationPrefix);
   for (const text of texts) {
     const range = rangeOf(text);
     if (range !== undefined) ranges.set(formatPrefix(range), range);

@@ -30,6 +30,7 @@ const ACL_FIELDS = same(
   "RemotePorts",
   "RuleType",
   "Priority",
+  "ServiceName",
 );
 
 /** The first row of a v2 name is the one that v1 results use. */
@@ -37,6 +38,8 @@ const ENDPOINT_MAPPINGS: readonly PolicyMapping[] = [
   { v1: "NAT", v2: "PortMapping", fields: same("Protocol", "InternalPort", "ExternalPort", "VIP") },
   { v1: "ACL", v2: "ACL", fields: ACL_FIELDS },
   { v1: "PA", v2: "ProviderAddress", fields: { PA: "ProviderAddress" } },
+  // What HNS calls the policy in its own objects (hcn.md §3.6).
+  { v1: "VNET", v2: "ProviderAddress", fields: { PA: "ProviderAddress" } },
   { v1: "VLAN", v2: "VLAN", fields: { VLAN: "IsolationId" } },
   { v1: "L2Driver", v2: "L2Driver", fields: {} },
   { v1: "QOS", v2: "QOS", fields: same("MaximumOutgoingBandwidthInBytes") },
@@ -45,7 +48,11 @@ const ENDPOINT_MAPPINGS: readonly PolicyMapping[] = [
     v2: "OutBoundNAT",
     fields: { VIP: "VirtualIP", ExceptionList: "Exceptions", ...same("Destinations", "MaxPortPoolUsage") },
   },
-  { v1: "ROUTE", v2: "SDNRoute", fields: same("DestinationPrefix", "NextHop", "NeedEncap") },
+  {
+    v1: "ROUTE",
+    v2: "SDNRoute",
+    fields: same("DestinationPrefix", "NextHop", "NeedEncap", "AutomaticEndpointMonitor"),
+  },
   {
     v1: "PROXY",
     v2: "L4Proxy",
@@ -65,6 +72,16 @@ const NETWORK_MAPPINGS: readonly PolicyMapping[] = [
     fields: same("DestinationPrefix", "DistributedRouterMacAddress", "IsolationId", "ProviderAddress"),
   },
   { v1: "PA", v2: "ProviderAddress", fields: { PA: "ProviderAddress" } },
+  { v1: "VNET", v2: "ProviderAddress", fields: { PA: "ProviderAddress" } },
+  {
+    v1: "PROXY",
+    v2: "L4Proxy",
+    fields: {
+      ...same("IP", "Port", "Protocol", "Destination"),
+      ExceptionList: "Exceptions",
+      OutboundNat: "OutboundNAT",
+    },
+  },
 ];
 
 const SUBNET_MAPPINGS: readonly PolicyMapping[] = [
@@ -81,16 +98,20 @@ const MAPPINGS: Readonly<Record<PolicyOwner, readonly PolicyMapping[]>> = {
   subnet: SUBNET_MAPPINGS,
 };
 
-/** Single numbers that older documents carry in place of lists. */
-const ACL_OLD_FIELDS: FieldMap = {
-  Protocol: "Protocols",
-  LocalPort: "LocalPorts",
-  RemotePort: "RemotePorts",
-};
+/**
+ * Single numbers that older documents carry in place of lists: old to new. Inferred: an ACL's InternalPort is the port of
+ * the endpoint, as that of a port mapping is.
+ */
+const ACL_OLD_FIELDS: readonly (readonly [string, string])[] = [
+  ["Protocol", "Protocols"],
+  ["LocalPort", "LocalPorts"],
+  ["InternalPort", "LocalPorts"],
+  ["RemotePort", "RemotePorts"],
+];
 
 /** Old single fields of an ACL count where the list is absent; zero means any. */
 function aclSettings(policy: HnsPolicy, settings: Record<string, JsonValue>): void {
-  for (const [old, field] of Object.entries(ACL_OLD_FIELDS)) {
+  for (const [old, field] of ACL_OLD_FIELDS) {
     const value = policy[old];
     if (settings[field] === undefined && value !== undefined && value !== null && value !== 0)
       settings[field] = value;
@@ -110,8 +131,36 @@ function natFlags(policy: HnsPolicy): number {
   return numberOf(policy["Flags"]) | reserved;
 }
 
+/** v1's policy of a network that says which of its networks a subnet is: a VLAN, an overlay, or the plain one. */
+const ISOLATION = "isolation";
+
+function isolationPolicy(owner: PolicyOwner, { VLAN: vlan, VSID: vsid }: HnsPolicy): PolicyDocument {
+  const [Type, IsolationId] = numberOf(vsid) === 0 ? ["VLAN", vlan ?? 0] : ["VSID", vsid ?? 0];
+  if (Type === "VLAN" || owner === "subnet") return { Type, Settings: Object.freeze({ IsolationId }) };
+  throw new HcnError("HCN_E_INVALID_POLICY", {
+    detail: "An Isolation policy with a VSID belongs to a subnet; an endpoint has a VLAN at most",
+  });
+}
+
 /**
- * The v2 form of a v1 policy. A type without a v1 spelling of its own is taken by its v2 name with flat fields.
+ * Takes policies that v1 writes beside a whole network and v2 in its subnets: VLAN, VSID, Isolation (hcn.md §3.6).
+ * @returns the others, and what each subnet gets.
+ */
+export function splitIsolation(policies: readonly HnsPolicy[]): {
+  readonly others: readonly HnsPolicy[];
+  readonly isolation: readonly PolicyDocument[];
+} {
+  const types = [...SUBNET_MAPPINGS.map((mapping) => mapping.v1.toLowerCase()), ISOLATION];
+  const isOfSubnet = (policy: HnsPolicy): boolean => types.includes(policy.Type.toLowerCase());
+  return {
+    others: policies.filter((policy) => !isOfSubnet(policy)),
+    isolation: policies.filter(isOfSubnet).map((policy) => policyFromV1("subnet", policy)),
+  };
+}
+
+/**
+ * The v2 form of a v1 policy. Inferred: v1's Isolation is a VLAN, or the VSID of a subnet, in v2, which has no such type;
+ * VLAN 0 is the plain network. A type without a v1 spelling of its own is taken by its v2 name with flat fields.
  * @throws HcnError HCN_E_INVALID_POLICY_TYPE for load-balancer policies, which no endpoint has.
  */
 export function policyFromV1(owner: PolicyOwner, policy: HnsPolicy): PolicyDocument {
@@ -121,6 +170,7 @@ export function policyFromV1(owner: PolicyOwner, policy: HnsPolicy): PolicyDocum
       detail: `${policy.Type} belongs in a policy list, not in ${owner === "endpoint" ? "an" : "a"} ${owner}`,
     });
   }
+  if (type === ISOLATION) return isolationPolicy(owner, policy);
   const mapping = MAPPINGS[owner].find((candidate) => candidate.v1.toLowerCase() === type);
   const { Type, ...flat } = policy;
   if (mapping === undefined) return { Type, Settings: flat };
@@ -133,6 +183,16 @@ export function policyFromV1(owner: PolicyOwner, policy: HnsPolicy): PolicyDocum
   const flags = natFlags(policy);
   if (flags !== 0 && NAT_POLICIES.includes(mapping.v2)) settings["Flags"] = flags;
   return { Type: mapping.v2, Settings: Object.freeze(settings) };
+}
+
+/** Fields of a v1 policy that its v2 form has no place for. */
+export function fieldsWithoutV2(owner: PolicyOwner, policy: HnsPolicy): JsonObject {
+  const mapping = MAPPINGS[owner].find(({ v1 }) => v1.toLowerCase() === policy.Type.toLowerCase());
+  if (mapping === undefined) return {};
+  const old = mapping.v2 === "ACL" ? Object.keys(ACL_OLD_FIELDS) : [];
+  const nat = NAT_POLICIES.includes(mapping.v2) ? ["Flags", "ExternalPortReserved"] : [];
+  const known = ["Type", ...Object.keys(mapping.fields), ...old, ...nat];
+  return Object.fromEntries(Object.entries(policy).filter(([field]) => !known.includes(field)));
 }
 
 const PROTOCOL_NAMES: Readonly<Record<number, string>> = { 6: "TCP", 17: "UDP" };

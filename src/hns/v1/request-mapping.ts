@@ -5,15 +5,19 @@ import { ENDPOINT_FLAGS, type HostComputeEndpoint, type IpConfig } from "../../h
 import { HcnError } from "../../hcn/error.ts";
 import { JsonReader, enumerationName, present } from "../../hcn/json-reader.ts";
 import { type HostComputeNamespace, parseNamespace } from "../../hcn/namespace.ts";
-import { type HostComputeNetwork, NETWORK_TYPES, type NetworkType, type Subnet } from "../../hcn/network.ts";
+import { type Ipam, NETWORK_TYPES, type NetworkType, type Subnet } from "../../hcn/network.ts";
 import {
   type HnsEndpoint,
   type HnsNetwork,
+  type HnsPolicy,
   type HnsSubnet,
   parseHnsEndpoint,
   parseHnsNetwork,
 } from "../../hcn/v1-documents.ts";
-import { policyFromV1 } from "./policy-mapping.ts";
+import type { ExtensionChange } from "../network/extensions.ts";
+import type { NetworkRequest } from "../network/make-record.ts";
+import { traitsOf } from "../network/type-traits.ts";
+import { policyFromV1, splitIsolation } from "./policy-mapping.ts";
 
 const DEFAULT_IPV4 = "0.0.0.0/0";
 const DEFAULT_IPV6 = "::/0";
@@ -41,12 +45,16 @@ function defaultRoute(gateway: string | undefined): readonly Route[] {
   return [{ NextHop: gateway, DestinationPrefix: gateway.includes(":") ? DEFAULT_IPV6 : DEFAULT_IPV4 }];
 }
 
-function subnetOf(subnet: HnsSubnet): Subnet {
+function subnetOf(subnet: HnsSubnet, isolation: readonly PolicyDocument[]): Subnet {
+  const own = (subnet.Policies ?? []).map((policy) => policyFromV1("subnet", policy));
   return present<Subnet>({
     ID: subnet.ID,
     IpAddressPrefix: subnet.AddressPrefix,
-    Policies: subnet.Policies?.map((policy) => policyFromV1("subnet", policy)),
+    // Its own isolation counts, else that of the network.
+    Policies: own.length > 0 ? own : isolation,
     Routes: defaultRoute(subnet.GatewayAddress),
+    IpSubnets: subnet.IpSubnets,
+    Flags: subnet.Flags,
   });
 }
 
@@ -60,11 +68,13 @@ function networkType(type: string | undefined): NetworkType | undefined {
 }
 
 /** Fields of a v1 network that are policies in v2. */
-function networkPolicies(network: HnsNetwork): readonly PolicyDocument[] {
-  const policies = (network.Policies ?? []).map((policy) => policyFromV1("network", policy));
+function networkPolicies(network: HnsNetwork, others: readonly HnsPolicy[]): readonly PolicyDocument[] {
+  const policies = others.map((policy) => policyFromV1("network", policy));
   const fields: readonly (readonly [string, JsonObject | undefined])[] = [
     ["NetAdapterName", settingOf("NetworkAdapterName", network.NetworkAdapterName)],
     ["SourceMacAddress", settingOf("SourceMacAddress", network.SourceMac)],
+    ["ProviderAddress", settingOf("ProviderAddress", managementIp(network))],
+    ["DrMacAddress", settingOf("Address", network.DrMacAddress)],
     ["AutomaticDNS", network.AutomaticDNS === true ? { Enable: true } : undefined],
   ];
   for (const [Type, Settings] of fields) if (Settings !== undefined) policies.push({ Type, Settings });
@@ -75,20 +85,51 @@ function settingOf(field: string, value: string | undefined): JsonObject | undef
   return value === undefined || value === "" ? undefined : { [field]: value };
 }
 
+/** It selects the adapter that has the address; antrea writes it with a prefix length (hcn.md §2.12). */
+function managementIp({ ManagementIP }: HnsNetwork): string | undefined {
+  return ManagementIP?.split("/")[0];
+}
+
+/** The subnet that the service picks where it picks one, else one without addresses (hcn.md §9.7). */
+function subnetOfIsolation(type: NetworkType, isolation: readonly PolicyDocument[]): Ipam {
+  if (traitsOf(type).hasChosenSubnet)
+    return { Type: "Static", Subnets: [{ IpAddressPrefix: DEFAULT_IPV4, Policies: isolation }] };
+  return { Type: "Dhcp", Subnets: [{ Policies: isolation }] };
+}
+
+/** A network without subnets gets its addresses from elsewhere; its isolation stands in a subnet all the same. */
+function ipamsOf(network: HnsNetwork, isolation: readonly PolicyDocument[]): readonly Ipam[] | undefined {
+  const subnets = network.Subnets?.map((subnet) => subnetOf(subnet, isolation));
+  if (subnets !== undefined && subnets.length > 0) return [{ Type: "Static", Subnets: subnets }];
+  return isolation.length === 0
+    ? undefined
+    : [subnetOfIsolation(networkType(network.Type) ?? "NAT", isolation)];
+}
+
+function extensionsOf({ Extensions: extensions = [] }: HnsNetwork): readonly ExtensionChange[] {
+  return extensions.map(({ Id, IsEnabled }) => {
+    if (Id !== undefined) return { id: Id, isEnabled: IsEnabled ?? false };
+    throw new HcnError("HCN_E_INVALID_JSON", { detail: "An entry of Extensions has no Id" });
+  });
+}
+
 /** @throws HcnError when the document is no v1 network. */
-export function networkFromV1(document: JsonValue): HostComputeNetwork {
+export function networkFromV1(document: JsonValue): NetworkRequest {
   const network = parseHnsNetwork(document);
   const pools = network.MacPools;
-  const subnets = network.Subnets;
-  return present<HostComputeNetwork>({
+  const { others, isolation } = splitIsolation(network.Policies ?? []);
+  return present<NetworkRequest>({
     ID: network.ID,
     Name: network.Name,
+    AdditionalParams: network.AdditionalParams,
     Type: networkType(network.Type),
-    Policies: networkPolicies(network),
+    Policies: networkPolicies(network, others),
     MacPool: pools && { Ranges: pools },
     Dns: dnsOf(network),
-    Ipams: subnets && [{ Type: "Static", Subnets: subnets.map(subnetOf) }],
+    Ipams: ipamsOf(network, isolation),
     Flags: network.Flags,
+    isIsolated: network.IsolateSwitch,
+    extensions: extensionsOf(network),
   });
 }
 

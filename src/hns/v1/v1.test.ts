@@ -1,3 +1,4 @@
+import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { JsonObject } from "../../hcn/client.ts";
 import {
@@ -19,6 +20,8 @@ import {
   requestHns,
 } from "../../hcn/v1-operations.ts";
 import { CBR0, POD_ENDPOINT, hnsNode } from "../../testing/hns-node.ts";
+
+const MISSING = "0fb28d70-306c-469d-9690-3245a82d882a";
 
 const FLANNEL_NETWORK = {
   Name: "cbr0",
@@ -320,14 +323,216 @@ describe("HNS v1", () => {
     expect(await client.call("GET", "/policylists", "")).toEqual({ Success: true, Output: [] });
   });
 
-  it.each(["/activities", "/endpointstats/0fb28d70-306c-469d-9690-3245a82d882a", "/", "", "/__proto__"])(
-    "GET %j is not served and says so",
+  it.each(["/", "", "/__proto__", "/constructor/x", "/networks/a/b/c", `/${"x".repeat(5_000)}`])(
+    "GET %j is nothing that HNS has",
     async (path) => {
-      const answer = await hnsNode().client.call("GET", path, "");
-      expect(answer).toMatchObject({ Success: false, ErrorCode: 0x803b0015 });
-      expect(answer["Error"]).toContain("is not served by this version");
+      expect(await hnsNode().client.call("GET", path, "")).toEqual({
+        Error: expect.stringMatching(/^(The specified request is unsupported|Failed to interpret)/) as string,
+        ErrorCode: expect.any(Number) as number,
+        Success: false,
+      });
     },
   );
+
+  it("any method, path and body is answered by an envelope, and nothing is broken by it", async () => {
+    const { client } = hnsNode({ profile: "ws2025" });
+    const network = await createHnsNetwork(client, FLANNEL_NETWORK);
+    const endpoint = await createHnsEndpoint(client, { VirtualNetwork: network.ID! });
+    const word = fc.oneof(
+      fc.constantFrom("networks", "endpoints", "NAMESPACES", "policylists", "endpointstats", "accelnet"),
+      fc.constantFrom("attach", "detach", "addresource", "detailed", "globals", "version", "__proto__"),
+      fc.constantFrom(MISSING, network.ID!, `{${endpoint.ID!.toUpperCase()}}`, "?detailed=true", ".."),
+      fc.string({ unit: "binary", maxLength: 8 }),
+    );
+    const path = fc.array(word, { maxLength: 5 }).map((words) => `/${words.join("/")}`);
+    const body = fc.oneof(fc.json({ maxDepth: 2 }), fc.string({ unit: "binary", maxLength: 20 }));
+    const method = fc.oneof(fc.constantFrom("GET", "POST", "delete"), fc.string({ maxLength: 6 }));
+    await fc.assert(
+      fc.asyncProperty(method, path, body, async (verb, where, text) => {
+        const answer = await client.call(verb, where, text);
+        expect(Object.keys(answer)).toContain("Success");
+        if (answer["Success"] === false) expect(answer["ErrorCode"]).toBeGreaterThan(0x8000_0000);
+      }),
+      { seed: 20_251_121, numRuns: 300 },
+    );
+    expect(await client.call("GET", "/globals/version", "")).toMatchObject({ Success: true });
+  });
+
+  it("an id that is none is a GUID that cannot be read (0x803b0019)", async () => {
+    const { client } = hnsNode();
+    for (const id of ["cbr0", "..", "%2e%2e", "__proto__", "{}"]) {
+      expect(await client.call("GET", `/networks/${id}`, "")).toEqual({
+        Error: "Failed to interpret a parameter as a GUID. ",
+        ErrorCode: 0x803b0019,
+        Success: false,
+      });
+    }
+  });
+
+  it("words and ids come in either letter case, with braces, slashes and a query string", async () => {
+    const { client } = hnsNode();
+    const network = await createNetwork(client, CBR0);
+    const id = network.ID!;
+    for (const path of [
+      `/NETWORKS/${id.toUpperCase()}`,
+      `networks//{${id}}/`,
+      `/networks/${id}?x=1`,
+      `/networks/${id}/?detailed=true`,
+      `/networks/${id}/detailed`,
+    ]) {
+      expect(await client.call("get", path, "")).toMatchObject({ Success: true, Output: { Name: "cbr0" } });
+    }
+    expect(await client.call("PATCH", `/networks/${id}`, "")).toMatchObject({ ErrorCode: 0x803b0015 });
+  });
+
+  it("up to 1803 a failure has no number (hcn.md §1.7)", async () => {
+    const { client } = hnsNode({ version: { Major: 7, Minor: 2 } });
+    expect(await client.call("GET", `/endpoints/${MISSING}`, "")).toEqual({
+      Error: "The endpoint was not found. ",
+      Success: false,
+    });
+  });
+
+  it("the keys of every envelope are in alphabetical order", async () => {
+    const { client } = hnsNode();
+    for (const path of ["/networks/", `/networks/${MISSING}`]) {
+      const keys = Object.keys(await client.call("GET", path, ""));
+      expect(keys).toEqual(keys.toSorted());
+    }
+  });
+
+  it("HCN-049 a network is deleted with its endpoints, attached or not", async () => {
+    const { client, datapath } = hnsNode();
+    const network = await createHnsNetwork(client, FLANNEL_NETWORK);
+    const endpoint = await createHnsEndpoint(client, { Name: "leg", VirtualNetwork: network.ID! });
+    await createHnsEndpoint(client, { Name: "detached", VirtualNetwork: network.ID! });
+    await attachHnsEndpoint(client, endpoint.ID!, HOST_ATTACH);
+    await requestHns(client, "DELETE", `/networks/${network.ID}`);
+    expect(await requestHns(client, "GET", "/endpoints/")).toEqual([]);
+    expect(datapath.listVnics()).toEqual([]);
+  });
+
+  it("HCN-050 accelnet: POST 2 MACs, GET 2, DELETE, GET 0", async () => {
+    const { client } = hnsNode({ profile: "ws2025" });
+    const body = {
+      MacAddressList: [{ MacAddress: "00-15-5D-0A-B7-C6" }, { MacAddress: "00-15-5D-38-01-00" }],
+    };
+    expect(await requestHns(client, "GET", "/accelnet/")).toEqual({ MacAddressList: [] });
+    expect(await requestHns(client, "POST", "/accelnet/", body)).toEqual(body);
+    expect(await requestHns(client, "GET", "/accelnet/")).toEqual(body);
+    expect(await requestHns(client, "DELETE", "/accelnet/")).toEqual({ MacAddressList: [] });
+    expect(await requestHns(client, "GET", "/accelnet/")).toEqual({ MacAddressList: [] });
+    await expect(
+      requestHns(client, "POST", "/accelnet/", { MacAddressList: [{ MacAddress: "nonsense" }] }),
+    ).rejects.toMatchObject({ code: "HCN_E_INVALID_JSON" });
+  });
+
+  it("the accelnet list is stored, comes back, and goes when it is cleared", async () => {
+    const { client, service } = hnsNode({ profile: "ws2025" });
+    await requestHns(client, "POST", "/accelnet/", { MacAddressList: [{ MacAddress: "00-15-5D-0A-B7-C6" }] });
+    const stored = service.export();
+    const other = hnsNode({ profile: "ws2025" });
+    other.service.restore(stored);
+    expect(await requestHns(other.client, "GET", "/accelnet/")).toEqual({
+      MacAddressList: [{ MacAddress: "00-15-5D-0A-B7-C6" }],
+    });
+    service.call("POST", "/accelnet/", '{"MacAddressList":[{"MacAddress":"00-15-5D-0A-B7-C7"}]}');
+    expect(service.takeChanges()).toMatchObject([{ kind: "Globals", object: { kind: "Globals" } }]);
+    service.call("DELETE", "/accelnet/", "");
+    expect(service.takeChanges()).toMatchObject([{ kind: "Globals", object: undefined }]);
+    other.service.restore([]);
+    expect(await requestHns(other.client, "GET", "/accelnet/")).toEqual({ MacAddressList: [] });
+  });
+
+  it("accelnet is nothing that HNS before 15.4 has", async () => {
+    const { client } = hnsNode({ profile: "ws2022" });
+    expect(await client.call("GET", "/accelnet/", "")).toMatchObject({ ErrorCode: 0x803b0015 });
+  });
+
+  it("/activities lists what the service keeps, by its ActivityId", async () => {
+    const { client } = hnsNode();
+    const network = await createHnsNetwork(client, FLANNEL_NETWORK);
+    const document = (await requestHns(client, "GET", `/networks/${network.ID}`)) as JsonObject;
+    expect(await requestHns(client, "GET", "/activities")).toContainEqual(
+      expect.objectContaining({
+        ActivityId: document["ActivityId"] as string,
+        EntityId: document["ID"] as string,
+        EntityType: "Network",
+      }),
+    );
+  });
+
+  it("/plugins lists the types of network", async () => {
+    const { client } = hnsNode();
+    expect(await requestHns(client, "GET", "/plugins")).toContainEqual({ Name: "L2Bridge" });
+  });
+
+  it("/portpools lists the blocks of 64 ports that load balancers hold", async () => {
+    const { client } = hnsNode();
+    const network = await createHnsNetwork(client, FLANNEL_NETWORK);
+    const endpoint = await createHnsEndpoint(client, { VirtualNetwork: network.ID! });
+    expect(await requestHns(client, "GET", "/portpools")).toEqual({ PortPoolAllocations: [] });
+    await requestHns(client, "POST", "/policylists/", {
+      References: [`/endpoints/${endpoint.ID!}`],
+      Policies: [{ Type: "ELB", Protocol: 6, InternalPort: 80, ExternalPort: 80, VIPs: ["10.96.0.1"] }],
+    });
+    const pools = (await requestHns(client, "GET", "/portpools")) as JsonObject;
+    expect(pools["PortPoolAllocations"]).toContainEqual(
+      expect.objectContaining({ Protocol: 6, StartingPort: 49_152, EndingPort: 49_215 }),
+    );
+  });
+
+  it("POST /policylists/{id} replaces the list where load balancers can be changed, is E_NOTIMPL elsewhere", async () => {
+    for (const [version, code] of [
+      [{ Major: 15, Minor: 5 }, undefined],
+      [{ Major: 13, Minor: 3 }, 0x80004001],
+    ] as const) {
+      const { client } = hnsNode({ profile: "win11-21h2", version });
+      const network = await createHnsNetwork(client, FLANNEL_NETWORK);
+      const endpoint = await createHnsEndpoint(client, { VirtualNetwork: network.ID! });
+      const list = (port: number): object => ({
+        References: [`/endpoints/${endpoint.ID!}`],
+        Policies: [{ Type: "ELB", Protocol: 6, InternalPort: port, ExternalPort: 80, VIPs: ["10.96.0.1"] }],
+      });
+      const made = (await requestHns(client, "POST", "/policylists/", list(80))) as JsonObject;
+      const path = `/policylists/${made["ID"] as string}`;
+      const answer = await client.call("POST", path, JSON.stringify(list(8_080)));
+      if (code === undefined)
+        expect(answer).toMatchObject({ Output: { Policies: [{ InternalPort: 8080 }] } });
+      else expect(answer).toMatchObject({ Success: false, ErrorCode: code });
+    }
+  });
+
+  it("POST /endpoints/{id} without policies leaves them", async () => {
+    const { client } = hnsNode();
+    const network = await createNetwork(client, CBR0);
+    const endpoint = await createEndpoint(client, network.ID!, POD_ENDPOINT);
+    await requestHns(client, "POST", `/endpoints/${endpoint.ID}`, { DNSSuffix: "x" });
+    expect((await getEndpointById(client, endpoint.ID!)).Policies).toEqual(endpoint.Policies);
+  });
+
+  it("GET /endpoints/{id}/detailed has the resources of the endpoint", async () => {
+    const { client } = hnsNode();
+    const network = await createHnsNetwork(client, FLANNEL_NETWORK);
+    const endpoint = await createHnsEndpoint(client, { VirtualNetwork: network.ID! });
+    const document = (await requestHns(client, "GET", `/endpoints/${endpoint.ID}/detailed`)) as JsonObject;
+    expect(document["Resources"]).toMatchObject({
+      AllocationOrder: 0,
+      ID: document["ActivityId"],
+      State: 1,
+    });
+  });
+
+  it.each([
+    ["a namespace", "/namespaces/"],
+    ["an endpoint", "/endpoints/"],
+  ])("DELETE of %s answers it as it was", async (_name, path) => {
+    const { client } = hnsNode();
+    const network = await createHnsNetwork(client, FLANNEL_NETWORK);
+    const made = (await requestHns(client, "POST", path, { VirtualNetwork: network.ID! })) as JsonObject;
+    expect(await requestHns(client, "DELETE", `${path}${made["ID"] as string}`)).toEqual(made);
+    expect(await client.call("GET", `${path}${made["ID"] as string}`, "")).toMatchObject({ Success: false });
+  });
 
   it("HCN-012 a query without a schema version gives v1 fields", async () => {
     const { client } = hnsNode();

@@ -27,9 +27,10 @@ export function healthData(
   context: ServiceContext,
   record: RecordBase,
   notEnforced: readonly NotEnforced[],
+  errorCode = 0,
 ): JsonObject {
   return {
-    LastErrorCode: 0,
+    LastErrorCode: errorCode,
     LastUpdateTime: context.fileTime(record.changedAtMs),
     // A field of Mullion's own: Windows has no policy that it takes and does not act on.
     ...(notEnforced.length > 0 && { NotEnforced: notEnforced.map((each) => ({ ...each })) }),

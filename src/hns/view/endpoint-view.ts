@@ -4,9 +4,13 @@ import { ENDPOINT_FLAGS } from "../../hcn/endpoint.ts";
 import { ZERO_GUID, formatUpperGuid } from "../../hcn/guid.ts";
 import { familyOf, formatIp } from "../../net/ip.ts";
 import { notEnforcedOnEndpoint } from "../enforcement.ts";
+import { notProcessed } from "../old-schema.ts";
 import { type EndpointRecord, endpointState, isRemoteEndpoint } from "../endpoint-record.ts";
+import type { NetworkRecord } from "../network-record.ts";
 import type { ServiceContext } from "../service-context.ts";
 import { policyToV1 } from "../v1/policy-mapping.ts";
+import { allocator, resourcesDocument } from "./allocators.ts";
+import { withKept } from "../stored/kept-fields.ts";
 import {
   baseFields,
   healthData,
@@ -21,6 +25,10 @@ import { dnsDocument } from "./network-view.ts";
 /** HNS 9 wrote the ids of endpoints in upper case; HNS 15 writes lower case (hcn.md §9.23, §2.12). Inferred: between. */
 const LOWER_CASE_SINCE_MAJOR = 10;
 
+function networkOf(context: ServiceContext, endpoint: EndpointRecord): NetworkRecord | undefined {
+  return context.state.networks.get(endpoint.networkId);
+}
+
 function networkName(context: ServiceContext, endpoint: EndpointRecord): string {
   return context.state.networks.get(endpoint.networkId)?.name ?? "";
 }
@@ -31,48 +39,75 @@ function dnsOf(context: ServiceContext, endpoint: EndpointRecord): EndpointRecor
   return endpoint.dns ?? context.state.networks.get(endpoint.networkId)?.dns;
 }
 
-/** The resources of an attached endpoint: its switch port (hcn.md §2.9). */
-function resources(context: ServiceContext, endpoint: EndpointRecord): JsonObject | undefined {
-  const portId = endpoint.attachment?.portId;
+/** The switch port of an attached endpoint (hcn.md §2.9, §9.21). */
+function portAllocators(context: ServiceContext, endpoint: EndpointRecord): readonly JsonObject[] {
+  const portId = endpoint.virtualMachine?.portId ?? endpoint.attachment?.portId;
   const network = context.state.networks.get(endpoint.networkId);
-  if (portId === undefined || network === undefined) return undefined;
-  const allocator = {
-    Tag: "Endpoint Port",
-    SwitchId: formatUpperGuid(network.switchId),
-    EndpointPortGuid: formatUpperGuid(portId),
-    State: 3,
-    IsPolicy: false,
+  if (portId === undefined || network === undefined) return NO_ALLOCATORS;
+  const nicName = endpoint.virtualMachine?.nicName;
+  return [
+    allocator(context, endpoint, "Endpoint Port", {
+      SwitchId: formatUpperGuid(network.switchId),
+      EndpointPortGuid: formatUpperGuid(portId),
+      ...(nicName !== undefined && { NicFriendlyName: nicName }),
+    }),
+  ];
+}
+
+const NO_ALLOCATORS: readonly JsonObject[] = Object.freeze([]);
+
+/** `Health.Extra`: resources when there is a port, or when somebody asks for details. */
+function extra(context: ServiceContext, endpoint: EndpointRecord, isDetailed: boolean): JsonObject {
+  const allocators = portAllocators(context, endpoint);
+  const virtualMachine = endpoint.virtualMachine?.virtualMachineId;
+  return {
+    ...((isDetailed || allocators.length > 0) && {
+      Resources: resourcesDocument(context, endpoint, allocators),
+    }),
+    ...(endpoint.containers.length > 0 && { SharedContainers: endpoint.containers }),
+    ...(virtualMachine !== undefined && { VirtualMachine: virtualMachine }),
   };
-  return { ID: formatUpperGuid(endpoint.activityId), Allocators: [allocator], State: 1 };
+}
+
+/** `Health.Data` of v2 documents, `Health` of v1 documents. */
+function health(context: ServiceContext, endpoint: EndpointRecord): JsonObject {
+  const notEnforced = [
+    ...notProcessed(context, endpoint),
+    ...notEnforcedOnEndpoint(endpoint, networkOf(context, endpoint)),
+  ];
+  return healthData(context, endpoint, notEnforced, endpoint.errorCode);
 }
 
 /** An endpoint in v2 shape. `IpConfigurations` is never empty: clients read its first element. */
-export function endpointDocument(context: ServiceContext, endpoint: EndpointRecord): JsonObject {
-  const allocated = resources(context, endpoint);
-  const health: JsonObject = {
-    Data: healthData(context, endpoint, notEnforcedOnEndpoint(endpoint)),
-    Extra: {
-      ...(allocated !== undefined && { Resources: allocated }),
-      ...(endpoint.containers.length > 0 && { SharedContainers: endpoint.containers }),
-    },
+export function endpointDocument(
+  context: ServiceContext,
+  endpoint: EndpointRecord,
+  isDetailed = false,
+): JsonObject {
+  const fullHealth: JsonObject = {
+    Data: health(context, endpoint),
+    Extra: extra(context, endpoint, isDetailed),
   };
-  return withoutDefaults({
-    ...baseFields(endpoint, health, endpointState(endpoint)),
-    HostComputeNetwork: endpoint.networkId,
-    HostComputeNamespace: endpoint.attachment?.namespaceId,
-    Policies: policyDocuments(endpoint.policies),
-    IpConfigurations: endpoint.ipConfigs.map((config) =>
-      withoutDefaults({
-        IpAddress: formatIp(config.ip),
-        PrefixLength: config.length,
-        IpSubnetId: config.ipSubnetId,
-      }),
-    ),
-    Dns: dnsDocument(dnsOf(context, endpoint)),
-    Routes: routeDocuments(endpoint.routes),
-    MacAddress: endpoint.macText,
-    Flags: endpoint.flags,
-  });
+  return withKept(
+    withoutDefaults({
+      ...baseFields(endpoint, fullHealth, endpointState(endpoint)),
+      HostComputeNetwork: endpoint.networkId,
+      HostComputeNamespace: endpoint.attachment?.namespaceId,
+      Policies: policyDocuments(endpoint.policies),
+      IpConfigurations: endpoint.ipConfigs.map((config) =>
+        withoutDefaults({
+          IpAddress: formatIp(config.ip),
+          PrefixLength: config.length,
+          IpSubnetId: config.ipSubnetId,
+        }),
+      ),
+      Dns: dnsDocument(dnsOf(context, endpoint)),
+      Routes: routeDocuments(endpoint.routes),
+      MacAddress: endpoint.macText,
+      Flags: endpoint.flags,
+    }),
+    endpoint.kept?.v2,
+  );
 }
 
 /** Addresses and gateways, which v1 has in fields of their own per family. */
@@ -101,30 +136,36 @@ export function endpointDocumentV1(context: ServiceContext, endpoint: EndpointRe
     context.version.Major < LOWER_CASE_SINCE_MAJOR ? formatUpperGuid(guid) : guid;
   const policies = endpoint.policies.map((policy) => policyToV1("endpoint", policy));
   const overhead = endpoint.policies.find((policy) => policy.Type === "EncapOverhead");
-  return sortFields({
-    ActivityId: formatUpperGuid(endpoint.activityId),
-    AdditionalParams: endpoint.additionalParams ?? {},
-    ...v1Addresses(endpoint),
-    ...withoutDefaults(v1DnsFields(dnsOf(context, endpoint))),
-    DisableICC: flag(endpoint, ENDPOINT_FLAGS.DisableInterComputeCommunication),
-    EnableInternalDNS: flag(endpoint, ENDPOINT_FLAGS.OverrideDNSServerOrder),
-    EnableLowMetric: flag(endpoint, ENDPOINT_FLAGS.EnableLowInterfaceMetric),
-    EncapOverhead: overhead?.Settings.Overhead,
-    Health: healthData(context, endpoint, notEnforcedOnEndpoint(endpoint)),
-    ID: spell(endpoint.id),
-    IsRemoteEndpoint: flag(endpoint, ENDPOINT_FLAGS.RemoteEndpoint),
-    MacAddress: endpoint.macText,
-    Name: endpoint.name,
-    Namespace: { ID: spell(endpoint.attachment?.namespaceId ?? ZERO_GUID) },
-    Policies: policies.length === 0 ? undefined : policies,
-    Resources: resources(context, endpoint),
-    SharedContainers: endpoint.containers,
-    State: endpointState(endpoint),
-    Type: context.state.networks.get(endpoint.networkId)?.type,
-    Version: endpoint.version,
-    VirtualNetwork: spell(endpoint.networkId),
-    VirtualNetworkName: networkName(context, endpoint),
-  });
+  return sortFields(
+    withKept(
+      {
+        ActivityId: formatUpperGuid(endpoint.activityId),
+        AdditionalParams: endpoint.additionalParams ?? {},
+        ...v1Addresses(endpoint),
+        ...withoutDefaults(v1DnsFields(dnsOf(context, endpoint))),
+        DisableICC: flag(endpoint, ENDPOINT_FLAGS.DisableInterComputeCommunication),
+        EnableInternalDNS: flag(endpoint, ENDPOINT_FLAGS.OverrideDNSServerOrder),
+        EnableLowMetric: flag(endpoint, ENDPOINT_FLAGS.EnableLowInterfaceMetric),
+        EncapOverhead: overhead?.Settings.Overhead,
+        Health: health(context, endpoint),
+        ID: spell(endpoint.id),
+        IsRemoteEndpoint: flag(endpoint, ENDPOINT_FLAGS.RemoteEndpoint),
+        MacAddress: endpoint.macText,
+        Name: endpoint.name,
+        Namespace: { ID: spell(endpoint.attachment?.namespaceId ?? ZERO_GUID) },
+        Policies: policies.length === 0 ? undefined : policies,
+        Resources: resourcesDocument(context, endpoint, portAllocators(context, endpoint)),
+        SharedContainers: endpoint.containers,
+        State: endpointState(endpoint),
+        Type: context.state.networks.get(endpoint.networkId)?.type,
+        Version: endpoint.version,
+        VirtualMachine: endpoint.virtualMachine?.virtualMachineId,
+        VirtualNetwork: spell(endpoint.networkId),
+        VirtualNetworkName: networkName(context, endpoint),
+      },
+      endpoint.kept?.v1,
+    ),
+  );
 }
 
 /** The fields that filters compare: the names of v1, and those of v2 where they differ (hcn.md §5.1). */
@@ -140,5 +181,6 @@ export function endpointFilterFields(context: ServiceContext, endpoint: Endpoint
     MacAddress: endpoint.macText,
     Flags: endpoint.flags,
     State: endpointState(endpoint),
+    VirtualMachine: endpoint.virtualMachine?.virtualMachineId,
   };
 }

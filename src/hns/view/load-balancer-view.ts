@@ -10,6 +10,7 @@ import { type Ip, formatIp } from "../../net/ip.ts";
 import { type NotEnforced, notEnforcedOnLoadBalancer } from "../enforcement.ts";
 import type { LoadBalancerPortMappingRecord, LoadBalancerRecord } from "../load-balancer-record.ts";
 import type { ServiceContext } from "../service-context.ts";
+import { withKept } from "../stored/kept-fields.ts";
 import { baseFields, healthData, sortFields, withoutDefaults } from "./document-fields.ts";
 
 /** hcn.md §2.10. */
@@ -18,19 +19,28 @@ const STATE_DEGRADED = 4;
 /** The schema that has the field `HostComputeNetwork` (hcn.md §2.7). */
 const SCHEMA_WITH_NETWORK = 5;
 
-const IGNORED_UPDATE: NotEnforced = Object.freeze({
+/** How the health of a load balancer names an update that was ignored. */
+export const IGNORED_UPDATE: NotEnforced = Object.freeze({
   Type: "Update",
   Reason: "HNS 15.4 takes an update and does not carry it out (load-balancer-update-ignored)",
 });
 
-/** Degraded is one whose endpoints are all gone (hcn.md §4.4). */
+const DEGRADED_BY_FAULT: NotEnforced = Object.freeze({
+  Type: "State",
+  Reason: "An injected fault has degraded it; its rules are in place (hns-fault-injected)",
+});
+
+/** Degraded is one whose endpoints are all gone (hcn.md §4.4), or one that a fault has made so. */
 function stateOf(context: ServiceContext, loadBalancer: LoadBalancerRecord): number {
+  if (context.state.degradedLoadBalancers.has(loadBalancer.id)) return STATE_DEGRADED;
   const hasBackEnd = loadBalancer.endpointIds.some((id) => context.state.endpoints.has(id));
   return hasBackEnd ? STATE_APPLIED : STATE_DEGRADED;
 }
 
 function notEnforced(context: ServiceContext, loadBalancer: LoadBalancerRecord): readonly NotEnforced[] {
-  const found = notEnforcedOnLoadBalancer(loadBalancer);
+  const network = context.state.networks.get(loadBalancer.networkId);
+  const found = [...notEnforcedOnLoadBalancer(loadBalancer, network)];
+  if (context.state.degradedLoadBalancers.has(loadBalancer.id)) found.push(DEGRADED_BY_FAULT);
   return context.state.ignoredUpdates.has(loadBalancer.id) ? [...found, IGNORED_UPDATE] : found;
 }
 
@@ -57,15 +67,18 @@ export function loadBalancerDocument(context: ServiceContext, loadBalancer: Load
     Data: healthData(context, loadBalancer, notEnforced(context, loadBalancer)),
   };
   const hasNetwork = context.windows.profile.schemaMinor >= SCHEMA_WITH_NETWORK;
-  return withoutDefaults({
-    ...baseFields(loadBalancer, health, stateOf(context, loadBalancer)),
-    HostComputeNetwork: hasNetwork ? loadBalancer.networkId : undefined,
-    HostComputeEndpoints: loadBalancer.endpointIds.map(formatUpperGuid),
-    SourceVIP: textOf(loadBalancer.sourceVip),
-    FrontendVIPs: loadBalancer.frontendVips.map(formatIp),
-    PortMappings: loadBalancer.portMappings.map(mappingDocument),
-    Flags: loadBalancer.flags,
-  });
+  return withKept(
+    withoutDefaults({
+      ...baseFields(loadBalancer, health, stateOf(context, loadBalancer)),
+      HostComputeNetwork: hasNetwork ? loadBalancer.networkId : undefined,
+      HostComputeEndpoints: loadBalancer.endpointIds.map(formatUpperGuid),
+      SourceVIP: textOf(loadBalancer.sourceVip),
+      FrontendVIPs: loadBalancer.frontendVips.map(formatIp),
+      PortMappings: loadBalancer.portMappings.map(mappingDocument),
+      Flags: loadBalancer.flags,
+    }),
+    loadBalancer.kept?.v2,
+  );
 }
 
 /** One `ELB` policy per port mapping. */
@@ -87,20 +100,25 @@ function elbPolicy(loadBalancer: LoadBalancerRecord, mapping: LoadBalancerPortMa
 /** A load balancer as a v1 policy list. */
 export function policyListDocument(context: ServiceContext, loadBalancer: LoadBalancerRecord): JsonObject {
   const state = stateOf(context, loadBalancer);
-  return sortFields({
-    ActivityId: formatUpperGuid(loadBalancer.activityId),
-    AdditionalParams: loadBalancer.additionalParams ?? {},
-    // The flags of v2 are fields of the policies here.
-    Flags: 0,
-    Health: healthData(context, loadBalancer, notEnforced(context, loadBalancer)),
-    HostComputeNetwork: formatUpperGuid(loadBalancer.networkId),
-    ID: formatUpperGuid(loadBalancer.id),
-    IsApplied: state === STATE_APPLIED,
-    Policies: loadBalancer.portMappings.map((mapping) => elbPolicy(loadBalancer, mapping)),
-    References: loadBalancer.endpointIds.map((id) => `/endpoints/${id}`),
-    State: state,
-    Version: loadBalancer.version,
-  });
+  return sortFields(
+    withKept(
+      {
+        ActivityId: formatUpperGuid(loadBalancer.activityId),
+        AdditionalParams: loadBalancer.additionalParams ?? {},
+        // The flags of v2 are fields of the policies here.
+        Flags: 0,
+        Health: healthData(context, loadBalancer, notEnforced(context, loadBalancer)),
+        HostComputeNetwork: formatUpperGuid(loadBalancer.networkId),
+        ID: formatUpperGuid(loadBalancer.id),
+        IsApplied: state === STATE_APPLIED,
+        Policies: loadBalancer.portMappings.map((mapping) => elbPolicy(loadBalancer, mapping)),
+        References: loadBalancer.endpointIds.map((id) => `/endpoints/${id}`),
+        State: state,
+        Version: loadBalancer.version,
+      },
+      loadBalancer.kept?.v1,
+    ),
+  );
 }
 
 /** The fields that filters compare (hcn.md §5.1). */

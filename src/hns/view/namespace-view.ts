@@ -1,11 +1,12 @@
 /** A namespace as results show it, in both dialects (hcn.md §2.4, §9.16). */
 import type { JsonObject } from "../../hcn/client.ts";
 import { formatUpperGuid } from "../../hcn/guid.ts";
-import type { NamespaceRecord } from "../namespace-record.ts";
+import { SCHEMA_V2_0 } from "../../hcn/schema-version.ts";
+import { type NamespaceRecord, namespaceState } from "../namespace-record.ts";
 import type { ServiceContext } from "../service-context.ts";
+import { allocator, resourcesDocument } from "./allocators.ts";
+import { withKept } from "../stored/kept-fields.ts";
 import { baseFields, healthData, sortFields, withoutDefaults } from "./document-fields.ts";
-
-const NAMESPACE_STATE = 1;
 
 function resourceList(namespace: NamespaceRecord): readonly JsonObject[] {
   return [
@@ -17,31 +18,17 @@ function resourceList(namespace: NamespaceRecord): readonly JsonObject[] {
 /** The allocator tagged `Network Compartment`; guests have none on the host. */
 function resources(context: ServiceContext, namespace: NamespaceRecord): JsonObject | undefined {
   if (namespace.compartmentId === undefined) return undefined;
-  const allocator = {
-    AdditionalParams: {},
-    AllocationOrder: 0,
+  const compartment = allocator(context, namespace, "Network Compartment", {
     CompartmentGuid: formatUpperGuid(namespace.compartmentGuid),
     CompartmentId: namespace.compartmentId,
     CompartmentType: 0,
-    Flags: 0,
-    Health: { LastErrorCode: 0, LastUpdateTime: context.fileTime(namespace.changedAtMs) },
-    ID: formatUpperGuid(namespace.activityId),
-    IsPolicy: false,
-    State: 3,
-    Tag: "Network Compartment",
-  };
-  return {
-    AdditionalParams: {},
-    AllocationOrder: 1,
-    Allocators: [allocator],
-    CompartmentOperationTime: 0,
-    Flags: 0,
-    ID: formatUpperGuid(namespace.activityId),
-    PortOperationTime: 0,
-    State: 1,
-    SwitchOperationTime: 0,
-    VfpOperationTime: 0,
-  };
+  });
+  return resourcesDocument(context, namespace, [compartment]);
+}
+
+/** What was written in no dialect reads as 2.0. */
+function inV2(namespace: NamespaceRecord): NamespaceRecord {
+  return namespace.schemaVersion.Major >= 2 ? namespace : { ...namespace, schemaVersion: SCHEMA_V2_0 };
 }
 
 /** A namespace in v2 shape. */
@@ -51,33 +38,43 @@ export function namespaceDocument(context: ServiceContext, namespace: NamespaceR
     Data: healthData(context, namespace, []),
     ...(allocated !== undefined && { Extra: { Resources: allocated } }),
   };
-  return withoutDefaults({
-    ...baseFields(namespace, health, NAMESPACE_STATE),
-    NamespaceId: namespace.compartmentId,
-    NamespaceGuid: namespace.compartmentGuid,
-    Type: namespace.type,
-    Resources: resourceList(namespace),
-  });
+  return withKept(
+    withoutDefaults({
+      ...baseFields(inV2(namespace), health, namespaceState(namespace)),
+      NamespaceId: namespace.compartmentId,
+      NamespaceGuid: namespace.compartmentGuid,
+      Type: namespace.type,
+      Resources: resourceList(namespace),
+    }),
+    namespace.kept?.v2,
+  );
 }
 
 /** A namespace in v1 shape. */
 export function namespaceDocumentV1(context: ServiceContext, namespace: NamespaceRecord): JsonObject {
-  return sortFields({
-    ActivityId: formatUpperGuid(namespace.activityId),
-    AdditionalParams: namespace.additionalParams ?? {},
-    CompartmentGuid: formatUpperGuid(namespace.compartmentGuid),
-    CompartmentId: namespace.compartmentId ?? 0,
-    Containers: namespace.containers,
-    Flags: 0,
-    Health: healthData(context, namespace, []),
-    ID: formatUpperGuid(namespace.id),
-    IsDefault: namespace.type === "HostDefault" || namespace.type === "GuestDefault",
-    Policies: [],
-    ResourceList: resourceList(namespace),
-    Resources: resources(context, namespace),
-    State: NAMESPACE_STATE,
-    Version: namespace.version,
-  });
+  return sortFields(
+    withKept(
+      {
+        ActivityId: formatUpperGuid(namespace.activityId),
+        AdditionalParams: namespace.additionalParams ?? {},
+        CompartmentGuid: formatUpperGuid(namespace.compartmentGuid),
+        CompartmentId: namespace.compartmentId ?? 0,
+        Containers: namespace.containers,
+        Flags: 0,
+        Health: healthData(context, namespace, []),
+        ID: formatUpperGuid(namespace.id),
+        IsDefault: namespace.type === "HostDefault" || namespace.type === "GuestDefault",
+        Policies: [],
+        ResourceList: resourceList(namespace),
+        Resources: resources(context, namespace),
+        // Only documents that say 0.0, as containerd's do, were seen to come back with one.
+        SchemaVersion: namespace.schemaVersion.Major === 0 ? { ...namespace.schemaVersion } : undefined,
+        State: namespaceState(namespace),
+        Version: namespace.version,
+      },
+      namespace.kept?.v1,
+    ),
+  );
 }
 
 /** The fields that filters compare: the names of v1, and those of v2 where they differ (hcn.md §5.1). */
@@ -92,6 +89,6 @@ export function namespaceFilterFields(_context: ServiceContext, namespace: Names
     CompartmentGuid: namespace.compartmentGuid,
     NamespaceGuid: namespace.compartmentGuid,
     IsDefault: namespace.type === "HostDefault" || namespace.type === "GuestDefault",
-    State: NAMESPACE_STATE,
+    State: namespaceState(namespace),
   };
 }

@@ -1,31 +1,24 @@
 /** A network as results show it, in both dialects (hcn.md §2.2, §2.12, §9.4). */
-import type { JsonObject, JsonValue } from "../../hcn/client.ts";
-import { formatUpperGuid } from "../../hcn/guid.ts";
-import { familyOf, formatIp } from "../../net/ip.ts";
+import type { JsonObject } from "../../hcn/client.ts";
+import { familyOf } from "../../net/ip.ts";
 import { formatMac } from "../../net/mac.ts";
-import { formatPrefix, prefixFamily } from "../../net/prefix.ts";
-import { managementIpOf } from "../compile/port-program.ts";
+import { formatPrefix } from "../../net/prefix.ts";
 import { notEnforcedOnNetwork } from "../enforcement.ts";
-import type { NetworkRecord, SubnetRecord } from "../network-record.ts";
+import type { BareSubnetRecord, NetworkRecord, SubnetRecord } from "../network-record.ts";
+import { managementAddress, shownPolicies } from "../network/management.ts";
 import type { ServiceContext } from "../service-context.ts";
-import { policyToV1 } from "../v1/policy-mapping.ts";
+import { withKept } from "../stored/kept-fields.ts";
 import {
   baseFields,
   healthData,
   policyDocuments,
   routeDocuments,
-  sortFields,
-  v1DnsFields,
   withoutDefaults,
 } from "./document-fields.ts";
+import { layerDocument } from "./network-resources.ts";
 
 /** Networks are in state 1 in all healthy outputs. */
-const NETWORK_STATE = 1;
-const SUBNET_OBJECT_TYPE = 5;
-const IP_SUBNET_OBJECT_TYPE = 6;
-/** Seen on external networks: 3 or 4. */
-const DNS_SERVER_COMPARTMENT = 3;
-const BUILD_NEW_EXTENSIONS = 20_348;
+export const NETWORK_STATE = 1;
 
 function subnetDocument(subnet: SubnetRecord): JsonObject {
   return withoutDefaults({
@@ -44,6 +37,21 @@ function subnetDocument(subnet: SubnetRecord): JsonObject {
     ),
     Flags: subnet.flags,
   });
+}
+
+function bareSubnetDocument(subnet: BareSubnetRecord): JsonObject {
+  return withoutDefaults({
+    ID: subnet.id,
+    Name: subnet.name,
+    Policies: policyDocuments(subnet.policies),
+    Flags: subnet.flags,
+  });
+}
+
+function ipamDocuments({ ipamType, subnets, bareSubnets }: NetworkRecord): readonly JsonObject[] | undefined {
+  if (ipamType === undefined) return undefined;
+  const Subnets = [...subnets.map(subnetDocument), ...bareSubnets.map(bareSubnetDocument)];
+  return [withoutDefaults({ Type: ipamType, Subnets })];
 }
 
 function macPoolDocument(network: NetworkRecord): JsonObject {
@@ -73,128 +81,26 @@ export function networkDocument(
   isDetailed: boolean,
 ): JsonObject {
   const health = {
-    Data: healthData(context, network, notEnforcedOnNetwork(network)),
+    Data: healthData(context, network, notEnforcedOnNetwork(context, network)),
     Extra: {
-      LayeredOn: network.switchId,
+      LayeredOn: network.layerId,
       SwitchGuid: network.switchId,
-      ...(isDetailed && { Layer: { ID: network.switchId, Resources: { Allocators: [] } } }),
     },
   };
-  return withoutDefaults({
-    ...baseFields(network, health, NETWORK_STATE),
-    Type: network.type === "NAT" ? undefined : network.type,
-    Policies: policyDocuments(network.policies),
-    MacPool: macPoolDocument(network),
-    Dns: dnsDocument(network.dns),
-    Ipams:
-      network.subnets.length === 0
-        ? undefined
-        : [{ Type: "Static", Subnets: network.subnets.map(subnetDocument) }],
-    Flags: network.flags,
-  });
-}
-
-/** Ids and names of switch extensions, by build (hcn.md §2.12). */
-function extensionDocuments(context: ServiceContext): readonly JsonObject[] {
-  const isNew = context.windows.profile.build >= BUILD_NEW_EXTENSIONS;
-  return [
-    {
-      Id: "E7C3B2F0-F3C5-48DF-AF2B-10FED6D72E7A",
-      IsEnabled: false,
-      Name: "Microsoft Windows Filtering Platform",
-    },
-    {
-      Id: isNew ? "F74F241B-440F-4433-BB28-00F89EAD20D8" : "E9B59CFA-2BE1-4B21-828F-B6FBDBDDC017",
-      IsEnabled: true,
-      Name: "Microsoft Azure VFP Switch Extension",
-    },
-    {
-      Id: isNew ? "430BDADD-BAB0-41AB-A369-94B67FA5BE0A" : "EA24CD6C-D17A-4348-9190-09F0D5BE83DD",
-      IsEnabled: true,
-      Name: "Microsoft NDIS Capture",
-    },
-  ];
-}
-
-function v1Subnet(subnet: SubnetRecord): JsonObject {
-  const document: Record<string, JsonValue> = {
-    AdditionalParams: {},
-    AddressPrefix: formatPrefix(subnet.prefix),
-    Flags: subnet.flags,
-    GatewayAddress: subnet.gateway === undefined ? "" : formatIp(subnet.gateway),
-    Health: { LastErrorCode: 0, LastUpdateTime: 0 },
-    ID: formatUpperGuid(subnet.id),
-    IpSubnets: subnet.ipSubnets.map((block) => ({
-      Flags: block.flags,
-      ID: formatUpperGuid(block.id),
-      IpAddressPrefix: formatPrefix(block.prefix),
-      ObjectType: IP_SUBNET_OBJECT_TYPE,
-      Policies: [],
-      State: 0,
-    })),
-    ObjectType: SUBNET_OBJECT_TYPE,
-    Policies: subnet.policies.map((policy) => policyToV1("subnet", policy)),
-    State: 0,
-  };
-  return document;
-}
-
-/** Policies that v1 shows as fields of the network. */
-const FIELD_POLICIES: readonly string[] = [
-  "NetAdapterName",
-  "SourceMacAddress",
-  "AutomaticDNS",
-  "DrMacAddress",
-];
-
-/** The address that other nodes and plugins know this node by (hcn.md §4.1); it has it as long as the switch is there. */
-export function managementAddress(context: ServiceContext, network: NetworkRecord): string {
-  const adapter = context.adapterOf(network);
-  const address = adapter && managementIpOf(context.nodeFacts(adapter));
-  return address === undefined ? "" : formatIp(address);
-}
-
-/** A network in v1 shape. */
-export function networkDocumentV1(
-  context: ServiceContext,
-  network: NetworkRecord,
-  isDetailed: boolean,
-): JsonObject {
-  const count = context.state.endpointsOf(network.id).length;
-  const sourceMac = network.policies.find((policy) => policy.Type === "SourceMacAddress");
-  const automaticDns = network.policies.find((policy) => policy.Type === "AutomaticDNS");
-  return sortFields({
-    ActivityId: formatUpperGuid(network.activityId),
-    AdditionalParams: network.additionalParams ?? {},
-    AutomaticDNS: automaticDns?.Settings.Enable,
-    CurrentEndpointCount: count,
-    DNSServerCompartment: DNS_SERVER_COMPARTMENT,
-    ...withoutDefaults(v1DnsFields(network.dns)),
-    DrMacAddress: formatMac(network.drMac),
-    Extensions: extensionDocuments(context),
-    Flags: network.flags,
-    Health: healthData(context, network, notEnforcedOnNetwork(network)),
-    ID: formatUpperGuid(network.id),
-    IPv6: network.subnets.some((subnet) => prefixFamily(subnet.prefix) === 6),
-    LayeredOn: formatUpperGuid(network.switchId),
-    MacPools: macPoolDocument(network)["Ranges"],
-    ManagementIP: managementAddress(context, network),
-    MaxConcurrentEndpoints: count,
-    Name: network.name,
-    NetworkAdapterName: network.adapterName,
-    Policies: network.policies
-      .filter((policy) => !FIELD_POLICIES.includes(policy.Type))
-      .map((policy) => policyToV1("network", policy)),
-    Resources: isDetailed ? { Allocators: [], ID: formatUpperGuid(network.activityId) } : undefined,
-    SourceMac: sourceMac?.Settings.SourceMacAddress,
-    State: NETWORK_STATE,
-    Subnets: network.subnets.map(v1Subnet),
-    SwitchGuid: formatUpperGuid(network.switchId),
-    SwitchName: network.adapterName,
-    TotalEndpoints: count,
-    Type: network.type,
-    Version: network.version,
-  });
+  return withKept(
+    withoutDefaults({
+      ...baseFields(network, health, NETWORK_STATE),
+      Type: network.type === "NAT" ? undefined : network.type,
+      Policies: policyDocuments(shownPolicies(context, network)),
+      MacPool: macPoolDocument(network),
+      Dns: dnsDocument(network.dns),
+      Ipams: ipamDocuments(network),
+      Flags: network.flags,
+      // Inferred (hcn.md §5.1): the place of the layer in a v2 result.
+      Layer: isDetailed ? layerDocument(context, network) : undefined,
+    }),
+    network.kept?.v2,
+  );
 }
 
 /** The fields that filters compare: the names of v1, and those of v2 where they differ (hcn.md §5.1). */
@@ -206,8 +112,8 @@ export function networkFilterFields(context: ServiceContext, network: NetworkRec
     Type: network.type,
     Flags: network.flags,
     State: NETWORK_STATE,
-    ManagementIP: managementAddress(context, network),
-    NetworkAdapterName: network.adapterName,
+    ManagementIP: managementAddress(context, network) ?? "",
+    NetworkAdapterName: network.adapterName ?? "",
     SwitchGuid: network.switchId,
     IPv6: network.subnets.some((subnet) => subnet.gateway !== undefined && familyOf(subnet.gateway) === 6),
   };

@@ -18,8 +18,7 @@ type PluginCode =
   | "cni-network-not-found"
   | "ipam-range-exhausted"
   | "ipam-range-invalid"
-  | "hns-unreachable"
-  | "hns-v1-not-served";
+  | "hns-unreachable";
 
 export const PLUGIN_ENTRIES: EntryTable<PluginCode> = {
   "cni-api-version-missing": {
@@ -195,26 +194,6 @@ export const PLUGIN_ENTRIES: EntryTable<PluginCode> = {
       reference("hcn.md §6.2"),
       reference("users.md G10"),
     ],
-    profiles: ALL,
-  },
-
-  "hns-v1-not-served": {
-    title: "The program called HNS by its old v1 interface for something that is served in v2 only",
-    cause: prose`
-      HNS has two dialects: v1 (HNSCall with a method and a path, as Docker used it) and v2 (the Hcn… functions
-      of computenetwork.dll). The call was v1, for an object or an operation that Mullion serves through v2
-      only. win-bridge takes the v1 way whenever its configuration lacks "apiVersion": 2.`,
-    onNode: prose`
-      A real node answers both dialects. Which one a program uses shows in its errors: v1 failures begin with
-      "hnsCall failed in Win32", v2 failures with the name of the function, such as "hcnCreateEndpoint failed in
-      Win32". Objects look different in the two:
-
-          Get-HnsEndpoint | ConvertTo-Json -Depth 20
-          hnsdiag list endpoints -d`,
-    remedy: prose`
-      Set "apiVersion": 2 in the plugin's configuration and write its policies in their v2 form. Programs of
-      your own should use the hcn package of hcsshim.`,
-    sources: [reference("hcn.md §1.6, §1.7"), reference("cni.md §2.0, §2.1")],
     profiles: ALL,
   },
 };

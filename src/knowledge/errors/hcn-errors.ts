@@ -159,6 +159,10 @@ export const HCN_ERRORS = {
   // Codes of other facilities that HNS passes on (hcn.md §6.2).
   E_ACCESSDENIED: { hresult: 0x80070005, text: "Access is denied" },
   E_NOTIMPL: { hresult: 0x80004001, text: "Not implemented" },
+  ERROR_WRITE_FAULT: {
+    hresult: 0x8007001d,
+    text: "The system cannot write to the specified device",
+  },
   ERROR_SHARING_VIOLATION: {
     hresult: 0x80070020,
     text: "The process cannot access the file because it is being used by another process",
@@ -173,6 +177,7 @@ export const HCN_ERRORS = {
     hresult: 0x800700b7,
     text: "Cannot create a file when that file already exists",
   },
+  ERROR_DISK_FULL: { hresult: 0x80070070, text: "There is not enough space on the disk" },
   ERROR_NOT_FOUND: { hresult: 0x80070490, text: "Element not found" },
   RPC_S_SERVER_UNAVAILABLE: { hresult: 0x800706ba, text: "The RPC server is unavailable" },
   EPT_S_NOT_REGISTERED: {
@@ -183,6 +188,10 @@ export const HCN_ERRORS = {
   HCS_E_SYSTEM_INVALID_CONFIGURATION: {
     hresult: 0x8037010d,
     text: "The virtual machine or container JSON document is invalid",
+  },
+  HCS_E_SYSTEM_ALREADY_EXISTS: {
+    hresult: 0x8037010f,
+    text: "A virtual machine or container with the specified identifier already exists",
   },
   HCS_E_SYSTEM_NOT_FOUND: {
     hresult: 0xc037010e,

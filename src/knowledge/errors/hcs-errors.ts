@@ -4,7 +4,10 @@ import { HCS_HRESULTS, reference, thread } from "./error-sources.ts";
 import type { HcnExplanations } from "./hcn-explanation.ts";
 import type { PrintedErrors } from "./known-error.ts";
 
-type HcsCode = "HCS_E_SYSTEM_INVALID_CONFIGURATION" | "HCS_E_SYSTEM_NOT_FOUND";
+type HcsCode =
+  | "HCS_E_SYSTEM_ALREADY_EXISTS"
+  | "HCS_E_SYSTEM_INVALID_CONFIGURATION"
+  | "HCS_E_SYSTEM_NOT_FOUND";
 
 const LIST = ["hcsdiag list", "crictl ps -a"];
 
@@ -20,6 +23,14 @@ export const HCS_HNS_ERRORS: HcnExplanations<HcsCode> = {
     next: [...LIST, "[System.Environment]::OSVersion.Version"],
     remedy: prose`Match containerd and hcsshim to the build of Windows.`,
     sources: [HCS_HRESULTS, reference("hcn.md §6.2")],
+  },
+  HCS_E_SYSTEM_ALREADY_EXISTS: {
+    standing: "refusal",
+    moreHresults: [0xc037010f],
+    cause: prose`A container of that id is there: an earlier start failed half-way and was not cleaned up.`,
+    next: LIST,
+    remedy: prose`hcsdiag kill <id>, then let the kubelet try again.`,
+    sources: [HCS_HRESULTS],
   },
   HCS_E_SYSTEM_NOT_FOUND: {
     standing: "refusal",
@@ -140,16 +151,6 @@ export const HCS_ERRORS: PrintedErrors = {
     cause: prose`Container and host speak different versions: the image is of another build.`,
     next: ["crictl inspecti <image>", "[System.Environment]::OSVersion.Version"],
     remedy: prose`Use an image of the node's build.`,
-    sources: [HCS_HRESULTS],
-  },
-  "hcs-e-system-already-exists": {
-    standing: "refusal",
-    hresults: both(0x10f),
-    names: ["HCS_E_SYSTEM_ALREADY_EXISTS"],
-    texts: ["A virtual machine or container with the specified identifier already exists"],
-    cause: prose`A container of that id is there: an earlier start failed half-way and was not cleaned up.`,
-    next: LIST,
-    remedy: prose`hcsdiag kill <id>, then let the kubelet try again.`,
     sources: [HCS_HRESULTS],
   },
   "hcs-e-system-already-stopped": {

@@ -7,6 +7,8 @@ import type { PrintedErrors } from "./known-error.ts";
 type Win32Code =
   | "E_ACCESSDENIED"
   | "E_NOTIMPL"
+  | "ERROR_WRITE_FAULT"
+  | "ERROR_DISK_FULL"
   | "ERROR_SHARING_VIOLATION"
   | "ERROR_WRONG_DISK"
   | "ERROR_DUP_NAME"
@@ -37,6 +39,24 @@ export const WIN32_HNS_ERRORS: HcnExplanations<Win32Code> = {
     remedy: prose`Nothing for kube-proxy: it remembers and takes the other way. Connections break with each change of back ends; newer builds keep them.`,
     moreTexts: ["Update loadbalancer policies is not implemented"],
     sources: [WIN32_CODES, reference("hcn.md §6.2; kube-proxy.md §3.7")],
+  },
+  ERROR_WRITE_FAULT: {
+    standing: "root",
+    cause: prose`
+      The disk or the file system took a write and did not carry it out. A service that keeps its objects on disk refuses
+      the change with it, and its objects are as before.`,
+    next: ["Get-PhysicalDisk | Select-Object FriendlyName, HealthStatus", "Get-Volume"],
+    remedy: prose`Look into the disk's health and the file system's rights, then call again.`,
+    sources: [WIN32_CODES],
+  },
+  ERROR_DISK_FULL: {
+    standing: "root",
+    cause: prose`
+      The disk is full. A service that keeps its objects on disk cannot keep another one: the call is refused, and the
+      objects are as before.`,
+    next: ["Get-Volume", "Get-Item C:\\ProgramData\\Microsoft\\Windows\\HNS\\HNS.data"],
+    remedy: prose`Make room on the disk of the service's state, then call again.`,
+    sources: [WIN32_CODES],
   },
   ERROR_SHARING_VIOLATION: {
     standing: "refusal",

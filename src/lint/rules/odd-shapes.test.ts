@@ -4,7 +4,7 @@ import { plainExample } from "../example-input.ts";
 import { type Path, isFields, valueAt } from "../fields.ts";
 import { readJsonText } from "../json-text.ts";
 import { lint } from "../lint.ts";
-import { SourceText } from "../source-text.ts";
+import { SourceText } from "../../base/source-text.ts";
 import { LINT_EXAMPLES } from "./all-examples.ts";
 
 const ODD: readonly unknown[] = [null, 7, true, "", "x", [], [7], [[]], {}, { a: null }, "10.0.0.0/99"];

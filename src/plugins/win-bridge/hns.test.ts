@@ -15,6 +15,7 @@ import {
   deleteEndpoint,
   listEndpoints,
 } from "../../hcn/operations.ts";
+import { getHnsEndpointByName } from "../../hcn/v1-operations.ts";
 import { CBR0, hnsNode } from "../../testing/hns-node.ts";
 import { HostLocal } from "../host-local/plugin.ts";
 import { MemoryLeaseStore } from "../host-local/memory-lease-store.ts";
@@ -35,6 +36,13 @@ function list(fields: object = {}) {
   };
   return parseNetworkList(JSON.stringify({ cniVersion: "1.1.0", name: "cbr0", plugins: [plugin] }));
 }
+
+/** What dockershim's nodes had: HNS v1. */
+const V1 = list({
+  apiVersion: 1,
+  policies: [],
+  ipam: { type: "host-local", subnet: "10.244.2.0/24", rangeStart: "10.244.2.3" },
+});
 
 async function node(compat: Compat) {
   const { client } = hnsNode();
@@ -140,18 +148,34 @@ describe("the life of a pod", () => {
     expect(new Set(await names())).toEqual(new Set(["b_cbr0", "cbr0_ep"]));
   });
 
-  it("HNS v1 sandboxes: what this HNS does not serve is said with its code, and nothing is left", async () => {
+  it("CNI-EX-A3 CNI-EX-A4 HNS v1: the sandbox' container is attached, and a workload's shares its endpoint", async () => {
+    for (const compat of ["reference", "better"] as const) {
+      const { runtime, names, client } = await node(compat);
+      for (const id of ["SBX", "WKL"]) await client.computeSystems.create(id, { SystemType: "Container" });
+      const sandbox = { containerId: "SBX", netns: "none", ifName: "eth0" };
+      const added = await runtime.add(V1, sandbox);
+      await runtime.add(V1, { containerId: "WKL", netns: "container:SBX", ifName: "eth0" });
+      const endpoint = await getHnsEndpointByName(client, "SBX_cbr0");
+      expect(endpoint).toMatchObject({ State: 3, SharedContainers: ["SBX", "WKL"] });
+      const [address] = formatResult(added, "1.0.0")["ips"] as { address: string }[];
+      expect(address?.address).toBe(`${endpoint.IPAddress}/24`);
+      await runtime.del(V1, sandbox);
+      expect(await names()).toEqual(["cbr0_ep"]);
+    }
+  });
+
+  it("HNS v1: a container that HCS does not know is not attached, and nothing is left", async () => {
     for (const compat of ["reference", "better"] as const) {
       const { runtime, names } = await node(compat);
-      const ipam = { type: "host-local", subnet: "10.244.2.0/24", rangeStart: "10.244.2.3" };
       const sandbox = { containerId: "SBX", netns: "none", ifName: "eth0" };
-      const v1 = list({ apiVersion: 1, policies: [], ipam });
-      await expect(runtime.add(v1, sandbox)).rejects.toMatchObject({
+      await expect(runtime.add(V1, sandbox)).rejects.toMatchObject({
         code: 999,
-        knowledge: "hns-v1-not-served",
+        message: expect.stringContaining(
+          "A virtual machine or container with the specified identifier does not exist",
+        ) as string,
       });
       expect(await names()).toEqual(["cbr0_ep"]);
-      await runtime.del(v1, sandbox);
+      await runtime.del(V1, sandbox);
     }
   });
 

@@ -165,21 +165,6 @@ describe("ADD over HNS v1", () => {
     expect(node.ipam.verbs).toEqual(["ADD", "DEL"]);
   });
 
-  it("what our service does not serve is said in the details, in every temper", async () => {
-    for (const compat of TEMPERS) {
-      const node = bridgeNode(compat);
-      const appendix = "POST /endpoints is not served by this version";
-      node.client.failNext("POST /endpoints/", new HcnError("HCN_E_REQUEST_UNSUPPORTED", { appendix }));
-      const run = await node.run("ADD", config({ apiVersion: 0 }), NONE);
-      expect(errorOf(run)).toMatchObject({ code: 999 });
-      expect(errorOf(run).msg).toContain(
-        "hns failed with error : The specified request is unsupported. POST /endpoints is not served",
-      );
-      expect(run.explained).toBe("hns-v1-not-served");
-      expect(errorOf(run).details).toBe('see "mullion explain hns-v1-not-served"');
-    }
-  });
-
   it("CNI-061 nothing configured for DNS: better leaves it empty", async () => {
     const { json } = await add("better", { apiVersion: 0, cniVersion: "0.2.0" }, NONE);
     expect(json["dns"]).toEqual({});

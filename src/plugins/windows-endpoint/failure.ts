@@ -11,9 +11,6 @@ function explanationOf(error: HcnError): KnowledgeCode | undefined {
   return isDown ? "hns-unreachable" : undefined;
 }
 
-/** Our service says so in the text of the envelope, which carries nothing else (hcn.md §1.7). */
-const NOT_SERVED = /not served by this version/;
-
 function hnsFailure(error: unknown): unknown {
   if (error instanceof HcnNotFoundError) {
     // The v1 client puts names without quotes.
@@ -22,8 +19,10 @@ function hnsFailure(error: unknown): unknown {
   }
   if (!(error instanceof HcnError)) return error;
   const text = error.toRecord().Error;
-  const knowledge = NOT_SERVED.test(text) ? "hns-v1-not-served" : explanationOf(error);
-  return new CniError(CNI_CODES.internal, `hns failed with error : ${text}`, { knowledge, cause: error });
+  return new CniError(CNI_CODES.internal, `hns failed with error : ${text}`, {
+    knowledge: explanationOf(error),
+    cause: error,
+  });
 }
 
 /** Chooses the name of the native function that failed. */

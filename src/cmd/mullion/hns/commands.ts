@@ -1,31 +1,18 @@
 /** `mullion hns` on the command line: one function per verb. */
-import { type Command, Option } from "commander";
-import { type Run, examples } from "../options.ts";
+import type { Command } from "commander";
+import type { Run } from "../options.ts";
 import type { Terminal } from "../terminal.ts";
+import { addServe } from "./serve-command.ts";
+import { addDump, addGet, addRestore, addWatch } from "./object-commands.ts";
+import { addFaults } from "./fault-commands.ts";
 import type { HnsVerbs } from "./verbs.ts";
 
-interface HnsServeOptions {
-  readonly profile: string;
-  readonly socket?: string;
-}
-
-function addServe(hns: Command, run: Run, serve: HnsVerbs["serve"], terminal: Terminal): void {
-  hns
-    .command("serve")
-    .description(
-      "Serves the HNS of a node with one adapter and no networks, in memory, until Ctrl-C. Programs find it\n" +
-        "by MULLION_HNS, or without it at the default socket.",
-    )
-    .addOption(new Option("--profile <name>", "the build of Windows").default("ws2022"))
-    .option("--socket <path>", "where to listen; only you can open it")
-    .addHelpText(
-      "after",
-      examples("mullion hns serve", "mullion hns serve --profile ws2019 --socket /tmp/hns.sock"),
-    )
-    .action(({ profile, socket }: HnsServeOptions) => run(() => serve({ profile, socket }, terminal)));
-}
-
-export function addHns(program: Command, run: Run, verbs: HnsVerbs, terminal: Terminal): void {
-  const hns = program.command("hns").summary("serve the Host Networking Service to other programs");
-  addServe(hns, run, verbs.serve, terminal);
+export function addHns(program: Command, run: Run, verbs: Partial<HnsVerbs>, terminal: Terminal): void {
+  const hns = program.command("hns").summary("serve, look at, restore and break a Host Networking Service");
+  if (verbs.serve !== undefined) addServe(hns, run, verbs.serve, terminal);
+  if (verbs.get !== undefined) addGet(hns, run, verbs.get, terminal);
+  if (verbs.watch !== undefined) addWatch(hns, run, verbs.watch, terminal);
+  if (verbs.dump !== undefined) addDump(hns, run, verbs.dump, terminal);
+  if (verbs.restore !== undefined) addRestore(hns, run, verbs.restore, terminal);
+  if (verbs.fault !== undefined) addFaults(hns, run, verbs.fault, terminal);
 }

@@ -1,69 +1,204 @@
 /** `mullion hns serve`: the HNS of a node without networks, for programs that speak HCN. */
 import { randomInt } from "node:crypto";
-import { VirtualClock } from "../../../base/clock.ts";
-import type { Environment } from "../../../base/environment.ts";
-import { Prng } from "../../../base/prng.ts";
-import { memoryPair } from "../../../device/memory-pair.ts";
+import { resolve } from "node:path";
+import { RealClock } from "../../../base/real-clock.node.ts";
 import { defaultSocketPath } from "../../../hcn/find-hns.node.ts";
-import { BooksDatapath } from "../../../hns/books-datapath.ts";
-import { HnsService } from "../../../hns/hns-service.ts";
-import { HnsHttpServer } from "../../../hns/http-server.node.ts";
-import { InProcessHcnClient } from "../../../hns/in-process-client.ts";
-import { PROFILE_NAMES, type WindowsBuild, parseProfile } from "../../../knowledge/profiles.ts";
-import type { Ipv4 } from "../../../net/ip.ts";
-import type { Mac } from "../../../net/mac.ts";
+import { formatHttpAddress } from "../../../hcn/http-client.node.ts";
+import { TokenFileError, openTokenFile } from "../../../hcn/token-file.node.ts";
+import { ServiceDumps } from "../../../hns/dump/service-dumps.ts";
+import { HnsHttpServer, type ListenAddress } from "../../../hns/http-server.node.ts";
+import { type LocalHns, type LocalHnsOptions, createHns } from "../../../hns/local-hns.ts";
+import { type DurableHns, openHns } from "../../../hns/durable-hns.node.ts";
+import type { ServedFacts } from "../../../hns/http-app.node.ts";
+import { StateFolderError } from "../../../hns/state-folder.node.ts";
+import type { RestoreNote } from "../../../hns/stored/stored-object.ts";
+import { PROFILE_NAMES, parseProfile } from "../../../knowledge/profiles.ts";
 import { Failure, describeSystemError } from "../failure.ts";
+import { usage } from "../options.ts";
+import { processLog } from "../process-log.ts";
 import type { ExitCode, Terminal } from "../terminal.ts";
+import { beginFaults } from "./serve-faults.ts";
+import { parseAdapters, parseListen } from "./serve-options.ts";
 import type { HnsServeRequest } from "./verbs.ts";
 
-/** The node of the documentation's examples: 10.0.0.11 on an adapter called Ethernet. */
-const ADAPTER = { name: "Ethernet", mac: 0x0015_5d00_0011 as Mac };
-const ADDRESS = { ip: 0x0a00_000b as Ipv4, length: 24 };
+const NOTES_MAX = 20;
+const MEMORY = "memory";
+const SEED_MAX = 2 ** 47;
+/** How long after a new switch the node has its addresses there: flannel waits up to 5 s for them, so less. */
+const ADDRESS_DELAY_MS = 2_000;
 
-function requireProfile(text: string): WindowsBuild {
-  const build = parseProfile(text);
-  if (build !== undefined) return build;
-  throw new Failure(
-    "bad-usage",
+/** Where the service listens, and what programs have to know to find it. */
+interface Place {
+  readonly address: ListenAddress;
+  readonly tokenFile: string | undefined;
+}
+
+function checkProfile(text: string): void {
+  if (parseProfile(text) !== undefined) return;
+  throw usage(
     `there is no Windows profile ${JSON.stringify(text)}`,
     `Profiles are: ${PROFILE_NAMES.join(", ")}. A build such as 10.0.20348.2582 will do, too.`,
   );
 }
 
-function createService(windows: WindowsBuild): HnsService {
-  const clock = new VirtualClock();
-  // Ids differ from run to run, as on Windows.
-  const env: Environment = { clock, prng: new Prng(randomInt(2 ** 47)), recorder: undefined };
-  const [device] = memoryPair(clock, { delayMs: 0 });
-  return new HnsService(env, {
-    node: "node",
-    windows,
-    datapath: new BooksDatapath(),
-    adapters: [{ ...ADAPTER, device, addresses: [ADDRESS] }],
-    epochMs: Date.now(),
-  });
-}
-
-/** Serves until the user ends it. @throws Failure when the profile is unknown or the socket cannot be made. */
-export async function serve(request: HnsServeRequest, terminal: Terminal): Promise<ExitCode> {
-  const windows = requireProfile(request.profile);
-  const socketPath = request.socket ?? defaultSocketPath(process.env, process.getuid?.() ?? 0);
-  const client = new InProcessHcnClient(createService(windows));
-  let server: HnsHttpServer;
+function readToken(path: string): string {
   try {
-    server = await HnsHttpServer.listen({ client, address: { socketPath } });
+    return openTokenFile(path);
   } catch (error) {
-    throw new Failure(
-      "bad-usage",
-      `cannot listen on ${JSON.stringify(socketPath)}: ${describeSystemError(error)}`,
-      "Name another place with --socket.",
+    if (error instanceof TokenFileError) throw usage("the token cannot be used", error.message);
+    throw usage(
+      `the token file ${JSON.stringify(path)} cannot be used: ${describeSystemError(error)}`,
+      "Name another file with --token-file; it is made when it is missing.",
     );
   }
-  const stopped = terminal.untilInterrupted();
-  terminal.stdout(`HNS of ${windows.profile.title}, in memory: no packets move, nothing is kept.\n`);
+}
+
+/** @throws Failure for options that contradict each other, and for a token that cannot be used. */
+function placeOf({ listen, socket, tokenFile }: HnsServeRequest): Place {
+  if (listen === undefined) {
+    if (tokenFile !== undefined)
+      throw usage("--token-file belongs to --listen", "A socket needs no token: only you can open it.");
+    const path = socket ?? defaultSocketPath(process.env, process.getuid?.() ?? 0);
+    return { address: { socketPath: path }, tokenFile: undefined };
+  }
+  if (socket !== undefined)
+    throw usage("--socket and --listen both say where to listen", "Leave one of them out.");
+  if (tokenFile === undefined) {
+    throw usage(
+      "--listen needs --token-file",
+      "Everybody on this machine can reach a TCP port: name a file for the token. It is made when it is missing.",
+    );
+  }
+  const { host, port } = parseListen(listen);
+  return { address: { host, port, token: readToken(tokenFile) }, tokenFile: resolve(tokenFile) };
+}
+
+interface Running {
+  readonly hns: LocalHns;
+  /** What was found in the state folder and is not as it was. */
+  readonly notes: readonly RestoreNote[];
+  /** `memory`, or the state folder. */
+  readonly store: string;
+  readonly stop: () => Promise<void>;
+}
+
+/** @throws Failure when the folder cannot be used. */
+async function openFolder(path: string, options: LocalHnsOptions): Promise<DurableHns> {
+  try {
+    return await openHns(path, options);
+  } catch (error) {
+    if (error instanceof StateFolderError) throw usage("the state folder cannot be used", error.message);
+    throw error;
+  }
+}
+
+/** A service that runs by itself: with the machine's time, and ids that differ from run to run, as on Windows. */
+async function openService(request: HnsServeRequest): Promise<Running> {
+  const log = processLog();
+  let running: LocalHns | undefined;
+  const clock = new RealClock({
+    afterTask: () => {
+      running?.client.flush().catch((error: unknown) => log.write("error", "change not stored", { error }));
+    },
+  });
+  const options: LocalHnsOptions = {
+    profile: request.profile,
+    adapters: parseAdapters(request.adapters),
+    seed: randomInt(SEED_MAX),
+    clock,
+    epochMs: Date.now(),
+    networking: { addressDelayMs: ADDRESS_DELAY_MS },
+  };
+  if (request.data === undefined) {
+    const hns = createHns(options);
+    running = hns;
+    const stop = async (): Promise<void> => {
+      clock.stop();
+      await hns.client.close();
+    };
+    return { hns, notes: [], store: MEMORY, stop };
+  }
+  const path = resolve(request.data);
+  const durable = await openFolder(path, options);
+  running = durable;
+  const stop = async (): Promise<void> => {
+    clock.stop();
+    await durable.close();
+  };
+  return { hns: durable, notes: durable.notes, store: path, stop };
+}
+
+async function startServer({ hns, store }: Running, { address }: Place): Promise<HnsHttpServer> {
+  const facts = (): ServedFacts => ({
+    profile: hns.windows.profile.name,
+    store,
+    ...(store !== MEMORY && { storeWrites: hns.client.storedChanges }),
+  });
+  const { client, service } = hns;
+  const dumps = new ServiceDumps(service, client);
+  try {
+    return await HnsHttpServer.listen({ client, address, facts, dumps, log: processLog() });
+  } catch (error) {
+    const where = "socketPath" in address ? address.socketPath : `${address.host}:${address.port}`;
+    throw new Failure(
+      "bad-usage",
+      `cannot listen on ${JSON.stringify(where)}: ${describeSystemError(error)}`,
+      `Name another place with ${"socketPath" in address ? "--socket" : "--listen"}.`,
+    );
+  }
+}
+
+/** How curl asks for the health of the service, to try it out. */
+function curlOf(url: string, { address, tokenFile }: Place): string {
+  if ("socketPath" in address) return `curl --unix-socket ${address.socketPath} http://hns/healthz`;
+  return `curl -H "Authorization: Bearer $(cat ${tokenFile ?? ""})" ${url}/healthz`;
+}
+
+/** What of the stored objects is not as it was; the first few, because a broken folder may hold thousands. */
+function tellNotes(notes: readonly RestoreNote[], terminal: Terminal): void {
+  for (const { kind, id, text } of notes.slice(0, NOTES_MAX)) terminal.stderr(`${kind} ${id}: ${text}\n`);
+  const hidden = notes.length - NOTES_MAX;
+  if (hidden > 0) terminal.stderr(`… and ${hidden} more\n`);
+}
+
+/** What is served, where, and how programs come to it. */
+function announce(running: Running, server: HnsHttpServer, place: Place, terminal: Terminal): void {
+  const { address, tokenFile } = place;
+  const { windows, service } = running.hns;
+  const version = `${service.version.Major}.${service.version.Minor}`;
+  const url = formatHttpAddress(
+    "port" in address ? { ...address, port: server.port ?? address.port } : address,
+  );
+  const adapters = service.adapterNames.join(", ");
+  const keeping = running.store === MEMORY ? "in memory: nothing is kept" : `kept in ${running.store}`;
+  terminal.stdout(
+    `HNS ${version} of ${windows.profile.title}, on ${adapters}, ${keeping}. No packets move.\n`,
+  );
   if (windows.note !== undefined) terminal.stdout(`${windows.note}\n`);
-  terminal.stdout(`\n  export MULLION_HNS=unix:${socketPath}\n\nCtrl-C ends it.\n`);
+  tellNotes(running.notes, terminal);
+  terminal.stdout(`\n  export MULLION_HNS=${url}\n`);
+  if (tokenFile !== undefined) terminal.stdout(`  export MULLION_HNS_TOKEN_FILE=${tokenFile}\n`);
+  terminal.stdout(`\nTry: ${curlOf(url, place)}\nCtrl-C ends it.\n`);
+}
+
+/** Serves until the user ends it. @throws Failure when the profile is unknown or the place cannot be had. */
+export async function serve(request: HnsServeRequest, terminal: Terminal): Promise<ExitCode> {
+  checkProfile(request.profile);
+  const place = placeOf(request);
+  const running = await openService(request);
+  let server: HnsHttpServer;
+  try {
+    running.hns.client.faults.logTo(processLog());
+    await beginFaults(running.hns.client.faults, request, terminal);
+    server = await startServer(running, place);
+  } catch (error) {
+    await running.stop();
+    throw error;
+  }
+  const stopped = terminal.untilInterrupted();
+  announce(running, server, place, terminal);
   await stopped;
   await server.close();
+  await running.stop();
   return 0;
 }

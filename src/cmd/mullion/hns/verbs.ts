@@ -1,14 +1,66 @@
 /** What each verb of `mullion hns` is given, and the seam between the command line and the verbs. */
+import type { ListFormat } from "../table.ts";
 import type { ExitCode, Terminal } from "../terminal.ts";
+import type { HnsTarget } from "./connect.ts";
+import type { HnsFaultRequest } from "./fault-request.ts";
+import type { HnsKindNames } from "./hns-kinds.ts";
 
 export interface HnsServeRequest {
   /** The Windows profile: `ws2022`, `ws2022.2582`, `20348`. */
   readonly profile: string;
   /** Path of the socket; undefined: the node's default. */
   readonly socket: string | undefined;
+  /** Loopback address and port, instead of a socket. */
+  readonly listen: string | undefined;
+  readonly tokenFile: string | undefined;
+  /** The state folder; undefined: in memory. */
+  readonly data: string | undefined;
+  /** `NAME=ADDRESS/LENGTH` each; none: the node of the examples. */
+  readonly adapters: readonly string[];
+  /** Defects: `NAME=on`, `NAME=off`, `NAME=0.1@SEED`. */
+  readonly quirks: readonly string[];
+  /** Plans of faults that are in force from the start. */
+  readonly faults: readonly string[];
+}
+
+export interface HnsGetRequest {
+  readonly target: HnsTarget;
+  /** At least one. */
+  readonly kinds: readonly HnsKindNames[];
+  /** Names, ids, beginnings of ids; none: all. */
+  readonly objects: readonly string[];
+  readonly output: ListFormat;
+  /** The documents of HNS v1. */
+  readonly isV1: boolean;
+}
+
+export interface HnsWatchRequest {
+  readonly target: HnsTarget;
+  readonly output: "text" | "json";
+  /** How long to wait before asking a service that went away again, in milliseconds. */
+  readonly retryMs?: number;
+}
+
+export interface HnsDumpRequest {
+  /** A service, or dumps to convert. */
+  readonly target: HnsTarget;
+  /** Undefined: standard output. */
+  readonly output: string | undefined;
+}
+
+export interface HnsRestoreRequest {
+  readonly target: HnsTarget;
+  readonly files: readonly string[];
+  /** Objects that the service holds may go. */
+  readonly isReplacing: boolean;
 }
 
 /** Each prints its results and says how it ended; it may throw a `Failure`. */
 export interface HnsVerbs {
   readonly serve: (request: HnsServeRequest, terminal: Terminal) => Promise<ExitCode>;
+  readonly get: (request: HnsGetRequest, terminal: Terminal) => Promise<ExitCode>;
+  readonly watch: (request: HnsWatchRequest, terminal: Terminal) => Promise<ExitCode>;
+  readonly dump: (request: HnsDumpRequest, terminal: Terminal) => Promise<ExitCode>;
+  readonly restore: (request: HnsRestoreRequest, terminal: Terminal) => Promise<ExitCode>;
+  readonly fault: (request: HnsFaultRequest, terminal: Terminal) => Promise<ExitCode>;
 }

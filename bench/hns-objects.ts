@@ -1,0 +1,340 @@
+/**
+ * What do objects of HNS cost: endpoints made and deleted, in memory and on disk, listed with and without a filter, and
+ * load balancers programmed and replaced? Cost per object while their count grows tenfold, against a bare `Map` of
+ * parsed JSON, and on disk against the store's own put.
+ */
+import { mkdtempSync, rmSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { type LocalHns, createHns } from "../src/hns/local-hns.ts";
+import { type DurableHns, openHns } from "../src/hns/durable-hns.node.ts";
+import type { JsonObject } from "../src/hcn/client.ts";
+import { openStateFolder } from "../src/hns/state-folder.node.ts";
+import type { StoredObject } from "../src/hns/stored/stored-object.ts";
+import { formatIp, type Ipv4 } from "../src/net/ip.ts";
+import { type Mac, formatMac } from "../src/net/mac.ts";
+import { type Measured, printTable } from "./measure.ts";
+
+const FEW = 1_000;
+const MANY = 10_000;
+const BACK_ENDS = 10;
+const DURABLE = 300;
+const CALLS_AT_ONCE = 64;
+const ROUNDS = 5;
+const LOOK_UPS = 100;
+const NS_PER_US = 1_000;
+/** Listings are asked again and again: a processor counts its time in steps of a millisecond or more. */
+const REPEATS = 100;
+const REPLACEMENTS = 20;
+
+const V2 = { Major: 2, Minor: 0 };
+const FIRST_IP = 0x0a0a_0105;
+const FIRST_VIP = 0x0a60_0001;
+const FIRST_MAC = 0x0211_0000_0001;
+
+const NETWORK = {
+  Name: "cbr0",
+  Type: "L2Bridge",
+  Policies: [{ Type: "NetAdapterName", Settings: { NetworkAdapterName: "Ethernet" } }],
+  Ipams: [
+    {
+      Type: "Static",
+      Subnets: [
+        {
+          IpAddressPrefix: "10.10.0.0/16",
+          Routes: [{ NextHop: "10.10.0.1", DestinationPrefix: "0.0.0.0/0" }],
+        },
+      ],
+    },
+  ],
+  SchemaVersion: V2,
+};
+
+/** What a CNI plugin asks for. */
+function endpointDocument(index: number): JsonObject {
+  return {
+    Name: `pod-${index}`,
+    IpConfigurations: [{ IpAddress: formatIp((FIRST_IP + index) as Ipv4), PrefixLength: 16 }],
+    MacAddress: formatMac((FIRST_MAC + index) as Mac),
+    Policies: [
+      { Type: "OutBoundNAT", Settings: { Exceptions: ["10.0.0.0/8", "10.96.0.0/12"] } },
+      { Type: "SDNRoute", Settings: { DestinationPrefix: "10.96.0.0/12", NeedEncap: true } },
+    ],
+    SchemaVersion: V2,
+  };
+}
+
+function loadBalancerDocument(index: number, backEnds: readonly string[]): JsonObject {
+  return {
+    HostComputeEndpoints: backEnds,
+    FrontendVIPs: [formatIp((FIRST_VIP + index) as Ipv4)],
+    PortMappings: [{ Protocol: 6, ExternalPort: 80, InternalPort: 8080 }],
+    Flags: 1,
+    SchemaVersion: V2,
+  };
+}
+
+function median(values: readonly number[]): number {
+  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
+}
+
+/**
+ * Nanoseconds of `work` per operation, the median of some rounds that each begin anew. Counted is what the processor did
+ * for this thread: other programs on the machine do not show.
+ */
+function time<T>(prepare: () => T, work: (subject: T) => unknown, operations: number): number {
+  const samples: number[] = [];
+  for (let round = 0; round < ROUNDS; round++) {
+    const subject = prepare();
+    globalThis.gc?.();
+    const started = process.threadCpuUsage();
+    work(subject);
+    const { user, system } = process.threadCpuUsage(started);
+    samples.push(((user + system) * NS_PER_US) / operations);
+  }
+  return median(samples);
+}
+
+function row(name: string, ns: number): Measured {
+  return { name, ns, minNs: ns };
+}
+
+interface Node extends LocalHns {
+  readonly network: string;
+}
+
+function nodeWithNetwork(): Node {
+  const hns = createHns({ profile: "ws2025" });
+  return { ...hns, network: hns.service.create("Network", NETWORK) };
+}
+
+function addEndpoints({ service, network }: Node, count: number): readonly string[] {
+  return Array.from({ length: count }, (_, index) =>
+    service.create("Endpoint", endpointDocument(index), { network }),
+  );
+}
+
+function nodeWith(count: number): { readonly node: Node; readonly ids: readonly string[] } {
+  const node = nodeWithNetwork();
+  return { node, ids: addEndpoints(node, count) };
+}
+
+/** The floor: documents as text, parsed and put into a `Map`. */
+function intoMap(count: number): ReadonlyMap<string, unknown> {
+  const map = new Map<string, unknown>();
+  for (let index = 0; index < count; index++) {
+    const document = JSON.parse(JSON.stringify(endpointDocument(index))) as { readonly Name: string };
+    map.set(document.Name, document);
+  }
+  return map;
+}
+
+function measureCreation(): void {
+  time(nodeWithNetwork, (node) => addEndpoints(node, FEW), FEW);
+  const rows = [
+    row(
+      `Map of parsed JSON, ${MANY}`,
+      time(
+        () => undefined,
+        () => intoMap(MANY),
+        MANY,
+      ),
+    ),
+  ];
+  for (const count of [FEW, MANY]) {
+    rows.push(
+      row(
+        `create, ${count}`,
+        time(nodeWithNetwork, (node) => addEndpoints(node, count), count),
+      ),
+    );
+    const deleteAll = ({ node, ids }: ReturnType<typeof nodeWith>): void => {
+      for (const id of ids) node.service.delete("Endpoint", id);
+    };
+    rows.push(
+      row(
+        `delete, ${count}`,
+        time(() => nodeWith(count), deleteAll, count),
+      ),
+    );
+  }
+  printTable("Endpoints in memory, each", rows, rows[0]?.name ?? "");
+}
+
+function measureAttachment(): void {
+  const rows = [FEW / 10, FEW].map((count) => {
+    const attachAll = ({ node, ids }: ReturnType<typeof nodeWith>): void => {
+      for (const id of ids) {
+        const namespace = node.service.create("Namespace", { SchemaVersion: V2 });
+        node.service.modify("Namespace", namespace, {
+          RequestType: "Add",
+          ResourceType: "Endpoint",
+          Settings: { EndpointId: id },
+        });
+      }
+    };
+    return row(
+      `attach, ${count}`,
+      time(() => nodeWith(count), attachAll, count),
+    );
+  });
+  printTable("Endpoints attached, each", rows, rows[0]?.name ?? "");
+}
+
+function measureEnumeration(): void {
+  const rows: Measured[] = [];
+  for (const count of [FEW, MANY]) {
+    const { node, ids } = nodeWith(count);
+    const { service } = node;
+    const filter = (fields: JsonObject): JsonObject => ({
+      SchemaVersion: V2,
+      Filter: JSON.stringify(fields),
+    });
+    const ask = (name: string, per: number, repeats: number, work: () => unknown): void => {
+      const again = (): void => {
+        for (let asked = 0; asked < repeats; asked++) work();
+      };
+      rows.push(
+        row(
+          `${name}, ${count}`,
+          time(() => undefined, again, per * repeats),
+        ),
+      );
+    };
+    ask("enumerate", count, REPEATS, () => service.enumerate("Endpoint"));
+    ask("filter by name", count, REPEATS, () => service.enumerate("Endpoint", filter({ Name: "pod-7" })));
+    ask("filter by network", count, REPEATS, () =>
+      service.enumerate("Endpoint", filter({ VirtualNetwork: node.network })),
+    );
+    ask("query, v2", count, 10, () => ids.map((id) => service.query("Endpoint", id, { SchemaVersion: V2 })));
+    ask("filter by id (each call)", LOOK_UPS, REPEATS, () => {
+      for (const id of ids.slice(0, LOOK_UPS)) service.enumerate("Endpoint", filter({ ID: id }));
+    });
+    ask("v1 document of the network (each call)", LOOK_UPS, REPEATS, () => {
+      for (let asked = 0; asked < LOOK_UPS; asked++) service.query("Network", node.network);
+    });
+  }
+  printTable("Endpoints listed, each endpoint or call", rows, `enumerate, ${FEW}`);
+}
+
+interface Balanced {
+  readonly node: Node;
+  readonly backEnds: readonly string[];
+}
+
+function nodeWithBackEnds(): Balanced {
+  const { node, ids } = nodeWith(2 * BACK_ENDS);
+  return { node, backEnds: ids };
+}
+
+function addLoadBalancers({ node, backEnds }: Balanced, count: number): readonly string[] {
+  const first = backEnds.slice(0, BACK_ENDS);
+  return Array.from({ length: count }, (_, index) =>
+    node.service.create("LoadBalancer", loadBalancerDocument(index, first)),
+  );
+}
+
+function measureLoadBalancers(): void {
+  const rows: Measured[] = [];
+  for (const count of [FEW, MANY]) {
+    const program = (subject: Balanced): unknown => addLoadBalancers(subject, count);
+    rows.push(row(`program, ${count}`, time(nodeWithBackEnds, program, count)));
+    const full = (): Balanced & { readonly ids: readonly string[] } => {
+      const subject = nodeWithBackEnds();
+      return { ...subject, ids: addLoadBalancers(subject, count) };
+    };
+    const replace = ({ node, backEnds, ids }: ReturnType<typeof full>): void => {
+      const others = [backEnds.slice(BACK_ENDS), backEnds.slice(0, BACK_ENDS)];
+      for (let round = 0; round < REPLACEMENTS; round++)
+        for (const [index, id] of ids.slice(0, LOOK_UPS).entries())
+          node.service.modify("LoadBalancer", id, loadBalancerDocument(index, others[round % 2] ?? []));
+    };
+    rows.push(row(`replace one, ${count}`, time(full, replace, LOOK_UPS * REPLACEMENTS)));
+  }
+  printTable(`Load balancers of ${BACK_ENDS} back ends, each`, rows, `program, ${FEW}`);
+}
+
+/** Runs `work` for each index, so many at a time. @returns nanoseconds per call. */
+async function timeCalls(
+  count: number,
+  atOnce: number,
+  work: (index: number) => Promise<unknown>,
+): Promise<number> {
+  let next = 0;
+  const started = process.hrtime.bigint();
+  const worker = async (): Promise<void> => {
+    while (next < count) await work(next++);
+  };
+  await Promise.all(Array.from({ length: atOnce }, worker));
+  return Number(process.hrtime.bigint() - started) / count;
+}
+
+async function measureFloor(folder: string, object: StoredObject, rows: Measured[]): Promise<void> {
+  const store = openStateFolder(folder, { node: "bench", version: { Major: 15, Minor: 3 } });
+  for (const atOnce of [1, CALLS_AT_ONCE]) {
+    const put = async (index: number): Promise<void> =>
+      store.write([{ kind: "Endpoint", id: `${index}`, object: { ...object, id: `${index}` } }]);
+    rows.push(row(`the store's put, ${atOnce} at once`, await timeCalls(DURABLE, atOnce, put)));
+  }
+  await store.close();
+}
+
+async function measureService(hns: DurableHns, network: string, rows: Measured[]): Promise<void> {
+  const { client } = hns;
+  for (const atOnce of [1, CALLS_AT_ONCE]) {
+    const ids: string[] = [];
+    const create = async (index: number): Promise<void> => {
+      ids.push(await client.create("Endpoint", endpointDocument(index), { network }));
+    };
+    rows.push(row(`create an endpoint, ${atOnce} at once`, await timeCalls(DURABLE, atOnce, create)));
+    const remove = async (index: number): Promise<void> => client.delete("Endpoint", ids[index] ?? "");
+    rows.push(row(`delete an endpoint, ${atOnce} at once`, await timeCalls(DURABLE, atOnce, remove)));
+  }
+}
+
+async function measureDurable(): Promise<void> {
+  // Beside the sources: a folder of the system may lie in memory.
+  const root = mkdtempSync(resolve(".bench-"));
+  try {
+    const rows: Measured[] = [];
+    const hns = await openHns(join(root, "service"), { profile: "ws2025" });
+    const network = await hns.client.create("Network", NETWORK);
+    await hns.client.create("Endpoint", endpointDocument(0), { network });
+    const object = hns.service.export().find(({ kind }) => kind === "Endpoint");
+    if (object !== undefined) {
+      hns.service.delete("Endpoint", object.id);
+      await measureFloor(join(root, "store"), object, rows);
+    }
+    await measureService(hns, network, rows);
+    await hns.close();
+    printTable(`Durable, each of ${DURABLE}`, rows, "the store's put, 1 at once");
+    await measureOpening(join(root, "many"));
+  } finally {
+    rmSync(root, { recursive: true });
+  }
+}
+
+/** A service of 10 000 endpoints that comes back. */
+async function measureOpening(folder: string): Promise<void> {
+  const { node } = nodeWith(MANY);
+  const store = openStateFolder(folder, { node: "bench", version: { Major: 15, Minor: 3 } });
+  await store.write(node.service.export().map((object) => ({ kind: object.kind, id: object.id, object })));
+  const started = process.hrtime.bigint();
+  const objects = await store.list();
+  const read = process.hrtime.bigint();
+  createHns({ profile: "ws2025" }).service.restore(objects, { areStored: true });
+  const restored = process.hrtime.bigint();
+  await store.close();
+  const rows = [
+    row("read", Number(read - started) / objects.length),
+    row("restore", Number(restored - read) / objects.length),
+  ];
+  printTable(`A store of ${objects.length} objects comes back, each`, rows, "read");
+}
+
+export async function run(): Promise<void> {
+  measureCreation();
+  measureAttachment();
+  measureEnumeration();
+  measureLoadBalancers();
+  await measureDurable();
+}

@@ -1,0 +1,98 @@
+/** Which HNS a verb works on: a service that runs, or one that is made for this command from a dump. */
+import { resolve } from "node:path";
+import type { HcnClient } from "../../../hcn/client.ts";
+import type { HnsDumps } from "../../../hcn/dumps.ts";
+import type { HnsFaults } from "../../../hcn/faults/hns-faults.ts";
+import { HttpHnsFaults } from "../../../hcn/faults/http-faults.ts";
+import { HcnError } from "../../../hcn/error.ts";
+import { type Variables, findHnsAddress } from "../../../hcn/find-hns.node.ts";
+import { HttpHcnClient, formatHttpAddress } from "../../../hcn/http-client.node.ts";
+import { HttpHnsDumps } from "../../../hcn/http-dumps.node.ts";
+import { ServiceDumps } from "../../../hns/dump/service-dumps.ts";
+import { createHns } from "../../../hns/local-hns.ts";
+import { Failure } from "../failure.ts";
+import { usage } from "../options.ts";
+import type { Terminal } from "../terminal.ts";
+import { readDumpFiles } from "./read-dump-files.ts";
+
+export interface HnsTarget {
+  /** Dumps that a service is made from; none: a service that runs. */
+  readonly files: readonly string[];
+  /** The socket of the service; undefined: where programs find it. */
+  readonly socket: string | undefined;
+}
+
+export interface HnsConnection {
+  readonly client: HcnClient;
+  readonly dumps: HnsDumps;
+  readonly faults: HnsFaults;
+  /** `unix:/run/mullion/hns.sock`; the files. */
+  readonly where: string;
+}
+
+/** What a restored node is run on: an adapter that takes whatever name its networks ask for is not needed to look. */
+const SERVICE_OF_DUMP = "ws2022";
+
+function variablesOf(socket: string | undefined): Variables {
+  return socket === undefined ? process.env : { ...process.env, MULLION_HNS: `unix:${resolve(socket)}` };
+}
+
+function connectRunning(socket: string | undefined): HnsConnection {
+  const address = findHnsAddress({ variables: variablesOf(socket) });
+  const client = new HttpHcnClient({ address });
+  return {
+    client,
+    dumps: new HttpHnsDumps(client),
+    faults: new HttpHnsFaults(client),
+    where: formatHttpAddress(address),
+  };
+}
+
+async function openDump(files: readonly string[], terminal: Terminal): Promise<HnsConnection> {
+  const { objects } = await readDumpFiles(files, terminal);
+  const { service, client } = createHns({ profile: SERVICE_OF_DUMP });
+  const dumps = new ServiceDumps(service, client);
+  await dumps.restore({ objects, isReplacing: true });
+  return { client, dumps, faults: client.faults, where: files.join(", ") };
+}
+
+/** What HNS refused, in the words of the command line. */
+export function asFailure(error: unknown): unknown {
+  if (!(error instanceof HcnError)) return error;
+  const message = error.detail ?? error.message;
+  if (error.explanation === "hns-unreachable") {
+    return new Failure(
+      "hns-unreachable",
+      message.replace(/[.;]? Start one with .*$/s, ""),
+      "Start one: mullion hns serve. Or name it: --socket PATH, or MULLION_HNS=unix:/path/to.sock.",
+    );
+  }
+  if (error.explanation === "hns-restore-refused") {
+    return new Failure(
+      "hns-restore-refused",
+      message.replace(/^The/, "the"),
+      "Add --replace to let them go. To see them: mullion hns get all",
+    );
+  }
+  return error;
+}
+
+/** Does something with the service, and ends the connection whatever comes of it. @throws Failure. */
+export async function withHns<T>(
+  target: HnsTarget,
+  terminal: Terminal,
+  use: (connection: HnsConnection) => Promise<T>,
+): Promise<T> {
+  if (target.files.length > 0 && target.socket !== undefined)
+    throw usage("-f and --socket both say which HNS is meant", "Leave one of them out.");
+  let connection: HnsConnection | undefined;
+  try {
+    connection =
+      target.files.length > 0 ? await openDump(target.files, terminal) : connectRunning(target.socket);
+    return await use(connection);
+  } catch (error) {
+    throw asFailure(error);
+  } finally {
+    await connection?.client.close();
+  }
+}

@@ -1,0 +1,226 @@
+/** `mullion hns fault …` and `mullion hns quirk …` on the command line. */
+import { Argument, type Command, Option } from "commander";
+import { COST_MODELS, FAULT_KINDS, CALL_OPERATIONS, RESTART_STATES } from "../../../hcn/faults/fault.ts";
+import type { RestartState } from "../../../hcn/faults/fault.ts";
+import { EFFECT_MEANINGS } from "../../../hcn/faults/fault-fields.ts";
+import { parseQuirk } from "../../../knowledge/quirks.ts";
+import { type Run, examples, usage } from "../options.ts";
+import { LIST_FORMATS, type ListFormat } from "../table.ts";
+import type { Terminal } from "../terminal.ts";
+import { EFFECT_NAMES, type FaultOptions, type HnsFaultAction, parseFaultOptions } from "./fault-request.ts";
+import type { HnsVerbs } from "./verbs.ts";
+
+interface SocketOption {
+  readonly socket?: string;
+}
+
+type Act = (options: SocketOption, action: () => HnsFaultAction) => Promise<void>;
+
+const SOCKET = "the service that listens there (default: MULLION_HNS, or the node's own socket)";
+
+function collect(path: string, previous: readonly string[] | undefined): readonly string[] {
+  return [...(previous ?? []), path];
+}
+
+function subcommand(parent: Command, name: string, summary: string, description: string): Command {
+  return parent.command(name).summary(summary).description(description).option("--socket <path>", SOCKET);
+}
+
+function addOutput(command: Command): Command {
+  return command.addOption(
+    new Option("-o, --output <format>", "how to print them").choices(LIST_FORMATS).default("table"),
+  );
+}
+
+function effectsHelp(): string {
+  const width = Math.max(...EFFECT_NAMES.map((name) => name.length));
+  const lines = EFFECT_NAMES.map((name) => `  ${name.padEnd(width)}  ${EFFECT_MEANINGS[name]}\n`);
+  return `\nEffects:\n${lines.join("")}`;
+}
+
+interface AddOptions extends SocketOption {
+  readonly file?: readonly string[];
+  readonly seed?: string;
+}
+
+function addAction(effect: string | undefined, options: AddOptions & FaultOptions): HnsFaultAction {
+  const { file = [], socket: _socket, seed, ...others } = options;
+  if (file.length > 0) {
+    if (effect !== undefined || seed !== undefined || Object.keys(others).length > 0)
+      throw usage("-f names plans, and the rest a fault", "Leave one of them out.");
+    return { verb: "apply", files: file };
+  }
+  if (effect === undefined)
+    throw usage("no effect is named", `Effects are: ${EFFECT_NAMES.join(", ")}. Or name a plan with -f.`);
+  return { verb: "add", fault: parseFaultOptions(effect, others), seed };
+}
+
+function addAdd(fault: Command, act: Act): void {
+  subcommand(
+    fault,
+    "add",
+    "put a fault, or a plan of faults, in force",
+    "Puts a fault in force between programs and a running HNS, and prints its id. Options say which calls it\n" +
+      "concerns, which of those it strikes, and what the effect needs.",
+  )
+    .addArgument(new Argument("[effect]", "what happens to the calls"))
+    .addOption(new Option("-f, --file <path>", "a plan of faults as JSON").argParser(collect))
+    .option("--id <name>", "by which it is listed and removed")
+    .optionsGroup("Which calls:")
+    .addOption(new Option("--operation <name>", "what they do").choices(CALL_OPERATIONS))
+    .addOption(new Option("--kind <kind>", "the kind of object").choices(FAULT_KINDS))
+    .option("--object <guid>", "the object")
+    .option("--name <name>", "the name in the document of a create")
+    .option("--method <method>", "v1: GET, POST or DELETE")
+    .option("--path <path>", "v1: /policylists/*")
+    .optionsGroup("Which of them it strikes:")
+    .option("--nth <n>", "the nth")
+    .option("--after <n>", "none of the first n")
+    .option("--every <n>", "every nth")
+    .option("--rate <p>", "with this likelihood, 0 to 1")
+    .option("--times <n>", "n at most")
+    .option("--seed <text>", "where chance comes from")
+    .optionsGroup("What the effect needs:")
+    .option("--error <error>", "fail, stop: HCN_E_PORT_ALREADY_EXISTS or 0x803b0013")
+    .option("--carried-out", "fail, hang: the call is carried out all the same")
+    .option("--delay <ms>", "delay: how much later the answer comes")
+    .option("--jitter <ms>", "delay: up to so much more")
+    .addOption(new Option("--model <name>", "cost: whose times").choices(COST_MODELS))
+    .option("--factor <x>", "cost: times as long")
+    .addOption(new Option("--state <state>", "crash: what becomes of the objects").choices(RESTART_STATES))
+    .option("--down <ms>", "crash: how long nobody answers")
+    .option("--network <guid>", "stale-endpoint: its network")
+    .option("--address <ip>", "stale-endpoint: a remote endpoint with this address")
+    .addHelpText(
+      "after",
+      effectsHelp() +
+        examples(
+          "mullion hns fault add fail --error HCN_E_PORT_ALREADY_EXISTS --operation create --kind LoadBalancer --nth 3",
+          "mullion hns fault add delay --delay 2000 --jitter 500 --kind Endpoint",
+          "mullion hns fault add hang --method DELETE --path '/policylists/*' --times 1",
+          "mullion hns fault add crash --state forget-load-balancers --kind LoadBalancer --nth 20",
+          "mullion hns fault add cost --model ws2019",
+          "mullion hns fault add -f plan.json",
+        ),
+    )
+    .action((effect: string | undefined, options: AddOptions & FaultOptions) =>
+      act(options, () => addAction(effect, options)),
+    );
+}
+
+function addLists(fault: Command, act: Act): void {
+  addOutput(
+    subcommand(
+      fault,
+      "list",
+      "list the faults in force",
+      "Lists the faults in force, and what each has struck.",
+    ),
+  )
+    .addHelpText("after", examples("mullion hns fault list", "mullion hns fault list -o json"))
+    .action((options: SocketOption & { output: ListFormat }) =>
+      act(options, () => ({ verb: "list", output: options.output })),
+    );
+  subcommand(fault, "remove", "take faults away", "Takes faults away; calls that hang on them go on.")
+    .addArgument(new Argument("<id...>", "as fault list shows them"))
+    .addHelpText("after", examples("mullion hns fault remove fault-1"))
+    .action((ids: readonly string[], options: SocketOption) => act(options, () => ({ verb: "remove", ids })));
+  subcommand(fault, "clear", "take all faults away", "Takes all faults away; calls that hang on them go on.")
+    .addHelpText("after", examples("mullion hns fault clear"))
+    .action((options: SocketOption) => act(options, () => ({ verb: "clear" })));
+  subcommand(
+    fault,
+    "release",
+    "let calls go on that hang",
+    "Lets calls go on that hang: those of one fault, or all. The fault stays in force.",
+  )
+    .addArgument(new Argument("[id]", "the fault that they hang on"))
+    .addHelpText("after", examples("mullion hns fault release", "mullion hns fault release fault-1"))
+    .action((id: string | undefined, options: SocketOption) => act(options, () => ({ verb: "release", id })));
+}
+
+function addEvents(fault: Command, act: Act): void {
+  subcommand(
+    fault,
+    "forget-loadbalancers",
+    "let HNS forget load balancers",
+    "Takes load balancers away behind the back of who made them: all, or those named.",
+  )
+    .addArgument(new Argument("[id...]", "ids of load balancers (default: all)"))
+    .addHelpText("after", examples("mullion hns fault forget-loadbalancers"))
+    .action((ids: readonly string[], options: SocketOption) =>
+      act(options, () => ({ verb: "forget-loadbalancers", ids })),
+    );
+  subcommand(
+    fault,
+    "restart",
+    "restart the service",
+    "Restarts the service: calls that hang fail, and whoever listens hears that it went away. Without --state\n" +
+      "the defects of its build decide what is lost.",
+  )
+    .addOption(new Option("--state <state>", "what becomes of the objects").choices(RESTART_STATES))
+    .addHelpText(
+      "after",
+      examples("mullion hns fault restart", "mullion hns fault restart --state forget-load-balancers"),
+    )
+    .action((options: SocketOption & { state?: RestartState }) =>
+      act(options, () => ({ verb: "restart", state: options.state })),
+    );
+  subcommand(
+    fault,
+    "reboot",
+    "restart the node",
+    "Does to the objects what a restart of the node does: NAT networks and those that are not persistent go,\n" +
+      "endpoints come back detached.",
+  )
+    .addHelpText("after", examples("mullion hns fault reboot"))
+    .action((options: SocketOption) => act(options, () => ({ verb: "reboot" })));
+}
+
+function quirkSettings(texts: readonly string[]): HnsFaultAction {
+  const settings = texts.map((text) => {
+    const parsed = parseQuirk(text);
+    if ("problem" in parsed) throw usage(parsed.problem, "Defects are listed by: mullion hns quirk list");
+    return parsed;
+  });
+  return { verb: "set-quirks", settings };
+}
+
+function addQuirk(hns: Command, act: Act): void {
+  const quirk = hns.command("quirk").summary("defects of HNS by name: see them, turn them on and off");
+  addOutput(
+    subcommand(
+      quirk,
+      "list",
+      "list the defects of HNS and how each is set",
+      "Lists the defects that users of HNS have met: how each is set in a running service, whether the build\n" +
+        "that it serves has it on Windows, and whether the service acts on it.",
+    ),
+  )
+    .addHelpText("after", examples("mullion hns quirk list", "mullion hns quirk list -o wide"))
+    .action((options: SocketOption & { output: ListFormat }) =>
+      act(options, () => ({ verb: "list-quirks", output: options.output })),
+    );
+  subcommand(
+    quirk,
+    "set",
+    "turn defects on and off",
+    "Sets defects of a running service: NAME=on, NAME=off, NAME=0.1 for a likelihood, NAME=0.1@SEED.",
+  )
+    .addArgument(new Argument("<name=setting...>", "defects and their settings"))
+    .addHelpText(
+      "after",
+      examples("mullion hns quirk set reattach-refused=off", "mullion hns quirk set service-deadlock=0.01@7"),
+    )
+    .action((texts: readonly string[], options: SocketOption) => act(options, () => quirkSettings(texts)));
+}
+
+export function addFaults(hns: Command, run: Run, verb: HnsVerbs["fault"], terminal: Terminal): void {
+  const act: Act = ({ socket }, action) =>
+    run(async () => verb({ target: { files: [], socket }, action: action() }, terminal));
+  const fault = hns.command("fault").summary("break a running HNS on demand, and mend it");
+  addAdd(fault, act);
+  addLists(fault, act);
+  addEvents(fault, act);
+  addQuirk(hns, act);
+}

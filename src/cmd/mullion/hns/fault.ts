@@ -1,0 +1,93 @@
+/** `mullion hns fault …` and `mullion hns quirk …`: faults and defects of an HNS that runs. */
+import type { HnsFaults } from "../../../hcn/faults/hns-faults.ts";
+import { isFaultPlan, readFault, readFaultPlan } from "../../../hcn/faults/read-fault.ts";
+import { parseJsonText } from "../../../hcn/json-value.ts";
+import { LIMITS } from "../../../base/limits.ts";
+import { QUIRKS } from "../../../knowledge/quirks.ts";
+import { Failure, describeSystemError } from "../failure.ts";
+import { formatListing } from "../table.ts";
+import type { ExitCode, Terminal } from "../terminal.ts";
+import { withHns } from "./connect.ts";
+import { faultListing, quirkListing } from "./fault-listings.ts";
+import { type HnsFaultAction, type HnsFaultRequest, asFaultFailure } from "./fault-request.ts";
+
+async function readPlan(path: string, terminal: Terminal): Promise<string> {
+  try {
+    return await terminal.readFile(path, LIMITS.jsonBytesMax);
+  } catch (error) {
+    throw new Failure(
+      "hns-fault-invalid",
+      `cannot read ${JSON.stringify(path)}: ${describeSystemError(error)}`,
+      "The path is relative to the folder you are in.",
+    );
+  }
+}
+
+/** Puts the plan, or the one fault, of a file in force. @returns ids. */
+export async function applyFile(
+  faults: HnsFaults,
+  path: string,
+  terminal: Terminal,
+): Promise<readonly string[]> {
+  const document = parseJsonText(await readPlan(path, terminal));
+  return isFaultPlan(document)
+    ? faults.apply(readFaultPlan(document))
+    : [await faults.add(readFault(document))];
+}
+
+function count(number: number, one: string, several: string): string {
+  return `${number} ${number === 1 ? one : several}`;
+}
+
+async function act(faults: HnsFaults, action: HnsFaultAction, terminal: Terminal): Promise<void> {
+  const say = (text: string): void => terminal.stdout(`${text}\n`);
+  switch (action.verb) {
+    case "add":
+      if (action.seed === undefined) say(await faults.add(action.fault));
+      else say((await faults.apply({ seed: action.seed, faults: [action.fault] })).join("\n"));
+      return;
+    case "apply":
+      for (const path of action.files) for (const id of await applyFile(faults, path, terminal)) say(id);
+      return;
+    case "list":
+      terminal.stdout(formatListing(faultListing(await faults.list()), action.output));
+      return;
+    case "remove":
+      for (const id of action.ids) await faults.remove(id);
+      return;
+    case "clear":
+      return faults.clear();
+    case "release":
+      say(`${count(await faults.release(action.id), "call goes", "calls go")} on.`);
+      return;
+    case "forget-loadbalancers": {
+      const ids = await faults.forgetLoadBalancers(action.ids.length === 0 ? undefined : action.ids);
+      say(`${count(ids.length, "load balancer is", "load balancers are")} forgotten.`);
+      return;
+    }
+    case "restart":
+      return faults.restart(action.state);
+    case "reboot":
+      return faults.reboot();
+    case "list-quirks":
+      terminal.stdout(formatListing(quirkListing(await faults.quirks()), action.output));
+      return;
+    case "set-quirks":
+      for (const { name, setting } of action.settings) {
+        await faults.setQuirk(name, setting);
+        const { notActedOn } = QUIRKS[name];
+        if (notActedOn !== undefined)
+          terminal.stderr(`note: ${name} is set, and this version does not act on it: ${notActedOn}\n`);
+      }
+  }
+}
+
+/** @throws Failure. */
+export async function fault({ target, action }: HnsFaultRequest, terminal: Terminal): Promise<ExitCode> {
+  try {
+    await withHns(target, terminal, async ({ faults }) => act(faults, action, terminal));
+    return 0;
+  } catch (error) {
+    throw asFaultFailure(error);
+  }
+}

@@ -1,0 +1,257 @@
+// The verbs of `mullion hns` that look at objects, as a user runs them: against a service on a socket, and over dumps.
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { parse } from "yaml";
+import type { HcnClient } from "../../../hcn/client.ts";
+import { createEndpoint, createNamespace, createNetwork, deleteNetwork } from "../../../hcn/operations.ts";
+import { ServiceDumps } from "../../../hns/dump/service-dumps.ts";
+import { HnsHttpServer } from "../../../hns/http-server.node.ts";
+import { createHns } from "../../../hns/local-hns.ts";
+import { MemoryTerminal } from "../../../testing/memory-terminal.ts";
+import { runMullion } from "../program.ts";
+import { dump, restore } from "./dump.ts";
+import { get } from "./get.ts";
+import { watch } from "./watch.ts";
+
+const NETWORK = {
+  Name: "cbr0",
+  Type: "L2Bridge",
+  Ipams: [
+    {
+      Type: "Static",
+      Subnets: [
+        {
+          IpAddressPrefix: "10.244.2.0/24",
+          Routes: [{ NextHop: "10.244.2.2", DestinationPrefix: "0.0.0.0/0" }],
+        },
+      ],
+    },
+  ],
+} as const;
+
+const NETWORK_ID = "6f7e13a2-8ade-48ee-844e-ac0b0aff2301";
+const DUMP = `Get-HnsNetwork:\n${JSON.stringify({
+  ID: NETWORK_ID.toUpperCase(),
+  Name: "External",
+  Type: "Overlay",
+  Subnets: [{ AddressPrefix: "192.168.255.0/30", GatewayAddress: "192.168.255.1" }],
+  MacPools: [],
+  Colour: "blue",
+})}\n`;
+
+interface Ran {
+  readonly code: number;
+  readonly out: string;
+  readonly err: string;
+  readonly terminal: MemoryTerminal;
+}
+
+interface Served {
+  readonly client: HcnClient;
+  readonly socket: string;
+  readonly close: () => Promise<void>;
+}
+
+const folder = mkdtempSync(join(tmpdir(), "mullion-hns-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+async function serveHns(name: string): Promise<Served> {
+  const socket = join(folder, name);
+  const { client, service } = createHns();
+  const dumps = new ServiceDumps(service, client);
+  const server = await HnsHttpServer.listen({ client, dumps, address: { socketPath: socket } });
+  return {
+    client,
+    socket,
+    close: async () => {
+      await client.close();
+      await server.close();
+    },
+  };
+}
+
+async function run(line: string, files: Readonly<Record<string, string>> = {}): Promise<Ran> {
+  const terminal = new MemoryTerminal(files);
+  const verbs = { hns: { get, dump, restore, watch } };
+  const argv = line.split(" ");
+  const code = await runMullion({ argv, verbs, terminal, version: "0", isDebug: true });
+  return { code, out: terminal.output, err: terminal.errors, terminal };
+}
+
+describe("mullion hns get", () => {
+  let hns: Served;
+  beforeAll(async () => {
+    hns = await serveHns("get.sock");
+    const network = await createNetwork(hns.client, NETWORK);
+    await createEndpoint(hns.client, network.ID ?? "", {
+      Name: "pod",
+      IpConfigurations: [{ IpAddress: "10.244.2.10", PrefixLength: 24 }],
+      MacAddress: "0E-2A-0A-F4-02-0A",
+    });
+    await createNamespace(hns.client, "Host");
+  });
+  afterAll(async () => hns.close());
+
+  it.each(["networks", "network", "net", "Networks", "hnsnetworks", "hns-network"])("%s", async (kind) => {
+    const { code, out } = await run(`hns get ${kind} --socket ${hns.socket}`);
+    expect(code).toBe(0);
+    expect(out).toMatch(/^NAME +TYPE +SUBNETS +ID\ncbr0 +L2Bridge +10\.244\.2\.0\/24 +[0-9a-f-]{36}\n$/);
+  });
+
+  it("shows endpoints by name, by id and by how the id begins", async () => {
+    const all = await run(`hns get ep -o json --socket ${hns.socket}`);
+    const [{ ID: id }] = (JSON.parse(all.out) as { items: [{ ID: string }] }).items;
+    for (const name of ["pod", id, id.slice(0, 8)]) {
+      const { out } = await run(`hns get ep ${name} -o yaml --socket ${hns.socket}`);
+      expect(parse(out)).toMatchObject({ ID: id, Name: "pod", MacAddress: "0E-2A-0A-F4-02-0A" });
+    }
+    expect((await run(`hns get ep -o name --socket ${hns.socket}`)).out).toBe("endpoint/pod\n");
+  });
+
+  it("gives the documents of v1 when asked", async () => {
+    const { out } = await run(`hns get network cbr0 --v1 -o json --socket ${hns.socket}`);
+    expect(JSON.parse(out)).toMatchObject({ Name: "cbr0", Subnets: [{ AddressPrefix: "10.244.2.0/24" }] });
+  });
+
+  it("shows all kinds that have objects, with their names", async () => {
+    const { out } = await run(`hns get all --socket ${hns.socket}`);
+    expect(out).toMatch(/^networks\nNAME .*\n\nendpoints\nNAME .*\n\nnamespaces\nID .*$/s);
+    expect(out).not.toContain("loadbalancers");
+  });
+
+  it("says that there is none where people look", async () => {
+    const { code, out, err } = await run(`hns get lb --socket ${hns.socket}`);
+    expect({ code, out, err }).toEqual({ code: 0, out: "", err: "There are no load balancers.\n" });
+  });
+
+  it.each([
+    ["hns get netwroks", /HNS has no kind "netwroks".*\n.*Did you mean networks\?/],
+    [
+      "hns get ep nobody --socket SOCKET",
+      /there is no endpoint "nobody" at unix:.*\n.*mullion hns get endpoints/,
+    ],
+    [
+      "hns get ep --socket /nowhere.sock",
+      /No HNS answers at unix:\/nowhere\.sock: there is no such socket.*\n.*mullion hns serve/,
+    ],
+    ["hns get ep --socket SOCKET -f x.json", /-f and --socket both say/],
+    ["hns get ep -f missing.json", /cannot read "missing\.json": there is no such file/],
+  ])("%s: exit 2, said in words", async (line, message) => {
+    const { code, out, err } = await run(line.replace("SOCKET", hns.socket));
+    expect({ code, out }).toEqual({ code: 2, out: "" });
+    expect(err).toMatch(message);
+    expect(err).not.toMatch(/\n\s+at /);
+  });
+
+  it("looks at a dump without a service", async () => {
+    const { out } = await run("hns get networks -f node/network.txt", { "node/network.txt": DUMP });
+    expect(out).toMatch(/^External +Overlay +192\.168\.255\.0\/30 +6f7e13a2-/m);
+  });
+});
+
+describe("mullion hns dump and restore", () => {
+  it("brings a node's dump into a service, with the fields that HNS does not know, and out again", async () => {
+    const hns = await serveHns("restore.sock");
+    const file = join(folder, "network.txt");
+    writeFileSync(file, DUMP);
+    const restored = await run(`hns restore node --socket ${hns.socket}`, { "node/network.txt": DUMP });
+    expect(restored.code).toBe(0);
+    expect(restored.out).toContain(`Restored 1 network into the HNS at unix:${hns.socket}.`);
+    expect(await hns.client.query("Network", NETWORK_ID)).toMatchObject({ Name: "External", Colour: "blue" });
+    const dumped = await run(`hns dump -o out/node.json --socket ${hns.socket}`);
+    expect(dumped.err).toBe("out/node.json holds 1 network, 1 namespace.\n");
+    const text = dumped.terminal.files.get("out/node.json") as string;
+    expect(JSON.parse(text)).toMatchObject({
+      apiVersion: "mullion/v1alpha1",
+      kind: "HnsDump",
+      service: { version: { Major: 13 } },
+      objects: [{ kind: "Network", id: NETWORK_ID }, { kind: "Namespace" }],
+    });
+    const again = await run(`hns restore node.json --socket ${hns.socket}`, { "node.json": text });
+    expect(again.code).toBe(2);
+    expect(again.err).toMatch(/the service has an object already.*\n.*Add --replace/);
+    const replaced = await run(`hns restore node.json --replace --socket ${hns.socket}`, {
+      "node.json": text,
+    });
+    expect(replaced.code).toBe(0);
+    expect((await run(`hns dump --socket ${hns.socket}`)).out).toBe(text);
+    await hns.close();
+  });
+
+  it("converts a dump of a node without a service", async () => {
+    const { code, out } = await run("hns dump -f network.txt", { "network.txt": DUMP });
+    expect(code).toBe(0);
+    expect(JSON.parse(out)).toMatchObject({ objects: [{ id: NETWORK_ID, v1: { Colour: "blue" } }] });
+  });
+
+  it("tells what it cannot read with file and line, and restores the rest: exit 1", async () => {
+    const hns = await serveHns("broken.sock");
+    const files = { "a.txt": `${DUMP}{"ID": "x",,}\n` };
+    const { code, err } = await run(`hns restore a.txt --socket ${hns.socket}`, files);
+    expect(code).toBe(1);
+    expect(err).toMatch(/^a\.txt:3:\d+: .*\[hns-dump-unreadable\]$/ms);
+    expect(await hns.client.enumerate("Network")).toEqual([NETWORK_ID]);
+    await hns.close();
+  });
+
+  it("ends with 2 when nothing can be read, and leaves the service alone", async () => {
+    const hns = await serveHns("essay.sock");
+    await createNetwork(hns.client, NETWORK);
+    const { code, err } = await run(`hns restore a.txt --replace --socket ${hns.socket}`, {
+      "a.txt": "Dear all",
+    });
+    expect(code).toBe(2);
+    expect(err).toContain("this file holds no objects of HNS");
+    expect(await hns.client.enumerate("Network")).toHaveLength(1);
+    await hns.close();
+  });
+});
+
+describe("mullion hns watch", () => {
+  async function until(isThere: () => boolean): Promise<void> {
+    while (!isThere()) await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+
+  it("prints what happens, says when the service went away, and goes on when it is back", async () => {
+    const first = await serveHns("watch.sock");
+    const terminal = new MemoryTerminal();
+    const target = { files: [], socket: first.socket };
+    const ended = watch({ target, output: "text", retryMs: 5 }, terminal);
+    await until(() => terminal.errors.includes("Listening"));
+    const network = await createNetwork(first.client, NETWORK);
+    await until(() => terminal.output.includes("NetworkCreate"));
+    await deleteNetwork(first.client, network.ID ?? "");
+    await until(() => terminal.output.includes("NetworkDelete"));
+    await first.close();
+    await until(() => terminal.errors.includes("went away"));
+    const second = await serveHns("watch.sock");
+    await until(() => terminal.errors.includes("is back"));
+    await createNamespace(second.client, "Host");
+    await until(() => terminal.output.includes("NamespaceCreate"));
+    terminal.interrupt();
+    expect(await ended).toBe(0);
+    expect(terminal.output).toMatch(
+      new RegExp(`^\\d\\d:\\d\\d:\\d\\d NetworkCreate +${network.ID ?? ""} cbr0$`, "m"),
+    );
+    await second.close();
+  });
+
+  it("prints JSON, one object per line", async () => {
+    const hns = await serveHns("json.sock");
+    const terminal = new MemoryTerminal();
+    const ended = watch({ target: { files: [], socket: hns.socket }, output: "json" }, terminal);
+    await until(() => terminal.errors.includes("Listening"));
+    await createNetwork(hns.client, NETWORK);
+    await until(() => terminal.output.includes('"NetworkCreate"'));
+    terminal.interrupt();
+    await ended;
+    const lines = terminal.output
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line) as { type: string });
+    expect(lines.map(({ type }) => type)).toEqual(["NetworkPreCreate", "NetworkCreate"]);
+    await hns.close();
+  });
+});

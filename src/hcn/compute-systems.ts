@@ -1,0 +1,73 @@
+/**
+ * The Host Compute Service, as far as a network meets it: which containers and virtual machines there are, and which
+ * network adapters they have. HNS attaches endpoints to them by name and asks nothing else of it.
+ *
+ * The calls are those of `computecore.dll`: `HcsEnumerateComputeSystems`, `HcsCreateComputeSystem`,
+ * `HcsModifyComputeSystem`, `HcsTerminateComputeSystem`.
+ */
+import type { Guid, JsonObject } from "./client.ts";
+
+export type ComputeSystemType = "Container" | "VirtualMachine";
+
+/** A network adapter of a compute system: an endpoint of HNS. */
+export interface ComputeSystemAdapter {
+  readonly EndpointId: Guid;
+}
+
+/** A compute system as the list shows it. */
+export interface ComputeSystem {
+  /** Chosen by who created it: 64 hex digits for a container, often a GUID for a virtual machine. */
+  readonly Id: string;
+  readonly SystemType: ComputeSystemType;
+  readonly Owner: string;
+  /** By which HNS knows a virtual machine. */
+  readonly RuntimeId: Guid;
+  readonly State: "Running";
+  /** The network namespace of a container; absent when it has none. */
+  readonly Namespace?: Guid;
+  readonly NetworkAdapters: readonly ComputeSystemAdapter[];
+}
+
+/** Failing calls reject with `HcnError`. */
+export interface ComputeSystems {
+  /** In order of creation. */
+  list(): Promise<readonly ComputeSystem[]>;
+  /**
+   * Creates and starts a compute system. `document` is HCS's own, in the form of schema 1 (`SystemType`,
+   * `EndpointList`, `NetworkSharedContainerName`) or 2 (`Container`, `HostedSystem`, `VirtualMachine`); only its
+   * networking is read.
+   */
+  create(id: string, document: JsonObject): Promise<void>;
+  /** Changes a running one: a request of `networkAdapterRequest`. */
+  modify(id: string, request: JsonObject): Promise<void>;
+  /** Ends a compute system; what was attached to it is detached. */
+  terminate(id: string): Promise<void>;
+}
+
+/** A container in a network namespace, as containerd's shim asks for it. */
+export function containerDocument(namespace: Guid, owner = "containerd-shim-runhcs-v1.exe"): JsonObject {
+  return {
+    Owner: owner,
+    SchemaVersion: { Major: 2, Minor: 1 },
+    Container: { Networking: { Namespace: namespace } },
+  };
+}
+
+/** The request that hcsshim makes to add or remove a network adapter of a running system (hcn.md §4.5). */
+export function networkAdapterRequest(requestType: "Add" | "Remove", endpoint: Guid): JsonObject {
+  return { ResourceType: "Network", RequestType: requestType, Settings: endpoint };
+}
+
+/** Hot attach: a running compute system gets an endpoint. */
+export async function addNetworkAdapter(systems: ComputeSystems, id: string, endpoint: Guid): Promise<void> {
+  await systems.modify(id, networkAdapterRequest("Add", endpoint));
+}
+
+/** The reverse of `addNetworkAdapter`. */
+export async function removeNetworkAdapter(
+  systems: ComputeSystems,
+  id: string,
+  endpoint: Guid,
+): Promise<void> {
+  await systems.modify(id, networkAdapterRequest("Remove", endpoint));
+}

@@ -1,0 +1,60 @@
+/** Address sets of a network (`SetPolicy`) as prefixes, for the ACLs that name them (hcn.md §3.1, §3.5). */
+import type { SetPolicySetting } from "../../hcn/acl-policy.ts";
+import { parseAddressOrPrefix, prefixOfAddress, splitList } from "../../hcn/address-list.ts";
+import type { NetworkPolicy } from "../../hcn/network-policy.ts";
+import { type Prefix, maskIp, prefixFamily } from "../../net/prefix.ts";
+import type { CompileCache } from "./compile-cache.ts";
+import type { NetworkRecord } from "../network-record.ts";
+
+/** Prefixes by the id of the set. */
+export type AddressSets = ReadonlyMap<string, readonly Prefix[]>;
+
+function addressesIn(set: SetPolicySetting): readonly Prefix[] {
+  return splitList(set.Values ?? "")
+    .map(parseAddressOrPrefix)
+    .filter((address) => address !== undefined)
+    .map(prefixOfAddress);
+}
+
+/** All sets of a network. A set of sets has the addresses of each of its members; a circle ends where it began. */
+export function resolveAddressSets(policies: readonly NetworkPolicy[]): AddressSets {
+  const settings = new Map<string, SetPolicySetting>();
+  for (const policy of policies)
+    if (policy.Type === "SetPolicy") settings.set(policy.Settings.Id, policy.Settings);
+  const collect = (id: string, seen: Set<string>): readonly Prefix[] => {
+    const set = settings.get(id);
+    if (set === undefined || seen.has(id)) return [];
+    seen.add(id);
+    if (set.PolicyType === "IPSET") return addressesIn(set);
+    return splitList(set.Values ?? "").flatMap((member) => collect(member, seen));
+  };
+  return new Map([...settings.keys()].map((id) => [id, Object.freeze(collect(id, new Set()))]));
+}
+
+/** The sets of a network, worked out once for each list of its policies. */
+export function addressSetsOf(cache: CompileCache, network: NetworkRecord): AddressSets {
+  return cache.get(network.id, "address-sets", [network.policies], () =>
+    resolveAddressSets(network.policies),
+  );
+}
+
+function keyOf(prefix: Prefix, length: number): string {
+  return `${prefixFamily(prefix)}|${maskIp(prefix.address, length)}|${length}`;
+}
+
+/** The prefixes of `list` that lie in one of `others`. Costs one look-up per prefix and length. */
+function coveredBy(list: readonly Prefix[], others: readonly Prefix[]): readonly Prefix[] {
+  const known = new Set(others.map((prefix) => keyOf(prefix, prefix.length)));
+  const lengths = [...new Set(others.map((prefix) => prefix.length))];
+  return list.filter((prefix) =>
+    lengths.some((length) => length <= prefix.length && known.has(keyOf(prefix, length))),
+  );
+}
+
+/** The addresses that both have. */
+export function intersectPrefixes(a: readonly Prefix[], b: readonly Prefix[]): readonly Prefix[] {
+  const shared = new Map<string, Prefix>();
+  for (const prefix of [...coveredBy(a, b), ...coveredBy(b, a)])
+    shared.set(keyOf(prefix, prefix.length), prefix);
+  return [...shared.values()];
+}

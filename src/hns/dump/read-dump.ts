@@ -1,0 +1,360 @@
+/**
+ * Reads a dump of HNS objects, whoever wrote it (docs/reference/hns-dumps.md): our own, `Get-Hns… | ConvertTo-Json`,
+ * what PowerShell shows on a screen, `hnsdiag list …` with and without `-d`, and several of them in one file. What does
+ * not read is told with its place, and the rest is read.
+ */
+import { LIMITS } from "../../base/limits.ts";
+import type { SourceText } from "../../base/source-text.ts";
+import type { HcnObjectKind, JsonObject } from "../../hcn/client.ts";
+import { HcnError } from "../../hcn/error.ts";
+import { parseGuid } from "../../hcn/guid.ts";
+import { checkJsonObject } from "../../hcn/json-value.ts";
+import type { KnowledgeCode } from "../../knowledge/codes.ts";
+import type { DumpProblem, DumpRead, DumpedObject } from "./dumped-object.ts";
+import { readFormatList } from "./format-list.ts";
+import { readHnsdiagText, sectionOf } from "./hnsdiag-text.ts";
+import { BrokenJson, type Extent, type Member, membersOf, parseValue, visitItems } from "./json-extent.ts";
+import { readStoredItem } from "./own-dump.ts";
+import { undoPowerShell } from "./power-shell.ts";
+import { recognizeDialect, recognizeObject } from "./recognize-object.ts";
+import { type TextLine, linesOf } from "./text-lines.ts";
+
+/** A line that begins with a bracket begins JSON; behind JSON the next value may follow at once. */
+const JSON_START = /^[ \t\u00a0\ufeff]*([{[])/gm;
+const NEXT_START = /[ \t\r\n,]*(?=[{[])/y;
+/** Broken values in one file after which nobody can tell what is what. */
+const BROKEN_MAX = 20;
+const WRAPPERS_MAX = 4;
+const FIELDS_SHOWN = 5;
+const PATHS_SHOWN = 3;
+
+const READABLE =
+  "Dumps are what these commands print: mullion hns dump; Get-HnsNetwork | ConvertTo-Json -Depth 20 (and " +
+  "Get-HnsEndpoint, Get-HnsPolicyList, Get-HnsNamespace); hnsdiag list all -d.";
+const DEEPER =
+  "Make the dump again with ConvertTo-Json -Depth 20, or with hnsdiag list all -d. Without it these values are unknown, " +
+  "and the service takes the objects without them.";
+
+/** Fields of an object that stands for a list of objects of one kind. */
+const NAMED_LISTS: Readonly<Record<string, HcnObjectKind>> = {
+  networks: "Network",
+  endpoints: "Endpoint",
+  namespaces: "Namespace",
+  loadbalancers: "LoadBalancer",
+  policylists: "LoadBalancer",
+  routes: "SdnRoute",
+  sdnroutes: "SdnRoute",
+};
+
+/** Reading goes no further. */
+class Stop extends Error {}
+
+class DumpReader {
+  private readonly source: SourceText;
+  private readonly objects: DumpedObject[] = [];
+  private readonly problems: DumpProblem[] = [];
+  private readonly notes: DumpProblem[] = [];
+  private linesPassedBy = 0;
+  private broken = 0;
+  private isNamesOnlyTold = false;
+
+  constructor(source: SourceText) {
+    this.source = source;
+  }
+
+  read(): DumpRead {
+    try {
+      this.readAll();
+    } catch (error) {
+      if (!(error instanceof Stop)) throw error;
+    }
+    if (this.objects.length === 0 && this.problems.length === 0)
+      this.problem("hns-dump-unreadable", 0, "", "this file holds no objects of HNS", READABLE);
+    const { objects, problems, notes, linesPassedBy } = this;
+    return { objects, problems, notes, linesPassedBy };
+  }
+
+  private readAll(): void {
+    const { text } = this.source;
+    let at = 0;
+    for (;;) {
+      const start = this.nextStart(at);
+      this.readLines({ start: at, end: start ?? text.length });
+      if (start === undefined) return;
+      at = this.readTopValue(start);
+    }
+  }
+
+  private nextStart(at: number): number | undefined {
+    const { text } = this.source;
+    if (at > 0) {
+      NEXT_START.lastIndex = at;
+      if (NEXT_START.exec(text) !== null) return NEXT_START.lastIndex;
+    }
+    JSON_START.lastIndex = at;
+    const match = JSON_START.exec(text);
+    return match === null ? undefined : match.index + match[0].length - 1;
+  }
+
+  /** Reads one value and returns the offset behind it; behind its first line when it is broken. */
+  private readTopValue(start: number): number {
+    try {
+      return this.readContainer(start, undefined, 0);
+    } catch (error) {
+      if (!(error instanceof BrokenJson)) throw error;
+      this.tellBroken(error);
+      return this.nextTopLine(start);
+    }
+  }
+
+  /** Where the next line begins with a bracket in its first column: inside of values brackets are indented. */
+  private nextTopLine(start: number): number {
+    const { text } = this.source;
+    const next = /\n(?=[{[])/g;
+    next.lastIndex = start;
+    return next.exec(text) === null ? text.length : next.lastIndex;
+  }
+
+  private tellBroken({ message, offset }: BrokenJson): void {
+    const advice =
+      "Save the output again, whole; a console that wraps lines breaks it. The other objects are read.";
+    this.problem("hns-dump-unreadable", offset, "", message, advice);
+    if (++this.broken < BROKEN_MAX) return;
+    this.problem("hns-dump-unreadable", offset, "", "too much of this file is broken to read on", READABLE);
+    throw new Stop();
+  }
+
+  private readContainer(start: number, kind: HcnObjectKind | undefined, depth: number): number {
+    const { text } = this.source;
+    if (text[start] === "{") return this.readObject(start, kind, depth);
+    const lines: TextLine[] = [];
+    const end = visitItems(text, start, (item) => this.readItem(item, kind, depth, lines));
+    this.readTextLines(lines);
+    return end;
+  }
+
+  private readItem(item: Extent, kind: HcnObjectKind | undefined, depth: number, lines: TextLine[]): void {
+    try {
+      this.readSoundItem(item, kind, depth, lines);
+    } catch (error) {
+      // Where it ends is known, so the items behind it can be read.
+      if (!(error instanceof BrokenJson)) throw error;
+      this.tellBroken(error);
+    }
+  }
+
+  private readSoundItem(
+    item: Extent,
+    kind: HcnObjectKind | undefined,
+    depth: number,
+    lines: TextLine[],
+  ): void {
+    const { text } = this.source;
+    const letter = text[item.start];
+    if (depth > WRAPPERS_MAX)
+      throw new BrokenJson("lists stand in lists: this is no dump of HNS", item.start);
+    if (letter === "{" || letter === "[") this.readContainer(item.start, kind, depth + 1);
+    else if (letter === '"') {
+      // `hnsdiag … | ConvertTo-Json` makes a text of each line.
+      const line = parseValue(text, item);
+      lines.push({ line: this.source.positionOf(item.start).line, text: String(line) });
+    } else if (text.slice(item.start, item.end) !== "null") {
+      throw new BrokenJson("an object of HNS is expected here", item.start);
+    }
+  }
+
+  private readObject(start: number, kind: HcnObjectKind | undefined, depth: number): number {
+    const { members, end } = membersOf(this.source.text, start);
+    if (this.readWrapper(members, depth)) return end;
+    const document = this.parseObject({ start, end });
+    if (document !== undefined) this.addDocument(document, start, members, kind);
+    return end;
+  }
+
+  /** True for what only stands around objects: `{"value": [], "Count": 2}`, an answer of HNS v1, our own dump. */
+  private readWrapper(members: readonly Member[], depth: number): boolean {
+    const { text } = this.source;
+    const byName = new Map(members.map((member) => [member.key.toLowerCase(), member]));
+    const inside = (member: Member, kind?: HcnObjectKind): void => {
+      if (text[member.start] === "[" || text[member.start] === "{")
+        this.readContainer(member.start, kind, depth + 1);
+    };
+    const own = byName.get("objects");
+    if (own !== undefined && byName.has("apiversion") && byName.has("kind")) {
+      if (text[own.start] === "[") visitItems(text, own.start, (item) => this.readStored(item));
+      else throw new BrokenJson("objects has to be a list", own.start);
+      return true;
+    }
+    const [value, output] = [byName.get("value"), byName.get("output")];
+    const whole =
+      byName.has("count") && members.length === 2 ? value : byName.has("success") ? output : undefined;
+    if (whole !== undefined) {
+      inside(whole);
+      return true;
+    }
+    const lists = members.filter(
+      (member) => NAMED_LISTS[member.key.toLowerCase()] !== undefined && text[member.start] === "[",
+    );
+    if (lists.length === 0 || byName.has("id") || lists.length < members.length) return false;
+    for (const member of lists) inside(member, NAMED_LISTS[member.key.toLowerCase()]);
+    return true;
+  }
+
+  private parseObject(extent: Extent): JsonObject | undefined {
+    const value = parseValue(this.source.text, extent);
+    try {
+      return checkJsonObject(value);
+    } catch (error) {
+      if (!(error instanceof HcnError)) throw error;
+      throw new BrokenJson(error.detail ?? error.message, extent.start);
+    }
+  }
+
+  private readStored(item: Extent): void {
+    if (this.source.text[item.start] !== "{")
+      throw new BrokenJson("an object of HNS is expected here", item.start);
+    const value = this.parseObject(item);
+    const stored = value && readStoredItem(value);
+    if (stored !== undefined) {
+      this.add({ ...stored, where: this.placeOf(item.start) });
+      return;
+    }
+    this.problem(
+      "hns-dump-object-unknown",
+      item.start,
+      "",
+      "this object of the dump has no kind, no GUID, or no document",
+      "Each object is {kind, id, document}; docs/reference/hns-dumps.md shows one.",
+    );
+  }
+
+  private addDocument(
+    given: JsonObject,
+    start: number,
+    members: readonly Member[],
+    kind: HcnObjectKind | undefined,
+  ): void {
+    const { document, cut } = undoPowerShell(given);
+    this.addObject({ document, cut, start, members, kind });
+  }
+
+  private addObject(found: {
+    readonly document: JsonObject;
+    readonly cut: readonly string[];
+    readonly start: number;
+    readonly members: readonly Member[];
+    readonly kind: HcnObjectKind | undefined;
+  }): void {
+    const { cut, start, members, kind } = found;
+    const document = withId(found.document);
+    const shape =
+      kind === undefined ? recognizeObject(document) : { kind, dialect: recognizeDialect(kind, document) };
+    const id = document["ID"];
+    if (shape === undefined || typeof id !== "string" || parseGuid(id) === undefined) {
+      const fields = Object.keys(document).slice(0, FIELDS_SHOWN).join(", ");
+      const what = shape === undefined ? "is no object of HNS" : `is a ${shape.kind} without an ID`;
+      const message = `what begins here ${what}; it has the fields ${fields === "" ? "of nothing" : fields}`;
+      this.problem("hns-dump-object-unknown", start, "", message, READABLE);
+      return;
+    }
+    const matter = cut.filter((path) => !path.startsWith("Resources"));
+    if (matter.length > 0) this.tellCut(shape.kind, document, matter, start, members);
+    this.add({ ...shape, document, cut, where: this.placeOf(start) });
+  }
+
+  private tellCut(
+    kind: HcnObjectKind,
+    document: JsonObject,
+    cut: readonly string[],
+    start: number,
+    members: readonly Member[],
+  ): void {
+    const [first = ""] = cut;
+    const name = document["Name"] ?? document["ID"];
+    const top = /^[^.[]*/.exec(first)?.[0];
+    const at = members.find((member) => member.key === top)?.keyStart ?? start;
+    const more = cut.length - PATHS_SHOWN;
+    const paths = cut.slice(0, PATHS_SHOWN).join(", ") + (more > 0 ? ` and ${more} more` : "");
+    const message = `PowerShell cut off ${paths} of ${kind} ${JSON.stringify(name)}`;
+    if (this.notes.length < LIMITS.hnsDumpProblemsMax)
+      this.note("hns-dump-value-cut", at, first, message, DEEPER);
+  }
+
+  private add(object: DumpedObject): void {
+    if (this.objects.length >= LIMITS.hnsDumpObjectsMax) {
+      const message = `this file holds more than ${LIMITS.hnsDumpObjectsMax} objects`;
+      this.problem(
+        "hns-dump-unreadable",
+        0,
+        "",
+        message,
+        "Split it into several, and restore what you need.",
+      );
+      throw new Stop();
+    }
+    this.objects.push(object);
+  }
+
+  private readLines(extent: Extent): void {
+    if (extent.end > extent.start) this.readTextLines(linesOf(this.source, extent));
+  }
+
+  private readTextLines(lines: readonly TextLine[]): void {
+    const listed = readFormatList(lines);
+    for (const { document, cut, lines: own } of listed.objects) {
+      const start = this.source.offsetAt({ line: own[0]?.line ?? 1, column: 1 });
+      this.addObject({ document, cut, start, members: [], kind: undefined });
+    }
+    const { objects, rest } = readHnsdiagText(listed.rest);
+    for (const { kind, document, line, column } of objects) {
+      this.tellNamesOnly(line);
+      this.add({ kind, dialect: "v1", document, cut: [], where: { file: this.source.file, line, column } });
+    }
+    this.linesPassedBy += rest.filter(({ text }) => /\w/.test(text) && sectionOf(text) === undefined).length;
+  }
+
+  /** Once per file. */
+  private tellNamesOnly(line: number): void {
+    if (this.isNamesOnlyTold) return;
+    this.isNamesOnlyTold = true;
+    const offset = this.source.offsetAt({ line, column: 1 });
+    const message = "this is the output of hnsdiag without -d, which shows names and ids and little else";
+    const advice =
+      "hnsdiag list all -d prints the objects themselves. What is not shown is taken as not set.";
+    this.note("hns-dump-names-only", offset, "", message, advice);
+  }
+
+  private placeOf(offset: number): DumpedObject["where"] {
+    return { file: this.source.file, ...this.source.positionOf(offset) };
+  }
+
+  private problem(code: KnowledgeCode, offset: number, field: string, message: string, advice: string): void {
+    this.problems.push({ code, message, advice, where: { ...this.placeOf(offset), field } });
+    if (this.problems.length < LIMITS.hnsDumpProblemsMax) return;
+    const last = "there are so many problems that the rest of the file is not read";
+    this.problems.push({
+      code,
+      message: last,
+      advice: READABLE,
+      where: { ...this.placeOf(offset), field: "" },
+    });
+    throw new Stop();
+  }
+
+  private note(code: KnowledgeCode, offset: number, field: string, message: string, advice: string): void {
+    this.notes.push({ code, message, advice, where: { ...this.placeOf(offset), field } });
+  }
+}
+
+/** `Select-Object Id` spells the field as it was asked for. */
+function withId(document: JsonObject): JsonObject {
+  if (document["ID"] !== undefined) return document;
+  const { Id, id, ...rest } = document;
+  const found = Id ?? id;
+  return found === undefined ? document : { ID: found, ...rest };
+}
+
+/** Every object of one file, and what could not be read. */
+export function readDump(source: SourceText): DumpRead {
+  return new DumpReader(source).read();
+}

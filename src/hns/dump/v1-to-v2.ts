@@ -1,0 +1,350 @@
+/**
+ * Objects in v1 form as v2 documents, without a check (hcn.md §2.12, field map). What v2 has no place for is source to the
+ * v1 document, which a dump keeps beside this one.
+ */
+import type { HcnObjectKind, JsonObject, JsonValue } from "../../hcn/client.ts";
+import { ENDPOINT_FLAGS } from "../../hcn/endpoint.ts";
+import { HcnError } from "../../hcn/error.ts";
+import { ZERO_GUID, parseGuid } from "../../hcn/guid.ts";
+import { isJsonObject } from "../../hcn/json-value.ts";
+import { LOAD_BALANCER_FLAGS, LOAD_BALANCER_PORT_FLAGS } from "../../hcn/load-balancer.ts";
+import { NETWORK_TYPES } from "../../hcn/network.ts";
+import type { HnsPolicy } from "../../hcn/v1-documents.ts";
+import { type PolicyOwner, fieldsWithoutV2, policyFromV1 } from "../v1/policy-mapping.ts";
+
+type Fields = Record<string, JsonValue>;
+
+/** The fields of a document. What has another type than expected counts as absent. */
+class Source {
+  private readonly document: JsonObject;
+
+  constructor(document: JsonObject) {
+    this.document = document;
+  }
+
+  /** A text; an empty one counts as absent. */
+  text(field: string): string | undefined {
+    const text = this.document[field];
+    return typeof text === "string" && text !== "" ? text : undefined;
+  }
+
+  number(field: string): number | undefined {
+    const number = this.document[field];
+    return typeof number === "number" ? number : undefined;
+  }
+
+  isTrue(field: string): boolean {
+    return this.document[field] === true;
+  }
+
+  object(field: string): JsonObject | undefined {
+    const object = this.document[field];
+    return isJsonObject(object) ? object : undefined;
+  }
+
+  list(field: string): readonly JsonValue[] | undefined {
+    const list = this.document[field];
+    return Array.isArray(list) ? (list as readonly JsonValue[]) : undefined;
+  }
+
+  /** A comma list, or a list of texts. */
+  commaList(field: string): readonly string[] | undefined {
+    const items = this.list(field)?.filter((item) => typeof item === "string");
+    const texts = (items ?? this.text(field)?.split(",") ?? [])
+      .map((item) => item.trim())
+      .filter((item) => item !== "");
+    return texts.length === 0 ? undefined : texts;
+  }
+
+  guid(field: string): string | undefined {
+    const id = parseGuid(this.text(field) ?? "");
+    return id === ZERO_GUID ? undefined : id;
+  }
+}
+
+/** Without what is undefined, an empty list or an empty object. */
+function present(fields: Readonly<Record<string, JsonValue | undefined>>): Fields {
+  const kept: Fields = {};
+  for (const [field, value] of Object.entries(fields)) {
+    if (value === undefined) continue;
+    if (typeof value === "object" && value !== null && Object.keys(value).length === 0) continue;
+    kept[field] = value;
+  }
+  return kept;
+}
+
+const SCHEMA_VERSION: JsonObject = Object.freeze({ Major: 2, Minor: 0 });
+
+/** The base fields in v2 form; `Resources`, switch and containers are in `Health.Extra` there. */
+function baseOf(source: Source, extra: Readonly<Record<string, JsonValue | undefined>> = {}): Fields {
+  const health = source.object("Health");
+  return present({
+    ID: source.guid("ID"),
+    Owner: source.text("Owner"),
+    Name: source.text("Name"),
+    Version: source.number("Version"),
+    AdditionalParams: source.object("AdditionalParams"),
+    Health: present({
+      Data: health,
+      Extra: present({ Resources: source.object("Resources"), ...extra }),
+    }),
+    SchemaVersion: SCHEMA_VERSION,
+    State: source.number("State"),
+  });
+}
+
+function policyOf(owner: PolicyOwner, value: JsonValue): JsonValue {
+  if (!isJsonObject(value) || typeof value["Type"] !== "string") return value;
+  // Newer services show policies of v2 in v1 documents as they are.
+  if (isJsonObject(value["Settings"])) return value;
+  const policy: HnsPolicy = { ...value, Type: value["Type"] };
+  try {
+    const { Type, Settings = {} } = policyFromV1(owner, policy);
+    return { Type, Settings: { ...Settings, ...fieldsWithoutV2(owner, policy) } };
+  } catch (error) {
+    if (!(error instanceof HcnError)) throw error;
+    const { Type, ...Settings } = policy;
+    return { Type, Settings };
+  }
+}
+
+function policiesOf(owner: PolicyOwner, source: Source): readonly JsonValue[] {
+  return (source.list("Policies") ?? []).map((policy) => policyOf(owner, policy));
+}
+
+function defaultRoute(gateway: string | undefined): readonly JsonObject[] {
+  if (gateway === undefined) return [];
+  return [{ NextHop: gateway, DestinationPrefix: gateway.includes(":") ? "::/0" : "0.0.0.0/0" }];
+}
+
+function dnsOf(source: Source): JsonObject {
+  return present({
+    Domain: source.text("DNSDomain"),
+    Search: source.commaList("DNSSuffix"),
+    ServerList: source.commaList("DNSServerList"),
+  });
+}
+
+function subnetOf(value: JsonValue): JsonValue {
+  if (!isJsonObject(value)) return value;
+  const source = new Source(value);
+  const ipSubnets = source.list("IpSubnets")?.map((block) => {
+    if (!isJsonObject(block)) return block;
+    const own = new Source(block);
+    return present({
+      ID: own.guid("ID"),
+      IpAddressPrefix: own.text("IpAddressPrefix"),
+      Flags: own.number("Flags"),
+    });
+  });
+  return present({
+    ID: source.guid("ID"),
+    IpAddressPrefix: source.text("AddressPrefix"),
+    Policies: policiesOf("subnet", source),
+    Routes: defaultRoute(source.text("GatewayAddress")),
+    IpSubnets: ipSubnets,
+    Flags: source.number("Flags"),
+  });
+}
+
+function canonicalType(text: string | undefined): string | undefined {
+  const name = NETWORK_TYPES.find((type) => type.toLowerCase() === text?.toLowerCase());
+  return name ?? text;
+}
+
+/** The policy that a field of v1 is in v2. */
+function fieldPolicy(type: string, field: string, value: JsonValue | undefined): readonly JsonObject[] {
+  return value === undefined ? [] : [{ Type: type, Settings: { [field]: value } }];
+}
+
+function networkToV2(source: Source): Fields {
+  const type = canonicalType(source.text("Type"));
+  const policies = policiesOf("network", source);
+  // On an overlay v2 shows addresses as policies, too (hcn.md §2.12); v1 goes on showing them as fields.
+  const isOverlay = type === "Overlay";
+  const ofFields: readonly JsonObject[] = [
+    ...fieldPolicy("NetAdapterName", "NetworkAdapterName", source.text("NetworkAdapterName")),
+    ...fieldPolicy("SourceMacAddress", "SourceMacAddress", source.text("SourceMac")),
+    ...fieldPolicy("AutomaticDNS", "Enable", source.isTrue("AutomaticDNS") ? true : undefined),
+    ...fieldPolicy("ProviderAddress", "ProviderAddress", isOverlay ? source.text("ManagementIP") : undefined),
+    ...fieldPolicy("DrMacAddress", "Address", isOverlay ? source.text("DrMacAddress") : undefined),
+  ];
+  const given = new Set(policies.map((policy) => (isJsonObject(policy) ? policy["Type"] : "")));
+  const added = ofFields.filter((policy) => !given.has(policy["Type"]));
+  const switches = { LayeredOn: source.guid("LayeredOn"), SwitchGuid: source.guid("SwitchGuid") };
+  const subnets = source.list("Subnets")?.map(subnetOf);
+  return {
+    ...baseOf(source, switches),
+    ...present({
+      Type: type,
+      Policies: [...added, ...policies],
+      MacPool: present({ Ranges: source.list("MacPools") }),
+      Dns: dnsOf(source),
+      Ipams: subnets === undefined || subnets.length === 0 ? [] : [{ Type: "Static", Subnets: subnets }],
+      Flags: source.number("Flags"),
+    }),
+  };
+}
+
+function ipConfigOf(
+  address: string | undefined,
+  length: number | undefined,
+  subnet: string | undefined,
+): readonly JsonObject[] {
+  if (address === undefined) return [];
+  return [present({ IpAddress: address, PrefixLength: length, IpSubnetId: subnet })];
+}
+
+/** Fields of a v1 endpoint that are bits of its flags in v2. */
+const FLAG_FIELDS: readonly (readonly [field: string, bit: number])[] = [
+  ["IsRemoteEndpoint", ENDPOINT_FLAGS.RemoteEndpoint],
+  ["DisableICC", ENDPOINT_FLAGS.DisableInterComputeCommunication],
+  ["EnableLowMetric", ENDPOINT_FLAGS.EnableLowInterfaceMetric],
+  ["EnableInternalDNS", ENDPOINT_FLAGS.OverrideDNSServerOrder],
+];
+
+function endpointFlags(source: Source): number | undefined {
+  let flags = source.number("Flags") ?? 0;
+  for (const [field, bit] of FLAG_FIELDS) if (source.isTrue(field)) flags |= bit;
+  return flags === 0 ? undefined : flags;
+}
+
+/** `EncapOverhead` is a field of v1, and some builds show the policy beside it. */
+function withOverhead(policies: readonly JsonValue[], overhead: number): readonly JsonValue[] {
+  const isThere = policies.some((policy) => isJsonObject(policy) && policy["Type"] === "EncapOverhead");
+  if (overhead === 0 || isThere) return policies;
+  return [...policies, { Type: "EncapOverhead", Settings: { Overhead: overhead } }];
+}
+
+function endpointToV2(source: Source, networkId: (name: string) => string | undefined): Fields {
+  const named = source.text("VirtualNetworkName");
+  const network = source.guid("VirtualNetwork") ?? (named === undefined ? undefined : networkId(named));
+  const policies = withOverhead(policiesOf("endpoint", source), source.number("EncapOverhead") ?? 0);
+  const namespace = new Source(source.object("Namespace") ?? {}).guid("ID");
+  const addresses = [
+    ...ipConfigOf(source.text("IPAddress"), source.number("PrefixLength"), source.guid("IPSubnetId")),
+    ...ipConfigOf(source.text("IPv6Address"), source.number("IPv6PrefixLength"), source.guid("IPv6SubnetId")),
+  ];
+  return {
+    ...baseOf(source, { SharedContainers: source.list("SharedContainers") }),
+    ...present({
+      HostComputeNetwork: network,
+      HostComputeNamespace: namespace,
+      Policies: policies,
+      IpConfigurations: addresses,
+      Dns: dnsOf(source),
+      Routes: [
+        ...defaultRoute(source.text("GatewayAddress")),
+        ...defaultRoute(source.text("GatewayAddressV6")),
+      ],
+      MacAddress: source.text("MacAddress"),
+      Flags: endpointFlags(source),
+    }),
+  };
+}
+
+function resourcesOf(source: Source): readonly JsonValue[] {
+  const resources = [...(source.list("ResourceList") ?? [])];
+  const known = new Set(
+    resources.map((each) => (isJsonObject(each) && isJsonObject(each["Data"]) ? each["Data"]["Id"] : "")),
+  );
+  // `Containers` may name one several times (hcn.md §2.4).
+  for (const id of new Set(source.list("Containers") ?? []))
+    if (!known.has(id)) resources.push({ Type: "Container", Data: { Id: id } });
+  return resources;
+}
+
+function namespaceToV2(source: Source): Fields {
+  const isDefault = source.isTrue("IsDefault");
+  const compartment = source.number("CompartmentId");
+  return {
+    ...baseOf(source),
+    ...present({
+      NamespaceId: compartment === 0 ? undefined : compartment,
+      NamespaceGuid: source.guid("CompartmentGuid"),
+      Type: isDefault ? "HostDefault" : (source.text("Type") ?? "Host"),
+      Resources: resourcesOf(source),
+    }),
+  };
+}
+
+const REFERENCE = /^\/?endpoints\//i;
+
+interface Balanced {
+  readonly mapping: JsonObject;
+  readonly vips: readonly JsonValue[];
+  readonly sourceVip: string | undefined;
+  readonly isDsr: boolean;
+}
+
+const PROTOCOLS: Readonly<Record<string, number>> = { tcp: 6, udp: 17 };
+
+function protocolOf(source: Source): JsonValue | undefined {
+  const text = source.text("Protocol");
+  return text === undefined ? source.number("Protocol") : (PROTOCOLS[text.toLowerCase()] ?? text);
+}
+
+function balancedOf(policy: JsonObject): Balanced {
+  const source = new Source(policy);
+  const { ILB, LocalRoutedVip } = LOAD_BALANCER_PORT_FLAGS;
+  const flags = (source.isTrue("ILB") ? ILB : 0) | (source.isTrue("LocalRoutedVip") ? LocalRoutedVip : 0);
+  const [vips, sourceVip, isDsr] = [
+    source.list("VIPs") ?? [],
+    source.text("SourceVIP"),
+    source.isTrue("IsDSR"),
+  ];
+  const mapping = present({
+    Protocol: protocolOf(source),
+    InternalPort: source.number("InternalPort"),
+    ExternalPort: source.number("ExternalPort"),
+    Flags: flags === 0 ? undefined : flags,
+  });
+  return { mapping, vips, sourceVip, isDsr };
+}
+
+function loadBalancerToV2(source: Source): Fields {
+  const references = (source.list("References") ?? []).map((each) =>
+    typeof each === "string" ? each.replace(REFERENCE, "") : each,
+  );
+  const balanced = (source.list("Policies") ?? []).filter(isJsonObject).map(balancedOf);
+  const [shared] = balanced;
+  const mappings = balanced.map(({ mapping }) => mapping).filter((each) => Object.keys(each).length > 0);
+  return {
+    ...baseOf(source),
+    ...present({
+      HostComputeNetwork: source.guid("HostComputeNetwork"),
+      HostComputeEndpoints: references,
+      SourceVIP: shared?.sourceVip,
+      FrontendVIPs: shared?.vips,
+      PortMappings: mappings,
+      Flags:
+        (source.number("Flags") ?? 0) | (shared?.isDsr === true ? LOAD_BALANCER_FLAGS.DSR : 0) || undefined,
+    }),
+  };
+}
+
+/**
+ * The v2 document of an object in v1 form. Never refuses: what does not read stays as it is.
+ * @param networkId the id of a network of the same dump, by its name: hnsdiag's tables name no ids.
+ */
+export function documentFromV1(
+  kind: HcnObjectKind,
+  document: JsonObject,
+  networkId: (name: string) => string | undefined,
+): JsonObject {
+  const source = new Source(document);
+  switch (kind) {
+    case "Network":
+      return networkToV2(source);
+    case "Endpoint":
+      return endpointToV2(source, networkId);
+    case "Namespace":
+      return namespaceToV2(source);
+    case "LoadBalancer":
+      return loadBalancerToV2(source);
+    case "SdnRoute":
+    case "GuestNetworkService":
+      // v1 has neither.
+      return document;
+  }
+}

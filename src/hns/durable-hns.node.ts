@@ -1,0 +1,42 @@
+/** An HNS whose objects outlive the process, in one call: a service on a state folder. */
+import { hnsVersionOf } from "../knowledge/profiles.ts";
+import { LOCAL_NODE, type LocalHns, type LocalHnsOptions, createHns, requireProfile } from "./local-hns.ts";
+import { type StateFolder, openStateFolder } from "./state-folder.node.ts";
+import { loadService } from "./stored/open-service.ts";
+import type { RestoreNote } from "./stored/stored-object.ts";
+
+/** A service and the folder that it keeps its objects in. */
+export interface DurableHns extends LocalHns {
+  readonly folder: StateFolder;
+  /** What of the stored objects is not as it was. */
+  readonly notes: readonly RestoreNote[];
+  /** Says good-bye to listeners and lets the folder go. */
+  close(): Promise<void>;
+}
+
+/**
+ * Opens the HNS whose objects are in the folder `path`, which is made when it is missing. A change is on disk before the
+ * call that made it is answered.
+ *
+ * ```ts
+ * const { client, close } = await openHns("/var/lib/mullion/hns", { profile: "ws2025" });
+ * ```
+ * @throws StateFolderError: another process has the folder, a newer Mullion wrote it, it is damaged or not writable.
+ * @throws RangeError when a profile, an address or a MAC is none.
+ */
+export async function openHns(path: string, options: LocalHnsOptions = {}): Promise<DurableHns> {
+  const windows = requireProfile(options.profile);
+  const folder = openStateFolder(path, { node: LOCAL_NODE, version: hnsVersionOf(windows) });
+  try {
+    const hns = createHns({ ...options, store: folder });
+    const notes = await loadService(hns.service, folder, folder.incarnation);
+    const close = async (): Promise<void> => {
+      await hns.client.close();
+      await folder.close();
+    };
+    return { ...hns, folder, notes, close };
+  } catch (error) {
+    await folder.close();
+    throw error;
+  }
+}

@@ -1,0 +1,144 @@
+/**
+ * An HNS in one call, for programs and their tests: a node with its adapters, its clock and a client, nothing else of
+ * the world. No packets move.
+ */
+import { assert } from "../base/assert.ts";
+import { type Clock, VirtualClock } from "../base/clock.ts";
+import { Prng } from "../base/prng.ts";
+import { memoryPair } from "../device/memory-pair.ts";
+import type { QuirkSettings } from "../knowledge/quirks.ts";
+import { PROFILE_NAMES, type WindowsBuild, parseProfile } from "../knowledge/profiles.ts";
+import { type Mac, parseMac } from "../net/mac.ts";
+import { parseInterfaceAddress } from "../net/prefix.ts";
+import { BooksDatapath } from "./books-datapath.ts";
+import { HnsService } from "./hns-service.ts";
+import { InProcessHcnClient } from "./in-process-client.ts";
+import type { NetworkingOptions } from "./network/networking-options.ts";
+import type { PhysicalAdapter } from "./physical-adapter.ts";
+import type { ObjectStore } from "./store.ts";
+
+/** A network adapter of the node, as people write it. */
+export interface AdapterDescription {
+  /** Friendly name, which networks name in `NetworkAdapterName`: `Ethernet`. */
+  readonly name: string;
+  /** `10.0.0.11/24`; several, of both families, are allowed. */
+  readonly addresses: readonly string[];
+  /** `00-15-5D-00-00-11`; chosen when absent. */
+  readonly mac?: string;
+  /** Wi-Fi adapters carry no network with VFP. Default `wired`. */
+  readonly medium?: "wired" | "wireless";
+  /** A vNIC or a VPN's adapter, which no switch takes. */
+  readonly isVirtual?: boolean;
+  /** Name of a switch that somebody made on it without HNS. */
+  readonly outsideSwitch?: string;
+}
+
+export interface LocalHnsOptions {
+  /** The build of Windows: a profile such as `ws2022` or `ws2022.2582`, or a build number. Default `ws2022`. */
+  readonly profile?: string;
+  /** Default: one, `Ethernet` with 10.0.0.11/24. */
+  readonly adapters?: readonly AdapterDescription[];
+  /** Where GUIDs, MACs and addresses come from: equal seeds give equal answers. Default 1. */
+  readonly seed?: number | string;
+  /** Default: a clock that stands until `advance` moves it. */
+  readonly clock?: Clock;
+  /** What the clock's zero is, in milliseconds since 1970; times in documents count from it. */
+  readonly epochMs?: number;
+  /** Defects that are to be otherwise than the build has them. */
+  readonly quirks?: QuirkSettings;
+  /** What the node's networks depend on besides the build. */
+  readonly networking?: NetworkingOptions;
+  /** Where changes are kept; `openHns` reads them again. Default: nowhere. */
+  readonly store?: ObjectStore;
+}
+
+/** One node's HNS, with what a test does to it. */
+export interface LocalHns {
+  /** How programs see it. */
+  readonly client: InProcessHcnClient;
+  readonly service: HnsService;
+  readonly clock: Clock;
+  readonly windows: WindowsBuild;
+  /**
+   * Lets time pass, so that what HNS does later happens: management addresses appear, delays end.
+   * @throws Error when the clock is the caller's own.
+   */
+  advance(milliseconds: number): Promise<void>;
+}
+
+/** The node of the documentation's examples. */
+export const DEFAULT_ADAPTERS: readonly AdapterDescription[] = Object.freeze([
+  Object.freeze({ name: "Ethernet", addresses: Object.freeze(["10.0.0.11/24"]) }),
+]);
+
+/** `00-15-5D` is the range of Hyper-V's own adapters. */
+const FIRST_MAC = 0x0015_5d00_0011;
+const FRAME_DELAY_MS = 0;
+const SEED_DEFAULT = 1;
+
+const PROFILE_DEFAULT = "ws2022";
+/** What the node is called. */
+export const LOCAL_NODE = "node";
+
+/** @throws RangeError that lists the profiles. */
+export function requireProfile(text: string = PROFILE_DEFAULT): WindowsBuild {
+  const windows = parseProfile(text);
+  if (windows !== undefined) return windows;
+  throw new RangeError(
+    `there is no Windows profile ${JSON.stringify(text)}; write one of ${PROFILE_NAMES.join(", ")}, or a build such as 10.0.20348.2582`,
+  );
+}
+
+function readMac(text: string | undefined, index: number): Mac {
+  if (text === undefined) return (FIRST_MAC + index) as Mac;
+  const mac = parseMac(text);
+  if (mac !== undefined) return mac;
+  throw new RangeError(`adapters[${index}].mac is ${JSON.stringify(text)}; write it as 00-15-5D-00-00-11`);
+}
+
+function readAdapter(clock: Clock, adapter: AdapterDescription, index: number): PhysicalAdapter {
+  const { addresses: texts, mac, ...fields } = adapter;
+  const addresses = texts.map((text) => {
+    const address = parseInterfaceAddress(text);
+    if (address !== undefined) return address;
+    throw new RangeError(
+      `adapters[${index}].addresses holds ${JSON.stringify(text)}; write address and prefix length, as 10.0.0.11/24`,
+    );
+  });
+  const [device] = memoryPair(clock, { delayMs: FRAME_DELAY_MS });
+  return { ...fields, mac: readMac(mac, index), device, addresses };
+}
+
+/**
+ * Makes the HNS of a node that has no networks yet.
+ *
+ * ```ts
+ * const { client } = createHns({ profile: "ws2025" });
+ * const network = await createNetwork(client, { Name: "nat", Type: "NAT" });
+ * ```
+ * @throws RangeError when a profile, an address or a MAC is none.
+ */
+export function createHns(options: LocalHnsOptions = {}): LocalHns {
+  const windows = requireProfile(options.profile);
+  const own = options.clock === undefined ? new VirtualClock() : undefined;
+  const clock = options.clock ?? own;
+  assert(clock !== undefined, "there is a clock");
+  const env = { clock, prng: new Prng(options.seed ?? SEED_DEFAULT), recorder: undefined };
+  const adapters = options.adapters ?? DEFAULT_ADAPTERS;
+  const service = new HnsService(env, {
+    node: LOCAL_NODE,
+    windows,
+    datapath: new BooksDatapath(),
+    adapters: adapters.map((adapter, index) => readAdapter(clock, adapter, index)),
+    ...(options.epochMs !== undefined && { epochMs: options.epochMs }),
+    ...(options.quirks !== undefined && { quirks: options.quirks }),
+    ...(options.networking !== undefined && { networking: options.networking }),
+  });
+  const client = new InProcessHcnClient(service, options.store);
+  const advance = async (milliseconds: number): Promise<void> => {
+    if (own === undefined) throw new Error("the clock is the caller's own; move that");
+    own.runUntil(own.nowMs + milliseconds);
+    await client.flush();
+  };
+  return { client, service, clock, windows, advance };
+}

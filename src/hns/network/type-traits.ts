@@ -1,0 +1,98 @@
+/** What the types of network differ in (hcn.md §4.1, table of network types). */
+import type { IpamType, NetworkType } from "../../hcn/network.ts";
+import type { NetworkRecord } from "../network-record.ts";
+
+/**
+ * `external`: on an adapter, with a vNIC of the host in its place. `internal`: the host and the endpoints.
+ * `private`: the endpoints alone.
+ */
+export type SwitchKind = "external" | "internal" | "private";
+
+export interface NetworkTypeTraits {
+  readonly switchKind: SwitchKind;
+  /** Ways in which its endpoints get addresses. */
+  readonly ipams: readonly IpamType[];
+  /** The service picks a subnet when the request has none. */
+  readonly hasChosenSubnet: boolean;
+  /** An endpoint without a subnet to take its address from is refused. */
+  readonly needsSubnet: boolean;
+  /** VFP runs on its ports; refused where the node has none (hcn.md §6.1). */
+  readonly needsVfp: boolean;
+  /** Refused where Internet Connection Sharing cannot run (hcn.md §6.1). */
+  readonly needsIcs: boolean;
+  /** It stands for an adapter of the host, which keeps it. */
+  readonly isMirror: boolean;
+  /** Networks of this type share the switch of an adapter; else there is one network per adapter. */
+  readonly sharesSwitch: boolean;
+  /** Its ports get rules; the other types only move frames in this version. */
+  readonly hasRules: boolean;
+}
+
+const STATIC: readonly IpamType[] = ["Static"];
+const STATIC_OR_DHCP: readonly IpamType[] = ["Static", "Dhcp"];
+
+/** NAT, ICS: the host is the gateway and translates. */
+const TRANSLATED: NetworkTypeTraits = {
+  switchKind: "internal",
+  ipams: STATIC,
+  hasChosenSubnet: true,
+  needsSubnet: true,
+  needsVfp: false,
+  needsIcs: false,
+  isMirror: false,
+  sharesSwitch: false,
+  hasRules: false,
+};
+
+/** L2Bridge and its relatives: VFP on the node's adapter. */
+const BRIDGED: NetworkTypeTraits = {
+  switchKind: "external",
+  ipams: STATIC,
+  hasChosenSubnet: false,
+  needsSubnet: true,
+  needsVfp: true,
+  needsIcs: false,
+  isMirror: false,
+  sharesSwitch: true,
+  hasRules: true,
+};
+
+/** Frames and nothing else; addresses are the endpoints' own affair. */
+const PLAIN: NetworkTypeTraits = {
+  switchKind: "private",
+  ipams: STATIC_OR_DHCP,
+  hasChosenSubnet: false,
+  needsSubnet: false,
+  needsVfp: false,
+  needsIcs: false,
+  isMirror: false,
+  sharesSwitch: false,
+  hasRules: false,
+};
+
+/**
+ * One row per type. Inferred (hcn.md §4.1, §11.18): ConstrainedICS is made as ICS; a Mirrored network leaves the adapter
+ * that it mirrors to the host.
+ */
+const TYPE_TRAITS: { readonly [Type in NetworkType]: NetworkTypeTraits } = {
+  NAT: TRANSLATED,
+  ICS: { ...TRANSLATED, needsIcs: true },
+  ConstrainedICS: { ...TRANSLATED, needsIcs: true },
+  Transparent: { ...PLAIN, switchKind: "external" },
+  L2Bridge: BRIDGED,
+  L2Tunnel: BRIDGED,
+  Overlay: { ...BRIDGED, hasRules: false },
+  Private: PLAIN,
+  Internal: { ...PLAIN, switchKind: "internal" },
+  Mirrored: { ...PLAIN, isMirror: true },
+  Infiniband: PLAIN,
+};
+
+export function traitsOf(type: NetworkType): NetworkTypeTraits {
+  return TYPE_TRAITS[type];
+}
+
+/** True where ports get rules. */
+export function hasRules(network: NetworkRecord): boolean {
+  return traitsOf(network.type).hasRules;
+}

@@ -1,0 +1,136 @@
+/** Which policies are stored and returned without acting on packets, and why. `docs/reference/fidelity.md` lists them. */
+import type { AclPolicySetting } from "../../hcn/acl-policy.ts";
+import type { EndpointPolicy } from "../../hcn/endpoint-policy.ts";
+import type { InterfaceConstraintPolicySetting } from "../../hcn/interface-policy.ts";
+import { NAT_FLAGS, type SdnRoutePolicySetting } from "../../hcn/nat-policy.ts";
+import type { NetworkPolicy } from "../../hcn/network-policy.ts";
+import type { EndpointPolicyType, NetworkPolicyType } from "../../hcn/policy-type.ts";
+import { DEFAULT_ALLOW_PRIORITY, isSwitchAcl, setsOf } from "../compile/acl.ts";
+import { isIpv6Nat } from "../compile/outbound-nat.ts";
+import { isIpv6Mapping } from "../compile/port-mapping.ts";
+import type { NetworkRecord } from "../network-record.ts";
+import { RULE_POLICIES, ruleLimitOf } from "../network/type-limits.ts";
+import { hasRules } from "../network/type-traits.ts";
+import { tuplesOf } from "./set-policies.ts";
+
+/** What stands in health data of everything that is kept without an effect. */
+export const NOT_YET = "stored and returned; this version does not act on it";
+
+/** Policies of endpoints that never act, with what Windows would do. */
+export const STORED_ENDPOINT_POLICIES: { readonly [T in EndpointPolicyType]?: string } = {
+  QOS: "what leaves is not held back",
+  L4Proxy: "connections are not redirected to the proxy",
+  L4WFPPROXY: "connections are not redirected to the proxy",
+  InterfaceConstraint: "the endpoint is not bound to the interface",
+  Encryption: "packets are not encrypted",
+  VLAN: "frames are not tagged",
+  Firewall: "the firewall of Hyper-V does not run",
+};
+
+/** Policies of networks that never act, with what Windows would do. */
+export const STORED_NETWORK_POLICIES: { readonly [T in NetworkPolicyType]?: string } = {
+  SourceMacAddress: "frames keep the MAC address of the adapter",
+  VSwitchExtension: "extensions are listed as on or off; their work on frames is not done",
+  AutomaticDNS: "endpoints do not get the node's DNS servers",
+  RemoteSubnetRoute: "frames are not encapsulated",
+  VxlanPort: "frames are not encapsulated",
+  HostRoute: "the node and the endpoints of an overlay do not reach each other",
+  L4Proxy: "connections are not redirected to the proxy",
+  NeighborDiscovery: "neighbours are not answered for",
+};
+
+function hasSet(network: NetworkRecord, id: string): boolean {
+  return network.policies.some((policy) => policy.Type === "SetPolicy" && policy.Settings.Id === id);
+}
+
+function missingSet(ids: readonly string[], network: NetworkRecord | undefined): string | undefined {
+  const missing = ids.find((id) => network !== undefined && !hasSet(network, id));
+  return missing === undefined
+    ? undefined
+    : `the network has no set ${missing}; the rule is about no address`;
+}
+
+function reasonForAcl(settings: AclPolicySetting, network: NetworkRecord | undefined): string | undefined {
+  if (!isSwitchAcl(settings))
+    return "RuleType Host belongs to the Windows firewall, which this version does not run";
+  if (settings.Action === "Pass") return "Pass has a meaning in tiers only";
+  if ((settings.Priority ?? 0) > DEFAULT_ALLOW_PRIORITY)
+    return `the rules at ${DEFAULT_ALLOW_PRIORITY}, which allow everything, decide before Priority ${settings.Priority ?? 0}`;
+  return missingSet(setsOf(settings), network);
+}
+
+function reasonForMapping(policy: Extract<EndpointPolicy, { Type: "PortMapping" }>): string | undefined {
+  if (isIpv6Mapping(policy.Settings)) return `IPv6 port mappings are ${NOT_YET}`;
+  return ((policy.Settings.Flags ?? 0) & NAT_FLAGS.LocalRoutedVip) === 0
+    ? undefined
+    : "Flags 1 (LocalRoutedVip): the mapping works from other machines; the node's own connections to it do not yet";
+}
+
+/** Why a route does less than on Windows; undefined: it does all. */
+export function reasonForRoute({ NextHop }: SdnRoutePolicySetting): string | undefined {
+  return (NextHop ?? "") === "" ? undefined : `NextHop is ${NOT_YET}; the prefix bypasses source NAT`;
+}
+
+function stored(text: string | undefined): string | undefined {
+  return text === undefined ? undefined : `${NOT_YET}: ${text}`;
+}
+
+type EndpointReason<T extends EndpointPolicyType> = (
+  policy: Extract<EndpointPolicy, { Type: T }>,
+  network: NetworkRecord | undefined,
+) => string | undefined;
+
+/** Policies that act, but not always or not in all that they say. */
+const PARTLY_ENFORCED: { readonly [T in EndpointPolicyType]?: EndpointReason<T> } = {
+  PortMapping: reasonForMapping,
+  ACL: ({ Settings }, network) => reasonForAcl(Settings, network),
+  TierAcl: (policy, network) => missingSet(tuplesOf(policy).flatMap(setsOf), network),
+  OutBoundNAT: ({ Settings }) =>
+    isIpv6Nat(Settings) ? "IPv6 is not translated; packets keep the endpoint's address" : undefined,
+  SDNRoute: ({ Settings }) => reasonForRoute(Settings),
+};
+
+/** What of one policy has no effect where ports get rules. */
+function ownReason(policy: EndpointPolicy, network: NetworkRecord | undefined): string | undefined {
+  const reasonOf = PARTLY_ENFORCED[policy.Type] as EndpointReason<EndpointPolicyType> | undefined;
+  return reasonOf === undefined ? stored(STORED_ENDPOINT_POLICIES[policy.Type]) : reasonOf(policy, network);
+}
+
+/** Why a policy of an endpoint of `network` has no effect, or not all of it; undefined: it has. */
+export function reasonForEndpointPolicy(
+  policy: EndpointPolicy,
+  network: NetworkRecord | undefined,
+): string | undefined {
+  const isWithoutRules = network !== undefined && !hasRules(network) && RULE_POLICIES.includes(policy.Type);
+  return isWithoutRules ? ruleLimitOf(network.type) : ownReason(policy, network);
+}
+
+/** Policies of overlay networks on one without tunnels. */
+const BRIDGE_REASONS: { readonly [T in NetworkPolicyType]?: string } = {
+  DrMacAddress: "an L2Bridge network has no distributed router",
+  RemoteSubnetRoute: "an L2Bridge network has no tunnels; use routes between the nodes",
+  VxlanPort: "an L2Bridge network has no tunnels",
+  HostRoute: "the host and its L2Bridge endpoints reach each other without it",
+};
+
+/** The adapter of a simulated node is known by its alias. */
+function reasonForConstraint(
+  { switchKind }: NetworkRecord,
+  { InterfaceAlias }: InterfaceConstraintPolicySetting,
+): string | undefined {
+  if (switchKind !== "external") return NOT_YET;
+  return (InterfaceAlias ?? "") === ""
+    ? "adapters are found by InterfaceAlias, not by their other names"
+    : undefined;
+}
+
+/** Why a policy of `network` has no effect, or not all of it; undefined: it has. */
+export function reasonForNetworkPolicy(network: NetworkRecord, policy: NetworkPolicy): string | undefined {
+  const ofBridge = hasRules(network) ? BRIDGE_REASONS[policy.Type] : undefined;
+  if (ofBridge !== undefined) return ofBridge;
+  const isOfRules = policy.Type === "NetworkACL" || policy.Type === "SetPolicy";
+  if (isOfRules && !hasRules(network)) return ruleLimitOf(network.type);
+  if (policy.Type === "NetworkACL") return reasonForAcl(policy.Settings, network);
+  if (policy.Type === "InterfaceConstraint") return reasonForConstraint(network, policy.Settings);
+  return stored(STORED_NETWORK_POLICIES[policy.Type]);
+}

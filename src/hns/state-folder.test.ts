@@ -1,0 +1,200 @@
+import { spawnSync } from "node:child_process";
+import {
+  appendFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { loadSqlite } from "./sqlite.node.ts";
+import {
+  type StateFolder,
+  type StateFolderOptions,
+  StateFolderError,
+  openStateFolder,
+} from "./state-folder.node.ts";
+import { describeObjectStore, putOf, storedObject } from "./store.suite.ts";
+
+const OPTIONS: StateFolderOptions = { node: "w1", version: { Major: 15, Minor: 3 } };
+
+function temporaryFolder(): string {
+  return mkdtempSync(join(tmpdir(), "mullion-state-"));
+}
+
+describeObjectStore("the state folder", async () => {
+  const root = temporaryFolder();
+  let folder = openStateFolder(join(root, "state"), OPTIONS);
+  return Promise.resolve({
+    store: folder,
+    reopen: async () => {
+      await folder.close();
+      folder = openStateFolder(join(root, "state"), OPTIONS);
+      return folder;
+    },
+    close: async () => {
+      await folder.close();
+      rmSync(root, { recursive: true });
+    },
+  });
+});
+
+describe("a state folder", () => {
+  let path = "";
+  const opened: StateFolder[] = [];
+  const network = storedObject("Network", "n1", "cbr0");
+
+  beforeEach(() => {
+    path = temporaryFolder();
+  });
+
+  afterEach(async () => {
+    for (const folder of opened.splice(0)) await folder.close();
+    rmSync(path, { recursive: true });
+  });
+
+  function open(options: StateFolderOptions = OPTIONS): StateFolder {
+    const folder = openStateFolder(path, options);
+    opened.push(folder);
+    return folder;
+  }
+
+  /** A folder with one network in it, which nobody has open. */
+  async function leaveOneNetwork(): Promise<void> {
+    const folder = openStateFolder(path, OPTIONS);
+    await folder.write([putOf(network)]);
+    await folder.close();
+  }
+
+  it("is for its owner alone, and says what it is", () => {
+    open();
+    expect(statSync(path).mode & 0o777).toBe(0o700);
+    expect(statSync(join(path, "hns.db")).mode & 0o777).toBe(0o600);
+    expect(readFileSync(join(path, "README.txt"), "utf8")).toContain("state folder of a Mullion HNS");
+  });
+
+  it("refuses a second writer and names the folder and the process that has it", () => {
+    open();
+    expect(() => open()).toThrow(
+      new StateFolderError(
+        `The state folder ${path} is in use by process ${process.pid}. Stop it, or name another folder.`,
+      ),
+    );
+  });
+
+  it("lets the next one in when the first has closed it", async () => {
+    const first = open();
+    await first.write([putOf(network)]);
+    await first.close();
+    const second = open();
+    expect(await second.list()).toEqual([network]);
+    expect(second.incarnation).toBe(2);
+  });
+
+  it("refuses a store of a newer format and leaves it alone", async () => {
+    await leaveOneNetwork();
+    const { DatabaseSync } = loadSqlite();
+    const database = new DatabaseSync(join(path, "hns.db"));
+    database.exec("PRAGMA user_version = 2");
+    database.close();
+    const before = readFileSync(join(path, "hns.db"));
+    expect(() => open()).toThrow(
+      `The store in ${path} was written by a newer Mullion: its format is 2, and this one knows 1. Update Mullion, or name another folder.`,
+    );
+    expect(readFileSync(join(path, "hns.db"))).toEqual(before);
+  });
+
+  it("refuses a file that is no database", () => {
+    writeFileSync(join(path, "hns.db"), "[HNS.data of another world]".repeat(100));
+    expect(() => open()).toThrow(/^The store .*hns\.db is damaged \(file is not a database\)\. Move it away/);
+  });
+
+  it("refuses a store whose pages are torn", async () => {
+    const folder = openStateFolder(path, OPTIONS);
+    await folder.write(
+      Array.from({ length: 200 }, (_, n) => putOf(storedObject("Endpoint", `e${n}`, "x".repeat(200)))),
+    );
+    await folder.close();
+    const file = join(path, "hns.db");
+    truncateSync(file, Math.floor(statSync(file).size / 2 / 4_096) * 4_096);
+    expect(() => open()).toThrow(/^The store .*hns\.db is damaged/);
+  });
+
+  it("gives up the end of a log that was torn, and what was written before it stays", async () => {
+    // The writer is killed: its log is not folded into the database.
+    const program = `
+      const { openStateFolder } = await import(${JSON.stringify(join(import.meta.dirname, "state-folder.node.ts"))});
+      const folder = openStateFolder(${JSON.stringify(path)}, ${JSON.stringify(OPTIONS)});
+      for (const id of ["n1", "n2"]) await folder.write([{ kind: "Network", id, object: { kind: "Network", id, document: { ID: id } } }]);
+      process.kill(process.pid, "SIGKILL");`;
+    spawnSync(process.execPath, ["--input-type=module", "-e", program]);
+    const log = join(path, "hns.db-wal");
+    truncateSync(log, statSync(log).size - 100);
+    expect((await open().list()).map((object) => object.id)).toEqual(["n1"]);
+  });
+
+  it("takes garbage behind the end of the log for nothing", async () => {
+    await leaveOneNetwork();
+    appendFileSync(join(path, "hns.db-wal"), Buffer.alloc(10_000, 7));
+    expect(await open().list()).toEqual([network]);
+  });
+
+  it("refuses a folder that holds something else", () => {
+    writeFileSync(join(path, "thesis.doc"), "");
+    expect(() => open()).toThrow(
+      `${path} is no state folder: it holds thesis.doc. Name a new or an empty folder.`,
+    );
+  });
+
+  it("refuses a path that can be no folder", () => {
+    writeFileSync(join(path, "file"), "");
+    expect(() => openStateFolder(join(path, "file", "state"), OPTIONS)).toThrow(
+      /^The state folder .* cannot be used: ENOTDIR.*Name a folder that this user can write\.$/,
+    );
+  });
+
+  it("refuses the database of another program", () => {
+    const { DatabaseSync } = loadSqlite();
+    const database = new DatabaseSync(join(path, "hns.db"));
+    database.exec("CREATE TABLE songs (name TEXT)");
+    database.close();
+    expect(() => open()).toThrow(/is a database of another program/);
+  });
+
+  it("fails a write that has no room with 0x80070070, keeps what it has, and goes on when there is room", async () => {
+    const folder = open({ ...OPTIONS, pagesMax: 12 });
+    await folder.write([putOf(network)]);
+    const large = storedObject("Endpoint", "e1", "x".repeat(100_000));
+    const small = storedObject("Endpoint", "e2", "small");
+    const writes = await Promise.allSettled([folder.write([putOf(small)]), folder.write([putOf(large)])]);
+    for (const write of writes) {
+      expect(write).toMatchObject({
+        status: "rejected",
+        reason: { code: "ERROR_DISK_FULL", hresult: 0x8007_0070 },
+      });
+    }
+    expect(await folder.list()).toEqual([network]);
+    await folder.write([putOf(small)]);
+    expect(await folder.list()).toEqual([network, small]);
+  });
+
+  it("refuses to write when it is closed", async () => {
+    const folder = open();
+    await folder.close();
+    await expect(folder.write([putOf(network)])).rejects.toMatchObject({ code: "ERROR_WRITE_FAULT" });
+  });
+
+  it("does not warn its users of node:sqlite", () => {
+    const program = `await import(${JSON.stringify(join(import.meta.dirname, "state-folder.node.ts"))}).then((it) => it.openStateFolder(${JSON.stringify(join(path, "state"))}, ${JSON.stringify(OPTIONS)}).close());`;
+    mkdirSync(join(path, "state"));
+    const { stderr, status } = spawnSync(process.execPath, ["--input-type=module", "-e", program], {
+      encoding: "utf8",
+    });
+    expect({ stderr, status }).toEqual({ stderr: "", status: 0 });
+  });
+});

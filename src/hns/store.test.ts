@@ -1,0 +1,11 @@
+import { describeObjectStore } from "./store.suite.ts";
+import { MemoryObjectStore } from "./store.ts";
+
+describeObjectStore("the store in memory", async () => {
+  const store = new MemoryObjectStore();
+  return Promise.resolve({
+    store,
+    reopen: async () => Promise.resolve(store),
+    close: async () => Promise.resolve(),
+  });
+});

@@ -1,0 +1,132 @@
+/** `/endpoints/{id}/attach` and `/detach` (hcn.md §1.7): to the host, a container, a virtual machine. */
+import { HcnError } from "../../../hcn/error.ts";
+import { parseGuid } from "../../../hcn/guid.ts";
+import { type EndpointAttachDetachRequest, parseAttachRequest } from "../../../hcn/v1-documents.ts";
+import { attachToHost, checkLocal, checkUnattached, detachEndpoint } from "../../attachment.ts";
+import { attachToContainer, detachFromContainer } from "../../compute-systems/container-attachment.ts";
+import type { ComputeSystemRecord } from "../../compute-systems/registry.ts";
+import {
+  addVirtualMachinePort,
+  isPortOf,
+  removeVirtualMachinePort,
+} from "../../compute-systems/virtual-machine-port.ts";
+import type { EndpointRecord, VirtualMachinePort } from "../../endpoint-record.ts";
+import { requireEndpoint } from "../../endpoints.ts";
+import { removeFromNamespace } from "../../namespace-members.ts";
+import { HOST_COMPARTMENT } from "../../namespace-record.ts";
+import type { ServiceContext } from "../../service-context.ts";
+import { type V1Request, bodyOf } from "../route.ts";
+
+/** What is attached, and to whom. */
+interface Subject {
+  readonly context: ServiceContext;
+  readonly endpoint: EndpointRecord;
+  readonly wanted: EndpointAttachDetachRequest;
+}
+
+type SystemType = NonNullable<EndpointAttachDetachRequest["SystemType"]>;
+
+/** 1 is the host's default compartment, and the only one an endpoint of the host goes to. */
+function checkHostCompartment({ wanted }: Subject): void {
+  if ((wanted.CompartmentId ?? HOST_COMPARTMENT) === HOST_COMPARTMENT) return;
+  throw new HcnError("ERROR_INVALID_PARAMETER", {
+    detail: `CompartmentId is ${wanted.CompartmentId ?? 0}; the host's is ${HOST_COMPARTMENT}`,
+  });
+}
+
+function attachHost(subject: Subject): void {
+  checkHostCompartment(subject);
+  checkUnattached(subject.endpoint, false);
+  attachToHost(subject.context, subject.endpoint, undefined);
+}
+
+function detachHost(subject: Subject): void {
+  checkHostCompartment(subject);
+  const { context, endpoint } = subject;
+  checkLocal(endpoint, false);
+  const { attachment } = endpoint;
+  if (attachment?.kind !== "host") {
+    throw new HcnError("HCN_E_ENDPOINT_NOT_ATTACHED", {
+      detail: `Endpoint ${endpoint.id} is not attached to the host`,
+    });
+  }
+  detachEndpoint(context, endpoint);
+  if (attachment.namespaceId !== undefined) removeFromNamespace(context, attachment.namespaceId, endpoint.id);
+}
+
+/** `<virtual machine>--<endpoint or adapter>`. */
+const NIC_NAME = /^(.+?)--(.*)$/;
+
+/** The machine that a NIC's name begins with. @throws HcnError HCS_E_SYSTEM_INVALID_CONFIGURATION, …_NOT_FOUND. */
+function machineOf({ context, wanted }: Subject): ComputeSystemRecord {
+  const name = wanted.VirtualNicName ?? "";
+  const id = NIC_NAME.exec(name)?.[1] ?? wanted.ContainerId ?? "";
+  if (id === "") {
+    throw new HcnError("HCS_E_SYSTEM_INVALID_CONFIGURATION", {
+      detail: `VirtualNicName is ${JSON.stringify(name)}; it has to be "<virtual machine>--<endpoint>"`,
+    });
+  }
+  const machine = context.computeSystems.findVirtualMachine(id);
+  if (machine !== undefined) return machine;
+  throw new HcnError("HCS_E_SYSTEM_NOT_FOUND", {
+    detail: `There is no virtual machine ${JSON.stringify(id)}`,
+  });
+}
+
+function portOf(subject: Subject, machine: ComputeSystemRecord): VirtualMachinePort {
+  const nicName = subject.wanted.VirtualNicName ?? "";
+  const portId = parseGuid(NIC_NAME.exec(nicName)?.[2] ?? "") ?? subject.context.prng.guid();
+  const virtualMachineId = machine.runtimeId;
+  return { virtualMachineId, portId, nicName: nicName === "" ? `${virtualMachineId}--${portId}` : nicName };
+}
+
+function attachMachine(subject: Subject): void {
+  addVirtualMachinePort(subject.context, subject.endpoint, portOf(subject, machineOf(subject)));
+}
+
+function detachMachine(subject: Subject): void {
+  const { context, endpoint } = subject;
+  const machine = machineOf(subject);
+  if (endpoint.virtualMachine !== undefined && !isPortOf(endpoint, machine)) {
+    throw new HcnError("HCN_E_ENDPOINT_NOT_ATTACHED", {
+      detail: `Endpoint ${endpoint.id} is not attached to virtual machine ${machine.id}`,
+    });
+  }
+  removeVirtualMachinePort(context, endpoint);
+}
+
+const ATTACH: Readonly<Record<SystemType, (subject: Subject) => void>> = {
+  Host: attachHost,
+  Container: ({ context, endpoint, wanted }) =>
+    attachToContainer(context, endpoint, wanted.ContainerId ?? ""),
+  VirtualMachine: attachMachine,
+};
+
+const DETACH: Readonly<Record<SystemType, (subject: Subject) => void>> = {
+  Host: detachHost,
+  Container: ({ context, endpoint, wanted }) =>
+    detachFromContainer(context, endpoint, wanted.ContainerId ?? ""),
+  VirtualMachine: detachMachine,
+};
+
+function subjectOf(request: V1Request): Subject {
+  const wanted = parseAttachRequest(bodyOf(request));
+  return { context: request.context, endpoint: requireEndpoint(request.context, request.id), wanted };
+}
+
+/** Without a type it is a container's: that is what clients which leave it out attach. */
+function typeOf({ wanted }: Subject): SystemType {
+  return wanted.SystemType ?? "Container";
+}
+
+export function attach(request: V1Request): undefined {
+  const subject = subjectOf(request);
+  ATTACH[typeOf(subject)](subject);
+  return undefined;
+}
+
+export function detach(request: V1Request): undefined {
+  const subject = subjectOf(request);
+  DETACH[typeOf(subject)](subject);
+  return undefined;
+}
