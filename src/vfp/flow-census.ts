@@ -22,20 +22,41 @@ export interface FlowClassStatistics {
   created: number;
 }
 
+/** What is counted. */
+interface Book {
+  readonly tcp: TcpCounters;
+  readonly classes: Readonly<Record<FlowClass, FlowClassStatistics>>;
+}
+
+function newBook(): Book {
+  return {
+    tcp: newTcpCounters(),
+    classes: {
+      entries: { count: 0, maximum: 0, created: 0 },
+      "half-open": { count: 0, maximum: 0, created: 0 },
+      total: { count: 0, maximum: 0, created: 0 },
+      tcp: { count: 0, maximum: 0, created: 0 },
+      udp: { count: 0, maximum: 0, created: 0 },
+      other: { count: 0, maximum: 0, created: 0 },
+    },
+  };
+}
+
 export class FlowCensus {
   settings: PortFlowSettings;
-  readonly tcp: TcpCounters = newTcpCounters();
-  readonly classes: Record<FlowClass, FlowClassStatistics> = {
-    entries: { count: 0, maximum: 0, created: 0 },
-    "half-open": { count: 0, maximum: 0, created: 0 },
-    total: { count: 0, maximum: 0, created: 0 },
-    tcp: { count: 0, maximum: 0, created: 0 },
-    udp: { count: 0, maximum: 0, created: 0 },
-    other: { count: 0, maximum: 0, created: 0 },
-  };
+  /** Undefined until the first flow: most ports of a large world never see one. */
+  private book: Book | undefined;
 
   constructor(settings: PortFlowSettings) {
     this.settings = settings;
+  }
+
+  get tcp(): TcpCounters {
+    return (this.book ??= newBook()).tcp;
+  }
+
+  get classes(): Readonly<Record<FlowClass, FlowClassStatistics>> {
+    return (this.book ??= newBook()).classes;
   }
 
   /** True when one more connection of `transport` would be too many. */

@@ -37,10 +37,8 @@ const TUPLE_WORDS_USUAL = 4;
 
 export class Layer {
   readonly definition: LayerDefinition;
-  readonly counters: Readonly<Record<Direction, LayerCounters>> = {
-    in: newLayerCounters(),
-    out: newLayerCounters(),
-  };
+  /** Undefined until the first packet. */
+  private counterPair: Readonly<Record<Direction, LayerCounters>> | undefined;
   private readonly census: FlowCensus;
   private groupList: readonly Group[] = [];
   /** Of rules that ever matched. */
@@ -54,6 +52,11 @@ export class Layer {
     this.definition = definition;
     this.census = census;
     this.flows = definition.isStateful ? new FlowTable(TUPLE_WORDS_USUAL) : undefined;
+  }
+
+  /** By direction. */
+  get counters(): Readonly<Record<Direction, LayerCounters>> {
+    return (this.counterPair ??= { in: newLayerCounters(), out: newLayerCounters() });
   }
 
   get groups(): readonly Group[] {

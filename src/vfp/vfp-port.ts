@@ -95,10 +95,6 @@ export class VfpPort implements WalkedPort {
   /** Behind the verdict `delayed`: when the packet goes on, and whether it is turned. */
   readonly delay: { untilMs: number; isTurned: boolean } = { untilMs: 0, isTurned: false };
   readonly census: FlowCensus;
-  readonly key: FlowKey = new FlowKey();
-  readonly layerKey: FlowKey = new FlowKey();
-  readonly scratchKey: FlowKey = new FlowKey();
-  readonly tunnel: TunnelHeaders = new TunnelHeaders();
   /** The IPv4 identification of the next packet that is encapsulated. */
   nextIdentification = 0;
   /** A known defect: later fragments lost because their entry collides with another one (dataplane.md §9, F-04). */
@@ -107,13 +103,12 @@ export class VfpPort implements WalkedPort {
   private readonly inOrder: readonly Layer[];
   private readonly layersByName: Map<string, Layer>;
   private readonly natPools = new Map<string, NatPool>();
-  private readonly spaces = new Map<string, MappingSpace>();
-  private readonly buckets = new Map<string, TokenBucket>();
-  private readonly absent = new Set<Layer>();
+  private spaces: Map<string, MappingSpace> | undefined;
+  private buckets: Map<string, TokenBucket> | undefined;
+  private absent: Set<Layer> | undefined;
+  private scratchPad: Scratch | undefined;
   private readonly unified = new FlowTable<UnifiedFlow>(KEY_WORDS_USUAL);
   private readonly fragments = new FragmentCache();
-  private readonly arrivalKey = new FlowKey();
-  private readonly quoted = new QuotedPacket();
   private guardPost: GuardPost | undefined;
   private addressInfo: PortAddressInfo = NO_ADDRESS_INFO;
   private parser: PortParserSettings = DEFAULT_PARSER_SETTINGS;
@@ -125,12 +120,35 @@ export class VfpPort implements WalkedPort {
     this.node = options.node;
     this.nextHopResolver = options.nextHopResolver;
     this.nextHopWaiter = options.nextHopWaiter ?? NOBODY_WAITS;
-    const usesUnifiedFlows = options.unifiedFlows ?? true;
-    this.census = new FlowCensus({ ...DEFAULT_FLOW_SETTINGS, usesUnifiedFlows });
+    this.census = new FlowCensus(
+      options.unifiedFlows === false
+        ? { ...DEFAULT_FLOW_SETTINGS, usesUnifiedFlows: false }
+        : DEFAULT_FLOW_SETTINGS,
+    );
     const layers = options.layers.map((definition) => new Layer(definition, this.census));
     this.outOrder = layers.sort((a, b) => a.definition.priority - b.definition.priority);
     this.inOrder = this.outOrder.toReversed();
     this.layersByName = new Map(layers.map((layer) => [layer.definition.name, layer]));
+  }
+
+  private get scratch(): Scratch {
+    return (this.scratchPad ??= new Scratch());
+  }
+
+  get key(): FlowKey {
+    return this.scratch.key;
+  }
+
+  get layerKey(): FlowKey {
+    return this.scratch.layerKey;
+  }
+
+  get scratchKey(): FlowKey {
+    return this.scratch.otherKey;
+  }
+
+  get tunnel(): TunnelHeaders {
+    return this.scratch.tunnel;
   }
 
   /** Layers in the order in which outgoing packets meet them. */
@@ -213,6 +231,7 @@ export class VfpPort implements WalkedPort {
    */
   setLayerPresent(layerName: string, isPresent: boolean, isNoticed = true): void {
     const layer = this.layerNamed(layerName);
+    this.absent ??= new Set();
     if (isPresent) this.absent.delete(layer);
     else this.absent.add(layer);
     if (isNoticed) this.generation++;
@@ -248,20 +267,21 @@ export class VfpPort implements WalkedPort {
 
   /** Puts a space in the place of one of the same name. */
   setSpace(space: MappingSpace): void {
+    this.spaces ??= new Map();
     this.spaces.set(space.name, space);
     this.generation++;
   }
 
   removeSpace(name: string): void {
-    if (this.spaces.delete(name)) this.generation++;
+    if (this.spaces?.delete(name) === true) this.generation++;
   }
 
   getSpace(name: string): MappingSpace | undefined {
-    return this.spaces.get(name);
+    return this.spaces?.get(name);
   }
 
   listSpaces(): MappingSpace[] {
-    return [...this.spaces.values()];
+    return [...(this.spaces?.values() ?? [])];
   }
 
   sweepIdleFlows(): boolean {
@@ -284,6 +304,7 @@ export class VfpPort implements WalkedPort {
   bucketOf(layer: Layer, rule: Rule): TokenBucket | undefined {
     if (rule.action.type !== "qos") return undefined;
     const name = `${layer.definition.name}|${rule.id}`;
+    this.buckets ??= new Map();
     const known = this.buckets.get(name);
     if (known === undefined) {
       const made = new TokenBucket(rule.action);
@@ -296,7 +317,8 @@ export class VfpPort implements WalkedPort {
 
   orderOf(direction: Direction): readonly Layer[] {
     const order = direction === "out" ? this.outOrder : this.inOrder;
-    return this.absent.size === 0 ? order : order.filter((layer) => !this.absent.has(layer));
+    const { absent } = this;
+    return absent === undefined || absent.size === 0 ? order : order.filter((layer) => !absent.has(layer));
   }
 
   /**
@@ -342,7 +364,7 @@ export class VfpPort implements WalkedPort {
     }
     // Port flag 128, process non-IP, is not set (dataplane.md §1.2): ARP and the like pass untouched.
     if (headers.family === 0) return "pass";
-    const { tunnel, key } = this;
+    const { tunnel, key } = this.scratch;
     tunnel.kind = undefined;
     const mayBeTunnel = headers.protocol === IpProtocol.udp || headers.protocol === IpProtocol.gre;
     if (mayBeTunnel && this.parser.parsesTunnels) {
@@ -386,7 +408,7 @@ export class VfpPort implements WalkedPort {
   private walkLayers(walk: Walk, isWhole: boolean): Verdict {
     const { packet, headers, nowMs } = walk;
     const { direction } = walk;
-    this.arrivalKey.copyFrom(this.key);
+    this.scratch.arrivalKey.copyFrom(this.key);
     const train = isWhole ? "" : trainKey(packet.bytes, headers, this.key, this.tunnel);
     const verdict = walk.run();
     if (verdict === "pending") this.counters[direction].pendingPackets++;
@@ -415,14 +437,15 @@ export class VfpPort implements WalkedPort {
     }
     if (this.unified.size >= LIMITS.flowsPerPortMax) this.sweepUnified(walk.nowMs);
     if (this.unified.size >= LIMITS.flowsPerPortMax) return;
-    const { words, length } = this.arrivalKey;
+    const { arrivalKey } = this.scratch;
+    const { words, length } = arrivalKey;
     const former = this.unified.get(words, length);
     if (former !== undefined) former.isStale = true;
     let ttlMs = this.census.settings.defaultTtlMs;
     for (const pair of walk.pairs) ttlMs = Math.min(ttlMs, this.census.ttlMs(pair));
-    if (walk.total.pops) this.arrivalKey.writeInner(this.scratchKey);
+    if (walk.total.pops) arrivalKey.writeInner(this.scratchKey);
     const flow = new UnifiedFlow({
-      key: walk.total.pops ? this.scratchKey : this.arrivalKey,
+      key: walk.total.pops ? this.scratchKey : arrivalKey,
       transposition: walk.total,
       pairs: walk.pairs,
       misses: walk.misses,
@@ -469,7 +492,8 @@ export class VfpPort implements WalkedPort {
     const { protocol } = headers;
     if (protocol !== IpProtocol.icmp && protocol !== IpProtocol.icmpv6) return undefined;
     if (!this.parser.parsesIcmpErrors) return undefined;
-    return this.quoted.locate(packet.bytes, headers, direction) ? this.quoted : undefined;
+    const { quoted } = this.scratch;
+    return quoted.locate(packet.bytes, headers, direction) ? quoted : undefined;
   }
 
   private followFirstFragment(packet: Packet, headers: Headers, nowMs: number, recorder?: Recorder): Verdict {
@@ -555,6 +579,16 @@ function countTcpFlags(counters: PortCounters, flags: number): void {
   }
   if ((flags & TcpFlag.fin) !== 0) counters.finPackets++;
   if ((flags & TcpFlag.rst) !== 0) counters.rstPackets++;
+}
+
+/** What a port works with while it looks at a packet. Made for the first one: most ports of a large world see none. */
+class Scratch {
+  readonly key = new FlowKey();
+  readonly layerKey = new FlowKey();
+  readonly otherKey = new FlowKey();
+  readonly arrivalKey = new FlowKey();
+  readonly tunnel = new TunnelHeaders();
+  readonly quoted = new QuotedPacket();
 }
 
 /** For ports that are used without a switch. */
