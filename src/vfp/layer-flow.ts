@@ -8,7 +8,7 @@ import type { RuleMatch } from "./layer.ts";
 import type { NatPool } from "./nat-pool.ts";
 import { type TransportClass, classOfProtocol } from "./flow-census.ts";
 import type { BackEnd } from "./rule.ts";
-import type { Transposition } from "./transposition.ts";
+import { Transposition } from "./transposition.ts";
 
 /** One direction of a pair. */
 export interface LayerFlow {
@@ -38,6 +38,13 @@ export interface FlowUser {
   readonly lastUsedMs: number;
   /** True: the layers must be walked again. */
   isStale: boolean;
+}
+
+/** Most flows change nothing: all of them keep the same nothing. */
+const NOTHING = Object.freeze(new Transposition()) as Transposition;
+
+function keptOf(transposition: Transposition): Transposition {
+  return transposition.isEmpty && !transposition.isTurned ? NOTHING : transposition;
 }
 
 export class LayerFlowPair {
@@ -84,8 +91,8 @@ export class LayerFlowPair {
     this.lastUsedMs = options.nowMs;
     this.transport = classOfProtocol(options.before.protocol);
     this.ruleTtlMs = this.decision.match.rule.flowTtlMs;
-    this.main = { pair: this, isMain: true, transposition: options.forward };
-    this.answer = { pair: this, isMain: false, transposition: options.reverse };
+    this.main = { pair: this, isMain: true, transposition: keptOf(options.forward) };
+    this.answer = { pair: this, isMain: false, transposition: keptOf(options.reverse) };
   }
 
   /** The rule that made the flow. */
