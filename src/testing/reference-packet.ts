@@ -145,7 +145,7 @@ export class Subject {
             each.isFragment ? this.identificationOf(each) : "",
           ].join(),
     );
-    return [this.direction, this.tunnel.kind, this.tunnel.id, ...names].join("|");
+    return [this.direction, this.packet.tni, this.tunnel.kind, this.tunnel.id, ...names].join("|");
   }
 
   private identificationOf(headers: Headers): string {

@@ -310,9 +310,7 @@ describe("NAT flows", () => {
   const blocks = { acquire: () => ({ first: 50_048, last: 50_111 }), release: () => undefined };
   beforeEach(() => {
     makePort([layer("SLB_NAT_LAYER", 50)]);
-    port.addNatPool(
-      new NatPool({ name: "tcp", ip: ip("10.0.0.11"), protocol: 6, blocks, portsMax: 64 }),
-    );
+    port.addNatPool(new NatPool({ name: "tcp", ip: ip("10.0.0.11"), protocol: 6, blocks, portsMax: 64 }));
     const snat = rule("snat", {
       condition: { protocols: [6] },
       action: { type: "dynnat", pool: "tcp" },
