@@ -3,6 +3,9 @@ import { readFileSync } from "node:fs";
 import { apiSchema } from "../src/api/schema.ts";
 import { clusterSchema, formatFieldTables } from "../src/cluster/file/schema.ts";
 import { TRACE_SCHEMA } from "../src/cluster/trace-schema.ts";
+import { formatEffects } from "../src/hcn/faults/format-page.ts";
+import { formatCosts } from "../src/hns/faults/format-costs.ts";
+import { formatQuirks } from "../src/knowledge/format-quirks.ts";
 import { faultPlanSchema } from "../src/hcn/faults/fault-schema.ts";
 import { VERIFY_SCHEMA } from "../src/cluster/verify/verify-schema.ts";
 import { hnsOpenApi } from "../src/hcn/openapi.ts";
@@ -31,12 +34,21 @@ function formatJson(value: unknown): string {
 
 /** Replaces the lines between the marks `<!-- NAME: begin … -->` and `<!-- NAME: end -->` of a page. */
 function withPart(path: string, name: string, part: string): GeneratedFile {
-  const page = readFileSync(path, "utf8");
+  return withParts(path, [[name, part]]);
+}
+
+function withParts(path: string, parts: readonly (readonly [name: string, part: string])[]): GeneratedFile {
+  let text = readFileSync(path, "utf8");
+  for (const [name, part] of parts) text = replacePart(path, text, name, part);
+  return { path, text };
+}
+
+function replacePart(path: string, page: string, name: string, part: string): string {
   const begin = new RegExp(`<!-- ${name}: begin[^>]*-->\n`).exec(page);
   const end = page.indexOf(`<!-- ${name}: end -->`);
   if (begin === null || end < begin.index) throw new Error(`${path} has no marks for ${name}`);
   const from = begin.index + begin[0].length;
-  return { path, text: `${page.slice(0, from)}\n${part}\n\n${page.slice(end)}` };
+  return `${page.slice(0, from)}\n${part}\n\n${page.slice(end)}`;
 }
 
 async function pageWithOutputs(path: string): Promise<GeneratedFile> {
@@ -62,6 +74,11 @@ export async function generatedFiles(): Promise<readonly GeneratedFile[]> {
     { path: "docs/reference/errors.md", text: formatErrorsPage() },
     withPart("docs/reference/cluster-file.md", "fields", formatFieldTables()),
     withPart("docs/reference/lint.md", "rules", formatRules()),
+    withParts("docs/reference/hns-faults.md", [
+      ["effects", formatEffects()],
+      ["costs", formatCosts()],
+      ["quirks", formatQuirks()],
+    ]),
     await pageWithOutputs("README.md"),
     await pageWithOutputs("docs/start/first-trace.md"),
     await pageWithOutputs("docs/start/hns.md"),

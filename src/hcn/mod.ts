@@ -45,6 +45,10 @@ export {
   formatHresult,
   isNotFoundError,
 } from "./error.ts";
+export type { FaultStatus, HnsFault, HnsFaultPlan, RestartState } from "./faults/fault.ts";
+export type { HnsFaults, QuirkStatus } from "./faults/hns-faults.ts";
+export { HttpHnsFaults } from "./faults/http-faults.ts";
+export { readFault, readFaultPlan } from "./faults/read-fault.ts";
 export { type HnsFeature, type HnsVersion, featuresOf, hasFeature } from "./features.ts";
 export { ZERO_GUID, equalGuids, formatUpperGuid, parseGuid } from "./guid.ts";
 export {

@@ -4,7 +4,7 @@ import { parseAddressOrPrefix } from "./address-list.ts";
 import { HcnError } from "./error.ts";
 import { type JsonReader, present } from "./json-reader.ts";
 
-/** Bits of the `Flags` of OutBoundNAT and PortMapping. */
+/** Bits of the `Flags` of OutBoundNAT and PortMapping. Inferred (hcn.md §11.12): v2 takes ExternalPortReserved, which v1 has. */
 export const NAT_FLAGS = { LocalRoutedVip: 1, IPv6: 2, ExternalPortReserved: 4 } as const;
 
 export interface OutBoundNatPolicySetting {

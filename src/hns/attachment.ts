@@ -154,6 +154,7 @@ export function checkHealthy(endpoint: EndpointRecord): void {
   if (endpoint.degraded === undefined) return;
   throw new HcnError("HCN_E_DEGRADED_OPERATION", {
     detail: `Endpoint ${endpoint.id} is degraded: ${endpoint.degraded}; refresh it, or delete it and create it anew`,
+    explanation: "hns-object-degraded",
   });
 }
 

@@ -58,8 +58,9 @@ export class FrontEndTable {
     }
   }
 
+  /** Whoever is first has it: restored load balancers may claim one front end twice. */
   add(fields: FrontEndFields, owner: Guid): void {
-    for (const { key } of frontEndsOf(fields)) this.owners.set(key, owner);
+    for (const { key } of frontEndsOf(fields)) if (!this.owners.has(key)) this.owners.set(key, owner);
   }
 
   /** Frees what load balancers have left that are gone. */
@@ -67,7 +68,7 @@ export class FrontEndTable {
     for (const [key, owner] of this.owners) if (!isThere(owner)) this.owners.delete(key);
   }
 
-  remove(fields: FrontEndFields): void {
-    for (const { key } of frontEndsOf(fields)) this.owners.delete(key);
+  remove(fields: FrontEndFields, owner: Guid): void {
+    for (const { key } of frontEndsOf(fields)) if (this.owners.get(key) === owner) this.owners.delete(key);
   }
 }

@@ -216,13 +216,17 @@ export class HnsService {
     return listComputeSystems(this.context);
   }
 
-  /** `HcsCreateComputeSystem`. */
+  /** `HcsCreateComputeSystem`. It needs HNS to attach what the document names. */
   createComputeSystem(id: string, document: JsonObject): void {
+    this.checkRunning();
+    this.catchUp();
     createComputeSystem(this.context, id, checkJsonObject(document));
   }
 
   /** `HcsModifyComputeSystem`. */
   modifyComputeSystem(id: string, request: JsonObject): void {
+    this.checkRunning();
+    this.catchUp();
     modifyComputeSystem(this.context, id, checkJsonObject(request));
   }
 

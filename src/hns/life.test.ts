@@ -3,15 +3,15 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { JsonObject } from "../hcn/client.ts";
 import { HcnError } from "../hcn/error.ts";
-import { CBR0, POD_ENDPOINT, hnsNode } from "../testing/hns-node.ts";
+import { CBR0, type HnsNode, POD_ENDPOINT, hnsNode } from "../testing/hns-node.ts";
 import type { HnsService } from "./hns-service.ts";
 
 const V2 = { SchemaVersion: { Major: 2, Minor: 0 } } as const;
 const RUNS = { seed: 20_251_120, numRuns: 60 } as const;
 
 /** A namespace that was to be deleted while containers were in it shows that: State 4 (hcn.md §4.5). */
-function withoutTeardown({ State: _, ...document }: JsonObject): JsonObject {
-  return document;
+function withoutTeardown(document: JsonObject): JsonObject {
+  return { ...document, State: 0 };
 }
 
 /** Everything that can be seen of a service. */
@@ -155,6 +155,11 @@ function takeStep(
   }
 }
 
+/** The ports of the datapath by id, with everything that is programmed into them. */
+function portsOf({ datapath }: HnsNode): ReadonlyMap<string, unknown> {
+  return new Map(datapath.listVnics().map((vnic) => [vnic.portId, vnic]));
+}
+
 describe("any sequence of calls", () => {
   it("keeps addresses, MACs and mapped ports unique; a refusal changes nothing", () => {
     fc.assert(
@@ -184,6 +189,28 @@ describe("any sequence of calls", () => {
           .enumerate("LoadBalancer")
           .map((id) => JSON.stringify(service.query("LoadBalancer", id, V2)["PortMappings"]));
         expect(new Set(frontEnds).size).toBe(frontEnds.length);
+      }),
+      RUNS,
+    );
+  });
+
+  it("leaves a service that another one can be made from: they look and act the same", () => {
+    fc.assert(
+      fc.property(fc.array(STEP, { maxLength: 40 }), fc.array(STEP, { maxLength: 5 }), (steps, more) => {
+        const [before, after] = [hnsNode(), hnsNode({ seed: 2 })];
+        const network = before.service.create("Network", CBR0);
+        for (const step of steps) attempt(() => takeStep(before.service, network, step));
+        expect(after.service.restore(before.service.export())).toEqual([]);
+        expect(picture(after.service)).toEqual(picture(before.service));
+        expect(portsOf(after)).toEqual(portsOf(before));
+        expect(after.datapath.listCompartments().toSorted((a, b) => a - b)).toEqual(
+          before.datapath.listCompartments().toSorted((a, b) => a - b),
+        );
+        // What one refuses, the other one refuses: addresses, ports and front ends are taken again.
+        for (const step of more) {
+          const done = [before, after].map(({ service }) => attempt(() => takeStep(service, network, step)));
+          expect(done[0]).toBe(done[1]);
+        }
       }),
       RUNS,
     );

@@ -13,6 +13,7 @@ import {
 } from "../hcn/operations.ts";
 import { isNotFoundError } from "../hcn/error.ts";
 import type { HostComputeLoadBalancer } from "../hcn/load-balancer.ts";
+import type { HostComputeNetwork } from "../hcn/network.ts";
 import { requestHns } from "../hcn/v1-operations.ts";
 import { CBR0, type HnsNode, type HnsNodeOptions, hnsNode } from "../testing/hns-node.ts";
 
@@ -20,9 +21,28 @@ interface Fixture extends HnsNode {
   readonly endpoints: readonly [string, string];
 }
 
-async function fixture(options: HnsNodeOptions = {}): Promise<Fixture> {
+/** The overlay network of hcsshim's tests. */
+const OVERLAY: HostComputeNetwork = {
+  Name: "overlay",
+  Type: "Overlay",
+  Flags: 8,
+  Ipams: [
+    {
+      Type: "Static",
+      Subnets: [
+        {
+          IpAddressPrefix: "192.168.100.0/24",
+          Routes: [{ NextHop: "192.168.100.1", DestinationPrefix: "0.0.0.0/0" }],
+          Policies: [{ Type: "VSID", Settings: { IsolationId: 5000 } }],
+        },
+      ],
+    },
+  ],
+};
+
+async function fixture(options: HnsNodeOptions = {}, document: HostComputeNetwork = CBR0): Promise<Fixture> {
   const node = hnsNode(options);
-  const network = (await createNetwork(node.client, CBR0)).ID!;
+  const network = (await createNetwork(node.client, document)).ID!;
   const make = async (Name: string): Promise<string> =>
     (await createEndpoint(node.client, network, { Name })).ID!;
   return { ...node, endpoints: [await make("a"), await make("b")] };
@@ -155,8 +175,8 @@ describe("both dialects", () => {
     });
   });
 
-  it("HCN-035: a source outside the prefix and two front ends are taken", async () => {
-    const { client, endpoints } = await fixture();
+  it("HCN-035: on an overlay, a source outside the prefix and two front ends are taken", async () => {
+    const { client, endpoints } = await fixture({}, OVERLAY);
     const made = await createLoadBalancer(
       client,
       service(endpoints, { SourceVIP: "10.0.0.1", FrontendVIPs: ["1.1.1.2", "1.1.1.3"] }),

@@ -15,6 +15,7 @@ import {
 } from "./attachment.ts";
 import type { Attachment, EndpointRecord } from "./endpoint-record.ts";
 import { requireEndpoint } from "./endpoints.ts";
+import { addNamespaceContainer, removeNamespaceContainer } from "./namespace-containers.ts";
 import { updateNamespace } from "./namespace-members.ts";
 import { HOST_COMPARTMENT, type NamespaceRecord, isGuest } from "./namespace-record.ts";
 import type { ServiceContext } from "./service-context.ts";
@@ -125,7 +126,7 @@ export function deleteNamespace(context: ServiceContext, id: Guid): void {
   const obstacle = obstacleOf(namespace);
   if (obstacle !== undefined) {
     if (!namespace.isBuiltIn) updateNamespace(context, namespace, { isTeardownBlocked: true });
-    throw new HcnError("HCN_E_REQUEST_UNSUPPORTED", { detail: obstacle });
+    throw new HcnError("HCN_E_REQUEST_UNSUPPORTED", { detail: obstacle, explanation: "hns-namespace-stuck" });
   }
   for (const endpointId of namespace.endpointIds) {
     const endpoint = context.state.endpoints.get(endpointId);
@@ -189,90 +190,6 @@ export function removeNamespaceEndpoint(
   updateNamespace(context, namespace, {
     endpointIds: Object.freeze(namespace.endpointIds.filter((id) => id !== endpoint.id)),
   });
-}
-
-/** All endpoints of a namespace are shared by all its containers (hcn.md §2.10). */
-function setContainers(
-  context: ServiceContext,
-  namespace: NamespaceRecord,
-  containers: readonly string[],
-): void {
-  const list = Object.freeze([...containers]);
-  const isOver = list.length === 0;
-  const isTeardownBlocked =
-    namespace.isTeardownBlocked && (!isOver || context.hasQuirk("namespace-deletion-stuck"));
-  updateNamespace(context, namespace, {
-    containers: list,
-    wasUsed: namespace.wasUsed || isOver,
-    isTeardownBlocked,
-  });
-  for (const endpoint of endpointsIn(context, namespace))
-    updateEndpoint(context, endpoint, { containers: list, wasUsed: endpoint.wasUsed || isOver });
-}
-
-function endpointsIn(context: ServiceContext, namespace: NamespaceRecord): readonly EndpointRecord[] {
-  return namespace.endpointIds
-    .map((id) => context.state.endpoints.get(id))
-    .filter((endpoint) => endpoint !== undefined);
-}
-
-/**
- * What a container that starts in a namespace meets. A registered one has one namespace at most.
- * @throws HcnError HCN_E_NAMESPACE_ATTACH_FAILED, HCN_E_ENDPOINT_SHARING_DISABLED.
- */
-function checkContainerStart(context: ServiceContext, namespace: NamespaceRecord, containerId: string): void {
-  const endpoints = endpointsIn(context, namespace);
-  const other = context.computeSystems.get(containerId)?.namespaceId;
-  const degraded = endpoints.find((endpoint) => endpoint.degraded !== undefined);
-  const used = namespace.wasUsed || endpoints.some((endpoint) => endpoint.wasUsed);
-  const why =
-    (other !== undefined && `Container ${containerId} is in namespace ${other}`) ||
-    (degraded !== undefined && `Endpoint ${degraded.id} is degraded`) ||
-    (used &&
-      context.hasQuirk("reattach-refused") &&
-      "Containers were in it before; this build attaches a namespace or endpoint once");
-  if (why !== false)
-    throw new HcnError("HCN_E_NAMESPACE_ATTACH_FAILED", { detail: `${why}; namespace ${namespace.id}` });
-  for (const endpoint of endpoints) checkSharing(context, endpoint, namespace.containers.length);
-}
-
-/** Enters in the registry which namespace a container is in. */
-function tieContainer(context: ServiceContext, containerId: string, namespaceId: Guid | undefined): void {
-  const system = context.computeSystems.get(containerId);
-  if (system !== undefined) context.computeSystems.set({ ...system, namespaceId });
-}
-
-/**
- * Puts a container into a namespace: one that the registry knows, or one that is known by name alone.
- * @throws HcnError as `checkContainerStart`.
- */
-export function addNamespaceContainer(
-  context: ServiceContext,
-  namespace: NamespaceRecord,
-  containerId: string,
-): void {
-  if (namespace.containers.includes(containerId)) return;
-  checkContainerStart(context, namespace, containerId);
-  setContainers(context, namespace, [...namespace.containers, containerId]);
-  tieContainer(context, containerId, namespace.id);
-}
-
-export function removeNamespaceContainer(
-  context: ServiceContext,
-  namespace: NamespaceRecord,
-  containerId: string,
-): void {
-  if (!namespace.containers.includes(containerId)) {
-    throw new HcnError("ERROR_NOT_FOUND", {
-      detail: `Container ${containerId} is not in namespace ${namespace.id}`,
-    });
-  }
-  setContainers(
-    context,
-    namespace,
-    namespace.containers.filter((id) => id !== containerId),
-  );
-  tieContainer(context, containerId, undefined);
 }
 
 function modifyEndpointMember(

@@ -13,6 +13,9 @@ export class NetworkMembers {
   readonly services: LoadBalancerTable = new LoadBalancerTable();
   /** Endpoints, remote ones among them. */
   endpointCount = 0;
+  /** The most that there were at once, and all that there ever were, since the service started. */
+  endpointCountMax = 0;
+  endpointCountTotal = 0;
   /** Goes up with every change of a local endpoint, or of what belongs to one. */
   localRevision = 0;
   /** Load balancers whose rules are out of date: they changed, or a back end did. Undefined: gone. */
@@ -28,6 +31,8 @@ export class NetworkMembers {
   /** Enters a new endpoint. */
   addEndpoint(endpoint: EndpointRecord): void {
     this.endpointCount++;
+    this.endpointCountTotal++;
+    this.endpointCountMax = Math.max(this.endpointCountMax, this.endpointCount);
     this.setEndpoint(endpoint);
   }
 

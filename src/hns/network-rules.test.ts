@@ -469,6 +469,21 @@ describe("kube-proxy and the plugins", () => {
   });
 });
 
+it("v1 counts the endpoints that are, that were at once, and that ever were (hcn.md §2.12)", async () => {
+  const node = hnsNode();
+  const network = await createNetwork(node.client, NAT);
+  const ids = [];
+  for (const name of ["a", "b", "c"])
+    ids.push((await createEndpoint(node.client, network.ID!, { Name: name })).ID!);
+  for (const id of ids) await node.client.delete("Endpoint", id);
+  await createEndpoint(node.client, network.ID!, { Name: "d" });
+  expect(await v1(node, "GET", `/networks/${network.ID}`)).toMatchObject({
+    CurrentEndpointCount: 1,
+    MaxConcurrentEndpoints: 3,
+    TotalEndpoints: 4,
+  });
+});
+
 describe("ncproxy, azure, antrea, WSL", () => {
   it("HCN-099: a LayerConstraint network is put on the switch whose LayeredOn it names", async () => {
     const { client, datapath } = hnsNode();

@@ -5,7 +5,8 @@ import { HcnError } from "../hcn/error.ts";
 import { JsonReader, present as presentFields } from "../hcn/json-reader.ts";
 import { type ModifyRequest, parseModifyRequest } from "../hcn/modify.ts";
 import { readDns, readPolicies } from "../hcn/base-document.ts";
-import { NETWORK_FLAGS } from "../hcn/network.ts";
+import { NETWORK_FLAGS, subnetsOf } from "../hcn/network.ts";
+import { parseSubnetPolicy } from "../hcn/network-policy.ts";
 import { NOTIFICATION_TYPES } from "../hcn/notification.ts";
 import { NETWORK_POLICY_TYPES } from "../hcn/policy-type.ts";
 import { AddressPool } from "./address-pool.ts";
@@ -44,18 +45,26 @@ function checkUnique(context: ServiceContext, id: Guid, name: string): void {
   }
 }
 
+/** The host's vNIC on an internal switch has the gateways of all networks there; LayerConstraint can put several on one. */
+function settleHostAddresses(context: ServiceContext, { switchKind, switchId }: NetworkRecord): void {
+  if (switchKind !== "internal") return;
+  const there = [...context.state.networks.values()].filter((network) => network.switchId === switchId);
+  context.datapath.setHostAddresses(switchId, there.flatMap(hostAddressesOf));
+}
+
 /**
  * Enters a network and makes its switch, unless another network has made it.
  * @returns false when the node has no such adapter: then the network has no switch.
  */
 export function bringUpNetwork(context: ServiceContext, network: NetworkRecord): boolean {
   const definition = switchDefinitionOf(context, network);
-  if (definition !== undefined && !isSwitchShared(context, network))
-    context.datapath.createSwitch(definition);
+  const isNew = definition !== undefined && !isSwitchShared(context, network);
+  if (isNew) context.datapath.createSwitch(definition);
   const adapter = context.adapterOf(network);
   const isExternal = network.switchKind === "external";
   const addresses = adapter === undefined || !isExternal ? [] : context.nodeFacts(adapter).addresses;
   context.state.addNetwork(network, new AddressPool(addresses, context.networking.allocationOrder));
+  if (!isNew) settleHostAddresses(context, network);
   context.changesAt(network.addressedAtMs);
   return definition !== undefined;
 }
@@ -100,8 +109,8 @@ export function deleteNetwork(context: ServiceContext, id: Guid): void {
   context.state.removeNetwork(id);
   context.ports.forget(id);
   context.cache.forget(id);
-  if (hasSwitch(context, network) && !isSwitchShared(context, network))
-    context.datapath.removeSwitch(network.switchId);
+  if (isSwitchShared(context, network)) settleHostAddresses(context, network);
+  else if (hasSwitch(context, network)) context.datapath.removeSwitch(network.switchId);
   context.changed("Network", id);
   context.notify(NOTIFICATION_TYPES.NetworkDelete, id, network.flags);
 }
@@ -172,7 +181,6 @@ function modifyExtension(
   replaceNetwork(context, network, { extensions: changedExtensions(context, network, changes) });
 }
 
-/** The host's vNIC on an internal switch has the gateways. */
 function replaceSubnets(
   context: ServiceContext,
   network: NetworkRecord,
@@ -180,8 +188,7 @@ function replaceSubnets(
 ): void {
   const ipamType = network.ipamType ?? "Static";
   replaceNetwork(context, network, { subnets, ipamType });
-  if (network.switchKind === "internal")
-    context.datapath.setHostAddresses(network.switchId, hostAddressesOf({ subnets }));
+  settleHostAddresses(context, network);
 }
 
 function modifySubnets(
@@ -237,9 +244,26 @@ export function modifyNetwork(context: ServiceContext, id: Guid, settings: JsonO
 /** Policies that v1 writes as fields of a network, which clients send back as they read them. */
 const CREATE_FIELDS: readonly string[] = ["NetAdapterName", "ProviderAddress", "DrMacAddress"];
 
+/** Inferred: a network keeps its VLAN or VSID; a document that names another one is refused. */
+function checkIsolationStays(network: NetworkRecord, document: NetworkRequest): void {
+  const present = [...network.subnets, ...network.bareSubnets].flatMap((subnet) => subnet.policies);
+  const wanted = subnetsOf(document).flatMap((subnet) => subnet.Policies ?? []);
+  for (const [index, each] of wanted.entries()) {
+    const { Type, Settings } = parseSubnetPolicy(each, `Policies[${index}]`);
+    const isThere = present.some(
+      (policy) => policy.Type === Type && policy.Settings.IsolationId === Settings.IsolationId,
+    );
+    if (isThere) continue;
+    throw new HcnError("HCN_E_REQUEST_UNSUPPORTED", {
+      detail: `Network ${network.name} has no ${Type} ${Settings.IsolationId}; delete it and create it with another one`,
+    });
+  }
+}
+
 /** The partial update of v1: what the document names of policies, extensions and name resolution. */
 export function updateNetworkV1(context: ServiceContext, id: Guid, document: NetworkRequest): void {
   const network = requireNetwork(context, id);
+  checkIsolationStays(network, document);
   const given = checkNetworkPolicies(context, document.Policies ?? []);
   const named = given.filter((policy) => !CREATE_FIELDS.includes(policy.Type));
   const policies = combineNetworkPolicies(network.policies, named, "Update");

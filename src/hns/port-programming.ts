@@ -116,6 +116,7 @@ export class PortProgramming {
 
   /**
    * Sets ports of the node aside for a load balancer that is about to be made or changed.
+   * Inferred (hcn.md §11.27): a budget that is used up has the same code as a front end that is taken.
    * @throws HcnError HCN_E_PORT_ALREADY_EXISTS when the node has no block left (dataplane.md §3.5).
    */
   reserveServicePorts(loadBalancer: LoadBalancerRecord): void {

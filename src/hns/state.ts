@@ -161,7 +161,7 @@ export class ServiceState {
   /** Replaces the record of a load balancer; its network does not change. */
   replaceLoadBalancer(loadBalancer: LoadBalancerRecord): void {
     const before = this.loadBalancers.get(loadBalancer.id);
-    if (before !== undefined) this.frontEnds.remove(before);
+    if (before !== undefined) this.frontEnds.remove(before, before.id);
     this.loadBalancers.set(loadBalancer.id, loadBalancer);
     this.members.get(loadBalancer.networkId)?.setLoadBalancer(loadBalancer);
     this.frontEnds.add(loadBalancer, loadBalancer.id);
@@ -192,7 +192,7 @@ export class ServiceState {
   }
 
   private forgetLoadBalancer(loadBalancer: LoadBalancerRecord, isFrontEndLeft = false): void {
-    if (!isFrontEndLeft) this.frontEnds.remove(loadBalancer);
+    if (!isFrontEndLeft) this.frontEnds.remove(loadBalancer, loadBalancer.id);
     this.references.remove(loadBalancer);
   }
 

@@ -1,4 +1,4 @@
-import { readFileSync, readdirSync } from "node:fs";
+import { existsSync, readFileSync, readdirSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { Prng } from "../../base/prng.ts";
 import { parseClusterFile } from "./parse-cluster-file.ts";
@@ -6,7 +6,10 @@ import { YAML_PIECES, damageText } from "../../testing/damaged-text.ts";
 
 /** `SEED=N npm run test:long` replays a run; without it each run draws its own. */
 const SEED = process.env["SEED"] ?? String(Math.floor(Math.random() * 0x7fff_ffff));
-const EXAMPLES = readdirSync("examples").map((name) => readFileSync(`examples/${name}/cluster.yaml`, "utf8"));
+const EXAMPLES = readdirSync("examples")
+  .map((name) => `examples/${name}/cluster.yaml`)
+  .filter((path) => existsSync(path))
+  .map((path) => readFileSync(path, "utf8"));
 
 describe(`damaged cluster files, replay: SEED=${SEED} npm run test:long -- src/cluster/file`, () => {
   const prng = new Prng(SEED);

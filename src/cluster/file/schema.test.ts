@@ -1,4 +1,4 @@
-import { readFileSync, readdirSync } from "node:fs";
+import { existsSync, readFileSync, readdirSync } from "node:fs";
 import { Ajv } from "ajv";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
@@ -7,6 +7,7 @@ import { clusterSchema, formatFieldTables } from "./schema.ts";
 
 const EXAMPLES = readdirSync("examples")
   .map((name) => `examples/${name}/cluster.yaml`)
+  .filter((path) => existsSync(path))
   .toSorted();
 
 const validate = new Ajv({ strict: true, allowUnionTypes: true }).compile(clusterSchema());

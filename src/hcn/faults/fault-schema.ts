@@ -25,7 +25,9 @@ function schemaOf(shape: FieldShape): JsonSchema {
     case "numbers":
       return { type: "array", minItems: 1, maxItems: FAULTS_MAX, items: { type: "integer" } };
     case "error":
-      return { type: ["string", "integer"] };
+      return {
+        anyOf: [{ type: "string", minLength: 1 }, { type: "integer" }],
+      };
     case "calls":
       return { type: "object", additionalProperties: false, properties: properties(CALL_FIELDS) };
   }
@@ -81,7 +83,7 @@ export function faultPlanSchema(): JsonSchema {
       {
         seed: {
           description: "Where chance comes from: equal seeds and calls, equal faults.",
-          type: ["string", "number"],
+          anyOf: [{ type: "string", maxLength: 128 }, { type: "number" }],
         },
         faults: {
           description: "Asked in this order; the first one that ends a call ends the asking.",

@@ -314,6 +314,21 @@ describe("the service and the node come back", () => {
     expect(await other.client.query("Endpoint", a)).toMatchObject({ State: 1, SharedContainers: [] });
   });
 
+  it("while HNS is down nothing starts and nothing is attached (0x800706ba); what runs is listed and ends", async () => {
+    const { client, service, a } = await node();
+    await client.computeSystems.create("c1", oldContainer());
+    service.stop();
+    await expect(client.computeSystems.create("c2", oldContainer(a))).rejects.toMatchObject({
+      hresult: 0x800706ba,
+    });
+    await expect(addNetworkAdapter(client.computeSystems, "c1", a)).rejects.toMatchObject({
+      hresult: 0x800706ba,
+    });
+    expect(await client.computeSystems.list()).toMatchObject([{ Id: "c1" }]);
+    await client.computeSystems.terminate("c1");
+    expect(await client.computeSystems.list()).toEqual([]);
+  });
+
   it("a reboot ends them all", async () => {
     const { client, service, datapath, a, b } = await node();
     await client.computeSystems.create("c1", oldContainer(a));

@@ -14,7 +14,7 @@ import { parseGuid } from "../../hcn/guid.ts";
 import type { EndpointRecord } from "../endpoint-record.ts";
 import { requireEndpoint } from "../endpoints.ts";
 import type { NamespaceRecord } from "../namespace-record.ts";
-import { addNamespaceContainer, removeNamespaceContainer } from "../namespaces.ts";
+import { addNamespaceContainer, removeNamespaceContainer } from "../namespace-containers.ts";
 import type { ServiceContext } from "../service-context.ts";
 import {
   attachToContainer,

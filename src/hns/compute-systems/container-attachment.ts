@@ -16,7 +16,8 @@ import {
 } from "../attachment.ts";
 import type { Attachment, EndpointRecord } from "../endpoint-record.ts";
 import type { NamespaceRecord } from "../namespace-record.ts";
-import { addNamespaceContainer, addNamespaceEndpoint, removeNamespaceEndpoint } from "../namespaces.ts";
+import { addNamespaceContainer } from "../namespace-containers.ts";
+import { addNamespaceEndpoint, removeNamespaceEndpoint } from "../namespaces.ts";
 import type { ServiceContext } from "../service-context.ts";
 import { compartmentOf } from "./compartments.ts";
 
@@ -66,7 +67,10 @@ export function checkContainerAttach(
   if (isShared) checkSharing(context, endpoint, endpoint.containers.length);
   else checkUnattached(endpoint, false);
   if (endpoint.wasUsed && context.hasQuirk("reattach-refused"))
-    throw new HcnError("HCN_E_NAMESPACE_ATTACH_FAILED");
+    throw new HcnError("HCN_E_NAMESPACE_ATTACH_FAILED", {
+      detail: `Containers used endpoint ${endpoint.id} before; this build attaches an endpoint once`,
+      explanation: "hns-endpoint-attached-once",
+    });
 }
 
 /** Gives an endpoint to a container that is in no namespace. */

@@ -9,6 +9,8 @@ export interface DumpFile {
   /** As people know it; problems name it. */
   readonly name: string;
   readonly bytes: Uint8Array;
+  /** One of a folder's: it may hold something else, and is then passed by. */
+  readonly isOptional?: boolean;
 }
 
 export interface NodeDump {
@@ -18,6 +20,8 @@ export interface NodeDump {
   readonly problems: readonly DumpProblem[];
   /** What was read and is less than the node's service held. */
   readonly notes: readonly DumpProblem[];
+  /** Names of optional files that hold no object. */
+  readonly passedBy: readonly string[];
 }
 
 function noText(file: string): DumpProblem {
@@ -41,17 +45,22 @@ export function readDumps(files: Iterable<DumpFile>): NodeDump {
   const objects: DumpedObject[] = [];
   const problems: DumpProblem[] = [];
   const notes: DumpProblem[] = [];
-  for (const { name, bytes } of files) {
+  const passedBy: string[] = [];
+  for (const { name, bytes, isOptional } of files) {
     const source = decodeSource(name, bytes);
-    if (source === undefined) {
+    const read = source && readDump(source);
+    if (isOptional === true && (read === undefined || read.objects.length === 0)) {
+      passedBy.push(name);
+      continue;
+    }
+    if (read === undefined) {
       problems.push(noText(name));
       continue;
     }
-    const read = readDump(source);
     // One by one: there may be more of them than a call takes arguments.
     for (const each of read.objects) objects.push(each);
     for (const each of read.problems) problems.push(each);
     for (const each of read.notes) notes.push(each);
   }
-  return { objects: dumpItems(objects), problems, notes };
+  return { objects: dumpItems(objects), problems, notes, passedBy };
 }

@@ -186,4 +186,36 @@ describe("who reaches whom", () => {
     await change("Remove");
     expect(world.node.root.getInterface("vEthernet (n)")?.addresses).toHaveLength(1);
   });
+
+  it("LayerConstraint: two Internal networks on one switch, each with its gateway on the host", async () => {
+    const world = new World();
+    const subnet = (net: string): HostComputeNetwork["Ipams"] & object => [
+      {
+        Type: "Static",
+        Subnets: [
+          {
+            IpAddressPrefix: `${net}.0/24`,
+            Routes: [{ NextHop: `${net}.1`, DestinationPrefix: "0.0.0.0/0" }],
+          },
+        ],
+      },
+    ];
+    const first = await world.network({ Name: "one", Type: "Internal", Ipams: subnet("10.11.0") });
+    const shown = await world.client.query("Network", first, { SchemaVersion: { Major: 1, Minor: 0 } });
+    const Policies = [{ Type: "LayerConstraint", Settings: { LayerId: shown["LayeredOn"] ?? null } }];
+    const second = await world.network({
+      Name: "two",
+      Type: "Internal",
+      Ipams: subnet("10.12.0"),
+      Policies,
+    });
+    const pod = await world.pod(second, "10.12.0.9");
+    expect(world.reaches(pod, world.node.root, "10.12.0.1")).toBe(true);
+    expect(world.node.root.getInterface("vEthernet (one)")?.addresses).toHaveLength(2);
+    await deleteNetwork(world.client, first);
+    expect(world.node.root.getInterface("vEthernet (one)")?.addresses).toHaveLength(1);
+    expect(world.reaches(pod, world.node.root, "10.12.0.1")).toBe(true);
+    await deleteNetwork(world.client, second);
+    expect(world.node.root.getInterface("vEthernet (one)")).toBeUndefined();
+  });
 });

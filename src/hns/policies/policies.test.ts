@@ -87,6 +87,25 @@ describe("which networks can do a policy (hcn.md §6.1)", () => {
   });
 });
 
+it("HCN-032, HCN-033: an endpoint of a NAT network takes L4WFPPROXY and TierAcl", async () => {
+  const node = await fixture("NAT");
+  const proxy = policy("L4WFPPROXY", {
+    InboundProxyPort: "15006",
+    OutboundProxyPort: "15001",
+    UserSID: "S-1-5-18",
+  });
+  const tier = policy("TierAcl", {
+    Name: "infra",
+    Direction: "In",
+    Order: 1,
+    TierAclRules: [{ Id: "r", TierAclRuleAction: "Block", Priority: 65_499 }],
+  });
+  const endpoint = await node.make();
+  await modifyEndpointPolicies(node.client, endpoint.ID!, "Add", [proxy]);
+  await modifyEndpointPolicies(node.client, endpoint.ID!, "Add", [tier]);
+  expect(own(await getEndpointById(node.client, endpoint.ID!))).toEqual([proxy, tier]);
+});
+
 describe("what a version does not know (hcn.md §7.1)", () => {
   it.each<[string, HnsNodeOptions["version"], PolicyDocument, HcnErrorCode | undefined]>([
     ["TierAcl", { Major: 13, Minor: 3 }, policy("TierAcl", { Direction: "In" }), "HCN_E_INVALID_POLICY_TYPE"],

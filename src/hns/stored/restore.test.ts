@@ -72,6 +72,42 @@ describe("objects in stored form", () => {
   });
 });
 
+/** Makes load balancers without DSR until the node has no block of ports left. @returns how many there were. */
+function exhaust(node: HnsNode, network: string): number {
+  const backEnd = node.service.create("Endpoint", { ...V2, Name: "back end" }, { network });
+  for (let count = 0; ; count++) {
+    const document = {
+      ...V2,
+      HostComputeEndpoints: [backEnd],
+      PortMappings: [{ Protocol: 6, InternalPort: 80, ExternalPort: 1_000 + count }],
+    };
+    try {
+      node.service.create("LoadBalancer", document);
+    } catch {
+      return count;
+    }
+  }
+}
+
+describe("blocks of ports", () => {
+  it("are taken again by load balancers that come back", () => {
+    const [fresh, used, restored] = [1, 2, 3].map((seed) => hnsNode({ seed, profile: "ws2019.1" }));
+    const make = (node: HnsNode): string => node.service.create("Network", { ...V2, ...CBR0 });
+    const most = exhaust(fresh!, make(fresh!));
+    const network = make(used!);
+    const backEnd = used!.service.create("Endpoint", V2, { network });
+    for (const port of [80, 81, 82]) {
+      used!.service.create("LoadBalancer", {
+        ...V2,
+        HostComputeEndpoints: [backEnd],
+        PortMappings: [{ Protocol: 6, InternalPort: 80, ExternalPort: port }],
+      });
+    }
+    expect(restored!.service.restore(used!.service.export())).toEqual([]);
+    expect(exhaust(restored!, network)).toBe(most - 3);
+  });
+});
+
 const IDS = {
   network: "11111111-1111-4111-8111-111111111111",
   stranger: "99999999-9999-4999-8999-999999999999",
@@ -201,6 +237,21 @@ describe("objects that contradict each other", () => {
     expect(service.query("LoadBalancer", IDS.first, V2)).toMatchObject({ State: 4, PortMappings: [mapping] });
   });
 
+  it("leave a front end to the load balancer that had it first, also when the other one goes", () => {
+    const { service } = hnsNode();
+    const fields = {
+      HostComputeEndpoints: [IDS.stranger],
+      FrontendVIPs: ["10.96.0.10"],
+      PortMappings: [{ Protocol: 6, InternalPort: 80, ExternalPort: 80 }],
+    };
+    const backEnd = { ...addressed(IDS.stranger, "10.244.2.7", MAC_1) };
+    service.restore([NETWORK, backEnd, loadBalancer(IDS.first, fields), loadBalancer(IDS.second, fields)]);
+    service.delete("LoadBalancer", IDS.second);
+    expect(() => service.create("LoadBalancer", { ...V2, ...fields })).toThrow(
+      expect.objectContaining({ code: "HCN_E_PORT_ALREADY_EXISTS" }),
+    );
+  });
+
   it("take the first of two objects with one id", () => {
     const { service } = hnsNode();
     const notes = service.restore([
@@ -317,5 +368,22 @@ describe("a dump of another node", () => {
     });
     expect(datapath.listSwitches()).toHaveLength(1);
     expect(service.create("Endpoint", V2, { network: IDS.network })).toMatch(/^[0-9a-f-]{36}$/);
+  });
+
+  it("gives a network a switch of its own when another kind of network has the same", () => {
+    const { service, datapath } = hnsNode();
+    const Health = { Extra: { LayeredOn: IDS.network, SwitchGuid: IDS.network } };
+    const other = "11111111-2222-4333-8444-555555555555";
+    const notes = service.restore([
+      { kind: "Network", id: IDS.network, document: { ...CBR0, Health } },
+      { kind: "Network", id: other, document: { Name: "nat", Type: "NAT", Health } },
+    ]);
+    expect(notes).toMatchObject([{ kind: "Network", id: other }]);
+    expect(datapath.listSwitches().map((id) => datapath.getSwitch(id)?.kind)).toEqual([
+      "external",
+      "internal",
+    ]);
+    service.delete("Network", other);
+    expect(datapath.listSwitches()).toEqual([IDS.network]);
   });
 });

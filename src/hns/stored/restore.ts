@@ -2,6 +2,7 @@
  * All objects of a service in stored form, and a service that is made from them: the records first, then what they stand
  * for in the datapath. Nothing is checked as a request is; what contradicts the rest is kept, out of use, and noted.
  */
+import { HcnError } from "../../hcn/error.ts";
 import { plugIn } from "../attachment.ts";
 import { removeEndpoint } from "../endpoints.ts";
 import { deleteGuestNetworkService } from "../guest-network-services.ts";
@@ -80,12 +81,25 @@ function settleBuiltIn(context: ServiceContext): void {
   else state.namespaces.set(host.id, Object.freeze({ ...host, isBuiltIn: true }));
 }
 
+/** Blocks of ports of load balancers; what finds none left is without, as after an update that shares them less. */
+function reservePorts(context: ServiceContext, report: (id: string) => Report): void {
+  for (const loadBalancer of context.state.loadBalancers.values()) {
+    try {
+      context.ports.reserveServicePorts(loadBalancer);
+    } catch (error) {
+      if (!(error instanceof HcnError)) throw error;
+      report(loadBalancer.id)(error.message);
+    }
+  }
+}
+
 /** Makes the vNICs of attached endpoints, and programs all ports. */
-function settleDatapath(context: ServiceContext): void {
+function settleDatapath(context: ServiceContext, report: (id: string) => Report): void {
   const { state } = context;
   for (const endpoint of state.endpoints.values()) {
     if (endpoint.attachment !== undefined) plugIn(context, endpoint);
   }
+  reservePorts(context, report);
   for (const id of state.networks.keys()) context.ports.reprogram(id);
 }
 
@@ -115,7 +129,7 @@ export function restoreObjects(
   createOwnNetworks(context);
   settleMembers(context, (id) => reportOn("Namespace", id));
   settleBuiltIn(context);
-  settleDatapath(context);
+  settleDatapath(context, (id) => reportOn("LoadBalancer", id));
   context.takeNotifications();
   if (options.areStored !== true)
     for (const row of STORED_KINDS) for (const id of row.ids(context)) context.changed(row.kind, id);

@@ -143,6 +143,15 @@ function blocksOf({ ipSubnets, prefix }: SubnetRecord): readonly IpSubnetRecord[
   return ipSubnets.length > 0 ? ipSubnets : [{ id: "", name: "", prefix, flags: 0 }];
 }
 
+/** True when the id is that of another network's switch, and that switch is of another kind or on another adapter. */
+function hasOtherSwitch(context: ServiceContext, network: NetworkRecord): boolean {
+  return [...context.state.networks.values()].some(
+    (other) =>
+      other.switchId === network.switchId &&
+      (other.switchKind !== network.switchKind || other.adapterName !== network.adapterName),
+  );
+}
+
 /** What neither document nor `internal` says: the service chooses it, as for a new network. */
 function complete(context: ServiceContext, network: NetworkRecord): NetworkRecord {
   const taken = [...context.state.networks.values()].flatMap((other) => other.macRanges);
@@ -157,14 +166,15 @@ function complete(context: ServiceContext, network: NetworkRecord): NetworkRecor
       ),
     }),
   );
-  const switchId = network.switchId === "" ? context.prng.guid() : network.switchId;
+  const isClashing = network.switchId !== "" && hasOtherSwitch(context, network);
+  const switchId = network.switchId === "" || isClashing ? context.prng.guid() : network.switchId;
   const bareSubnets = network.bareSubnets.map((subnet) =>
     Object.freeze({ ...subnet, id: context.chooseId(subnet.id === "" ? undefined : subnet.id) }),
   );
   return {
     ...network,
     switchId,
-    layerId: network.layerId === "" ? switchId : network.layerId,
+    layerId: network.layerId === "" || isClashing ? switchId : network.layerId,
     bareSubnets: Object.freeze(bareSubnets),
     hostMac: network.hostMac === NO_MAC ? chooseMac(context.prng) : network.hostMac,
     macRanges:
@@ -185,6 +195,8 @@ export const STORED_NETWORK: StoredKindRow = storedKind<NetworkRecord>({
   read,
   enter: (context, read_, report) => {
     const network = Object.freeze(complete(context, read_));
+    if (read_.switchId !== "" && network.switchId !== read_.switchId)
+      report("Its switch has the id of another network's; it gets a switch of its own");
     if (!bringUpNetwork(context, network))
       report(
         `There is no adapter ${JSON.stringify(network.adapterName ?? "")} here; the network has no switch`,

@@ -5,7 +5,7 @@ import { parseEndpointPolicy } from "../../hcn/endpoint-policy.ts";
 import { parseNetworkPolicy, parseSubnetPolicy } from "../../hcn/network-policy.ts";
 import { getNetworkById } from "../../hcn/operations.ts";
 import type { HnsPolicy } from "../../hcn/v1-documents.ts";
-import { createHnsNetwork } from "../../hcn/v1-operations.ts";
+import { createHnsNetwork, requestHns } from "../../hcn/v1-operations.ts";
 import { hnsNode } from "../../testing/hns-node.ts";
 import { type PolicyOwner, policyFromV1, policyToV1, splitIsolation } from "./policy-mapping.ts";
 
@@ -253,5 +253,20 @@ describe("a v1 network with a VLAN beside its subnets, as Docker makes it", () =
     const network = await getNetworkById(client, made.ID!);
     expect(network.Ipams?.[0]?.Subnets?.[0]?.Policies).toEqual(policies);
     expect(network.Policies?.map(({ Type }) => Type)).not.toContain("VLAN");
+  });
+
+  it("what was read can be written back; another VLAN is refused, not forgotten", async () => {
+    const { client } = hnsNode();
+    const made = await createHnsNetwork(client, {
+      Name: "t",
+      Type: "transparent",
+      Subnets: [{ AddressPrefix: "10.1.0.0/24", GatewayAddress: "10.1.0.1" }],
+      Policies: [{ Type: "VLAN", VLAN: 7 }],
+    });
+    const read = await requestHns(client, "GET", `/networks/${made.ID!}`);
+    await requestHns(client, "POST", `/networks/${made.ID!}`, read as never);
+    await expect(
+      requestHns(client, "POST", `/networks/${made.ID!}`, { Policies: [{ Type: "VLAN", VLAN: 8 }] }),
+    ).rejects.toMatchObject({ code: "HCN_E_REQUEST_UNSUPPORTED" });
   });
 });

@@ -560,4 +560,30 @@ describe("HNS v1", () => {
     expect(document["ID"]).toMatch(spelling);
     expect(document["VirtualNetwork"]).toMatch(spelling);
   });
+
+  it("HNS 9 shows of an endpoint what later versions leave out (hcn.md §2.12, §9.23)", async () => {
+    const shown = async (profile: string): Promise<JsonObject> => {
+      const { client } = hnsNode({ profile });
+      const network = await createHnsNetwork(client, {
+        Name: "external",
+        Type: "Transparent",
+        Subnets: [{ AddressPrefix: "10.0.1.0/24", GatewayAddress: "10.0.1.1" }],
+      });
+      const endpoint = await createHnsEndpoint(client, {
+        VirtualNetwork: network.ID!,
+        IPAddress: "10.0.1.5",
+      });
+      return (await requestHns(client, "GET", `/endpoints/${endpoint.ID}`)) as JsonObject;
+    };
+    const zero = "00000000-0000-0000-0000-000000000000";
+    expect(await shown("ws2019")).toMatchObject({
+      InterfaceConstraint: { InterfaceGuid: zero },
+      Namespace: { CompartmentGuid: zero, ID: zero },
+      Policies: [],
+    });
+    const later = await shown("ws2022");
+    expect(later).not.toHaveProperty("InterfaceConstraint");
+    expect(later).not.toHaveProperty("Policies");
+    expect(later["Namespace"]).toEqual({ ID: zero });
+  });
 });

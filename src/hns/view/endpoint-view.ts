@@ -132,8 +132,9 @@ function flag(endpoint: EndpointRecord, bit: number): true | undefined {
 
 /** An endpoint in v1 shape. */
 export function endpointDocumentV1(context: ServiceContext, endpoint: EndpointRecord): JsonObject {
-  const spell = (guid: Guid): string =>
-    context.version.Major < LOWER_CASE_SINCE_MAJOR ? formatUpperGuid(guid) : guid;
+  const isOld = context.version.Major < LOWER_CASE_SINCE_MAJOR;
+  const spell = (guid: Guid): string => (isOld ? formatUpperGuid(guid) : guid);
+  const namespace = context.state.namespaces.get(endpoint.attachment?.namespaceId ?? "");
   const policies = endpoint.policies.map((policy) => policyToV1("endpoint", policy));
   const overhead = endpoint.policies.find((policy) => policy.Type === "EncapOverhead");
   return sortFields(
@@ -149,11 +150,16 @@ export function endpointDocumentV1(context: ServiceContext, endpoint: EndpointRe
         EncapOverhead: overhead?.Settings.Overhead,
         Health: health(context, endpoint),
         ID: spell(endpoint.id),
+        InterfaceConstraint: isOld ? { InterfaceGuid: ZERO_GUID } : undefined,
         IsRemoteEndpoint: flag(endpoint, ENDPOINT_FLAGS.RemoteEndpoint),
         MacAddress: endpoint.macText,
         Name: endpoint.name,
-        Namespace: { ID: spell(endpoint.attachment?.namespaceId ?? ZERO_GUID) },
-        Policies: policies.length === 0 ? undefined : policies,
+        Namespace: {
+          ...(isOld && { CompartmentGuid: formatUpperGuid(namespace?.compartmentGuid ?? ZERO_GUID) }),
+          ID: spell(endpoint.attachment?.namespaceId ?? ZERO_GUID),
+        },
+        // Old versions show an empty list, new ones none (hcn.md §9.23, §2.12).
+        Policies: policies.length === 0 && !isOld ? undefined : policies,
         Resources: resourcesDocument(context, endpoint, portAllocators(context, endpoint)),
         SharedContainers: endpoint.containers,
         State: endpointState(endpoint),

@@ -114,7 +114,8 @@ export function networkDocumentV1(
   network: NetworkRecord,
   isDetailed: boolean,
 ): JsonObject {
-  const count = context.state.membersOf(network.id).endpointCount;
+  // Inferred: the counts begin anew with the service; no source shows them after a restart.
+  const { endpointCount, endpointCountMax, endpointCountTotal } = context.state.membersOf(network.id);
   const sourceMac = network.policies.find((policy) => policy.Type === "SourceMacAddress");
   const automaticDns = network.policies.find((policy) => policy.Type === "AutomaticDNS");
   return sortFields(
@@ -123,7 +124,7 @@ export function networkDocumentV1(
         ActivityId: formatUpperGuid(network.activityId),
         AdditionalParams: network.additionalParams ?? {},
         AutomaticDNS: automaticDns?.Settings.Enable,
-        CurrentEndpointCount: count,
+        CurrentEndpointCount: endpointCount,
         ...withoutDefaults(v1DnsFields(network.dns)),
         Extensions: extensionDocuments(context, network),
         Flags: network.flags,
@@ -138,7 +139,7 @@ export function networkDocumentV1(
           EndMacAddress: formatMac(last),
           StartMacAddress: formatMac(first),
         })),
-        MaxConcurrentEndpoints: count,
+        MaxConcurrentEndpoints: endpointCountMax,
         Name: network.name,
         Policies: network.policies
           .filter((policy) => !FIELD_POLICIES.includes(policy.Type))
@@ -149,7 +150,7 @@ export function networkDocumentV1(
         Subnets: [...network.subnets.map(v1Subnet), ...network.bareSubnets.map(v1BareSubnet)],
         SwitchGuid: formatUpperGuid(network.switchId),
         SwitchName: network.adapterName ?? network.name,
-        TotalEndpoints: count,
+        TotalEndpoints: endpointCountTotal,
         ...typeFields(context, network),
         Type: network.type,
         Version: network.version,

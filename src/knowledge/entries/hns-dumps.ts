@@ -62,7 +62,6 @@ export const HNS_DUMP_ENTRIES: EntryTable<HnsDumpCode> = {
       without its policies no ACLs: do not conclude from the restored state that they were missing on the node.`,
     sources: [DUMPS, thread("projectcalico/calico", 8465), reference("users.md §4")],
     profiles: ALL,
-    severity: "warning",
   },
 
   "hns-dump-names-only": {
@@ -80,7 +79,6 @@ export const HNS_DUMP_ENTRIES: EntryTable<HnsDumpCode> = {
       Good enough to look at what refers to what. To run the state of the node, make the dump with -d.`,
     sources: [DUMPS, thread("kubernetes-sigs/sig-windows-tools", 84), reference("dataplane.md §7.13")],
     profiles: ALL,
-    severity: "info",
   },
 
   "hns-restore-refused": {

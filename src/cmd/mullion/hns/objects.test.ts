@@ -6,7 +6,6 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import type { HcnClient } from "../../../hcn/client.ts";
 import { createEndpoint, createNamespace, createNetwork, deleteNetwork } from "../../../hcn/operations.ts";
-import { ServiceDumps } from "../../../hns/dump/service-dumps.ts";
 import { HnsHttpServer } from "../../../hns/http-server.node.ts";
 import { createHns } from "../../../hns/local-hns.ts";
 import { MemoryTerminal } from "../../../testing/memory-terminal.ts";
@@ -59,9 +58,8 @@ afterAll(() => rmSync(folder, { recursive: true }));
 
 async function serveHns(name: string): Promise<Served> {
   const socket = join(folder, name);
-  const { client, service } = createHns();
-  const dumps = new ServiceDumps(service, client);
-  const server = await HnsHttpServer.listen({ client, dumps, address: { socketPath: socket } });
+  const { client } = createHns();
+  const server = await HnsHttpServer.listen({ client, address: { socketPath: socket } });
   return {
     client,
     socket,
@@ -119,6 +117,27 @@ describe("mullion hns get", () => {
     const { out } = await run(`hns get all --socket ${hns.socket}`);
     expect(out).toMatch(/^networks\nNAME .*\n\nendpoints\nNAME .*\n\nnamespaces\nID .*$/s);
     expect(out).not.toContain("loadbalancers");
+  });
+
+  it("shows load balancers with the addresses of their back ends, and routes", async () => {
+    const other = await serveHns("more.sock");
+    const network = await createNetwork(other.client, NETWORK);
+    const { ID: endpoint = "" } = await createEndpoint(other.client, network.ID ?? "", {
+      IpConfigurations: [{ IpAddress: "10.244.2.10", PrefixLength: 24 }],
+    });
+    const ends = { HostComputeEndpoints: [endpoint], SchemaVersion: { Major: 2, Minor: 0 } };
+    await other.client.create("LoadBalancer", {
+      ...ends,
+      FrontendVIPs: ["10.96.0.80"],
+      PortMappings: [{ Protocol: 6, InternalPort: 8080, ExternalPort: 80 }],
+      Flags: 1,
+    });
+    const route = { DestinationPrefix: "169.254.169.254/32", NextHop: "10.244.2.2" };
+    await other.client.create("SdnRoute", { ...ends, Routes: [route] });
+    const { out } = await run(`hns get lb,routes --socket ${other.socket}`);
+    expect(out).toMatch(/^10\.96\.0\.80 +80:8080\/TCP +10\.244\.2\.10 +DSR$/m);
+    expect(out).toMatch(new RegExp(`^169\\.254\\.169\\.254/32 +10\\.244\\.2\\.2 +${endpoint}$`, "m"));
+    await other.close();
   });
 
   it("says that there is none where people look", async () => {
@@ -196,6 +215,24 @@ describe("mullion hns dump and restore", () => {
     await hns.close();
   });
 
+  it("takes what is of HNS from a collector's folder, and passes the rest by", async () => {
+    const files = {
+      "logs/network.txt": DUMP,
+      "logs/ip.txt": "Windows IP Configuration\n",
+      "logs/kubelet.log": "[INFO] starting\n{broken\n",
+      "logs/azure-vnet.json": '{"Network":{"Version":"v1.2.6"}}',
+    };
+    const { code, out, err } = await run("hns dump -f logs", files);
+    expect(code).toBe(0);
+    expect(JSON.parse(out)).toMatchObject({ objects: [{ id: NETWORK_ID }] });
+    expect(err).toBe(
+      "note: passed by, because they hold no objects of HNS: logs/azure-vnet.json, logs/ip.txt, logs/kubelet.log\n",
+    );
+    const none = await run("hns dump -f logs", { "logs/ip.txt": "Windows IP Configuration\n" });
+    expect(none.code).toBe(2);
+    expect(none.err).toContain('there are no objects of HNS in "logs"');
+  });
+
   it("ends with 2 when nothing can be read, and leaves the service alone", async () => {
     const hns = await serveHns("essay.sock");
     await createNetwork(hns.client, NETWORK);
@@ -209,7 +246,7 @@ describe("mullion hns dump and restore", () => {
   });
 });
 
-describe("mullion hns watch", () => {
+describe("mullion hns watch", { timeout: 30_000 }, () => {
   async function until(isThere: () => boolean): Promise<void> {
     while (!isThere()) await new Promise((resolve) => setTimeout(resolve, 5));
   }

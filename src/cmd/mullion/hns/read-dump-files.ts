@@ -26,13 +26,22 @@ async function readBytes(path: string, left: number, terminal: Terminal): Promis
   }
 }
 
-async function filesOf(paths: readonly string[], terminal: Terminal): Promise<readonly string[]> {
-  const files: string[] = [];
+interface NamedFile {
+  readonly path: string;
+  /** Found in a folder: what collectors leave there is not all of HNS. */
+  readonly isOptional: boolean;
+}
+
+async function filesOf(paths: readonly string[], terminal: Terminal): Promise<readonly NamedFile[]> {
+  const files = new Map<string, NamedFile>();
   for (const path of paths) {
     const inside = path === "-" ? undefined : await terminal.listFolder(path, false);
-    files.push(...(inside ?? [path]));
+    for (const file of inside ?? [path]) {
+      const isOptional = inside !== undefined && files.get(file)?.isOptional !== false;
+      files.set(file, { path: file, isOptional });
+    }
   }
-  return [...new Set(files)];
+  return [...files.values()];
 }
 
 /**
@@ -42,17 +51,36 @@ async function filesOf(paths: readonly string[], terminal: Terminal): Promise<re
 export async function readDumpFiles(paths: readonly string[], terminal: Terminal): Promise<ReadDumps> {
   const files: DumpFile[] = [];
   let left: number = LIMITS.inputBytesMax;
-  for (const path of await filesOf(paths, terminal)) {
+  for (const { path, isOptional } of await filesOf(paths, terminal)) {
     const bytes = await readBytes(path, left, terminal);
     left -= bytes.length;
-    files.push({ name: path === "-" ? "standard input" : path, bytes });
+    files.push({ name: path === "-" ? "standard input" : path, bytes, isOptional });
   }
-  const { objects, problems, notes } = readDumps(files);
+  const { objects, problems, notes, passedBy } = readDumps(files);
   tellNotes(notes, terminal);
+  tellPassedBy(passedBy, terminal);
   const outcome = objects.length === 0 ? "Nothing was read." : "The rest was read.";
   if (problems.length > 0) reportProblems(problems, outcome, terminal);
+  if (objects.length === 0 && problems.length === 0) throw nothingFound(paths);
   if (objects.length === 0) throw new SilentFailure(2);
   return { objects, problemCount: problems.length };
+}
+
+function nothingFound(paths: readonly string[]): Failure {
+  return new Failure(
+    "hns-dump-unreadable",
+    `there are no objects of HNS in ${paths.map((path) => JSON.stringify(path)).join(", ")}`,
+    "Name the files of a dump, such as the output of hnsdiag list all -d. Folders below are not looked into.",
+  );
+}
+
+const PASSED_BY_SHOWN = 5;
+
+function tellPassedBy(files: readonly string[], terminal: Terminal): void {
+  if (files.length === 0) return;
+  const shown = files.slice(0, PASSED_BY_SHOWN).join(", ");
+  const more = files.length > PASSED_BY_SHOWN ? ` and ${files.length - PASSED_BY_SHOWN} more` : "";
+  terminal.stderr(`note: passed by, because they hold no objects of HNS: ${shown}${more}\n`);
 }
 
 function tellNotes(notes: readonly DumpProblem[], terminal: Terminal): void {

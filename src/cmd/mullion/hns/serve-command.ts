@@ -2,6 +2,7 @@
 import { type Command, Option } from "commander";
 import { type Run, examples } from "../options.ts";
 import type { Terminal } from "../terminal.ts";
+import { parseDelay } from "./serve-options.ts";
 import type { HnsVerbs } from "./verbs.ts";
 
 interface HnsServeOptions {
@@ -10,6 +11,7 @@ interface HnsServeOptions {
   readonly listen?: string;
   readonly tokenFile?: string;
   readonly data?: string;
+  readonly addressDelay: string;
   readonly adapter?: readonly string[];
   readonly quirk?: readonly string[];
   readonly faults?: readonly string[];
@@ -22,6 +24,7 @@ function collect(text: string, previous: readonly string[] | undefined): readonl
 export function addServe(hns: Command, run: Run, serve: HnsVerbs["serve"], terminal: Terminal): void {
   hns
     .command("serve")
+    .summary("serve the HNS of a Windows node to other programs")
     .description(
       "Serves the HNS of a node that has adapters and no networks, until Ctrl-C. Programs find it by MULLION_HNS,\n" +
         "or without it at the default socket.",
@@ -36,6 +39,12 @@ export function addServe(hns: Command, run: Run, serve: HnsVerbs["serve"], termi
         "--adapter <name=address/length>",
         "a network adapter of the node, as often as wanted (default: Ethernet=10.0.0.11/24)",
       ).argParser(collect),
+    )
+    .addOption(
+      new Option(
+        "--address-delay <ms>",
+        "how long addresses on a new switch, and mirrored networks, take to appear (milliseconds)",
+      ).default("2000"),
     )
     .addOption(
       new Option(
@@ -56,10 +65,12 @@ export function addServe(hns: Command, run: Run, serve: HnsVerbs["serve"], termi
       ),
     )
     .action((options: HnsServeOptions) => {
-      const { profile, socket, listen, tokenFile, data } = options;
+      const { profile, socket, listen, tokenFile, data, addressDelay } = options;
       const { adapter: adapters = [], quirk: quirks = [], faults = [] } = options;
-      return run(() =>
-        serve({ profile, socket, listen, tokenFile, data, adapters, quirks, faults }, terminal),
-      );
+      return run(() => {
+        const addressDelayMs = parseDelay(addressDelay);
+        const place = { socket, listen, tokenFile, data };
+        return serve({ profile, ...place, addressDelayMs, adapters, quirks, faults }, terminal);
+      });
     });
 }

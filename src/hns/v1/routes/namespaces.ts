@@ -1,12 +1,11 @@
 /** `/namespaces` of HNS v1. */
 import type { Guid, JsonObject, JsonValue } from "../../../hcn/client.ts";
 import { JsonReader } from "../../../hcn/json-reader.ts";
+import { addNamespaceContainer, removeNamespaceContainer } from "../../namespace-containers.ts";
 import {
-  addNamespaceContainer,
   addNamespaceEndpoint,
   createNamespace,
   deleteNamespace,
-  removeNamespaceContainer,
   removeNamespaceEndpoint,
   requireNamespace,
 } from "../../namespaces.ts";

@@ -1,0 +1,42 @@
+/** The table of defects in docs/reference/hns-faults.md. */
+import { formatMarkdownTable } from "../base/markdown-table.ts";
+import type { BuildSpan, QuirkRow } from "./quirk.ts";
+import { QUIRKS, QUIRK_NAMES } from "./quirks.ts";
+
+function spanText({ profile, since, until, hns }: BuildSpan): string {
+  const version = hns === undefined ? "" : ` with HNS ${hns.Major}.${hns.Minor}`;
+  const from = since === undefined ? "" : ` from ${since}`;
+  const to = until === undefined ? "" : ` before ${until}`;
+  return `${profile}${version}${from}${to}`;
+}
+
+function defaultText({ concerns, strikes }: QuirkRow): string {
+  if (concerns.length === 0) return "off";
+  return strikes === "always" ? "on there" : "off: it strikes now and then";
+}
+
+/** All defects, in the order of the table. */
+export function formatQuirks(): string {
+  const rows = QUIRK_NAMES.map((name) => {
+    const quirk = QUIRKS[name];
+    return [
+      `\`${name}\``,
+      `${quirk.title}.`,
+      quirk.concerns.map(spanText).join(", ") || "not known",
+      defaultText(quirk),
+      quirk.notActedOn === undefined ? "yes" : `no: ${quirk.notActedOn}`,
+      `[${quirk.explanation}](codes.md#${quirk.explanation})`,
+      quirk.sources.join(", "),
+    ];
+  });
+  const titles = [
+    "Name",
+    "What happens",
+    "Met on",
+    "By default",
+    "The service acts on it",
+    "More",
+    "Sources",
+  ];
+  return formatMarkdownTable([titles, ...rows]);
+}
