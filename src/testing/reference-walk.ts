@@ -127,6 +127,7 @@ export class ReferenceWalk {
     const arrived = subject.look();
     const chain: Step[] = [];
     const edits: Edit[] = [];
+    let isTurned = false;
     let match = engine.findRule(layer, arrived);
     if (match === undefined && !layer.definition.isDefaultAllow) throw new Dropped();
     while (match !== undefined) {
@@ -138,6 +139,7 @@ export class ReferenceWalk {
       edits.push(...made.forward);
       const turns = layer.definition.isHairpin === true && rule.skipsHairpin !== true;
       if (turns) this.turn();
+      isTurned ||= turns;
       const keeps = rule.isStateful && layer.definition.isStateful;
       if (keeps) {
         engine.addFlow({
@@ -147,7 +149,7 @@ export class ReferenceWalk {
           chain,
           forward: edits,
           reverse: made.reverse,
-          isTurned: turns,
+          isTurned,
           isTcp: arrived.protocol === 6,
           ttlMs: rule.flowTtlMs,
           port: made.port,

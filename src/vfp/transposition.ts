@@ -224,6 +224,9 @@ export class Transposition {
   }
 }
 
+/** No change at all. Most rules and most flows share it, so nobody may write into it. */
+export const NOTHING: Transposition = Object.freeze(new Transposition()) as Transposition;
+
 /** Writes 6 bits of DSCP and keeps ECN; IPv4's checksum follows. */
 export function writeDscp(bytes: Uint8Array, headers: Headers, dscp: number): void {
   const at = headers.network;

@@ -416,10 +416,7 @@ export class VfpPort implements WalkedPort {
     else walk.recorder?.flush();
     if (walk.dropCode !== undefined) this.count(walk.dropCode, direction);
     if (verdict === "pending" || verdict === "drop") return verdict;
-    const effects =
-      walk.buckets.length === 0 && walk.mirrors.length === 0
-        ? undefined
-        : { buckets: walk.buckets, mirrors: walk.mirrors };
+    const { effects } = walk;
     if (isWhole) this.rememberUnifiedFlow(walk, effects);
     else if (!this.fragments.remember(train, { transposition: walk.total, effects }, nowMs))
       this.count("fragment-cache-full", direction);

@@ -7,7 +7,13 @@ import type { Headers } from "../wire/headers.ts";
 import type { Packet } from "../wire/packet.ts";
 import { readTtl } from "../wire/ttl.ts";
 import type { TunnelHeaders } from "../wire/tunnel.ts";
-import { type ActionContext, type ActionPass, equalActions, evaluateAction } from "./action.ts";
+import {
+  type ActionContext,
+  type ActionPass,
+  type ActionResult,
+  equalActions,
+  evaluateAction,
+} from "./action.ts";
 import { keepsBackEnd } from "./back-end.ts";
 import type { FlowCensus } from "./flow-census.ts";
 import { classOfProtocol } from "./flow-census.ts";
@@ -19,7 +25,7 @@ import type { PortRecorder } from "./port-recorder.ts";
 import type { Direction, Rule } from "./rule.ts";
 import { TcpFlag } from "../wire/tcp.ts";
 import type { TokenBucket } from "./token-bucket.ts";
-import { Transposition } from "./transposition.ts";
+import { NOTHING, Transposition } from "./transposition.ts";
 import { IP_BYTES_MAX, popTunnel } from "./unified-flow.ts";
 
 /**
@@ -84,8 +90,8 @@ export class Walk {
   readonly total: Transposition = new Transposition();
   readonly pairs: LayerFlowPair[] = [];
   readonly misses: LayerMiss[] = [];
-  readonly buckets: TokenBucket[] = [];
-  readonly mirrors: string[] = [];
+  /** What `qos` rules and mirrors ask for; undefined while none does. */
+  effects: { readonly buckets: TokenBucket[]; readonly mirrors: string[] } | undefined;
   readonly recorder: PortRecorder | undefined;
   /** That of the port when the walk began. */
   readonly generation: number;
@@ -168,20 +174,19 @@ export class Walk {
     if (quoting !== undefined) return quoting;
     const flow = this.findLiveFlow(layer, port.key);
     if (flow !== undefined) return this.followFlow(layer, flow);
-    const visit: LayerVisit = { layer, forward: new Transposition(), chain: [] };
-    port.layerKey.copyFrom(port.key);
     const miss = layer.missOf(port.key);
     const pairCount = this.pairs.length;
-    const verdict = this.walkGroups(visit);
+    const verdict = this.walkGroups(layer);
     if (miss !== undefined && this.pairs.length === pairCount) this.misses.push(miss);
     return verdict;
   }
 
-  private walkGroups(visit: LayerVisit): Verdict {
-    const { layer } = visit;
-    const { key } = this.port;
+  private walkGroups(layer: Layer): Verdict {
+    const { key, layerKey } = this.port;
     let match = layer.findRule(key);
     if (match === undefined) return this.missLayer(layer);
+    layerKey.copyFrom(key);
+    const visit: LayerVisit = { layer, forward: new Transposition(), chain: [] };
     while (match !== undefined) {
       const verdict = this.applyRule(visit, match);
       if (verdict !== "pass" || match.rule.isTerminating || makesFlow(layer, match)) return verdict;
@@ -297,7 +302,7 @@ export class Walk {
       tunnel: port.tunnel,
       total: this.total,
     };
-    const result = evaluateAction(rule.action, subject, port);
+    const result = withExtras(evaluateAction(rule.action, subject, port), rule, layer);
     if (result.kind === "drop") return this.dropByRule(result.code, layer, match);
     if (result.kind === "pending") {
       counters.pendingPackets++;
@@ -306,34 +311,22 @@ export class Walk {
     }
     const refusal = this.refusalOf(result.forward);
     if (refusal !== undefined) return this.dropByRule(refusal, layer, match);
-    const { rewrittenKey, step } = this.stepOf(visit, match, result);
-    visit.chain.push({ ...step, rewrittenKey });
-    this.rewrite(result.forward);
-    visit.forward.compose(result.forward);
+    const rewrittenKey = visit.forward.isEmpty ? undefined : port.key.keep();
+    const step: ChainStep = { match, rewrittenKey, backEnd: result.backEnd };
+    visit.chain.push(step);
+    const { forward } = result;
+    if (forward !== NOTHING) {
+      this.rewrite(forward);
+      visit.forward.compose(forward);
+    }
     this.ages ||= result.ages === true;
     if (makesFlow(layer, match) && !this.openFlow(visit, result)) {
       if (result.nat !== undefined) result.nat.pool.release(result.nat.port);
       return this.dropByRule("flow-table-full", layer, match);
     }
     if (!this.takeEffect(layer, rule)) return this.dropByRule("bandwidth-exceeded", layer, match);
-    this.recorder?.matched(layer, step, result.forward);
+    this.recorder?.matched(layer, step, forward);
     return "pass";
-  }
-
-  /** Completes what the rule makes of the packet with what every type of rule may have. */
-  private stepOf(
-    visit: LayerVisit,
-    { group, rule }: RuleMatch,
-    result: ActionPass,
-  ): { readonly rewrittenKey: Int32Array | undefined; readonly step: Pick<ChainStep, "match" | "backEnd"> } {
-    const { forward, reverse } = result;
-    forward.mssDelta += rule.mssDelta ?? 0;
-    reverse.mssDelta += rule.reverseMssDelta ?? 0;
-    // A packet is turned once: a second hairpin layer lets it go on.
-    forward.isTurned = visit.layer.definition.isHairpin === true && rule.skipsHairpin !== true;
-    reverse.isTurned = forward.isTurned;
-    const rewrittenKey = visit.forward.isEmpty ? undefined : this.port.key.keep();
-    return { rewrittenKey, step: { match: { group, rule }, backEnd: result.backEnd } };
   }
 
   private isOverFlowLimit(): boolean {
@@ -346,10 +339,12 @@ export class Walk {
 
   /** @returns false when the packet exceeds a rate. */
   private takeEffect(layer: Layer, rule: Rule): boolean {
-    if (rule.mirrorTo !== undefined) this.mirrors.push(rule.mirrorTo);
     const bucket = this.port.bucketOf(layer, rule);
+    if (bucket === undefined && rule.mirrorTo === undefined) return true;
+    this.effects ??= { buckets: [], mirrors: [] };
+    if (rule.mirrorTo !== undefined) this.effects.mirrors.push(rule.mirrorTo);
     if (bucket === undefined) return true;
-    this.buckets.push(bucket);
+    this.effects.buckets.push(bucket);
     const waitMs = bucket.admit(this.arrivedLength, this.nowMs);
     if (waitMs < 0) return false;
     this.delayMs = Math.max(this.delayMs, waitMs);
@@ -358,6 +353,13 @@ export class Walk {
 
   private openFlow(visit: LayerVisit, result: ActionPass): boolean {
     const { port } = this;
+    let { reverse } = result;
+    if (reverse.isTurned !== visit.forward.isTurned) {
+      // A rule before this one turned the packet: its answer is turned as well.
+      reverse = new Transposition();
+      reverse.compose(result.reverse);
+      reverse.isTurned = visit.forward.isTurned;
+    }
     // Unified flows do not remember that a layer without any flow had none for them.
     if (!visit.layer.hadFlows) port.generation++;
     const pair = visit.layer.addFlow({
@@ -365,7 +367,7 @@ export class Walk {
       before: port.layerKey,
       after: port.key,
       forward: visit.forward,
-      reverse: result.reverse,
+      reverse,
       nat: result.nat,
       generation: port.generation,
       nowMs: this.nowMs,
@@ -472,6 +474,23 @@ export class Walk {
     packet.bytes.set(this.arrivedHead, packet.start);
     this.headers.parse(packet);
   }
+}
+
+/** Completes what a rule makes of a packet with what every type of rule may have. */
+function withExtras(result: ActionResult, rule: Rule, { definition }: Layer): ActionResult {
+  // A packet is turned once: a second hairpin layer lets it go on.
+  const isTurned = definition.isHairpin === true && rule.skipsHairpin !== true;
+  const { mssDelta = 0, reverseMssDelta = 0 } = rule;
+  if (result.kind !== "pass" || (!isTurned && mssDelta === 0 && reverseMssDelta === 0)) return result;
+  const forward = new Transposition();
+  const reverse = new Transposition();
+  forward.compose(result.forward);
+  reverse.compose(result.reverse);
+  forward.mssDelta += mssDelta;
+  reverse.mssDelta += reverseMssDelta;
+  forward.isTurned = isTurned;
+  reverse.isTurned = isTurned;
+  return { ...result, forward, reverse };
 }
 
 function makesFlow(layer: Layer, match: RuleMatch): boolean {
