@@ -196,7 +196,7 @@ export class Walk {
   }
 
   private missLayer(layer: Layer): Verdict {
-    layer.counters[this.direction].noMatch++;
+    layer.countersOn(this.direction).noMatch++;
     if (!layer.definition.isDefaultAllow) return this.drop("acl-no-rule-matched", layer);
     this.recorder?.missed(layer, this.port.key);
     return "pass";
@@ -241,13 +241,13 @@ export class Walk {
 
   private followFlow(layer: Layer, flow: LayerFlow): Verdict {
     const { pair } = flow;
-    layer.counters[this.direction].flowMatch++;
+    layer.countersOn(this.direction).flowMatch++;
     pair.lastUsedMs = this.nowMs;
     this.track(flow);
     this.pairs.push(pair);
     const refusal = this.refusalOf(flow.transposition);
     if (refusal !== undefined) {
-      layer.counters[this.direction].flowDrop++;
+      layer.countersOn(this.direction).flowDrop++;
       return this.drop(refusal, layer, pair.decision.match);
     }
     this.rewrite(flow.transposition);
@@ -291,7 +291,7 @@ export class Walk {
     const { rule } = match;
     const counters = layer.countersFor(rule);
     counters.matchedPackets++;
-    layer.counters[this.direction].ruleMatch++;
+    layer.countersOn(this.direction).ruleMatch++;
     const isFirst = makesFlow(layer, match) && this.pairs.length === 0;
     if (isFirst && this.isOverFlowLimit()) return this.dropByRule("flow-limit-reached", layer, match);
     const subject = {
@@ -306,7 +306,7 @@ export class Walk {
     if (result.kind === "drop") return this.dropByRule(result.code, layer, match);
     if (result.kind === "pending") {
       counters.pendingPackets++;
-      layer.counters[this.direction].rulePending++;
+      layer.countersOn(this.direction).rulePending++;
       return "pending";
     }
     const refusal = this.refusalOf(result.forward);
@@ -429,7 +429,7 @@ export class Walk {
     const flow = layer.findFlow(quoted.answer, this.nowMs);
     if (flow === undefined || !this.isRuleUnchanged(layer, flow.pair) || flow.transposition.changesTunnel)
       return undefined;
-    layer.counters[this.direction].flowMatch++;
+    layer.countersOn(this.direction).flowMatch++;
     const refusal = this.refusalOf(flow.transposition);
     if (refusal !== undefined) return this.drop(refusal, layer, flow.pair.decision.match);
     const { packet, headers, port } = this;
@@ -445,7 +445,7 @@ export class Walk {
 
   private dropByRule(code: KnowledgeCode, layer: Layer, match: RuleMatch): Verdict {
     layer.countersFor(match.rule).droppedPackets++;
-    layer.counters[this.direction].ruleDrop++;
+    layer.countersOn(this.direction).ruleDrop++;
     return this.drop(code, layer, match);
   }
 
