@@ -24,7 +24,7 @@ import type { Layer, LayerMiss, RuleMatch } from "./layer.ts";
 import type { PortRecorder } from "./port-recorder.ts";
 import type { Direction, Rule } from "./rule.ts";
 import { TcpFlag } from "../wire/tcp.ts";
-import type { TokenBucket } from "./token-bucket.ts";
+import type { Charge } from "./token-bucket.ts";
 import { NOTHING, Transposition } from "./transposition.ts";
 import { IP_BYTES_MAX, popTunnel } from "./unified-flow.ts";
 
@@ -50,7 +50,8 @@ export interface WalkedPort extends ActionContext {
   takeIdentification(): number;
   /** Takes the last one back: its header is gone. */
   returnIdentification(): void;
-  bucketOf(layer: Layer, rule: Rule): TokenBucket | undefined;
+  /** What a `qos` rule takes from; undefined for other rules. */
+  chargeOf(layer: Layer, match: RuleMatch): Charge | undefined;
 }
 
 /** A packet's stay in one layer. */
@@ -91,7 +92,7 @@ export class Walk {
   readonly pairs: LayerFlowPair[] = [];
   readonly misses: LayerMiss[] = [];
   /** What `qos` rules and mirrors ask for; undefined while none does. */
-  effects: { readonly buckets: TokenBucket[]; readonly mirrors: string[] } | undefined;
+  effects: { readonly charges: Charge[]; readonly mirrors: string[] } | undefined;
   readonly recorder: PortRecorder | undefined;
   /** That of the port when the walk began. */
   readonly generation: number;
@@ -253,7 +254,7 @@ export class Walk {
     this.rewrite(flow.transposition);
     if (flow.isMain) {
       for (const { match } of pair.chain) {
-        if (!this.takeEffect(layer, match.rule)) return this.drop("bandwidth-exceeded", layer, match);
+        if (!this.takeEffect(layer, match)) return this.drop("bandwidth-exceeded", layer, match);
       }
     }
     if (pair.isFresh) this.recorder?.matched(layer, pair.decision, flow.transposition);
@@ -324,7 +325,7 @@ export class Walk {
       if (result.nat !== undefined) result.nat.pool.release(result.nat.port);
       return this.dropByRule("flow-table-full", layer, match);
     }
-    if (!this.takeEffect(layer, rule)) return this.dropByRule("bandwidth-exceeded", layer, match);
+    if (!this.takeEffect(layer, match)) return this.dropByRule("bandwidth-exceeded", layer, match);
     this.recorder?.matched(layer, step, forward);
     return "pass";
   }
@@ -338,14 +339,15 @@ export class Walk {
   }
 
   /** @returns false when the packet exceeds a rate. */
-  private takeEffect(layer: Layer, rule: Rule): boolean {
-    const bucket = this.port.bucketOf(layer, rule);
-    if (bucket === undefined && rule.mirrorTo === undefined) return true;
-    this.effects ??= { buckets: [], mirrors: [] };
+  private takeEffect(layer: Layer, match: RuleMatch): boolean {
+    const { rule } = match;
+    const charge = this.port.chargeOf(layer, match);
+    if (charge === undefined && rule.mirrorTo === undefined) return true;
+    this.effects ??= { charges: [], mirrors: [] };
     if (rule.mirrorTo !== undefined) this.effects.mirrors.push(rule.mirrorTo);
-    if (bucket === undefined) return true;
-    this.effects.buckets.push(bucket);
-    const waitMs = bucket.admit(this.arrivedLength, this.nowMs);
+    if (charge === undefined) return true;
+    this.effects.charges.push(charge);
+    const waitMs = charge.bucket.admit(charge.limit, this.arrivedLength, this.nowMs);
     if (waitMs < 0) return false;
     this.delayMs = Math.max(this.delayMs, waitMs);
     return true;
