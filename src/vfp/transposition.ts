@@ -116,7 +116,7 @@ export class Transposition {
   compose(later: Transposition): void {
     this.isTurned ||= later.isTurned;
     if (later.tni >= 0) this.tni = later.tni;
-    if (later.pops) this.composePop();
+    if (later.pops) this.composePop(later.poppedTtlDecrements);
     if (this.push === undefined) this.composeFields(later);
     else {
       this.push = this.push.with({
@@ -162,12 +162,12 @@ export class Transposition {
   }
 
   /** What was pushed here before is gone; otherwise what was changed so far was changed in headers that come off. */
-  private composePop(): void {
+  private composePop(laterTtlDecrements: number): void {
     if (this.push !== undefined) {
       this.push = undefined;
       return;
     }
-    this.poppedTtlDecrements = this.ttlDecrements;
+    this.poppedTtlDecrements = this.ttlDecrements + laterTtlDecrements;
     this.pops = true;
     this.sourceMac = undefined;
     this.destinationMac = undefined;

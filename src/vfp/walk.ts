@@ -269,6 +269,9 @@ export class Walk {
     if (step.push !== undefined && this.total.push !== undefined) return "tunnel-refused";
     if (step.push !== undefined && this.packet.length + step.push.length > IP_BYTES_MAX)
       return "mtu-exceeded";
+    const { poppedTtlDecrements } = step;
+    if (poppedTtlDecrements > 0 && readTtl(this.packet.bytes, this.headers) <= poppedTtlDecrements)
+      return "ttl-expired";
     const frame = step.pops ? tunnel.inner : this.headers;
     if (frame.family === 0 || step.ttlDecrements === 0) return undefined;
     return readTtl(this.packet.bytes, frame) <= step.ttlDecrements ? "ttl-expired" : undefined;
