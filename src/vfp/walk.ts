@@ -315,7 +315,9 @@ export class Walk {
     }
     const refusal = this.refusalOf(result.forward);
     if (refusal !== undefined) return this.dropByRule(refusal, layer, match);
-    const rewrittenKey = visit.forward.isEmpty ? undefined : port.key.keep();
+    // A turn changes the direction in which the next rule is looked for.
+    const isSameKey = visit.forward.isEmpty && !visit.forward.isTurned;
+    const rewrittenKey = isSameKey ? undefined : port.key.keep();
     const step: ChainStep = { match, rewrittenKey, backEnd: result.backEnd };
     visit.chain.push(step);
     const { forward } = result;
