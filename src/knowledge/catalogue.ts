@@ -32,6 +32,7 @@ import { SERVICE_FEATURE_ENTRIES } from "./entries/service-features.ts";
 import { SERVICE_ENTRIES } from "./entries/services.ts";
 import { NETWORK_POLICY_ENTRIES } from "./entries/network-policies.ts";
 import { PROVIDER_ENTRIES } from "./entries/network-providers.ts";
+import { SWITCH_PORT_ENTRIES } from "./entries/switch-ports.ts";
 import { WINDOWS_NODE_ENTRIES } from "./entries/windows-nodes.ts";
 import { WINDOWS_POD_ENTRIES } from "./entries/windows-pods.ts";
 import type { KnowledgeEntry } from "./entry.ts";
@@ -47,6 +48,7 @@ const TEXTS: Readonly<Record<KnowledgeCode, EntryText>> = {
   ...FORWARDING_ENTRIES,
   ...HOST_STACK_ENTRIES,
   ...RECEIVER_ENTRIES,
+  ...SWITCH_PORT_ENTRIES,
   ...LINUX_NODE_ENTRIES,
   ...SERVICE_ENTRIES,
   ...KUBE_PROXY_ENTRIES,
@@ -99,6 +101,7 @@ export const SECTIONS: readonly CatalogueSection[] = Object.freeze([
   section("Routes, neighbours and the switch", FORWARDING_ENTRIES),
   section("In a host's own stack", HOST_STACK_ENTRIES),
   section("At the receiver", RECEIVER_ENTRIES),
+  section("Tunnels, guards and limits of switch ports", SWITCH_PORT_ENTRIES),
   section("On Linux nodes", LINUX_NODE_ENTRIES),
   section("Services, names and host networking", SERVICE_ENTRIES),
   section("kube-proxy on Windows nodes", KUBE_PROXY_ENTRIES),

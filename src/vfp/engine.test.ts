@@ -330,7 +330,7 @@ describe("NAT flows", () => {
     return show(packet);
   };
 
-  it("translates out, and back by the exact tuple only", () => {
+  it("DT-135, DT-136: translates out, and back by the exact tuple only", () => {
     expect(out(TcpFlag.syn)).toBe("10.0.0.11:50048 > 203.0.113.10:443");
     expect(back(50_048)).toBe("203.0.113.10:443 > 10.244.1.10:5000");
     expect(back(50_049)).toBe("203.0.113.10:443 > 10.0.0.11:50049");
@@ -345,7 +345,7 @@ describe("NAT flows", () => {
     expect(port.getNatPool("tcp")!.usedCount).toBe(1);
   });
 
-  it("drops when 64 ports are in use, and frees those of idle flows", () => {
+  it("DT-138: drops when 64 ports are in use, and frees those of idle flows", () => {
     for (let client = 0; client < 64; client++) {
       const packet = tcp(A, "203.0.113.10", [6000 + client, 443], TcpFlag.syn);
       expect(process("out", packet, 0)).toBe("pass");
