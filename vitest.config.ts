@@ -23,6 +23,8 @@ const config: ViteUserConfig = defineConfig({
           ],
           exclude: ["**/*.long.test.ts", "**/*.live.test.ts", "**/node_modules/**"],
           setupFiles: ["test/fixed-seed.ts"],
+          // What is waited for comes at once; a busy machine only needs more patience.
+          expect: { poll: { timeout: 4_500 } },
           isolate: false,
         },
       },
