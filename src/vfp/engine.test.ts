@@ -1,7 +1,7 @@
 // The rows of dataplane.md §10 "Pipeline engine", read as a table.
 import { beforeEach, describe, expect, it } from "vitest";
 import type { LayerEvent, Recorder, TraceEvent } from "../base/recorder.ts";
-import { type Ip, type Ipv4, formatIp, parseIp } from "../net/ip.ts";
+import { type Ip, formatIp, parseIp } from "../net/ip.ts";
 import { formatMac, parseMac } from "../net/mac.ts";
 import { parsePrefix } from "../net/prefix.ts";
 import { buildEthernetFrame, buildIpFrame, buildTcpFrame, buildUdpFrame } from "../wire/build-frame.ts";
@@ -310,9 +310,7 @@ describe("NAT flows", () => {
   const blocks = { acquire: () => ({ first: 50_048, last: 50_111 }), release: () => undefined };
   beforeEach(() => {
     makePort([layer("SLB_NAT_LAYER", 50)]);
-    port.addNatPool(
-      new NatPool({ name: "tcp", ip: ip("10.0.0.11") as Ipv4, protocol: 6, blocks, portsMax: 64 }),
-    );
+    port.addNatPool(new NatPool({ name: "tcp", ip: ip("10.0.0.11"), protocol: 6, blocks, portsMax: 64 }));
     const snat = rule("snat", {
       condition: { protocols: [6] },
       action: { type: "dynnat", pool: "tcp" },
@@ -356,7 +354,7 @@ describe("NAT flows", () => {
   });
 
   it("translates an answer although the same packet came before the question, and passed as it was", () => {
-    port.addNatPool(new NatPool({ name: "udp", ip: ip("10.0.0.11") as Ipv4, protocol: 17, blocks }));
+    port.addNatPool(new NatPool({ name: "udp", ip: ip("10.0.0.11"), protocol: 17, blocks }));
     const snat = rule("udp", {
       condition: { protocols: [17] },
       action: { type: "dynnat", pool: "udp" },

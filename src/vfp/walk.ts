@@ -251,7 +251,7 @@ export class Walk {
         if (!this.takeEffect(layer, match.rule)) return this.drop("bandwidth-exceeded", layer, match);
       }
     }
-    if (pair.isFresh) this.recorder?.matched(layer, pair.decision);
+    if (pair.isFresh) this.recorder?.matched(layer, pair.decision, flow.transposition);
     else this.recorder?.followed(layer, flow);
     return "pass";
   }
@@ -316,7 +316,7 @@ export class Walk {
       return this.dropByRule("flow-table-full", layer, match);
     }
     if (!this.takeEffect(layer, rule)) return this.dropByRule("bandwidth-exceeded", layer, match);
-    this.recorder?.matched(layer, step);
+    this.recorder?.matched(layer, step, result.forward);
     return "pass";
   }
 
