@@ -10,7 +10,7 @@ import { type WindowsBuild, hnsVersionOf, reachesServicesFromNode } from "../kno
 import type { QuirkName, QuirkSetting, QuirkSettings } from "../knowledge/quirks.ts";
 import { CompileCache } from "./compile/compile-cache.ts";
 import type { ServiceTraits } from "./compile/load-balancer-plan.ts";
-import type { NodeFacts } from "./compile/port-program.ts";
+import type { NodeFacts } from "./compile/network-view.ts";
 import { ComputeSystemRegistry } from "./compute-systems/registry.ts";
 import type { Datapath } from "./datapath.ts";
 import {
