@@ -1,6 +1,7 @@
 // The overlay walks of dataplane.md §2.3, stage by stage and field by field, on networks made by hand.
 import { beforeAll, describe, expect, it } from "vitest";
 import { createEndpoint, createLoadBalancer } from "../hcn/operations.ts";
+import { formatMac } from "../net/mac.ts";
 import {
   OVERLAY_MACS,
   type OverlayPod,
@@ -9,7 +10,7 @@ import {
   remoteSubnet,
 } from "../testing/overlay-world.ts";
 
-const { W1dr, W2dr, L1v } = OVERLAY_MACS;
+const { W1dr, W2dr, W1m, L1v } = OVERLAY_MACS;
 const NAT = {
   Type: "OutBoundNAT",
   Settings: { Exceptions: ["10.244.0.0/16", "10.96.0.0/12"] },
@@ -205,6 +206,71 @@ describe("WALK-O-4 pod to ClusterIP with DSR", () => {
   });
 });
 
+describe("WALK-O-5 pod to ClusterIP without DSR", () => {
+  const ROUTE = { Type: "SDNRoute", Settings: { DestinationPrefix: "10.96.0.0/12", NeedEncap: true } };
+
+  async function withSourceVip(): Promise<{ readonly at: Walks; readonly client: OverlayPod }> {
+    const at = await walks();
+    await createEndpoint(at.w1.client, at.w1.network, {
+      Name: "source-vip",
+      IpConfigurations: [{ IpAddress: "10.244.1.2" }],
+      MacAddress: formatMac(W1m),
+      Policies: [{ Type: "ProviderAddress", Settings: { ProviderAddress: "10.0.0.11" } }],
+    });
+    const client = await at.w1.pod("10.244.1.12", { Policies: [NAT, ROUTE] });
+    return { at, client };
+  }
+
+  it("DT-105 the host's port translates both addresses; the back end sees the source VIP, and the answer comes back", async () => {
+    const { at, client } = await withSourceVip();
+    await service(at, [await remoteBackEnd(at, "10.244.2.10", "10.0.0.12")], {
+      isDsr: false,
+      sourceVip: "10.244.1.2",
+    });
+    const ear = at.serve(at.c.compartment, 8080);
+    expect(at.walk(client.compartment, "10.96.0.50", 80).heard).toEqual(["10.96.0.50:80"]);
+    expect(ear.heard.at(-1)).toMatch(/^10\.244\.1\.2:49\d{3}$/);
+    const client12 = "10.244.1.12";
+    const seen = at.stages().map((stage) => [stage.at, stage.ip, stage.l4]);
+    expect(seen.slice(0, 10)).toEqual([
+      ["send W1", `${client12}→V`, "p→80"],
+      // Row 1: the pod's port sees the ClusterIP.
+      ["W1 out ACL_ENDPOINT_LAYER", `${client12}→V`, "p→80"],
+      ["W1 out VNET_ENCAP_LAYER", `${client12}→V`, "p→80"],
+      ["W1 out VNET_PA_ROUTE_LAYER", `${client12}→V`, "p→80"],
+      ["W1 in DECAP_IN", `${client12}→V`, "p→80"],
+      ["W1 in SLB_HAIRPIN_LAYER", `${client12}→V`, "p→80"],
+      ["W1 out SLB_NAT_LAYER", "S1→V", "q→80"],
+      ["W1 out LB", "S1→C", "q→8080"],
+      ["W1 out ENCAP", "S1→C", "q→8080"],
+      ["W1 out VNET_PA_ROUTE_LAYER", "S1→C", "q→8080"],
+    ]);
+    expect(at.stages(2).at(-1)).toMatchObject({ at: "deliver W1", ip: `V→${client12}`, l4: "80→p" });
+  });
+});
+
+describe("WALK-O-6 a pod that reaches itself through its service", () => {
+  it("fails with DSR", async () => {
+    const at = await walks();
+    await service(at, [at.a.endpoint], { isDsr: true });
+    const ear = at.serve(at.a.compartment, 8080);
+    expect(at.walk(at.a.compartment, "10.96.0.50", 80).heard).toEqual([]);
+    expect(ear.heard).toEqual([]);
+    expect(at.drops()).toEqual(["hairpin-under-dsr"]);
+  });
+
+  it("works with loopbackDSR: the pod sees the node's address", async () => {
+    const at = new OverlayWorld();
+    await at.w1.overlay("10.244.1.0/24", { router: W1dr, policies: [] });
+    const loopback = { Type: "OutBoundNAT", Settings: { Destinations: ["10.244.1.10"] } };
+    const a = await at.w1.pod("10.244.1.10", { Policies: [NAT, loopback] });
+    await service(at, [a.endpoint], { isDsr: true });
+    const ear = at.serve(a.compartment, 8080);
+    expect(at.walk(a.compartment, "10.96.0.50", 80).heard).toEqual(["10.96.0.50:80"]);
+    expect(ear.heard[0]).toMatch(/^10\.0\.0\.11:/);
+  });
+});
+
 describe("WALK-O-7 pod to the outside", () => {
   it("DT-128: translated on the pod's port, to the next hop of the node; the answer finds the pod", () => {
     const outside = world.underlay.getOutsideHost("X")!;
@@ -227,6 +293,53 @@ describe("WALK-O-7 pod to the outside", () => {
       row("W1 in ACL_ENDPOINT_LAYER", "W1dr→Am", "X→A", ttl, "443→p"),
       row("deliver W1", "W1dr→Am", "X→A", ttl, "443→p"),
     ]);
+  });
+});
+
+describe("WALK-O-8 from outside to a node port", () => {
+  it("with DSR and a local back end: turned round at the host's port, and the client's address is kept", async () => {
+    const at = await walks();
+    await service(at, [at.a.endpoint], { isDsr: true, isNodePort: true });
+    const ear = at.serve(at.a.compartment, 8080);
+    const outside = at.underlay.getOutsideHost("X")!.compartment;
+    expect(at.walk(outside, "10.0.0.11", 30_080).heard).toEqual(["10.0.0.11:30080"]);
+    expect(ear.heard[0]).toBe("203.0.113.10:50000");
+    const stages = at.stages();
+    const ttl = stages.at(-1)!.ttl;
+    expect(stages.slice(-7)).toEqual([
+      row("wire", "Rm→W1m", "X→W1", ttl, "p→30080"),
+      row("W1 in SLB_HAIRPIN_LAYER", "Rm→W1m", "X→W1", ttl, "p→30080"),
+      row("W1 out SLB_LB_LAYER", "Rm→Am", "X→W1", ttl, "p→30080"),
+      row("W1 in SLB_NAT_LAYER", "Rm→Am", "X→A", ttl, "p→8080"),
+      row("W1 in VNET_ENCAP_LAYER", "W1dr→Am", "X→A", ttl, "p→8080"),
+      row("W1 in ACL_ENDPOINT_LAYER", "W1dr→Am", "X→A", ttl, "p→8080"),
+      row("deliver W1", "W1dr→Am", "X→A", ttl, "p→8080"),
+    ]);
+    expect(at.stages(2).slice(0, 6)).toEqual([
+      row("send W1", "Am→W1dr", "A→X", 128, "8080→p"),
+      row("W1 out ACL_ENDPOINT_LAYER", "Am→W1dr", "A→X", 128, "8080→p"),
+      row("W1 out VNET_ENCAP_LAYER", "Am→W1dr", "A→X", 128, "8080→p"),
+      row("W1 out SLB_NAT_LAYER", "Am→W1dr", "W1→X", 128, "30080→p"),
+      row("W1 out VNET_PA_ROUTE_LAYER", "W1m→Rm", "W1→X", 128, "30080→p"),
+      row("wire", "W1m→Rm", "W1→X", 128, "30080→p"),
+    ]);
+  });
+
+  it("without DSR and with a remote back end: the client's address is lost, and the answer comes back through the node", async () => {
+    const at = await walks();
+    await createEndpoint(at.w1.client, at.w1.network, {
+      IpConfigurations: [{ IpAddress: "10.244.1.2" }],
+      MacAddress: formatMac(W1m),
+    });
+    await service(at, [await remoteBackEnd(at, "10.244.2.10", "10.0.0.12")], {
+      isDsr: false,
+      isNodePort: true,
+      sourceVip: "10.244.1.2",
+    });
+    const ear = at.serve(at.c.compartment, 8080);
+    const outside = at.underlay.getOutsideHost("X")!.compartment;
+    expect(at.walk(outside, "10.0.0.11", 30_080).heard).toEqual(["10.0.0.11:30080"]);
+    expect(ear.heard[0]).toMatch(/^10\.244\.1\.2:/);
   });
 });
 

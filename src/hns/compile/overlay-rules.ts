@@ -274,13 +274,26 @@ function paRouteRule(plan: OverlayPlan, id: string, condition: Rule["condition"]
   });
 }
 
+/** What source NAT has translated and stays on the node, as with loopbackDSR (walk O-6), comes from the router. */
+function loopbackRule(plan: OverlayPlan, own: readonly Prefix[]): Rule {
+  return makeRule({
+    name: "LOOPBACK",
+    priority: PA_ROUTE_PRIORITY,
+    condition: { isSourceTranslated: true, destination: own },
+    action: { type: "transpose", sourceMac: plan.routerMac },
+    provenance: networkProvenance(plan.network),
+    inferred: "dataplane.md §2.3 O-6",
+  });
+}
+
 /**
  * VNET_PA_ROUTE_LAYER of endpoints and of the router. Inferred: what stays on the node keeps its MACs; the observed rule
  * has no condition that shows.
  */
 export function compilePodPaRoute(plan: OverlayPlan): readonly Group[] {
-  const rule = paRouteRule(plan, "PA_ROUTE", { destinationExcept: ownPrefixes(plan) }, true);
-  return makeGroup("VNET_GROUP_PA_ROUTE_IPV4_OUT", "out", [rule], {
+  const own = ownPrefixes(plan);
+  const rule = paRouteRule(plan, "PA_ROUTE", { destinationExcept: own }, true);
+  return makeGroup("VNET_GROUP_PA_ROUTE_IPV4_OUT", "out", [rule, loopbackRule(plan, own)], {
     priority: PA_ROUTE_GROUP_PRIORITY,
     match: "priority",
   });
