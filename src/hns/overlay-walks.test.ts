@@ -259,9 +259,12 @@ describe("WALK-O-6 a pod that reaches itself through its service", () => {
     expect(at.drops()).toEqual(["hairpin-under-dsr"]);
   });
 
-  it("works with loopbackDSR: the pod sees the node's address", async () => {
+  it.each([
+    ["with", [HOST_ROUTE]],
+    ["without", []],
+  ])("works with loopbackDSR, %s HostRoute: the pod sees the node's address", async (_, policies) => {
     const at = new OverlayWorld();
-    await at.w1.overlay("10.244.1.0/24", { router: W1dr, policies: [] });
+    await at.w1.overlay("10.244.1.0/24", { router: W1dr, policies });
     const loopback = { Type: "OutBoundNAT", Settings: { Destinations: ["10.244.1.10"] } };
     const a = await at.w1.pod("10.244.1.10", { Policies: [NAT, loopback] });
     await service(at, [a.endpoint], { isDsr: true });
@@ -362,6 +365,17 @@ describe("WALK-O-9 node and pod", () => {
     const ear = world.serve(world.c.compartment, 9001);
     world.walk(world.w1.host.root, "10.244.2.10", 9001);
     expect(ear.heard[0]).toMatch(/^10\.0\.0\.11:/);
+  });
+
+  it("pod to a port of its own node that another pod publishes", async () => {
+    const at = await walks();
+    const published = { Protocol: 17, InternalPort: 53, ExternalPort: 5353 };
+    const server = await at.w1.pod("10.244.1.13", {
+      Policies: [NAT, { Type: "PortMapping", Settings: published }],
+    });
+    const ear = at.serve(server.compartment, 53);
+    expect(at.walk(at.a.compartment, "10.0.0.11", 5_353).heard).toEqual(["10.0.0.11:5353"]);
+    expect(ear.heard[0]).toBe("10.244.1.10:50000");
   });
 
   it("DT-052 without HostRoute the node does not reach its pods", async () => {

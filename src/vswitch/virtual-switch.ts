@@ -165,11 +165,13 @@ export class VirtualSwitch implements PortOwner {
   /** Sends a frame out of `target`, through its pipeline. `reason` says why there. */
   deliver(target: SwitchPort, packet: Packet, reason: string): void {
     this.record(packet, { kind: "switch", node: this.node, place: target.description, text: reason });
+    const isTunnel = target.kind === "host" && this.lookInside(packet) !== undefined;
     if (target.kind !== "external") {
       const verdict = this.judge(target, "in", packet);
       // Turned round: the frame leaves the port as if whoever is behind it had sent it.
       if (verdict === "turned" && !this.forwardInner(target, packet)) this.forward(target, packet);
       if (verdict !== "pass") return;
+      if (isTunnel && this.steerUnwrapped(target, packet)) return;
     }
     const { length } = packet;
     if (target.device.transmit(packet)) target.count("in", length);
@@ -227,6 +229,17 @@ export class VirtualSwitch implements PortOwner {
     const isForHost = readU48(packet.bytes, packet.start) === this.hostPort?.mac;
     if (isKnown || !isForHost) return false;
     this.drop(source, packet, "virtual-subnet-unknown", `no network of this node has VNI ${virtualSubnet}`);
+    return true;
+  }
+
+  /**
+   * What came to the host's port in a tunnel of the node to itself may be for a port of the node that an endpoint owns, as
+   * any other packet to the node's address (step 4).
+   */
+  private steerUnwrapped(target: SwitchPort, packet: Packet): boolean {
+    const binding = findBindingOwner(this, packet, this.headers);
+    if (binding === undefined || binding === target) return false;
+    this.deliver(binding, packet, "by NAT binding of destination address and port");
     return true;
   }
 

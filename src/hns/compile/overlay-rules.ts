@@ -208,7 +208,7 @@ export function compileEncapIn(plan: OverlayPlan, endpoint: EndpointRecord): rea
     makeRule({
       name: `NO_DECAP_${label}`,
       condition: { destination: [ANY_IPV4], source: ownPrefixes(plan) },
-      action: { type: "allow" },
+      action: { type: "transpose", destinationMac: endpoint.mac },
       provenance,
       inferred: LOCAL,
     }),
