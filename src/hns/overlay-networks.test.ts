@@ -2,11 +2,13 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import {
   createEndpoint,
+  createLoadBalancer,
   deleteEndpoint,
   deleteNetwork,
   getNetworkById,
   modifyNetworkPolicies,
 } from "../hcn/operations.ts";
+import type { TcpOwner } from "../host/tcp-owner.ts";
 import { parseIp } from "../net/ip.ts";
 import { formatMac } from "../net/mac.ts";
 import { OVERLAY_MACS, OverlayWorld, remoteSubnet } from "../testing/overlay-world.ts";
@@ -18,6 +20,14 @@ let world: OverlayWorld;
 beforeEach(() => {
   world = new OverlayWorld();
 });
+
+/** Has nothing to say on a connection. */
+class Silent implements TcpOwner {
+  tcpConnected(): void {}
+  tcpData(): void {}
+  tcpPeerFinished(): void {}
+  tcpClosed(): void {}
+}
 
 function layersOf(port: SwitchPort): readonly (readonly [string, number])[] {
   return port.vfp.orderOf("out").map(({ definition }) => [definition.name, definition.priority]);
@@ -97,6 +107,15 @@ describe("the ports of an overlay node (dataplane.md §2.2.1)", () => {
       ["router", 336, OVERLAY_MACS.W1m, 0x0a00_000b],
       ["container", 336, OVERLAY_MACS.W1m, 0x0a00_000b],
     ]);
+  });
+
+  it("DT-045 have the address flags 4432 on WS2025", async () => {
+    const newer = new OverlayWorld("ws2025");
+    await newer.w1.overlay("10.244.1.0/24", { router: W1dr });
+    await newer.w1.pod("10.244.1.10");
+    const ports = newer.w1.datapath.listSwitches()[0]!.listPorts();
+    const flags = ports.filter(({ kind }) => kind !== "external").map(({ vfp }) => vfp.address.flags);
+    expect(flags).toEqual([0, 4_432, 4_432]);
   });
 
   it("go with their network: router, compartment and layers of the host's port", async () => {
@@ -248,6 +267,39 @@ describe("policies of the network", () => {
     await modifyNetworkPolicies(world.w1.client, world.w1.network, "Remove", [route]);
     world.ask(a.compartment, "10.244.2.10", 80);
     expect(world.stages().every(({ outer }) => outer === undefined)).toBe(true);
+  });
+
+  it("DT-105 DT-106 without DSR, a SYN's MSS is 50 less behind the host's source NAT", async () => {
+    const policies = [remoteSubnet("10.244.2.0/24", "10.0.0.12", W2dr)];
+    await world.w1.overlay("10.244.1.0/24", { router: W1dr, policies });
+    await createEndpoint(world.w1.client, world.w1.network, {
+      IpConfigurations: [{ IpAddress: "10.244.1.2" }],
+      MacAddress: formatMac(OVERLAY_MACS.W1m),
+    });
+    const remote = await createEndpoint(world.w1.client, world.w1.network, {
+      IpConfigurations: [{ IpAddress: "10.244.2.10" }],
+      MacAddress: "02-11-0A-F4-02-0A",
+      Flags: 1,
+    });
+    await createLoadBalancer(world.w1.client, {
+      HostComputeEndpoints: [remote.ID!],
+      FrontendVIPs: ["10.96.0.50"],
+      PortMappings: [{ Protocol: 6, ExternalPort: 80, InternalPort: 8080 }],
+      SourceVIP: "10.244.1.2",
+      Flags: 0,
+      SchemaVersion: { Major: 2, Minor: 0 },
+    });
+    const route = { Type: "SDNRoute", Settings: { DestinationPrefix: "10.96.0.0/12", NeedEncap: true } };
+    const a = await world.w1.pod("10.244.1.10", { Policies: [route] });
+    world.run();
+    world.wire.frames.length = 0;
+    a.compartment.tcp.connect({ owner: new Silent(), destination: parseIp("10.96.0.50")!, port: 80 });
+    world.run();
+    // Behind 50 bytes of outer headers, Ethernet and IPv4; the first option of a SYN is its MSS (kind 2, length 4).
+    const syn = world.wire.frames
+      .map(({ frame }) => frame.slice(50 + 14 + 20))
+      .find(({ length }) => length > 24);
+    expect([...syn!.subarray(20, 24)]).toEqual([2, 4, 1_360 >> 8, 1_360 & 0xff]);
   });
 
   it("DT-042 DT-166 an endpoint's MTU has room for the tunnel's headers", async () => {

@@ -32,7 +32,7 @@ import type { ServiceState } from "./state.ts";
 
 /** Bytes that VXLAN over IPv4 adds to a packet (dataplane.md §2.3). */
 export const ENCAP_OVERHEAD = 50;
-/** Observed on ports of endpoints and of the router before WS2025 (dataplane.md §1.2). */
+/** Observed on ports of endpoints and of the router; WS2025 has the flag of neighbour discovery, too (dataplane.md §1.2). */
 const OVERLAY_ADDRESS_FLAGS =
   AddressFlag.virtualized | AddressFlag.macVirtualized | AddressFlag.processClientDhcp;
 
@@ -42,6 +42,8 @@ export interface PortProgrammingParts {
   readonly state: ServiceState;
   readonly cache: CompileCache;
   readonly traits: ServiceTraits;
+  /** What ports of overlay networks are set to on this build. */
+  readonly processesNeighborDiscovery: boolean;
 }
 
 /** A network as its rules see it, worked out once for each state of its endpoints and of the node. */
@@ -70,10 +72,13 @@ export class PortProgramming {
   private readonly state: ServiceState;
   private readonly cache: CompileCache;
   private traits: ServiceTraits;
+  private readonly overlayFlags: number;
   private readonly surveyed = new Map<Guid, Surveyed>();
   private readonly programmed = new Map<Guid, Programmed>();
 
-  constructor({ datapath, adapters, state, cache, traits }: PortProgrammingParts) {
+  constructor(parts: PortProgrammingParts) {
+    const { datapath, adapters, state, cache, traits } = parts;
+    this.overlayFlags = OVERLAY_ADDRESS_FLAGS + (parts.processesNeighborDiscovery ? AddressFlag.ndp : 0);
     this.datapath = datapath;
     this.adapters = adapters;
     this.state = state;
@@ -184,7 +189,7 @@ export class PortProgramming {
     return {
       plan: planOverlay(network, facts, [...mapped.values()]),
       sourceVips,
-      addressFlags: OVERLAY_ADDRESS_FLAGS,
+      addressFlags: this.overlayFlags,
     };
   }
 

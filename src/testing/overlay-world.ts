@@ -192,7 +192,11 @@ export class OverlayNode {
   readonly client: InProcessHcnClient;
   network = "";
 
-  constructor(env: Environment, device: Device, options: { name: string; address: string; mac: Mac }) {
+  constructor(
+    env: Environment,
+    device: Device,
+    options: { name: string; address: string; mac: Mac; profile: string },
+  ) {
     const { name, address } = options;
     this.host = new Host(env, { name, os: "windows" });
     this.datapath = new SwitchDatapath(env, this.host);
@@ -202,7 +206,7 @@ export class OverlayNode {
     root.addRoute({ prefix: ANY_IPV4, nextHop: ip("10.0.0.1"), interface: ethernet, metric: 256 });
     const service = new HnsService(env, {
       node: name,
-      windows: parseProfile("ws2022")!,
+      windows: parseProfile(options.profile)!,
       datapath: this.datapath,
       adapters: [{ name: "Ethernet", mac: options.mac, device, addresses: [] }],
     });
@@ -295,7 +299,7 @@ export class OverlayWorld {
   readonly l1: ScriptedPeer;
   readonly underlay: Underlay;
 
-  constructor() {
+  constructor(profile = "ws2022") {
     const env: Environment = { clock: this.clock, prng: new Prng(7), recorder: this.listener };
     this.underlay = new Underlay(env, {
       subnet: parsePrefix("10.0.0.0/24")!,
@@ -308,11 +312,13 @@ export class OverlayWorld {
       name: "W1",
       address: "10.0.0.11",
       mac: W1m,
+      profile,
     });
     this.w2 = new OverlayNode(env, this.underlay.connect("w2"), {
       name: "W2",
       address: "10.0.0.12",
       mac: W2m,
+      profile,
     });
     this.l1 = new ScriptedPeer(this.underlay.connect("l1"));
   }
