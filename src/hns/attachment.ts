@@ -18,6 +18,7 @@ import { HOST_COMPARTMENT } from "./namespace-record.ts";
 import type { NetworkRecord } from "./network-record.ts";
 import { hasSwitch } from "./network/switch-placement.ts";
 import { RemoteEndpointRecord } from "./remote-endpoint.ts";
+import { ENCAP_OVERHEAD } from "./port-programming.ts";
 import type { ServiceContext } from "./service-context.ts";
 
 /** MTU of a vNIC on a switch without an adapter. */
@@ -86,16 +87,19 @@ function interfaceMetricOf(endpoint: EndpointRecord): number | undefined {
 /** Every link that carries IPv4 takes this much (RFC 791 §3.2). */
 const MTU_MIN = 68;
 
-/** The MTU that policies ask for: InterfaceParameters, less EncapOverhead. Undefined: they ask for none. */
+/**
+ * The MTU that policies ask for: InterfaceParameters, less EncapOverhead, which is 50 on overlay networks (observed,
+ * dataplane.md §2.3). Undefined: they ask for none.
+ */
 function mtuOf(context: ServiceContext, endpoint: EndpointRecord): number | undefined {
   const network = context.state.networks.get(endpoint.networkId);
   const adapter = network === undefined ? undefined : context.adapterOf(network);
   const mtuBytes = adapter?.device.mtuBytes ?? MTU_DEFAULT;
   let mtu: number | undefined;
-  let overhead = 0;
+  let overhead = network?.type === "Overlay" ? ENCAP_OVERHEAD : 0;
   for (const policy of endpoint.policies) {
     if (policy.Type === "InterfaceParameters") mtu = policy.Settings.Mtu ?? mtu;
-    if (policy.Type === "EncapOverhead") overhead = policy.Settings.Overhead ?? 0;
+    if (policy.Type === "EncapOverhead") overhead = policy.Settings.Overhead ?? overhead;
   }
   if (mtu === undefined && overhead === 0) return undefined;
   return Math.max(MTU_MIN, Math.min(mtu ?? mtuBytes, mtuBytes) - overhead);

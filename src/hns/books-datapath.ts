@@ -104,6 +104,11 @@ export class BooksDatapath implements Datapath {
     for (const { name } of program.pools.removed) this.releasePool(switchId, name);
   }
 
+  /** A router moves packets and keeps no books. */
+  programRouter(): void {}
+
+  removeRouter(): void {}
+
   /** Nothing passes here. */
   statisticsOf(_switchId: Guid, portId: Guid): PortStatistics | undefined {
     return this.vnics.has(portId) ? NOTHING_PASSED : undefined;

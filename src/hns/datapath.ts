@@ -9,7 +9,8 @@ import type { InterfaceAddress, Prefix } from "../net/prefix.ts";
 import type { PortRange } from "../net/port-range.ts";
 import type { Group } from "../vfp/group.ts";
 import type { KnowledgeCode } from "../knowledge/codes.ts";
-import type { HostLayerName, LayerName } from "./compile/layers.ts";
+import type { PortAddressInfo } from "../vfp/port-settings.ts";
+import type { HostLayerName, LayerName, LayerStack } from "./compile/layers.ts";
 import type { PhysicalAdapter } from "./physical-adapter.ts";
 
 /** A NAT pool that a port has to have. Equal names mean the same pool. */
@@ -41,13 +42,38 @@ export interface StaticBindingDefinition {
   readonly port: number;
 }
 
+/** What makes a port one of an overlay network. */
+export interface TunnelSettings {
+  /** The virtual subnets of whoever is behind the port: only these and the wire between the nodes reach it. */
+  readonly virtualSubnets: readonly number[];
+  /** Whose address stands outside on what the port encapsulates. */
+  readonly address: PortAddressInfo;
+  /** UDP destination port of VXLAN. */
+  readonly vxlanPort: number;
+}
+
 /** Everything that is programmed into one switch port. Immutable; equal parts are shared between ports. */
 export interface PortProgram {
-  readonly groups: Readonly<Record<LayerName, readonly Group[]>>;
+  /** Fixed for the life of a port. */
+  readonly stack: LayerStack;
+  /** By layer of the stack; absent: none. */
+  readonly groups: Readonly<Partial<Record<LayerName, readonly Group[]>>>;
+  /** Undefined: the network has no tunnels. */
+  readonly tunnel: TunnelSettings | undefined;
   readonly natPools: readonly NatPoolDefinition[];
   readonly staticBindings: readonly StaticBindingDefinition[];
   /** Frames from the wire that carry the host's MAC come to this port when they are for one of its addresses. */
   readonly deliversByAddress: boolean;
+}
+
+/** The distributed router of an overlay network: a vNIC in a compartment of its own, and its port. */
+export interface RouterProgram {
+  readonly mac: Mac;
+  /** The port's friendly name. */
+  readonly portName: string;
+  readonly program: PortProgram;
+  /** What the switch answers ARP of the network's ports with (dataplane.md §2.10). */
+  readonly neighbors: ReadonlyMap<Ip, Mac>;
 }
 
 /** Entries that came and entries that went. */
@@ -65,6 +91,8 @@ export interface HostProgram {
   readonly pools: Changes<HostPoolDefinition>;
   readonly bindings: Changes<StaticBindingDefinition>;
   readonly claims: Changes<PortClaimDefinition>;
+  /** Undefined: the network has no tunnels. */
+  readonly tunnel: TunnelSettings | undefined;
 }
 
 export interface RouteDefinition {
@@ -177,6 +205,10 @@ export interface Datapath {
   reserveHostPools(switchId: Guid, pools: readonly HostPoolDefinition[]): boolean;
   /** Replaces what a network has put into the host's port. */
   programHost(switchId: Guid, networkId: Guid, program: HostProgram): void;
+  /** Makes the distributed router of an overlay network, or replaces what its port is programmed with. */
+  programRouter(switchId: Guid, networkId: Guid, router: RouterProgram): void;
+  /** Takes the distributed router of a network away, if it has one. */
+  removeRouter(switchId: Guid, networkId: Guid): void;
   /** Replaces what is programmed into an attached port. */
   program(switchId: Guid, portId: Guid, program: PortProgram): void;
   /** Undefined: there is no such port. */

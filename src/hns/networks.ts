@@ -66,6 +66,8 @@ export function bringUpNetwork(context: ServiceContext, network: NetworkRecord):
   context.state.addNetwork(network, new AddressPool(addresses, context.networking.allocationOrder));
   if (!isNew) settleHostAddresses(context, network);
   context.changesAt(network.addressedAtMs);
+  // Its distributed router is there from the beginning.
+  if (network.type === "Overlay") context.ports.reprogram(network.id);
   return definition !== undefined;
 }
 

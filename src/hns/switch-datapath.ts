@@ -10,7 +10,6 @@ import { NatPool, type PortBlockSource } from "../vfp/nat-pool.ts";
 import type { SwitchPort } from "../vswitch/switch-port.ts";
 import type { VirtualSwitch } from "../vswitch/virtual-switch.ts";
 import { IpProtocol } from "../wire/ip-protocol.ts";
-import { L2BRIDGE_LAYERS, LAYER_NAMES } from "./compile/layers.ts";
 import type {
   Datapath,
   HostPoolDefinition,
@@ -19,6 +18,7 @@ import type {
   PortPoolAllocation,
   PortProgram,
   PortStatistics,
+  RouterProgram,
   StaticBindingDefinition,
   SwitchDefinition,
   VnicDefinition,
@@ -41,11 +41,20 @@ interface Vnic {
   program: PortProgram;
 }
 
+/** The distributed router of an overlay network. */
+interface Router {
+  readonly port: SwitchPort;
+  readonly compartment: Compartment;
+  program: PortProgram;
+}
+
 export class SwitchDatapath implements Datapath {
   private readonly env: Environment;
   private readonly host: Host;
   private readonly switches = new Map<Guid, NodeSwitch>();
   private readonly vnics = new Map<Guid, Vnic>();
+  /** By network. */
+  private readonly routers = new Map<Guid, Router>();
 
   constructor(env: Environment, host: Host) {
     this.env = env;
@@ -93,9 +102,10 @@ export class SwitchDatapath implements Datapath {
       kind: "container",
       mac: vnic.mac,
       device: switchEnd,
-      layers: program === undefined ? [] : L2BRIDGE_LAYERS,
+      layers: program?.stack.definitions ?? [],
+      virtualSubnets: program?.tunnel?.virtualSubnets ?? [],
       nextHopResolver: this.host.root,
-      usesHostMac: program !== undefined,
+      usesHostMac: program !== undefined && program.tunnel === undefined,
       leadsToHost: compartment === this.host.root,
     });
     const netInterface = compartment.addInterface({
@@ -105,10 +115,10 @@ export class SwitchDatapath implements Datapath {
       ...(vnic.mtuBytes !== undefined && { mtuBytes: vnic.mtuBytes }),
       ...(vnic.interfaceMetric !== undefined && { metric: vnic.interfaceMetric }),
     });
-    const record: Vnic = { port, compartment, netInterface, program: program ?? EMPTY_PROGRAM };
+    const record: Vnic = { port, compartment, netInterface, program: program ?? emptied(undefined) };
     this.vnics.set(vnic.portId, record);
     if (program === undefined) port.deliversByAddress = true;
-    else applyProgram(portBlocksFor(this.host, virtualSwitch, port), port, EMPTY_PROGRAM, program);
+    else applyProgram(portBlocksFor(this.host, virtualSwitch, port), port, emptied(program), program);
     port.setIps(vnic.addresses.map((address) => address.ip));
     configureStack(compartment, netInterface, vnic);
   }
@@ -134,6 +144,49 @@ export class SwitchDatapath implements Datapath {
     const blocks = portBlocksFor(this.host, virtualSwitch, vnic.port);
     applyProgram(blocks, vnic.port, vnic.program, program);
     vnic.program = program;
+  }
+
+  programRouter(switchId: Guid, networkId: Guid, router: RouterProgram): void {
+    const { virtualSwitch } = this.requireSwitch(switchId);
+    const known = this.routers.get(networkId) ?? this.makeRouter(switchId, networkId, router);
+    applyProgram(
+      portBlocksFor(this.host, virtualSwitch, known.port),
+      known.port,
+      known.program,
+      router.program,
+    );
+    known.program = router.program;
+    known.port.neighbors = router.neighbors;
+    virtualSwitch.addressesChanged();
+  }
+
+  removeRouter(switchId: Guid, networkId: Guid): void {
+    const router = this.routers.get(networkId);
+    if (router === undefined) return;
+    this.routers.delete(networkId);
+    this.switches.get(switchId)?.virtualSwitch.removePort(router.port.id);
+    this.host.removeCompartment(router.compartment.id);
+  }
+
+  /** The router's stack has no address: it sees only what no rule has turned round, and takes nothing of it. */
+  private makeRouter(switchId: Guid, networkId: Guid, { mac, portName, program }: RouterProgram): Router {
+    const nodeSwitch = this.requireSwitch(switchId);
+    const compartment = this.host.createCompartment(`distributed router ${networkId}`);
+    const [switchEnd, stackEnd] = cableOf(this.env, nodeSwitch);
+    const port = nodeSwitch.virtualSwitch.addPort({
+      id: this.env.prng.derive(`hns-router/${networkId}`).guid(),
+      name: portName,
+      kind: "router",
+      mac,
+      device: switchEnd,
+      layers: program.stack.definitions,
+      nextHopResolver: this.host.root,
+      virtualSubnets: program.tunnel?.virtualSubnets ?? [],
+    });
+    compartment.addInterface({ name: portName, mac, device: stackEnd });
+    const router: Router = { port, compartment, program: emptied(program) };
+    this.routers.set(networkId, router);
+    return router;
   }
 
   reserveHostPools(switchId: Guid, pools: readonly HostPoolDefinition[]): boolean {
@@ -184,23 +237,19 @@ export class SwitchDatapath implements Datapath {
   }
 }
 
-const NO_GROUPS: PortProgram["groups"] = Object.freeze({
-  LB_DSR: [],
-  ACL_ENDPOINT_LAYER: [],
-  SLB_NAT_LAYER: [],
-  INTERNAL_L2_REWRITE_LAYER: [],
-  SLB_DECAP_LAYER_STATEFUL: [],
-  EXTERNAL_L2_REWRITE_LAYER: [],
-  VNET_PA_ROUTE_LAYER: [],
-});
+/** What a port has before it gets `program`. */
+function emptied(program: PortProgram | undefined): PortProgram {
+  return {
+    stack: program?.stack ?? NO_STACK,
+    groups: {},
+    tunnel: undefined,
+    natPools: [],
+    staticBindings: [],
+    deliversByAddress: false,
+  };
+}
 
-/** What a new port has. */
-const EMPTY_PROGRAM: PortProgram = Object.freeze({
-  groups: NO_GROUPS,
-  natPools: [],
-  staticBindings: [],
-  deliversByAddress: false,
-});
+const NO_STACK: PortProgram["stack"] = Object.freeze({ names: [], definitions: [] });
 
 function isSameBinding(a: StaticBindingDefinition, b: StaticBindingDefinition): boolean {
   return a.ip === b.ip && a.protocol === b.protocol && a.port === b.port;
@@ -216,8 +265,12 @@ function applyProgram(
   const arePoolsNew = before.natPools !== after.natPools;
   // Pools are there before rules name them, and go after no rule does.
   if (arePoolsNew) addPools(blocks, port, before.natPools, after.natPools);
-  for (const layer of LAYER_NAMES) {
-    const groups = after.groups[layer];
+  if (after.tunnel !== undefined && after.tunnel !== before.tunnel) {
+    port.vfp.address = after.tunnel.address;
+    port.vfp.parserSettings = { ...port.vfp.parserSettings, vxlanPort: after.tunnel.vxlanPort };
+  }
+  for (const layer of after.stack.names) {
+    const groups = after.groups[layer] ?? [];
     if (groups !== before.groups[layer]) port.vfp.setGroups(layer, groups);
   }
   if (arePoolsNew) removePools(port, before.natPools, after.natPools);

@@ -38,6 +38,8 @@ export const KNOWLEDGE_CODES = [
   "tunnel-refused",
   "mapping-unknown",
   "provider-address-missing",
+  "virtual-subnet-unknown",
+  "overlay-without-host-route",
   "flow-limit-reached",
   "fragment-cache-full",
   "fragment-cache-collision",

@@ -10,9 +10,9 @@ import type { Packet } from "../wire/packet.ts";
 
 /**
  * `external`: the uplink to the wire. `host`: a vNIC of the host; the first one carries the node's address.
- * `container`: an endpoint's vNIC.
+ * `container`: an endpoint's vNIC. `router`: the vNIC of an overlay network's distributed router.
  */
-export type SwitchPortKind = "external" | "host" | "container";
+export type SwitchPortKind = "external" | "host" | "container" | "router";
 
 export interface SwitchPortOptions {
   /** A GUID, as the switch port of a vNIC has one. */
@@ -32,6 +32,11 @@ export interface SwitchPortOptions {
   readonly leadsToHost?: boolean;
   /** L2Bridge: what leaves the node carries the host's MAC, in ARP too (dataplane.md §2.13). Default false. */
   readonly usesHostMac?: boolean;
+  /**
+   * Overlay: the virtual subnets (VNIs) that the port is in. Who is behind it reaches ports of these, the host and the
+   * wire, and no other port. Default: none, the switch itself.
+   */
+  readonly virtualSubnets?: readonly number[];
 }
 
 /** TCP or UDP port of an address that belongs to a switch port, whatever MAC a frame carries. */
@@ -68,6 +73,8 @@ interface WaitingFrame {
   readonly direction: Direction;
 }
 
+const NO_NEIGHBORS: ReadonlyMap<Ip, Mac> = new Map();
+
 export class SwitchPort implements Receiver, NextHopWaiter {
   readonly id: string;
   readonly name: string;
@@ -78,6 +85,7 @@ export class SwitchPort implements Receiver, NextHopWaiter {
   readonly vfp: VfpPort;
   readonly usesHostMac: boolean;
   readonly leadsToHost: boolean;
+  readonly virtualSubnets: readonly number[];
   /** Since the port was made; `out` is what came from whoever is behind it. */
   readonly counters: Readonly<Record<Direction, PortCounters>> = {
     in: { packets: 0, bytes: 0, drops: 0 },
@@ -89,6 +97,8 @@ export class SwitchPort implements Receiver, NextHopWaiter {
    * (Inferred: joins dataplane.md §2.17 step 4 with walk B-2a, where the host routes).
    */
   deliversByAddress = false;
+  /** On a router's port: who has which address in its virtual subnets, for those who ask. */
+  neighbors: ReadonlyMap<Ip, Mac> = NO_NEIGHBORS;
   private addresses: readonly Ip[] = [];
   private readonly bindings = new Map<string, StaticBinding>();
   private waiting: WaitingFrame[] = [];
@@ -103,6 +113,7 @@ export class SwitchPort implements Receiver, NextHopWaiter {
     this.device = options.device;
     this.usesHostMac = options.usesHostMac ?? false;
     this.leadsToHost = options.leadsToHost ?? options.kind === "host";
+    this.virtualSubnets = options.virtualSubnets ?? [];
     this.owner = owner;
     this.vfp = new VfpPort({
       id: options.id,

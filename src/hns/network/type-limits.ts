@@ -13,7 +13,7 @@ const TYPE_LIMITS: { readonly [Type in NetworkType]: string | undefined } = {
   Transparent: undefined,
   L2Bridge: undefined,
   L2Tunnel: "frames between endpoints of the node stay on its switch and do not go by the physical host",
-  Overlay: "frames are not encapsulated by this version; the endpoints of the node reach each other",
+  Overlay: undefined,
   Private: undefined,
   Internal: undefined,
   Mirrored: "frames of the mirrored adapter are not steered to endpoints by this version",

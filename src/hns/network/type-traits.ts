@@ -81,7 +81,7 @@ const TYPE_TRAITS: { readonly [Type in NetworkType]: NetworkTypeTraits } = {
   Transparent: { ...PLAIN, switchKind: "external" },
   L2Bridge: BRIDGED,
   L2Tunnel: BRIDGED,
-  Overlay: { ...BRIDGED, hasRules: false },
+  Overlay: BRIDGED,
   Private: PLAIN,
   Internal: { ...PLAIN, switchKind: "internal" },
   Mirrored: { ...PLAIN, isMirror: true },

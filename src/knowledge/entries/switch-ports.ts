@@ -6,6 +6,8 @@ type SwitchPortCode =
   | "tunnel-refused"
   | "mapping-unknown"
   | "provider-address-missing"
+  | "virtual-subnet-unknown"
+  | "overlay-without-host-route"
   | "flow-limit-reached"
   | "fragment-cache-full"
   | "fragment-cache-collision"
@@ -72,6 +74,43 @@ export const SWITCH_PORT_ENTRIES: EntryTable<SwitchPortCode> = {
       See that the network's management address is right, and make the endpoints anew. A wrong one (of a second adapter)
       is a known fault, too.`,
     sources: [reference("dataplane.md §1.2"), thread("containerd/containerd", 5729)],
+    profiles: ALL,
+  },
+
+  "virtual-subnet-unknown": {
+    title: "A VXLAN packet came for a network that this node does not have",
+    cause: prose`
+      The VXLAN network identifier (VNI) of the packet is that of no subnet of an overlay network on this node. Either
+      the nodes do not agree on the VNI, or the packet was sent to the wrong node.
+
+      Inferred: that the switch ends it, and the host's stack does not see it.`,
+    onNode: prose`
+      Compare the VNI of the node's networks with the one in a capture on its adapter:
+
+          Get-HnsNetwork | % { $_.Name; $_.Subnets.Policies }
+          pktmon filter add vxlan -t UDP -p 4789`,
+    remedy: prose`
+      Give all nodes one VNI. Windows takes 4096 and above, so it is the Linux nodes' that has to be raised.`,
+    sources: [reference("dataplane.md §2.17 (2), DT-036"), NETWORK_DRIVERS],
+    profiles: ALL,
+  },
+
+  "overlay-without-host-route": {
+    title: "The node does not reach its pods: the overlay network has no HostRoute policy",
+    cause: prose`
+      On an overlay network the node itself is no part of the pods' network. The HostRoute policy of the network lets
+      the node and its own endpoints reach each other; without it probes of the kubelet fail.
+
+      Inferred: that the node's packets end at its own switch port.`,
+    onNode: prose`
+      Look for HostRoute among the network's policies, and try a pod from the node:
+
+          (Get-HnsNetwork | ? Type -eq Overlay).Policies
+          Test-NetConnection <pod address> -Port <port>`,
+    remedy: prose`
+      Make the network with a HostRoute policy, as flannel does. It needs a build from 18321 on, or KB4489899 on Windows
+      Server 2019.`,
+    sources: [reference("dataplane.md §2.3 (O-9), DT-051, DT-052")],
     profiles: ALL,
   },
 
