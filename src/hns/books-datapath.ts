@@ -12,6 +12,7 @@ import type {
   PortProgram,
   PortStatistics,
   SwitchDefinition,
+  TranslationDefinition,
   VnicDefinition,
 } from "./datapath.ts";
 import { HOST_COMPARTMENT } from "./namespace-record.ts";
@@ -36,6 +37,7 @@ export class BooksDatapath implements Datapath {
   private readonly vnics = new Map<Guid, VnicDefinition>();
   private readonly compartments = new Set<number>();
   private readonly hostPools = new Map<Guid, Map<string, ReservedPool>>();
+  private readonly translations = new Map<Guid, TranslationDefinition>();
   private readonly blocks = new PortBlockTable();
   private lastCompartment = HOST_COMPARTMENT;
 
@@ -110,6 +112,19 @@ export class BooksDatapath implements Datapath {
 
   programHost(switchId: Guid, _networkId: Guid, program: HostProgram): void {
     for (const { name } of program.pools.removed) this.releasePool(switchId, name);
+  }
+
+  programTranslation(
+    _switchId: Guid,
+    networkId: Guid,
+    translation: TranslationDefinition | undefined,
+  ): void {
+    if (translation === undefined) this.translations.delete(networkId);
+    else this.translations.set(networkId, translation);
+  }
+
+  getTranslation(networkId: Guid): TranslationDefinition | undefined {
+    return this.translations.get(networkId);
   }
 
   /** Nothing passes here. */

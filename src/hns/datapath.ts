@@ -3,6 +3,7 @@
  * makes it so. `SwitchDatapath` does it with a simulated switch and host stack; `BooksDatapath` only keeps the books.
  */
 import type { Guid } from "../hcn/client.ts";
+import type { NatProgram } from "../host/winnat/nat-program.ts";
 import type { Ip, Ipv4 } from "../net/ip.ts";
 import type { Mac } from "../net/mac.ts";
 import type { InterfaceAddress, Prefix } from "../net/prefix.ts";
@@ -66,6 +67,9 @@ export interface HostProgram {
   readonly bindings: Changes<StaticBindingDefinition>;
   readonly claims: Changes<PortClaimDefinition>;
 }
+
+/** What the host's WinNAT does for a network behind it. */
+export type TranslationDefinition = Omit<NatProgram, "interfaceName">;
 
 export interface RouteDefinition {
   readonly destination: Prefix;
@@ -167,6 +171,12 @@ export interface Datapath {
   reserveHostPools(switchId: Guid, pools: readonly HostPoolDefinition[]): boolean;
   /** Replaces what a network has put into the host's port. */
   programHost(switchId: Guid, networkId: Guid, program: HostProgram): void;
+  /** Has the host translate for a network on an internal switch; undefined: no more, and all sessions end. */
+  programTranslation(
+    switchId: Guid,
+    networkId: Guid,
+    translation: TranslationDefinition | undefined,
+  ): void;
   /** Replaces what is programmed into an attached port. */
   program(switchId: Guid, portId: Guid, program: PortProgram): void;
   /** Undefined: there is no such port. */

@@ -19,10 +19,11 @@ import {
 } from "./compile/port-program.ts";
 import { reservedPoolsOf } from "./compile/node-ports.ts";
 import { serviceRangesOf } from "./compile/service-ranges.ts";
+import { compileTranslation } from "./compile/translation.ts";
 import type { Datapath, PortProgram } from "./datapath.ts";
 import type { LoadBalancerRecord } from "./load-balancer-record.ts";
 import type { NetworkRecord } from "./network-record.ts";
-import { hasRules } from "./network/type-traits.ts";
+import { hasRules, traitsOf } from "./network/type-traits.ts";
 import type { PhysicalAdapter } from "./physical-adapter.ts";
 import type { ServiceState } from "./state.ts";
 
@@ -90,6 +91,10 @@ export class PortProgramming {
   /** Brings all ports of a network in line. */
   reprogram(networkId: Guid): void {
     const network = this.state.networks.get(networkId);
+    if (network !== undefined && traitsOf(network.type).isTranslated) {
+      const translation = compileTranslation(network, this.state.attachedOf(networkId));
+      this.datapath.programTranslation(network.switchId, networkId, translation);
+    }
     const surveyed = network && this.survey(network);
     if (surveyed === undefined) return;
     const { view } = surveyed;
@@ -109,7 +114,8 @@ export class PortProgramming {
   }
 
   /** Forgets a network that is gone. */
-  forget(networkId: Guid): void {
+  forget({ id: networkId, switchId, type }: NetworkRecord): void {
+    if (traitsOf(type).isTranslated) this.datapath.programTranslation(switchId, networkId, undefined);
     this.surveyed.delete(networkId);
     this.programmed.delete(networkId);
   }

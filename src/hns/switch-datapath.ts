@@ -21,6 +21,7 @@ import type {
   PortStatistics,
   StaticBindingDefinition,
   SwitchDefinition,
+  TranslationDefinition,
   VnicDefinition,
 } from "./datapath.ts";
 import {
@@ -142,6 +143,22 @@ export class SwitchDatapath implements Datapath {
 
   programHost(switchId: Guid, networkId: Guid, program: HostProgram): void {
     this.requireSwitch(switchId).hostPort?.program(networkId, program);
+  }
+
+  /** Inferred: the host's vNIC forwards for what is translated, so the node's other addresses answer there, too. */
+  programTranslation(
+    switchId: Guid,
+    networkId: Guid,
+    translation: TranslationDefinition | undefined,
+  ): void {
+    const { root } = this.host;
+    const hostInterface = this.switches.get(switchId)?.hostInterface;
+    if (translation === undefined || hostInterface === undefined) {
+      root.winNat?.program(networkId, undefined);
+      return;
+    }
+    hostInterface.isForwarding = true;
+    root.enableWinNat().program(networkId, { ...translation, interfaceName: hostInterface.name });
   }
 
   statisticsOf(switchId: Guid, portId: Guid): PortStatistics | undefined {

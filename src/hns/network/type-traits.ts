@@ -26,6 +26,8 @@ export interface NetworkTypeTraits {
   readonly sharesSwitch: boolean;
   /** Its ports get rules; the other types only move frames in this version. */
   readonly hasRules: boolean;
+  /** The host translates for its endpoints, and maps its own ports to theirs. */
+  readonly isTranslated: boolean;
 }
 
 const STATIC: readonly IpamType[] = ["Static"];
@@ -42,6 +44,7 @@ const TRANSLATED: NetworkTypeTraits = {
   isMirror: false,
   sharesSwitch: false,
   hasRules: false,
+  isTranslated: true,
 };
 
 /** L2Bridge and its relatives: VFP on the node's adapter. */
@@ -55,6 +58,7 @@ const BRIDGED: NetworkTypeTraits = {
   isMirror: false,
   sharesSwitch: true,
   hasRules: true,
+  isTranslated: false,
 };
 
 /** Frames and nothing else; addresses are the endpoints' own affair. */
@@ -68,6 +72,7 @@ const PLAIN: NetworkTypeTraits = {
   isMirror: false,
   sharesSwitch: false,
   hasRules: false,
+  isTranslated: false,
 };
 
 /**
