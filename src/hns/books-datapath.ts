@@ -114,11 +114,7 @@ export class BooksDatapath implements Datapath {
     for (const { name } of program.pools.removed) this.releasePool(switchId, name);
   }
 
-  programTranslation(
-    _switchId: Guid,
-    networkId: Guid,
-    translation: TranslationDefinition | undefined,
-  ): void {
+  programTranslation(_switchId: Guid, networkId: Guid, translation: TranslationDefinition | undefined): void {
     if (translation === undefined) this.translations.delete(networkId);
     else this.translations.set(networkId, translation);
   }

@@ -172,11 +172,7 @@ export interface Datapath {
   /** Replaces what a network has put into the host's port. */
   programHost(switchId: Guid, networkId: Guid, program: HostProgram): void;
   /** Has the host translate for a network on an internal switch; undefined: no more, and all sessions end. */
-  programTranslation(
-    switchId: Guid,
-    networkId: Guid,
-    translation: TranslationDefinition | undefined,
-  ): void;
+  programTranslation(switchId: Guid, networkId: Guid, translation: TranslationDefinition | undefined): void;
   /** Replaces what is programmed into an attached port. */
   program(switchId: Guid, portId: Guid, program: PortProgram): void;
   /** Undefined: there is no such port. */

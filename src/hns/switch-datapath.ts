@@ -146,11 +146,7 @@ export class SwitchDatapath implements Datapath {
   }
 
   /** Inferred: the host's vNIC forwards for what is translated, so the node's other addresses answer there, too. */
-  programTranslation(
-    switchId: Guid,
-    networkId: Guid,
-    translation: TranslationDefinition | undefined,
-  ): void {
+  programTranslation(switchId: Guid, networkId: Guid, translation: TranslationDefinition | undefined): void {
     const { root } = this.host;
     const hostInterface = this.switches.get(switchId)?.hostInterface;
     if (translation === undefined || hostInterface === undefined) {

@@ -217,7 +217,10 @@ export class IpOutput {
   private lookup(destination: Ipv4, source: Ipv4 | undefined): Route | undefined {
     const owner = source === undefined ? undefined : this.compartment.interfaceOf(source);
     const isConstrained =
-      this.compartment.profile.hostModel === "strong" && owner !== undefined && !owner.isForwarding && this.compartment.winNat?.isInternal(destination) !== true;
+      this.compartment.profile.hostModel === "strong" &&
+      owner !== undefined &&
+      !owner.isForwarding &&
+      this.compartment.winNat?.isInternal(destination) !== true;
     return this.routes.lookup(destination, isConstrained ? owner : undefined);
   }
 

@@ -23,8 +23,8 @@ function mappingsOf(endpoint: EndpointRecord): readonly StaticMapping[] {
   if (internalIp === undefined || endpoint.attachment?.kind === "host") return [];
   return endpoint.policies.flatMap((policy, index) => {
     if (policy.Type !== "PortMapping" || isIpv6Mapping(policy.Settings)) return [];
-    const { ExternalPort: externalPort = 0, InternalPort: wanted = 0, VIP = "" } = policy.Settings;
-    const vip = parseIp(VIP);
+    const { ExternalPort: externalPort = 0, InternalPort: wanted, VIP } = policy.Settings;
+    const vip = parseIp(VIP ?? "");
     const provenance = withPolicy(endpointProvenance(endpoint), policy.Type, index);
     return mappedProtocols(policy.Settings).map((protocol) =>
       Object.freeze({

@@ -185,7 +185,10 @@ export class WinNat implements NatPorts {
   private sessionOut(ends: NatEnds, externalIp: Ipv4): NatSession | undefined {
     const nowMs = this.compartment.nowMs;
     const known = this.table.findOut(ends, nowMs);
-    if (known !== undefined && (known.binding.mapping !== undefined || known.binding.externalIp === externalIp))
+    if (
+      known !== undefined &&
+      (known.binding.mapping !== undefined || known.binding.externalIp === externalIp)
+    )
       return known;
     // Inferred: what a published port sends first leaves by it, too; the first of several mappings decides.
     const mapping = this.listMappings().find(
