@@ -22,7 +22,11 @@ const config: ViteUserConfig = defineConfig({
             "test/unit/**/*.test.ts",
           ],
           exclude: ["**/*.long.test.ts", "**/*.live.test.ts", "**/node_modules/**"],
+          // Five seconds are short on a machine that does something else besides.
+          testTimeout: 20_000,
           setupFiles: ["test/fixed-seed.ts"],
+          // What is waited for comes at once; a busy machine only needs more patience.
+          expect: { poll: { timeout: 4_500 } },
           isolate: false,
         },
       },

@@ -10,11 +10,6 @@ export function assert(condition: boolean, message: string): asserts condition {
   if (!condition) throw new AssertionError(message);
 }
 
-/** Marks code that the types prove unreachable. */
-export function unreachable(value: never): never {
-  throw new AssertionError(`unreachable case: ${String(value)}`);
-}
-
 /** Returns `value`, which an invariant of ours says is there. */
 export function defined<T>(value: T | undefined, message: string): T {
   if (value === undefined) throw new AssertionError(message);

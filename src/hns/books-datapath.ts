@@ -4,16 +4,17 @@ import type { Guid } from "../hcn/client.ts";
 import type { InterfaceAddress } from "../net/prefix.ts";
 import type { PortRange } from "../net/port-range.ts";
 import { PortBlockTable } from "../vswitch/port-blocks.ts";
-import type {
-  Datapath,
-  HostPoolDefinition,
-  HostProgram,
-  PortPoolAllocation,
-  PortProgram,
-  PortStatistics,
-  SwitchDefinition,
-  TranslationDefinition,
-  VnicDefinition,
+import {
+  type Datapath,
+  type HostPoolDefinition,
+  type HostProgram,
+  type PortPoolAllocation,
+  type PortProgram,
+  type PortStatistics,
+  type SwitchDefinition,
+  type TranslationDefinition,
+  type VnicDefinition,
+  NOTHING_PASSED,
 } from "./datapath.ts";
 import { HOST_COMPARTMENT } from "./namespace-record.ts";
 import type { PhysicalAdapter } from "./physical-adapter.ts";
@@ -22,15 +23,6 @@ interface ReservedPool {
   readonly pool: HostPoolDefinition;
   readonly block: PortRange;
 }
-
-const NOTHING_PASSED: PortStatistics = Object.freeze({
-  packetsReceived: 0,
-  bytesReceived: 0,
-  droppedIncoming: 0,
-  packetsSent: 0,
-  bytesSent: 0,
-  droppedOutgoing: 0,
-});
 
 export class BooksDatapath implements Datapath {
   private readonly switches = new Map<Guid, SwitchDefinition>();

@@ -239,6 +239,42 @@ describe("feature detection", () => {
     expect(hasFeature({ Major: 9, Minor: 1 }, "ApiV2")).toBe(false);
   });
 
+  it.each([
+    ["win11-21h2", false],
+    ["23h2", true],
+    ["ws2025", true],
+  ])(
+    "HCN-046: %s has NetworkACL: %s; it is seen once added, and not once removed",
+    async (profile, isThere) => {
+      const { client, network } = await faultyNode({ profile });
+      const policy = { Type: "NetworkACL", Settings: acl({ RemoteAddresses: "10.0.0.1" }).Settings };
+      const types = async (): Promise<readonly string[]> =>
+        ((await getNetworkById(client, network)).Policies ?? []).map(({ Type }) => Type);
+      expect(await isTaken(modifyNetworkPolicies(client, network, "Add", [policy]))).toBe(isThere);
+      expect((await types()).includes("NetworkACL")).toBe(isThere);
+      if (isThere) await modifyNetworkPolicies(client, network, "Remove", [policy]);
+      expect(await types()).not.toContain("NetworkACL");
+    },
+  );
+
+  it.each([
+    ["ws2022", false],
+    ["23h2", false],
+    ["ws2025", true],
+  ])("HCN-050: %s has the list of accelerated networking: %s", async (profile, isThere) => {
+    const { client } = await faultyNode({ profile });
+    const MacAddressList = [{ MacAddress: "00-15-5D-0A-B7-C6" }, { MacAddress: "00-15-5D-38-01-00" }];
+    const posted = requestHns(client, "POST", "/accelnet/", { MacAddressList });
+    if (!isThere) {
+      await expect(posted).rejects.toMatchObject({ code: "HCN_E_REQUEST_UNSUPPORTED" });
+      return;
+    }
+    expect(await posted).toEqual({ MacAddressList });
+    expect(await requestHns(client, "GET", "/accelnet/")).toEqual({ MacAddressList });
+    expect(await requestHns(client, "DELETE", "/accelnet/")).toEqual({ MacAddressList: [] });
+    expect(await requestHns(client, "GET", "/accelnet/")).toEqual({ MacAddressList: [] });
+  });
+
   it("an endpoint of 9.1 says that its v2 fields were ignored", async () => {
     const { client, endpoints } = await faultyNode({ profile: "ws2019.1" });
     const { Health } = await getEndpointById(client, endpoints[0] ?? "");

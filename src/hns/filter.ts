@@ -1,6 +1,7 @@
 /**
  * Which objects a query's filter lets through (hcn.md §5.1). All pairs have to hold; values are compared as whole
- * JSON values. GUIDs compare without letter case. Inferred (hcn.md §11.10): an unknown key matches nothing.
+ * JSON values, so that `Flags` is not a mask and a list is found by the whole list. GUIDs compare without letter case.
+ * Inferred (hcn.md §11.10): an unknown key matches nothing. Inferred: so does `Flags` as a mask.
  */
 import type { JsonObject, JsonValue } from "../hcn/client.ts";
 import { equalGuids, parseGuid } from "../hcn/guid.ts";

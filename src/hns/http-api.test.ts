@@ -1,5 +1,5 @@
 // The HTTP API beside the calls of the contract: its description, health and metrics.
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
@@ -89,6 +89,13 @@ describe("GET /openapi.json", () => {
   it("is the published description", async () => {
     const get = await serveTcp(hnsNode().client);
     expect(await (await get("/openapi.json")).json()).toEqual(hnsOpenApi());
+  });
+
+  it("has each of its paths on the page for people", () => {
+    const page = readFileSync("docs/reference/hns-api.md", "utf8");
+    const paths = Object.keys((hnsOpenApi() as { paths: object }).paths);
+    const missing = paths.filter((path) => !page.includes(path.replace(/^(\/hcn\/faults)\/.*$/, "$1")));
+    expect(missing).toEqual([]);
   });
 
   it("names each path once, and no schema that is not there", () => {

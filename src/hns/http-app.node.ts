@@ -6,7 +6,6 @@ import { bodyLimit } from "hono/body-limit";
 import { LIMITS } from "../base/limits.ts";
 import { type Log, SILENT_LOG } from "../base/log.ts";
 import type { HcnClient, JsonValue, NotificationScope } from "../hcn/client.ts";
-import type { HnsDumps } from "../hcn/dumps.ts";
 import { errorCodeOf } from "../hcn/error-codes.ts";
 import { HcnError } from "../hcn/error.ts";
 import { FAULT_PATHS } from "../hcn/faults/fault-paths.ts";
@@ -38,8 +37,6 @@ export interface ServedFacts {
 export interface HnsAppOptions {
   readonly client: HcnClient;
   readonly facts?: (() => ServedFacts) | undefined;
-  /** Who makes dumps; without, there are none. */
-  readonly dumps?: HnsDumps | undefined;
   readonly log?: Log | undefined;
   /** @throws HcnError E_ACCESSDENIED for a request that may not ask. */
   readonly checkAccess: (authorization: string | undefined) => void;
@@ -121,7 +118,7 @@ export class HnsApp {
       options.checkAccess(context.req.header("authorization"));
       await next();
     });
-    if (options.dumps !== undefined) addDumpPaths(this.app, options.dumps);
+    if (this.direct !== undefined) addDumpPaths(this.app, this.direct.dumps);
     this.addPaths();
   }
 

@@ -117,7 +117,7 @@ describe("requests that never end", () => {
       'POST /hcn/enumerate HTTP/1.1\r\nhost: hns\r\ncontent-length: 18\r\n\r\n{"kind":',
     ],
   ])("%s are ended, and others are served meanwhile", async (_where, text) => {
-    await serve(hnsNode().client, 300);
+    await serve(hnsNode().client, 600);
     const slow = await speak(text);
     expect(await connect().enumerate("Network")).toEqual([]);
     await slow.closed;

@@ -19,7 +19,6 @@ import { dirname, join } from "node:path";
 import { LIMITS } from "../base/limits.ts";
 import type { Log } from "../base/log.ts";
 import type { HcnClient } from "../hcn/client.ts";
-import type { HnsDumps } from "../hcn/dumps.ts";
 import { HcnError } from "../hcn/error.ts";
 import { isPipeName } from "../hcn/pipe-name.ts";
 import { isListening } from "../hcn/unix-socket.node.ts";
@@ -36,8 +35,6 @@ export interface HnsHttpServerOptions {
   readonly address: ListenAddress;
   /** What health and metrics say of the service beside its objects. */
   readonly facts?: () => ServedFacts;
-  /** Who makes dumps of the service (`POST /hcn/dump`); without, there are none. */
-  readonly dumps?: HnsDumps;
   readonly log?: Log;
   /** How long a peer may take to send a request, in milliseconds. Default 30 000. */
   readonly requestTimeoutMs?: number;
@@ -134,7 +131,7 @@ export class HnsHttpServer {
     const { address, client, facts, log } = options;
     this.socketPath =
       "socketPath" in address && !isPipeName(address.socketPath) ? address.socketPath : undefined;
-    this.app = new HnsApp({ client, facts, log, dumps: options.dumps, checkAccess: accessCheck(address) });
+    this.app = new HnsApp({ client, facts, log, checkAccess: accessCheck(address) });
     this.server = createServer(this.app, options.requestTimeoutMs ?? REQUEST_TIMEOUT_MS);
   }
 

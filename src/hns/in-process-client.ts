@@ -15,12 +15,14 @@ import { NOTIFICATION_TYPES } from "../hcn/notification.ts";
 import { ZERO_GUID } from "../hcn/guid.ts";
 import type { ComputeSystems } from "../hcn/compute-systems.ts";
 import type { PortRangeEntry, PortRangeReservation, PortRequest } from "../hcn/port-reservation.ts";
+import type { HnsDumps } from "../hcn/dumps.ts";
 import { HcnError } from "../hcn/error.ts";
 import { isUnreachable } from "./faults/fault-errors.ts";
 import { type CallFacts, factsOfCall, factsOfV1Call } from "./faults/call-facts.ts";
 import { FaultInjector } from "./faults/fault-injector.ts";
 import { ServiceTarget } from "./faults/service-target.ts";
 import type { HnsVersion } from "../hcn/features.ts";
+import { ServiceDumps } from "./dump/service-dumps.ts";
 import type { HnsService } from "./hns-service.ts";
 import type { ObjectStore } from "./store.ts";
 import { failureEnvelope } from "./v1/envelope.ts";
@@ -52,6 +54,8 @@ export class InProcessHcnClient implements HcnClient {
   private readonly registrations = new Set<Registration>();
   /** Faults between programs and the service; without any it does nothing. */
   readonly faults: FaultInjector;
+  /** All that the service holds, as data and back. */
+  readonly dumps: HnsDumps;
   /** The service has changes that the store refused. */
   private isAhead = false;
   private fallingBack: Promise<void> | undefined;
@@ -69,6 +73,7 @@ export class InProcessHcnClient implements HcnClient {
       modify: async (id, request) => this.carryOut(() => service.modifyComputeSystem(id, request)),
       terminate: async (id) => this.carryOut(() => service.terminateComputeSystem(id)),
     };
+    this.dumps = new ServiceDumps(service, this);
     this.faults = new FaultInjector({
       target: new ServiceTarget(service, async (action) => this.carryOut(action)),
       clock: service.clock,

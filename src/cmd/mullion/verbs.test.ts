@@ -197,6 +197,7 @@ describe("mullion hns serve", () => {
       listen: undefined,
       tokenFile: undefined,
       data: undefined,
+      addressDelayMs: 0,
       adapters: [],
       quirks: [],
       faults: [],

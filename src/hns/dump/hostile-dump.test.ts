@@ -71,7 +71,7 @@ const twisted: fc.Arbitrary<string> = fc
     ]),
   );
 
-describe("hostile dumps", () => {
+describe("hostile dumps", { timeout: 60_000 }, () => {
   it.each<[what: string, text: fc.Arbitrary<string>, runs: number]>([
     ["any text", fc.string({ maxLength: 400, unit: "binary" }), 200],
     ["any JSON", fc.json({ maxDepth: 5 }), 200],

@@ -7,7 +7,6 @@ import { HttpHnsDumps } from "../../hcn/http-dumps.node.ts";
 import { createNetwork } from "../../hcn/operations.ts";
 import { HnsHttpServer } from "../http-server.node.ts";
 import { createHns } from "../local-hns.ts";
-import { ServiceDumps } from "./service-dumps.ts";
 
 const ITEM = {
   kind: "Network",
@@ -17,14 +16,13 @@ const ITEM = {
 
 describe("dumps over HTTP", () => {
   const folder = mkdtempSync(join(tmpdir(), "mullion-dumps-"));
-  const { client: inner, service } = createHns();
+  const { client: inner } = createHns();
   let server: HnsHttpServer;
   let client: HttpHcnClient;
   let dumps: HttpHnsDumps;
   beforeAll(async () => {
     const socketPath = join(folder, "hns.sock");
-    const served = new ServiceDumps(service, inner);
-    server = await HnsHttpServer.listen({ client: inner, dumps: served, address: { socketPath } });
+    server = await HnsHttpServer.listen({ client: inner, address: { socketPath } });
     client = new HttpHcnClient({ address: { socketPath } });
     dumps = new HttpHnsDumps(client);
   });
@@ -43,7 +41,7 @@ describe("dumps over HTTP", () => {
       service: { node: "node", version: { Major: 13 } },
       objects: [{ kind: "Network", id: ITEM.id, document: { Name: "restored", Type: "Private" } }, {}],
     });
-    expect(await dumps.dump()).toEqual(await new ServiceDumps(service, inner).dump());
+    expect(await dumps.dump()).toEqual(await inner.dumps.dump());
   });
 
   it("refuses a service that holds objects, and leaves it alone", async () => {

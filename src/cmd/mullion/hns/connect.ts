@@ -8,7 +8,6 @@ import { HcnError } from "../../../hcn/error.ts";
 import { type Variables, findHnsAddress } from "../../../hcn/find-hns.node.ts";
 import { HttpHcnClient, formatHttpAddress } from "../../../hcn/http-client.node.ts";
 import { HttpHnsDumps } from "../../../hcn/http-dumps.node.ts";
-import { ServiceDumps } from "../../../hns/dump/service-dumps.ts";
 import { createHns } from "../../../hns/local-hns.ts";
 import { Failure } from "../failure.ts";
 import { usage } from "../options.ts";
@@ -50,8 +49,8 @@ function connectRunning(socket: string | undefined): HnsConnection {
 
 async function openDump(files: readonly string[], terminal: Terminal): Promise<HnsConnection> {
   const { objects } = await readDumpFiles(files, terminal);
-  const { service, client } = createHns({ profile: SERVICE_OF_DUMP });
-  const dumps = new ServiceDumps(service, client);
+  const { client } = createHns({ profile: SERVICE_OF_DUMP });
+  const { dumps } = client;
   await dumps.restore({ objects, isReplacing: true });
   return { client, dumps, faults: client.faults, where: files.join(", ") };
 }
@@ -65,6 +64,13 @@ export function asFailure(error: unknown): unknown {
       "hns-unreachable",
       message.replace(/[.;]? Start one with .*$/s, ""),
       "Start one: mullion hns serve. Or name it: --socket PATH, or MULLION_HNS=unix:/path/to.sock.",
+    );
+  }
+  if (error.explanation === "hns-fault-injected") {
+    return new Failure(
+      "hns-fault-injected",
+      `HNS refuses a call: ${error.message}`,
+      "Take the fault away: mullion hns fault list, mullion hns fault remove ID.",
     );
   }
   if (error.explanation === "hns-restore-refused") {

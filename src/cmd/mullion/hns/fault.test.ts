@@ -9,6 +9,7 @@ import { type FaultyNode, faultyNode } from "../../../testing/faulty-node.ts";
 import { MemoryTerminal } from "../../../testing/memory-terminal.ts";
 import { runMullion } from "../program.ts";
 import { fault } from "./fault.ts";
+import { get } from "./get.ts";
 
 let folder = "";
 let node: FaultyNode;
@@ -34,7 +35,7 @@ interface Ran {
 async function run(argv: readonly string[], files: Readonly<Record<string, string>> = {}): Promise<Ran> {
   const terminal = new MemoryTerminal(files);
   const socket = argv.includes("--help") ? [] : ["--socket", join(folder, "s")];
-  const options = { verbs: { hns: { fault } }, terminal, version: "0", isDebug: false };
+  const options = { verbs: { hns: { fault, get } }, terminal, version: "0", isDebug: false };
   const code = await runMullion({ ...options, argv: ["hns", ...argv, ...socket] });
   return { code, out: terminal.output, err: terminal.errors };
 }
@@ -78,6 +79,16 @@ describe("mullion hns fault", () => {
     const gone = await run("fault remove fault-1".split(" "));
     expect(gone.code).toBe(2);
     expect(gone.err).toContain('There is no fault "fault-1"');
+  });
+
+  it("another verb that a fault strikes says which, and how to take it away", async () => {
+    await run("fault add stop --id away".split(" "));
+    const { code, out, err } = await run(["get", "networks"]);
+    expect({ code, out }).toEqual({ code: 2, out: "" });
+    expect(err).toContain(
+      "injected fault away: Enumerate Network: the service is not running [hns-fault-injected]",
+    );
+    expect(err).toContain("mullion hns fault remove ID");
   });
 
   it("release lets calls go on that hang", async () => {

@@ -6,7 +6,6 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import type { HcnClient } from "../../../hcn/client.ts";
 import { createEndpoint, createNamespace, createNetwork, deleteNetwork } from "../../../hcn/operations.ts";
-import { ServiceDumps } from "../../../hns/dump/service-dumps.ts";
 import { HnsHttpServer } from "../../../hns/http-server.node.ts";
 import { createHns } from "../../../hns/local-hns.ts";
 import { MemoryTerminal } from "../../../testing/memory-terminal.ts";
@@ -59,9 +58,8 @@ afterAll(() => rmSync(folder, { recursive: true }));
 
 async function serveHns(name: string): Promise<Served> {
   const socket = join(folder, name);
-  const { client, service } = createHns();
-  const dumps = new ServiceDumps(service, client);
-  const server = await HnsHttpServer.listen({ client, dumps, address: { socketPath: socket } });
+  const { client } = createHns();
+  const server = await HnsHttpServer.listen({ client, address: { socketPath: socket } });
   return {
     client,
     socket,
@@ -119,6 +117,27 @@ describe("mullion hns get", () => {
     const { out } = await run(`hns get all --socket ${hns.socket}`);
     expect(out).toMatch(/^networks\nNAME .*\n\nendpoints\nNAME .*\n\nnamespaces\nID .*$/s);
     expect(out).not.toContain("loadbalancers");
+  });
+
+  it("shows load balancers with the addresses of their back ends, and routes", async () => {
+    const other = await serveHns("more.sock");
+    const network = await createNetwork(other.client, NETWORK);
+    const { ID: endpoint = "" } = await createEndpoint(other.client, network.ID ?? "", {
+      IpConfigurations: [{ IpAddress: "10.244.2.10", PrefixLength: 24 }],
+    });
+    const ends = { HostComputeEndpoints: [endpoint], SchemaVersion: { Major: 2, Minor: 0 } };
+    await other.client.create("LoadBalancer", {
+      ...ends,
+      FrontendVIPs: ["10.96.0.80"],
+      PortMappings: [{ Protocol: 6, InternalPort: 8080, ExternalPort: 80 }],
+      Flags: 1,
+    });
+    const route = { DestinationPrefix: "169.254.169.254/32", NextHop: "10.244.2.2" };
+    await other.client.create("SdnRoute", { ...ends, Routes: [route] });
+    const { out } = await run(`hns get lb,routes --socket ${other.socket}`);
+    expect(out).toMatch(/^10\.96\.0\.80 +80:8080\/TCP +10\.244\.2\.10 +DSR$/m);
+    expect(out).toMatch(new RegExp(`^169\\.254\\.169\\.254/32 +10\\.244\\.2\\.2 +${endpoint}$`, "m"));
+    await other.close();
   });
 
   it("says that there is none where people look", async () => {
@@ -227,7 +246,7 @@ describe("mullion hns dump and restore", () => {
   });
 });
 
-describe("mullion hns watch", () => {
+describe("mullion hns watch", { timeout: 30_000 }, () => {
   async function until(isThere: () => boolean): Promise<void> {
     while (!isThere()) await new Promise((resolve) => setTimeout(resolve, 5));
   }

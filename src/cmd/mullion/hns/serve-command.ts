@@ -2,6 +2,7 @@
 import { type Command, Option } from "commander";
 import { type Run, examples } from "../options.ts";
 import type { Terminal } from "../terminal.ts";
+import { parseDelay } from "./serve-options.ts";
 import type { HnsVerbs } from "./verbs.ts";
 
 interface HnsServeOptions {
@@ -10,6 +11,7 @@ interface HnsServeOptions {
   readonly listen?: string;
   readonly tokenFile?: string;
   readonly data?: string;
+  readonly addressDelay: string;
   readonly adapter?: readonly string[];
   readonly quirk?: readonly string[];
   readonly faults?: readonly string[];
@@ -40,6 +42,12 @@ export function addServe(hns: Command, run: Run, serve: HnsVerbs["serve"], termi
     )
     .addOption(
       new Option(
+        "--address-delay <ms>",
+        "how long addresses on a new switch, and mirrored networks, take to appear (milliseconds)",
+      ).default("2000"),
+    )
+    .addOption(
+      new Option(
         "--quirk <name=setting>",
         "a defect of HNS: NAME=on, NAME=off, NAME=0.1 for a likelihood; as often as wanted",
       ).argParser(collect),
@@ -57,10 +65,12 @@ export function addServe(hns: Command, run: Run, serve: HnsVerbs["serve"], termi
       ),
     )
     .action((options: HnsServeOptions) => {
-      const { profile, socket, listen, tokenFile, data } = options;
+      const { profile, socket, listen, tokenFile, data, addressDelay } = options;
       const { adapter: adapters = [], quirk: quirks = [], faults = [] } = options;
-      return run(() =>
-        serve({ profile, socket, listen, tokenFile, data, adapters, quirks, faults }, terminal),
-      );
+      return run(() => {
+        const addressDelayMs = parseDelay(addressDelay);
+        const place = { socket, listen, tokenFile, data };
+        return serve({ profile, ...place, addressDelayMs, adapters, quirks, faults }, terminal);
+      });
     });
 }

@@ -11,6 +11,7 @@ export interface TcpAddress {
 }
 
 const PORT_MAX = 65_535;
+const DELAY_MAX_MS = 600_000;
 
 function badListen(text: string, why: string): Failure {
   return usage(
@@ -29,6 +30,16 @@ export function parseListen(text: string): TcpAddress {
   if (host === "127.0.0.1" || host === "localhost") return { host: "127.0.0.1", port };
   if (host === "[::1]") return { host: "::1", port };
   throw badListen(text, `${host === "" ? "an empty host" : host} is no loopback address`);
+}
+
+/** Milliseconds, up to ten minutes. @throws Failure. */
+export function parseDelay(text: string): number {
+  const delayMs = /^\d{1,6}$/.test(text) ? Number(text) : Number.NaN;
+  if (delayMs <= DELAY_MAX_MS) return delayMs;
+  throw usage(
+    `--address-delay ${JSON.stringify(text)} is no number of milliseconds`,
+    `Write a whole number from 0 to ${DELAY_MAX_MS}.`,
+  );
 }
 
 /**

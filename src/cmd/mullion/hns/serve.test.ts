@@ -48,6 +48,7 @@ async function start(
     listen: undefined,
     tokenFile: undefined,
     data: undefined,
+    addressDelayMs: 0,
     adapters: [],
     quirks: [],
     faults: [],
@@ -135,6 +136,23 @@ describe("mullion hns serve", () => {
     await client.close();
   });
 
+  it("HCN-095: mirrored networks that a query asks for are told when they appear, with no further call", async () => {
+    const { terminal } = await start({
+      socket: join(folder, "hns.sock"),
+      profile: "ws2025",
+      addressDelayMs: 200,
+    });
+    const client = findHns({ variables: variablesOf(terminal) });
+    const heard: HcnNotification[] = [];
+    client.subscribe((notification) => heard.push(notification));
+    const query = { SchemaVersion: { Major: 2, Minor: 16 }, Filter: '{"Flags":72}' };
+    expect(await client.enumerate("Network", query)).toEqual([]);
+    const created = (): HcnNotification | undefined =>
+      heard.find(({ type }) => type === NOTIFICATION_TYPES.NetworkCreate);
+    await expect.poll(created, { timeout: 15_000 }).toMatchObject({ data: { Flags: 72 } });
+    await client.close();
+  });
+
   it("--data keeps the objects over a restart, and one service at a time has the folder", async () => {
     const data = join(folder, "state");
     const first = await start({ socket: join(folder, "a.sock"), data });
@@ -180,6 +198,8 @@ describe("mullion hns serve", () => {
     [["--listen", "0.0.0.0:80", "--token-file", "t"], /0\.0\.0\.0 is no loopback address/],
     [["--token-file", "t"], /--token-file belongs to --listen/],
     [["--socket", "s", "--listen", "127.0.0.1:0"], /--socket and --listen both say/],
+    [["--address-delay", "soon"], /--address-delay "soon" is no number of milliseconds/],
+    [["--address-delay", "600001"], /from 0 to 600000/],
     [["--adapter", "Ethernet"], /is no name with an address/],
     [["--profile", "ws2016"], /there is no Windows profile "ws2016"/],
   ])("%j: exit 2, said in words", async (argv, message) => {

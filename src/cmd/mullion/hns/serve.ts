@@ -5,7 +5,6 @@ import { RealClock } from "../../../base/real-clock.node.ts";
 import { defaultSocketPath } from "../../../hcn/find-hns.node.ts";
 import { formatHttpAddress } from "../../../hcn/http-client.node.ts";
 import { TokenFileError, openTokenFile } from "../../../hcn/token-file.node.ts";
-import { ServiceDumps } from "../../../hns/dump/service-dumps.ts";
 import { HnsHttpServer, type ListenAddress } from "../../../hns/http-server.node.ts";
 import { type LocalHns, type LocalHnsOptions, createHns } from "../../../hns/local-hns.ts";
 import { type DurableHns, openHns } from "../../../hns/durable-hns.node.ts";
@@ -24,8 +23,6 @@ import type { HnsServeRequest } from "./verbs.ts";
 const NOTES_MAX = 20;
 const MEMORY = "memory";
 const SEED_MAX = 2 ** 47;
-/** How long after a new switch the node has its addresses there: flannel waits up to 5 s for them, so less. */
-const ADDRESS_DELAY_MS = 2_000;
 
 /** Where the service listens, and what programs have to know to find it. */
 interface Place {
@@ -107,7 +104,7 @@ async function openService(request: HnsServeRequest): Promise<Running> {
     seed: randomInt(SEED_MAX),
     clock,
     epochMs: Date.now(),
-    networking: { addressDelayMs: ADDRESS_DELAY_MS },
+    networking: { addressDelayMs: request.addressDelayMs },
   };
   if (request.data === undefined) {
     const hns = createHns(options);
@@ -134,10 +131,9 @@ async function startServer({ hns, store }: Running, { address }: Place): Promise
     store,
     ...(store !== MEMORY && { storeWrites: hns.client.storedChanges }),
   });
-  const { client, service } = hns;
-  const dumps = new ServiceDumps(service, client);
+  const { client } = hns;
   try {
-    return await HnsHttpServer.listen({ client, address, facts, dumps, log: processLog() });
+    return await HnsHttpServer.listen({ client, address, facts, log: processLog() });
   } catch (error) {
     const where = "socketPath" in address ? address.socketPath : `${address.host}:${address.port}`;
     throw new Failure(

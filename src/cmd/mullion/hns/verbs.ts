@@ -13,6 +13,8 @@ export interface HnsServeRequest {
   /** Loopback address and port, instead of a socket. */
   readonly listen: string | undefined;
   readonly tokenFile: string | undefined;
+  /** How long addresses on new switches, and mirrored networks, take to appear. */
+  readonly addressDelayMs: number;
   /** The state folder; undefined: in memory. */
   readonly data: string | undefined;
   /** `NAME=ADDRESS/LENGTH` each; none: the node of the examples. */
