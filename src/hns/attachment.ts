@@ -17,6 +17,8 @@ import {
 import { HOST_COMPARTMENT } from "./namespace-record.ts";
 import type { NetworkRecord } from "./network-record.ts";
 import { hasSwitch } from "./network/switch-placement.ts";
+import { traitsOf } from "./network/type-traits.ts";
+import { vlanOf } from "./network/vlan.ts";
 import { RemoteEndpointRecord } from "./remote-endpoint.ts";
 import type { ServiceContext } from "./service-context.ts";
 
@@ -133,6 +135,8 @@ function vnicOf(
     dns: dnsOf(network, endpoint),
     mtuBytes: mtuOf(context, endpoint),
     interfaceMetric: interfaceMetricOf(endpoint),
+    vlan: vlanOf(network, endpoint),
+    sendsToFabric: traitsOf(network.type).isTunnelled && !isOnHost,
     program,
   };
 }

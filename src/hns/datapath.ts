@@ -91,6 +91,8 @@ export type SwitchDefinition =
       readonly adapter: PhysicalAdapter;
       /** False: the host has no vNIC on it, and none of the adapter's addresses (DisableHostPort). */
       readonly hasHostPort: boolean;
+      /** No VFP on its ports: frames go by VLAN and MAC. Switches of the other kinds are all so. */
+      readonly isPlain: boolean;
     }
   | {
       readonly kind: "internal";
@@ -122,6 +124,10 @@ export interface VnicDefinition {
   readonly mtuBytes: number | undefined;
   /** Added to the metric of each route over the interface; undefined: what Windows gives. */
   readonly interfaceMetric: number | undefined;
+  /** The VLAN of the port in access mode; 0: untagged. Plain switches only. */
+  readonly vlan: number;
+  /** All that the endpoint sends goes by the physical host's switch. */
+  readonly sendsToFabric: boolean;
   /** Undefined: the port has no rules; frames pass as they are. */
   readonly program: PortProgram | undefined;
 }

@@ -19,6 +19,7 @@ import {
   reasonForNetworkPolicy,
   reasonForRoute,
 } from "./policies/enforcement.ts";
+import { hasVlans } from "./network/vlan.ts";
 import type { ServiceContext } from "./service-context.ts";
 import type { SdnRouteRecord } from "./sdn-route-record.ts";
 
@@ -174,7 +175,8 @@ export function notEnforcedOnNetwork(
     });
   for (const subnet of [...network.subnets, ...network.bareSubnets]) {
     for (const policy of subnet.policies)
-      found.push({ Type: policy.Type, Reason: `a subnet's ${policy.Type} is ${NOT_YET}` });
+      if (policy.Type !== "VLAN" || !hasVlans(network))
+        found.push({ Type: policy.Type, Reason: `a subnet's ${policy.Type} is ${NOT_YET}` });
   }
   return found;
 }

@@ -98,6 +98,8 @@ export class SwitchDatapath implements Datapath {
       nextHopResolver: this.host.root,
       usesHostMac: program !== undefined,
       leadsToHost: compartment === this.host.root,
+      vlan: vnic.vlan,
+      sendsToFabric: vnic.sendsToFabric,
     });
     const netInterface = compartment.addInterface({
       name: vnic.interfaceName,

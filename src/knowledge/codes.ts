@@ -47,6 +47,8 @@ export const KNOWLEDGE_CODES = [
   "bandwidth-exceeded",
   "rate-limit-exceeded",
   "mac-spoofing-refused",
+  "vlan-not-allowed",
+  "fabric-acl-denied",
   "address-spoofing-refused",
   "arp-spoofing-refused",
   "dhcp-server-refused",

@@ -8,7 +8,9 @@ import { VirtualClock } from "../base/clock.ts";
 import { defined } from "../base/assert.ts";
 import { Prng } from "../base/prng.ts";
 import type { PacketTag, Recorder, TraceEvent } from "../base/recorder.ts";
+import type { Device, Receiver } from "../device/device.ts";
 import type { OutsideHost } from "../fabric/outside-host.ts";
+import { PhysicalHostSwitch } from "../fabric/physical-host-switch.ts";
 import { ROUTER_MAC, Underlay } from "../fabric/underlay.ts";
 import type { HostComputeEndpoint } from "../hcn/endpoint.ts";
 import type { HostComputeNetwork } from "../hcn/network.ts";
@@ -26,7 +28,9 @@ import { parseProfile } from "../knowledge/profiles.ts";
 import { type Ip, formatIp, parseIp } from "../net/ip.ts";
 import { BROADCAST_MAC, type Mac, formatMac, parseMac } from "../net/mac.ts";
 import { ANY_IPV4, parseInterfaceAddress, parsePrefix } from "../net/prefix.ts";
+import { FABRIC_GATEWAY_MAC } from "../vswitch/tunnel-forwarding.ts";
 import { Headers, destinationIp, sourceIp } from "../wire/headers.ts";
+import type { Packet } from "../wire/packet.ts";
 
 const W1_MAC = defined(parseMac("00-22-48-00-00-11"), "the fixture's MAC is one");
 const W2_MAC = defined(parseMac("00-22-48-00-00-12"), "the fixture's MAC is one");
@@ -40,6 +44,33 @@ export interface DriverPod {
   readonly endpoint: string;
   readonly namespace: string;
   readonly compartment: Compartment;
+}
+
+/** The node's end of its cable, with an ear on it. */
+class TappedDevice implements Device {
+  readonly mtuBytes: number;
+  heard: ((packet: Packet) => void) | undefined;
+  isEcho = false;
+  private readonly inner: Device;
+  private receiver: Receiver | undefined;
+
+  constructor(inner: Device) {
+    this.inner = inner;
+    this.mtuBytes = inner.mtuBytes;
+  }
+
+  attach(receiver: Receiver): void {
+    this.receiver = receiver;
+    this.inner.attach(receiver);
+  }
+
+  transmit(packet: Packet): boolean {
+    this.heard?.(packet);
+    const copy = packet.copy();
+    const isSent = this.inner.transmit(packet);
+    if (this.isEcho) this.receiver?.receive(copy);
+    return isSent;
+  }
 }
 
 /** One row of a walk: `send pod a | Am→Gm | A→X | p→443 | 128`. */
@@ -62,6 +93,15 @@ class Rows implements Recorder {
 
 export type Protocol = "tcp" | "udp" | "icmp";
 
+export interface DriverWorldOptions {
+  /** Default `ws2022`. */
+  readonly profile?: string;
+  /** Off: W1 is a virtual machine whose hypervisor lets its own MAC pass alone. */
+  readonly macSpoofing?: "on" | "off";
+  /** W1 and W2 hang on a physical host's switch, which knows these addresses of W1's pods, and not on the segment. */
+  readonly fabricAddresses?: readonly string[];
+}
+
 export class DriverWorld {
   readonly clock: VirtualClock = new VirtualClock();
   readonly env: { clock: VirtualClock; prng: Prng; recorder: Recorder | undefined } = {
@@ -72,16 +112,19 @@ export class DriverWorld {
   readonly underlay: Underlay;
   readonly node: Host = new Host(this.env, { name: "w1", os: "windows" });
   readonly neighbour: Host = new Host(this.env, { name: "w2", os: "linux" });
+  readonly fabric: PhysicalHostSwitch = new PhysicalHostSwitch(this.env, "fabric");
   readonly datapath: SwitchDatapath = new SwitchDatapath(this.env, this.node);
   readonly service: HnsService;
   readonly client: InProcessHcnClient;
   readonly x: OutsideHost;
   readonly e: OutsideHost;
+  private readonly uplink: TappedDevice;
   private readonly macs = new Map<Mac, string>([
     [W1_MAC, "W1m"],
     [W2_MAC, "W2m"],
     [ROUTER_MAC, "Rm"],
     [BROADCAST_MAC, "all"],
+    [FABRIC_GATEWAY_MAC, "gw"],
   ]);
   private readonly ips = new Map<Ip, string>([
     [ip("10.0.0.1"), "R"],
@@ -91,7 +134,8 @@ export class DriverWorld {
     [ip("198.51.100.7"), "E"],
   ]);
 
-  constructor(profile = "ws2022") {
+  constructor(options: DriverWorldOptions = {}) {
+    const { profile = "ws2022", macSpoofing = "on", fabricAddresses } = options;
     const outside = [
       { name: "x", ip: ip("203.0.113.10") },
       { name: "e", ip: ip("198.51.100.7") },
@@ -100,25 +144,36 @@ export class DriverWorld {
     this.underlay = new Underlay(this.env, { subnet, routerIp: ip("10.0.0.1"), outside });
     this.x = defined(this.underlay.getOutsideHost("x"), "X is there");
     this.e = defined(this.underlay.getOutsideHost("e"), "E is there");
-    const device = this.underlay.connect("w1");
-    this.plug(this.node, "Ethernet", W1_MAC, "10.0.0.11/24", device);
-    this.plug(this.neighbour, "eth0", W2_MAC, "10.0.0.12/24", this.underlay.connect("w2"));
+    const [device, other] =
+      fabricAddresses === undefined
+        ? [
+            this.underlay.connect("w1", macSpoofing === "off" ? { onlyMac: W1_MAC } : {}),
+            this.underlay.connect("w2"),
+          ]
+        : this.joinFabric(fabricAddresses);
+    this.uplink = new TappedDevice(device);
+    this.plug(this.node, "Ethernet", W1_MAC, "10.0.0.11/24", this.uplink);
+    this.plug(this.neighbour, "eth0", W2_MAC, "10.0.0.12/24", other);
     this.service = new HnsService(this.env, {
       node: "w1",
       windows: defined(parseProfile(profile), "a profile"),
       datapath: this.datapath,
-      adapters: [{ name: "Ethernet", mac: W1_MAC, device, addresses: [] }],
+      adapters: [{ name: "Ethernet", mac: W1_MAC, device: this.uplink, addresses: [] }],
     });
     this.client = new InProcessHcnClient(this.service);
   }
 
-  private plug(
-    host: Host,
-    name: string,
-    mac: Mac,
-    address: string,
-    device: ReturnType<Underlay["connect"]>,
-  ): void {
+  private joinFabric(pods: readonly string[]): readonly [Device, Device] {
+    const { fabric } = this;
+    const addresses = [ip("10.0.0.11"), ...pods.map(ip)];
+    const first = fabric.connect({ name: "w1", mac: W1_MAC, addresses });
+    const second = fabric.connect({ name: "w2", mac: W2_MAC, addresses: [ip("10.0.0.12")] });
+    const router = { name: "router", mac: ROUTER_MAC, addresses: [ip("10.0.0.1")], isRouter: true };
+    this.underlay.segment.addPort("fabric", fabric.connect(router));
+    return [first, second];
+  }
+
+  private plug(host: Host, name: string, mac: Mac, address: string, device: Device): void {
     const each = host.root.addInterface({ name, mac, device });
     host.root.addAddress(each, defined(parseInterfaceAddress(address), "an address"));
     host.root.addRoute({ prefix: ANY_IPV4, nextHop: ip("10.0.0.1"), interface: each, metric: 256 });
@@ -201,6 +256,21 @@ export class DriverWorld {
     this.ask(from, protocol, to, port, true);
     this.env.recorder = undefined;
     return rows;
+  }
+
+  /** What leaves the node by its adapter meanwhile, in rows without a place. */
+  uplinkRows(work: () => unknown): readonly string[] {
+    const rows: string[] = [];
+    const { uplink } = this;
+    uplink.heard = (packet) => rows.push(this.describe(packet.frame));
+    work();
+    uplink.heard = undefined;
+    return rows;
+  }
+
+  /** From now on what leaves the node comes back to it. */
+  uplinkEcho(): void {
+    this.uplink.isEcho = true;
   }
 
   /** How often the node's switches and stacks have dropped something under a code. */

@@ -32,6 +32,10 @@ export interface SwitchPortOptions {
   readonly leadsToHost?: boolean;
   /** L2Bridge: what leaves the node carries the host's MAC, in ARP too (dataplane.md §2.13). Default false. */
   readonly usesHostMac?: boolean;
+  /** L2Tunnel: all that comes from behind the port goes to the uplink. Default false. */
+  readonly sendsToFabric?: boolean;
+  /** The VLAN that the port is in, in access mode, on a plain switch. Default 0: untagged. */
+  readonly vlan?: number;
 }
 
 /** TCP or UDP port of an address that belongs to a switch port, whatever MAC a frame carries. */
@@ -78,6 +82,8 @@ export class SwitchPort implements Receiver, NextHopWaiter {
   readonly vfp: VfpPort;
   readonly usesHostMac: boolean;
   readonly leadsToHost: boolean;
+  readonly sendsToFabric: boolean;
+  readonly vlan: number;
   /** Since the port was made; `out` is what came from whoever is behind it. */
   readonly counters: Readonly<Record<Direction, PortCounters>> = {
     in: { packets: 0, bytes: 0, drops: 0 },
@@ -103,6 +109,8 @@ export class SwitchPort implements Receiver, NextHopWaiter {
     this.device = options.device;
     this.usesHostMac = options.usesHostMac ?? false;
     this.leadsToHost = options.leadsToHost ?? options.kind === "host";
+    this.sendsToFabric = options.sendsToFabric ?? false;
+    this.vlan = options.vlan ?? 0;
     this.owner = owner;
     this.vfp = new VfpPort({
       id: options.id,

@@ -16,6 +16,7 @@ import { EtherType } from "../wire/ethertype.ts";
 import { Headers, destinationIp, sourceIp } from "../wire/headers.ts";
 import type { Packet } from "../wire/packet.ts";
 import { forwardArp } from "./arp-forwarding.ts";
+import { forwardPlain } from "./plain-forwarding.ts";
 import { OwnedPortBlocks, PortBlockTable } from "./port-blocks.ts";
 import { findBindingOwner, findByAddress } from "./steering.ts";
 import {
@@ -25,6 +26,7 @@ import {
   type SwitchPortOptions,
   bindingKey,
 } from "./switch-port.ts";
+import { forwardTunnelled } from "./tunnel-forwarding.ts";
 
 export interface VirtualSwitchOptions {
   /** The node, as traces name it. */
@@ -32,6 +34,8 @@ export interface VirtualSwitchOptions {
   /** `SwitchGuid`. */
   readonly id: string;
   readonly name: string;
+  /** Its ports have no VFP: frames go by VLAN and MAC alone. Default false. */
+  readonly isPlain?: boolean;
 }
 
 export class VirtualSwitch implements PortOwner {
@@ -41,6 +45,7 @@ export class VirtualSwitch implements PortOwner {
   /** Frames dropped by the switch itself, by code; what VFP drops is counted on the port. */
   readonly drops: Map<KnowledgeCode, number> = new Map();
   readonly portBlocks: PortBlockTable = new PortBlockTable();
+  private readonly isPlain: boolean;
   private readonly env: Environment;
   private readonly ports = new Map<string, SwitchPort>();
   private portsByMac = new Map<Mac, SwitchPort>();
@@ -52,6 +57,7 @@ export class VirtualSwitch implements PortOwner {
     this.env = env;
     this.id = options.id;
     this.name = options.name;
+    this.isPlain = options.isPlain ?? false;
     this.node = options.node;
   }
 
@@ -141,6 +147,11 @@ export class VirtualSwitch implements PortOwner {
     // The uplink port is not VFP-enabled (dataplane.md §1.2).
     if (source.kind !== "external" && this.judge(source, "out", packet) !== "pass") return;
     source.count("out", packet.length);
+    if (this.isPlain) {
+      forwardPlain(this, source, packet, this.headers);
+      return;
+    }
+    if (forwardTunnelled(this, source, packet, this.headers)) return;
     if (this.headers.etherType === EtherType.arp) {
       forwardArp(this, source, packet, this.headers);
       return;

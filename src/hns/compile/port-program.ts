@@ -4,9 +4,11 @@ import type { Ip, Ipv4 } from "../../net/ip.ts";
 import type { Mac } from "../../net/mac.ts";
 import type { Group } from "../../vfp/group.ts";
 import type { Rule } from "../../vfp/rule.ts";
+import { FABRIC_GATEWAY_MAC } from "../../vswitch/tunnel-forwarding.ts";
 import type { PortProgram } from "../datapath.ts";
 import type { EndpointRecord } from "../endpoint-record.ts";
 import type { NetworkRecord } from "../network-record.ts";
+import { traitsOf } from "../network/type-traits.ts";
 import { aclSources, compileAcls } from "./acl.ts";
 import { addressSetsOf } from "./address-sets.ts";
 import type { CompileCache } from "./compile-cache.ts";
@@ -70,6 +72,7 @@ class SharedGroups {
   readonly internal: readonly Group[];
   /** What tells two states of the node apart. */
   readonly nodeInputs: readonly unknown[];
+  readonly isTunnelled: boolean;
   private readonly cache: CompileCache;
   private readonly view: NetworkView;
   private readonly key: readonly unknown[];
@@ -80,9 +83,12 @@ class SharedGroups {
     this.view = view;
     this.key = attachedKey(view);
     this.nodeInputs = [...view.node.addresses, view.node.hostMac];
-    this.internal = cache.get(view.network.id, "internal", this.key, () =>
-      compileInternalRewrite(view.attached.flatMap((endpoint) => this.rulesTowards(endpoint))),
-    );
+    this.isTunnelled = traitsOf(view.network.type).isTunnelled;
+    this.internal = this.isTunnelled
+      ? NO_GROUPS
+      : cache.get(view.network.id, "internal", this.key, () =>
+          compileInternalRewrite(view.attached.flatMap((endpoint) => this.rulesTowards(endpoint))),
+        );
   }
 
   private rulesTowards(endpoint: EndpointRecord): readonly Rule[] {
@@ -92,8 +98,17 @@ class SharedGroups {
 
   externalOut(): readonly Group[] {
     const { network, attached, node } = this.view;
+    // Everything of an L2Tunnel leaves, also what is for a neighbour or the node itself (dataplane.md §2.5).
+    const inside = this.isTunnelled ? [] : attached;
+    const own = this.isTunnelled ? [] : node.addresses;
     this.external ??= this.cache.get(network.id, "external", [...this.key, ...this.nodeInputs], () =>
-      compileExternalOut(network, attached, node.addresses, node.hostMac),
+      compileExternalOut(
+        network,
+        inside,
+        own,
+        node.hostMac,
+        this.isTunnelled ? FABRIC_GATEWAY_MAC : undefined,
+      ),
     );
     return this.external;
   }
@@ -162,7 +177,7 @@ function compileProgram(
       LB_DSR: shape === "host" ? NO_GROUPS : services.podGroups,
       ACL_ENDPOINT_LAYER: shared.acl(endpoint),
       SLB_NAT_LAYER: services.natGroupsOf(endpoint.id, own.slbNat),
-      INTERNAL_L2_REWRITE_LAYER: join(shared.internal, own.hostRoutes),
+      INTERNAL_L2_REWRITE_LAYER: shared.isTunnelled ? NO_GROUPS : join(shared.internal, own.hostRoutes),
       SLB_DECAP_LAYER_STATEFUL: NO_GROUPS,
       EXTERNAL_L2_REWRITE_LAYER: join(isAddressed ? shared.externalOut() : NO_GROUPS, own.externalIn),
       VNET_PA_ROUTE_LAYER: shared.paRoute(),

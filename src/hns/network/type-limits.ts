@@ -11,7 +11,7 @@ const TYPE_LIMITS: { readonly [Type in NetworkType]: string | undefined } = {
   ConstrainedICS: SHARING,
   Transparent: undefined,
   L2Bridge: undefined,
-  L2Tunnel: "frames between endpoints of the node stay on its switch and do not go by the physical host",
+  L2Tunnel: undefined,
   Overlay: "frames are not encapsulated by this version; the endpoints of the node reach each other",
   Private: undefined,
   Internal: undefined,

@@ -28,6 +28,10 @@ export interface NetworkTypeTraits {
   readonly hasRules: boolean;
   /** The host translates for its endpoints, and maps its own ports to theirs. */
   readonly isTranslated: boolean;
+  /** VFP does not run on its switch: frames go by VLAN and MAC, and groups to everybody (dataplane.md §2.2.5). */
+  readonly isPlain: boolean;
+  /** All frames of its endpoints go by the physical host's switch (dataplane.md §2.5). */
+  readonly isTunnelled: boolean;
 }
 
 const STATIC: readonly IpamType[] = ["Static"];
@@ -45,6 +49,8 @@ const TRANSLATED: NetworkTypeTraits = {
   sharesSwitch: false,
   hasRules: false,
   isTranslated: true,
+  isPlain: true,
+  isTunnelled: false,
 };
 
 /** L2Bridge and its relatives: VFP on the node's adapter. */
@@ -59,6 +65,8 @@ const BRIDGED: NetworkTypeTraits = {
   sharesSwitch: true,
   hasRules: true,
   isTranslated: false,
+  isPlain: false,
+  isTunnelled: false,
 };
 
 /** Frames and nothing else; addresses are the endpoints' own affair. */
@@ -73,6 +81,8 @@ const PLAIN: NetworkTypeTraits = {
   sharesSwitch: false,
   hasRules: false,
   isTranslated: false,
+  isPlain: true,
+  isTunnelled: false,
 };
 
 /**
@@ -85,7 +95,7 @@ const TYPE_TRAITS: { readonly [Type in NetworkType]: NetworkTypeTraits } = {
   ConstrainedICS: { ...TRANSLATED, needsIcs: true },
   Transparent: { ...PLAIN, switchKind: "external" },
   L2Bridge: BRIDGED,
-  L2Tunnel: BRIDGED,
+  L2Tunnel: { ...BRIDGED, isTunnelled: true },
   Overlay: { ...BRIDGED, hasRules: false },
   Private: PLAIN,
   Internal: { ...PLAIN, switchKind: "internal" },

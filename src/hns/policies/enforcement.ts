@@ -11,6 +11,7 @@ import { isIpv6Mapping } from "../compile/port-mapping.ts";
 import type { NetworkRecord } from "../network-record.ts";
 import { RULE_POLICIES, ruleLimitOf } from "../network/type-limits.ts";
 import { hasRules, traitsOf } from "../network/type-traits.ts";
+import { hasVlans } from "../network/vlan.ts";
 import { tuplesOf } from "./set-policies.ts";
 
 /** What stands in health data of everything that is kept without an effect. */
@@ -103,6 +104,7 @@ export function reasonForEndpointPolicy(
 ): string | undefined {
   if (policy.Type === "PortMapping" && network !== undefined && traitsOf(network.type).isTranslated)
     return isIpv6Mapping(policy.Settings) ? "WinNAT does not translate IPv6" : undefined;
+  if (policy.Type === "VLAN" && network !== undefined && hasVlans(network)) return undefined;
   const isWithoutRules = network !== undefined && !hasRules(network) && RULE_POLICIES.includes(policy.Type);
   return isWithoutRules ? ruleLimitOf(network.type) : ownReason(policy, network);
 }
