@@ -6,6 +6,7 @@ import { HcnError } from "../hcn/error.ts";
 import { NETWORK_FLAGS } from "../hcn/network.ts";
 import { NOTIFICATION_TYPES } from "../hcn/notification.ts";
 import { type Ip, parseIp } from "../net/ip.ts";
+import { asksDhcp } from "./endpoint-addresses.ts";
 import { releaseCompartment } from "./compute-systems/compartments.ts";
 import type { DnsDefinition, PortProgram, RouteDefinition, VnicDefinition } from "./datapath.ts";
 import {
@@ -136,6 +137,7 @@ function vnicOf(
     mtuBytes: mtuOf(context, endpoint),
     interfaceMetric: interfaceMetricOf(endpoint),
     vlan: vlanOf(network, endpoint),
+    asksDhcp: !isOnHost && asksDhcp(network, endpoint),
     sendsToFabric: traitsOf(network.type).isTunnelled && !isOnHost,
     program,
   };

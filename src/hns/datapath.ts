@@ -126,6 +126,8 @@ export interface VnicDefinition {
   readonly interfaceMetric: number | undefined;
   /** The VLAN of the port in access mode; 0: untagged. Plain switches only. */
   readonly vlan: number;
+  /** The endpoint has no address and asks a DHCP server on the wire. */
+  readonly asksDhcp: boolean;
   /** All that the endpoint sends goes by the physical host's switch. */
   readonly sendsToFabric: boolean;
   /** Undefined: the port has no rules; frames pass as they are. */

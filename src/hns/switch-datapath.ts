@@ -3,6 +3,7 @@ import { assert, defined } from "../base/assert.ts";
 import type { Environment } from "../base/environment.ts";
 import type { Guid } from "../hcn/client.ts";
 import type { Compartment } from "../host/compartment.ts";
+import { DhcpClient } from "../host/dhcp/dhcp-client.ts";
 import type { Host } from "../host/host.ts";
 import type { Interface } from "../host/interface.ts";
 import type { InterfaceAddress } from "../net/prefix.ts";
@@ -40,6 +41,7 @@ interface Vnic {
   readonly compartment: Compartment;
   readonly netInterface: Interface;
   program: PortProgram;
+  readonly dhcp: DhcpClient | undefined;
 }
 
 export class SwitchDatapath implements Datapath {
@@ -108,17 +110,20 @@ export class SwitchDatapath implements Datapath {
       ...(vnic.mtuBytes !== undefined && { mtuBytes: vnic.mtuBytes }),
       ...(vnic.interfaceMetric !== undefined && { metric: vnic.interfaceMetric }),
     });
-    const record: Vnic = { port, compartment, netInterface, program: program ?? EMPTY_PROGRAM };
+    const dhcp = vnic.asksDhcp ? new DhcpClient(compartment, netInterface) : undefined;
+    const record: Vnic = { port, compartment, netInterface, program: program ?? EMPTY_PROGRAM, dhcp };
     this.vnics.set(vnic.portId, record);
     if (program === undefined) port.deliversByAddress = true;
     else applyProgram(portBlocksFor(this.host, virtualSwitch, port), port, EMPTY_PROGRAM, program);
     port.setIps(vnic.addresses.map((address) => address.ip));
     configureStack(compartment, netInterface, vnic);
+    dhcp?.start();
   }
 
   detach(switchId: Guid, portId: Guid): void {
     const vnic = this.vnics.get(portId);
     if (vnic === undefined) return;
+    vnic.dhcp?.stop();
     // The compartment of a container may be gone already, and its interfaces with it.
     if (vnic.netInterface.isAttached) vnic.compartment.removeInterface(vnic.netInterface);
     this.requireSwitch(switchId).virtualSwitch.removePort(portId);

@@ -3,7 +3,9 @@ import { describe, expect, it } from "vitest";
 import type { HostComputeNetwork } from "../../hcn/network.ts";
 import type { Compartment } from "../../host/compartment.ts";
 import type { UdpDatagram, UdpOwner, UdpSocket } from "../../host/udp.ts";
-import { formatIp } from "../../net/ip.ts";
+import { DhcpServer } from "../../fabric/dhcp-server.ts";
+import { type Ipv4, formatIp } from "../../net/ip.ts";
+import { prefixOf } from "../../net/prefix.ts";
 import { type DriverPod, DriverWorld, type DriverWorldOptions, ip } from "../../testing/driver-world.ts";
 
 const STATIC = (address: string) => ({
@@ -180,5 +182,76 @@ describe("a network in VLAN 7", () => {
       ["Endpoint", pod.endpoint],
     ] as const)
       expect(await world.client.query(kind, id)).not.toHaveProperty("Health.Data.NotEnforced");
+  });
+});
+
+describe("DHCP from outside", () => {
+  const DHCP: HostComputeNetwork = { Ipams: [{ Type: "Dhcp" }] };
+
+  function served(world: DriverWorld, last = "10.0.0.101"): DhcpServer {
+    const server = new DhcpServer({
+      compartment: world.neighbour.root,
+      netInterface: world.neighbour.root.getInterface("eth0")!,
+      subnet: prefixOf(ip("10.0.0.0"), 24),
+      first: ip("10.0.0.100") as Ipv4,
+      last: ip(last) as Ipv4,
+      router: ip("10.0.0.1") as Ipv4,
+      dnsServers: [ip("10.0.0.53") as Ipv4],
+    });
+    expect(server.start()).toBeUndefined();
+    return server;
+  }
+
+  it("WALK-T-4 WALK-T-5 DT-073: DISCOVER by broadcast with the pod's MAC; the pod gets its lease and is reached", async () => {
+    const world = new DriverWorld();
+    const network = await world.network("Transparent", undefined, DHCP);
+    const server = served(world);
+    const a = await world.pod("A", network, {});
+    world.run();
+    const [nic] = a.compartment.listInterfaces();
+    expect(nic!.addresses).toEqual([{ ip: ip("10.0.0.100"), length: 24 }]);
+    expect(server.listLeases()).toEqual([{ mac: nic!.mac, ip: ip("10.0.0.100") }]);
+    expect(a.compartment.dns.servers).toEqual([ip("10.0.0.53")]);
+    world.x.serve("udp", 53);
+    expect(world.ask(a.compartment, "udp", "203.0.113.10", 53)).toMatchObject({
+      answer: expect.stringContaining("saw 10.0.0.100:") as string,
+    });
+    expect(world.ask(world.node.root, "icmp", "10.0.0.100")).toMatchObject({ outcome: "answered" });
+    expect(await world.client.query("Endpoint", a.endpoint)).not.toHaveProperty("Health.Data.NotEnforced");
+  });
+
+  it("WALK-T-4: the frame of the DISCOVER", async () => {
+    const world = new DriverWorld();
+    const network = await world.network("Transparent", undefined, DHCP);
+    world.run();
+    const pod = await world.pod("A", network, {});
+    const rows = world.uplinkRows(() => world.run(30_000));
+    expect(pod.compartment.listInterfaces()[0]!.addresses).toEqual([]);
+    // Asked four times: at once, and after 4, 12 and 28 s.
+    expect(rows).toEqual(Array(4).fill("Am→all | 0.0.0.0→255.255.255.255 | 68→67 | 128"));
+  });
+
+  it("each pod has a lease of its own; when none is left the pod has none", async () => {
+    const world = new DriverWorld();
+    const network = await world.network("Transparent", undefined, DHCP);
+    const server = served(world);
+    const pods = [];
+    for (const name of ["A", "B", "C"]) pods.push(await world.pod(name, network, {}));
+    world.run(60_000);
+    const leases = pods.map(({ compartment }) =>
+      compartment.listInterfaces()[0]!.addresses.map((address) => formatIp(address.ip)),
+    );
+    expect(leases).toHaveLength(3);
+    expect(new Set(leases.flat())).toEqual(new Set(["10.0.0.100", "10.0.0.101"]));
+    expect(server.listLeases()).toHaveLength(2);
+  });
+
+  it("DT-071: with MAC spoofing off the server hears nothing", async () => {
+    const world = new DriverWorld({ macSpoofing: "off" });
+    const network = await world.network("Transparent", undefined, DHCP);
+    const server = served(world);
+    await world.pod("A", network, {});
+    world.run();
+    expect(server.listLeases()).toEqual([]);
   });
 });
