@@ -131,6 +131,15 @@ describe("N-2: a published port", () => {
     expect(() => world.serve(world.node.root, "tcp", 8080)).not.toThrow();
   });
 
+  it("is refused while a program of the node listens on the port", async () => {
+    const world = new DriverWorld();
+    const network = await world.network("NAT", SUBNET);
+    world.serve(world.node.root, "tcp", 8080);
+    await expect(world.pod("A", network, { Policies: [published(80, 8080)] })).rejects.toMatchObject({
+      code: "HCN_E_PORT_ALREADY_EXISTS",
+    });
+  });
+
   it("ends with its endpoint's attachment", async () => {
     const { world, a } = await natWorld([published(80, 8080)]);
     world.serve(a.compartment, "tcp", 80);

@@ -273,7 +273,14 @@ export class WinNat implements NatPorts {
 
   private defragment(packet: Packet, view: Ipv4View): Admitted | undefined {
     const whole = this.reassembly.accept(packet, view);
-    return whole && { packet: whole, ...parse(whole), isRouted: false };
+    if (whole === undefined) return undefined;
+    const headers = new Headers();
+    const reason = headers.parse(whole);
+    const wholeView = Ipv4View.parse(whole.bytes, whole.start + ETHERNET_HEADER_BYTES, whole.end);
+    if (reason === undefined && typeof wholeView !== "string")
+      return { packet: whole, headers, view: wholeView, isRouted: false };
+    this.compartment.dropMalformed(whole, reason ?? "ipv4-truncated");
+    return undefined;
   }
 
   private record(
