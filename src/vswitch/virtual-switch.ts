@@ -19,6 +19,7 @@ import { forwardArp } from "./arp-forwarding.ts";
 import { forwardPlain } from "./plain-forwarding.ts";
 import { OwnedPortBlocks, PortBlockTable } from "./port-blocks.ts";
 import { findBindingOwner, findByAddress } from "./steering.ts";
+import type { SwitchExtension } from "./switch-extension.ts";
 import {
   type PortOwner,
   type StaticBinding,
@@ -45,6 +46,8 @@ export class VirtualSwitch implements PortOwner {
   /** Frames dropped by the switch itself, by code; what VFP drops is counted on the port. */
   readonly drops: Map<KnowledgeCode, number> = new Map();
   readonly portBlocks: PortBlockTable = new PortBlockTable();
+  /** Decides where frames go before the switch does; undefined: none is enabled. */
+  extension: SwitchExtension | undefined;
   private readonly isPlain: boolean;
   private readonly env: Environment;
   private readonly ports = new Map<string, SwitchPort>();
@@ -147,6 +150,7 @@ export class VirtualSwitch implements PortOwner {
     // The uplink port is not VFP-enabled (dataplane.md §1.2).
     if (source.kind !== "external" && this.judge(source, "out", packet) !== "pass") return;
     source.count("out", packet.length);
+    if (this.extension?.forwardFrame(this, source, packet) === true) return;
     if (this.isPlain) {
       forwardPlain(this, source, packet, this.headers);
       return;
