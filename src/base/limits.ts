@@ -25,6 +25,8 @@ export const LIMITS = {
   trackedConnectionsMax: 131_072,
   /** Sessions of the WinNAT of a host. */
   natSessionsMax: 65_536,
+  /** Questions that wait at a host's DNS proxy. */
+  relayedQuestionsMax: 1_024,
   /** Clients that session affinity remembers per back end (`ip_list_tot` of xt_recent). */
   affinityClientsPerBackEndMax: 100,
   /** Path MTUs remembered per compartment. */

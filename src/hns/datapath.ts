@@ -69,7 +69,10 @@ export interface HostProgram {
 }
 
 /** What the host's WinNAT does for a network behind it. */
-export type TranslationDefinition = Omit<NatProgram, "interfaceName">;
+export interface TranslationDefinition extends Omit<NatProgram, "interfaceName"> {
+  /** Addresses of the host on which it passes DNS questions on to its own servers. */
+  readonly dnsProxies: readonly Ip[];
+}
 
 export interface RouteDefinition {
   readonly destination: Prefix;

@@ -6,6 +6,7 @@ import type { Compartment } from "../host/compartment.ts";
 import { DhcpClient } from "../host/dhcp/dhcp-client.ts";
 import type { Host } from "../host/host.ts";
 import type { Interface } from "../host/interface.ts";
+import { DnsRelay } from "../host/services/dns-relay.ts";
 import type { InterfaceAddress } from "../net/prefix.ts";
 import { NatPool, type PortBlockSource } from "../vfp/nat-pool.ts";
 import type { SwitchPort } from "../vswitch/switch-port.ts";
@@ -48,6 +49,8 @@ export class SwitchDatapath implements Datapath {
   private readonly env: Environment;
   private readonly host: Host;
   private readonly switches = new Map<Guid, NodeSwitch>();
+  /** DNS proxies by network. */
+  private readonly relays = new Map<Guid, DnsRelay>();
   private readonly vnics = new Map<Guid, Vnic>();
 
   constructor(env: Environment, host: Host) {
@@ -158,10 +161,17 @@ export class SwitchDatapath implements Datapath {
     const hostInterface = this.switches.get(switchId)?.hostInterface;
     if (translation === undefined || hostInterface === undefined) {
       root.winNat?.program(networkId, undefined);
+      this.relays.get(networkId)?.close();
+      this.relays.delete(networkId);
       return;
     }
+    const { dnsProxies, ...program } = translation;
     hostInterface.isForwarding = true;
-    root.enableWinNat().program(networkId, { ...translation, interfaceName: hostInterface.name });
+    root.enableWinNat().program(networkId, { ...program, interfaceName: hostInterface.name });
+    const relay = this.relays.get(networkId) ?? new DnsRelay(root);
+    this.relays.set(networkId, relay);
+    // Where a server of the node has the port it answers in place of the proxy.
+    relay.listen(dnsProxies);
   }
 
   statisticsOf(switchId: Guid, portId: Guid): PortStatistics | undefined {

@@ -2,6 +2,7 @@
  * A network behind the host → what the host's WinNAT does for it (dataplane.md §2.7): source NAT of its IPv4 prefixes,
  * and a static mapping per PortMapping policy and protocol of its attached endpoints. IPv6 is not translated (§2.11).
  */
+import { NETWORK_FLAGS } from "../../hcn/network.ts";
 import type { StaticMapping } from "../../host/winnat/nat-program.ts";
 import { type Ipv4, parseIp } from "../../net/ip.ts";
 import { prefixFamily } from "../../net/prefix.ts";
@@ -39,6 +40,14 @@ function mappingsOf(endpoint: EndpointRecord): readonly StaticMapping[] {
   });
 }
 
+function hasDnsProxy({ flags }: NetworkRecord): boolean {
+  return (flags & NETWORK_FLAGS.EnableDnsProxy) !== 0;
+}
+
+function gatewaysOf({ subnets }: NetworkRecord): readonly Ipv4[] {
+  return subnets.flatMap(({ gateway }) => (typeof gateway === "number" ? [gateway] : []));
+}
+
 export function compileTranslation(
   network: NetworkRecord,
   attached: readonly EndpointRecord[],
@@ -49,5 +58,6 @@ export function compileTranslation(
     ),
     mappings: Object.freeze(attached.flatMap(mappingsOf)),
     provenance: networkProvenance(network),
+    dnsProxies: Object.freeze(hasDnsProxy(network) ? gatewaysOf(network) : []),
   });
 }

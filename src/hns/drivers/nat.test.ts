@@ -387,6 +387,62 @@ describe("what is not a plain packet", () => {
   });
 });
 
+describe("the DNS proxy on the gateway (EnableDnsProxy, 1)", () => {
+  async function asked(
+    flags: number,
+    servers: readonly string[],
+  ): Promise<{ world: DriverWorld; answer: string[] }> {
+    const world = new DriverWorld();
+    const network = await world.network("NAT", SUBNET, { Flags: flags });
+    const a = await world.pod("A", network, {
+      IpConfigurations: [{ IpAddress: "172.20.1.5", PrefixLength: 24 }],
+    });
+    world.node.root.dns = { domain: "", search: [], servers: servers.map(ip) };
+    bind(world.x.compartment, new NameServer(), 53);
+    const answer: string[] = [];
+    const socket = bind(a.compartment, {
+      udpReceived: (_socket, { source, bytes }) => {
+        answer.push(`${formatIp(source)} ${Buffer.from(bytes).toString("hex")}`);
+      },
+      udpFailed: () => {
+        answer.push("failed");
+      },
+    });
+    const bytes = Uint8Array.from(Buffer.from(QUESTION, "hex"));
+    socket.send({ destination: ip("172.20.1.1"), port: 53, bytes });
+    world.run();
+    return { world, answer };
+  }
+
+  it("a question goes to the node's server, the answer comes from the gateway with the client's id", async () => {
+    const { answer } = await asked(1, ["203.0.113.10"]);
+    expect(answer).toEqual([`172.20.1.1 ${QUESTION.replace("0100", "8180")}`]);
+  });
+
+  it("without a server the proxy says so", async () => {
+    const { answer } = await asked(1, []);
+    expect(answer).toEqual([`172.20.1.1 ${QUESTION.replace("0100", "8102")}`]);
+  });
+
+  it("without the flag nobody listens", async () => {
+    expect((await asked(0, ["203.0.113.10"])).answer).toEqual(["failed"]);
+  });
+});
+
+/** Id 0x1234, recursion desired, one question: `a.` A IN. */
+const QUESTION = "12340100000100000000000001610000010001";
+
+/** Says yes to all that it is asked. */
+class NameServer implements UdpOwner {
+  udpReceived(socket: UdpSocket, { source, sourcePort, bytes }: UdpDatagram): void {
+    const answer = bytes.slice();
+    writeU16(answer, 2, 0x8180);
+    socket.send({ destination: source, port: sourcePort, bytes: answer });
+  }
+
+  udpFailed(): void {}
+}
+
 it("a fork translates on its own", async () => {
   const { world, a } = await natWorld();
   world.x.serve("udp", 53);

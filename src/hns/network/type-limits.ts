@@ -2,7 +2,7 @@
 import type { NetworkType } from "../../hcn/network.ts";
 import type { EndpointPolicyType } from "../../hcn/policy-type.ts";
 
-const SHARING = "the DHCP server and the DNS proxy of Internet Connection Sharing do not run in this version";
+const SHARING = "the DHCP server of Internet Connection Sharing does not run in this version";
 
 /** Undefined: the type is complete. */
 const TYPE_LIMITS: { readonly [Type in NetworkType]: string | undefined } = {
