@@ -6,6 +6,7 @@ import { HcnError } from "../hcn/error.ts";
 import { NETWORK_FLAGS } from "../hcn/network.ts";
 import { NOTIFICATION_TYPES } from "../hcn/notification.ts";
 import { type Ip, parseIp } from "../net/ip.ts";
+import { asksDhcp } from "./endpoint-addresses.ts";
 import { releaseCompartment } from "./compute-systems/compartments.ts";
 import type { DnsDefinition, PortProgram, RouteDefinition, VnicDefinition } from "./datapath.ts";
 import {
@@ -17,6 +18,8 @@ import {
 import { HOST_COMPARTMENT } from "./namespace-record.ts";
 import type { NetworkRecord } from "./network-record.ts";
 import { hasSwitch } from "./network/switch-placement.ts";
+import { traitsOf } from "./network/type-traits.ts";
+import { vlanOf } from "./network/vlan.ts";
 import { RemoteEndpointRecord } from "./remote-endpoint.ts";
 import { ENCAP_OVERHEAD } from "./port-programming.ts";
 import type { ServiceContext } from "./service-context.ts";
@@ -137,6 +140,9 @@ function vnicOf(
     dns: dnsOf(network, endpoint),
     mtuBytes: mtuOf(context, endpoint),
     interfaceMetric: interfaceMetricOf(endpoint),
+    vlan: vlanOf(network, endpoint),
+    asksDhcp: !isOnHost && asksDhcp(network, endpoint),
+    sendsToFabric: traitsOf(network.type).isTunnelled && !isOnHost,
     program,
   };
 }

@@ -3,6 +3,7 @@
  * makes it so. `SwitchDatapath` does it with a simulated switch and host stack; `BooksDatapath` only keeps the books.
  */
 import type { Guid } from "../hcn/client.ts";
+import type { NatProgram } from "../host/winnat/nat-program.ts";
 import type { Ip, Ipv4 } from "../net/ip.ts";
 import type { Mac } from "../net/mac.ts";
 import type { InterfaceAddress, Prefix } from "../net/prefix.ts";
@@ -95,6 +96,12 @@ export interface HostProgram {
   readonly tunnel: TunnelSettings | undefined;
 }
 
+/** What the host's WinNAT does for a network behind it. */
+export interface TranslationDefinition extends Omit<NatProgram, "interfaceName"> {
+  /** Addresses of the host on which it passes DNS questions on to its own servers. */
+  readonly dnsProxies: readonly Ip[];
+}
+
 export interface RouteDefinition {
   readonly destination: Prefix;
   readonly nextHop: Ip | undefined;
@@ -115,6 +122,8 @@ export type SwitchDefinition =
       readonly adapter: PhysicalAdapter;
       /** False: the host has no vNIC on it, and none of the adapter's addresses (DisableHostPort). */
       readonly hasHostPort: boolean;
+      /** No VFP on its ports: frames go by VLAN and MAC. Switches of the other kinds are all so. */
+      readonly isPlain: boolean;
     }
   | {
       readonly kind: "internal";
@@ -146,6 +155,12 @@ export interface VnicDefinition {
   readonly mtuBytes: number | undefined;
   /** Added to the metric of each route over the interface; undefined: what Windows gives. */
   readonly interfaceMetric: number | undefined;
+  /** The VLAN of the port in access mode; 0: untagged. Plain switches only. */
+  readonly vlan: number;
+  /** The endpoint has no address and asks a DHCP server on the wire. */
+  readonly asksDhcp: boolean;
+  /** All that the endpoint sends goes by the physical host's switch. */
+  readonly sendsToFabric: boolean;
   /** Undefined: the port has no rules; frames pass as they are. */
   readonly program: PortProgram | undefined;
 }
@@ -209,6 +224,8 @@ export interface Datapath {
   programRouter(switchId: Guid, networkId: Guid, router: RouterProgram): void;
   /** Takes the distributed router of a network away, if it has one. */
   removeRouter(switchId: Guid, networkId: Guid): void;
+  /** Has the host translate for a network on an internal switch; undefined: no more, and all sessions end. */
+  programTranslation(switchId: Guid, networkId: Guid, translation: TranslationDefinition | undefined): void;
   /** Replaces what is programmed into an attached port. */
   program(switchId: Guid, portId: Guid, program: PortProgram): void;
   /** Undefined: there is no such port. */

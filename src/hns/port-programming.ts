@@ -22,11 +22,12 @@ import { compileHostTunnel, compileRouter } from "./compile/overlay-program.ts";
 import { compilePrograms, paRouteOf } from "./compile/port-program.ts";
 import { reservedPoolsOf } from "./compile/node-ports.ts";
 import { serviceRangesOf } from "./compile/service-ranges.ts";
+import { compileTranslation } from "./compile/translation.ts";
 import type { Datapath, PortProgram } from "./datapath.ts";
 import { type EndpointRecord, isRemoteEndpoint } from "./endpoint-record.ts";
 import type { LoadBalancerRecord } from "./load-balancer-record.ts";
 import type { NetworkRecord } from "./network-record.ts";
-import { hasRules } from "./network/type-traits.ts";
+import { hasRules, traitsOf } from "./network/type-traits.ts";
 import type { PhysicalAdapter } from "./physical-adapter.ts";
 import type { ServiceState } from "./state.ts";
 
@@ -105,6 +106,10 @@ export class PortProgramming {
   /** Brings all ports of a network in line. */
   reprogram(networkId: Guid): void {
     const network = this.state.networks.get(networkId);
+    if (network !== undefined && traitsOf(network.type).isTranslated) {
+      const translation = compileTranslation(network, this.state.attachedOf(networkId));
+      this.datapath.programTranslation(network.switchId, networkId, translation);
+    }
     const surveyed = network && this.survey(network);
     if (network === undefined || surveyed === undefined) return;
     const { view } = surveyed;
@@ -134,7 +139,8 @@ export class PortProgramming {
   }
 
   /** Forgets a network that is gone, and its router. */
-  forget(networkId: Guid): void {
+  forget({ id: networkId, switchId, type }: NetworkRecord): void {
+    if (traitsOf(type).isTranslated) this.datapath.programTranslation(switchId, networkId, undefined);
     const view = this.surveyed.get(networkId)?.view;
     if (view?.overlay !== undefined) this.datapath.removeRouter(view.network.switchId, networkId);
     this.surveyed.delete(networkId);

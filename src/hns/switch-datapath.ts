@@ -3,8 +3,10 @@ import { assert, defined } from "../base/assert.ts";
 import type { Environment } from "../base/environment.ts";
 import type { Guid } from "../hcn/client.ts";
 import type { Compartment } from "../host/compartment.ts";
+import { DhcpClient } from "../host/dhcp/dhcp-client.ts";
 import type { Host } from "../host/host.ts";
 import type { Interface } from "../host/interface.ts";
+import { DnsRelay } from "../host/services/dns-relay.ts";
 import type { InterfaceAddress } from "../net/prefix.ts";
 import { NatPool, type PortBlockSource } from "../vfp/nat-pool.ts";
 import type { SwitchPort } from "../vswitch/switch-port.ts";
@@ -21,6 +23,7 @@ import type {
   RouterProgram,
   StaticBindingDefinition,
   SwitchDefinition,
+  TranslationDefinition,
   VnicDefinition,
 } from "./datapath.ts";
 import {
@@ -39,6 +42,7 @@ interface Vnic {
   readonly compartment: Compartment;
   readonly netInterface: Interface;
   program: PortProgram;
+  readonly dhcp: DhcpClient | undefined;
 }
 
 /** The distributed router of an overlay network. */
@@ -52,6 +56,8 @@ export class SwitchDatapath implements Datapath {
   private readonly env: Environment;
   private readonly host: Host;
   private readonly switches = new Map<Guid, NodeSwitch>();
+  /** DNS proxies by network. */
+  private readonly relays = new Map<Guid, DnsRelay>();
   private readonly vnics = new Map<Guid, Vnic>();
   /** By network. */
   private readonly routers = new Map<Guid, Router>();
@@ -107,6 +113,8 @@ export class SwitchDatapath implements Datapath {
       nextHopResolver: this.host.root,
       usesHostMac: program !== undefined && program.tunnel === undefined,
       leadsToHost: compartment === this.host.root,
+      vlan: vnic.vlan,
+      sendsToFabric: vnic.sendsToFabric,
     });
     const netInterface = compartment.addInterface({
       name: vnic.interfaceName,
@@ -115,17 +123,20 @@ export class SwitchDatapath implements Datapath {
       ...(vnic.mtuBytes !== undefined && { mtuBytes: vnic.mtuBytes }),
       ...(vnic.interfaceMetric !== undefined && { metric: vnic.interfaceMetric }),
     });
-    const record: Vnic = { port, compartment, netInterface, program: program ?? emptied(undefined) };
+    const dhcp = vnic.asksDhcp ? new DhcpClient(compartment, netInterface) : undefined;
+    const record: Vnic = { port, compartment, netInterface, program: program ?? emptied(undefined), dhcp };
     this.vnics.set(vnic.portId, record);
     if (program === undefined) port.deliversByAddress = true;
     else applyProgram(portBlocksFor(this.host, virtualSwitch, port), port, emptied(program), program);
     port.setIps(vnic.addresses.map((address) => address.ip));
     configureStack(compartment, netInterface, vnic);
+    dhcp?.start();
   }
 
   detach(switchId: Guid, portId: Guid): void {
     const vnic = this.vnics.get(portId);
     if (vnic === undefined) return;
+    vnic.dhcp?.stop();
     // The compartment of a container may be gone already, and its interfaces with it.
     if (vnic.netInterface.isAttached) vnic.compartment.removeInterface(vnic.netInterface);
     this.requireSwitch(switchId).virtualSwitch.removePort(portId);
@@ -195,6 +206,25 @@ export class SwitchDatapath implements Datapath {
 
   programHost(switchId: Guid, networkId: Guid, program: HostProgram): void {
     this.requireSwitch(switchId).hostPort?.program(networkId, program);
+  }
+
+  /** Inferred: the host's vNIC forwards for what is translated, so the node's other addresses answer there, too. */
+  programTranslation(switchId: Guid, networkId: Guid, translation: TranslationDefinition | undefined): void {
+    const { root } = this.host;
+    const hostInterface = this.switches.get(switchId)?.hostInterface;
+    if (translation === undefined || hostInterface === undefined) {
+      root.winNat?.program(networkId, undefined);
+      this.relays.get(networkId)?.close();
+      this.relays.delete(networkId);
+      return;
+    }
+    const { dnsProxies, ...program } = translation;
+    hostInterface.isForwarding = true;
+    root.enableWinNat().program(networkId, { ...program, interfaceName: hostInterface.name });
+    const relay = this.relays.get(networkId) ?? new DnsRelay(root);
+    this.relays.set(networkId, relay);
+    // Where a server of the node has the port it answers in place of the proxy.
+    relay.listen(dnsProxies);
   }
 
   statisticsOf(switchId: Guid, portId: Guid): PortStatistics | undefined {

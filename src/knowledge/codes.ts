@@ -32,6 +32,9 @@ export const KNOWLEDGE_CODES = [
   "reassembly-failed",
   "protocol-unknown",
   "ipv6-not-carried",
+  "winnat-not-translated",
+  "winnat-ports-exhausted",
+  "winnat-address-filtered",
   "interface-down",
   "listen-queue-full",
   // What a switch port refuses or cannot do with a tunnel.
@@ -46,6 +49,8 @@ export const KNOWLEDGE_CODES = [
   "bandwidth-exceeded",
   "rate-limit-exceeded",
   "mac-spoofing-refused",
+  "vlan-not-allowed",
+  "fabric-acl-denied",
   "address-spoofing-refused",
   "arp-spoofing-refused",
   "dhcp-server-refused",

@@ -37,6 +37,10 @@ export interface SwitchPortOptions {
    * wire, and no other port. Default: none, the switch itself.
    */
   readonly virtualSubnets?: readonly number[];
+  /** L2Tunnel: all that comes from behind the port goes to the uplink. Default false. */
+  readonly sendsToFabric?: boolean;
+  /** The VLAN that the port is in, in access mode, on a plain switch. Default 0: untagged. */
+  readonly vlan?: number;
 }
 
 /** TCP or UDP port of an address that belongs to a switch port, whatever MAC a frame carries. */
@@ -86,6 +90,8 @@ export class SwitchPort implements Receiver, NextHopWaiter {
   readonly usesHostMac: boolean;
   readonly leadsToHost: boolean;
   readonly virtualSubnets: readonly number[];
+  readonly sendsToFabric: boolean;
+  readonly vlan: number;
   /** Since the port was made; `out` is what came from whoever is behind it. */
   readonly counters: Readonly<Record<Direction, PortCounters>> = {
     in: { packets: 0, bytes: 0, drops: 0 },
@@ -114,6 +120,8 @@ export class SwitchPort implements Receiver, NextHopWaiter {
     this.usesHostMac = options.usesHostMac ?? false;
     this.leadsToHost = options.leadsToHost ?? options.kind === "host";
     this.virtualSubnets = options.virtualSubnets ?? [];
+    this.sendsToFabric = options.sendsToFabric ?? false;
+    this.vlan = options.vlan ?? 0;
     this.owner = owner;
     this.vfp = new VfpPort({
       id: options.id,

@@ -17,8 +17,10 @@ import { Headers, destinationIp, sourceIp } from "../wire/headers.ts";
 import type { Packet } from "../wire/packet.ts";
 import { answerArp } from "./arp-answering.ts";
 import { forwardArp } from "./arp-forwarding.ts";
+import { forwardPlain } from "./plain-forwarding.ts";
 import { OwnedPortBlocks, PortBlockTable } from "./port-blocks.ts";
 import { findBindingOwner, findByAddress } from "./steering.ts";
+import type { SwitchExtension } from "./switch-extension.ts";
 import {
   type PortOwner,
   type StaticBinding,
@@ -27,6 +29,7 @@ import {
   bindingKey,
 } from "./switch-port.ts";
 import { type InnerDestination, VirtualSubnets } from "./virtual-subnets.ts";
+import { forwardTunnelled } from "./tunnel-forwarding.ts";
 
 export interface VirtualSwitchOptions {
   /** The node, as traces name it. */
@@ -34,6 +37,8 @@ export interface VirtualSwitchOptions {
   /** `SwitchGuid`. */
   readonly id: string;
   readonly name: string;
+  /** Its ports have no VFP: frames go by VLAN and MAC alone. Default false. */
+  readonly isPlain?: boolean;
 }
 
 export class VirtualSwitch implements PortOwner {
@@ -43,6 +48,9 @@ export class VirtualSwitch implements PortOwner {
   /** Frames dropped by the switch itself, by code; what VFP drops is counted on the port. */
   readonly drops: Map<KnowledgeCode, number> = new Map();
   readonly portBlocks: PortBlockTable = new PortBlockTable();
+  /** Decides where frames go before the switch does; undefined: none is enabled. */
+  extension: SwitchExtension | undefined;
+  private readonly isPlain: boolean;
   private readonly env: Environment;
   private readonly ports = new Map<string, SwitchPort>();
   private portsByMac = new Map<Mac, SwitchPort>();
@@ -55,6 +63,7 @@ export class VirtualSwitch implements PortOwner {
     this.env = env;
     this.id = options.id;
     this.name = options.name;
+    this.isPlain = options.isPlain ?? false;
     this.node = options.node;
   }
 
@@ -154,6 +163,12 @@ export class VirtualSwitch implements PortOwner {
     // The uplink port is not VFP-enabled (dataplane.md §1.2).
     if (source.kind !== "external" && this.judge(source, "out", packet) !== "pass") return;
     source.count("out", packet.length);
+    if (this.extension?.forwardFrame(this, source, packet) === true) return;
+    if (this.isPlain) {
+      forwardPlain(this, source, packet, this.headers);
+      return;
+    }
+    if (forwardTunnelled(this, source, packet, this.headers)) return;
     if (this.headers.etherType === EtherType.arp) {
       if (source.virtualSubnets.length > 0) answerArp(this, source, packet, this.headers);
       else forwardArp(this, source, packet, this.headers);

@@ -2,9 +2,11 @@
 import type { Guid } from "../../hcn/client.ts";
 import type { Group } from "../../vfp/group.ts";
 import type { Rule } from "../../vfp/rule.ts";
+import { FABRIC_GATEWAY_MAC } from "../../vswitch/tunnel-forwarding.ts";
 import type { PortProgram } from "../datapath.ts";
 import type { EndpointRecord } from "../endpoint-record.ts";
 import type { NetworkRecord } from "../network-record.ts";
+import { traitsOf } from "../network/type-traits.ts";
 import type { CompileCache } from "./compile-cache.ts";
 import {
   NO_GROUPS,
@@ -37,6 +39,7 @@ class SharedGroups {
   readonly internal: readonly Group[];
   /** What tells two states of the node apart. */
   readonly nodeInputs: readonly unknown[];
+  readonly isTunnelled: boolean;
   private readonly cache: CompileCache;
   private readonly view: NetworkView;
   private readonly key: readonly unknown[];
@@ -47,9 +50,12 @@ class SharedGroups {
     this.view = view;
     this.key = attachedKey(view);
     this.nodeInputs = [...view.node.addresses, view.node.hostMac];
-    this.internal = cache.get(view.network.id, "internal", this.key, () =>
-      compileInternalRewrite(view.attached.flatMap((endpoint) => this.rulesTowards(endpoint))),
-    );
+    this.isTunnelled = traitsOf(view.network.type).isTunnelled;
+    this.internal = this.isTunnelled
+      ? NO_GROUPS
+      : cache.get(view.network.id, "internal", this.key, () =>
+          compileInternalRewrite(view.attached.flatMap((endpoint) => this.rulesTowards(endpoint))),
+        );
   }
 
   private rulesTowards(endpoint: EndpointRecord): readonly Rule[] {
@@ -59,8 +65,17 @@ class SharedGroups {
 
   externalOut(): readonly Group[] {
     const { network, attached, node } = this.view;
+    // Everything of an L2Tunnel leaves, also what is for a neighbour or the node itself (dataplane.md §2.5).
+    const inside = this.isTunnelled ? [] : attached;
+    const own = this.isTunnelled ? [] : node.addresses;
     this.external ??= this.cache.get(network.id, "external", [...this.key, ...this.nodeInputs], () =>
-      compileExternalOut(network, attached, node.addresses, node.hostMac),
+      compileExternalOut(
+        network,
+        inside,
+        own,
+        node.hostMac,
+        this.isTunnelled ? FABRIC_GATEWAY_MAC : undefined,
+      ),
     );
     return this.external;
   }
@@ -107,7 +122,8 @@ function compileProgram(
       LB_DSR: shape === "host" ? NO_GROUPS : services.podGroups,
       ACL_ENDPOINT_LAYER: aclGroupsOf(cache, view.network, endpoint),
       SLB_NAT_LAYER: services.natGroupsOf(endpoint.id, own.translations.groups),
-      INTERNAL_L2_REWRITE_LAYER: joinGroups(shared.internal, own.hostRoutes),
+      INTERNAL_L2_REWRITE_LAYER: shared.isTunnelled ? NO_GROUPS : joinGroups(shared.internal, own.hostRoutes),
+      SLB_DECAP_LAYER_STATEFUL: NO_GROUPS,
       EXTERNAL_L2_REWRITE_LAYER: joinGroups(isAddressed ? shared.externalOut() : NO_GROUPS, own.externalIn),
       VNET_PA_ROUTE_LAYER: shared.paRoute(),
     },

@@ -10,7 +10,8 @@ import { isIpv6Nat } from "../compile/outbound-nat.ts";
 import { isIpv6Mapping } from "../compile/port-mapping.ts";
 import type { NetworkRecord } from "../network-record.ts";
 import { RULE_POLICIES, ruleLimitOf } from "../network/type-limits.ts";
-import { hasRules } from "../network/type-traits.ts";
+import { hasRules, traitsOf } from "../network/type-traits.ts";
+import { hasVlans } from "../network/vlan.ts";
 import { tuplesOf } from "./set-policies.ts";
 
 /** What stands in health data of everything that is kept without an effect. */
@@ -98,6 +99,9 @@ export function reasonForEndpointPolicy(
   policy: EndpointPolicy,
   network: NetworkRecord | undefined,
 ): string | undefined {
+  if (policy.Type === "PortMapping" && network !== undefined && traitsOf(network.type).isTranslated)
+    return isIpv6Mapping(policy.Settings) ? "WinNAT does not translate IPv6" : undefined;
+  if (policy.Type === "VLAN" && network !== undefined && hasVlans(network)) return undefined;
   const isWithoutRules = network !== undefined && !hasRules(network) && RULE_POLICIES.includes(policy.Type);
   return isWithoutRules ? ruleLimitOf(network.type) : ownReason(policy, network);
 }

@@ -14,6 +14,8 @@ type SwitchPortCode =
   | "bandwidth-exceeded"
   | "rate-limit-exceeded"
   | "mac-spoofing-refused"
+  | "vlan-not-allowed"
+  | "fabric-acl-denied"
   | "address-spoofing-refused"
   | "arp-spoofing-refused"
   | "dhcp-server-refused"
@@ -208,6 +210,36 @@ export const SWITCH_PORT_ENTRIES: EntryTable<SwitchPortCode> = {
       Set-VMNetworkAdapter -VMName <node> -MacAddressSpoofing On, or use a network type whose pods share the node's MAC
       on the wire (l2bridge).`,
     sources: [GUARDS, reference("dataplane.md DT-071"), NETWORK_DRIVERS],
+    profiles: ALL,
+  },
+
+  "vlan-not-allowed": {
+    title: "The frame's VLAN is none that the switch port is in",
+    cause: prose`
+      Ports of endpoints are in access mode: they take frames without a tag and belong to one VLAN. A tagged frame from
+      such a port, or one from the wire with the tag of a VLAN in which the switch has no port, ends there.`,
+    onNode: prose`
+      The VLAN of the network's endpoints:
+
+          Get-HnsNetwork | select Name, Type, @{n='VLAN';e={$_.Policies.VLAN}}
+          Get-HnsEndpoint | select Name, @{n='VLAN';e={$_.Policies.VLAN}}`,
+    remedy: prose`
+      Give network and fabric the same VLAN, and make the fabric's port a trunk that carries it. Do not tag inside a
+      container.`,
+    sources: [NETWORK_DRIVERS, reference("dataplane.md §2.6, T-7, DT-072")],
+    profiles: ALL,
+  },
+
+  "fabric-acl-denied": {
+    title: "A rule of the physical host's switch denies the connection",
+    cause: prose`
+      On an L2Tunnel network every frame of a pod goes out to the switch of the physical host, also when it is for a pod
+      of the same node, so that the rules of the virtual network (network security groups) hold for pods. One of them
+      denies this packet.`,
+    onNode: prose`
+      Nothing to see on a node: the frame leaves by its adapter and no answer comes. The rules are those of the fabric.`,
+    remedy: prose`Allow the two addresses in the rules of the virtual network.`,
+    sources: [NETWORK_DRIVERS, reference("dataplane.md §2.5, DT-067, DT-068")],
     profiles: ALL,
   },
 
