@@ -31,7 +31,7 @@ function identificationOf(bytes: Uint8Array, headers: Headers): number {
 }
 
 /**
- * Addresses, protocol, direction and identification: what all fragments of one datagram share. Of a tunnel it is the
+ * Addresses, protocol, direction, virtual subnet and identification: what all fragments of one datagram share. Of a tunnel it is the
  * inner datagram that is in fragments.
  */
 export function trainKey(bytes: Uint8Array, headers: Headers, key: FlowKey, tunnel: TunnelHeaders): string {
@@ -44,7 +44,7 @@ export function trainKey(bytes: Uint8Array, headers: Headers, key: FlowKey, tunn
   }
   const inner =
     tunnel.kind === undefined ? "" : `${tunnel.inner.protocol}|${identificationOf(bytes, tunnel.inner)}`;
-  return `${key.direction}|${key.protocol}|${identificationOf(bytes, headers)}|${inner}|${words.join(",")}`;
+  return `${key.direction}|${key.protocol}|${key.tni}|${identificationOf(bytes, headers)}|${inner}|${words.join(",")}`;
 }
 
 export class FragmentCache {

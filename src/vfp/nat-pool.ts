@@ -1,20 +1,20 @@
 /**
  * NAT pools: blocks of ports of one address and protocol, handed out one port at a time (dataplane.md §1.8).
  */
-import type { Ipv4 } from "../net/ip.ts";
+import type { Ip } from "../net/ip.ts";
 import type { PortRange } from "../net/port-range.ts";
 import { isPort } from "../net/port-range.ts";
 
 /** Where a pool gets its blocks from: the node's budget of reserved ports. */
 export interface PortBlockSource {
   /** The next free block for `protocol` on `ip`; undefined when the node has none left. */
-  acquire(ip: Ipv4, protocol: number): PortRange | undefined;
-  release(ip: Ipv4, protocol: number, block: PortRange): void;
+  acquire(ip: Ip, protocol: number): PortRange | undefined;
+  release(ip: Ip, protocol: number, block: PortRange): void;
 }
 
 export interface NatPoolOptions {
   readonly name: string;
-  readonly ip: Ipv4;
+  readonly ip: Ip;
   readonly protocol: number;
   readonly blocks: PortBlockSource;
   /** How many ports the pool may hold at most. Default 1024 (Inferred: no source gives a number). */
@@ -28,7 +28,7 @@ const PORTS_MAX_DEFAULT = 1_024;
 /** The ports of one address and protocol that a port may use for source NAT. */
 export class NatPool {
   readonly name: string;
-  readonly ip: Ipv4;
+  readonly ip: Ip;
   readonly protocol: number;
   private readonly source: PortBlockSource;
   private readonly portsMax: number;

@@ -27,6 +27,7 @@ import {
 } from "../testing/engine-kit.ts";
 import { decapsulateNvgre, decapsulateVxlan, encapsulateVxlan, isNvgre } from "../wire/encapsulation.ts";
 import { listFields } from "../wire/fields.ts";
+import { describeFrame } from "../wire/format.ts";
 import { Packet } from "../wire/packet.ts";
 import { segmentTcp } from "../wire/segmentation.ts";
 import { TcpFlag, TcpView } from "../wire/tcp.ts";
@@ -199,6 +200,24 @@ describe("encapsulation on a pod's port", () => {
       expect(verifyChecksums(packet.bytes, headersOf(packet))).toBeUndefined();
     }
     expect(port.counters.out.unifiedFlowMatch).toBe(2);
+  });
+
+  it("tells a trace where it goes, and the trace's frames show the headers", () => {
+    const heard: string[] = [];
+    const packet = syn(5000);
+    packet.tag = 1;
+    const recorder = {
+      record: (_tag: number, event: { readonly text: string }, frame: Uint8Array): void => {
+        heard.push(`${event.text}: ${describeFrame(frame)}`);
+      },
+    };
+    port.process("out", packet, headersOf(packet), 0, recorder);
+    const inner = "[TCP 10.244.1.10:5000 → 10.244.2.10:8080 SYN]";
+    expect(heard).toEqual([
+      "no rule matches: TCP 10.244.1.10:5000 → 10.244.2.10:8080 SYN",
+      `matched; into VXLAN 4096 to 10.0.0.12: VXLAN 4096 10.0.0.11 → 10.0.0.12 ${inner}`,
+      `matched: VXLAN 4096 10.0.0.11 → 10.0.0.12 ${inner}`,
+    ]);
   });
 
   it("DT-032 the outer header has TTL 128 and DF", () => {
