@@ -1,6 +1,7 @@
 /** What a CNI plugin and kube-proxy do on a node with an overlay: a network, pods in their sandboxes, a Service. */
 import {
   type HcnClient,
+  HcnError,
   type HostComputeEndpoint,
   addNamespaceEndpoint,
   createEndpoint,
@@ -11,14 +12,13 @@ import {
 import { findHns } from "mullion/hcn/node";
 import { createHns } from "mullion/hns";
 
-const ADAPTERS = [{ name: "Ethernet", addresses: ["192.168.1.212/24"] }];
-const DEFAULT_ROUTE = { NextHop: "10.42.6.1", DestinationPrefix: "0.0.0.0/0" };
 const VSID = { Type: "VSID", Settings: { IsolationId: 4096 } };
-const SUBNET = { IpAddressPrefix: "10.42.6.0/24", Routes: [DEFAULT_ROUTE], Policies: [VSID] };
+const ROUTES = [{ NextHop: "10.42.6.1", DestinationPrefix: "0.0.0.0/0" }];
+const SUBNET = { IpAddressPrefix: "10.42.6.0/24", Routes: ROUTES, Policies: [VSID] };
 
 async function addPod(client: HcnClient, networkId: string, name: string): Promise<HostComputeEndpoint> {
   const sandbox = await createNamespace(client, "Host");
-  const endpoint = await createEndpoint(client, networkId, { Name: name, Routes: [DEFAULT_ROUTE] });
+  const endpoint = await createEndpoint(client, networkId, { Name: name });
   await addNamespaceEndpoint(client, sandbox.ID ?? "", endpoint.ID ?? "");
   return endpoint;
 }
@@ -31,10 +31,8 @@ export async function runExample(client: HcnClient): Promise<readonly string[]> 
     Ipams: [{ Type: "Static", Subnets: [SUBNET] }],
     Policies: [{ Type: "NetAdapterName", Settings: { NetworkAdapterName: "Ethernet" } }],
   });
-  const pods = [
-    await addPod(client, network.ID ?? "", "web-0"),
-    await addPod(client, network.ID ?? "", "web-1"),
-  ];
+  const pods: HostComputeEndpoint[] = [];
+  for (const name of ["web-0", "web-1"]) pods.push(await addPod(client, network.ID ?? "", name));
   const service = await createLoadBalancer(client, {
     HostComputeEndpoints: pods.map((pod) => pod.ID ?? ""),
     FrontendVIPs: ["10.96.0.80"],
@@ -49,11 +47,13 @@ export async function runExample(client: HcnClient): Promise<readonly string[]> 
 }
 
 if (import.meta.filename === process.argv[1]) {
-  // A service that runs, where MULLION_HNS says; else one in this process.
-  const client =
-    process.env["MULLION_HNS"] === undefined
-      ? createHns({ adapters: ADAPTERS }).client
-      : findHns({ variables: process.env });
-  for (const line of await runExample(client)) console.log(line);
+  const isGiven = process.env["MULLION_HNS"] !== undefined; // Else a service in this process.
+  const client = isGiven ? findHns({ variables: process.env }) : createHns().client;
+  try {
+    for (const line of await runExample(client)) console.log(line);
+  } catch (error) {
+    process.exitCode = 1;
+    console.error(error instanceof HcnError ? error.message : error);
+  }
   await client.close();
 }

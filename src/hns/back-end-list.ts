@@ -1,4 +1,5 @@
 /** The list `HostComputeEndpoints` of load balancers and SDN routes (hcn.md §4.7). */
+import type { Guid } from "../hcn/client.ts";
 import { HcnError } from "../hcn/error.ts";
 import { parseGuid } from "../hcn/guid.ts";
 import type { EndpointRecord } from "./endpoint-record.ts";
@@ -43,5 +44,16 @@ export function readBackEndList(
   // Inferred: the network is found through the references (hcn.md §8.5), so they have to agree.
   throw new HcnError("HCN_E_INVALID_JSON_REFERENCE", {
     detail: `Endpoint ${stranger.id} is of network ${stranger.networkId}, the first one of network ${first.networkId}; ${what} belongs to one network`,
+  });
+}
+
+/**
+ * Inferred: the code. An object stays in its network, because it is programmed into the ports of one.
+ * @throws HcnError HCN_E_INVALID_JSON_REFERENCE.
+ */
+export function checkSameNetwork(before: Guid, after: Guid, what: string): void {
+  if (before === after) return;
+  throw new HcnError("HCN_E_INVALID_JSON_REFERENCE", {
+    detail: `The endpoints are of network ${after}; ${what} belongs to ${before}`,
   });
 }

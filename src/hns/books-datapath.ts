@@ -4,15 +4,16 @@ import type { Guid } from "../hcn/client.ts";
 import type { InterfaceAddress } from "../net/prefix.ts";
 import type { PortRange } from "../net/port-range.ts";
 import { PortBlockTable } from "../vswitch/port-blocks.ts";
-import type {
-  Datapath,
-  HostPoolDefinition,
-  HostProgram,
-  PortPoolAllocation,
-  PortProgram,
-  PortStatistics,
-  SwitchDefinition,
-  VnicDefinition,
+import {
+  type Datapath,
+  type HostPoolDefinition,
+  type HostProgram,
+  type PortPoolAllocation,
+  type PortProgram,
+  type PortStatistics,
+  type SwitchDefinition,
+  type VnicDefinition,
+  NOTHING_PASSED,
 } from "./datapath.ts";
 import { HOST_COMPARTMENT } from "./namespace-record.ts";
 import type { PhysicalAdapter } from "./physical-adapter.ts";
@@ -21,15 +22,6 @@ interface ReservedPool {
   readonly pool: HostPoolDefinition;
   readonly block: PortRange;
 }
-
-const NOTHING_PASSED: PortStatistics = Object.freeze({
-  packetsReceived: 0,
-  bytesReceived: 0,
-  droppedIncoming: 0,
-  packetsSent: 0,
-  bytesSent: 0,
-  droppedOutgoing: 0,
-});
 
 export class BooksDatapath implements Datapath {
   private readonly switches = new Map<Guid, SwitchDefinition>();

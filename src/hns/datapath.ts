@@ -160,6 +160,16 @@ export interface PortStatistics {
   readonly droppedOutgoing: number;
 }
 
+/** Of a port that has carried nothing, or of an endpoint without one. */
+export const NOTHING_PASSED: PortStatistics = Object.freeze({
+  packetsReceived: 0,
+  bytesReceived: 0,
+  droppedIncoming: 0,
+  packetsSent: 0,
+  bytesSent: 0,
+  droppedOutgoing: 0,
+});
+
 /** A block of NAT ports of the node that a switch port holds. */
 export interface PortPoolAllocation {
   readonly switchId: Guid;

@@ -2,6 +2,7 @@
 import type { Guid, JsonObject } from "../hcn/client.ts";
 import { HcnError } from "../hcn/error.ts";
 import { type HostComputeLoadBalancer, parseLoadBalancer } from "../hcn/load-balancer.ts";
+import { checkSameNetwork } from "./back-end-list.ts";
 import type { LoadBalancerRecord } from "./load-balancer-record.ts";
 import { readLoadBalancer } from "./load-balancer-validation.ts";
 import type { ServiceContext } from "./service-context.ts";
@@ -72,21 +73,11 @@ export function modifyLoadBalancer(context: ServiceContext, id: Guid, settings: 
     return;
   }
   const fields = readLoadBalancer(context, document, id);
-  if (fields.networkId !== before.networkId) {
-    // Inferred: the code; a load balancer is programmed into the ports of one network.
-    throw new HcnError("HCN_E_INVALID_JSON_REFERENCE", {
-      detail: `The endpoints are of network ${fields.networkId}; the load balancer belongs to ${before.networkId}`,
-    });
-  }
+  checkSameNetwork(before.networkId, fields.networkId, "the load balancer");
   const updated: LoadBalancerRecord = Object.freeze({
     ...before,
-    ...(document.Owner !== undefined && { owner: document.Owner }),
-    ...(document.Name !== undefined && { name: document.Name }),
-    ...(document.AdditionalParams !== undefined && { additionalParams: document.AdditionalParams }),
-    ...schemaOf(document),
+    ...context.rewritten(document),
     ...fields,
-    version: context.objectVersion,
-    changedAtMs: context.nowMs,
   });
   context.ports.reserveServicePorts(updated);
   context.state.replaceLoadBalancer(updated);

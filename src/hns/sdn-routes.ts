@@ -5,7 +5,7 @@
 import type { Guid, JsonObject } from "../hcn/client.ts";
 import { HcnError } from "../hcn/error.ts";
 import { type HostComputeRoute, parseSdnRoute, routesOfSdnRoute } from "../hcn/sdn-route.ts";
-import { readBackEndList } from "./back-end-list.ts";
+import { checkSameNetwork, readBackEndList } from "./back-end-list.ts";
 import { checkTakesSdnRoutes } from "./policies/applicability.ts";
 import type { SdnRouteRecord } from "./sdn-route-record.ts";
 import type { ServiceContext } from "./service-context.ts";
@@ -63,26 +63,17 @@ export function createSdnRoute(
 
 /**
  * Replaces what a route says. Inferred: the request is the whole document, as that for load balancers is, and owner and
- * name stay where it has none. Inferred: a route stays in its network; the code.
+ * name stay where it has none.
  */
 export function modifySdnRoute(context: ServiceContext, id: Guid, settings: JsonObject): void {
   const before = requireSdnRoute(context, id);
   const document = parseSdnRoute(settings);
   const fields = readFields(context, document);
-  if (fields.networkId !== before.networkId) {
-    throw new HcnError("HCN_E_INVALID_JSON_REFERENCE", {
-      detail: `The endpoints are of network ${fields.networkId}; the SDN route belongs to ${before.networkId}`,
-    });
-  }
+  checkSameNetwork(before.networkId, fields.networkId, "the SDN route");
   const updated: SdnRouteRecord = Object.freeze({
     ...before,
-    ...(document.Owner !== undefined && { owner: document.Owner }),
-    ...(document.Name !== undefined && { name: document.Name }),
-    ...(document.AdditionalParams !== undefined && { additionalParams: document.AdditionalParams }),
-    ...schemaOf(document),
+    ...context.rewritten(document),
     ...fields,
-    version: context.objectVersion,
-    changedAtMs: context.nowMs,
   });
   context.state.setSdnRoute(updated);
   context.changed("SdnRoute", id);

@@ -1,4 +1,5 @@
 /** What all parts of one node's service share. */
+import type { BaseDocument } from "../hcn/base-document.ts";
 import type { Clock } from "../base/clock.ts";
 import type { Environment } from "../base/environment.ts";
 import type { Prng } from "../base/prng.ts";
@@ -173,6 +174,21 @@ export class ServiceContext {
   /** The id of a new object: the one asked for, else a new one. */
   chooseId(wanted: Guid | undefined): Guid {
     return wanted === undefined || wanted === ZERO_GUID ? this.prng.guid() : wanted;
+  }
+
+  /** What a document that describes a whole object changes in its record; owner and name stay where it has none. */
+  rewritten(
+    document: Partial<Pick<BaseDocument, "Owner" | "Name" | "AdditionalParams" | "SchemaVersion">>,
+  ): Partial<RecordBase> & Pick<RecordBase, "version" | "changedAtMs"> {
+    const { Owner, Name, AdditionalParams, SchemaVersion } = document;
+    return {
+      ...(Owner !== undefined && { owner: Owner }),
+      ...(Name !== undefined && { name: Name }),
+      ...(AdditionalParams !== undefined && { additionalParams: AdditionalParams }),
+      ...((SchemaVersion?.Major ?? 0) >= 2 && { schemaVersion: SchemaVersion }),
+      version: this.objectVersion,
+      changedAtMs: this.nowMs,
+    };
   }
 
   /** What every new record begins with. */

@@ -11,7 +11,7 @@ import type { Group } from "../vfp/group.ts";
 import type { Mapping } from "../vfp/mapping-space.ts";
 import type { NatPool } from "../vfp/nat-pool.ts";
 import type { BackEnd, Direction, LayerDefinition, Rule } from "../vfp/rule.ts";
-import { TokenBucket } from "../vfp/token-bucket.ts";
+import { type Charge, TokenBucket } from "../vfp/token-bucket.ts";
 import type { Packet } from "../wire/packet.ts";
 import { Dropped, type Edit, type Seen, Subject, holds } from "./reference-packet.ts";
 import { ReferenceWalk } from "./reference-walk.ts";
@@ -50,7 +50,7 @@ export interface LayerState {
 /** What all fragments of a datagram get. */
 interface Train {
   readonly edits: readonly Edit[];
-  readonly buckets: readonly TokenBucket[];
+  readonly charges: readonly Charge[];
   readonly mirrors: readonly string[];
   readonly isTurned: boolean;
   readonly untilMs: number;
@@ -107,7 +107,7 @@ export class ReferenceEngine {
         this.trains.set(train, {
           ...walk.outcome(),
           edits: walk.edits,
-          buckets: walk.buckets,
+          charges: walk.charges,
           untilMs: nowMs + 30_000,
         });
       return walk.outcome();
@@ -124,8 +124,8 @@ export class ReferenceEngine {
     const before = this.identification;
     for (const edit of train.edits) subject.apply(edit, this);
     let delayMs = 0;
-    for (const bucket of train.buckets) {
-      const waitMs = bucket.admit(length, nowMs);
+    for (const { bucket, limit } of train.charges) {
+      const waitMs = bucket.admit(limit, length, nowMs);
       if (waitMs < 0) {
         this.identification = before;
         return DROP;
@@ -157,13 +157,12 @@ export class ReferenceEngine {
     return this.settings;
   }
 
-  bucketOf(layer: LayerState, rule: Rule): TokenBucket | undefined {
+  chargeOf(layer: LayerState, { group, rule }: { group: Group; rule: Rule }): Charge | undefined {
     if (rule.action.type !== "qos") return undefined;
-    const name = `${layer.definition.name}|${rule.id}`;
-    const bucket = this.buckets.get(name) ?? new TokenBucket(rule.action);
-    bucket.limit = rule.action;
+    const name = `${layer.definition.name} ${group.direction} ${group.family} ${group.name} ${rule.id}`;
+    const bucket = this.buckets.get(name) ?? new TokenBucket();
     this.buckets.set(name, bucket);
-    return bucket;
+    return { bucket, limit: rule.action };
   }
 
   /** The first rule that wins, group by group, behind `after`. */

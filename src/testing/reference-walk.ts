@@ -4,9 +4,10 @@ import { type Ip, familyOf } from "../net/ip.ts";
 import type { Mac } from "../net/mac.ts";
 import { chooseBackEnd } from "../vfp/back-end.ts";
 import { hashWords } from "../vfp/flow-table.ts";
+import type { Group } from "../vfp/group.ts";
 import type { NatPool } from "../vfp/nat-pool.ts";
 import type { BackEnd, Rule } from "../vfp/rule.ts";
-import type { TokenBucket } from "../vfp/token-bucket.ts";
+import type { Charge } from "../vfp/token-bucket.ts";
 import { checksumOf, updateChecksum } from "../wire/checksum.ts";
 import { Headers, destinationIp, sourceIp } from "../wire/headers.ts";
 import { fillChecksums } from "../wire/transport-checksum.ts";
@@ -25,7 +26,7 @@ import {
 /** A packet's way through the layers. */
 export class ReferenceWalk {
   readonly edits: Edit[] = [];
-  readonly buckets: TokenBucket[] = [];
+  readonly charges: Charge[] = [];
   private readonly mirrors: string[] = [];
   private readonly engine: ReferenceEngine;
   private readonly subject: Subject;
@@ -119,7 +120,7 @@ export class ReferenceWalk {
     if (this.hasPushed && edits.some(({ kind }) => kind === "push")) throw new Dropped();
     for (const edit of edits) this.edit(edit);
     if (flow.isTurned) this.turn();
-    if (isMain) for (const { rule } of flow.chain) this.takeEffect(flow.layer, rule);
+    if (isMain) for (const step of flow.chain) this.takeEffect(flow.layer, step);
   }
 
   private walkGroups(layer: LayerState): void {
@@ -127,6 +128,7 @@ export class ReferenceWalk {
     const arrived = subject.look();
     const chain: Step[] = [];
     const edits: Edit[] = [];
+    let isTurned = false;
     let match = engine.findRule(layer, arrived);
     if (match === undefined && !layer.definition.isDefaultAllow) throw new Dropped();
     while (match !== undefined) {
@@ -138,6 +140,7 @@ export class ReferenceWalk {
       edits.push(...made.forward);
       const turns = layer.definition.isHairpin === true && rule.skipsHairpin !== true;
       if (turns) this.turn();
+      isTurned ||= turns;
       const keeps = rule.isStateful && layer.definition.isStateful;
       if (keeps) {
         engine.addFlow({
@@ -147,7 +150,7 @@ export class ReferenceWalk {
           chain,
           forward: edits,
           reverse: made.reverse,
-          isTurned: turns,
+          isTurned,
           isTcp: arrived.protocol === 6,
           ttlMs: rule.flowTtlMs,
           port: made.port,
@@ -158,18 +161,19 @@ export class ReferenceWalk {
           isGone: false,
         });
       }
-      this.takeEffect(layer, rule);
+      this.takeEffect(layer, match);
       if (rule.isTerminating || keeps) return;
       match = engine.findRule(layer, subject.look(), group);
     }
   }
 
-  private takeEffect(layer: LayerState, rule: Rule): void {
+  private takeEffect(layer: LayerState, match: { group: Group; rule: Rule }): void {
+    const { rule } = match;
     if (rule.mirrorTo !== undefined) this.mirrors.push(rule.mirrorTo);
-    const bucket = this.engine.bucketOf(layer, rule);
-    if (bucket === undefined) return;
-    this.buckets.push(bucket);
-    const waitMs = bucket.admit(this.arrivedBytes, this.nowMs);
+    const charge = this.engine.chargeOf(layer, match);
+    if (charge === undefined) return;
+    this.charges.push(charge);
+    const waitMs = charge.bucket.admit(charge.limit, this.arrivedBytes, this.nowMs);
     if (waitMs < 0) throw new Dropped();
     this.delayMs = Math.max(this.delayMs, waitMs);
   }

@@ -13,7 +13,7 @@ import type { MappingSpace } from "./mapping-space.ts";
 import type { NatPool } from "./nat-pool.ts";
 import type { NextHopResolver, NextHopWaiter } from "./next-hop.ts";
 import type { Action, BackEnd } from "./rule.ts";
-import { Transposition } from "./transposition.ts";
+import { NOTHING, Transposition } from "./transposition.ts";
 import { evaluateDecap, evaluateMapencap, evaluateRouteencap } from "./tunnel-action.ts";
 
 /** The packet an action works on. */
@@ -119,7 +119,7 @@ function evaluateLbnat(action: LbnatAction, subject: ActionSubject): ActionResul
   );
   const forward = new Transposition();
   forward.destinationMac = backEnd.mac;
-  if (action.rewrites === "mac") return { kind: "pass", forward, reverse: new Transposition(), backEnd };
+  if (action.rewrites === "mac") return { kind: "pass", forward, reverse: NOTHING, backEnd };
   forward.setDestinationIp(backEnd.ip);
   if (subject.key.hasPorts) forward.destinationPort = backEnd.port;
   return { kind: "pass", forward, reverse: originalDestination(subject), backEnd };
@@ -159,21 +159,23 @@ function evaluateParoute(subject: ActionSubject, context: ActionContext): Action
   const forward = new Transposition();
   forward.sourceMac = hop.sourceMac;
   forward.destinationMac = hop.destinationMac;
-  return { kind: "pass", forward, reverse: new Transposition(), ages: true };
+  return { kind: "pass", forward, reverse: NOTHING, ages: true };
 }
 
 function evaluateMark(dscp: number): ActionResult {
   const forward = new Transposition();
   forward.dscp = dscp;
-  return { kind: "pass", forward, reverse: new Transposition() };
+  return { kind: "pass", forward, reverse: NOTHING };
 }
+
+const ALLOWED: ActionPass = Object.freeze({ kind: "pass", forward: NOTHING, reverse: NOTHING });
 
 /** Says what `action` does to `subject`; changes nothing but the NAT pool it takes a port from. */
 export function evaluateAction(action: Action, subject: ActionSubject, context: ActionContext): ActionResult {
   switch (action.type) {
     case "allow":
     case "qos":
-      return { kind: "pass", forward: new Transposition(), reverse: new Transposition() };
+      return ALLOWED;
     case "block":
       return { kind: "drop", code: action.code };
     case "nat":

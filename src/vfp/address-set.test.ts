@@ -53,6 +53,30 @@ describe("a set of addresses", () => {
     expect(set.rangeCount).toBe(2);
   });
 
+  it("is found beside an exact destination, among many rules", () => {
+    const condition = {
+      protocols: [17],
+      destination: [prefix("10.9.9.9/32")],
+      destinationPorts: [{ first: 2, last: 2 }],
+    };
+    const nodes = new AddressSet("nodes", [prefix("10.0.0.0/24")]);
+    const block = { type: "block", code: "acl-rule-blocked" } as const;
+    const others = Array.from({ length: 20 }, (_, index) =>
+      rule(
+        `other ${index}`,
+        { type: "allow" },
+        { priority: 200, condition: { ...condition, protocols: [index + 30] } },
+      ),
+    );
+    const port = makePort([layer("ACL", 15)]);
+    port.setGroups("ACL", [
+      group([...others, rule("set", block, { condition: { ...condition, destinationSets: [nodes] } })]),
+    ]);
+    for (const to of ["10.9.9.9", "10.0.0.7"])
+      expect(send(port, "out", udp(["10.0.0.1", 1], [to, 2]))).toBe("drop");
+    expect(send(port, "out", udp(["10.0.0.1", 1], ["10.0.1.7", 2]))).toBe("pass");
+  });
+
   it("is a condition of rules, beside prefixes and in place of them", () => {
     const nodes = new AddressSet("nodes", [prefix("10.0.0.0/24"), prefix("fd00::/64")]);
     const port = makePort([layer("ACL", 15, { isDefaultAllow: false })]);

@@ -393,6 +393,32 @@ describe("NAT flows", () => {
   });
 });
 
+describe("a packet that a rule turns round before another rule translates it", () => {
+  beforeEach(() => {
+    makePort([layer("NAT", 50), layer("HAIRPIN", 100, { isHairpin: true })]);
+    let next = 50_048;
+    const blocks = { acquire: () => ({ first: next, last: (next += 64) - 1 }), release: () => undefined };
+    port.addNatPool(new NatPool({ name: "tcp", ip: ip("10.0.0.11"), protocol: 6, blocks, portsMax: 64 }));
+    const nat = rule("nat", { action: { type: "dynnat", pool: "tcp" }, isStateful: true });
+    port.setGroups("HAIRPIN", [
+      group([rule("turn", { isTerminating: false })]),
+      group([nat], { direction: "in", name: "I", priority: 2 }),
+    ]);
+    port.setGroups("NAT", [group([nat], { direction: "in" })]);
+  });
+
+  it("keeps its ports when rules are looked up again: the second rule is one of the other direction", () => {
+    const syn = (): string => {
+      const packet = tcp(A, C, [5000, 80], TcpFlag.syn);
+      expect(process("out", packet)).toBe("turned");
+      return show(packet);
+    };
+    const first = syn();
+    expect(syn()).toBe(first);
+    expect(port.getNatPool("tcp")!.usedCount).toBe(2);
+  });
+});
+
 describe("fragments", () => {
   beforeEach(() => {
     makePort([layer("LB_DSR", 7)]);

@@ -5,7 +5,7 @@
 import { IpProtocol } from "../wire/ip-protocol.ts";
 import { type TcpCounters, newTcpCounters } from "./counters.ts";
 import type { FlowState, LayerFlowPair } from "./layer-flow.ts";
-import type { FlowClass, PortFlowSettings } from "./port-settings.ts";
+import { type FlowClass, NO_LIMITS, type PortFlowSettings } from "./port-settings.ts";
 
 /** What a flow is, as the limits of a port sort it. */
 export type TransportClass = "tcp" | "udp" | "other";
@@ -61,6 +61,7 @@ export class FlowCensus {
 
   /** True when one more connection of `transport` would be too many. */
   isFull(transport: TransportClass): boolean {
+    if (this.settings.limits === NO_LIMITS) return false;
     return (
       this.exceeds("total") ||
       this.exceeds("entries", 2) ||
@@ -72,11 +73,12 @@ export class FlowCensus {
   /** A connection began with `pair`. */
   opened(pair: LayerFlowPair): void {
     pair.isCounted = true;
-    this.add("total");
+    const { classes } = this;
+    add(classes.total, 1);
     // Two entries per connection: main and reverse.
-    this.add("entries", 2);
-    this.add(pair.transport);
-    if (this.isHalfOpen(pair)) this.add("half-open");
+    add(classes.entries, 2);
+    add(ofTransport(classes, pair.transport), 1);
+    if (this.isHalfOpen(pair)) add(classes["half-open"], 1);
   }
 
   /** The connection goes into another state; how long it lives idle may change with it. */
@@ -87,7 +89,7 @@ export class FlowCensus {
     pair.state = state;
     if (this.ttlMs(pair) !== ttlMs) pair.releaseUsers();
     if (!pair.isCounted || pair.transport !== "tcp") return;
-    if (wasHalfOpen) this.remove("half-open");
+    if (wasHalfOpen) this.classes["half-open"].count--;
     if (state === "open") this.tcp.verified++;
     else if (state === "time-wait" && why === "reset") this.tcp.reset++;
     else if (state === "time-wait") this.tcp.closedByFin++;
@@ -109,10 +111,11 @@ export class FlowCensus {
   closed(pair: LayerFlowPair): void {
     if (!pair.isCounted) return;
     pair.isCounted = false;
-    this.remove("total");
-    this.remove("entries", 2);
-    this.remove(pair.transport);
-    if (this.isHalfOpen(pair)) this.remove("half-open");
+    const { classes } = this;
+    classes.total.count--;
+    classes.entries.count -= 2;
+    ofTransport(classes, pair.transport).count--;
+    if (this.isHalfOpen(pair)) classes["half-open"].count--;
   }
 
   /** How long an idle flow in its present state lives. */
@@ -133,15 +136,15 @@ export class FlowCensus {
     const limit = this.settings.limits[name];
     return limit !== undefined && this.classes[name].count + more > limit;
   }
+}
 
-  private add(name: FlowClass, count = 1): void {
-    const statistics = this.classes[name];
-    statistics.count += count;
-    statistics.created += count;
-    statistics.maximum = Math.max(statistics.maximum, statistics.count);
-  }
+function add(statistics: FlowClassStatistics, count: number): void {
+  statistics.count += count;
+  statistics.created += count;
+  if (statistics.count > statistics.maximum) statistics.maximum = statistics.count;
+}
 
-  private remove(name: FlowClass, count = 1): void {
-    this.classes[name].count -= count;
-  }
+function ofTransport(classes: Book["classes"], transport: TransportClass): FlowClassStatistics {
+  if (transport === "tcp") return classes.tcp;
+  return transport === "udp" ? classes.udp : classes.other;
 }

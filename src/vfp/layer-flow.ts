@@ -8,7 +8,7 @@ import type { RuleMatch } from "./layer.ts";
 import type { NatPool } from "./nat-pool.ts";
 import { type TransportClass, classOfProtocol } from "./flow-census.ts";
 import type { BackEnd } from "./rule.ts";
-import { Transposition } from "./transposition.ts";
+import { NOTHING, type Transposition } from "./transposition.ts";
 
 /** One direction of a pair. */
 export interface LayerFlow {
@@ -39,9 +39,6 @@ export interface FlowUser {
   /** True: the layers must be walked again. */
   isStale: boolean;
 }
-
-/** Most flows change nothing: all of them keep the same nothing. */
-const NOTHING = Object.freeze(new Transposition()) as Transposition;
 
 function keptOf(transposition: Transposition): Transposition {
   return transposition.isEmpty && !transposition.isTurned ? NOTHING : transposition;

@@ -59,6 +59,10 @@ export class Layer {
     return (this.counterPair ??= { in: newLayerCounters(), out: newLayerCounters() });
   }
 
+  countersOn(direction: Direction): LayerCounters {
+    return direction === "out" ? this.counters.out : this.counters.in;
+  }
+
   get groups(): readonly Group[] {
     return this.groupList;
   }

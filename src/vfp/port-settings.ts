@@ -81,13 +81,16 @@ export interface PortFlowSettings {
   readonly limits: Readonly<Partial<Record<FlowClass, number>>>;
 }
 
+/** The default: no class has a limit. */
+export const NO_LIMITS: PortFlowSettings["limits"] = Object.freeze({});
+
 export const DEFAULT_FLOW_SETTINGS: PortFlowSettings = Object.freeze({
   halfOpenTtlMs: FLOW_TTL_MS,
   timeWaitTtlMs: FLOW_TTL_MS,
   defaultTtlMs: FLOW_TTL_MS,
   tracksTcp: true,
   usesUnifiedFlows: true,
-  limits: Object.freeze({}),
+  limits: NO_LIMITS,
 });
 
 /** What the port looks for in packets (observed on all ports, dataplane.md §1.2). */

@@ -61,6 +61,8 @@ function exactHash(condition: Condition): number | undefined {
   const isExact =
     protocols?.length === 1 &&
     destination?.length === 1 &&
+    // A set has more addresses than the one that is listed.
+    condition.destinationSets === undefined &&
     destinationPorts?.length === 1 &&
     range.first === range.last &&
     prefix.length === bitsOf(familyOf(prefix.address));

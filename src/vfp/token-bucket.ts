@@ -12,34 +12,34 @@ export interface RateLimit {
   readonly queueBytes: number;
 }
 
-/** Virtual scheduling: plain data, one number of state. */
+/** What was let in so far. Plain data, one number of state; the limit is that of the rule that asks. */
 export class TokenBucket {
-  limit: RateLimit;
-  /** When everything that was let in so far has flowed off. */
+  /** When everything that was let in has flowed off. */
   private emptyAtMs = 0;
 
-  constructor(limit: RateLimit) {
-    this.limit = limit;
-  }
-
   /** True when `bytes` would be let in. */
-  hasRoom(bytes: number, nowMs: number): boolean {
-    return this.backlogBytes(bytes, nowMs) <= this.limit.queueBytes;
+  hasRoom(limit: RateLimit, bytes: number, nowMs: number): boolean {
+    return this.backlogBytes(limit, bytes, nowMs) <= limit.queueBytes;
   }
 
   /** Lets `bytes` in. @returns how many milliseconds they wait; -1 when the queue is full. */
-  admit(bytes: number, nowMs: number): number {
-    const waiting = this.backlogBytes(bytes, nowMs);
-    if (waiting > this.limit.queueBytes) return -1;
-    const perMs = this.limit.bytesPerSecond / 1_000;
+  admit(limit: RateLimit, bytes: number, nowMs: number): number {
+    const waiting = this.backlogBytes(limit, bytes, nowMs);
+    if (waiting > limit.queueBytes) return -1;
+    const perMs = limit.bytesPerSecond / 1_000;
     this.emptyAtMs = Math.max(this.emptyAtMs, nowMs) + bytes / perMs;
     return Math.max(0, waiting / perMs);
   }
 
   /** How much would have to flow off before the last of `bytes` may go. */
-  private backlogBytes(bytes: number, nowMs: number): number {
-    const { bytesPerSecond, burstBytes } = this.limit;
+  private backlogBytes({ bytesPerSecond, burstBytes }: RateLimit, bytes: number, nowMs: number): number {
     const owed = (Math.max(this.emptyAtMs, nowMs) - nowMs) * (bytesPerSecond / 1_000);
     return owed + bytes - burstBytes;
   }
+}
+
+/** A bucket, and the rule's limit that holds for who asks. */
+export interface Charge {
+  readonly bucket: TokenBucket;
+  readonly limit: RateLimit;
 }

@@ -116,7 +116,7 @@ export class Transposition {
   compose(later: Transposition): void {
     this.isTurned ||= later.isTurned;
     if (later.tni >= 0) this.tni = later.tni;
-    if (later.pops) this.composePop();
+    if (later.pops) this.composePop(later.poppedTtlDecrements);
     if (this.push === undefined) this.composeFields(later);
     else {
       this.push = this.push.with({
@@ -162,12 +162,12 @@ export class Transposition {
   }
 
   /** What was pushed here before is gone; otherwise what was changed so far was changed in headers that come off. */
-  private composePop(): void {
+  private composePop(laterTtlDecrements: number): void {
     if (this.push !== undefined) {
       this.push = undefined;
       return;
     }
-    this.poppedTtlDecrements = this.ttlDecrements;
+    this.poppedTtlDecrements = this.ttlDecrements + laterTtlDecrements;
     this.pops = true;
     this.sourceMac = undefined;
     this.destinationMac = undefined;
@@ -223,6 +223,9 @@ export class Transposition {
     if (mssBytes > 0) rewriteTcpMss(bytes, transport, mssBytes);
   }
 }
+
+/** No change at all. Most rules and most flows share it, so nobody may write into it. */
+export const NOTHING: Transposition = Object.freeze(new Transposition()) as Transposition;
 
 /** Writes 6 bits of DSCP and keeps ECN; IPv4's checksum follows. */
 export function writeDscp(bytes: Uint8Array, headers: Headers, dscp: number): void {

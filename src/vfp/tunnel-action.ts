@@ -9,7 +9,7 @@ import type { ActionContext, ActionResult, ActionSubject } from "./action.ts";
 import { Encapsulation } from "./encapsulation.ts";
 import { hashWords } from "./flow-table.ts";
 import type { Action, EncapDestination } from "./rule.ts";
-import { Transposition } from "./transposition.ts";
+import { NOTHING, Transposition } from "./transposition.ts";
 
 type RouteencapAction = Extract<Action, { type: "routeencap" }>;
 type MapencapAction = Extract<Action, { type: "mapencap" }>;
@@ -44,7 +44,7 @@ function encapsulate(
     destinationPort: context.vxlanPort,
     entropy: hashWords(subject.key.words, 0, subject.key.tupleLength),
   });
-  return { kind: "pass", forward, reverse: new Transposition() };
+  return { kind: "pass", forward, reverse: NOTHING };
 }
 
 export function evaluateRouteencap(
@@ -82,5 +82,5 @@ export function evaluateDecap(action: DecapAction, { tunnel }: ActionSubject): A
   forward.sourceMac = action.innerSourceMac;
   forward.destinationMac = action.innerDestinationMac;
   if (action.pushesTni === true) forward.tni = tunnel.id;
-  return { kind: "pass", forward, reverse: new Transposition() };
+  return { kind: "pass", forward, reverse: NOTHING };
 }

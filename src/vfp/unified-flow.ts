@@ -11,7 +11,7 @@ import type { FlowKey } from "./flow-key.ts";
 import { FlowRewrite } from "./flow-rewrite.ts";
 import type { FlowUser, LayerFlowPair } from "./layer-flow.ts";
 import type { LayerMiss } from "./layer.ts";
-import type { TokenBucket } from "./token-bucket.ts";
+import type { Charge } from "./token-bucket.ts";
 import type { Transposition } from "./transposition.ts";
 
 /** The largest IP packet: a tunnel's outer length has 16 bits. */
@@ -19,7 +19,7 @@ export const IP_BYTES_MAX = 0xffff;
 
 /** What a walk does besides rewriting, and a unified flow goes on doing. */
 export interface FlowEffects {
-  readonly buckets: readonly TokenBucket[];
+  readonly charges: readonly Charge[];
   readonly mirrors: readonly string[];
 }
 

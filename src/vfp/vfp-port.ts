@@ -22,7 +22,7 @@ import { FlowTable } from "./flow-table.ts";
 import { FragmentCache, trainKey } from "./fragment-cache.ts";
 import type { Group } from "./group.ts";
 import { QuotedPacket } from "./icmp-error.ts";
-import { Layer } from "./layer.ts";
+import { Layer, type RuleMatch } from "./layer.ts";
 import type { MappingSpace } from "./mapping-space.ts";
 import type { NatPool } from "./nat-pool.ts";
 import type { NextHopResolver, NextHopWaiter } from "./next-hop.ts";
@@ -37,8 +37,8 @@ import {
   type PortGuards,
   type PortParserSettings,
 } from "./port-settings.ts";
-import type { Direction, LayerDefinition, Rule } from "./rule.ts";
-import { TokenBucket } from "./token-bucket.ts";
+import type { Direction, LayerDefinition } from "./rule.ts";
+import { type Charge, TokenBucket } from "./token-bucket.ts";
 import { wordsToIp } from "./transposition.ts";
 import { type FlowEffects, UnifiedFlow, applyTransposition, suits } from "./unified-flow.ts";
 import { type Verdict, Walk, type WalkedPort } from "./walk.ts";
@@ -300,19 +300,15 @@ export class VfpPort implements WalkedPort {
     this.nextIdentification = (this.nextIdentification - 1) & 0xffff;
   }
 
-  /** The bucket of a `qos` rule. One of the same id goes on with what its former version had let in. */
-  bucketOf(layer: Layer, rule: Rule): TokenBucket | undefined {
+  /** A `qos` rule of the same id in the same group goes on with what its former version had let in. */
+  chargeOf(layer: Layer, { group, rule }: RuleMatch): Charge | undefined {
     if (rule.action.type !== "qos") return undefined;
-    const name = `${layer.definition.name}|${rule.id}`;
+    const name = [layer.definition.name, group.direction, group.family, group.name, rule.id].join("|");
     this.buckets ??= new Map();
     const known = this.buckets.get(name);
-    if (known === undefined) {
-      const made = new TokenBucket(rule.action);
-      this.buckets.set(name, made);
-      return made;
-    }
-    known.limit = rule.action;
-    return known;
+    const bucket = known ?? new TokenBucket();
+    if (known === undefined) this.buckets.set(name, bucket);
+    return { bucket, limit: rule.action };
   }
 
   orderOf(direction: Direction): readonly Layer[] {
@@ -416,10 +412,7 @@ export class VfpPort implements WalkedPort {
     else walk.recorder?.flush();
     if (walk.dropCode !== undefined) this.count(walk.dropCode, direction);
     if (verdict === "pending" || verdict === "drop") return verdict;
-    const effects =
-      walk.buckets.length === 0 && walk.mirrors.length === 0
-        ? undefined
-        : { buckets: walk.buckets, mirrors: walk.mirrors };
+    const { effects } = walk;
     if (isWhole) this.rememberUnifiedFlow(walk, effects);
     else if (!this.fragments.remember(train, { transposition: walk.total, effects }, nowMs))
       this.count("fragment-cache-full", direction);
@@ -475,8 +468,10 @@ export class VfpPort implements WalkedPort {
     if (!suits(transposition, packet, headers, this.tunnel)) return undefined;
     let delayMs = 0;
     if (effects !== undefined) {
-      for (const bucket of effects.buckets) if (!bucket.hasRoom(packet.length, nowMs)) return undefined;
-      for (const bucket of effects.buckets) delayMs = Math.max(delayMs, bucket.admit(packet.length, nowMs));
+      for (const { bucket, limit } of effects.charges)
+        if (!bucket.hasRoom(limit, packet.length, nowMs)) return undefined;
+      for (const { bucket, limit } of effects.charges)
+        delayMs = Math.max(delayMs, bucket.admit(limit, packet.length, nowMs));
     }
     if (direction === "out") this.counters.out.unifiedFlowMatch++;
     else this.counters.in.unifiedFlowMatch++;
@@ -507,8 +502,8 @@ export class VfpPort implements WalkedPort {
     if (!suits(transposition, packet, headers, this.tunnel))
       return this.refuse("ttl-expired", packet, direction, nowMs, recorder);
     let delayMs = 0;
-    for (const bucket of effects?.buckets ?? []) {
-      const waitMs = bucket.admit(packet.length, nowMs);
+    for (const { bucket, limit } of effects?.charges ?? []) {
+      const waitMs = bucket.admit(limit, packet.length, nowMs);
       if (waitMs < 0) return this.refuse("bandwidth-exceeded", packet, direction, nowMs, recorder);
       delayMs = Math.max(delayMs, waitMs);
     }

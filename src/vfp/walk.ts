@@ -7,7 +7,13 @@ import type { Headers } from "../wire/headers.ts";
 import type { Packet } from "../wire/packet.ts";
 import { readTtl } from "../wire/ttl.ts";
 import type { TunnelHeaders } from "../wire/tunnel.ts";
-import { type ActionContext, type ActionPass, equalActions, evaluateAction } from "./action.ts";
+import {
+  type ActionContext,
+  type ActionPass,
+  type ActionResult,
+  equalActions,
+  evaluateAction,
+} from "./action.ts";
 import { keepsBackEnd } from "./back-end.ts";
 import type { FlowCensus } from "./flow-census.ts";
 import { classOfProtocol } from "./flow-census.ts";
@@ -18,8 +24,8 @@ import type { Layer, LayerMiss, RuleMatch } from "./layer.ts";
 import type { PortRecorder } from "./port-recorder.ts";
 import type { Direction, Rule } from "./rule.ts";
 import { TcpFlag } from "../wire/tcp.ts";
-import type { TokenBucket } from "./token-bucket.ts";
-import { Transposition } from "./transposition.ts";
+import type { Charge } from "./token-bucket.ts";
+import { NOTHING, Transposition } from "./transposition.ts";
 import { IP_BYTES_MAX, popTunnel } from "./unified-flow.ts";
 
 /**
@@ -44,7 +50,8 @@ export interface WalkedPort extends ActionContext {
   takeIdentification(): number;
   /** Takes the last one back: its header is gone. */
   returnIdentification(): void;
-  bucketOf(layer: Layer, rule: Rule): TokenBucket | undefined;
+  /** What a `qos` rule takes from; undefined for other rules. */
+  chargeOf(layer: Layer, match: RuleMatch): Charge | undefined;
 }
 
 /** A packet's stay in one layer. */
@@ -84,8 +91,8 @@ export class Walk {
   readonly total: Transposition = new Transposition();
   readonly pairs: LayerFlowPair[] = [];
   readonly misses: LayerMiss[] = [];
-  readonly buckets: TokenBucket[] = [];
-  readonly mirrors: string[] = [];
+  /** What `qos` rules and mirrors ask for; undefined while none does. */
+  effects: { readonly charges: Charge[]; readonly mirrors: string[] } | undefined;
   readonly recorder: PortRecorder | undefined;
   /** That of the port when the walk began. */
   readonly generation: number;
@@ -168,20 +175,19 @@ export class Walk {
     if (quoting !== undefined) return quoting;
     const flow = this.findLiveFlow(layer, port.key);
     if (flow !== undefined) return this.followFlow(layer, flow);
-    const visit: LayerVisit = { layer, forward: new Transposition(), chain: [] };
-    port.layerKey.copyFrom(port.key);
     const miss = layer.missOf(port.key);
     const pairCount = this.pairs.length;
-    const verdict = this.walkGroups(visit);
+    const verdict = this.walkGroups(layer);
     if (miss !== undefined && this.pairs.length === pairCount) this.misses.push(miss);
     return verdict;
   }
 
-  private walkGroups(visit: LayerVisit): Verdict {
-    const { layer } = visit;
-    const { key } = this.port;
+  private walkGroups(layer: Layer): Verdict {
+    const { key, layerKey } = this.port;
     let match = layer.findRule(key);
     if (match === undefined) return this.missLayer(layer);
+    layerKey.copyFrom(key);
+    const visit: LayerVisit = { layer, forward: new Transposition(), chain: [] };
     while (match !== undefined) {
       const verdict = this.applyRule(visit, match);
       if (verdict !== "pass" || match.rule.isTerminating || makesFlow(layer, match)) return verdict;
@@ -191,7 +197,7 @@ export class Walk {
   }
 
   private missLayer(layer: Layer): Verdict {
-    layer.counters[this.direction].noMatch++;
+    layer.countersOn(this.direction).noMatch++;
     if (!layer.definition.isDefaultAllow) return this.drop("acl-no-rule-matched", layer);
     this.recorder?.missed(layer, this.port.key);
     return "pass";
@@ -236,19 +242,19 @@ export class Walk {
 
   private followFlow(layer: Layer, flow: LayerFlow): Verdict {
     const { pair } = flow;
-    layer.counters[this.direction].flowMatch++;
+    layer.countersOn(this.direction).flowMatch++;
     pair.lastUsedMs = this.nowMs;
     this.track(flow);
     this.pairs.push(pair);
     const refusal = this.refusalOf(flow.transposition);
     if (refusal !== undefined) {
-      layer.counters[this.direction].flowDrop++;
+      layer.countersOn(this.direction).flowDrop++;
       return this.drop(refusal, layer, pair.decision.match);
     }
     this.rewrite(flow.transposition);
     if (flow.isMain) {
       for (const { match } of pair.chain) {
-        if (!this.takeEffect(layer, match.rule)) return this.drop("bandwidth-exceeded", layer, match);
+        if (!this.takeEffect(layer, match)) return this.drop("bandwidth-exceeded", layer, match);
       }
     }
     if (pair.isFresh) this.recorder?.matched(layer, pair.decision, flow.transposition);
@@ -263,6 +269,9 @@ export class Walk {
     if (step.push !== undefined && this.total.push !== undefined) return "tunnel-refused";
     if (step.push !== undefined && this.packet.length + step.push.length > IP_BYTES_MAX)
       return "mtu-exceeded";
+    const { poppedTtlDecrements } = step;
+    if (poppedTtlDecrements > 0 && readTtl(this.packet.bytes, this.headers) <= poppedTtlDecrements)
+      return "ttl-expired";
     const frame = step.pops ? tunnel.inner : this.headers;
     if (frame.family === 0 || step.ttlDecrements === 0) return undefined;
     return readTtl(this.packet.bytes, frame) <= step.ttlDecrements ? "ttl-expired" : undefined;
@@ -286,7 +295,7 @@ export class Walk {
     const { rule } = match;
     const counters = layer.countersFor(rule);
     counters.matchedPackets++;
-    layer.counters[this.direction].ruleMatch++;
+    layer.countersOn(this.direction).ruleMatch++;
     const isFirst = makesFlow(layer, match) && this.pairs.length === 0;
     if (isFirst && this.isOverFlowLimit()) return this.dropByRule("flow-limit-reached", layer, match);
     const subject = {
@@ -297,43 +306,33 @@ export class Walk {
       tunnel: port.tunnel,
       total: this.total,
     };
-    const result = evaluateAction(rule.action, subject, port);
+    const result = withExtras(evaluateAction(rule.action, subject, port), rule, layer);
     if (result.kind === "drop") return this.dropByRule(result.code, layer, match);
     if (result.kind === "pending") {
       counters.pendingPackets++;
-      layer.counters[this.direction].rulePending++;
+      layer.countersOn(this.direction).rulePending++;
       return "pending";
     }
     const refusal = this.refusalOf(result.forward);
     if (refusal !== undefined) return this.dropByRule(refusal, layer, match);
-    const { rewrittenKey, step } = this.stepOf(visit, match, result);
-    visit.chain.push({ ...step, rewrittenKey });
-    this.rewrite(result.forward);
-    visit.forward.compose(result.forward);
+    // A turn changes the direction in which the next rule is looked for.
+    const isSameKey = visit.forward.isEmpty && !visit.forward.isTurned;
+    const rewrittenKey = isSameKey ? undefined : port.key.keep();
+    const step: ChainStep = { match, rewrittenKey, backEnd: result.backEnd };
+    visit.chain.push(step);
+    const { forward } = result;
+    if (forward !== NOTHING) {
+      this.rewrite(forward);
+      visit.forward.compose(forward);
+    }
     this.ages ||= result.ages === true;
     if (makesFlow(layer, match) && !this.openFlow(visit, result)) {
       if (result.nat !== undefined) result.nat.pool.release(result.nat.port);
       return this.dropByRule("flow-table-full", layer, match);
     }
-    if (!this.takeEffect(layer, rule)) return this.dropByRule("bandwidth-exceeded", layer, match);
-    this.recorder?.matched(layer, step, result.forward);
+    if (!this.takeEffect(layer, match)) return this.dropByRule("bandwidth-exceeded", layer, match);
+    this.recorder?.matched(layer, step, forward);
     return "pass";
-  }
-
-  /** Completes what the rule makes of the packet with what every type of rule may have. */
-  private stepOf(
-    visit: LayerVisit,
-    { group, rule }: RuleMatch,
-    result: ActionPass,
-  ): { readonly rewrittenKey: Int32Array | undefined; readonly step: Pick<ChainStep, "match" | "backEnd"> } {
-    const { forward, reverse } = result;
-    forward.mssDelta += rule.mssDelta ?? 0;
-    reverse.mssDelta += rule.reverseMssDelta ?? 0;
-    // A packet is turned once: a second hairpin layer lets it go on.
-    forward.isTurned = visit.layer.definition.isHairpin === true && rule.skipsHairpin !== true;
-    reverse.isTurned = forward.isTurned;
-    const rewrittenKey = visit.forward.isEmpty ? undefined : this.port.key.keep();
-    return { rewrittenKey, step: { match: { group, rule }, backEnd: result.backEnd } };
   }
 
   private isOverFlowLimit(): boolean {
@@ -345,12 +344,15 @@ export class Walk {
   }
 
   /** @returns false when the packet exceeds a rate. */
-  private takeEffect(layer: Layer, rule: Rule): boolean {
-    if (rule.mirrorTo !== undefined) this.mirrors.push(rule.mirrorTo);
-    const bucket = this.port.bucketOf(layer, rule);
-    if (bucket === undefined) return true;
-    this.buckets.push(bucket);
-    const waitMs = bucket.admit(this.arrivedLength, this.nowMs);
+  private takeEffect(layer: Layer, match: RuleMatch): boolean {
+    const { rule } = match;
+    const charge = this.port.chargeOf(layer, match);
+    if (charge === undefined && rule.mirrorTo === undefined) return true;
+    this.effects ??= { charges: [], mirrors: [] };
+    if (rule.mirrorTo !== undefined) this.effects.mirrors.push(rule.mirrorTo);
+    if (charge === undefined) return true;
+    this.effects.charges.push(charge);
+    const waitMs = charge.bucket.admit(charge.limit, this.arrivedLength, this.nowMs);
     if (waitMs < 0) return false;
     this.delayMs = Math.max(this.delayMs, waitMs);
     return true;
@@ -358,6 +360,13 @@ export class Walk {
 
   private openFlow(visit: LayerVisit, result: ActionPass): boolean {
     const { port } = this;
+    let { reverse } = result;
+    if (reverse.isTurned !== visit.forward.isTurned) {
+      // A rule before this one turned the packet: its answer is turned as well.
+      reverse = new Transposition();
+      reverse.compose(result.reverse);
+      reverse.isTurned = visit.forward.isTurned;
+    }
     // Unified flows do not remember that a layer without any flow had none for them.
     if (!visit.layer.hadFlows) port.generation++;
     const pair = visit.layer.addFlow({
@@ -365,7 +374,7 @@ export class Walk {
       before: port.layerKey,
       after: port.key,
       forward: visit.forward,
-      reverse: result.reverse,
+      reverse,
       nat: result.nat,
       generation: port.generation,
       nowMs: this.nowMs,
@@ -427,7 +436,7 @@ export class Walk {
     const flow = layer.findFlow(quoted.answer, this.nowMs);
     if (flow === undefined || !this.isRuleUnchanged(layer, flow.pair) || flow.transposition.changesTunnel)
       return undefined;
-    layer.counters[this.direction].flowMatch++;
+    layer.countersOn(this.direction).flowMatch++;
     const refusal = this.refusalOf(flow.transposition);
     if (refusal !== undefined) return this.drop(refusal, layer, flow.pair.decision.match);
     const { packet, headers, port } = this;
@@ -443,7 +452,7 @@ export class Walk {
 
   private dropByRule(code: KnowledgeCode, layer: Layer, match: RuleMatch): Verdict {
     layer.countersFor(match.rule).droppedPackets++;
-    layer.counters[this.direction].ruleDrop++;
+    layer.countersOn(this.direction).ruleDrop++;
     return this.drop(code, layer, match);
   }
 
@@ -472,6 +481,23 @@ export class Walk {
     packet.bytes.set(this.arrivedHead, packet.start);
     this.headers.parse(packet);
   }
+}
+
+/** Completes what a rule makes of a packet with what every type of rule may have. */
+function withExtras(result: ActionResult, rule: Rule, { definition }: Layer): ActionResult {
+  // A packet is turned once: a second hairpin layer lets it go on.
+  const isTurned = definition.isHairpin === true && rule.skipsHairpin !== true;
+  const { mssDelta = 0, reverseMssDelta = 0 } = rule;
+  if (result.kind !== "pass" || (!isTurned && mssDelta === 0 && reverseMssDelta === 0)) return result;
+  const forward = new Transposition();
+  const reverse = new Transposition();
+  forward.compose(result.forward);
+  reverse.compose(result.reverse);
+  forward.mssDelta += mssDelta;
+  reverse.mssDelta += reverseMssDelta;
+  forward.isTurned = isTurned;
+  reverse.isTurned = isTurned;
+  return { ...result, forward, reverse };
 }
 
 function makesFlow(layer: Layer, match: RuleMatch): boolean {

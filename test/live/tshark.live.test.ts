@@ -9,6 +9,7 @@ import { type Ip, type Ipv4, type Ipv6, parseIp } from "../../src/net/ip.ts";
 import { parseMac } from "../../src/net/mac.ts";
 import { parsePrefix } from "../../src/net/prefix.ts";
 import { arbitraryTcpFields } from "../../src/testing/arbitrary-frames.ts";
+import { group, layer, makePort, rule } from "../../src/testing/engine-kit.ts";
 import { DATAPLANE_VECTORS } from "../../src/testing/dataplane-vectors.ts";
 import {
   buildArpFrame,
@@ -132,6 +133,38 @@ function inStt(): Uint8Array {
   const stt = { flags: 0, layer4Offset: 0, mssBytes: 0, vlanTag: 0, contextId: toOvnSttContextId(ovnKeys) };
   const segments = encapsulateStt(packet, stt, { ...outer, packetId: 7, segmentBytesMax: 1460 });
   return segments![0]!.frame;
+}
+
+/** What the match-action engine makes of a frame: the first packet of a flow, and the second, which hits it. */
+function fromEngine(encapsulation: "vxlan" | "nvgre", providerAddress: string): Named[] {
+  const port = makePort([layer("ENCAP", 40, { isStateful: false })]);
+  port.address = {
+    providerIpv4: ip("10.0.0.11") as Ipv4,
+    providerIpv6: ip("fd00:b::11") as Ipv6,
+    customerAddresses: [],
+    fakeMac: outer.link.sourceMac,
+    flags: 0,
+  };
+  const route = rule(
+    "remote",
+    {
+      type: "routeencap",
+      encapsulation,
+      tni: 4096,
+      destinations: [{ providerAddress: ip(providerAddress), innerMac: link.destinationMac }],
+      decrementTtl: true,
+    },
+    { mssDelta: 50 },
+  );
+  const mark = rule("mark", { type: "mark", dscp: 46 }, { isTerminating: false });
+  port.setGroups("ENCAP", [group([mark]), group([route], { priority: 2 })]);
+  return ["first", "second"].map((which) => {
+    const packet = buildTcpFrame({ link, ip: ip4, tcp, payload });
+    const headers = new Headers();
+    headers.parse(packet);
+    port.process("out", packet, headers, 0);
+    return { name: `engine, ${encapsulation} to ${providerAddress}, ${which}`, frame: packet.frame };
+  });
 }
 
 function tagged(): Uint8Array {
@@ -415,6 +448,10 @@ const FRAMES: readonly Named[] = [
   { name: "NVGRE over IPv4", frame: inNvgre(4) },
   { name: "NVGRE over IPv6", frame: inNvgre(6) },
   STT,
+  ...fromEngine("vxlan", "10.0.0.12"),
+  ...fromEngine("vxlan", "fd00:b::12"),
+  ...fromEngine("nvgre", "10.0.0.12"),
+  ...fromEngine("nvgre", "fd00:b::12"),
 ];
 
 /**

@@ -14,10 +14,11 @@ import type { HnsFaults, QuirkStatus } from "../../hcn/faults/hns-faults.ts";
 import { FAULTS_MAX, invalidFault } from "../../hcn/faults/read-fault.ts";
 import type { QuirkName, QuirkSetting } from "../../knowledge/quirks.ts";
 import { ActiveFault } from "./active-fault.ts";
-import { type CallFacts, describeCall, endpointAddedBy, needsPorts } from "./call-facts.ts";
+import { type CallFacts, describeCall, needsPorts } from "./call-facts.ts";
 import { COST_MODEL_TABLE, costModelOf, costOf } from "./cost-model.ts";
 import { injectedError } from "./fault-errors.ts";
 import type { FaultTarget } from "./fault-target.ts";
+import { type Refusal, absenceRefusal, objectRefusal } from "./refusals.ts";
 import { listsGhost } from "./stale-endpoint.ts";
 import { HungCalls, waitFor } from "./waiting-calls.ts";
 
@@ -79,10 +80,10 @@ export class FaultInjector implements HnsFaults {
 
   /** Makes a call, with what faults make of it. @throws HcnError what they let it fail with. */
   async perform<T>(facts: CallFacts, run: () => Promise<T>): Promise<T> {
-    this.checkService(facts);
+    this.refuse((active) => absenceRefusal(active, facts, this.clock.nowMs));
     const defect = this.deadlockOf(facts);
     if (defect !== undefined) await this.hung.hang(defect);
-    this.checkObjects(facts);
+    this.refuse((active) => objectRefusal(active, facts));
     const { lateMs, end } = this.judge(facts);
     if (end !== undefined) return this.endCall(end, facts, run);
     // The time runs from the call on; what the call does is done at once.
@@ -238,36 +239,14 @@ export class FaultInjector implements HnsFaults {
     this.disconnect();
   }
 
-  private checkService(facts: CallFacts): void {
+  /** Refuses a call where a fault that is there refuses it. */
+  private refuse(refusalOf: (active: ActiveFault) => Refusal | undefined): void {
     for (const active of this.active.values()) {
-      if (!active.isDown(this.clock.nowMs)) continue;
-      const { fault } = active;
-      const error =
-        fault.effect === "stop" ? (fault.error ?? "RPC_S_SERVER_UNAVAILABLE") : "RPC_S_SERVER_UNAVAILABLE";
-      if (fault.effect === "stop") active.strikesNext();
-      throw this.failure(active, error, `${describeCall(facts)}: the service is not running`);
-    }
-  }
-
-  /** Refuses what concerns an endpoint that is only listed, and changes of objects that are degraded. */
-  private checkObjects(facts: CallFacts): void {
-    const added = endpointAddedBy(facts);
-    for (const active of this.active.values()) {
-      const { fault, objects } = active;
-      const isGhost = fault.effect === "stale-endpoint" && fault.address === undefined;
-      if (isGhost && objects.some((id) => id === facts.id || id === added)) {
-        active.strikesNext();
-        throw this.failure(
-          active,
-          "HCN_E_ENDPOINT_NOT_FOUND",
-          `endpoint ${objects.join()} is listed, but is not there`,
-        );
-      }
-      if (fault.effect !== "degrade") continue;
-      const isChange = facts.operation === "modify" || facts.operation === "delete";
-      if (fault.object.toLowerCase() !== (added ?? (isChange ? facts.id : undefined))) continue;
-      active.strikesNext();
-      throw this.failure(active, "HCN_E_DEGRADED_OPERATION", `${fault.kind} ${fault.object} is degraded`);
+      const refusal = refusalOf(active);
+      if (refusal === undefined) continue;
+      // What a crash leaves behind is none of the calls that it may strike.
+      if (active.fault.effect !== "crash") active.strikesNext();
+      throw this.failure(active, refusal.error, refusal.what);
     }
   }
 

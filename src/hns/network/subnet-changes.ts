@@ -63,18 +63,31 @@ function unknownSubnet(name: string): HcnError {
   return new HcnError("HCN_E_SUBNET_NOT_FOUND", { detail: `The network has no subnet ${name}` });
 }
 
+/**
+ * The entries that a request names, none of them in use. Inferred: one that is not there is told, since clients that
+ * remove one hold its id.
+ */
+function findLeaving<R extends { readonly id: Guid; readonly prefix: Prefix }>(
+  context: ServiceContext,
+  network: NetworkRecord,
+  entries: readonly R[],
+  given: readonly IpSubnet[],
+): readonly R[] {
+  const leaving = given.map((named) => {
+    const found = findNamed(entries, named);
+    if (found === undefined) throw unknownSubnet(named.IpAddressPrefix ?? named.ID ?? "without a prefix");
+    return found;
+  });
+  for (const { prefix } of leaving) checkUnused(context, network, prefix);
+  return leaving;
+}
+
 function removeSubnets(
   context: ServiceContext,
   network: NetworkRecord,
   given: readonly Subnet[],
 ): readonly SubnetRecord[] {
-  const leaving = given.map((subnet) => {
-    const found = findNamed(network.subnets, subnet);
-    // Inferred: a subnet that is not there is told, since clients that remove one hold its id.
-    if (found === undefined) throw unknownSubnet(subnet.IpAddressPrefix ?? subnet.ID ?? "without a prefix");
-    return found;
-  });
-  for (const { prefix } of leaving) checkUnused(context, network, prefix);
+  const leaving = findLeaving(context, network, network.subnets, given);
   return network.subnets.filter((subnet) => !leaving.includes(subnet));
 }
 
@@ -118,12 +131,7 @@ function removeBlocks(
   subnet: SubnetRecord,
   given: readonly IpSubnet[],
 ): readonly IpSubnetRecord[] {
-  const leaving = given.map((block) => {
-    const found = findNamed(subnet.ipSubnets, block);
-    if (found === undefined) throw unknownSubnet(block.IpAddressPrefix ?? block.ID ?? "without a prefix");
-    return found;
-  });
-  for (const { prefix } of leaving) checkUnused(context, network, prefix);
+  const leaving = findLeaving(context, network, subnet.ipSubnets, given);
   const blocks = subnet.ipSubnets.filter((block) => !leaving.includes(block));
   if (blocks.length > 0) return blocks;
   throw new HcnError("HCN_E_INVALID_IP_SUBNET", {

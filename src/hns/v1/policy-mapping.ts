@@ -33,6 +33,17 @@ const ACL_FIELDS = same(
   "ServiceName",
 );
 
+/** Of endpoints and of networks. */
+const PROXY: PolicyMapping = {
+  v1: "PROXY",
+  v2: "L4Proxy",
+  fields: {
+    ...same("IP", "Port", "Protocol", "Destination"),
+    ExceptionList: "Exceptions",
+    OutboundNat: "OutboundNAT",
+  },
+};
+
 /** The first row of a v2 name is the one that v1 results use. */
 const ENDPOINT_MAPPINGS: readonly PolicyMapping[] = [
   { v1: "NAT", v2: "PortMapping", fields: same("Protocol", "InternalPort", "ExternalPort", "VIP") },
@@ -53,15 +64,7 @@ const ENDPOINT_MAPPINGS: readonly PolicyMapping[] = [
     v2: "SDNRoute",
     fields: same("DestinationPrefix", "NextHop", "NeedEncap", "AutomaticEndpointMonitor"),
   },
-  {
-    v1: "PROXY",
-    v2: "L4Proxy",
-    fields: {
-      ...same("IP", "Port", "Protocol", "Destination"),
-      ExceptionList: "Exceptions",
-      OutboundNat: "OutboundNAT",
-    },
-  },
+  PROXY,
 ];
 
 const NETWORK_MAPPINGS: readonly PolicyMapping[] = [
@@ -73,15 +76,7 @@ const NETWORK_MAPPINGS: readonly PolicyMapping[] = [
   },
   { v1: "PA", v2: "ProviderAddress", fields: { PA: "ProviderAddress" } },
   { v1: "VNET", v2: "ProviderAddress", fields: { PA: "ProviderAddress" } },
-  {
-    v1: "PROXY",
-    v2: "L4Proxy",
-    fields: {
-      ...same("IP", "Port", "Protocol", "Destination"),
-      ExceptionList: "Exceptions",
-      OutboundNat: "OutboundNAT",
-    },
-  },
+  PROXY,
 ];
 
 const SUBNET_MAPPINGS: readonly PolicyMapping[] = [

@@ -2,27 +2,17 @@
 import type { JsonObject } from "../../hcn/client.ts";
 import { formatUpperGuid } from "../../hcn/guid.ts";
 import { formatIp } from "../../net/ip.ts";
-import type { PortStatistics } from "../datapath.ts";
+import { NOTHING_PASSED, type PortStatistics } from "../datapath.ts";
 import type { EndpointRecord } from "../endpoint-record.ts";
 import type { ServiceContext } from "../service-context.ts";
 import { withoutDefaults } from "./document-fields.ts";
-
-/** Of an endpoint without a port: nothing has passed. */
-const NOTHING: PortStatistics = Object.freeze({
-  packetsReceived: 0,
-  bytesReceived: 0,
-  droppedIncoming: 0,
-  packetsSent: 0,
-  bytesSent: 0,
-  droppedOutgoing: 0,
-});
 
 /** The counters of the endpoint's port since it was made. */
 function statisticsOf(context: ServiceContext, endpoint: EndpointRecord): PortStatistics {
   const network = context.state.networks.get(endpoint.networkId);
   const portId = endpoint.attachment?.portId;
-  if (network === undefined || portId === undefined) return NOTHING;
-  return context.datapath.statisticsOf(network.switchId, portId) ?? NOTHING;
+  if (network === undefined || portId === undefined) return NOTHING_PASSED;
+  return context.datapath.statisticsOf(network.switchId, portId) ?? NOTHING_PASSED;
 }
 
 /**
