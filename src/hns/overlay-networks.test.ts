@@ -1,4 +1,6 @@
 // Overlay networks on a node: layers, isolation, ARP, MTU, policies that change (dataplane.md §2.2.1, §2.10, §10).
+import { readU16 } from "../base/bytes.ts";
+import { fork } from "../base/fork.ts";
 import { beforeEach, describe, expect, it } from "vitest";
 import {
   createEndpoint,
@@ -11,7 +13,7 @@ import {
 import type { TcpOwner } from "../host/tcp-owner.ts";
 import { parseIp } from "../net/ip.ts";
 import { formatMac } from "../net/mac.ts";
-import { OVERLAY_MACS, OverlayWorld, remoteSubnet } from "../testing/overlay-world.ts";
+import { Ear, OVERLAY_MACS, type OverlayPod, OverlayWorld, remoteSubnet } from "../testing/overlay-world.ts";
 import type { SwitchPort } from "../vswitch/switch-port.ts";
 
 const { W1dr, W2dr, Bm, Cm } = OVERLAY_MACS;
@@ -321,5 +323,77 @@ describe("policies of the network", () => {
     expect(JSON.stringify(network.Health)).not.toContain("RemoteSubnetRoute");
     expect(JSON.stringify(network.Health)).not.toContain("HostRoute");
     expect(JSON.stringify(network.Health)).not.toContain("VxlanPort");
+  });
+});
+
+describe("frames of a tunnel", () => {
+  async function twoNodes(): Promise<{ readonly a: OverlayPod; readonly c: OverlayPod }> {
+    const policies = [{ Type: "HostRoute", Settings: {} }];
+    await world.w1.overlay("10.244.1.0/24", {
+      router: W1dr,
+      policies: [...policies, remoteSubnet("10.244.2.0/24", "10.0.0.12", W2dr)],
+    });
+    await world.w2.overlay("10.244.2.0/24", {
+      router: W2dr,
+      policies: [...policies, remoteSubnet("10.244.1.0/24", "10.0.0.11", W1dr)],
+    });
+    return { a: await world.w1.pod("10.244.1.10"), c: await world.w2.pod("10.244.2.10") };
+  }
+
+  it("DT-033 have one UDP source port per flow, another for another flow", async () => {
+    const { a } = await twoNodes();
+    const portOf = (to: number): number[] => {
+      world.walk(a.compartment, "10.244.2.10", to);
+      return world.wire.frames
+        .filter(({ frame }) => readU16(frame, 36) === 4_789)
+        .map(({ frame }) => readU16(frame, 34));
+    };
+    const [first] = portOf(80);
+    expect(portOf(80)[0]).toBe(first);
+    expect(portOf(81)[0]).not.toBe(first);
+  });
+
+  it("DT-044 that are longer than the adapter takes are lost", async () => {
+    const { c } = await twoNodes();
+    const ear = new Ear(false);
+    c.compartment.udp.bind({ owner: ear, port: 80 });
+    // The host's own vNIC has the adapter's MTU: 1450 + 28 + 50 is more than 1500.
+    const socket = world.w1.host.root.udp.bind({ owner: new Ear(false) });
+    if (typeof socket === "string") throw new Error(socket);
+    socket.send({ destination: parseIp("10.244.2.10")!, port: 80, bytes: new Uint8Array(1_400) });
+    world.run();
+    expect(ear.heard).toHaveLength(1);
+    world.listener.heard.length = 0;
+    socket.send({ destination: parseIp("10.244.2.10")!, port: 80, bytes: new Uint8Array(1_450), tag: 1 });
+    world.run();
+    expect(ear.heard).toHaveLength(1);
+    expect(world.drops()).toEqual(["mtu-exceeded"]);
+  });
+
+  it("DT-053 DT-056 broadcasts and multicasts of an endpoint stay on its port", async () => {
+    const { a } = await twoNodes();
+    world.run();
+    world.ask(a.compartment, "10.244.1.255", 5_353);
+    expect(world.drops()).toEqual(["broadcast-not-delivered"]);
+    expect(world.wire.frames).toEqual([]);
+    world.ask(a.compartment, "224.0.0.251", 5_353);
+    expect(world.drops()).toHaveLength(1);
+    expect(world.wire.frames).toEqual([]);
+  });
+
+  it("belong to their world: a fork goes on by itself", async () => {
+    const { a, c } = await twoNodes();
+    const ear = new Ear(false);
+    c.compartment.udp.bind({ owner: ear, port: 80 });
+    const socket = a.compartment.udp.bind({ owner: new Ear(false) });
+    if (typeof socket === "string") throw new Error(socket);
+    const { clock } = world;
+    const original = { clock, socket, ear };
+    const forked = fork(original);
+    for (const each of [forked, original]) {
+      each.socket.send({ destination: parseIp("10.244.2.10")!, port: 80, bytes: new Uint8Array(1) });
+      each.clock.runUntil(each.clock.nowMs + 5_000);
+      expect(each.ear.heard).toHaveLength(1);
+    }
   });
 });

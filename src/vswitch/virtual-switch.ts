@@ -189,8 +189,19 @@ export class VirtualSwitch implements PortOwner {
       if (isTunnel && this.steerUnwrapped(target, packet)) return;
     }
     const { length } = packet;
+    if (target.kind === "external" && this.isTooLong(target, packet)) return;
     if (target.device.transmit(packet)) target.count("in", length);
     else this.drop(target, packet, "switch-port-unknown", "the cable behind the port is gone", "in");
+  }
+
+  /** The adapter takes packets up to its MTU; outer headers with DF make one too long (dataplane.md §5.4, DT-044). */
+  private isTooLong(target: SwitchPort, packet: Packet): boolean {
+    const { mtuBytes } = target.device;
+    const bytes = packet.end - this.headers.network;
+    if (bytes <= mtuBytes) return false;
+    const text = packet.tag === 0 ? "" : `${bytes} bytes with all headers, the adapter takes ${mtuBytes}`;
+    this.drop(target, packet, "mtu-exceeded", text, "in");
+    return true;
   }
 
   deliverAgain(target: SwitchPort, packet: Packet): void {

@@ -4,9 +4,10 @@
  * Inferred: the names of the other rules and groups, and that of the observed groups those of the distributed router's
  * port stand on the other ports too.
  */
+import { defined } from "../../base/assert.ts";
 import { parseAddressOrPrefix, prefixOfAddress } from "../../hcn/address-list.ts";
-import { type Ip, formatIp } from "../../net/ip.ts";
-import { ANY_IPV4, type Prefix, formatPrefix, hostPrefix, prefixFamily } from "../../net/prefix.ts";
+import { type Ip, formatIp, parseIp } from "../../net/ip.ts";
+import { ANY_IPV4, type Prefix, formatPrefix, hostPrefix, prefixFamily, prefixOf } from "../../net/prefix.ts";
 import { VXLAN_PROTOCOL } from "../../vfp/flow-key.ts";
 import { type Group, createGroup } from "../../vfp/group.ts";
 import type { Action, Direction, Rule } from "../../vfp/rule.ts";
@@ -15,6 +16,12 @@ import type { OverlayPlan, RemoteAddress, RemoteSubnet } from "./overlay-plan.ts
 import { virtualSubnetOf } from "./overlay-plan.ts";
 import { HNS_DEFAULT, endpointProvenance, networkProvenance, withPolicy } from "./provenance.ts";
 import { type RoutedEndpoint, sdnRouteSources } from "./sdn-routes.ts";
+
+/** Multicast and the limited broadcast: they have no next hop, and are not delivered to other nodes (dataplane.md §2.10). */
+const GROUPS: readonly Prefix[] = [
+  prefixOf(defined(parseIp("224.0.0.0"), "an address"), 4),
+  hostPrefix(defined(parseIp("255.255.255.255"), "an address")),
+];
 
 const GROUP_PRIORITY = 100;
 /** Asked behind the group that all ports of a network share: an endpoint's own routes, then what stays plain. */
@@ -292,7 +299,7 @@ function loopbackRule(plan: OverlayPlan, own: readonly Prefix[]): Rule {
  */
 export function compilePodPaRoute(plan: OverlayPlan): readonly Group[] {
   const own = ownPrefixes(plan);
-  const rule = paRouteRule(plan, "PA_ROUTE", { destinationExcept: own }, true);
+  const rule = paRouteRule(plan, "PA_ROUTE", { destinationExcept: [...own, ...GROUPS] }, true);
   return makeGroup("VNET_GROUP_PA_ROUTE_IPV4_OUT", "out", [rule, loopbackRule(plan, own)], {
     priority: PA_ROUTE_GROUP_PRIORITY,
     match: "priority",
