@@ -390,7 +390,11 @@ export class Walk {
     const { packet, headers, port } = this;
     const turns = step.isTurned && !this.total.isTurned;
     if (step.isEmpty && !turns) return;
-    if (turns) this.direction = this.direction === "out" ? "in" : "out";
+    if (turns) {
+      this.direction = this.direction === "out" ? "in" : "out";
+      // What an error is about goes on with it.
+      this.quoted?.answer.turn();
+    }
     if (step.pops) {
       popTunnel(packet, headers, port.tunnel);
       // A tunnel inside the tunnel stays payload: the key of the packet that arrived does not reach that far.
