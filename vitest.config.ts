@@ -34,7 +34,7 @@ const config: ViteUserConfig = defineConfig({
         test: {
           name: "long",
           include: ["src/**/*.long.test.ts", "test/long/**/*.test.ts"],
-          testTimeout: 600_000,
+          testTimeout: 1_800_000,
         },
       },
       {

@@ -7,6 +7,7 @@ import { ANY_IPV4, prefixOf } from "../src/net/prefix.ts";
 import { createGroup } from "../src/vfp/group.ts";
 import type { LayerDefinition, Rule } from "../src/vfp/rule.ts";
 import { VfpPort } from "../src/vfp/vfp-port.ts";
+import { encapsulateVxlan } from "../src/wire/encapsulation.ts";
 import { Headers } from "../src/wire/headers.ts";
 import { Packet } from "../src/wire/packet.ts";
 
@@ -16,6 +17,8 @@ const SEGMENT = annotatedHex(`
   c03101bb 00000001 00000000 8010fd5c 672f0000 02040582 01030308 01010402`);
 
 export const POD_IP: Ipv4 = 0x0af4_010a as Ipv4;
+const NODE_IP = 0x0a00_000b as Ipv4;
+const PEER_IP = 0x0a00_000c as Ipv4;
 const BACKEND_IP = 0x0af4_020a as Ipv4;
 const PROVENANCE = { object: "HostComputeEndpoint", id: "e", name: "a" };
 
@@ -86,10 +89,72 @@ export function makePort(nat: boolean): VfpPort {
   return port;
 }
 
+/** A pod's port on an overlay node: one route to another node's range, everything inside comes out of its tunnel. */
+export function makeOverlayPort(): VfpPort {
+  const encap = { name: "VNET_ENCAP_LAYER", priority: 40, isStateful: false, isDefaultAllow: false } as const;
+  const port = new VfpPort({
+    id: "p",
+    name: "pod",
+    node: "win-1",
+    layers: [...LAYERS.filter(({ name }) => name !== "INTERNAL_L2_REWRITE_LAYER"), encap],
+    nextHopResolver: {
+      resolve: () => ({ sourceMac: 0x0015_5d00_0011 as Mac, destinationMac: 0x0015_5d00_0012 as Mac }),
+    },
+  });
+  port.address = { providerIpv4: NODE_IP, customerAddresses: [], flags: 336 };
+  const allow = rule("allow", { action: { type: "allow" }, condition: {} });
+  const route = rule("remote", {
+    action: {
+      type: "routeencap",
+      encapsulation: "vxlan",
+      tni: 4096,
+      destinations: [{ providerAddress: PEER_IP, innerMac: 0x0015_5daa_0002 as Mac }],
+      decrementTtl: true,
+    },
+    isStateful: false,
+    condition: { destination: [ANY_IPV4] },
+  });
+  const decap = rule("decap", {
+    action: { type: "decap", pushesTni: true },
+    isStateful: false,
+    condition: { protocols: [252] },
+  });
+  const next = rule("route", { action: { type: "paroute" }, isStateful: false, condition: {} });
+  const out = { direction: "out", family: 4, priority: 1, match: "priority" } as const;
+  const into = { ...out, direction: "in" } as const;
+  port.setGroups("ACL_ENDPOINT_LAYER", [
+    createGroup({ ...out, name: "ACL_OUT", rules: [allow] }),
+    createGroup({ ...into, name: "ACL_IN", rules: [allow] }),
+  ]);
+  port.setGroups("VNET_ENCAP_LAYER", [
+    createGroup({ ...out, name: "ENCAP", match: "lpm-destination", rules: [route] }),
+    createGroup({ ...into, name: "DECAP", rules: [decap] }),
+  ]);
+  port.setGroups("VNET_PA_ROUTE_LAYER", [createGroup({ ...out, name: "PA_ROUTE", rules: [next] })]);
+  return port;
+}
+
+/** What comes from the other node for connection number `index`. */
+export function tunnelledSegmentOf(index: number): Uint8Array {
+  const packet = Packet.fromFrame(segmentOf(index));
+  encapsulateVxlan(packet, {
+    link: { sourceMac: 0x0015_5d00_0012 as Mac, destinationMac: 0x0015_5d00_0011 as Mac },
+    ip: { source: PEER_IP, destination: NODE_IP, ttl: 128, identification: 1, isDontFragment: true },
+    sourcePort: 50_000,
+    vni: 4096,
+  });
+  return packet.frame.slice();
+}
+
 /** Sends frames round robin through `port`; the packet is refilled from the frame each time, as a device does. */
-export function sender(port: VfpPort, frames: readonly Uint8Array[]): (operations: number) => number {
+export function sender(
+  port: VfpPort,
+  frames: readonly Uint8Array[],
+  direction: "out" | "in" = "out",
+): (operations: number) => number {
   const headers = new Headers();
   const packet = Packet.ofLength(frames[0]?.length ?? 0);
+  const { start, end } = packet;
   let at = 0;
   return (operations) => {
     let passed = 0;
@@ -97,9 +162,12 @@ export function sender(port: VfpPort, frames: readonly Uint8Array[]): (operation
       const frame = frames[at];
       at = at + 1 === frames.length ? 0 : at + 1;
       if (frame === undefined) continue;
-      packet.bytes.set(frame, packet.start);
+      packet.start = start;
+      packet.end = end;
+      packet.tni = 0;
+      packet.bytes.set(frame, start);
       headers.parse(packet);
-      if (port.process("out", packet, headers, 1) === "pass") passed++;
+      if (port.process(direction, packet, headers, 1) === "pass") passed++;
     }
     return passed;
   };

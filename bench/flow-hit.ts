@@ -3,7 +3,7 @@
  */
 import { Packet } from "../src/wire/packet.ts";
 import type { VfpPort } from "../src/vfp/vfp-port.ts";
-import { makePort, segmentOf, sender } from "./engine-fixture.ts";
+import { makeOverlayPort, makePort, segmentOf, sender, tunnelledSegmentOf } from "./engine-fixture.ts";
 import { type Candidate, measure, measureAllocation, printTable } from "./measure.ts";
 
 const OPERATIONS = 100_000;
@@ -48,21 +48,30 @@ function mapLookup(flows: number): Candidate {
   };
 }
 
-function engine(name: string, port: VfpPort, frames: readonly Uint8Array[]): Candidate {
-  const send = sender(port, frames);
+function engine(
+  name: string,
+  port: VfpPort,
+  frames: readonly Uint8Array[],
+  direction: "out" | "in" = "out",
+): Candidate {
+  const send = sender(port, frames, direction);
   // Every flow is made before the first round.
   send(frames.length);
   return { name, operations: OPERATIONS, run: () => send(OPERATIONS) };
 }
 
 export function run(): void {
-  for (const flows of [1, 1_000, 100_000]) {
+  const counts = process.env["BENCH_LARGE"] === "1" ? [1, 1_000, 100_000, 1_000_000] : [1, 1_000, 100_000];
+  for (const flows of counts) {
     const frames = framesOf(flows);
+    const tunnelled = Array.from({ length: flows }, (_, index) => tunnelledSegmentOf(index));
     const rows = measure([
       copyOnly(frames),
       mapLookup(flows),
       engine("flow hit, plain", makePort(false), frames),
       engine("flow hit, NAT", makePort(true), frames),
+      engine("flow hit, VXLAN out", makeOverlayPort(), frames),
+      engine("flow hit, VXLAN in", makeOverlayPort(), tunnelled, "in"),
     ]);
     printTable(
       `Flow hit, ${flows} flow${flows === 1 ? "" : "s"} (66-byte frame, parse included)`,
@@ -70,9 +79,15 @@ export function run(): void {
       "copy of the frame",
     );
   }
-  const port = makePort(true);
-  const send = sender(port, framesOf(1_000));
-  send(1_000);
-  const bytes = measureAllocation(OPERATIONS, () => void send(OPERATIONS));
-  process.stdout.write(`  allocated per NAT hit: ${bytes.toFixed(2)} bytes\n`);
+  const frames = framesOf(1_000);
+  const tunnelled = Array.from({ length: 1_000 }, (_, index) => tunnelledSegmentOf(index));
+  for (const [name, send] of [
+    ["NAT", sender(makePort(true), frames)],
+    ["VXLAN out", sender(makeOverlayPort(), frames)],
+    ["VXLAN in", sender(makeOverlayPort(), tunnelled, "in")],
+  ] as const) {
+    send(1_000);
+    const bytes = measureAllocation(OPERATIONS, () => void send(OPERATIONS));
+    process.stdout.write(`  allocated per hit, ${name}: ${bytes.toFixed(2)} bytes\n`);
+  }
 }

@@ -4,6 +4,7 @@ import { describeRun } from "./measure.ts";
 const BENCHMARKS = [
   "flow-hit",
   "first-packet",
+  "engine-memory",
   "load-balancer",
   "cni-start-up",
   "manifests",

@@ -23,6 +23,10 @@ export const LIMITS = {
   reassembliesMax: 64,
   /** Connections that a Linux machine tracks; kube-proxy sets at least so many (`--conntrack-min`). */
   trackedConnectionsMax: 131_072,
+  /** Sessions of the WinNAT of a host. */
+  natSessionsMax: 65_536,
+  /** Questions that wait at a host's DNS proxy. */
+  relayedQuestionsMax: 1_024,
   /** Clients that session affinity remembers per back end (`ip_list_tot` of xt_recent). */
   affinityClientsPerBackEndMax: 100,
   /** Path MTUs remembered per compartment. */

@@ -44,11 +44,11 @@ export interface StackEvent extends EventBase {
   readonly compartment: number;
 }
 
-/** A Linux stack changed an address or port. */
+/** A Linux stack, or WinNAT on Windows, changed an address or port. */
 export interface TranslationEvent extends EventBase {
   readonly kind: "translate";
   readonly compartment: number;
-  /** `PREROUTING`, `INPUT`, `OUTPUT`, `POSTROUTING`. */
+  /** `PREROUTING`, `INPUT`, `OUTPUT`, `POSTROUTING`, `WinNAT`. */
   readonly hook: string;
   /** Absent when no rule asked for it: the port was taken. */
   readonly provenance?: Provenance;

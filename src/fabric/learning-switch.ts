@@ -38,6 +38,11 @@ export interface ConnectOptions {
   readonly mtuBytes?: number;
   /** Frames may leave by the port that they came by. Default false, as IEEE 802.1D has it. */
   readonly isHairpin?: boolean;
+  /**
+   * The machine is a virtual one, and its hypervisor has MAC spoofing off: frames with another source MAC than that of
+   * its adapter end at the port (dataplane.md §2.6, DT-071). Default: any MAC may send.
+   */
+  readonly onlyMac?: Mac;
 }
 
 /** Sees the frames of a switch before they are sent on. */
@@ -64,14 +69,21 @@ class SegmentPort implements Receiver {
   readonly name: string;
   readonly device: Device;
   readonly isHairpin: boolean;
+  readonly onlyMac: Mac | undefined;
   isAttached = true;
   private readonly owner: LearningSwitch;
 
-  constructor(owner: LearningSwitch, name: string, device: Device, isHairpin: boolean) {
+  constructor(
+    owner: LearningSwitch,
+    name: string,
+    device: Device,
+    options: Pick<ConnectOptions, "isHairpin" | "onlyMac">,
+  ) {
     this.owner = owner;
     this.name = name;
     this.device = device;
-    this.isHairpin = isHairpin;
+    this.isHairpin = options.isHairpin ?? false;
+    this.onlyMac = options.onlyMac;
     device.attach(this);
   }
 
@@ -96,9 +108,9 @@ export class LearningSwitch {
   }
 
   /** Plugs the end `device` of a cable in; `name` is what traces call the port. */
-  addPort(name: string, device: Device, isHairpin = false): void {
+  addPort(name: string, device: Device, options: Pick<ConnectOptions, "isHairpin" | "onlyMac"> = {}): void {
     assert(!this.ports.has(name), `the switch has a port ${name} already`);
-    this.ports.set(name, new SegmentPort(this, name, device, isHairpin));
+    this.ports.set(name, new SegmentPort(this, name, device, options));
   }
 
   /** Plugs a new cable in. @returns its other end. */
@@ -107,7 +119,7 @@ export class LearningSwitch {
       options.delayMs ?? (this.options.kind === "wire" ? CABLE_DELAYS.segmentMs : CABLE_DELAYS.virtualMs);
     const cable = options.mtuBytes === undefined ? { delayMs } : { delayMs, mtuBytes: options.mtuBytes };
     const [near, far] = memoryPair(this.env.clock, cable);
-    this.addPort(name, near, options.isHairpin ?? false);
+    this.addPort(name, near, options);
     return far;
   }
 
@@ -146,6 +158,11 @@ export class LearningSwitch {
     const { sourceMac, destinationMac } = view;
     if (isGroupMac(sourceMac)) {
       this.drop(packet, "malformed-frame", `${formatMac(sourceMac)} is a group address and cannot send`);
+      return;
+    }
+    if (from.onlyMac !== undefined && from.onlyMac !== sourceMac) {
+      const text = `${from.name} may send from ${formatMac(from.onlyMac)} alone, and ${formatMac(sourceMac)} sent`;
+      this.drop(packet, "mac-spoofing-refused", text);
       return;
     }
     this.learn(sourceMac, from);

@@ -6,6 +6,7 @@ import { HcnError } from "../hcn/error.ts";
 import { NETWORK_FLAGS } from "../hcn/network.ts";
 import { NOTIFICATION_TYPES } from "../hcn/notification.ts";
 import { type Ip, parseIp } from "../net/ip.ts";
+import { asksDhcp } from "./endpoint-addresses.ts";
 import { releaseCompartment } from "./compute-systems/compartments.ts";
 import type { DnsDefinition, PortProgram, RouteDefinition, VnicDefinition } from "./datapath.ts";
 import {
@@ -17,7 +18,10 @@ import {
 import { HOST_COMPARTMENT } from "./namespace-record.ts";
 import type { NetworkRecord } from "./network-record.ts";
 import { hasSwitch } from "./network/switch-placement.ts";
+import { traitsOf } from "./network/type-traits.ts";
+import { vlanOf } from "./network/vlan.ts";
 import { RemoteEndpointRecord } from "./remote-endpoint.ts";
+import { ENCAP_OVERHEAD } from "./port-programming.ts";
 import type { ServiceContext } from "./service-context.ts";
 
 /** MTU of a vNIC on a switch without an adapter. */
@@ -86,16 +90,19 @@ function interfaceMetricOf(endpoint: EndpointRecord): number | undefined {
 /** Every link that carries IPv4 takes this much (RFC 791 §3.2). */
 const MTU_MIN = 68;
 
-/** The MTU that policies ask for: InterfaceParameters, less EncapOverhead. Undefined: they ask for none. */
+/**
+ * The MTU that policies ask for: InterfaceParameters, less EncapOverhead, which is 50 on overlay networks (observed,
+ * dataplane.md §2.3). Undefined: they ask for none.
+ */
 function mtuOf(context: ServiceContext, endpoint: EndpointRecord): number | undefined {
   const network = context.state.networks.get(endpoint.networkId);
   const adapter = network === undefined ? undefined : context.adapterOf(network);
   const mtuBytes = adapter?.device.mtuBytes ?? MTU_DEFAULT;
   let mtu: number | undefined;
-  let overhead = 0;
+  let overhead = network?.type === "Overlay" ? ENCAP_OVERHEAD : 0;
   for (const policy of endpoint.policies) {
     if (policy.Type === "InterfaceParameters") mtu = policy.Settings.Mtu ?? mtu;
-    if (policy.Type === "EncapOverhead") overhead = policy.Settings.Overhead ?? 0;
+    if (policy.Type === "EncapOverhead") overhead = policy.Settings.Overhead ?? overhead;
   }
   if (mtu === undefined && overhead === 0) return undefined;
   return Math.max(MTU_MIN, Math.min(mtu ?? mtuBytes, mtuBytes) - overhead);
@@ -133,6 +140,9 @@ function vnicOf(
     dns: dnsOf(network, endpoint),
     mtuBytes: mtuOf(context, endpoint),
     interfaceMetric: interfaceMetricOf(endpoint),
+    vlan: vlanOf(network, endpoint),
+    asksDhcp: !isOnHost && asksDhcp(network, endpoint),
+    sendsToFabric: traitsOf(network.type).isTunnelled && !isOnHost,
     program,
   };
 }

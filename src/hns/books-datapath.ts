@@ -12,6 +12,7 @@ import {
   type PortProgram,
   type PortStatistics,
   type SwitchDefinition,
+  type TranslationDefinition,
   type VnicDefinition,
   NOTHING_PASSED,
 } from "./datapath.ts";
@@ -28,6 +29,7 @@ export class BooksDatapath implements Datapath {
   private readonly vnics = new Map<Guid, VnicDefinition>();
   private readonly compartments = new Set<number>();
   private readonly hostPools = new Map<Guid, Map<string, ReservedPool>>();
+  private readonly translations = new Map<Guid, TranslationDefinition>();
   private readonly blocks = new PortBlockTable();
   private lastCompartment = HOST_COMPARTMENT;
 
@@ -102,6 +104,20 @@ export class BooksDatapath implements Datapath {
 
   programHost(switchId: Guid, _networkId: Guid, program: HostProgram): void {
     for (const { name } of program.pools.removed) this.releasePool(switchId, name);
+  }
+
+  /** A router moves packets and keeps no books. */
+  programRouter(): void {}
+
+  removeRouter(): void {}
+
+  programTranslation(_switchId: Guid, networkId: Guid, translation: TranslationDefinition | undefined): void {
+    if (translation === undefined) this.translations.delete(networkId);
+    else this.translations.set(networkId, translation);
+  }
+
+  getTranslation(networkId: Guid): TranslationDefinition | undefined {
+    return this.translations.get(networkId);
   }
 
   /** Nothing passes here. */

@@ -3,13 +3,15 @@
  * makes it so. `SwitchDatapath` does it with a simulated switch and host stack; `BooksDatapath` only keeps the books.
  */
 import type { Guid } from "../hcn/client.ts";
+import type { NatProgram } from "../host/winnat/nat-program.ts";
 import type { Ip, Ipv4 } from "../net/ip.ts";
 import type { Mac } from "../net/mac.ts";
 import type { InterfaceAddress, Prefix } from "../net/prefix.ts";
 import type { PortRange } from "../net/port-range.ts";
 import type { Group } from "../vfp/group.ts";
 import type { KnowledgeCode } from "../knowledge/codes.ts";
-import type { HostLayerName, LayerName } from "./compile/layers.ts";
+import type { PortAddressInfo } from "../vfp/port-settings.ts";
+import type { HostLayerName, LayerName, LayerStack } from "./compile/layers.ts";
 import type { PhysicalAdapter } from "./physical-adapter.ts";
 
 /** A NAT pool that a port has to have. Equal names mean the same pool. */
@@ -41,13 +43,38 @@ export interface StaticBindingDefinition {
   readonly port: number;
 }
 
+/** What makes a port one of an overlay network. */
+export interface TunnelSettings {
+  /** The virtual subnets of whoever is behind the port: only these and the wire between the nodes reach it. */
+  readonly virtualSubnets: readonly number[];
+  /** Whose address stands outside on what the port encapsulates. */
+  readonly address: PortAddressInfo;
+  /** UDP destination port of VXLAN. */
+  readonly vxlanPort: number;
+}
+
 /** Everything that is programmed into one switch port. Immutable; equal parts are shared between ports. */
 export interface PortProgram {
-  readonly groups: Readonly<Record<LayerName, readonly Group[]>>;
+  /** Fixed for the life of a port. */
+  readonly stack: LayerStack;
+  /** By layer of the stack; absent: none. */
+  readonly groups: Readonly<Partial<Record<LayerName, readonly Group[]>>>;
+  /** Undefined: the network has no tunnels. */
+  readonly tunnel: TunnelSettings | undefined;
   readonly natPools: readonly NatPoolDefinition[];
   readonly staticBindings: readonly StaticBindingDefinition[];
   /** Frames from the wire that carry the host's MAC come to this port when they are for one of its addresses. */
   readonly deliversByAddress: boolean;
+}
+
+/** The distributed router of an overlay network: a vNIC in a compartment of its own, and its port. */
+export interface RouterProgram {
+  readonly mac: Mac;
+  /** The port's friendly name. */
+  readonly portName: string;
+  readonly program: PortProgram;
+  /** What the switch answers ARP of the network's ports with (dataplane.md §2.10). */
+  readonly neighbors: ReadonlyMap<Ip, Mac>;
 }
 
 /** Entries that came and entries that went. */
@@ -65,6 +92,14 @@ export interface HostProgram {
   readonly pools: Changes<HostPoolDefinition>;
   readonly bindings: Changes<StaticBindingDefinition>;
   readonly claims: Changes<PortClaimDefinition>;
+  /** Undefined: the network has no tunnels. */
+  readonly tunnel: TunnelSettings | undefined;
+}
+
+/** What the host's WinNAT does for a network behind it. */
+export interface TranslationDefinition extends Omit<NatProgram, "interfaceName"> {
+  /** Addresses of the host on which it passes DNS questions on to its own servers. */
+  readonly dnsProxies: readonly Ip[];
 }
 
 export interface RouteDefinition {
@@ -87,6 +122,8 @@ export type SwitchDefinition =
       readonly adapter: PhysicalAdapter;
       /** False: the host has no vNIC on it, and none of the adapter's addresses (DisableHostPort). */
       readonly hasHostPort: boolean;
+      /** No VFP on its ports: frames go by VLAN and MAC. Switches of the other kinds are all so. */
+      readonly isPlain: boolean;
     }
   | {
       readonly kind: "internal";
@@ -118,6 +155,12 @@ export interface VnicDefinition {
   readonly mtuBytes: number | undefined;
   /** Added to the metric of each route over the interface; undefined: what Windows gives. */
   readonly interfaceMetric: number | undefined;
+  /** The VLAN of the port in access mode; 0: untagged. Plain switches only. */
+  readonly vlan: number;
+  /** The endpoint has no address and asks a DHCP server on the wire. */
+  readonly asksDhcp: boolean;
+  /** All that the endpoint sends goes by the physical host's switch. */
+  readonly sendsToFabric: boolean;
   /** Undefined: the port has no rules; frames pass as they are. */
   readonly program: PortProgram | undefined;
 }
@@ -177,6 +220,12 @@ export interface Datapath {
   reserveHostPools(switchId: Guid, pools: readonly HostPoolDefinition[]): boolean;
   /** Replaces what a network has put into the host's port. */
   programHost(switchId: Guid, networkId: Guid, program: HostProgram): void;
+  /** Makes the distributed router of an overlay network, or replaces what its port is programmed with. */
+  programRouter(switchId: Guid, networkId: Guid, router: RouterProgram): void;
+  /** Takes the distributed router of a network away, if it has one. */
+  removeRouter(switchId: Guid, networkId: Guid): void;
+  /** Has the host translate for a network on an internal switch; undefined: no more, and all sessions end. */
+  programTranslation(switchId: Guid, networkId: Guid, translation: TranslationDefinition | undefined): void;
   /** Replaces what is programmed into an attached port. */
   program(switchId: Guid, portId: Guid, program: PortProgram): void;
   /** Undefined: there is no such port. */

@@ -7,7 +7,7 @@ import { ZERO_GUID } from "../hcn/guid.ts";
 import { type Ip, type IpFamily, bitsOf, familyOf, formatIp, isMulticastIp, parseIp } from "../net/ip.ts";
 import { formatPrefix, prefixFamily } from "../net/prefix.ts";
 import type { AddressPlace, AddressPool } from "./address-pool.ts";
-import type { IpConfigRecord } from "./endpoint-record.ts";
+import type { EndpointRecord, IpConfigRecord } from "./endpoint-record.ts";
 import type { NetworkRecord, SubnetRecord } from "./network-record.ts";
 import { traitsOf } from "./network/type-traits.ts";
 import type { ServiceContext } from "./service-context.ts";
@@ -186,6 +186,12 @@ interface Request {
 
 function namesBlock({ IpSubnetId }: IpConfig): boolean {
   return IpSubnetId !== undefined && IpSubnetId !== ZERO_GUID;
+}
+
+/** True when the endpoint's stack asks: on switches without VFP alone (dataplane.md §2.6, §2.12, DT-066). */
+export function asksDhcp(network: NetworkRecord, endpoint: EndpointRecord): boolean {
+  const isDhcp = network.ipamType === "Dhcp" || (endpoint.flags & ENDPOINT_FLAGS.EnableDhcp) !== 0;
+  return isDhcp && endpoint.ipConfigs.length === 0 && traitsOf(network.type).isPlain;
 }
 
 /**

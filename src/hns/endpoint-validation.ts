@@ -28,6 +28,8 @@ export function checkEndpointRequest(network: NetworkRecord, endpoint: HostCompu
 /**
  * The endpoint's own MAC, else one of the network's pool. Kept as it was written; several remote endpoints may have
  * one MAC, and old versions of kube-proxy gave all of them the same (hcn.md §4.3).
+ * Inferred: two local endpoints cannot share a MAC, because the switch finds its ports by them.
+ * @throws HcnError HCN_E_INVALID_ENDPOINT, ERROR_OBJECT_ALREADY_EXISTS.
  */
 export function readMac(
   context: ServiceContext,
@@ -45,8 +47,27 @@ export function readMac(
     throw invalid(
       `MacAddress is ${JSON.stringify(text)}; it has to be a unicast MAC such as 00-15-5D-01-02-03`,
     );
-  if (!isRemote) macs.checkFree(mac);
+  const owner = isRemote ? undefined : ownerOfMac(context, network, mac);
+  if (owner !== undefined) {
+    throw new HcnError("ERROR_OBJECT_ALREADY_EXISTS", {
+      detail: `${formatMac(mac)} belongs to endpoint ${owner}; leave MacAddress out or choose another one`,
+    });
+  }
   return { mac, macText: text };
+}
+
+/**
+ * Who has a MAC, as far as an endpoint of `network` is concerned. On an overlay network it counts inside the network
+ * only, and the node's own one is for the address that its load balancers send from: kube-proxy makes that endpoint with
+ * it (dataplane.md §3.5).
+ */
+export function ownerOfMac(context: ServiceContext, network: NetworkRecord, mac: Mac): string | undefined {
+  const { state } = context;
+  const owner = state.macs.ownerOf(mac);
+  if (network.type !== "Overlay" || owner === undefined) return owner;
+  if (mac === context.adapterOf(network)?.mac) return undefined;
+  const { local } = state.membersOf(network.id);
+  return [...local.values()].find((endpoint) => endpoint.mac === mac)?.id;
 }
 
 function subnetOf(network: NetworkRecord, config: IpConfigRecord): SubnetRecord | undefined {

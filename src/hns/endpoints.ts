@@ -105,6 +105,8 @@ export function createEndpoint(
   context.changed("Endpoint", id);
   // Load balancers may know it: one that was deleted comes back under its id.
   followBackEnd(context, id, network.id);
+  const created = context.state.endpoints.get(id);
+  if (created !== undefined) context.ports.followUnattached(created);
   return id;
 }
 
@@ -119,6 +121,7 @@ export function removeEndpoint(context: ServiceContext, endpoint: EndpointRecord
   context.cache.forget(endpoint.id);
   context.changed("Endpoint", endpoint.id);
   followBackEnd(context, endpoint.id, endpoint.networkId);
+  context.ports.followUnattached(endpoint);
 }
 
 /** Inferred (hcn.md §4.4): an attached endpoint is detached on the way. */

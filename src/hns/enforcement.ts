@@ -6,6 +6,7 @@ import { ENDPOINT_FLAGS } from "../hcn/endpoint.ts";
 import { LOAD_BALANCER_FLAGS, LOAD_BALANCER_PORT_FLAGS } from "../hcn/load-balancer.ts";
 import { NETWORK_FLAGS } from "../hcn/network.ts";
 import { IpProtocol } from "../wire/ip-protocol.ts";
+import { asksDhcp } from "./endpoint-addresses.ts";
 import type { EndpointRecord } from "./endpoint-record.ts";
 import type { LoadBalancerPortMappingRecord, LoadBalancerRecord } from "./load-balancer-record.ts";
 import type { NetworkRecord } from "./network-record.ts";
@@ -19,6 +20,7 @@ import {
   reasonForNetworkPolicy,
   reasonForRoute,
 } from "./policies/enforcement.ts";
+import { hasVlans } from "./network/vlan.ts";
 import type { ServiceContext } from "./service-context.ts";
 import type { SdnRouteRecord } from "./sdn-route-record.ts";
 
@@ -34,7 +36,8 @@ export interface NotEnforced {
 /** Inferred: a guest's vNIC belongs to its utility VM. */
 const GUEST_REASON = "the vNIC of a Guest namespace belongs to a utility VM, which this version does not run";
 
-const DHCP_REASON = "no DHCP server is simulated on the wire, so the endpoint has no address";
+const DHCP_REASON =
+  "endpoints of this type of network do not ask on the wire, so the endpoint has no address";
 
 const ENDPOINT_FLAGS_STORED = [
   "DisableInterComputeCommunication",
@@ -57,7 +60,8 @@ export function notEnforcedOnEndpoint(
     const bit = ENDPOINT_FLAGS[name];
     if ((endpoint.flags & bit) !== 0) found.push({ Type: "Flags", Reason: `${name} (${bit}) is ${NOT_YET}` });
   }
-  if (endpoint.ipConfigs.length === 0 && (endpoint.flags & ENDPOINT_FLAGS.EnableDhcp) !== 0)
+  const isDhcp = endpoint.ipConfigs.length === 0 && (endpoint.flags & ENDPOINT_FLAGS.EnableDhcp) !== 0;
+  if (isDhcp && (network === undefined || !asksDhcp(network, endpoint)))
     found.push({ Type: "Flags", Reason: DHCP_REASON });
   if (endpoint.virtualMachine !== undefined) found.push({ Type: "Port", Reason: MACHINE_REASON });
   if (endpoint.attachment?.kind === "guest") found.push({ Type: "Attachment", Reason: GUEST_REASON });
@@ -174,7 +178,8 @@ export function notEnforcedOnNetwork(
     });
   for (const subnet of [...network.subnets, ...network.bareSubnets]) {
     for (const policy of subnet.policies)
-      found.push({ Type: policy.Type, Reason: `a subnet's ${policy.Type} is ${NOT_YET}` });
+      if (policy.Type !== "VLAN" || !hasVlans(network))
+        found.push({ Type: policy.Type, Reason: `a subnet's ${policy.Type} is ${NOT_YET}` });
   }
   return found;
 }

@@ -3,8 +3,8 @@ import type { Compartment } from "../host/compartment.ts";
 import type { Guid } from "../hcn/client.ts";
 import { NatPool, type PortBlockSource } from "../vfp/nat-pool.ts";
 import type { SwitchPort } from "../vswitch/switch-port.ts";
-import { HOST_LAYER_NAMES } from "./compile/layers.ts";
-import type { HostPoolDefinition, HostProgram } from "./datapath.ts";
+import { HOST_LAYER_NAMES, HOST_TUNNEL_LAYERS } from "./compile/layers.ts";
+import type { HostPoolDefinition, HostProgram, TunnelSettings } from "./datapath.ts";
 
 /** One per switch. Networks on the same switch share the port; each has its own groups. */
 export class HostPort {
@@ -12,6 +12,8 @@ export class HostPort {
   private readonly blocks: PortBlockSource;
   private readonly host: Compartment;
   private readonly groups = new Map<Guid, HostProgram["groups"]>();
+  private readonly tunnels = new Map<Guid, TunnelSettings>();
+  private hasTunnelLayers = false;
 
   /** VFP is off on the port until something is programmed: frames pass untouched (dataplane.md §1.2). */
   constructor(port: SwitchPort, blocks: PortBlockSource, host: Compartment) {
@@ -19,6 +21,7 @@ export class HostPort {
     this.blocks = blocks;
     this.host = host;
     port.vfp.isEnabled = false;
+    for (const layer of HOST_TUNNEL_LAYERS) port.vfp.setLayerPresent(layer, false);
   }
 
   /** Makes pools that are not there yet; all of them, or none. */
@@ -40,6 +43,7 @@ export class HostPort {
     for (const pool of pools.added)
       if (this.port.vfp.getNatPool(pool.name) === undefined) this.makePool(pool);
     this.groups.set(networkId, program.groups);
+    this.followTunnel(networkId, program.tunnel);
     const all = [...this.groups.values()];
     for (const layer of HOST_LAYER_NAMES)
       this.port.vfp.setGroups(
@@ -53,6 +57,22 @@ export class HostPort {
     for (const { protocol, port, code } of claims.added)
       this.host.portClaims.set(protocol, port, code === undefined ? "switched" : code);
     this.port.vfp.isEnabled = this.port.vfp.layers.some((layer) => layer.groups.length > 0);
+  }
+
+  /** The port is one of the node's own, in no virtual subnet: it only sends into tunnels and takes out of them. */
+  private followTunnel(networkId: Guid, tunnel: TunnelSettings | undefined): void {
+    if (this.tunnels.get(networkId) === tunnel) return;
+    if (tunnel === undefined) this.tunnels.delete(networkId);
+    else this.tunnels.set(networkId, tunnel);
+    const { vfp } = this.port;
+    const isNeeded = this.tunnels.size > 0;
+    if (this.hasTunnelLayers !== isNeeded) {
+      for (const layer of HOST_TUNNEL_LAYERS) vfp.setLayerPresent(layer, isNeeded);
+      this.hasTunnelLayers = isNeeded;
+    }
+    if (tunnel === undefined) return;
+    vfp.address = tunnel.address;
+    vfp.parserSettings = { ...vfp.parserSettings, vxlanPort: tunnel.vxlanPort };
   }
 
   private makePool({ name, ip, protocol, portsMax }: HostPoolDefinition): NatPool {

@@ -2,7 +2,7 @@
 import type { Prng } from "../base/prng.ts";
 import type { Guid } from "../hcn/client.ts";
 import { HcnError } from "../hcn/error.ts";
-import { type Mac, formatMac } from "../net/mac.ts";
+import type { Mac } from "../net/mac.ts";
 import type { MacRange } from "./network-record.ts";
 
 /** 00-15-5D-00-00-00: the prefix of Hyper-V. */
@@ -46,19 +46,6 @@ export class MacPool {
     // Inferred: no source shows what an exhausted pool answers.
     throw new HcnError("HCN_E_INVALID_ENDPOINT", {
       detail: "The MAC pool of the network is used up; delete endpoints or give the network a larger MacPool",
-    });
-  }
-
-  /**
-   * Inferred: two local endpoints cannot share a MAC, because the switch finds its ports by them; remote ones may
-   * (hcn.md §4.3).
-   * @throws HcnError ERROR_OBJECT_ALREADY_EXISTS.
-   */
-  checkFree(mac: Mac): void {
-    const owner = this.owners.get(mac);
-    if (owner === undefined) return;
-    throw new HcnError("ERROR_OBJECT_ALREADY_EXISTS", {
-      detail: `${formatMac(mac)} belongs to endpoint ${owner}; leave MacAddress out or choose another one`,
     });
   }
 

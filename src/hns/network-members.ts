@@ -1,5 +1,6 @@
 /** What belongs to one network, by order of creation. Plain data, part of the service's state. */
 import type { Guid } from "../hcn/client.ts";
+import { isMapped } from "./compile/overlay-plan.ts";
 import { LoadBalancerTable } from "./compile/load-balancer-table.ts";
 import { type EndpointRecord, isRemoteEndpoint } from "./endpoint-record.ts";
 import type { LoadBalancerRecord } from "./load-balancer-record.ts";
@@ -7,6 +8,8 @@ import type { LoadBalancerRecord } from "./load-balancer-record.ts";
 export class NetworkMembers {
   /** Endpoints without remote ones, of which a big cluster has many. */
   readonly local: Map<Guid, EndpointRecord> = new Map();
+  /** Those remote endpoints of an overlay network that have rules of their own. */
+  readonly mapped: Map<Guid, EndpointRecord> = new Map();
   /** In order of creation. */
   readonly loadBalancers: Map<Guid, LoadBalancerRecord> = new Map();
   /** The rules that they come to. */
@@ -16,14 +19,17 @@ export class NetworkMembers {
   /** The most that there were at once, and all that there ever were, since the service started. */
   endpointCountMax = 0;
   endpointCountTotal = 0;
-  /** Goes up with every change of a local endpoint, or of what belongs to one. */
+  /** Goes up with every change of a local or mapped endpoint, or of what belongs to one. */
   localRevision = 0;
   /** Load balancers whose rules are out of date: they changed, or a back end did. Undefined: gone. */
   private outdated = new Map<Guid, LoadBalancerRecord | undefined>();
 
   /** Puts the new record of an endpoint in the place of the old. */
   setEndpoint(endpoint: EndpointRecord): void {
-    if (isRemoteEndpoint(endpoint)) return;
+    if (isRemoteEndpoint(endpoint)) {
+      this.setRemote(endpoint);
+      return;
+    }
     this.local.set(endpoint.id, endpoint);
     this.localRevision++;
   }
@@ -38,7 +44,13 @@ export class NetworkMembers {
 
   removeEndpoint({ id }: EndpointRecord): void {
     this.endpointCount--;
-    if (this.local.delete(id)) this.localRevision++;
+    if (this.local.delete(id) || this.mapped.delete(id)) this.localRevision++;
+  }
+
+  private setRemote(endpoint: EndpointRecord): void {
+    if (isMapped(endpoint)) this.mapped.set(endpoint.id, endpoint);
+    else if (!this.mapped.delete(endpoint.id)) return;
+    this.localRevision++;
   }
 
   /** Notes that something changed which belongs to local endpoints: their SDN routes. */

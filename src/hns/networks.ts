@@ -66,6 +66,8 @@ export function bringUpNetwork(context: ServiceContext, network: NetworkRecord):
   context.state.addNetwork(network, new AddressPool(addresses, context.networking.allocationOrder));
   if (!isNew) settleHostAddresses(context, network);
   context.changesAt(network.addressedAtMs);
+  // Its distributed router is there from the beginning.
+  if (network.type === "Overlay") context.ports.reprogram(network.id);
   return definition !== undefined;
 }
 
@@ -107,7 +109,7 @@ export function deleteNetwork(context: ServiceContext, id: Guid): void {
   // Its switch may carry other networks: what this one put into the host's port has to go.
   context.ports.reprogram(id);
   context.state.removeNetwork(id);
-  context.ports.forget(id);
+  context.ports.forget(network);
   context.cache.forget(id);
   if (isSwitchShared(context, network)) settleHostAddresses(context, network);
   else if (hasSwitch(context, network)) context.datapath.removeSwitch(network.switchId);

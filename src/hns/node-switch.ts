@@ -77,10 +77,10 @@ type Definition<Kind extends SwitchDefinition["kind"]> = Extract<SwitchDefinitio
 function makeExternalSwitch(
   env: Environment,
   host: Host,
-  { id, adapter }: Definition<"external">,
+  { id, adapter, isPlain }: Definition<"external">,
   prng: Prng,
 ): VirtualSwitch {
-  const virtualSwitch = new VirtualSwitch(env, { node: host.name, id, name: adapter.name });
+  const virtualSwitch = new VirtualSwitch(env, { node: host.name, id, name: adapter.name, isPlain });
   virtualSwitch.addPort({
     id: prng.guid(),
     name: `${adapter.name} (uplink)`,
@@ -138,7 +138,7 @@ function withoutAdapter(virtualSwitch: VirtualSwitch): NodeSwitch {
 /** The host's vNIC has the gateway's address. Inferred: its port has no layers, since no type on it needs VFP. */
 function createInternal(env: Environment, host: Host, definition: Definition<"internal">): NodeSwitch {
   const { id, name, hostMac, hostAddresses } = definition;
-  const virtualSwitch = new VirtualSwitch(env, { node: host.name, id, name });
+  const virtualSwitch = new VirtualSwitch(env, { node: host.name, id, name, isPlain: true });
   const vnicName = `vEthernet (${name})`;
   const [switchEnd, hostEnd] = memoryPair(env.clock, { delayMs: 0, mtuBytes: MTU_DEFAULT });
   const hostInterface = host.root.addInterface({ name: vnicName, mac: hostMac, device: hostEnd });
@@ -161,7 +161,7 @@ export function createNodeSwitch(env: Environment, host: Host, definition: Switc
   if (definition.kind === "external") return createExternal(env, host, definition);
   if (definition.kind === "internal") return createInternal(env, host, definition);
   const { id, name } = definition;
-  const virtualSwitch = new VirtualSwitch(env, { node: host.name, id, name });
+  const virtualSwitch = new VirtualSwitch(env, { node: host.name, id, name, isPlain: true });
   return withoutAdapter(virtualSwitch);
 }
 

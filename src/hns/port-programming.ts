@@ -7,24 +7,35 @@ import { HcnError } from "../hcn/error.ts";
 import type { Ip } from "../net/ip.ts";
 import type { Prefix } from "../net/prefix.ts";
 import type { Group } from "../vfp/group.ts";
+import { AddressFlag } from "../vfp/port-settings.ts";
 import type { CompileCache } from "./compile/compile-cache.ts";
 import type { LoadBalancerFacts, ServiceTraits } from "./compile/load-balancer-plan.ts";
 import {
   type NetworkView,
   type NodeFacts,
-  compilePrograms,
+  type OverlayView,
   hostLegsOf,
   managementIpOf,
-  paRouteOf,
-} from "./compile/port-program.ts";
+} from "./compile/network-view.ts";
+import { isMapped, planOverlay } from "./compile/overlay-plan.ts";
+import { compileHostTunnel, compileRouter } from "./compile/overlay-program.ts";
+import { compilePrograms, paRouteOf } from "./compile/port-program.ts";
 import { reservedPoolsOf } from "./compile/node-ports.ts";
 import { serviceRangesOf } from "./compile/service-ranges.ts";
+import { compileTranslation } from "./compile/translation.ts";
 import type { Datapath, PortProgram } from "./datapath.ts";
+import { type EndpointRecord, isRemoteEndpoint } from "./endpoint-record.ts";
 import type { LoadBalancerRecord } from "./load-balancer-record.ts";
 import type { NetworkRecord } from "./network-record.ts";
-import { hasRules } from "./network/type-traits.ts";
+import { hasRules, traitsOf } from "./network/type-traits.ts";
 import type { PhysicalAdapter } from "./physical-adapter.ts";
 import type { ServiceState } from "./state.ts";
+
+/** Bytes that VXLAN over IPv4 adds to a packet (dataplane.md §2.3). */
+export const ENCAP_OVERHEAD = 50;
+/** Observed on ports of endpoints and of the router; WS2025 has the flag of neighbour discovery, too (dataplane.md §1.2). */
+const OVERLAY_ADDRESS_FLAGS =
+  AddressFlag.virtualized | AddressFlag.macVirtualized | AddressFlag.processClientDhcp;
 
 export interface PortProgrammingParts {
   readonly datapath: Datapath;
@@ -32,6 +43,8 @@ export interface PortProgrammingParts {
   readonly state: ServiceState;
   readonly cache: CompileCache;
   readonly traits: ServiceTraits;
+  /** What ports of overlay networks are set to on this build. */
+  readonly processesNeighborDiscovery: boolean;
 }
 
 /** A network as its rules see it, worked out once for each state of its endpoints and of the node. */
@@ -60,10 +73,13 @@ export class PortProgramming {
   private readonly state: ServiceState;
   private readonly cache: CompileCache;
   private traits: ServiceTraits;
+  private readonly overlayFlags: number;
   private readonly surveyed = new Map<Guid, Surveyed>();
   private readonly programmed = new Map<Guid, Programmed>();
 
-  constructor({ datapath, adapters, state, cache, traits }: PortProgrammingParts) {
+  constructor(parts: PortProgrammingParts) {
+    const { datapath, adapters, state, cache, traits } = parts;
+    this.overlayFlags = OVERLAY_ADDRESS_FLAGS + (parts.processesNeighborDiscovery ? AddressFlag.ndp : 0);
     this.datapath = datapath;
     this.adapters = adapters;
     this.state = state;
@@ -90,10 +106,16 @@ export class PortProgramming {
   /** Brings all ports of a network in line. */
   reprogram(networkId: Guid): void {
     const network = this.state.networks.get(networkId);
+    if (network !== undefined && traitsOf(network.type).isTranslated) {
+      const translation = compileTranslation(network, this.state.attachedOf(networkId));
+      this.datapath.programTranslation(network.switchId, networkId, translation);
+    }
     const surveyed = network && this.survey(network);
-    if (surveyed === undefined) return;
+    if (network === undefined || surveyed === undefined) return;
     const { view } = surveyed;
     this.updateServices(surveyed);
+    if (view.overlay !== undefined)
+      this.datapath.programRouter(network.switchId, networkId, compileRouter(this.cache, view, view.overlay));
     const touched = view.services.takeTouched();
     const before = this.programmed.get(networkId);
     const isOnlyTouched = before?.view === view && before.podGroups === view.services.podGroups;
@@ -108,8 +130,19 @@ export class PortProgramming {
     return compilePrograms(this.cache, surveyed.view, new Set([endpointId])).get(endpointId);
   }
 
-  /** Forgets a network that is gone. */
-  forget(networkId: Guid): void {
+  /** Brings a network in line whose rules name an endpoint that came or went without a vNIC. */
+  followUnattached(endpoint: EndpointRecord): void {
+    const network = this.state.networks.get(endpoint.networkId);
+    if (network?.type !== "Overlay") return;
+    const isSourceVip = !isRemoteEndpoint(endpoint) && endpoint.mac === this.adapterOf(network)?.mac;
+    if (isSourceVip || isMapped(endpoint)) this.reprogram(network.id);
+  }
+
+  /** Forgets a network that is gone, and its router. */
+  forget({ id: networkId, switchId, type }: NetworkRecord): void {
+    if (traitsOf(type).isTranslated) this.datapath.programTranslation(switchId, networkId, undefined);
+    const view = this.surveyed.get(networkId)?.view;
+    if (view?.overlay !== undefined) this.datapath.removeRouter(view.network.switchId, networkId);
     this.surveyed.delete(networkId);
     this.programmed.delete(networkId);
   }
@@ -143,11 +176,27 @@ export class PortProgramming {
       known.localRevision === localRevision &&
       areEqual(known.view.node.addresses, node.addresses);
     if (isSame) return known;
-    const view = { network, attached: this.state.attachedOf(network.id), services, node };
+    const attached = this.state.attachedOf(network.id);
+    const view = { network, attached, services, node, overlay: this.overlayOf(network, node) };
     const facts = this.factsOf(view);
     const surveyed = { view, facts, serviceRanges: serviceRangesOf(view.attached), localRevision };
     this.surveyed.set(network.id, surveyed);
     return surveyed;
+  }
+
+  /** Undefined: the network has no tunnels. */
+  private overlayOf(network: NetworkRecord, node: NodeFacts): OverlayView | undefined {
+    if (network.type !== "Overlay") return undefined;
+    const { local, mapped } = this.state.membersOf(network.id);
+    const facts = { providerAddress: managementIpOf(node), hostMac: node.hostMac };
+    const sourceVips = [...local.values()].filter(
+      ({ attachment, mac }) => attachment === undefined && mac === node.hostMac,
+    );
+    return {
+      plan: planOverlay(network, facts, [...mapped.values()]),
+      sourceVips,
+      addressFlags: this.overlayFlags,
+    };
   }
 
   private factsOf(view: NetworkView): LoadBalancerFacts {
@@ -157,6 +206,7 @@ export class PortProgramming {
       nodeIps: Object.freeze([...view.node.addresses, ...legs]),
       hasPods: view.attached.some((endpoint) => endpoint.attachment?.kind !== "host"),
       traits: this.traits,
+      overhead: view.overlay === undefined ? 0 : ENCAP_OVERHEAD,
     });
   }
 
@@ -169,6 +219,7 @@ export class PortProgramming {
       facts,
       serviceRanges,
       paRoute: paRouteOf(this.cache, network),
+      tunnel: view.overlay === undefined ? undefined : compileHostTunnel(this.cache, view, view.overlay),
     };
     const program = services.update(surroundings, members.takeOutdated(), members.loadBalancers);
     this.datapath.programHost(network.switchId, network.id, program);

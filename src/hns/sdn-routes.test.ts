@@ -172,7 +172,7 @@ describe("what an SDN route does (hcn.md §3.3)", () => {
   /** The exceptions of the first endpoint's source NAT rule for TCP, and who else is named by its port's rules. */
   function natRule(node: Fixture): Rule | undefined {
     const vnic = node.datapath.listVnics().find((each) => each.portDescription.includes("(e1)"));
-    return vnic?.program?.groups.SLB_NAT_LAYER.flatMap((group) => group.rules)[0];
+    return vnic?.program?.groups.SLB_NAT_LAYER!.flatMap((group) => group.rules)[0];
   }
 
   function isExcepted(node: Fixture, address: number): boolean {
@@ -203,7 +203,7 @@ describe("what an SDN route does (hcn.md §3.3)", () => {
       NeedEncap: true,
     });
     const [vnic] = node.datapath.listVnics();
-    const rules = vnic?.program?.groups.INTERNAL_L2_REWRITE_LAYER.flatMap((group) => group.rules) ?? [];
+    const rules = vnic?.program?.groups.INTERNAL_L2_REWRITE_LAYER!.flatMap((group) => group.rules) ?? [];
     expect(rules.map((rule) => rule.provenance)).toContainEqual({
       object: "HostComputeRoute",
       id: route.ID,

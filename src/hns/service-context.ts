@@ -7,11 +7,16 @@ import type { Guid, HcnNotification, JsonValue } from "../hcn/client.ts";
 import { type HnsFeature, type HnsVersion, hasFeature } from "../hcn/features.ts";
 import { ZERO_GUID } from "../hcn/guid.ts";
 import { SCHEMA_V2_0, type SchemaVersion } from "../hcn/schema-version.ts";
-import { type WindowsBuild, hnsVersionOf, reachesServicesFromNode } from "../knowledge/profiles.ts";
+import {
+  type WindowsBuild,
+  hnsVersionOf,
+  processesNeighborDiscovery,
+  reachesServicesFromNode,
+} from "../knowledge/profiles.ts";
 import type { QuirkName, QuirkSetting, QuirkSettings } from "../knowledge/quirks.ts";
 import { CompileCache } from "./compile/compile-cache.ts";
 import type { ServiceTraits } from "./compile/load-balancer-plan.ts";
-import type { NodeFacts } from "./compile/port-program.ts";
+import type { NodeFacts } from "./compile/network-view.ts";
 import { ComputeSystemRegistry } from "./compute-systems/registry.ts";
 import type { Datapath } from "./datapath.ts";
 import {
@@ -106,6 +111,7 @@ export class ServiceContext {
       state: this.state,
       cache: this.cache,
       traits: this.serviceTraits(),
+      processesNeighborDiscovery: processesNeighborDiscovery(this.windows),
     });
     this.clock = env.clock;
     this.epochMs = options.epochMs ?? EPOCH_DEFAULT_MS;

@@ -3,14 +3,15 @@ import { assert, defined } from "../base/assert.ts";
 import type { Environment } from "../base/environment.ts";
 import type { Guid } from "../hcn/client.ts";
 import type { Compartment } from "../host/compartment.ts";
+import { DhcpClient } from "../host/dhcp/dhcp-client.ts";
 import type { Host } from "../host/host.ts";
 import type { Interface } from "../host/interface.ts";
+import { DnsRelay } from "../host/services/dns-relay.ts";
 import type { InterfaceAddress } from "../net/prefix.ts";
 import { NatPool, type PortBlockSource } from "../vfp/nat-pool.ts";
 import type { SwitchPort } from "../vswitch/switch-port.ts";
 import type { VirtualSwitch } from "../vswitch/virtual-switch.ts";
 import { IpProtocol } from "../wire/ip-protocol.ts";
-import { L2BRIDGE_LAYERS, LAYER_NAMES } from "./compile/layers.ts";
 import type {
   Datapath,
   HostPoolDefinition,
@@ -19,8 +20,10 @@ import type {
   PortPoolAllocation,
   PortProgram,
   PortStatistics,
+  RouterProgram,
   StaticBindingDefinition,
   SwitchDefinition,
+  TranslationDefinition,
   VnicDefinition,
 } from "./datapath.ts";
 import {
@@ -39,13 +42,25 @@ interface Vnic {
   readonly compartment: Compartment;
   readonly netInterface: Interface;
   program: PortProgram;
+  readonly dhcp: DhcpClient | undefined;
+}
+
+/** The distributed router of an overlay network. */
+interface Router {
+  readonly port: SwitchPort;
+  readonly compartment: Compartment;
+  program: PortProgram;
 }
 
 export class SwitchDatapath implements Datapath {
   private readonly env: Environment;
   private readonly host: Host;
   private readonly switches = new Map<Guid, NodeSwitch>();
+  /** DNS proxies by network. */
+  private readonly relays = new Map<Guid, DnsRelay>();
   private readonly vnics = new Map<Guid, Vnic>();
+  /** By network. */
+  private readonly routers = new Map<Guid, Router>();
 
   constructor(env: Environment, host: Host) {
     this.env = env;
@@ -93,10 +108,13 @@ export class SwitchDatapath implements Datapath {
       kind: "container",
       mac: vnic.mac,
       device: switchEnd,
-      layers: program === undefined ? [] : L2BRIDGE_LAYERS,
+      layers: program?.stack.definitions ?? [],
+      virtualSubnets: program?.tunnel?.virtualSubnets ?? [],
       nextHopResolver: this.host.root,
-      usesHostMac: program !== undefined,
+      usesHostMac: program !== undefined && program.tunnel === undefined,
       leadsToHost: compartment === this.host.root,
+      vlan: vnic.vlan,
+      sendsToFabric: vnic.sendsToFabric,
     });
     const netInterface = compartment.addInterface({
       name: vnic.interfaceName,
@@ -105,17 +123,20 @@ export class SwitchDatapath implements Datapath {
       ...(vnic.mtuBytes !== undefined && { mtuBytes: vnic.mtuBytes }),
       ...(vnic.interfaceMetric !== undefined && { metric: vnic.interfaceMetric }),
     });
-    const record: Vnic = { port, compartment, netInterface, program: program ?? EMPTY_PROGRAM };
+    const dhcp = vnic.asksDhcp ? new DhcpClient(compartment, netInterface) : undefined;
+    const record: Vnic = { port, compartment, netInterface, program: program ?? emptied(undefined), dhcp };
     this.vnics.set(vnic.portId, record);
     if (program === undefined) port.deliversByAddress = true;
-    else applyProgram(portBlocksFor(this.host, virtualSwitch, port), port, EMPTY_PROGRAM, program);
+    else applyProgram(portBlocksFor(this.host, virtualSwitch, port), port, emptied(program), program);
     port.setIps(vnic.addresses.map((address) => address.ip));
     configureStack(compartment, netInterface, vnic);
+    dhcp?.start();
   }
 
   detach(switchId: Guid, portId: Guid): void {
     const vnic = this.vnics.get(portId);
     if (vnic === undefined) return;
+    vnic.dhcp?.stop();
     // The compartment of a container may be gone already, and its interfaces with it.
     if (vnic.netInterface.isAttached) vnic.compartment.removeInterface(vnic.netInterface);
     this.requireSwitch(switchId).virtualSwitch.removePort(portId);
@@ -136,12 +157,74 @@ export class SwitchDatapath implements Datapath {
     vnic.program = program;
   }
 
+  programRouter(switchId: Guid, networkId: Guid, router: RouterProgram): void {
+    const { virtualSwitch } = this.requireSwitch(switchId);
+    const known = this.routers.get(networkId) ?? this.makeRouter(switchId, networkId, router);
+    applyProgram(
+      portBlocksFor(this.host, virtualSwitch, known.port),
+      known.port,
+      known.program,
+      router.program,
+    );
+    known.program = router.program;
+    known.port.neighbors = router.neighbors;
+    virtualSwitch.addressesChanged();
+  }
+
+  removeRouter(switchId: Guid, networkId: Guid): void {
+    const router = this.routers.get(networkId);
+    if (router === undefined) return;
+    this.routers.delete(networkId);
+    this.switches.get(switchId)?.virtualSwitch.removePort(router.port.id);
+    this.host.removeCompartment(router.compartment.id);
+  }
+
+  /** The router's stack has no address: it sees only what no rule has turned round, and takes nothing of it. */
+  private makeRouter(switchId: Guid, networkId: Guid, { mac, portName, program }: RouterProgram): Router {
+    const nodeSwitch = this.requireSwitch(switchId);
+    const compartment = this.host.createCompartment(`distributed router ${networkId}`);
+    const [switchEnd, stackEnd] = cableOf(this.env, nodeSwitch);
+    const port = nodeSwitch.virtualSwitch.addPort({
+      id: this.env.prng.derive(`hns-router/${networkId}`).guid(),
+      name: portName,
+      kind: "router",
+      mac,
+      device: switchEnd,
+      layers: program.stack.definitions,
+      nextHopResolver: this.host.root,
+      virtualSubnets: program.tunnel?.virtualSubnets ?? [],
+    });
+    compartment.addInterface({ name: portName, mac, device: stackEnd });
+    const router: Router = { port, compartment, program: emptied(program) };
+    this.routers.set(networkId, router);
+    return router;
+  }
+
   reserveHostPools(switchId: Guid, pools: readonly HostPoolDefinition[]): boolean {
     return this.requireSwitch(switchId).hostPort?.reserve(pools) ?? true;
   }
 
   programHost(switchId: Guid, networkId: Guid, program: HostProgram): void {
     this.requireSwitch(switchId).hostPort?.program(networkId, program);
+  }
+
+  /** Inferred: the host's vNIC forwards for what is translated, so the node's other addresses answer there, too. */
+  programTranslation(switchId: Guid, networkId: Guid, translation: TranslationDefinition | undefined): void {
+    const { root } = this.host;
+    const hostInterface = this.switches.get(switchId)?.hostInterface;
+    if (translation === undefined || hostInterface === undefined) {
+      root.winNat?.program(networkId, undefined);
+      this.relays.get(networkId)?.close();
+      this.relays.delete(networkId);
+      return;
+    }
+    const { dnsProxies, ...program } = translation;
+    hostInterface.isForwarding = true;
+    root.enableWinNat().program(networkId, { ...program, interfaceName: hostInterface.name });
+    const relay = this.relays.get(networkId) ?? new DnsRelay(root);
+    this.relays.set(networkId, relay);
+    // Where a server of the node has the port it answers in place of the proxy.
+    relay.listen(dnsProxies);
   }
 
   statisticsOf(switchId: Guid, portId: Guid): PortStatistics | undefined {
@@ -184,23 +267,19 @@ export class SwitchDatapath implements Datapath {
   }
 }
 
-const NO_GROUPS: PortProgram["groups"] = Object.freeze({
-  LB_DSR: [],
-  ACL_ENDPOINT_LAYER: [],
-  SLB_NAT_LAYER: [],
-  INTERNAL_L2_REWRITE_LAYER: [],
-  SLB_DECAP_LAYER_STATEFUL: [],
-  EXTERNAL_L2_REWRITE_LAYER: [],
-  VNET_PA_ROUTE_LAYER: [],
-});
+/** What a port has before it gets `program`. */
+function emptied(program: PortProgram | undefined): PortProgram {
+  return {
+    stack: program?.stack ?? NO_STACK,
+    groups: {},
+    tunnel: undefined,
+    natPools: [],
+    staticBindings: [],
+    deliversByAddress: false,
+  };
+}
 
-/** What a new port has. */
-const EMPTY_PROGRAM: PortProgram = Object.freeze({
-  groups: NO_GROUPS,
-  natPools: [],
-  staticBindings: [],
-  deliversByAddress: false,
-});
+const NO_STACK: PortProgram["stack"] = Object.freeze({ names: [], definitions: [] });
 
 function isSameBinding(a: StaticBindingDefinition, b: StaticBindingDefinition): boolean {
   return a.ip === b.ip && a.protocol === b.protocol && a.port === b.port;
@@ -216,8 +295,12 @@ function applyProgram(
   const arePoolsNew = before.natPools !== after.natPools;
   // Pools are there before rules name them, and go after no rule does.
   if (arePoolsNew) addPools(blocks, port, before.natPools, after.natPools);
-  for (const layer of LAYER_NAMES) {
-    const groups = after.groups[layer];
+  if (after.tunnel !== undefined && after.tunnel !== before.tunnel) {
+    port.vfp.address = after.tunnel.address;
+    port.vfp.parserSettings = { ...port.vfp.parserSettings, vxlanPort: after.tunnel.vxlanPort };
+  }
+  for (const layer of after.stack.names) {
+    const groups = after.groups[layer] ?? [];
     if (groups !== before.groups[layer]) port.vfp.setGroups(layer, groups);
   }
   if (arePoolsNew) removePools(port, before.natPools, after.natPools);

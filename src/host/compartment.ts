@@ -32,6 +32,7 @@ import { selectSource } from "./source-address.ts";
 import type { StackProfile } from "./stack-profile.ts";
 import { Tcp } from "./tcp.ts";
 import { Udp } from "./udp.ts";
+import { WinNat } from "./winnat/win-nat.ts";
 
 /** What the resolver of a compartment is told (HNS `Dns`, CNI `dns`). */
 export interface DnsSettings {
@@ -82,6 +83,8 @@ export class Compartment implements NextHopResolver {
   isAddressAnnounced: boolean;
   /** Connection tracking, translation and filters; undefined while the machine has none. */
   netfilter: Netfilter | undefined;
+  /** Address translation of a Windows host; undefined while no network is behind it. */
+  winNat: WinNat | undefined;
   private readonly interfaces: Interface[] = [];
   private readonly routes = new RouteTable();
   private readonly input: IpInput;
@@ -119,6 +122,13 @@ export class Compartment implements NextHopResolver {
     assert(this.profile.os === "linux", "netfilter is a part of Linux");
     this.netfilter ??= new Netfilter(this);
     return this.netfilter;
+  }
+
+  /** Address translation for networks behind the host, switched on when first asked for. Windows only. */
+  enableWinNat(): WinNat {
+    assert(this.profile.os === "windows", "WinNAT is a part of Windows");
+    this.winNat ??= new WinNat(this);
+    return this.winNat;
   }
 
   addInterface(options: InterfaceOptions): Interface {
@@ -316,9 +326,16 @@ export class Compartment implements NextHopResolver {
   }
 
   /** Tells a trace that an address or port of a followed packet was changed. */
-  recordTranslation(packet: Packet, hook: string, text: string, provenance: Provenance | undefined): void {
+  recordTranslation(
+    packet: Packet,
+    hook: string,
+    text: string,
+    provenance: Provenance | undefined,
+    inferred?: string,
+  ): void {
     const { node, name: place, id: compartment } = this;
-    const event = { kind: "translate", node, place, compartment, hook, text } as const;
+    const bare = { kind: "translate", node, place, compartment, hook, text } as const;
+    const event = inferred === undefined ? bare : { ...bare, inferred };
     this.env.recorder?.record(
       packet.tag,
       provenance === undefined ? event : { ...event, provenance },
@@ -338,9 +355,10 @@ export class Compartment implements NextHopResolver {
     else this.icmp.reportOwnPacket(outgoing.packet, "host-unreachable");
   }
 
-  /** FORWARD and POSTROUTING for the packet that is being routed. @returns false when a rule ended it. */
+  /** FORWARD and POSTROUTING, or WinNAT, for the packet that is being routed. @returns false when a rule ended it. */
   passHooks(packet: Packet, out: Interface, nextHop: Ipv4): boolean {
     const { netfilter } = this;
+    if (this.winNat?.forward(packet, out, nextHop) === false) return false;
     const handled = netfilter?.handled;
     if (netfilter === undefined || handled === undefined) return true;
     const { headers, tracked } = handled;

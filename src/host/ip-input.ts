@@ -52,7 +52,15 @@ export class IpInput {
       return;
     }
     if (!this.isAcceptable(netInterface, packet, view)) return;
-    const { netfilter } = this.compartment;
+    const { netfilter, winNat } = this.compartment;
+    if (winNat !== undefined && netInterface !== undefined) {
+      const admitted = winNat.receive(netInterface, packet, headers, view);
+      if (admitted?.isRouted === true)
+        forwardPacket(this.compartment, netInterface, admitted.packet, admitted.view);
+      else if (admitted !== undefined)
+        this.deliver(netInterface, admitted.packet, admitted.view, admitted.headers);
+      return;
+    }
     if (netfilter === undefined) {
       this.deliver(netInterface, packet, view, headers);
       return;

@@ -129,7 +129,8 @@ export class IpOutput {
    * @returns false when it is too long and may not be fragmented.
    */
   send(packet: Packet, chosen: Path): boolean {
-    const { netfilter } = this.compartment;
+    const { netfilter, winNat } = this.compartment;
+    winNat?.restoreQuoted(packet);
     const path = netfilter === undefined ? chosen : netfilter.send(packet, chosen);
     // What a rule ended was sent, as far as its sender can see; an answer tells it, if the rule gives one.
     if (path === undefined) return true;
@@ -211,11 +212,15 @@ export class IpOutput {
   /**
    * A strong host sends from an address over that address's interface only (RFC 1122 §3.3.4.2), but a router may
    * send over any. Inferred: forwarding on the source's interface ends the constraint on Windows.
+   * Inferred: networks behind WinNAT are reached from any address of the host (dataplane.md §2.7, A → node IP).
    */
   private lookup(destination: Ipv4, source: Ipv4 | undefined): Route | undefined {
     const owner = source === undefined ? undefined : this.compartment.interfaceOf(source);
     const isConstrained =
-      this.compartment.profile.hostModel === "strong" && owner !== undefined && !owner.isForwarding;
+      this.compartment.profile.hostModel === "strong" &&
+      owner !== undefined &&
+      !owner.isForwarding &&
+      this.compartment.winNat?.isInternal(destination) !== true;
     return this.routes.lookup(destination, isConstrained ? owner : undefined);
   }
 

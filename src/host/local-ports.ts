@@ -7,6 +7,8 @@ export class LocalPorts {
   /** How many sockets use a port. */
   private readonly users = new Map<number, number>();
   private readonly excluded: PortRange[] = [];
+  /** Ports that something below the stack has, and how often. */
+  private readonly held = new Map<number, number>();
   private next: number;
 
   /** The first ephemeral port is drawn from `prng`, the others follow upwards (Inferred: systems differ). */
@@ -21,7 +23,7 @@ export class LocalPorts {
     for (let tried = 0; tried < count; tried++) {
       const port = this.next;
       this.next = port === this.ephemeral.last ? this.ephemeral.first : port + 1;
-      if (!this.users.has(port) && !this.isExcluded(port)) {
+      if (!this.users.has(port) && !this.held.has(port) && !this.isExcluded(port)) {
         this.reserve(port);
         return port;
       }
@@ -38,6 +40,22 @@ export class LocalPorts {
     const count = this.users.get(port) ?? 0;
     if (count <= 1) this.users.delete(port);
     else this.users.set(port, count - 1);
+  }
+
+  /** Keeps sockets off `port`: address translation has it. */
+  hold(port: number): void {
+    this.held.set(port, (this.held.get(port) ?? 0) + 1);
+  }
+
+  /** Ends one `hold`. */
+  letGo(port: number): void {
+    const count = this.held.get(port) ?? 0;
+    if (count <= 1) this.held.delete(port);
+    else this.held.set(port, count - 1);
+  }
+
+  isHeld(port: number): boolean {
+    return this.held.has(port);
   }
 
   /** Keeps `range` out of the ephemeral ports: the blocks that the node's NAT pools and load balancers hold. */

@@ -65,7 +65,8 @@ export class Tcp {
   listen(options: TcpListenOptions): TcpListener | SocketFailure {
     if (options.ip !== undefined && !this.compartment.isLocal(options.ip)) return "address-not-local";
     const others = this.listeners.get(options.port) ?? [];
-    if (others.some((other) => other.ip === options.ip)) return "port-in-use";
+    if (this.ports.isHeld(options.port) || others.some((other) => other.ip === options.ip))
+      return "port-in-use";
     const listener = new TcpListener(this, options);
     this.listeners.set(options.port, [...others, listener]);
     this.ports.reserve(options.port);

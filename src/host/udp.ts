@@ -92,6 +92,7 @@ export class Udp {
     if (this.count >= LIMITS.socketsPerCompartmentMax) return "too-many-sockets";
     if (options.ip !== undefined && !this.compartment.isLocal(options.ip)) return "address-not-local";
     if (options.port !== undefined) {
+      if (this.ports.isHeld(options.port)) return "port-in-use";
       if (this.sockets.get(options.port)?.some((other) => other.ip === options.ip) === true)
         return "port-in-use";
       this.ports.reserve(options.port);

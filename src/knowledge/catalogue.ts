@@ -32,8 +32,10 @@ import { SERVICE_FEATURE_ENTRIES } from "./entries/service-features.ts";
 import { SERVICE_ENTRIES } from "./entries/services.ts";
 import { NETWORK_POLICY_ENTRIES } from "./entries/network-policies.ts";
 import { PROVIDER_ENTRIES } from "./entries/network-providers.ts";
+import { SWITCH_PORT_ENTRIES } from "./entries/switch-ports.ts";
 import { WINDOWS_NODE_ENTRIES } from "./entries/windows-nodes.ts";
 import { WINDOWS_POD_ENTRIES } from "./entries/windows-pods.ts";
+import { WIN_NAT_ENTRIES } from "./entries/winnat.ts";
 import type { KnowledgeEntry } from "./entry.ts";
 
 /** Entries of one subject, in the order in which a page shows them. */
@@ -46,7 +48,9 @@ const TEXTS: Readonly<Record<KnowledgeCode, EntryText>> = {
   ...FILTER_AND_NAT_ENTRIES,
   ...FORWARDING_ENTRIES,
   ...HOST_STACK_ENTRIES,
+  ...WIN_NAT_ENTRIES,
   ...RECEIVER_ENTRIES,
+  ...SWITCH_PORT_ENTRIES,
   ...LINUX_NODE_ENTRIES,
   ...SERVICE_ENTRIES,
   ...KUBE_PROXY_ENTRIES,
@@ -98,7 +102,9 @@ export const SECTIONS: readonly CatalogueSection[] = Object.freeze([
   section("Filters, translation and flows on a switch port", FILTER_AND_NAT_ENTRIES),
   section("Routes, neighbours and the switch", FORWARDING_ENTRIES),
   section("In a host's own stack", HOST_STACK_ENTRIES),
+  section("Address translation of a NAT network", WIN_NAT_ENTRIES),
   section("At the receiver", RECEIVER_ENTRIES),
+  section("Tunnels, guards and limits of switch ports", SWITCH_PORT_ENTRIES),
   section("On Linux nodes", LINUX_NODE_ENTRIES),
   section("Services, names and host networking", SERVICE_ENTRIES),
   section("kube-proxy on Windows nodes", KUBE_PROXY_ENTRIES),

@@ -211,6 +211,11 @@ export function backEndsMaxOf(build: WindowsBuild): number {
     : BACK_ENDS_MAX_AT_RELEASE;
 }
 
+/** True where ports of overlay networks process neighbour discovery: seen on WS2025, not on WS2022 (dataplane.md §2.10). */
+export function processesNeighborDiscovery(build: WindowsBuild): boolean {
+  return build.profile.build >= getProfile("ws2025").build;
+}
+
 /**
  * True when a node of `build` reaches Services by their addresses from its own stack. The documentation of 2019
  * promises it for a future release (dataplane.md §2.4 B-8). Inferred: that release is Windows Server 2022.

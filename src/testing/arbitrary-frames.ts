@@ -15,7 +15,8 @@ import {
   buildTcpFrame,
   buildUdpFrame,
 } from "../wire/build-frame.ts";
-import { encapsulateVxlan } from "../wire/encapsulation.ts";
+import { encapsulateGeneve, encapsulateNvgre, encapsulateVxlan } from "../wire/encapsulation.ts";
+import type { GeneveOption } from "../wire/geneve.ts";
 import type { IcmpRepr } from "../wire/icmp.ts";
 import type { Icmpv6Repr } from "../wire/icmpv6.ts";
 import type { Ipv6Extension } from "../wire/ipv6.ts";
@@ -258,10 +259,10 @@ export const arbitraryArp: fc.Arbitrary<ArpRepr> = fc.oneof(
 
 const link = arbitraryLink;
 const payload = arbitraryBytes;
-/** Not the port of VXLAN, whose payload would be read. */
+/** Not the ports of tunnels, whose payload would be read. */
 const udp = fc.record({
   sourcePort: arbitraryU16,
-  destinationPort: arbitraryU16.filter((port) => port !== 4789),
+  destinationPort: arbitraryU16.filter((port) => port !== 4789 && port !== 6081),
 });
 
 export const arbitraryTcpFrame: fc.Arbitrary<Packet> = fc
@@ -299,7 +300,19 @@ export const arbitraryPlainFrame: fc.Arbitrary<Packet> = fc.oneof(
     .map((options) => buildEthernetFrame(options)),
 );
 
-/** Every kind of frame; a part of them in VXLAN. */
+/** Options as RFC 8926 lets them be. */
+export const arbitraryGeneveOptions: fc.Arbitrary<GeneveOption[]> = fc.array(
+  fc.record({
+    optionClass: arbitraryU16,
+    type: arbitraryU8,
+    data: fc.nat(5).chain((words) => fc.uint8Array({ minLength: words * 4, maxLength: words * 4 })),
+  }),
+  { maxLength: 4 },
+);
+
+const id24 = fc.integer({ min: 0, max: 0xff_ffff });
+
+/** Every kind of frame; a part of them in a tunnel. */
 export const arbitraryFrame: fc.Arbitrary<Packet> = fc.oneof(
   { weight: 4, arbitrary: arbitraryPlainFrame },
   {
@@ -310,10 +323,41 @@ export const arbitraryFrame: fc.Arbitrary<Packet> = fc.oneof(
         link,
         ip: arbitraryIpFields,
         sourcePort: arbitraryU16,
-        vni: fc.integer({ min: 0, max: 0xff_ffff }),
+        vni: id24,
       })
       .map(({ packet, ...outer }) => {
         encapsulateVxlan(packet, outer);
+        return packet;
+      }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc
+      .record({
+        packet: arbitraryPlainFrame,
+        link,
+        ip: arbitraryIpFields,
+        sourcePort: arbitraryU16,
+        vni: id24,
+        options: arbitraryGeneveOptions,
+      })
+      .map(({ packet, ...outer }) => {
+        encapsulateGeneve(packet, outer);
+        return packet;
+      }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc
+      .record({
+        packet: arbitraryPlainFrame,
+        link,
+        ip: arbitraryIpFields,
+        virtualSubnetId: id24,
+        flowId: arbitraryU8,
+      })
+      .map(({ packet, ...outer }) => {
+        encapsulateNvgre(packet, outer);
         return packet;
       }),
   },

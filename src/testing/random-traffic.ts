@@ -1,16 +1,28 @@
 /** Arbitrary packets, rules and ports for properties of the engine: few values, so that packets meet rules and flows. */
 import fc from "fast-check";
-import { type Ip, type Ipv4, parseIp } from "../net/ip.ts";
+import { type Ip, type Ipv4, type Ipv6, parseIp } from "../net/ip.ts";
 import { type Mac, parseMac } from "../net/mac.ts";
 import { type Prefix, parsePrefix, prefixOf } from "../net/prefix.ts";
+import { AddressSet } from "../vfp/address-set.ts";
 import { createGroup } from "../vfp/group.ts";
 import type { Condition } from "../vfp/condition.ts";
 import type { Group } from "../vfp/group.ts";
+import { type Mapping, MappingSpace } from "../vfp/mapping-space.ts";
 import { NatPool } from "../vfp/nat-pool.ts";
 import type { Action, Direction, LayerDefinition, Rule } from "../vfp/rule.ts";
 import { VfpPort } from "../vfp/vfp-port.ts";
-import { buildIcmpFrame, buildIpFrame, buildTcpFrame, buildUdpFrame } from "../wire/build-frame.ts";
-import type { Packet } from "../wire/packet.ts";
+import {
+  buildArpFrame,
+  buildIcmpFrame,
+  buildIcmpv6Frame,
+  buildIpFrame,
+  buildTcpFrame,
+  buildUdpFrame,
+} from "../wire/build-frame.ts";
+import { encapsulateNvgre, encapsulateVxlan } from "../wire/encapsulation.ts";
+import { Packet } from "../wire/packet.ts";
+import type { TcpOption } from "../wire/tcp-options.ts";
+import { ReferenceEngine } from "./reference-engine.ts";
 
 function macs(...texts: string[]): Mac[] {
   return texts.map((text) => parseMac(text) as Mac);
@@ -34,11 +46,17 @@ const IPV4_PREFIXES = prefixes(
 );
 const IPV6_PREFIXES = prefixes("fd00::/64", "fd00::1/128", "::/0");
 const PORTS = [80, 443, 8080, 49_152, 49_153];
+const SETS = [
+  new AddressSet("nodes", prefixes("10.0.0.0/24")),
+  new AddressSet("pods", prefixes("10.244.1.10/32", "fd00::/64")),
+];
 const NAT_IP = parseIp("10.0.0.11") as Ipv4;
 
 export interface Sent {
   readonly direction: Direction;
   readonly frame: Uint8Array;
+  /** The virtual subnet it comes with. */
+  readonly tni: number;
   /** Milliseconds that pass before it. */
   readonly waitMs: number;
 }
@@ -46,6 +64,16 @@ export interface Sent {
 const port = fc.constantFrom(...PORTS);
 const link = fc.record({ sourceMac: fc.constantFrom(...MACS), destinationMac: fc.constantFrom(...MACS) });
 const payload = fc.uint8Array({ maxLength: 9 });
+/** Numbers of tunnels and virtual subnets. */
+const TNIS = [4096, 4097];
+const tni = fc.constantFrom(...TNIS);
+const dscp = fc.constantFrom(0, 8, 46);
+const mss: fc.Arbitrary<readonly TcpOption[]> = fc.oneof(
+  fc.constant([]),
+  fc.constantFrom(1410, 40).map((mssBytes): TcpOption[] => [{ kind: "mss", mssBytes }]),
+  // At an odd offset.
+  fc.constant<TcpOption[]>([{ kind: "nop" }, { kind: "mss", mssBytes: 1460 }]),
+);
 
 function ipFields(family: readonly Ip[]): fc.Arbitrary<Parameters<typeof buildTcpFrame>[0]["ip"]> {
   return fc.record({
@@ -54,6 +82,7 @@ function ipFields(family: readonly Ip[]): fc.Arbitrary<Parameters<typeof buildTc
     ttl: fc.constantFrom(1, 2, 64, 128),
     identification: fc.integer({ min: 0, max: 3 }),
     isDontFragment: fc.boolean(),
+    dscp,
   });
 }
 
@@ -68,6 +97,7 @@ function transportFrame(family: readonly Ip[]): fc.Arbitrary<Packet> {
       acknowledgment: fc.nat(0xffff),
       flags: fc.constantFrom(0x02, 0x12, 0x10, 0x10, 0x10, 0x11, 0x04),
       window: fc.nat(0xffff),
+      options: mss,
     }),
     payload,
   });
@@ -111,6 +141,58 @@ const fragment = fc
     }),
   );
 
+/** An error about a packet: cut behind its ports, or whole. */
+function error(family: readonly Ip[]): fc.Arbitrary<Packet> {
+  return fc
+    .record({ link, ip: ipFields(family), about: transportFrame(family), isCut: fc.boolean() })
+    .map(({ link: ends, ip, about, isCut }) => {
+      const quoted = about.frame.slice(14);
+      const headerBytes = typeof ip.source === "number" ? 20 : 40;
+      const invoking = isCut ? quoted.subarray(0, headerBytes + 8) : quoted;
+      const fields = { type: "destination-unreachable" as const, code: 3, invoking };
+      return typeof ip.source === "number"
+        ? buildIcmpFrame({ link: ends, ip, icmp: fields })
+        : buildIcmpv6Frame({ link: ends, ip, icmpv6: fields });
+    });
+}
+
+const arp = fc
+  .record({ link, senderIp: fc.constantFrom(...IPV4), targetIp: fc.constantFrom(...IPV4) })
+  .map(({ link: ends, senderIp, targetIp }) =>
+    buildArpFrame({
+      link: ends,
+      arp: {
+        operation: "request",
+        senderMac: ends.sourceMac,
+        senderIp: senderIp as Ipv4,
+        targetIp: targetIp as Ipv4,
+      },
+    }),
+  );
+
+/** A frame in VXLAN or NVGRE. */
+const tunnelled = fc
+  .record({
+    inner: fc.oneof(
+      { weight: 4, arbitrary: transportFrame(IPV4) },
+      { weight: 1, arbitrary: transportFrame(IPV6) },
+      { weight: 1, arbitrary: fragment },
+      { weight: 1, arbitrary: echo },
+      { weight: 1, arbitrary: arp },
+    ),
+    link,
+    ip: fc.oneof({ weight: 3, arbitrary: ipFields(IPV4) }, { weight: 1, arbitrary: ipFields(IPV6) }),
+    sourcePort: port,
+    vni: tni,
+    isVxlan: fc.boolean(),
+  })
+  .map(({ inner, isVxlan, vni, ...outer }) => {
+    const packet = Packet.fromFrame(inner.frame);
+    if (isVxlan) encapsulateVxlan(packet, { ...outer, vni });
+    else encapsulateNvgre(packet, { ...outer, virtualSubnetId: vni, flowId: 7 });
+    return packet;
+  });
+
 export const arbitrarySent: fc.Arbitrary<Sent> = fc
   .record({
     direction: fc.constantFrom<Direction>("out", "in"),
@@ -119,10 +201,14 @@ export const arbitrarySent: fc.Arbitrary<Sent> = fc
       { weight: 2, arbitrary: transportFrame(IPV6) },
       { weight: 1, arbitrary: echo },
       { weight: 1, arbitrary: fragment },
+      { weight: 2, arbitrary: tunnelled },
+      { weight: 1, arbitrary: error(IPV4) },
+      { weight: 1, arbitrary: error(IPV6) },
     ),
     waitMs: fc.constantFrom(0, 0, 0, 1_000, 31_000, 241_000),
+    tni: fc.constantFrom(0, 0, 0, ...TNIS),
   })
-  .map(({ direction, packet, waitMs }) => ({ direction, frame: packet.frame.slice(), waitMs }));
+  .map(({ packet, ...fields }) => ({ ...fields, frame: packet.frame.slice() }));
 
 /** Back ends of services: few, so that lists overlap and flows keep or lose theirs when rules change. */
 function lbnat(family: 4 | 6): fc.Arbitrary<Action> {
@@ -142,6 +228,43 @@ function lbnat(family: 4 | 6): fc.Arbitrary<Action> {
   });
 }
 
+const encapsulation = fc.constantFrom<"vxlan" | "nvgre">("vxlan", "vxlan", "nvgre");
+
+const routeencap: fc.Arbitrary<Action> = fc.record({
+  type: fc.constant("routeencap" as const),
+  encapsulation,
+  tni,
+  destinations: fc.array(
+    fc.record({
+      providerAddress: fc.constantFrom(...IPV4, IPV6[0]!),
+      innerMac: fc.constantFrom(...MACS),
+    }),
+    { minLength: 1, maxLength: 3 },
+  ),
+  decrementTtl: fc.boolean(),
+});
+
+const mapencap: fc.Arbitrary<Action> = fc.record({
+  type: fc.constant("mapencap" as const),
+  encapsulation,
+  tni,
+  space: fc.constant("space"),
+  rewritesMac: fc.boolean(),
+});
+
+const decap: fc.Arbitrary<Action> = fc.record({
+  type: fc.constant("decap" as const),
+  pushesTni: fc.boolean(),
+});
+
+/** What changes the tuple must end its layer. */
+const ENDING: ReadonlySet<string> = new Set(["nat", "lbnat", "redirect", "routeencap", "mapencap", "decap"]);
+
+function endsLayer(made: Action): boolean {
+  if (made.type === "transpose") return made.source !== undefined || made.destination !== undefined;
+  return ENDING.has(made.type);
+}
+
 function action(family: 4 | 6): fc.Arbitrary<Action> {
   const ip = fc.constantFrom(...(family === 4 ? IPV4 : IPV6));
   const side = fc.constantFrom<"source" | "destination">("source", "destination");
@@ -154,6 +277,19 @@ function action(family: 4 | 6): fc.Arbitrary<Action> {
     fc.record({ type: fc.constant("transpose" as const), destinationMac: fc.constantFrom(...MACS) }),
     fc.record({ type: fc.constant("transpose" as const), decrementTtl: fc.constant(true) }),
     fc.constant({ type: "paroute" }),
+    fc.record({ type: fc.constant("transpose" as const), source: ip, dscp }),
+    fc.record({ type: fc.constant("transpose" as const), destination: ip, tni: fc.constantFrom(0, ...TNIS) }),
+    fc.record({ type: fc.constant("mark" as const), dscp }),
+    fc.record({ type: fc.constant("redirect" as const), ip, port, mac: fc.constantFrom(...MACS) }),
+    fc.constantFrom<Action>(
+      { type: "qos", bytesPerSecond: 100, burstBytes: 200, queueBytes: 0 },
+      { type: "qos", bytesPerSecond: 1_000, burstBytes: 100, queueBytes: 300 },
+    ),
+    routeencap,
+    routeencap,
+    mapencap,
+    decap,
+    decap,
   ];
   return fc.oneof(...rewrites);
 }
@@ -164,7 +300,11 @@ function rule(family: 4 | 6): fc.Arbitrary<Rule> {
   const ranges = port.map((first) => [{ first, last: first + 1 }]);
   // Few parts per condition, so that packets meet rules.
   const part = fc.oneof(
-    fc.record({ protocols: fc.constantFrom([6], [17], [1], [6, 17]) }),
+    fc.record({ protocols: fc.constantFrom([6], [17], [1], [6, 17], [252], [47, 252], [58]) }),
+    fc.record({ sourceSets: fc.constantFrom(SETS, SETS.slice(1)) }),
+    fc.record({ destinationSets: fc.constantFrom(SETS, SETS.slice(1)), destination: some }),
+    fc.record({ tni: fc.constantFrom(0, ...TNIS) }),
+    fc.record({ tunnelId: tni }),
     fc.record({ source: some }),
     fc.record({ destination: some }),
     fc.record({ destinationExcept: some }),
@@ -197,14 +337,24 @@ function rule(family: 4 | 6): fc.Arbitrary<Rule> {
       action: action(family),
       isTerminating: fc.boolean(),
       isStateful: fc.boolean(),
+      extras: fc.constantFrom<Partial<Rule>>(
+        {},
+        {},
+        {},
+        { mssDelta: 50, reverseMssDelta: 20 },
+        { mirrorTo: "sniffer" },
+        { flowTtlMs: 30_000 },
+        { skipsHairpin: true },
+      ),
       snat: fc.option(snat, { freq: 4, nil: undefined }),
     })
-    .map(({ snat: dynamic, isTranslatedOnly, ...fields }): Rule => {
+    .map(({ snat: dynamic, isTranslatedOnly, extras, ...fields }): Rule => {
       const { type } = fields.action;
-      const isTerminating = fields.isTerminating || type === "nat" || type === "lbnat";
+      const isTerminating = fields.isTerminating || endsLayer(fields.action);
       const isStateful = fields.isStateful || type === "lbnat";
       const made: Rule = {
         ...fields,
+        ...extras,
         name: fields.id,
         provenance: { object: "test", id: fields.id, name: fields.id },
         isTerminating,
@@ -226,26 +376,40 @@ function rule(family: 4 | 6): fc.Arbitrary<Rule> {
     });
 }
 
+/** Rules by prefix are found by nothing else. */
+function withoutSets(condition: Condition): Condition {
+  const { destinationSets, ...rest } = condition;
+  return destinationSets === undefined ? condition : rest;
+}
+
 export const arbitraryGroup: fc.Arbitrary<Group> = fc
   .record({
     family: fc.constantFrom<4 | 6>(4, 4, 4, 6),
     direction: fc.constantFrom<Direction>("out", "in"),
     priority: fc.integer({ min: 1, max: 3 }),
     isLpm: fc.boolean(),
+    condition: fc.constantFrom<(Condition | undefined)[]>(
+      undefined,
+      undefined,
+      undefined,
+      { protocols: [6, 17] },
+      { tni: 0 },
+    ),
   })
-  .chain(({ family, direction, priority, isLpm }) =>
+  .chain(({ family, direction, priority, isLpm, condition }) =>
     fc.array(rule(family), { minLength: 1, maxLength: 10 }).map((rules) =>
       createGroup({
         name: `${direction}${family}-${priority}`,
         direction,
         family,
         priority,
+        condition,
         match: isLpm ? "lpm-destination" : "priority",
         rules: isLpm
           ? rules.map((each) => ({
               ...each,
               condition: {
-                ...each.condition,
+                ...withoutSets(each.condition),
                 destination: [
                   family === 4 ? IPV4_PREFIXES[each.priority - 1]! : IPV6_PREFIXES[each.priority % 3]!,
                 ],
@@ -260,9 +424,47 @@ export const LAYERS: readonly LayerDefinition[] = [
   { name: "A", priority: 7, isStateful: true, isDefaultAllow: true },
   { name: "B", priority: 15, isStateful: true, isDefaultAllow: true },
   { name: "H", priority: 50, isStateful: true, isDefaultAllow: true, isHairpin: true },
-  { name: "C", priority: 75, isStateful: false, isDefaultAllow: true },
+  { name: "C", priority: 75, isStateful: false, isDefaultAllow: true, clearsTni: true },
   { name: "D", priority: 2000, isStateful: false, isDefaultAllow: true },
 ];
+
+const MAPPINGS: readonly Mapping[] = [
+  { customerAddress: IPV4[0]!, providerAddress: IPV4[2]!, mac: MACS[1]! },
+  { customerAddress: IPV4[1]!, providerAddress: IPV6[1]!, mac: MACS[2]!, tni: 5000 },
+];
+const NEXT_HOP = { sourceMac: MACS[0]!, destinationMac: MACS[2]! };
+const PROVIDERS = { 4: parseIp("10.0.0.11") as Ipv4, 6: parseIp("fd00::1") as Ipv6 };
+const TTL_MS = { halfOpen: 30_000, timeWait: 20_000, other: 240_000 };
+
+/** Small pools: 4 ports for TCP and 4 for UDP. */
+function makePools(): NatPool[] {
+  return [6, 17].map((protocol) => {
+    let given = 0;
+    return new NatPool({
+      name: `pool-${protocol}`,
+      ip: NAT_IP,
+      protocol,
+      portsMax: 4,
+      blocks: {
+        acquire: () => (given++ === 0 ? { first: 49_152, last: 49_155 } : undefined),
+        release: () => undefined,
+      },
+    });
+  });
+}
+
+/** The naive twin of `makeRandomPort`. */
+export function makeReferenceEngine(): ReferenceEngine {
+  return new ReferenceEngine({
+    layers: LAYERS,
+    pools: makePools(),
+    mappings: MAPPINGS,
+    providers: PROVIDERS,
+    providerMac: MACS[0]!,
+    nextHop: NEXT_HOP,
+    ttlMs: TTL_MS,
+  });
+}
 
 /** A port with small NAT pools and a next hop that is always known. */
 export function makeRandomPort(unifiedFlows: boolean): VfpPort {
@@ -272,22 +474,18 @@ export function makeRandomPort(unifiedFlows: boolean): VfpPort {
     node: "node",
     layers: LAYERS,
     unifiedFlows,
-    nextHopResolver: { resolve: () => ({ sourceMac: MACS[0]!, destinationMac: MACS[2]! }) },
+    nextHopResolver: { resolve: () => NEXT_HOP },
   });
-  for (const protocol of [6, 17]) {
-    let given = 0;
-    made.addNatPool(
-      new NatPool({
-        name: `pool-${protocol}`,
-        ip: NAT_IP,
-        protocol,
-        portsMax: 4,
-        blocks: {
-          acquire: () => (given++ === 0 ? { first: 49_152, last: 49_155 } : undefined),
-          release: () => undefined,
-        },
-      }),
-    );
-  }
+  made.address = {
+    providerIpv4: PROVIDERS[4],
+    providerIpv6: PROVIDERS[6],
+    customerAddresses: [],
+    fakeMac: MACS[0]!,
+    flags: 0,
+  };
+  made.setSpace(MappingSpace.of("space", MAPPINGS));
+  const { halfOpen: halfOpenTtlMs, timeWait: timeWaitTtlMs } = TTL_MS;
+  made.flowSettings = { ...made.flowSettings, halfOpenTtlMs, timeWaitTtlMs };
+  for (const pool of makePools()) made.addNatPool(pool);
   return made;
 }

@@ -4,6 +4,7 @@ import { formatDns, parseDns } from "../wire/dns.ts";
 import { EthernetView, toEthernetFields } from "../wire/ethernet.ts";
 import { diffFields, listFields } from "../wire/fields.ts";
 import { describeFrame, formatFrame } from "../wire/format.ts";
+import { GeneveView, toGeneveFields } from "../wire/geneve.ts";
 import { Headers, destinationIp, sourceIp } from "../wire/headers.ts";
 import { IcmpView, toIcmpRepr } from "../wire/icmp.ts";
 import { Icmpv6View, toIcmpv6Repr } from "../wire/icmpv6.ts";
@@ -11,9 +12,12 @@ import { Ipv4View, parseIpv4Options, toIpv4Fields } from "../wire/ipv4.ts";
 import { Ipv6FragmentView, Ipv6View, listIpv6Extensions, toIpv6Fields } from "../wire/ipv6.ts";
 import { listLayers } from "../wire/layers.ts";
 import { NdView, toNdRepr } from "../wire/nd.ts";
+import { NvgreView } from "../wire/nvgre.ts";
+import { SttView, toSttFields } from "../wire/stt.ts";
 import { TcpView } from "../wire/tcp.ts";
 import { TcpOptionKind, findTcpOption, parseTcpOptions } from "../wire/tcp-options.ts";
 import { verifyChecksums } from "../wire/transport-checksum.ts";
+import { TunnelHeaders } from "../wire/tunnel.ts";
 import { UdpView, toUdpFields } from "../wire/udp.ts";
 import { VlanView, toVlanTag } from "../wire/vlan.ts";
 import { VxlanView } from "../wire/vxlan.ts";
@@ -41,7 +45,20 @@ function readHeaders(bytes: Uint8Array, headers: Headers, reason: string | undef
   return [structuredClone(headers), addresses];
 }
 
+function readTunnel(bytes: Uint8Array, start: number, end: number): unknown {
+  const headers = new Headers();
+  if (headers.parseBytes(bytes, start, end) !== undefined) return undefined;
+  const tunnel = new TunnelHeaders();
+  const reason = tunnel.locate(bytes, headers);
+  if (tunnel.kind === undefined) return reason;
+  return [tunnel.kind, tunnel.id, tunnel.innerStart, tunnel.innerEnd, structuredClone(tunnel.inner)];
+}
+
 export const WIRE_PARSERS: Readonly<Record<string, WireParser>> = {
+  TunnelHeaders: readTunnel,
+  GeneveView: (bytes, start, end) => readView(GeneveView.parse(bytes, start, end), toGeneveFields),
+  NvgreView: (bytes, start, end) => readView(NvgreView.parse(bytes, start, end), () => 0),
+  SttView: (bytes, start, end) => readView(SttView.parse(bytes, start, end), toSttFields),
   EthernetView: (bytes, start, end) => readView(EthernetView.parse(bytes, start, end), toEthernetFields),
   VlanView: (bytes, start, end) => readView(VlanView.parse(bytes, start, end), toVlanTag),
   ArpView: (bytes, start, end) => readView(ArpView.parse(bytes, start, end), toArpRepr),

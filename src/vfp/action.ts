@@ -2,44 +2,60 @@
 import { defined } from "../base/assert.ts";
 import { readU16, readU48 } from "../base/bytes.ts";
 import type { KnowledgeCode } from "../knowledge/codes.ts";
-import type { Ip } from "../net/ip.ts";
+import type { Ip, IpFamily } from "../net/ip.ts";
 import type { Mac } from "../net/mac.ts";
 import { type Headers, destinationIp, sourceIp } from "../wire/headers.ts";
 import { readTtl } from "../wire/ttl.ts";
+import type { TunnelHeaders } from "../wire/tunnel.ts";
 import { chooseBackEnd, type LbnatAction } from "./back-end.ts";
 import type { FlowKey } from "./flow-key.ts";
+import type { MappingSpace } from "./mapping-space.ts";
 import type { NatPool } from "./nat-pool.ts";
 import type { NextHopResolver, NextHopWaiter } from "./next-hop.ts";
 import type { Action, BackEnd } from "./rule.ts";
-import { Transposition } from "./transposition.ts";
+import { NOTHING, Transposition } from "./transposition.ts";
+import { evaluateDecap, evaluateMapencap, evaluateRouteencap } from "./tunnel-action.ts";
 
 /** The packet an action works on. */
 export interface ActionSubject {
   readonly bytes: Uint8Array;
   readonly headers: Headers;
   readonly key: FlowKey;
+  /** The tunnel that the packet comes in or was put in. */
+  readonly tunnel: TunnelHeaders;
+  /** What the port has done to the packet so far. */
+  readonly total: Transposition;
 }
 
 /** What the port lends to actions. */
 export interface ActionContext {
   getNatPool(name: string): NatPool | undefined;
+  getSpace(name: string): MappingSpace | undefined;
+  /** The port's own provider address of a family: the source of what it encapsulates. */
+  providerAddress(family: IpFamily): Ip | undefined;
+  /** The outer source MAC until a next hop is known. */
+  readonly providerMac: Mac;
+  /** The UDP destination port of VXLAN. */
+  readonly vxlanPort: number;
   /** Frees ports of idle flows; true when it found any. */
   sweepIdleFlows(): boolean;
   readonly nextHopResolver: NextHopResolver | undefined;
   readonly nextHopWaiter: NextHopWaiter;
 }
 
+export interface ActionPass {
+  readonly kind: "pass";
+  readonly forward: Transposition;
+  readonly reverse: Transposition;
+  readonly nat?: { readonly pool: NatPool; readonly port: number };
+  /** Where an lbnat rule sends the flow. */
+  readonly backEnd?: BackEnd;
+  /** True when the result may change although no rule does: a next hop. */
+  readonly ages?: boolean;
+}
+
 export type ActionResult =
-  | {
-      readonly kind: "pass";
-      readonly forward: Transposition;
-      readonly reverse: Transposition;
-      readonly nat?: { readonly pool: NatPool; readonly port: number };
-      /** Where an lbnat rule sends the flow. */
-      readonly backEnd?: BackEnd;
-      /** True when the result may change although no rule does: a next hop. */
-      readonly ages?: boolean;
-    }
+  | ActionPass
   | { readonly kind: "drop"; readonly code: KnowledgeCode }
   | { readonly kind: "pending" };
 
@@ -59,13 +75,24 @@ function originalDestination(subject: ActionSubject): Transposition {
 
 function evaluateNat(action: Extract<Action, { type: "nat" }>, subject: ActionSubject): ActionResult {
   const forward = new Transposition();
+  const port = subject.key.hasPorts ? (action.port ?? -1) : -1;
   if (action.side === "source") {
     forward.setSourceIp(action.ip);
-    if (action.port !== undefined) forward.sourcePort = action.port;
+    forward.sourcePort = port;
     return { kind: "pass", forward, reverse: originalSource(subject) };
   }
   forward.setDestinationIp(action.ip);
-  if (action.port !== undefined) forward.destinationPort = action.port;
+  forward.destinationPort = port;
+  return { kind: "pass", forward, reverse: originalDestination(subject) };
+}
+
+function evaluateRedirect(
+  action: Extract<Action, { type: "redirect" }>,
+  subject: ActionSubject,
+): ActionResult {
+  const forward = new Transposition().setDestinationIp(action.ip);
+  if (subject.key.hasPorts) forward.destinationPort = action.port ?? -1;
+  forward.destinationMac = action.mac;
   return { kind: "pass", forward, reverse: originalDestination(subject) };
 }
 
@@ -92,24 +119,36 @@ function evaluateLbnat(action: LbnatAction, subject: ActionSubject): ActionResul
   );
   const forward = new Transposition();
   forward.destinationMac = backEnd.mac;
-  if (action.rewrites === "mac") return { kind: "pass", forward, reverse: new Transposition(), backEnd };
+  if (action.rewrites === "mac") return { kind: "pass", forward, reverse: NOTHING, backEnd };
   forward.setDestinationIp(backEnd.ip);
-  forward.destinationPort = backEnd.port;
+  if (subject.key.hasPorts) forward.destinationPort = backEnd.port;
   return { kind: "pass", forward, reverse: originalDestination(subject), backEnd };
 }
 
+/** The answer gets its addresses back; what else was rewritten is not undone. */
 function evaluateTranspose(
   action: Extract<Action, { type: "transpose" }>,
   subject: ActionSubject,
 ): ActionResult {
   const forward = new Transposition();
+  const reverse = new Transposition();
   forward.sourceMac = action.sourceMac;
   forward.destinationMac = action.destinationMac;
+  if (action.source !== undefined) {
+    forward.setSourceIp(action.source);
+    reverse.setDestinationIp(sourceIp(subject.bytes, subject.headers));
+  }
+  if (action.destination !== undefined) {
+    forward.setDestinationIp(action.destination);
+    reverse.setSourceIp(destinationIp(subject.bytes, subject.headers));
+  }
+  forward.dscp = action.dscp ?? -1;
+  forward.tni = action.tni ?? -1;
   if (action.decrementTtl === true) {
     if (readTtl(subject.bytes, subject.headers) <= 1) return { kind: "drop", code: "ttl-expired" };
     forward.ttlDecrements = 1;
   }
-  return { kind: "pass", forward, reverse: new Transposition() };
+  return { kind: "pass", forward, reverse };
 }
 
 function evaluateParoute(subject: ActionSubject, context: ActionContext): ActionResult {
@@ -120,24 +159,43 @@ function evaluateParoute(subject: ActionSubject, context: ActionContext): Action
   const forward = new Transposition();
   forward.sourceMac = hop.sourceMac;
   forward.destinationMac = hop.destinationMac;
-  return { kind: "pass", forward, reverse: new Transposition(), ages: true };
+  return { kind: "pass", forward, reverse: NOTHING, ages: true };
 }
+
+function evaluateMark(dscp: number): ActionResult {
+  const forward = new Transposition();
+  forward.dscp = dscp;
+  return { kind: "pass", forward, reverse: NOTHING };
+}
+
+const ALLOWED: ActionPass = Object.freeze({ kind: "pass", forward: NOTHING, reverse: NOTHING });
 
 /** Says what `action` does to `subject`; changes nothing but the NAT pool it takes a port from. */
 export function evaluateAction(action: Action, subject: ActionSubject, context: ActionContext): ActionResult {
   switch (action.type) {
     case "allow":
-      return { kind: "pass", forward: new Transposition(), reverse: new Transposition() };
+    case "qos":
+      return ALLOWED;
     case "block":
       return { kind: "drop", code: action.code };
     case "nat":
       return evaluateNat(action, subject);
+    case "redirect":
+      return evaluateRedirect(action, subject);
     case "dynnat":
       return evaluateDynnat(action.pool, subject, context);
     case "lbnat":
       return evaluateLbnat(action, subject);
     case "transpose":
       return evaluateTranspose(action, subject);
+    case "mark":
+      return evaluateMark(action.dscp);
+    case "routeencap":
+      return evaluateRouteencap(action, subject, context);
+    case "mapencap":
+      return evaluateMapencap(action, subject, context);
+    case "decap":
+      return evaluateDecap(action, subject);
     case "paroute":
       return evaluateParoute(subject, context);
   }

@@ -21,7 +21,7 @@ function mix(hash: number, word: number): number {
 export function hashForBackEnd(key: FlowKey, distribution: Distribution): number {
   let hash = mix(0x6d75_6c6c, distribution === "2-tuple" ? 0 : key.protocol);
   if (distribution === "5-tuple") hash = mix(hash, wordAt(key.words, 1));
-  for (let at = 2; at < key.tupleLength; at++) hash = mix(hash, wordAt(key.words, at));
+  for (let at = 2; at < key.outerTupleLength; at++) hash = mix(hash, wordAt(key.words, at));
   hash = Math.imul(hash ^ (hash >>> 13), 0x85eb_ca6b);
   return (hash ^ (hash >>> 16)) >>> 0;
 }

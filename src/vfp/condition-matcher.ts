@@ -3,6 +3,7 @@ import { wordAt } from "../base/bytes.ts";
 import type { Mac } from "../net/mac.ts";
 import type { PortRange } from "../net/port-range.ts";
 import { type Prefix, prefixFamily } from "../net/prefix.ts";
+import type { AddressSet } from "./address-set.ts";
 import type { Condition } from "./condition.ts";
 import type { FlowKey } from "./flow-key.ts";
 
@@ -38,6 +39,19 @@ function isInPrefixes(compiled: Int32Array, key: FlowKey, at: number): boolean {
     }
     if (isInside) return true;
   }
+  return false;
+}
+
+/** True when the address at `at` is in a prefix or a set; without either, always. */
+function isAmong(
+  prefixes: Int32Array | undefined,
+  sets: readonly AddressSet[] | undefined,
+  key: FlowKey,
+  at: number,
+): boolean {
+  if (prefixes !== undefined && isInPrefixes(prefixes, key, at)) return true;
+  if (sets === undefined) return prefixes === undefined;
+  for (const set of sets) if (set.hasWords(key.words, at, key.family)) return true;
   return false;
 }
 
@@ -95,10 +109,16 @@ export class ConditionMatcher {
 
   private matchesHeaders(key: FlowKey): boolean {
     if (this.condition.isSourceTranslated === true && !key.isSourceTranslated) return false;
-    if (this.source !== undefined && !isInPrefixes(this.source, key, 2)) return false;
-    if (this.destination !== undefined && !isInPrefixes(this.destination, key, destinationWord(key)))
-      return false;
-    return this.matchesLink(key);
+    const { sourceSets, destinationSets } = this.condition;
+    if (!isAmong(this.source, sourceSets, key, 2)) return false;
+    if (!isAmong(this.destination, destinationSets, key, destinationWord(key))) return false;
+    return this.matchesTunnel(key) && this.matchesLink(key);
+  }
+
+  private matchesTunnel(key: FlowKey): boolean {
+    const { tni, tunnelId } = this.condition;
+    if (tni !== undefined && key.tni !== tni) return false;
+    return tunnelId === undefined || key.tunnelId === tunnelId;
   }
 
   private matchesPorts(key: FlowKey): boolean {

@@ -2,6 +2,7 @@
 import type { Mac } from "../net/mac.ts";
 import type { PortRange } from "../net/port-range.ts";
 import type { Prefix } from "../net/prefix.ts";
+import type { AddressSet } from "./address-set.ts";
 
 export interface Condition {
   /** IP protocol numbers. */
@@ -12,6 +13,10 @@ export interface Condition {
   readonly destination?: readonly Prefix[];
   /** The destination address lies in none of these: the exceptions of a source NAT. */
   readonly destinationExcept?: readonly Prefix[];
+  /** The source address is in one of these sets. Beside `source`, one of both must hold it. */
+  readonly sourceSets?: readonly AddressSet[];
+  /** The destination address is in one of these sets. Beside `destination`, one of both must hold it. */
+  readonly destinationSets?: readonly AddressSet[];
   /** Holds only for TCP and UDP packets whose first fragment this is. */
   readonly sourcePorts?: readonly PortRange[];
   /** Holds only for TCP and UDP packets whose first fragment this is. */
@@ -19,6 +24,10 @@ export interface Condition {
   readonly sourceMac?: Mac;
   readonly destinationMac?: Mac;
   readonly vlan?: number;
+  /** The packet's virtual subnet: what a `decap` rule pushed. 0 asks for none. */
+  readonly tni?: number;
+  /** The number of the tunnel that the packet comes in: a VNI or virtual subnet id. */
+  readonly tunnelId?: number;
   /**
    * The source address was rewritten on this packet's way through the port: such a packet may need another next hop.
    * Only for terminating rules that keep no flows, since it is no part of a flow's key.

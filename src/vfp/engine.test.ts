@@ -1,7 +1,7 @@
 // The rows of dataplane.md §10 "Pipeline engine", read as a table.
 import { beforeEach, describe, expect, it } from "vitest";
 import type { LayerEvent, Recorder, TraceEvent } from "../base/recorder.ts";
-import { type Ip, type Ipv4, formatIp, parseIp } from "../net/ip.ts";
+import { type Ip, formatIp, parseIp } from "../net/ip.ts";
 import { formatMac, parseMac } from "../net/mac.ts";
 import { parsePrefix } from "../net/prefix.ts";
 import { buildEthernetFrame, buildIpFrame, buildTcpFrame, buildUdpFrame } from "../wire/build-frame.ts";
@@ -310,9 +310,7 @@ describe("NAT flows", () => {
   const blocks = { acquire: () => ({ first: 50_048, last: 50_111 }), release: () => undefined };
   beforeEach(() => {
     makePort([layer("SLB_NAT_LAYER", 50)]);
-    port.addNatPool(
-      new NatPool({ name: "tcp", ip: ip("10.0.0.11") as Ipv4, protocol: 6, blocks, portsMax: 64 }),
-    );
+    port.addNatPool(new NatPool({ name: "tcp", ip: ip("10.0.0.11"), protocol: 6, blocks, portsMax: 64 }));
     const snat = rule("snat", {
       condition: { protocols: [6] },
       action: { type: "dynnat", pool: "tcp" },
@@ -330,7 +328,7 @@ describe("NAT flows", () => {
     return show(packet);
   };
 
-  it("translates out, and back by the exact tuple only", () => {
+  it("DT-135, DT-136: translates out, and back by the exact tuple only", () => {
     expect(out(TcpFlag.syn)).toBe("10.0.0.11:50048 > 203.0.113.10:443");
     expect(back(50_048)).toBe("203.0.113.10:443 > 10.244.1.10:5000");
     expect(back(50_049)).toBe("203.0.113.10:443 > 10.0.0.11:50049");
@@ -345,7 +343,7 @@ describe("NAT flows", () => {
     expect(port.getNatPool("tcp")!.usedCount).toBe(1);
   });
 
-  it("drops when 64 ports are in use, and frees those of idle flows", () => {
+  it("DT-138: drops when 64 ports are in use, and frees those of idle flows", () => {
     for (let client = 0; client < 64; client++) {
       const packet = tcp(A, "203.0.113.10", [6000 + client, 443], TcpFlag.syn);
       expect(process("out", packet, 0)).toBe("pass");
@@ -356,7 +354,7 @@ describe("NAT flows", () => {
   });
 
   it("translates an answer although the same packet came before the question, and passed as it was", () => {
-    port.addNatPool(new NatPool({ name: "udp", ip: ip("10.0.0.11") as Ipv4, protocol: 17, blocks }));
+    port.addNatPool(new NatPool({ name: "udp", ip: ip("10.0.0.11"), protocol: 17, blocks }));
     const snat = rule("udp", {
       condition: { protocols: [17] },
       action: { type: "dynnat", pool: "udp" },
@@ -392,6 +390,32 @@ describe("NAT flows", () => {
     port.removeNatPool("tcp");
     expect(port.getLayer("SLB_NAT_LAYER")!.flowCount).toBe(0);
     expect(out(TcpFlag.syn)).toBe("drop");
+  });
+});
+
+describe("a packet that a rule turns round before another rule translates it", () => {
+  beforeEach(() => {
+    makePort([layer("NAT", 50), layer("HAIRPIN", 100, { isHairpin: true })]);
+    let next = 50_048;
+    const blocks = { acquire: () => ({ first: next, last: (next += 64) - 1 }), release: () => undefined };
+    port.addNatPool(new NatPool({ name: "tcp", ip: ip("10.0.0.11"), protocol: 6, blocks, portsMax: 64 }));
+    const nat = rule("nat", { action: { type: "dynnat", pool: "tcp" }, isStateful: true });
+    port.setGroups("HAIRPIN", [
+      group([rule("turn", { isTerminating: false })]),
+      group([nat], { direction: "in", name: "I", priority: 2 }),
+    ]);
+    port.setGroups("NAT", [group([nat], { direction: "in" })]);
+  });
+
+  it("keeps its ports when rules are looked up again: the second rule is one of the other direction", () => {
+    const syn = (): string => {
+      const packet = tcp(A, C, [5000, 80], TcpFlag.syn);
+      expect(process("out", packet)).toBe("turned");
+      return show(packet);
+    };
+    const first = syn();
+    expect(syn()).toBe(first);
+    expect(port.getNatPool("tcp")!.usedCount).toBe(2);
   });
 });
 

@@ -1,5 +1,5 @@
-import { describe, it } from "vitest";
-import { holdBothPathsEqual, holdForkEqual } from "./fast-path.suite.ts";
+import { describe, expect, it } from "vitest";
+import { holdBothPathsEqual, holdForkEqual, holdHostileFrames, holdTwinEqual } from "./fast-path.suite.ts";
 
 // Replay: SEED=… npm run test:long -- src/vfp
 const seed = Number(process.env["SEED"] ?? Math.trunc(Math.random() * 2 ** 31));
@@ -7,6 +7,14 @@ const seed = Number(process.env["SEED"] ?? Math.trunc(Math.random() * 2 ** 31));
 describe(`the fast path, seed ${seed}`, () => {
   it("gives the bytes that the slow path gives", () => {
     holdBothPathsEqual({ numRuns: 60_000, seed });
+  });
+
+  it("gives what a naive twin gives", () => {
+    holdTwinEqual({ numRuns: 20_000, seed });
+  });
+
+  it("takes a million damaged frames without harm, the same on both paths", () => {
+    expect(holdHostileFrames({ numRuns: 20_000, seed })).toBeGreaterThan(500_000);
   });
 
   it("gives in a fork what it gives in the original", () => {

@@ -9,7 +9,13 @@ import {
   arbitraryGroup,
   arbitrarySent,
   makeRandomPort,
+  makeReferenceEngine,
 } from "../testing/random-traffic.ts";
+import { readU16 } from "../base/bytes.ts";
+import { checksumOf } from "../wire/checksum.ts";
+import { TunnelHeaders } from "../wire/tunnel.ts";
+import { QuotedPacket } from "./icmp-error.ts";
+import type { ReferenceEngine } from "../testing/reference-engine.ts";
 import { verifyChecksums } from "../wire/transport-checksum.ts";
 import { Headers } from "../wire/headers.ts";
 import { Packet } from "../wire/packet.ts";
@@ -49,17 +55,40 @@ const run = fc.record({
 /** What a port makes of one packet, as text. */
 function outcome(port: VfpPort, sent: Sent, nowMs: number, ttl?: number): string {
   const packet = Packet.fromFrame(sent.frame);
+  packet.tni = sent.tni;
+  const copies: string[] = [];
+  port.mirrorSink = { mirror: (target, copy) => copies.push(`${target} ${formatHex(copy.frame)}`) };
   const headers = new Headers();
   headers.parse(packet);
   const hops = ttl === undefined ? 0 : readTtl(packet.bytes, headers) - ttl;
   for (let i = 0; i < hops; i++) decrementTtl(packet.bytes, headers);
-  const wasRight = verifyChecksums(packet.bytes, headers) === undefined;
+  const wasRight = wrongChecksums(packet.bytes, headers).length === 0;
   const verdict = port.process(sent.direction, packet, headers, nowMs);
-  if (verdict !== "pass" && verdict !== "turned") return verdict;
+  port.mirrorSink = undefined;
+  if (verdict === "drop" || verdict === "pending") return verdict;
   const check = new Headers();
   expect(check.parse(packet)).toBeUndefined();
-  if (wasRight) expect(verifyChecksums(packet.bytes, check), formatHex(packet.frame)).toBeUndefined();
-  return `${verdict} ${formatHex(packet.frame)}`;
+  expect(headers, "headers describe what the packet has become").toEqual(check);
+  if (wasRight) expect(wrongChecksums(packet.bytes, check), formatHex(packet.frame)).toEqual([]);
+  const delay = verdict === "delayed" ? `${port.delay.untilMs} ${port.delay.isTurned}` : "";
+  return [verdict, delay, packet.tni, formatHex(packet.frame), ...copies].join("\n");
+}
+
+/** Wrong checksums: of the packet, of the frame in its tunnel, of what an error quotes. */
+function wrongChecksums(bytes: Uint8Array, headers: Headers): string[] {
+  const found = [verifyChecksums(bytes, headers)?.header];
+  const tunnel = new TunnelHeaders();
+  tunnel.locate(bytes, headers);
+  if (tunnel.kind !== undefined) found.push(verifyChecksums(bytes, tunnel.inner)?.header);
+  const quoted = new QuotedPacket();
+  if (quoted.locate(bytes, headers, "in")) {
+    const { network, family, end, transport } = quoted.headers;
+    if (family === 4 && checksumOf(bytes, network, network + 20) !== 0) found.push("ipv4");
+    const length = readU16(bytes, network + (family === 4 ? 2 : 4));
+    const isWhole = length === end - (family === 4 ? network : transport);
+    if (isWhole) found.push(verifyChecksums(bytes, quoted.headers)?.header);
+  }
+  return found.filter((header) => header !== undefined);
 }
 
 function configure(port: VfpPort, layer: number, wanted: readonly Group[]): void {
@@ -95,6 +124,99 @@ export function holdBothPathsEqual(options: PropertyOptions): void {
         }
         nowMs += each.sent.waitMs;
         expect(outcome(fast, each.sent, nowMs, each.ttl)).toBe(outcome(slow, each.sent, nowMs, each.ttl));
+      }
+    }),
+    options,
+  );
+}
+
+/** Frames with bytes changed and ends cut off; most are still taken. */
+const hostile: fc.Arbitrary<Sent> = fc
+  .record({
+    sent: arbitrarySent,
+    patches: fc.array(fc.tuple(fc.nat(), fc.nat(255)), { maxLength: 4 }),
+    cut: fc.oneof({ weight: 5, arbitrary: fc.constant(0) }, { weight: 1, arbitrary: fc.nat() }),
+  })
+  .map(({ sent, patches, cut }) => {
+    const frame = sent.frame.slice(0, sent.frame.length - (cut % sent.frame.length));
+    for (const [at, value] of patches) frame[at % frame.length] = value;
+    return { ...sent, frame };
+  });
+
+/** What a port makes of bytes that anybody may send; undefined when the locator refuses them. */
+function hostileOutcome(port: VfpPort, sent: Sent, nowMs: number): string | undefined {
+  const packet = Packet.fromFrame(sent.frame);
+  packet.tni = sent.tni;
+  const headers = new Headers();
+  if (headers.parse(packet) !== undefined) return undefined;
+  const verdict = port.process(sent.direction, packet, headers, nowMs);
+  if (verdict === "drop") return verdict;
+  expect(new Headers().parse(packet), "what goes on can be parsed").toBeUndefined();
+  return `${verdict} ${packet.tni} ${formatHex(packet.frame)}`;
+}
+
+/**
+ * Sends damaged frames through random rules on both paths: nothing throws, nothing that goes on is broken, and both give
+ * the same. @returns how many frames were taken.
+ */
+export function holdHostileFrames(options: PropertyOptions): number {
+  let taken = 0;
+  const all = fc.array(hostile, { minLength: 50, maxLength: 50 });
+  const rules = fc.array(groups, { minLength: LAYERS.length, maxLength: LAYERS.length });
+  fc.assert(
+    fc.property(rules, all, (first, frames) => {
+      const [fast, slow] = [makeRandomPort(true), makeRandomPort(false)];
+      for (const [layer, wanted] of first.entries()) {
+        configure(fast, layer, wanted);
+        configure(slow, layer, wanted);
+      }
+      let nowMs = 0;
+      for (const sent of frames) {
+        nowMs += sent.waitMs;
+        const made = hostileOutcome(fast, sent, nowMs);
+        expect(made).toBe(hostileOutcome(slow, sent, nowMs));
+        if (made !== undefined) taken++;
+      }
+    }),
+    options,
+  );
+  return taken;
+}
+
+/** The same of the naive twin. */
+function twinOutcome(twin: ReferenceEngine, sent: Sent, nowMs: number, ttl?: number): string {
+  const packet = Packet.fromFrame(sent.frame);
+  packet.tni = sent.tni;
+  const headers = new Headers();
+  headers.parse(packet);
+  const hops = ttl === undefined ? 0 : readTtl(packet.bytes, headers) - ttl;
+  for (let i = 0; i < hops; i++) decrementTtl(packet.bytes, headers);
+  const { verdict, untilMs, isTurned, mirrors } = twin.process(sent.direction, packet, nowMs);
+  if (verdict === "drop") return verdict;
+  const delay = verdict === "delayed" ? `${untilMs} ${isTurned}` : "";
+  const copies = mirrors.map((target) => `${target} ${formatHex(packet.frame)}`);
+  return [verdict, delay, packet.tni, formatHex(packet.frame), ...copies].join("\n");
+}
+
+/** Sends random packets through the engine and through its naive twin, while rules change and time passes. */
+export function holdTwinEqual(options: PropertyOptions): void {
+  fc.assert(
+    fc.property(run, ({ first, steps }) => {
+      const port = makeRandomPort(true);
+      const twin = makeReferenceEngine();
+      const change = (layer: number, wanted: readonly Group[]): void => {
+        configure(port, layer, wanted);
+        twin.setGroups(LAYERS[layer]!.name, port.getLayer(LAYERS[layer]!.name)!.groups);
+      };
+      for (const [layer, wanted] of first.entries()) change(layer, wanted);
+      let nowMs = 0;
+      for (const each of steps) {
+        if (each.kind === "change") {
+          change(each.layer, each.groups);
+          continue;
+        }
+        nowMs += each.sent.waitMs;
+        expect(outcome(port, each.sent, nowMs, each.ttl)).toBe(twinOutcome(twin, each.sent, nowMs, each.ttl));
       }
     }),
     options,

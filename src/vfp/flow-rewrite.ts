@@ -12,7 +12,8 @@ import { IpProtocol } from "../wire/ip-protocol.ts";
 import { decrementTtl } from "../wire/ttl.ts";
 import { udpChecksumField } from "../wire/udp.ts";
 import type { FlowKey } from "./flow-key.ts";
-import { type Transposition, coveringChecksumOffset } from "./transposition.ts";
+import { VXLAN_PROTOCOL } from "./flow-key.ts";
+import { type Transposition, coveringChecksumOffset, writeDscp } from "./transposition.ts";
 
 /** What replacing one 32-bit word adds to a one's-complement sum. */
 function delta(before: number, after: number): number {
@@ -36,15 +37,16 @@ export class FlowRewrite {
   private readonly checksumOffset: number;
   private readonly isUdp: boolean;
   private readonly ttlDecrements: number;
+  private readonly dscp: number;
 
-  /** `key` is the one the packets arrive with. */
+  /** `key` is the one the packets arrive with; of those that lose outer headers, the inner one. */
   constructor(key: FlowKey, transposition: Transposition) {
     const { words } = key;
     const source = wordAt(words, 2);
     const destination = wordAt(words, 3);
     const ports = wordAt(words, 1);
-    this.source = transposition.sourceWord ?? source;
-    this.destination = transposition.destinationWord ?? destination;
+    this.source = transposition.newSource?.[0] ?? source;
+    this.destination = transposition.newDestination?.[0] ?? destination;
     this.ports = key.hasPorts ? portsAfter(ports, transposition) : ports;
     this.changesAddresses = this.source !== source || this.destination !== destination;
     this.changesPorts = this.ports !== ports;
@@ -53,9 +55,11 @@ export class FlowRewrite {
       (this.destination === destination ? 0 : delta(destination, this.destination));
     this.headerDelta = foldSum(addressDelta);
     this.transportDelta = foldSum(addressDelta + (this.changesPorts ? delta(ports, this.ports) : 0));
-    this.checksumOffset = this.transportDelta === 0 ? -1 : coveringChecksumOffset(key.protocol);
-    this.isUdp = key.protocol === IpProtocol.udp;
+    const protocol = key.isTunnel && key.protocol === VXLAN_PROTOCOL ? IpProtocol.udp : key.protocol;
+    this.checksumOffset = this.transportDelta === 0 ? -1 : coveringChecksumOffset(protocol);
+    this.isUdp = protocol === IpProtocol.udp;
     this.ttlDecrements = transposition.ttlDecrements;
+    this.dscp = transposition.dscp;
     const { sourceMac, destinationMac } = transposition;
     const at = key.tupleLength + 1;
     const middle = wordAt(words, at + 1);
@@ -81,6 +85,7 @@ export class FlowRewrite {
       writeU16(bytes, network + 10, addToChecksum(readU16(bytes, network + 10), this.headerDelta));
     }
     if (headers.transport >= 0) this.applyTransport(bytes, headers.transport);
+    if (this.dscp >= 0) writeDscp(bytes, headers, this.dscp);
     for (let i = 0; i < this.ttlDecrements; i++) decrementTtl(bytes, headers);
   }
 

@@ -23,9 +23,9 @@ export function hashWords(words: Int32Array, offset: number, length: number): nu
 const NO_KEYS = new Int32Array(0);
 const NO_LENGTHS = new Uint8Array(0);
 
-/** Values by key words. All keys of one table have at most `strideWords` words. */
+/** Values by key words. Slots are as wide as the longest key so far: a table of plain IPv4 flows stays small. */
 export class FlowTable<Value extends object> {
-  private readonly strideWords: number;
+  private strideWords: number;
   /** 0 until the first flow: most tables of most ports never hold one. */
   private capacity = 0;
   private keys: Int32Array = NO_KEYS;
@@ -36,6 +36,7 @@ export class FlowTable<Value extends object> {
   /** Where the last sweep stopped. */
   private hand = 0;
 
+  /** `strideWords`: as long as keys are expected to be. */
   constructor(strideWords: number) {
     this.strideWords = strideWords;
   }
@@ -46,15 +47,17 @@ export class FlowTable<Value extends object> {
 
   /** The value under the first `length` words of `words`. */
   get(words: Int32Array, length: number): Value | undefined {
-    if (this.count === 0) return undefined;
+    if (this.count === 0 || length > this.strideWords) return undefined;
     const slot = this.findSlot(words, length);
     return this.lengths[slot] === 0 ? undefined : this.values[slot];
   }
 
   /** Puts `value` under the key, in place of what was there. */
   set(words: Int32Array, length: number, value: Value): void {
-    assert(length > 0 && length <= this.strideWords, "a flow key fits the table's stride");
-    if (this.count + 1 > this.capacity * LOAD_MAX) this.grow();
+    assert(length > 0, "a flow key has words");
+    if (length > this.strideWords) this.rebuild(this.capacity, length);
+    if (this.count + 1 > this.capacity * LOAD_MAX)
+      this.rebuild(Math.max(CAPACITY_MIN, this.capacity * 2), this.strideWords);
     const slot = this.findSlot(words, length);
     if (this.lengths[slot] === 0) this.count++;
     this.lengths[slot] = length;
@@ -65,7 +68,7 @@ export class FlowTable<Value extends object> {
 
   /** Removes the key. @returns false when it was not there. */
   delete(words: Int32Array, length: number): boolean {
-    if (this.count === 0) return false;
+    if (this.count === 0 || length > this.strideWords) return false;
     const slot = this.findSlot(words, length);
     if (this.lengths[slot] === 0) return false;
     this.removeSlot(slot);
@@ -136,11 +139,12 @@ export class FlowTable<Value extends object> {
     this.values[free] = undefined;
   }
 
-  private grow(): void {
+  private rebuild(newCapacity: number, newStrideWords: number): void {
     const { keys, lengths, values, capacity, strideWords } = this;
-    this.capacity = Math.max(CAPACITY_MIN, capacity * 2);
+    this.capacity = newCapacity;
+    this.strideWords = newStrideWords;
     this.hand = 0;
-    this.keys = new Int32Array(this.capacity * strideWords);
+    this.keys = new Int32Array(newCapacity * newStrideWords);
     this.lengths = new Uint8Array(this.capacity);
     this.values = Array.from({ length: this.capacity });
     for (let slot = 0; slot < capacity; slot++) {

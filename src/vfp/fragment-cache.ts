@@ -2,53 +2,74 @@
  * Lets later fragments follow the first one, which alone carries ports. A later fragment that arrives before
  * the first is not matched: SupportReorderedFragments is 0 (dataplane.md §1.2, §1.10).
  */
-import { readU16, readU32 } from "../base/bytes.ts";
+import { readU16, readU32, wordAt } from "../base/bytes.ts";
 import { LIMITS } from "../base/limits.ts";
 import type { Headers } from "../wire/headers.ts";
+import type { TunnelHeaders } from "../wire/tunnel.ts";
 import type { FlowKey } from "./flow-key.ts";
 import type { Transposition } from "./transposition.ts";
+import type { FlowEffects } from "./unified-flow.ts";
 
-/** Inferred: no source gives the lifetime of an entry; 15 s is the port's PendingTimeout (dataplane.md §1.2). */
-const LIFETIME_MS = 15_000;
+/** Inferred: no source gives the lifetime of an entry (dataplane.md §11, Q-20). */
+const LIFETIME_MS = 30_000;
 
-interface FragmentTrain {
+/** What happens to all fragments of one datagram. */
+export interface FragmentTrain {
   readonly transposition: Transposition;
+  readonly effects: FlowEffects | undefined;
+}
+
+interface KnownTrain extends FragmentTrain {
   readonly expiresAtMs: number;
 }
 
-/** Addresses, protocol, direction and identification: what all fragments of one datagram share. */
-function trainKey(bytes: Uint8Array, headers: Headers, key: FlowKey): string {
-  const identification =
-    headers.family === 4 ? readU16(bytes, headers.network + 4) : readU32(bytes, headers.fragmentHeader + 4);
-  return `${key.direction}|${key.protocol}|${identification}|${key.words.slice(2, key.tupleLength).join(",")}`;
+function identificationOf(bytes: Uint8Array, headers: Headers): number {
+  if (!headers.isFragment) return -1;
+  return headers.family === 4
+    ? readU16(bytes, headers.network + 4)
+    : readU32(bytes, headers.fragmentHeader + 4);
+}
+
+/**
+ * Addresses, protocol, direction, virtual subnet and identification: what all fragments of one datagram share. Of a tunnel it is the
+ * inner datagram that is in fragments.
+ */
+export function trainKey(bytes: Uint8Array, headers: Headers, key: FlowKey, tunnel: TunnelHeaders): string {
+  const words: number[] = [];
+  const outer = key.outerTupleLength;
+  for (let at = 2; at < key.tupleLength; at++) {
+    // Ports, and the bit that says whether there are any, are those of the first fragment only.
+    const isOfInnerTransport = at === outer + 1 || at === outer + 2;
+    if (!isOfInnerTransport) words.push(wordAt(key.words, at));
+  }
+  const inner =
+    tunnel.kind === undefined ? "" : `${tunnel.inner.protocol}|${identificationOf(bytes, tunnel.inner)}`;
+  return `${key.direction}|${key.protocol}|${key.tni}|${identificationOf(bytes, headers)}|${inner}|${words.join(",")}`;
 }
 
 export class FragmentCache {
-  private readonly trains = new Map<string, FragmentTrain>();
+  private readonly trains = new Map<string, KnownTrain>();
 
   get size(): number {
     return this.trains.size;
   }
 
-  /** Remembers what happened to a first fragment. `key` is the one it arrived with. */
-  remember(
-    bytes: Uint8Array,
-    headers: Headers,
-    key: FlowKey,
-    transposition: Transposition,
-    nowMs: number,
-  ): void {
+  /**
+   * Remembers what happened to a first fragment. `key` is the one it arrived with.
+   * @returns false when the cache is full.
+   */
+  remember(name: string, train: FragmentTrain, nowMs: number): boolean {
     this.dropExpired(nowMs);
-    const name = trainKey(bytes, headers, key);
     this.trains.delete(name);
-    if (this.trains.size >= LIMITS.fragmentsPerPortMax) return;
-    this.trains.set(name, { transposition, expiresAtMs: nowMs + LIFETIME_MS });
+    if (this.trains.size >= LIMITS.fragmentsPerPortMax) return false;
+    this.trains.set(name, { ...train, expiresAtMs: nowMs + LIFETIME_MS });
+    return true;
   }
 
   /** What to do with a later fragment; undefined when its first one has not passed. */
-  find(bytes: Uint8Array, headers: Headers, key: FlowKey, nowMs: number): Transposition | undefined {
-    const train = this.trains.get(trainKey(bytes, headers, key));
-    return train !== undefined && nowMs < train.expiresAtMs ? train.transposition : undefined;
+  find(name: string, nowMs: number): FragmentTrain | undefined {
+    const train = this.trains.get(name);
+    return train !== undefined && nowMs < train.expiresAtMs ? train : undefined;
   }
 
   private dropExpired(nowMs: number): void {

@@ -4,12 +4,13 @@
  * (dataplane.md §1.4, §1.5; the order of equals is the compiler's choice).
  */
 import { assert } from "../base/assert.ts";
-import { type Prefix, prefixFamily } from "../net/prefix.ts";
+import { prefixFamily } from "../net/prefix.ts";
 import type { Condition } from "./condition.ts";
 import { ConditionMatcher, type MissReason } from "./condition-matcher.ts";
 import type { FlowKey } from "./flow-key.ts";
-import type { Direction, GroupDefinition, MatchType, MissNote, Rule } from "./rule.ts";
-import { type IndexedRule, RuleIndex, indexRule } from "./rule-index.ts";
+import type { Action, Direction, GroupDefinition, MatchType, MissNote, Rule } from "./rule.ts";
+import { PrefixIndex, onlyDestination } from "./prefix-index.ts";
+import { type IndexedRule, RuleIndex, type RuleSet, indexRule } from "./rule-index.ts";
 
 /** A rule that almost matched. */
 export interface NearMiss {
@@ -19,12 +20,16 @@ export interface NearMiss {
 
 /** What a new version of a group is made from. */
 interface Contents {
-  readonly index: RuleIndex;
+  readonly index: RuleSet;
+  readonly matcher: ConditionMatcher | undefined;
   readonly natRules: number;
   readonly nextSequence: number;
 }
 
-const NAT_ACTIONS: ReadonlySet<string> = new Set(["nat", "dynnat", "lbnat"]);
+const NAT_ACTIONS: ReadonlySet<string> = new Set(["nat", "dynnat", "lbnat", "redirect"]);
+const TUNNEL_ACTIONS: ReadonlySet<string> = new Set(["routeencap", "mapencap", "decap"]);
+/** dataplane.md §3.6: vfpctrl takes at most so many destinations of one routeencap rule. */
+const ENCAP_DESTINATIONS_MAX = 8;
 
 /** An immutable list of rules for one direction and family. Made by `createGroup`. */
 export class Group implements GroupDefinition {
@@ -33,6 +38,7 @@ export class Group implements GroupDefinition {
   readonly family: 4 | 6;
   readonly priority: number;
   readonly match: MatchType;
+  readonly condition: Condition | undefined;
   readonly missNotes: readonly MissNote[];
   private readonly contents: Contents;
 
@@ -43,6 +49,7 @@ export class Group implements GroupDefinition {
     this.family = definition.family;
     this.priority = definition.priority;
     this.match = definition.match;
+    this.condition = definition.condition;
     this.missNotes = definition.missNotes ?? [];
     this.contents = contents;
     Object.freeze(this);
@@ -67,18 +74,20 @@ export class Group implements GroupDefinition {
     return this.contents.index.has(rule);
   }
 
-  /** The winning rule; undefined when none matches. */
+  /** The winning rule; undefined when none matches, or the group's own condition does not hold. */
   find(key: FlowKey): Rule | undefined {
-    return this.contents.index.find(key)?.rule;
+    const { matcher, index } = this.contents;
+    return matcher === undefined || matcher.matches(key) ? index.find(key)?.rule : undefined;
   }
 
   /** A group that differs in these rules. Costs what the change costs, not what the group holds. */
   replaceRules(removed: readonly Rule[], added: readonly Rule[]): Group {
     if (removed.length === 0 && added.length === 0) return this;
-    const { index, natRules, nextSequence } = this.contents;
+    const { index, matcher, natRules, nextSequence } = this.contents;
     const indexed = prepare(this, added, nextSequence);
     return new Group(this, {
       index: index.with(new Set(removed), indexed),
+      matcher,
       natRules: natRules - countDynnat(removed) + countDynnat(added),
       nextSequence: nextSequence + added.length,
     });
@@ -90,8 +99,16 @@ export class Group implements GroupDefinition {
   }
 
   private definition(): Omit<GroupDefinition, "rules"> {
-    const { name, direction, family, priority, match, missNotes } = this;
-    return { name, direction, family, priority, match, missNotes };
+    const { name, direction, family, priority, match, condition, missNotes } = this;
+    return {
+      name,
+      direction,
+      family,
+      priority,
+      match,
+      missNotes,
+      ...(condition === undefined ? {} : { condition }),
+    };
   }
 
   /** The first rule that `key` misses for one explainable reason. For traces. */
@@ -118,10 +135,11 @@ function countDynnat(rules: readonly Rule[]): number {
   return rules.filter((rule) => rule.action.type === "dynnat").length;
 }
 
-function onlyDestination(rule: Rule): Prefix {
-  const [prefix, ...more] = rule.condition.destination ?? [];
-  assert(prefix !== undefined && more.length === 0, "an LPM rule has exactly one destination prefix");
-  return prefix;
+function changesTuple(action: Action): boolean {
+  if (action.type === "transpose") {
+    return action.source !== undefined || action.destination !== undefined;
+  }
+  return NAT_ACTIONS.has(action.type) || TUNNEL_ACTIONS.has(action.type);
 }
 
 function checkRule({ action, condition, isStateful, isTerminating }: Rule): void {
@@ -129,7 +147,11 @@ function checkRule({ action, condition, isStateful, isTerminating }: Rule): void
   assert(action.type !== "lbnat" || isStateful, "an lbnat rule is stateful: its flow holds the choice");
   assert(action.type !== "lbnat" || action.backEnds.length > 0, "an lbnat rule has a back end");
   // A flow is found by the tuple that the layer got: nothing may match behind a rule that changed it.
-  assert(!NAT_ACTIONS.has(action.type) || isTerminating, "a NAT rule ends its layer");
+  assert(!changesTuple(action) || isTerminating, "a rule that changes addresses or tunnels ends its layer");
+  if (action.type === "routeencap") {
+    const count = action.destinations.length;
+    assert(count > 0 && count <= ENCAP_DESTINATIONS_MAX, "a routeencap rule has one to eight destinations");
+  }
   assert(
     condition.isSourceTranslated !== true || (isTerminating && !isStateful),
     "a rule for translated packets ends its layer and keeps no flows",
@@ -140,6 +162,10 @@ function checkRule({ action, condition, isStateful, isTerminating }: Rule): void
 function rankOf(definition: Omit<GroupDefinition, "rules">, rule: Rule): number {
   if (definition.match === "priority") return rule.priority;
   const prefix = onlyDestination(rule);
+  assert(
+    rule.condition.destinationSets === undefined,
+    "an LPM rule is found by its prefix alone, not by sets",
+  );
   assert(prefixFamily(prefix) === definition.family, "an LPM rule has its group's family");
   return -prefix.length;
 }
@@ -159,8 +185,11 @@ function prepare(
 
 /** Compiles a group. The result is frozen; equal content should be compiled once and shared. */
 export function createGroup(definition: GroupDefinition): Group {
+  const indexed = prepare(definition, definition.rules, 0);
+  const { condition, family } = definition;
   return new Group(definition, {
-    index: RuleIndex.of(prepare(definition, definition.rules, 0)),
+    index: definition.match === "priority" ? RuleIndex.of(indexed) : PrefixIndex.of(indexed),
+    matcher: condition === undefined ? undefined : new ConditionMatcher(condition, family),
     natRules: countDynnat(definition.rules),
     nextSequence: definition.rules.length,
   });

@@ -6,8 +6,9 @@ import { defined } from "../base/assert.ts";
 import type { FlowKey } from "./flow-key.ts";
 import type { RuleMatch } from "./layer.ts";
 import type { NatPool } from "./nat-pool.ts";
-import { type BackEnd, FLOW_TTL_MS } from "./rule.ts";
-import type { Transposition } from "./transposition.ts";
+import { type TransportClass, classOfProtocol } from "./flow-census.ts";
+import type { BackEnd } from "./rule.ts";
+import { NOTHING, type Transposition } from "./transposition.ts";
 
 /** One direction of a pair. */
 export interface LayerFlow {
@@ -26,17 +27,21 @@ export interface ChainStep {
 }
 
 /**
- * `opening`: no answer seen. `open`: both sides spoke. `closing`: a FIN or RST passed.
+ * `opening`: no answer seen. `open`: both sides spoke. `closing`: a FIN passed. `time-wait`: one of each side, or a RST.
  * A SYN on a flow that is not `opening` is a new connection on an old tuple and resets the flow
  * (dataplane.md §1.10, "TCP connections reset by SYN"); on an `opening` one it is a repetition.
  */
-export type FlowState = "opening" | "open" | "closing";
+export type FlowState = "opening" | "open" | "closing" | "time-wait";
 
 /** A unified flow, as its layer flows see it. */
 export interface FlowUser {
   readonly lastUsedMs: number;
   /** True: the layers must be walked again. */
   isStale: boolean;
+}
+
+function keptOf(transposition: Transposition): Transposition {
+  return transposition.isEmpty && !transposition.isTurned ? NOTHING : transposition;
 }
 
 export class LayerFlowPair {
@@ -54,6 +59,13 @@ export class LayerFlowPair {
   /** When the layers last saw it; what unified flows saw since is with them. */
   lastUsedMs: number;
   state: FlowState = "opening";
+  readonly transport: TransportClass;
+  /** What the rule says about idle flows; undefined leaves it to the port. */
+  readonly ruleTtlMs: number | undefined;
+  /** The connection is counted with this pair. */
+  isCounted = false;
+  /** Sides that sent a FIN: 1 the main one, 2 the other. */
+  finished = 0;
   isRemoved = false;
   private users: FlowUser[] = [];
   /** True until a packet passed with it: the first one may have to wait for its next hop and come again. */
@@ -74,8 +86,10 @@ export class LayerFlowPair {
     this.nat = options.nat;
     this.generation = options.generation;
     this.lastUsedMs = options.nowMs;
-    this.main = { pair: this, isMain: true, transposition: options.forward };
-    this.answer = { pair: this, isMain: false, transposition: options.reverse };
+    this.transport = classOfProtocol(options.before.protocol);
+    this.ruleTtlMs = this.decision.match.rule.flowTtlMs;
+    this.main = { pair: this, isMain: true, transposition: keptOf(options.forward) };
+    this.answer = { pair: this, isMain: false, transposition: keptOf(options.reverse) };
   }
 
   /** The rule that made the flow. */
@@ -90,14 +104,21 @@ export class LayerFlowPair {
     this.users.push(user);
   }
 
-  isExpired(nowMs: number): boolean {
-    return nowMs - this.latestUseMs() >= FLOW_TTL_MS;
+  isExpired(nowMs: number, ttlMs: number): boolean {
+    return nowMs - this.latestUseMs() >= ttlMs;
+  }
+
+  /** What stands for the pair must ask again how long it lives. */
+  releaseUsers(): void {
+    this.lastUsedMs = this.latestUseMs();
+    for (const user of this.users) user.isStale = true;
+    this.users = [];
   }
 
   /** Ends the pair and all that stands for it. */
   end(): void {
     this.isRemoved = true;
-    for (const user of this.users) user.isStale = true;
+    this.releaseUsers();
   }
 
   private latestUseMs(): number {

@@ -4,14 +4,16 @@
  */
 import { assert } from "../base/assert.ts";
 import { LIMITS } from "../base/limits.ts";
-import { type FlowKey, KEY_WORDS_MAX } from "./flow-key.ts";
+import { type LayerCounters, type RuleCounters, newLayerCounters } from "./counters.ts";
+import type { FlowCensus } from "./flow-census.ts";
+import type { FlowKey } from "./flow-key.ts";
 import { FlowStamps } from "./flow-stamps.ts";
 import { FlowTable } from "./flow-table.ts";
 import type { Group } from "./group.ts";
 import type { ChainStep, LayerFlow } from "./layer-flow.ts";
 import { LayerFlowPair } from "./layer-flow.ts";
 import type { NatPool } from "./nat-pool.ts";
-import type { LayerDefinition, Rule } from "./rule.ts";
+import type { Direction, LayerDefinition, Rule } from "./rule.ts";
 import type { Transposition } from "./transposition.ts";
 
 /** A rule and the group it stands in. */
@@ -30,20 +32,35 @@ export interface LayerMiss {
 /** How many slots of a full flow table are looked through for idle flows before a new one is refused. */
 const SWEEP_SLOTS = 64;
 const COUNTERS_MIN = 64;
+/** A tuple of IPv4. */
+const TUPLE_WORDS_USUAL = 4;
 
 export class Layer {
   readonly definition: LayerDefinition;
+  /** Undefined until the first packet. */
+  private counterPair: Readonly<Record<Direction, LayerCounters>> | undefined;
+  private readonly census: FlowCensus;
   private groupList: readonly Group[] = [];
-  /** Matches of rules that ever matched. */
-  private counters: Map<Rule, number> | undefined;
+  /** Of rules that ever matched. */
+  private rules: Map<Rule, RuleCounters> | undefined;
   /** Counters of rules that are gone are dropped when there are twice as many as after the last time. */
   private countersMax = COUNTERS_MIN;
   private readonly flows: FlowTable<LayerFlow> | undefined;
   private readonly stamps = new FlowStamps();
 
-  constructor(definition: LayerDefinition) {
+  constructor(definition: LayerDefinition, census: FlowCensus) {
     this.definition = definition;
-    this.flows = definition.isStateful ? new FlowTable(KEY_WORDS_MAX) : undefined;
+    this.census = census;
+    this.flows = definition.isStateful ? new FlowTable(TUPLE_WORDS_USUAL) : undefined;
+  }
+
+  /** By direction. */
+  get counters(): Readonly<Record<Direction, LayerCounters>> {
+    return (this.counterPair ??= { in: newLayerCounters(), out: newLayerCounters() });
+  }
+
+  countersOn(direction: Direction): LayerCounters {
+    return direction === "out" ? this.counters.out : this.counters.in;
   }
 
   get groups(): readonly Group[] {
@@ -62,18 +79,27 @@ export class Layer {
       `dynnat needs a stateful layer, ${this.definition.name} is not: nothing would give the port back`,
     );
     this.groupList = [...groups].sort((a, b) => a.priority - b.priority);
-    if (this.counters !== undefined && this.counters.size >= this.countersMax)
-      this.dropCounters(this.counters);
+    if (this.rules !== undefined && this.rules.size >= this.countersMax) this.dropCounters(this.rules);
   }
 
   /** How often a rule matched on the slow path. */
   matchCount(rule: Rule): number {
-    return this.counters?.get(rule) ?? 0;
+    return this.rules?.get(rule)?.matchedPackets ?? 0;
   }
 
-  countMatch(rule: Rule): void {
-    this.counters ??= new Map();
-    this.counters.set(rule, (this.counters.get(rule) ?? 0) + 1);
+  /** What a rule did on the slow path; undefined when it never matched. */
+  countersOf(rule: Rule): Readonly<RuleCounters> | undefined {
+    return this.rules?.get(rule);
+  }
+
+  /** The counters of a rule that is matching. */
+  countersFor(rule: Rule): RuleCounters {
+    this.rules ??= new Map();
+    const known = this.rules.get(rule);
+    if (known !== undefined) return known;
+    const made: RuleCounters = { matchedPackets: 0, droppedPackets: 0, pendingPackets: 0, droppedFlows: 0 };
+    this.rules.set(rule, made);
+    return made;
   }
 
   /** The first rule that wins for `key`, group by group, starting behind `after`. */
@@ -92,8 +118,8 @@ export class Layer {
   /** The live flow of `key`'s tuple. An idle one is removed on the way. */
   findFlow(key: FlowKey, nowMs: number): LayerFlow | undefined {
     const flow = this.flows?.get(key.words, key.tupleLength);
-    if (flow === undefined || !flow.pair.isExpired(nowMs)) return flow;
-    this.removeFlow(flow.pair);
+    if (flow === undefined || !this.isExpired(flow.pair, nowMs)) return flow;
+    this.expire(flow.pair);
     return undefined;
   }
 
@@ -148,6 +174,7 @@ export class Layer {
   removeFlow(pair: LayerFlowPair): void {
     if (pair.isRemoved) return;
     pair.end();
+    this.census.closed(pair);
     this.deleteIfOwn(pair, pair.mainKey, pair.mainTupleLength);
     this.deleteIfOwn(pair, pair.reverseTuple, pair.reverseTuple.length);
     pair.nat?.pool.release(pair.nat.port);
@@ -157,8 +184,8 @@ export class Layer {
   sweep(nowMs: number, slots: number): number {
     let removed = 0;
     for (const flow of this.flows?.sample(slots) ?? []) {
-      if (flow.pair.isRemoved || !flow.pair.isExpired(nowMs)) continue;
-      this.removeFlow(flow.pair);
+      if (flow.pair.isRemoved || !this.isExpired(flow.pair, nowMs)) continue;
+      this.expire(flow.pair);
       removed++;
     }
     return removed;
@@ -171,12 +198,26 @@ export class Layer {
     }
   }
 
+  /** Removes every flow: what is left of connections is judged by the rules anew. */
+  removeFlows(): void {
+    for (const flow of Array.from(this.flows?.entries() ?? [])) this.removeFlow(flow.pair);
+  }
+
   /** All live flow pairs, for listings. */
   listFlows(): LayerFlowPair[] {
     return [...(this.flows?.entries() ?? [])].filter((flow) => flow.isMain).map((flow) => flow.pair);
   }
 
-  private dropCounters(counters: Map<Rule, number>): void {
+  private isExpired(pair: LayerFlowPair, nowMs: number): boolean {
+    return pair.isExpired(nowMs, this.census.ttlMs(pair));
+  }
+
+  private expire(pair: LayerFlowPair): void {
+    this.census.timedOut(pair);
+    this.removeFlow(pair);
+  }
+
+  private dropCounters(counters: Map<Rule, RuleCounters>): void {
     for (const rule of counters.keys())
       if (!this.groupList.some((group) => group.has(rule))) counters.delete(rule);
     this.countersMax = Math.max(COUNTERS_MIN, counters.size * 2);

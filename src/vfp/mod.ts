@@ -1,11 +1,39 @@
 /** The public door of the match-action engine: `mullion/vfp`. */
 export type { Condition } from "./condition.ts";
 export { Group, createGroup } from "./group.ts";
+export { AddressSet } from "./address-set.ts";
+export type {
+  LayerCounters,
+  PortCounters,
+  RuleCounters,
+  TcpCounters,
+} from "./counters.ts";
 export { Layer } from "./layer.ts";
+export { type Mapping, MappingSpace } from "./mapping-space.ts";
 export { NatPool } from "./nat-pool.ts";
 export type { NatPoolOptions, PortBlockSource } from "./nat-pool.ts";
 export type { NextHop, NextHopResolver, NextHopWaiter } from "./next-hop.ts";
-export type { Action, Direction, GroupDefinition, LayerDefinition, MatchType, Rule } from "./rule.ts";
+export {
+  AddressFlag,
+  DEFAULT_FLOW_SETTINGS,
+  DEFAULT_PARSER_SETTINGS,
+  FLOW_CLASSES,
+  type FlowClass,
+  type PortAddressInfo,
+  type PortFlowSettings,
+  type PortGuards,
+  type PortParserSettings,
+} from "./port-settings.ts";
+export type {
+  Action,
+  BackEnd,
+  Direction,
+  EncapDestination,
+  GroupDefinition,
+  LayerDefinition,
+  MatchType,
+  Rule,
+} from "./rule.ts";
 export { FLOW_TTL_MS } from "./rule.ts";
 export { VfpPort } from "./vfp-port.ts";
-export type { Verdict, VfpPortOptions } from "./vfp-port.ts";
+export type { MirrorSink, Verdict, VfpPortOptions } from "./vfp-port.ts";

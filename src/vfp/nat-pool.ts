@@ -1,24 +1,26 @@
 /**
  * NAT pools: blocks of ports of one address and protocol, handed out one port at a time (dataplane.md §1.8).
  */
-import type { Ipv4 } from "../net/ip.ts";
+import type { Ip } from "../net/ip.ts";
 import type { PortRange } from "../net/port-range.ts";
 import { isPort } from "../net/port-range.ts";
 
 /** Where a pool gets its blocks from: the node's budget of reserved ports. */
 export interface PortBlockSource {
   /** The next free block for `protocol` on `ip`; undefined when the node has none left. */
-  acquire(ip: Ipv4, protocol: number): PortRange | undefined;
-  release(ip: Ipv4, protocol: number, block: PortRange): void;
+  acquire(ip: Ip, protocol: number): PortRange | undefined;
+  release(ip: Ip, protocol: number, block: PortRange): void;
 }
 
 export interface NatPoolOptions {
   readonly name: string;
-  readonly ip: Ipv4;
+  readonly ip: Ip;
   readonly protocol: number;
   readonly blocks: PortBlockSource;
   /** How many ports the pool may hold at most. Default 1024 (Inferred: no source gives a number). */
   readonly portsMax?: number;
+  /** Ports that are never given, though a block holds them (dataplane.md §3.9: UDP 65330 on Azure). Default none. */
+  readonly excluded?: readonly PortRange[];
 }
 
 const PORTS_MAX_DEFAULT = 1_024;
@@ -26,10 +28,11 @@ const PORTS_MAX_DEFAULT = 1_024;
 /** The ports of one address and protocol that a port may use for source NAT. */
 export class NatPool {
   readonly name: string;
-  readonly ip: Ipv4;
+  readonly ip: Ip;
   readonly protocol: number;
   private readonly source: PortBlockSource;
   private readonly portsMax: number;
+  private readonly excluded: readonly PortRange[];
   private readonly ranges: PortRange[] = [];
   private readonly used = new Set<number>();
   private nextIndex = 0;
@@ -40,6 +43,7 @@ export class NatPool {
     this.protocol = options.protocol;
     this.source = options.blocks;
     this.portsMax = options.portsMax ?? PORTS_MAX_DEFAULT;
+    this.excluded = options.excluded ?? [];
   }
 
   get blocks(): readonly PortRange[] {
@@ -52,17 +56,26 @@ export class NatPool {
 
   /** A free port; undefined when the pool is used up and the node has no further block. */
   allocate(): number | undefined {
-    if (this.used.size >= this.capacity() && !this.grow()) return undefined;
+    return this.takeFree() ?? (this.grow() ? this.takeFree() : undefined);
+  }
+
+  private takeFree(): number | undefined {
     const capacity = this.capacity();
+    // Nothing to look for: a full pool is asked for each packet.
+    if (this.used.size >= capacity) return undefined;
     for (let tried = 0; tried < capacity; tried++) {
       const port = this.portAt(this.nextIndex);
       this.nextIndex = (this.nextIndex + 1) % capacity;
-      if (port !== undefined && !this.used.has(port)) {
+      if (port !== undefined && !this.used.has(port) && !this.isExcluded(port)) {
         this.used.add(port);
         return port;
       }
     }
     return undefined;
+  }
+
+  private isExcluded(port: number): boolean {
+    return this.excluded.some(({ first, last }) => port >= first && port <= last);
   }
 
   /** Takes the first block, if there is none. @returns false when the node has none left. */

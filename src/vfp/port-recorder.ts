@@ -7,6 +7,7 @@ import type { FlowKey } from "./flow-key.ts";
 import type { ChainStep, LayerFlow } from "./layer-flow.ts";
 import type { Layer, RuleMatch } from "./layer.ts";
 import type { BackEnd, Direction, Rule } from "./rule.ts";
+import type { Transposition } from "./transposition.ts";
 
 /** The port, as a trace names it. */
 interface NamedPort {
@@ -42,7 +43,12 @@ export class PortRecorder {
     this.direction = direction;
   }
 
-  matched(layer: Layer, { match, backEnd }: Pick<ChainStep, "match" | "backEnd">): void {
+  /** `change` is what the rule made of the packet. */
+  matched(
+    layer: Layer,
+    { match, backEnd }: Pick<ChainStep, "match" | "backEnd">,
+    change: Transposition,
+  ): void {
     this.record({
       ...this.base(),
       kind: "layer",
@@ -50,7 +56,7 @@ export class PortRecorder {
       group: match.group.name,
       rule: referenceOf(match.rule),
       outcome: "rule",
-      text: describeMatch(layer, match.rule, backEnd),
+      text: describeMatch(layer, match.rule, backEnd, change),
       ...inferredBy(match.rule),
     });
   }
@@ -136,14 +142,24 @@ export class PortRecorder {
   }
 }
 
-function describeMatch(layer: Layer, rule: Rule, backEnd: BackEnd | undefined): string {
+function describeMatch(
+  layer: Layer,
+  rule: Rule,
+  backEnd: BackEnd | undefined,
+  { pops, push }: Transposition,
+): string {
   const words = [rule.isStateful && layer.definition.isStateful ? "matched, flow made" : "matched"];
   if (backEnd !== undefined && rule.action.type === "lbnat") {
     const count = rule.action.backEnds.length;
     const choice = count === 1 ? "its only back end" : `one of ${count} back ends`;
     words.push(`to ${formatIp(backEnd.ip)}:${backEnd.port}, ${choice}`);
   }
-  if (layer.definition.isHairpin === true) words.push("turned round");
+  if (pops) words.push("out of its tunnel");
+  if (push !== undefined) {
+    const { kind, id, destination } = push.fields;
+    words.push(`into ${kind === "vxlan" ? "VXLAN" : "NVGRE"} ${id} to ${formatIp(destination)}`);
+  }
+  if (layer.definition.isHairpin === true && rule.skipsHairpin !== true) words.push("turned round");
   return words.join("; ");
 }
 

@@ -61,6 +61,8 @@ function exactHash(condition: Condition): number | undefined {
   const isExact =
     protocols?.length === 1 &&
     destination?.length === 1 &&
+    // A set has more addresses than the one that is listed.
+    condition.destinationSets === undefined &&
     destinationPorts?.length === 1 &&
     range.first === range.last &&
     prefix.length === bitsOf(familyOf(prefix.address));
@@ -71,17 +73,19 @@ function exactHash(condition: Condition): number | undefined {
 /** What a rule for exactly this packet's protocol, destination and port lies under. */
 function keyHash(key: FlowKey): number {
   let hash = hashStart(key.protocol, key.destinationPort);
-  for (let at = key.family === 4 ? 3 : 6; at < key.tupleLength; at++)
+  for (let at = key.family === 4 ? 3 : 6; at < key.outerTupleLength; at++)
     hash = hashWord(hash, wordAt(key.words, at));
   return hashEnd(hash);
 }
 
-function compare(a: IndexedRule, b: IndexedRule): number {
+/** The winner comes first. */
+export function compareRules(a: IndexedRule, b: IndexedRule): number {
   return a.rank - b.rank || a.sequence - b.sequence;
 }
 
-function insert(list: Bucket, added: IndexedRule): Bucket {
-  const at = list.findIndex((each) => compare(added, each) < 0);
+/** `list` with one more rule. */
+export function insertRule(list: Bucket, added: IndexedRule): Bucket {
+  const at = list.findIndex((each) => compareRules(added, each) < 0);
   return Object.freeze(list.toSpliced(at < 0 ? list.length : at, 0, added));
 }
 
@@ -91,7 +95,8 @@ function bucketCountFor(exactCount: number): number {
   return count;
 }
 
-function firstMatch(list: Bucket, key: FlowKey): IndexedRule | undefined {
+/** The first of sorted rules that matches. */
+export function firstMatch(list: Bucket, key: FlowKey): IndexedRule | undefined {
   for (const each of list) if (each.matcher.matches(key)) return each;
   return undefined;
 }
@@ -114,8 +119,21 @@ export function indexRule(rule: Rule, family: 4 | 6, rank: number, sequence: num
   return Object.freeze({ rule, matcher, rank, sequence, hash: exactHash(rule.condition) });
 }
 
-/** An immutable set of rules. */
-export class RuleIndex {
+/** An immutable set of rules, whatever finds the winner. */
+export interface RuleSet {
+  readonly size: number;
+  /** The rule that wins for `key`. */
+  find(key: FlowKey): IndexedRule | undefined;
+  /** A copy without `removed`, all of which are here, and with `added`. */
+  with(removed: ReadonlySet<Rule>, added: readonly IndexedRule[]): RuleSet;
+  /** True when `rule` itself, not an equal one, is here. */
+  has(rule: Rule): boolean;
+  /** All rules, the winner first. Costs a sort: for listings and traces. */
+  list(): IndexedRule[];
+}
+
+/** An immutable set of rules by priority. */
+export class RuleIndex implements RuleSet {
   readonly size: number;
   /** Exact rules by hash; its length is a power of two, or 0 while there are too few. */
   private readonly buckets: readonly Bucket[];
@@ -135,20 +153,18 @@ export class RuleIndex {
     const exact = rules.length < INDEXED_MIN ? [] : rules.filter((each) => each.hash !== undefined);
     const others = exact.length === 0 ? rules : rules.filter((each) => each.hash === undefined);
     const buckets = exact.length === 0 ? [] : distribute(exact);
-    return new RuleIndex(Object.freeze(buckets), Object.freeze(others.toSorted(compare)), exact.length);
+    return new RuleIndex(Object.freeze(buckets), Object.freeze(others.toSorted(compareRules)), exact.length);
   }
 
-  /** The rule that wins for `key`. */
   find(key: FlowKey): IndexedRule | undefined {
     const exact = this.exactCount === 0 ? undefined : firstMatch(this.bucketOf(keyHash(key)), key);
     for (const each of this.others) {
-      if (exact !== undefined && compare(exact, each) < 0) return exact;
+      if (exact !== undefined && compareRules(exact, each) < 0) return exact;
       if (each.matcher.matches(key)) return each;
     }
     return exact;
   }
 
-  /** A copy without `removed` and with `added`. */
   with(removed: ReadonlySet<Rule>, added: readonly IndexedRule[]): RuleIndex {
     const isIndexed = this.exactCount > 0;
     const count = this.exactCount + added.length;
@@ -170,20 +186,18 @@ export class RuleIndex {
     };
     for (const rule of removed)
       edit(exactHash(rule.condition), (list) => Object.freeze(list.filter((each) => each.rule !== rule)));
-    for (const each of added) edit(each.hash, (list) => insert(list, each));
+    for (const each of added) edit(each.hash, (list) => insertRule(list, each));
     return new RuleIndex(Object.freeze(buckets), others, exactCount);
   }
 
-  /** True when `rule` itself, not an equal one, is here. */
   has(rule: Rule): boolean {
     const hash = this.exactCount === 0 ? undefined : exactHash(rule.condition);
     const list = hash === undefined ? this.others : this.bucketOf(hash);
     return list.some((each) => each.rule === rule);
   }
 
-  /** All rules, the winner first. Costs a sort: for listings and traces. */
   list(): IndexedRule[] {
-    return [...this.buckets.flat(), ...this.others].sort(compare);
+    return [...this.buckets.flat(), ...this.others].sort(compareRules);
   }
 
   private bucketOf(hash: number): Bucket {
@@ -194,5 +208,5 @@ export class RuleIndex {
 function distribute(exact: readonly IndexedRule[]): Bucket[] {
   const lists = Array.from({ length: bucketCountFor(exact.length) }, (): IndexedRule[] => []);
   for (const each of exact) lists[(each.hash ?? 0) & (lists.length - 1)]?.push(each);
-  return lists.map((list) => (list.length === 0 ? EMPTY : Object.freeze(list.sort(compare))));
+  return lists.map((list) => (list.length === 0 ? EMPTY : Object.freeze(list.sort(compareRules))));
 }

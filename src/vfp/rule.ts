@@ -6,7 +6,9 @@ import type { Provenance } from "../base/recorder.ts";
 import type { KnowledgeCode } from "../knowledge/codes.ts";
 import type { Ip } from "../net/ip.ts";
 import type { Mac } from "../net/mac.ts";
+import type { TunnelKind } from "../wire/tunnel.ts";
 import type { Condition } from "./condition.ts";
+import type { RateLimit } from "./token-bucket.ts";
 
 /** `out`: from the vNIC into the switch. `in`: from the switch to the vNIC (dataplane.md §0.4). */
 export type Direction = "out" | "in";
@@ -21,6 +23,15 @@ export interface BackEnd {
 
 /** Which fields of a packet the choice of a back end depends on (dataplane.md §3.1). */
 export type Distribution = "5-tuple" | "3-tuple" | "2-tuple";
+
+/** Where `routeencap` sends packets. */
+export interface EncapDestination {
+  readonly providerAddress: Ip;
+  /** The inner destination MAC that its node knows: that of its distributed router. Without it the MAC stays. */
+  readonly innerMac?: Mac;
+  /** The outer destination MAC, until a `paroute` rule knows better. */
+  readonly providerMac?: Mac;
+}
 
 /** What a rule does to a packet that matches it. Types have vfpctrl's names (dataplane.md §1.6). */
 export type Action =
@@ -45,13 +56,60 @@ export type Action =
       readonly distribution: Distribution;
       readonly rewrites: "address-and-port" | "mac";
     }
-  /** Header rewrite. Absent fields stay. */
+  /** Header rewrite. Absent fields stay. With an address it ends its layer, as NAT does. */
   | {
       readonly type: "transpose";
       readonly sourceMac?: Mac;
       readonly destinationMac?: Mac;
+      readonly source?: Ip;
+      readonly destination?: Ip;
+      readonly decrementTtl?: boolean;
+      readonly dscp?: number;
+      /** The packet's virtual subnet from here on; 0 for none. */
+      readonly tni?: number;
+    }
+  /**
+   * Puts outer headers on, towards fixed provider addresses: a hash of the inner headers chooses one of up to eight. The
+   * port says the source.
+   */
+  | {
+      readonly type: "routeencap";
+      readonly encapsulation: TunnelKind;
+      readonly tni: number;
+      readonly destinations: readonly EncapDestination[];
+      readonly innerSourceMac?: Mac;
       readonly decrementTtl?: boolean;
     }
+  /** Puts outer headers on, towards the provider address that the port's space `space` has for the destination. */
+  | {
+      readonly type: "mapencap";
+      readonly encapsulation: TunnelKind;
+      readonly space: string;
+      /** For mappings without a number of their own. */
+      readonly tni: number;
+      /** Look up the destination MAC in place of the destination address. */
+      readonly byMac?: boolean;
+      /** Write the mapping's MAC as inner destination. */
+      readonly rewritesMac?: boolean;
+      readonly decrementTtl?: boolean;
+    }
+  /** Takes outer headers off. The inner MACs stay ("preserve MAC"), unless given here. */
+  | {
+      readonly type: "decap";
+      /** The tunnel's number becomes the packet's virtual subnet. */
+      readonly pushesTni?: boolean;
+      readonly innerSourceMac?: Mac;
+      readonly innerDestinationMac?: Mac;
+    }
+  /** Sets the DSCP. */
+  | { readonly type: "mark"; readonly dscp: number }
+  /** Holds packets to a rate. Each port has its own bucket. */
+  | ({ readonly type: "qos" } & RateLimit)
+  /**
+   * Sends packets somewhere else, such as to a proxy; the answer gets the former destination back as source, and
+   * `VfpPort.findOriginalDestination` tells it to whoever was put in the way.
+   */
+  | { readonly type: "redirect"; readonly ip: Ip; readonly port?: number; readonly mac?: Mac }
   /** Asks the host's routes and neighbours for the next hop and writes both MACs. */
   | { readonly type: "paroute" };
 
@@ -68,6 +126,18 @@ export interface Rule {
   readonly isTerminating: boolean;
   /** Makes a flow pair, so that the answer passes and is rewritten back, and ends the layer. Only in stateful layers. */
   readonly isStateful: boolean;
+  /** How much less the MSS option of a SYN says on its way, and that of its answer (dataplane.md §1.5). Default 0. */
+  readonly mssDelta?: number;
+  readonly reverseMssDelta?: number;
+  /**
+   * Where a copy of each packet goes. Inferred: as it leaves the port, if it does; of a flow, packets in the rule's
+   * direction (dataplane.md DT-025 says only that there is a copy).
+   */
+  readonly mirrorTo?: string;
+  /** How long its flows live idle, in milliseconds. Default: what the port is set to. */
+  readonly flowTtlMs?: number;
+  /** In a hairpin layer: what this rule lets pass is not turned (rule flag 32). Default false. */
+  readonly skipsHairpin?: boolean;
   readonly provenance: Provenance;
   /** Section that says so when the rule's effect is inferred. */
   readonly inferred?: string;
@@ -100,6 +170,8 @@ export interface GroupDefinition {
   /** Groups of a layer are asked in ascending order. */
   readonly priority: number;
   readonly match: MatchType;
+  /** What a packet must have for the group to be asked at all. Default: nothing. */
+  readonly condition?: Condition | undefined;
   /** For `lpm-destination`, each rule has exactly one destination prefix. */
   readonly rules: readonly Rule[];
   readonly missNotes?: readonly MissNote[];
@@ -119,6 +191,11 @@ export interface LayerDefinition {
    * of its flows. Default false.
    */
   readonly isHairpin?: boolean;
+  /**
+   * The packet's virtual subnet is cleared before the layer looks at it (layer flag 4, "clear TNI"). Inferred: before and
+   * not behind, since the decap rule that pushes a new one stands in such a layer (dataplane.md §2.2.1). Default false.
+   */
+  readonly clearsTni?: boolean;
   /** False: a trace is silent about this layer while it has no rules. Default true. */
   readonly isToldWhenEmpty?: boolean;
 }

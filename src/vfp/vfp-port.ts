@@ -1,38 +1,62 @@
 /**
- * One switch port's pipeline: layers on the slow path, unified flows on the fast one. Both give the same bytes.
- * Source of the algorithm: dataplane.md §1.12 (inferred there from the facts of §1.1–1.11).
+ * One switch port's pipeline: layers on the slow path (walk.ts), unified flows on the fast one. Both give the same bytes.
+ * Source of the algorithm: dataplane.md §1.12. Inferred: the order of its steps, from the facts of §1.1–1.11.
  */
-import { readU8 } from "../base/bytes.ts";
 import { assert } from "../base/assert.ts";
+import { readU8 } from "../base/bytes.ts";
 import { LIMITS } from "../base/limits.ts";
+import type { Prng } from "../base/prng.ts";
 import type { Recorder } from "../base/recorder.ts";
 import type { KnowledgeCode } from "../knowledge/codes.ts";
+import type { Ip, IpFamily } from "../net/ip.ts";
+import type { Mac } from "../net/mac.ts";
 import type { Headers } from "../wire/headers.ts";
 import { IpProtocol } from "../wire/ip-protocol.ts";
 import type { Packet } from "../wire/packet.ts";
-import { type ActionContext, type ActionResult, equalActions, evaluateAction } from "./action.ts";
-import { keepsBackEnd } from "./back-end.ts";
-import { FlowKey, KEY_WORDS_MAX } from "./flow-key.ts";
+import { TcpFlag } from "../wire/tcp.ts";
+import { TunnelHeaders } from "../wire/tunnel.ts";
+import { type PortCounters, newPortCounters } from "./counters.ts";
+import { FlowCensus } from "./flow-census.ts";
+import { FlowKey } from "./flow-key.ts";
 import { FlowTable } from "./flow-table.ts";
-import { FragmentCache } from "./fragment-cache.ts";
+import { FragmentCache, trainKey } from "./fragment-cache.ts";
 import type { Group } from "./group.ts";
-import type { ChainStep, LayerFlow, LayerFlowPair } from "./layer-flow.ts";
-import { Layer, type LayerMiss, type RuleMatch } from "./layer.ts";
+import { QuotedPacket } from "./icmp-error.ts";
+import { Layer, type RuleMatch } from "./layer.ts";
+import type { MappingSpace } from "./mapping-space.ts";
 import type { NatPool } from "./nat-pool.ts";
 import type { NextHopResolver, NextHopWaiter } from "./next-hop.ts";
+import { GuardPost } from "./port-guards.ts";
 import { PortRecorder } from "./port-recorder.ts";
+import {
+  DEFAULT_FLOW_SETTINGS,
+  DEFAULT_PARSER_SETTINGS,
+  NO_ADDRESS_INFO,
+  type PortAddressInfo,
+  type PortFlowSettings,
+  type PortGuards,
+  type PortParserSettings,
+} from "./port-settings.ts";
 import type { Direction, LayerDefinition } from "./rule.ts";
-import { Transposition } from "./transposition.ts";
-import { UnifiedFlow } from "./unified-flow.ts";
+import { type Charge, TokenBucket } from "./token-bucket.ts";
+import { wordsToIp } from "./transposition.ts";
+import { type FlowEffects, UnifiedFlow, applyTransposition, suits } from "./unified-flow.ts";
+import { type Verdict, Walk, type WalkedPort } from "./walk.ts";
 
-/** `turned`: the packet goes on, but leaves the port on the side that it came from. */
-export type Verdict = "pass" | "turned" | "drop" | "pending";
+export type { Verdict } from "./walk.ts";
 
-const TCP_FLAG = { fin: 0x01, syn: 0x02, rst: 0x04, ack: 0x10 } as const;
 /** Observed for paroute: cache entries live 30 s (dataplane.md §1.6). */
 const NEXT_HOP_CACHE_MS = 30_000;
 /** How much of each flow table one packet may search for idle flows: a full table must not cost a full search. */
 const SWEEP_SLOTS = 1_024;
+/** Words of a plain IPv4 key. */
+const KEY_WORDS_USUAL = 8;
+
+/** Takes the copies that rules with `mirrorTo` ask for. */
+export interface MirrorSink {
+  /** `copy` is the receiver's own. */
+  mirror(target: string, copy: Packet): void;
+}
 
 export interface VfpPortOptions {
   readonly id: string;
@@ -48,48 +72,13 @@ export interface VfpPortOptions {
   readonly unifiedFlows?: boolean;
 }
 
-/** One packet's way through the layers. */
-interface Walk {
-  readonly packet: Packet;
-  readonly headers: Headers;
-  /** Changes once when the packet is turned round. */
-  direction: Direction;
-  readonly nowMs: number;
-  readonly tcpFlags: number;
-  readonly total: Transposition;
-  readonly pairs: LayerFlowPair[];
-  readonly misses: LayerMiss[];
-  readonly recorder: PortRecorder | undefined;
-  /** That of the port when the walk began. */
-  readonly generation: number;
-  ages: boolean;
-}
-
-/** A packet's stay in one layer. */
-interface LayerVisit {
-  readonly layer: Layer;
-  /** What the layer has changed so far. */
-  readonly forward: Transposition;
-  /** The rules that matched, one per group. */
-  readonly chain: ChainStep[];
-}
-
-/** True when `current` would have done to the packet what the kept step did, or may leave it at that. */
-function isSameDecision(current: RuleMatch, { match, backEnd }: ChainStep): boolean {
-  const { rule } = match;
-  if (current.rule === rule) return true;
-  if (current.rule.id !== rule.id) return false;
-  return backEnd !== undefined && rule.action.type === "lbnat"
-    ? keepsBackEnd(rule.action, current.rule.action, backEnd)
-    : equalActions(current.rule.action, rule.action);
-}
-
-export class VfpPort implements ActionContext {
+export class VfpPort implements WalkedPort {
   readonly id: string;
   readonly name: string;
   readonly node: string;
   nextHopResolver: NextHopResolver | undefined;
   nextHopWaiter: NextHopWaiter;
+  mirrorSink: MirrorSink | undefined;
   /** False: frames pass untouched and uncounted (dataplane.md §1.2). */
   isEnabled = true;
   /** True: everything is dropped; health checks call such a pod broken (dataplane.md §1.2). */
@@ -99,17 +88,30 @@ export class VfpPort implements ActionContext {
   /** Dropped packets by code. */
   readonly drops: Map<KnowledgeCode, number> = new Map();
   readonly packets: Record<Direction, number> = { in: 0, out: 0 };
+  readonly counters: Readonly<Record<Direction, PortCounters>> = {
+    in: newPortCounters(),
+    out: newPortCounters(),
+  };
+  /** Behind the verdict `delayed`: when the packet goes on, and whether it is turned. */
+  readonly delay: { untilMs: number; isTurned: boolean } = { untilMs: 0, isTurned: false };
+  readonly census: FlowCensus;
+  /** The IPv4 identification of the next packet that is encapsulated. */
+  nextIdentification = 0;
+  /** A known defect: later fragments lost because their entry collides with another one (dataplane.md §9, F-04). */
+  fragmentCollisions: { readonly rate: number; readonly random: Prng } | undefined;
   private readonly outOrder: readonly Layer[];
   private readonly inOrder: readonly Layer[];
   private readonly layersByName: Map<string, Layer>;
   private readonly natPools = new Map<string, NatPool>();
-  private readonly unified = new FlowTable<UnifiedFlow>(KEY_WORDS_MAX);
-  private readonly usesUnifiedFlows: boolean;
+  private spaces: Map<string, MappingSpace> | undefined;
+  private buckets: Map<string, TokenBucket> | undefined;
+  private absent: Set<Layer> | undefined;
+  private scratchPad: Scratch | undefined;
+  private readonly unified = new FlowTable<UnifiedFlow>(KEY_WORDS_USUAL);
   private readonly fragments = new FragmentCache();
-  private readonly key = new FlowKey();
-  private readonly arrivalKey = new FlowKey();
-  private readonly layerKey = new FlowKey();
-  private readonly scratchKey = new FlowKey();
+  private guardPost: GuardPost | undefined;
+  private addressInfo: PortAddressInfo = NO_ADDRESS_INFO;
+  private parser: PortParserSettings = DEFAULT_PARSER_SETTINGS;
   private sweepNowMs = 0;
 
   constructor(options: VfpPortOptions) {
@@ -118,11 +120,35 @@ export class VfpPort implements ActionContext {
     this.node = options.node;
     this.nextHopResolver = options.nextHopResolver;
     this.nextHopWaiter = options.nextHopWaiter ?? NOBODY_WAITS;
-    this.usesUnifiedFlows = options.unifiedFlows ?? true;
-    const layers = options.layers.map((definition) => new Layer(definition));
+    this.census = new FlowCensus(
+      options.unifiedFlows === false
+        ? { ...DEFAULT_FLOW_SETTINGS, usesUnifiedFlows: false }
+        : DEFAULT_FLOW_SETTINGS,
+    );
+    const layers = options.layers.map((definition) => new Layer(definition, this.census));
     this.outOrder = layers.sort((a, b) => a.definition.priority - b.definition.priority);
     this.inOrder = this.outOrder.toReversed();
     this.layersByName = new Map(layers.map((layer) => [layer.definition.name, layer]));
+  }
+
+  private get scratch(): Scratch {
+    return (this.scratchPad ??= new Scratch());
+  }
+
+  get key(): FlowKey {
+    return this.scratch.key;
+  }
+
+  get layerKey(): FlowKey {
+    return this.scratch.layerKey;
+  }
+
+  get scratchKey(): FlowKey {
+    return this.scratch.otherKey;
+  }
+
+  get tunnel(): TunnelHeaders {
+    return this.scratch.tunnel;
   }
 
   /** Layers in the order in which outgoing packets meet them. */
@@ -134,19 +160,86 @@ export class VfpPort implements ActionContext {
     return this.unified.size;
   }
 
+  /** Who is behind the port, and what stands outside on what it encapsulates. */
+  get address(): PortAddressInfo {
+    return this.addressInfo;
+  }
+
+  set address(address: PortAddressInfo) {
+    this.addressInfo = Object.freeze({ ...address });
+    this.generation++;
+  }
+
+  /** What the port refuses whatever its rules say. Default: nothing. */
+  get guards(): PortGuards {
+    return this.guardPost?.guards ?? {};
+  }
+
+  set guards(guards: PortGuards) {
+    const isEmpty = Object.values(guards).every((value) => value === undefined || value === false);
+    this.guardPost = isEmpty ? undefined : new GuardPost(guards);
+  }
+
+  get parserSettings(): PortParserSettings {
+    return this.parser;
+  }
+
+  set parserSettings(settings: PortParserSettings) {
+    this.parser = Object.freeze({ ...settings });
+    this.generation++;
+  }
+
+  get flowSettings(): PortFlowSettings {
+    return this.census.settings;
+  }
+
+  /** Flows that are there already live by the new settings, too. */
+  set flowSettings(settings: PortFlowSettings) {
+    this.census.settings = Object.freeze({ ...settings });
+    this.generation++;
+  }
+
+  get vxlanPort(): number {
+    return this.parser.vxlanPort;
+  }
+
+  get providerMac(): Mac {
+    return this.addressInfo.fakeMac ?? (0 as Mac);
+  }
+
+  providerAddress(family: IpFamily): Ip | undefined {
+    return family === 4 ? this.addressInfo.providerIpv4 : this.addressInfo.providerIpv6;
+  }
+
   getLayer(name: string): Layer | undefined {
     return this.layersByName.get(name);
   }
 
   /** Replaces the groups of a layer. Existing flows are judged again when their next packet comes. */
   setGroups(layerName: string, groups: readonly Group[]): void {
-    const layer = this.layersByName.get(layerName);
-    assert(layer !== undefined, `port ${this.name} has no layer ${layerName}`);
+    const layer = this.layerNamed(layerName);
     const isSame =
       groups.length === layer.groups.length && groups.every((group) => layer.groups.includes(group));
     if (isSame) return;
     layer.setGroups(groups);
     this.generation++;
+  }
+
+  /**
+   * Takes a layer out of the pipeline, or puts it back. `isNoticed` false leaves flows as they are, which is a known
+   * defect: flows made in the gap go on without the layer (dataplane.md §9, F-03).
+   */
+  setLayerPresent(layerName: string, isPresent: boolean, isNoticed = true): void {
+    const layer = this.layerNamed(layerName);
+    this.absent ??= new Set();
+    if (isPresent) this.absent.delete(layer);
+    else this.absent.add(layer);
+    if (isNoticed) this.generation++;
+  }
+
+  /** Ends all flows of a layer; what is left of connections is judged by its rules anew (dataplane.md §9, F-02). */
+  forgetFlows(layerName: string): void {
+    this.layerNamed(layerName).removeFlows();
   }
 
   addNatPool(pool: NatPool): void {
@@ -172,16 +265,83 @@ export class VfpPort implements ActionContext {
     return [...this.natPools.values()];
   }
 
+  /** Puts a space in the place of one of the same name. */
+  setSpace(space: MappingSpace): void {
+    this.spaces ??= new Map();
+    this.spaces.set(space.name, space);
+    this.generation++;
+  }
+
+  removeSpace(name: string): void {
+    if (this.spaces?.delete(name) === true) this.generation++;
+  }
+
+  getSpace(name: string): MappingSpace | undefined {
+    return this.spaces?.get(name);
+  }
+
+  listSpaces(): MappingSpace[] {
+    return [...(this.spaces?.values() ?? [])];
+  }
+
   sweepIdleFlows(): boolean {
     let removed = 0;
     for (const layer of this.outOrder) removed += layer.sweep(this.sweepNowMs, SWEEP_SLOTS);
     return removed > 0;
   }
 
+  takeIdentification(): number {
+    const identification = this.nextIdentification;
+    this.nextIdentification = (identification + 1) & 0xffff;
+    return identification;
+  }
+
+  returnIdentification(): void {
+    this.nextIdentification = (this.nextIdentification - 1) & 0xffff;
+  }
+
+  /** A `qos` rule of the same id in the same group goes on with what its former version had let in. */
+  chargeOf(layer: Layer, { group, rule }: RuleMatch): Charge | undefined {
+    if (rule.action.type !== "qos") return undefined;
+    const name = [layer.definition.name, group.direction, group.family, group.name, rule.id].join("|");
+    this.buckets ??= new Map();
+    const known = this.buckets.get(name);
+    const bucket = known ?? new TokenBucket();
+    if (known === undefined) this.buckets.set(name, bucket);
+    return { bucket, limit: rule.action };
+  }
+
+  orderOf(direction: Direction): readonly Layer[] {
+    const order = direction === "out" ? this.outOrder : this.inOrder;
+    const { absent } = this;
+    return absent === undefined || absent.size === 0 ? order : order.filter((layer) => !absent.has(layer));
+  }
+
   /**
-   * Moves a packet through the port and rewrites it in place. `headers` describes the packet.
-   * After `pending` the packet is as it came and must be offered again when the next hop is settled.
-   * With a recorder the layers are walked even when a unified flow exists, so that they can say what they do.
+   * Where a packet was going before a rule of `layerName` sent it elsewhere. `packet` is the one that `layerName` left
+   * behind; its answer would be rewritten back.
+   */
+  findOriginalDestination(
+    layerName: string,
+    direction: Direction,
+    packet: Packet,
+    headers: Headers,
+    nowMs: number,
+  ): { readonly ip: Ip; readonly port: number } | undefined {
+    this.scratchKey.read(packet.bytes, headers, direction);
+    this.scratchKey.writeReverseTuple(this.layerKey);
+    const flow = this.layerNamed(layerName).findFlow(this.layerKey, nowMs);
+    const source = flow?.transposition.newSource;
+    if (flow === undefined || source === undefined) return undefined;
+    const { sourcePort } = flow.transposition;
+    return { ip: wordsToIp(source), port: sourcePort < 0 ? this.scratchKey.destinationPort : sourcePort };
+  }
+
+  /**
+   * Moves a packet through the port and rewrites it in place; behind `pass` and `turned`, `headers`, which describes the
+   * packet, describes what it has become. After `pending` the packet is as it came and must be offered again when the
+   * next hop is settled. With a recorder the layers are walked even when a unified flow exists, so that they can say
+   * what they do.
    */
   process(
     direction: Direction,
@@ -191,81 +351,78 @@ export class VfpPort implements ActionContext {
     recorder?: Recorder,
   ): Verdict {
     if (!this.isEnabled) return "pass";
-    this.packets[direction]++;
-    if (this.isBlocked) return this.refuse(packet, direction, nowMs, recorder);
+    if (direction === "out") this.packets.out++;
+    else this.packets.in++;
+    if (this.isBlocked) return this.refuse("switch-port-blocked", packet, direction, nowMs, recorder);
+    if (this.guardPost !== undefined) {
+      const refusal = this.guardPost.judge(direction, packet, headers, this.addressInfo, nowMs);
+      if (refusal !== undefined) return this.refuse(refusal, packet, direction, nowMs, recorder);
+    }
     // Port flag 128, process non-IP, is not set (dataplane.md §1.2): ARP and the like pass untouched.
     if (headers.family === 0) return "pass";
-    this.key.isSourceTranslated = false;
-    this.key.read(packet.bytes, headers, direction);
-    if (headers.fragmentOffset !== 0) return this.followFirstFragment(packet, headers, nowMs, recorder);
+    const { tunnel, key } = this.scratch;
+    tunnel.kind = undefined;
+    const mayBeTunnel = headers.protocol === IpProtocol.udp || headers.protocol === IpProtocol.gre;
+    if (mayBeTunnel && this.parser.parsesTunnels) {
+      const malformed = tunnel.locate(packet.bytes, headers, this.parser.vxlanPort);
+      if (malformed !== undefined) return this.refuse("tunnel-refused", packet, direction, nowMs, recorder);
+    }
+    key.isSourceTranslated = false;
+    key.read(packet.bytes, headers, direction, tunnel, packet.tni);
+    const frame = tunnel.kind === undefined ? headers : tunnel.inner;
+    if (headers.fragmentOffset !== 0 || frame.fragmentOffset !== 0)
+      return this.followFirstFragment(packet, headers, nowMs, recorder);
     const tcpFlags =
-      headers.protocol === IpProtocol.tcp && headers.transport >= 0
-        ? readU8(packet.bytes, headers.transport + 13)
+      frame.protocol === IpProtocol.tcp && frame.transport >= 0
+        ? readU8(packet.bytes, frame.transport + 13)
         : 0;
-    const isControl = (tcpFlags & (TCP_FLAG.syn | TCP_FLAG.fin | TCP_FLAG.rst)) !== 0;
-    if (this.usesUnifiedFlows && recorder === undefined && !isControl && !headers.isFragment) {
-      const flow = this.unified.get(this.key.words, this.key.length);
-      if (flow?.isCurrent(this.generation, nowMs) === true && !flow.isOutOfHops(packet.bytes, headers)) {
-        flow.touch(nowMs);
-        flow.apply(packet.bytes, headers);
-        return flow.transposition.isTurned ? "turned" : "pass";
+    const quoted = this.locateQuoted(direction, packet, headers);
+    const isControl = (tcpFlags & CONTROL_FLAGS) !== 0 || quoted !== undefined;
+    const isWhole = !headers.isFragment && !frame.isFragment;
+    if (isWhole && recorder === undefined && !isControl && this.census.settings.usesUnifiedFlows) {
+      const flow = this.unified.get(key.words, key.length);
+      if (flow?.isCurrent(this.generation, nowMs) === true) {
+        const verdict = this.followUnifiedFlow(flow, direction, packet, headers, nowMs);
+        if (verdict !== undefined) return verdict;
       }
     }
-    const walk: Walk = {
+    this.sweepNowMs = nowMs;
+    if (isControl) countTcpFlags(this.counters[direction], tcpFlags);
+    const walk = new Walk({
+      port: this,
       packet,
       headers,
       direction,
       nowMs,
       tcpFlags,
-      total: new Transposition(),
-      pairs: [],
-      misses: [],
-      recorder:
-        recorder === undefined ? undefined : new PortRecorder(recorder, this, packet, direction, nowMs),
-      generation: this.generation,
-      ages: false,
-    };
-    const verdict = this.walkLayers(walk);
+      quoted,
+      recorder: this.listenFor(recorder, packet, direction, nowMs),
+    });
+    return this.walkLayers(walk, isWhole);
+  }
+
+  private walkLayers(walk: Walk, isWhole: boolean): Verdict {
+    const { packet, headers, nowMs } = walk;
+    const { direction } = walk;
+    this.scratch.arrivalKey.copyFrom(this.key);
+    const train = isWhole ? "" : trainKey(packet.bytes, headers, this.key, this.tunnel);
+    const verdict = walk.run();
+    if (verdict === "pending") this.counters[direction].pendingPackets++;
     // A packet that waits will walk the layers again; only its last walk is told.
-    if (verdict !== "pending") walk.recorder?.flush();
+    else walk.recorder?.flush();
+    if (walk.dropCode !== undefined) this.count(walk.dropCode, direction);
+    if (verdict === "pending" || verdict === "drop") return verdict;
+    const { effects } = walk;
+    if (isWhole) this.rememberUnifiedFlow(walk, effects);
+    else if (!this.fragments.remember(train, { transposition: walk.total, effects }, nowMs))
+      this.count("fragment-cache-full", direction);
+    if (effects !== undefined) this.mirror(effects, packet);
+    if (verdict === "delayed") this.noteDelay(nowMs + walk.delayMs, walk.total.isTurned);
     return verdict;
   }
 
-  private walkLayers(walk: Walk): Verdict {
-    const { packet, headers, direction, nowMs } = walk;
-    this.arrivalKey.copyFrom(this.key);
-    this.sweepNowMs = nowMs;
-    const headerEnd = headers.transport < 0 ? headers.end : Math.min(headers.end, headers.transport + 20);
-    const arrived = packet.bytes.slice(packet.start, headerEnd);
-    let order = this.orderOf(direction);
-    for (let index = 0; index < order.length; index++) {
-      const layer = order[index];
-      if (layer === undefined) break;
-      const before = walk.direction;
-      const verdict = this.walkLayer(layer, walk);
-      if (verdict === "pending") packet.bytes.set(arrived, packet.start);
-      if (verdict !== "pass") return verdict;
-      if (walk.direction === before) continue;
-      // Turned round: on through the layers behind this one (dataplane.md §1.12 step 5).
-      order = this.orderOf(walk.direction);
-      index = order.indexOf(layer);
-      walk.recorder?.turnedTo(walk.direction);
-    }
-    for (const pair of walk.pairs) pair.isFresh = false;
-    if (headers.isFragment) {
-      this.fragments.remember(packet.bytes, headers, this.arrivalKey, walk.total, nowMs);
-    } else {
-      this.rememberUnifiedFlow(walk);
-    }
-    return walk.total.isTurned ? "turned" : "pass";
-  }
-
-  private orderOf(direction: Direction): readonly Layer[] {
-    return direction === "out" ? this.outOrder : this.inOrder;
-  }
-
-  private rememberUnifiedFlow(walk: Walk): void {
-    if (!this.usesUnifiedFlows) return;
+  private rememberUnifiedFlow(walk: Walk, effects: FlowEffects | undefined): void {
+    if (!this.census.settings.usesUnifiedFlows || !walk.isCacheable) return;
     // A turned packet meets layers twice. The second time one of them may have begun to keep flows, which was not
     // noted at first, or have put a flow in the place of the first time's.
     if (walk.total.isTurned) {
@@ -273,16 +430,22 @@ export class VfpPort implements ActionContext {
     }
     if (this.unified.size >= LIMITS.flowsPerPortMax) this.sweepUnified(walk.nowMs);
     if (this.unified.size >= LIMITS.flowsPerPortMax) return;
-    const { words, length } = this.arrivalKey;
+    const { arrivalKey } = this.scratch;
+    const { words, length } = arrivalKey;
     const former = this.unified.get(words, length);
     if (former !== undefined) former.isStale = true;
+    let ttlMs = this.census.settings.defaultTtlMs;
+    for (const pair of walk.pairs) ttlMs = Math.min(ttlMs, this.census.ttlMs(pair));
+    if (walk.total.pops) arrivalKey.writeInner(this.scratchKey);
     const flow = new UnifiedFlow({
-      key: this.arrivalKey,
+      key: walk.total.pops ? this.scratchKey : arrivalKey,
       transposition: walk.total,
       pairs: walk.pairs,
       misses: walk.misses,
+      effects,
       generation: this.generation,
       staleAtMs: walk.ages ? walk.nowMs + NEXT_HOP_CACHE_MS : Number.POSITIVE_INFINITY,
+      ttlMs,
       nowMs: walk.nowMs,
     });
     this.unified.set(words, length, flow);
@@ -293,177 +456,134 @@ export class VfpPort implements ActionContext {
     if (!live) this.unified.clear();
   }
 
-  private walkLayer(layer: Layer, walk: Walk): Verdict {
-    const flow = this.findLiveFlow(layer, walk);
-    if (flow !== undefined) {
-      this.followFlow(layer, flow, walk);
-      return "pass";
+  /** @returns undefined when only the layers can say what becomes of the packet. */
+  private followUnifiedFlow(
+    flow: UnifiedFlow,
+    direction: Direction,
+    packet: Packet,
+    headers: Headers,
+    nowMs: number,
+  ): Verdict | undefined {
+    const { transposition, effects } = flow;
+    if (!suits(transposition, packet, headers, this.tunnel)) return undefined;
+    let delayMs = 0;
+    if (effects !== undefined) {
+      for (const { bucket, limit } of effects.charges)
+        if (!bucket.hasRoom(limit, packet.length, nowMs)) return undefined;
+      for (const { bucket, limit } of effects.charges)
+        delayMs = Math.max(delayMs, bucket.admit(limit, packet.length, nowMs));
     }
-    const visit: LayerVisit = { layer, forward: new Transposition(), chain: [] };
-    this.layerKey.copyFrom(this.key);
-    const miss = layer.missOf(this.key);
-    const pairCount = walk.pairs.length;
-    const verdict = this.walkGroups(visit, walk);
-    if (miss !== undefined && walk.pairs.length === pairCount) walk.misses.push(miss);
-    return verdict;
-  }
-
-  private walkGroups(visit: LayerVisit, walk: Walk): Verdict {
-    const { layer } = visit;
-    let match = layer.findRule(this.key);
-    if (match === undefined) return this.missLayer(layer, walk);
-    while (match !== undefined) {
-      layer.countMatch(match.rule);
-      const verdict = this.applyRule(visit, match, walk);
-      if (verdict !== "pass" || match.rule.isTerminating || this.makesFlow(layer, match)) return verdict;
-      match = layer.findRule(this.key, match.group);
-    }
-    return "pass";
-  }
-
-  private makesFlow(layer: Layer, match: RuleMatch): boolean {
-    return match.rule.isStateful && layer.definition.isStateful;
-  }
-
-  private missLayer(layer: Layer, walk: Walk): Verdict {
-    if (!layer.definition.isDefaultAllow) return this.drop("acl-no-rule-matched", layer, undefined, walk);
-    walk.recorder?.missed(layer, this.key);
-    return "pass";
-  }
-
-  /** The layer's flow for this packet, if it still stands for what the rules say. */
-  private findLiveFlow(layer: Layer, walk: Walk): LayerFlow | undefined {
-    const flow = layer.findFlow(this.key, walk.nowMs);
-    if (flow === undefined) return undefined;
-    const isFirstSyn = (walk.tcpFlags & (TCP_FLAG.syn | TCP_FLAG.ack)) === TCP_FLAG.syn;
-    const isRepetition = flow.isMain && flow.pair.state === "opening";
-    if ((isFirstSyn && !isRepetition) || !this.isRuleUnchanged(layer, flow.pair)) {
-      layer.removeFlow(flow.pair);
-      return undefined;
-    }
-    return flow;
-  }
-
-  private isRuleUnchanged(layer: Layer, pair: LayerFlowPair): boolean {
-    if (pair.generation === this.generation) return true;
-    this.scratchKey.load(pair.mainKey);
-    let current = layer.findRule(this.scratchKey);
-    const chain: ChainStep[] = [];
-    for (const [index, kept] of pair.chain.entries()) {
-      if (current === undefined || !isSameDecision(current, kept)) return false;
-      chain.push({ ...kept, match: current });
-      const next = pair.chain[index + 1];
-      // The next rule was found with what this one had made of the packet.
-      if (next?.rewrittenKey !== undefined) this.scratchKey.load(next.rewrittenKey);
-      current = next === undefined ? undefined : layer.findRule(this.scratchKey, current.group);
-    }
-    pair.chain = chain;
-    pair.generation = this.generation;
-    return true;
-  }
-
-  private followFlow(layer: Layer, flow: LayerFlow, walk: Walk): void {
-    const { pair } = flow;
-    pair.lastUsedMs = walk.nowMs;
-    if (!flow.isMain && pair.state === "opening") pair.state = "open";
-    if ((walk.tcpFlags & (TCP_FLAG.fin | TCP_FLAG.rst)) !== 0) pair.state = "closing";
-    walk.pairs.push(pair);
-    this.rewrite(flow.transposition, walk);
-    if (pair.isFresh) walk.recorder?.matched(layer, pair.decision);
-    else walk.recorder?.followed(layer, flow);
-  }
-
-  private applyRule(visit: LayerVisit, match: RuleMatch, walk: Walk): Verdict {
-    const { packet, headers } = walk;
-    const { layer } = visit;
-    const subject = { bytes: packet.bytes, headers, key: this.key };
-    const result = evaluateAction(match.rule.action, subject, this);
-    if (result.kind === "drop") return this.drop(result.code, layer, match, walk);
-    if (result.kind === "pending") return "pending";
-    const step = {
-      match,
-      rewrittenKey: visit.forward.isEmpty ? undefined : this.key.keep(),
-      backEnd: result.backEnd,
-    };
-    visit.chain.push(step);
-    result.forward.isTurned = layer.definition.isHairpin === true;
-    result.reverse.isTurned = result.forward.isTurned;
-    this.rewrite(result.forward, walk);
-    visit.forward.compose(result.forward);
-    walk.ages ||= result.ages === true;
-    if (this.makesFlow(layer, match) && !this.openFlow(visit, result, walk)) {
-      if (result.nat !== undefined) result.nat.pool.release(result.nat.port);
-      return this.drop("flow-table-full", layer, match, walk);
-    }
-    walk.recorder?.matched(layer, step);
-    return "pass";
-  }
-
-  private openFlow(visit: LayerVisit, result: Extract<ActionResult, { kind: "pass" }>, walk: Walk): boolean {
-    // Unified flows do not remember that a layer without any flow had none for them.
-    if (!visit.layer.hadFlows) this.generation++;
-    const pair = visit.layer.addFlow({
-      chain: visit.chain,
-      before: this.layerKey,
-      after: this.key,
-      forward: visit.forward,
-      reverse: result.reverse,
-      nat: result.nat,
-      generation: this.generation,
-      nowMs: walk.nowMs,
-      scratch: this.scratchKey,
-    });
-    if (pair === undefined) return false;
-    walk.pairs.push(pair);
-    return true;
-  }
-
-  private rewrite(step: Transposition, walk: Walk): void {
-    const turns = step.isTurned && !walk.total.isTurned;
-    if (step.isEmpty && !turns) return;
-    if (turns) walk.direction = walk.direction === "out" ? "in" : "out";
-    step.apply(walk.packet.bytes, walk.headers);
-    walk.total.compose(step);
-    this.key.isSourceTranslated ||= step.changesSource;
-    this.key.read(walk.packet.bytes, walk.headers, walk.direction);
-  }
-
-  private followFirstFragment(packet: Packet, headers: Headers, nowMs: number, recorder?: Recorder): Verdict {
-    const transposition = this.fragments.find(packet.bytes, headers, this.key, nowMs);
-    const heard =
-      recorder === undefined
-        ? undefined
-        : new PortRecorder(recorder, this, packet, this.key.direction, nowMs);
-    if (transposition === undefined) {
-      this.count("fragment-without-first");
-      heard?.dropped("fragment-without-first");
-      heard?.flush();
-      return "drop";
-    }
-    transposition.apply(packet.bytes, headers);
-    heard?.unified();
-    heard?.flush();
+    if (direction === "out") this.counters.out.unifiedFlowMatch++;
+    else this.counters.in.unifiedFlowMatch++;
+    flow.touch(nowMs);
+    const identification = transposition.push === undefined ? 0 : this.takeIdentification();
+    flow.apply(packet, headers, this.tunnel, identification);
+    if (effects !== undefined) this.mirror(effects, packet);
+    if (delayMs > 0) return this.noteDelay(nowMs + delayMs, transposition.isTurned);
     return transposition.isTurned ? "turned" : "pass";
   }
 
-  private refuse(packet: Packet, direction: Direction, nowMs: number, recorder?: Recorder): Verdict {
-    this.count("switch-port-blocked");
-    if (recorder === undefined) return "drop";
-    const heard = new PortRecorder(recorder, this, packet, direction, nowMs);
-    heard.dropped("switch-port-blocked");
-    heard.flush();
+  private locateQuoted(direction: Direction, packet: Packet, headers: Headers): QuotedPacket | undefined {
+    const { protocol } = headers;
+    if (protocol !== IpProtocol.icmp && protocol !== IpProtocol.icmpv6) return undefined;
+    if (!this.parser.parsesIcmpErrors) return undefined;
+    const { quoted } = this.scratch;
+    return quoted.locate(packet.bytes, headers, direction) ? quoted : undefined;
+  }
+
+  private followFirstFragment(packet: Packet, headers: Headers, nowMs: number, recorder?: Recorder): Verdict {
+    const { direction } = this.key;
+    const train = this.fragments.find(trainKey(packet.bytes, headers, this.key, this.tunnel), nowMs);
+    const collisions = this.fragmentCollisions;
+    if (train === undefined) return this.refuse("fragment-without-first", packet, direction, nowMs, recorder);
+    if (collisions !== undefined && collisions.random.nextU32() < collisions.rate * 0x1_0000_0000)
+      return this.refuse("fragment-cache-collision", packet, direction, nowMs, recorder);
+    const { transposition, effects } = train;
+    if (!suits(transposition, packet, headers, this.tunnel))
+      return this.refuse("ttl-expired", packet, direction, nowMs, recorder);
+    let delayMs = 0;
+    for (const { bucket, limit } of effects?.charges ?? []) {
+      const waitMs = bucket.admit(limit, packet.length, nowMs);
+      if (waitMs < 0) return this.refuse("bandwidth-exceeded", packet, direction, nowMs, recorder);
+      delayMs = Math.max(delayMs, waitMs);
+    }
+    const identification = transposition.push === undefined ? 0 : this.takeIdentification();
+    applyTransposition(transposition, undefined, packet, headers, this.tunnel, identification);
+    if (effects !== undefined) this.mirror(effects, packet);
+    const heard = this.listenFor(recorder, packet, direction, nowMs);
+    heard?.unified();
+    heard?.flush();
+    if (delayMs > 0) return this.noteDelay(nowMs + delayMs, transposition.isTurned);
+    return transposition.isTurned ? "turned" : "pass";
+  }
+
+  private mirror(effects: FlowEffects, packet: Packet): void {
+    if (this.mirrorSink === undefined) return;
+    for (const target of effects.mirrors) this.mirrorSink.mirror(target, packet.copy());
+  }
+
+  private noteDelay(untilMs: number, isTurned: boolean): Verdict {
+    this.delay.untilMs = untilMs;
+    this.delay.isTurned = isTurned;
+    return "delayed";
+  }
+
+  private listenFor(
+    recorder: Recorder | undefined,
+    packet: Packet,
+    direction: Direction,
+    nowMs: number,
+  ): PortRecorder | undefined {
+    return recorder === undefined ? undefined : new PortRecorder(recorder, this, packet, direction, nowMs);
+  }
+
+  private layerNamed(name: string): Layer {
+    const layer = this.layersByName.get(name);
+    assert(layer !== undefined, `port ${this.name} has no layer ${name}`);
+    return layer;
+  }
+
+  private refuse(
+    code: KnowledgeCode,
+    packet: Packet,
+    direction: Direction,
+    nowMs: number,
+    recorder?: Recorder,
+  ): Verdict {
+    this.count(code, direction);
+    const heard = this.listenFor(recorder, packet, direction, nowMs);
+    heard?.dropped(code);
+    heard?.flush();
     return "drop";
   }
 
-  private drop(code: KnowledgeCode, layer: Layer, match: RuleMatch | undefined, walk: Walk): Verdict {
-    this.count(code);
-    walk.recorder?.dropped(code, layer, match);
-    return "drop";
-  }
-
-  private count(code: KnowledgeCode): void {
+  private count(code: KnowledgeCode, direction: Direction): void {
     this.drops.set(code, (this.drops.get(code) ?? 0) + 1);
+    const counters = this.counters[direction];
+    counters.droppedPackets++;
+    if (code.startsWith("acl-")) counters.droppedAcl++;
   }
+}
+
+const CONTROL_FLAGS = TcpFlag.syn | TcpFlag.fin | TcpFlag.rst;
+
+function countTcpFlags(counters: PortCounters, flags: number): void {
+  if ((flags & TcpFlag.syn) !== 0) {
+    if ((flags & TcpFlag.ack) === 0) counters.synPackets++;
+    else counters.synAckPackets++;
+  }
+  if ((flags & TcpFlag.fin) !== 0) counters.finPackets++;
+  if ((flags & TcpFlag.rst) !== 0) counters.rstPackets++;
+}
+
+/** What a port works with while it looks at a packet. Made for the first one: most ports of a large world see none. */
+class Scratch {
+  readonly key = new FlowKey();
+  readonly layerKey = new FlowKey();
+  readonly otherKey = new FlowKey();
+  readonly arrivalKey = new FlowKey();
+  readonly tunnel = new TunnelHeaders();
+  readonly quoted = new QuotedPacket();
 }
 
 /** For ports that are used without a switch. */

@@ -10,12 +10,9 @@ import type { Ipv4 } from "../net/ip.ts";
 import { BROADCAST_MAC, type Mac } from "../net/mac.ts";
 import type { Headers } from "../wire/headers.ts";
 import type { Packet } from "../wire/packet.ts";
+import { ARP, REQUEST } from "./arp-body.ts";
 import type { SwitchPort } from "./switch-port.ts";
 import type { VirtualSwitch } from "./virtual-switch.ts";
-
-/** Offsets in the ARP body (RFC 826, Ethernet and IPv4). */
-const ARP = { operation: 6, senderMac: 8, senderIp: 14, targetMac: 18, targetIp: 24 } as const;
-const REQUEST = 1;
 
 interface ArpFrame {
   readonly packet: Packet;

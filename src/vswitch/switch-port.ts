@@ -10,9 +10,9 @@ import type { Packet } from "../wire/packet.ts";
 
 /**
  * `external`: the uplink to the wire. `host`: a vNIC of the host; the first one carries the node's address.
- * `container`: an endpoint's vNIC.
+ * `container`: an endpoint's vNIC. `router`: the vNIC of an overlay network's distributed router.
  */
-export type SwitchPortKind = "external" | "host" | "container";
+export type SwitchPortKind = "external" | "host" | "container" | "router";
 
 export interface SwitchPortOptions {
   /** A GUID, as the switch port of a vNIC has one. */
@@ -32,6 +32,15 @@ export interface SwitchPortOptions {
   readonly leadsToHost?: boolean;
   /** L2Bridge: what leaves the node carries the host's MAC, in ARP too (dataplane.md §2.13). Default false. */
   readonly usesHostMac?: boolean;
+  /**
+   * Overlay: the virtual subnets (VNIs) that the port is in. Who is behind it reaches ports of these, the host and the
+   * wire, and no other port. Default: none, the switch itself.
+   */
+  readonly virtualSubnets?: readonly number[];
+  /** L2Tunnel: all that comes from behind the port goes to the uplink. Default false. */
+  readonly sendsToFabric?: boolean;
+  /** The VLAN that the port is in, in access mode, on a plain switch. Default 0: untagged. */
+  readonly vlan?: number;
 }
 
 /** TCP or UDP port of an address that belongs to a switch port, whatever MAC a frame carries. */
@@ -68,6 +77,8 @@ interface WaitingFrame {
   readonly direction: Direction;
 }
 
+const NO_NEIGHBORS: ReadonlyMap<Ip, Mac> = new Map();
+
 export class SwitchPort implements Receiver, NextHopWaiter {
   readonly id: string;
   readonly name: string;
@@ -78,6 +89,9 @@ export class SwitchPort implements Receiver, NextHopWaiter {
   readonly vfp: VfpPort;
   readonly usesHostMac: boolean;
   readonly leadsToHost: boolean;
+  readonly virtualSubnets: readonly number[];
+  readonly sendsToFabric: boolean;
+  readonly vlan: number;
   /** Since the port was made; `out` is what came from whoever is behind it. */
   readonly counters: Readonly<Record<Direction, PortCounters>> = {
     in: { packets: 0, bytes: 0, drops: 0 },
@@ -89,6 +103,8 @@ export class SwitchPort implements Receiver, NextHopWaiter {
    * (Inferred: joins dataplane.md §2.17 step 4 with walk B-2a, where the host routes).
    */
   deliversByAddress = false;
+  /** On a router's port: who has which address in its virtual subnets, for those who ask. */
+  neighbors: ReadonlyMap<Ip, Mac> = NO_NEIGHBORS;
   private addresses: readonly Ip[] = [];
   private readonly bindings = new Map<string, StaticBinding>();
   private waiting: WaitingFrame[] = [];
@@ -103,6 +119,9 @@ export class SwitchPort implements Receiver, NextHopWaiter {
     this.device = options.device;
     this.usesHostMac = options.usesHostMac ?? false;
     this.leadsToHost = options.leadsToHost ?? options.kind === "host";
+    this.virtualSubnets = options.virtualSubnets ?? [];
+    this.sendsToFabric = options.sendsToFabric ?? false;
+    this.vlan = options.vlan ?? 0;
     this.owner = owner;
     this.vfp = new VfpPort({
       id: options.id,

@@ -15,9 +15,12 @@ import type { Verdict } from "../vfp/vfp-port.ts";
 import { EtherType } from "../wire/ethertype.ts";
 import { Headers, destinationIp, sourceIp } from "../wire/headers.ts";
 import type { Packet } from "../wire/packet.ts";
+import { answerArp } from "./arp-answering.ts";
 import { forwardArp } from "./arp-forwarding.ts";
+import { forwardPlain } from "./plain-forwarding.ts";
 import { OwnedPortBlocks, PortBlockTable } from "./port-blocks.ts";
 import { findBindingOwner, findByAddress } from "./steering.ts";
+import type { SwitchExtension } from "./switch-extension.ts";
 import {
   type PortOwner,
   type StaticBinding,
@@ -25,6 +28,8 @@ import {
   type SwitchPortOptions,
   bindingKey,
 } from "./switch-port.ts";
+import { type InnerDestination, VirtualSubnets } from "./virtual-subnets.ts";
+import { forwardTunnelled } from "./tunnel-forwarding.ts";
 
 export interface VirtualSwitchOptions {
   /** The node, as traces name it. */
@@ -32,6 +37,8 @@ export interface VirtualSwitchOptions {
   /** `SwitchGuid`. */
   readonly id: string;
   readonly name: string;
+  /** Its ports have no VFP: frames go by VLAN and MAC alone. Default false. */
+  readonly isPlain?: boolean;
 }
 
 export class VirtualSwitch implements PortOwner {
@@ -41,10 +48,14 @@ export class VirtualSwitch implements PortOwner {
   /** Frames dropped by the switch itself, by code; what VFP drops is counted on the port. */
   readonly drops: Map<KnowledgeCode, number> = new Map();
   readonly portBlocks: PortBlockTable = new PortBlockTable();
+  /** Decides where frames go before the switch does; undefined: none is enabled. */
+  extension: SwitchExtension | undefined;
+  private readonly isPlain: boolean;
   private readonly env: Environment;
   private readonly ports = new Map<string, SwitchPort>();
   private portsByMac = new Map<Mac, SwitchPort>();
   private portsByIp = new Map<Ip, SwitchPort>();
+  private overlays = new VirtualSubnets([]);
   private portsByBinding = new Map<string, SwitchPort>();
   private readonly headers = new Headers();
 
@@ -52,6 +63,7 @@ export class VirtualSwitch implements PortOwner {
     this.env = env;
     this.id = options.id;
     this.name = options.name;
+    this.isPlain = options.isPlain ?? false;
     this.node = options.node;
   }
 
@@ -116,12 +128,20 @@ export class VirtualSwitch implements PortOwner {
     this.portsByMac = new Map();
     this.portsByIp = new Map();
     this.portsByBinding = new Map();
+    this.overlays = new VirtualSubnets(this.ports.values());
     for (const port of this.ports.values()) {
       if (port.kind === "external") continue;
-      this.portsByMac.set(port.mac, port);
-      for (const ip of port.ips) this.portsByIp.set(ip, port);
+      if (port.virtualSubnets.length === 0) {
+        this.portsByMac.set(port.mac, port);
+        for (const ip of port.ips) this.portsByIp.set(ip, port);
+      }
       for (const binding of port.staticBindings) this.portsByBinding.set(bindingKey(binding), port);
     }
+  }
+
+  /** Ports by virtual subnet: those of overlay networks. */
+  get virtualSubnets(): VirtualSubnets {
+    return this.overlays;
   }
 
   bindingChanged(binding: StaticBinding): void {
@@ -138,28 +158,50 @@ export class VirtualSwitch implements PortOwner {
       this.drop(source, packet, "malformed-frame", `refused: ${malformed}`);
       return;
     }
+    // What an endpoint puts into a tunnel by itself is its own business: nobody on the switch looks inside.
+    const isOwnTunnel = source.kind === "container" && this.lookInside(packet) !== undefined;
     // The uplink port is not VFP-enabled (dataplane.md §1.2).
     if (source.kind !== "external" && this.judge(source, "out", packet) !== "pass") return;
     source.count("out", packet.length);
-    if (this.headers.etherType === EtherType.arp) {
-      forwardArp(this, source, packet, this.headers);
+    if (this.extension?.forwardFrame(this, source, packet) === true) return;
+    if (this.isPlain) {
+      forwardPlain(this, source, packet, this.headers);
       return;
     }
-    this.forward(source, packet);
+    if (forwardTunnelled(this, source, packet, this.headers)) return;
+    if (this.headers.etherType === EtherType.arp) {
+      if (source.virtualSubnets.length > 0) answerArp(this, source, packet, this.headers);
+      else forwardArp(this, source, packet, this.headers);
+      return;
+    }
+    if (isOwnTunnel || !this.forwardInner(source, packet)) this.forward(source, packet);
   }
 
   /** Sends a frame out of `target`, through its pipeline. `reason` says why there. */
   deliver(target: SwitchPort, packet: Packet, reason: string): void {
     this.record(packet, { kind: "switch", node: this.node, place: target.description, text: reason });
+    const isTunnel = target.kind === "host" && this.lookInside(packet) !== undefined;
     if (target.kind !== "external") {
       const verdict = this.judge(target, "in", packet);
       // Turned round: the frame leaves the port as if whoever is behind it had sent it.
-      if (verdict === "turned") this.forward(target, packet);
+      if (verdict === "turned" && !this.forwardInner(target, packet)) this.forward(target, packet);
       if (verdict !== "pass") return;
+      if (isTunnel && this.steerUnwrapped(target, packet)) return;
     }
     const { length } = packet;
+    if (target.kind === "external" && this.isTooLong(target, packet)) return;
     if (target.device.transmit(packet)) target.count("in", length);
     else this.drop(target, packet, "switch-port-unknown", "the cable behind the port is gone", "in");
+  }
+
+  /** The adapter takes packets up to its MTU; outer headers with DF make one too long (dataplane.md §5.4, DT-044). */
+  private isTooLong(target: SwitchPort, packet: Packet): boolean {
+    const { mtuBytes } = target.device;
+    const bytes = packet.end - this.headers.network;
+    if (bytes <= mtuBytes) return false;
+    const text = packet.tag === 0 ? "" : `${bytes} bytes with all headers, the adapter takes ${mtuBytes}`;
+    this.drop(target, packet, "mtu-exceeded", text, "in");
+    return true;
   }
 
   deliverAgain(target: SwitchPort, packet: Packet): void {
@@ -191,17 +233,58 @@ export class VirtualSwitch implements PortOwner {
     return verdict;
   }
 
+  private lookInside(packet: Packet): InnerDestination | undefined {
+    return this.overlays.isEmpty ? undefined : this.overlays.lookInside(packet, this.headers);
+  }
+
+  /**
+   * Step 2: a frame in a tunnel goes by the MAC inside (`innerMacFwd`). A MAC that nobody has is looked for outside.
+   * Inferred (dataplane.md DT-036): a tunnel of a network that is not on this node ends here.
+   * @returns false when the frame has to go by its outer header.
+   */
+  private forwardInner(source: SwitchPort, packet: Packet): boolean {
+    // A router has taken the tunnel off; what is inside now is a tunnel of the sender's own.
+    const inner = source.kind === "router" ? undefined : this.lookInside(packet);
+    if (inner === undefined) return false;
+    const { port, mac, virtualSubnet, isKnown } = inner;
+    if (port !== undefined) {
+      const why = packet.tag === 0 ? "" : `by MAC ${formatMac(mac)} inside the tunnel, VNI ${virtualSubnet}`;
+      this.deliver(port, packet, why);
+      return true;
+    }
+    const isForHost = readU48(packet.bytes, packet.start) === this.hostPort?.mac;
+    if (isKnown || !isForHost) return false;
+    this.drop(source, packet, "virtual-subnet-unknown", `no network of this node has VNI ${virtualSubnet}`);
+    return true;
+  }
+
+  /**
+   * What came to the host's port in a tunnel of the node to itself may be for a port of the node that an endpoint owns, as
+   * any other packet to the node's address (step 4).
+   */
+  private steerUnwrapped(target: SwitchPort, packet: Packet): boolean {
+    const binding = findBindingOwner(this, packet, this.headers);
+    if (binding === undefined || binding === target) return false;
+    this.deliver(binding, packet, "by NAT binding of destination address and port");
+    return true;
+  }
+
   private forward(source: SwitchPort, packet: Packet): void {
     const destination = readU48(packet.bytes, packet.start) as Mac;
     if (isGroupMac(destination)) {
       this.forwardGroup(source, packet);
       return;
     }
+    const inSubnet = this.overlays.find(source.virtualSubnets, destination);
+    if (inSubnet !== undefined && inSubnet !== source) {
+      this.forwardToPort(inSubnet, packet);
+      return;
+    }
     if (destination === this.hostPort?.mac) {
       this.forwardToHostMac(source, packet);
       return;
     }
-    const known = this.portsByMac.get(destination);
+    const known = inSubnet ?? this.findOutside(source, destination);
     if (known === source) {
       this.forwardToSelf(source, packet);
       return;
@@ -214,8 +297,28 @@ export class VirtualSwitch implements PortOwner {
       this.drop(source, packet, "mac-not-local", `nobody here has MAC ${formatMac(destination)}`);
       return;
     }
+    if (source.virtualSubnets.length > 0 && !this.hasLeft(packet)) {
+      const text = `nobody in the virtual subnet has MAC ${formatMac(destination)}`;
+      this.drop(source, packet, "mac-not-local", text);
+      return;
+    }
     const why = packet.tag === 0 ? "" : `MAC ${formatMac(destination)} is not on this switch`;
     this.deliver(this.externalPort, packet, why);
+  }
+
+  /**
+   * The port that has a MAC, for who is not in its virtual subnet: from there only the host is in reach, and the host
+   * reaches an endpoint whose MAC nobody else has.
+   */
+  private findOutside(source: SwitchPort, mac: Mac): SwitchPort | undefined {
+    const port = this.portsByMac.get(mac);
+    if (source.virtualSubnets.length > 0) return port?.leadsToHost === true ? port : undefined;
+    return port ?? (source.kind === "host" ? this.overlays.findAnywhere(mac) : undefined);
+  }
+
+  /** True when a rule has sent the frame to a next hop of the node, whose MAC it has then. */
+  private hasLeft(packet: Packet): boolean {
+    return readU48(packet.bytes, packet.start + 6) === this.hostPort?.mac;
   }
 
   /**
@@ -280,7 +383,8 @@ export class VirtualSwitch implements PortOwner {
    */
   private forwardGroup(source: SwitchPort, packet: Packet): void {
     const target = source.kind === "external" ? this.hostPort : this.externalPort;
-    if (source.kind === "container" || target === undefined || target === source) {
+    const isInside = source.kind === "container" || source.kind === "router";
+    if (isInside || target === undefined || target === source) {
       this.drop(source, packet, "broadcast-not-delivered", "broadcast and multicast are off here");
       return;
     }

@@ -103,7 +103,7 @@ describe("the update of RFC 1624", () => {
     );
   });
 
-  it("keeps every TTL decrement of a built frame right", () => {
+  it("DT-186: keeps every TTL decrement of a built frame right", () => {
     fc.assert(
       fc.property(arbitraryTcpFrame, (packet) => {
         const headers = new Headers();
@@ -154,7 +154,7 @@ describe("checksum steps of the byte vectors", () => {
     expect(readU16(V7, AT.tcpChecksum)).toBe(0x65d3);
   });
 
-  it("DATAPLANE-V6 with NEEDS_CSUM: partial 0x482f, 0x463c behind the address, finished 0x65d3", () => {
+  it("DATAPLANE-V6 with NEEDS_CSUM, DT-181, DT-182: partial 0x482f, 0x463c behind the address, finished 0x65d3", () => {
     const length = V6.length - AT.sourcePort;
     expect(foldSum(pseudoHeaderSum(V6, AT.source, 4, 6, length))).toBe(0x482f);
     const partial = updatePartialSum32(0x482f, readU32(V6, AT.source), readU32(V7, AT.source));

@@ -1,7 +1,7 @@
 /**
  * The header fields of a frame by name, and the difference of two frames: what a trace prints about a rewrite.
  *
- * Names are those of tshark's display filters where they exist. Fields of the frame inside VXLAN start with `inner.`,
+ * Names are those of tshark's display filters where they exist. Fields of the frame inside a tunnel start with `inner.`,
  * those of the packet that an ICMP error quotes with `embedded.` (`inner.embedded.` in both).
  *
  * Texts: MAC addresses as Windows prints them; checksums, ethertypes, flow labels and identifications in hexadecimal;
@@ -9,11 +9,13 @@
  * 8), `tcp.options.sack` holds all blocks (tshark: `sack_le`, `sack_re`). A malformed frame gives the fields in front of
  * the broken header, then `malformed` (not a name of tshark) with the reason.
  */
+import { formatHex } from "../base/hex.ts";
 import { formatIp } from "../net/ip.ts";
 import { formatMac } from "../net/mac.ts";
 import type { ArpView } from "./arp.ts";
 import type { EthernetView } from "./ethernet.ts";
 import { formatTcpFlags } from "./format-message.ts";
+import type { GeneveView } from "./geneve.ts";
 import type { IcmpView } from "./icmp.ts";
 import type { Icmpv6View } from "./icmpv6.ts";
 import type { Ipv4View } from "./ipv4.ts";
@@ -22,6 +24,7 @@ import { IcmpType, IcmpUnreachable } from "./icmp.ts";
 import { Icmpv6Type } from "./icmpv6.ts";
 import { type LayerContent, listLayers } from "./layers.ts";
 import type { NdView } from "./nd.ts";
+import type { SttSegment, SttView } from "./stt.ts";
 import type { TcpView } from "./tcp.ts";
 import { type TcpOption, parseTcpOptions } from "./tcp-options.ts";
 import type { UdpView } from "./udp.ts";
@@ -209,6 +212,41 @@ function ndFields(view: NdView): Pair[] {
   return pairs;
 }
 
+function geneveFields(view: GeneveView): Pair[] {
+  const pairs: Pair[] = [
+    ["geneve.flags.oam", flag(view.isControl)],
+    ["geneve.flags.critical", flag(view.hasCriticalOptions)],
+    ["geneve.proto_type", hex(view.protocolType, 4)],
+    ["geneve.vni", hex(view.vni, 6)],
+  ];
+  // A name occurs once: of several options the first is listed.
+  const [first] = view.listOptions();
+  if (first === undefined) return pairs;
+  return [
+    ...pairs,
+    ["geneve.option.class", hex(first.optionClass, 4)],
+    ["geneve.option.type", hex(first.type, 2)],
+    ["geneve.option.unknown.data", formatHex(first.data)],
+  ];
+}
+
+function sttFields(segment: SttSegment, view: SttView | undefined): Pair[] {
+  const pairs: Pair[] = [
+    ["stt.pkt_len", segment.frameBytes],
+    ["stt.seg_off", segment.offset],
+    ["stt.pkt_id", hex(segment.packetId, 8)],
+  ];
+  if (view === undefined) return pairs;
+  return [
+    ...pairs,
+    ["stt.flags", hex(view.flags, 2)],
+    ["stt.l4offset", view.layer4Offset],
+    ["stt.mss", view.mssBytes],
+    ["stt.vlan", hex(view.vlanTag, 4)],
+    ["stt.context_id", `0x${view.contextId.toString(16).padStart(16, "0")}`],
+  ];
+}
+
 function layerFields(layer: LayerContent): Pair[] {
   switch (layer.kind) {
     case "ethernet":
@@ -248,6 +286,12 @@ function layerFields(layer: LayerContent): Pair[] {
       return ndFields(layer.view);
     case "vxlan":
       return [["vxlan.vni", layer.view.vni]];
+    case "geneve":
+      return geneveFields(layer.view);
+    case "nvgre":
+      return [["gre.key", hex(layer.view.virtualSubnetId * 0x100 + layer.view.flowId, 8)]];
+    case "stt":
+      return sttFields(layer.segment, layer.view);
     case "malformed":
       return [["malformed", layer.reason]];
   }

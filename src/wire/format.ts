@@ -1,4 +1,5 @@
 /** Headers as text: one line per header, and one short line per frame, the same in traces, tests and commands. */
+import { formatHex } from "../base/hex.ts";
 import { type Ip, formatIp } from "../net/ip.ts";
 import { formatSocketAddress } from "../net/five-tuple.ts";
 import { formatMac } from "../net/mac.ts";
@@ -12,6 +13,7 @@ import {
 } from "./format-message.ts";
 import { etherTypeName } from "./ethertype.ts";
 import { ipProtocolName } from "./ip-protocol.ts";
+import type { GeneveView } from "./geneve.ts";
 import type { Ipv4View } from "./ipv4.ts";
 import type { Ipv6FragmentView, Ipv6View } from "./ipv6.ts";
 import { type Layer, type LayerContent, listLayers } from "./layers.ts";
@@ -60,6 +62,14 @@ function formatTcpLayer(view: TcpView): string {
   );
 }
 
+function formatGeneve(view: GeneveView): string {
+  const options = view.listOptions().map(({ optionClass, type, data }) => {
+    const name = `${hex4(optionClass)}/0x${type.toString(16).padStart(2, "0")}`;
+    return ` option ${name} ${formatHex(data)}`;
+  });
+  return `GENEVE VNI ${view.vni}${view.isControl ? " control" : ""}${options.join("")}`;
+}
+
 function formatLayer(layer: LayerContent): string {
   switch (layer.kind) {
     case "ethernet": {
@@ -98,6 +108,15 @@ function formatLayer(layer: LayerContent): string {
       return `ND ${formatNd(layer.view)}`;
     case "vxlan":
       return `VXLAN VNI ${layer.view.vni}`;
+    case "geneve":
+      return formatGeneve(layer.view);
+    case "nvgre":
+      return `NVGRE VSID ${layer.view.virtualSubnetId} flow ${layer.view.flowId}`;
+    case "stt": {
+      const { frameBytes, offset, packetId } = layer.segment;
+      const context = layer.view === undefined ? "" : ` context 0x${layer.view.contextId.toString(16)}`;
+      return `STT packet ${packetId} at ${offset} of ${frameBytes}${context}`;
+    }
     case "malformed":
       return `malformed: ${describeMalformed(layer.reason)}`;
   }
@@ -175,6 +194,9 @@ function describeLayer(summary: Summary, layer: Layer): string | undefined {
     case "ipv6-extension":
     case "ipv6-fragment":
     case "vxlan":
+    case "geneve":
+    case "nvgre":
+    case "stt":
       return undefined;
   }
 }
@@ -192,17 +214,29 @@ function describeRest(layers: readonly Layer[], summary: Summary, length: number
   return `${etherTypeName(type)}${macs} ${length} bytes`;
 }
 
-/** The line of the layers from `from` on; an ICMP error adds what it is about, VXLAN what it carries. */
+/** A tunnel by its name and number; undefined for headers of other kinds. */
+function describeTunnel(layer: Layer): string | undefined {
+  if (layer.kind === "vxlan") return `VXLAN ${layer.view.vni}`;
+  if (layer.kind === "geneve") return `GENEVE ${layer.view.vni}`;
+  if (layer.kind === "nvgre") return `NVGRE ${layer.view.virtualSubnetId}`;
+  return layer.kind === "stt" ? `STT packet ${layer.segment.packetId}` : undefined;
+}
+
+/** The line of the layers from `from` on; an ICMP error adds what it is about, a tunnel what it carries. */
 function describeFrom(layers: readonly Layer[], from: number, length: number): string {
   const summary: Summary = { source: undefined, destination: undefined, protocol: "", fragment: "" };
   for (let index = from; index < layers.length; index++) {
     const layer = layers[index];
     if (layer === undefined) break;
     noteIp(summary, layer);
-    if (layer.kind === "vxlan") {
-      return `VXLAN ${layer.view.vni}${addresses(summary)} [${describeFrom(layers, index + 1, length)}]`;
+    const tunnel = describeTunnel(layer);
+    if (tunnel !== undefined) {
+      const carried = index + 1 < layers.length ? ` [${describeFrom(layers, index + 1, length)}]` : "";
+      return `${tunnel}${addresses(summary)}${carried}`;
     }
-    const text = layers[index + 1]?.kind === "vxlan" ? undefined : describeLayer(summary, layer);
+    const next = layers[index + 1];
+    const text =
+      next !== undefined && describeTunnel(next) !== undefined ? undefined : describeLayer(summary, layer);
     if (text === undefined) continue;
     const isError = (layer.kind === "icmp" || layer.kind === "icmpv6") && layer.view.isError;
     const isQuoting = isError && index + 1 < layers.length && !layer.prefix.includes("embedded.");
@@ -212,7 +246,7 @@ function describeFrom(layers: readonly Layer[], from: number, length: number): s
 }
 
 /**
- * One short line for a frame, such as `TCP 10.244.1.10:49200 → 10.244.2.10:8080 SYN`; in brackets what VXLAN carries
+ * One short line for a frame, such as `TCP 10.244.1.10:49200 → 10.244.2.10:8080 SYN`; in brackets what a tunnel carries
  * or an ICMP error is about. Any bytes may be given.
  */
 export function describeFrame(frame: Uint8Array): string {

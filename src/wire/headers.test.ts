@@ -403,6 +403,10 @@ const DEEPER: ReadonlySet<string> = new Set([
   "nd-option-length",
   "vxlan-truncated",
   "vxlan-vni-invalid",
+  "geneve-truncated",
+  "geneve-version",
+  "geneve-option-length",
+  "nvgre-truncated",
 ]);
 
 /** What the list of layers says about the outermost headers. */
@@ -437,7 +441,10 @@ describe("Headers and its twin, the list of layers", () => {
           ({ kind, prefix }) => prefix === "" && ["tcp", "udp", "icmp", "icmpv6"].includes(kind),
         );
         const start =
-          transport !== undefined && "view" in transport && "start" in transport.view
+          transport !== undefined &&
+          "view" in transport &&
+          transport.view !== undefined &&
+          "start" in transport.view
             ? transport.view.start
             : -1;
         expect(places(headers)["transport"]).toBe(start);

@@ -50,6 +50,8 @@ export class Headers {
   protocol = -1;
   /** Start of the transport header; -1 when there is none to read (not IP, a later fragment, an unknown protocol). */
   transport = -1;
+  /** Start of what the IP packet carries, whatever it is: behind all extension headers. -1 when not IP. */
+  upper = -1;
   /** Start of the payload of TCP, UDP or ICMP; -1 when `transport` is, and for TCP embedded in an ICMP error. */
   payload = -1;
   /** End of the IP packet; Ethernet padding lies behind it. For other ethertypes the end of the frame. */
@@ -121,6 +123,41 @@ export class Headers {
     return this.parseTransport(bytes, start + headerBytes, true);
   }
 
+  /**
+   * What `parse` would find in an untagged frame of one's own making: an IP header without options, then UDP, or a
+   * protocol that is not looked into.
+   */
+  describe(start: number, end: number, family: 4 | 6, protocol: number, upper: number): void {
+    this.reset(start, end);
+    this.etherType = family === 4 ? EtherType.ipv4 : EtherType.ipv6;
+    this.network = start + ETHERNET_HEADER_BYTES;
+    this.family = family;
+    this.protocol = protocol;
+    this.upper = upper;
+    if (protocol !== IpProtocol.udp) return;
+    this.transport = upper;
+    this.payload = upper + UDP_HEADER_BYTES;
+  }
+
+  /** Takes over what `other` found: the headers of a frame that has lost those in front of it. */
+  copyFrom(other: Headers): void {
+    this.ethernet = other.ethernet;
+    this.vlan = other.vlan;
+    this.isTagged = other.isTagged;
+    this.etherType = other.etherType;
+    this.network = other.network;
+    this.family = other.family;
+    this.protocol = other.protocol;
+    this.transport = other.transport;
+    this.upper = other.upper;
+    this.payload = other.payload;
+    this.end = other.end;
+    this.isFragment = other.isFragment;
+    this.fragmentOffset = other.fragmentOffset;
+    this.fragmentHeader = other.fragmentHeader;
+    this.hasMoreFragments = other.hasMoreFragments;
+  }
+
   private reset(start: number, end: number): void {
     this.ethernet = start;
     this.vlan = 0;
@@ -130,6 +167,7 @@ export class Headers {
     this.family = 0;
     this.protocol = -1;
     this.transport = -1;
+    this.upper = -1;
     this.payload = -1;
     this.end = end;
     this.isFragment = false;
@@ -202,6 +240,7 @@ export class Headers {
   }
 
   private parseTransport(bytes: Uint8Array, at: number, isEmbedded: boolean): MalformedReason | undefined {
+    this.upper = at;
     if (this.fragmentOffset !== 0) return undefined;
     const room = this.end - at;
     switch (this.protocol) {

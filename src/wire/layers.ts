@@ -23,6 +23,9 @@ import { NdView } from "./nd.ts";
 import { TcpView } from "./tcp.ts";
 import { UdpView } from "./udp.ts";
 import { VlanView } from "./vlan.ts";
+import { GENEVE_PORT, GeneveView, TRANSPARENT_ETHERNET } from "./geneve.ts";
+import { NvgreView } from "./nvgre.ts";
+import { STT_PORT, SttView, type SttSegment, toSttSegment } from "./stt.ts";
 import { VXLAN_PORT, VxlanView } from "./vxlan.ts";
 
 /** What is here of a TCP header that an ICMP error quotes: its first 8 bytes. */
@@ -49,11 +52,15 @@ export type LayerContent =
   /** Follows the `icmpv6` layer of the same bytes. */
   | { readonly kind: "nd"; readonly view: NdView }
   | { readonly kind: "vxlan"; readonly view: VxlanView }
+  | { readonly kind: "geneve"; readonly view: GeneveView }
+  | { readonly kind: "nvgre"; readonly view: NvgreView }
+  /** Follows the `tcp` layer of the same segment; without `view` the STT header is in another segment. */
+  | { readonly kind: "stt"; readonly segment: SttSegment; readonly view: SttView | undefined }
   | { readonly kind: "malformed"; readonly reason: MalformedReason };
 
 /** One header and where it belongs. */
 export type Layer = LayerContent & {
-  /** Empty for the outermost headers; `inner.` behind VXLAN; `embedded.` in the packet that an ICMP error quotes. */
+  /** Empty for the outermost headers; `inner.` behind a tunnel's header; `embedded.` in the packet that an ICMP error quotes. */
   readonly prefix: string;
 };
 
@@ -137,10 +144,42 @@ class LayerWalk {
 
   private transport(protocol: number, start: number, end: number, isFragment: boolean): void {
     if (protocol === IpProtocol.udp) return this.udp(start, end, isFragment || this.isEmbedded);
+    if (protocol === IpProtocol.gre && !isFragment && !this.isEmbedded) return this.gre(start, end);
     if (protocol !== IpProtocol.tcp) return undefined;
     if (this.isEmbedded) return this.tcpStart(start, end);
     const view = TcpView.parse(this.bytes, start, end);
-    return typeof view === "string" ? this.refuse(view) : this.add({ kind: "tcp", view });
+    if (typeof view === "string") return this.refuse(view);
+    this.add({ kind: "tcp", view });
+    return view.destinationPort === STT_PORT && !isFragment ? this.stt(view) : undefined;
+  }
+
+  /** A whole frame in one segment is looked into; what only begins here stays payload. */
+  private stt(tcp: TcpView): void {
+    const segment = toSttSegment(tcp.sequence, tcp.acknowledgment);
+    // A connection to the port of STT has other numbers; nothing else tells it from STT.
+    if (segment.offset + tcp.payloadLength > segment.frameBytes || tcp.payloadLength === 0) return undefined;
+    if (this.tunnels >= TUNNELS_MAX) return undefined;
+    if (segment.offset !== 0) return this.add({ kind: "stt", segment, view: undefined });
+    const view = SttView.parse(this.bytes, tcp.payloadStart, tcp.payloadEnd);
+    if (typeof view === "string") return undefined;
+    this.add({ kind: "stt", segment, view });
+    return tcp.payloadLength === segment.frameBytes
+      ? this.enterTunnel(view.payloadStart, tcp.payloadEnd)
+      : undefined;
+  }
+
+  private gre(start: number, end: number): void {
+    if (!NvgreView.isNvgre(this.bytes, start, end) || this.tunnels >= TUNNELS_MAX) return undefined;
+    const view = NvgreView.parse(this.bytes, start, end);
+    if (typeof view === "string") return this.refuse(view);
+    this.add({ kind: "nvgre", view });
+    return this.enterTunnel(view.payloadStart, end);
+  }
+
+  private enterTunnel(start: number, end: number): void {
+    this.tunnels++;
+    this.prefix += "inner.";
+    return this.ethernet(start, end);
   }
 
   private tcpStart(start: number, end: number): void {
@@ -155,14 +194,24 @@ class LayerWalk {
     const view = UdpView.parse(this.bytes, start, end, isPartial);
     if (typeof view === "string") return this.refuse(view);
     this.add({ kind: "udp", view });
-    const isTunnel = view.destinationPort === VXLAN_PORT && this.tunnels < TUNNELS_MAX;
-    if (!isTunnel || isPartial) return undefined;
-    const vxlan = VxlanView.parse(this.bytes, view.payloadStart, view.payloadEnd);
-    if (typeof vxlan === "string") return this.refuse(vxlan);
-    this.add({ kind: "vxlan", view: vxlan });
-    this.tunnels++;
-    this.prefix += "inner.";
-    return this.ethernet(vxlan.payloadStart, view.payloadEnd);
+    if (isPartial || this.tunnels >= TUNNELS_MAX) return undefined;
+    if (view.destinationPort === VXLAN_PORT) return this.vxlan(view);
+    return view.destinationPort === GENEVE_PORT ? this.geneve(view) : undefined;
+  }
+
+  private vxlan(udp: UdpView): void {
+    const view = VxlanView.parse(this.bytes, udp.payloadStart, udp.payloadEnd);
+    if (typeof view === "string") return this.refuse(view);
+    this.add({ kind: "vxlan", view });
+    return this.enterTunnel(view.payloadStart, udp.payloadEnd);
+  }
+
+  private geneve(udp: UdpView): void {
+    const view = GeneveView.parse(this.bytes, udp.payloadStart, udp.payloadEnd);
+    if (typeof view === "string") return this.refuse(view);
+    this.add({ kind: "geneve", view });
+    if (view.protocolType !== TRANSPARENT_ETHERNET) return undefined;
+    return this.enterTunnel(view.payloadStart, udp.payloadEnd);
   }
 
   private icmp(start: number, end: number): void {

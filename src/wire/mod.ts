@@ -18,7 +18,28 @@ export {
   type IpFields,
   type LinkFields,
 } from "./build-frame.ts";
-export { decapsulateVxlan, encapsulateVxlan, isVxlan, type VxlanOuter } from "./encapsulation.ts";
+export {
+  decapsulateGeneve,
+  decapsulateNvgre,
+  decapsulateVxlan,
+  encapsulateGeneve,
+  encapsulateNvgre,
+  encapsulateStt,
+  encapsulateVxlan,
+  type GeneveMetadata,
+  type GeneveOuter,
+  isGeneve,
+  isNvgre,
+  isVxlan,
+  type NvgreOuter,
+  readSttSegment,
+  type ReceivedSttSegment,
+  type SttOuter,
+  type TunnelOuter,
+  type UdpTunnelOuter,
+  type VxlanOuter,
+} from "./encapsulation.ts";
+export { TunnelHeaders, type TunnelKind } from "./tunnel.ts";
 export { segmentTcp } from "./segmentation.ts";
 export {
   checksumOf,
@@ -133,7 +154,42 @@ export {
   type UdpFields,
   UdpView,
 } from "./udp.ts";
-export { emitVxlan, VXLAN_HEADER_BYTES, VXLAN_PORT, VxlanView } from "./vxlan.ts";
+export {
+  emitGeneve,
+  GENEVE_HEADER_BYTES,
+  GENEVE_PORT,
+  type GeneveFields,
+  geneveLength,
+  type GeneveOption,
+  GeneveView,
+  toGeneveFields,
+  TRANSPARENT_ETHERNET,
+} from "./geneve.ts";
+export { emitNvgre, NVGRE_HEADER_BYTES, NvgreView } from "./nvgre.ts";
+export {
+  emitStt,
+  STT_HEADER_BYTES,
+  STT_PORT,
+  type SttFields,
+  SttFlag,
+  SttReassembler,
+  type SttSegment,
+  sttSequence,
+  SttView,
+  toSttFields,
+  toSttSegment,
+} from "./stt.ts";
+export {
+  fromOvnGeneve,
+  fromOvnSttContextId,
+  fromOvnVxlanVni,
+  OVN_GROUP_MIN,
+  type OvnTunnelKeys,
+  toOvnGeneveOption,
+  toOvnSttContextId,
+  toOvnVxlanVni,
+} from "./ovn-metadata.ts";
+export { emitVxlan, VXLAN_FLAG_VNI_VALID, VXLAN_HEADER_BYTES, VXLAN_PORT, VxlanView } from "./vxlan.ts";
 export {
   type DnsMessage,
   type DnsQuestion,

@@ -15,6 +15,11 @@ export class Packet {
   end: number;
   /** Which packet of a trace this is; 0 for all others. */
   tag: PacketTag;
+  /**
+   * The virtual subnet that a switch knows the frame to belong to (VFP's TNI, or VSID); 0 for none. No byte of the frame:
+   * a port that takes outer headers off sets it, a wire knows nothing of it.
+   */
+  tni = 0;
 
   constructor(bytes: Uint8Array, start: number, end: number, tag: PacketTag = 0) {
     assert(start >= 0 && start <= end && end <= bytes.length, "a packet lies inside its bytes");
@@ -62,6 +67,8 @@ export class Packet {
 
   /** A packet with bytes of its own: for flooding and for recorders. */
   copy(): Packet {
-    return Packet.fromFrame(this.frame, this.tag);
+    const copy = Packet.fromFrame(this.frame, this.tag);
+    copy.tni = this.tni;
+    return copy;
   }
 }

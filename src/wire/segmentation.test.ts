@@ -13,7 +13,7 @@ function tcpOf(bytes: Uint8Array, headers: Headers): TcpView {
 }
 
 describe("segmentTcp", () => {
-  it("cuts any TCP frame into sound segments that carry its bytes in order", () => {
+  it("DT-185: cuts any TCP frame into sound segments in order; CWR on the first, FIN and PSH on the last", () => {
     fc.assert(
       fc.property(arbitraryTcpFrame, fc.integer({ min: 1, max: 70 }), (packet, payloadBytesMax) => {
         const before = packet.frame.slice();

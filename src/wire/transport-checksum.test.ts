@@ -82,7 +82,7 @@ describe("UDP checksum of zero", () => {
     expect(verify(zeroed(buildUdpFrame({ link, ip: ip4, udp, payload }).frame, 40))).toBeUndefined();
   });
 
-  it("is wrong in IPv6, but not for tunnels (RFC 6935)", () => {
+  it("DT-189: is wrong in IPv6, but not for tunnels (RFC 6935)", () => {
     expect(verify(zeroed(buildUdpFrame({ link, ip: ip6, udp, payload }).frame, 60))).toMatchObject({
       header: "udp",
       found: 0,

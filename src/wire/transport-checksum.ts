@@ -14,6 +14,7 @@ import { writeIpv4Checksum } from "./ipv4.ts";
 import { Ipv6ExtensionType, listIpv6Extensions } from "./ipv6.ts";
 import { TCP_CHECKSUM_OFFSET } from "./tcp.ts";
 import { UDP_CHECKSUM_OFFSET, udpChecksumField } from "./udp.ts";
+import { GENEVE_PORT } from "./geneve.ts";
 import { VXLAN_PORT } from "./vxlan.ts";
 
 /** A checksum that does not fit its bytes. */
@@ -133,7 +134,9 @@ function headerName(protocol: number): ChecksumProblem["header"] {
 
 /** True where a UDP checksum of zero may stay: on IPv4 (RFC 768), and on IPv6 for tunnels (RFC 6935). */
 function mayLackUdpChecksum(bytes: Uint8Array, headers: Headers): boolean {
-  return headers.family === 4 || readU16(bytes, headers.transport + 2) === VXLAN_PORT;
+  if (headers.family === 4) return true;
+  const port = readU16(bytes, headers.transport + 2);
+  return port === VXLAN_PORT || port === GENEVE_PORT;
 }
 
 /**

@@ -9,7 +9,8 @@ export const VXLAN_HEADER_BYTES = 8;
 /** The UDP destination port of VXLAN. */
 export const VXLAN_PORT = 4789;
 
-const FLAG_VNI_VALID = 0x08;
+/** The bit of the flags octet that says the VNI means something. */
+export const VXLAN_FLAG_VNI_VALID = 0x08;
 
 /** A VXLAN header in a frame's own bytes. */
 export class VxlanView {
@@ -24,7 +25,9 @@ export class VxlanView {
   /** The header in `bytes[start..end)`, a UDP payload. Bits that RFC 7348 reserves are ignored, as it asks. */
   static parse(bytes: Uint8Array, start = 0, end: number = bytes.length): VxlanView | MalformedReason {
     if (end - start < VXLAN_HEADER_BYTES) return "vxlan-truncated";
-    return (readU8(bytes, start) & FLAG_VNI_VALID) === 0 ? "vxlan-vni-invalid" : new VxlanView(bytes, start);
+    return (readU8(bytes, start) & VXLAN_FLAG_VNI_VALID) === 0
+      ? "vxlan-vni-invalid"
+      : new VxlanView(bytes, start);
   }
 
   /** The VXLAN network identifier, 24 bits. */
@@ -40,7 +43,7 @@ export class VxlanView {
 
 /** Writes the header at `offset`. @returns the bytes written, 8. */
 export function emitVxlan(vni: number, bytes: Uint8Array, offset: number): number {
-  writeU8(bytes, offset, FLAG_VNI_VALID);
+  writeU8(bytes, offset, VXLAN_FLAG_VNI_VALID);
   writeU24(bytes, offset + 1, 0);
   writeU24(bytes, offset + 4, vni);
   writeU8(bytes, offset + 7, 0);

@@ -134,13 +134,17 @@ export function compileHostRoutes(
 /**
  * What ports of the "node's subnet" shape share: everything that leaves gets the host's MAC as source.
  * `nodeIps` are excepted with the endpoints, since what goes to the node itself does not leave (Inferred).
+ * `gatewayMac` is of L2Tunnel: it becomes the destination of all that leaves (dataplane.md §2.5, row 2).
  */
 export function compileExternalOut(
   network: NetworkRecord,
   endpoints: readonly EndpointRecord[],
   nodeIps: readonly Ip[],
   hostMac: Mac,
+  gatewayMac?: Mac,
 ): readonly Group[] {
+  const rewrite = { type: "transpose", sourceMac: hostMac } as const;
+  const action = gatewayMac === undefined ? rewrite : { ...rewrite, destinationMac: gatewayMac };
   return Object.freeze(
     FAMILIES.map((family) => {
       const inside: readonly Prefix[] = [
@@ -153,7 +157,7 @@ export function compileExternalOut(
         name,
         priority: RULE_PRIORITY,
         condition: Object.freeze({ destinationExcept: inside }),
-        action: Object.freeze({ type: "transpose", sourceMac: hostMac }),
+        action: Object.freeze(action),
         isTerminating: true,
         isStateful: false,
         provenance: networkProvenance(network),

@@ -1,14 +1,14 @@
 /**
- * The layers of an L2Bridge endpoint's switch port (dataplane.md §2.2.3). Outgoing packets walk down this list,
- * incoming ones up. A layer may rely on what the layers above it did to an outgoing packet.
+ * The layers of switch ports, by type of network and kind of port (dataplane.md §2.2). Outgoing packets walk down a
+ * list, incoming ones up. A layer may rely on what the layers above it did to an outgoing packet.
  *
- * INTERNAL_L2_REWRITE_LAYER 75 is documented for L2Bridge; the other numbers are observed on overlay nodes.
- * Inferred: that they hold here too, and EXTERNAL_L2_REWRITE_LAYER 110, of which only the name is known: it has to see
- * translated addresses, so it comes behind SLB_NAT_LAYER, and before the next hop is asked.
+ * Overlay nodes were seen with their numbers and flags. INTERNAL_L2_REWRITE_LAYER 75 is documented for L2Bridge.
+ * Inferred: that the other numbers hold there too, and EXTERNAL_L2_REWRITE_LAYER 110, of which only the name is known: it
+ * has to see translated addresses, so it comes behind SLB_NAT_LAYER, and before the next hop is asked.
  */
 import type { LayerDefinition } from "../../vfp/rule.ts";
 
-/** Outbound order. */
+/** Layers of an L2Bridge endpoint's port, in outbound order. */
 export const LAYER_NAMES = [
   "LB_DSR",
   "ACL_ENDPOINT_LAYER",
@@ -18,12 +18,43 @@ export const LAYER_NAMES = [
   "EXTERNAL_L2_REWRITE_LAYER",
   "VNET_PA_ROUTE_LAYER",
 ] as const;
-export type LayerName = (typeof LAYER_NAMES)[number];
+
+/** Layers of an overlay endpoint's port (observed, dataplane.md §2.2.1). */
+const OVERLAY_LAYER_NAMES = [
+  "LB_DSR",
+  "ACL_ENDPOINT_LAYER",
+  "VNET_ENCAP_LAYER",
+  "SLB_NAT_LAYER",
+  "SLB_DECAP_LAYER_STATEFUL",
+  "VNET_PA_ROUTE_LAYER",
+] as const;
+
+/** Layers of the port of an overlay network's distributed router (observed, dataplane.md §2.2.1). */
+const ROUTER_LAYER_NAMES = [
+  "REMOTESUBNETROUTE_HAIRPIN_LAYER",
+  "VNET_ENCAP_LAYER",
+  "VNET_PA_ROUTE_LAYER",
+] as const;
+
+/** Any layer that a network programs on ports of its own. */
+export type LayerName =
+  | (typeof LAYER_NAMES)[number]
+  | (typeof OVERLAY_LAYER_NAMES)[number]
+  | (typeof ROUTER_LAYER_NAMES)[number];
 
 const LAYERS: { readonly [Name in LayerName]: Omit<LayerDefinition, "name"> } = {
   LB_DSR: { priority: 7, isStateful: true, isDefaultAllow: true },
   // Without the default-allow flag: what matches no rule is dropped (dataplane.md §1.3, §4.2).
   ACL_ENDPOINT_LAYER: { priority: 15, isStateful: true, isDefaultAllow: false },
+  // Flags 0x3. Its rules keep no flows: the answer comes by another port.
+  REMOTESUBNETROUTE_HAIRPIN_LAYER: {
+    priority: 35,
+    isStateful: false,
+    isDefaultAllow: true,
+    isHairpin: true,
+  },
+  // Flags 0x4: clear TNI, and no default allow.
+  VNET_ENCAP_LAYER: { priority: 40, isStateful: false, isDefaultAllow: false, clearsTni: true },
   SLB_NAT_LAYER: { priority: 50, isStateful: true, isDefaultAllow: true },
   INTERNAL_L2_REWRITE_LAYER: { priority: 75, isStateful: false, isDefaultAllow: true },
   SLB_DECAP_LAYER_STATEFUL: { priority: 100, isStateful: true, isDefaultAllow: true },
@@ -31,40 +62,69 @@ const LAYERS: { readonly [Name in LayerName]: Omit<LayerDefinition, "name"> } = 
   VNET_PA_ROUTE_LAYER: { priority: 2_000, isStateful: false, isDefaultAllow: true },
 };
 
+function definitionsOf(names: readonly LayerName[]): readonly LayerDefinition[] {
+  return Object.freeze(names.map((name) => Object.freeze({ name, ...LAYERS[name] })));
+}
+
+/** What stands on one kind of port. */
+export interface LayerStack {
+  /** In outbound order. */
+  readonly names: readonly LayerName[];
+  readonly definitions: readonly LayerDefinition[];
+}
+
+function stackOf(names: readonly LayerName[]): LayerStack {
+  return Object.freeze({ names: Object.freeze(names), definitions: definitionsOf(names) });
+}
+
+/** Every L2Bridge endpoint's port. */
+export const L2BRIDGE_STACK: LayerStack = stackOf(LAYER_NAMES);
+/** Every overlay endpoint's port. */
+export const OVERLAY_STACK: LayerStack = stackOf(OVERLAY_LAYER_NAMES);
+/** The port of an overlay network's distributed router. */
+export const ROUTER_STACK: LayerStack = stackOf(ROUTER_LAYER_NAMES);
+
 /** The layers of every L2Bridge endpoint's port. */
-export const L2BRIDGE_LAYERS: readonly LayerDefinition[] = Object.freeze(
-  LAYER_NAMES.map((name) => Object.freeze({ name, ...LAYERS[name] })),
-);
+export const L2BRIDGE_LAYERS: readonly LayerDefinition[] = L2BRIDGE_STACK.definitions;
 
 /**
- * The layers of the host's vNIC port on an L2Bridge switch (dataplane.md §2.2.1, §2.2.3): names and numbers are those
- * of the host port of overlay nodes, SLB_HAIRPIN_LAYER, LB and SLB_LB_LAYER with their groups are also checked for on
- * L2Bridge. Inferred: SLB_NAT_LAYER 200 for source NAT; on old overlay nodes a layer with this number and such rules was
- * seen, its name was not (§2.2.2).
+ * The layers of the host's vNIC port (dataplane.md §2.2.1, §2.2.3): names and numbers are those of overlay nodes;
+ * SLB_HAIRPIN_LAYER, LB and SLB_LB_LAYER with their groups are also checked for on L2Bridge. Inferred: SLB_NAT_LAYER 200
+ * for source NAT; on old overlay nodes a layer with this number and such rules was seen, its name was not (§2.2.2).
  */
 export const HOST_LAYER_NAMES = [
   "SLB_HAIRPIN_LAYER",
   "SLB_NAT_LAYER",
   "LB",
+  "ENCAP",
+  "DECAP_IN",
   "SLB_LB_LAYER",
   "VNET_PA_ROUTE_LAYER",
 ] as const;
 export type HostLayerName = (typeof HOST_LAYER_NAMES)[number];
 
+/** Layers of the host's port that are there while an overlay network is on the switch. */
+export const HOST_TUNNEL_LAYERS: readonly HostLayerName[] = ["ENCAP", "DECAP_IN"];
+
 const HOST_LAYER_PRIORITIES: Readonly<Record<HostLayerName, number>> = {
   SLB_HAIRPIN_LAYER: 101,
   SLB_NAT_LAYER: 200,
   LB: 300,
+  ENCAP: 500,
+  DECAP_IN: 600,
   SLB_LB_LAYER: 700,
   VNET_PA_ROUTE_LAYER: 2_000,
 };
+
+/** Tunnels and next hops are found anew for each connection; the rest keeps flows. */
+const STATELESS_HOST_LAYERS: readonly HostLayerName[] = [...HOST_TUNNEL_LAYERS, "VNET_PA_ROUTE_LAYER"];
 
 export const HOST_LAYERS: readonly LayerDefinition[] = Object.freeze(
   HOST_LAYER_NAMES.map((name) =>
     Object.freeze({
       name,
       priority: HOST_LAYER_PRIORITIES[name],
-      isStateful: name !== "VNET_PA_ROUTE_LAYER",
+      isStateful: !STATELESS_HOST_LAYERS.includes(name),
       isDefaultAllow: true,
       isHairpin: name === "SLB_HAIRPIN_LAYER",
       isToldWhenEmpty: false,

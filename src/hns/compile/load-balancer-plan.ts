@@ -32,6 +32,8 @@ export interface LoadBalancerFacts {
   /** A pod is attached to the network. */
   readonly hasPods: boolean;
   readonly traits: ServiceTraits;
+  /** Bytes that tunnels of the network add to a packet. */
+  readonly overhead: number;
 }
 
 /** Endpoints by their identifiers. */

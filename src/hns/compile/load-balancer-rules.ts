@@ -133,12 +133,15 @@ export function isFullNat(frontEnd: FrontEnd): boolean {
 export function fullNat(
   frontEnd: FrontEnd,
   pool: HostPoolDefinition,
+  overhead: number,
 ): { readonly nat: Rule; readonly lb: Rule } {
   const { tag, mapping, hasRemote } = frontEnd;
   const rest = suffix(frontEnd, mapping.internalPort);
   const protocol = mapping.protocol === IpProtocol.tcp ? "TCP" : "UDP";
   const nat = makeRule(frontEnd, nameOf("SNAT", protocol, tag, formatIp(pool.ip), rest), {
     action: Object.freeze({ type: "dynnat", pool: pool.name }),
+    // `MSS delta 50, 0` on overlay nodes (observed, dataplane.md §1.5).
+    ...(overhead > 0 && { mssDelta: overhead }),
     inferred: FULL_NAT,
   });
   const lb = makeRule(frontEnd, nameOf(hasRemote ? "LB_HOST" : "LB", tag, rest), {

@@ -22,6 +22,7 @@ import {
   compileLoadBalancer,
 } from "./load-balancer.ts";
 import type { EndpointTable, LoadBalancerFacts } from "./load-balancer-plan.ts";
+import type { HostTunnel } from "./overlay-program.ts";
 import { SharedEntries } from "./shared-entries.ts";
 
 const GROUP_PRIORITY = 100;
@@ -49,7 +50,10 @@ export interface LoadBalancerSurroundings {
   readonly facts: LoadBalancerFacts;
   /** Where services have their addresses, as far as endpoints' policies tell: for the words of traces. */
   readonly serviceRanges: readonly Prefix[];
+  /** For translated packets. */
   readonly paRoute: readonly Group[];
+  /** Undefined: the network has no tunnels. */
+  readonly tunnel: HostTunnel | undefined;
 }
 
 function noteFor(range: Prefix): MissNote {
@@ -66,6 +70,7 @@ function areSameFacts(a: LoadBalancerFacts | undefined, b: LoadBalancerFacts): b
     a?.managementIp === b.managementIp &&
     a?.hasPods === b.hasPods &&
     a?.traits === b.traits &&
+    a.overhead === b.overhead &&
     a.nodeIps.length === b.nodeIps.length &&
     a.nodeIps.every((ip, index) => ip === b.nodeIps[index])
   );
@@ -119,10 +124,11 @@ export class LoadBalancerTable {
     for (const [id, record] of work) this.replace(id, record, surroundings);
     this.updateNotes(surroundings.serviceRanges);
     return {
-      groups: this.hostGroups(surroundings.paRoute),
+      groups: this.hostGroups(surroundings),
       pools: this.pools.takeChanges(),
       bindings: this.bindings.takeChanges(),
       claims: this.claims.takeChanges(),
+      tunnel: surroundings.tunnel?.settings,
     };
   }
 
@@ -194,7 +200,7 @@ export class LoadBalancerTable {
     });
   }
 
-  private hostGroups(paRoute: readonly Group[]): HostProgram["groups"] {
+  private hostGroups({ paRoute, tunnel }: LoadBalancerSurroundings): HostProgram["groups"] {
     const { hairpin, sourceNat, balance, balanceLocally } = this.host;
     const used = (group: Group): readonly Group[] =>
       group.size > 0 || group.missNotes.length > 0 ? [group] : [];
@@ -202,8 +208,10 @@ export class LoadBalancerTable {
       SLB_HAIRPIN_LAYER: used(hairpin),
       SLB_NAT_LAYER: used(sourceNat),
       LB: used(balance),
+      ENCAP: tunnel?.encap ?? [],
+      DECAP_IN: tunnel?.decap ?? [],
       SLB_LB_LAYER: used(balanceLocally),
-      VNET_PA_ROUTE_LAYER: sourceNat.size > 0 ? paRoute : [],
+      VNET_PA_ROUTE_LAYER: tunnel?.paRoute ?? (sourceNat.size > 0 ? paRoute : []),
     };
   }
 }

@@ -75,7 +75,7 @@ export function compileLoadBalancer(
   const translated = hosted.filter((frontEnd) => isFullNat(frontEnd) && !frontEnd.keepsVip);
   const full = translated.flatMap((frontEnd) => {
     const pool = poolOf(loadBalancer, frontEnd.mapping, facts);
-    return pool === undefined ? [] : [{ frontEnd, pool, rules: fullNat(frontEnd, pool) }];
+    return pool === undefined ? [] : [{ frontEnd, pool, rules: fullNat(frontEnd, pool, facts.overhead) }];
   });
   const local = hosted.filter((frontEnd) => !translated.includes(frontEnd));
   const pools = [...reservedPoolsOf(loadBalancer, facts), ...full.map(({ pool }) => pool)];

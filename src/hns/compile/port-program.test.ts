@@ -10,7 +10,8 @@ import type { EndpointRecord } from "../endpoint-record.ts";
 import { CompileCache } from "./compile-cache.ts";
 import { L2BRIDGE_LAYERS, type LayerName } from "./layers.ts";
 import { LoadBalancerTable } from "./load-balancer-table.ts";
-import { type NetworkView, compilePrograms } from "./port-program.ts";
+import type { NetworkView } from "./network-view.ts";
+import { compilePrograms } from "./port-program.ts";
 
 const HOST_MAC = parseMac("00-22-48-00-00-11")!;
 const NODE = { addresses: [parseIp("10.0.0.11")!], hostMac: HOST_MAC };
@@ -28,7 +29,13 @@ const bridge = endpointRecord({
 });
 
 function view(...attached: EndpointRecord[]): NetworkView {
-  return { network: networkRecord(), attached, services: new LoadBalancerTable(), node: NODE };
+  return {
+    network: networkRecord(),
+    attached,
+    services: new LoadBalancerTable(),
+    node: NODE,
+    overlay: undefined,
+  };
 }
 
 function program(cache: CompileCache, of: NetworkView, id: string): PortProgram {
@@ -74,19 +81,19 @@ describe("own subnet: the gateway is an endpoint of the host", () => {
 
   it("towards endpoints of the node the MAC is theirs; nothing is rewritten towards the wire; the host routes", () => {
     const compiled = program(new CompileCache(), network, "a");
-    expect(show(compiled.groups.INTERNAL_L2_REWRITE_LAYER)).toEqual([
+    expect(show(compiled.groups.INTERNAL_L2_REWRITE_LAYER!)).toEqual([
       "INTERNAL_L2_REWRITE_GROUP_IPV4_OUT: 10.244.1.2/32 → dst 00-15-5D-00-00-02",
       "INTERNAL_L2_REWRITE_GROUP_IPV4_OUT: 10.244.1.10/32 → dst 00-15-5D-00-00-0A",
       "INTERNAL_L2_REWRITE_GROUP_IPV4_OUT: 10.244.1.11/32 → dst 00-15-5D-00-00-0B",
     ]);
-    expect(compiled.groups.INTERNAL_L2_REWRITE_LAYER[0]?.match).toBe("lpm-destination");
-    expect(compiled.groups.EXTERNAL_L2_REWRITE_LAYER).toEqual([]);
+    expect(compiled.groups.INTERNAL_L2_REWRITE_LAYER![0]?.match).toBe("lpm-destination");
+    expect(compiled.groups.EXTERNAL_L2_REWRITE_LAYER!).toEqual([]);
     expect(compiled.deliversByAddress).toBe(false);
   });
 
   it("translated packets ask the host for their next hop", () => {
     const compiled = program(new CompileCache(), network, "a");
-    const [group] = compiled.groups.VNET_PA_ROUTE_LAYER;
+    const [group] = compiled.groups.VNET_PA_ROUTE_LAYER!;
     expect(group).toMatchObject({ name: "VNET_GROUP_PA_ROUTE_IPV4_OUT", priority: 200 });
     expect(group?.rules).toMatchObject([
       {
@@ -101,7 +108,7 @@ describe("own subnet: the gateway is an endpoint of the host", () => {
   it("the host's leg is no pod: nothing is delivered to it by address", () => {
     const compiled = program(new CompileCache(), network, "br");
     expect(compiled.deliversByAddress).toBe(false);
-    expect(compiled.groups.EXTERNAL_L2_REWRITE_LAYER).toEqual([]);
+    expect(compiled.groups.EXTERNAL_L2_REWRITE_LAYER!).toEqual([]);
   });
 });
 
@@ -110,7 +117,7 @@ describe("node's subnet: it is not", () => {
 
   it("what leaves has the host's MAC, what comes for the pod gets the pod's; the node and the pods are inside", () => {
     const compiled = program(new CompileCache(), network, "a");
-    expect(show(compiled.groups.EXTERNAL_L2_REWRITE_LAYER.filter((group) => group.family === 4))).toEqual([
+    expect(show(compiled.groups.EXTERNAL_L2_REWRITE_LAYER!.filter((group) => group.family === 4))).toEqual([
       "EXTERNAL_L2_REWRITE_GROUP_IPV4_OUT: not 10.244.1.10/32,10.244.1.11/32,10.0.0.11/32 → src 00-22-48-00-00-11",
       "EXTERNAL_L2_REWRITE_GROUP_IPV4_IN: 10.244.1.10/32 → dst 00-15-5D-00-00-0A",
     ]);
@@ -118,7 +125,7 @@ describe("node's subnet: it is not", () => {
   });
 
   it("an SDNRoute to the node sets the MAC of the host's vNIC", () => {
-    expect(show(program(new CompileCache(), network, "a").groups.INTERNAL_L2_REWRITE_LAYER)).toContain(
+    expect(show(program(new CompileCache(), network, "a").groups.INTERNAL_L2_REWRITE_LAYER!)).toContain(
       "SDN_ROUTE_L2_REWRITE_GROUP_IPV4_OUT: 10.0.0.11/32 → dst 00-22-48-00-00-11",
     );
   });
@@ -143,7 +150,7 @@ describe("what is compiled is shared", () => {
       "EXTERNAL_L2_REWRITE_LAYER",
       "ACL_ENDPOINT_LAYER",
     ] as LayerName[])
-      expect(last(first.groups[layer])).toBe(last(second.groups[layer]));
+      expect(last(first.groups[layer]!)).toBe(last(second.groups[layer]!));
   });
 
   it("a change of one endpoint's policies compiles nothing anew for the others", () => {
@@ -157,7 +164,7 @@ describe("what is compiled is shared", () => {
     });
     const after = compilePrograms(cache, view(a, { ...changed, ipConfigs: b.ipConfigs })).get("a")!;
     for (const layer of Object.keys(before.groups) as LayerName[])
-      expect(after.groups[layer].every((group, index) => group === before.groups[layer][index])).toBe(true);
+      expect(after.groups[layer]!.every((group, index) => group === before.groups[layer]![index])).toBe(true);
   });
 
   it("endpoints without ACLs share the built-in pair over networks", () => {

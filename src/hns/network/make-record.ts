@@ -103,7 +103,15 @@ export function switchDefinitionOf(
   const hasHost = hasHostPort(context, network);
   if (switchKind === "external") {
     const adapter = context.adapterOf(network);
-    return adapter && { kind: "external", id, adapter, hasHostPort: hasHost };
+    return (
+      adapter && {
+        kind: "external",
+        id,
+        adapter,
+        hasHostPort: hasHost,
+        isPlain: traitsOf(network.type).isPlain,
+      }
+    );
   }
   if (switchKind === "private" || hostMac === undefined || !hasHost) return { kind: "private", id, name };
   return { kind: "internal", id, name, hostMac, hostAddresses: hostAddressesOf(network) };

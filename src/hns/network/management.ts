@@ -5,7 +5,7 @@
 import type { NetworkPolicy } from "../../hcn/network-policy.ts";
 import { formatIp } from "../../net/ip.ts";
 import { type Mac, formatMac, parseMac } from "../../net/mac.ts";
-import { managementIpOf } from "../compile/port-program.ts";
+import { managementIpOf } from "../compile/network-view.ts";
 import type { NetworkRecord } from "../network-record.ts";
 import type { ServiceContext } from "../service-context.ts";
 import { traitsOf } from "./type-traits.ts";

@@ -2,18 +2,17 @@
 import type { NetworkType } from "../../hcn/network.ts";
 import type { EndpointPolicyType } from "../../hcn/policy-type.ts";
 
-const TRANSLATION =
-  "source NAT and port mappings of the host are not carried out by this version; the host and the endpoints reach each other";
+const SHARING = "the DHCP server of Internet Connection Sharing does not run in this version";
 
 /** Undefined: the type is complete. */
 const TYPE_LIMITS: { readonly [Type in NetworkType]: string | undefined } = {
-  NAT: TRANSLATION,
-  ICS: `${TRANSLATION}; the DHCP server and the DNS proxy do not run`,
-  ConstrainedICS: `${TRANSLATION}; the DHCP server and the DNS proxy do not run`,
+  NAT: undefined,
+  ICS: SHARING,
+  ConstrainedICS: SHARING,
   Transparent: undefined,
   L2Bridge: undefined,
-  L2Tunnel: "frames between endpoints of the node stay on its switch and do not go by the physical host",
-  Overlay: "frames are not encapsulated by this version; the endpoints of the node reach each other",
+  L2Tunnel: undefined,
+  Overlay: undefined,
   Private: undefined,
   Internal: undefined,
   Mirrored: "frames of the mirrored adapter are not steered to endpoints by this version",

@@ -26,6 +26,12 @@ export interface NetworkTypeTraits {
   readonly sharesSwitch: boolean;
   /** Its ports get rules; the other types only move frames in this version. */
   readonly hasRules: boolean;
+  /** The host translates for its endpoints, and maps its own ports to theirs. */
+  readonly isTranslated: boolean;
+  /** VFP does not run on its switch: frames go by VLAN and MAC, and groups to everybody (dataplane.md §2.2.5). */
+  readonly isPlain: boolean;
+  /** All frames of its endpoints go by the physical host's switch (dataplane.md §2.5). */
+  readonly isTunnelled: boolean;
 }
 
 const STATIC: readonly IpamType[] = ["Static"];
@@ -42,6 +48,9 @@ const TRANSLATED: NetworkTypeTraits = {
   isMirror: false,
   sharesSwitch: false,
   hasRules: false,
+  isTranslated: true,
+  isPlain: true,
+  isTunnelled: false,
 };
 
 /** L2Bridge and its relatives: VFP on the node's adapter. */
@@ -55,6 +64,9 @@ const BRIDGED: NetworkTypeTraits = {
   isMirror: false,
   sharesSwitch: true,
   hasRules: true,
+  isTranslated: false,
+  isPlain: false,
+  isTunnelled: false,
 };
 
 /** Frames and nothing else; addresses are the endpoints' own affair. */
@@ -68,6 +80,9 @@ const PLAIN: NetworkTypeTraits = {
   isMirror: false,
   sharesSwitch: false,
   hasRules: false,
+  isTranslated: false,
+  isPlain: true,
+  isTunnelled: false,
 };
 
 /**
@@ -80,8 +95,8 @@ const TYPE_TRAITS: { readonly [Type in NetworkType]: NetworkTypeTraits } = {
   ConstrainedICS: { ...TRANSLATED, needsIcs: true },
   Transparent: { ...PLAIN, switchKind: "external" },
   L2Bridge: BRIDGED,
-  L2Tunnel: BRIDGED,
-  Overlay: { ...BRIDGED, hasRules: false },
+  L2Tunnel: { ...BRIDGED, isTunnelled: true },
+  Overlay: BRIDGED,
   Private: PLAIN,
   Internal: { ...PLAIN, switchKind: "internal" },
   Mirrored: { ...PLAIN, isMirror: true },

@@ -241,11 +241,14 @@ describe("networks with DHCP", () => {
 
 it("what a type does not act out, and policies without rules, stand in the health data", async () => {
   const node = hnsNode();
-  const network = await createdOn(node, { Name: "nat", Type: "NAT" });
+  const network = await createdOn(node, { Name: "ics", Type: "ICS" });
   expect(network.Health?.Data).toMatchObject({ NotEnforced: [{ Type: "Type" }] });
   const endpoint = await createEndpoint(node.client, network.ID!, {
     Name: "web",
-    Policies: [{ Type: "PortMapping", Settings: { Protocol: 6, InternalPort: 80, ExternalPort: 8080 } }],
+    Policies: [
+      { Type: "PortMapping", Settings: { Protocol: 6, InternalPort: 80, ExternalPort: 8080 } },
+      { Type: "ACL", Settings: { Action: "Block", Direction: "In", Priority: 100, RuleType: "Switch" } },
+    ],
   });
-  expect(endpoint.Health?.Data).toMatchObject({ NotEnforced: [{ Type: "PortMapping", Index: 0 }] });
+  expect(endpoint.Health?.Data).toMatchObject({ NotEnforced: [{ Type: "ACL", Index: 1 }] });
 });

@@ -12,6 +12,7 @@ import { setsOf } from "../compile/acl.ts";
 import { tuplesOf } from "./set-policies.ts";
 import { checkNotListening } from "../host-listeners.ts";
 import type { NetworkRecord } from "../network-record.ts";
+import { traitsOf } from "../network/type-traits.ts";
 import { mappedProtocols } from "../port-mapping-table.ts";
 import type { ServiceContext } from "../service-context.ts";
 import { checkApplies } from "./applicability.ts";
@@ -138,7 +139,12 @@ function settle(
   const resolved = [...context.state.portMappings.resolve(mappings, subject.id, context.prng)];
   for (const setting of resolved)
     for (const protocol of mappedProtocols(setting))
-      checkNotListening(context, protocol, setting.ExternalPort ?? 0);
+      checkNotListening(
+        context,
+        protocol,
+        setting.ExternalPort ?? 0,
+        network !== undefined && traitsOf(network.type).isTranslated,
+      );
   return Object.freeze(
     policies.map((policy) => {
       const settings = policy.Type === "PortMapping" ? resolved.shift() : undefined;

@@ -3,14 +3,15 @@ import type { AclPolicySetting } from "../../hcn/acl-policy.ts";
 import type { EndpointPolicy } from "../../hcn/endpoint-policy.ts";
 import type { InterfaceConstraintPolicySetting } from "../../hcn/interface-policy.ts";
 import { NAT_FLAGS, type SdnRoutePolicySetting } from "../../hcn/nat-policy.ts";
-import type { NetworkPolicy } from "../../hcn/network-policy.ts";
+import type { NetworkPolicy, RemoteSubnetRoutePolicySetting } from "../../hcn/network-policy.ts";
 import type { EndpointPolicyType, NetworkPolicyType } from "../../hcn/policy-type.ts";
 import { DEFAULT_ALLOW_PRIORITY, isSwitchAcl, setsOf } from "../compile/acl.ts";
 import { isIpv6Nat } from "../compile/outbound-nat.ts";
 import { isIpv6Mapping } from "../compile/port-mapping.ts";
 import type { NetworkRecord } from "../network-record.ts";
 import { RULE_POLICIES, ruleLimitOf } from "../network/type-limits.ts";
-import { hasRules } from "../network/type-traits.ts";
+import { hasRules, traitsOf } from "../network/type-traits.ts";
+import { hasVlans } from "../network/vlan.ts";
 import { tuplesOf } from "./set-policies.ts";
 
 /** What stands in health data of everything that is kept without an effect. */
@@ -32,9 +33,6 @@ export const STORED_NETWORK_POLICIES: { readonly [T in NetworkPolicyType]?: stri
   SourceMacAddress: "frames keep the MAC address of the adapter",
   VSwitchExtension: "extensions are listed as on or off; their work on frames is not done",
   AutomaticDNS: "endpoints do not get the node's DNS servers",
-  RemoteSubnetRoute: "frames are not encapsulated",
-  VxlanPort: "frames are not encapsulated",
-  HostRoute: "the node and the endpoints of an overlay do not reach each other",
   L4Proxy: "connections are not redirected to the proxy",
   NeighborDiscovery: "neighbours are not answered for",
 };
@@ -101,8 +99,16 @@ export function reasonForEndpointPolicy(
   policy: EndpointPolicy,
   network: NetworkRecord | undefined,
 ): string | undefined {
+  if (policy.Type === "PortMapping" && network !== undefined && traitsOf(network.type).isTranslated)
+    return isIpv6Mapping(policy.Settings) ? "WinNAT does not translate IPv6" : undefined;
+  if (policy.Type === "VLAN" && network !== undefined && hasVlans(network)) return undefined;
   const isWithoutRules = network !== undefined && !hasRules(network) && RULE_POLICIES.includes(policy.Type);
   return isWithoutRules ? ruleLimitOf(network.type) : ownReason(policy, network);
+}
+
+/** Networks whose frames go through tunnels. */
+function hasTunnels({ type }: NetworkRecord): boolean {
+  return type === "Overlay";
 }
 
 /** Policies of overlay networks on one without tunnels. */
@@ -112,6 +118,19 @@ const BRIDGE_REASONS: { readonly [T in NetworkPolicyType]?: string } = {
   VxlanPort: "an L2Bridge network has no tunnels",
   HostRoute: "the host and its L2Bridge endpoints reach each other without it",
 };
+
+/** On networks that only move frames. */
+const WITHOUT_TUNNELS = "only Overlay networks have tunnels";
+
+/** Inferred (dataplane.md §11, Q-18): tunnels carry IPv4, over IPv4. */
+function reasonForRemoteSubnet({
+  DestinationPrefix,
+  ProviderAddress,
+}: RemoteSubnetRoutePolicySetting): string | undefined {
+  if (DestinationPrefix.includes(":") || ProviderAddress?.includes(":") === true)
+    return "IPv6 is not encapsulated";
+  return (ProviderAddress ?? "") === "" ? "ProviderAddress names no node to send to" : undefined;
+}
 
 /** The adapter of a simulated node is known by its alias. */
 function reasonForConstraint(
@@ -126,8 +145,9 @@ function reasonForConstraint(
 
 /** Why a policy of `network` has no effect, or not all of it; undefined: it has. */
 export function reasonForNetworkPolicy(network: NetworkRecord, policy: NetworkPolicy): string | undefined {
-  const ofBridge = hasRules(network) ? BRIDGE_REASONS[policy.Type] : undefined;
-  if (ofBridge !== undefined) return ofBridge;
+  const ofBridge = hasTunnels(network) ? undefined : BRIDGE_REASONS[policy.Type];
+  if (ofBridge !== undefined) return hasRules(network) ? ofBridge : WITHOUT_TUNNELS;
+  if (policy.Type === "RemoteSubnetRoute") return reasonForRemoteSubnet(policy.Settings);
   const isOfRules = policy.Type === "NetworkACL" || policy.Type === "SetPolicy";
   if (isOfRules && !hasRules(network)) return ruleLimitOf(network.type);
   if (policy.Type === "NetworkACL") return reasonForAcl(policy.Settings, network);

@@ -8,6 +8,7 @@ import { ENDPOINT_POLICY_TYPES } from "../../hcn/policy-type.ts";
 import { bitsOf, familyOf, formatIp, parseIp } from "../../net/ip.ts";
 import { type Mac, formatMac, parseMac } from "../../net/mac.ts";
 import type { Attachment, EndpointRecord, IpConfigRecord, VirtualMachinePort } from "../endpoint-record.ts";
+import { ownerOfMac } from "../endpoint-validation.ts";
 import { isGuest } from "../namespace-record.ts";
 import { RemoteEndpointRecord } from "../remote-endpoint.ts";
 import { compartmentOf } from "../compute-systems/compartments.ts";
@@ -140,13 +141,14 @@ function attachmentOf(
 /** Why an endpoint cannot be in use, whatever it says. */
 function faultOf(context: ServiceContext, endpoint: EndpointRecord): string | undefined {
   const { state } = context;
-  if (!state.networks.has(endpoint.networkId)) return `there is no network ${endpoint.networkId}`;
+  const network = state.networks.get(endpoint.networkId);
+  if (network === undefined) return `there is no network ${endpoint.networkId}`;
   if ((endpoint.flags & ENDPOINT_FLAGS.RemoteEndpoint) !== 0) return undefined;
   for (const { ip } of endpoint.ipConfigs) {
     const owner = state.poolOf(endpoint.networkId).ownerOf(ip);
     if (owner !== undefined) return `endpoint ${owner} has the address ${formatIp(ip)} already`;
   }
-  const owner = state.macs.ownerOf(endpoint.mac);
+  const owner = ownerOfMac(context, network, endpoint.mac);
   return owner === undefined ? undefined : `${owner} has the MAC address ${endpoint.macText} already`;
 }
 

@@ -1,0 +1,137 @@
+/**
+ * The switch of the physical host that nodes of an L2Tunnel network run on, as far as they see it: it routes by address,
+ * whatever the MAC, and its rules hold between any two addresses, also of one node (dataplane.md §2.5).
+ * Inferred: the TTL stays, and the sender's MAC becomes that of the gateway (§2.5, row 3).
+ */
+import { assert } from "../base/assert.ts";
+import { readU16, readU32, readU48, writeU48 } from "../base/bytes.ts";
+import type { Environment } from "../base/environment.ts";
+import type { TraceEvent } from "../base/recorder.ts";
+import type { Device, Receiver } from "../device/device.ts";
+import { memoryPair } from "../device/memory-pair.ts";
+import { DropCounters } from "../host/drop-counters.ts";
+import type { KnowledgeCode } from "../knowledge/codes.ts";
+import { type Ip, type Ipv4, formatIp } from "../net/ip.ts";
+import type { Mac } from "../net/mac.ts";
+import { type Prefix, prefixContains } from "../net/prefix.ts";
+import { FABRIC_GATEWAY_MAC } from "../vswitch/tunnel-forwarding.ts";
+import { buildArpFrame } from "../wire/build-frame.ts";
+import { EtherType } from "../wire/ethertype.ts";
+import { Headers, destinationIp, sourceIp } from "../wire/headers.ts";
+import type { Packet } from "../wire/packet.ts";
+import { CABLE_DELAYS } from "./cable-delays.ts";
+
+/** A machine of the virtual network. */
+export interface FabricMachine {
+  readonly name: string;
+  readonly mac: Mac;
+  /** Its own and those of its pods. */
+  readonly addresses: readonly Ip[];
+  /** Takes what nobody else has. Default false. */
+  readonly isRouter?: boolean;
+}
+
+/** Packets from one prefix to another end here. */
+export interface FabricDenial {
+  readonly from: Prefix;
+  readonly to: Prefix;
+}
+
+class FabricPort implements Receiver {
+  readonly machine: FabricMachine;
+  readonly device: Device;
+  private readonly owner: PhysicalHostSwitch;
+
+  constructor(owner: PhysicalHostSwitch, machine: FabricMachine, device: Device) {
+    this.owner = owner;
+    this.machine = machine;
+    this.device = device;
+    device.attach(this);
+  }
+
+  receive(packet: Packet): void {
+    this.owner.forward(this, packet);
+  }
+}
+
+export class PhysicalHostSwitch {
+  readonly drops: DropCounters = new DropCounters();
+  private readonly env: Environment;
+  private readonly node: string;
+  private readonly ports: FabricPort[] = [];
+  private readonly denials: FabricDenial[] = [];
+
+  /** `node` is what traces call the physical host. */
+  constructor(env: Environment, node: string) {
+    this.env = env;
+    this.node = node;
+  }
+
+  /** Plugs a machine in. @returns its end of the cable. */
+  connect(machine: FabricMachine): Device {
+    const known = this.ports.some((port) => port.machine.name === machine.name);
+    assert(!known, `the fabric has a machine ${machine.name} already`);
+    const [near, far] = memoryPair(this.env.clock, { delayMs: CABLE_DELAYS.segmentMs });
+    this.ports.push(new FabricPort(this, machine, near));
+    return far;
+  }
+
+  deny(denial: FabricDenial): void {
+    this.denials.push(denial);
+  }
+
+  /** Called by a port: takes a frame. */
+  forward(from: FabricPort, packet: Packet): void {
+    const headers = new Headers();
+    if (headers.parse(packet) !== undefined) {
+      this.drop(packet, "malformed-frame", "the frame is broken");
+    } else if (headers.etherType === EtherType.arp) {
+      this.answerArp(from, packet, headers.network);
+    } else if (headers.family === 0) {
+      this.drop(packet, "destination-not-local", "the fabric carries IP alone");
+    } else {
+      this.route(from, packet, sourceIp(packet.bytes, headers), destinationIp(packet.bytes, headers));
+    }
+  }
+
+  private route(from: FabricPort, packet: Packet, source: Ip, destination: Ip): void {
+    const words = `${formatIp(source)} to ${formatIp(destination)}`;
+    const isDenied = this.denials.some(
+      (denial) => prefixContains(denial.from, source) && prefixContains(denial.to, destination),
+    );
+    const to =
+      this.ports.find(({ machine }) => machine.addresses.includes(destination)) ??
+      this.ports.find(({ machine }) => machine.isRouter === true);
+    if (isDenied) {
+      this.drop(packet, "fabric-acl-denied", `a rule of the fabric denies ${words}`);
+    } else if (to === undefined) {
+      this.drop(packet, "no-route", `nobody of the virtual network has ${formatIp(destination)}`);
+    } else {
+      writeU48(packet.bytes, packet.start, to.machine.mac);
+      writeU48(packet.bytes, packet.start + 6, FABRIC_GATEWAY_MAC);
+      const text = `from ${from.machine.name} to ${to.machine.name}`;
+      this.record(packet, { kind: "wire", node: this.node, place: "physical host", text });
+      if (!to.device.transmit(packet)) this.drop(packet, "interface-down", "the cable is down");
+    }
+  }
+
+  /** One MAC for all addresses (dataplane.md §2.5). Announcements and answers tell it nothing. */
+  private answerArp(from: FabricPort, { bytes, start }: Packet, at: number): void {
+    const senderIp = readU32(bytes, at + 14) as Ipv4;
+    const targetIp = readU32(bytes, at + 24) as Ipv4;
+    if (readU16(bytes, at + 6) !== 1 || senderIp === targetIp) return;
+    const targetMac = readU48(bytes, start + 6) as Mac;
+    const arp = { senderMac: FABRIC_GATEWAY_MAC, senderIp: targetIp, targetMac, targetIp: senderIp };
+    const link = { sourceMac: FABRIC_GATEWAY_MAC, destinationMac: targetMac };
+    from.device.transmit(buildArpFrame({ link, arp: { operation: "reply", ...arp } }));
+  }
+
+  private drop(packet: Packet, code: KnowledgeCode, text: string): void {
+    this.drops.add(code);
+    this.record(packet, { kind: "drop", node: this.node, place: "physical host", code, text });
+  }
+
+  private record(packet: Packet, event: TraceEvent): void {
+    if (packet.tag !== 0) this.env.recorder?.record(packet.tag, event, packet.frame, this.env.clock.nowMs);
+  }
+}

@@ -1,0 +1,192 @@
+/** The programs of an overlay network's ports: those of its endpoints, of its distributed router, and of the host. */
+import type { Ip, Ipv4 } from "../../net/ip.ts";
+import type { Mac } from "../../net/mac.ts";
+import type { Group } from "../../vfp/group.ts";
+import type { PortAddressInfo } from "../../vfp/port-settings.ts";
+import type { PortProgram, RouterProgram, TunnelSettings } from "../datapath.ts";
+import type { EndpointRecord } from "../endpoint-record.ts";
+import type { CompileCache } from "./compile-cache.ts";
+import { NO_GROUPS, aclGroupsOf, compileTranslations } from "./endpoint-parts.ts";
+import { OVERLAY_STACK, ROUTER_STACK } from "./layers.ts";
+import { type NetworkView, type OverlayView, attachedKey, managementIpOf } from "./network-view.ts";
+import { type OverlayPlan, providerAddressOf, virtualSubnetOf } from "./overlay-plan.ts";
+import {
+  compileEncapIn,
+  compileEncapOut,
+  compileEncapRoutes,
+  compileHostDecap,
+  compileHostEncap,
+  compileHostPaRoute,
+  compilePodPaRoute,
+  compileRouterEncap,
+  compileRouterHairpin,
+} from "./overlay-rules.ts";
+import type { RoutedEndpoint } from "./sdn-routes.ts";
+
+/** The address info of a port (dataplane.md §1.2): the fake MAC of all three kinds is the NIC's (observed). */
+function addressInfo(
+  plan: OverlayPlan,
+  fields: {
+    readonly providerIpv4: Ipv4 | undefined;
+    readonly ips: readonly Ip[];
+    readonly mac: Mac;
+    readonly flags: number;
+  },
+): PortAddressInfo {
+  const { providerIpv4, ips, mac, flags } = fields;
+  return Object.freeze({
+    ...(providerIpv4 !== undefined && { providerIpv4 }),
+    customerAddresses: Object.freeze([...ips]),
+    mac,
+    fakeMac: plan.hostMac,
+    flags,
+  });
+}
+
+/** What all endpoints' ports of a network share. */
+function sharedGroups(
+  cache: CompileCache,
+  { plan }: OverlayView,
+): { readonly encapOut: readonly Group[]; readonly paRoute: readonly Group[] } {
+  const { id } = plan.network;
+  return {
+    encapOut: cache.get(id, "encap-out", [plan], () => compileEncapOut(plan)),
+    paRoute: cache.get(id, "pod-pa-route", [plan.network], () => compilePodPaRoute(plan)),
+  };
+}
+
+function tunnelOf({ plan, addressFlags }: OverlayView, endpoint: EndpointRecord): TunnelSettings {
+  const ips = endpoint.ipConfigs.map(({ ip }) => ip);
+  return Object.freeze({
+    virtualSubnets: Object.freeze([...new Set(ips.map((ip) => virtualSubnetOf(plan, ip)))]),
+    address: addressInfo(plan, {
+      providerIpv4: providerAddressOf(endpoint) ?? plan.providerAddress,
+      ips,
+      mac: endpoint.mac,
+      flags: addressFlags,
+    }),
+    vxlanPort: plan.vxlanPort,
+  });
+}
+
+/** The program of one endpoint's port. */
+export function compileOverlayProgram(
+  cache: CompileCache,
+  view: NetworkView,
+  overlay: OverlayView,
+  endpoint: RoutedEndpoint,
+): PortProgram {
+  const { plan } = overlay;
+  const shared = sharedGroups(cache, overlay);
+  const { policies, ipConfigs, mac, name, sdnRoutes } = endpoint;
+  const inputs = [
+    policies,
+    ipConfigs,
+    mac,
+    name,
+    sdnRoutes,
+    plan.network,
+    plan.providerAddress,
+    plan.hostMac,
+  ];
+  const translations = cache.get(endpoint.id, "nat", [...inputs, ...view.node.addresses], () =>
+    compileTranslations(endpoint, managementIpOf(view.node)),
+  );
+  const routes = cache.get(endpoint.id, "encap-routes", inputs, () => compileEncapRoutes(plan, endpoint));
+  const encapIn = cache.get(endpoint.id, "encap-in", inputs, () => compileEncapIn(plan, endpoint));
+  const encap = cache.get(endpoint.id, "encap", [shared.encapOut, routes, encapIn], () =>
+    Object.freeze([...shared.encapOut, ...routes, ...encapIn]),
+  );
+  return {
+    stack: OVERLAY_STACK,
+    groups: {
+      // On every pod's port, whether it serves or not (dataplane.md §0.5).
+      LB_DSR: endpoint.attachment?.kind === "host" ? NO_GROUPS : view.services.podGroups,
+      ACL_ENDPOINT_LAYER: aclGroupsOf(cache, view.network, endpoint),
+      VNET_ENCAP_LAYER: encap,
+      SLB_NAT_LAYER: view.services.natGroupsOf(endpoint.id, translations.groups),
+      VNET_PA_ROUTE_LAYER: shared.paRoute,
+    },
+    tunnel: cache.get(endpoint.id, "tunnel", [...inputs, overlay.addressFlags], () =>
+      tunnelOf(overlay, endpoint),
+    ),
+    natPools: translations.nat.pools,
+    staticBindings: translations.mappings.bindings,
+    deliversByAddress: false,
+  };
+}
+
+/** Who has which address, as the switch tells those who ask: gateways, endpoints here, endpoints elsewhere. */
+function neighborsOf(plan: OverlayPlan, local: readonly EndpointRecord[]): ReadonlyMap<Ip, Mac> {
+  const neighbors = new Map<Ip, Mac>();
+  for (const { gateway } of plan.subnets) if (gateway !== undefined) neighbors.set(gateway, plan.routerMac);
+  for (const { ip, mac } of plan.remoteAddresses) neighbors.set(ip, mac);
+  for (const { ipConfigs, mac } of local) for (const { ip } of ipConfigs) neighbors.set(ip, mac);
+  return neighbors;
+}
+
+/** The distributed router of the network; its port is named as on WS2025 (dataplane.md §2.8). */
+export function compileRouter(cache: CompileCache, view: NetworkView, overlay: OverlayView): RouterProgram {
+  const { plan, sourceVips, addressFlags } = overlay;
+  const key = [plan, ...sourceVips, addressFlags, ...attachedKey(view)];
+  return cache.get(view.network.id, "router", key, () => {
+    const reached = [...sourceVips, ...view.attached];
+    const program: PortProgram = {
+      stack: ROUTER_STACK,
+      groups: {
+        REMOTESUBNETROUTE_HAIRPIN_LAYER: compileRouterHairpin(plan, reached),
+        VNET_ENCAP_LAYER: compileRouterEncap(plan),
+        VNET_PA_ROUTE_LAYER: sharedGroups(cache, overlay).paRoute,
+      },
+      tunnel: Object.freeze({
+        virtualSubnets: plan.virtualSubnets,
+        address: addressInfo(plan, {
+          providerIpv4: plan.providerAddress,
+          ips: [],
+          mac: plan.routerMac,
+          flags: addressFlags,
+        }),
+        vxlanPort: plan.vxlanPort,
+      }),
+      natPools: [],
+      staticBindings: [],
+      deliversByAddress: false,
+    };
+    return Object.freeze({
+      mac: plan.routerMac,
+      portName: `DrPort ${view.network.id}`,
+      program: Object.freeze(program),
+      neighbors: neighborsOf(plan, view.attached),
+    });
+  });
+}
+
+/** What an overlay network puts into the host's port, besides its load balancers. */
+export interface HostTunnel {
+  readonly encap: readonly Group[];
+  readonly decap: readonly Group[];
+  readonly paRoute: readonly Group[];
+  readonly settings: TunnelSettings;
+}
+
+export function compileHostTunnel(cache: CompileCache, view: NetworkView, overlay: OverlayView): HostTunnel {
+  const { plan } = overlay;
+  return cache.get(view.network.id, "host-tunnel", [plan, ...view.node.addresses], () =>
+    Object.freeze({
+      encap: compileHostEncap(plan),
+      decap: compileHostDecap(plan),
+      paRoute: compileHostPaRoute(plan),
+      settings: Object.freeze({
+        virtualSubnets: [],
+        // Observed: flags 0, and the node's address as provider and as customer (dataplane.md §1.2).
+        address: addressInfo(plan, {
+          providerIpv4: plan.providerAddress,
+          ips: view.node.addresses,
+          mac: plan.hostMac,
+          flags: 0,
+        }),
+        vxlanPort: plan.vxlanPort,
+      }),
+    }),
+  );
+}

@@ -1,0 +1,257 @@
+/** The Transparent driver, as a packet sees it (dataplane.md §2.6, walks T-1 to T-9, rows of §10). */
+import { describe, expect, it } from "vitest";
+import type { HostComputeNetwork } from "../../hcn/network.ts";
+import type { Compartment } from "../../host/compartment.ts";
+import type { UdpDatagram, UdpOwner, UdpSocket } from "../../host/udp.ts";
+import { DhcpServer } from "../../fabric/dhcp-server.ts";
+import { type Ipv4, formatIp } from "../../net/ip.ts";
+import { prefixOf } from "../../net/prefix.ts";
+import { type DriverPod, DriverWorld, type DriverWorldOptions, ip } from "../../testing/driver-world.ts";
+
+const STATIC = (address: string) => ({
+  IpConfigurations: [{ IpAddress: address, PrefixLength: 24 }],
+  Routes: [{ NextHop: "10.0.0.1", DestinationPrefix: "0.0.0.0/0" }],
+});
+
+async function plainWorld(
+  options: DriverWorldOptions = {},
+  fields: HostComputeNetwork = {},
+): Promise<{ world: DriverWorld; network: string; a: DriverPod; b: DriverPod }> {
+  const world = new DriverWorld(options);
+  const network = await world.network("Transparent", undefined, fields);
+  const a = await world.pod("A", network, STATIC("10.0.0.50"));
+  const b = await world.pod("B", network, STATIC("10.0.0.51"));
+  return { world, network, a, b };
+}
+
+describe("unicast", () => {
+  it("WALK-T-1: pod to pod on the same node", async () => {
+    const { world, a, b } = await plainWorld();
+    world.serve(b.compartment, "tcp", 8080);
+    expect(world.walk(a.compartment, "tcp", "10.0.0.51", 8080)).toEqual([
+      "send A | Am→Bm | A→B | p→8080 | 128",
+      "deliver B | Am→Bm | A→B | p→8080 | 128",
+      "reply send B | Bm→Am | B→A | 8080→p | 128",
+      "reply deliver A | Bm→Am | B→A | 8080→p | 128",
+    ]);
+  });
+
+  it("WALK-T-2 WALK-T-3 DT-070: the pod's own MAC and TTL 128 on the wire, and back untouched", async () => {
+    const { world, a } = await plainWorld();
+    world.x.serve("tcp", 443);
+    const rows = world.walk(a.compartment, "tcp", "203.0.113.10", 443);
+    expect(rows.slice(0, 2)).toEqual([
+      "send A | Am→Rm | A→X | p→443 | 128",
+      "wire | Am→Rm | A→X | p→443 | 128",
+    ]);
+    expect(rows.slice(-2)).toEqual([
+      "reply wire | Rm→Am | X→A | 443→p | 63",
+      "reply deliver A | Rm→Am | X→A | 443→p | 63",
+    ]);
+  });
+
+  it("WALK-T-8: an echo to the outside works without NAT", async () => {
+    const { world, a } = await plainWorld();
+    expect(world.walk(a.compartment, "icmp", "203.0.113.10")[1]).toBe("wire | Am→Rm | A→X | icmp | 128");
+    expect(world.ask(a.compartment, "icmp", "203.0.113.10")).toMatchObject({ outcome: "answered" });
+  });
+
+  it("WALK-T-9: node and pod on the same switch", async () => {
+    const { world, a } = await plainWorld();
+    world.serve(a.compartment, "udp", 80);
+    expect(world.walk(world.node.root, "udp", "10.0.0.50", 80)).toEqual([
+      "send W1 | W1m→Am | W1→A | p→80 | 128",
+      "deliver A | W1m→Am | W1→A | p→80 | 128",
+      "reply send A | Am→W1m | A→W1 | 80→p | 128",
+      "reply deliver W1 | Am→W1m | A→W1 | 80→p | 128",
+    ]);
+  });
+
+  it("DT-074: nobody balances for a ClusterIP: unanswered", async () => {
+    const { world, a } = await plainWorld();
+    expect(world.ask(a.compartment, "tcp", "10.96.0.50", 80).outcome).not.toBe("answered");
+  });
+});
+
+/** Notes who speaks. */
+class Listener implements UdpOwner {
+  readonly heard: string[] = [];
+
+  udpReceived(_socket: UdpSocket, { source }: UdpDatagram): void {
+    this.heard.push(formatIp(source));
+  }
+
+  udpFailed(): void {}
+}
+
+function listen(compartment: Compartment): Listener {
+  const owner = new Listener();
+  const socket = compartment.udp.bind({ owner, port: 9 });
+  if (typeof socket === "string") throw new Error(socket);
+  return owner;
+}
+
+function broadcast(from: Compartment): void {
+  const socket = from.udp.bind({ owner: new Listener() });
+  if (typeof socket === "string") throw new Error(socket);
+  socket.send({ destination: ip("10.0.0.255"), port: 9, bytes: Uint8Array.of(1) });
+}
+
+describe("groups", () => {
+  it("WALK-T-6: a broadcast of a pod reaches the pods, the node and the wire", async () => {
+    const { world, a, b } = await plainWorld();
+    const ears = [b.compartment, world.node.root, world.neighbour.root].map(listen);
+    broadcast(a.compartment);
+    world.run();
+    expect(ears.map(({ heard }) => heard)).toEqual([["10.0.0.50"], ["10.0.0.50"], ["10.0.0.50"]]);
+  });
+
+  it("WALK-T-6: one from the wire reaches the node and every pod", async () => {
+    const { world, a, b } = await plainWorld();
+    const ears = [a.compartment, b.compartment, world.node.root].map(listen);
+    broadcast(world.neighbour.root);
+    world.run();
+    expect(ears.map(({ heard }) => heard)).toEqual([["10.0.0.12"], ["10.0.0.12"], ["10.0.0.12"]]);
+  });
+});
+
+describe("MAC spoofing of the fabric's port", () => {
+  it("DT-071: off: the pod is lost, the node is not, and the fabric counts it", async () => {
+    const { world, a, b } = await plainWorld({ macSpoofing: "off" });
+    world.x.serve("udp", 53);
+    world.serve(b.compartment, "udp", 53);
+    expect(world.ask(a.compartment, "udp", "203.0.113.10", 53)).toMatchObject({ outcome: "unreachable" });
+    expect(world.underlay.segment.drops.get("mac-spoofing-refused")).toBeGreaterThan(0);
+    expect(world.ask(world.node.root, "udp", "203.0.113.10", 53)).toMatchObject({ outcome: "answered" });
+    expect(world.ask(a.compartment, "udp", "10.0.0.51", 53)).toMatchObject({ outcome: "answered" });
+  });
+
+  it("L2Bridge does not need it: its pods share the node's MAC", async () => {
+    const world = new DriverWorld({ macSpoofing: "off" });
+    const network = await world.network("L2Bridge", { prefix: "10.0.0.0/24", gateway: "10.0.0.1" });
+    const pod = await world.pod("A", network, { IpConfigurations: [{ IpAddress: "10.0.0.50" }] });
+    expect(world.ask(pod.compartment, "icmp", "10.0.0.12")).toMatchObject({ outcome: "answered" });
+    expect(world.underlay.segment.drops.get("mac-spoofing-refused")).toBe(0);
+  });
+});
+
+describe("a network in VLAN 7", () => {
+  const VLAN: HostComputeNetwork = {
+    Ipams: [{ Type: "Dhcp", Subnets: [{ Policies: [{ Type: "VLAN", Settings: { IsolationId: 7 } }] }] }],
+  };
+
+  it("WALK-T-7 DT-072: tag 7 on the uplink, none at the pod", async () => {
+    const { world, a, b } = await plainWorld({}, VLAN);
+    world.serve(b.compartment, "udp", 53);
+    expect(world.walk(a.compartment, "udp", "10.0.0.51", 53)[0]).toBe("send A | Am→Bm | A→B | p→53 | 128");
+    const rows = world.uplinkRows(() => world.ask(a.compartment, "udp", "10.0.0.12", 53));
+    expect(rows[0]).toBe("Am→all vlan 7");
+  });
+
+  it("pods of the VLAN reach each other and nobody else; the node is outside of it", async () => {
+    const { world, a, b } = await plainWorld({}, VLAN);
+    expect(world.ask(a.compartment, "icmp", "10.0.0.51")).toMatchObject({ outcome: "answered" });
+    expect(world.ask(a.compartment, "icmp", "10.0.0.11").outcome).toBe("unreachable");
+    expect(world.ask(world.neighbour.root, "icmp", "10.0.0.51").outcome).toBe("unreachable");
+    expect(b.compartment.drops.get("mac-not-local")).toBe(0);
+  });
+
+  it("WALK-T-7: a tagged frame from the wire comes to the pods of its VLAN without its tag", async () => {
+    const { world, a, b } = await plainWorld({}, VLAN);
+    const ear = listen(b.compartment);
+    // The wire gives back what A sends: B hears it twice, A knows its own address and refuses.
+    world.uplinkEcho();
+    broadcast(a.compartment);
+    world.run();
+    expect(ear.heard).toEqual(["10.0.0.50", "10.0.0.50"]);
+    expect(a.compartment.drops.get("martian-source")).toBe(1);
+  });
+
+  it("a VLAN of an endpoint goes before that of the network, and health data name none of them", async () => {
+    const world = new DriverWorld();
+    const network = await world.network("Transparent", undefined, VLAN);
+    const pod = await world.pod("A", network, {
+      ...STATIC("10.0.0.50"),
+      Policies: [{ Type: "VLAN", Settings: { IsolationId: 9 } }],
+    });
+    world.run();
+    const rows = world.uplinkRows(() => world.ask(pod.compartment, "icmp", "10.0.0.12"));
+    expect(rows[0]).toBe("Am→all vlan 9");
+    for (const [kind, id] of [
+      ["Network", network],
+      ["Endpoint", pod.endpoint],
+    ] as const)
+      expect(await world.client.query(kind, id)).not.toHaveProperty("Health.Data.NotEnforced");
+  });
+});
+
+describe("DHCP from outside", () => {
+  const DHCP: HostComputeNetwork = { Ipams: [{ Type: "Dhcp" }] };
+
+  function served(world: DriverWorld, last = "10.0.0.101"): DhcpServer {
+    const server = new DhcpServer({
+      compartment: world.neighbour.root,
+      netInterface: world.neighbour.root.getInterface("eth0")!,
+      subnet: prefixOf(ip("10.0.0.0"), 24),
+      first: ip("10.0.0.100") as Ipv4,
+      last: ip(last) as Ipv4,
+      router: ip("10.0.0.1") as Ipv4,
+      dnsServers: [ip("10.0.0.53") as Ipv4],
+    });
+    expect(server.start()).toBeUndefined();
+    return server;
+  }
+
+  it("WALK-T-4 WALK-T-5 DT-073: DISCOVER by broadcast with the pod's MAC; the pod gets its lease and is reached", async () => {
+    const world = new DriverWorld();
+    const network = await world.network("Transparent", undefined, DHCP);
+    const server = served(world);
+    const a = await world.pod("A", network, {});
+    world.run();
+    const [nic] = a.compartment.listInterfaces();
+    expect(nic!.addresses).toEqual([{ ip: ip("10.0.0.100"), length: 24 }]);
+    expect(server.listLeases()).toEqual([{ mac: nic!.mac, ip: ip("10.0.0.100") }]);
+    expect(a.compartment.dns.servers).toEqual([ip("10.0.0.53")]);
+    world.x.serve("udp", 53);
+    expect(world.ask(a.compartment, "udp", "203.0.113.10", 53)).toMatchObject({
+      answer: expect.stringContaining("saw 10.0.0.100:") as string,
+    });
+    expect(world.ask(world.node.root, "icmp", "10.0.0.100")).toMatchObject({ outcome: "answered" });
+    expect(await world.client.query("Endpoint", a.endpoint)).not.toHaveProperty("Health.Data.NotEnforced");
+  });
+
+  it("WALK-T-4: the frame of the DISCOVER", async () => {
+    const world = new DriverWorld();
+    const network = await world.network("Transparent", undefined, DHCP);
+    world.run();
+    const pod = await world.pod("A", network, {});
+    const rows = world.uplinkRows(() => world.run(30_000));
+    expect(pod.compartment.listInterfaces()[0]!.addresses).toEqual([]);
+    // Asked four times: at once, and after 4, 12 and 28 s.
+    expect(rows).toEqual(Array(4).fill("Am→all | 0.0.0.0→255.255.255.255 | 68→67 | 128"));
+  });
+
+  it("each pod has a lease of its own; when none is left the pod has none", async () => {
+    const world = new DriverWorld();
+    const network = await world.network("Transparent", undefined, DHCP);
+    const server = served(world);
+    const pods = [];
+    for (const name of ["A", "B", "C"]) pods.push(await world.pod(name, network, {}));
+    world.run(60_000);
+    const leases = pods.map(({ compartment }) =>
+      compartment.listInterfaces()[0]!.addresses.map((address) => formatIp(address.ip)),
+    );
+    expect(leases).toHaveLength(3);
+    expect(new Set(leases.flat())).toEqual(new Set(["10.0.0.100", "10.0.0.101"]));
+    expect(server.listLeases()).toHaveLength(2);
+  });
+
+  it("DT-071: with MAC spoofing off the server hears nothing", async () => {
+    const world = new DriverWorld({ macSpoofing: "off" });
+    const network = await world.network("Transparent", undefined, DHCP);
+    const server = served(world);
+    await world.pod("A", network, {});
+    world.run();
+    expect(server.listLeases()).toEqual([]);
+  });
+});

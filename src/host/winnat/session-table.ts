@@ -1,0 +1,163 @@
+/**
+ * All bindings and sessions of one WinNAT. What is out of date is forgotten when somebody meets it, once a minute, and
+ * when ports run out; no timer runs for it.
+ */
+import { LIMITS } from "../../base/limits.ts";
+import type { Ipv4 } from "../../net/ip.ts";
+import type { LocalPorts } from "../local-ports.ts";
+import { type NatEnds, localKey, remoteKey } from "./nat-ends.ts";
+import type { StaticMapping } from "./nat-program.ts";
+import { NatBinding, type NatDirection, NatSession } from "./nat-session.ts";
+
+const SWEEP_INTERVAL_MS = 60_000;
+
+/** Where the ports of a protocol come from; undefined: it has none. */
+export interface NatPorts {
+  portsOf(protocol: number): LocalPorts | undefined;
+}
+
+function internalKey(binding: NatBinding): string {
+  return `${localKey(binding.protocol, binding.internalIp, binding.internalPort)}>${binding.externalIp}`;
+}
+
+export class SessionTable {
+  private readonly ports: NatPorts;
+  /** Those made for pods, by both ends of the pod and the host's address. */
+  private readonly byInternal = new Map<string, NatBinding>();
+  /** All, by address and port of the host. */
+  private readonly byExternal = new Map<string, NatBinding>();
+  /** By the end behind the host and the remote end. */
+  private readonly sessions = new Map<string, NatSession>();
+  private nextSweepAtMs = SWEEP_INTERVAL_MS;
+
+  constructor(ports: NatPorts) {
+    this.ports = ports;
+  }
+
+  /** In the order in which they began. */
+  list(nowMs: number): readonly NatSession[] {
+    return [...this.sessions.values()].filter((session) => session.expiresAtMs > nowMs);
+  }
+
+  /** The session of what leaves, or of what an error from behind the host quotes. */
+  findOut(ends: NatEnds, nowMs: number): NatSession | undefined {
+    return this.alive(this.sessions.get(sessionKey(ends)), nowMs);
+  }
+
+  /** The binding that stands for the host's address and port. */
+  findBinding(ends: NatEnds, nowMs: number): NatBinding | undefined {
+    const binding = this.byExternal.get(localKey(ends.protocol, ends.ip, ends.port));
+    if (binding === undefined || binding.mapping !== undefined) return binding;
+    for (const session of binding.sessions.values()) this.alive(session, nowMs);
+    return binding.sessions.size === 0 ? undefined : binding;
+  }
+
+  /** The session of what comes in by `binding`. */
+  findIn(binding: NatBinding, ends: NatEnds, nowMs: number): NatSession | undefined {
+    return this.alive(binding.sessions.get(remoteKey(ends)), nowMs);
+  }
+
+  /** The binding of an end behind the host, made when there is none; undefined when there is no port left. */
+  bindingFor({ protocol, ip, port }: NatEnds, externalIp: Ipv4, nowMs: number): NatBinding | undefined {
+    const known = this.byInternal.get(`${localKey(protocol, ip, port)}>${externalIp}`);
+    if (known !== undefined) return known;
+    const externalPort = this.takePort(protocol, nowMs);
+    if (externalPort === undefined) return undefined;
+    const ends = { protocol, internalIp: ip, internalPort: port, externalIp, externalPort };
+    const binding = new NatBinding({ ...ends, mapping: undefined });
+    this.byInternal.set(internalKey(binding), binding);
+    this.byExternal.set(localKey(protocol, externalIp, externalPort), binding);
+    return binding;
+  }
+
+  /** The binding that a mapping is on one address of the host. */
+  bindingOf(mapping: StaticMapping, externalIp: Ipv4): NatBinding {
+    const { protocol, externalPort, internalIp, internalPort } = mapping;
+    const key = localKey(protocol, externalIp, externalPort);
+    const known = this.byExternal.get(key);
+    if (known?.mapping === mapping) return known;
+    const ends = { protocol, internalIp, internalPort, externalIp, externalPort };
+    const binding = new NatBinding({ ...ends, mapping });
+    this.byExternal.set(key, binding);
+    return binding;
+  }
+
+  /** Begins a session; undefined when there are too many. */
+  open(binding: NatBinding, ends: NatEnds, opener: NatDirection, nowMs: number): NatSession | undefined {
+    if (nowMs >= this.nextSweepAtMs || this.sessions.size >= LIMITS.natSessionsMax) this.sweep(nowMs);
+    if (this.sessions.size >= LIMITS.natSessionsMax) return undefined;
+    const session = new NatSession(binding, ends.remote, ends.remotePort, opener);
+    const key = keyOf(session);
+    const before = this.sessions.get(key);
+    if (before !== undefined) this.remove(before);
+    this.sessions.set(key, session);
+    binding.sessions.set(remoteKey(session), session);
+    return session;
+  }
+
+  /** Ends all that a mapping has let in. */
+  removeMapping(mapping: StaticMapping): void {
+    for (const [key, binding] of this.byExternal) {
+      if (binding.mapping !== mapping) continue;
+      for (const session of binding.sessions.values()) this.sessions.delete(keyOf(session));
+      this.byExternal.delete(key);
+    }
+  }
+
+  /** Ends everything of ends behind the host for which `isGone` is true. */
+  removeInternal(isGone: (ip: Ipv4) => boolean): void {
+    for (const session of this.sessions.values())
+      if (isGone(session.binding.internalIp)) this.remove(session);
+  }
+
+  private alive(session: NatSession | undefined, nowMs: number): NatSession | undefined {
+    if (session === undefined || session.expiresAtMs > nowMs) return session;
+    this.remove(session);
+    return undefined;
+  }
+
+  private sweep(nowMs: number): void {
+    this.nextSweepAtMs = nowMs + SWEEP_INTERVAL_MS;
+    for (const session of this.sessions.values()) this.alive(session, nowMs);
+  }
+
+  private remove(session: NatSession): void {
+    const { binding } = session;
+    const key = keyOf(session);
+    if (this.sessions.get(key) === session) this.sessions.delete(key);
+    const remote = remoteKey(session);
+    if (binding.sessions.get(remote) === session) binding.sessions.delete(remote);
+    if (binding.mapping === undefined && binding.sessions.size === 0) this.dissolve(binding);
+  }
+
+  private dissolve(binding: NatBinding): void {
+    const { protocol, externalIp, externalPort } = binding;
+    if (!this.byInternal.delete(internalKey(binding))) return;
+    const key = localKey(protocol, externalIp, externalPort);
+    if (this.byExternal.get(key) === binding) this.byExternal.delete(key);
+    const ports = this.ports.portsOf(protocol);
+    ports?.letGo(externalPort);
+    ports?.release(externalPort);
+  }
+
+  /** Inferred: ports are taken one by one, not in reserved ranges, and are not those that the pod used. */
+  private takePort(protocol: number, nowMs: number): number | undefined {
+    const ports = this.ports.portsOf(protocol);
+    let port = ports?.reserveEphemeral();
+    if (port === undefined) {
+      this.sweep(nowMs);
+      port = ports?.reserveEphemeral();
+    }
+    if (port !== undefined) ports?.hold(port);
+    return port;
+  }
+}
+
+function sessionKey(ends: NatEnds): string {
+  return `${localKey(ends.protocol, ends.ip, ends.port)}>${remoteKey(ends)}`;
+}
+
+function keyOf({ binding, remote, remotePort }: NatSession): string {
+  const { protocol, internalIp: ip, internalPort: port } = binding;
+  return sessionKey({ protocol, ip, port, remote, remotePort });
+}

@@ -1,0 +1,91 @@
+/**
+ * A switch whose ports have no VFP: Transparent, NAT, Internal, Private (dataplane.md §2.2.5, §2.6, §2.17 steps 3, 5, 6).
+ * It goes by VLAN and MAC and looks no further. Ports are in access mode: the pod's frames carry no tag, and those of its
+ * VLAN have one on the uplink, which is a trunk. It knows the MACs of its ports and learns none.
+ */
+import { readU48 } from "../base/bytes.ts";
+import { type Mac, formatMac, isGroupMac } from "../net/mac.ts";
+import type { Headers } from "../wire/headers.ts";
+import type { Packet } from "../wire/packet.ts";
+import { popVlan, pushVlan } from "../wire/vlan.ts";
+import type { SwitchPort } from "./switch-port.ts";
+import type { VirtualSwitch } from "./virtual-switch.ts";
+
+/** Moves a frame that passed its source port. `headers` are the switch's own, and of this frame. */
+export function forwardPlain(
+  virtualSwitch: VirtualSwitch,
+  source: SwitchPort,
+  packet: Packet,
+  headers: Headers,
+): void {
+  const vlan = admit(virtualSwitch, source, packet, headers);
+  if (vlan === undefined) return;
+  const destination = readU48(packet.bytes, packet.start) as Mac;
+  if (isGroupMac(destination)) {
+    flood(virtualSwitch, source, packet, headers, vlan);
+    return;
+  }
+  const known = virtualSwitch.findPortByMac(destination);
+  const target = known?.vlan === vlan ? known : undefined;
+  if (target !== undefined && target !== source) {
+    send(virtualSwitch, target, packet, headers, vlan, `by destination MAC ${formatMac(destination)}`);
+    return;
+  }
+  const uplink = virtualSwitch.externalPort;
+  if (target === source || source.kind === "external" || uplink === undefined) {
+    virtualSwitch.drop(source, packet, "mac-not-local", `nobody here has MAC ${formatMac(destination)}`);
+    return;
+  }
+  send(virtualSwitch, uplink, packet, headers, vlan, `MAC ${formatMac(destination)} is not on this switch`);
+}
+
+/** The VLAN that a frame belongs to, its tag taken off. Undefined: it ended. */
+function admit(
+  virtualSwitch: VirtualSwitch,
+  source: SwitchPort,
+  packet: Packet,
+  headers: Headers,
+): number | undefined {
+  const tag = headers.vlan;
+  if (source.kind !== "external") {
+    if (tag === 0) return source.vlan;
+    const text = `a frame of VLAN ${tag} from a port in access mode`;
+    virtualSwitch.drop(source, packet, "vlan-not-allowed", text);
+    return undefined;
+  }
+  if (tag === 0) return 0;
+  if (!virtualSwitch.listPorts().some((port) => port.vlan === tag)) {
+    virtualSwitch.drop(source, packet, "vlan-not-allowed", `no port here is in VLAN ${tag}`);
+    return undefined;
+  }
+  popVlan(packet);
+  headers.parse(packet);
+  return tag;
+}
+
+/** Step 5: broadcast and multicast reach everybody in the VLAN, and the wire. */
+function flood(
+  virtualSwitch: VirtualSwitch,
+  source: SwitchPort,
+  packet: Packet,
+  headers: Headers,
+  vlan: number,
+): void {
+  for (const port of virtualSwitch.listPorts()) {
+    if (port === source || (port.kind !== "external" && port.vlan !== vlan)) continue;
+    send(virtualSwitch, port, packet.copy(), headers, vlan, "broadcast or multicast");
+  }
+}
+
+function send(
+  virtualSwitch: VirtualSwitch,
+  target: SwitchPort,
+  packet: Packet,
+  headers: Headers,
+  vlan: number,
+  why: string,
+): void {
+  if (target.kind === "external" && vlan !== 0) pushVlan(packet, { id: vlan });
+  headers.parse(packet);
+  virtualSwitch.deliver(target, packet, packet.tag === 0 ? "" : why);
+}

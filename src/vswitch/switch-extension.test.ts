@@ -1,0 +1,72 @@
+import { expect, it } from "vitest";
+import { fork } from "../base/fork.ts";
+import { type DriverPod, DriverWorld } from "../testing/driver-world.ts";
+import type { Packet } from "../wire/packet.ts";
+import type { SwitchExtension } from "./switch-extension.ts";
+import type { SwitchPort } from "./switch-port.ts";
+import type { VirtualSwitch } from "./virtual-switch.ts";
+
+/** Keeps one port from the others. */
+class Isolation implements SwitchExtension {
+  readonly name = "isolation";
+  private readonly portName: string;
+
+  constructor(portName: string) {
+    this.portName = portName;
+  }
+
+  forwardFrame(virtualSwitch: VirtualSwitch, source: SwitchPort, packet: Packet): boolean {
+    if (!source.description.includes(this.portName)) return false;
+    virtualSwitch.drop(source, packet, "switch-port-blocked", "the extension isolates this port");
+    return true;
+  }
+}
+
+/** A hub: all that comes in goes out of every other port. */
+class Hub implements SwitchExtension {
+  readonly name = "hub";
+
+  forwardFrame(virtualSwitch: VirtualSwitch, source: SwitchPort, packet: Packet): boolean {
+    for (const port of virtualSwitch.listPorts())
+      if (port !== source) virtualSwitch.deliver(port, packet.copy(), "the hub sends it everywhere");
+    return true;
+  }
+}
+
+async function joined(): Promise<{
+  world: DriverWorld;
+  a: DriverPod;
+  b: DriverPod;
+  virtualSwitch: VirtualSwitch;
+}> {
+  const world = new DriverWorld();
+  const network = await world.network("Transparent");
+  const a = await world.pod("A", network, {
+    IpConfigurations: [{ IpAddress: "10.0.0.50", PrefixLength: 24 }],
+  });
+  const b = await world.pod("B", network, {
+    IpConfigurations: [{ IpAddress: "10.0.0.51", PrefixLength: 24 }],
+  });
+  return { world, a, b, virtualSwitch: world.datapath.listSwitches()[0]! };
+}
+
+it("an extension may end a frame, counted under its code, and leave others to the switch", async () => {
+  const { world, a, b, virtualSwitch } = await joined();
+  virtualSwitch.extension = new Isolation("(a)");
+  expect(world.ask(a.compartment, "icmp", "10.0.0.51").outcome).not.toBe("answered");
+  expect(virtualSwitch.drops.get("switch-port-blocked")).toBeGreaterThan(0);
+  expect(world.ask(b.compartment, "icmp", "10.0.0.12")).toMatchObject({ outcome: "answered" });
+  virtualSwitch.extension = undefined;
+  expect(world.ask(a.compartment, "icmp", "10.0.0.51")).toMatchObject({ outcome: "answered" });
+});
+
+it("an extension may forward in place of the switch, also in a fork", async () => {
+  const { world, a, virtualSwitch } = await joined();
+  virtualSwitch.extension = new Hub();
+  const { client: _client, ...state } = world;
+  const copy = fork({ state, pod: a });
+  expect(copy.state.datapath.listSwitches()[0]?.extension).not.toBe(virtualSwitch.extension);
+  const rows = world.walk(a.compartment, "icmp", "10.0.0.51");
+  expect(rows.filter((row) => row.startsWith("deliver"))).toEqual(["deliver B | Am→Bm | A→B | icmp | 128"]);
+  expect(rows).toContain("drop W1 | Am→Bm | A→B | icmp | 128");
+});

@@ -1,0 +1,63 @@
+/**
+ * Ports of L2Tunnel networks (dataplane.md §2.5, §2.17 step 7): every frame of a pod goes out to the physical host's
+ * switch, also when it is for a pod of the same node, so that the fabric's rules apply. HNS answers ARP with the MAC of
+ * the fabric's gateway (`SDNRemoteArpMacAddress`), for the gateway and for everybody else.
+ * Inferred: for everybody else, since a pod that knew another pod's MAC would address it past the fabric's routing.
+ */
+import { readU16, readU32, readU48 } from "../base/bytes.ts";
+import type { Ipv4 } from "../net/ip.ts";
+import type { Mac } from "../net/mac.ts";
+import { buildArpFrame } from "../wire/build-frame.ts";
+import { EtherType } from "../wire/ethertype.ts";
+import type { Headers } from "../wire/headers.ts";
+import type { Packet } from "../wire/packet.ts";
+import type { SwitchPort } from "./switch-port.ts";
+import type { VirtualSwitch } from "./virtual-switch.ts";
+
+/** `SDNRemoteArpMacAddress` (dataplane.md §2.5, Appendix C). */
+export const FABRIC_GATEWAY_MAC: Mac = 0x1234_5678_9abc as Mac;
+
+/** Offsets in the ARP body (RFC 826, Ethernet and IPv4). */
+const ARP = { operation: 6, senderIp: 14, targetIp: 24 } as const;
+const REQUEST = 1;
+
+/** @returns true when the frame of a pod was dealt with: it is on its way out, answered, or ended. */
+export function forwardTunnelled(
+  virtualSwitch: VirtualSwitch,
+  source: SwitchPort,
+  packet: Packet,
+  headers: Headers,
+): boolean {
+  const uplink = virtualSwitch.externalPort;
+  if (!source.sendsToFabric || uplink === undefined) return false;
+  if (headers.etherType === EtherType.arp) {
+    // The pod answers whoever asked it over this switch: the host.
+    if (readU16(packet.bytes, headers.network + ARP.operation) !== REQUEST) return false;
+    answerArp(virtualSwitch, source, packet, headers);
+  } else {
+    virtualSwitch.deliver(uplink, packet, "to the physical host's switch, as every frame of an L2Tunnel pod");
+  }
+  return true;
+}
+
+function answerArp(virtualSwitch: VirtualSwitch, source: SwitchPort, packet: Packet, headers: Headers): void {
+  const { bytes } = packet;
+  const at = headers.network;
+  const senderIp = readU32(bytes, at + ARP.senderIp) as Ipv4;
+  const targetIp = readU32(bytes, at + ARP.targetIp) as Ipv4;
+  // An announcement stays on its port (dataplane.md §2.10).
+  if (senderIp === targetIp) return;
+  const senderMac = readU48(bytes, packet.start + 6) as Mac;
+  const answer = buildArpFrame({
+    link: { sourceMac: FABRIC_GATEWAY_MAC, destinationMac: senderMac },
+    arp: {
+      operation: "reply",
+      senderMac: FABRIC_GATEWAY_MAC,
+      senderIp: targetIp,
+      targetMac: senderMac,
+      targetIp: senderIp,
+    },
+  });
+  headers.parse(answer);
+  virtualSwitch.deliver(source, answer, "HNS answers for the fabric");
+}
