@@ -97,7 +97,12 @@ static bool send_request(platform_socket socket, const http_address *address, co
 
 static bool fill(http_connection *from, uint64_t deadline) {
   if (from->next < from->count) return true;
-  long came = platform_receive(from->socket, from->bytes, sizeof from->bytes, deadline);
+  long came = PLATFORM_TIMED_OUT;
+  for (uint64_t now = platform_now(); came == PLATFORM_TIMED_OUT && now < deadline; now = platform_now()) {
+    uint64_t until = deadline - now > HTTP_CANCEL_MS ? now + HTTP_CANCEL_MS : deadline;
+    came = platform_receive(from->socket, from->bytes, sizeof from->bytes, until);
+    if (atomic_load(&from->is_cancelled)) return false;
+  }
   if (came <= 0) return false;
   from->next = 0;
   from->count = (size_t)came;

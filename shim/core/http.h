@@ -5,6 +5,8 @@
 #include "platform.h"
 #include "text.h"
 
+#include <stdatomic.h>
+
 typedef struct {
   bool is_ipv6;
   uint16_t port;
@@ -22,7 +24,11 @@ typedef struct {
   bool is_chunked;
   bool is_kept;
   bool is_ended;
+  /* Set by another thread: reading ends within HTTP_CANCEL_MS. */
+  atomic_bool is_cancelled;
 } http_connection;
+
+#define HTTP_CANCEL_MS 200
 
 /* POST with a JSON body. The status; 0 when nobody listens, -1 when the connection broke or the time was over. */
 int http_post(const http_address *address, const char *path, const text_buffer *body, uint64_t deadline,

@@ -17,7 +17,6 @@ typedef struct {
   platform_lock lock;
   platform_condition ended;
   uint64_t thread;
-  bool is_cancelled;
   bool is_ended;
   /* Its thread, and its handle until that is closed. Who goes last frees it. */
   int holders;
@@ -32,16 +31,9 @@ static void let_go(registration *of) {
   free(of);
 }
 
-static bool is_cancelled(registration *of) {
-  platform_take(&of->lock);
-  bool answer = of->is_cancelled;
-  platform_release(&of->lock);
-  return answer;
-}
-
 static void tell(registration *of, uint32_t type, hresult status, const char *data, size_t length) {
   uint16_t *text = text_to_task16(data, length);
-  if (text != NULL && !is_cancelled(of)) of->callback(type, of->context, status, text);
+  if (text != NULL && !atomic_load(&of->stream.is_cancelled)) of->callback(type, of->context, status, text);
   platform_task_free(text);
 }
 
@@ -87,12 +79,11 @@ hresult notifications_register(const char *query, notification_callback callback
     free(made);
     return code;
   }
-  *made = (registration){.stream = made->stream,
-                         .callback = callback,
-                         .context = context,
-                         .lock = PLATFORM_LOCK_INIT,
-                         .ended = PLATFORM_CONDITION_INIT,
-                         .holders = 2};
+  made->callback = callback;
+  made->context = context;
+  made->lock = (platform_lock)PLATFORM_LOCK_INIT;
+  made->ended = (platform_condition)PLATFORM_CONDITION_INIT;
+  made->holders = 2;
   *handle = handle_open(HANDLE_REGISTRATION, "registration", made);
   if (*handle != NULL && platform_start_thread(run_registration, made)) return 0;
   if (*handle != NULL) handle_close(*handle, HANDLE_REGISTRATION, NULL);
@@ -108,7 +99,7 @@ hresult notifications_unregister(void *handle) {
   registration *of = owned;
   uint64_t until = platform_now() + UNREGISTER_MS;
   platform_take(&of->lock);
-  of->is_cancelled = true;
+  atomic_store(&of->stream.is_cancelled, true);
   bool is_own = of->thread == platform_thread_id();
   platform_release(&of->lock);
   platform_shut(of->stream.socket);

@@ -141,7 +141,8 @@ long platform_receive(platform_socket socket, char *bytes, size_t size, uint64_t
   for (;;) {
     ssize_t came = recv(socket, bytes, size, 0);
     if (came >= 0) return came;
-    if (errno == EAGAIN ? !wait_for(socket, POLLIN, deadline) : errno != EINTR) return -1;
+    if (errno != EAGAIN && errno != EINTR) return -1;
+    if (errno == EAGAIN && !wait_for(socket, POLLIN, deadline)) return PLATFORM_TIMED_OUT;
   }
 }
 

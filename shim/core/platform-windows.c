@@ -143,7 +143,8 @@ long platform_receive(platform_socket socket, char *bytes, size_t size, uint64_t
   for (;;) {
     int came = recv(socket, bytes, (int)size, 0);
     if (came >= 0) return came;
-    if (WSAGetLastError() != WSAEWOULDBLOCK || !wait_for(socket, false, deadline)) return -1;
+    if (WSAGetLastError() != WSAEWOULDBLOCK) return -1;
+    if (!wait_for(socket, false, deadline)) return PLATFORM_TIMED_OUT;
   }
 }
 

@@ -53,11 +53,12 @@ void platform_task_free(void *memory);
 /* Connects to a port of this machine. `deadline` is in the time of `platform_now`, here and below. */
 platform_socket platform_connect(bool is_ipv6, uint16_t port, uint64_t deadline);
 bool platform_send(platform_socket socket, const char *bytes, size_t length, uint64_t deadline);
-/* The number of bytes that came, 0 at the end of the stream, -1 when it broke or nothing came in time. */
+#define PLATFORM_TIMED_OUT (-2)
+/* The number of bytes that came, 0 at the end of the stream, -1 when it broke, or PLATFORM_TIMED_OUT. */
 long platform_receive(platform_socket socket, char *bytes, size_t size, uint64_t deadline);
 /* True when a connection that lies idle is still good: nothing has come, no end either. */
 bool platform_is_quiet(platform_socket socket);
-/* Wakes up whoever waits on the socket; it still has to be closed. */
+/* Ends the connection, before it is closed. On Linux this wakes up who waits for it, on Windows not always. */
 void platform_shut(platform_socket socket);
 void platform_close(platform_socket socket);
 

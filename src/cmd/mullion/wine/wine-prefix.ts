@@ -1,21 +1,15 @@
 /** A Wine prefix, the folder that stands for a machine with Windows, with our DLLs in its system32. */
-import { execFile } from "node:child_process";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { copyFileSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { promisify } from "node:util";
-
-const run = promisify(execFile);
 
 /** Debian's package wine64 puts no command on the path. */
 const LAUNCHERS: readonly string[] = ["/usr/lib/wine/wine64", "/usr/bin/wine64", "/usr/bin/wine"];
 const SERVERS: readonly string[] = ["/usr/lib/wine/wineserver64", "/usr/bin/wineserver"];
 
 /** Go programs load them from system32 and from nowhere else. */
-export const SHIM_LIBRARIES: readonly string[] = [
-  "computenetwork.dll",
-  "vmcompute.dll",
-  "bcryptprimitives.dll",
-];
+const SHIM_LIBRARIES: readonly string[] = ["computenetwork.dll", "vmcompute.dll", "bcryptprimitives.dll"];
 
 /** Making a prefix takes seconds; who waits for longer has found a Wine that does not work. */
 const TIMEOUT_MS = 120_000;
@@ -23,12 +17,14 @@ const TIMEOUT_MS = 120_000;
 /** What is missing, and the command that brings it. */
 export class WineMissingError extends Error {}
 
+type Variables = Readonly<Record<string, string>>;
+
 export interface WinePrefix {
   /** Starts Windows programs. */
   readonly wine: string;
   readonly server: string;
   /** Variables without which Wine would take another prefix, or talk. */
-  readonly variables: Readonly<Record<string, string>>;
+  readonly variables: Variables;
 }
 
 function findProgram(paths: readonly string[]): string {
@@ -39,24 +35,38 @@ function findProgram(paths: readonly string[]): string {
   );
 }
 
+/**
+ * Runs a program of Wine's own. Without pipes: the first program in a prefix starts Windows' services, which hold
+ * whatever it was given.
+ */
+async function run(program: string, args: readonly string[], variables: Variables): Promise<void> {
+  const env = { ...process.env, ...variables };
+  const child = spawn(program, args, { env, stdio: "ignore", timeout: TIMEOUT_MS });
+  await once(child, "exit");
+  if (child.exitCode === 0) return;
+  throw new WineMissingError(
+    `Wine does not work here: ${program} ${args.join(" ")} ended with ${child.exitCode}`,
+  );
+}
+
 /** Other processes see a prefix only when it is complete. */
 async function makePrefix(wine: string, server: string, folder: string): Promise<void> {
   const unfinished = `${folder}.new-${process.pid}`;
   mkdirSync(dirname(folder), { recursive: true });
-  const env = { ...process.env, ...variablesOf(unfinished) };
+  const variables = variablesOf(unfinished);
   try {
-    await run(wine, ["wineboot", "-i"], { env, timeout: TIMEOUT_MS });
+    await run(wine, ["wineboot", "-i"], variables);
     // Node and Go ask for the version and refuse what Wine pretends to be by itself.
     const version = ["reg", "add", "HKCU\\Software\\Wine", "/v", "Version", "/d", "win10", "/f"];
-    await run(wine, version, { env, timeout: TIMEOUT_MS });
-    await run(server, ["-w"], { env, timeout: TIMEOUT_MS });
+    await run(wine, version, variables);
+    await run(server, ["-w"], variables);
     if (!existsSync(folder)) renameSync(unfinished, folder);
   } finally {
     rmSync(unfinished, { recursive: true, force: true });
   }
 }
 
-function variablesOf(folder: string): Record<string, string> {
+function variablesOf(folder: string): Variables {
   // Without mscoree and mshtml it does not ask for .NET and a browser.
   return { WINEPREFIX: folder, WINEDEBUG: "-all", WINEDLLOVERRIDES: "mscoree,mshtml=" };
 }
@@ -77,7 +87,8 @@ function placeLibraries(libraries: string, folder: string): void {
 }
 
 /**
- * Makes the prefix when it is not there, which takes some seconds, and puts the DLLs of `libraries` into it.
+ * Makes the prefix when it is not there, which takes some seconds, puts the DLLs of `libraries` into it, and starts
+ * Windows' services. They end by themselves some seconds after the last program.
  * @throws WineMissingError.
  */
 export async function prepareWinePrefix(folder: string, libraries: string): Promise<WinePrefix> {
@@ -85,5 +96,7 @@ export async function prepareWinePrefix(folder: string, libraries: string): Prom
   const server = findProgram(SERVERS);
   if (!existsSync(folder)) await makePrefix(wine, server, folder);
   placeLibraries(libraries, folder);
-  return { wine, server, variables: variablesOf(folder) };
+  const variables = variablesOf(folder);
+  await run(wine, ["cmd", "/c", "exit"], variables);
+  return { wine, server, variables };
 }
