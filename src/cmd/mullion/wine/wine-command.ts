@@ -18,8 +18,7 @@ export function addWine(program: Command, run: Run, wine: Verbs["wine"], termina
         "HNS answers. That is the service in MULLION_HNS, or one of its own that ends with the program.",
     )
     .usage("[options] -- PROGRAM [ARGUMENT...]")
-    .addArgument(new Argument("<program>", "the executable"))
-    .addArgument(new Argument("[argument...]", "what it is given"))
+    .addArgument(new Argument("<program...>", "the executable, and what it is given"))
     .addOption(
       new Option("--profile <name>", "the build of Windows of a service of its own (default: ws2022)"),
     )
@@ -31,7 +30,7 @@ export function addWine(program: Command, run: Run, wine: Verbs["wine"], termina
         "mullion wine --profile ws2019 -- ./win-bridge.exe",
       ) + "\nExit code: the program's.\n",
     )
-    .action((path: string, args: readonly string[], { profile, data }: WineOptions) =>
+    .action(([path = "", ...args]: readonly string[], { profile, data }: WineOptions) =>
       run(() => wine({ program: path, args, profile, data }, terminal)),
     );
 }

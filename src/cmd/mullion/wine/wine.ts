@@ -78,7 +78,10 @@ async function ownService({ profile, data }: WineRequest): Promise<Service> {
   const folder = mkdtempSync(join(tmpdir(), "mullion-wine-"));
   const tokenFile = join(folder, "token");
   const options = [
-    ...["--listen", "127.0.0.1:0", "--token-file", tokenFile],
+    "--listen",
+    "127.0.0.1:0",
+    "--token-file",
+    tokenFile,
     ...(profile === undefined ? [] : ["--profile", profile]),
     ...(data === undefined ? [] : ["--data", data]),
   ];
@@ -105,12 +108,12 @@ async function ownService({ profile, data }: WineRequest): Promise<Service> {
 
 /** Runs it with the streams of this process; its exit code, or 128 and the signal that ended it, as shells say it. */
 async function runProgram(
-  { wine, variables }: WinePrefix,
+  prefix: WinePrefix,
   { program, args }: WineRequest,
   service: Variables,
 ): Promise<number> {
-  const env = { ...process.env, ...variables, ...service };
-  const child = spawn(wine, [resolve(program), ...args], { env, stdio: "inherit" });
+  const env = { ...process.env, ...prefix.variables, ...service };
+  const child = spawn(prefix.wine, [resolve(program), ...args], { env, stdio: "inherit" });
   const pass = (signal: NodeJS.Signals): void => void child.kill(signal);
   process.on("SIGINT", pass).on("SIGTERM", pass);
   try {
