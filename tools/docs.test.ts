@@ -27,6 +27,7 @@ function verbNames(): ReadonlySet<string> {
     down: none,
     demo: none,
     hns: { serve: none, get: none, watch: none, dump: none, restore: none, fault: none },
+    wine: none,
     lint: none,
   };
   const program = createProgram(verbs, new MemoryTerminal(), "0", async () => undefined);

@@ -27,6 +27,7 @@ const VERBS: Verbs = {
     restore: async (...given) => (await import("./hns/dump.ts")).restore(...given),
     fault: async (...given) => (await import("./hns/fault.ts")).fault(...given),
   },
+  wine: async (...given) => (await import("./wine/wine.ts")).wine(...given),
   lint: async (...given) => (await import("./lint.ts")).lint(...given),
 };
 

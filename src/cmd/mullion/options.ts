@@ -2,10 +2,9 @@
 import { type Command, Option } from "commander";
 import type { ClusterTarget, InputPaths, RunningName } from "./cluster-target.ts";
 import { Failure } from "./failure.ts";
-import type { ExitCode } from "./terminal.ts";
 
-/** Runs a verb and keeps its exit code. */
-export type Run = (verb: () => Promise<ExitCode>) => Promise<void>;
+/** Runs a verb and keeps its exit code; `wine` has that of the program which it runs. */
+export type Run = (verb: () => Promise<number>) => Promise<void>;
 
 export const EXAMPLE = "examples/two-windows-nodes/cluster.yaml";
 

@@ -16,7 +16,7 @@ import type { ExitCode } from "./terminal.ts";
 import type { Verbs } from "./verbs.ts";
 
 interface Outcome {
-  readonly exitCode: ExitCode;
+  readonly exitCode: number;
   readonly stdout: string;
   readonly stderr: string;
   /** What the verb was asked. */
@@ -47,6 +47,7 @@ function run(
     down: keep,
     demo: keep,
     hns: { serve: keep, get: keep, watch: keep, dump: keep, restore: keep, fault: keep },
+    wine: keep,
     lint: keep,
     ...verbs,
   };
@@ -72,6 +73,7 @@ describe("help", () => {
     [["apply", "--help"], /mullion apply -f manifests/],
     [["delete", "--help"], /mullion delete pod web/],
     [["down", "--help"], /mullion down --name second/],
+    [["wine", "--help"], /^Usage: mullion wine \[options\] -- PROGRAM/],
     [["explain", "-h"], /mullion explain --list/],
     [["--version"], /^1\.2\.3\n$/],
   ])("%j", async (argv, expected) => {

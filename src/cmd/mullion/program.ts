@@ -17,7 +17,7 @@ import {
 } from "./options.ts";
 import { addApply, addDelete, addDown, addUp } from "./running-commands.ts";
 import { LIST_FORMATS, type ListFormat } from "./table.ts";
-import type { ExitCode, Terminal } from "./terminal.ts";
+import type { Terminal } from "./terminal.ts";
 import {
   DEMO_EXAMPLE,
   LINT_FORMATS,
@@ -28,6 +28,7 @@ import {
   type Verbs,
   type VerifyFormat,
 } from "./verbs.ts";
+import { addWine } from "./wine/wine-command.ts";
 
 const ABOUT = `The network of a Kubernetes Windows node, on any machine.
 
@@ -306,6 +307,7 @@ export function createProgram(verbs: GivenVerbs, terminal: Terminal, version: st
   addExplain(program, run, terminal);
   if (verbs.demo !== undefined) addDemo(program, run, verbs.demo, terminal);
   if (verbs.hns !== undefined) addHns(program, run, verbs.hns, terminal);
+  if (verbs.wine !== undefined) addWine(program, run, verbs.wine, terminal);
   configure(program, terminal);
   return program;
 }
@@ -332,9 +334,9 @@ export interface RunOptions {
 }
 
 /** Runs one command line. Never throws, never exits. */
-export async function runMullion(options: RunOptions): Promise<ExitCode> {
+export async function runMullion(options: RunOptions): Promise<number> {
   const { argv, verbs, terminal, version, isDebug } = options;
-  let exitCode: ExitCode = 0;
+  let exitCode = 0;
   const program = createProgram(verbs, terminal, version, async (verb) => {
     exitCode = await verb();
   });

@@ -94,6 +94,15 @@ export interface DemoRequest {
   readonly pcap: string;
 }
 
+export interface WineRequest {
+  /** Path of the executable. */
+  readonly program: string;
+  readonly args: readonly string[];
+  /** Of a service of its own; undefined: its defaults. */
+  readonly profile: string | undefined;
+  readonly data: string | undefined;
+}
+
 /** Each prints its results and says how it ended; it may throw a `Failure`. */
 export interface Verbs {
   lint(request: LintRequest, terminal: Terminal): Promise<ExitCode>;
@@ -105,5 +114,7 @@ export interface Verbs {
   readonly down: (request: RunningName, terminal: Terminal) => Promise<ExitCode>;
   readonly verify: (request: VerifyRequest, terminal: Terminal) => Promise<ExitCode>;
   readonly demo: (request: DemoRequest, terminal: Terminal) => Promise<ExitCode>;
+  /** Answers the exit code of the Windows program. */
+  readonly wine: (request: WineRequest, terminal: Terminal) => Promise<number>;
   readonly hns: HnsVerbs;
 }

@@ -1,0 +1,182 @@
+/* The exports of vmcompute.dll that networks need: HNS v1 (hcn.md §1.7), and of HCS what attaches endpoints to running
+ * containers and virtual machines (hcn.md §4.5). */
+#include "../core/json.h"
+#include "exchange.h"
+
+#include <string.h>
+
+EXPORT hresult HNSCall(const utf16 *method, const utf16 *path, const utf16 *object, utf16 **response) {
+  text_buffer request = {0};
+  daemon_answer answer = {0};
+  if (response == NULL || method == NULL || path == NULL) return E_INVALID_PARAMETER;
+  if (add_text(&request, "method", method, &answer) && add_text(&request, "path", path, &answer) &&
+      add_text(&request, "body", object, &answer)) {
+    call("call", &request, &answer);
+  }
+  text_free(&request);
+  return give(&answer, response, NULL);
+}
+
+/* HCS tells of errors in another form than HNS: `{"Error":<HRESULT>,"ErrorMessage":"…"}`. */
+static hresult give_hcs(daemon_answer *answer, utf16 **value, utf16 **result) {
+  text_slice message = {"\"\"", 2};
+  text_slice record = {answer->record.data == NULL ? "" : answer->record.data, answer->record.length};
+  text_buffer told = {0};
+  hresult code = answer->code;
+  if (result != NULL) *result = NULL;
+  if (code != 0 && result != NULL) {
+    json_member(record, "Error", &message);
+    /* Go reads it as a signed number. */
+    text_add_string(&told, "{\"Error\":-");
+    text_add_number(&told, 0u - (uint32_t)code);
+    text_add_string(&told, ",\"ErrorMessage\":");
+    text_add(&told, message.at, message.length);
+    text_add_string(&told, "}");
+    *result = told.is_broken ? NULL : text_to_task16(told.data, told.length);
+    text_free(&told);
+  }
+  return give(answer, value, NULL);
+}
+
+static hresult refuse_hcs(hresult code, const char *detail, utf16 **result) {
+  daemon_answer answer = {0};
+  daemon_refuse(&answer, code, detail);
+  return give_hcs(&answer, NULL, result);
+}
+
+static const char BAD_SYSTEM[] = "The handle of the compute system is not open";
+
+EXPORT hresult HcsEnumerateComputeSystems(const utf16 *query, utf16 **systems, utf16 **result) {
+  text_buffer request = {0};
+  daemon_answer answer = {0};
+  (void)query;
+  if (systems == NULL) return refuse_hcs(E_INVALID_PARAMETER, "The place for the list is missing", result);
+  call("systems", &request, &answer);
+  return give_hcs(&answer, systems, result);
+}
+
+/* Ids of compute systems are chosen by programs. Those with other characters than these are not taken: they would have
+ * to be escaped wherever the id is used, and no runtime makes them. */
+static bool read_system_id(const utf16 *text, char id[HANDLE_ID_SIZE]) {
+  size_t length;
+  if (text == NULL || !text_length16(text, HANDLE_ID_SIZE - 1, &length) || length == 0) return false;
+  for (size_t i = 0; i < length; i++) {
+    if (text[i] < ' ' || text[i] > '~' || text[i] == '"' || text[i] == '\\') return false;
+    id[i] = (char)text[i];
+  }
+  id[length] = 0;
+  return true;
+}
+
+static hresult open_system(const char *id, void **system, daemon_answer *answer, utf16 **result) {
+  if (answer->code == 0) {
+    *system = handle_open(HANDLE_COMPUTE_SYSTEM, id, NULL);
+    if (*system == NULL) daemon_refuse(answer, E_OUT_OF_MEMORY, "Too many handles are open");
+  }
+  return give_hcs(answer, NULL, result);
+}
+
+/* The daemon creates and starts in one. `identity` is a token that HCS uses for folders, which nothing here has. */
+EXPORT hresult HcsCreateComputeSystem(const utf16 *name, const utf16 *configuration, void *identity, void **system,
+                                      utf16 **result) {
+  char id[HANDLE_ID_SIZE];
+  text_buffer request = {0};
+  daemon_answer answer = {0};
+  (void)identity;
+  if (system != NULL) *system = NULL;
+  if (system == NULL || configuration == NULL || !read_system_id(name, id)) {
+    return refuse_hcs(E_INVALID_PARAMETER, "The id, the configuration or the place for the handle is missing", result);
+  }
+  add_plain(&request, "id", id);
+  if (add_text(&request, "settings", configuration, &answer)) call("systems-create", &request, &answer);
+  text_free(&request);
+  return open_system(id, system, &answer, result);
+}
+
+/* Finds a system in the daemon's list; `answer` says when it is not there. */
+static bool find_system(const char *id, daemon_answer *answer, text_slice *system) {
+  text_buffer request = {0};
+  text_slice value;
+  text_slice text;
+  call("systems", &request, answer);
+  for (size_t cursor = 0; json_next(answer->result, &cursor, system);) {
+    bool is_named = json_member(*system, "Id", &value) && json_plain_string(value, &text);
+    if (is_named && text.length == strlen(id) && memcmp(text.at, id, text.length) == 0) return true;
+  }
+  if (answer->code == 0) daemon_refuse(answer, E_SYSTEM_NOT_FOUND, "No compute system has this id");
+  return false;
+}
+
+EXPORT hresult HcsOpenComputeSystem(const utf16 *name, void **system, utf16 **result) {
+  char id[HANDLE_ID_SIZE];
+  daemon_answer answer = {0};
+  text_slice found;
+  if (system != NULL) *system = NULL;
+  if (system == NULL || !read_system_id(name, id)) {
+    return refuse_hcs(E_INVALID_PARAMETER, "The id or the place for the handle is missing", result);
+  }
+  find_system(id, &answer, &found);
+  return open_system(id, system, &answer, result);
+}
+
+EXPORT hresult HcsCloseComputeSystem(void *system) {
+  return handle_close(system, HANDLE_COMPUTE_SYSTEM, NULL) ? 0 : E_INVALID_PARAMETER;
+}
+
+/* Creating has started it; what is left to say is whether it is still there. */
+EXPORT hresult HcsStartComputeSystem(void *system, const utf16 *options, utf16 **result) {
+  char id[HANDLE_ID_SIZE];
+  daemon_answer answer = {0};
+  text_slice found;
+  (void)options;
+  if (!handle_read(system, HANDLE_COMPUTE_SYSTEM, id)) return refuse_hcs(E_INVALID_PARAMETER, BAD_SYSTEM, result);
+  find_system(id, &answer, &found);
+  return give_hcs(&answer, NULL, result);
+}
+
+EXPORT hresult HcsGetComputeSystemProperties(void *system, const utf16 *query, utf16 **properties, utf16 **result) {
+  char id[HANDLE_ID_SIZE];
+  daemon_answer answer = {0};
+  text_slice found;
+  (void)query;
+  if (properties != NULL) *properties = NULL;
+  if (properties == NULL || !handle_read(system, HANDLE_COMPUTE_SYSTEM, id)) {
+    return refuse_hcs(E_INVALID_PARAMETER, BAD_SYSTEM, result);
+  }
+  if (find_system(id, &answer, &found)) answer.result = found;
+  return give_hcs(&answer, properties, result);
+}
+
+EXPORT hresult HcsModifyComputeSystem(void *system, const utf16 *configuration, utf16 **result) {
+  char id[HANDLE_ID_SIZE];
+  text_buffer request = {0};
+  daemon_answer answer = {0};
+  if (configuration == NULL || !handle_read(system, HANDLE_COMPUTE_SYSTEM, id)) {
+    return refuse_hcs(E_INVALID_PARAMETER, BAD_SYSTEM, result);
+  }
+  add_plain(&request, "id", id);
+  if (add_text(&request, "settings", configuration, &answer)) call("systems-modify", &request, &answer);
+  text_free(&request);
+  return give_hcs(&answer, NULL, result);
+}
+
+static hresult end_system(void *system, utf16 **result) {
+  char id[HANDLE_ID_SIZE];
+  text_buffer request = {0};
+  daemon_answer answer = {0};
+  if (!handle_read(system, HANDLE_COMPUTE_SYSTEM, id)) return refuse_hcs(E_INVALID_PARAMETER, BAD_SYSTEM, result);
+  add_plain(&request, "id", id);
+  call("systems-terminate", &request, &answer);
+  return give_hcs(&answer, NULL, result);
+}
+
+EXPORT hresult HcsTerminateComputeSystem(void *system, const utf16 *options, utf16 **result) {
+  (void)options;
+  return end_system(system, result);
+}
+
+/* Nothing runs inside that would have to be asked to end. */
+EXPORT hresult HcsShutdownComputeSystem(void *system, const utf16 *options, utf16 **result) {
+  (void)options;
+  return end_system(system, result);
+}

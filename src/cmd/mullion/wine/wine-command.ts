@@ -1,0 +1,36 @@
+/** `mullion wine` on the command line. */
+import { Argument, type Command, Option } from "commander";
+import { type Run, examples } from "../options.ts";
+import type { Terminal } from "../terminal.ts";
+import type { Verbs } from "../verbs.ts";
+
+interface WineOptions {
+  readonly profile?: string;
+  readonly data?: string;
+}
+
+export function addWine(program: Command, run: Run, wine: Verbs["wine"], terminal: Terminal): void {
+  program
+    .command("wine")
+    .summary("run a Windows program on our HNS, under Wine")
+    .description(
+      "Runs a Windows program (x64), unmodified: what it asks of computenetwork.dll and vmcompute.dll, Mullion's\n" +
+        "HNS answers. That is the service in MULLION_HNS, or one of its own that ends with the program.",
+    )
+    .usage("[options] -- PROGRAM [ARGUMENT...]")
+    .addArgument(new Argument("<program...>", "the executable, and what it is given"))
+    .addOption(
+      new Option("--profile <name>", "the build of Windows of a service of its own (default: ws2022)"),
+    )
+    .option("--data <folder>", "keep the objects of a service of its own in this folder")
+    .addHelpText(
+      "after",
+      examples(
+        "mullion wine -- ./hcn.test.exe -test.v",
+        "mullion wine --profile ws2019 -- ./win-bridge.exe",
+      ) + "\nExit code: the program's.\n",
+    )
+    .action(([path = "", ...args]: readonly string[], { profile, data }: WineOptions) =>
+      run(() => wine({ program: path, args, profile, data }, terminal)),
+    );
+}

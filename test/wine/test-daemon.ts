@@ -1,0 +1,73 @@
+/** A service of its own for a test: `mullion hns serve` on a free port of this machine. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { mkdtempSync } from "node:fs";
+import { join } from "node:path";
+import { text } from "node:stream/consumers";
+import { fileURLToPath } from "node:url";
+
+export const ROOT: string = join(fileURLToPath(new URL(".", import.meta.url)), "..", "..");
+
+export interface TestDaemon {
+  readonly process: ChildProcess;
+  /** By which programs find it. */
+  readonly variables: Readonly<Record<string, string>>;
+  stop(): Promise<void>;
+}
+
+function ended(child: ChildProcess): Promise<void> {
+  return new Promise((resolve) => {
+    if (child.exitCode !== null || child.signalCode !== null) resolve();
+    else child.once("exit", () => resolve());
+  });
+}
+
+/** The address that it prints when it listens. */
+function addressOf(child: ChildProcess): Promise<string> {
+  return new Promise((resolve, reject) => {
+    let said = "";
+    child.stdout?.on("data", (part: Buffer) => {
+      said += part.toString();
+      const found = /MULLION_HNS=(http:\S+)/.exec(said)?.[1];
+      if (found !== undefined) resolve(found);
+    });
+    child.once("exit", () => reject(new Error(`The service ended: ${said}`)));
+  });
+}
+
+export async function startDaemon(): Promise<TestDaemon> {
+  const folder = mkdtempSync(join(tmpdir(), "mullion-wine-"));
+  const tokenFile = join(folder, "token");
+  const child = spawn(
+    process.execPath,
+    ["bin/mullion.js", "hns", "serve", "--listen", "127.0.0.1:0", "--token-file", tokenFile],
+    { cwd: ROOT, stdio: ["ignore", "pipe", "inherit"] },
+  );
+  const address = await addressOf(child);
+  return {
+    process: child,
+    variables: { MULLION_HNS: address, MULLION_HNS_TOKEN: readFileSync(tokenFile, "utf8").trim() },
+    stop: async () => {
+      child.kill("SIGKILL");
+      await ended(child);
+      rmSync(folder, { recursive: true });
+    },
+  };
+}
+
+export interface ProgramResult {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** Waits for a program that was spawned with pipes. */
+export async function resultOf(child: ChildProcess): Promise<ProgramResult> {
+  const [stdout, stderr] = await Promise.all([
+    child.stdout === null ? "" : text(child.stdout),
+    child.stderr === null ? "" : text(child.stderr),
+    ended(child),
+  ]);
+  return { code: child.exitCode, stdout, stderr };
+}

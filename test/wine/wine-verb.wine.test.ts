@@ -1,0 +1,60 @@
+/** `mullion wine`: streams and exit code of a Windows program, a service of its own or the one that is named. */
+import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import { join } from "node:path";
+import { beforeAll, describe, expect, it } from "vitest";
+import { ROOT, resultOf, startDaemon } from "./test-daemon.ts";
+
+beforeAll(() => {
+  execFileSync(process.execPath, [join(ROOT, "tools", "build-shim.ts")], { stdio: "inherit" });
+});
+
+const PROGRAM = join(ROOT, "out", "shim", "shim-test.exe");
+
+function mullion(args: readonly string[], variables: Readonly<Record<string, string>> = {}): ChildProcess {
+  const cache = join(ROOT, "out", "wine", "cache");
+  const env = { ...process.env, MULLION_HNS: "", XDG_CACHE_HOME: cache, ...variables };
+  return spawn(process.execPath, [join(ROOT, "bin", "mullion.js"), ...args], { env });
+}
+
+describe("mullion wine", () => {
+  it("runs a program on a service of its own, and ends with its exit code", async () => {
+    expect(await resultOf(mullion(["wine", "--", PROGRAM, "pod"]))).toEqual({
+      code: 0,
+      stdout: "",
+      stderr: "",
+    });
+    const other = await resultOf(mullion(["wine", "--", PROGRAM, "no-such-thing"]));
+    expect(other).toEqual({
+      code: 2,
+      stdout: "",
+      stderr: expect.stringMatching(/^no scenario no-such-thing/) as string,
+    });
+  });
+
+  it("passes standard output, and knows the profile", async () => {
+    const result = await resultOf(mullion(["wine", "--profile", "ws2019", "--", PROGRAM, "bench", "3"]));
+    expect(result).toEqual({ code: 0, stdout: expect.stringMatching(/^\d+\r?\n$/) as string, stderr: "" });
+  });
+
+  it("runs on the service in MULLION_HNS, where its objects stay", async () => {
+    const daemon = await startDaemon();
+    try {
+      expect((await resultOf(mullion(["wine", "--", PROGRAM, "nat"], daemon.variables))).code).toBe(0);
+      const list = await resultOf(mullion(["hns", "get", "networks"], daemon.variables));
+      expect(list.stdout).toContain("nat");
+    } finally {
+      await daemon.stop();
+    }
+  });
+
+  it("says what is wrong: no such program, a profile that there is not, a socket", async () => {
+    const missing = await resultOf(mullion(["wine", "--", "./no-such.exe"]));
+    expect([missing.code, missing.stderr]).toEqual([2, expect.stringContaining("there is no program")]);
+    const profile = await resultOf(mullion(["wine", "--profile", "ws1903x", "--", PROGRAM, "pod"]));
+    expect([profile.code, profile.stderr]).toEqual([2, expect.stringContaining("ws1903x")]);
+    const socket = await resultOf(
+      mullion(["wine", "--", PROGRAM, "pod"], { MULLION_HNS: "unix:/tmp/x.sock" }),
+    );
+    expect([socket.code, socket.stderr]).toEqual([2, expect.stringContaining("--listen 127.0.0.1:PORT")]);
+  });
+});
