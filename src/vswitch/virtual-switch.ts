@@ -4,6 +4,7 @@
  */
 import { assert, defined } from "../base/assert.ts";
 import { readU48 } from "../base/bytes.ts";
+import type { Task } from "../base/clock.ts";
 import type { Environment } from "../base/environment.ts";
 import type { TraceEvent } from "../base/recorder.ts";
 import type { KnowledgeCode } from "../knowledge/codes.ts";
@@ -39,6 +40,29 @@ export interface VirtualSwitchOptions {
   readonly name: string;
   /** Its ports have no VFP: frames go by VLAN and MAC alone. Default false. */
   readonly isPlain?: boolean;
+}
+
+/** A frame that a `qos` rule holds back until its bytes have flowed off. How many wait is bounded by the rule's queue. */
+class HeldFrame implements Task {
+  readonly port: SwitchPort;
+  readonly direction: Direction;
+  readonly packet: Packet;
+  readonly isTurned: boolean;
+  readonly isOwnTunnel: boolean;
+  private readonly owner: VirtualSwitch;
+
+  constructor(owner: VirtualSwitch, fields: Omit<HeldFrame, "owner" | "run">) {
+    this.owner = owner;
+    this.port = fields.port;
+    this.direction = fields.direction;
+    this.packet = fields.packet;
+    this.isTurned = fields.isTurned;
+    this.isOwnTunnel = fields.isOwnTunnel;
+  }
+
+  run(): void {
+    this.owner.resume(this);
+  }
 }
 
 export class VirtualSwitch implements PortOwner {
@@ -161,7 +185,12 @@ export class VirtualSwitch implements PortOwner {
     // What an endpoint puts into a tunnel by itself is its own business: nobody on the switch looks inside.
     const isOwnTunnel = source.kind === "container" && this.lookInside(packet) !== undefined;
     // The uplink port is not VFP-enabled (dataplane.md §1.2).
-    if (source.kind !== "external" && this.judge(source, "out", packet) !== "pass") return;
+    if (source.kind !== "external" && this.judge(source, "out", packet, isOwnTunnel) !== "pass") return;
+    this.leavePort(source, packet, isOwnTunnel);
+  }
+
+  /** The way on of a frame that has passed the port it came in at. */
+  private leavePort(source: SwitchPort, packet: Packet, isOwnTunnel: boolean): void {
     source.count("out", packet.length);
     if (this.extension?.forwardFrame(this, source, packet) === true) return;
     if (this.isPlain) {
@@ -182,12 +211,17 @@ export class VirtualSwitch implements PortOwner {
     this.record(packet, { kind: "switch", node: this.node, place: target.description, text: reason });
     const isTunnel = target.kind === "host" && this.lookInside(packet) !== undefined;
     if (target.kind !== "external") {
-      const verdict = this.judge(target, "in", packet);
+      const verdict = this.judge(target, "in", packet, false);
       // Turned round: the frame leaves the port as if whoever is behind it had sent it.
       if (verdict === "turned" && !this.forwardInner(target, packet)) this.forward(target, packet);
       if (verdict !== "pass") return;
       if (isTunnel && this.steerUnwrapped(target, packet)) return;
     }
+    this.reach(target, packet);
+  }
+
+  /** Hands a frame that has passed the pipeline of `target` to whoever is behind it. */
+  private reach(target: SwitchPort, packet: Packet): void {
     const { length } = packet;
     if (target.kind === "external" && this.isTooLong(target, packet)) return;
     if (target.device.transmit(packet)) target.count("in", length);
@@ -223,13 +257,29 @@ export class VirtualSwitch implements PortOwner {
     this.record(packet, { kind: "drop", node: this.node, place: port.description, code, text });
   }
 
-  private judge(port: SwitchPort, direction: Direction, packet: Packet): Verdict {
+  /** A frame that a rate held back goes on as it is now: its rules have changed it already. */
+  resume({ port, direction, packet, isTurned, isOwnTunnel }: HeldFrame): void {
+    if (this.ports.get(port.id) !== port) return;
+    const malformed = this.headers.parse(packet);
+    assert(malformed === undefined, "a frame that waits is well formed");
+    if (isTurned) {
+      if (!this.forwardInner(port, packet)) this.forward(port, packet);
+    } else if (direction === "out") this.leavePort(port, packet, isOwnTunnel);
+    else this.reach(port, packet);
+  }
+
+  private judge(port: SwitchPort, direction: Direction, packet: Packet, isOwnTunnel: boolean): Verdict {
     const recorder = packet.tag === 0 ? undefined : this.env.recorder;
     const verdict = port.vfp.process(direction, packet, this.headers, this.env.clock.nowMs, recorder);
     if (verdict === "pending" && !port.wait(packet, direction)) {
       this.drop(port, packet, "pending-packets-full", "too many packets wait for a next hop", direction);
     }
     if (verdict === "drop") port.counters[direction].drops++;
+    if (verdict === "delayed") {
+      const { untilMs, isTurned } = port.vfp.delay;
+      const held = new HeldFrame(this, { port, direction, packet, isTurned, isOwnTunnel });
+      this.env.clock.schedule(untilMs - this.env.clock.nowMs, held);
+    }
     return verdict;
   }
 
