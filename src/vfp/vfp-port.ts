@@ -115,6 +115,8 @@ export class VfpPort implements WalkedPort {
   private addressInfo: PortAddressInfo = NO_ADDRESS_INFO;
   private parser: PortParserSettings = DEFAULT_PARSER_SETTINGS;
   private sweepNowMs = 0;
+  /** The generation that `mayEncapsulate` was last found out for, and what was found. */
+  private encapsulation = { generation: -1, isPossible: false };
 
   constructor(options: VfpPortOptions) {
     this.id = options.id;
@@ -211,6 +213,15 @@ export class VfpPort implements WalkedPort {
 
   providerAddress(family: IpFamily): Ip | undefined {
     return family === 4 ? this.addressInfo.providerIpv4 : this.addressInfo.providerIpv6;
+  }
+
+  /** True while a rule may put outer headers on what comes from behind the port. */
+  get mayEncapsulate(): boolean {
+    if (this.encapsulation.generation !== this.generation) {
+      const isPossible = this.outOrder.some((layer) => layer.groups.some(canEncapsulate));
+      this.encapsulation = { generation: this.generation, isPossible };
+    }
+    return this.encapsulation.isPossible;
   }
 
   getLayer(name: string): Layer | undefined {
@@ -579,6 +590,10 @@ export class VfpPort implements WalkedPort {
     counters.droppedPackets++;
     if (code.startsWith("acl-")) counters.droppedAcl++;
   }
+}
+
+function canEncapsulate(group: Group): boolean {
+  return group.rules.some(({ action: { type } }) => type === "routeencap" || type === "mapencap");
 }
 
 const CONTROL_FLAGS = TcpFlag.syn | TcpFlag.fin | TcpFlag.rst;
