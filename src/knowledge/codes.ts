@@ -271,6 +271,7 @@ export const KNOWLEDGE_CODES = [
   "flannel-network-overlaps",
   "flannel-network-without-node-range",
   "flannel-subnet-length-invalid",
+  "subnet-env-missing",
   "subnet-env-incomplete",
   "subnet-env-subnet-outside-network",
   "subnet-env-ipmasq-not-true",
