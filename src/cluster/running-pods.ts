@@ -13,6 +13,7 @@ import type { Cluster, ClusterNode, ClusterPod } from "./cluster.ts";
 import type { PodSpec } from "./file/cluster-file.ts";
 import type { Kubelet } from "./kubelet.ts";
 import type { PodDns } from "./pod-dns.ts";
+import { podHosts } from "./pod-hosts.ts";
 import { sandboxOf } from "./pod-object.ts";
 
 /** What a kubelet has to say about a pod. */
@@ -158,6 +159,7 @@ export class RunningPods {
     const dns = dnsOf(pod, node);
     try {
       const running = await kubelet.addPod(sandbox, dns.settings);
+      if (!isHostNetwork(pod)) running.compartment.hosts = podHosts(pod, running.address);
       cluster.pods.push(running);
       return { pod, running, remarks: remarksOf(pod, node, dns) };
     } catch (error) {
