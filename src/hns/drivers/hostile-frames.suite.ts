@@ -128,7 +128,7 @@ class TappedNode {
 
   /** All that was counted, to be compared. */
   counts(): unknown {
-    return this.ports.map(({ counters, vfp }) => ({ ...counters, vfp: [...vfp.drops].sort() }));
+    return this.ports.map(({ counters, vfp }) => ({ ...counters, vfp: Object.fromEntries(vfp.drops) }));
   }
 }
 
