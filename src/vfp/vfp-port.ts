@@ -13,9 +13,8 @@ import type { Mac } from "../net/mac.ts";
 import type { Headers } from "../wire/headers.ts";
 import { IpProtocol } from "../wire/ip-protocol.ts";
 import type { Packet } from "../wire/packet.ts";
-import { TcpFlag } from "../wire/tcp.ts";
 import { TunnelHeaders } from "../wire/tunnel.ts";
-import { type PortCounters, newPortCounters } from "./counters.ts";
+import { CONTROL_FLAGS, type PortCounters, countTcpFlags, newPortCounters } from "./counters.ts";
 import { FlowCensus } from "./flow-census.ts";
 import { FlowKey } from "./flow-key.ts";
 import { FlowTable } from "./flow-table.ts";
@@ -594,17 +593,6 @@ export class VfpPort implements WalkedPort {
 
 function canEncapsulate(group: Group): boolean {
   return group.rules.some(({ action: { type } }) => type === "routeencap" || type === "mapencap");
-}
-
-const CONTROL_FLAGS = TcpFlag.syn | TcpFlag.fin | TcpFlag.rst;
-
-function countTcpFlags(counters: PortCounters, flags: number): void {
-  if ((flags & TcpFlag.syn) !== 0) {
-    if ((flags & TcpFlag.ack) === 0) counters.synPackets++;
-    else counters.synAckPackets++;
-  }
-  if ((flags & TcpFlag.fin) !== 0) counters.finPackets++;
-  if ((flags & TcpFlag.rst) !== 0) counters.rstPackets++;
 }
 
 /** What a port works with while it looks at a packet. Made for the first one: most ports of a large world see none. */
