@@ -7,11 +7,13 @@ import { DhcpClient } from "../host/dhcp/dhcp-client.ts";
 import type { Host } from "../host/host.ts";
 import type { Interface } from "../host/interface.ts";
 import { DnsRelay } from "../host/services/dns-relay.ts";
+import type { FilterProgram } from "../host/windows-filtering/filter-program.ts";
 import type { InterfaceAddress } from "../net/prefix.ts";
 import { NatPool, type PortBlockSource } from "../vfp/nat-pool.ts";
 import type { SwitchPort } from "../vswitch/switch-port.ts";
 import type { VirtualSwitch } from "../vswitch/virtual-switch.ts";
 import { IpProtocol } from "../wire/ip-protocol.ts";
+import { type LayerName, OPTIONAL_LAYERS } from "./compile/layers.ts";
 import type {
   Datapath,
   HostPoolDefinition,
@@ -129,6 +131,7 @@ export class SwitchDatapath implements Datapath {
     if (program === undefined) port.deliversByAddress = true;
     else applyProgram(portBlocksFor(this.host, virtualSwitch, port), port, emptied(program), program);
     port.setIps(vnic.addresses.map((address) => address.ip));
+    if (vnic.filters !== undefined) compartment.setFilters(netInterface, vnic.filters);
     configureStack(compartment, netInterface, vnic);
     dhcp?.start();
   }
@@ -146,6 +149,12 @@ export class SwitchDatapath implements Datapath {
   setMtu(portId: Guid, mtuBytes: number | undefined): void {
     const netInterface = this.vnics.get(portId)?.netInterface;
     if (netInterface !== undefined) netInterface.mtuBytes = mtuBytes ?? netInterface.device.mtuBytes;
+  }
+
+  setFilters(portId: Guid, filters: FilterProgram | undefined): void {
+    const vnic = this.vnics.get(portId);
+    if (vnic !== undefined && vnic.netInterface.filters !== filters)
+      vnic.compartment.setFilters(vnic.netInterface, filters);
   }
 
   program(switchId: Guid, portId: Guid, program: PortProgram): void {
@@ -267,6 +276,8 @@ export class SwitchDatapath implements Datapath {
   }
 }
 
+const OPTIONAL: ReadonlySet<LayerName> = new Set(OPTIONAL_LAYERS);
+
 /** What a port has before it gets `program`. */
 function emptied(program: PortProgram | undefined): PortProgram {
   return {
@@ -301,7 +312,9 @@ function applyProgram(
   }
   for (const layer of after.stack.names) {
     const groups = after.groups[layer] ?? [];
-    if (groups !== before.groups[layer]) port.vfp.setGroups(layer, groups);
+    if (groups === before.groups[layer]) continue;
+    port.vfp.setGroups(layer, groups);
+    if (OPTIONAL.has(layer)) port.vfp.setLayerPresent(layer, groups.length > 0);
   }
   if (arePoolsNew) removePools(port, before.natPools, after.natPools);
   if (before.staticBindings !== after.staticBindings)

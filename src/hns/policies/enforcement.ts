@@ -6,6 +6,8 @@ import { NAT_FLAGS, type SdnRoutePolicySetting } from "../../hcn/nat-policy.ts";
 import type { NetworkPolicy, RemoteSubnetRoutePolicySetting } from "../../hcn/network-policy.ts";
 import type { EndpointPolicyType, NetworkPolicyType } from "../../hcn/policy-type.ts";
 import { DEFAULT_ALLOW_PRIORITY, isSwitchAcl, setsOf } from "../compile/acl.ts";
+import { reasonForWfpProxy } from "../compile/host-filters.ts";
+import { reasonForProxy } from "../compile/l4-proxy.ts";
 import { isIpv6Nat } from "../compile/outbound-nat.ts";
 import { isIpv6Mapping } from "../compile/port-mapping.ts";
 import type { NetworkRecord } from "../network-record.ts";
@@ -19,9 +21,6 @@ export const NOT_YET = "stored and returned; this version does not act on it";
 
 /** Policies of endpoints that never act, with what Windows would do. */
 export const STORED_ENDPOINT_POLICIES: { readonly [T in EndpointPolicyType]?: string } = {
-  QOS: "what leaves is not held back",
-  L4Proxy: "connections are not redirected to the proxy",
-  L4WFPPROXY: "connections are not redirected to the proxy",
   InterfaceConstraint: "the endpoint is not bound to the interface",
   Encryption: "packets are not encrypted",
   VLAN: "frames are not tagged",
@@ -33,7 +32,6 @@ export const STORED_NETWORK_POLICIES: { readonly [T in NetworkPolicyType]?: stri
   SourceMacAddress: "frames keep the MAC address of the adapter",
   VSwitchExtension: "extensions are listed as on or off; their work on frames is not done",
   AutomaticDNS: "endpoints do not get the node's DNS servers",
-  L4Proxy: "connections are not redirected to the proxy",
   NeighborDiscovery: "neighbours are not answered for",
 };
 
@@ -49,10 +47,8 @@ function missingSet(ids: readonly string[], network: NetworkRecord | undefined):
 }
 
 function reasonForAcl(settings: AclPolicySetting, network: NetworkRecord | undefined): string | undefined {
-  if (!isSwitchAcl(settings))
-    return "RuleType Host belongs to the Windows firewall, which this version does not run";
   if (settings.Action === "Pass") return "Pass has a meaning in tiers only";
-  if ((settings.Priority ?? 0) > DEFAULT_ALLOW_PRIORITY)
+  if (isSwitchAcl(settings) && (settings.Priority ?? 0) > DEFAULT_ALLOW_PRIORITY)
     return `the rules at ${DEFAULT_ALLOW_PRIORITY}, which allow everything, decide before Priority ${settings.Priority ?? 0}`;
   return missingSet(setsOf(settings), network);
 }
@@ -86,6 +82,8 @@ const PARTLY_ENFORCED: { readonly [T in EndpointPolicyType]?: EndpointReason<T> 
   OutBoundNAT: ({ Settings }) =>
     isIpv6Nat(Settings) ? "IPv6 is not translated; packets keep the endpoint's address" : undefined,
   SDNRoute: ({ Settings }) => reasonForRoute(Settings),
+  L4Proxy: ({ Settings }) => reasonForProxy(Settings),
+  L4WFPPROXY: ({ Settings }) => reasonForWfpProxy(Settings),
 };
 
 /** What of one policy has no effect where ports get rules. */
@@ -102,7 +100,10 @@ export function reasonForEndpointPolicy(
   if (policy.Type === "PortMapping" && network !== undefined && traitsOf(network.type).isTranslated)
     return isIpv6Mapping(policy.Settings) ? "WinNAT does not translate IPv6" : undefined;
   if (policy.Type === "VLAN" && network !== undefined && hasVlans(network)) return undefined;
-  const isWithoutRules = network !== undefined && !hasRules(network) && RULE_POLICIES.includes(policy.Type);
+  // The compartment's own firewall needs no rules on ports.
+  const isOfPorts =
+    RULE_POLICIES.includes(policy.Type) && !(policy.Type === "ACL" && !isSwitchAcl(policy.Settings));
+  const isWithoutRules = network !== undefined && !hasRules(network) && isOfPorts;
   return isWithoutRules ? ruleLimitOf(network.type) : ownReason(policy, network);
 }
 
@@ -148,9 +149,11 @@ export function reasonForNetworkPolicy(network: NetworkRecord, policy: NetworkPo
   const ofBridge = hasTunnels(network) ? undefined : BRIDGE_REASONS[policy.Type];
   if (ofBridge !== undefined) return hasRules(network) ? ofBridge : WITHOUT_TUNNELS;
   if (policy.Type === "RemoteSubnetRoute") return reasonForRemoteSubnet(policy.Settings);
-  const isOfRules = policy.Type === "NetworkACL" || policy.Type === "SetPolicy";
-  if (isOfRules && !hasRules(network)) return ruleLimitOf(network.type);
+  const isOfRules = policy.Type === "NetworkACL" || policy.Type === "SetPolicy" || policy.Type === "L4Proxy";
+  const isOfHost = policy.Type === "NetworkACL" && !isSwitchAcl(policy.Settings);
+  if (isOfRules && !isOfHost && !hasRules(network)) return ruleLimitOf(network.type);
   if (policy.Type === "NetworkACL") return reasonForAcl(policy.Settings, network);
+  if (policy.Type === "L4Proxy") return reasonForProxy(policy.Settings);
   if (policy.Type === "InterfaceConstraint") return reasonForConstraint(network, policy.Settings);
   return stored(STORED_NETWORK_POLICIES[policy.Type]);
 }
