@@ -7,7 +7,7 @@
  * if ("problems" in parsed) throw new Error(parsed.problems.map(formatProblem).join(""));
  * const cluster = await openCluster(parsed.cluster);
  * const { report } = tracePacket(cluster, { from: "pod/client", to: "pod/api", protocol: "tcp", port: 8080 });
- * console.log(formatTrace(report));
+ * const text = formatTrace(report);
  */
 export { captureTrace } from "./capture.ts";
 export { forkCluster } from "./cluster.ts";

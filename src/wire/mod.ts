@@ -6,7 +6,7 @@
  * const packet = Packet.fromFrame(bytes);
  * const headers = new Headers();
  * if (headers.parse(packet) === undefined && isVxlan(packet.bytes, headers)) decapsulateVxlan(packet, headers);
- * console.log(formatFrame(packet.frame).join("\n"));
+ * const lines = formatFrame(packet.frame);
  */
 export { HEADROOM_BYTES, Packet } from "./packet.ts";
 export { destinationIp, Headers, sourceIp } from "./headers.ts";
