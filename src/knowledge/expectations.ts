@@ -53,7 +53,7 @@ export interface FlowFacts {
   readonly targetOs: "windows" | "linux" | "outside";
   readonly targetBuild: number;
   readonly targetRevision: number;
-  readonly driver: "L2Bridge";
+  readonly driver: "L2Bridge" | "L2Tunnel" | "Overlay" | "Transparent" | "NAT";
   readonly shape: "own-subnet" | "node-subnet";
   readonly kubernetesMinor: number;
   /** What OutBoundNAT does with packets from the sender to this receiver; `none` where there is no such policy. */

@@ -2,6 +2,7 @@
  * What `verify` knows of a cluster before it sends a packet: who is there, what was asked for. It is read from the
  * cluster file and from Kubernetes objects, never from what HNS or the switches made of them.
  */
+import type { NetworkDriver } from "../file/cluster-file.ts";
 import type { WindowsBuild } from "../../knowledge/profiles.ts";
 import type { Ip } from "../../net/ip.ts";
 import type { Prefix } from "../../net/prefix.ts";
@@ -128,7 +129,7 @@ export interface VerifyModel {
   readonly services: readonly VerifyService[];
   readonly outside: readonly VerifyOutside[];
   readonly network: {
-    readonly driver: "L2Bridge";
+    readonly driver: NetworkDriver;
     readonly shape: "own-subnet" | "node-subnet";
     readonly hasStaticRoutes: boolean;
     readonly hasOutboundNat: boolean;
