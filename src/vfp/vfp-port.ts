@@ -106,6 +106,8 @@ export class VfpPort implements WalkedPort {
   private spaces: Map<string, MappingSpace> | undefined;
   private buckets: Map<string, TokenBucket> | undefined;
   private absent: Set<Layer> | undefined;
+  /** The pipeline without what is absent; undefined until somebody asks. */
+  private presentOrder: Readonly<Record<Direction, readonly Layer[]>> | undefined;
   private scratchPad: Scratch | undefined;
   private readonly unified = new FlowTable<UnifiedFlow>(KEY_WORDS_USUAL);
   private readonly fragments = new FragmentCache();
@@ -113,6 +115,8 @@ export class VfpPort implements WalkedPort {
   private addressInfo: PortAddressInfo = NO_ADDRESS_INFO;
   private parser: PortParserSettings = DEFAULT_PARSER_SETTINGS;
   private sweepNowMs = 0;
+  /** The generation that `mayEncapsulate` was last found out for, and what was found. */
+  private encapsulation = { generation: -1, isPossible: false };
 
   constructor(options: VfpPortOptions) {
     this.id = options.id;
@@ -211,6 +215,15 @@ export class VfpPort implements WalkedPort {
     return family === 4 ? this.addressInfo.providerIpv4 : this.addressInfo.providerIpv6;
   }
 
+  /** True while a rule may put outer headers on what comes from behind the port. */
+  get mayEncapsulate(): boolean {
+    if (this.encapsulation.generation !== this.generation) {
+      const isPossible = this.outOrder.some((layer) => layer.groups.some(canEncapsulate));
+      this.encapsulation = { generation: this.generation, isPossible };
+    }
+    return this.encapsulation.isPossible;
+  }
+
   getLayer(name: string): Layer | undefined {
     return this.layersByName.get(name);
   }
@@ -234,7 +247,17 @@ export class VfpPort implements WalkedPort {
     this.absent ??= new Set();
     if (isPresent) this.absent.delete(layer);
     else this.absent.add(layer);
+    this.presentOrder = undefined;
     if (isNoticed) this.generation++;
+  }
+
+  /** False while the layer is taken out of the pipeline. */
+  isLayerPresent(layerName: string): boolean {
+    return !this.isAbsent(this.layerNamed(layerName));
+  }
+
+  private isAbsent(layer: Layer): boolean {
+    return this.absent?.has(layer) === true;
   }
 
   /** Ends all flows of a layer; what is left of connections is judged by its rules anew (dataplane.md §9, F-02). */
@@ -312,9 +335,13 @@ export class VfpPort implements WalkedPort {
   }
 
   orderOf(direction: Direction): readonly Layer[] {
-    const order = direction === "out" ? this.outOrder : this.inOrder;
-    const { absent } = this;
-    return absent === undefined || absent.size === 0 ? order : order.filter((layer) => !absent.has(layer));
+    if (this.absent === undefined || this.absent.size === 0)
+      return direction === "out" ? this.outOrder : this.inOrder;
+    this.presentOrder ??= {
+      out: this.outOrder.filter((layer) => !this.isAbsent(layer)),
+      in: this.inOrder.filter((layer) => !this.isAbsent(layer)),
+    };
+    return this.presentOrder[direction];
   }
 
   /**
@@ -563,6 +590,10 @@ export class VfpPort implements WalkedPort {
     counters.droppedPackets++;
     if (code.startsWith("acl-")) counters.droppedAcl++;
   }
+}
+
+function canEncapsulate(group: Group): boolean {
+  return group.rules.some(({ action: { type } }) => type === "routeencap" || type === "mapencap");
 }
 
 const CONTROL_FLAGS = TcpFlag.syn | TcpFlag.fin | TcpFlag.rst;
