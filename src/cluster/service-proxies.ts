@@ -20,6 +20,7 @@ import type { Cluster, ClusterNode } from "./cluster.ts";
 import { serviceKeyOf } from "./cluster-objects.ts";
 import { parseReportedVersion } from "./node-object.ts";
 import { LinuxServices } from "./linux-services.ts";
+import { driverTraits } from "./file/driver-traits.ts";
 import type { NetworkSpec } from "./file/cluster-file.ts";
 import { sourceVip } from "./networks/networks-of-node.ts";
 import { hcnClientOf } from "./windows-node.ts";
@@ -70,7 +71,9 @@ export class ServiceProxies {
     if (!file.kubeProxy.enabled) return;
     for (const node of nodes) {
       if (node.hns === undefined) this.addLinux(node);
-      else this.windows.set(node.spec.name, this.createWindowsProxy(node));
+      // kube-proxy on Windows knows networks with VFP alone (dataplane.md §2.6, §2.7).
+      else if (driverTraits(file.network.driver).hasServices)
+        this.windows.set(node.spec.name, this.createWindowsProxy(node));
     }
     await followSource(this.kube, this.objects);
     for (const service of this.kube.objects("Service")) this.dirty.add(keyOf(service));

@@ -44,6 +44,7 @@ export const KNOWLEDGE_CODES = [
   "provider-address-missing",
   "virtual-subnet-unknown",
   "overlay-without-host-route",
+  "pod-networks-isolated",
   "flow-limit-reached",
   "fragment-cache-full",
   "fragment-cache-collision",
