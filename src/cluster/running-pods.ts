@@ -139,7 +139,8 @@ export class RunningPods {
   private sandboxFor(pod: Pod): PodSpec {
     const own = this.own.get(`${pod.metadata.namespace}/${pod.metadata.name}`);
     const { name, os } = this.nodeOf(pod).spec;
-    return sandboxOf(pod, { name, os }, own);
+    const podNetwork = this.options.cluster.file.network.name;
+    return sandboxOf(pod, { name, os, podNetwork }, own);
   }
 
   private nodeOf(pod: Pod): ClusterNode {
@@ -154,7 +155,7 @@ export class RunningPods {
     const node = this.nodeOf(pod);
     const kubelet = kubelets.get(node.spec.name);
     if (kubelet === undefined) throw new RangeError(`no kubelet for node ${node.spec.name}`);
-    const strange = strangeAddress(sandbox, node);
+    const strange = strangeAddress(sandbox, cluster);
     if (strange !== undefined) return { pod, running: undefined, remarks: [strange] };
     const dns = dnsOf(pod, node);
     try {
@@ -179,12 +180,13 @@ function refusalOf(error: unknown, what: string): PodRemark {
 }
 
 /** An address of a dump that the pod cannot have here: its node gives its pods addresses of one range. */
-function strangeAddress({ address }: PodSpec, { spec }: ClusterNode): PodRemark | undefined {
-  if (address === undefined || prefixContains(spec.podCIDR, address)) return undefined;
-  const range = formatPrefix(spec.podCIDR);
+function strangeAddress({ address, podNetwork, node }: PodSpec, { file }: Cluster): PodRemark | undefined {
+  const network = [file.network, ...file.networks].find(({ name }) => name === podNetwork);
+  const range = network?.ranges[node];
+  if (address === undefined || range === undefined || prefixContains(range, address)) return undefined;
   return {
     code: "pod-address-outside-range",
-    text: `its address ${formatIp(address)} lies outside the pod range of its node, ${range}`,
+    text: `its address ${formatIp(address)} lies outside the pod range of its node, ${formatPrefix(range)}`,
   };
 }
 
