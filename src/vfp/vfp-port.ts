@@ -160,6 +160,16 @@ export class VfpPort implements WalkedPort {
     return this.unified.size;
   }
 
+  /** All unified flows with the keys of their packets, for listings. */
+  listUnifiedFlows(): { readonly key: Int32Array; readonly value: UnifiedFlow }[] {
+    return [...this.unified.items()];
+  }
+
+  /** Layers that a packet meets: those that were not taken out. In outbound order. */
+  get presentLayers(): readonly Layer[] {
+    return this.orderOf("out");
+  }
+
   /** Who is behind the port, and what stands outside on what it encapsulates. */
   get address(): PortAddressInfo {
     return this.addressInfo;
