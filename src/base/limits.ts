@@ -11,6 +11,8 @@ export const LIMITS = {
   pendingPacketsPerPortMax: 2_000,
   /** How long a packet may wait for its next hop, in milliseconds (dataplane.md §1.2, PendingTimeout 15; unit inferred). */
   pendingTimeoutMs: 15_000,
+  /** Ports of one switch that a frame may be brought to, one from within the other: more is a loop. */
+  deliveriesPerFrameMax: 16,
   /** Fragment trains remembered per port. */
   fragmentsPerPortMax: 4_096,
   /** Neighbours per interface. */

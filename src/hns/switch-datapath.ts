@@ -12,6 +12,7 @@ import { NatPool, type PortBlockSource } from "../vfp/nat-pool.ts";
 import type { SwitchPort } from "../vswitch/switch-port.ts";
 import type { VirtualSwitch } from "../vswitch/virtual-switch.ts";
 import { IpProtocol } from "../wire/ip-protocol.ts";
+import { type LayerName, OPTIONAL_LAYERS } from "./compile/layers.ts";
 import type {
   Datapath,
   HostPoolDefinition,
@@ -267,6 +268,8 @@ export class SwitchDatapath implements Datapath {
   }
 }
 
+const OPTIONAL: ReadonlySet<LayerName> = new Set(OPTIONAL_LAYERS);
+
 /** What a port has before it gets `program`. */
 function emptied(program: PortProgram | undefined): PortProgram {
   return {
@@ -301,7 +304,9 @@ function applyProgram(
   }
   for (const layer of after.stack.names) {
     const groups = after.groups[layer] ?? [];
-    if (groups !== before.groups[layer]) port.vfp.setGroups(layer, groups);
+    if (groups === before.groups[layer]) continue;
+    port.vfp.setGroups(layer, groups);
+    if (OPTIONAL.has(layer)) port.vfp.setLayerPresent(layer, groups.length > 0);
   }
   if (arePoolsNew) removePools(port, before.natPools, after.natPools);
   if (before.staticBindings !== after.staticBindings)

@@ -26,6 +26,7 @@ export const KNOWLEDGE_CODES = [
   "broadcast-not-delivered",
   "switch-port-blocked",
   "pending-packets-full",
+  "forwarding-loop",
   "no-answer",
   "checksum-invalid",
   "martian-source",

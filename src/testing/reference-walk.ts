@@ -33,7 +33,8 @@ export class ReferenceWalk {
   private readonly nowMs: number;
   private readonly arrivedBytes: number;
   private readonly tcpFlags: number;
-  private readonly quoted: QuotedTwin | undefined;
+  /** Behind outer headers of its own the packet quotes nothing. */
+  private quoted: QuotedTwin | undefined;
   private delayMs = 0;
   private isTurned = false;
   private hasPushed = false;
@@ -80,7 +81,10 @@ export class ReferenceWalk {
       this.edits.splice(this.edits.findIndex(({ kind }) => kind === "push"));
       return;
     }
-    if (edit.kind === "push") this.hasPushed = true;
+    if (edit.kind === "push") {
+      this.hasPushed = true;
+      this.quoted = undefined;
+    }
     this.edits.push(edit);
   }
 

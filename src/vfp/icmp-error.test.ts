@@ -2,9 +2,12 @@
 import { describe, expect, it } from "vitest";
 import { readU16 } from "../base/bytes.ts";
 import { formatIp } from "../net/ip.ts";
+import { hostPrefix } from "../net/prefix.ts";
 import {
   MACS,
   type End,
+  W1,
+  W2,
   ends,
   group,
   headersOf,
@@ -135,6 +138,52 @@ describe("DT-187 errors and load balancing", () => {
     const answer = error("fd00:2::a", "fd00:1::a", sent);
     send(port, "in", answer);
     expect(show(answer)).toBe("fd00:96::a > fd00:1::a [fd00:1::a:5000 > fd00:96::a:53]");
+  });
+
+  it("turned round by a rule, it is about a packet of the other direction from there on", () => {
+    const port = makePort([layer("HAIRPIN", 60, { isStateful: false, isHairpin: true }), layer("NAT", 70)]);
+    const mapping: Action = { type: "nat", side: "destination", ip: ip(A), port: 8080 };
+    const isMapped = { destination: [hostPrefix(ip(NODE))] };
+    port.setGroups("NAT", [
+      group([rule("mapping", mapping, { isStateful: true, condition: isMapped })], { direction: "in" }),
+    ]);
+    const turned = rule("turn", { type: "allow" }, { condition: { protocols: [1] } });
+    port.setGroups("HAIRPIN", [group([turned], { direction: "in" })]);
+    const sent = udp([X, 5000], [NODE, 80]);
+    expect(send(port, "in", sent)).toBe("pass");
+    const answer = error(ROUTER, X, sent);
+    expect(show(answer)).toBe("10.0.0.1 > 203.0.113.10 [203.0.113.10:5000 > 10.244.1.10:8080]");
+    expect(send(port, "in", answer)).toBe("turned");
+    expect(show(answer)).toBe("10.0.0.1 > 203.0.113.10 [203.0.113.10:5000 > 10.0.0.11:80]");
+  });
+
+  it("in a tunnel of our own, it is payload: nothing of it or of the outer headers is translated", () => {
+    const port = makePort([layer("NAT", 50), layer("ENCAP", 60, { isStateful: false })]);
+    port.address = {
+      providerIpv4: W1,
+      customerAddresses: [ip(A)],
+      mac: MACS.Am,
+      fakeMac: MACS.W1m,
+      flags: 336,
+    };
+    port.setGroups("NAT", [group([rule("nat", service, { isStateful: true })])]);
+    const toW2: Action = {
+      type: "routeencap",
+      encapsulation: "vxlan",
+      tni: 4096,
+      destinations: [{ providerAddress: W2 }],
+    };
+    port.setGroups("ENCAP", [
+      group([rule("tunnel", toW2, { condition: { protocols: [1] } })], { direction: "in" }),
+    ]);
+    const sent = sentOut(port, udp([A, 5000], ["10.96.0.10", 53]));
+    const answer = error("10.244.2.10", A, sent);
+    const before = answer.frame.slice();
+    expect(send(port, "in", answer)).toBe("pass");
+    // RFC 7348 §5: the outer UDP checksum is none.
+    expect(readU16(answer.bytes, headersOf(answer).transport + 6)).toBe(0);
+    expect(ends(answer)).toContain("10.0.0.11:");
+    expect(answer.frame.slice(50)).toEqual(before);
   });
 
   it("leaves the flow's age and state as they are, and is never cached", () => {

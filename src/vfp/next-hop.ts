@@ -20,3 +20,9 @@ export interface NextHopResolver {
    */
   resolve(destination: Ip, waiter: NextHopWaiter): NextHop | "pending" | "unreachable";
 }
+
+/** For ports that are used without a switch. */
+class NobodyWaits implements NextHopWaiter {
+  nextHopSettled(): void {}
+}
+export const NOBODY_WAITS: NextHopWaiter = Object.freeze(new NobodyWaits());

@@ -15,7 +15,7 @@ import { IpProtocol } from "../wire/ip-protocol.ts";
 import type { Packet } from "../wire/packet.ts";
 import { TcpFlag } from "../wire/tcp.ts";
 import { TunnelHeaders } from "../wire/tunnel.ts";
-import { type PortCounters, newPortCounters } from "./counters.ts";
+import { type PortCounters, countTcpFlags, newPortCounters } from "./counters.ts";
 import { FlowCensus } from "./flow-census.ts";
 import { FlowKey } from "./flow-key.ts";
 import { FlowTable } from "./flow-table.ts";
@@ -25,7 +25,7 @@ import { QuotedPacket } from "./icmp-error.ts";
 import { Layer, type RuleMatch } from "./layer.ts";
 import type { MappingSpace } from "./mapping-space.ts";
 import type { NatPool } from "./nat-pool.ts";
-import type { NextHopResolver, NextHopWaiter } from "./next-hop.ts";
+import { NOBODY_WAITS, type NextHopResolver, type NextHopWaiter } from "./next-hop.ts";
 import { GuardPost } from "./port-guards.ts";
 import { PortRecorder } from "./port-recorder.ts";
 import {
@@ -106,6 +106,8 @@ export class VfpPort implements WalkedPort {
   private spaces: Map<string, MappingSpace> | undefined;
   private buckets: Map<string, TokenBucket> | undefined;
   private absent: Set<Layer> | undefined;
+  /** The pipeline without what is absent; undefined until somebody asks. */
+  private presentOrder: Readonly<Record<Direction, readonly Layer[]>> | undefined;
   private scratchPad: Scratch | undefined;
   private readonly unified = new FlowTable<UnifiedFlow>(KEY_WORDS_USUAL);
   private readonly fragments = new FragmentCache();
@@ -113,6 +115,8 @@ export class VfpPort implements WalkedPort {
   private addressInfo: PortAddressInfo = NO_ADDRESS_INFO;
   private parser: PortParserSettings = DEFAULT_PARSER_SETTINGS;
   private sweepNowMs = 0;
+  /** The generation that `mayEncapsulate` was last found out for, and what was found. */
+  private encapsulation = { generation: -1, isPossible: false };
 
   constructor(options: VfpPortOptions) {
     this.id = options.id;
@@ -163,11 +167,6 @@ export class VfpPort implements WalkedPort {
   /** All unified flows with the keys of their packets, for listings. */
   listUnifiedFlows(): { readonly key: Int32Array; readonly value: UnifiedFlow }[] {
     return [...this.unified.items()];
-  }
-
-  /** Layers that a packet meets: those that were not taken out. In outbound order. */
-  get presentLayers(): readonly Layer[] {
-    return this.orderOf("out");
   }
 
   /** Who is behind the port, and what stands outside on what it encapsulates. */
@@ -221,6 +220,15 @@ export class VfpPort implements WalkedPort {
     return family === 4 ? this.addressInfo.providerIpv4 : this.addressInfo.providerIpv6;
   }
 
+  /** True while a rule may put outer headers on what comes from behind the port. */
+  get mayEncapsulate(): boolean {
+    if (this.encapsulation.generation !== this.generation) {
+      const isPossible = this.outOrder.some((layer) => layer.groups.some(canEncapsulate));
+      this.encapsulation = { generation: this.generation, isPossible };
+    }
+    return this.encapsulation.isPossible;
+  }
+
   getLayer(name: string): Layer | undefined {
     return this.layersByName.get(name);
   }
@@ -244,7 +252,17 @@ export class VfpPort implements WalkedPort {
     this.absent ??= new Set();
     if (isPresent) this.absent.delete(layer);
     else this.absent.add(layer);
+    this.presentOrder = undefined;
     if (isNoticed) this.generation++;
+  }
+
+  /** False while the layer is taken out of the pipeline. */
+  isLayerPresent(layerName: string): boolean {
+    return !this.isAbsent(this.layerNamed(layerName));
+  }
+
+  private isAbsent(layer: Layer): boolean {
+    return this.absent?.has(layer) === true;
   }
 
   /** Ends all flows of a layer; what is left of connections is judged by its rules anew (dataplane.md §9, F-02). */
@@ -322,9 +340,13 @@ export class VfpPort implements WalkedPort {
   }
 
   orderOf(direction: Direction): readonly Layer[] {
-    const order = direction === "out" ? this.outOrder : this.inOrder;
-    const { absent } = this;
-    return absent === undefined || absent.size === 0 ? order : order.filter((layer) => !absent.has(layer));
+    if (this.absent === undefined || this.absent.size === 0)
+      return direction === "out" ? this.outOrder : this.inOrder;
+    this.presentOrder ??= {
+      out: this.outOrder.filter((layer) => !this.isAbsent(layer)),
+      in: this.inOrder.filter((layer) => !this.isAbsent(layer)),
+    };
+    return this.presentOrder[direction];
   }
 
   /**
@@ -575,16 +597,11 @@ export class VfpPort implements WalkedPort {
   }
 }
 
-const CONTROL_FLAGS = TcpFlag.syn | TcpFlag.fin | TcpFlag.rst;
-
-function countTcpFlags(counters: PortCounters, flags: number): void {
-  if ((flags & TcpFlag.syn) !== 0) {
-    if ((flags & TcpFlag.ack) === 0) counters.synPackets++;
-    else counters.synAckPackets++;
-  }
-  if ((flags & TcpFlag.fin) !== 0) counters.finPackets++;
-  if ((flags & TcpFlag.rst) !== 0) counters.rstPackets++;
+function canEncapsulate(group: Group): boolean {
+  return group.rules.some(({ action: { type } }) => type === "routeencap" || type === "mapencap");
 }
+
+const CONTROL_FLAGS = TcpFlag.syn | TcpFlag.fin | TcpFlag.rst;
 
 /** What a port works with while it looks at a packet. Made for the first one: most ports of a large world see none. */
 class Scratch {
@@ -595,9 +612,3 @@ class Scratch {
   readonly tunnel = new TunnelHeaders();
   readonly quoted = new QuotedPacket();
 }
-
-/** For ports that are used without a switch. */
-class NobodyWaits implements NextHopWaiter {
-  nextHopSettled(): void {}
-}
-const NOBODY_WAITS: NextHopWaiter = Object.freeze(new NobodyWaits());

@@ -105,6 +105,8 @@ export class Walk {
   private readonly tcpFlags: number;
   /** The packet that this one is an error about. */
   private readonly quoted: QuotedPacket | undefined;
+  /** Outer headers were put round the error: what it quotes is payload from there on. */
+  private isQuoteBuried = false;
   private readonly arrivedLength: number;
   private readonly arrivedTni: number;
   private readonly arrivedInTunnel: boolean;
@@ -171,7 +173,8 @@ export class Walk {
   private walkLayer(layer: Layer): Verdict {
     const { port } = this;
     if (layer.definition.clearsTni === true && this.packet.tni !== 0) this.clearTni();
-    const quoting = this.quoted === undefined ? undefined : this.followQuoted(layer, this.quoted);
+    const quoting =
+      this.quoted === undefined || this.isQuoteBuried ? undefined : this.followQuoted(layer, this.quoted);
     if (quoting !== undefined) return quoting;
     const flow = this.findLiveFlow(layer, port.key);
     if (flow !== undefined) return this.followFlow(layer, flow);
@@ -420,6 +423,7 @@ export class Walk {
     const { packet, headers, port } = this;
     const before = packet.start;
     push.apply(packet, headers, port.takeIdentification());
+    this.isQuoteBuried = true;
     // Without headroom the frame moves to other bytes.
     this.arrivedStart += packet.start + push.length - before;
     port.tunnel.locate(packet.bytes, headers, push.fields.destinationPort);

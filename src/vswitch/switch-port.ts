@@ -1,8 +1,10 @@
 /** One port of a virtual switch: a cable, a VFP pipeline, and what the switch knows of who is behind it. */
+import type { Clock, Task, Timer } from "../base/clock.ts";
 import { LIMITS } from "../base/limits.ts";
 import type { Device, Receiver } from "../device/device.ts";
 import type { Ip } from "../net/ip.ts";
 import type { Mac } from "../net/mac.ts";
+import type { KnowledgeCode } from "../knowledge/codes.ts";
 import type { NextHopResolver, NextHopWaiter } from "../vfp/next-hop.ts";
 import type { Direction, LayerDefinition } from "../vfp/rule.ts";
 import { VfpPort } from "../vfp/vfp-port.ts";
@@ -63,6 +65,9 @@ export interface PortCounters {
 
 /** What a port asks its switch to do. */
 export interface PortOwner {
+  readonly clock: Clock;
+  /** Ends a frame that waited at `port`, counted and told. */
+  drop(port: SwitchPort, packet: Packet, code: KnowledgeCode, text: string, direction: Direction): void;
   handleFrame(port: SwitchPort, packet: Packet): void;
   /** Brings a frame to `port` once more: it has waited there for its next hop. */
   deliverAgain(port: SwitchPort, packet: Packet): void;
@@ -75,11 +80,12 @@ export interface PortOwner {
 interface WaitingFrame {
   readonly packet: Packet;
   readonly direction: Direction;
+  readonly untilMs: number;
 }
 
 const NO_NEIGHBORS: ReadonlyMap<Ip, Mac> = new Map();
 
-export class SwitchPort implements Receiver, NextHopWaiter {
+export class SwitchPort implements Receiver, NextHopWaiter, Task {
   readonly id: string;
   readonly name: string;
   readonly description: string;
@@ -108,6 +114,7 @@ export class SwitchPort implements Receiver, NextHopWaiter {
   private addresses: readonly Ip[] = [];
   private readonly bindings = new Map<string, StaticBinding>();
   private waiting: WaitingFrame[] = [];
+  private patience: Timer | undefined;
   private readonly owner: PortOwner;
 
   constructor(options: SwitchPortOptions, owner: PortOwner, node: string) {
@@ -175,16 +182,30 @@ export class SwitchPort implements Receiver, NextHopWaiter {
   /** Keeps a packet whose next hop is being resolved. @returns false when too many wait already. */
   wait(packet: Packet, direction: Direction): boolean {
     if (this.waiting.length >= LIMITS.pendingPacketsPerPortMax) return false;
-    this.waiting.push({ packet, direction });
+    const { clock } = this.owner;
+    this.waiting.push({ packet, direction, untilMs: clock.nowMs + LIMITS.pendingTimeoutMs });
+    this.patience ??= clock.schedule(LIMITS.pendingTimeoutMs, this);
     return true;
   }
 
   nextHopSettled(): void {
     const frames = this.waiting;
     this.waiting = [];
+    if (this.patience !== undefined) this.owner.clock.cancel(this.patience);
+    this.patience = undefined;
     for (const { packet, direction } of frames) {
       if (direction === "out") this.owner.handleFrame(this, packet);
       else this.owner.deliverAgain(this, packet);
     }
+  }
+
+  /** The timer of frames that wait: those that came first may have waited too long. */
+  run(nowMs: number): void {
+    const late = this.waiting.filter(({ untilMs }) => untilMs <= nowMs);
+    this.waiting = this.waiting.slice(late.length);
+    const [next] = this.waiting;
+    this.patience = next === undefined ? undefined : this.owner.clock.schedule(next.untilMs - nowMs, this);
+    for (const { packet, direction } of late)
+      this.owner.drop(this, packet, "next-hop-unresolved", "nobody said in time where it goes", direction);
   }
 }

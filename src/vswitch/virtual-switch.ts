@@ -4,19 +4,22 @@
  */
 import { assert, defined } from "../base/assert.ts";
 import { readU48 } from "../base/bytes.ts";
+import type { Clock } from "../base/clock.ts";
 import type { Environment } from "../base/environment.ts";
+import { LIMITS } from "../base/limits.ts";
 import type { TraceEvent } from "../base/recorder.ts";
 import type { KnowledgeCode } from "../knowledge/codes.ts";
 import type { Ip } from "../net/ip.ts";
 import { type Mac, formatMac, isGroupMac } from "../net/mac.ts";
 import type { PortBlockSource } from "../vfp/nat-pool.ts";
 import type { Direction } from "../vfp/rule.ts";
-import type { Verdict } from "../vfp/vfp-port.ts";
 import { EtherType } from "../wire/ethertype.ts";
 import { Headers, destinationIp, sourceIp } from "../wire/headers.ts";
 import type { Packet } from "../wire/packet.ts";
+import { isSegmentable, segmentPacket } from "../wire/segmentation.ts";
 import { answerArp } from "./arp-answering.ts";
 import { forwardArp } from "./arp-forwarding.ts";
+import { DelayedFrame, type Passage, type PassageOwner } from "./delayed-frame.ts";
 import { forwardPlain } from "./plain-forwarding.ts";
 import { OwnedPortBlocks, PortBlockTable } from "./port-blocks.ts";
 import { findBindingOwner, findByAddress } from "./steering.ts";
@@ -41,7 +44,7 @@ export interface VirtualSwitchOptions {
   readonly isPlain?: boolean;
 }
 
-export class VirtualSwitch implements PortOwner {
+export class VirtualSwitch implements PortOwner, PassageOwner {
   readonly id: string;
   readonly name: string;
   readonly node: string;
@@ -58,6 +61,8 @@ export class VirtualSwitch implements PortOwner {
   private overlays = new VirtualSubnets([]);
   private portsByBinding = new Map<string, SwitchPort>();
   private readonly headers = new Headers();
+  /** Ports that are taking a frame, one from within the other. */
+  private deliveries = 0;
 
   constructor(env: Environment, options: VirtualSwitchOptions) {
     this.env = env;
@@ -65,6 +70,10 @@ export class VirtualSwitch implements PortOwner {
     this.name = options.name;
     this.isPlain = options.isPlain ?? false;
     this.node = options.node;
+  }
+
+  get clock(): Clock {
+    return this.env.clock;
   }
 
   addPort(options: SwitchPortOptions): SwitchPort {
@@ -158,10 +167,33 @@ export class VirtualSwitch implements PortOwner {
       this.drop(source, packet, "malformed-frame", `refused: ${malformed}`);
       return;
     }
+    if (packet.segmentBytes > 0 && this.isCutFirst(source, packet)) {
+      for (const each of segmentPacket(packet, this.headers, packet.segmentBytes))
+        this.handleFrame(source, each);
+      return;
+    }
     // What an endpoint puts into a tunnel by itself is its own business: nobody on the switch looks inside.
     const isOwnTunnel = source.kind === "container" && this.lookInside(packet) !== undefined;
+    const passage = {
+      port: source,
+      packet,
+      direction: "out",
+      isTurned: false,
+      cameInTunnel: isOwnTunnel,
+    } as const;
     // The uplink port is not VFP-enabled (dataplane.md §1.2).
-    if (source.kind !== "external" && this.judge(source, "out", packet) !== "pass") return;
+    if (source.kind === "external") this.sendFrom(source, packet, isOwnTunnel);
+    else this.judge(passage);
+  }
+
+  /** A super frame is cut before outer headers go on; a rewrite takes it whole (dataplane.md §6.9). */
+  private isCutFirst(source: SwitchPort, packet: Packet): boolean {
+    if (!isSegmentable(packet.bytes, this.headers)) packet.segmentBytes = 0;
+    return packet.segmentBytes > 0 && source.kind !== "external" && source.vfp.mayEncapsulate;
+  }
+
+  /** Brings a frame to where it goes from `source`, whose pipeline it has passed. */
+  private sendFrom(source: SwitchPort, packet: Packet, isOwnTunnel: boolean): void {
     source.count("out", packet.length);
     if (this.extension?.forwardFrame(this, source, packet) === true) return;
     if (this.isPlain) {
@@ -179,19 +211,54 @@ export class VirtualSwitch implements PortOwner {
 
   /** Sends a frame out of `target`, through its pipeline. `reason` says why there. */
   deliver(target: SwitchPort, packet: Packet, reason: string): void {
+    if (this.deliveries >= LIMITS.deliveriesPerFrameMax) {
+      this.drop(target, packet, "forwarding-loop", "it went from port to port inside the switch", "in");
+      return;
+    }
+    this.deliveries++;
     this.record(packet, { kind: "switch", node: this.node, place: target.description, text: reason });
-    const isTunnel = target.kind === "host" && this.lookInside(packet) !== undefined;
-    if (target.kind !== "external") {
-      const verdict = this.judge(target, "in", packet);
-      // Turned round: the frame leaves the port as if whoever is behind it had sent it.
-      if (verdict === "turned" && !this.forwardInner(target, packet)) this.forward(target, packet);
-      if (verdict !== "pass") return;
-      if (isTunnel && this.steerUnwrapped(target, packet)) return;
+    const cameInTunnel = target.kind === "host" && this.lookInside(packet) !== undefined;
+    if (target.kind === "external") this.transmit(target, packet);
+    else this.judge({ port: target, packet, direction: "in", isTurned: false, cameInTunnel });
+    this.deliveries--;
+  }
+
+  /** Gives a frame to whoever is behind `target`. */
+  private transmit(target: SwitchPort, packet: Packet): void {
+    if (target.kind === "external" && packet.segmentBytes > 0) {
+      const segments = segmentPacket(packet, this.headers, packet.segmentBytes);
+      for (const each of segments) {
+        this.headers.parse(each);
+        this.transmit(target, each);
+      }
+      return;
     }
     const { length } = packet;
     if (target.kind === "external" && this.isTooLong(target, packet)) return;
     if (target.device.transmit(packet)) target.count("in", length);
     else this.drop(target, packet, "switch-port-unknown", "the cable behind the port is gone", "in");
+  }
+
+  goOn(passage: Passage): void {
+    const { port, packet, direction, isTurned, cameInTunnel } = passage;
+    if (this.ports.get(port.id) !== port) {
+      this.drop(port, packet, "switch-port-unknown", "the port went while the frame waited", direction);
+      return;
+    }
+    const malformed = this.headers.parse(packet);
+    assert(malformed === undefined, "what a port made of a frame can be read again");
+    if (direction === "out") {
+      // Turned round: back to whoever sent it.
+      if (isTurned) this.transmit(port, packet);
+      else this.sendFrom(port, packet, cameInTunnel);
+      return;
+    }
+    // Turned round: the frame leaves the port as if whoever is behind it had sent it.
+    if (isTurned) {
+      if (!this.forwardInner(port, packet)) this.forward(port, packet);
+      return;
+    }
+    if (!cameInTunnel || !this.steerUnwrapped(port, packet)) this.transmit(port, packet);
   }
 
   /** The adapter takes packets up to its MTU; outer headers with DF make one too long (dataplane.md §5.4, DT-044). */
@@ -223,14 +290,30 @@ export class VirtualSwitch implements PortOwner {
     this.record(packet, { kind: "drop", node: this.node, place: port.description, code, text });
   }
 
-  private judge(port: SwitchPort, direction: Direction, packet: Packet): Verdict {
+  /** Sends a frame through its port's pipeline, and on from there. */
+  private judge(passage: Passage): void {
+    const { port, packet, direction } = passage;
     const recorder = packet.tag === 0 ? undefined : this.env.recorder;
-    const verdict = port.vfp.process(direction, packet, this.headers, this.env.clock.nowMs, recorder);
-    if (verdict === "pending" && !port.wait(packet, direction)) {
-      this.drop(port, packet, "pending-packets-full", "too many packets wait for a next hop", direction);
+    const { nowMs } = this.env.clock;
+    switch (port.vfp.process(direction, packet, this.headers, nowMs, recorder)) {
+      case "pass":
+        this.goOn(passage);
+        break;
+      case "turned":
+        this.goOn({ ...passage, isTurned: true });
+        break;
+      case "delayed": {
+        const { untilMs, isTurned } = port.vfp.delay;
+        this.env.clock.schedule(untilMs - nowMs, new DelayedFrame(this, { ...passage, isTurned }));
+        break;
+      }
+      case "pending":
+        if (!port.wait(packet, direction))
+          this.drop(port, packet, "pending-packets-full", "too many packets wait for a next hop", direction);
+        break;
+      case "drop":
+        port.counters[direction].drops++;
     }
-    if (verdict === "drop") port.counters[direction].drops++;
-    return verdict;
   }
 
   private lookInside(packet: Packet): InnerDestination | undefined {

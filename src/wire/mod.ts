@@ -40,7 +40,7 @@ export {
   type VxlanOuter,
 } from "./encapsulation.ts";
 export { TunnelHeaders, type TunnelKind } from "./tunnel.ts";
-export { segmentTcp } from "./segmentation.ts";
+export { isSegmentable, segmentPacket, segmentTcp } from "./segmentation.ts";
 export {
   checksumOf,
   finishSum,

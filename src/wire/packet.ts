@@ -20,6 +20,11 @@ export class Packet {
    * a port that takes outer headers off sets it, a wire knows nothing of it.
    */
   tni = 0;
+  /**
+   * Of a super frame: how much payload each of the segments carries that its sender left to the device to cut (large
+   * send). 0 for all other frames. No byte of the frame.
+   */
+  segmentBytes = 0;
 
   constructor(bytes: Uint8Array, start: number, end: number, tag: PacketTag = 0) {
     assert(start >= 0 && start <= end && end <= bytes.length, "a packet lies inside its bytes");
@@ -69,6 +74,7 @@ export class Packet {
   copy(): Packet {
     const copy = Packet.fromFrame(this.frame, this.tag);
     copy.tni = this.tni;
+    copy.segmentBytes = this.segmentBytes;
     return copy;
   }
 }

@@ -1,4 +1,7 @@
-/** Cutting a TCP super frame into segments, as a device does for a stack that left it the work (dataplane.md §6.9). */
+/**
+ * Cutting a super frame into segments, as a device does for a stack that left it the work (dataplane.md §6.9): a TCP stream
+ * into segments (large send), one long UDP datagram into datagrams of their own (USO).
+ */
 import { assert } from "../base/assert.ts";
 import { readU16, readU32, readU8, writeU16, writeU32, writeU8 } from "../base/bytes.ts";
 import { Headers } from "./headers.ts";
@@ -14,6 +17,7 @@ const OFFSET = {
   ipv6PayloadLength: 4,
   tcpSequence: 4,
   tcpFlags: 13,
+  udpLength: 4,
 } as const;
 const IPV6_HEADER_BYTES = 40;
 
@@ -33,40 +37,65 @@ function segmentFlags(flags: number, isFirst: boolean, isLast: boolean): number 
   return flags & ~(isFirst ? 0 : TcpFlag.cwr) & ~(isLast ? 0 : TcpFlag.fin | TcpFlag.psh);
 }
 
+/** True when segments can be cut out of the packet: whole, TCP without SYN, RST and URG, or UDP (dataplane.md §6.9). */
+export function isSegmentable(bytes: Uint8Array, headers: Headers): boolean {
+  if (headers.payload < 0 || headers.transport < 0 || headers.isFragment) return false;
+  if (headers.protocol === IpProtocol.udp) return true;
+  if (headers.protocol !== IpProtocol.tcp) return false;
+  const flags = readU8(bytes, headers.transport + OFFSET.tcpFlags);
+  return (flags & (TcpFlag.syn | TcpFlag.rst | TcpFlag.urg)) === 0;
+}
+
 /**
- * The segments of a whole TCP packet, each with at most `payloadBytesMax` bytes of payload and right checksums. The
- * packet is left as it is; one that is short enough is copied.
+ * The segments of a whole packet, each with at most `payloadBytesMax` bytes of payload and right checksums. The packet is
+ * left as it is; one that is short enough is copied. A UDP datagram becomes several.
  */
-export function segmentTcp(packet: Packet, headers: Headers, payloadBytesMax: number): Packet[] {
-  assert(headers.protocol === IpProtocol.tcp && headers.payload >= 0, "only a whole TCP packet is segmented");
+export function segmentPacket(packet: Packet, headers: Headers, payloadBytesMax: number): Packet[] {
+  assert(headers.payload >= 0, "only a whole packet is segmented");
   assert(payloadBytesMax > 0, "a segment carries at least one byte");
   const segments: Packet[] = [];
-  const headerBytes = headers.payload - packet.start;
   const payloadBytes = headers.end - headers.payload;
-  const own = new Headers();
   for (let from = 0; from === 0 || from < payloadBytes; from += payloadBytesMax) {
     const length = Math.min(payloadBytesMax, payloadBytes - from);
-    const segment = Packet.ofLength(headerBytes + length, packet.tag);
-    const { bytes, start } = segment;
-    bytes.set(packet.bytes.subarray(packet.start, headers.payload), start);
-    bytes.set(
-      packet.bytes.subarray(headers.payload + from, headers.payload + from + length),
-      start + headerBytes,
-    );
-    const shift = start - packet.start;
-    const tcp = headers.transport + shift;
-    finishIp(segment, headers.network + shift, headers.family, segments.length);
-    writeU32(bytes, tcp + OFFSET.tcpSequence, readU32(bytes, tcp + OFFSET.tcpSequence) + from);
-    const flags = segmentFlags(
-      readU8(bytes, tcp + OFFSET.tcpFlags),
-      from === 0,
-      from + length === payloadBytes,
-    );
-    writeU8(bytes, tcp + OFFSET.tcpFlags, flags);
-    const reason = own.parse(segment);
-    assert(reason === undefined, "a segment of a sound packet is sound");
-    fillChecksums(bytes, own);
-    segments.push(segment);
+    segments.push(cutSegment(packet, headers, { index: segments.length, from, length }));
   }
   return segments;
+}
+
+/** The segments of a whole TCP packet, as `segmentPacket` cuts them. */
+export function segmentTcp(packet: Packet, headers: Headers, payloadBytesMax: number): Packet[] {
+  assert(headers.protocol === IpProtocol.tcp, "only a TCP packet has segments");
+  return segmentPacket(packet, headers, payloadBytesMax);
+}
+
+/** A copy of the packet's headers with `length` bytes of its payload from `from` on. */
+function cutSegment(
+  packet: Packet,
+  headers: Headers,
+  { index, from, length }: { readonly index: number; readonly from: number; readonly length: number },
+): Packet {
+  const headerBytes = headers.payload - packet.start;
+  const segment = Packet.ofLength(headerBytes + length, packet.tag);
+  segment.tni = packet.tni;
+  const { bytes, start } = segment;
+  bytes.set(packet.bytes.subarray(packet.start, headers.payload), start);
+  const payload = headers.payload + from;
+  bytes.set(packet.bytes.subarray(payload, payload + length), start + headerBytes);
+  const shift = start - packet.start;
+  finishIp(segment, headers.network + shift, headers.family, index);
+  const transport = headers.transport + shift;
+  if (headers.protocol === IpProtocol.udp)
+    writeU16(bytes, transport + OFFSET.udpLength, segment.end - transport);
+  else finishTcp(segment, transport, { from, isLast: payload + length === headers.end });
+  const own = new Headers();
+  const reason = own.parse(segment);
+  assert(reason === undefined, "a segment of a sound packet is sound");
+  fillChecksums(bytes, own);
+  return segment;
+}
+
+function finishTcp({ bytes }: Packet, at: number, { from, isLast }: { from: number; isLast: boolean }): void {
+  writeU32(bytes, at + OFFSET.tcpSequence, readU32(bytes, at + OFFSET.tcpSequence) + from);
+  const flags = segmentFlags(readU8(bytes, at + OFFSET.tcpFlags), from === 0, isLast);
+  writeU8(bytes, at + OFFSET.tcpFlags, flags);
 }

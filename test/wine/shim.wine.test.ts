@@ -7,7 +7,14 @@ import { once } from "node:events";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { type WinePrefix, prepareWinePrefix } from "../../src/cmd/mullion/wine/wine-prefix.ts";
-import { ROOT, type ProgramResult, type TestDaemon, resultOf, startDaemon } from "./test-daemon.ts";
+import {
+  ROOT,
+  type ProgramResult,
+  type TestDaemon,
+  listenersOf,
+  resultOf,
+  startDaemon,
+} from "./test-daemon.ts";
 
 const PROGRAMS = join(ROOT, "out", "shim");
 
@@ -94,10 +101,12 @@ describe.each<readonly [string, Start]>([
     expect(result).toMatchObject({ code: 0, stderr: "" });
   });
 
-  it("a program that is killed leaves the daemon and what it made", async () => {
+  it("a program that is killed leaves the daemon, without its registration", async () => {
     const child = start(["lost"], daemon.variables);
     if (child.stdout !== null) await once(child.stdout, "data");
+    expect(await listenersOf(daemon)).toBe(1);
     child.kill("SIGKILL");
+    await expect.poll(() => listenersOf(daemon)).toBe(0);
     expect(await resultOf(start(["pod"], daemon.variables))).toEqual(GOOD);
   });
 

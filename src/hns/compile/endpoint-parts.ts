@@ -1,11 +1,15 @@
 /** What an endpoint's own policies come to on every type of network with rules: ACLs, source NAT, mapped ports. */
-import type { Ipv4 } from "../../net/ip.ts";
+import type { Ip, Ipv4 } from "../../net/ip.ts";
+import type { Mac } from "../../net/mac.ts";
 import type { Group } from "../../vfp/group.ts";
 import type { EndpointRecord } from "../endpoint-record.ts";
 import type { NetworkRecord } from "../network-record.ts";
 import { aclSources, compileAcls } from "./acl.ts";
 import { addressSetsOf } from "./address-sets.ts";
 import type { CompileCache } from "./compile-cache.ts";
+import { compileBandwidth } from "./bandwidth.ts";
+import { type ProxySource, compileProxies, proxySources } from "./l4-proxy.ts";
+import { type NetworkView, attachedKey, hostLegsOf } from "./network-view.ts";
 import { type OutBoundNat, compileOutBoundNat } from "./outbound-nat.ts";
 import { type PortMappings, compilePortMappings } from "./port-mapping.ts";
 import type { RoutedEndpoint } from "./sdn-routes.ts";
@@ -37,6 +41,57 @@ export function aclGroupsOf(
   });
 }
 
+/** The proxies of one endpoint, and what tells two states of them apart. */
+export interface EndpointProxies {
+  readonly sources: readonly ProxySource[];
+  /** Undefined without proxies: then policies of the network are no concern of the endpoint's rules. */
+  readonly key: readonly unknown[] | undefined;
+}
+
+const NO_PROXIES: EndpointProxies = Object.freeze({ sources: Object.freeze([]), key: undefined });
+
+export function proxiesOf(network: NetworkRecord, endpoint: EndpointRecord): EndpointProxies {
+  const sources = proxySources(network, endpoint);
+  return sources.length === 0 ? NO_PROXIES : { sources, key: network.policies };
+}
+
+/** The MAC that leads to an address from `endpoint`: that of a neighbour here, else that of the host's leg. */
+function macFinder(view: NetworkView): (ip: Ip) => Mac | undefined {
+  return (ip) => {
+    const neighbor = view.attached.find(({ ipConfigs }) => ipConfigs.some((config) => config.ip === ip));
+    return neighbor?.mac ?? hostLegsOf(view)[0]?.mac;
+  };
+}
+
+/** The groups of the layers that are there only where a policy asks for them. */
+export function optionalGroupsOf(
+  cache: CompileCache,
+  view: NetworkView,
+  endpoint: EndpointRecord,
+  proxies: EndpointProxies,
+): { readonly QOS_LAYER: readonly Group[]; readonly L4_PROXY_LAYER: readonly Group[] } {
+  const { id, policies, name, ipConfigs } = endpoint;
+  const hasLimit = policies.some((policy) => policy.Type === "QOS");
+  const proxyInputs = [
+    policies,
+    name,
+    ipConfigs,
+    proxies.key,
+    ...(proxies.key === undefined ? [] : attachedKey(view)),
+  ];
+  return {
+    QOS_LAYER: hasLimit
+      ? cache.get(id, "qos", [policies, name], () => compileBandwidth(endpoint))
+      : NO_GROUPS,
+    L4_PROXY_LAYER:
+      proxies.key === undefined
+        ? NO_GROUPS
+        : cache.get(id, "l4-proxy", proxyInputs, () =>
+            compileProxies(endpoint, proxies.sources, macFinder(view)),
+          ),
+  };
+}
+
 /** The translations of one endpoint. */
 export interface Translations {
   readonly nat: OutBoundNat;
@@ -45,8 +100,12 @@ export interface Translations {
   readonly groups: readonly Group[];
 }
 
-export function compileTranslations(endpoint: RoutedEndpoint, managementIp: Ipv4 | undefined): Translations {
-  const nat = compileOutBoundNat(endpoint, managementIp);
+export function compileTranslations(
+  endpoint: RoutedEndpoint,
+  managementIp: Ipv4 | undefined,
+  proxies: readonly ProxySource[] = [],
+): Translations {
+  const nat = compileOutBoundNat(endpoint, managementIp, proxies);
   const mappings = compilePortMappings(endpoint, managementIp);
   return Object.freeze({ nat, mappings, groups: joinGroups(nat.groups, mappings.groups) });
 }

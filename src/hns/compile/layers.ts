@@ -8,8 +8,16 @@
  */
 import type { LayerDefinition } from "../../vfp/rule.ts";
 
+/**
+ * Layers that stand on an endpoint's port only while a policy asks for them, in outbound order. Inferred: their names
+ * and numbers, since no dump of a node with such policies is public: a proxy gets a connection before a load balancer
+ * does, and what rules drop or hold back takes nothing of the rate.
+ */
+export const OPTIONAL_LAYERS = ["L4_PROXY_LAYER", "QOS_LAYER"] as const;
+
 /** Layers of an L2Bridge endpoint's port, in outbound order. */
 export const LAYER_NAMES = [
+  "L4_PROXY_LAYER",
   "LB_DSR",
   "ACL_ENDPOINT_LAYER",
   "SLB_NAT_LAYER",
@@ -17,16 +25,19 @@ export const LAYER_NAMES = [
   "SLB_DECAP_LAYER_STATEFUL",
   "EXTERNAL_L2_REWRITE_LAYER",
   "VNET_PA_ROUTE_LAYER",
+  "QOS_LAYER",
 ] as const;
 
 /** Layers of an overlay endpoint's port (observed, dataplane.md §2.2.1). */
 const OVERLAY_LAYER_NAMES = [
+  "L4_PROXY_LAYER",
   "LB_DSR",
   "ACL_ENDPOINT_LAYER",
   "VNET_ENCAP_LAYER",
   "SLB_NAT_LAYER",
   "SLB_DECAP_LAYER_STATEFUL",
   "VNET_PA_ROUTE_LAYER",
+  "QOS_LAYER",
 ] as const;
 
 /** Layers of the port of an overlay network's distributed router (observed, dataplane.md §2.2.1). */
@@ -43,6 +54,7 @@ export type LayerName =
   | (typeof ROUTER_LAYER_NAMES)[number];
 
 const LAYERS: { readonly [Name in LayerName]: Omit<LayerDefinition, "name"> } = {
+  L4_PROXY_LAYER: { priority: 5, isStateful: true, isDefaultAllow: true, isToldWhenEmpty: false },
   LB_DSR: { priority: 7, isStateful: true, isDefaultAllow: true },
   // Without the default-allow flag: what matches no rule is dropped (dataplane.md §1.3, §4.2).
   ACL_ENDPOINT_LAYER: { priority: 15, isStateful: true, isDefaultAllow: false },
@@ -61,6 +73,7 @@ const LAYERS: { readonly [Name in LayerName]: Omit<LayerDefinition, "name"> } = 
   SLB_DECAP_LAYER_STATEFUL: { priority: 100, isStateful: true, isDefaultAllow: true, updatesFlows: true },
   EXTERNAL_L2_REWRITE_LAYER: { priority: 110, isStateful: false, isDefaultAllow: true },
   VNET_PA_ROUTE_LAYER: { priority: 2_000, isStateful: false, isDefaultAllow: true },
+  QOS_LAYER: { priority: 3_000, isStateful: false, isDefaultAllow: true, isToldWhenEmpty: false },
 };
 
 function definitionsOf(names: readonly LayerName[]): readonly LayerDefinition[] {

@@ -4,6 +4,7 @@
  * Two rules, for TCP and UDP; there is none for ICMP. A packet to an exception keeps the endpoint's address, and so
  * does one to the prefix of an SDNRoute.
  */
+import type { Provenance } from "../../base/recorder.ts";
 import type { OutBoundNatPolicySetting } from "../../hcn/nat-policy.ts";
 import { NAT_FLAGS } from "../../hcn/nat-policy.ts";
 import { parseAddressOrPrefix, prefixOfAddress } from "../../hcn/address-list.ts";
@@ -15,6 +16,7 @@ import { IpProtocol } from "../../wire/ip-protocol.ts";
 import type { NatPoolDefinition } from "../datapath.ts";
 import type { EndpointRecord } from "../endpoint-record.ts";
 import { type RoutedEndpoint, sdnRouteSources } from "./sdn-routes.ts";
+import { type ProxySource, translatedProxies } from "./l4-proxy.ts";
 import { endpointProvenance, withPolicy } from "./provenance.ts";
 
 /** Inferred: behind the rules of services (100), which have to decide first (dataplane.md DT-125). */
@@ -23,8 +25,9 @@ const GROUP_PRIORITY = 100;
 
 /** What the policies of one endpoint that share an address and a positive list come to. */
 interface NatPlan {
-  /** Index of the first policy, for provenance. */
+  /** Index of the first policy; of a proxy's plan, behind all of them. */
   readonly index: number;
+  readonly provenance: Provenance;
   readonly address: Ipv4;
   readonly exceptions: readonly Prefix[];
   /** Empty: everything that is no exception. */
@@ -63,7 +66,11 @@ export function isIpv6Nat(setting: OutBoundNatPolicySetting): boolean {
  * Joins policies without a positive list: their exceptions are united. Inferred (cni.md §11.3): the reference plugin
  * appends a second policy in place of merging, and relies on the union. Policies with a positive list stay apart.
  */
-function planNat(endpoint: RoutedEndpoint, managementIp: Ipv4): readonly NatPlan[] {
+function planNat(
+  endpoint: RoutedEndpoint,
+  managementIp: Ipv4,
+  proxies: readonly ProxySource[],
+): readonly NatPlan[] {
   const routed = routedPrefixes(endpoint);
   const general = new Map<Ipv4, NatPlan>();
   const plans: NatPlan[] = [];
@@ -75,6 +82,7 @@ function planNat(endpoint: RoutedEndpoint, managementIp: Ipv4): readonly NatPlan
     const known = destinations.length === 0 ? general.get(address) : undefined;
     const plan: NatPlan = {
       index: known?.index ?? index,
+      provenance: known?.provenance ?? withPolicy(endpointProvenance(endpoint), "OutBoundNAT", index),
       address,
       exceptions: [...(known?.exceptions ?? routed), ...prefixesOf(Exceptions)],
       destinations,
@@ -84,7 +92,19 @@ function planNat(endpoint: RoutedEndpoint, managementIp: Ipv4): readonly NatPlan
     else plans.push(plan);
   }
   // A positive list is narrower than everything, so it is asked first.
-  return [...plans, ...general.values()];
+  return [...plans, ...planProxies(proxies, managementIp, endpoint.policies.length), ...general.values()];
+}
+
+/** Inferred: `OutboundNAT` of an L4Proxy gives connections to the proxy the node's address, exceptions or not. */
+function planProxies(proxies: readonly ProxySource[], address: Ipv4, firstIndex: number): readonly NatPlan[] {
+  return proxies.flatMap((source, order) => {
+    const destinations = translatedProxies([source]).filter((prefix) => prefixFamily(prefix) === 4);
+    if (destinations.length === 0) return [];
+    const { provenance } = source;
+    return [
+      { index: firstIndex + order, provenance, address, exceptions: [], destinations, portsMax: undefined },
+    ];
+  });
 }
 
 const PROTOCOLS = [
@@ -119,7 +139,7 @@ function compileRule(
     action: Object.freeze({ type: "dynnat", pool: poolName(endpoint, ip, plan, protocol) }),
     isTerminating: true,
     isStateful: true,
-    provenance: withPolicy(endpointProvenance(endpoint), "OutBoundNAT", plan.index),
+    provenance: plan.provenance,
     missCodes: {
       protocols: "icmp-outbound-not-translated",
       destinationExcept: "outbound-nat-exception",
@@ -128,11 +148,18 @@ function compileRule(
   return Object.freeze(rule);
 }
 
-/** Compiles the OutBoundNAT policies of an endpoint; an endpoint without an IPv4 address has no rules. */
-export function compileOutBoundNat(endpoint: RoutedEndpoint, managementIp: Ipv4 | undefined): OutBoundNat {
+/**
+ * Compiles the OutBoundNAT policies of an endpoint, and those of its proxies that ask for the node's address. An endpoint
+ * without an IPv4 address has no rules.
+ */
+export function compileOutBoundNat(
+  endpoint: RoutedEndpoint,
+  managementIp: Ipv4 | undefined,
+  proxies: readonly ProxySource[] = [],
+): OutBoundNat {
   const ip = endpoint.ipConfigs.map((config) => config.ip).find((address) => typeof address === "number");
   if (ip === undefined || managementIp === undefined) return NONE;
-  const plans = planNat(endpoint, managementIp);
+  const plans = planNat(endpoint, managementIp, proxies);
   if (plans.length === 0) return NONE;
   const rules = plans.flatMap((plan, order) =>
     PROTOCOLS.map((protocol) => compileRule(endpoint, ip, plan, protocol, order)),

@@ -6,7 +6,13 @@ import type { PortAddressInfo } from "../../vfp/port-settings.ts";
 import type { PortProgram, RouterProgram, TunnelSettings } from "../datapath.ts";
 import type { EndpointRecord } from "../endpoint-record.ts";
 import type { CompileCache } from "./compile-cache.ts";
-import { NO_GROUPS, aclGroupsOf, compileTranslations } from "./endpoint-parts.ts";
+import {
+  NO_GROUPS,
+  aclGroupsOf,
+  compileTranslations,
+  optionalGroupsOf,
+  proxiesOf,
+} from "./endpoint-parts.ts";
 import { OVERLAY_STACK, ROUTER_STACK } from "./layers.ts";
 import { type NetworkView, type OverlayView, attachedKey, managementIpOf } from "./network-view.ts";
 import { type OverlayPlan, providerAddressOf, virtualSubnetOf } from "./overlay-plan.ts";
@@ -89,8 +95,10 @@ export function compileOverlayProgram(
     plan.providerAddress,
     plan.hostMac,
   ];
-  const translations = cache.get(endpoint.id, "nat", [...inputs, ...view.node.addresses], () =>
-    compileTranslations(endpoint, managementIpOf(view.node)),
+  const proxies = proxiesOf(view.network, endpoint);
+  const natInputs = [...inputs, proxies.key, ...view.node.addresses];
+  const translations = cache.get(endpoint.id, "nat", natInputs, () =>
+    compileTranslations(endpoint, managementIpOf(view.node), proxies.sources),
   );
   const routes = cache.get(endpoint.id, "encap-routes", inputs, () => compileEncapRoutes(plan, endpoint));
   const encapIn = cache.get(endpoint.id, "encap-in", inputs, () => compileEncapIn(plan, endpoint));
@@ -100,6 +108,7 @@ export function compileOverlayProgram(
   return {
     stack: OVERLAY_STACK,
     groups: {
+      ...optionalGroupsOf(cache, view, endpoint, proxies),
       // On every pod's port, whether it serves or not (dataplane.md §0.5).
       LB_DSR: endpoint.attachment?.kind === "host" ? NO_GROUPS : view.services.podGroups,
       ACL_ENDPOINT_LAYER: aclGroupsOf(cache, view.network, endpoint),

@@ -65,6 +65,8 @@ describe("the layers of an L2Bridge port (dataplane.md §2.2.3)", () => {
     expect(
       L2BRIDGE_LAYERS.map((layer) => [layer.name, layer.priority, layer.isStateful, layer.isDefaultAllow]),
     ).toEqual([
+      // Only there while an L4Proxy policy asks for it.
+      ["L4_PROXY_LAYER", 5, true, true],
       ["LB_DSR", 7, true, true],
       ["ACL_ENDPOINT_LAYER", 15, true, false],
       ["SLB_NAT_LAYER", 50, true, true],
@@ -72,6 +74,8 @@ describe("the layers of an L2Bridge port (dataplane.md §2.2.3)", () => {
       ["SLB_DECAP_LAYER_STATEFUL", 100, true, true],
       ["EXTERNAL_L2_REWRITE_LAYER", 110, false, true],
       ["VNET_PA_ROUTE_LAYER", 2000, false, true],
+      // Only there while a QOS policy asks for it.
+      ["QOS_LAYER", 3000, false, true],
     ]);
   });
 });

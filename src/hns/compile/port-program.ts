@@ -14,7 +14,10 @@ import {
   aclGroupsOf,
   compileTranslations,
   joinGroups,
+  optionalGroupsOf,
+  proxiesOf,
 } from "./endpoint-parts.ts";
+import type { ProxySource } from "./l4-proxy.ts";
 import {
   compileExternalIn,
   compileExternalOut,
@@ -92,9 +95,14 @@ interface OwnParts {
   readonly hostRoutes: readonly Group[];
 }
 
-function compileOwnParts(endpoint: RoutedEndpoint, node: NodeFacts, isAddressed: boolean): OwnParts {
+function compileOwnParts(
+  endpoint: RoutedEndpoint,
+  node: NodeFacts,
+  isAddressed: boolean,
+  proxies: readonly ProxySource[],
+): OwnParts {
   const managementIp = managementIpOf(node);
-  const translations = compileTranslations(endpoint, managementIp);
+  const translations = compileTranslations(endpoint, managementIp, proxies);
   const isRouted = isAddressed && managementIp !== undefined;
   return Object.freeze({
     translations,
@@ -113,11 +121,15 @@ function compileProgram(
   const isAddressed = shape === "node-subnet";
   const { services } = view;
   const { policies, ipConfigs, mac, name, sdnRoutes } = endpoint;
-  const inputs = [policies, ipConfigs, mac, name, sdnRoutes, isAddressed, ...shared.nodeInputs];
-  const own = cache.get(endpoint.id, "own", inputs, () => compileOwnParts(endpoint, view.node, isAddressed));
+  const proxies = proxiesOf(view.network, endpoint);
+  const inputs = [policies, ipConfigs, mac, name, sdnRoutes, isAddressed, proxies.key, ...shared.nodeInputs];
+  const own = cache.get(endpoint.id, "own", inputs, () =>
+    compileOwnParts(endpoint, view.node, isAddressed, proxies.sources),
+  );
   return {
     stack: L2BRIDGE_STACK,
     groups: {
+      ...optionalGroupsOf(cache, view, endpoint, proxies),
       // On every pod's port, whether it serves or not (dataplane.md §2.2.3).
       LB_DSR: shape === "host" ? NO_GROUPS : services.podGroups,
       ACL_ENDPOINT_LAYER: aclGroupsOf(cache, view.network, endpoint),

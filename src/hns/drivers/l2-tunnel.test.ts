@@ -84,5 +84,5 @@ it("OutBoundNAT has the node's address on the way out", async () => {
 
 it("health data say nothing of the type any more", async () => {
   const { world, network } = await tunnelWorld();
-  expect(await world.client.query("Network", network)).not.toHaveProperty("Health.Data.NotEnforced");
+  expect(await world.client.query("Network", network)).not.toHaveProperty("Health.NotEnforced");
 });

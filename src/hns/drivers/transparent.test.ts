@@ -181,7 +181,7 @@ describe("a network in VLAN 7", () => {
       ["Network", network],
       ["Endpoint", pod.endpoint],
     ] as const)
-      expect(await world.client.query(kind, id)).not.toHaveProperty("Health.Data.NotEnforced");
+      expect(await world.client.query(kind, id)).not.toHaveProperty("Health.NotEnforced");
   });
 });
 
@@ -217,7 +217,7 @@ describe("DHCP from outside", () => {
       answer: expect.stringContaining("saw 10.0.0.100:") as string,
     });
     expect(world.ask(world.node.root, "icmp", "10.0.0.100")).toMatchObject({ outcome: "answered" });
-    expect(await world.client.query("Endpoint", a.endpoint)).not.toHaveProperty("Health.Data.NotEnforced");
+    expect(await world.client.query("Endpoint", a.endpoint)).not.toHaveProperty("Health.NotEnforced");
   });
 
   it("WALK-T-4: the frame of the DISCOVER", async () => {

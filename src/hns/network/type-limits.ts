@@ -37,4 +37,6 @@ export const RULE_POLICIES: readonly EndpointPolicyType[] = [
   "OutBoundNAT",
   "SDNRoute",
   "ProviderAddress",
+  "QOS",
+  "L4Proxy",
 ];

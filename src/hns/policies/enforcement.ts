@@ -6,6 +6,7 @@ import { NAT_FLAGS, type SdnRoutePolicySetting } from "../../hcn/nat-policy.ts";
 import type { NetworkPolicy, RemoteSubnetRoutePolicySetting } from "../../hcn/network-policy.ts";
 import type { EndpointPolicyType, NetworkPolicyType } from "../../hcn/policy-type.ts";
 import { DEFAULT_ALLOW_PRIORITY, isSwitchAcl, setsOf } from "../compile/acl.ts";
+import { reasonForProxy } from "../compile/l4-proxy.ts";
 import { isIpv6Nat } from "../compile/outbound-nat.ts";
 import { isIpv6Mapping } from "../compile/port-mapping.ts";
 import type { NetworkRecord } from "../network-record.ts";
@@ -19,8 +20,6 @@ export const NOT_YET = "stored and returned; this version does not act on it";
 
 /** Policies of endpoints that never act, with what Windows would do. */
 export const STORED_ENDPOINT_POLICIES: { readonly [T in EndpointPolicyType]?: string } = {
-  QOS: "what leaves is not held back",
-  L4Proxy: "connections are not redirected to the proxy",
   L4WFPPROXY: "connections are not redirected to the proxy",
   InterfaceConstraint: "the endpoint is not bound to the interface",
   Encryption: "packets are not encrypted",
@@ -33,7 +32,6 @@ export const STORED_NETWORK_POLICIES: { readonly [T in NetworkPolicyType]?: stri
   SourceMacAddress: "frames keep the MAC address of the adapter",
   VSwitchExtension: "extensions are listed as on or off; their work on frames is not done",
   AutomaticDNS: "endpoints do not get the node's DNS servers",
-  L4Proxy: "connections are not redirected to the proxy",
   NeighborDiscovery: "neighbours are not answered for",
 };
 
@@ -86,6 +84,7 @@ const PARTLY_ENFORCED: { readonly [T in EndpointPolicyType]?: EndpointReason<T> 
   OutBoundNAT: ({ Settings }) =>
     isIpv6Nat(Settings) ? "IPv6 is not translated; packets keep the endpoint's address" : undefined,
   SDNRoute: ({ Settings }) => reasonForRoute(Settings),
+  L4Proxy: ({ Settings }) => reasonForProxy(Settings),
 };
 
 /** What of one policy has no effect where ports get rules. */
@@ -148,9 +147,10 @@ export function reasonForNetworkPolicy(network: NetworkRecord, policy: NetworkPo
   const ofBridge = hasTunnels(network) ? undefined : BRIDGE_REASONS[policy.Type];
   if (ofBridge !== undefined) return hasRules(network) ? ofBridge : WITHOUT_TUNNELS;
   if (policy.Type === "RemoteSubnetRoute") return reasonForRemoteSubnet(policy.Settings);
-  const isOfRules = policy.Type === "NetworkACL" || policy.Type === "SetPolicy";
+  const isOfRules = policy.Type === "NetworkACL" || policy.Type === "SetPolicy" || policy.Type === "L4Proxy";
   if (isOfRules && !hasRules(network)) return ruleLimitOf(network.type);
   if (policy.Type === "NetworkACL") return reasonForAcl(policy.Settings, network);
+  if (policy.Type === "L4Proxy") return reasonForProxy(policy.Settings);
   if (policy.Type === "InterfaceConstraint") return reasonForConstraint(network, policy.Settings);
   return stored(STORED_NETWORK_POLICIES[policy.Type]);
 }

@@ -13,6 +13,7 @@ import {
 type ForwardingCode =
   | "next-hop-unresolved"
   | "pending-packets-full"
+  | "forwarding-loop"
   | "no-route"
   | "neighbor-unresolved"
   | "ttl-expired"
@@ -62,6 +63,27 @@ export const FORWARDING_ENTRIES: EntryTable<ForwardingCode> = {
       Treat it as a next hop that cannot be resolved: make the node itself reach its gateway. The queue empties
       by itself as soon as the next hop answers, or when the waiting packets time out.`,
     sources: [reference("dataplane.md §1.2, §1.10")],
+    profiles: ALL,
+  },
+
+  "forwarding-loop": {
+    title: "The frame went round inside the switch",
+    cause: prose`
+      A hairpin layer of one port turned the frame round, the switch brought it to a port whose hairpin layer turned
+      it again, and so on. Nothing counts hops inside a switch, so it would have gone on for ever; after 16 ports the
+      frame was dropped. Rules of HNS alone do not lead there: a port's rule that translates to an address, and another
+      one that translates back, do.`,
+    onNode: prose`
+      Look for rules that turn a packet round on the ports named in the steps before:
+
+          vfpctrl /list-rule /port <port>
+
+      and for two load balancers whose back ends are each other's virtual addresses:
+
+          Get-HnsPolicyList | ConvertTo-Json -Depth 10`,
+    remedy: prose`
+      Take one of the two rules away. A Service must not have another Service's address as its endpoint.`,
+    sources: [reference("dataplane.md §1.3, §1.9")],
     profiles: ALL,
   },
 

@@ -113,7 +113,7 @@ export function listLayer(layer: Layer): ListedLayer {
 /** In ascending order, but hairpin layers come last (observed, dataplane.md §2.2.1). */
 export function listLayers(port: VfpPort): readonly ListedLayer[] {
   const isHairpin = ({ definition }: Layer): boolean => definition.isHairpin === true;
-  const layers = port.presentLayers;
+  const layers = port.orderOf("out");
   return [...layers.filter((layer) => !isHairpin(layer)), ...layers.filter(isHairpin)].map(listLayer);
 }
 
