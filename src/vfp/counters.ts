@@ -91,7 +91,10 @@ export function newTcpCounters(): TcpCounters {
   };
 }
 
-/** Counts a segment by its flags. */
+/** Flags of segments that open or end a connection. */
+export const CONTROL_FLAGS: number = TcpFlag.syn | TcpFlag.fin | TcpFlag.rst;
+
+/** Counts a segment with one of `CONTROL_FLAGS`. */
 export function countTcpFlags(counters: PortCounters, flags: number): void {
   if ((flags & TcpFlag.syn) !== 0) {
     if ((flags & TcpFlag.ack) === 0) counters.synPackets++;

@@ -21,8 +21,8 @@ export interface NextHopResolver {
   resolve(destination: Ip, waiter: NextHopWaiter): NextHop | "pending" | "unreachable";
 }
 
-/** For ports that are used without a switch. */
 class NobodyWaits implements NextHopWaiter {
   nextHopSettled(): void {}
 }
+/** For ports that are used without a switch. */
 export const NOBODY_WAITS: NextHopWaiter = Object.freeze(new NobodyWaits());
