@@ -165,6 +165,11 @@ export class VfpPort implements WalkedPort {
     return this.unified.size;
   }
 
+  /** All unified flows with the keys of their packets, for listings. */
+  listUnifiedFlows(): { readonly key: Int32Array; readonly value: UnifiedFlow }[] {
+    return [...this.unified.items()];
+  }
+
   /** Who is behind the port, and what stands outside on what it encapsulates. */
   get address(): PortAddressInfo {
     return this.addressInfo;

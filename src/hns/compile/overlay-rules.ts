@@ -276,6 +276,7 @@ function paRouteRule(plan: OverlayPlan, id: string, condition: Rule["condition"]
   return makeRule({
     id,
     name: "PA_ROUTE",
+    listedId: "",
     priority: PA_ROUTE_PRIORITY,
     condition,
     action: { type: "paroute" },
