@@ -9,6 +9,8 @@ export const KNOWLEDGE_CODES = [
   "outbound-nat-on-answers",
   "acl-rule-blocked",
   "acl-no-rule-matched",
+  "host-acl-blocked",
+  "host-firewall-protocol-denied",
   "nat-port-pool-exhausted",
   "flow-table-full",
   "fragment-without-first",

@@ -4,8 +4,8 @@ import { once } from "node:events";
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { constants, homedir, tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { fileURLToPath } from "node:url";
 import { readTokenFile } from "../../../hcn/token-file.node.ts";
+import { packageRoot } from "../../installation.ts";
 import { Failure } from "../failure.ts";
 import { usage } from "../options.ts";
 import type { Terminal } from "../terminal.ts";
@@ -15,7 +15,6 @@ import { WineMissingError, type WinePrefix, prepareWinePrefix } from "./wine-pre
 
 /** The address stands among the first lines. */
 const SAID_MAX = 65_536;
-const LIBRARIES = fileURLToPath(new URL("../../../../dist/shim", import.meta.url));
 
 type Variables = Readonly<Record<string, string>>;
 
@@ -32,7 +31,7 @@ function prefixFolder(): string {
 
 async function openPrefix(): Promise<WinePrefix> {
   try {
-    return await prepareWinePrefix(prefixFolder(), LIBRARIES);
+    return await prepareWinePrefix(prefixFolder(), join(packageRoot(), "dist", "shim"));
   } catch (error) {
     if (error instanceof WineMissingError)
       throw usage("Windows programs cannot be run here", `${error.message}.`);
