@@ -30,6 +30,9 @@ void run_v1(void) {
   EXPECT(hns_call("delete", MISSING, "", &envelope), 0);
   CONTAINS(envelope, "\"Success\":false");
   CONTAINS(envelope, "The endpoint was not found. ");
+  setting("MULLION_HNS_REFUSALS", "envelope");
+  EXPECT(hns_call("GET", MISSING, "", &envelope), 0);
+  CONTAINS(envelope, "The endpoint was not found. ");
   hns_call_function bare = HCS(hns_call_function, "HNSCall");
   EXPECT(bare(wide("GET"), wide("/networks/"), NULL, NULL), 0x80070057);
   utf16 *response = wide("?");

@@ -14,7 +14,14 @@ import {
   startOnWine,
   startSanitized,
 } from "./programs.ts";
-import { ROOT, type ProgramResult, type TestDaemon, resultOf, startDaemon } from "./test-daemon.ts";
+import {
+  ROOT,
+  type ProgramResult,
+  type TestDaemon,
+  listenersOf,
+  resultOf,
+  startDaemon,
+} from "./test-daemon.ts";
 
 let daemon: TestDaemon;
 
@@ -90,10 +97,13 @@ describe.each<readonly [string, Start]>([
     expect(result).toMatchObject({ code: 0, stderr: "" });
   });
 
-  it("a program that is killed leaves the daemon and what it made", async () => {
+  it("a program that is killed leaves the daemon, without its registration", async () => {
     const child = start(["lost"], daemon.variables);
     if (child.stdout !== null) await once(child.stdout, "data");
+    // Of the service and of a compute system.
+    expect(await listenersOf(daemon)).toBe(2);
     child.kill("SIGKILL");
+    await expect.poll(() => listenersOf(daemon)).toBe(0);
     expect(await resultOf(start(["pod"], daemon.variables))).toEqual(GOOD);
   });
 

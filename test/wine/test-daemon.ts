@@ -56,6 +56,14 @@ export async function startDaemon(): Promise<TestDaemon> {
   };
 }
 
+/** How many registrations for notifications the service has. */
+export async function listenersOf({ variables }: TestDaemon): Promise<number> {
+  const headers = { authorization: `Bearer ${variables["MULLION_HNS_TOKEN"] ?? ""}` };
+  const answer = await fetch(`${variables["MULLION_HNS"] ?? ""}/metrics`, { headers });
+  const found = /^mullion_hns_listeners (\d+)$/m.exec(await answer.text());
+  return Number(found?.[1]);
+}
+
 export interface ProgramResult {
   readonly code: number | null;
   readonly stdout: string;

@@ -36,7 +36,8 @@ export class OwnPluginRunner implements PluginRunner {
     const folders = splitPluginPath(call.env["CNI_PATH"] ?? "", platform);
     const path = realpathSync(findPlugin(call.type, folders, platform));
     const isOwn = dirname(path) === realpathSync(binFolder);
-    const plugin = isOwn ? await open(basename(path)) : undefined;
+    // On Windows the executables of this installation are launchers: host-local.exe beside host-local.cjs.
+    const plugin = isOwn ? await open(basename(path, ".exe")) : undefined;
     if (plugin === undefined) return this.processes.run(call);
     return new InProcessRunner(new Map([[call.type, plugin]]), platform).run(call);
   }

@@ -1,10 +1,10 @@
 /** `mullion demo`, which is `npm start`: a cluster from manifests, its flows, one Service call explained, its capture. */
-import { relative } from "node:path";
-import { fileURLToPath } from "node:url";
+import { join, relative } from "node:path";
 import type { ControlClient } from "../../api/client.ts";
 import { formatTrace } from "../../cluster/format-trace.ts";
 import { formatVerification } from "../../cluster/verify/format-verify.ts";
 import type { KubeObject, Pod, Service } from "../../kube/objects.ts";
+import { packageRoot } from "../installation.ts";
 import { connectCluster } from "./cluster-target.ts";
 import { Failure } from "./failure.ts";
 import { formatKind } from "./get.ts";
@@ -62,7 +62,7 @@ async function chooseCall(client: ControlClient): Promise<Call> {
 
 /** Where an example of the package stands, as seen from the folder that the user is in. */
 function packagedPath(file: string): string {
-  return relative(process.cwd(), fileURLToPath(new URL(`../../../${file}`, import.meta.url)));
+  return relative(process.cwd(), join(packageRoot(), file));
 }
 
 function hasAddress(clusterIP: string | undefined): boolean {

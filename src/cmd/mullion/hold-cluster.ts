@@ -14,7 +14,7 @@ import type { Cluster } from "../../cluster/cluster.ts";
 import type { Log } from "../../base/log.ts";
 import type { InputText } from "../../cluster/session.ts";
 import { type ReportProgress, openSession } from "./open-session.ts";
-import { packageVersion } from "./package-version.ts";
+import { packageVersion } from "../installation.ts";
 import type { Findings } from "./tell-findings.ts";
 
 /** Answers that are under way have this long to finish when the cluster ends. */

@@ -19,7 +19,7 @@ import {
 } from "../../lint/suppressions.ts";
 import { Failure, describeSystemError } from "./failure.ts";
 import { usage } from "./options.ts";
-import { packageVersion } from "./package-version.ts";
+import { packageVersion } from "../installation.ts";
 import type { ExitCode, Terminal } from "./terminal.ts";
 import type { LintFormat, LintRequest } from "./verbs.ts";
 

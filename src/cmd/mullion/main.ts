@@ -1,5 +1,5 @@
 /** The executable `mullion`. Verbs are loaded when they are chosen, so that a light one starts at once. */
-import { packageVersion } from "./package-version.ts";
+import { packageVersion } from "../installation.ts";
 import { processTerminal } from "./process-terminal.ts";
 import { runMullion } from "./program.ts";
 import type { Verbs } from "./verbs.ts";
@@ -34,10 +34,14 @@ const VERBS: Verbs = {
 process.stdout.on("error", endQuietly);
 process.stderr.on("error", endQuietly);
 
-process.exitCode = await runMullion({
-  argv: process.argv.slice(2),
-  verbs: VERBS,
-  terminal: processTerminal(),
-  version: packageVersion(),
-  isDebug: process.env["MULLION_DEBUG"] === "1",
-});
+async function main(): Promise<void> {
+  process.exitCode = await runMullion({
+    argv: process.argv.slice(2),
+    verbs: VERBS,
+    terminal: processTerminal(),
+    version: packageVersion(),
+    isDebug: process.env["MULLION_DEBUG"] === "1",
+  });
+}
+
+void main();

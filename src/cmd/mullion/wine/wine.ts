@@ -4,17 +4,17 @@ import { once } from "node:events";
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { constants, homedir, tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { fileURLToPath } from "node:url";
 import { readTokenFile } from "../../../hcn/token-file.node.ts";
+import { packageRoot } from "../../installation.ts";
 import { Failure } from "../failure.ts";
 import { usage } from "../options.ts";
 import type { Terminal } from "../terminal.ts";
 import type { WineRequest } from "../verbs.ts";
+import { traceCalls } from "./trace-calls.ts";
 import { WineMissingError, type WinePrefix, prepareWinePrefix } from "./wine-prefix.ts";
 
 /** The address stands among the first lines. */
 const SAID_MAX = 65_536;
-const LIBRARIES = fileURLToPath(new URL("../../../../dist/shim", import.meta.url));
 
 type Variables = Readonly<Record<string, string>>;
 
@@ -31,7 +31,7 @@ function prefixFolder(): string {
 
 async function openPrefix(): Promise<WinePrefix> {
   try {
-    return await prepareWinePrefix(prefixFolder(), LIBRARIES);
+    return await prepareWinePrefix(prefixFolder(), join(packageRoot(), "dist", "shim"));
   } catch (error) {
     if (error instanceof WineMissingError)
       throw usage("Windows programs cannot be run here", `${error.message}.`);
@@ -124,16 +124,37 @@ async function runProgram(
   return child.exitCode ?? 128 + (child.signalCode === null ? 0 : constants.signals[child.signalCode]);
 }
 
+/** Lets a program run on `service` while its calls are written down. @throws Failure when the file cannot be written. */
+async function runTraced(
+  file: string,
+  service: Variables,
+  terminal: Terminal,
+  run: (variables: Variables) => Promise<number>,
+): Promise<number> {
+  const fail = (error: unknown): Failure =>
+    usage(`the calls could not be written: ${String(error)}`, "Name a file that can be written.");
+  const address = service["MULLION_HNS"] ?? "";
+  const tracer = await traceCalls(address, file).catch((error: unknown) => Promise.reject(fail(error)));
+  try {
+    return await run({ ...service, MULLION_HNS: tracer.address });
+  } finally {
+    const summary = await tracer.close().catch((error: unknown) => Promise.reject(fail(error)));
+    terminal.stderr(summary);
+  }
+}
+
 /** @throws Failure when the program or Wine is missing, or the service cannot be had. */
-export async function wine(request: WineRequest, _terminal: Terminal): Promise<number> {
+export async function wine(request: WineRequest, terminal: Terminal): Promise<number> {
   if (!existsSync(request.program)) {
     throw usage(`there is no program ${JSON.stringify(request.program)}`, "Name the path of an .exe file.");
   }
   const prefix = await openPrefix();
   const address = process.env["MULLION_HNS"] ?? "";
   const service = address === "" ? await ownService(request) : givenService(address, request);
+  const run = (variables: Variables): Promise<number> => runProgram(prefix, request, variables);
   try {
-    return await runProgram(prefix, request, service.variables);
+    if (request.traceCalls === undefined) return await run(service.variables);
+    return await runTraced(request.traceCalls, service.variables, terminal, run);
   } finally {
     await service.stop();
   }

@@ -22,7 +22,7 @@ import { CniRuntime } from "../../cni/runtime.ts";
 import { createEndpoint, createNamespace, createNetwork, listEndpoints } from "../../hcn/operations.ts";
 import { HnsHttpServer } from "../../hns/http-server.node.ts";
 import { CBR0, hnsNode } from "../../testing/hns-node.ts";
-import { chooseCompat } from "./main.ts";
+import { chooseCompat } from "./plugin-process.ts";
 
 const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
 const BIN = join(ROOT, "bin");

@@ -1,0 +1,67 @@
+// Starts a program of this package. In a clone its source runs as it is (Node strips the types); an installed package has
+// dist/programs in its place. On a Node that cannot run the source this file starts itself again with that of
+// node_modules. CommonJS, because that starts faster, and written so that a very old Node can say that it is too old.
+"use strict";
+const { spawn } = require("node:child_process");
+const { existsSync } = require("node:fs");
+const nodeModule = require("node:module");
+const { constants } = require("node:os");
+const { join } = require("node:path");
+const { pathToFileURL } = require("node:url");
+
+const root = join(__dirname, "..");
+
+/** @param {string} name of the executable: its source is src/cmd/NAME/main.ts, its bundle dist/programs/NAME.cjs */
+function start(name) {
+  const source = join(root, "src", "cmd", name, "main.ts");
+  const bundle = join(root, "dist", "programs", `${name}.cjs`);
+  if (existsSync(source)) startSource(name, source);
+  else if (existsSync(bundle)) require(bundle);
+  else fail(name, `neither ${source} nor ${bundle} exists`, "Install the package again.");
+}
+
+function startSource(name, source) {
+  const [major, minor] = process.versions.node.split(".").map(Number);
+  if (major > 22 || (major === 22 && minor >= 18)) {
+    const modules = join(root, "node_modules");
+    if (existsSync(modules)) nodeModule.enableCompileCache(join(modules, ".cache", "mullion"));
+    import(pathToFileURL(source).href);
+    return;
+  }
+  const node = join(root, "node_modules", "node", "bin", process.platform === "win32" ? "node.exe" : "node");
+  if (existsSync(node)) runWith(name, node);
+  else {
+    const message = `Node 22.18 or later is needed, and this is ${process.versions.node}`;
+    fail(
+      name,
+      message,
+      "Install it from https://nodejs.org, or run npm ci in the clone: that brings a Node along.",
+    );
+  }
+}
+
+/** Runtimes call CNI plugins, and expect errors on stdout as JSON. */
+function fail(name, message, advice) {
+  if (process.env.CNI_COMMAND) {
+    const error = { code: 999, msg: `${name}: ${message}`, details: advice };
+    process.stdout.write(`${JSON.stringify(error, undefined, 4)}\n`);
+    process.exitCode = 1;
+    return;
+  }
+  process.stderr.write(`${name}: ${message}\n    ${advice}\n`);
+  process.exitCode = 2;
+}
+
+/** Runs the program again with another Node; input, output, signals and the exit code pass through. */
+function runWith(name, node) {
+  const child = spawn(node, process.argv.slice(1), { stdio: "inherit" });
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => child.kill(signal));
+  child.on("error", (error) =>
+    fail(name, `cannot start ${node}: ${error.message}`, "Run npm ci in the clone."),
+  );
+  child.on("exit", (code, signal) => {
+    process.exitCode = code === null ? 128 + (constants.signals[signal] || 15) : code;
+  });
+}
+
+module.exports = { start };

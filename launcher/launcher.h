@@ -1,0 +1,41 @@
+/* Starts Node with the bundle that lies beside this executable: NAME.exe runs NAME.cjs. README.md tells the idea. */
+#ifndef MULLION_LAUNCHER_H
+#define MULLION_LAUNCHER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <wchar.h>
+
+/* Windows knows no longer path, and no longer command line. */
+enum { TEXT_MAX = 32768 };
+
+/* paths.c: paths are texts of UTF-16, in buffers of TEXT_MAX. Functions that fill one return false when it is full. */
+
+/* The path of this executable. */
+bool own_path(wchar_t *path);
+/* The path with all symbolic links followed. */
+bool real_path(const wchar_t *path, wchar_t *real);
+/* The length of what stands before the last separator. */
+size_t folder_length(const wchar_t *path);
+/* The last part of a path without ".exe". */
+bool program_name(const wchar_t *path, wchar_t *name);
+/* "FOLDER\FILE", where FOLDER is the first `length` characters of `folder`. */
+bool join_path(wchar_t *path, const wchar_t *folder, size_t length, const wchar_t *file);
+bool is_file(const wchar_t *path);
+/* True for C:\ and \\server, false for what depends on the current folder or drive. */
+bool is_absolute(const wchar_t *path);
+
+/* find-node.c: MULLION_NODE, beside the executable, PATH. False after it has told what to do. */
+bool find_node(const wchar_t *const *homes, size_t count, wchar_t *node);
+
+/* tell.c */
+
+/* How the launcher ends when it could not start anything: 1 for a CNI plugin, as its contract says, else 2. */
+int failure_status(void);
+/*
+ * Tells what is wrong and what to do: two lines on the standard error, or, where a runtime calls a CNI plugin (which it
+ * does with CNI_COMMAND set), an error object on the standard output. `error` is Windows' number, 0 for none.
+ */
+void tell(const wchar_t *what, const wchar_t *which, const wchar_t *advice, unsigned long error);
+
+#endif

@@ -1,0 +1,25 @@
+/** The Go programs of the tests, built once for all of them. */
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { type GoProgram, buildForWindows, findGo } from "../../tools/go-toolchain.ts";
+import { ROOT } from "./test-daemon.ts";
+
+const FOLDER = join(ROOT, "out", "wine", "go");
+const MODULE = join(ROOT, "test", "wine", "go");
+
+/** Tests of hcsshim's calls. */
+export const HCN_TEST: string = join(FOLDER, "hcn.test.exe");
+/** A program that is watched from outside. */
+export const PROGRAM: string = join(FOLDER, "program.exe");
+
+const PROGRAMS: readonly GoProgram[] = [
+  { module: MODULE, package: "./hcntest", isTest: true, output: HCN_TEST },
+  { module: MODULE, package: "./program", output: PROGRAM },
+];
+
+/** Go's own cache makes it quick when nothing has changed. @throws GoMissingError. */
+export function buildGoPrograms(): void {
+  mkdirSync(FOLDER, { recursive: true });
+  const go = findGo();
+  for (const program of PROGRAMS) buildForWindows(go, program);
+}

@@ -1,0 +1,309 @@
+/**
+ * The launchers of launcher/, as Windows programs under Wine: with a node.exe that prints what it was given, and with
+ * Node for Windows itself.
+ */
+import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
+import {
+  copyFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { type WinePrefix, prepareWinePrefix } from "../../src/cmd/mullion/wine/wine-prefix.ts";
+import type { HcnClient } from "../../src/hcn/client.ts";
+import { findHns } from "../../src/hcn/find-hns.node.ts";
+import {
+  createEndpoint,
+  createNamespace,
+  createNetwork,
+  getNamespaceEndpointIds,
+} from "../../src/hcn/operations.ts";
+import { type ProgramResult, ROOT, resultOf, startDaemon } from "./test-daemon.ts";
+import { windowsNode } from "./windows-node.ts";
+
+const LAUNCHER = join(ROOT, "out", "launcher", "launcher.exe");
+const FAKE_NODE = join(ROOT, "out", "launcher", "node.exe");
+const PROGRAMS = join(ROOT, "dist", "programs");
+
+let prefix: WinePrefix;
+/** A folder with a name that is neither ASCII nor without blanks. */
+let folder = "";
+
+beforeAll(() => {
+  execFileSync(process.execPath, [join(ROOT, "tools", "build.ts"), "--all"], { stdio: "inherit" });
+});
+
+beforeAll(async () => {
+  prefix = await prepareWinePrefix(join(ROOT, "out", "wine", "prefix"), join(ROOT, "dist", "shim"));
+});
+
+beforeEach(() => {
+  folder = join(mkdtempSync(join(tmpdir(), "mullion-launcher-")), "Größe ネット 🪟");
+  mkdirSync(folder);
+  copyFileSync(LAUNCHER, join(folder, "win-bridge.exe"));
+  writeFileSync(join(folder, "win-bridge.cjs"), "");
+});
+
+afterEach(() => rmSync(join(folder, ".."), { recursive: true }));
+
+afterAll(() => {
+  execFileSync(prefix.server, ["-w"], { env: { ...process.env, ...prefix.variables }, stdio: "ignore" });
+});
+
+/** As Windows programs see a path of this machine. */
+function windowsPath(path: string): string {
+  return `Z:${path.replaceAll("/", "\\")}`;
+}
+
+interface Given {
+  readonly args?: readonly string[];
+  readonly variables?: Readonly<Record<string, string>>;
+  readonly stdin?: string;
+  readonly cwd?: string;
+}
+
+function start(program: string, given: Given = {}, detached = false): ChildProcess {
+  const { args = [], variables = {}, cwd } = given;
+  const env = { ...process.env, CNI_COMMAND: "", MULLION_NODE: "", ...prefix.variables, ...variables };
+  return spawn(prefix.wine, [program, ...args], { env, cwd, detached });
+}
+
+function run(program: string, given: Given = {}): Promise<ProgramResult> {
+  const child = start(program, given);
+  child.stdin?.end(given.stdin ?? "");
+  return resultOf(child);
+}
+
+function own(name: string): string {
+  return join(folder, name);
+}
+
+/** The lines of the fake node.exe that begin with `word`. */
+function linesOf(stdout: string, word: string): readonly string[] {
+  const lines = stdout.split("\n").filter((line) => line.startsWith(`${word} `));
+  return lines.map((line) => line.slice(word.length + 1));
+}
+
+/** Command lines of this machine's processes that name the folder. */
+function processesOf(text: string): readonly string[] {
+  return readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name))
+    .map((pid) => {
+      try {
+        return readFileSync(`/proc/${pid}/cmdline`, "utf8");
+      } catch {
+        return "";
+      }
+    })
+    .filter((line) => line.includes(text));
+}
+
+describe("a launcher with a node.exe beside it", () => {
+  beforeEach(() => copyFileSync(FAKE_NODE, own("node.exe")));
+
+  it("gives Node the bundle of its own name, and its arguments as they were", async () => {
+    const args = [
+      "plain",
+      "two words",
+      "",
+      'in "quotes"',
+      '"',
+      "back\\slash\\",
+      'both \\" \\\\" \\\\\\"',
+      "C:\\Program Files\\x\\",
+      "%PATH% ^& | <>",
+      "Grüße ネット 🪟",
+    ];
+    const { code, stdout, stderr } = await run(own("win-bridge.exe"), { args });
+    expect(linesOf(stdout, "argument")).toEqual([windowsPath(own("win-bridge.cjs")), ...args]);
+    expect([code, stderr]).toEqual([0, "to the standard error\r\n"]);
+  });
+
+  it("passes environment, standard input and exit code", async () => {
+    const variables = { MULLION_TEST: "Grüße 🪟", MULLION_TEST_STATUS: "7" };
+    const { code, stdout } = await run(own("win-bridge.exe"), { variables, stdin: '{"name":"ネット"}' });
+    expect(linesOf(stdout, "MULLION_TEST")).toEqual(["Grüße 🪟"]);
+    expect(linesOf(stdout, "input")).toEqual(['{"name":"ネット"}']);
+    expect(code).toBe(7);
+  });
+
+  it("is found through a symbolic link in a folder of its own", async () => {
+    const links = join(folder, "..", "links");
+    mkdirSync(links);
+    symlinkSync(own("win-bridge.exe"), join(links, "win-bridge.exe"));
+    const { code, stdout } = await run(join(links, "win-bridge.exe"), { args: ["x"] });
+    expect(code).toBe(0);
+    expect(linesOf(stdout, "argument").at(0)).toMatch(/\\win-bridge\.cjs$/);
+  });
+
+  it("takes Node along when it is killed", async () => {
+    const child = start(own("win-bridge.exe"), { variables: { MULLION_TEST_WAIT: "1" } });
+    const result = resultOf(child);
+    if (child.stdout !== null) await once(child.stdout, "data");
+    const seen = (): readonly string[] => processesOf("win-bridge.cjs");
+    expect(seen().filter((line) => line.includes("node.exe"))).toHaveLength(1);
+    child.kill("SIGKILL");
+    await result;
+    await expect.poll(seen).toEqual([]);
+  });
+
+  it("leaves Ctrl-C to Node, and ends as Node does", async () => {
+    const child = start(own("win-bridge.exe"), { variables: { MULLION_TEST_WAIT: "1" } }, true);
+    const result = resultOf(child);
+    if (child.stdout !== null) await once(child.stdout, "data");
+    process.kill(-(child.pid ?? 0), "SIGINT");
+    const { code, stdout } = await result;
+    expect([code, stdout]).toEqual([9, expect.stringMatching(/^process \d+\ninterrupted\n$/) as string]);
+  });
+});
+
+describe("where it looks for Node", () => {
+  it("MULLION_NODE before what lies beside it", async () => {
+    copyFileSync(FAKE_NODE, own("other.exe"));
+    writeFileSync(own("node.exe"), "no program");
+    const variables = { MULLION_NODE: windowsPath(own("other.exe")) };
+    expect((await run(own("win-bridge.exe"), { variables })).code).toBe(0);
+  });
+
+  it("PATH, with quotes, without folders that depend on the current one", async () => {
+    const elsewhere = join(folder, "..", "nodejs");
+    mkdirSync(elsewhere);
+    copyFileSync(FAKE_NODE, join(elsewhere, "node.exe"));
+    // Wine puts this before PATH.
+    const WINEPATH = `relative;C:\\none;"${windowsPath(elsewhere)}"`;
+    expect((await run(own("win-bridge.exe"), { variables: { WINEPATH } })).code).toBe(0);
+    const relative = { WINEPATH: "nodejs;..\\nodejs;\\nodejs;." };
+    const { stderr } = await run(own("win-bridge.exe"), { variables: relative, cwd: elsewhere });
+    expect(stderr).toContain("there is no node.exe beside it and none in PATH");
+  });
+});
+
+describe("what it says when it cannot start", () => {
+  it("no node.exe: two lines and 2; for a runtime an error object and 1", async () => {
+    const advice =
+      "Install Node 22.18 or later from https://nodejs.org, or set MULLION_NODE to the path of node.exe.";
+    const message = "win-bridge: there is no node.exe beside it and none in PATH";
+    expect(await run(own("win-bridge.exe"))).toEqual({
+      code: 2,
+      stdout: "",
+      stderr: `${message}\n    ${advice}\n`,
+    });
+    const { code, stdout, stderr } = await run(own("win-bridge.exe"), { variables: { CNI_COMMAND: "ADD" } });
+    expect([code, stderr]).toEqual([1, ""]);
+    expect(JSON.parse(stdout)).toEqual({ code: 999, msg: message, details: advice });
+  });
+
+  it("MULLION_NODE that names no file, also when there is another Node", async () => {
+    copyFileSync(FAKE_NODE, own("node.exe"));
+    const MULLION_NODE = 'C:\\no "such"\\node.exe';
+    const { code, stdout } = await run(own("win-bridge.exe"), {
+      variables: { MULLION_NODE, CNI_COMMAND: "DEL" },
+    });
+    expect(code).toBe(1);
+    expect(JSON.parse(stdout)).toMatchObject({
+      msg: `win-bridge: MULLION_NODE names no file: ${MULLION_NODE}`,
+    });
+  });
+
+  it("no bundle of its name: it was copied alone, or renamed", async () => {
+    copyFileSync(FAKE_NODE, own("node.exe"));
+    copyFileSync(LAUNCHER, own("renamed.exe"));
+    const { code, stderr } = await run(own("renamed.exe"));
+    expect(code).toBe(2);
+    expect(stderr).toContain("renamed.cjs");
+    expect(stderr).toContain("Copy both");
+  });
+
+  it("a node.exe that is none", async () => {
+    writeFileSync(own("node.exe"), "no program");
+    const { code, stderr } = await run(own("win-bridge.exe"));
+    expect(code).toBe(2);
+    expect(stderr).toMatch(/^win-bridge: cannot start .*node\.exe: .*\(error \d+\)\n/);
+  });
+});
+
+/** What flanneld and containerd have made before the plugin is called. */
+async function makeNode(
+  variables: Readonly<Record<string, string>>,
+): Promise<{ readonly client: HcnClient; readonly pod: string }> {
+  const client = findHns({ variables });
+  const route = { NextHop: "10.244.3.1", DestinationPrefix: "0.0.0.0/0" };
+  const network = await createNetwork(client, {
+    Name: "cbr0",
+    Type: "L2Bridge",
+    Ipams: [{ Type: "Static", Subnets: [{ IpAddressPrefix: "10.244.3.0/24", Routes: [route] }] }],
+  });
+  const bridge = { Name: "cbr0_ep", IpConfigurations: [{ IpAddress: "10.244.3.2" }] };
+  await createEndpoint(client, network.ID ?? "", bridge);
+  return { client, pod: (await createNamespace(client)).ID ?? "" };
+}
+
+describe("with Node for Windows", () => {
+  const CONFIGURATION = { cniVersion: "1.0.0", name: "cbr0" };
+  const range = { type: "host-local", subnet: "10.244.3.0/24" };
+  const call = { CNI_CONTAINERID: "SBX", CNI_NETNS: "none", CNI_IFNAME: "eth0" };
+
+  function plugin(
+    name: string,
+    variables: Record<string, string>,
+    configuration: object,
+  ): Promise<ProgramResult> {
+    const MULLION_NODE = windowsPath(windowsNode());
+    const CNI_PATH = `C:\\none;${windowsPath(PROGRAMS)}`;
+    const env = { MULLION_NODE, CNI_PATH, ...call, ...variables };
+    return run(join(PROGRAMS, `${name}.exe`), { variables: env, stdin: JSON.stringify(configuration) });
+  }
+
+  it("the plugins answer VERSION", async () => {
+    for (const name of ["win-bridge", "host-local"]) {
+      const { code, stdout, stderr } = await plugin(name, { CNI_COMMAND: "VERSION" }, {});
+      expect([code, stderr]).toEqual([0, ""]);
+      expect(JSON.parse(stdout)).toMatchObject({ cniVersion: "1.1.0" });
+    }
+  });
+
+  it("host-local keeps its leases in a folder with a drive letter, and names IPv6 leases as Windows can", async () => {
+    const dataDir = windowsPath(join(folder, "leases"));
+    const ipam = { ...range, ranges: [[{ subnet: "fd00:3::/64" }]], dataDir };
+    const added = await plugin("host-local", { CNI_COMMAND: "ADD" }, { ...CONFIGURATION, ipam });
+    expect([added.code, added.stderr]).toEqual([0, ""]);
+    expect(JSON.parse(added.stdout)).toMatchObject({
+      ips: [{ address: "10.244.3.2/24" }, { address: "fd00:3::2/64" }],
+    });
+    const files = readdirSync(join(folder, "leases", "cbr0"));
+    expect(files).toEqual(expect.arrayContaining(["10.244.3.2", "fd00_3__2"]));
+    const deleted = await plugin("host-local", { CNI_COMMAND: "DEL" }, { ...CONFIGURATION, ipam });
+    expect(deleted).toEqual({ code: 0, stdout: "", stderr: "" });
+  });
+
+  it("win-bridge finds HNS and host-local.exe, and does the life of a pod", async () => {
+    const daemon = await startDaemon();
+    try {
+      const { client, pod } = await makeNode(daemon.variables);
+      const dataDir = windowsPath(join(folder, "leases"));
+      const configuration = { ...CONFIGURATION, apiVersion: 2, ipam: { ...range, dataDir } };
+      const env = { ...daemon.variables, CNI_NETNS: pod };
+      const added = await plugin("win-bridge", { ...env, CNI_COMMAND: "ADD" }, configuration);
+      expect([added.code, added.stderr]).toEqual([0, ""]);
+      expect(JSON.parse(added.stdout)).toMatchObject({
+        interfaces: [{ name: "eth0", sandbox: pod }],
+        ips: [{ address: "10.244.3.3/24" }],
+      });
+      expect(await getNamespaceEndpointIds(client, pod)).toHaveLength(1);
+      const deleted = await plugin("win-bridge", { ...env, CNI_COMMAND: "DEL" }, configuration);
+      expect(deleted).toEqual({ code: 0, stdout: "", stderr: "" });
+      expect(await getNamespaceEndpointIds(client, pod)).toEqual([]);
+      await client.close();
+    } finally {
+      await daemon.stop();
+    }
+  });
+});

