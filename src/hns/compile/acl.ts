@@ -25,6 +25,8 @@ import { HNS_DEFAULT, endpointProvenance, networkProvenance, withPolicy } from "
 
 /** Printed priority of the ACL groups (dataplane.md §4.2). */
 const GROUP_PRIORITY = 1;
+/** A bit of all ACL rules that were seen, beside `terminating` and `stateful`: 8195 (dataplane.md §1.5). */
+const LISTED_FLAGS = 8_192;
 /** The built-in allow rules (hcn.md §3.5): rules with a higher number never take effect, because these match all. */
 export const DEFAULT_ALLOW_PRIORITY = 65_500;
 
@@ -131,6 +133,7 @@ function compileRule(source: AclSource, index: number, condition: Condition): Ru
     action: setting.Action === "Block" ? { type: "block", code: "acl-rule-blocked" } : { type: "allow" },
     isTerminating: true,
     isStateful: true,
+    listedFlags: LISTED_FLAGS,
     provenance,
   };
   return Object.freeze(rule);
@@ -157,6 +160,7 @@ function defaultAllow(direction: Direction, isAlone: boolean): Rule {
     action: { type: "allow" },
     isTerminating: true,
     isStateful: true,
+    listedFlags: LISTED_FLAGS,
     provenance: HNS_DEFAULT,
     ...(!isAlone && { inferred: "dataplane.md §4.2" }),
   };
