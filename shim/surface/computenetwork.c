@@ -104,6 +104,8 @@ static hresult ask(const char *operation, handle_kind kind, void *handle, const 
   if (result == NULL) return refuse(E_INVALID_PARAMETER, NO_RESULT, record);
   *result = NULL;
   if (!begin_with_handle(&request, kind, handle)) return refuse(E_INVALID_PARAMETER, BAD_HANDLE, record);
+  /* Without a query it would look like opening a handle in `mullion wine --trace-calls`. */
+  if (query == NULL) add_plain(&request, "query", "");
   if (add_text(&request, "query", query, &answer)) call(operation, &request, &answer);
   text_free(&request);
   return give(&answer, result, record);
