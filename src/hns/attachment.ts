@@ -7,6 +7,7 @@ import { NETWORK_FLAGS } from "../hcn/network.ts";
 import { NOTIFICATION_TYPES } from "../hcn/notification.ts";
 import { type Ip, parseIp } from "../net/ip.ts";
 import { asksDhcp } from "./endpoint-addresses.ts";
+import { hostFiltersOf } from "./compile/host-filters.ts";
 import { releaseCompartment } from "./compute-systems/compartments.ts";
 import type { DnsDefinition, PortProgram, RouteDefinition, VnicDefinition } from "./datapath.ts";
 import {
@@ -114,6 +115,14 @@ export function followMtu(context: ServiceContext, endpoint: EndpointRecord): vo
   if (portId !== undefined) context.datapath.setMtu(portId, mtuOf(context, endpoint));
 }
 
+/** Brings the compartment's own firewall in line with an attached endpoint's policies and those of its network. */
+export function followFilters(context: ServiceContext, endpoint: EndpointRecord): void {
+  const network = context.state.networks.get(endpoint.networkId);
+  const portId = endpoint.attachment?.portId;
+  if (network === undefined || portId === undefined) return;
+  context.datapath.setFilters(portId, hostFiltersOf(context.cache, network, endpoint));
+}
+
 function vnicOf(
   context: ServiceContext,
   endpoint: EndpointRecord,
@@ -142,6 +151,7 @@ function vnicOf(
     interfaceMetric: interfaceMetricOf(endpoint),
     vlan: vlanOf(network, endpoint),
     asksDhcp: !isOnHost && asksDhcp(network, endpoint),
+    filters: hostFiltersOf(context.cache, network, endpoint),
     sendsToFabric: traitsOf(network.type).isTunnelled && !isOnHost,
     program,
   };

@@ -1,6 +1,7 @@
 /** A datapath that moves no packets: it keeps what it was told. For a service without a network, and for tests. */
 import { assert } from "../base/assert.ts";
 import type { Guid } from "../hcn/client.ts";
+import type { FilterProgram } from "../host/windows-filtering/filter-program.ts";
 import type { InterfaceAddress } from "../net/prefix.ts";
 import type { PortRange } from "../net/port-range.ts";
 import { PortBlockTable } from "../vswitch/port-blocks.ts";
@@ -84,6 +85,11 @@ export class BooksDatapath implements Datapath {
   setMtu(portId: Guid, mtuBytes: number | undefined): void {
     const vnic = this.vnics.get(portId);
     if (vnic !== undefined) this.vnics.set(portId, { ...vnic, mtuBytes });
+  }
+
+  setFilters(portId: Guid, filters: FilterProgram | undefined): void {
+    const vnic = this.vnics.get(portId);
+    if (vnic !== undefined) this.vnics.set(portId, { ...vnic, filters });
   }
 
   reserveHostPools(switchId: Guid, pools: readonly HostPoolDefinition[]): boolean {

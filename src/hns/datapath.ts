@@ -3,6 +3,7 @@
  * makes it so. `SwitchDatapath` does it with a simulated switch and host stack; `BooksDatapath` only keeps the books.
  */
 import type { Guid } from "../hcn/client.ts";
+import type { FilterProgram } from "../host/windows-filtering/filter-program.ts";
 import type { NatProgram } from "../host/winnat/nat-program.ts";
 import type { Ip, Ipv4 } from "../net/ip.ts";
 import type { Mac } from "../net/mac.ts";
@@ -161,6 +162,8 @@ export interface VnicDefinition {
   readonly asksDhcp: boolean;
   /** All that the endpoint sends goes by the physical host's switch. */
   readonly sendsToFabric: boolean;
+  /** What the compartment's own firewall does with the interface; undefined: nothing. */
+  readonly filters: FilterProgram | undefined;
   /** Undefined: the port has no rules; frames pass as they are. */
   readonly program: PortProgram | undefined;
 }
@@ -213,6 +216,8 @@ export interface Datapath {
   detach(switchId: Guid, portId: Guid): void;
   /** Changes the MTU of an attached vNIC; undefined: that of its link. */
   setMtu(portId: Guid, mtuBytes: number | undefined): void;
+  /** Changes what the compartment's firewall does with an attached vNIC's interface. */
+  setFilters(portId: Guid, filters: FilterProgram | undefined): void;
   /**
    * Makes pools of the host's port that are not there yet, each with a block of ports.
    * @returns false when the node has no block left; then nothing has changed.

@@ -10,7 +10,14 @@ import { type ModifyRequestType, parseModifyRequest } from "../hcn/modify.ts";
 import { NOTIFICATION_TYPES } from "../hcn/notification.ts";
 import { ENDPOINT_POLICY_TYPES } from "../hcn/policy-type.ts";
 import { SCHEMA_V2_0, type SchemaVersion } from "../hcn/schema-version.ts";
-import { checkHealthy, detachEndpoint, followMtu, notifyNetwork, updateEndpoint } from "./attachment.ts";
+import {
+  checkHealthy,
+  detachEndpoint,
+  followFilters,
+  followMtu,
+  notifyNetwork,
+  updateEndpoint,
+} from "./attachment.ts";
 import { type EndpointRecord, isRemoteEndpoint } from "./endpoint-record.ts";
 import { modifyPort, refreshEndpoint, resetEndpoint } from "./endpoint-port.ts";
 import { readIpConfigs } from "./endpoint-addresses.ts";
@@ -145,7 +152,9 @@ export function modifyPolicies(
     policies: endpoint.policies,
   };
   const policies = changedEndpointPolicies(context, network, subject, requestType, documents);
-  followMtu(context, updateEndpoint(context, endpoint, { policies }));
+  const updated = updateEndpoint(context, endpoint, { policies });
+  followMtu(context, updated);
+  followFilters(context, updated);
   context.ports.reprogram(network.id);
 }
 

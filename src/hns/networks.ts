@@ -10,6 +10,7 @@ import { parseSubnetPolicy } from "../hcn/network-policy.ts";
 import { NOTIFICATION_TYPES } from "../hcn/notification.ts";
 import { NETWORK_POLICY_TYPES } from "../hcn/policy-type.ts";
 import { AddressPool } from "./address-pool.ts";
+import { followFilters } from "./attachment.ts";
 import { removeEndpoint } from "./endpoints.ts";
 import { removeLoadBalancer } from "./load-balancers.ts";
 import { removeSdnRoute } from "./sdn-routes.ts";
@@ -125,6 +126,8 @@ function replaceNetwork(
   const updated: NetworkRecord = Object.freeze({ ...network, ...changes, changedAtMs: context.nowMs });
   context.state.networks.set(network.id, updated);
   context.changed("Network", network.id);
+  if (updated.policies !== network.policies)
+    for (const endpoint of context.state.attachedOf(network.id)) followFilters(context, endpoint);
   context.ports.reprogram(network.id);
 }
 

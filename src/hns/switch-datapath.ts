@@ -7,6 +7,7 @@ import { DhcpClient } from "../host/dhcp/dhcp-client.ts";
 import type { Host } from "../host/host.ts";
 import type { Interface } from "../host/interface.ts";
 import { DnsRelay } from "../host/services/dns-relay.ts";
+import type { FilterProgram } from "../host/windows-filtering/filter-program.ts";
 import type { InterfaceAddress } from "../net/prefix.ts";
 import { NatPool, type PortBlockSource } from "../vfp/nat-pool.ts";
 import type { SwitchPort } from "../vswitch/switch-port.ts";
@@ -130,6 +131,7 @@ export class SwitchDatapath implements Datapath {
     if (program === undefined) port.deliversByAddress = true;
     else applyProgram(portBlocksFor(this.host, virtualSwitch, port), port, emptied(program), program);
     port.setIps(vnic.addresses.map((address) => address.ip));
+    if (vnic.filters !== undefined) compartment.setFilters(netInterface, vnic.filters);
     configureStack(compartment, netInterface, vnic);
     dhcp?.start();
   }
@@ -147,6 +149,12 @@ export class SwitchDatapath implements Datapath {
   setMtu(portId: Guid, mtuBytes: number | undefined): void {
     const netInterface = this.vnics.get(portId)?.netInterface;
     if (netInterface !== undefined) netInterface.mtuBytes = mtuBytes ?? netInterface.device.mtuBytes;
+  }
+
+  setFilters(portId: Guid, filters: FilterProgram | undefined): void {
+    const vnic = this.vnics.get(portId);
+    if (vnic !== undefined && vnic.netInterface.filters !== filters)
+      vnic.compartment.setFilters(vnic.netInterface, filters);
   }
 
   program(switchId: Guid, portId: Guid, program: PortProgram): void {
@@ -300,7 +308,7 @@ function applyProgram(
   if (arePoolsNew) addPools(blocks, port, before.natPools, after.natPools);
   if (after.tunnel !== undefined && after.tunnel !== before.tunnel) {
     port.vfp.address = after.tunnel.address;
-    port.vfp.parserSettings = { ...port.vfp.parserSettings, vxlanPort: after.tunnel.vxlanPort };
+    port.setVxlanPort(after.tunnel.vxlanPort);
   }
   for (const layer of after.stack.names) {
     const groups = after.groups[layer] ?? [];

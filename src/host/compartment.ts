@@ -26,12 +26,15 @@ import { IpOutput } from "./ip-output.ts";
 import { isLoopback } from "./loopback.ts";
 import { Netfilter } from "./netfilter/netfilter.ts";
 import { PortClaims } from "./port-claims.ts";
+import { type HostsFile, NO_HOSTS } from "./resolver/hosts-file.ts";
 import { NameCache } from "./resolver/name-cache.ts";
 import { type Route, type RouteOptions, RouteTable } from "./route-table.ts";
 import { selectSource } from "./source-address.ts";
 import type { StackProfile } from "./stack-profile.ts";
 import { Tcp } from "./tcp.ts";
 import { Udp } from "./udp.ts";
+import type { FilterProgram } from "./windows-filtering/filter-program.ts";
+import { WindowsFiltering } from "./windows-filtering/windows-filtering.ts";
 import { WinNat } from "./winnat/win-nat.ts";
 
 /** What the resolver of a compartment is told (HNS `Dns`, CNI `dns`). */
@@ -79,12 +82,16 @@ export class Compartment implements NextHopResolver {
   dns: DnsSettings = NO_DNS;
   /** What the resolver remembers. */
   readonly nameCache: NameCache = new NameCache();
+  /** What `etc\\hosts`, or `/etc/hosts`, says. */
+  hosts: HostsFile = NO_HOSTS;
   /** Sends a gratuitous ARP request for each address that is added. Default: what the system does. */
   isAddressAnnounced: boolean;
   /** Connection tracking, translation and filters; undefined while the machine has none. */
   netfilter: Netfilter | undefined;
   /** Address translation of a Windows host; undefined while no network is behind it. */
   winNat: WinNat | undefined;
+  /** Filters and redirections of Windows; undefined while no interface has any. */
+  filtering: WindowsFiltering | undefined;
   private readonly interfaces: Interface[] = [];
   private readonly routes = new RouteTable();
   private readonly input: IpInput;
@@ -131,6 +138,16 @@ export class Compartment implements NextHopResolver {
     return this.winNat;
   }
 
+  /** What WFP does with an interface's packets and connections from now on. Windows only. */
+  setFilters(netInterface: Interface, program: FilterProgram | undefined): void {
+    assert(this.profile.os === "windows", "the Windows Filtering Platform is a part of Windows");
+    netInterface.filters = program;
+    const isActive = program !== undefined && program.groups.length + program.redirections.length > 0;
+    if (isActive) this.filtering ??= new WindowsFiltering(this);
+    if (program === undefined) this.filtering?.forget(netInterface);
+    else this.filtering?.setFilters(netInterface, program);
+  }
+
   addInterface(options: InterfaceOptions): Interface {
     assert(!isGroupMac(options.mac), "an interface has a unicast MAC");
     const netInterface = new Interface(this, options, options.isForwarding ?? this.isForwardingByDefault);
@@ -144,6 +161,7 @@ export class Compartment implements NextHopResolver {
     assert(index >= 0, "a removed interface belongs to the compartment");
     this.interfaces.splice(index, 1);
     this.routes.removeInterface(netInterface);
+    this.filtering?.forget(netInterface);
     netInterface.neighbors.clear();
     netInterface.isAttached = false;
   }

@@ -8,6 +8,7 @@ import { EtherType } from "../wire/ethertype.ts";
 import type { Packet } from "../wire/packet.ts";
 import type { Compartment } from "./compartment.ts";
 import { NeighborTable } from "./neighbor-table.ts";
+import type { FilterProgram } from "./windows-filtering/filter-program.ts";
 
 /** What `Compartment.addInterface` takes. */
 export interface InterfaceOptions {
@@ -53,6 +54,8 @@ export class Interface implements Receiver {
   isProxyArp = false;
   /** Set on the interface of a bridge whose frames the machine's rules see (`bridge-nf-call-iptables` is 1). */
   bridge: BridgeSegment | undefined;
+  /** What WFP does with packets and connections of the interface; undefined: nothing. Windows only. */
+  filters: FilterProgram | undefined;
   /** False once the interface was removed: nothing is sent or taken any more. */
   isAttached = true;
   private readonly compartment: Compartment;

@@ -15,6 +15,7 @@ import { isLoopback } from "./loopback.ts";
 import { passBridge } from "./netfilter/bridge-hooks.ts";
 import type { Admitted } from "./netfilter/netfilter.ts";
 import { Reassembly } from "./reassembly.ts";
+import type { WindowsFiltering } from "./windows-filtering/windows-filtering.ts";
 
 /** A packet for this stack: whole, with its headers and addresses. */
 export interface LocalPacket {
@@ -178,8 +179,9 @@ export class IpInput {
 
   private dispatch(arrived: LocalPacket): void {
     const { packet, headers } = arrived;
-    const { netfilter } = this.compartment;
+    const { netfilter, filtering } = this.compartment;
     if (netfilter?.input(packet, headers) === false) return;
+    if (filtering !== undefined && this.isFiltered(filtering, arrived)) return;
     const local = netfilter === undefined ? arrived : { ...arrived, source: sourceOf(arrived) };
     const problem = verifyChecksums(packet.bytes, headers);
     if (problem !== undefined) {
@@ -201,8 +203,24 @@ export class IpInput {
     }
   }
 
+  /** What the compartment sends to itself meets no filter. */
+  private isFiltered(
+    filtering: WindowsFiltering,
+    { packet, headers, source, destination }: LocalPacket,
+  ): boolean {
+    const netInterface = this.compartment.interfaceOf(destination);
+    if (netInterface === undefined || this.compartment.isLocal(source)) return false;
+    return !filtering.receive(packet, headers, netInterface);
+  }
+
   private refuseProtocol(local: LocalPacket): void {
     const protocol = readU8(local.packet.bytes, local.headers.network + 9);
+    const { filters } = this.compartment.interfaceOf(local.destination) ?? {};
+    if (filters !== undefined && !filters.allowedProtocols.includes(protocol)) {
+      const text = `the firewall lets no ${ipProtocolName(protocol)} in`;
+      this.compartment.drop(local.packet, "host-firewall-protocol-denied", text);
+      return;
+    }
     this.compartment.drop(
       local.packet,
       "protocol-unknown",

@@ -143,6 +143,8 @@ export class IpOutput {
       this.compartment.env.clock.schedule(0, new LoopbackDelivery(this.compartment, packet));
       return true;
     }
+    // What a filter ended was sent, too, as far as its sender can see.
+    if (this.compartment.filtering?.send(packet, route.interface) === false) return true;
     const text = packet.tag === 0 ? "" : `sent by route ${formatRoute(route)}`;
     const outgoing = { packet, kind: "send", text } as const;
     const marked = path.inferred === undefined ? outgoing : { ...outgoing, inferred: path.inferred };

@@ -37,6 +37,8 @@ export interface PortProbeOptions extends ProbeOptions {
   readonly port: number;
   /** Default: a port of the system's ephemeral range. */
   readonly sourcePort?: number;
+  /** The SID of the user who connects; see `TcpConnectOptions.user`. */
+  readonly user?: string;
 }
 
 const TCP_TIMEOUT_MS = 10_000;
@@ -142,7 +144,7 @@ export class TcpProbe extends Attempt implements TcpOwner {
   }
 
   protected begin(): void {
-    const { compartment, destination, port, source, sourcePort, isFollowed } = this.options;
+    const { compartment, destination, port, source, sourcePort, isFollowed, user } = this.options;
     const connection = compartment.tcp.connect({
       destination,
       port,
@@ -150,6 +152,7 @@ export class TcpProbe extends Attempt implements TcpOwner {
       tag: isFollowed === true ? 1 : 0,
       ...(source === undefined ? {} : { source }),
       ...(sourcePort === undefined ? {} : { sourcePort }),
+      ...(user === undefined ? {} : { user }),
     });
     if (typeof connection === "string") this.end(socketResult(connection));
     else this.connection = connection;

@@ -32,6 +32,8 @@ export interface TcpConnectOptions {
   readonly sourcePort?: number;
   /** Of the SYN. Default 0. */
   readonly tag?: PacketTag;
+  /** The SID of the user whose process connects. Default: any user that no policy names. */
+  readonly user?: string;
 }
 
 /** What differs from segment to segment of a connection. */
@@ -75,11 +77,41 @@ export class Tcp {
 
   /** Opens a connection; `options.owner` hears of everything that follows. @returns why no SYN could be sent. */
   connect(options: TcpConnectOptions): TcpConnection | SocketFailure {
-    const { destination, port, owner } = options;
+    const { destination } = options;
     if (this.connections.size >= LIMITS.socketsPerCompartmentMax) return "too-many-sockets";
     if (options.source !== undefined && !this.compartment.isLocal(options.source)) return "address-not-local";
     const path = this.compartment.output.findPath(destination, options.source);
     if (path === undefined) return "no-route";
+    return this.redirect(options, path) ?? this.connectAlong(options, path);
+  }
+
+  /** Gives the connection to a proxy of the compartment, when a policy says so. */
+  private redirect(options: TcpConnectOptions, path: Path): TcpConnection | SocketFailure | undefined {
+    const { filtering, output } = this.compartment;
+    const netInterface = path.route?.interface;
+    if (filtering === undefined || netInterface === undefined) return undefined;
+    const { destination, port, source: _source, ...rest } = options;
+    const ends = { localIp: path.source, remoteIp: destination, remotePort: port };
+    const found = filtering.redirectConnect(netInterface, ends, options.user);
+    const proxyPath = found && output.findPath(found.destination.ip);
+    if (found === undefined || proxyPath === undefined) return undefined;
+    const localPort = options.sourcePort ?? this.ports.reserveEphemeral();
+    if (localPort === undefined) return "no-free-port";
+    if (options.sourcePort === undefined) this.ports.release(localPort);
+    filtering.noteRedirected(localPort, { ip: destination, port }, found.redirection);
+    const proxied = {
+      ...rest,
+      destination: found.destination.ip,
+      port: found.destination.port,
+      sourcePort: localPort,
+    };
+    const connection = this.connectAlong(proxied, proxyPath);
+    if (typeof connection === "string") filtering.forgetRedirected(localPort);
+    return connection;
+  }
+
+  private connectAlong(options: TcpConnectOptions, path: Path): TcpConnection | SocketFailure {
+    const { destination, port, owner } = options;
     if (options.sourcePort !== undefined) this.ports.reserve(options.sourcePort);
     const localPort = options.sourcePort ?? this.ports.reserveEphemeral();
     if (localPort === undefined) return "no-free-port";
@@ -120,6 +152,7 @@ export class Tcp {
   forget(connection: TcpConnection): void {
     if (this.connections.get(keyOf(connection)) !== connection) return;
     this.connections.delete(keyOf(connection));
+    this.compartment.filtering?.forgetRedirected(connection.localPort);
     this.ports.release(connection.localPort);
   }
 
@@ -139,8 +172,9 @@ export class Tcp {
       connection.take(segment);
       return;
     }
-    const listener = this.findListener(segment);
     const isSyn = (segment.flags & (TcpFlag.syn | TcpFlag.ack | TcpFlag.rst)) === TcpFlag.syn;
+    const port = isSyn ? this.acceptingPort(local, segment) : segment.destinationPort;
+    const listener = this.findListener(segment, port);
     if (listener === undefined || !isSyn) {
       this.refuse(local, segment, listener === undefined);
       return;
@@ -157,6 +191,7 @@ export class Tcp {
     const tcp = { ...fields, sourcePort: ends.localPort, destinationPort: ends.remotePort };
     const packet = buildTcpFrame({ link: NO_LINK, ip, tcp, payload });
     packet.tag = tag;
+    if (tag !== 0) this.compartment.filtering?.recordRedirected(packet, ends.localPort);
     return this.compartment.output.send(packet, path);
   }
 
@@ -194,8 +229,23 @@ export class Tcp {
     return this.connections.get(keyOf(endsOf(segment)));
   }
 
-  private findListener(segment: TcpSegment): TcpListener | undefined {
-    const listeners = this.listeners.get(segment.destinationPort);
+  /** The port whose listener takes a connection: its own, or that of a proxy. */
+  private acceptingPort({ packet }: LocalPacket, segment: TcpSegment): number {
+    const { destination, destinationPort, source, sourcePort } = segment;
+    const { filtering } = this.compartment;
+    const netInterface = filtering && this.compartment.interfaceOf(destination);
+    if (netInterface === undefined || this.compartment.isLocal(source)) return destinationPort;
+    const ends = {
+      localIp: destination,
+      localPort: destinationPort,
+      remoteIp: source,
+      remotePort: sourcePort,
+    };
+    return filtering?.redirectAccept(netInterface, packet, ends) ?? destinationPort;
+  }
+
+  private findListener(segment: TcpSegment, port: number): TcpListener | undefined {
+    const listeners = this.listeners.get(port);
     return (
       listeners?.find((listener) => listener.ip === segment.destination) ??
       listeners?.find((listener) => listener.ip === undefined)

@@ -1,4 +1,5 @@
 /** What a port counts, in the words of `vfpctrl` (dataplane.md §1.5, §7.6, §7.8). Plain data. */
+import { TcpFlag } from "../wire/tcp.ts";
 
 /** `/get-rule-counter`. */
 export interface RuleCounters {
@@ -88,4 +89,17 @@ export function newTcpCounters(): TcpCounters {
     halfOpenTimeouts: 0,
     expiredToTimeWait: 0,
   };
+}
+
+/** Flags of segments that open or end a connection. */
+export const CONTROL_FLAGS: number = TcpFlag.syn | TcpFlag.fin | TcpFlag.rst;
+
+/** Counts a segment with one of `CONTROL_FLAGS`. */
+export function countTcpFlags(counters: PortCounters, flags: number): void {
+  if ((flags & TcpFlag.syn) !== 0) {
+    if ((flags & TcpFlag.ack) === 0) counters.synPackets++;
+    else counters.synAckPackets++;
+  }
+  if ((flags & TcpFlag.fin) !== 0) counters.finPackets++;
+  if ((flags & TcpFlag.rst) !== 0) counters.rstPackets++;
 }

@@ -20,3 +20,9 @@ export interface NextHopResolver {
    */
   resolve(destination: Ip, waiter: NextHopWaiter): NextHop | "pending" | "unreachable";
 }
+
+class NobodyWaits implements NextHopWaiter {
+  nextHopSettled(): void {}
+}
+/** For ports that are used without a switch. */
+export const NOBODY_WAITS: NextHopWaiter = Object.freeze(new NobodyWaits());

@@ -13,19 +13,19 @@ import type { Mac } from "../net/mac.ts";
 import type { Headers } from "../wire/headers.ts";
 import { IpProtocol } from "../wire/ip-protocol.ts";
 import type { Packet } from "../wire/packet.ts";
-import { TcpFlag } from "../wire/tcp.ts";
-import { TunnelHeaders } from "../wire/tunnel.ts";
-import { type PortCounters, newPortCounters } from "./counters.ts";
+import type { TunnelHeaders } from "../wire/tunnel.ts";
+import { CONTROL_FLAGS, type PortCounters, countTcpFlags, newPortCounters } from "./counters.ts";
 import { FlowCensus } from "./flow-census.ts";
-import { FlowKey } from "./flow-key.ts";
+import type { FlowKey } from "./flow-key.ts";
 import { FlowTable } from "./flow-table.ts";
 import { FragmentCache, trainKey } from "./fragment-cache.ts";
 import type { Group } from "./group.ts";
-import { QuotedPacket } from "./icmp-error.ts";
+import type { QuotedPacket } from "./icmp-error.ts";
 import { Layer, type RuleMatch } from "./layer.ts";
 import type { MappingSpace } from "./mapping-space.ts";
 import type { NatPool } from "./nat-pool.ts";
-import type { NextHopResolver, NextHopWaiter } from "./next-hop.ts";
+import { NOBODY_WAITS, type NextHopResolver, type NextHopWaiter } from "./next-hop.ts";
+import { PortScratch } from "./port-scratch.ts";
 import { GuardPost } from "./port-guards.ts";
 import { PortRecorder } from "./port-recorder.ts";
 import {
@@ -36,6 +36,7 @@ import {
   type PortFlowSettings,
   type PortGuards,
   type PortParserSettings,
+  vxlanPortFor,
 } from "./port-settings.ts";
 import type { Direction, LayerDefinition } from "./rule.ts";
 import { type Charge, TokenBucket } from "./token-bucket.ts";
@@ -108,7 +109,7 @@ export class VfpPort implements WalkedPort {
   private absent: Set<Layer> | undefined;
   /** The pipeline without what is absent; undefined until somebody asks. */
   private presentOrder: Readonly<Record<Direction, readonly Layer[]>> | undefined;
-  private scratchPad: Scratch | undefined;
+  private scratchPad: PortScratch | undefined;
   private readonly unified = new FlowTable<UnifiedFlow>(KEY_WORDS_USUAL);
   private readonly fragments = new FragmentCache();
   private guardPost: GuardPost | undefined;
@@ -135,8 +136,8 @@ export class VfpPort implements WalkedPort {
     this.layersByName = new Map(layers.map((layer) => [layer.definition.name, layer]));
   }
 
-  private get scratch(): Scratch {
-    return (this.scratchPad ??= new Scratch());
+  private get scratch(): PortScratch {
+    return (this.scratchPad ??= new PortScratch());
   }
 
   get key(): FlowKey {
@@ -162,6 +163,11 @@ export class VfpPort implements WalkedPort {
 
   get unifiedFlowCount(): number {
     return this.unified.size;
+  }
+
+  /** All unified flows with the keys of their packets, for listings. */
+  listUnifiedFlows(): { readonly key: Int32Array; readonly value: UnifiedFlow }[] {
+    return [...this.unified.items()];
   }
 
   /** Who is behind the port, and what stands outside on what it encapsulates. */
@@ -391,7 +397,11 @@ export class VfpPort implements WalkedPort {
     tunnel.kind = undefined;
     const mayBeTunnel = headers.protocol === IpProtocol.udp || headers.protocol === IpProtocol.gre;
     if (mayBeTunnel && this.parser.parsesTunnels) {
-      const malformed = tunnel.locate(packet.bytes, headers, this.parser.vxlanPort);
+      const malformed = tunnel.locate(
+        packet.bytes,
+        headers,
+        vxlanPortFor(this.parser, packet.bytes, headers),
+      );
       if (malformed !== undefined) return this.refuse("tunnel-refused", packet, direction, nowMs, recorder);
     }
     key.isSourceTranslated = false;
@@ -595,30 +605,3 @@ export class VfpPort implements WalkedPort {
 function canEncapsulate(group: Group): boolean {
   return group.rules.some(({ action: { type } }) => type === "routeencap" || type === "mapencap");
 }
-
-const CONTROL_FLAGS = TcpFlag.syn | TcpFlag.fin | TcpFlag.rst;
-
-function countTcpFlags(counters: PortCounters, flags: number): void {
-  if ((flags & TcpFlag.syn) !== 0) {
-    if ((flags & TcpFlag.ack) === 0) counters.synPackets++;
-    else counters.synAckPackets++;
-  }
-  if ((flags & TcpFlag.fin) !== 0) counters.finPackets++;
-  if ((flags & TcpFlag.rst) !== 0) counters.rstPackets++;
-}
-
-/** What a port works with while it looks at a packet. Made for the first one: most ports of a large world see none. */
-class Scratch {
-  readonly key = new FlowKey();
-  readonly layerKey = new FlowKey();
-  readonly otherKey = new FlowKey();
-  readonly arrivalKey = new FlowKey();
-  readonly tunnel = new TunnelHeaders();
-  readonly quoted = new QuotedPacket();
-}
-
-/** For ports that are used without a switch. */
-class NobodyWaits implements NextHopWaiter {
-  nextHopSettled(): void {}
-}
-const NOBODY_WAITS: NextHopWaiter = Object.freeze(new NobodyWaits());

@@ -6,6 +6,7 @@ import { NAT_FLAGS, type SdnRoutePolicySetting } from "../../hcn/nat-policy.ts";
 import type { NetworkPolicy, RemoteSubnetRoutePolicySetting } from "../../hcn/network-policy.ts";
 import type { EndpointPolicyType, NetworkPolicyType } from "../../hcn/policy-type.ts";
 import { DEFAULT_ALLOW_PRIORITY, isSwitchAcl, setsOf } from "../compile/acl.ts";
+import { reasonForWfpProxy } from "../compile/host-filters.ts";
 import { reasonForProxy } from "../compile/l4-proxy.ts";
 import { isIpv6Nat } from "../compile/outbound-nat.ts";
 import { isIpv6Mapping } from "../compile/port-mapping.ts";
@@ -20,7 +21,6 @@ export const NOT_YET = "stored and returned; this version does not act on it";
 
 /** Policies of endpoints that never act, with what Windows would do. */
 export const STORED_ENDPOINT_POLICIES: { readonly [T in EndpointPolicyType]?: string } = {
-  L4WFPPROXY: "connections are not redirected to the proxy",
   InterfaceConstraint: "the endpoint is not bound to the interface",
   Encryption: "packets are not encrypted",
   VLAN: "frames are not tagged",
@@ -47,10 +47,8 @@ function missingSet(ids: readonly string[], network: NetworkRecord | undefined):
 }
 
 function reasonForAcl(settings: AclPolicySetting, network: NetworkRecord | undefined): string | undefined {
-  if (!isSwitchAcl(settings))
-    return "RuleType Host belongs to the Windows firewall, which this version does not run";
   if (settings.Action === "Pass") return "Pass has a meaning in tiers only";
-  if ((settings.Priority ?? 0) > DEFAULT_ALLOW_PRIORITY)
+  if (isSwitchAcl(settings) && (settings.Priority ?? 0) > DEFAULT_ALLOW_PRIORITY)
     return `the rules at ${DEFAULT_ALLOW_PRIORITY}, which allow everything, decide before Priority ${settings.Priority ?? 0}`;
   return missingSet(setsOf(settings), network);
 }
@@ -85,6 +83,7 @@ const PARTLY_ENFORCED: { readonly [T in EndpointPolicyType]?: EndpointReason<T> 
     isIpv6Nat(Settings) ? "IPv6 is not translated; packets keep the endpoint's address" : undefined,
   SDNRoute: ({ Settings }) => reasonForRoute(Settings),
   L4Proxy: ({ Settings }) => reasonForProxy(Settings),
+  L4WFPPROXY: ({ Settings }) => reasonForWfpProxy(Settings),
 };
 
 /** What of one policy has no effect where ports get rules. */
@@ -101,7 +100,10 @@ export function reasonForEndpointPolicy(
   if (policy.Type === "PortMapping" && network !== undefined && traitsOf(network.type).isTranslated)
     return isIpv6Mapping(policy.Settings) ? "WinNAT does not translate IPv6" : undefined;
   if (policy.Type === "VLAN" && network !== undefined && hasVlans(network)) return undefined;
-  const isWithoutRules = network !== undefined && !hasRules(network) && RULE_POLICIES.includes(policy.Type);
+  // The compartment's own firewall needs no rules on ports.
+  const isOfPorts =
+    RULE_POLICIES.includes(policy.Type) && !(policy.Type === "ACL" && !isSwitchAcl(policy.Settings));
+  const isWithoutRules = network !== undefined && !hasRules(network) && isOfPorts;
   return isWithoutRules ? ruleLimitOf(network.type) : ownReason(policy, network);
 }
 
@@ -148,7 +150,8 @@ export function reasonForNetworkPolicy(network: NetworkRecord, policy: NetworkPo
   if (ofBridge !== undefined) return hasRules(network) ? ofBridge : WITHOUT_TUNNELS;
   if (policy.Type === "RemoteSubnetRoute") return reasonForRemoteSubnet(policy.Settings);
   const isOfRules = policy.Type === "NetworkACL" || policy.Type === "SetPolicy" || policy.Type === "L4Proxy";
-  if (isOfRules && !hasRules(network)) return ruleLimitOf(network.type);
+  const isOfHost = policy.Type === "NetworkACL" && !isSwitchAcl(policy.Settings);
+  if (isOfRules && !isOfHost && !hasRules(network)) return ruleLimitOf(network.type);
   if (policy.Type === "NetworkACL") return reasonForAcl(policy.Settings, network);
   if (policy.Type === "L4Proxy") return reasonForProxy(policy.Settings);
   if (policy.Type === "InterfaceConstraint") return reasonForConstraint(network, policy.Settings);

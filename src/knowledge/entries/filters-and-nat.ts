@@ -17,6 +17,8 @@ type FilterAndNatCode =
   | "outbound-nat-on-answers"
   | "acl-rule-blocked"
   | "acl-no-rule-matched"
+  | "host-acl-blocked"
+  | "host-firewall-protocol-denied"
   | "nat-port-pool-exhausted"
   | "flow-table-full"
   | "fragment-without-first"
@@ -186,6 +188,41 @@ export const FILTER_AND_NAT_ENTRIES: EntryTable<FilterAndNatCode> = {
       thread("Azure/azure-container-networking", 1752),
       reference("dataplane.md §1.3, §4.2"),
     ],
+    profiles: ALL,
+  },
+
+  "host-acl-blocked": {
+    title: "An ACL of RuleType Host blocked the packet",
+    cause: prose`
+      The endpoint, or its network, has an ACL whose RuleType is Host. Such a rule belongs to the Windows firewall (WFP) in
+      the compartment of the pod, not to the switch extension. A packet has to pass both: what a Switch rule allows can
+      still be blocked here. The rule holds for the first packet of a connection; answers pass.`,
+    onNode: prose`
+      vfpctrl does not show these rules. The policies of the endpoint do, and so do the filters of the firewall:
+
+          Get-HnsEndpoint | ? IPAddress -eq <pod IP> | % Policies | ? RuleType -eq Host
+          netsh wfp show filters file=filters.xml`,
+    remedy: prose`
+      Change the ACL, or add one with a lower priority number that allows the traffic. Rules without a RuleType, and those
+      with Switch, do not overrule it.`,
+    sources: [NETWORK_ISOLATION, reference("dataplane.md §4.1, §4.4, DT-149"), reference("hcn.md §3.5")],
+    profiles: ALL,
+  },
+
+  "host-firewall-protocol-denied": {
+    title: "The pod's firewall lets this IP protocol not in",
+    cause: prose`
+      A pod without ACLs of its own takes TCP, UDP, ICMP and IGMP. Every other IP protocol, such as GRE or ESP, is denied
+      on the way in by the firewall of its compartment, without an answer to the sender.`,
+    onNode: prose`
+      The switch port passes the packet, and nothing arrives in the pod:
+
+          pktmon start --capture --type drop
+          netsh wfp show netevents file=events.xml`,
+    remedy: prose`
+      Use TCP or UDP. An ACL with RuleType Host, Action Allow, Direction In and the protocol's number in Protocols lets it
+      pass the firewall; something in the pod has to take it then.`,
+    sources: [NETWORK_ISOLATION, reference("dataplane.md §4.2, DT-155")],
     profiles: ALL,
   },
 

@@ -1,0 +1,186 @@
+/**
+ * ACLs of RuleType Host and L4WFPPROXY → what the Windows Filtering Platform of the endpoint's compartment is told
+ * (dataplane.md §2.14, §4; hcn.md §3.3, §3.5). They hold on networks of every type, since no switch port is asked.
+ */
+import { parseAclProtocols } from "../../hcn/acl-policy.ts";
+import { parseAddressOrPrefix, prefixOfAddress, splitList } from "../../hcn/address-list.ts";
+import type { L4WfpProxyPolicySetting, ProxyExceptions } from "../../hcn/proxy-policy.ts";
+import type {
+  FilterProgram,
+  ProxyRedirection,
+  RedirectionExceptions,
+} from "../../host/windows-filtering/filter-program.ts";
+import { type PortRange, parsePortRanges } from "../../net/port-range.ts";
+import type { Prefix } from "../../net/prefix.ts";
+import { type Group, createGroup } from "../../vfp/group.ts";
+import type { Direction, Rule } from "../../vfp/rule.ts";
+import { IpProtocol } from "../../wire/ip-protocol.ts";
+import type { EndpointRecord } from "../endpoint-record.ts";
+import type { NetworkRecord } from "../network-record.ts";
+import { type AclSource, aclSources, compareAclRules, compileAclCondition } from "./acl.ts";
+import { type AddressSets, addressSetsOf } from "./address-sets.ts";
+import type { CompileCache } from "./compile-cache.ts";
+import { HNS_DEFAULT, endpointProvenance, withPolicy } from "./provenance.ts";
+
+/** Documented: what an endpoint without ACLs lets in; other protocols are denied (dataplane.md §4.2, DT-155). */
+const PROTOCOLS_LET_IN: readonly number[] = Object.freeze([
+  IpProtocol.icmp,
+  IpProtocol.igmp,
+  IpProtocol.tcp,
+  IpProtocol.udp,
+  IpProtocol.icmpv6,
+]);
+/** Behind every rule of a policy. */
+const DEFAULT_PRIORITY = 65_535;
+const ANY_PROGRAM: FilterProgram = Object.freeze({
+  groups: Object.freeze([]),
+  redirections: Object.freeze([]),
+  allowedProtocols: PROTOCOLS_LET_IN,
+});
+
+function isHostAcl({ setting }: AclSource): boolean {
+  return setting.RuleType === "Host" && setting.Action !== "Pass";
+}
+
+function compileRule(source: AclSource, index: number, direction: Direction, sets: AddressSets): Rule[] {
+  const { setting, provenance } = source;
+  const condition = compileAclCondition(setting, direction, 4, sets);
+  if ((setting.Direction === "Out" ? "out" : "in") !== direction || condition === undefined) return [];
+  const id = setting.Id ?? `ACL_${provenance.id}_${index}`;
+  const rule: Rule = {
+    id: `${index}|${id}`,
+    name: id,
+    priority: setting.Priority ?? 0,
+    condition,
+    action: setting.Action === "Block" ? { type: "block", code: "host-acl-blocked" } : { type: "allow" },
+    isTerminating: true,
+    isStateful: true,
+    provenance,
+    inferred: "dataplane.md §4.4",
+  };
+  return [Object.freeze(rule)];
+}
+
+function defaultAllow(direction: Direction): Rule {
+  const name = direction === "out" ? "Allow Out" : "Allow In";
+  return Object.freeze<Rule>({
+    id: name,
+    name,
+    priority: DEFAULT_PRIORITY,
+    condition: {},
+    action: { type: "allow" },
+    isTerminating: true,
+    isStateful: true,
+    provenance: HNS_DEFAULT,
+    inferred: "dataplane.md §4.2",
+  });
+}
+
+/**
+ * Inferred: the lowest priority number wins, and Block before Allow, as with Switch rules; what no rule is about passes.
+ * A rule without a priority has 0, as clients send it (hcn.md §3.5).
+ */
+function compileGroups(sources: readonly AclSource[], sets: AddressSets): readonly Group[] {
+  if (sources.length === 0) return [];
+  return (["out", "in"] as const).map((direction) =>
+    createGroup({
+      name: `HOST_ACL_${direction === "out" ? "OUT" : "IN"}`,
+      direction,
+      family: 4,
+      priority: 1,
+      match: "priority",
+      rules: [
+        ...sources.flatMap((source, index) => compileRule(source, index, direction, sets)),
+        defaultAllow(direction),
+      ].sort(compareAclRules),
+    }),
+  );
+}
+
+function prefixesOf(texts: readonly string[] | undefined): readonly Prefix[] {
+  return (texts ?? [])
+    .map(parseAddressOrPrefix)
+    .filter((address) => address !== undefined)
+    .map(prefixOfAddress);
+}
+
+function listOf(text: string | undefined): readonly Prefix[] | undefined {
+  return (text ?? "").trim() === "" ? undefined : prefixesOf(splitList(text ?? ""));
+}
+
+function rangesOf(text: string | undefined): readonly PortRange[] | undefined {
+  return (text ?? "").trim() === "" ? undefined : parsePortRanges(text ?? "");
+}
+
+function exceptionsOf(exceptions: ProxyExceptions | undefined): RedirectionExceptions {
+  return Object.freeze({
+    addresses: prefixesOf(exceptions?.IpAddressExceptions),
+    ports: (exceptions?.PortExceptions ?? []).flatMap((text) => parsePortRanges(text) ?? []),
+  });
+}
+
+function portOf(text: string | undefined): number | undefined {
+  return (text ?? "") === "" || Number(text) === 0 ? undefined : Number(text);
+}
+
+/** Why a proxy gets nothing; undefined: it does. Inferred: only TCP is redirected, which is what proxies ask for. */
+export function reasonForWfpProxy(setting: L4WfpProxyPolicySetting): string | undefined {
+  const protocols = parseAclProtocols(setting.FilterTuple?.Protocols ?? "") ?? [];
+  if (protocols.length > 0 && !protocols.includes(IpProtocol.tcp)) return "only TCP (6) is redirected";
+  const isWithoutPort =
+    portOf(setting.InboundProxyPort) === undefined && portOf(setting.OutboundProxyPort) === undefined;
+  return isWithoutPort ? "neither InboundProxyPort nor OutboundProxyPort names a port" : undefined;
+}
+
+function compileRedirections(endpoint: EndpointRecord): readonly ProxyRedirection[] {
+  const found: { readonly priority: number; readonly redirection: ProxyRedirection }[] = [];
+  for (const [index, policy] of endpoint.policies.entries()) {
+    if (policy.Type !== "L4WFPPROXY" || reasonForWfpProxy(policy.Settings) !== undefined) continue;
+    const { FilterTuple, InboundProxyPort, OutboundProxyPort, UserSID } = policy.Settings;
+    const redirection: ProxyRedirection = Object.freeze({
+      outboundPort: portOf(OutboundProxyPort),
+      inboundPort: portOf(InboundProxyPort),
+      exemptUser: UserSID,
+      localAddresses: listOf(FilterTuple?.LocalAddresses),
+      remoteAddresses: listOf(FilterTuple?.RemoteAddresses),
+      localPorts: rangesOf(FilterTuple?.LocalPorts),
+      remotePorts: rangesOf(FilterTuple?.RemotePorts),
+      outboundExceptions: exceptionsOf(policy.Settings.OutboundExceptions),
+      inboundExceptions: exceptionsOf(policy.Settings.InboundExceptions),
+      provenance: withPolicy(endpointProvenance(endpoint), policy.Type, index),
+    });
+    found.push({ priority: FilterTuple?.Priority ?? 0, redirection });
+  }
+  return found.sort((a, b) => a.priority - b.priority).map(({ redirection }) => redirection);
+}
+
+/** Protocols that a Host rule lets in by name, besides those that everybody has. */
+function allowedProtocols(sources: readonly AclSource[]): readonly number[] {
+  const named = sources
+    .filter(({ setting }) => setting.Action === "Allow" && setting.Direction === "In")
+    .flatMap(({ setting }) => parseAclProtocols(setting.Protocols ?? "") ?? []);
+  return [...new Set([...PROTOCOLS_LET_IN, ...named])];
+}
+
+/** What WFP does for an endpoint. The host's own leg lets every protocol in: undefined without policies. */
+export function hostFiltersOf(
+  cache: CompileCache,
+  network: NetworkRecord,
+  endpoint: EndpointRecord,
+): FilterProgram | undefined {
+  const isOnHost = endpoint.attachment?.kind === "host";
+  const sources = aclSources(network, endpoint).filter(isHostAcl);
+  const hasProxy = endpoint.policies.some((policy) => policy.Type === "L4WFPPROXY");
+  if (sources.length === 0 && !hasProxy) return isOnHost ? undefined : ANY_PROGRAM;
+  const inputs = [endpoint.policies, endpoint.name, network.policies, network.name, isOnHost];
+  return cache.get(endpoint.id, "host-filters", inputs, () => {
+    const sets = addressSetsOf(cache, network);
+    return Object.freeze<FilterProgram>({
+      groups: Object.freeze(compileGroups(sources, sets)),
+      redirections: Object.freeze(compileRedirections(endpoint)),
+      allowedProtocols: Object.freeze(isOnHost ? ALL_PROTOCOLS : allowedProtocols(sources)),
+    });
+  });
+}
+
+const ALL_PROTOCOLS: readonly number[] = Object.freeze(Array.from({ length: 256 }, (_, number) => number));
