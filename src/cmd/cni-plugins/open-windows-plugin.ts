@@ -1,6 +1,4 @@
 /** A main plugin with the node's HNS, and with delegates from `CNI_PATH`. What not every call needs is loaded by need. */
-import { realpathSync } from "node:fs";
-import { dirname } from "node:path";
 import { RunnerDelegate } from "../../cni/delegate.ts";
 import type { Compat } from "../../cni/parameters.ts";
 import type { CniPlugin, Platform } from "../../cni/plugin.ts";
@@ -19,12 +17,10 @@ export function openWindowsPlugin(
   });
   const runner = new OwnPluginRunner({
     platform: process.platform as Platform,
-    // The executables of an installation lie side by side.
-    binFolder: dirname(realpathSync(process.argv[1] ?? "")),
     open: async (name) => {
       if (name !== "host-local") return undefined;
       const { openHostLocal } = await import("./open-host-local.ts");
-      return (await openHostLocal(compat)).plugin;
+      return openHostLocal(compat);
     },
   });
   const delegate = new RunnerDelegate(runner);

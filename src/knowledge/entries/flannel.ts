@@ -230,7 +230,7 @@ export const FLANNEL_ENTRIES: EntryTable<FlannelCode> = {
       flanneld cannot reach the API server, the plugin has no range to hand out, and every pod of the node fails. On
       Windows the default /run/flannel/subnet.env lies on the current drive of the runtime, normally C:.`,
     onNode: prose`
-      Is the file there, and what does flanneld wait for?
+      See whether the file is there, and what flanneld waits for:
 
           Get-Content C:\run\flannel\subnet.env
           kubectl logs -n kube-flannel -l app=flannel --tail 50`,
