@@ -3,8 +3,8 @@
  * own, unmodified, with and without direct server return; what Kubernetes would say about it and what its flows do is
  * printed as one verdict. Every file is linted as well: one that its `.source.txt` calls healthy or a reference must give
  * no error, one whose fault is known and visible must give a finding. What HNS printed is restored and has to come back
- * out with every field (`check-dumps.ts`). Exit code 1 when a flow came out otherwise than documented, when lint did, when
- * a field was lost, or when anything broke.
+ * out with every field (`check-dumps.ts`); what vfpctrl printed is read and has to come back with every line. Exit code 1
+ * when a flow came out otherwise than documented, when lint did, when a field or line was lost, or when anything broke.
  */
 import { existsSync, readFileSync, readdirSync, statSync } from "node:fs";
 import { extname, join } from "node:path";
@@ -16,6 +16,9 @@ import { verifyCluster } from "../src/cluster/verify/verify.ts";
 import type { Pod } from "../src/kube/objects.ts";
 import { decodeSource, lint } from "../src/lint/mod.ts";
 import { checkDump } from "./check-dumps.ts";
+import { loadListing } from "../src/vfp/text/load-listing.ts";
+import { parseRules } from "../src/vfp/text/parse-rules.ts";
+import { ruleListLines } from "../src/vfp/text/print-rules.ts";
 
 const ENDINGS: readonly string[] = [".yaml", ".yml", ".json"];
 
@@ -88,6 +91,8 @@ function knownOf(path: string): {
   readonly isVisible: boolean;
   /** It is what HNS printed. */
   readonly isOfHns: boolean;
+  /** It is what vfpctrl printed. */
+  readonly isOfVfp: boolean;
 } {
   const source = path.replace(/\.[^.]+$/, ".source.txt");
   const text = existsSync(source) ? readFileSync(source, "utf8") : "";
@@ -96,6 +101,7 @@ function knownOf(path: string): {
     status,
     isVisible: /^visible-in-this-file:\s*yes/m.test(text),
     isOfHns: /^what:\s*(?:Get-Hns|hnsdiag)/im.test(text),
+    isOfVfp: /^what:\s*vfpctrl/im.test(text),
   };
 }
 
@@ -129,6 +135,31 @@ async function checkHnsFile(path: string): Promise<number> {
   return findings;
 }
 
+/** What stands in a line, whatever it is indented by. */
+function bare(lines: readonly string[]): readonly string[] {
+  return lines.map((line) => line.trim()).filter((line) => line !== "");
+}
+
+/** The findings of one text of vfpctrl: lines that were not read, and lines that do not come out again. */
+function checkVfpFile(path: string): number {
+  if (!knownOf(path).isOfVfp) return 0;
+  const source = decodeSource(path, readFileSync(path));
+  if (source === undefined) return 1;
+  const { ports, problems, otherLines } = parseRules(source.text);
+  print(path);
+  for (const { line, message } of problems) print(`  line ${line}: ${message}`);
+  if (otherLines > 0) print(`  ${otherLines} lines belong to no layer, group or rule`);
+  const layers = ports.flatMap((port) => port.layers);
+  const printed = bare(ruleListLines(layers, { withLayers: true }));
+  const lost = bare(source.text.split(/\r?\n/)).filter((line) => !printed.includes(line));
+  for (const line of lost) print(`  LOST ${JSON.stringify(line)}`);
+  for (const { rule, effect, message } of loadListing(layers, path).notes)
+    print(`  note: ${rule} ${effect}: ${message}`);
+  const rules = layers.flatMap((layer) => layer.groups.flatMap((group) => group.rules));
+  print(`  ${layers.length} layers, ${rules.length} rules`);
+  return problems.length + lost.length;
+}
+
 const [folder] = process.argv.slice(2);
 if (folder === undefined) {
   process.stderr.write("Say which folder: npm run check:real -- DIR\n");
@@ -143,6 +174,8 @@ const others = files.filter((path) => !path.endsWith(".source.txt"));
 for (const path of others) findings += lintFile(path);
 print("dumps of HNS");
 for (const path of others) findings += await checkHnsFile(path);
+print("texts of vfpctrl");
+for (const path of others) findings += checkVfpFile(path);
 print(
   `${manifests.length} files, ${findings} findings; ${files.length - manifests.length} other files passed by`,
 );

@@ -45,6 +45,12 @@ export const LIMITS = {
   hnsDumpObjectsMax: 250_000,
   /** Problems of such a file that are told one by one. */
   hnsDumpProblemsMax: 500,
+  /** Characters of one text of vfpctrl. */
+  vfpListingCharactersMax: 67_108_864,
+  /** Problems of such a text that are told one by one. */
+  vfpListingProblemsMax: 500,
+  /** Lines of one rule's data in such a text. */
+  vfpRuleLinesMax: 1_024,
   /** Bytes of one answer that a client takes from a service over HTTP. */
   httpResponseBytesMax: 268_435_456,
   /** Connections that a service over HTTP has open at a time. */

@@ -308,7 +308,7 @@ function applyProgram(
   if (arePoolsNew) addPools(blocks, port, before.natPools, after.natPools);
   if (after.tunnel !== undefined && after.tunnel !== before.tunnel) {
     port.vfp.address = after.tunnel.address;
-    port.vfp.parserSettings = { ...port.vfp.parserSettings, vxlanPort: after.tunnel.vxlanPort };
+    port.setVxlanPort(after.tunnel.vxlanPort);
   }
   for (const layer of after.stack.names) {
     const groups = after.groups[layer] ?? [];

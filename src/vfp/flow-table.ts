@@ -89,6 +89,16 @@ export class FlowTable<Value extends object> {
     }
   }
 
+  /** All keys with their values, in no order that means anything. Keys are copies. */
+  *items(): Generator<{ readonly key: Int32Array; readonly value: Value }> {
+    for (let slot = 0; slot < this.capacity; slot++) {
+      const value = this.values[slot];
+      const length = this.lengths[slot] ?? 0;
+      const at = slot * this.strideWords;
+      if (length !== 0 && value !== undefined) yield { key: this.keys.slice(at, at + length), value };
+    }
+  }
+
   /** The next `slots` values after those of the last call, so that a table is swept piece by piece. */
   sample(slots: number): Value[] {
     const found: Value[] = [];

@@ -54,6 +54,13 @@ export class NatPool {
     return this.used.size;
   }
 
+  /** How many ports of one of its blocks are in use. */
+  countUsed({ first, last }: PortRange): number {
+    let count = 0;
+    for (const port of this.used) if (port >= first && port <= last) count++;
+    return count;
+  }
+
   /** A free port; undefined when the pool is used up and the node has no further block. */
   allocate(): number | undefined {
     return this.takeFree() ?? (this.grow() ? this.takeFree() : undefined);

@@ -77,6 +77,8 @@ export type Action =
       readonly encapsulation: TunnelKind;
       readonly tni: number;
       readonly destinations: readonly EncapDestination[];
+      /** The UDP port of VXLAN, where the port's own is that of another network. */
+      readonly udpPort?: number;
       readonly innerSourceMac?: Mac;
       readonly decrementTtl?: boolean;
     }
@@ -138,6 +140,10 @@ export interface Rule {
   readonly flowTtlMs?: number;
   /** In a hairpin layer: what this rule lets pass is not turned (rule flag 32). Default false. */
   readonly skipsHairpin?: boolean;
+  /** What `vfpctrl` prints as its id. Default: its name. Empty for rules that only have a name. */
+  readonly listedId?: string;
+  /** Further bits of its flags as `vfpctrl` prints them; without any effect here. */
+  readonly listedFlags?: number;
   readonly provenance: Provenance;
   /** Section that says so when the rule's effect is inferred. */
   readonly inferred?: string;
@@ -196,6 +202,11 @@ export interface LayerDefinition {
    * not behind, since the decap rule that pushes a new one stands in such a layer (dataplane.md §2.2.1). Default false.
    */
   readonly clearsTni?: boolean;
+  /**
+   * Flows are judged again when an address of the port changes (layer flag 8). Here they are in every layer; it is
+   * printed as `vfpctrl` prints it. Default false.
+   */
+  readonly updatesFlows?: boolean;
   /** False: a trace is silent about this layer while it has no rules. Default true. */
   readonly isToldWhenEmpty?: boolean;
 }

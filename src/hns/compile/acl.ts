@@ -20,11 +20,13 @@ import { type Group, createGroup } from "../../vfp/group.ts";
 import type { Direction, Rule } from "../../vfp/rule.ts";
 import type { EndpointRecord } from "../endpoint-record.ts";
 import type { NetworkRecord } from "../network-record.ts";
-import { type AddressSets, intersectPrefixes } from "./address-sets.ts";
+import { type AddressSets, NO_SETS } from "./address-sets.ts";
 import { HNS_DEFAULT, endpointProvenance, networkProvenance, withPolicy } from "./provenance.ts";
 
 /** Printed priority of the ACL groups (dataplane.md §4.2). */
 const GROUP_PRIORITY = 1;
+/** A bit of all ACL rules that were seen, beside `terminating` and `stateful`: 8195 (dataplane.md §1.5). */
+const LISTED_FLAGS = 8_192;
 /** The built-in allow rules (hcn.md §3.5): rules with a higher number never take effect, because these match all. */
 export const DEFAULT_ALLOW_PRIORITY = 65_500;
 
@@ -70,15 +72,6 @@ export function aclSources(network: NetworkRecord, endpoint: EndpointRecord): re
   return sources;
 }
 
-/**
- * The addresses that are in all of the sets. Inferred: a list of sets means all of them at once. NPM translates two
- * selectors that both have to hold to such a list (hcn.md §9.17). A set that is not there has no address.
- */
-function prefixesOfSets(ids: readonly string[], sets: AddressSets): readonly Prefix[] {
-  const [first = [], ...others] = ids.map((id) => sets.get(id) ?? []);
-  return others.reduce(intersectPrefixes, first);
-}
-
 /** The prefixes of an address field that belong to `family`; undefined when the field means any. */
 function prefixesOf(
   text: string | undefined,
@@ -87,13 +80,14 @@ function prefixesOf(
 ): readonly Prefix[] | undefined {
   const parsed = parseAclAddresses(text ?? "");
   if (parsed === undefined || parsed.addresses.length + parsed.sets.length === 0) return undefined;
+  const inSets = parsed.sets.length === 0 ? [] : sets.inAll(parsed.sets, family);
+  if (parsed.addresses.length === 0) return inSets;
   const literal = parsed.addresses
     .map((address) => parseAddressOrPrefix(address))
     .filter((address) => address !== undefined)
-    .map(prefixOfAddress);
-  return [...literal, ...prefixesOfSets(parsed.sets, sets)].filter(
-    (prefix) => prefixFamily(prefix) === family,
-  );
+    .map(prefixOfAddress)
+    .filter((prefix) => prefixFamily(prefix) === family);
+  return Object.freeze([...literal, ...inSets]);
 }
 
 /** The ranges of a port field; undefined when it means any. */
@@ -139,6 +133,7 @@ function compileRule(source: AclSource, index: number, condition: Condition): Ru
     action: setting.Action === "Block" ? { type: "block", code: "acl-rule-blocked" } : { type: "allow" },
     isTerminating: true,
     isStateful: true,
+    listedFlags: LISTED_FLAGS,
     provenance,
   };
   return Object.freeze(rule);
@@ -165,6 +160,7 @@ function defaultAllow(direction: Direction, isAlone: boolean): Rule {
     action: { type: "allow" },
     isTerminating: true,
     isStateful: true,
+    listedFlags: LISTED_FLAGS,
     provenance: HNS_DEFAULT,
     ...(!isAlone && { inferred: "dataplane.md §4.2" }),
   };
@@ -201,8 +197,6 @@ function compileGroup(
     rules: [...rules, defaultAllow(direction, rules.length === 0)].sort(compareAclRules),
   });
 }
-
-const NO_SETS: AddressSets = new Map();
 
 /**
  * Compiles ACLs to the groups of ACL_ENDPOINT_LAYER.

@@ -67,9 +67,10 @@ const LAYERS: { readonly [Name in LayerName]: Omit<LayerDefinition, "name"> } = 
   },
   // Flags 0x4: clear TNI, and no default allow.
   VNET_ENCAP_LAYER: { priority: 40, isStateful: false, isDefaultAllow: false, clearsTni: true },
-  SLB_NAT_LAYER: { priority: 50, isStateful: true, isDefaultAllow: true },
+  // Flags 0x9, as SLB_DECAP_LAYER_STATEFUL has.
+  SLB_NAT_LAYER: { priority: 50, isStateful: true, isDefaultAllow: true, updatesFlows: true },
   INTERNAL_L2_REWRITE_LAYER: { priority: 75, isStateful: false, isDefaultAllow: true },
-  SLB_DECAP_LAYER_STATEFUL: { priority: 100, isStateful: true, isDefaultAllow: true },
+  SLB_DECAP_LAYER_STATEFUL: { priority: 100, isStateful: true, isDefaultAllow: true, updatesFlows: true },
   EXTERNAL_L2_REWRITE_LAYER: { priority: 110, isStateful: false, isDefaultAllow: true },
   VNET_PA_ROUTE_LAYER: { priority: 2_000, isStateful: false, isDefaultAllow: true },
   QOS_LAYER: { priority: 3_000, isStateful: false, isDefaultAllow: true, isToldWhenEmpty: false },
@@ -140,6 +141,8 @@ export const HOST_LAYERS: readonly LayerDefinition[] = Object.freeze(
       isStateful: !STATELESS_HOST_LAYERS.includes(name),
       isDefaultAllow: true,
       isHairpin: name === "SLB_HAIRPIN_LAYER",
+      // Seen with 0x9 on old overlay nodes (kubernetes/kubernetes#79359).
+      updatesFlows: name === "SLB_NAT_LAYER",
       isToldWhenEmpty: false,
     }),
   ),

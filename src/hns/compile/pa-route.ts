@@ -18,6 +18,7 @@ export function compilePaRoute(network: NetworkRecord): readonly Group[] {
   const rule: Rule = {
     id: "PA_ROUTE",
     name: "PA_ROUTE",
+    listedId: "",
     priority: RULE_PRIORITY,
     condition: Object.freeze({ isSourceTranslated: true }),
     action: Object.freeze({ type: "paroute" }),

@@ -10,6 +10,7 @@ import { Failure } from "../failure.ts";
 import { usage } from "../options.ts";
 import type { Terminal } from "../terminal.ts";
 import type { WineRequest } from "../verbs.ts";
+import { traceCalls } from "./trace-calls.ts";
 import { WineMissingError, type WinePrefix, prepareWinePrefix } from "./wine-prefix.ts";
 
 /** The address stands among the first lines. */
@@ -123,16 +124,37 @@ async function runProgram(
   return child.exitCode ?? 128 + (child.signalCode === null ? 0 : constants.signals[child.signalCode]);
 }
 
+/** Lets a program run on `service` while its calls are written down. @throws Failure when the file cannot be written. */
+async function runTraced(
+  file: string,
+  service: Variables,
+  terminal: Terminal,
+  run: (variables: Variables) => Promise<number>,
+): Promise<number> {
+  const fail = (error: unknown): Failure =>
+    usage(`the calls could not be written: ${String(error)}`, "Name a file that can be written.");
+  const address = service["MULLION_HNS"] ?? "";
+  const tracer = await traceCalls(address, file).catch((error: unknown) => Promise.reject(fail(error)));
+  try {
+    return await run({ ...service, MULLION_HNS: tracer.address });
+  } finally {
+    const summary = await tracer.close().catch((error: unknown) => Promise.reject(fail(error)));
+    terminal.stderr(summary);
+  }
+}
+
 /** @throws Failure when the program or Wine is missing, or the service cannot be had. */
-export async function wine(request: WineRequest, _terminal: Terminal): Promise<number> {
+export async function wine(request: WineRequest, terminal: Terminal): Promise<number> {
   if (!existsSync(request.program)) {
     throw usage(`there is no program ${JSON.stringify(request.program)}`, "Name the path of an .exe file.");
   }
   const prefix = await openPrefix();
   const address = process.env["MULLION_HNS"] ?? "";
   const service = address === "" ? await ownService(request) : givenService(address, request);
+  const run = (variables: Variables): Promise<number> => runProgram(prefix, request, variables);
   try {
-    return await runProgram(prefix, request, service.variables);
+    if (request.traceCalls === undefined) return await run(service.variables);
+    return await runTraced(request.traceCalls, service.variables, terminal, run);
   } finally {
     await service.stop();
   }

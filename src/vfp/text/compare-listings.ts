@@ -1,0 +1,233 @@
+/**
+ * What differs between two listings, in words. Names that hold a node's address or an object's id differ between any two
+ * nodes; they are compared without these, and the two forms of LB_DSR ids are taken for the same (users.md §4).
+ */
+import { listItems } from "./conditions.ts";
+import { parseLbDsrId } from "./lb-dsr-id.ts";
+import type { ListedCondition, ListedGroup, ListedLayer, ListedRule } from "./listing.ts";
+
+export interface ListingDifference {
+  readonly kind: "only-left" | "only-right" | "changed";
+  readonly layer: string;
+  readonly group?: string;
+  /** The rule's name on the side that has it; of changed ones on the left. */
+  readonly rule?: string;
+  /** Of changed ones: the label of the text. */
+  readonly field?: string;
+  readonly left?: string;
+  readonly right?: string;
+}
+
+export interface ComparedSide {
+  readonly layers: readonly ListedLayer[];
+  /** Addresses of the node and of who is behind the port: they are no difference. */
+  readonly ownAddresses?: readonly string[];
+}
+
+const GUID = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/gi;
+
+/** Names of pools join the addresses of pod and node without a mark between them (dataplane.md §1.8). */
+const POOL = /(SLB_NATPOOL_IPV\d_(?:TCP|UDP)_)\S+/g;
+
+/** Node addresses that names of LB_DSR rules give away. */
+function nodeAddresses(layers: readonly ListedLayer[]): readonly string[] {
+  const names = layers.flatMap((layer) =>
+    layer.groups.flatMap((group) => group.rules.map((rule) => rule.id)),
+  );
+  return [...new Set(names.flatMap((name) => parseLbDsrId(name)?.nodeAddress ?? []))].filter(
+    (each) => each !== "",
+  );
+}
+
+/** Takes what is a node's own out of texts. */
+class Neutral {
+  private readonly patterns: readonly RegExp[];
+
+  constructor({ layers, ownAddresses = [] }: ComparedSide) {
+    const own = new Set([...nodeAddresses(layers), ...ownAddresses]);
+    this.patterns = [...own].map((ip) => {
+      const literal = ip.replaceAll(".", "\\.");
+      return new RegExp(`(?<![0-9a-f.:])${literal}(?![0-9a-f.:])`, "gi");
+    });
+  }
+
+  text(text: string): string {
+    let neutral = text.replaceAll(POOL, "$1{own}").replaceAll(GUID, "{id}");
+    for (const pattern of this.patterns) neutral = neutral.replaceAll(pattern, "{own}");
+    return neutral;
+  }
+
+  /** What a rule is found by on the other side. */
+  nameOf(rule: ListedRule): string {
+    const id = parseLbDsrId(rule.id) ?? parseLbDsrId(rule.name);
+    if (id === undefined) return this.text(rule.name === "" ? rule.id : rule.name);
+    const { vip, externalPort, internalPort, protocol } = id;
+    return `LB_DSR ${this.text(vip)} ${externalPort} ${internalPort} ${protocol}`;
+  }
+}
+
+interface Sides<T> {
+  readonly left: T;
+  readonly right: T;
+}
+
+/** Pairs up what has the same name; the first with the first where there are several. */
+function pair<T>(
+  sides: Sides<readonly T[]>,
+  nameOf: (item: T, side: "left" | "right") => string,
+): readonly Partial<Sides<T>>[] {
+  const waiting = new Map<string, T[]>();
+  for (const item of sides.right) {
+    const name = nameOf(item, "right");
+    waiting.set(name, [...(waiting.get(name) ?? []), item]);
+  }
+  const pairs: Partial<Sides<T>>[] = sides.left.map((left) => {
+    const right = waiting.get(nameOf(left, "left"))?.shift();
+    return right === undefined ? { left } : { left, right };
+  });
+  for (const item of sides.right)
+    if (waiting.get(nameOf(item, "right"))?.includes(item) === true) pairs.push({ right: item });
+  return pairs;
+}
+
+function onlyOne<T>(each: Partial<Sides<T>>): "only-left" | "only-right" | undefined {
+  if (each.left === undefined) return "only-right";
+  return each.right === undefined ? "only-left" : undefined;
+}
+
+class Comparison {
+  readonly differences: ListingDifference[] = [];
+  private readonly neutral: Sides<Neutral>;
+
+  constructor(sides: Sides<ComparedSide>) {
+    this.neutral = { left: new Neutral(sides.left), right: new Neutral(sides.right) };
+  }
+
+  layers(sides: Sides<readonly ListedLayer[]>): void {
+    for (const each of pair(sides, (layer) => layer.id)) {
+      const { left, right } = each;
+      const kind = onlyOne(each);
+      const layer = (left ?? right)?.id ?? "";
+      if (kind !== undefined) this.differences.push({ kind, layer });
+      if (left === undefined || right === undefined) continue;
+      const place = { layer };
+      this.field(place, "Priority", left.priority, right.priority);
+      this.field(place, "Flags", left.flags, right.flags);
+      this.groups({ left: left.groups, right: right.groups }, layer);
+    }
+  }
+
+  private groups(sides: Sides<readonly ListedGroup[]>, layer: string): void {
+    for (const each of pair(sides, (group) => group.id)) {
+      const { left, right } = each;
+      const kind = onlyOne(each);
+      const place = { layer, group: (left ?? right)?.id ?? "" };
+      if (kind !== undefined) this.differences.push({ kind, ...place });
+      if (left === undefined || right === undefined) continue;
+      this.field(place, "Priority", left.priority, right.priority);
+      this.field(place, "Direction", left.direction, right.direction);
+      this.field(place, "Type", left.type, right.type);
+      this.field(place, "Match type", left.match, right.match);
+      this.conditions(place, left.conditions, right.conditions);
+      this.rules({ left: left.rules, right: right.rules }, place);
+    }
+  }
+
+  private rules(
+    sides: Sides<readonly ListedRule[]>,
+    group: { readonly layer: string; readonly group: string },
+  ): void {
+    for (const each of pair(sides, (rule, side) => this.neutral[side].nameOf(rule))) {
+      const { left, right } = each;
+      const kind = onlyOne(each);
+      const named = left ?? right;
+      const place = { ...group, rule: (named?.name === "" ? named.id : named?.name) ?? "" };
+      if (kind !== undefined) this.differences.push({ kind, ...place });
+      if (left === undefined || right === undefined) continue;
+      this.field(place, "Priority", left.priority, right.priority);
+      this.field(place, "Flags", left.flags, right.flags);
+      this.field(place, "Type", left.type, right.type);
+      this.conditions(place, left.conditions, right.conditions);
+      this.field(place, "Flow TTL", left.ttl, right.ttl);
+      this.data(place, left.data, right.data);
+    }
+  }
+
+  private conditions(
+    place: Pick<ListingDifference, "layer" | "group" | "rule">,
+    left: readonly ListedCondition[],
+    right: readonly ListedCondition[],
+  ): void {
+    const labels = new Set([...left, ...right].map(({ label }) => label));
+    for (const label of labels) {
+      const value = (conditions: readonly ListedCondition[]): string =>
+        conditions
+          .filter((each) => each.label === label)
+          .flatMap((each) => listItems(each.value))
+          .toSorted()
+          .join(", ");
+      this.texts(place, label, value(left), value(right));
+    }
+  }
+
+  /** Back ends have no order of their own. */
+  private data(
+    place: Pick<ListingDifference, "layer" | "group" | "rule">,
+    left: readonly string[],
+    right: readonly string[],
+  ): void {
+    const told = (lines: readonly string[], neutral: Neutral): readonly string[] =>
+      lines.map((line) => neutral.text(line.trim())).toSorted();
+    const [a, b] = [told(left, this.neutral.left), told(right, this.neutral.right)];
+    const onlyA = a.filter((line) => !b.includes(line));
+    const onlyB = b.filter((line) => !a.includes(line));
+    this.texts(place, "Rule data", onlyA.join("; "), onlyB.join("; "));
+  }
+
+  private texts(
+    place: Pick<ListingDifference, "layer" | "group" | "rule">,
+    field: string,
+    left: string,
+    right: string,
+  ): void {
+    if (this.neutral.left.text(left) !== this.neutral.right.text(right))
+      this.field(place, field, left, right);
+  }
+
+  private field(
+    place: Pick<ListingDifference, "layer" | "group" | "rule">,
+    field: string,
+    left: string | number,
+    right: string | number,
+  ): void {
+    if (left !== right)
+      this.differences.push({ kind: "changed", ...place, field, left: `${left}`, right: `${right}` });
+  }
+}
+
+/** Every difference, in the order of the left side; what only the right one has comes last in its list. */
+export function compareListings(left: ComparedSide, right: ComparedSide): readonly ListingDifference[] {
+  const comparison = new Comparison({ left, right });
+  comparison.layers({ left: left.layers, right: right.layers });
+  return comparison.differences;
+}
+
+/** One line of text. `names` are what people call the two sides. */
+export function tellDifference(
+  difference: ListingDifference,
+  names: { readonly left: string; readonly right: string },
+): string {
+  const { kind, layer, group, rule, field, left = "", right = "" } = difference;
+  const what =
+    rule === undefined ? (group === undefined ? `layer ${layer}` : `group ${group}`) : `rule ${rule}`;
+  const where =
+    rule === undefined
+      ? group === undefined
+        ? ""
+        : ` of ${layer}`
+      : ` in ${[layer, group].filter(Boolean).join(", ")}`;
+  if (kind !== "changed")
+    return `${what}${where} is only on ${kind === "only-left" ? names.left : names.right}`;
+  const value = (text: string): string => (text === "" ? "nothing" : text);
+  return `${what}${where}: ${field ?? ""} is ${value(left)} on ${names.left} and ${value(right)} on ${names.right}`;
+}

@@ -1,0 +1,337 @@
+/**
+ * Layers, groups and rules as `vfpctrl /format 1` prints them, and back. Names that the scripts of the field read are
+ * observed (users.md §4): `Layers`, `Groups`, `Rules`, `Id`, `Name`, `Priority`, `Type`, `SubType`, `RuleFlags`,
+ * `Conditions` with `ConditionType` 1, 5, 11, 13, 17 and 21, `InformationArray` with `RuleCounters`. Inferred: the other
+ * names, and the numbers of conditions on the source, each one below that on the destination.
+ */
+import { LIMITS } from "../../base/limits.ts";
+import { formatIp, parseIp } from "../../net/ip.ts";
+import { type IpRange, formatIpRange, parseIpRange } from "../../net/ip-range.ts";
+import { formatPortRange, parsePortRanges } from "../../net/port-range.ts";
+import { ConditionLabel, listItems, parseNumber } from "./conditions.ts";
+import type { ListedCondition, ListedGroup, ListedLayer, ListedRule } from "./listing.ts";
+import type { ListingProblem, ReadLayer, ReadListing } from "./parse-rules.ts";
+
+type Json = Readonly<Record<string, unknown>>;
+
+interface RangeJson {
+  readonly L: string | number;
+  readonly H: string | number;
+}
+
+function portsJson(type: number, side: string, value: string): Json | undefined {
+  const ranges = parsePortRanges(listItems(value).join(","));
+  if (ranges === undefined) return undefined;
+  if (ranges.every(({ first, last }) => first === last))
+    return { ConditionType: type, [`${side}PortList`]: ranges.map(({ first }) => first) };
+  // Two above the plain list.
+  const list: RangeJson[] = ranges.map(({ first, last }) => ({ L: first, H: last }));
+  return { ConditionType: type + 2, [`${side}PortRangeList`]: list };
+}
+
+function addressesJson(side: "Source" | "Destination", value: string): Json | undefined {
+  const ranges = listItems(value).map(parseIpRange);
+  const [first] = ranges;
+  if (first === undefined || ranges.includes(undefined)) return undefined;
+  const isIpv4 = typeof first.first === "number";
+  const list = (ranges as readonly IpRange[]).map((range) => ({
+    L: formatIp(range.first),
+    H: formatIp(range.last),
+  }));
+  const type = (isIpv4 ? 11 : 13) - (side === "Source" ? 1 : 0);
+  return { ConditionType: type, [`${side}IPv${isIpv4 ? 4 : 6}RangeList`]: list };
+}
+
+function macJson(side: "Source" | "Destination", value: string): Json {
+  const list = listItems(value.replaceAll(/[-:]/g, ""));
+  return { ConditionType: side === "Source" ? 16 : 17, [`${side}MacAddressList`]: list };
+}
+
+function conditionJson({ label, value }: ListedCondition): Json {
+  const unknown = { Label: label, Value: value };
+  switch (label) {
+    case ConditionLabel.protocols: {
+      const protocols = listItems(value).map((item) => parseNumber(item, 0xff));
+      return protocols.includes(undefined) ? unknown : { ConditionType: 1, ProtocolList: protocols };
+    }
+    case ConditionLabel.source:
+      return addressesJson("Source", value) ?? unknown;
+    case ConditionLabel.destination:
+      return addressesJson("Destination", value) ?? unknown;
+    case ConditionLabel.sourcePorts:
+      return portsJson(4, "Source", value) ?? unknown;
+    case ConditionLabel.destinationPorts:
+      return portsJson(5, "Destination", value) ?? unknown;
+    case ConditionLabel.sourceMac:
+      return macJson("Source", value);
+    case ConditionLabel.destinationMac:
+      return macJson("Destination", value);
+    case ConditionLabel.vlan: {
+      const id = parseNumber(value);
+      return id === undefined ? unknown : { ConditionType: 21, VlanIdRangeList: [{ L: id, H: id }] };
+    }
+    default:
+      return unknown;
+  }
+}
+
+/** One rule, as `/get-rule-info` and the lists have it. */
+export function ruleJson(rule: ListedRule): Json {
+  const { counters } = rule;
+  return {
+    $type: "VfpRule",
+    Id: rule.id,
+    Name: rule.name,
+    Priority: rule.priority,
+    Type: rule.type,
+    SubType: "",
+    RuleFlags: rule.flags,
+    Conditions: rule.conditions.map(conditionJson),
+    FlowTTL: rule.ttl,
+    RuleData: rule.data,
+    FlagsEx: rule.flagsEx,
+    ...(counters !== undefined && {
+      InformationArray: [
+        {
+          RuleCounters: {
+            MatchedPackets: counters.matchedPackets,
+            DroppedPackets: counters.droppedPackets,
+            PendingPackets: counters.pendingPackets,
+            DroppedFlows: counters.droppedFlows,
+          },
+        },
+      ],
+    }),
+  };
+}
+
+export function groupJson(group: ListedGroup): Json {
+  return {
+    Id: group.id,
+    Name: group.name,
+    Priority: group.priority,
+    Direction: group.direction,
+    Type: group.type,
+    Conditions: group.conditions.map(conditionJson),
+    MatchType: group.match,
+    Rules: group.rules.map(ruleJson),
+  };
+}
+
+export function layerJson(layer: ListedLayer): Json {
+  return {
+    Id: layer.id,
+    Name: layer.name,
+    Flags: layer.flags,
+    Priority: layer.priority,
+    Groups: layer.groups.map(groupJson),
+  };
+}
+
+/** What a JSON document is about, for messages: no value of it is more than a guess until it was looked at. */
+class JsonReader {
+  readonly problems: ListingProblem[] = [];
+  problemsOmitted = 0;
+
+  problem(path: string, message: string): void {
+    if (this.problems.length >= LIMITS.vfpListingProblemsMax) this.problemsOmitted++;
+    else this.problems.push({ line: 1, message: `${path}: ${message}` });
+  }
+
+  list(value: unknown, path: string): readonly unknown[] {
+    if (value === undefined || value === null) return [];
+    if (Array.isArray(value)) return value as readonly unknown[];
+    // PowerShell's ConvertTo-Json writes a list of one as that one.
+    if (typeof value === "object") return [value];
+    this.problem(path, "has to be a list");
+    return [];
+  }
+
+  record(value: unknown, path: string): Json | undefined {
+    if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as Json;
+    this.problem(path, "has to be an object");
+    return undefined;
+  }
+
+  text(value: unknown): string {
+    return typeof value === "string" ? value : "";
+  }
+
+  number(value: unknown, path: string): number {
+    if (typeof value === "number" && Number.isSafeInteger(value) && value >= 0) return value;
+    if (value !== undefined && value !== null) this.problem(path, "has to be a whole number");
+    return 0;
+  }
+
+  texts(value: unknown, path: string): readonly string[] {
+    return this.list(value, path).filter((each) => typeof each === "string");
+  }
+}
+
+function isRange(value: unknown): value is RangeJson {
+  return typeof value === "object" && value !== null && "L" in value && "H" in value;
+}
+
+const MAC_DIGITS = /^[0-9A-F]{12}$/i;
+
+function dashedMac(value: unknown): string {
+  const text = String(value);
+  return MAC_DIGITS.test(text) ? text.toUpperCase().replace(/(..)(?=.)/g, "$1-") : text;
+}
+
+function rangeText(value: unknown): string {
+  if (!isRange(value)) return String(value);
+  const [low, high] = [`${value.L}`, `${value.H}`];
+  const [first, last] = [parseIp(low), parseIp(high)];
+  if (first !== undefined && last !== undefined) return formatIpRange({ first, last });
+  return formatPortRange({ first: Number(low), last: Number(high) });
+}
+
+/** Lists of conditions by their names, with the label of the text and how an item stands there. */
+const CONDITION_LISTS: Readonly<Record<string, readonly [label: string, format: (item: unknown) => string]>> =
+  {
+    ProtocolList: [ConditionLabel.protocols, String],
+    SourcePortList: [ConditionLabel.sourcePorts, String],
+    DestinationPortList: [ConditionLabel.destinationPorts, String],
+    SourcePortRangeList: [ConditionLabel.sourcePorts, rangeText],
+    DestinationPortRangeList: [ConditionLabel.destinationPorts, rangeText],
+    SourceIPv4RangeList: [ConditionLabel.source, rangeText],
+    DestinationIPv4RangeList: [ConditionLabel.destination, rangeText],
+    SourceIPv6RangeList: [ConditionLabel.source, rangeText],
+    DestinationIPv6RangeList: [ConditionLabel.destination, rangeText],
+    SourceMacAddressList: [ConditionLabel.sourceMac, dashedMac],
+    DestinationMacAddressList: [ConditionLabel.destinationMac, dashedMac],
+    VlanIdRangeList: [ConditionLabel.vlan, rangeText],
+  };
+
+function readCondition(value: unknown, path: string, reader: JsonReader): ListedCondition | undefined {
+  const json = reader.record(value, path);
+  if (json === undefined) return undefined;
+  for (const [name, [label, format]] of Object.entries(CONDITION_LISTS)) {
+    if (json[name] === undefined) continue;
+    return { label, value: reader.list(json[name], `${path}.${name}`).map(format).join(", ") };
+  }
+  const [label, text] = [json["Label"], json["Value"]];
+  if (typeof label === "string" && typeof text === "string") return { label, value: text };
+  reader.problem(path, "is a condition of a kind that is not known");
+  return undefined;
+}
+
+function readConditions(value: unknown, path: string, reader: JsonReader): readonly ListedCondition[] {
+  return reader
+    .list(value, path)
+    .map((each, index) => readCondition(each, `${path}[${index}]`, reader))
+    .filter((condition) => condition !== undefined);
+}
+
+function readCounters(value: unknown, path: string, reader: JsonReader): Pick<ListedRule, "counters"> {
+  for (const [index, each] of reader.list(value, path).entries()) {
+    const json = reader.record(each, `${path}[${index}]`)?.["RuleCounters"];
+    if (json === undefined) continue;
+    const at = `${path}[${index}].RuleCounters`;
+    const counters = reader.record(json, at) ?? {};
+    return {
+      counters: {
+        matchedPackets: reader.number(counters["MatchedPackets"], `${at}.MatchedPackets`),
+        droppedPackets: reader.number(counters["DroppedPackets"], `${at}.DroppedPackets`),
+        pendingPackets: reader.number(counters["PendingPackets"], `${at}.PendingPackets`),
+        droppedFlows: reader.number(counters["DroppedFlows"], `${at}.DroppedFlows`),
+      },
+    };
+  }
+  return {};
+}
+
+function readRule(value: unknown, path: string, reader: JsonReader): ReadLayer["groups"][number]["rules"] {
+  const json = reader.record(value, path);
+  if (json === undefined) return [];
+  const rule = {
+    id: reader.text(json["Id"]),
+    name: reader.text(json["Name"]),
+    priority: reader.number(json["Priority"], `${path}.Priority`),
+    flags: reader.number(json["RuleFlags"], `${path}.RuleFlags`),
+    type: reader.text(json["Type"]),
+    conditions: readConditions(json["Conditions"], `${path}.Conditions`, reader),
+    ttl: reader.number(json["FlowTTL"], `${path}.FlowTTL`),
+    data: reader.texts(json["RuleData"], `${path}.RuleData`),
+    flagsEx: reader.number(json["FlagsEx"], `${path}.FlagsEx`),
+    line: 1,
+    ...readCounters(json["InformationArray"], `${path}.InformationArray`, reader),
+  };
+  if (rule.type !== "") return [rule];
+  reader.problem(path, "is a rule without a Type");
+  return [];
+}
+
+function readGroup(value: unknown, path: string, reader: JsonReader): ReadLayer["groups"] {
+  const json = reader.record(value, path);
+  if (json === undefined) return [];
+  const id = reader.text(json["Id"]) || reader.text(json["Name"]);
+  // What the scripts do not read may be absent; the name of HNS's groups says both.
+  const says = (field: unknown, pattern: RegExp): boolean => pattern.test(reader.text(field) || id);
+  return [
+    {
+      id,
+      name: reader.text(json["Name"]),
+      priority: reader.number(json["Priority"], `${path}.Priority`),
+      direction: says(json["Direction"], /(?:^|_)IN$/i) ? "IN" : "OUT",
+      type: says(json["Type"], /IPv6/i) ? "IPv6" : "IPv4",
+      conditions: readConditions(json["Conditions"], `${path}.Conditions`, reader),
+      match: reader.text(json["MatchType"]),
+      rules: reader
+        .list(json["Rules"], `${path}.Rules`)
+        .flatMap((each, index) => readRule(each, `${path}.Rules[${index}]`, reader)),
+    },
+  ];
+}
+
+function readLayer(value: unknown, path: string, reader: JsonReader): readonly ReadLayer[] {
+  const json = reader.record(value, path);
+  if (json === undefined) return [];
+  return [
+    {
+      id: reader.text(json["Id"]) || reader.text(json["Name"]),
+      name: reader.text(json["Name"]),
+      flags: reader.number(json["Flags"], `${path}.Flags`),
+      priority: reader.number(json["Priority"], `${path}.Priority`),
+      groups: reader
+        .list(json["Groups"], `${path}.Groups`)
+        .flatMap((each, index) => readGroup(each, `${path}.Groups[${index}]`, reader)),
+    },
+  ];
+}
+
+function lineOf(text: string, offset: number): number {
+  return text.slice(0, offset).split("\n").length;
+}
+
+/** Reads the JSON of one port: `Layers`, or with `/layer` and `/group` given `Rules` alone. Never throws. */
+export function parseRulesJson(text: string): ReadListing {
+  const reader = new JsonReader();
+  const none = (line: number, message: string): ReadListing => ({
+    ports: [],
+    problems: [{ line, message }],
+    problemsOmitted: 0,
+    otherLines: 0,
+  });
+  if (text.length > LIMITS.vfpListingCharactersMax) return none(1, "the text is longer than what is read");
+  let json: unknown;
+  try {
+    json = JSON.parse(text.replace(/^\uFEFF/, ""));
+  } catch (error) {
+    const offset = /position (\d+)/.exec(error instanceof Error ? error.message : "")?.[1];
+    return none(offset === undefined ? 1 : lineOf(text, Number(offset)), "the text is no JSON");
+  }
+  const root = reader.record(json, "the document");
+  if (root === undefined)
+    return { ...none(1, "the document has to be an object"), problems: reader.problems };
+  const alone = root["Rules"] ?? undefined;
+  const layers =
+    alone === undefined
+      ? reader
+          .list(root["Layers"], "Layers")
+          .flatMap((each, index) => readLayer(each, `Layers[${index}]`, reader))
+      : readLayer({ Id: "", Groups: [{ Id: "", Rules: alone }] }, "the document", reader);
+  const { problems, problemsOmitted } = reader;
+  return { ports: [{ name: undefined, layers }], problems, problemsOmitted, otherLines: 0 };
+}

@@ -1,0 +1,77 @@
+/** A transposition in the words that the ETW events of VFP have for it (dataplane.md §1.10). */
+import { formatIp } from "../../net/ip.ts";
+import { formatMac } from "../../net/mac.ts";
+import type { Encapsulation } from "../encapsulation.ts";
+import { type Transposition, wordsToIp } from "../transposition.ts";
+import type { ListedTransposition } from "./listing.ts";
+
+const IGNORE = "Ignore";
+
+function ipOf(words: Int32Array | undefined): string {
+  return words === undefined ? IGNORE : formatIp(wordsToIp(words));
+}
+
+function numberOf(value: number): string {
+  return value < 0 ? IGNORE : `${value}`;
+}
+
+/** `Ignore` where every field is ignored. */
+function modify(fields: Readonly<Record<string, string>>): string {
+  const entries = Object.entries(fields);
+  if (entries.every(([, value]) => value === IGNORE)) return IGNORE;
+  return `Modify(${entries.map(([name, value]) => `${name} ${value}`).join(", ")})`;
+}
+
+function pushed({ fields }: Encapsulation): string {
+  const { kind, id, source, destination, sourceMac, destinationMac } = fields;
+  const parts = [
+    `${kind.toUpperCase()} ${id}`,
+    `SrcIp ${formatIp(source)}`,
+    `DestIp ${formatIp(destination)}`,
+    `SrcMac ${formatMac(sourceMac)}`,
+    `DestMac ${formatMac(destinationMac)}`,
+  ];
+  return `Push(${parts.join(", ")})`;
+}
+
+export function tellTransposition(change: Transposition): ListedTransposition {
+  const { sourceMac, destinationMac, ttlDecrements, mssDelta, tni, push } = change;
+  const encap = [...(change.pops ? ["Pop"] : []), ...(push === undefined ? [] : [pushed(push)])];
+  return {
+    tni: tni < 0 ? IGNORE : `Modify(${tni})`,
+    vlanId: IGNORE,
+    mssDelta: mssDelta === 0 ? IGNORE : `Modify(${mssDelta})`,
+    macHeader: modify({
+      SrcMac: sourceMac === undefined ? IGNORE : formatMac(sourceMac),
+      DestMac: destinationMac === undefined ? IGNORE : formatMac(destinationMac),
+    }),
+    ipHeader: modify({
+      SrcIp: ipOf(change.newSource),
+      DestIp: ipOf(change.newDestination),
+      DecTtl: ttlDecrements === 0 ? IGNORE : `${ttlDecrements}`,
+      Dscp: numberOf(change.dscp),
+    }),
+    transportHeader: modify({
+      SrcPort: numberOf(change.sourcePort),
+      DestPort: numberOf(change.destinationPort),
+    }),
+    encap: encap.length === 0 ? IGNORE : encap.join(", "),
+  };
+}
+
+/** The parts that are not ignored, in one line; `nothing` where all are. */
+export function summarizeTransposition(listed: ListedTransposition): string {
+  const names: readonly (readonly [keyof ListedTransposition, string])[] = [
+    ["encap", "Encap"],
+    ["macHeader", "Mac"],
+    ["ipHeader", "Ip"],
+    ["transportHeader", "Transport"],
+    ["tni", "Tni"],
+    ["vlanId", "VlanId"],
+    ["mssDelta", "MssDelta"],
+  ];
+  const told = names
+    .filter(([name]) => listed[name] !== IGNORE)
+    .map(([name, label]) => `${label} ${listed[name]}`);
+  return told.length === 0 ? "nothing" : told.join("; ");
+}
