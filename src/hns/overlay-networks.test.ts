@@ -13,6 +13,7 @@ import {
 import type { TcpOwner } from "../host/tcp-owner.ts";
 import { parseIp } from "../net/ip.ts";
 import { formatMac } from "../net/mac.ts";
+import { buildUdpFrame } from "../wire/build-frame.ts";
 import { Ear, OVERLAY_MACS, type OverlayPod, OverlayWorld, remoteSubnet } from "../testing/overlay-world.ts";
 import type { SwitchPort } from "../vswitch/switch-port.ts";
 
@@ -179,6 +180,55 @@ describe("two networks with one prefix", () => {
     socket.send({ destination: parseIp("10.0.0.11")!, port: 4_789, bytes: tunnel });
     world.run();
     expect(ear.heard).toHaveLength(1);
+  });
+});
+
+describe("a tunnel that an endpoint makes by itself", () => {
+  const NAT = { Type: "OutBoundNAT", Settings: { Exceptions: ["10.244.0.0/16"] } };
+
+  /** Red on W1, blue on W2; what a red endpoint puts into a tunnel of blue, and where it goes. */
+  async function forge(destination: string) {
+    const policies = [remoteSubnet("10.244.2.0/24", "10.0.0.12", W2dr, 5_001)];
+    const red = await world.w1.overlay("10.244.1.0/24", { name: "red", vni: 5_001, policies });
+    const redA = await world.w1.pod("10.244.1.10", { Policies: [NAT] }, red);
+    await world.w2.overlay("10.244.2.0/24", { name: "blue", vni: 5_002, router: W2dr });
+    const blueC = await world.w2.pod("10.244.2.10");
+    await world.w2.overlay("10.244.2.0/24", { name: "red", vni: 5_001, router: W2dr });
+    const redC = await world.w2.pod("10.244.2.10");
+    const [blueEar, payloadEar] = [world.serve(blueC.compartment, 80), world.serve(redC.compartment, 4_789)];
+    const forged = buildUdpFrame({
+      link: { sourceMac: W1dr, destinationMac: W2dr },
+      ip: {
+        source: parseIp("10.244.1.10")!,
+        destination: parseIp("10.244.2.10")!,
+        ttl: 128,
+        identification: 1,
+        isDontFragment: false,
+      },
+      udp: { sourcePort: 9, destinationPort: 80 },
+      payload: Uint8Array.of(1),
+      checksum: "computed",
+    });
+    const vxlan = Uint8Array.of(8, 0, 0, 0, 0, 0x13, 0x8a, 0);
+    const socket = redA.compartment.udp.bind({ owner: new Ear(false), port: 50_000 });
+    if (typeof socket === "string") throw new Error(socket);
+    const send = (): void => {
+      const bytes = Uint8Array.of(...vxlan, ...forged.frame);
+      socket.send({ destination: parseIp(destination)!, port: 4_789, bytes, tag: 1 });
+      world.run();
+    };
+    send();
+    send();
+    return { blue: blueEar.heard.length, payload: payloadEar.heard.length };
+  }
+
+  it("does not leave the node: another network would take it for this node's", async () => {
+    expect(await forge("10.0.0.12")).toEqual({ blue: 0, payload: 0 });
+    expect(world.drops()).toContain("tunnel-refused");
+  });
+
+  it("is payload inside its own network", async () => {
+    expect(await forge("10.244.2.10")).toEqual({ blue: 0, payload: 2 });
   });
 });
 

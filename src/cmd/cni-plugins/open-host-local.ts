@@ -1,6 +1,7 @@
 /** host-local with the files of this machine. */
 import { readFileSync } from "node:fs";
 import { LIMITS } from "../../base/limits.ts";
+import { pathRulesOf } from "../../base/path-rules.ts";
 import type { Compat } from "../../cni/parameters.ts";
 import { FileLeaseStore, describeSystemError } from "../../plugins/host-local/file-lease-store.node.ts";
 import { HostLocal, type TextFiles } from "../../plugins/host-local/plugin.ts";
@@ -19,7 +20,7 @@ const FILES: TextFiles = Object.freeze({
 export async function openHostLocal(compat: Compat): Promise<OpenPlugin> {
   const { platform } = process;
   const store = new FileLeaseStore({
-    platform,
+    paths: pathRulesOf(platform),
     waitMs: LIMITS.leaseLockWaitMs,
     flockProgram: platform === "linux" ? "flock" : "",
   });
