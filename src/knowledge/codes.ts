@@ -64,6 +64,7 @@ export const KNOWLEDGE_CODES = [
   "service-vip-from-node-unsupported",
   "node-port-from-node-unsupported",
   "hairpin-under-dsr",
+  "service-loop-blocked",
   "external-traffic-policy-local-without-local-endpoint",
   "external-traffic-policy-local-without-dsr",
   "too-many-back-ends",

@@ -1,5 +1,6 @@
 /** host-local with the files of this machine. */
 import { LIMITS } from "../../base/limits.ts";
+import { pathRulesOf } from "../../base/path-rules.ts";
 import type { Compat } from "../../cni/parameters.ts";
 import { FileLeaseStore } from "../../plugins/host-local/file-lease-store.node.ts";
 import { HostLocal } from "../../plugins/host-local/plugin.ts";
@@ -9,7 +10,7 @@ import { TEXT_FILES } from "./text-files.ts";
 export async function openHostLocal(compat: Compat): Promise<OpenPlugin> {
   const { platform } = process;
   const store = new FileLeaseStore({
-    platform,
+    paths: pathRulesOf(platform),
     waitMs: LIMITS.leaseLockWaitMs,
     flockProgram: platform === "linux" ? "flock" : "",
   });
