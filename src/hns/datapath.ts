@@ -64,6 +64,8 @@ export interface PortProgram {
   readonly tunnel: TunnelSettings | undefined;
   readonly natPools: readonly NatPoolDefinition[];
   readonly staticBindings: readonly StaticBindingDefinition[];
+  /** Ports of the node's addresses that its own stack leaves to the switch. */
+  readonly claims: readonly PortClaimDefinition[];
   /** Frames from the wire that carry the host's MAC come to this port when they are for one of its addresses. */
   readonly deliversByAddress: boolean;
 }

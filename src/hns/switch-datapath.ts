@@ -19,6 +19,7 @@ import type {
   HostPoolDefinition,
   HostProgram,
   NatPoolDefinition,
+  PortClaimDefinition,
   PortPoolAllocation,
   PortProgram,
   PortStatistics,
@@ -129,7 +130,10 @@ export class SwitchDatapath implements Datapath {
     const record: Vnic = { port, compartment, netInterface, program: program ?? emptied(undefined), dhcp };
     this.vnics.set(vnic.portId, record);
     if (program === undefined) port.deliversByAddress = true;
-    else applyProgram(portBlocksFor(this.host, virtualSwitch, port), port, emptied(program), program);
+    else {
+      applyProgram(portBlocksFor(this.host, virtualSwitch, port), port, emptied(program), program);
+      this.applyClaims([], program.claims);
+    }
     port.setIps(vnic.addresses.map((address) => address.ip));
     if (vnic.filters !== undefined) compartment.setFilters(netInterface, vnic.filters);
     configureStack(compartment, netInterface, vnic);
@@ -140,6 +144,7 @@ export class SwitchDatapath implements Datapath {
     const vnic = this.vnics.get(portId);
     if (vnic === undefined) return;
     vnic.dhcp?.stop();
+    this.applyClaims(vnic.program.claims, []);
     // The compartment of a container may be gone already, and its interfaces with it.
     if (vnic.netInterface.isAttached) vnic.compartment.removeInterface(vnic.netInterface);
     this.requireSwitch(switchId).virtualSwitch.removePort(portId);
@@ -163,6 +168,7 @@ export class SwitchDatapath implements Datapath {
     const { virtualSwitch } = this.requireSwitch(switchId);
     const blocks = portBlocksFor(this.host, virtualSwitch, vnic.port);
     applyProgram(blocks, vnic.port, vnic.program, program);
+    this.applyClaims(vnic.program.claims, program.claims);
     vnic.program = program;
   }
 
@@ -263,6 +269,14 @@ export class SwitchDatapath implements Datapath {
     );
   }
 
+  /** What the host's stack leaves to the switch from now on. */
+  private applyClaims(before: readonly PortClaimDefinition[], after: readonly PortClaimDefinition[]): void {
+    if (before === after) return;
+    const { portClaims } = this.host.root;
+    for (const { protocol, port } of before) portClaims.remove(protocol, port);
+    for (const { protocol, port, code } of after) portClaims.set(protocol, port, code ?? "switched");
+  }
+
   getSwitch(id: Guid): VirtualSwitch | undefined {
     return this.switches.get(id)?.virtualSwitch;
   }
@@ -286,6 +300,7 @@ function emptied(program: PortProgram | undefined): PortProgram {
     tunnel: undefined,
     natPools: [],
     staticBindings: [],
+    claims: [],
     deliversByAddress: false,
   };
 }
