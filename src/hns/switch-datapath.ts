@@ -8,12 +8,14 @@ import type { Host } from "../host/host.ts";
 import type { Interface } from "../host/interface.ts";
 import { DnsRelay } from "../host/services/dns-relay.ts";
 import type { FilterProgram } from "../host/windows-filtering/filter-program.ts";
+import type { Ip } from "../net/ip.ts";
 import type { InterfaceAddress } from "../net/prefix.ts";
+import type { Group } from "../vfp/group.ts";
 import { NatPool, type PortBlockSource } from "../vfp/nat-pool.ts";
 import type { SwitchPort } from "../vswitch/switch-port.ts";
 import type { VirtualSwitch } from "../vswitch/virtual-switch.ts";
 import { IpProtocol } from "../wire/ip-protocol.ts";
-import { type LayerName, OPTIONAL_LAYERS } from "./compile/layers.ts";
+import { type LayerName, OPTIONAL_LAYERS, PLAIN_STACK } from "./compile/layers.ts";
 import type {
   Datapath,
   HostPoolDefinition,
@@ -111,7 +113,7 @@ export class SwitchDatapath implements Datapath {
       kind: "container",
       mac: vnic.mac,
       device: switchEnd,
-      layers: program?.stack.definitions ?? [],
+      layers: (program?.stack ?? PLAIN_STACK).definitions,
       virtualSubnets: program?.tunnel?.virtualSubnets ?? [],
       nextHopResolver: this.host.root,
       usesHostMac: program !== undefined && program.tunnel === undefined,
@@ -129,8 +131,10 @@ export class SwitchDatapath implements Datapath {
     const dhcp = vnic.asksDhcp ? new DhcpClient(compartment, netInterface) : undefined;
     const record: Vnic = { port, compartment, netInterface, program: program ?? emptied(undefined), dhcp };
     this.vnics.set(vnic.portId, record);
-    if (program === undefined) port.deliversByAddress = true;
-    else {
+    if (program === undefined) {
+      port.deliversByAddress = true;
+      setBandwidth(port, vnic.bandwidth);
+    } else {
       applyProgram(portBlocksFor(this.host, virtualSwitch, port), port, emptied(program), program);
       this.applyClaims([], program.claims);
     }
@@ -154,6 +158,15 @@ export class SwitchDatapath implements Datapath {
   setMtu(portId: Guid, mtuBytes: number | undefined): void {
     const netInterface = this.vnics.get(portId)?.netInterface;
     if (netInterface !== undefined) netInterface.mtuBytes = mtuBytes ?? netInterface.device.mtuBytes;
+  }
+
+  setBandwidth(portId: Guid, groups: readonly Group[]): void {
+    const port = this.vnics.get(portId)?.port;
+    if (port !== undefined) setBandwidth(port, groups);
+  }
+
+  hostDnsServers(): readonly Ip[] {
+    return this.host.root.dns.servers;
   }
 
   setFilters(portId: Guid, filters: FilterProgram | undefined): void {
@@ -295,7 +308,7 @@ const OPTIONAL: ReadonlySet<LayerName> = new Set(OPTIONAL_LAYERS);
 /** What a port has before it gets `program`. */
 function emptied(program: PortProgram | undefined): PortProgram {
   return {
-    stack: program?.stack ?? NO_STACK,
+    stack: program?.stack ?? PLAIN_STACK,
     groups: {},
     tunnel: undefined,
     natPools: [],
@@ -305,7 +318,10 @@ function emptied(program: PortProgram | undefined): PortProgram {
   };
 }
 
-const NO_STACK: PortProgram["stack"] = Object.freeze({ names: [], definitions: [] });
+function setBandwidth(port: SwitchPort, groups: readonly Group[]): void {
+  port.vfp.setGroups("QOS_LAYER", groups);
+  port.vfp.setLayerPresent("QOS_LAYER", groups.length > 0);
+}
 
 function isSameBinding(a: StaticBindingDefinition, b: StaticBindingDefinition): boolean {
   return a.ip === b.ip && a.protocol === b.protocol && a.port === b.port;

@@ -31,7 +31,6 @@ export const STORED_ENDPOINT_POLICIES: { readonly [T in EndpointPolicyType]?: st
 export const STORED_NETWORK_POLICIES: { readonly [T in NetworkPolicyType]?: string } = {
   SourceMacAddress: "frames keep the MAC address of the adapter",
   VSwitchExtension: "extensions are listed as on or off; their work on frames is not done",
-  AutomaticDNS: "endpoints do not get the node's DNS servers",
   NeighborDiscovery: "neighbours are not answered for",
 };
 
