@@ -253,6 +253,35 @@ describe("WALK-O-5 pod to ClusterIP without DSR", () => {
   });
 });
 
+describe("WALK-O-5 WALK-O-8 without a source VIP", () => {
+  /** C keeps its own address towards nodes, so that its answers find their way. */
+  async function withoutSourceVip(isNodePort: boolean) {
+    const at = await walks();
+    const exceptions = { Exceptions: ["10.244.0.0/16", "10.96.0.0/12", "10.0.0.0/24"] };
+    const c = await at.w2.pod("10.244.2.12", { Policies: [{ Type: "OutBoundNAT", Settings: exceptions }] });
+    await service(at, [await remoteBackEnd(at, "10.244.2.12", "10.0.0.12")], { isDsr: false, isNodePort });
+    const ear = at.serve(c.compartment, 8080);
+    return { at, ear };
+  }
+
+  it("O-5: the node's address stands for the client, and the answer comes back by the node", async () => {
+    const { at, ear } = await withoutSourceVip(false);
+    const route = { Type: "SDNRoute", Settings: { DestinationPrefix: "10.96.0.0/12", NeedEncap: true } };
+    const client = await at.w1.pod("10.244.1.12", { Policies: [NAT, route] });
+    expect(at.walk(client.compartment, "10.96.0.50", 80).heard).toEqual(["10.96.0.50:80"]);
+    expect(ear.heard.at(-1)).toMatch(/^10\.0\.0\.11:49\d{3}$/);
+    const outer = at.stages().find((stage) => stage.at === "wire")?.outer;
+    expect(outer).toBe("W1m→W2m W1→W2 ttl 128 DF :4789 VNI 4096");
+  });
+
+  it("O-8: the same for a client outside", async () => {
+    const { at, ear } = await withoutSourceVip(true);
+    const outside = at.underlay.getOutsideHost("X")!.compartment;
+    expect(at.walk(outside, "10.0.0.11", 30_080).heard).toEqual(["10.0.0.11:30080"]);
+    expect(ear.heard.at(-1)).toMatch(/^10\.0\.0\.11:/);
+  });
+});
+
 describe("WALK-O-6 a pod that reaches itself through its service", () => {
   it("fails with DSR", async () => {
     const at = await walks();

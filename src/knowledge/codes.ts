@@ -119,7 +119,7 @@ export const KNOWLEDGE_CODES = [
   "cluster-file-duplicate-address",
   "cluster-file-driver-mismatch",
   "cluster-file-duplicate-vni",
-  "vni-not-expressible",
+  "cluster-file-vni-too-large",
   "cluster-file-too-large",
   "unknown-object",
   "unknown-code",
