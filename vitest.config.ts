@@ -4,6 +4,7 @@ import { type ViteUserConfig, defineConfig } from "vitest/config";
  * `unit`: tables, walks, properties and small fixed-seed slices; at most two minutes on two cores.
  * `long`: fuzz, random sequences and crash loops, with the seed printed.
  * `live`: what needs root, a namespace, or a program from Debian.
+ * `package`: the packed package, installed in an empty folder.
  * `wine`: Windows programs, with Debian's compilers and Wine.
  * Nothing in `src/` keeps module state (`tools/tidy.test.ts` checks it), so files may share a worker.
  */
@@ -44,6 +45,13 @@ const config: ViteUserConfig = defineConfig({
           include: ["src/**/*.live.test.ts", "test/live/**/*.test.ts"],
           testTimeout: 120_000,
           fileParallelism: false,
+        },
+      },
+      {
+        test: {
+          name: "package",
+          include: ["test/package/**/*.package.test.ts"],
+          testTimeout: 180_000,
         },
       },
       {

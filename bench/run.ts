@@ -6,6 +6,7 @@ const BENCHMARKS = [
   "first-packet",
   "engine-memory",
   "load-balancer",
+  "many-policies",
   "cni-start-up",
   "manifests",
   "explain-log",

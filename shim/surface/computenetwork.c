@@ -104,6 +104,8 @@ static hresult ask(const char *operation, handle_kind kind, void *handle, const 
   if (result == NULL) return refuse(E_INVALID_PARAMETER, NO_RESULT, record);
   *result = NULL;
   if (!begin_with_handle(&request, kind, handle)) return refuse(E_INVALID_PARAMETER, BAD_HANDLE, record);
+  /* Without a query it would look like opening a handle in `mullion wine --trace-calls`. */
+  if (query == NULL) add_plain(&request, "query", "");
   if (add_text(&request, "query", query, &answer)) call(operation, &request, &answer);
   text_free(&request);
   return give(&answer, result, record);
@@ -202,14 +204,14 @@ static hresult register_for(handle_kind kind, const char *parameter, void *handl
   *registration = NULL;
   if (callback == NULL || !handle_read(handle, kind, id)) return E_INVALID_PARAMETER;
   snprintf(query, sizeof query, "?%s=%s", parameter, id);
-  return notifications_register(query, callback, context, registration);
+  return notifications_register(NOTIFICATIONS_OF_HNS, query, callback, context, registration);
 }
 
 EXPORT hresult HcnRegisterServiceCallback(notification_callback callback, void *context, void **registration) {
   if (registration == NULL) return E_INVALID_PARAMETER;
   *registration = NULL;
   if (callback == NULL) return E_INVALID_PARAMETER;
-  return notifications_register("", callback, context, registration);
+  return notifications_register(NOTIFICATIONS_OF_HNS, "", callback, context, registration);
 }
 
 EXPORT hresult HcnUnregisterServiceCallback(void *registration) { return notifications_unregister(registration); }

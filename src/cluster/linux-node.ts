@@ -14,7 +14,7 @@ import type { ClusterFile, NodeSpec, PodSpec } from "./file/cluster-file.ts";
 import { type Kubelet, addHostPod, podReference } from "./kubelet.ts";
 import { hostPortRules, masqueradeRules } from "./linux-masquerade.ts";
 import { PodAddresses } from "./pod-addresses.ts";
-import { addressIn } from "./windows-node.ts";
+import { addressIn } from "./networks/networks-of-node.ts";
 
 /** The bridge has `.1` of the pod range; pods follow. */
 const BRIDGE_OFFSET = 1;

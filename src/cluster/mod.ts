@@ -1,4 +1,14 @@
-/** The public door of the emulator: `mullion/cluster`. */
+/**
+ * The public door of the emulator, `mullion/cluster`: a whole cluster in this process, in virtual time, from a cluster file.
+ * The same file gives the same cluster, byte for byte.
+ *
+ * @example
+ * const parsed = parseClusterFile(text, "cluster.yaml");
+ * if ("problems" in parsed) throw new Error(parsed.problems.map(formatProblem).join(""));
+ * const cluster = await openCluster(parsed.cluster);
+ * const { report } = tracePacket(cluster, { from: "pod/client", to: "pod/api", protocol: "tcp", port: 8080 });
+ * const text = formatTrace(report);
+ */
 export { captureTrace } from "./capture.ts";
 export { forkCluster } from "./cluster.ts";
 export type { Cluster, ClusterNode, ClusterPod } from "./cluster.ts";

@@ -7,27 +7,11 @@ import type { JsonObject, JsonValue } from "../hcn/client.ts";
 import { addToIp, formatIp } from "../net/ip.ts";
 import { formatPrefix } from "../net/prefix.ts";
 import type { ClusterFile, NodeSpec, PodSpec } from "./file/cluster-file.ts";
-
-/** `.1` is the network's gateway, `.2` the bridge endpoint: pods begin behind them (cni.md, fact 3). */
-const FIRST_POD_OFFSET = 3;
+import { endpointPolicies } from "./networks/network-document.ts";
+import { FIRST_POD_OFFSET } from "./networks/networks-of-node.ts";
 
 function endpointPolicy(value: JsonValue): JsonObject {
   return { name: "EndpointPolicy", value };
-}
-
-/** The HCN endpoint policies that every pod of the node gets. */
-export function endpointPolicies(file: ClusterFile, node: NodeSpec): readonly JsonObject[] {
-  const { network } = file;
-  const policies: JsonObject[] = [];
-  if (network.outboundNAT.enabled) {
-    const exceptions = network.outboundNAT.exceptions.map(formatPrefix);
-    policies.push({ Type: "OutBoundNAT", Settings: { Exceptions: exceptions } });
-  }
-  const routes = [formatPrefix(network.serviceCIDR), `${formatIp(node.address)}/32`];
-  for (const prefix of routes) {
-    policies.push({ Type: "SDNRoute", Settings: { DestinationPrefix: prefix, NeedEncap: true } });
-  }
-  return policies;
 }
 
 /** The configuration list for one pod: the node's, with the pod's own policies behind the others. */
@@ -44,7 +28,11 @@ export function networkConfigurationList(file: ClusterFile, node: NodeSpec, pod:
         type: "win-bridge",
         apiVersion: 2,
         capabilities: { portMappings: true, dns: true },
-        policies: [...endpointPolicies(file, node).map(endpointPolicy), ...network.cni.policies, ...own],
+        policies: [
+          ...endpointPolicies(file, network, node).map(endpointPolicy),
+          ...network.cni.policies,
+          ...own,
+        ],
         ipam: {
           type: "host-local",
           subnet: formatPrefix(node.podCIDR),

@@ -147,6 +147,7 @@ async function settingsOn(node: string, network: string): Promise<DnsSettings> {
     address: undefined,
     policies: [],
     network: "pod",
+    podNetwork: "cbr0",
   };
   const pod = await defined(kubelets.get(node), "the node is in the file").addPod(spec, settings);
   return pod.compartment.dns;

@@ -98,9 +98,13 @@ function fixedAddress(pod: Pod): Ipv4 | undefined {
 
 /**
  * What the kubelet of `node` starts for a pod. `own` is the pod's entry in the cluster file, which knows policies
- * that no manifest can say.
+ * and networks that no manifest can say; other pods are in the node's first network.
  */
-export function sandboxOf(pod: Pod, node: { name: string; os: NodeOs }, own: PodSpec | undefined): PodSpec {
+export function sandboxOf(
+  pod: Pod,
+  node: { readonly name: string; readonly os: NodeOs; readonly podNetwork: string },
+  own: PodSpec | undefined,
+): PodSpec {
   const network = networkOf(pod, node.os);
   const { name, namespace, labels = {} } = pod.metadata;
   const ports = declaredPorts(pod);
@@ -113,5 +117,6 @@ export function sandboxOf(pod: Pod, node: { name: string; os: NodeOs }, own: Pod
     address: network === "host" ? undefined : (own?.address ?? fixedAddress(pod)),
     policies: own?.policies ?? [],
     network,
+    podNetwork: own?.podNetwork ?? node.podNetwork,
   };
 }

@@ -5,13 +5,16 @@ import type { Environment } from "../base/environment.ts";
 import { Prng } from "../base/prng.ts";
 import { Underlay } from "../fabric/underlay.ts";
 import type { Mac } from "../net/mac.ts";
+import { makeCabling } from "./cabling.ts";
 import type { Cluster, ClusterNode } from "./cluster.ts";
 import { NO_OBJECTS } from "./cluster-objects.ts";
 import type { ClusterFile, NodeSpec } from "./file/cluster-file.ts";
 import type { Kubelet } from "./kubelet.ts";
 import { LinuxKubelet, bootLinuxNode } from "./linux-node.ts";
+import { joinOverlay, makeNetworks } from "./networks/make-networks.ts";
+import { allNetworks } from "./networks/networks-of-node.ts";
 import { servePorts } from "./serve-ports.ts";
-import { addPodRoutes, bootWindowsNode, createL2Bridge } from "./windows-node.ts";
+import { addPodRoutes, bootWindowsNode } from "./windows-node.ts";
 import { WindowsKubelet } from "./windows-pods.ts";
 
 /** MACs of the nodes' adapters count up from here, so that the first node has 00-15-5D-00-00-11. */
@@ -35,7 +38,7 @@ async function bringUpNode(env: Environment, file: ClusterFile, node: ClusterNod
     addPodRoutes(file, node);
     return new LinuxKubelet(env, file, node);
   }
-  await createL2Bridge(file, node);
+  await makeNetworks(file, node);
   addPodRoutes(file, node);
   return new WindowsKubelet(file, node);
 }
@@ -60,8 +63,10 @@ export async function raiseMachines(file: ClusterFile, progress?: OpenProgress):
     servePorts(host.server, spec.ports);
     return host;
   });
+  const connect = makeCabling(env, file, underlay);
   const nodes = file.nodes.map((spec, index) => {
-    const uplink = { device: underlay.connect(spec.name), mac: (FIRST_NODE_MAC + index) as Mac };
+    const mac = (FIRST_NODE_MAC + index) as Mac;
+    const uplink = { device: connect(spec, mac), mac };
     const boot = spec.os === "windows" ? bootWindowsNode : bootLinuxNode;
     return boot(env, file, spec, uplink);
   });
@@ -70,5 +75,7 @@ export async function raiseMachines(file: ClusterFile, progress?: OpenProgress):
     kubelets.set(node.spec.name, await bringUpNode(env, file, node));
     progress?.nodeReady(node.spec);
   }
+  for (const network of allNetworks(file))
+    if (network.driver === "Overlay") await joinOverlay(network, nodes);
   return { cluster: { file, env, clock, underlay, nodes, outside, pods: [], objects: NO_OBJECTS }, kubelets };
 }

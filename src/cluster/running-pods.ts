@@ -13,6 +13,7 @@ import type { Cluster, ClusterNode, ClusterPod } from "./cluster.ts";
 import type { PodSpec } from "./file/cluster-file.ts";
 import type { Kubelet } from "./kubelet.ts";
 import type { PodDns } from "./pod-dns.ts";
+import { podHosts } from "./pod-hosts.ts";
 import { sandboxOf } from "./pod-object.ts";
 
 /** What a kubelet has to say about a pod. */
@@ -138,7 +139,8 @@ export class RunningPods {
   private sandboxFor(pod: Pod): PodSpec {
     const own = this.own.get(`${pod.metadata.namespace}/${pod.metadata.name}`);
     const { name, os } = this.nodeOf(pod).spec;
-    return sandboxOf(pod, { name, os }, own);
+    const podNetwork = this.options.cluster.file.network.name;
+    return sandboxOf(pod, { name, os, podNetwork }, own);
   }
 
   private nodeOf(pod: Pod): ClusterNode {
@@ -153,11 +155,12 @@ export class RunningPods {
     const node = this.nodeOf(pod);
     const kubelet = kubelets.get(node.spec.name);
     if (kubelet === undefined) throw new RangeError(`no kubelet for node ${node.spec.name}`);
-    const strange = strangeAddress(sandbox, node);
+    const strange = strangeAddress(sandbox, cluster);
     if (strange !== undefined) return { pod, running: undefined, remarks: [strange] };
     const dns = dnsOf(pod, node);
     try {
       const running = await kubelet.addPod(sandbox, dns.settings);
+      if (!isHostNetwork(pod)) running.compartment.hosts = podHosts(pod, running.address);
       cluster.pods.push(running);
       return { pod, running, remarks: remarksOf(pod, node, dns) };
     } catch (error) {
@@ -177,12 +180,13 @@ function refusalOf(error: unknown, what: string): PodRemark {
 }
 
 /** An address of a dump that the pod cannot have here: its node gives its pods addresses of one range. */
-function strangeAddress({ address }: PodSpec, { spec }: ClusterNode): PodRemark | undefined {
-  if (address === undefined || prefixContains(spec.podCIDR, address)) return undefined;
-  const range = formatPrefix(spec.podCIDR);
+function strangeAddress({ address, podNetwork, node }: PodSpec, { file }: Cluster): PodRemark | undefined {
+  const network = [file.network, ...file.networks].find(({ name }) => name === podNetwork);
+  const range = network?.ranges[node];
+  if (address === undefined || range === undefined || prefixContains(range, address)) return undefined;
   return {
     code: "pod-address-outside-range",
-    text: `its address ${formatIp(address)} lies outside the pod range of its node, ${range}`,
+    text: `its address ${formatIp(address)} lies outside the pod range of its node, ${formatPrefix(range)}`,
   };
 }
 

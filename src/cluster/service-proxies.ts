@@ -6,6 +6,7 @@ import type { KnowledgeCode } from "../knowledge/codes.ts";
 import {
   type Finding,
   type KubeProxy,
+  type KubeProxyOptions,
   ProxyObjects,
   type SyncReport,
   createKubeProxy,
@@ -14,10 +15,14 @@ import {
 import type { MemoryKube } from "../kube/mod.ts";
 import type { EndpointSlice, Node, Service } from "../kube/objects.ts";
 import { formatIp } from "../net/ip.ts";
+import { formatMac } from "../net/mac.ts";
 import type { Cluster, ClusterNode } from "./cluster.ts";
 import { serviceKeyOf } from "./cluster-objects.ts";
 import { parseReportedVersion } from "./node-object.ts";
 import { LinuxServices } from "./linux-services.ts";
+import { driverTraits } from "./file/driver-traits.ts";
+import type { NetworkSpec } from "./file/cluster-file.ts";
+import { sourceVip } from "./networks/networks-of-node.ts";
 import { hcnClientOf } from "./windows-node.ts";
 
 /** Something that keeps a Service, or all of them, from working on a Windows node. */
@@ -66,7 +71,9 @@ export class ServiceProxies {
     if (!file.kubeProxy.enabled) return;
     for (const node of nodes) {
       if (node.hns === undefined) this.addLinux(node);
-      else this.windows.set(node.spec.name, this.createWindowsProxy(node));
+      // kube-proxy on Windows knows networks with VFP alone (dataplane.md §2.6, §2.7).
+      else if (driverTraits(file.network.driver).hasServices)
+        this.windows.set(node.spec.name, this.createWindowsProxy(node));
     }
     await followSource(this.kube, this.objects);
     for (const service of this.kube.objects("Service")) this.dirty.add(keyOf(service));
@@ -76,6 +83,17 @@ export class ServiceProxies {
     this.kube.watch("EndpointSlice", resourceVersion, ({ type, object }) =>
       this.sliceChanged(object, type === "DELETED"),
     );
+    await this.startWindows();
+  }
+
+  /** On an overlay network kube-proxy waits some seconds before it looks again (kube-proxy.md §2.2). */
+  private async startWindows(): Promise<void> {
+    const results = [];
+    for (const proxy of this.windows.values()) results.push(await proxy.start());
+    const waits = results.flatMap((result) => (result.state === "waiting" ? [result.retryAfterMs] : []));
+    if (waits.length === 0) return;
+    const { clock } = this.cluster;
+    clock.runUntil(clock.nowMs + Math.max(...waits));
     for (const proxy of this.windows.values()) await proxy.start();
   }
 
@@ -144,6 +162,7 @@ export class ServiceProxies {
         networkName: network.name,
         enableDSR: kubeProxy.enableDSR,
         featureGates: kubeProxy.enableDSR ? { WinDSR: true } : undefined,
+        ...overlayOptions(node, network),
         reads: "new",
       },
     });
@@ -170,6 +189,17 @@ export class ServiceProxies {
     else known.delete(keyOf(slice));
     if (known.size === 0) this.slices.delete(service);
   }
+}
+
+/** What kube-proxy asks for on an overlay network: an address of its own, and the MAC of the node (kube-proxy.md §2.3). */
+function overlayOptions({ spec, host }: ClusterNode, network: NetworkSpec): Partial<KubeProxyOptions> {
+  const vip = sourceVip(network, spec);
+  if (vip === undefined) return {};
+  const hostInterfaces = host.root.listInterfaces().map(({ mac, addresses }) => ({
+    mac: formatMac(mac),
+    addresses: addresses.map(({ ip }) => formatIp(ip)),
+  }));
+  return { sourceVip: formatIp(vip), hostInterfaces };
 }
 
 function keyOf({ metadata }: Service | EndpointSlice): string {

@@ -10,7 +10,6 @@ import type { CniPlugin } from "../cni/plugin.ts";
 import { MemoryResultCache } from "../cni/result-cache.ts";
 import { type Attachment, CniRuntime } from "../cni/runtime.ts";
 import type { HcnClient } from "../hcn/client.ts";
-import { type HostComputeEndpoint, parseEndpoint } from "../hcn/endpoint.ts";
 import {
   addNamespaceEndpoint,
   createEndpoint,
@@ -23,21 +22,20 @@ import {
 import type { DnsSettings } from "../host/compartment.ts";
 import { IdentificationServer } from "../host/services/identification-server.ts";
 import { type Ipv4, formatIp } from "../net/ip.ts";
-import { ANY_IPV4, formatPrefix } from "../net/prefix.ts";
 import { HostLocal } from "../plugins/host-local/plugin.ts";
 import { MemoryLeaseStore } from "../plugins/host-local/memory-lease-store.ts";
 import { WinBridge } from "../plugins/win-bridge/plugin.ts";
 import type { ClusterNode, ClusterPod } from "./cluster.ts";
 import type { ClusterFile, PodSpec } from "./file/cluster-file.ts";
 import { type Kubelet, addHostPod, podReference } from "./kubelet.ts";
-import { endpointPolicies, networkConfigurationList } from "./network-configuration.ts";
+import { networkConfigurationList } from "./network-configuration.ts";
+import { endpointDocument } from "./networks/network-document.ts";
+import { FIRST_POD_OFFSET, networkNamed, networksOf, rangeOn } from "./networks/networks-of-node.ts";
 import { PodAddresses } from "./pod-addresses.ts";
-import { addressIn, hcnClientOf } from "./windows-node.ts";
+import { hcnClientOf } from "./windows-node.ts";
 
 /** Where containerd looks for plugins on Windows; here they run in process, but the contract asks for it. */
 const CNI_PATH = String.raw`C:\Program Files\containerd\cni\bin`;
-/** Pods of plugin `hns` begin where host-local's do. */
-const FIRST_POD_OFFSET = 3;
 
 /** Sets up the pods of one Windows node, one after the other. */
 export class WindowsKubelet implements Kubelet {
@@ -47,8 +45,8 @@ export class WindowsKubelet implements Kubelet {
   private readonly runtime: CniRuntime;
   /** What host-local remembers on the node's disk. */
   readonly leases: MemoryLeaseStore = new MemoryLeaseStore();
-  /** Of plugin `hns`. */
-  private readonly addresses: PodAddresses;
+  /** By network; of plugin `hns`. */
+  private readonly addresses: ReadonlyMap<string, PodAddresses>;
 
   constructor(file: ClusterFile, node: ClusterNode) {
     this.file = file;
@@ -63,11 +61,18 @@ export class WindowsKubelet implements Kubelet {
       new WinBridge({ client: this.client, delegate: new RunnerDelegate(runner), compat }),
     );
     this.runtime = new CniRuntime({ runner, cache: new MemoryResultCache(), env: { CNI_PATH } });
-    this.addresses = new PodAddresses({
-      range: node.spec.podCIDR,
-      firstOffset: FIRST_POD_OFFSET,
-      kept: file.pods.flatMap((pod) => pod.address ?? []),
-    });
+    this.addresses = new Map(
+      networksOf(file, node.spec).map((network) => [
+        network.name,
+        new PodAddresses({
+          range: rangeOn(network, node.spec),
+          firstOffset: FIRST_POD_OFFSET,
+          kept: file.pods.flatMap(({ address, podNetwork }) =>
+            address === undefined || podNetwork !== network.name ? [] : [address],
+          ),
+        }),
+      ]),
+    );
   }
 
   /** Gives the pod a sandbox and a network. */
@@ -93,14 +98,14 @@ export class WindowsKubelet implements Kubelet {
     const { namespaceId } = pod;
     if (namespaceId === undefined) return;
     await this.detach(pod.spec, namespaceId);
-    this.addresses.release(pod.address);
+    this.addresses.get(pod.spec.podNetwork)?.release(pod.address);
     await deleteNamespace(this.client, namespaceId);
   }
 
   /** A sandbox without a network is of no use to anybody: what stands of it goes, DEL included, as with containerd. */
   private async attach(pod: PodSpec, namespaceId: string, dns?: DnsSettings): Promise<Ipv4> {
     try {
-      return this.file.network.plugin === "hns"
+      return this.isAttachedByHcn(pod)
         ? await this.attachByHcn(pod, namespaceId, dns)
         : await this.attachByPlugin(pod, namespaceId, dns);
     } catch (error) {
@@ -111,8 +116,14 @@ export class WindowsKubelet implements Kubelet {
     }
   }
 
+  /** A plugin knows the network of its configuration alone. */
+  private isAttachedByHcn({ podNetwork }: PodSpec): boolean {
+    const { network } = this.file;
+    return network.plugin === "hns" || podNetwork !== network.name;
+  }
+
   private async detach(pod: PodSpec, namespaceId: string): Promise<void> {
-    if (this.file.network.plugin === "hns") {
+    if (this.isAttachedByHcn(pod)) {
       for (const id of await getNamespaceEndpointIds(this.client, namespaceId))
         await deleteEndpoint(this.client, id);
       return;
@@ -153,13 +164,16 @@ export class WindowsKubelet implements Kubelet {
     };
   }
 
-  /** The same objects without a plugin, with the gateway that the shape has. */
+  /** The same objects without a plugin, as the driver of the network has them. */
   private async attachByHcn(pod: PodSpec, namespaceId: string, dns?: DnsSettings): Promise<Ipv4> {
-    const network = await getNetworkByName(this.client, this.file.network.name);
-    const address = this.addresses.take(pod.address);
+    const network = networkNamed(this.file, pod.podNetwork);
+    const made = await getNetworkByName(this.client, network.name);
+    const addresses = defined(this.addresses.get(network.name), "a pod is on a node with its network");
+    const address = addresses.take(pod.address);
+    const name = `${sandboxIdOf(pod)}_${network.name}`;
     try {
-      const request = this.endpointOf(pod, address, dns);
-      const endpoint = await createEndpoint(this.client, defined(network.ID, "a network has an id"), request);
+      const request = endpointDocument(this.file, network, this.node.spec, { name, spec: pod, address, dns });
+      const endpoint = await createEndpoint(this.client, defined(made.ID, "a network has an id"), request);
       const id = defined(endpoint.ID, "an endpoint has an id");
       try {
         await addNamespaceEndpoint(this.client, namespaceId, id);
@@ -168,24 +182,10 @@ export class WindowsKubelet implements Kubelet {
         throw error;
       }
     } catch (error) {
-      this.addresses.release(address);
+      addresses.release(address);
       throw error;
     }
     return address;
-  }
-
-  private endpointOf(pod: PodSpec, address: Ipv4, dns: DnsSettings | undefined): HostComputeEndpoint {
-    const isOwnSubnet = this.file.network.shape === "own-subnet";
-    const gateway = isOwnSubnet ? addressIn(this.node.spec.podCIDR, 2) : this.file.underlay.router;
-    return parseEndpoint({
-      Name: `${sandboxIdOf(pod)}_${this.file.network.name}`,
-      IpConfigurations: [{ IpAddress: formatIp(address) }],
-      Routes: [{ NextHop: formatIp(gateway), DestinationPrefix: formatPrefix(ANY_IPV4) }],
-      Policies: [...endpointPolicies(this.file, this.node.spec), ...pod.policies],
-      ...(dns === undefined
-        ? {}
-        : { Dns: { Search: [...dns.search], ServerList: dns.servers.map(formatIp), Domain: dns.domain } }),
-    });
   }
 }
 

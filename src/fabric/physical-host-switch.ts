@@ -12,7 +12,7 @@ import { memoryPair } from "../device/memory-pair.ts";
 import { DropCounters } from "../host/drop-counters.ts";
 import type { KnowledgeCode } from "../knowledge/codes.ts";
 import { type Ip, type Ipv4, formatIp } from "../net/ip.ts";
-import type { Mac } from "../net/mac.ts";
+import { type Mac, formatMac } from "../net/mac.ts";
 import { type Prefix, prefixContains } from "../net/prefix.ts";
 import { FABRIC_GATEWAY_MAC } from "../vswitch/tunnel-forwarding.ts";
 import { buildArpFrame } from "../wire/build-frame.ts";
@@ -27,6 +27,10 @@ export interface FabricMachine {
   readonly mac: Mac;
   /** Its own and those of its pods. */
   readonly addresses: readonly Ip[];
+  /** Ranges that its pods have their addresses from. Default none. */
+  readonly ranges?: readonly Prefix[];
+  /** Frames with another source MAC than its own end at its port (DT-071). Default false. */
+  readonly refusesOtherMacs?: boolean;
   /** Takes what nobody else has. Default false. */
   readonly isRouter?: boolean;
 }
@@ -35,6 +39,10 @@ export interface FabricMachine {
 export interface FabricDenial {
   readonly from: Prefix;
   readonly to: Prefix;
+}
+
+function hasAddress({ addresses, ranges = [] }: FabricMachine, ip: Ip): boolean {
+  return addresses.includes(ip) || ranges.some((range) => prefixContains(range, ip));
 }
 
 class FabricPort implements Receiver {
@@ -83,8 +91,12 @@ export class PhysicalHostSwitch {
   /** Called by a port: takes a frame. */
   forward(from: FabricPort, packet: Packet): void {
     const headers = new Headers();
+    const { name, mac, refusesOtherMacs } = from.machine;
     if (headers.parse(packet) !== undefined) {
       this.drop(packet, "malformed-frame", "the frame is broken");
+    } else if (refusesOtherMacs === true && readU48(packet.bytes, packet.start + 6) !== mac) {
+      const text = `${name} may send from ${formatMac(mac)} alone`;
+      this.drop(packet, "mac-spoofing-refused", text);
     } else if (headers.etherType === EtherType.arp) {
       this.answerArp(from, packet, headers.network);
     } else if (headers.family === 0) {
@@ -100,8 +112,8 @@ export class PhysicalHostSwitch {
       (denial) => prefixContains(denial.from, source) && prefixContains(denial.to, destination),
     );
     const to =
-      this.ports.find(({ machine }) => machine.addresses.includes(destination)) ??
-      this.ports.find(({ machine }) => machine.isRouter === true);
+      this.ports.find(({ machine }) => hasAddress(machine, destination)) ??
+      this.ports.find((port) => port.machine.isRouter === true && port !== from);
     if (isDenied) {
       this.drop(packet, "fabric-acl-denied", `a rule of the fabric denies ${words}`);
     } else if (to === undefined) {

@@ -1,4 +1,13 @@
-/** The HCN contract: what programs send to HNS and get back, on any implementation of `HcnClient`. */
+/**
+ * The HCN contract, `mullion/hcn`: what programs send to HNS and get back, on any implementation of `HcnClient`. The
+ * functions have the names of hcsshim's; documents are spelled as on the wire. `mullion/hcn/node` finds the node's service,
+ * `mullion/hns` is one in the same process.
+ *
+ * @example
+ * const client = findHns({ variables: process.env });
+ * const network = await getNetworkByName(client, "cbr0");
+ * const endpoint = await createEndpoint(client, network.ID ?? "", { Name: "web" });
+ */
 export {
   type AclAction,
   type AclDirection,

@@ -70,9 +70,10 @@ export class HostPort {
       for (const layer of HOST_TUNNEL_LAYERS) vfp.setLayerPresent(layer, isNeeded);
       this.hasTunnelLayers = isNeeded;
     }
-    if (tunnel === undefined) return;
-    vfp.address = tunnel.address;
-    vfp.parserSettings = { ...vfp.parserSettings, vxlanPort: tunnel.vxlanPort };
+    if (tunnel !== undefined) vfp.address = tunnel.address;
+    // Each network's rules name its own UDP port; what comes back may have any of them.
+    const [first, ...others] = new Set([...this.tunnels.values()].map(({ vxlanPort }) => vxlanPort));
+    if (first !== undefined) this.port.setVxlanPort(first, others);
   }
 
   private makePool({ name, ip, protocol, portsMax }: HostPoolDefinition): NatPool {

@@ -26,6 +26,7 @@ import { IpOutput } from "./ip-output.ts";
 import { isLoopback } from "./loopback.ts";
 import { Netfilter } from "./netfilter/netfilter.ts";
 import { PortClaims } from "./port-claims.ts";
+import { type HostsFile, NO_HOSTS } from "./resolver/hosts-file.ts";
 import { NameCache } from "./resolver/name-cache.ts";
 import { type Route, type RouteOptions, RouteTable } from "./route-table.ts";
 import { selectSource } from "./source-address.ts";
@@ -81,6 +82,8 @@ export class Compartment implements NextHopResolver {
   dns: DnsSettings = NO_DNS;
   /** What the resolver remembers. */
   readonly nameCache: NameCache = new NameCache();
+  /** What `etc\\hosts`, or `/etc/hosts`, says. */
+  hosts: HostsFile = NO_HOSTS;
   /** Sends a gratuitous ARP request for each address that is added. Default: what the system does. */
   isAddressAnnounced: boolean;
   /** Connection tracking, translation and filters; undefined while the machine has none. */

@@ -9,6 +9,15 @@ import type { PortRange } from "../net/port-range.ts";
 
 export type OperatingSystem = "windows" | "linux";
 
+/** When a connection that asks for keep-alives sends them. */
+export interface KeepAliveProfile {
+  /** How long nothing came before the first. */
+  readonly idleMs: number;
+  readonly intervalMs: number;
+  /** How many may stay without an answer. */
+  readonly probes: number;
+}
+
 /** How a TCP of this system behaves. Times in milliseconds. */
 export interface TcpProfile {
   /** Options of a SYN, in their order; a SYN/ACK carries those that the SYN had, in `synAckOrder`. */
@@ -34,6 +43,7 @@ export interface TcpProfile {
   readonly initialWindowSegments: number;
   readonly delayedAckMs: number;
   readonly timeWaitMs: number;
+  readonly keepAlive: KeepAliveProfile;
 }
 
 /** `windows`: MSS, NOP, scale, NOP, NOP, SACK permitted. `linux`: MSS, SACK permitted, timestamps, NOP, scale. */
@@ -104,6 +114,8 @@ const WINDOWS_STACK: StackProfile = Object.freeze({
     delayedAckMs: 40,
     // TcpTimedWaitDelay, 120 s since Windows Server 2003.
     timeWaitMs: 120_000,
+    // docs: dataplane.md §3.8, DT-165: two hours; Microsoft, "SIO_KEEPALIVE_VALS": then every second, ten times.
+    keepAlive: Object.freeze({ idleMs: 7_200_000, intervalMs: 1_000, probes: 10 }),
   }),
 });
 
@@ -142,6 +154,8 @@ const LINUX_STACK: StackProfile = Object.freeze({
     initialWindowSegments: 10,
     delayedAckMs: 40,
     timeWaitMs: 60_000,
+    // tcp_keepalive_time, tcp_keepalive_intvl, tcp_keepalive_probes.
+    keepAlive: Object.freeze({ idleMs: 7_200_000, intervalMs: 75_000, probes: 9 }),
   }),
 });
 

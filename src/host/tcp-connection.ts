@@ -15,6 +15,7 @@ import type { Tcp } from "./tcp.ts";
 import type { TcpListener } from "./tcp-listener.ts";
 import { TcpNegotiation } from "./tcp-negotiation.ts";
 import type { TcpCloseReason, TcpOwner } from "./tcp-owner.ts";
+import { KeepAlive, type KeepAliveOwner } from "./tcp-keep-alive.ts";
 import { type TcpSegment, hasFlag } from "./tcp-segment.ts";
 import { type SegmentSink, TcpSender } from "./tcp-sender.ts";
 import { addSequence, isAfter, isBefore, sequenceDistance } from "./tcp-sequence.ts";
@@ -72,7 +73,7 @@ class DelayedAck implements Task {
   }
 }
 
-export class TcpConnection implements Task, SegmentSink {
+export class TcpConnection implements Task, SegmentSink, KeepAliveOwner {
   readonly localIp: Ip;
   readonly localPort: number;
   readonly remoteIp: Ip;
@@ -92,6 +93,7 @@ export class TcpConnection implements Task, SegmentSink {
   private readonly estimator: RoundTripEstimator;
   private receive = new ReceiveSequence(0);
   private readonly delayedAck = new DelayedAck(this);
+  private keepAlive: KeepAlive | undefined;
   private unacknowledgedSegments = 0;
   private sparedAtMs = Number.NEGATIVE_INFINITY;
   /** Of the handshake, of FIN-WAIT-2 and of TIME-WAIT; the sender has its own. */
@@ -167,6 +169,23 @@ export class TcpConnection implements Task, SegmentSink {
     this.end("aborted");
   }
 
+  /** SO_KEEPALIVE. Off at first. */
+  setKeepAlive(isOn: boolean): void {
+    this.keepAlive?.stop();
+    const { clock } = this.tcp.compartment.env;
+    this.keepAlive =
+      isOn && this.currentState !== "closed" ? new KeepAlive(this, clock, this.profile.keepAlive) : undefined;
+  }
+
+  /** A segment that the peer has had already: it answers where it is. */
+  probe(): void {
+    if (this.isSynchronized()) this.emitSegment(addSequence(this.sender.next, -1), 0, NO_BYTES);
+  }
+
+  peerIsSilent(): void {
+    this.end("timed-out");
+  }
+
   /** Formats both ends: `10.0.0.11:49152 to 10.0.0.12:80`. */
   describe(): string {
     const local = formatSocketAddress(this.localIp, this.localPort);
@@ -196,6 +215,7 @@ export class TcpConnection implements Task, SegmentSink {
 
   /** Takes a segment that belongs to this connection. */
   take(segment: TcpSegment): void {
+    this.keepAlive?.heard();
     if (this.currentState === "syn-sent") this.takeInSynSent(segment);
     else if (this.currentState !== "closed") this.takeSynchronized(segment);
   }
@@ -481,6 +501,8 @@ export class TcpConnection implements Task, SegmentSink {
     this.currentState = "closed";
     this.stopTimer();
     this.stopDelayedAck();
+    this.keepAlive?.stop();
+    this.keepAlive = undefined;
     this.sender.close();
     this.tcp.forget(this);
     this.report(reason);

@@ -263,6 +263,12 @@ describe("the handshake's bytes", () => {
     ]);
   });
 
+  it("DT-164 of Windows offers no timestamps and asks for ECN: ECE and CWR", () => {
+    const [syn] = synPair("windows", "windows");
+    expect(syn).not.toContain("080a");
+    expect(syn).toContain(` flags ${(TcpFlag.syn | TcpFlag.ece | TcpFlag.cwr).toString(16)} `);
+  });
+
   it("of Windows to Linux at MTU 1500", () => {
     expect(synPair("windows", "linux")).toEqual([
       "TTL 128 DF flags c2 window 64240 020405b40103030801010402",
@@ -663,5 +669,52 @@ describe("worlds", () => {
       ),
       { numRuns: 60 },
     );
+  });
+});
+
+describe("an idle connection", () => {
+  const TWO_HOURS_MS = 7_200_000;
+
+  function idlePair(isKept: boolean): { pair: RoutedPair; ear: Ear; sinceMs: (count: number) => number[] } {
+    const pair = makeRoutedPair({ clientOs: "windows" });
+    pair.server.compartment.tcp.listen({ port: PORT, acceptor: new Door("never") });
+    const ear = new Ear("never");
+    const connection = dial(pair, ear);
+    const { clock } = pair.env;
+    clock.runUntil(clock.nowMs + 10_000);
+    connection.setKeepAlive(isKept);
+    const { frames } = pair.client.capture;
+    const before = frames.length;
+    const startMs = clock.nowMs;
+    const sinceMs = (count: number): number[] => {
+      const segments = frames.slice(before).filter(({ frame }) => tcpOf(frame) !== undefined);
+      return segments.slice(0, count).map(({ atMs }) => Math.floor((atMs - startMs) / 1_000));
+    };
+    return { pair, ear, sinceMs };
+  }
+
+  it("DT-165 sends nothing unless its program asks for keep-alives", () => {
+    const { pair, sinceMs } = idlePair(false);
+    pair.env.clock.runUntil(pair.env.clock.nowMs + 2 * TWO_HOURS_MS);
+    expect(sinceMs(9)).toEqual([]);
+  });
+
+  it("DT-165 with keep-alives sends nothing before 7 200 s, and then is answered every two hours", () => {
+    const { pair, ear, sinceMs } = idlePair(true);
+    const { clock } = pair.env;
+    clock.runUntil(clock.nowMs + TWO_HOURS_MS - 1);
+    expect(sinceMs(9)).toEqual([]);
+    clock.runUntil(clock.nowMs + TWO_HOURS_MS + 1_000);
+    expect(sinceMs(9)).toEqual([7_200, 14_400]);
+    expect(ear.heard).toEqual(["connected"]);
+  });
+
+  it("ends when ten keep-alives, a second apart, stay without an answer", () => {
+    const { pair, ear, sinceMs } = idlePair(true);
+    pair.server.compartment.close();
+    const { clock } = pair.env;
+    clock.runUntil(clock.nowMs + TWO_HOURS_MS + 60_000);
+    expect(ear.heard).toEqual(["connected", "timed-out"]);
+    expect(sinceMs(1)).toEqual([7_200]);
   });
 });

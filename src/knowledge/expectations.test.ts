@@ -25,6 +25,10 @@ const FACTS: FlowFacts = {
   targetRevision: ALL_UPDATES,
   driver: "L2Bridge",
   shape: "own-subnet",
+  networks: "same",
+  hasTwin: false,
+  isMacRefused: false,
+  isDeniedByFabric: false,
   kubernetesMinor: 34,
   outboundNat: "excepted",
   areAnswersTranslated: false,
@@ -80,6 +84,27 @@ const CASES: readonly Case[] = [
   ["PP-OWN-ADDRESS", { protocol: "udp", targetOs: "linux" }, "works, sees client"],
   ["PP-OWN-ADDRESS", { ...LINUX, outboundNat: "none" }, "works, sees client"],
   ["PP", { outboundNat: "translates" }, "works, sees any"],
+  // windows-networking-documentation.md §2: overlay networks are apart, also with the same addresses.
+  ["NET-VIRTUAL", { driver: "Overlay", networks: "virtual" }, "pod-networks-isolated"],
+  ["NET-VIRTUAL", { driver: "Overlay", networks: "virtual", hasTwin: true }, "pod-networks-isolated"],
+  [
+    "NET-TWIN-ECHO",
+    { driver: "Overlay", networks: "virtual", hasTwin: true, protocol: "icmp" },
+    "not-applicable",
+  ],
+  ["NET-JOINED", { networks: "joined" }, "not-applicable"],
+  ["NET-TWIN-FROM-NODE", { flow: "node-to-pod", hasTwin: true }, "not-applicable"],
+  ["NET-TWIN-TO-NODE", { flow: "pod-to-node", hasTwin: true, relation: "same-node" }, "not-applicable"],
+  ["NET-TWIN-ECHO-TO-NODE", { flow: "pod-to-node", hasTwin: true, protocol: "icmp" }, "not-applicable"],
+  // dataplane.md §2.5, §2.6.
+  ["FABRIC-DENIES", { driver: "L2Tunnel", isDeniedByFabric: true }, "fabric-acl-denied"],
+  ["MAC-REFUSED", { driver: "Transparent", isMacRefused: true }, "mac-spoofing-refused"],
+  // dataplane.md §2.7.
+  ["NAT-OTHER-NODE", { driver: "NAT", outboundNat: "none" }, "no-route"],
+  ["NAT-OTHER-NODE", { driver: "NAT", flow: "node-to-pod" }, "no-route"],
+  ["NAT-OUTSIDE", { driver: "NAT", ...OUTSIDE, outboundNat: "none" }, "works, sees client-node"],
+  ["NAT-OUTSIDE", { driver: "NAT", ...OUTSIDE, protocol: "icmp" }, "works, sees client-node"],
+  ["NAT-TO-OTHER-NODE", { driver: "NAT", flow: "pod-to-node" }, "works, sees client-node"],
   ["PP-NO-ROUTE", { hasRouteToTarget: false }, "no-route"],
   ["PP-NO-ROUTE-BACK", { hasRouteToSource: false }, "no-route-back"],
   ["PP-ANSWERS-TRANSLATED", { areAnswersTranslated: true }, "outbound-nat-on-answers"],
@@ -326,8 +351,12 @@ const DOMAIN: { readonly [Fact in keyof FlowFacts]: readonly FlowFacts[Fact][] }
   targetOs: ["windows", "linux"],
   targetBuild: [17_763, 19_041, 20_348],
   targetRevision: [886, 1_431, 3_287],
-  driver: ["L2Bridge"],
+  driver: ["L2Bridge", "NAT"],
   shape: ["own-subnet"],
+  networks: ["same", "virtual", "joined"],
+  hasTwin: [true, false],
+  isMacRefused: [true, false],
+  isDeniedByFabric: [true, false],
   kubernetesMinor: [26, 27],
   outboundNat: ["translates", "excepted", "none"],
   areAnswersTranslated: [true, false],
@@ -356,7 +385,17 @@ function concerns(row: ExpectationRow, flow: FlowName): boolean {
 }
 
 /** Facts that decide alone when they are not as usual. */
-const GATES: ReadonlySet<string> = new Set(["hasOwnRules", "hasDns", "hasName", "hasProxy", "hasStrangers"]);
+const GATES: ReadonlySet<string> = new Set([
+  "hasOwnRules",
+  "hasDns",
+  "hasName",
+  "hasProxy",
+  "hasStrangers",
+  "networks",
+  "hasTwin",
+  "isMacRefused",
+  "isDeniedByFabric",
+]);
 const SAMPLES = 4_000;
 
 /** Combinations of the facts that rows of this flow look at, drawn evenly; one in eight with a gate closed. */

@@ -5,7 +5,8 @@
  */
 import type { KnowledgeCode } from "./codes.ts";
 import { OUTSIDE_ROWS } from "./expectation-rows/outside.ts";
-import { POD_ROWS } from "./expectation-rows/pods.ts";
+import { NETWORK_ROWS } from "./expectation-rows/networks.ts";
+import { GENERAL_ROWS, POD_ROWS } from "./expectation-rows/pods.ts";
 import { SERVICE_ROWS } from "./expectation-rows/services.ts";
 
 /** The nine flows of the documentation (§3), then those of its list of what does not work (§8) and what goes with it. */
@@ -53,8 +54,22 @@ export interface FlowFacts {
   readonly targetOs: "windows" | "linux" | "outside";
   readonly targetBuild: number;
   readonly targetRevision: number;
-  readonly driver: "L2Bridge";
+  readonly driver: "L2Bridge" | "L2Tunnel" | "Overlay" | "Transparent" | "NAT";
   readonly shape: "own-subnet" | "node-subnet";
+  /**
+   * Where sender and receiver stand: in one network; in two of which each is a virtual network of its own; or in two that
+   * the nodes join. Nodes and the outside stand in all.
+   */
+  readonly networks: "same" | "virtual" | "joined";
+  /**
+   * A pod of another network has the receiver's address, too, or the sender's, when the receiver is no pod: who sends from
+   * a node cannot say which is meant.
+   */
+  readonly hasTwin: boolean;
+  /** A transparent pod's frames pass a port of the fabric that lets the node's MAC pass alone. */
+  readonly isMacRefused: boolean;
+  /** A rule of the fabric names the two addresses, in one direction or the other. */
+  readonly isDeniedByFabric: boolean;
   readonly kubernetesMinor: number;
   /** What OutBoundNAT does with packets from the sender to this receiver; `none` where there is no such policy. */
   readonly outboundNat: "translates" | "excepted" | "none";
@@ -113,6 +128,8 @@ export type Proof =
   | "name-not-found"
   /** The answer comes, but the receiver saw another address than the client's. */
   | "client-address-lost"
+  /** Whoever answers, it is never the receiver: nobody does, or somebody else who has the address. */
+  | "not-reached"
   /** The same back end answers after the time is over. */
   | "same-back-end"
   /** The pod is not in the network of its node. */
@@ -144,6 +161,8 @@ export interface ExpectationRow {
 
 /** From special to general: the first row whose conditions hold decides. */
 export const EXPECTATION_ROWS: readonly ExpectationRow[] = Object.freeze([
+  ...GENERAL_ROWS,
+  ...NETWORK_ROWS,
   ...POD_ROWS,
   ...SERVICE_ROWS,
   ...OUTSIDE_ROWS,

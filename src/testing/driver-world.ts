@@ -32,7 +32,7 @@ import { FABRIC_GATEWAY_MAC } from "../vswitch/tunnel-forwarding.ts";
 import { Headers, destinationIp, sourceIp } from "../wire/headers.ts";
 import type { Packet } from "../wire/packet.ts";
 
-const W1_MAC = defined(parseMac("00-22-48-00-00-11"), "the fixture's MAC is one");
+export const W1_MAC: Mac = defined(parseMac("00-22-48-00-00-11"), "the fixture's MAC is one");
 const W2_MAC = defined(parseMac("00-22-48-00-00-12"), "the fixture's MAC is one");
 
 export function ip(text: string): Ip {

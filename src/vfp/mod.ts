@@ -1,4 +1,12 @@
-/** The public door of the match-action engine: `mullion/vfp`. */
+/**
+ * The public door of the match-action engine, `mullion/vfp`: the port of a switch with its layers, groups, rules, flows.
+ * It knows nothing of HNS; who makes the rules says in each where it comes from.
+ *
+ * @example
+ * const port = new VfpPort({ id: "1", name: "pod web", node: "win-1", layers: [filter] });
+ * port.setGroups(filter.name, [createGroup({ name: "OUT", direction: "out", family: 4, priority: 1, match: "priority", rules })]);
+ * const verdict = port.process("out", packet, headers, clock.nowMs()); // the packet is rewritten in place
+ */
 export type { Condition } from "./condition.ts";
 export { Group, createGroup } from "./group.ts";
 export { AddressSet } from "./address-set.ts";

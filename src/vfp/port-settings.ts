@@ -1,6 +1,8 @@
 /** What a port is set to besides its rules: addresses, guards, parser, flows (dataplane.md §1.2). */
+import { readU16 } from "../base/bytes.ts";
 import type { Ip, Ipv4, Ipv6 } from "../net/ip.ts";
 import type { Mac } from "../net/mac.ts";
+import type { Headers } from "../wire/headers.ts";
 import { VXLAN_PORT } from "../wire/vxlan.ts";
 import { FLOW_TTL_MS } from "./rule.ts";
 
@@ -97,6 +99,8 @@ export const DEFAULT_FLOW_SETTINGS: PortFlowSettings = Object.freeze({
 export interface PortParserSettings {
   readonly parsesTunnels: boolean;
   readonly vxlanPort: number;
+  /** UDP ports of VXLAN besides `vxlanPort`: of networks that share the port. */
+  readonly otherVxlanPorts?: readonly number[];
   /** Errors of ICMP are tied to the flow of the packet that they quote. */
   readonly parsesIcmpErrors: boolean;
 }
@@ -106,3 +110,11 @@ export const DEFAULT_PARSER_SETTINGS: PortParserSettings = Object.freeze({
   vxlanPort: VXLAN_PORT,
   parsesIcmpErrors: true,
 });
+
+/** The UDP port that a tunnel of this packet has: its own destination where that is one of VXLAN here. */
+export function vxlanPortFor(settings: PortParserSettings, bytes: Uint8Array, headers: Headers): number {
+  const { vxlanPort, otherVxlanPorts } = settings;
+  if (otherVxlanPorts === undefined || headers.transport < 0) return vxlanPort;
+  const port = readU16(bytes, headers.transport + 2);
+  return otherVxlanPorts.includes(port) ? port : vxlanPort;
+}

@@ -77,6 +77,8 @@ export type Action =
       readonly encapsulation: TunnelKind;
       readonly tni: number;
       readonly destinations: readonly EncapDestination[];
+      /** The UDP port of VXLAN, where the port's own is that of another network. */
+      readonly udpPort?: number;
       readonly innerSourceMac?: Mac;
       readonly decrementTtl?: boolean;
     }

@@ -41,7 +41,7 @@ function encapsulate(
     destination: destination.providerAddress,
     sourceMac: context.providerMac,
     destinationMac: destination.providerMac ?? (0 as Mac),
-    destinationPort: context.vxlanPort,
+    destinationPort: (action.type === "routeencap" ? action.udpPort : undefined) ?? context.vxlanPort,
     entropy: hashWords(subject.key.words, 0, subject.key.tupleLength),
   });
   return { kind: "pass", forward, reverse: NOTHING };

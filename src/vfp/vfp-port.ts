@@ -36,6 +36,7 @@ import {
   type PortFlowSettings,
   type PortGuards,
   type PortParserSettings,
+  vxlanPortFor,
 } from "./port-settings.ts";
 import type { Direction, LayerDefinition } from "./rule.ts";
 import { type Charge, TokenBucket } from "./token-bucket.ts";
@@ -398,7 +399,11 @@ export class VfpPort implements WalkedPort {
     tunnel.kind = undefined;
     const mayBeTunnel = headers.protocol === IpProtocol.udp || headers.protocol === IpProtocol.gre;
     if (mayBeTunnel && this.parser.parsesTunnels) {
-      const malformed = tunnel.locate(packet.bytes, headers, this.parser.vxlanPort);
+      const malformed = tunnel.locate(
+        packet.bytes,
+        headers,
+        vxlanPortFor(this.parser, packet.bytes, headers),
+      );
       if (malformed !== undefined) return this.refuse("tunnel-refused", packet, direction, nowMs, recorder);
     }
     key.isSourceTranslated = false;

@@ -21,6 +21,7 @@ import type { FlowKey } from "./flow-key.ts";
 import type { QuotedPacket } from "./icmp-error.ts";
 import type { ChainStep, LayerFlow, LayerFlowPair } from "./layer-flow.ts";
 import type { Layer, LayerMiss, RuleMatch } from "./layer.ts";
+import { type PortParserSettings, vxlanPortFor } from "./port-settings.ts";
 import type { PortRecorder } from "./port-recorder.ts";
 import type { Direction, Rule } from "./rule.ts";
 import { TcpFlag } from "../wire/tcp.ts";
@@ -45,6 +46,7 @@ export interface WalkedPort extends ActionContext {
   readonly scratchKey: FlowKey;
   /** The tunnel that the packet is in now. */
   readonly tunnel: TunnelHeaders;
+  readonly parserSettings: PortParserSettings;
   orderOf(direction: Direction): readonly Layer[];
   /** The identification of the next IPv4 header that the port makes. */
   takeIdentification(): number;
@@ -416,7 +418,8 @@ export class Walk {
   private forgetPush(): void {
     const { packet, headers, port } = this;
     port.returnIdentification();
-    if (!this.total.pops && this.arrivedInTunnel) port.tunnel.locate(packet.bytes, headers, port.vxlanPort);
+    if (!this.total.pops && this.arrivedInTunnel)
+      port.tunnel.locate(packet.bytes, headers, vxlanPortFor(port.parserSettings, packet.bytes, headers));
   }
 
   private pushHeaders(push: NonNullable<Transposition["push"]>): void {

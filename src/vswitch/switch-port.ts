@@ -164,6 +164,19 @@ export class SwitchPort implements Receiver, NextHopWaiter, Task {
     this.owner.addressesChanged();
   }
 
+  /** The UDP port of VXLAN behind this port; `others` are those of further networks that it serves. */
+  setVxlanPort(vxlanPort: number, others: readonly number[] = []): void {
+    const { vfp } = this;
+    const isNew = vfp.vxlanPort !== vxlanPort;
+    const { otherVxlanPorts: _known, ...settings } = vfp.parserSettings;
+    vfp.parserSettings = {
+      ...settings,
+      vxlanPort,
+      ...(others.length > 0 && { otherVxlanPorts: Object.freeze([...others]) }),
+    };
+    if (isNew) this.owner.addressesChanged();
+  }
+
   get staticBindings(): Iterable<StaticBinding> {
     return this.bindings.values();
   }

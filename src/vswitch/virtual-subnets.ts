@@ -14,6 +14,8 @@ import type { SwitchPort } from "./switch-port.ts";
 /** Ports of one virtual subnet. */
 interface Members {
   readonly byMac: Map<Mac, SwitchPort>;
+  /** The UDP port of its tunnels: a frame with its number to another port is none of its own. */
+  vxlanPort: number;
   router: SwitchPort | undefined;
 }
 
@@ -39,10 +41,17 @@ export class VirtualSubnets {
   }
 
   private add(virtualSubnet: number, port: SwitchPort): void {
-    const members = this.subnets.get(virtualSubnet) ?? { byMac: new Map(), router: undefined };
+    const members = this.subnets.get(virtualSubnet) ?? {
+      byMac: new Map(),
+      vxlanPort: port.vfp.vxlanPort,
+      router: undefined,
+    };
     this.subnets.set(virtualSubnet, members);
     members.byMac.set(port.mac, port);
-    if (port.kind === "router") members.router = port;
+    if (port.kind === "router") {
+      members.router = port;
+      members.vxlanPort = port.vfp.vxlanPort;
+    }
     this.vxlanPorts.add(port.vfp.vxlanPort);
     const known = this.anywhere.get(port.mac);
     this.anywhere.set(port.mac, this.anywhere.has(port.mac) && known !== port ? undefined : port);
@@ -83,7 +92,8 @@ export class VirtualSubnets {
     const { tunnel } = this;
     if (tunnel.locate(packet.bytes, headers, port) !== undefined || tunnel.kind !== "vxlan") return undefined;
     const mac = readU48(packet.bytes, tunnel.innerStart) as Mac;
-    const members = this.subnets.get(tunnel.id);
+    const numbered = this.subnets.get(tunnel.id);
+    const members = numbered?.vxlanPort === port ? numbered : undefined;
     return {
       virtualSubnet: tunnel.id,
       mac,

@@ -1,4 +1,13 @@
-/** The public door of the wire formats: packets, headers as views and as values, checksums, whole frames, text. */
+/**
+ * The public door of the wire formats, `mullion/wire`: packets, headers as views and as values, checksums, whole frames,
+ * text. Bytes are never trusted: what parses says `undefined` or why not.
+ *
+ * @example
+ * const packet = Packet.fromFrame(bytes);
+ * const headers = new Headers();
+ * if (headers.parse(packet) === undefined && isVxlan(packet.bytes, headers)) decapsulateVxlan(packet, headers);
+ * const lines = formatFrame(packet.frame);
+ */
 export { HEADROOM_BYTES, Packet } from "./packet.ts";
 export { destinationIp, Headers, sourceIp } from "./headers.ts";
 export { describeMalformed, type MalformedReason } from "./malformed.ts";

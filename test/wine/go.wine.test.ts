@@ -7,7 +7,7 @@ import { once } from "node:events";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { type WinePrefix, prepareWinePrefix } from "../../src/cmd/mullion/wine/wine-prefix.ts";
-import { HCN_TEST, PROGRAM, buildGoPrograms } from "./go-programs.ts";
+import { EXAMPLE_TEST, HCN_TEST, PROGRAM, buildGoPrograms } from "./go-programs.ts";
 import {
   ROOT,
   type ProgramResult,
@@ -143,6 +143,17 @@ const FEATURES: readonly (readonly [profile: string, absent: readonly string[]])
   ["ws2022", ["TierAcl", "NetworkACL", "NestedIpSet", "DisableHostPort", "ModifyLoadbalancer", "Accelnet"]],
   ["ws2025", []],
 ];
+
+describe("examples/windows-program", () => {
+  it("passes its tests, on a service of its own", async () => {
+    const { code, stdout } = await resultOf(mullion(["wine", "--", EXAMPLE_TEST, "-test.v"]));
+    expect(stdout.match(/^--- PASS: \w+/gm)).toEqual([
+      "--- PASS: TestEnsureNetworkTwice",
+      "--- PASS: TestPod",
+    ]);
+    expect(code).toBe(0);
+  });
+});
 
 describe("profiles", () => {
   it.each(FEATURES)("GetCachedSupportedFeatures on %s", async (profile, absent) => {

@@ -70,6 +70,12 @@ export interface ProgramResult {
   readonly stderr: string;
 }
 
+/**
+ * Wine's own host of drivers falls over at times when the machine is busy, and says so on the standard error of the
+ * program that it was started with. A program that falls over itself does not end with 0.
+ */
+const OF_WINE = /^wine: Unhandled page fault .*\r?\n/gm;
+
 /** Waits for a program that was spawned with pipes. */
 export async function resultOf(child: ChildProcess): Promise<ProgramResult> {
   const [stdout, stderr] = await Promise.all([
@@ -77,5 +83,6 @@ export async function resultOf(child: ChildProcess): Promise<ProgramResult> {
     child.stderr === null ? "" : text(child.stderr),
     ended(child),
   ]);
-  return { code: child.exitCode, stdout, stderr };
+  const code = child.exitCode;
+  return { code, stdout, stderr: code === 0 ? stderr.replaceAll(OF_WINE, "") : stderr };
 }

@@ -1,7 +1,12 @@
 /** `mullion wine`: streams and exit code of a Windows program, a service of its own or the one that is named. */
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { Ajv } from "ajv";
 import { beforeAll, describe, expect, it } from "vitest";
+import type { TraceRecord } from "../../src/cmd/mullion/wine/call-record.ts";
+import { callSchema } from "../../src/cmd/mullion/wine/call-schema.ts";
 import { ROOT, resultOf, startDaemon } from "./test-daemon.ts";
 
 beforeAll(() => {
@@ -36,6 +41,43 @@ describe("mullion wine", () => {
     expect(result).toEqual({ code: 0, stdout: expect.stringMatching(/^\d+\r?\n$/) as string, stderr: "" });
   });
 
+  it("keeps the objects with --data", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "mullion-wine-data-"));
+    try {
+      const data = ["wine", "--data", join(folder, "hns"), "--", PROGRAM];
+      expect(await resultOf(mullion([...data, "nat"]))).toEqual({ code: 0, stdout: "", stderr: "" });
+      // It looks for the network that the first one made.
+      expect(await resultOf(mullion([...data, "one", "pod-a"]))).toEqual({ code: 0, stdout: "", stderr: "" });
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  });
+
+  it("writes each call to the file of --trace-calls, and a summary", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "mullion-wine-calls-"));
+    const file = join(folder, "calls.jsonl");
+    try {
+      const result = await resultOf(mullion(["wine", "--trace-calls", file, "--", PROGRAM, "pod"]));
+      expect(result).toMatchObject({ code: 0, stdout: "" });
+      expect(result.stderr).toMatch(/^\d+ calls in \d+ ms, 0 notifications: .*calls\.jsonl\nFUNCTION +CALLS/);
+      const lines = readFileSync(file, "utf8").trimEnd().split("\n");
+      const validate = new Ajv({ strict: true }).compile(callSchema());
+      const records = lines.map((line) => JSON.parse(line) as TraceRecord);
+      for (const record of records) expect(validate(record), JSON.stringify(validate.errors)).toBe(true);
+      const functions = records.map((record) => (record.event === "call" ? record.function : ""));
+      expect(functions.slice(0, 2)).toEqual(["HcnCreateNetwork", "HcnQueryNetworkProperties"]);
+      expect(functions).toEqual(
+        expect.arrayContaining(["HcnCreateEndpoint", "HcnModifyNamespace", "HcnDeleteNetwork"]),
+      );
+      expect(records[0]).toMatchObject({
+        arguments: { settings: { Name: "bridge" } },
+        hresult: "0x00000000",
+      });
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  });
+
   it("runs on the service in MULLION_HNS, where its objects stay", async () => {
     const daemon = await startDaemon();
     try {
@@ -50,8 +92,14 @@ describe("mullion wine", () => {
   it("says what is wrong: no such program, a profile that there is not, a socket", async () => {
     const missing = await resultOf(mullion(["wine", "--", "./no-such.exe"]));
     expect([missing.code, missing.stderr]).toEqual([2, expect.stringContaining("there is no program")]);
+    const script = await resultOf(mullion(["wine", "--", join(ROOT, "bin", "mullion.js")]));
+    expect([script.code, script.stderr]).toEqual([2, expect.stringContaining("is no Windows program")]);
     const profile = await resultOf(mullion(["wine", "--profile", "ws1903x", "--", PROGRAM, "pod"]));
     expect([profile.code, profile.stderr]).toEqual([2, expect.stringContaining("ws1903x")]);
+    const file = await resultOf(
+      mullion(["wine", "--trace-calls", "/no/such/folder/x", "--", PROGRAM, "pod"]),
+    );
+    expect([file.code, file.stderr]).toEqual([2, expect.stringContaining("the calls could not be written")]);
     const socket = await resultOf(
       mullion(["wine", "--", PROGRAM, "pod"], { MULLION_HNS: "unix:/tmp/x.sock" }),
     );

@@ -1,10 +1,19 @@
 /** Checks between addresses: who owns what, and whether it lies where it must. */
 import { type Ipv4, addToIp, formatIp } from "../../net/ip.ts";
 import { type Prefix, formatPrefix, lastIp, prefixContains, prefixCovers } from "../../net/prefix.ts";
-import type { ClusterFile } from "./cluster-file.ts";
+import type { ClusterFile, NetworkDriver, PodNetworkSpec } from "./cluster-file.ts";
 import type { RawCluster } from "./complete-cluster.ts";
 import { checkPodRanges, reportOverlaps } from "./pod-ranges.ts";
 import type { Place, Reading } from "./reading.ts";
+
+/** Who has `.2` of a node's range. */
+const SECOND_ADDRESS: Readonly<Record<NetworkDriver, string | undefined>> = {
+  L2Bridge: "the bridge endpoint of the node",
+  L2Tunnel: undefined,
+  Overlay: "the source address of the node's load balancers",
+  Transparent: undefined,
+  NAT: undefined,
+};
 
 /** Owners of addresses seen so far. */
 class AddressBook {
@@ -157,33 +166,38 @@ function checkNodesOutsidePodRanges(raw: RawCluster, cluster: ClusterFile, readi
   }
 }
 
-/** The addresses of a pod range that no pod can have, by what has them. */
+/** The addresses of a node's range that no pod can have, by what has them. */
 function reservedIn(
-  cluster: ClusterFile,
-  podCIDR: Prefix,
+  network: PodNetworkSpec,
+  range: Prefix,
 ): readonly (readonly [address: unknown, owner: string])[] {
-  if (cluster.network.shape !== "own-subnet") return [];
+  if (network.shape !== "own-subnet") return [];
+  const second = SECOND_ADDRESS[network.driver];
   return [
-    [podCIDR.address, "the network itself"],
-    [addToIp(podCIDR.address, 1), "the gateway of the HNS network"],
-    [addToIp(podCIDR.address, 2), "the bridge endpoint of the node"],
-    [lastIp(podCIDR), "broadcasts"],
+    [range.address, "the network itself"],
+    [addToIp(range.address, 1), "the gateway of the HNS network"],
+    ...(second === undefined ? [] : [[addToIp(range.address, 2), second] as const]),
+    [lastIp(range), "broadcasts"],
   ];
 }
 
 function checkPods(raw: RawCluster, cluster: ClusterFile, book: AddressBook, reading: Reading): void {
-  const nodes = new Map(cluster.nodes.map((node) => [node.name, node]));
+  const networks = new Map([cluster.network, ...cluster.networks].map((each) => [each.name, each]));
+  // Virtual networks may hold the same addresses.
+  const books = new Map(cluster.networks.map(({ name }) => [name, new AddressBook(reading)]));
   for (const [index, pod] of cluster.pods.entries()) {
-    const node = nodes.get(pod.node);
+    const network = networks.get(pod.podNetwork);
+    const range = network?.ranges[pod.node];
     const place = raw.pods.value[index]?.value.address.place;
-    if (pod.address === undefined || node === undefined || place === undefined) continue;
+    if (pod.address === undefined || network === undefined || range === undefined || place === undefined)
+      continue;
     const text = formatIp(pod.address);
-    if (!prefixContains(node.podCIDR, pod.address)) {
-      const message = `${text} does not lie in the pod range of ${node.name}, ${formatPrefix(node.podCIDR)}`;
+    if (!prefixContains(range, pod.address)) {
+      const message = `${text} does not lie in the pod range of ${pod.node}, ${formatPrefix(range)}`;
       reading.reportValue(place, message, `Choose an address of that range, or leave it to IPAM.`);
       continue;
     }
-    const taken = reservedIn(cluster, node.podCIDR).find(([address]) => address === pod.address);
+    const taken = reservedIn(network, range).find(([address]) => address === pod.address);
     if (taken !== undefined) {
       reading.reportValue(
         place,
@@ -191,7 +205,7 @@ function checkPods(raw: RawCluster, cluster: ClusterFile, book: AddressBook, rea
         "Choose another address, or leave it to IPAM.",
       );
     }
-    book.add(pod.address, `pod ${pod.namespace}/${pod.name}`, place);
+    (books.get(network.name) ?? book).add(pod.address, `pod ${pod.namespace}/${pod.name}`, place);
   }
 }
 

@@ -3,7 +3,8 @@ import { nearestNames } from "../../base/nearest-name.ts";
 import { checkAddresses } from "./check-addresses.ts";
 import type { ClusterFile } from "./cluster-file.ts";
 import type { RawCluster } from "./complete-cluster.ts";
-import type { NetworkFields, NodeFields, PodFields } from "./description.ts";
+import { checkNetwork, checkNetworks } from "./check-networks.ts";
+import type { NodeFields, PodFields } from "./description.ts";
 import type { LocatedFields } from "./mapping.ts";
 import { type Place, type Reading, quote } from "./reading.ts";
 
@@ -51,45 +52,6 @@ function checkNode(node: LocatedFields<NodeFields>, reading: Reading): void {
   }
 }
 
-function checkNetwork(network: LocatedFields<NetworkFields>, reading: Reading): void {
-  const isNodeSubnet = network.shape.value === "node-subnet";
-  if (isNodeSubnet && network.plugin.value === "win-bridge") {
-    reading.report(
-      "cluster-file-invalid-value",
-      network.shape.place,
-      "win-bridge gives pods the gateway network + 2, which does not exist in shape node-subnet",
-      "Write plugin: hns, or shape: own-subnet. See also: mullion explain cni-gateway-is-network-plus-two.",
-    );
-  }
-  if (isNodeSubnet && network.routes.value === "static") {
-    const advice = "Leave the field out: nodes of one subnet reach each other's pods directly.";
-    reading.reportValue(network.routes.place, "shape node-subnet has no routes between nodes", advice);
-  }
-  const { conflist, policies } = network.cni.value;
-  const changed = [conflist, policies].find(({ value }) => value !== undefined && !isEmptyList(value));
-  if (network.plugin.value === "hns" && changed !== undefined) {
-    const advice = "Remove it, or write plugin: win-bridge.";
-    reading.reportValue(changed.place, "plugin hns reads no CNI configuration", advice);
-  }
-  if (conflist.value !== undefined && policies.value.length > 0) {
-    const advice = "Write the policies into the conflist.";
-    reading.reportValue(
-      policies.place,
-      "the conflist replaces the configuration that these are added to",
-      advice,
-    );
-  }
-  const { enabled, exceptions } = network.outboundNAT.value;
-  if (!enabled.value && exceptions.value !== undefined) {
-    const advice = "Remove the list, or write enabled: true.";
-    reading.reportValue(exceptions.place, "exceptions without OutBoundNAT have no effect", advice);
-  }
-}
-
-function isEmptyList(value: unknown): boolean {
-  return Array.isArray(value) && value.length === 0;
-}
-
 function checkPodPorts(pod: LocatedFields<PodFields>, hostPorts: NameBook, reading: Reading): void {
   const ports = new NameBook(reading);
   for (const { value: port } of pod.ports.value ?? []) {
@@ -121,6 +83,29 @@ function checkPods(raw: RawCluster, reading: Reading): void {
   }
 }
 
+/** The network that a pod names must be there, and on its node. */
+function checkPodNetworks(raw: RawCluster, cluster: ClusterFile, reading: Reading): void {
+  const networks = new Map([cluster.network, ...cluster.networks].map((each) => [each.name, each]));
+  for (const { value: pod } of raw.pods.value) {
+    const { value: name, place } = pod.network;
+    if (name === undefined) continue;
+    const network = networks.get(name);
+    const node = cluster.nodes.find((each) => each.name === pod.node.value);
+    if (network === undefined) {
+      const [nearest] = nearestNames(name, [...networks.keys()]);
+      const advice =
+        nearest === undefined
+          ? `Networks are: ${[...networks.keys()].join(", ")}.`
+          : `Did you mean ${nearest}?`;
+      reading.reportValue(place, `there is no network ${quote(name)}`, advice);
+    } else if (node !== undefined && !(node.name in network.ranges)) {
+      const message = `node ${node.name} has no network ${quote(name)}`;
+      const nodes = Object.keys(network.ranges).join(", ");
+      reading.reportValue(place, message, `It is on ${nodes === "" ? "no node" : nodes}.`);
+    }
+  }
+}
+
 function checkExpectations(raw: RawCluster, reading: Reading): void {
   for (const { value } of raw.expectations.value) {
     if (value.protocol.value === "icmp" && value.port.value !== undefined)
@@ -143,5 +128,8 @@ export function checkCluster(raw: RawCluster, cluster: ClusterFile | undefined, 
   checkNetwork(raw.network.value, reading);
   checkPods(raw, reading);
   checkExpectations(raw, reading);
-  if (cluster !== undefined) checkAddresses(raw, cluster, reading);
+  if (cluster === undefined) return;
+  checkNetworks(raw, cluster, reading);
+  checkPodNetworks(raw, cluster, reading);
+  checkAddresses(raw, cluster, reading);
 }

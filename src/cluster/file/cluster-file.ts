@@ -22,6 +22,9 @@ export type NetworkPlugin = "win-bridge" | "hns";
  */
 export type NetworkShape = "own-subnet" | "node-subnet";
 
+/** The type of an HNS network (windows-networking-documentation.md §2). */
+export type NetworkDriver = "L2Bridge" | "L2Tunnel" | "Overlay" | "Transparent" | "NAT";
+
 export type PortProtocol = "TCP" | "UDP";
 
 export interface KubernetesVersion {
@@ -41,6 +44,11 @@ export interface NodeSpec {
   /** Where the addresses of this node's pods come from. In shape `node-subnet` a part of the underlay's subnet. */
   readonly podCIDR: Prefix;
   readonly compat: Compat;
+  /**
+   * False: the node is a virtual machine, and the fabric's port lets frames with its adapter's MAC pass alone
+   * (dataplane.md §2.6, DT-071).
+   */
+  readonly hasMacSpoofing: boolean;
 }
 
 export interface OutboundNatSpec {
@@ -56,17 +64,29 @@ export interface CniSpec {
   readonly policies: readonly JsonObject[];
 }
 
-export interface NetworkSpec {
-  readonly plugin: NetworkPlugin;
-  /** The name of the HNS network and of the CNI configuration. */
+/** One network of Windows nodes: an HNS network on each of them, all alike. */
+export interface PodNetworkSpec {
+  /** Of the HNS network. */
   readonly name: string;
-  readonly driver: "L2Bridge";
+  readonly driver: NetworkDriver;
   readonly shape: NetworkShape;
   /** `static`: each node has a route to the pods of each other node. */
   readonly routes: "static" | "none";
   readonly clusterCIDR: Prefix;
-  readonly serviceCIDR: Prefix;
   readonly outboundNAT: OutboundNatSpec;
+  /** Overlay: the VXLAN network identifier, and the UDP port of its tunnels. */
+  readonly vni: number;
+  readonly vxlanPort: number;
+  /** Transparent: the VLAN of its pods on the wire; 0: none. */
+  readonly vlan: number;
+  /** Where the addresses of each node's pods come from, by the node's name. A node without a range has no such network. */
+  readonly ranges: Readonly<Record<string, Prefix>>;
+}
+
+/** The network that pods have who ask for no other; also that of Linux nodes. */
+export interface NetworkSpec extends PodNetworkSpec {
+  readonly plugin: NetworkPlugin;
+  readonly serviceCIDR: Prefix;
   readonly cni: CniSpec;
 }
 
@@ -80,6 +100,14 @@ export interface UnderlaySpec {
   readonly router: Ipv4;
   /** Further routes of the router. It knows no pod ranges unless they stand here. */
   readonly routes: readonly RouteSpec[];
+  /** Rules of the fabric that nodes of an L2Tunnel network hang on. */
+  readonly deny: readonly DenySpec[];
+}
+
+/** Packets that the fabric drops. */
+export interface DenySpec {
+  readonly from: Prefix;
+  readonly to: Prefix;
 }
 
 export interface PortSpec {
@@ -130,6 +158,8 @@ export interface PodSpec {
   readonly policies: readonly JsonObject[];
   /** `host`: in the node's own compartment, as `hostNetwork` on Linux and HostProcess on Windows. */
   readonly network: "pod" | "host";
+  /** The name of the network it is attached to. */
+  readonly podNetwork: string;
 }
 
 /** What the user expects of one flow, in place of what is documented. */
@@ -155,6 +185,8 @@ export interface ClusterFile {
   readonly seed: number;
   readonly nodes: readonly NodeSpec[];
   readonly network: NetworkSpec;
+  /** Networks that Windows nodes have besides `network`. */
+  readonly networks: readonly PodNetworkSpec[];
   readonly underlay: UnderlaySpec;
   readonly kubeProxy: KubeProxySpec;
   readonly dns: DnsSpec;

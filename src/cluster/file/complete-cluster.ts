@@ -1,6 +1,6 @@
 /** From the fields as they were written to the whole cluster: every default filled in. */
 import { type Ipv4, addToIp } from "../../net/ip.ts";
-import { type Prefix, equalPrefixes } from "../../net/prefix.ts";
+import type { Prefix } from "../../net/prefix.ts";
 import type {
   ClusterFile,
   NetworkSpec,
@@ -10,9 +10,9 @@ import type {
   PortSpec,
   UnderlaySpec,
 } from "./cluster-file.ts";
+import { completeFurtherNetwork, completeNetwork, completeRanges } from "./complete-networks.ts";
 import {
   DEFAULTS,
-  type NetworkFields,
   type NodeFields,
   type OutsideFields,
   type PodFields,
@@ -20,7 +20,6 @@ import {
   type UnderlayFields,
 } from "./description.ts";
 import type { LocatedFields } from "./mapping.ts";
-import { assignPodRanges, requirePodRanges } from "./pod-ranges.ts";
 import type { Located, Reading } from "./reading.ts";
 
 /** The fields of a whole file, each with its place. */
@@ -46,51 +45,13 @@ function valuesOf<T>(items: readonly Located<T>[]): readonly T[] {
   return items.map((item) => item.value);
 }
 
-/** Without repetitions, in order. */
-function distinct(prefixes: readonly Prefix[]): readonly Prefix[] {
-  return prefixes.filter(
-    (prefix, index) => prefixes.findIndex((other) => equalPrefixes(other, prefix)) === index,
-  );
-}
-
 function completeUnderlay(raw: LocatedFields<UnderlayFields>): UnderlaySpec {
   const subnet = raw.subnet.value;
   return {
     subnet,
     router: raw.router.value ?? (addToIp(subnet.address, 1) as Ipv4),
     routes: raw.routes.value.map(({ value }) => ({ to: value.to.value, via: value.via.value })),
-  };
-}
-
-/** The range of all pods: in shape `node-subnet` that of the underlay, unless given. */
-function clusterRange(raw: LocatedFields<NetworkFields>, underlay: UnderlaySpec): Prefix {
-  const fallback = raw.shape.value === "node-subnet" ? underlay.subnet : DEFAULTS.clusterCIDR;
-  return raw.clusterCIDR.value ?? fallback;
-}
-
-function completeNetwork(raw: LocatedFields<NetworkFields>, underlay: UnderlaySpec): NetworkSpec {
-  const clusterCIDR = clusterRange(raw, underlay);
-  const nat = raw.outboundNAT.value;
-  const exceptions = nat.exceptions.value;
-  return {
-    plugin: raw.plugin.value,
-    name: raw.name.value,
-    driver: raw.driver.value,
-    shape: raw.shape.value,
-    routes: raw.routes.value ?? (raw.shape.value === "own-subnet" ? "static" : "none"),
-    clusterCIDR,
-    serviceCIDR: raw.serviceCIDR.value,
-    outboundNAT: {
-      enabled: nat.enabled.value,
-      exceptions:
-        exceptions === undefined
-          ? distinct([clusterCIDR, raw.serviceCIDR.value, underlay.subnet])
-          : valuesOf(exceptions),
-    },
-    cni: {
-      conflist: raw.cni.value.conflist.value,
-      policies: valuesOf(raw.cni.value.policies.value),
-    },
+    deny: raw.deny.value.map(({ value }) => ({ from: value.from.value, to: value.to.value })),
   };
 }
 
@@ -103,6 +64,7 @@ function completeNode(raw: LocatedFields<NodeFields>, podCIDR: Prefix): NodeSpec
     address: raw.address.value,
     podCIDR,
     compat: raw.compat.value,
+    hasMacSpoofing: raw.macSpoofing.value === "on",
   };
 }
 
@@ -119,7 +81,7 @@ function completeOutside(raw: LocatedFields<OutsideFields>): OutsideHostSpec {
   };
 }
 
-function completePod(raw: LocatedFields<PodFields>): PodSpec {
+function completePod(raw: LocatedFields<PodFields>, network: string): PodSpec {
   const ports = raw.ports.value?.map(({ value }) => ({
     port: value.port.value,
     protocol: value.protocol.value,
@@ -134,6 +96,7 @@ function completePod(raw: LocatedFields<PodFields>): PodSpec {
     address: raw.address.value,
     policies: valuesOf(raw.policies.value),
     network: "pod",
+    podNetwork: raw.network.value ?? network,
   };
 }
 
@@ -144,25 +107,29 @@ export function completeCluster(
   reading: Reading,
 ): ClusterFile | undefined {
   const underlay = completeUnderlay(raw.underlay.value);
-  const network = completeNetwork(raw.network.value, underlay);
-  const { clusterCIDR, nodeCIDRMaskSize } = raw.network.value;
-  const range = { value: network.clusterCIDR, place: clusterCIDR.place };
-  const ranges =
-    network.shape === "own-subnet"
-      ? assignPodRanges(raw.nodes.value, range, nodeCIDRMaskSize, reading)
-      : requirePodRanges(raw.nodes.value, reading);
+  const base = completeNetwork(raw.network.value, underlay);
+  const ranges = completeRanges(base, { network: raw.network.value, nodes: raw.nodes.value }, reading);
   if (ranges === undefined) return undefined;
+  const nodes = raw.nodes.value.flatMap(({ value }, index) => {
+    const podCIDR = ranges[index];
+    return podCIDR === undefined ? [] : [completeNode(value, podCIDR)];
+  });
+  const network: NetworkSpec = {
+    ...base,
+    ranges: Object.fromEntries(nodes.map(({ name, podCIDR }) => [name, podCIDR])),
+  };
+  const networks = raw.networks.value.map(({ value }, index) =>
+    completeFurtherNetwork(value, index + 1, { network, underlay, nodes }, reading),
+  );
   const outside = raw.outside.value?.map(({ value }) => completeOutside(value));
   return {
     fileName,
     name: raw.metadata.value.name.value,
     kubernetes: { version: raw.kubernetes.value.version.value },
     seed: raw.seed.value,
-    nodes: raw.nodes.value.flatMap(({ value }, index) => {
-      const podCIDR = ranges[index];
-      return podCIDR === undefined ? [] : [completeNode(value, podCIDR)];
-    }),
+    nodes,
     network,
+    networks,
     underlay,
     kubeProxy: {
       enabled: raw.kubeProxy.value.enabled.value,
@@ -171,7 +138,7 @@ export function completeCluster(
     dns: { enabled: raw.dns.value.enabled.value, domain: raw.dns.value.domain.value },
     loadBalancerPool: raw.loadBalancers.value.pool.value,
     outside: outside ?? [EXTERNAL],
-    pods: raw.pods.value.map(({ value }) => completePod(value)),
+    pods: raw.pods.value.map(({ value }) => completePod(value, network.name)),
     manifests: valuesOf(raw.manifests.value),
     expectations: raw.expectations.value.map(({ value }) => ({
       from: value.from.value,

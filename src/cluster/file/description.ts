@@ -10,15 +10,13 @@ import { parseIpv4 } from "../../net/ip.ts";
 import type { Ipv4 } from "../../net/ip.ts";
 import { type Prefix, parsePrefix } from "../../net/prefix.ts";
 import { defined } from "../../base/assert.ts";
-import type {
-  Compat,
-  ExpectationSpec,
-  KubernetesVersion,
-  NetworkPlugin,
-  NetworkShape,
-  NodeOs,
-  PortProtocol,
-} from "./cluster-file.ts";
+import type { Compat, ExpectationSpec, KubernetesVersion, NodeOs, PortProtocol } from "./cluster-file.ts";
+import {
+  FURTHER_NETWORK,
+  type FurtherNetworkFields,
+  NETWORK,
+  type NetworkFields,
+} from "./description-of-networks.ts";
 import { LABELS, type LocatedFields, type Mapping, list, mapping, section } from "./mapping.ts";
 import type { Located } from "./reading.ts";
 import {
@@ -37,7 +35,7 @@ import {
   kubernetesVersion,
   oneOf,
 } from "./scalars.ts";
-import { optional, required, reserved, withDefault } from "./shape.ts";
+import { optional, required, withDefault } from "./shape.ts";
 
 /** What `apiVersion` of a cluster file says. */
 export const API_VERSION = "mullion/v1alpha1";
@@ -54,9 +52,9 @@ export const KUBERNETES_MINOR_MAX = 37;
 const PODS_MAX = 150_000;
 const PORTS_MAX = 256;
 const OUTSIDE_HOSTS_MAX = 1_000;
+const NETWORKS_MAX = 64;
 const ROUTES_MAX = 10_000;
 const POLICIES_MAX = 4_096;
-const EXCEPTIONS_MAX = 256;
 const NAMES_MAX = 1_000;
 const MANIFESTS_MAX = 1_000;
 const EXPECTATIONS_MAX = 10_000;
@@ -83,27 +81,11 @@ export interface NodeFields {
   address: Ipv4;
   podCIDR: Prefix | undefined;
   compat: Compat;
+  macSpoofing: "on" | "off";
 }
-interface OutboundNatFields {
-  enabled: boolean;
-  exceptions: readonly Located<Prefix>[] | undefined;
-}
-interface CniFields {
-  conflist: JsonObject | undefined;
-  policies: readonly Located<JsonObject>[];
-}
-export interface NetworkFields {
-  plugin: NetworkPlugin;
-  name: string;
-  driver: "L2Bridge";
-  shape: NetworkShape;
-  routes: "static" | "none" | undefined;
-  backend: undefined;
-  clusterCIDR: Prefix | undefined;
-  nodeCIDRMaskSize: number;
-  serviceCIDR: Prefix;
-  outboundNAT: LocatedFields<OutboundNatFields>;
-  cni: LocatedFields<CniFields>;
+interface DenyFields {
+  from: Prefix;
+  to: Prefix;
 }
 interface RouteFields {
   to: Prefix;
@@ -113,6 +95,7 @@ export interface UnderlayFields {
   subnet: Prefix;
   router: Ipv4 | undefined;
   routes: readonly Located<LocatedFields<RouteFields>>[];
+  deny: readonly Located<LocatedFields<DenyFields>>[];
 }
 export interface PortFields {
   port: number;
@@ -145,6 +128,7 @@ export interface PodFields {
   labels: Readonly<Record<string, string>>;
   ports: readonly Located<LocatedFields<PodPortFields>>[] | undefined;
   address: Ipv4 | undefined;
+  network: string | undefined;
   policies: readonly Located<JsonObject>[];
 }
 export interface ExpectationFields {
@@ -163,6 +147,7 @@ export interface RootFields {
   seed: number;
   nodes: readonly Located<LocatedFields<NodeFields>>[];
   network: LocatedFields<NetworkFields>;
+  networks: readonly Located<LocatedFields<FurtherNetworkFields>>[];
   underlay: LocatedFields<UnderlayFields>;
   kubeProxy: LocatedFields<KubeProxyFields>;
   dns: LocatedFields<DnsFields>;
@@ -206,81 +191,17 @@ const NODE = mapping<NodeFields>("a node", {
     "reference",
     "How this node's programs behave: as the real ones with their defects, or repaired (docs/reference/differences.md).",
   ),
-});
-
-const OUTBOUND_NAT = mapping<OutboundNatFields>("a mapping", {
-  enabled: withDefault(
-    BOOLEAN,
-    true,
-    true,
-    "Whether pods on Windows nodes get an OutBoundNAT policy, so that they reach the outside with the node's address.",
-  ),
-  exceptions: optional(
-    list(PREFIX, { countMax: EXCEPTIONS_MAX }),
-    "Destinations that see the pod's own address.",
-    "the ranges of pods, services and the underlay",
+  macSpoofing: withDefault(
+    oneOf<"on" | "off">(["on", "off"]),
+    "on",
+    "on",
+    "What the hypervisor of a node that is a virtual machine does with MAC addresses that are not the adapter's: `off` drops their frames at the fabric's port.",
   ),
 });
 
-const CNI = mapping<CniFields>("a mapping", {
-  conflist: optional(
-    jsonObject("a CNI network configuration list", ["name"]),
-    "A complete CNI configuration list for Windows nodes, in place of the one that the cluster writes.",
-    "written by the cluster",
-  ),
-  policies: withDefault(
-    list(jsonObject("a CNI policy", ["name"]), { countMax: POLICIES_MAX }),
-    [],
-    [],
-    "Entries added to the policies of the plugin: `{name: EndpointPolicy, value: {Type: …, Settings: {…}}}`.",
-  ),
-});
-
-const NETWORK = mapping<NetworkFields>("a mapping", {
-  plugin: withDefault(
-    oneOf<NetworkPlugin>(["win-bridge", "hns"]),
-    "win-bridge",
-    "win-bridge",
-    "Who attaches pods on Windows nodes: the CNI plugin win-bridge, or `hns`: the cluster calls HNS itself.",
-  ),
-  name: withDefault(
-    NETWORK_NAME,
-    "cbr0",
-    "cbr0",
-    "The name of the HNS network, and of the CNI configuration.",
-  ),
-  driver: withDefault(oneOf(["L2Bridge"]), "L2Bridge", "L2Bridge", "The type of the HNS network."),
-  shape: withDefault(
-    oneOf<NetworkShape>(["own-subnet", "node-subnet"]),
-    "own-subnet",
-    "own-subnet",
-    "`own-subnet`: each node has a pod range of its own, and the nodes route. `node-subnet`: pods have addresses of the underlay's subnet; needs plugin `hns`.",
-  ),
-  routes: optional(
-    oneOf(["static", "none"]),
-    "`static`: each node has a route to the pods of each other node. `none`: leave them out, to see what is missing then.",
-    "`static` in shape `own-subnet`, `none` in `node-subnet`",
-  ),
-  backend: reserved("A backend belongs to the plugin flannel."),
-  clusterCIDR: optional(
-    PREFIX,
-    "The range of all pods. In shape `node-subnet` a part of the underlay's subnet.",
-    '`"10.244.0.0/16"`; in shape `node-subnet` the subnet of the underlay',
-  ),
-  nodeCIDRMaskSize: withDefault(
-    integer("a prefix length", 8, 29),
-    24,
-    24,
-    "The length of the pod ranges that are given to nodes without podCIDR.",
-  ),
-  serviceCIDR: withDefault(
-    PREFIX,
-    prefix("10.96.0.0/12"),
-    "10.96.0.0/12",
-    "The range of service addresses: /12 to /30.",
-  ),
-  outboundNAT: section(OUTBOUND_NAT, "Translation of what pods send to the outside."),
-  cni: section(CNI, "Changes to the CNI configuration of Windows nodes. Only with plugin `win-bridge`."),
+const DENY = mapping<DenyFields>("a rule", {
+  from: required(PREFIX, "The senders."),
+  to: required(PREFIX, "The receivers."),
 });
 
 const ROUTE = mapping<RouteFields>("a route", {
@@ -305,6 +226,12 @@ const UNDERLAY = mapping<UnderlayFields>("a mapping", {
     [],
     [],
     "Routes of the router. It knows the underlay and the outside hosts; pod ranges only if they stand here.",
+  ),
+  deny: withDefault(
+    list(DENY, { countMax: ROUTES_MAX }),
+    [],
+    [],
+    "Only with driver L2Tunnel: packets that the fabric's rules (network security groups) drop, also between pods of one node.",
   ),
 });
 
@@ -388,7 +315,8 @@ const POD = mapping<PodFields>("a pod", {
   node: required(NAME, "The name of the node it runs on."),
   labels: withDefault(LABELS, Object.freeze({}), {}, "The pod's labels."),
   ports: optional(list(POD_PORT_SHAPE, { countMax: PORTS_MAX }), "Where the pod answers.", "TCP 8080"),
-  address: optional(IPV4, "A fixed address out of the node's podCIDR.", "chosen by IPAM"),
+  address: optional(IPV4, "A fixed address out of the node's range.", "chosen by IPAM"),
+  network: optional(NETWORK_NAME, "One of `networks`. Only on Windows nodes.", "`network`"),
   policies: withDefault(
     list(jsonObject("an HCN endpoint policy", ["Type"]), { countMax: POLICIES_MAX }),
     [],
@@ -411,6 +339,12 @@ export const CLUSTER: Mapping<RootFields> = mapping<RootFields>("a cluster file"
   ),
   nodes: required(list(NODE, { countMin: 1, countMax: LIMITS.nodesMax }), "The machines of the cluster."),
   network: section(NETWORK, "The pod network."),
+  networks: withDefault(
+    list(FURTHER_NETWORK, { countMax: NETWORKS_MAX }),
+    [],
+    [],
+    "Further networks of Windows nodes, for pods that name them. The cluster makes them and their endpoints by calls to HNS; Services are programmed for `network` alone.",
+  ),
   underlay: section(UNDERLAY, "What joins the nodes."),
   kubeProxy: section(KUBE_PROXY, "Services on the nodes."),
   dns: section(DNS, "Names in the cluster."),
@@ -445,8 +379,13 @@ export const DEFAULTS: {
   readonly build: WindowsBuild;
   readonly clusterCIDR: Prefix;
   readonly outsideAddress: Ipv4;
+  /** flannel's on Windows, and the port of RFC 7348. */
+  readonly vni: number;
+  readonly vxlanPort: number;
 } = Object.freeze({
   build: Object.freeze({ profile: getProfile(BUILD_DEFAULT), revision: undefined, note: undefined }),
   clusterCIDR: prefix("10.244.0.0/16"),
   outsideAddress: ipv4("203.0.113.10"),
+  vni: 4_096,
+  vxlanPort: 4_789,
 });

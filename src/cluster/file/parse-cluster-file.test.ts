@@ -245,9 +245,9 @@ describe("single fields", () => {
       /^Did you mean win-bridge\?/,
     ],
     [
-      "network: {driver: Overlay}",
-      /^6:19 invalid-value network.driver: "Overlay" is not possible/,
-      "Write one of: L2Bridge.",
+      "network: {driver: overlay}",
+      /^6:19 invalid-value network.driver: "overlay" is not possible/,
+      "Did you mean Overlay? Possible are: L2Bridge, L2Tunnel, Overlay, Transparent, NAT.",
     ],
     [
       "kubernetes: {version: 1.19}",

@@ -74,6 +74,25 @@ export function assignPodRanges(
   return ranges;
 }
 
+/** The first `count` blocks of a range; none, with a problem, when it holds fewer. */
+export function cutBlocks(
+  range: Located<Prefix>,
+  length: Located<number>,
+  count: number,
+  reading: Reading,
+): readonly Prefix[] {
+  const blocks = new BlockSource(range.value, length.value, []);
+  const cut = Array.from({ length: count }, () => blocks.take()).filter((block) => block !== undefined);
+  if (length.value >= range.value.length && cut.length === count) return cut;
+  const message = `${formatPrefix(range.value)} has no blocks of length ${length.value} for ${count} nodes`;
+  reading.reportValue(
+    range.place,
+    message,
+    "Make the range larger, nodeCIDRMaskSize longer, or name fewer nodes.",
+  );
+  return [];
+}
+
 /** In shape `node-subnet` every node says which part of the underlay is for its pods. */
 export function requirePodRanges(nodes: readonly RawNode[], reading: Reading): readonly Prefix[] | undefined {
   const ranges: Prefix[] = [];

@@ -10,6 +10,7 @@ import { prefixContains } from "../../net/prefix.ts";
 import type {
   VerifyHostNetworkPod,
   VerifyModel,
+  VerifyNetwork,
   VerifyNode,
   VerifyPod,
   VerifySender,
@@ -34,20 +35,48 @@ function machineFacts(node: VerifyNode | undefined): {
   return { os: node.os, build: profile.build, revision: revision ?? ALL_UPDATES };
 }
 
+/** The network of pods that a flow is in: the sender's, else the receiver's. */
+function networkOfFlow(model: VerifyModel, source: VerifySender, target?: VerifySender): VerifyNetwork {
+  const pod = [source, target].find((party) => party?.kind === "pod" && !party.isHostNetwork);
+  return pod?.kind === "pod" ? pod.network : model.network;
+}
+
 /** True when the machines around know the way to `address`, of a pod or of a node. */
-function isKnownAround(model: VerifyModel, address: Ip): boolean {
-  const { routedRanges, shape } = model.network;
+function isKnownAround(model: VerifyModel, address: Ip, { shape }: VerifyNetwork): boolean {
   if (shape === "node-subnet" || model.nodes.some((node) => node.address === address)) return true;
-  return routedRanges.some((range) => prefixContains(range, address));
+  return model.routedRanges.some((range) => prefixContains(range, address));
 }
 
 /** True when the nodes, or else the network between them, know the way to a pod's address. */
-function isKnownToNodes(model: VerifyModel, address: Ip): boolean {
-  return model.network.hasStaticRoutes || isKnownAround(model, address);
+function isKnownToNodes(model: VerifyModel, address: Ip, network: VerifyNetwork): boolean {
+  // Each node of a virtual network is told of the others' ranges (dataplane.md §2.3 O-2).
+  return network.hasStaticRoutes || network.isVirtual || isKnownAround(model, address, network);
+}
+
+function networksOf(source: VerifySender, target: VerifySender): FlowFacts["networks"] {
+  if (source.kind !== "pod" || target.kind !== "pod" || source.isHostNetwork || target.isHostNetwork)
+    return "same";
+  if (source.network === target.network) return "same";
+  return source.network.isVirtual && target.network.isVirtual ? "virtual" : "joined";
+}
+
+/** A transparent pod whose frames the fabric refuses: they never leave its node, nor do answers come to it. */
+function isMacRefused(party: VerifySender): boolean {
+  if (party.kind !== "pod" || party.isHostNetwork || party.network.driver !== "Transparent") return false;
+  return party.node.hasMacGuard;
+}
+
+function isDeniedByFabric(model: VerifyModel, source: Ip, target: Ip): boolean {
+  return model.denials.some(({ from, to }) =>
+    [
+      [source, target],
+      [target, source],
+    ].some(([one, other]) => prefixContains(from, one as Ip) && prefixContains(to, other as Ip)),
+  );
 }
 
 function outboundNatOf(model: VerifyModel, source: VerifySender, target: Ip): FlowFacts["outboundNat"] {
-  const { hasOutboundNat, natExceptions } = model.network;
+  const { hasOutboundNat, natExceptions } = networkOfFlow(model, source);
   if (source.kind !== "pod" || source.isHostNetwork || source.node.os !== "windows" || !hasOutboundNat)
     return "none";
   return natExceptions.some((range) => prefixContains(range, target)) ? "excepted" : "translates";
@@ -63,7 +92,8 @@ function arrivalAddress(model: VerifyModel, source: VerifySender, target: Verify
   if (source.kind === "pod" && !source.isHostNetwork) {
     return outboundNatOf(model, source, target.address) === "translates" ? node.address : source.address;
   }
-  const isBridged = node.index === target.node.index && model.network.shape === "own-subnet";
+  const { driver, shape } = target.network;
+  const isBridged = node.index === target.node.index && driver === "L2Bridge" && shape === "own-subnet";
   return isBridged ? (addToIp(node.podRange.address, BRIDGE_OFFSET) ?? node.address) : node.address;
 }
 
@@ -84,7 +114,11 @@ function hasOwnRules(party: VerifySender): boolean {
 }
 
 /** Facts that every flow has; those of a Service say "none". */
-function commonFacts(model: VerifyModel, source: VerifySender): Omit<FlowFacts, "flow" | "protocol"> {
+function commonFacts(
+  model: VerifyModel,
+  source: VerifySender,
+  network: VerifyNetwork = networkOfFlow(model, source),
+): Omit<FlowFacts, "flow" | "protocol"> {
   const sender = machineFacts(nodeOf(source));
   return {
     relation: "service",
@@ -94,8 +128,12 @@ function commonFacts(model: VerifyModel, source: VerifySender): Omit<FlowFacts, 
     targetOs: "outside",
     targetBuild: 0,
     targetRevision: 0,
-    driver: model.network.driver,
-    shape: model.network.shape,
+    driver: network.driver,
+    shape: network.shape,
+    networks: "same",
+    hasTwin: false,
+    isMacRefused: false,
+    isDeniedByFabric: false,
     kubernetesMinor: model.kubernetesMinor,
     outboundNat: "none",
     areAnswersTranslated: false,
@@ -152,9 +190,10 @@ export function pairFacts(
   const { source, target } = pair;
   const receiver = machineFacts(nodeOf(target));
   const relation = relationOf(source, target);
+  const network = networkOfFlow(model, source, target);
   const knows = relation === "outside" ? isKnownAround : isKnownToNodes;
   return {
-    ...commonFacts(model, source),
+    ...commonFacts(model, source, network),
     flow,
     protocol,
     relation,
@@ -163,8 +202,14 @@ export function pairFacts(
     targetRevision: receiver.revision,
     outboundNat: outboundNatOf(model, source, target.address),
     areAnswersTranslated: areAnswersTranslated(model, source, target, `${protocol} ${pair.port ?? 0}`),
-    hasRouteToTarget: relation === "same-node" || target.kind === "outside" || knows(model, target.address),
-    hasRouteToSource: relation === "same-node" || source.kind === "outside" || knows(model, source.address),
+    networks: networksOf(source, target),
+    hasTwin: target.kind === "pod" ? target.hasTwin : source.kind === "pod" && source.hasTwin,
+    isMacRefused: relation !== "same-node" && (isMacRefused(source) || isMacRefused(target)),
+    isDeniedByFabric: isDeniedByFabric(model, source.address, target.address),
+    hasRouteToTarget:
+      relation === "same-node" || target.kind === "outside" || knows(model, target.address, network),
+    hasRouteToSource:
+      relation === "same-node" || source.kind === "outside" || knows(model, source.address, network),
     hasOwnRules: hasOwnRules(source) || hasOwnRules(target),
     hasName: pair.hasName ?? false,
   };
@@ -183,7 +228,7 @@ function outboundNatToBackEnds(
 /** True when the node that chooses knows the way to every back end. */
 function isRouted(model: VerifyModel, port: VerifyServicePort, chooser: VerifyNode | undefined): boolean {
   return port.backEnds.every(
-    ({ address, pod }) => pod?.node.index === chooser?.index || isKnownToNodes(model, address),
+    ({ address, pod }) => pod?.node.index === chooser?.index || isKnownToNodes(model, address, model.network),
   );
 }
 

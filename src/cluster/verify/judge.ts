@@ -81,6 +81,12 @@ function faultOf(cell: Cell, observation: Observation, cluster: Cluster): string
     : `the receiver sees ${other.seen ?? ""} in place of ${addresses?.join(" or ") ?? ""}`;
 }
 
+/** True when the receiver itself answered. */
+function isReceiver({ target }: Cell, attempt: Attempt): boolean {
+  if (!isAnswered(attempt)) return false;
+  return attempt.answeredBy === undefined || target.answerers?.includes(attempt.answeredBy) === true;
+}
+
 /** True when the observation, with the trace of what failed, shows that the cell is denied as expected. */
 function isProved(
   cell: Cell,
@@ -106,6 +112,8 @@ function isProved(
       const names = attempts.map(({ answeredBy }) => answeredBy);
       return attempts.length > 1 && attempts.every(isAnswered) && new Set(names).size === 1;
     }
+    case "not-reached":
+      return attempts.length > 0 && !attempts.some((each) => isReceiver(cell, each));
     case "not-in-host-network":
       return attempts.length > 0 && !attempts.some(isAnswered);
   }

@@ -2,11 +2,22 @@
 import { defined } from "../../base/assert.ts";
 import type { JsonObject, JsonValue } from "../../hcn/client.ts";
 import { formatIp } from "../../net/ip.ts";
-import { type Prefix, parsePrefix } from "../../net/prefix.ts";
+import { type Prefix, parsePrefix, prefixContains } from "../../net/prefix.ts";
 import type { Cluster, ClusterNode, ClusterPod } from "../cluster.ts";
+import type { DenySpec, OutboundNatSpec, PodNetworkSpec } from "../file/cluster-file.ts";
+import { driverTraits } from "../file/driver-traits.ts";
+import { allNetworks } from "../networks/networks-of-node.ts";
 import { findDnsService } from "../dns-service.ts";
 import { readKubernetes } from "./kubernetes-view.ts";
-import type { VerifyModel, VerifyNode, VerifyOutside, VerifyPod, VerifyService } from "./model.ts";
+import { groupBy } from "./classes.ts";
+import type {
+  VerifyModel,
+  VerifyNetwork,
+  VerifyNode,
+  VerifyOutside,
+  VerifyPod,
+  VerifyService,
+} from "./model.ts";
 
 /**
  * Nodes of one class run the same system, the same build with the same updates, and programs of the same temper; all of
@@ -14,7 +25,8 @@ import type { VerifyModel, VerifyNode, VerifyOutside, VerifyPod, VerifyService }
  */
 function nodeClassOf({ spec }: ClusterNode, hasPods: boolean): string {
   const build = spec.build === undefined ? "" : ` ${spec.build.profile.name}.${spec.build.revision ?? "all"}`;
-  return `${spec.os}${build} ${spec.compat}${hasPods ? "" : " without pods"}`;
+  const guard = spec.hasMacSpoofing ? "" : " guarded";
+  return `${spec.os}${build} ${spec.compat}${guard}${hasPods ? "" : " without pods"}`;
 }
 
 function readNode(node: ClusterNode, index: number, hasPods: boolean): VerifyNode {
@@ -30,6 +42,7 @@ function readNode(node: ClusterNode, index: number, hasPods: boolean): VerifyNod
     address: spec.address,
     podRange: spec.podCIDR,
     hasPods,
+    hasMacGuard: !spec.hasMacSpoofing,
     nodeClass: nodeClassOf(node, hasPods),
   };
 }
@@ -75,17 +88,24 @@ function readPod(
   index: number,
   context: {
     readonly node: VerifyNode;
+    readonly network: VerifyNetwork;
+    readonly hasTwin: boolean;
+    readonly denials: readonly DenySpec[];
     readonly common: readonly JsonObject[];
     readonly zone: string;
   },
 ): VerifyPod {
   const { spec } = pod;
-  const { node, common, zone } = context;
+  const { node, network, hasTwin, common, zone } = context;
   const isHostNetwork = spec.network === "host";
   const isFiltered = node.os === "windows" && !isHostNetwork;
   const ownRules = isFiltered
     ? accessRules([...common, ...spec.policies.flatMap((each) => [...mappingsIn(each)])])
     : "";
+  // A pod that a rule of the fabric names is like no other.
+  const isDenied = context.denials.some(({ from, to }) =>
+    [from, to].some((range) => prefixContains(range, pod.address)),
+  );
   // Pods with policies of their own stand for nobody else; their ports may matter to the policies.
   const policies = spec.policies.length === 0 ? "" : JSON.stringify([spec.policies, spec.ports]);
   return {
@@ -94,7 +114,9 @@ function readPod(
     reference: `pod/${spec.namespace}/${spec.name}`,
     namespace: spec.namespace,
     node,
+    network,
     address: pod.address,
+    hasTwin,
     serverName: pod.server.name,
     isHostNetwork,
     ports: spec.ports.map(({ port, protocol, hostPort }) => ({
@@ -104,11 +126,27 @@ function readPod(
     })),
     hasOwnPolicies: spec.policies.length > 0,
     ownRules,
-    podClass: `${node.nodeClass} ${isHostNetwork ? "host" : "pod"} ${policies}`,
+    podClass: `${node.nodeClass} ${isHostNetwork ? "host" : network.name} ${isDenied ? pod.address : ""} ${policies}`,
     balancedPorts: new Set(),
     usesClusterDns: true,
     dnsName: isHostNetwork ? undefined : nameByAddress(pod, zone),
   };
+}
+
+/** A network of Linux nodes has no driver, and routes as the cluster's own does. */
+function readNetwork(cluster: Cluster, network: PodNetworkSpec): VerifyNetwork {
+  return {
+    name: network.name,
+    driver: network.driver,
+    shape: network.shape,
+    isVirtual: driverTraits(network.driver).isIsolated,
+    hasStaticRoutes: network.routes === "static",
+    ...(network === cluster.file.network ? readOutboundNat(cluster) : natOf(network.outboundNAT)),
+  };
+}
+
+function natOf({ enabled, exceptions }: OutboundNatSpec): ReturnType<typeof readOutboundNat> {
+  return { hasOutboundNat: enabled, natExceptions: exceptions };
 }
 
 /** The exceptions of OutBoundNAT: those of a configuration that the user wrote, else those of the cluster file. */
@@ -118,7 +156,7 @@ function readOutboundNat(cluster: Cluster): {
 } {
   const { network } = cluster.file;
   if (network.cni.conflist === undefined) {
-    return { hasOutboundNat: network.outboundNAT.enabled, natExceptions: network.outboundNAT.exceptions };
+    return natOf(network.outboundNAT);
   }
   const written = [...mappingsIn(network.cni.conflist)];
   const hasOutboundNat = written.some((policy) => typeOf(policy) === "OUTBOUNDNAT");
@@ -167,7 +205,9 @@ function withBalancedPorts(
 /** Without a kube-proxy, or without routes between the nodes, nobody but its neighbours reaches the name service. */
 function isDnsReachable({ file }: Cluster): boolean {
   const { network, kubeProxy } = file;
-  return kubeProxy.enabled && (network.routes === "static" || network.shape === "node-subnet");
+  const { hasServices, needsRoutes } = driverTraits(network.driver);
+  const isReached = network.routes === "static" || network.shape === "node-subnet" || !needsRoutes;
+  return kubeProxy.enabled && hasServices && isReached;
 }
 
 /** Reads the machines of a cluster, and what its Kubernetes objects ask for. */
@@ -179,8 +219,14 @@ export function readModel(cluster: Cluster): VerifyModel {
   const byName = new Map(nodes.map((node) => [node.name, node]));
   const common = commonPolicies(cluster);
   const zone = file.dns.domain;
+  const networks = new Map(allNetworks(file).map((each) => [each.name, readNetwork(cluster, each)]));
+  const networkOf = (name: string): VerifyNetwork => defined(networks.get(name), `network ${name} is there`);
+  const owners = groupBy(cluster.pods, ({ address }) => formatIp(address));
   const pods = cluster.pods.map((pod, index) =>
     readPod(pod, index, {
+      network: networkOf(pod.spec.podNetwork),
+      hasTwin: new Set(owners.get(formatIp(pod.address))?.map(({ spec }) => spec.podNetwork)).size > 1,
+      denials: file.underlay.deny,
       node: defined(byName.get(pod.node.spec.name), "a pod's node is a node of the cluster"),
       common,
       zone,
@@ -196,14 +242,10 @@ export function readModel(cluster: Cluster): VerifyModel {
     hostNetworkPods: view.hostNetworkPods,
     services: view.services,
     outside: readOutside(cluster),
-    network: {
-      driver: file.network.driver,
-      shape: file.network.shape,
-      hasStaticRoutes: file.network.routes === "static",
-      ...readOutboundNat(cluster),
-      routedRanges: file.underlay.routes.map(({ to }) => to),
-    },
-    hasProxy: file.kubeProxy.enabled,
+    network: networkOf(file.network.name),
+    routedRanges: file.underlay.routes.map(({ to }) => to),
+    denials: file.underlay.deny,
+    hasProxy: file.kubeProxy.enabled && driverTraits(file.network.driver).hasServices,
     isDsr: file.kubeProxy.enableDSR,
     dnsZone: isDnsReachable(cluster) ? view.dnsZone : undefined,
   };

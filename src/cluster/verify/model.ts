@@ -2,6 +2,7 @@
  * What `verify` knows of a cluster before it sends a packet: who is there, what was asked for. It is read from the
  * cluster file and from Kubernetes objects, never from what HNS or the switches made of them.
  */
+import type { NetworkDriver } from "../file/cluster-file.ts";
 import type { WindowsBuild } from "../../knowledge/profiles.ts";
 import type { Ip } from "../../net/ip.ts";
 import type { Prefix } from "../../net/prefix.ts";
@@ -22,6 +23,8 @@ export interface VerifyNode {
   readonly podRange: Prefix;
   /** A pod of the cluster's network runs there. */
   readonly hasPods: boolean;
+  /** The fabric's port of the node lets its adapter's MAC pass alone. */
+  readonly hasMacGuard: boolean;
   /** Nodes of one class behave alike. */
   readonly nodeClass: string;
 }
@@ -30,6 +33,18 @@ export interface VerifyPort {
   readonly protocol: TransportProtocol;
   readonly port: number;
   readonly hostPort: number | undefined;
+}
+
+/** A network of pods, as the cluster file asks for it. */
+export interface VerifyNetwork {
+  readonly name: string;
+  readonly driver: NetworkDriver;
+  readonly shape: "own-subnet" | "node-subnet";
+  /** A virtual network of its own: what is not in it does not reach it. */
+  readonly isVirtual: boolean;
+  readonly hasStaticRoutes: boolean;
+  readonly hasOutboundNat: boolean;
+  readonly natExceptions: readonly Prefix[];
 }
 
 /** A pod that runs. */
@@ -41,7 +56,10 @@ export interface VerifyPod {
   readonly reference: string;
   readonly namespace: string;
   readonly node: VerifyNode;
+  readonly network: VerifyNetwork;
   readonly address: Ip;
+  /** Another pod, of another network, has its address, too. */
+  readonly hasTwin: boolean;
   /** As its built-in server calls itself. */
   readonly serverName: string;
   readonly isHostNetwork: boolean;
@@ -127,15 +145,12 @@ export interface VerifyModel {
   readonly hostNetworkPods: readonly VerifyHostNetworkPod[];
   readonly services: readonly VerifyService[];
   readonly outside: readonly VerifyOutside[];
-  readonly network: {
-    readonly driver: "L2Bridge";
-    readonly shape: "own-subnet" | "node-subnet";
-    readonly hasStaticRoutes: boolean;
-    readonly hasOutboundNat: boolean;
-    readonly natExceptions: readonly Prefix[];
-    /** Ranges that the network between and around the nodes knows. */
-    readonly routedRanges: readonly Prefix[];
-  };
+  /** That of pods who ask for no other. */
+  readonly network: VerifyNetwork;
+  /** Ranges that the network between and around the nodes knows. */
+  readonly routedRanges: readonly Prefix[];
+  /** Packets that the fabric's rules drop. */
+  readonly denials: readonly { readonly from: Prefix; readonly to: Prefix }[];
   readonly hasProxy: boolean;
   readonly isDsr: boolean;
   /** The zone of the cluster's names; undefined without a name service. */

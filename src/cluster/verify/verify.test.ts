@@ -45,7 +45,15 @@ pods:
   - { name: e, node: linux-1 }
 `;
 
-describe.each(["two-windows-nodes", "mixed-nodes", "node-subnet"])("verify of examples/%s", (name) => {
+describe.each([
+  "two-windows-nodes",
+  "mixed-nodes",
+  "node-subnet",
+  "driver-overlay",
+  "driver-l2tunnel",
+  "driver-transparent",
+  "driver-nat",
+])("verify of examples/%s", (name) => {
   it("finds nothing, says it in valid JSON, in text of 100 columns, in JUnit, and the same twice", async () => {
     const report = await verifyText(example(name));
     expect(report.findings).toEqual([]);

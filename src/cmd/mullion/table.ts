@@ -30,7 +30,8 @@ export interface Listing<T> {
 const GAP = "   ";
 const ABSENT = "<none>";
 
-function formatCells(lines: readonly (readonly string[])[], rightAligned: readonly boolean[]): string {
+/** Cells in columns. */
+export function formatCells(lines: readonly (readonly string[])[], rightAligned: readonly boolean[]): string {
   const widths = rightAligned.map((_, column) => Math.max(...lines.map((line) => line[column]?.length ?? 0)));
   return lines
     .map((line) =>

@@ -102,6 +102,8 @@ export interface WineRequest {
   /** Of a service of its own; undefined: its defaults. */
   readonly profile: string | undefined;
   readonly data: string | undefined;
+  /** The file for the calls of HCN that the program makes. */
+  readonly traceCalls: string | undefined;
 }
 
 /** Each prints its results and says how it ended; it may throw a `Failure`. */

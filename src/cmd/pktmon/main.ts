@@ -8,4 +8,8 @@ process.stdout.on("error", (error: NodeJS.ErrnoException) => {
   process.exit(0);
 });
 
-process.exitCode = await runPktmon(process.argv.slice(2), processTerminal());
+async function main(): Promise<void> {
+  process.exitCode = await runPktmon(process.argv.slice(2), processTerminal());
+}
+
+void main();

@@ -1,7 +1,7 @@
 /** What each command of `vfpctrl` prints, plain and with `/format 1`. */
 import type { VfpPortView } from "../../api/documents.ts";
 import type { NodePort } from "../../cluster/vfp-ports.ts";
-import type { ListedGroup, ListedLayer, ListedPort } from "../../vfp/text/listing.ts";
+import type { ListedGroup, ListedLayer, ListedPort, ListedRule } from "../../vfp/text/listing.ts";
 import { layerJson, groupJson, ruleJson } from "../../vfp/text/json-rules.ts";
 import { type LbDsrForm, withLbDsrForm } from "../../vfp/text/lb-dsr-id.ts";
 import {
@@ -84,15 +84,18 @@ function rulesJson(layers: readonly ListedLayer[], { layer, group }: Selection):
   return { Rules: layers.flatMap((each) => each.groups.flatMap(({ rules }) => rules.map(ruleJson))) };
 }
 
+function withoutCounters(rule: ListedRule): ListedRule {
+  const { id, name, priority, flags, type, conditions, ttl, data, flagsEx } = rule;
+  return { id, name, priority, flags, type, conditions, ttl, data, flagsEx };
+}
+
 function ruleCommand(withCounters: boolean): PortCommand {
   const chosen = (port: ListedPort, selection: Selection): readonly ListedLayer[] => {
     const layers = select(port.layers, selection);
     if (withCounters) return layers;
-    const plain = ({ counters: _, ...rule }: ListedGroup["rules"][number]): ListedGroup["rules"][number] =>
-      rule;
     return layers.map((layer) => ({
       ...layer,
-      groups: layer.groups.map((group) => ({ ...group, rules: group.rules.map(plain) })),
+      groups: layer.groups.map((group) => ({ ...group, rules: group.rules.map(withoutCounters) })),
     }));
   };
   return {

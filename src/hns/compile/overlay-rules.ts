@@ -80,6 +80,7 @@ function remoteSubnetRule(plan: OverlayPlan, remote: RemoteSubnet, isRouted: boo
     action: {
       type: "routeencap",
       encapsulation: "vxlan",
+      udpPort: plan.vxlanPort,
       tni: virtualSubnet,
       destinations: [{ providerAddress, ...(routerMac !== undefined && { innerMac: routerMac }) }],
       decrementTtl: true,
@@ -90,7 +91,7 @@ function remoteSubnetRule(plan: OverlayPlan, remote: RemoteSubnet, isRouted: boo
 }
 
 /** To an address of another node in the network: the MAC inside is that of the endpoint, and no hop is counted. */
-function remoteAddressRule(remote: RemoteAddress): Rule {
+function remoteAddressRule(plan: OverlayPlan, remote: RemoteAddress): Rule {
   const { ip, mac, virtualSubnet, providerAddress, endpoint } = remote;
   return makeRule({
     name: `REMOTE_ENDPOINT_${formatIp(ip)}`,
@@ -98,6 +99,7 @@ function remoteAddressRule(remote: RemoteAddress): Rule {
     action: {
       type: "routeencap",
       encapsulation: "vxlan",
+      udpPort: plan.vxlanPort,
       tni: virtualSubnet,
       destinations: [{ providerAddress, innerMac: mac }],
     },
@@ -109,7 +111,7 @@ function remoteAddressRule(remote: RemoteAddress): Rule {
 /** One remote address each, the latest endpoint's: two of one address would be two rules of one prefix. */
 function remoteAddressRules(plan: OverlayPlan): readonly Rule[] {
   const latest = new Map(plan.remoteAddresses.map((remote) => [remote.ip, remote]));
-  return [...latest.values()].map(remoteAddressRule);
+  return [...latest.values()].map((remote) => remoteAddressRule(plan, remote));
 }
 
 /** Over the node's own port, where its stack or its load balancers take the packet out of the tunnel again. */
@@ -119,6 +121,7 @@ function toHost(plan: OverlayPlan, virtualSubnet: number): Action | undefined {
   return {
     type: "routeencap",
     encapsulation: "vxlan",
+    udpPort: plan.vxlanPort,
     tni: virtualSubnet,
     destinations: [{ providerAddress, innerMac: hostMac }],
   };
@@ -330,6 +333,7 @@ function ownSubnetRules(plan: OverlayPlan): readonly Rule[] {
       action: {
         type: "routeencap",
         encapsulation: "vxlan",
+        udpPort: plan.vxlanPort,
         tni: virtualSubnet,
         destinations: [{ providerAddress, innerMac: routerMac }],
         innerSourceMac: routerMac,

@@ -8,6 +8,7 @@
  */
 import { isDnsName } from "../../wire/dns-structure.ts";
 import type { DnsSettings } from "../compartment.ts";
+import type { ResolverManner } from "./name-result.ts";
 import type { OperatingSystem } from "../stack-profile.ts";
 import { readResolverOptions } from "./resolver-options.ts";
 
@@ -81,11 +82,30 @@ function planOnLinux(name: string, settings: DnsSettings): NamePlan {
   return { candidates: candidates(list), unusedSuffixes: [], unusedBecause: undefined };
 }
 
+/**
+ * `nslookup` of Windows has a resolver of its own (docs: windows-networking-documentation.md §6, dataplane.md §5.3): all
+ * suffixes of the list one after the other, whether the name has a dot or not, and then the name as it is.
+ */
+function planForNslookup(name: string, settings: DnsSettings): NamePlan {
+  const searched = suffixesOf(settings).map((suffix) => join(name, suffix));
+  return {
+    candidates: candidates([...searched, asItIs(name)]),
+    unusedSuffixes: [],
+    unusedBecause: undefined,
+  };
+}
+
 /** A final dot makes a name complete on every system: nothing is added. */
-export function planNames(os: OperatingSystem, name: string, settings: DnsSettings): NamePlan {
+export function planNames(
+  os: OperatingSystem,
+  name: string,
+  settings: DnsSettings,
+  manner: ResolverManner = "system",
+): NamePlan {
   if (name.endsWith(".")) {
     const exact = candidates([asItIs(withoutFinalDot(name))]);
     return { candidates: exact, unusedSuffixes: [], unusedBecause: undefined };
   }
+  if (manner === "nslookup" && os === "windows") return planForNslookup(name, settings);
   return os === "windows" ? planOnWindows(name, settings) : planOnLinux(name, settings);
 }

@@ -16,6 +16,7 @@ import {
 import { eventsOf, listPorts } from "../../testing/routed-pair.ts";
 import { cidr, findWrongFrames, ip } from "../../testing/stack-world.ts";
 import type { UdpDatagram, UdpOwner, UdpSocket } from "../udp.ts";
+import { parseHostsFile } from "./hosts-file.ts";
 import { NameLookup } from "./name-lookup.ts";
 import { type NameResult, formatQuestion } from "./name-result.ts";
 
@@ -343,5 +344,64 @@ describe.each(["windows", "linux"] as const)("on %s", (clientOs) => {
       return world.pair.client.capture.lines();
     };
     expect(run()).toEqual(run());
+  });
+});
+
+describe("the hosts file", () => {
+  const HOSTS = parseHostsFile(`# made for a test
+    10.1.2.3  kubernetes  Files.Example  # two names
+    10.1.2.4  files.example
+    fd00::5   files.example
+    nonsense  web
+    10.1.2.5  api.default.svc.cluster.local`);
+
+  it.each(["windows", "linux"] as const)("DT-167 is consulted first on %s: no packet is sent", (clientOs) => {
+    const world = makeNameWorld({ clientOs });
+    world.pair.client.compartment.hosts = HOSTS;
+    expect(resolve(world, "kubernetes")).toMatchObject({ outcome: "resolved", addresses: [ip("10.1.2.3")] });
+    expect(resolve(world, "FILES.example.")).toMatchObject({ addresses: [ip("10.1.2.3"), ip("10.1.2.4")] });
+    expect(resolve(world, "files.example", { type: "AAAA" })).toMatchObject({ addresses: [ip("fd00::5")] });
+    expect(sentByClient(world)).toEqual([]);
+    expect(codeOf(resolve(world, "web.shop.svc.cluster.local."))).toBe("resolved");
+    expect(sentByClient(world)).toHaveLength(1);
+  });
+
+  it("is asked for the completed name on Windows, too", () => {
+    const world = makeNameWorld();
+    world.pair.client.compartment.hosts = HOSTS;
+    expect(resolve(world, "api")).toMatchObject({ addresses: [ip("10.1.2.5")] });
+  });
+});
+
+describe("nslookup on Windows", () => {
+  const manner = "nslookup" as const;
+
+  it("DT-159 has a search of its own: every suffix, for names with a dot as well", () => {
+    const world = makeNameWorld();
+    expect(questions(resolve(world, "web.shop", { manner }))).toEqual([
+      "A web.shop.default.svc.cluster.local.: NXDOMAIN",
+      "A web.shop.svc.cluster.local.: 10.96.0.20",
+    ]);
+    expect(questions(resolve(world, "kubernetes.", { manner }))).toHaveLength(1);
+  });
+
+  it("DT-159 neither reads nor fills the cache, and does not read the hosts file", () => {
+    const world = makeNameWorld();
+    world.pair.client.compartment.hosts = parseHostsFile("10.1.2.3 kubernetes");
+    for (let i = 0; i < 2; i++)
+      expect(resolve(world, "kubernetes", { manner })).toMatchObject({ addresses: [KUBERNETES] });
+    world.pair.client.compartment.hosts = parseHostsFile("");
+    resolve(world, "kubernetes");
+    resolve(world, "kubernetes", { manner });
+    expect(sentByClient(world)).toHaveLength(4);
+  });
+
+  it("gives up two seconds after its second question", () => {
+    const world = makeNameWorld();
+    resolve(world, "warm-up");
+    world.pair.client.capture.frames.length = 0;
+    world.pair.server.lossy.loseNext = 100;
+    expect(resolve(world, "kubernetes", { manner })).toMatchObject({ code: "dns-timeout", tookMs: 4_000 });
+    expect(sentAtSeconds(world)).toEqual([0, 2]);
   });
 });

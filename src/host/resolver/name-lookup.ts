@@ -6,8 +6,9 @@ import { isDnsName } from "../../wire/dns-structure.ts";
 import type { Compartment } from "../compartment.ts";
 import { type CandidateName, type NamePlan, planNames } from "./candidate-names.ts";
 import { cacheMs } from "./name-cache.ts";
-import type { AddressType, AskedQuestion, NameResult, ResolverOwner } from "./name-result.ts";
-import { queryRounds } from "./query-rounds.ts";
+import { lookUpHosts } from "./hosts-file.ts";
+import type { AddressType, AskedQuestion, NameResult, ResolverManner, ResolverOwner } from "./name-result.ts";
+import { NSLOOKUP_ROUNDS, queryRounds } from "./query-rounds.ts";
 import { Question, type QuestionOwner } from "./question.ts";
 import { readResolverOptions } from "./resolver-options.ts";
 
@@ -17,6 +18,8 @@ export interface NameLookupOptions {
   readonly name: string;
   /** Default `A`. */
   readonly type?: AddressType;
+  /** Whose rules hold. Default `system`. */
+  readonly manner?: ResolverManner;
   /** Index of the question whose first packet gets tag 1, from 0. Default: none. */
   readonly followedQuestion?: number;
   readonly owner?: ResolverOwner<NameLookup>;
@@ -30,6 +33,7 @@ export class NameLookup implements QuestionOwner {
   result: NameResult | undefined;
   readonly options: NameLookupOptions;
   private readonly type: AddressType;
+  private readonly manner: ResolverManner;
   private plan: NamePlan = { candidates: [], unusedSuffixes: [], unusedBecause: undefined };
   private servers: readonly Ip[] = [];
   private isStarted = false;
@@ -40,6 +44,7 @@ export class NameLookup implements QuestionOwner {
   constructor(options: NameLookupOptions) {
     this.options = options;
     this.type = options.type ?? "A";
+    this.manner = options.manner ?? "system";
   }
 
   start(): void {
@@ -57,6 +62,12 @@ export class NameLookup implements QuestionOwner {
       return;
     }
     const { os } = compartment.profile;
+    this.plan = planNames(os, name, compartment.dns, this.manner);
+    const listed = this.listedAddresses();
+    if (listed.length > 0) {
+      this.succeed(listed, name);
+      return;
+    }
     this.servers = compartment.dns.servers;
     if (this.servers.length === 0 && os === "linux") {
       const local = parseIp(LINUX_DEFAULT_SERVER);
@@ -66,7 +77,6 @@ export class NameLookup implements QuestionOwner {
       this.fail("dns-no-server", "no DNS server is configured");
       return;
     }
-    this.plan = planNames(os, name, compartment.dns);
     this.askNext();
   }
 
@@ -74,7 +84,7 @@ export class NameLookup implements QuestionOwner {
     const { compartment } = this.options;
     const { outcome, addresses, canonicalName } = asked;
     const isKept = outcome === "answered" || outcome === "no-data" || outcome === "name-error";
-    if (isKept && compartment.profile.os === "windows") {
+    if (isKept && this.manner === "system" && compartment.profile.os === "windows") {
       const expiresAtMs = compartment.nowMs + cacheMs(outcome, ttlSeconds);
       compartment.nameCache.set(asked.name, this.type, { outcome, addresses, canonicalName, expiresAtMs });
     }
@@ -90,6 +100,21 @@ export class NameLookup implements QuestionOwner {
     // RFC 6761 §6.3. Windows' DNS client and the hosts file of Linux both know it.
     if (!/^localhost\.?$/i.test(name)) return undefined;
     return parseIp(this.type === "A" ? "127.0.0.1" : "::1");
+  }
+
+  /**
+   * What the hosts file says: of the name as it was given, and on Windows, whose DNS client keeps the file in its cache, of
+   * the completed name as well. `nslookup` does not read it.
+   */
+  private listedAddresses(): readonly Ip[] {
+    const { compartment, name } = this.options;
+    if (this.manner === "nslookup") return [];
+    const completed = compartment.profile.os === "windows" ? this.plan.candidates : [];
+    for (const each of [name, ...completed.map((candidate) => candidate.name)]) {
+      const found = lookUpHosts(compartment.hosts, each, this.type);
+      if (found.length > 0) return found;
+    }
+    return [];
   }
 
   private askNext(): void {
@@ -110,7 +135,10 @@ export class NameLookup implements QuestionOwner {
       candidate,
       type: this.type,
       servers: this.servers,
-      rounds: queryRounds(compartment.profile.os, this.servers.length, options),
+      rounds:
+        this.manner === "nslookup"
+          ? NSLOOKUP_ROUNDS
+          : queryRounds(compartment.profile.os, this.servers.length, options),
       isFollowed: followedQuestion === this.questions.length,
       owner: this,
     });
@@ -120,6 +148,7 @@ export class NameLookup implements QuestionOwner {
   /** What the compartment's cache knows. On Linux it is never filled. */
   private recall({ name, suffix }: CandidateName): AskedQuestion | undefined {
     const { compartment } = this.options;
+    if (this.manner === "nslookup") return undefined;
     const known = compartment.nameCache.get(`${name}.`, this.type, compartment.nowMs);
     if (known === undefined) return undefined;
     const { outcome, addresses, canonicalName } = known;
@@ -151,6 +180,11 @@ export class NameLookup implements QuestionOwner {
         this.conclude();
         return;
       case "timed-out":
+        // nslookup: "Request to … timed-out", and nothing else.
+        if (this.manner === "nslookup") {
+          this.conclude();
+          return;
+        }
         // glibc leaves the search list and tries the name as it is, if that is still to come.
         while (this.next < this.plan.candidates.length && this.plan.candidates[this.next]?.suffix !== "")
           this.next++;

@@ -5,6 +5,9 @@ import { type Ip, formatIp } from "../../net/ip.ts";
 /** Types of addresses that are asked for. */
 export type AddressType = "A" | "AAAA";
 
+/** `system`: as programs resolve, `Resolve-DnsName` and `ping` among them. `nslookup`: that tool's own resolver. */
+export type ResolverManner = "system" | "nslookup";
+
 export type QuestionOutcome =
   /** There are addresses. */
   | "answered"

@@ -42,6 +42,11 @@ function roundsOnLinux(count: number, options: ResolverOptions): readonly QueryR
   return rounds;
 }
 
+/** `nslookup` asks its first server twice, for two seconds each (dataplane.md §5.3: "timeout was 2 seconds"). */
+export const NSLOOKUP_ROUNDS: readonly QueryRound[] = Object.freeze(
+  [0, 1].map(() => Object.freeze({ servers: [0], waitMs: 2_000 })),
+);
+
 /** The rounds for a list of `count` servers, at least one. */
 export function queryRounds(
   os: OperatingSystem,

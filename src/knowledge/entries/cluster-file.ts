@@ -1,6 +1,13 @@
 /** Problems of a cluster file, with what corresponds to them on a real cluster. */
 import { prose } from "../prose.ts";
-import { ALL, type EntryTable, KUBERNETES_ON_WINDOWS, reference, thread } from "./entry-text.ts";
+import {
+  ALL,
+  type EntryTable,
+  KUBERNETES_ON_WINDOWS,
+  NETWORK_DRIVERS,
+  reference,
+  thread,
+} from "./entry-text.ts";
 
 type ClusterFileCode =
   | "cluster-file-unreadable"
@@ -11,6 +18,9 @@ type ClusterFileCode =
   | "cluster-file-overlapping-ranges"
   | "cluster-file-duplicate-name"
   | "cluster-file-duplicate-address"
+  | "cluster-file-driver-mismatch"
+  | "cluster-file-duplicate-vni"
+  | "cluster-file-vni-too-large"
   | "cluster-file-too-large";
 
 const YAML_SPECIFICATION = { text: "YAML 1.2.2", url: "https://yaml.org/spec/1.2.2/" };
@@ -181,6 +191,63 @@ export const CLUSTER_FILE_ENTRIES: EntryTable<ClusterFileCode> = {
       thread("microsoft/Windows-Containers", 631),
       reference("hcn.md §4.2"),
     ],
+    profiles: ALL,
+    severity: "error",
+  },
+
+  "cluster-file-driver-mismatch": {
+    title: "A network driver cannot be what the cluster file asks of it",
+    cause: prose`
+      Each driver has its own form. Networks of one driver share the virtual switch of a node's adapter, and networks
+      of two drivers do not; a NAT network has an internal switch and stands beside any of them, once on a node.
+      Overlay alone has virtual networks and a VXLAN port, Transparent alone a VLAN for its pods. VFP does not run on
+      ports of Transparent and NAT networks, so they have no OutBoundNAT. Pods of L2Tunnel and Transparent networks
+      have addresses of the nodes' subnet, those of Overlay and NAT never have.`,
+    onNode: prose`
+      What a node has, and on which switch:
+
+          Get-HnsNetwork | select Name, Type, NetworkAdapterName, VSwitchId
+          Get-VMSwitch`,
+    remedy: prose`
+      Follow the message. To see two drivers side by side give them to two clusters, or put NAT beside one of the
+      others.`,
+    sources: [
+      FIELDS,
+      NETWORK_DRIVERS,
+      reference("windows-networking-documentation.md §2"),
+      reference("hcn.md §4.1"),
+    ],
+    profiles: ALL,
+    severity: "error",
+  },
+
+  "cluster-file-duplicate-vni": {
+    title: "Two overlay networks of one node have the same VNI",
+    cause: prose`
+      The VXLAN network identifier is all that tells two overlay networks apart: on the wire, at the switch and at the
+      ports. With one identifier the two are one network, and addresses that both hold have two owners.`,
+    onNode: prose`
+      The subnets of the node's overlay networks carry the identifier in their policies:
+
+          Get-HnsNetwork | ? Type -eq overlay | % { $_.Name; $_.Subnets.Policies }`,
+    remedy: prose`Give each network a VNI of its own, from 4096 to 65535.`,
+    sources: [FIELDS, reference("windows-networking-documentation.md §2"), reference("dataplane.md §6.1")],
+    profiles: ALL,
+    severity: "error",
+  },
+
+  "cluster-file-vni-too-large": {
+    title: "The VNI does not fit into what Windows nodes are told of each other",
+    cause: prose`
+      VXLAN has 24 bits for its identifier, and HNS takes them for a subnet of its own. The policy RemoteSubnetRoute,
+      with which a node learns of the others' subnets, has 16 bits for it in hcsshim, and flannel writes it into its
+      annotations with as many: a VNI above 65535 loses its upper bits there, and the nodes send into another network.`,
+    onNode: prose`
+      What the node was told of the others:
+
+          Get-HnsNetwork | % { $_.Policies } | ? Type -eq RemoteSubnetRoute`,
+    remedy: prose`Choose a VNI from 4096 (flannel takes none below) to 65535.`,
+    sources: [reference("dataplane.md §2.14, DT-048, DT-049"), reference("control-planes.md §1.3")],
     profiles: ALL,
     severity: "error",
   },

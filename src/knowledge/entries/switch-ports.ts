@@ -8,6 +8,7 @@ type SwitchPortCode =
   | "provider-address-missing"
   | "virtual-subnet-unknown"
   | "overlay-without-host-route"
+  | "pod-networks-isolated"
   | "flow-limit-reached"
   | "fragment-cache-full"
   | "fragment-cache-collision"
@@ -113,6 +114,27 @@ export const SWITCH_PORT_ENTRIES: EntryTable<SwitchPortCode> = {
       Make the network with a HostRoute policy, as flannel does. It needs a build from 18321 on, or KB4489899 on Windows
       Server 2019.`,
     sources: [reference("dataplane.md §2.3 (O-9), DT-051, DT-052")],
+    profiles: ALL,
+  },
+
+  "pod-networks-isolated": {
+    title: "Sender and receiver are in different overlay networks",
+    cause: prose`
+      Each overlay network is a virtual network of its own, told apart by its VXLAN network identifier. Endpoints of two
+      of them never exchange a packet, also on one node and also when both hold the same address: a packet to such an
+      address goes to the endpoint of the sender's own network.`,
+    onNode: prose`
+      The network of each endpoint, and the identifier of each network:
+
+          Get-HnsEndpoint | select Name, IPAddress, VirtualNetworkName
+          Get-HnsNetwork | ? Type -eq overlay | % { $_.Name; $_.Subnets.Policies }`,
+    remedy: prose`
+      Put the two into one network, or publish a port of the receiver on its node and ask for that.`,
+    sources: [
+      NETWORK_DRIVERS,
+      reference("windows-networking-documentation.md §2"),
+      reference("dataplane.md §2.17"),
+    ],
     profiles: ALL,
   },
 

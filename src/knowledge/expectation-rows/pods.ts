@@ -13,7 +13,7 @@ const POD_TO_POD: readonly FlowName[] = ["pod-to-pod-ip", "pod-to-pod-name"];
 const TO_EXTERNAL: readonly FlowName[] = ["pod-to-external-ip", "pod-to-external-name"];
 
 /** What stands in the way of a flow whatever else is true. */
-const GENERAL: readonly ExpectationRow[] = [
+export const GENERAL_ROWS: readonly ExpectationRow[] = [
   {
     id: "HOST-PROCESS",
     when: { flow: "pod-in-host-network", sourceOs: "windows", isHostProcess: true },
@@ -212,4 +212,4 @@ const TO_OUTSIDE: readonly ExpectationRow[] = [
   },
 ];
 
-export const POD_ROWS: readonly ExpectationRow[] = [...GENERAL, ...BETWEEN_NODES, ...TO_OUTSIDE];
+export const POD_ROWS: readonly ExpectationRow[] = [...BETWEEN_NODES, ...TO_OUTSIDE];

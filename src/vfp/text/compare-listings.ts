@@ -208,8 +208,7 @@ class Comparison {
     left: string,
     right: string,
   ): void {
-    if (this.neutral.text(left) !== this.neutral.text(right))
-      this.field(place, field, left, right);
+    if (this.neutral.text(left) !== this.neutral.text(right)) this.field(place, field, left, right);
   }
 
   private field(

@@ -7,6 +7,7 @@ import type { Verbs } from "../verbs.ts";
 interface WineOptions {
   readonly profile?: string;
   readonly data?: string;
+  readonly traceCalls?: string;
 }
 
 export function addWine(program: Command, run: Run, wine: Verbs["wine"], terminal: Terminal): void {
@@ -23,14 +24,19 @@ export function addWine(program: Command, run: Run, wine: Verbs["wine"], termina
       new Option("--profile <name>", "the build of Windows of a service of its own (default: ws2022)"),
     )
     .option("--data <folder>", "keep the objects of a service of its own in this folder")
+    .option(
+      "--trace-calls <file>",
+      "write each call of HNS to this file, as a line of JSON, and a summary at the end",
+    )
     .addHelpText(
       "after",
       examples(
         "mullion wine -- ./hcn.test.exe -test.v",
         "mullion wine --profile ws2019 -- ./win-bridge.exe",
+        "mullion wine --trace-calls calls.jsonl -- ./kube-proxy.exe --hostname-override=win-1",
       ) + "\nExit code: the program's.\n",
     )
-    .action(([path = "", ...args]: readonly string[], { profile, data }: WineOptions) =>
-      run(() => wine({ program: path, args, profile, data }, terminal)),
+    .action(([path = "", ...args]: readonly string[], { profile, data, traceCalls }: WineOptions) =>
+      run(() => wine({ program: path, args, profile, data, traceCalls }, terminal)),
     );
 }

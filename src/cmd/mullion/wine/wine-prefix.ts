@@ -4,9 +4,17 @@ import { once } from "node:events";
 import { copyFileSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
 
+/** Where Wine's programs may be. */
+export interface WinePrograms {
+  readonly launchers: readonly string[];
+  readonly servers: readonly string[];
+}
+
 /** Debian's package wine64 puts no command on the path. */
-const LAUNCHERS: readonly string[] = ["/usr/lib/wine/wine64", "/usr/bin/wine64", "/usr/bin/wine"];
-const SERVERS: readonly string[] = ["/usr/lib/wine/wineserver64", "/usr/bin/wineserver"];
+const DEBIAN: WinePrograms = {
+  launchers: ["/usr/lib/wine/wine64", "/usr/bin/wine64", "/usr/bin/wine"],
+  servers: ["/usr/lib/wine/wineserver64", "/usr/bin/wineserver"],
+};
 
 /** Go programs load them from system32 and from nowhere else. */
 const SHIM_LIBRARIES: readonly string[] = ["computenetwork.dll", "vmcompute.dll", "bcryptprimitives.dll"];
@@ -91,9 +99,13 @@ function placeLibraries(libraries: string, folder: string): void {
  * Windows' services. They end by themselves some seconds after the last program.
  * @throws WineMissingError.
  */
-export async function prepareWinePrefix(folder: string, libraries: string): Promise<WinePrefix> {
-  const wine = findProgram(LAUNCHERS);
-  const server = findProgram(SERVERS);
+export async function prepareWinePrefix(
+  folder: string,
+  libraries: string,
+  { launchers, servers }: WinePrograms = DEBIAN,
+): Promise<WinePrefix> {
+  const wine = findProgram(launchers);
+  const server = findProgram(servers);
   if (!existsSync(folder)) await makePrefix(wine, server, folder);
   placeLibraries(libraries, folder);
   const variables = variablesOf(folder);

@@ -1,0 +1,324 @@
+/** Checks of the networks of a cluster file: fields and drivers that exclude each other. */
+import { nearestNames } from "../../base/nearest-name.ts";
+import { hasFeature } from "../../hcn/features.ts";
+import type { ClusterFile, NetworkDriver, PodNetworkSpec } from "./cluster-file.ts";
+import type { RawCluster } from "./complete-cluster.ts";
+import type { DriverFields, FurtherNetworkFields, NetworkFields } from "./description-of-networks.ts";
+import { driverTraits } from "./driver-traits.ts";
+import type { LocatedFields } from "./mapping.ts";
+import { type NamedRange, reportOverlaps } from "./pod-ranges.ts";
+import { type Place, type Reading, quote } from "./reading.ts";
+
+function isEmptyList(value: unknown): boolean {
+  return Array.isArray(value) && value.length === 0;
+}
+
+function checkPlugin(network: LocatedFields<NetworkFields>, reading: Reading): void {
+  const { plugin, driver } = network;
+  if (plugin.value !== "win-bridge" || driver.value === "L2Bridge") return;
+  const message = `win-bridge attaches pods to L2Bridge networks, and this one has driver ${driver.value}`;
+  const advice = "Write plugin: hns, or leave the field out.";
+  reading.report("cluster-file-driver-mismatch", plugin.place, message, advice);
+}
+
+function checkShape(network: LocatedFields<NetworkFields>, reading: Reading): void {
+  const { driver, shape, plugin, routes } = network;
+  const { shapes, shapeReason, needsRoutes } = driverTraits(driver.value);
+  const wanted = shape.value ?? shapes[0];
+  if (shape.value !== undefined && !shapes.includes(shape.value)) {
+    const message = `driver ${driver.value} has no shape ${shape.value}: ${shapeReason}`;
+    reading.report(
+      "cluster-file-driver-mismatch",
+      shape.place,
+      message,
+      `Write shape: ${shapes.join(" or ")}, or leave it out.`,
+    );
+    return;
+  }
+  if (
+    wanted === "node-subnet" &&
+    driver.value === "L2Bridge" &&
+    (plugin.value ?? driverTraits(driver.value).plugin) === "win-bridge"
+  ) {
+    reading.report(
+      "cluster-file-invalid-value",
+      shape.place,
+      "win-bridge gives pods the gateway network + 2, which does not exist in shape node-subnet",
+      "Write plugin: hns, or shape: own-subnet. See also: mullion explain cni-gateway-is-network-plus-two.",
+    );
+  }
+  if (routes.value !== "static") return;
+  if (wanted === "node-subnet") {
+    const advice = "Leave the field out: nodes of one subnet reach each other's pods directly.";
+    reading.reportValue(routes.place, "shape node-subnet has no routes between nodes", advice);
+  } else if (!needsRoutes) {
+    const message = `driver ${driver.value} has no routes between nodes`;
+    reading.reportValue(routes.place, message, "Leave the field out.");
+  }
+}
+
+function checkCni(network: LocatedFields<NetworkFields>, reading: Reading): void {
+  const { conflist, policies } = network.cni.value;
+  const plugin = network.plugin.value ?? driverTraits(network.driver.value).plugin;
+  const changed = [conflist, policies].find(({ value }) => value !== undefined && !isEmptyList(value));
+  if (plugin === "hns" && changed !== undefined) {
+    const advice = "Remove it, or write plugin: win-bridge.";
+    reading.reportValue(changed.place, "plugin hns reads no CNI configuration", advice);
+  }
+  if (conflist.value !== undefined && policies.value.length > 0) {
+    const advice = "Write the policies into the conflist.";
+    reading.reportValue(
+      policies.place,
+      "the conflist replaces the configuration that these are added to",
+      advice,
+    );
+  }
+}
+
+function checkOutboundNat(
+  driver: NetworkDriver,
+  outboundNAT: LocatedFields<NetworkFields>["outboundNAT"],
+  reading: Reading,
+): void {
+  const { enabled, exceptions } = outboundNAT.value;
+  const { hasOutboundNat } = driverTraits(driver);
+  if (enabled.value === true && !hasOutboundNat) {
+    const message = `driver ${driver} has no OutBoundNAT: VFP does not run on its ports`;
+    reading.report("cluster-file-driver-mismatch", enabled.place, message, "Remove the field.");
+  }
+  if (exceptions.value !== undefined && !(enabled.value ?? hasOutboundNat)) {
+    const advice = hasOutboundNat ? "Remove the list, or write enabled: true." : "Remove the list.";
+    reading.reportValue(exceptions.place, "exceptions without OutBoundNAT have no effect", advice);
+  }
+}
+
+/** Fields that one driver alone has. */
+function checkDriverFields(
+  driver: NetworkDriver,
+  fields: Partial<LocatedFields<DriverFields>>,
+  reading: Reading,
+): void {
+  const owners = [
+    { name: "vni", field: fields.vni, owner: "Overlay" },
+    { name: "vxlanPort", field: fields.vxlanPort, owner: "Overlay" },
+    { name: "vlan", field: fields.vlan, owner: "Transparent" },
+  ] as const;
+  for (const { name, field, owner } of owners) {
+    if (field?.value === undefined || driver === owner) continue;
+    const message = `${name} belongs to driver ${owner}, and this network has driver ${driver}`;
+    reading.report(
+      "cluster-file-driver-mismatch",
+      field.place,
+      message,
+      `Remove it, or write driver: ${owner}.`,
+    );
+  }
+}
+
+/** A network with the places that messages about it point at. */
+interface Located {
+  readonly network: PodNetworkSpec;
+  readonly name: Place;
+  readonly driver: Place;
+  readonly range: Place;
+  /** False: the ranges of the first network are taken. */
+  readonly hasOwnRange: boolean;
+  readonly vni: Place;
+  readonly vxlanPort: Place;
+}
+
+function locate(raw: RawCluster, cluster: ClusterFile): readonly Located[] {
+  const first = raw.network.value;
+  const places = [first, ...raw.networks.value.map(({ value }) => value)];
+  return [cluster.network, ...cluster.networks].flatMap((network, index): readonly Located[] => {
+    const at = places[index];
+    if (at === undefined) return [];
+    return [
+      {
+        network,
+        name: at.name.place,
+        driver: at.driver.place,
+        range: at.clusterCIDR.place,
+        hasOwnRange: index === 0 || at.clusterCIDR.value !== undefined,
+        vni: at.vni.place,
+        vxlanPort: at.vxlanPort.place,
+      },
+    ];
+  });
+}
+
+/** True when a node has both networks. */
+function shareNode(a: PodNetworkSpec, b: PodNetworkSpec): boolean {
+  return Object.keys(b.ranges).some((node) => node in a.ranges);
+}
+
+function checkNeighbours(all: readonly Located[], reading: Reading): void {
+  for (const [index, { network, driver, name, vni }] of all.entries()) {
+    const traits = driverTraits(network.driver);
+    for (const { network: other } of all.slice(0, index)) {
+      if (other.name === network.name) {
+        const message = `the network ${quote(network.name)} exists already`;
+        reading.report("cluster-file-duplicate-name", name, message, "Choose another name.");
+      }
+      if (!shareNode(other, network)) continue;
+      const bothExternal = traits.isExternal && driverTraits(other.driver).isExternal;
+      if (bothExternal && other.driver !== network.driver) {
+        const message = `the adapter of a node carries the ${other.driver} network ${other.name}, and no ${network.driver} network beside it`;
+        const advice = `Write driver: ${other.driver}, or driver: NAT, or give the networks to different nodes.`;
+        reading.report("cluster-file-driver-mismatch", driver, message, advice);
+      } else if (other.driver === network.driver && !traits.canRepeat) {
+        const message = `a node has one ${network.driver} network, and ${other.name} is one`;
+        reading.report("cluster-file-driver-mismatch", driver, message, "Give them to different nodes.");
+      } else if (network.driver === "Overlay" && other.driver === "Overlay" && other.vni === network.vni) {
+        const message = `the VNI ${network.vni} is that of network ${other.name}`;
+        reading.report(
+          "cluster-file-duplicate-vni",
+          vni,
+          message,
+          "Choose another one: it keeps the two apart.",
+        );
+      }
+    }
+  }
+}
+
+/** Networks that are not virtual ones of their own share the node's addresses. */
+function checkRanges(all: readonly Located[], cluster: ClusterFile, raw: RawCluster, reading: Reading): void {
+  const ranges: readonly NamedRange[] = all
+    .filter(
+      ({ network, hasOwnRange }, index) =>
+        index === 0 || (hasOwnRange && !driverTraits(network.driver).isIsolated),
+    )
+    .map(({ network, range }) => ({
+      prefix: network.clusterCIDR,
+      place: range,
+      name: `the range of network ${network.name}`,
+    }));
+  reportOverlaps(ranges, reading);
+  const underlay = {
+    prefix: cluster.underlay.subnet,
+    place: raw.underlay.value.subnet.place,
+    name: "the underlay (underlay.subnet)",
+  };
+  for (const { network, range, hasOwnRange } of all.slice(1)) {
+    if (!hasOwnRange) continue;
+    const own = { prefix: network.clusterCIDR, place: range, name: `the range of network ${network.name}` };
+    reportOverlaps([underlay, own], reading);
+  }
+}
+
+/** What only newer versions of HNS can. */
+function checkBuilds(all: readonly Located[], cluster: ClusterFile, reading: Reading): void {
+  for (const { network, vxlanPort } of all) {
+    if (network.driver !== "Overlay" || network.vxlanPort === 4_789) continue;
+    const old = cluster.nodes.find(
+      ({ name, build }) =>
+        name in network.ranges && build !== undefined && !hasFeature(build.profile.hns, "VxlanPort"),
+    );
+    if (old === undefined) continue;
+    const message = `node ${old.name} runs ${old.build?.profile.name ?? ""}, whose HNS has no other VXLAN port than 4789`;
+    reading.report(
+      "hybrid-overlay-port-unsupported",
+      vxlanPort,
+      message,
+      "Remove the field, or choose a newer build.",
+    );
+  }
+}
+
+/**
+ * hcsshim has 16 bits for the identifier in RemoteSubnetRoute (dataplane.md §2.14, DT-049): Windows nodes cannot be told of
+ * each other with a larger one.
+ */
+const VNI_OF_REMOTE_SUBNETS_MAX = 0xffff;
+
+function checkVni({ network, vni }: Located, reading: Reading): void {
+  if (network.driver !== "Overlay" || network.vni <= VNI_OF_REMOTE_SUBNETS_MAX) return;
+  const message = `the VNI ${network.vni} does not fit the 16 bits that RemoteSubnetRoute has for it`;
+  reading.report("cluster-file-vni-too-large", vni, message, "Choose one from 4096 to 65535.");
+}
+
+function checkNodes(raw: RawCluster, cluster: ClusterFile, reading: Reading): void {
+  const nodes = new Map(cluster.nodes.map((node) => [node.name, node]));
+  for (const { value: network } of raw.networks.value) {
+    for (const { value: name, place } of network.nodes.value ?? []) {
+      const node = nodes.get(name);
+      if (node === undefined) {
+        const [nearest] = nearestNames(name, [...nodes.keys()]);
+        const advice = nearest === undefined ? "Name one of the nodes." : `Did you mean ${nearest}?`;
+        reading.reportValue(place, `there is no node ${quote(name)}`, advice);
+      } else if (node.os !== "windows") {
+        reading.reportValue(place, "a Linux node has no HNS networks", "Name Windows nodes.");
+      }
+    }
+  }
+  const linux = cluster.nodes.findIndex(({ os }) => os === "linux");
+  const place = raw.nodes.value[linux]?.value.os.place;
+  if (cluster.network.driver === "Overlay" && place !== undefined) {
+    const message = "a Linux node has no part in a network of driver Overlay yet";
+    reading.report(
+      "cluster-file-driver-mismatch",
+      place,
+      message,
+      "Leave the node out, or choose another driver.",
+    );
+  }
+}
+
+function checkFurther(
+  { value }: { readonly value: LocatedFields<FurtherNetworkFields> },
+  driver: NetworkDriver,
+  reading: Reading,
+): void {
+  const traits = driverTraits(driver);
+  if (!traits.shapes.includes("own-subnet")) {
+    const message = `driver ${driver} is possible in \`network\` alone`;
+    reading.report(
+      "cluster-file-driver-mismatch",
+      value.driver.place,
+      message,
+      "Write driver: L2Bridge, Overlay or NAT.",
+    );
+  } else if (value.clusterCIDR.value === undefined && !traits.isIsolated) {
+    const message = `a network of driver ${driver} needs a range of its own`;
+    reading.report(
+      "cluster-file-missing-field",
+      value.clusterCIDR.place,
+      message,
+      'Write clusterCIDR: "10.245.0.0/16".',
+    );
+  }
+  checkDriverFields(driver, value, reading);
+  checkOutboundNat(driver, value.outboundNAT, reading);
+}
+
+/** Fields of the network by themselves. */
+export function checkNetwork(network: LocatedFields<NetworkFields>, reading: Reading): void {
+  checkPlugin(network, reading);
+  checkShape(network, reading);
+  checkCni(network, reading);
+  checkDriverFields(network.driver.value, network, reading);
+  checkOutboundNat(network.driver.value, network.outboundNAT, reading);
+}
+
+/** All networks together, and with the nodes. */
+export function checkNetworks(raw: RawCluster, cluster: ClusterFile, reading: Reading): void {
+  const all = locate(raw, cluster);
+  for (const [index, network] of raw.networks.value.entries())
+    checkFurther(network, cluster.networks[index]?.driver ?? cluster.network.driver, reading);
+  for (const each of all) checkVni(each, reading);
+  checkNodes(raw, cluster, reading);
+  checkNeighbours(all, reading);
+  checkRanges(all, cluster, raw, reading);
+  checkBuilds(all, cluster, reading);
+  const [rule] = raw.underlay.value.deny.value;
+  if (cluster.network.driver !== "L2Tunnel" && rule !== undefined) {
+    const message = "rules of the fabric hold for nodes of an L2Tunnel network";
+    reading.report(
+      "cluster-file-driver-mismatch",
+      rule.place,
+      message,
+      "Remove them, or write network.driver: L2Tunnel.",
+    );
+  }
+}

@@ -1,0 +1,142 @@
+/** The networks of a cluster file with every default filled in. */
+import { type Prefix, equalPrefixes } from "../../net/prefix.ts";
+import type {
+  NetworkDriver,
+  NetworkShape,
+  NetworkSpec,
+  NodeSpec,
+  OutboundNatSpec,
+  PodNetworkSpec,
+  UnderlaySpec,
+} from "./cluster-file.ts";
+import { DEFAULTS, type NodeFields } from "./description.ts";
+import type { FurtherNetworkFields, NetworkFields, OutboundNatFields } from "./description-of-networks.ts";
+import { driverTraits } from "./driver-traits.ts";
+import type { LocatedFields } from "./mapping.ts";
+import { assignPodRanges, cutBlocks, requirePodRanges } from "./pod-ranges.ts";
+import type { Located, Reading } from "./reading.ts";
+
+/** What every network has besides its ranges. */
+export type NetworkBase = Omit<NetworkSpec, "ranges">;
+
+function valuesOf<T>(items: readonly Located<T>[]): readonly T[] {
+  return items.map((item) => item.value);
+}
+
+/** Without repetitions, in order. */
+function distinct(prefixes: readonly Prefix[]): readonly Prefix[] {
+  return prefixes.filter(
+    (prefix, index) => prefixes.findIndex((other) => equalPrefixes(other, prefix)) === index,
+  );
+}
+
+function completeOutboundNat(
+  nat: LocatedFields<OutboundNatFields>,
+  driver: NetworkDriver,
+  ranges: {
+    readonly clusterCIDR: Prefix;
+    readonly serviceCIDR: Prefix;
+    readonly underlay: UnderlaySpec;
+  },
+): OutboundNatSpec {
+  const { hasOutboundNat, translatesToNodes } = driverTraits(driver);
+  const { clusterCIDR, serviceCIDR, underlay } = ranges;
+  const inside = [clusterCIDR, serviceCIDR, ...(translatesToNodes ? [] : [underlay.subnet])];
+  const exceptions = nat.exceptions.value;
+  return {
+    enabled: nat.enabled.value ?? hasOutboundNat,
+    exceptions: exceptions === undefined ? distinct(inside) : valuesOf(exceptions),
+  };
+}
+
+/** The shape that the file names, or the driver's first; one that the driver does not have is reported elsewhere. */
+function shapeOf({ shape, driver }: LocatedFields<NetworkFields>): NetworkShape {
+  const { shapes } = driverTraits(driver.value);
+  return shapes.find((each) => each === shape.value) ?? shapes[0] ?? "own-subnet";
+}
+
+/** The network of the file, without its ranges. */
+export function completeNetwork(raw: LocatedFields<NetworkFields>, underlay: UnderlaySpec): NetworkBase {
+  const driver = raw.driver.value;
+  const traits = driverTraits(driver);
+  const shape = shapeOf(raw);
+  const fallback = shape === "node-subnet" ? underlay.subnet : DEFAULTS.clusterCIDR;
+  const clusterCIDR = raw.clusterCIDR.value ?? fallback;
+  const serviceCIDR = raw.serviceCIDR.value;
+  return {
+    plugin: raw.plugin.value ?? traits.plugin,
+    name: raw.name.value,
+    driver,
+    shape,
+    routes: raw.routes.value ?? (shape === "own-subnet" && traits.needsRoutes ? "static" : "none"),
+    clusterCIDR,
+    serviceCIDR,
+    outboundNAT: completeOutboundNat(raw.outboundNAT.value, driver, { clusterCIDR, serviceCIDR, underlay }),
+    vni: raw.vni.value ?? DEFAULTS.vni,
+    vxlanPort: raw.vxlanPort.value ?? DEFAULTS.vxlanPort,
+    vlan: raw.vlan.value ?? 0,
+    cni: {
+      conflist: raw.cni.value.conflist.value,
+      policies: valuesOf(raw.cni.value.policies.value),
+    },
+  };
+}
+
+/** The range of each node in the network of the file; undefined, with a problem, when they cannot be settled. */
+export function completeRanges(
+  network: NetworkBase,
+  raw: {
+    readonly network: LocatedFields<NetworkFields>;
+    readonly nodes: readonly Located<LocatedFields<NodeFields>>[];
+  },
+  reading: Reading,
+): readonly Prefix[] | undefined {
+  if (network.shape === "node-subnet") return requirePodRanges(raw.nodes, reading);
+  const range = { value: network.clusterCIDR, place: raw.network.clusterCIDR.place };
+  return assignPodRanges(raw.nodes, range, raw.network.nodeCIDRMaskSize, reading);
+}
+
+/** A further network: its ranges are those of `network`, or cut from its own range. */
+export function completeFurtherNetwork(
+  raw: LocatedFields<FurtherNetworkFields>,
+  position: number,
+  context: {
+    readonly network: NetworkSpec;
+    readonly underlay: UnderlaySpec;
+    readonly nodes: readonly NodeSpec[];
+  },
+  reading: Reading,
+): PodNetworkSpec {
+  const { network, underlay } = context;
+  const driver = raw.driver.value ?? network.driver;
+  const wanted = raw.nodes.value?.map(({ value }) => value);
+  const nodes = context.nodes.filter(({ name, os }) => os === "windows" && (wanted?.includes(name) ?? true));
+  const clusterCIDR = raw.clusterCIDR.value ?? network.clusterCIDR;
+  const { serviceCIDR } = network;
+  const blocks =
+    raw.clusterCIDR.value === undefined
+      ? nodes.map(({ podCIDR }) => podCIDR)
+      : cutBlocks(
+          { value: clusterCIDR, place: raw.clusterCIDR.place },
+          raw.nodeCIDRMaskSize,
+          nodes.length,
+          reading,
+        );
+  return {
+    name: raw.name.value,
+    driver,
+    shape: "own-subnet",
+    routes: driverTraits(driver).needsRoutes ? network.routes : "none",
+    clusterCIDR,
+    outboundNAT: completeOutboundNat(raw.outboundNAT.value, driver, { clusterCIDR, serviceCIDR, underlay }),
+    vni: raw.vni.value ?? DEFAULTS.vni + position,
+    vxlanPort: raw.vxlanPort.value ?? DEFAULTS.vxlanPort,
+    vlan: 0,
+    ranges: Object.fromEntries(
+      nodes.flatMap(({ name }, index) => {
+        const block = blocks[index];
+        return block === undefined ? [] : [[name, block] as const];
+      }),
+    ),
+  };
+}

@@ -1,0 +1,171 @@
+/** The fields of networks in a cluster file: `network` and `networks[]`. */
+import { LIMITS } from "../../base/limits.ts";
+import { defined } from "../../base/assert.ts";
+import type { JsonObject } from "../../hcn/client.ts";
+import { type Prefix, parsePrefix } from "../../net/prefix.ts";
+import type { NetworkDriver, NetworkPlugin, NetworkShape } from "./cluster-file.ts";
+import { type LocatedFields, type Mapping, list, mapping, section } from "./mapping.ts";
+import type { Located } from "./reading.ts";
+import { BOOLEAN, NAME, NETWORK_NAME, PORT, PREFIX, integer, jsonObject, oneOf } from "./scalars.ts";
+import { optional, required, reserved, withDefault } from "./shape.ts";
+
+const POLICIES_MAX = 4_096;
+const EXCEPTIONS_MAX = 256;
+const SERVICE_CIDR: Prefix = Object.freeze(defined(parsePrefix("10.96.0.0/12"), "a default range is one"));
+
+export interface OutboundNatFields {
+  enabled: boolean | undefined;
+  exceptions: readonly Located<Prefix>[] | undefined;
+}
+interface CniFields {
+  conflist: JsonObject | undefined;
+  policies: readonly Located<JsonObject>[];
+}
+/** Fields of single drivers. */
+export interface DriverFields {
+  vni: number | undefined;
+  vxlanPort: number | undefined;
+  vlan: number | undefined;
+}
+export interface NetworkFields extends DriverFields {
+  plugin: NetworkPlugin | undefined;
+  name: string;
+  driver: NetworkDriver;
+  shape: NetworkShape | undefined;
+  routes: "static" | "none" | undefined;
+  backend: undefined;
+  clusterCIDR: Prefix | undefined;
+  nodeCIDRMaskSize: number;
+  serviceCIDR: Prefix;
+  outboundNAT: LocatedFields<OutboundNatFields>;
+  cni: LocatedFields<CniFields>;
+}
+export interface FurtherNetworkFields extends Omit<DriverFields, "vlan"> {
+  name: string;
+  driver: NetworkDriver | undefined;
+  clusterCIDR: Prefix | undefined;
+  nodeCIDRMaskSize: number;
+  nodes: readonly Located<string>[] | undefined;
+  outboundNAT: LocatedFields<OutboundNatFields>;
+}
+const OUTBOUND_NAT = mapping<OutboundNatFields>("a mapping", {
+  enabled: optional(
+    BOOLEAN,
+    "Whether pods on Windows nodes get an OutBoundNAT policy, so that they reach the outside with the node's address.",
+    "true; networks of driver Transparent and NAT have no such policy",
+  ),
+  exceptions: optional(
+    list(PREFIX, { countMax: EXCEPTIONS_MAX }),
+    "Destinations that see the pod's own address.",
+    "the ranges of pods, services and the underlay; of driver Overlay without the underlay",
+  ),
+});
+
+const CNI = mapping<CniFields>("a mapping", {
+  conflist: optional(
+    jsonObject("a CNI network configuration list", ["name"]),
+    "A complete CNI configuration list for Windows nodes, in place of the one that the cluster writes.",
+    "written by the cluster",
+  ),
+  policies: withDefault(
+    list(jsonObject("a CNI policy", ["name"]), { countMax: POLICIES_MAX }),
+    [],
+    [],
+    "Entries added to the policies of the plugin: `{name: EndpointPolicy, value: {Type: …, Settings: {…}}}`.",
+  ),
+});
+
+const DRIVER = oneOf<NetworkDriver>(["L2Bridge", "L2Tunnel", "Overlay", "Transparent", "NAT"]);
+
+/** 24 bits; 0 is no network's. */
+const VNI_MAX = 0xff_ffff;
+const VLAN_MAX = 4_094;
+
+const VXLAN_PORT_FIELD = optional(
+  PORT,
+  "Only with driver Overlay: the UDP port of its tunnels (policy VxlanPort).",
+  "4789",
+);
+
+export const NETWORK: Mapping<NetworkFields> = mapping<NetworkFields>("a mapping", {
+  plugin: optional(
+    oneOf<NetworkPlugin>(["win-bridge", "hns"]),
+    "Who attaches pods on Windows nodes: the CNI plugin win-bridge, or `hns`: the cluster calls HNS itself.",
+    "`win-bridge` with driver L2Bridge, else `hns`",
+  ),
+  name: withDefault(
+    NETWORK_NAME,
+    "cbr0",
+    "cbr0",
+    "The name of the HNS network, and of the CNI configuration.",
+  ),
+  driver: withDefault(DRIVER, "L2Bridge", "L2Bridge", "The type of the HNS network on Windows nodes."),
+  shape: optional(
+    oneOf<NetworkShape>(["own-subnet", "node-subnet"]),
+    "`own-subnet`: each node has a pod range of its own. `node-subnet`: pods have addresses of the underlay's subnet; needs plugin `hns`.",
+    "`own-subnet`, the only one of Overlay and NAT; `node-subnet`, the only one of L2Tunnel and Transparent",
+  ),
+  routes: optional(
+    oneOf(["static", "none"]),
+    "`static`: each node has a route to the pods of each other node. `none`: leave them out, to see what is missing then.",
+    "`static` with driver L2Bridge in shape `own-subnet`, else `none`",
+  ),
+  vni: optional(
+    integer("a VXLAN network identifier", 1, VNI_MAX),
+    "Only with driver Overlay: the identifier of its virtual network.",
+    "4096",
+  ),
+  vxlanPort: VXLAN_PORT_FIELD,
+  vlan: optional(
+    integer("a VLAN", 1, VLAN_MAX),
+    "Only with driver Transparent: the VLAN that its pods are in.",
+    "none: frames have no tag",
+  ),
+  backend: reserved("A backend belongs to the plugin flannel."),
+  clusterCIDR: optional(
+    PREFIX,
+    "The range of all pods. In shape `node-subnet` a part of the underlay's subnet.",
+    '`"10.244.0.0/16"`; in shape `node-subnet` the subnet of the underlay',
+  ),
+  nodeCIDRMaskSize: withDefault(
+    integer("a prefix length", 8, 29),
+    24,
+    24,
+    "The length of the pod ranges that are given to nodes without podCIDR.",
+  ),
+  serviceCIDR: withDefault(
+    PREFIX,
+    SERVICE_CIDR,
+    "10.96.0.0/12",
+    "The range of service addresses: /12 to /30.",
+  ),
+  outboundNAT: section(OUTBOUND_NAT, "Translation of what pods send to the outside."),
+  cni: section(CNI, "Changes to the CNI configuration of Windows nodes. Only with plugin `win-bridge`."),
+});
+
+export const FURTHER_NETWORK: Mapping<FurtherNetworkFields> = mapping<FurtherNetworkFields>("a network", {
+  name: required(NETWORK_NAME, "The name of the HNS network. Pods name it in `network`."),
+  driver: optional(
+    DRIVER,
+    "L2Bridge, Overlay or NAT. Networks on a node's adapter are of one driver; NAT stands beside any, once on a node.",
+    "that of `network`",
+  ),
+  clusterCIDR: optional(
+    PREFIX,
+    "The range of its pods, cut into blocks for its nodes in their order. Networks of driver Overlay may hold the same addresses.",
+    "each node has the same range as in `network`; only with driver Overlay",
+  ),
+  nodeCIDRMaskSize: withDefault(integer("a prefix length", 8, 29), 24, 24, "The length of the blocks."),
+  nodes: optional(
+    list(NAME, { countMax: LIMITS.nodesMax }),
+    "The Windows nodes that have it.",
+    "all of them",
+  ),
+  vni: optional(
+    integer("a VXLAN network identifier", 1, VNI_MAX),
+    "Only with driver Overlay: the identifier of its virtual network, another one than those of the others.",
+    "4096 and the position in this list, counted from 1",
+  ),
+  vxlanPort: VXLAN_PORT_FIELD,
+  outboundNAT: section(OUTBOUND_NAT, "Translation of what its pods send to the outside."),
+});

@@ -1,0 +1,85 @@
+/**
+ * What a cluster file may ask of each driver, and what holds when it says nothing (windows-networking-documentation.md
+ * §2; dataplane.md §2.3 to §2.7).
+ */
+import type { NetworkDriver, NetworkPlugin, NetworkShape } from "./cluster-file.ts";
+
+export interface DriverTraits {
+  /** Where pod addresses may come from; the first is the default. */
+  readonly shapes: readonly NetworkShape[];
+  readonly plugin: NetworkPlugin;
+  /** Its network stands on the node's adapter, which carries networks of one driver. */
+  readonly isExternal: boolean;
+  /** Several networks of it can be on one node. */
+  readonly canRepeat: boolean;
+  /** Its networks may hold the same addresses: each is a virtual network of its own. */
+  readonly isIsolated: boolean;
+  /** Between nodes its pods need static routes, in shape `own-subnet`. */
+  readonly needsRoutes: boolean;
+  /** Endpoints have the policy OutBoundNAT: VFP runs on their ports (dataplane.md §2.1). */
+  readonly hasOutboundNat: boolean;
+  /** Nodes see pods with their own address, or not at all: the underlay is no exception of OutBoundNAT (walk O-9). */
+  readonly translatesToNodes: boolean;
+  /** kube-proxy programs Services for it (dataplane.md §2.6, §2.7). */
+  readonly hasServices: boolean;
+  /** Words for messages: what the driver's pods have in place of the other shape. */
+  readonly shapeReason: string;
+}
+
+const BRIDGED: DriverTraits = {
+  shapes: ["own-subnet", "node-subnet"],
+  plugin: "win-bridge",
+  isExternal: true,
+  canRepeat: true,
+  isIsolated: false,
+  needsRoutes: true,
+  hasOutboundNat: true,
+  translatesToNodes: false,
+  hasServices: true,
+  shapeReason: "",
+};
+
+const TRAITS: Readonly<Record<NetworkDriver, DriverTraits>> = {
+  L2Bridge: BRIDGED,
+  L2Tunnel: {
+    ...BRIDGED,
+    shapes: ["node-subnet"],
+    plugin: "hns",
+    canRepeat: false,
+    shapeReason: "the fabric knows the pods of an L2Tunnel network by their addresses",
+  },
+  Overlay: {
+    ...BRIDGED,
+    shapes: ["own-subnet"],
+    plugin: "hns",
+    isIsolated: true,
+    needsRoutes: false,
+    translatesToNodes: true,
+    shapeReason: "each node holds a range of its own of an overlay network",
+  },
+  Transparent: {
+    ...BRIDGED,
+    shapes: ["node-subnet"],
+    plugin: "hns",
+    canRepeat: false,
+    needsRoutes: false,
+    hasOutboundNat: false,
+    hasServices: false,
+    shapeReason: "pods of a transparent network are machines of the segment",
+  },
+  NAT: {
+    ...BRIDGED,
+    shapes: ["own-subnet"],
+    plugin: "hns",
+    isExternal: false,
+    canRepeat: false,
+    needsRoutes: false,
+    hasOutboundNat: false,
+    hasServices: false,
+    shapeReason: "the range behind a NAT is the node's own",
+  },
+};
+
+export function driverTraits(driver: NetworkDriver): DriverTraits {
+  return TRAITS[driver];
+}

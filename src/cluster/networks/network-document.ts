@@ -1,0 +1,131 @@
+/** The HCN documents of a node's networks and of its pods' endpoints, driver by driver (hcn.md §3.1, §4.1; dataplane.md §2). */
+import type { PolicyDocument } from "../../hcn/base-document.ts";
+import type { JsonObject } from "../../hcn/client.ts";
+import { type HostComputeEndpoint, parseEndpoint } from "../../hcn/endpoint.ts";
+import type { HostComputeNetwork } from "../../hcn/network.ts";
+import type { DnsSettings } from "../../host/compartment.ts";
+import { type Ip, type Ipv4, formatIp } from "../../net/ip.ts";
+import { ANY_IPV4, formatPrefix } from "../../net/prefix.ts";
+import { IpProtocol } from "../../wire/ip-protocol.ts";
+import type { ClusterFile, NodeSpec, PodNetworkSpec, PodSpec } from "../file/cluster-file.ts";
+import { driverTraits } from "../file/driver-traits.ts";
+import { networkGateway, podGateway, subnetOn } from "./networks-of-node.ts";
+
+/** The adapter's friendly name on a node with one (windows-networking-documentation.md §9, item 9). */
+export const ADAPTER_NAME = "Ethernet";
+const DEFAULT_ROUTE = formatPrefix(ANY_IPV4);
+const VXLAN_PORT = 4_789;
+
+function subnetPolicies(network: PodNetworkSpec): readonly PolicyDocument[] {
+  if (network.driver === "Overlay") return [{ Type: "VSID", Settings: { IsolationId: network.vni } }];
+  return network.vlan === 0 ? [] : [{ Type: "VLAN", Settings: { IsolationId: network.vlan } }];
+}
+
+/** HostRoute, as flanneld sets it, lets the node and its own pods reach each other (dataplane.md O-9). */
+function networkPolicies(network: PodNetworkSpec): readonly PolicyDocument[] {
+  const adapter = { Type: "NetAdapterName", Settings: { NetworkAdapterName: ADAPTER_NAME } };
+  return [
+    ...(driverTraits(network.driver).isExternal ? [adapter] : []),
+    ...(network.driver === "Overlay" ? [{ Type: "HostRoute", Settings: {} }] : []),
+    ...(network.driver === "Overlay" && network.vxlanPort !== VXLAN_PORT
+      ? [{ Type: "VxlanPort", Settings: { Port: network.vxlanPort } }]
+      : []),
+  ];
+}
+
+export function networkDocument(
+  file: ClusterFile,
+  network: PodNetworkSpec,
+  node: NodeSpec,
+): HostComputeNetwork {
+  const gateway = formatIp(networkGateway(file, network, node));
+  const policies = subnetPolicies(network);
+  return {
+    Name: network.name,
+    Type: network.driver,
+    Policies: [...networkPolicies(network)],
+    Ipams: [
+      {
+        Type: "Static",
+        Subnets: [
+          {
+            IpAddressPrefix: formatPrefix(subnetOn(file, network, node)),
+            Routes: [{ NextHop: gateway, DestinationPrefix: DEFAULT_ROUTE }],
+            ...(policies.length > 0 && { Policies: [...policies] }),
+          },
+        ],
+      },
+    ],
+  };
+}
+
+/**
+ * The policies that every pod of the node gets. SDN routes lead over the host: to Services of all drivers that have them,
+ * and on L2Bridge to the node itself (cni.md §2.2, §2.10; dataplane.md B-8).
+ */
+export function endpointPolicies(
+  file: ClusterFile,
+  network: PodNetworkSpec,
+  node: NodeSpec,
+): readonly JsonObject[] {
+  const { hasServices, translatesToNodes } = driverTraits(network.driver);
+  const policies: JsonObject[] = [];
+  if (network.outboundNAT.enabled) {
+    const exceptions = network.outboundNAT.exceptions.map(formatPrefix);
+    policies.push({ Type: "OutBoundNAT", Settings: { Exceptions: exceptions } });
+  }
+  if (!hasServices) return policies;
+  const own = translatesToNodes ? [] : [`${formatIp(node.address)}/32`];
+  for (const prefix of [formatPrefix(file.network.serviceCIDR), ...own])
+    policies.push({ Type: "SDNRoute", Settings: { DestinationPrefix: prefix, NeedEncap: true } });
+  return policies;
+}
+
+function portMappings(pod: PodSpec): readonly JsonObject[] {
+  return pod.ports.flatMap(({ port, hostPort, protocol }) =>
+    hostPort === undefined
+      ? []
+      : [
+          {
+            Type: "PortMapping",
+            Settings: {
+              Protocol: protocol === "TCP" ? IpProtocol.tcp : IpProtocol.udp,
+              InternalPort: port,
+              ExternalPort: hostPort,
+            },
+          },
+        ],
+  );
+}
+
+/** `0E-2A-` and the address in small hexadecimal digits, as win-overlay writes it (dataplane.md §2.1, DT-050). */
+export function overlayMac(address: Ip): string {
+  const hex = Number(address).toString(16).padStart(8, "0");
+  return `0E-2A-${hex.slice(0, 2)}-${hex.slice(2, 4)}-${hex.slice(4, 6)}-${hex.slice(6)}`;
+}
+
+/** The endpoint of a pod that the cluster attaches itself. */
+export function endpointDocument(
+  file: ClusterFile,
+  network: PodNetworkSpec,
+  node: NodeSpec,
+  pod: {
+    readonly name: string;
+    readonly spec: PodSpec;
+    readonly address: Ipv4;
+    readonly dns: DnsSettings | undefined;
+  },
+): HostComputeEndpoint {
+  const { spec, address, dns } = pod;
+  const gateway = formatIp(podGateway(file, network, node));
+  return parseEndpoint({
+    Name: pod.name,
+    IpConfigurations: [{ IpAddress: formatIp(address) }],
+    Routes: [{ NextHop: gateway, DestinationPrefix: DEFAULT_ROUTE }],
+    ...(network.driver === "Overlay" && { MacAddress: overlayMac(address) }),
+    Policies: [...endpointPolicies(file, network, node), ...portMappings(spec), ...spec.policies],
+    ...(dns === undefined
+      ? {}
+      : { Dns: { Search: [...dns.search], ServerList: dns.servers.map(formatIp), Domain: dns.domain } }),
+  });
+}

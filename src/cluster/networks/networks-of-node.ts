@@ -1,0 +1,84 @@
+/** Which networks a Windows node has, and where in them its addresses lie. */
+import { defined } from "../../base/assert.ts";
+import { type Ip, type Ipv4, addToIp } from "../../net/ip.ts";
+import type { Prefix } from "../../net/prefix.ts";
+import type { ClusterFile, NetworkDriver, NodeSpec, PodNetworkSpec } from "../file/cluster-file.ts";
+
+/** The network's own gateway, in shape `own-subnet` (dataplane.md §2.4, §2.7; the distributed router of §2.3). */
+const GATEWAY_OFFSET = 1;
+/** The bridge endpoint of L2Bridge (dataplane.md §2.4); the source address of load balancers of Overlay (walk O-5). */
+const SECOND_OFFSET = 2;
+/** Pods begin behind these two (cni.md, fact 3). */
+export const FIRST_POD_OFFSET = 3;
+
+/** What is different between drivers for whoever makes their networks. */
+interface DriverLayout {
+  /** Offset of the address that pods have their default route to, in shape `own-subnet`. */
+  readonly podGateway: number;
+  /** The node has a leg of its own in each network: `<network>_ep`. */
+  readonly hasBridgeEndpoint: boolean;
+}
+
+const LAYOUTS: Readonly<Record<NetworkDriver, DriverLayout>> = {
+  L2Bridge: { podGateway: SECOND_OFFSET, hasBridgeEndpoint: true },
+  L2Tunnel: { podGateway: GATEWAY_OFFSET, hasBridgeEndpoint: false },
+  Overlay: { podGateway: GATEWAY_OFFSET, hasBridgeEndpoint: false },
+  Transparent: { podGateway: GATEWAY_OFFSET, hasBridgeEndpoint: false },
+  NAT: { podGateway: GATEWAY_OFFSET, hasBridgeEndpoint: false },
+};
+
+/** An address of a range that is known to be long enough. */
+export function addressIn(range: Prefix, offset: number): Ip {
+  return defined(addToIp(range.address, offset), "a pod range is at most a /29");
+}
+
+/** All networks of the file, that of pods who name none first. */
+export function allNetworks(file: ClusterFile): readonly PodNetworkSpec[] {
+  return [file.network, ...file.networks];
+}
+
+export function networksOf(file: ClusterFile, node: NodeSpec): readonly PodNetworkSpec[] {
+  return allNetworks(file).filter(({ ranges }) => ranges[node.name] !== undefined);
+}
+
+/** The network that a pod names. The cluster file checks that it is there. */
+export function networkNamed(file: ClusterFile, name: string): PodNetworkSpec {
+  return defined(
+    allNetworks(file).find((network) => network.name === name),
+    `there is no network ${name}`,
+  );
+}
+
+/** Where the addresses of a node's pods come from. */
+export function rangeOn(network: PodNetworkSpec, node: NodeSpec): Prefix {
+  return defined(network.ranges[node.name], `node ${node.name} has the network ${network.name}`);
+}
+
+/** The subnet that the HNS network has on a node. */
+export function subnetOn(file: ClusterFile, network: PodNetworkSpec, node: NodeSpec): Prefix {
+  return network.shape === "own-subnet" ? rangeOn(network, node) : file.underlay.subnet;
+}
+
+/** The gateway that the HNS network names. */
+export function networkGateway(file: ClusterFile, network: PodNetworkSpec, node: NodeSpec): Ip {
+  if (network.shape === "node-subnet") return file.underlay.router;
+  return addressIn(rangeOn(network, node), GATEWAY_OFFSET);
+}
+
+/** Where the default route of pods leads. */
+export function podGateway(file: ClusterFile, network: PodNetworkSpec, node: NodeSpec): Ip {
+  if (network.shape === "node-subnet") return file.underlay.router;
+  return addressIn(rangeOn(network, node), LAYOUTS[network.driver].podGateway);
+}
+
+/** The node's own leg in an L2Bridge network of shape `own-subnet`; undefined: there is none. */
+export function bridgeAddress(network: PodNetworkSpec, node: NodeSpec): Ip | undefined {
+  const hasBridge = LAYOUTS[network.driver].hasBridgeEndpoint && network.shape === "own-subnet";
+  return hasBridge ? addressIn(rangeOn(network, node), SECOND_OFFSET) : undefined;
+}
+
+/** What kube-proxy is told as `--source-vip` on an overlay network. */
+export function sourceVip(network: PodNetworkSpec, node: NodeSpec): Ipv4 | undefined {
+  if (network.driver !== "Overlay") return undefined;
+  return addressIn(rangeOn(network, node), SECOND_OFFSET) as Ipv4;
+}

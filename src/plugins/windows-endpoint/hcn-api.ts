@@ -1,0 +1,252 @@
+/** A main plugin for Windows over HCN, `apiVersion` 2 (cni.md §2.1, v2 algorithms). */
+import { type GcAttachment, readPrevResult } from "../../cni/configuration.ts";
+import { equalFold } from "../../cni/decode.ts";
+import { CNI_CODES, CniError, annotate } from "../../cni/error.ts";
+import type { Compat } from "../../cni/parameters.ts";
+import type { CniResult } from "../../cni/result.ts";
+import type { PolicyDocument } from "../../hcn/base-document.ts";
+import { ENDPOINT_FLAGS, type HostComputeEndpoint } from "../../hcn/endpoint.ts";
+import { equalGuids } from "../../hcn/guid.ts";
+import type { HostComputeNetwork } from "../../hcn/network.ts";
+import { getNetworkByName, listEndpointsOfNetwork, namespaceOf } from "../../hcn/operations.ts";
+import type { WindowsConfiguration } from "./conf.ts";
+import { type EndpointApi, collectGarbage, requireNetwork } from "./endpoint-api.ts";
+import { type EndpointPlan, hasLoopbackDsr, loopbackFor, planEndpoint } from "./endpoint-plan.ts";
+import { type HnsCaller, isMissing, withKnowledge } from "./failure.ts";
+import { compareHcnEndpoint, failOnDifferences } from "./hcn-check.ts";
+import { HcnEndpoints, type HcnTarget } from "./hcn-endpoint.ts";
+import { betterResult, dnsOfEndpoint, ipsOfHcnEndpoint, referenceHcnResult } from "./hcn-result.ts";
+import type { NetworkView, PluginCall, PluginTraits } from "./plugin-traits.ts";
+import { toHcnPolicies } from "./policies.ts";
+import { endpointNameOf, isNamespaceGuid } from "./sandbox.ts";
+
+interface FoundNetwork {
+  readonly network: HostComputeNetwork;
+  readonly view: NetworkView | undefined;
+}
+
+/** The endpoint of a call, and whether the call made it. */
+interface EnsuredEndpoint {
+  readonly endpoint: HostComputeEndpoint;
+  readonly isNew: boolean;
+}
+
+export class HcnApi<C extends WindowsConfiguration> implements EndpointApi<C> {
+  private readonly traits: PluginTraits<C>;
+  private readonly caller: HnsCaller;
+  private readonly compat: Compat;
+  private readonly endpoints: HcnEndpoints;
+
+  constructor(traits: PluginTraits<C>, caller: HnsCaller, compat: Compat) {
+    this.traits = traits;
+    this.caller = caller;
+    this.compat = compat;
+    this.endpoints = new HcnEndpoints({ caller, compat });
+  }
+
+  async add(call: PluginCall<C>): Promise<CniResult> {
+    const { network, view } = await this.findNetwork(call);
+    const target = this.targetOf(call, network);
+    const sentences = this.traits.sentences.hcn;
+    let ensured: EnsuredEndpoint;
+    try {
+      ensured =
+        this.compat === "better"
+          ? await this.ensure(call, target, view)
+          : await this.ensureAsReference(call, target, view);
+    } catch (error) {
+      throw annotate(error, sentences.add({ ...target, containerId: call.request.containerId }));
+    }
+    try {
+      return this.resultOf(call, network, ensured.endpoint);
+    } catch (error) {
+      if (this.compat === "better" && ensured.isNew) await this.endpoints.removeQuietly(ensured.endpoint);
+      throw annotate(error, sentences.result);
+    }
+  }
+
+  async remove(call: PluginCall<C>): Promise<void> {
+    const endpoint = await this.endpoints.find(this.nameOf(call));
+    if (endpoint !== undefined) await this.endpoints.remove(endpoint);
+  }
+
+  async check(call: PluginCall<C>, previous: CniResult): Promise<void> {
+    const { network, view } = await this.findNetwork(call);
+    const endpointName = this.nameOf(call);
+    const endpoint = await this.endpoints.find(endpointName);
+    if (endpoint === undefined) {
+      throw new CniError(CNI_CODES.internal, `endpoint ${endpointName} is gone; recreate the pod`);
+    }
+    const policies = await this.wantedPolicies(call, view, endpoint);
+    const expected = { result: previous, networkId: network.ID ?? "", policies };
+    failOnDifferences(endpointName, compareHcnEndpoint(call.request, endpoint, expected));
+  }
+
+  async status(call: PluginCall<C>): Promise<void> {
+    await requireNetwork(() => this.findNetwork(call));
+  }
+
+  async gc(call: PluginCall<C>, valid: readonly GcAttachment[] | undefined): Promise<readonly string[]> {
+    const networkName = call.configuration.name;
+    return collectGarbage<HostComputeEndpoint>({
+      networkName,
+      valid,
+      list: async () => {
+        const { network } = await this.findNetwork(call);
+        return this.caller.hcn("hcnEnumerateEndpoints", (client) =>
+          listEndpointsOfNetwork(client, network.ID ?? ""),
+        );
+      },
+      describe: ({ Name, Flags }) => ({
+        name: Name ?? "",
+        isRemote: ((Flags ?? 0) & ENDPOINT_FLAGS.RemoteEndpoint) !== 0,
+      }),
+      remove: (endpoint) => this.endpoints.remove(endpoint),
+    });
+  }
+
+  private nameOf({ request, configuration }: PluginCall<C>): string {
+    return endpointNameOf(request.containerId, request.netns, configuration.name);
+  }
+
+  private targetOf(call: PluginCall<C>, network: HostComputeNetwork): HcnTarget {
+    return { endpointName: this.nameOf(call), networkId: network.ID ?? "", netns: call.request.netns };
+  }
+
+  /** @throws CniError when there is none of that name, or it is of another type. */
+  private async findNetwork(call: PluginCall<C>): Promise<FoundNetwork> {
+    const { traits } = this;
+    const { name } = call.configuration;
+    const sentences = traits.sentences.hcn;
+    let network: HostComputeNetwork;
+    try {
+      network = await this.caller.hcn("hcnEnumerateNetworks", (client) => getNetworkByName(client, name));
+    } catch (error) {
+      const annotated = annotate(error, sentences.networkLookUp(name));
+      throw isMissing(error) ? withKnowledge(annotated, "cni-network-not-found") : annotated;
+    }
+    const view = await traits.viewNetwork(call);
+    const type = network.Type ?? "NAT";
+    // Inferred: HNS prints types in one spelling, so it makes no difference whether a reference folds case.
+    if (traits.networkTypes.some((each) => equalFold(each, type))) return { network, view };
+    throw new CniError(CNI_CODES.internal, sentences.unexpectedType(name, type));
+  }
+
+  private async plan(call: PluginCall<C>, view: NetworkView | undefined): Promise<EndpointPlan> {
+    try {
+      return await planEndpoint(call, this.traits, view);
+    } catch (error) {
+      throw annotate(error, "failed to make a new HostComputeEndpoint");
+    }
+  }
+
+  /** Finds or creates, then attaches, always; a new endpoint that cannot be attached is removed. */
+  private async ensureAsReference(
+    call: PluginCall<C>,
+    target: HcnTarget,
+    view: NetworkView | undefined,
+  ): Promise<EnsuredEndpoint> {
+    let existing = await this.endpoints.find(target.endpointName);
+    if (existing !== undefined && !equalGuids(existing.HostComputeNetwork ?? "", target.networkId)) {
+      await this.endpoints.deleteCorrupted(existing);
+      existing = undefined;
+    }
+    const endpoint = existing ?? (await this.endpoints.create(target, await this.plan(call, view)));
+    try {
+      await this.endpoints.attach(target, endpoint);
+    } catch (error) {
+      if (existing === undefined) await this.removeAfterFailure(target);
+      throw error;
+    }
+    return { endpoint, isNew: existing === undefined };
+  }
+
+  private async removeAfterFailure({ endpointName, netns }: HcnTarget): Promise<void> {
+    try {
+      const endpoint = await this.endpoints.find(endpointName);
+      if (endpoint !== undefined) await this.endpoints.remove(endpoint);
+    } catch (error) {
+      throw annotate(
+        error,
+        `failed to remove the new HostComputeEndpoint ${endpointName} after adding HostComputeNamespace ${netns} failure`,
+      );
+    }
+  }
+
+  /**
+   * Better: looks before it makes. An endpoint that is in the namespace already is the result (row 42). Inferred
+   * (row 44 leaves it open): one whose old namespace is gone moves to the new one, one in another living namespace
+   * is refused.
+   */
+  private async ensure(
+    call: PluginCall<C>,
+    target: HcnTarget,
+    view: NetworkView | undefined,
+  ): Promise<EnsuredEndpoint> {
+    const { endpointName, netns } = target;
+    if (!isNamespaceGuid(netns)) {
+      throw new CniError(
+        CNI_CODES.internal,
+        `failed to add HostComputeEndpoint ${endpointName} to HostComputeNamespace ${netns}: invalid namespace ID`,
+        { knowledge: "cni-namespace-not-guid" },
+      );
+    }
+    let existing = await this.endpoints.find(endpointName);
+    if (existing !== undefined && !equalGuids(existing.HostComputeNetwork ?? "", target.networkId)) {
+      await this.endpoints.remove(existing);
+      // Its address is still reserved, and would be refused as a duplicate.
+      await call.ipam.del();
+      existing = undefined;
+    }
+    if (existing === undefined) return this.make(call, target, view);
+    if (this.endpoints.isAttachedTo(existing, netns)) return { endpoint: existing, isNew: false };
+    if (await this.endpoints.isAttached(existing)) {
+      const namespace = namespaceOf(existing) ?? "";
+      const message = `endpoint ${endpointName} is in namespace ${namespace} already; call DEL before ADD with ${netns}`;
+      throw new CniError(CNI_CODES.internal, message);
+    }
+    await this.endpoints.attach(target, existing);
+    return { endpoint: existing, isNew: false };
+  }
+
+  private async make(
+    call: PluginCall<C>,
+    target: HcnTarget,
+    view: NetworkView | undefined,
+  ): Promise<EnsuredEndpoint> {
+    const endpoint = await this.endpoints.create(target, await this.plan(call, view));
+    try {
+      await this.endpoints.attach(target, endpoint);
+      return { endpoint, isNew: true };
+    } catch (error) {
+      await this.endpoints.removeQuietly(endpoint);
+      throw error;
+    }
+  }
+
+  /** @throws CniError, PluginPanic when the endpoint has nothing to tell. */
+  private resultOf(
+    call: PluginCall<C>,
+    network: HostComputeNetwork,
+    endpoint: HostComputeEndpoint,
+  ): CniResult {
+    if (this.compat === "reference") return referenceHcnResult(network, endpoint);
+    const ips = ipsOfHcnEndpoint(network, endpoint);
+    const parts = { mac: endpoint.MacAddress ?? "", ips, dns: dnsOfEndpoint(endpoint) };
+    return betterResult(call.request, parts, readPrevResult(call.request.configuration));
+  }
+
+  /** The policies that the endpoint should have, loopback DSR for the addresses it has. */
+  private async wantedPolicies(
+    call: PluginCall<C>,
+    view: NetworkView | undefined,
+    endpoint: HostComputeEndpoint,
+  ): Promise<readonly PolicyDocument[]> {
+    const { traits, compat } = this;
+    const silent = { ...call, request: { ...call.request, warn: () => undefined } };
+    const held = (endpoint.IpConfigurations ?? []).flatMap(({ IpAddress }) => IpAddress ?? []);
+    const isLoopback = await hasLoopbackDsr(silent, traits.name);
+    const policies = traits.policies(silent, view, loopbackFor(silent, isLoopback ? held : []));
+    return toHcnPolicies(policies, compat);
+  }
+}

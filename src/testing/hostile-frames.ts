@@ -1,0 +1,185 @@
+/** Frames that nobody well-meaning sends, made from frames of real conversations (seeded). */
+import { readU16, writeU16 } from "../base/bytes.ts";
+import type { Prng } from "../base/prng.ts";
+import { type Ip, parseIp } from "../net/ip.ts";
+import type { Mac } from "../net/mac.ts";
+import { encapsulateNvgre, encapsulateVxlan } from "../wire/encapsulation.ts";
+import { Headers, sourceIp } from "../wire/headers.ts";
+import { Packet } from "../wire/packet.ts";
+import { fillChecksums } from "../wire/transport-checksum.ts";
+
+const ETHERNET = 14;
+/** What still has room for six tunnels around it. */
+const NESTED_BYTES_MAX = 65_000;
+const ETHERTYPES = [0x0800, 0x86dd, 0x0806, 0x8100, 0x88a8, 0x88cc, 0x0000, 0xffff, 0x0600] as const;
+/** RFC 791: loose and strict source route, record route, timestamp, router alert, end, and numbers nobody knows. */
+const IPV4_OPTIONS = [0x83, 0x89, 0x07, 0x44, 0x94, 0x00, 0x01, 0x5e] as const;
+
+type Mutation = (frame: Uint8Array, prng: Prng) => readonly Uint8Array[];
+
+function copyWith(frame: Uint8Array, change: (bytes: Uint8Array) => void): readonly Uint8Array[] {
+  const bytes = frame.slice();
+  change(bytes);
+  return [bytes];
+}
+
+const isIpv4 = (frame: Uint8Array): boolean => frame.length >= ETHERNET + 20 && readU16(frame, 12) === 0x0800;
+
+/** Writes right checksums where the frame can be read, so that damage reaches whoever checks them. */
+function repaired(frame: Uint8Array): Uint8Array {
+  const headers = new Headers();
+  const bytes = frame.slice();
+  if (headers.parseBytes(bytes, 0, bytes.length) !== undefined || headers.family === 0) return bytes;
+  // A lie about the length is kept: the transport is not filled beyond what is there.
+  if (headers.end <= bytes.length && !headers.isFragment) fillChecksums(bytes, headers);
+  return bytes;
+}
+
+/** Cuts an IPv4 packet in two fragments; `overlap` bytes are in both. */
+function fragments(frame: Uint8Array, cut: number, overlap: number): readonly Uint8Array[] {
+  const payload = frame.subarray(ETHERNET + 20);
+  const at = Math.min(payload.length, cut * 8);
+  const from = Math.max(0, at - overlap * 8);
+  return [
+    { part: payload.subarray(0, at), offset: 0, more: 0x2000 },
+    { part: payload.subarray(from), offset: from / 8, more: 0 },
+  ].map(({ part, offset, more }) => {
+    const bytes = new Uint8Array(ETHERNET + 20 + part.length);
+    bytes.set(frame.subarray(0, ETHERNET + 20));
+    bytes.set(part, ETHERNET + 20);
+    writeU16(bytes, ETHERNET + 2, bytes.length - ETHERNET);
+    writeU16(bytes, ETHERNET + 6, more | offset);
+    return repaired(bytes);
+  });
+}
+
+/** The frame inside `depth` tunnels. */
+function nested(frame: Uint8Array, prng: Prng): readonly Uint8Array[] {
+  if (frame.length > NESTED_BYTES_MAX) return [frame];
+  const packet = Packet.fromFrame(frame);
+  const headers = new Headers();
+  const isIp = headers.parse(packet) === undefined && headers.family === 4;
+  const fallback = parseIp("10.0.0.12") as Ip;
+  const source = isIp ? sourceIp(packet.bytes, headers) : fallback;
+  for (let depth = 1 + prng.below(6); depth > 0; depth--) {
+    const outer = {
+      link: { sourceMac: 0x5254_0000_0001 as Mac, destinationMac: 0x0022_4800_0011 as Mac },
+      ip: {
+        source: prng.below(2) === 0 ? source : fallback,
+        destination: parseIp("10.0.0.11") as Ip,
+        ttl: 1 + prng.below(128),
+        identification: prng.below(0x1_0000),
+        isDontFragment: true,
+      },
+    };
+    const id = [4096, 4097, 0, 0xff_ffff][prng.below(4)] ?? 0;
+    if (prng.below(5) === 0) encapsulateNvgre(packet, { ...outer, virtualSubnetId: id, flowId: 1 });
+    else encapsulateVxlan(packet, { ...outer, vni: id, sourcePort: 50_000 });
+  }
+  return [packet.frame.slice()];
+}
+
+/** An IPv4 header with options, half of them lying about their length. */
+function withOptions(frame: Uint8Array, prng: Prng): readonly Uint8Array[] {
+  if (!isIpv4(frame) || frame.length > NESTED_BYTES_MAX) return [frame];
+  const length = 4 * (1 + prng.below(10));
+  const bytes = new Uint8Array(frame.length + length);
+  bytes.set(frame.subarray(0, ETHERNET + 20));
+  bytes.set(frame.subarray(ETHERNET + 20), ETHERNET + 20 + length);
+  for (let at = 0; at < length; at++) bytes[ETHERNET + 20 + at] = prng.below(256);
+  bytes[ETHERNET + 20] = IPV4_OPTIONS[prng.below(IPV4_OPTIONS.length)] ?? 0;
+  if (prng.below(2) === 0) bytes[ETHERNET + 21] = length;
+  bytes[ETHERNET] = 0x40 | (5 + length / 4);
+  writeU16(bytes, ETHERNET + 2, bytes.length - ETHERNET);
+  return [repaired(bytes)];
+}
+
+const MUTATIONS: readonly Mutation[] = [
+  (frame) => [frame.slice()],
+  // Truncated, and longer than it says.
+  (frame, prng) => [frame.slice(0, prng.below(frame.length + 1))],
+  (frame, prng) => {
+    const bytes = new Uint8Array(frame.length + prng.below(64));
+    bytes.set(frame);
+    return [bytes];
+  },
+  // Any bytes, with checksums left wrong or made right.
+  (frame, prng) => copyWith(frame, (bytes) => scribble(bytes, prng)),
+  (frame, prng) => {
+    const bytes = frame.slice();
+    scribble(bytes, prng);
+    return [repaired(bytes)];
+  },
+  // Lying lengths of IP.
+  (frame, prng) =>
+    copyWith(frame, (bytes) => {
+      if (bytes.length > ETHERNET + 4) writeU16(bytes, ETHERNET + 2, prng.below(0x1_0000));
+    }),
+  (frame, prng) => copyWith(frame, (bytes) => bytes.fill(prng.below(256), ETHERNET, ETHERNET + 1)),
+  // Fragments: tiny, overlapping, the later one first or alone.
+  (frame, prng) => {
+    if (!isIpv4(frame)) return [frame];
+    const parts = fragments(frame, 1 + prng.below(3), prng.below(3));
+    return prng.below(3) === 0 ? parts.toReversed() : prng.below(4) === 0 ? parts.slice(1) : parts;
+  },
+  withOptions,
+  nested,
+  // Known and unknown ethertypes.
+  (frame, prng) =>
+    copyWith(frame, (bytes) => {
+      const type = ETHERTYPES[prng.below(ETHERTYPES.length)] ?? prng.below(0x1_0000);
+      if (bytes.length >= ETHERNET) writeU16(bytes, 12, type);
+    }),
+  // A tag, or several.
+  (frame, prng) => {
+    if (frame.length < ETHERNET) return [frame];
+    const count = 1 + prng.below(3);
+    const bytes = new Uint8Array(frame.length + 4 * count);
+    bytes.set(frame.subarray(0, 12));
+    bytes.set(frame.subarray(12), 12 + 4 * count);
+    for (let i = 0; i < count; i++) {
+      writeU16(bytes, 12 + 4 * i, prng.below(4) === 0 ? 0x88a8 : 0x8100);
+      writeU16(bytes, 14 + 4 * i, prng.below(0x1_0000));
+    }
+    return [bytes];
+  },
+  // From itself to itself: by MAC, by address, by both.
+  (frame, prng) =>
+    copyWith(frame, (bytes) => {
+      if (bytes.length < ETHERNET + 20) return;
+      if (prng.below(2) === 0) bytes.copyWithin(0, 6, 12);
+      if (prng.below(2) === 0) bytes.copyWithin(ETHERNET + 16, ETHERNET + 12, ETHERNET + 16);
+      bytes.set(repaired(bytes));
+    }),
+  // No hops left.
+  (frame, prng) =>
+    copyWith(frame, (bytes) => {
+      if (!isIpv4(bytes)) return;
+      bytes[ETHERNET + 8] = prng.below(2);
+      bytes.set(repaired(bytes));
+    }),
+  // As long as a length field can say, and one byte longer.
+  (frame, prng) => {
+    if (!isIpv4(frame) || prng.below(8) !== 0) return [frame];
+    if (frame.length > ETHERNET + 0xffff) return [frame];
+    const bytes = new Uint8Array(ETHERNET + 0xffff + prng.below(2));
+    bytes.set(frame);
+    writeU16(bytes, ETHERNET + 2, 0xffff);
+    return [repaired(bytes)];
+  },
+];
+
+function scribble(bytes: Uint8Array, prng: Prng): void {
+  for (let count = 1 + prng.below(4); count > 0 && bytes.length > 0; count--)
+    bytes[prng.below(Math.min(bytes.length, 80))] = prng.below(256);
+}
+
+/** One or more frames made from `frame`, by up to three mutations. */
+export function makeHostile(frame: Uint8Array, prng: Prng): readonly Uint8Array[] {
+  let frames: readonly Uint8Array[] = [frame];
+  for (let count = 1 + prng.below(3); count > 0; count--) {
+    const mutation = MUTATIONS[prng.below(MUTATIONS.length)];
+    if (mutation !== undefined) frames = frames.flatMap((each) => mutation(each, prng));
+  }
+  return frames;
+}

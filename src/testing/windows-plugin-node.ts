@@ -1,0 +1,105 @@
+/** A Windows node for tests of win-bridge and win-overlay: HNS that notes calls, IPAM that is told what to give. */
+import { RunnerDelegate } from "../cni/delegate.ts";
+import { InProcessRunner } from "../cni/in-process-runner.ts";
+import type { Compat } from "../cni/parameters.ts";
+import type { CniPlugin } from "../cni/plugin.ts";
+import type { JsonObject } from "../hcn/client.ts";
+import { WinBridge } from "../plugins/win-bridge/plugin.ts";
+import { WinOverlay } from "../plugins/win-overlay/plugin.ts";
+import type { WindowsPluginOptions } from "../plugins/windows-endpoint/windows-plugin.ts";
+import { type PluginRun, runWithTexts } from "./cni-process.ts";
+import { FakeHcnClient } from "./fake-hcn-client.ts";
+import { ScriptedPlugin, resultWith } from "./scripted-plugin.ts";
+
+export const NAMESPACE = "7cb720c0-ac4c-4266-92e1-dc277b2a9b94";
+export const OTHER_NAMESPACE = "8cb720c0-ac4c-4266-92e1-dc277b2a9b95";
+
+/** GUIDs of the networks by name. */
+export const NETWORKS = {
+  cbr0: "0fb28d70-306c-469d-9690-3245a82d8800",
+  cbr1: "0fb28d70-306c-469d-9690-3245a82d8801",
+  l2t: "0fb28d70-306c-469d-9690-3245a82d8802",
+  nat: "0fb28d70-306c-469d-9690-3245a82d8803",
+  winl2bridge: "0fb28d70-306c-469d-9690-3245a82d8804",
+  bare: "0fb28d70-306c-469d-9690-3245a82d8805",
+  vxlan0: "0fb28d70-306c-469d-9690-3245a82d8806",
+  OVNKubernetesHybridOverlayNetwork: "0fb28d70-306c-469d-9690-3245a82d8807",
+  bareOverlay: "0fb28d70-306c-469d-9690-3245a82d8808",
+} as const;
+
+function subnet(prefix: string, gateway: string): JsonObject {
+  const destination = gateway.includes(":") ? "::/0" : "0.0.0.0/0";
+  return { IpAddressPrefix: prefix, Routes: [{ NextHop: gateway, DestinationPrefix: destination }] };
+}
+
+function network(
+  name: keyof typeof NETWORKS,
+  type: string,
+  ...subnets: readonly JsonObject[]
+): JsonObject & { readonly ID: string } {
+  const ipams = subnets.length === 0 ? [] : [{ Type: "Static", Subnets: subnets }];
+  return { ID: NETWORKS[name], Name: name, ...(type !== "NAT" && { Type: type }), Ipams: ipams };
+}
+
+/** The networks of the worked examples (cni.md §7). */
+const DOCUMENTS = [
+  network("cbr0", "L2Bridge", subnet("10.244.3.0/24", "10.244.3.1")),
+  network("cbr1", "L2Bridge", subnet("10.244.4.0/23", "10.244.4.1")),
+  network("l2t", "L2Tunnel", subnet("10.240.0.0/12", "10.240.0.1")),
+  network("nat", "NAT", subnet("172.24.32.0/20", "172.24.32.1")),
+  network(
+    "winl2bridge",
+    "L2Bridge",
+    subnet("192.168.1.0/24", "192.168.1.1"),
+    subnet("fd00::100/120", "fd00::101"),
+  ),
+  network("bare", "L2Bridge"),
+  { ...network("vxlan0", "Overlay", subnet("10.244.5.0/24", "10.244.5.1")), ManagementIP: "10.0.0.7" },
+  {
+    ...network("OVNKubernetesHybridOverlayNetwork", "Overlay", subnet("10.132.0.0/24", "10.132.0.1")),
+    ManagementIP: "10.0.133.170",
+  },
+  { ...network("bareOverlay", "Overlay"), ManagementIP: "10.0.0.7" },
+];
+
+export interface PluginNode<T extends CniPlugin> {
+  readonly client: FakeHcnClient;
+  readonly ipam: ScriptedPlugin;
+  readonly plugin: T;
+  run(verb: string, stdin: unknown, env?: Readonly<Record<string, string>>): Promise<PluginRun>;
+}
+
+/** Makes a node; `ipams` stand beside the scripted one, which answers to `host-local` unless it is among them. */
+function pluginNode<T extends CniPlugin>(
+  make: (options: WindowsPluginOptions) => T,
+  compat: Compat,
+  ipams: readonly CniPlugin[],
+): PluginNode<T> {
+  const client = new FakeHcnClient();
+  for (const document of DOCUMENTS) client.put("Network", document);
+  for (const id of [NAMESPACE, OTHER_NAMESPACE]) client.put("Namespace", { ID: id, Type: "Host" });
+  const ipam = new ScriptedPlugin("host-local", compat);
+  ipam.result = resultWith("10.244.3.3/24");
+  const plugins = new Map<string, CniPlugin>([["host-local", ipam]]);
+  plugins.set("azure-vnet-ipam", ipam);
+  for (const plugin of ipams) plugins.set(plugin.name, plugin);
+  const delegate = new RunnerDelegate(new InProcessRunner(plugins, "win32"));
+  const plugin = make({ client, delegate, compat });
+  const run: PluginNode<T>["run"] = (verb, stdin, env = {}) =>
+    runWithTexts(plugin, { env: { CNI_COMMAND: verb, CNI_NETNS: NAMESPACE, ...env }, stdin });
+  return { client, ipam, plugin, run };
+}
+
+export function bridgeNode(
+  compat: Compat = "reference",
+  ipams: readonly CniPlugin[] = [],
+): PluginNode<WinBridge> {
+  return pluginNode((options) => new WinBridge(options), compat, ipams);
+}
+
+export function overlayNode(
+  compat: Compat = "reference",
+  ipams: readonly CniPlugin[] = [],
+): PluginNode<WinOverlay> {
+  return pluginNode((options) => new WinOverlay(options), compat, ipams);
+}

@@ -1,0 +1,259 @@
+/** The packed package on the oldest and the newest line of Node that it promises, in an empty folder. */
+import { execFileSync, spawnSync } from "node:child_process";
+import { cpSync, existsSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { publint } from "publint";
+import { formatMessage } from "publint/utils";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type Ended, ROOT, environment, installNode, makeProject, pack } from "./packed.ts";
+
+const MANIFEST = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")) as {
+  readonly version: string;
+  readonly bin: Readonly<Record<string, string>>;
+  readonly exports: Readonly<Record<string, unknown>>;
+};
+const NAMES = Object.keys(MANIFEST.bin);
+const SUBPATHS = Object.keys(MANIFEST.exports)
+  .filter((path) => path !== "./package.json")
+  .map((path) => `mullion${path.slice(1)}`);
+
+/** What each door has to have; one name is enough to see that the right file is behind it. */
+const ONE_NAME: Readonly<Record<string, string>> = {
+  "mullion/net": "parseIp",
+  "mullion/wire": "formatFrame",
+  "mullion/vfp": "VfpPort",
+  "mullion/hcn": "createNetwork",
+  "mullion/hcn/node": "findHns",
+  "mullion/hns": "createHns",
+  "mullion/hns/node": "HnsHttpServer",
+  "mullion/cni": "runPlugin",
+  "mullion/cluster": "openCluster",
+};
+
+/** The size that a reader of a pipeline's log would call large: two Windows binaries and the library, compressed. */
+const TARBALL_BYTES_MAX = 4_000_000;
+
+let tarball = "";
+let project = "";
+/** The installed package. */
+let installed = "";
+const nodes = new Map<number, string>();
+const folders: string[] = [];
+
+beforeAll(() => {
+  tarball = pack();
+  project = makeProject(tarball, "@types/node@22");
+  installed = join(project, "node_modules", "mullion");
+  folders.push(project);
+  nodes.set(24, join(ROOT, "node_modules", "node", "bin", "node"));
+  const older = installNode(22);
+  nodes.set(22, older);
+  folders.push(join(dirname(older), "..", "..", ".."));
+}, 300_000);
+
+afterAll(() => {
+  for (const folder of folders) rmSync(folder, { recursive: true, force: true });
+}, 120_000);
+
+describe("the tarball", () => {
+  it("is what publint wants", async () => {
+    const bytes = readFileSync(tarball);
+    const archive = bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.byteLength);
+    const { messages, pkg } = await publint({ pack: { tarball: archive }, strict: true });
+    expect(messages.map((message) => formatMessage(message, pkg, { color: false }))).toEqual([]);
+  });
+
+  it("has the DLLs and a launcher for each executable", () => {
+    for (const name of ["computenetwork.dll", "vmcompute.dll", "bcryptprimitives.dll"])
+      expect(existsSync(join(installed, "dist", "shim", name)), name).toBe(true);
+    for (const name of NAMES)
+      for (const file of [`${name}.exe`, `${name}.cjs`])
+        expect(existsSync(join(installed, "dist", "programs", file)), file).toBe(true);
+  });
+
+  it("has no sources, no tests, nothing that no public module and no program needs", () => {
+    const files = globSync("**/*", { cwd: installed, withFileTypes: true })
+      .filter((entry) => entry.isFile())
+      .map((entry) => join(entry.parentPath, entry.name).slice(installed.length + 1));
+    expect(files.filter((file) => /\.(?:test|suite)\.|\.tsbuildinfo$|\.map$|\.c$|\.h$/.test(file))).toEqual(
+      [],
+    );
+    expect(files.filter((file) => file.endsWith(".ts") && !file.endsWith(".d.ts"))).toEqual(
+      files.filter((file) => /^examples\/.*\/main\.ts$/.test(file)),
+    );
+    expect(new Set(files.filter((file) => file.includes("/")).map((file) => file.split("/")[0]))).toEqual(
+      new Set(["bin", "dist", "docs", "examples", "schemas"]),
+    );
+    expect(files.filter((file) => /^dist\/(?:cmd|testing|api|lint)\//.test(file))).toEqual([]);
+    expect(readFileSync(tarball).length).toBeLessThan(TARBALL_BYTES_MAX);
+  });
+});
+
+/** Compiles files of the project. */
+function compile(files: readonly string[], ...more: readonly string[]): Ended {
+  const options = ["--noEmit", "--strict", "--module", "nodenext", "--target", "es2024", "--types", "node"];
+  const compiler = join(ROOT, "node_modules", "typescript", "bin", "tsc");
+  return end(process.execPath, [compiler, ...options, ...more, ...files], { cwd: project });
+}
+
+describe("for TypeScript", () => {
+  const GOOD: Ended = { status: 0, stdout: "", stderr: "" };
+
+  it("every subpath has types, and all of ours hold", () => {
+    const imports = SUBPATHS.map((path, i) => `import * as door${i} from "${path}";`);
+    const uses = SUBPATHS.map(
+      (path, i) => `export const use${i}: unknown = door${i}.${ONE_NAME[path] ?? ""};`,
+    );
+    writeFileSync(join(project, "consumer.ts"), `${[...imports, ...uses].join("\n")}\n`);
+    expect(compile(["consumer.ts"], "--skipLibCheck")).toEqual(GOOD);
+    // Without skipLibCheck the compiler reads every type of every package. Others have faults of their own.
+    const { stdout } = compile(["consumer.ts"]);
+    const places = stdout.split("\n").filter((line) => /error TS/.test(line));
+    expect(places.filter((line) => !line.startsWith("node_modules/isomorphic-ws/"))).toEqual([]);
+  });
+
+  it("the examples compile as they are", () => {
+    for (const name of EXAMPLES)
+      cpSync(join(installed, "examples", name, "main.ts"), join(project, `${name}.ts`));
+    const files = EXAMPLES.map((name) => `${name}.ts`);
+    expect(compile(files, "--skipLibCheck")).toEqual(GOOD);
+  });
+
+  it("a name that there is not is refused", () => {
+    const text = 'import { noSuchName } from "mullion/hcn";\nconsole.log(noSuchName);\n';
+    writeFileSync(join(project, "wrong.ts"), text);
+    expect(compile(["wrong.ts"], "--skipLibCheck").stdout).toContain("noSuchName");
+  });
+});
+
+/** Programs of the package, and what they print on any Node. */
+const EXAMPLES = ["hns-client", "cni-plugin", "vfp-port", "wire-frames", "cluster-trace"];
+
+interface Options {
+  readonly cwd: string;
+  readonly env?: Readonly<Record<string, string>>;
+  readonly input?: string;
+}
+
+function end(program: string, args: readonly string[], { cwd, env, input = "" }: Options): Ended {
+  const { status, stdout, stderr, error } = spawnSync(program, args, {
+    cwd,
+    input,
+    encoding: "utf8",
+    timeout: 120_000,
+    ...(env !== undefined && { env }),
+  });
+  if (error !== undefined) throw error;
+  return { status: status ?? -1, stdout, stderr };
+}
+
+describe.each([22, 24])("on Node %i", (major) => {
+  let variables: Record<string, string> = {};
+  const node = (): string => nodes.get(major) ?? "";
+
+  /** Runs an executable as npm has linked it. */
+  function bin(name: string, args: readonly string[], given: Partial<Options> = {}): Ended {
+    const path = join(project, "node_modules", ".bin", name);
+    return end(path, args, { cwd: project, ...given, env: { ...variables, ...given.env } });
+  }
+
+  beforeAll(() => {
+    const home = join(project, `home-${major}`);
+    mkdirSync(home);
+    variables = environment(node(), home);
+  });
+
+  it("mullion --version", () => {
+    expect(end(node(), ["--version"], { cwd: project }).stdout).toMatch(new RegExp(`^v${major}\\.`));
+    expect(bin("mullion", ["--version"])).toEqual({
+      status: 0,
+      stdout: `${MANIFEST.version}\n`,
+      stderr: "",
+    });
+  });
+
+  it("mullion up of an example, get, verify, down", () => {
+    const file = join(installed, "examples", "mixed-services", "cluster.yaml");
+    const up = bin("mullion", ["up", "-f", file]);
+    expect(up.status, up.stderr).toBe(0);
+    try {
+      expect(bin("mullion", ["get", "pods", "-A"]).stdout).toContain("ledger-0");
+      expect(bin("mullion", ["get", "hnsnetworks"]).stdout).toContain("L2Bridge");
+    } finally {
+      expect(bin("mullion", ["down"]).status).toBe(0);
+    }
+    const verify = bin("mullion", ["verify", "-f", file]);
+    expect(verify.status, verify.stderr).toBe(0);
+  });
+
+  it("mullion demo finds its example", () => {
+    expect(bin("mullion", ["demo"]).status).toBe(0);
+  });
+
+  it("hnsdiag, on a dump, and without a service", () => {
+    const dump = join(installed, "examples", "node-dump", "hnsdiag.txt");
+    const { status, stdout } = bin("hnsdiag", ["list", "all", "--mullion-file", dump]);
+    expect([status, stdout]).toEqual([0, expect.stringContaining("flannel.4096") as string]);
+    const none = bin("hnsdiag", ["list", "all"], { env: { MULLION_HNS: "unix:/nowhere/hns.sock" } });
+    expect([none.status, none.stderr]).toEqual([1, expect.stringContaining("/nowhere/hns.sock") as string]);
+  });
+
+  it("the plugins: VERSION, and an address", () => {
+    for (const name of ["win-bridge", "host-local"]) {
+      const { status, stdout } = bin(name, [], { env: { CNI_COMMAND: "VERSION" } });
+      expect([status, JSON.parse(stdout)]).toMatchObject([0, { cniVersion: "1.1.0" }]);
+    }
+    const dataDir = join(project, `leases-${major}`);
+    const ipam = { type: "host-local", subnet: "10.1.0.0/24", dataDir };
+    const call = { CNI_CONTAINERID: "SBX", CNI_NETNS: "none", CNI_IFNAME: "eth0", CNI_PATH: project };
+    const { status, stdout } = bin("host-local", [], {
+      env: { ...call, CNI_COMMAND: "ADD" },
+      input: JSON.stringify({ cniVersion: "1.0.0", name: "n", ipam }),
+    });
+    expect([status, JSON.parse(stdout)]).toMatchObject([0, { ips: [{ address: "10.1.0.2/24" }] }]);
+  });
+
+  it("mullion wine runs a Windows program, or says how to get Wine", () => {
+    const program = join(ROOT, "out", "shim", "shim-test.exe");
+    // The prefix that other tests made; without one it takes seconds.
+    const env = { XDG_CACHE_HOME: join(ROOT, "out", "wine", "cache") };
+    const { status, stdout, stderr } = bin("mullion", ["wine", "--", program, "pod"], { env });
+    if (existsSync("/usr/lib/wine/wine64")) expect([status, stdout, stderr]).toEqual([0, "", ""]);
+    else expect([status, stderr]).toEqual([2, expect.stringContaining("apt-get install") as string]);
+  });
+
+  it.each(SUBPATHS)("imports %s", (path) => {
+    const name = ONE_NAME[path] ?? "";
+    const code = `import { ${name} } from "${path}"; console.log(typeof ${name});`;
+    const { status, stdout, stderr } = end(node(), ["--input-type=module", "-e", code], { cwd: project });
+    expect([status, stdout, stderr]).toEqual([0, "function\n", ""]);
+  });
+
+  it.each(EXAMPLES)("runs a copy of the example %s", (name) => {
+    const copy = join(project, `${name}.ts`);
+    if (!existsSync(copy)) cpSync(join(installed, "examples", name, "main.ts"), copy);
+    const isPlugin = name === "cni-plugin";
+    const file = join(installed, "examples", "two-windows-nodes", "cluster.yaml");
+    const { status, stdout, stderr } = end(node(), [copy, file], {
+      cwd: project,
+      env: { ...variables, ...(isPlugin && { CNI_COMMAND: "VERSION" }) },
+    });
+    expect([status, stderr]).toEqual([0, ""]);
+    expect(stdout.length).toBeGreaterThan(20);
+  });
+});
+
+it("without the compiler for Windows npm pack fails, and says how to install it", () => {
+  const tools = join(project, "tools");
+  mkdirSync(tools);
+  for (const name of ["node", "npm", "make", "gcc", "sh"]) {
+    const found = execFileSync("sh", ["-c", `command -v ${name}`], { encoding: "utf8" }).trim();
+    writeFileSync(join(tools, name), `#!/bin/sh\nexec ${found} "$@"\n`, { mode: 0o755 });
+  }
+  const { status, stderr } = end(process.execPath, [join(ROOT, "tools", "build.ts"), "--all"], {
+    cwd: ROOT,
+    env: { PATH: tools },
+  });
+  expect(status).toBe(2);
+  expect(stderr).toContain("apt-get install --no-install-recommends gcc-mingw-w64-x86-64");
+});
