@@ -6,6 +6,7 @@ const BENCHMARKS = [
   "first-packet",
   "engine-memory",
   "load-balancer",
+  "many-policies",
   "cni-start-up",
   "manifests",
   "explain-log",
@@ -13,6 +14,7 @@ const BENCHMARKS = [
   "matrix",
   "cluster-size",
   "hns-objects",
+  "shim-calls",
 ];
 
 const wanted = process.argv.slice(2);

@@ -40,6 +40,7 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   "@kubernetes/client-node": ["kube"],
   hono: ["api", "hns"],
   "@hono/node-server": ["api", "hns", "cmd"],
+  koffi: ["hcn"],
   xmlbuilder2: ["cluster", "lint", "cmd"],
 };
 

@@ -16,6 +16,8 @@ static const char *message_of(hresult code) {
     return "The parameter is incorrect. ";
   case E_OUT_OF_MEMORY:
     return "Not enough memory resources are available to complete this operation. ";
+  case E_UNKNOWN_INTERFACE:
+    return "The interface is unknown. ";
   case E_SYSTEM_NOT_FOUND:
     return "A virtual machine or container with the specified identifier does not exist. ";
   case E_INVALID_JSON:
@@ -122,7 +124,7 @@ static void read_answer(daemon_answer *answer, int status) {
     if (status == 200 && json_member(body, "result", &answer->result)) return;
     if (status != 200 && read_refusal(answer, body)) return;
   }
-  daemon_refuse(answer, E_SERVER_UNAVAILABLE, "What answers at MULLION_HNS is no HNS of this version");
+  daemon_refuse(answer, E_SERVER_UNAVAILABLE, "What answers at MULLION_HNS is no answer of an HNS");
 }
 
 void daemon_call(const char *operation, const text_buffer *request, daemon_answer *answer) {
@@ -142,6 +144,9 @@ void daemon_call(const char *operation, const text_buffer *request, daemon_answe
   int status = http_post(&address, path, request, call_deadline(), &answer->body);
   if (status == 0) {
     daemon_refuse(answer, E_SERVER_UNAVAILABLE, "Nobody listens at the address in MULLION_HNS");
+  } else if (status == HTTP_OTHER_VERSION) {
+    daemon_refuse(answer, E_UNKNOWN_INTERFACE,
+                  "This DLL and the service at MULLION_HNS are not of one version of Mullion; take both from one");
   } else if (status < 0) {
     daemon_refuse(answer, E_SERVER_UNAVAILABLE, "The service at MULLION_HNS closed the connection, or did not answer in time");
   } else {
@@ -151,8 +156,21 @@ void daemon_call(const char *operation, const text_buffer *request, daemon_answe
 
 hresult daemon_listen(const char *query, http_connection *stream) {
   http_address address;
-  char path[128];
+  text_buffer path = {0};
+  int status = -1;
   if (find_daemon(&address) != NULL) return E_SERVER_UNAVAILABLE;
-  snprintf(path, sizeof path, "/hcn/notifications%s", query);
-  return http_open_stream(&address, path, call_deadline(), stream) == 200 ? 0 : E_SERVER_UNAVAILABLE;
+  text_add_string(&path, "/hcn/notifications");
+  text_add_string(&path, query);
+  if (!path.is_broken) status = http_open_stream(&address, path.data, call_deadline(), stream);
+  text_free(&path);
+  switch (status) {
+  case 200:
+    return 0;
+  case 401:
+    return E_ACCESS_DENIED;
+  case HTTP_OTHER_VERSION:
+    return E_UNKNOWN_INTERFACE;
+  default:
+    return E_SERVER_UNAVAILABLE;
+  }
 }

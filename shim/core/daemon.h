@@ -7,8 +7,11 @@
 typedef int32_t hresult;
 
 #define S_OK_ 0
+#define E_ACCESS_DENIED ((hresult)0x80070005)
 #define E_INVALID_PARAMETER ((hresult)0x80070057)
 #define E_OUT_OF_MEMORY ((hresult)0x8007000e)
+/* Windows' RPC says so of a service that has another version of an interface. */
+#define E_UNKNOWN_INTERFACE ((hresult)0x800706b5)
 #define E_SERVER_UNAVAILABLE ((hresult)0x800706ba)
 #define E_SYSTEM_NOT_FOUND ((hresult)0xc037010e)
 #define E_INVALID_JSON ((hresult)0x803b001b)

@@ -76,7 +76,7 @@ static bool send_request(platform_socket socket, const http_address *address, co
   text_add_string(&request, method);
   text_add_string(&request, " ");
   text_add_string(&request, path);
-  text_add_string(&request, " HTTP/1.1\r\nHost: 127.0.0.1\r\n");
+  text_add_string(&request, " HTTP/1.1\r\nHost: 127.0.0.1\r\nMullion-Hns-Version: " HTTP_VERSION "\r\n");
   if (address->token[0] != 0) {
     text_add_string(&request, "Authorization: Bearer ");
     text_add_string(&request, address->token);
@@ -148,17 +148,19 @@ static bool parse_number(const char *text, unsigned base, uint64_t *number) {
   return at != text;
 }
 
-/* Status line and headers; the status, or -1. */
+/* Status line and headers; the status, HTTP_OTHER_VERSION, or -1. */
 static int read_head(http_connection *from, uint64_t deadline) {
   char line[2048];
   size_t total = 0;
   uint64_t status;
   bool has_length = false;
+  bool is_of_version = false;
   if (!read_header_line(from, line, sizeof line, deadline)) return -1;
   if (strncmp(line, "HTTP/1.1 ", 9) != 0 || !parse_number(line + 9, 10, &status) || status > 999) return -1;
   from->is_kept = true;
   while (read_header_line(from, line, sizeof line, deadline)) {
     if (line[0] == 0) {
+      if (!is_of_version) return HTTP_OTHER_VERSION;
       from->is_ended = !from->is_chunked && has_length && from->left == 0;
       /* Without a length the body ends with the connection. */
       if (!from->is_chunked && !has_length) from->left = UINT64_MAX, from->is_kept = false;
@@ -172,6 +174,8 @@ static int read_head(http_connection *from, uint64_t deadline) {
     } else if ((value = header_value(line, "transfer-encoding")) != NULL) {
       if (strcmp(value, "chunked") != 0) return -1;
       from->is_chunked = true;
+    } else if ((value = header_value(line, "mullion-hns-version")) != NULL) {
+      is_of_version = strcmp(value, HTTP_VERSION) == 0;
     } else if ((value = header_value(line, "connection")) != NULL && lower(*value) == 'c') {
       from->is_kept = false;
     }
@@ -185,10 +189,9 @@ static bool has_body(http_connection *from, uint64_t deadline) {
   if (from->is_ended) return false;
   if (from->left > 0) return fill(from, deadline);
   if (!from->is_chunked) return from->is_ended = true, false;
-  do {
-    if (!read_header_line(from, line, sizeof line, deadline)) return false;
-  } while (line[0] == 0);
-  if (!parse_number(line, 16, &from->left)) return false;
+  if (from->has_chunk && !(read_header_line(from, line, sizeof line, deadline) && line[0] == 0)) return false;
+  if (!read_header_line(from, line, sizeof line, deadline) || !parse_number(line, 16, &from->left)) return false;
+  from->has_chunk = true;
   if (from->left > 0) return fill(from, deadline);
   from->is_ended = read_header_line(from, line, sizeof line, deadline) && line[0] == 0;
   return false;

@@ -22,6 +22,8 @@ typedef struct {
   /* Of the answer's body: what is left of it, or of its present chunk. */
   uint64_t left;
   bool is_chunked;
+  /* A chunk was begun, so that what follows its bytes is the end of its line. */
+  bool has_chunk;
   bool is_kept;
   bool is_ended;
   /* Set by another thread: reading ends within HTTP_CANCEL_MS. */
@@ -30,7 +32,13 @@ typedef struct {
 
 #define HTTP_CANCEL_MS 200
 
-/* POST with a JSON body. The status; 0 when nobody listens, -1 when the connection broke or the time was over. */
+/* What the service speaks (HTTP_VERSION of src/hcn/http-protocol.ts): each request and each answer names it. */
+#define HTTP_VERSION "1"
+/* Instead of a status: who answers names another version, or none. */
+#define HTTP_OTHER_VERSION (-2)
+
+/* POST with a JSON body. The status, or HTTP_OTHER_VERSION; 0 when nobody listens, -1 when the connection broke, what
+ * came was no answer, or the time was over. */
 int http_post(const http_address *address, const char *path, const text_buffer *body, uint64_t deadline,
               text_buffer *answer);
 

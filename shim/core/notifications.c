@@ -4,6 +4,7 @@
 #include "json.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #define SERVICE_DISCONNECT 0x01000000u
 /* The daemon sends an empty line every 15 s: who is silent for three of them is gone. */
@@ -12,6 +13,7 @@
 
 typedef struct {
   http_connection stream;
+  notification_source source;
   notification_callback callback;
   void *context;
   platform_lock lock;
@@ -40,13 +42,15 @@ static void tell(registration *of, uint32_t type, hresult status, const char *da
 /* One line: `{"type":2,"status":0,"data":{…}}`. True when it was the last. */
 static bool tell_line(registration *of, text_slice line) {
   text_slice value;
+  text_slice base;
   text_slice data = {"{}", 2};
   uint64_t type;
   uint64_t status = 0;
   if (line.length == 0) return false;
   if (!json_is_valid(line) || !json_member(line, "type", &value) || !json_number(value, &type)) return false;
   if (json_member(line, "status", &value)) json_number(value, &status);
-  json_member(line, "data", &data);
+  if (of->source == NOTIFICATIONS_OF_HNS) json_member(line, "data", &data);
+  else if (json_member(line, "data", &base)) json_member(base, "Data", &data);
   tell(of, (uint32_t)type, (hresult)(uint32_t)status, data.at, data.length);
   return type == SERVICE_DISCONNECT;
 }
@@ -61,8 +65,9 @@ static void run_registration(void *given) {
   while (!is_told && http_read_line(&of->stream, platform_now() + SILENCE_MS, &line)) {
     is_told = tell_line(of, (text_slice){line.data == NULL ? "" : line.data, line.length});
   }
-  static const char gone[] = "{\"ID\":\"00000000-0000-0000-0000-000000000000\",\"Flags\":0}";
-  if (!is_told) tell(of, SERVICE_DISCONNECT, 0, gone, sizeof gone - 1);
+  static const char zero[] = "{\"ID\":\"00000000-0000-0000-0000-000000000000\",\"Flags\":0}";
+  const char *gone = of->source == NOTIFICATIONS_OF_HNS ? zero : "{}";
+  if (!is_told) tell(of, SERVICE_DISCONNECT, 0, gone, strlen(gone));
   text_free(&line);
   platform_take(&of->lock);
   of->is_ended = true;
@@ -71,7 +76,8 @@ static void run_registration(void *given) {
   let_go(of);
 }
 
-hresult notifications_register(const char *query, notification_callback callback, void *context, void **handle) {
+hresult notifications_register(notification_source source, const char *query, notification_callback callback,
+                               void *context, void **handle) {
   registration *made = calloc(1, sizeof *made);
   if (made == NULL) return E_OUT_OF_MEMORY;
   hresult code = daemon_listen(query, &made->stream);
@@ -79,6 +85,7 @@ hresult notifications_register(const char *query, notification_callback callback
     free(made);
     return code;
   }
+  made->source = source;
   made->callback = callback;
   made->context = context;
   made->lock = (platform_lock)PLATFORM_LOCK_INIT;

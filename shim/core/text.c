@@ -80,6 +80,7 @@ void text_add_json(text_buffer *buffer, const uint16_t *text, size_t length) {
 
 bool text_length16(const uint16_t *text, size_t most, size_t *length) {
   size_t seen = 0;
+  if ((uintptr_t)text % sizeof *text != 0) return false;
   while (seen < most) {
     /* A few pages at a time: most texts are short, and memory is asked about no further than they reach. */
     size_t want = most - seen < 4096 ? most - seen : 4096;

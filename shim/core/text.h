@@ -27,7 +27,8 @@ void text_add_number(text_buffer *buffer, uint32_t number);
 void text_add_json(text_buffer *buffer, const uint16_t *text, size_t length);
 void text_free(text_buffer *buffer);
 
-/* The length of a caller's text; false when there is no zero among the first `most` units, or before memory ends. */
+/* The length of a caller's text; false when there is no zero among the first `most` units, or before memory ends, and at
+ * an odd address, where compilers may lay code that stops the program. */
 bool text_length16(const uint16_t *text, size_t most, size_t *length);
 /* A copy in UTF-16 for the caller to free as COM memory; NULL when memory runs out. */
 uint16_t *text_to_task16(const char *utf8, size_t length);

@@ -204,14 +204,14 @@ static hresult register_for(handle_kind kind, const char *parameter, void *handl
   *registration = NULL;
   if (callback == NULL || !handle_read(handle, kind, id)) return E_INVALID_PARAMETER;
   snprintf(query, sizeof query, "?%s=%s", parameter, id);
-  return notifications_register(query, callback, context, registration);
+  return notifications_register(NOTIFICATIONS_OF_HNS, query, callback, context, registration);
 }
 
 EXPORT hresult HcnRegisterServiceCallback(notification_callback callback, void *context, void **registration) {
   if (registration == NULL) return E_INVALID_PARAMETER;
   *registration = NULL;
   if (callback == NULL) return E_INVALID_PARAMETER;
-  return notifications_register("", callback, context, registration);
+  return notifications_register(NOTIFICATIONS_OF_HNS, "", callback, context, registration);
 }
 
 EXPORT hresult HcnUnregisterServiceCallback(void *registration) { return notifications_unregister(registration); }

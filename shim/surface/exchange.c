@@ -42,7 +42,7 @@ bool add_text(text_buffer *request, const char *name, const utf16 *text, daemon_
   size_t length = 0;
   if (text == NULL) return true;
   if (!text_length16(text, TEXT_MAX, &length)) {
-    daemon_refuse(answer, E_INVALID_PARAMETER, "A text has no end, or is longer than 4 Mi characters");
+    daemon_refuse(answer, E_INVALID_PARAMETER, "A text has no end, is at an odd address, or is longer than 4 Mi characters");
     return false;
   }
   add_name(request, name);

@@ -1,17 +1,45 @@
 /* The exports of vmcompute.dll that networks need: HNS v1 (hcn.md §1.7), and of HCS what attaches endpoints to running
  * containers and virtual machines (hcn.md §4.5). */
 #include "../core/json.h"
+#include "../core/notifications.h"
 #include "exchange.h"
 
+#include <stdio.h>
 #include <string.h>
+
+/* True when the text is this word, in small letters, or begins with it; any letter case. */
+static bool begins_with(const utf16 *text, const char *word) {
+  for (; *word != 0; text++, word++) {
+    utf16 c = *text >= 'A' && *text <= 'Z' ? (utf16)(*text + 32) : *text;
+    if (c != (unsigned char)*word) return false;
+  }
+  return true;
+}
+
+/* The HRESULT of a refused call. From 1809 on HNSCall itself fails; what still answers S_OK and an envelope with
+ * `"Success":false` is the deletion of an endpoint, and any call of older builds, whose envelopes have no ErrorCode
+ * (hcn.md §1.7). Inferred: that no other call does. Programs that compare texts may ask for envelopes: Wine has no
+ * texts for the numbers of HNS. */
+static hresult refusal_of(text_slice envelope, const utf16 *method, const utf16 *path) {
+  text_slice value;
+  uint64_t code;
+  char wanted[16];
+  if (platform_variable("MULLION_HNS_REFUSALS", wanted, sizeof wanted) && strcmp(wanted, "envelope") == 0) return 0;
+  if (!json_member(envelope, "Success", &value) || value.length != 5) return 0;
+  if (!json_member(envelope, "ErrorCode", &value) || !json_number(value, &code) || code > UINT32_MAX) return 0;
+  if (begins_with(method, "delete") && begins_with(*path == '/' ? path + 1 : path, "endpoints/")) return 0;
+  return (hresult)(uint32_t)code;
+}
 
 EXPORT hresult HNSCall(const utf16 *method, const utf16 *path, const utf16 *object, utf16 **response) {
   text_buffer request = {0};
   daemon_answer answer = {0};
+  if (response != NULL) *response = NULL;
   if (response == NULL || method == NULL || path == NULL) return E_INVALID_PARAMETER;
   if (add_text(&request, "method", method, &answer) && add_text(&request, "path", path, &answer) &&
       add_text(&request, "body", object, &answer)) {
     call("call", &request, &answer);
+    if (answer.code == 0) answer.code = refusal_of(answer.result, method, path);
   }
   text_free(&request);
   return give(&answer, response, NULL);
@@ -180,3 +208,31 @@ EXPORT hresult HcsShutdownComputeSystem(void *system, const utf16 *options, utf1
   (void)options;
   return end_system(system, result);
 }
+
+/* The query that names a system: with everything but letters and digits as %XX, since ids are chosen by programs. */
+static void add_system_query(text_buffer *query, const char *id) {
+  char escape[4];
+  text_add_string(query, "?computeSystem=");
+  for (; *id != 0; id++) {
+    bool is_plain = (*id >= '0' && *id <= '9') || (*id >= 'A' && *id <= 'Z') || (*id >= 'a' && *id <= 'z');
+    if (is_plain) text_add(query, id, 1);
+    else text_add(query, escape, (size_t)snprintf(escape, sizeof escape, "%%%02x", (unsigned)*id));
+  }
+}
+
+/* hcsshim opens no system without it: it hears of its end (SystemExited), and that the service is gone. */
+EXPORT hresult HcsRegisterComputeSystemCallback(void *system, notification_callback callback, void *context,
+                                                void **registration) {
+  char id[HANDLE_ID_SIZE];
+  text_buffer query = {0};
+  hresult code = E_OUT_OF_MEMORY;
+  if (registration == NULL) return E_INVALID_PARAMETER;
+  *registration = NULL;
+  if (callback == NULL || !handle_read(system, HANDLE_COMPUTE_SYSTEM, id)) return E_INVALID_PARAMETER;
+  add_system_query(&query, id);
+  if (!query.is_broken) code = notifications_register(NOTIFICATIONS_OF_HCS, query.data, callback, context, registration);
+  text_free(&query);
+  return code;
+}
+
+EXPORT hresult HcsUnregisterComputeSystemCallback(void *registration) { return notifications_unregister(registration); }

@@ -19,6 +19,8 @@ any_function find_function(const char *library, const char *name) {
 
 void task_free(void *memory) { free(memory); }
 
+void setting(const char *name, const char *value) { setenv(name, value, 1); }
+
 void sleep_ms(unsigned milliseconds) {
   struct timespec time = {milliseconds / 1000, (long)(milliseconds % 1000) * 1000000};
   nanosleep(&time, NULL);

@@ -12,6 +12,8 @@ any_function find_function(const char *library, const char *name) {
 
 void task_free(void *memory) { CoTaskMemFree(memory); }
 
+void setting(const char *name, const char *value) { SetEnvironmentVariableA(name, value); }
+
 void sleep_ms(unsigned milliseconds) { Sleep(milliseconds); }
 
 uint64_t now_us(void) {

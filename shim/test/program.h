@@ -11,6 +11,8 @@ typedef void (*any_function)(void);
 /* A function of `computenetwork` or `vmcompute`, or NULL. */
 any_function find_function(const char *library, const char *name);
 void task_free(void *memory);
+/* Sets an environment variable. */
+void setting(const char *name, const char *value);
 void sleep_ms(unsigned milliseconds);
 uint64_t now_us(void);
 /* A page of 'x' in UTF-16 whose end is the end of readable memory. */

@@ -4,8 +4,8 @@
  */
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { describeGuestCalls } from "./client-guest.suite.ts";
+import { describeComputeSystems } from "./client-systems.suite.ts";
 import type { HcnClient, HcnNotification, JsonObject } from "./client.ts";
-import { addNetworkAdapter, containerDocument, removeNetworkAdapter } from "./compute-systems.ts";
 import { HcnError } from "./error.ts";
 import { NOTIFICATION_TYPES } from "./notification.ts";
 import {
@@ -277,38 +277,7 @@ export function describeHcnClient(name: string, open: () => Promise<HcnClient>):
       });
     });
 
-    it("compute systems: a container in a namespace, hot attach, and its end (hcn.md §4.5)", async () => {
-      const systems = client.computeSystems!;
-      expect(await systems.list()).toEqual([]);
-      const network = await createNetwork(client, NETWORK);
-      const endpoint = await createEndpoint(client, network.ID!, { Name: "web" });
-      const namespace = await createNamespace(client, "Host");
-      await systems.create("c1", containerDocument(namespace.ID!));
-      await addNetworkAdapter(systems, "c1", endpoint.ID!);
-      expect(await systems.list()).toEqual([
-        {
-          Id: "c1",
-          SystemType: "Container",
-          Owner: "containerd-shim-runhcs-v1.exe",
-          RuntimeId: expect.stringMatching(/^[0-9a-f-]{36}$/) as string,
-          State: "Running",
-          Namespace: namespace.ID,
-          NetworkAdapters: [{ EndpointId: endpoint.ID }],
-        },
-      ]);
-      expect(await getEndpointById(client, endpoint.ID!)).toMatchObject({ State: 3 });
-      await removeNetworkAdapter(systems, "c1", endpoint.ID!);
-      await systems.terminate("c1");
-      expect(await systems.list()).toEqual([]);
-      await expect(systems.terminate("c1")).rejects.toMatchObject({
-        code: "HCS_E_SYSTEM_NOT_FOUND",
-        hresult: 0xc037010e,
-      });
-      await expect(systems.create("c2", {})).rejects.toMatchObject({
-        code: "HCS_E_SYSTEM_INVALID_CONFIGURATION",
-        hresult: 0x8037010d,
-      });
-    });
+    describeComputeSystems(() => client);
 
     it("HCN-040 listing load balancers works with none present", async () => {
       expect(await listLoadBalancers(client)).toEqual([]);

@@ -55,18 +55,22 @@ export interface HcnNotification {
   readonly data: { readonly ID: Guid; readonly Flags: number; readonly Data?: JsonValue };
   /** The network or guest network service whose registrations hear it; absent: those of the service. */
   readonly scope?: Guid;
+  /** The compute system that it is about. `type` is then one of `HCS_NOTIFICATION_TYPES`. */
+  readonly computeSystem?: string;
 }
 
 /**
  * What a registration hears (hcn.md §1.4): `service` as `HcnRegisterServiceCallback`, a network as
  * `HcnRegisterNetworkCallback`, a guest network service as `HcnRegisterGuestNetworkServiceCallback`. `all` is
- * Mullion's own, for those who watch. Every registration hears that the service disconnected.
+ * Mullion's own, for those who watch: all of HNS. Every registration hears that the service disconnected. A compute
+ * system is HCS's, as `HcsRegisterComputeSystemCallback`: its registrations outlive a restart of HNS.
  */
 export type NotificationScope =
   | "service"
   | "all"
   | { readonly network: Guid }
-  | { readonly guestNetworkService: Guid };
+  | { readonly guestNetworkService: Guid }
+  | { readonly computeSystem: string };
 
 export interface HcnCreateOptions {
   /** The identifier to use; absent, zero: the service chooses. */

@@ -277,6 +277,7 @@ const CALLS: Readonly<Record<string, Schema>> = {
         ...GUID,
         description: "The network or guest network service that hears it; absent: the service.",
       },
+      computeSystem: { ...TEXT, description: "The compute system that it is about; `type` is then HCS's." },
     },
     ["type", "status", "data"],
   ),

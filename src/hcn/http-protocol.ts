@@ -18,6 +18,13 @@ import type { HttpOperation } from "./http-operations.ts";
 import { JsonReader } from "./json-reader.ts";
 import { isJsonObject } from "./json-value.ts";
 
+/**
+ * The version of what is spoken here, in each answer of the service. A client that was built for one version, as the
+ * DLLs of `shim/` are, says its own with each request and is refused by a service of another.
+ */
+export const HTTP_VERSION_HEADER = "mullion-hns-version";
+export const HTTP_VERSION = "1";
+
 export const HTTP_PREFIX = "/hcn/";
 export const HTTP_NOTIFICATIONS_PATH = "/hcn/notifications";
 
@@ -95,6 +102,7 @@ export function parseHttpNotification(value: JsonValue): HcnNotification | undef
   const data = reader.object("data");
   const detail = data?.raw("Data");
   const scope = reader.text("scope");
+  const computeSystem = reader.text("computeSystem");
   return {
     type: reader.u32("type") ?? 0,
     status: reader.u32("status") ?? 0,
@@ -104,5 +112,6 @@ export function parseHttpNotification(value: JsonValue): HcnNotification | undef
       ...(detail !== undefined && { Data: detail }),
     },
     ...(scope !== undefined && { scope }),
+    ...(computeSystem !== undefined && { computeSystem }),
   };
 }

@@ -14,3 +14,8 @@ export const NOTIFICATION_TYPES = {
   GuestNetworkServiceInterfaceStateChanged: 0x0000_0012,
   ServiceDisconnect: 0x0100_0000,
 } as const;
+
+/** Numbers of notifications of the Host Compute Service that a network meets, as `vmcompute.dll` tells them. */
+export const HCS_NOTIFICATION_TYPES = {
+  SystemExited: 0x0000_0001,
+} as const;

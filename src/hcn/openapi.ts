@@ -95,6 +95,7 @@ const NOTIFICATIONS: JsonObject = getPath(
   [
     queryParameter("network", "Those of a network: endpoints attached and detached.", { type: "string" }),
     queryParameter("guestNetworkService", "Those of a guest network service.", { type: "string" }),
+    queryParameter("computeSystem", "The end of a compute system, as HCS tells it.", { type: "string" }),
     queryParameter("scope", "service (default), or all.", { enum: ["service", "all"] }),
   ],
 );

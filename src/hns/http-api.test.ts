@@ -26,17 +26,21 @@ function folder(): string {
   return path;
 }
 
+interface TestRequest extends RequestInit {
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
 async function serveTcp(
   client: HcnClient,
   options: Partial<HnsHttpServerOptions> = {},
-): Promise<(path: string, init?: RequestInit) => Promise<Response>> {
+): Promise<(path: string, init?: TestRequest) => Promise<Response>> {
   const address = { host: "127.0.0.1", port: 0, token: TOKEN } as const;
   const server = await HnsHttpServer.listen({ client, address, ...options });
   closers.push(async () => server.close());
   return async (path, init = {}) =>
     fetch(`http://127.0.0.1:${server.port!}${path}`, {
       ...init,
-      headers: { authorization: `Bearer ${TOKEN}` },
+      headers: { authorization: `Bearer ${TOKEN}`, ...init.headers },
     });
 }
 
@@ -103,6 +107,22 @@ describe("GET /openapi.json", () => {
     const schemas = hnsOpenApi() as { components: Record<string, Record<string, unknown>> } & object;
     for (const [, group = "", name = ""] of text.matchAll(/"#\/components\/(\w+)\/(\w+)"/g))
       expect(Object.keys(schemas.components[group] ?? {})).toContain(name);
+  });
+});
+
+describe("versions", () => {
+  it("each answer says the service's, and a client of another one is refused as Windows' RPC does it", async () => {
+    const get = await serveTcp(hnsNode().client);
+    const good = await get("/healthz", { headers: { "mullion-hns-version": "1" } });
+    expect([good.status, good.headers.get("mullion-hns-version")]).toEqual([200, "1"]);
+    expect((await get("/nothing")).headers.get("mullion-hns-version")).toBe("1");
+    for (const path of ["/healthz", "/hcn/notifications"]) {
+      const old = await get(path, { headers: { "mullion-hns-version": "0" } });
+      expect([old.status, old.headers.get("mullion-hns-version")]).toEqual([400, "1"]);
+      expect(await old.json()).toMatchObject({
+        error: { ErrorCode: 0x800706b5, Error: "The interface is unknown. " },
+      });
+    }
   });
 });
 

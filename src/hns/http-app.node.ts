@@ -13,7 +13,14 @@ import type { FaultStatus } from "../hcn/faults/fault.ts";
 import type { HnsVersion } from "../hcn/features.ts";
 import { HCN_KINDS } from "../hcn/client.ts";
 import { HTTP_OPERATIONS, type HttpOperation, isHttpOperation } from "../hcn/http-operations.ts";
-import { HTTP_NOTIFICATIONS_PATH, HTTP_PREFIX, formatHttpError, httpStatusOf } from "../hcn/http-protocol.ts";
+import {
+  HTTP_NOTIFICATIONS_PATH,
+  HTTP_PREFIX,
+  HTTP_VERSION,
+  HTTP_VERSION_HEADER,
+  formatHttpError,
+  httpStatusOf,
+} from "../hcn/http-protocol.ts";
 import { JsonReader } from "../hcn/json-reader.ts";
 import { isJsonObject, parseJsonText } from "../hcn/json-value.ts";
 import { checkScope } from "../hcn/notification-scope.ts";
@@ -71,6 +78,15 @@ async function readBody(context: AppContext): Promise<JsonValue> {
   return parseJsonText(text);
 }
 
+/** @throws HcnError RPC_S_UNKNOWN_IF, as Windows' RPC says it of another version of an interface. */
+function checkVersion(version: string | undefined): void {
+  if (version === undefined || version === HTTP_VERSION) return;
+  throw new HcnError("RPC_S_UNKNOWN_IF", {
+    detail: `The client speaks version ${version} and this service version ${HTTP_VERSION}; take both from one version of Mullion`,
+    explanation: "hns-unreachable",
+  });
+}
+
 /** The kind that a call is about, if its request says one. */
 function kindOf(request: JsonReader): string {
   const kind = request.raw("kind");
@@ -89,6 +105,8 @@ function scopeOf(context: AppContext): NotificationScope {
   const guestNetworkService = context.req.query("guestNetworkService");
   if (network !== undefined) return checkScope({ network });
   if (guestNetworkService !== undefined) return checkScope({ guestNetworkService });
+  const computeSystem = context.req.query("computeSystem");
+  if (computeSystem !== undefined) return { computeSystem };
   const scope = context.req.query("scope") ?? "service";
   if (scope === "service" || scope === "all") return scope;
   throw new HcnError("ERROR_INVALID_PARAMETER", { detail: `scope is ${scope}; it has to be service or all` });
@@ -116,6 +134,10 @@ export class HnsApp {
     this.app.onError((error) => this.refuse(error));
     this.app.notFound((context) => this.refuse(unsupported(context.req.method, context.req.path)));
     this.app.use(async (context, next) => {
+      // Every answer says it, streams as well; a request that came over no connection has nowhere to say it.
+      const { outgoing }: Partial<HttpBindings> = context.env;
+      outgoing?.setHeader(HTTP_VERSION_HEADER, HTTP_VERSION);
+      checkVersion(context.req.header(HTTP_VERSION_HEADER));
       options.checkAccess(context.req.header("authorization"));
       await next();
     });

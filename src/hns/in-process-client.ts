@@ -199,8 +199,8 @@ export class InProcessHcnClient implements HcnClient {
       data: { ID: ZERO_GUID, Flags: 0 },
     };
     // Whoever registers while it hears of the end has registered with what comes after it.
-    const registered = [...this.registrations];
-    this.registrations.clear();
+    const registered = [...this.registrations].filter(({ scope }) => isHeardBy(scope, goodbye));
+    for (const registration of registered) this.registrations.delete(registration);
     for (const { listener } of registered) listener(goodbye);
   }
 

@@ -11,8 +11,9 @@ import {
   modifyNetworkPolicies,
 } from "../hcn/operations.ts";
 import type { TcpOwner } from "../host/tcp-owner.ts";
-import { parseIp } from "../net/ip.ts";
+import { formatIp, parseIp } from "../net/ip.ts";
 import { formatMac } from "../net/mac.ts";
+import { buildUdpFrame } from "../wire/build-frame.ts";
 import { Ear, OVERLAY_MACS, type OverlayPod, OverlayWorld, remoteSubnet } from "../testing/overlay-world.ts";
 import type { SwitchPort } from "../vswitch/switch-port.ts";
 
@@ -182,6 +183,55 @@ describe("two networks with one prefix", () => {
   });
 });
 
+describe("a tunnel that an endpoint makes by itself", () => {
+  const NAT = { Type: "OutBoundNAT", Settings: { Exceptions: ["10.244.0.0/16"] } };
+
+  /** Red on W1, blue on W2; what a red endpoint puts into a tunnel of blue, and where it goes. */
+  async function forge(destination: string) {
+    const policies = [remoteSubnet("10.244.2.0/24", "10.0.0.12", W2dr, 5_001)];
+    const red = await world.w1.overlay("10.244.1.0/24", { name: "red", vni: 5_001, policies });
+    const redA = await world.w1.pod("10.244.1.10", { Policies: [NAT] }, red);
+    await world.w2.overlay("10.244.2.0/24", { name: "blue", vni: 5_002, router: W2dr });
+    const blueC = await world.w2.pod("10.244.2.10");
+    await world.w2.overlay("10.244.2.0/24", { name: "red", vni: 5_001, router: W2dr });
+    const redC = await world.w2.pod("10.244.2.10");
+    const [blueEar, payloadEar] = [world.serve(blueC.compartment, 80), world.serve(redC.compartment, 4_789)];
+    const forged = buildUdpFrame({
+      link: { sourceMac: W1dr, destinationMac: W2dr },
+      ip: {
+        source: parseIp("10.244.1.10")!,
+        destination: parseIp("10.244.2.10")!,
+        ttl: 128,
+        identification: 1,
+        isDontFragment: false,
+      },
+      udp: { sourcePort: 9, destinationPort: 80 },
+      payload: Uint8Array.of(1),
+      checksum: "computed",
+    });
+    const vxlan = Uint8Array.of(8, 0, 0, 0, 0, 0x13, 0x8a, 0);
+    const socket = redA.compartment.udp.bind({ owner: new Ear(false), port: 50_000 });
+    if (typeof socket === "string") throw new Error(socket);
+    const send = (): void => {
+      const bytes = Uint8Array.of(...vxlan, ...forged.frame);
+      socket.send({ destination: parseIp(destination)!, port: 4_789, bytes, tag: 1 });
+      world.run();
+    };
+    send();
+    send();
+    return { blue: blueEar.heard.length, payload: payloadEar.heard.length };
+  }
+
+  it("does not leave the node: another network would take it for this node's", async () => {
+    expect(await forge("10.0.0.12")).toEqual({ blue: 0, payload: 0 });
+    expect(world.drops()).toContain("tunnel-refused");
+  });
+
+  it("is payload inside its own network", async () => {
+    expect(await forge("10.244.2.10")).toEqual({ blue: 0, payload: 2 });
+  });
+});
+
 describe("ARP of endpoints (dataplane.md §2.10)", () => {
   it("DT-054 the gateway is the distributed router, a neighbour is itself; nothing goes to the wire", async () => {
     await world.w1.overlay("10.244.1.0/24", { router: W1dr });
@@ -194,6 +244,17 @@ describe("ARP of endpoints (dataplane.md §2.10)", () => {
     const known = vnic!.neighbors.list().map(({ ip, mac }) => [ip, mac]);
     expect(known).toContainEqual([0x0af4_0101, W1dr]);
     expect(known).toContainEqual([0x0af4_010b, Bm]);
+  });
+
+  it("DT-055 for a pod of another subnet nobody is asked but the gateway", async () => {
+    await world.w1.overlay("10.244.1.0/24", {
+      router: W1dr,
+      policies: [remoteSubnet("10.244.2.0/24", "10.0.0.12", W2dr)],
+    });
+    const a = await world.w1.pod("10.244.1.10");
+    world.ask(a.compartment, "10.244.2.10", 80);
+    const [nic] = a.compartment.listInterfaces();
+    expect(nic!.neighbors.list().map(({ ip, mac }) => [formatIp(ip), mac])).toEqual([["10.244.1.1", W1dr]]);
   });
 
   it("nobody answers for an address that nobody has", async () => {
@@ -302,6 +363,22 @@ describe("policies of the network", () => {
       .map(({ frame }) => frame.slice(50 + 14 + 20))
       .find(({ length }) => length > 24);
     expect([...syn!.subarray(20, 24)]).toEqual([2, 4, 1_360 >> 8, 1_360 & 0xff]);
+  });
+
+  it("DT-043 on a node with an MTU of 1460 a pod has 1410, and its SYN says MSS 1370", async () => {
+    world = new OverlayWorld("ws2022", 1_460);
+    await world.w1.overlay("10.244.1.0/24", {
+      router: W1dr,
+      policies: [remoteSubnet("10.244.2.0/24", "10.0.0.12", W2dr)],
+    });
+    const a = await world.w1.pod("10.244.1.10");
+    expect(a.compartment.listInterfaces()[0]!.mtuBytes).toBe(1_410);
+    a.compartment.tcp.connect({ owner: new Silent(), destination: parseIp("10.244.2.10")!, port: 80 });
+    world.run();
+    const syn = world.wire.frames
+      .map(({ frame }) => frame.slice(50 + 14 + 20))
+      .find(({ length }) => length > 24);
+    expect([...syn!.subarray(20, 24)]).toEqual([2, 4, 1_370 >> 8, 1_370 & 0xff]);
   });
 
   it("DT-042 DT-166 an endpoint's MTU has room for the tunnel's headers", async () => {

@@ -231,6 +231,12 @@ export class ServiceContext {
     });
   }
 
+  /** Tells who has registered with HCS for a compute system. */
+  notifyComputeSystem(system: string, type: number, runtimeId: Guid, data: JsonValue): void {
+    const told = { ID: runtimeId, Flags: 0, Data: data };
+    this.notifications.push({ type, status: 0, data: told, computeSystem: system });
+  }
+
   /** Notifications since the last call, in order. */
   takeNotifications(): readonly HcnNotification[] {
     const taken = this.notifications;

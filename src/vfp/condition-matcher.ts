@@ -3,16 +3,36 @@ import { wordAt } from "../base/bytes.ts";
 import type { Mac } from "../net/mac.ts";
 import type { PortRange } from "../net/port-range.ts";
 import { type Prefix, prefixFamily } from "../net/prefix.ts";
-import type { AddressSet } from "./address-set.ts";
+import { AddressSet } from "./address-set.ts";
 import type { Condition } from "./condition.ts";
 import type { FlowKey } from "./flow-key.ts";
+import { type Place, placesOf } from "./tuple-space.ts";
 
 /** The part of a condition that a packet failed. */
 export type MissReason = "protocols" | "destinationExcept" | "other";
 
+/** More prefixes than this are a set, which is searched; fewer are compared one by one. */
+const COMPARED_MAX = 16;
+
+/** The latest set for each list of prefixes: rules that name one address set share its list. */
+const KNOWN_SETS = new WeakMap<readonly Prefix[], AddressSet>();
+
+function setOf(prefixes: readonly Prefix[]): AddressSet {
+  const known = KNOWN_SETS.get(prefixes);
+  if (known !== undefined) return known;
+  const set = new AddressSet("", prefixes);
+  // What is frozen stays what it is.
+  if (Object.isFrozen(prefixes)) KNOWN_SETS.set(prefixes, set);
+  return set;
+}
+
 /** Pairs of (mask, value) per prefix, each as many words as the family's address has. */
-function compilePrefixes(prefixes: readonly Prefix[] | undefined, family: 4 | 6): Int32Array | undefined {
+function compilePrefixes(
+  prefixes: readonly Prefix[] | undefined,
+  family: 4 | 6,
+): Int32Array | AddressSet | undefined {
   if (prefixes === undefined) return undefined;
+  if (prefixes.length > COMPARED_MAX) return setOf(prefixes);
   const words: number[] = [];
   for (const prefix of prefixes) {
     if (prefixFamily(prefix) !== family) continue;
@@ -29,7 +49,8 @@ function compilePrefixes(prefixes: readonly Prefix[] | undefined, family: 4 | 6)
   return Int32Array.from(words);
 }
 
-function isInPrefixes(compiled: Int32Array, key: FlowKey, at: number): boolean {
+function isInPrefixes(compiled: Int32Array | AddressSet, key: FlowKey, at: number): boolean {
+  if (compiled instanceof AddressSet) return compiled.hasWords(key.words, at, key.family);
   const addressWords = key.family === 4 ? 1 : 4;
   for (let i = 0; i < compiled.length; i += addressWords * 2) {
     let isInside = true;
@@ -44,7 +65,7 @@ function isInPrefixes(compiled: Int32Array, key: FlowKey, at: number): boolean {
 
 /** True when the address at `at` is in a prefix or a set; without either, always. */
 function isAmong(
-  prefixes: Int32Array | undefined,
+  prefixes: Int32Array | AddressSet | undefined,
   sets: readonly AddressSet[] | undefined,
   key: FlowKey,
   at: number,
@@ -67,9 +88,10 @@ function macWords(mac: Mac): readonly [number, number] {
 export class ConditionMatcher {
   readonly family: 4 | 6;
   private readonly condition: Condition;
-  private readonly source: Int32Array | undefined;
-  private readonly destination: Int32Array | undefined;
-  private readonly destinationExcept: Int32Array | undefined;
+  private readonly source: Int32Array | AddressSet | undefined;
+  private readonly destination: Int32Array | AddressSet | undefined;
+  private readonly destinationExcept: Int32Array | AddressSet | undefined;
+  private knownPlaces: readonly Place[] | undefined;
 
   constructor(condition: Condition, family: 4 | 6) {
     this.condition = condition;
@@ -77,6 +99,11 @@ export class ConditionMatcher {
     this.source = compilePrefixes(condition.source, family);
     this.destination = compilePrefixes(condition.destination, family);
     this.destinationExcept = compilePrefixes(condition.destinationExcept, family);
+  }
+
+  /** What rules with this condition lie under in an index. */
+  get places(): readonly Place[] {
+    return (this.knownPlaces ??= placesOf(this.condition, this.family));
   }
 
   matches(key: FlowKey): boolean {

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { defined } from "../base/assert.ts";
 import { parseIp } from "../net/ip.ts";
-import { hostPrefix, parsePrefix } from "../net/prefix.ts";
+import { type Prefix, hostPrefix, parsePrefix, prefixOf } from "../net/prefix.ts";
 import { buildTcpFrame } from "../wire/build-frame.ts";
 import { Headers } from "../wire/headers.ts";
 import { FlowKey } from "./flow-key.ts";
@@ -49,12 +49,40 @@ function rule(fields: Pick<Rule, "priority" | "condition">): Rule {
   };
 }
 
+function prefix(text: string): Prefix {
+  return defined(parsePrefix(text), "a prefix");
+}
+
+/** Both ends of the packets lie in it, among many others. */
+const LONG_LIST = [
+  ...Array.from({ length: 30 }, (_, index) => prefix(`10.${100 + index}.0.0/16`)),
+  prefix("10.96.0.2/31"),
+  prefix("10.244.0.0/16"),
+];
+
+const SHAPES = [
+  "service",
+  "service",
+  "service",
+  "prefix",
+  "any",
+  "source",
+  "other source",
+  "either prefix",
+  "source port",
+  "ports",
+  "exception",
+  "long list",
+  "everywhere",
+  "other family",
+] as const;
+
 const arbitraryRule = fc
   .record({
     priority: fc.integer({ min: 1, max: 3 }),
     address: fc.constantFrom(...ADDRESSES),
     port: fc.constantFrom(...PORTS),
-    shape: fc.constantFrom("service", "service", "service", "prefix", "any"),
+    shape: fc.constantFrom(...SHAPES),
   })
   .map(({ priority, address, port, shape }) => {
     const destinationPorts = [{ first: port, last: port }];
@@ -64,6 +92,15 @@ const arbitraryRule = fc
       service: { protocols: [6], destination, destinationPorts },
       prefix: { destination: wide, destinationPorts },
       any: {},
+      source: { source: [prefix("10.244.1.0/24")], destinationPorts },
+      "other source": { source: [prefix("10.244.2.0/24")], destination },
+      "either prefix": { destination: [...destination, prefix("10.97.0.0/16")], protocols: [6, 17] },
+      "source port": { sourcePorts: [{ first: 5000, last: 5000 }] },
+      ports: { protocols: [6], destinationPorts: [{ first: 80, last: 443 }] },
+      exception: { source: [prefix("10.244.1.10/32")], destinationExcept: destination },
+      "long list": { source: LONG_LIST, destination: LONG_LIST },
+      everywhere: { destination: [prefix("0.0.0.0/0")], destinationPorts },
+      "other family": { destination: [prefix("fd00::/8")] },
     };
     return rule({ priority, condition: conditions[shape] });
   });
@@ -115,6 +152,48 @@ describe("a group with many rules", () => {
       ),
       { numRuns: 150 },
     );
+  });
+
+  it("finds the one that wins among ten thousand ACLs of several shapes, and those that fit no table", () => {
+    const acl = (index: number): Rule =>
+      rule({
+        priority: 1_000 + (index % 7),
+        condition: {
+          source: [hostPrefix((0x0b00_0000 + index) as never)],
+          ...(index % 2 === 0 && { protocols: [6] }),
+          ...(index % 3 === 0 && { destinationPorts: [{ first: 80, last: 80 }] }),
+        },
+      });
+    const lengths = Array.from({ length: 33 }, (_, length) =>
+      [0, 1, 2].map((more) =>
+        rule({
+          priority: 2_000 + length,
+          condition: {
+            destination: [prefixOf(defined(parseIp("10.96.0.1"), "an address"), length)],
+            ...(more === 1 && { protocols: [6] }),
+            ...(more === 2 && { destinationPorts: [{ first: 81, last: 81 }] }),
+          },
+        }),
+      ),
+    ).flat();
+    const wanted = rule({ priority: 500, condition: { source: [prefix("10.244.1.0/24")] } });
+    const group = createGroup({
+      name: "g",
+      direction: "out",
+      family: 4,
+      priority: 1,
+      match: "priority",
+      rules: [...Array.from({ length: 10_000 }, (_, index) => acl(index)), ...lengths, wanted],
+    });
+    expect(group.find(keyOf("10.96.0.1", 80))).toBe(wanted);
+    const without = group.replaceRules([wanted], []);
+    expect(without.find(keyOf("10.96.0.1", 80))?.priority).toBe(2_000);
+    expect(without.find(keyOf("10.96.0.1", 81))?.priority).toBe(2_000);
+    const narrow = without.replaceRules(lengths.slice(0, 90), []);
+    expect(narrow.find(keyOf("10.96.0.1", 80))?.priority).toBe(2_030);
+    expect(narrow.has(lengths[98]!)).toBe(true);
+    expect(narrow.has(lengths[0]!)).toBe(false);
+    expect(narrow.size).toBe(10_000 + 9);
   });
 
   it("finds one of ten thousand services that came one by one", () => {

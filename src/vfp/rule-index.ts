@@ -1,16 +1,15 @@
 /**
  * Finds the winning rule among many, and gives a changed copy of itself for the price of the change.
  *
- * Rules that ask for exactly one protocol, destination and destination port (those of services) lie in buckets by
- * these three; the few others lie in one list. A changed copy shares all buckets that did not change, so ten thousand
- * services are added one after the other without copying ten thousand rules each time.
+ * Rules lie in tables, one for each shape (`tuple-space.ts`), and there in buckets by what they ask for; the few whose
+ * conditions fix nothing lie in one list. A changed copy shares all buckets that did not change, so ten thousand services
+ * are added one after the other without copying ten thousand rules each time.
  */
-import { wordAt } from "../base/bytes.ts";
-import { bitsOf, familyOf } from "../net/ip.ts";
-import type { Condition } from "./condition.ts";
 import { ConditionMatcher } from "./condition-matcher.ts";
+import type { Condition } from "./condition.ts";
 import type { FlowKey } from "./flow-key.ts";
 import type { Rule } from "./rule.ts";
+import { type Place, type Shape, hashOfKey, placesOf } from "./tuple-space.ts";
 
 /** A rule, ready to be tried. */
 export interface IndexedRule {
@@ -19,8 +18,6 @@ export interface IndexedRule {
   /** The lowest wins; of equals, the lowest sequence. */
   readonly rank: number;
   readonly sequence: number;
-  /** Hash of what an exact rule asks for; undefined for the others. */
-  readonly hash: number | undefined;
 }
 
 /** Few rules are tried faster one after the other. */
@@ -30,53 +27,11 @@ const BUCKETS_MIN = 16;
 const LOAD_MAX = 4;
 /** Copying this many references is what one change costs at most, besides its bucket. */
 const BUCKETS_MAX = 8_192;
+/** Rules of further shapes are tried one by one: a packet asks once per table. */
+const TABLES_MAX = 64;
 
 type Bucket = readonly IndexedRule[];
 const EMPTY: Bucket = Object.freeze([]);
-
-function hashStart(protocol: number, port: number): number {
-  return Math.imul((protocol << 16) ^ port ^ 0x5bd1_e995, 0x9e37_79b1);
-}
-
-function hashWord(hash: number, word: number): number {
-  return Math.imul(hash ^ (hash >>> 15) ^ word, 0x85eb_ca6b);
-}
-
-function hashEnd(hash: number): number {
-  return (hash ^ (hash >>> 13)) >>> 0;
-}
-
-function addressWords(address: number | bigint): number[] {
-  if (typeof address === "number") return [address | 0];
-  return [96n, 64n, 32n, 0n].map((shift) => Number((address >> shift) & 0xffff_ffffn) | 0);
-}
-
-/** What an exact rule lies under; undefined when the condition leaves one of the three open. */
-function exactHash(condition: Condition): number | undefined {
-  const { protocols, destination, destinationPorts } = condition;
-  const [protocol] = protocols ?? [];
-  const [prefix] = destination ?? [];
-  const [range] = destinationPorts ?? [];
-  if (protocol === undefined || prefix === undefined || range === undefined) return undefined;
-  const isExact =
-    protocols?.length === 1 &&
-    destination?.length === 1 &&
-    // A set has more addresses than the one that is listed.
-    condition.destinationSets === undefined &&
-    destinationPorts?.length === 1 &&
-    range.first === range.last &&
-    prefix.length === bitsOf(familyOf(prefix.address));
-  if (!isExact) return undefined;
-  return hashEnd(addressWords(prefix.address).reduce(hashWord, hashStart(protocol, range.first)));
-}
-
-/** What a rule for exactly this packet's protocol, destination and port lies under. */
-function keyHash(key: FlowKey): number {
-  let hash = hashStart(key.protocol, key.destinationPort);
-  for (let at = key.family === 4 ? 3 : 6; at < key.outerTupleLength; at++)
-    hash = hashWord(hash, wordAt(key.words, at));
-  return hashEnd(hash);
-}
 
 /** The winner comes first. */
 export function compareRules(a: IndexedRule, b: IndexedRule): number {
@@ -89,9 +44,9 @@ export function insertRule(list: Bucket, added: IndexedRule): Bucket {
   return Object.freeze(list.toSpliced(at < 0 ? list.length : at, 0, added));
 }
 
-function bucketCountFor(exactCount: number): number {
+function bucketCountFor(ruleCount: number): number {
   let count = BUCKETS_MIN;
-  while (count < BUCKETS_MAX && exactCount > count * LOAD_MAX) count *= 2;
+  while (count < BUCKETS_MAX && ruleCount > count * LOAD_MAX) count *= 2;
   return count;
 }
 
@@ -116,7 +71,7 @@ function matcherOf(condition: Condition, family: 4 | 6): ConditionMatcher {
 /** Prepares a rule for an index. */
 export function indexRule(rule: Rule, family: 4 | 6, rank: number, sequence: number): IndexedRule {
   const matcher = matcherOf(rule.condition, family);
-  return Object.freeze({ rule, matcher, rank, sequence, hash: exactHash(rule.condition) });
+  return Object.freeze({ rule, matcher, rank, sequence });
 }
 
 /** An immutable set of rules, whatever finds the winner. */
@@ -132,81 +87,227 @@ export interface RuleSet {
   list(): IndexedRule[];
 }
 
+/** The rules of one shape, by what they ask for. Immutable; its number of buckets is a power of two. */
+class ShapeTable {
+  readonly shape: Shape;
+  /** No rule here has a lower rank; after a removal, perhaps none this low. */
+  readonly lowestRank: number;
+  readonly buckets: readonly Bucket[];
+  /** A rule counts in each bucket that it lies in. */
+  readonly count: number;
+
+  constructor(shape: Shape, buckets: readonly Bucket[], count: number, lowestRank: number) {
+    this.shape = shape;
+    this.buckets = buckets;
+    this.count = count;
+    this.lowestRank = lowestRank;
+    Object.freeze(this);
+  }
+
+  bucketOf(hash: number): Bucket {
+    return this.buckets[hash & (this.buckets.length - 1)] ?? EMPTY;
+  }
+
+  get isCrowded(): boolean {
+    return this.count > this.buckets.length * LOAD_MAX * 2 && this.buckets.length < BUCKETS_MAX;
+  }
+}
+
+/** One rule in one bucket. */
+interface Placed {
+  readonly hash: number;
+  readonly indexed: IndexedRule;
+}
+
+function makeTable(shape: Shape, placed: readonly Placed[]): ShapeTable {
+  const lists = Array.from({ length: bucketCountFor(placed.length) }, (): IndexedRule[] => []);
+  let lowestRank = Number.POSITIVE_INFINITY;
+  for (const { hash, indexed } of placed) {
+    lists[hash & (lists.length - 1)]?.push(indexed);
+    lowestRank = Math.min(lowestRank, indexed.rank);
+  }
+  const buckets = lists.map((list) => (list.length === 0 ? EMPTY : Object.freeze(list.sort(compareRules))));
+  return new ShapeTable(shape, Object.freeze(buckets), placed.length, lowestRank);
+}
+
+/** What one change does to a table. */
+class TableEdit {
+  private readonly table: ShapeTable;
+  private readonly buckets: Bucket[];
+  private count: number;
+  private lowestRank: number;
+
+  constructor(table: ShapeTable) {
+    this.table = table;
+    this.buckets = [...table.buckets];
+    this.count = table.count;
+    this.lowestRank = table.lowestRank;
+  }
+
+  remove(hash: number, rule: Rule): void {
+    this.change(hash, (list) => Object.freeze(list.filter((each) => each.rule !== rule)));
+  }
+
+  add(hash: number, indexed: IndexedRule): void {
+    this.lowestRank = Math.min(this.lowestRank, indexed.rank);
+    this.change(hash, (list) => insertRule(list, indexed));
+  }
+
+  finish(): ShapeTable {
+    return new ShapeTable(this.table.shape, Object.freeze(this.buckets), this.count, this.lowestRank);
+  }
+
+  private change(hash: number, edit: (list: Bucket) => Bucket): void {
+    const at = hash & (this.buckets.length - 1);
+    const before = this.buckets[at] ?? EMPTY;
+    const after = edit(before);
+    this.count += after.length - before.length;
+    this.buckets[at] = after;
+  }
+}
+
+const NO_BUCKETS: readonly Bucket[] = Object.freeze(Array.from({ length: BUCKETS_MIN }, () => EMPTY));
+
+/** What one change does to all tables. */
+class TableEdits {
+  private readonly tables: Map<Shape, ShapeTable>;
+  private readonly edits = new Map<Shape, TableEdit>();
+
+  constructor(tables: readonly ShapeTable[]) {
+    this.tables = new Map(tables.map((table) => [table.shape, table]));
+  }
+
+  /** True when every shape has a table, or may get one. */
+  hasRoomFor(places: readonly Place[]): boolean {
+    const added = new Set(places.map(({ shape }) => shape).filter((shape) => !this.tables.has(shape)));
+    return this.tables.size + added.size <= TABLES_MAX;
+  }
+
+  of(shape: Shape): TableEdit {
+    const known = this.edits.get(shape);
+    if (known !== undefined) return known;
+    const table = this.tables.get(shape) ?? new ShapeTable(shape, NO_BUCKETS, 0, Number.POSITIVE_INFINITY);
+    const edit = new TableEdit(table);
+    this.tables.set(shape, table);
+    this.edits.set(shape, edit);
+    return edit;
+  }
+
+  finish(): readonly ShapeTable[] {
+    for (const [shape, edit] of this.edits) this.tables.set(shape, edit.finish());
+    return byLowestRank(this.tables.values());
+  }
+}
+
+function byLowestRank(tables: Iterable<ShapeTable>): readonly ShapeTable[] {
+  return Object.freeze(
+    [...tables].filter(({ count }) => count > 0).sort((a, b) => a.lowestRank - b.lowestRank),
+  );
+}
+
 /** An immutable set of rules by priority. */
 export class RuleIndex implements RuleSet {
   readonly size: number;
-  /** Exact rules by hash; its length is a power of two, or 0 while there are too few. */
-  private readonly buckets: readonly Bucket[];
+  /** Those that may hold the winner come first. */
+  private readonly tables: readonly ShapeTable[];
   /** All other rules, the winner first. */
   private readonly others: Bucket;
-  private readonly exactCount: number;
 
-  private constructor(buckets: readonly Bucket[], others: Bucket, exactCount: number) {
-    this.buckets = buckets;
+  private readonly family: 4 | 6;
+
+  private constructor(tables: readonly ShapeTable[], others: Bucket, size: number, family: 4 | 6) {
+    this.family = family;
+    this.tables = tables;
     this.others = others;
-    this.exactCount = exactCount;
-    this.size = exactCount + others.length;
+    this.size = size;
     Object.freeze(this);
   }
 
   static of(rules: readonly IndexedRule[]): RuleIndex {
-    const exact = rules.length < INDEXED_MIN ? [] : rules.filter((each) => each.hash !== undefined);
-    const others = exact.length === 0 ? rules : rules.filter((each) => each.hash === undefined);
-    const buckets = exact.length === 0 ? [] : distribute(exact);
-    return new RuleIndex(Object.freeze(buckets), Object.freeze(others.toSorted(compareRules)), exact.length);
+    const byShape = new Map<Shape, Placed[]>();
+    const others: IndexedRule[] = [];
+    for (const indexed of rules) {
+      const places = rules.length < INDEXED_MIN ? [] : indexed.matcher.places;
+      const missing = new Set(places.map(({ shape }) => shape).filter((shape) => !byShape.has(shape)));
+      if (places.length === 0 || byShape.size + missing.size > TABLES_MAX) {
+        others.push(indexed);
+        continue;
+      }
+      for (const { shape, hash } of places) {
+        const placed = byShape.get(shape);
+        if (placed === undefined) byShape.set(shape, [{ hash, indexed }]);
+        else placed.push({ hash, indexed });
+      }
+    }
+    const tables = [...byShape].map(([shape, placed]) => makeTable(shape, placed));
+    const family = rules[0]?.matcher.family ?? 4;
+    return new RuleIndex(
+      byLowestRank(tables),
+      Object.freeze(others.sort(compareRules)),
+      rules.length,
+      family,
+    );
   }
 
   find(key: FlowKey): IndexedRule | undefined {
-    const exact = this.exactCount === 0 ? undefined : firstMatch(this.bucketOf(keyHash(key)), key);
-    for (const each of this.others) {
-      if (exact !== undefined && compareRules(exact, each) < 0) return exact;
-      if (each.matcher.matches(key)) return each;
+    let best: IndexedRule | undefined;
+    for (const table of this.tables) {
+      if (best !== undefined && table.lowestRank > best.rank) break;
+      best = better(best, table.bucketOf(hashOfKey(table.shape, key)), key);
     }
-    return exact;
+    return better(best, this.others, key);
   }
 
   with(removed: ReadonlySet<Rule>, added: readonly IndexedRule[]): RuleIndex {
-    const isIndexed = this.exactCount > 0;
-    const count = this.exactCount + added.length;
-    if (!isIndexed || count > this.buckets.length * LOAD_MAX * 2) {
-      return RuleIndex.of([...this.list().filter((each) => !removed.has(each.rule)), ...added]);
+    const size = this.size - removed.size + added.length;
+    if (this.tables.length === 0)
+      return RuleIndex.of([...this.others.filter((each) => !removed.has(each.rule)), ...added]);
+    const edits = new TableEdits(this.tables);
+    let { others } = this;
+    const goneFromOthers = new Set<Rule>();
+    for (const rule of removed) {
+      const places = this.placesHere(rule);
+      for (const { shape, hash } of places) edits.of(shape).remove(hash, rule);
+      if (places.length === 0) goneFromOthers.add(rule);
     }
-    const buckets = [...this.buckets];
-    let { others, exactCount } = this;
-    const edit = (hash: number | undefined, change: (list: Bucket) => Bucket): void => {
-      if (hash === undefined) {
-        others = change(others);
-        return;
-      }
-      const at = hash & (buckets.length - 1);
-      const before = buckets[at] ?? EMPTY;
-      const after = change(before);
-      exactCount += after.length - before.length;
-      buckets[at] = after;
-    };
-    for (const rule of removed)
-      edit(exactHash(rule.condition), (list) => Object.freeze(list.filter((each) => each.rule !== rule)));
-    for (const each of added) edit(each.hash, (list) => insertRule(list, each));
-    return new RuleIndex(Object.freeze(buckets), others, exactCount);
+    if (goneFromOthers.size > 0)
+      others = Object.freeze(others.filter((each) => !goneFromOthers.has(each.rule)));
+    for (const each of added) {
+      const { places } = each.matcher;
+      if (places.length === 0 || !edits.hasRoomFor(places)) others = insertRule(others, each);
+      else for (const { shape, hash } of places) edits.of(shape).add(hash, each);
+    }
+    const next = new RuleIndex(edits.finish(), others, size, this.family);
+    return next.tables.some(({ isCrowded }) => isCrowded) ? RuleIndex.of(next.list()) : next;
   }
 
   has(rule: Rule): boolean {
-    const hash = this.exactCount === 0 ? undefined : exactHash(rule.condition);
-    const list = hash === undefined ? this.others : this.bucketOf(hash);
-    return list.some((each) => each.rule === rule);
+    return this.others.some((each) => each.rule === rule) || this.placesHere(rule).length > 0;
   }
 
   list(): IndexedRule[] {
-    return [...this.buckets.flat(), ...this.others].sort(compareRules);
+    const all = new Set(this.others);
+    for (const { buckets } of this.tables)
+      for (const bucket of buckets) for (const each of bucket) all.add(each);
+    return [...all].sort(compareRules);
   }
 
-  private bucketOf(hash: number): Bucket {
-    return this.buckets[hash & (this.buckets.length - 1)] ?? EMPTY;
+  /** Where `rule` lies in the tables; none: it does not. */
+  private placesHere(rule: Rule): readonly Place[] {
+    if (this.tables.length === 0) return [];
+    const places = placesOf(rule.condition, this.family);
+    const [first] = places;
+    const table = first && this.tables.find(({ shape }) => shape === first.shape);
+    const isHere = table?.bucketOf(first?.hash ?? 0).some((each) => each.rule === rule) === true;
+    return isHere ? places : [];
   }
 }
 
-function distribute(exact: readonly IndexedRule[]): Bucket[] {
-  const lists = Array.from({ length: bucketCountFor(exact.length) }, (): IndexedRule[] => []);
-  for (const each of exact) lists[(each.hash ?? 0) & (lists.length - 1)]?.push(each);
-  return lists.map((list) => (list.length === 0 ? EMPTY : Object.freeze(list.sort(compareRules))));
+/** The first of sorted rules that matches, if it comes before `best`. */
+function better(best: IndexedRule | undefined, list: Bucket, key: FlowKey): IndexedRule | undefined {
+  for (const each of list) {
+    if (best !== undefined && compareRules(best, each) < 0) return best;
+    if (each.matcher.matches(key)) return each;
+  }
+  return best;
 }

@@ -14,6 +14,8 @@ export interface Passage {
   readonly isTurned: boolean;
   /** It came to the port in a tunnel. */
   readonly cameInTunnel: boolean;
+  /** Its length when it came to the port. */
+  readonly arrivedBytes: number;
 }
 
 /** Where a frame goes on. */

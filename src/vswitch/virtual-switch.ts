@@ -2,7 +2,7 @@
  * The Hyper-V switch: one VFP pipeline per port, and the choice of the port a frame goes to.
  * The order of that choice is dataplane.md §2.17 (inferred there; each step names what it rests on).
  */
-import { assert, defined } from "../base/assert.ts";
+import { assert } from "../base/assert.ts";
 import { readU48 } from "../base/bytes.ts";
 import type { Clock } from "../base/clock.ts";
 import type { Environment } from "../base/environment.ts";
@@ -10,19 +10,20 @@ import { LIMITS } from "../base/limits.ts";
 import type { TraceEvent } from "../base/recorder.ts";
 import type { KnowledgeCode } from "../knowledge/codes.ts";
 import type { Ip } from "../net/ip.ts";
-import { type Mac, formatMac, isGroupMac } from "../net/mac.ts";
+import { type Mac, formatMac } from "../net/mac.ts";
 import type { PortBlockSource } from "../vfp/nat-pool.ts";
 import type { Direction } from "../vfp/rule.ts";
 import { EtherType } from "../wire/ethertype.ts";
-import { Headers, destinationIp, sourceIp } from "../wire/headers.ts";
+import { Headers } from "../wire/headers.ts";
 import type { Packet } from "../wire/packet.ts";
 import { isSegmentable, segmentPacket } from "../wire/segmentation.ts";
 import { answerArp } from "./arp-answering.ts";
 import { forwardArp } from "./arp-forwarding.ts";
 import { DelayedFrame, type Passage, type PassageOwner } from "./delayed-frame.ts";
+import { forwardByMac, isForged } from "./mac-forwarding.ts";
 import { forwardPlain } from "./plain-forwarding.ts";
 import { OwnedPortBlocks, PortBlockTable } from "./port-blocks.ts";
-import { findBindingOwner, findByAddress } from "./steering.ts";
+import { findBindingOwner } from "./steering.ts";
 import type { SwitchExtension } from "./switch-extension.ts";
 import {
   type PortOwner,
@@ -180,9 +181,10 @@ export class VirtualSwitch implements PortOwner, PassageOwner {
       direction: "out",
       isTurned: false,
       cameInTunnel: isOwnTunnel,
+      arrivedBytes: packet.length,
     } as const;
     // The uplink port is not VFP-enabled (dataplane.md §1.2).
-    if (source.kind === "external") this.sendFrom(source, packet, isOwnTunnel);
+    if (source.kind === "external") this.sendFrom(passage);
     else this.judge(passage);
   }
 
@@ -193,7 +195,8 @@ export class VirtualSwitch implements PortOwner, PassageOwner {
   }
 
   /** Brings a frame to where it goes from `source`, whose pipeline it has passed. */
-  private sendFrom(source: SwitchPort, packet: Packet, isOwnTunnel: boolean): void {
+  private sendFrom(passage: Passage): void {
+    const { port: source, packet, cameInTunnel: isOwnTunnel } = passage;
     source.count("out", packet.length);
     if (this.extension?.forwardFrame(this, source, packet) === true) return;
     if (this.isPlain) {
@@ -206,7 +209,11 @@ export class VirtualSwitch implements PortOwner, PassageOwner {
       else forwardArp(this, source, packet, this.headers);
       return;
     }
-    if (isOwnTunnel || !this.forwardInner(source, packet)) this.forward(source, packet);
+    if (isOwnTunnel && isForged(this, passage)) {
+      this.drop(source, packet, "tunnel-refused", "an endpoint sends into the tunnels between the nodes");
+      return;
+    }
+    if (isOwnTunnel || !this.forwardInner(source, packet)) forwardByMac(this, source, packet, this.headers);
   }
 
   /** Sends a frame out of `target`, through its pipeline. `reason` says why there. */
@@ -219,7 +226,17 @@ export class VirtualSwitch implements PortOwner, PassageOwner {
     this.record(packet, { kind: "switch", node: this.node, place: target.description, text: reason });
     const cameInTunnel = target.kind === "host" && this.lookInside(packet) !== undefined;
     if (target.kind === "external") this.transmit(target, packet);
-    else this.judge({ port: target, packet, direction: "in", isTurned: false, cameInTunnel });
+    else {
+      const { length } = packet;
+      this.judge({
+        port: target,
+        packet,
+        direction: "in",
+        isTurned: false,
+        cameInTunnel,
+        arrivedBytes: length,
+      });
+    }
     this.deliveries--;
   }
 
@@ -250,12 +267,12 @@ export class VirtualSwitch implements PortOwner, PassageOwner {
     if (direction === "out") {
       // Turned round: back to whoever sent it.
       if (isTurned) this.transmit(port, packet);
-      else this.sendFrom(port, packet, cameInTunnel);
+      else this.sendFrom(passage);
       return;
     }
     // Turned round: the frame leaves the port as if whoever is behind it had sent it.
     if (isTurned) {
-      if (!this.forwardInner(port, packet)) this.forward(port, packet);
+      if (!this.forwardInner(port, packet)) forwardByMac(this, port, packet, this.headers);
       return;
     }
     if (!cameInTunnel || !this.steerUnwrapped(port, packet)) this.transmit(port, packet);
@@ -286,7 +303,7 @@ export class VirtualSwitch implements PortOwner, PassageOwner {
     direction: Direction = "out",
   ): void {
     this.drops.set(code, (this.drops.get(code) ?? 0) + 1);
-    port.counters[direction].drops++;
+    port.countDrop(direction, "switch", code);
     this.record(packet, { kind: "drop", node: this.node, place: port.description, code, text });
   }
 
@@ -312,7 +329,7 @@ export class VirtualSwitch implements PortOwner, PassageOwner {
           this.drop(port, packet, "pending-packets-full", "too many packets wait for a next hop", direction);
         break;
       case "drop":
-        port.counters[direction].drops++;
+        port.countDrop(direction, "vfp", port.vfp.lastDropCode ?? "switch-port-blocked");
     }
   }
 
@@ -350,128 +367,6 @@ export class VirtualSwitch implements PortOwner, PassageOwner {
     if (binding === undefined || binding === target) return false;
     this.deliver(binding, packet, "by NAT binding of destination address and port");
     return true;
-  }
-
-  private forward(source: SwitchPort, packet: Packet): void {
-    const destination = readU48(packet.bytes, packet.start) as Mac;
-    if (isGroupMac(destination)) {
-      this.forwardGroup(source, packet);
-      return;
-    }
-    const inSubnet = this.overlays.find(source.virtualSubnets, destination);
-    if (inSubnet !== undefined && inSubnet !== source) {
-      this.forwardToPort(inSubnet, packet);
-      return;
-    }
-    if (destination === this.hostPort?.mac) {
-      this.forwardToHostMac(source, packet);
-      return;
-    }
-    const known = inSubnet ?? this.findOutside(source, destination);
-    if (known === source) {
-      this.forwardToSelf(source, packet);
-      return;
-    }
-    if (known !== undefined) {
-      this.forwardToPort(known, packet);
-      return;
-    }
-    if (source.kind === "external" || this.externalPort === undefined) {
-      this.drop(source, packet, "mac-not-local", `nobody here has MAC ${formatMac(destination)}`);
-      return;
-    }
-    if (source.virtualSubnets.length > 0 && !this.hasLeft(packet)) {
-      const text = `nobody in the virtual subnet has MAC ${formatMac(destination)}`;
-      this.drop(source, packet, "mac-not-local", text);
-      return;
-    }
-    const why = packet.tag === 0 ? "" : `MAC ${formatMac(destination)} is not on this switch`;
-    this.deliver(this.externalPort, packet, why);
-  }
-
-  /**
-   * The port that has a MAC, for who is not in its virtual subnet: from there only the host is in reach, and the host
-   * reaches an endpoint whose MAC nobody else has.
-   */
-  private findOutside(source: SwitchPort, mac: Mac): SwitchPort | undefined {
-    const port = this.portsByMac.get(mac);
-    if (source.virtualSubnets.length > 0) return port?.leadsToHost === true ? port : undefined;
-    return port ?? (source.kind === "host" ? this.overlays.findAnywhere(mac) : undefined);
-  }
-
-  /** True when a rule has sent the frame to a next hop of the node, whose MAC it has then. */
-  private hasLeft(packet: Packet): boolean {
-    return readU48(packet.bytes, packet.start + 6) === this.hostPort?.mac;
-  }
-
-  /**
-   * By MAC. Inferred: a frame to another leg of the host is looked up in the NAT bindings as one to the host's own MAC
-   * is, since pods behind a bridge endpoint answer to translated addresses over it (dataplane.md §2.17 step 4, Q-5).
-   */
-  private forwardToPort(target: SwitchPort, packet: Packet): void {
-    const binding = target.leadsToHost ? findBindingOwner(this, packet, this.headers) : undefined;
-    if (binding !== undefined) {
-      this.deliver(binding, packet, "by NAT binding of destination address and port");
-      return;
-    }
-    // Only packets that are followed have readers.
-    const why = packet.tag === 0 ? "" : `by destination MAC ${formatMac(target.mac)}`;
-    this.deliver(target, packet, why);
-  }
-
-  /**
-   * A frame to the MAC of its own port. Inferred: one that VFP gave another sender comes back (a pod that reaches itself
-   * through its service behind a source NAT, dataplane.md §2.4 B-5, and §1.9 names a setting that forbids it); one with
-   * both MACs the same goes nowhere.
-   */
-  private forwardToSelf(source: SwitchPort, packet: Packet): void {
-    if (readU48(packet.bytes, packet.start + 6) !== source.mac) {
-      this.deliver(source, packet, "back to the port it came from: another sender's MAC");
-      return;
-    }
-    const isOwnAddress =
-      this.headers.family !== 0 &&
-      sourceIp(packet.bytes, this.headers) === destinationIp(packet.bytes, this.headers);
-    this.drop(
-      source,
-      packet,
-      isOwnAddress ? "hairpin-under-dsr" : "mac-not-local",
-      isOwnAddress ? "a pod sent to itself: source and destination are the same" : "sent to its own MAC",
-    );
-  }
-
-  /** Step 4: NAT bindings, then endpoints by address, then the host itself. */
-  private forwardToHostMac(source: SwitchPort, packet: Packet): void {
-    const binding = findBindingOwner(this, packet, this.headers);
-    if (binding !== undefined && (binding !== source || source.kind === "container")) {
-      this.deliver(binding, packet, "by NAT binding of destination address and port");
-      return;
-    }
-    const owner = findByAddress(this, packet, this.headers);
-    if (owner !== undefined && owner !== source) {
-      this.deliver(owner, packet, "by destination address: its pods share the host's MAC on the wire");
-      return;
-    }
-    const host = defined(this.hostPort, "a frame to the host's MAC needs a host vNIC");
-    if (host === source) {
-      this.drop(source, packet, "mac-not-local", "the host sent a frame to itself");
-      return;
-    }
-    this.deliver(host, packet, "to the host: its MAC");
-  }
-
-  /**
-   * Step 5: subnet broadcast is off for L2Bridge endpoints (dataplane.md §2.10), so groups join the host and the
-   * wire only.
-   */
-  private forwardGroup(source: SwitchPort, packet: Packet): void {
-    const target = source.kind === "external" ? this.hostPort : this.externalPort;
-    const isInside = source.kind === "container" || source.kind === "router";
-    if (isInside || target === undefined || target === source) {
-      this.drop(source, packet, "broadcast-not-delivered", "broadcast and multicast are off here");
-      return;
-    }
-    this.deliver(target, packet, "broadcast or multicast");
   }
 
   private record(packet: Packet, event: TraceEvent): void {

@@ -1,12 +1,19 @@
 /**
  * A program in C that knows nothing but the names of Windows' DLLs, against `mullion hns serve`: as a Windows program
- * under Wine, and as a Linux program against the same code. The scenarios are in shim/test/shim-test.c.
+ * under Wine, and as a Linux program against the same code with gcc's sanitizers. Its scenarios are in shim/test.
  */
-import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { type WinePrefix, prepareWinePrefix } from "../../src/cmd/mullion/wine/wine-prefix.ts";
+import {
+  GOOD,
+  type Start,
+  type Variables,
+  closePrograms,
+  openPrograms,
+  startOnWine,
+  startSanitized,
+} from "./programs.ts";
 import {
   ROOT,
   type ProgramResult,
@@ -16,19 +23,10 @@ import {
   startDaemon,
 } from "./test-daemon.ts";
 
-const PROGRAMS = join(ROOT, "out", "shim");
-
-let prefix: WinePrefix;
 let daemon: TestDaemon;
 
-beforeAll(async () => {
-  execFileSync(process.execPath, [join(ROOT, "tools", "build-shim.ts")], { stdio: "inherit" });
-  prefix = await prepareWinePrefix(join(ROOT, "out", "wine", "prefix"), join(ROOT, "dist", "shim"));
-});
-
-afterAll(() => {
-  execFileSync(prefix.server, ["-w"], { env: { ...process.env, ...prefix.variables }, stdio: "ignore" });
-});
+beforeAll(openPrograms);
+afterAll(closePrograms);
 
 beforeEach(async () => {
   daemon = await startDaemon();
@@ -38,20 +36,10 @@ afterEach(async () => {
   await daemon.stop();
 });
 
-type Variables = Readonly<Record<string, string>>;
-type Start = (args: readonly string[], variables: Variables) => ChildProcess;
-
-function startOnLinux(args: readonly string[], variables: Variables): ChildProcess {
-  const env = { ...process.env, ...variables, LD_LIBRARY_PATH: PROGRAMS };
-  return spawn(join(PROGRAMS, "shim-test"), args, { env });
-}
-
-function startOnWine(args: readonly string[], variables: Variables): ChildProcess {
-  const env = { ...process.env, ...variables, ...prefix.variables };
-  return spawn(prefix.wine, [join(PROGRAMS, "shim-test.exe"), ...args], { env });
-}
-
-const GOOD: ProgramResult = { code: 0, stdout: "", stderr: "" };
+const FILE_OF_NOTHING: Variables = {
+  MULLION_HNS_TOKEN: "",
+  MULLION_HNS_TOKEN_FILE: join(ROOT, "no", "such", "token"),
+};
 
 /** Starts the program that listens, waits until it does, and lets `happen` before it goes on. */
 async function runWhile(
@@ -70,15 +58,23 @@ async function runWhile(
 
 describe.each<readonly [string, Start]>([
   ["under Wine", startOnWine],
-  ["on Linux", startOnLinux],
+  ["on Linux, watched by sanitizers", startSanitized],
 ])("a program that loads computenetwork and vmcompute, %s", (_, start) => {
   it.each([
     ["pod", "an L2Bridge network, an endpoint, an ACL, a namespace, attach and detach"],
     ["service", "an Overlay network and a load balancer"],
-    ["v1", "HNS v1 through HNSCall"],
-    ["errors", "HRESULTs and records; bad handles, texts without end, absurd lengths"],
-    ["notifications", "callbacks, one that calls back in and takes itself out"],
+    ["routes", "SDN routes"],
+    ["endpoint", "counters and addresses"],
+    ["features", "the hidden queries of the service"],
+    ["guest", "a guest network service, its states and ports"],
+    ["v1", "HNS v1 through HNSCall, and both its ways to refuse"],
+    ["errors", "HRESULTs and records"],
+    ["handles", "none, invented, of another kind, closed, closed twice"],
+    ["texts", "without an end, nowhere, at odd addresses, absurdly long, half a character"],
+    ["notifications", "of the service and of a network, and their end"],
+    ["reentry", "callbacks that call, register, take themselves out, or are taken out while they run"],
     ["systems", "hot attach to a virtual machine"],
+    ["exit", "registrations of compute systems hear of the end of theirs"],
   ])("%s: %s", async (scenario) => {
     expect(await resultOf(start([scenario], daemon.variables))).toEqual(GOOD);
   });
@@ -104,22 +100,23 @@ describe.each<readonly [string, Start]>([
   it("a program that is killed leaves the daemon, without its registration", async () => {
     const child = start(["lost"], daemon.variables);
     if (child.stdout !== null) await once(child.stdout, "data");
-    expect(await listenersOf(daemon)).toBe(1);
+    // Of the service and of a compute system.
+    expect(await listenersOf(daemon)).toBe(2);
     child.kill("SIGKILL");
     await expect.poll(() => listenersOf(daemon)).toBe(0);
     expect(await resultOf(start(["pod"], daemon.variables))).toEqual(GOOD);
   });
 
-  it("a wrong token: E_ACCESSDENIED", async () => {
-    const result = await resultOf(start(["nat"], { ...daemon.variables, MULLION_HNS_TOKEN: "wrong" }));
-    expect(result.code).toBe(1);
-    expect(result.stderr).toContain("0x80070005");
-  });
-
-  it("no daemon named: the record says what to set", async () => {
-    const result = await resultOf(start(["nat"], { MULLION_HNS: "" }));
-    expect(result.code).toBe(1);
-    expect(result.stderr).toContain("0x800706ba");
-    expect(result.stderr).toContain("mullion hns serve");
+  it.each<readonly [string, Variables, string, string]>([
+    ["a wrong token", { MULLION_HNS_TOKEN: "wrong" }, "80070005", "Bearer <token of this service>"],
+    ["no service named", { MULLION_HNS: "" }, "800706ba", "mullion hns serve"],
+    ["nobody who listens", { MULLION_HNS: "http://127.0.0.1:1" }, "800706ba", "Nobody listens"],
+    ["another machine", { MULLION_HNS: "http://10.0.0.1:80" }, "800706ba", "http://127.0.0.1:PORT"],
+    ["a token file that is not there", FILE_OF_NOTHING, "800706ba", "MULLION_HNS_TOKEN_FILE"],
+  ])("%s: refused, and the record says why", async (_title, variables, hresult, detail) => {
+    const given = { ...daemon.variables, ...variables };
+    const refused = await resultOf(start(["refused", hresult], given));
+    expect(refused).toEqual({ code: 0, stdout: expect.stringContaining(detail) as string, stderr: "" });
+    expect(await resultOf(start(["unheard", hresult], given))).toEqual(GOOD);
   });
 });

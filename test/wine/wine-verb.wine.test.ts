@@ -92,6 +92,8 @@ describe("mullion wine", () => {
   it("says what is wrong: no such program, a profile that there is not, a socket", async () => {
     const missing = await resultOf(mullion(["wine", "--", "./no-such.exe"]));
     expect([missing.code, missing.stderr]).toEqual([2, expect.stringContaining("there is no program")]);
+    const script = await resultOf(mullion(["wine", "--", join(ROOT, "bin", "mullion.js")]));
+    expect([script.code, script.stderr]).toEqual([2, expect.stringContaining("is no Windows program")]);
     const profile = await resultOf(mullion(["wine", "--profile", "ws1903x", "--", PROGRAM, "pod"]));
     expect([profile.code, profile.stderr]).toEqual([2, expect.stringContaining("ws1903x")]);
     const file = await resultOf(

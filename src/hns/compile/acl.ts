@@ -20,7 +20,7 @@ import { type Group, createGroup } from "../../vfp/group.ts";
 import type { Direction, Rule } from "../../vfp/rule.ts";
 import type { EndpointRecord } from "../endpoint-record.ts";
 import type { NetworkRecord } from "../network-record.ts";
-import { type AddressSets, intersectPrefixes } from "./address-sets.ts";
+import { type AddressSets, NO_SETS } from "./address-sets.ts";
 import { HNS_DEFAULT, endpointProvenance, networkProvenance, withPolicy } from "./provenance.ts";
 
 /** Printed priority of the ACL groups (dataplane.md §4.2). */
@@ -72,15 +72,6 @@ export function aclSources(network: NetworkRecord, endpoint: EndpointRecord): re
   return sources;
 }
 
-/**
- * The addresses that are in all of the sets. Inferred: a list of sets means all of them at once. NPM translates two
- * selectors that both have to hold to such a list (hcn.md §9.17). A set that is not there has no address.
- */
-function prefixesOfSets(ids: readonly string[], sets: AddressSets): readonly Prefix[] {
-  const [first = [], ...others] = ids.map((id) => sets.get(id) ?? []);
-  return others.reduce(intersectPrefixes, first);
-}
-
 /** The prefixes of an address field that belong to `family`; undefined when the field means any. */
 function prefixesOf(
   text: string | undefined,
@@ -89,13 +80,14 @@ function prefixesOf(
 ): readonly Prefix[] | undefined {
   const parsed = parseAclAddresses(text ?? "");
   if (parsed === undefined || parsed.addresses.length + parsed.sets.length === 0) return undefined;
+  const inSets = parsed.sets.length === 0 ? [] : sets.inAll(parsed.sets, family);
+  if (parsed.addresses.length === 0) return inSets;
   const literal = parsed.addresses
     .map((address) => parseAddressOrPrefix(address))
     .filter((address) => address !== undefined)
-    .map(prefixOfAddress);
-  return [...literal, ...prefixesOfSets(parsed.sets, sets)].filter(
-    (prefix) => prefixFamily(prefix) === family,
-  );
+    .map(prefixOfAddress)
+    .filter((prefix) => prefixFamily(prefix) === family);
+  return Object.freeze([...literal, ...inSets]);
 }
 
 /** The ranges of a port field; undefined when it means any. */
@@ -205,8 +197,6 @@ function compileGroup(
     rules: [...rules, defaultAllow(direction, rules.length === 0)].sort(compareAclRules),
   });
 }
-
-const NO_SETS: AddressSets = new Map();
 
 /**
  * Compiles ACLs to the groups of ACL_ENDPOINT_LAYER.

@@ -35,7 +35,7 @@ function compile(settings: object): readonly string[] {
 
 const WEB = "10.42.6.20/32,10.42.7.0/24";
 
-describe("address sets in ACLs", () => {
+describe("address sets in ACLs (DT-151: source sets are Local, destination sets are Remote, both ways)", () => {
   it.each<[string, object, readonly string[]]>([
     ["out, Remote is the destination", { Direction: "Out", RemoteAddresses: "web" }, [`*→${WEB}`]],
     ["out, Local is the source", { Direction: "Out", LocalAddresses: "web" }, [`${WEB}→*`]],

@@ -6,8 +6,41 @@ import { type Prefix, maskIp, prefixFamily } from "../../net/prefix.ts";
 import type { CompileCache } from "./compile-cache.ts";
 import type { NetworkRecord } from "../network-record.ts";
 
-/** Prefixes by the id of the set. */
-export type AddressSets = ReadonlyMap<string, readonly Prefix[]>;
+/**
+ * The sets of a network. Rules that name the same sets get the same list, so that the engine searches one set for all of
+ * them (`condition-matcher.ts`). Plain data.
+ */
+export class AddressSets {
+  private readonly members: ReadonlyMap<string, readonly Prefix[]>;
+  private readonly asked = new Map<string, readonly Prefix[]>();
+
+  constructor(members: ReadonlyMap<string, readonly Prefix[]>) {
+    this.members = members;
+  }
+
+  /** Prefixes by the id of the set. */
+  entries(): Iterable<[string, readonly Prefix[]]> {
+    return this.members.entries();
+  }
+
+  /**
+   * The addresses of a family that are in all of the sets. Inferred: a list of sets means all of them at once. NPM
+   * translates two selectors that both have to hold to such a list (hcn.md §9.17). A set that is not there has no address.
+   */
+  inAll(ids: readonly string[], family: 4 | 6): readonly Prefix[] {
+    const key = [family, ...ids].join(",");
+    const known = this.asked.get(key);
+    if (known !== undefined) return known;
+    const [first = [], ...others] = ids.map((id) => this.members.get(id) ?? []);
+    const shared = others.reduce(intersectPrefixes, first);
+    const prefixes = Object.freeze(shared.filter((prefix) => prefixFamily(prefix) === family));
+    this.asked.set(key, prefixes);
+    return prefixes;
+  }
+}
+
+/** Of a network without sets. */
+export const NO_SETS: AddressSets = new AddressSets(new Map());
 
 function addressesIn(set: SetPolicySetting): readonly Prefix[] {
   return splitList(set.Values ?? "")
@@ -28,7 +61,9 @@ export function resolveAddressSets(policies: readonly NetworkPolicy[]): AddressS
     if (set.PolicyType === "IPSET") return addressesIn(set);
     return splitList(set.Values ?? "").flatMap((member) => collect(member, seen));
   };
-  return new Map([...settings.keys()].map((id) => [id, Object.freeze(collect(id, new Set()))]));
+  return new AddressSets(
+    new Map([...settings.keys()].map((id) => [id, Object.freeze(collect(id, new Set()))])),
+  );
 }
 
 /** The sets of a network, worked out once for each list of its policies. */

@@ -8,6 +8,7 @@ import { buildTcpFrame } from "../../wire/build-frame.ts";
 import { Headers } from "../../wire/headers.ts";
 import { endpointRecord, networkRecord } from "../../testing/endpoint-record.ts";
 import { aclSources, compileAcls } from "./acl.ts";
+import { NO_SETS } from "./address-sets.ts";
 import { compileTierAcls } from "./tier-acl.ts";
 
 const LINK = { sourceMac: 0x0015_5d00_0001, destinationMac: 0x0015_5d00_0002 } as never;
@@ -24,7 +25,7 @@ function acl(settings: object): PolicyDocument {
 function compile(...policies: readonly PolicyDocument[]): readonly Group[] {
   const endpoint = endpointRecord({ policies });
   const groups = [
-    ...compileTierAcls(endpoint, new Map()),
+    ...compileTierAcls(endpoint, NO_SETS),
     ...compileAcls(aclSources(networkRecord(), endpoint)),
   ];
   return [...groups].sort((a, b) => a.priority - b.priority);
@@ -118,6 +119,6 @@ describe("TierAcl → ACL_ENDPOINT_LAYER", () => {
   });
 
   it("an endpoint without tiers has no group of theirs", () => {
-    expect(compileTierAcls(endpointRecord({ policies: [] }), new Map())).toEqual([]);
+    expect(compileTierAcls(endpointRecord({ policies: [] }), NO_SETS)).toEqual([]);
   });
 });

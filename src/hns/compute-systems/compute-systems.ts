@@ -10,6 +10,7 @@ import {
 } from "../../hcn/compute-system-document.ts";
 import type { ComputeSystem } from "../../hcn/compute-systems.ts";
 import { HcnError } from "../../hcn/error.ts";
+import { HCS_NOTIFICATION_TYPES } from "../../hcn/notification.ts";
 import { parseGuid } from "../../hcn/guid.ts";
 import type { EndpointRecord } from "../endpoint-record.ts";
 import { requireEndpoint } from "../endpoints.ts";
@@ -35,6 +36,9 @@ import {
 
 /** Longer ones are refused; HCS documents no limit, and ids in use have 64 characters. */
 const ID_LENGTH_MAX = 256;
+
+/** HCS's `SystemExitStatus` of a system that was terminated. */
+const FORCED_EXIT: JsonObject = Object.freeze({ Status: 0, ExitType: "ForcedExit" });
 
 function checkId(context: ServiceContext, id: string): void {
   if (id === "" || id.length > ID_LENGTH_MAX) {
@@ -174,6 +178,7 @@ export function terminateComputeSystem(context: ServiceContext, id: string): voi
     for (const endpoint of endpointsOfContainer(context, id)) detachFromContainer(context, endpoint, id);
   context.computeSystems.remove(id);
   if (system.compartmentId !== undefined) releaseCompartment(context, system.compartmentId);
+  context.notifyComputeSystem(id, HCS_NOTIFICATION_TYPES.SystemExited, system.runtimeId, FORCED_EXIT);
 }
 
 /** Ids of endpoints by what they are attached to: ids of containers, runtime ids of machines. */

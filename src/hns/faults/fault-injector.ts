@@ -95,6 +95,8 @@ export class FaultInjector implements HnsFaults {
 
   /** False when a notification is lost. */
   delivers(notification: HcnNotification): boolean {
+    // HCS's are not HNS's to lose.
+    if (notification.computeSystem !== undefined) return true;
     for (const active of this.active.values()) {
       const { fault } = active;
       if (fault.effect !== "lose-notifications") continue;

@@ -179,6 +179,7 @@ export const HCN_ERRORS = {
   },
   ERROR_DISK_FULL: { hresult: 0x80070070, text: "There is not enough space on the disk" },
   ERROR_NOT_FOUND: { hresult: 0x80070490, text: "Element not found" },
+  RPC_S_UNKNOWN_IF: { hresult: 0x800706b5, text: "The interface is unknown" },
   RPC_S_SERVER_UNAVAILABLE: { hresult: 0x800706ba, text: "The RPC server is unavailable" },
   EPT_S_NOT_REGISTERED: {
     hresult: 0x800706d9,

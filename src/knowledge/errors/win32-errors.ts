@@ -15,6 +15,7 @@ type Win32Code =
   | "ERROR_INVALID_PARAMETER"
   | "ERROR_ALREADY_EXISTS"
   | "ERROR_NOT_FOUND"
+  | "RPC_S_UNKNOWN_IF"
   | "RPC_S_SERVER_UNAVAILABLE"
   | "EPT_S_NOT_REGISTERED"
   | "ERROR_OBJECT_ALREADY_EXISTS";
@@ -149,6 +150,19 @@ export const WIN32_HNS_ERRORS: HcnExplanations<Win32Code> = {
       thread("microsoft/hcsshim", 151),
       reference("users.md G9; control-planes.md §8.1"),
     ],
+  },
+  RPC_S_UNKNOWN_IF: {
+    standing: "root",
+    cause: prose`
+      The service is there and does not know the interface, or its version, that the program speaks: a program or DLL
+      of another version. Mullion's DLLs get it from a service of another version of Mullion.`,
+    next: [
+      "Get-Service hns, vmcompute",
+      "Get-Item C:\\Windows\\System32\\computenetwork.dll | Format-List VersionInfo",
+    ],
+    remedy: prose`Take program, DLLs and service from one version: on a node restart after updates, with Mullion use its own DLLs.`,
+    related: "hns-unreachable",
+    sources: [WIN32_CODES],
   },
   RPC_S_SERVER_UNAVAILABLE: {
     standing: "root",

@@ -12,7 +12,7 @@ import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import { performance } from "node:perf_hooks";
 import { text } from "node:stream/consumers";
-import { HTTP_NOTIFICATIONS_PATH } from "../../../hcn/http-protocol.ts";
+import { HTTP_NOTIFICATIONS_PATH, HTTP_VERSION_HEADER } from "../../../hcn/http-protocol.ts";
 import { type TraceRecord, recordCall, recordNotification } from "./call-record.ts";
 import { CallSummary } from "./call-summary.ts";
 
@@ -29,10 +29,17 @@ export interface CallTracer {
 /** What the service takes; the DLLs send no more. */
 const REQUEST_MAX = 10 << 20;
 
+/** Each side sees the version of the other. */
+function versionOf(headers: IncomingMessage["headers"]): OutgoingHttpHeaders {
+  const version = headers[HTTP_VERSION_HEADER];
+  return version === undefined ? {} : { [HTTP_VERSION_HEADER]: version };
+}
+
 /** Of a request, what the service has to see. */
 function headersOf({ headers }: IncomingMessage): OutgoingHttpHeaders {
   const { authorization } = headers;
   return {
+    ...versionOf(headers),
     ...(authorization !== undefined && { authorization }),
     ...(headers["content-type"] !== undefined && { "content-type": headers["content-type"] }),
   };
@@ -107,7 +114,11 @@ class Tracer {
       this.write(recordCall({ at, milliseconds: milliseconds(), path, request, answer: { status, body } }));
       const type = answer.headers["content-type"] ?? "application/json";
       outgoing
-        .writeHead(status, { "content-type": type, "content-length": Buffer.byteLength(body) })
+        .writeHead(status, {
+          ...versionOf(answer.headers),
+          "content-type": type,
+          "content-length": Buffer.byteLength(body),
+        })
         .end(body);
     } catch (error) {
       const failure = gone.signal.aborted
@@ -119,7 +130,8 @@ class Tracer {
   }
 
   private async passStream(answer: IncomingMessage, outgoing: ServerResponse): Promise<void> {
-    outgoing.writeHead(200, { "content-type": answer.headers["content-type"] ?? "application/json" });
+    const type = answer.headers["content-type"] ?? "application/json";
+    outgoing.writeHead(200, { ...versionOf(answer.headers), "content-type": type });
     outgoing.flushHeaders();
     let unfinished = "";
     try {

@@ -1,0 +1,143 @@
+/** Services for benchmarks: groups of their rules, and a node that programs them through HNS. */
+import { SwitchDatapath } from "../src/hns/switch-datapath.ts";
+import { HnsService } from "../src/hns/hns-service.ts";
+import { VirtualClock } from "../src/base/clock.ts";
+import { Prng } from "../src/base/prng.ts";
+import { defined } from "../src/base/assert.ts";
+import { memoryPair } from "../src/device/memory-pair.ts";
+import { Host } from "../src/host/host.ts";
+import { parseProfile } from "../src/knowledge/profiles.ts";
+import { formatIp, type Ipv4 } from "../src/net/ip.ts";
+import type { Mac } from "../src/net/mac.ts";
+import { hostPrefix } from "../src/net/prefix.ts";
+import { type Group, createGroup } from "../src/vfp/group.ts";
+import type { BackEnd, Rule } from "../src/vfp/rule.ts";
+
+export const BACK_ENDS = 10;
+/** 203.0.113.10:443, where the fixture's segments go. */
+const VIP = 0xcb00_710a as Ipv4;
+const VIP_PORT = 443;
+export const FIRST_VIP = 0x0a60_0001;
+const FIRST_BACK_END = 0x0af4_0201;
+
+export function backEndsOf(count: number): readonly BackEnd[] {
+  return Array.from({ length: count }, (_, index) => ({ ip: (FIRST_BACK_END + index) as Ipv4, port: 8080 }));
+}
+
+function serviceRule(vip: Ipv4, backEnds: readonly BackEnd[]): Rule {
+  const id = `LB_DSR_${formatIp(vip)}`;
+  return {
+    id,
+    name: id,
+    priority: 100,
+    condition: {
+      protocols: [6],
+      destination: [hostPrefix(vip)],
+      destinationPorts: [{ first: VIP_PORT, last: VIP_PORT }],
+    },
+    action: { type: "lbnat", backEnds, distribution: "5-tuple", rewrites: "address-and-port" },
+    isTerminating: true,
+    isStateful: true,
+    provenance: { object: "HostComputeLoadBalancer", id, name: id },
+  };
+}
+
+/** LB_DSR with `services` rules, the one that the segments ask for last. */
+export function dsrGroup(services: number, backEnds: readonly BackEnd[]): Group {
+  const others = Array.from({ length: services - 1 }, (_, index) =>
+    serviceRule((FIRST_VIP + index) as Ipv4, backEnds),
+  );
+  return createGroup({
+    name: "LB_DSR_IPv4_OUT",
+    direction: "out",
+    family: 4,
+    priority: 100,
+    match: "priority",
+    rules: [...others, serviceRule(VIP, backEnds)],
+  });
+}
+
+/** A node with an L2Bridge network, `pods` pods and the remote endpoints that services send to. */
+export class BenchNode {
+  readonly hns: HnsService;
+  readonly backEnds: readonly string[];
+  /** Endpoints of the pods. */
+  readonly pods: readonly string[];
+
+  constructor(pods: number) {
+    const clock = new VirtualClock();
+    const env = { clock, prng: new Prng(1), recorder: undefined };
+    const host = new Host(env, { name: "win-1", os: "windows" });
+    const [device] = memoryPair(clock, { delayMs: 0 });
+    const mac = 0x0015_5d00_0011 as Mac;
+    const address = { ip: 0x0a00_000b as Ipv4, length: 24 };
+    const adapter = host.root.addInterface({ name: "Ethernet", mac, device });
+    host.root.addAddress(adapter, address);
+    this.hns = new HnsService(env, {
+      node: "win-1",
+      windows: defined(parseProfile("ws2025"), "a profile"),
+      datapath: new SwitchDatapath(env, host),
+      adapters: [{ name: "Ethernet", mac, device, addresses: [address] }],
+    });
+    const network = this.hns.create("Network", NETWORK);
+    this.pods = Array.from({ length: pods }, (_, index) => {
+      const namespace = this.hns.create("Namespace", { SchemaVersion: V2 });
+      const ip = formatIp((0x0af4_0105 + index) as Ipv4);
+      const endpoint = this.hns.create("Endpoint", {
+        HostComputeNetwork: network,
+        IpConfigurations: [{ IpAddress: ip }],
+        SchemaVersion: V2,
+      });
+      this.hns.modify("Namespace", namespace, {
+        ResourceType: "Endpoint",
+        RequestType: "Add",
+        Settings: { EndpointId: endpoint },
+      });
+      return endpoint;
+    });
+    this.backEnds = Array.from({ length: BACK_ENDS }, (_, index) =>
+      this.hns.create("Endpoint", {
+        HostComputeNetwork: network,
+        IpConfigurations: [{ IpAddress: formatIp((FIRST_BACK_END + index) as Ipv4) }],
+        MacAddress: `02-11-0a-f4-02-${(index + 1).toString(16).padStart(2, "0")}`,
+        Flags: 1,
+        SchemaVersion: V2,
+      }),
+    );
+  }
+
+  /** @returns the ids of the load balancers. */
+  addServices(count: number, isDsr: boolean): string[] {
+    return Array.from({ length: count }, (_, index) => this.addService(FIRST_VIP + index, isDsr));
+  }
+
+  /** @returns the id of a load balancer with all back ends but the first `fewer`. */
+  addService(vip: number, isDsr: boolean, fewer = 0): string {
+    return this.hns.create("LoadBalancer", {
+      HostComputeEndpoints: this.backEnds.slice(fewer),
+      FrontendVIPs: [formatIp(vip as Ipv4)],
+      PortMappings: [{ Protocol: 6, ExternalPort: 80, InternalPort: 8080 }],
+      Flags: isDsr ? 1 : 0,
+      SchemaVersion: V2,
+    });
+  }
+}
+
+const V2 = { Major: 2, Minor: 0 };
+const NETWORK = {
+  Name: "cbr0",
+  Type: "L2Bridge",
+  Policies: [{ Type: "NetAdapterName", Settings: { NetworkAdapterName: "Ethernet" } }],
+  Ipams: [
+    {
+      Type: "Static",
+      Subnets: [
+        {
+          IpAddressPrefix: "10.244.1.0/24",
+          Routes: [{ NextHop: "10.244.1.1", DestinationPrefix: "0.0.0.0/0" }],
+        },
+      ],
+    },
+  ],
+  SchemaVersion: V2,
+};

@@ -1,0 +1,173 @@
+/**
+ * Calls of `computenetwork.dll` and `vmcompute.dll` through `koffi`: by name, with addresses and numbers, each on a
+ * thread of its own, so that a service that takes its time does not stop the program.
+ *
+ * Everything that C writes to is memory of ours: texts are UTF-16 with a zero, places for results are eight bytes.
+ * So nothing here depends on how an FFI turns values into structures.
+ */
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import type * as Koffi from "koffi";
+import { HcnError } from "../error.ts";
+
+/** What a function takes: a number, an address, or the memory at one; `null` is no address. */
+export type NativeArgument = number | bigint | Uint8Array | null;
+
+/** `HCN_NOTIFICATION_CALLBACK` (hcn.md §1.4). */
+export type NativeCallback = (type: number, context: bigint, status: number, data: string) => void;
+
+/** Paths of the two libraries and of the one that frees what they allocate. */
+export interface NativeLibraries {
+  readonly computeNetwork: string;
+  readonly vmCompute: string;
+  /** With its function; `null` is the program itself. */
+  readonly free: readonly [library: string | null, name: string];
+}
+
+/** Calls that run at a time; more wait. Each takes a thread. */
+const CALLS_MAX = 16;
+const ADDRESS_BYTES = 8;
+
+/** Windows' own, from its folder and no other, so that none that lies beside the program is taken. */
+export function windowsLibraries(systemRoot: string): NativeLibraries {
+  const folder = join(systemRoot, "System32");
+  return {
+    computeNetwork: join(folder, "computenetwork.dll"),
+    vmCompute: join(folder, "vmcompute.dll"),
+    free: [join(folder, "ole32.dll"), "CoTaskMemFree"],
+  };
+}
+
+function unloadable(what: string, cause: unknown): HcnError {
+  const why = cause instanceof Error ? cause.message : String(cause);
+  return new HcnError("RPC_S_SERVER_UNAVAILABLE", {
+    detail: `${what}: ${why.split("\n", 1)[0] ?? ""}`,
+    explanation: "hns-unreachable",
+    cause,
+  });
+}
+
+/** Only who calls a DLL needs the package, and not every machine can have it. */
+function loadKoffi(): typeof Koffi {
+  try {
+    return createRequire(import.meta.url)("koffi") as typeof Koffi;
+  } catch (cause) {
+    throw unloadable(
+      "HNS's DLL is called through the package koffi (npm install koffi), which is missing",
+      cause,
+    );
+  }
+}
+
+/** A text as C reads it. */
+export function wideText(text: string): Uint8Array {
+  return Buffer.from(`${text}\0`, "utf16le");
+}
+
+/** Room for an address or a number that a function writes. */
+export function place(): Buffer {
+  return Buffer.alloc(ADDRESS_BYTES);
+}
+
+/** The types of a function's parameters, from what it is given: all that is wider than a number is an address. */
+function typesOf(args: readonly NativeArgument[]): string[] {
+  return args.map((argument) => (typeof argument === "number" ? "uint32_t" : "void *"));
+}
+
+export class NativeCalls {
+  private readonly koffi: typeof Koffi;
+  private readonly computeNetwork: Koffi.LibraryHandle;
+  private readonly vmCompute: Koffi.LibraryHandle;
+  private readonly release: (address: bigint) => void;
+  private readonly functions = new Map<string, ReturnType<Koffi.LibraryHandle["func"]>>();
+  /** What calls that run were given: C has the addresses, so that somebody has to hold the memory. */
+  private readonly running = new Set<readonly NativeArgument[]>();
+  private readonly waiting: (() => void)[] = [];
+
+  /** @throws HcnError RPC_S_SERVER_UNAVAILABLE when koffi or a library is missing. */
+  constructor(libraries: NativeLibraries) {
+    this.koffi = loadKoffi();
+    this.computeNetwork = this.load(libraries.computeNetwork);
+    this.vmCompute = this.load(libraries.vmCompute);
+    const [library, name] = libraries.free;
+    this.release = this.load(library).func(name, "void", ["void *"]) as (address: bigint) => void;
+  }
+
+  /**
+   * Calls a function; its HRESULT, unsigned.
+   * @throws HcnError E_NOTIMPL when the library has no such function, as older builds lack some (hcn.md §1.2).
+   */
+  async call(name: string, ...args: readonly NativeArgument[]): Promise<number> {
+    const called = this.find(name, "int32_t", typesOf(args));
+    while (this.running.size >= CALLS_MAX) await new Promise<void>((resolve) => this.waiting.push(resolve));
+    this.running.add(args);
+    try {
+      return await new Promise<number>((resolve, reject) => {
+        called.async(...args, (error: unknown, result: number) => {
+          if (error instanceof Error) reject(error);
+          else resolve(result >>> 0);
+        });
+      });
+    } finally {
+      this.running.delete(args);
+      this.waiting.shift()?.();
+    }
+  }
+
+  /** Frees a list that a function of the library's own frees, such as `HcnFreeGuestNetworkPortReservations`. */
+  free(name: string, address: bigint): void {
+    this.find(name, "void", ["void *"])(address);
+  }
+
+  /** The text whose address a function wrote into `from`, given back; undefined when it wrote none. */
+  takeText(from: Buffer): string | undefined {
+    const address = from.readBigUInt64LE();
+    if (address === 0n) return undefined;
+    try {
+      return this.koffi.decode.string16(address);
+    } finally {
+      this.release(address);
+    }
+  }
+
+  /** A copy of memory that a function has filled. */
+  read(address: bigint, length: number): Buffer {
+    return Buffer.from(this.koffi.view(address, length).slice(0));
+  }
+
+  /** An address that C may call from any thread; what it calls runs here, when this thread has time. */
+  makeCallback(callback: NativeCallback): bigint {
+    const { koffi } = this;
+    const prototype = koffi.proto("void", ["uint32_t", "uintptr_t", "int32_t", "void *"]);
+    const entry = (type: number, context: number | bigint, status: number, data: bigint | null): void => {
+      callback(type, BigInt(context), status >>> 0, data === null ? "" : koffi.decode.string16(data));
+    };
+    return koffi.register(entry, koffi.pointer(prototype));
+  }
+
+  /** C must not call it any more. */
+  dropCallback(callback: bigint): void {
+    this.koffi.unregister(callback);
+  }
+
+  private load(path: string | null): Koffi.LibraryHandle {
+    try {
+      return this.koffi.load(path);
+    } catch (cause) {
+      throw unloadable(`${path ?? "The program"} cannot be loaded`, cause);
+    }
+  }
+
+  private find(name: string, result: string, types: string[]): ReturnType<Koffi.LibraryHandle["func"]> {
+    const known = this.functions.get(name);
+    if (known !== undefined) return known;
+    const library = name.startsWith("Hcn") ? this.computeNetwork : this.vmCompute;
+    try {
+      const found = library.func(name, result, types);
+      this.functions.set(name, found);
+      return found;
+    } catch (cause) {
+      throw new HcnError("E_NOTIMPL", { detail: `The DLL of this build has no ${name}`, cause });
+    }
+  }
+}

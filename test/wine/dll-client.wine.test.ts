@@ -1,0 +1,86 @@
+/**
+ * `HcnClient` over the DLLs keeps the contract of all clients: here over the shared libraries that are built of the
+ * same code, and through them against a service in this process.
+ */
+import { execFileSync } from "node:child_process";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describeHcnClient } from "../../src/hcn/client.suite.ts";
+import type { HcnNotification } from "../../src/hcn/client.ts";
+import { DllHcnClient } from "../../src/hcn/dll/dll-client.node.ts";
+import { createNetwork } from "../../src/hcn/operations.ts";
+import { HnsHttpServer } from "../../src/hns/http-server.node.ts";
+import { CBR0, hnsNode } from "../../src/testing/hns-node.ts";
+import { ROOT } from "./test-daemon.ts";
+
+const TOKEN = "0123456789abcdef0123456789abcdef";
+const FOLDER = join(ROOT, "out", "shim");
+const LIBRARIES = {
+  computeNetwork: join(FOLDER, "libcomputenetwork.so"),
+  vmCompute: join(FOLDER, "libvmcompute.so"),
+  free: [null, "free"],
+} as const;
+
+beforeAll(() => {
+  execFileSync(process.execPath, [join(ROOT, "tools", "build-shim.ts")], { stdio: "inherit" });
+});
+
+afterAll(() => {
+  delete process.env["MULLION_HNS"];
+  delete process.env["MULLION_HNS_TOKEN"];
+});
+
+/** A client of a service of its own, which ends with it. */
+class ServedClient extends DllHcnClient {
+  readonly server: HnsHttpServer;
+
+  constructor(server: HnsHttpServer) {
+    super(LIBRARIES);
+    this.server = server;
+  }
+
+  static async open(): Promise<ServedClient> {
+    const address = { host: "127.0.0.1", port: 0, token: TOKEN } as const;
+    const server = await HnsHttpServer.listen({ client: hnsNode().client, address });
+    // The libraries read them with each call.
+    process.env["MULLION_HNS"] = `http://127.0.0.1:${server.port!}`;
+    process.env["MULLION_HNS_TOKEN"] = TOKEN;
+    return new ServedClient(server);
+  }
+
+  override async close(): Promise<void> {
+    await super.close();
+    await this.server.close();
+  }
+}
+
+describeHcnClient("the client over computenetwork and vmcompute", async () => ServedClient.open());
+
+describe("the client over computenetwork and vmcompute", () => {
+  it("hears once that the service is gone, and calls fail with its error", async () => {
+    const client = await ServedClient.open();
+    const heard: HcnNotification[] = [];
+    for (const scope of ["service", "all"] as const)
+      client.subscribe((notification) => heard.push(notification), scope);
+    await createNetwork(client, CBR0);
+    heard.splice(0);
+    await client.server.close();
+    await expect.poll(() => heard.map(({ type }) => type)).toEqual([0x0100_0000, 0x0100_0000]);
+    await expect(client.enumerate("Network")).rejects.toMatchObject({
+      code: "RPC_S_SERVER_UNAVAILABLE",
+      detail: expect.stringContaining("MULLION_HNS") as string,
+    });
+    await expect(client.call("GET", "/networks/", "")).rejects.toMatchObject({
+      code: "RPC_S_SERVER_UNAVAILABLE",
+    });
+    const late: HcnNotification[] = [];
+    client.subscribe((notification) => late.push(notification));
+    await expect.poll(() => late.map(({ type }) => type)).toEqual([0x0100_0000]);
+    await client.close();
+  });
+
+  it("says which library is missing", () => {
+    const libraries = { ...LIBRARIES, vmCompute: join(FOLDER, "no-such-library.so") };
+    expect(() => new DllHcnClient(libraries)).toThrow(/no-such-library\.so cannot be loaded/);
+  });
+});

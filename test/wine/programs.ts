@@ -1,0 +1,37 @@
+/** The test program of shim/test, as it is started in each of its builds. */
+import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import { join } from "node:path";
+import { type WinePrefix, prepareWinePrefix } from "../../src/cmd/mullion/wine/wine-prefix.ts";
+import { type ProgramResult, ROOT } from "./test-daemon.ts";
+
+const PROGRAMS = join(ROOT, "out", "shim");
+let prefix: WinePrefix;
+
+/** What a scenario says in which all was as it has to be. */
+export const GOOD: ProgramResult = { code: 0, stdout: "", stderr: "" };
+
+/** Builds the programs and makes the Wine prefix that they run in. */
+export async function openPrograms(): Promise<void> {
+  execFileSync(process.execPath, [join(ROOT, "tools", "build-shim.ts")], { stdio: "inherit" });
+  prefix = await prepareWinePrefix(join(ROOT, "out", "wine", "prefix"), join(ROOT, "dist", "shim"));
+}
+
+/** Waits until Wine's own programs have ended. */
+export function closePrograms(): void {
+  execFileSync(prefix.server, ["-w"], { env: { ...process.env, ...prefix.variables }, stdio: "ignore" });
+}
+
+export type Variables = Readonly<Record<string, string>>;
+export type Start = (args: readonly string[], variables: Variables) => ChildProcess;
+
+/** With gcc's sanitizers; the test program itself does not give back what it takes. */
+export function startSanitized(args: readonly string[], variables: Variables): ChildProcess {
+  const folder = join(PROGRAMS, "sanitized");
+  const options = { LD_LIBRARY_PATH: folder, ASAN_OPTIONS: "detect_leaks=0" };
+  return spawn(join(folder, "shim-test"), args, { env: { ...process.env, ...variables, ...options } });
+}
+
+export function startOnWine(args: readonly string[], variables: Variables): ChildProcess {
+  const env = { ...process.env, ...variables, ...prefix.variables };
+  return spawn(prefix.wine, [join(PROGRAMS, "shim-test.exe"), ...args], { env });
+}
