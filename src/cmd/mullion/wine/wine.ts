@@ -11,6 +11,7 @@ import { usage } from "../options.ts";
 import type { Terminal } from "../terminal.ts";
 import type { WineRequest } from "../verbs.ts";
 import { traceCalls } from "./trace-calls.ts";
+import { refuseProgram } from "./windows-program.ts";
 import { WineMissingError, type WinePrefix, prepareWinePrefix } from "./wine-prefix.ts";
 
 /** The address stands among the first lines. */
@@ -148,6 +149,8 @@ export async function wine(request: WineRequest, terminal: Terminal): Promise<nu
   if (!existsSync(request.program)) {
     throw usage(`there is no program ${JSON.stringify(request.program)}`, "Name the path of an .exe file.");
   }
+  const refusal = refuseProgram(request.program);
+  if (refusal !== undefined) throw refusal;
   const prefix = await openPrefix();
   const address = process.env["MULLION_HNS"] ?? "";
   const service = address === "" ? await ownService(request) : givenService(address, request);
