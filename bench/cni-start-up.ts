@@ -1,8 +1,12 @@
-/** What does it cost to start a CNI plugin as a process? Against a Node that does nothing. */
+/**
+ * What does it cost to start a CNI plugin as a process? Against a Node that does nothing. The bundles are what a package
+ * starts (tools/bundle-programs.ts), the sources what a clone does.
+ */
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
+import { bundlePrograms } from "../tools/bundle-programs.ts";
 import { type Candidate, measure, printTable } from "./measure.ts";
 
 const RUNS_PER_ROUND = 3;
@@ -41,11 +45,11 @@ function started({ name, argv, env, stdin = "", expects }: PluginRun): Candidate
 }
 
 /** Every run is a container of its own. */
-function hostLocal(folder: string): PluginRun {
+function hostLocal(program: string, folder: string): PluginRun {
   const ipam = { type: "host-local", dataDir: folder, ranges: [[{ subnet: "10.0.0.0/8" }]] };
   return {
     name: "host-local, ADD",
-    argv: ["bin/host-local"],
+    argv: [program],
     env: (count) => ({
       CNI_COMMAND: "ADD",
       CNI_CONTAINERID: `bench-${count}`,
@@ -58,17 +62,23 @@ function hostLocal(folder: string): PluginRun {
   };
 }
 
-export function run(): void {
+export async function run(): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), "mullion-bench-"));
   try {
+    // In the clone, because mullion looks for its package.
+    const programs = resolve("out", "bench", "programs");
+    await bundlePrograms(process.cwd(), programs);
+    const bundle = (name: string): string => join(programs, `${name}.cjs`);
     const version = { env: () => ({ CNI_COMMAND: "VERSION" }), expects: "supportedVersions" };
     const rows = measure([
       started({ name: "node -e 0", argv: ["-e", "0"], expects: "" }),
-      started({ name: "win-bridge, VERSION", argv: ["bin/win-bridge"], ...version }),
-      started({ name: "host-local, VERSION", argv: ["bin/host-local"], ...version }),
-      started(hostLocal(folder)),
+      started({ name: "win-bridge, VERSION", argv: [bundle("win-bridge")], ...version }),
+      started({ name: "win-bridge, VERSION, from the source", argv: ["bin/win-bridge"], ...version }),
+      started({ name: "host-local, VERSION", argv: [bundle("host-local")], ...version }),
+      started(hostLocal(bundle("host-local"), folder)),
+      started({ name: "mullion --version", argv: [bundle("mullion"), "--version"], expects: "0." }),
     ]);
-    printTable("Start of a CNI plugin as a process", rows, "node -e 0");
+    printTable("Start of a program as a process", rows, "node -e 0");
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }

@@ -83,6 +83,17 @@ export class ServiceProxies {
     this.kube.watch("EndpointSlice", resourceVersion, ({ type, object }) =>
       this.sliceChanged(object, type === "DELETED"),
     );
+    await this.startWindows();
+  }
+
+  /** On an overlay network kube-proxy waits some seconds before it looks again (kube-proxy.md §2.2). */
+  private async startWindows(): Promise<void> {
+    const results = [];
+    for (const proxy of this.windows.values()) results.push(await proxy.start());
+    const waits = results.flatMap((result) => (result.state === "waiting" ? [result.retryAfterMs] : []));
+    if (waits.length === 0) return;
+    const { clock } = this.cluster;
+    clock.runUntil(clock.nowMs + Math.max(...waits));
     for (const proxy of this.windows.values()) await proxy.start();
   }
 

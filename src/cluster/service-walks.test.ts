@@ -180,7 +180,7 @@ describe("WALK-B-3 pod → ClusterIP, DSR", () => {
 });
 
 describe("WALK-B-4 pod → ClusterIP, non-DSR", () => {
-  it("own subnet, local back end: W1:q→B:8080 from the host's port; both directions pass the host", async () => {
+  it("DT-107 own subnet, local back end: W1:q→B:8080 from the host's port; both directions pass the host", async () => {
     const one = await follow(own, clusterIp(["b"], false), CALL_V);
     expect(brief(one.forward)).toEqual([
       ["send A", "A→V", "p→80"],

@@ -97,7 +97,7 @@ describe("WALK-B-1 pod → pod, same node", () => {
 });
 
 describe("WALK-B-2a pod → pod, other node, own subnet", () => {
-  it("A → C: over the bridge endpoints, routed by both hosts, no encapsulation", () => {
+  it("DT-057 DT-058 A → C: over the bridge endpoints, routed by both hosts, TTL 127 on the wire and 126 at C", () => {
     const { forward, reply } = walk(own, "pod/a", "pod/c", { port: 8080 });
     expect(forward).toEqual([
       row("send A", "Am→BR1m", "A→C", 128, "p→8080"),
@@ -182,7 +182,13 @@ pods:
 });
 
 describe("WALK-B-6 pod → external", () => {
-  it("TCP, own subnet: SNAT to the node, W1m→Rm at TTL 128, back to A's port", () => {
+  it("DT-063 nobody has .1, the network's own gateway: the pods' is .2", () => {
+    const { forward, report } = walk(own, "pod/a", "10.244.1.1", { protocol: "icmp" });
+    expect(report).toMatchObject({ verdict: "not-delivered", code: "neighbor-unresolved" });
+    expect(forward.map(({ at }) => at)).not.toContain("deliver W1");
+  });
+
+  it("DT-062 TCP, own subnet: to BR1m, SNAT to the node, W1m→Rm at TTL 128, back to A's port", () => {
     const { forward, reply, report } = walk(own, "pod/a", "external", { port: 443 });
     expect(forward.slice(0, 2)).toEqual([
       row("send A", "Am→BR1m", "A→X", 128, "p→443"),

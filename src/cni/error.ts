@@ -66,8 +66,10 @@ export function toCniError(error: unknown): CniError {
 /**
  * A new error whose message says what was being done when `error` happened. As in the plugins' Go code the
  * inner code is lost: the result is a plain 999.
+ * @throws PluginPanic as it is: nothing is put around a crash.
  */
 export function annotate(error: unknown, action: string): CniError {
+  if (error instanceof PluginPanic) throw error;
   const knowledge = error instanceof CniError ? error.knowledge : undefined;
   return new CniError(CNI_CODES.internal, `${action}: ${describeError(error)}`, { knowledge, cause: error });
 }

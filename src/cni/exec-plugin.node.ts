@@ -1,9 +1,9 @@
 /** Plugins as processes, found in `CNI_PATH` and run as the client library does (cni.md §1.6, §1.8). */
 import { spawn } from "node:child_process";
 import { statSync } from "node:fs";
-import { posix, win32 } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { LIMITS } from "../base/limits.ts";
+import { pathRulesOf } from "../base/path-rules.ts";
 import { CNI_CODES, CniError } from "./error.ts";
 import type { Environment } from "./parameters.ts";
 import {
@@ -39,9 +39,11 @@ function isFile(path: string): boolean {
  * @throws CniError in the words of the client library.
  */
 export function findPlugin(type: string, folders: readonly string[], platform: string): string {
-  const paths = platform === "win32" ? win32 : posix;
-  if (type.includes(paths.sep)) throw new CniError(CNI_CODES.internal, `invalid plugin name: ${type}`);
-  const names = platform === "win32" ? [`${type}.exe`, type] : [type];
+  const paths = pathRulesOf(platform);
+  if (type.includes(paths.separator)) {
+    throw new CniError(CNI_CODES.internal, `invalid plugin name: ${type}`);
+  }
+  const names = paths.executablesOf(type);
   const candidates = folders.flatMap((folder) => names.map((name) => paths.join(folder, name)));
   const found = type === "" ? undefined : candidates.find(isFile);
   if (found === undefined) throw pluginNotFound(type, folders);

@@ -2,6 +2,7 @@
  * Running a plugin by its name: the seam between a caller (a runtime, or a plugin that delegates) and plugins
  * in this process or in processes of their own. Both speak texts, so both are the same code.
  */
+import { pathRulesOf } from "../base/path-rules.ts";
 import type { KnowledgeCode } from "../knowledge/codes.ts";
 import { effectiveVersion } from "./configuration.ts";
 import { StructReader, readStruct } from "./decode.ts";
@@ -44,9 +45,9 @@ export function pluginNotFound(type: string, folders: readonly string[]): CniErr
   return new CniError(CNI_CODES.internal, `failed to find plugin ${JSON.stringify(type)} in path ${where}`);
 }
 
-/** Splits `CNI_PATH`; `;` joins folders on Windows, `:` elsewhere. */
+/** The folders of `CNI_PATH`. */
 export function splitPluginPath(path: string, platform: string): readonly string[] {
-  return path === "" ? [] : path.split(platform === "win32" ? ";" : ":");
+  return pathRulesOf(platform).splitList(path);
 }
 
 function failureOf(exit: PluginExit): CniError {

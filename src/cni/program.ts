@@ -112,8 +112,10 @@ async function dispatch(plugin: CniPlugin, request: PluginRequest): Promise<stri
   checkCommandAllowed(request.command, request.cniVersion, plugin.supportedVersions);
   checkSupported(request.cniVersion, plugin.supportedVersions);
   switch (request.command) {
-    case "ADD":
-      return printResult(await plugin.add(request), request.cniVersion);
+    case "ADD": {
+      const result = await plugin.add(request);
+      return printResult(result, result.printedVersion ?? request.cniVersion);
+    }
     case "DEL":
       await plugin.del(request);
       return "";

@@ -51,6 +51,8 @@ export interface CniResult {
   readonly ips: readonly CniIp[];
   readonly routes: readonly CniRoute[];
   readonly dns: CniDns;
+  /** The version to print it in when that is not the configuration's: a meta plugin may hand on what it was given. */
+  readonly printedVersion?: string;
 }
 
 export const EMPTY_DNS: CniDns = Object.freeze({ nameservers: [], domain: "", search: [], options: [] });

@@ -1,8 +1,8 @@
 /** The token of a service on loopback TCP: a file that only its owner can read. */
 import { randomBytes } from "node:crypto";
-import { readFileSync, statSync, writeFileSync } from "node:fs";
+import { readFileSync, statSync } from "node:fs";
+import { writeOwnerFile } from "../base/owner-only.node.ts";
 
-const OWNER_ONLY = 0o600;
 const OTHERS = 0o077;
 const TOKEN_BYTES = 32;
 const TOKEN_LENGTH_MIN = 16;
@@ -20,7 +20,7 @@ function isMissing(error: unknown): boolean {
 /** Makes the file with a new token. It is never there with other rights, and an existing one is not touched. */
 function makeToken(path: string): string {
   const token = randomBytes(TOKEN_BYTES).toString("hex");
-  writeFileSync(path, `${token}\n`, { mode: OWNER_ONLY, flag: "wx" });
+  writeOwnerFile(path, `${token}\n`);
   return token;
 }
 
@@ -53,7 +53,7 @@ export function readTokenFile(path: string): string {
   );
 }
 
-/** The token in a file, which is made with mode 0600 when it is missing. @throws as `readTokenFile`. */
+/** The token in a file, which is made for its owner alone when it is missing. @throws as `readTokenFile`. */
 export function openTokenFile(path: string): string {
   try {
     return readTokenFile(path);

@@ -240,7 +240,7 @@ describe("what comes back", () => {
     expect(made.FrontendVIPs ?? []).toEqual(FrontendVIPs);
   });
 
-  it("affinity is an unknown field before HNS 12.0 (hcn.md §7.1, §8.3)", async () => {
+  it("DT-089 affinity is an unknown field on WS2019, before HNS 12.0 (hcn.md §7.1, §8.3)", async () => {
     const node = await fixture({ profile: "ws2019" });
     const made = await createLoadBalancer(node.client, clusterIp(node, mapping({ DistributionType: 2 })));
     expect(made.PortMappings).toEqual([PORT]);

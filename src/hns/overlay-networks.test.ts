@@ -11,7 +11,7 @@ import {
   modifyNetworkPolicies,
 } from "../hcn/operations.ts";
 import type { TcpOwner } from "../host/tcp-owner.ts";
-import { parseIp } from "../net/ip.ts";
+import { formatIp, parseIp } from "../net/ip.ts";
 import { formatMac } from "../net/mac.ts";
 import { buildUdpFrame } from "../wire/build-frame.ts";
 import { Ear, OVERLAY_MACS, type OverlayPod, OverlayWorld, remoteSubnet } from "../testing/overlay-world.ts";
@@ -246,6 +246,17 @@ describe("ARP of endpoints (dataplane.md §2.10)", () => {
     expect(known).toContainEqual([0x0af4_010b, Bm]);
   });
 
+  it("DT-055 for a pod of another subnet nobody is asked but the gateway", async () => {
+    await world.w1.overlay("10.244.1.0/24", {
+      router: W1dr,
+      policies: [remoteSubnet("10.244.2.0/24", "10.0.0.12", W2dr)],
+    });
+    const a = await world.w1.pod("10.244.1.10");
+    world.ask(a.compartment, "10.244.2.10", 80);
+    const [nic] = a.compartment.listInterfaces();
+    expect(nic!.neighbors.list().map(({ ip, mac }) => [formatIp(ip), mac])).toEqual([["10.244.1.1", W1dr]]);
+  });
+
   it("nobody answers for an address that nobody has", async () => {
     await world.w1.overlay("10.244.1.0/24", { router: W1dr });
     const a = await world.w1.pod("10.244.1.10");
@@ -352,6 +363,22 @@ describe("policies of the network", () => {
       .map(({ frame }) => frame.slice(50 + 14 + 20))
       .find(({ length }) => length > 24);
     expect([...syn!.subarray(20, 24)]).toEqual([2, 4, 1_360 >> 8, 1_360 & 0xff]);
+  });
+
+  it("DT-043 on a node with an MTU of 1460 a pod has 1410, and its SYN says MSS 1370", async () => {
+    world = new OverlayWorld("ws2022", 1_460);
+    await world.w1.overlay("10.244.1.0/24", {
+      router: W1dr,
+      policies: [remoteSubnet("10.244.2.0/24", "10.0.0.12", W2dr)],
+    });
+    const a = await world.w1.pod("10.244.1.10");
+    expect(a.compartment.listInterfaces()[0]!.mtuBytes).toBe(1_410);
+    a.compartment.tcp.connect({ owner: new Silent(), destination: parseIp("10.244.2.10")!, port: 80 });
+    world.run();
+    const syn = world.wire.frames
+      .map(({ frame }) => frame.slice(50 + 14 + 20))
+      .find(({ length }) => length > 24);
+    expect([...syn!.subarray(20, 24)]).toEqual([2, 4, 1_370 >> 8, 1_370 & 0xff]);
   });
 
   it("DT-042 DT-166 an endpoint's MTU has room for the tunnel's headers", async () => {

@@ -1,6 +1,7 @@
 // The overlay walks of dataplane.md §2.3, stage by stage and field by field, on networks made by hand.
 import { beforeAll, describe, expect, it } from "vitest";
 import { createEndpoint, createLoadBalancer } from "../hcn/operations.ts";
+import { parseIp } from "../net/ip.ts";
 import { formatMac } from "../net/mac.ts";
 import {
   OVERLAY_MACS,
@@ -9,6 +10,8 @@ import {
   OverlayWorld,
   remoteSubnet,
 } from "../testing/overlay-world.ts";
+import { buildUdpFrame } from "../wire/build-frame.ts";
+import { Headers } from "../wire/headers.ts";
 
 const { W1dr, W2dr, W1m, L1v } = OVERLAY_MACS;
 const NAT = {
@@ -206,21 +209,22 @@ describe("WALK-O-4 pod to ClusterIP with DSR", () => {
   });
 });
 
+const SERVICE_ROUTE = { Type: "SDNRoute", Settings: { DestinationPrefix: "10.96.0.0/12", NeedEncap: true } };
+
+/** A node with the source VIP S1 and a pod whose packets to services come to the host's port. */
+async function withSourceVip(): Promise<{ readonly at: Walks; readonly client: OverlayPod }> {
+  const at = await walks();
+  await createEndpoint(at.w1.client, at.w1.network, {
+    Name: "source-vip",
+    IpConfigurations: [{ IpAddress: "10.244.1.2" }],
+    MacAddress: formatMac(W1m),
+    Policies: [{ Type: "ProviderAddress", Settings: { ProviderAddress: "10.0.0.11" } }],
+  });
+  const client = await at.w1.pod("10.244.1.12", { Policies: [NAT, SERVICE_ROUTE] });
+  return { at, client };
+}
+
 describe("WALK-O-5 pod to ClusterIP without DSR", () => {
-  const ROUTE = { Type: "SDNRoute", Settings: { DestinationPrefix: "10.96.0.0/12", NeedEncap: true } };
-
-  async function withSourceVip(): Promise<{ readonly at: Walks; readonly client: OverlayPod }> {
-    const at = await walks();
-    await createEndpoint(at.w1.client, at.w1.network, {
-      Name: "source-vip",
-      IpConfigurations: [{ IpAddress: "10.244.1.2" }],
-      MacAddress: formatMac(W1m),
-      Policies: [{ Type: "ProviderAddress", Settings: { ProviderAddress: "10.0.0.11" } }],
-    });
-    const client = await at.w1.pod("10.244.1.12", { Policies: [NAT, ROUTE] });
-    return { at, client };
-  }
-
   it("DT-105 the host's port translates both addresses; the back end sees the source VIP, and the answer comes back", async () => {
     const { at, client } = await withSourceVip();
     await service(at, [await remoteBackEnd(at, "10.244.2.10", "10.0.0.12")], {
@@ -249,6 +253,35 @@ describe("WALK-O-5 pod to ClusterIP without DSR", () => {
   });
 });
 
+describe("WALK-O-5 WALK-O-8 without a source VIP", () => {
+  /** C keeps its own address towards nodes, so that its answers find their way. */
+  async function withoutSourceVip(isNodePort: boolean) {
+    const at = await walks();
+    const exceptions = { Exceptions: ["10.244.0.0/16", "10.96.0.0/12", "10.0.0.0/24"] };
+    const c = await at.w2.pod("10.244.2.12", { Policies: [{ Type: "OutBoundNAT", Settings: exceptions }] });
+    await service(at, [await remoteBackEnd(at, "10.244.2.12", "10.0.0.12")], { isDsr: false, isNodePort });
+    const ear = at.serve(c.compartment, 8080);
+    return { at, ear };
+  }
+
+  it("O-5: the node's address stands for the client, and the answer comes back by the node", async () => {
+    const { at, ear } = await withoutSourceVip(false);
+    const route = { Type: "SDNRoute", Settings: { DestinationPrefix: "10.96.0.0/12", NeedEncap: true } };
+    const client = await at.w1.pod("10.244.1.12", { Policies: [NAT, route] });
+    expect(at.walk(client.compartment, "10.96.0.50", 80).heard).toEqual(["10.96.0.50:80"]);
+    expect(ear.heard.at(-1)).toMatch(/^10\.0\.0\.11:49\d{3}$/);
+    const outer = at.stages().find((stage) => stage.at === "wire")?.outer;
+    expect(outer).toBe("W1m→W2m W1→W2 ttl 128 DF :4789 VNI 4096");
+  });
+
+  it("O-8: the same for a client outside", async () => {
+    const { at, ear } = await withoutSourceVip(true);
+    const outside = at.underlay.getOutsideHost("X")!.compartment;
+    expect(at.walk(outside, "10.0.0.11", 30_080).heard).toEqual(["10.0.0.11:30080"]);
+    expect(ear.heard.at(-1)).toMatch(/^10\.0\.0\.11:/);
+  });
+});
+
 describe("WALK-O-6 a pod that reaches itself through its service", () => {
   it("fails with DSR", async () => {
     const at = await walks();
@@ -271,6 +304,37 @@ describe("WALK-O-6 a pod that reaches itself through its service", () => {
     const ear = at.serve(a.compartment, 8080);
     expect(at.walk(a.compartment, "10.96.0.50", 80).heard).toEqual(["10.96.0.50:80"]);
     expect(ear.heard[0]).toMatch(/^10\.0\.0\.11:/);
+  });
+});
+
+describe("WALK-O-6 without DSR", () => {
+  it("the pod reaches itself through S1", async () => {
+    const { at, client } = await withSourceVip();
+    await service(at, [client.endpoint], { isDsr: false, sourceVip: "10.244.1.2" });
+    const ear = at.serve(client.compartment, 8080);
+    expect(at.walk(client.compartment, "10.96.0.50", 80).heard).toEqual(["10.96.0.50:80"]);
+    expect(ear.heard.at(-1)).toMatch(/^10\.244\.1\.2:/);
+  });
+
+  it("DT-110: Block_LoopBack, priority 1, drops a packet from the ClusterIP to itself, whoever is behind it", async () => {
+    const { at, client } = await withSourceVip();
+    await service(at, [client.endpoint], { isDsr: false, sourceVip: "10.244.1.2" });
+    const port = at.w1.datapath.listSwitches()[0]!.hostPort!;
+    const [rule] = port.vfp.getLayer("SLB_NAT_LAYER")!.groups.flatMap(({ rules }) => rules);
+    expect(rule).toMatchObject({ priority: 1, action: { type: "block", code: "service-loop-blocked" } });
+    expect(rule?.name).toMatch(/^Block_LoopBack[0-9A-F]{5}_10\.244\.1\.2_10\.96\.0\.50_80_8080_17$/);
+    expect(rule?.provenance.object).toBe("HostComputeLoadBalancer");
+    const ip = parseIp("10.96.0.50")!;
+    const packet = buildUdpFrame({
+      link: { sourceMac: W1m, destinationMac: W1dr },
+      ip: { source: ip, destination: ip, ttl: 128, identification: 1, isDontFragment: true },
+      udp: { sourcePort: 50_000, destinationPort: 80 },
+      payload: new Uint8Array(4),
+    });
+    const headers = new Headers();
+    headers.parse(packet);
+    expect(port.vfp.process("out", packet, headers, 0)).toBe("drop");
+    expect(port.vfp.drops.get("service-loop-blocked")).toBe(1);
   });
 });
 

@@ -3,19 +3,11 @@
  * before the call that made it returns; calls that wait at the same time share one transaction
  * (docs/decisions/0005-hns-store.md).
  */
-import {
-  chmodSync,
-  closeSync,
-  existsSync,
-  fsyncSync,
-  mkdirSync,
-  openSync,
-  readdirSync,
-  rmSync,
-} from "node:fs";
+import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, readdirSync, rmSync } from "node:fs";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { DatabaseSync, StatementSync } from "node:sqlite";
+import { restrictToOwner } from "../base/owner-only.node.ts";
 import type { JsonObject } from "../hcn/client.ts";
 import { HcnError } from "../hcn/error.ts";
 import type { HnsVersion } from "../hcn/features.ts";
@@ -99,7 +91,7 @@ function prepareFolder(path: string): void {
         `${path} is no state folder: it holds ${stranger}. Name a new or an empty folder.`,
       );
     }
-    chmodSync(path, 0o700);
+    restrictToOwner(path, "folder");
     // With these rights before SQLite opens it; its other files get the same.
     closeSync(openSync(join(path, DATABASE), "a", 0o600));
     if (!files.includes(README)) writeFileSync(join(path, README), README_TEXT, { mode: 0o600 });

@@ -64,6 +64,7 @@ export const KNOWLEDGE_CODES = [
   "service-vip-from-node-unsupported",
   "node-port-from-node-unsupported",
   "hairpin-under-dsr",
+  "service-loop-blocked",
   "external-traffic-policy-local-without-local-endpoint",
   "external-traffic-policy-local-without-dsr",
   "too-many-back-ends",
@@ -118,7 +119,7 @@ export const KNOWLEDGE_CODES = [
   "cluster-file-duplicate-address",
   "cluster-file-driver-mismatch",
   "cluster-file-duplicate-vni",
-  "vni-not-expressible",
+  "cluster-file-vni-too-large",
   "cluster-file-too-large",
   "unknown-object",
   "unknown-code",
@@ -171,6 +172,8 @@ export const KNOWLEDGE_CODES = [
   "hns-dump-value-cut",
   "hns-dump-names-only",
   "hns-restore-refused",
+  // Dumps of VFP.
+  "vfp-listing-unreadable",
   // What Windows pods cannot ask for.
   "host-process-without-host-network",
   "host-process-mixed-with-others",
@@ -277,6 +280,7 @@ export const KNOWLEDGE_CODES = [
   "flannel-network-overlaps",
   "flannel-network-without-node-range",
   "flannel-subnet-length-invalid",
+  "subnet-env-missing",
   "subnet-env-incomplete",
   "subnet-env-subnet-outside-network",
   "subnet-env-ipmasq-not-true",

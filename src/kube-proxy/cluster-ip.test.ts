@@ -441,7 +441,7 @@ describe("ClusterIP on L2Bridge (§8.3)", () => {
     expect(node.applied()).toEqual(["svc:p80"]);
   });
 
-  it("KP-B17 1025 back ends: refused at each sync, and the counts grow", async () => {
+  it("DT-104 KP-B17 1025 back ends: refused at each sync, and the counts grow", async () => {
     const node = new KubeProxyNode();
     const addresses = Array.from({ length: 1025 }, (_, n) => `10.9.${n >> 8}.${n & 255}`);
     const many = addresses.map((address) => ({ at: { address, node: "other-node" } }) as const);

@@ -1,4 +1,5 @@
 /** A report as SARIF 2.1.0, for code scanning. */
+import { POSIX_PATHS, WINDOWS_PATHS } from "../base/path-rules.ts";
 import { getEntry } from "../knowledge/catalogue.ts";
 import type { KnowledgeCode } from "../knowledge/codes.ts";
 import type { Severity } from "../knowledge/entry.ts";
@@ -9,12 +10,12 @@ const SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json";
 
 const LEVELS: Readonly<Record<Severity, string>> = { error: "error", warning: "warning", info: "note" };
 
-/** A path as a URI reference: slashes, and what a URI does not take escaped. */
+/** A path of either kind of system as a URI reference: slashes, and what a URI does not take escaped. */
 export function uriOf(file: string): string {
+  if (POSIX_PATHS.isAbsolute(file)) return POSIX_PATHS.fileUrlOf(file);
+  if (WINDOWS_PATHS.isAbsolute(file)) return WINDOWS_PATHS.fileUrlOf(file);
   const path = file.replaceAll("\\", "/").replace(/^(?:\.\/)+/, "");
-  const escaped = path.split("/").map(encodeURIComponent).join("/");
-  if (/^[A-Za-z]:\//.test(path)) return `file:///${escaped.replace("%3A", ":")}`;
-  return path.startsWith("/") ? `file://${escaped}` : escaped;
+  return path.split("/").map(encodeURIComponent).join("/");
 }
 
 function ruleOf(code: KnowledgeCode): Readonly<Record<string, unknown>> {

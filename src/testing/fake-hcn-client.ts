@@ -263,6 +263,7 @@ export class FakeHcnClient implements HcnClient {
       ID: network["ID"],
       Name: network["Name"],
       Type: network["Type"] ?? "NAT",
+      ...(network["ManagementIP"] !== undefined && { ManagementIP: network["ManagementIP"] }),
       Subnets: subnets.map((subnet) => ({
         AddressPrefix: object(subnet)["IpAddressPrefix"],
         GatewayAddress: object(list(object(subnet)["Routes"])[0])["NextHop"],
@@ -272,7 +273,7 @@ export class FakeHcnClient implements HcnClient {
 
   private createV1(body: JsonObject): JsonObject {
     const id = this.nextId("Endpoint");
-    const document: Document = { ...body, ID: id, MacAddress: FAKE_MAC, SharedContainers: [] };
+    const document: Document = { MacAddress: FAKE_MAC, ...body, ID: id, SharedContainers: [] };
     document["IPAddress"] ??= this.chosenAddresses.shift();
     document["GatewayAddress"] ??= this.gatewayOf(textOf(body["VirtualNetwork"]));
     this.table("Endpoint").set(id, document);

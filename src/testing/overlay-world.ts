@@ -299,12 +299,14 @@ export class OverlayWorld {
   readonly l1: ScriptedPeer;
   readonly underlay: Underlay;
 
-  constructor(profile = "ws2022") {
+  /** `mtuBytes` is that of the nodes' adapters. */
+  constructor(profile = "ws2022", mtuBytes = 1_500) {
     const env: Environment = { clock: this.clock, prng: new Prng(7), recorder: this.listener };
     this.underlay = new Underlay(env, {
       subnet: parsePrefix("10.0.0.0/24")!,
       routerIp: ip("10.0.0.1"),
       outside: [{ name: "X", ip: ip("203.0.113.10") }],
+      mtuBytes,
     });
     this.underlay.segment.filter = this.wire;
     const { W1m, W2m } = OVERLAY_MACS;

@@ -215,6 +215,11 @@ describe("dataplane.md §2.17, where a frame goes", () => {
     expect(reached()).toEqual(["a"]);
   });
 
+  it("DT-172 step 4: without a binding, a frame to the node's own port goes to the host's vNIC", () => {
+    virtualSwitch.handleFrame(ports.uplink, tcp([MAC.router, MAC.host], [IP.x, IP.node], [5000, 22]));
+    expect(reached()).toEqual(["host"]);
+  });
+
   it("step 4: a published port comes first", () => {
     const binding = { ip: IP.node, protocol: 6, port: 8080 };
     ports.b.addStaticBinding(binding);
@@ -312,7 +317,7 @@ describe("NAT blocks and next hops", () => {
     expect(ports.a.vfp.drops.get("next-hop-unresolved")).toBe(1);
   });
 
-  it("step 4: the answer goes to the port that owns the block, with the pod's MAC", () => {
+  it("DT-171 step 4: the answer goes to the port that owns the block, with the pod's MAC", () => {
     resolver.answer = { sourceMac: MAC.host, destinationMac: MAC.router };
     virtualSwitch.handleFrame(ports.a, tcp([MAC.a, MAC.bridge], [IP.a, IP.x]));
     const flags = TcpFlag.syn | TcpFlag.ack;

@@ -12,9 +12,13 @@ export const HCN_TEST: string = join(FOLDER, "hcn.test.exe");
 /** A program that is watched from outside. */
 export const PROGRAM: string = join(FOLDER, "program.exe");
 
+/** Tests of examples/windows-program, which people copy. */
+export const EXAMPLE_TEST: string = join(FOLDER, "podnet.test.exe");
+
 const PROGRAMS: readonly GoProgram[] = [
   { module: MODULE, package: "./hcntest", isTest: true, output: HCN_TEST },
   { module: MODULE, package: "./program", output: PROGRAM },
+  { module: join(ROOT, "examples", "windows-program"), package: ".", isTest: true, output: EXAMPLE_TEST },
 ];
 
 /** Go's own cache makes it quick when nothing has changed. @throws GoMissingError. */

@@ -235,7 +235,7 @@ const VNI_OF_REMOTE_SUBNETS_MAX = 0xffff;
 function checkVni({ network, vni }: Located, reading: Reading): void {
   if (network.driver !== "Overlay" || network.vni <= VNI_OF_REMOTE_SUBNETS_MAX) return;
   const message = `the VNI ${network.vni} does not fit the 16 bits that RemoteSubnetRoute has for it`;
-  reading.report("vni-not-expressible", vni, message, "Choose one from 4096 to 65535.");
+  reading.report("cluster-file-vni-too-large", vni, message, "Choose one from 4096 to 65535.");
 }
 
 function checkNodes(raw: RawCluster, cluster: ClusterFile, reading: Reading): void {

@@ -6,20 +6,22 @@ import { realpathSync } from "node:fs";
 import { basename, dirname } from "node:path";
 import { ExecRunner, findPlugin } from "../../cni/exec-plugin.node.ts";
 import { InProcessRunner } from "../../cni/in-process-runner.ts";
-import type { CniPlugin, Platform } from "../../cni/plugin.ts";
+import type { Platform } from "../../cni/plugin.ts";
 import {
   type PluginCall,
   type PluginExit,
   type PluginRunner,
   splitPluginPath,
 } from "../../cni/plugin-runner.ts";
+import type { OpenPlugin } from "./plugin-process.ts";
+
+/** The executables of an installation lie side by side. */
+const OWN_FOLDER = dirname(realpathSync(process.argv[1] ?? ""));
 
 export interface OwnPluginRunnerOptions {
   readonly platform: Platform;
-  /** The folder of this installation's executables. */
-  readonly binFolder: string;
   /** Opens a plugin of this installation by the name of its executable; undefined when it has none of that name. */
-  readonly open: (name: string) => Promise<CniPlugin | undefined>;
+  readonly open: (name: string) => Promise<OpenPlugin | undefined>;
 }
 
 export class OwnPluginRunner implements PluginRunner {
@@ -32,13 +34,17 @@ export class OwnPluginRunner implements PluginRunner {
   }
 
   async run(call: PluginCall): Promise<PluginExit> {
-    const { platform, binFolder, open } = this.options;
+    const { platform, open } = this.options;
     const folders = splitPluginPath(call.env["CNI_PATH"] ?? "", platform);
     const path = realpathSync(findPlugin(call.type, folders, platform));
-    const isOwn = dirname(path) === realpathSync(binFolder);
+    const isOwn = dirname(path) === OWN_FOLDER;
     // On Windows the executables of this installation are launchers: host-local.exe beside host-local.cjs.
-    const plugin = isOwn ? await open(basename(path, ".exe")) : undefined;
-    if (plugin === undefined) return this.processes.run(call);
-    return new InProcessRunner(new Map([[call.type, plugin]]), platform).run(call);
+    const opened = isOwn ? await open(basename(path, ".exe")) : undefined;
+    if (opened === undefined) return this.processes.run(call);
+    try {
+      return await new InProcessRunner(new Map([[call.type, opened.plugin]]), platform).run(call);
+    } finally {
+      await opened.close();
+    }
   }
 }

@@ -14,7 +14,7 @@ export interface OpenPlugin {
 }
 
 /** Makes the plugin of an executable. */
-export type PluginOpener = (compat: Compat) => Promise<OpenPlugin>;
+export type PluginOpener = (compat: Compat) => OpenPlugin | Promise<OpenPlugin>;
 
 const COMPAT_FLAG = "--mullion-compat=";
 const COMPAT_VARIABLE = "MULLION_COMPAT";

@@ -1,5 +1,6 @@
 /** The executable `win-bridge`. */
-import { openWinBridge } from "../cni-plugins/open-win-bridge.ts";
+import { WinBridge } from "../../plugins/win-bridge/plugin.ts";
+import { openWindowsPlugin } from "../cni-plugins/open-windows-plugin.ts";
 import { runPluginProcess } from "../cni-plugins/plugin-process.ts";
 
-void runPluginProcess(openWinBridge);
+void runPluginProcess((compat) => openWindowsPlugin((options) => new WinBridge(options), compat));

@@ -11,6 +11,8 @@ import type { FrontEnd, LoadBalancerFacts } from "./load-balancer-plan.ts";
 const RULE_PRIORITY = 100;
 /** Before the rules that balance. */
 const REFUSAL_PRIORITY = 50;
+/** Observed (dataplane.md §2.2.2). */
+const LOOP_PRIORITY = 1;
 const NODE_PORTS = "dataplane.md §2.2.3";
 const FULL_NAT = "dataplane.md §2.2.2, §3.3";
 
@@ -150,6 +152,22 @@ export function fullNat(
     ...(!hasRemote && { inferred: FULL_NAT }),
   });
   return { nat, lb };
+}
+
+/**
+ * On overlay nodes without DSR, before source NAT: a packet from the front end to itself goes nowhere (walk O-6, DT-110).
+ * Inferred: the condition; seen are name, priority and action.
+ */
+export function blockLoopBack(frontEnd: FrontEnd, pool: HostPoolDefinition): Rule {
+  const { tag, mapping, vip } = frontEnd;
+  const name = nameOf(`Block_LoopBack${tag}`, formatIp(pool.ip), suffix(frontEnd, mapping.internalPort));
+  return makeRule(frontEnd, name, {
+    priority: LOOP_PRIORITY,
+    condition: Object.freeze({ ...toFrontEnd(frontEnd), source: [hostPrefix(vip)] }),
+    action: { type: "block", code: "service-loop-blocked" },
+    isStateful: false,
+    inferred: "dataplane.md §2.3 O-6",
+  });
 }
 
 /**

@@ -15,6 +15,7 @@ import { type EndpointTable, type LoadBalancerFacts, frontEndsOf } from "./load-
 import {
   type BackEndRules,
   backEndRules,
+  blockLoopBack,
   dsrRule,
   forwardLocally,
   fullNat,
@@ -77,6 +78,10 @@ export function compileLoadBalancer(
     const pool = poolOf(loadBalancer, frontEnd.mapping, facts);
     return pool === undefined ? [] : [{ frontEnd, pool, rules: fullNat(frontEnd, pool, facts.overhead) }];
   });
+  const isTunnelled = facts.overhead > 0;
+  const loops = full
+    .filter(({ frontEnd }) => isTunnelled && !frontEnd.isDsr)
+    .map(({ frontEnd, pool }) => blockLoopBack(frontEnd, pool));
   const local = hosted.filter((frontEnd) => !translated.includes(frontEnd));
   const pools = [...reservedPoolsOf(loadBalancer, facts), ...full.map(({ pool }) => pool)];
   const backEnds = mergeBackEnds(hosted.map(backEndRules));
@@ -84,9 +89,11 @@ export function compileLoadBalancer(
     podRules: dsr.length === 0 ? NO_POD_RULES : Object.freeze({ 4: podRules(4), 6: podRules(6) }),
     host: Object.freeze({
       hairpin: orNone(hosted.map(hairpinRule)),
-      sourceNat: orNone(
-        hosted.flatMap((frontEnd) => refuseNode(frontEnd, facts)).concat(full.map(({ rules }) => rules.nat)),
-      ),
+      sourceNat: orNone([
+        ...hosted.flatMap((frontEnd) => refuseNode(frontEnd, facts)),
+        ...loops,
+        ...full.map(({ rules }) => rules.nat),
+      ]),
       balance: orNone(full.map(({ rules }) => rules.lb)),
       balanceLocally: orNone(local.map(forwardLocally)),
     }),

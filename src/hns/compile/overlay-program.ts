@@ -121,15 +121,24 @@ export function compileOverlayProgram(
     ),
     natPools: translations.nat.pools,
     staticBindings: translations.mappings.bindings,
+    claims: translations.mappings.claims,
     deliversByAddress: false,
   };
 }
 
-/** Who has which address, as the switch tells those who ask: gateways, endpoints here, endpoints elsewhere. */
-function neighborsOf(plan: OverlayPlan, local: readonly EndpointRecord[]): ReadonlyMap<Ip, Mac> {
+/**
+ * Who has which address, as the switch tells those who ask: gateways, endpoints here, endpoints elsewhere. Inferred: the
+ * address that load balancers send from is behind the router, which turns what comes for it to the host's port.
+ */
+function neighborsOf(
+  plan: OverlayPlan,
+  local: readonly EndpointRecord[],
+  sourceVips: readonly EndpointRecord[],
+): ReadonlyMap<Ip, Mac> {
   const neighbors = new Map<Ip, Mac>();
   for (const { gateway } of plan.subnets) if (gateway !== undefined) neighbors.set(gateway, plan.routerMac);
   for (const { ip, mac } of plan.remoteAddresses) neighbors.set(ip, mac);
+  for (const { ipConfigs } of sourceVips) for (const { ip } of ipConfigs) neighbors.set(ip, plan.routerMac);
   for (const { ipConfigs, mac } of local) for (const { ip } of ipConfigs) neighbors.set(ip, mac);
   return neighbors;
 }
@@ -159,13 +168,14 @@ export function compileRouter(cache: CompileCache, view: NetworkView, overlay: O
       }),
       natPools: [],
       staticBindings: [],
+      claims: [],
       deliversByAddress: false,
     };
     return Object.freeze({
       mac: plan.routerMac,
       portName: `DrPort ${view.network.id}`,
       program: Object.freeze(program),
-      neighbors: neighborsOf(plan, view.attached),
+      neighbors: neighborsOf(plan, view.attached, sourceVips),
     });
   });
 }

@@ -232,7 +232,7 @@ describe("networks with DHCP", () => {
     expect(endpoint.IpConfigurations ?? []).toEqual([]);
   });
 
-  it.each(["NAT", "L2Bridge", "Overlay"] as const)("%s has static addresses only", async (Type) => {
+  it.each(["NAT", "L2Bridge", "Overlay"] as const)("DT-066 %s has static addresses only", async (Type) => {
     await expect(createdOn(hnsNode(), { Name: "n", Type, Ipams: [{ Type: "Dhcp" }] })).rejects.toMatchObject({
       code: "HCN_E_INVALID_NETWORK",
     });

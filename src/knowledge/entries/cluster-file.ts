@@ -20,7 +20,7 @@ type ClusterFileCode =
   | "cluster-file-duplicate-address"
   | "cluster-file-driver-mismatch"
   | "cluster-file-duplicate-vni"
-  | "vni-not-expressible"
+  | "cluster-file-vni-too-large"
   | "cluster-file-too-large";
 
 const YAML_SPECIFICATION = { text: "YAML 1.2.2", url: "https://yaml.org/spec/1.2.2/" };
@@ -236,7 +236,7 @@ export const CLUSTER_FILE_ENTRIES: EntryTable<ClusterFileCode> = {
     severity: "error",
   },
 
-  "vni-not-expressible": {
+  "cluster-file-vni-too-large": {
     title: "The VNI does not fit into what Windows nodes are told of each other",
     cause: prose`
       VXLAN has 24 bits for its identifier, and HNS takes them for a subnet of its own. The policy RemoteSubnetRoute,
@@ -249,7 +249,6 @@ export const CLUSTER_FILE_ENTRIES: EntryTable<ClusterFileCode> = {
     remedy: prose`Choose a VNI from 4096 (flannel takes none below) to 65535.`,
     sources: [reference("dataplane.md §2.14, DT-048, DT-049"), reference("control-planes.md §1.3")],
     profiles: ALL,
-    severity: "error",
   },
 
   "cluster-file-too-large": {

@@ -20,6 +20,7 @@ type FlannelCode =
   | "flannel-network-overlaps"
   | "flannel-network-without-node-range"
   | "flannel-subnet-length-invalid"
+  | "subnet-env-missing"
   | "subnet-env-incomplete"
   | "subnet-env-subnet-outside-network"
   | "subnet-env-ipmasq-not-true";
@@ -220,6 +221,25 @@ export const FLANNEL_ENTRIES: EntryTable<FlannelCode> = {
     sources: [CONFIGURATION, reference("control-planes.md §1.3")],
     profiles: ALL,
     severity: "warning",
+  },
+
+  "subnet-env-missing": {
+    title: "flannel's CNI plugin finds no subnet.env",
+    cause: prose`
+      flanneld writes the file once it holds a lease for the node and its HNS network stands. Until then, or when
+      flanneld cannot reach the API server, the plugin has no range to hand out, and every pod of the node fails. On
+      Windows the default /run/flannel/subnet.env lies on the current drive of the runtime, normally C:.`,
+    onNode: prose`
+      See whether the file is there, and what flanneld waits for:
+
+          Get-Content C:\run\flannel\subnet.env
+          kubectl logs -n kube-flannel -l app=flannel --tail 50`,
+    remedy: prose`
+      Bring flanneld up: it needs the API server (or etcd), a podCIDR for the node, and an adapter. When it says
+      "Waiting for the Network to be created", look at its HNS network. If the file lies elsewhere, name it with
+      "subnetFile".`,
+    sources: [COMMON_PROBLEMS, reference("cni.md §3.2, §7.C8")],
+    profiles: ALL,
   },
 
   "subnet-env-incomplete": {

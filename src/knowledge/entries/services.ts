@@ -14,6 +14,7 @@ type ServiceCode =
   | "service-vip-from-node-unsupported"
   | "node-port-from-node-unsupported"
   | "hairpin-under-dsr"
+  | "service-loop-blocked"
   | "external-traffic-policy-local-without-local-endpoint"
   | "external-traffic-policy-local-without-dsr"
   | "too-many-back-ends"
@@ -119,6 +120,24 @@ export const SERVICE_ENTRIES: EntryTable<ServiceCode> = {
     ],
     profiles: ALL,
     severity: "warning",
+  },
+
+  "service-loop-blocked": {
+    title: "A packet from a Service's address to the same address was blocked",
+    cause: prose`
+      On overlay networks without direct server return (DSR), each load balancer has a rule that blocks packets whose source
+      and destination are its own address. Such a packet would be balanced to a back end and come back as one to itself. A
+      pod that reaches itself through its Service is not concerned: its packets carry the source VIP of the node.`,
+    onNode: prose`
+      The rule stands on the port of the host, with priority 1; its name begins with Block_LoopBack:
+
+          vfpctrl /list-vmswitch-port
+          vfpctrl /list-rule /port <host port>`,
+    remedy: prose`
+      Nothing sends such packets by itself. Look for the program that is bound to the Service's address, and for a wrong
+      source VIP of kube-proxy (--source-vip), which must be an address of the pod network and never that of a Service.`,
+    sources: [reference("dataplane.md §2.2.2, §2.3 O-6, DT-110"), thread("kubernetes/kubernetes", 79_359)],
+    profiles: ALL,
   },
 
   "external-traffic-policy-local-without-local-endpoint": {

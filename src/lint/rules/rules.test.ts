@@ -22,6 +22,12 @@ describe("the rules", () => {
   });
 });
 
+it("DT-048 a VNI of 100 is too low for flannel on Windows", () => {
+  const text = '{ "Network": "10.244.0.0/16", "Backend": { "Type": "vxlan", "VNI": 100, "Port": 4789 } }';
+  const { findings } = lintExample({ files: [{ name: "net-conf.json", text }], isWindows: true });
+  expect(findings.map(({ code }) => code)).toContain("flannel-vni-below-4096");
+});
+
 describe.each(CODES)("%s", (code) => {
   const examples = LINT_EXAMPLES[code];
 

@@ -3,6 +3,7 @@ import { mkdtempSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
+import { type PathRules, POSIX_PATHS, WINDOWS_PATHS } from "../../base/path-rules.ts";
 import { formatIp, parseIp } from "../../net/ip.ts";
 import { errorOf, runWithTexts } from "../../testing/cni-process.ts";
 import { FileLeaseStore, describeSystemError } from "./file-lease-store.node.ts";
@@ -20,10 +21,10 @@ afterEach(() => {
   for (const folder of folders.splice(0)) rmSync(folder, { recursive: true });
 });
 
-function open(options: { platform?: string; flockProgram?: string; waitMs?: number } = {}) {
+function open(options: { paths?: PathRules; flockProgram?: string; waitMs?: number } = {}) {
   const dataDir = mkdtempSync(join(tmpdir(), "mullion-leases-"));
   folders.push(dataDir);
-  const store = new FileLeaseStore({ platform: "linux", flockProgram: FLOCK, waitMs: 2_000, ...options });
+  const store = new FileLeaseStore({ paths: POSIX_PATHS, flockProgram: FLOCK, waitMs: 2_000, ...options });
   const network = { dataDir, name: "cbr0" };
   const folder = join(dataDir, "cbr0");
   const create = <T>(work: (leases: Leases) => T) => store.withLeases(network, "create", work);
@@ -32,7 +33,7 @@ function open(options: { platform?: string; flockProgram?: string; waitMs?: numb
 
 describeLeaseStore("FileLeaseStore with flock(1)", () => open());
 describeLeaseStore("FileLeaseStore without flock(1)", () => open({ flockProgram: "" }));
-describeLeaseStore("FileLeaseStore with the file names of Windows", () => open({ platform: "win32" }));
+describeLeaseStore("FileLeaseStore with the file names of Windows", () => open({ paths: WINDOWS_PATHS }));
 
 describe("the layout of the reference (cni.md §4.3)", () => {
   it("CNI-119 a file per address with CR LF between container and interface, mode 0600; last address; lock", async () => {
@@ -47,10 +48,18 @@ describe("the layout of the reference (cni.md §4.3)", () => {
   });
 
   it("writes _ for : on Windows", async () => {
-    const { folder, create } = open({ platform: "win32" });
+    const { folder, create } = open({ paths: WINDOWS_PATHS });
     await create((leases) => leases.reserve(ip("fd00:3::2"), SBX, 1));
     expect(readdirSync(folder)).toContain("fd00_3__2");
     expect(await create((leases) => leases.list().map((lease) => formatIp(lease.ip)))).toEqual(["fd00:3::2"]);
+  });
+
+  it("refuses a network whose folder Windows would take for a device", async () => {
+    const { store, network } = open({ paths: WINDOWS_PATHS });
+    const nul = { ...network, name: "nul" };
+    await expect(store.withLeases(nul, "create", () => undefined)).rejects.toThrowError(
+      'the network "nul" can have no folder of that name: Windows takes it for a device',
+    );
   });
 
   it("reads old records, empty records and what is no lease", async () => {

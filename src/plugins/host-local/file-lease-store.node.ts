@@ -15,6 +15,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { dirname, join } from "node:path";
+import type { PathRules } from "../../base/path-rules.ts";
 import { type Ip, formatIp, parseIp } from "../../net/ip.ts";
 import { type LeaseLockOptions, withLeaseLock } from "./lease-lock.node.ts";
 import {
@@ -48,11 +49,11 @@ export function describeSystemError(error: unknown): string {
 
 class FileLeases implements Leases {
   private readonly folder: string;
-  private readonly platform: string;
+  private readonly paths: PathRules;
 
-  constructor(folder: string, platform: string) {
+  constructor(folder: string, paths: PathRules) {
     this.folder = folder;
-    this.platform = platform;
+    this.paths = paths;
   }
 
   reserve(ip: Ip, owner: LeaseOwner, rangeIndex: number): boolean {
@@ -77,8 +78,8 @@ class FileLeases implements Leases {
     for (const name of readdirSync(this.folder).toSorted()) {
       // Under the lock nobody else is drafting: what is there was left by a process that died.
       if (name.startsWith(DRAFT_PREFIX)) unlinkSync(join(this.folder, name));
-      // Windows allows no colon in a file name.
-      const ip = parseIp(this.platform === "win32" ? name.replaceAll("_", ":") : name);
+      // Windows allows no colon in a file name, and no address has an underscore.
+      const ip = parseIp(this.paths.name === "windows" ? name.replaceAll("_", ":") : name);
       const content = ip === undefined ? undefined : this.readLease(name);
       if (ip === undefined || content === undefined) continue;
       const [containerId = "", ifName] = content.split(LINE_BREAK, 2);
@@ -105,7 +106,7 @@ class FileLeases implements Leases {
   }
 
   private pathOf(name: string): string {
-    return join(this.folder, this.platform === "win32" ? name.replaceAll(":", "_") : name);
+    return join(this.folder, this.paths.fileNameOf(name));
   }
 
   /** One process holds the lock, so its id is enough to tell drafts apart. */
@@ -141,8 +142,8 @@ class FileLeases implements Leases {
 }
 
 export interface FileLeaseStoreOptions extends LeaseLockOptions {
-  /** `win32` writes `_` for `:` in file names. */
-  readonly platform: string;
+  /** Decide what a lease's file is called, and which networks can have a folder. */
+  readonly paths: PathRules;
 }
 
 /** Leases in folders of this machine. */
@@ -158,8 +159,14 @@ export class FileLeaseStore implements LeaseStore {
   }
 
   private run<T>(network: LeaseNetwork, access: LeaseAccess, work: (leases: Leases) => T): T {
+    const { paths } = this.options;
+    const fault = paths.fileNameFault(network.name);
+    if (fault !== undefined) {
+      const name = JSON.stringify(network.name);
+      throw new LeaseStoreError("failed", `the network ${name} can have no folder of that name: ${fault}`);
+    }
     const folder = join(network.dataDir, network.name);
-    const leases = new FileLeases(folder, this.options.platform);
+    const leases = new FileLeases(folder, paths);
     try {
       if (access === "create") makeFolder(folder);
       else if (!isFolder(folder)) return work(NO_LEASES);

@@ -3,7 +3,7 @@ import type { JsonObject } from "../../hcn/client.ts";
 import { HcnError } from "../../hcn/error.ts";
 import { errorOf } from "../../testing/cni-process.ts";
 import { resultWith } from "../../testing/scripted-plugin.ts";
-import { NAMESPACE, NETWORKS, bridgeNode } from "../../testing/win-bridge-node.ts";
+import { NAMESPACE, NETWORKS, bridgeNode } from "../../testing/windows-plugin-node.ts";
 import { HostLocal } from "../host-local/plugin.ts";
 import { MemoryLeaseStore } from "../host-local/memory-lease-store.ts";
 

@@ -4,7 +4,7 @@ import type { JsonObject } from "../../hcn/client.ts";
 import { HcnError } from "../../hcn/error.ts";
 import { errorOf } from "../../testing/cni-process.ts";
 import { resultWith } from "../../testing/scripted-plugin.ts";
-import { NAMESPACE, NETWORKS, OTHER_NAMESPACE, bridgeNode } from "../../testing/win-bridge-node.ts";
+import { NAMESPACE, NETWORKS, OTHER_NAMESPACE, bridgeNode } from "../../testing/windows-plugin-node.ts";
 import type { Compat } from "../../cni/parameters.ts";
 import { CniError } from "../../cni/error.ts";
 import { HostLocal } from "../host-local/plugin.ts";

@@ -29,6 +29,8 @@ export interface IpamOptions {
   readonly type: string;
   readonly request: PluginRequest;
   readonly compat: Compat;
+  /** What is put before a failure of ADD. */
+  readonly sentence: string;
 }
 
 /** The IPAM plugin of one call. Without a type, HNS chooses addresses and there is nothing to do. */
@@ -49,12 +51,12 @@ export class IpamSession {
   async add(): Promise<readonly CniIp[]> {
     if (!this.isConfigured) return [];
     this.wasCalled = true;
-    const { delegate, type, request } = this.options;
+    const { delegate, type, request, sentence } = this.options;
     try {
       const result = await delegate.add(type, request);
       if (result.ips.length > 0) return result.ips;
     } catch (error) {
-      throw annotate(error, "error while executing IPAM addition");
+      throw annotate(error, sentence);
     }
     throw new CniError(CNI_CODES.internal, "IPAM plugin return is missing IP config");
   }

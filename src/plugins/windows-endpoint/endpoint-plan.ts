@@ -1,13 +1,66 @@
 /** What an endpoint shall be, before it is one of HCN or of HNS v1. */
+import { annotate } from "../../cni/error.ts";
 import type { CniDns } from "../../cni/result.ts";
-import type { PlannedAddress } from "./addresses.ts";
-import type { ConfiguredPolicy } from "./conf.ts";
+import { hasFeature } from "../../hcn/features.ts";
+import { getHnsVersion } from "../../hcn/v1-operations.ts";
+import { formatIp } from "../../net/ip.ts";
+import type { ConfiguredPolicy, WindowsConfiguration } from "./conf.ts";
+import type { AddLoopback, Allocation, NetworkView, PluginCall, PluginTraits } from "./plugin-traits.ts";
+import { addLoopbackDsr } from "./policies.ts";
 
-export interface EndpointPlan {
-  /** Empty: HNS chooses. At most one of each family. */
-  readonly addresses: readonly PlannedAddress[];
+export interface EndpointPlan extends Allocation {
   readonly policies: readonly ConfiguredPolicy[];
   readonly dns: CniDns;
-  /** Whether the pod's own addresses shall become destinations of OutBoundNAT. */
-  readonly hasLoopbackDsr: boolean;
+  /** The pod's own addresses become destinations of OutBoundNAT once HNS has chosen them (row 58). */
+  readonly hasLateLoopbackDsr: boolean;
+}
+
+/** Loopback DSR is wanted and HNS has it; where it has not, better says so (row 57). */
+export async function hasLoopbackDsr<C extends WindowsConfiguration>(
+  call: PluginCall<C>,
+  pluginName: string,
+): Promise<boolean> {
+  if (!call.configuration.hasLoopbackDsr) return false;
+  const version = await call.caller.hns(getHnsVersion);
+  if (hasFeature(version, "DSR")) return true;
+  if (call.compat === "better") {
+    call.request.warn(
+      `${pluginName}: loopbackDSR is left out: HNS ${version.Major}.${version.Minor} has no DSR`,
+    );
+  }
+  return false;
+}
+
+/** Adds loopback DSR for addresses of the pod. */
+export function loopbackFor<C extends WindowsConfiguration>(
+  { configuration }: PluginCall<C>,
+  addresses: readonly string[],
+): AddLoopback {
+  return (policies) =>
+    addresses.reduce((list, address) => addLoopbackDsr(list, address, configuration.api), policies);
+}
+
+/** Gets addresses and makes the plan. @throws CniError */
+export async function planEndpoint<C extends WindowsConfiguration>(
+  call: PluginCall<C>,
+  traits: PluginTraits<C>,
+  view: NetworkView | undefined,
+): Promise<EndpointPlan> {
+  const { configuration, compat } = call;
+  try {
+    const allocation = await traits.allocate(call, view);
+    const isLoopback = await hasLoopbackDsr(call, traits.name);
+    const ips = allocation.addresses.map(({ address }) => formatIp(address.ip));
+    // docs: cni.md §7.G: without an address the reference asks for the destination "<nil>".
+    const own = ips.length === 0 && compat === "reference" ? ["<nil>"] : ips;
+    return {
+      ...allocation,
+      policies: traits.policies(call, view, loopbackFor(call, isLoopback ? own : [])),
+      dns: configuration.dns,
+      hasLateLoopbackDsr: isLoopback && own.length === 0,
+    };
+  } catch (error) {
+    const around = traits.sentences[configuration.api].plan;
+    throw around === "" ? error : annotate(error, around);
+  }
 }

@@ -17,11 +17,11 @@ import {
   removeNamespaceEndpoint,
 } from "../../hcn/operations.ts";
 import { SCHEMA_V2_0 } from "../../hcn/schema-version.ts";
-import { familyOf, formatIp } from "../../net/ip.ts";
+import { type Ip, familyOf, formatIp } from "../../net/ip.ts";
 import type { PlannedAddress } from "./addresses.ts";
 import type { EndpointPlan } from "./endpoint-plan.ts";
-import { type HnsCaller, isMissing, isMissingForReference, namespaceCall, withKnowledge } from "./failure.ts";
-import { addLoopbackDsr, toHcnPolicies } from "./policies.ts";
+import { type HnsCaller, isMissing, isMissingForReference, namespaceCall } from "./failure.ts";
+import { toHcnPolicies } from "./policies.ts";
 import { isNamespaceGuid } from "./sandbox.ts";
 
 /** Which endpoint of which sandbox. */
@@ -50,7 +50,7 @@ function dnsDocument(dns: CniDns): Dns {
   });
 }
 
-function defaultRoute({ gateway }: PlannedAddress): Route {
+function defaultRoute({ gateway }: { readonly gateway?: Ip | undefined }): Route {
   // An absent gateway counts as IPv6 in the reference.
   const destination = gateway !== undefined && familyOf(gateway) === 4 ? "0.0.0.0/0" : "::/0";
   return present<Route>({
@@ -72,7 +72,7 @@ function addressing(
   compat: Compat,
 ): Pick<HostComputeEndpoint, "IpConfigurations" | "Routes"> {
   if (plan.addresses.length === 0) {
-    return compat === "better" ? {} : { IpConfigurations: [{}], Routes: [{ DestinationPrefix: "::/0" }] };
+    return compat === "better" ? {} : { IpConfigurations: [{}], Routes: [defaultRoute(plan)] };
   }
   return {
     IpConfigurations: plan.addresses.map((planned) => ipConfig(planned, compat)),
@@ -86,19 +86,14 @@ export function hcnEndpointDocument(
   plan: EndpointPlan,
   compat: Compat,
 ): HostComputeEndpoint {
-  const ips = plan.addresses.map(({ address }) => formatIp(address.ip));
-  // docs: cni.md §7.G: without an address the reference asks for the destination "<nil>".
-  const own = ips.length === 0 && compat === "reference" ? ["<nil>"] : ips;
-  const policies = plan.hasLoopbackDsr
-    ? own.reduce((list, ip) => addLoopbackDsr(list, ip, "hcn"), plan.policies)
-    : plan.policies;
-  const documents = toHcnPolicies(policies, compat);
+  const documents = toHcnPolicies(plan.policies, compat);
   return {
     Name: target.endpointName,
     HostComputeNetwork: target.networkId,
     ...(documents.length > 0 && { Policies: documents }),
     ...addressing(plan, compat),
     Dns: dnsDocument(plan.dns),
+    ...(plan.mac !== undefined && { MacAddress: plan.mac }),
     SchemaVersion: SCHEMA_V2_0,
   };
 }
@@ -134,8 +129,7 @@ export class HcnEndpoints {
     } catch (error) {
       throw annotate(error, "failed to create the new HostComputeEndpoint");
     }
-    const isLate = plan.hasLoopbackDsr && plan.addresses.length === 0 && this.compat === "better";
-    return isLate ? this.addLateLoopbackDsr(endpoint) : endpoint;
+    return plan.hasLateLoopbackDsr ? this.addLateLoopbackDsr(endpoint) : endpoint;
   }
 
   /** Row 58: the address is known only after HNS has chosen it. */
@@ -236,10 +230,4 @@ export class HcnEndpoints {
         throw annotate(error, `error removing endpoint: ${endpoint.Name ?? ""} from namespace`);
     }
   }
-}
-
-/** A look-up of a network that found none, or that failed. */
-export function networkLookUpError(error: unknown, name: string): CniError {
-  const annotated = annotate(error, `error while getting network ${name}`);
-  return isMissing(error) ? withKnowledge(annotated, "cni-network-not-found") : annotated;
 }

@@ -26,7 +26,7 @@ import { parseInterfaceAddress } from "../../net/prefix.ts";
 import type { EndpointPlan } from "./endpoint-plan.ts";
 import { type HnsCaller, hasHcnCode, isMissing, withKnowledge } from "./failure.ts";
 import { applyForeignMask } from "./hcn-result.ts";
-import { addLoopbackDsr, toHnsPolicies } from "./policies.ts";
+import { toHnsPolicies } from "./policies.ts";
 import { NO_NAMESPACE, isNamespaceGuid } from "./sandbox.ts";
 
 /** Which endpoint, of which container. */
@@ -43,14 +43,11 @@ export function hnsEndpointBody(target: HnsTarget, plan: EndpointPlan): JsonObje
   const [planned] = plan.addresses;
   const ip = planned === undefined ? "" : formatIp(planned.address.ip);
   const gateway = planned?.gateway === undefined ? "" : formatIp(planned.gateway);
-  const destination = ip === "" ? "<nil>" : ip;
-  const policies = toHnsPolicies(
-    plan.hasLoopbackDsr ? addLoopbackDsr(plan.policies, destination, "hns") : plan.policies,
-  );
   const members: readonly (readonly [string, JsonValue])[] = [
     ["Name", target.endpointName],
     ["VirtualNetwork", target.networkId],
-    ["Policies", policies],
+    ["Policies", toHnsPolicies(plan.policies)],
+    ["MacAddress", plan.mac ?? ""],
     ["IPAddress", ip],
     ["DNSSuffix", plan.dns.search.join(",")],
     ["DNSServerList", plan.dns.nameservers.join(",")],

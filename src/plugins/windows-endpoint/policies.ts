@@ -111,6 +111,34 @@ export function addLoopbackDsr(
   return isListed ? policies : [...policies, outboundNat(api, list, address)];
 }
 
+/** The provider address that a policy says; undefined when it is no such policy or says none. */
+function readProviderAddress(policy: ConfiguredPolicy, api: HnsApi): JsonValue | undefined {
+  const { value } = policy;
+  if (!isEndpointPolicy(policy) || !isJsonObject(value)) return undefined;
+  if (value["Type"] !== "PA" && value["Type"] !== "ProviderAddress") return undefined;
+  if (api === "hns") return value["PA"];
+  return isJsonObject(value["Settings"]) ? value["Settings"]["ProviderAddress"] : undefined;
+}
+
+/**
+ * Adds the node's own address as the provider address unless it is there. The reference lets another configured one
+ * stand beside it; with better the configured one wins (row 66).
+ */
+export function addProviderAddress(
+  policies: readonly ConfiguredPolicy[],
+  address: string,
+  api: HnsApi,
+  compat: Compat,
+): readonly ConfiguredPolicy[] {
+  const said = policies.flatMap((policy) => readProviderAddress(policy, api) ?? []);
+  if (address === "" || said.includes(address) || (compat === "better" && said.length > 0)) return policies;
+  const added =
+    api === "hcn"
+      ? { Type: "ProviderAddress", Settings: { ProviderAddress: address } }
+      : { Type: "PA", PA: address };
+  return [...policies, endpointPolicy(added)];
+}
+
 const PROTOCOLS: ReadonlyMap<string, number> = new Map([
   ["icmpv4", 1],
   ["igmp", 2],

@@ -1,7 +1,7 @@
 /** `mullion wine`: a Windows program under Wine, with the DLLs of shim/ and a service that answers them. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { closeSync, mkdtempSync, openSync, readFileSync, readSync, rmSync, statSync } from "node:fs";
 import { constants, homedir, tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { readTokenFile } from "../../../hcn/token-file.node.ts";
@@ -11,7 +11,7 @@ import { usage } from "../options.ts";
 import type { Terminal } from "../terminal.ts";
 import type { WineRequest } from "../verbs.ts";
 import { traceCalls } from "./trace-calls.ts";
-import { refuseProgram } from "./windows-program.ts";
+import { EXECUTABLE_HEAD, describeUnfit } from "./windows-executable.ts";
 import { WineMissingError, type WinePrefix, prepareWinePrefix } from "./wine-prefix.ts";
 
 /** The address stands among the first lines. */
@@ -144,13 +144,26 @@ async function runTraced(
   }
 }
 
+/** Wine itself says little of a program that it cannot run, or nothing. @throws Failure. */
+function checkProgram(path: string): void {
+  const name = JSON.stringify(path);
+  if (statSync(path, { throwIfNoEntry: false })?.isFile() !== true)
+    throw usage(`there is no program ${name}`, "Name the path of an .exe file.");
+  // Wine has an interpreter for them.
+  if (/\.(?:bat|cmd)$/i.test(path)) return;
+  const head = Buffer.alloc(EXECUTABLE_HEAD);
+  const file = openSync(path, "r");
+  try {
+    const unfit = describeUnfit(head.subarray(0, readSync(file, head)));
+    if (unfit !== undefined) throw usage(`${name} ${unfit}`, "Name an .exe file for Windows on x64.");
+  } finally {
+    closeSync(file);
+  }
+}
+
 /** @throws Failure when the program or Wine is missing, or the service cannot be had. */
 export async function wine(request: WineRequest, terminal: Terminal): Promise<number> {
-  if (!existsSync(request.program)) {
-    throw usage(`there is no program ${JSON.stringify(request.program)}`, "Name the path of an .exe file.");
-  }
-  const refusal = refuseProgram(request.program);
-  if (refusal !== undefined) throw refusal;
+  checkProgram(request.program);
   const prefix = await openPrefix();
   const address = process.env["MULLION_HNS"] ?? "";
   const service = address === "" ? await ownService(request) : givenService(address, request);

@@ -1,31 +1,29 @@
-/** win-bridge over HCN, `apiVersion` 2 (cni.md §2.1, v2 algorithms). */
-import { CNI_CODES, CniError, PluginPanic, annotate } from "../../cni/error.ts";
+/** A main plugin for Windows over HCN, `apiVersion` 2 (cni.md §2.1, v2 algorithms). */
 import { type GcAttachment, readPrevResult } from "../../cni/configuration.ts";
+import { equalFold } from "../../cni/decode.ts";
+import { CNI_CODES, CniError, annotate } from "../../cni/error.ts";
 import type { Compat } from "../../cni/parameters.ts";
-import { type CniResult, EMPTY_DNS } from "../../cni/result.ts";
+import type { CniResult } from "../../cni/result.ts";
 import type { PolicyDocument } from "../../hcn/base-document.ts";
 import { ENDPOINT_FLAGS, type HostComputeEndpoint } from "../../hcn/endpoint.ts";
 import { equalGuids } from "../../hcn/guid.ts";
 import type { HostComputeNetwork } from "../../hcn/network.ts";
 import { getNetworkByName, listEndpointsOfNetwork, namespaceOf } from "../../hcn/operations.ts";
-import type { EndpointPlan } from "../windows-endpoint/endpoint-plan.ts";
-import type { HnsCaller } from "../windows-endpoint/failure.ts";
-import { compareHcnEndpoint, failOnDifferences } from "../windows-endpoint/hcn-check.ts";
-import {
-  HcnEndpoints,
-  type HcnTarget,
-  hcnEndpointDocument,
-  networkLookUpError,
-} from "../windows-endpoint/hcn-endpoint.ts";
-import {
-  betterResult,
-  dnsOfEndpoint,
-  ipsOfHcnEndpoint,
-  referenceHcnResult,
-} from "../windows-endpoint/hcn-result.ts";
-import { endpointNameOf, isNamespaceGuid } from "../windows-endpoint/sandbox.ts";
-import { bridgePolicies, hasLoopbackDsr, planBridgeEndpoint } from "./plan.ts";
-import { type Bridge, type BridgeCall, collectGarbage, requireNetwork } from "./bridge.ts";
+import type { WindowsConfiguration } from "./conf.ts";
+import { type EndpointApi, collectGarbage, requireNetwork } from "./endpoint-api.ts";
+import { type EndpointPlan, hasLoopbackDsr, loopbackFor, planEndpoint } from "./endpoint-plan.ts";
+import { type HnsCaller, isMissing, withKnowledge } from "./failure.ts";
+import { compareHcnEndpoint, failOnDifferences } from "./hcn-check.ts";
+import { HcnEndpoints, type HcnTarget } from "./hcn-endpoint.ts";
+import { betterResult, dnsOfEndpoint, ipsOfHcnEndpoint, referenceHcnResult } from "./hcn-result.ts";
+import type { NetworkView, PluginCall, PluginTraits } from "./plugin-traits.ts";
+import { toHcnPolicies } from "./policies.ts";
+import { endpointNameOf, isNamespaceGuid } from "./sandbox.ts";
+
+interface FoundNetwork {
+  readonly network: HostComputeNetwork;
+  readonly view: NetworkView | undefined;
+}
 
 /** The endpoint of a call, and whether the call made it. */
 interface EnsuredEndpoint {
@@ -33,66 +31,68 @@ interface EnsuredEndpoint {
   readonly isNew: boolean;
 }
 
-export class HcnBridge implements Bridge {
+export class HcnApi<C extends WindowsConfiguration> implements EndpointApi<C> {
+  private readonly traits: PluginTraits<C>;
   private readonly caller: HnsCaller;
   private readonly compat: Compat;
   private readonly endpoints: HcnEndpoints;
 
-  constructor(caller: HnsCaller, compat: Compat) {
+  constructor(traits: PluginTraits<C>, caller: HnsCaller, compat: Compat) {
+    this.traits = traits;
     this.caller = caller;
     this.compat = compat;
     this.endpoints = new HcnEndpoints({ caller, compat });
   }
 
-  async add(call: BridgeCall): Promise<CniResult> {
-    const network = await this.findNetwork(call.configuration.name);
+  async add(call: PluginCall<C>): Promise<CniResult> {
+    const { network, view } = await this.findNetwork(call);
     const target = this.targetOf(call, network);
+    const sentences = this.traits.sentences.hcn;
     let ensured: EnsuredEndpoint;
     try {
       ensured =
         this.compat === "better"
-          ? await this.ensure(call, target)
-          : await this.ensureAsReference(call, target);
+          ? await this.ensure(call, target, view)
+          : await this.ensureAsReference(call, target, view);
     } catch (error) {
-      throw annotate(error, "error while adding HostComputeEndpoint");
+      throw annotate(error, sentences.add({ ...target, containerId: call.request.containerId }));
     }
     try {
       return this.resultOf(call, network, ensured.endpoint);
     } catch (error) {
-      if (error instanceof PluginPanic) throw error;
       if (this.compat === "better" && ensured.isNew) await this.endpoints.removeQuietly(ensured.endpoint);
-      throw annotate(error, "error while constructing HostComputeEndpoint addition result");
+      throw annotate(error, sentences.result);
     }
   }
 
-  async remove(call: BridgeCall): Promise<void> {
+  async remove(call: PluginCall<C>): Promise<void> {
     const endpoint = await this.endpoints.find(this.nameOf(call));
     if (endpoint !== undefined) await this.endpoints.remove(endpoint);
   }
 
-  async check(call: BridgeCall, previous: CniResult): Promise<void> {
-    const network = await this.findNetwork(call.configuration.name);
+  async check(call: PluginCall<C>, previous: CniResult): Promise<void> {
+    const { network, view } = await this.findNetwork(call);
     const endpointName = this.nameOf(call);
     const endpoint = await this.endpoints.find(endpointName);
     if (endpoint === undefined) {
       throw new CniError(CNI_CODES.internal, `endpoint ${endpointName} is gone; recreate the pod`);
     }
-    const policies = await this.wantedPolicies(call, this.targetOf(call, network), endpoint);
+    const policies = await this.wantedPolicies(call, view, endpoint);
     const expected = { result: previous, networkId: network.ID ?? "", policies };
     failOnDifferences(endpointName, compareHcnEndpoint(call.request, endpoint, expected));
   }
 
-  async status(call: BridgeCall): Promise<void> {
-    await requireNetwork(() => this.findNetwork(call.configuration.name));
+  async status(call: PluginCall<C>): Promise<void> {
+    await requireNetwork(() => this.findNetwork(call));
   }
 
-  async gc(call: BridgeCall, valid: readonly GcAttachment[] | undefined): Promise<readonly string[]> {
+  async gc(call: PluginCall<C>, valid: readonly GcAttachment[] | undefined): Promise<readonly string[]> {
     const networkName = call.configuration.name;
     return collectGarbage<HostComputeEndpoint>({
       networkName,
       valid,
       list: async () => {
-        const network = await this.findNetwork(networkName);
+        const { network } = await this.findNetwork(call);
         return this.caller.hcn("hcnEnumerateEndpoints", (client) =>
           listEndpointsOfNetwork(client, network.ID ?? ""),
         );
@@ -105,43 +105,53 @@ export class HcnBridge implements Bridge {
     });
   }
 
-  private nameOf({ request, configuration }: BridgeCall): string {
+  private nameOf({ request, configuration }: PluginCall<C>): string {
     return endpointNameOf(request.containerId, request.netns, configuration.name);
   }
 
-  private targetOf(call: BridgeCall, network: HostComputeNetwork): HcnTarget {
+  private targetOf(call: PluginCall<C>, network: HostComputeNetwork): HcnTarget {
     return { endpointName: this.nameOf(call), networkId: network.ID ?? "", netns: call.request.netns };
   }
 
   /** @throws CniError when there is none of that name, or it is of another type. */
-  private async findNetwork(name: string): Promise<HostComputeNetwork> {
+  private async findNetwork(call: PluginCall<C>): Promise<FoundNetwork> {
+    const { traits } = this;
+    const { name } = call.configuration;
+    const sentences = traits.sentences.hcn;
     let network: HostComputeNetwork;
     try {
       network = await this.caller.hcn("hcnEnumerateNetworks", (client) => getNetworkByName(client, name));
     } catch (error) {
-      throw networkLookUpError(error, name);
+      const annotated = annotate(error, sentences.networkLookUp(name));
+      throw isMissing(error) ? withKnowledge(annotated, "cni-network-not-found") : annotated;
     }
-    // Inferred: HNS prints types in one spelling, so the reference's exact comparison is this one.
-    if (network.Type === "L2Bridge" || network.Type === "L2Tunnel") return network;
-    throw new CniError(CNI_CODES.internal, `network ${name} is of unexpected type: ${network.Type ?? "NAT"}`);
+    const view = await traits.viewNetwork(call);
+    const type = network.Type ?? "NAT";
+    // Inferred: HNS prints types in one spelling, so it makes no difference whether a reference folds case.
+    if (traits.networkTypes.some((each) => equalFold(each, type))) return { network, view };
+    throw new CniError(CNI_CODES.internal, sentences.unexpectedType(name, type));
   }
 
-  private async plan(call: BridgeCall): Promise<EndpointPlan> {
+  private async plan(call: PluginCall<C>, view: NetworkView | undefined): Promise<EndpointPlan> {
     try {
-      return await planBridgeEndpoint(call, this.caller, this.compat);
+      return await planEndpoint(call, this.traits, view);
     } catch (error) {
       throw annotate(error, "failed to make a new HostComputeEndpoint");
     }
   }
 
   /** Finds or creates, then attaches, always; a new endpoint that cannot be attached is removed. */
-  private async ensureAsReference(call: BridgeCall, target: HcnTarget): Promise<EnsuredEndpoint> {
+  private async ensureAsReference(
+    call: PluginCall<C>,
+    target: HcnTarget,
+    view: NetworkView | undefined,
+  ): Promise<EnsuredEndpoint> {
     let existing = await this.endpoints.find(target.endpointName);
     if (existing !== undefined && !equalGuids(existing.HostComputeNetwork ?? "", target.networkId)) {
       await this.endpoints.deleteCorrupted(existing);
       existing = undefined;
     }
-    const endpoint = existing ?? (await this.endpoints.create(target, await this.plan(call)));
+    const endpoint = existing ?? (await this.endpoints.create(target, await this.plan(call, view)));
     try {
       await this.endpoints.attach(target, endpoint);
     } catch (error) {
@@ -168,7 +178,11 @@ export class HcnBridge implements Bridge {
    * (row 44 leaves it open): one whose old namespace is gone moves to the new one, one in another living namespace
    * is refused.
    */
-  private async ensure(call: BridgeCall, target: HcnTarget): Promise<EnsuredEndpoint> {
+  private async ensure(
+    call: PluginCall<C>,
+    target: HcnTarget,
+    view: NetworkView | undefined,
+  ): Promise<EnsuredEndpoint> {
     const { endpointName, netns } = target;
     if (!isNamespaceGuid(netns)) {
       throw new CniError(
@@ -184,7 +198,7 @@ export class HcnBridge implements Bridge {
       await call.ipam.del();
       existing = undefined;
     }
-    if (existing === undefined) return this.make(call, target);
+    if (existing === undefined) return this.make(call, target, view);
     if (this.endpoints.isAttachedTo(existing, netns)) return { endpoint: existing, isNew: false };
     if (await this.endpoints.isAttached(existing)) {
       const namespace = namespaceOf(existing) ?? "";
@@ -195,8 +209,12 @@ export class HcnBridge implements Bridge {
     return { endpoint: existing, isNew: false };
   }
 
-  private async make(call: BridgeCall, target: HcnTarget): Promise<EnsuredEndpoint> {
-    const endpoint = await this.endpoints.create(target, await this.plan(call));
+  private async make(
+    call: PluginCall<C>,
+    target: HcnTarget,
+    view: NetworkView | undefined,
+  ): Promise<EnsuredEndpoint> {
+    const endpoint = await this.endpoints.create(target, await this.plan(call, view));
     try {
       await this.endpoints.attach(target, endpoint);
       return { endpoint, isNew: true };
@@ -207,7 +225,11 @@ export class HcnBridge implements Bridge {
   }
 
   /** @throws CniError, PluginPanic when the endpoint has nothing to tell. */
-  private resultOf(call: BridgeCall, network: HostComputeNetwork, endpoint: HostComputeEndpoint): CniResult {
+  private resultOf(
+    call: PluginCall<C>,
+    network: HostComputeNetwork,
+    endpoint: HostComputeEndpoint,
+  ): CniResult {
     if (this.compat === "reference") return referenceHcnResult(network, endpoint);
     const ips = ipsOfHcnEndpoint(network, endpoint);
     const parts = { mac: endpoint.MacAddress ?? "", ips, dns: dnsOfEndpoint(endpoint) };
@@ -216,21 +238,15 @@ export class HcnBridge implements Bridge {
 
   /** The policies that the endpoint should have, loopback DSR for the addresses it has. */
   private async wantedPolicies(
-    call: BridgeCall,
-    target: HcnTarget,
+    call: PluginCall<C>,
+    view: NetworkView | undefined,
     endpoint: HostComputeEndpoint,
   ): Promise<readonly PolicyDocument[]> {
-    const { configuration, request } = call;
-    const silent = { ...request, warn: () => undefined };
-    const plan: EndpointPlan = {
-      addresses: [],
-      policies: bridgePolicies(configuration, silent, this.compat),
-      dns: EMPTY_DNS,
-      hasLoopbackDsr: false,
-    };
-    const policies = hcnEndpointDocument(target, plan, this.compat).Policies ?? [];
-    if (!(await hasLoopbackDsr({ ...call, request: silent }, this.caller, this.compat))) return policies;
-    const ips = (endpoint.IpConfigurations ?? []).flatMap(({ IpAddress }) => IpAddress ?? []);
-    return [...policies, ...ips.map((ip) => ({ Type: "OutBoundNAT", Settings: { Destinations: [ip] } }))];
+    const { traits, compat } = this;
+    const silent = { ...call, request: { ...call.request, warn: () => undefined } };
+    const held = (endpoint.IpConfigurations ?? []).flatMap(({ IpAddress }) => IpAddress ?? []);
+    const isLoopback = await hasLoopbackDsr(silent, traits.name);
+    const policies = traits.policies(silent, view, loopbackFor(silent, isLoopback ? held : []));
+    return toHcnPolicies(policies, compat);
   }
 }

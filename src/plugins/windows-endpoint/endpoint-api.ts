@@ -1,31 +1,23 @@
-/** What win-bridge does, over either API of HNS. */
+/** What a main plugin for Windows does, over either API of HNS. */
 import type { GcAttachment } from "../../cni/configuration.ts";
 import { CNI_CODES, CniError, annotate, describeError } from "../../cni/error.ts";
-import type { PluginRequest } from "../../cni/plugin.ts";
 import type { CniResult } from "../../cni/result.ts";
-import type { IpamSession } from "../windows-endpoint/addresses.ts";
-import { isMissing } from "../windows-endpoint/failure.ts";
-import { type NamedEndpoint, isStale } from "../windows-endpoint/stale.ts";
-import type { WinBridgeConfiguration } from "./conf.ts";
-
-/** One call with what was read for it. */
-export interface BridgeCall {
-  readonly request: PluginRequest;
-  readonly configuration: WinBridgeConfiguration;
-  readonly ipam: IpamSession;
-}
+import { isMissing } from "./failure.ts";
+import type { PluginCall } from "./plugin-traits.ts";
+import { type NamedEndpoint, isStale } from "./stale.ts";
+import type { WindowsConfiguration } from "./conf.ts";
 
 /** One API of HNS: the same verbs over other objects. */
-export interface Bridge {
-  add(call: BridgeCall): Promise<CniResult>;
+export interface EndpointApi<C extends WindowsConfiguration> {
+  add(call: PluginCall<C>): Promise<CniResult>;
   /** Removes the endpoint, not the address. */
-  remove(call: BridgeCall): Promise<void>;
+  remove(call: PluginCall<C>): Promise<void>;
   /** @throws CniError that lists what differs from `previous`. */
-  check(call: BridgeCall, previous: CniResult): Promise<void>;
+  check(call: PluginCall<C>, previous: CniResult): Promise<void>;
   /** @throws CniError with code 50. */
-  status(call: BridgeCall): Promise<void>;
+  status(call: PluginCall<C>): Promise<void>;
   /** Removes the endpoints of containers that are not valid; without a list, none. @returns what failed. */
-  gc(call: BridgeCall, valid: readonly GcAttachment[] | undefined): Promise<readonly string[]>;
+  gc(call: PluginCall<C>, valid: readonly GcAttachment[] | undefined): Promise<readonly string[]>;
 }
 
 /** STATUS: the plugin is ready when its network is there. @throws CniError with code 50. */

@@ -1,4 +1,4 @@
-/** win-bridge over HNS v1, every `apiVersion` but 2 (cni.md §2.1, v1 algorithms). */
+/** A main plugin for Windows over HNS v1, every `apiVersion` but 2 (cni.md §2.1, v1 algorithms). */
 import { readPrevResult, type GcAttachment } from "../../cni/configuration.ts";
 import { equalFold } from "../../cni/decode.ts";
 import { CNI_CODES, CniError, annotate } from "../../cni/error.ts";
@@ -8,52 +8,59 @@ import { equalGuids } from "../../hcn/guid.ts";
 import type { HnsEndpoint, HnsNetwork } from "../../hcn/v1-documents.ts";
 import { getHnsNetworkByName } from "../../hcn/v1-operations.ts";
 import { formatIp, parseIp } from "../../net/ip.ts";
-import type { EndpointPlan } from "../windows-endpoint/endpoint-plan.ts";
-import { type HnsCaller, isMissing, withKnowledge } from "../windows-endpoint/failure.ts";
-import { failOnDifferences, ownIps } from "../windows-endpoint/hcn-check.ts";
-import { betterResult } from "../windows-endpoint/hcn-result.ts";
+import { type EndpointPlan, planEndpoint } from "./endpoint-plan.ts";
+import { type HnsCaller, isMissing, withKnowledge } from "./failure.ts";
+import { failOnDifferences, ownIps } from "./hcn-check.ts";
+import { betterResult } from "./hcn-result.ts";
 import {
   HnsEndpoints,
   type HnsTarget,
   dnsOfHnsEndpoint,
   ipOfHnsEndpoint,
   referenceHnsResult,
-} from "../windows-endpoint/hns-endpoint.ts";
-import { NO_NAMESPACE, endpointNameOf, sandboxIdOf } from "../windows-endpoint/sandbox.ts";
-import { planBridgeEndpoint } from "./plan.ts";
-import { type Bridge, type BridgeCall, collectGarbage, requireNetwork } from "./bridge.ts";
+} from "./hns-endpoint.ts";
+import { NO_NAMESPACE, endpointNameOf, sandboxIdOf } from "./sandbox.ts";
+import type { NetworkView, PluginCall, PluginTraits } from "./plugin-traits.ts";
+import { type EndpointApi, collectGarbage, requireNetwork } from "./endpoint-api.ts";
+import type { WindowsConfiguration } from "./conf.ts";
 
-export class HnsBridge implements Bridge {
+interface FoundNetwork {
+  readonly network: HnsNetwork;
+  readonly view: NetworkView | undefined;
+}
+
+export class HnsApi<C extends WindowsConfiguration> implements EndpointApi<C> {
+  private readonly traits: PluginTraits<C>;
   private readonly caller: HnsCaller;
   private readonly compat: Compat;
   private readonly endpoints: HnsEndpoints;
 
-  constructor(caller: HnsCaller, compat: Compat) {
+  constructor(traits: PluginTraits<C>, caller: HnsCaller, compat: Compat) {
+    this.traits = traits;
     this.caller = caller;
     this.compat = compat;
     this.endpoints = new HnsEndpoints(caller);
   }
 
-  async add(call: BridgeCall): Promise<CniResult> {
-    const network = await this.findNetwork(call.configuration.name);
+  async add(call: PluginCall<C>): Promise<CniResult> {
+    const { network, view } = await this.findNetwork(call);
     const target = this.targetOf(call, network);
+    const sentences = this.traits.sentences.hns;
     let endpoint: HnsEndpoint;
     try {
-      endpoint = await this.ensure(call, target);
+      endpoint = await this.ensure(call, target, view);
     } catch (error) {
-      throw annotate(error, "error while adding HNSEndpoint");
+      throw annotate(error, sentences.add(target));
     }
     try {
       return this.resultOf(call, network, endpoint);
     } catch (error) {
-      throw error instanceof CniError
-        ? annotate(error, "error while constructing HNSEndpoint addition result")
-        : error;
+      throw annotate(error, sentences.result);
     }
   }
 
   /** The reference does nothing without a netns, detaches a workload container, and never fails (rows 73, 37). */
-  async remove(call: BridgeCall): Promise<void> {
+  async remove(call: PluginCall<C>): Promise<void> {
     const { containerId, netns } = call.request;
     if (netns === "" && this.compat === "reference") return;
     const target: HnsTarget = { ...this.targetOf(call, {}), netns: NO_NAMESPACE };
@@ -64,8 +71,8 @@ export class HnsBridge implements Bridge {
     else await this.endpoints.removeSandboxOrFail(endpoint, containerId);
   }
 
-  async check(call: BridgeCall, previous: CniResult): Promise<void> {
-    const network = await this.findNetwork(call.configuration.name);
+  async check(call: PluginCall<C>, previous: CniResult): Promise<void> {
+    const { network } = await this.findNetwork(call);
     const target = this.targetOf(call, network);
     const endpoint = await this.endpoints.find({ ...target, netns: NO_NAMESPACE });
     if (endpoint === undefined) {
@@ -74,63 +81,75 @@ export class HnsBridge implements Bridge {
     failOnDifferences(target.endpointName, compareHnsEndpoint(call, endpoint, network, previous));
   }
 
-  async status(call: BridgeCall): Promise<void> {
-    await requireNetwork(() => this.findNetwork(call.configuration.name));
+  async status(call: PluginCall<C>): Promise<void> {
+    await requireNetwork(() => this.findNetwork(call));
   }
 
-  async gc(call: BridgeCall, valid: readonly GcAttachment[] | undefined): Promise<readonly string[]> {
+  async gc(call: PluginCall<C>, valid: readonly GcAttachment[] | undefined): Promise<readonly string[]> {
     const networkName = call.configuration.name;
     return collectGarbage<HnsEndpoint>({
       networkName,
       valid,
-      list: async () => this.endpoints.listOfNetwork((await this.findNetwork(networkName)).ID ?? ""),
+      list: async () => this.endpoints.listOfNetwork((await this.findNetwork(call)).network.ID ?? ""),
       describe: ({ Name, IsRemoteEndpoint }) => ({ name: Name ?? "", isRemote: IsRemoteEndpoint === true }),
       remove: (endpoint) => this.endpoints.removeSandboxOrFail(endpoint, call.request.containerId),
     });
   }
 
-  private targetOf({ request, configuration }: BridgeCall, network: HnsNetwork): HnsTarget {
+  private targetOf({ request, configuration }: PluginCall<C>, network: HnsNetwork): HnsTarget {
     const { containerId, netns } = request;
     const endpointName = endpointNameOf(containerId, netns, configuration.name);
     return { endpointName, networkId: network.ID ?? "", containerId, netns };
   }
 
-  private async findNetwork(name: string): Promise<HnsNetwork> {
+  private async findNetwork(call: PluginCall<C>): Promise<FoundNetwork> {
+    const { traits } = this;
+    const { name } = call.configuration;
+    const sentences = traits.sentences.hns;
     let network: HnsNetwork;
     try {
       network = await this.caller.hns((client) => getHnsNetworkByName(client, name));
     } catch (error) {
-      const annotated = annotate(error, `error while getting network ${name}`);
+      const annotated = annotate(error, sentences.networkLookUp(name));
       throw isMissing(error) ? withKnowledge(annotated, "cni-network-not-found") : annotated;
     }
     const type = network.Type ?? "";
-    if (equalFold(type, "L2Bridge") || equalFold(type, "L2Tunnel")) return network;
-    throw new CniError(CNI_CODES.internal, `network ${name} is of unexpected type: ${type}`);
+    if (!traits.networkTypes.some((each) => equalFold(each, type)))
+      throw new CniError(CNI_CODES.internal, sentences.unexpectedType(name, type));
+    return { network, view: await traits.viewNetwork(call) };
   }
 
-  private async ensure(call: BridgeCall, target: HnsTarget): Promise<HnsEndpoint> {
+  private async ensure(
+    call: PluginCall<C>,
+    target: HnsTarget,
+    view: NetworkView | undefined,
+  ): Promise<HnsEndpoint> {
     let existing = await this.endpoints.find(target);
     if (existing !== undefined && !equalGuids(existing.VirtualNetwork ?? "", target.networkId)) {
       await this.endpoints.deleteCorrupted(existing);
       if (this.compat === "better") await call.ipam.del();
       existing = undefined;
     }
-    const endpoint = existing ?? (await this.make(call, target));
+    const endpoint = existing ?? (await this.make(call, target, view));
     await this.endpoints.attach(target, endpoint, existing === undefined);
     return endpoint;
   }
 
-  private async make(call: BridgeCall, target: HnsTarget): Promise<HnsEndpoint> {
+  private async make(
+    call: PluginCall<C>,
+    target: HnsTarget,
+    view: NetworkView | undefined,
+  ): Promise<HnsEndpoint> {
     let plan: EndpointPlan;
     try {
-      plan = await planBridgeEndpoint(call, this.caller, this.compat);
+      plan = await planEndpoint(call, this.traits, view);
     } catch (error) {
       throw annotate(error, "failed to make a new HNSEndpoint");
     }
     return this.endpoints.create(target, plan);
   }
 
-  private resultOf(call: BridgeCall, network: HnsNetwork, endpoint: HnsEndpoint): CniResult {
+  private resultOf(call: PluginCall<C>, network: HnsNetwork, endpoint: HnsEndpoint): CniResult {
     if (this.compat === "reference") return referenceHnsResult(network, endpoint);
     const parts = {
       mac: endpoint.MacAddress ?? "",
@@ -142,8 +161,8 @@ export class HnsBridge implements Bridge {
 }
 
 /** What differs, one sentence each. */
-function compareHnsEndpoint(
-  { request, configuration }: BridgeCall,
+function compareHnsEndpoint<C extends WindowsConfiguration>(
+  { request, configuration }: PluginCall<C>,
   endpoint: HnsEndpoint,
   network: HnsNetwork,
   previous: CniResult,

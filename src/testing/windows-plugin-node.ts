@@ -1,10 +1,12 @@
-/** A Windows node for tests of win-bridge: HNS that notes calls, IPAM that is told what to give. */
+/** A Windows node for tests of win-bridge and win-overlay: HNS that notes calls, IPAM that is told what to give. */
 import { RunnerDelegate } from "../cni/delegate.ts";
 import { InProcessRunner } from "../cni/in-process-runner.ts";
 import type { Compat } from "../cni/parameters.ts";
 import type { CniPlugin } from "../cni/plugin.ts";
 import type { JsonObject } from "../hcn/client.ts";
 import { WinBridge } from "../plugins/win-bridge/plugin.ts";
+import { WinOverlay } from "../plugins/win-overlay/plugin.ts";
+import type { WindowsPluginOptions } from "../plugins/windows-endpoint/windows-plugin.ts";
 import { type PluginRun, runWithTexts } from "./cni-process.ts";
 import { FakeHcnClient } from "./fake-hcn-client.ts";
 import { ScriptedPlugin, resultWith } from "./scripted-plugin.ts";
@@ -20,6 +22,9 @@ export const NETWORKS = {
   nat: "0fb28d70-306c-469d-9690-3245a82d8803",
   winl2bridge: "0fb28d70-306c-469d-9690-3245a82d8804",
   bare: "0fb28d70-306c-469d-9690-3245a82d8805",
+  vxlan0: "0fb28d70-306c-469d-9690-3245a82d8806",
+  OVNKubernetesHybridOverlayNetwork: "0fb28d70-306c-469d-9690-3245a82d8807",
+  bareOverlay: "0fb28d70-306c-469d-9690-3245a82d8808",
 } as const;
 
 function subnet(prefix: string, gateway: string): JsonObject {
@@ -49,17 +54,27 @@ const DOCUMENTS = [
     subnet("fd00::100/120", "fd00::101"),
   ),
   network("bare", "L2Bridge"),
+  { ...network("vxlan0", "Overlay", subnet("10.244.5.0/24", "10.244.5.1")), ManagementIP: "10.0.0.7" },
+  {
+    ...network("OVNKubernetesHybridOverlayNetwork", "Overlay", subnet("10.132.0.0/24", "10.132.0.1")),
+    ManagementIP: "10.0.133.170",
+  },
+  { ...network("bareOverlay", "Overlay"), ManagementIP: "10.0.0.7" },
 ];
 
-export interface BridgeNode {
+export interface PluginNode<T extends CniPlugin> {
   readonly client: FakeHcnClient;
   readonly ipam: ScriptedPlugin;
-  readonly plugin: WinBridge;
+  readonly plugin: T;
   run(verb: string, stdin: unknown, env?: Readonly<Record<string, string>>): Promise<PluginRun>;
 }
 
 /** Makes a node; `ipams` stand beside the scripted one, which answers to `host-local` unless it is among them. */
-export function bridgeNode(compat: Compat = "reference", ipams: readonly CniPlugin[] = []): BridgeNode {
+function pluginNode<T extends CniPlugin>(
+  make: (options: WindowsPluginOptions) => T,
+  compat: Compat,
+  ipams: readonly CniPlugin[],
+): PluginNode<T> {
   const client = new FakeHcnClient();
   for (const document of DOCUMENTS) client.put("Network", document);
   for (const id of [NAMESPACE, OTHER_NAMESPACE]) client.put("Namespace", { ID: id, Type: "Host" });
@@ -69,8 +84,22 @@ export function bridgeNode(compat: Compat = "reference", ipams: readonly CniPlug
   plugins.set("azure-vnet-ipam", ipam);
   for (const plugin of ipams) plugins.set(plugin.name, plugin);
   const delegate = new RunnerDelegate(new InProcessRunner(plugins, "win32"));
-  const plugin = new WinBridge({ client, delegate, compat });
-  const run: BridgeNode["run"] = (verb, stdin, env = {}) =>
+  const plugin = make({ client, delegate, compat });
+  const run: PluginNode<T>["run"] = (verb, stdin, env = {}) =>
     runWithTexts(plugin, { env: { CNI_COMMAND: verb, CNI_NETNS: NAMESPACE, ...env }, stdin });
   return { client, ipam, plugin, run };
+}
+
+export function bridgeNode(
+  compat: Compat = "reference",
+  ipams: readonly CniPlugin[] = [],
+): PluginNode<WinBridge> {
+  return pluginNode((options) => new WinBridge(options), compat, ipams);
+}
+
+export function overlayNode(
+  compat: Compat = "reference",
+  ipams: readonly CniPlugin[] = [],
+): PluginNode<WinOverlay> {
+  return pluginNode((options) => new WinOverlay(options), compat, ipams);
 }

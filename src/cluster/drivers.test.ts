@@ -1,0 +1,176 @@
+// Networks of every driver on assembled clusters, as the cluster file asks for them (dataplane.md §2.3 to §2.7).
+import { beforeAll, describe, expect, it } from "vitest";
+import { parseIp } from "../net/ip.ts";
+import { openTestCluster } from "../testing/walk.ts";
+import { type Cluster, forkCluster } from "./cluster.ts";
+import { findParty } from "./find-party.ts";
+import { readInput } from "./input/read-input.ts";
+import { overlayMac } from "./networks/network-document.ts";
+import { openSession } from "./open-session.ts";
+import { runAttempt } from "./probe-party.ts";
+import { tracePacket } from "./trace.ts";
+
+const HEAD = `
+apiVersion: mullion/v1alpha1
+kind: Cluster
+metadata: {name: drivers}
+`;
+
+const OVERLAY = `${HEAD}
+nodes:
+  - {name: win-1, os: windows, address: 10.0.0.11, podCIDR: 10.244.1.0/24}
+  - {name: win-2, os: windows, address: 10.0.0.12, podCIDR: 10.244.2.0/24}
+network: {driver: Overlay, name: red, vni: 5001}
+networks:
+  - {name: blue, vni: 5002}
+  - {name: green, vni: 5003, vxlanPort: 9898}
+pods:
+  - {name: a, node: win-1, address: 10.244.1.10}
+  - {name: c, node: win-2, address: 10.244.2.10}
+  - {name: blue-a, node: win-1, address: 10.244.1.10, network: blue}
+  - {name: blue-b, node: win-1, address: 10.244.1.11, network: blue}
+  - {name: blue-c, node: win-2, address: 10.244.2.10, network: blue}
+  - {name: green-a, node: win-1, address: 10.244.1.10, network: green}
+  - {name: green-c, node: win-2, address: 10.244.2.10, network: green}
+`;
+
+/** What a TCP question to port 8080 comes to: the answer, or how it failed. */
+function ask(cluster: Cluster, from: string, to: string, protocol: "tcp" | "icmp" = "tcp"): string {
+  const copy = forkCluster(cluster);
+  const compartment = findParty(copy, from).compartment!;
+  const result = runAttempt(copy, {
+    from: compartment,
+    to: parseIp(to) ?? findParty(copy, to).ip,
+    protocol,
+    port: protocol === "tcp" ? 8_080 : 0,
+    isFollowed: false,
+  });
+  return result.outcome === "answered" ? result.answer.trim() : result.outcome;
+}
+
+describe("driver Overlay", () => {
+  let cluster: Cluster;
+  beforeAll(async () => {
+    cluster = await openTestCluster(OVERLAY);
+  });
+
+  it("DT-050 the MAC of an endpoint is 0E-2A and its address, written as win-overlay writes it", () => {
+    expect(overlayMac(parseIp("10.244.1.10")!)).toBe("0E-2A-0a-f4-01-0a");
+    const [pod] = cluster.pods;
+    expect(pod!.compartment.listInterfaces()[0]!.mac).toBe(0x0e2a_0af4_010a);
+  });
+
+  it("WALK-O-2 node to fabric to node: VXLAN between the nodes, and the trace shows what is around the packet", () => {
+    const { report } = tracePacket(cluster, { from: "pod/a", to: "pod/c", protocol: "tcp", port: 8_080 });
+    expect(report).toMatchObject({
+      verdict: "answered",
+      answer: expect.stringMatching(/^c saw 10\.244\.1\.10:/) as string,
+    });
+    const wire = report.forward.steps.findIndex(({ kind }) => kind === "wire");
+    expect(report.forward.steps[wire]!.frame).toMatch(
+      /^VXLAN 5001 10\.0\.0\.11 → 10\.0\.0\.12 \[TCP 10\.244\.1\.10:\d+ → 10\.244\.2\.10:8080/,
+    );
+    const nodes = report.forward.steps.map(({ node }) => node);
+    expect(nodes.filter((node, index) => node !== nodes[index - 1])).toEqual(["win-1", "underlay", "win-2"]);
+    const changed = report.forward.steps.flatMap(({ changes }) => changes);
+    expect(changed).toContainEqual(expect.objectContaining({ field: "vxlan.vni", after: "5001" }));
+    expect(changed).toContainEqual(
+      expect.objectContaining({ field: "inner.ip.ttl", before: "128", after: "127" }),
+    );
+  });
+
+  it("networks with one prefix and different VNIs hold the same address, on one node and across nodes, and never exchange a packet", () => {
+    expect(ask(cluster, "pod/a", "10.244.2.10")).toMatch(/^c saw 10\.244\.1\.10:/);
+    expect(ask(cluster, "pod/blue-a", "10.244.2.10")).toMatch(/^blue-c saw 10\.244\.1\.10:/);
+    expect(ask(cluster, "pod/blue-a", "10.244.1.11")).toMatch(/^blue-b saw 10\.244\.1\.10:/);
+    // Nobody has the address in red.
+    expect(ask(cluster, "pod/a", "10.244.1.11")).toBe("unreachable");
+  });
+
+  it("networks of one node have different VXLAN ports", () => {
+    expect(ask(cluster, "pod/green-a", "10.244.2.10")).toMatch(/^green-c saw 10\.244\.1\.10:/);
+    const { forward } = tracePacket(cluster, {
+      from: "pod/green-a",
+      to: "pod/green-c",
+      protocol: "tcp",
+      port: 8_080,
+    }).report;
+    const changes = forward.steps.flatMap((step) => step.changes);
+    expect(changes).toContainEqual(expect.objectContaining({ field: "udp.dstport", after: "9898" }));
+  });
+
+  it("WALK-O-9 the node reaches its pod and the pod its node, with the addresses of the walk", () => {
+    expect(ask(cluster, "node/win-1", "10.244.1.10")).toMatch(/^a saw 10\.0\.0\.11:/);
+    expect(ask(cluster, "pod/a", "10.0.0.11", "icmp")).toMatch(/^echo reply from 10\.0\.0\.11/);
+  });
+});
+
+describe("Services on driver Overlay", () => {
+  const SERVICES = (enableDSR: boolean): string => `${HEAD}
+nodes:
+  - {name: win-1, os: windows, address: 10.0.0.11, podCIDR: 10.244.1.0/24}
+  - {name: win-2, os: windows, address: 10.0.0.12, podCIDR: 10.244.2.0/24}
+network: {driver: Overlay}
+kubeProxy: {enableDSR: ${enableDSR}}
+pods:
+  - {name: client, node: win-1}
+  - {name: near, node: win-1, labels: {app: near}}
+  - {name: far, node: win-2, labels: {app: far}}
+`;
+
+  /** The cluster with a Service for the pods of one app, and what is to be told about it. */
+  async function withService(enableDSR: boolean, app: string, spec: string) {
+    const service = `apiVersion: v1\nkind: Service\nmetadata: {name: ${app}}\nspec: {selector: {app: ${app}}, ${spec}}\n`;
+    const read = readInput([
+      { name: "cluster.yaml", text: SERVICES(enableDSR) },
+      { name: "service.yaml", text: service },
+    ]);
+    if (!("input" in read)) throw new Error(JSON.stringify(read.problems));
+    const { session } = await openSession(read.input);
+    expect(session.notes()).toEqual([]);
+    return session.cluster;
+  }
+
+  it.each([
+    ["WALK-O-4 with DSR the back end sees the client", true, /^far saw 10\.244\.1\.3:/],
+    [
+      "WALK-O-5 without DSR the back end on another node sees the source VIP",
+      false,
+      /^far saw 10\.244\.1\.2:/,
+    ],
+  ])("%s", async (_, enableDSR, seen) => {
+    const cluster = await withService(
+      enableDSR,
+      "far",
+      "clusterIP: 10.96.0.50, ports: [{port: 8080, targetPort: 8080}]",
+    );
+    expect(ask(cluster, "pod/client", "10.96.0.50")).toMatch(seen);
+  });
+
+  it.each([
+    [
+      "with policy Local and a local back end the client is kept",
+      "near",
+      "externalTrafficPolicy: Local",
+      /^near saw 203\.0\.113\.10:/,
+    ],
+    [
+      "without SourceVIP in its way: a back end on another node sees the source VIP",
+      "far",
+      "externalTrafficPolicy: Cluster",
+      /^far saw 10\.244\.1\.2:/,
+    ],
+  ])("WALK-O-8 a node port, %s", async (_, app, policy, seen) => {
+    const ports = "ports: [{port: 80, targetPort: 8080, nodePort: 30080}]";
+    const cluster = await withService(true, app, `type: NodePort, ${policy}, ${ports}`);
+    const copy = forkCluster(cluster);
+    const result = runAttempt(copy, {
+      from: findParty(copy, "external").compartment!,
+      to: parseIp("10.0.0.11")!,
+      protocol: "tcp",
+      port: 30_080,
+      isFollowed: false,
+    });
+    expect(result.outcome === "answered" ? result.answer : result.outcome).toMatch(seen);
+  });
+});

@@ -1,0 +1,57 @@
+/** Scratch files on the disk, in the layout of the reference (cni.md §3.3). */
+import {
+  closeSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  readdirSync,
+  unlinkSync,
+  writeSync,
+} from "node:fs";
+import { join } from "node:path";
+import { describeSystemError } from "../host-local/file-lease-store.node.ts";
+import type { ScratchStore } from "./scratch-store.ts";
+
+const FOLDER_MODE = 0o700;
+const FILE_MODE = 0o600;
+
+/** Runs `work`; `undefined` when what it looks for is not there. */
+function whenThere<T>(work: () => T): T | undefined {
+  try {
+    return work();
+  } catch (error) {
+    if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
+    throw new Error(describeSystemError(error), { cause: error });
+  }
+}
+
+export class FileScratchStore implements ScratchStore {
+  read(folder: string, name: string): Promise<string | undefined> {
+    return Promise.resolve().then(() => whenThere(() => readFileSync(join(folder, name), "utf8")));
+  }
+
+  async write(folder: string, name: string, text: string): Promise<void> {
+    await Promise.resolve();
+    try {
+      mkdirSync(folder, { recursive: true, mode: FOLDER_MODE });
+      const file = openSync(join(folder, name), "w", FILE_MODE);
+      try {
+        writeSync(file, text);
+        fsyncSync(file);
+      } finally {
+        closeSync(file);
+      }
+    } catch (error) {
+      throw new Error(describeSystemError(error), { cause: error });
+    }
+  }
+
+  remove(folder: string, name: string): Promise<void> {
+    return Promise.resolve().then(() => whenThere(() => unlinkSync(join(folder, name))));
+  }
+
+  list(folder: string): Promise<readonly string[]> {
+    return Promise.resolve().then(() => whenThere(() => readdirSync(folder).toSorted()) ?? []);
+  }
+}

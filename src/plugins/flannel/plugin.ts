@@ -1,0 +1,224 @@
+/**
+ * The meta plugin flannel: it makes a delegate's configuration of its own and of what flanneld has leased for the node,
+ * and leaves the rest to the delegate (cni.md §3). On Windows that is win-bridge unless something else is said, on Linux
+ * bridge.
+ */
+import type { Delegate } from "../../cni/delegate.ts";
+import { readValidAttachments } from "../../cni/configuration.ts";
+import { DecodeError, StructReader } from "../../cni/decode.ts";
+import { CNI_CODES, CniError, PluginPanic, annotate, describeError } from "../../cni/error.ts";
+import { type JsonObject, parseJson } from "../../cni/json.ts";
+import type { Compat } from "../../cni/parameters.ts";
+import type { CniPlugin, PluginRequest } from "../../cni/plugin.ts";
+import type { CniResult } from "../../cni/result.ts";
+import { SPEC_VERSIONS } from "../../cni/version.ts";
+import type { TextFiles } from "../host-local/plugin.ts";
+import { isNamespaceGuid } from "../windows-endpoint/sandbox.ts";
+import { type FlannelConfiguration, readFlannelConfiguration } from "./conf.ts";
+import { formatDelegate, makeDelegateConfiguration } from "./delegate-conf.ts";
+import { type ScratchFile, ScratchFiles } from "./scratch-files.ts";
+import type { ScratchStore } from "./scratch-store.ts";
+import { type SubnetEnv, parseSubnetEnv } from "./subnet-env.ts";
+
+export interface FlannelOptions {
+  readonly delegate: Delegate;
+  /** For `subnet.env`. */
+  readonly files: TextFiles;
+  readonly scratch: ScratchStore;
+  readonly compat: Compat;
+}
+
+/** Where a container of another sandbox joins in (dockershim). */
+const JOINING = /^container:/;
+
+export class Flannel implements CniPlugin {
+  readonly name = "flannel";
+  readonly supportedVersions: readonly string[] = SPEC_VERSIONS;
+  readonly compat: Compat;
+  private readonly delegate: Delegate;
+  private readonly files: TextFiles;
+  private readonly scratch: ScratchFiles;
+
+  constructor(options: FlannelOptions) {
+    this.compat = options.compat;
+    this.delegate = options.delegate;
+    this.files = options.files;
+    this.scratch = new ScratchFiles(options.scratch, options.compat);
+  }
+
+  async add(request: PluginRequest): Promise<CniResult> {
+    const configuration = this.decode(request, "failed to load flannel netconf file: ");
+    const text = formatDelegate(await this.generate(request, configuration));
+    if (this.compat === "reference") request.warn(`delegateAdd: netconf sent to delegate plugin:\n${text}`);
+    await this.scratch.save(request, configuration, text);
+    const { type, sent } = forDelegate(request, text);
+    try {
+      const result = await this.delegate.add(type, sent);
+      // The reference hands on what the delegate has printed, in the delegate's version.
+      return this.compat === "reference" ? { ...result, printedVersion: sent.cniVersion } : result;
+    } catch (error) {
+      throw annotate(error, "failed to delegate add");
+    }
+  }
+
+  /**
+   * Sends what ADD has sent. The reference does nothing when the file is gone, which leaks endpoint and address; better
+   * makes the configuration anew (rows 96, 99).
+   */
+  async del(request: PluginRequest): Promise<void> {
+    const configuration = this.decode(request);
+    const file = await this.scratch.find(request, configuration);
+    const text =
+      this.compat === "reference"
+        ? readStored(request, file)
+        : (usableText(file) ?? formatDelegate(await this.regenerate(request, configuration)));
+    if (text !== undefined) {
+      const { type, sent } = forDelegate(request, text);
+      await this.delegate.del(type, sent);
+    }
+    // A container that has joined the sandbox leaves; the sandbox still needs its file (cni.md §3.3).
+    const isLeft = this.compat === "better" && JOINING.test(request.netns);
+    if (file !== undefined && !isLeft && (text !== undefined || this.compat === "better"))
+      await this.removeQuietly(request, configuration, file);
+  }
+
+  /** The reference looks at nothing. */
+  async check(request: PluginRequest): Promise<void> {
+    if (this.compat === "reference") return;
+    const configuration = this.decode(request);
+    const file = await this.scratch.find(request, configuration);
+    const text = usableText(file) ?? formatDelegate(await this.generate(request, configuration));
+    const previous = new StructReader(request.configuration).raw("prevResult");
+    const { type, sent } = forDelegate(request, text, previous === undefined ? {} : { prevResult: previous });
+    await this.delegate.check(type, sent);
+  }
+
+  /** Not in the reference (row 95): not ready while flanneld has not leased a subnet. */
+  async status(request: PluginRequest): Promise<void> {
+    if (this.compat === "reference") return;
+    const configuration = this.decode(request);
+    let text: string;
+    try {
+      text = formatDelegate(await this.generate(request, configuration));
+    } catch (error) {
+      const { message, details, knowledge } = annotate(error, "flannel is not ready");
+      throw new CniError(CNI_CODES.pluginNotAvailable, message, { details, knowledge, cause: error });
+    }
+    const { type, sent } = forDelegate(request, text);
+    await this.delegate.status(type, sent);
+  }
+
+  /** Not in the reference. The delegate gets the list; then the files of what is not valid go. */
+  async gc(request: PluginRequest): Promise<void> {
+    if (this.compat === "reference") return;
+    const configuration = this.decode(request);
+    const valid = readValidAttachments(request.configuration);
+    if (valid === undefined) return;
+    const list = valid.map(({ containerId, ifName }) => ({ containerID: containerId, ifname: ifName }));
+    const text = formatDelegate(await this.regenerate(request, configuration));
+    const { type, sent } = forDelegate(request, text, { "cni.dev/valid-attachments": list });
+    await this.delegate.gc(type, sent);
+    await this.scratch.collectGarbage(configuration, valid);
+  }
+
+  /** @throws CniError with code 7, or 999 as the reference. */
+  private decode({ configuration }: PluginRequest, prefix = ""): FlannelConfiguration {
+    try {
+      return readFlannelConfiguration(configuration);
+    } catch (error) {
+      if (!(error instanceof DecodeError)) throw error;
+      const code = this.compat === "better" ? CNI_CODES.invalidNetworkConfig : CNI_CODES.internal;
+      throw new CniError(code, `${prefix}failed to load netconf: ${error.message}`, { cause: error });
+    }
+  }
+
+  private async readSubnetEnv({ subnetFile }: FlannelConfiguration): Promise<SubnetEnv> {
+    try {
+      return parseSubnetEnv(await this.files.readText(subnetFile), subnetFile, this.compat);
+    } catch (error) {
+      if (error instanceof PluginPanic) throw error;
+      const message = `failed to load flannel 'subnet.env' file: ${describeError(error)}. Check the flannel pod log for this node.`;
+      const knowledge = error instanceof CniError ? error.knowledge : "subnet-env-missing";
+      throw new CniError(CNI_CODES.internal, message, { knowledge, cause: error });
+    }
+  }
+
+  private async generate(request: PluginRequest, configuration: FlannelConfiguration): Promise<JsonObject> {
+    const subnetEnv = await this.readSubnetEnv(configuration);
+    const { platform, netns } = request;
+    const isNamespace = isNamespaceGuid(netns);
+    return makeDelegateConfiguration({
+      configuration,
+      subnetEnv,
+      platform,
+      compat: this.compat,
+      isNamespace,
+    });
+  }
+
+  /**
+   * For the end of a pod. Without flanneld's file the delegate is asked all the same, without IPAM: what it made goes,
+   * and the address is given back by the next GC.
+   */
+  private async regenerate(request: PluginRequest, configuration: FlannelConfiguration): Promise<JsonObject> {
+    try {
+      return await this.generate(request, configuration);
+    } catch (error) {
+      request.warn(`flannel: the address stays reserved until GC: ${describeError(error)}`);
+      const { delegate, cniVersion, name } = configuration;
+      const type = delegate?.["type"] ?? (request.platform === "win32" ? "win-bridge" : "bridge");
+      return { ...delegate, name, type, cniVersion: cniVersion === "" ? "0.2.0" : cniVersion };
+    }
+  }
+
+  private async removeQuietly(
+    request: PluginRequest,
+    configuration: FlannelConfiguration,
+    file: ScratchFile,
+  ): Promise<void> {
+    try {
+      await this.scratch.remove(configuration, file);
+    } catch (error) {
+      // The attachment is gone; the reference says nothing of a file that stays.
+      if (this.compat === "better") request.warn(`flannel: ${describeError(error)}`);
+    }
+  }
+}
+
+/** What the file holds, if a delegate can be called with it. */
+function usableText(file: ScratchFile | undefined): string | undefined {
+  return file?.document === undefined ? undefined : file.text;
+}
+
+/** As the reference: nothing to do without a file; a file that is no JSON is an error on Windows, and left on Linux. */
+function readStored(request: PluginRequest, file: ScratchFile | undefined): string | undefined {
+  if (file === undefined || file.document !== undefined) return file?.text;
+  const problem = `failed to parse netconf: ${problemOf(file.text)}`;
+  if (request.platform === "win32") throw new CniError(CNI_CODES.internal, problem);
+  request.warn(problem);
+  return undefined;
+}
+
+function problemOf(text: string): string {
+  try {
+    parseJson(text);
+    return "it is no object";
+  } catch (error) {
+    return describeError(error);
+  }
+}
+
+/** The request as the delegate gets it. */
+function forDelegate(
+  request: PluginRequest,
+  text: string,
+  more: JsonObject = {},
+): { readonly type: string; readonly sent: PluginRequest } {
+  const stored = parseJson(text) as JsonObject;
+  const configuration = { ...stored, ...more };
+  const reader = new StructReader(configuration);
+  const cniVersion = reader.text("cniVersion") || request.cniVersion;
+  // What was stored is sent byte by byte.
+  const configurationText = Object.keys(more).length === 0 ? text : formatDelegate(configuration);
+  return { type: reader.text("type"), sent: { ...request, cniVersion, configuration, configurationText } };
+}

@@ -1,0 +1,85 @@
+/** Which scratch file belongs to which attachment. */
+import type { GcAttachment } from "../../cni/configuration.ts";
+import { StructReader } from "../../cni/decode.ts";
+import { type JsonObject, isJsonObject, parseJson } from "../../cni/json.ts";
+import type { Compat } from "../../cni/parameters.ts";
+import type { PluginRequest } from "../../cni/plugin.ts";
+import { sandboxIdOf } from "../windows-endpoint/sandbox.ts";
+import type { FlannelConfiguration } from "./conf.ts";
+import type { ScratchStore } from "./scratch-store.ts";
+
+/** A file that was found. */
+export interface ScratchFile {
+  readonly name: string;
+  readonly text: string;
+  /** Undefined when the text is no JSON object. */
+  readonly document: JsonObject | undefined;
+}
+
+function parseDocument(text: string): JsonObject | undefined {
+  try {
+    const value = parseJson(text);
+    return isJsonObject(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * The reference names the file after the sandbox alone, so that two networks or interfaces of one sandbox overwrite each
+ * other's (cni.md §3.3). Better adds both, and still finds what the reference has left.
+ */
+export class ScratchFiles {
+  private readonly store: ScratchStore;
+  private readonly compat: Compat;
+
+  constructor(store: ScratchStore, compat: Compat) {
+    this.store = store;
+    this.compat = compat;
+  }
+
+  async save(request: PluginRequest, configuration: FlannelConfiguration, text: string): Promise<void> {
+    await this.store.write(configuration.dataFolder, this.nameOf(request, configuration), text);
+  }
+
+  /** Undefined when there is none. */
+  async find(request: PluginRequest, configuration: FlannelConfiguration): Promise<ScratchFile | undefined> {
+    const own = await this.read(configuration, this.nameOf(request, configuration));
+    if (own !== undefined || this.compat === "reference") return own;
+    const old = await this.read(configuration, sandboxOf(request));
+    const network = old?.document === undefined ? "" : new StructReader(old.document).text("name");
+    return network === configuration.name ? old : undefined;
+  }
+
+  async remove(configuration: FlannelConfiguration, file: ScratchFile): Promise<void> {
+    await this.store.remove(configuration.dataFolder, file.name);
+  }
+
+  /** Removes the files of attachments to this network that are not valid any more. */
+  async collectGarbage(configuration: FlannelConfiguration, valid: readonly GcAttachment[]): Promise<void> {
+    const { dataFolder, name } = configuration;
+    const kept = new Set(valid.map(({ containerId, ifName }) => attachmentName(containerId, name, ifName)));
+    for (const each of await this.store.list(dataFolder)) {
+      if (each.includes(`_${name}_`) && !kept.has(each)) await this.store.remove(dataFolder, each);
+    }
+  }
+
+  private async read({ dataFolder }: FlannelConfiguration, name: string): Promise<ScratchFile | undefined> {
+    const text = await this.store.read(dataFolder, name);
+    return text === undefined ? undefined : { name, text, document: parseDocument(text) };
+  }
+
+  private nameOf(request: PluginRequest, { name }: FlannelConfiguration): string {
+    const sandbox = sandboxOf(request);
+    return this.compat === "reference" ? sandbox : attachmentName(sandbox, name, request.ifName);
+  }
+}
+
+function attachmentName(sandbox: string, network: string, ifName: string): string {
+  return `${sandbox}_${network}_${ifName}`;
+}
+
+/** On Linux every container is its own sandbox. */
+function sandboxOf({ containerId, netns, platform }: PluginRequest): string {
+  return platform === "win32" ? sandboxIdOf(containerId, netns) : containerId;
+}

@@ -1,0 +1,152 @@
+// win-overlay where it is better than its reference (cni.md §8), and what stops it.
+import { describe, expect, it } from "vitest";
+import { HcnError } from "../../hcn/error.ts";
+import { errorOf } from "../../testing/cni-process.ts";
+import { resultWith } from "../../testing/scripted-plugin.ts";
+import { overlayNode } from "../../testing/windows-plugin-node.ts";
+import type { Compat } from "../../cni/parameters.ts";
+
+function config(fields: object = {}): object {
+  return {
+    cniVersion: "1.1.0",
+    name: "vxlan0",
+    type: "win-overlay",
+    apiVersion: 2,
+    ipam: { type: "host-local" },
+    ...fields,
+  };
+}
+
+async function add(compat: Compat, fields: object = {}, ...ips: string[]) {
+  const node = overlayNode(compat);
+  node.ipam.result = resultWith(...(ips.length > 0 ? ips : ["10.244.5.2/24"]));
+  const run = await node.run("ADD", config(fields));
+  return { ...node, run, created: node.client.bodiesOf("create Endpoint")[0] };
+}
+
+describe("better", () => {
+  it.each(["0E:2A", "zz-zz", "0E-2"])(
+    "CNI-063 MAC prefix %j: refused before IPAM is asked",
+    async (prefix) => {
+      const { run, ipam, client } = await add("better", { endpointMacPrefix: prefix });
+      expect(errorOf(run)).toMatchObject({
+        code: 7,
+        msg: `endpointMacPrefix [${prefix}] is invalid, value must be of the format xx-xx`,
+      });
+      expect(ipam.verbs).toEqual([]);
+      expect(client.calls).toEqual([]);
+    },
+  );
+
+  it("CNI-064 of both families the IPv4 address is taken; IPv6 alone is refused and given back", async () => {
+    const dual = await add("better", {}, "fd00:5::2/64", "10.244.5.2/24");
+    expect(dual.created).toMatchObject({
+      MacAddress: "0E-2A-0a-f4-05-02",
+      IpConfigurations: [{ IpAddress: "10.244.5.2", PrefixLength: 24 }],
+    });
+    const v6 = await add("better", {}, "fd00:5::2/64");
+    expect(v6.run.explained).toBe("cni-overlay-ipv6");
+    expect(v6.ipam.verbs).toEqual(["ADD", "DEL"]);
+  });
+
+  it("CNI-066 a configured provider address wins", async () => {
+    const own = { Type: "ProviderAddress", Settings: { ProviderAddress: "10.0.133.170" } };
+    const { created } = await add("better", { policies: [{ name: "EndpointPolicy", value: own }] });
+    expect(created).toMatchObject({ Policies: [own] });
+  });
+
+  it("CNI-068 port mappings are made", async () => {
+    const portMappings = [{ hostPort: 8080, containerPort: 80, protocol: "tcp" }];
+    const { created } = await add("better", { runtimeConfig: { portMappings } });
+    expect(created).toMatchObject({
+      Policies: [
+        { Type: "PortMapping", Settings: { InternalPort: 80, ExternalPort: 8080, Protocol: 6 } },
+        { Type: "ProviderAddress" },
+      ],
+    });
+  });
+
+  it("CNI-069 STATUS without ipam: ready, as long as the network is there", async () => {
+    const node = overlayNode("better");
+    expect(await node.run("STATUS", config({ ipam: undefined }))).toMatchObject({ status: 0, stdout: "" });
+    const missing = await node.run("STATUS", config({ name: "vxlan9", ipam: undefined }));
+    expect(errorOf(missing)).toMatchObject({ code: 50 });
+    expect(missing.explained).toBe("cni-network-not-found");
+  });
+
+  it.each([1, 2])("no ipam, apiVersion %d: HNS chooses address, MAC and route", async (apiVersion) => {
+    const node = overlayNode("better");
+    node.client.chosenAddresses = ["10.244.5.9"];
+    const env = apiVersion === 1 ? { CNI_NETNS: "none" } : {};
+    const run = await node.run("ADD", config({ apiVersion, ipam: undefined }), env);
+    expect(JSON.parse(run.stdout)).toMatchObject({
+      interfaces: [{ name: "eth0" }],
+      ips: [{ address: "10.244.5.9/24", gateway: "10.244.5.1", interface: 0 }],
+    });
+  });
+
+  it("CHECK misses the provider address that ADD made", async () => {
+    const node = overlayNode("better");
+    node.ipam.result = resultWith("10.244.5.2/24");
+    const prevResult = JSON.parse((await node.run("ADD", config())).stdout) as object;
+    expect(await node.run("CHECK", config({ prevResult }))).toMatchObject({ status: 0, stdout: "" });
+    const [made] = node.client.list("Endpoint");
+    node.client.put("Endpoint", { ...made, ID: made?.["ID"] as string, Policies: [] });
+    expect(errorOf(await node.run("CHECK", config({ prevResult }))).msg).toBe(
+      'endpoint SBX_vxlan0 is not as ADD left it: the policy ProviderAddress {"ProviderAddress":"10.0.0.7"} is missing',
+    );
+  });
+});
+
+describe("networks that are not right", () => {
+  it.each([
+    ["reference", 2, "network cbr0 is of an unexpected type: L2Bridge"],
+    ["reference", 1, "network cbr0 is of an unexpected type: L2Bridge"],
+    ["better", 2, "network cbr0 is of an unexpected type: L2Bridge"],
+  ] as const)("%s, apiVersion %d: another type", async (compat, apiVersion, msg) => {
+    expect(errorOf((await add(compat, { name: "cbr0", apiVersion })).run)).toMatchObject({ code: 999, msg });
+  });
+
+  it.each([
+    [2, 'error while hcn.GetNetworkByName(vxlan9): Network name "vxlan9" not found'],
+    [1, "error while GETHNSNewtorkByName(vxlan9): Network vxlan9 not found"],
+  ] as const)("apiVersion %d: none of that name", async (apiVersion, msg) => {
+    const { run } = await add("reference", { name: "vxlan9", apiVersion });
+    expect(errorOf(run)).toMatchObject({ code: 999, msg });
+    expect(run.explained).toBe("cni-network-not-found");
+  });
+
+  it("the reference loses the error of its look-up through HNS v1; better tells it", async () => {
+    for (const [compat, msg] of [
+      ["reference", "network vxlan0 not found"],
+      ["better", "error while GETHNSNewtorkByName(vxlan0): hns failed with error : "],
+    ] as const) {
+      const node = overlayNode(compat);
+      node.client.failNext("GET /networks/", new HcnError("RPC_S_SERVER_UNAVAILABLE"));
+      expect(errorOf(await node.run("ADD", config())).msg).toContain(msg);
+    }
+  });
+
+  it("no subnet: the reference crashes after IPAM has given an address, better gives it back", async () => {
+    const reference = await add("reference", { name: "bareOverlay" });
+    expect(reference.run).toMatchObject({ status: 2, stdout: "" });
+    expect(reference.ipam.verbs).toEqual(["ADD"]);
+    const better = await add("better", { name: "bareOverlay" });
+    expect(errorOf(better.run).msg).toContain(
+      "network bareOverlay has no subnet; give the HNS network the node's pod subnet",
+    );
+    expect(better.ipam.verbs).toEqual(["ADD", "DEL"]);
+  });
+});
+
+describe("the end of a pod", () => {
+  it("CNI-070 CNI-071 CNI-077 the endpoint goes before the address, twice is no error", async () => {
+    const node = overlayNode("better");
+    node.ipam.result = resultWith("10.244.5.2/24");
+    await node.run("ADD", config());
+    for (const _ of ["first", "second"])
+      expect(await node.run("DEL", config())).toMatchObject({ status: 0, stdout: "" });
+    expect(node.client.list("Endpoint")).toEqual([]);
+    expect(node.ipam.verbs).toEqual(["ADD", "DEL", "DEL"]);
+  });
+});

@@ -1,0 +1,81 @@
+/** What distinguishes the main plugins for Windows from each other: everything else is one implementation. */
+import type { JsonObject } from "../../cni/json.ts";
+import type { Compat } from "../../cni/parameters.ts";
+import type { PluginRequest } from "../../cni/plugin.ts";
+import type { Ip } from "../../net/ip.ts";
+import type { IpamSession, PlannedAddress } from "./addresses.ts";
+import type { ConfiguredPolicy, HnsApi, WindowsConfiguration } from "./conf.ts";
+import type { HnsCaller } from "./failure.ts";
+
+/** One call with what was read for it. */
+export interface PluginCall<C extends WindowsConfiguration> {
+  readonly request: PluginRequest;
+  readonly configuration: C;
+  readonly ipam: IpamSession;
+  readonly caller: HnsCaller;
+  readonly compat: Compat;
+}
+
+/** The HNS network of a call, as far as plans depend on it. */
+export interface NetworkView {
+  /** The gateway of its first subnet. */
+  readonly gateway: Ip | undefined;
+  /** The first subnet, as HNS writes it; empty: none. */
+  readonly prefix: string;
+  /** The node's address on the network; empty: HNS has none. */
+  readonly managementIp: string;
+}
+
+/** The addresses of an endpoint, and what follows from them. */
+export interface Allocation {
+  /** Empty: HNS chooses. At most one of each family. */
+  readonly addresses: readonly PlannedAddress[];
+  /** Undefined: HNS chooses. */
+  readonly mac?: string;
+  /** Where the default route leads when HNS chooses the address. */
+  readonly gateway?: Ip;
+}
+
+/** Adds what loopback DSR needs to policies; changes nothing where it is not wanted. */
+export type AddLoopback = (policies: readonly ConfiguredPolicy[]) => readonly ConfiguredPolicy[];
+
+/** Which endpoint an error is about. */
+export interface EndpointLabel {
+  readonly endpointName: string;
+  readonly networkId: string;
+  readonly containerId: string;
+}
+
+/** The sentences of a plugin's reference over one API; tools and people look for them (cni.md §2.1). */
+export interface Sentences {
+  networkLookUp(name: string): string;
+  unexpectedType(name: string, type: string): string;
+  add(label: EndpointLabel): string;
+  readonly result: string;
+  /** Around what goes wrong before the endpoint is created; empty: nothing is put around it. */
+  readonly plan: string;
+  readonly ipam: string;
+}
+
+export interface PluginTraits<C extends WindowsConfiguration> {
+  readonly name: string;
+  /** The types of network that its endpoints belong on. */
+  readonly networkTypes: readonly string[];
+  readonly sentences: Readonly<Record<HnsApi, Sentences>>;
+  /** The reference asks IPAM for its status even where no IPAM is configured, which fails (cni.md §7.B11). */
+  readonly asksMissingIpamForStatus: boolean;
+  /** @throws DecodeError, CniError */
+  readConfiguration(document: JsonObject, compat: Compat): C;
+  /** What is wrong with the configuration and stops ADD before HNS is asked. @throws CniError */
+  validateForAdd(call: PluginCall<C>): void;
+  /** Looks at the network as far as plans need it. @throws CniError */
+  viewNetwork(call: PluginCall<C>): Promise<NetworkView | undefined>;
+  /** Gets addresses. @throws CniError, PluginPanic */
+  allocate(call: PluginCall<C>, view: NetworkView | undefined): Promise<Allocation>;
+  /** The policies, configured and added, in the reference's order. */
+  policies(
+    call: PluginCall<C>,
+    view: NetworkView | undefined,
+    addLoopback: AddLoopback,
+  ): readonly ConfiguredPolicy[];
+}

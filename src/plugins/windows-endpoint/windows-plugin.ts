@@ -1,0 +1,143 @@
+/**
+ * A main plugin for Windows: an endpoint on an HNS network for every pod (cni.md §2.1). The network is made by others
+ * (flanneld, scripts); the plugin looks for it under the name of the configuration.
+ */
+import type { Delegate } from "../../cni/delegate.ts";
+import { readPrevResult, readValidAttachments } from "../../cni/configuration.ts";
+import { DecodeError } from "../../cni/decode.ts";
+import { CNI_CODES, CniError, PluginPanic, describeError } from "../../cni/error.ts";
+import type { Compat } from "../../cni/parameters.ts";
+import type { CniPlugin, PluginRequest } from "../../cni/plugin.ts";
+import type { CniResult } from "../../cni/result.ts";
+import { SPEC_VERSIONS } from "../../cni/version.ts";
+import type { HcnClient } from "../../hcn/client.ts";
+import { IpamSession } from "./addresses.ts";
+import type { HnsApi as HnsApiName, WindowsConfiguration } from "./conf.ts";
+import type { EndpointApi } from "./endpoint-api.ts";
+import { HnsCaller } from "./failure.ts";
+import { HcnApi } from "./hcn-api.ts";
+import { HnsApi } from "./hns-api.ts";
+import type { PluginCall, PluginTraits } from "./plugin-traits.ts";
+
+export interface WindowsPluginOptions {
+  readonly client: HcnClient;
+  /** Calls the IPAM plugin. */
+  readonly delegate: Delegate;
+  readonly compat: Compat;
+}
+
+export class WindowsPlugin<C extends WindowsConfiguration> implements CniPlugin {
+  readonly name: string;
+  readonly supportedVersions: readonly string[] = SPEC_VERSIONS;
+  readonly compat: Compat;
+  private readonly traits: PluginTraits<C>;
+  private readonly delegate: Delegate;
+  private readonly caller: HnsCaller;
+  private readonly apis: Readonly<Record<HnsApiName, EndpointApi<C>>>;
+
+  constructor(traits: PluginTraits<C>, options: WindowsPluginOptions) {
+    const { client, compat } = options;
+    this.name = traits.name;
+    this.compat = compat;
+    this.traits = traits;
+    this.delegate = options.delegate;
+    this.caller = new HnsCaller(client, compat);
+    this.apis = {
+      hcn: new HcnApi(traits, this.caller, compat),
+      hns: new HnsApi(traits, this.caller, compat),
+    };
+  }
+
+  async add(request: PluginRequest): Promise<CniResult> {
+    const call = this.open(request);
+    for (const warning of call.configuration.warnings) request.warn(`${this.name}: ${warning}`);
+    try {
+      this.traits.validateForAdd(call);
+      return await this.apiOf(call).add(call);
+    } catch (error) {
+      // A crash undoes nothing.
+      if (!(error instanceof PluginPanic)) await call.ipam.undo();
+      throw error;
+    }
+  }
+
+  /** The reference releases the address first, and leaves the endpoint when that fails (rows 72, 77). */
+  async del(request: PluginRequest): Promise<void> {
+    const call = this.open(request);
+    if (this.compat === "reference") {
+      await call.ipam.del();
+      await this.apiOf(call).remove(call);
+      return;
+    }
+    await this.apiOf(call).remove(call);
+    await call.ipam.del();
+  }
+
+  /** The reference looks at nothing. */
+  async check(request: PluginRequest): Promise<void> {
+    if (this.compat === "reference") return;
+    const call = this.open(request);
+    const previous = this.decode(() => readPrevResult(request.configuration));
+    if (previous === undefined) {
+      throw new CniError(
+        CNI_CODES.invalidNetworkConfig,
+        'CHECK needs the field "prevResult", the result of ADD',
+      );
+    }
+    await this.apiOf(call).check(call, previous);
+    if (call.ipam.isConfigured) await this.delegate.check(call.configuration.ipamType, request);
+  }
+
+  /** The reference asks IPAM alone. */
+  async status(request: PluginRequest): Promise<void> {
+    const call = this.open(request);
+    if (this.compat === "better") await this.apiOf(call).status(call);
+    const asksMissing = this.compat === "reference" && this.traits.asksMissingIpamForStatus;
+    if (call.ipam.isConfigured || asksMissing)
+      await this.delegate.status(call.configuration.ipamType, request);
+  }
+
+  /** Not in the reference. Goes on after failures and reports them at the end. */
+  async gc(request: PluginRequest): Promise<void> {
+    if (this.compat === "reference") return;
+    const call = this.open(request);
+    const valid = this.decode(() => readValidAttachments(request.configuration));
+    const failures = [...(await this.apiOf(call).gc(call, valid))];
+    if (call.ipam.isConfigured) {
+      try {
+        await this.delegate.gc(call.configuration.ipamType, request);
+      } catch (error) {
+        failures.push(describeError(error));
+      }
+    }
+    if (failures.length > 0) throw new CniError(CNI_CODES.internal, failures.join("; "));
+  }
+
+  private apiOf(call: PluginCall<C>): EndpointApi<C> {
+    return this.apis[call.configuration.api];
+  }
+
+  private open(request: PluginRequest): PluginCall<C> {
+    const { compat, delegate, caller, traits } = this;
+    const configuration = this.decode(() => traits.readConfiguration(request.configuration, compat));
+    const ipam = new IpamSession({
+      delegate,
+      type: configuration.ipamType,
+      request,
+      compat,
+      sentence: traits.sentences[configuration.api].ipam,
+    });
+    return { request, configuration, ipam, caller, compat };
+  }
+
+  /** Reads configuration; the reference gives its faults no code of their own (row 27). */
+  private decode<T>(read: () => T): T {
+    try {
+      return read();
+    } catch (error) {
+      if (!(error instanceof DecodeError)) throw error;
+      const code = this.compat === "better" ? CNI_CODES.invalidNetworkConfig : CNI_CODES.internal;
+      throw new CniError(code, `failed to load netconf: ${error.message}`, { cause: error });
+    }
+  }
+}
