@@ -6,7 +6,9 @@ import { HcnError } from "../hcn/error.ts";
 import { NETWORK_FLAGS } from "../hcn/network.ts";
 import { NOTIFICATION_TYPES } from "../hcn/notification.ts";
 import { type Ip, parseIp } from "../net/ip.ts";
+import type { Group } from "../vfp/group.ts";
 import { asksDhcp } from "./endpoint-addresses.ts";
+import { compileBandwidth } from "./compile/bandwidth.ts";
 import { hostFiltersOf } from "./compile/host-filters.ts";
 import { releaseCompartment } from "./compute-systems/compartments.ts";
 import type { DnsDefinition, PortProgram, RouteDefinition, VnicDefinition } from "./datapath.ts";
@@ -19,7 +21,7 @@ import {
 import { HOST_COMPARTMENT } from "./namespace-record.ts";
 import type { NetworkRecord } from "./network-record.ts";
 import { hasSwitch } from "./network/switch-placement.ts";
-import { traitsOf } from "./network/type-traits.ts";
+import { hasRules, traitsOf } from "./network/type-traits.ts";
 import { vlanOf } from "./network/vlan.ts";
 import { RemoteEndpointRecord } from "./remote-endpoint.ts";
 import { ENCAP_OVERHEAD } from "./port-programming.ts";
@@ -70,13 +72,26 @@ function firstServersOf(endpoint: EndpointRecord): readonly Ip[] {
   );
 }
 
+/** With AutomaticDNS endpoints that name no servers have those of the host (hcn.md §3.1). */
+function automaticServersOf(context: ServiceContext, network: NetworkRecord): readonly Ip[] {
+  const isAutomatic = network.policies.some(
+    (policy) => policy.Type === "AutomaticDNS" && policy.Settings.Enable === true,
+  );
+  return isAutomatic ? context.datapath.hostDnsServers() : [];
+}
+
 /** The endpoint's own settings, field by field, else the network's. The host's resolver is left alone. */
-function dnsOf(network: NetworkRecord, endpoint: EndpointRecord): DnsDefinition | undefined {
+function dnsOf(
+  context: ServiceContext,
+  network: NetworkRecord,
+  endpoint: EndpointRecord,
+): DnsDefinition | undefined {
   if (endpoint.attachment?.kind === "host") return undefined;
   const dns = endpoint.dns ?? network.dns;
   const first = firstServersOf(endpoint);
-  if (dns === undefined && first.length === 0) return undefined;
-  const named = (dns?.ServerList ?? []).map(parseIp).filter((ip): ip is Ip => ip !== undefined);
+  const listed = (dns?.ServerList ?? []).map(parseIp).filter((ip): ip is Ip => ip !== undefined);
+  const named = listed.length > 0 ? listed : automaticServersOf(context, network);
+  if (dns === undefined && first.length + named.length === 0) return undefined;
   const servers = [...first, ...named.filter((ip) => !first.includes(ip))];
   return { domain: dns?.Domain ?? "", search: dns?.Search ?? [], servers };
 }
@@ -123,6 +138,19 @@ export function followFilters(context: ServiceContext, endpoint: EndpointRecord)
   context.datapath.setFilters(portId, hostFiltersOf(context.cache, network, endpoint));
 }
 
+/** Where ports have rules, the rate is one of them. */
+function bandwidthOf(network: NetworkRecord, endpoint: EndpointRecord): readonly Group[] {
+  return hasRules(network) ? [] : compileBandwidth(endpoint);
+}
+
+/** Gives an attached endpoint's port the rate of its policies, where it has no rules. */
+export function followBandwidth(context: ServiceContext, endpoint: EndpointRecord): void {
+  const network = context.state.networks.get(endpoint.networkId);
+  const portId = endpoint.attachment?.portId;
+  if (network === undefined || portId === undefined || hasRules(network)) return;
+  context.datapath.setBandwidth(portId, bandwidthOf(network, endpoint));
+}
+
 function vnicOf(
   context: ServiceContext,
   endpoint: EndpointRecord,
@@ -146,12 +174,13 @@ function vnicOf(
     mac: endpoint.mac,
     addresses: endpoint.ipConfigs.map(({ ip, length }) => ({ ip, length })),
     routes: routesOf(endpoint),
-    dns: dnsOf(network, endpoint),
+    dns: dnsOf(context, network, endpoint),
     mtuBytes: mtuOf(context, endpoint),
     interfaceMetric: interfaceMetricOf(endpoint),
     vlan: vlanOf(network, endpoint),
     asksDhcp: !isOnHost && asksDhcp(network, endpoint),
     filters: hostFiltersOf(context.cache, network, endpoint),
+    bandwidth: bandwidthOf(network, endpoint),
     sendsToFabric: traitsOf(network.type).isTunnelled && !isOnHost,
     program,
   };

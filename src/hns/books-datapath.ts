@@ -2,8 +2,10 @@
 import { assert } from "../base/assert.ts";
 import type { Guid } from "../hcn/client.ts";
 import type { FilterProgram } from "../host/windows-filtering/filter-program.ts";
+import type { Ip } from "../net/ip.ts";
 import type { InterfaceAddress } from "../net/prefix.ts";
 import type { PortRange } from "../net/port-range.ts";
+import type { Group } from "../vfp/group.ts";
 import { PortBlockTable } from "../vswitch/port-blocks.ts";
 import {
   type Datapath,
@@ -87,6 +89,15 @@ export class BooksDatapath implements Datapath {
     if (vnic !== undefined) this.vnics.set(portId, { ...vnic, mtuBytes });
   }
 
+  setBandwidth(portId: Guid, bandwidth: readonly Group[]): void {
+    const vnic = this.vnics.get(portId);
+    if (vnic !== undefined) this.vnics.set(portId, { ...vnic, bandwidth });
+  }
+
+  hostDnsServers(): readonly Ip[] {
+    return [];
+  }
+
   setFilters(portId: Guid, filters: FilterProgram | undefined): void {
     const vnic = this.vnics.get(portId);
     if (vnic !== undefined) this.vnics.set(portId, { ...vnic, filters });
@@ -134,6 +145,10 @@ export class BooksDatapath implements Datapath {
   /** Nobody runs here. */
   isListening(): boolean {
     return false;
+  }
+
+  listVirtualSwitches(): readonly [] {
+    return [];
   }
 
   listPortPools(): readonly PortPoolAllocation[] {

@@ -12,6 +12,7 @@ import type { PortRange } from "../net/port-range.ts";
 import type { Group } from "../vfp/group.ts";
 import type { KnowledgeCode } from "../knowledge/codes.ts";
 import type { PortAddressInfo } from "../vfp/port-settings.ts";
+import type { VirtualSwitch } from "../vswitch/virtual-switch.ts";
 import type { HostLayerName, LayerName, LayerStack } from "./compile/layers.ts";
 import type { PhysicalAdapter } from "./physical-adapter.ts";
 
@@ -64,6 +65,8 @@ export interface PortProgram {
   readonly tunnel: TunnelSettings | undefined;
   readonly natPools: readonly NatPoolDefinition[];
   readonly staticBindings: readonly StaticBindingDefinition[];
+  /** Ports of the node's addresses that its own stack leaves to the switch. */
+  readonly claims: readonly PortClaimDefinition[];
   /** Frames from the wire that carry the host's MAC come to this port when they are for one of its addresses. */
   readonly deliversByAddress: boolean;
 }
@@ -164,6 +167,8 @@ export interface VnicDefinition {
   readonly sendsToFabric: boolean;
   /** What the compartment's own firewall does with the interface; undefined: nothing. */
   readonly filters: FilterProgram | undefined;
+  /** Of a port without rules: what limits its rate (QOS_LAYER). */
+  readonly bandwidth: readonly Group[];
   /** Undefined: the port has no rules; frames pass as they are. */
   readonly program: PortProgram | undefined;
 }
@@ -216,6 +221,10 @@ export interface Datapath {
   detach(switchId: Guid, portId: Guid): void;
   /** Changes the MTU of an attached vNIC; undefined: that of its link. */
   setMtu(portId: Guid, mtuBytes: number | undefined): void;
+  /** Changes the rate of an attached vNIC whose port has no rules. */
+  setBandwidth(portId: Guid, groups: readonly Group[]): void;
+  /** The name servers of the host itself. */
+  hostDnsServers(): readonly Ip[];
   /** Changes what the compartment's firewall does with an attached vNIC's interface. */
   setFilters(portId: Guid, filters: FilterProgram | undefined): void;
   /**
@@ -239,4 +248,6 @@ export interface Datapath {
   isListening(protocol: number, port: number): boolean;
   /** The NAT ports in use on all switches. */
   listPortPools(): readonly PortPoolAllocation[];
+  /** For listings; none where no packets move. */
+  listVirtualSwitches(): readonly VirtualSwitch[];
 }

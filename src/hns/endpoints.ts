@@ -13,6 +13,7 @@ import { SCHEMA_V2_0, type SchemaVersion } from "../hcn/schema-version.ts";
 import {
   checkHealthy,
   detachEndpoint,
+  followBandwidth,
   followFilters,
   followMtu,
   notifyNetwork,
@@ -155,6 +156,7 @@ export function modifyPolicies(
   const updated = updateEndpoint(context, endpoint, { policies });
   followMtu(context, updated);
   followFilters(context, updated);
+  followBandwidth(context, updated);
   context.ports.reprogram(network.id);
 }
 

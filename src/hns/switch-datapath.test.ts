@@ -164,8 +164,9 @@ function ask(world: World, from: Compartment, to: string, port: number): Asker {
 
 async function ownSubnet(
   policies: HostComputeEndpoint["Policies"] = [],
+  profile = "ws2022",
 ): Promise<World & { a: Pod; b: Pod }> {
-  const world = new World();
+  const world = new World(profile);
   const network = await world.network("10.244.1.0/24", "10.244.1.1");
   await world.bridgeEndpoint(network, "10.244.1.2");
   const routes = [{ NextHop: "10.244.1.2", DestinationPrefix: "0.0.0.0/0" }];
@@ -277,6 +278,23 @@ describe("the own-subnet shape", () => {
     expect(ask(world, world.outside.root, "10.0.0.11", 5353).answers).toEqual(["10.0.0.11:5353"]);
     expect(echo.heard).toHaveLength(1);
   });
+
+  it.each(["ws2019", "ws2022"])(
+    "CNI-055 with LocalRoutedVip the node itself reaches it too, as long as the pod is there (%s)",
+    async (profile) => {
+      const Settings = { Protocol: 17, InternalPort: 53, ExternalPort: 5353, Flags: 1 };
+      const world = await ownSubnet([{ Type: "PortMapping", Settings }], profile);
+      const echo = serve(world.a.compartment, 53);
+      expect(ask(world, world.node.root, "10.0.0.11", 5353).answers).toEqual(["10.0.0.11:5353"]);
+      expect(echo.heard).toHaveLength(1);
+      expect(ask(world, world.outside.root, "10.0.0.11", 5353).answers).toEqual(["10.0.0.11:5353"]);
+      await removeNamespaceEndpoint(world.client, world.a.namespace, world.a.endpoint);
+      expect(ask(world, world.node.root, "10.0.0.11", 5353).answers).toEqual([]);
+      const own = serve(world.node.root, 5353);
+      expect(ask(world, world.node.root, "10.0.0.11", 5353).answers).toEqual(["10.0.0.11:5353"]);
+      expect(own.heard).toHaveLength(1);
+    },
+  );
 
   it("node to pod and pod to node go by the bridge endpoint", async () => {
     const world = await ownSubnet();

@@ -8,17 +8,20 @@ import type { Host } from "../host/host.ts";
 import type { Interface } from "../host/interface.ts";
 import { DnsRelay } from "../host/services/dns-relay.ts";
 import type { FilterProgram } from "../host/windows-filtering/filter-program.ts";
+import type { Ip } from "../net/ip.ts";
 import type { InterfaceAddress } from "../net/prefix.ts";
+import type { Group } from "../vfp/group.ts";
 import { NatPool, type PortBlockSource } from "../vfp/nat-pool.ts";
 import type { SwitchPort } from "../vswitch/switch-port.ts";
 import type { VirtualSwitch } from "../vswitch/virtual-switch.ts";
 import { IpProtocol } from "../wire/ip-protocol.ts";
-import { type LayerName, OPTIONAL_LAYERS } from "./compile/layers.ts";
+import { type LayerName, OPTIONAL_LAYERS, PLAIN_STACK } from "./compile/layers.ts";
 import type {
   Datapath,
   HostPoolDefinition,
   HostProgram,
   NatPoolDefinition,
+  PortClaimDefinition,
   PortPoolAllocation,
   PortProgram,
   PortStatistics,
@@ -110,7 +113,7 @@ export class SwitchDatapath implements Datapath {
       kind: "container",
       mac: vnic.mac,
       device: switchEnd,
-      layers: program?.stack.definitions ?? [],
+      layers: (program?.stack ?? PLAIN_STACK).definitions,
       virtualSubnets: program?.tunnel?.virtualSubnets ?? [],
       nextHopResolver: this.host.root,
       usesHostMac: program !== undefined && program.tunnel === undefined,
@@ -128,8 +131,13 @@ export class SwitchDatapath implements Datapath {
     const dhcp = vnic.asksDhcp ? new DhcpClient(compartment, netInterface) : undefined;
     const record: Vnic = { port, compartment, netInterface, program: program ?? emptied(undefined), dhcp };
     this.vnics.set(vnic.portId, record);
-    if (program === undefined) port.deliversByAddress = true;
-    else applyProgram(portBlocksFor(this.host, virtualSwitch, port), port, emptied(program), program);
+    if (program === undefined) {
+      port.deliversByAddress = true;
+      setBandwidth(port, vnic.bandwidth);
+    } else {
+      applyProgram(portBlocksFor(this.host, virtualSwitch, port), port, emptied(program), program);
+      this.applyClaims([], program.claims);
+    }
     port.setIps(vnic.addresses.map((address) => address.ip));
     if (vnic.filters !== undefined) compartment.setFilters(netInterface, vnic.filters);
     configureStack(compartment, netInterface, vnic);
@@ -140,6 +148,7 @@ export class SwitchDatapath implements Datapath {
     const vnic = this.vnics.get(portId);
     if (vnic === undefined) return;
     vnic.dhcp?.stop();
+    this.applyClaims(vnic.program.claims, []);
     // The compartment of a container may be gone already, and its interfaces with it.
     if (vnic.netInterface.isAttached) vnic.compartment.removeInterface(vnic.netInterface);
     this.requireSwitch(switchId).virtualSwitch.removePort(portId);
@@ -149,6 +158,15 @@ export class SwitchDatapath implements Datapath {
   setMtu(portId: Guid, mtuBytes: number | undefined): void {
     const netInterface = this.vnics.get(portId)?.netInterface;
     if (netInterface !== undefined) netInterface.mtuBytes = mtuBytes ?? netInterface.device.mtuBytes;
+  }
+
+  setBandwidth(portId: Guid, groups: readonly Group[]): void {
+    const port = this.vnics.get(portId)?.port;
+    if (port !== undefined) setBandwidth(port, groups);
+  }
+
+  hostDnsServers(): readonly Ip[] {
+    return this.host.root.dns.servers;
   }
 
   setFilters(portId: Guid, filters: FilterProgram | undefined): void {
@@ -163,6 +181,7 @@ export class SwitchDatapath implements Datapath {
     const { virtualSwitch } = this.requireSwitch(switchId);
     const blocks = portBlocksFor(this.host, virtualSwitch, vnic.port);
     applyProgram(blocks, vnic.port, vnic.program, program);
+    this.applyClaims(vnic.program.claims, program.claims);
     vnic.program = program;
   }
 
@@ -263,8 +282,20 @@ export class SwitchDatapath implements Datapath {
     );
   }
 
+  /** What the host's stack leaves to the switch from now on. */
+  private applyClaims(before: readonly PortClaimDefinition[], after: readonly PortClaimDefinition[]): void {
+    if (before === after) return;
+    const { portClaims } = this.host.root;
+    for (const { protocol, port } of before) portClaims.remove(protocol, port);
+    for (const { protocol, port, code } of after) portClaims.set(protocol, port, code ?? "switched");
+  }
+
   getSwitch(id: Guid): VirtualSwitch | undefined {
     return this.switches.get(id)?.virtualSwitch;
+  }
+
+  listVirtualSwitches(): readonly VirtualSwitch[] {
+    return this.listSwitches();
   }
 
   listSwitches(): readonly VirtualSwitch[] {
@@ -281,16 +312,20 @@ const OPTIONAL: ReadonlySet<LayerName> = new Set(OPTIONAL_LAYERS);
 /** What a port has before it gets `program`. */
 function emptied(program: PortProgram | undefined): PortProgram {
   return {
-    stack: program?.stack ?? NO_STACK,
+    stack: program?.stack ?? PLAIN_STACK,
     groups: {},
     tunnel: undefined,
     natPools: [],
     staticBindings: [],
+    claims: [],
     deliversByAddress: false,
   };
 }
 
-const NO_STACK: PortProgram["stack"] = Object.freeze({ names: [], definitions: [] });
+function setBandwidth(port: SwitchPort, groups: readonly Group[]): void {
+  port.vfp.setGroups("QOS_LAYER", groups);
+  port.vfp.setLayerPresent("QOS_LAYER", groups.length > 0);
+}
 
 function isSameBinding(a: StaticBindingDefinition, b: StaticBindingDefinition): boolean {
   return a.ip === b.ip && a.protocol === b.protocol && a.port === b.port;

@@ -95,6 +95,8 @@ function stackOf(names: readonly LayerName[]): LayerStack {
 export const L2BRIDGE_STACK: LayerStack = stackOf(LAYER_NAMES);
 /** Every overlay endpoint's port. */
 export const OVERLAY_STACK: LayerStack = stackOf(OVERLAY_LAYER_NAMES);
+/** The port of an endpoint without rules: a rate is all that it may have. */
+export const PLAIN_STACK: LayerStack = stackOf(["QOS_LAYER"]);
 /** The port of an overlay network's distributed router. */
 export const ROUTER_STACK: LayerStack = stackOf(ROUTER_LAYER_NAMES);
 

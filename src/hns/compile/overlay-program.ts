@@ -121,6 +121,7 @@ export function compileOverlayProgram(
     ),
     natPools: translations.nat.pools,
     staticBindings: translations.mappings.bindings,
+    claims: translations.mappings.claims,
     deliversByAddress: false,
   };
 }
@@ -167,6 +168,7 @@ export function compileRouter(cache: CompileCache, view: NetworkView, overlay: O
       }),
       natPools: [],
       staticBindings: [],
+      claims: [],
       deliversByAddress: false,
     };
     return Object.freeze({

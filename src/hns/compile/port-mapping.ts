@@ -7,7 +7,8 @@
  *
  * The rule stands with and without the flag LocalRoutedVip. hcn.md §3.3 says that a mapping needs the flag on
  * L2Bridge; cni.md row 55 and the reports behind it (Azure/azure-container-networking #1863 and #1922, Azure/AKS
- * #3620) say that without it only the node's own connections to the port fail, and those are more specific.
+ * #3620) say that without it only the node's own connections to the port fail, and those are more specific. With it the
+ * host's stack gives such packets to the switch (Inferred: as it does for node ports, src/host/port-claims.ts).
  */
 import { NAT_FLAGS, type PortMappingPolicySetting } from "../../hcn/nat-policy.ts";
 import { type Ip, type Ipv4, familyOf, formatIp, parseIp } from "../../net/ip.ts";
@@ -15,7 +16,7 @@ import { hostPrefix } from "../../net/prefix.ts";
 import { type Group, createGroup } from "../../vfp/group.ts";
 import type { Rule } from "../../vfp/rule.ts";
 import { IpProtocol } from "../../wire/ip-protocol.ts";
-import type { StaticBindingDefinition } from "../datapath.ts";
+import type { PortClaimDefinition, StaticBindingDefinition } from "../datapath.ts";
 import type { EndpointRecord } from "../endpoint-record.ts";
 import { mappedProtocols } from "../port-mapping-table.ts";
 import { endpointProvenance, withPolicy } from "./provenance.ts";
@@ -31,11 +32,13 @@ export function isIpv6Mapping(setting: PortMappingPolicySetting): boolean {
 export interface PortMappings {
   readonly groups: readonly Group[];
   readonly bindings: readonly StaticBindingDefinition[];
+  /** Ports whose packets the host's own stack leaves to the switch: the node's own connections (LocalRoutedVip). */
+  readonly claims: readonly PortClaimDefinition[];
   /** The addresses that answers leave with. */
   readonly addresses: readonly Ipv4[];
 }
 
-const NONE: PortMappings = Object.freeze({ groups: [], bindings: [], addresses: [] });
+const NONE: PortMappings = Object.freeze({ groups: [], bindings: [], claims: [], addresses: [] });
 
 interface Mapping {
   readonly index: number;
@@ -97,6 +100,13 @@ export function compilePortMappings(endpoint: EndpointRecord, managementIp: Ipv4
       Object.freeze({ ip: vip, protocol, port: setting.ExternalPort ?? 0 }),
     ),
   );
+  const claims = mappings
+    .filter(({ setting }) => ((setting.Flags ?? 0) & NAT_FLAGS.LocalRoutedVip) !== 0)
+    .flatMap(({ setting }) =>
+      portProtocols(setting).map((protocol) =>
+        Object.freeze({ protocol, port: setting.ExternalPort ?? 0, code: undefined }),
+      ),
+    );
   const group = createGroup({
     name: "SLB_GROUP_NAT_IPv4_IN",
     direction: "in",
@@ -108,6 +118,7 @@ export function compilePortMappings(endpoint: EndpointRecord, managementIp: Ipv4
   return Object.freeze({
     groups: Object.freeze([group]),
     bindings: Object.freeze(bindings),
+    claims: Object.freeze(claims),
     addresses: Object.freeze([...new Set(mappings.map((mapping) => mapping.vip))]),
   });
 }

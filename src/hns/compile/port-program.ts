@@ -142,6 +142,7 @@ function compileProgram(
     tunnel: undefined,
     natPools: own.translations.nat.pools,
     staticBindings: own.translations.mappings.bindings,
+    claims: own.translations.mappings.claims,
     deliversByAddress: isAddressed,
   };
 }

@@ -37,6 +37,5 @@ export const RULE_POLICIES: readonly EndpointPolicyType[] = [
   "OutBoundNAT",
   "SDNRoute",
   "ProviderAddress",
-  "QOS",
   "L4Proxy",
 ];

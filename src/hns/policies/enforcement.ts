@@ -2,7 +2,7 @@
 import type { AclPolicySetting } from "../../hcn/acl-policy.ts";
 import type { EndpointPolicy } from "../../hcn/endpoint-policy.ts";
 import type { InterfaceConstraintPolicySetting } from "../../hcn/interface-policy.ts";
-import { NAT_FLAGS, type SdnRoutePolicySetting } from "../../hcn/nat-policy.ts";
+import type { SdnRoutePolicySetting } from "../../hcn/nat-policy.ts";
 import type { NetworkPolicy, RemoteSubnetRoutePolicySetting } from "../../hcn/network-policy.ts";
 import type { EndpointPolicyType, NetworkPolicyType } from "../../hcn/policy-type.ts";
 import { DEFAULT_ALLOW_PRIORITY, isSwitchAcl, setsOf } from "../compile/acl.ts";
@@ -31,7 +31,6 @@ export const STORED_ENDPOINT_POLICIES: { readonly [T in EndpointPolicyType]?: st
 export const STORED_NETWORK_POLICIES: { readonly [T in NetworkPolicyType]?: string } = {
   SourceMacAddress: "frames keep the MAC address of the adapter",
   VSwitchExtension: "extensions are listed as on or off; their work on frames is not done",
-  AutomaticDNS: "endpoints do not get the node's DNS servers",
   NeighborDiscovery: "neighbours are not answered for",
 };
 
@@ -54,10 +53,7 @@ function reasonForAcl(settings: AclPolicySetting, network: NetworkRecord | undef
 }
 
 function reasonForMapping(policy: Extract<EndpointPolicy, { Type: "PortMapping" }>): string | undefined {
-  if (isIpv6Mapping(policy.Settings)) return `IPv6 port mappings are ${NOT_YET}`;
-  return ((policy.Settings.Flags ?? 0) & NAT_FLAGS.LocalRoutedVip) === 0
-    ? undefined
-    : "Flags 1 (LocalRoutedVip): the mapping works from other machines; the node's own connections to it do not yet";
+  return isIpv6Mapping(policy.Settings) ? `IPv6 port mappings are ${NOT_YET}` : undefined;
 }
 
 /** Why a route does less than on Windows; undefined: it does all. */

@@ -88,6 +88,39 @@ describe("QOS", () => {
   });
 });
 
+describe("QOS on a switch without VFP", () => {
+  it("limits what an endpoint of a Transparent network sends, too, from the change on", async () => {
+    const world = new DriverWorld();
+    const network = await world.network("Transparent", POD_NET);
+    const a = await world.pod("A", network, { IpConfigurations: [{ IpAddress: "10.0.0.50" }] });
+    world.ask(a.compartment, "icmp", "10.0.0.1");
+    const sent = (): number =>
+      world.uplinkRows(() => {
+        flood(a.compartment, "203.0.113.10", 20);
+        world.run(1);
+      }).length;
+    expect(sent()).toBe(20);
+    await modifyEndpointPolicies(world.client, a.endpoint, "Add", [QOS]);
+    expect(sent()).toBe(10);
+    expect(await world.client.query("Endpoint", a.endpoint)).not.toHaveProperty("Health.NotEnforced");
+  });
+});
+
+describe("AutomaticDNS", () => {
+  it("gives endpoints that name no servers those of the node", async () => {
+    const world = new DriverWorld();
+    world.node.root.dns = { domain: "", search: [], servers: [ip("10.0.0.53")] };
+    const Policies = [{ Type: "AutomaticDNS", Settings: { Enable: true } }];
+    const network = await world.network("L2Bridge", POD_NET, { Policies });
+    const a = await world.pod("A", network, { IpConfigurations: [{ IpAddress: "10.0.0.50" }] });
+    const Dns = { ServerList: ["10.96.0.10"], Domain: "cluster.local" };
+    const b = await world.pod("B", network, { IpConfigurations: [{ IpAddress: "10.0.0.51" }], Dns });
+    expect(a.compartment.dns.servers).toEqual([ip("10.0.0.53")]);
+    expect(b.compartment.dns.servers).toEqual([ip("10.96.0.10")]);
+    expect(await world.client.query("Network", network)).not.toHaveProperty("Health.NotEnforced");
+  });
+});
+
 /** Who answers A's question to a TCP port, in the identification server's words. */
 function answerTo(world: DriverWorld, from: Compartment, to: string, port: number): string {
   const result = world.ask(from, "tcp", to, port);
