@@ -2,7 +2,6 @@
 #include "launcher.h"
 
 #include <stdlib.h>
-#include <windows.h>
 
 static const wchar_t NODE[] = L"node.exe";
 

@@ -1,9 +1,6 @@
 /* The launcher: finds Node and the bundle, starts Node with this process' streams, and ends as Node ended. */
 #include "launcher.h"
 
-#include <stdlib.h>
-#include <windows.h>
-
 static HANDLE child_process;
 
 /*
@@ -27,6 +24,32 @@ static const wchar_t *arguments_of(const wchar_t *line) {
     if (*line == L'"') is_quoted = !is_quoted;
   }
   return line;
+}
+
+static bool is_blank(wchar_t c) {
+  return c == L' ' || c == L'\t';
+}
+
+/*
+ * The first argument of a service (service.c), which is not Node's: --windows-service, --windows-service=LOG or
+ * --windows-service="LOG". Returns what follows it, or NULL when it is not there.
+ */
+static const wchar_t *after_service_flag(const wchar_t *arguments, wchar_t *log) {
+  static const wchar_t flag[] = L"--windows-service";
+  while (is_blank(*arguments)) arguments++;
+  if (wcsncmp(arguments, flag, wcslen(flag)) != 0) return NULL;
+  arguments += wcslen(flag);
+  log[0] = L'\0';
+  if (*arguments == L'=') {
+    bool is_quoted = arguments[1] == L'"';
+    const wchar_t *path = arguments + (is_quoted ? 2 : 1);
+    size_t length = 0;
+    while (path[length] != L'\0' && (is_quoted ? path[length] != L'"' : !is_blank(path[length]))) length++;
+    wmemcpy(log, path, length);
+    log[length] = L'\0';
+    arguments = path + length + (is_quoted && path[length] == L'"' ? 1 : 0);
+  }
+  return *arguments == L'\0' || is_blank(*arguments) ? arguments : NULL;
 }
 
 /* `"NODE" "SCRIPT" ARGUMENTS`. No path has a quote in it: Windows does not allow that. */
@@ -76,8 +99,9 @@ static void let_inherit(DWORD stream) {
   if (handle != NULL && handle != INVALID_HANDLE_VALUE) SetHandleInformation(handle, HANDLE_FLAG_INHERIT, HANDLE_FLAG_INHERIT);
 }
 
-/* Starts Node in the job. Standard streams, further descriptors of the C library and the environment are inherited. */
-static bool start(wchar_t *line, const wchar_t *node, PROCESS_INFORMATION *process) {
+/* Standard streams, further descriptors of the C library and the environment are inherited. */
+bool start_node(const struct launch *launch, PROCESS_INFORMATION *process) {
+  static wchar_t line[TEXT_MAX];
   STARTUPINFOW startup;
   GetStartupInfoW(&startup);
   startup.lpReserved = NULL;
@@ -88,8 +112,12 @@ static bool start(wchar_t *line, const wchar_t *node, PROCESS_INFORMATION *proce
   let_inherit(STD_INPUT_HANDLE);
   let_inherit(STD_OUTPUT_HANDLE);
   let_inherit(STD_ERROR_HANDLE);
+  SetConsoleCtrlHandler(on_console_event, TRUE);
   HANDLE job = make_job();
-  if (!CreateProcessW(node, line, NULL, NULL, TRUE, CREATE_SUSPENDED, NULL, NULL, &startup, process)) return false;
+  /* CreateProcess may write to it. */
+  wcscpy(line, launch->line);
+  if (!CreateProcessW(launch->node, line, NULL, NULL, TRUE, CREATE_SUSPENDED, NULL, NULL, &startup, process))
+    return false;
   child_process = process->hProcess;
   if (job == NULL || !AssignProcessToJobObject(job, process->hProcess)) {
     DWORD error = GetLastError();
@@ -101,27 +129,35 @@ static bool start(wchar_t *line, const wchar_t *node, PROCESS_INFORMATION *proce
   return true;
 }
 
-int wmain(void) {
-  static wchar_t own[TEXT_MAX], real[TEXT_MAX], node[TEXT_MAX], script[TEXT_MAX], line[TEXT_MAX];
-  if (!own_path(own)) {
-    tell(L"its own path is unknown", L"", L"Install it in a folder with a shorter path.", GetLastError());
-    return failure_status();
-  }
-  const wchar_t *homes[] = {own, real};
-  size_t count = real_path(own, real) ? 2 : 1;
-  if (!find_script(homes, count, script) || !find_node(homes, count, node)) return failure_status();
-  if (!command_line(line, node, script, arguments_of(GetCommandLineW()))) {
-    tell(L"the command line is longer than Windows allows", L"", L"Give it fewer arguments.", 0);
-    return failure_status();
-  }
-  SetConsoleCtrlHandler(on_console_event, TRUE);
+/* Runs Node in this terminal. Returns its exit code. */
+static int run_here(const struct launch *launch) {
   PROCESS_INFORMATION process;
-  if (!start(line, node, &process)) {
-    tell(L"cannot start ", node, L"Check that it is Node for this machine, or set MULLION_NODE to another.", GetLastError());
+  if (!start_node(launch, &process)) {
+    tell(L"cannot start ", launch->node, L"Check that it is Node for this machine, or set MULLION_NODE to another.",
+         GetLastError());
     return failure_status();
   }
   WaitForSingleObject(process.hProcess, INFINITE);
   DWORD status = 1;
   GetExitCodeProcess(process.hProcess, &status);
   return (int)status;
+}
+
+int wmain(void) {
+  static wchar_t own[TEXT_MAX], real[TEXT_MAX], script[TEXT_MAX];
+  static struct launch launch;
+  if (!own_path(own)) {
+    tell(L"its own path is unknown", L"", L"Install it in a folder with a shorter path.", GetLastError());
+    return failure_status();
+  }
+  const wchar_t *homes[] = {own, real};
+  size_t count = real_path(own, real) ? 2 : 1;
+  if (!find_script(homes, count, script) || !find_node(homes, count, launch.node)) return failure_status();
+  const wchar_t *arguments = arguments_of(GetCommandLineW());
+  const wchar_t *of_service = after_service_flag(arguments, launch.log);
+  if (!command_line(launch.line, launch.node, script, of_service != NULL ? of_service : arguments)) {
+    tell(L"the command line is longer than Windows allows", L"", L"Give it fewer arguments.", 0);
+    return failure_status();
+  }
+  return of_service != NULL ? run_service(&launch) : run_here(&launch);
 }

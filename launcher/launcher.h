@@ -5,9 +5,25 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <wchar.h>
+#include <windows.h>
 
 /* Windows knows no longer path, and no longer command line. */
 enum { TEXT_MAX = 32768 };
+
+/* What is started. */
+struct launch {
+  wchar_t node[TEXT_MAX];
+  /* The command line that Node gets. */
+  wchar_t line[TEXT_MAX];
+  /* Where a service writes what it says; empty: nowhere. */
+  wchar_t log[TEXT_MAX];
+};
+
+/* launcher.c: starts Node in a job that ends with this process. False with Windows' last error. */
+bool start_node(const struct launch *launch, PROCESS_INFORMATION *process);
+
+/* service.c: runs it as the service that Windows has started this process for. Returns the exit code. */
+int run_service(const struct launch *launch);
 
 /* paths.c: paths are texts of UTF-16, in buffers of TEXT_MAX. Functions that fill one return false when it is full. */
 

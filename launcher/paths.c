@@ -1,7 +1,6 @@
 /* Paths in UTF-16. */
 #include "launcher.h"
 
-#include <windows.h>
 
 static bool is_separator(wchar_t c) {
   return c == L'\\' || c == L'/';

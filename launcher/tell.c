@@ -2,7 +2,6 @@
 #include "launcher.h"
 
 #include <stdio.h>
-#include <windows.h>
 
 /* Other than these six is none of CNI's verbs, but whoever sets the variable expects JSON. */
 static bool is_cni_call(void) {

@@ -1,7 +1,7 @@
 /*
  * Stands for node.exe in tests of the launcher. Prints what it was given as lines of UTF-8: "argument X" for each
- * argument, "MULLION_TEST X", "input X". Ends with the number in MULLION_TEST_STATUS. With MULLION_TEST_WAIT it says its
- * process id first and waits for ever, and says "interrupted" when it gets Ctrl-C or Ctrl-Break.
+ * argument, "MULLION_TEST X", "input X". Ends with the number in MULLION_TEST_STATUS. With a last argument "wait" it says
+ * its process id first and waits for ever, and says "interrupted" when it gets Ctrl-C or Ctrl-Break.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,7 +39,7 @@ static void print_input(void) {
 
 int wmain(int argc, wchar_t **argv) {
   wchar_t value[1024];
-  if (GetEnvironmentVariableW(L"MULLION_TEST_WAIT", value, 1024) > 0) wait_for_ever();
+  if (wcscmp(argv[argc - 1], L"wait") == 0) wait_for_ever();
   for (int i = 1; i < argc; i++) {
     print(L"argument ");
     print(argv[i]);

@@ -64,15 +64,14 @@ describe("driver Overlay", () => {
     const { report } = tracePacket(cluster, { from: "pod/a", to: "pod/c", protocol: "tcp", port: 8_080 });
     expect(report).toMatchObject({
       verdict: "answered",
-      answer: expect.stringMatching(/^c saw 10\.244\.1\.10:/),
+      answer: expect.stringMatching(/^c saw 10\.244\.1\.10:/) as string,
     });
     const wire = report.forward.steps.findIndex(({ kind }) => kind === "wire");
     expect(report.forward.steps[wire]!.frame).toMatch(
       /^VXLAN 5001 10\.0\.0\.11 → 10\.0\.0\.12 \[TCP 10\.244\.1\.10:\d+ → 10\.244\.2\.10:8080/,
     );
-    expect(report.forward.steps.map(({ node }) => node)).toEqual(
-      [...report.forward.steps.map(({ node }) => node)].toSorted((a, b) => order(a) - order(b)),
-    );
+    const nodes = report.forward.steps.map(({ node }) => node);
+    expect(nodes.filter((node, index) => node !== nodes[index - 1])).toEqual(["win-1", "underlay", "win-2"]);
     const changed = report.forward.steps.flatMap(({ changes }) => changes);
     expect(changed).toContainEqual(expect.objectContaining({ field: "vxlan.vni", after: "5001" }));
     expect(changed).toContainEqual(
@@ -105,10 +104,6 @@ describe("driver Overlay", () => {
     expect(ask(cluster, "pod/a", "10.0.0.11", "icmp")).toMatch(/^echo reply from 10\.0\.0\.11/);
   });
 });
-
-function order(node: string): number {
-  return ["win-1", "underlay", "win-2"].indexOf(node);
-}
 
 describe("Services on driver Overlay", () => {
   const SERVICES = (enableDSR: boolean): string => `${HEAD}

@@ -6,6 +6,8 @@ import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import {
   copyFileSync,
+  cpSync,
+  existsSync,
   mkdirSync,
   mkdtempSync,
   readFileSync,
@@ -14,6 +16,7 @@ import {
   symlinkSync,
   writeFileSync,
 } from "node:fs";
+import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
@@ -25,6 +28,7 @@ import {
   createNamespace,
   createNetwork,
   getNamespaceEndpointIds,
+  listNetworks,
 } from "../../src/hcn/operations.ts";
 import { type ProgramResult, ROOT, resultOf, startDaemon } from "./test-daemon.ts";
 import { windowsNode } from "./windows-node.ts";
@@ -145,7 +149,7 @@ describe("a launcher with a node.exe beside it", () => {
   });
 
   it("takes Node along when it is killed", async () => {
-    const child = start(own("win-bridge.exe"), { variables: { MULLION_TEST_WAIT: "1" } });
+    const child = start(own("win-bridge.exe"), { args: ["wait"] });
     const result = resultOf(child);
     if (child.stdout !== null) await once(child.stdout, "data");
     const seen = (): readonly string[] => processesOf("win-bridge.cjs");
@@ -156,7 +160,7 @@ describe("a launcher with a node.exe beside it", () => {
   });
 
   it("leaves Ctrl-C to Node, and ends as Node does", async () => {
-    const child = start(own("win-bridge.exe"), { variables: { MULLION_TEST_WAIT: "1" } }, true);
+    const child = start(own("win-bridge.exe"), { args: ["wait"] }, true);
     const result = resultOf(child);
     if (child.stdout !== null) await once(child.stdout, "data");
     process.kill(-(child.pid ?? 0), "SIGINT");
@@ -230,6 +234,100 @@ describe("what it says when it cannot start", () => {
   });
 });
 
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const address = server.address();
+  server.close();
+  await once(server, "close");
+  return typeof address === "object" && address !== null ? address.port : 0;
+}
+
+/** Words of `sc` for a service: its state as `sc query` shows it. */
+async function control(...words: readonly string[]): Promise<ProgramResult> {
+  return run("sc", { args: words });
+}
+
+async function stateOf(name: string): Promise<string | undefined> {
+  return /STATE\s+: \d+ +(\w+)/.exec((await control("query", name)).stdout)?.[1];
+}
+
+/** Registers a service, starts it, and takes it away in the end, however that comes. */
+async function withService(name: string, commandLine: string, use: () => Promise<void>): Promise<void> {
+  expect((await control("create", name, "binPath=", commandLine)).code).toBe(0);
+  try {
+    expect((await control("start", name)).code).toBe(0);
+    await use();
+  } finally {
+    await control("stop", name);
+    await expect.poll(() => stateOf(name), POLL).toBe("STOPPED");
+    await control("delete", name);
+  }
+}
+
+const POLL = { timeout: 40_000, interval: 200 };
+
+describe("a launcher as a Windows service", () => {
+  it("is started, says what Node says in its log, and gives Node Ctrl-C when it is stopped", async () => {
+    copyFileSync(FAKE_NODE, own("node.exe"));
+    const log = own("agent log.txt");
+    const flag = `--windows-service="${windowsPath(log)}"`;
+    const line = `"${windowsPath(own("win-bridge.exe"))}" ${flag} first "second word" wait`;
+    const said = (): string => (existsSync(log) ? readFileSync(log, "utf8") : "");
+    await withService("mullion-test", line, async () => {
+      await expect.poll(() => stateOf("mullion-test"), POLL).toBe("RUNNING");
+      await expect.poll(said, POLL).toMatch(/^process \d+\n$/);
+      const [node = ""] = processesOf("win-bridge.cjs").filter((text) => text.includes("node.exe"));
+      expect(
+        node
+          .split("\0")
+          .filter((word) => word !== "")
+          .slice(-3),
+      ).toEqual(["first", "second word", "wait"]);
+    });
+    expect(said()).toMatch(/^process \d+\ninterrupted\n$/);
+    expect(processesOf("win-bridge.cjs")).toEqual([]);
+  });
+
+  it("started by hand it says how services are registered", async () => {
+    copyFileSync(FAKE_NODE, own("node.exe"));
+    const { code, stdout, stderr } = await run(own("win-bridge.exe"), { args: ["--windows-service"] });
+    expect([code, stdout]).toEqual([2, ""]);
+    expect(stderr).toContain("--windows-service is for the service control manager");
+    expect(stderr).toContain("sc.exe create");
+  });
+
+  it("hns serve on Node for Windows answers while it runs, and ends in order", async () => {
+    const port = await freePort();
+    const [log, token] = [own("hns.log"), own("hns.token")];
+    copyFileSync(windowsNode(), own("node.exe"));
+    const serve = `hns serve --listen 127.0.0.1:${port} --token-file "${windowsPath(token)}"`;
+    // Services have no environment of the user's, so Node is found in the launcher's folder: that of a copy.
+    copyFileSync(LAUNCHER, own("mullion.exe"));
+    cpSync(PROGRAMS, folder, { recursive: true, filter: (path) => !path.endsWith(".exe") });
+    writeFileSync(own("package.json"), readFileSync(join(ROOT, "package.json")));
+    const line = `"${windowsPath(own("mullion.exe"))}" --windows-service="${windowsPath(log)}" ${serve}`;
+    await withService("mullion-hns", line, async () => {
+      const answer = (): Promise<number> =>
+        fetch(`http://127.0.0.1:${port}/healthz`).then(
+          ({ status }) => status,
+          () => 0,
+        );
+      await expect.poll(answer, POLL).toBeGreaterThan(0);
+      const client = findHns({
+        variables: {
+          MULLION_HNS: `http://127.0.0.1:${port}`,
+          MULLION_HNS_TOKEN: readFileSync(token, "utf8").trim(),
+        },
+      });
+      await createNetwork(client, { Name: "nat", Type: "NAT" });
+      expect(await listNetworks(client)).toHaveLength(1);
+      await client.close();
+    });
+    expect(readFileSync(log, "utf8")).toContain(`127.0.0.1:${port}`);
+  });
+});
+
 /** What flanneld and containerd have made before the plugin is called. */
 async function makeNode(
   variables: Readonly<Record<string, string>>,
@@ -263,7 +361,7 @@ describe("with Node for Windows", () => {
   }
 
   it("the plugins answer VERSION", async () => {
-    for (const name of ["win-bridge", "host-local"]) {
+    for (const name of ["win-bridge", "win-overlay", "flannel", "host-local"]) {
       const { code, stdout, stderr } = await plugin(name, { CNI_COMMAND: "VERSION" }, {});
       expect([code, stderr]).toEqual([0, ""]);
       expect(JSON.parse(stdout)).toMatchObject({ cniVersion: "1.1.0" });
