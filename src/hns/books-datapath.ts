@@ -152,6 +152,10 @@ export class BooksDatapath implements Datapath {
     return false;
   }
 
+  listVirtualSwitches(): readonly [] {
+    return [];
+  }
+
   listPortPools(): readonly PortPoolAllocation[] {
     return [...this.hostPools].flatMap(([switchId, pools]) =>
       [...pools.values()].map(({ pool, block }) => ({

@@ -12,6 +12,7 @@ import type { PortRange } from "../net/port-range.ts";
 import type { Group } from "../vfp/group.ts";
 import type { KnowledgeCode } from "../knowledge/codes.ts";
 import type { PortAddressInfo } from "../vfp/port-settings.ts";
+import type { VirtualSwitch } from "../vswitch/virtual-switch.ts";
 import type { HostLayerName, LayerName, LayerStack } from "./compile/layers.ts";
 import type { PhysicalAdapter } from "./physical-adapter.ts";
 
@@ -249,4 +250,6 @@ export interface Datapath {
   isListening(protocol: number, port: number): boolean;
   /** The NAT ports in use on all switches. */
   listPortPools(): readonly PortPoolAllocation[];
+  /** For listings; none where no packets move. */
+  listVirtualSwitches(): readonly VirtualSwitch[];
 }

@@ -299,6 +299,10 @@ export class SwitchDatapath implements Datapath {
     return this.switches.get(id)?.virtualSwitch;
   }
 
+  listVirtualSwitches(): readonly VirtualSwitch[] {
+    return this.listSwitches();
+  }
+
   listSwitches(): readonly VirtualSwitch[] {
     return [...this.switches.values()].map((each) => each.virtualSwitch);
   }

@@ -88,6 +88,8 @@ export class VfpPort implements WalkedPort {
   generation = 0;
   /** Dropped packets by code. */
   readonly drops: Map<KnowledgeCode, number> = new Map();
+  /** Behind the verdict `drop`: why. */
+  lastDropCode: KnowledgeCode | undefined;
   readonly packets: Record<Direction, number> = { in: 0, out: 0 };
   readonly counters: Readonly<Record<Direction, PortCounters>> = {
     in: newPortCounters(),
@@ -596,6 +598,7 @@ export class VfpPort implements WalkedPort {
 
   private count(code: KnowledgeCode, direction: Direction): void {
     this.drops.set(code, (this.drops.get(code) ?? 0) + 1);
+    this.lastDropCode = code;
     const counters = this.counters[direction];
     counters.droppedPackets++;
     if (code.startsWith("acl-")) counters.droppedAcl++;

@@ -2,9 +2,9 @@
 import type { Clock, Task, Timer } from "../base/clock.ts";
 import { LIMITS } from "../base/limits.ts";
 import type { Device, Receiver } from "../device/device.ts";
+import type { KnowledgeCode } from "../knowledge/codes.ts";
 import type { Ip } from "../net/ip.ts";
 import type { Mac } from "../net/mac.ts";
-import type { KnowledgeCode } from "../knowledge/codes.ts";
 import type { NextHopResolver, NextHopWaiter } from "../vfp/next-hop.ts";
 import type { Direction, LayerDefinition } from "../vfp/rule.ts";
 import { VfpPort } from "../vfp/vfp-port.ts";
@@ -63,6 +63,17 @@ export interface PortCounters {
   drops: number;
 }
 
+/** Who dropped a frame: the port's pipeline, or the switch around it. */
+export type DropSource = "vfp" | "switch";
+
+/** Frames that went one way and were dropped for one reason. */
+export interface PortDrops {
+  readonly direction: Direction;
+  readonly source: DropSource;
+  readonly code: KnowledgeCode;
+  readonly frames: number;
+}
+
 /** What a port asks its switch to do. */
 export interface PortOwner {
   readonly clock: Clock;
@@ -115,6 +126,8 @@ export class SwitchPort implements Receiver, NextHopWaiter, Task {
   private addresses: readonly Ip[] = [];
   private readonly bindings = new Map<string, StaticBinding>();
   private waiting: WaitingFrame[] = [];
+  /** By direction, source and code; undefined until the first: most ports drop nothing. */
+  private dropBook: Map<string, PortDrops> | undefined;
   private patience: Timer | undefined;
   private readonly owner: PortOwner;
 
@@ -191,6 +204,19 @@ export class SwitchPort implements Receiver, NextHopWaiter, Task {
     const counters = this.counters[direction];
     counters.packets++;
     counters.bytes += length;
+  }
+
+  countDrop(direction: Direction, source: DropSource, code: KnowledgeCode): void {
+    this.counters[direction].drops++;
+    this.dropBook ??= new Map();
+    const key = [direction, source, code].join(" ");
+    const frames = (this.dropBook.get(key)?.frames ?? 0) + 1;
+    this.dropBook.set(key, { direction, source, code, frames });
+  }
+
+  /** In the order in which they happened first. */
+  listDrops(): readonly PortDrops[] {
+    return [...(this.dropBook?.values() ?? [])];
   }
 
   /** Keeps a packet whose next hop is being resolved. @returns false when too many wait already. */

@@ -308,7 +308,7 @@ export class VirtualSwitch implements PortOwner, PassageOwner {
     direction: Direction = "out",
   ): void {
     this.drops.set(code, (this.drops.get(code) ?? 0) + 1);
-    port.counters[direction].drops++;
+    port.countDrop(direction, "switch", code);
     this.record(packet, { kind: "drop", node: this.node, place: port.description, code, text });
   }
 
@@ -334,7 +334,7 @@ export class VirtualSwitch implements PortOwner, PassageOwner {
           this.drop(port, packet, "pending-packets-full", "too many packets wait for a next hop", direction);
         break;
       case "drop":
-        port.counters[direction].drops++;
+        port.countDrop(direction, "vfp", port.vfp.lastDropCode ?? "switch-port-blocked");
     }
   }
 
