@@ -447,28 +447,31 @@ export class VfpPort implements WalkedPort {
     const train = isWhole ? "" : trainKey(packet.bytes, headers, this.key, this.tunnel);
     const verdict = walk.run();
     if (verdict === "pending") this.counters[direction].pendingPackets++;
-    // A packet that waits will walk the layers again; only its last walk is told.
-    else walk.recorder?.flush();
     if (walk.dropCode !== undefined) this.count(walk.dropCode, direction);
+    // A packet that waits will walk the layers again; only its last walk is told.
+    if (verdict === "drop") walk.recorder?.flush();
     if (verdict === "pending" || verdict === "drop") return verdict;
     const { effects } = walk;
-    if (isWhole) this.rememberUnifiedFlow(walk, effects);
-    else if (!this.fragments.remember(train, { transposition: walk.total, effects }, nowMs))
+    if (isWhole) {
+      if (this.rememberUnifiedFlow(walk, effects)) walk.recorder?.kept(walk.total);
+    } else if (!this.fragments.remember(train, { transposition: walk.total, effects }, nowMs))
       this.count("fragment-cache-full", direction);
+    walk.recorder?.flush();
     if (effects !== undefined) this.mirror(effects, packet);
     if (verdict === "delayed") this.noteDelay(nowMs + walk.delayMs, walk.total.isTurned);
     return verdict;
   }
 
-  private rememberUnifiedFlow(walk: Walk, effects: FlowEffects | undefined): void {
-    if (!this.census.settings.usesUnifiedFlows || !walk.isCacheable) return;
+  /** @returns false when the next packet of this kind has to walk the layers, too. */
+  private rememberUnifiedFlow(walk: Walk, effects: FlowEffects | undefined): boolean {
+    if (!this.census.settings.usesUnifiedFlows || !walk.isCacheable) return false;
     // A turned packet meets layers twice. The second time one of them may have begun to keep flows, which was not
     // noted at first, or have put a flow in the place of the first time's.
     if (walk.total.isTurned) {
-      if (walk.generation !== this.generation || walk.pairs.some((pair) => pair.isRemoved)) return;
+      if (walk.generation !== this.generation || walk.pairs.some((pair) => pair.isRemoved)) return false;
     }
     if (this.unified.size >= LIMITS.flowsPerPortMax) this.sweepUnified(walk.nowMs);
-    if (this.unified.size >= LIMITS.flowsPerPortMax) return;
+    if (this.unified.size >= LIMITS.flowsPerPortMax) return false;
     const { arrivalKey } = this.scratch;
     const { words, length } = arrivalKey;
     const former = this.unified.get(words, length);
@@ -488,6 +491,7 @@ export class VfpPort implements WalkedPort {
       nowMs: walk.nowMs,
     });
     this.unified.set(words, length, flow);
+    return true;
   }
 
   private sweepUnified(nowMs: number): void {
