@@ -14,6 +14,7 @@ const BENCHMARKS = [
   "matrix",
   "cluster-size",
   "hns-objects",
+  "shim-calls",
 ];
 
 const wanted = process.argv.slice(2);

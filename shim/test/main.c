@@ -31,6 +31,7 @@ static const struct {
     {"nat", run_nat, NULL},
     {"one", NULL, run_one},
     {"bench", NULL, run_bench},
+    {"bench-queries", NULL, run_bench_queries},
 };
 
 int main(int count, char **arguments) {

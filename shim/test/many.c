@@ -32,3 +32,14 @@ void run_bench(const char *count) {
   printf("%u\n", (unsigned)((now_us() - start) / (uint64_t)endpoints));
   EXPECT(delete_object("Network", id_of("Network", network)), 0);
 }
+
+/* The same for a call that changes nothing. */
+void run_bench_queries(const char *count) {
+  void *network;
+  EXPECT(create("Network", NAT, &network), 0);
+  int queries = atoi(count);
+  uint64_t start = now_us();
+  for (int i = 0; i < queries; i++) query("Network", network);
+  printf("%u\n", (unsigned)((now_us() - start) / (uint64_t)queries));
+  EXPECT(delete_object("Network", id_of("Network", network)), 0);
+}

@@ -37,5 +37,6 @@ void run_exit(void);
 void run_nat(void);
 void run_one(const char *name);
 void run_bench(const char *count);
+void run_bench_queries(const char *count);
 
 #endif

@@ -9,12 +9,14 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { type WinePrefix, prepareWinePrefix } from "../../src/cmd/mullion/wine/wine-prefix.ts";
 import { EXAMPLE_TEST, HCN_TEST, PROGRAM, buildGoPrograms } from "./go-programs.ts";
 import {
-  ROOT,
   type ProgramResult,
+  ROOT,
   type TestDaemon,
+  hangEnumerations,
   listenersOf,
   resultOf,
   startDaemon,
+  waitingCallsOf,
 } from "./test-daemon.ts";
 
 type Variables = Readonly<Record<string, string>>;
@@ -28,6 +30,9 @@ interface JsonFields {
 
 /** Compiling hcsshim for the first time takes minutes on a small machine. */
 const BUILD_MS = 900_000;
+
+/** For a program to start and to make its first call. */
+const WAIT_MS = 20_000;
 
 /** As `mullion wine` keeps it for its user. */
 const CACHE = join(ROOT, "out", "wine", "cache");
@@ -225,5 +230,26 @@ describe("a program in Go, seen from outside", () => {
     const result = await runWhile(() => daemon.process.kill("SIGKILL"));
     expect(result).toMatchObject({ code: 0, stderr: "" });
     expect(result.stdout).toMatch(/hcnEnumerateNetworks failed in Win32: .*\(0x6ba\) \{"Success":false/);
+  });
+
+  /** Starts a program whose first call the service does not answer, and waits until it waits. */
+  async function startWaiting(variables: Variables): Promise<{ readonly result: Promise<ProgramResult> }> {
+    await hangEnumerations(daemon);
+    const result = resultOf(program(["one", "pod-a"], { ...daemon.variables, ...variables }));
+    await expect.poll(() => waitingCallsOf(daemon), { timeout: WAIT_MS }).toBe(1);
+    return { result };
+  }
+
+  const UNAVAILABLE = /^hcnEnumerateNetworks failed in Win32: .*\(0x6ba\) \{"Success":false/;
+
+  it("when the service is killed while a call waits, the call ends with RPC_S_SERVER_UNAVAILABLE", async () => {
+    const { result } = await startWaiting({});
+    daemon.process.kill("SIGKILL");
+    expect(await result).toMatchObject({ code: 1, stderr: expect.stringMatching(UNAVAILABLE) as string });
+  });
+
+  it("when the service does not answer, the call ends after MULLION_HNS_TIMEOUT_MS", async () => {
+    const { result } = await startWaiting({ MULLION_HNS_TIMEOUT_MS: "3000" });
+    expect(await result).toMatchObject({ code: 1, stderr: expect.stringMatching(UNAVAILABLE) as string });
   });
 });

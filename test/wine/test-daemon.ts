@@ -56,12 +56,29 @@ export async function startDaemon(): Promise<TestDaemon> {
   };
 }
 
+/** What the service answers at a path, as text; with a body it is a POST. */
+async function ask({ variables }: TestDaemon, path: string, body?: object): Promise<string> {
+  const answer = await fetch(`${variables["MULLION_HNS"] ?? ""}${path}`, {
+    headers: { authorization: `Bearer ${variables["MULLION_HNS_TOKEN"] ?? ""}` },
+    ...(body !== undefined && { method: "POST", body: JSON.stringify(body) }),
+  });
+  return answer.text();
+}
+
 /** How many registrations for notifications the service has. */
-export async function listenersOf({ variables }: TestDaemon): Promise<number> {
-  const headers = { authorization: `Bearer ${variables["MULLION_HNS_TOKEN"] ?? ""}` };
-  const answer = await fetch(`${variables["MULLION_HNS"] ?? ""}/metrics`, { headers });
-  const found = /^mullion_hns_listeners (\d+)$/m.exec(await answer.text());
+export async function listenersOf(daemon: TestDaemon): Promise<number> {
+  const found = /^mullion_hns_listeners (\d+)$/m.exec(await ask(daemon, "/metrics"));
   return Number(found?.[1]);
+}
+
+/** Lets the service leave enumerations of networks without an answer. */
+export async function hangEnumerations(daemon: TestDaemon): Promise<void> {
+  await ask(daemon, "/hcn/faults", { effect: "hang", calls: { operation: "enumerate", kind: "Network" } });
+}
+
+/** How many calls wait for an answer that a fault holds back. */
+export async function waitingCallsOf(daemon: TestDaemon): Promise<number> {
+  return Number(/"waiting": ?(\d+)/.exec(await ask(daemon, "/hcn/faults"))?.[1]);
 }
 
 export interface ProgramResult {

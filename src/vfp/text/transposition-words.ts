@@ -3,11 +3,11 @@ import type { TranspositionWords } from "../../base/recorder.ts";
 import { formatIp } from "../../net/ip.ts";
 import { formatMac } from "../../net/mac.ts";
 import type { Encapsulation } from "../encapsulation.ts";
-import { type Transposition, wordsToIp } from "../transposition.ts";
+import { type AddressWords, type Transposition, wordsToIp } from "../transposition.ts";
 
 const IGNORE = "Ignore";
 
-function ipOf(words: Int32Array | undefined): string {
+function ipOf(words: AddressWords | undefined): string {
   return words === undefined ? IGNORE : formatIp(wordsToIp(words));
 }
 
