@@ -115,7 +115,8 @@ export class VfpPort implements WalkedPort {
   /** The pipeline without what is absent; undefined until somebody asks. */
   private presentOrder: Readonly<Record<Direction, readonly Layer[]>> | undefined;
   private scratchPad: PortScratch | undefined;
-  private readonly unified = new UnifiedFlowTable(KEY_WORDS_USUAL);
+  /** Only the port itself changes it; others list it. */
+  readonly unified: UnifiedFlowTable = new UnifiedFlowTable(KEY_WORDS_USUAL);
   private outers: OuterHeadersTable | undefined;
   private readonly fragments = new FragmentCache();
   private guardPost: GuardPost | undefined;
@@ -172,11 +173,6 @@ export class VfpPort implements WalkedPort {
   /** True while `flow` gives what the layers would give. */
   isCurrent(flow: UnifiedFlow, nowMs: number): boolean {
     return flow.isCurrent(this.generation, this.census.flowsMade, nowMs);
-  }
-
-  /** All unified flows with the keys of their packets, for listings. */
-  listUnifiedFlows(): { readonly key: Int32Array; readonly value: UnifiedFlow }[] {
-    return [...this.unified.items()];
   }
 
   /** Who is behind the port, and what stands outside on what it encapsulates. */
