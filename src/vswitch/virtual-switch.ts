@@ -17,6 +17,7 @@ import { EtherType } from "../wire/ethertype.ts";
 import { Headers } from "../wire/headers.ts";
 import type { Packet } from "../wire/packet.ts";
 import { isSegmentable, segmentPacket } from "../wire/segmentation.ts";
+import { admitToVlan, mayReach, tagForWire } from "./access-vlans.ts";
 import { answerArp } from "./arp-answering.ts";
 import { forwardArp } from "./arp-forwarding.ts";
 import { DelayedFrame, type Passage, type PassageOwner } from "./delayed-frame.ts";
@@ -205,6 +206,7 @@ export class VirtualSwitch implements PortOwner, PassageOwner {
       forwardPlain(this, source, packet, this.headers);
       return;
     }
+    if (!admitToVlan(this, source, packet, this.headers)) return;
     if (forwardTunnelled(this, source, packet, this.headers)) return;
     if (this.headers.etherType === EtherType.arp) {
       if (source.virtualSubnets.length > 0) answerArp(this, source, packet, this.headers);
@@ -228,6 +230,7 @@ export class VirtualSwitch implements PortOwner, PassageOwner {
       this.drop(target, packet, "forwarding-loop", "it went from port to port inside the switch", "in");
       return;
     }
+    if (!this.isPlain && !mayReach(this, target, packet)) return;
     this.deliveries++;
     this.record(packet, { kind: "switch", node: this.node, place: target.description, text: reason });
     const cameInTunnel = target.kind === "host" && this.lookInside(packet) !== undefined;
@@ -262,7 +265,9 @@ export class VirtualSwitch implements PortOwner, PassageOwner {
       }
       return;
     }
+    if (target.kind === "external") tagForWire(packet, this.headers);
     const { length } = packet;
+    packet.vlan = 0;
     if (target.kind === "external" && this.isTooLong(target, packet)) return;
     if (target.device.transmit(packet)) target.count("in", length);
     else this.drop(target, packet, "switch-port-unknown", "the cable behind the port is gone", "in");
