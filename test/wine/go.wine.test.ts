@@ -85,6 +85,7 @@ const TESTS: readonly (readonly [name: string, about: string])[] = [
   ["TestPortMapping", "published once; a second time IsPortAlreadyExistsError"],
   ["TestLoadBalancerLife", "created, a back end more and one fewer, listed, deleted, not found"],
   ["TestLoadBalancerClash", "the same address and port twice: IsPortAlreadyExistsError"],
+  ["TestSdnRouteLife", "created, got by id, listed, deleted, not found"],
   ["TestNotFound", "IsNotFoundError and hcsshim's texts for each kind of object"],
   ["TestErrorRecords", "HRESULT and error record of refused calls"],
   ["TestServiceNotifications", "networks and namespaces that come and go"],
@@ -93,6 +94,9 @@ const TESTS: readonly (readonly [name: string, about: string])[] = [
   ["TestV1Errors", "texts of refusals of HNS v1"],
   ["TestV1Version", "/globals/version in both packages"],
 ];
+
+/** A test of what only newer versions of HNS have. */
+const NEWER = "TestNewerPolicies";
 
 describe("tests of hcsshim's calls, by mullion wine", () => {
   let shared: TestDaemon;
@@ -112,10 +116,17 @@ describe("tests of hcsshim's calls, by mullion wine", () => {
     expect(code).toBe(0);
   });
 
+  it(`${NEWER}: sets of addresses, ACLs of a network and tiers of ACLs, on Server 2025`, async () => {
+    const words = ["wine", "--profile", "ws2025", "--", HCN_TEST, "-test.v", "-test.run", `^${NEWER}$`];
+    const { code, stdout } = await resultOf(mullion(words));
+    expect(stdout).toContain(`--- PASS: ${NEWER} `);
+    expect(code).toBe(0);
+  });
+
   it("are all named here", async () => {
     const { stdout } = await resultOf(mullion(["wine", "--", HCN_TEST, "-test.list", "."], shared.variables));
     const there = stdout.split(/\r?\n/).filter((line) => line.startsWith("Test"));
-    expect(there.toSorted()).toEqual(TESTS.map(([name]) => name).toSorted());
+    expect(there.toSorted()).toEqual([...TESTS.map(([name]) => name), NEWER].toSorted());
   });
 
   it("leave nothing behind", async () => {
