@@ -31,9 +31,6 @@ interface JsonFields {
 /** Compiling hcsshim for the first time takes minutes on a small machine. */
 const BUILD_MS = 900_000;
 
-/** For a program to start and to make its first call. */
-const WAIT_MS = 20_000;
-
 /** As `mullion wine` keeps it for its user. */
 const CACHE = join(ROOT, "out", "wine", "cache");
 
@@ -247,7 +244,7 @@ describe("a program in Go, seen from outside", () => {
   async function startWaiting(variables: Variables): Promise<{ readonly result: Promise<ProgramResult> }> {
     await hangEnumerations(daemon);
     const result = resultOf(program(["one", "pod-a"], { ...daemon.variables, ...variables }));
-    await expect.poll(() => waitingCallsOf(daemon), { timeout: WAIT_MS }).toBe(1);
+    await expect.poll(() => waitingCallsOf(daemon)).toBe(1);
     return { result };
   }
 
