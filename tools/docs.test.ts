@@ -27,6 +27,7 @@ function verbNames(): ReadonlySet<string> {
     down: none,
     demo: none,
     hns: { serve: none, get: none, watch: none, dump: none, restore: none, fault: none },
+    vfp: { ports: none, show: none, diff: none },
     wine: none,
     lint: none,
   };

@@ -8,7 +8,9 @@ import { encodeBase64 } from "hono/utils/encode";
 import { LIMITS } from "../base/limits.ts";
 import { CAPTURE_EPOCH_MS, captureTrace } from "../cluster/capture.ts";
 import { TRACE_SCHEMA } from "../cluster/trace-schema.ts";
+import { countPackets } from "../cluster/packet-counters.ts";
 import { tracePacket } from "../cluster/trace.ts";
+import { listNodePorts, viewNodePort } from "../cluster/vfp-ports.ts";
 import type { VerifyReport } from "../cluster/verify/report.ts";
 import { VERIFY_SCHEMA } from "../cluster/verify/verify-schema.ts";
 import {
@@ -19,8 +21,11 @@ import {
   type ErrorAnswer,
   HNS_KINDS,
   type Health,
+  type PacketCounterList,
   type ShutdownAnswer,
   type TraceAnswer,
+  type VfpPortList,
+  type VfpPortView,
 } from "./documents.ts";
 import { ApiError, INTERNAL_FAULT, describeError, statusOf } from "./error-details.ts";
 import { streamEvents } from "./event-stream.ts";
@@ -151,6 +156,35 @@ function addReading(app: Hono, held: HeldCluster): void {
     if (kind === undefined)
       return refuseRequest(`HNS has no ${JSON.stringify(text)}`, `It has: ${HNS_KINDS.join(", ")}.`);
     return context.json(await listHns(held.session, kind, context.req.query("node")));
+  });
+  app.get("/vfp/ports", async (context) => {
+    const node = context.req.query("node");
+    const answer = held.inTurn(({ cluster }): VfpPortList => {
+      const items = listNodePorts(cluster, node);
+      return { apiVersion: DOCUMENT_VERSION, kind: "VfpPortList", items };
+    });
+    return context.json(await answer);
+  });
+  app.get("/vfp/port", async (context) => {
+    const { name, node } = context.req.query();
+    if (name === undefined || name === "")
+      return refuseRequest("name is missing", "Say which port: /vfp/port?name=GUID");
+    const answer = held.inTurn(
+      ({ cluster }): VfpPortView => ({
+        apiVersion: DOCUMENT_VERSION,
+        kind: "VfpPortView",
+        ...viewNodePort(cluster, name, node),
+      }),
+    );
+    return context.json(await answer);
+  });
+  app.get("/vfp/counters", async (context) => {
+    const node = context.req.query("node");
+    const answer = held.inTurn(({ cluster }): PacketCounterList => {
+      const items = countPackets(cluster, node);
+      return { apiVersion: DOCUMENT_VERSION, kind: "PacketCounterList", items };
+    });
+    return context.json(await answer);
   });
   app.get("/events", (context) => streamEvents(context, held));
 }

@@ -12,9 +12,12 @@ import {
   type HnsKind,
   type HnsList,
   type ObjectList,
+  type PacketCounterList,
   type ShutdownAnswer,
   type TraceAnswer,
   type TraceQuestion,
+  type VfpPortList,
+  type VfpPortView,
 } from "./documents.ts";
 import { ApiError, ToldError } from "./error-details.ts";
 
@@ -89,6 +92,19 @@ export class ControlClient {
 
   hns(kind: HnsKind, node?: string): Promise<HnsList> {
     return this.get(`/hns/${kind}${query({ node })}`);
+  }
+
+  vfpPorts(node?: string): Promise<VfpPortList> {
+    return this.get(`/vfp/ports${query({ node })}`);
+  }
+
+  /** `port` is a GUID, a friendly name, an address, or `pod/NAMESPACE/NAME`. */
+  vfpPort(port: string, node?: string): Promise<VfpPortView> {
+    return this.get(`/vfp/port${query({ name: port, node })}`);
+  }
+
+  packetCounters(node?: string): Promise<PacketCounterList> {
+    return this.get(`/vfp/counters${query({ node })}`);
   }
 
   apply(request: ApplyRequest): Promise<ApplyAnswer> {

@@ -11,6 +11,8 @@ import type {
 } from "../cluster/session.ts";
 import type { ProbeProtocol, TraceReport } from "../cluster/trace-report.ts";
 import type { InputText } from "../cluster/session.ts";
+import type { NodePacketCounters } from "../cluster/packet-counters.ts";
+import type { NodePort, PortView } from "../cluster/vfp-ports.ts";
 import type { KnowledgeCode } from "../knowledge/codes.ts";
 import type { KubeObject } from "../kube/objects.ts";
 
@@ -84,6 +86,19 @@ export interface HnsItem {
   /** HCN namespaces: the pods whose sandbox it is. */
   readonly pods?: readonly string[];
   readonly [field: string]: unknown;
+}
+
+/** `GET /vfp/ports`: the switch ports of Windows nodes. */
+export interface VfpPortList extends Document<"VfpPortList"> {
+  readonly items: readonly NodePort[];
+}
+
+/** `GET /vfp/port`: what VFP holds for one of them. */
+export interface VfpPortView extends Document<"VfpPortView">, PortView {}
+
+/** `GET /vfp/counters`: what the components of Windows nodes counted and dropped. */
+export interface PacketCounterList extends Document<"PacketCounterList"> {
+  readonly items: readonly NodePacketCounters[];
 }
 
 /** `POST /apply`. */

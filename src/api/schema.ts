@@ -2,6 +2,7 @@
 import { DOCUMENT_VERSION } from "./documents.ts";
 import { KUBE_KINDS } from "./kube-kinds.ts";
 import { closedObject } from "../knowledge/json-schema.ts";
+import { VFP_DOCUMENTS, VFP_PARTS } from "./vfp-schema.ts";
 
 type Schema = Readonly<Record<string, unknown>>;
 
@@ -237,6 +238,6 @@ export function apiSchema(): Schema {
     title: "Mullion control API, v1alpha1",
     description:
       "Requests, answers and events of the control API (docs/reference/api.md), each under $defs by its name.",
-    $defs: { ...LOOKING, ...WORKING, ...EVENTS, ...PARTS },
+    $defs: { ...LOOKING, ...VFP_DOCUMENTS, ...WORKING, ...EVENTS, ...PARTS, ...VFP_PARTS },
   };
 }

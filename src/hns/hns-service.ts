@@ -55,6 +55,7 @@ import type {
   StoredObject,
 } from "./stored/stored-object.ts";
 import { endpointAddressesDocument, endpointStatisticsDocument } from "./view/endpoint-counters-view.ts";
+import type { VirtualSwitch } from "../vswitch/virtual-switch.ts";
 import { answerV1 } from "./v1/router.ts";
 import { featuresDocument, metricsDocument } from "./view/service-view.ts";
 
@@ -123,6 +124,11 @@ export class HnsService {
   /** How many objects of a kind there are. */
   countOf(kind: HcnObjectKind): number {
     return [...(KIND_TABLE[kind]?.records(this.context.state).keys() ?? [])].length;
+  }
+
+  /** The node's switches, for listings; none where no packets move. */
+  listSwitches(): readonly VirtualSwitch[] {
+    return this.context.datapath.listVirtualSwitches();
   }
 
   /** True when a load balancer names the endpoint. */

@@ -134,7 +134,9 @@ export class HnsApp {
     this.app.onError((error) => this.refuse(error));
     this.app.notFound((context) => this.refuse(unsupported(context.req.method, context.req.path)));
     this.app.use(async (context, next) => {
-      context.env.outgoing.setHeader(HTTP_VERSION_HEADER, HTTP_VERSION);
+      // Every answer says it, streams as well; a request that came over no connection has nowhere to say it.
+      const { outgoing }: Partial<HttpBindings> = context.env;
+      outgoing?.setHeader(HTTP_VERSION_HEADER, HTTP_VERSION);
       checkVersion(context.req.header(HTTP_VERSION_HEADER));
       options.checkAccess(context.req.header("authorization"));
       await next();

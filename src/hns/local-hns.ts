@@ -10,28 +10,13 @@ import type { QuirkSettings } from "../knowledge/quirks.ts";
 import { PROFILE_NAMES, type WindowsBuild, parseProfile } from "../knowledge/profiles.ts";
 import { type Mac, parseMac } from "../net/mac.ts";
 import { parseInterfaceAddress } from "../net/prefix.ts";
+import { type AdapterDescription, DEFAULT_ADAPTERS } from "./adapter-description.ts";
 import { BooksDatapath } from "./books-datapath.ts";
 import { HnsService } from "./hns-service.ts";
 import { InProcessHcnClient } from "./in-process-client.ts";
 import type { NetworkingOptions } from "./network/networking-options.ts";
 import type { PhysicalAdapter } from "./physical-adapter.ts";
 import type { ObjectStore } from "./store.ts";
-
-/** A network adapter of the node, as people write it. */
-export interface AdapterDescription {
-  /** Friendly name, which networks name in `NetworkAdapterName`: `Ethernet`. */
-  readonly name: string;
-  /** `10.0.0.11/24`; several, of both families, are allowed. */
-  readonly addresses: readonly string[];
-  /** `00-15-5D-00-00-11`; chosen when absent. */
-  readonly mac?: string;
-  /** Wi-Fi adapters carry no network with VFP. Default `wired`. */
-  readonly medium?: "wired" | "wireless";
-  /** A vNIC or a VPN's adapter, which no switch takes. */
-  readonly isVirtual?: boolean;
-  /** Name of a switch that somebody made on it without HNS. */
-  readonly outsideSwitch?: string;
-}
 
 export interface LocalHnsOptions {
   /** The build of Windows: a profile such as `ws2022` or `ws2022.2582`, or a build number. Default `ws2022`. */
@@ -65,11 +50,6 @@ export interface LocalHns {
    */
   advance(milliseconds: number): Promise<void>;
 }
-
-/** The node of the documentation's examples. */
-export const DEFAULT_ADAPTERS: readonly AdapterDescription[] = Object.freeze([
-  Object.freeze({ name: "Ethernet", addresses: Object.freeze(["10.0.0.11/24"]) }),
-]);
 
 /** `00-15-5D` is the range of Hyper-V's own adapters. */
 const FIRST_MAC = 0x0015_5d00_0011;

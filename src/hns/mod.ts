@@ -1,4 +1,5 @@
 /** The Host Networking Service of one node, and a client for it in the same process. */
+export { type AdapterDescription, DEFAULT_ADAPTERS } from "./adapter-description.ts";
 export { BooksDatapath } from "./books-datapath.ts";
 export { L2BRIDGE_LAYERS, LAYER_NAMES, type LayerName } from "./compile/layers.ts";
 export type { Datapath, PortProgram, VnicDefinition } from "./datapath.ts";
@@ -7,8 +8,6 @@ export { type DumpFile, type NodeDump, readDumps } from "./dump/read-dumps.ts";
 export { HnsService } from "./hns-service.ts";
 export { InProcessHcnClient } from "./in-process-client.ts";
 export {
-  type AdapterDescription,
-  DEFAULT_ADAPTERS,
   type LocalHns,
   type LocalHnsOptions,
   createHns,

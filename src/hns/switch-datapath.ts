@@ -160,6 +160,11 @@ export class SwitchDatapath implements Datapath {
     if (netInterface !== undefined) netInterface.mtuBytes = mtuBytes ?? netInterface.device.mtuBytes;
   }
 
+  setVlan(portId: Guid, vlan: number): void {
+    const port = this.vnics.get(portId)?.port;
+    if (port !== undefined) port.vlan = vlan;
+  }
+
   setBandwidth(portId: Guid, groups: readonly Group[]): void {
     const port = this.vnics.get(portId)?.port;
     if (port !== undefined) setBandwidth(port, groups);
@@ -292,6 +297,10 @@ export class SwitchDatapath implements Datapath {
 
   getSwitch(id: Guid): VirtualSwitch | undefined {
     return this.switches.get(id)?.virtualSwitch;
+  }
+
+  listVirtualSwitches(): readonly VirtualSwitch[] {
+    return this.listSwitches();
   }
 
   listSwitches(): readonly VirtualSwitch[] {

@@ -172,6 +172,8 @@ export const KNOWLEDGE_CODES = [
   "hns-dump-value-cut",
   "hns-dump-names-only",
   "hns-restore-refused",
+  // Dumps of VFP.
+  "vfp-listing-unreadable",
   // What Windows pods cannot ask for.
   "host-process-without-host-network",
   "host-process-mixed-with-others",

@@ -9,6 +9,9 @@ import { hnsNode } from "./hns-node.ts";
 
 const FAULT = 500;
 
+/** What a server says of the connection of a request: these come over none. */
+const NO_CONNECTION = Object.freeze({});
+
 /** A request of any operation that may be right. */
 function requestOf(fuzz: HnsFuzz): JsonObject {
   const kind = fuzz.kind();
@@ -39,7 +42,11 @@ export async function runHttpFuzz(seed: number, steps: number): Promise<string |
       const path = `/hcn/${fuzz.pick(paths)}`;
       const text = JSON.stringify(fuzz.once(3) ? fuzz.damage(requestOf(fuzz)) : requestOf(fuzz));
       const body = fuzz.once(5) ? fuzz.damageText(text) : text;
-      const response = await app.request(path, { method: fuzz.once(20) ? "PUT" : "POST", body });
+      const response = await app.request(
+        path,
+        { method: fuzz.once(20) ? "PUT" : "POST", body },
+        NO_CONNECTION,
+      );
       const answer = parseAnswerText(await response.text());
       const error = isJsonObject(answer) ? answer["error"] : undefined;
       const isRight =
@@ -49,7 +56,7 @@ export async function runHttpFuzz(seed: number, steps: number): Promise<string |
       if (!isRight)
         return `seed ${seed}, step ${step}: POST ${path} ${body}: ${response.status} ${JSON.stringify(answer)}`;
     }
-    const health = await app.request("/healthz");
+    const health = await app.request("/healthz", {}, NO_CONNECTION);
     return health.status === 200 ? undefined : `seed ${seed}: health is ${health.status}`;
   } finally {
     feed.close();

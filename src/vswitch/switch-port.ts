@@ -2,9 +2,9 @@
 import type { Clock, Task, Timer } from "../base/clock.ts";
 import { LIMITS } from "../base/limits.ts";
 import type { Device, Receiver } from "../device/device.ts";
+import type { KnowledgeCode } from "../knowledge/codes.ts";
 import type { Ip } from "../net/ip.ts";
 import type { Mac } from "../net/mac.ts";
-import type { KnowledgeCode } from "../knowledge/codes.ts";
 import type { NextHopResolver, NextHopWaiter } from "../vfp/next-hop.ts";
 import type { Direction, LayerDefinition } from "../vfp/rule.ts";
 import { VfpPort } from "../vfp/vfp-port.ts";
@@ -41,7 +41,7 @@ export interface SwitchPortOptions {
   readonly virtualSubnets?: readonly number[];
   /** L2Tunnel: all that comes from behind the port goes to the uplink. Default false. */
   readonly sendsToFabric?: boolean;
-  /** The VLAN that the port is in, in access mode, on a plain switch. Default 0: untagged. */
+  /** The VLAN that the port is in, in access mode. Default 0: untagged. */
   readonly vlan?: number;
 }
 
@@ -61,6 +61,17 @@ export interface PortCounters {
   packets: number;
   bytes: number;
   drops: number;
+}
+
+/** Who dropped a frame: the port's pipeline, or the switch around it. */
+export type DropSource = "vfp" | "switch";
+
+/** Frames that went one way and were dropped for one reason. */
+export interface PortDrops {
+  readonly direction: Direction;
+  readonly source: DropSource;
+  readonly code: KnowledgeCode;
+  readonly frames: number;
 }
 
 /** What a port asks its switch to do. */
@@ -97,7 +108,8 @@ export class SwitchPort implements Receiver, NextHopWaiter, Task {
   readonly leadsToHost: boolean;
   readonly virtualSubnets: readonly number[];
   readonly sendsToFabric: boolean;
-  readonly vlan: number;
+  /** In access mode; 0: untagged. */
+  vlan: number;
   /** Since the port was made; `out` is what came from whoever is behind it. */
   readonly counters: Readonly<Record<Direction, PortCounters>> = {
     in: { packets: 0, bytes: 0, drops: 0 },
@@ -114,6 +126,8 @@ export class SwitchPort implements Receiver, NextHopWaiter, Task {
   private addresses: readonly Ip[] = [];
   private readonly bindings = new Map<string, StaticBinding>();
   private waiting: WaitingFrame[] = [];
+  /** By direction, source and code; undefined until the first: most ports drop nothing. */
+  private dropBook: Map<string, PortDrops> | undefined;
   private patience: Timer | undefined;
   private readonly owner: PortOwner;
 
@@ -190,6 +204,19 @@ export class SwitchPort implements Receiver, NextHopWaiter, Task {
     const counters = this.counters[direction];
     counters.packets++;
     counters.bytes += length;
+  }
+
+  countDrop(direction: Direction, source: DropSource, code: KnowledgeCode): void {
+    this.counters[direction].drops++;
+    this.dropBook ??= new Map();
+    const key = [direction, source, code].join(" ");
+    const frames = (this.dropBook.get(key)?.frames ?? 0) + 1;
+    this.dropBook.set(key, { direction, source, code, frames });
+  }
+
+  /** In the order in which they happened first. */
+  listDrops(): readonly PortDrops[] {
+    return [...(this.dropBook?.values() ?? [])];
   }
 
   /** Keeps a packet whose next hop is being resolved. @returns false when too many wait already. */

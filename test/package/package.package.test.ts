@@ -13,6 +13,8 @@ const MANIFEST = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")) as
   readonly exports: Readonly<Record<string, unknown>>;
 };
 const NAMES = Object.keys(MANIFEST.bin);
+/** All others are CNI plugins. */
+const PLUGINS = NAMES.filter((name) => !["mullion", "hnsdiag"].includes(name));
 const SUBPATHS = Object.keys(MANIFEST.exports)
   .filter((path) => path !== "./package.json")
   .map((path) => `mullion${path.slice(1)}`);
@@ -199,7 +201,8 @@ describe.each([22, 24])("on Node %i", (major) => {
   });
 
   it("the plugins: VERSION, and an address", () => {
-    for (const name of ["win-bridge", "host-local"]) {
+    expect(PLUGINS).toEqual(expect.arrayContaining(["win-bridge", "win-overlay", "flannel", "host-local"]));
+    for (const name of PLUGINS) {
       const { status, stdout } = bin(name, [], { env: { CNI_COMMAND: "VERSION" } });
       expect([status, JSON.parse(stdout)]).toMatchObject([0, { cniVersion: "1.1.0" }]);
     }

@@ -361,7 +361,7 @@ describe("with Node for Windows", () => {
   }
 
   it("the plugins answer VERSION", async () => {
-    for (const name of ["win-bridge", "host-local"]) {
+    for (const name of ["win-bridge", "win-overlay", "flannel", "host-local"]) {
       const { code, stdout, stderr } = await plugin(name, { CNI_COMMAND: "VERSION" }, {});
       expect([code, stderr]).toEqual([0, ""]);
       expect(JSON.parse(stdout)).toMatchObject({ cniVersion: "1.1.0" });

@@ -27,6 +27,11 @@ const VERBS: Verbs = {
     restore: async (...given) => (await import("./hns/dump.ts")).restore(...given),
     fault: async (...given) => (await import("./hns/fault.ts")).fault(...given),
   },
+  vfp: {
+    ports: async (...given) => (await import("./vfp/vfp.ts")).ports(...given),
+    show: async (...given) => (await import("./vfp/vfp.ts")).show(...given),
+    diff: async (...given) => (await import("./vfp/vfp.ts")).diff(...given),
+  },
   wine: async (...given) => (await import("./wine/wine.ts")).wine(...given),
   lint: async (...given) => (await import("./lint.ts")).lint(...given),
 };

@@ -47,6 +47,7 @@ function run(
     down: keep,
     demo: keep,
     hns: { serve: keep, get: keep, watch: keep, dump: keep, restore: keep, fault: keep },
+    vfp: { ports: keep, show: keep, diff: keep },
     wine: keep,
     lint: keep,
     ...verbs,

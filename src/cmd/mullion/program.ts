@@ -28,6 +28,7 @@ import {
   type Verbs,
   type VerifyFormat,
 } from "./verbs.ts";
+import { addVfp } from "./vfp/commands.ts";
 import { addWine } from "./wine/wine-command.ts";
 
 const ABOUT = `The network of a Kubernetes Windows node, on any machine.
@@ -275,7 +276,10 @@ function configure(command: Command, terminal: Terminal): void {
 }
 
 /** The verbs that a program has: all of them, or those that a test is about. */
-export type GivenVerbs = Partial<Omit<Verbs, "hns">> & { readonly hns?: Partial<Verbs["hns"]> };
+export type GivenVerbs = Partial<Omit<Verbs, "hns" | "vfp">> & {
+  readonly hns?: Partial<Verbs["hns"]>;
+  readonly vfp?: Partial<Verbs["vfp"]>;
+};
 
 /** The program with `explain` and the verbs given. `run` is called with the verb that was chosen. */
 export function createProgram(verbs: GivenVerbs, terminal: Terminal, version: string, run: Run): Command {
@@ -307,6 +311,7 @@ export function createProgram(verbs: GivenVerbs, terminal: Terminal, version: st
   addExplain(program, run, terminal);
   if (verbs.demo !== undefined) addDemo(program, run, verbs.demo, terminal);
   if (verbs.hns !== undefined) addHns(program, run, verbs.hns, terminal);
+  if (verbs.vfp !== undefined) addVfp(program, run, verbs.vfp, terminal);
   if (verbs.wine !== undefined) addWine(program, run, verbs.wine, terminal);
   configure(program, terminal);
   return program;

@@ -2,6 +2,7 @@
 import type { HnsVerbs } from "./hns/verbs.ts";
 import type { ClusterTarget, InputPaths, RunningName } from "./cluster-target.ts";
 import type { Selection } from "./kinds.ts";
+import type { VfpVerbs } from "./vfp/verbs.ts";
 import type { ListFormat } from "./table.ts";
 import type { ExitCode, Terminal } from "./terminal.ts";
 
@@ -119,4 +120,5 @@ export interface Verbs {
   /** Answers the exit code of the Windows program. */
   readonly wine: (request: WineRequest, terminal: Terminal) => Promise<number>;
   readonly hns: HnsVerbs;
+  readonly vfp: VfpVerbs;
 }

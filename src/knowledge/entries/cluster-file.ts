@@ -249,7 +249,6 @@ export const CLUSTER_FILE_ENTRIES: EntryTable<ClusterFileCode> = {
     remedy: prose`Choose a VNI from 4096 (flannel takes none below) to 65535.`,
     sources: [reference("dataplane.md §2.14, DT-048, DT-049"), reference("control-planes.md §1.3")],
     profiles: ALL,
-    severity: "error",
   },
 
   "cluster-file-too-large": {

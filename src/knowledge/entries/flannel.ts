@@ -240,7 +240,6 @@ export const FLANNEL_ENTRIES: EntryTable<FlannelCode> = {
       "subnetFile".`,
     sources: [COMMON_PROBLEMS, reference("cni.md §3.2, §7.C8")],
     profiles: ALL,
-    severity: "error",
   },
 
   "subnet-env-incomplete": {

@@ -7,11 +7,29 @@ type HnsDumpCode =
   | "hns-dump-object-unknown"
   | "hns-dump-value-cut"
   | "hns-dump-names-only"
-  | "hns-restore-refused";
+  | "hns-restore-refused"
+  | "vfp-listing-unreadable";
 
 const DUMPS = reference("docs/reference/hns-dumps.md");
 
 export const HNS_DUMP_ENTRIES: EntryTable<HnsDumpCode> = {
+  "vfp-listing-unreadable": {
+    title: "A file is nothing that vfpctrl prints about rules",
+    cause: prose`
+      The file was expected to hold layers, groups and rules of a switch port, and has none, or the lines that begin
+      them are broken. Other commands of vfpctrl print other things; a failed one prints a line that begins with ERROR.`,
+    onNode: prose`
+      As text or as JSON, of one port:
+
+          vfpctrl /list-vmswitch-port
+          vfpctrl /list-rule /port GUID > rules.txt
+          vfpctrl /list-rule /port GUID /format 1 > rules.json`,
+    remedy: prose`
+      Look at the line that the message names. A file with several ports, such as vfpOutput.txt of collectlogs.ps1, is
+      read one port at a time: FILE#GUID.`,
+    sources: [reference("dataplane.md §7"), reference("users.md §4")],
+    profiles: ALL,
+  },
   "hns-dump-unreadable": {
     title: "A file, or a part of it, is no dump of HNS",
     cause: prose`

@@ -39,12 +39,14 @@ function nodeAddresses(layers: readonly ListedLayer[]): readonly string[] {
   );
 }
 
-/** Takes what is a node's own out of texts. */
+/** Takes what is a node's own out of texts: of either side, since a file does not say what its node's own is. */
 class Neutral {
   private readonly patterns: readonly RegExp[];
 
-  constructor({ layers, ownAddresses = [] }: ComparedSide) {
-    const own = new Set([...nodeAddresses(layers), ...ownAddresses]);
+  constructor(sides: readonly ComparedSide[]) {
+    const own = new Set(
+      sides.flatMap(({ layers, ownAddresses = [] }) => [...nodeAddresses(layers), ...ownAddresses]),
+    );
     this.patterns = [...own].map((ip) => {
       const literal = ip.replaceAll(".", "\\.");
       return new RegExp(`(?<![0-9a-f.:])${literal}(?![0-9a-f.:])`, "gi");
@@ -71,23 +73,39 @@ interface Sides<T> {
   readonly right: T;
 }
 
-/** Pairs up what has the same name; the first with the first where there are several. */
+/**
+ * Pairs up what has the same name: by the first way to name it, and what is left by the next. The first with the first
+ * where there are several.
+ */
 function pair<T>(
   sides: Sides<readonly T[]>,
-  nameOf: (item: T, side: "left" | "right") => string,
+  ...ways: readonly ((item: T) => string)[]
 ): readonly Partial<Sides<T>>[] {
-  const waiting = new Map<string, T[]>();
-  for (const item of sides.right) {
-    const name = nameOf(item, "right");
-    waiting.set(name, [...(waiting.get(name) ?? []), item]);
+  const partners = new Map<T, T>();
+  let [left, right] = [sides.left, sides.right];
+  for (const nameOf of ways) {
+    const waiting = new Map<string, T[]>();
+    for (const item of right) {
+      const name = nameOf(item);
+      waiting.set(name, [...(waiting.get(name) ?? []), item]);
+    }
+    for (const item of left) {
+      const partner = waiting.get(nameOf(item))?.shift();
+      if (partner !== undefined) partners.set(item, partner);
+    }
+    const taken = new Set(partners.values());
+    left = left.filter((item) => !partners.has(item));
+    right = right.filter((item) => !taken.has(item));
   }
-  const pairs: Partial<Sides<T>>[] = sides.left.map((left) => {
-    const right = waiting.get(nameOf(left, "left"))?.shift();
-    return right === undefined ? { left } : { left, right };
+  const pairs = sides.left.map((item): Partial<Sides<T>> => {
+    const partner = partners.get(item);
+    return partner === undefined ? { left: item } : { left: item, right: partner };
   });
-  for (const item of sides.right)
-    if (waiting.get(nameOf(item, "right"))?.includes(item) === true) pairs.push({ right: item });
-  return pairs;
+  return [...pairs, ...right.map((item) => ({ right: item }))];
+}
+
+function rawName({ id, name, type }: ListedRule): string {
+  return [id, name, type].join("|");
 }
 
 function onlyOne<T>(each: Partial<Sides<T>>): "only-left" | "only-right" | undefined {
@@ -97,10 +115,10 @@ function onlyOne<T>(each: Partial<Sides<T>>): "only-left" | "only-right" | undef
 
 class Comparison {
   readonly differences: ListingDifference[] = [];
-  private readonly neutral: Sides<Neutral>;
+  private readonly neutral: Neutral;
 
   constructor(sides: Sides<ComparedSide>) {
-    this.neutral = { left: new Neutral(sides.left), right: new Neutral(sides.right) };
+    this.neutral = new Neutral([sides.left, sides.right]);
   }
 
   layers(sides: Sides<readonly ListedLayer[]>): void {
@@ -137,7 +155,7 @@ class Comparison {
     sides: Sides<readonly ListedRule[]>,
     group: { readonly layer: string; readonly group: string },
   ): void {
-    for (const each of pair(sides, (rule, side) => this.neutral[side].nameOf(rule))) {
+    for (const each of pair(sides, rawName, (rule) => this.neutral.nameOf(rule))) {
       const { left, right } = each;
       const kind = onlyOne(each);
       const named = left ?? right;
@@ -176,9 +194,9 @@ class Comparison {
     left: readonly string[],
     right: readonly string[],
   ): void {
-    const told = (lines: readonly string[], neutral: Neutral): readonly string[] =>
-      lines.map((line) => neutral.text(line.trim())).toSorted();
-    const [a, b] = [told(left, this.neutral.left), told(right, this.neutral.right)];
+    const told = (lines: readonly string[]): readonly string[] =>
+      lines.map((line) => this.neutral.text(line.trim())).toSorted();
+    const [a, b] = [told(left), told(right)];
     const onlyA = a.filter((line) => !b.includes(line));
     const onlyB = b.filter((line) => !a.includes(line));
     this.texts(place, "Rule data", onlyA.join("; "), onlyB.join("; "));
@@ -190,8 +208,7 @@ class Comparison {
     left: string,
     right: string,
   ): void {
-    if (this.neutral.left.text(left) !== this.neutral.right.text(right))
-      this.field(place, field, left, right);
+    if (this.neutral.text(left) !== this.neutral.text(right)) this.field(place, field, left, right);
   }
 
   private field(

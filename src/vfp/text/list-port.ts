@@ -189,7 +189,7 @@ function listFlow(port: VfpPort, words: Int32Array, flow: UnifiedFlow, nowMs: nu
     packets: flow.packets,
     ttl: flow.ttlMs / MS_PER_SECOND,
     idleSeconds: (nowMs - flow.lastUsedMs) / MS_PER_SECOND,
-    isCurrent: flow.isCurrent(port.generation, nowMs),
+    isCurrent: port.isCurrent(flow, nowMs),
   };
 }
 

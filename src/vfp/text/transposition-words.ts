@@ -2,12 +2,12 @@
 import { formatIp } from "../../net/ip.ts";
 import { formatMac } from "../../net/mac.ts";
 import type { Encapsulation } from "../encapsulation.ts";
-import { type Transposition, wordsToIp } from "../transposition.ts";
+import { type AddressWords, type Transposition, wordsToIp } from "../transposition.ts";
 import type { ListedTransposition } from "./listing.ts";
 
 const IGNORE = "Ignore";
 
-function ipOf(words: Int32Array | undefined): string {
+function ipOf(words: AddressWords | undefined): string {
   return words === undefined ? IGNORE : formatIp(wordsToIp(words));
 }
 

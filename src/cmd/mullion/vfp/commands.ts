@@ -1,0 +1,111 @@
+/** `mullion vfp` on the command line. */
+import { type Command, Option } from "commander";
+import {
+  EXAMPLE,
+  type Run,
+  type TargetOptions,
+  addTargetOptions,
+  clusterTarget,
+  examples,
+} from "../options.ts";
+import { LIST_FORMATS, type ListFormat } from "../table.ts";
+import type { Terminal } from "../terminal.ts";
+import type { VfpVerbs } from "./verbs.ts";
+
+const SUBJECT = `
+A port is named by its GUID, its friendly name, an address, or pod/NAMESPACE/NAME; NODE:PORT says on which node. A file
+is what vfpctrl printed: /list-rule or /get-rule-counter as text, or their JSON with /format 1; FILE#GUID is one port of
+a file with several.
+`;
+
+function outputOption(): Option {
+  return new Option("-o, --output <format>", "how to print it").choices(["text", "json"]).default("text");
+}
+
+interface PortsOptions extends TargetOptions {
+  readonly node?: string;
+  readonly output: ListFormat;
+}
+
+interface TextOptions extends TargetOptions {
+  readonly output: "text" | "json";
+}
+
+function addPorts(vfp: Command, run: Run, ports: VfpVerbs["ports"], terminal: Terminal): void {
+  const command = vfp
+    .command("ports")
+    .summary("list the switch ports of Windows nodes")
+    .description("Lists the switch ports of Windows nodes, with what they dropped.");
+  addTargetOptions(command)
+    .option("--node <name>", "only those of this node")
+    .addOption(
+      new Option("-o, --output <format>", "how to print them").choices(LIST_FORMATS).default("table"),
+    )
+    .addHelpText(
+      "after",
+      examples(`mullion vfp ports -f ${EXAMPLE}`, "mullion vfp ports --node win-1 -o wide"),
+    )
+    .action((options: PortsOptions) =>
+      run(() => {
+        const { node, output } = options;
+        return ports({ target: clusterTarget(options), node, output }, terminal);
+      }),
+    );
+}
+
+function addShow(vfp: Command, run: Run, show: VfpVerbs["show"], terminal: Terminal): void {
+  const command = vfp
+    .command("show")
+    .summary("show the layers, groups and rules of a port, or of a node's dump")
+    .description(
+      "Shows the layers, groups and rules of a port, or reads what vfpctrl printed on a node: lines that make\n" +
+        "no sense are named, and so is what the text does not carry.",
+    )
+    .argument("<port|file>", "a port of the cluster, or a file");
+  addTargetOptions(command)
+    .addOption(outputOption())
+    .addHelpText(
+      "after",
+      SUBJECT +
+        examples(`mullion vfp show pod/client -f ${EXAMPLE}`, "mullion vfp show vfpOutput.txt#GUID -o json"),
+    )
+    .action((subject: string, options: TextOptions) =>
+      run(() => show({ target: clusterTarget(options), subject, output: options.output }, terminal)),
+    );
+}
+
+function addDiff(vfp: Command, run: Run, diff: VfpVerbs["diff"], terminal: Terminal): void {
+  const command = vfp
+    .command("diff")
+    .summary("say how the rules of two ports or dumps differ")
+    .description(
+      "Compares the layers, groups and rules of two ports, two dumps of nodes, or one of each. Addresses of\n" +
+        "nodes and ids of objects inside names are no difference, nor is the form of LB_DSR ids.",
+    )
+    .argument("<left>", "a port of the cluster, or a file")
+    .argument("<right>", "the other");
+  addTargetOptions(command)
+    .addOption(outputOption())
+    .addHelpText(
+      "after",
+      SUBJECT +
+        examples(
+          "mullion vfp diff good-node.txt bad-node.txt",
+          `mullion vfp diff win-1:host win-2:host -f ${EXAMPLE}`,
+          "mullion vfp diff win-1:pod/web node-rules.json -o json",
+        ) +
+        "\nExit codes: 0 no difference, 1 differences, 2 bad usage or bad input.\n",
+    )
+    .action((left: string, right: string, options: TextOptions) =>
+      run(() => diff({ target: clusterTarget(options), left, right, output: options.output }, terminal)),
+    );
+}
+
+export function addVfp(program: Command, run: Run, verbs: Partial<VfpVerbs>, terminal: Terminal): void {
+  const vfp = program
+    .command("vfp")
+    .summary("look at switch ports and rules, and compare them with a node's");
+  if (verbs.ports !== undefined) addPorts(vfp, run, verbs.ports, terminal);
+  if (verbs.show !== undefined) addShow(vfp, run, verbs.show, terminal);
+  if (verbs.diff !== undefined) addDiff(vfp, run, verbs.diff, terminal);
+}

@@ -1,0 +1,106 @@
+/** What `mullion vfp` is about: a port of the cluster, or what vfpctrl printed on a node. */
+import { decodeSource } from "../../../base/source-text.ts";
+import type { ListedLayer } from "../../../vfp/text/listing.ts";
+import { parseRulesJson } from "../../../vfp/text/json-rules.ts";
+import { type ListingProblem, type ReadListing, parseRules } from "../../../vfp/text/parse-rules.ts";
+import { type ClusterTarget, connectCluster } from "../cluster-target.ts";
+import { Failure, describeSystemError } from "../failure.ts";
+import type { Terminal } from "../terminal.ts";
+
+export interface Subject {
+  /** As messages call it. */
+  readonly name: string;
+  readonly layers: readonly ListedLayer[];
+  /** Addresses of the node and of who is behind the port; none are known of a file. */
+  readonly ownAddresses: readonly string[];
+  /** Of a file. */
+  readonly problems: readonly ListingProblem[];
+  readonly isFile: boolean;
+}
+
+const FILE_BYTES_MAX = 67_108_864;
+
+/** Undefined when there is no such file. @throws Failure when there is one that cannot be read. */
+async function readBytes(path: string, terminal: Terminal): Promise<Uint8Array | undefined> {
+  try {
+    return await terminal.readBytes(path, FILE_BYTES_MAX);
+  } catch (error) {
+    const code = error instanceof Error && "code" in error ? error.code : "";
+    if (code === "ENOENT" || code === "ENOTDIR") return undefined;
+    throw new Failure(
+      "vfp-listing-unreadable",
+      `${path} cannot be read: ${describeSystemError(error)}`,
+      "Name a file that vfpctrl's output was written to.",
+    );
+  }
+}
+
+function readListing(name: string, bytes: Uint8Array): ReadListing {
+  const text = decodeSource(name, bytes)?.text;
+  if (text === undefined)
+    throw new Failure(
+      "vfp-listing-unreadable",
+      `${name} is no text`,
+      "Save what vfpctrl printed: vfpctrl … > FILE",
+    );
+  return /^\s*\{/.test(text) ? parseRulesJson(text) : parseRules(text);
+}
+
+function portOfFile(
+  path: string,
+  guid: string | undefined,
+  { ports, problems }: ReadListing,
+): readonly ListedLayer[] {
+  const named = ports.filter((port) => guid === undefined || port.name?.toLowerCase() === guid.toLowerCase());
+  const [only] = named;
+  if (only !== undefined && named.length === 1) return only.layers;
+  const names = ports.map((port) => port.name ?? "").filter((name) => name !== "");
+  if (named.length > 1)
+    throw new Failure(
+      "bad-usage",
+      `${path} is about ${named.length} ports`,
+      `Say which: ${path}#${names[0] ?? "GUID"}. They are: ${names.join(", ")}.`,
+    );
+  const [problem] = problems;
+  throw new Failure(
+    "vfp-listing-unreadable",
+    problem === undefined
+      ? `${path} has no layer, group or rule of vfpctrl${guid === undefined ? "" : ` for port ${guid}`}`
+      : `${path}:${problem.line}: ${problem.message}`,
+    "Save what vfpctrl printed: vfpctrl /list-rule /port GUID > FILE",
+  );
+}
+
+async function fromFile(name: string, terminal: Terminal): Promise<Subject | undefined> {
+  const [path = name, guid] = /^(.*)#([^#]*)$/.exec(name)?.slice(1) ?? [name];
+  const bytes = await readBytes(path, terminal);
+  if (bytes === undefined) return undefined;
+  const listing = readListing(path, bytes);
+  const layers = portOfFile(path, guid, listing);
+  return { name, layers, ownAddresses: [], problems: listing.problems, isFile: true };
+}
+
+/** Several verbs of a command line ask for ports of one cluster: it is built once. */
+export class Subjects {
+  private readonly target: ClusterTarget;
+  private readonly terminal: Terminal;
+  private client: ReturnType<typeof connectCluster> | undefined;
+
+  constructor(target: ClusterTarget, terminal: Terminal) {
+    this.target = target;
+    this.terminal = terminal;
+  }
+
+  /** A file of that name, or else a port. @throws Failure, or what the API says of a port that is not there. */
+  async find(name: string): Promise<Subject> {
+    const file = await fromFile(name, this.terminal);
+    if (file !== undefined) return file;
+    this.client ??= connectCluster(this.target, this.terminal);
+    const client = await this.client;
+    const [, node, port = name] = /^([^:/]+):([^:].*)$/.exec(name) ?? [];
+    const isNode = node !== undefined && (await client.cluster()).nodes.some((each) => each.name === node);
+    const view = isNode ? await client.vfpPort(port, node) : await client.vfpPort(name);
+    const ownAddresses = [view.nodeAddress, ...view.port.addresses];
+    return { name, layers: view.listing.layers, ownAddresses, problems: [], isFile: false };
+  }
+}
