@@ -4,8 +4,10 @@
  */
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import type { CallRecord } from "../../src/cmd/mullion/wine/call-record.ts";
 import { type WinePrefix, prepareWinePrefix } from "../../src/cmd/mullion/wine/wine-prefix.ts";
 import { EXAMPLE_TEST, HCN_TEST, PROGRAM, buildGoPrograms } from "./go-programs.ts";
 import {
@@ -39,8 +41,8 @@ let daemon: TestDaemon;
 
 beforeAll(async () => {
   execFileSync(process.execPath, [join(ROOT, "tools", "build-shim.ts")], { stdio: "inherit" });
-  buildGoPrograms();
   prefix = await prepareWinePrefix(join(CACHE, "mullion", "wine-prefix"), join(ROOT, "dist", "shim"));
+  buildGoPrograms();
 }, BUILD_MS);
 
 afterAll(() => {
@@ -213,6 +215,33 @@ describe("a program in Go, seen from outside", () => {
     }
     const table = await resultOf(mullion(["hns", "get", "loadbalancers"], daemon.variables));
     expect(table.stdout).toMatch(/10\.96\.0\.10 +80:8080\/TCP +172\.30\.\d+\.\d+/);
+  });
+
+  it("--trace-calls shows each call: the native sequences of hcsshim's helpers", async () => {
+    const file = join(CACHE, "calls.jsonl");
+    const words = ["wine", "--trace-calls", file, "--", PROGRAM, "pod"];
+    const { code, stderr } = await resultOf(mullion(words, daemon.variables));
+    expect(code).toBe(0);
+    expect(stderr).toMatch(/^12 calls in /);
+    const lines = readFileSync(file, "utf8").trimEnd().split("\n");
+    const calls = lines.map((line) => JSON.parse(line) as CallRecord);
+    // hcn.md §1.5: Create, then Query; an endpoint opens its network; a modify opens, modifies and queries.
+    expect(calls.map((call) => call.function)).toEqual([
+      "HcnCreateNetwork",
+      "HcnQueryNetworkProperties",
+      "HcnCreateNamespace",
+      "HcnQueryNamespaceProperties",
+      "HcnOpenNetwork",
+      "HcnCreateEndpoint",
+      "HcnQueryEndpointProperties",
+      "HcnOpenNamespace",
+      "HcnModifyNamespace",
+      "HcnQueryNamespaceProperties",
+      "HcnCreateLoadBalancer",
+      "HcnQueryLoadBalancerProperties",
+    ]);
+    expect(calls.map((call) => call.hresult)).toEqual(calls.map(() => "0x00000000"));
+    expect(calls[8]?.arguments["settings"]).toMatchObject({ RequestType: "Add", ResourceType: "Endpoint" });
   });
 
   it("50 at once", async () => {
