@@ -92,6 +92,7 @@ const TESTS: readonly (readonly [name: string, about: string])[] = [
   ["TestV1", "networks, endpoints and policy lists of HNS v1, which v2 sees"],
   ["TestV1Errors", "texts of refusals of HNS v1"],
   ["TestV1Version", "/globals/version in both packages"],
+  ["TestHotAttach", "a container that runs gets an endpoint and loses it; hcsshim hears of its end"],
 ];
 
 /** A test of what only newer versions of HNS have. */
