@@ -456,8 +456,7 @@ export class VfpPort implements WalkedPort {
   }
 
   private walkLayers(walk: Walk, isWhole: boolean): Verdict {
-    const { packet, headers, nowMs } = walk;
-    const { direction } = walk;
+    const { packet, headers, direction, nowMs } = walk;
     this.scratch.arrivalKey.copyFrom(this.key);
     const train = isWhole ? "" : trainKey(packet.bytes, headers, this.key, this.tunnel);
     const verdict = walk.run();
