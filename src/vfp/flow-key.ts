@@ -53,6 +53,8 @@ export class FlowKey {
   length: number = TUPLE_WORDS_IPV4 + LINK_WORDS;
   /** What `Condition.isSourceTranslated` asks for. It follows from the packet and the rules, so no flow is known by it. */
   isSourceTranslated = false;
+  /** What `Condition.tcpSyn` asks for. No flow is known by it: a connection begins with one such segment. */
+  isSyn = false;
 
   /** Of the outermost IP header. */
   get family(): 4 | 6 {
@@ -145,12 +147,14 @@ export class FlowKey {
     this.tupleLength = other.tupleLength;
     this.length = other.length;
     this.isSourceTranslated = other.isSourceTranslated;
+    this.isSyn = other.isSyn;
   }
 
-  /** Loads a key that was kept. */
-  load(words: Int32Array): void {
+  /** Loads a key that was kept; `isSyn` was, too. */
+  load(words: Int32Array, isSyn = false): void {
     this.words.set(words);
     this.isSourceTranslated = false;
+    this.isSyn = isSyn;
     this.length = words.length;
     const outer = this.outerTupleLength;
     this.tupleLength = this.isTunnel ? outer + 1 + tupleWords(wordAt(words, outer + 1)) : outer;

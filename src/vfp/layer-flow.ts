@@ -50,6 +50,8 @@ export class LayerFlowPair {
   /** The whole key of the packet that made the flow, so that its rule can be looked up again. */
   readonly mainKey: Int32Array;
   readonly mainTupleLength: number;
+  /** The packet that made the flow asked for a connection. */
+  readonly isFromSyn: boolean;
   reverseTuple: Int32Array = new Int32Array(0);
   /** All rules of the layer that matched, the stateful one last; as the layer has them now. */
   chain: readonly ChainStep[];
@@ -83,6 +85,7 @@ export class LayerFlowPair {
     this.chain = options.chain;
     this.mainKey = options.before.keep();
     this.mainTupleLength = options.before.tupleLength;
+    this.isFromSyn = options.before.isSyn;
     this.nat = options.nat;
     this.generation = options.generation;
     this.lastUsedMs = options.nowMs;

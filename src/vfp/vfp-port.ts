@@ -13,6 +13,7 @@ import type { Mac } from "../net/mac.ts";
 import type { Headers } from "../wire/headers.ts";
 import { IpProtocol } from "../wire/ip-protocol.ts";
 import type { Packet } from "../wire/packet.ts";
+import { TcpFlag } from "../wire/tcp.ts";
 import type { TunnelHeaders } from "../wire/tunnel.ts";
 import { CONTROL_FLAGS, type PortCounters, countTcpFlags, newPortCounters } from "./counters.ts";
 import { FlowCensus } from "./flow-census.ts";
@@ -118,8 +119,6 @@ export class VfpPort implements WalkedPort {
   private addressInfo: PortAddressInfo = NO_ADDRESS_INFO;
   private parser: PortParserSettings = DEFAULT_PARSER_SETTINGS;
   private sweepNowMs = 0;
-  /** The generation that `mayEncapsulate` was last found out for, and what was found. */
-  private encapsulation = { generation: -1, isPossible: false };
 
   constructor(options: VfpPortOptions) {
     this.id = options.id;
@@ -225,11 +224,11 @@ export class VfpPort implements WalkedPort {
 
   /** True while a rule may put outer headers on what comes from behind the port. */
   get mayEncapsulate(): boolean {
-    if (this.encapsulation.generation !== this.generation) {
-      const isPossible = this.outOrder.some((layer) => layer.groups.some(canEncapsulate));
-      this.encapsulation = { generation: this.generation, isPossible };
-    }
-    return this.encapsulation.isPossible;
+    return this.outOrder.some((layer) => layer.encapsulates);
+  }
+
+  get asksForSyn(): boolean {
+    return this.outOrder.some((layer) => layer.asksForSyn);
   }
 
   getLayer(name: string): Layer | undefined {
@@ -415,6 +414,7 @@ export class VfpPort implements WalkedPort {
       frame.protocol === IpProtocol.tcp && frame.transport >= 0
         ? readU8(packet.bytes, frame.transport + 13)
         : 0;
+    key.isSyn = (tcpFlags & (TcpFlag.syn | TcpFlag.ack)) === TcpFlag.syn;
     const quoted = this.locateQuoted(direction, packet, headers);
     const isControl = (tcpFlags & CONTROL_FLAGS) !== 0 || quoted !== undefined;
     const isWhole = !headers.isFragment && !frame.isFragment;
@@ -603,8 +603,4 @@ export class VfpPort implements WalkedPort {
     counters.droppedPackets++;
     if (code.startsWith("acl-")) counters.droppedAcl++;
   }
-}
-
-function canEncapsulate(group: Group): boolean {
-  return group.rules.some(({ action: { type } }) => type === "routeencap" || type === "mapencap");
 }

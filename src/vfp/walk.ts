@@ -54,6 +54,8 @@ export interface WalkedPort extends ActionContext {
   returnIdentification(): void;
   /** What a `qos` rule takes from; undefined for other rules. */
   chargeOf(layer: Layer, match: RuleMatch): Charge | undefined;
+  /** A rule of the port has `Condition.tcpSyn`. */
+  readonly asksForSyn: boolean;
 }
 
 /** A packet's stay in one layer. */
@@ -145,7 +147,8 @@ export class Walk {
 
   /** True when the next packets with the same key meet the same. */
   get isCacheable(): boolean {
-    return this.quoted === undefined;
+    // Rules that ask for SYN may say something else of the next segment.
+    return this.quoted === undefined && !(this.port.key.isSyn && this.port.asksForSyn);
   }
 
   /** Moves the packet through all layers. */
@@ -229,7 +232,7 @@ export class Walk {
   private isRuleUnchanged(layer: Layer, pair: LayerFlowPair): boolean {
     const { port } = this;
     if (pair.generation === port.generation) return true;
-    port.scratchKey.load(pair.mainKey);
+    port.scratchKey.load(pair.mainKey, pair.isFromSyn);
     let current = layer.findRule(port.scratchKey);
     const chain: ChainStep[] = [];
     for (const [index, kept] of pair.chain.entries()) {
@@ -237,7 +240,7 @@ export class Walk {
       chain.push({ ...kept, match: current });
       const next = pair.chain[index + 1];
       // The next rule was found with what this one had made of the packet.
-      if (next?.rewrittenKey !== undefined) port.scratchKey.load(next.rewrittenKey);
+      if (next?.rewrittenKey !== undefined) port.scratchKey.load(next.rewrittenKey, pair.isFromSyn);
       current = next === undefined ? undefined : layer.findRule(port.scratchKey, current.group);
     }
     pair.chain = chain;
