@@ -11,6 +11,7 @@ import {
   type ActionContext,
   type ActionPass,
   type ActionResult,
+  type ActionSubject,
   equalActions,
   evaluateAction,
 } from "./action.ts";
@@ -52,17 +53,18 @@ export interface WalkedPort extends ActionContext {
   takeIdentification(): number;
   /** Takes the last one back: its header is gone. */
   returnIdentification(): void;
+  /** Copies some bytes, until the next call; and writes them back. */
+  keepHead(bytes: Uint8Array, start: number, end: number): void;
+  restoreHead(bytes: Uint8Array, start: number): void;
   /** What a `qos` rule takes from; undefined for other rules. */
   chargeOf(layer: Layer, match: RuleMatch): Charge | undefined;
-  /** A rule of the port has `Condition.tcpSyn`. */
-  readonly asksForSyn: boolean;
 }
 
 /** A packet's stay in one layer. */
 interface LayerVisit {
   readonly layer: Layer;
-  /** What the layer has changed so far. */
-  readonly forward: Transposition;
+  /** What the layer has changed so far; not to be written into. */
+  forward: Transposition;
   /** The rules that matched, one per group. */
   readonly chain: ChainStep[];
 }
@@ -111,10 +113,11 @@ export class Walk {
   private readonly quoted: QuotedPacket | undefined;
   /** Outer headers were put round the error: what it quotes is payload from there on. */
   private isQuoteBuried = false;
+  /** What actions see of the packet. */
+  private subject: ActionSubject | undefined;
   private readonly arrivedLength: number;
   private readonly arrivedTni: number;
   private readonly arrivedInTunnel: boolean;
-  private readonly arrivedHead: Uint8Array;
   /** Where the frame that arrived begins in the packet's bytes. */
   private arrivedStart: number;
 
@@ -142,13 +145,16 @@ export class Walk {
     this.arrivedLength = packet.length;
     this.arrivedTni = packet.tni;
     this.arrivedInTunnel = port.tunnel.kind !== undefined;
-    this.arrivedHead = packet.bytes.slice(packet.start, this.rewrittenEnd());
+    port.keepHead(packet.bytes, packet.start, this.rewrittenEnd());
   }
 
   /** True when the next packets with the same key meet the same. */
   get isCacheable(): boolean {
     // Rules that ask for SYN may say something else of the next segment.
-    return this.quoted === undefined && !(this.port.key.isSyn && this.port.asksForSyn);
+    const { key } = this.port;
+    return (
+      this.quoted === undefined && !(key.isSyn && this.port.orderOf("out").some((layer) => layer.asksForSyn))
+    );
   }
 
   /** Moves the packet through all layers. */
@@ -195,7 +201,7 @@ export class Walk {
     let match = layer.findRule(key);
     if (match === undefined) return this.missLayer(layer);
     layerKey.copyFrom(key);
-    const visit: LayerVisit = { layer, forward: new Transposition(), chain: [] };
+    const visit: LayerVisit = { layer, forward: NOTHING, chain: [] };
     while (match !== undefined) {
       const verdict = this.applyRule(visit, match);
       if (verdict !== "pass" || match.rule.isTerminating || makesFlow(layer, match)) return verdict;
@@ -306,14 +312,14 @@ export class Walk {
     layer.countersOn(this.direction).ruleMatch++;
     const isFirst = makesFlow(layer, match) && this.pairs.length === 0;
     if (isFirst && this.isOverFlowLimit()) return this.dropByRule("flow-limit-reached", layer, match);
-    const subject = {
-      packet,
+    const subject = (this.subject ??= {
       bytes: packet.bytes,
       headers,
       key: port.key,
       tunnel: port.tunnel,
       total: this.total,
-    };
+    });
+    subject.bytes = packet.bytes;
     const result = withExtras(evaluateAction(rule.action, subject, port), rule, layer);
     if (result.kind === "drop") return this.dropByRule(result.code, layer, match);
     if (result.kind === "pending") {
@@ -331,7 +337,7 @@ export class Walk {
     const { forward } = result;
     if (forward !== NOTHING) {
       this.rewrite(forward);
-      visit.forward.compose(forward);
+      visit.forward = sumOf(visit.forward, forward);
     }
     this.ages ||= result.ages === true;
     if (makesFlow(layer, match) && !this.openFlow(visit, result)) {
@@ -492,9 +498,18 @@ export class Walk {
     packet.start = this.arrivedStart;
     packet.end = packet.start + this.arrivedLength;
     packet.tni = this.arrivedTni;
-    packet.bytes.set(this.arrivedHead, packet.start);
+    this.port.restoreHead(packet.bytes, packet.start);
     this.headers.parse(packet);
   }
+}
+
+/** Both changes, one after the other. */
+function sumOf(first: Transposition, second: Transposition): Transposition {
+  if (first === NOTHING) return second;
+  const sum = new Transposition();
+  sum.compose(first);
+  sum.compose(second);
+  return sum;
 }
 
 /** Completes what a rule makes of a packet with what every type of rule may have. */

@@ -22,6 +22,7 @@ import { answerArp } from "./arp-answering.ts";
 import { forwardArp } from "./arp-forwarding.ts";
 import { DelayedFrame, type Passage, type PassageOwner } from "./delayed-frame.ts";
 import { forwardByMac, isForged } from "./mac-forwarding.ts";
+import { answersNeighborDiscovery, forwardNeighborDiscovery, isNeighborDiscovery } from "./nd-forwarding.ts";
 import { forwardPlain } from "./plain-forwarding.ts";
 import { OwnedPortBlocks, PortBlockTable } from "./port-blocks.ts";
 import { findBindingOwner } from "./steering.ts";
@@ -174,6 +175,7 @@ export class VirtualSwitch implements PortOwner, PassageOwner {
         this.handleFrame(source, each);
       return;
     }
+    if (answersNeighborDiscovery(this, source, packet, this.headers)) return;
     // What an endpoint puts into a tunnel by itself is its own business: nobody on the switch looks inside.
     const isOwnTunnel = source.kind === "container" && this.lookInside(packet) !== undefined;
     const passage = {
@@ -211,6 +213,10 @@ export class VirtualSwitch implements PortOwner, PassageOwner {
       else forwardArp(this, source, packet, this.headers);
       return;
     }
+    if (source.virtualSubnets.length === 0 && isNeighborDiscovery(packet, this.headers)) {
+      forwardNeighborDiscovery(this, source, packet, this.headers);
+      return;
+    }
     if (isOwnTunnel && isForged(this, passage)) {
       this.drop(source, packet, "tunnel-refused", "an endpoint sends into the tunnels between the nodes");
       return;
@@ -241,6 +247,12 @@ export class VirtualSwitch implements PortOwner, PassageOwner {
       });
     }
     this.deliveries--;
+  }
+
+  /** Answers whoever is behind `port`, past its pipeline. */
+  giveBack(port: SwitchPort, packet: Packet, reason: string): void {
+    this.record(packet, { kind: "switch", node: this.node, place: port.description, text: reason });
+    this.transmit(port, packet);
   }
 
   /** Gives a frame to whoever is behind `target`. */
