@@ -256,7 +256,7 @@ describe("flows when a service changes (dataplane.md §3.7)", () => {
     }
   });
 
-  it("deleted and made anew under another id: flows are judged again (k8s#113842)", () => {
+  it("deleted and made anew under another id: flows are judged again (F-23, k8s#113842)", () => {
     const port = portWith(service(FOUR));
     const before = SOURCES.map((source) => choice(port, source));
     port.setGroups("LB_DSR", [service([...FOUR.slice(1), ...FOUR.slice(0, 1)], { id: "anew" })]);
@@ -374,7 +374,8 @@ describe("rules for SYN alone (rule flags 16 and 4, dataplane.md §1.5)", () => 
   function withSyn(tcpSyn: "only" | "never", backEnds: readonly BackEnd[] = FOUR): Group {
     const group = service(backEnds);
     const rules = group.rules.map((rule) => ({ ...rule, condition: { ...rule.condition, tcpSyn } }));
-    return createGroup({ ...group, rules, name: group.name, priority: group.priority });
+    const { name, direction, family, priority, match } = group;
+    return createGroup({ name, direction, family, priority, match, rules });
   }
 
   it("SYN only: a connection is balanced when it is opened, and goes on; one that was not is left alone", () => {

@@ -238,7 +238,8 @@ export class Walk {
   private isRuleUnchanged(layer: Layer, pair: LayerFlowPair): boolean {
     const { port } = this;
     if (pair.generation === port.generation) return true;
-    port.scratchKey.load(pair.mainKey, pair.isFromSyn);
+    layer.loadMainKey(pair, port.scratchKey);
+    port.scratchKey.isSyn = pair.isFromSyn;
     let current = layer.findRule(port.scratchKey);
     const chain: ChainStep[] = [];
     for (const [index, kept] of pair.chain.entries()) {
@@ -246,7 +247,8 @@ export class Walk {
       chain.push({ ...kept, match: current });
       const next = pair.chain[index + 1];
       // The next rule was found with what this one had made of the packet.
-      if (next?.rewrittenKey !== undefined) port.scratchKey.load(next.rewrittenKey, pair.isFromSyn);
+      if (next?.rewrittenKey !== undefined) port.scratchKey.load(next.rewrittenKey);
+      port.scratchKey.isSyn = pair.isFromSyn;
       current = next === undefined ? undefined : layer.findRule(port.scratchKey, current.group);
     }
     pair.chain = chain;
