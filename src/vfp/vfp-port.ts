@@ -115,7 +115,8 @@ export class VfpPort implements WalkedPort {
   /** The pipeline without what is absent; undefined until somebody asks. */
   private presentOrder: Readonly<Record<Direction, readonly Layer[]>> | undefined;
   private scratchPad: PortScratch | undefined;
-  private readonly unified = new UnifiedFlowTable(KEY_WORDS_USUAL);
+  /** Only the port itself changes it; others list it. */
+  readonly unified: UnifiedFlowTable = new UnifiedFlowTable(KEY_WORDS_USUAL);
   private outers: OuterHeadersTable | undefined;
   private readonly fragments = new FragmentCache();
   private guardPost: GuardPost | undefined;
@@ -172,11 +173,6 @@ export class VfpPort implements WalkedPort {
   /** True while `flow` gives what the layers would give. */
   isCurrent(flow: UnifiedFlow, nowMs: number): boolean {
     return flow.isCurrent(this.generation, this.census.flowsMade, nowMs);
-  }
-
-  /** All unified flows with the keys of their packets, for listings. */
-  listUnifiedFlows(): { readonly key: Int32Array; readonly value: UnifiedFlow }[] {
-    return [...this.unified.items()];
   }
 
   /** Who is behind the port, and what stands outside on what it encapsulates. */
@@ -462,14 +458,15 @@ export class VfpPort implements WalkedPort {
     const train = isWhole ? "" : trainKey(packet.bytes, headers, this.key, this.tunnel);
     const verdict = walk.run();
     if (verdict === "pending") this.counters[direction].pendingPackets++;
-    // A packet that waits will walk the layers again; only its last walk is told.
-    else walk.recorder?.flush();
     if (walk.dropCode !== undefined) this.count(walk.dropCode, direction);
+    // A packet that waits will walk the layers again; only its last walk is told.
+    if (verdict === "drop") walk.recorder?.flush();
     if (verdict === "pending" || verdict === "drop") return verdict;
     const { effects } = walk;
     if (isWhole) this.rememberUnifiedFlow(walk, effects);
     else if (!this.fragments.remember(train, { transposition: walk.total, effects }, nowMs))
       this.count("fragment-cache-full", direction);
+    walk.recorder?.flush();
     if (effects !== undefined) this.mirror(effects, packet);
     if (verdict === "delayed") this.noteDelay(nowMs + walk.delayMs, walk.total.isTurned);
     return verdict;
@@ -502,6 +499,7 @@ export class VfpPort implements WalkedPort {
     const rewriteKey = walk.total.pops ? this.scratchKey : arrivalKey;
     unified.add(arrivalKey, rewriteKey, flow, { generation, flowsMade, nowMs: walk.nowMs });
     for (const pair of walk.pairs) pair.addUser(flow);
+    walk.recorder?.kept(walk.total);
   }
 
   /** @returns undefined when only the layers can say what becomes of the packet. */
