@@ -114,6 +114,16 @@ describe("for TypeScript", () => {
     expect(places.filter((line) => !line.startsWith("node_modules/isomorphic-ws/"))).toEqual([]);
   });
 
+  it("they hold for bundlers, too, and for CommonJS", () => {
+    const bundler = ["--skipLibCheck", "--module", "esnext", "--moduleResolution", "bundler"];
+    expect(compile(["consumer.ts"], ...bundler)).toEqual(GOOD);
+    const lines = SUBPATHS.map(
+      (path, i) => `import door${i} = require("${path}");\nexport const use${i}: unknown = door${i};`,
+    );
+    writeFileSync(join(project, "consumer.cts"), `${lines.join("\n")}\n`);
+    expect(compile(["consumer.cts"], "--skipLibCheck")).toEqual(GOOD);
+  });
+
   it("the examples compile as they are", () => {
     for (const name of EXAMPLES)
       cpSync(join(installed, "examples", name, "main.ts"), join(project, `${name}.ts`));
@@ -230,6 +240,12 @@ describe.each([22, 24])("on Node %i", (major) => {
     const code = `import { ${name} } from "${path}"; console.log(typeof ${name});`;
     const { status, stdout, stderr } = end(node(), ["--input-type=module", "-e", code], { cwd: project });
     expect([status, stdout, stderr]).toEqual([0, "function\n", ""]);
+  });
+
+  it("requires every subpath from CommonJS", () => {
+    const code = SUBPATHS.map((path) => `console.log(typeof require("${path}").${ONE_NAME[path] ?? ""})`);
+    const { status, stdout } = end(node(), ["--input-type=commonjs", "-e", code.join(";")], { cwd: project });
+    expect([status, stdout]).toEqual([0, "function\n".repeat(SUBPATHS.length)]);
   });
 
   it.each(EXAMPLES)("runs a copy of the example %s", (name) => {
