@@ -60,6 +60,7 @@ const config: ViteUserConfig = defineConfig({
           include: ["test/wine/**/*.wine.test.ts"],
           testTimeout: 120_000,
           hookTimeout: 180_000,
+          expect: { poll: { timeout: 20_000 } },
           fileParallelism: false,
         },
       },

@@ -28,6 +28,11 @@ export function readI32(bytes: Uint8Array, offset: number): number {
   return (bytes[offset]! << 24) | (bytes[offset + 1]! << 16) | (bytes[offset + 2]! << 8) | bytes[offset + 3]!;
 }
 
+/** An element of doubles that is there. */
+export function doubleAt(doubles: Float64Array, index: number): number {
+  return doubles[index]!;
+}
+
 /** Reads 48 bits as a number; all of them are exact in a double. */
 export function readU48(bytes: Uint8Array, offset: number): number {
   return readU16(bytes, offset) * 0x1_0000_0000 + readU32(bytes, offset + 2);

@@ -7,6 +7,8 @@ export const LIMITS = {
   frameBytesMax: 65_650,
   /** Flow pairs per VFP port. */
   flowsPerPortMax: 1_048_576,
+  /** Outer headers that a VFP port keeps for all flows to one place. */
+  outerHeadersPerPortMax: 4_096,
   /** Packets that wait for a next hop, per VFP port (dataplane.md §1.2, MaxPendingPackets 2000). */
   pendingPacketsPerPortMax: 2_000,
   /** How long a packet may wait for its next hop, in milliseconds (dataplane.md §1.2, PendingTimeout 15; unit inferred). */

@@ -3,11 +3,14 @@
  * 1. `MULLION_HNS`: `unix:/path/to.sock`, on Windows `npipe:////./pipe/NAME`, or `http://127.0.0.1:PORT` with the token
  *    in `MULLION_HNS_TOKEN`, or in the file `MULLION_HNS_TOKEN_FILE`;
  * 2. the node's default socket or pipe: see `defaultSocketPath`;
- * 3. on Windows, Windows' own HNS through its DLL, which this version does not open yet and says so.
+ * 3. on Windows, Windows' own HNS through its DLL. Not run on Windows: see `dll/`.
  */
 import { existsSync, lstatSync } from "node:fs";
 import { tmpdir, userInfo } from "node:os";
 import { dirname, join } from "node:path";
+import type { HcnClient } from "./client.ts";
+import { DllHcnClient } from "./dll/dll-client.node.ts";
+import { type NativeLibraries, windowsLibraries } from "./dll/native-calls.node.ts";
 import { HcnError } from "./error.ts";
 import { type HttpAddress, HttpHcnClient } from "./http-client.node.ts";
 import { DEFAULT_PIPE, parsePipeUrl } from "./pipe-name.ts";
@@ -111,21 +114,40 @@ function isUsableSocket(path: string, uid: number): boolean {
   }
 }
 
+/** Windows' own libraries. Where Windows says nothing, it is where it is mostly. */
+function librariesOf(variables: Variables): NativeLibraries {
+  return windowsLibraries(variables["SystemRoot"] ?? "C:\\Windows");
+}
+
 /**
  * Finds the service. The first call tells whether it answers.
  * @throws HcnError RPC_S_SERVER_UNAVAILABLE that lists where it was looked for and what to do.
  */
-export function findHns(options: FindHnsOptions): HttpHcnClient {
+export function findHns(options: FindHnsOptions): HcnClient {
   const { timeoutMs } = options;
-  const address = findHnsAddress(options);
-  return new HttpHcnClient({ address, ...(timeoutMs !== undefined && { timeoutMs }) });
+  const found = lookUp(options);
+  if ("computeNetwork" in found) return new DllHcnClient(found);
+  return new HttpHcnClient({ address: found, ...(timeoutMs !== undefined && { timeoutMs }) });
 }
 
 /**
- * Where the service listens.
+ * Where a service of Mullion's listens.
  * @throws HcnError RPC_S_SERVER_UNAVAILABLE that lists where it was looked for and what to do.
  */
 export function findHnsAddress(options: FindHnsOptions): HttpAddress {
+  const found = lookUp(options);
+  if (!("computeNetwork" in found)) return found;
+  throw nobodyFound(["there is Windows' own HNS only, and this is for a service of Mullion's"]);
+}
+
+function nobodyFound(looked: readonly string[]): HcnError {
+  return new HcnError("RPC_S_SERVER_UNAVAILABLE", {
+    detail: `No HNS was found: ${looked.join("; ")}. Start one with "mullion hns serve", or set MULLION_HNS to unix:/path/to.sock or http://127.0.0.1:PORT`,
+    explanation: "hns-unreachable",
+  });
+}
+
+function lookUp(options: FindHnsOptions): HttpAddress | NativeLibraries {
   const { variables } = options;
   const platform = options.platform ?? process.platform;
   const wanted = variables["MULLION_HNS"] ?? "";
@@ -139,10 +161,9 @@ export function findHnsAddress(options: FindHnsOptions): HttpAddress {
   } else {
     if (existsSync(DEFAULT_PIPE)) return { socketPath: DEFAULT_PIPE };
     looked.push(`there is no pipe ${DEFAULT_PIPE}`);
-    looked.push("Windows' own HNS (computenetwork.dll) cannot be opened by this version yet");
+    const libraries = librariesOf(variables);
+    if (existsSync(libraries.computeNetwork)) return libraries;
+    looked.push(`there is no ${libraries.computeNetwork}: the Windows feature Containers is not installed`);
   }
-  throw new HcnError("RPC_S_SERVER_UNAVAILABLE", {
-    detail: `No HNS was found: ${looked.join("; ")}. Start one with "mullion hns serve", or set MULLION_HNS to unix:/path/to.sock or http://127.0.0.1:PORT`,
-    explanation: "hns-unreachable",
-  });
+  throw nobodyFound(looked);
 }

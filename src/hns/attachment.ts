@@ -143,12 +143,13 @@ function bandwidthOf(network: NetworkRecord, endpoint: EndpointRecord): readonly
   return hasRules(network) ? [] : compileBandwidth(endpoint);
 }
 
-/** Gives an attached endpoint's port the rate of its policies, where it has no rules. */
-export function followBandwidth(context: ServiceContext, endpoint: EndpointRecord): void {
+/** Brings an attached endpoint's port in line with policies that are no rules: its VLAN, and its rate where it has none. */
+export function followPort(context: ServiceContext, endpoint: EndpointRecord): void {
   const network = context.state.networks.get(endpoint.networkId);
   const portId = endpoint.attachment?.portId;
-  if (network === undefined || portId === undefined || hasRules(network)) return;
-  context.datapath.setBandwidth(portId, bandwidthOf(network, endpoint));
+  if (network === undefined || portId === undefined) return;
+  context.datapath.setVlan(portId, vlanOf(network, endpoint));
+  if (!hasRules(network)) context.datapath.setBandwidth(portId, bandwidthOf(network, endpoint));
 }
 
 function vnicOf(

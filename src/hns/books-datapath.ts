@@ -89,6 +89,11 @@ export class BooksDatapath implements Datapath {
     if (vnic !== undefined) this.vnics.set(portId, { ...vnic, mtuBytes });
   }
 
+  setVlan(portId: Guid, vlan: number): void {
+    const vnic = this.vnics.get(portId);
+    if (vnic !== undefined) this.vnics.set(portId, { ...vnic, vlan });
+  }
+
   setBandwidth(portId: Guid, bandwidth: readonly Group[]): void {
     const vnic = this.vnics.get(portId);
     if (vnic !== undefined) this.vnics.set(portId, { ...vnic, bandwidth });

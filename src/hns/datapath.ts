@@ -159,7 +159,7 @@ export interface VnicDefinition {
   readonly mtuBytes: number | undefined;
   /** Added to the metric of each route over the interface; undefined: what Windows gives. */
   readonly interfaceMetric: number | undefined;
-  /** The VLAN of the port in access mode; 0: untagged. Plain switches only. */
+  /** The VLAN of the port in access mode; 0: untagged. */
   readonly vlan: number;
   /** The endpoint has no address and asks a DHCP server on the wire. */
   readonly asksDhcp: boolean;
@@ -221,6 +221,8 @@ export interface Datapath {
   detach(switchId: Guid, portId: Guid): void;
   /** Changes the MTU of an attached vNIC; undefined: that of its link. */
   setMtu(portId: Guid, mtuBytes: number | undefined): void;
+  /** Puts an attached vNIC's port into a VLAN; 0: none. */
+  setVlan(portId: Guid, vlan: number): void;
   /** Changes the rate of an attached vNIC whose port has no rules. */
   setBandwidth(portId: Guid, groups: readonly Group[]): void;
   /** The name servers of the host itself. */

@@ -13,7 +13,7 @@ import { SCHEMA_V2_0, type SchemaVersion } from "../hcn/schema-version.ts";
 import {
   checkHealthy,
   detachEndpoint,
-  followBandwidth,
+  followPort,
   followFilters,
   followMtu,
   notifyNetwork,
@@ -156,7 +156,7 @@ export function modifyPolicies(
   const updated = updateEndpoint(context, endpoint, { policies });
   followMtu(context, updated);
   followFilters(context, updated);
-  followBandwidth(context, updated);
+  followPort(context, updated);
   context.ports.reprogram(network.id);
 }
 

@@ -178,7 +178,7 @@ export function notEnforcedOnNetwork(
     });
   for (const subnet of [...network.subnets, ...network.bareSubnets]) {
     for (const policy of subnet.policies)
-      if (policy.Type !== "VLAN" || !hasVlans(network))
+      if (policy.Type === "VLAN" ? !hasVlans(network) : network.type !== "Overlay")
         found.push({ Type: policy.Type, Reason: `a subnet's ${policy.Type} is ${NOT_YET}` });
   }
   return found;

@@ -232,7 +232,10 @@ describe("findHns", () => {
     expect(() => findHns({ variables: { XDG_RUNTIME_DIR: runtime }, platform: "linux", uid: 1000 })).toThrow(
       `No HNS was found: MULLION_HNS is not set; there is no socket ${join(runtime, "mullion", "hns.sock")}. Start one with "mullion hns serve"`,
     );
-    expect(() => findHns({ variables: {}, platform: "win32" })).toThrow("computenetwork.dll");
+    const root = { SystemRoot: "D:\\Windows" };
+    expect(() => findHns({ variables: root, platform: "win32" })).toThrow(
+      "there is no D:\\Windows\\System32\\computenetwork.dll",
+    );
   });
 });
 

@@ -363,6 +363,6 @@ it("what is stored and has no effect stands in the network's health data", async
     ],
   });
   expect(network.Health?.Data).toMatchObject({
-    NotEnforced: [{ Type: "VxlanPort", Index: 0 }, { Type: "Flags" }, { Type: "VLAN" }],
+    NotEnforced: [{ Type: "VxlanPort", Index: 0 }, { Type: "Flags" }],
   });
 });

@@ -160,6 +160,11 @@ export class SwitchDatapath implements Datapath {
     if (netInterface !== undefined) netInterface.mtuBytes = mtuBytes ?? netInterface.device.mtuBytes;
   }
 
+  setVlan(portId: Guid, vlan: number): void {
+    const port = this.vnics.get(portId)?.port;
+    if (port !== undefined) port.vlan = vlan;
+  }
+
   setBandwidth(portId: Guid, groups: readonly Group[]): void {
     const port = this.vnics.get(portId)?.port;
     if (port !== undefined) setBandwidth(port, groups);

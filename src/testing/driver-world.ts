@@ -64,6 +64,11 @@ class TappedDevice implements Device {
     this.inner.attach(receiver);
   }
 
+  /** As if the packet had come over the cable. */
+  hear(packet: Packet): void {
+    this.receiver?.receive(packet);
+  }
+
   transmit(packet: Packet): boolean {
     this.heard?.(packet);
     const copy = packet.copy();
@@ -89,6 +94,13 @@ class Rows implements Recorder {
     const who = event.kind === "wire" ? "" : ` ${this.world.nameOf(event.node, event.place)}`;
     this.rows.push(`${tag === 2 ? "reply " : ""}${event.kind}${who} | ${this.world.describe(frame)}`);
   }
+}
+
+/** Neighbour discovery has names of its own. */
+function icmpName(frame: Uint8Array, { family, transport }: Headers): string {
+  if (family === 4) return "icmp";
+  const type = readU8(frame, transport);
+  return type === 135 ? "NS" : type === 136 ? "NA" : "icmpv6";
 }
 
 export type Protocol = "tcp" | "udp" | "icmp";
@@ -268,6 +280,45 @@ export class DriverWorld {
     return rows;
   }
 
+  /** The same, with the packets themselves for `heard`. */
+  uplinkPackets(heard: (packet: Packet) => void, work: () => unknown): readonly string[] {
+    const rows: string[] = [];
+    this.uplink.heard = (packet) => {
+      heard(packet.copy());
+      rows.push(this.describe(packet.frame));
+    };
+    work();
+    this.uplink.heard = undefined;
+    return rows;
+  }
+
+  /** Sends a frame as the stack of a pod would; it is followed. @returns what it met, in rows. */
+  send(from: Compartment, packet: Packet): readonly string[] {
+    const rows = new Rows(this);
+    this.env.recorder = rows;
+    packet.tag = 1;
+    defined(from.listInterfaces()[0], "a pod has a vNIC").device.transmit(packet);
+    this.run();
+    this.env.recorder = undefined;
+    return rows.rows;
+  }
+
+  /** A frame comes to the node from the wire; it is followed. @returns what it met, in rows. */
+  receive(packet: Packet): readonly string[] {
+    const rows = new Rows(this);
+    this.env.recorder = rows;
+    packet.tag = 1;
+    this.uplink.hear(packet);
+    this.run();
+    this.env.recorder = undefined;
+    return rows.rows;
+  }
+
+  /** Names an address in rows. */
+  name(address: string, symbol: string): void {
+    this.ips.set(ip(address), symbol);
+  }
+
   /** From now on what leaves the node comes back to it. */
   uplinkEcho(): void {
     this.uplink.isEcho = true;
@@ -294,7 +345,7 @@ export class DriverWorld {
       return this.macs.get(value) ?? formatMac(value);
     };
     const eth = `${mac(6)}→${mac(0)}${headers.vlan === 0 ? "" : ` vlan ${headers.vlan}`}`;
-    if (problem !== undefined || headers.family !== 4) return eth;
+    if (problem !== undefined || headers.family === 0) return eth;
     const name = (address: Ip): string => this.ips.get(address) ?? formatIp(address);
     const addresses = `${name(sourceIp(frame, headers))}→${name(destinationIp(frame, headers))}`;
     const isTransport = headers.protocol === 6 || headers.protocol === 17;
@@ -302,7 +353,8 @@ export class DriverWorld {
       const value = readU16(frame, headers.transport + at);
       return value >= 32_768 ? "p" : String(value);
     };
-    const l4 = isTransport ? `${port(0)}→${port(2)}` : "icmp";
-    return `${eth} | ${addresses} | ${l4} | ${readU8(frame, headers.network + 8)}`;
+    const l4 = isTransport ? `${port(0)}→${port(2)}` : icmpName(frame, headers);
+    const ttl = readU8(frame, headers.network + (headers.family === 4 ? 8 : 7));
+    return `${eth} | ${addresses} | ${l4} | ${ttl}`;
   }
 }

@@ -136,6 +136,11 @@ export class ScriptedPeer implements Receiver {
     );
   }
 
+  /** Sends a frame as it is. */
+  sendFrame(packet: Packet): void {
+    this.device.transmit(packet);
+  }
+
   /** Sends a datagram of a pod as Linux' VXLAN device does (walk O-3 row 7): TTL 64 outside, no DF, and no checksum. */
   sendInTunnel(
     from: readonly [address: string, port: number],

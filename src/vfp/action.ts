@@ -8,6 +8,7 @@ import { type Headers, destinationIp, sourceIp } from "../wire/headers.ts";
 import { readTtl } from "../wire/ttl.ts";
 import type { TunnelHeaders } from "../wire/tunnel.ts";
 import { chooseBackEnd, type LbnatAction } from "./back-end.ts";
+import type { OuterHeadersTable } from "./encapsulation.ts";
 import type { FlowKey } from "./flow-key.ts";
 import type { MappingSpace } from "./mapping-space.ts";
 import type { NatPool } from "./nat-pool.ts";
@@ -18,7 +19,7 @@ import { evaluateDecap, evaluateMapencap, evaluateRouteencap } from "./tunnel-ac
 
 /** The packet an action works on. */
 export interface ActionSubject {
-  readonly bytes: Uint8Array;
+  bytes: Uint8Array;
   readonly headers: Headers;
   readonly key: FlowKey;
   /** The tunnel that the packet comes in or was put in. */
@@ -35,6 +36,8 @@ export interface ActionContext {
   providerAddress(family: IpFamily): Ip | undefined;
   /** The outer source MAC until a next hop is known. */
   readonly providerMac: Mac;
+  /** What flows share of the headers that they get. */
+  readonly outerHeaders: OuterHeadersTable;
   /** The UDP destination port of VXLAN. */
   readonly vxlanPort: number;
   /** Frees ports of idle flows; true when it found any. */

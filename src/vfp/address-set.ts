@@ -92,6 +92,6 @@ export class AddressSet {
 
   /** True when the prefix's first address is in the set. */
   hasAddress(address: Prefix["address"]): boolean {
-    return this.hasWords(ipWords(address), 0, typeof address === "number" ? 4 : 6);
+    return this.hasWords(Int32Array.from(ipWords(address)), 0, typeof address === "number" ? 4 : 6);
   }
 }

@@ -1,11 +1,13 @@
 /**
- * The outer headers that a rule puts in front of a frame, as bytes that are written once per flow: what differs from
- * packet to packet is lengths, the identification and the IPv4 checksum over them (dataplane.md §6.1, §6.4).
+ * The outer headers that a rule puts in front of a frame, as bytes that are written once: what differs from packet to
+ * packet is lengths, the identification and the IPv4 checksum over them (dataplane.md §6.1, §6.4), and from flow to flow
+ * the few bits that spread them over paths. All flows to one node therefore share one `OuterHeaders`.
  *
  * Windows sends TTL 128 and DF (observed). Inferred: DSCP 0 outside whatever it is inside (dataplane.md §2.15 leaves it
  * open), and a UDP source port from the inner headers, 1024 or above (dataplane.md §11, Q-13).
  */
-import { writeU16 } from "../base/bytes.ts";
+import { writeU16, writeU8 } from "../base/bytes.ts";
+import { LIMITS } from "../base/limits.ts";
 import { type Ip, familyOf } from "../net/ip.ts";
 import type { Mac } from "../net/mac.ts";
 import { finishSum, foldSum, sumWords } from "../wire/checksum.ts";
@@ -20,6 +22,8 @@ import { VXLAN_HEADER_BYTES, emitVxlan } from "../wire/vxlan.ts";
 
 /** Outer TTL of what Windows encapsulates (observed, dataplane.md §6.1). */
 const OUTER_TTL = 128;
+/** The last byte of NVGRE's key (dataplane.md §6.4). */
+const NVGRE_FLOW_ID = 7;
 
 /** What outer headers are made from. */
 export interface OuterFields {
@@ -52,23 +56,29 @@ export function entropyPort(entropy: number): number {
   return 1_024 + ((entropy >>> 0) % 64_512);
 }
 
-export class Encapsulation {
-  readonly fields: OuterFields;
+/** What a flow adds to shared headers: a UDP source port, or NVGRE's flow id. */
+export function flowBitsOf(kind: TunnelKind, entropy: number): number {
+  return kind === "vxlan" ? entropyPort(entropy) : entropy & 0xff;
+}
+
+/** The headers that all flows of one kind to one place have in common. */
+export class OuterHeaders {
+  readonly fields: Omit<OuterFields, "entropy">;
   readonly dscp: number;
   readonly ttl: number;
-  /** The headers with lengths, identification and IPv4 checksum zero. */
+  /** The headers with lengths, identification, IPv4 checksum and what a flow adds all zero. */
   private readonly template: Uint8Array;
   private readonly network: number;
   /** Where UDP or GRE is. */
   private readonly upper: number;
-  /** Sum of the template's IPv4 header. */
+  /** Sum of the template's IPv4 header; -1 for IPv6. */
   private readonly headerSum: number;
 
-  constructor(fields: OuterFields, dscp = 0, ttl: number = OUTER_TTL) {
+  constructor(fields: Omit<OuterFields, "entropy">, dscp: number, ttl: number) {
     this.fields = fields;
     this.dscp = dscp;
     this.ttl = ttl;
-    const { kind, id, source, destination, sourceMac, destinationMac, entropy } = fields;
+    const { kind, id, source, destination, sourceMac, destinationMac } = fields;
     const ip = { source, destination, ttl, identification: 0, isDontFragment: true, dscp };
     const link = { sourceMac, destinationMac };
     const isVxlan = kind === "vxlan";
@@ -80,10 +90,10 @@ export class Encapsulation {
     const protocol = isVxlan ? IpProtocol.udp : IpProtocol.gre;
     emitIp(ip, { protocol, payloadLength: 0 }, bytes, this.network);
     if (isVxlan) {
-      emitUdp({ sourcePort: entropyPort(entropy), destinationPort: fields.destinationPort }, 0, bytes, upper);
+      emitUdp({ sourcePort: 0, destinationPort: fields.destinationPort }, 0, bytes, upper);
       emitVxlan(id, bytes, upper + UDP_HEADER_BYTES);
     } else {
-      emitNvgre(id, entropy & 0xff, bytes, upper);
+      emitNvgre(id, 0, bytes, upper);
     }
     this.upper = upper;
     const isIpv4 = familyOf(source) === 4;
@@ -100,10 +110,108 @@ export class Encapsulation {
     return this.template.length;
   }
 
+  isOf(fields: OuterFields, dscp: number, ttl: number): boolean {
+    const own = this.fields;
+    return (
+      own.id === fields.id &&
+      own.kind === fields.kind &&
+      own.source === fields.source &&
+      own.destination === fields.destination &&
+      own.sourceMac === fields.sourceMac &&
+      own.destinationMac === fields.destinationMac &&
+      own.destinationPort === fields.destinationPort &&
+      this.dscp === dscp &&
+      this.ttl === ttl
+    );
+  }
+
+  /** Puts the headers in front of the frame; `headers` then describes them. `flowBits` are those of `flowBitsOf`. */
+  apply(packet: Packet, headers: Headers, identification: number, flowBits: number): void {
+    const { template, network, upper } = this;
+    const innerBytes = packet.length;
+    packet.prepend(template.length);
+    const { bytes, start } = packet;
+    bytes.set(template, start);
+    const ip = start + network;
+    const ipBytes = template.length - network + innerBytes;
+    if (this.headerSum >= 0) {
+      writeU16(bytes, ip + 2, ipBytes);
+      writeU16(bytes, ip + 4, identification);
+      writeU16(bytes, ip + 10, finishSum(this.headerSum + ipBytes + identification));
+    } else {
+      writeU16(bytes, ip + 4, ipBytes - 40);
+    }
+    const isUdp = this.fields.kind === "vxlan";
+    if (isUdp) {
+      writeU16(bytes, start + upper, flowBits);
+      writeU16(bytes, start + upper + 4, template.length - upper + innerBytes);
+    } else {
+      writeU8(bytes, start + upper + NVGRE_FLOW_ID, flowBits);
+    }
+    const family = this.headerSum >= 0 ? 4 : 6;
+    const protocol = isUdp ? IpProtocol.udp : IpProtocol.gre;
+    headers.describe(start, packet.end, family, protocol, start + upper);
+  }
+}
+
+/** A port's shared outer headers. Bounded: when there are too many, it begins anew. */
+export class OuterHeadersTable {
+  private readonly byDestination = new Map<Ip, OuterHeaders[]>();
+  private count = 0;
+
+  get(fields: OuterFields, dscp: number, ttl: number): OuterHeaders {
+    const known = this.byDestination.get(fields.destination);
+    const found = known?.find((each) => each.isOf(fields, dscp, ttl));
+    if (found !== undefined) return found;
+    if (this.count >= LIMITS.outerHeadersPerPortMax) this.clear();
+    const { entropy: _flow, ...shared } = fields;
+    const made = new OuterHeaders(shared, dscp, ttl);
+    const list = this.byDestination.get(fields.destination);
+    if (list === undefined) this.byDestination.set(fields.destination, [made]);
+    else list.push(made);
+    this.count++;
+    return made;
+  }
+
+  private clear(): void {
+    this.byDestination.clear();
+    this.count = 0;
+  }
+}
+
+/** Outer headers of one flow. */
+export class Encapsulation {
+  readonly headers: OuterHeaders;
+  /** What `flowBitsOf` made of the flow's own entropy. */
+  readonly flowBits: number;
+  readonly fields: OuterFields;
+  private readonly table: OuterHeadersTable;
+
+  constructor(table: OuterHeadersTable, fields: OuterFields, dscp = 0, ttl: number = OUTER_TTL) {
+    this.table = table;
+    this.fields = fields;
+    this.headers = table.get(fields, dscp, ttl);
+    this.flowBits = flowBitsOf(fields.kind, fields.entropy);
+  }
+
+  get dscp(): number {
+    return this.headers.dscp;
+  }
+
+  get ttl(): number {
+    return this.headers.ttl;
+  }
+
+  /** Bytes that go in front of the frame. */
+  get length(): number {
+    return this.headers.length;
+  }
+
   /** The same headers with later changes in them. */
   with(changes: OuterChanges): Encapsulation {
     const { fields } = this;
     return new Encapsulation(
+      this.table,
       {
         ...fields,
         source: changes.source ?? fields.source,
@@ -118,25 +226,6 @@ export class Encapsulation {
 
   /** Puts the headers in front of the frame; `headers` then describes them. */
   apply(packet: Packet, headers: Headers, identification: number): void {
-    const { template, network } = this;
-    const innerBytes = packet.length;
-    packet.prepend(template.length);
-    const { bytes, start } = packet;
-    bytes.set(template, start);
-    const ip = start + network;
-    const ipBytes = template.length - network + innerBytes;
-    if (this.headerSum >= 0) {
-      writeU16(bytes, ip + 2, ipBytes);
-      writeU16(bytes, ip + 4, identification);
-      writeU16(bytes, ip + 10, finishSum(this.headerSum + ipBytes + identification));
-    } else {
-      writeU16(bytes, ip + 4, ipBytes - 40);
-    }
-    const { upper } = this;
-    const isUdp = this.fields.kind === "vxlan";
-    if (isUdp) writeU16(bytes, start + upper + 4, template.length - upper + innerBytes);
-    const family = this.headerSum >= 0 ? 4 : 6;
-    const protocol = isUdp ? IpProtocol.udp : IpProtocol.gre;
-    headers.describe(start, packet.end, family, protocol, start + upper);
+    this.headers.apply(packet, headers, identification, this.flowBits);
   }
 }

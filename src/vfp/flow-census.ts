@@ -44,6 +44,8 @@ function newBook(): Book {
 
 export class FlowCensus {
   settings: PortFlowSettings;
+  /** Flows that the port's layers made, in all; it may wrap. Who met none in a layer asks whether one has come since. */
+  flowsMade = 0;
   /** Undefined until the first flow: most ports of a large world never see one. */
   private book: Book | undefined;
 

@@ -1,9 +1,18 @@
 /**
- * A transposition for one IPv4 flow, worked out once.
+ * A transposition for one IPv4 flow, worked out once and kept as a few words of a flow's record, so that a packet of the
+ * flow reads one piece of memory and no object.
  *
  * All packets of a unified flow have the same MACs, addresses and ports, so what a rewrite adds to their checksums is
  * the same, too: the sum of `~before + after` over all changed words (RFC 1624), folded to 16 bits. Applying is a few
  * stores and one addition per checksum.
+ *
+ * ```
+ * 0       what changes (bits of `Changes`), hops, DSCP
+ * 1..3    the 12 bytes of both MACs
+ * 4, 5    source, destination
+ * 6       ports
+ * 7       what the sums of the IP header and of the transport grow by, 16 bits each
+ * ```
  */
 import { readU16, wordAt, writeU16, writeU32 } from "../base/bytes.ts";
 import { foldSum } from "../wire/checksum.ts";
@@ -15,90 +24,118 @@ import type { FlowKey } from "./flow-key.ts";
 import { VXLAN_PROTOCOL } from "./flow-key.ts";
 import { type Transposition, coveringChecksumOffset, writeDscp } from "./transposition.ts";
 
+/** Words of a rewrite. */
+export const REWRITE_WORDS = 8;
+/** More hops than this are no rewrite's; no pipeline has as many layers. */
+const HOPS_MAX = 0xff;
+
+const Changes = {
+  link: 1,
+  addresses: 2,
+  ports: 4,
+  isUdp: 8,
+  dscp: 16,
+  /** Where the checksum lies in the transport header, 0 for none. */
+  checksumShift: 5,
+  /** Six bits each from here on. */
+  dscpShift: 11,
+  hopsShift: 17,
+} as const;
+
 /** What replacing one 32-bit word adds to a one's-complement sum. */
 function delta(before: number, after: number): number {
+  if (before === after) return 0;
   const removed = (~(before >>> 16) & 0xffff) + (~before & 0xffff);
   return removed + ((after >>> 16) & 0xffff) + (after & 0xffff);
 }
 
-export class FlowRewrite {
-  private readonly changesLink: boolean;
-  /** The 12 bytes of both MACs as three words. */
-  private readonly link0: number;
-  private readonly link1: number;
-  private readonly link2: number;
-  private readonly source: number;
-  private readonly destination: number;
-  private readonly ports: number;
-  private readonly changesAddresses: boolean;
-  private readonly changesPorts: boolean;
-  private readonly headerDelta: number;
-  private readonly transportDelta: number;
-  private readonly checksumOffset: number;
-  private readonly isUdp: boolean;
-  private readonly ttlDecrements: number;
-  private readonly dscp: number;
+/**
+ * Writes the rewrite into `target` from `at` on. `key` is the one the packets arrive with; of those that lose outer headers,
+ * the inner one.
+ */
+export function compileRewrite(
+  key: FlowKey,
+  transposition: Transposition,
+  target: Int32Array,
+  at: number,
+): void {
+  const { words } = key;
+  const { ttlDecrements, dscp } = transposition;
+  const source = wordAt(words, 2);
+  const destination = wordAt(words, 3);
+  const ports = wordAt(words, 1);
+  const newSource = transposition.newSource?.[0] ?? source;
+  const newDestination = transposition.newDestination?.[0] ?? destination;
+  const newPorts = key.hasPorts ? portsAfter(ports, transposition) : ports;
+  const addressDelta = delta(source, newSource) + delta(destination, newDestination);
+  const transportDelta = foldSum(addressDelta + delta(ports, newPorts));
+  const protocol = key.isTunnel && key.protocol === VXLAN_PROTOCOL ? IpProtocol.udp : key.protocol;
+  const checksumOffset = transportDelta === 0 ? 0 : Math.max(0, coveringChecksumOffset(protocol));
+  target[at] =
+    writeLink(key, transposition, target, at + 1) |
+    (addressDelta === 0 ? 0 : Changes.addresses) |
+    (newPorts === ports ? 0 : Changes.ports) |
+    (protocol === IpProtocol.udp ? Changes.isUdp : 0) |
+    (dscp < 0 ? 0 : Changes.dscp | (dscp << Changes.dscpShift)) |
+    (checksumOffset << Changes.checksumShift) |
+    (Math.min(ttlDecrements, HOPS_MAX) << Changes.hopsShift);
+  target[at + 4] = newSource;
+  target[at + 5] = newDestination;
+  target[at + 6] = newPorts;
+  target[at + 7] = (foldSum(addressDelta) << 16) | transportDelta;
+}
 
-  /** `key` is the one the packets arrive with; of those that lose outer headers, the inner one. */
-  constructor(key: FlowKey, transposition: Transposition) {
-    const { words } = key;
-    const source = wordAt(words, 2);
-    const destination = wordAt(words, 3);
-    const ports = wordAt(words, 1);
-    this.source = transposition.newSource?.[0] ?? source;
-    this.destination = transposition.newDestination?.[0] ?? destination;
-    this.ports = key.hasPorts ? portsAfter(ports, transposition) : ports;
-    this.changesAddresses = this.source !== source || this.destination !== destination;
-    this.changesPorts = this.ports !== ports;
-    const addressDelta =
-      (this.source === source ? 0 : delta(source, this.source)) +
-      (this.destination === destination ? 0 : delta(destination, this.destination));
-    this.headerDelta = foldSum(addressDelta);
-    this.transportDelta = foldSum(addressDelta + (this.changesPorts ? delta(ports, this.ports) : 0));
-    const protocol = key.isTunnel && key.protocol === VXLAN_PROTOCOL ? IpProtocol.udp : key.protocol;
-    this.checksumOffset = this.transportDelta === 0 ? -1 : coveringChecksumOffset(protocol);
-    this.isUdp = protocol === IpProtocol.udp;
-    this.ttlDecrements = transposition.ttlDecrements;
-    this.dscp = transposition.dscp;
-    const { sourceMac, destinationMac } = transposition;
-    const at = key.tupleLength + 1;
-    const middle = wordAt(words, at + 1);
-    const destinationLow =
-      destinationMac === undefined ? middle & ~0xffff : (destinationMac % 0x1_0000) << 16;
-    const sourceHigh = sourceMac === undefined ? middle & 0xffff : Math.floor(sourceMac / 0x1_0000_0000);
-    this.changesLink = sourceMac !== undefined || destinationMac !== undefined;
-    this.link0 = destinationMac === undefined ? wordAt(words, at) : Math.floor(destinationMac / 0x1_0000) | 0;
-    this.link1 = destinationLow | sourceHigh;
-    this.link2 = sourceMac === undefined ? wordAt(words, at + 2) : (sourceMac % 0x1_0000_0000) | 0;
-  }
+function writeLink(key: FlowKey, transposition: Transposition, target: Int32Array, at: number): number {
+  const { sourceMac, destinationMac } = transposition;
+  const from = key.tupleLength + 1;
+  const middle = wordAt(key.words, from + 1);
+  const destinationLow = destinationMac === undefined ? middle & ~0xffff : (destinationMac % 0x1_0000) << 16;
+  const sourceHigh = sourceMac === undefined ? middle & 0xffff : Math.floor(sourceMac / 0x1_0000_0000);
+  target[at] =
+    destinationMac === undefined ? wordAt(key.words, from) : Math.floor(destinationMac / 0x1_0000) | 0;
+  target[at + 1] = destinationLow | sourceHigh;
+  target[at + 2] = sourceMac === undefined ? wordAt(key.words, from + 2) : (sourceMac % 0x1_0000_0000) | 0;
+  return sourceMac === undefined && destinationMac === undefined ? 0 : Changes.link;
+}
 
-  apply(bytes: Uint8Array, headers: Headers): void {
-    if (this.changesLink) {
-      writeU32(bytes, headers.ethernet, this.link0);
-      writeU32(bytes, headers.ethernet + 4, this.link1);
-      writeU32(bytes, headers.ethernet + 8, this.link2);
-    }
-    if (this.changesAddresses) {
-      const { network } = headers;
-      writeU32(bytes, network + 12, this.source);
-      writeU32(bytes, network + 16, this.destination);
-      writeU16(bytes, network + 10, addToChecksum(readU16(bytes, network + 10), this.headerDelta));
-    }
-    if (headers.transport >= 0) this.applyTransport(bytes, headers.transport);
-    if (this.dscp >= 0) writeDscp(bytes, headers, this.dscp);
-    for (let i = 0; i < this.ttlDecrements; i++) decrementTtl(bytes, headers);
-  }
+/** How many hops the rewrite at `at` takes. */
+export function rewriteHops(words: Int32Array, at: number): number {
+  return wordAt(words, at) >>> Changes.hopsShift;
+}
 
-  private applyTransport(bytes: Uint8Array, transport: number): void {
-    if (this.changesPorts) writeU32(bytes, transport, this.ports);
-    if (this.checksumOffset < 0) return;
-    const field = transport + this.checksumOffset;
-    const before = readU16(bytes, field);
-    // RFC 768: zero means that the sender computed none; it stays so.
-    if (this.isUdp && before === 0) return;
-    const after = addToChecksum(before, this.transportDelta);
-    writeU16(bytes, field, this.isUdp ? udpChecksumField(after) : after);
+/** Rewrites a packet as the words from `at` on say. */
+export function applyRewrite(words: Int32Array, at: number, bytes: Uint8Array, headers: Headers): void {
+  const changes = wordAt(words, at);
+  if ((changes & Changes.link) !== 0) {
+    const { ethernet } = headers;
+    writeU32(bytes, ethernet, wordAt(words, at + 1));
+    writeU32(bytes, ethernet + 4, wordAt(words, at + 2));
+    writeU32(bytes, ethernet + 8, wordAt(words, at + 3));
   }
+  const deltas = wordAt(words, at + 7);
+  if ((changes & Changes.addresses) !== 0) {
+    const { network } = headers;
+    writeU32(bytes, network + 12, wordAt(words, at + 4));
+    writeU32(bytes, network + 16, wordAt(words, at + 5));
+    writeU16(bytes, network + 10, addToChecksum(readU16(bytes, network + 10), deltas >>> 16));
+  }
+  const { transport } = headers;
+  if (transport >= 0) {
+    if ((changes & Changes.ports) !== 0) writeU32(bytes, transport, wordAt(words, at + 6));
+    const offset = (changes >>> Changes.checksumShift) & 0x3f;
+    if (offset !== 0)
+      addToTransport(bytes, transport + offset, deltas & 0xffff, (changes & Changes.isUdp) !== 0);
+  }
+  if ((changes & Changes.dscp) !== 0) writeDscp(bytes, headers, (changes >>> Changes.dscpShift) & 0x3f);
+  for (let hops = changes >>> Changes.hopsShift; hops > 0; hops--) decrementTtl(bytes, headers);
+}
+
+function addToTransport(bytes: Uint8Array, field: number, sum: number, isUdp: boolean): void {
+  const before = readU16(bytes, field);
+  // RFC 768: zero means that the sender computed none; it stays so.
+  if (isUdp && before === 0) return;
+  const after = addToChecksum(before, sum);
+  writeU16(bytes, field, isUdp ? udpChecksumField(after) : after);
 }
 
 /** The field after `sum` was added to what it covers. */

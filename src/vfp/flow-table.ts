@@ -20,18 +20,22 @@ export function hashWords(words: Int32Array, offset: number, length: number): nu
   return (hash ^ (hash >>> 16)) >>> 0;
 }
 
-const NO_KEYS = new Int32Array(0);
-const NO_LENGTHS = new Uint8Array(0);
+const NO_WORDS = new Int32Array(0);
+/** A slot holds the number of its value + 1, and the length of its key in the low bits; 0 is free. */
+const LENGTH_BITS = 6;
+const LENGTH_MASK = (1 << LENGTH_BITS) - 1;
 
 /** Values by key words. Slots are as wide as the longest key so far: a table of plain IPv4 flows stays small. */
 export class FlowTable<Value extends object> {
   private strideWords: number;
   /** 0 until the first flow: most tables of most ports never hold one. */
   private capacity = 0;
-  private keys: Int32Array = NO_KEYS;
-  /** Length of each slot's key in words; 0 for a free slot. */
-  private lengths: Uint8Array = NO_LENGTHS;
-  private values: (Value | undefined)[] = [];
+  private keys: Int32Array = NO_WORDS;
+  private slots: Int32Array = NO_WORDS;
+  /** Side by side, whatever slots they belong to, so that a larger table copies words alone. */
+  private readonly values: (Value | undefined)[] = [];
+  /** Numbers of values that are gone. */
+  private readonly free: number[] = [];
   private count = 0;
   /** Where the last sweep stopped. */
   private hand = 0;
@@ -48,20 +52,25 @@ export class FlowTable<Value extends object> {
   /** The value under the first `length` words of `words`. */
   get(words: Int32Array, length: number): Value | undefined {
     if (this.count === 0 || length > this.strideWords) return undefined;
-    const slot = this.findSlot(words, length);
-    return this.lengths[slot] === 0 ? undefined : this.values[slot];
+    return this.valueIn(this.findSlot(words, length));
   }
 
   /** Puts `value` under the key, in place of what was there. */
   set(words: Int32Array, length: number, value: Value): void {
-    assert(length > 0, "a flow key has words");
+    assert(length > 0 && length <= LENGTH_MASK, "a flow key has words");
     if (length > this.strideWords) this.rebuild(this.capacity, length);
     if (this.count + 1 > this.capacity * LOAD_MAX)
       this.rebuild(Math.max(CAPACITY_MIN, this.capacity * 2), this.strideWords);
     const slot = this.findSlot(words, length);
-    if (this.lengths[slot] === 0) this.count++;
-    this.lengths[slot] = length;
-    this.values[slot] = value;
+    const entry = wordAt(this.slots, slot);
+    if (entry !== 0) {
+      this.values[numberOf(entry)] = value;
+      return;
+    }
+    this.count++;
+    const number = this.free.pop() ?? this.values.length;
+    this.values[number] = value;
+    this.slots[slot] = ((number + 1) << LENGTH_BITS) | length;
     const at = slot * this.strideWords;
     for (let i = 0; i < length; i++) this.keys[at + i] = wordAt(words, i);
   }
@@ -70,54 +79,44 @@ export class FlowTable<Value extends object> {
   delete(words: Int32Array, length: number): boolean {
     if (this.count === 0 || length > this.strideWords) return false;
     const slot = this.findSlot(words, length);
-    if (this.lengths[slot] === 0) return false;
+    const entry = wordAt(this.slots, slot);
+    if (entry === 0) return false;
+    this.values[numberOf(entry)] = undefined;
+    this.free.push(numberOf(entry));
     this.removeSlot(slot);
     return true;
   }
 
-  clear(): void {
-    this.lengths.fill(0);
-    this.values.fill(undefined);
-    this.count = 0;
-  }
-
   /** All values, in no order that means anything. */
   *entries(): Generator<Value> {
-    for (let slot = 0; slot < this.capacity; slot++) {
-      const value = this.values[slot];
-      if (this.lengths[slot] !== 0 && value !== undefined) yield value;
-    }
-  }
-
-  /** All keys with their values, in no order that means anything. Keys are copies. */
-  *items(): Generator<{ readonly key: Int32Array; readonly value: Value }> {
-    for (let slot = 0; slot < this.capacity; slot++) {
-      const value = this.values[slot];
-      const length = this.lengths[slot] ?? 0;
-      const at = slot * this.strideWords;
-      if (length !== 0 && value !== undefined) yield { key: this.keys.slice(at, at + length), value };
-    }
+    for (const value of this.values) if (value !== undefined) yield value;
   }
 
   /** The next `slots` values after those of the last call, so that a table is swept piece by piece. */
   sample(slots: number): Value[] {
     const found: Value[] = [];
     for (let i = 0; i < Math.min(slots, this.capacity); i++) {
-      const value = this.values[this.hand];
-      if (this.lengths[this.hand] !== 0 && value !== undefined) found.push(value);
+      const value = this.valueIn(this.hand);
+      if (value !== undefined) found.push(value);
       this.hand = (this.hand + 1) & (this.capacity - 1);
     }
     return found;
   }
 
+  private valueIn(slot: number): Value | undefined {
+    const entry = wordAt(this.slots, slot);
+    return entry === 0 ? undefined : this.values[numberOf(entry)];
+  }
+
   /** The slot that holds the key, or the free slot where it belongs. */
   private findSlot(words: Int32Array, length: number): number {
+    const { slots } = this;
     const mask = this.capacity - 1;
     let slot = hashWords(words, 0, length) & mask;
     for (;;) {
-      const taken = this.lengths[slot];
-      if (taken === 0) return slot;
-      if (taken === length && this.isKey(slot, words, length)) return slot;
+      const entry = wordAt(slots, slot);
+      if (entry === 0) return slot;
+      if ((entry & LENGTH_MASK) === length && this.isKey(slot, words, length)) return slot;
       slot = (slot + 1) & mask;
     }
   }
@@ -129,48 +128,51 @@ export class FlowTable<Value extends object> {
   }
 
   private homeSlot(slot: number): number {
-    return hashWords(this.keys, slot * this.strideWords, this.lengths[slot] ?? 0) & (this.capacity - 1);
+    const length = wordAt(this.slots, slot) & LENGTH_MASK;
+    return hashWords(this.keys, slot * this.strideWords, length) & (this.capacity - 1);
   }
 
   private removeSlot(slot: number): void {
     const mask = this.capacity - 1;
+    const { slots } = this;
     this.count--;
-    let free = slot;
-    for (let next = (free + 1) & mask; this.lengths[next] !== 0; next = (next + 1) & mask) {
-      // An entry may move back only when its home lies at or before the free slot on its probe path.
+    let hole = slot;
+    for (let next = (hole + 1) & mask; slots[next] !== 0; next = (next + 1) & mask) {
+      // An entry may move back only when its home lies at or before the hole on its probe path.
       const distance = (next - this.homeSlot(next)) & mask;
-      if (distance < ((next - free) & mask)) continue;
-      this.keys.copyWithin(free * this.strideWords, next * this.strideWords, (next + 1) * this.strideWords);
-      this.lengths[free] = this.lengths[next] ?? 0;
-      this.values[free] = this.values[next];
-      free = next;
+      if (distance < ((next - hole) & mask)) continue;
+      this.keys.copyWithin(hole * this.strideWords, next * this.strideWords, (next + 1) * this.strideWords);
+      slots[hole] = wordAt(slots, next);
+      hole = next;
     }
-    this.lengths[free] = 0;
-    this.values[free] = undefined;
+    slots[hole] = 0;
   }
 
   private rebuild(newCapacity: number, newStrideWords: number): void {
-    const { keys, lengths, values, capacity, strideWords } = this;
+    const { keys, slots, capacity, strideWords } = this;
     this.capacity = newCapacity;
     this.strideWords = newStrideWords;
     this.hand = 0;
     this.keys = new Int32Array(newCapacity * newStrideWords);
-    this.lengths = new Uint8Array(this.capacity);
-    this.values = Array.from({ length: this.capacity });
+    this.slots = new Int32Array(newCapacity);
     for (let slot = 0; slot < capacity; slot++) {
-      const length = lengths[slot] ?? 0;
-      if (length !== 0) this.move(keys, slot * strideWords, length, values[slot]);
+      const entry = wordAt(slots, slot);
+      if (entry !== 0) this.move(keys, slot * strideWords, entry);
     }
   }
 
   /** Puts an entry of the former table, whose keys all differ, into this one. */
-  private move(keys: Int32Array, from: number, length: number, value: Value | undefined): void {
+  private move(keys: Int32Array, from: number, entry: number): void {
     const mask = this.capacity - 1;
+    const length = entry & LENGTH_MASK;
     let slot = hashWords(keys, from, length) & mask;
-    while (this.lengths[slot] !== 0) slot = (slot + 1) & mask;
-    this.lengths[slot] = length;
-    this.values[slot] = value;
+    while (this.slots[slot] !== 0) slot = (slot + 1) & mask;
+    this.slots[slot] = entry;
     const to = slot * this.strideWords;
     for (let i = 0; i < length; i++) this.keys[to + i] = wordAt(keys, from + i);
   }
+}
+
+function numberOf(entry: number): number {
+  return (entry >>> LENGTH_BITS) - 1;
 }

@@ -23,6 +23,7 @@ interface Contents {
   readonly index: RuleSet;
   readonly matcher: ConditionMatcher | undefined;
   readonly natRules: number;
+  readonly encapsulatingRules: number;
   readonly nextSequence: number;
 }
 
@@ -69,6 +70,11 @@ export class Group implements GroupDefinition {
     return this.contents.natRules > 0;
   }
 
+  /** True when a rule puts outer headers on. */
+  get encapsulates(): boolean {
+    return this.contents.encapsulatingRules > 0;
+  }
+
   /** True when `rule` itself is in this group. */
   has(rule: Rule): boolean {
     return this.contents.index.has(rule);
@@ -83,12 +89,13 @@ export class Group implements GroupDefinition {
   /** A group that differs in these rules. Costs what the change costs, not what the group holds. */
   replaceRules(removed: readonly Rule[], added: readonly Rule[]): Group {
     if (removed.length === 0 && added.length === 0) return this;
-    const { index, matcher, natRules, nextSequence } = this.contents;
+    const { index, matcher, natRules, encapsulatingRules, nextSequence } = this.contents;
     const indexed = prepare(this, added, nextSequence);
     return new Group(this, {
       index: index.with(new Set(removed), indexed),
       matcher,
       natRules: natRules - countDynnat(removed) + countDynnat(added),
+      encapsulatingRules: encapsulatingRules - countEncapsulating(removed) + countEncapsulating(added),
       nextSequence: nextSequence + added.length,
     });
   }
@@ -133,6 +140,10 @@ function matchesOnce(condition: Condition, key: FlowKey): boolean {
 
 function countDynnat(rules: readonly Rule[]): number {
   return rules.filter((rule) => rule.action.type === "dynnat").length;
+}
+
+function countEncapsulating(rules: readonly Rule[]): number {
+  return rules.filter(({ action: { type } }) => type === "routeencap" || type === "mapencap").length;
 }
 
 function changesTuple(action: Action): boolean {
@@ -191,6 +202,7 @@ export function createGroup(definition: GroupDefinition): Group {
     index: definition.match === "priority" ? RuleIndex.of(indexed) : PrefixIndex.of(indexed),
     matcher: condition === undefined ? undefined : new ConditionMatcher(condition, family),
     natRules: countDynnat(definition.rules),
+    encapsulatingRules: countEncapsulating(definition.rules),
     nextSequence: definition.rules.length,
   });
 }

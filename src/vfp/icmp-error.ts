@@ -14,7 +14,7 @@ import { IpProtocol } from "../wire/ip-protocol.ts";
 import { udpChecksumField } from "../wire/udp.ts";
 import { FlowKey } from "./flow-key.ts";
 import type { Direction } from "./rule.ts";
-import { Transposition, coveringChecksumOffset, wordsToIp } from "./transposition.ts";
+import { type AddressWords, Transposition, coveringChecksumOffset, wordsToIp } from "./transposition.ts";
 
 /** True for a whole packet that says it is an error. */
 export function isErrorMessage(bytes: Uint8Array, headers: Headers): boolean {
@@ -89,7 +89,7 @@ export class QuotedPacket {
     if (sourcePort >= 0) this.writePort(bytes, error, quoted.transport + 2, sourcePort);
   }
 
-  private writeAddress(bytes: Uint8Array, error: Headers, at: number, words: Int32Array): void {
+  private writeAddress(bytes: Uint8Array, error: Headers, at: number, words: AddressWords): void {
     for (const [i, after] of words.entries()) {
       const offset = at + i * 4;
       const before = readI32(bytes, offset);

@@ -36,8 +36,10 @@ export type FlowState = "opening" | "open" | "closing" | "time-wait";
 /** A unified flow, as its layer flows see it. */
 export interface FlowUser {
   readonly lastUsedMs: number;
-  /** True: the layers must be walked again. */
-  isStale: boolean;
+  /** True when it is no longer used. */
+  readonly hasLeft: boolean;
+  /** The layers must be walked again. */
+  makeStale(): void;
 }
 
 function keptOf(transposition: Transposition): Transposition {
@@ -100,7 +102,7 @@ export class LayerFlowPair {
   /** A unified flow now stands for this pair: its packets keep the pair alive, and it ends with the pair. */
   addUser(user: FlowUser): void {
     this.lastUsedMs = this.latestUseMs();
-    this.users = this.users.filter((each) => !each.isStale);
+    if (this.users.some((each) => each.hasLeft)) this.users = this.users.filter((each) => !each.hasLeft);
     this.users.push(user);
   }
 
@@ -111,7 +113,7 @@ export class LayerFlowPair {
   /** What stands for the pair must ask again how long it lives. */
   releaseUsers(): void {
     this.lastUsedMs = this.latestUseMs();
-    for (const user of this.users) user.isStale = true;
+    for (const user of this.users) user.makeStale();
     this.users = [];
   }
 

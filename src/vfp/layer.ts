@@ -229,6 +229,7 @@ export class Layer {
     if (former !== undefined && former.pair !== flow.pair) this.removeFlow(former.pair);
     flows.set(words, length, flow);
     this.stamps.note(words, length, flows.size);
+    this.census.flowsMade = (this.census.flowsMade + 1) | 0;
   }
 
   /** Another pair may have taken over a key since. */

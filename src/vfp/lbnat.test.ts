@@ -330,8 +330,8 @@ describe("hairpin layers (dataplane.md §1.3)", () => {
     headers.parse(packet);
     const recorder = {
       record: (_: unknown, event: unknown) => {
-        const { layer, direction: side } = event as LayerEvent;
-        layers.push(`${side} ${layer}`);
+        const { kind, layer, direction: side } = event as LayerEvent;
+        if (kind === "layer") layers.push(`${side} ${layer}`);
       },
     };
     return { verdict: port.process(direction, packet, headers, 0, recorder), layers };

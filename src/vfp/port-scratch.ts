@@ -1,7 +1,11 @@
 /** What a port works with while it looks at a packet. Made for the first one: most ports of a large world see none. */
+import { readU8 } from "../base/bytes.ts";
 import { TunnelHeaders } from "../wire/tunnel.ts";
 import { FlowKey } from "./flow-key.ts";
 import { QuotedPacket } from "./icmp-error.ts";
+
+/** All headers of a plain packet. */
+const HEAD_BYTES_USUAL = 128;
 
 export class PortScratch {
   readonly key: FlowKey = new FlowKey();
@@ -10,4 +14,19 @@ export class PortScratch {
   readonly arrivalKey: FlowKey = new FlowKey();
   readonly tunnel: TunnelHeaders = new TunnelHeaders();
   readonly quoted: QuotedPacket = new QuotedPacket();
+  private head = new Uint8Array(HEAD_BYTES_USUAL);
+  private headLength = 0;
+
+  /** Copies `bytes[start..end)`, until the next call. */
+  keepHead(bytes: Uint8Array, start: number, end: number): void {
+    const length = end - start;
+    if (length > this.head.length) this.head = new Uint8Array(length);
+    for (let i = 0; i < length; i++) this.head[i] = readU8(bytes, start + i);
+    this.headLength = length;
+  }
+
+  /** Writes back what was copied last. */
+  restoreHead(bytes: Uint8Array, start: number): void {
+    bytes.set(this.head.subarray(0, this.headLength), start);
+  }
 }

@@ -37,7 +37,7 @@ function hashPrefix(words: Int32Array, at: number, length: number): number {
 
 function bucketOfRule(rule: Rule): number {
   const { address, length } = onlyDestination(rule);
-  return hashPrefix(ipWords(address), 0, length);
+  return hashPrefix(Int32Array.from(ipWords(address)), 0, length);
 }
 
 /** An immutable set of rules by longest prefix. */

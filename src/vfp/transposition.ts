@@ -25,17 +25,20 @@ export function coveringChecksumOffset(protocol: number): number {
   return protocol === IpProtocol.icmp ? -1 : transportChecksumOffset(protocol);
 }
 
+/** One signed 32-bit number per word. A list of numbers: the first packet of a flow makes several. */
+export type AddressWords = readonly number[];
+
 /** An address as the words that stand on the wire. */
-export function ipWords(ip: Ip): Int32Array {
-  if (typeof ip === "number") return Int32Array.of(ip | 0);
-  return Int32Array.from([96n, 64n, 32n, 0n], (shift) => Number((ip >> shift) & 0xffff_ffffn) | 0);
+export function ipWords(ip: Ip): AddressWords {
+  if (typeof ip === "number") return [ip | 0];
+  return [96n, 64n, 32n, 0n].map((shift) => Number((ip >> shift) & 0xffff_ffffn) | 0);
 }
 
 /** The address that stands as `words` on the wire. */
-export function wordsToIp(words: Int32Array): Ip {
+export function wordsToIp(words: ArrayLike<number>): Ip {
   if (words.length === 1) return ((words[0] ?? 0) >>> 0) as Ipv4;
   let value = 0n;
-  for (const word of words) value = (value << 32n) | BigInt(word >>> 0);
+  for (let i = 0; i < words.length; i++) value = (value << 32n) | BigInt((words[i] ?? 0) >>> 0);
   return value as Ipv6;
 }
 
@@ -60,8 +63,8 @@ export class Transposition {
   tni = -1;
   /** How often the TTL of the headers that come off went down before: one that runs out there must still run out. */
   poppedTtlDecrements = 0;
-  private sourceWords: Int32Array | undefined;
-  private destinationWords: Int32Array | undefined;
+  private sourceWords: AddressWords | undefined;
+  private destinationWords: AddressWords | undefined;
 
   setSourceIp(ip: Ip): this {
     this.sourceWords = ipWords(ip);
@@ -74,12 +77,12 @@ export class Transposition {
   }
 
   /** The words of the source that is written; undefined when it stays. */
-  get newSource(): Int32Array | undefined {
+  get newSource(): AddressWords | undefined {
     return this.sourceWords;
   }
 
   /** The words of the destination that is written; undefined when it stays. */
-  get newDestination(): Int32Array | undefined {
+  get newDestination(): AddressWords | undefined {
     return this.destinationWords;
   }
 
@@ -180,7 +183,7 @@ export class Transposition {
     this.ttlDecrements = 0;
   }
 
-  private rewriteAddress(bytes: Uint8Array, headers: Headers, at: number, words: Int32Array): void {
+  private rewriteAddress(bytes: Uint8Array, headers: Headers, at: number, words: AddressWords): void {
     const transportSum = headers.transport < 0 ? -1 : coveringChecksumOffset(headers.protocol);
     for (let i = 0; i < words.length; i++) {
       const before = readI32(bytes, at + i * 4);

@@ -34,7 +34,7 @@ function encapsulate(
   }
   if (action.type === "routeencap") forward.sourceMac = action.innerSourceMac;
   forward.destinationMac = destination.innerMac;
-  forward.push = new Encapsulation({
+  forward.push = new Encapsulation(context.outerHeaders, {
     kind: action.encapsulation,
     id: tni,
     source,

@@ -116,8 +116,8 @@ export function placesOf(condition: Condition, family: 4 | 6): readonly Place[] 
       if (hasProtocol) hash = mix(hash, protocol);
       if (destinationPort !== undefined) hash = mix(hash, destinationPort);
       if (sourcePort !== undefined) hash = mix(hash, sourcePort);
-      if (to !== undefined) hash = mixPrefix(hash, ipWords(to.address), 0, to.length);
-      if (from !== undefined) hash = mixPrefix(hash, ipWords(from.address), 0, from.length);
+      if (to !== undefined) hash = mixPrefix(hash, Int32Array.from(ipWords(to.address)), 0, to.length);
+      if (from !== undefined) hash = mixPrefix(hash, Int32Array.from(ipWords(from.address)), 0, from.length);
       return { shape, hash: finish(hash) };
     }),
   );

@@ -1,15 +1,14 @@
 /**
  * A unified flow: what all layers together do to packets with one key, ready to apply in one step.
- * It holds under the generation of the port's rules it was made in, while its layer flows live
+ * It holds under the generation of the port's rules it was made in, while its layer flows live; unified-flow-table.ts keeps
+ * what each packet needs of it
  * (dataplane.md §1.10; the lazy re-evaluation after a policy change is documented there).
  */
 import type { Headers } from "../wire/headers.ts";
 import type { Packet } from "../wire/packet.ts";
 import { readTtl } from "../wire/ttl.ts";
 import type { TunnelHeaders } from "../wire/tunnel.ts";
-import type { FlowKey } from "./flow-key.ts";
-import { FlowRewrite } from "./flow-rewrite.ts";
-import type { FlowUser, LayerFlowPair } from "./layer-flow.ts";
+import type { FlowUser } from "./layer-flow.ts";
 import type { LayerMiss } from "./layer.ts";
 import type { Charge } from "./token-bucket.ts";
 import type { Transposition } from "./transposition.ts";
@@ -23,63 +22,80 @@ export interface FlowEffects {
   readonly mirrors: readonly string[];
 }
 
+/** What a table of flows knows of one, by its record. */
+export interface UnifiedFlowBooks {
+  packetsOf(record: number): number;
+  lastUsedMsOf(record: number): number;
+  makeStale(record: number): void;
+  isCurrent(record: number, generation: number, flowsMade: number, nowMs: number): boolean;
+}
+
+/** What a table does not keep in words. */
 export class UnifiedFlow implements FlowUser {
   readonly transposition: Transposition;
   /** Layers that had no flow for the packet. */
   readonly misses: readonly LayerMiss[];
-  readonly generation: number;
   /** When the layers must be walked again even if nothing changed: next hops age. */
   readonly staleAtMs: number;
   /** How long it lives idle: as long as the shortest-lived of its layer flows. */
   readonly ttlMs: number;
   readonly effects: FlowEffects | undefined;
-  lastUsedMs: number;
-  packets = 1;
-  isStale = false;
-  private readonly rewrite: FlowRewrite | undefined;
+  /** Undefined once the flow has left the table. */
+  private books: UnifiedFlowBooks | undefined;
+  private record = -1;
+  /** Once it has left. */
+  private leftLastUsedMs = 0;
 
   constructor(options: {
-    /** The key that the rewritten headers arrive with: that of the packets, or of the frame in their tunnel. */
-    readonly key: FlowKey;
     readonly transposition: Transposition;
-    readonly pairs: readonly LayerFlowPair[];
     readonly misses: readonly LayerMiss[];
     readonly effects: FlowEffects | undefined;
-    readonly generation: number;
     readonly staleAtMs: number;
     readonly ttlMs: number;
-    readonly nowMs: number;
   }) {
     this.transposition = options.transposition;
     this.misses = options.misses;
     this.effects = options.effects;
-    this.generation = options.generation;
     this.staleAtMs = options.staleAtMs;
     this.ttlMs = options.ttlMs;
-    this.lastUsedMs = options.nowMs;
-    for (const pair of options.pairs) pair.addUser(this);
-    this.rewrite = options.key.family === 4 ? new FlowRewrite(options.key, options.transposition) : undefined;
   }
 
-  /** Rewrites a packet of this flow. `headers` then describes what it has become. */
-  apply(packet: Packet, headers: Headers, tunnel: TunnelHeaders, identification: number): void {
-    applyTransposition(this.transposition, this.rewrite, packet, headers, tunnel, identification);
+  get packets(): number {
+    return this.books?.packetsOf(this.record) ?? 0;
+  }
+
+  get lastUsedMs(): number {
+    return this.books?.lastUsedMsOf(this.record) ?? this.leftLastUsedMs;
+  }
+
+  /** True when it is no longer used. */
+  get hasLeft(): boolean {
+    return this.books === undefined;
+  }
+
+  /** The table has it under `record` from now on. */
+  enter(books: UnifiedFlowBooks, record: number): void {
+    this.books = books;
+    this.record = record;
+  }
+
+  /** The table no longer has it; whoever asks hears what was last. */
+  leave(): void {
+    this.leftLastUsedMs = this.lastUsedMs;
+    this.books = undefined;
+  }
+
+  /** The layers must be walked again. */
+  makeStale(): void {
+    this.books?.makeStale(this.record);
   }
 
   /** True while this flow gives what the layers would give. */
-  isCurrent(generation: number, nowMs: number): boolean {
-    if (this.generation !== generation || nowMs >= this.staleAtMs) return false;
-    if (nowMs - this.lastUsedMs >= this.ttlMs) return false;
-    return !this.isStale && (this.misses.length === 0 || this.isMissingStill());
+  isCurrent(generation: number, flowsMade: number, nowMs: number): boolean {
+    return this.books?.isCurrent(this.record, generation, flowsMade, nowMs) === true;
   }
 
-  /** Notes one more packet; the layer flows behind this one ask for it when they want to know. */
-  touch(nowMs: number): void {
-    this.lastUsedMs = nowMs;
-    this.packets++;
-  }
-
-  private isMissingStill(): boolean {
+  isMissingStill(): boolean {
     for (const miss of this.misses) if (!miss.layer.isStillMissed(miss)) return false;
     return true;
   }
@@ -102,18 +118,16 @@ export function suits(
   return push === undefined || packet.length + push.length <= IP_BYTES_MAX;
 }
 
-/** Outer headers off, fields, outer headers on. `rewrite`, where there is one, does what the fields say. */
+/** Outer headers off, fields, outer headers on. */
 export function applyTransposition(
   transposition: Transposition,
-  rewrite: FlowRewrite | undefined,
   packet: Packet,
   headers: Headers,
   tunnel: TunnelHeaders,
   identification: number,
 ): void {
   if (transposition.pops) popTunnel(packet, headers, tunnel);
-  if (rewrite === undefined) transposition.applyFields(packet.bytes, headers);
-  else rewrite.apply(packet.bytes, headers);
+  transposition.applyFields(packet.bytes, headers);
   if (transposition.push !== undefined) transposition.push.apply(packet, headers, identification);
   if (transposition.tni >= 0) packet.tni = transposition.tni;
 }

@@ -15,9 +15,9 @@ import { IpProtocol } from "../wire/ip-protocol.ts";
 import type { Packet } from "../wire/packet.ts";
 import type { TunnelHeaders } from "../wire/tunnel.ts";
 import { CONTROL_FLAGS, type PortCounters, countTcpFlags, newPortCounters } from "./counters.ts";
+import { OuterHeadersTable } from "./encapsulation.ts";
 import { FlowCensus } from "./flow-census.ts";
 import type { FlowKey } from "./flow-key.ts";
-import { FlowTable } from "./flow-table.ts";
 import { FragmentCache, trainKey } from "./fragment-cache.ts";
 import type { Group } from "./group.ts";
 import type { QuotedPacket } from "./icmp-error.ts";
@@ -42,6 +42,7 @@ import type { Direction, LayerDefinition } from "./rule.ts";
 import { type Charge, TokenBucket } from "./token-bucket.ts";
 import { wordsToIp } from "./transposition.ts";
 import { type FlowEffects, UnifiedFlow, applyTransposition, suits } from "./unified-flow.ts";
+import { UnifiedFlowTable } from "./unified-flow-table.ts";
 import { type Verdict, Walk, type WalkedPort } from "./walk.ts";
 
 export type { Verdict } from "./walk.ts";
@@ -50,6 +51,8 @@ export type { Verdict } from "./walk.ts";
 const NEXT_HOP_CACHE_MS = 30_000;
 /** How much of each flow table one packet may search for idle flows: a full table must not cost a full search. */
 const SWEEP_SLOTS = 1_024;
+/** How many unified flows each new one looks at. */
+const SWEEP_SLOTS_USUAL = 2;
 /** Words of a plain IPv4 key. */
 const KEY_WORDS_USUAL = 8;
 
@@ -112,14 +115,14 @@ export class VfpPort implements WalkedPort {
   /** The pipeline without what is absent; undefined until somebody asks. */
   private presentOrder: Readonly<Record<Direction, readonly Layer[]>> | undefined;
   private scratchPad: PortScratch | undefined;
-  private readonly unified = new FlowTable<UnifiedFlow>(KEY_WORDS_USUAL);
+  /** Only the port itself changes it; others list it. */
+  readonly unified: UnifiedFlowTable = new UnifiedFlowTable(KEY_WORDS_USUAL);
+  private outers: OuterHeadersTable | undefined;
   private readonly fragments = new FragmentCache();
   private guardPost: GuardPost | undefined;
   private addressInfo: PortAddressInfo = NO_ADDRESS_INFO;
   private parser: PortParserSettings = DEFAULT_PARSER_SETTINGS;
   private sweepNowMs = 0;
-  /** The generation that `mayEncapsulate` was last found out for, and what was found. */
-  private encapsulation = { generation: -1, isPossible: false };
 
   constructor(options: VfpPortOptions) {
     this.id = options.id;
@@ -167,9 +170,9 @@ export class VfpPort implements WalkedPort {
     return this.unified.size;
   }
 
-  /** All unified flows with the keys of their packets, for listings. */
-  listUnifiedFlows(): { readonly key: Int32Array; readonly value: UnifiedFlow }[] {
-    return [...this.unified.items()];
+  /** True while `flow` gives what the layers would give. */
+  isCurrent(flow: UnifiedFlow, nowMs: number): boolean {
+    return flow.isCurrent(this.generation, this.census.flowsMade, nowMs);
   }
 
   /** Who is behind the port, and what stands outside on what it encapsulates. */
@@ -219,17 +222,17 @@ export class VfpPort implements WalkedPort {
     return this.addressInfo.fakeMac ?? (0 as Mac);
   }
 
+  get outerHeaders(): OuterHeadersTable {
+    return (this.outers ??= new OuterHeadersTable());
+  }
+
   providerAddress(family: IpFamily): Ip | undefined {
     return family === 4 ? this.addressInfo.providerIpv4 : this.addressInfo.providerIpv6;
   }
 
   /** True while a rule may put outer headers on what comes from behind the port. */
   get mayEncapsulate(): boolean {
-    if (this.encapsulation.generation !== this.generation) {
-      const isPossible = this.outOrder.some((layer) => layer.groups.some(canEncapsulate));
-      this.encapsulation = { generation: this.generation, isPossible };
-    }
-    return this.encapsulation.isPossible;
+    return this.outOrder.some((layer) => layer.groups.some((group) => group.encapsulates));
   }
 
   getLayer(name: string): Layer | undefined {
@@ -319,6 +322,14 @@ export class VfpPort implements WalkedPort {
     let removed = 0;
     for (const layer of this.outOrder) removed += layer.sweep(this.sweepNowMs, SWEEP_SLOTS);
     return removed > 0;
+  }
+
+  keepHead(bytes: Uint8Array, start: number, end: number): void {
+    this.scratch.keepHead(bytes, start, end);
+  }
+
+  restoreHead(bytes: Uint8Array, start: number): void {
+    this.scratch.restoreHead(bytes, start);
   }
 
   takeIdentification(): number {
@@ -419,8 +430,8 @@ export class VfpPort implements WalkedPort {
     const isControl = (tcpFlags & CONTROL_FLAGS) !== 0 || quoted !== undefined;
     const isWhole = !headers.isFragment && !frame.isFragment;
     if (isWhole && recorder === undefined && !isControl && this.census.settings.usesUnifiedFlows) {
-      const flow = this.unified.get(key.words, key.length);
-      if (flow?.isCurrent(this.generation, nowMs) === true) {
+      const flow = this.unified.find(key.words, key.length);
+      if (flow >= 0 && this.unified.isCurrent(flow, this.generation, this.census.flowsMade, nowMs)) {
         const verdict = this.followUnifiedFlow(flow, direction, packet, headers, nowMs);
         if (verdict !== undefined) return verdict;
       }
@@ -447,14 +458,15 @@ export class VfpPort implements WalkedPort {
     const train = isWhole ? "" : trainKey(packet.bytes, headers, this.key, this.tunnel);
     const verdict = walk.run();
     if (verdict === "pending") this.counters[direction].pendingPackets++;
-    // A packet that waits will walk the layers again; only its last walk is told.
-    else walk.recorder?.flush();
     if (walk.dropCode !== undefined) this.count(walk.dropCode, direction);
+    // A packet that waits will walk the layers again; only its last walk is told.
+    if (verdict === "drop") walk.recorder?.flush();
     if (verdict === "pending" || verdict === "drop") return verdict;
     const { effects } = walk;
     if (isWhole) this.rememberUnifiedFlow(walk, effects);
     else if (!this.fragments.remember(train, { transposition: walk.total, effects }, nowMs))
       this.count("fragment-cache-full", direction);
+    walk.recorder?.flush();
     if (effects !== undefined) this.mirror(effects, packet);
     if (verdict === "delayed") this.noteDelay(nowMs + walk.delayMs, walk.total.isTurned);
     return verdict;
@@ -467,44 +479,40 @@ export class VfpPort implements WalkedPort {
     if (walk.total.isTurned) {
       if (walk.generation !== this.generation || walk.pairs.some((pair) => pair.isRemoved)) return;
     }
-    if (this.unified.size >= LIMITS.flowsPerPortMax) this.sweepUnified(walk.nowMs);
-    if (this.unified.size >= LIMITS.flowsPerPortMax) return;
+    const { unified, generation } = this;
+    // A few at a time, so that a table holds about as many flows as live, and a full one finds room if there is any.
+    const isFull = unified.size >= LIMITS.flowsPerPortMax;
+    unified.sweep(isFull ? SWEEP_SLOTS : SWEEP_SLOTS_USUAL, generation, walk.nowMs);
+    if (unified.size >= LIMITS.flowsPerPortMax) return;
     const { arrivalKey } = this.scratch;
-    const { words, length } = arrivalKey;
-    const former = this.unified.get(words, length);
-    if (former !== undefined) former.isStale = true;
     let ttlMs = this.census.settings.defaultTtlMs;
     for (const pair of walk.pairs) ttlMs = Math.min(ttlMs, this.census.ttlMs(pair));
     if (walk.total.pops) arrivalKey.writeInner(this.scratchKey);
     const flow = new UnifiedFlow({
-      key: walk.total.pops ? this.scratchKey : arrivalKey,
       transposition: walk.total,
-      pairs: walk.pairs,
       misses: walk.misses,
       effects,
-      generation: this.generation,
       staleAtMs: walk.ages ? walk.nowMs + NEXT_HOP_CACHE_MS : Number.POSITIVE_INFINITY,
       ttlMs,
-      nowMs: walk.nowMs,
     });
-    this.unified.set(words, length, flow);
-  }
-
-  private sweepUnified(nowMs: number): void {
-    const live = [...this.unified.entries()].some((flow) => flow.isCurrent(this.generation, nowMs));
-    if (!live) this.unified.clear();
+    const { flowsMade } = this.census;
+    const rewriteKey = walk.total.pops ? this.scratchKey : arrivalKey;
+    unified.add(arrivalKey, rewriteKey, flow, { generation, flowsMade, nowMs: walk.nowMs });
+    for (const pair of walk.pairs) pair.addUser(flow);
+    walk.recorder?.kept(walk.total);
   }
 
   /** @returns undefined when only the layers can say what becomes of the packet. */
   private followUnifiedFlow(
-    flow: UnifiedFlow,
+    flow: number,
     direction: Direction,
     packet: Packet,
     headers: Headers,
     nowMs: number,
   ): Verdict | undefined {
-    const { transposition, effects } = flow;
-    if (!suits(transposition, packet, headers, this.tunnel)) return undefined;
+    const { unified, tunnel } = this;
+    if (!unified.suits(flow, packet, headers, tunnel)) return undefined;
+    const effects = unified.effectsOf(flow);
     let delayMs = 0;
     if (effects !== undefined) {
       for (const { bucket, limit } of effects.charges)
@@ -514,12 +522,13 @@ export class VfpPort implements WalkedPort {
     }
     if (direction === "out") this.counters.out.unifiedFlowMatch++;
     else this.counters.in.unifiedFlowMatch++;
-    flow.touch(nowMs);
-    const identification = transposition.push === undefined ? 0 : this.takeIdentification();
-    flow.apply(packet, headers, this.tunnel, identification);
+    unified.touch(flow, nowMs);
+    const isTurned = unified.isTurned(flow);
+    const identification = unified.pushes(flow) ? this.takeIdentification() : 0;
+    unified.apply(flow, packet, headers, tunnel, identification);
     if (effects !== undefined) this.mirror(effects, packet);
-    if (delayMs > 0) return this.noteDelay(nowMs + delayMs, transposition.isTurned);
-    return transposition.isTurned ? "turned" : "pass";
+    if (delayMs > 0) return this.noteDelay(nowMs + delayMs, isTurned);
+    return isTurned ? "turned" : "pass";
   }
 
   private locateQuoted(direction: Direction, packet: Packet, headers: Headers): QuotedPacket | undefined {
@@ -547,7 +556,7 @@ export class VfpPort implements WalkedPort {
       delayMs = Math.max(delayMs, waitMs);
     }
     const identification = transposition.push === undefined ? 0 : this.takeIdentification();
-    applyTransposition(transposition, undefined, packet, headers, this.tunnel, identification);
+    applyTransposition(transposition, packet, headers, this.tunnel, identification);
     if (effects !== undefined) this.mirror(effects, packet);
     const heard = this.listenFor(recorder, packet, direction, nowMs);
     heard?.unified();
@@ -603,8 +612,4 @@ export class VfpPort implements WalkedPort {
     counters.droppedPackets++;
     if (code.startsWith("acl-")) counters.droppedAcl++;
   }
-}
-
-function canEncapsulate(group: Group): boolean {
-  return group.rules.some(({ action: { type } }) => type === "routeencap" || type === "mapencap");
 }

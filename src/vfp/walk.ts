@@ -11,6 +11,7 @@ import {
   type ActionContext,
   type ActionPass,
   type ActionResult,
+  type ActionSubject,
   equalActions,
   evaluateAction,
 } from "./action.ts";
@@ -52,6 +53,9 @@ export interface WalkedPort extends ActionContext {
   takeIdentification(): number;
   /** Takes the last one back: its header is gone. */
   returnIdentification(): void;
+  /** Copies some bytes, until the next call; and writes them back. */
+  keepHead(bytes: Uint8Array, start: number, end: number): void;
+  restoreHead(bytes: Uint8Array, start: number): void;
   /** What a `qos` rule takes from; undefined for other rules. */
   chargeOf(layer: Layer, match: RuleMatch): Charge | undefined;
 }
@@ -59,8 +63,8 @@ export interface WalkedPort extends ActionContext {
 /** A packet's stay in one layer. */
 interface LayerVisit {
   readonly layer: Layer;
-  /** What the layer has changed so far. */
-  readonly forward: Transposition;
+  /** What the layer has changed so far; not to be written into. */
+  forward: Transposition;
   /** The rules that matched, one per group. */
   readonly chain: ChainStep[];
 }
@@ -109,10 +113,11 @@ export class Walk {
   private readonly quoted: QuotedPacket | undefined;
   /** Outer headers were put round the error: what it quotes is payload from there on. */
   private isQuoteBuried = false;
+  /** What actions see of the packet. */
+  private subject: ActionSubject | undefined;
   private readonly arrivedLength: number;
   private readonly arrivedTni: number;
   private readonly arrivedInTunnel: boolean;
-  private readonly arrivedHead: Uint8Array;
   /** Where the frame that arrived begins in the packet's bytes. */
   private arrivedStart: number;
 
@@ -140,7 +145,7 @@ export class Walk {
     this.arrivedLength = packet.length;
     this.arrivedTni = packet.tni;
     this.arrivedInTunnel = port.tunnel.kind !== undefined;
-    this.arrivedHead = packet.bytes.slice(packet.start, this.rewrittenEnd());
+    port.keepHead(packet.bytes, packet.start, this.rewrittenEnd());
   }
 
   /** True when the next packets with the same key meet the same. */
@@ -192,7 +197,7 @@ export class Walk {
     let match = layer.findRule(key);
     if (match === undefined) return this.missLayer(layer);
     layerKey.copyFrom(key);
-    const visit: LayerVisit = { layer, forward: new Transposition(), chain: [] };
+    const visit: LayerVisit = { layer, forward: NOTHING, chain: [] };
     while (match !== undefined) {
       const verdict = this.applyRule(visit, match);
       if (verdict !== "pass" || match.rule.isTerminating || makesFlow(layer, match)) return verdict;
@@ -303,14 +308,14 @@ export class Walk {
     layer.countersOn(this.direction).ruleMatch++;
     const isFirst = makesFlow(layer, match) && this.pairs.length === 0;
     if (isFirst && this.isOverFlowLimit()) return this.dropByRule("flow-limit-reached", layer, match);
-    const subject = {
-      packet,
+    const subject = (this.subject ??= {
       bytes: packet.bytes,
       headers,
       key: port.key,
       tunnel: port.tunnel,
       total: this.total,
-    };
+    });
+    subject.bytes = packet.bytes;
     const result = withExtras(evaluateAction(rule.action, subject, port), rule, layer);
     if (result.kind === "drop") return this.dropByRule(result.code, layer, match);
     if (result.kind === "pending") {
@@ -328,7 +333,7 @@ export class Walk {
     const { forward } = result;
     if (forward !== NOTHING) {
       this.rewrite(forward);
-      visit.forward.compose(forward);
+      visit.forward = sumOf(visit.forward, forward);
     }
     this.ages ||= result.ages === true;
     if (makesFlow(layer, match) && !this.openFlow(visit, result)) {
@@ -489,9 +494,18 @@ export class Walk {
     packet.start = this.arrivedStart;
     packet.end = packet.start + this.arrivedLength;
     packet.tni = this.arrivedTni;
-    packet.bytes.set(this.arrivedHead, packet.start);
+    this.port.restoreHead(packet.bytes, packet.start);
     this.headers.parse(packet);
   }
+}
+
+/** Both changes, one after the other. */
+function sumOf(first: Transposition, second: Transposition): Transposition {
+  if (first === NOTHING) return second;
+  const sum = new Transposition();
+  sum.compose(first);
+  sum.compose(second);
+  return sum;
 }
 
 /** Completes what a rule makes of a packet with what every type of rule may have. */

@@ -41,7 +41,7 @@ export interface SwitchPortOptions {
   readonly virtualSubnets?: readonly number[];
   /** L2Tunnel: all that comes from behind the port goes to the uplink. Default false. */
   readonly sendsToFabric?: boolean;
-  /** The VLAN that the port is in, in access mode, on a plain switch. Default 0: untagged. */
+  /** The VLAN that the port is in, in access mode. Default 0: untagged. */
   readonly vlan?: number;
 }
 
@@ -108,7 +108,8 @@ export class SwitchPort implements Receiver, NextHopWaiter, Task {
   readonly leadsToHost: boolean;
   readonly virtualSubnets: readonly number[];
   readonly sendsToFabric: boolean;
-  readonly vlan: number;
+  /** In access mode; 0: untagged. */
+  vlan: number;
   /** Since the port was made; `out` is what came from whoever is behind it. */
   readonly counters: Readonly<Record<Direction, PortCounters>> = {
     in: { packets: 0, bytes: 0, drops: 0 },

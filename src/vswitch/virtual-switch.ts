@@ -17,10 +17,12 @@ import { EtherType } from "../wire/ethertype.ts";
 import { Headers } from "../wire/headers.ts";
 import type { Packet } from "../wire/packet.ts";
 import { isSegmentable, segmentPacket } from "../wire/segmentation.ts";
+import { admitToVlan, mayReach, tagForWire } from "./access-vlans.ts";
 import { answerArp } from "./arp-answering.ts";
 import { forwardArp } from "./arp-forwarding.ts";
 import { DelayedFrame, type Passage, type PassageOwner } from "./delayed-frame.ts";
 import { forwardByMac, isForged } from "./mac-forwarding.ts";
+import { answersNeighborDiscovery, forwardNeighborDiscovery, isNeighborDiscovery } from "./nd-forwarding.ts";
 import { forwardPlain } from "./plain-forwarding.ts";
 import { OwnedPortBlocks, PortBlockTable } from "./port-blocks.ts";
 import { findBindingOwner } from "./steering.ts";
@@ -173,6 +175,7 @@ export class VirtualSwitch implements PortOwner, PassageOwner {
         this.handleFrame(source, each);
       return;
     }
+    if (answersNeighborDiscovery(this, source, packet, this.headers)) return;
     // What an endpoint puts into a tunnel by itself is its own business: nobody on the switch looks inside.
     const isOwnTunnel = source.kind === "container" && this.lookInside(packet) !== undefined;
     const passage = {
@@ -203,10 +206,15 @@ export class VirtualSwitch implements PortOwner, PassageOwner {
       forwardPlain(this, source, packet, this.headers);
       return;
     }
+    if (!admitToVlan(this, source, packet, this.headers)) return;
     if (forwardTunnelled(this, source, packet, this.headers)) return;
     if (this.headers.etherType === EtherType.arp) {
       if (source.virtualSubnets.length > 0) answerArp(this, source, packet, this.headers);
       else forwardArp(this, source, packet, this.headers);
+      return;
+    }
+    if (source.virtualSubnets.length === 0 && isNeighborDiscovery(packet, this.headers)) {
+      forwardNeighborDiscovery(this, source, packet, this.headers);
       return;
     }
     if (isOwnTunnel && isForged(this, passage)) {
@@ -222,6 +230,7 @@ export class VirtualSwitch implements PortOwner, PassageOwner {
       this.drop(target, packet, "forwarding-loop", "it went from port to port inside the switch", "in");
       return;
     }
+    if (!this.isPlain && !mayReach(this, target, packet)) return;
     this.deliveries++;
     this.record(packet, { kind: "switch", node: this.node, place: target.description, text: reason });
     const cameInTunnel = target.kind === "host" && this.lookInside(packet) !== undefined;
@@ -240,6 +249,12 @@ export class VirtualSwitch implements PortOwner, PassageOwner {
     this.deliveries--;
   }
 
+  /** Answers whoever is behind `port`, past its pipeline. */
+  giveBack(port: SwitchPort, packet: Packet, reason: string): void {
+    this.record(packet, { kind: "switch", node: this.node, place: port.description, text: reason });
+    this.transmit(port, packet);
+  }
+
   /** Gives a frame to whoever is behind `target`. */
   private transmit(target: SwitchPort, packet: Packet): void {
     if (target.kind === "external" && packet.segmentBytes > 0) {
@@ -250,7 +265,9 @@ export class VirtualSwitch implements PortOwner, PassageOwner {
       }
       return;
     }
+    if (target.kind === "external") tagForWire(packet, this.headers);
     const { length } = packet;
+    packet.vlan = 0;
     if (target.kind === "external" && this.isTooLong(target, packet)) return;
     if (target.device.transmit(packet)) target.count("in", length);
     else this.drop(target, packet, "switch-port-unknown", "the cable behind the port is gone", "in");

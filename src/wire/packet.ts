@@ -20,6 +20,8 @@ export class Packet {
    * a port that takes outer headers off sets it, a wire knows nothing of it.
    */
   tni = 0;
+  /** The VLAN that a switch knows the frame to belong to, whose tag is off inside it; 0 for none. No byte of the frame. */
+  vlan = 0;
   /**
    * Of a super frame: how much payload each of the segments carries that its sender left to the device to cut (large
    * send). 0 for all other frames. No byte of the frame.
@@ -74,6 +76,7 @@ export class Packet {
   copy(): Packet {
     const copy = Packet.fromFrame(this.frame, this.tag);
     copy.tni = this.tni;
+    copy.vlan = this.vlan;
     copy.segmentBytes = this.segmentBytes;
     return copy;
   }

@@ -77,6 +77,7 @@ function cutSegment(
   const headerBytes = headers.payload - packet.start;
   const segment = Packet.ofLength(headerBytes + length, packet.tag);
   segment.tni = packet.tni;
+  segment.vlan = packet.vlan;
   const { bytes, start } = segment;
   bytes.set(packet.bytes.subarray(packet.start, headers.payload), start);
   const payload = headers.payload + from;

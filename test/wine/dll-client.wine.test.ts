@@ -2,17 +2,21 @@
  * `HcnClient` over the DLLs keeps the contract of all clients: here over the shared libraries that are built of the
  * same code, and through them against a service in this process.
  */
-import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { describeHcnClient } from "../../src/hcn/client.suite.ts";
 import type { HcnNotification } from "../../src/hcn/client.ts";
 import { DllHcnClient } from "../../src/hcn/dll/dll-client.node.ts";
+import { NOTIFICATION_TYPES } from "../../src/hcn/notification.ts";
 import { createNetwork } from "../../src/hcn/operations.ts";
 import { HnsHttpServer } from "../../src/hns/http-server.node.ts";
 import { CBR0, hnsNode } from "../../src/testing/hns-node.ts";
+import { ClientHost, HostedClient } from "./hosted-client.ts";
+import { closePrograms, openPrograms, startProgramOnWine } from "./programs.ts";
 import { ROOT } from "./test-daemon.ts";
+import { windowsKoffi, windowsNode } from "./windows-node.ts";
 
+const { NetworkCreate, ServiceDisconnect } = NOTIFICATION_TYPES;
 const TOKEN = "0123456789abcdef0123456789abcdef";
 const FOLDER = join(ROOT, "out", "shim");
 const LIBRARIES = {
@@ -21,14 +25,18 @@ const LIBRARIES = {
   free: [null, "free"],
 } as const;
 
-beforeAll(() => {
-  execFileSync(process.execPath, [join(ROOT, "tools", "build-shim.ts")], { stdio: "inherit" });
-});
-
+beforeAll(openPrograms);
 afterAll(() => {
+  closePrograms();
   delete process.env["MULLION_HNS"];
   delete process.env["MULLION_HNS_TOKEN"];
 });
+
+async function serve(): Promise<readonly [HnsHttpServer, Readonly<Record<string, string>>]> {
+  const address = { host: "127.0.0.1", port: 0, token: TOKEN } as const;
+  const server = await HnsHttpServer.listen({ client: hnsNode().client, address });
+  return [server, { MULLION_HNS: `http://127.0.0.1:${server.port!}`, MULLION_HNS_TOKEN: TOKEN }];
+}
 
 /** A client of a service of its own, which ends with it. */
 class ServedClient extends DllHcnClient {
@@ -40,11 +48,9 @@ class ServedClient extends DllHcnClient {
   }
 
   static async open(): Promise<ServedClient> {
-    const address = { host: "127.0.0.1", port: 0, token: TOKEN } as const;
-    const server = await HnsHttpServer.listen({ client: hnsNode().client, address });
+    const [server, variables] = await serve();
     // The libraries read them with each call.
-    process.env["MULLION_HNS"] = `http://127.0.0.1:${server.port!}`;
-    process.env["MULLION_HNS_TOKEN"] = TOKEN;
+    Object.assign(process.env, variables);
     return new ServedClient(server);
   }
 
@@ -63,9 +69,10 @@ describe("the client over computenetwork and vmcompute", () => {
     for (const scope of ["service", "all"] as const)
       client.subscribe((notification) => heard.push(notification), scope);
     await createNetwork(client, CBR0);
+    await expect.poll(() => heard.filter(({ type }) => type === NetworkCreate)).toHaveLength(2);
     heard.splice(0);
     await client.server.close();
-    await expect.poll(() => heard.map(({ type }) => type)).toEqual([0x0100_0000, 0x0100_0000]);
+    await expect.poll(() => heard.map(({ type }) => type)).toEqual([ServiceDisconnect, ServiceDisconnect]);
     await expect(client.enumerate("Network")).rejects.toMatchObject({
       code: "RPC_S_SERVER_UNAVAILABLE",
       detail: expect.stringContaining("MULLION_HNS") as string,
@@ -75,12 +82,39 @@ describe("the client over computenetwork and vmcompute", () => {
     });
     const late: HcnNotification[] = [];
     client.subscribe((notification) => late.push(notification));
-    await expect.poll(() => late.map(({ type }) => type)).toEqual([0x0100_0000]);
+    await expect.poll(() => late.map(({ type }) => type)).toEqual([ServiceDisconnect]);
     await client.close();
   });
 
   it("says which library is missing", () => {
     const libraries = { ...LIBRARIES, vmCompute: join(FOLDER, "no-such-library.so") };
     expect(() => new DllHcnClient(libraries)).toThrow(/no-such-library\.so cannot be loaded/);
+  });
+});
+
+/** As on a Windows node: Node for Windows, koffi's binary for Windows, and the DLLs in system32. */
+describe("under Wine, in Node for Windows", () => {
+  let host: ClientHost;
+  beforeAll(async () => {
+    const script = `Z:${join(ROOT, "test", "wine", "dll-host.ts").replaceAll("/", "\\")}`;
+    const variables = { NODE_PATH: `Z:${windowsKoffi()}`, NODE_NO_WARNINGS: "1" };
+    const log = join(ROOT, "out", "wine", "dll-host.log");
+    host = await ClientHost.start((port) =>
+      startProgramOnWine(windowsNode(), [script, String(port)], variables, log),
+    );
+  });
+  describeHcnClient("the client over computenetwork.dll and vmcompute.dll", async () => {
+    const [server, variables] = await serve();
+    await host.open(variables);
+    return new (class extends HostedClient {
+      override async close(): Promise<void> {
+        await super.close();
+        await server.close();
+      }
+    })(host);
+  });
+
+  it("ends by itself, with registrations that were made and taken back", async () => {
+    expect(await host.end()).toBe(0);
   });
 });

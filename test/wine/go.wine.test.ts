@@ -4,8 +4,10 @@
  */
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import type { CallRecord } from "../../src/cmd/mullion/wine/call-record.ts";
 import { type WinePrefix, prepareWinePrefix } from "../../src/cmd/mullion/wine/wine-prefix.ts";
 import { EXAMPLE_TEST, HCN_TEST, PROGRAM, buildGoPrograms } from "./go-programs.ts";
 import {
@@ -31,9 +33,6 @@ interface JsonFields {
 /** Compiling hcsshim for the first time takes minutes on a small machine. */
 const BUILD_MS = 900_000;
 
-/** For a program to start and to make its first call. */
-const WAIT_MS = 20_000;
-
 /** As `mullion wine` keeps it for its user. */
 const CACHE = join(ROOT, "out", "wine", "cache");
 
@@ -42,8 +41,8 @@ let daemon: TestDaemon;
 
 beforeAll(async () => {
   execFileSync(process.execPath, [join(ROOT, "tools", "build-shim.ts")], { stdio: "inherit" });
-  buildGoPrograms();
   prefix = await prepareWinePrefix(join(CACHE, "mullion", "wine-prefix"), join(ROOT, "dist", "shim"));
+  buildGoPrograms();
 }, BUILD_MS);
 
 afterAll(() => {
@@ -85,6 +84,7 @@ const TESTS: readonly (readonly [name: string, about: string])[] = [
   ["TestPortMapping", "published once; a second time IsPortAlreadyExistsError"],
   ["TestLoadBalancerLife", "created, a back end more and one fewer, listed, deleted, not found"],
   ["TestLoadBalancerClash", "the same address and port twice: IsPortAlreadyExistsError"],
+  ["TestSdnRouteLife", "created, got by id, listed, deleted, not found"],
   ["TestNotFound", "IsNotFoundError and hcsshim's texts for each kind of object"],
   ["TestErrorRecords", "HRESULT and error record of refused calls"],
   ["TestServiceNotifications", "networks and namespaces that come and go"],
@@ -92,7 +92,11 @@ const TESTS: readonly (readonly [name: string, about: string])[] = [
   ["TestV1", "networks, endpoints and policy lists of HNS v1, which v2 sees"],
   ["TestV1Errors", "texts of refusals of HNS v1"],
   ["TestV1Version", "/globals/version in both packages"],
+  ["TestHotAttach", "a container that runs gets an endpoint and loses it; hcsshim hears of its end"],
 ];
+
+/** A test of what only newer versions of HNS have. */
+const NEWER = "TestNewerPolicies";
 
 describe("tests of hcsshim's calls, by mullion wine", () => {
   let shared: TestDaemon;
@@ -112,10 +116,17 @@ describe("tests of hcsshim's calls, by mullion wine", () => {
     expect(code).toBe(0);
   });
 
+  it(`${NEWER}: sets of addresses, ACLs of a network and tiers of ACLs, on Server 2025`, async () => {
+    const words = ["wine", "--profile", "ws2025", "--", HCN_TEST, "-test.v", "-test.run", `^${NEWER}$`];
+    const { code, stdout } = await resultOf(mullion(words));
+    expect(stdout).toContain(`--- PASS: ${NEWER} `);
+    expect(code).toBe(0);
+  });
+
   it("are all named here", async () => {
     const { stdout } = await resultOf(mullion(["wine", "--", HCN_TEST, "-test.list", "."], shared.variables));
     const there = stdout.split(/\r?\n/).filter((line) => line.startsWith("Test"));
-    expect(there.toSorted()).toEqual(TESTS.map(([name]) => name).toSorted());
+    expect(there.toSorted()).toEqual([...TESTS.map(([name]) => name), NEWER].toSorted());
   });
 
   it("leave nothing behind", async () => {
@@ -207,6 +218,33 @@ describe("a program in Go, seen from outside", () => {
     expect(table.stdout).toMatch(/10\.96\.0\.10 +80:8080\/TCP +172\.30\.\d+\.\d+/);
   });
 
+  it("--trace-calls shows each call: the native sequences of hcsshim's helpers", async () => {
+    const file = join(CACHE, "calls.jsonl");
+    const words = ["wine", "--trace-calls", file, "--", PROGRAM, "pod"];
+    const { code, stderr } = await resultOf(mullion(words, daemon.variables));
+    expect(code).toBe(0);
+    expect(stderr).toMatch(/^12 calls in /);
+    const lines = readFileSync(file, "utf8").trimEnd().split("\n");
+    const calls = lines.map((line) => JSON.parse(line) as CallRecord);
+    // hcn.md §1.5: Create, then Query; an endpoint opens its network; a modify opens, modifies and queries.
+    expect(calls.map((call) => call.function)).toEqual([
+      "HcnCreateNetwork",
+      "HcnQueryNetworkProperties",
+      "HcnCreateNamespace",
+      "HcnQueryNamespaceProperties",
+      "HcnOpenNetwork",
+      "HcnCreateEndpoint",
+      "HcnQueryEndpointProperties",
+      "HcnOpenNamespace",
+      "HcnModifyNamespace",
+      "HcnQueryNamespaceProperties",
+      "HcnCreateLoadBalancer",
+      "HcnQueryLoadBalancerProperties",
+    ]);
+    expect(calls.map((call) => call.hresult)).toEqual(calls.map(() => "0x00000000"));
+    expect(calls[8]?.arguments["settings"]).toMatchObject({ RequestType: "Add", ResourceType: "Endpoint" });
+  });
+
   it("50 at once", async () => {
     expect(await resultOf(program(["network"]))).toEqual(GOOD);
     const many = Array.from({ length: 50 }, (_, index) => program(["one", `pod-${index}`]));
@@ -236,7 +274,7 @@ describe("a program in Go, seen from outside", () => {
   async function startWaiting(variables: Variables): Promise<{ readonly result: Promise<ProgramResult> }> {
     await hangEnumerations(daemon);
     const result = resultOf(program(["one", "pod-a"], { ...daemon.variables, ...variables }));
-    await expect.poll(() => waitingCallsOf(daemon), { timeout: WAIT_MS }).toBe(1);
+    await expect.poll(() => waitingCallsOf(daemon)).toBe(1);
     return { result };
   }
 

@@ -1,5 +1,6 @@
 /** The test program of shim/test, as it is started in each of its builds. */
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import { closeSync, openSync } from "node:fs";
 import { join } from "node:path";
 import { type WinePrefix, prepareWinePrefix } from "../../src/cmd/mullion/wine/wine-prefix.ts";
 import { type ProgramResult, ROOT } from "./test-daemon.ts";
@@ -34,4 +35,18 @@ export function startSanitized(args: readonly string[], variables: Variables): C
 export function startOnWine(args: readonly string[], variables: Variables): ChildProcess {
   const env = { ...process.env, ...variables, ...prefix.variables };
   return spawn(prefix.wine, [join(PROGRAMS, "shim-test.exe"), ...args], { env });
+}
+
+/** Starts another program. Not with pipes, which Node cannot open when Wine gives them to it; it writes to `log`. */
+export function startProgramOnWine(
+  program: string,
+  args: readonly string[],
+  variables: Variables,
+  log: string,
+): ChildProcess {
+  const env = { ...process.env, ...variables, ...prefix.variables };
+  const file = openSync(log, "w");
+  const child = spawn(prefix.wine, [program, ...args], { env, stdio: ["ignore", file, file] });
+  closeSync(file);
+  return child;
 }

@@ -1,6 +1,7 @@
 /** Node for Windows, from npm, for tests under Wine. */
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync } from "node:fs";
+import { createRequire } from "node:module";
 import { join } from "node:path";
 import { ROOT } from "./test-daemon.ts";
 
@@ -16,4 +17,18 @@ export function windowsNode(): string {
   const printed = execFileSync("npm", ["pack", PACKAGE, "--silent"], { cwd: folder, encoding: "utf8" });
   execFileSync("tar", ["-xzf", printed.trim().split("\n").at(-1) ?? ""], { cwd: folder });
   return program;
+}
+
+/** The folder in which Node for Windows finds koffi's binary for Windows (NODE_PATH); its JavaScript is the same. */
+export function windowsKoffi(): string {
+  const folder = join(ROOT, "out", "wine", "koffi");
+  const target = join(folder, "@koromix", "koffi-win32-x64");
+  if (existsSync(target)) return folder;
+  const { version } = createRequire(import.meta.url)("koffi") as { version: string };
+  mkdirSync(target, { recursive: true });
+  const name = `@koromix/koffi-win32-x64@${version}`;
+  const printed = execFileSync("npm", ["pack", name, "--silent"], { cwd: folder, encoding: "utf8" });
+  const file = printed.trim().split("\n").at(-1) ?? "";
+  execFileSync("tar", ["-xzf", file, "--strip-components=1", "-C", target], { cwd: folder });
+  return folder;
 }

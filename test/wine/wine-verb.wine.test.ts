@@ -1,6 +1,6 @@
 /** `mullion wine`: streams and exit code of a Windows program, a service of its own or the one that is named. */
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Ajv } from "ajv";
@@ -94,6 +94,15 @@ describe("mullion wine", () => {
     expect([missing.code, missing.stderr]).toEqual([2, expect.stringContaining("there is no program")]);
     const script = await resultOf(mullion(["wine", "--", join(ROOT, "bin", "mullion.js")]));
     expect([script.code, script.stderr]).toEqual([2, expect.stringContaining("is no Windows program")]);
+    const prog32 = join(mkdtempSync(join(tmpdir(), "mullion-wine-")), "prog32.exe");
+    const bytes = readFileSync(PROGRAM);
+    bytes.writeUInt16LE(0x014c, bytes.readUInt32LE(0x3c) + 4);
+    writeFileSync(prog32, bytes);
+    const old = await resultOf(mullion(["wine", "--", prog32]));
+    expect([old.code, old.stderr]).toEqual([
+      2,
+      expect.stringMatching(/is a program for x86 \(32 bits\)[^]*x64/),
+    ]);
     const profile = await resultOf(mullion(["wine", "--profile", "ws1903x", "--", PROGRAM, "pod"]));
     expect([profile.code, profile.stderr]).toEqual([2, expect.stringContaining("ws1903x")]);
     const file = await resultOf(

@@ -6,7 +6,7 @@
  * So nothing here depends on how an FFI turns values into structures.
  */
 import { createRequire } from "node:module";
-import { join } from "node:path";
+import { win32 } from "node:path";
 import type * as Koffi from "koffi";
 import { HcnError } from "../error.ts";
 
@@ -30,14 +30,15 @@ const ADDRESS_BYTES = 8;
 
 /** Windows' own, from its folder and no other, so that none that lies beside the program is taken. */
 export function windowsLibraries(systemRoot: string): NativeLibraries {
-  const folder = join(systemRoot, "System32");
+  const folder = win32.join(systemRoot, "System32");
   return {
-    computeNetwork: join(folder, "computenetwork.dll"),
-    vmCompute: join(folder, "vmcompute.dll"),
-    free: [join(folder, "ole32.dll"), "CoTaskMemFree"],
+    computeNetwork: win32.join(folder, "computenetwork.dll"),
+    vmCompute: win32.join(folder, "vmcompute.dll"),
+    free: [win32.join(folder, "ole32.dll"), "CoTaskMemFree"],
   };
 }
 
+/** Where and why, in a line. */
 function unloadable(what: string, cause: unknown): HcnError {
   const why = cause instanceof Error ? cause.message : String(cause);
   return new HcnError("RPC_S_SERVER_UNAVAILABLE", {

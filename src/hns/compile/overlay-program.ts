@@ -16,13 +16,11 @@ import {
 import { OVERLAY_STACK, ROUTER_STACK } from "./layers.ts";
 import { type NetworkView, type OverlayView, attachedKey, managementIpOf } from "./network-view.ts";
 import { type OverlayPlan, providerAddressOf, virtualSubnetOf } from "./overlay-plan.ts";
+import { compileHostDecap, compileHostEncap, compileHostPaRoute } from "./overlay-host-rules.ts";
 import {
   compileEncapIn,
   compileEncapOut,
   compileEncapRoutes,
-  compileHostDecap,
-  compileHostEncap,
-  compileHostPaRoute,
   compilePodPaRoute,
   compileRouterEncap,
   compileRouterHairpin,

@@ -15,9 +15,10 @@ function subnetPoliciesOf(
   return (subnet ?? network.subnets[0] ?? network.bareSubnets[0])?.policies ?? [];
 }
 
-/** True where ports are in access mode of a VLAN. */
+/** True where ports are in access mode of a VLAN: Transparent and L2Bridge (hcn.md §3.2). */
 export function hasVlans(network: NetworkRecord): boolean {
-  return traitsOf(network.type).isPlain && network.switchKind === "external";
+  const isPlain = traitsOf(network.type).isPlain && network.switchKind === "external";
+  return isPlain || network.type === "L2Bridge";
 }
 
 /** 0: untagged. */

@@ -23,7 +23,6 @@ export const NOT_YET = "stored and returned; this version does not act on it";
 export const STORED_ENDPOINT_POLICIES: { readonly [T in EndpointPolicyType]?: string } = {
   InterfaceConstraint: "the endpoint is not bound to the interface",
   Encryption: "packets are not encrypted",
-  VLAN: "frames are not tagged",
   Firewall: "the firewall of Hyper-V does not run",
 };
 
@@ -95,7 +94,8 @@ export function reasonForEndpointPolicy(
 ): string | undefined {
   if (policy.Type === "PortMapping" && network !== undefined && traitsOf(network.type).isTranslated)
     return isIpv6Mapping(policy.Settings) ? "WinNAT does not translate IPv6" : undefined;
-  if (policy.Type === "VLAN" && network !== undefined && hasVlans(network)) return undefined;
+  if (policy.Type === "VLAN" && network !== undefined)
+    return hasVlans(network) ? undefined : `frames of ${network.type} networks are not tagged`;
   // The compartment's own firewall needs no rules on ports.
   const isOfPorts =
     RULE_POLICIES.includes(policy.Type) && !(policy.Type === "ACL" && !isSwitchAcl(policy.Settings));

@@ -189,7 +189,7 @@ function listFlow(port: VfpPort, words: Int32Array, flow: UnifiedFlow, nowMs: nu
     packets: flow.packets,
     ttl: flow.ttlMs / MS_PER_SECOND,
     idleSeconds: (nowMs - flow.lastUsedMs) / MS_PER_SECOND,
-    isCurrent: flow.isCurrent(port.generation, nowMs),
+    isCurrent: port.isCurrent(flow, nowMs),
   };
 }
 
@@ -208,8 +208,7 @@ function listFlows(port: VfpPort, nowMs: number): readonly ListedFlow[] {
       flow.destination,
       flow.destinationPort,
     ].join(" ");
-  return port
-    .listUnifiedFlows()
+  return [...port.unified.items()]
     .map(({ key, value }) => listFlow(port, key, value, nowMs))
     .toSorted((a, b) => compareTexts(sortKey(a), sortKey(b)));
 }
