@@ -5,6 +5,7 @@ import { dirname, join } from "node:path";
 import { publint } from "publint";
 import { formatMessage } from "publint/utils";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { TOOLS } from "../../tools/bundle-programs.ts";
 import { type Ended, ROOT, environment, installNode, makeProject, pack } from "./packed.ts";
 
 const MANIFEST = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")) as {
@@ -13,8 +14,7 @@ const MANIFEST = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")) as
   readonly exports: Readonly<Record<string, unknown>>;
 };
 const NAMES = Object.keys(MANIFEST.bin);
-/** All others are CNI plugins. */
-const PLUGINS = NAMES.filter((name) => !["mullion", "hnsdiag"].includes(name));
+const PLUGINS = NAMES.filter((name) => !TOOLS.includes(name));
 const SUBPATHS = Object.keys(MANIFEST.exports)
   .filter((path) => path !== "./package.json")
   .map((path) => `mullion${path.slice(1)}`);
@@ -208,6 +208,15 @@ describe.each([22, 24])("on Node %i", (major) => {
     expect([status, stdout]).toEqual([0, expect.stringContaining("flannel.4096") as string]);
     const none = bin("hnsdiag", ["list", "all"], { env: { MULLION_HNS: "unix:/nowhere/hns.sock" } });
     expect([none.status, none.stderr]).toEqual([1, expect.stringContaining("/nowhere/hns.sock") as string]);
+  });
+
+  it("vfpctrl and pktmon, on a cluster file", () => {
+    const file = join(installed, "examples", "two-windows-nodes", "cluster.yaml");
+    const ports = bin("vfpctrl", ["/list-vmswitch-port", "--mullion-file", file]);
+    expect([ports.status, ports.stdout]).toEqual([0, expect.stringContaining("ExternalPort") as string]);
+    const counters = bin("pktmon", ["counters", "--mullion-file", file]);
+    expect([counters.status, counters.stderr]).toEqual([0, ""]);
+    expect([...TOOLS].toSorted()).toEqual(["hnsdiag", "mullion", "pktmon", "vfpctrl"]);
   });
 
   it("the plugins: VERSION, and an address", () => {
