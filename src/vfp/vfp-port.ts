@@ -18,7 +18,7 @@ import { CONTROL_FLAGS, type PortCounters, countTcpFlags, newPortCounters } from
 import { OuterHeadersTable } from "./encapsulation.ts";
 import { FlowCensus } from "./flow-census.ts";
 import type { FlowKey } from "./flow-key.ts";
-import { FragmentCache, trainKey } from "./fragment-cache.ts";
+import { FragmentCache, isUdpFragment, trainKey } from "./fragment-cache.ts";
 import type { Group } from "./group.ts";
 import type { QuotedPacket } from "./icmp-error.ts";
 import { Layer, type RuleMatch } from "./layer.ts";
@@ -105,6 +105,8 @@ export class VfpPort implements WalkedPort {
   nextIdentification = 0;
   /** A known defect: later fragments lost because their entry collides with another one (dataplane.md §9, F-04). */
   fragmentCollisions: { readonly rate: number; readonly random: Prng } | undefined;
+  /** A known defect: datagrams in fragments that the vNIC sends are lost (dataplane.md §9, F-32). */
+  losesUdpFragments = false;
   private readonly outOrder: readonly Layer[];
   private readonly inOrder: readonly Layer[];
   private readonly layersByName: Map<string, Layer>;
@@ -406,6 +408,8 @@ export class VfpPort implements WalkedPort {
     }
     // Port flag 128, process non-IP, is not set (dataplane.md §1.2): ARP and the like pass untouched.
     if (headers.family === 0) return "pass";
+    if (this.losesUdpFragments && direction === "out" && isUdpFragment(headers))
+      return this.refuse("large-udp-dropped", packet, direction, nowMs, recorder);
     const { tunnel, key } = this.scratch;
     tunnel.kind = undefined;
     const mayBeTunnel = headers.protocol === IpProtocol.udp || headers.protocol === IpProtocol.gre;
@@ -452,8 +456,7 @@ export class VfpPort implements WalkedPort {
   }
 
   private walkLayers(walk: Walk, isWhole: boolean): Verdict {
-    const { packet, headers, nowMs } = walk;
-    const { direction } = walk;
+    const { packet, headers, direction, nowMs } = walk;
     this.scratch.arrivalKey.copyFrom(this.key);
     const train = isWhole ? "" : trainKey(packet.bytes, headers, this.key, this.tunnel);
     const verdict = walk.run();
