@@ -103,10 +103,14 @@ async function remove(held: HeldCluster, body: unknown): Promise<DeleteAnswer> {
 }
 
 async function trace(held: HeldCluster, body: unknown): Promise<TraceAnswer> {
-  const { from, to, protocol = "tcp", port, capture } = readTraceQuestion(body);
+  const { from, to, protocol = "tcp", port, capture, captureNode, capturePlace } = readTraceQuestion(body);
+  const scope = {
+    ...(captureNode === undefined ? {} : { node: captureNode }),
+    ...(capturePlace === undefined ? {} : { place: capturePlace }),
+  };
   return held.inTurn(({ cluster }) => {
     const { report, heard } = tracePacket(cluster, { from, to, protocol, port });
-    const bytes = capture === true ? captureTrace(heard, CAPTURE_EPOCH_MS) : undefined;
+    const bytes = capture === true ? captureTrace(heard, CAPTURE_EPOCH_MS, scope) : undefined;
     return {
       apiVersion: DOCUMENT_VERSION,
       kind: "TraceAnswer",

@@ -139,6 +139,9 @@ export interface TraceQuestion {
   readonly port?: number;
   /** Asks for the packets, too. */
   readonly capture?: boolean;
+  /** Of them, only those on this machine, and at places whose names hold this text. */
+  readonly captureNode?: string;
+  readonly capturePlace?: string;
 }
 
 export interface TraceAnswer extends Document<"TraceAnswer"> {

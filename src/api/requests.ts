@@ -53,8 +53,20 @@ export function readEmptyRequest(body: unknown): void {
   RequestFields.of(body, []);
 }
 
+function withText<Name extends string>(name: Name, text: string | undefined): Partial<Record<Name, string>> {
+  return text === undefined ? {} : ({ [name]: text } as Record<Name, string>);
+}
+
 export function readTraceQuestion(body: unknown): TraceQuestion {
-  const fields = RequestFields.of(body, ["from", "to", "protocol", "port", "capture"]);
+  const fields = RequestFields.of(body, [
+    "from",
+    "to",
+    "protocol",
+    "port",
+    "capture",
+    "captureNode",
+    "capturePlace",
+  ]);
   const protocol = fields.optionalChoice("protocol", ["tcp", "udp", "icmp"]) ?? "tcp";
   const port = fields.optionalInteger("port", 1, PORT_MAX);
   if (protocol === "icmp" && port !== undefined)
@@ -65,5 +77,7 @@ export function readTraceQuestion(body: unknown): TraceQuestion {
     protocol,
     ...(port === undefined ? {} : { port }),
     capture: fields.optionalFlag("capture"),
+    ...withText("captureNode", fields.optionalText("captureNode")),
+    ...withText("capturePlace", fields.optionalText("capturePlace")),
   };
 }

@@ -175,6 +175,8 @@ const WORKING: Readonly<Record<string, Schema>> = {
         "Absent: the receiver's first port; always for icmp.",
       ),
       capture: described({ type: "boolean" }, "Asks for the packets, too."),
+      captureNode: described(TEXT, "Of the packets only those on this machine."),
+      capturePlace: described(TEXT, "Of the packets only those at places whose names hold this text."),
     },
   ),
   TraceAnswer: document(

@@ -66,11 +66,27 @@ export interface LayerEvent extends EventBase {
   readonly outcome: "rule" | "flow" | "miss";
 }
 
-/** A unified flow decided for the whole port: the layers were not walked. */
+/**
+ * What VFP's ETW events say of the sum of all header changes: `Ignore`, `Modify(…)`, `Push(…)`, `Pop` (dataplane.md
+ * §1.10).
+ */
+export interface TranspositionWords {
+  readonly tni: string;
+  readonly vlanId: string;
+  readonly mssDelta: string;
+  readonly macHeader: string;
+  readonly ipHeader: string;
+  readonly transportHeader: string;
+  readonly encap: string;
+}
+
+/** A unified flow: it decided for the whole port, or was made of what the layers did. */
 export interface UnifiedFlowEvent extends EventBase {
   readonly kind: "unified-flow";
   readonly port: string;
   readonly direction: "out" | "in";
+  /** Present where it was made: what it does to the packets that follow. */
+  readonly transposition?: TranspositionWords;
 }
 
 /** A switch chose a port, or a cable carried the frame. */

@@ -29,7 +29,11 @@ function detailsOf(event: TraceEvent): Partial<TraceStep> {
         ...(event.rule === undefined ? {} : { rule: event.rule }),
       };
     case "unified-flow":
-      return { port: event.port, direction: event.direction };
+      return {
+        port: event.port,
+        direction: event.direction,
+        ...(event.transposition === undefined ? {} : { transposition: event.transposition }),
+      };
     case "drop":
       return {
         ...(event.port === undefined ? {} : { port: event.port }),

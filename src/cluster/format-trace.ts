@@ -1,5 +1,5 @@
 /** A trace as text for people: at most 100 columns, grouped by the part of the machine that acts. */
-import type { Provenance, RuleReference } from "../base/recorder.ts";
+import type { Provenance, RuleReference, TranspositionWords } from "../base/recorder.ts";
 import { wrap } from "../knowledge/prose.ts";
 import type { FieldChange } from "../wire/fields.ts";
 import type { TraceLeg, TraceParty, TraceReport, TraceStep } from "./trace-report.ts";
@@ -8,6 +8,16 @@ const WIDTH = 100;
 const LAYER_WIDTH = 27;
 const INDENT = " ".repeat(5);
 const DETAIL = `${INDENT}${" ".repeat(4)}`;
+
+const TRANSPOSITION_PARTS: readonly (readonly [keyof TranspositionWords, string])[] = [
+  ["encap", "Encap"],
+  ["macHeader", "MacHeader"],
+  ["ipHeader", "IpHeader"],
+  ["transportHeader", "TransportHeader"],
+  ["tni", "Tni"],
+  ["vlanId", "VlanId"],
+  ["mssDelta", "MssDelta"],
+];
 
 /** How parts of the text are marked on a terminal. The plain style marks nothing. */
 export interface TraceStyle {
@@ -84,6 +94,28 @@ function layerLines(step: TraceStep, style: TraceStyle): string[] {
   return [...lines, ...detailLines(step, style)];
 }
 
+/** Parts of what is kept that change a packet. */
+function changedParts(step: TraceStep): readonly string[] {
+  const { transposition } = step;
+  if (transposition === undefined) return [];
+  return TRANSPOSITION_PARTS.filter(([part]) => transposition[part] !== "Ignore").map(
+    ([part, label]) => `${label} ${transposition[part]}`,
+  );
+}
+
+/** A flow that changes nothing says nothing that its layers have not said; the JSON has it. */
+function isTold(step: TraceStep): boolean {
+  return step.transposition === undefined || changedParts(step).length > 0;
+}
+
+/** What is kept of the walk, one part to a line. */
+function unifiedFlowLines(step: TraceStep, style: TraceStyle): string[] {
+  if (step.transposition === undefined) return layerLines(step, style);
+  const lines = [`${INDENT}${"unified flow".padEnd(LAYER_WIDTH)}kept for the packets that follow`];
+  for (const part of changedParts(step)) lines.push(...block(part, DETAIL));
+  return lines.map((line) => style.faint(line));
+}
+
 /** Neighbouring layers that let pass without a word share a line. */
 function quietLines(steps: readonly TraceStep[], style: TraceStyle): string[] {
   const names = steps.map((step) => step.layer).join(", ");
@@ -106,8 +138,9 @@ function plainStepLines(step: TraceStep, style: TraceStyle): string[] {
     case "drop":
       return dropLines(step, style);
     case "layer":
-    case "unified-flow":
       return layerLines(step, style);
+    case "unified-flow":
+      return unifiedFlowLines(step, style);
     case "switch":
       return [...block(`→ ${step.place}, ${step.text}`, INDENT), ...detailLines(step, style)];
     case "forward":
@@ -138,7 +171,7 @@ function legLines(title: string, leg: TraceLeg, style: TraceStyle): string[] {
     if (quiet.length > 0) lines.push(...quietLines(quiet, style));
     quiet = [];
   };
-  for (const step of leg.steps) {
+  for (const step of leg.steps.filter(isTold)) {
     const next = placeOf(step, place);
     if (next !== place || !isQuiet(step) || step.text !== quiet.at(-1)?.text) flush();
     if (next !== place) {

@@ -1,5 +1,5 @@
 /** What a trace says, as data: the JSON of `mullion trace -o json` (schemas/trace.v1alpha1.json). */
-import type { Provenance, RuleReference } from "../base/recorder.ts";
+import type { Provenance, RuleReference, TranspositionWords } from "../base/recorder.ts";
 import type { KnowledgeCode } from "../knowledge/codes.ts";
 import type { FieldChange } from "../wire/fields.ts";
 
@@ -41,6 +41,8 @@ export interface TraceStep {
   readonly rule?: RuleReference;
   /** How a layer decided. */
   readonly outcome?: "rule" | "flow" | "miss";
+  /** For unified flows that were made: what they do to the packets that follow, in the words of VFP's ETW events. */
+  readonly transposition?: TranspositionWords;
   /** For translations of a Linux stack: `PREROUTING`, `INPUT`, `OUTPUT`, `POSTROUTING`. */
   readonly hook?: string;
   /** For rules of a Linux stack: the object that asked for them. */

@@ -54,7 +54,23 @@ const RULE = closed("A VFP rule.", {
   id: TEXT,
   name: described(TEXT, "The friendly name that vfpctrl prints."),
   priority: described(INTEGER, "The lowest matching number wins."),
-  action: { enum: ["allow", "block", "nat", "dynnat", "transpose", "paroute"] },
+  action: {
+    enum: [
+      "allow",
+      "block",
+      "nat",
+      "dynnat",
+      "lbnat",
+      "transpose",
+      "routeencap",
+      "mapencap",
+      "decap",
+      "mark",
+      "qos",
+      "redirect",
+      "paroute",
+    ],
+  },
   provenance: PROVENANCE,
 });
 
@@ -85,6 +101,18 @@ const STEP = closed(
     group: TEXT,
     rule: RULE,
     outcome: described({ enum: ["rule", "flow", "miss"] }, "How the layer decided."),
+    transposition: closed(
+      "Of a unified flow that was made: what it does to the packets that follow, as VFP's ETW events say it.",
+      {
+        tni: TEXT,
+        vlanId: TEXT,
+        mssDelta: TEXT,
+        macHeader: TEXT,
+        ipHeader: TEXT,
+        transportHeader: TEXT,
+        encap: TEXT,
+      },
+    ),
     hook: described(TEXT, "Of a translation on Linux: PREROUTING, INPUT, OUTPUT, POSTROUTING."),
     provenance: PROVENANCE,
     compartment: described(INTEGER, "1 is the host's own."),

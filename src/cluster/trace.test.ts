@@ -1,6 +1,7 @@
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { readFileSync } from "node:fs";
 import { beforeAll, describe, expect, it } from "vitest";
+import { readPcapng } from "../testing/pcapng-reader.ts";
 import { openTestCluster } from "../testing/walk.ts";
 import { captureTrace } from "./capture.ts";
 import type { Cluster } from "./cluster.ts";
@@ -50,6 +51,61 @@ describe.each(EXAMPLES)("traces in examples/%s", (name) => {
       expect(captureTrace(again.heard, 0)).toEqual(captureTrace(heard, 0));
     },
   );
+});
+
+describe("what ports keep", () => {
+  it("both directions show the transposition that later packets take in one step", () => {
+    const cluster = clusters.get("two-windows-nodes")!;
+    const { report } = tracePacket(cluster, {
+      from: "pod/client",
+      to: "external",
+      protocol: "tcp",
+      port: 443,
+    });
+    const kept = [report.forward, report.reply].map((leg) =>
+      leg?.steps.filter((step) => step.transposition !== undefined && step.place.includes("client")),
+    );
+    const [[out] = [], [back] = []] = kept.map((steps) => steps ?? []);
+    expect(out).toMatchObject({ kind: "unified-flow", direction: "out" });
+    expect(out?.transposition?.ipHeader).toMatch(/^Modify\(SrcIp 10\.0\.0\.11, DestIp Ignore, /);
+    expect(out?.transposition?.transportHeader).toMatch(/^Modify\(SrcPort \d+, DestPort Ignore\)$/);
+    expect(back?.transposition?.ipHeader).toMatch(/^Modify\(SrcIp Ignore, DestIp 10\.244\.1\.\d+, /);
+    const text = formatTrace(report);
+    expect(text).toMatch(/unified flow {15}kept for the packets that follow\n {9}MacHeader Modify\(/);
+  });
+
+  it("a capture names the rules at the port that decided", () => {
+    const cluster = clusters.get("two-windows-nodes")!;
+    const { heard } = tracePacket(cluster, {
+      from: "pod/client",
+      to: "external",
+      protocol: "tcp",
+      port: 443,
+    });
+    const capture = readPcapng(captureTrace(heard, 0, { node: "win-1", place: "client" }));
+    const names = capture.interfaces.map((each) => each.name);
+    expect(names).toContainEqual(expect.stringMatching(/^win-1: Container NIC \w{8} \(/));
+    const [port] = capture.packets.filter(({ comment }) => comment?.startsWith("OUT\n") === true);
+    expect(port?.comment?.split("\n")).toContainEqual(
+      expect.stringMatching(
+        /^SLB_NAT_LAYER \/ SLB_GROUP_NAT_IPv4_OUT: matched, flow made: dynnat SNAT_TCP_OUTBOUNDNAT_\S+ \(priority 200, from HostComputeEndpoint /,
+      ),
+    );
+    expect(port?.direction).toBe("out");
+  });
+
+  it("a capture of one node has nothing of the others", () => {
+    const cluster = clusters.get("two-windows-nodes")!;
+    const { heard } = tracePacket(cluster, {
+      from: "pod/client",
+      to: "external",
+      protocol: "tcp",
+      port: 443,
+    });
+    const capture = readPcapng(captureTrace(heard, 0, { node: "router" }));
+    expect(capture.packets.length).toBeGreaterThan(0);
+    for (const { name } of capture.interfaces) expect(name).toMatch(/^router: /);
+  });
 });
 
 describe("what a trace says", () => {

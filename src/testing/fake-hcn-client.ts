@@ -325,6 +325,8 @@ export class FakeHcnClient implements HcnClient {
     if (configs.every((config) => config["IpAddress"] === undefined)) {
       document["IpConfigurations"] = this.chosenAddresses.splice(0, 1).map((IpAddress) => ({ IpAddress }));
       const NextHop = this.gatewayOf(textOf(document["HostComputeNetwork"]));
+      // A next hop that was asked for stays.
+      if (list(document["Routes"]).some((route) => object(route)["NextHop"] !== undefined)) return;
       document["Routes"] = NextHop === undefined ? [] : [{ NextHop, DestinationPrefix: "0.0.0.0/0" }];
     }
   }

@@ -1,11 +1,13 @@
 /** Frames that nobody well-meaning sends, made from frames of real conversations (seeded). */
 import { readU16, writeU16 } from "../base/bytes.ts";
 import type { Prng } from "../base/prng.ts";
-import { type Ip, parseIp } from "../net/ip.ts";
-import type { Mac } from "../net/mac.ts";
+import { type Ip, type Ipv4, type Ipv6, parseIp } from "../net/ip.ts";
+import { BROADCAST_MAC, type Mac } from "../net/mac.ts";
+import { buildIcmpv6Frame, buildNdFrame, buildTcpFrame, buildUdpFrame } from "../wire/build-frame.ts";
 import { encapsulateNvgre, encapsulateVxlan } from "../wire/encapsulation.ts";
 import { Headers, sourceIp } from "../wire/headers.ts";
 import { Packet } from "../wire/packet.ts";
+import { TcpFlag } from "../wire/tcp.ts";
 import { fillChecksums } from "../wire/transport-checksum.ts";
 
 const ETHERNET = 14;
@@ -172,6 +174,52 @@ const MUTATIONS: readonly Mutation[] = [
 function scribble(bytes: Uint8Array, prng: Prng): void {
   for (let count = 1 + prng.below(4); count > 0 && bytes.length > 0; count--)
     bytes[prng.below(Math.min(bytes.length, 80))] = prng.below(256);
+}
+
+/** What no conversation of IPv4 brings: frames of IPv6, neighbour discovery, DHCP, in the names of these two. */
+export function framesBeside(macs: readonly [Mac, Mac], ips: readonly [Ip, Ip]): readonly Uint8Array[] {
+  const [sourceMac, destinationMac] = macs;
+  const link = { sourceMac, destinationMac };
+  const more = { ttl: 255, identification: 1, isDontFragment: false };
+  const [a, b] = ["fd00:10::a", "fd00:10::b"].map((text) => parseIp(text) as Ipv6) as [Ipv6, Ipv6];
+  const ip = { ...more, source: a, destination: b };
+  const tcp = { sourcePort: 5_000, destinationPort: 8_080, sequence: 1, acknowledgment: 0, window: 1_000 };
+  const udp = { sourcePort: 68, destinationPort: 67 };
+  const own = { kind: "source-link-layer", mac: sourceMac } as const;
+  return [
+    buildTcpFrame({ link, ip, tcp: { ...tcp, flags: TcpFlag.syn } }),
+    buildUdpFrame({ link, ip, udp, payload: new Uint8Array(60) }),
+    buildIcmpv6Frame({
+      link,
+      ip,
+      icmpv6: { type: "echo-request", identifier: 1, sequence: 1, payload: new Uint8Array(32) },
+    }),
+    buildNdFrame({ link, ip, nd: { type: "neighbor-solicitation", target: b, options: [own] } }),
+    buildNdFrame({
+      link,
+      ip,
+      nd: {
+        type: "neighbor-advertisement",
+        target: a,
+        isRouter: false,
+        isSolicited: true,
+        isOverride: true,
+        options: [{ kind: "target-link-layer", mac: sourceMac }],
+      },
+    }),
+    buildUdpFrame({
+      link: { sourceMac, destinationMac: BROADCAST_MAC },
+      ip: { ...more, source: 0 as Ipv4, destination: 0xffff_ffff as Ipv4 },
+      udp,
+      payload: new Uint8Array(300),
+    }),
+    buildUdpFrame({
+      link,
+      ip: { ...more, source: ips[0], destination: ips[1] },
+      udp,
+      payload: new Uint8Array(9),
+    }),
+  ].map(({ frame }) => frame.slice());
 }
 
 /** One or more frames made from `frame`, by up to three mutations. */

@@ -4,6 +4,8 @@ import { InProcessRunner } from "../cni/in-process-runner.ts";
 import type { Compat } from "../cni/parameters.ts";
 import type { CniPlugin } from "../cni/plugin.ts";
 import type { JsonObject } from "../hcn/client.ts";
+import type { SdnName } from "../plugins/sdn/conf.ts";
+import { SdnPlugin } from "../plugins/sdn/plugin.ts";
 import { WinBridge } from "../plugins/win-bridge/plugin.ts";
 import { WinOverlay } from "../plugins/win-overlay/plugin.ts";
 import type { WindowsPluginOptions } from "../plugins/windows-endpoint/windows-plugin.ts";
@@ -102,4 +104,12 @@ export function overlayNode(
   ipams: readonly CniPlugin[] = [],
 ): PluginNode<WinOverlay> {
   return pluginNode((options) => new WinOverlay(options), compat, ipams);
+}
+
+export function sdnNode(
+  name: SdnName,
+  compat: Compat = "reference",
+  ipams: readonly CniPlugin[] = [],
+): PluginNode<SdnPlugin> {
+  return pluginNode((options) => new SdnPlugin({ ...options, name }), compat, ipams);
 }

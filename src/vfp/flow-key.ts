@@ -148,12 +148,12 @@ export class FlowKey {
   }
 
   /** Loads a key that was kept. */
-  load(words: Int32Array): void {
-    this.words.set(words);
+  load(words: Int32Array, from = 0, length: number = words.length): void {
+    for (let i = 0; i < length; i++) this.words[i] = wordAt(words, from + i);
     this.isSourceTranslated = false;
-    this.length = words.length;
+    this.length = length;
     const outer = this.outerTupleLength;
-    this.tupleLength = this.isTunnel ? outer + 1 + tupleWords(wordAt(words, outer + 1)) : outer;
+    this.tupleLength = this.isTunnel ? outer + 1 + tupleWords(wordAt(this.words, outer + 1)) : outer;
   }
 
   /** The whole key as words of its own. */

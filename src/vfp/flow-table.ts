@@ -49,19 +49,19 @@ export class FlowTable<Value extends object> {
     return this.count;
   }
 
-  /** The value under the first `length` words of `words`. */
-  get(words: Int32Array, length: number): Value | undefined {
+  /** The value under the `length` words of `words` from `from` on. */
+  get(words: Int32Array, length: number, from = 0): Value | undefined {
     if (this.count === 0 || length > this.strideWords) return undefined;
-    return this.valueIn(this.findSlot(words, length));
+    return this.valueIn(this.findSlot(words, length, from));
   }
 
   /** Puts `value` under the key, in place of what was there. */
-  set(words: Int32Array, length: number, value: Value): void {
+  set(words: Int32Array, length: number, value: Value, from = 0): void {
     assert(length > 0 && length <= LENGTH_MASK, "a flow key has words");
     if (length > this.strideWords) this.rebuild(this.capacity, length);
     if (this.count + 1 > this.capacity * LOAD_MAX)
       this.rebuild(Math.max(CAPACITY_MIN, this.capacity * 2), this.strideWords);
-    const slot = this.findSlot(words, length);
+    const slot = this.findSlot(words, length, from);
     const entry = wordAt(this.slots, slot);
     if (entry !== 0) {
       this.values[numberOf(entry)] = value;
@@ -72,13 +72,13 @@ export class FlowTable<Value extends object> {
     this.values[number] = value;
     this.slots[slot] = ((number + 1) << LENGTH_BITS) | length;
     const at = slot * this.strideWords;
-    for (let i = 0; i < length; i++) this.keys[at + i] = wordAt(words, i);
+    for (let i = 0; i < length; i++) this.keys[at + i] = wordAt(words, from + i);
   }
 
   /** Removes the key. @returns false when it was not there. */
-  delete(words: Int32Array, length: number): boolean {
+  delete(words: Int32Array, length: number, from = 0): boolean {
     if (this.count === 0 || length > this.strideWords) return false;
-    const slot = this.findSlot(words, length);
+    const slot = this.findSlot(words, length, from);
     const entry = wordAt(this.slots, slot);
     if (entry === 0) return false;
     this.values[numberOf(entry)] = undefined;
@@ -109,21 +109,21 @@ export class FlowTable<Value extends object> {
   }
 
   /** The slot that holds the key, or the free slot where it belongs. */
-  private findSlot(words: Int32Array, length: number): number {
+  private findSlot(words: Int32Array, length: number, from: number): number {
     const { slots } = this;
     const mask = this.capacity - 1;
-    let slot = hashWords(words, 0, length) & mask;
+    let slot = hashWords(words, from, length) & mask;
     for (;;) {
       const entry = wordAt(slots, slot);
       if (entry === 0) return slot;
-      if ((entry & LENGTH_MASK) === length && this.isKey(slot, words, length)) return slot;
+      if ((entry & LENGTH_MASK) === length && this.isKey(slot, words, length, from)) return slot;
       slot = (slot + 1) & mask;
     }
   }
 
-  private isKey(slot: number, words: Int32Array, length: number): boolean {
+  private isKey(slot: number, words: Int32Array, length: number, from: number): boolean {
     const at = slot * this.strideWords;
-    for (let i = 0; i < length; i++) if (this.keys[at + i] !== words[i]) return false;
+    for (let i = 0; i < length; i++) if (this.keys[at + i] !== words[from + i]) return false;
     return true;
   }
 

@@ -42,17 +42,18 @@ export interface FlowUser {
   makeStale(): void;
 }
 
-function keptOf(transposition: Transposition): Transposition {
+const NO_USERS: readonly FlowUser[] = Object.freeze([]);
+
+/** A change as it is kept: most are none at all. */
+export function keptOf(transposition: Transposition): Transposition {
   return transposition.isEmpty && !transposition.isTurned ? NOTHING : transposition;
 }
 
 export class LayerFlowPair {
   readonly main: LayerFlow;
   readonly answer: LayerFlow;
-  /** The whole key of the packet that made the flow, so that its rule can be looked up again. */
-  readonly mainKey: Int32Array;
-  readonly mainTupleLength: number;
-  reverseTuple: Int32Array = new Int32Array(0);
+  /** What it is known by, in the layer's pool of keys. */
+  readonly keys: number;
   /** All rules of the layer that matched, the stateful one last; as the layer has them now. */
   chain: readonly ChainStep[];
   readonly nat: { readonly pool: NatPool; readonly port: number } | undefined;
@@ -69,12 +70,13 @@ export class LayerFlowPair {
   /** Sides that sent a FIN: 1 the main one, 2 the other. */
   finished = 0;
   isRemoved = false;
-  private users: FlowUser[] = [];
+  private users: readonly FlowUser[] = NO_USERS;
   /** True until a packet passed with it: the first one may have to wait for its next hop and come again. */
   isFresh = true;
 
   constructor(options: {
     readonly chain: readonly ChainStep[];
+    readonly keys: number;
     readonly before: FlowKey;
     readonly forward: Transposition;
     readonly reverse: Transposition;
@@ -82,9 +84,8 @@ export class LayerFlowPair {
     readonly generation: number;
     readonly nowMs: number;
   }) {
-    this.chain = options.chain;
-    this.mainKey = options.before.keep();
-    this.mainTupleLength = options.before.tupleLength;
+    this.chain = options.chain.slice();
+    this.keys = options.keys;
     this.nat = options.nat;
     this.generation = options.generation;
     this.lastUsedMs = options.nowMs;
@@ -103,7 +104,7 @@ export class LayerFlowPair {
   addUser(user: FlowUser): void {
     this.lastUsedMs = this.latestUseMs();
     if (this.users.some((each) => each.hasLeft)) this.users = this.users.filter((each) => !each.hasLeft);
-    this.users.push(user);
+    this.users = this.users.concat(user);
   }
 
   isExpired(nowMs: number, ttlMs: number): boolean {
@@ -114,7 +115,7 @@ export class LayerFlowPair {
   releaseUsers(): void {
     this.lastUsedMs = this.latestUseMs();
     for (const user of this.users) user.makeStale();
-    this.users = [];
+    this.users = NO_USERS;
   }
 
   /** Ends the pair and all that stands for it. */

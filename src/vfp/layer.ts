@@ -10,6 +10,7 @@ import type { FlowKey } from "./flow-key.ts";
 import { FlowStamps } from "./flow-stamps.ts";
 import { FlowTable } from "./flow-table.ts";
 import type { Group } from "./group.ts";
+import { KeyPool } from "./key-pool.ts";
 import type { ChainStep, LayerFlow } from "./layer-flow.ts";
 import { LayerFlowPair } from "./layer-flow.ts";
 import type { NatPool } from "./nat-pool.ts";
@@ -34,6 +35,8 @@ const SWEEP_SLOTS = 64;
 const COUNTERS_MIN = 64;
 /** A tuple of IPv4. */
 const TUPLE_WORDS_USUAL = 4;
+/** A whole key of IPv4. */
+const KEY_WORDS_USUAL = 8;
 
 export class Layer {
   readonly definition: LayerDefinition;
@@ -46,12 +49,17 @@ export class Layer {
   /** Counters of rules that are gone are dropped when there are twice as many as after the last time. */
   private countersMax = COUNTERS_MIN;
   private readonly flows: FlowTable<LayerFlow> | undefined;
+  private keyPool: KeyPool | undefined;
   private readonly stamps = new FlowStamps();
 
   constructor(definition: LayerDefinition, census: FlowCensus) {
     this.definition = definition;
     this.census = census;
     this.flows = definition.isStateful ? new FlowTable(TUPLE_WORDS_USUAL) : undefined;
+  }
+
+  private get keys(): KeyPool {
+    return (this.keyPool ??= new KeyPool(KEY_WORDS_USUAL, TUPLE_WORDS_USUAL));
   }
 
   /** By direction. */
@@ -144,13 +152,18 @@ export class Layer {
     if (flows === undefined) return undefined;
     if (flows.size >= LIMITS.flowsPerPortMax * 2 && this.sweep(options.nowMs, SWEEP_SLOTS) === 0)
       return undefined;
-    const pair = new LayerFlowPair(options);
     options.after.writeReverseTuple(options.scratch);
-    pair.reverseTuple = options.scratch.words.slice(0, options.scratch.tupleLength);
-    this.setFlow(flows, pair.reverseTuple, pair.reverseTuple.length, pair.answer);
+    const keys = this.keys.add(options.before, options.scratch);
+    const pair = new LayerFlowPair({ ...options, keys });
+    this.setFlow(flows, options.scratch, pair.answer);
     // Last: in a hairpin layer a packet from an address and port to the same has the tuple of its own answer.
-    this.setFlow(flows, options.before.words, options.before.tupleLength, pair.main);
+    this.setFlow(flows, options.before, pair.main);
     return pair;
+  }
+
+  /** Loads the whole key of the packet that made `pair`. */
+  loadMainKey(pair: LayerFlowPair, into: FlowKey): void {
+    this.keys.loadMain(pair.keys, into);
   }
 
   /** True once the layer had a flow. Before that, nobody has to remember that there was none. */
@@ -175,8 +188,10 @@ export class Layer {
     if (pair.isRemoved) return;
     pair.end();
     this.census.closed(pair);
-    this.deleteIfOwn(pair, pair.mainKey, pair.mainTupleLength);
-    this.deleteIfOwn(pair, pair.reverseTuple, pair.reverseTuple.length);
+    const { keys } = this;
+    this.deleteIfOwn(pair, keys.mainAt(pair.keys), keys.mainTupleLength(pair.keys));
+    this.deleteIfOwn(pair, keys.answerAt(pair.keys), keys.answerLength(pair.keys));
+    keys.release(pair.keys);
     pair.nat?.pool.release(pair.nat.port);
   }
 
@@ -224,16 +239,18 @@ export class Layer {
   }
 
   /** A flow that another one takes the tuple from is gone as a whole. */
-  private setFlow(flows: FlowTable<LayerFlow>, words: Int32Array, length: number, flow: LayerFlow): void {
-    const former = flows.get(words, length);
+  private setFlow(flows: FlowTable<LayerFlow>, key: FlowKey, flow: LayerFlow): void {
+    const { words, tupleLength } = key;
+    const former = flows.get(words, tupleLength);
     if (former !== undefined && former.pair !== flow.pair) this.removeFlow(former.pair);
-    flows.set(words, length, flow);
-    this.stamps.note(words, length, flows.size);
+    flows.set(words, tupleLength, flow);
+    this.stamps.note(words, tupleLength, flows.size);
     this.census.flowsMade = (this.census.flowsMade + 1) | 0;
   }
 
   /** Another pair may have taken over a key since. */
-  private deleteIfOwn(pair: LayerFlowPair, words: Int32Array, length: number): void {
-    if (this.flows?.get(words, length)?.pair === pair) this.flows.delete(words, length);
+  private deleteIfOwn(pair: LayerFlowPair, from: number, length: number): void {
+    const { words } = this.keys;
+    if (this.flows?.get(words, length, from)?.pair === pair) this.flows.delete(words, length, from);
   }
 }

@@ -256,7 +256,7 @@ describe("flows when a service changes (dataplane.md §3.7)", () => {
     }
   });
 
-  it("deleted and made anew under another id: flows are judged again (k8s#113842)", () => {
+  it("deleted and made anew under another id: flows are judged again (F-23, k8s#113842)", () => {
     const port = portWith(service(FOUR));
     const before = SOURCES.map((source) => choice(port, source));
     port.setGroups("LB_DSR", [service([...FOUR.slice(1), ...FOUR.slice(0, 1)], { id: "anew" })]);
@@ -330,8 +330,8 @@ describe("hairpin layers (dataplane.md §1.3)", () => {
     headers.parse(packet);
     const recorder = {
       record: (_: unknown, event: unknown) => {
-        const { layer, direction: side } = event as LayerEvent;
-        layers.push(`${side} ${layer}`);
+        const { kind, layer, direction: side } = event as LayerEvent;
+        if (kind === "layer") layers.push(`${side} ${layer}`);
       },
     };
     return { verdict: port.process(direction, packet, headers, 0, recorder), layers };

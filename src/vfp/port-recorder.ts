@@ -7,6 +7,7 @@ import type { FlowKey } from "./flow-key.ts";
 import type { ChainStep, LayerFlow } from "./layer-flow.ts";
 import type { Layer, RuleMatch } from "./layer.ts";
 import type { BackEnd, Direction, Rule } from "./rule.ts";
+import { summarizeTransposition, tellTransposition } from "./text/transposition-words.ts";
 import type { Transposition } from "./transposition.ts";
 
 /** The port, as a trace names it. */
@@ -121,6 +122,13 @@ export class PortRecorder {
 
   unified(): void {
     this.record({ ...this.base(), kind: "unified-flow", text: "follows the first fragment" });
+  }
+
+  /** What all layers together do to such packets is kept for the next ones. */
+  kept(total: Transposition): void {
+    const transposition = tellTransposition(total);
+    const text = `kept for the packets that follow: ${summarizeTransposition(transposition)}`;
+    this.record({ ...this.base(), kind: "unified-flow", text, transposition });
   }
 
   private base(): {

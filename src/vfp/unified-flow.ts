@@ -8,10 +8,12 @@ import type { Headers } from "../wire/headers.ts";
 import type { Packet } from "../wire/packet.ts";
 import { readTtl } from "../wire/ttl.ts";
 import type { TunnelHeaders } from "../wire/tunnel.ts";
-import type { FlowUser } from "./layer-flow.ts";
+import { type FlowUser, keptOf } from "./layer-flow.ts";
 import type { LayerMiss } from "./layer.ts";
 import type { Charge } from "./token-bucket.ts";
 import type { Transposition } from "./transposition.ts";
+
+const NO_MISSES: readonly LayerMiss[] = Object.freeze([]);
 
 /** The largest IP packet: a tunnel's outer length has 16 bits. */
 export const IP_BYTES_MAX = 0xffff;
@@ -53,8 +55,8 @@ export class UnifiedFlow implements FlowUser {
     readonly staleAtMs: number;
     readonly ttlMs: number;
   }) {
-    this.transposition = options.transposition;
-    this.misses = options.misses;
+    this.transposition = keptOf(options.transposition);
+    this.misses = options.misses.length === 0 ? NO_MISSES : options.misses.slice();
     this.effects = options.effects;
     this.staleAtMs = options.staleAtMs;
     this.ttlMs = options.ttlMs;

@@ -18,7 +18,7 @@ import { CONTROL_FLAGS, type PortCounters, countTcpFlags, newPortCounters } from
 import { OuterHeadersTable } from "./encapsulation.ts";
 import { FlowCensus } from "./flow-census.ts";
 import type { FlowKey } from "./flow-key.ts";
-import { FragmentCache, trainKey } from "./fragment-cache.ts";
+import { FragmentCache, isUdpFragment, trainKey } from "./fragment-cache.ts";
 import type { Group } from "./group.ts";
 import type { QuotedPacket } from "./icmp-error.ts";
 import { Layer, type RuleMatch } from "./layer.ts";
@@ -105,6 +105,8 @@ export class VfpPort implements WalkedPort {
   nextIdentification = 0;
   /** A known defect: later fragments lost because their entry collides with another one (dataplane.md §9, F-04). */
   fragmentCollisions: { readonly rate: number; readonly random: Prng } | undefined;
+  /** A known defect: datagrams in fragments that the vNIC sends are lost (dataplane.md §9, F-32). */
+  losesUdpFragments = false;
   private readonly outOrder: readonly Layer[];
   private readonly inOrder: readonly Layer[];
   private readonly layersByName: Map<string, Layer>;
@@ -115,7 +117,8 @@ export class VfpPort implements WalkedPort {
   /** The pipeline without what is absent; undefined until somebody asks. */
   private presentOrder: Readonly<Record<Direction, readonly Layer[]>> | undefined;
   private scratchPad: PortScratch | undefined;
-  private readonly unified = new UnifiedFlowTable(KEY_WORDS_USUAL);
+  /** Only the port itself changes it; others list it. */
+  readonly unified: UnifiedFlowTable = new UnifiedFlowTable(KEY_WORDS_USUAL);
   private outers: OuterHeadersTable | undefined;
   private readonly fragments = new FragmentCache();
   private guardPost: GuardPost | undefined;
@@ -172,11 +175,6 @@ export class VfpPort implements WalkedPort {
   /** True while `flow` gives what the layers would give. */
   isCurrent(flow: UnifiedFlow, nowMs: number): boolean {
     return flow.isCurrent(this.generation, this.census.flowsMade, nowMs);
-  }
-
-  /** All unified flows with the keys of their packets, for listings. */
-  listUnifiedFlows(): { readonly key: Int32Array; readonly value: UnifiedFlow }[] {
-    return [...this.unified.items()];
   }
 
   /** Who is behind the port, and what stands outside on what it encapsulates. */
@@ -410,6 +408,8 @@ export class VfpPort implements WalkedPort {
     }
     // Port flag 128, process non-IP, is not set (dataplane.md §1.2): ARP and the like pass untouched.
     if (headers.family === 0) return "pass";
+    if (this.losesUdpFragments && direction === "out" && isUdpFragment(headers))
+      return this.refuse("large-udp-dropped", packet, direction, nowMs, recorder);
     const { tunnel, key } = this.scratch;
     tunnel.kind = undefined;
     const mayBeTunnel = headers.protocol === IpProtocol.udp || headers.protocol === IpProtocol.gre;
@@ -456,20 +456,20 @@ export class VfpPort implements WalkedPort {
   }
 
   private walkLayers(walk: Walk, isWhole: boolean): Verdict {
-    const { packet, headers, nowMs } = walk;
-    const { direction } = walk;
+    const { packet, headers, direction, nowMs } = walk;
     this.scratch.arrivalKey.copyFrom(this.key);
     const train = isWhole ? "" : trainKey(packet.bytes, headers, this.key, this.tunnel);
     const verdict = walk.run();
     if (verdict === "pending") this.counters[direction].pendingPackets++;
-    // A packet that waits will walk the layers again; only its last walk is told.
-    else walk.recorder?.flush();
     if (walk.dropCode !== undefined) this.count(walk.dropCode, direction);
+    // A packet that waits will walk the layers again; only its last walk is told.
+    if (verdict === "drop") walk.recorder?.flush();
     if (verdict === "pending" || verdict === "drop") return verdict;
     const { effects } = walk;
     if (isWhole) this.rememberUnifiedFlow(walk, effects);
     else if (!this.fragments.remember(train, { transposition: walk.total, effects }, nowMs))
       this.count("fragment-cache-full", direction);
+    walk.recorder?.flush();
     if (effects !== undefined) this.mirror(effects, packet);
     if (verdict === "delayed") this.noteDelay(nowMs + walk.delayMs, walk.total.isTurned);
     return verdict;
@@ -502,6 +502,7 @@ export class VfpPort implements WalkedPort {
     const rewriteKey = walk.total.pops ? this.scratchKey : arrivalKey;
     unified.add(arrivalKey, rewriteKey, flow, { generation, flowsMade, nowMs: walk.nowMs });
     for (const pair of walk.pairs) pair.addUser(flow);
+    walk.recorder?.kept(walk.total);
   }
 
   /** @returns undefined when only the layers can say what becomes of the packet. */

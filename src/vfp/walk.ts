@@ -234,7 +234,7 @@ export class Walk {
   private isRuleUnchanged(layer: Layer, pair: LayerFlowPair): boolean {
     const { port } = this;
     if (pair.generation === port.generation) return true;
-    port.scratchKey.load(pair.mainKey);
+    layer.loadMainKey(pair, port.scratchKey);
     let current = layer.findRule(port.scratchKey);
     const chain: ChainStep[] = [];
     for (const [index, kept] of pair.chain.entries()) {

@@ -54,7 +54,18 @@ function hearAll(cluster: Cluster): readonly HeardEvent[] {
   );
 }
 
-const FRAME_KINDS = ["send", "forward", "wire", "deliver"];
+/** Packets of a capture: one per step of a stack, a cable and a drop, and one per way through a switch port. */
+function countFrames(heard: readonly HeardEvent[]): number {
+  let count = 0;
+  let passage = "";
+  for (const { event } of heard) {
+    const port = "port" in event && event.port !== undefined ? `${event.port} ${event.direction ?? ""}` : "";
+    if (port === "" && ["send", "forward", "wire", "deliver", "drop"].includes(event.kind)) count++;
+    if (port !== "" && port !== passage) count++;
+    passage = port;
+  }
+  return count;
+}
 
 describe.each(["two-windows-nodes", "mixed-nodes", "node-subnet"])("captures of examples/%s", (example) => {
   it("have no malformed packet, no bad checksum, and all their packets", async () => {
@@ -62,9 +73,9 @@ describe.each(["two-windows-nodes", "mixed-nodes", "node-subnet"])("captures of 
     const heard = hearAll(cluster);
     const capture = captureTrace(heard, 0);
     expect(tshark(capture, "-Y", BAD)).toEqual([]);
-    const frames = heard.filter(({ event }) => FRAME_KINDS.includes(event.kind));
-    expect(frames.length).toBeGreaterThan(100);
-    expect(tshark(capture, "-T", "fields", "-e", "frame.number").length).toBe(frames.length);
+    const frames = countFrames(heard);
+    expect(frames).toBeGreaterThan(100);
+    expect(tshark(capture, "-T", "fields", "-e", "frame.number").length).toBe(frames);
   });
 
   it("are told from one with a broken checksum", async () => {
@@ -94,5 +105,33 @@ describe.each(["two-windows-nodes", "mixed-nodes", "node-subnet"])("captures of 
       "frame.comment",
     );
     expect(first).toMatch(new RegExp(`^${pod!.spec.node}: pod default/${pod!.spec.name}\\tsent by route `));
+  });
+
+  it("say at switch ports which rules decided", async () => {
+    const cluster = await openTestCluster(readFileSync(`examples/${example}/cluster.yaml`, "utf8"));
+    const [pod] = cluster.pods.filter(({ node }) => node.hns !== undefined);
+    const { heard } = tracePacket(cluster, {
+      from: `pod/${pod!.spec.name}`,
+      to: "external",
+      protocol: "tcp",
+      port: 443,
+    });
+    const capture = captureTrace(heard, 0, { node: pod!.spec.node, place: "Container NIC" });
+    const lines = tshark(capture, "-T", "json", "-e", "frame.interface_name", "-e", "frame.comment");
+    const packets = JSON.parse(lines.join("\n")) as readonly {
+      _source: { layers: Readonly<Record<string, readonly string[]>> };
+    }[];
+    const shown = packets.map(({ _source: { layers } }) => ({
+      on: layers["frame.interface_name"]?.join(""),
+      comment: layers["frame.comment"]?.join(""),
+    }));
+    for (const { on } of shown)
+      expect(on).toMatch(new RegExp(`^${pod!.spec.node}: Container NIC \\w{8} \\(`));
+    const [out] = shown;
+    expect(out?.comment).toMatch(/^OUT\n/);
+    expect(out?.comment).toMatch(
+      /ACL_ENDPOINT_LAYER \/ ACL_ENDPOINT_GROUP_IPV4_OUT: .*: allow Allow Out \(priority 65500/,
+    );
+    expect(out?.comment).toMatch(/unified flow: kept for the packets that follow: /);
   });
 });

@@ -62,6 +62,7 @@ interface TraceOptions extends TargetOptions {
   readonly protocol: Protocol;
   readonly output: "text" | "json";
   readonly pcap?: string;
+  readonly pcapOn?: string;
 }
 
 function addTrace(program: Command, run: Run, trace: Verbs["trace"], terminal: Terminal): void {
@@ -84,7 +85,11 @@ function addTrace(program: Command, run: Run, trace: Verbs["trace"], terminal: T
     .addOption(
       new Option("-o, --output <format>", "how to print it").choices(["text", "json"]).default("text"),
     )
-    .option("--pcap <file>", "write the packets of every step as pcapng")
+    .option(
+      "--pcap <file>",
+      "write the packets of every step as pcapng; comments name the rules that decided",
+    )
+    .option("--pcap-on <node[:place]>", "only packets on this machine, at a switch port or a stack of it")
     .addHelpText(
       "after",
       examples(
@@ -92,6 +97,7 @@ function addTrace(program: Command, run: Run, trace: Verbs["trace"], terminal: T
         `mullion trace -f ${EXAMPLE} pod/client external --protocol icmp`,
         "mullion trace node/win-1 pod/web -o json",
         "mullion trace pod/client 203.0.113.10 --port 443 --pcap walk.pcapng",
+        'mullion trace pod/client pod/web --pcap port.pcapng --pcap-on "win-1:Container NIC"',
       ),
     )
     .action((from: string, to: string, options: TraceOptions) =>
@@ -99,8 +105,11 @@ function addTrace(program: Command, run: Run, trace: Verbs["trace"], terminal: T
         if (options.protocol === "icmp" && options.port !== undefined) {
           throw usage("ICMP has no ports", "Leave out --port, or choose --protocol tcp.");
         }
-        const { protocol, port, output, pcap } = options;
-        return trace({ target: clusterTarget(options), from, to, protocol, port, output, pcap }, terminal);
+        const { protocol, port, output, pcap, pcapOn } = options;
+        if (pcapOn !== undefined && pcap === undefined)
+          throw usage("--pcap-on narrows a capture, and there is none", "Name a file with --pcap.");
+        const target = clusterTarget(options);
+        return trace({ target, from, to, protocol, port, output, pcap, pcapOn }, terminal);
       }),
     );
 }

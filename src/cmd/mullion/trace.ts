@@ -27,15 +27,24 @@ export async function writeCapture(bytes: Uint8Array, path: string, terminal: Te
   }
 }
 
+/** `NODE` or `NODE:PLACE`. */
+function captureScope(text: string | undefined): { captureNode?: string; capturePlace?: string } {
+  const [, node, place] = /^([^:]+)(?::(.+))?$/.exec(text ?? "") ?? [];
+  return {
+    ...(node === undefined ? {} : { captureNode: node }),
+    ...(place === undefined ? {} : { capturePlace: place }),
+  };
+}
+
 export async function trace(request: TraceRequest, terminal: Terminal): Promise<ExitCode> {
-  const { target, from, to, protocol, port, output, pcap } = request;
+  const { target, from, to, protocol, port, output, pcap, pcapOn } = request;
   const client = await connectCluster(target, terminal);
   const { report, capture } = await client.trace({
     from,
     to,
     protocol,
     ...(port === undefined ? {} : { port }),
-    ...(pcap === undefined ? {} : { capture: true }),
+    ...(pcap === undefined ? {} : { capture: true, ...captureScope(pcapOn) }),
   });
   if (pcap !== undefined)
     await writeCapture(new Uint8Array(Buffer.from(capture ?? "", "base64")), pcap, terminal);

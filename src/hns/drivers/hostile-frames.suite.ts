@@ -14,7 +14,7 @@ import { createLoadBalancer } from "../../hcn/operations.ts";
 import { ROUTER_MAC } from "../../fabric/underlay.ts";
 import { DATAPLANE_VECTORS } from "../../testing/dataplane-vectors.ts";
 import { type DriverPod, DriverWorld, W1_MAC } from "../../testing/driver-world.ts";
-import { makeHostile } from "../../testing/hostile-frames.ts";
+import { framesBeside, makeHostile } from "../../testing/hostile-frames.ts";
 import type { NextHop, NextHopResolver } from "../../vfp/next-hop.ts";
 import type { SwitchPort } from "../../vswitch/switch-port.ts";
 import { EtherType } from "../../wire/ethertype.ts";
@@ -203,6 +203,13 @@ function converse(node: TappedNode, driver: Driver): readonly string[] {
   ];
 }
 
+function besides({ pods }: TappedNode): readonly Uint8Array[] {
+  const [a, b] = pods.map(({ compartment }) => compartment.listInterfaces()[0]);
+  const [from, to] = [a?.addresses[0]?.ip, b?.addresses[0]?.ip];
+  if (a === undefined || b === undefined || from === undefined || to === undefined) return [];
+  return framesBeside([a.mac, b.mac], [from, to]);
+}
+
 /** Sends `count` frames made from those of `corpus` to both nodes. */
 function flood(
   nodes: readonly TappedNode[],
@@ -234,7 +241,7 @@ export async function surviveHostileFrames(driver: Driver, seed: number, count: 
   fast.isListening = false;
   expect(before[0]).toEqual(before[1]);
   expect(before[0]?.[0]).toBe("answered");
-  const all = [...fast.heard, ...Object.values(DATAPLANE_VECTORS)];
+  const all = [...fast.heard, ...Object.values(DATAPLANE_VECTORS), ...besides(fast)];
   const isArp = (frame: Uint8Array): boolean => readU16(frame, 12) === EtherType.arp;
   const prng = new Prng(seed);
   flood(

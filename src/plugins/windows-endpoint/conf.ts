@@ -76,7 +76,8 @@ function selectDns(configured: CniDns, runtime: StructReader | undefined, compat
   };
 }
 
-function readPortMapping(reader: StructReader): PortMapping {
+/** One entry of `runtimeConfig.portMappings`, keys without regard to case. */
+export function readPortMapping(reader: StructReader): PortMapping {
   return {
     hostPort: reader.integer("hostPort") ?? 0,
     containerPort: reader.integer("containerPort") ?? 0,

@@ -208,8 +208,7 @@ function listFlows(port: VfpPort, nowMs: number): readonly ListedFlow[] {
       flow.destination,
       flow.destinationPort,
     ].join(" ");
-  return port
-    .listUnifiedFlows()
+  return [...port.unified.items()]
     .map(({ key, value }) => listFlow(port, key, value, nowMs))
     .toSorted((a, b) => compareTexts(sortKey(a), sortKey(b)));
 }

@@ -3,6 +3,7 @@
  * control API. It holds what the text carries and nothing more, so that text and listing are the same thing twice.
  * Source of fields and labels: dataplane.md §7.
  */
+import type { TranspositionWords } from "../../base/recorder.ts";
 import type { LayerCounters, PortCounters, RuleCounters, TcpCounters } from "../counters.ts";
 
 /** One line under `Conditions:`. Labels and values are those of the text. */
@@ -88,24 +89,13 @@ export interface ListedFlow {
   /** Of the tunnel that packets come in; 0 for none. */
   readonly tunnelId: number;
   /** In the words of dataplane.md §1.10. */
-  readonly transposition: ListedTransposition;
+  readonly transposition: TranspositionWords;
   readonly packets: number;
   /** Seconds that it lives idle. */
   readonly ttl: number;
   readonly idleSeconds: number;
   /** False: its next packet walks the layers. */
   readonly isCurrent: boolean;
-}
-
-/** Header changes in the words that ETW prints (dataplane.md §1.10): `Ignore`, `Modify(…)`, `Push(…)`, `Pop`. */
-export interface ListedTransposition {
-  readonly tni: string;
-  readonly vlanId: string;
-  readonly mssDelta: string;
-  readonly macHeader: string;
-  readonly ipHeader: string;
-  readonly transportHeader: string;
-  readonly encap: string;
 }
 
 /** `/get-port-state`. */

@@ -1,9 +1,9 @@
 /** A transposition in the words that the ETW events of VFP have for it (dataplane.md §1.10). */
+import type { TranspositionWords } from "../../base/recorder.ts";
 import { formatIp } from "../../net/ip.ts";
 import { formatMac } from "../../net/mac.ts";
 import type { Encapsulation } from "../encapsulation.ts";
 import { type AddressWords, type Transposition, wordsToIp } from "../transposition.ts";
-import type { ListedTransposition } from "./listing.ts";
 
 const IGNORE = "Ignore";
 
@@ -34,7 +34,7 @@ function pushed({ fields }: Encapsulation): string {
   return `Push(${parts.join(", ")})`;
 }
 
-export function tellTransposition(change: Transposition): ListedTransposition {
+export function tellTransposition(change: Transposition): TranspositionWords {
   const { sourceMac, destinationMac, ttlDecrements, mssDelta, tni, push } = change;
   const encap = [...(change.pops ? ["Pop"] : []), ...(push === undefined ? [] : [pushed(push)])];
   return {
@@ -60,8 +60,8 @@ export function tellTransposition(change: Transposition): ListedTransposition {
 }
 
 /** The parts that are not ignored, in one line; `nothing` where all are. */
-export function summarizeTransposition(listed: ListedTransposition): string {
-  const names: readonly (readonly [keyof ListedTransposition, string])[] = [
+export function summarizeTransposition(listed: TranspositionWords): string {
+  const names: readonly (readonly [keyof TranspositionWords, string])[] = [
     ["encap", "Encap"],
     ["macHeader", "Mac"],
     ["ipHeader", "Ip"],

@@ -1,0 +1,170 @@
+/** The configuration of Microsoft's plugins nat, sdnbridge and sdnoverlay (cni.md §2.4). */
+import { readStandardConfiguration } from "../../cni/configuration.ts";
+import { DecodeError, type StructReader, StructReader as Reader } from "../../cni/decode.ts";
+import { CNI_CODES, CniError } from "../../cni/error.ts";
+import type { JsonObject, JsonValue } from "../../cni/json.ts";
+import type { Compat } from "../../cni/parameters.ts";
+import type { CniDns } from "../../cni/result.ts";
+import { type Ip, parseIp } from "../../net/ip.ts";
+import { type InterfaceAddress, parseInterfaceAddress } from "../../net/prefix.ts";
+import { type PortMapping, readPortMapping } from "../windows-endpoint/conf.ts";
+
+/** The names of the executables, and the type of network that each makes. */
+export const SDN_TYPES = {
+  nat: "NAT",
+  sdnbridge: "L2Bridge",
+  sdnoverlay: "Overlay",
+} as const;
+
+export type SdnName = keyof typeof SDN_TYPES;
+export type SdnNetworkType = (typeof SDN_TYPES)[SdnName];
+
+export interface SdnRoute {
+  readonly destination: InterfaceAddress | undefined;
+  readonly gateway: Ip | undefined;
+}
+
+/** The part of `ipam` that these plugins know; they pass nothing else on (row 102). */
+export interface SdnIpam {
+  /** Empty: HNS chooses addresses. */
+  readonly type: string;
+  readonly environment: string;
+  readonly addressSpace: string;
+  readonly subnet: string;
+  readonly ipAddress: string;
+  readonly queryInterval: string;
+  readonly routes: readonly SdnRoute[];
+}
+
+export interface SdnFlags {
+  readonly localRoutedPortMapping: boolean;
+  readonly allowAclPortMapping: boolean;
+  readonly forceBridgeGateway: boolean;
+  readonly enableDualStack: boolean;
+  readonly loopbackDSR: boolean;
+  readonly gatewayFromAdditionalRoutes: boolean;
+}
+
+/** One entry of `AdditionalArgs`. */
+export interface SdnArgument {
+  readonly name: string;
+  readonly value: JsonValue | undefined;
+}
+
+/** What the runtime says of name resolution. */
+export interface SdnRuntimeDns {
+  readonly servers: readonly string[];
+  readonly searches: readonly string[];
+  readonly options: readonly string[];
+}
+
+export interface SdnConfiguration {
+  readonly cniVersion: string;
+  /** The name of the HNS network, too. */
+  readonly name: string;
+  readonly networkType: SdnNetworkType;
+  readonly ipam: SdnIpam;
+  readonly dns: CniDns;
+  readonly runtimeDns: SdnRuntimeDns;
+  readonly flags: SdnFlags;
+  readonly portMappings: readonly PortMapping[];
+  readonly additionalRoutes: readonly SdnRoute[];
+  readonly additionalArguments: readonly SdnArgument[];
+  /** What a person should know about this configuration; one line each. */
+  readonly warnings: readonly string[];
+}
+
+/** The network type of `type`, which decides, whatever the executable is called. @throws CniError (row 100) */
+function networkTypeOf(type: string): SdnNetworkType {
+  for (const [name, networkType] of Object.entries(SDN_TYPES))
+    if (type === name || type === networkType) return networkType;
+  const options = Object.entries(SDN_TYPES).map((pair) => pair.join(":"));
+  throw new CniError(
+    CNI_CODES.internal,
+    `Unsupported CNI config 'type' ${JSON.stringify(type)}. Options are the keys/values from: map[${options.join(" ")}]`,
+  );
+}
+
+function readDestination(reader: StructReader): InterfaceAddress | undefined {
+  const text = reader.text("dst");
+  if (text === "") return undefined;
+  const address = parseInterfaceAddress(text);
+  if (address === undefined) throw new DecodeError(reader.pathOf("dst"), "a CIDR", text);
+  return address;
+}
+
+function readGateway(reader: StructReader, key: string): Ip | undefined {
+  const text = reader.text(key);
+  if (text === "") return undefined;
+  const ip = parseIp(text);
+  if (ip === undefined) throw new DecodeError(reader.pathOf(key), "an IP address", text);
+  return ip;
+}
+
+/** The reference reads the gateway from `gw` alone; better takes `gateway`, too (row 107). */
+function readRoute(reader: StructReader, compat: Compat): SdnRoute {
+  const gateway = readGateway(reader, "gw");
+  return {
+    destination: readDestination(reader),
+    gateway: compat === "better" ? (gateway ?? readGateway(reader, "gateway")) : gateway,
+  };
+}
+
+function readIpam(document: JsonObject, compat: Compat): SdnIpam {
+  const reader = new Reader(document).struct("ipam") ?? new Reader({}, "ipam");
+  return {
+    type: reader.text("type"),
+    environment: reader.text("environment"),
+    addressSpace: reader.text("addressSpace"),
+    subnet: reader.text("subnet"),
+    ipAddress: reader.text("ipAddress"),
+    queryInterval: reader.text("queryInterval"),
+    routes: reader.structs("routes").map((route) => readRoute(route, compat)),
+  };
+}
+
+function readFlags(reader: StructReader | undefined): SdnFlags {
+  const flag = (name: keyof SdnFlags): boolean => reader?.boolean(name) === true;
+  return {
+    localRoutedPortMapping: flag("localRoutedPortMapping"),
+    allowAclPortMapping: flag("allowAclPortMapping"),
+    forceBridgeGateway: flag("forceBridgeGateway"),
+    enableDualStack: flag("enableDualStack"),
+    loopbackDSR: flag("loopbackDSR"),
+    gatewayFromAdditionalRoutes: flag("gatewayFromAdditionalRoutes"),
+  };
+}
+
+function warningsFor(document: JsonObject, compat: Compat): readonly string[] {
+  if (compat === "reference") return [];
+  const routes = new Reader(document).struct("ipam")?.structs("routes") ?? [];
+  const isOther = routes.some((route) => route.raw("gw") === undefined && route.raw("gateway") !== undefined);
+  return isOther ? ['"ipam.routes[].gateway" is taken for "gw"; other versions skip it'] : [];
+}
+
+/** Reads the configuration. @throws DecodeError, CniError */
+export function readSdnConfiguration(document: JsonObject, compat: Compat): SdnConfiguration {
+  const standard = readStandardConfiguration(document);
+  const reader = new Reader(document);
+  const runtime = reader.struct("runtimeConfig");
+  const runtimeDns = runtime?.struct("dns");
+  return {
+    cniVersion: standard.cniVersion,
+    name: standard.name,
+    networkType: networkTypeOf(standard.type),
+    ipam: readIpam(document, compat),
+    dns: standard.dns,
+    runtimeDns: {
+      servers: runtimeDns?.texts("servers") ?? [],
+      searches: runtimeDns?.texts("searches") ?? [],
+      options: runtimeDns?.texts("options") ?? [],
+    },
+    flags: readFlags(reader.struct("optionalFlags")),
+    portMappings: runtime?.structs("portMappings").map(readPortMapping) ?? [],
+    additionalRoutes: reader.structs("additionalRoutes").map((route) => readRoute(route, compat)),
+    additionalArguments: reader
+      .structs("AdditionalArgs")
+      .map((each) => ({ name: each.text("name"), value: each.raw("value") })),
+    warnings: warningsFor(document, compat),
+  };
+}

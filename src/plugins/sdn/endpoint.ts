@@ -1,0 +1,164 @@
+/** The endpoint that a call wants, and what IPAM and the configuration say of its addresses (cni.md §2.4). */
+import { PluginPanic } from "../../cni/error.ts";
+import type { CniDns, CniIp } from "../../cni/result.ts";
+import type { Dns, PolicyDocument, Route } from "../../hcn/base-document.ts";
+import type { HostComputeEndpoint } from "../../hcn/endpoint.ts";
+import { present } from "../../hcn/json-reader.ts";
+import type { HostComputeNetwork } from "../../hcn/network.ts";
+import { SCHEMA_V2_0 } from "../../hcn/schema-version.ts";
+import { type Ip, type Ipv4, familyOf, formatIp } from "../../net/ip.ts";
+import { type InterfaceAddress, formatPrefix, maskIp, parseInterfaceAddress } from "../../net/prefix.ts";
+import type { SdnConfiguration, SdnRoute } from "./conf.ts";
+
+/** Addresses and gateways, at most one of each family. */
+export interface SdnAddressing {
+  readonly ipv4: InterfaceAddress | undefined;
+  readonly ipv6: InterfaceAddress | undefined;
+  readonly gateway: Ip | undefined;
+  readonly gateway6: Ip | undefined;
+}
+
+/** The subnet of the configuration, which a network made on demand gets. */
+export interface ConfiguredSubnet {
+  readonly prefix: string;
+  readonly gateway: Ip;
+}
+
+/** The next address, counted in the last byte alone. */
+function plusOne(ip: Ipv4): Ipv4 {
+  return (((ip & 0xffff_ff00) | ((ip + 1) & 0xff)) >>> 0) as Ipv4;
+}
+
+/** `ipam.subnet` with its gateway: that of the first route, else the address as it is written, plus one. */
+export function configuredSubnet({ ipam }: SdnConfiguration): ConfiguredSubnet | undefined {
+  if (ipam.subnet === "") return undefined;
+  const subnet = parseInterfaceAddress(ipam.subnet);
+  if (subnet === undefined || familyOf(subnet.ip) !== 4)
+    throw new PluginPanic("runtime error: index out of range [3] with length 0");
+  const prefix = formatPrefix({ address: maskIp(subnet.ip, subnet.length), length: subnet.length });
+  return { prefix, gateway: ipam.routes[0]?.gateway ?? plusOne(subnet.ip as Ipv4) };
+}
+
+/** The masked address with 2 in its last byte: the bridge endpoint of the host. */
+function bridgeGateway({ ip, length }: InterfaceAddress): Ip {
+  const network = maskIp(ip, length);
+  return typeof network === "number" ? ((((network & 0xffff_ff00) | 2) >>> 0) as Ipv4) : network;
+}
+
+/** Addressing before IPAM is asked: the gateway of the configuration, and addresses of HNS's choice. */
+export function addressingWithoutIpam(configuration: SdnConfiguration): SdnAddressing {
+  const gateway = configuredSubnet(configuration)?.gateway;
+  return { ipv4: undefined, ipv6: undefined, gateway, gateway6: undefined };
+}
+
+/** What IPAM says instead. One address of each family counts; without dual stack IPv4 alone. */
+export function addressingOfIpam(
+  { flags }: SdnConfiguration,
+  before: SdnAddressing,
+  ips: readonly CniIp[],
+): SdnAddressing {
+  const v4 = ips.find(({ address }) => familyOf(address.ip) === 4);
+  const v6 = flags.enableDualStack ? ips.find(({ address }) => familyOf(address.ip) === 6) : undefined;
+  const forced = v4 !== undefined && flags.forceBridgeGateway ? bridgeGateway(v4.address) : undefined;
+  return {
+    ipv4: v4?.address,
+    ipv6: v6?.address,
+    gateway: v4 === undefined ? before.gateway : (forced ?? v4.gateway),
+    gateway6: v6?.gateway,
+  };
+}
+
+function isDefault({ destination }: SdnRoute, family: 4 | 6): boolean {
+  return destination !== undefined && destination.length === 0 && familyOf(destination.ip) === family;
+}
+
+/** Fills gateways that are missing from default routes of `additionalRoutes`. */
+export function withAdditionalGateways(
+  { flags, additionalRoutes }: SdnConfiguration,
+  addressing: SdnAddressing,
+): SdnAddressing {
+  if (!flags.gatewayFromAdditionalRoutes) return addressing;
+  const find = (family: 4 | 6): Ip | undefined =>
+    additionalRoutes.find(
+      (route) =>
+        route.gateway !== undefined && familyOf(route.gateway) === family && isDefault(route, family),
+    )?.gateway;
+  return {
+    ...addressing,
+    gateway: addressing.gateway ?? find(4),
+    gateway6: addressing.gateway6 ?? find(6),
+  };
+}
+
+function nonEmpty<T>(list: readonly T[]): readonly T[] | undefined {
+  return list.length === 0 ? undefined : list;
+}
+
+export function dnsDocument(dns: CniDns): Dns {
+  return present<Dns>({
+    Domain: dns.domain === "" ? undefined : dns.domain,
+    Search: nonEmpty(dns.search),
+    ServerList: nonEmpty(dns.nameservers),
+    Options: nonEmpty(dns.options),
+  });
+}
+
+function defaultRoutes({ gateway, gateway6 }: SdnAddressing): readonly Route[] {
+  // The reference writes 0.0.0.0/0 for whatever is configured as the first gateway.
+  const first = gateway === undefined ? [] : [{ NextHop: formatIp(gateway), DestinationPrefix: "0.0.0.0/0" }];
+  const second = gateway6 === undefined ? [] : [{ NextHop: formatIp(gateway6), DestinationPrefix: "::/0" }];
+  return [...first, ...second];
+}
+
+/** The document to create. */
+export function sdnEndpointDocument(
+  names: { readonly endpoint: string; readonly networkId: string },
+  addressing: SdnAddressing,
+  parts: { readonly policies: readonly PolicyDocument[]; readonly dns: CniDns; readonly hasLengths: boolean },
+): HostComputeEndpoint {
+  const configs = [addressing.ipv4, addressing.ipv6].filter((address) => address !== undefined);
+  const routes = defaultRoutes(addressing);
+  return {
+    Name: names.endpoint,
+    HostComputeNetwork: names.networkId,
+    ...(parts.policies.length > 0 && { Policies: parts.policies }),
+    ...(configs.length > 0 && {
+      IpConfigurations: configs.map(({ ip, length }) => ({
+        IpAddress: formatIp(ip),
+        ...(parts.hasLengths && { PrefixLength: length }),
+      })),
+    }),
+    Dns: dnsDocument(parts.dns),
+    ...(routes.length > 0 && { Routes: routes }),
+    SchemaVersion: SCHEMA_V2_0,
+  };
+}
+
+/** The network that is made when there is none of that name. */
+export function sdnNetworkDocument(
+  configuration: SdnConfiguration,
+  dns: CniDns,
+  policies: readonly PolicyDocument[],
+): HostComputeNetwork {
+  const subnet = configuredSubnet(configuration);
+  return {
+    Name: configuration.name,
+    Type: configuration.networkType,
+    ...(policies.length > 0 && { Policies: policies }),
+    ...(subnet !== undefined && {
+      Ipams: [
+        {
+          Type: "Static",
+          Subnets: [
+            {
+              IpAddressPrefix: subnet.prefix,
+              Routes: [{ NextHop: formatIp(subnet.gateway), DestinationPrefix: "0.0.0.0/0" }],
+            },
+          ],
+        },
+      ],
+    }),
+    Dns: dnsDocument(dns),
+    SchemaVersion: SCHEMA_V2_0,
+  };
+}

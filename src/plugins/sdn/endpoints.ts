@@ -1,0 +1,229 @@
+/** The endpoint of a call over HCN: made, attached, compared, removed (cni.md §2.4). */
+import type { GcAttachment } from "../../cni/configuration.ts";
+import { readPrevResult } from "../../cni/configuration.ts";
+import { CNI_CODES, CniError, describeError } from "../../cni/error.ts";
+import type { Compat } from "../../cni/parameters.ts";
+import type { CniResult } from "../../cni/result.ts";
+import type { PolicyDocument } from "../../hcn/base-document.ts";
+import { ENDPOINT_FLAGS, type HostComputeEndpoint } from "../../hcn/endpoint.ts";
+import { hasFeature } from "../../hcn/features.ts";
+import { equalGuids } from "../../hcn/guid.ts";
+import type { HostComputeNetwork } from "../../hcn/network.ts";
+import { addNamespaceEndpoint, createEndpoint, listEndpointsOfNetwork } from "../../hcn/operations.ts";
+import { getHnsVersion } from "../../hcn/v1-operations.ts";
+import { formatIp } from "../../net/ip.ts";
+import { collectGarbage } from "../windows-endpoint/endpoint-api.ts";
+import { type HnsCaller, namespaceCall } from "../windows-endpoint/failure.ts";
+import { compareHcnEndpoint, failOnDifferences } from "../windows-endpoint/hcn-check.ts";
+import { HcnEndpoints, type HcnTarget } from "../windows-endpoint/hcn-endpoint.ts";
+import { betterResult, dnsOfEndpoint, ipsOfHcnEndpoint } from "../windows-endpoint/hcn-result.ts";
+import { isNamespaceGuid } from "../windows-endpoint/sandbox.ts";
+import {
+  type SdnAddressing,
+  addressingOfIpam,
+  addressingWithoutIpam,
+  sdnEndpointDocument,
+  withAdditionalGateways,
+} from "./endpoint.ts";
+import { endpointDns } from "./name-resolution.ts";
+import type { SdnCall } from "./plugin.ts";
+import { additionalPolicies, loopbackPolicy, portPolicies } from "./policies.ts";
+import { referenceSdnResult } from "./result.ts";
+
+export class SdnEndpoints {
+  private readonly caller: HnsCaller;
+  private readonly compat: Compat;
+  private readonly endpoints: HcnEndpoints;
+
+  constructor(caller: HnsCaller, compat: Compat) {
+    this.caller = caller;
+    this.compat = compat;
+    this.endpoints = new HcnEndpoints({ caller, compat });
+  }
+
+  /** What is looked at before HNS is changed: loopback DSR, subnet, port mappings. @throws CniError, PluginPanic */
+  async validate({ configuration }: SdnCall): Promise<void> {
+    if (configuration.flags.loopbackDSR && !hasFeature(await this.caller.hns(getHnsVersion), "DSR")) {
+      const message = "platform does not support feature Direct Server Return (DSR)";
+      throw new CniError(CNI_CODES.internal, message);
+    }
+    addressingWithoutIpam(configuration);
+    portPolicies(configuration);
+  }
+
+  async add(call: SdnCall, network: HostComputeNetwork): Promise<CniResult> {
+    const target = this.targetOf(call, network);
+    const existing = await this.findExisting(call, target);
+    if (existing !== undefined) {
+      // The reference does not attach it again (row 104).
+      if (this.compat === "better") await this.attachAgain(target, existing);
+      return this.resultOf(call, network, existing);
+    }
+    try {
+      const endpoint = await this.create(call, target);
+      await this.attach(target, endpoint);
+      return this.resultOf(call, network, endpoint);
+    } catch (error) {
+      await call.ipam.undo();
+      throw error;
+    }
+  }
+
+  /** What is gone already is no error. @throws CniError */
+  async remove(call: SdnCall): Promise<void> {
+    const endpoint = await this.endpoints.find(nameOf(call));
+    if (endpoint !== undefined) await this.endpoints.remove(endpoint);
+  }
+
+  /** @throws CniError that lists what differs from `previous`. */
+  async check(call: SdnCall, network: HostComputeNetwork, previous: CniResult): Promise<void> {
+    const name = nameOf(call);
+    const endpoint = await this.endpoints.find(name);
+    if (endpoint === undefined)
+      throw new CniError(CNI_CODES.internal, `endpoint ${name} is gone; recreate the container`);
+    const held = (endpoint.IpConfigurations ?? []).flatMap(({ IpAddress }) => IpAddress ?? []);
+    const expected = {
+      result: previous,
+      networkId: network.ID ?? "",
+      policies: this.policiesOf(call, held[0]),
+    };
+    failOnDifferences(name, compareHcnEndpoint(call.request, endpoint, expected));
+  }
+
+  /** @returns what failed. */
+  gc(
+    call: SdnCall,
+    findNetwork: () => Promise<HostComputeNetwork>,
+    valid: readonly GcAttachment[] | undefined,
+  ): Promise<readonly string[]> {
+    return collectGarbage<HostComputeEndpoint>({
+      networkName: call.configuration.name,
+      valid,
+      list: async () => {
+        const { ID = "" } = await findNetwork();
+        return this.caller.hcn("hcnEnumerateEndpoints", (client) => listEndpointsOfNetwork(client, ID));
+      },
+      describe: ({ Name, Flags }) => ({
+        name: Name ?? "",
+        isRemote: ((Flags ?? 0) & ENDPOINT_FLAGS.RemoteEndpoint) !== 0,
+      }),
+      remove: (endpoint) => this.endpoints.remove(endpoint),
+    });
+  }
+
+  private targetOf(call: SdnCall, network: HostComputeNetwork): HcnTarget {
+    return { endpointName: nameOf(call), networkId: network.ID ?? "", netns: call.request.netns };
+  }
+
+  /**
+   * The endpoint of that name on this network. On another network the reference makes a second of the same name
+   * beside it; better removes the other.
+   */
+  private async findExisting(call: SdnCall, target: HcnTarget): Promise<HostComputeEndpoint | undefined> {
+    let endpoint: HostComputeEndpoint | undefined;
+    try {
+      endpoint = await this.endpoints.find(target.endpointName);
+    } catch (error) {
+      // The reference takes every failure of the look-up for "there is none" (cni.md §2.12).
+      if (this.compat === "better") throw error;
+      return undefined;
+    }
+    if (endpoint === undefined || equalGuids(endpoint.HostComputeNetwork ?? "", target.networkId))
+      return endpoint;
+    if (this.compat === "better") {
+      await this.endpoints.remove(endpoint);
+      await call.ipam.del();
+    }
+    return undefined;
+  }
+
+  /** As win-bridge: an endpoint that is in another living namespace is not taken from it. */
+  private async attachAgain(target: HcnTarget, endpoint: HostComputeEndpoint): Promise<void> {
+    if (this.endpoints.isAttachedTo(endpoint, target.netns)) return;
+    if (await this.endpoints.isAttached(endpoint)) {
+      const message = `endpoint ${target.endpointName} is in another namespace already; call DEL before ADD with ${target.netns}`;
+      throw new CniError(CNI_CODES.internal, message);
+    }
+    await this.endpoints.attach(target, endpoint);
+  }
+
+  private async create(call: SdnCall, target: HcnTarget): Promise<HostComputeEndpoint> {
+    const { configuration, podNamespace, ipam } = call;
+    const before = addressingWithoutIpam(configuration);
+    const after = ipam.isConfigured ? addressingOfIpam(configuration, before, await ipam.add()) : before;
+    const addressing = withAdditionalGateways(configuration, after);
+    const document = sdnEndpointDocument(
+      { endpoint: target.endpointName, networkId: target.networkId },
+      addressing,
+      {
+        policies: this.policiesOf(call, this.ownAddress(addressing)),
+        dns: endpointDns(configuration, podNamespace),
+        hasLengths: this.compat === "better",
+      },
+    );
+    try {
+      return await this.caller.hcn("hcnCreateEndpoint", (client) =>
+        createEndpoint(client, target.networkId, document),
+      );
+    } catch (error) {
+      const text = `error creating endpoint ${describeError(error)} : endpoint config ${JSON.stringify(document)}`;
+      if (this.compat === "better") throw error;
+      throw new CniError(CNI_CODES.internal, text, { cause: error });
+    }
+  }
+
+  private async attach(target: HcnTarget, endpoint: HostComputeEndpoint): Promise<void> {
+    if (this.compat === "reference") return this.attachAsReference(target, endpoint);
+    try {
+      await this.endpoints.attach(target, endpoint);
+    } catch (error) {
+      await this.endpoints.removeQuietly(endpoint);
+      throw error;
+    }
+  }
+
+  /** The reference leaks the endpoint when this fails (row 105). */
+  private async attachAsReference({ netns }: HcnTarget, endpoint: HostComputeEndpoint): Promise<void> {
+    try {
+      if (!isNamespaceGuid(netns)) throw new CniError(CNI_CODES.internal, "invalid namespace ID");
+      await this.caller.hcn(namespaceCall, (client) =>
+        addNamespaceEndpoint(client, netns, endpoint.ID ?? ""),
+      );
+    } catch (error) {
+      const text = `error adding endpoint to namespace ${describeError(error)} : endpoint ${JSON.stringify(endpoint)}`;
+      throw new CniError(CNI_CODES.internal, text, { cause: error });
+    }
+  }
+
+  /** The address for loopback DSR. Before HNS has chosen one, Go prints `<nil>`; better leaves the policy out. */
+  private ownAddress({ ipv4 }: SdnAddressing): string | undefined {
+    if (ipv4 !== undefined) return formatIp(ipv4.ip);
+    return this.compat === "reference" ? "<nil>" : undefined;
+  }
+
+  private policiesOf({ configuration }: SdnCall, address: string | undefined): readonly PolicyDocument[] {
+    return [
+      ...portPolicies(configuration),
+      ...additionalPolicies(configuration, "EndpointPolicy", this.compat),
+      ...(configuration.flags.loopbackDSR && address !== undefined ? [loopbackPolicy(address)] : []),
+    ];
+  }
+
+  /** @throws CniError */
+  private resultOf(
+    { request, configuration }: SdnCall,
+    network: HostComputeNetwork,
+    endpoint: HostComputeEndpoint,
+  ): CniResult {
+    const isDualStack = configuration.flags.enableDualStack;
+    if (this.compat === "reference")
+      return referenceSdnResult(network, endpoint, { ifName: request.ifName, isDualStack });
+    const ips = ipsOfHcnEndpoint(network, endpoint);
+    const parts = { mac: endpoint.MacAddress ?? "", ips, dns: dnsOfEndpoint(endpoint) };
+    return betterResult(request, parts, readPrevResult(request.configuration));
+  }
+}
+
+function nameOf({ request, configuration }: SdnCall): string {
+  return `${request.containerId}_${configuration.name}`;
+}

@@ -1,0 +1,84 @@
+/** The IPAM plugin of one call, and the text that it gets. */
+import type { Delegate } from "../../cni/delegate.ts";
+import { formatJson } from "../../cni/json.ts";
+import type { Compat } from "../../cni/parameters.ts";
+import type { PluginRequest } from "../../cni/plugin.ts";
+import type { CniIp } from "../../cni/result.ts";
+import type { SdnConfiguration } from "./conf.ts";
+import { makeIpamConfiguration } from "./ipam-conf.ts";
+
+export interface SdnIpamOptions {
+  readonly configuration: SdnConfiguration;
+  readonly request: PluginRequest;
+  readonly podNamespace: string;
+  readonly delegate: Delegate;
+  readonly compat: Compat;
+}
+
+export class SdnIpamSession {
+  private readonly type: string;
+  private readonly request: PluginRequest;
+  private readonly delegate: Delegate;
+  private readonly compat: Compat;
+  /** What a failing ADD has to undo: better, that IPAM was called; the reference, that it gave an address. */
+  private needsUndo = false;
+
+  constructor(options: SdnIpamOptions) {
+    const { configuration, delegate } = options;
+    this.type = configuration.ipam.type;
+    this.delegate = delegate;
+    this.compat = options.compat;
+    this.request = requestFor(options);
+  }
+
+  /** Without it HNS chooses addresses, and the other calls do nothing. */
+  get isConfigured(): boolean {
+    return this.type !== "";
+  }
+
+  /** @throws the plugin's error */
+  async add(): Promise<readonly CniIp[]> {
+    if (!this.isConfigured) return [];
+    this.needsUndo = this.compat === "better";
+    const { ips } = await this.delegate.add(this.type, this.request);
+    this.needsUndo = true;
+    return ips;
+  }
+
+  /** @throws the plugin's error */
+  async del(): Promise<void> {
+    if (this.isConfigured) await this.delegate.del(this.type, this.request);
+  }
+
+  /** After a failed ADD: the failure that is being reported is the one that led here. */
+  async undo(): Promise<void> {
+    if (!this.needsUndo) return;
+    try {
+      await this.del();
+    } catch {
+      // DEL will release the address.
+    }
+  }
+
+  /** @throws the plugin's error */
+  async check(): Promise<void> {
+    if (this.isConfigured) await this.delegate.check(this.type, this.request);
+  }
+
+  /** @throws the plugin's error */
+  async status(): Promise<void> {
+    if (this.isConfigured) await this.delegate.status(this.type, this.request);
+  }
+
+  /** @throws the plugin's error */
+  async gc(): Promise<void> {
+    if (this.isConfigured) await this.delegate.gc(this.type, this.request);
+  }
+}
+
+/** Better passes the configuration on as it came; the reference only for dual stack (row 102). */
+function requestFor({ configuration, request, podNamespace, compat }: SdnIpamOptions): PluginRequest {
+  if (compat === "better" || configuration.flags.enableDualStack) return request;
+  const written = makeIpamConfiguration(configuration, podNamespace);
+  return { ...request, configuration: written, configurationText: formatJson(written, 0) };
+}

@@ -1,0 +1,146 @@
+/**
+ * Microsoft's plugins nat, sdnbridge and sdnoverlay: one program under three names (cni.md §2.4). It makes an endpoint for
+ * every container, and the network, too, when there is none of that name.
+ */
+import { parseCniArguments } from "../../cni/arguments.ts";
+import { readPrevResult, readValidAttachments } from "../../cni/configuration.ts";
+import { DecodeError } from "../../cni/decode.ts";
+import type { Delegate } from "../../cni/delegate.ts";
+import { CNI_CODES, CniError, annotate, describeError } from "../../cni/error.ts";
+import type { Compat } from "../../cni/parameters.ts";
+import type { CniPlugin, PluginRequest } from "../../cni/plugin.ts";
+import type { CniResult } from "../../cni/result.ts";
+import { SPEC_VERSIONS } from "../../cni/version.ts";
+import type { HcnClient } from "../../hcn/client.ts";
+import { requireNetwork } from "../windows-endpoint/endpoint-api.ts";
+import { HnsCaller } from "../windows-endpoint/failure.ts";
+import { type SdnConfiguration, type SdnName, readSdnConfiguration } from "./conf.ts";
+import { SdnEndpoints } from "./endpoints.ts";
+import { SdnIpamSession } from "./ipam-session.ts";
+import { SdnNetworks } from "./networks.ts";
+
+export interface SdnPluginOptions {
+  readonly name: SdnName;
+  readonly client: HcnClient;
+  /** Calls the IPAM plugin. */
+  readonly delegate: Delegate;
+  readonly compat: Compat;
+}
+
+/** One call with what was read for it. */
+export interface SdnCall {
+  readonly request: PluginRequest;
+  readonly configuration: SdnConfiguration;
+  readonly ipam: SdnIpamSession;
+  /** The Kubernetes namespace of the pod; empty: unknown. */
+  readonly podNamespace: string;
+}
+
+/** What the reference takes (row 110); better takes every version. */
+const REFERENCE_VERSIONS: readonly string[] = ["0.2.0", "0.3.0", "0.4.0", "1.0.0"];
+const POD_ARGUMENTS = ["K8S_POD_NAMESPACE", "K8S_POD_NAME", "K8S_POD_INFRA_CONTAINER_ID"];
+
+/** Arguments that cannot be read are none, as in the reference. */
+function podNamespaceOf({ args }: PluginRequest): string {
+  try {
+    return parseCniArguments(args, POD_ARGUMENTS).get("K8S_POD_NAMESPACE") ?? "";
+  } catch {
+    return "";
+  }
+}
+
+export class SdnPlugin implements CniPlugin {
+  readonly name: SdnName;
+  readonly compat: Compat;
+  readonly supportedVersions: readonly string[];
+  private readonly delegate: Delegate;
+  private readonly networks: SdnNetworks;
+  private readonly endpoints: SdnEndpoints;
+
+  constructor(options: SdnPluginOptions) {
+    this.name = options.name;
+    this.compat = options.compat;
+    this.supportedVersions = options.compat === "better" ? SPEC_VERSIONS : REFERENCE_VERSIONS;
+    this.delegate = options.delegate;
+    const caller = new HnsCaller(options.client, options.compat);
+    this.networks = new SdnNetworks(caller, options.compat);
+    this.endpoints = new SdnEndpoints(caller, options.compat);
+  }
+
+  async add(request: PluginRequest): Promise<CniResult> {
+    const call = this.open(request);
+    for (const warning of call.configuration.warnings) request.warn(`${this.name}: ${warning}`);
+    await this.endpoints.validate(call);
+    const network = await this.networks.getOrCreate(call);
+    return this.endpoints.add(call, network);
+  }
+
+  /** The reference releases the address first (row 77), and stops when that fails. */
+  async del(request: PluginRequest): Promise<void> {
+    const call = this.open(request);
+    if (this.compat === "reference") {
+      try {
+        await call.ipam.del();
+      } catch (error) {
+        throw new CniError(CNI_CODES.internal, `ipam deletion failed, ${describeError(error)}`, {
+          cause: error,
+        });
+      }
+      await this.endpoints.validate(call);
+    }
+    await this.endpoints.remove(call);
+    if (this.compat === "better") await call.ipam.del();
+  }
+
+  /** The reference looks at nothing. */
+  async check(request: PluginRequest): Promise<void> {
+    if (this.compat === "reference") return;
+    const call = this.open(request);
+    const previous = this.decode(() => readPrevResult(request.configuration));
+    if (previous === undefined) {
+      const message = 'CHECK needs the field "prevResult", the result of ADD';
+      throw new CniError(CNI_CODES.invalidNetworkConfig, message);
+    }
+    await this.endpoints.check(call, await this.networks.get(call), previous);
+    await call.ipam.check();
+  }
+
+  /** Ready when IPAM is; a network that is missing is made by ADD, but not for dual stack. */
+  async status(request: PluginRequest): Promise<void> {
+    const call = this.open(request);
+    await requireNetwork(() => this.networks.probe(call));
+    await call.ipam.status();
+  }
+
+  /** Goes on after failures and reports them at the end. */
+  async gc(request: PluginRequest): Promise<void> {
+    const call = this.open(request);
+    const valid = this.decode(() => readValidAttachments(request.configuration));
+    const failures = [...(await this.endpoints.gc(call, () => this.networks.get(call), valid))];
+    try {
+      await call.ipam.gc();
+    } catch (error) {
+      failures.push(describeError(error));
+    }
+    if (failures.length > 0) throw new CniError(CNI_CODES.internal, failures.join("; "));
+  }
+
+  private open(request: PluginRequest): SdnCall {
+    const { compat, delegate } = this;
+    const configuration = this.decode(() => readSdnConfiguration(request.configuration, compat));
+    const podNamespace = podNamespaceOf(request);
+    const ipam = new SdnIpamSession({ configuration, request, podNamespace, delegate, compat });
+    return { request, configuration, ipam, podNamespace };
+  }
+
+  /** Reads configuration; the reference gives its faults no code of their own. */
+  private decode<T>(read: () => T): T {
+    try {
+      return read();
+    } catch (error) {
+      if (!(error instanceof DecodeError)) throw error;
+      if (this.compat === "reference") throw annotate(error, "failed to parse network configuration");
+      throw new CniError(CNI_CODES.invalidNetworkConfig, error.message, { cause: error });
+    }
+  }
+}

@@ -1,0 +1,96 @@
+/** The policies of an endpoint and of a network that is made on demand (cni.md §2.4). */
+import { StructReader } from "../../cni/decode.ts";
+import { CNI_CODES, CniError, PluginPanic } from "../../cni/error.ts";
+import { type JsonObject, type JsonValue, isJsonObject } from "../../cni/json.ts";
+import type { Compat } from "../../cni/parameters.ts";
+import type { PolicyDocument } from "../../hcn/base-document.ts";
+import { NAT_FLAGS } from "../../hcn/nat-policy.ts";
+import type { PortMapping } from "../windows-endpoint/conf.ts";
+import { parsePortProtocol } from "../windows-endpoint/policies.ts";
+import type { SdnConfiguration, SdnFlags } from "./conf.ts";
+
+/** The priority of the ACL for a mapped port. */
+const PORT_ACL_PRIORITY = 1_000;
+
+function portMapping(mapping: PortMapping, protocol: number, vip: string, flags: number): PolicyDocument {
+  return {
+    Type: "PortMapping",
+    Settings: {
+      Protocol: protocol,
+      InternalPort: mapping.containerPort,
+      ExternalPort: mapping.hostPort,
+      ...(vip !== "" && { VIP: vip }),
+      ...(flags !== 0 && { Flags: flags }),
+    },
+  };
+}
+
+function portAcl({ containerPort }: PortMapping, protocol: number): PolicyDocument {
+  return {
+    Type: "ACL",
+    Settings: {
+      Protocols: `${protocol}`,
+      Action: "Allow",
+      Direction: "In",
+      LocalPorts: `${containerPort}`,
+      Priority: PORT_ACL_PRIORITY,
+    },
+  };
+}
+
+function ofMapping(mapping: PortMapping, flags: SdnFlags): readonly PolicyDocument[] {
+  const protocol = parsePortProtocol(mapping.protocol);
+  if (protocol === undefined) {
+    throw new CniError(
+      CNI_CODES.internal,
+      "failed during GetEndpointInfo from netconf: invalid protocol supplied to port mapping policy",
+    );
+  }
+  const own = flags.localRoutedPortMapping ? NAT_FLAGS.LocalRoutedVip : 0;
+  return [
+    portMapping(mapping, protocol, mapping.hostIp, own),
+    // The copy for IPv6 has no address of its own (row 108).
+    ...(flags.enableDualStack ? [portMapping(mapping, protocol, "", own | NAT_FLAGS.IPv6)] : []),
+    ...(flags.allowAclPortMapping ? [portAcl(mapping, protocol)] : []),
+  ];
+}
+
+/** Port mappings, with what belongs to each. @throws CniError for a protocol that is none. */
+export function portPolicies({ portMappings, flags }: SdnConfiguration): readonly PolicyDocument[] {
+  return portMappings.flatMap((mapping) => ofMapping(mapping, flags));
+}
+
+function decode(value: JsonValue | undefined): PolicyDocument | undefined {
+  if (!isJsonObject(value)) return undefined;
+  const reader = new StructReader(value);
+  const type = reader.raw("Type") ?? "";
+  if (typeof type !== "string") return undefined;
+  const settings = reader.raw("Settings");
+  return settings === undefined ? { Type: type } : { Type: type, Settings: settings as JsonObject };
+}
+
+/**
+ * The policies of `AdditionalArgs` with the name `name`, which has to be written exactly so.
+ * @throws PluginPanic for a value that is no policy (the reference), CniError (7) that names it (better).
+ */
+export function additionalPolicies(
+  { additionalArguments }: SdnConfiguration,
+  name: "EndpointPolicy" | "NetworkPolicy",
+  compat: Compat,
+): readonly PolicyDocument[] {
+  return additionalArguments.flatMap((argument, index) => {
+    if (argument.name !== name) return [];
+    const policy = decode(argument.value);
+    if (policy !== undefined) return [policy];
+    if (compat === "reference") throw new PluginPanic("json: cannot unmarshal value into a policy");
+    throw new CniError(
+      CNI_CODES.invalidNetworkConfig,
+      `field "AdditionalArgs[${index}].value" must be {"Type": "…", "Settings": {…}}`,
+    );
+  });
+}
+
+/** Loopback DSR for the pod's own address. */
+export function loopbackPolicy(address: string): PolicyDocument {
+  return { Type: "OutBoundNAT", Settings: { Destinations: [address] } };
+}
