@@ -125,9 +125,9 @@ describe("the examples of the two documented defects", () => {
     ["defect-l2bridge-dsr", []],
     ["defect-overlay-nodeport", ["services.yaml"]],
   ])("%s comes out as its file says", async (folder, others) => {
-    const files = ["cluster.yaml", ...others].map((file) => ({
-      name: file,
-      text: textOf(`${folder}/${file}`).replace(/^manifests:\n {2}- .*\n/m, ""),
+    const files = ["cluster.yaml", ...others].map((name) => ({
+      name,
+      text: textOf(`${folder}/${name}`).replace(/^manifests:\n {2}- .*\n/m, ""),
     }));
     const read = readInput(files);
     if (!("input" in read)) throw new Error(JSON.stringify(read.problems));
