@@ -35,6 +35,14 @@ function machineFacts(node: VerifyNode | undefined): {
   return { os: node.os, build: profile.build, revision: revision ?? ALL_UPDATES };
 }
 
+/** See `FlowFacts.losesPodsWithDsr`. */
+function losesPodsWithDsr(model: VerifyModel, node: VerifyNode | undefined): boolean {
+  if (node?.losesPodsWithDsr !== true || !model.isDsr || !model.hasProxy) return false;
+  return model.services.some(
+    ({ kind, ports }) => kind === "cluster-ip" && ports.some(({ backEnds }) => backEnds.length > 0),
+  );
+}
+
 /** The network of pods that a flow is in: the sender's, else the receiver's. */
 function networkOfFlow(model: VerifyModel, source: VerifySender, target?: VerifySender): VerifyNetwork {
   const pod = [source, target].find((party) => party?.kind === "pod" && !party.isHostNetwork);
@@ -93,6 +101,8 @@ function arrivalAddress(model: VerifyModel, source: VerifySender, target: Verify
     return outboundNatOf(model, source, target.address) === "translates" ? node.address : source.address;
   }
   const { driver, shape } = target.network;
+  // Linux nodes send from their VXLAN device, whose address is the first of their range.
+  if (driver === "Overlay" && node.os === "linux") return node.podRange.address;
   const isBridged = node.index === target.node.index && driver === "L2Bridge" && shape === "own-subnet";
   return isBridged ? (addToIp(node.podRange.address, BRIDGE_OFFSET) ?? node.address) : node.address;
 }
@@ -145,6 +155,7 @@ function commonFacts(
     hasName: true,
     hasProxy: model.hasProxy,
     isDsr: model.isDsr,
+    losesPodsWithDsr: losesPodsWithDsr(model, nodeOf(source)),
     service: "none",
     backEnds: 0,
     localBackEnds: 0,
