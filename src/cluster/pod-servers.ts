@@ -61,7 +61,7 @@ function keyOf({ port, protocol }: PortSpec): string {
 
 function describe({ port, protocol, failure }: UnservedPort): PodRemark {
   return {
-    code: "pod-port-in-use",
+    code: failure === "access-denied" ? "windows-update-denies-sockets" : "pod-port-in-use",
     text: `${protocol} port ${port} cannot be opened: ${SOCKET_FAILURE_TEXTS[failure]}`,
   };
 }

@@ -222,7 +222,7 @@ describe("WALK-B-6 pod → external", () => {
     ]);
   });
 
-  it("ICMP echo leaves with source A, is answered by X, and the answer finds no way back", () => {
+  it("F-41 ICMP echo leaves with source A, is answered by X, and the answer finds no way back", () => {
     const { forward, report } = walk(own, "pod/a", "external", { protocol: "icmp" });
     expect(forward.map(({ at, ip }) => [at, ip])).toEqual(
       expect.arrayContaining([

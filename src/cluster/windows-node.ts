@@ -37,6 +37,7 @@ export function bootWindowsNode(
     windows: defined(spec.build, "a Windows node has a build"),
     datapath: new SwitchDatapath(env, host),
     adapters: [{ name: ADAPTER_NAME, ...uplink, addresses: [address] }],
+    quirks: spec.quirks,
   });
   return { spec, host, hns };
 }

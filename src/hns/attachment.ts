@@ -9,7 +9,7 @@ import { type Ip, parseIp } from "../net/ip.ts";
 import type { Group } from "../vfp/group.ts";
 import { asksDhcp } from "./endpoint-addresses.ts";
 import { compileBandwidth } from "./compile/bandwidth.ts";
-import { hostFiltersOf } from "./compile/host-filters.ts";
+import { filtersOf } from "./defects/proxy-limit.ts";
 import { releaseCompartment } from "./compute-systems/compartments.ts";
 import type { DnsDefinition, PortProgram, RouteDefinition, VnicDefinition } from "./datapath.ts";
 import {
@@ -120,6 +120,7 @@ function mtuOf(context: ServiceContext, endpoint: EndpointRecord): number | unde
     if (policy.Type === "InterfaceParameters") mtu = policy.Settings.Mtu ?? mtu;
     if (policy.Type === "EncapOverhead") overhead = policy.Settings.Overhead ?? overhead;
   }
+  if (context.quirks.strikes("encap-overhead-ignored", endpoint.id)) overhead = 0;
   if (mtu === undefined && overhead === 0) return undefined;
   return Math.max(MTU_MIN, Math.min(mtu ?? mtuBytes, mtuBytes) - overhead);
 }
@@ -135,7 +136,7 @@ export function followFilters(context: ServiceContext, endpoint: EndpointRecord)
   const network = context.state.networks.get(endpoint.networkId);
   const portId = endpoint.attachment?.portId;
   if (network === undefined || portId === undefined) return;
-  context.datapath.setFilters(portId, hostFiltersOf(context.cache, network, endpoint));
+  context.datapath.setFilters(portId, filtersOf(context, network, endpoint));
 }
 
 /** Where ports have rules, the rate is one of them. */
@@ -180,7 +181,7 @@ function vnicOf(
     interfaceMetric: interfaceMetricOf(endpoint),
     vlan: vlanOf(network, endpoint),
     asksDhcp: !isOnHost && asksDhcp(network, endpoint),
-    filters: hostFiltersOf(context.cache, network, endpoint),
+    filters: filtersOf(context, network, endpoint),
     bandwidth: bandwidthOf(network, endpoint),
     sendsToFabric: traitsOf(network.type).isTunnelled && !isOnHost,
     program,

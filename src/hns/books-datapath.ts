@@ -36,6 +36,9 @@ export class BooksDatapath implements Datapath {
   private readonly blocks = new PortBlockTable();
   private lastCompartment = HOST_COMPARTMENT;
 
+  /** Nothing moves here that could go wrong. */
+  followDefects(): void {}
+
   createCompartment(_name: string, wantedId?: number): number {
     const isFree = wantedId !== undefined && wantedId > HOST_COMPARTMENT && !this.compartments.has(wantedId);
     const id = isFree ? wantedId : this.lastCompartment + 1;

@@ -15,6 +15,7 @@ import type { PortAddressInfo } from "../vfp/port-settings.ts";
 import type { VirtualSwitch } from "../vswitch/virtual-switch.ts";
 import type { HostLayerName, LayerName, LayerStack } from "./compile/layers.ts";
 import type { PhysicalAdapter } from "./physical-adapter.ts";
+import type { QuirkSet } from "./quirk-set.ts";
 
 /** A NAT pool that a port has to have. Equal names mean the same pool. */
 export interface NatPoolDefinition {
@@ -69,6 +70,8 @@ export interface PortProgram {
   readonly claims: readonly PortClaimDefinition[];
   /** Frames from the wire that carry the host's MAC come to this port when they are for one of its addresses. */
   readonly deliversByAddress: boolean;
+  /** True: nothing passes. Default false. */
+  readonly isBlocked?: boolean;
 }
 
 /** The distributed router of an overlay network: a vNIC in a compartment of its own, and its port. */
@@ -128,6 +131,10 @@ export type SwitchDefinition =
       readonly hasHostPort: boolean;
       /** No VFP on its ports: frames go by VLAN and MAC. Switches of the other kinds are all so. */
       readonly isPlain: boolean;
+      /** The adapter's route to the cloud's metadata service does not come along. Default false. */
+      readonly losesMetadataRoute?: boolean;
+      /** It is that of an L2Bridge network. Default false. */
+      readonly isBridge?: boolean;
     }
   | {
       readonly kind: "internal";
@@ -203,6 +210,8 @@ export interface PortPoolAllocation {
 }
 
 export interface Datapath {
+  /** Tells which defects the node has. Called again when one is set otherwise; ports and stacks follow. */
+  followDefects(quirks: QuirkSet): void;
   /** Makes a compartment and returns its id: small, growing, above 1; `wantedId` when it is free. */
   createCompartment(name: string, wantedId?: number): number;
   removeCompartment(id: number): void;
@@ -238,8 +247,8 @@ export interface Datapath {
   programHost(switchId: Guid, networkId: Guid, program: HostProgram): void;
   /** Makes the distributed router of an overlay network, or replaces what its port is programmed with. */
   programRouter(switchId: Guid, networkId: Guid, router: RouterProgram): void;
-  /** Takes the distributed router of a network away, if it has one. */
-  removeRouter(switchId: Guid, networkId: Guid): void;
+  /** Takes the distributed router of a network away, if it has one; `afterMs`: not at once, though the network is gone. */
+  removeRouter(switchId: Guid, networkId: Guid, afterMs?: number): void;
   /** Has the host translate for a network on an internal switch; undefined: no more, and all sessions end. */
   programTranslation(switchId: Guid, networkId: Guid, translation: TranslationDefinition | undefined): void;
   /** Replaces what is programmed into an attached port. */

@@ -127,6 +127,7 @@ export function removeEndpoint(context: ServiceContext, endpoint: EndpointRecord
     notifyNetwork(context, endpoint, NOTIFICATION_TYPES.NetworkEndpointDetached);
   context.state.removeEndpoint(detached);
   context.cache.forget(endpoint.id);
+  if (context.ports.defects.release(endpoint.id)) context.ports.renew(endpoint.networkId);
   context.changed("Endpoint", endpoint.id);
   followBackEnd(context, endpoint.id, endpoint.networkId);
   context.ports.followUnattached(endpoint);
@@ -134,7 +135,17 @@ export function removeEndpoint(context: ServiceContext, endpoint: EndpointRecord
 
 /** Inferred (hcn.md §4.4): an attached endpoint is detached on the way. */
 export function deleteEndpoint(context: ServiceContext, id: Guid): void {
-  removeEndpoint(context, requireEndpoint(context, id));
+  const endpoint = requireEndpoint(context, id);
+  // The call succeeds, and the endpoint stays (dataplane.md §9, F-25).
+  if (isRemoteEndpoint(endpoint) && context.hasQuirk("remote-endpoint-left-behind")) {
+    context.ports.defects.leave(
+      id,
+      endpoint.ipConfigs.map(({ ip }) => ip),
+    );
+    context.ports.reprogram(endpoint.networkId);
+    return;
+  }
+  removeEndpoint(context, endpoint);
 }
 
 /** Changes the policies of an endpoint; its port follows when it is attached. */

@@ -32,6 +32,7 @@ import {
   modifyComputeSystem,
   terminateComputeSystem,
 } from "./compute-systems/compute-systems.ts";
+import { endRestoration } from "./defects/late-restoration.ts";
 import { degradeEndpoint } from "./endpoint-port.ts";
 import type { WindowsBuild } from "../knowledge/profiles.ts";
 import type { QuirkName, QuirkSetting } from "../knowledge/quirks.ts";
@@ -342,6 +343,7 @@ export class HnsService {
   /** Does what the clock has brought since the last call. */
   private catchUp(): void {
     settleMirroring(this.context);
+    endRestoration(this.context);
   }
 
   private checkRunning(): void {

@@ -17,12 +17,8 @@ import {
   modifyGuestNetworkService,
   requireGuestNetworkService,
 } from "./guest-network-services.ts";
-import {
-  createLoadBalancer,
-  deleteLoadBalancer,
-  modifyLoadBalancer,
-  requireLoadBalancer,
-} from "./load-balancers.ts";
+import { deleteLoadBalancer } from "./load-balancer-deletion.ts";
+import { createLoadBalancer, modifyLoadBalancer, requireLoadBalancer } from "./load-balancers.ts";
 import { createNamespace, deleteNamespace, modifyNamespace, requireNamespace } from "./namespaces.ts";
 import { parseSdnRoute } from "../hcn/sdn-route.ts";
 import { createNetwork, deleteNetwork, modifyNetwork, requireNetwork } from "./networks.ts";

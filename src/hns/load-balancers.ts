@@ -3,8 +3,11 @@ import type { Guid, JsonObject } from "../hcn/client.ts";
 import { HcnError } from "../hcn/error.ts";
 import { type HostComputeLoadBalancer, parseLoadBalancer } from "../hcn/load-balancer.ts";
 import { checkSameNetwork } from "./back-end-list.ts";
+import type { Ip } from "../net/ip.ts";
+import { prefixContains } from "../net/prefix.ts";
+import { asRestoring } from "./defects/restoring-front-ends.ts";
 import type { LoadBalancerRecord } from "./load-balancer-record.ts";
-import { readLoadBalancer } from "./load-balancer-validation.ts";
+import { type LoadBalancerFields, readLoadBalancer } from "./load-balancer-validation.ts";
 import type { ServiceContext } from "./service-context.ts";
 
 /** Inferred (hcn.md §11.25): the code for a load balancer that is not there. */
@@ -12,6 +15,36 @@ export function requireLoadBalancer(context: ServiceContext, id: Guid): LoadBala
   const loadBalancer = context.state.loadBalancers.get(id);
   if (loadBalancer !== undefined) return loadBalancer;
   throw new HcnError("ERROR_NOT_FOUND", { detail: `There is no load balancer ${id}` });
+}
+
+/** What a new load balancer has in place of what was asked for. */
+function defectiveFields(
+  context: ServiceContext,
+  fields: LoadBalancerFields,
+): Partial<Pick<LoadBalancerRecord, "sourceVip" | "endpointIds">> {
+  const sourceVip = networkAddressFor(context, fields);
+  const former = context.state.formerBackEnds.of(fields);
+  const keeps = former !== undefined && context.hasQuirk("front-end-keeps-back-ends");
+  return { ...(sourceVip !== undefined && { sourceVip }), ...(keeps && { endpointIds: former }) };
+}
+
+/** With `source-vip-is-network-address`: the first address of the subnet that SourceVIP is in (dataplane.md §9, F-06). */
+function networkAddressFor(
+  context: ServiceContext,
+  { networkId, sourceVip }: LoadBalancerFields,
+): Ip | undefined {
+  const subnets = context.state.networks.get(networkId)?.subnets ?? [];
+  const subnet = subnets.find(({ prefix }) => sourceVip !== undefined && prefixContains(prefix, sourceVip));
+  if (subnet === undefined || !context.hasQuirk("source-vip-is-network-address")) return undefined;
+  return subnet.prefix.address;
+}
+
+function readNew(context: ServiceContext, document: HostComputeLoadBalancer, id: Guid): LoadBalancerFields {
+  try {
+    return readLoadBalancer(context, document, id);
+  } catch (error) {
+    throw asRestoring(context, error);
+  }
 }
 
 /** Creates a load balancer from a document of checked shape. @returns its id. */
@@ -23,10 +56,11 @@ export function createLoadBalancer(
   const id = context.chooseId(wantedId ?? document.ID);
   if (context.state.loadBalancers.has(id))
     throw new HcnError("ERROR_OBJECT_ALREADY_EXISTS", { detail: `There is a load balancer ${id} already` });
-  const fields = readLoadBalancer(context, document, id);
+  const fields = readNew(context, document, id);
   const loadBalancer: LoadBalancerRecord = Object.freeze({
     ...context.baseOf(id, document),
     ...fields,
+    ...defectiveFields(context, fields),
   });
   context.ports.reserveServicePorts(loadBalancer);
   context.state.addLoadBalancer(loadBalancer);
@@ -70,6 +104,8 @@ export function modifyLoadBalancer(context: ServiceContext, id: Guid, settings: 
     ...fields,
   });
   context.ports.reserveServicePorts(updated);
+  if (context.hasQuirk("load-balancer-rules-left-on-change"))
+    context.state.membersOf(before.networkId).services.leave(id);
   context.state.replaceLoadBalancer(updated);
   context.state.ignoredUpdates.delete(id);
   context.changed("LoadBalancer", id);
@@ -85,22 +121,6 @@ export function removeLoadBalancer(
   context.state.removeLoadBalancer(loadBalancer, isFrontEndLeft);
   context.cache.forget(loadBalancer.id);
   context.changed("LoadBalancer", loadBalancer.id);
-}
-
-export function deleteLoadBalancer(context: ServiceContext, id: Guid): void {
-  const loadBalancer = requireLoadBalancer(context, id);
-  const { endpoints } = context.state;
-  const isDegraded = !loadBalancer.endpointIds.some((endpointId) => endpoints.has(endpointId));
-  if (isDegraded && context.hasQuirk("degraded-load-balancer-not-deleted")) {
-    throw new HcnError("HCN_E_DEGRADED_OPERATION", {
-      detail: `Load balancer ${id} has no back end any more; the defect degraded-load-balancer-not-deleted strikes`,
-      explanation: "hns-object-degraded",
-    });
-  }
-  // The next one there is refused, until the service restarts (hcn.md §4.7).
-  const isFrontEndLeft = context.hasQuirk("front-end-stale-after-delete");
-  removeLoadBalancer(context, loadBalancer, isFrontEndLeft);
-  context.ports.reprogram(loadBalancer.networkId);
 }
 
 /**

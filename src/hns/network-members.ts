@@ -69,6 +69,11 @@ export class NetworkMembers {
     this.outdated.set(id, undefined);
   }
 
+  /** Rules that nobody owns any more go. */
+  dropLeftRules(): void {
+    for (const id of this.services.left) this.outdated.set(id, undefined);
+  }
+
   /** A back end of this load balancer changed. */
   markOutdated(loadBalancer: LoadBalancerRecord): void {
     this.outdated.set(loadBalancer.id, loadBalancer);

@@ -48,6 +48,15 @@ interface CarriedSettings {
   readonly metric: number;
 }
 
+/** The metadata service of clouds. */
+const METADATA_IP = 0xa9fe_a9fe;
+
+/** What comes along where the node has the defect `metadata-route-lost`. */
+function withoutMetadataRoute(carried: CarriedSettings): CarriedSettings {
+  const routes = carried.routes.filter(({ prefix }) => prefix.address !== METADATA_IP);
+  return { ...carried, routes };
+}
+
 /** Drops an interface; the settings are for the one that takes its place. */
 function takeAway(compartment: Compartment, from: Interface): CarriedSettings {
   const routes = compartment
@@ -102,7 +111,8 @@ function createExternal(env: Environment, host: Host, definition: Definition<"ex
   const { id, adapter } = definition;
   const prng = env.prng.derive(`hns-switch/${id}`);
   const before = root.getInterface(adapter.name);
-  const carried = before && takeAway(root, before);
+  const taken = before && takeAway(root, before);
+  const carried = taken && definition.losesMetadataRoute === true ? withoutMetadataRoute(taken) : taken;
   const virtualSwitch = makeExternalSwitch(env, host, definition, prng);
   if (!definition.hasHostPort)
     return { virtualSwitch, adapter, hostInterface: undefined, hostPort: undefined, parked: carried };

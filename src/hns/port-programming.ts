@@ -17,6 +17,7 @@ import {
   hostLegsOf,
   managementIpOf,
 } from "./compile/network-view.ts";
+import { ProgramDefects } from "./defects/program-defects.ts";
 import { isMapped, planOverlay } from "./compile/overlay-plan.ts";
 import { compileHostTunnel, compileRouter } from "./compile/overlay-program.ts";
 import { compilePrograms, paRouteOf } from "./compile/port-program.ts";
@@ -29,6 +30,7 @@ import type { LoadBalancerRecord } from "./load-balancer-record.ts";
 import type { NetworkRecord } from "./network-record.ts";
 import { hasRules, traitsOf } from "./network/type-traits.ts";
 import type { PhysicalAdapter } from "./physical-adapter.ts";
+import type { QuirkSet } from "./quirk-set.ts";
 import type { ServiceState } from "./state.ts";
 
 /** Bytes that VXLAN over IPv4 adds to a packet (dataplane.md §2.3). */
@@ -43,9 +45,12 @@ export interface PortProgrammingParts {
   readonly state: ServiceState;
   readonly cache: CompileCache;
   readonly traits: ServiceTraits;
+  readonly quirks: QuirkSet;
   /** What ports of overlay networks are set to on this build. */
   readonly processesNeighborDiscovery: boolean;
 }
+
+const LATE_REMOVAL_MS = 30_000;
 
 /** A network as its rules see it, worked out once for each state of its endpoints and of the node. */
 interface Surveyed {
@@ -68,17 +73,21 @@ function areEqual(a: readonly Ip[], b: readonly Ip[]): boolean {
 
 /** Plain data, part of the service's context. */
 export class PortProgramming {
+  readonly defects: ProgramDefects;
   private readonly datapath: Datapath;
   private readonly adapters: readonly PhysicalAdapter[];
   private readonly state: ServiceState;
   private readonly cache: CompileCache;
+  private readonly quirks: QuirkSet;
   private traits: ServiceTraits;
   private readonly overlayFlags: number;
   private readonly surveyed = new Map<Guid, Surveyed>();
   private readonly programmed = new Map<Guid, Programmed>();
 
   constructor(parts: PortProgrammingParts) {
-    const { datapath, adapters, state, cache, traits } = parts;
+    const { datapath, adapters, state, cache, traits, quirks } = parts;
+    this.quirks = quirks;
+    this.defects = new ProgramDefects(quirks, cache);
     this.overlayFlags = OVERLAY_ADDRESS_FLAGS + (parts.processesNeighborDiscovery ? AddressFlag.ndp : 0);
     this.datapath = datapath;
     this.adapters = adapters;
@@ -94,20 +103,35 @@ export class PortProgramming {
     for (const id of this.state.networks.keys()) this.reprogram(id);
   }
 
+  /** Brings all ports of a network in line, whatever they have. */
+  renew(networkId: Guid): void {
+    this.surveyed.delete(networkId);
+    this.reprogram(networkId);
+  }
+
   adapterOf(network: NetworkRecord): PhysicalAdapter | undefined {
     return this.adapters.find((adapter) => adapter.name === network.adapterName);
   }
 
   nodeFacts(adapter: PhysicalAdapter): NodeFacts {
     const addresses = this.datapath.addressesOf(adapter).map((address) => address.ip);
-    return { addresses, hostMac: adapter.mac };
+    return { addresses: this.inOrder(addresses, adapter), hostMac: adapter.mac };
+  }
+
+  /** The management address comes first. With `management-address-flips` that is the IPv4 address that came last. */
+  private inOrder(addresses: readonly Ip[], adapter: PhysicalAdapter): readonly Ip[] {
+    const last = addresses.findLast((ip) => typeof ip === "number");
+    if (last === undefined || !this.quirks.strikes("management-address-flips", adapter.name))
+      return addresses;
+    return [last, ...addresses.filter((ip) => ip !== last)];
   }
 
   /** Brings all ports of a network in line. */
   reprogram(networkId: Guid): void {
     const network = this.state.networks.get(networkId);
     if (network !== undefined && traitsOf(network.type).isTranslated) {
-      const translation = compileTranslation(network, this.state.attachedOf(networkId));
+      const deniesOutbound = this.quirks.strikes("nat-denies-outbound", networkId);
+      const translation = compileTranslation(network, this.state.attachedOf(networkId), deniesOutbound);
       this.datapath.programTranslation(network.switchId, networkId, translation);
     }
     const surveyed = network && this.survey(network);
@@ -115,7 +139,11 @@ export class PortProgramming {
     const { view } = surveyed;
     this.updateServices(surveyed);
     if (view.overlay !== undefined)
-      this.datapath.programRouter(network.switchId, networkId, compileRouter(this.cache, view, view.overlay));
+      this.datapath.programRouter(
+        network.switchId,
+        networkId,
+        this.defects.onRouter(view, compileRouter(this.cache, view, view.overlay)),
+      );
     const touched = view.services.takeTouched();
     const before = this.programmed.get(networkId);
     const isOnlyTouched = before?.view === view && before.podGroups === view.services.podGroups;
@@ -127,7 +155,11 @@ export class PortProgramming {
     const surveyed = this.survey(network);
     if (surveyed === undefined) return undefined;
     this.updateServices(surveyed);
-    return compilePrograms(this.cache, surveyed.view, new Set([endpointId])).get(endpointId);
+    const { view } = surveyed;
+    const program = compilePrograms(this.cache, view, new Set([endpointId])).get(endpointId);
+    const endpoint = view.attached.find(({ id }) => id === endpointId);
+    if (program === undefined || endpoint === undefined) return program;
+    return this.defects.onPort(view, endpoint, program);
   }
 
   /** Brings a network in line whose rules name an endpoint that came or went without a vNIC. */
@@ -142,9 +174,19 @@ export class PortProgramming {
   forget({ id: networkId, switchId, type }: NetworkRecord): void {
     if (traitsOf(type).isTranslated) this.datapath.programTranslation(switchId, networkId, undefined);
     const view = this.surveyed.get(networkId)?.view;
-    if (view?.overlay !== undefined) this.datapath.removeRouter(view.network.switchId, networkId);
+    if (view?.overlay !== undefined)
+      this.datapath.removeRouter(view.network.switchId, networkId, this.lateRemovalMs(networkId));
     this.surveyed.delete(networkId);
     this.programmed.delete(networkId);
+    this.defects.forget(networkId);
+  }
+
+  /** With `network-space-removed-late`: 30 s and more (dataplane.md §9, F-50). Inferred: less than a minute. */
+  private lateRemovalMs(networkId: Guid): number {
+    if (!this.quirks.strikes("network-space-removed-late", networkId)) return 0;
+    return (
+      LATE_REMOVAL_MS + this.quirks.chanceOf("network-space-removed-late", networkId).below(LATE_REMOVAL_MS)
+    );
   }
 
   /**
@@ -222,7 +264,7 @@ export class PortProgramming {
       tunnel: view.overlay === undefined ? undefined : compileHostTunnel(this.cache, view, view.overlay),
     };
     const program = services.update(surroundings, members.takeOutdated(), members.loadBalancers);
-    this.datapath.programHost(network.switchId, network.id, program);
+    this.datapath.programHost(network.switchId, network.id, this.defects.onHost(view, program));
   }
 
   private program(view: NetworkView, programs: ReadonlyMap<Guid, PortProgram>): void {
@@ -230,7 +272,7 @@ export class PortProgramming {
       const portId = endpoint.attachment?.portId;
       const program = programs.get(endpoint.id);
       if (portId !== undefined && program !== undefined)
-        this.datapath.program(view.network.switchId, portId, program);
+        this.datapath.program(view.network.switchId, portId, this.defects.onPort(view, endpoint, program));
     }
     this.programmed.set(view.network.id, { view, podGroups: view.services.podGroups });
   }

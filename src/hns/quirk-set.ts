@@ -47,6 +47,31 @@ export class QuirkSet {
     return striking !== undefined && striking.prng.nextU32() < striking.rate * CHANCE_STEPS;
   }
 
+  /**
+   * True when the defect strikes `subject`: a port, an endpoint, a network. Where it has a rate, each subject draws once:
+   * asking again, and in forks, tells the same.
+   */
+  strikes(name: QuirkName, subject: string): boolean {
+    const setting = this.settings.get(name);
+    if (setting === "on" || setting === "off" || setting === undefined) return setting === "on";
+    const draw = this.prng.derive(`quirk/${name}/${setting.seed ?? ""}/${subject}`).nextU32();
+    return draw < setting.rate * CHANCE_STEPS;
+  }
+
+  /** How often it strikes, from 0 to 1. `whenOn` is the rate at which it was met. */
+  rateOf(name: QuirkName, whenOn = 1): number {
+    const setting = this.settings.get(name) ?? "off";
+    if (setting === "off") return 0;
+    return setting === "on" ? whenOn : setting.rate;
+  }
+
+  /** Chance of one defect at one subject: what it draws shifts nobody else's numbers. */
+  chanceOf(name: QuirkName, subject: string): Prng {
+    const setting = this.settings.get(name);
+    const seed = typeof setting === "object" ? (setting.seed ?? "") : "";
+    return this.prng.derive(`quirk/${name}/${seed}/${subject}`);
+  }
+
   /** False when it never strikes. */
   mayStrike(name: QuirkName): boolean {
     return this.settings.get(name) !== "off";

@@ -44,6 +44,7 @@ async function balanceAgain(node: FaultyNode): Promise<void> {
   await node.balance(80);
 }
 
+/** F-48 is source-address-refused, F-49 load-balancer-port-missing. */
 const REFUSING: readonly [name: QuirkName, situation: Situation, code: string][] = [
   ["reattach-refused", attachTwice, "HCN_E_NAMESPACE_ATTACH_FAILED"],
   ["parallel-attach-not-found", attach, "ERROR_NOT_FOUND"],
@@ -58,7 +59,7 @@ const REFUSING: readonly [name: QuirkName, situation: Situation, code: string][]
   ],
 ];
 
-describe("defects that refuse what is right (hcn.md §4.4, §4.5, §4.7)", () => {
+describe("defects that refuse what is right (hcn.md §4.4, §4.5, §4.7; F-48, F-49)", () => {
   it.each(REFUSING)("%s", async (name, situation, code) => {
     const node = await faultyNode();
     node.service.setQuirk(name, "on");
@@ -105,7 +106,7 @@ describe("defects that take what is wrong", () => {
   });
 });
 
-describe("changing a load balancer (hcn.md §7.1, HCN-036)", () => {
+describe("changing a load balancer (hcn.md §7.1, HCN-036, F-21)", () => {
   it.each([
     ["ws2022", "on the version that has no such call", "E_NOTIMPL", 1],
     ["ws2025", "on 15.4, which takes the call and does nothing", undefined, 1],
@@ -138,7 +139,7 @@ describe("changing a load balancer (hcn.md §7.1, HCN-036)", () => {
 });
 
 describe("defects that hang the service", () => {
-  it("service-deadlock: the call and all behind it, until the service restarts", async () => {
+  it("F-38 service-deadlock: the call and all behind it, until the service restarts", async () => {
     const node = await faultyNode();
     node.service.setQuirk("service-deadlock", "on");
     const stuck = [listNetworks(node.client), listLoadBalancers(node.client)];

@@ -26,6 +26,7 @@ import {
 } from "./network/networking-options.ts";
 import type { NetworkRecord, RecordBase } from "./network-record.ts";
 import type { PhysicalAdapter } from "./physical-adapter.ts";
+import { PROGRAM_QUIRKS } from "./defects/program-defects.ts";
 import { PortProgramming } from "./port-programming.ts";
 import { QuirkSet } from "./quirk-set.ts";
 import type { StoredKind } from "./stored/stored-object.ts";
@@ -61,6 +62,10 @@ const VERSION_MAJOR = 0x1_0000_0000;
 
 /** Defects that rules follow from. They strike for as long as they are set: with a rate, once for all. */
 const TRAIT_QUIRKS: readonly QuirkName[] = [
+  ...PROGRAM_QUIRKS,
+  "session-affinity-not-kept",
+  "overlay-nodeport-ws2022",
+  "management-address-flips",
   "load-balancer-port-blocks-not-shared",
   "own-node-port-unreachable",
 ];
@@ -111,8 +116,10 @@ export class ServiceContext {
       state: this.state,
       cache: this.cache,
       traits: this.serviceTraits(),
+      quirks: this.quirks,
       processesNeighborDiscovery: processesNeighborDiscovery(this.windows),
     });
+    this.datapath.followDefects(this.quirks);
     this.clock = env.clock;
     this.epochMs = options.epochMs ?? EPOCH_DEFAULT_MS;
     for (const adapter of options.adapters) this.state.macs.take(adapter.mac, `adapter ${adapter.name}`);
@@ -121,6 +128,7 @@ export class ServiceContext {
   /** Sets a defect; what is programmed follows. */
   setQuirk(name: QuirkName, setting: QuirkSetting): void {
     this.quirks.set(name, setting);
+    this.datapath.followDefects(this.quirks);
     if (TRAIT_QUIRKS.includes(name)) this.ports.changeTraits(this.serviceTraits());
   }
 
@@ -129,6 +137,8 @@ export class ServiceContext {
       sharesPortBlocks: !this.hasQuirk("load-balancer-port-blocks-not-shared"),
       reachesServices: reachesServicesFromNode(this.windows),
       reachesOwnNodePorts: !this.hasQuirk("own-node-port-unreachable"),
+      keepsAffinity: !this.hasQuirk("session-affinity-not-kept"),
+      losesOverlayNodePorts: this.hasQuirk("overlay-nodeport-ws2022"),
     });
   }
 

@@ -76,9 +76,9 @@ describe("a restart of the service", () => {
   });
 
   it.each([
-    ["load-balancers-lost-at-restart", [1, 2, 2, 0, 0]],
-    ["endpoints-lost-at-restart", [1, 2, 1, 1, 1]],
-  ] as const)("has the defect %s when it is set", (quirk, left) => {
+    ["F-15", "load-balancers-lost-at-restart", [1, 2, 2, 0, 0]],
+    ["F-40", "endpoints-lost-at-restart", [1, 2, 1, 1, 1]],
+  ] as const)("%s has the defect %s when it is set", (_id, quirk, left) => {
     node = hnsNode({ quirks: { [quirk]: "on" } });
     fill(node);
     node.service.restart();

@@ -6,6 +6,7 @@ import type { RestartState } from "../hcn/faults/fault.ts";
 import { NETWORK_FLAGS } from "../hcn/network.ts";
 import { detachEndpoint, updateEndpoint } from "./attachment.ts";
 import { terminateComputeSystem } from "./compute-systems/compute-systems.ts";
+import { beginRestoration } from "./defects/late-restoration.ts";
 import { removeEndpoint } from "./endpoints.ts";
 import { deleteGuestNetworkService } from "./guest-network-services.ts";
 import { removeLoadBalancer } from "./load-balancers.ts";
@@ -69,9 +70,25 @@ export function restartService(context: ServiceContext, state?: RestartState): v
   if (isForgetful) forgetPolicyLists(context);
   if (context.hasQuirk("endpoints-lost-at-restart")) loseUsedEndpoints(context);
   if (context.hasQuirk("loopback-gateway-not-reloaded")) loseUnloadableNetworks(context);
+  context.state.restoration = undefined;
   releaseLeftFrontEnds(context);
+  if (state === undefined && context.hasQuirk("load-balancers-restored-late")) beginRestoration(context);
+  restartDefects(context);
   createOwnNetworks(context);
   context.takeNotifications();
+}
+
+/** What defects have left on ports ends with the service, and what a restart spoils begins. */
+function restartDefects(context: ServiceContext): void {
+  const { state, ports } = context;
+  state.formerBackEnds.clear();
+  ports.defects.restarted(
+    [...state.networks.values()].filter(({ type }) => type === "Overlay").map(({ id }) => id),
+  );
+  for (const id of state.networks.keys()) {
+    state.membersOf(id).dropLeftRules();
+    ports.renew(id);
+  }
 }
 
 /**
@@ -107,6 +124,7 @@ export function rebootNode(context: ServiceContext): void {
   const areAllLost = context.hasQuirk("networks-lost-at-reboot");
   for (const network of state.networks.values())
     if (areAllLost || isLostAtReboot(network)) deleteNetwork(context, network.id);
+  state.restoration = undefined;
   releaseLeftFrontEnds(context);
   state.mirroring = undefined;
   createOwnNetworks(context);

@@ -7,6 +7,8 @@ import type { Guid } from "../hcn/client.ts";
 import { AddressPool } from "./address-pool.ts";
 import { BackEndReferences } from "./back-end-references.ts";
 import { type EndpointRecord, isRemoteEndpoint } from "./endpoint-record.ts";
+import type { LateRestoration } from "./defects/restoring-front-ends.ts";
+import { FormerBackEnds } from "./defects/former-back-ends.ts";
 import { FrontEndTable } from "./front-end-table.ts";
 import { NO_GLOBALS, type ServiceGlobals } from "./globals.ts";
 import type { GuestNetworkServiceRecord } from "./guest-network-services.ts";
@@ -38,6 +40,9 @@ export class ServiceState {
   /** Mirrored networks that somebody asked for, and when they come; undefined: nobody did, or they are there. */
   mirroring: { readonly atMs: number; readonly flags: number } | undefined = undefined;
   readonly frontEnds: FrontEndTable = new FrontEndTable();
+  /** Load balancers that come back after a restart; undefined: none. */
+  restoration: LateRestoration | undefined = undefined;
+  readonly formerBackEnds: FormerBackEnds = new FormerBackEnds();
   /** MAC addresses are unique on the node, because networks share switches. */
   readonly macs: MacPool = new MacPool();
   readonly portMappings: PortMappingTable = new PortMappingTable();

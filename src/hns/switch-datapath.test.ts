@@ -478,7 +478,7 @@ it("the MTU follows InterfaceParameters and EncapOverhead", async () => {
   expect(formatPrefix(pod.compartment.listRoutes()[0]!.prefix)).toBe("10.244.1.0/24");
 });
 
-describe("a port that a program of the node listens on (quirk listener-blocks-front-end)", () => {
+describe("a port that a program of the node listens on (F-56, quirk listener-blocks-front-end)", () => {
   it.each<[string, boolean]>([
     ["ws2019", true],
     ["ws2022", false],

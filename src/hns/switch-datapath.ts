@@ -1,5 +1,6 @@
 /** The datapath of a simulated node: its Hyper-V switches, the host's stack, a cable per vNIC. */
 import { assert, defined } from "../base/assert.ts";
+import type { Task } from "../base/clock.ts";
 import type { Environment } from "../base/environment.ts";
 import type { Guid } from "../hcn/client.ts";
 import type { Compartment } from "../host/compartment.ts";
@@ -31,6 +32,8 @@ import type {
   TranslationDefinition,
   VnicDefinition,
 } from "./datapath.ts";
+import { LateGroups, RebuiltLayer } from "./defects/late-layers.ts";
+import { SwitchDefects } from "./defects/switch-defects.ts";
 import {
   type NodeSwitch,
   cableOf,
@@ -40,6 +43,7 @@ import {
   setHostAddresses,
 } from "./node-switch.ts";
 import type { PhysicalAdapter } from "./physical-adapter.ts";
+import type { QuirkSet } from "./quirk-set.ts";
 
 /** One endpoint's vNIC. */
 interface Vnic {
@@ -55,6 +59,25 @@ interface Router {
   readonly port: SwitchPort;
   readonly compartment: Compartment;
   program: PortProgram;
+  /** How often it was programmed otherwise. */
+  changes: number;
+}
+
+/** A router that outlives its network. */
+class LateRemoval implements Task {
+  private readonly datapath: SwitchDatapath;
+  private readonly switchId: Guid;
+  private readonly networkId: Guid;
+
+  constructor(datapath: SwitchDatapath, switchId: Guid, networkId: Guid) {
+    this.datapath = datapath;
+    this.switchId = switchId;
+    this.networkId = networkId;
+  }
+
+  run(): void {
+    this.datapath.removeRouter(this.switchId, this.networkId);
+  }
 }
 
 export class SwitchDatapath implements Datapath {
@@ -66,10 +89,21 @@ export class SwitchDatapath implements Datapath {
   private readonly vnics = new Map<Guid, Vnic>();
   /** By network. */
   private readonly routers = new Map<Guid, Router>();
+  /** Switches of L2Bridge networks. */
+  private readonly bridges = new Set<Guid>();
+  private defects: SwitchDefects | undefined;
 
   constructor(env: Environment, host: Host) {
     this.env = env;
     this.host = host;
+  }
+
+  followDefects(quirks: QuirkSet): void {
+    this.defects = new SwitchDefects(quirks);
+    for (const [id, { virtualSwitch }] of this.switches)
+      for (const port of virtualSwitch.listPorts()) this.defects.settlePort(port, this.bridges.has(id));
+    for (const { compartment } of this.vnics.values())
+      if (compartment !== this.host.root) this.defects.settleSockets(compartment);
   }
 
   createCompartment(name: string, wantedId?: number): number {
@@ -81,12 +115,17 @@ export class SwitchDatapath implements Datapath {
   }
 
   createSwitch(definition: SwitchDefinition): void {
-    this.switches.set(definition.id, createNodeSwitch(this.env, this.host, definition));
+    const made = createNodeSwitch(this.env, this.host, definition);
+    this.switches.set(definition.id, made);
+    const isBridge = definition.kind === "external" && definition.isBridge === true;
+    if (isBridge) this.bridges.add(definition.id);
+    for (const port of made.virtualSwitch.listPorts()) this.defects?.settlePort(port, isBridge);
   }
 
   removeSwitch(id: Guid): void {
     removeNodeSwitch(this.host, this.requireSwitch(id));
     this.switches.delete(id);
+    this.bridges.delete(id);
   }
 
   setHostAddresses(switchId: Guid, addresses: readonly InterfaceAddress[]): void {
@@ -138,6 +177,8 @@ export class SwitchDatapath implements Datapath {
       applyProgram(portBlocksFor(this.host, virtualSwitch, port), port, emptied(program), program);
       this.applyClaims([], program.claims);
     }
+    this.defects?.settlePort(port);
+    if (compartment !== this.host.root) this.defects?.settleNewPod(compartment, port.id);
     port.setIps(vnic.addresses.map((address) => address.ip));
     if (vnic.filters !== undefined) compartment.setFilters(netInterface, vnic.filters);
     configureStack(compartment, netInterface, vnic);
@@ -185,9 +226,31 @@ export class SwitchDatapath implements Datapath {
     assert(vnic !== undefined, "only attached ports are programmed");
     const { virtualSwitch } = this.requireSwitch(switchId);
     const blocks = portBlocksFor(this.host, virtualSwitch, vnic.port);
-    applyProgram(blocks, vnic.port, vnic.program, program);
-    this.applyClaims(vnic.program.claims, program.claims);
+    const before = vnic.program;
+    applyProgram(blocks, vnic.port, before, this.withoutLate(vnic.port, before, program));
+    this.applyClaims(before.claims, program.claims);
     vnic.program = program;
+    const { defects } = this;
+    if (defects === undefined) return;
+    defects.settlePort(vnic.port);
+    if (before.groups.ACL_ENDPOINT_LAYER !== program.groups.ACL_ENDPOINT_LAYER)
+      if (defects.endsFlowsOnAclChange(portId))
+        for (const layer of STATEFUL_LAYERS)
+          if (vnic.port.vfp.getLayer(layer)) vnic.port.vfp.forgetFlows(layer);
+  }
+
+  /** What comes late stays as it is on the port, and a task brings it. */
+  private withoutLate(port: SwitchPort, before: PortProgram, after: PortProgram): PortProgram {
+    let groups = after.groups;
+    for (const layer of after.stack.names) {
+      const wanted = groups[layer] ?? [];
+      if (wanted === before.groups[layer]) continue;
+      const lateMs = this.defects?.lateMs(layer, port.id) ?? 0;
+      if (lateMs === 0) continue;
+      this.env.clock.schedule(lateMs, new LateGroups(port, layer, wanted));
+      groups = { ...groups, [layer]: port.vfp.getLayer(layer)?.groups ?? [] };
+    }
+    return groups === after.groups ? after : { ...after, groups };
   }
 
   programRouter(switchId: Guid, networkId: Guid, router: RouterProgram): void {
@@ -199,14 +262,28 @@ export class SwitchDatapath implements Datapath {
       known.program,
       router.program,
     );
+    if (known.program !== router.program) this.rebuild(known, networkId);
     known.program = router.program;
     known.port.neighbors = router.neighbors;
     virtualSwitch.addressesChanged();
   }
 
-  removeRouter(switchId: Guid, networkId: Guid): void {
+  /** The layer goes and comes back, where the node has that defect; a new router's is there from the start. */
+  private rebuild(router: Router, networkId: Guid): void {
+    const gapMs = router.changes++ === 0 ? 0 : (this.defects?.gapMs(networkId, router.changes) ?? 0);
+    if (gapMs === 0) return;
+    const rebuilt = new RebuiltLayer(router.port);
+    rebuilt.begin();
+    this.env.clock.schedule(gapMs, rebuilt);
+  }
+
+  removeRouter(switchId: Guid, networkId: Guid, afterMs = 0): void {
     const router = this.routers.get(networkId);
     if (router === undefined) return;
+    if (afterMs > 0) {
+      this.env.clock.schedule(afterMs, new LateRemoval(this, switchId, networkId));
+      return;
+    }
     this.routers.delete(networkId);
     this.switches.get(switchId)?.virtualSwitch.removePort(router.port.id);
     this.host.removeCompartment(router.compartment.id);
@@ -228,7 +305,8 @@ export class SwitchDatapath implements Datapath {
       virtualSubnets: program.tunnel?.virtualSubnets ?? [],
     });
     compartment.addInterface({ name: portName, mac, device: stackEnd });
-    const router: Router = { port, compartment, program: emptied(program) };
+    this.defects?.settlePort(port);
+    const router: Router = { port, compartment, program: emptied(program), changes: 0 };
     this.routers.set(networkId, router);
     return router;
   }
@@ -327,6 +405,9 @@ function emptied(program: PortProgram | undefined): PortProgram {
   };
 }
 
+/** Whose flows a change of ACLs ends, where the node has that defect. */
+const STATEFUL_LAYERS: readonly LayerName[] = ["LB_DSR", "ACL_ENDPOINT_LAYER", "SLB_NAT_LAYER"];
+
 function setBandwidth(port: SwitchPort, groups: readonly Group[]): void {
   port.vfp.setGroups("QOS_LAYER", groups);
   port.vfp.setLayerPresent("QOS_LAYER", groups.length > 0);
@@ -360,6 +441,7 @@ function applyProgram(
   if (before.staticBindings !== after.staticBindings)
     applyBindings(port, before.staticBindings, after.staticBindings);
   port.deliversByAddress = after.deliversByAddress;
+  port.vfp.isBlocked = after.isBlocked === true;
 }
 
 function addPools(

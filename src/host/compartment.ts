@@ -80,6 +80,10 @@ export class Compartment implements NextHopResolver {
   /** Ports of own addresses that are served below the stack. */
   readonly portClaims: PortClaims = new PortClaims();
   dns: DnsSettings = NO_DNS;
+  /** A known defect: programs get no sockets (docs: dataplane.md §9, F-27). */
+  refusesSockets = false;
+  /** A known defect: the resolver answers nobody until then, by the clock (docs: dataplane.md §9, F-45). */
+  namesFailUntilMs = 0;
   /** What the resolver remembers. */
   readonly nameCache: NameCache = new NameCache();
   /** What `etc\\hosts`, or `/etc/hosts`, says. */

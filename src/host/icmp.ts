@@ -44,6 +44,7 @@ export class Icmp {
    * @returns why it could not be sent.
    */
   echo(options: EchoOptions): EchoRequest | SocketFailure {
+    if (this.compartment.refusesSockets) return "access-denied";
     const path = this.compartment.output.findPath(options.destination, options.source);
     if (path === undefined) return "no-route";
     if (this.requests.size >= LIMITS.socketsPerCompartmentMax) return "too-many-sockets";

@@ -10,6 +10,8 @@ export type SocketFailure =
   | "address-not-local"
   /** `LIMITS.socketsPerCompartmentMax` is reached. */
   | "too-many-sockets"
+  /** The system refuses sockets to the compartment (WSAEACCES), a known defect (docs: dataplane.md §9, F-27). */
+  | "access-denied"
   /** The packet does not fit and may not be fragmented. */
   | "message-too-long";
 
@@ -19,6 +21,7 @@ export const SOCKET_FAILURE_TEXTS: Readonly<Record<SocketFailure, string>> = Obj
   "port-in-use": "the port is in use",
   "no-free-port": "all ephemeral ports are in use",
   "address-not-local": "the source is no address of this compartment",
+  "access-denied": "access to sockets is denied (10013, WSAEACCES; ping says General failure)",
   "too-many-sockets": "the compartment has too many sockets",
   "message-too-long": "the packet is too long and may not be fragmented",
 });

@@ -101,7 +101,7 @@ describe("echo over a router", () => {
     expect(listPorts(pair).flatMap((port) => findWrongFrames(port.capture.frames))).toEqual([]);
   });
 
-  it("from Windows has identifier 1 whoever asks, and the letters as payload (DT-163)", () => {
+  it("from Windows has identifier 1 whoever asks, and the letters as payload (DT-163, F-42)", () => {
     const pair = makeRoutedPair();
     ping(pair, SERVER);
     ping(pair, SERVER);

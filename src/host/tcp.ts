@@ -65,6 +65,7 @@ export class Tcp {
   }
 
   listen(options: TcpListenOptions): TcpListener | SocketFailure {
+    if (this.compartment.refusesSockets) return "access-denied";
     if (options.ip !== undefined && !this.compartment.isLocal(options.ip)) return "address-not-local";
     const others = this.listeners.get(options.port) ?? [];
     if (this.ports.isHeld(options.port) || others.some((other) => other.ip === options.ip))
@@ -78,6 +79,7 @@ export class Tcp {
   /** Opens a connection; `options.owner` hears of everything that follows. @returns why no SYN could be sent. */
   connect(options: TcpConnectOptions): TcpConnection | SocketFailure {
     const { destination } = options;
+    if (this.compartment.refusesSockets) return "access-denied";
     if (this.connections.size >= LIMITS.socketsPerCompartmentMax) return "too-many-sockets";
     if (options.source !== undefined && !this.compartment.isLocal(options.source)) return "address-not-local";
     const path = this.compartment.output.findPath(destination, options.source);

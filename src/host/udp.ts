@@ -99,6 +99,7 @@ export class Udp {
   }
 
   bind(options: UdpBindOptions): UdpSocket | SocketFailure {
+    if (this.compartment.refusesSockets) return "access-denied";
     if (this.count >= LIMITS.socketsPerCompartmentMax) return "too-many-sockets";
     if (options.ip !== undefined && !this.compartment.isLocal(options.ip)) return "address-not-local";
     if (options.port !== undefined) {

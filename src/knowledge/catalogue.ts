@@ -8,6 +8,7 @@ import { CNI_POLICY_ENTRIES } from "./entries/cni-policies.ts";
 import { CLUSTER_ENTRIES } from "./entries/clusters.ts";
 import { CLUSTER_FILE_ENTRIES } from "./entries/cluster-file.ts";
 import { COMMAND_LINE_ENTRIES } from "./entries/command-line.ts";
+import { DATA_PLANE_DEFECT_ENTRIES } from "./entries/data-plane-defects.ts";
 import type { EntryText } from "./entries/entry-text.ts";
 import { FILTER_AND_NAT_ENTRIES } from "./entries/filters-and-nat.ts";
 import { FLANNEL_ENTRIES } from "./entries/flannel.ts";
@@ -76,6 +77,7 @@ const TEXTS: Readonly<Record<KnowledgeCode, EntryText>> = {
   ...KUBE_PROXY_CONFIGURATION_ENTRIES,
   ...HNS_REQUEST_ENTRIES,
   ...HNS_DEFECT_ENTRIES,
+  ...DATA_PLANE_DEFECT_ENTRIES,
   ...LINT_ENTRIES,
 };
 
@@ -119,6 +121,7 @@ export const SECTIONS: readonly CatalogueSection[] = Object.freeze([
   section("kube-proxy's configuration and flags", KUBE_PROXY_CONFIGURATION_ENTRIES),
   section("Requests to HNS", HNS_REQUEST_ENTRIES),
   section("Defects of HNS", HNS_DEFECT_ENTRIES),
+  section("Defects of VFP, the switch and the wire", DATA_PLANE_DEFECT_ENTRIES),
   section("Clusters from manifests", CLUSTER_ENTRIES),
   section("Cluster files", CLUSTER_FILE_ENTRIES),
   section("Kubernetes manifests", MANIFEST_ENTRIES),

@@ -40,6 +40,7 @@ const FACTS: FlowFacts = {
   hasName: true,
   hasProxy: true,
   isDsr: false,
+  losesPodsWithDsr: false,
   service: "none",
   backEnds: 0,
   localBackEnds: 0,
@@ -76,6 +77,21 @@ type Case = readonly [id: string, facts: Partial<FlowFacts>, expected: string];
 
 /** Read off the documents, row by row. */
 const CASES: readonly Case[] = [
+  [
+    "PP-L2BRIDGE-DSR-HEADLESS",
+    { ...SERVICE, flow: "pod-to-service-full-name", service: "headless", losesPodsWithDsr: true },
+    "l2bridge-broken-with-dsr",
+  ],
+  [
+    "PP-L2BRIDGE-DSR-SAME-NODE",
+    { relation: "same-node", isDsr: true, losesPodsWithDsr: true },
+    "l2bridge-broken-with-dsr",
+  ],
+  [
+    "PP-L2BRIDGE-DSR",
+    { isDsr: true, losesPodsWithDsr: true, outboundNat: "excepted" },
+    "l2bridge-broken-with-dsr",
+  ],
   // windows-networking-documentation.md §3, dataplane.md §2.4 B-1, B-2.
   ["PP-OWN-ADDRESS", {}, "works, sees client"],
   ["PP-OWN-ADDRESS", { relation: "same-node" }, "works, sees client"],
@@ -368,6 +384,7 @@ const DOMAIN: { readonly [Fact in keyof FlowFacts]: readonly FlowFacts[Fact][] }
   hasName: [true, false],
   hasProxy: [true, false],
   isDsr: [true, false],
+  losesPodsWithDsr: [true, false],
   service: ["cluster-ip", "headless", "external-name"],
   backEnds: [0, 64, 65, 1_025],
   localBackEnds: [0, 1],

@@ -94,6 +94,8 @@ export interface FlowFacts {
   readonly hasProxy: boolean;
   /** kube-proxy runs with `--enable-dsr`. */
   readonly isDsr: boolean;
+  /** The sender's node has the defect `l2bridge-dsr-kb5005619`, and a Service that is balanced with DSR. */
+  readonly losesPodsWithDsr: boolean;
   readonly service: "none" | "cluster-ip" | "headless" | "external-name";
   /** Ready back ends of the Service port. */
   readonly backEnds: number;

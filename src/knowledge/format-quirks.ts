@@ -1,6 +1,6 @@
 /** The table of defects in docs/reference/hns-faults.md. */
 import { formatMarkdownTable } from "../base/markdown-table.ts";
-import type { BuildSpan, QuirkRow } from "./quirk.ts";
+import { ALL_PROFILES, type BuildSpan, type QuirkRow } from "./quirk.ts";
 import { QUIRKS, QUIRK_NAMES } from "./quirks.ts";
 
 function spanText({ profile, since, until, hns }: BuildSpan): string {
@@ -12,7 +12,13 @@ function spanText({ profile, since, until, hns }: BuildSpan): string {
 
 function defaultText({ concerns, strikes }: QuirkRow): string {
   if (concerns.length === 0) return "off";
+  if (concerns === ALL_PROFILES) return strikes === "always" ? "on" : "off";
   return strikes === "always" ? "on there" : "off: it strikes now and then";
+}
+
+function metOn({ concerns }: QuirkRow): string {
+  if (concerns === ALL_PROFILES) return "every build";
+  return concerns.map(spanText).join(", ") || "not known";
 }
 
 /** All defects, in the order of the table. */
@@ -22,7 +28,7 @@ export function formatQuirks(): string {
     return [
       `\`${name}\``,
       `${quirk.title}.`,
-      quirk.concerns.map(spanText).join(", ") || "not known",
+      metOn(quirk),
       defaultText(quirk),
       quirk.notActedOn === undefined ? "yes" : `no: ${quirk.notActedOn}`,
       `[${quirk.explanation}](codes.md#${quirk.explanation})`,

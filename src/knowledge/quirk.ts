@@ -1,6 +1,6 @@
 /** The shape of one defect of HNS in the table (`quirks.ts`). */
 import type { KnowledgeCode } from "./codes.ts";
-import type { ProfileName, ServiceVersion } from "./profiles.ts";
+import { PROFILE_NAMES, type ProfileName, type ServiceVersion } from "./profiles.ts";
 
 /** Builds that a defect concerns: one profile, or the part of it between two updates. */
 export interface BuildSpan {
@@ -33,3 +33,6 @@ export interface QuirkRow {
 export function onProfiles(...names: readonly ProfileName[]): readonly BuildSpan[] {
   return Object.freeze(names.map((profile) => Object.freeze({ profile })));
 }
+
+/** How Windows is, not what one build has wrong. */
+export const ALL_PROFILES: readonly BuildSpan[] = onProfiles(...PROFILE_NAMES);

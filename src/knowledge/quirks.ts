@@ -10,15 +10,19 @@ import { type ServiceVersion, type WindowsBuild, hnsVersionOf, updateRevision } 
 import type { BuildSpan, QuirkRow } from "./quirk.ts";
 import { LIFE_CYCLE_QUIRKS, type LifeCycleQuirk } from "./quirk-rows/life-cycle.ts";
 import { LOAD_BALANCER_QUIRKS, type LoadBalancerQuirk } from "./quirk-rows/load-balancers.ts";
+import { NODE_QUIRKS, type NodeQuirk } from "./quirk-rows/nodes.ts";
 import { PACKET_QUIRKS, type PacketQuirk } from "./quirk-rows/packets.ts";
+import { PORT_QUIRKS, type PortQuirk } from "./quirk-rows/ports.ts";
 
 /** The name of a defect; stable, as it stands in cluster files and scripts. */
-export type QuirkName = LifeCycleQuirk | LoadBalancerQuirk | PacketQuirk;
+export type QuirkName = LifeCycleQuirk | LoadBalancerQuirk | PacketQuirk | PortQuirk | NodeQuirk;
 
 export const QUIRKS: Readonly<Record<QuirkName, QuirkRow>> = Object.freeze({
   ...LIFE_CYCLE_QUIRKS,
   ...LOAD_BALANCER_QUIRKS,
   ...PACKET_QUIRKS,
+  ...PORT_QUIRKS,
+  ...NODE_QUIRKS,
 });
 
 export const QUIRK_NAMES: readonly QuirkName[] = Object.freeze(Object.keys(QUIRKS) as QuirkName[]);

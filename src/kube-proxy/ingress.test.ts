@@ -303,7 +303,7 @@ const ROWS: readonly Row[] = [
   },
   {
     id: "F29",
-    given: "1.26, L1 terminating and serving",
+    given: "1.26, L1 terminating and serving (F-23)",
     node: { minor: 26 },
     services: balanced(),
     slices: endpoints({ at: "L1", is: "serving" }),

@@ -57,7 +57,7 @@ const NODE_PORTS: readonly Row[] = [
   },
   {
     id: "D3",
-    given: "external policy Local; R1",
+    given: "external policy Local; R1 (F-24)",
     services: nodePort(LOCAL),
     slices: R1,
     loadBalancers: [C_R1],

@@ -21,6 +21,7 @@ import type { Compartment } from "../host/compartment.ts";
 import { Host } from "../host/host.ts";
 import type { UdpDatagram, UdpOwner, UdpSocket } from "../host/udp.ts";
 import { parseProfile } from "../knowledge/profiles.ts";
+import type { QuirkSettings } from "../knowledge/quirks.ts";
 import { type Ip, type Ipv4, formatIp, parseIp } from "../net/ip.ts";
 import { type Mac, formatMac, parseMac } from "../net/mac.ts";
 import { ANY_IPV4, parseInterfaceAddress, parsePrefix } from "../net/prefix.ts";
@@ -195,12 +196,13 @@ export class OverlayNode {
   readonly host: Host;
   readonly datapath: SwitchDatapath;
   readonly client: InProcessHcnClient;
+  readonly service: HnsService;
   network = "";
 
   constructor(
     env: Environment,
     device: Device,
-    options: { name: string; address: string; mac: Mac; profile: string },
+    options: { name: string; address: string; mac: Mac; profile: string; quirks: QuirkSettings },
   ) {
     const { name, address } = options;
     this.host = new Host(env, { name, os: "windows" });
@@ -214,7 +216,9 @@ export class OverlayNode {
       windows: parseProfile(options.profile)!,
       datapath: this.datapath,
       adapters: [{ name: "Ethernet", mac: options.mac, device, addresses: [] }],
+      quirks: options.quirks,
     });
+    this.service = service;
     this.client = new InProcessHcnClient(service);
   }
 
@@ -304,8 +308,8 @@ export class OverlayWorld {
   readonly l1: ScriptedPeer;
   readonly underlay: Underlay;
 
-  /** `mtuBytes` is that of the nodes' adapters. */
-  constructor(profile = "ws2022", mtuBytes = 1_500) {
+  /** `mtuBytes` is that of the nodes' adapters, `quirks` are those of both nodes. */
+  constructor(profile = "ws2022", mtuBytes = 1_500, quirks: QuirkSettings = {}) {
     const env: Environment = { clock: this.clock, prng: new Prng(7), recorder: this.listener };
     this.underlay = new Underlay(env, {
       subnet: parsePrefix("10.0.0.0/24")!,
@@ -320,12 +324,14 @@ export class OverlayWorld {
       address: "10.0.0.11",
       mac: W1m,
       profile,
+      quirks,
     });
     this.w2 = new OverlayNode(env, this.underlay.connect("w2"), {
       name: "W2",
       address: "10.0.0.12",
       mac: W2m,
       profile,
+      quirks,
     });
     this.l1 = new ScriptedPeer(this.underlay.connect("l1"));
   }

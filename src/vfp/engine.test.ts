@@ -328,7 +328,7 @@ describe("NAT flows", () => {
     return show(packet);
   };
 
-  it("DT-135, DT-136: translates out, and back by the exact tuple only", () => {
+  it("DT-135, DT-136, F-11: translates out, and back by the exact tuple only", () => {
     expect(out(TcpFlag.syn)).toBe("10.0.0.11:50048 > 203.0.113.10:443");
     expect(back(50_048)).toBe("203.0.113.10:443 > 10.244.1.10:5000");
     expect(back(50_049)).toBe("203.0.113.10:443 > 10.0.0.11:50049");

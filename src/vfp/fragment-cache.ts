@@ -5,6 +5,7 @@
 import { readU16, readU32, wordAt } from "../base/bytes.ts";
 import { LIMITS } from "../base/limits.ts";
 import type { Headers } from "../wire/headers.ts";
+import { IpProtocol } from "../wire/ip-protocol.ts";
 import type { TunnelHeaders } from "../wire/tunnel.ts";
 import type { FlowKey } from "./flow-key.ts";
 import type { Transposition } from "./transposition.ts";
@@ -45,6 +46,11 @@ export function trainKey(bytes: Uint8Array, headers: Headers, key: FlowKey, tunn
   const inner =
     tunnel.kind === undefined ? "" : `${tunnel.inner.protocol}|${identificationOf(bytes, tunnel.inner)}`;
   return `${key.direction}|${key.protocol}|${key.tni}|${identificationOf(bytes, headers)}|${inner}|${words.join(",")}`;
+}
+
+/** A part of a datagram, the first one or a later one. */
+export function isUdpFragment(headers: Headers): boolean {
+  return headers.isFragment && headers.protocol === IpProtocol.udp;
 }
 
 export class FragmentCache {

@@ -25,11 +25,22 @@ export interface NatPoolOptions {
 
 const PORTS_MAX_DEFAULT = 1_024;
 
+/** What a pool does wrong; known defects (dataplane.md §9, F-12, F-13). */
+export interface NatPoolDefects {
+  /** Free ports are given from the lowest up, so that one that was just freed is the next one. */
+  readonly reusesPorts: boolean;
+  /** At most so many ports, whatever the pool was made for. */
+  readonly portsMax?: number;
+  /** The node has no blocks, whatever its budget says. */
+  readonly isExhausted: boolean;
+}
+
 /** The ports of one address and protocol that a port may use for source NAT. */
 export class NatPool {
   readonly name: string;
   readonly ip: Ip;
   readonly protocol: number;
+  defects: NatPoolDefects | undefined;
   private readonly source: PortBlockSource;
   private readonly portsMax: number;
   private readonly excluded: readonly PortRange[];
@@ -68,6 +79,7 @@ export class NatPool {
 
   private takeFree(): number | undefined {
     const capacity = this.capacity();
+    if (this.defects?.reusesPorts === true) this.nextIndex = 0;
     // Nothing to look for: a full pool is asked for each packet.
     if (this.used.size >= capacity) return undefined;
     for (let tried = 0; tried < capacity; tried++) {
@@ -109,7 +121,8 @@ export class NatPool {
   }
 
   private grow(): boolean {
-    if (this.capacity() >= this.portsMax) return false;
+    if (this.capacity() >= Math.min(this.portsMax, this.defects?.portsMax ?? this.portsMax)) return false;
+    if (this.defects?.isExhausted === true) return false;
     const block = this.source.acquire(this.ip, this.protocol);
     if (block === undefined || !isPort(block.first)) return false;
     this.nextIndex = this.capacity();

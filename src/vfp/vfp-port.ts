@@ -13,12 +13,13 @@ import type { Mac } from "../net/mac.ts";
 import type { Headers } from "../wire/headers.ts";
 import { IpProtocol } from "../wire/ip-protocol.ts";
 import type { Packet } from "../wire/packet.ts";
+import { TcpFlag } from "../wire/tcp.ts";
 import type { TunnelHeaders } from "../wire/tunnel.ts";
 import { CONTROL_FLAGS, type PortCounters, countTcpFlags, newPortCounters } from "./counters.ts";
 import { OuterHeadersTable } from "./encapsulation.ts";
 import { FlowCensus } from "./flow-census.ts";
 import type { FlowKey } from "./flow-key.ts";
-import { FragmentCache, trainKey } from "./fragment-cache.ts";
+import { FragmentCache, isUdpFragment, trainKey } from "./fragment-cache.ts";
 import type { Group } from "./group.ts";
 import type { QuotedPacket } from "./icmp-error.ts";
 import { Layer, type RuleMatch } from "./layer.ts";
@@ -105,6 +106,8 @@ export class VfpPort implements WalkedPort {
   nextIdentification = 0;
   /** A known defect: later fragments lost because their entry collides with another one (dataplane.md §9, F-04). */
   fragmentCollisions: { readonly rate: number; readonly random: Prng } | undefined;
+  /** A known defect: datagrams in fragments that the vNIC sends are lost (dataplane.md §9, F-32). */
+  losesUdpFragments = false;
   private readonly outOrder: readonly Layer[];
   private readonly inOrder: readonly Layer[];
   private readonly layersByName: Map<string, Layer>;
@@ -232,7 +235,7 @@ export class VfpPort implements WalkedPort {
 
   /** True while a rule may put outer headers on what comes from behind the port. */
   get mayEncapsulate(): boolean {
-    return this.outOrder.some((layer) => layer.groups.some((group) => group.encapsulates));
+    return this.outOrder.some((layer) => layer.encapsulates);
   }
 
   getLayer(name: string): Layer | undefined {
@@ -264,11 +267,7 @@ export class VfpPort implements WalkedPort {
 
   /** False while the layer is taken out of the pipeline. */
   isLayerPresent(layerName: string): boolean {
-    return !this.isAbsent(this.layerNamed(layerName));
-  }
-
-  private isAbsent(layer: Layer): boolean {
-    return this.absent?.has(layer) === true;
+    return this.absent?.has(this.layerNamed(layerName)) !== true;
   }
 
   /** Ends all flows of a layer; what is left of connections is judged by its rules anew (dataplane.md §9, F-02). */
@@ -354,11 +353,11 @@ export class VfpPort implements WalkedPort {
   }
 
   orderOf(direction: Direction): readonly Layer[] {
-    if (this.absent === undefined || this.absent.size === 0)
-      return direction === "out" ? this.outOrder : this.inOrder;
+    const { absent } = this;
+    if (absent === undefined || absent.size === 0) return direction === "out" ? this.outOrder : this.inOrder;
     this.presentOrder ??= {
-      out: this.outOrder.filter((layer) => !this.isAbsent(layer)),
-      in: this.inOrder.filter((layer) => !this.isAbsent(layer)),
+      out: this.outOrder.filter((layer) => !absent.has(layer)),
+      in: this.inOrder.filter((layer) => !absent.has(layer)),
     };
     return this.presentOrder[direction];
   }
@@ -406,6 +405,8 @@ export class VfpPort implements WalkedPort {
     }
     // Port flag 128, process non-IP, is not set (dataplane.md §1.2): ARP and the like pass untouched.
     if (headers.family === 0) return "pass";
+    if (this.losesUdpFragments && direction === "out" && isUdpFragment(headers))
+      return this.refuse("large-udp-dropped", packet, direction, nowMs, recorder);
     const { tunnel, key } = this.scratch;
     tunnel.kind = undefined;
     const mayBeTunnel = headers.protocol === IpProtocol.udp || headers.protocol === IpProtocol.gre;
@@ -426,6 +427,7 @@ export class VfpPort implements WalkedPort {
       frame.protocol === IpProtocol.tcp && frame.transport >= 0
         ? readU8(packet.bytes, frame.transport + 13)
         : 0;
+    key.isSyn = (tcpFlags & (TcpFlag.syn | TcpFlag.ack)) === TcpFlag.syn;
     const quoted = this.locateQuoted(direction, packet, headers);
     const isControl = (tcpFlags & CONTROL_FLAGS) !== 0 || quoted !== undefined;
     const isWhole = !headers.isFragment && !frame.isFragment;
@@ -452,8 +454,7 @@ export class VfpPort implements WalkedPort {
   }
 
   private walkLayers(walk: Walk, isWhole: boolean): Verdict {
-    const { packet, headers, nowMs } = walk;
-    const { direction } = walk;
+    const { packet, headers, direction, nowMs } = walk;
     this.scratch.arrivalKey.copyFrom(this.key);
     const train = isWhole ? "" : trainKey(packet.bytes, headers, this.key, this.tunnel);
     const verdict = walk.run();

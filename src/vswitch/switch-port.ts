@@ -9,6 +9,8 @@ import type { NextHopResolver, NextHopWaiter } from "../vfp/next-hop.ts";
 import type { Direction, LayerDefinition } from "../vfp/rule.ts";
 import { VfpPort } from "../vfp/vfp-port.ts";
 import type { Packet } from "../wire/packet.ts";
+import type { ReceivePace } from "./receive-pace.ts";
+import type { WireFaults } from "./wire-faults.ts";
 
 /**
  * `external`: the uplink to the wire. `host`: a vNIC of the host; the first one carries the node's address.
@@ -126,6 +128,10 @@ export class SwitchPort implements Receiver, NextHopWaiter, Task {
   private addresses: readonly Ip[] = [];
   private readonly bindings = new Map<string, StaticBinding>();
   private waiting: WaitingFrame[] = [];
+  /** Of an uplink: what is wrong with the wire behind it. */
+  wireFaults: WireFaults | undefined;
+  /** TCP towards whoever is behind the port comes at this pace; undefined: as it comes. */
+  pace: ReceivePace | undefined;
   /** By direction, source and code; undefined until the first: most ports drop nothing. */
   private dropBook: Map<string, PortDrops> | undefined;
   private patience: Timer | undefined;

@@ -16,6 +16,7 @@ import type { Direction } from "../vfp/rule.ts";
 import { EtherType } from "../wire/ethertype.ts";
 import { Headers } from "../wire/headers.ts";
 import type { Packet } from "../wire/packet.ts";
+import { IpProtocol } from "../wire/ip-protocol.ts";
 import { isSegmentable, segmentPacket } from "../wire/segmentation.ts";
 import { admitToVlan, mayReach, tagForWire } from "./access-vlans.ts";
 import { answerArp } from "./arp-answering.ts";
@@ -25,6 +26,7 @@ import { forwardByMac, isForged } from "./mac-forwarding.ts";
 import { answersNeighborDiscovery, forwardNeighborDiscovery, isNeighborDiscovery } from "./nd-forwarding.ts";
 import { forwardPlain } from "./plain-forwarding.ts";
 import { OwnedPortBlocks, PortBlockTable } from "./port-blocks.ts";
+import { LateFrame } from "./receive-pace.ts";
 import { findBindingOwner } from "./steering.ts";
 import type { SwitchExtension } from "./switch-extension.ts";
 import {
@@ -36,6 +38,7 @@ import {
 } from "./switch-port.ts";
 import { type InnerDestination, VirtualSubnets } from "./virtual-subnets.ts";
 import { forwardTunnelled } from "./tunnel-forwarding.ts";
+import { findWireFault } from "./wire-faults.ts";
 
 export interface VirtualSwitchOptions {
   /** The node, as traces name it. */
@@ -170,6 +173,7 @@ export class VirtualSwitch implements PortOwner, PassageOwner {
       this.drop(source, packet, "malformed-frame", `refused: ${malformed}`);
       return;
     }
+    if (source.kind === "external" && this.isLostOnWire(source, packet, "out")) return;
     if (packet.segmentBytes > 0 && this.isCutFirst(source, packet)) {
       for (const each of segmentPacket(packet, this.headers, packet.segmentBytes))
         this.handleFrame(source, each);
@@ -268,9 +272,34 @@ export class VirtualSwitch implements PortOwner, PassageOwner {
     if (target.kind === "external") tagForWire(packet, this.headers);
     const { length } = packet;
     packet.vlan = 0;
-    if (target.kind === "external" && this.isTooLong(target, packet)) return;
+    if (target.kind === "external") {
+      if (this.isTooLong(target, packet) || this.isLostOnWire(target, packet, "in")) return;
+    } else if (target.pace !== undefined && this.isPaced(target, packet)) return;
     if (target.device.transmit(packet)) target.count("in", length);
     else this.drop(target, packet, "switch-port-unknown", "the cable behind the port is gone", "in");
+  }
+
+  private isLostOnWire(port: SwitchPort, packet: Packet, direction: Direction): boolean {
+    const { wireFaults } = port;
+    if (wireFaults === undefined) return false;
+    const code = findWireFault(wireFaults, packet.bytes, this.headers, this.env.clock.nowMs);
+    if (code === undefined) return false;
+    this.drop(port, packet, code, "lost on the wire behind the adapter", direction);
+    return true;
+  }
+
+  /** @returns true when the frame goes later, or not at all. */
+  private isPaced(target: SwitchPort, packet: Packet): boolean {
+    if (target.pace === undefined || this.headers.protocol !== IpProtocol.tcp) return false;
+    const waitMs = target.pace.admit(packet.length, this.env.clock.nowMs);
+    if (waitMs === 0) return false;
+    if (waitMs === undefined) {
+      this.drop(target, packet, "receive-coalescing-slow", "too much waits in the switch", "in");
+      return true;
+    }
+    target.count("in", packet.length);
+    this.env.clock.schedule(waitMs, new LateFrame(target.device, packet));
+    return true;
   }
 
   goOn(passage: Passage): void {

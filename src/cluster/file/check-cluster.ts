@@ -50,6 +50,10 @@ function checkNode(node: LocatedFields<NodeFields>, reading: Reading): void {
     const advice = "Remove the field, or write os: windows.";
     reading.reportValue(node.build.place, "a Linux node has no build of Windows", advice);
   }
+  if (node.os.value === "linux" && Object.keys(node.quirks.value).length > 0) {
+    const advice = "Remove the field, or write os: windows.";
+    reading.reportValue(node.quirks.place, "a Linux node has no defects of Windows", advice);
+  }
 }
 
 function checkPodPorts(pod: LocatedFields<PodFields>, hostPorts: NameBook, reading: Reading): void {

@@ -4,6 +4,7 @@
  */
 import type { JsonObject } from "../../hcn/client.ts";
 import type { KnowledgeCode } from "../../knowledge/codes.ts";
+import type { QuirkSettings } from "../../knowledge/quirks.ts";
 import type { WindowsBuild } from "../../knowledge/profiles.ts";
 import type { Ipv4 } from "../../net/ip.ts";
 import type { Prefix } from "../../net/prefix.ts";
@@ -44,6 +45,8 @@ export interface NodeSpec {
   /** Where the addresses of this node's pods come from. In shape `node-subnet` a part of the underlay's subnet. */
   readonly podCIDR: Prefix;
   readonly compat: Compat;
+  /** Defects that are otherwise than the build has them. */
+  readonly quirks: QuirkSettings;
   /**
    * False: the node is a virtual machine, and the fabric's port lets frames with its adapter's MAC pass alone
    * (dataplane.md §2.6, DT-071).

@@ -1,5 +1,6 @@
 /** From the fields as they were written to the whole cluster: every default filled in. */
 import { type Ipv4, addToIp } from "../../net/ip.ts";
+import type { QuirkSettings } from "../../knowledge/quirks.ts";
 import type { Prefix } from "../../net/prefix.ts";
 import type {
   ClusterFile,
@@ -55,7 +56,7 @@ function completeUnderlay(raw: LocatedFields<UnderlayFields>): UnderlaySpec {
   };
 }
 
-function completeNode(raw: LocatedFields<NodeFields>, podCIDR: Prefix): NodeSpec {
+function completeNode(raw: LocatedFields<NodeFields>, podCIDR: Prefix, common: QuirkSettings): NodeSpec {
   const os = raw.os.value;
   return {
     name: raw.name.value,
@@ -64,6 +65,7 @@ function completeNode(raw: LocatedFields<NodeFields>, podCIDR: Prefix): NodeSpec
     address: raw.address.value,
     podCIDR,
     compat: raw.compat.value,
+    quirks: Object.freeze({ ...common, ...raw.quirks.value }),
     hasMacSpoofing: raw.macSpoofing.value === "on",
   };
 }
@@ -112,7 +114,7 @@ export function completeCluster(
   if (ranges === undefined) return undefined;
   const nodes = raw.nodes.value.flatMap(({ value }, index) => {
     const podCIDR = ranges[index];
-    return podCIDR === undefined ? [] : [completeNode(value, podCIDR)];
+    return podCIDR === undefined ? [] : [completeNode(value, podCIDR, raw.quirks.value)];
   });
   const network: NetworkSpec = {
     ...base,

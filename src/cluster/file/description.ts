@@ -5,6 +5,7 @@
 import { LIMITS } from "../../base/limits.ts";
 import type { JsonObject } from "../../hcn/client.ts";
 import type { KnowledgeCode } from "../../knowledge/codes.ts";
+import type { QuirkSettings } from "../../knowledge/quirks.ts";
 import { type ProfileName, type WindowsBuild, getProfile } from "../../knowledge/profiles.ts";
 import { parseIpv4 } from "../../net/ip.ts";
 import type { Ipv4 } from "../../net/ip.ts";
@@ -19,6 +20,7 @@ import {
 } from "./description-of-networks.ts";
 import { LABELS, type LocatedFields, type Mapping, list, mapping, section } from "./mapping.ts";
 import type { Located } from "./reading.ts";
+import { QUIRK_SETTINGS } from "./quirk-settings.ts";
 import {
   BOOLEAN,
   CODE,
@@ -68,6 +70,8 @@ function prefix(text: string): Prefix {
   return Object.freeze(defined(parsePrefix(text), "a default range is one"));
 }
 
+const NO_QUIRKS: QuirkSettings = Object.freeze({});
+
 interface MetadataFields {
   name: string;
 }
@@ -81,6 +85,7 @@ export interface NodeFields {
   address: Ipv4;
   podCIDR: Prefix | undefined;
   compat: Compat;
+  quirks: QuirkSettings;
   macSpoofing: "on" | "off";
 }
 interface DenyFields {
@@ -145,6 +150,7 @@ export interface RootFields {
   metadata: LocatedFields<MetadataFields>;
   kubernetes: LocatedFields<KubernetesFields>;
   seed: number;
+  quirks: QuirkSettings;
   nodes: readonly Located<LocatedFields<NodeFields>>[];
   network: LocatedFields<NetworkFields>;
   networks: readonly Located<LocatedFields<FurtherNetworkFields>>[];
@@ -190,6 +196,12 @@ const NODE = mapping<NodeFields>("a node", {
     "reference",
     "reference",
     "How this node's programs behave: as the real ones with their defects, or repaired (docs/reference/differences.md).",
+  ),
+  quirks: withDefault(
+    QUIRK_SETTINGS,
+    NO_QUIRKS,
+    {},
+    "Defects of this node: they go before those of the whole cluster. Only on Windows nodes.",
   ),
   macSpoofing: withDefault(
     oneOf<"on" | "off">(["on", "off"]),
@@ -336,6 +348,12 @@ export const CLUSTER: Mapping<RootFields> = mapping<RootFields>("a cluster file"
     1,
     1,
     "From which all identifiers, MAC addresses and ports come. The same seed gives the same run, byte for byte.",
+  ),
+  quirks: withDefault(
+    QUIRK_SETTINGS,
+    NO_QUIRKS,
+    {},
+    "Defects that Windows nodes have or have not, whatever their build: `on`, `off`, a rate such as `0.1`, or a rate and a seed such as `0.1@7` (docs/reference/hns-faults.md).",
   ),
   nodes: required(list(NODE, { countMin: 1, countMax: LIMITS.nodesMax }), "The machines of the cluster."),
   network: section(NETWORK, "The pod network."),

@@ -10,19 +10,21 @@ export type LocatedFields<T> = { readonly [K in keyof T]: Located<T[K]> };
 /** The description of a mapping with the fields of `T`. */
 export type Fields<T> = { readonly [K in keyof T]: Field<T[K]> };
 
-interface Entry {
+/** A value of a mapping. */
+export interface Entry {
   readonly node: ParsedNode | undefined;
   readonly keyOffset: number;
 }
 
-function childPath(path: string, name: string): string {
+/** The path of a field below `path`. */
+export function childPath(path: string, name: string): string {
   const isPlain = /^[A-Za-z][A-Za-z0-9_-]*$/.test(name);
   if (!isPlain) return `${path}[${quote(name)}]`;
   return path === "" ? name : `${path}.${name}`;
 }
 
 /** The entries of a mapping by key. Keys that are no text, and keys given twice, are reported. */
-function entriesOf(node: ParsedNode, place: Place, reading: Reading): Map<string, Entry> {
+export function entriesOf(node: ParsedNode, place: Place, reading: Reading): Map<string, Entry> {
   const entries = new Map<string, Entry>();
   if (!isMap(node)) return entries;
   for (const { key, value } of node.items) {

@@ -96,6 +96,44 @@ describe("values", () => {
     expect(cluster.nodes[0]?.build).toMatchObject({ profile: { name: profile }, revision });
   });
 
+  it("quirks: those of a node go before those of the cluster; YAML's words for yes and no count", () => {
+    const nodes = `nodes:
+  - name: a
+    os: windows
+    address: 10.0.0.11
+    quirks: {fragment-collisions: "0.5@seed", sockets-refused: off, acl-without-effect: 0.25, service-deadlock: true}
+  - {name: b, os: windows, address: 10.0.0.12}
+`;
+    const cluster = clusterOf(`${HEAD}quirks: {sockets-refused: on}\n${nodes}`);
+    expect(cluster.nodes.map(({ quirks }) => quirks)).toEqual([
+      {
+        "sockets-refused": "off",
+        "fragment-collisions": { rate: 0.5, seed: "seed" },
+        "acl-without-effect": { rate: 0.25 },
+        "service-deadlock": "on",
+      },
+      { "sockets-refused": "on" },
+    ]);
+  });
+
+  it.each([
+    ["{socket-refused: on}", "cluster-file-unknown-field", "Did you mean sockets-refused?"],
+    ["{sockets-refused: 2}", "cluster-file-invalid-value", "Write on, off, a rate from 0 to 1"],
+    ["{sockets-refused: [on]}", "cluster-file-invalid-value", "Write on, off, a rate from 0 to 1"],
+    ["[sockets-refused]", "cluster-file-invalid-value", "Write defect: on, one per line."],
+  ])("quirks: %s is refused", (text, code, advice) => {
+    const parsed = parseClusterFile(`${SMALLEST}quirks: ${text}\n`, "c.yaml");
+    const [problem] = "problems" in parsed ? parsed.problems : [];
+    expect(problem).toMatchObject({ code, advice: expect.stringContaining(advice) as string });
+    expect(problem?.path).toMatch(/^quirks/);
+  });
+
+  it("quirks of a Linux node are refused", () => {
+    const node = "nodes: [{name: a, os: linux, address: 10.0.0.11, quirks: {sockets-refused: on}}]\n";
+    const parsed = parseClusterFile(`${HEAD}${node}`, "c.yaml");
+    expect(parsed).toMatchObject({ problems: [{ message: "a Linux node has no defects of Windows" }] });
+  });
+
   it("gives nodes the free blocks of the cluster range in order", () => {
     const nodes = [11, 12, 13, 14]
       .map((last) => {
@@ -353,7 +391,7 @@ function escapeRegExp(text: string): string {
 describe("fields that contradict each other", () => {
   it.each([
     [
-      "two nodes with one address",
+      "two nodes with one address (F-52)",
       `nodes:\n${WIN_1}  - {name: b, os: linux, address: 10.0.0.11}\n`,
       "6:35 duplicate-address nodes[1].address: 10.0.0.11 belongs to node win-1 already",
     ],

@@ -35,6 +35,14 @@ function machineFacts(node: VerifyNode | undefined): {
   return { os: node.os, build: profile.build, revision: revision ?? ALL_UPDATES };
 }
 
+/** See `FlowFacts.losesPodsWithDsr`. */
+function losesPodsWithDsr(model: VerifyModel, node: VerifyNode | undefined): boolean {
+  if (node?.losesPodsWithDsr !== true || !model.isDsr || !model.hasProxy) return false;
+  return model.services.some(
+    ({ kind, ports }) => kind === "cluster-ip" && ports.some(({ backEnds }) => backEnds.length > 0),
+  );
+}
+
 /** The network of pods that a flow is in: the sender's, else the receiver's. */
 function networkOfFlow(model: VerifyModel, source: VerifySender, target?: VerifySender): VerifyNetwork {
   const pod = [source, target].find((party) => party?.kind === "pod" && !party.isHostNetwork);
@@ -147,6 +155,7 @@ function commonFacts(
     hasName: true,
     hasProxy: model.hasProxy,
     isDsr: model.isDsr,
+    losesPodsWithDsr: losesPodsWithDsr(model, nodeOf(source)),
     service: "none",
     backEnds: 0,
     localBackEnds: 0,

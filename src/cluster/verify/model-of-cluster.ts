@@ -1,10 +1,11 @@
 /** Reads from a cluster what `verify` has to know of it. The only file here that knows how clusters and objects look. */
 import { defined } from "../../base/assert.ts";
 import type { JsonObject, JsonValue } from "../../hcn/client.ts";
+import { isDefaultQuirk } from "../../knowledge/quirks.ts";
 import { formatIp } from "../../net/ip.ts";
 import { type Prefix, parsePrefix, prefixContains } from "../../net/prefix.ts";
 import type { Cluster, ClusterNode, ClusterPod } from "../cluster.ts";
-import type { DenySpec, OutboundNatSpec, PodNetworkSpec } from "../file/cluster-file.ts";
+import type { DenySpec, NodeSpec, OutboundNatSpec, PodNetworkSpec } from "../file/cluster-file.ts";
 import { driverTraits } from "../file/driver-traits.ts";
 import { allNetworks } from "../networks/networks-of-node.ts";
 import { findDnsService } from "../dns-service.ts";
@@ -25,8 +26,17 @@ import type {
  */
 function nodeClassOf({ spec }: ClusterNode, hasPods: boolean): string {
   const build = spec.build === undefined ? "" : ` ${spec.build.profile.name}.${spec.build.revision ?? "all"}`;
+  const quirks = Object.keys(spec.quirks).length === 0 ? "" : ` ${JSON.stringify(spec.quirks)}`;
   const guard = spec.hasMacSpoofing ? "" : " guarded";
-  return `${spec.os}${build} ${spec.compat}${guard}${hasPods ? "" : " without pods"}`;
+  return `${spec.os}${build} ${spec.compat}${guard}${quirks}${hasPods ? "" : " without pods"}`;
+}
+
+const BRIDGE_DEFECT = "l2bridge-dsr-kb5005619";
+
+function losesPodsWithDsr({ build, quirks }: NodeSpec): boolean {
+  if (build === undefined) return false;
+  const setting = quirks[BRIDGE_DEFECT];
+  return setting === undefined ? isDefaultQuirk(BRIDGE_DEFECT, build) : setting === "on";
 }
 
 function readNode(node: ClusterNode, index: number, hasPods: boolean): VerifyNode {
@@ -38,6 +48,7 @@ function readNode(node: ClusterNode, index: number, hasPods: boolean): VerifyNod
     name: spec.name,
     os: spec.os,
     windows: spec.build,
+    losesPodsWithDsr: losesPodsWithDsr(spec),
     compat: spec.compat,
     address: spec.address,
     podRange: spec.podCIDR,

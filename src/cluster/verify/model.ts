@@ -18,6 +18,8 @@ export interface VerifyNode {
   readonly name: string;
   readonly os: "windows" | "linux";
   readonly windows: WindowsBuild | undefined;
+  /** It has the defect `l2bridge-dsr-kb5005619`. */
+  readonly losesPodsWithDsr: boolean;
   readonly compat: "reference" | "better";
   readonly address: Ip;
   readonly podRange: Prefix;

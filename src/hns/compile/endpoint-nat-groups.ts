@@ -33,6 +33,14 @@ export class EndpointNatGroups {
     this.groups = Object.freeze(groups);
   }
 
+  /** What a load balancer has here is known by another id from here on. */
+  rename(from: Guid, to: Guid): void {
+    const rules = this.services.get(from);
+    if (rules === undefined) return;
+    this.services.delete(from);
+    this.services.set(to, rules);
+  }
+
   /** The groups; `base` are those of the endpoint's own policies. */
   over(base: readonly Group[]): readonly Group[] {
     if (this.base !== base) {

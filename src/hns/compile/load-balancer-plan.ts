@@ -21,6 +21,10 @@ export interface ServiceTraits {
   readonly reachesServices: boolean;
   /** The node reaches its own node ports (KB4571748). */
   readonly reachesOwnNodePorts: boolean;
+  /** Connections of one client go to one back end where the load balancer asks for it. */
+  readonly keepsAffinity: boolean;
+  /** A node port of an overlay network is lost unless all its back ends are here and DSR is on. */
+  readonly losesOverlayNodePorts: boolean;
 }
 
 /** The node as load balancers see it. */
@@ -32,7 +36,7 @@ export interface LoadBalancerFacts {
   /** A pod is attached to the network. */
   readonly hasPods: boolean;
   readonly traits: ServiceTraits;
-  /** Bytes that tunnels of the network add to a packet. */
+  /** Bytes that tunnels of the network add to a packet; 0: it has none. */
   readonly overhead: number;
 }
 
@@ -144,7 +148,7 @@ export function frontEndsOf(
       keepsVip: isDsr && hasFlag(mapping, LOAD_BALANCER_PORT_FLAGS.PreserveDip),
       serving,
       hasRemote: serving.some((each) => !each.isLocal),
-      distribution: DISTRIBUTIONS[mapping.distribution],
+      distribution: facts.traits.keepsAffinity ? DISTRIBUTIONS[mapping.distribution] : "5-tuple",
       tag: loadBalancer.id.replaceAll("-", "").slice(0, TAG_LENGTH).toUpperCase(),
     };
     return vips.map((vip) => ({

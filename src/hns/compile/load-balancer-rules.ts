@@ -115,6 +115,27 @@ export function hairpinRule(frontEnd: FrontEnd): Rule {
   });
 }
 
+/** `overlay-nodeport-ws2022`: only what kube-proxy makes for a local traffic policy is left (DSR, and no remote back end). */
+export function isLostOnOverlay(frontEnd: FrontEnd, facts: LoadBalancerFacts): boolean {
+  return (
+    facts.traits.losesOverlayNodePorts && facts.overhead > 0 && frontEnd.isNodePort && isFullNat(frontEnd)
+  );
+}
+
+/**
+ * The documentation tells that such a connection is lost, not where (windows-networking-documentation.md §5).
+ * Inferred: at the port of the node that is asked, before its load balancer.
+ */
+export function lostOnOverlay(frontEnd: FrontEnd): Rule {
+  const { tag, mapping } = frontEnd;
+  const name = nameOf("HairPin", tag, suffix(frontEnd, mapping.externalPort));
+  return makeRule(frontEnd, name, {
+    action: { type: "block", code: "node-port-on-overlay-server-2022" },
+    isStateful: false,
+    inferred: "windows-networking-documentation.md §5",
+  });
+}
+
 /** Only local back ends, with DSR: the frame goes on as it is, to the MAC of the chosen one. */
 export function forwardLocally(frontEnd: FrontEnd): Rule {
   const { tag, mapping, serving } = frontEnd;

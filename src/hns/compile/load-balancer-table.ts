@@ -26,6 +26,8 @@ import type { HostTunnel } from "./overlay-program.ts";
 import { SharedEntries } from "./shared-entries.ts";
 
 const GROUP_PRIORITY = 100;
+/** Ids of what nobody owns any more begin so. */
+const LEFT_PREFIX = "left/";
 
 function emptyGroup(name: string, direction: Direction, family: 4 | 6): Group {
   return createGroup({ name, direction, family, priority: GROUP_PRIORITY, match: "priority", rules: [] });
@@ -89,10 +91,17 @@ export class LoadBalancerTable {
   /** Endpoints whose groups changed since `takeTouched`. */
   private touched = new Set<Guid>();
   private notesKey = "";
+  private dsrCount = 0;
+  private leftCount = 0;
 
   /** The groups of LB_DSR: the same on every pod's port. */
   get podGroups(): readonly Group[] {
     return this.pod;
+  }
+
+  /** Pods are balanced at their own ports: DSR is on. */
+  get hasDsr(): boolean {
+    return this.dsrCount > 0;
   }
 
   /** The groups of an endpoint's SLB_NAT_LAYER; `base` are those of its own policies. */
@@ -132,6 +141,25 @@ export class LoadBalancerTable {
     };
   }
 
+  /**
+   * Leaves what is compiled of a load balancer where it is, as nobody's: what comes or goes under its id does not touch
+   * it. Known defects of HNS (dataplane.md §9, F-16 and F-22).
+   */
+  leave(id: Guid): void {
+    const compiled = this.compiled.get(id);
+    if (compiled === undefined) return;
+    const leftId = `${LEFT_PREFIX}${this.leftCount++}/${id}`;
+    this.compiled.delete(id);
+    this.compiled.set(leftId, compiled);
+    for (const endpointId of compiled.backEnds.keys())
+      this.endpointGroups.get(endpointId)?.rename(id, leftId);
+  }
+
+  /** Whatever was left goes with the next update. @returns the ids to update. */
+  get left(): readonly Guid[] {
+    return [...this.compiled.keys()].filter((id) => id.startsWith(LEFT_PREFIX));
+  }
+
   private replace(
     id: Guid,
     record: LoadBalancerRecord | undefined,
@@ -141,6 +169,7 @@ export class LoadBalancerTable {
     const after = record === undefined ? undefined : compileLoadBalancer(record, endpoints, facts);
     if (after === undefined) this.compiled.delete(id);
     else this.compiled.set(id, after);
+    this.dsrCount += Number(after?.isDsrForPods === true) - Number(before?.isDsrForPods === true);
     this.replacePodRules(before, after);
     const host: Record<HostGroupName, Group> = { ...this.host };
     for (const name of HOST_GROUP_NAMES)

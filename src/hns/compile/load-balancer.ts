@@ -21,6 +21,8 @@ import {
   fullNat,
   hairpinRule,
   isFullNat,
+  isLostOnOverlay,
+  lostOnOverlay,
   refuseNode,
 } from "./load-balancer-rules.ts";
 import { claimsOf, poolOf, reservedPoolsOf } from "./node-ports.ts";
@@ -34,6 +36,8 @@ export interface CompiledLoadBalancer {
   readonly podRules: Readonly<Record<4 | 6, readonly Rule[]>>;
   readonly host: Readonly<Record<HostGroupName, readonly Rule[]>>;
   readonly backEnds: ReadonlyMap<Guid, BackEndRules>;
+  /** It balances for pods at their own ports, as all of a node do while kube-proxy has DSR on. */
+  readonly isDsrForPods: boolean;
   /** NAT pools of the host's port. */
   readonly pools: readonly HostPoolDefinition[];
   /** Ports of the node's addresses that belong to the host's port, whatever MAC a frame carries. */
@@ -88,7 +92,11 @@ export function compileLoadBalancer(
   return Object.freeze({
     podRules: dsr.length === 0 ? NO_POD_RULES : Object.freeze({ 4: podRules(4), 6: podRules(6) }),
     host: Object.freeze({
-      hairpin: orNone(hosted.map(hairpinRule)),
+      hairpin: orNone(
+        hosted.map((frontEnd) =>
+          isLostOnOverlay(frontEnd, facts) ? lostOnOverlay(frontEnd) : hairpinRule(frontEnd),
+        ),
+      ),
       sourceNat: orNone([
         ...hosted.flatMap((frontEnd) => refuseNode(frontEnd, facts)),
         ...loops,
@@ -98,6 +106,8 @@ export function compileLoadBalancer(
       balanceLocally: orNone(local.map(forwardLocally)),
     }),
     backEnds: backEnds.size === 0 ? NO_BACK_ENDS : backEnds,
+    // What kube-proxy marks is for others than pods, and is DSR for a local traffic policy, too.
+    isDsrForPods: dsr.some(({ mapping }) => mapping.flags === 0),
     pools: orNone([...new Map(pools.map((pool) => [pool.name, pool])).values()]),
     bindings: orNone(
       hosted

@@ -48,16 +48,28 @@ function gatewaysOf({ subnets }: NetworkRecord): readonly Ipv4[] {
   return subnets.flatMap(({ gateway }) => (typeof gateway === "number" ? [gateway] : []));
 }
 
+/** True when an ACL lets the endpoint open connections. */
+function mayOpen({ policies }: EndpointRecord): boolean {
+  return policies.some(
+    (policy) =>
+      policy.Type === "ACL" && policy.Settings.Action === "Allow" && policy.Settings.Direction === "Out",
+  );
+}
+
+/** `deniesOutbound`: the node has the defect `nat-denies-outbound`. */
 export function compileTranslation(
   network: NetworkRecord,
   attached: readonly EndpointRecord[],
+  deniesOutbound: boolean,
 ): TranslationDefinition {
+  const closed = deniesOutbound ? attached.filter((endpoint) => !mayOpen(endpoint)) : [];
   return Object.freeze({
     prefixes: Object.freeze(
       network.subnets.map(({ prefix }) => prefix).filter((prefix) => prefixFamily(prefix) === 4),
     ),
     mappings: Object.freeze(attached.flatMap(mappingsOf)),
     provenance: networkProvenance(network),
+    ...(closed.length > 0 && { closed: Object.freeze(closed.flatMap((endpoint) => ipv4Of(endpoint) ?? [])) }),
     dnsProxies: Object.freeze(hasDnsProxy(network) ? gatewaysOf(network) : []),
   });
 }

@@ -110,6 +110,8 @@ export function switchDefinitionOf(
         adapter,
         hasHostPort: hasHost,
         isPlain: traitsOf(network.type).isPlain,
+        isBridge: network.type === "L2Bridge",
+        losesMetadataRoute: context.hasQuirk("metadata-route-lost"),
       }
     );
   }

@@ -118,7 +118,7 @@ describe("a Windows pod", () => {
     expect(sentByClient(world)).toHaveLength(2);
   });
 
-  it("DT-160 remembers for five minutes that there is no such name", () => {
+  it("DT-160 F-46 remembers for five minutes that there is no such name", () => {
     const world = makeNameWorld();
     resolve(world, "nobody");
     const { clock } = world.pair.env;

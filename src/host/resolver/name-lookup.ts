@@ -61,6 +61,10 @@ export class NameLookup implements QuestionOwner {
       this.fail("dns-name-unknown", "the text is no DNS name");
       return;
     }
+    if (compartment.nowMs < compartment.namesFailUntilMs) {
+      this.fail("dns-cold-start", "the resolver of the new pod does not answer yet");
+      return;
+    }
     const { os } = compartment.profile;
     this.plan = planNames(os, name, compartment.dns, this.manner);
     const listed = this.listedAddresses();

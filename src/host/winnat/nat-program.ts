@@ -22,6 +22,8 @@ export interface NatProgram {
   readonly prefixes: readonly Prefix[];
   readonly mappings: readonly StaticMapping[];
   readonly provenance: Provenance;
+  /** Addresses that may open no connections; they answer those that a mapping lets in. Default: none. */
+  readonly closed?: readonly Ipv4[];
 }
 
 /**

@@ -119,6 +119,12 @@ export class WinNat implements NatPorts {
       this.compartment.drop(packet, "winnat-not-translated", `not translated: ${what}`, program.provenance);
       return false;
     }
+    const isClosed = program.closed?.includes(ends.ip) === true;
+    if (isClosed && this.table.findOut(ends, this.compartment.nowMs) === undefined) {
+      const text = `${formatIp(ends.ip)} may open no connections: no ACL allows it`;
+      this.compartment.drop(packet, "hns-nat-denies-outbound", text, program.provenance);
+      return false;
+    }
     const session = this.sessionOut(ends, externalIp);
     if (session === undefined) {
       const text = `no port of ${formatIp(externalIp)} is left for ${formatEnd(ends)}`;

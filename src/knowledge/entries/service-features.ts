@@ -194,10 +194,10 @@ export const SERVICE_FEATURE_ENTRIES: EntryTable<ServiceFeatureCode> = {
     title: "NodePorts on an overlay network fail when the destination node runs Server 2022",
     cause: prose`
       A known issue of Windows that the documentation lists: on overlay networks a connection to a NodePort is lost
-      when the pod that it is given to runs on a node with Windows Server 2022. Connections that stay on the node which
-      took them are not concerned.`,
+      when its destination node runs Windows Server 2022. The documentation does not say whether that is the node which
+      is asked or the one with the pod, and no cause. Inferred: the node which is asked.`,
     onNode: prose`
-      Only some connections work: those whose pod is on the node that was asked.
+      The connection times out, and works at once with a local traffic policy:
 
           Test-NetConnection <node's address> -Port <NodePort>`,
     remedy: prose`

@@ -52,6 +52,30 @@ export const GENERAL_ROWS: readonly ExpectationRow[] = [
 /** Without a route on the node or in the network between, nothing arrives: own subnets need routes. */
 const BETWEEN_NODES: readonly ExpectationRow[] = [
   {
+    id: "PP-L2BRIDGE-DSR-SAME-NODE",
+    when: { flow: POD_TO_POD, relation: "same-node", driver: "L2Bridge", losesPodsWithDsr: true },
+    expected: { outcome: "denied", code: "l2bridge-broken-with-dsr", proof: "drop" },
+    source: "windows-networking-documentation.md §5",
+  },
+  {
+    // What is no exception of source NAT is no pod to the node.
+    id: "PP-L2BRIDGE-DSR",
+    when: { flow: POD_TO_POD, outboundNat: "excepted", driver: "L2Bridge", losesPodsWithDsr: true },
+    expected: { outcome: "denied", code: "l2bridge-broken-with-dsr", proof: "drop" },
+    source: "windows-networking-documentation.md §5",
+  },
+  {
+    id: "PP-L2BRIDGE-DSR-HEADLESS",
+    when: {
+      flow: ["pod-to-service-short-name", "pod-to-service-full-name"],
+      service: "headless",
+      driver: "L2Bridge",
+      losesPodsWithDsr: true,
+    },
+    expected: { outcome: "denied", code: "l2bridge-broken-with-dsr", proof: "drop" },
+    source: "windows-networking-documentation.md §5",
+  },
+  {
     id: "PP-NO-ROUTE",
     when: { flow: POD_TO_POD, relation: "other-node", hasRouteToTarget: false },
     expected: { outcome: "denied", code: "no-route", proof: "drop" },

@@ -64,7 +64,6 @@ export const LIFE_CYCLE_QUIRKS: Readonly<Record<LifeCycleQuirk, QuirkRow>> = {
       "After a restart the old load balancers come back while their owner makes new ones, which fail with 0xb7",
     concerns: [],
     strikes: "sometimes",
-    notActedOn: "load balancers are back as soon as the service is",
     explanation: "hns-load-balancers-lost",
     sources: ["kube-proxy.md §7 row 14", "kubernetes/kubernetes#139519", "kubernetes/kubernetes#139503"],
   },

@@ -78,10 +78,9 @@ export const LOAD_BALANCER_QUIRKS: Readonly<Record<LoadBalancerQuirk, QuirkRow>>
     sources: ["hcn.md §4.7, §8.5", "dataplane.md F-56", "kubernetes/community#8883"],
   },
   "load-balancer-count-limit": {
-    title: "Beyond about 230 services, or 1290 rules, services stop working after a while",
+    title: "Of the rules of load balancers, those beyond 1290 are not on the ports of pods",
     concerns: onProfiles("ws2019"),
     strikes: "sometimes",
-    notActedOn: "rules of VFP are not limited here",
     explanation: "hns-rules-differ",
     sources: ["dataplane.md F-37", "microsoft/SDN#477"],
   },

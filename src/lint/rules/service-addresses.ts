@@ -86,7 +86,7 @@ const OVERLAY_NODE_PORT = windowsServices("node-port-on-overlay-server-2022", fu
   yield {
     at: { path: ["spec", "type"] },
     message:
-      "on this overlay network connections to the node port are lost when the pod is on another node with Server 2022",
+      "on this overlay network connections to the node port are lost when their destination node runs Server 2022",
     fix: "Write externalTrafficPolicy: Local.",
   };
 });

@@ -1,0 +1,126 @@
+/** Brings ports, pools, uplinks and stacks of a node in line with its defects. Each knows only its own setting. */
+import type { QuirkName } from "../../knowledge/quirks.ts";
+import type { Compartment } from "../../host/compartment.ts";
+import { DEFAULT_FLOW_SETTINGS } from "../../vfp/port-settings.ts";
+import { ReceivePace } from "../../vswitch/receive-pace.ts";
+import type { SwitchPort } from "../../vswitch/switch-port.ts";
+import type { TakenPort, WireFaults } from "../../vswitch/wire-faults.ts";
+import { VXLAN_PORT } from "../../wire/vxlan.ts";
+import type { LayerName } from "../compile/layers.ts";
+import type { QuirkSet } from "../quirk-set.ts";
+
+/** Longer than anything idles: two days. */
+const UNFORGOTTEN_TTL_MS = 172_800_000;
+/** One later fragment in a hundred (dataplane.md §9, F-04). */
+const COLLISION_RATE = 0.01;
+const REUSED_PORTS_MAX = 64;
+/** 100 KiB/s (dataplane.md §9, F-28). */
+const COALESCED_BYTES_PER_SECOND = 102_400;
+const AZURE_PORT = 65_330;
+/** The thread shows some seconds of each (dataplane.md §9, F-55). Inferred: five. */
+const OUTAGE_MS = 5_000;
+/** Inferred: how long the first seconds of a pod are (dataplane.md §9, F-45). */
+const COLD_RESOLVER_MS = 3_000;
+/** How long VNET_ENCAP_LAYER is gone (dataplane.md §9, F-03). */
+const GAP_MIN_MS = 0.3;
+const GAP_MAX_MS = 32;
+
+/** Layers whose rules come late, and by how much (dataplane.md §9, F-30 and F-39). */
+const LATE_LAYERS: readonly (readonly [layer: LayerName, quirk: QuirkName, lateMs: number])[] = [
+  ["ACL_ENDPOINT_LAYER", "acl-applied-late", 60_000],
+  ["LB_DSR", "load-balancer-rules-late", 30_000],
+];
+
+const TAKEN_UDP: readonly (readonly [quirk: QuirkName, taken: TakenPort])[] = [
+  ["vxlan-port-taken", { side: "destination", port: VXLAN_PORT, code: "vxlan-port-taken" }],
+  ["udp-port-65330-taken", { side: "source", port: AZURE_PORT, code: "udp-port-65330-taken" }],
+];
+
+/** Plain data, part of a node's datapath. */
+export class SwitchDefects {
+  private readonly quirks: QuirkSet;
+
+  constructor(quirks: QuirkSet) {
+    this.quirks = quirks;
+  }
+
+  /** `isBridge`: the switch is that of an L2Bridge network; asked of an uplink. */
+  settlePort(port: SwitchPort, isBridge = false): void {
+    if (port.kind === "external") {
+      port.wireFaults = this.wireFaultsOf(port.id, isBridge);
+      return;
+    }
+    const { vfp, id } = port;
+    const ttlMs = this.quirks.strikes("idle-flows-forgotten", id)
+      ? DEFAULT_FLOW_SETTINGS.defaultTtlMs
+      : UNFORGOTTEN_TTL_MS;
+    if (vfp.flowSettings.defaultTtlMs !== ttlMs)
+      vfp.flowSettings = { ...vfp.flowSettings, defaultTtlMs: ttlMs, halfOpenTtlMs: ttlMs };
+    this.settleFragments(port);
+    vfp.losesUdpFragments = port.kind === "container" && this.quirks.strikes("large-udp-dropped", id);
+    const isSlow = this.quirks.strikes("receive-coalescing-slow", id);
+    if (isSlow !== (port.pace !== undefined))
+      port.pace = isSlow ? new ReceivePace(COALESCED_BYTES_PER_SECOND) : undefined;
+    if (port.kind === "container") this.settlePools(port);
+  }
+
+  /** A vNIC was put into the compartment of a pod. */
+  settleNewPod(compartment: Compartment, portId: string): void {
+    this.settleSockets(compartment);
+    if (this.quirks.strikes("names-fail-at-first", portId))
+      compartment.namesFailUntilMs = compartment.nowMs + COLD_RESOLVER_MS;
+  }
+
+  /** Containers only: the host's own programs are not concerned (dataplane.md §9, F-27). */
+  settleSockets(compartment: Compartment): void {
+    compartment.refusesSockets = this.quirks.strikes(
+      "sockets-refused",
+      `${compartment.node}/${compartment.id}`,
+    );
+  }
+
+  /** By how much a change of these rules comes late to a port, in milliseconds. */
+  lateMs(layer: LayerName, portId: string): number {
+    const row = LATE_LAYERS.find(([late]) => late === layer);
+    return row !== undefined && this.quirks.strikes(row[1], portId) ? row[2] : 0;
+  }
+
+  endsFlowsOnAclChange(portId: string): boolean {
+    return this.quirks.strikes("acl-change-resets-flows", portId);
+  }
+
+  /** How long the router's port of a network is without its layer while it changes; 0: it is not. `change` counts. */
+  gapMs(networkId: string, change: number): number {
+    if (!this.quirks.strikes("encap-layer-rebuilt", `${networkId}/${change}`)) return 0;
+    const chance = this.quirks.chanceOf("encap-layer-rebuilt", `${networkId}/${change}`);
+    return GAP_MIN_MS + ((GAP_MAX_MS - GAP_MIN_MS) * chance.nextU32()) / 0x1_0000_0000;
+  }
+
+  private settleFragments({ vfp, id }: SwitchPort): void {
+    const rate = this.quirks.rateOf("fragment-collisions", COLLISION_RATE);
+    if (rate === (vfp.fragmentCollisions?.rate ?? 0)) return;
+    vfp.fragmentCollisions =
+      rate === 0 ? undefined : { rate, random: this.quirks.chanceOf("fragment-collisions", id) };
+  }
+
+  private settlePools({ vfp, id }: SwitchPort): void {
+    const reusesPorts = this.quirks.strikes("nat-ports-reused", id);
+    const isExhausted = this.quirks.strikes("nat-ports-exhausted", id);
+    const hasAny = reusesPorts || isExhausted;
+    for (const pool of vfp.listNatPools())
+      pool.defects = hasAny
+        ? { reusesPorts, isExhausted, ...(reusesPorts && { portsMax: REUSED_PORTS_MAX }) }
+        : undefined;
+  }
+
+  private wireFaultsOf(portId: string, isBridge: boolean): WireFaults | undefined {
+    const takenUdp = TAKEN_UDP.flatMap(([quirk, taken]) =>
+      this.quirks.strikes(quirk, portId) ? [taken] : [],
+    );
+    const isUnstable = isBridge && this.quirks.strikes("l2bridge-unstable", portId);
+    if (takenUdp.length === 0 && !isUnstable) return undefined;
+    const shiftMs = this.quirks.chanceOf("l2bridge-unstable", portId).below(2 * OUTAGE_MS);
+    const outages = { worksMs: OUTAGE_MS, failsMs: OUTAGE_MS, shiftMs, code: "l2bridge-unstable" } as const;
+    return { takenUdp, ...(isUnstable && { outages }) };
+  }
+}
