@@ -4,13 +4,8 @@ import { createEndpoint, createLoadBalancer } from "../hcn/operations.ts";
 import type { QuirkSettings } from "../knowledge/quirks.ts";
 import { parseIp } from "../net/ip.ts";
 import { formatMac } from "../net/mac.ts";
-import {
-  OVERLAY_MACS,
-  type OverlayPod,
-  type OverlayStage,
-  OverlayWorld,
-  remoteSubnet,
-} from "../testing/overlay-world.ts";
+import { OVERLAY_MACS, type OverlayStage } from "../testing/overlay-stages.ts";
+import { type OverlayPod, OverlayWorld, remoteSubnet } from "../testing/overlay-world.ts";
 import { buildUdpFrame } from "../wire/build-frame.ts";
 import { Headers } from "../wire/headers.ts";
 
