@@ -251,6 +251,13 @@ describe.each([22, 24])("on Node %i", (major) => {
     expect([status, stdout, stderr]).toEqual([0, "function\n", ""]);
   });
 
+  it("the bundles find koffi, which calls HNS's DLL on Windows", () => {
+    const bundle = JSON.stringify(join(installed, "dist", "programs", "win-bridge.cjs"));
+    const code = `console.log(typeof require("node:module").createRequire(${bundle})("koffi").load)`;
+    const { stdout } = end(node(), ["--input-type=commonjs", "-e", code], { cwd: project });
+    expect(stdout).toBe("function\n");
+  });
+
   it("requires every subpath from CommonJS", () => {
     const code = SUBPATHS.map((path) => `console.log(typeof require("${path}").${ONE_NAME[path] ?? ""})`);
     const { status, stdout } = end(node(), ["--input-type=commonjs", "-e", code.join(";")], { cwd: project });
