@@ -84,5 +84,6 @@ export async function generatedFiles(): Promise<readonly GeneratedFile[]> {
     await pageWithOutputs("README.md"),
     await pageWithOutputs("docs/start/first-trace.md"),
     await pageWithOutputs("docs/start/hns.md"),
+    await pageWithOutputs("docs/how-to/read-vfp.md"),
   ];
 }

@@ -1,7 +1,7 @@
 #include "calls.h"
 
 const guid zero_guid;
-char last_record[4096];
+_Thread_local char last_record[4096];
 
 any_function need(const char *library, const char *name) {
   any_function found = find_function(library, name);

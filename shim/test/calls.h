@@ -46,8 +46,8 @@ typedef hresult (*open_system_function)(const utf16 *, void **, utf16 **);
 #define HCN(type, name) ((type)need("computenetwork", name))
 #define HCS(type, name) ((type)need("vmcompute", name))
 extern const guid zero_guid;
-/* What the last call said when it failed. */
-extern char last_record[4096];
+/* What the last call of this thread said when it failed. */
+extern _Thread_local char last_record[4096];
 
 any_function need(const char *library, const char *name);
 /* Text of plain ASCII; stays until the program ends. */

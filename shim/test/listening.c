@@ -11,14 +11,14 @@ void hear(uint32_t type, void *context, hresult status, const utf16 *data) {
   of->count++;
 }
 
-bool has_heard(const heard *of, uint32_t type) {
+bool has_heard(heard *of, uint32_t type) {
   for (int i = 0; i < of->count && i < 64; i++) {
     if (of->types[i] == type) return true;
   }
   return false;
 }
 
-void wait_for(const heard *of, uint32_t type) {
+void wait_for(heard *of, uint32_t type) {
   for (int i = 0; i < 1000 && !has_heard(of, type); i++) sleep_ms(10);
   if (!has_heard(of, type)) FAIL("no notification 0x%x", (unsigned)type);
 }

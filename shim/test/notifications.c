@@ -82,7 +82,7 @@ static void hear_slowly(uint32_t type, void *context, hresult status, const utf1
   hear(type, context, status, data);
 }
 
-static void wait_until(const volatile int *value, int wanted) {
+static void wait_until(atomic_int *value, int wanted) {
   for (int i = 0; i < 1000 && *value != wanted; i++) sleep_ms(10);
   if (*value != wanted) FAIL("%d instead of %d", *value, wanted);
 }

@@ -1,5 +1,6 @@
 // Networks of every driver on assembled clusters, as the cluster file asks for them (dataplane.md §2.3 to §2.7).
 import { beforeAll, describe, expect, it } from "vitest";
+import type { UdpOwner } from "../host/udp.ts";
 import { parseIp } from "../net/ip.ts";
 import { openTestCluster } from "../testing/walk.ts";
 import { type Cluster, forkCluster } from "./cluster.ts";
@@ -9,6 +10,7 @@ import { overlayMac } from "./networks/network-document.ts";
 import { openSession } from "./open-session.ts";
 import { runAttempt } from "./probe-party.ts";
 import { tracePacket } from "./trace.ts";
+import type { TraceLeg } from "./trace-report.ts";
 
 const HEAD = `
 apiVersion: mullion/v1alpha1
@@ -35,6 +37,11 @@ pods:
   - {name: green-a, node: win-1, address: 10.244.1.10, network: green}
   - {name: green-c, node: win-2, address: 10.244.2.10, network: green}
 `;
+
+class Deaf implements UdpOwner {
+  udpReceived(): void {}
+  udpFailed(): void {}
+}
 
 /** What a TCP question to port 8080 comes to: the answer, or how it failed. */
 function ask(cluster: Cluster, from: string, to: string, protocol: "tcp" | "icmp" = "tcp"): string {
@@ -104,6 +111,63 @@ describe("driver Overlay", () => {
   it("WALK-O-9 the node reaches its pod and the pod its node, with the addresses of the walk", () => {
     expect(ask(cluster, "node/win-1", "10.244.1.10")).toMatch(/^a saw 10\.0\.0\.11:/);
     expect(ask(cluster, "pod/a", "10.0.0.11", "icmp")).toMatch(/^echo reply from 10\.0\.0\.11/);
+  });
+});
+
+describe("Linux nodes on driver Overlay", () => {
+  const MIXED = `${HEAD}
+nodes:
+  - {name: win-1, os: windows, address: 10.0.0.11, podCIDR: 10.244.1.0/24}
+  - {name: lin-1, os: linux, address: 10.0.0.21, podCIDR: 10.244.3.0/24}
+network: {driver: Overlay}
+pods:
+  - {name: a, node: win-1, address: 10.244.1.10}
+  - {name: d, node: lin-1, address: 10.244.3.10}
+`;
+  let mixed: Cluster;
+  beforeAll(async () => {
+    mixed = await openTestCluster(MIXED);
+  });
+
+  /** Value of a field after each step of one direction that changed it. */
+  function course(leg: TraceLeg, field: string): readonly (string | undefined)[] {
+    return leg.steps.flatMap(({ changes }) =>
+      changes.flatMap((change) => (change.field === field ? [change.after] : [])),
+    );
+  }
+
+  it("WALK-O-3 A → D and back: L1v inside, TTL 127 on the wire and 126 at D; back 63, without DF outside", () => {
+    const { forward, reply, answer } = tracePacket(mixed, {
+      from: "pod/a",
+      to: "pod/d",
+      protocol: "tcp",
+      port: 8_080,
+    }).report;
+    expect(answer).toMatch(/^d saw 10\.244\.1\.10:/);
+    // On the wire, and on the cable of D.
+    expect(course(forward, "inner.eth.dst")).toEqual(["66-00-0A-00-00-15", "0A-58-0A-F4-03-0A"]);
+    expect(course(forward, "inner.ip.ttl")).toEqual(["127", "126"]);
+    expect(course(forward, "ip.ttl")).toEqual(["128", undefined]);
+    expect(course(reply!, "vxlan.vni")).toEqual(["4096", undefined]);
+    // One hop inside the Linux node; then the tunnel's own TTL.
+    expect(course(reply!, "ip.ttl")).toEqual(["63", "64", undefined]);
+    expect(course(reply!, "ip.flags.df")).toEqual(["0", undefined]);
+  });
+
+  it("a node's own packets have the address of its VXLAN device, and the answer comes back through the tunnel", () => {
+    expect(ask(mixed, "node/lin-1", "10.244.1.10")).toMatch(/^a saw 10\.244\.3\.0:/);
+  });
+
+  it("a tunnel of another network ends at the node, counted", () => {
+    const copy = forkCluster(mixed);
+    const [, linux] = copy.nodes;
+    const socket = copy.outside[0]!.compartment.udp.bind({ owner: new Deaf() });
+    if (typeof socket === "string") throw new Error(socket);
+    const frame = new Uint8Array(60);
+    const bytes = Uint8Array.of(8, 0, 0, 0, 0, 0x10, 1, 0, ...frame);
+    socket.send({ destination: parseIp("10.0.0.21")!, port: 4_789, bytes });
+    copy.clock.runUntil(copy.clock.nowMs + 1_000);
+    expect(linux!.host.root.drops.get("virtual-subnet-unknown")).toBe(1);
   });
 });
 

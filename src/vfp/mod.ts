@@ -45,3 +45,10 @@ export type {
 export { FLOW_TTL_MS } from "./rule.ts";
 export { VfpPort } from "./vfp-port.ts";
 export type { MirrorSink, Verdict, VfpPortOptions } from "./vfp-port.ts";
+export { type ListedGroup, type ListedLayer, type ListedRule } from "./text/listing.ts";
+export { listLayers } from "./text/list-port.ts";
+export { parseRulesJson } from "./text/json-rules.ts";
+export { type ListingProblem, type ReadListing, type ReadPort, parseRules } from "./text/parse-rules.ts";
+export { ruleListLines } from "./text/print-rules.ts";
+export { type LoadNote, type LoadedProgram, loadListing } from "./text/load-listing.ts";
+export { type ListingDifference, compareListings, tellDifference } from "./text/compare-listings.ts";

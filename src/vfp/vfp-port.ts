@@ -13,6 +13,7 @@ import type { Mac } from "../net/mac.ts";
 import type { Headers } from "../wire/headers.ts";
 import { IpProtocol } from "../wire/ip-protocol.ts";
 import type { Packet } from "../wire/packet.ts";
+import { TcpFlag } from "../wire/tcp.ts";
 import type { TunnelHeaders } from "../wire/tunnel.ts";
 import { CONTROL_FLAGS, type PortCounters, countTcpFlags, newPortCounters } from "./counters.ts";
 import { OuterHeadersTable } from "./encapsulation.ts";
@@ -234,7 +235,7 @@ export class VfpPort implements WalkedPort {
 
   /** True while a rule may put outer headers on what comes from behind the port. */
   get mayEncapsulate(): boolean {
-    return this.outOrder.some((layer) => layer.groups.some((group) => group.encapsulates));
+    return this.outOrder.some((layer) => layer.encapsulates);
   }
 
   getLayer(name: string): Layer | undefined {
@@ -266,11 +267,7 @@ export class VfpPort implements WalkedPort {
 
   /** False while the layer is taken out of the pipeline. */
   isLayerPresent(layerName: string): boolean {
-    return !this.isAbsent(this.layerNamed(layerName));
-  }
-
-  private isAbsent(layer: Layer): boolean {
-    return this.absent?.has(layer) === true;
+    return this.absent?.has(this.layerNamed(layerName)) !== true;
   }
 
   /** Ends all flows of a layer; what is left of connections is judged by its rules anew (dataplane.md §9, F-02). */
@@ -356,11 +353,11 @@ export class VfpPort implements WalkedPort {
   }
 
   orderOf(direction: Direction): readonly Layer[] {
-    if (this.absent === undefined || this.absent.size === 0)
-      return direction === "out" ? this.outOrder : this.inOrder;
+    const { absent } = this;
+    if (absent === undefined || absent.size === 0) return direction === "out" ? this.outOrder : this.inOrder;
     this.presentOrder ??= {
-      out: this.outOrder.filter((layer) => !this.isAbsent(layer)),
-      in: this.inOrder.filter((layer) => !this.isAbsent(layer)),
+      out: this.outOrder.filter((layer) => !absent.has(layer)),
+      in: this.inOrder.filter((layer) => !absent.has(layer)),
     };
     return this.presentOrder[direction];
   }
@@ -430,6 +427,7 @@ export class VfpPort implements WalkedPort {
       frame.protocol === IpProtocol.tcp && frame.transport >= 0
         ? readU8(packet.bytes, frame.transport + 13)
         : 0;
+    key.isSyn = (tcpFlags & (TcpFlag.syn | TcpFlag.ack)) === TcpFlag.syn;
     const quoted = this.locateQuoted(direction, packet, headers);
     const isControl = (tcpFlags & CONTROL_FLAGS) !== 0 || quoted !== undefined;
     const isWhole = !headers.isFragment && !frame.isFragment;

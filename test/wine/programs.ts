@@ -32,6 +32,13 @@ export function startSanitized(args: readonly string[], variables: Variables): C
   return spawn(join(folder, "shim-test"), args, { env: { ...process.env, ...variables, ...options } });
 }
 
+/** With gcc's watch over threads, which wants addresses where it expects them. */
+export function startWatchedForRaces(args: readonly string[], variables: Variables): ChildProcess {
+  const folder = join(PROGRAMS, "races");
+  const env = { ...process.env, ...variables, LD_LIBRARY_PATH: folder };
+  return spawn("setarch", ["-R", join(folder, "shim-test"), ...args], { env });
+}
+
 export function startOnWine(args: readonly string[], variables: Variables): ChildProcess {
   const env = { ...process.env, ...variables, ...prefix.variables };
   return spawn(prefix.wine, [join(PROGRAMS, "shim-test.exe"), ...args], { env });

@@ -13,6 +13,7 @@ import {
   openPrograms,
   startOnWine,
   startSanitized,
+  startWatchedForRaces,
 } from "./programs.ts";
 import {
   ROOT,
@@ -118,5 +119,18 @@ describe.each<readonly [string, Start]>([
     const refused = await resultOf(start(["refused", hresult], given));
     expect(refused).toEqual({ code: 0, stdout: expect.stringContaining(detail) as string, stderr: "" });
     expect(await resultOf(start(["unheard", hresult], given))).toEqual(GOOD);
+  });
+});
+
+describe("callbacks on Linux, watched for races", () => {
+  it.each(["notifications", "reentry", "exit", "systems"])("%s", async (scenario) => {
+    expect(await resultOf(startWatchedForRaces([scenario], daemon.variables))).toEqual(GOOD);
+  });
+
+  it("a daemon that is killed", async () => {
+    const result = await runWhile(startWatchedForRaces, "killed", daemon.variables, () =>
+      daemon.process.kill("SIGKILL"),
+    );
+    expect(result).toMatchObject({ code: 0, stderr: "" });
   });
 });

@@ -2,7 +2,8 @@
  * What differs between two listings, in words. Names that hold a node's address or an object's id differ between any two
  * nodes; they are compared without these, and the two forms of LB_DSR ids are taken for the same (users.md §4).
  */
-import { listItems } from "./conditions.ts";
+import { parseIp } from "../../net/ip.ts";
+import { ConditionLabel, listItems } from "./conditions.ts";
 import { parseLbDsrId } from "./lb-dsr-id.ts";
 import type { ListedCondition, ListedGroup, ListedLayer, ListedRule } from "./listing.ts";
 
@@ -29,14 +30,15 @@ const GUID = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/gi;
 /** Names of pools join the addresses of pod and node without a mark between them (dataplane.md §1.8). */
 const POOL = /(SLB_NATPOOL_IPV\d_(?:TCP|UDP)_)\S+/g;
 
-/** Node addresses that names of LB_DSR rules give away. */
-function nodeAddresses(layers: readonly ListedLayer[]): readonly string[] {
-  const names = layers.flatMap((layer) =>
-    layer.groups.flatMap((group) => group.rules.map((rule) => rule.id)),
-  );
-  return [...new Set(names.flatMap((name) => parseLbDsrId(name)?.nodeAddress ?? []))].filter(
-    (each) => each !== "",
-  );
+/** Addresses that rules give away: of the node in names of LB_DSR rules, of the pod where OutBoundNAT translates it. */
+function tellTaleAddresses(layers: readonly ListedLayer[]): readonly string[] {
+  const rules = layers.flatMap((layer) => layer.groups.flatMap((group) => group.rules));
+  const addresses = rules.flatMap(({ id, name, conditions }) => {
+    if (!/_OUTBOUNDNAT_/.test(name)) return parseLbDsrId(id)?.nodeAddress ?? [];
+    const source = conditions.find(({ label }) => label === ConditionLabel.source)?.value ?? "";
+    return parseIp(source) === undefined ? [] : [source];
+  });
+  return [...new Set(addresses)].filter((each) => each !== "");
 }
 
 /** Takes what is a node's own out of texts: of either side, since a file does not say what its node's own is. */
@@ -45,7 +47,7 @@ class Neutral {
 
   constructor(sides: readonly ComparedSide[]) {
     const own = new Set(
-      sides.flatMap(({ layers, ownAddresses = [] }) => [...nodeAddresses(layers), ...ownAddresses]),
+      sides.flatMap(({ layers, ownAddresses = [] }) => [...tellTaleAddresses(layers), ...ownAddresses]),
     );
     this.patterns = [...own].map((ip) => {
       const literal = ip.replaceAll(".", "\\.");
