@@ -51,7 +51,7 @@ beforeAll(() => {
   const older = installNode(22);
   nodes.set(22, older);
   folders.push(join(dirname(older), "..", "..", ".."));
-}, 300_000);
+}, 600_000);
 
 afterAll(() => {
   for (const folder of folders) rmSync(folder, { recursive: true, force: true });
