@@ -1,7 +1,7 @@
 // Networks of every driver on assembled clusters, as the cluster file asks for them (dataplane.md §2.3 to §2.7).
 import { beforeAll, describe, expect, it } from "vitest";
 import type { UdpOwner } from "../host/udp.ts";
-import { parseIp } from "../net/ip.ts";
+import { formatIp, parseIp } from "../net/ip.ts";
 import { openTestCluster } from "../testing/walk.ts";
 import { type Cluster, forkCluster } from "./cluster.ts";
 import { findParty } from "./find-party.ts";
@@ -238,5 +238,78 @@ pods:
       isFollowed: false,
     });
     expect(result.outcome === "answered" ? result.answer : result.outcome).toMatch(seen);
+  });
+});
+
+describe("macSpoofing of a node's fabric port", () => {
+  const guarded = (driver: string, more = ""): string => `${HEAD}
+nodes:
+  - {name: win-1, os: windows, address: 10.0.0.11, podCIDR: 10.0.1.0/24}
+  - {name: win-2, os: windows, address: 10.0.0.12, podCIDR: 10.0.2.0/24, macSpoofing: off}
+network: {driver: ${driver}${more}}
+underlay: {subnet: 10.0.0.0/16}
+pods:
+  - {name: a, node: win-1}
+  - {name: b, node: win-2}
+  - {name: c, node: win-2}
+`;
+
+  it("DT-071 off cuts transparent pods off from other machines, counted; the node and pods of the node are not", async () => {
+    const cluster = await openTestCluster(guarded("Transparent"));
+    const { drops } = cluster.underlay.segment;
+    expect(ask(cluster, "pod/b", "pod/c")).toMatch(/^c saw 10\.0\.2\.3:/);
+    expect(ask(cluster, "node/win-2", "10.0.0.11", "icmp")).toMatch(/^echo reply/);
+    // Each of the two pods has announced its address once.
+    expect(drops.get("mac-spoofing-refused")).toBe(2);
+    const copy = forkCluster(cluster);
+    runAttempt(copy, {
+      from: findParty(copy, "pod/b").compartment!,
+      to: findParty(copy, "pod/a").ip,
+      protocol: "tcp",
+      port: 8_080,
+      isFollowed: false,
+    });
+    expect(copy.underlay.segment.drops.get("mac-spoofing-refused")).toBeGreaterThan(2);
+    expect(ask(cluster, "pod/a", "pod/b")).toBe("unreachable");
+  });
+
+  it("L2Bridge pods show the node's MAC on the wire, so it is nothing to them", async () => {
+    const cluster = await openTestCluster(guarded("L2Bridge", ", plugin: hns, shape: node-subnet"));
+    expect(ask(cluster, "pod/b", "pod/a")).toMatch(/^a saw 10\.0\.2\.3:/);
+    expect(cluster.underlay.segment.drops.get("mac-spoofing-refused")).toBe(0);
+  });
+});
+
+describe("rules of the fabric", () => {
+  it("WALK-L2T DT-068 hold between pods of one node of an L2Tunnel network", async () => {
+    const cluster = await openTestCluster(`${HEAD}
+nodes:
+  - {name: win-1, os: windows, address: 10.0.0.11, podCIDR: 10.0.1.0/24}
+network: {driver: L2Tunnel}
+underlay: {subnet: 10.0.0.0/16, deny: [{from: 10.0.1.11/32, to: 10.0.1.10/32}]}
+pods:
+  - {name: a, node: win-1, address: 10.0.1.10}
+  - {name: b, node: win-1, address: 10.0.1.11}
+  - {name: c, node: win-1, address: 10.0.1.12}
+`);
+    expect(ask(cluster, "pod/c", "pod/a")).toMatch(/^a saw 10\.0\.1\.12:/);
+    const { report } = tracePacket(cluster, { from: "pod/b", to: "pod/a", protocol: "tcp", port: 8_080 });
+    expect(report).toMatchObject({ verdict: "not-delivered", code: "fabric-acl-denied" });
+  });
+});
+
+describe("a NAT network beside another one", () => {
+  it("DT-082 has pods of its own, published on the node's ports", async () => {
+    const cluster = await openTestCluster(`${HEAD}
+nodes:
+  - {name: win-1, os: windows, address: 10.0.0.11, podCIDR: 10.244.1.0/24}
+networks: [{name: nat, driver: NAT, clusterCIDR: 172.20.0.0/16}]
+pods:
+  - {name: bridged, node: win-1}
+  - {name: hidden, node: win-1, network: nat, ports: [{port: 80, hostPort: 8080}]}
+`);
+    expect(cluster.pods.map(({ address }) => formatIp(address))).toEqual(["10.244.1.3", "172.20.0.3"]);
+    expect(ask(cluster, "external", "10.0.0.11")).toMatch(/^hidden saw 203\.0\.113\.10:/);
+    expect(ask(cluster, "pod/hidden", "pod/bridged")).toMatch(/^bridged saw /);
   });
 });
