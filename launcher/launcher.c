@@ -143,21 +143,29 @@ static int run_here(const struct launch *launch) {
   return (int)status;
 }
 
-int wmain(void) {
+/* Finds what is to be started. False after it has told what is missing. */
+bool prepare(struct launch *launch) {
   static wchar_t own[TEXT_MAX], real[TEXT_MAX], script[TEXT_MAX];
-  static struct launch launch;
   if (!own_path(own)) {
     tell(L"its own path is unknown", L"", L"Install it in a folder with a shorter path.", GetLastError());
-    return failure_status();
+    return false;
   }
   const wchar_t *homes[] = {own, real};
   size_t count = real_path(own, real) ? 2 : 1;
-  if (!find_script(homes, count, script) || !find_node(homes, count, launch.node)) return failure_status();
-  const wchar_t *arguments = arguments_of(GetCommandLineW());
-  const wchar_t *of_service = after_service_flag(arguments, launch.log);
-  if (!command_line(launch.line, launch.node, script, of_service != NULL ? of_service : arguments)) {
-    tell(L"the command line is longer than Windows allows", L"", L"Give it fewer arguments.", 0);
-    return failure_status();
+  if (!find_script(homes, count, script) || !find_node(homes, count, launch->node)) return false;
+  if (command_line(launch->line, launch->node, script, launch->arguments)) return true;
+  tell(L"the command line is longer than Windows allows", L"", L"Give it fewer arguments.", 0);
+  return false;
+}
+
+int wmain(void) {
+  static struct launch launch;
+  static wchar_t log[TEXT_MAX];
+  launch.arguments = arguments_of(GetCommandLineW());
+  const wchar_t *of_service = after_service_flag(launch.arguments, log);
+  if (of_service != NULL) {
+    launch.arguments = of_service;
+    return run_service(&launch, log);
   }
-  return of_service != NULL ? run_service(&launch) : run_here(&launch);
+  return prepare(&launch) ? run_here(&launch) : failure_status();
 }

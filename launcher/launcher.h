@@ -12,18 +12,25 @@ enum { TEXT_MAX = 32768 };
 
 /* What is started. */
 struct launch {
+  /* What follows on the command line of this process, with the blank before it. */
+  const wchar_t *arguments;
   wchar_t node[TEXT_MAX];
   /* The command line that Node gets. */
   wchar_t line[TEXT_MAX];
-  /* Where a service writes what it says; empty: nowhere. */
-  wchar_t log[TEXT_MAX];
 };
 
-/* launcher.c: starts Node in a job that ends with this process. False with Windows' last error. */
+/* launcher.c */
+
+/* Finds Node and the bundle. False after it has told what is missing. */
+bool prepare(struct launch *launch);
+/* Starts Node in a job that ends with this process. False with Windows' last error. */
 bool start_node(const struct launch *launch, PROCESS_INFORMATION *process);
 
-/* service.c: runs it as the service that Windows has started this process for. Returns the exit code. */
-int run_service(const struct launch *launch);
+/*
+ * service.c: runs it as the service that Windows has started this process for. `log` is the file that gets what is said;
+ * empty: none. Returns the exit code.
+ */
+int run_service(struct launch *launch, const wchar_t *log);
 
 /* paths.c: paths are texts of UTF-16, in buffers of TEXT_MAX. Functions that fill one return false when it is full. */
 

@@ -12,7 +12,8 @@ enum { STOP_MS = 20000 };
 /* One process is one service, and Windows calls back without a place for anything of ours. */
 static SERVICE_STATUS_HANDLE status_handle;
 static SERVICE_STATUS status = {.dwServiceType = SERVICE_WIN32_OWN_PROCESS};
-static const struct launch *launch;
+static struct launch *launch;
+static const wchar_t *log_path;
 static HANDLE stop_event;
 
 static void report(DWORD state, DWORD wait_hint) {
@@ -26,6 +27,12 @@ static void report(DWORD state, DWORD wait_hint) {
 static void report_end(DWORD exit_code) {
   status.dwWin32ExitCode = exit_code == 0 ? NO_ERROR : ERROR_SERVICE_SPECIFIC_ERROR;
   status.dwServiceSpecificExitCode = exit_code;
+  report(SERVICE_STOPPED, 0);
+}
+
+/* It could not be started, for a reason that Windows has a number for. */
+static void fail(DWORD error) {
+  status.dwWin32ExitCode = error;
   report(SERVICE_STOPPED, 0);
 }
 
@@ -69,17 +76,22 @@ static void WINAPI service_main(DWORD argc, wchar_t **argv) {
   /* A console of its own, so that Ctrl-C can be sent to Node. */
   AllocConsole();
   PROCESS_INFORMATION process;
-  if (stop_event == NULL || !open_log(launch->log) || !start_node(launch, &process)) {
-    status.dwWin32ExitCode = GetLastError();
-    report(SERVICE_STOPPED, 0);
+  bool is_logged = stop_event != NULL && open_log(log_path);
+  if (is_logged && !prepare(launch)) {
+    fail(ERROR_FILE_NOT_FOUND);
+    return;
+  }
+  if (!is_logged || !start_node(launch, &process)) {
+    fail(GetLastError());
     return;
   }
   report(SERVICE_RUNNING, 0);
   report_end(wait_for_end(process.hProcess));
 }
 
-int run_service(const struct launch *wanted) {
+int run_service(struct launch *wanted, const wchar_t *log) {
   launch = wanted;
+  log_path = log;
   /* The name is not looked at: the process has one service. */
   wchar_t name[] = L"";
   SERVICE_TABLE_ENTRYW table[] = {{name, service_main}, {NULL, NULL}};

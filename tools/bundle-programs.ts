@@ -1,8 +1,9 @@
 /**
  * The executables for the package: one CommonJS file each, `dist/programs/NAME.cjs` from `src/cmd/NAME/main.ts`, with
  * what they use of other packages. A CNI plugin lives for one call, and one file starts in half the time of a hundred
- * (bench/cni-start-up.ts); CommonJS, because it starts without Node's module loader. Of `mullion` each verb is a file
- * of its own, so that a light one does not read the others.
+ * (bench/cni-start-up.ts); CommonJS, because it starts without Node's module loader. The tools share what they have in
+ * common, in `dist/programs/shared/`: each verb of `mullion` is a file of its own there, so that a light one does not
+ * read the others.
  */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -14,8 +15,8 @@ const EXTERNAL: readonly string[] = ["koffi"];
 /** What old Nodes can read, so that the check below is what they say. */
 const TARGET = "node16";
 
-/** Programs with verbs that are loaded when they are chosen. */
-const SPLIT: ReadonlySet<string> = new Set(["mullion"]);
+/** Programs for people, which use the same parts of the simulation. The others are CNI plugins. */
+export const TOOLS: readonly string[] = ["mullion", "hnsdiag", "vfpctrl", "pktmon"];
 
 /**
  * What a bundle does first. Runtimes expect a CNI plugin's error on stdout as JSON.
@@ -36,15 +37,14 @@ export function checkOfNode(name: string): string {
 })();`;
 }
 
-function outputOf(name: string, folder: string): OutputOptions {
-  const options: OutputOptions = {
+function outputOf(folder: string): OutputOptions {
+  return {
     dir: folder,
     format: "cjs",
-    banner: (chunk) => (chunk.isEntry ? checkOfNode(name) : ""),
-    entryFileNames: `${name}.cjs`,
-    chunkFileNames: `${name}/[name].cjs`,
+    banner: (chunk) => (chunk.isEntry ? checkOfNode(chunk.name) : ""),
+    entryFileNames: "[name].cjs",
+    chunkFileNames: "shared/[name].cjs",
   };
-  return SPLIT.has(name) ? options : { ...options, codeSplitting: false };
 }
 
 /** The names of the executables: those of package.json. */
@@ -55,21 +55,31 @@ export function programNames(root: string): readonly string[] {
   return Object.keys(bin);
 }
 
+/** Bundles programs with one another. */
+async function bundle(root: string, folder: string, names: readonly string[]): Promise<void> {
+  const inputs = names.map((name) => [name, join(root, "src", "cmd", name, "main.ts")] as const);
+  const build = await rolldown({
+    cwd: root,
+    input: Object.fromEntries(inputs),
+    platform: "node",
+    external: [...EXTERNAL],
+    transform: { target: TARGET },
+    // A warning is a fault of the build.
+    onLog: (level, log) => {
+      if (level === "warn") throw new Error(log.message);
+    },
+  });
+  await build.write({ ...outputOf(folder), codeSplitting: names.length > 1 });
+  await build.close();
+}
+
 /** Writes all bundles to `folder`. */
 export async function bundlePrograms(root: string, folder: string): Promise<void> {
-  for (const name of programNames(root)) {
-    const bundle = await rolldown({
-      cwd: root,
-      input: join(root, "src", "cmd", name, "main.ts"),
-      platform: "node",
-      external: [...EXTERNAL],
-      transform: { target: TARGET },
-      // A warning is a fault of the build.
-      onLog: (level, log) => {
-        if (level === "warn") throw new Error(log.message);
-      },
-    });
-    await bundle.write(outputOf(name, folder));
-    await bundle.close();
-  }
+  const names = programNames(root);
+  await bundle(
+    root,
+    folder,
+    names.filter((name) => TOOLS.includes(name)),
+  );
+  for (const name of names) if (!TOOLS.includes(name)) await bundle(root, folder, [name]);
 }

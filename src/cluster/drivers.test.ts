@@ -1,6 +1,7 @@
 // Networks of every driver on assembled clusters, as the cluster file asks for them (dataplane.md §2.3 to §2.7).
 import { beforeAll, describe, expect, it } from "vitest";
-import { parseIp } from "../net/ip.ts";
+import type { UdpOwner } from "../host/udp.ts";
+import { formatIp, parseIp } from "../net/ip.ts";
 import { openTestCluster } from "../testing/walk.ts";
 import { type Cluster, forkCluster } from "./cluster.ts";
 import { findParty } from "./find-party.ts";
@@ -9,6 +10,7 @@ import { overlayMac } from "./networks/network-document.ts";
 import { openSession } from "./open-session.ts";
 import { runAttempt } from "./probe-party.ts";
 import { tracePacket } from "./trace.ts";
+import type { TraceLeg } from "./trace-report.ts";
 
 const HEAD = `
 apiVersion: mullion/v1alpha1
@@ -35,6 +37,11 @@ pods:
   - {name: green-a, node: win-1, address: 10.244.1.10, network: green}
   - {name: green-c, node: win-2, address: 10.244.2.10, network: green}
 `;
+
+class Deaf implements UdpOwner {
+  udpReceived(): void {}
+  udpFailed(): void {}
+}
 
 /** What a TCP question to port 8080 comes to: the answer, or how it failed. */
 function ask(cluster: Cluster, from: string, to: string, protocol: "tcp" | "icmp" = "tcp"): string {
@@ -107,6 +114,63 @@ describe("driver Overlay", () => {
   });
 });
 
+describe("Linux nodes on driver Overlay", () => {
+  const MIXED = `${HEAD}
+nodes:
+  - {name: win-1, os: windows, address: 10.0.0.11, podCIDR: 10.244.1.0/24}
+  - {name: lin-1, os: linux, address: 10.0.0.21, podCIDR: 10.244.3.0/24}
+network: {driver: Overlay}
+pods:
+  - {name: a, node: win-1, address: 10.244.1.10}
+  - {name: d, node: lin-1, address: 10.244.3.10}
+`;
+  let mixed: Cluster;
+  beforeAll(async () => {
+    mixed = await openTestCluster(MIXED);
+  });
+
+  /** Value of a field after each step of one direction that changed it. */
+  function course(leg: TraceLeg, field: string): readonly (string | undefined)[] {
+    return leg.steps.flatMap(({ changes }) =>
+      changes.flatMap((change) => (change.field === field ? [change.after] : [])),
+    );
+  }
+
+  it("WALK-O-3 A → D and back: L1v inside, TTL 127 on the wire and 126 at D; back 63, without DF outside", () => {
+    const { forward, reply, answer } = tracePacket(mixed, {
+      from: "pod/a",
+      to: "pod/d",
+      protocol: "tcp",
+      port: 8_080,
+    }).report;
+    expect(answer).toMatch(/^d saw 10\.244\.1\.10:/);
+    // On the wire, and on the cable of D.
+    expect(course(forward, "inner.eth.dst")).toEqual(["66-00-0A-00-00-15", "0A-58-0A-F4-03-0A"]);
+    expect(course(forward, "inner.ip.ttl")).toEqual(["127", "126"]);
+    expect(course(forward, "ip.ttl")).toEqual(["128", undefined]);
+    expect(course(reply!, "vxlan.vni")).toEqual(["4096", undefined]);
+    // One hop inside the Linux node; then the tunnel's own TTL.
+    expect(course(reply!, "ip.ttl")).toEqual(["63", "64", undefined]);
+    expect(course(reply!, "ip.flags.df")).toEqual(["0", undefined]);
+  });
+
+  it("a node's own packets have the address of its VXLAN device, and the answer comes back through the tunnel", () => {
+    expect(ask(mixed, "node/lin-1", "10.244.1.10")).toMatch(/^a saw 10\.244\.3\.0:/);
+  });
+
+  it("a tunnel of another network ends at the node, counted", () => {
+    const copy = forkCluster(mixed);
+    const [, linux] = copy.nodes;
+    const socket = copy.outside[0]!.compartment.udp.bind({ owner: new Deaf() });
+    if (typeof socket === "string") throw new Error(socket);
+    const frame = new Uint8Array(60);
+    const bytes = Uint8Array.of(8, 0, 0, 0, 0, 0x10, 1, 0, ...frame);
+    socket.send({ destination: parseIp("10.0.0.21")!, port: 4_789, bytes });
+    copy.clock.runUntil(copy.clock.nowMs + 1_000);
+    expect(linux!.host.root.drops.get("virtual-subnet-unknown")).toBe(1);
+  });
+});
+
 describe("Services on driver Overlay", () => {
   const SERVICES = (enableDSR: boolean): string => `${HEAD}
 nodes:
@@ -174,5 +238,78 @@ pods:
       isFollowed: false,
     });
     expect(result.outcome === "answered" ? result.answer : result.outcome).toMatch(seen);
+  });
+});
+
+describe("macSpoofing of a node's fabric port", () => {
+  const guarded = (driver: string, more = ""): string => `${HEAD}
+nodes:
+  - {name: win-1, os: windows, address: 10.0.0.11, podCIDR: 10.0.1.0/24}
+  - {name: win-2, os: windows, address: 10.0.0.12, podCIDR: 10.0.2.0/24, macSpoofing: off}
+network: {driver: ${driver}${more}}
+underlay: {subnet: 10.0.0.0/16}
+pods:
+  - {name: a, node: win-1}
+  - {name: b, node: win-2}
+  - {name: c, node: win-2}
+`;
+
+  it("DT-071 off cuts transparent pods off from other machines, counted; the node and pods of the node are not", async () => {
+    const cluster = await openTestCluster(guarded("Transparent"));
+    const { drops } = cluster.underlay.segment;
+    expect(ask(cluster, "pod/b", "pod/c")).toMatch(/^c saw 10\.0\.2\.3:/);
+    expect(ask(cluster, "node/win-2", "10.0.0.11", "icmp")).toMatch(/^echo reply/);
+    // Each of the two pods has announced its address once.
+    expect(drops.get("mac-spoofing-refused")).toBe(2);
+    const copy = forkCluster(cluster);
+    runAttempt(copy, {
+      from: findParty(copy, "pod/b").compartment!,
+      to: findParty(copy, "pod/a").ip,
+      protocol: "tcp",
+      port: 8_080,
+      isFollowed: false,
+    });
+    expect(copy.underlay.segment.drops.get("mac-spoofing-refused")).toBeGreaterThan(2);
+    expect(ask(cluster, "pod/a", "pod/b")).toBe("unreachable");
+  });
+
+  it("L2Bridge pods show the node's MAC on the wire, so it is nothing to them", async () => {
+    const cluster = await openTestCluster(guarded("L2Bridge", ", plugin: hns, shape: node-subnet"));
+    expect(ask(cluster, "pod/b", "pod/a")).toMatch(/^a saw 10\.0\.2\.3:/);
+    expect(cluster.underlay.segment.drops.get("mac-spoofing-refused")).toBe(0);
+  });
+});
+
+describe("rules of the fabric", () => {
+  it("WALK-L2T DT-068 hold between pods of one node of an L2Tunnel network", async () => {
+    const cluster = await openTestCluster(`${HEAD}
+nodes:
+  - {name: win-1, os: windows, address: 10.0.0.11, podCIDR: 10.0.1.0/24}
+network: {driver: L2Tunnel}
+underlay: {subnet: 10.0.0.0/16, deny: [{from: 10.0.1.11/32, to: 10.0.1.10/32}]}
+pods:
+  - {name: a, node: win-1, address: 10.0.1.10}
+  - {name: b, node: win-1, address: 10.0.1.11}
+  - {name: c, node: win-1, address: 10.0.1.12}
+`);
+    expect(ask(cluster, "pod/c", "pod/a")).toMatch(/^a saw 10\.0\.1\.12:/);
+    const { report } = tracePacket(cluster, { from: "pod/b", to: "pod/a", protocol: "tcp", port: 8_080 });
+    expect(report).toMatchObject({ verdict: "not-delivered", code: "fabric-acl-denied" });
+  });
+});
+
+describe("a NAT network beside another one", () => {
+  it("DT-082 has pods of its own, published on the node's ports", async () => {
+    const cluster = await openTestCluster(`${HEAD}
+nodes:
+  - {name: win-1, os: windows, address: 10.0.0.11, podCIDR: 10.244.1.0/24}
+networks: [{name: nat, driver: NAT, clusterCIDR: 172.20.0.0/16}]
+pods:
+  - {name: bridged, node: win-1}
+  - {name: hidden, node: win-1, network: nat, ports: [{port: 80, hostPort: 8080}]}
+`);
+    expect(cluster.pods.map(({ address }) => formatIp(address))).toEqual(["10.244.1.3", "172.20.0.3"]);
+    expect(ask(cluster, "external", "10.0.0.11")).toMatch(/^hidden saw 203\.0\.113\.10:/);
+    expect(ask(cluster, "pod/hidden", "pod/bridged")).toMatch(/^bridged saw /);
   });
 });

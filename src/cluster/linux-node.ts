@@ -16,6 +16,8 @@ import { hostPortRules, masqueradeRules } from "./linux-masquerade.ts";
 import { PodAddresses } from "./pod-addresses.ts";
 import { addressIn } from "./networks/networks-of-node.ts";
 
+/** Room for the headers of tunnels (dataplane.md §5.4). */
+const OVERLAY_MTU_BYTES = 1_450;
 /** The bridge has `.1` of the pod range; pods follow. */
 const BRIDGE_OFFSET = 1;
 const FIRST_POD_OFFSET = 2;
@@ -66,6 +68,7 @@ export class LinuxKubelet implements Kubelet {
       compartment: node.host.root,
       mac: macOf(this.gateway),
       address: { ip: this.gateway, length: podCIDR.length },
+      ...(file.network.driver === "Overlay" && { mtuBytes: OVERLAY_MTU_BYTES }),
     });
     const { name } = node.spec;
     this.rules.set(name, masqueradeRules(name, podCIDR, file.network.clusterCIDR));

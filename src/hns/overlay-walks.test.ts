@@ -4,13 +4,8 @@ import { createEndpoint, createLoadBalancer } from "../hcn/operations.ts";
 import type { QuirkSettings } from "../knowledge/quirks.ts";
 import { parseIp } from "../net/ip.ts";
 import { formatMac } from "../net/mac.ts";
-import {
-  OVERLAY_MACS,
-  type OverlayPod,
-  type OverlayStage,
-  OverlayWorld,
-  remoteSubnet,
-} from "../testing/overlay-world.ts";
+import { OVERLAY_MACS, type OverlayStage } from "../testing/overlay-stages.ts";
+import { type OverlayPod, OverlayWorld, remoteSubnet } from "../testing/overlay-world.ts";
 import { buildUdpFrame } from "../wire/build-frame.ts";
 import { Headers } from "../wire/headers.ts";
 
@@ -430,6 +425,22 @@ describe("WALK-O-9 node and pod", () => {
     const ear = world.serve(world.c.compartment, 9001);
     world.walk(world.w1.host.root, "10.244.2.10", 9001);
     expect(ear.heard[0]).toMatch(/^10\.0\.0\.11:/);
+  });
+
+  it.each([
+    ["with the node's address when that is no exception", ["10.244.0.0/16", "10.96.0.0/12"], "W1→W2", "q"],
+    ["with its own, without a tunnel, when it is one", ["10.244.0.0/16", "10.0.0.0/24"], "A→W2", "p"],
+  ])("pod to another node: %s", async (_, exceptions, addresses, port) => {
+    const at = new OverlayWorld();
+    await at.w1.overlay("10.244.1.0/24", { router: W1dr });
+    const nat = { Type: "OutBoundNAT", Settings: { Exceptions: exceptions } };
+    const a = await at.w1.pod("10.244.1.10", { Policies: [nat] });
+    const ear = at.serve(at.w2.host.root, 10_250);
+    at.walk(a.compartment, "10.0.0.12", 10_250);
+    expect(ear.heard).toHaveLength(2);
+    expect(at.stages().find((stage) => stage.at === "wire")).toEqual(
+      row("wire", "W1m→W2m", addresses, 128, `${port}→10250`),
+    );
   });
 
   it("pod to a port of its own node that another pod publishes", async () => {

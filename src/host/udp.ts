@@ -3,6 +3,8 @@ import { LIMITS } from "../base/limits.ts";
 import type { PacketTag } from "../base/recorder.ts";
 import { type Ip, formatIp } from "../net/ip.ts";
 import { buildUdpFrame } from "../wire/build-frame.ts";
+import type { Headers } from "../wire/headers.ts";
+import type { Packet } from "../wire/packet.ts";
 import { UdpView } from "../wire/udp.ts";
 import type { Compartment } from "./compartment.ts";
 import type { DeliveryFailure } from "./delivery-failure.ts";
@@ -32,6 +34,12 @@ export interface UdpOwner {
   udpReceived(socket: UdpSocket, datagram: UdpDatagram): void;
   /** A datagram to `destination` and `port` did not arrive. */
   udpFailed(socket: UdpSocket, failure: DeliveryFailure, destination: Ip, port: number): void;
+}
+
+/** Takes datagrams to a port before sockets do, whole: a tunnel of the kernel (Linux' `encap_rcv`). */
+export interface UdpTunnel {
+  /** `headers` are those of the packet, up to UDP. */
+  tunnelReceived(packet: Packet, headers: Headers): void;
 }
 
 export interface UdpBindOptions {
@@ -79,6 +87,8 @@ export class UdpSocket {
 
 export class Udp {
   readonly ports: LocalPorts;
+  /** By port. */
+  readonly tunnels: Map<number, UdpTunnel> = new Map();
   private readonly compartment: Compartment;
   private readonly sockets = new Map<number, UdpSocket[]>();
   private count = 0;
@@ -145,6 +155,11 @@ export class Udp {
       return;
     }
     const { sourcePort, destinationPort } = view;
+    const tunnel = this.tunnels.get(destinationPort);
+    if (tunnel !== undefined) {
+      tunnel.tunnelReceived(packet, headers);
+      return;
+    }
     const socket = this.find(destination, destinationPort);
     if (socket === undefined) {
       const text = `no socket listens on UDP ${formatIp(destination)} port ${destinationPort}`;

@@ -3,12 +3,11 @@
  * node, and a host outside: the world of the walks of dataplane.md §2.3, with its names and MACs.
  */
 import { defined } from "../base/assert.ts";
-import { readU16, readU32, readU48, readU8 } from "../base/bytes.ts";
 import { VirtualClock } from "../base/clock.ts";
 import type { Environment } from "../base/environment.ts";
 import { Prng } from "../base/prng.ts";
 import type { PacketTag, Recorder, TraceEvent } from "../base/recorder.ts";
-import type { Device, Receiver } from "../device/device.ts";
+import type { Device } from "../device/device.ts";
 import type { FrameFilter } from "../fabric/learning-switch.ts";
 import { Underlay } from "../fabric/underlay.ts";
 import type { PolicyDocument } from "../hcn/base-document.ts";
@@ -22,61 +21,14 @@ import { Host } from "../host/host.ts";
 import type { UdpDatagram, UdpOwner, UdpSocket } from "../host/udp.ts";
 import { parseProfile } from "../knowledge/profiles.ts";
 import type { QuirkSettings } from "../knowledge/quirks.ts";
-import { type Ip, type Ipv4, formatIp, parseIp } from "../net/ip.ts";
-import { type Mac, formatMac, parseMac } from "../net/mac.ts";
+import { type Ip, formatIp, parseIp } from "../net/ip.ts";
+import { type Mac, formatMac } from "../net/mac.ts";
 import { ANY_IPV4, parseInterfaceAddress, parsePrefix } from "../net/prefix.ts";
-import { ArpOperation, ArpView } from "../wire/arp.ts";
-import { buildArpFrame, buildUdpFrame } from "../wire/build-frame.ts";
-import { encapsulateVxlan } from "../wire/encapsulation.ts";
-import { EtherType } from "../wire/ethertype.ts";
-import { Headers, destinationIp, sourceIp } from "../wire/headers.ts";
 import type { Packet } from "../wire/packet.ts";
-import { TunnelHeaders } from "../wire/tunnel.ts";
+import { ScriptedPeer } from "./overlay-peer.ts";
+import { OVERLAY_MACS, type OverlayStage, describeStage, stageName } from "./overlay-stages.ts";
 
 const ip = (text: string): Ip => defined(parseIp(text), "an address");
-const mac = (text: string): Mac => defined(parseMac(text), "a MAC");
-
-/** MACs of dataplane.md §6.10, and two of the Linux node. */
-export const OVERLAY_MACS: Readonly<
-  Record<"Am" | "Bm" | "Cm" | "W1dr" | "W2dr" | "W1m" | "W2m" | "L1m" | "L1v" | "Rm", Mac>
-> = {
-  Am: mac("0E-2A-0A-F4-01-0A"),
-  Bm: mac("0E-2A-0A-F4-01-0B"),
-  Cm: mac("0E-2A-0A-F4-02-0A"),
-  W1dr: mac("00-15-5D-AA-00-01"),
-  W2dr: mac("00-15-5D-AA-00-02"),
-  W1m: mac("00-15-5D-00-00-11"),
-  W2m: mac("00-15-5D-00-00-12"),
-  L1m: mac("52-54-00-00-00-21"),
-  L1v: mac("66-00-00-00-00-21"),
-  Rm: mac("52-54-00-00-00-01"),
-};
-
-const L1_ADDRESS = ip("10.0.0.21") as Ipv4;
-
-/** What stands for addresses in walks (dataplane.md §0.4). */
-const SYMBOLS: readonly (readonly [string, string])[] = [
-  ["10.0.0.11", "W1"],
-  ["10.0.0.12", "W2"],
-  ["10.0.0.21", "L1"],
-  ["10.244.1.10", "A"],
-  ["10.244.1.11", "B"],
-  ["10.244.2.10", "C"],
-  ["10.244.3.10", "D"],
-  ["10.244.1.2", "S1"],
-  ["10.96.0.50", "V"],
-  ["203.0.113.10", "X"],
-];
-
-/** One frame of a walk: `eth`, `ip`, `ttl`, `l4` are those of the innermost packet, `outer` is what is around it. */
-export interface OverlayStage {
-  readonly at: string;
-  readonly outer?: string;
-  readonly eth: string;
-  readonly ip: string;
-  readonly ttl: number;
-  readonly l4: string;
-}
 
 interface Heard {
   readonly tag: PacketTag;
@@ -101,78 +53,6 @@ class Capture implements FrameFilter {
     return [packet];
   }
 }
-
-/** The Linux node L1: it answers ARP, keeps what it hears, and says what a test tells it to. */
-export class ScriptedPeer implements Receiver {
-  readonly heard: Packet[] = [];
-  private readonly device: Device;
-
-  constructor(device: Device) {
-    this.device = device;
-    device.attach(this);
-  }
-
-  receive(packet: Packet): void {
-    const { bytes, start, end } = packet;
-    const arp =
-      readU16(bytes, start + 12) === EtherType.arp ? ArpView.parse(bytes, start + 14, end) : undefined;
-    if (arp === undefined || typeof arp === "string") {
-      if (readU48(bytes, start) === OVERLAY_MACS.L1m) this.heard.push(packet.copy());
-      return;
-    }
-    if (arp.operation !== ArpOperation.request || arp.targetIp !== L1_ADDRESS) return;
-    const { senderMac, senderIp } = arp;
-    const { L1m } = OVERLAY_MACS;
-    this.device.transmit(
-      buildArpFrame({
-        link: { sourceMac: L1m, destinationMac: senderMac },
-        arp: {
-          operation: "reply",
-          senderMac: L1m,
-          senderIp: L1_ADDRESS,
-          targetMac: senderMac,
-          targetIp: senderIp,
-        },
-      }),
-    );
-  }
-
-  /** Sends a frame as it is. */
-  sendFrame(packet: Packet): void {
-    this.device.transmit(packet);
-  }
-
-  /** Sends a datagram of a pod as Linux' VXLAN device does (walk O-3 row 7): TTL 64 outside, no DF, and no checksum. */
-  sendInTunnel(
-    from: readonly [address: string, port: number],
-    to: readonly [address: string, port: number],
-    options: { readonly vni?: number; readonly routerMac?: Mac; readonly tag?: PacketTag } = {},
-  ): void {
-    const { vni = 4096, routerMac = OVERLAY_MACS.W1dr, tag = 2 } = options;
-    const packet = buildUdpFrame({
-      link: { sourceMac: OVERLAY_MACS.L1v, destinationMac: routerMac },
-      ip: { source: ip(from[0]), destination: ip(to[0]), ttl: 63, identification: 1, isDontFragment: false },
-      udp: { sourcePort: from[1], destinationPort: to[1] },
-      payload: Uint8Array.of(4, 5, 6),
-      checksum: "computed",
-    });
-    encapsulateVxlan(packet, {
-      link: { sourceMac: OVERLAY_MACS.L1m, destinationMac: OVERLAY_MACS.W1m },
-      ip: {
-        source: L1_ADDRESS,
-        destination: ip("10.0.0.11"),
-        ttl: 64,
-        identification: 9,
-        isDontFragment: false,
-      },
-      sourcePort: 40_000,
-      vni,
-    });
-    packet.tag = tag;
-    this.device.transmit(packet);
-  }
-}
-
 /** Hears datagrams; an echoing one answers them. */
 export class Ear implements UdpOwner {
   readonly heard: string[] = [];
@@ -190,7 +70,6 @@ export class Ear implements UdpOwner {
 
   udpFailed(): void {}
 }
-
 /** A node and its HNS. */
 export class OverlayNode {
   readonly host: Host;
@@ -379,66 +258,4 @@ export class OverlayWorld {
   drops(): readonly string[] {
     return this.listener.heard.flatMap(({ event }) => (event.kind === "drop" ? [event.code] : []));
   }
-}
-
-/** `W1 out LB_DSR`, `wire`, `drop W1 …`; undefined for what a table does not show. */
-function stageName(event: TraceEvent): string | undefined {
-  const { kind, node } = event;
-  if (kind === "layer")
-    return event.outcome === "miss" ? undefined : `${node} ${event.direction} ${event.layer}`;
-  if (kind === "drop") return `drop ${node} ${event.code}`;
-  if (kind === "wire") return "wire";
-  return kind === "switch" || kind === "translate" || kind === "unified-flow" ? undefined : `${kind} ${node}`;
-}
-
-function symbolOf(address: Ip): string {
-  const text = formatIp(address);
-  return SYMBOLS.find(([each]) => each === text)?.[1] ?? text;
-}
-
-function macSymbol(address: number): string {
-  const known = Object.entries(OVERLAY_MACS).find(([, each]) => each === address)?.[0];
-  return known ?? formatMac(address as Mac);
-}
-
-/** Reads a frame as the tables write it. */
-export function describeStage(at: string, frame: Uint8Array): OverlayStage {
-  const headers = new Headers();
-  headers.parseBytes(frame, 0, frame.length);
-  const tunnel = new TunnelHeaders();
-  tunnel.locate(frame, headers);
-  const isInTunnel = tunnel.kind !== undefined;
-  const inner = isInTunnel ? tunnel.inner : headers;
-  const start = isInTunnel ? tunnel.innerStart : 0;
-  return {
-    at,
-    ...(isInTunnel && { outer: describeOuter(frame, headers, tunnel) }),
-    eth: describeLink(frame, start),
-    ip: `${symbolOf(sourceIp(frame, inner))}→${symbolOf(destinationIp(frame, inner))}`,
-    ttl: readU8(frame, inner.network + 8),
-    l4: `${portSymbol(readU16(frame, inner.transport))}→${portSymbol(readU16(frame, inner.transport + 2))}`,
-  };
-}
-
-function portSymbol(port: number): string {
-  if (port === 50_000) return "p";
-  return port >= 49_152 ? "q" : String(port);
-}
-
-function describeLink(frame: Uint8Array, start: number): string {
-  return `${macSymbol(readU48(frame, start + 6))}→${macSymbol(readU48(frame, start))}`;
-}
-
-/** `W1m→W2m W1→W2 ttl 128 DF :4789 VNI 4096`. */
-function describeOuter(frame: Uint8Array, headers: Headers, tunnel: TunnelHeaders): string {
-  const at = headers.network;
-  const isDontFragment = (readU16(frame, at + 6) & 0x4000) !== 0;
-  return [
-    describeLink(frame, 0),
-    `${symbolOf(readU32(frame, at + 12) as Ip)}→${symbolOf(readU32(frame, at + 16) as Ip)}`,
-    `ttl ${readU8(frame, at + 8)}`,
-    ...(isDontFragment ? ["DF"] : []),
-    `:${readU16(frame, headers.transport + 2)}`,
-    `VNI ${tunnel.id}`,
-  ].join(" ");
 }

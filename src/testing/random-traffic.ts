@@ -312,6 +312,7 @@ function rule(family: 4 | 6): fc.Arbitrary<Rule> {
     fc.record({ destinationPorts: ranges }),
     fc.record({ destinationMac: fc.constantFrom(...MACS) }),
     fc.record({ sourceMac: fc.constantFrom(...MACS) }),
+    fc.record({ tcpSyn: fc.constantFrom("only" as const, "never" as const) }),
     // What rules of services ask for.
     fc
       .record({ protocol: fc.constantFrom(6, 17), ip: fc.constantFrom(...lists), port })

@@ -38,6 +38,7 @@ export interface Seen {
   readonly tni: number;
   readonly tunnelId: number;
   readonly isSourceTranslated: boolean;
+  readonly isSyn: boolean;
   readonly direction: Direction;
   /** Both ends, and those of the frame inside: what flows are known by. */
   readonly tuple: string;
@@ -97,6 +98,7 @@ export function holds(condition: Condition, seen: Seen): boolean {
     return false;
   if (condition.tni !== undefined && condition.tni !== seen.tni) return false;
   if (condition.tunnelId !== undefined && condition.tunnelId !== seen.tunnelId) return false;
+  if (condition.tcpSyn !== undefined && (condition.tcpSyn === "only") !== seen.isSyn) return false;
   return condition.isSourceTranslated !== true || seen.isSourceTranslated;
 }
 /** A packet that is looked at and edited. */
@@ -107,12 +109,15 @@ export class Subject {
   isSourceTranslated = false;
   /** False once the tunnel that it came in is off: one inside is payload. */
   seesTunnel: boolean;
+  /** As it came, it was a segment that asks for a connection. */
+  readonly isSyn: boolean;
 
   constructor(packet: Packet, direction: Direction) {
     this.packet = packet;
     this.direction = direction;
     this.headers.parse(packet);
     this.seesTunnel = true;
+    this.isSyn = (this.tcpFlags & 0x12) === 0x02;
   }
 
   get tunnel(): TunnelHeaders {
@@ -190,6 +195,7 @@ export class Subject {
       tni,
       tunnelId: isTunnel ? tunnel.id : -1,
       isSourceTranslated: this.isSourceTranslated,
+      isSyn: this.isSyn,
       direction,
       tuple: text(false),
       answerTuple: text(true),

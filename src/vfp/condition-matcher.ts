@@ -135,7 +135,9 @@ export class ConditionMatcher {
   }
 
   private matchesHeaders(key: FlowKey): boolean {
-    if (this.condition.isSourceTranslated === true && !key.isSourceTranslated) return false;
+    const { isSourceTranslated, tcpSyn } = this.condition;
+    if (isSourceTranslated === true && !key.isSourceTranslated) return false;
+    if (tcpSyn !== undefined && (tcpSyn === "only") !== key.isSyn) return false;
     const { sourceSets, destinationSets } = this.condition;
     if (!isAmong(this.source, sourceSets, key, 2)) return false;
     if (!isAmong(this.destination, destinationSets, key, destinationWord(key))) return false;

@@ -33,4 +33,9 @@ export interface Condition {
    * Only for terminating rules that keep no flows, since it is no part of a flow's key.
    */
   readonly isSourceTranslated?: true;
+  /**
+   * `only`: TCP segments that ask for a connection, with SYN and without ACK (rule flag 16). `never`: everything else
+   * (rule flag 4). A segment with a flow is the flow's business, so the first packet alone meets the rule.
+   */
+  readonly tcpSyn?: "only" | "never";
 }

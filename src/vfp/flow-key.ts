@@ -53,6 +53,8 @@ export class FlowKey {
   length: number = TUPLE_WORDS_IPV4 + LINK_WORDS;
   /** What `Condition.isSourceTranslated` asks for. It follows from the packet and the rules, so no flow is known by it. */
   isSourceTranslated = false;
+  /** What `Condition.tcpSyn` asks for. No flow is known by it: a connection begins with one such segment. */
+  isSyn = false;
 
   /** Of the outermost IP header. */
   get family(): 4 | 6 {
@@ -145,12 +147,14 @@ export class FlowKey {
     this.tupleLength = other.tupleLength;
     this.length = other.length;
     this.isSourceTranslated = other.isSourceTranslated;
+    this.isSyn = other.isSyn;
   }
 
   /** Loads a key that was kept. */
   load(words: Int32Array, from = 0, length: number = words.length): void {
     for (let i = 0; i < length; i++) this.words[i] = wordAt(words, from + i);
     this.isSourceTranslated = false;
+    this.isSyn = false;
     this.length = length;
     const outer = this.outerTupleLength;
     this.tupleLength = this.isTunnel ? outer + 1 + tupleWords(wordAt(this.words, outer + 1)) : outer;

@@ -18,12 +18,21 @@ export interface NearMiss {
   readonly reason: Exclude<MissReason, "other">;
 }
 
+/** How many rules are of a kind that ports have to know of. */
+interface RuleCounts {
+  /** They take ports of a NAT pool. */
+  readonly dynnat: number;
+  /** They have `Condition.tcpSyn`. */
+  readonly syn: number;
+  /** They put outer headers on. */
+  readonly encap: number;
+}
+
 /** What a new version of a group is made from. */
 interface Contents {
   readonly index: RuleSet;
   readonly matcher: ConditionMatcher | undefined;
-  readonly natRules: number;
-  readonly encapsulatingRules: number;
+  readonly counts: RuleCounts;
   readonly nextSequence: number;
 }
 
@@ -67,12 +76,17 @@ export class Group implements GroupDefinition {
 
   /** True when a rule takes ports of a NAT pool. */
   get allocatesPorts(): boolean {
-    return this.contents.natRules > 0;
+    return this.contents.counts.dynnat > 0;
+  }
+
+  /** True when a rule tells segments that ask for a connection from others. */
+  get asksForSyn(): boolean {
+    return this.contents.counts.syn > 0;
   }
 
   /** True when a rule puts outer headers on. */
   get encapsulates(): boolean {
-    return this.contents.encapsulatingRules > 0;
+    return this.contents.counts.encap > 0;
   }
 
   /** True when `rule` itself is in this group. */
@@ -89,13 +103,17 @@ export class Group implements GroupDefinition {
   /** A group that differs in these rules. Costs what the change costs, not what the group holds. */
   replaceRules(removed: readonly Rule[], added: readonly Rule[]): Group {
     if (removed.length === 0 && added.length === 0) return this;
-    const { index, matcher, natRules, encapsulatingRules, nextSequence } = this.contents;
+    const { index, matcher, counts, nextSequence } = this.contents;
+    const [gone, come] = [countKinds(removed), countKinds(added)];
     const indexed = prepare(this, added, nextSequence);
     return new Group(this, {
       index: index.with(new Set(removed), indexed),
       matcher,
-      natRules: natRules - countDynnat(removed) + countDynnat(added),
-      encapsulatingRules: encapsulatingRules - countEncapsulating(removed) + countEncapsulating(added),
+      counts: {
+        dynnat: counts.dynnat - gone.dynnat + come.dynnat,
+        syn: counts.syn - gone.syn + come.syn,
+        encap: counts.encap - gone.encap + come.encap,
+      },
       nextSequence: nextSequence + added.length,
     });
   }
@@ -138,12 +156,14 @@ function matchesOnce(condition: Condition, key: FlowKey): boolean {
   return new ConditionMatcher(condition, key.family).matches(key);
 }
 
-function countDynnat(rules: readonly Rule[]): number {
-  return rules.filter((rule) => rule.action.type === "dynnat").length;
-}
-
-function countEncapsulating(rules: readonly Rule[]): number {
-  return rules.filter(({ action: { type } }) => type === "routeencap" || type === "mapencap").length;
+function countKinds(rules: readonly Rule[]): RuleCounts {
+  let [dynnat, syn, encap] = [0, 0, 0];
+  for (const { action, condition } of rules) {
+    if (action.type === "dynnat") dynnat++;
+    if (action.type === "routeencap" || action.type === "mapencap") encap++;
+    if (condition.tcpSyn !== undefined) syn++;
+  }
+  return { dynnat, syn, encap };
 }
 
 function changesTuple(action: Action): boolean {
@@ -201,8 +221,7 @@ export function createGroup(definition: GroupDefinition): Group {
   return new Group(definition, {
     index: definition.match === "priority" ? RuleIndex.of(indexed) : PrefixIndex.of(indexed),
     matcher: condition === undefined ? undefined : new ConditionMatcher(condition, family),
-    natRules: countDynnat(definition.rules),
-    encapsulatingRules: countEncapsulating(definition.rules),
+    counts: countKinds(definition.rules),
     nextSequence: definition.rules.length,
   });
 }

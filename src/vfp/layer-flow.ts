@@ -54,6 +54,8 @@ export class LayerFlowPair {
   readonly answer: LayerFlow;
   /** What it is known by, in the layer's pool of keys. */
   readonly keys: number;
+  /** The packet that made the flow asked for a connection. */
+  readonly isFromSyn: boolean;
   /** All rules of the layer that matched, the stateful one last; as the layer has them now. */
   chain: readonly ChainStep[];
   readonly nat: { readonly pool: NatPool; readonly port: number } | undefined;
@@ -86,6 +88,7 @@ export class LayerFlowPair {
   }) {
     this.chain = options.chain.slice();
     this.keys = options.keys;
+    this.isFromSyn = options.before.isSyn;
     this.nat = options.nat;
     this.generation = options.generation;
     this.lastUsedMs = options.nowMs;

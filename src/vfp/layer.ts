@@ -43,6 +43,10 @@ export class Layer {
   /** Undefined until the first packet. */
   private counterPair: Readonly<Record<Direction, LayerCounters>> | undefined;
   private readonly census: FlowCensus;
+  /** A rule here has `Condition.tcpSyn`. */
+  asksForSyn = false;
+  /** A rule here puts outer headers on. */
+  encapsulates = false;
   private groupList: readonly Group[] = [];
   /** Of rules that ever matched. */
   private rules: Map<Rule, RuleCounters> | undefined;
@@ -92,6 +96,8 @@ export class Layer {
       `dynnat needs a stateful layer, ${this.definition.name} is not: nothing would give the port back`,
     );
     this.groupList = [...groups].sort((a, b) => a.priority - b.priority);
+    this.asksForSyn = groups.some((group) => group.asksForSyn);
+    this.encapsulates = groups.some((group) => group.encapsulates);
     if (this.rules !== undefined && this.rules.size >= this.countersMax) this.dropCounters(this.rules);
   }
 

@@ -369,3 +369,42 @@ describe("hairpin layers (dataplane.md §1.3)", () => {
     expect(send(hostPort(), segment(A, "10.0.0.11", [5000, 80]), "in").verdict).toBe("pass");
   });
 });
+
+describe("rules for SYN alone (rule flags 16 and 4, dataplane.md §1.5)", () => {
+  function withSyn(tcpSyn: "only" | "never", backEnds: readonly BackEnd[] = FOUR): Group {
+    const group = service(backEnds);
+    const rules = group.rules.map((rule) => ({ ...rule, condition: { ...rule.condition, tcpSyn } }));
+    const { name, direction, family, priority, match } = group;
+    return createGroup({ name, direction, family, priority, match, rules });
+  }
+
+  it("SYN only: a connection is balanced when it is opened, and goes on; one that was not is left alone", () => {
+    const port = portWith(withSyn("only"));
+    const opened = send(port, segment(A, V, [5_000, 80], TcpFlag.syn));
+    expect(opened.to).toMatch(/^10\.244\.2\.\d:8080$/);
+    for (let more = 0; more < 3; more++) expect(send(port, segment(A, V, [5_000, 80])).to).toBe(opened.to);
+    for (let more = 0; more < 3; more++) expect(send(port, segment(A, V, [5_001, 80])).to).toBe(`${V}:80`);
+    // The other way round: the connection that was left alone is opened anew.
+    expect(send(port, segment(A, V, [5_001, 80], TcpFlag.syn)).to).toMatch(/:8080$/);
+    expect(send(port, segment(A, V, [5_001, 80])).to).toMatch(/:8080$/);
+  });
+
+  it("a flow that a SYN made stays when the rules are programmed anew", () => {
+    const port = portWith(withSyn("only"));
+    const opened = send(port, segment(A, V, [5_000, 80], TcpFlag.syn));
+    port.setGroups("LB_DSR", [withSyn("only", FOUR.toReversed())]);
+    expect(send(port, segment(A, V, [5_000, 80])).to).toBe(opened.to);
+    port.setGroups("LB_DSR", [withSyn("never")]);
+    const [mine] = port.getLayer("LB_DSR")!.listFlows();
+    expect(mine?.isFromSyn).toBe(true);
+    send(port, segment(A, V, [5_000, 80]));
+    expect(port.getLayer("LB_DSR")!.listFlows()[0]).not.toBe(mine);
+  });
+
+  it("non-SYN only: the first segment passes as it is, the others meet the rule", () => {
+    const port = portWith(withSyn("never"));
+    expect(send(port, segment(A, V, [5_000, 80], TcpFlag.syn)).to).toBe(`${V}:80`);
+    expect(send(port, segment(A, V, [5_000, 80])).to).toMatch(/:8080$/);
+    expect(send(port, segment(A, V, [5_000, 80])).to).toMatch(/:8080$/);
+  });
+});

@@ -13,6 +13,7 @@ import type { Mac } from "../net/mac.ts";
 import type { Headers } from "../wire/headers.ts";
 import { IpProtocol } from "../wire/ip-protocol.ts";
 import type { Packet } from "../wire/packet.ts";
+import { TcpFlag } from "../wire/tcp.ts";
 import type { TunnelHeaders } from "../wire/tunnel.ts";
 import { CONTROL_FLAGS, type PortCounters, countTcpFlags, newPortCounters } from "./counters.ts";
 import { OuterHeadersTable } from "./encapsulation.ts";
@@ -39,7 +40,7 @@ import {
   vxlanPortFor,
 } from "./port-settings.ts";
 import type { Direction, LayerDefinition } from "./rule.ts";
-import { type Charge, TokenBucket } from "./token-bucket.ts";
+import { type Charge, TokenBuckets } from "./token-bucket.ts";
 import { wordsToIp } from "./transposition.ts";
 import { type FlowEffects, UnifiedFlow, applyTransposition, suits } from "./unified-flow.ts";
 import { UnifiedFlowTable } from "./unified-flow-table.ts";
@@ -112,7 +113,7 @@ export class VfpPort implements WalkedPort {
   private readonly layersByName: Map<string, Layer>;
   private readonly natPools = new Map<string, NatPool>();
   private spaces: Map<string, MappingSpace> | undefined;
-  private buckets: Map<string, TokenBucket> | undefined;
+  private buckets: TokenBuckets | undefined;
   private absent: Set<Layer> | undefined;
   /** The pipeline without what is absent; undefined until somebody asks. */
   private presentOrder: Readonly<Record<Direction, readonly Layer[]>> | undefined;
@@ -234,7 +235,7 @@ export class VfpPort implements WalkedPort {
 
   /** True while a rule may put outer headers on what comes from behind the port. */
   get mayEncapsulate(): boolean {
-    return this.outOrder.some((layer) => layer.groups.some((group) => group.encapsulates));
+    return this.outOrder.some((layer) => layer.encapsulates);
   }
 
   getLayer(name: string): Layer | undefined {
@@ -266,11 +267,7 @@ export class VfpPort implements WalkedPort {
 
   /** False while the layer is taken out of the pipeline. */
   isLayerPresent(layerName: string): boolean {
-    return !this.isAbsent(this.layerNamed(layerName));
-  }
-
-  private isAbsent(layer: Layer): boolean {
-    return this.absent?.has(layer) === true;
+    return this.absent?.has(this.layerNamed(layerName)) !== true;
   }
 
   /** Ends all flows of a layer; what is left of connections is judged by its rules anew (dataplane.md §9, F-02). */
@@ -348,19 +345,15 @@ export class VfpPort implements WalkedPort {
   chargeOf(layer: Layer, { group, rule }: RuleMatch): Charge | undefined {
     if (rule.action.type !== "qos") return undefined;
     const name = [layer.definition.name, group.direction, group.family, group.name, rule.id].join("|");
-    this.buckets ??= new Map();
-    const known = this.buckets.get(name);
-    const bucket = known ?? new TokenBucket();
-    if (known === undefined) this.buckets.set(name, bucket);
-    return { bucket, limit: rule.action };
+    return { bucket: (this.buckets ??= new TokenBuckets()).get(name), limit: rule.action };
   }
 
   orderOf(direction: Direction): readonly Layer[] {
-    if (this.absent === undefined || this.absent.size === 0)
-      return direction === "out" ? this.outOrder : this.inOrder;
+    const { absent } = this;
+    if (absent === undefined || absent.size === 0) return direction === "out" ? this.outOrder : this.inOrder;
     this.presentOrder ??= {
-      out: this.outOrder.filter((layer) => !this.isAbsent(layer)),
-      in: this.inOrder.filter((layer) => !this.isAbsent(layer)),
+      out: this.outOrder.filter((layer) => !absent.has(layer)),
+      in: this.inOrder.filter((layer) => !absent.has(layer)),
     };
     return this.presentOrder[direction];
   }
@@ -430,6 +423,7 @@ export class VfpPort implements WalkedPort {
       frame.protocol === IpProtocol.tcp && frame.transport >= 0
         ? readU8(packet.bytes, frame.transport + 13)
         : 0;
+    key.isSyn = (tcpFlags & (TcpFlag.syn | TcpFlag.ack)) === TcpFlag.syn;
     const quoted = this.locateQuoted(direction, packet, headers);
     const isControl = (tcpFlags & CONTROL_FLAGS) !== 0 || quoted !== undefined;
     const isWhole = !headers.isFragment && !frame.isFragment;

@@ -150,7 +150,11 @@ export class Walk {
 
   /** True when the next packets with the same key meet the same. */
   get isCacheable(): boolean {
-    return this.quoted === undefined;
+    // Rules that ask for SYN may say something else of the next segment.
+    const { key } = this.port;
+    return (
+      this.quoted === undefined && !(key.isSyn && this.port.orderOf("out").some((layer) => layer.asksForSyn))
+    );
   }
 
   /** Moves the packet through all layers. */
@@ -235,6 +239,7 @@ export class Walk {
     const { port } = this;
     if (pair.generation === port.generation) return true;
     layer.loadMainKey(pair, port.scratchKey);
+    port.scratchKey.isSyn = pair.isFromSyn;
     let current = layer.findRule(port.scratchKey);
     const chain: ChainStep[] = [];
     for (const [index, kept] of pair.chain.entries()) {
@@ -243,6 +248,7 @@ export class Walk {
       const next = pair.chain[index + 1];
       // The next rule was found with what this one had made of the packet.
       if (next?.rewrittenKey !== undefined) port.scratchKey.load(next.rewrittenKey);
+      port.scratchKey.isSyn = pair.isFromSyn;
       current = next === undefined ? undefined : layer.findRule(port.scratchKey, current.group);
     }
     pair.chain = chain;

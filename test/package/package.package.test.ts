@@ -5,6 +5,7 @@ import { dirname, join } from "node:path";
 import { publint } from "publint";
 import { formatMessage } from "publint/utils";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { TOOLS } from "../../tools/bundle-programs.ts";
 import { type Ended, ROOT, environment, installNode, makeProject, pack } from "./packed.ts";
 
 const MANIFEST = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")) as {
@@ -13,8 +14,7 @@ const MANIFEST = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")) as
   readonly exports: Readonly<Record<string, unknown>>;
 };
 const NAMES = Object.keys(MANIFEST.bin);
-/** All others are CNI plugins. */
-const PLUGINS = NAMES.filter((name) => !["mullion", "hnsdiag"].includes(name));
+const PLUGINS = NAMES.filter((name) => !TOOLS.includes(name));
 const SUBPATHS = Object.keys(MANIFEST.exports)
   .filter((path) => path !== "./package.json")
   .map((path) => `mullion${path.slice(1)}`);
@@ -114,6 +114,16 @@ describe("for TypeScript", () => {
     expect(places.filter((line) => !line.startsWith("node_modules/isomorphic-ws/"))).toEqual([]);
   });
 
+  it("they hold for bundlers, too, and for CommonJS", () => {
+    const bundler = ["--skipLibCheck", "--module", "esnext", "--moduleResolution", "bundler"];
+    expect(compile(["consumer.ts"], ...bundler)).toEqual(GOOD);
+    const lines = SUBPATHS.map(
+      (path, i) => `import door${i} = require("${path}");\nexport const use${i}: unknown = door${i};`,
+    );
+    writeFileSync(join(project, "consumer.cts"), `${lines.join("\n")}\n`);
+    expect(compile(["consumer.cts"], "--skipLibCheck")).toEqual(GOOD);
+  });
+
   it("the examples compile as they are", () => {
     for (const name of EXAMPLES)
       cpSync(join(installed, "examples", name, "main.ts"), join(project, `${name}.ts`));
@@ -200,6 +210,15 @@ describe.each([22, 24])("on Node %i", (major) => {
     expect([none.status, none.stderr]).toEqual([1, expect.stringContaining("/nowhere/hns.sock") as string]);
   });
 
+  it("vfpctrl and pktmon, on a cluster file", () => {
+    const file = join(installed, "examples", "two-windows-nodes", "cluster.yaml");
+    const ports = bin("vfpctrl", ["/list-vmswitch-port", "--mullion-file", file]);
+    expect([ports.status, ports.stdout]).toEqual([0, expect.stringContaining("ExternalPort") as string]);
+    const counters = bin("pktmon", ["counters", "--mullion-file", file]);
+    expect([counters.status, counters.stderr]).toEqual([0, ""]);
+    expect([...TOOLS].toSorted()).toEqual(["hnsdiag", "mullion", "pktmon", "vfpctrl"]);
+  });
+
   it("the plugins: VERSION, and an address", () => {
     expect(PLUGINS).toEqual(expect.arrayContaining(["win-bridge", "win-overlay", "flannel", "host-local"]));
     for (const name of PLUGINS) {
@@ -230,6 +249,12 @@ describe.each([22, 24])("on Node %i", (major) => {
     const code = `import { ${name} } from "${path}"; console.log(typeof ${name});`;
     const { status, stdout, stderr } = end(node(), ["--input-type=module", "-e", code], { cwd: project });
     expect([status, stdout, stderr]).toEqual([0, "function\n", ""]);
+  });
+
+  it("requires every subpath from CommonJS", () => {
+    const code = SUBPATHS.map((path) => `console.log(typeof require("${path}").${ONE_NAME[path] ?? ""})`);
+    const { status, stdout } = end(node(), ["--input-type=commonjs", "-e", code.join(";")], { cwd: project });
+    expect([status, stdout]).toEqual([0, "function\n".repeat(SUBPATHS.length)]);
   });
 
   it.each(EXAMPLES)("runs a copy of the example %s", (name) => {

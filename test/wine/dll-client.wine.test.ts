@@ -2,18 +2,21 @@
  * `HcnClient` over the DLLs keeps the contract of all clients: here over the shared libraries that are built of the
  * same code, and through them against a service in this process.
  */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { describeHcnClient } from "../../src/hcn/client.suite.ts";
 import type { HcnNotification } from "../../src/hcn/client.ts";
 import { DllHcnClient } from "../../src/hcn/dll/dll-client.node.ts";
+import { NativeCalls } from "../../src/hcn/dll/native-calls.node.ts";
 import { NOTIFICATION_TYPES } from "../../src/hcn/notification.ts";
 import { createNetwork } from "../../src/hcn/operations.ts";
 import { HnsHttpServer } from "../../src/hns/http-server.node.ts";
 import { CBR0, hnsNode } from "../../src/testing/hns-node.ts";
 import { ClientHost, HostedClient } from "./hosted-client.ts";
 import { closePrograms, openPrograms, startProgramOnWine } from "./programs.ts";
-import { ROOT } from "./test-daemon.ts";
+import { ROOT, resultOf } from "./test-daemon.ts";
 import { windowsKoffi, windowsNode } from "./windows-node.ts";
 
 const { NetworkCreate, ServiceDisconnect } = NOTIFICATION_TYPES;
@@ -84,6 +87,37 @@ describe("the client over computenetwork and vmcompute", () => {
     client.subscribe((notification) => late.push(notification));
     await expect.poll(() => late.map(({ type }) => type)).toEqual([ServiceDisconnect]);
     await client.close();
+  });
+
+  it("keeps a program that only listens from ending, until it does so", async () => {
+    const [server, variables] = await serve();
+    const script = `
+      const { DllHcnClient } = await import(process.argv[1]);
+      const client = new DllHcnClient(JSON.parse(process.argv[2]));
+      const end = client.subscribe(({ type }) => {
+        process.stdout.write(String(type));
+        end();
+      });
+      await client.enumerate("Network");
+      process.stdout.write("listens ");`;
+    const target = new URL("../../src/hcn/mod.node.ts", import.meta.url).href;
+    const args = ["--input-type=module", "-e", script, target, JSON.stringify(LIBRARIES)];
+    const child = spawn(process.execPath, args, { env: { ...process.env, ...variables } });
+    const result = resultOf(child);
+    await once(child.stdout, "data");
+    const client = new DllHcnClient(LIBRARIES);
+    Object.assign(process.env, variables);
+    await createNetwork(client, CBR0);
+    expect(await result).toMatchObject({ code: 0, stdout: "listens 1" });
+    await client.close();
+    await server.close();
+  });
+
+  it("a function that an older build does not have: E_NOTIMPL, and its name", async () => {
+    await expect(new NativeCalls(LIBRARIES).call("HcnOpenService", null)).rejects.toMatchObject({
+      code: "E_NOTIMPL",
+      detail: expect.stringContaining("HcnOpenService") as string,
+    });
   });
 
   it("says which library is missing", () => {

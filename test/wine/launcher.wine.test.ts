@@ -5,11 +5,13 @@
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import {
+  closeSync,
   copyFileSync,
   cpSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
+  openSync,
   readFileSync,
   readdirSync,
   rmSync,
@@ -38,6 +40,11 @@ const FAKE_NODE = join(ROOT, "out", "launcher", "node.exe");
 const PROGRAMS = join(ROOT, "dist", "programs");
 
 let prefix: WinePrefix;
+/**
+ * A program that runs all the time. Without one Wine ends Windows' services between two programs, and the next program
+ * starts them again, with its own streams, which then stay open as long as any service runs.
+ */
+let keeper: ChildProcess;
 /** A folder with a name that is neither ASCII nor without blanks. */
 let folder = "";
 
@@ -47,6 +54,8 @@ beforeAll(() => {
 
 beforeAll(async () => {
   prefix = await prepareWinePrefix(join(ROOT, "out", "wine", "prefix"), join(ROOT, "dist", "shim"));
+  const env = { ...process.env, ...prefix.variables };
+  keeper = spawn(prefix.wine, [FAKE_NODE, "wait"], { env, stdio: "ignore" });
 });
 
 beforeEach(() => {
@@ -59,6 +68,7 @@ beforeEach(() => {
 afterEach(() => rmSync(join(folder, ".."), { recursive: true }));
 
 afterAll(() => {
+  keeper.kill("SIGKILL");
   execFileSync(prefix.server, ["-w"], { env: { ...process.env, ...prefix.variables }, stdio: "ignore" });
 });
 
@@ -243,20 +253,31 @@ async function freePort(): Promise<number> {
   return typeof address === "object" && address !== null ? address.port : 0;
 }
 
-/** Words of `sc` for a service: its state as `sc query` shows it. */
-async function control(...words: readonly string[]): Promise<ProgramResult> {
-  return run("sc", { args: words });
+/** Words of `sc` for a service: its state as `sc query` shows it. Without pipes, which services might hold. */
+async function control(
+  ...words: readonly string[]
+): Promise<{ readonly code: number; readonly said: string }> {
+  const path = own("sc.txt");
+  const output = openSync(path, "w");
+  const env = { ...process.env, ...prefix.variables };
+  const child = spawn(prefix.wine, ["sc", ...words], { env, stdio: ["ignore", output, output] });
+  await once(child, "exit");
+  closeSync(output);
+  return { code: child.exitCode ?? -1, said: readFileSync(path, "utf8") };
 }
 
 async function stateOf(name: string): Promise<string | undefined> {
-  return /STATE\s+: \d+ +(\w+)/.exec((await control("query", name)).stdout)?.[1];
+  return /STATE\s+: \d+ +(\w+)/.exec((await control("query", name)).said)?.[1];
 }
 
 /** Registers a service, starts it, and takes it away in the end, however that comes. */
 async function withService(name: string, commandLine: string, use: () => Promise<void>): Promise<void> {
+  // What a run that was killed has left.
+  await control("stop", name);
+  await control("delete", name);
   expect((await control("create", name, "binPath=", commandLine)).code).toBe(0);
   try {
-    expect((await control("start", name)).code).toBe(0);
+    await control("start", name);
     await use();
   } finally {
     await control("stop", name);
@@ -287,6 +308,15 @@ describe("a launcher as a Windows service", () => {
     });
     expect(said()).toMatch(/^process \d+\ninterrupted\n$/);
     expect(processesOf("win-bridge.cjs")).toEqual([]);
+  });
+
+  it("without Node it ends with an error, and its log says why", async () => {
+    const log = own("agent.log");
+    const line = `"${windowsPath(own("win-bridge.exe"))}" --windows-service="${windowsPath(log)}" serve`;
+    await withService("mullion-test", line, async () => {
+      await expect.poll(() => stateOf("mullion-test"), POLL).toBe("STOPPED");
+      expect(readFileSync(log, "utf8")).toContain("there is no node.exe beside it and none in PATH");
+    });
   });
 
   it("started by hand it says how services are registered", async () => {

@@ -252,17 +252,6 @@ function checkNodes(raw: RawCluster, cluster: ClusterFile, reading: Reading): vo
       }
     }
   }
-  const linux = cluster.nodes.findIndex(({ os }) => os === "linux");
-  const place = raw.nodes.value[linux]?.value.os.place;
-  if (cluster.network.driver === "Overlay" && place !== undefined) {
-    const message = "a Linux node has no part in a network of driver Overlay yet";
-    reading.report(
-      "cluster-file-driver-mismatch",
-      place,
-      message,
-      "Leave the node out, or choose another driver.",
-    );
-  }
 }
 
 function checkFurther(

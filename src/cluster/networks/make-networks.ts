@@ -8,13 +8,20 @@ import {
   getNetworkByName,
   modifyNetworkPolicies,
 } from "../../hcn/operations.ts";
+import { LinuxVxlan, type VxlanPeer } from "../../fabric/linux-vxlan.ts";
 import { formatIp } from "../../net/ip.ts";
+import { type Mac, formatMac, parseMac } from "../../net/mac.ts";
 import { formatPrefix } from "../../net/prefix.ts";
 import type { ClusterNode } from "../cluster.ts";
 import type { ClusterFile, PodNetworkSpec } from "../file/cluster-file.ts";
 import { hcnClientOf } from "../windows-node.ts";
 import { networkDocument } from "./network-document.ts";
 import { bridgeAddress, networksOf, rangeOn } from "./networks-of-node.ts";
+
+/** A node of an overlay network as the others see it. */
+interface OverlayPeer extends VxlanPeer {
+  readonly member: ClusterNode;
+}
 
 /** All networks of the node. @throws HcnError when HNS refuses one. */
 export async function makeNetworks(file: ClusterFile, node: ClusterNode): Promise<void> {
@@ -48,36 +55,71 @@ async function makeBridgeEndpoint(
   for (const each of node.host.root.listInterfaces()) each.isForwarding = true;
 }
 
+/** MACs of Linux nodes' VXLAN devices: random ones on a real node, here `66-00-` and the node's address. */
+function linuxMac(node: ClusterNode): Mac {
+  return (0x6600_0000_0000 + Number(node.spec.address)) as Mac;
+}
+
+/** `flannel.<VNI>` with the first address of the node's range, as flanneld makes it (control-planes.md §10.2). */
+function makeLinuxDevice(network: PodNetworkSpec, { spec, host }: ClusterNode, mac: Mac): LinuxVxlan {
+  const adapter = defined(host.root.interfaceOf(spec.address), "a node keeps its address");
+  return new LinuxVxlan({
+    name: `flannel.${network.vni}`,
+    compartment: host.root,
+    mac,
+    address: rangeOn(network, spec).address,
+    local: spec.address,
+    vni: network.vni,
+    port: network.vxlanPort,
+    mtuBytes: adapter.mtuBytes,
+  });
+}
+
 /** The MAC of a node's distributed router, which the others send to. */
-async function routerMacOf(network: PodNetworkSpec, node: ClusterNode): Promise<string> {
+async function routerMacOf(network: PodNetworkSpec, node: ClusterNode): Promise<Mac> {
   const { Policies = [] } = await getNetworkByName(hcnClientOf(node), network.name);
   const policy = Policies.find(({ Type }) => Type === "DrMacAddress");
   const mac = (policy?.Settings as { readonly Address?: unknown } | undefined)?.Address;
-  return defined(typeof mac === "string" ? mac : undefined, "HNS tells the MAC of a distributed router");
+  return defined(parseMac(typeof mac === "string" ? mac : ""), "HNS tells the MAC of a distributed router");
 }
 
 /**
- * Tells every Windows node of an overlay network of the others: a RemoteSubnetRoute for each, as flanneld does when it sees
- * their leases (dataplane.md O-2).
+ * Tells every node of an overlay network of the others, as flanneld does when it sees their leases (dataplane.md O-2, O-3):
+ * Windows nodes get a RemoteSubnetRoute for each, Linux nodes a route over their VXLAN device.
  */
 export async function joinOverlay(network: PodNetworkSpec, nodes: readonly ClusterNode[]): Promise<void> {
-  const members = nodes.filter(({ hns, spec }) => hns !== undefined && spec.name in network.ranges);
-  const routes = new Map<ClusterNode, PolicyDocument>();
+  const members = nodes.filter(({ spec }) => spec.name in network.ranges);
+  const peers: OverlayPeer[] = [];
   for (const node of members) {
-    routes.set(node, {
-      Type: "RemoteSubnetRoute",
-      Settings: {
-        DestinationPrefix: formatPrefix(rangeOn(network, node.spec)),
-        IsolationId: network.vni,
-        ProviderAddress: formatIp(node.spec.address),
-        DistributedRouterMacAddress: await routerMacOf(network, node),
-      },
-    });
+    const mac = node.hns === undefined ? linuxMac(node) : await routerMacOf(network, node);
+    peers.push({ member: node, prefix: rangeOn(network, node.spec), mac, node: node.spec.address });
   }
-  for (const node of members) {
-    const client = hcnClientOf(node);
-    const { ID = "" } = await getNetworkByName(client, network.name);
-    const others = [...routes].flatMap(([each, route]) => (each === node ? [] : [route]));
-    if (others.length > 0) await modifyNetworkPolicies(client, ID, "Add", others);
+  for (const { member, mac } of peers) {
+    const others = peers.filter((peer) => peer.member !== member);
+    if (member.hns === undefined) {
+      const device = makeLinuxDevice(network, member, mac);
+      for (const peer of others) device.addPeer(peer);
+    } else if (others.length > 0) {
+      const client = hcnClientOf(member);
+      const { ID = "" } = await getNetworkByName(client, network.name);
+      await modifyNetworkPolicies(
+        client,
+        ID,
+        "Add",
+        others.map((peer) => remoteSubnetRoute(network, peer)),
+      );
+    }
   }
+}
+
+function remoteSubnetRoute({ vni }: PodNetworkSpec, { prefix, mac, node }: OverlayPeer): PolicyDocument {
+  return {
+    Type: "RemoteSubnetRoute",
+    Settings: {
+      DestinationPrefix: formatPrefix(prefix),
+      IsolationId: vni,
+      ProviderAddress: formatIp(node),
+      DistributedRouterMacAddress: formatMac(mac),
+    },
+  };
 }

@@ -101,6 +101,8 @@ function arrivalAddress(model: VerifyModel, source: VerifySender, target: Verify
     return outboundNatOf(model, source, target.address) === "translates" ? node.address : source.address;
   }
   const { driver, shape } = target.network;
+  // Linux nodes send from their VXLAN device, whose address is the first of their range.
+  if (driver === "Overlay" && node.os === "linux") return node.podRange.address;
   const isBridged = node.index === target.node.index && driver === "L2Bridge" && shape === "own-subnet";
   return isBridged ? (addToIp(node.podRange.address, BRIDGE_OFFSET) ?? node.address) : node.address;
 }

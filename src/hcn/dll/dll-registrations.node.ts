@@ -51,6 +51,9 @@ const FOLLOWED: Readonly<Record<number, "Network" | "GuestNetworkService">> = {
   [NOTIFICATION_TYPES.GuestNetworkServiceCreate]: "GuestNetworkService",
 };
 
+/** Any time will do. */
+const AWAKE_MS = 3_600_000;
+
 const GOODBYE: HcnNotification = Object.freeze({
   type: NOTIFICATION_TYPES.ServiceDisconnect,
   status: 0,
@@ -88,6 +91,8 @@ export class DllRegistrations {
   private readonly pending = new Set<Promise<void>>();
   private nextContext = 1n;
   private callback: bigint | undefined;
+  /** C's threads do not keep a program from ending, and who listens is not done. */
+  private awake: NodeJS.Timeout | undefined;
 
   constructor(native: NativeCalls, calls: ObjectCalls) {
     this.native = native;
@@ -99,6 +104,7 @@ export class DllRegistrations {
     const checked = checkScope(scope);
     const subscription: Subscription = { listener, isOver: false, undo: [], followed: new Set() };
     this.subscriptions.add(subscription);
+    this.awake ??= setInterval(() => undefined, AWAKE_MS);
     this.start(this.registerScope(subscription, checked), subscription);
     return () => this.end(subscription);
   }
@@ -129,6 +135,10 @@ export class DllRegistrations {
   private end(subscription: Subscription): void {
     if (!this.subscriptions.delete(subscription)) return;
     subscription.isOver = true;
+    if (this.subscriptions.size === 0) {
+      clearInterval(this.awake);
+      this.awake = undefined;
+    }
     this.start(this.undo(subscription), subscription);
   }
 

@@ -7,13 +7,8 @@ import {
   modifyNetworkPolicies,
 } from "../../hcn/operations.ts";
 import type { QuirkName, QuirkSetting } from "../../knowledge/quirks.ts";
-import {
-  Ear,
-  OVERLAY_MACS,
-  type OverlayPod,
-  OverlayWorld,
-  remoteSubnet,
-} from "../../testing/overlay-world.ts";
+import { OVERLAY_MACS } from "../../testing/overlay-stages.ts";
+import { Ear, type OverlayPod, OverlayWorld, remoteSubnet } from "../../testing/overlay-world.ts";
 import { ip } from "../../testing/driver-world.ts";
 
 const { W1dr, W2dr } = OVERLAY_MACS;

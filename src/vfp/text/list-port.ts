@@ -62,6 +62,8 @@ export function listRule(rule: Rule, family: 4 | 6, counters?: RuleCounters): Li
       (rule.isTerminating ? RuleFlag.terminating : 0) |
       (isStateful ? RuleFlag.stateful : 0) |
       (rule.skipsHairpin === true ? RuleFlag.skipHairpin : 0) |
+      (rule.condition.tcpSyn === "only" ? RuleFlag.synOnly : 0) |
+      (rule.condition.tcpSyn === "never" ? RuleFlag.nonSynOnly : 0) |
       (rule.mirrorTo === undefined ? 0 : RuleFlag.mirror) |
       told.flags |
       (rule.listedFlags ?? 0),

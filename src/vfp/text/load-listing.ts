@@ -2,6 +2,7 @@
  * A listing as what a port of the engine takes, so that packets can be sent through what a real node printed. What the
  * text does not carry is named, rule by rule.
  */
+import type { Condition } from "../condition.ts";
 import { assert } from "../../base/assert.ts";
 import type { Provenance } from "../../base/recorder.ts";
 import { prefixFamily } from "../../net/prefix.ts";
@@ -143,7 +144,7 @@ class Loader {
       name: listed.name === "" ? listed.id : listed.name,
       listedId: listed.id,
       priority: listed.priority,
-      condition,
+      condition: { ...condition, ...readSynFlags(listed) },
       action,
       isTerminating:
         (listed.flags & RuleFlag.terminating) !== 0 || ENDING_TYPES.includes(listed.type) || changesTuple,
@@ -197,9 +198,16 @@ function lineOf(listed: ListedRule): number | undefined {
   return "line" in listed && typeof listed.line === "number" ? listed.line : undefined;
 }
 
+/** A rule cannot ask for both: then it is the first. */
+function readSynFlags({ flags }: ListedRule): Pick<Condition, "tcpSyn"> {
+  if ((flags & RuleFlag.synOnly) !== 0) return { tcpSyn: "only" };
+  return (flags & RuleFlag.nonSynOnly) === 0 ? {} : { tcpSyn: "never" };
+}
+
 /** Bits that say nothing to the engine, so that they come out again as they went in. */
 function unusedFlags(listed: ListedRule): { readonly listedFlags?: number } {
-  const used = RuleFlag.terminating | RuleFlag.stateful | RuleFlag.skipHairpin;
+  const used =
+    RuleFlag.terminating | RuleFlag.stateful | RuleFlag.skipHairpin | RuleFlag.synOnly | RuleFlag.nonSynOnly;
   const rest = listed.flags & ~used;
   return rest === 0 ? {} : { listedFlags: rest };
 }

@@ -37,6 +37,7 @@ const FUNCTIONS: readonly (readonly [path: string, request: object, name: string
   ["notifications", {}, "HcnRegisterServiceCallback"],
   [`notifications?network=${ID}`, {}, "HcnRegisterNetworkCallback"],
   [`notifications?guestNetworkService=${ID}`, {}, "HcnRegisterGuestNetworkServiceCallback"],
+  ["notifications?computeSystem=pod%2d1", {}, "HcsRegisterComputeSystemCallback"],
 ];
 
 describe("recordCall", () => {
@@ -97,13 +98,18 @@ describe("recordCall", () => {
     },
   );
 
-  it("takes a refusal of HNS v1 for one, though HNSCall succeeded", () => {
-    const envelope = { Success: false, Error: "The network was not found. ", ErrorCode: 2_151_350_273 };
-    const record = recordCall(
-      exchange("/hcn/call", { method: "GET", path: `/networks/${ID}`, body: "" }, good(envelope)),
-    );
-    expect(record).toMatchObject({ hresult: "0x00000000", result: envelope });
-    expect(isRefused(record)).toBe(true);
+  it.each([
+    [{ Success: true, Output: [] }, "0x00000000", undefined, false],
+    [{ Success: false, ErrorCode: 2_151_350_273 }, "0x803b0001", "HCN_E_NETWORK_NOT_FOUND", true],
+    // As up to 1803 (hcn.md §1.7).
+    [{ Success: false, Error: "Element not found. " }, "0x00000000", undefined, true],
+  ])("reads the envelope of HNS v1: %j", (envelope, hresult, name, refused) => {
+    const request = { method: "GET", path: `/networks/${ID}`, body: "" };
+    const record = recordCall(exchange("/hcn/call", request, good(envelope)));
+    expect(record).toMatchObject({ hresult, result: envelope });
+    expect(record.name).toBe(name);
+    expect(isRefused(record)).toBe(refused);
+    expect(validate(record)).toBe(true);
   });
 });
 
@@ -120,6 +126,13 @@ describe("recordNotification", () => {
       data: { ID, Flags: 8 },
       scope: ID,
     });
+    expect(validate(record)).toBe(true);
+  });
+
+  it("names those of compute systems, whose numbers are others", () => {
+    const line = `{"type":1,"status":0,"data":{"ID":"${ID}","Flags":0},"computeSystem":"pod"}`;
+    const record = recordNotification(AT, line);
+    expect(record).toMatchObject({ type: 1, name: "SystemExited", scope: "pod" });
     expect(validate(record)).toBe(true);
   });
 

@@ -4,7 +4,7 @@ import { errorCodeOf } from "../../../hcn/error-codes.ts";
 import { HTTP_OPERATIONS, isHttpOperation } from "../../../hcn/http-operations.ts";
 import { HTTP_NOTIFICATIONS_PATH, HTTP_PREFIX } from "../../../hcn/http-protocol.ts";
 import { isJsonObject, parseJsonText } from "../../../hcn/json-value.ts";
-import { NOTIFICATION_TYPES } from "../../../hcn/notification.ts";
+import { HCS_NOTIFICATION_TYPES, NOTIFICATION_TYPES } from "../../../hcn/notification.ts";
 
 export interface CallRecord {
   readonly event: "call";
@@ -15,7 +15,7 @@ export interface CallRecord {
   /** The function of Windows' DLL. */
   readonly function: string;
   readonly arguments: JsonObject;
-  /** What the function returned: eight hexadecimal digits. */
+  /** What HNS answered, as eight hexadecimal digits. HNSCall returns it or, with the envelope, zero (shim/README.md). */
   readonly hresult: string;
   /** The name of that, when it is no success and has one. */
   readonly name?: string;
@@ -33,7 +33,7 @@ export interface NotificationRecord {
   readonly name?: string;
   readonly status: string;
   readonly data: JsonValue;
-  /** The network or the guest network service whose callback heard it. */
+  /** The network, guest network service or compute system whose callback heard it. */
   readonly scope?: string;
 }
 
@@ -89,6 +89,7 @@ function chooseFunction(native: string, asked: JsonObject): string {
 }
 
 function nameRegistration(query: URLSearchParams): string {
+  if (query.has("computeSystem")) return "HcsRegisterComputeSystemCallback";
   if (query.has("network")) return "HcnRegisterNetworkCallback";
   return query.has("guestNetworkService")
     ? "HcnRegisterGuestNetworkServiceCallback"
@@ -108,24 +109,32 @@ function describeCall(path: string, request: string): Pick<CallRecord, "function
   return { function: chooseFunction(native, asked).replace("*", kind), arguments: asked };
 }
 
-function describeOutcome(
-  { answer, failure = "There was no answer" }: Exchange,
-  isOpening: boolean,
-): Pick<CallRecord, "hresult" | "name" | "result" | "error" | "failure"> {
+type Outcome = Pick<CallRecord, "hresult" | "name" | "result" | "error" | "failure">;
+
+function describeCode(code: number): Pick<CallRecord, "hresult" | "name"> {
+  const name = errorCodeOf(code);
+  return { hresult: formatHresult(code), ...(name !== undefined && { name }) };
+}
+
+/** HNS v1 refuses with an envelope, which older builds leave without a code. */
+function describeEnvelope(result: JsonValue): Outcome {
+  const code = isJsonObject(result) && result["Success"] === false ? result["ErrorCode"] : 0;
+  return { ...describeCode(typeof code === "number" ? code : 0), result };
+}
+
+function describeOutcome({ answer, failure = "There was no answer" }: Exchange, called: string): Outcome {
   const body = answer === undefined ? undefined : parseOrKeep(answer.body);
-  if (answer?.status === 200 && isJsonObject(body) && body["result"] !== undefined) {
+  const result = answer?.status === 200 && isJsonObject(body) ? body["result"] : undefined;
+  if (result !== undefined) {
+    if (called === "HNSCall") return describeEnvelope(result);
     // Opening answers a handle, and the document only shows that there is something to open.
-    return { hresult: formatHresult(0), ...(!isOpening && { result: body["result"] }) };
+    return called.startsWith("HcnOpen") ? describeCode(0) : { ...describeCode(0), result };
   }
   const error = isJsonObject(body) ? body["error"] : undefined;
   const code = isJsonObject(error) ? error["ErrorCode"] : undefined;
-  if (isJsonObject(error) && typeof code === "number") {
-    const name = errorCodeOf(code);
-    return { hresult: formatHresult(code), ...(name !== undefined && { name }), error };
-  }
+  if (isJsonObject(error) && typeof code === "number") return { ...describeCode(code), error };
   return {
-    hresult: formatHresult(RPC_S_SERVER_UNAVAILABLE),
-    name: "RPC_S_SERVER_UNAVAILABLE",
+    ...describeCode(RPC_S_SERVER_UNAVAILABLE),
     failure: answer === undefined ? failure : `The answer, with status ${answer.status}, is none of HNS`,
   };
 }
@@ -139,7 +148,7 @@ export function recordCall(exchange: Exchange): CallRecord {
     at,
     milliseconds: Math.round(milliseconds * 1_000) / 1_000,
     ...call,
-    ...describeOutcome(exchange, call.function.startsWith("HcnOpen")),
+    ...describeOutcome(exchange, call.function),
   };
 }
 
@@ -147,8 +156,10 @@ export function recordCall(exchange: Exchange): CallRecord {
 export function recordNotification(at: string, line: string): NotificationRecord | undefined {
   const parsed = parseOrKeep(line);
   if (!isJsonObject(parsed) || typeof parsed["type"] !== "number") return undefined;
-  const { type, status, data = null, scope } = parsed;
-  const name = Object.entries(NOTIFICATION_TYPES).find(([, value]) => value === type)?.[0];
+  const { type, status, data = null, computeSystem } = parsed;
+  const scope = computeSystem ?? parsed["scope"];
+  const types = computeSystem === undefined ? NOTIFICATION_TYPES : HCS_NOTIFICATION_TYPES;
+  const name = Object.entries(types).find(([, value]) => value === type)?.[0];
   return {
     event: "notification",
     at,
@@ -160,9 +171,8 @@ export function recordNotification(at: string, line: string): NotificationRecord
   };
 }
 
-/** True for a call that did not do what it was asked for. A refusal of HNS v1 is an envelope, and a success of HNSCall. */
-export function isRefused(record: CallRecord): boolean {
-  const { result } = record;
-  if (record.name !== undefined || record.error !== undefined || record.failure !== undefined) return true;
-  return record.function === "HNSCall" && isJsonObject(result) && result["Success"] === false;
+/** True for a call that did not do what it was asked for. */
+export function isRefused({ function: called, hresult, result }: CallRecord): boolean {
+  if (hresult !== formatHresult(0)) return true;
+  return called === "HNSCall" && isJsonObject(result) && result["Success"] === false;
 }

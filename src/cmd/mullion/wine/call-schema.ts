@@ -21,7 +21,7 @@ const CALL = closedObject(
       description:
         "As the HTTP API of HNS takes them; documents that are JSON stand as JSON, others as text.",
     },
-    hresult: { ...HRESULT, description: "What the function returned." },
+    hresult: { ...HRESULT, description: "What HNS answered; zero for success." },
   },
   {
     name: { ...TEXT, description: "The name of an hresult that is no success." },
@@ -36,13 +36,20 @@ const NOTIFICATION = closedObject(
   {
     event: { const: "notification" },
     at: TIME,
-    type: { type: "integer", minimum: 0, description: "The number of HCN_NOTIFICATIONS." },
+    type: {
+      type: "integer",
+      minimum: 0,
+      description: "The number of HCN_NOTIFICATIONS; of a compute system, of HCS_NOTIFICATIONS.",
+    },
     status: HRESULT,
     data: { description: "NotificationData." },
   },
   {
     name: { ...TEXT, description: "The name of the type." },
-    scope: { ...TEXT, description: "The network or guest network service whose callback heard it." },
+    scope: {
+      ...TEXT,
+      description: "The network, guest network service or compute system whose callback heard it.",
+    },
   },
 );
 

@@ -25,6 +25,7 @@ beforeEach(async () => {
   closed = 0;
   service = createServer((request, response) => {
     response.once("close", () => closed++);
+    response.setHeader("mullion-hns-version", request.headers["mullion-hns-version"] ?? "none");
     if (request.headers.authorization !== TOKEN)
       response.writeHead(401).end('{"error":{"ErrorCode":2147942405}}');
     else if (request.url?.startsWith("/hcn/notifications") === true) {
@@ -54,7 +55,7 @@ function ask(signal?: AbortSignal): Promise<Response> {
   return fetch(`${tracer.address}/hcn/enumerate`, {
     method: "POST",
     body: '{"kind":"Network"}',
-    headers: { authorization: TOKEN },
+    headers: { authorization: TOKEN, "mullion-hns-version": "7" },
     ...(signal !== undefined && { signal }),
   });
 }
@@ -66,6 +67,7 @@ describe("traceCalls", () => {
   it("passes calls on as they are, and has each in the file once it is answered", async () => {
     const first = await ask();
     expect([first.status, await first.text()]).toEqual([200, '{"result":[]}']);
+    expect(first.headers.get("mullion-hns-version")).toBe("7");
     expect(lines()).toMatchObject([{ function: "HcnEnumerateNetworks", hresult: "0x00000000", result: [] }]);
     answer = { status: 404, body: '{"error":{"ErrorCode":2151350273}}' };
     const second = await ask();

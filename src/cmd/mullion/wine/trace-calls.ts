@@ -35,14 +35,18 @@ function versionOf(headers: IncomingMessage["headers"]): OutgoingHttpHeaders {
   return version === undefined ? {} : { [HTTP_VERSION_HEADER]: version };
 }
 
-/** Of a request, what the service has to see. */
+/** What belongs to one connection, or is set anew. */
+const OWN_HEADERS: readonly string[] = [
+  "connection",
+  "content-length",
+  "host",
+  "keep-alive",
+  "transfer-encoding",
+];
+
+/** What has to go on: the token, and the versions by which DLL and service know whether they fit. */
 function headersOf({ headers }: IncomingMessage): OutgoingHttpHeaders {
-  const { authorization } = headers;
-  return {
-    ...versionOf(headers),
-    ...(authorization !== undefined && { authorization }),
-    ...(headers["content-type"] !== undefined && { "content-type": headers["content-type"] }),
-  };
+  return Object.fromEntries(Object.entries(headers).filter(([name]) => !OWN_HEADERS.includes(name)));
 }
 
 class Tracer {
