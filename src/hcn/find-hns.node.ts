@@ -10,7 +10,7 @@ import { tmpdir, userInfo } from "node:os";
 import { dirname, join } from "node:path";
 import type { HcnClient } from "./client.ts";
 import { DllHcnClient } from "./dll/dll-client.node.ts";
-import { type NativeLibraries, windowsLibraries } from "./dll/native-calls.node.ts";
+import { type NativeLibraries, windowsLibraries } from "./dll/native-libraries.ts";
 import { HcnError } from "./error.ts";
 import { type HttpAddress, HttpHcnClient } from "./http-client.node.ts";
 import { DEFAULT_PIPE, parsePipeUrl } from "./pipe-name.ts";

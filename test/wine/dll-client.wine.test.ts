@@ -9,6 +9,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { describeHcnClient } from "../../src/hcn/client.suite.ts";
 import type { HcnNotification } from "../../src/hcn/client.ts";
 import { DllHcnClient } from "../../src/hcn/dll/dll-client.node.ts";
+import { NativeCalls } from "../../src/hcn/dll/native-calls.node.ts";
 import { NOTIFICATION_TYPES } from "../../src/hcn/notification.ts";
 import { createNetwork } from "../../src/hcn/operations.ts";
 import { HnsHttpServer } from "../../src/hns/http-server.node.ts";
@@ -110,6 +111,13 @@ describe("the client over computenetwork and vmcompute", () => {
     expect(await result).toMatchObject({ code: 0, stdout: "listens 1" });
     await client.close();
     await server.close();
+  });
+
+  it("a function that an older build does not have: E_NOTIMPL, and its name", async () => {
+    await expect(new NativeCalls(LIBRARIES).call("HcnOpenService", null)).rejects.toMatchObject({
+      code: "E_NOTIMPL",
+      detail: expect.stringContaining("HcnOpenService") as string,
+    });
   });
 
   it("says which library is missing", () => {

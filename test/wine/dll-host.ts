@@ -7,7 +7,7 @@ import { connect } from "node:net";
 import { createInterface } from "node:readline";
 import type { HcnNotification, NotificationScope } from "../../src/hcn/client.ts";
 import { DllHcnClient } from "../../src/hcn/dll/dll-client.node.ts";
-import { windowsLibraries } from "../../src/hcn/dll/native-calls.node.ts";
+import { windowsLibraries } from "../../src/hcn/dll/native-libraries.ts";
 import { HcnError } from "../../src/hcn/error.ts";
 
 /** What the other side sends. */

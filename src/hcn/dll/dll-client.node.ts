@@ -29,13 +29,8 @@ import { DllComputeSystems } from "./dll-compute-systems.node.ts";
 import { errorOfHresult, errorOfRecord, isGone } from "./dll-error.node.ts";
 import { DllRegistrations } from "./dll-registrations.node.ts";
 import { formatNativeGuid } from "./native-guid.ts";
-import {
-  type NativeArgument,
-  NativeCalls,
-  type NativeLibraries,
-  place,
-  wideText,
-} from "./native-calls.node.ts";
+import { type NativeArgument, NativeCalls, place, wideText } from "./native-calls.node.ts";
+import type { NativeLibraries } from "./native-libraries.ts";
 import { PORT_ENTRY_BYTES, parsePortEntry } from "./port-entry.node.ts";
 
 const U16_MAX = 65_535;

@@ -2,7 +2,7 @@
 import { execFileSync } from "node:child_process";
 import { describe, expect, it } from "vitest";
 import { errorOfRecord, errorOfResult, isGone } from "./dll-error.node.ts";
-import { windowsLibraries } from "./native-calls.node.ts";
+import { windowsLibraries } from "./native-libraries.ts";
 import { formatNativeGuid, parseNativeGuid } from "./native-guid.ts";
 import { parsePortEntry } from "./port-entry.node.ts";
 
@@ -68,6 +68,7 @@ describe("errors of the DLLs", () => {
 
 describe("loading", () => {
   it("takes Windows' own libraries from its folder and no other", () => {
+    expect(windowsLibraries("D:\\Windows\\")).toEqual(windowsLibraries("D:\\Windows"));
     expect(windowsLibraries("D:\\Windows")).toEqual({
       computeNetwork: "D:\\Windows\\System32\\computenetwork.dll",
       vmCompute: "D:\\Windows\\System32\\vmcompute.dll",

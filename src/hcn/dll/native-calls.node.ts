@@ -6,9 +6,9 @@
  * So nothing here depends on how an FFI turns values into structures.
  */
 import { createRequire } from "node:module";
-import { win32 } from "node:path";
 import type * as Koffi from "koffi";
 import { HcnError } from "../error.ts";
+import type { NativeLibraries } from "./native-libraries.ts";
 
 /** What a function takes: a number, an address, or the memory at one; `null` is no address. */
 export type NativeArgument = number | bigint | Uint8Array | null;
@@ -16,27 +16,9 @@ export type NativeArgument = number | bigint | Uint8Array | null;
 /** `HCN_NOTIFICATION_CALLBACK` (hcn.md §1.4). */
 export type NativeCallback = (type: number, context: bigint, status: number, data: string) => void;
 
-/** Paths of the two libraries and of the one that frees what they allocate. */
-export interface NativeLibraries {
-  readonly computeNetwork: string;
-  readonly vmCompute: string;
-  /** With its function; `null` is the program itself. */
-  readonly free: readonly [library: string | null, name: string];
-}
-
 /** Calls that run at a time; more wait. Each takes a thread. */
 const CALLS_MAX = 16;
 const ADDRESS_BYTES = 8;
-
-/** Windows' own, from its folder and no other, so that none that lies beside the program is taken. */
-export function windowsLibraries(systemRoot: string): NativeLibraries {
-  const folder = win32.join(systemRoot, "System32");
-  return {
-    computeNetwork: win32.join(folder, "computenetwork.dll"),
-    vmCompute: win32.join(folder, "vmcompute.dll"),
-    free: [win32.join(folder, "ole32.dll"), "CoTaskMemFree"],
-  };
-}
 
 /** Where and why, in a line. */
 function unloadable(what: string, cause: unknown): HcnError {

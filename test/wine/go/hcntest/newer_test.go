@@ -12,6 +12,10 @@ import (
 
 // Policies that came with versions 13 to 15 of HNS: sets of addresses, tiers of ACLs, ACLs of a network.
 func TestNewerPolicies(t *testing.T) {
+	features := must[hcn.SupportedFeatures](t, "asking for features")(hcn.GetCachedSupportedFeatures())
+	if !features.SetPolicy || !features.TierAcl || !features.NetworkACL {
+		t.Skip("this version of HNS has not all of them")
+	}
 	network := bridgeNetwork(t)
 	set := hcn.SetPolicySetting{Id: "set-1", Name: "clients", Type: hcn.SetPolicyTypeIpSet, Values: "10.244.1.5,10.244.1.6"}
 	acl := hcn.NetworkACLPolicySetting{
