@@ -6,7 +6,7 @@ import { callSchema } from "../src/cmd/mullion/wine/call-schema.ts";
 import { TRACE_SCHEMA } from "../src/cluster/trace-schema.ts";
 import { formatEffects } from "../src/hcn/faults/format-page.ts";
 import { formatCosts } from "../src/hns/faults/format-costs.ts";
-import { formatQuirks } from "../src/knowledge/format-quirks.ts";
+import { formatKnownFaults, formatQuirks } from "../src/knowledge/format-quirks.ts";
 import { faultPlanSchema } from "../src/hcn/faults/fault-schema.ts";
 import { VERIFY_SCHEMA } from "../src/cluster/verify/verify-schema.ts";
 import { hnsOpenApi } from "../src/hcn/openapi.ts";
@@ -80,6 +80,7 @@ export async function generatedFiles(): Promise<readonly GeneratedFile[]> {
       ["effects", formatEffects()],
       ["costs", formatCosts()],
       ["quirks", formatQuirks()],
+      ["known-faults", formatKnownFaults()],
     ]),
     await pageWithOutputs("README.md"),
     await pageWithOutputs("docs/start/first-trace.md"),

@@ -7,6 +7,8 @@ export const LIMITS = {
   frameBytesMax: 65_650,
   /** Flow pairs per VFP port. */
   flowsPerPortMax: 1_048_576,
+  /** Rates whose use a VFP port remembers; rules come and go, and the oldest are forgotten. */
+  ratesPerPortMax: 1_024,
   /** Outer headers that a VFP port keeps for all flows to one place. */
   outerHeadersPerPortMax: 4_096,
   /** Packets that wait for a next hop, per VFP port (dataplane.md §1.2, MaxPendingPackets 2000). */

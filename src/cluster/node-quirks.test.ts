@@ -1,8 +1,14 @@
 // Defects of nodes in a cluster: what the file sets, what the build has, and what a trace says of it.
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
 import { addLoadBalancer } from "../testing/load-balancers.ts";
 import { openTestCluster, walk } from "../testing/walk.ts";
 import { type Cluster, forkCluster } from "./cluster.ts";
+import { readInput } from "./input/read-input.ts";
+import { openSession } from "./open-session.ts";
+import { readModel } from "./verify/model-of-cluster.ts";
+import { verifyCluster } from "./verify/verify.ts";
 
 function file(build: string, more = "", node = ""): string {
   return `
@@ -107,5 +113,28 @@ describe("quirks of the cluster file", () => {
     expect(reached(forkCluster(first))).toEqual(reached(first));
     const all = await openTestCluster(text.replace("0.5@7", "on"));
     expect(new Set(reached(all))).toEqual(new Set(["no-answer"]));
+  });
+});
+
+describe("the examples of the two documented defects", () => {
+  function textOf(name: string): string {
+    return readFileSync(join("examples", name), "utf8");
+  }
+
+  it.each<[folder: string, others: readonly string[]]>([
+    ["defect-l2bridge-dsr", []],
+    ["defect-overlay-nodeport", ["services.yaml"]],
+  ])("%s comes out as its file says", async (folder, others) => {
+    const files = ["cluster.yaml", ...others].map((name) => ({
+      name,
+      text: textOf(`${folder}/${name}`).replace(/^manifests:\n {2}- .*\n/m, ""),
+    }));
+    const read = readInput(files);
+    if (!("input" in read)) throw new Error(JSON.stringify(read.problems));
+    const { session } = await openSession(read.input);
+    const report = verifyCluster(session.cluster, readModel(session.cluster));
+    const own = report.cells.filter(({ flow }) => flow === "cluster-file");
+    expect(own).toHaveLength(session.cluster.file.expectations.length);
+    expect(own.map(({ verdict }) => verdict)).toEqual(own.map(() => "as-expected"));
   });
 });

@@ -41,6 +41,7 @@ const FACTS: FlowFacts = {
   hasProxy: true,
   isDsr: false,
   losesPodsWithDsr: false,
+  losesOverlayNodePorts: false,
   service: "none",
   backEnds: 0,
   localBackEnds: 0,
@@ -77,6 +78,11 @@ type Case = readonly [id: string, facts: Partial<FlowFacts>, expected: string];
 
 /** Read off the documents, row by row. */
 const CASES: readonly Case[] = [
+  [
+    "NODEPORT-OVERLAY-2022",
+    { ...NODE_PORT, driver: "Overlay", losesOverlayNodePorts: true },
+    "node-port-on-overlay-server-2022",
+  ],
   [
     "PP-L2BRIDGE-DSR-HEADLESS",
     { ...SERVICE, flow: "pod-to-service-full-name", service: "headless", losesPodsWithDsr: true },
@@ -367,7 +373,7 @@ const DOMAIN: { readonly [Fact in keyof FlowFacts]: readonly FlowFacts[Fact][] }
   targetOs: ["windows", "linux"],
   targetBuild: [17_763, 19_041, 20_348],
   targetRevision: [886, 1_431, 3_287],
-  driver: ["L2Bridge", "NAT"],
+  driver: ["L2Bridge", "Overlay", "NAT"],
   shape: ["own-subnet"],
   networks: ["same", "virtual", "joined"],
   hasTwin: [true, false],
@@ -385,6 +391,7 @@ const DOMAIN: { readonly [Fact in keyof FlowFacts]: readonly FlowFacts[Fact][] }
   hasProxy: [true, false],
   isDsr: [true, false],
   losesPodsWithDsr: [true, false],
+  losesOverlayNodePorts: [true, false],
   service: ["cluster-ip", "headless", "external-name"],
   backEnds: [0, 64, 65, 1_025],
   localBackEnds: [0, 1],

@@ -96,6 +96,8 @@ export interface FlowFacts {
   readonly isDsr: boolean;
   /** The sender's node has the defect `l2bridge-dsr-kb5005619`, and a Service that is balanced with DSR. */
   readonly losesPodsWithDsr: boolean;
+  /** The asked node has the defect `overlay-nodeport-ws2022`. */
+  readonly losesOverlayNodePorts: boolean;
   readonly service: "none" | "cluster-ip" | "headless" | "external-name";
   /** Ready back ends of the Service port. */
   readonly backEnds: number;

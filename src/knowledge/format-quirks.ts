@@ -1,5 +1,6 @@
 /** The table of defects in docs/reference/hns-faults.md. */
 import { formatMarkdownTable } from "../base/markdown-table.ts";
+import { KNOWN_FAULTS, type KnownFault } from "./known-faults.ts";
 import { ALL_PROFILES, type BuildSpan, type QuirkRow } from "./quirk.ts";
 import { QUIRKS, QUIRK_NAMES } from "./quirks.ts";
 
@@ -19,6 +20,26 @@ function defaultText({ concerns, strikes }: QuirkRow): string {
 function metOn({ concerns }: QuirkRow): string {
   if (concerns === ALL_PROFILES) return "every build";
   return concerns.map(spanText).join(", ") || "not known";
+}
+
+/** What one of the known faults is here. */
+function formOf(fault: KnownFault): string {
+  switch (fault.kind) {
+    case "quirk":
+      return fault.quirks.map((name) => `\`${name}\``).join(", ");
+    case "behaviour":
+      return `always: ${fault.what}`;
+    case "configuration":
+      return `as configured: ${fault.what}`;
+    case "kube-proxy":
+      return `by version of Kubernetes: ${fault.what}`;
+  }
+}
+
+/** The known faults by their numbers. */
+export function formatKnownFaults(): string {
+  const rows = Object.entries(KNOWN_FAULTS).map(([id, fault]) => [id, formOf(fault)]);
+  return formatMarkdownTable([["Number", "Here"], ...rows]);
 }
 
 /** All defects, in the order of the table. */

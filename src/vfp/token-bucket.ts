@@ -2,6 +2,7 @@
  * A `qos` rule's rate on one port: bytes flow off at the rate, a burst passes at once, what exceeds it waits for its turn,
  * and what would wait behind a full queue is dropped (dataplane.md §1.6, DT-026).
  */
+import { LIMITS } from "../base/limits.ts";
 
 /** What a `qos` rule grants. */
 export interface RateLimit {
@@ -35,6 +36,21 @@ export class TokenBucket {
   private backlogBytes({ bytesPerSecond, burstBytes }: RateLimit, bytes: number, nowMs: number): number {
     const owed = (Math.max(this.emptyAtMs, nowMs) - nowMs) * (bytesPerSecond / 1_000);
     return owed + bytes - burstBytes;
+  }
+}
+
+/** A port's buckets by the names of their rules. */
+export class TokenBuckets {
+  private readonly byName = new Map<string, TokenBucket>();
+
+  get(name: string): TokenBucket {
+    const known = this.byName.get(name);
+    if (known !== undefined) return known;
+    const oldest = this.byName.keys().next();
+    if (this.byName.size >= LIMITS.ratesPerPortMax && oldest.done !== true) this.byName.delete(oldest.value);
+    const made = new TokenBucket();
+    this.byName.set(name, made);
+    return made;
   }
 }
 

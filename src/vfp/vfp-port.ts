@@ -40,7 +40,7 @@ import {
   vxlanPortFor,
 } from "./port-settings.ts";
 import type { Direction, LayerDefinition } from "./rule.ts";
-import { type Charge, TokenBucket } from "./token-bucket.ts";
+import { type Charge, TokenBuckets } from "./token-bucket.ts";
 import { wordsToIp } from "./transposition.ts";
 import { type FlowEffects, UnifiedFlow, applyTransposition, suits } from "./unified-flow.ts";
 import { UnifiedFlowTable } from "./unified-flow-table.ts";
@@ -113,7 +113,7 @@ export class VfpPort implements WalkedPort {
   private readonly layersByName: Map<string, Layer>;
   private readonly natPools = new Map<string, NatPool>();
   private spaces: Map<string, MappingSpace> | undefined;
-  private buckets: Map<string, TokenBucket> | undefined;
+  private buckets: TokenBuckets | undefined;
   private absent: Set<Layer> | undefined;
   /** The pipeline without what is absent; undefined until somebody asks. */
   private presentOrder: Readonly<Record<Direction, readonly Layer[]>> | undefined;
@@ -345,11 +345,7 @@ export class VfpPort implements WalkedPort {
   chargeOf(layer: Layer, { group, rule }: RuleMatch): Charge | undefined {
     if (rule.action.type !== "qos") return undefined;
     const name = [layer.definition.name, group.direction, group.family, group.name, rule.id].join("|");
-    this.buckets ??= new Map();
-    const known = this.buckets.get(name);
-    const bucket = known ?? new TokenBucket();
-    if (known === undefined) this.buckets.set(name, bucket);
-    return { bucket, limit: rule.action };
+    return { bucket: (this.buckets ??= new TokenBuckets()).get(name), limit: rule.action };
   }
 
   orderOf(direction: Direction): readonly Layer[] {

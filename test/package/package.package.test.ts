@@ -51,7 +51,7 @@ beforeAll(() => {
   const older = installNode(22);
   nodes.set(22, older);
   folders.push(join(dirname(older), "..", "..", ".."));
-}, 300_000);
+}, 600_000);
 
 afterAll(() => {
   for (const folder of folders) rmSync(folder, { recursive: true, force: true });
@@ -249,6 +249,13 @@ describe.each([22, 24])("on Node %i", (major) => {
     const code = `import { ${name} } from "${path}"; console.log(typeof ${name});`;
     const { status, stdout, stderr } = end(node(), ["--input-type=module", "-e", code], { cwd: project });
     expect([status, stdout, stderr]).toEqual([0, "function\n", ""]);
+  });
+
+  it("the bundles find koffi, which calls HNS's DLL on Windows", () => {
+    const bundle = JSON.stringify(join(installed, "dist", "programs", "win-bridge.cjs"));
+    const code = `console.log(typeof require("node:module").createRequire(${bundle})("koffi").load)`;
+    const { stdout } = end(node(), ["--input-type=commonjs", "-e", code], { cwd: project });
+    expect(stdout).toBe("function\n");
   });
 
   it("requires every subpath from CommonJS", () => {

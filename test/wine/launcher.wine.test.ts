@@ -33,7 +33,7 @@ import {
   listNetworks,
 } from "../../src/hcn/operations.ts";
 import { type ProgramResult, ROOT, resultOf, startDaemon } from "./test-daemon.ts";
-import { windowsNode } from "./windows-node.ts";
+import { windowsKoffi, windowsNode } from "./windows-node.ts";
 
 const LAUNCHER = join(ROOT, "out", "launcher", "launcher.exe");
 const FAKE_NODE = join(ROOT, "out", "launcher", "node.exe");
@@ -82,12 +82,14 @@ interface Given {
   readonly variables?: Readonly<Record<string, string>>;
   readonly stdin?: string;
   readonly cwd?: string;
+  /** Where the standard error goes; default: to the test. */
+  readonly errors?: number;
 }
 
 function start(program: string, given: Given = {}, detached = false): ChildProcess {
-  const { args = [], variables = {}, cwd } = given;
+  const { args = [], variables = {}, cwd, errors = "pipe" } = given;
   const env = { ...process.env, CNI_COMMAND: "", MULLION_NODE: "", ...prefix.variables, ...variables };
-  return spawn(prefix.wine, [program, ...args], { env, cwd, detached });
+  return spawn(prefix.wine, [program, ...args], { env, cwd, detached, stdio: ["pipe", "pipe", errors] });
 }
 
 function run(program: string, given: Given = {}): Promise<ProgramResult> {
@@ -379,7 +381,7 @@ describe("with Node for Windows", () => {
   const range = { type: "host-local", subnet: "10.244.3.0/24" };
   const call = { CNI_CONTAINERID: "SBX", CNI_NETNS: "none", CNI_IFNAME: "eth0" };
 
-  function plugin(
+  async function plugin(
     name: string,
     variables: Record<string, string>,
     configuration: object,
@@ -387,7 +389,13 @@ describe("with Node for Windows", () => {
     const MULLION_NODE = windowsPath(windowsNode());
     const CNI_PATH = `C:\\none;${windowsPath(PROGRAMS)}`;
     const env = { MULLION_NODE, CNI_PATH, ...call, ...variables };
-    return run(join(PROGRAMS, `${name}.exe`), { variables: env, stdin: JSON.stringify(configuration) });
+    // koffi loads node:assert, which makes a stream of the standard error; Node cannot make one of Wine's pipes.
+    const path = own("errors.txt");
+    const errors = openSync(path, "w");
+    const given = { variables: env, stdin: JSON.stringify(configuration), errors };
+    const result = await run(join(PROGRAMS, `${name}.exe`), given);
+    closeSync(errors);
+    return { ...result, stderr: readFileSync(path, "utf8") };
   }
 
   it("the plugins answer VERSION", async () => {
@@ -412,15 +420,41 @@ describe("with Node for Windows", () => {
     expect(deleted).toEqual({ code: 0, stdout: "", stderr: "" });
   });
 
-  it("win-bridge finds HNS and host-local.exe, and does the life of a pod", async () => {
+  /** Another way to the same service, which the plugin takes by itself. */
+  function overDll(variables: Readonly<Record<string, string>>): Record<string, string> {
+    // The DLL is the shim, and reads the same variables as the plugin, which would then not look for a DLL. So they are
+    // set in the moment in which the plugin has found it.
+    const preload = own("preload.cjs");
+    writeFileSync(
+      preload,
+      `const fs = require("node:fs");
+       const { existsSync } = fs;
+       fs.existsSync = (path) => {
+         const isThere = existsSync(path);
+         if (isThere && /computenetwork\\.dll$/i.test(path)) Object.assign(process.env, ${JSON.stringify(variables)});
+         return isThere;
+       };`,
+    );
+    const script = windowsPath(preload).replaceAll("\\", "\\\\");
+    return {
+      MULLION_HNS: "",
+      NODE_OPTIONS: `--require "${script}"`,
+      NODE_PATH: windowsPath(windowsKoffi()),
+    };
+  }
+
+  it.each([
+    ["over loopback", (variables: Readonly<Record<string, string>>) => variables],
+    ["over computenetwork.dll", overDll],
+  ])("win-bridge finds HNS %s and host-local.exe, and does the life of a pod", async (_, way) => {
     const daemon = await startDaemon();
     try {
       const { client, pod } = await makeNode(daemon.variables);
       const dataDir = windowsPath(join(folder, "leases"));
       const configuration = { ...CONFIGURATION, apiVersion: 2, ipam: { ...range, dataDir } };
-      const env = { ...daemon.variables, CNI_NETNS: pod };
+      const env = { ...way(daemon.variables), CNI_NETNS: pod };
       const added = await plugin("win-bridge", { ...env, CNI_COMMAND: "ADD" }, configuration);
-      expect([added.code, added.stderr]).toEqual([0, ""]);
+      expect([added.code, added.stderr], added.stdout).toEqual([0, ""]);
       expect(JSON.parse(added.stdout)).toMatchObject({
         interfaces: [{ name: "eth0", sandbox: pod }],
         ips: [{ address: "10.244.3.3/24" }],

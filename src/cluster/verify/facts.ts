@@ -38,9 +38,11 @@ function machineFacts(node: VerifyNode | undefined): {
 /** See `FlowFacts.losesPodsWithDsr`. */
 function losesPodsWithDsr(model: VerifyModel, node: VerifyNode | undefined): boolean {
   if (node?.losesPodsWithDsr !== true || !model.isDsr || !model.hasProxy) return false;
-  return model.services.some(
+  const hasService = model.services.some(
     ({ kind, ports }) => kind === "cluster-ip" && ports.some(({ backEnds }) => backEnds.length > 0),
   );
+  // The name service is a Service, too.
+  return hasService || model.dnsZone !== undefined;
 }
 
 /** The network of pods that a flow is in: the sender's, else the receiver's. */
@@ -160,6 +162,7 @@ function commonFacts(
     backEnds: 0,
     localBackEnds: 0,
     askedHasPods: true,
+    losesOverlayNodePorts: false,
     hasStrangers: false,
     internalTrafficPolicy: "Cluster",
     externalTrafficPolicy: "Cluster",
@@ -280,6 +283,7 @@ export function serviceFacts(
     backEnds: port.backEnds.length,
     localBackEnds: countLocal(port, asked ?? nodeOf(source)),
     askedHasPods: asked?.hasPods ?? true,
+    losesOverlayNodePorts: asked?.losesOverlayNodePorts === true,
     hasStrangers: port.backEnds.some(({ pod }) => pod === undefined),
     internalTrafficPolicy: service.internalTrafficPolicy,
     externalTrafficPolicy: service.externalTrafficPolicy,

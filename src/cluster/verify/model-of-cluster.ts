@@ -1,7 +1,7 @@
 /** Reads from a cluster what `verify` has to know of it. The only file here that knows how clusters and objects look. */
 import { defined } from "../../base/assert.ts";
 import type { JsonObject, JsonValue } from "../../hcn/client.ts";
-import { isDefaultQuirk } from "../../knowledge/quirks.ts";
+import { type QuirkName, isDefaultQuirk } from "../../knowledge/quirks.ts";
 import { formatIp } from "../../net/ip.ts";
 import { type Prefix, parsePrefix, prefixContains } from "../../net/prefix.ts";
 import type { Cluster, ClusterNode, ClusterPod } from "../cluster.ts";
@@ -31,12 +31,11 @@ function nodeClassOf({ spec }: ClusterNode, hasPods: boolean): string {
   return `${spec.os}${build} ${spec.compat}${guard}${quirks}${hasPods ? "" : " without pods"}`;
 }
 
-const BRIDGE_DEFECT = "l2bridge-dsr-kb5005619";
-
-function losesPodsWithDsr({ build, quirks }: NodeSpec): boolean {
+/** Only what is set for all of a node can be expected of it: a rate cannot. */
+function hasDefect({ build, quirks }: NodeSpec, name: QuirkName): boolean {
   if (build === undefined) return false;
-  const setting = quirks[BRIDGE_DEFECT];
-  return setting === undefined ? isDefaultQuirk(BRIDGE_DEFECT, build) : setting === "on";
+  const setting = quirks[name];
+  return setting === undefined ? isDefaultQuirk(name, build) : setting === "on";
 }
 
 function readNode(node: ClusterNode, index: number, hasPods: boolean): VerifyNode {
@@ -48,7 +47,8 @@ function readNode(node: ClusterNode, index: number, hasPods: boolean): VerifyNod
     name: spec.name,
     os: spec.os,
     windows: spec.build,
-    losesPodsWithDsr: losesPodsWithDsr(spec),
+    losesPodsWithDsr: hasDefect(spec, "l2bridge-dsr-kb5005619"),
+    losesOverlayNodePorts: hasDefect(spec, "overlay-nodeport-ws2022"),
     compat: spec.compat,
     address: spec.address,
     podRange: spec.podCIDR,

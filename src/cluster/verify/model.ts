@@ -20,6 +20,8 @@ export interface VerifyNode {
   readonly windows: WindowsBuild | undefined;
   /** It has the defect `l2bridge-dsr-kb5005619`. */
   readonly losesPodsWithDsr: boolean;
+  /** It has the defect `overlay-nodeport-ws2022`. */
+  readonly losesOverlayNodePorts: boolean;
   readonly compat: "reference" | "better";
   readonly address: Ip;
   readonly podRange: Prefix;

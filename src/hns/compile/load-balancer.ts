@@ -83,8 +83,9 @@ export function compileLoadBalancer(
     return pool === undefined ? [] : [{ frontEnd, pool, rules: fullNat(frontEnd, pool, facts.overhead) }];
   });
   const isTunnelled = facts.overhead > 0;
+  // The node's own packets to its node ports come from that address, and are no loops (F-47).
   const loops = full
-    .filter(({ frontEnd }) => isTunnelled && !frontEnd.isDsr)
+    .filter(({ frontEnd }) => isTunnelled && !frontEnd.isDsr && !frontEnd.isNodePort)
     .map(({ frontEnd, pool }) => blockLoopBack(frontEnd, pool));
   const local = hosted.filter((frontEnd) => !translated.includes(frontEnd));
   const pools = [...reservedPoolsOf(loadBalancer, facts), ...full.map(({ pool }) => pool)];

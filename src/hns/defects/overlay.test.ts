@@ -245,6 +245,11 @@ describe("overlay-nodeport-ws2022", () => {
     expect(world.drops()).toEqual(works ? [] : ["node-port-on-overlay-server-2022"]);
   });
 
+  it("F-47 the node itself reaches its node port where outside clients do", async () => {
+    await nodePort("ws2025", false);
+    expect(world.walk(world.w1.host.root, "10.0.0.11", 30_080).heard).toHaveLength(1);
+  });
+
   it("works on Server 2022 without the defect", async () => {
     await nodePort("ws2022", false);
     world.w1.service.setQuirk("overlay-nodeport-ws2022", "off");

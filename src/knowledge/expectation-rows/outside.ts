@@ -22,6 +22,18 @@ export const OUTSIDE_ROWS: readonly ExpectationRow[] = [
     source: "dataplane.md DT-116",
   },
   {
+    // The node itself asks its load balancer another way.
+    id: "NODEPORT-OVERLAY-2022",
+    when: {
+      flow: ["outside-to-node-port", "node-to-node-port"],
+      driver: "Overlay",
+      externalTrafficPolicy: "Cluster",
+      losesOverlayNodePorts: true,
+    },
+    expected: { outcome: "denied", code: "node-port-on-overlay-server-2022", proof: "drop" },
+    source: "windows-networking-documentation.md §5",
+  },
+  {
     id: "NODEPORT-SELF-2019",
     when: {
       flow: "node-to-own-node-port",
