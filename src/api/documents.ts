@@ -137,6 +137,8 @@ export interface TraceQuestion {
   readonly protocol?: ProbeProtocol;
   /** Absent: the first port of the receiver. */
   readonly port?: number;
+  /** Sends the packet through the cluster itself, which remembers it; absent: through a copy. */
+  readonly inject?: boolean;
   /** Asks for the packets, too. */
   readonly capture?: boolean;
   /** Of them, only those on this machine, and at places whose names hold this text. */

@@ -64,6 +64,7 @@ export function readTraceQuestion(body: unknown): TraceQuestion {
     "protocol",
     "port",
     "capture",
+    "inject",
     "captureNode",
     "capturePlace",
   ]);
@@ -77,6 +78,7 @@ export function readTraceQuestion(body: unknown): TraceQuestion {
     protocol,
     ...(port === undefined ? {} : { port }),
     capture: fields.optionalFlag("capture"),
+    inject: fields.optionalFlag("inject"),
     ...withText("captureNode", fields.optionalText("captureNode")),
     ...withText("capturePlace", fields.optionalText("capturePlace")),
   };

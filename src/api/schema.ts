@@ -175,6 +175,10 @@ const WORKING: Readonly<Record<string, Schema>> = {
         "Absent: the receiver's first port; always for icmp.",
       ),
       capture: described({ type: "boolean" }, "Asks for the packets, too."),
+      inject: described(
+        { type: "boolean" },
+        "Sends the packet through the cluster itself, which remembers it; otherwise through a copy.",
+      ),
       captureNode: described(TEXT, "Of the packets only those on this machine."),
       capturePlace: described(TEXT, "Of the packets only those at places whose names hold this text."),
     },

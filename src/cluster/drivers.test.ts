@@ -1,7 +1,10 @@
 // Networks of every driver on assembled clusters, as the cluster file asks for them (dataplane.md §2.3 to §2.7).
 import { beforeAll, describe, expect, it } from "vitest";
+import type { DropCounters } from "../host/drop-counters.ts";
 import type { UdpOwner } from "../host/udp.ts";
 import { formatIp, parseIp } from "../net/ip.ts";
+import type { Mac } from "../net/mac.ts";
+import { buildUdpFrame } from "../wire/build-frame.ts";
 import { openTestCluster } from "../testing/walk.ts";
 import { type Cluster, forkCluster } from "./cluster.ts";
 import { findParty } from "./find-party.ts";
@@ -158,16 +161,37 @@ pods:
     expect(ask(mixed, "node/lin-1", "10.244.1.10")).toMatch(/^a saw 10\.244\.3\.0:/);
   });
 
-  it("a tunnel of another network ends at the node, counted", () => {
+  /** What the Linux node drops when somebody outside sends it a VXLAN payload. */
+  function afterTunnel(vni: number, frame: Uint8Array): DropCounters {
     const copy = forkCluster(mixed);
     const [, linux] = copy.nodes;
     const socket = copy.outside[0]!.compartment.udp.bind({ owner: new Deaf() });
     if (typeof socket === "string") throw new Error(socket);
-    const frame = new Uint8Array(60);
-    const bytes = Uint8Array.of(8, 0, 0, 0, 0, 0x10, 1, 0, ...frame);
+    const bytes = Uint8Array.of(8, 0, 0, 0, 0, vni >> 8, vni & 0xff, 0, ...frame);
     socket.send({ destination: parseIp("10.0.0.21")!, port: 4_789, bytes });
     copy.clock.runUntil(copy.clock.nowMs + 1_000);
-    expect(linux!.host.root.drops.get("virtual-subnet-unknown")).toBe(1);
+    return linux!.host.root.drops;
+  }
+
+  it("a tunnel of another network ends at the node, counted", () => {
+    expect(afterTunnel(4_097, new Uint8Array(60)).get("virtual-subnet-unknown")).toBe(1);
+  });
+
+  it("a tunnel inside a tunnel to the same device ends there, counted", () => {
+    const inner = buildUdpFrame({
+      link: { sourceMac: 2 as Mac, destinationMac: 0x6600_0a00_0015 as Mac },
+      ip: {
+        source: parseIp("10.244.1.10")!,
+        destination: parseIp("10.244.3.0")!,
+        ttl: 64,
+        identification: 1,
+        isDontFragment: false,
+      },
+      udp: { sourcePort: 5_000, destinationPort: 4_789 },
+      payload: Uint8Array.of(8, 0, 0, 0, 0, 0x10, 0, 0, ...new Uint8Array(60)),
+      checksum: "computed",
+    });
+    expect(afterTunnel(4_096, inner.frame).get("tunnel-refused")).toBe(1);
   });
 });
 

@@ -50,9 +50,12 @@ function damage(frame: Uint8Array, prng: Prng): Uint8Array {
  * Sends `count` frames and lets time pass. Nothing may throw, and afterwards ordinary packets must get through as
  * before.
  */
-export async function surviveHostileFrames(seed: number, count: number): Promise<void> {
-  const example = readFileSync("examples/two-windows-nodes/cluster.yaml", "utf8");
-  const cluster = await openTestCluster(example);
+export async function surviveHostileFrames(
+  seed: number,
+  count: number,
+  example = "two-windows-nodes",
+): Promise<void> {
+  const cluster = await openTestCluster(readFileSync(`examples/${example}/cluster.yaml`, "utf8"));
   const prng = new Prng(seed);
   const frames = collectFrames(cluster);
   const devices: Device[] = [

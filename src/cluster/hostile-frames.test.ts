@@ -5,4 +5,11 @@ describe("a cluster under hostile frames", () => {
   it("survives them, and works as before", async () => {
     await surviveHostileFrames(1, 3_000);
   });
+
+  it.each(["driver-overlay", "driver-l2tunnel", "driver-transparent"])(
+    "examples/%s, too",
+    async (example) => {
+      await surviveHostileFrames(2, 1_000, example);
+    },
+  );
 });

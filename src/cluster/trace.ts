@@ -16,6 +16,8 @@ export interface TraceRequest {
   readonly protocol: ProbeProtocol;
   /** Undefined: the first port on which the receiver serves the protocol. */
   readonly port: number | undefined;
+  /** Sends the packet through the cluster itself: flows, counters and the clock go on. Default false: through a copy. */
+  readonly isInjected?: boolean;
 }
 
 export interface Trace {
@@ -157,11 +159,11 @@ export function followAttempt(cluster: Cluster, attempt: FollowedAttempt): Trace
 
 /**
  * Follows one packet from `request.from` to `request.to`. The cluster itself stays as it is: the packet runs through
- * a copy.
+ * a copy, unless it is to be injected.
  * @throws RequestError for a party or port that does not exist.
  */
 export function tracePacket(cluster: Cluster, request: TraceRequest): Trace {
-  const copy = forkCluster(cluster);
+  const copy = request.isInjected === true ? cluster : forkCluster(cluster);
   const from = findParty(copy, request.from);
   const to = findParty(copy, request.to);
   if (from.compartment === undefined) {

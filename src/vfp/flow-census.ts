@@ -61,6 +61,11 @@ export class FlowCensus {
     return (this.book ??= newBook()).classes;
   }
 
+  /** For listings, which change nothing; undefined before the first flow. */
+  get soFar(): Pick<FlowCensus, "tcp" | "classes"> | undefined {
+    return this.book;
+  }
+
   /** True when one more connection of `transport` would be too many. */
   isFull(transport: TransportClass): boolean {
     if (this.settings.limits === NO_LIMITS) return false;

@@ -71,6 +71,11 @@ export class Layer {
     return (this.counterPair ??= { in: newLayerCounters(), out: newLayerCounters() });
   }
 
+  /** For listings, which change nothing; undefined before the first packet. */
+  get countersSoFar(): Readonly<Record<Direction, LayerCounters>> | undefined {
+    return this.counterPair;
+  }
+
   countersOn(direction: Direction): LayerCounters {
     return direction === "out" ? this.counters.out : this.counters.in;
   }

@@ -63,6 +63,7 @@ interface TraceOptions extends TargetOptions {
   readonly output: "text" | "json";
   readonly pcap?: string;
   readonly pcapOn?: string;
+  readonly inject?: boolean;
 }
 
 function addTrace(program: Command, run: Run, trace: Verbs["trace"], terminal: Terminal): void {
@@ -85,6 +86,7 @@ function addTrace(program: Command, run: Run, trace: Verbs["trace"], terminal: T
     .addOption(
       new Option("-o, --output <format>", "how to print it").choices(["text", "json"]).default("text"),
     )
+    .option("--inject", "send the packet through the running cluster itself: flows and counters see it")
     .option(
       "--pcap <file>",
       "write the packets of every step as pcapng; comments name the rules that decided",
@@ -105,11 +107,17 @@ function addTrace(program: Command, run: Run, trace: Verbs["trace"], terminal: T
         if (options.protocol === "icmp" && options.port !== undefined) {
           throw usage("ICMP has no ports", "Leave out --port, or choose --protocol tcp.");
         }
-        const { protocol, port, output, pcap, pcapOn } = options;
+        const { protocol, port, output, pcap, pcapOn, inject } = options;
         if (pcapOn !== undefined && pcap === undefined)
           throw usage("--pcap-on narrows a capture, and there is none", "Name a file with --pcap.");
         const target = clusterTarget(options);
-        return trace({ target, from, to, protocol, port, output, pcap, pcapOn }, terminal);
+        const isInjected = inject === true;
+        if (isInjected && target.files.length > 0)
+          throw usage(
+            "--inject is for a running cluster, and -f builds one that is gone at once",
+            "Leave out -f.",
+          );
+        return trace({ target, from, to, protocol, port, output, pcap, pcapOn, isInjected }, terminal);
       }),
     );
 }

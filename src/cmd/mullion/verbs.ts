@@ -20,6 +20,8 @@ export interface TraceRequest {
   readonly output: "text" | "json";
   /** Where to write the packets as pcapng. */
   readonly pcap: string | undefined;
+  /** Sends the packet through the cluster itself, not through a copy. */
+  readonly isInjected: boolean;
   /** `NODE` or `NODE:PLACE`: of the packets only those. */
   readonly pcapOn: string | undefined;
 }

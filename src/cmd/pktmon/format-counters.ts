@@ -14,7 +14,7 @@ export interface CounterChoice {
   readonly withReasons: boolean;
 }
 
-const NAME_WIDTH = 58;
+const NAME_WIDTH = 64;
 const NUMBER_WIDTH = 11;
 
 function dropped(component: PacketComponent, direction: ComponentDrops["direction"]): number {

@@ -75,12 +75,10 @@ function tags(label: string, sets: Condition["sourceSets"]): readonly ListedCond
   return sets === undefined ? [] : [{ label, value: sets.map(({ name }) => name).join(SEPARATOR) }];
 }
 
-/** What of a condition has no line: it is asked by the engine alone. */
-export function unlistedParts(condition: Condition): readonly string[] {
-  return condition.isSourceTranslated === true ? ["that the source was translated before"] : [];
-}
-
-/** A condition as lines; none when it holds for everything. */
+/**
+ * A condition as lines; none when it holds for everything. That a source was translated before has no line: nodes show
+ * none at such rules (PA_ROUTE).
+ */
 export function listConditions(
   condition: Condition | undefined,
   family: IpFamily,

@@ -106,8 +106,8 @@ export function listLayer(layer: Layer): ListedLayer {
     priority: definition.priority,
     groups: layer.groups.map((group) => listGroup(group, layer)),
     counters: {
-      out: { ...newLayerCounters(), ...layer.countersOn("out") },
-      in: { ...newLayerCounters(), ...layer.countersOn("in") },
+      out: { ...newLayerCounters(), ...layer.countersSoFar?.out },
+      in: { ...newLayerCounters(), ...layer.countersSoFar?.in },
     },
   };
 }
@@ -220,7 +220,8 @@ function listCounters(port: VfpPort, direction: Direction): ListedPortCounters {
   return {
     totalPackets: port.packets[direction],
     ...port.counters[direction],
-    ...(direction === "out" ? port.census.tcp : newTcpCounters()),
+    ...newTcpCounters(),
+    ...(direction === "out" ? port.census.soFar?.tcp : undefined),
   };
 }
 
@@ -228,7 +229,8 @@ function listFlowClasses(port: VfpPort): readonly ListedFlowClass[] {
   const { limits } = port.flowSettings;
   return FLOW_CLASSES.map((name) => {
     const limit = limits[name];
-    return { name, ...port.census.classes[name], ...(limit === undefined ? {} : { limit }) };
+    const statistics = port.census.soFar?.classes[name] ?? { count: 0, maximum: 0, created: 0 };
+    return { name, ...statistics, ...(limit === undefined ? {} : { limit }) };
   });
 }
 

@@ -148,6 +148,15 @@ describe("what nodes print", () => {
     expect(otherLines).toBe(6);
   });
 
+  it("two groups of one name that differ are two", () => {
+    const other = OF_ONE_LAYER.replace("Priority : 1\n", "Priority : 2\n");
+    const [layer] = onlyPort(OF_ONE_LAYER + other);
+    expect(layer?.groups.map(({ priority, rules }) => [priority, rules.length])).toEqual([
+      [1, 2],
+      [2, 2],
+    ]);
+  });
+
   it("counters stand behind rules", () => {
     const counted = OF_ONE_LAYER.replace(
       "FlagsEx : 0 \n\n",

@@ -192,8 +192,7 @@ class ListingReader {
 
   private beginGroup(id: string): GroupDraft {
     const layer = this.layer ?? this.beginLayer("");
-    const known = id === "" ? undefined : layer.groups.find((group) => group.id === id);
-    const group: GroupDraft = known ?? {
+    const group: GroupDraft = {
       id,
       name: id,
       priority: 0,
@@ -203,14 +202,33 @@ class ListingReader {
       match: "",
       rules: [],
     };
-    if (known === undefined) layer.groups.push(group);
-    else this.repeated.add(group);
-    // The heading stands above the group's list and again above its rules.
-    group.conditions = [];
+    layer.groups.push(group);
     this.group = group;
     this.rule = undefined;
     this.section = "group";
     return group;
+  }
+
+  /**
+   * The heading of a group is read. It stands above the list of groups and again above the rules, in every list: the one
+   * with the same fields is meant, and rules that follow take the place of those that were read.
+   */
+  private settleGroup(group: GroupDraft): void {
+    const { layer } = this;
+    const known = layer?.groups.find(
+      (each) =>
+        each !== group &&
+        each.id === group.id &&
+        each.priority === group.priority &&
+        each.direction === group.direction &&
+        each.type === group.type &&
+        each.match === group.match,
+    );
+    if (layer === undefined || known === undefined || group.id === "" || this.brokenItems.has(group)) return;
+    layer.groups.splice(layer.groups.indexOf(group), 1);
+    known.conditions = group.conditions;
+    this.repeated.add(known);
+    this.group = known;
   }
 
   private beginRule(id: string): void {
@@ -302,6 +320,7 @@ class ListingReader {
   private endGroup(group: GroupDraft, match: string): void {
     group.match = match;
     this.section = "none";
+    this.settleGroup(group);
   }
 
   private readGroupCondition(text: string): void {
