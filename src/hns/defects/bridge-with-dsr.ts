@@ -72,7 +72,8 @@ function groupOf(
     condition: Object.freeze(fields.condition),
     action: Object.freeze(fields.action),
   });
-  const name = `LB_DSR_IPv4_${direction.toUpperCase()}`;
+  // A name of its own: ids of groups are unique in a layer, and services have theirs here.
+  const name = `LB_DSR_DEFECT_IPv4_${direction.toUpperCase()}`;
   return createGroup({
     name,
     direction,
