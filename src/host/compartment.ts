@@ -298,6 +298,11 @@ export class Compartment implements NextHopResolver {
       this.drop(packet, "mac-not-local", `${netInterface.name} takes no frames of VLAN ${headers.vlan}`);
       return;
     }
+    // Behind a priority may stand another tag, which says a VLAN, or nothing that this stack could take.
+    if (headers.isTagged && headers.etherType === EtherType.vlan) {
+      this.drop(packet, "mac-not-local", `${netInterface.name} takes no frames with two tags`);
+      return;
+    }
     if (headers.isTagged) removeTag(packet, headers);
     switch (headers.etherType) {
       case EtherType.arp:

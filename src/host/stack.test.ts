@@ -20,6 +20,7 @@ import { buildArpFrame, buildIcmpFrame, buildIpFrame } from "../wire/build-frame
 import { EthernetView } from "../wire/ethernet.ts";
 import { IcmpView } from "../wire/icmp.ts";
 import { Ipv4View } from "../wire/ipv4.ts";
+import { pushVlan } from "../wire/vlan.ts";
 import type { DeliveryFailure } from "./delivery-failure.ts";
 import type { EchoOptions, EchoReply, EchoRequest } from "./echo-request.ts";
 import { Host } from "./host.ts";
@@ -420,6 +421,40 @@ describe("resolve, as VFP asks it", () => {
       sourceMac: own,
       destinationMac: own,
     });
+  });
+});
+
+describe("802.1Q tags", () => {
+  const toServer = () =>
+    buildIpFrame({
+      link: { sourceMac: mac("52-54-00-00-00-10"), destinationMac: mac("52-54-00-00-00-01") },
+      ip: {
+        source: ip("10.0.1.10"),
+        destination: ip(SERVER),
+        ttl: 9,
+        identification: 7,
+        isDontFragment: false,
+      },
+      protocol: 253,
+      payload: new Uint8Array(20),
+    });
+
+  it.each([
+    { tags: "no tag", ids: [], arrived: 1, drops: [] },
+    { tags: "a priority alone", ids: [0], arrived: 1, drops: [] },
+    { tags: "a VLAN", ids: [7], arrived: 0, drops: ["mac-not-local"] },
+    { tags: "a VLAN behind a priority", ids: [7, 0], arrived: 0, drops: ["mac-not-local"] },
+    { tags: "two priorities", ids: [0, 0], arrived: 0, drops: ["mac-not-local"] },
+  ])("with $tags a router forwards $arrived", ({ ids, arrived, drops }) => {
+    const pair = makeRoutedPair();
+    ping(pair, SERVER);
+    const before = ipFrames(pair.routerToServer.capture).length;
+    const packet = toServer();
+    for (const id of ids) pushVlan(packet, { id });
+    pair.routerToClient.netInterface.receive(packet);
+    pair.env.clock.runUntil(pair.env.clock.nowMs + 1_000);
+    expect(ipFrames(pair.routerToServer.capture)).toHaveLength(before + arrived);
+    expect(pair.routerToClient.compartment.drops.list().map(({ code }) => code)).toEqual(drops);
   });
 });
 
