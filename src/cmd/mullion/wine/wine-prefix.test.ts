@@ -2,7 +2,7 @@ import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { WineMissingError, prepareWinePrefix } from "./wine-prefix.ts";
+import { WineMissingError, localeFor, prepareWinePrefix } from "./wine-prefix.ts";
 
 let folder: string;
 
@@ -52,5 +52,18 @@ describe("prepareWinePrefix", () => {
     await expect(prepareWinePrefix(join(folder, "prefix"), libraries, programs)).rejects.toThrow(
       /computenetwork\.dll is missing\. In a clone it is built by: npm run build:shim$/,
     );
+  });
+});
+
+describe("localeFor", () => {
+  it.each([
+    [{}, "C.UTF-8"],
+    [{ LANG: "C" }, "C.UTF-8"],
+    [{ LANG: "de_DE.UTF-8" }, undefined],
+    [{ LANG: "C.utf8", LC_CTYPE: "" }, undefined],
+    [{ LANG: "de_DE.UTF-8", LC_ALL: "C" }, "C.UTF-8"],
+    [{ LC_CTYPE: "POSIX", LANG: "C.UTF-8" }, "C.UTF-8"],
+  ])("%j: %s", (environment, locale) => {
+    expect(localeFor(environment)["LC_ALL"]).toBe(locale);
   });
 });

@@ -74,9 +74,20 @@ async function makePrefix(wine: string, server: string, folder: string): Promise
   }
 }
 
+/**
+ * Wine reads the names of files and the arguments of programs by the locale. In one without UTF-8, such as that of a CI
+ * machine which sets none, it finds nothing whose name has more than ASCII.
+ */
+export function localeFor(environment: Readonly<Record<string, string | undefined>>): Variables {
+  // POSIX: the first of these that is not empty counts.
+  const locale = environment["LC_ALL"] || environment["LC_CTYPE"] || environment["LANG"] || "";
+  return /utf-?8/i.test(locale) ? {} : { LC_ALL: "C.UTF-8" };
+}
+
 function variablesOf(folder: string): Variables {
   // Without mscoree and mshtml it does not ask for .NET and a browser.
-  return { WINEPREFIX: folder, WINEDEBUG: "-all", WINEDLLOVERRIDES: "mscoree,mshtml=" };
+  const own = { WINEPREFIX: folder, WINEDEBUG: "-all", WINEDLLOVERRIDES: "mscoree,mshtml=" };
+  return { ...localeFor(process.env), ...own };
 }
 
 function placeLibraries(libraries: string, folder: string): void {
