@@ -1,5 +1,6 @@
 /** The parts of a plugin's configuration that every plugin shares (cni.md §1.2). */
 import { DecodeError, StructReader } from "./decode.ts";
+import { CNI_CODES, CniError } from "./error.ts";
 import type { JsonObject } from "./json.ts";
 import { type CniDns, type CniResult, parseResult, readDns } from "./result.ts";
 import { OLDEST_VERSION } from "./version.ts";
@@ -55,6 +56,14 @@ export function readPrevResult(document: JsonObject): CniResult | undefined {
   const reader = new StructReader(document);
   const value = reader.raw("prevResult");
   return value === undefined ? undefined : parseResult(value, effectiveVersion(reader.text("cniVersion")));
+}
+
+/** The result of the ADD that CHECK compares with. @throws CniError (7) when it is missing; DecodeError */
+export function requirePrevResult(document: JsonObject): CniResult {
+  const previous = readPrevResult(document);
+  if (previous !== undefined) return previous;
+  const message = 'CHECK needs the field "prevResult", the result of ADD';
+  throw new CniError(CNI_CODES.invalidNetworkConfig, message);
 }
 
 /**

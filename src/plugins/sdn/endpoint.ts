@@ -1,13 +1,13 @@
 /** The endpoint that a call wants, and what IPAM and the configuration say of its addresses (cni.md §2.4). */
 import { PluginPanic } from "../../cni/error.ts";
 import type { CniDns, CniIp } from "../../cni/result.ts";
-import type { Dns, PolicyDocument, Route } from "../../hcn/base-document.ts";
+import type { PolicyDocument, Route } from "../../hcn/base-document.ts";
 import type { HostComputeEndpoint } from "../../hcn/endpoint.ts";
-import { present } from "../../hcn/json-reader.ts";
 import type { HostComputeNetwork } from "../../hcn/network.ts";
 import { SCHEMA_V2_0 } from "../../hcn/schema-version.ts";
 import { type Ip, type Ipv4, familyOf, formatIp } from "../../net/ip.ts";
 import { type InterfaceAddress, formatPrefix, maskIp, parseInterfaceAddress } from "../../net/prefix.ts";
+import { dnsDocument } from "../windows-endpoint/hcn-endpoint.ts";
 import type { SdnConfiguration, SdnRoute } from "./conf.ts";
 
 /** Addresses and gateways, at most one of each family. */
@@ -88,19 +88,6 @@ export function withAdditionalGateways(
     gateway: addressing.gateway ?? find(4),
     gateway6: addressing.gateway6 ?? find(6),
   };
-}
-
-function nonEmpty<T>(list: readonly T[]): readonly T[] | undefined {
-  return list.length === 0 ? undefined : list;
-}
-
-export function dnsDocument(dns: CniDns): Dns {
-  return present<Dns>({
-    Domain: dns.domain === "" ? undefined : dns.domain,
-    Search: nonEmpty(dns.search),
-    ServerList: nonEmpty(dns.nameservers),
-    Options: nonEmpty(dns.options),
-  });
 }
 
 function defaultRoutes({ gateway, gateway6 }: SdnAddressing): readonly Route[] {

@@ -5,14 +5,13 @@ import { CNI_CODES, CniError, describeError } from "../../cni/error.ts";
 import type { Compat } from "../../cni/parameters.ts";
 import type { CniResult } from "../../cni/result.ts";
 import type { PolicyDocument } from "../../hcn/base-document.ts";
-import { ENDPOINT_FLAGS, type HostComputeEndpoint } from "../../hcn/endpoint.ts";
+import type { HostComputeEndpoint } from "../../hcn/endpoint.ts";
 import { hasFeature } from "../../hcn/features.ts";
 import { equalGuids } from "../../hcn/guid.ts";
 import type { HostComputeNetwork } from "../../hcn/network.ts";
-import { addNamespaceEndpoint, createEndpoint, listEndpointsOfNetwork } from "../../hcn/operations.ts";
+import { addNamespaceEndpoint, createEndpoint } from "../../hcn/operations.ts";
 import { getHnsVersion } from "../../hcn/v1-operations.ts";
 import { formatIp } from "../../net/ip.ts";
-import { collectGarbage } from "../windows-endpoint/endpoint-api.ts";
 import { type HnsCaller, namespaceCall } from "../windows-endpoint/failure.ts";
 import { compareHcnEndpoint, failOnDifferences } from "../windows-endpoint/hcn-check.ts";
 import { HcnEndpoints, type HcnTarget } from "../windows-endpoint/hcn-endpoint.ts";
@@ -96,19 +95,7 @@ export class SdnEndpoints {
     findNetwork: () => Promise<HostComputeNetwork>,
     valid: readonly GcAttachment[] | undefined,
   ): Promise<readonly string[]> {
-    return collectGarbage<HostComputeEndpoint>({
-      networkName: call.configuration.name,
-      valid,
-      list: async () => {
-        const { ID = "" } = await findNetwork();
-        return this.caller.hcn("hcnEnumerateEndpoints", (client) => listEndpointsOfNetwork(client, ID));
-      },
-      describe: ({ Name, Flags }) => ({
-        name: Name ?? "",
-        isRemote: ((Flags ?? 0) & ENDPOINT_FLAGS.RemoteEndpoint) !== 0,
-      }),
-      remove: (endpoint) => this.endpoints.remove(endpoint),
-    });
+    return this.endpoints.collectGarbage(call.configuration.name, valid, findNetwork);
   }
 
   private targetOf(call: SdnCall, network: HostComputeNetwork): HcnTarget {

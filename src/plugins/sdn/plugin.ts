@@ -3,7 +3,7 @@
  * every container, and the network, too, when there is none of that name.
  */
 import { parseCniArguments } from "../../cni/arguments.ts";
-import { readPrevResult, readValidAttachments } from "../../cni/configuration.ts";
+import { readValidAttachments, requirePrevResult } from "../../cni/configuration.ts";
 import { DecodeError } from "../../cni/decode.ts";
 import type { Delegate } from "../../cni/delegate.ts";
 import { CNI_CODES, CniError, annotate, describeError } from "../../cni/error.ts";
@@ -96,11 +96,7 @@ export class SdnPlugin implements CniPlugin {
   async check(request: PluginRequest): Promise<void> {
     if (this.compat === "reference") return;
     const call = this.open(request);
-    const previous = this.decode(() => readPrevResult(request.configuration));
-    if (previous === undefined) {
-      const message = 'CHECK needs the field "prevResult", the result of ADD';
-      throw new CniError(CNI_CODES.invalidNetworkConfig, message);
-    }
+    const previous = this.decode(() => requirePrevResult(request.configuration));
     await this.endpoints.check(call, await this.networks.get(call), previous);
     await call.ipam.check();
   }

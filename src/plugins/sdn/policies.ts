@@ -1,12 +1,11 @@
 /** The policies of an endpoint and of a network that is made on demand (cni.md §2.4). */
-import { StructReader } from "../../cni/decode.ts";
 import { CNI_CODES, CniError, PluginPanic } from "../../cni/error.ts";
-import { type JsonObject, type JsonValue, isJsonObject } from "../../cni/json.ts";
+import { isJsonObject } from "../../cni/json.ts";
 import type { Compat } from "../../cni/parameters.ts";
 import type { PolicyDocument } from "../../hcn/base-document.ts";
 import { NAT_FLAGS } from "../../hcn/nat-policy.ts";
 import type { PortMapping } from "../windows-endpoint/conf.ts";
-import { parsePortProtocol } from "../windows-endpoint/policies.ts";
+import { decodeHcnPolicy, parsePortProtocol } from "../windows-endpoint/policies.ts";
 import type { SdnConfiguration, SdnFlags } from "./conf.ts";
 
 /** The priority of the ACL for a mapped port. */
@@ -60,15 +59,6 @@ export function portPolicies({ portMappings, flags }: SdnConfiguration): readonl
   return portMappings.flatMap((mapping) => ofMapping(mapping, flags));
 }
 
-function decode(value: JsonValue | undefined): PolicyDocument | undefined {
-  if (!isJsonObject(value)) return undefined;
-  const reader = new StructReader(value);
-  const type = reader.raw("Type") ?? "";
-  if (typeof type !== "string") return undefined;
-  const settings = reader.raw("Settings");
-  return settings === undefined ? { Type: type } : { Type: type, Settings: settings as JsonObject };
-}
-
 /**
  * The policies of `AdditionalArgs` with the name `name`, which has to be written exactly so.
  * @throws PluginPanic for a value that is no policy (the reference), CniError (7) that names it (better).
@@ -80,7 +70,8 @@ export function additionalPolicies(
 ): readonly PolicyDocument[] {
   return additionalArguments.flatMap((argument, index) => {
     if (argument.name !== name) return [];
-    const policy = decode(argument.value);
+    const { value } = argument;
+    const policy = isJsonObject(value) ? decodeHcnPolicy(value) : undefined;
     if (policy !== undefined) return [policy];
     if (compat === "reference") throw new PluginPanic("json: cannot unmarshal value into a policy");
     throw new CniError(

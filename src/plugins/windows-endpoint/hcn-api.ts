@@ -5,12 +5,12 @@ import { CNI_CODES, CniError, annotate } from "../../cni/error.ts";
 import type { Compat } from "../../cni/parameters.ts";
 import type { CniResult } from "../../cni/result.ts";
 import type { PolicyDocument } from "../../hcn/base-document.ts";
-import { ENDPOINT_FLAGS, type HostComputeEndpoint } from "../../hcn/endpoint.ts";
+import type { HostComputeEndpoint } from "../../hcn/endpoint.ts";
 import { equalGuids } from "../../hcn/guid.ts";
 import type { HostComputeNetwork } from "../../hcn/network.ts";
-import { getNetworkByName, listEndpointsOfNetwork, namespaceOf } from "../../hcn/operations.ts";
+import { getNetworkByName, namespaceOf } from "../../hcn/operations.ts";
 import type { WindowsConfiguration } from "./conf.ts";
-import { type EndpointApi, collectGarbage, requireNetwork } from "./endpoint-api.ts";
+import { type EndpointApi, requireNetwork } from "./endpoint-api.ts";
 import { type EndpointPlan, hasLoopbackDsr, loopbackFor, planEndpoint } from "./endpoint-plan.ts";
 import { type HnsCaller, isMissing, withKnowledge } from "./failure.ts";
 import { compareHcnEndpoint, failOnDifferences } from "./hcn-check.ts";
@@ -87,22 +87,8 @@ export class HcnApi<C extends WindowsConfiguration> implements EndpointApi<C> {
   }
 
   async gc(call: PluginCall<C>, valid: readonly GcAttachment[] | undefined): Promise<readonly string[]> {
-    const networkName = call.configuration.name;
-    return collectGarbage<HostComputeEndpoint>({
-      networkName,
-      valid,
-      list: async () => {
-        const { network } = await this.findNetwork(call);
-        return this.caller.hcn("hcnEnumerateEndpoints", (client) =>
-          listEndpointsOfNetwork(client, network.ID ?? ""),
-        );
-      },
-      describe: ({ Name, Flags }) => ({
-        name: Name ?? "",
-        isRemote: ((Flags ?? 0) & ENDPOINT_FLAGS.RemoteEndpoint) !== 0,
-      }),
-      remove: (endpoint) => this.endpoints.remove(endpoint),
-    });
+    const find = async (): Promise<HostComputeNetwork> => (await this.findNetwork(call)).network;
+    return this.endpoints.collectGarbage(call.configuration.name, valid, find);
   }
 
   private nameOf({ request, configuration }: PluginCall<C>): string {

@@ -1,17 +1,20 @@
 /** The endpoint in HCN: its document, and the life of one (cni.md §2.1, v2 ADD and DEL). */
+import type { GcAttachment } from "../../cni/configuration.ts";
 import { CNI_CODES, CniError, annotate } from "../../cni/error.ts";
 import type { Compat } from "../../cni/parameters.ts";
 import type { CniDns } from "../../cni/result.ts";
 import type { Dns, Route } from "../../hcn/base-document.ts";
-import type { HostComputeEndpoint, IpConfig } from "../../hcn/endpoint.ts";
+import { ENDPOINT_FLAGS, type HostComputeEndpoint, type IpConfig } from "../../hcn/endpoint.ts";
 import { equalGuids } from "../../hcn/guid.ts";
 import { present } from "../../hcn/json-reader.ts";
+import type { HostComputeNetwork } from "../../hcn/network.ts";
 import {
   addNamespaceEndpoint,
   createEndpoint,
   deleteEndpoint,
   getEndpointByName,
   getNamespaceById,
+  listEndpointsOfNetwork,
   modifyEndpointPolicies,
   namespaceOf,
   removeNamespaceEndpoint,
@@ -19,6 +22,7 @@ import {
 import { SCHEMA_V2_0 } from "../../hcn/schema-version.ts";
 import { type Ip, familyOf, formatIp } from "../../net/ip.ts";
 import type { PlannedAddress } from "./addresses.ts";
+import { collectGarbage } from "./endpoint-api.ts";
 import type { EndpointPlan } from "./endpoint-plan.ts";
 import { type HnsCaller, isMissing, isMissingForReference, namespaceCall } from "./failure.ts";
 import { toHcnPolicies } from "./policies.ts";
@@ -41,7 +45,8 @@ function nonEmpty<T>(list: readonly T[]): readonly T[] | undefined {
   return list.length === 0 ? undefined : list;
 }
 
-function dnsDocument(dns: CniDns): Dns {
+/** Name resolution as HCN takes it; empty members are left out. */
+export function dnsDocument(dns: CniDns): Dns {
   return present<Dns>({
     Domain: dns.domain === "" ? undefined : dns.domain,
     Search: nonEmpty(dns.search),
@@ -207,6 +212,27 @@ export class HcnEndpoints {
     } catch {
       // DEL or GC will find it by its name.
     }
+  }
+
+  /** GC: removes what belongs to no valid container of a network. @returns what failed. */
+  collectGarbage(
+    networkName: string,
+    valid: readonly GcAttachment[] | undefined,
+    findNetwork: () => Promise<HostComputeNetwork>,
+  ): Promise<readonly string[]> {
+    return collectGarbage<HostComputeEndpoint>({
+      networkName,
+      valid,
+      list: async () => {
+        const { ID = "" } = await findNetwork();
+        return this.caller.hcn("hcnEnumerateEndpoints", (client) => listEndpointsOfNetwork(client, ID));
+      },
+      describe: ({ Name, Flags }) => ({
+        name: Name ?? "",
+        isRemote: ((Flags ?? 0) & ENDPOINT_FLAGS.RemoteEndpoint) !== 0,
+      }),
+      remove: (endpoint) => this.remove(endpoint),
+    });
   }
 
   /** Deletes an endpoint of the right name on another network. @throws CniError */

@@ -201,7 +201,7 @@ export function toHnsPolicies(policies: readonly ConfiguredPolicy[]): readonly J
 }
 
 /** One body as the Go client decodes it; undefined when it cannot. */
-function decodeHcnPolicy(value: JsonValue | undefined): PolicyDocument | undefined {
+export function decodeHcnPolicy(value: JsonValue | undefined): PolicyDocument | undefined {
   if (value === null) return { Type: "" };
   if (value === undefined || !isJsonObject(value)) return undefined;
   const reader = new StructReader(value);

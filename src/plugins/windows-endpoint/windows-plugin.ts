@@ -3,7 +3,7 @@
  * (flanneld, scripts); the plugin looks for it under the name of the configuration.
  */
 import type { Delegate } from "../../cni/delegate.ts";
-import { readPrevResult, readValidAttachments } from "../../cni/configuration.ts";
+import { readValidAttachments, requirePrevResult } from "../../cni/configuration.ts";
 import { DecodeError } from "../../cni/decode.ts";
 import { CNI_CODES, CniError, PluginPanic, describeError } from "../../cni/error.ts";
 import type { Compat } from "../../cni/parameters.ts";
@@ -77,13 +77,7 @@ export class WindowsPlugin<C extends WindowsConfiguration> implements CniPlugin 
   async check(request: PluginRequest): Promise<void> {
     if (this.compat === "reference") return;
     const call = this.open(request);
-    const previous = this.decode(() => readPrevResult(request.configuration));
-    if (previous === undefined) {
-      throw new CniError(
-        CNI_CODES.invalidNetworkConfig,
-        'CHECK needs the field "prevResult", the result of ADD',
-      );
-    }
+    const previous = this.decode(() => requirePrevResult(request.configuration));
     await this.apiOf(call).check(call, previous);
     if (call.ipam.isConfigured) await this.delegate.check(call.configuration.ipamType, request);
   }
