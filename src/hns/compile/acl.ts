@@ -13,6 +13,7 @@ import {
   parseAclProtocols,
 } from "../../hcn/acl-policy.ts";
 import { parseAddressOrPrefix, prefixOfAddress } from "../../hcn/address-list.ts";
+import type { KnowledgeCode } from "../../knowledge/codes.ts";
 import { type PortRange, parsePortRanges } from "../../net/port-range.ts";
 import { type Prefix, prefixFamily } from "../../net/prefix.ts";
 import type { Condition } from "../../vfp/condition.ts";
@@ -121,22 +122,31 @@ export function compileAclCondition(
   });
 }
 
-function compileRule(source: AclSource, index: number, condition: Condition): Rule {
+/** The rule of an ACL; `code` says who blocked. It keeps flows, and ends its layer. */
+export function compileAclRule(
+  source: AclSource,
+  index: number,
+  condition: Condition,
+  code: KnowledgeCode,
+): Rule {
   const { setting, provenance } = source;
   const id = setting.Id ?? `ACL_${provenance.id}_${index}`;
-  const rule: Rule = {
+  return {
     id: `${index}|${id}`,
     name: id,
     // Inferred (hcn.md §11.3): a rule without a priority has 0, the strongest.
     priority: setting.Priority ?? 0,
     condition,
-    action: setting.Action === "Block" ? { type: "block", code: "acl-rule-blocked" } : { type: "allow" },
+    action: setting.Action === "Block" ? { type: "block", code } : { type: "allow" },
     isTerminating: true,
     isStateful: true,
-    listedFlags: LISTED_FLAGS,
     provenance,
   };
-  return Object.freeze(rule);
+}
+
+function compileRule(source: AclSource, index: number, condition: Condition): Rule {
+  const rule = compileAclRule(source, index, condition, "acl-rule-blocked");
+  return Object.freeze({ ...rule, listedFlags: LISTED_FLAGS });
 }
 
 /** Inferred (dataplane.md §4.2, Q-10): at equal priority Block comes before Allow, then the order of the list. */

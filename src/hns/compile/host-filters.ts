@@ -17,7 +17,7 @@ import type { Direction, Rule } from "../../vfp/rule.ts";
 import { IpProtocol } from "../../wire/ip-protocol.ts";
 import type { EndpointRecord } from "../endpoint-record.ts";
 import type { NetworkRecord } from "../network-record.ts";
-import { type AclSource, aclSources, compareAclRules, compileAclCondition } from "./acl.ts";
+import { type AclSource, aclSources, compareAclRules, compileAclCondition, compileAclRule } from "./acl.ts";
 import { type AddressSets, addressSetsOf } from "./address-sets.ts";
 import type { CompileCache } from "./compile-cache.ts";
 import { HNS_DEFAULT, endpointProvenance, withPolicy } from "./provenance.ts";
@@ -43,22 +43,11 @@ function isHostAcl({ setting }: AclSource): boolean {
 }
 
 function compileRule(source: AclSource, index: number, direction: Direction, sets: AddressSets): Rule[] {
-  const { setting, provenance } = source;
+  const { setting } = source;
   const condition = compileAclCondition(setting, direction, 4, sets);
   if ((setting.Direction === "Out" ? "out" : "in") !== direction || condition === undefined) return [];
-  const id = setting.Id ?? `ACL_${provenance.id}_${index}`;
-  const rule: Rule = {
-    id: `${index}|${id}`,
-    name: id,
-    priority: setting.Priority ?? 0,
-    condition,
-    action: setting.Action === "Block" ? { type: "block", code: "host-acl-blocked" } : { type: "allow" },
-    isTerminating: true,
-    isStateful: true,
-    provenance,
-    inferred: "dataplane.md §4.4",
-  };
-  return [Object.freeze(rule)];
+  const rule = compileAclRule(source, index, condition, "host-acl-blocked");
+  return [Object.freeze({ ...rule, inferred: "dataplane.md §4.4" })];
 }
 
 function defaultAllow(direction: Direction): Rule {
