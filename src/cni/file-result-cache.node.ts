@@ -8,7 +8,7 @@ import { mkdirSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync
 import { join } from "node:path";
 import { LIMITS } from "../base/limits.ts";
 import { type PathRules, pathRulesOf } from "../base/path-rules.ts";
-import { StructReader, readStruct } from "./decode.ts";
+import { type StructReader, readStruct } from "./decode.ts";
 import { CNI_CODES, CniError, describeError } from "./error.ts";
 import { type JsonObject, formatJson, isJsonObject, parseJson } from "./json.ts";
 import { type AttachmentKey, type CachedAttachment, type ResultCache, keyText } from "./result-cache.ts";

@@ -173,6 +173,35 @@ describe("bin/win-bridge as a process", () => {
     }
   });
 
+  it("mullion cni add, check, del: the plugins of this package are found, what was attached is remembered", async () => {
+    const { client, server, env } = await node();
+    try {
+      const netns = (await createNamespace(client)).ID!;
+      const { CNI_PATH: _unset, ...own } = env;
+      const words = ["--cache-dir", join(folder, "cache"), "--container-id", "WEB"];
+      const cni = (...line: readonly string[]) =>
+        run("mullion.js", own, list().text, ["cni", ...line, ...words]);
+      const added = await cni("add", "-", netns);
+      expect(added).toMatchObject({ status: 0, stderr: "" });
+      expect(JSON.parse(added.stdout)).toMatchObject({
+        cniVersion: "1.1.0",
+        interfaces: [{ name: "eth0", sandbox: netns }],
+        ips: [{ interface: 0 }],
+      });
+      expect(readdirSync(join(folder, "cache", "results"))).toEqual(["cbr0-WEB-eth0"]);
+      expect(await cni("check", "-")).toEqual({
+        status: 0,
+        stdout: "cbr0: WEB eth0 is as ADD has left it\n",
+        stderr: "",
+      });
+      expect(await cni("del", "-")).toMatchObject({ status: 0, stderr: "" });
+      expect((await listEndpoints(client)).map(({ Name }) => Name)).toEqual(["cbr0_ep"]);
+      expect(readdirSync(join(folder, "cache", "results"))).toEqual([]);
+    } finally {
+      await server.close();
+    }
+  });
+
   it("a foreign IPAM plugin runs as a process, and its words come through", async () => {
     const { client, server, env } = await node();
     try {

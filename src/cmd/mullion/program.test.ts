@@ -46,6 +46,7 @@ function run(
     delete: keep,
     down: keep,
     demo: keep,
+    cni: { attach: keep, gc: keep, status: keep, version: keep },
     hns: { serve: keep, get: keep, watch: keep, dump: keep, restore: keep, fault: keep },
     vfp: { ports: keep, show: keep, diff: keep },
     wine: keep,
