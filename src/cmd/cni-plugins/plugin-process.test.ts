@@ -202,6 +202,28 @@ describe("bin/win-bridge as a process", () => {
     }
   });
 
+  it("bin/mullion-netns: a path for the runtime, a namespace of HNS for win-bridge", async () => {
+    const { client, server, env } = await node();
+    try {
+      const dataDir = join(folder, "netns");
+      const [delegate] = list().plugins.map(({ document }) => document);
+      const plugins = [{ type: "mullion-netns", dataDir, delegate }];
+      const chained = parseNetworkList(JSON.stringify({ cniVersion: "1.1.0", name: "cbr0", plugins }));
+      const runtime = new CniRuntime({ runner: new ExecRunner(), cache: new MemoryResultCache(), env });
+      const pod = { containerId: "NETNS", netns: "/var/run/netns/web", ifName: "eth0" };
+      expect(await runtime.add(chained, pod)).toMatchObject({
+        interfaces: [{ name: "eth0", sandbox: pod.netns }],
+      });
+      expect(readdirSync(join(dataDir, "cbr0"))).toEqual(["NETNS@eth0"]);
+      await runtime.check(chained, pod);
+      await runtime.del(chained, { ...pod, netns: "" });
+      expect((await listEndpoints(client)).map(({ Name }) => Name)).toEqual(["cbr0_ep"]);
+      expect(readdirSync(join(dataDir, "cbr0"))).toEqual([]);
+    } finally {
+      await server.close();
+    }
+  });
+
   it("a foreign IPAM plugin runs as a process, and its words come through", async () => {
     const { client, server, env } = await node();
     try {
