@@ -175,7 +175,7 @@ to 1.1. The plugins of this package are found without further ado; they ask the 
 MULLION_HNS, or of this node.`;
 
 const EXIT_CODES = `
-Exit codes: 0 good, 1 a plugin fails or does not speak the version, 2 bad usage or an unreadable list.
+Exit codes: 0 good, 1 a plugin fails or does not speak the version, 2 bad usage or bad input.
 `;
 
 export function addCni(program: Command, run: Run, verbs: Partial<CniVerbs>, terminal: Terminal): void {
