@@ -26,6 +26,7 @@ function verbNames(): ReadonlySet<string> {
     delete: none,
     down: none,
     demo: none,
+    cni: { attach: none, gc: none, status: none, version: none },
     hns: { serve: none, get: none, watch: none, dump: none, restore: none, fault: none },
     vfp: { ports: none, show: none, diff: none },
     wine: none,

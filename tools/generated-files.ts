@@ -2,6 +2,7 @@
 import { readFileSync } from "node:fs";
 import { apiSchema } from "../src/api/schema.ts";
 import { clusterSchema, formatFieldTables } from "../src/cluster/file/schema.ts";
+import { cniReportSchema } from "../src/cmd/mullion/cni/report.ts";
 import { callSchema } from "../src/cmd/mullion/wine/call-schema.ts";
 import { TRACE_SCHEMA } from "../src/cluster/trace-schema.ts";
 import { formatEffects } from "../src/hcn/faults/format-page.ts";
@@ -71,6 +72,7 @@ export async function generatedFiles(): Promise<readonly GeneratedFile[]> {
     { path: "schemas/log-findings.v1alpha1.json", text: formatJson(logFindingsSchema()) },
     { path: "schemas/hns.openapi.json", text: formatJson(hnsOpenApi()) },
     { path: "schemas/hns-fault-plan.v1alpha1.json", text: formatJson(faultPlanSchema()) },
+    { path: "schemas/cni.v1alpha1.json", text: formatJson(cniReportSchema()) },
     { path: "schemas/hns-calls.v1alpha1.json", text: formatJson(callSchema()) },
     { path: "docs/reference/codes.md", text: formatCodesPage() },
     { path: "docs/reference/errors.md", text: formatErrorsPage() },

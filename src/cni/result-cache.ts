@@ -27,7 +27,8 @@ export interface ResultCache {
   list(): Promise<readonly CachedAttachment[]>;
 }
 
-function keyText(key: AttachmentKey): string {
+/** The name of an attachment's file in the client library's cache. */
+export function keyText(key: AttachmentKey): string {
   return `${key.networkName}-${key.containerId}-${key.ifName}`;
 }
 

@@ -115,6 +115,14 @@ describe("running a list (cni.md §1.2, §1.7)", () => {
     expect(await cache.list()).toHaveLength(1);
   });
 
+  it('CNI-153 a failed DEL has failed whatever it says, "not found" too, which containerd takes for success', async () => {
+    const { main, runtime, cache } = world();
+    await runtime.add(list(), POD);
+    main.failures.set("DEL", new Error("network cbr0 not found"));
+    await expect(runtime.del(list(), POD)).rejects.toThrowError(/network cbr0 not found/);
+    expect(await cache.list()).toHaveLength(1);
+  });
+
   it("CHECK goes forward with the cached result, in the version of the list as it is now", async () => {
     const { tuning, runtime } = world();
     await runtime.add(list(), POD);

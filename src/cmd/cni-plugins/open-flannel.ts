@@ -4,21 +4,10 @@ import type { Compat } from "../../cni/parameters.ts";
 import type { Platform } from "../../cni/plugin.ts";
 import { FileScratchStore } from "../../plugins/flannel/file-scratch-store.node.ts";
 import { Flannel } from "../../plugins/flannel/plugin.ts";
+import { openMainPlugin } from "./open-main-plugin.ts";
 import { OwnPluginRunner } from "./own-plugin-runner.ts";
 import type { OpenPlugin } from "./plugin-process.ts";
 import { TEXT_FILES } from "./text-files.ts";
-
-/** The main plugins for Windows of this installation. */
-async function openMainPlugin(name: string, compat: Compat): Promise<OpenPlugin | undefined> {
-  if (name !== "win-bridge" && name !== "win-overlay") return undefined;
-  const { openWindowsPlugin } = await import("./open-windows-plugin.ts");
-  if (name === "win-bridge") {
-    const { WinBridge } = await import("../../plugins/win-bridge/plugin.ts");
-    return openWindowsPlugin((options) => new WinBridge(options), compat);
-  }
-  const { WinOverlay } = await import("../../plugins/win-overlay/plugin.ts");
-  return openWindowsPlugin((options) => new WinOverlay(options), compat);
-}
 
 export function openFlannel(compat: Compat): OpenPlugin {
   const runner = new OwnPluginRunner({

@@ -173,6 +173,57 @@ describe("bin/win-bridge as a process", () => {
     }
   });
 
+  it("mullion cni add, check, del: the plugins of this package are found, what was attached is remembered", async () => {
+    const { client, server, env } = await node();
+    try {
+      const netns = (await createNamespace(client)).ID!;
+      const { CNI_PATH: _unset, ...own } = env;
+      const words = ["--cache-dir", join(folder, "cache"), "--container-id", "WEB"];
+      const cni = (...line: readonly string[]) =>
+        run("mullion.js", own, list().text, ["cni", ...line, ...words]);
+      const added = await cni("add", "-", netns);
+      expect(added).toMatchObject({ status: 0, stderr: "" });
+      expect(JSON.parse(added.stdout)).toMatchObject({
+        cniVersion: "1.1.0",
+        interfaces: [{ name: "eth0", sandbox: netns }],
+        ips: [{ interface: 0 }],
+      });
+      expect(readdirSync(join(folder, "cache", "results"))).toEqual(["cbr0-WEB-eth0"]);
+      expect(await cni("check", "-")).toEqual({
+        status: 0,
+        stdout: "cbr0: WEB eth0 is as ADD has left it\n",
+        stderr: "",
+      });
+      expect(await cni("del", "-")).toMatchObject({ status: 0, stderr: "" });
+      expect((await listEndpoints(client)).map(({ Name }) => Name)).toEqual(["cbr0_ep"]);
+      expect(readdirSync(join(folder, "cache", "results"))).toEqual([]);
+    } finally {
+      await server.close();
+    }
+  });
+
+  it("bin/mullion-netns: a path for the runtime, a namespace of HNS for win-bridge", async () => {
+    const { client, server, env } = await node();
+    try {
+      const dataDir = join(folder, "netns");
+      const [delegate] = list().plugins.map(({ document }) => document);
+      const plugins = [{ type: "mullion-netns", dataDir, delegate }];
+      const chained = parseNetworkList(JSON.stringify({ cniVersion: "1.1.0", name: "cbr0", plugins }));
+      const runtime = new CniRuntime({ runner: new ExecRunner(), cache: new MemoryResultCache(), env });
+      const pod = { containerId: "NETNS", netns: "/var/run/netns/web", ifName: "eth0" };
+      expect(await runtime.add(chained, pod)).toMatchObject({
+        interfaces: [{ name: "eth0", sandbox: pod.netns }],
+      });
+      expect(readdirSync(join(dataDir, "cbr0"))).toEqual(["NETNS@eth0"]);
+      await runtime.check(chained, pod);
+      await runtime.del(chained, { ...pod, netns: "" });
+      expect((await listEndpoints(client)).map(({ Name }) => Name)).toEqual(["cbr0_ep"]);
+      expect(readdirSync(join(dataDir, "cbr0"))).toEqual([]);
+    } finally {
+      await server.close();
+    }
+  });
+
   it("a foreign IPAM plugin runs as a process, and its words come through", async () => {
     const { client, server, env } = await node();
     try {

@@ -19,6 +19,12 @@ const VERBS: Verbs = {
   delete: async (...given) => (await import("./apply.ts")).deleteObjects(...given),
   down: async (...given) => (await import("./down.ts")).down(...given),
   demo: async (...given) => (await import("./demo.ts")).demo(...given),
+  cni: {
+    attach: async (...given) => (await import("./cni/cni.ts")).realCniVerbs().attach(...given),
+    gc: async (...given) => (await import("./cni/cni.ts")).realCniVerbs().gc(...given),
+    status: async (...given) => (await import("./cni/cni.ts")).realCniVerbs().status(...given),
+    version: async (...given) => (await import("./cni/cni.ts")).realCniVerbs().version(...given),
+  },
   hns: {
     serve: async (...given) => (await import("./hns/serve.ts")).serve(...given),
     get: async (...given) => (await import("./hns/get.ts")).get(...given),

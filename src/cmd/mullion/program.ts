@@ -4,6 +4,7 @@ import { isPort } from "../../net/port-range.ts";
 import { addExplain } from "./explain-command.ts";
 import { wrap } from "../../knowledge/prose.ts";
 import { type Failure, reportFailure } from "./failure.ts";
+import { addCni } from "./cni/commands.ts";
 import { addHns } from "./hns/commands.ts";
 import { HNS_KIND_NAMES, KUBE_KIND_NAMES, parseSelections } from "./kinds.ts";
 import {
@@ -293,7 +294,8 @@ function configure(command: Command, terminal: Terminal): void {
 }
 
 /** The verbs that a program has: all of them, or those that a test is about. */
-export type GivenVerbs = Partial<Omit<Verbs, "hns" | "vfp">> & {
+export type GivenVerbs = Partial<Omit<Verbs, "cni" | "hns" | "vfp">> & {
+  readonly cni?: Partial<Verbs["cni"]>;
   readonly hns?: Partial<Verbs["hns"]>;
   readonly vfp?: Partial<Verbs["vfp"]>;
 };
@@ -327,6 +329,7 @@ export function createProgram(verbs: GivenVerbs, terminal: Terminal, version: st
   if (verbs.lint !== undefined) addLint(program, run, verbs.lint, terminal);
   addExplain(program, run, terminal);
   if (verbs.demo !== undefined) addDemo(program, run, verbs.demo, terminal);
+  if (verbs.cni !== undefined) addCni(program, run, verbs.cni, terminal);
   if (verbs.hns !== undefined) addHns(program, run, verbs.hns, terminal);
   if (verbs.vfp !== undefined) addVfp(program, run, verbs.vfp, terminal);
   if (verbs.wine !== undefined) addWine(program, run, verbs.wine, terminal);

@@ -1,4 +1,5 @@
 /** The verbs that need a cluster, as the command line hands them over: parsed, checked, nothing read yet. */
+import type { CniVerbs } from "./cni/verbs.ts";
 import type { HnsVerbs } from "./hns/verbs.ts";
 import type { ClusterTarget, InputPaths, RunningName } from "./cluster-target.ts";
 import type { Selection } from "./kinds.ts";
@@ -123,6 +124,7 @@ export interface Verbs {
   readonly demo: (request: DemoRequest, terminal: Terminal) => Promise<ExitCode>;
   /** Answers the exit code of the Windows program. */
   readonly wine: (request: WineRequest, terminal: Terminal) => Promise<number>;
+  readonly cni: CniVerbs;
   readonly hns: HnsVerbs;
   readonly vfp: VfpVerbs;
 }

@@ -85,7 +85,8 @@ export const PLUGIN_ENTRIES: EntryTable<PluginCode> = {
           crictl inspectp <pod id> | findstr /i namespace`,
     remedy: prose`
       When you call a plugin by hand, make a namespace first and pass its GUID. When a runtime calls it, use a
-      version that speaks CNI on Windows (containerd 1.6 or later) together with "apiVersion": 2.`,
+      version that speaks CNI on Windows (containerd 1.6 or later) together with "apiVersion": 2. Under a runtime
+      on Linux put mullion-netns in front: it has HNS make a namespace for the path.`,
     sources: [
       thread("containerd/containerd", 6305),
       CNI_SPEC,

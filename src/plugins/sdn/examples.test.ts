@@ -395,3 +395,23 @@ describe("sdnoverlay (cni.md §7.D)", () => {
     expect(result).toMatchObject({ cniVersion: "0.2.0", ip4: { ip: "10.244.5.9/24" }, dns: {} });
   });
 });
+
+describe("no ipam: HNS chooses (cni.md §7.G)", () => {
+  it.each([
+    ["sdnbridge", "cbr0", "10.244.3.9", "10.244.3.9/24"],
+    ["sdnoverlay", "vxlan0", "10.244.5.9", "10.244.5.9/24"],
+  ] as const)(
+    "%s: no address and no route are sent; HNS' address, the network's mask",
+    async (name, network, chosen, address) => {
+      const stdin = { cniVersion: "0.3.0", name: network, type: name };
+      const { created, result } = await add(name, stdin, { chosen });
+      expect(created).toEqual({
+        Name: `SBX_${network}`,
+        HostComputeNetwork: NETWORKS[network],
+        Dns: {},
+        ...V2,
+      });
+      expect(result).toMatchObject({ ips: [{ version: "4", interface: 0, address }] });
+    },
+  );
+});

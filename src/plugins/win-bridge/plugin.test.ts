@@ -517,6 +517,26 @@ describe("DEL", () => {
     }
   });
 
+  it.each([
+    ["enumerate Endpoint", "RPC_S_SERVER_UNAVAILABLE"],
+    ["enumerate Endpoint", "EPT_S_NOT_REGISTERED"],
+    ["delete Endpoint", "RPC_S_SERVER_UNAVAILABLE"],
+  ] as const)(
+    'CNI-153 %s fails with %s: the endpoint is left, and the error has no "not found", which containerd would ignore',
+    async (call, code) => {
+      for (const compat of TEMPERS) {
+        const node = bridgeNode(compat);
+        await node.run("ADD", config());
+        node.client.failNext(call, new HcnError(code));
+        const run = await node.run("DEL", config());
+        expect(run.status).toBe(1);
+        expect(node.client.list("Endpoint")).toHaveLength(1);
+        expect(errorOf(run).msg).not.toMatch(/not found/i);
+        expect((await node.run("DEL", config())).status).toBe(0);
+      }
+    },
+  );
+
   it("CNI-073 v1 without netns: the reference deletes nothing, better by name", async () => {
     for (const compat of TEMPERS) {
       const node = bridgeNode(compat);

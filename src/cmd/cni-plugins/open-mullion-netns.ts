@@ -1,0 +1,30 @@
+/** mullion-netns with the node's HNS, the files of this machine, and delegates from `CNI_PATH`. */
+import { createHash } from "node:crypto";
+import { RunnerDelegate } from "../../cni/delegate.ts";
+import type { Compat } from "../../cni/parameters.ts";
+import type { Platform } from "../../cni/plugin.ts";
+import { FileScratchStore } from "../../plugins/flannel/file-scratch-store.node.ts";
+import { MullionNetns } from "../../plugins/mullion-netns/plugin.ts";
+import { LazyHcnClient } from "./lazy-hcn-client.ts";
+import { openMainPlugin } from "./open-main-plugin.ts";
+import { OwnPluginRunner } from "./own-plugin-runner.ts";
+import type { OpenPlugin } from "./plugin-process.ts";
+
+export function openMullionNetns(compat: Compat): OpenPlugin {
+  const client = new LazyHcnClient(async () => {
+    const { findHns } = await import("../../hcn/find-hns.node.ts");
+    return findHns({ variables: process.env });
+  });
+  const runner = new OwnPluginRunner({
+    platform: process.platform as Platform,
+    open: (name) => openMainPlugin(name, compat),
+  });
+  const plugin = new MullionNetns({
+    client,
+    delegate: new RunnerDelegate(runner),
+    store: new FileScratchStore(),
+    digest: (text) => createHash("sha256").update(text).digest("hex"),
+    compat,
+  });
+  return { plugin, close: () => client.close() };
+}

@@ -1,0 +1,156 @@
+/** What `mullion cni` prints: results, and failures with the next step. */
+import type { CachedAttachment } from "../../../cni/result-cache.ts";
+import { CNI_CODES, type CniError } from "../../../cni/error.ts";
+import { type JsonObject, formatJson } from "../../../cni/json.ts";
+import { type JsonSchema, closedObject } from "../../../knowledge/json-schema.ts";
+import type { KnowledgeCode } from "../../../knowledge/codes.ts";
+import type { Terminal } from "../terminal.ts";
+import type { CniFormat } from "./verbs.ts";
+
+export type ReportedCommand = "ADD" | "DEL" | "CHECK" | "GC" | "STATUS" | "VERSION";
+
+/** One plugin's answer to VERSION. */
+export interface PluginVersions {
+  readonly type: string;
+  readonly supportedVersions: readonly string[];
+  /** True when the version of the list is among them. */
+  readonly isListSupported: boolean;
+}
+
+export interface ReportedError {
+  readonly code: number;
+  readonly msg: string;
+  readonly details?: string;
+  /** What to do. */
+  readonly advice: string;
+  /** The entry of `mullion explain`. */
+  readonly knowledge?: KnowledgeCode;
+}
+
+/** What `-o json` prints. */
+export interface CniReport {
+  readonly command: ReportedCommand;
+  readonly network: string;
+  readonly cniVersion: string;
+  readonly attachment?: Pick<CachedAttachment, "containerId" | "ifName" | "netns">;
+  /** Of ADD, in the version of the list. */
+  readonly result?: JsonObject;
+  readonly plugins?: readonly PluginVersions[];
+  readonly error?: ReportedError;
+}
+
+const TEXT: JsonSchema = { type: "string" };
+
+/** The JSON Schema of `-o json`, published as schemas/cni.v1alpha1.json. */
+export function cniReportSchema(): JsonSchema {
+  const attachment = closedObject("What it was about.", { containerId: TEXT, ifName: TEXT, netns: TEXT });
+  const plugin = closedObject("What a plugin answers to VERSION.", {
+    type: TEXT,
+    supportedVersions: { type: "array", items: TEXT },
+    isListSupported: { type: "boolean", description: "The version of the list is among them." },
+  });
+  const error = closedObject(
+    "Why it failed: the error object of CNI, and what to do.",
+    { code: { type: "integer" }, msg: TEXT, advice: TEXT },
+    { details: TEXT, knowledge: { ...TEXT, description: "The code for mullion explain." } },
+  );
+  return {
+    $schema: "http://json-schema.org/draft-07/schema#",
+    title: "What mullion cni -o json prints",
+    ...closedObject(
+      "One call.",
+      {
+        command: { enum: ["ADD", "DEL", "CHECK", "GC", "STATUS", "VERSION"] },
+        network: TEXT,
+        cniVersion: { ...TEXT, description: "Of the list; empty: it names none." },
+      },
+      {
+        attachment,
+        result: { type: "object", description: "Of ADD, as the specification of CNI says." },
+        plugins: { type: "array", items: plugin },
+        error,
+      },
+    ),
+  };
+}
+
+const ADVICE: ReadonlyMap<number, string> = new Map([
+  [
+    CNI_CODES.incompatibleVersion,
+    'See which versions the plugins speak with "mullion cni version", and write one as cniVersion.',
+  ],
+  [CNI_CODES.unsupportedField, "Change the field that the message names."],
+  [CNI_CODES.unknownContainer, "Name the container with --container-id."],
+  [
+    CNI_CODES.invalidEnvironment,
+    "Change what the message names: --container-id, -i, --args or the namespace.",
+  ],
+  [CNI_CODES.ioFailure, "See whether the file is there, and whether this user may use it."],
+  [CNI_CODES.decodingFailure, 'See what is wrong with the file: "mullion lint FILE".'],
+  [CNI_CODES.invalidNetworkConfig, 'See what is wrong with the file: "mullion lint FILE".'],
+  [CNI_CODES.invalidNetns, "Name a namespace that exists: a GUID for HNS, a path on Linux."],
+  [CNI_CODES.tryAgainLater, "Try again later: the plugin asks for it."],
+]);
+
+/** What was made before the failure stays, as with every runtime on the client library. */
+const HALF_MADE = "What was made stays until DEL: the same words with del in place of add.";
+
+/** The next step after a failure. */
+export function adviceFor(error: CniError, command: ReportedCommand): string {
+  if (error.message.includes("failed to find plugin"))
+    return "Install it there, or name its folder with --plugin-dir.";
+  const known = ADVICE.get(error.code);
+  if (command === "ADD") return known === undefined ? HALF_MADE : `${known} ${HALF_MADE}`;
+  if (known !== undefined) return known;
+  if (command === "CHECK") return "Attach again: del, then add.";
+  if (command === "STATUS") return "ADD would fail for this reason.";
+  return "Repair what the message names, and repeat the command: DEL and GC may be repeated.";
+}
+
+export function reportedError(error: CniError, command: ReportedCommand): ReportedError {
+  const { code, message, details, knowledge } = error;
+  return {
+    code,
+    msg: message,
+    ...(details === "" ? {} : { details }),
+    advice: adviceFor(error, command),
+    ...(knowledge === undefined ? {} : { knowledge }),
+  };
+}
+
+function describeSuccess({ command, network, attachment }: CniReport): string {
+  const { containerId = "", ifName = "" } = attachment ?? {};
+  if (command === "DEL") return `${network}: ${containerId} ${ifName} is detached\n`;
+  if (command === "CHECK") return `${network}: ${containerId} ${ifName} is as ADD has left it\n`;
+  if (command === "STATUS") return `${network}: ready\n`;
+  return `${network}: collected\n`;
+}
+
+function formatVersions({ network, cniVersion, plugins = [] }: CniReport): string {
+  const version = cniVersion === "" ? "0.1.0 (none is written)" : cniVersion;
+  const width = Math.max(...plugins.map(({ type }) => type.length));
+  const lines = plugins.map(({ type, supportedVersions, isListSupported }) => {
+    const verdict = isListSupported ? "" : "   not the list's";
+    return `  ${type.padEnd(width)}   ${supportedVersions.join(" ")}${verdict}\n`;
+  });
+  return `${network}: version ${version}\n${lines.join("")}`;
+}
+
+function formatText(report: CniReport): string {
+  if (report.plugins !== undefined) return formatVersions(report);
+  // A result is printed as plugins print it: scripts for cnitool read it so.
+  return report.result === undefined ? describeSuccess(report) : `${formatJson(report.result, 4)}\n`;
+}
+
+function formatError({ code, msg, details, advice, knowledge }: ReportedError): string {
+  const message = details === undefined ? msg : `${msg}; ${details}`;
+  const more = knowledge === undefined ? "" : `    More: mullion explain ${knowledge}\n`;
+  return `mullion: ${message} [CNI ${code}]\n    ${advice}\n${more}`;
+}
+
+/** Prints a report: results on standard output, failures on standard error, JSON always on standard output. */
+export function printReport(report: CniReport, format: CniFormat, terminal: Terminal): void {
+  if (format === "json") terminal.stdout(`${JSON.stringify(report, undefined, 2)}\n`);
+  if (report.error !== undefined) terminal.stderr(formatError(report.error));
+  else if (format === "text") terminal.stdout(formatText(report));
+}

@@ -1,0 +1,211 @@
+/**
+ * The meta plugin mullion-netns: on Linux a runtime names a sandbox by the path of its network namespace, and plugins for
+ * Windows want the GUID of a namespace of HNS (cni.md §8 row 40). This one has HNS make a namespace for the path, calls
+ * its delegate with the GUID, and gives the runtime back what it knows: the path.
+ *
+ * What is in the way of a crash: the file of the attachment is written first and deleted last, and the GUID follows from
+ * the path, so that DEL, GC and another ADD find whatever was made.
+ */
+import type { Delegate } from "../../cni/delegate.ts";
+import { readValidAttachments } from "../../cni/configuration.ts";
+import { DecodeError, StructReader } from "../../cni/decode.ts";
+import { CNI_CODES, CniError, annotate, describeError } from "../../cni/error.ts";
+import { type JsonObject, type JsonValue, formatJson, isJsonObject } from "../../cni/json.ts";
+import type { Compat } from "../../cni/parameters.ts";
+import type { CniPlugin, PluginRequest } from "../../cni/plugin.ts";
+import type { CniResult } from "../../cni/result.ts";
+import { SPEC_VERSIONS } from "../../cni/version.ts";
+import type { Guid, HcnClient } from "../../hcn/client.ts";
+import type { ScratchStore } from "../flannel/scratch-store.ts";
+import { HnsCaller } from "../windows-endpoint/failure.ts";
+import { type AttachmentName, Attachments, type NetnsMapping } from "./attachments.ts";
+import { type NetnsConfiguration, readNetnsConfiguration } from "./conf.ts";
+import { type Digest, Namespaces, guidOfPath } from "./namespaces.ts";
+
+export interface MullionNetnsOptions {
+  readonly client: HcnClient;
+  readonly delegate: Delegate;
+  readonly store: ScratchStore;
+  readonly digest: Digest;
+  /** Of the delegates and of HNS' sentences; the plugin itself has no reference that it could differ from. */
+  readonly compat: Compat;
+}
+
+/** One call with what it is about. */
+interface Call {
+  readonly request: PluginRequest;
+  readonly configuration: NetnsConfiguration;
+  readonly attachments: Attachments;
+  readonly attachment: AttachmentName;
+}
+
+export class MullionNetns implements CniPlugin {
+  readonly name = "mullion-netns";
+  readonly supportedVersions: readonly string[] = SPEC_VERSIONS;
+  readonly compat: Compat;
+  private readonly delegate: Delegate;
+  private readonly store: ScratchStore;
+  private readonly digest: Digest;
+  private readonly client: HcnClient;
+  private readonly namespaces: Namespaces;
+
+  constructor(options: MullionNetnsOptions) {
+    this.compat = options.compat;
+    this.delegate = options.delegate;
+    this.store = options.store;
+    this.digest = options.digest;
+    this.client = options.client;
+    this.namespaces = new Namespaces(new HnsCaller(options.client, options.compat));
+  }
+
+  async add(request: PluginRequest): Promise<CniResult> {
+    const call = this.open(request);
+    const { configuration, attachments, attachment } = call;
+    const mapping = this.mappingOf(request.netns);
+    if (mapping === undefined)
+      return this.delegate.add(configuration.delegateType, forDelegate(call, undefined));
+    await attachments.save(attachment, mapping);
+    await this.namespaces.ensure(mapping.namespace);
+    try {
+      const result = await this.delegate.add(configuration.delegateType, forDelegate(call, mapping));
+      return withPath(result, mapping);
+    } catch (error) {
+      await this.forgetQuietly(call, mapping);
+      throw error;
+    }
+  }
+
+  /** The namespace goes when the last network of the pod is detached. */
+  async del(request: PluginRequest): Promise<void> {
+    const call = this.open(request);
+    const { configuration, attachments, attachment } = call;
+    const mapping = (await attachments.find(attachment)) ?? this.mappingOf(request.netns);
+    await this.delegate.del(configuration.delegateType, forDelegate(call, mapping));
+    if (mapping !== undefined) await this.namespaces.release(mapping.namespace);
+    await attachments.remove(attachment);
+  }
+
+  async check(request: PluginRequest): Promise<void> {
+    const call = this.open(request);
+    const mapping = this.mappingOf(request.netns);
+    if (mapping !== undefined && !(await this.namespaces.exists(mapping.namespace))) {
+      const { path, namespace } = mapping;
+      throw new CniError(
+        CNI_CODES.internal,
+        `HNS has no namespace ${namespace}, which stands for ${path}; detach the container and attach it again`,
+      );
+    }
+    await this.delegate.check(call.configuration.delegateType, forDelegate(call, mapping));
+  }
+
+  async status(request: PluginRequest): Promise<void> {
+    const call = this.open(request);
+    try {
+      await this.client.enumerate("Namespace");
+    } catch (error) {
+      const { message, details } = annotate(error, "mullion-netns is not ready");
+      throw new CniError(CNI_CODES.pluginNotAvailable, message, {
+        details,
+        knowledge: "hns-unreachable",
+        cause: error,
+      });
+    }
+    await this.delegate.status(call.configuration.delegateType, forDelegate(call, undefined));
+  }
+
+  /** Goes on after failures and reports them at the end. Without a list nothing is known to be stale. */
+  async gc(request: PluginRequest): Promise<void> {
+    const call = this.open(request);
+    const { configuration, attachments } = call;
+    const failures: string[] = [];
+    const attempt = async (work: () => Promise<void>): Promise<void> => {
+      try {
+        await work();
+      } catch (error) {
+        failures.push(describeError(error));
+      }
+    };
+    await attempt(() => this.delegate.gc(configuration.delegateType, forDelegate(call, undefined)));
+    const valid = readValidAttachments(request.configuration);
+    const stale = valid === undefined ? [] : await attachments.listStale(configuration.name, valid);
+    for (const attachment of stale) await attempt(() => this.collect(attachments, attachment));
+    if (failures.length > 0) throw new CniError(CNI_CODES.internal, failures.join("; "));
+  }
+
+  private async collect(attachments: Attachments, attachment: AttachmentName): Promise<void> {
+    const mapping = await attachments.find(attachment);
+    if (mapping !== undefined) await this.namespaces.release(mapping.namespace);
+    await attachments.remove(attachment);
+  }
+
+  private async forgetQuietly(
+    { request, attachments, attachment }: Call,
+    mapping: NetnsMapping,
+  ): Promise<void> {
+    try {
+      await this.namespaces.release(mapping.namespace);
+      // Somebody is in it, perhaps by an ADD before this one: DEL has to find it.
+      if (!(await this.namespaces.exists(mapping.namespace))) await attachments.remove(attachment);
+    } catch (error) {
+      request.warn(`${this.name}: left for DEL: ${describeError(error)}`);
+    }
+  }
+
+  /** Only paths have a mapping: a GUID, `none` and `container:ID` are what delegates want. */
+  private mappingOf(netns: string): NetnsMapping | undefined {
+    return netns.startsWith("/") ? { path: netns, namespace: guidOfPath(netns, this.digest) } : undefined;
+  }
+
+  /** @throws CniError with code 7. */
+  private open(request: PluginRequest): Call {
+    try {
+      const configuration = readNetnsConfiguration(request.configuration, request.cniVersion);
+      const { containerId, ifName } = request;
+      const attachments = new Attachments(this.store, configuration.dataFolder);
+      const attachment = { networkName: configuration.name, containerId, ifName };
+      return { request, configuration, attachments, attachment };
+    } catch (error) {
+      if (!(error instanceof DecodeError)) throw error;
+      throw new CniError(CNI_CODES.invalidNetworkConfig, `failed to load netconf: ${error.message}`, {
+        cause: error,
+      });
+    }
+  }
+}
+
+/** The result as the runtime knows the sandbox. */
+function withPath(result: CniResult, { path, namespace }: NetnsMapping): CniResult {
+  const interfaces = result.interfaces.map((each) =>
+    each.sandbox === namespace ? { ...each, sandbox: path } : each,
+  );
+  return { ...result, interfaces };
+}
+
+/** `prevResult` as the delegate has printed it: with the GUID for the path. */
+function withGuid(previous: JsonValue | undefined, path: string, namespace: Guid): JsonValue | undefined {
+  if (!isJsonObject(previous)) return previous;
+  const interfaces = previous["interfaces"];
+  if (!Array.isArray(interfaces)) return previous;
+  const mapped = (interfaces as readonly JsonValue[]).map((each) =>
+    isJsonObject(each) && each["sandbox"] === path ? { ...each, sandbox: namespace } : each,
+  );
+  return { ...previous, interfaces: mapped };
+}
+
+/** The request as the delegate gets it. */
+function forDelegate({ request, configuration }: Call, mapping: NetnsMapping | undefined): PluginRequest {
+  const netns = mapping?.namespace ?? request.netns;
+  const previous = new StructReader(configuration.delegate).raw("prevResult");
+  const given = mapping === undefined ? previous : withGuid(previous, mapping.path, mapping.namespace);
+  const document: JsonObject = {
+    ...configuration.delegate,
+    ...(given === undefined ? {} : { prevResult: given }),
+  };
+  return {
+    ...request,
+    netns,
+    env: { ...request.env, CNI_NETNS: netns },
+    configuration: document,
+    configurationText: formatJson(document, 0),
+  };
+}
