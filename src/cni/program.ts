@@ -119,9 +119,12 @@ async function dispatch(plugin: CniPlugin, request: PluginRequest): Promise<stri
     case "DEL":
       await plugin.del(request);
       return "";
-    case "CHECK":
+    case "CHECK": {
+      const result = await plugin.get?.(request);
+      if (result !== undefined) return printResult(result, request.cniVersion);
       await plugin.check?.(request);
       return "";
+    }
     case "STATUS":
       await plugin.status?.(request);
       return "";
