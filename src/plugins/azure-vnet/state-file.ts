@@ -30,7 +30,8 @@ function formatMask({ ip, length }: InterfaceAddress): string {
   );
 }
 
-function formatAddress(address: InterfaceAddress): JsonObject {
+/** An address with its mask, as Go prints a network. */
+export function formatGoAddress(address: InterfaceAddress): JsonObject {
   return { IP: formatIp(address.ip), Mask: formatMask(address) };
 }
 
@@ -50,7 +51,7 @@ function orNull(list: readonly JsonValue[]): JsonValue {
 
 function formatRoute({ destination, gateway }: CniRoute): JsonObject {
   return {
-    Dst: formatAddress({ ip: maskIp(destination.ip, destination.length), length: destination.length }),
+    Dst: formatGoAddress({ ip: maskIp(destination.ip, destination.length), length: destination.length }),
     Src: "",
     Gw: gateway === undefined ? "" : formatIp(gateway),
     Protocol: 0,
@@ -71,7 +72,7 @@ function formatEndpoint(endpoint: AzureEndpointRecord): JsonObject {
     MacAddress: formatMacBytes(endpoint.mac),
     InfraVnetIP: NO_ADDRESS,
     LocalIP: "",
-    IPAddresses: orNull(endpoint.addresses.map(formatAddress)),
+    IPAddresses: orNull(endpoint.addresses.map(formatGoAddress)),
     Gateways: orNull(endpoint.gateways.map(formatIp)),
     DNS: {
       Suffix: endpoint.dns.suffix,
@@ -98,7 +99,7 @@ function formatEndpoint(endpoint: AzureEndpointRecord): JsonObject {
 function formatSubnet({ prefix, gateway }: AzureSubnet): JsonObject {
   return {
     Family: FAMILIES[familyOf(prefix.ip)],
-    Prefix: formatAddress(prefix),
+    Prefix: formatGoAddress(prefix),
     Gateway: gateway === undefined ? "" : formatIp(gateway),
     PrimaryIP: "",
   };
@@ -163,7 +164,8 @@ function readIp(reader: StructReader, name: string): Ip | undefined {
   return ip;
 }
 
-function readAddress(reader: StructReader): InterfaceAddress {
+/** Reads what `formatGoAddress` writes. @throws DecodeError */
+export function readGoAddress(reader: StructReader): InterfaceAddress {
   const ip = readIp(reader, "IP");
   const mask = decodeBase64(reader.text("Mask"));
   const count = ip !== undefined && familyOf(ip) === 4 ? 4 : 16;
@@ -180,7 +182,7 @@ function readMacBytes(reader: StructReader): string {
 }
 
 function readRoute(reader: StructReader): CniRoute {
-  const destination = readAddress(reader.struct("Dst") ?? new StructReader({}, reader.pathOf("Dst")));
+  const destination = readGoAddress(reader.struct("Dst") ?? new StructReader({}, reader.pathOf("Dst")));
   const gateway = readIp(reader, "Gw");
   return gateway === undefined ? { destination } : { destination, gateway };
 }
@@ -192,7 +194,7 @@ function readEndpoint(reader: StructReader): AzureEndpointRecord {
     hnsId: reader.text("HnsId"),
     ifName: reader.text("IfName"),
     mac: readMacBytes(reader),
-    addresses: reader.structs("IPAddresses").map(readAddress),
+    addresses: reader.structs("IPAddresses").map(readGoAddress),
     gateways: reader.texts("Gateways").flatMap((text) => parseIp(text) ?? []),
     dns: {
       suffix: dns?.text("Suffix") ?? "",
@@ -219,7 +221,7 @@ function readNetwork(reader: StructReader): AzureNetworkRecord {
     hnsId: reader.text("HnsId"),
     mode: reader.text("Mode"),
     subnets: reader.structs("Subnets").map((subnet) => ({
-      prefix: readAddress(subnet.struct("Prefix") ?? new StructReader({}, subnet.pathOf("Prefix"))),
+      prefix: readGoAddress(subnet.struct("Prefix") ?? new StructReader({}, subnet.pathOf("Prefix"))),
       gateway: readIp(subnet, "Gateway"),
     })),
     netns: reader.text("NetNs"),
