@@ -6,7 +6,6 @@ import { readPrevResult, readValidAttachments } from "../../cni/configuration.ts
 import { DecodeError } from "../../cni/decode.ts";
 import type { Delegate } from "../../cni/delegate.ts";
 import { CNI_CODES, CniError, describeError } from "../../cni/error.ts";
-import { JsonError } from "../../cni/json.ts";
 import type { Compat } from "../../cni/parameters.ts";
 import type { CniPlugin, PluginRequest } from "../../cni/plugin.ts";
 import type { CniResult } from "../../cni/result.ts";
@@ -26,8 +25,8 @@ import { type AzureCall, type AzurePlan, findMaster, formatNetwork, networkOf } 
 import { azureEndpointName, readPod, referenceEndpointId, validateArguments } from "./pod.ts";
 import { azurePortPolicies, loopbackPolicies } from "./policies.ts";
 import { addResult, getResult } from "./result.ts";
-import { formatState, parseState } from "./state-file.ts";
-import { type LockedState, StateLockTimeout, type StateStore } from "./state-store.ts";
+import { tryAgain, withAzureState } from "./session.ts";
+import type { StateStore } from "./state-store.ts";
 import {
   type AzureState,
   type FoundEndpoint,
@@ -47,18 +46,6 @@ export interface AzureVnetOptions {
 
 /** What the reference takes; better takes every version. */
 const REFERENCE_VERSIONS = SPEC_VERSIONS.filter((version) => version !== "1.1.0");
-/** Stands in the state file where the reference has its own version. */
-const STATE_VERSION = "mullion";
-
-/** Code 11 asks the runtime to try again. */
-function tryAgain(action: string, error: unknown): CniError {
-  const knowledge = error instanceof CniError ? error.knowledge : undefined;
-  return new CniError(CNI_CODES.tryAgainLater, `${action}: ${describeError(error)}`, {
-    knowledge,
-    cause: error,
-  });
-}
-
 export class AzureVnet implements CniPlugin {
   readonly name = "azure-vnet";
   readonly compat: Compat;
@@ -335,36 +322,8 @@ export class AzureVnet implements CniPlugin {
   }
 
   /** Runs `work` with the state while no other call has it. @throws CniError */
-  private async withState<T>(work: (state: AzureState, save: () => Promise<void>) => Promise<T>): Promise<T> {
-    const { store, host } = this.options;
-    try {
-      return await store.withLock(async (locked) => {
-        const state = await this.readState(locked);
-        const stamp = () => ({ version: STATE_VERSION, time: host.now() });
-        return work(state, () => locked.write(formatState(state, stamp())));
-      });
-    } catch (error) {
-      if (!(error instanceof StateLockTimeout)) throw error;
-      throw tryAgain(
-        "Failed to initialize key-value store of network plugin: error Acquiring store lock",
-        error,
-      );
-    }
-  }
-
-  private async readState(locked: LockedState): Promise<AzureState> {
-    try {
-      return parseState(await locked.read());
-    } catch (error) {
-      const advice = error instanceof JsonError || error instanceof DecodeError;
-      throw new CniError(
-        AZURE_ERROR_CODE,
-        `Failed to start network plugin, err:${describeError(error)}.`,
-        advice
-          ? { details: "remove azure-vnet.json when no pod of the node needs it any more", cause: error }
-          : { cause: error },
-      );
-    }
+  private withState<T>(work: (state: AzureState, save: () => Promise<void>) => Promise<T>): Promise<T> {
+    return withAzureState(this.options, work);
   }
 
   /** Reads configuration. @throws CniError with the code 100 (the reference), 7 (better) */
