@@ -51,6 +51,11 @@ export class PluginPanic extends Error {
   override readonly name = "PluginPanic";
 }
 
+/** A failure that the reference says as a plain text, with status 1 (cni.md §5.9). Thrown in the temper `reference` only. */
+export class PlainFailure extends Error {
+  override readonly name = "PlainFailure";
+}
+
 /** The message of anything that was thrown, with details as the Go library joins them. */
 export function describeError(error: unknown): string {
   if (error instanceof CniError && error.details !== "") return `${error.message}; ${error.details}`;

@@ -33,6 +33,11 @@ export interface CniPlugin {
   readonly supportedVersions: readonly string[];
   add(request: PluginRequest): Promise<CniResult>;
   del(request: PluginRequest): Promise<void>;
+  /**
+   * What plugins older than CHECK have in its place: a result, which is printed (azure-vnet, cni.md §5.2). Undefined:
+   * `check` is called.
+   */
+  get?(request: PluginRequest): Promise<CniResult | undefined>;
   check?(request: PluginRequest): Promise<void>;
   status?(request: PluginRequest): Promise<void>;
   gc?(request: PluginRequest): Promise<void>;

@@ -6,7 +6,15 @@ import { LIMITS } from "../base/limits.ts";
 import type { KnowledgeCode } from "../knowledge/codes.ts";
 import { effectiveVersion } from "./configuration.ts";
 import { StructReader, readStruct } from "./decode.ts";
-import { CNI_CODES, CniError, PluginPanic, describeError, formatCniError, toCniError } from "./error.ts";
+import {
+  CNI_CODES,
+  CniError,
+  PlainFailure,
+  PluginPanic,
+  describeError,
+  formatCniError,
+  toCniError,
+} from "./error.ts";
 import { type JsonObject, formatJson, isJsonObject, parseJson } from "./json.ts";
 import { type CniCommand, type Environment, networkNameViolation, readParameters } from "./parameters.ts";
 import type { CniPlugin, Platform, PluginRequest } from "./plugin.ts";
@@ -119,9 +127,12 @@ async function dispatch(plugin: CniPlugin, request: PluginRequest): Promise<stri
     case "DEL":
       await plugin.del(request);
       return "";
-    case "CHECK":
+    case "CHECK": {
+      const result = await plugin.get?.(request);
+      if (result !== undefined) return printResult(result, request.cniVersion);
       await plugin.check?.(request);
       return "";
+    }
     case "STATUS":
       await plugin.status?.(request);
       return "";
@@ -145,6 +156,10 @@ function reportFailure(plugin: CniPlugin, process: CniProcess, thrown: unknown):
   if (thrown instanceof PluginPanic) {
     process.stderr(`panic: ${thrown.message}\n`);
     return 2;
+  }
+  if (thrown instanceof PlainFailure) {
+    process.stdout(thrown.message);
+    return 1;
   }
   const error = withExplanation(plugin, toCniError(thrown));
   if (error.knowledge !== undefined) process.explain?.(error.knowledge);

@@ -160,6 +160,7 @@ export const KNOWLEDGE_CODES = [
   "api-request-too-large",
   // Plugins and IPAM.
   "cni-api-version-missing",
+  "cni-azure-mode-missing",
   "cni-gateway-is-network-plus-two",
   "cni-namespace-not-guid",
   "cni-network-not-found",

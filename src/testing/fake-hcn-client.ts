@@ -238,6 +238,7 @@ export class FakeHcnClient implements HcnClient {
     const [, kind, id = "", verb = ""] = path.split("/");
     if (kind === "globals") return { ...this.version };
     if (kind === "policylists") return this.answerPolicyList(method, id);
+    if (kind === "networks" && method === "POST") return this.createNetworkV1(body);
     if (kind === "networks") return this.list("Network").map((network) => this.networkV1(network));
     if (verb !== "") return this.attach(id, textOf(body["ContainerId"]), verb);
     if (id === "" && method === "GET") return this.list("Endpoint");
@@ -269,6 +270,21 @@ export class FakeHcnClient implements HcnClient {
         GatewayAddress: object(list(object(subnet)["Routes"])[0])["NextHop"],
       })),
     };
+  }
+
+  private createNetworkV1(body: JsonObject): JsonObject {
+    const document: Document = { ...body, ID: this.nextId("Network") };
+    const subnets = list(body["Subnets"]).map(object);
+    document["Ipams"] = [
+      {
+        Subnets: subnets.map(({ AddressPrefix, GatewayAddress }) => ({
+          IpAddressPrefix: AddressPrefix,
+          Routes: [{ NextHop: GatewayAddress, DestinationPrefix: "0.0.0.0/0" }],
+        })),
+      },
+    ];
+    this.table("Network").set(textOf(document["ID"]), document);
+    return this.networkV1(document);
   }
 
   private createV1(body: JsonObject): JsonObject {

@@ -4,11 +4,16 @@ import { InProcessRunner } from "../cni/in-process-runner.ts";
 import type { Compat } from "../cni/parameters.ts";
 import type { CniPlugin } from "../cni/plugin.ts";
 import type { JsonObject } from "../hcn/client.ts";
+import { AzureVnet } from "../plugins/azure-vnet/plugin.ts";
+import type { AzureHost } from "../plugins/azure-vnet/host.ts";
+import { MemoryStateStore } from "../plugins/azure-vnet/state-store.ts";
 import type { SdnName } from "../plugins/sdn/conf.ts";
 import { SdnPlugin } from "../plugins/sdn/plugin.ts";
 import { WinBridge } from "../plugins/win-bridge/plugin.ts";
 import { WinOverlay } from "../plugins/win-overlay/plugin.ts";
 import type { WindowsPluginOptions } from "../plugins/windows-endpoint/windows-plugin.ts";
+import { parseInterfaceAddress } from "../net/prefix.ts";
+import { defined } from "../base/assert.ts";
 import { type PluginRun, runWithTexts } from "./cni-process.ts";
 import { FakeHcnClient } from "./fake-hcn-client.ts";
 import { ScriptedPlugin, resultWith } from "./scripted-plugin.ts";
@@ -112,4 +117,43 @@ export function sdnNode(
   ipams: readonly CniPlugin[] = [],
 ): PluginNode<SdnPlugin> {
   return pluginNode((options) => new SdnPlugin({ ...options, name }), compat, ipams);
+}
+
+/** The adapter of azure-vnet's examples. */
+export const AZURE_ADAPTER = "Ethernet";
+
+export interface AzureNode extends PluginNode<AzureVnet> {
+  readonly store: MemoryStateStore;
+  /** What the plugin sees of the machine; a test may replace its members. */
+  readonly host: AzureHost;
+  /** Milliseconds of the timers that were started; they ring at once when `timersRing`. */
+  readonly timers: number[];
+  timersRing: boolean;
+}
+
+/** A node of Azure, one adapter in 10.240.0.0/16, no network in HNS yet; the pod is default/web-0 (cni.md §7.E). */
+export function azureNode(compat: Compat = "reference", ipams: readonly CniPlugin[] = []): AzureNode {
+  const store = new MemoryStateStore();
+  const timers: number[] = [];
+  const clock = { timersRing: false };
+  const address = defined(parseInterfaceAddress("10.240.0.4/16"), "address");
+  const host: AzureHost = {
+    interfaces: () => [{ name: AZURE_ADAPTER, mac: "00-0D-3A-01-02-03", addresses: [address] }],
+    now: () => "2026-11-22T00:00:00Z",
+    startTimer: (milliseconds: number) => {
+      timers.push(milliseconds);
+      return {
+        done: clock.timersRing ? Promise.resolve() : new Promise<void>(() => undefined),
+        cancel: () => undefined,
+      };
+    },
+  };
+  const node = pluginNode((options) => new AzureVnet({ ...options, store, host }), compat, ipams);
+  const run: AzureNode["run"] = (verb, stdin, env = {}) =>
+    node.run(verb, stdin, {
+      CNI_CONTAINERID: "7c5e1f0a9b3d4e6f",
+      CNI_ARGS: "IgnoreUnknown=1;K8S_POD_NAMESPACE=default;K8S_POD_NAME=web-0",
+      ...env,
+    });
+  return Object.assign(clock, { ...node, run, store, host, timers });
 }

@@ -111,19 +111,27 @@ function lockWithFile(path: string, waitMs: number): () => void {
   return () => unlinkSync(path);
 }
 
-/** Runs `work` while this process holds the lock of `folder`, which must exist. @throws LeaseStoreError */
-export function withLeaseLock<T>(folder: string, options: LeaseLockOptions, work: () => T): T {
-  const path = join(folder, "lock");
+/** Takes the lock whose file is `path`; its folder must exist. @returns what lets go. @throws LeaseStoreError */
+export function takeLock(path: string, options: LeaseLockOptions): () => void {
   const descriptor = openSync(path, constants.O_RDWR | constants.O_CREAT, LOCK_FILE_MODE);
   try {
-    if (options.flockProgram !== "" && lockWithProgram(descriptor, path, options)) return work();
+    if (options.flockProgram !== "" && lockWithProgram(descriptor, path, options))
+      return () => closeSync(descriptor);
     const release = lockWithFile(`${path}.mullion`, options.waitMs);
-    try {
-      return work();
-    } finally {
-      release();
-    }
-  } finally {
     closeSync(descriptor);
+    return release;
+  } catch (error) {
+    closeSync(descriptor);
+    throw error;
+  }
+}
+
+/** Runs `work` while this process holds the lock of `folder`, which must exist. @throws LeaseStoreError */
+export function withLeaseLock<T>(folder: string, options: LeaseLockOptions, work: () => T): T {
+  const release = takeLock(join(folder, "lock"), options);
+  try {
+    return work();
+  } finally {
+    release();
   }
 }

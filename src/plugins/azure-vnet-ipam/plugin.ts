@@ -1,0 +1,240 @@
+/**
+ * azure-vnet-ipam: addresses that Azure gave to the interfaces of the node, one for each container (cni.md §5.9).
+ * Who holds what stands in a file that one call at a time reads and writes.
+ */
+import { StructReader, DecodeError } from "../../cni/decode.ts";
+import { CNI_CODES, CniError, PlainFailure, describeError } from "../../cni/error.ts";
+import type { Compat } from "../../cni/parameters.ts";
+import type { CniPlugin, PluginRequest } from "../../cni/plugin.ts";
+import type { CniResult } from "../../cni/result.ts";
+import { readPrevResult, readValidAttachments } from "../../cni/configuration.ts";
+import { SPEC_VERSIONS } from "../../cni/version.ts";
+import { formatIp, parseIp } from "../../net/ip.ts";
+import { parseInterfaceAddress } from "../../net/prefix.ts";
+import { defined } from "../../base/assert.ts";
+import type { LockedState, StateStore } from "../azure-vnet/state-store.ts";
+import { LOCAL_SPACE, formatPools, parsePools } from "./pool-file.ts";
+import {
+  type AddressPool,
+  type Pools,
+  mergePools,
+  poolById,
+  releaseAddress,
+  requestAddress,
+  requestPool,
+} from "./pools.ts";
+import { type AddressSources, readPools } from "./source.ts";
+
+export interface AzureVnetIpamOptions {
+  readonly store: StateStore;
+  readonly sources: AddressSources;
+  readonly compat: Compat;
+}
+
+interface IpamConfiguration {
+  readonly master: string;
+  readonly environment: string;
+  readonly subnet: string;
+  readonly address: string;
+}
+
+const ENVIRONMENTS = ["azure", "mas", "fileIpam", "null"];
+const ERROR_CODE = 100;
+const DEFAULT_VERSION = "0.2.0";
+const REFERENCE_VERSIONS = SPEC_VERSIONS.filter((version) => version !== "1.1.0");
+/** Azure's resolver, which every machine there has. */
+const NAME_SERVER = "168.63.129.16";
+const DEFAULT_ROUTE = defined(parseInterfaceAddress("0.0.0.0/0"), "default route");
+const DEFAULT_ROUTE_V6 = defined(parseInterfaceAddress("::/0"), "default route");
+
+function fail(action: string, error: unknown): CniError {
+  const knowledge = error instanceof CniError ? error.knowledge : undefined;
+  return new CniError(ERROR_CODE, `${action}: ${describeError(error)}`, { knowledge, cause: error });
+}
+
+export class AzureVnetIpam implements CniPlugin {
+  readonly name = "azure-vnet-ipam";
+  readonly compat: Compat;
+  readonly supportedVersions: readonly string[];
+  private readonly options: AzureVnetIpamOptions;
+
+  constructor(options: AzureVnetIpamOptions) {
+    this.options = options;
+    this.compat = options.compat;
+    this.supportedVersions = options.compat === "better" ? SPEC_VERSIONS : REFERENCE_VERSIONS;
+  }
+
+  add(request: PluginRequest): Promise<CniResult> {
+    const configuration = this.read(request);
+    return this.withPools(request, configuration, async (pools, save) => {
+      const pool = this.poolFor(pools, configuration);
+      let result: CniResult;
+      try {
+        const { ip } = requestAddress(pool, configuration.address, request.containerId);
+        result = this.resultOf(pool, formatIp(ip));
+      } catch (error) {
+        await save();
+        throw fail("Failed to allocate address", error);
+      }
+      await save();
+      return request.configuration["cniVersion"] === undefined
+        ? { ...result, printedVersion: DEFAULT_VERSION }
+        : result;
+    });
+  }
+
+  del(request: PluginRequest): Promise<void> {
+    const configuration = this.read(request);
+    return this.withPools(request, configuration, async (pools, save) => {
+      const { subnet, address } = configuration;
+      try {
+        // Without a subnet whatever the container holds is released (E14).
+        const chosen = subnet === "" ? [...pools.values()] : [poolById(pools, subnet)];
+        for (const pool of chosen) releaseAddress(pool, address, request.containerId);
+      } catch (error) {
+        throw fail("Failed to release address", error);
+      }
+      await save();
+    });
+  }
+
+  /** The reference looks at nothing. */
+  async check(request: PluginRequest): Promise<void> {
+    if (this.compat === "reference") return;
+    const configuration = this.read(request);
+    const previous = readPrevResult(request.configuration);
+    await this.withPools(request, configuration, async (pools) => {
+      const held = this.heldBy(pools, request.containerId);
+      const lost = previous?.ips
+        .map(({ address }) => formatIp(address.ip))
+        .filter((ip) => !held.includes(ip));
+      if (held.length > 0 && (lost === undefined || lost.length === 0)) return;
+      const what = lost === undefined || lost.length === 0 ? "an address" : lost.join(", ");
+      throw new CniError(
+        CNI_CODES.internal,
+        `container ${request.containerId} does not hold ${what} any more`,
+      );
+    });
+  }
+
+  /** Ready when an address is free. */
+  async status(request: PluginRequest): Promise<void> {
+    const configuration = this.read(request);
+    await this.withPools(request, configuration, async (pools) => {
+      const free = [...pools.values()].flatMap(({ addresses }) => [...addresses.values()]);
+      if (free.some(({ isInUse }) => !isInUse)) return;
+      throw new CniError(CNI_CODES.pluginNotAvailable, "no address of this node's interfaces is free", {
+        knowledge: "ipam-range-exhausted",
+      });
+    });
+  }
+
+  /** Releases what containers hold that are not valid any more. */
+  async gc(request: PluginRequest): Promise<void> {
+    const configuration = this.read(request);
+    const valid = readValidAttachments(request.configuration);
+    if (valid === undefined) return;
+    await this.withPools(request, configuration, async (pools, save) => {
+      for (const pool of pools.values())
+        for (const [key, { id }] of pool.addresses)
+          if (id !== "" && !valid.some(({ containerId }) => containerId === id))
+            releaseAddress(pool, key, id);
+      await save();
+    });
+  }
+
+  private heldBy(pools: Pools, containerId: string): readonly string[] {
+    const all = [...pools.values()].flatMap(({ addresses }) => [...addresses.values()]);
+    return all.filter(({ id, isInUse }) => isInUse && id === containerId).map(({ ip }) => formatIp(ip));
+  }
+
+  /** @throws CniError (100) */
+  private poolFor(pools: Pools, { subnet, master }: IpamConfiguration): AddressPool {
+    try {
+      if (subnet === "") return requestPool(pools, { interfaceName: master, isIpv6: false });
+    } catch (error) {
+      throw fail("Failed to allocate pool", error);
+    }
+    try {
+      return poolById(pools, subnet);
+    } catch (error) {
+      throw fail("Failed to allocate address", error);
+    }
+  }
+
+  /** The reference's route is that of IPv4 whatever the pool is. */
+  private resultOf({ subnet, gateway, isIpv6 }: AddressPool, address: string): CniResult {
+    const ip = defined(parseIp(address), address);
+    const destination = isIpv6 && this.compat === "better" ? DEFAULT_ROUTE_V6 : DEFAULT_ROUTE;
+    return {
+      interfaces: [],
+      ips: [{ address: { ip, length: subnet.length }, gateway }],
+      routes: [{ destination, gateway }],
+      dns: { nameservers: [NAME_SERVER], domain: "", search: [], options: [] },
+    };
+  }
+
+  /** @throws CniError */
+  private read({ configuration }: PluginRequest): IpamConfiguration {
+    try {
+      const reader = new StructReader(configuration);
+      const ipam = reader.struct("ipam");
+      const environment = ipam?.text("environment") || "azure";
+      const space = ipam?.text("addressSpace") || LOCAL_SPACE;
+      if (!ENVIRONMENTS.includes(environment) || space !== LOCAL_SPACE) {
+        const field = space === LOCAL_SPACE ? "ipam.environment" : "ipam.addressSpace";
+        const shown = JSON.stringify(space === LOCAL_SPACE ? environment : space);
+        throw new CniError(
+          ERROR_CODE,
+          `field "${field}" is ${shown}, which this azure-vnet-ipam does not have`,
+        );
+      }
+      return {
+        master: reader.text("master"),
+        environment,
+        subnet: ipam?.text("subnet") ?? "",
+        address: ipam?.text("ipAddress") ?? "",
+      };
+    } catch (error) {
+      if (!(error instanceof DecodeError)) throw error;
+      throw fail("Failed to parse network configuration", error);
+    }
+  }
+
+  private async withPools<T>(
+    request: PluginRequest,
+    { environment }: IpamConfiguration,
+    work: (pools: Pools, save: () => Promise<void>) => Promise<T>,
+  ): Promise<T> {
+    const { store, sources } = this.options;
+    let isStarted = false;
+    try {
+      return await store.withLock(async (locked) => {
+        const pools = await this.refreshed(request, environment, locked);
+        isStarted = true;
+        const stamp = { version: "mullion", time: sources.now() };
+        return work(pools, () => locked.write(formatPools(pools, stamp)));
+      });
+    } catch (error) {
+      if (isStarted) throw error;
+      const text = `Failed to initialize key-value store of ipam plugin: ${describeError(error)}`;
+      // Row 149: the reference says this as a plain text, which no caller can read.
+      throw this.compat === "reference"
+        ? new PlainFailure(text)
+        : new CniError(CNI_CODES.tryAgainLater, text);
+    }
+  }
+
+  /** A source that fails leaves the pools as they are; better says so. */
+  private async refreshed(request: PluginRequest, environment: string, locked: LockedState): Promise<Pools> {
+    const pools = parsePools(await locked.read());
+    if (environment === "null") return pools;
+    try {
+      mergePools(pools, await readPools(environment, this.options.sources));
+    } catch (error) {
+      if (this.compat === "better")
+        request.warn(`${this.name}: the addresses are not refreshed: ${describeError(error)}`);
+    }
+    return pools;
+  }
+}

@@ -1,0 +1,103 @@
+/** Pools of addresses, and who holds what of them (cni.md §5.9). */
+import { CNI_CODES, CniError } from "../../cni/error.ts";
+import type { Ip } from "../../net/ip.ts";
+import type { InterfaceAddress } from "../../net/prefix.ts";
+
+export interface AddressRecord {
+  /** The container that holds it; empty: nobody. */
+  id: string;
+  readonly ip: Ip;
+  isInUse: boolean;
+  /** Vanished from the source while it was held: it goes when it is released. */
+  isStale: boolean;
+}
+
+export interface AddressPool {
+  readonly id: string;
+  readonly interfaceName: string;
+  readonly subnet: InterfaceAddress;
+  readonly gateway: Ip;
+  readonly isIpv6: boolean;
+  readonly priority: number;
+  references: number;
+  readonly addresses: Map<string, AddressRecord>;
+}
+
+export type Pools = Map<string, AddressPool>;
+
+/** What has vanished from the source is dropped when it is free, and kept until it is released when it is not. */
+export function mergePools(pools: Pools, fresh: Pools): void {
+  for (const [id, pool] of fresh) if (!pools.has(id)) pools.set(id, pool);
+  for (const [id, pool] of pools) {
+    const offered = fresh.get(id)?.addresses ?? new Map<string, AddressRecord>();
+    for (const [key, record] of offered) if (!pool.addresses.has(key)) pool.addresses.set(key, record);
+    for (const [key, record] of pool.addresses) {
+      record.isStale = !offered.has(key);
+      if (record.isStale && !record.isInUse) pool.addresses.delete(key);
+    }
+    if (pool.addresses.size === 0 && pool.references === 0) pools.delete(id);
+  }
+}
+
+function isAnyInUse({ addresses }: AddressPool): boolean {
+  return [...addresses.values()].some(({ isInUse, id }) => isInUse || id !== "");
+}
+
+/** A pool that nobody uses; of several the one of higher priority, then the one with more addresses. */
+export function requestPool(
+  pools: Pools,
+  wanted: { readonly interfaceName: string; readonly isIpv6: boolean },
+): AddressPool {
+  let best: AddressPool | undefined;
+  for (const pool of pools.values()) {
+    if (pool.references > 0 && isAnyInUse(pool)) continue;
+    pool.references = 0;
+    if (pool.isIpv6 !== wanted.isIpv6) continue;
+    if (wanted.interfaceName !== "" && wanted.interfaceName !== pool.interfaceName) continue;
+    if (best === undefined || pool.priority > best.priority || pool.addresses.size > best.addresses.size)
+      best = pool;
+  }
+  if (best === undefined) throw new CniError(CNI_CODES.internal, "no available address pools");
+  best.references = 1;
+  return best;
+}
+
+export function poolById(pools: Pools, id: string): AddressPool {
+  const pool = pools.get(id);
+  if (pool !== undefined) return pool;
+  throw new CniError(CNI_CODES.internal, `Pool id ${id} not found :Invalid address pool`);
+}
+
+function chooseAddress(pool: AddressPool, address: string, containerId: string): AddressRecord {
+  const all = [...pool.addresses.values()];
+  if (address !== "") {
+    const record = pool.addresses.get(address);
+    if (record === undefined) throw new CniError(CNI_CODES.internal, "Address not found");
+    if (record.isInUse && record.id !== containerId)
+      throw new CniError(CNI_CODES.internal, "Address already in use");
+    return record;
+  }
+  const held = all.find(({ id }) => id === containerId);
+  const record = held ?? all.find(({ isInUse, id }) => !isInUse && id === "");
+  if (record === undefined)
+    throw new CniError(CNI_CODES.internal, "No available addresses", { knowledge: "ipam-range-exhausted" });
+  return record;
+}
+
+/** A given address, else the one that the container holds (row 146), else the first that is free. @throws CniError */
+export function requestAddress(pool: AddressPool, address: string, containerId: string): AddressRecord {
+  const record = chooseAddress(pool, address, containerId);
+  record.id = containerId;
+  record.isInUse = true;
+  return record;
+}
+
+/** Releases a given address, else the one that the container holds; what is not held is no error (row 148). */
+export function releaseAddress(pool: AddressPool, address: string, containerId: string): void {
+  const key = address === "" ? [...pool.addresses].find(([, { id }]) => id === containerId)?.[0] : address;
+  const record = pool.addresses.get(key ?? "");
+  if (record === undefined || record.id !== containerId || !record.isInUse) return;
+  record.isInUse = false;
+  record.id = "";
+  if (record.isStale) pool.addresses.delete(key ?? "");
+}

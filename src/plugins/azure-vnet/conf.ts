@@ -1,0 +1,116 @@
+/** The configuration of azure-vnet (cni.md §5.1). */
+import { readStandardConfiguration } from "../../cni/configuration.ts";
+import { StructReader } from "../../cni/decode.ts";
+import { CNI_CODES, CniError } from "../../cni/error.ts";
+import type { JsonObject, JsonValue } from "../../cni/json.ts";
+import type { Compat } from "../../cni/parameters.ts";
+import type { CniDns } from "../../cni/result.ts";
+import { type PortMapping, readPortMapping } from "../windows-endpoint/conf.ts";
+
+/** The code of errors that the plugin words itself (cni.md §5.2). */
+export const AZURE_ERROR_CODE = 100;
+/** The version of a configuration that says none: another one than elsewhere (cni.md §5.1). */
+export const AZURE_DEFAULT_VERSION = "0.2.0";
+
+/** An entry of `AdditionalArgs` whose name has `Policy` in it, or a policy that the plugin adds. */
+export interface AzurePolicy {
+  /** `EndpointPolicy` and `NetworkPolicy`, written exactly so, are used. */
+  readonly name: string;
+  readonly value: JsonValue | undefined;
+}
+
+export interface AzureRuntimeDns {
+  readonly servers: readonly string[];
+  readonly searches: readonly string[];
+  readonly options: readonly string[];
+}
+
+export interface AzureConfiguration {
+  /** The network's ID in the state, and its name in HNS. */
+  readonly name: string;
+  readonly mode: string;
+  /** The host's interface; empty: the one whose subnet is that of the pods. */
+  readonly master: string;
+  /** The adapter in the network's policy in place of the master. */
+  readonly adapterName: string;
+  readonly bridge: string;
+  readonly ipamType: string;
+  readonly dns: CniDns;
+  readonly runtimeDns: AzureRuntimeDns;
+  readonly portMappings: readonly PortMapping[];
+  readonly hasLoopbackDsr: boolean;
+  /** How long one call to HNS may take, in seconds; 0: as long as it likes. */
+  readonly hnsTimeoutSeconds: number;
+  readonly policies: readonly AzurePolicy[];
+  /** What a person should know about this configuration; one line each. */
+  readonly warnings: readonly string[];
+}
+
+/** Modes of the reference that this plugin does not have: it says so before it does anything. */
+function refuseOtherModes(reader: StructReader): void {
+  const refuse = (field: string, value: string): never => {
+    throw new CniError(
+      CNI_CODES.invalidNetworkConfig,
+      `field ${JSON.stringify(field)} is ${value}, which this azure-vnet does not have: it serves one tenant, with addresses of an IPAM plugin`,
+      { knowledge: "cni-azure-mode-missing" },
+    );
+  };
+  if (reader.boolean("multiTenancy")) refuse("multiTenancy", "true");
+  const execution = reader.text("executionMode");
+  if (execution !== "" && execution !== "default") refuse("executionMode", JSON.stringify(execution));
+  if (reader.text("ipv6Mode") !== "") refuse("ipv6Mode", JSON.stringify(reader.text("ipv6Mode")));
+  const ipam = reader.struct("ipam")?.text("type") ?? "";
+  if (ipam === "azure-cns") refuse("ipam.type", JSON.stringify(ipam));
+}
+
+function readPolicies(reader: StructReader): readonly AzurePolicy[] {
+  return reader
+    .structs("AdditionalArgs")
+    .map((entry) => ({ name: entry.text("name"), value: entry.raw("value") }))
+    .filter(({ name }) => name.includes("Policy"));
+}
+
+function warningsFor(policies: readonly AzurePolicy[], mode: string, compat: Compat): readonly string[] {
+  if (compat === "reference") return [];
+  const unread = policies
+    .filter(({ name }) => name !== "EndpointPolicy" && name !== "NetworkPolicy")
+    .map(({ name }) => `AdditionalArgs of the name ${JSON.stringify(name)} are not used`);
+  // Row 145: the mode "l2tunnel" exists in documents alone.
+  return mode === "" || mode === "bridge" || mode === "l2bridge"
+    ? unread
+    : [
+        ...unread,
+        `"mode": ${JSON.stringify(mode)} has no effect on Windows: the network is of the type L2Bridge`,
+      ];
+}
+
+/** Reads the configuration. @throws DecodeError; CniError for a mode that is not there */
+export function readAzureConfiguration(document: JsonObject, compat: Compat): AzureConfiguration {
+  const standard = readStandardConfiguration(document);
+  const reader = new StructReader(document);
+  refuseOtherModes(reader);
+  const runtime = reader.struct("runtimeConfig");
+  const runtimeDns = runtime?.struct("dns");
+  const windows = reader.struct("windowsSettings");
+  const policies = readPolicies(reader);
+  const mode = reader.text("mode");
+  return {
+    name: standard.name,
+    mode,
+    master: reader.text("master"),
+    adapterName: reader.text("adapterName"),
+    bridge: reader.text("bridge"),
+    ipamType: standard.ipamType,
+    dns: standard.dns,
+    runtimeDns: {
+      servers: runtimeDns?.texts("servers") ?? [],
+      searches: runtimeDns?.texts("searches") ?? [],
+      options: runtimeDns?.texts("options") ?? [],
+    },
+    portMappings: runtime?.structs("portMappings").map(readPortMapping) ?? [],
+    hasLoopbackDsr: windows?.boolean("enableLoopbackDSR") === true,
+    hnsTimeoutSeconds: windows?.integer("hnsTimeoutDurationInSeconds") ?? 0,
+    policies,
+    warnings: warningsFor(policies, mode, compat),
+  };
+}

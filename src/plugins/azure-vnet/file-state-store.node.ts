@@ -1,0 +1,72 @@
+/** The state as a file beside its lock, named as the reference names them (cni.md §5.8). */
+import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describeSystemError } from "../host-local/file-lease-store.node.ts";
+import { type LeaseLockOptions, takeLock } from "../host-local/lease-lock.node.ts";
+import { LeaseStoreError } from "../host-local/lease-store.ts";
+import { type LockedState, StateLockTimeout, type StateStore } from "./state-store.ts";
+
+const FOLDER_MODE = 0o755;
+const FILE_MODE = 0o600;
+
+export interface FileStateStoreOptions extends LeaseLockOptions {
+  readonly folder: string;
+  /** `azure-vnet`: the file is `azure-vnet.json`, the lock `azure-vnet.lock`. */
+  readonly name: string;
+}
+
+export class FileStateStore implements StateStore {
+  private readonly options: FileStateStoreOptions;
+
+  constructor(options: FileStateStoreOptions) {
+    this.options = options;
+  }
+
+  async withLock<T>(work: (state: LockedState) => Promise<T>): Promise<T> {
+    const release = this.lock();
+    try {
+      return await work({ read: () => this.read(), write: (text) => this.write(text) });
+    } finally {
+      release();
+    }
+  }
+
+  private get path(): string {
+    return join(this.options.folder, `${this.options.name}.json`);
+  }
+
+  private lock(): () => void {
+    const { folder, name } = this.options;
+    try {
+      mkdirSync(folder, { recursive: true, mode: FOLDER_MODE });
+      return takeLock(join(folder, `${name}.lock`), this.options);
+    } catch (error) {
+      if (error instanceof LeaseStoreError && error.reason === "busy")
+        throw new StateLockTimeout(`timed out locking store: ${error.message}`, { cause: error });
+      throw new Error(describeSystemError(error), { cause: error });
+    }
+  }
+
+  private async read(): Promise<string | undefined> {
+    await Promise.resolve();
+    try {
+      return readFileSync(this.path, "utf8");
+    } catch (error) {
+      if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
+      throw new Error(describeSystemError(error), { cause: error });
+    }
+  }
+
+  private async write(text: string): Promise<void> {
+    await Promise.resolve();
+    // The lock is held: one name is enough, and what a process that died left of it is written over.
+    const draft = `${this.path}.draft`;
+    try {
+      writeFileSync(draft, text, { mode: FILE_MODE, flush: true });
+      renameSync(draft, this.path);
+    } catch (error) {
+      rmSync(draft, { force: true });
+      throw new Error(describeSystemError(error), { cause: error });
+    }
+  }
+}

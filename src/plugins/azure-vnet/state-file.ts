@@ -1,0 +1,246 @@
+/** The text of `azure-vnet.json`: that of the reference, so that either can go on where the other stopped (cni.md §5.8). */
+import { DecodeError, StructReader, readStruct } from "../../cni/decode.ts";
+import { type JsonObject, type JsonValue, parseJson } from "../../cni/json.ts";
+import type { CniRoute } from "../../cni/result.ts";
+import { type Ip, familyOf, formatIp, parseIp } from "../../net/ip.ts";
+import { type Mac, formatMac, parseMac } from "../../net/mac.ts";
+import { type InterfaceAddress, maskIp } from "../../net/prefix.ts";
+import { decodeBase64, encodeBase64 } from "./base64.ts";
+import type {
+  AzureEndpointRecord,
+  AzureInterfaceRecord,
+  AzureNetworkRecord,
+  AzureState,
+  AzureSubnet,
+} from "./state.ts";
+
+/** Windows' numbers of address families. */
+const FAMILIES = { 4: 2, 6: 23 } as const;
+const BYTE_BITS = 8;
+const MAC_BYTES = 6;
+const NO_ADDRESS: JsonObject = { IP: "", Mask: null };
+
+// Writing
+
+function formatMask({ ip, length }: InterfaceAddress): string {
+  const count = familyOf(ip) === 4 ? 4 : 16;
+  const bits = (index: number): number => Math.max(0, Math.min(BYTE_BITS, length - index * BYTE_BITS));
+  return encodeBase64(
+    Array.from({ length: count }, (_, index) => (0xff << (BYTE_BITS - bits(index))) & 0xff),
+  );
+}
+
+/** An address with its mask, as Go prints a network. */
+export function formatGoAddress(address: InterfaceAddress): JsonObject {
+  return { IP: formatIp(address.ip), Mask: formatMask(address) };
+}
+
+function formatMacBytes(text: string): JsonValue {
+  const mac = parseMac(text);
+  if (mac === undefined) return null;
+  const bytes = Array.from(
+    { length: MAC_BYTES },
+    (_, index) => Math.floor(mac / 256 ** (MAC_BYTES - 1 - index)) & 0xff,
+  );
+  return encodeBase64(bytes);
+}
+
+function orNull(list: readonly JsonValue[]): JsonValue {
+  return list.length === 0 ? null : list;
+}
+
+function formatRoute({ destination, gateway }: CniRoute): JsonObject {
+  return {
+    Dst: formatGoAddress({ ip: maskIp(destination.ip, destination.length), length: destination.length }),
+    Src: "",
+    Gw: gateway === undefined ? "" : formatIp(gateway),
+    Protocol: 0,
+    DevName: "",
+    Scope: 0,
+    Priority: 0,
+    Table: 0,
+  };
+}
+
+function formatEndpoint(endpoint: AzureEndpointRecord): JsonObject {
+  return {
+    Id: endpoint.id,
+    HnsId: endpoint.hnsId,
+    SandboxKey: endpoint.containerId,
+    IfName: endpoint.ifName,
+    HostIfName: "",
+    MacAddress: formatMacBytes(endpoint.mac),
+    InfraVnetIP: NO_ADDRESS,
+    LocalIP: "",
+    IPAddresses: orNull(endpoint.addresses.map(formatGoAddress)),
+    Gateways: orNull(endpoint.gateways.map(formatIp)),
+    DNS: {
+      Suffix: endpoint.dns.suffix,
+      Servers: orNull(endpoint.dns.servers),
+      Options: orNull(endpoint.dns.options),
+    },
+    Routes: orNull(endpoint.routes.map(formatRoute)),
+    VlanID: 0,
+    EnableSnatOnHost: false,
+    EnableInfraVnet: false,
+    EnableMultitenancy: false,
+    AllowInboundFromHostToNC: false,
+    AllowInboundFromNCToHost: false,
+    NetworkContainerID: "",
+    ContainerID: endpoint.containerId,
+    PODName: endpoint.podName,
+    PODNameSpace: endpoint.podNamespace,
+    NetNs: endpoint.netns,
+    SecondaryInterfaces: null,
+    NICType: "InfraNIC",
+  };
+}
+
+function formatSubnet({ prefix, gateway }: AzureSubnet): JsonObject {
+  return {
+    Family: FAMILIES[familyOf(prefix.ip)],
+    Prefix: formatGoAddress(prefix),
+    Gateway: gateway === undefined ? "" : formatIp(gateway),
+    PrimaryIP: "",
+  };
+}
+
+function fromMap<T>(map: ReadonlyMap<string, T>, format: (value: T) => JsonObject): JsonObject {
+  return Object.fromEntries([...map].map(([key, value]) => [key, format(value)]));
+}
+
+function formatNetwork(network: AzureNetworkRecord): JsonObject {
+  return {
+    Id: network.id,
+    HnsId: network.hnsId,
+    Mode: network.mode,
+    VlanId: 0,
+    Subnets: orNull(network.subnets.map(formatSubnet)),
+    Endpoints: fromMap(network.endpoints, formatEndpoint),
+    DNS: { Suffix: "", Servers: null, Options: null },
+    EnableSnatOnHost: false,
+    NetNs: network.netns,
+    SnatBridgeIP: "",
+  };
+}
+
+function formatInterface(external: AzureInterfaceRecord): JsonObject {
+  return {
+    Name: external.name,
+    Networks: fromMap(external.networks, formatNetwork),
+    Subnets: orNull(external.subnets),
+    BridgeName: "",
+    DNSInfo: { Suffix: "", Servers: null, Options: null },
+    MacAddress: formatMacBytes(external.mac),
+    IPAddresses: null,
+    Routes: null,
+    IPv4Gateway: "0.0.0.0",
+    IPv6Gateway: "::",
+  };
+}
+
+/** The file: indented with tabs. */
+export function formatState(
+  state: AzureState,
+  stamp: { readonly version: string; readonly time: string },
+): string {
+  const document = {
+    Network: {
+      Version: stamp.version,
+      TimeStamp: stamp.time,
+      ExternalInterfaces: fromMap(state, formatInterface),
+    },
+  };
+  return JSON.stringify(document, undefined, "\t");
+}
+
+// Reading
+
+function readIp(reader: StructReader, name: string): Ip | undefined {
+  const text = reader.text(name);
+  if (text === "") return undefined;
+  const ip = parseIp(text);
+  if (ip === undefined) throw new DecodeError(reader.pathOf(name), "an IP address", text);
+  return ip;
+}
+
+/** Reads what `formatGoAddress` writes. @throws DecodeError */
+export function readGoAddress(reader: StructReader): InterfaceAddress {
+  const ip = readIp(reader, "IP");
+  const mask = decodeBase64(reader.text("Mask"));
+  const count = ip !== undefined && familyOf(ip) === 4 ? 4 : 16;
+  if (ip === undefined || mask?.length !== count)
+    throw new DecodeError(reader.pathOf("Mask"), "an address with its mask", reader.text("Mask"));
+  const ones = mask.map((byte) => byte.toString(2).padStart(BYTE_BITS, "0")).join("");
+  return { ip, length: ones.indexOf("0") < 0 ? ones.length : ones.indexOf("0") };
+}
+
+function readMacBytes(reader: StructReader): string {
+  const bytes = decodeBase64(reader.text("MacAddress")) ?? [];
+  if (bytes.length !== MAC_BYTES) return "";
+  return formatMac(bytes.reduce((mac, byte) => mac * 256 + byte, 0) as Mac);
+}
+
+function readRoute(reader: StructReader): CniRoute {
+  const destination = readGoAddress(reader.struct("Dst") ?? new StructReader({}, reader.pathOf("Dst")));
+  const gateway = readIp(reader, "Gw");
+  return gateway === undefined ? { destination } : { destination, gateway };
+}
+
+function readEndpoint(reader: StructReader): AzureEndpointRecord {
+  const dns = reader.struct("DNS");
+  return {
+    id: reader.text("Id"),
+    hnsId: reader.text("HnsId"),
+    ifName: reader.text("IfName"),
+    mac: readMacBytes(reader),
+    addresses: reader.structs("IPAddresses").map(readGoAddress),
+    gateways: reader.texts("Gateways").flatMap((text) => parseIp(text) ?? []),
+    dns: {
+      suffix: dns?.text("Suffix") ?? "",
+      servers: dns?.texts("Servers") ?? [],
+      options: dns?.texts("Options") ?? [],
+    },
+    routes: reader.structs("Routes").map(readRoute),
+    containerId: reader.text("ContainerID"),
+    netns: reader.text("NetNs"),
+    podName: reader.text("PODName"),
+    podNamespace: reader.text("PODNameSpace"),
+  };
+}
+
+/** The members of a map, whose keys are data. */
+function readMap<T>(reader: StructReader, name: string, read: (reader: StructReader) => T): Map<string, T> {
+  const entries = Object.entries(reader.object(name) ?? {});
+  return new Map(entries.map(([key, value]) => [key, read(readStruct(value ?? {}, reader.pathOf(name)))]));
+}
+
+function readNetwork(reader: StructReader): AzureNetworkRecord {
+  return {
+    id: reader.text("Id"),
+    hnsId: reader.text("HnsId"),
+    mode: reader.text("Mode"),
+    subnets: reader.structs("Subnets").map((subnet) => ({
+      prefix: readGoAddress(subnet.struct("Prefix") ?? new StructReader({}, subnet.pathOf("Prefix"))),
+      gateway: readIp(subnet, "Gateway"),
+    })),
+    netns: reader.text("NetNs"),
+    endpoints: readMap(reader, "Endpoints", readEndpoint),
+  };
+}
+
+function readInterface(reader: StructReader): AzureInterfaceRecord {
+  return {
+    name: reader.text("Name"),
+    mac: readMacBytes(reader),
+    subnets: reader.texts("Subnets"),
+    networks: readMap(reader, "Networks", readNetwork),
+  };
+}
+
+/** Reads the file; one that is empty or missing is no state (row 135). @throws JsonError, DecodeError */
+export function parseState(text: string | undefined): AzureState {
+  if (text === undefined || text === "") return new Map();
+  const network = readStruct(parseJson(text), "").struct("Network");
+  return network === undefined ? new Map() : readMap(network, "ExternalInterfaces", readInterface);
+}
