@@ -316,6 +316,7 @@ it(`${PODS} pods come and go under kills; seed ${SEED}`, async () => {
   await share(workers, pods, async (worker, pod) => {
     attached.push(await worker.bringUp(pod));
   });
+  expect(attached).toHaveLength(PODS);
   await noneAtWork();
   await workers[0]!.collectGarbage(attached);
   await noneAtWork();
