@@ -155,6 +155,7 @@ export const KNOWLEDGE_CODES = [
   "kubernetes-access-denied",
   "kubernetes-request-invalid",
   "kubernetes-unreachable",
+  "kubeconfig-unusable",
   "input-without-documents",
   // The running cluster and its control API.
   "cluster-not-running",
