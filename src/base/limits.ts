@@ -94,6 +94,8 @@ export const LIMITS = {
   manifestProblemsMax: 500,
   /** Changes of Kubernetes objects that a watch can go back to, per kind. */
   watchHistoryMax: 8_192,
+  /** Events that the embedded API server keeps; the oldest go first, as they go after an hour in a cluster. */
+  kubeEventsMax: 10_000,
   /** Pods that the embedded controllers make at most; Kubernetes itself is built for 150 000. */
   podsMax: 200_000,
   /** Nodes of one cluster file. */
