@@ -35,6 +35,7 @@ export const KNOWLEDGE_CODES = [
   "reassembly-failed",
   "protocol-unknown",
   "ipv6-not-carried",
+  "ipv6-address-duplicate",
   "winnat-not-translated",
   "winnat-ports-exhausted",
   "winnat-address-filtered",
