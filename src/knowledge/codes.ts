@@ -150,6 +150,13 @@ export const KNOWLEDGE_CODES = [
   "node-range-exhausted",
   "resource-version-expired",
   "object-not-found",
+  "object-exists-already",
+  "object-changed-meanwhile",
+  "object-refused",
+  "kubernetes-access-denied",
+  "kubernetes-request-invalid",
+  "kubernetes-unreachable",
+  "kubeconfig-unusable",
   "input-without-documents",
   // The running cluster and its control API.
   "cluster-not-running",
