@@ -35,6 +35,7 @@ export const KNOWLEDGE_CODES = [
   "reassembly-failed",
   "protocol-unknown",
   "ipv6-not-carried",
+  "ipv6-address-duplicate",
   "winnat-not-translated",
   "winnat-ports-exhausted",
   "winnat-address-filtered",
@@ -155,6 +156,7 @@ export const KNOWLEDGE_CODES = [
   "kubernetes-access-denied",
   "kubernetes-request-invalid",
   "kubernetes-unreachable",
+  "kubeconfig-unusable",
   "input-without-documents",
   // The running cluster and its control API.
   "cluster-not-running",
@@ -173,6 +175,12 @@ export const KNOWLEDGE_CODES = [
   "ipam-range-exhausted",
   "ipam-range-invalid",
   "hns-unreachable",
+  "azure-cns-down",
+  "azure-cns-refused",
+  "azure-cns-answer-wrong",
+  "azure-cns-pool-exhausted",
+  "azure-state-unreadable",
+  "azure-wire-server-unreachable",
   // Dumps of HNS.
   "hns-dump-unreadable",
   "hns-dump-object-unknown",

@@ -22,7 +22,8 @@ type KubernetesCode =
   | "object-refused"
   | "kubernetes-access-denied"
   | "kubernetes-request-invalid"
-  | "kubernetes-unreachable";
+  | "kubernetes-unreachable"
+  | "kubeconfig-unusable";
 
 function kubernetes(title: string, path: string): { readonly text: string; readonly url: string } {
   return { text: `Kubernetes documentation: ${title}`, url: `https://kubernetes.io/docs/${path}` };
@@ -387,6 +388,27 @@ export const KUBERNETES_ENTRIES: EntryTable<KubernetesCode> = {
     sources: [
       kubernetes("Troubleshooting Clusters", "tasks/debug/debug-cluster/"),
       { text: "k8s.io/client-go, tools/cache/reflector.go", url: "https://github.com/kubernetes/client-go" },
+    ],
+    profiles: ALL,
+  },
+
+  "kubeconfig-unusable": {
+    title: "The kubeconfig cannot be used",
+    cause: prose`
+      The file is missing or is no kubeconfig, its current context names no cluster, the address in it is no URL, or a
+      certificate or token file that it names is not there. Without a kubeconfig a program takes what a pod has
+      (KUBERNETES_SERVICE_HOST and the files of its service account).`,
+    onNode: prose`
+      What the file says:
+
+          kubectl --kubeconfig C:\k\config config view --minify`,
+    remedy: prose`
+      Name a valid file (kube-proxy: --kubeconfig; flanneld: --kubeconfig-file), or copy it from the control plane again.`,
+    sources: [
+      kubernetes(
+        "Organizing Cluster Access Using kubeconfig Files",
+        "concepts/configuration/organize-cluster-access-kubeconfig/",
+      ),
     ],
     profiles: ALL,
   },
