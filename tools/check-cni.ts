@@ -24,10 +24,13 @@ import type { InProcessHcnClient } from "../src/hns/in-process-client.ts";
 import type { HostComputeNetwork, Subnet } from "../src/hcn/network.ts";
 import { createNamespace, createNetwork, listEndpoints } from "../src/hcn/operations.ts";
 import { lint } from "../src/lint/mod.ts";
-import { parseInterfaceAddress } from "../src/net/prefix.ts";
 import { AzureVnet } from "../src/plugins/azure-vnet/plugin.ts";
 import { MemoryStateStore } from "../src/plugins/azure-vnet/state-store.ts";
 import { AzureVnetIpam } from "../src/plugins/azure-vnet-ipam/plugin.ts";
+
+import { transportTo } from "../src/plugins/cns/in-process-transport.ts";
+import { CnsService } from "../src/plugins/cns/service.ts";
+import type { HttpTransport } from "../src/plugins/cns/transport.ts";
 import { Flannel } from "../src/plugins/flannel/plugin.ts";
 import { MemoryScratchStore } from "../src/plugins/flannel/scratch-store.ts";
 import { MemoryLeaseStore } from "../src/plugins/host-local/memory-lease-store.ts";
@@ -36,7 +39,9 @@ import { SDN_TYPES, type SdnName } from "../src/plugins/sdn/conf.ts";
 import { SdnPlugin } from "../src/plugins/sdn/plugin.ts";
 import { WinBridge } from "../src/plugins/win-bridge/plugin.ts";
 import { WinOverlay } from "../src/plugins/win-overlay/plugin.ts";
+import { CNS_HOST, pool } from "../src/testing/cns-node.ts";
 import { hnsNode } from "../src/testing/hns-node.ts";
+import { azureHost } from "../src/testing/windows-plugin-node.ts";
 
 const TEMPERS = ["reference", "better"] as const;
 /** Where kubelet of the SDN scripts looks. */
@@ -119,8 +124,22 @@ interface Node {
   readonly leases: MemoryLeaseStore;
 }
 
+/** What answers azure-vnet over HTTP: CNS with a pool of each kind, by the mode of the file, and the wire server. */
+function azureNetwork({ reader }: Talker): HttpTransport {
+  const ipam = reader.raw("ipam");
+  const isOverlay = isJsonObject(ipam) && textOf(ipam, "mode") === "overlay";
+  const cns = new CnsService({ host: CNS_HOST });
+  if (isOverlay) {
+    cns.addPool(pool("10.244.1.0/24", "", "10.244.1.5"));
+    cns.addPool(pool("fd12:1::/64", "", "fd12:1::5"));
+  } else cns.addPool(pool("10.241.0.4/16", "10.241.0.1", "10.241.0.9"));
+  const toCns = transportTo(cns);
+  return async (request) =>
+    request.url.includes("168.63.129.16") ? { status: 200, text: "" } : toCns(request);
+}
+
 /** A node with every plugin of this project. */
-function makeNode(compat: Compat): Node {
+function makeNode(compat: Compat, talker: Talker): Node {
   const adapter = { name: "Ethernet", address: NODE_ADDRESS, mac: NODE_MAC } as never;
   const { client } = hnsNode({ adapters: [adapter] });
   const plugins = new Map<string, CniPlugin>();
@@ -128,24 +147,19 @@ function makeNode(compat: Compat): Node {
   const options = { client, delegate: new RunnerDelegate(runner), compat };
   const leases = new MemoryLeaseStore();
   const files = { readText: async () => SUBNET_ENV };
-  const now = (): string => "2026-11-22T00:00:00Z";
-  const address = parseInterfaceAddress(NODE_ADDRESS);
-  const interfaces = () => [
-    { name: "Ethernet", mac: NODE_MAC, addresses: address === undefined ? [] : [address] },
-  ];
-  const startTimer = () => ({ done: new Promise<void>(() => undefined), cancel: () => undefined });
+  const azure = azureHost(azureNetwork(talker));
   const sources = {
-    interfaces,
+    interfaces: () => azure.interfaces(),
     queryWireServer: async () => WIRE,
     readInterfaces: async () => Promise.reject(new Error("no such file")),
-    now,
+    now: () => azure.now(),
   };
   const all: readonly CniPlugin[] = [
     new WinBridge(options),
     new WinOverlay(options),
     ...(Object.keys(SDN_TYPES) as SdnName[]).map((name) => new SdnPlugin({ ...options, name })),
     new Flannel({ ...options, files, scratch: new MemoryScratchStore() }),
-    new AzureVnet({ ...options, store: new MemoryStateStore(), host: { interfaces, now, startTimer } }),
+    new AzureVnet({ ...options, store: new MemoryStateStore(), host: azure }),
     new AzureVnetIpam({ store: new MemoryStateStore(), sources, compat }),
     new HostLocal({ store: leases, compat }),
   ];
@@ -194,7 +208,7 @@ async function runPod(list: NetworkList, compat: Compat): Promise<CniRun> {
   const [plugin] = list.plugins;
   if (plugin === undefined) throw new Error("a list without plugins");
   const talker = talkerOf(plugin);
-  const { client, runtime, leases } = makeNode(compat);
+  const { client, runtime, leases } = makeNode(compat, talker);
   const network = wantedNetwork(list.name, talker);
   if (network !== undefined) await createNetwork(client, network);
   const isUpstream = talker.type === "win-bridge" || talker.type === "win-overlay";
@@ -225,11 +239,13 @@ export interface CniVerdict {
 
 /** A refusal says which field, key or value it means; what HNS refuses says so with a code of the catalogue. */
 const NAMES_FIELD = /"[^"]+"|line \d+|field |\([a-z]+(?:-[a-z]+)+\)/;
+/** What HNS answers, whatever is wrong. */
+const RECORD = /\{"Success":false[^}]*\}/;
 /** In front of each refusal of a plugin. */
 const OF_PLUGIN = /^\d+: plugin type="[^"]*"(?: name="[^"]*")? failed \(\w+\): /;
 
 function namesField(refusal: string): boolean {
-  return NAMES_FIELD.test(refusal.replace(OF_PLUGIN, ""));
+  return NAMES_FIELD.test(refusal.replace(OF_PLUGIN, "").replace(RECORD, ""));
 }
 
 function findingsOf(verdict: Omit<CniVerdict, "findings">, isKnown: boolean): readonly string[] {
