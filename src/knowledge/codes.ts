@@ -300,6 +300,9 @@ export const KNOWLEDGE_CODES = [
   "kube-proxy-flag-refused",
   "kube-proxy-field-unknown",
   "kube-proxy-option-ignored",
+  "kube-proxy-configuration-invalid",
+  "kube-proxy-kubeconfig-unusable",
+  "kube-proxy-port-unavailable",
   // Requests to HNS.
   "hns-prefix-host-bits",
   "hns-prefix-invalid",
