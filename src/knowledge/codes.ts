@@ -309,7 +309,6 @@ export const KNOWLEDGE_CODES = [
   "kube-proxy-field-unknown",
   "kube-proxy-option-ignored",
   "kube-proxy-configuration-invalid",
-  "kube-proxy-kubeconfig-unusable",
   "kube-proxy-port-unavailable",
   // Requests to HNS.
   "hns-prefix-host-bits",

@@ -58,7 +58,8 @@ async function main(): Promise<void> {
       watchFile: watch,
       openHns: () =>
         new LazyHcnClient(() => Promise.resolve().then(() => findHns({ variables: process.env }))),
-      openFeed: (settings, log) => openFeed(settings, log, { terminal, watchFile: watch }),
+      openFeed: (settings, name, log) =>
+        openFeed(settings, name, log, { terminal, clock, variables: process.env, watchFile: watch }),
     });
   } finally {
     clearInterval(alive);

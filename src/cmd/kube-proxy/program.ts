@@ -31,7 +31,7 @@ export interface ProgramProcess {
   readonly watchFile: (path: string, changed: () => void) => () => void;
   readonly openHns: () => HcnClient;
   /** @throws StartFailure or Failure when there is no way to the objects. */
-  readonly openFeed: (settings: Settings, log: Klog) => Promise<ObjectFeed>;
+  readonly openFeed: (settings: Settings, hostname: string, log: Klog) => Promise<ObjectFeed>;
 }
 
 const FILE_UPDATED = "content of the proxy server's configuration file was updated";
@@ -125,7 +125,7 @@ function interfacesOf(settings: Settings, proxy: ProgramProcess): readonly HostI
 async function serve(settings: Settings, process: ProgramProcess, log: Klog): Promise<Ended> {
   const { terminal, clock, wallMs, listen, variables } = process;
   const hostname = hostnameOf(settings, process.machineName);
-  const feed = await process.openFeed(settings, log);
+  const feed = await process.openFeed(settings, hostname, log);
   const client = process.openHns();
   const { configuration, kubernetes, compat } = settings;
   const server = new ProxyServer({

@@ -18,7 +18,6 @@ type KubeProxyConfigurationCode =
   | "kube-proxy-field-unknown"
   | "kube-proxy-option-ignored"
   | "kube-proxy-configuration-invalid"
-  | "kube-proxy-kubeconfig-unusable"
   | "kube-proxy-port-unavailable";
 
 const COMMAND_LINE = {
@@ -312,22 +311,6 @@ export const KUBE_PROXY_CONFIGURATION_ENTRIES: EntryTable<KubeProxyConfiguration
 
           kube-proxy --write-config-to kube-proxy.yaml`,
     sources: [CONFIGURATION, COMMAND_LINE, reference("kube-proxy.md §1.1")],
-    profiles: ALL,
-    severity: "error",
-  },
-
-  "kube-proxy-kubeconfig-unusable": {
-    title: "kube-proxy does not know how to reach the API server",
-    cause: prose`
-      The kubeconfig file is missing or cannot be read, or nothing says where the API server is. Without --kubeconfig,
-      --master and clientConnection.kubeconfig kube-proxy takes itself for a pod, which finds the API server through
-      KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT and a token below /var/run/secrets. As a service of Windows
-      it is no pod.`,
-    onNode: LAST_LINES,
-    remedy: prose`
-      Name the file with --kubeconfig, or in the configuration as clientConnection.kubeconfig. To run it without an API
-      server, Mullion's kube-proxy takes manifests: --mullion-manifests services.yaml.`,
-    sources: [COMMAND_LINE, CONFIGURATION, reference("users.md §1 G3")],
     profiles: ALL,
     severity: "error",
   },

@@ -26,7 +26,7 @@ export interface ObjectFeed {
     handler: FollowHandler<Kind>,
   ): () => void;
   readonly events: EventSink;
-  /** False: what is listed is all there will be for now, and a Node that is missing stays so. */
+  /** False: everything is listed at once, and a Node that is missing does not come by waiting. */
   readonly mayHaveNodesLater: boolean;
   /** Ends everything. */
   close(): Promise<void>;

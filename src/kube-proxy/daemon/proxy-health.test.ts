@@ -8,7 +8,7 @@ const BEGIN_MS = Date.UTC(2026, 10, 22, 3, 47, 8);
 function health(options: Partial<ProxyHealthOptions> = {}): {
   readonly health: ProxyHealth;
   readonly time: { seconds: number };
-  ask(path?: string): HttpAnswer;
+  readonly ask: (path?: string) => HttpAnswer;
 } {
   const time = { seconds: 0 };
   const subject = new ProxyHealth({

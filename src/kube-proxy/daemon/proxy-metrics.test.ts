@@ -11,7 +11,7 @@ async function scraped(minor: number, compat: Compat = "reference"): Promise<str
   metrics.completed(4, 1_700_000_001_500);
   metrics.probed("/healthz", 200);
   metrics.loadBalancerFailed("create", 6, "nodeport", "port_already_exists");
-  metrics.repaired(4, "load-balancer-lost");
+  metrics.own.repaired(4, "load-balancer-lost");
   return metrics.registry.metrics();
 }
 

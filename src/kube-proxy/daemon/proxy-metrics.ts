@@ -3,10 +3,7 @@ import { Counter, Gauge, Histogram, Registry } from "prom-client";
 import type { IpFamily } from "../../net/ip.ts";
 import type { Compat } from "../behaviour.ts";
 import type { FeatureGate } from "../configuration/feature-gates.ts";
-import { REPAIR_KINDS, type RepairKind } from "../repair.ts";
-
-/** 0.001 × 2^n. */
-const DURATION_BUCKETS = Array.from({ length: 15 }, (_, exponent) => 0.001 * 2 ** exponent);
+import { DURATION_BUCKETS, OwnMetrics, familyLabel } from "./own-metrics.ts";
 
 /** First minors: metrics for kernelspace at all (#106581), a family with syncs, counters of failures. */
 const KERNELSPACE_SINCE = 24;
@@ -30,21 +27,18 @@ export interface ProxyMetricsOptions {
   readonly gates: readonly (FeatureGate & { readonly isOn: boolean })[];
 }
 
-export function familyLabel(family: IpFamily): "IPv4" | "IPv6" {
-  return family === 4 ? "IPv4" : "IPv6";
-}
-
 /** The stability that upstream writes before each help text. */
 function alpha(text: string): string {
   return `[ALPHA] ${text}`;
 }
 
 const SYNC = "kubeproxy_sync_proxy_rules";
-const OWN = "mullion_kube_proxy";
 
 /** All metrics of one process. */
 export class ProxyMetrics {
   readonly registry: Registry = new Registry();
+  /** Those that upstream does not have. */
+  readonly own: OwnMetrics;
   private readonly hasFamily: boolean;
   private readonly duration: Histogram;
   private readonly lastTimestamp: Gauge;
@@ -53,10 +47,6 @@ export class ProxyMetrics {
   private readonly total: Readonly<Record<"endpoint" | "service", Counter>>;
   private readonly probes: Readonly<Record<"/healthz" | "/livez", Counter>>;
   private readonly failures: Readonly<Record<FailedCall, Counter>>;
-  private readonly repairs: Counter;
-  private readonly hnsCalls: Histogram;
-  private readonly notApplied: Gauge;
-  private readonly failedSyncs: Counter;
 
   constructor({ minor, compat, gates }: ProxyMetricsOptions) {
     this.hasFamily = minor >= FAMILY_LABEL_SINCE;
@@ -71,7 +61,7 @@ export class ProxyMetrics {
       name: `${SYNC}_duration_seconds`,
       help: alpha("SyncProxyRules latency in seconds"),
       labelNames,
-      buckets: DURATION_BUCKETS,
+      buckets: [...DURATION_BUCKETS],
       registers: shown,
     });
     this.lastQueued = gauge(
@@ -115,33 +105,7 @@ export class ProxyMetrics {
       );
     this.failures = { create: failures("create"), update: failures("update"), delete: failures("delete") };
     this.addBuild(minor, gates);
-
-    const own = [this.registry];
-    this.repairs = new Counter({
-      name: `${OWN}_repairs_total`,
-      help: "What was put right in HNS, by kind",
-      labelNames: ["ip_family", "kind"],
-      registers: own,
-    });
-    this.hnsCalls = new Histogram({
-      name: `${OWN}_hns_call_duration_seconds`,
-      help: "Calls of HNS by operation, kind of object and outcome",
-      labelNames: ["operation", "kind", "outcome"],
-      buckets: DURATION_BUCKETS,
-      registers: own,
-    });
-    this.notApplied = new Gauge({
-      name: `${OWN}_service_ports_not_applied`,
-      help: "Service ports that are not programmed and will be tried again",
-      labelNames: ["ip_family"],
-      registers: own,
-    });
-    this.failedSyncs = new Counter({
-      name: `${OWN}_failed_syncs_total`,
-      help: "Syncs that ended before their work was done, by reason",
-      labelNames: ["ip_family", "reason"],
-      registers: own,
-    });
+    this.own = new OwnMetrics(this.registry);
   }
 
   /** A change of a Service or of an EndpointSlice has come; it waits when it changes anything. */
@@ -168,34 +132,12 @@ export class ProxyMetrics {
     this.lastTimestamp.set(this.labels(family), wallMs / 1_000);
   }
 
-  failedSync(family: IpFamily, reason: string): void {
-    this.failedSyncs.inc({ ip_family: familyLabel(family), reason });
-  }
-
-  notAppliedNow(family: IpFamily, count: number): void {
-    this.notApplied.set({ ip_family: familyLabel(family) }, count);
-  }
-
   probed(path: "/healthz" | "/livez", status: number): void {
     this.probes[path].inc({ code: String(status) });
   }
 
   loadBalancerFailed(call: FailedCall, family: IpFamily, type: LoadBalancerType, error: FailureReason): void {
     this.failures[call].inc({ ip_family: familyLabel(family), lb_type: type, error });
-  }
-
-  repaired(family: IpFamily, kind: RepairKind): void {
-    this.repairs.inc({ ip_family: familyLabel(family), kind });
-  }
-
-  /** Counters of families that are proxied stand there from the start, at zero. */
-  announce(families: readonly IpFamily[]): void {
-    for (const family of families)
-      for (const kind of REPAIR_KINDS) this.repairs.inc({ ip_family: familyLabel(family), kind }, 0);
-  }
-
-  hnsCall(operation: string, kind: string, isGood: boolean, seconds: number): void {
-    this.hnsCalls.observe({ operation, kind, outcome: isGood ? "ok" : "error" }, seconds);
   }
 
   private labels(family: IpFamily): Record<string, string> {

@@ -4,16 +4,13 @@
  */
 import type { Clock } from "../../base/clock.ts";
 import type { HcnClient } from "../../hcn/client.ts";
-import { getHnsVersion } from "../../hcn/v1-operations.ts";
 import type { KubeObjects, Node } from "../../kube/objects.ts";
 import type { IpFamily } from "../../net/ip.ts";
 import { type Behaviour, type Compat, type KubernetesVersion, behaviourOf } from "../behaviour.ts";
 import type { KubeProxyConfiguration } from "../configuration/configuration.ts";
 import { effectiveGates, gatesOf } from "../configuration/feature-gates.ts";
-import { portOf } from "../configuration/host-port.ts";
-import { attempt, explanationOf, failureText } from "../hns-failure.ts";
 import { KubeProxy } from "../kube-proxy.ts";
-import type { HostInterface, KubeProxyOptions } from "../options.ts";
+import type { HostInterface } from "../options.ts";
 import { ProxyObjects } from "../proxy-objects.ts";
 import type { FamilySyncReport } from "../report.ts";
 import { familyOfSlice } from "../tracked-endpoints.ts";
@@ -22,15 +19,19 @@ import { familyComplaints } from "./family-complaints.ts";
 import { frontEndKindOf } from "./front-end-kind.ts";
 import type { Listen } from "./http-answer.ts";
 import type { Klog } from "./klog.ts";
-import { nodeAddresses, primaryAddress } from "./node-addresses.ts";
+import { primaryAddress } from "./node-addresses.ts";
 import { type FollowedKind, type ObjectFeed, selectionOf } from "./object-feed.ts";
 import { ObservedHcnClient } from "./observed-client.ts";
+import { familyLabel } from "./own-metrics.ts";
+import { OwnNode } from "./own-node.ts";
+import { proxyOptions, startProxier } from "./proxier-start.ts";
 import { ProxyHealth } from "./proxy-health.ts";
-import { ProxyMetrics, familyLabel } from "./proxy-metrics.ts";
+import { ProxyMetrics } from "./proxy-metrics.ts";
 import { ProxyServers } from "./proxy-servers.ts";
 import { ServiceHealthServers, checkedServices } from "./service-health.ts";
-import { SyncLog } from "./sync-log.ts";
 import { SyncRunner, burstOf } from "./sync-runner.ts";
+import { SyncTeller, nodeSubject, serviceSubject } from "./sync-teller.ts";
+import { Waiter } from "./waiter.ts";
 
 export interface ProxyServerParts {
   /** Validated, with defaults. */
@@ -59,12 +60,9 @@ export interface Ended {
   readonly message: string | undefined;
 }
 
-/** Upstream waits so long for the Node object and its addresses, and goes on without them. */
-const NODE_WAIT_MS = 30_000;
-const NODE_POLL_MS = 1_000;
 /** First minor that ends when its node gets other addresses (#138183). */
 const NODE_CHANGE_ENDS_SINCE = 37;
-/** Waits for an HNS that does not answer, and for the next try of what failed: doubled from the first to the last. */
+/** Waits for the next try of syncs that end early: doubled from the first to the last. */
 const RETRY_FIRST_MS = 1_000;
 const RETRY_MAX_MS = 30_000;
 
@@ -82,17 +80,14 @@ export class ProxyServer {
   private readonly servers: ProxyServers;
   private readonly events: EventRecorder;
   private readonly runner: SyncRunner;
-  private readonly syncLog: SyncLog;
+  private readonly teller: SyncTeller;
   private readonly unfollow: (() => void)[] = [];
   private proxy: KubeProxy | undefined;
-  private node: Node | undefined;
-  private hasListedNode = false;
-  private addresses: readonly string[] = [];
-  private hasSynced = false;
+  private readonly waiter: Waiter;
+  private readonly node: OwnNode;
   private comparedAtMs = Number.NEGATIVE_INFINITY;
   private failures = 0;
   private ended: Ended | undefined;
-  private wake: () => void = () => undefined;
   private finish: (ended: Ended) => void = () => undefined;
   private readonly finished: Promise<Ended>;
 
@@ -100,6 +95,8 @@ export class ProxyServer {
     const { configuration, kubernetes, compat, client, clock, wallMs, log, listen, feed } = parts;
     const { minor } = kubernetes;
     this.parts = parts;
+    this.waiter = new Waiter(clock);
+    this.node = new OwnNode(clock, this.waiter);
     this.behaviour = behaviourOf(kubernetes, compat);
     this.gates = effectiveGates(configuration.featureGates, minor);
     this.metrics = new ProxyMetrics({
@@ -109,7 +106,7 @@ export class ProxyServer {
     });
     this.client = new ObservedHcnClient(client, {
       nowMs: () => clock.nowMs,
-      called: (...call) => this.metrics.hnsCall(...call),
+      called: (...call) => this.metrics.own.hnsCall(...call),
       kindOf: (document) => frontEndKindOf(document, this.objects, this.behaviour),
       failed: (call, { family, type }, reason) => this.metrics.loadBalancerFailed(call, family, type, reason),
     });
@@ -119,7 +116,7 @@ export class ProxyServer {
       minor,
       // On for good from 1.31, and then no gate any more.
       drainsNodes: this.gates.get("KubeProxyDrainingTerminatingNodes") ?? minor >= 31,
-      ...(compat === "better" ? { isReady: () => this.hasSynced } : {}),
+      ...(compat === "better" ? { isReady: () => this.teller.hasSynced } : {}),
       answered: (path, status) => this.metrics.probed(path, status),
     });
     this.events = new EventRecorder({
@@ -128,16 +125,7 @@ export class ProxyServer {
       failed: (error, { reason }) =>
         log.warning("Event could not be written", { reason, err: String(error) }),
     });
-    this.serviceHealth = new ServiceHealthServers({
-      listen,
-      minor,
-      isProxyHealthy: () => this.health.isHealthy,
-      opened: ({ namespace, name, port }) =>
-        log.info(2, "Opening healthcheck", { service: `${namespace}/${name}`, port }),
-      closed: ({ namespace, name, port }) =>
-        log.info(2, "Closing healthcheck", { service: `${namespace}/${name}`, port }),
-      failed: ({ namespace, name, port }, error) => this.serviceHealthFailed(namespace, name, port, error),
-    });
+    this.serviceHealth = this.makeServiceHealth();
     this.servers = new ProxyServers({
       configuration,
       clock,
@@ -147,7 +135,14 @@ export class ProxyServer {
       metrics: this.metrics,
       failed: (reason, error) => this.serverFailed(reason, error),
     });
-    this.syncLog = new SyncLog(log);
+    this.teller = new SyncTeller({
+      hostname: parts.hostname,
+      wallMs,
+      log,
+      health: this.health,
+      metrics: this.metrics,
+      events: this.events,
+    });
     this.runner = new SyncRunner({
       clock,
       minIntervalMs: configuration.iptables.minSyncPeriod,
@@ -157,6 +152,20 @@ export class ProxyServer {
     });
     this.finished = new Promise((resolve) => {
       this.finish = resolve;
+    });
+  }
+
+  private makeServiceHealth(): ServiceHealthServers {
+    const { log, listen, kubernetes } = this.parts;
+    return new ServiceHealthServers({
+      listen,
+      minor: kubernetes.minor,
+      isProxyHealthy: () => this.health.isHealthy,
+      opened: ({ namespace, name, port }) =>
+        log.info(2, "Opening healthcheck", { service: `${namespace}/${name}`, port }),
+      closed: ({ namespace, name, port }) =>
+        log.info(2, "Closing healthcheck", { service: `${namespace}/${name}`, port }),
+      failed: ({ namespace, name, port }, error) => this.serviceHealthFailed(namespace, name, port, error),
     });
   }
 
@@ -179,13 +188,10 @@ export class ProxyServer {
     if (compat === "better") this.servers.start();
     this.follow("Node", {
       changed: (_before, after) => this.nodeChanged(after),
-      listed: () => {
-        this.hasListedNode = true;
-        this.wake();
-      },
+      listed: () => this.node.listed(),
     });
     await this.waitForNode();
-    if (!(await this.waitForHns()) || !(await this.startProxy())) return;
+    if (!(await this.startProxy())) return;
     if (compat === "reference") this.servers.start();
     this.follow("Service", {
       changed: (before, after) => this.serviceChanged(before, after),
@@ -195,7 +201,7 @@ export class ProxyServer {
       changed: (before, after) => this.sliceChanged(before, after),
       listed: () => this.listed("slices"),
     });
-    const regarding = this.nodeReference();
+    const regarding = nodeSubject(this.parts.hostname);
     this.events.record({
       type: "Normal",
       reason: "Starting",
@@ -205,11 +211,6 @@ export class ProxyServer {
     });
     log.info(3, "Record sync params", configuration.iptables);
     this.runner.start();
-  }
-
-  private nodeReference(): { kind: "Node"; namespace: string; name: string; uid: string } {
-    const { hostname } = this.parts;
-    return { kind: "Node", namespace: "", name: hostname, uid: hostname };
   }
 
   private follow<Kind extends FollowedKind>(
@@ -231,133 +232,60 @@ export class ProxyServer {
     );
   }
 
-  /** Waits unless it has ended meanwhile. */
-  private async sleep(ms: number): Promise<void> {
-    if (this.ended !== undefined) return;
-    const { clock } = this.parts;
-    await new Promise<void>((resolve) => {
-      const timer = clock.schedule(ms, { run: () => resolve() });
-      this.wake = () => {
-        clock.cancel(timer);
-        resolve();
-      };
-    });
-    this.wake = (): void => undefined;
-  }
-
   private async waitForNode(): Promise<void> {
-    const { clock, feed, log, hostname, configuration, compat } = this.parts;
+    const { feed, log, hostname, configuration, compat } = this.parts;
     const isBound = !["0.0.0.0", "::"].includes(configuration.bindAddress);
-    while (this.ended === undefined && !this.hasListedNode) await this.sleep(NODE_POLL_MS);
-    const untilMs = clock.nowMs + NODE_WAIT_MS;
     // Upstream waits for the Node also where its address is given already.
-    const mayGoOn = (): boolean =>
-      nodeAddresses(this.node).length > 0 || !feed.mayHaveNodesLater || (isBound && compat === "better");
-    while (this.ended === undefined && !mayGoOn() && clock.nowMs < untilMs) await this.sleep(NODE_POLL_MS);
-    this.addresses = nodeAddresses(this.node);
+    await this.node.wait({ isNotNeeded: !feed.mayHaveNodesLater || (isBound && compat === "better") });
+    const { addresses, isThere } = this.node;
     if (this.ended !== undefined) return;
-    if (this.addresses.length > 0) log.info(0, "Successfully retrieved NodeIPs", { NodeIPs: this.addresses });
-    else if (!isBound)
-      log.error(
-        this.node === undefined
-          ? "There is no such Node; its address stays unknown"
-          : "The Node has no address",
-        {
-          node: hostname,
-          advice: "Check --hostname-override, or give the address with --bind-address",
-        },
-      );
-  }
-
-  /** Better: an HNS that does not answer yet is waited for. Upstream ends. @returns false when it has ended. */
-  private async waitForHns(): Promise<boolean> {
-    const { compat, client, log } = this.parts;
-    let waitMs = RETRY_FIRST_MS;
-    while (compat === "better" && this.ended === undefined) {
-      const version = await attempt(() => getHnsVersion(client));
-      if (version.ok || explanationOf(version.failure, "kube-proxy-cannot-start") !== "hns-unreachable")
-        break;
-      log.error("HNS does not answer; it is tried again", {
-        reason: failureText(version.failure),
-        code: "hns-unreachable",
-        retryInMs: waitMs,
-      });
-      await this.sleep(waitMs);
-      waitMs = Math.min(waitMs * 2, RETRY_MAX_MS);
+    if (addresses.length > 0) log.info(0, "Successfully retrieved NodeIPs", { NodeIPs: addresses });
+    else if (!isBound) {
+      const advice = "Check --hostname-override, or give the address with --bind-address";
+      log.error(isThere ? "The Node has no address" : "There is no such Node", { node: hostname, advice });
     }
-    return this.ended === undefined;
-  }
-
-  /** @returns false when it has ended. */
-  private async startProxy(): Promise<boolean> {
-    const { log } = this.parts;
-    const options = this.proxyOptions();
-    const proxy = new KubeProxy({ client: this.client, objects: this.objects, options });
-    let said = "";
-    while (this.ended === undefined) {
-      const result = await proxy.start();
-      if (result.state === "failed") {
-        const { message, code } = result.finding;
-        await this.fail(`unable to create proxier: ${message}`, code);
-        return false;
-      }
-      if (result.state === "running") break;
-      if (said !== result.finding.message) log.warning(result.finding.message, { code: result.finding.code });
-      said = result.finding.message;
-      await this.sleep(result.retryAfterMs);
-    }
-    if (this.ended !== undefined) return false;
-    this.proxy = proxy;
-    const { families } = proxy;
-    const mode = families.length > 1 ? "dual-stack" : "single-stack";
-    log.info(0, `kube-proxy running in ${mode} mode`, { ipFamily: families.map(familyLabel).join(",") });
-    for (const complaint of familyComplaints(this.parts.configuration, families))
-      log.error("Kube-proxy configuration may be incomplete or incorrect", { err: complaint });
-    this.metrics.announce(families);
-    return true;
-  }
-
-  private proxyOptions(): KubeProxyOptions {
-    const { configuration, kubernetes, compat, hostname, kubeNetwork, log, hostInterfaces } = this.parts;
-    const { winkernel } = configuration;
-    const { address, isLoopback } = primaryAddress(configuration.bindAddress, this.addresses);
-    if (isLoopback)
+    if (primaryAddress(configuration.bindAddress, addresses).isLoopback)
       log.info(
         0,
         "Can't determine this node's IP, assuming loopback; if this is incorrect, please set the --bind-address flag",
       );
-    return {
-      kubernetes,
-      compat,
-      hostname,
-      nodeIp: address,
-      networkName: winkernel.networkName,
-      kubeNetwork,
-      sourceVip: winkernel.sourceVip,
-      enableDSR: winkernel.enableDSR,
-      featureGates: { WinDSR: this.gates.get("WinDSR"), WinOverlay: this.gates.get("WinOverlay") },
-      rootHnsEndpointName: winkernel.rootHnsEndpointName,
-      forwardHealthCheckVip: winkernel.forwardHealthCheckVip,
-      healthzPort: portOf(configuration.healthzBindAddress),
+  }
+
+  /** @returns false when it has ended. */
+  private async startProxy(): Promise<boolean> {
+    const { log, hostInterfaces, configuration } = this.parts;
+    const options = proxyOptions({
+      ...this.parts,
+      gates: this.gates,
+      addresses: this.node.addresses,
       hostInterfaces: hostInterfaces(),
-      reads: compat === "better" ? "new" : "all",
-    };
+    });
+    const { client, objects, waiter } = this;
+    const proxy = await startProxier({ client, objects, options, waiter, log });
+    if (proxy === undefined || this.ended !== undefined) return false;
+    if (!(proxy instanceof KubeProxy)) {
+      await this.fail(`unable to create proxier: ${proxy.message}`, proxy.code);
+      return false;
+    }
+    this.proxy = proxy;
+    const { families } = proxy;
+    const mode = families.length > 1 ? "dual-stack" : "single-stack";
+    log.info(0, `kube-proxy running in ${mode} mode`, { ipFamily: families.map(familyLabel).join(",") });
+    for (const complaint of familyComplaints(configuration, families))
+      log.error("Kube-proxy configuration may be incomplete or incorrect", { err: complaint });
+    this.metrics.own.announce(families);
+    return true;
   }
 
   private nodeChanged(node: Node | undefined): void {
     const { kubernetes, log, hostname } = this.parts;
-    this.node = node;
+    this.node.changed(node);
     this.health.setNode(node);
-    this.wake();
     if (this.proxy === undefined || kubernetes.minor < NODE_CHANGE_ENDS_SINCE) return;
-    const now = nodeAddresses(node);
-    if (node !== undefined && now.join() === this.addresses.join()) return;
-    const what =
-      node === undefined
-        ? "was deleted"
-        : `has other addresses: ${now.join(", ")} in place of ${this.addresses.join(", ")}`;
+    const difference = this.node.difference();
+    if (difference === undefined) return;
     log.info(0, "The node changed; ending, to be started anew", { node: hostname });
-    void this.fail(`the Node ${hostname} ${what}`, undefined);
+    void this.fail(`the Node ${hostname} ${difference}`, undefined);
   }
 
   private serviceChanged(
@@ -419,10 +347,10 @@ export class ProxyServer {
     this.metrics.takenOver();
     let beganMs = nowMs;
     const report = await proxy.sync({ nowMs, comparesHns }, (family) => {
-      this.tell(family, (clock.nowMs - beganMs) / 1_000);
+      this.teller.tell(family, (clock.nowMs - beganMs) / 1_000);
       beganMs = clock.nowMs;
     });
-    this.syncLog.keepOnly(proxy.services());
+    this.teller.keepOnly(proxy.services());
     await this.serviceHealth.sync(checkedServices(this.objects, proxy.families, this.behaviour, hostname));
     if (this.ended !== undefined) await this.serviceHealth.closeAll();
     return compat === "better" ? this.retryAfter(report.families) : undefined;
@@ -437,50 +365,6 @@ export class ProxyServer {
     return waits.length === 0 ? undefined : Math.min(...waits);
   }
 
-  /** Metrics, events and log lines of one family's sync. */
-  private tell(report: FamilySyncReport, seconds: number): void {
-    const { wallMs, log } = this.parts;
-    const { family, outcome } = report;
-    this.metrics.synced(family, seconds);
-    this.metrics.notAppliedNow(family, report.notApplied.length);
-    if (outcome === "done") {
-      this.health.updated(family);
-      this.metrics.completed(family, wallMs());
-      this.hasSynced = true;
-    } else this.metrics.failedSync(family, outcome);
-    for (const { type, reason, namespace, name, message } of report.events) {
-      const regarding = { kind: "Service", namespace, name, uid: `${namespace}/${name}` } as const;
-      this.events.record({ type, reason, action: "GatherEndpoints", regarding, message });
-    }
-    for (const repair of report.repairs) {
-      this.metrics.repaired(family, repair.kind);
-      const { service, message, code, kind } = repair;
-      log.warning("Repaired HNS", {
-        kind,
-        service: service && `${service.namespace}/${service.name}`,
-        reason: message,
-        code,
-      });
-      const regarding =
-        service === undefined
-          ? this.nodeReference()
-          : ({
-              kind: "Service",
-              namespace: service.namespace,
-              name: service.name,
-              uid: `${service.namespace}/${service.name}`,
-            } as const);
-      this.events.record({
-        type: "Warning",
-        reason: "RepairedHNS",
-        action: "Repair",
-        regarding,
-        message: `${this.parts.hostname}: ${message} [${code}]`,
-      });
-    }
-    this.syncLog.tell(report, seconds);
-  }
-
   private serviceHealthFailed(namespace: string, name: string, port: number, error: unknown): void {
     const { log, hostname } = this.parts;
     const why = error instanceof Error ? error.message : String(error);
@@ -491,7 +375,7 @@ export class ProxyServer {
       err: why,
       code: "kube-proxy-port-unavailable",
     });
-    const regarding = { kind: "Service", namespace, name, uid: `${namespace}/${name}` } as const;
+    const regarding = serviceSubject(namespace, name);
     this.events.record({
       type: "Warning",
       reason: "FailedToStartServiceHealthcheck",
@@ -502,7 +386,7 @@ export class ProxyServer {
   }
 
   private serverFailed(reason: string, message: string): void {
-    const regarding = this.nodeReference();
+    const regarding = nodeSubject(this.parts.hostname);
     this.events.record({ type: "Warning", reason, action: "StartKubeProxy", regarding, message });
     void this.fail(message, "kube-proxy-port-unavailable");
   }
@@ -515,7 +399,7 @@ export class ProxyServer {
   private async end(ended: Ended): Promise<void> {
     if (this.ended !== undefined) return;
     this.ended = ended;
-    this.wake();
+    this.waiter.end();
     for (const stop of this.unfollow) stop();
     await this.servers.stop();
     await this.runner.stop();

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { NODE_NAME, type EndpointLike, NODE_PORT, service, slice } from "../../testing/kube-proxy-node.ts";
 import { behaviourOf } from "../behaviour.ts";
 import { ProxyObjects } from "../proxy-objects.ts";
-import type { HttpAnswer, HttpHandler, Listen } from "./http-answer.ts";
+import type { HttpHandler, Listen } from "./http-answer.ts";
 import {
   type CheckedService,
   ServiceHealthServers,
@@ -117,7 +117,7 @@ describe("health checks of Services (kube-proxy.md §5.1)", () => {
       { ...CHECKED, name: "other", port: 32_001 },
     ]);
     expect([...open.keys()]).toEqual(["0.0.0.0:32000", "0.0.0.0:32001"]);
-    expect((open.get("0.0.0.0:32000")?.("/any") as HttpAnswer).status).toBe(503);
+    expect(open.get("0.0.0.0:32000")?.("/any")).toMatchObject({ status: 503 });
     await servers.sync([{ ...CHECKED, port: 32_002 }]);
     expect([...open.keys()]).toEqual(["0.0.0.0:32002"]);
     await servers.closeAll();

@@ -1,5 +1,5 @@
 /** What syncs tell in the log: each fault when it comes, and that it has gone; not the same in every sync. */
-import { familyLabel } from "./proxy-metrics.ts";
+import { familyLabel } from "./own-metrics.ts";
 import type { FamilySyncReport, Finding, ServicePortStatus } from "../report.ts";
 import type { Klog } from "./klog.ts";
 

@@ -7,7 +7,7 @@ interface Bench {
   readonly runner: SyncRunner;
   /** When syncs began, in seconds; `p` behind those that nobody asked for. */
   readonly runs: string[];
-  advanceTo(seconds: number): Promise<void>;
+  readonly advanceTo: (seconds: number) => Promise<void>;
 }
 
 /** Syncs of `durationMs`; the first `failures` ask for another try after 2 s. */
@@ -32,7 +32,7 @@ function bench(burst: number, { durationMs = 0, failures = 0 } = {}): Bench {
     clock,
     runner,
     runs,
-    async advanceTo(seconds) {
+    advanceTo: async (seconds) => {
       await settle();
       for (
         let atMs = clock.nextAtMs();
@@ -94,9 +94,11 @@ it("begins nothing after stop, and waits for what runs", async () => {
   runner.request();
   await advanceTo(1);
   let isStopped = false;
-  const stopped = runner.stop().then(() => {
+  const stop = async (): Promise<void> => {
+    await runner.stop();
     isStopped = true;
-  });
+  };
+  const stopped = stop();
   await advanceTo(4);
   expect(isStopped).toBe(false);
   await advanceTo(100);
