@@ -175,6 +175,12 @@ export const KNOWLEDGE_CODES = [
   "ipam-range-exhausted",
   "ipam-range-invalid",
   "hns-unreachable",
+  "azure-cns-down",
+  "azure-cns-refused",
+  "azure-cns-answer-wrong",
+  "azure-cns-pool-exhausted",
+  "azure-state-unreadable",
+  "azure-wire-server-unreachable",
   // Dumps of HNS.
   "hns-dump-unreadable",
   "hns-dump-object-unknown",

@@ -44,6 +44,11 @@ export function isAlreadyThere(failure: HnsFailure): boolean {
   );
 }
 
+/** Nobody has answered, also not in time: the call may have been carried out. */
+export function isUnanswered(error: unknown): boolean {
+  return error instanceof HcnError && error.code === "RPC_S_SERVER_UNAVAILABLE";
+}
+
 /** What HNS said, with its number. */
 export function failureText(failure: HnsFailure): string {
   return failure instanceof HcnError
