@@ -41,6 +41,7 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   hono: ["api", "hns", "kube"],
   "@hono/node-server": ["api", "hns", "kube", "cmd"],
   koffi: ["hcn"],
+  "prom-client": ["kube-proxy"],
   xmlbuilder2: ["cluster", "lint", "cmd"],
 };
 
