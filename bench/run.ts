@@ -8,6 +8,7 @@ const BENCHMARKS = [
   "load-balancer",
   "many-policies",
   "cni-start-up",
+  "cni-add",
   "manifests",
   "explain-log",
   "lint",

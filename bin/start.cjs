@@ -1,13 +1,10 @@
 // Starts a program of this package. In a clone its source runs as it is (Node strips the types); an installed package has
 // dist/programs in its place. On a Node that cannot run the source this file starts itself again with that of
 // node_modules. CommonJS, because that starts faster, and written so that a very old Node can say that it is too old.
+// What a start in a package does not need is loaded where it is used: a plugin lives for some milliseconds.
 "use strict";
-const { spawn } = require("node:child_process");
 const { existsSync } = require("node:fs");
-const nodeModule = require("node:module");
-const { constants } = require("node:os");
 const { join } = require("node:path");
-const { pathToFileURL } = require("node:url");
 
 const root = join(__dirname, "..");
 
@@ -16,16 +13,26 @@ function start(name) {
   const source = join(root, "src", "cmd", name, "main.ts");
   const bundle = join(root, "dist", "programs", `${name}.cjs`);
   if (existsSync(source)) startSource(name, source);
-  else if (existsSync(bundle)) require(bundle);
+  else if (existsSync(bundle)) startBundle(bundle);
   else fail(name, `neither ${source} nor ${bundle} exists`, "Install the package again.");
+}
+
+/**
+ * To compile a plugin takes longer than to run it, so Node keeps what it has compiled in a folder of this package, as long
+ * as it may write there.
+ */
+function startBundle(bundle) {
+  const nodeModule = require("node:module");
+  if (nodeModule.enableCompileCache) nodeModule.enableCompileCache(join(root, "dist", ".compiled"));
+  require(bundle);
 }
 
 function startSource(name, source) {
   const [major, minor] = process.versions.node.split(".").map(Number);
   if (major > 22 || (major === 22 && minor >= 18)) {
     const modules = join(root, "node_modules");
-    if (existsSync(modules)) nodeModule.enableCompileCache(join(modules, ".cache", "mullion"));
-    import(pathToFileURL(source).href);
+    if (existsSync(modules)) require("node:module").enableCompileCache(join(modules, ".cache", "mullion"));
+    import(require("node:url").pathToFileURL(source).href);
     return;
   }
   const node = join(root, "node_modules", "node", "bin", process.platform === "win32" ? "node.exe" : "node");
@@ -54,6 +61,8 @@ function fail(name, message, advice) {
 
 /** Runs the program again with another Node; input, output, signals and the exit code pass through. */
 function runWith(name, node) {
+  const { spawn } = require("node:child_process");
+  const { constants } = require("node:os");
   const child = spawn(node, process.argv.slice(1), { stdio: "inherit" });
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => child.kill(signal));
   child.on("error", (error) =>

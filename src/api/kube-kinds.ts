@@ -31,6 +31,8 @@ const ORDER: readonly KubeKind[] = [
   "Endpoints",
   "NetworkPolicy",
   "ConfigMap",
+  "Lease",
+  "Event",
 ];
 
 /** kubectl has no short name for EndpointSlices, the kind that matters most for Services. */

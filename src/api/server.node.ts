@@ -6,7 +6,7 @@ import type { Hono } from "hono";
 import { LIMITS } from "../base/limits.ts";
 import { ApiError } from "./error-details.ts";
 import { lock } from "./lock-file.node.ts";
-import { type ClusterPlace, placeError } from "./state-folder.node.ts";
+import { type ClusterPlace, placeError, removePlace } from "./state-folder.node.ts";
 import { isListening } from "../hcn/unix-socket.node.ts";
 
 const OWNER_ONLY = 0o600;
@@ -53,6 +53,9 @@ async function claim(server: Server, place: ClusterPlace): Promise<void> {
   }
 }
 
+/** How often connections whose answer is done are looked for, while the server ends. */
+const IDLE_POLL_MS = 20;
+
 export class ControlServer {
   private readonly server: Server;
   private readonly place: ClusterPlace;
@@ -82,21 +85,24 @@ export class ControlServer {
       throw placeError(place, error);
     }
     const control = new ControlServer(server, place);
-    // A fault that ends the process takes its files along.
+    // A fault that ends the process takes its files along, and leaves the log.
     process.once("exit", control.removeFiles);
     return control;
   }
 
-  /** Lets answers that are under way finish for `graceMs`, ends connections, and takes the files away. */
+  /** Lets answers that are under way finish for `graceMs`, ends connections, and takes all files away, the log with them. */
   async close(graceMs: number): Promise<void> {
     const closed = new Promise<void>((resolve) => {
       this.server.close(() => resolve());
     });
     this.server.closeIdleConnections();
+    // A connection whose answer is under way now is kept alive by its client afterwards.
+    const idle = setInterval(() => this.server.closeIdleConnections(), IDLE_POLL_MS);
     const cut = setTimeout(() => this.server.closeAllConnections(), graceMs);
     await closed;
+    clearInterval(idle);
     clearTimeout(cut);
     process.off("exit", this.removeFiles);
-    this.removeFiles();
+    removePlace(this.place, process.env);
   }
 }

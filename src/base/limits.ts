@@ -94,6 +94,10 @@ export const LIMITS = {
   manifestProblemsMax: 500,
   /** Changes of Kubernetes objects that a watch can go back to, per kind. */
   watchHistoryMax: 8_192,
+  /** Bytes of one Kubernetes object on its way from or to an API server; etcd takes some 1.5 MiB. */
+  kubeObjectBytesMax: 8_388_608,
+  /** Events that the embedded API server keeps; the oldest go first, as they go after an hour in a cluster. */
+  kubeEventsMax: 10_000,
   /** Pods that the embedded controllers make at most; Kubernetes itself is built for 150 000. */
   podsMax: 200_000,
   /** Nodes of one cluster file. */

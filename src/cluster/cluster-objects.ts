@@ -23,6 +23,8 @@ export const NO_OBJECTS: ClusterObjects = Object.freeze({
   Endpoints: NONE,
   NetworkPolicy: NONE,
   ConfigMap: NONE,
+  Lease: NONE,
+  Event: NONE,
 });
 
 /** `namespace/name` of the Service that a slice belongs to; undefined for a slice of nobody. */
@@ -88,5 +90,7 @@ export function objectsOf(lists: ObjectLists): ClusterObjects {
     Endpoints: lists.objects("Endpoints"),
     NetworkPolicy: lists.objects("NetworkPolicy"),
     ConfigMap: lists.objects("ConfigMap"),
+    Lease: lists.objects("Lease"),
+    Event: lists.objects("Event"),
   });
 }

@@ -12,7 +12,8 @@ import type { HcnClient } from "./client.ts";
 import { DllHcnClient } from "./dll/dll-client.node.ts";
 import { type NativeLibraries, windowsLibraries } from "./dll/native-libraries.ts";
 import { HcnError } from "./error.ts";
-import { type HttpAddress, HttpHcnClient } from "./http-client.node.ts";
+import { HttpHcnClient } from "./http-client.node.ts";
+import type { HttpAddress, HttpExchange } from "./http-exchange.node.ts";
 import { DEFAULT_PIPE, parsePipeUrl } from "./pipe-name.ts";
 import { readTokenFile } from "./token-file.node.ts";
 
@@ -27,6 +28,8 @@ export interface FindHnsOptions {
   readonly uid?: number;
   /** How long a call may take, in milliseconds. */
   readonly timeoutMs?: number;
+  /** Makes what carries the calls to a service of Mullion's; default: a pool of connections. */
+  readonly exchange?: (address: HttpAddress) => HttpExchange;
 }
 
 const ROOT_SOCKET = "/run/mullion/hns.sock";
@@ -124,10 +127,14 @@ function librariesOf(variables: Variables): NativeLibraries {
  * @throws HcnError RPC_S_SERVER_UNAVAILABLE that lists where it was looked for and what to do.
  */
 export function findHns(options: FindHnsOptions): HcnClient {
-  const { timeoutMs } = options;
+  const { timeoutMs, exchange } = options;
   const found = lookUp(options);
   if ("computeNetwork" in found) return new DllHcnClient(found);
-  return new HttpHcnClient({ address: found, ...(timeoutMs !== undefined && { timeoutMs }) });
+  return new HttpHcnClient({
+    address: found,
+    ...(timeoutMs !== undefined && { timeoutMs }),
+    ...(exchange !== undefined && { exchange: exchange(found) }),
+  });
 }
 
 /**

@@ -1,7 +1,4 @@
 /** `HcnClient` over HTTP: through a Unix socket, or through loopback TCP with a token. */
-import { Agent, type IncomingMessage, type RequestOptions, request } from "node:http";
-import { setImmediate as nextTurn } from "node:timers/promises";
-import { LIMITS } from "../base/limits.ts";
 import type {
   Guid,
   HcnClient,
@@ -18,10 +15,11 @@ import { parseComputeSystemSummary } from "./compute-system-document.ts";
 import type { ComputeSystem, ComputeSystems } from "./compute-systems.ts";
 import { HcnError } from "./error.ts";
 import { type HttpOperation, HTTP_OPERATIONS } from "./http-operations.ts";
+import { type HttpAddress, type HttpExchange, formatHttpAddress } from "./http-exchange.node.ts";
 import { formatHttpCall, parseHttpError } from "./http-protocol.ts";
 import { isJsonObject, parseAnswerText } from "./json-value.ts";
 import { NotificationStreams } from "./notification-streams.node.ts";
-import { formatPipeUrl, isPipeName } from "./pipe-name.ts";
+import { PooledExchange, requestOptionsOf } from "./pooled-exchange.node.ts";
 import {
   type PortRangeEntry,
   type PortRangeReservation,
@@ -30,32 +28,19 @@ import {
   parsePortRangeReservation,
 } from "./port-reservation.ts";
 
-/** Where the service listens. */
-export type HttpAddress =
-  | { readonly socketPath: string }
-  | { readonly host: string; readonly port: number; readonly token: string };
+export { type HttpAddress, formatHttpAddress } from "./http-exchange.node.ts";
 
 export interface HttpHcnClientOptions {
   readonly address: HttpAddress;
   /** How long a call may take, in milliseconds. Default 30 000. */
   readonly timeoutMs?: number;
+  /** What carries the calls; default: a pool of connections. */
+  readonly exchange?: HttpExchange;
 }
 
 const TIMEOUT_DEFAULT_MS = 30_000;
-/** Calls that run at a time; more wait, so that one program does not take all connections of the service. */
-const CONNECTIONS_MAX = 32;
 /** How a connection ends that the service closed while it lay idle. */
 const STALE: readonly string[] = ["ECONNRESET", "EPIPE"];
-
-/** `unix:/run/mullion/hns.sock`, `npipe:////./pipe/mullion-hns` or `http://127.0.0.1:8080`, as `MULLION_HNS` takes it. */
-export function formatHttpAddress(address: HttpAddress): string {
-  if ("socketPath" in address) {
-    const { socketPath } = address;
-    return isPipeName(socketPath) ? formatPipeUrl(socketPath) : `unix:${socketPath}`;
-  }
-  const host = address.host.includes(":") ? `[${address.host}]` : address.host;
-  return `http://${host}:${address.port}`;
-}
 
 const CAUSES: Readonly<Record<string, string>> = {
   ENOENT: "there is no such socket",
@@ -78,33 +63,24 @@ function systemCode(error: Error): string {
   return "code" in error && typeof error.code === "string" ? error.code : "";
 }
 
-/** Collects a body, at most `LIMITS.httpResponseBytesMax` bytes. */
-async function readBody(response: IncomingMessage): Promise<string> {
-  const chunks: Buffer[] = [];
-  let length = 0;
-  for await (const chunk of response) {
-    const bytes = chunk as Buffer;
-    length += bytes.length;
-    if (length > LIMITS.httpResponseBytesMax) {
-      response.destroy();
-      throw new HcnError("HCN_E_INVALID_JSON", {
-        detail: `The answer is longer than ${LIMITS.httpResponseBytesMax} bytes`,
-      });
-    }
-    chunks.push(bytes);
-  }
-  return Buffer.concat(chunks).toString("utf8");
+/** One turn of the event loop. */
+function nextTurn(): Promise<void> {
+  return new Promise((resolve) => {
+    setImmediate(resolve);
+  });
 }
 
 export class HttpHcnClient implements HcnClient {
   readonly computeSystems: ComputeSystems;
   private readonly address: HttpAddress;
   private readonly timeoutMs: number;
-  private readonly agent = new Agent({ keepAlive: true, maxSockets: CONNECTIONS_MAX });
+  private readonly carrier: HttpExchange;
   private readonly streams: NotificationStreams;
 
   constructor(options: HttpHcnClientOptions) {
-    this.address = options.address;
+    const { address } = options;
+    this.address = address;
+    this.carrier = options.exchange ?? new PooledExchange(address);
     this.timeoutMs = options.timeoutMs ?? TIMEOUT_DEFAULT_MS;
     const change = async (operation: HttpOperation, fields: object): Promise<void> => {
       await this.perform(operation, fields);
@@ -115,7 +91,7 @@ export class HttpHcnClient implements HcnClient {
       modify: (id, settings) => change("systems-modify", { id, settings }),
       terminate: (id) => change("systems-terminate", { id }),
     };
-    this.streams = new NotificationStreams((path) => this.requestOptions("GET", path));
+    this.streams = new NotificationStreams((path) => requestOptionsOf(address, "GET", path));
   }
 
   async enumerate(kind: HcnObjectKind, query?: HostComputeQuery): Promise<readonly Guid[]> {
@@ -184,7 +160,7 @@ export class HttpHcnClient implements HcnClient {
 
   async close(): Promise<void> {
     this.streams.close();
-    this.agent.destroy();
+    this.carrier.close();
     return Promise.resolve();
   }
 
@@ -232,13 +208,6 @@ export class HttpHcnClient implements HcnClient {
     });
   }
 
-  private requestOptions(method: string, path: string): RequestOptions {
-    const { address } = this;
-    if ("socketPath" in address) return { socketPath: address.socketPath, method, path };
-    const headers = { authorization: `Bearer ${address.token}` };
-    return { host: address.host, port: address.port, method, path, headers };
-  }
-
   /**
    * A service that was started anew has closed the connections that lay idle. In one turn of the event loop they are
    * noticed and given up, so that the call takes a new one. What only reads may also be asked twice; a change may have
@@ -246,32 +215,18 @@ export class HttpHcnClient implements HcnClient {
    */
   private async exchange(method: string, path: string, body: string, isRead: boolean): Promise<string> {
     await nextTurn();
+    const request = { method, path, body, timeoutMs: this.timeoutMs };
     try {
-      return await this.exchangeOnce(method, path, body);
+      return await this.carrier.exchange(request);
     } catch (error) {
       if (!(error instanceof Error) || !isRead || !STALE.includes(systemCode(error)))
         throw this.explain(error);
     }
     try {
-      return await this.exchangeOnce(method, path, body);
+      return await this.carrier.exchange(request);
     } catch (error) {
       throw this.explain(error);
     }
-  }
-
-  private async exchangeOnce(method: string, path: string, body: string): Promise<string> {
-    const options: RequestOptions = {
-      ...this.requestOptions(method, path),
-      agent: this.agent,
-      signal: AbortSignal.timeout(this.timeoutMs),
-    };
-    const response = await new Promise<IncomingMessage>((resolve, reject) => {
-      const outgoing = request(options, resolve);
-      outgoing.on("error", reject);
-      outgoing.setHeader("content-type", "application/json");
-      outgoing.end(body);
-    });
-    return readBody(response);
   }
 
   /** What ended a call, as the HCN line says it. */

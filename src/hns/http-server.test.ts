@@ -8,8 +8,11 @@ import { describeHcnClient } from "../hcn/client.suite.ts";
 import type { HcnClient, HcnNotification } from "../hcn/client.ts";
 import { findHns } from "../hcn/find-hns.node.ts";
 import { HttpHcnClient } from "../hcn/http-client.node.ts";
+import type { HttpAddress, HttpExchange } from "../hcn/http-exchange.node.ts";
 import { NOTIFICATION_TYPES } from "../hcn/notification.ts";
 import { createNetwork } from "../hcn/operations.ts";
+import { PooledExchange } from "../hcn/pooled-exchange.node.ts";
+import { SerialExchange } from "../hcn/serial-exchange.node.ts";
 import { CBR0, hnsNode } from "../testing/hns-node.ts";
 import { HnsHttpServer } from "./http-server.node.ts";
 
@@ -47,6 +50,16 @@ describeHcnClient("the client over a Unix socket", async () => {
 
 describeHcnClient("the client over loopback TCP", async () => {
   return new HttpHcnClient({ address: { host: "127.0.0.1", port: await serveTcp(), token: TOKEN } });
+});
+
+describeHcnClient("the client over one connection, a Unix socket", async () => {
+  const address = { socketPath: await serveSocket() };
+  return new HttpHcnClient({ address, exchange: new SerialExchange(address) });
+});
+
+describeHcnClient("the client over one connection, loopback TCP", async () => {
+  const address = { host: "127.0.0.1", port: await serveTcp(), token: TOKEN };
+  return new HttpHcnClient({ address, exchange: new SerialExchange(address) });
 });
 
 describe("the server", () => {
@@ -134,14 +147,25 @@ describe("the server", () => {
   });
 });
 
-describe("the client", () => {
+/** What carries calls. */
+const CARRIERS: readonly (readonly [string, (address: HttpAddress) => HttpExchange])[] = [
+  ["with a pool of connections", (address) => new PooledExchange(address)],
+  ["with one connection", (address) => new SerialExchange(address)],
+];
+
+describe.each(CARRIERS)("the client %s", (_, carrierOf) => {
   let socketPath: string;
+  const connect = (timeoutMs?: number): HttpHcnClient => {
+    const address = { socketPath };
+    const exchange = carrierOf(address);
+    return new HttpHcnClient({ address, exchange, ...(timeoutMs !== undefined && { timeoutMs }) });
+  };
   beforeEach(() => {
     socketPath = join(folder(), "hns.sock");
   });
 
   it("says that nobody answers, where, and what to do", async () => {
-    const client = new HttpHcnClient({ address: { socketPath } });
+    const client = connect();
     await expect(client.enumerate("Network")).rejects.toMatchObject({
       code: "RPC_S_SERVER_UNAVAILABLE",
       explanation: "hns-unreachable",
@@ -154,7 +178,7 @@ describe("the client", () => {
     await new Promise<void>((resolve) => {
       silent.listen(socketPath, resolve);
     });
-    const client = new HttpHcnClient({ address: { socketPath }, timeoutMs: 50 });
+    const client = connect(50);
     await expect(client.enumerate("Network")).rejects.toThrow("no answer within 0.05 s");
     await client.close();
     silent.close();
@@ -169,10 +193,43 @@ describe("the client", () => {
     await new Promise<void>((resolve) => {
       other.listen(socketPath, resolve);
     });
-    const client = new HttpHcnClient({ address: { socketPath } });
+    const client = connect();
     await expect(client.enumerate("Network")).rejects.toThrow("is it a Mullion HNS of this version?");
     await client.close();
     other.close();
+  });
+
+  it("goes on with a service that was started anew", async () => {
+    const first = await HnsHttpServer.listen({ client: hnsNode().client, address: { socketPath } });
+    const client = connect();
+    await createNetwork(client, CBR0);
+    await first.close();
+    const second = await HnsHttpServer.listen({ client: hnsNode().client, address: { socketPath } });
+    expect(await client.enumerate("Network")).toEqual([]);
+    await createNetwork(client, CBR0);
+    expect(await client.enumerate("Network")).toHaveLength(1);
+    await client.close();
+    await second.close();
+  });
+
+  it("asks again when the connection ends within the answer to a question, and not to a change", async () => {
+    let requests = 0;
+    const dying = createServer((socket) => {
+      socket.once("data", () => {
+        requests += 1;
+        socket.end("HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n{");
+      });
+    });
+    await new Promise<void>((resolve) => {
+      dying.listen(socketPath, resolve);
+    });
+    const client = connect();
+    await expect(client.enumerate("Network")).rejects.toThrow("the service closed the connection");
+    expect(requests).toBe(2);
+    await expect(client.create("Network", {})).rejects.toThrow("the service closed the connection");
+    expect(requests).toBe(3);
+    await client.close();
+    dying.close();
   });
 
   it("HCN-095 tells its listeners when the service goes away", async () => {

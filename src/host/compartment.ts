@@ -8,7 +8,7 @@ import { LIMITS } from "../base/limits.ts";
 import type { Prng } from "../base/prng.ts";
 import type { PacketTag, Provenance } from "../base/recorder.ts";
 import type { KnowledgeCode } from "../knowledge/codes.ts";
-import { type Ip, type Ipv4, bitsOf, familyOf } from "../net/ip.ts";
+import { type Ip, bitsOf, familyOf } from "../net/ip.ts";
 import { isGroupMac } from "../net/mac.ts";
 import { type InterfaceAddress, prefixOf } from "../net/prefix.ts";
 import type { NextHop, NextHopResolver, NextHopWaiter } from "../vfp/next-hop.ts";
@@ -18,6 +18,7 @@ import { Headers } from "../wire/headers.ts";
 import { type MalformedReason, describeMalformed } from "../wire/malformed.ts";
 import type { Packet } from "../wire/packet.ts";
 import { VLAN_TAG_BYTES } from "../wire/vlan.ts";
+import { LINK_LOCAL_PREFIX, isLinkLocal } from "./address-scope.ts";
 import { DropCounters } from "./drop-counters.ts";
 import { Icmp } from "./icmp.ts";
 import { Interface, type InterfaceOptions, type OutgoingPacket } from "./interface.ts";
@@ -167,6 +168,7 @@ export class Compartment implements NextHopResolver {
     this.routes.removeInterface(netInterface);
     this.filtering?.forget(netInterface);
     netInterface.neighbors.clear();
+    netInterface.ipv6.clear();
     netInterface.isAttached = false;
   }
 
@@ -187,18 +189,30 @@ export class Compartment implements NextHopResolver {
 
   /** Adds an address and the on-link route of its prefix. An address that is there already is left as it is. */
   addAddress(netInterface: Interface, address: InterfaceAddress): void {
-    if (netInterface.hasAddress(address.ip)) return;
+    if (netInterface.isAssigned(address.ip)) return;
+    if (typeof address.ip === "bigint") this.enableIpv6(netInterface);
     netInterface.assign(address);
     if (address.length < bitsOf(familyOf(address.ip)))
       this.routes.add(this.impliedRoute(netInterface, address));
-    if (this.isAddressAnnounced && typeof address.ip === "number")
-      netInterface.neighbors.announce(address.ip);
+    if (typeof address.ip === "bigint") netInterface.ipv6.check(address.ip);
+    else if (this.isAddressAnnounced) netInterface.neighbors.announce(address.ip);
+  }
+
+  /** The first IPv6 address of an interface brings its link-local one. */
+  private enableIpv6(netInterface: Interface): void {
+    if (netInterface.ipv6.isEnabled) return;
+    netInterface.ipv6.isEnabled = true;
+    this.addAddress(netInterface, {
+      ip: netInterface.ipv6.makeLinkLocal(),
+      length: LINK_LOCAL_PREFIX.length,
+    });
   }
 
   /** Removes an address; its on-link route stays as long as another address of the interface implies it. */
   removeAddress(netInterface: Interface, ip: Ip): void {
     const address = netInterface.unassign(ip);
     if (address === undefined) return;
+    netInterface.ipv6.forget(ip);
     const route = this.impliedRoute(netInterface, address);
     this.routes.remove(route, "address");
     for (const other of netInterface.addresses)
@@ -228,12 +242,12 @@ export class Compartment implements NextHopResolver {
   /** True when packets to `ip` that arrive on `netInterface` are for this stack: see `StackProfile.hostModel`. */
   servesAddress(netInterface: Interface, ip: Ip): boolean {
     if (netInterface.hasAddress(ip)) return true;
-    return this.profile.hostModel === "weak" && !isLoopback(ip) && this.isLocal(ip);
+    return this.profile.hostModel === "weak" && !isLoopback(ip) && !isLinkLocal(ip) && this.isLocal(ip);
   }
 
   /** The source address for packets over `netInterface`. */
   sourceFor(netInterface: Interface, destination: Ip, nextHop: Ip): Ip | undefined {
-    return selectSource(this.profile.os, netInterface.addresses, destination, nextHop);
+    return selectSource(this.profile.os, netInterface.usableAddresses, destination, nextHop);
   }
 
   /** The interface that carries `ip`; undefined when none does. */
@@ -251,7 +265,6 @@ export class Compartment implements NextHopResolver {
     const route = this.routes.lookup(destination);
     if (route === undefined) return "unreachable";
     const nextHop = route.nextHop ?? destination;
-    if (typeof nextHop !== "number") return "unreachable";
     const mac = route.interface.neighbors.resolve(nextHop, waiter);
     return typeof mac === "string" ? mac : { sourceMac: route.interface.mac, destinationMac: mac };
   }
@@ -312,7 +325,8 @@ export class Compartment implements NextHopResolver {
         this.input.receive(netInterface, packet);
         return;
       case EtherType.ipv6:
-        this.drop(packet, "ipv6-not-carried", "this stack carries IPv4 only");
+        if (netInterface.ipv6.isEnabled) this.input.receive(netInterface, packet);
+        else this.drop(packet, "ipv6-not-carried", `${netInterface.name} has no IPv6 address`);
         return;
       default:
         this.drop(packet, "protocol-unknown", `nothing takes ethertype 0x${headers.etherType.toString(16)}`);
@@ -375,7 +389,7 @@ export class Compartment implements NextHopResolver {
     this.drop(packet, "malformed-frame", describeMalformed(reason));
   }
 
-  /** A next hop did not answer ARP: the sender hears of it, here or over the network. */
+  /** A next hop did not answer: the sender hears of it, here or over the network. */
   neighborFailed(outgoing: OutgoingPacket, text: string): void {
     this.drop(outgoing.packet, "neighbor-unresolved", text);
     if (outgoing.kind === "forward") this.icmp.sendError(outgoing.packet, "host-unreachable");
@@ -383,9 +397,9 @@ export class Compartment implements NextHopResolver {
   }
 
   /** FORWARD and POSTROUTING, or WinNAT, for the packet that is being routed. @returns false when a rule ended it. */
-  passHooks(packet: Packet, out: Interface, nextHop: Ipv4): boolean {
+  passHooks(packet: Packet, out: Interface, nextHop: Ip): boolean {
     const { netfilter } = this;
-    if (this.winNat?.forward(packet, out, nextHop) === false) return false;
+    if (typeof nextHop === "number" && this.winNat?.forward(packet, out, nextHop) === false) return false;
     const handled = netfilter?.handled;
     if (netfilter === undefined || handled === undefined) return true;
     const { headers, tracked } = handled;

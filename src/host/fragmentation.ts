@@ -1,4 +1,4 @@
-/** Cuts an IPv4 packet into fragments (RFC 791 §3.2). */
+/** Cuts IP packets into fragments (RFC 791 §3.2, RFC 8200 §4.5). */
 import {
   IPV4_HEADER_BYTES_MIN,
   type Ipv4View,
@@ -6,6 +6,9 @@ import {
   parseIpv4Options,
   toIpv4Fields,
 } from "../wire/ipv4.ts";
+import { IPV6_HEADER_BYTES, emitIpv6Fragment, Ipv6ExtensionType } from "../wire/ipv6.ts";
+import type { Ipv6PacketView } from "../wire/ip-view.ts";
+import { readU8, writeU16, writeU8 } from "../base/bytes.ts";
 import { Packet } from "../wire/packet.ts";
 
 /** Options with this bit are repeated in every fragment (RFC 791 §3.1). */
@@ -50,6 +53,50 @@ export function fragmentIpv4(packet: Packet, view: Ipv4View, mtuBytes: number): 
     fragment.bytes.set(packet.bytes.subarray(from, from + payloadLength), to);
     fragments.push(fragment);
     sent += payloadLength;
+  }
+  return fragments;
+}
+
+/** Where IPv6's header has payload length and next header. */
+const IPV6_OFFSET = { payloadLength: 4, nextHeader: 6 } as const;
+const FRAGMENT_HEADER_BYTES = 8;
+
+/**
+ * The same for an IPv6 packet. Only senders cut IPv6, so the identification is given with the cut; what follows the
+ * fixed header is cut, extension headers too. `mtuBytes` is 1280 or more.
+ */
+export function fragmentIpv6(
+  packet: Packet,
+  view: Ipv6PacketView,
+  mtuBytes: number,
+  identification: number,
+): Packet[] {
+  const before = view.start + IPV6_HEADER_BYTES - packet.start;
+  const room = Math.floor((mtuBytes - IPV6_HEADER_BYTES - FRAGMENT_HEADER_BYTES) / 8) * 8;
+  const from = view.start + IPV6_HEADER_BYTES;
+  const total = view.payloadEnd - from;
+  const nextHeader = readU8(packet.bytes, view.start + IPV6_OFFSET.nextHeader);
+  const fragments: Packet[] = [];
+  for (let sent = 0; sent < total; sent += room) {
+    const length = Math.min(room, total - sent);
+    const fragment = Packet.ofLength(before + FRAGMENT_HEADER_BYTES + length, packet.tag);
+    const { bytes, start } = fragment;
+    bytes.set(packet.bytes.subarray(packet.start, from), start);
+    const network = start + (view.start - packet.start);
+    writeU16(bytes, network + IPV6_OFFSET.payloadLength, FRAGMENT_HEADER_BYTES + length);
+    writeU8(bytes, network + IPV6_OFFSET.nextHeader, Ipv6ExtensionType.fragment);
+    const fields = {
+      nextHeader,
+      fragmentOffset: sent,
+      hasMoreFragments: sent + length < total,
+      identification,
+    };
+    emitIpv6Fragment(fields, bytes, start + before);
+    bytes.set(
+      packet.bytes.subarray(from + sent, from + sent + length),
+      start + before + FRAGMENT_HEADER_BYTES,
+    );
+    fragments.push(fragment);
   }
   return fragments;
 }

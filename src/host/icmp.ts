@@ -1,33 +1,32 @@
-/** ICMP for IPv4 of one compartment (RFC 792, RFC 1122 §3.2.2, RFC 1812 §4.3): echo, errors sent, errors heard. */
+/**
+ * ICMP of one compartment, for both families (RFC 792, RFC 1122 §3.2.2, RFC 1812 §4.3; RFC 4443): echo, errors sent,
+ * errors heard.
+ */
 import { LIMITS } from "../base/limits.ts";
 import type { PacketTag } from "../base/recorder.ts";
-import { formatIp, isMulticastIp } from "../net/ip.ts";
+import { familyOf, formatIp, isMulticastIp } from "../net/ip.ts";
 import { isGroupMac } from "../net/mac.ts";
-import { buildIcmpFrame } from "../wire/build-frame.ts";
 import { EthernetView } from "../wire/ethernet.ts";
 import { Headers, destinationIp, sourceIp } from "../wire/headers.ts";
-import { type IcmpRepr, IcmpType, IcmpView, isIcmpError } from "../wire/icmp.ts";
 import { IpProtocol } from "../wire/ip-protocol.ts";
 import type { Packet } from "../wire/packet.ts";
+import { readTtl } from "../wire/ttl.ts";
 import type { Compartment } from "./compartment.ts";
-import {
-  type DeliveryFailure,
-  FAILURE_ICMP,
-  FAILURE_TEXTS,
-  type FailureReason,
-  failureOfIcmp,
-} from "./delivery-failure.ts";
+import { type DeliveryFailure, FAILURE_TEXTS, type FailureReason } from "./delivery-failure.ts";
 import { echoPayload } from "./echo-payload.ts";
 import { type EchoOptions, EchoRequest } from "./echo-request.ts";
+import { type IcmpMessage, type ReceivedIcmp, buildIcmp, isIcmpErrorAt, readIcmp } from "./icmp-messages.ts";
 import type { LocalPacket } from "./ip-input.ts";
 import { NO_LINK, type Path } from "./ip-output.ts";
+import { UNSPECIFIED } from "./address-scope.ts";
+import { receiveDiscovery } from "./neighbor-discovery.ts";
 import { type SentPacket, readSentPacket } from "./sent-packet.ts";
 import type { SocketFailure } from "./socket-failure.ts";
 
-/** An IPv4 header without options and an ICMP header. */
-const HEADERS_BYTES = 28;
-/** RFC 1812 §4.3.2.3: an error has at most 576 bytes with all its headers. */
-const INVOKING_BYTES_MAX = 576 - HEADERS_BYTES;
+/** An IP header without options and an ICMP header. */
+const HEADERS_BYTES: Readonly<Record<4 | 6, number>> = Object.freeze({ 4: 28, 6: 48 });
+/** RFC 1812 §4.3.2.3 and RFC 4443 §2.4: so long an error is at most, with all its headers. */
+const ERROR_BYTES_MAX: Readonly<Record<4 | 6, number>> = Object.freeze({ 4: 576, 6: 1_280 });
 
 export class Icmp {
   private readonly compartment: Compartment;
@@ -60,8 +59,8 @@ export class Icmp {
     this.requests.set(key, request);
     const { os, echoPayloadBytes, isDatagramUnfragmented, ttl } = this.compartment.profile;
     const payload = echoPayload(os, options.payloadBytes ?? echoPayloadBytes);
-    const isFitting = payload.length + HEADERS_BYTES <= path.mtuBytes;
-    const isSent = this.emit({ type: "echo-request", identifier, sequence, payload }, path, {
+    const isFitting = payload.length + HEADERS_BYTES[familyOf(path.destination)] <= path.mtuBytes;
+    const isSent = this.emit({ kind: "echo-request", identifier, sequence, payload }, path, {
       tag: options.tag ?? 0,
       isDontFragment: options.isDontFragment ?? (isDatagramUnfragmented && isFitting),
       ttl: options.ttl ?? ttl,
@@ -94,53 +93,48 @@ export class Icmp {
 
   receive(local: LocalPacket): void {
     const { packet, headers } = local;
-    const view = IcmpView.parse(packet.bytes, headers.transport, headers.end);
-    if (typeof view === "string") {
-      this.compartment.dropMalformed(packet, view);
+    const message = readIcmp(packet.bytes, headers);
+    if (typeof message === "string") {
+      this.compartment.dropMalformed(packet, message);
       return;
     }
-    switch (view.type) {
-      case IcmpType.echoRequest:
-        this.answerEcho(local, view);
+    switch (message.kind) {
+      case "echo-request":
+        this.answerEcho(local, message);
         return;
-      case IcmpType.echoReply:
-        this.takeReply(local, view);
+      case "echo-reply":
+        this.takeReply(local, message);
         return;
-      case IcmpType.destinationUnreachable:
-      case IcmpType.timeExceeded:
-        this.takeError(local, view);
+      case "error":
+        this.takeError(local, message);
         return;
-      default:
-        this.compartment.drop(packet, "protocol-unknown", `nothing takes ICMP type ${view.type}`);
+      case "discovery":
+        receiveDiscovery(this.compartment, local);
+        return;
+      case "other": {
+        const name = headers.family === 6 ? "ICMPv6" : "ICMP";
+        this.compartment.drop(packet, "protocol-unknown", `nothing takes ${name} type ${message.type}`);
+      }
     }
   }
 
   /**
-   * Tells the sender of `packet`, a frame with an IPv4 packet, why it did not get on. Nothing is sent where an error
-   * would answer an error, a later fragment, a group or an invalid source (RFC 1122 §3.2.2).
+   * Tells the sender of `packet`, a frame with an IP packet, why it did not get on. Nothing is sent where an error
+   * would answer an error, a later fragment, a group or an invalid source (RFC 1122 §3.2.2, RFC 4443 §2.4).
    */
   sendError(packet: Packet, reason: FailureReason, mtuBytes = 0): void {
     const headers = new Headers();
-    if (headers.parse(packet) !== undefined || headers.family !== 4 || !mayReport(packet, headers)) return;
-    const { code } = FAILURE_ICMP[reason];
-    const invoking = packet.bytes.slice(
-      headers.network,
-      Math.min(headers.end, headers.network + INVOKING_BYTES_MAX),
-    );
+    if (headers.parse(packet) !== undefined || headers.family === 0 || !mayReport(packet, headers, reason))
+      return;
+    const bytesMax = ERROR_BYTES_MAX[headers.family] - HEADERS_BYTES[headers.family];
+    const invoking = packet.bytes.slice(headers.network, Math.min(headers.end, headers.network + bytesMax));
     const path = this.pathToSender(packet, headers);
     if (path === undefined) return;
     const tag: PacketTag = packet.tag === 1 ? 2 : 0;
-    const options = {
-      tag,
-      isDontFragment: false,
-      ttl: this.compartment.profile.ttl,
-      tos: this.compartment.profile.icmpErrorTos,
-    };
-    if (reason === "fragmentation-needed")
-      this.emit({ type: "fragmentation-needed", mtuBytes, invoking }, path, options);
-    else if (FAILURE_ICMP[reason].type === IcmpType.timeExceeded)
-      this.emit({ type: "time-exceeded", code, invoking }, path, options);
-    else this.emit({ type: "destination-unreachable", code, invoking }, path, options);
+    const { ttl, icmpErrorTos } = this.compartment.profile;
+    // net/ipv6/icmp.c gives errors no class of their own.
+    const tos = headers.family === 4 ? icmpErrorTos : 0;
+    this.emit({ kind: "error", reason, mtuBytes, invoking }, path, { tag, isDontFragment: false, ttl, tos });
   }
 
   /** Tells the socket that sent `packet` from here that it did not get on. */
@@ -151,7 +145,7 @@ export class Icmp {
     if (sent !== undefined) this.deliverFailure(sent, { reason, reporter: undefined, mtuBytes: 0 });
   }
 
-  private answerEcho(local: LocalPacket, view: IcmpView): void {
+  private answerEcho(local: LocalPacket, view: ReceivedIcmp): void {
     const { packet, source, destination, isBroadcast } = local;
     if (isBroadcast) {
       // RFC 1122 §3.2.2.6 allows silence; both systems keep it.
@@ -163,7 +157,7 @@ export class Icmp {
       return;
     }
     this.compartment.record(packet, "deliver", `echo request for ${formatIp(destination)}: answered`);
-    const path = this.compartment.output.findPath(source, destination);
+    const path = this.compartment.output.findPath(source, destination, local.netInterface);
     if (path === undefined) return;
     const { identifier, sequence } = view;
     const payload = packet.bytes.slice(view.payloadStart, view.payloadEnd);
@@ -172,10 +166,10 @@ export class Icmp {
       isDontFragment: false,
       ttl: this.compartment.profile.ttl,
     };
-    this.emit({ type: "echo-reply", identifier, sequence, payload }, path, options);
+    this.emit({ kind: "echo-reply", identifier, sequence, payload }, path, options);
   }
 
-  private takeReply(local: LocalPacket, view: IcmpView): void {
+  private takeReply(local: LocalPacket, view: ReceivedIcmp): void {
     const key = view.identifier * 0x1_0000 + view.sequence;
     const request = this.requests.get(key);
     if (request === undefined) {
@@ -184,14 +178,13 @@ export class Icmp {
     }
     this.compartment.record(local.packet, "deliver", `echo reply from ${formatIp(local.source)}`);
     this.requests.delete(key);
-    const bytes = local.packet.bytes;
-    const ttl = bytes[local.headers.network + 8] ?? 0;
+    const ttl = readTtl(local.packet.bytes, local.headers);
     const rttMs = this.compartment.nowMs - request.sentAtMs;
     request.answer({ source: local.source, ttl, rttMs, payloadBytes: view.payloadEnd - view.payloadStart });
   }
 
-  private takeError(local: LocalPacket, view: IcmpView): void {
-    const reason = failureOfIcmp(view.type, view.code);
+  private takeError(local: LocalPacket, view: ReceivedIcmp): void {
+    const { reason, mtuBytes } = view;
     const embedded = new Headers();
     const isBroken = embedded.parseEmbedded(local.packet.bytes, view.payloadStart, view.payloadEnd);
     const sent = isBroken === undefined ? readSentPacket(local.packet.bytes, embedded) : undefined;
@@ -205,7 +198,6 @@ export class Icmp {
     }
     const text = `ICMP error from ${formatIp(local.source)}: ${FAILURE_TEXTS[reason]}`;
     this.compartment.record(local.packet, "deliver", text);
-    const mtuBytes = reason === "fragmentation-needed" ? view.mtuBytes : 0;
     if (reason === "fragmentation-needed") this.compartment.output.learnPathMtu(sent.destination, mtuBytes);
     this.deliverFailure(sent, { reason, reporter: local.source, mtuBytes });
   }
@@ -218,7 +210,8 @@ export class Icmp {
       case IpProtocol.udp:
         this.compartment.udp.fail(sent, failure);
         return;
-      case IpProtocol.icmp: {
+      case IpProtocol.icmp:
+      case IpProtocol.icmpv6: {
         const key = sent.sourcePort * 0x1_0000 + sent.destinationPort;
         const request = this.requests.get(key);
         if (request === undefined || request.destination !== sent.destination) return;
@@ -241,7 +234,7 @@ export class Icmp {
   }
 
   private emit(
-    icmp: IcmpRepr,
+    message: IcmpMessage,
     path: Path,
     options: {
       readonly tag: PacketTag;
@@ -252,24 +245,27 @@ export class Icmp {
   ): boolean {
     const { isDontFragment, ttl, tos = 0 } = options;
     const ip = this.compartment.output.header(path, { isDontFragment, ttl, dscp: tos >>> 2 });
-    const packet = buildIcmpFrame({ link: NO_LINK, ip, icmp });
+    const packet = buildIcmp(NO_LINK, ip, message);
     packet.tag = options.tag;
     return this.compartment.output.send(packet, path);
   }
 }
 
-/** False where RFC 1122 §3.2.2 forbids to answer with an ICMP error. */
-function mayReport(packet: Packet, headers: Headers): boolean {
+/** False where RFC 1122 §3.2.2, or RFC 4443 §2.4, forbids to answer with an ICMP error. */
+function mayReport(packet: Packet, headers: Headers, reason: FailureReason): boolean {
   const ethernet = EthernetView.parse(packet.bytes, packet.start, packet.end);
   const source = sourceIp(packet.bytes, headers);
   const destination = destinationIp(packet.bytes, headers);
-  if (typeof ethernet === "string" || isGroupMac(ethernet.destinationMac)) return false;
-  if (headers.fragmentOffset !== 0 || isMulticastIp(destination) || isMulticastIp(source) || source === 0)
+  if (typeof ethernet === "string" || headers.fragmentOffset !== 0 || isErrorMessage(packet, headers))
     return false;
-  return headers.protocol !== IpProtocol.icmp || headers.transport < 0 || !isErrorMessage(packet, headers);
+  if (isMulticastIp(source) || source === 0 || source === UNSPECIFIED) return false;
+  // Of IPv6 a packet that is too big is reported whoever it was for: path MTUs of groups are found so.
+  const isToGroup = isGroupMac(ethernet.destinationMac) || isMulticastIp(destination);
+  return !isToGroup || (headers.family === 6 && reason === "fragmentation-needed");
 }
 
+/** True for what is no answerable message of ICMP: an error, or too short to tell. */
 function isErrorMessage(packet: Packet, headers: Headers): boolean {
-  const view = IcmpView.parse(packet.bytes, headers.transport, headers.end);
-  return typeof view === "string" || isIcmpError(view.type);
+  const isIcmp = headers.protocol === IpProtocol.icmp || headers.protocol === IpProtocol.icmpv6;
+  return isIcmp && headers.transport >= 0 && isIcmpErrorAt(packet.bytes, headers);
 }

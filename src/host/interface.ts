@@ -1,12 +1,15 @@
 /** A network interface of a compartment: a device with a MAC, addresses and neighbours. */
-import { writeU16, writeU48 } from "../base/bytes.ts";
+import { readU8, writeU16, writeU48 } from "../base/bytes.ts";
 import type { Device, Receiver } from "../device/device.ts";
-import type { Ip } from "../net/ip.ts";
+import type { Ip, Ipv6 } from "../net/ip.ts";
 import { type Mac, formatMac } from "../net/mac.ts";
 import { type InterfaceAddress, lastIp, prefixOf } from "../net/prefix.ts";
+import { ETHERNET_HEADER_BYTES } from "../wire/ethernet.ts";
 import { EtherType } from "../wire/ethertype.ts";
 import type { Packet } from "../wire/packet.ts";
+import { UNSPECIFIED, isLinkLocal } from "./address-scope.ts";
 import type { Compartment } from "./compartment.ts";
+import { Ipv6Link } from "./ipv6-link.ts";
 import { NeighborTable } from "./neighbor-table.ts";
 import type { FilterProgram } from "./windows-filtering/filter-program.ts";
 
@@ -22,6 +25,8 @@ export interface InterfaceOptions {
   readonly isForwarding?: boolean;
   /** Added to the metric of each route over the interface. Default: Windows 15, Linux 0. */
   readonly metric?: number;
+  /** Asks whether a new IPv6 address is somebody else's (Linux' `accept_dad`). Default true. */
+  readonly isDuplicateChecked?: boolean;
 }
 
 /** A packet whose next hop is known, with what a trace says about it when it leaves. */
@@ -33,6 +38,8 @@ export interface OutgoingPacket {
   readonly text: string;
   /** The section of the reference that says that this step is inferred. */
   readonly inferred?: string;
+  /** Of IPv6: it is not cut; its sender wants to hear that it is too long. */
+  readonly isWhole?: boolean;
   /** Goes back into the bridge that it came over: its sender's MAC stays. */
   readonly isBridged?: boolean;
 }
@@ -48,6 +55,7 @@ export class Interface implements Receiver {
   readonly device: Device;
   readonly metric: number;
   readonly neighbors: NeighborTable;
+  readonly ipv6: Ipv6Link;
   mtuBytes: number;
   isForwarding: boolean;
   /** Linux' `proxy_arp`: answers for addresses that the stack routes over other interfaces. */
@@ -71,6 +79,7 @@ export class Interface implements Receiver {
     this.mtuBytes = options.mtuBytes ?? options.device.mtuBytes;
     this.isForwarding = isForwarding;
     this.neighbors = new NeighborTable(compartment, this);
+    this.ipv6 = new Ipv6Link(compartment, this, options.isDuplicateChecked ?? true);
     options.device.attach(this);
   }
 
@@ -79,8 +88,24 @@ export class Interface implements Receiver {
     return this.assigned;
   }
 
+  /** True for an address that is served: one that may be somebody else's is not yet. */
   hasAddress(ip: Ip): boolean {
+    return this.isAssigned(ip) && this.ipv6.isUsable(ip);
+  }
+
+  /** True for an address of the interface, whether or not it is served. */
+  isAssigned(ip: Ip): boolean {
     return this.assigned.some((address) => address.ip === ip);
+  }
+
+  /** Addresses that packets may be sent from. */
+  get usableAddresses(): readonly InterfaceAddress[] {
+    return this.assigned.filter(({ ip }) => this.ipv6.isUsable(ip));
+  }
+
+  /** The link-local address; `::` while there is none. */
+  linkLocal(): Ipv6 {
+    return (this.assigned.find(({ ip }) => isLinkLocal(ip))?.ip ?? UNSPECIFIED) as Ipv6;
   }
 
   /** True for the all-ones address of a subnet of this interface. Subnets of one or two addresses have none. */
@@ -109,7 +134,7 @@ export class Interface implements Receiver {
     if (this.isAttached) this.compartment.receive(this, packet);
   }
 
-  /** Writes the Ethernet header of an IPv4 packet and hands the frame to the device. */
+  /** Writes the Ethernet header of an IP packet and hands the frame to the device. */
   transmit(outgoing: OutgoingPacket, destinationMac: Mac): void {
     const packet = outgoing.packet;
     writeU48(packet.bytes, packet.start, destinationMac);
@@ -118,7 +143,8 @@ export class Interface implements Receiver {
       return;
     }
     writeU48(packet.bytes, packet.start + 6, this.mac);
-    writeU16(packet.bytes, packet.start + 12, EtherType.ipv4);
+    const isIpv6 = readU8(packet.bytes, packet.start + ETHERNET_HEADER_BYTES) >>> 4 === 6;
+    writeU16(packet.bytes, packet.start + 12, isIpv6 ? EtherType.ipv6 : EtherType.ipv4);
     this.compartment.record(packet, outgoing.kind, outgoing.text, outgoing.inferred);
     this.transmitFrame(packet);
   }

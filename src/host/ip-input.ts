@@ -1,13 +1,14 @@
-/** The receiving side of IPv4: checks, local or not, reassembly, hand-over to the transports. */
-import { readU32, readU8 } from "../base/bytes.ts";
-import { type Ipv4, formatIp, isMulticastIp } from "../net/ip.ts";
+/** The receiving side of IP: checks, local or not, reassembly, hand-over to the transports. */
+import { type Ip, familyOf, formatIp, isMulticastIp } from "../net/ip.ts";
 import { isGroupMac } from "../net/mac.ts";
 import { EthernetView } from "../wire/ethernet.ts";
-import { Headers } from "../wire/headers.ts";
+import { Headers, sourceIp } from "../wire/headers.ts";
+import { type IpView, ipViewOf } from "../wire/ip-view.ts";
 import { IpProtocol, ipProtocolName } from "../wire/ip-protocol.ts";
 import { Ipv4View } from "../wire/ipv4.ts";
 import type { Packet } from "../wire/packet.ts";
 import { verifyChecksums } from "../wire/transport-checksum.ts";
+import { UNSPECIFIED, isLinkLocal } from "./address-scope.ts";
 import type { Compartment } from "./compartment.ts";
 import { forwardPacket } from "./forwarding.ts";
 import type { Interface } from "./interface.ts";
@@ -21,10 +22,12 @@ import type { WindowsFiltering } from "./windows-filtering/windows-filtering.ts"
 export interface LocalPacket {
   readonly packet: Packet;
   readonly headers: Headers;
-  readonly source: Ipv4;
-  readonly destination: Ipv4;
-  /** Sent to everybody on the subnet: nothing may be answered with an ICMP error. */
+  readonly source: Ip;
+  readonly destination: Ip;
+  /** Sent to everybody on the subnet, or to a group: nothing may be answered with an ICMP error. */
   readonly isBroadcast: boolean;
+  /** Undefined when this compartment sent it to itself. */
+  readonly netInterface: Interface | undefined;
 }
 
 /** Who a packet is for. */
@@ -39,7 +42,7 @@ export class IpInput {
     this.reassembly = new Reassembly(compartment);
   }
 
-  /** Takes an IPv4 packet; `netInterface` is undefined when this compartment sent it to itself. */
+  /** Takes an IP packet; `netInterface` is undefined when this compartment sent it to itself. */
   receive(netInterface: Interface | undefined, packet: Packet): void {
     const headers = new Headers();
     const reason = headers.parse(packet);
@@ -47,14 +50,14 @@ export class IpInput {
       this.compartment.dropMalformed(packet, reason);
       return;
     }
-    const view = Ipv4View.parse(packet.bytes, headers.network, packet.end);
-    if (typeof view === "string") {
-      this.compartment.dropMalformed(packet, view);
+    const view = ipViewOf(packet.bytes, headers);
+    if (view === undefined) {
+      this.compartment.drop(packet, "protocol-unknown", "no IP packet");
       return;
     }
     if (!this.isAcceptable(netInterface, packet, view)) return;
     const { netfilter, winNat } = this.compartment;
-    if (winNat !== undefined && netInterface !== undefined) {
+    if (winNat !== undefined && netInterface !== undefined && view instanceof Ipv4View) {
       const admitted = winNat.receive(netInterface, packet, headers, view);
       if (admitted?.isRouted === true)
         forwardPacket(this.compartment, netInterface, admitted.packet, admitted.view);
@@ -78,16 +81,13 @@ export class IpInput {
   }
 
   /** Gives a packet to whom it is for. */
-  private deliver(
-    netInterface: Interface | undefined,
-    packet: Packet,
-    view: Ipv4View,
-    headers: Headers,
-  ): void {
+  private deliver(netInterface: Interface | undefined, packet: Packet, view: IpView, headers: Headers): void {
     const audience = this.audienceOf(netInterface, view.destination);
     if (audience === "us" && this.isClaimed(packet, view)) return;
+    // RFC 2464 §7: an adapter takes the frames of groups that were joined; nobody counts the others.
+    if (audience === "multicast" && familyOf(view.destination) === 6 && packet.tag === 0) return;
     if (audience === "us" || audience === "broadcast") {
-      this.deliverLocally(packet, view, headers, audience === "broadcast");
+      this.deliverLocally(netInterface, packet, view, headers, audience === "broadcast");
     } else if (netInterface !== undefined && audience === "others" && mayForward(netInterface, packet)) {
       forwardPacket(this.compartment, netInterface, packet, view);
     } else {
@@ -104,7 +104,7 @@ export class IpInput {
    * A packet that came over a bridge, and whose new destination hangs on the same bridge, is not routed: it goes back
    * into the bridge (net/bridge/br_netfilter_hooks.c, "bridged DNAT"), with its sender's MAC and its TTL.
    */
-  private isBridged(netInterface: Interface | undefined, before: Ipv4, admitted: Admitted): boolean {
+  private isBridged(netInterface: Interface | undefined, before: Ip, admitted: Admitted): boolean {
     const { destination } = admitted.view;
     const bridge = netInterface?.bridge;
     if (netInterface === undefined || bridge === undefined || destination === before) return false;
@@ -116,7 +116,7 @@ export class IpInput {
     return true;
   }
 
-  private isAcceptable(netInterface: Interface | undefined, packet: Packet, view: Ipv4View): boolean {
+  private isAcceptable(netInterface: Interface | undefined, packet: Packet, view: IpView): boolean {
     if (!view.isChecksumValid) {
       this.compartment.drop(packet, "checksum-invalid", "the IPv4 header checksum is wrong");
       return false;
@@ -127,6 +127,7 @@ export class IpInput {
     const isMartian =
       isMulticastIp(source) ||
       source === 0xffff_ffff ||
+      (source === UNSPECIFIED && view.protocol !== IpProtocol.icmpv6) ||
       isLoopback(source) ||
       isLoopback(destination) ||
       (this.compartment.isLocal(source) &&
@@ -139,7 +140,7 @@ export class IpInput {
   }
 
   /** Ends a packet to a port that something below the stack has, but does not serve here. */
-  private isClaimed(packet: Packet, view: Ipv4View): boolean {
+  private isClaimed(packet: Packet, view: IpView): boolean {
     const claim = this.compartment.portClaims.ofDestination(packet.bytes, view);
     if (claim === undefined || claim === "switched") return false;
     const text = `the port of ${formatIp(view.destination)} is a service's, and nobody serves it here`;
@@ -147,19 +148,29 @@ export class IpInput {
     return true;
   }
 
-  private audienceOf(netInterface: Interface | undefined, destination: Ipv4): Audience {
+  private audienceOf(netInterface: Interface | undefined, destination: Ip): Audience {
     if (netInterface === undefined) return "us";
     if (netInterface.hasAddress(destination)) return "us";
     // Inferred: on Windows forwarding on the incoming interface ends strong host receive, as for any router.
-    const isWeak = this.compartment.profile.hostModel === "weak" || netInterface.isForwarding;
+    const isWeak =
+      (this.compartment.profile.hostModel === "weak" || netInterface.isForwarding) &&
+      !isLinkLocal(destination);
     if (isWeak && this.compartment.isLocal(destination)) return "us";
     if (this.compartment.output.isBroadcast(netInterface, destination)) return "broadcast";
+    if (netInterface.ipv6.listensTo(destination)) return "broadcast";
     return isMulticastIp(destination) ? "multicast" : "others";
   }
 
-  private deliverLocally(packet: Packet, view: Ipv4View, headers: Headers, isBroadcast: boolean): void {
+  private deliverLocally(
+    netInterface: Interface | undefined,
+    packet: Packet,
+    view: IpView,
+    headers: Headers,
+    isBroadcast: boolean,
+  ): void {
+    const { source, destination } = view;
     if (!headers.isFragment) {
-      this.dispatch({ packet, headers, source: view.source, destination: view.destination, isBroadcast });
+      this.dispatch({ packet, headers, source, destination, isBroadcast, netInterface });
       return;
     }
     const whole = this.reassembly.accept(packet, view);
@@ -171,9 +182,10 @@ export class IpInput {
       this.dispatch({
         packet: whole,
         headers: wholeHeaders,
-        source: view.source,
-        destination: view.destination,
+        source,
+        destination,
         isBroadcast,
+        netInterface,
       });
   }
 
@@ -190,7 +202,11 @@ export class IpInput {
     }
     switch (headers.protocol) {
       case IpProtocol.icmp:
-        this.compartment.icmp.receive(local);
+      case IpProtocol.icmpv6:
+        // Each belongs to its own family (RFC 8200 §8.1).
+        if ((headers.protocol === IpProtocol.icmp) === (headers.family === 4))
+          this.compartment.icmp.receive(local);
+        else this.refuseProtocol(local);
         return;
       case IpProtocol.udp:
         this.compartment.udp.receive(local);
@@ -214,7 +230,7 @@ export class IpInput {
   }
 
   private refuseProtocol(local: LocalPacket): void {
-    const protocol = readU8(local.packet.bytes, local.headers.network + 9);
+    const { protocol } = local.headers;
     const { filters } = this.compartment.interfaceOf(local.destination) ?? {};
     if (filters !== undefined && !filters.allowedProtocols.includes(protocol)) {
       const text = `the firewall lets no ${ipProtocolName(protocol)} in`;
@@ -231,8 +247,8 @@ export class IpInput {
 }
 
 /** The source as it stands in the packet: INPUT may have put back what it was before a translation. */
-function sourceOf({ packet, headers }: LocalPacket): Ipv4 {
-  return readU32(packet.bytes, headers.network + 12) as Ipv4;
+function sourceOf({ packet, headers }: LocalPacket): Ip {
+  return sourceIp(packet.bytes, headers);
 }
 
 /**

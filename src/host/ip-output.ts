@@ -1,27 +1,30 @@
-/** The sending side of IPv4: route, source address, next hop, fragmentation, and the way back to oneself. */
+/** The sending side of IP: route, source address, next hop, fragmentation, and the way back to oneself. */
 import { assert } from "../base/assert.ts";
 import type { Task } from "../base/clock.ts";
 import { LIMITS } from "../base/limits.ts";
-import { type Ip, type Ipv4, formatIp, isMulticastIp } from "../net/ip.ts";
+import { type Ip, type Ipv4, type Ipv6, familyOf, formatIp, isMulticastIp } from "../net/ip.ts";
 import { BROADCAST_MAC, type Mac } from "../net/mac.ts";
 import type { IpFields, LinkFields } from "../wire/build-frame.ts";
-import { ETHERNET_HEADER_BYTES, multicastMac } from "../wire/ethernet.ts";
+import { multicastMac } from "../wire/ethernet.ts";
+import { Headers } from "../wire/headers.ts";
+import { type IpView, ipViewOf } from "../wire/ip-view.ts";
 import { Ipv4View } from "../wire/ipv4.ts";
 import type { Packet } from "../wire/packet.ts";
 import type { Compartment } from "./compartment.ts";
-import { fragmentIpv4 } from "./fragmentation.ts";
+import { fragmentIpv4, fragmentIpv6 } from "./fragmentation.ts";
 import type { Interface, OutgoingPacket } from "./interface.ts";
+import { isLinkLocal } from "./address-scope.ts";
 import { isLoopback } from "./loopback.ts";
 import { type Route, type RouteTable, formatRoute } from "./route-table.ts";
 
 const LIMITED_BROADCAST = 0xffff_ffff as Ipv4;
-const LOOPBACK_ADDRESS = 0x7f00_0001 as Ipv4;
-/** RFC 791: no IPv4 packet is longer. */
-const IPV4_LENGTH_MAX = 65_535;
+const LOOPBACK_ADDRESSES = Object.freeze({ 4: 0x7f00_0001 as Ipv4, 6: 1n as Ipv6 });
+/** RFC 791: no IPv4 packet is longer. RFC 8200 would allow 40 bytes more. */
+const IP_LENGTH_MAX = 65_535;
 /** How long a path MTU is believed that a router reported; 10 minutes in both systems (RFC 1191 §6.3). */
 const PATH_MTU_LIFETIME_MS = 600_000;
-/** RFC 791: every path carries this; a smaller report is a lie or an attack. */
-const PATH_MTU_MIN = 576;
+/** RFC 791, RFC 8200 §5: every path carries this; a smaller report is a lie or an attack. */
+const PATH_MTU_MIN: Readonly<Record<4 | 6, number>> = Object.freeze({ 4: 576, 6: 1_280 });
 
 const CHOICE_SECTION = "dataplane.md §2.4 B-8";
 const NODE_PORT_SECTION = "dataplane.md §2.4 B-8";
@@ -31,11 +34,11 @@ export const NO_LINK: LinkFields = Object.freeze({ destinationMac: 0 as Mac, sou
 
 /** The way of packets from here to one destination. */
 export interface Path {
-  readonly source: Ipv4;
-  readonly destination: Ipv4;
+  readonly source: Ip;
+  readonly destination: Ip;
   /** Undefined for destinations of this compartment itself. */
   readonly route: Route | undefined;
-  readonly nextHop: Ipv4;
+  readonly nextHop: Ip;
   /** The largest IP packet that is known to pass. */
   readonly mtuBytes: number;
   /** The section of the reference that says that this choice of the source address is inferred. */
@@ -78,6 +81,7 @@ export class IpOutput {
   private readonly routes: RouteTable;
   private readonly pathMtus = new Map<Ip, PathMtu>();
   private nextIdentification: number;
+  private nextFragmentIdentification: number | undefined;
 
   constructor(compartment: Compartment, routes: RouteTable) {
     this.compartment = compartment;
@@ -87,17 +91,16 @@ export class IpOutput {
 
   /**
    * The path to `destination`; undefined without a route, or when the route's interface has no address to send from.
-   * `source` binds the source address.
+   * `source` binds the source address; `link` is the link of a link-local destination, which every link has.
    */
-  findPath(destination: Ip, source?: Ip): Path | undefined {
-    if (typeof destination !== "number" || (source !== undefined && typeof source !== "number"))
-      return undefined;
+  findPath(destination: Ip, source?: Ip, link?: Interface): Path | undefined {
+    if (source !== undefined && familyOf(source) !== familyOf(destination)) return undefined;
     if (this.compartment.isLocal(destination)) return this.localPath(destination, source);
-    const route = this.lookup(destination, source);
-    const nextHop = route?.nextHop ?? destination;
-    if (route === undefined || typeof nextHop !== "number") return undefined;
+    const route = this.lookup(destination, source, isLinkLocal(destination) ? link : undefined);
+    if (route === undefined) return undefined;
+    const nextHop = route.nextHop ?? destination;
     const chosen = source ?? route.source ?? this.chooseSource(route.interface, destination, nextHop);
-    if (typeof chosen !== "number") return undefined;
+    if (chosen === undefined) return undefined;
     const mtuBytes = Math.min(route.interface.mtuBytes, this.pathMtu(destination));
     const path = { source: chosen, destination, route, nextHop, mtuBytes };
     return source === undefined && this.isChoiceInferred(route)
@@ -116,7 +119,7 @@ export class IpOutput {
       source: path.source,
       destination: path.destination,
       ttl: options.ttl ?? this.compartment.profile.ttl,
-      identification: this.identification(),
+      identification: familyOf(path.source) === 4 ? this.identification() : 0,
       isDontFragment: options.isDontFragment,
       dscp: options.dscp ?? 0,
       ecn: options.ecn ?? 0,
@@ -124,13 +127,13 @@ export class IpOutput {
   }
 
   /**
-   * Sends a finished IPv4 packet along the path `chosen`, in fragments when it is too long; rules of the machine may
-   * give it another.
+   * Sends a finished IP packet along the path `chosen`, in fragments when it is too long; rules of the machine may
+   * give it another. `isWhole` forbids to cut an IPv6 packet, whose header cannot say so.
    * @returns false when it is too long and may not be fragmented.
    */
-  send(packet: Packet, chosen: Path): boolean {
+  send(packet: Packet, chosen: Path, isWhole = false): boolean {
     const { netfilter, winNat } = this.compartment;
-    winNat?.restoreQuoted(packet);
+    if (typeof chosen.destination === "number") winNat?.restoreQuoted(packet);
     const path = netfilter === undefined ? chosen : netfilter.send(packet, chosen);
     // What a rule ended was sent, as far as its sender can see; an answer tells it, if the rule gives one.
     if (path === undefined) return true;
@@ -146,16 +149,16 @@ export class IpOutput {
     // What a filter ended was sent, too, as far as its sender can see.
     if (this.compartment.filtering?.send(packet, route.interface) === false) return true;
     const text = packet.tag === 0 ? "" : `sent by route ${formatRoute(route)}`;
-    const outgoing = { packet, kind: "send", text } as const;
+    const outgoing = { packet, kind: "send", text, isWhole } as const;
     const marked = path.inferred === undefined ? outgoing : { ...outgoing, inferred: path.inferred };
     return this.emit(marked, route.interface, path.nextHop, path.mtuBytes);
   }
 
   /** Gives a packet to an own address to the switch when the switch serves its port. */
-  private sendToSwitch(packet: Packet, destination: Ipv4): boolean {
-    const view = Ipv4View.parse(packet.bytes, packet.start + ETHERNET_HEADER_BYTES, packet.end);
+  private sendToSwitch(packet: Packet, destination: Ip): boolean {
     const own = this.compartment.interfaceOf(destination);
-    if (typeof view === "string" || own === undefined) return false;
+    if (own === undefined) return false;
+    const view = viewOfSent(packet);
     if (this.compartment.portClaims.ofDestination(packet.bytes, view) !== "switched") return false;
     const text =
       packet.tag === 0 ? "" : "sent to the switch: a load balancer serves this port of an own address";
@@ -167,23 +170,28 @@ export class IpOutput {
    * Hands a packet whose headers are finished to the next hop, in fragments when it is too long.
    * @returns false when it is too long and may not be fragmented.
    */
-  emit(outgoing: OutgoingPacket, netInterface: Interface, nextHop: Ipv4, mtuBytes: number): boolean {
+  emit(outgoing: OutgoingPacket, netInterface: Interface, nextHop: Ip, mtuBytes: number): boolean {
     const packet = outgoing.packet;
-    const view = Ipv4View.parse(packet.bytes, packet.start + ETHERNET_HEADER_BYTES, packet.end);
-    assert(typeof view !== "string", "a packet that is sent has an IPv4 header");
+    const view = viewOfSent(packet);
     if (view.totalLength <= mtuBytes) {
       this.emitWhole(outgoing, netInterface, nextHop);
       return true;
     }
-    if (view.isDontFragment) return false;
-    for (const fragment of fragmentIpv4(packet, view, mtuBytes))
+    if (view instanceof Ipv4View ? view.isDontFragment : outgoing.isWhole === true) return false;
+    for (const fragment of this.fragment(packet, view, mtuBytes))
       this.emitWhole({ ...outgoing, packet: fragment }, netInterface, nextHop);
     return true;
   }
 
+  /** The fragments of a packet that is longer than `mtuBytes`. */
+  fragment(packet: Packet, view: IpView, mtuBytes: number): readonly Packet[] {
+    if (view instanceof Ipv4View) return fragmentIpv4(packet, view, mtuBytes);
+    return fragmentIpv6(packet, view, Math.max(mtuBytes, PATH_MTU_MIN[6]), this.fragmentIdentification());
+  }
+
   /** Believes a router that packets to `destination` must not be longer; 0 means that it did not say. */
   learnPathMtu(destination: Ip, mtuBytes: number): void {
-    const known = Math.max(mtuBytes, PATH_MTU_MIN);
+    const known = Math.max(mtuBytes, PATH_MTU_MIN[familyOf(destination)]);
     if (!this.pathMtus.has(destination) && this.pathMtus.size >= LIMITS.pathMtusMax) {
       const oldest = this.pathMtus.keys().next();
       if (oldest.done !== true) this.pathMtus.delete(oldest.value);
@@ -200,15 +208,16 @@ export class IpOutput {
     return ip === LIMITED_BROADCAST || netInterface.isSubnetBroadcast(ip);
   }
 
-  private emitWhole(outgoing: OutgoingPacket, netInterface: Interface, nextHop: Ipv4): void {
+  private emitWhole(outgoing: OutgoingPacket, netInterface: Interface, nextHop: Ip): void {
     if (this.isBroadcast(netInterface, nextHop)) netInterface.transmit(outgoing, BROADCAST_MAC);
     else if (isMulticastIp(nextHop)) netInterface.transmit(outgoing, multicastMac(nextHop));
     else netInterface.neighbors.send(nextHop, outgoing);
   }
 
-  private localPath(destination: Ipv4, source: Ipv4 | undefined): Path {
-    const chosen = source ?? (isLoopback(destination) ? LOOPBACK_ADDRESS : destination);
-    return { source: chosen, destination, route: undefined, nextHop: destination, mtuBytes: IPV4_LENGTH_MAX };
+  private localPath(destination: Ip, source: Ip | undefined): Path {
+    const chosen =
+      source ?? (isLoopback(destination) ? LOOPBACK_ADDRESSES[familyOf(destination)] : destination);
+    return { source: chosen, destination, route: undefined, nextHop: destination, mtuBytes: IP_LENGTH_MAX };
   }
 
   /**
@@ -216,8 +225,10 @@ export class IpOutput {
    * send over any. Inferred: forwarding on the source's interface ends the constraint on Windows.
    * Inferred: networks behind WinNAT are reached from any address of the host (dataplane.md §2.7, A → node IP).
    */
-  private lookup(destination: Ipv4, source: Ipv4 | undefined): Route | undefined {
+  private lookup(destination: Ip, source: Ip | undefined, link: Interface | undefined): Route | undefined {
     const owner = source === undefined ? undefined : this.compartment.interfaceOf(source);
+    const only = link ?? (source !== undefined && isLinkLocal(source) ? owner : undefined);
+    if (only !== undefined) return this.routes.lookup(destination, only);
     const isConstrained =
       this.compartment.profile.hostModel === "strong" &&
       owner !== undefined &&
@@ -246,10 +257,10 @@ export class IpOutput {
 
   private pathMtu(destination: Ip): number {
     const known = this.pathMtus.get(destination);
-    if (known === undefined) return IPV4_LENGTH_MAX;
+    if (known === undefined) return IP_LENGTH_MAX;
     if (this.compartment.nowMs < known.untilMs) return known.mtuBytes;
     this.pathMtus.delete(destination);
-    return IPV4_LENGTH_MAX;
+    return IP_LENGTH_MAX;
   }
 
   /** Inferred: one counter per compartment for both systems; only uniqueness matters (RFC 6864). */
@@ -258,4 +269,21 @@ export class IpOutput {
     this.nextIdentification = (identification + 1) & 0xffff;
     return identification;
   }
+
+  /** Of the fragments of one IPv6 packet. Inferred: counted, although RFC 7739 would have it unpredictable. */
+  private fragmentIdentification(): number {
+    this.nextFragmentIdentification ??= this.compartment.prng.derive("ipv6-fragments").nextU32();
+    const identification = this.nextFragmentIdentification;
+    this.nextFragmentIdentification = (identification + 1) >>> 0;
+    return identification;
+  }
+}
+
+/** The IP packet of a frame that is being sent. */
+function viewOfSent(packet: Packet): IpView {
+  const headers = new Headers();
+  const reason = headers.parse(packet);
+  const view = reason === undefined ? ipViewOf(packet.bytes, headers) : undefined;
+  assert(view !== undefined, "a packet that is sent has an IP header");
+  return view;
 }

@@ -1,6 +1,6 @@
 /**
- * The neighbours of one interface and ARP (RFC 826), with the states of RFC 4861 as Windows and Linux keep them for
- * IPv4, too: an unknown neighbour is asked for 3 times, 1 s apart; a known one is believed for 30 s, then used on
+ * The neighbours of one interface, of both families, and ARP (RFC 826), with the states of RFC 4861 as Windows and Linux
+ * keep them for IPv4, too: an unknown neighbour is asked for 3 times, 1 s apart; a known one is believed for 30 s, then used on
  * while it is asked again.
  *
  * Inferred: reachable times are not randomised, progress of TCP confirms nobody, and a neighbour that asked for us
@@ -8,7 +8,7 @@
  */
 import type { Task, Timer } from "../base/clock.ts";
 import { LIMITS } from "../base/limits.ts";
-import type { Ip, Ipv4 } from "../net/ip.ts";
+import type { Ip, Ipv4, Ipv6 } from "../net/ip.ts";
 import { formatIp } from "../net/ip.ts";
 import { BROADCAST_MAC, type Mac, isGroupMac } from "../net/mac.ts";
 import type { NextHopWaiter } from "../vfp/next-hop.ts";
@@ -17,6 +17,7 @@ import { buildArpFrame } from "../wire/build-frame.ts";
 import type { Packet } from "../wire/packet.ts";
 import type { Compartment } from "./compartment.ts";
 import type { Interface, OutgoingPacket } from "./interface.ts";
+import { emitSolicitation } from "./neighbor-discovery.ts";
 
 const REQUESTS_MAX = 3;
 const REQUEST_INTERVAL_MS = 1_000;
@@ -41,7 +42,7 @@ export interface Neighbor {
 }
 
 class Entry implements Task {
-  readonly ip: Ipv4;
+  readonly ip: Ip;
   mac: Mac | undefined;
   state: NeighborState = "incomplete";
   /** When `reachable` or `failed` ends. */
@@ -52,7 +53,7 @@ class Entry implements Task {
   readonly waiters: NextHopWaiter[] = [];
   private readonly table: NeighborTable;
 
-  constructor(table: NeighborTable, ip: Ipv4) {
+  constructor(table: NeighborTable, ip: Ip) {
     this.table = table;
     this.ip = ip;
   }
@@ -74,7 +75,7 @@ export class NeighborTable {
   }
 
   /** Sends a packet to the neighbour `ip`, at once or when its MAC is known. */
-  send(ip: Ipv4, outgoing: OutgoingPacket): void {
+  send(ip: Ip, outgoing: OutgoingPacket): void {
     const mac = this.lookup(ip);
     if (mac !== undefined) {
       this.netInterface.transmit(outgoing, mac);
@@ -99,7 +100,7 @@ export class NeighborTable {
   }
 
   /** The neighbour's MAC; `pending` while it is asked for, then `waiter` is told once. */
-  resolve(ip: Ipv4, waiter: NextHopWaiter): Mac | "pending" | "unreachable" {
+  resolve(ip: Ip, waiter: NextHopWaiter): Mac | "pending" | "unreachable" {
     const mac = this.lookup(ip);
     if (mac !== undefined) return mac;
     const known = this.entries.get(ip);
@@ -111,14 +112,19 @@ export class NeighborTable {
   }
 
   /** Sets a neighbour by hand. It never changes by itself. */
-  setPermanent(ip: Ipv4, mac: Mac): void {
+  setPermanent(ip: Ip, mac: Mac): void {
     const entry = this.entries.get(ip) ?? this.create(ip);
     if (entry === undefined) return;
     this.settle(entry, mac, "permanent");
   }
 
+  /** The MAC of a neighbour that is known, whatever its age; nobody is asked. */
+  macOf(ip: Ip): Mac | undefined {
+    return this.entries.get(ip)?.mac;
+  }
+
   /** Forgets a neighbour; packets that wait for it are dropped. */
-  remove(ip: Ipv4): void {
+  remove(ip: Ip): void {
     const entry = this.entries.get(ip);
     if (entry !== undefined) this.discard(entry);
   }
@@ -165,7 +171,7 @@ export class NeighborTable {
   }
 
   /** Own addresses, and those that this stack leads to over another interface (ip-sysctl.txt: proxy_arp). */
-  private answersFor(ip: Ipv4): boolean {
+  answersFor(ip: Ip): boolean {
     if (this.compartment.servesAddress(this.netInterface, ip)) return true;
     if (!this.netInterface.isProxyArp) return false;
     const route = this.compartment.output.routeFor(ip);
@@ -183,7 +189,7 @@ export class NeighborTable {
   }
 
   /** The MAC to use now; starts to ask again when the answer is old. */
-  private lookup(ip: Ipv4): Mac | undefined {
+  private lookup(ip: Ip): Mac | undefined {
     const entry = this.entries.get(ip);
     if (entry?.mac === undefined) return undefined;
     if (entry.state === "reachable" && this.compartment.nowMs >= entry.untilMs) {
@@ -195,7 +201,7 @@ export class NeighborTable {
   }
 
   /** The entry of a neighbour whose MAC is being asked for; undefined when the table is full. */
-  private pendingEntry(ip: Ipv4): Entry | undefined {
+  private pendingEntry(ip: Ip): Entry | undefined {
     const entry = this.entries.get(ip) ?? this.create(ip);
     if (entry === undefined || entry.timer !== undefined) return entry;
     entry.state = "incomplete";
@@ -204,7 +210,7 @@ export class NeighborTable {
     return entry;
   }
 
-  private create(ip: Ipv4): Entry | undefined {
+  private create(ip: Ip): Entry | undefined {
     if (this.entries.size >= LIMITS.neighborsPerInterfaceMax && !this.evict()) return undefined;
     const entry = new Entry(this, ip);
     this.entries.set(ip, entry);
@@ -224,18 +230,30 @@ export class NeighborTable {
   private ask(entry: Entry): void {
     entry.requests++;
     entry.timer = this.compartment.env.clock.schedule(REQUEST_INTERVAL_MS, entry);
-    const senderIp = this.compartment.sourceFor(this.netInterface, entry.ip, entry.ip) ?? (0 as Ipv4);
+    const senderIp = this.compartment.sourceFor(this.netInterface, entry.ip, entry.ip);
+    if (typeof entry.ip === "number") this.askByArp(entry.ip, entry.mac, senderIp ?? (0 as Ipv4));
+    else this.solicit(entry.ip, entry.mac, senderIp);
+  }
+
+  private askByArp(targetIp: Ipv4, mac: Mac | undefined, senderIp: Ip): void {
     const request: ArpRepr = {
       operation: "request",
       senderMac: this.netInterface.mac,
       senderIp: senderIp as Ipv4,
-      targetIp: entry.ip,
+      targetIp,
     };
     // A neighbour that was known is asked directly first (RFC 1122 §2.3.2.1).
-    this.emit(request, entry.mac ?? BROADCAST_MAC);
+    this.emit(request, mac ?? BROADCAST_MAC);
   }
 
-  private learn(ip: Ipv4, mac: Mac, isNewTaken: boolean): void {
+  /** RFC 4861 §7.2.2; an interface whose addresses are all unchecked yet asks from its link-local one. */
+  private solicit(target: Ipv6, mac: Mac | undefined, senderIp: Ip | undefined): void {
+    const source = typeof senderIp === "bigint" ? senderIp : this.netInterface.linkLocal();
+    emitSolicitation(this.netInterface, target, { source, mac });
+  }
+
+  /** What a neighbour says of itself; `isNewTaken`: it asked for us, so it is kept though nobody here asked for it. */
+  learn(ip: Ip, mac: Mac, isNewTaken: boolean): void {
     const entry = this.entries.get(ip) ?? (isNewTaken ? this.create(ip) : undefined);
     if (entry !== undefined && entry.state !== "permanent") this.settle(entry, mac, "reachable");
   }
@@ -253,7 +271,8 @@ export class NeighborTable {
     entry.state = "failed";
     entry.mac = undefined;
     entry.untilMs = this.compartment.nowMs + FAILURE_REMEMBERED_MS;
-    const text = `nobody answers ARP for ${formatIp(entry.ip)} on ${this.netInterface.name}`;
+    const question = typeof entry.ip === "number" ? "ARP" : "neighbour discovery";
+    const text = `nobody answers ${question} for ${formatIp(entry.ip)} on ${this.netInterface.name}`;
     for (const outgoing of entry.packets.splice(0)) this.compartment.neighborFailed(outgoing, text);
     for (const waiter of entry.waiters.splice(0)) waiter.nextHopSettled();
   }

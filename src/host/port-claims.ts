@@ -5,10 +5,10 @@
  * a node reaches its own node ports (dataplane.md §2.4 B-8, DT-117). Inferred: by handing such packets to the switch,
  * and by taking answers from there although they carry an own address as source.
  */
-import { readU16, readU8 } from "../base/bytes.ts";
+import { readU16 } from "../base/bytes.ts";
 import type { KnowledgeCode } from "../knowledge/codes.ts";
 import { IpProtocol } from "../wire/ip-protocol.ts";
-import type { Ipv4View } from "../wire/ipv4.ts";
+import type { IpView } from "../wire/ip-view.ts";
 
 /** `switched`: packets go to the switch. A code: packets that reach the stack end there, and this says why. */
 export type PortClaim = "switched" | KnowledgeCode;
@@ -29,21 +29,21 @@ export class PortClaims {
   }
 
   /** Who claims the port that the packet is for. */
-  ofDestination(bytes: Uint8Array, view: Ipv4View): PortClaim | undefined {
+  ofDestination(bytes: Uint8Array, view: IpView): PortClaim | undefined {
     return this.find(bytes, view, 2);
   }
 
   /** Who claims the port that the packet comes from. */
-  ofSource(bytes: Uint8Array, view: Ipv4View): PortClaim | undefined {
+  ofSource(bytes: Uint8Array, view: IpView): PortClaim | undefined {
     return this.find(bytes, view, 0);
   }
 
-  private find(bytes: Uint8Array, view: Ipv4View, offset: number): PortClaim | undefined {
+  private find(bytes: Uint8Array, view: IpView, offset: number): PortClaim | undefined {
     if (this.claims.size === 0) return undefined;
     if (view.fragmentOffset !== 0) return undefined;
     const { protocol } = view;
     if (protocol !== IpProtocol.tcp && protocol !== IpProtocol.udp) return undefined;
-    const transport = view.start + (readU8(bytes, view.start) & 0x0f) * 4;
+    const transport = view.payloadStart;
     if (transport + 4 > view.payloadEnd) return undefined;
     return this.claims.get(keyOf(protocol, readU16(bytes, transport + offset)));
   }

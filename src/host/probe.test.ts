@@ -66,10 +66,7 @@ describe("probes", () => {
 
   const unplug = (pair: RoutedPair): void => {
     pair.routerToClient.lossy.loseNext = 1_000;
-    pair.client.netInterface.neighbors.setPermanent(
-      ip("10.0.1.1") as never,
-      pair.routerToClient.netInterface.mac,
-    );
+    pair.client.netInterface.neighbors.setPermanent(ip("10.0.1.1"), pair.routerToClient.netInterface.mac);
   };
   const noRoute = (pair: RoutedPair): void => {
     const route = {
@@ -164,10 +161,7 @@ describe("probes", () => {
 
   it("over UDP ask again when a datagram or its answer is lost", () => {
     const { result } = probe("udp", "10.0.2.20", 8080, {}, (pair) => {
-      pair.client.netInterface.neighbors.setPermanent(
-        ip("10.0.1.1") as never,
-        pair.routerToClient.netInterface.mac,
-      );
+      pair.client.netInterface.neighbors.setPermanent(ip("10.0.1.1"), pair.routerToClient.netInterface.mac);
       pair.client.lossy.loseNext = 2;
     });
     expect(result).toMatchObject({ outcome: "answered", rttMs: 2_008 });

@@ -1,9 +1,13 @@
-/** Puts fragments of IPv4 datagrams together again (RFC 791 §3.2, RFC 1122 §3.3.2). */
+/** Puts fragments of IP datagrams together again (RFC 791 §3.2, RFC 1122 §3.3.2; RFC 8200 §4.5 for IPv6). */
+import { readU8, writeU16, writeU8 } from "../base/bytes.ts";
 import type { Task, Timer } from "../base/clock.ts";
 import { LIMITS } from "../base/limits.ts";
 import type { PacketTag } from "../base/recorder.ts";
 import { ETHERNET_HEADER_BYTES } from "../wire/ethernet.ts";
+import { Headers } from "../wire/headers.ts";
+import { Ipv6PacketView, type IpView } from "../wire/ip-view.ts";
 import { Ipv4View, emitIpv4, toIpv4Fields } from "../wire/ipv4.ts";
+import { IPV6_HEADER_BYTES } from "../wire/ipv6.ts";
 import { Packet } from "../wire/packet.ts";
 import type { Compartment } from "./compartment.ts";
 
@@ -54,7 +58,7 @@ export class Reassembly {
   }
 
   /** Takes a fragment. @returns the whole datagram as a frame when this was the missing piece. */
-  accept(packet: Packet, view: Ipv4View): Packet | undefined {
+  accept(packet: Packet, view: IpView): Packet | undefined {
     const train = this.trainOf(view);
     if (train === undefined) {
       this.compartment.drop(
@@ -86,8 +90,10 @@ export class Reassembly {
     if (!this.isSilent) this.compartment.icmp.sendError(train.first, "reassembly-timed-out");
   }
 
-  private trainOf(view: Ipv4View): Train | undefined {
-    const key = `${view.source}/${view.destination}/${view.protocol}/${view.identification}`;
+  private trainOf(view: IpView): Train | undefined {
+    // Of IPv6 the first fragment says which protocol it is, the others need not say the same (RFC 8200 §4.5).
+    const protocol = typeof view.source === "number" ? view.protocol : "ipv6";
+    const key = `${view.source}/${view.destination}/${protocol}/${view.identification}`;
     const known = this.trains.get(key);
     if (known !== undefined) return known;
     if (this.trains.size >= LIMITS.reassembliesMax) return undefined;
@@ -98,7 +104,7 @@ export class Reassembly {
   }
 
   /** @returns why the whole datagram must go; undefined when the piece was taken. */
-  private add(train: Train, packet: Packet, view: Ipv4View): string | undefined {
+  private add(train: Train, packet: Packet, view: IpView): string | undefined {
     const bytes = packet.bytes.slice(view.payloadStart, view.payloadEnd);
     const offset = view.fragmentOffset;
     const end = offset + bytes.length;
@@ -139,15 +145,48 @@ function isComplete(train: Train): boolean {
 }
 
 function assemble(train: Train): Packet | undefined {
-  const first = train.first;
-  if (first === undefined || train.totalLength === undefined) return undefined;
+  const { first, totalLength } = train;
+  const headers = new Headers();
+  if (first === undefined || totalLength === undefined || headers.parse(first) !== undefined)
+    return undefined;
+  const whole = headers.family === 6 ? wholeIpv6(first, headers, train) : wholeIpv4(first, train);
+  if (whole === undefined) return undefined;
+  const { packet, before } = whole;
+  for (const piece of train.pieces) packet.bytes.set(piece.bytes, packet.start + before + piece.offset);
+  return packet;
+}
+
+/** A frame with room for the whole datagram and its headers; `before` are the bytes in front of what was cut. */
+interface WholeFrame {
+  readonly packet: Packet;
+  readonly before: number;
+}
+
+function wholeIpv4(first: Packet, { totalLength = 0, tag }: Train): WholeFrame | undefined {
   const view = Ipv4View.parse(first.bytes, first.start + ETHERNET_HEADER_BYTES, first.end);
   if (typeof view === "string") return undefined;
   const before = view.payloadStart - first.start;
-  const packet = Packet.ofLength(before + train.totalLength, train.tag);
+  const packet = Packet.ofLength(before + totalLength, tag);
   packet.bytes.set(first.bytes.subarray(first.start, view.payloadStart), packet.start);
-  const fields = { ...toIpv4Fields(view), hasMoreFragments: false, payloadLength: train.totalLength };
+  const fields = { ...toIpv4Fields(view), hasMoreFragments: false, payloadLength: totalLength };
   emitIpv4(fields, packet.bytes, packet.start + (view.start - first.start));
-  for (const piece of train.pieces) packet.bytes.set(piece.bytes, packet.start + before + piece.offset);
-  return packet;
+  return { packet, before };
+}
+
+/** The headers in front of the fragment header stay; the one that named it names what it named. */
+function wholeIpv6(first: Packet, headers: Headers, { totalLength = 0, tag }: Train): WholeFrame | undefined {
+  const { protocol, fragmentHeader, start } = new Ipv6PacketView(first.bytes, headers);
+  const before = fragmentHeader - first.start;
+  const payloadLength = fragmentHeader - start - IPV6_HEADER_BYTES + totalLength;
+  if (payloadLength > DATAGRAM_BYTES_MAX) return undefined;
+  const packet = Packet.ofLength(before + totalLength, tag);
+  packet.bytes.set(first.bytes.subarray(first.start, fragmentHeader), packet.start);
+  const network = packet.start + (start - first.start);
+  writeU16(packet.bytes, network + 4, payloadLength);
+  let naming = network + 6;
+  const end = packet.start + before;
+  for (let at = network + IPV6_HEADER_BYTES; at < end; at += (readU8(packet.bytes, at + 1) + 1) * 8)
+    naming = at;
+  writeU8(packet.bytes, naming, protocol);
+  return { packet, before };
 }

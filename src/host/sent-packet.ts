@@ -35,6 +35,7 @@ export function readSentPacket(bytes: Uint8Array, headers: Headers): SentPacket 
       };
     }
     case IpProtocol.icmp:
+    case IpProtocol.icmpv6:
       return {
         protocol,
         ...addresses,

@@ -3,6 +3,7 @@
  */
 import { type Ip, bitsOf, familyOf } from "../net/ip.ts";
 import { type InterfaceAddress, maskIp } from "../net/prefix.ts";
+import { isLinkLocal } from "./address-scope.ts";
 import type { OperatingSystem } from "./stack-profile.ts";
 
 /**
@@ -12,7 +13,7 @@ import type { OperatingSystem } from "./stack-profile.ts";
  * Windows follows RFC 6724 for IPv4, too: the longest common prefix with the destination, counted up to the
  * address's own prefix length (rule 8), then the address whose subnet holds the next hop (rule 5.5), then the
  * older address. Linux takes the first address whose subnet holds the next hop, else the first one
- * (net/ipv4/devinet.c, inet_select_addr).
+ * (net/ipv4/devinet.c, inet_select_addr); for IPv6 it follows RFC 6724, too (net/ipv6/addrconf.c, ipv6_dev_get_saddr).
  */
 export function selectSource(
   os: OperatingSystem,
@@ -21,7 +22,7 @@ export function selectSource(
   nextHop: Ip,
 ): Ip | undefined {
   const candidates = addresses.filter((address) => familyOf(address.ip) === familyOf(destination));
-  if (os === "linux")
+  if (os === "linux" && familyOf(destination) === 4)
     return (candidates.find((address) => isInSubnet(address, nextHop)) ?? candidates[0])?.ip;
   let best: InterfaceAddress | undefined;
   for (const candidate of candidates) {
@@ -32,9 +33,18 @@ export function selectSource(
 }
 
 function isBetter(a: InterfaceAddress, b: InterfaceAddress, destination: Ip, nextHop: Ip): boolean {
+  // Rule 2: an address that reaches as far as the destination does.
+  const isNear = isLinkLocal(destination) || isLinkLocalGroup(destination);
+  const isANear = isLinkLocal(a.ip);
+  if (isANear !== isLinkLocal(b.ip)) return isANear === isNear;
   const difference = commonBits(a, destination) - commonBits(b, destination);
   if (difference !== 0) return difference > 0;
   return isInSubnet(a, nextHop) && !isInSubnet(b, nextHop);
+}
+
+/** ff02::/16. */
+function isLinkLocalGroup(ip: Ip): boolean {
+  return typeof ip === "bigint" && ip >> 112n === 0xff02n;
 }
 
 function isInSubnet(address: InterfaceAddress, ip: Ip): boolean {

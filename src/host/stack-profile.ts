@@ -59,6 +59,8 @@ export interface StackProfile {
    * `weak`: on every interface.
    */
   readonly hostModel: "strong" | "weak";
+  /** Uses a new IPv6 address while it still asks whether somebody else has it (RFC 4429). */
+  readonly isNewAddressUsed: boolean;
   /** Sends a gratuitous ARP request when an address is added. */
   readonly isAddressAnnounced: boolean;
   /** Sets DF on UDP datagrams and echo requests that fit the path. */
@@ -82,6 +84,8 @@ const WINDOWS_STACK: StackProfile = Object.freeze({
   ttl: 128,
   ephemeralPorts: Object.freeze({ first: 49_152, last: 65_535 }),
   hostModel: "strong",
+  // Inferred: Windows optimises the check since Vista; no source that was read says how far.
+  isNewAddressUsed: true,
   // docs: dataplane.md §2.10 (a pod announces its address on attach).
   isAddressAnnounced: true,
   isDatagramUnfragmented: false,
@@ -124,6 +128,8 @@ const LINUX_STACK: StackProfile = Object.freeze({
   ttl: 64,
   ephemeralPorts: Object.freeze({ first: 32_768, last: 60_999 }),
   hostModel: "weak",
+  // optimistic_dad is 0.
+  isNewAddressUsed: false,
   // arp_notify is 0.
   isAddressAnnounced: false,
   // ip_no_pmtu_disc is 0.

@@ -1,9 +1,9 @@
 /** A TCP segment that arrived, with what the connection reads of it more than once. */
-import { readU8 } from "../base/bytes.ts";
+import { readU16, readU32, readU8 } from "../base/bytes.ts";
 import type { Ip } from "../net/ip.ts";
+import type { Headers } from "../wire/headers.ts";
 import { TcpFlag, TcpView } from "../wire/tcp.ts";
 import { TcpOptionKind, findTcpOption } from "../wire/tcp-options.ts";
-import { readU32 } from "../base/bytes.ts";
 import type { LocalPacket } from "./ip-input.ts";
 
 /** Both bits set: a router on the way is congested (RFC 3168). */
@@ -55,11 +55,17 @@ export function readSegment(local: LocalPacket): TcpSegment | undefined {
     timestamps: hasTimestamps
       ? { value: readU32(packet.bytes, at + 2), echo: readU32(packet.bytes, at + 6) }
       : undefined,
-    isCongestionExperienced: (readU8(packet.bytes, headers.network + 1) & 3) === ECN_CONGESTION_EXPERIENCED,
+    isCongestionExperienced: readEcn(packet.bytes, headers) === ECN_CONGESTION_EXPERIENCED,
   };
 }
 
 /** True when any flag of `mask` is set. */
 export function hasFlag(segment: TcpSegment, mask: number): boolean {
   return (segment.flags & mask) !== 0;
+}
+
+/** The two bits of congestion notification, which IPv6 keeps across two octets. */
+function readEcn(bytes: Uint8Array, headers: Headers): number {
+  const word = readU16(bytes, headers.network);
+  return headers.family === 6 ? (word >>> 4) & 3 : word & 3;
 }

@@ -331,10 +331,7 @@ describe("connections that do not come about", () => {
     "%s sends its SYN at %j ms, then gives up",
     (clientOs: OperatingSystem, expected: number[], endMs: number) => {
       const pair = makeRoutedPair({ clientOs });
-      pair.client.netInterface.neighbors.setPermanent(
-        ip("10.0.1.1") as never,
-        pair.routerToClient.netInterface.mac,
-      );
+      pair.client.netInterface.neighbors.setPermanent(ip("10.0.1.1"), pair.routerToClient.netInterface.mac);
       pair.client.lossy.loseNext = 100;
       const ear = new Ear();
       dial(pair, ear);

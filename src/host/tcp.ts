@@ -194,7 +194,7 @@ export class Tcp {
     const packet = buildTcpFrame({ link: NO_LINK, ip, tcp, payload });
     packet.tag = tag;
     if (tag !== 0) this.compartment.filtering?.recordRedirected(packet, ends.localPort);
-    return this.compartment.output.send(packet, path);
+    return this.compartment.output.send(packet, path, true);
   }
 
   /** The largest IP packet that is known to reach the peer. */

@@ -1,7 +1,7 @@
 /** UDP of one compartment (RFC 768, RFC 1122 §4.1). */
 import { LIMITS } from "../base/limits.ts";
 import type { PacketTag } from "../base/recorder.ts";
-import { type Ip, formatIp } from "../net/ip.ts";
+import { type Ip, familyOf, formatIp } from "../net/ip.ts";
 import { buildUdpFrame } from "../wire/build-frame.ts";
 import type { Headers } from "../wire/headers.ts";
 import type { Packet } from "../wire/packet.ts";
@@ -16,8 +16,8 @@ import type { SocketFailure } from "./socket-failure.ts";
 
 /** What 65535 bytes of IPv4 leave without both headers. */
 const PAYLOAD_BYTES_MAX = 65_507;
-/** An IPv4 header without options and a UDP header. */
-const HEADERS_BYTES = 28;
+/** An IP header without options and a UDP header. */
+const HEADERS_BYTES: Readonly<Record<4 | 6, number>> = Object.freeze({ 4: 28, 6: 48 });
 
 /** A datagram that arrived. */
 export interface UdpDatagram {
@@ -128,7 +128,7 @@ export class Udp {
     if (bytes.length > PAYLOAD_BYTES_MAX) return "message-too-long";
     const path = this.compartment.output.findPath(destination, options.source ?? socket.ip);
     if (path === undefined) return "no-route";
-    const isFitting = bytes.length + HEADERS_BYTES <= path.mtuBytes;
+    const isFitting = bytes.length + HEADERS_BYTES[familyOf(path.destination)] <= path.mtuBytes;
     const isDontFragment = this.compartment.profile.isDatagramUnfragmented && isFitting;
     const ip = this.compartment.output.header(path, { isDontFragment });
     const udp = { sourcePort: socket.port, destinationPort: options.port };

@@ -1,5 +1,5 @@
 /** Feeds `ProxyObjects` from wherever Kubernetes objects come from. */
-import type { KubeSource } from "../kube/source.ts";
+import type { KubeReader } from "../kube/source.ts";
 import type { ProxyObjects } from "./proxy-objects.ts";
 
 /**
@@ -10,7 +10,7 @@ import type { ProxyObjects } from "./proxy-objects.ts";
  * away what is gone since.
  */
 export async function followSource(
-  source: KubeSource,
+  source: KubeReader,
   objects: ProxyObjects,
   onChange: () => void = () => undefined,
 ): Promise<() => void> {

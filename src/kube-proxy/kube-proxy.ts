@@ -14,7 +14,7 @@ import {
 import { Proxier } from "./proxier.ts";
 import type { ProxyObjects } from "./proxy-objects.ts";
 import { type ProxyNetwork, readProxyNetwork } from "./proxy-network.ts";
-import type { FamilySyncReport, Finding, ServicePortStatus, SyncReport } from "./report.ts";
+import type { FamilySyncReport, Finding, ServicePortStatus, SyncReport, SyncRequest } from "./report.ts";
 import {
   checkHns,
   familiesOf,
@@ -89,13 +89,13 @@ export class KubeProxy {
   }
 
   /** One sync of each family. One call at a time. */
-  async sync(): Promise<SyncReport> {
+  async sync(request: SyncRequest = {}): Promise<SyncReport> {
     assert(!this.isSyncing, "a kube-proxy syncs once at a time");
     if (this.phase !== "running" || !this.objects.isSynced) return { families: [this.notReady()] };
     this.isSyncing = true;
     try {
       const families: FamilySyncReport[] = [];
-      for (const proxier of this.proxiers) families.push(await proxier.sync());
+      for (const proxier of this.proxiers) families.push(await proxier.sync(request));
       return { families };
     } finally {
       this.isSyncing = false;
@@ -198,6 +198,7 @@ export class KubeProxy {
       notApplied: [],
       events: [],
       staleLoadBalancers: 0,
+      repairs: [],
     };
   }
 }

@@ -9,6 +9,7 @@ export { followSource } from "./follow-source.ts";
 export { KubeProxy, type KubeProxyParts, type StartResult } from "./kube-proxy.ts";
 export type { HostInterface, KubeProxyOptions } from "./options.ts";
 export { ProxyObjects } from "./proxy-objects.ts";
+export { REPAIR_KINDS, type Repair, type RepairKind } from "./repair.ts";
 export type {
   FamilySyncReport,
   Finding,
@@ -18,6 +19,7 @@ export type {
   ServicePortStatus,
   SyncOutcome,
   SyncReport,
+  SyncRequest,
 } from "./report.ts";
 export { type DisregardReason, disregardReason } from "./tracked-service.ts";
 

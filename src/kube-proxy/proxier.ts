@@ -12,7 +12,14 @@ import { type ProxyNetwork, readProxyNetwork } from "./proxy-network.ts";
 import type { QueriedEndpoints } from "./queried-endpoints.ts";
 import { ReferenceCounts } from "./reference-counts.ts";
 import { createProxyEndpoint, deleteProxyEndpoint, proxyEndpoint } from "./remote-endpoints.ts";
-import type { FamilySyncReport, Finding, ProxyEvent, ServicePortStatus, SyncOutcome } from "./report.ts";
+import type {
+  FamilySyncReport,
+  Finding,
+  ProxyEvent,
+  ServicePortStatus,
+  SyncOutcome,
+  SyncRequest,
+} from "./report.ts";
 import { type ServiceEntry, compareEntries, statusOf } from "./service-entry.ts";
 import { takeOverChanges } from "./take-over-changes.ts";
 
@@ -69,7 +76,7 @@ export class Proxier {
     return this.state.counts.countOf(endpoint);
   }
 
-  async sync(): Promise<FamilySyncReport> {
+  async sync(_request: SyncRequest): Promise<FamilySyncReport> {
     const rootEndpoint = await this.findRootEndpoint();
     const lost = await this.checkNetwork();
     if (lost !== undefined) return this.report(lost, [], []);
@@ -108,6 +115,7 @@ export class Proxier {
       notApplied: this.ordered(this.state.pending).map(status),
       events,
       staleLoadBalancers: this.state.loadBalancers.staleCount,
+      repairs: [],
     };
   }
 

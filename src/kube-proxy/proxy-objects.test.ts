@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { KubeSource, WatchEvent, WatchListener } from "../kube/source.ts";
+import type { KubeReader, WatchEvent, WatchListener } from "../kube/source.ts";
 import type { KubeKind, KubeObjects } from "../kube/objects.ts";
 import { ADDRESS, KubeProxyNode, service, slice } from "../testing/kube-proxy-node.ts";
 import { behaviourOf } from "./behaviour.ts";
@@ -10,7 +10,7 @@ import { ProxyObjects } from "./proxy-objects.ts";
 const BEHAVIOUR = behaviourOf({ major: 1, minor: 36 }, "reference");
 
 /** A source that tells what a test says. */
-class ScriptedSource implements KubeSource {
+class ScriptedSource implements KubeReader {
   readonly objects: { Service: KubeObjects["Service"][]; EndpointSlice: KubeObjects["EndpointSlice"][] } = {
     Service: [],
     EndpointSlice: [],

@@ -2,6 +2,7 @@
 import type { Guid } from "../hcn/client.ts";
 import type { KnowledgeCode } from "../knowledge/codes.ts";
 import type { IpFamily } from "../net/ip.ts";
+import type { Repair } from "./repair.ts";
 
 /** Which front end of a Service a load balancer is. */
 export type LoadBalancerKind = "ClusterIP" | "NodePort" | "ExternalIP" | "Ingress" | "HealthCheck";
@@ -73,6 +74,20 @@ export interface FamilySyncReport {
   readonly events: readonly ProxyEvent[];
   /** Load balancers that should be gone and are not, for later syncs. */
   readonly staleLoadBalancers: number;
+  /** `better`: what was put right in HNS, each told once. */
+  readonly repairs: readonly Repair[];
+  /** `better`: something failed; the time after which the next sync has something to try. */
+  readonly retryAfterMs?: number;
+}
+
+/** What a caller may say to a sync. `reference` knows neither. */
+export interface SyncRequest {
+  /**
+   * Any clock in milliseconds: what fails is tried again with growing distance. Absent: in each sync.
+   */
+  readonly nowMs?: number | undefined;
+  /** Compares HNS with what was programmed, also when there is nothing to do: for the periodic sync. */
+  readonly comparesHns?: boolean | undefined;
 }
 
 /** One sync of a kube-proxy: one entry for each family that it proxies. */

@@ -1,15 +1,104 @@
 /** An error of the Kubernetes API that a program meets in the course of its work. */
 import type { KnowledgeCode } from "../knowledge/codes.ts";
 
+/** The reasons that a `Status` of the API gives (k8s.io/apimachinery, `meta/v1/types.go`). */
+export type StatusReason =
+  | "Unauthorized"
+  | "Forbidden"
+  | "NotFound"
+  | "AlreadyExists"
+  | "Conflict"
+  | "Expired"
+  | "Invalid"
+  | "BadRequest"
+  | "MethodNotAllowed"
+  | "NotAcceptable"
+  | "UnsupportedMediaType"
+  | "RequestEntityTooLarge"
+  | "TooManyRequests"
+  | "ServiceUnavailable"
+  | "InternalError"
+  | "Unknown";
+
+/** One field that is to blame. */
+export interface StatusCause {
+  readonly field: string;
+  readonly message: string;
+}
+
 export class KubeError extends Error {
   override readonly name = "KubeError";
   readonly code: KnowledgeCode;
   /** The status of HTTP that goes with it. */
   readonly status: number;
+  readonly reason: StatusReason;
+  readonly causes: readonly StatusCause[];
+  /** How long the server wants to be left alone, in seconds. */
+  readonly retryAfterSeconds: number | undefined;
 
-  constructor(code: KnowledgeCode, status: number, message: string) {
-    super(message);
+  constructor(
+    code: KnowledgeCode,
+    status: number,
+    message: string,
+    details: {
+      readonly reason?: StatusReason;
+      readonly causes?: readonly StatusCause[];
+      readonly retryAfterSeconds?: number | undefined;
+      readonly cause?: unknown;
+    } = {},
+  ) {
+    super(message, details.cause === undefined ? {} : { cause: details.cause });
     this.code = code;
     this.status = status;
+    this.reason = details.reason ?? REASONS[status] ?? "Unknown";
+    this.causes = details.causes ?? [];
+    this.retryAfterSeconds = details.retryAfterSeconds;
   }
+}
+
+const REASONS: Readonly<Record<number, StatusReason>> = Object.freeze({
+  400: "BadRequest",
+  401: "Unauthorized",
+  403: "Forbidden",
+  404: "NotFound",
+  405: "MethodNotAllowed",
+  406: "NotAcceptable",
+  409: "Conflict",
+  410: "Expired",
+  413: "RequestEntityTooLarge",
+  415: "UnsupportedMediaType",
+  422: "Invalid",
+  429: "TooManyRequests",
+  500: "InternalError",
+  503: "ServiceUnavailable",
+});
+
+/** The error for a `Status` of the API, or for an answer that is none. */
+export function kubeErrorOf(
+  status: number,
+  message: string,
+  details: {
+    readonly reason?: StatusReason | undefined;
+    readonly causes?: readonly StatusCause[];
+    readonly retryAfterSeconds?: number | undefined;
+  } = {},
+): KubeError {
+  const reason = details.reason ?? REASONS[status] ?? "Unknown";
+  return new KubeError(codeOf(status, reason), status, message, { ...details, reason });
+}
+
+function codeOf(status: number, reason: StatusReason): KnowledgeCode {
+  if (status === 404) return "object-not-found";
+  if (status === 409)
+    return reason === "AlreadyExists" ? "object-exists-already" : "object-changed-meanwhile";
+  if (status === 410) return "resource-version-expired";
+  if (status === 422) return "object-refused";
+  if (status === 401 || status === 403) return "kubernetes-access-denied";
+  if (status >= 500 || status === 429) return "kubernetes-unreachable";
+  return "kubernetes-request-invalid";
+}
+
+/** Nobody answers, or not to the end. */
+export function unreachable(message: string, cause?: unknown): KubeError {
+  return new KubeError("kubernetes-unreachable", 503, message, { cause });
 }

@@ -58,6 +58,8 @@ export const KINDS: Readonly<Record<KubeKind, KindInformation>> = Object.freeze(
     "extensions/v1beta1": "1.16",
   }),
   ConfigMap: kind("ConfigMap", "v1", "configmaps", ["cm"]),
+  Lease: kind("Lease", "coordination.k8s.io/v1", "leases", [], { "coordination.k8s.io/v1beta1": "1.22" }),
+  Event: kind("Event", "v1", "events", ["ev"]),
 });
 
 /** All kinds, in the order in which they are stored and reconciled. */

@@ -24,7 +24,22 @@ export {
   isTerminating,
   podAddresses,
 } from "./pod.ts";
-export type { KubeList, KubeSource, WatchEvent, WatchListener } from "./source.ts";
+export type {
+  DeleteOptions,
+  JsonPatchOperation,
+  KubeDraft,
+  KubeList,
+  KubePatch,
+  KubeReader,
+  KubeSource,
+  ObjectName,
+  PatchBody,
+  Selection,
+  WatchEvent,
+  WatchListener,
+  WatchOptions,
+  WriteOptions,
+} from "./source.ts";
 export type {
   ConfigMap,
   CronJob,
@@ -34,9 +49,11 @@ export type {
   Endpoints,
   Job,
   Json,
+  KubeEvent,
   KubeKind,
   KubeObject,
   KubeObjects,
+  Lease,
   Namespace,
   NetworkPolicy,
   Node,
@@ -48,3 +65,5 @@ export type {
   ServicePort,
   StatefulSet,
 } from "./objects.ts";
+export { Informer, type InformerHandler, type InformerOptions, informerKey } from "./informer.ts";
+export { MemoryKubeSource, type MemoryKubeSourceOptions } from "./memory/memory-kube-source.ts";

@@ -4,6 +4,7 @@
  * reads it (see `load/`), so code may rely on the types.
  */
 import type {
+  CoreV1Event,
   V1ConfigMap,
   V1CronJob,
   V1DaemonSet,
@@ -11,6 +12,7 @@ import type {
   V1EndpointSlice,
   V1Endpoints,
   V1Job,
+  V1Lease,
   V1Namespace,
   V1NetworkPolicy,
   V1Node,
@@ -61,6 +63,8 @@ export type EndpointSlice = Stored<V1EndpointSlice, "EndpointSlice">;
 export type Endpoints = Stored<V1Endpoints, "Endpoints">;
 export type NetworkPolicy = Stored<V1NetworkPolicy, "NetworkPolicy">;
 export type ConfigMap = Stored<V1ConfigMap, "ConfigMap">;
+export type Lease = Stored<V1Lease, "Lease">;
+export type KubeEvent = Stored<CoreV1Event, "Event">;
 
 export type PodSpec = Json<V1PodSpec>;
 export type PodTemplateSpec = Json<V1PodTemplateSpec>;
@@ -82,6 +86,8 @@ export interface KubeObjects {
   readonly Endpoints: Endpoints;
   readonly NetworkPolicy: NetworkPolicy;
   readonly ConfigMap: ConfigMap;
+  readonly Lease: Lease;
+  readonly Event: KubeEvent;
 }
 export type KubeKind = keyof KubeObjects;
 export type KubeObject = KubeObjects[KubeKind];

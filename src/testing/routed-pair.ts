@@ -102,3 +102,25 @@ export function listPorts(pair: RoutedPair): Port[] {
 export function eventsOf(pair: RoutedPair): EventList {
   return pair.env.recorder as EventList;
 }
+
+/**
+ * Gives all four ends IPv6, too: fd00:1::10 (client) – fd00:1::1, fd00:2::1 (router) – fd00:2::20 (server), and lets
+ * the links settle.
+ */
+export function addIpv6(pair: RoutedPair): void {
+  for (const [port, address, nextHop] of [
+    [pair.client, "fd00:1::10/64", "fd00:1::1"],
+    [pair.routerToClient, "fd00:1::1/64", undefined],
+    [pair.routerToServer, "fd00:2::1/64", undefined],
+    [pair.server, "fd00:2::20/64", "fd00:2::1"],
+  ] as const) {
+    port.compartment.addAddress(port.netInterface, cidr(address));
+    if (nextHop === undefined) continue;
+    port.compartment.addRoute({
+      prefix: prefix("::/0"),
+      nextHop: ip(nextHop),
+      interface: port.netInterface,
+      metric: 0,
+    });
+  }
+}

@@ -10,6 +10,7 @@
  */
 export { HEADROOM_BYTES, Packet } from "./packet.ts";
 export { destinationIp, Headers, sourceIp } from "./headers.ts";
+export { type IpView, ipViewOf, Ipv6PacketView } from "./ip-view.ts";
 export { describeMalformed, type MalformedReason } from "./malformed.ts";
 export { type Layer, type LayerContent, listLayers, type TcpStart } from "./layers.ts";
 export { describeFrame, formatFrame } from "./format.ts";

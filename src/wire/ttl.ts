@@ -21,12 +21,17 @@ export function decrementIpv4Ttl(bytes: Uint8Array, network: number): void {
   writeU16(bytes, field, updateChecksum(readU16(bytes, field), before, readU16(bytes, at)));
 }
 
-/** Takes one off the TTL or hop limit, which is 1 or more, of a parsed IP packet. */
-export function decrementTtl(bytes: Uint8Array, headers: Headers): void {
-  if (headers.family === 4) {
-    decrementIpv4Ttl(bytes, headers.network);
+/** Takes one off the TTL or hop limit, which is 1 or more, of the IP header at `network`. */
+export function decrementIpTtl(bytes: Uint8Array, network: number): void {
+  if (readU8(bytes, network) >>> 4 === 4) {
+    decrementIpv4Ttl(bytes, network);
     return;
   }
-  const at = headers.network + IPV6_HOP_LIMIT_OFFSET;
+  const at = network + IPV6_HOP_LIMIT_OFFSET;
   writeU8(bytes, at, readU8(bytes, at) - 1);
+}
+
+/** Takes one off the TTL or hop limit, which is 1 or more, of a parsed IP packet. */
+export function decrementTtl(bytes: Uint8Array, headers: Headers): void {
+  decrementIpTtl(bytes, headers.network);
 }

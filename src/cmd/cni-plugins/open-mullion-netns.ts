@@ -5,16 +5,13 @@ import type { Compat } from "../../cni/parameters.ts";
 import type { Platform } from "../../cni/plugin.ts";
 import { FileScratchStore } from "../../plugins/flannel/file-scratch-store.node.ts";
 import { MullionNetns } from "../../plugins/mullion-netns/plugin.ts";
-import { LazyHcnClient } from "./lazy-hcn-client.ts";
+import { openHns } from "./open-hns.ts";
 import { openMainPlugin } from "./open-main-plugin.ts";
 import { OwnPluginRunner } from "./own-plugin-runner.ts";
 import type { OpenPlugin } from "./plugin-process.ts";
 
 export function openMullionNetns(compat: Compat): OpenPlugin {
-  const client = new LazyHcnClient(async () => {
-    const { findHns } = await import("../../hcn/find-hns.node.ts");
-    return findHns({ variables: process.env });
-  });
+  const client = openHns();
   const runner = new OwnPluginRunner({
     platform: process.platform as Platform,
     open: (name) => openMainPlugin(name, compat),

@@ -3,7 +3,7 @@ import { RunnerDelegate } from "../../cni/delegate.ts";
 import type { Compat } from "../../cni/parameters.ts";
 import type { CniPlugin, Platform } from "../../cni/plugin.ts";
 import type { WindowsPluginOptions } from "../../plugins/windows-endpoint/windows-plugin.ts";
-import { LazyHcnClient } from "./lazy-hcn-client.ts";
+import { openHns } from "./open-hns.ts";
 import { OwnPluginRunner } from "./own-plugin-runner.ts";
 import type { OpenPlugin } from "./plugin-process.ts";
 
@@ -11,10 +11,7 @@ export function openWindowsPlugin(
   make: (options: WindowsPluginOptions) => CniPlugin,
   compat: Compat,
 ): OpenPlugin {
-  const client = new LazyHcnClient(async () => {
-    const { findHns } = await import("../../hcn/find-hns.node.ts");
-    return findHns({ variables: process.env });
-  });
+  const client = openHns();
   const runner = new OwnPluginRunner({
     platform: process.platform as Platform,
     open: async (name) => {

@@ -5,7 +5,13 @@ import { ControlClient } from "../../api/client.ts";
 import { ApiError } from "../../api/error-details.ts";
 import { isListening } from "../../hcn/unix-socket.node.ts";
 import { socketTransport } from "../../api/socket-transport.node.ts";
-import { type ClusterPlace, hasOwnSocket, listNames, removePlace } from "../../api/state-folder.node.ts";
+import {
+  type ClusterPlace,
+  hasOwnSocket,
+  listNames,
+  removeFolderIfEmpty,
+  removePlace,
+} from "../../api/state-folder.node.ts";
 import { type RunningName, findRunning } from "./cluster-target.ts";
 import type { ExitCode, Terminal } from "./terminal.ts";
 
@@ -16,24 +22,55 @@ const PATIENCE_MS = 2_000;
 const END_TIMEOUT_MS = 10_000;
 const POLL_MS = 20;
 
-async function untilGone(place: ClusterPlace): Promise<boolean> {
+/** The process that holds the cluster. It wrote its id when it bound the socket, and takes that file away last. */
+function holderOf(place: ClusterPlace): number | undefined {
+  try {
+    const pid = Number(readFileSync(place.pidFile, "utf8"));
+    return Number.isInteger(pid) && pid > 1 ? pid : undefined;
+  } catch {
+    // No file: the holder is gone, or about to be.
+    return undefined;
+  }
+}
+
+async function listens(place: ClusterPlace): Promise<boolean> {
+  return hasOwnSocket(place, process.env) && (await isListening(place.socket));
+}
+
+/** Polls until `holds` is true. False: it did not come true in time. */
+async function until(holds: () => Promise<boolean>): Promise<boolean> {
   const end = Date.now() + END_TIMEOUT_MS;
   while (Date.now() < end) {
-    if (!hasOwnSocket(place, process.env) || !(await isListening(place.socket))) return true;
+    if (await holds()) return true;
     await sleep(POLL_MS);
   }
   return false;
 }
 
-/** Ends the process that listens but does not answer. It wrote its id when it bound the socket. */
-function killHolder(place: ClusterPlace): boolean {
+/** Ends the process that listens but does not answer. False: it was gone already. */
+function killHolder(holder: number | undefined): boolean {
   try {
-    const pid = Number(readFileSync(place.pidFile, "utf8"));
-    return Number.isInteger(pid) && pid > 1 && process.kill(pid, "SIGKILL");
+    return holder !== undefined && process.kill(holder, "SIGKILL");
   } catch {
-    // No file, or the process is gone: then nobody listens any more, which the caller sees.
+    // It is gone: then nobody listens any more, which the caller sees.
     return false;
   }
+}
+
+/** Ends by force what did not end when asked. @throws ApiError when somebody listens even then. */
+async function endByForce(place: ClusterPlace, holder: number | undefined): Promise<void> {
+  const isSilent =
+    !(await listens(place)) || (killHolder(holder) && (await until(async () => !(await listens(place)))));
+  if (!isSilent) {
+    const message = `the cluster ${JSON.stringify(place.name)} does not end`;
+    throw new ApiError(
+      503,
+      "cluster-unreachable",
+      message,
+      `See who listens on ${place.socket}, and end it.`,
+    );
+  }
+  removePlace(place, process.env);
 }
 
 /** Returns what the cluster is called, when it says so. */
@@ -63,22 +100,15 @@ export async function down(wanted: RunningName, terminal: Terminal): Promise<Exi
     return 0;
   }
   const patience = setTimeout(() => terminal.stderr("The cluster is busy; waiting for it …\n"), PATIENCE_MS);
+  const holder = holderOf(place);
   const cluster = await askToEnd(place);
-  const isGone = await untilGone(place);
+  // Another of the same name may begin at once: only what this holder has is waited for.
+  const isGone = async (): Promise<boolean> =>
+    holder === undefined ? !(await listens(place)) : holderOf(place) !== holder;
+  const hasEnded = await until(isGone);
   clearTimeout(patience);
-  if (!isGone) {
-    const isKilled = killHolder(place) && (await untilGone(place));
-    if (!isKilled) {
-      const message = `the cluster ${JSON.stringify(place.name)} does not end`;
-      throw new ApiError(
-        503,
-        "cluster-unreachable",
-        message,
-        `See who listens on ${place.socket}, and end it.`,
-      );
-    }
-    removePlace(place, process.env);
-  }
+  if (hasEnded) removeFolderIfEmpty(process.env);
+  else await endByForce(place, holder);
   terminal.stdout(`Cluster ${cluster} is down.\n`);
   return 0;
 }

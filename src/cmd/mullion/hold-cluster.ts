@@ -4,12 +4,7 @@ import type { ClusterSummary } from "../../api/documents.ts";
 import { HeldCluster } from "../../api/held-cluster.ts";
 import { summarizeCluster } from "../../api/listings.ts";
 import { ControlServer } from "../../api/server.node.ts";
-import {
-  type ClusterPlace,
-  ensureFolder,
-  removeFolderIfEmpty,
-  removePlace,
-} from "../../api/state-folder.node.ts";
+import { type ClusterPlace, ensureFolder, removeFolderIfEmpty } from "../../api/state-folder.node.ts";
 import type { Cluster } from "../../cluster/cluster.ts";
 import type { Log } from "../../base/log.ts";
 import type { InputText } from "../../cluster/session.ts";
@@ -67,7 +62,6 @@ export async function holdCluster(options: HoldOptions): Promise<void> {
   if (isWanted) await Promise.race([ended.promise, interrupted]);
   held.end();
   await server.close(GRACE_MS);
-  removePlace(place, process.env);
 }
 
 /** A Windows pod, where there is one, and a pod on another node. */

@@ -7,9 +7,11 @@ import type {
   EndpointSlice,
   Endpoints,
   Job,
+  KubeEvent,
   KubeKind,
   KubeObject,
   KubeObjects,
+  Lease,
   Namespace,
   NetworkPolicy,
   Node,
@@ -216,6 +218,18 @@ const CONFIG_MAPS: Columns<KubeObjects["ConfigMap"]> = [
   ),
 ];
 
+const LEASES: Columns<Lease> = [NAME, { title: "HOLDER", text: ({ spec }) => spec?.holderIdentity ?? "" }];
+
+const EVENTS: Columns<KubeEvent> = [
+  { title: "TYPE", text: ({ type }) => type ?? "" },
+  { title: "REASON", text: ({ reason }) => reason ?? "" },
+  {
+    title: "OBJECT",
+    text: ({ involvedObject: { kind = "", name = "" } }) => `${kind.toLowerCase()}/${name}`,
+  },
+  { title: "MESSAGE", text: ({ message }) => (message ?? "").trim() },
+];
+
 const COLUMNS: { readonly [Kind in KubeKind]: Columns<KubeObjects[Kind]> } = {
   Pod: PODS,
   Service: SERVICES,
@@ -231,6 +245,8 @@ const COLUMNS: { readonly [Kind in KubeKind]: Columns<KubeObjects[Kind]> } = {
   Endpoints: ENDPOINTS,
   NetworkPolicy: NETWORK_POLICIES,
   ConfigMap: CONFIG_MAPS,
+  Lease: LEASES,
+  Event: EVENTS,
 };
 
 /** How objects of a kind are shown; `withNamespace` puts the namespace in front, as `-A` does. */

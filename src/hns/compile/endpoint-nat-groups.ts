@@ -1,6 +1,7 @@
 /**
- * SLB_NAT_LAYER of one endpoint's port: the rules of its own policies, and those of the load balancers that it serves,
- * in one group per direction as on a node (dataplane.md §2.2.3).
+ * What load balancers put on the port of an endpoint that serves them. SLB_NAT_LAYER: their rules and those of the
+ * endpoint's own policies, in one group per direction as on a node (dataplane.md §2.2.3). VNET_ENCAP_LAYER: which answers
+ * stay out of tunnels.
  */
 import type { Guid } from "../../hcn/client.ts";
 import { type Group, createGroup } from "../../vfp/group.ts";
@@ -8,12 +9,25 @@ import type { Direction, Rule } from "../../vfp/rule.ts";
 import type { BackEndRules } from "./load-balancer-rules.ts";
 
 const GROUP_PRIORITY = 100;
+const NONE: readonly Group[] = Object.freeze([]);
 const NAMES: Readonly<Record<Direction, string>> = {
   in: "SLB_GROUP_NAT_IPv4_IN",
   out: "SLB_GROUP_NAT_IPv4_OUT",
 };
 
+/** Asked before all routes into tunnels. */
+const NO_PLAIN_ANSWERS: Group = createGroup({
+  name: "VNET_GROUP_NO_ENCAP_SERVICES_IPV4_OUT",
+  direction: "out",
+  family: 4,
+  priority: 50,
+  match: "priority",
+  rules: [],
+});
+
 export class EndpointNatGroups {
+  private plain: Group = NO_PLAIN_ANSWERS;
+  private plainGroups: readonly Group[] = NONE;
   private readonly services = new Map<Guid, BackEndRules>();
   private base: readonly Group[] | undefined;
   private groups: readonly Group[] = [];
@@ -31,6 +45,15 @@ export class EndpointNatGroups {
       this.changed(direction, before?.[direction] ?? [], rules?.[direction] ?? []),
     );
     this.groups = Object.freeze(groups);
+    const plain = this.plain.replaceRules(before?.plain ?? [], rules?.plain ?? []);
+    if (plain === this.plain) return;
+    this.plain = plain;
+    this.plainGroups = plain.size === 0 ? NONE : Object.freeze([plain]);
+  }
+
+  /** For VNET_ENCAP_LAYER: what stays out of tunnels, though a route may lead into one. */
+  get plainAnswers(): readonly Group[] {
+    return this.plainGroups;
   }
 
   /** What a load balancer has here is known by another id from here on. */

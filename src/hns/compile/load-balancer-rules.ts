@@ -20,6 +20,8 @@ const FULL_NAT = "dataplane.md §2.2.2, §3.3";
 export interface BackEndRules {
   readonly in: readonly Rule[];
   readonly out: readonly Rule[];
+  /** Of VNET_ENCAP_LAYER OUT, on networks with tunnels. */
+  readonly plain: readonly Rule[];
 }
 
 /** Conditions that are remembered; then the list begins anew, and later nodes share among themselves. */
@@ -213,7 +215,7 @@ export function refuseNode(frontEnd: FrontEnd, facts: LoadBalancerFacts): readon
  * On the port of a local back end. IN: what the host's port left alone is translated, and so are its answers. OUT:
  * answers of the back end's port keep OutBoundNAT away (dataplane.md DT-124, DT-125).
  */
-export function backEndRules(frontEnd: FrontEnd): ReadonlyMap<Guid, BackEndRules> {
+export function backEndRules(frontEnd: FrontEnd, facts: LoadBalancerFacts): ReadonlyMap<Guid, BackEndRules> {
   const { serving, mapping, tag, vip, isDsr, keepsVip } = frontEnd;
   const rest = nameOf(tag, formatIp(vip), mapping.externalPort, mapping.protocol);
   const rules = new Map<Guid, BackEndRules>();
@@ -224,16 +226,38 @@ export function backEndRules(frontEnd: FrontEnd): ReadonlyMap<Guid, BackEndRules
     const nat = makeRule(frontEnd, nameOf("NAT", rest), {
       action: Object.freeze({ type: "nat", side: "destination", ip, port }),
     });
+    const answers: Condition = {
+      protocols: [mapping.protocol],
+      source: [hostPrefix(ip)],
+      sourcePorts: [{ first: port, last: port }],
+    };
     const allow = makeRule(frontEnd, nameOf("ALLOW_NAT", rest), {
-      condition: Object.freeze({
-        protocols: [mapping.protocol],
-        source: [hostPrefix(ip)],
-        sourcePorts: [{ first: port, last: port }],
-      }),
+      condition: Object.freeze(answers),
       action: ALLOW,
       isStateful: false,
     });
-    rules.set(id, { in: isDsr ? [nat] : [], out: [allow] });
+    const plain = isDsr && facts.overhead > 0 ? [answerNodePlainly(frontEnd, rest, answers, facts)] : [];
+    rules.set(id, { in: isDsr ? [nat] : [], out: [allow], plain });
   }
   return rules;
+}
+
+/**
+ * Answers to the node itself go to it without a tunnel: SLB_NAT_LAYER, which turns the front end's address back, comes
+ * behind VNET_ENCAP_LAYER on the way out (dataplane.md §2.2.1) and sees no address inside a tunnel. Inferred from that
+ * order, and from a node reaching its own node ports since KB4571748 (§9 F-47).
+ */
+function answerNodePlainly(
+  frontEnd: FrontEnd,
+  rest: string,
+  answers: Condition,
+  facts: LoadBalancerFacts,
+): Rule {
+  const nodes = facts.nodeIps.filter((ip) => typeof ip === "number").map(hostPrefix);
+  return makeRule(frontEnd, nameOf("NO_ENCAP", rest), {
+    condition: Object.freeze({ ...answers, destination: nodes }),
+    action: ALLOW,
+    isStateful: false,
+    inferred: "dataplane.md §2.2.1, §9 F-47",
+  });
 }

@@ -26,6 +26,7 @@ import type { HostTunnel } from "./overlay-program.ts";
 import { SharedEntries } from "./shared-entries.ts";
 
 const GROUP_PRIORITY = 100;
+const NO_GROUPS: readonly Group[] = Object.freeze([]);
 /** Ids of what nobody owns any more begin so. */
 const LEFT_PREFIX = "left/";
 
@@ -110,7 +111,12 @@ export class LoadBalancerTable {
     return groups === undefined ? base : groups.over(base);
   }
 
-  /** Endpoints whose groups in SLB_NAT_LAYER changed since the last call. */
+  /** What of an endpoint's VNET_ENCAP_LAYER is for the load balancers that it serves. */
+  encapGroupsOf(endpointId: Guid): readonly Group[] {
+    return this.endpointGroups.get(endpointId)?.plainAnswers ?? NO_GROUPS;
+  }
+
+  /** Endpoints whose groups changed since the last call. */
   takeTouched(): ReadonlySet<Guid> {
     const { touched } = this;
     if (touched.size > 0) this.touched = new Set();

@@ -51,7 +51,11 @@ function mergeBackEnds(parts: readonly ReadonlyMap<Guid, BackEndRules>[]): Map<G
   for (const [id, rules] of parts.flatMap((part) => [...part])) {
     const known = merged.get(id);
     // One port of the back end answers for all front ends: one rule lets its answers pass.
-    merged.set(id, { in: [...(known?.in ?? []), ...rules.in], out: [...(known?.out ?? []), ...rules.out] });
+    merged.set(id, {
+      in: [...(known?.in ?? []), ...rules.in],
+      out: [...(known?.out ?? []), ...rules.out],
+      plain: [...(known?.plain ?? []), ...rules.plain],
+    });
   }
   return merged;
 }
@@ -89,7 +93,7 @@ export function compileLoadBalancer(
     .map(({ frontEnd, pool }) => blockLoopBack(frontEnd, pool));
   const local = hosted.filter((frontEnd) => !translated.includes(frontEnd));
   const pools = [...reservedPoolsOf(loadBalancer, facts), ...full.map(({ pool }) => pool)];
-  const backEnds = mergeBackEnds(hosted.map(backEndRules));
+  const backEnds = mergeBackEnds(hosted.map((frontEnd) => backEndRules(frontEnd, facts)));
   return Object.freeze({
     podRules: dsr.length === 0 ? NO_POD_RULES : Object.freeze({ 4: podRules(4), 6: podRules(6) }),
     host: Object.freeze({

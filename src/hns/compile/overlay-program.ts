@@ -100,8 +100,9 @@ export function compileOverlayProgram(
   );
   const routes = cache.get(endpoint.id, "encap-routes", inputs, () => compileEncapRoutes(plan, endpoint));
   const encapIn = cache.get(endpoint.id, "encap-in", inputs, () => compileEncapIn(plan, endpoint));
-  const encap = cache.get(endpoint.id, "encap", [shared.encapOut, routes, encapIn], () =>
-    Object.freeze([...shared.encapOut, ...routes, ...encapIn]),
+  const answers = view.services.encapGroupsOf(endpoint.id);
+  const encap = cache.get(endpoint.id, "encap", [answers, shared.encapOut, routes, encapIn], () =>
+    Object.freeze([...answers, ...shared.encapOut, ...routes, ...encapIn]),
   );
   return {
     stack: OVERLAY_STACK,

@@ -250,6 +250,18 @@ describe("overlay-nodeport-ws2022", () => {
     expect(world.walk(world.w1.host.root, "10.0.0.11", 30_080).heard).toHaveLength(1);
   });
 
+  // The answer of the pod is turned back at its own port, so it must not be in a tunnel there.
+  it.each(["ws2022", "ws2025"])("F-47 %s: with a local traffic policy, too", async (profile) => {
+    await nodePort(profile, true);
+    expect(world.walk(world.w1.host.root, "10.0.0.11", 30_080).heard).toEqual(["10.0.0.11:30080"]);
+    expect(world.drops()).toEqual([]);
+  });
+
+  it("WALK-O-9 the node still reaches the pod's own port and address", async () => {
+    await nodePort("ws2025", true);
+    expect(world.walk(world.w1.host.root, "10.244.1.10", 8_080).heard).toEqual(["10.244.1.10:8080"]);
+  });
+
   it("works on Server 2022 without the defect", async () => {
     await nodePort("ws2022", false);
     world.w1.service.setQuirk("overlay-nodeport-ws2022", "off");

@@ -1,6 +1,5 @@
 /** The L2Tunnel driver: what stays on the node with L2Bridge goes by the fabric (dataplane.md §2.5, rows of §10). */
 import { describe, expect, it } from "vitest";
-import type { Ipv4 } from "../../net/ip.ts";
 import { formatMac } from "../../net/mac.ts";
 import { hostPrefix } from "../../net/prefix.ts";
 import { type DriverPod, DriverWorld, ip } from "../../testing/driver-world.ts";
@@ -49,7 +48,7 @@ describe("pod to pod on one node", () => {
     for (const address of ["10.0.0.1", "10.0.0.51"]) {
       world.ask(a.compartment, "icmp", address);
       const [nic] = a.compartment.listInterfaces();
-      const mac = nic!.neighbors.resolve(ip(address) as Ipv4, { nextHopSettled: () => {} });
+      const mac = nic!.neighbors.resolve(ip(address), { nextHopSettled: () => {} });
       expect(typeof mac === "string" ? mac : formatMac(mac).toLowerCase()).toBe("12-34-56-78-9a-bc");
     }
   });

@@ -3,15 +3,14 @@
  * Kubernetes asks for `net.bridge.bridge-nf-call-iptables = 1`). Without them the answer of a back end on the client's
  * own node would reach the client with the back end's address.
  */
-import { type Ipv4, isMulticastIp } from "../../net/ip.ts";
+import { isMulticastIp } from "../../net/ip.ts";
 import { isGroupMac } from "../../net/mac.ts";
 import { EthernetView } from "../../wire/ethernet.ts";
 import { EtherType } from "../../wire/ethertype.ts";
 import { Headers } from "../../wire/headers.ts";
-import { Ipv4View } from "../../wire/ipv4.ts";
+import { ipViewOf } from "../../wire/ip-view.ts";
 import type { Packet } from "../../wire/packet.ts";
 import type { Compartment } from "../compartment.ts";
-import { fragmentIpv4 } from "../fragmentation.ts";
 import type { Interface } from "../interface.ts";
 import type { Admitted, Netfilter } from "./netfilter.ts";
 
@@ -29,14 +28,14 @@ export function passBridge(
   const { netfilter } = compartment;
   const { packet, headers, view, tracked } = admitted;
   if (netfilter === undefined) return [packet];
-  const nextHop: Ipv4 = view.destination;
+  const nextHop = view.destination;
   const isPassed =
     netfilter.forward(packet, headers, tracked) &&
     netfilter.postrouting(packet, headers, tracked, netInterface, nextHop);
   if (!isPassed) return ENDED;
   return view.totalLength <= netInterface.mtuBytes
     ? [packet]
-    : fragmentIpv4(packet, view, netInterface.mtuBytes);
+    : compartment.output.fragment(packet, view, netInterface.mtuBytes);
 }
 
 /** All hooks for a frame from one port of the bridge to another. `netInterface` is the machine's on that bridge. */
@@ -48,9 +47,9 @@ export function filterBridged(
   const { netfilter } = compartment;
   if (netfilter === undefined) return [packet];
   const headers = new Headers();
-  if (headers.parse(packet) !== undefined || !isBridgedIpv4(packet, headers)) return [packet];
-  const view = Ipv4View.parse(packet.bytes, headers.network, packet.end);
-  if (typeof view === "string" || isMulticastIp(view.destination)) return [packet];
+  if (headers.parse(packet) !== undefined || !isBridgedIp(packet, headers)) return [packet];
+  const view = ipViewOf(packet.bytes, headers);
+  if (view === undefined || isMulticastIp(view.destination)) return [packet];
   if (netfilter.isRedirecting(packet, headers)) return "redirected";
   return passAll(compartment, netfilter, netInterface, { packet, headers, view });
 }
@@ -68,10 +67,10 @@ function passAll(
   return frames;
 }
 
-function isBridgedIpv4(packet: Packet, headers: Headers): boolean {
+function isBridgedIp(packet: Packet, headers: Headers): boolean {
   const ethernet = EthernetView.parse(packet.bytes, packet.start, packet.end);
   return (
-    headers.etherType === EtherType.ipv4 &&
+    (headers.etherType === EtherType.ipv4 || headers.etherType === EtherType.ipv6) &&
     !headers.isTagged &&
     typeof ethernet !== "string" &&
     !isGroupMac(ethernet.destinationMac)

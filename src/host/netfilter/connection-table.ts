@@ -102,6 +102,7 @@ export function timeoutOf(connection: Connection, nowMs: number): number {
     case IpProtocol.udp:
       return isStream(connection, nowMs) ? UDP_STREAM_TIMEOUT_MS : UDP_TIMEOUT_MS;
     case IpProtocol.icmp:
+    case IpProtocol.icmpv6:
       return ICMP_TIMEOUT_MS;
     default:
       return GENERIC_TIMEOUT_MS;

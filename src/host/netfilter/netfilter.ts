@@ -5,10 +5,9 @@
  */
 import { assert } from "../../base/assert.ts";
 import type { FiveTuple } from "../../net/five-tuple.ts";
-import { type Ipv4, formatIp } from "../../net/ip.ts";
-import { ETHERNET_HEADER_BYTES } from "../../wire/ethernet.ts";
-import { Headers } from "../../wire/headers.ts";
-import { Ipv4View } from "../../wire/ipv4.ts";
+import { type Ip, formatIp } from "../../net/ip.ts";
+import { Headers, destinationIp, sourceIp } from "../../wire/headers.ts";
+import { type IpView, ipViewOf } from "../../wire/ip-view.ts";
 import type { Packet } from "../../wire/packet.ts";
 import { verifyChecksums } from "../../wire/transport-checksum.ts";
 import type { Compartment } from "../compartment.ts";
@@ -37,8 +36,10 @@ const FILTER_NAMES = {
 export interface Admitted {
   readonly packet: Packet;
   readonly headers: Headers;
-  readonly view: Ipv4View;
+  readonly view: IpView;
   readonly tracked: TrackedPacket;
+  /** It came in fragments, so it may leave in fragments, of IPv6 too. */
+  readonly isReassembled?: boolean;
 }
 
 export class Netfilter {
@@ -78,14 +79,14 @@ export class Netfilter {
    * handled until `leave` gets what was handled before.
    * @returns undefined when the packet waits for further fragments, or ended.
    */
-  enter(packet: Packet, headers: Headers, view: Ipv4View): Admitted | undefined {
+  enter(packet: Packet, headers: Headers, view: IpView): Admitted | undefined {
     const admitted = this.prerouting(packet, headers, view);
     this.current = admitted;
     return admitted;
   }
 
   /** The same for a packet that this machine sent to itself: it is translated already. */
-  enterOwn(packet: Packet, headers: Headers, view: Ipv4View): Admitted {
+  enterOwn(packet: Packet, headers: Headers, view: IpView): Admitted {
     const tracked = this.tracker.trackOwn(packet.bytes, headers, this.compartment.nowMs);
     this.current = { packet, headers, view, tracked };
     return this.current;
@@ -101,7 +102,7 @@ export class Netfilter {
   }
 
   /** PREROUTING by itself: for frames that a bridge carries. */
-  prerouting(packet: Packet, headers: Headers, view: Ipv4View): Admitted | undefined {
+  prerouting(packet: Packet, headers: Headers, view: IpView): Admitted | undefined {
     const whole = headers.isFragment ? this.defragment(packet, view) : { packet, headers, view };
     if (whole === undefined) return undefined;
     // nf_conntrack_checksum is 1.
@@ -145,7 +146,7 @@ export class Netfilter {
     headers: Headers,
     tracked: TrackedPacket,
     out: Interface | undefined,
-    nextHop: Ipv4,
+    nextHop: Ip,
   ): boolean {
     const tuple = readTuple(packet.bytes, headers);
     const address =
@@ -167,8 +168,8 @@ export class Netfilter {
     const tracked = this.tracker.track(packet.bytes, headers, this.compartment.nowMs, cause);
     const before = path.destination;
     this.translator.destination("OUTPUT", packet, headers, tracked);
-    const view = Ipv4View.parse(packet.bytes, packet.start + ETHERNET_HEADER_BYTES, packet.end);
-    assert(typeof view !== "string", "a packet that is sent has an IPv4 header");
+    const view = ipViewOf(packet.bytes, headers);
+    assert(view !== undefined, "a packet that is sent has an IP header");
     const way = view.destination === before ? path : this.reroute(packet, view);
     if (way === undefined || !this.filter("filter-output", packet, headers, tracked)) return undefined;
     const isPassed = this.postrouting(packet, headers, tracked, way.route?.interface, way.nextHop);
@@ -176,7 +177,7 @@ export class Netfilter {
   }
 
   /** ip_route_me_harder: the translated destination may lie elsewhere; the source stays. */
-  private reroute(packet: Packet, view: Ipv4View): Path | undefined {
+  private reroute(packet: Packet, view: IpView): Path | undefined {
     const source = this.compartment.isLocal(view.source) ? view.source : undefined;
     const path = this.compartment.output.findPath(view.destination, source);
     if (path === undefined)
@@ -194,14 +195,13 @@ export class Netfilter {
     return current === undefined || tuple === undefined ? undefined : { tracked: current.tracked, tuple };
   }
 
-  private defragment(packet: Packet, view: Ipv4View): Omit<Admitted, "tracked"> | undefined {
+  private defragment(packet: Packet, view: IpView): Omit<Admitted, "tracked"> | undefined {
     const whole = this.reassembly.accept(packet, view);
     if (whole === undefined) return undefined;
     const headers = new Headers();
     const reason = headers.parse(whole);
-    const wholeView = Ipv4View.parse(whole.bytes, whole.start + ETHERNET_HEADER_BYTES, whole.end);
-    if (reason === undefined && typeof wholeView !== "string")
-      return { packet: whole, headers, view: wholeView };
+    const wholeView = reason === undefined ? ipViewOf(whole.bytes, headers) : undefined;
+    if (wholeView !== undefined) return { packet: whole, headers, view: wholeView, isReassembled: true };
     this.compartment.dropMalformed(whole, reason ?? "ipv4-truncated");
     return undefined;
   }
@@ -229,8 +229,7 @@ export class Netfilter {
 }
 
 function tupleOfAddresses(packet: Packet, headers: Headers): FiveTuple {
-  const view = Ipv4View.parse(packet.bytes, headers.network, packet.end);
-  assert(typeof view !== "string", "a packet at a hook has an IPv4 header");
-  const { protocol, source, destination } = view;
-  return { protocol, source, sourcePort: 0, destination, destinationPort: 0 };
+  const source = sourceIp(packet.bytes, headers);
+  const destination = destinationIp(packet.bytes, headers);
+  return { protocol: headers.protocol, source, sourcePort: 0, destination, destinationPort: 0 };
 }

@@ -18,8 +18,12 @@ function rangeOf(port: number): PortRange {
   return port < 1_024 ? { first: 600, last: 1_023 } : { first: 1_024, last: 65_535 };
 }
 
+function isEchoProtocol(protocol: number): boolean {
+  return protocol === IpProtocol.icmp || protocol === IpProtocol.icmpv6;
+}
+
 function withSource(reply: FiveTuple, source: Ip, port: number): FiveTuple {
-  return reply.protocol === IpProtocol.icmp
+  return isEchoProtocol(reply.protocol)
     ? { ...reply, destination: source, sourcePort: port }
     : { ...reply, destination: source, destinationPort: port };
 }
@@ -34,7 +38,7 @@ export function claimSource(
   source: Ip,
   nowMs: number,
 ): FiveTuple | undefined {
-  const isEcho = reply.protocol === IpProtocol.icmp;
+  const isEcho = isEchoProtocol(reply.protocol);
   const wanted = isEcho ? reply.sourcePort : reply.destinationPort;
   const kept = withSource(reply, source, wanted);
   if (table.isFree(kept, nowMs)) return kept;

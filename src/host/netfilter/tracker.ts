@@ -2,12 +2,14 @@
 import { readU8 } from "../../base/bytes.ts";
 import type { FiveTuple } from "../../net/five-tuple.ts";
 import { Headers } from "../../wire/headers.ts";
-import { ICMP_HEADER_BYTES, IcmpType, isIcmpError } from "../../wire/icmp.ts";
+import { ICMP_HEADER_BYTES } from "../../wire/icmp.ts";
+import { Icmpv6Type } from "../../wire/icmpv6.ts";
 import { IpProtocol } from "../../wire/ip-protocol.ts";
+import { isIcmpErrorAt } from "../icmp-messages.ts";
 import { Connection, TrackedPacket, opposite } from "./connection.ts";
 import { ConnectionTable, isStream, timeoutOf } from "./connection-table.ts";
 import { type Direction, nextTcpState } from "./tcp-tracking.ts";
-import { invertTuple, readTuple, tupleKey } from "./tuple.ts";
+import { invertTuple, isEchoReply, readTuple, tupleKey } from "./tuple.ts";
 
 const TCP_FLAGS_OFFSET = 13;
 const INVALID: TrackedPacket["state"] = "invalid";
@@ -26,7 +28,9 @@ export class Tracker {
    * error about that one belongs to its connection, although half of it may be translated already.
    */
   track(bytes: Uint8Array, headers: Headers, nowMs: number, cause?: HandledPacket): TrackedPacket {
-    if (isError(bytes, headers)) return this.trackError(bytes, headers, nowMs, cause);
+    // nf_conntrack_proto_icmpv6.c: neighbour discovery is no connection's.
+    if (isDiscovery(bytes, headers)) return new TrackedPacket("untracked");
+    if (isIcmpErrorAt(bytes, headers)) return this.trackError(bytes, headers, nowMs, cause);
     const tuple = readTuple(bytes, headers);
     if (tuple === undefined) return new TrackedPacket(INVALID);
     const found = this.table.find(tuple, nowMs);
@@ -64,8 +68,7 @@ export class Tracker {
       if (step === "invalid" || step === "ignored") return new TrackedPacket(INVALID);
       connection.tcpState = step;
     }
-    const isAnswer = tuple.protocol === IpProtocol.icmp && tuple.destinationPort === IcmpType.echoReply;
-    if (isAnswer) return new TrackedPacket(INVALID);
+    if (isEchoReply(tuple)) return new TrackedPacket(INVALID);
     connection.expiresAtMs = nowMs + timeoutOf(connection, nowMs);
     return new TrackedPacket("new", connection);
   }
@@ -104,10 +107,8 @@ export class Tracker {
   }
 }
 
-function isError(bytes: Uint8Array, headers: Headers): boolean {
-  return (
-    headers.protocol === IpProtocol.icmp &&
-    headers.transport >= 0 &&
-    isIcmpError(readU8(bytes, headers.transport))
-  );
+function isDiscovery(bytes: Uint8Array, headers: Headers): boolean {
+  if (headers.family !== 6 || headers.protocol !== IpProtocol.icmpv6 || headers.transport < 0) return false;
+  const type = readU8(bytes, headers.transport);
+  return type >= Icmpv6Type.routerSolicitation && type <= Icmpv6Type.neighborAdvertisement;
 }

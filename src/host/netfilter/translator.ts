@@ -5,9 +5,10 @@
 import { assert } from "../../base/assert.ts";
 import type { Prng } from "../../base/prng.ts";
 import type { FiveTuple } from "../../net/five-tuple.ts";
-import { type Ip, formatIp } from "../../net/ip.ts";
+import { type Ip, familyOf, formatIp } from "../../net/ip.ts";
 import type { Headers } from "../../wire/headers.ts";
 import type { Packet } from "../../wire/packet.ts";
+import { isLinkLocal } from "../address-scope.ts";
 import type { Compartment } from "../compartment.ts";
 import type { Interface } from "../interface.ts";
 import { isLoopback } from "../loopback.ts";
@@ -135,7 +136,8 @@ export class Translator {
   masqueradeAddress(out: Interface | undefined, destination: Ip, nextHop: Ip): Ip | undefined {
     if (out !== undefined) return this.compartment.sourceFor(out, destination, nextHop);
     for (const each of this.compartment.listInterfaces())
-      for (const { ip } of each.addresses) if (!isLoopback(ip)) return ip;
+      for (const { ip } of each.addresses)
+        if (familyOf(ip) === familyOf(destination) && !isLoopback(ip) && !isLinkLocal(ip)) return ip;
     return undefined;
   }
 

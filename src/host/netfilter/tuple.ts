@@ -9,20 +9,34 @@ import { type FiveTuple, formatSocketAddress, reverseTuple } from "../../net/fiv
 import { type Ip, formatIp } from "../../net/ip.ts";
 import { type Headers, destinationIp, sourceIp } from "../../wire/headers.ts";
 import { IcmpType } from "../../wire/icmp.ts";
+import { Icmpv6Type } from "../../wire/icmpv6.ts";
 import { IpProtocol } from "../../wire/ip-protocol.ts";
 
 /** The end of a packet that a translation changes. */
 export type Side = "source" | "destination";
 
+/** The types of an echo, by protocol: ICMP, ICMPv6. */
+const ECHO_TYPES: Readonly<Record<number, { readonly request: number; readonly reply: number }>> =
+  Object.freeze({
+    [IpProtocol.icmp]: { request: IcmpType.echoRequest, reply: IcmpType.echoReply },
+    [IpProtocol.icmpv6]: { request: Icmpv6Type.echoRequest, reply: Icmpv6Type.echoReply },
+  });
+
+/** True for the tuple of an answered echo. */
+export function isEchoReply(tuple: FiveTuple): boolean {
+  return ECHO_TYPES[tuple.protocol]?.reply === tuple.destinationPort;
+}
+
 /** The tuple that the answer to `tuple` has. */
 export function invertTuple(tuple: FiveTuple): FiveTuple {
-  if (tuple.protocol !== IpProtocol.icmp) return reverseTuple(tuple);
-  const isRequest = tuple.destinationPort === IcmpType.echoRequest;
+  const types = ECHO_TYPES[tuple.protocol];
+  if (types === undefined) return reverseTuple(tuple);
+  const isRequest = tuple.destinationPort === types.request;
   return {
     ...tuple,
     source: tuple.destination,
     destination: tuple.source,
-    destinationPort: isRequest ? IcmpType.echoReply : IcmpType.echoRequest,
+    destinationPort: isRequest ? types.reply : types.request,
   };
 }
 
@@ -48,9 +62,11 @@ export function readTuple(bytes: Uint8Array, headers: Headers): FiveTuple | unde
         destination,
         destinationPort: readU16(bytes, at + 2),
       };
-    case IpProtocol.icmp: {
+    case IpProtocol.icmp:
+    case IpProtocol.icmpv6: {
       const type = at < 0 ? -1 : readU8(bytes, at);
-      if (type !== IcmpType.echoRequest && type !== IcmpType.echoReply) return undefined;
+      const types = ECHO_TYPES[protocol];
+      if (type !== types?.request && type !== types?.reply) return undefined;
       return { protocol, source, sourcePort: readU16(bytes, at + 4), destination, destinationPort: type };
     }
     default:

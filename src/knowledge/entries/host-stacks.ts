@@ -15,6 +15,7 @@ type HostStackCode =
   | "reassembly-failed"
   | "protocol-unknown"
   | "ipv6-not-carried"
+  | "ipv6-address-duplicate"
   | "interface-down";
 
 export const HOST_STACK_ENTRIES: EntryTable<HostStackCode> = {
@@ -133,25 +134,45 @@ export const HOST_STACK_ENTRIES: EntryTable<HostStackCode> = {
   },
 
   "ipv6-not-carried": {
-    title: "Mullion's simulated stacks carry IPv4 only",
+    title: "An interface without IPv6 got an IPv6 packet",
     cause: prose`
-      An IPv6 packet reached a simulated node, pod or host. These stacks know IPv4. The headers of IPv6 can be
-      read and shown, but nothing routes or answers them, so the packet ends here. That is a limit of Mullion
-      and says nothing about Windows.
+      An IPv6 packet reached a node, pod or host whose interface has no IPv6 address. In Mullion such an interface
+      does not speak IPv6 at all: it takes nothing, answers no neighbour discovery, and has no link-local address.
+      A real interface has a link-local address from the start, and would drop the packet because it is for
+      somebody else.
 
-      Windows itself carries IPv6 for pods as the second family of an L2Bridge network, never alone, and not on
-      overlay networks as documented.`,
+      Pods of Windows get IPv6 addresses as the second family of an L2Bridge network, never alone, not on overlay
+      networks and not behind NAT.`,
     onNode: prose`
       Whether pods of a real node have IPv6 addresses, and routes for them:
 
           Get-HnsNetwork | ft Name, Type, IPv6
           Get-NetIPAddress -IncludeAllCompartments -AddressFamily IPv6`,
-    remedy: prose`Ask the question with IPv4 addresses. Policies and ranges of a cluster file are IPv4.`,
+    remedy: prose`
+      Give the cluster a second family: ranges of IPv6 for the nodes and their pods on an L2Bridge network, on
+      builds that know dual stack (Server 2022 and later).`,
     sources: [
       KUBERNETES_ON_WINDOWS,
       reference("windows-networking-documentation.md §7"),
       reference("dataplane.md §2.11"),
     ],
+    profiles: ALL,
+  },
+
+  "ipv6-address-duplicate": {
+    title: "Another machine on the link has the same IPv6 address",
+    cause: prose`
+      A stack asks the link whether somebody has an IPv6 address before it takes it into use (duplicate address
+      detection, RFC 4862 §5.4). Somebody answered, or asked for the same address at the same time. The address
+      stays on the interface and is not used: nothing is sent from it, nothing that is sent to it is taken.`,
+    onNode: prose`
+      The state of the address is Duplicate:
+
+          Get-NetIPAddress -IncludeAllCompartments -AddressFamily IPv6 | ft IPAddress, AddressState`,
+    remedy: prose`
+      Give one of the two another address. If both are pods, two nodes have the same pod range, or an address was
+      given out twice by the IPAM plugin.`,
+    sources: [{ text: "RFC 4862 §5.4", url: "https://www.rfc-editor.org/rfc/rfc4862" }],
     profiles: ALL,
   },
 

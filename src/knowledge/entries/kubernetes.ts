@@ -16,7 +16,14 @@ type KubernetesCode =
   | "cron-job-not-run"
   | "node-range-exhausted"
   | "resource-version-expired"
-  | "object-not-found";
+  | "object-not-found"
+  | "object-exists-already"
+  | "object-changed-meanwhile"
+  | "object-refused"
+  | "kubernetes-access-denied"
+  | "kubernetes-request-invalid"
+  | "kubernetes-unreachable"
+  | "kubeconfig-unusable";
 
 function kubernetes(title: string, path: string): { readonly text: string; readonly url: string } {
   return { text: `Kubernetes documentation: ${title}`, url: `https://kubernetes.io/docs/${path}` };
@@ -30,6 +37,8 @@ const WINDOWS_GUIDE = kubernetes(
   "Guide for Running Windows Containers in Kubernetes",
   "concepts/windows/user-guide/",
 );
+
+const API_CONCEPTS = kubernetes("Kubernetes API Concepts", "reference/using-api/api-concepts/");
 
 export const KUBERNETES_ENTRIES: EntryTable<KubernetesCode> = {
   "namespace-created": {
@@ -279,6 +288,128 @@ export const KUBERNETES_ENTRIES: EntryTable<KubernetesCode> = {
           kubectl get <kind> -A`,
     remedy: prose`List the kind and take namespace and name from there.`,
     sources: [kubernetes("Kubernetes API Concepts", "reference/using-api/api-concepts/")],
+    profiles: ALL,
+  },
+
+  "object-exists-already": {
+    title: "An object of that kind and name is there already",
+    cause: prose`
+      A program creates an object under a name that is taken. The API server answers with status 409 and the reason
+      AlreadyExists. Two programs may have made it at the same time, or an earlier run of the same one.`,
+    onNode: prose`
+      Who made it, and when:
+
+          kubectl get <kind> <name> -n <namespace> -o yaml --show-managed-fields`,
+    remedy: prose`Read the object and change it, or take another name (generateName).`,
+    sources: [API_CONCEPTS],
+    profiles: ALL,
+  },
+
+  "object-changed-meanwhile": {
+    title: "Somebody else changed the object in between",
+    cause: prose`
+      A change was made from an older version of the object (metadata.resourceVersion) than the stored one, or a
+      deletion names a uid that another object of that name had. The API server answers with status 409 and the reason
+      Conflict, so that no change is lost.`,
+    onNode: prose`
+      Logs of controllers and agents say "the object has been modified; please apply your changes to the latest
+      version and try again":
+
+          Get-Content C:\k\flanneld\*.log | Select-String "object has been modified"`,
+    remedy: prose`
+      Read the object again and repeat the change on it. A patch without a resourceVersion depends on no version.`,
+    sources: [API_CONCEPTS],
+    profiles: ALL,
+  },
+
+  "object-refused": {
+    title: "The API server refuses an object's fields",
+    cause: prose`
+      A field is missing, has a value that Kubernetes does not take, or may not be changed once it is set. The API
+      server answers with status 422 and the reason Invalid, and names each field.`,
+    onNode: prose`
+      The message names the fields; what they may hold:
+
+          kubectl explain <kind>.<field>`,
+    remedy: prose`Correct the fields that the message names. What cannot be changed needs a new object.`,
+    sources: [API_CONCEPTS],
+    profiles: ALL,
+  },
+
+  "kubernetes-access-denied": {
+    title: "The API server does not let the program do this",
+    cause: prose`
+      With status 401 the server does not know who asks: the token or the certificate of the kubeconfig is missing, has
+      expired, or belongs to another cluster. With 403 it knows, and no role allows it.`,
+    onNode: prose`
+      Whether the kubeconfig of the node may do it:
+
+          kubectl --kubeconfig C:\k\config auth can-i list endpointslices --all-namespaces`,
+    remedy: prose`
+      Give the program a valid kubeconfig; give its account the role: system:node-proxier for kube-proxy, and for
+      flannel the ClusterRole of its manifest (get pods; get, list and watch nodes; patch nodes/status).`,
+    sources: [
+      kubernetes("Using RBAC Authorization", "reference/access-authn-authz/rbac/"),
+      kubernetes("Authenticating", "reference/access-authn-authz/authentication/"),
+    ],
+    profiles: ALL,
+  },
+
+  "kubernetes-request-invalid": {
+    title: "The API server does not understand the request",
+    cause: prose`
+      The body is no JSON, is longer than the server takes, has another kind than its path, or asks for something that
+      this server does not have: an unknown selector, a patch of an unknown type, a method that the path does not take.
+      The emulator's API is the subset that kubectl, kube-proxy and flanneld use.`,
+    onNode: prose`
+      What the program sends:
+
+          kubectl -v=8 <command>`,
+    remedy: prose`
+      Read the message: it says what the server wants. docs/reference/kubernetes-api.md lists what the emulator serves.`,
+    sources: [API_CONCEPTS],
+    profiles: ALL,
+  },
+
+  "kubernetes-unreachable": {
+    title: "The API server does not answer",
+    cause: prose`
+      The connection is refused, cut or too slow, the name is not resolved, the certificate is not trusted, or the
+      server says that it cannot serve now (status 429 and 5xx). Programs keep what they know and come back, waiting
+      longer each time up to half a minute.`,
+    onNode: prose`
+      From the node:
+
+          Test-NetConnection <address of the API server> -Port 6443
+          kubectl --kubeconfig C:\k\config get --raw /readyz`,
+    remedy: prose`
+      Look at "server" and "certificate-authority-data" in the kubeconfig, and at proxy settings (NO_PROXY). A node whose
+      API server is behind a Service cannot reach it before kube-proxy has run.`,
+    sources: [
+      kubernetes("Troubleshooting Clusters", "tasks/debug/debug-cluster/"),
+      { text: "k8s.io/client-go, tools/cache/reflector.go", url: "https://github.com/kubernetes/client-go" },
+    ],
+    profiles: ALL,
+  },
+
+  "kubeconfig-unusable": {
+    title: "The kubeconfig cannot be used",
+    cause: prose`
+      The file is missing or is no kubeconfig, its current context names no cluster, the address in it is no URL, or a
+      certificate or token file that it names is not there. Without a kubeconfig a program takes what a pod has
+      (KUBERNETES_SERVICE_HOST and the files of its service account).`,
+    onNode: prose`
+      What the file says:
+
+          kubectl --kubeconfig C:\k\config config view --minify`,
+    remedy: prose`
+      Name a valid file (kube-proxy: --kubeconfig; flanneld: --kubeconfig-file), or copy it from the control plane again.`,
+    sources: [
+      kubernetes(
+        "Organizing Cluster Access Using kubeconfig Files",
+        "concepts/configuration/organize-cluster-access-kubeconfig/",
+      ),
+    ],
     profiles: ALL,
   },
 };

@@ -1,6 +1,7 @@
 /** Which checks an object of each kind must pass. */
 import type { KubeKind } from "../objects.ts";
 import { ENDPOINTS, ENDPOINT_SLICE } from "./check-endpoints.ts";
+import { EVENT, LEASE } from "./check-event.ts";
 import { metadataOf } from "./check-metadata.ts";
 import { NETWORK_POLICY } from "./check-network-policy.ts";
 import { NODE, NO_FIELDS, POD } from "./check-pod.ts";
@@ -35,6 +36,8 @@ const METADATA: Readonly<Record<KubeKind, Check>> = Object.freeze({
   Endpoints: metadata("Endpoints"),
   NetworkPolicy: metadata("NetworkPolicy"),
   ConfigMap: metadata("ConfigMap"),
+  Lease: metadata("Lease"),
+  Event: metadata("Event"),
 });
 
 const BODY: Readonly<Record<KubeKind, Check>> = Object.freeze({
@@ -52,6 +55,8 @@ const BODY: Readonly<Record<KubeKind, Check>> = Object.freeze({
   Endpoints: ENDPOINTS,
   NetworkPolicy: NETWORK_POLICY,
   ConfigMap: CONFIG_MAP,
+  Lease: LEASE,
+  Event: EVENT,
 });
 
 /** Tells everything that Kubernetes would refuse about an object, as far as Mullion reads it. */

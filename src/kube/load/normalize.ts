@@ -23,8 +23,16 @@ function withoutLastApplied(annotations: unknown): Fields {
   return rest;
 }
 
-/** The object of a value that has passed its checks. A namespaced object without a namespace lies in `fallback`. */
-export function normalize(kind: KubeKind, value: Fields, fallback: string): KubeObject {
+/**
+ * The object of a value that has passed its checks. A namespaced object without a namespace lies in `fallback`.
+ * `kubectl apply` needs what it applied last; with files that is of no use.
+ */
+export function normalize(
+  kind: KubeKind,
+  value: Fields,
+  fallback: string,
+  keepsLastApplied = false,
+): KubeObject {
   const { apiVersion, isNamespaced } = KINDS[kind];
   const { managedFields: _, annotations, ...metadata } = mappingOf(value["metadata"]);
   const namespace = textOf(metadata["namespace"]);
@@ -35,7 +43,7 @@ export function normalize(kind: KubeKind, value: Fields, fallback: string): Kube
     resourceVersion: textOf(metadata["resourceVersion"]),
     ...(annotations === undefined || annotations === null
       ? {}
-      : { annotations: withoutLastApplied(annotations) }),
+      : { annotations: keepsLastApplied ? annotations : withoutLastApplied(annotations) }),
   };
   return clean({ ...value, apiVersion, kind, metadata: { ...metadata, ...identity } }) as KubeObject;
 }

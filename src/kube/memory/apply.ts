@@ -3,16 +3,14 @@ import type { FileProblem } from "../../knowledge/file-problem.ts";
 import { parseIp, formatIp } from "../../net/ip.ts";
 import { type LoadedObject, placeInOrigin } from "../load/manifests.ts";
 import { LoadReport } from "../load/load-report.ts";
-import type { EndpointSlice, KubeObject, Namespace, Service } from "../objects.ts";
-import { type Refusal, type Reservations, admitService } from "./admit-service.ts";
+import type { KubeObject } from "../objects.ts";
+import { BUILT_IN_NAMESPACES, admitObject, namespaceObject, withName } from "./admit-object.ts";
+import type { Refusal, Reservations } from "./admit-service.ts";
 import type { ControlPlane } from "./control-plane.ts";
 import { equalJson } from "./deep.ts";
 import type { ApplyChange, ApplyOutcome, ApplyReport } from "./memory-kube.ts";
 import { mergeObject, refuseUpdate } from "./merge-object.ts";
-import { generatedName } from "./names.ts";
-import { withKubeletLabels } from "./node-labels.ts";
 import { keyOf, referenceOf } from "./object-store.ts";
-import { completePodSpec } from "./pod-template.ts";
 import { clusterAddresses, nodePortsOf } from "./service-addresses.ts";
 import { settle } from "./settle.ts";
 
@@ -51,12 +49,12 @@ class Application {
   }
 
   add(loaded: LoadedObject): ApplyOutcome {
-    const named = this.withName(loaded.object);
+    const named = withName(this.plane, loaded.object);
     const { namespace, name } = named.metadata;
     const before = this.plane.store.get(named.kind, namespace, name);
     const merged = before === undefined ? named : mergeObject(before, named);
     const refusal = before === undefined ? undefined : refuseUpdate(before, merged);
-    const admitted = refusal === undefined ? this.admit(merged) : { refusal };
+    const admitted = refusal === undefined ? admitObject(this.plane, merged, this.reserved) : { refusal };
     if ("refusal" in admitted) {
       const problem = this.refuse(loaded, named, admitted.refusal);
       return Object.freeze({ kind: named.kind, namespace, name, change: "refused" as const, problem });
@@ -75,34 +73,6 @@ class Application {
     return done;
   }
 
-  private withName(object: KubeObject): KubeObject {
-    const { metadata, kind } = object;
-    if (metadata.name !== "") return object;
-    const { namespace, generateName: base = "" } = metadata;
-    let name = "";
-    do name = generatedName(base, this.plane.drawFor(`name ${kind} ${keyOf(namespace, base)}`));
-    while (this.plane.store.get(kind, namespace, name) !== undefined);
-    return { ...object, metadata: { ...metadata, name } };
-  }
-
-  private admit(object: KubeObject): { readonly object: KubeObject } | { readonly refusal: Refusal } {
-    if (object.kind === "Service") return this.admitService(object);
-    // A node of a dump shows the labels that its kubelet gave it.
-    if (object.kind === "Node")
-      return { object: object.metadata.uid === "" ? withKubeletLabels(object) : object };
-    if (object.kind === "Pod" && object.spec !== undefined) {
-      const status = object.status ?? { phase: "Pending" };
-      return { object: { ...object, spec: completePodSpec(object.spec), status } };
-    }
-    if (object.kind === "EndpointSlice") return { object: completeSlice(object) };
-    return { object };
-  }
-
-  private admitService(service: Service): { readonly object: KubeObject } | { readonly refusal: Refusal } {
-    const result = admitService(service, this.plane.books, this.plane.prng, this.reserved);
-    return "refusal" in result ? result : { object: result.service };
-  }
-
   private refuse({ origin }: LoadedObject, object: KubeObject, refusal: Refusal): FileProblem {
     const { path, code, message, advice } = refusal;
     const place =
@@ -119,19 +89,7 @@ class Application {
     const known = this.made.get(namespace);
     if (known !== undefined) known.count++;
     if (known !== undefined || this.plane.store.get("Namespace", "", namespace) !== undefined) return;
-    const made: Namespace = {
-      apiVersion: "v1",
-      kind: "Namespace",
-      metadata: {
-        name: namespace,
-        namespace: "",
-        uid: "",
-        resourceVersion: "",
-        labels: { "kubernetes.io/metadata.name": namespace },
-      },
-      status: { phase: "Active" },
-    };
-    this.plane.put(made);
+    this.plane.put(namespaceObject(namespace));
     // What has a uid comes from an API server, which had the namespace.
     const isDumped = loaded.object.metadata.uid !== "";
     if (!isDumped && !BUILT_IN_NAMESPACES.includes(namespace))
@@ -160,15 +118,6 @@ class Application {
     });
   }
 }
-
-/** What the API server fills in: kube-proxy passes ports without a name by (pkg/apis/discovery/v1/defaults.go). */
-function completeSlice(slice: EndpointSlice): EndpointSlice {
-  if (slice.ports === undefined) return slice;
-  return { ...slice, ports: slice.ports.map((port) => ({ name: "", protocol: "TCP", ...port })) };
-}
-
-/** Namespaces that every cluster has. */
-const BUILT_IN_NAMESPACES: readonly string[] = ["default", "kube-system", "kube-public", "kube-node-lease"];
 
 function withVersionOf(before: KubeObject, object: KubeObject): KubeObject {
   const { uid, resourceVersion } = before.metadata;

@@ -6,16 +6,16 @@
  * It is plain data and is forked with the world. Who listens to a watch is no part of the world: a fork has no listeners.
  */
 import type { Prng } from "../../base/prng.ts";
-import type { KubeKind, KubeObjects, Pod } from "../objects.ts";
-import { KubeError } from "../error.ts";
-import type { KubeList, KubeSource, WatchEvent, WatchListener } from "../source.ts";
+import type { KubeKind, KubeObject, KubeObjects, Pod } from "../objects.ts";
+import type { DeleteOptions, KubeList, KubeReader, WriteOptions } from "../source.ts";
 import type { FileProblem } from "../../knowledge/file-problem.ts";
 import type { LoadedObject } from "../load/manifests.ts";
 import { ControlPlane } from "./control-plane.ts";
 import { findings } from "./findings.ts";
 import { mergeStatus, type PodStatusChange } from "./pod-status.ts";
-import { type ObjectStore, keyOf } from "./object-store.ts";
+import { type ObjectStore, type StoredEvent, keyOf } from "./object-store.ts";
 import type { MemoryKubeOptions } from "./options.ts";
+import { createObject, deleteObject, notFound, replaceObject } from "./write-object.ts";
 
 /** What `apply` did with the objects, in the order in which they were given. */
 export interface ApplyReport {
@@ -45,13 +45,15 @@ export interface ApplyOutcome {
   readonly problem?: FileProblem;
 }
 
+type StoredListener<Kind extends KubeKind> = (event: StoredEvent<Kind>) => void;
+
 interface Watcher {
   readonly kind: KubeKind;
   heard: number;
-  readonly listener: WatchListener<KubeKind>;
+  readonly listener: StoredListener<KubeKind>;
 }
 
-export class MemoryKube implements KubeSource {
+export class MemoryKube implements KubeReader {
   private readonly plane: ControlPlane;
   /** Not enumerable, so that no fork has it: see `watchers`. */
   declare private readonly listening?: Set<Watcher>;
@@ -89,9 +91,34 @@ export class MemoryKube implements KubeSource {
    * @throws KubeError `object-not-found` (404).
    */
   delete(kind: KubeKind, namespace: string, name: string): void {
-    if (this.store.get(kind, namespace, name) === undefined) throw notFound(kind, namespace, name);
-    this.plane.delete(kind, keyOf(namespace, name));
+    this.remove(kind, namespace, name, {});
+  }
+
+  /** As `delete`, of this object only. @throws KubeError `object-changed-meanwhile` (409) when it is another one. */
+  remove(kind: KubeKind, namespace: string, name: string, options: DeleteOptions): KubeObject {
+    const removed = deleteObject(this.plane, kind, { namespace, name }, options);
     this.publish();
+    return removed;
+  }
+
+  /**
+   * Stores a new, checked object; `time` is when, in RFC 3339.
+   * @throws KubeError `object-exists-already` (409), `object-refused` (422).
+   */
+  create(object: KubeObject, time?: string): KubeObject {
+    const stored = createObject(this.plane, object, time);
+    this.publish();
+    return stored;
+  }
+
+  /**
+   * Replaces an object by a checked one: its spec, or its status.
+   * @throws KubeError `object-not-found` (404), `object-changed-meanwhile` (409), `object-refused` (422).
+   */
+  replace(object: KubeObject, options: WriteOptions = {}): KubeObject {
+    const stored = replaceObject(this.plane, object, options);
+    this.publish();
+    return stored;
   }
 
   /**
@@ -106,7 +133,7 @@ export class MemoryKube implements KubeSource {
   /** What a kubelet tells about a pod. Endpoints follow at the next `reconcile`. */
   setPodStatus(namespace: string, name: string, change: PodStatusChange): Pod {
     const pod = this.store.get("Pod", namespace, name);
-    if (pod === undefined) throw notFound("Pod", namespace, name);
+    if (pod === undefined) throw notFound("Pod", name);
     const stored = this.plane.put({ ...pod, status: mergeStatus(pod.status, change) }) as Pod;
     this.publish();
     return stored;
@@ -117,7 +144,7 @@ export class MemoryKube implements KubeSource {
    */
   terminatePod(namespace: string, name: string, time: string): Pod {
     const pod = this.store.get("Pod", namespace, name);
-    if (pod === undefined) throw notFound("Pod", namespace, name);
+    if (pod === undefined) throw notFound("Pod", name);
     const metadata = {
       ...pod.metadata,
       deletionTimestamp: time,
@@ -166,7 +193,7 @@ export class MemoryKube implements KubeSource {
    * The changes of a kind after a version, for programs that ask instead of listening.
    * @throws KubeError `resource-version-expired` (410).
    */
-  changesAfter<Kind extends KubeKind>(kind: Kind, resourceVersion: string): readonly WatchEvent<Kind>[] {
+  changesAfter<Kind extends KubeKind>(kind: Kind, resourceVersion: string): readonly StoredEvent<Kind>[] {
     return this.store.changesAfter(kind, parseVersion(resourceVersion));
   }
 
@@ -177,11 +204,11 @@ export class MemoryKube implements KubeSource {
   watch<Kind extends KubeKind>(
     kind: Kind,
     resourceVersion: string,
-    listener: WatchListener<Kind>,
+    listener: StoredListener<Kind>,
   ): () => void {
     const heard = parseVersion(resourceVersion);
     this.store.changesAfter(kind, heard);
-    const watcher: Watcher = { kind, heard, listener: listener as WatchListener<KubeKind> };
+    const watcher: Watcher = { kind, heard, listener: listener as StoredListener<KubeKind> };
     this.watchers.add(watcher);
     this.tell(watcher);
     return () => {
@@ -209,9 +236,4 @@ export class MemoryKube implements KubeSource {
 /** A version as a number; what is none has expired, so that the caller lists again. */
 function parseVersion(text: string): number {
   return /^\d+$/.test(text) ? Number(text) : Number.NaN;
-}
-
-function notFound(kind: KubeKind, namespace: string, name: string): KubeError {
-  const where = namespace === "" ? "" : ` in namespace ${namespace}`;
-  return new KubeError("object-not-found", 404, `there is no ${kind} ${name}${where}`);
 }

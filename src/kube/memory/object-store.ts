@@ -12,10 +12,15 @@ import type { EndpointSlice, KubeKind, KubeObject, KubeObjects, Pod } from "../o
 import { freezeJson } from "./deep.ts";
 import { MultiMap } from "./multi-map.ts";
 
+/** A change, with the object as it was before: a watch with a selector needs both. */
+export interface StoredEvent<Kind extends KubeKind> extends WatchEvent<Kind> {
+  readonly previous: KubeObjects[Kind] | undefined;
+}
+
 /** One change, with the version that it made. */
 interface Change {
   readonly version: number;
-  readonly event: WatchEvent<KubeKind>;
+  readonly event: StoredEvent<KubeKind>;
 }
 
 interface History {
@@ -109,7 +114,7 @@ export class ObjectStore {
     const stored = freezeJson({ ...object, metadata: { ...metadata, resourceVersion } });
     map.set(key, stored);
     this.index(before, stored);
-    this.remember({ type: before === undefined ? "ADDED" : "MODIFIED", object: stored });
+    this.remember({ type: before === undefined ? "ADDED" : "MODIFIED", object: stored, previous: before });
     return stored;
   }
 
@@ -123,11 +128,11 @@ export class ObjectStore {
     const resourceVersion = String(++this.version);
     // A deletion is told with the version that it made, so that a watch can go on behind it.
     const last = freezeJson({ ...before, metadata: { ...before.metadata, resourceVersion } });
-    this.remember({ type: "DELETED", object: last });
+    this.remember({ type: "DELETED", object: last, previous: before });
     return before;
   }
 
-  private remember(event: WatchEvent<KubeKind>): void {
+  private remember(event: StoredEvent<KubeKind>): void {
     const { kind } = event.object;
     this.sorted.delete(kind);
     this.histories.get(kind)?.changes.push({ version: this.version, event });
@@ -147,7 +152,7 @@ export class ObjectStore {
    * The changes of a kind after a version.
    * @throws KubeError `resource-version-expired` (410) when some of them are forgotten.
    */
-  changesAfter<Kind extends KubeKind>(kind: Kind, version: number): readonly WatchEvent<Kind>[] {
+  changesAfter<Kind extends KubeKind>(kind: Kind, version: number): readonly StoredEvent<Kind>[] {
     const history = this.histories.get(kind);
     if (history === undefined || !Number.isSafeInteger(version) || version < history.forgotten) {
       throw new KubeError(
@@ -163,7 +168,7 @@ export class ObjectStore {
       if ((history.changes[middle]?.version ?? 0) <= version) low = middle + 1;
       else high = middle;
     }
-    return history.changes.slice(low).map(({ event }) => event as WatchEvent<Kind>);
+    return history.changes.slice(low).map(({ event }) => event as StoredEvent<Kind>);
   }
 
   private index(before: KubeObject | undefined, after: KubeObject | undefined): void {

@@ -71,6 +71,8 @@ function changesOf(plane: ControlPlane, workload: KubeObject): Changes | undefin
     case "Endpoints":
     case "NetworkPolicy":
     case "ConfigMap":
+    case "Lease":
+    case "Event":
       return undefined;
   }
 }

@@ -1,0 +1,141 @@
+/**
+ * What IPv6 adds to an interface: a link-local address, the groups it listens to, and the question whether an address
+ * is somebody else's already (RFC 4862).
+ *
+ * IPv6 begins on an interface with its first address. Both systems have it on every interface from the start; an
+ * interface of a cluster without IPv6 would only send what nobody answers.
+ */
+import type { Task, Timer } from "../base/clock.ts";
+import { type Ip, type Ipv6, isMulticastIp } from "../net/ip.ts";
+import type { Mac } from "../net/mac.ts";
+import type { Prng } from "../base/prng.ts";
+import { solicitedNodeMulticast } from "../wire/nd.ts";
+import { ALL_NODES, ALL_ROUTERS, LINK_LOCAL_PREFIX, UNSPECIFIED } from "./address-scope.ts";
+import type { Compartment } from "./compartment.ts";
+import type { Interface } from "./interface.ts";
+import { emitSolicitation } from "./neighbor-discovery.ts";
+import type { OperatingSystem } from "./stack-profile.ts";
+
+/** RFC 4862 §5.1, RFC 4861 RetransTimer; DadTransmits is 1 for IPv6 on Windows (`Get-NetIPInterface`) and on Linux. */
+const CHECK_MS = 1_000;
+
+/** Of an address that was not there a moment ago. One without a state is in use. */
+export type AddressState = "tentative" | "optimistic" | "duplicate";
+
+/** Waits for somebody who has the address already. */
+class AddressCheck implements Task {
+  timer: Timer | undefined;
+  private readonly link: Ipv6Link;
+  private readonly ip: Ipv6;
+
+  constructor(link: Ipv6Link, ip: Ipv6) {
+    this.link = link;
+    this.ip = ip;
+  }
+
+  run(): void {
+    this.timer = undefined;
+    this.link.accept(this.ip);
+  }
+}
+
+export class Ipv6Link {
+  /** Set by the first IPv6 address. */
+  isEnabled = false;
+  private readonly compartment: Compartment;
+  private readonly netInterface: Interface;
+  /** Linux' `accept_dad`: asks whether a new address is somebody else's. */
+  private readonly isChecking: boolean;
+  private readonly states = new Map<Ip, AddressState>();
+  private readonly checks = new Map<Ip, AddressCheck>();
+
+  /** Made by `Interface` only. */
+  constructor(compartment: Compartment, netInterface: Interface, isChecking: boolean) {
+    this.compartment = compartment;
+    this.netInterface = netInterface;
+    this.isChecking = isChecking;
+  }
+
+  /** Undefined for an address in use and for one that the interface does not have. */
+  stateOf(ip: Ip): AddressState | undefined {
+    return this.states.get(ip);
+  }
+
+  /** True for an address that may be served and sent from (RFC 4429: an optimistic one may). */
+  isUsable(ip: Ip): boolean {
+    const state = this.states.get(ip);
+    return state === undefined || state === "optimistic";
+  }
+
+  /** The address that the interface gives itself. */
+  makeLinkLocal(): Ipv6 {
+    const { profile, prng } = this.compartment;
+    const { mac, name } = this.netInterface;
+    const identifier = interfaceIdentifier(profile.os, mac, prng, name);
+    return ((LINK_LOCAL_PREFIX.address as Ipv6) | identifier) as Ipv6;
+  }
+
+  /** Asks whether somebody has `ip`, which was just added. Windows uses it meanwhile. */
+  check(ip: Ipv6): void {
+    if (!this.isChecking) return;
+    this.states.set(ip, this.compartment.profile.isNewAddressUsed ? "optimistic" : "tentative");
+    const check = new AddressCheck(this, ip);
+    this.checks.set(ip, check);
+    check.timer = this.compartment.env.clock.schedule(CHECK_MS, check);
+    emitSolicitation(this.netInterface, ip, { source: UNSPECIFIED, mac: undefined });
+  }
+
+  /** Nobody objected. */
+  accept(ip: Ipv6): void {
+    this.states.delete(ip);
+    this.checks.delete(ip);
+  }
+
+  /** Somebody else claims `ip`. @returns true when that ends its use here. */
+  contest(ip: Ipv6): boolean {
+    if (!this.checks.has(ip)) return false;
+    this.stop(ip);
+    this.states.set(ip, "duplicate");
+    this.compartment.drops.add("ipv6-address-duplicate");
+    return true;
+  }
+
+  /** The address goes. */
+  forget(ip: Ip): void {
+    this.stop(ip);
+    this.states.delete(ip);
+  }
+
+  /** The interface goes. */
+  clear(): void {
+    for (const ip of this.checks.keys()) this.forget(ip);
+  }
+
+  /** True for groups that the interface listens to (RFC 4291 §2.8). */
+  listensTo(group: Ip): boolean {
+    if (typeof group !== "bigint" || !isMulticastIp(group) || !this.isEnabled) return false;
+    if (group === ALL_NODES || (group === ALL_ROUTERS && this.netInterface.isForwarding)) return true;
+    return this.netInterface.addresses.some(
+      ({ ip }) => typeof ip === "bigint" && solicitedNodeMulticast(ip) === group,
+    );
+  }
+
+  private stop(ip: Ip): void {
+    const timer = this.checks.get(ip)?.timer;
+    if (timer !== undefined) this.compartment.env.clock.cancel(timer);
+    this.checks.delete(ip);
+  }
+}
+
+/**
+ * The last 64 bits of an address that a host makes itself: Linux takes the MAC (RFC 4291 appendix A; addr_gen_mode is
+ * 0), Windows random ones (`RandomizeIdentifiers`), the same as long as the interface is there.
+ */
+function interfaceIdentifier(os: OperatingSystem, mac: Mac, prng: Prng, name: string): Ipv6 {
+  if (os === "windows") {
+    const random = prng.derive(`interface-identifier/${name}`);
+    return ((BigInt(random.nextU32()) << 32n) | BigInt(random.nextU32())) as Ipv6;
+  }
+  const bits = BigInt(mac) ^ 0x0200_0000_0000n;
+  return (((bits >> 24n) << 40n) | 0xff_fe00_0000n | (bits & 0xff_ffffn)) as Ipv6;
+}

@@ -1,0 +1,68 @@
+/** What the API server fills in and refuses before it stores an object. */
+import type { EndpointSlice, KubeObject } from "../objects.ts";
+import { type Refusal, type Reservations, admitService } from "./admit-service.ts";
+import type { ControlPlane } from "./control-plane.ts";
+import { generatedName } from "./names.ts";
+import { withKubeletLabels } from "./node-labels.ts";
+import { keyOf } from "./object-store.ts";
+import { completePodSpec } from "./pod-template.ts";
+
+/** What is asked of the server, completed; or why it is refused. */
+export type Admission = { readonly object: KubeObject } | { readonly refusal: Refusal };
+
+/** The object with a name, drawn by lot where there is only the beginning of one. */
+export function withName(plane: ControlPlane, object: KubeObject): KubeObject {
+  const { metadata, kind } = object;
+  if (metadata.name !== "") return object;
+  const { namespace, generateName: base = "" } = metadata;
+  let name = "";
+  do name = generatedName(base, plane.drawFor(`name ${kind} ${keyOf(namespace, base)}`));
+  while (plane.store.get(kind, namespace, name) !== undefined);
+  return { ...object, metadata: { ...metadata, name } };
+}
+
+/** What the API server fills in: kube-proxy passes ports without a name by (pkg/apis/discovery/v1/defaults.go). */
+function completeSlice(slice: EndpointSlice): EndpointSlice {
+  if (slice.ports === undefined) return slice;
+  return { ...slice, ports: slice.ports.map((port) => ({ name: "", protocol: "TCP", ...port })) };
+}
+
+/** Completes an object, or refuses it. */
+export function admitObject(plane: ControlPlane, object: KubeObject, reserved: Reservations): Admission {
+  if (object.kind === "Service") {
+    const result = admitService(object, plane.books, plane.prng, reserved);
+    return "refusal" in result ? result : { object: result.service };
+  }
+  // A node of a dump shows the labels that its kubelet gave it.
+  if (object.kind === "Node")
+    return { object: object.metadata.uid === "" ? withKubeletLabels(object) : object };
+  if (object.kind === "Pod" && object.spec !== undefined) {
+    const status = object.status ?? { phase: "Pending" };
+    return { object: { ...object, spec: completePodSpec(object.spec), status } };
+  }
+  return { object: object.kind === "EndpointSlice" ? completeSlice(object) : object };
+}
+
+/** Namespaces that every cluster has. */
+export const BUILT_IN_NAMESPACES: readonly string[] = [
+  "default",
+  "kube-system",
+  "kube-public",
+  "kube-node-lease",
+];
+
+/** The Namespace object that stands for a namespace nobody has described. */
+export function namespaceObject(name: string): KubeObject {
+  return {
+    apiVersion: "v1",
+    kind: "Namespace",
+    metadata: {
+      name,
+      namespace: "",
+      uid: "",
+      resourceVersion: "",
+      labels: { "kubernetes.io/metadata.name": name },
+    },
+    status: { phase: "Active" },
+  };
+}

@@ -1,0 +1,8 @@
+import { contractOfKubeSources } from "../source-contract.suite.ts";
+import { start } from "./kube.suite.ts";
+import { MemoryKubeSource } from "./memory-kube-source.ts";
+
+contractOfKubeSources("the embedded control plane", async () => {
+  const source = new MemoryKubeSource(start("", { clusterCIDRs: [] }));
+  return { source, end: () => source.close() };
+});

@@ -1,0 +1,46 @@
+/** An object after a patch, checked again. */
+import { checkedObject } from "../checked-object.ts";
+import { KubeError } from "../error.ts";
+import type { KubeKind, KubeObject, KubeObjects } from "../objects.ts";
+import type { KubePatch } from "../source.ts";
+import { applyJsonPatch } from "./json-patch.ts";
+import { applyMergePatch } from "./merge-patch.ts";
+import { applyStrategicMerge } from "./strategic-merge.ts";
+
+function isMapping(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function patched(kind: KubeKind, document: unknown, patch: KubePatch): unknown {
+  if (patch.type === "json") return applyJsonPatch(document, patch.body);
+  return patch.type === "merge"
+    ? applyMergePatch(document, patch.body)
+    : applyStrategicMerge(kind, document, patch.body);
+}
+
+function metadataOf(value: unknown): Readonly<Record<string, unknown>> {
+  const metadata = isMapping(value) ? value["metadata"] : undefined;
+  return isMapping(metadata) ? metadata : {};
+}
+
+/**
+ * What a stored object becomes by a patch. It has the stored version unless the patch names one, which is then checked
+ * when the object is replaced.
+ * @throws KubeError for a patch that cannot be done, that renames the object, or that leaves it broken.
+ */
+export function patchedObject<Kind extends KubeKind>(
+  stored: KubeObjects[Kind],
+  patch: KubePatch,
+): KubeObjects[Kind] {
+  const before: KubeObject = stored;
+  const result = patched(before.kind, before, patch);
+  const { name, namespace = before.metadata.namespace } = metadataOf(result);
+  if (name !== before.metadata.name || namespace !== before.metadata.namespace) {
+    throw new KubeError(
+      "kubernetes-request-invalid",
+      400,
+      `the name of the object (${String(name)}) does not match the name on the URL (${before.metadata.name})`,
+    );
+  }
+  return checkedObject(before.kind, result, before.metadata.namespace) as KubeObjects[Kind];
+}

@@ -1,0 +1,161 @@
+/**
+ * Strategic merge patches: as merge patches, but lists whose items have keys are joined item by item, and directives
+ * say what to take away (k8s.io/apimachinery, `pkg/util/strategicpatch/patch.go`).
+ */
+import { KubeError } from "../error.ts";
+import { equalJson } from "../memory/deep.ts";
+import type { KubeKind } from "../objects.ts";
+import { listStrategyOf } from "./merge-keys.ts";
+
+type Mapping = Readonly<Record<string, unknown>>;
+
+/** `replace`, `delete` or `merge`, for the mapping or the list that it stands in. */
+const DIRECTIVE = "$patch";
+const RETAIN_KEYS = "$retainKeys";
+const ORDER = "$setElementOrder/";
+const DELETE_FROM = "$deleteFromPrimitiveList/";
+
+function refuse(message: string): KubeError {
+  return new KubeError("kubernetes-request-invalid", 400, message, { reason: "BadRequest" });
+}
+
+function isMapping(value: unknown): value is Mapping {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function listOf(value: unknown, name: string): readonly unknown[] {
+  if (Array.isArray(value)) return value;
+  throw refuse(`${name} has to be a list`);
+}
+
+/** A patch without its directives, as a value of its own. */
+function withoutDirectives(value: unknown): unknown {
+  if (Array.isArray(value)) {
+    const items = value.filter((item) => !isMapping(item) || !Object.hasOwn(item, DIRECTIVE));
+    return items.map(withoutDirectives);
+  }
+  if (!isMapping(value)) return value;
+  const fields = Object.entries(value).filter(([name, field]) => !name.startsWith("$") && field !== null);
+  return Object.fromEntries(fields.map(([name, field]) => [name, withoutDirectives(field)]));
+}
+
+class StrategicMerge {
+  private readonly kind: KubeKind;
+
+  constructor(kind: KubeKind) {
+    this.kind = kind;
+  }
+
+  mapping(before: Mapping, patch: Mapping, path: string): Mapping {
+    const directive = patch[DIRECTIVE];
+    if (directive === "replace") return withoutDirectives(patch) as Mapping;
+    if (directive === "delete") return {};
+    if (directive !== undefined && directive !== "merge")
+      throw refuse(`unknown patch type found: ${JSON.stringify(directive)}`);
+    const fields = new Map(Object.entries(before));
+    for (const [name, value] of Object.entries(patch)) {
+      if (name.startsWith("$")) continue;
+      const merged = this.field(fields.get(name), value, path === "" ? name : `${path}.${name}`);
+      if (merged === undefined) fields.delete(name);
+      else fields.set(name, merged);
+    }
+    this.shrinkAndOrder(fields, patch, path);
+    return Object.fromEntries(fields);
+  }
+
+  /** The value of a field; undefined when it is taken away. */
+  private field(before: unknown, value: unknown, path: string): unknown {
+    if (value === null) return undefined;
+    if (isMapping(value)) {
+      if (isMapping(before)) return this.mapping(before, value, path);
+      return value[DIRECTIVE] === "delete" ? undefined : this.mapping({}, value, path);
+    }
+    if (!Array.isArray(value)) return value;
+    const strategy = listStrategyOf(this.kind, path);
+    if (strategy === undefined) return withoutDirectives(value);
+    const list = Array.isArray(before) ? before : [];
+    if (strategy === "set") return this.joinSet(list, value);
+    return this.joinItems(list, value, strategy.key, path);
+  }
+
+  private joinSet(before: readonly unknown[], added: readonly unknown[]): readonly unknown[] {
+    const fresh = added.filter((value) => !before.some((old) => equalJson(old, value)));
+    return [...before, ...fresh];
+  }
+
+  private joinItems(
+    before: readonly unknown[],
+    patches: readonly unknown[],
+    key: string,
+    path: string,
+  ): readonly unknown[] {
+    const items = patches.map((patch) => {
+      if (isMapping(patch)) return patch;
+      throw refuse(`${path}: expected a list of mappings`);
+    });
+    if (items.some((item) => item[DIRECTIVE] === "replace")) return withoutDirectives(items) as unknown[];
+    let result = [...before];
+    for (const item of items) {
+      const id = item[key];
+      if (id === undefined) throw refuse(`map: ${path} does not contain declared merge key: ${key}`);
+      const at = result.findIndex((old) => isMapping(old) && equalJson(old[key], id));
+      if (item[DIRECTIVE] === "delete") {
+        result = result.filter((old) => !isMapping(old) || !equalJson(old[key], id));
+      } else if (at < 0) result.push(this.mapping({}, item, path));
+      else result[at] = this.mapping(result[at] as Mapping, item, path);
+    }
+    return result;
+  }
+
+  /** The directives that stand beside the fields they are about. */
+  private shrinkAndOrder(fields: Map<string, unknown>, patch: Mapping, path: string): void {
+    for (const [directive, value] of Object.entries(patch)) {
+      if (directive === RETAIN_KEYS) {
+        const kept = listOf(value, directive);
+        for (const name of fields.keys()) if (!kept.includes(name)) fields.delete(name);
+      }
+      if (directive.startsWith(DELETE_FROM)) {
+        const name = directive.slice(DELETE_FROM.length);
+        const gone = listOf(value, directive);
+        const list = fields.get(name);
+        if (Array.isArray(list)) {
+          const kept = list.filter((item) => !gone.some((one) => equalJson(one, item)));
+          fields.set(name, kept);
+        }
+      }
+    }
+    for (const [directive, value] of Object.entries(patch)) {
+      if (!directive.startsWith(ORDER)) continue;
+      const name = directive.slice(ORDER.length);
+      const list = fields.get(name);
+      const strategy = listStrategyOf(this.kind, path === "" ? name : `${path}.${name}`);
+      if (Array.isArray(list) && strategy !== undefined)
+        fields.set(
+          name,
+          inOrder(list, listOf(value, directive), strategy === "set" ? undefined : strategy.key),
+        );
+    }
+  }
+}
+
+/** The items that `order` names come in its order; each other one stays behind the item that it stood behind. */
+function inOrder(list: readonly unknown[], order: readonly unknown[], key: string | undefined): unknown[] {
+  const idOf = (item: unknown): unknown => (key !== undefined && isMapping(item) ? item[key] : item);
+  const rankOf = (item: unknown): number => order.findIndex((one) => equalJson(idOf(one), idOf(item)));
+  const ranked = list.map((item, index) => ({ item, index, rank: rankOf(item) }));
+  let rank = -1;
+  const placed = ranked.map((entry) => {
+    if (entry.rank >= 0) rank = entry.rank;
+    return { ...entry, place: entry.rank >= 0 ? entry.rank : rank, isServers: entry.rank < 0 };
+  });
+  const sorted = placed.toSorted(
+    (a, b) => a.place - b.place || Number(a.isServers) - Number(b.isServers) || a.index - b.index,
+  );
+  return sorted.map(({ item }) => item);
+}
+
+/** The object after a strategic merge patch. @throws KubeError `kubernetes-request-invalid` for a broken patch. */
+export function applyStrategicMerge(kind: KubeKind, document: unknown, patch: unknown): unknown {
+  if (!isMapping(patch) || !isMapping(document)) throw refuse("a strategic merge patch is a mapping");
+  return new StrategicMerge(kind).mapping(document, patch, "");
+}

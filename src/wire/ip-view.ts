@@ -1,0 +1,83 @@
+/**
+ * An IP packet of either family as hosts and routers read it: one set of names for the header fields that both have.
+ * What only one family can say has its fixed answer in the other: nobody fragments IPv6 on the way, and its header has
+ * no checksum.
+ */
+import { assert } from "../base/assert.ts";
+import { readU16, readU32, readU8 } from "../base/bytes.ts";
+import type { Ipv6 } from "../net/ip.ts";
+import { type Headers, destinationIp, sourceIp } from "./headers.ts";
+import { Ipv4View } from "./ipv4.ts";
+import { IPV6_FRAGMENT_HEADER_BYTES, IPV6_HEADER_BYTES } from "./ipv6.ts";
+
+/** An IP packet of either family; `typeof view.source` tells which. */
+export type IpView = Ipv4View | Ipv6PacketView;
+
+/** An IPv6 packet in a frame's own bytes, with what its extension headers say. */
+export class Ipv6PacketView {
+  private readonly bytes: Uint8Array;
+  readonly start: number;
+  /** Behind all extension headers; of a fragment behind its fragment header. */
+  readonly payloadStart: number;
+  readonly payloadEnd: number;
+  readonly source: Ipv6;
+  readonly destination: Ipv6;
+  /** What follows the extension headers; of a fragment what its fragment header names. */
+  readonly protocol: number;
+  readonly fragmentOffset: number;
+  readonly hasMoreFragments: boolean;
+  /** Where the fragment header lies; -1 without one. */
+  readonly fragmentHeader: number;
+
+  /** The packet that `headers` were parsed from; they may change afterwards. */
+  constructor(bytes: Uint8Array, headers: Headers) {
+    assert(headers.family === 6, "an IPv6 packet");
+    this.bytes = bytes;
+    this.start = headers.network;
+    this.fragmentHeader = headers.fragmentHeader;
+    this.payloadStart = headers.isFragment
+      ? headers.fragmentHeader + IPV6_FRAGMENT_HEADER_BYTES
+      : headers.upper;
+    this.payloadEnd = headers.end;
+    this.source = sourceIp(bytes, headers) as Ipv6;
+    this.destination = destinationIp(bytes, headers) as Ipv6;
+    this.protocol = headers.isFragment ? readU8(bytes, headers.fragmentHeader) : headers.protocol;
+    this.fragmentOffset = headers.fragmentOffset;
+    this.hasMoreFragments = headers.hasMoreFragments;
+  }
+
+  /** The hop limit. */
+  get ttl(): number {
+    return readU8(this.bytes, this.start + 7);
+  }
+
+  /** Header and payload, in bytes. */
+  get totalLength(): number {
+    return IPV6_HEADER_BYTES + readU16(this.bytes, this.start + 4);
+  }
+
+  get ecn(): number {
+    return (readU16(this.bytes, this.start) >>> 4) & 0x03;
+  }
+
+  /** Of a fragment; 0 otherwise. */
+  get identification(): number {
+    return this.fragmentHeader < 0 ? 0 : readU32(this.bytes, this.fragmentHeader + 4);
+  }
+
+  get isDontFragment(): boolean {
+    return true;
+  }
+
+  get isChecksumValid(): boolean {
+    return true;
+  }
+}
+
+/** The IP packet of a frame that `headers` have parsed; undefined when it is none. */
+export function ipViewOf(bytes: Uint8Array, headers: Headers): IpView | undefined {
+  if (headers.family === 6) return new Ipv6PacketView(bytes, headers);
+  if (headers.family === 0) return undefined;
+  const view = Ipv4View.parse(bytes, headers.network, headers.end);
+  return typeof view === "string" ? undefined : view;
+}
