@@ -27,7 +27,7 @@ import { formatRoute } from "../host/route-table.ts";
 import { Host } from "../host/host.ts";
 import { RuleSet } from "../host/netfilter/rule-set.ts";
 import { parseProfile } from "../knowledge/profiles.ts";
-import { type Mac, parseMac } from "../net/mac.ts";
+import { parseMac } from "../net/mac.ts";
 import { ANY_IPV4, parseInterfaceAddress } from "../net/prefix.ts";
 import { parseIp } from "../net/ip.ts";
 import { MemoryNodes } from "./memory-nodes.ts";
@@ -124,7 +124,6 @@ export class FlanneldNode {
   /** One call of `advance`, and what follows from it. */
   async step(): Promise<void> {
     const { nowMs } = this.world.clock;
-    if (this.leases !== undefined && !this.leases.isSynced) await this.leases.start();
     this.state = await this.flanneld.advance(nowMs);
     if (this.flanneld.needsFollowing) {
       this.stopFollowing?.();
@@ -163,10 +162,7 @@ export class FlanneldWorld {
     const os = options.os ?? "windows";
     const host = new Host(this.env, { name, os });
     const { root } = host;
-    const mac = defined(
-      parseMac(`00-22-48-00-00-${(0x10 + this.count++).toString(16)}`),
-      "it is a MAC",
-    ) as Mac;
+    const mac = defined(parseMac(`00-22-48-00-00-${(0x10 + this.count++).toString(16)}`), "it is a MAC");
     const adapterName = os === "windows" ? "Ethernet" : "eth0";
     const [device] = memoryPair(this.clock, { delayMs: 0 });
     const adapter = root.addInterface({ name: adapterName, device, mac });
@@ -199,6 +195,8 @@ export class FlanneldWorld {
   /** A flanneld on a machine of its own, or on one that is there. Its Node has to be put first. */
   flanneld(name: string, options: FlanneldNodeOptions = {}, machine?: Machine): FlanneldNode {
     const node = new FlanneldNode(this, name, machine ?? this.machine(name, options), options);
+    // So that nobody has to wait a second until flanneld looks again.
+    node.leases?.start();
     this.flannelds.push(node);
     return node;
   }
@@ -258,14 +256,15 @@ export async function remoteSubnetsOf(
   const network = await getNetworkByName(defined(client, "a Windows node has HNS"), name);
   return (network.Policies ?? [])
     .filter(({ Type }) => Type === "RemoteSubnetRoute")
-    .map(({ Settings = {} }) =>
-      [
-        Settings["DestinationPrefix"],
-        Settings["ProviderAddress"],
-        Settings["DistributedRouterMacAddress"],
-        Settings["IsolationId"],
-      ].join(" "),
-    )
+    .map(({ Settings = {} }) => {
+      const {
+        DestinationPrefix: prefix,
+        ProviderAddress: address,
+        DistributedRouterMacAddress: mac,
+        IsolationId: vni,
+      } = Settings as Record<string, string | number>;
+      return `${prefix} ${address} ${mac} ${vni}`;
+    })
     .toSorted();
 }
 

@@ -1,11 +1,23 @@
 /** Nodes of a Kubernetes in memory for tests of flanneld: an API server that can be gone, slow or forgetful. */
-import { KubeError } from "../kube/error.ts";
-import type { Node } from "../kube/objects.ts";
-import type { NodeEvent, NodeSource, NodeWatchOptions } from "../flannel/kube/node-source.ts";
+import { type KubeError, kubeErrorOf, unreachable } from "../kube/error.ts";
+import type { KubeKind, KubeObjects } from "../kube/objects.ts";
+import type {
+  KubeList,
+  KubePatch,
+  KubeSource,
+  ObjectName,
+  WatchEvent,
+  WatchListener,
+  WatchOptions,
+  WriteOptions,
+} from "../kube/source.ts";
+
+type Node = KubeObjects["Node"];
+type NodeEvent = WatchEvent<"Node">;
 
 interface Watcher {
   readonly listener: (event: NodeEvent) => void;
-  readonly options: NodeWatchOptions;
+  readonly options: WatchOptions;
 }
 
 export interface NodeSketch {
@@ -22,7 +34,7 @@ export interface NotedPatch {
   readonly subresource: string | undefined;
 }
 
-export class MemoryNodes implements NodeSource {
+export class MemoryNodes implements KubeSource {
   readonly patches: NotedPatch[] = [];
   /** Every call fails while it is set. */
   isGone = false;
@@ -64,50 +76,69 @@ export class MemoryNodes implements NodeSource {
     for (const { options } of watchers) options.onEnd?.(error);
   }
 
-  async list(): Promise<{ readonly items: readonly Node[]; readonly resourceVersion: string }> {
+  async list<Kind extends KubeKind>(): Promise<KubeList<Kind>> {
     this.check();
-    return { items: [...this.nodes.values()], resourceVersion: String(this.version) };
+    const items = [...this.nodes.values()] as unknown as readonly KubeObjects[Kind][];
+    return { items, resourceVersion: String(this.version) };
   }
 
-  watch(
-    _kind: "Node",
+  watch<Kind extends KubeKind>(
+    _kind: Kind,
     _resourceVersion: string,
-    listener: (event: NodeEvent) => void,
-    options: NodeWatchOptions = {},
+    listener: WatchListener<Kind>,
+    options: WatchOptions = {},
   ): () => void {
-    const watcher = { listener, options };
+    const watcher = { listener: listener as unknown as Watcher["listener"], options };
     this.watchers.add(watcher);
     return () => this.watchers.delete(watcher);
   }
 
-  async get(_kind: "Node", { name }: { readonly name: string }): Promise<Node> {
+  async get<Kind extends KubeKind>(_kind: Kind, { name }: ObjectName): Promise<KubeObjects[Kind]> {
     this.check();
-    return this.read(name);
+    return this.read(name) as unknown as KubeObjects[Kind];
   }
 
-  async patch(
-    _kind: "Node",
-    { name }: { readonly name: string },
-    { body }: { readonly body: Readonly<Record<string, unknown>> },
-    options: { readonly subresource?: "status" } = {},
-  ): Promise<Node> {
+  async patch<Kind extends KubeKind>(
+    _kind: Kind,
+    { name }: ObjectName,
+    { body }: KubePatch,
+    options: WriteOptions = {},
+  ): Promise<KubeObjects[Kind]> {
     this.check();
     const node = this.read(name);
-    this.patches.push({ name, body, subresource: options.subresource });
-    const { annotations } = (body["metadata"] ?? {}) as { annotations?: Record<string, string> };
-    const { conditions } = (body["status"] ?? {}) as { conditions?: readonly unknown[] };
+    const fields = body as Readonly<Record<string, unknown>>;
+    this.patches.push({ name, body: fields, subresource: options.subresource });
+    const { annotations } = (fields["metadata"] ?? {}) as { annotations?: Record<string, string> };
+    const { conditions } = (fields["status"] ?? {}) as { conditions?: readonly unknown[] };
     const metadata = { ...node.metadata, annotations: { ...this.annotations(name), ...annotations } };
     const status = { ...node.status, ...(conditions !== undefined && { conditions }) };
-    return this.store("MODIFIED", { ...node, metadata, status } as Node);
+    return this.store("MODIFIED", { ...node, metadata, status } as Node) as unknown as KubeObjects[Kind];
+  }
+
+  create(): Promise<never> {
+    return Promise.reject(new Error("flanneld creates nothing"));
+  }
+
+  update(): Promise<never> {
+    return Promise.reject(new Error("flanneld replaces nothing"));
+  }
+
+  delete(): Promise<never> {
+    return Promise.reject(new Error("flanneld deletes nothing"));
+  }
+
+  close(): Promise<void> {
+    this.watchers.clear();
+    return Promise.resolve();
   }
 
   private check(): void {
-    if (this.isGone) throw new KubeError("resource-version-expired", 503, "connection refused");
+    if (this.isGone) throw unreachable("connection refused");
   }
 
   private read(name: string): Node {
     const node = this.nodes.get(name);
-    if (node === undefined) throw new KubeError("resource-version-expired", 404, `nodes "${name}" not found`);
+    if (node === undefined) throw kubeErrorOf(404, `nodes "${name}" not found`);
     return node;
   }
 

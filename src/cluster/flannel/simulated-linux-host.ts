@@ -145,8 +145,10 @@ export class SimulatedLinuxHost implements LinuxHost {
   configureVxlan(name: string, address: InterfaceAddress, network: Prefix): Promise<void> {
     const { compartment } = this.parts;
     const { interface: netInterface } = this.device(name);
-    for (const { ip } of [...netInterface.addresses])
-      if (ip !== address.ip && prefixContains(network, ip)) compartment.removeAddress(netInterface, ip);
+    const others = netInterface.addresses.filter(
+      ({ ip }) => ip !== address.ip && prefixContains(network, ip),
+    );
+    for (const { ip } of others) compartment.removeAddress(netInterface, ip);
     compartment.addAddress(netInterface, address);
     return Promise.resolve();
   }

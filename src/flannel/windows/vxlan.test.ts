@@ -233,8 +233,10 @@ describe("what the node publishes", () => {
     expect(data[1]).toMatch(/^\{"VNI":4096,"VtepMAC":"([0-9a-f]{2}:){5}[0-9a-f]{2}"\}$/);
     expect(data).toHaveLength(2);
     const network = await getNetworkByName(client(node), NETWORK);
-    const router = network.Policies?.find(({ Type }) => Type === "DrMacAddress")?.Settings?.["Address"];
-    expect(data[1]).toContain(String(router).replaceAll("-", ":").toLowerCase());
+    const router = network.Policies?.find(({ Type }) => Type === "DrMacAddress")?.Settings?.[
+      "Address"
+    ] as string;
+    expect(data[1]).toContain(router.replaceAll("-", ":").toLowerCase());
     expect(made.nodes.patches.every(({ subresource }) => subresource === "status")).toBe(true);
   });
 
