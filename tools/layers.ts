@@ -41,6 +41,7 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   hono: ["api", "hns"],
   "@hono/node-server": ["api", "hns", "cmd"],
   koffi: ["hcn"],
+  "prom-client": ["kube-proxy"],
   xmlbuilder2: ["cluster", "lint", "cmd"],
 };
 

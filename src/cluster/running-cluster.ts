@@ -6,7 +6,7 @@ import type { FileProblem } from "../knowledge/file-problem.ts";
 import { type ApplyOutcome, type LoadedObject, MemoryKube } from "../kube/mod.ts";
 import { KubeError } from "../kube/error.ts";
 import type { KubeKind, KubeObject, Pod } from "../kube/objects.ts";
-import { formatIp } from "../net/ip.ts";
+import { type Ip, formatIp } from "../net/ip.ts";
 import { builtInObjects, ownPods } from "./built-in-objects.ts";
 import type { Cluster } from "./cluster.ts";
 import { type ClusterObjects, objectsOf, slicesByService } from "./cluster-objects.ts";
@@ -55,7 +55,7 @@ export class RunningCluster implements ClusterSession {
     this.cluster = cluster;
     this.kube = new MemoryKube(env.prng.derive("kubernetes"), {
       clusterCIDRs: [],
-      serviceCIDRs: [file.network.serviceCIDR],
+      serviceCIDRs: [file.network.serviceCIDR, ...(file.ipv6 === undefined ? [] : [file.ipv6.serviceCIDR])],
       ...(file.loadBalancerPool === undefined ? {} : { loadBalancerPool: file.loadBalancerPool }),
     });
     this.names = new NameService(cluster, this.kube);
@@ -217,13 +217,23 @@ export class RunningCluster implements ClusterSession {
     // A dump says more of its pods: which of them are ready.
     const isRecorded = pod.status?.phase === "Running" && pod.status.podIP !== undefined;
     if (isRecorded) return;
+    const { address, address6, node } = running;
+    const { name: host, address: hostIp } = node.spec;
+    const hostIps = [hostIp, this.cluster.file.ipv6?.nodes[host]?.address];
     this.kube.setPodStatus(namespace, name, {
       phase: "Running",
-      podIP: formatIp(running.address),
-      hostIP: formatIp(running.node.spec.address),
+      podIP: formatIp(address),
+      podIPs: listIps(address, address6),
+      hostIP: formatIp(hostIp),
+      hostIPs: listIps(...hostIps),
       conditions: ["Initialized", "Ready", "ContainersReady"].map((type) => ({ type, status: "True" })),
     });
   }
+}
+
+/** The addresses that there are, as text. */
+function listIps(...ips: readonly (Ip | undefined)[]): readonly string[] {
+  return ips.flatMap((ip) => (ip === undefined ? [] : [formatIp(ip)]));
 }
 
 function keyOfNote({ code, file, line, column, path, message }: FileProblem): string {

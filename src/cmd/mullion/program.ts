@@ -65,6 +65,7 @@ interface TraceOptions extends TargetOptions {
   readonly pcap?: string;
   readonly pcapOn?: string;
   readonly inject?: boolean;
+  readonly family?: "ipv4" | "ipv6";
 }
 
 function addTrace(program: Command, run: Run, trace: Verbs["trace"], terminal: Terminal): void {
@@ -84,6 +85,12 @@ function addTrace(program: Command, run: Run, trace: Verbs["trace"], terminal: T
       new Option("--port <number>", "port of the receiver (default: its first one)").argParser(parsePort),
     )
     .addOption(new Option("--protocol <name>", "protocol of the packet").choices(PROTOCOLS).default("tcp"))
+    .addOption(
+      new Option("--family <name>", "by which of their addresses (default: that of the receiver)").choices([
+        "ipv4",
+        "ipv6",
+      ]),
+    )
     .addOption(
       new Option("-o, --output <format>", "how to print it").choices(["text", "json"]).default("text"),
     )
@@ -108,7 +115,7 @@ function addTrace(program: Command, run: Run, trace: Verbs["trace"], terminal: T
         if (options.protocol === "icmp" && options.port !== undefined) {
           throw usage("ICMP has no ports", "Leave out --port, or choose --protocol tcp.");
         }
-        const { protocol, port, output, pcap, pcapOn, inject } = options;
+        const { protocol, port, output, pcap, pcapOn, inject, family } = options;
         if (pcapOn !== undefined && pcap === undefined)
           throw usage("--pcap-on narrows a capture, and there is none", "Name a file with --pcap.");
         const target = clusterTarget(options);
@@ -118,7 +125,8 @@ function addTrace(program: Command, run: Run, trace: Verbs["trace"], terminal: T
             "--inject is for a running cluster, and -f builds one that is gone at once",
             "Leave out -f.",
           );
-        return trace({ target, from, to, protocol, port, output, pcap, pcapOn, isInjected }, terminal);
+        const request = { target, from, to, protocol, port, output, pcap, pcapOn, isInjected, family };
+        return trace(request, terminal);
       }),
     );
 }

@@ -16,6 +16,8 @@ export interface TraceRequest {
   readonly from: string;
   readonly to: string;
   readonly protocol: Protocol;
+  /** Undefined: the family of the receiver's address. */
+  readonly family: "ipv4" | "ipv6" | undefined;
   /** 1 to 65535. Undefined: the first port of the receiver; always for ICMP. */
   readonly port: number | undefined;
   readonly output: "text" | "json";
