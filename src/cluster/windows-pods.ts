@@ -32,7 +32,13 @@ import type { ClusterFile, PodSpec } from "./file/cluster-file.ts";
 import { type Kubelet, addHostPod, podReference } from "./kubelet.ts";
 import { networkConfigurationList } from "./network-configuration.ts";
 import { endpointDocument } from "./networks/network-document.ts";
-import { FIRST_POD_OFFSET, networkNamed, networksOf, rangeOn } from "./networks/networks-of-node.ts";
+import {
+  FIRST_POD_OFFSET,
+  networkNamed,
+  networksOf,
+  rangeOn,
+  secondAddress,
+} from "./networks/networks-of-node.ts";
 import { PodAddresses } from "./pod-addresses.ts";
 import { hcnClientOf } from "./windows-node.ts";
 
@@ -82,7 +88,7 @@ export class WindowsKubelet implements Kubelet {
 
   /** Gives the pod a sandbox and a network. */
   async addPod(pod: PodSpec, dns?: DnsSettings): Promise<ClusterPod> {
-    if (pod.network === "host") return addHostPod(this.node, pod);
+    if (pod.network === "host") return addHostPod(this.file, this.node, pod);
     const namespace = await createNamespace(this.client);
     const namespaceId = defined(namespace.ID, "a namespace has an id");
     const address = await this.attach(pod, namespaceId, dns);
@@ -90,8 +96,10 @@ export class WindowsKubelet implements Kubelet {
     const compartment = this.node.host.getCompartment(Number(made["NamespaceId"]));
     if (compartment === undefined) throw new Error(`pod ${pod.name} has no compartment`);
     compartment.name = `pod ${pod.namespace}/${pod.name}`;
+    const network = networkNamed(this.file, pod.podNetwork);
+    const address6 = secondAddress(this.file, network, this.node.spec, address);
     const server = new IdentificationServer(compartment, podReference(pod));
-    return { spec: pod, node: this.node, compartment, address, namespaceId, server };
+    return { spec: pod, node: this.node, compartment, address, address6, namespaceId, server };
   }
 
   /**
