@@ -6,7 +6,7 @@ import type { JsonObject } from "../../hcn/client.ts";
 import type { KnowledgeCode } from "../../knowledge/codes.ts";
 import type { QuirkSettings } from "../../knowledge/quirks.ts";
 import type { WindowsBuild } from "../../knowledge/profiles.ts";
-import type { Ipv4 } from "../../net/ip.ts";
+import type { Ipv4, Ipv6 } from "../../net/ip.ts";
 import type { Prefix } from "../../net/prefix.ts";
 
 export type NodeOs = "windows" | "linux";
@@ -14,8 +14,8 @@ export type NodeOs = "windows" | "linux";
 /** The temper of a node's programs: as upstream with its defects, or repaired. */
 export type Compat = "reference" | "better";
 
-/** Who makes the pod network: the CNI plugin win-bridge, or the cluster itself by HCN calls. */
-export type NetworkPlugin = "win-bridge" | "hns";
+/** Who attaches pods to the network: a CNI plugin, or the cluster itself by HCN calls. */
+export type NetworkPlugin = "win-bridge" | "azure-vnet" | "hns";
 
 /**
  * Where pod addresses come from. `own-subnet`: a range per node that the nodes route among themselves
@@ -63,7 +63,7 @@ export interface OutboundNatSpec {
 export interface CniSpec {
   /** Replaces the network configuration list that the cluster would write on Windows nodes. */
   readonly conflist: JsonObject | undefined;
-  /** Entries added to the plugin's `policies`: `{name: "EndpointPolicy", value: {…}}`. */
+  /** Entries added to the plugin's `policies`, or `AdditionalArgs`: `{name: "EndpointPolicy", value: {…}}`. */
   readonly policies: readonly JsonObject[];
 }
 
@@ -105,6 +105,24 @@ export interface UnderlaySpec {
   readonly routes: readonly RouteSpec[];
   /** Rules of the fabric that nodes of an L2Tunnel network hang on. */
   readonly deny: readonly DenySpec[];
+}
+
+/** The second family of a dual-stack cluster. */
+export interface Ipv6Spec {
+  /** Of the underlay. A machine has the same place in it as its first address has in the underlay's subnet. */
+  readonly subnet: Prefix;
+  readonly router: Ipv6;
+  readonly clusterCIDR: Prefix;
+  readonly serviceCIDR: Prefix;
+  /** The router leads packets for pods to their nodes: nobody translates their addresses (dataplane.md §2.16, walk 6-4). */
+  readonly hasPodRoutes: boolean;
+  /** By the node's name. A pod has the same place in `podRange` as its first address has in the node's range. */
+  readonly nodes: Readonly<Record<string, NodeIpv6>>;
+}
+
+export interface NodeIpv6 {
+  readonly address: Ipv6;
+  readonly podRange: Prefix;
 }
 
 /** Packets that the fabric drops. */
@@ -191,6 +209,8 @@ export interface ClusterFile {
   /** Networks that Windows nodes have besides `network`. */
   readonly networks: readonly PodNetworkSpec[];
   readonly underlay: UnderlaySpec;
+  /** Undefined: the cluster has IPv4 alone. */
+  readonly ipv6: Ipv6Spec | undefined;
   readonly kubeProxy: KubeProxySpec;
   readonly dns: DnsSpec;
   /** Addresses for Services of type LoadBalancer; undefined: nobody gives them any. */

@@ -16,7 +16,7 @@ import type { ClusterNode } from "../cluster.ts";
 import type { ClusterFile, PodNetworkSpec } from "../file/cluster-file.ts";
 import { hcnClientOf } from "../windows-node.ts";
 import { networkDocument } from "./network-document.ts";
-import { bridgeAddress, networksOf, rangeOn } from "./networks-of-node.ts";
+import { bridgeAddress, networksOf, rangeOn, secondFamily } from "./networks-of-node.ts";
 
 /** A node of an overlay network as the others see it. */
 interface OverlayPeer extends VxlanPeer {
@@ -28,7 +28,7 @@ export async function makeNetworks(file: ClusterFile, node: ClusterNode): Promis
   const client = hcnClientOf(node);
   for (const network of networksOf(file, node.spec)) {
     const created = await createNetwork(client, networkDocument(file, network, node.spec));
-    await makeBridgeEndpoint(client, network, node, defined(created.ID, "a network has an id"));
+    await makeBridgeEndpoint(client, file, network, node, defined(created.ID, "a network has an id"));
   }
 }
 
@@ -38,15 +38,18 @@ export async function makeNetworks(file: ClusterFile, node: ClusterNode): Promis
  */
 async function makeBridgeEndpoint(
   client: HcnClient,
+  file: ClusterFile,
   network: PodNetworkSpec,
   node: ClusterNode,
   id: string,
 ): Promise<void> {
   const address = bridgeAddress(network, node.spec);
   if (address === undefined) return;
+  const second = secondFamily(file, network, node.spec)?.bridge;
+  const addresses = second === undefined ? [address] : [address, second];
   const endpoint = await createEndpoint(client, id, {
     Name: `${network.name}_ep`,
-    IpConfigurations: [{ IpAddress: formatIp(address) }],
+    IpConfigurations: addresses.map((each) => ({ IpAddress: formatIp(each) })),
   });
   const attach = JSON.stringify({ SystemType: "Host", CompartmentId: 1 });
   const answer = await client.call("POST", `/endpoints/${endpoint.ID ?? ""}/attach`, attach);
