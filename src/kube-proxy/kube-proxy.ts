@@ -90,14 +90,26 @@ export class KubeProxy {
     return this.phase === "settling" ? this.startSettled(name, read) : this.startFound(name, read);
   }
 
-  /** One sync of each family. One call at a time. */
-  async sync(request: SyncRequest = {}): Promise<SyncReport> {
+  /** The families that are proxied, the primary one first; none before the start. */
+  get families(): readonly IpFamily[] {
+    return this.proxiers.map(({ family }) => family);
+  }
+
+  /** One sync of each family, `afterEach` of which is told. One call at a time. */
+  async sync(
+    request: SyncRequest = {},
+    afterEach: (report: FamilySyncReport) => void = () => undefined,
+  ): Promise<SyncReport> {
     assert(!this.isSyncing, "a kube-proxy syncs once at a time");
     if (this.phase !== "running" || !this.objects.isSynced) return { families: [this.notReady()] };
     this.isSyncing = true;
     try {
       const families: FamilySyncReport[] = [];
-      for (const proxier of this.proxiers) families.push(await proxier.sync(request));
+      for (const proxier of this.proxiers) {
+        const report = await proxier.sync(request);
+        families.push(report);
+        afterEach(report);
+      }
       return { families };
     } finally {
       this.isSyncing = false;
