@@ -12,6 +12,7 @@ import { runMullion } from "./program.ts";
 import { trace } from "./trace.ts";
 
 const EXAMPLE = "examples/two-windows-nodes/cluster.yaml";
+const SERVICES = "examples/mixed-services/cluster.yaml";
 const SERVICES = "examples/mixed-services";
 const SERVICE_FILES = [
   "cluster.yaml",
@@ -22,6 +23,7 @@ const FILES: Record<string, string> = {
     SERVICE_FILES.map((file) => [`${SERVICES}/${file}`, readFileSync(`${SERVICES}/${file}`, "utf8")]),
   ),
   [EXAMPLE]: readFileSync(EXAMPLE, "utf8"),
+  [SERVICES]: readFileSync(SERVICES, "utf8"),
   "empty.yaml": "",
   "overlap.yaml": `
 apiVersion: mullion/v1alpha1
@@ -101,7 +103,7 @@ describe("mullion get", () => {
   });
 
   it("shows namespaces with -A, and ports with -o wide", async () => {
-    const { out } = await run(`get po -A -o wide -f ${EXAMPLE}`);
+    const { out } = await run(`get po -A -o wide -f ${SERVICES}`);
     expect(out).toMatch(/^NAMESPACE +NAME +READY +STATUS +IP +NODE +PORTS/);
     expect(out).toMatch(/^default +web +1\/1 +Running +10\.244\.1\.3 +win-1 +8080:8080\/TCP/m);
   });
@@ -162,6 +164,16 @@ describe("mullion get", () => {
     const { out } = await run(`get hns-namespaces -f ${EXAMPLE}`);
     expect(out).toMatch(/^win-1 +[0-9a-f-]{36} +Host +2 +default\/web$/m);
     expect((await run(`get nodes -f ${EXAMPLE} -o name`)).out).toBe("node/win-1\nnode/win-2\n");
+  });
+
+  it("what a Windows node has of Services, wide: the load balancer and its rules", async () => {
+    const { out } = await run(`get services -A --node win-1 -o wide -f ${SERVICES}`);
+    expect(out).toMatch(
+      /^NODE +NAMESPACE +NAME +FRONT END +ADDRESS +BACK ENDS +STATE +RULES +LOAD BALANCER +WHY$/m,
+    );
+    expect(out).toMatch(
+      /^win-1 +kube-system +kube-dns +ClusterIP +10\.96\.0\.10:53\/UDP +[\d.,]+ +programmed +[1-9]\d* +[0-9a-f-]{36} +<none>$/m,
+    );
   });
 
   it("says which nodes there are when the name is none of them", async () => {
