@@ -12,7 +12,6 @@ import { runMullion } from "./program.ts";
 import { trace } from "./trace.ts";
 
 const EXAMPLE = "examples/two-windows-nodes/cluster.yaml";
-const SERVICES = "examples/mixed-services/cluster.yaml";
 const SERVICES = "examples/mixed-services";
 const SERVICE_FILES = [
   "cluster.yaml",
@@ -23,7 +22,6 @@ const FILES: Record<string, string> = {
     SERVICE_FILES.map((file) => [`${SERVICES}/${file}`, readFileSync(`${SERVICES}/${file}`, "utf8")]),
   ),
   [EXAMPLE]: readFileSync(EXAMPLE, "utf8"),
-  [SERVICES]: readFileSync(SERVICES, "utf8"),
   "empty.yaml": "",
   "overlap.yaml": `
 apiVersion: mullion/v1alpha1
@@ -103,7 +101,7 @@ describe("mullion get", () => {
   });
 
   it("shows namespaces with -A, and ports with -o wide", async () => {
-    const { out } = await run(`get po -A -o wide -f ${SERVICES}`);
+    const { out } = await run(`get po -A -o wide -f ${SERVICES}/cluster.yaml`);
     expect(out).toMatch(/^NAMESPACE +NAME +READY +STATUS +IP +NODE +PORTS/);
     expect(out).toMatch(/^default +web +1\/1 +Running +10\.244\.1\.3 +win-1 +8080:8080\/TCP/m);
   });
@@ -167,7 +165,7 @@ describe("mullion get", () => {
   });
 
   it("what a Windows node has of Services, wide: the load balancer and its rules", async () => {
-    const { out } = await run(`get services -A --node win-1 -o wide -f ${SERVICES}`);
+    const { out } = await run(`get services -A --node win-1 -o wide -f ${SERVICES}/cluster.yaml`);
     expect(out).toMatch(
       /^NODE +NAMESPACE +NAME +FRONT END +ADDRESS +BACK ENDS +STATE +RULES +LOAD BALANCER +WHY$/m,
     );
