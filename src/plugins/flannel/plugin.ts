@@ -18,7 +18,7 @@ import { type FlannelConfiguration, readFlannelConfiguration } from "./conf.ts";
 import { formatDelegate, makeDelegateConfiguration } from "./delegate-conf.ts";
 import { type ScratchFile, ScratchFiles } from "./scratch-files.ts";
 import type { ScratchStore } from "./scratch-store.ts";
-import { type SubnetEnv, parseSubnetEnv } from "./subnet-env.ts";
+import { type SubnetEnv, parseSubnetEnv } from "../../cni/subnet-env.ts";
 
 export interface FlannelOptions {
   readonly delegate: Delegate;
