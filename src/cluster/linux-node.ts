@@ -12,12 +12,14 @@ import { ANY_IPV4 } from "../net/prefix.ts";
 import type { ClusterNode, ClusterPod } from "./cluster.ts";
 import type { ClusterFile, NodeSpec, PodSpec } from "./file/cluster-file.ts";
 import { type Kubelet, addHostPod, podReference } from "./kubelet.ts";
-import { hostPortRules, masqueradeRules } from "./linux-masquerade.ts";
+import { flannelRules, hostPortRules, portMapRules } from "./linux-masquerade.ts";
 import { PodAddresses } from "./pod-addresses.ts";
 import { addressIn } from "./networks/networks-of-node.ts";
 
 /** Room for the headers of tunnels (dataplane.md §5.4). */
 const OVERLAY_MTU_BYTES = 1_450;
+/** As flannel's plugin has the bridge plugin make it. */
+const FLANNEL_BRIDGE = "cni0";
 /** The bridge has `.1` of the pod range; pods follow. */
 const BRIDGE_OFFSET = 1;
 const FIRST_POD_OFFSET = 2;
@@ -61,17 +63,19 @@ export class LinuxKubelet implements Kubelet {
 
   constructor(env: Environment, file: ClusterFile, node: ClusterNode) {
     this.node = node;
-    const { podCIDR } = node.spec;
+    const { name, podCIDR } = node.spec;
+    const isFlannel = file.network.plugin === "flannel";
     this.gateway = addressIn(podCIDR, BRIDGE_OFFSET);
     this.bridge = new LinuxBridge(env, {
-      name: file.network.name,
+      name: isFlannel ? FLANNEL_BRIDGE : file.network.name,
       compartment: node.host.root,
       mac: macOf(this.gateway),
       address: { ip: this.gateway, length: podCIDR.length },
       ...(file.network.driver === "Overlay" && { mtuBytes: OVERLAY_MTU_BYTES }),
     });
-    const { name } = node.spec;
-    this.rules.set(name, masqueradeRules(name, podCIDR, file.network.clusterCIDR));
+    this.rules.set("portmap", portMapRules(name));
+    // Where flanneld runs, it writes its rules itself.
+    if (!isFlannel) this.rules.set(name, flannelRules(name, podCIDR, file.network.clusterCIDR));
     node.host.root.enableNetfilter().use(this.rules);
     this.addresses = new PodAddresses({
       range: podCIDR,
@@ -92,6 +96,10 @@ export class LinuxKubelet implements Kubelet {
     this.rules.remove(cableOf(pod.spec));
     this.addresses.release(pod.address);
     return Promise.resolve();
+  }
+
+  reserveSourceVip(): Promise<undefined> {
+    return Promise.resolve(undefined);
   }
 
   private connect(pod: PodSpec, dns: DnsSettings | undefined): ClusterPod {

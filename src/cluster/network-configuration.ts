@@ -7,6 +7,7 @@ import type { JsonObject, JsonValue } from "../hcn/client.ts";
 import { addToIp, formatIp } from "../net/ip.ts";
 import { formatPrefix } from "../net/prefix.ts";
 import type { ClusterFile, NodeSpec, PodSpec } from "./file/cluster-file.ts";
+import { flannelConfigurationList } from "./flannel/network-configuration.ts";
 import { endpointPolicies } from "./networks/network-document.ts";
 import { FIRST_POD_OFFSET } from "./networks/networks-of-node.ts";
 
@@ -19,6 +20,8 @@ export function networkConfigurationList(file: ClusterFile, node: NodeSpec, pod:
   const { network } = file;
   const own = pod.policies.map(endpointPolicy);
   if (network.cni.conflist !== undefined) return withPolicies(network.cni.conflist, own);
+  if (network.plugin === "flannel")
+    return flannelConfigurationList(file, node, [...network.cni.policies, ...own]);
   const rangeStart = addToIp(node.podCIDR.address, FIRST_POD_OFFSET);
   return {
     cniVersion: "1.0.0",

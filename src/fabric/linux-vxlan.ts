@@ -9,16 +9,13 @@ import type { Compartment } from "../host/compartment.ts";
 import type { Interface } from "../host/interface.ts";
 import { NO_LINK } from "../host/ip-output.ts";
 import type { UdpTunnel } from "../host/udp.ts";
-import { type Ip, type Ipv4, formatIp } from "../net/ip.ts";
+import { type Ipv4, formatIp } from "../net/ip.ts";
 import type { Mac } from "../net/mac.ts";
 import { formatMac } from "../net/mac.ts";
-import { type Prefix, hostPrefix } from "../net/prefix.ts";
 import { decapsulateVxlan, encapsulateVxlan } from "../wire/encapsulation.ts";
 import { Headers } from "../wire/headers.ts";
 import type { Packet } from "../wire/packet.ts";
 
-/** Outer Ethernet is the adapter's; what is around the inner packet is 50 bytes with the inner Ethernet header. */
-const OVERHEAD_BYTES = 50;
 /** Linux spreads flows over its local ports (`ip_local_port_range`). */
 const SOURCE_PORT_FIRST = 32_768;
 const SOURCE_PORTS = 28_232;
@@ -31,40 +28,29 @@ export interface LinuxVxlanOptions {
   /** The node's own compartment. */
   readonly compartment: Compartment;
   readonly mac: Mac;
-  /** The interface's own address. */
-  readonly address: Ip;
   /** The node's address, where tunnels begin. */
   readonly local: Ipv4;
   readonly vni: number;
   readonly port: number;
-  /** Of the adapter. */
+  /** Of the device itself: what is around a packet is taken off already. */
   readonly mtuBytes: number;
-}
-
-/** Another node of the network. */
-export interface VxlanPeer {
-  readonly prefix: Prefix;
-  /** Of its VXLAN device, or of its distributed router. */
-  readonly mac: Mac;
-  readonly node: Ipv4;
 }
 
 export class LinuxVxlan implements Device, UdpTunnel {
   readonly mtuBytes: number;
   readonly interface: Interface;
-  private readonly options: LinuxVxlanOptions;
+  readonly options: LinuxVxlanOptions;
   private readonly nodes = new Map<Mac, Ipv4>();
   private receiver: Receiver | undefined;
   /** While a frame is taken out: one that holds a tunnel to this device again ends, however deep it is. */
   private isTaking = false;
 
   constructor(options: LinuxVxlanOptions) {
-    const { compartment, name, mac, address, port, mtuBytes } = options;
+    const { compartment, name, mac, port, mtuBytes } = options;
     this.options = options;
-    this.mtuBytes = mtuBytes - OVERHEAD_BYTES;
+    this.mtuBytes = mtuBytes;
     this.interface = compartment.addInterface({ name, mac, device: this });
     this.interface.isForwarding = true;
-    compartment.addAddress(this.interface, { ip: address, length: 32 });
     compartment.udp.tunnels.set(port, this);
   }
 
@@ -72,15 +58,25 @@ export class LinuxVxlan implements Device, UdpTunnel {
     this.receiver = receiver;
   }
 
-  /** The route to a node's pods by its device, whose MAC and node are written down. */
-  addPeer({ prefix, mac, node }: VxlanPeer): void {
-    const { compartment } = this.options;
-    const gateway = prefix.address as Ipv4;
+  /** Frames to `mac` go to that node (`bridge fdb`). */
+  setForwarding(mac: Mac, node: Ipv4): void {
     this.nodes.set(mac, node);
-    // `onlink`: the gateway is no neighbour by any address of the interface.
-    compartment.addRoute({ prefix: hostPrefix(gateway), interface: this.interface, metric: 0 });
-    compartment.addRoute({ prefix, nextHop: gateway, interface: this.interface, metric: 0 });
-    this.interface.neighbors.setPermanent(gateway, mac);
+  }
+
+  /** @returns false when there is no such entry. */
+  removeForwarding(mac: Mac, node: Ipv4): boolean {
+    return this.nodes.get(mac) === node && this.nodes.delete(mac);
+  }
+
+  listForwarding(): readonly { readonly mac: Mac; readonly destination: Ipv4 }[] {
+    return [...this.nodes].map(([mac, destination]) => ({ mac, destination }));
+  }
+
+  /** Takes the device away (`ip link delete`). */
+  close(): void {
+    const { compartment, port } = this.options;
+    if (compartment.udp.tunnels.get(port) === this) compartment.udp.tunnels.delete(port);
+    compartment.removeInterface(this.interface);
   }
 
   transmit(packet: Packet): boolean {

@@ -8,25 +8,33 @@ import {
   getNetworkByName,
   modifyNetworkPolicies,
 } from "../../hcn/operations.ts";
-import { LinuxVxlan, type VxlanPeer } from "../../fabric/linux-vxlan.ts";
-import { formatIp } from "../../net/ip.ts";
+import { LinuxVxlan } from "../../fabric/linux-vxlan.ts";
+import { type Ipv4, formatIp } from "../../net/ip.ts";
 import { type Mac, formatMac, parseMac } from "../../net/mac.ts";
-import { formatPrefix } from "../../net/prefix.ts";
+import { type Prefix, formatPrefix, hostPrefix } from "../../net/prefix.ts";
 import type { ClusterNode } from "../cluster.ts";
 import type { ClusterFile, PodNetworkSpec } from "../file/cluster-file.ts";
 import { hcnClientOf } from "../windows-node.ts";
 import { networkDocument } from "./network-document.ts";
 import { bridgeAddress, networksOf, rangeOn } from "./networks-of-node.ts";
 
+/** Outer Ethernet is the adapter's; what is around the inner packet is 50 bytes with the inner Ethernet header. */
+const OVERHEAD_BYTES = 50;
+
 /** A node of an overlay network as the others see it. */
-interface OverlayPeer extends VxlanPeer {
+interface OverlayPeer {
   readonly member: ClusterNode;
+  readonly prefix: Prefix;
+  /** Of its VXLAN device, or of its distributed router. */
+  readonly mac: Mac;
+  readonly node: Ipv4;
 }
 
-/** All networks of the node. @throws HcnError when HNS refuses one. */
+/** All networks of the node but flanneld's. @throws HcnError when HNS refuses one. */
 export async function makeNetworks(file: ClusterFile, node: ClusterNode): Promise<void> {
   const client = hcnClientOf(node);
   for (const network of networksOf(file, node.spec)) {
+    if (network.routes === "flannel") continue;
     const created = await createNetwork(client, networkDocument(file, network, node.spec));
     await makeBridgeEndpoint(client, network, node, defined(created.ID, "a network has an id"));
   }
@@ -63,16 +71,28 @@ function linuxMac(node: ClusterNode): Mac {
 /** `flannel.<VNI>` with the first address of the node's range, as flanneld makes it (control-planes.md §10.2). */
 function makeLinuxDevice(network: PodNetworkSpec, { spec, host }: ClusterNode, mac: Mac): LinuxVxlan {
   const adapter = defined(host.root.interfaceOf(spec.address), "a node keeps its address");
-  return new LinuxVxlan({
+  const device = new LinuxVxlan({
     name: `flannel.${network.vni}`,
     compartment: host.root,
     mac,
-    address: rangeOn(network, spec).address,
     local: spec.address,
     vni: network.vni,
     port: network.vxlanPort,
-    mtuBytes: adapter.mtuBytes,
+    mtuBytes: adapter.mtuBytes - OVERHEAD_BYTES,
   });
+  host.root.addAddress(device.interface, { ip: rangeOn(network, spec).address, length: 32 });
+  return device;
+}
+
+/** The route to a node's pods by its device, whose MAC and node are written down. */
+function addLinuxPeer(device: LinuxVxlan, { prefix, mac, node }: OverlayPeer): void {
+  const { compartment } = device.options;
+  const gateway = prefix.address as Ipv4;
+  device.setForwarding(mac, node);
+  // `onlink`: the gateway is no neighbour by any address of the interface.
+  compartment.addRoute({ prefix: hostPrefix(gateway), interface: device.interface, metric: 0 });
+  compartment.addRoute({ prefix, nextHop: gateway, interface: device.interface, metric: 0 });
+  device.interface.neighbors.setPermanent(gateway, mac);
 }
 
 /** The MAC of a node's distributed router, which the others send to. */
@@ -98,7 +118,7 @@ export async function joinOverlay(network: PodNetworkSpec, nodes: readonly Clust
     const others = peers.filter((peer) => peer.member !== member);
     if (member.hns === undefined) {
       const device = makeLinuxDevice(network, member, mac);
-      for (const peer of others) device.addPeer(peer);
+      for (const peer of others) addLinuxPeer(device, peer);
     } else if (others.length > 0) {
       const client = hcnClientOf(member);
       const { ID = "" } = await getNetworkByName(client, network.name);
