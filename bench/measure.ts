@@ -26,11 +26,15 @@ function median(values: readonly number[]): number {
   return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;
 }
 
-/** Times all candidates in turns, so that whatever disturbs the machine disturbs all of them. */
-export function measure(candidates: readonly Candidate[]): Measured[] {
+/**
+ * Times all candidates in turns, so that whatever disturbs the machine disturbs all of them. Short rounds want many: one
+ * that takes less than a slice of the processor's time is seldom interrupted.
+ */
+export function measure(candidates: readonly Candidate[], rounds: number = ROUNDS): Measured[] {
   const samples = candidates.map((): number[] => []);
   let sink = 0;
-  for (let round = -WARM_UP_ROUNDS; round < ROUNDS; round++) {
+  const warmUp = Math.ceil((rounds * WARM_UP_ROUNDS) / ROUNDS);
+  for (let round = -warmUp; round < rounds; round++) {
     for (const [index, candidate] of candidates.entries()) {
       if (candidate.isCollectedBefore === true) globalThis.gc?.();
       const started = process.hrtime.bigint();
@@ -46,14 +50,24 @@ export function measure(candidates: readonly Candidate[]): Measured[] {
   });
 }
 
-/** Bytes that one operation leaves on the heap, measured over `operations` with the collector quiet. */
-export function measureAllocation(operations: number, run: () => void): number {
-  run();
-  const collect = globalThis.gc;
-  collect?.();
+/** What it leaves on the heap to ask how full the heap is, and to compile what is run again and again. */
+const SETTLING_RUNS = 8;
+
+function heapGrowth(run: () => void): number {
+  globalThis.gc?.();
   const before = process.memoryUsage().heapUsed;
   run();
-  return Math.max(0, process.memoryUsage().heapUsed - before) / operations;
+  return process.memoryUsage().heapUsed - before;
+}
+
+/**
+ * Bytes that one operation leaves on the heap, measured over `operations` with the collector quiet, once the compiler is:
+ * code that it makes lies on the same heap. What asking costs by itself is taken off.
+ */
+export function measureAllocation(operations: number, run: () => void): number {
+  for (let i = 0; i < SETTLING_RUNS; i++) heapGrowth(run);
+  const own = heapGrowth(() => undefined);
+  return Math.max(0, heapGrowth(run) - own) / operations;
 }
 
 /** Prints a table: nanoseconds and the ratio to the row called `base`. */

@@ -104,13 +104,20 @@ async function remove(held: HeldCluster, body: unknown): Promise<DeleteAnswer> {
 
 async function trace(held: HeldCluster, body: unknown): Promise<TraceAnswer> {
   const question = readTraceQuestion(body);
-  const { from, to, protocol = "tcp", port, capture, inject, captureNode, capturePlace } = question;
+  const { from, to, protocol = "tcp", family, port, capture, inject, captureNode, capturePlace } = question;
   const scope = {
     ...(captureNode === undefined ? {} : { node: captureNode }),
     ...(capturePlace === undefined ? {} : { place: capturePlace }),
   };
   return held.inTurn(({ cluster }) => {
-    const { report, heard } = tracePacket(cluster, { from, to, protocol, port, isInjected: inject === true });
+    const { report, heard } = tracePacket(cluster, {
+      from,
+      to,
+      protocol,
+      port,
+      family,
+      isInjected: inject === true,
+    });
     const bytes = capture === true ? captureTrace(heard, CAPTURE_EPOCH_MS, scope) : undefined;
     return {
       apiVersion: DOCUMENT_VERSION,

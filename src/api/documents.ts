@@ -9,7 +9,7 @@ import type {
   ProblemPlace,
   SessionProblem,
 } from "../cluster/session.ts";
-import type { ProbeProtocol, TraceReport } from "../cluster/trace-report.ts";
+import type { AddressFamily, ProbeProtocol, TraceReport } from "../cluster/trace-report.ts";
 import type { InputText } from "../cluster/session.ts";
 import type { NodePacketCounters } from "../cluster/packet-counters.ts";
 import type { NodePort, PortView } from "../cluster/vfp-ports.ts";
@@ -135,6 +135,8 @@ export interface TraceQuestion {
   readonly to: string;
   /** `tcp` when absent. */
   readonly protocol?: ProbeProtocol;
+  /** By which of their addresses; absent: the family of the receiver's. */
+  readonly family?: AddressFamily;
   /** Absent: the first port of the receiver. */
   readonly port?: number;
   /** Sends the packet through the cluster itself, which remembers it; absent: through a copy. */

@@ -62,6 +62,7 @@ export function readTraceQuestion(body: unknown): TraceQuestion {
     "from",
     "to",
     "protocol",
+    "family",
     "port",
     "capture",
     "inject",
@@ -69,6 +70,7 @@ export function readTraceQuestion(body: unknown): TraceQuestion {
     "capturePlace",
   ]);
   const protocol = fields.optionalChoice("protocol", ["tcp", "udp", "icmp"]) ?? "tcp";
+  const family = fields.optionalChoice("family", ["ipv4", "ipv6"]);
   const port = fields.optionalInteger("port", 1, PORT_MAX);
   if (protocol === "icmp" && port !== undefined)
     refuseRequest("ICMP has no ports", "Leave out port, or choose protocol tcp.");
@@ -76,6 +78,7 @@ export function readTraceQuestion(body: unknown): TraceQuestion {
     from: fields.text("from"),
     to: fields.text("to"),
     protocol,
+    ...(family === undefined ? {} : { family }),
     ...(port === undefined ? {} : { port }),
     capture: fields.optionalFlag("capture"),
     inject: fields.optionalFlag("inject"),

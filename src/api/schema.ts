@@ -170,6 +170,10 @@ const WORKING: Readonly<Record<string, Schema>> = {
     },
     {
       protocol: described({ enum: ["tcp", "udp", "icmp"] }, "tcp when absent."),
+      family: described(
+        { enum: ["ipv4", "ipv6"] },
+        "By which of their addresses; absent: the family of the receiver's.",
+      ),
       port: described(
         { type: "integer", minimum: 1, maximum: 65_535 },
         "Absent: the receiver's first port; always for icmp.",

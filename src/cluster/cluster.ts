@@ -12,7 +12,7 @@ import type { HnsService } from "../hns/hns-service.ts";
 import type { Compartment } from "../host/compartment.ts";
 import type { Host } from "../host/host.ts";
 import type { IdentificationServer } from "../host/services/identification-server.ts";
-import type { Ipv4 } from "../net/ip.ts";
+import type { Ipv4, Ipv6 } from "../net/ip.ts";
 import type { ClusterObjects } from "./cluster-objects.ts";
 import type { ClusterFile, NodeSpec, PodSpec } from "./file/cluster-file.ts";
 
@@ -30,6 +30,8 @@ export interface ClusterPod {
   readonly node: ClusterNode;
   readonly compartment: Compartment;
   readonly address: Ipv4;
+  /** Its second address; undefined in a cluster of IPv4 alone. */
+  readonly address6?: Ipv6 | undefined;
   /** Windows: the HCN namespace of the sandbox. */
   readonly namespaceId: string | undefined;
   /** Answers on the pod's ports. */

@@ -16,6 +16,21 @@ export interface Party {
   /** The stack it sends from; undefined for an address that nobody in the cluster has. */
   readonly compartment: Compartment | undefined;
   readonly ip: Ip;
+  /** Its address of the other family; undefined when it has none. */
+  readonly ip6?: Ip | undefined;
+}
+
+/** The party by its IPv6 address. @throws RequestError when it has none. */
+export function byIpv6(party: Party): Party {
+  const { description, ip, ip6 } = party;
+  if (typeof ip === "bigint") return party;
+  if (ip6 !== undefined)
+    return { ...party, ip: ip6, description: { ...description, address: formatIp(ip6) } };
+  throw new RequestError(
+    "unknown-object",
+    `${description.reference} has no IPv6 address`,
+    "Give the cluster a second family (ipv6.enabled: true in the cluster file; ipFamilyPolicy for a Service).",
+  );
 }
 
 function podReference(pod: ClusterPod): string {
@@ -31,6 +46,7 @@ function podParty(pod: ClusterPod): Party {
     },
     compartment: pod.compartment,
     ip: pod.address,
+    ip6: pod.address6,
   };
 }
 
@@ -52,13 +68,15 @@ function namedParties(cluster: Cluster): readonly NamedParty[] {
     ...cluster.nodes.map(({ spec, host }) => {
       const reference = `node/${spec.name}`;
       const description = { reference, node: spec.name, address: formatIp(spec.address) };
-      return { party: { description, compartment: host.root, ip: spec.address }, names: [reference] };
+      const ip6 = cluster.file.ipv6?.nodes[spec.name]?.address;
+      return { party: { description, compartment: host.root, ip: spec.address, ip6 }, names: [reference] };
     }),
     ...cluster.outside.map((outside, index) => ({
       party: {
         description: { reference: outside.name, address: formatIp(outside.ip) },
         compartment: outside.compartment,
         ip: outside.ip,
+        ip6: outside.ip6,
       },
       names: index === 0 ? [outside.name, "external"] : [outside.name],
     })),
@@ -88,9 +106,14 @@ export function findService(text: string, cluster: Cluster): Service | undefined
 /** The Service's address. @throws RequestError for a Service without one. */
 function serviceParty(service: Service): Party {
   const reference = serviceReference(service);
-  const ip = parseIp(service.spec?.clusterIP ?? "");
-  if (ip !== undefined)
-    return { description: { reference, address: formatIp(ip) }, compartment: undefined, ip };
+  const ips = [service.spec?.clusterIP, ...(service.spec?.clusterIPs ?? [])].flatMap(
+    (text) => parseIp(text ?? "") ?? [],
+  );
+  const [ip] = ips;
+  if (ip !== undefined) {
+    const ip6 = ips.find((each) => typeof each === "bigint");
+    return { description: { reference, address: formatIp(ip) }, compartment: undefined, ip, ip6 };
+  }
   const isExternal = service.spec?.type === "ExternalName";
   throw new RequestError(
     "unknown-object",
@@ -135,8 +158,9 @@ export function findParty(cluster: Cluster, text: string): Party {
   const parties = namedParties(cluster);
   const ip = parseIp(text);
   if (ip !== undefined) {
-    const nobody = { description: { reference: text, address: formatIp(ip) }, compartment: undefined, ip };
-    return ownerOf(ip, cluster, parties) ?? nobody;
+    const description = { reference: text, address: formatIp(ip) };
+    const nobody = { description, compartment: undefined, ip, ip6: undefined };
+    return ownerOf(ip, parties) ?? nobody;
   }
   const service = findService(text, cluster);
   if (service !== undefined) return serviceParty(service);
@@ -147,8 +171,11 @@ export function findParty(cluster: Cluster, text: string): Party {
 }
 
 /** Who has an address: the node itself before pods in its network. */
-function ownerOf(ip: Ip, cluster: Cluster, parties: readonly NamedParty[]): Party | undefined {
-  const owners = parties.map(({ party }) => party).filter((party) => party.ip === ip);
+function ownerOf(ip: Ip, parties: readonly NamedParty[]): Party | undefined {
+  const owners = parties
+    .map(({ party }) => party)
+    .filter((party) => party.ip === ip || party.ip6 === ip)
+    .map((party) => (party.ip === ip ? party : byIpv6(party)));
   const isNode = ({ description }: Party): boolean => description.reference.startsWith("node/");
-  return cluster.nodes.some(({ spec }) => spec.address === ip) ? owners.find(isNode) : owners[0];
+  return owners.find(isNode) ?? owners[0];
 }

@@ -3,7 +3,7 @@ import type { Ipv4 } from "../net/ip.ts";
 import type { DnsSettings } from "../host/compartment.ts";
 import { IdentificationServer } from "../host/services/identification-server.ts";
 import type { ClusterNode, ClusterPod } from "./cluster.ts";
-import type { PodSpec } from "./file/cluster-file.ts";
+import type { ClusterFile, PodSpec } from "./file/cluster-file.ts";
 
 /** Where the pods of one node are made and taken away. */
 export interface Kubelet {
@@ -23,8 +23,10 @@ export function podReference(pod: PodSpec): string {
 }
 
 /** A pod of the node's own network: `hostNetwork` on Linux, HostProcess on Windows. */
-export function addHostPod(node: ClusterNode, pod: PodSpec): ClusterPod {
+export function addHostPod(file: ClusterFile, node: ClusterNode, pod: PodSpec): ClusterPod {
   const compartment = node.host.root;
   const server = new IdentificationServer(compartment, podReference(pod));
-  return { spec: pod, node, compartment, address: node.spec.address, namespaceId: undefined, server };
+  const { name, address } = node.spec;
+  const address6 = file.ipv6?.nodes[name]?.address;
+  return { spec: pod, node, compartment, address, address6, namespaceId: undefined, server };
 }

@@ -3,16 +3,22 @@
  * and the rules of the portmap plugin for `hostPort`.
  */
 import type { Chain, HookRules, Rule } from "../host/netfilter/rule.ts";
-import { type Ipv4, parseIpv4 } from "../net/ip.ts";
-import { type Prefix, hostPrefix, parsePrefix } from "../net/prefix.ts";
+import { type Ip, familyOf, parseIp } from "../net/ip.ts";
+import { type Prefix, hostPrefix, parsePrefix, prefixFamily } from "../net/prefix.ts";
 import { IpProtocol } from "../wire/ip-protocol.ts";
 import type { PodSpec } from "./file/cluster-file.ts";
 import { MASQUERADE_MARK } from "./linux-service-rules.ts";
 
 /** portmap's `markMasqBit` is 13. */
 const HOST_PORT_MARK = 0x2000;
-const LOCALHOST = hostPrefix(parseIpv4("127.0.0.1") as Ipv4);
-const MULTICAST = parsePrefix("224.0.0.0/4") as Prefix;
+const LOCALHOSTS: Readonly<Record<4 | 6, Prefix>> = Object.freeze({
+  4: hostPrefix(parseIp("127.0.0.1") as Ip),
+  6: hostPrefix(parseIp("::1") as Ip),
+});
+const MULTICAST: Readonly<Record<4 | 6, Prefix>> = Object.freeze({
+  4: parsePrefix("224.0.0.0/4") as Prefix,
+  6: parsePrefix("ff00::/8") as Prefix,
+});
 
 function freezeAll(rules: readonly Rule[]): readonly Rule[] {
   for (const rule of rules) {
@@ -45,6 +51,7 @@ export function portMapRules(nodeName: string): HookRules {
 export function flannelRules(nodeName: string, podCidr: Prefix, clusterCidr: Prefix): HookRules {
   const provenance = Object.freeze({ object: "default", id: "flanneld", name: `flanneld on ${nodeName}` });
   const name = `${nodeName}'s rule for pods`;
+  const family = prefixFamily(podCidr);
   const rule = (match: Rule["match"], kind: "return" | "masquerade"): Rule => ({
     match,
     target: { kind },
@@ -58,7 +65,7 @@ export function flannelRules(nodeName: string, podCidr: Prefix, clusterCidr: Pre
       rule({ source: podCidr, destination: clusterCidr }, "return"),
       rule({ source: clusterCidr, destination: podCidr }, "return"),
       rule({ notSource: clusterCidr, destination: podCidr }, "return"),
-      rule({ source: clusterCidr, notDestination: MULTICAST }, "masquerade"),
+      rule({ source: clusterCidr, notDestination: MULTICAST[family] }, "masquerade"),
       rule({ notSource: clusterCidr, destination: clusterCidr }, "masquerade"),
     ]),
   });
@@ -70,8 +77,9 @@ export function flannelRules(nodeName: string, podCidr: Prefix, clusterCidr: Pre
  * The rules for the `hostPort`s of a pod; undefined when it has none (plugins/meta/portmap/portmap_iptables.go:
  * CNI-HOSTPORT-DNAT). Clients of the pod's own node that hang on the bridge, and localhost, are masqueraded.
  */
-export function hostPortRules(pod: PodSpec, address: Ipv4, podCidr: Prefix): HookRules | undefined {
+export function hostPortRules(pod: PodSpec, address: Ip, podCidr: Prefix): HookRules | undefined {
   const reference = `${pod.namespace}/${pod.name}`;
+  const family = familyOf(address);
   const provenance = Object.freeze({ object: "Pod", id: reference, name: reference });
   const rules = pod.ports.flatMap(({ port, protocol, hostPort }): readonly Rule[] => {
     if (hostPort === undefined) return [];
@@ -88,12 +96,14 @@ export function hostPortRules(pod: PodSpec, address: Ipv4, podCidr: Prefix): Hoo
       name: "CNI-DN",
       rules: freezeAll([
         make({ source: podCidr }, mark),
-        make({ source: LOCALHOST }, { ...mark }),
+        make({ source: LOCALHOSTS[family] }, { ...mark }),
         make({}, { kind: "dnat", backEnds: Object.freeze([backEnd]) }),
       ]),
     });
     const number = protocol === "TCP" ? IpProtocol.tcp : IpProtocol.udp;
-    return [make({ protocol: number, isToLocal: true, destinationPort: hostPort }, { kind: "jump", chain })];
+    return [
+      make({ protocol: number, family, isToLocal: true, destinationPort: hostPort }, { kind: "jump", chain }),
+    ];
   });
   if (rules.length === 0) return undefined;
   const list = freezeAll(rules);

@@ -2,19 +2,21 @@
 import type { Environment } from "../base/environment.ts";
 import type { Device } from "../device/device.ts";
 import { LinuxBridge } from "../fabric/linux-bridge.ts";
-import type { DnsSettings } from "../host/compartment.ts";
+import type { Compartment, DnsSettings } from "../host/compartment.ts";
 import { Host } from "../host/host.ts";
 import { RuleSet } from "../host/netfilter/rule-set.ts";
 import { IdentificationServer } from "../host/services/identification-server.ts";
-import type { Ip } from "../net/ip.ts";
+import type { Interface } from "../host/interface.ts";
+import type { Ip, Ipv4, Ipv6 } from "../net/ip.ts";
 import type { Mac } from "../net/mac.ts";
-import { ANY_IPV4 } from "../net/prefix.ts";
+import { ANY_IPV4, ANY_IPV6 } from "../net/prefix.ts";
 import type { ClusterNode, ClusterPod } from "./cluster.ts";
 import type { ClusterFile, NodeSpec, PodSpec } from "./file/cluster-file.ts";
 import { type Kubelet, addHostPod, podReference } from "./kubelet.ts";
 import { flannelRules, hostPortRules, portMapRules } from "./linux-masquerade.ts";
 import { PodAddresses } from "./pod-addresses.ts";
-import { addressIn } from "./networks/networks-of-node.ts";
+import { addressIn, secondAddress, secondFamily } from "./networks/networks-of-node.ts";
+import { addSecondFamily } from "./second-family.ts";
 
 /** Room for the headers of tunnels (dataplane.md §5.4). */
 const OVERLAY_MTU_BYTES = 1_450;
@@ -47,6 +49,7 @@ export function bootLinuxNode(
   const adapter = root.addInterface({ name: "eth0", ...uplink });
   root.addAddress(adapter, { ip: spec.address, length: file.underlay.subnet.length });
   root.addRoute({ prefix: ANY_IPV4, nextHop: file.underlay.router, interface: adapter, metric: 0 });
+  addSecondFamily(file, root, adapter, spec);
   // Pods with addresses of the nodes' subnet are asked for on the segment itself; Inferred: the node answers for them.
   adapter.isProxyArp = file.network.shape === "node-subnet";
   return { spec, host, hns: undefined };
@@ -54,6 +57,7 @@ export function bootLinuxNode(
 
 /** The pods of one Linux node on its bridge. */
 export class LinuxKubelet implements Kubelet {
+  private readonly file: ClusterFile;
   private readonly node: ClusterNode;
   private readonly bridge: LinuxBridge;
   private readonly gateway: Ip;
@@ -73,9 +77,18 @@ export class LinuxKubelet implements Kubelet {
       address: { ip: this.gateway, length: podCIDR.length },
       ...(file.network.driver === "Overlay" && { mtuBytes: OVERLAY_MTU_BYTES }),
     });
+    this.file = file;
+    const second = secondFamily(file, file.network, node.spec);
+    if (second !== undefined)
+      node.host.root.addAddress(this.bridge.interface, {
+        ip: addressIn(second.podRange, BRIDGE_OFFSET),
+        length: second.podRange.length,
+      });
     this.rules.set("portmap", portMapRules(name));
     // Where flanneld runs, it writes its rules itself.
     if (!isFlannel) this.rules.set(name, flannelRules(name, podCIDR, file.network.clusterCIDR));
+    if (second !== undefined && file.ipv6 !== undefined)
+      this.rules.set(`${name} IPv6`, flannelRules(name, second.podRange, file.ipv6.clusterCIDR));
     node.host.root.enableNetfilter().use(this.rules);
     this.addresses = new PodAddresses({
       range: podCIDR,
@@ -85,7 +98,9 @@ export class LinuxKubelet implements Kubelet {
   }
 
   async addPod(pod: PodSpec, dns?: DnsSettings): Promise<ClusterPod> {
-    return Promise.resolve(pod.network === "host" ? addHostPod(this.node, pod) : this.connect(pod, dns));
+    return Promise.resolve(
+      pod.network === "host" ? addHostPod(this.file, this.node, pod) : this.connect(pod, dns),
+    );
   }
 
   removePod(pod: ClusterPod): Promise<void> {
@@ -94,6 +109,7 @@ export class LinuxKubelet implements Kubelet {
     this.node.host.removeCompartment(pod.compartment.id);
     this.bridge.disconnect(cableOf(pod.spec));
     this.rules.remove(cableOf(pod.spec));
+    this.rules.remove(`${cableOf(pod.spec)} IPv6`);
     this.addresses.release(pod.address);
     return Promise.resolve();
   }
@@ -107,13 +123,35 @@ export class LinuxKubelet implements Kubelet {
     const compartment = this.node.host.createCompartment(`pod ${pod.namespace}/${pod.name}`);
     // flannel's configuration of the bridge plugin has hairpinMode.
     const device = this.bridge.connect(cableOf(pod), { isHairpin: true });
-    const eth0 = compartment.addInterface({ name: "eth0", mac: macOf(address), device });
+    const eth0 = compartment.addInterface({
+      name: "eth0",
+      mac: macOf(address),
+      device,
+      isDuplicateChecked: false,
+    });
     compartment.addAddress(eth0, { ip: address, length: this.node.spec.podCIDR.length });
     compartment.addRoute({ prefix: ANY_IPV4, nextHop: this.gateway, interface: eth0, metric: 0 });
+    const address6 = this.addSecondAddress(compartment, eth0, address);
     if (dns !== undefined) compartment.dns = dns;
     const hostPorts = hostPortRules(pod, address, this.node.spec.podCIDR);
     if (hostPorts !== undefined) this.rules.set(cableOf(pod), hostPorts);
+    const range6 = this.file.ipv6?.nodes[this.node.spec.name]?.podRange;
+    const hostPorts6 =
+      address6 === undefined || range6 === undefined ? undefined : hostPortRules(pod, address6, range6);
+    if (hostPorts6 !== undefined) this.rules.set(`${cableOf(pod)} IPv6`, hostPorts6);
     const server = new IdentificationServer(compartment, podReference(pod));
-    return { spec: pod, node: this.node, compartment, address, namespaceId: undefined, server };
+    return { spec: pod, node: this.node, compartment, address, address6, namespaceId: undefined, server };
+  }
+
+  /** A bridge plugin does not ask whether somebody has a pod's address (its `enabledad` is off). */
+  private addSecondAddress(compartment: Compartment, eth0: Interface, address: Ipv4): Ipv6 | undefined {
+    const { file, node } = this;
+    const second = secondFamily(file, file.network, node.spec);
+    const ip = secondAddress(file, file.network, node.spec, address);
+    if (second === undefined || ip === undefined) return undefined;
+    compartment.addAddress(eth0, { ip, length: second.podRange.length });
+    const nextHop = addressIn(second.podRange, BRIDGE_OFFSET);
+    compartment.addRoute({ prefix: ANY_IPV6, nextHop, interface: eth0, metric: 0 });
+    return ip;
   }
 }

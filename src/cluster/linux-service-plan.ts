@@ -1,11 +1,13 @@
 /**
  * A Service and its EndpointSlices as kube-proxy reads them: one plan for each port, with values in place of text
- * (pkg/proxy/serviceport.go, endpointschangetracker.go, endpointslicecache.go). IPv4 only, as the stacks of the nodes.
+ * (pkg/proxy/serviceport.go, endpointschangetracker.go, endpointslicecache.go). Each family has a proxy of its own, which
+ * looks at the addresses of its family and at nothing else.
  */
 import type { Provenance } from "../base/recorder.ts";
 import type { EndpointSlice, Service, ServicePort } from "../kube/objects.ts";
-import { type Ipv4, formatIp, parseIpv4 } from "../net/ip.ts";
-import { type Prefix, parsePrefix } from "../net/prefix.ts";
+import { type Ip, type IpFamily, familyOf, parseIp } from "../net/ip.ts";
+import { type Prefix, parsePrefix, prefixFamily } from "../net/prefix.ts";
+import { formatSocketAddress } from "../net/five-tuple.ts";
 import { IpProtocol } from "../wire/ip-protocol.ts";
 
 /** Kubernetes' default of `sessionAffinityConfig.clientIP.timeoutSeconds`. */
@@ -14,7 +16,7 @@ const AFFINITY_SECONDS_DEFAULT = 10_800;
 const PROXY_NAME_LABEL = "service.kubernetes.io/service-proxy-name";
 
 export interface PlannedEndpoint {
-  readonly ip: Ipv4;
+  readonly ip: Ip;
   readonly port: number;
   readonly nodeName: string | undefined;
   readonly isReady: boolean;
@@ -32,12 +34,12 @@ export interface PlannedPort {
   readonly provenance: Provenance;
   /** IANA number. */
   readonly protocol: number;
-  readonly clusterIp: Ipv4;
+  readonly clusterIp: Ip;
   readonly port: number;
   /** 0: none. */
   readonly nodePort: number;
-  readonly externalIps: readonly Ipv4[];
-  readonly ingressIps: readonly Ipv4[];
+  readonly externalIps: readonly Ip[];
+  readonly ingressIps: readonly Ip[];
   readonly sourceRanges: readonly Prefix[];
   readonly isExternalLocal: boolean;
   readonly isInternalLocal: boolean;
@@ -48,40 +50,49 @@ export interface PlannedPort {
 
 const PROTOCOLS: Readonly<Record<string, number>> = { TCP: IpProtocol.tcp, UDP: IpProtocol.udp };
 
-function addresses(texts: readonly (string | undefined)[] | undefined): readonly Ipv4[] {
-  const parsed = (texts ?? []).flatMap((text) => (text === undefined ? [] : (parseIpv4(text) ?? [])));
+function addresses(texts: readonly (string | undefined)[] | undefined, family: IpFamily): readonly Ip[] {
+  const parsed = (texts ?? [])
+    .flatMap((text) => (text === undefined ? [] : (parseIp(text) ?? [])))
+    .filter((ip) => familyOf(ip) === family);
   return Object.freeze([...new Set(parsed)]);
 }
 
-/** The Service's IPv4 address; undefined for those that have none: headless ones, `ExternalName`, IPv6 ones. */
-function clusterIpOf(service: Service): Ipv4 | undefined {
+/** The Service's address of a family; undefined for those that have none: headless ones, `ExternalName`. */
+function clusterIpOf(service: Service, family: IpFamily): Ip | undefined {
   const { spec } = service;
   if (spec?.type === "ExternalName" || service.metadata.labels?.[PROXY_NAME_LABEL] !== undefined)
     return undefined;
-  return addresses([spec?.clusterIP, ...(spec?.clusterIPs ?? [])])[0];
+  return addresses([spec?.clusterIP, ...(spec?.clusterIPs ?? [])], family)[0];
 }
 
 /** `LoadBalancerVIPs`: an address with `ipMode: Proxy` is not the node's to take. */
-function ingressIps(service: Service): readonly Ipv4[] {
+function ingressIps(service: Service, family: IpFamily): readonly Ip[] {
   const ingress = service.status?.loadBalancer?.ingress ?? [];
-  return addresses(ingress.filter(({ ipMode }) => ipMode !== "Proxy").map(({ ip }) => ip));
+  return addresses(
+    ingress.filter(({ ipMode }) => ipMode !== "Proxy").map(({ ip }) => ip),
+    family,
+  );
 }
 
-function endpointsOf(port: ServicePort, slices: readonly EndpointSlice[]): readonly PlannedEndpoint[] {
+function endpointsOf(
+  port: ServicePort,
+  slices: readonly EndpointSlice[],
+  family: IpFamily,
+): readonly PlannedEndpoint[] {
   const found = new Map<string, PlannedEndpoint>();
   for (const slice of slices) {
-    if (slice.addressType !== "IPv4") continue;
+    if (slice.addressType !== `IPv${family}`) continue;
     for (const each of slice.ports ?? []) {
       const isSame =
         (each.name ?? "") === (port.name ?? "") && (each.protocol ?? "TCP") === (port.protocol ?? "TCP");
       if (!isSame || each.port === undefined) continue;
       for (const endpoint of slice.endpoints ?? []) {
         // Further addresses of an endpoint are not used.
-        const ip = parseIpv4(endpoint.addresses[0] ?? "");
-        if (ip === undefined) continue;
+        const ip = parseIp(endpoint.addresses[0] ?? "");
+        if (ip === undefined || familyOf(ip) !== family) continue;
         const { conditions, hints } = endpoint;
         const isReady = conditions?.ready ?? true;
-        const key = `${formatIp(ip)}:${each.port}`;
+        const key = formatSocketAddress(ip, each.port);
         found.set(
           key,
           Object.freeze({
@@ -101,13 +112,17 @@ function endpointsOf(port: ServicePort, slices: readonly EndpointSlice[]): reado
   return Object.freeze(keys.flatMap((key) => found.get(key) ?? []));
 }
 
-/** The plans of all ports that a proxy serves: none for a Service without an IPv4 address. */
-export function planService(service: Service, slices: readonly EndpointSlice[]): readonly PlannedPort[] {
-  const clusterIp = clusterIpOf(service);
+/** The plans of all ports that the proxy of a family serves: none for a Service without an address of the family. */
+export function planService(
+  service: Service,
+  slices: readonly EndpointSlice[],
+  family: IpFamily = 4,
+): readonly PlannedPort[] {
+  const clusterIp = clusterIpOf(service, family);
   const { spec } = service;
   if (clusterIp === undefined || spec === undefined) return [];
   const { namespace, name, uid } = service.metadata;
-  const externalIps = addresses(spec.externalIPs);
+  const externalIps = addresses(spec.externalIPs, family);
   const isExternal = spec.type === "NodePort" || spec.type === "LoadBalancer" || externalIps.length > 0;
   const plans: PlannedPort[] = [];
   for (const port of spec.ports ?? []) {
@@ -124,9 +139,11 @@ export function planService(service: Service, slices: readonly EndpointSlice[]):
         port: port.port,
         nodePort: port.nodePort ?? 0,
         externalIps,
-        ingressIps: ingressIps(service),
+        ingressIps: ingressIps(service, family),
         sourceRanges: Object.freeze(
-          (spec.loadBalancerSourceRanges ?? []).flatMap((text) => parsePrefix(text.trim()) ?? []),
+          (spec.loadBalancerSourceRanges ?? [])
+            .flatMap((text) => parsePrefix(text.trim()) ?? [])
+            .filter((range) => prefixFamily(range) === family),
         ),
         isExternalLocal: isExternal && spec.externalTrafficPolicy === "Local",
         isInternalLocal: spec.internalTrafficPolicy === "Local",
@@ -134,7 +151,7 @@ export function planService(service: Service, slices: readonly EndpointSlice[]):
           spec.sessionAffinity === "ClientIP"
             ? (spec.sessionAffinityConfig?.clientIP?.timeoutSeconds ?? AFFINITY_SECONDS_DEFAULT)
             : undefined,
-        endpoints: endpointsOf(port, slices),
+        endpoints: endpointsOf(port, slices, family),
       }),
     );
   }

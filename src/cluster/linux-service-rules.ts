@@ -4,7 +4,8 @@
  * stack's own generator.
  */
 import type { Hook, BackEnd, Chain, HookRules, Match, Rule, Target } from "../host/netfilter/rule.ts";
-import { type Ipv4, formatIp } from "../net/ip.ts";
+import { type Ip, familyOf } from "../net/ip.ts";
+import { formatSocketAddress } from "../net/five-tuple.ts";
 import { type Prefix, hostPrefix, prefixContains } from "../net/prefix.ts";
 import { type UsedEndpoints, isExternallyAccessible } from "./linux-endpoints.ts";
 import type { PlannedEndpoint, PlannedPort } from "./linux-service-plan.ts";
@@ -17,7 +18,7 @@ export interface ProxyFacts {
   /** `--cluster-cidr`: sources that are pods. */
   readonly clusterCidr: Prefix;
   /** Only `loadBalancerSourceRanges` depend on it. */
-  readonly nodeAddress: Ipv4 | undefined;
+  readonly nodeAddress: Ip | undefined;
 }
 
 /** Collects the rules of one Service. */
@@ -57,7 +58,7 @@ function translation(port: PlannedPort, endpoints: readonly PlannedEndpoint[]): 
       Object.freeze({
         ip,
         port: targetPort,
-        key: `${port.name}/${port.protocol}/${formatIp(ip)}:${targetPort}`,
+        key: `${port.name}/${port.protocol}/${formatSocketAddress(ip, targetPort)}`,
       }),
   );
   const { affinitySeconds } = port;
@@ -135,8 +136,9 @@ function addInternal(draft: Draft, port: PlannedPort, used: UsedEndpoints, facts
 
 function addExternal(draft: Draft, port: PlannedPort, used: UsedEndpoints, facts: ProxyFacts): void {
   const { protocol, port: servicePort } = port;
-  const toIp = (ip: Ipv4): Match => ({ protocol, destination: hostPrefix(ip), destinationPort: servicePort });
-  const toNodePort: Match = { protocol, isToLocal: true, destinationPort: port.nodePort };
+  const toIp = (ip: Ip): Match => ({ protocol, destination: hostPrefix(ip), destinationPort: servicePort });
+  const family = familyOf(port.clusterIp);
+  const toNodePort: Match = { protocol, family, isToLocal: true, destinationPort: port.nodePort };
   const matches = [
     ...[...port.externalIps, ...port.ingressIps].map(toIp),
     ...(port.nodePort === 0 ? [] : [toNodePort]),

@@ -10,16 +10,16 @@ import type { Compartment } from "../host/compartment.ts";
 import type { HookRules } from "../host/netfilter/rule.ts";
 import { RuleSet } from "../host/netfilter/rule-set.ts";
 import type { EndpointSlice, Service } from "../kube/objects.ts";
-import { type Ipv4, formatIp } from "../net/ip.ts";
-import type { Prefix } from "../net/prefix.ts";
+import { type Ip, type IpFamily, formatIp } from "../net/ip.ts";
+import { type Prefix, prefixFamily } from "../net/prefix.ts";
 import { IpProtocol } from "../wire/ip-protocol.ts";
 import { type UsedEndpoints, type ViewingNode, isNodeDependent, usedEndpoints } from "./linux-endpoints.ts";
 import { type PlannedEndpoint, type PlannedPort, planService } from "./linux-service-plan.ts";
 import { compileService, proxyNodeRules } from "./linux-service-rules.ts";
 
-/** A node as kube-proxy on it knows it. */
+/** A node as kube-proxy on it knows it; the address is that of the proxy's family. */
 export interface LinuxProxyNode extends ViewingNode {
-  readonly address: Ipv4;
+  readonly address: Ip;
   /** The node's own stack. */
   readonly compartment: Compartment;
 }
@@ -34,20 +34,24 @@ const PROXY_OWNER = "kube-proxy";
 
 export class LinuxServices {
   private readonly clusterCidr: Prefix;
+  private readonly family: IpFamily;
   private readonly shared = new RuleSet();
   private readonly nodes: ServedNode[] = [];
   /** By `namespace/name`. */
   private readonly plans = new Map<string, readonly PlannedPort[]>();
 
+  /** The family of `clusterCidr` is the one that is served. */
   constructor(clusterCidr: Prefix) {
     this.clusterCidr = clusterCidr;
+    this.family = prefixFamily(clusterCidr);
   }
 
   /** Starts the proxy of a node; it serves what there is and what comes. */
   addNode(node: LinuxProxyNode): void {
     assert(!this.nodes.some((other) => other.node.name === node.name), "a node has one proxy");
     const served = { node, own: new RuleSet() };
-    served.own.set(PROXY_OWNER, proxyNodeRules(node.name));
+    // Rules that name no address are the same for both families: one proxy writes them.
+    if (this.family === 4) served.own.set(PROXY_OWNER, proxyNodeRules(node.name));
     const netfilter = node.compartment.enableNetfilter();
     netfilter.use(served.own, "first");
     netfilter.use(this.shared, "first");
@@ -64,7 +68,7 @@ export class LinuxServices {
   /** Serves `service` with the endpoints of `slices`, all those of this Service. */
   set(service: Service, slices: readonly EndpointSlice[]): void {
     const name = nameOf(service.metadata);
-    const ports = planService(service, slices);
+    const ports = planService(service, slices, this.family);
     const before = this.plans.get(name) ?? [];
     this.plans.set(name, ports);
     if (this.isPerNode(ports)) {

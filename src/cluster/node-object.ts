@@ -43,14 +43,17 @@ function labelsOf(spec: NodeSpec): Readonly<Record<string, string>> {
 export function nodeManifest(file: ClusterFile, spec: NodeSpec): JsonObject {
   const version = formatKubernetesVersion(file.kubernetes.version);
   const podCIDR = formatPrefix(spec.podCIDR);
+  const second = file.ipv6?.nodes[spec.name];
+  const podCIDRs = second === undefined ? [podCIDR] : [podCIDR, formatPrefix(second.podRange)];
   return {
     apiVersion: "v1",
     kind: "Node",
     metadata: { name: spec.name, labels: labelsOf(spec) },
-    spec: file.network.shape === "own-subnet" ? { podCIDR, podCIDRs: [podCIDR] } : {},
+    spec: file.network.shape === "own-subnet" ? { podCIDR, podCIDRs } : {},
     status: {
       addresses: [
         { type: "InternalIP", address: formatIp(spec.address) },
+        ...(second === undefined ? [] : [{ type: "InternalIP", address: formatIp(second.address) }]),
         { type: "Hostname", address: spec.name },
       ],
       conditions: [{ type: "Ready", status: "True", reason: "KubeletReady" }],

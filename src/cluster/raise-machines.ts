@@ -14,6 +14,7 @@ import { LinuxKubelet, bootLinuxNode } from "./linux-node.ts";
 import { NodeFiles } from "./flannel/node-files.ts";
 import { joinOverlay, makeNetworks } from "./networks/make-networks.ts";
 import { allNetworks } from "./networks/networks-of-node.ts";
+import { addSecondFamilyRoutes } from "./second-family.ts";
 import { servePorts } from "./serve-ports.ts";
 import { addPodRoutes, bootWindowsNode } from "./windows-node.ts";
 import { WindowsKubelet } from "./windows-pods.ts";
@@ -62,7 +63,9 @@ export async function raiseMachines(file: ClusterFile, progress?: OpenProgress):
     subnet: file.underlay.subnet,
     routerIp: file.underlay.router,
     outside: [],
+    ...(file.ipv6 !== undefined && { ipv6: { subnet: file.ipv6.subnet, routerIp: file.ipv6.router } }),
   });
+  addSecondFamilyRoutes(file, underlay.router);
   for (const { to, via } of file.underlay.routes) {
     assert(underlay.router.addRoute({ prefix: to, nextHop: via }), "a route's next hop lies in the underlay");
   }

@@ -6,7 +6,7 @@ import type { FileProblem } from "../knowledge/file-problem.ts";
 import { type ApplyOutcome, type LoadedObject, MemoryKube, MemoryKubeSource } from "../kube/mod.ts";
 import { KubeError } from "../kube/error.ts";
 import type { KubeKind, KubeObject, Pod } from "../kube/objects.ts";
-import { formatIp } from "../net/ip.ts";
+import { type Ip, formatIp } from "../net/ip.ts";
 import { builtInObjects, ownPods } from "./built-in-objects.ts";
 import type { Cluster } from "./cluster.ts";
 import { type ClusterObjects, objectsOf, slicesByService } from "./cluster-objects.ts";
@@ -37,6 +37,13 @@ export interface BeginReport {
   readonly problems: readonly FileProblem[];
 }
 
+export interface KubeSourceOptions {
+  /** The time in RFC 3339. */
+  readonly now: () => string;
+  /** Runs one piece of work after the other. */
+  readonly inTurn: <T>(work: () => Promise<T>) => Promise<T>;
+}
+
 export class RunningCluster implements ClusterSession {
   readonly cluster: Cluster;
   private readonly kube: MemoryKube;
@@ -58,7 +65,7 @@ export class RunningCluster implements ClusterSession {
     this.cluster = cluster;
     this.kube = new MemoryKube(env.prng.derive("kubernetes"), {
       clusterCIDRs: [],
-      serviceCIDRs: [file.network.serviceCIDR],
+      serviceCIDRs: [file.network.serviceCIDR, ...(file.ipv6 === undefined ? [] : [file.ipv6.serviceCIDR])],
       ...(file.loadBalancerPool === undefined ? {} : { loadBalancerPool: file.loadBalancerPool }),
     });
     this.names = new NameService(cluster, this.kube);
@@ -109,6 +116,20 @@ export class RunningCluster implements ClusterSession {
     return namespace === undefined
       ? objects
       : objects.filter(({ metadata }) => metadata.namespace === namespace);
+  }
+
+  /**
+   * The cluster's API as programs outside of it see it. Each change is followed by everything that the cluster makes of
+   * it. `inTurn` keeps changes from meeting whoever reads the cluster halfway.
+   */
+  openKubeSource({ now, inTurn }: KubeSourceOptions): MemoryKubeSource {
+    const change = async <T>(write: () => T): Promise<T> =>
+      inTurn(async () => {
+        const result = write();
+        await this.settle();
+        return result;
+      });
+    return new MemoryKubeSource(this.kube, { now, change });
   }
 
   subscribe(listener: (event: SessionEvent) => void): () => void {
@@ -225,13 +246,23 @@ export class RunningCluster implements ClusterSession {
     // A dump says more of its pods: which of them are ready.
     const isRecorded = pod.status?.phase === "Running" && pod.status.podIP !== undefined;
     if (isRecorded) return;
+    const { address, address6, node } = running;
+    const { name: host, address: hostIp } = node.spec;
+    const hostIps = [hostIp, this.cluster.file.ipv6?.nodes[host]?.address];
     this.kube.setPodStatus(namespace, name, {
       phase: "Running",
-      podIP: formatIp(running.address),
-      hostIP: formatIp(running.node.spec.address),
+      podIP: formatIp(address),
+      podIPs: listIps(address, address6),
+      hostIP: formatIp(hostIp),
+      hostIPs: listIps(...hostIps),
       conditions: ["Initialized", "Ready", "ContainersReady"].map((type) => ({ type, status: "True" })),
     });
   }
+}
+
+/** The addresses that there are, as text. */
+function listIps(...ips: readonly (Ip | undefined)[]): readonly string[] {
+  return ips.flatMap((ip) => (ip === undefined ? [] : [formatIp(ip)]));
 }
 
 function keyOfNote({ code, file, line, column, path, message }: FileProblem): string {

@@ -49,7 +49,8 @@ export class ServiceProxies {
   private readonly kube: MemoryKube;
   private readonly objects = new ProxyObjects();
   private readonly windows = new Map<string, KubeProxy>();
-  private readonly linux: LinuxServices;
+  /** One for each family. */
+  private readonly linux: readonly LinuxServices[];
   /** By node, then by family, namespace, name and port; only what is worth telling. */
   private readonly troubles = new Map<string, Map<string, ServiceTrouble[]>>();
   private readonly cluster: Cluster;
@@ -64,7 +65,9 @@ export class ServiceProxies {
     this.cluster = cluster;
     this.kubelets = kubelets;
     this.kube = kube;
-    this.linux = new LinuxServices(cluster.file.network.clusterCIDR);
+    const { network, ipv6 } = cluster.file;
+    const ranges = [network.clusterCIDR, ...(ipv6 === undefined ? [] : [ipv6.clusterCIDR])];
+    this.linux = ranges.map((range) => new LinuxServices(range));
   }
 
   /** Follows the objects from now on and starts the proxies. */
@@ -147,7 +150,10 @@ export class ServiceProxies {
   private addLinux({ spec, host }: ClusterNode): void {
     const { name, address } = spec;
     const zone = this.nodeObject(name)?.metadata.labels?.[ZONE_LABEL];
-    this.linux.addNode({ name, address, zone, compartment: host.root });
+    const second = this.cluster.file.ipv6?.nodes[name]?.address;
+    const addresses = second === undefined ? [address] : [address, second];
+    for (const [index, each] of addresses.entries())
+      this.linux[index]?.addNode({ name, address: each, zone, compartment: host.root });
   }
 
   private async createWindowsProxy(node: ClusterNode): Promise<KubeProxy> {
@@ -177,8 +183,10 @@ export class ServiceProxies {
     for (const key of keys) {
       const [namespace = "", name = ""] = key.split("/");
       const service = this.kube.get("Service", namespace, name);
-      if (service === undefined) this.linux.remove({ namespace, name });
-      else this.linux.set(service, [...(this.slices.get(key)?.values() ?? [])]);
+      for (const proxy of this.linux) {
+        if (service === undefined) proxy.remove({ namespace, name });
+        else proxy.set(service, [...(this.slices.get(key)?.values() ?? [])]);
+      }
     }
   }
 

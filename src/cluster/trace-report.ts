@@ -4,6 +4,7 @@ import type { KnowledgeCode } from "../knowledge/codes.ts";
 import type { FieldChange } from "../wire/fields.ts";
 
 export type ProbeProtocol = "tcp" | "udp" | "icmp";
+export type AddressFamily = "ipv4" | "ipv6";
 
 /** Somebody a packet can come from or go to. */
 export interface TraceParty {

@@ -4,11 +4,11 @@ import type { KnowledgeCode } from "../knowledge/codes.ts";
 import type { ProbeResult } from "../host/probe-result.ts";
 import { buildLeg } from "./build-trace.ts";
 import { type Cluster, forkCluster } from "./cluster.ts";
-import { type Party, findParty, findService } from "./find-party.ts";
+import { type Party, byIpv6, findParty, findService } from "./find-party.ts";
 import { runAttempt } from "./probe-party.ts";
 import { RequestError } from "./request-error.ts";
 import { type HeardEvent, TraceCollector } from "./trace-collector.ts";
-import type { ProbeProtocol, TraceLeg, TraceReport, TraceVerdict } from "./trace-report.ts";
+import type { AddressFamily, ProbeProtocol, TraceLeg, TraceReport, TraceVerdict } from "./trace-report.ts";
 
 export interface TraceRequest {
   readonly from: string;
@@ -16,6 +16,8 @@ export interface TraceRequest {
   readonly protocol: ProbeProtocol;
   /** Undefined: the first port on which the receiver serves the protocol. */
   readonly port: number | undefined;
+  /** By which of their addresses. Undefined: the family of the receiver's. */
+  readonly family?: AddressFamily | undefined;
   /** Sends the packet through the cluster itself: flows, counters and the clock go on. Default false: through a copy. */
   readonly isInjected?: boolean;
 }
@@ -164,8 +166,12 @@ export function followAttempt(cluster: Cluster, attempt: FollowedAttempt): Trace
  */
 export function tracePacket(cluster: Cluster, request: TraceRequest): Trace {
   const copy = request.isInjected === true ? cluster : forkCluster(cluster);
-  const from = findParty(copy, request.from);
-  const to = findParty(copy, request.to);
+  const [sender, receiver] = [findParty(copy, request.from), findParty(copy, request.to)];
+  const to = request.family === "ipv6" ? byIpv6(receiver) : receiver;
+  if (request.family === "ipv4" && typeof to.ip === "bigint")
+    throw new RequestError("bad-usage", `${request.to} is an IPv6 address`, "Leave out --family ipv4.");
+  // What is sent to an IPv6 address leaves with one; who has none hears it from the stack.
+  const from = typeof to.ip === "bigint" && sender.ip6 !== undefined ? byIpv6(sender) : sender;
   if (from.compartment === undefined) {
     const isService = findService(request.from, copy) !== undefined;
     throw new RequestError(

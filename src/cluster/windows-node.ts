@@ -12,6 +12,8 @@ import { ANY_IPV4 } from "../net/prefix.ts";
 import type { ClusterNode } from "./cluster.ts";
 import type { ClusterFile, NodeSpec } from "./file/cluster-file.ts";
 import { ADAPTER_NAME } from "./networks/network-document.ts";
+import { secondFamily } from "./networks/networks-of-node.ts";
+import { addSecondFamily } from "./second-family.ts";
 
 const ROUTE_METRIC = 0;
 
@@ -32,6 +34,7 @@ export function bootWindowsNode(
     interface: adapter,
     metric: ROUTE_METRIC,
   });
+  addSecondFamily(file, host.root, adapter, spec);
   const hns = new HnsService(env, {
     node: spec.name,
     windows: defined(spec.build, "a Windows node has a build"),
@@ -57,6 +60,10 @@ export function addPodRoutes(file: ClusterFile, node: ClusterNode): void {
       if (peer.name === node.spec.name || prefix === undefined) continue;
       const outgoing = defined(root.interfaceOf(node.spec.address), "a node keeps its address");
       root.addRoute({ prefix, nextHop: peer.address, interface: outgoing, metric: ROUTE_METRIC });
+      const second = secondFamily(file, network, peer);
+      const nextHop = file.ipv6?.nodes[peer.name]?.address;
+      if (second === undefined || nextHop === undefined) continue;
+      root.addRoute({ prefix: second.podRange, nextHop, interface: outgoing, metric: ROUTE_METRIC });
     }
   }
 }

@@ -41,6 +41,7 @@ import {
   networkNamed,
   networksOf,
   rangeOn,
+  secondAddress,
   sourceVip,
 } from "./networks/networks-of-node.ts";
 import { PodAddresses } from "./pod-addresses.ts";
@@ -110,7 +111,7 @@ export class WindowsKubelet implements Kubelet {
 
   /** Gives the pod a sandbox and a network. */
   async addPod(pod: PodSpec, dns?: DnsSettings): Promise<ClusterPod> {
-    if (pod.network === "host") return addHostPod(this.node, pod);
+    if (pod.network === "host") return addHostPod(this.file, this.node, pod);
     const namespace = await createNamespace(this.client);
     const namespaceId = defined(namespace.ID, "a namespace has an id");
     const address = await this.attach(pod, namespaceId, dns);
@@ -118,8 +119,10 @@ export class WindowsKubelet implements Kubelet {
     const compartment = this.node.host.getCompartment(Number(made["NamespaceId"]));
     if (compartment === undefined) throw new Error(`pod ${pod.name} has no compartment`);
     compartment.name = `pod ${pod.namespace}/${pod.name}`;
+    const network = networkNamed(this.file, pod.podNetwork);
+    const address6 = secondAddress(this.file, network, this.node.spec, address);
     const server = new IdentificationServer(compartment, podReference(pod));
-    return { spec: pod, node: this.node, compartment, address, namespaceId, server };
+    return { spec: pod, node: this.node, compartment, address, address6, namespaceId, server };
   }
 
   /**

@@ -9,13 +9,16 @@ import type { Compartment } from "../host/compartment.ts";
 import type { Interface } from "../host/interface.ts";
 import { NO_LINK } from "../host/ip-output.ts";
 import type { UdpTunnel } from "../host/udp.ts";
-import { type Ipv4, formatIp } from "../net/ip.ts";
+import { type Ip, type Ipv4, formatIp } from "../net/ip.ts";
 import type { Mac } from "../net/mac.ts";
 import { formatMac } from "../net/mac.ts";
+import { type Prefix, hostPrefix } from "../net/prefix.ts";
 import { decapsulateVxlan, encapsulateVxlan } from "../wire/encapsulation.ts";
 import { Headers } from "../wire/headers.ts";
 import type { Packet } from "../wire/packet.ts";
 
+/** Outer Ethernet is the adapter's; what is around the inner packet is 50 bytes with the inner Ethernet header. */
+const OVERHEAD_BYTES = 50;
 /** Linux spreads flows over its local ports (`ip_local_port_range`). */
 const SOURCE_PORT_FIRST = 32_768;
 const SOURCE_PORTS = 28_232;
@@ -28,12 +31,22 @@ export interface LinuxVxlanOptions {
   /** The node's own compartment. */
   readonly compartment: Compartment;
   readonly mac: Mac;
+  /** The interface's own address; absent: it gets one later. */
+  readonly address?: Ip;
   /** The node's address, where tunnels begin. */
   readonly local: Ipv4;
   readonly vni: number;
   readonly port: number;
-  /** Of the device itself: what is around a packet is taken off already. */
+  /** Of the adapter. */
   readonly mtuBytes: number;
+}
+
+/** Another node of the network. */
+export interface VxlanPeer {
+  readonly prefix: Prefix;
+  /** Of its VXLAN device, or of its distributed router. */
+  readonly mac: Mac;
+  readonly node: Ipv4;
 }
 
 export class LinuxVxlan implements Device, UdpTunnel {
@@ -46,11 +59,12 @@ export class LinuxVxlan implements Device, UdpTunnel {
   private isTaking = false;
 
   constructor(options: LinuxVxlanOptions) {
-    const { compartment, name, mac, port, mtuBytes } = options;
+    const { compartment, name, mac, address, port, mtuBytes } = options;
     this.options = options;
-    this.mtuBytes = mtuBytes;
+    this.mtuBytes = mtuBytes - OVERHEAD_BYTES;
     this.interface = compartment.addInterface({ name, mac, device: this });
     this.interface.isForwarding = true;
+    if (address !== undefined) compartment.addAddress(this.interface, { ip: address, length: 32 });
     compartment.udp.tunnels.set(port, this);
   }
 
@@ -58,12 +72,23 @@ export class LinuxVxlan implements Device, UdpTunnel {
     this.receiver = receiver;
   }
 
-  /** Frames to `mac` go to that node (`bridge fdb`). */
+  /** The route to a node's pods by its device, whose MAC and node are written down. */
+  addPeer({ prefix, mac, node }: VxlanPeer): void {
+    const { compartment } = this.options;
+    const gateway = prefix.address as Ipv4;
+    this.nodes.set(mac, node);
+    // `onlink`: the gateway is no neighbour by any address of the interface.
+    compartment.addRoute({ prefix: hostPrefix(gateway), interface: this.interface, metric: 0 });
+    compartment.addRoute({ prefix, nextHop: gateway, interface: this.interface, metric: 0 });
+    this.interface.neighbors.setPermanent(gateway, mac);
+  }
+
+  /** Frames to `mac` go to that node from now on. */
   setForwarding(mac: Mac, node: Ipv4): void {
     this.nodes.set(mac, node);
   }
 
-  /** @returns false when there is no such entry. */
+  /** @returns false when frames to `mac` do not go to that node. */
   removeForwarding(mac: Mac, node: Ipv4): boolean {
     return this.nodes.get(mac) === node && this.nodes.delete(mac);
   }
@@ -72,11 +97,13 @@ export class LinuxVxlan implements Device, UdpTunnel {
     return [...this.nodes].map(([mac, destination]) => ({ mac, destination }));
   }
 
-  /** Takes the device away (`ip link delete`). */
+  /** Takes the device out of the machine, with its addresses, routes and neighbours. */
   close(): void {
     const { compartment, port } = this.options;
     if (compartment.udp.tunnels.get(port) === this) compartment.udp.tunnels.delete(port);
     compartment.removeInterface(this.interface);
+    this.nodes.clear();
+    this.receiver = undefined;
   }
 
   transmit(packet: Packet): boolean {

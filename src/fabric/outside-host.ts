@@ -10,7 +10,7 @@ import { IdentificationServer } from "../host/services/identification-server.ts"
 import type { SocketFailure } from "../host/socket-failure.ts";
 import type { Ip } from "../net/ip.ts";
 import type { Mac } from "../net/mac.ts";
-import { ANY_IPV4, type InterfaceAddress } from "../net/prefix.ts";
+import { ANY_IPV4, ANY_IPV6, type InterfaceAddress } from "../net/prefix.ts";
 
 export interface OutsideHostOptions {
   readonly name: string;
@@ -19,22 +19,32 @@ export interface OutsideHostOptions {
   readonly gateway: Ip;
   readonly mac: Mac;
   readonly device: Device;
+  /** Its second address. */
+  readonly ipv6?: { readonly address: InterfaceAddress; readonly gateway: Ip };
 }
 
 export class OutsideHost {
   readonly name: string;
   readonly ip: Ip;
+  /** Undefined where the network outside has IPv4 alone. */
+  readonly ip6: Ip | undefined;
   readonly host: Host;
   readonly server: IdentificationServer;
 
   constructor(env: Environment, options: OutsideHostOptions) {
     this.name = options.name;
     this.ip = options.address.ip;
+    this.ip6 = options.ipv6?.address.ip;
     this.host = new Host(env, { name: options.name, os: "linux" });
     const { root } = this.host;
     const eth0 = root.addInterface({ name: "eth0", mac: options.mac, device: options.device });
     root.addAddress(eth0, options.address);
     root.addRoute({ prefix: ANY_IPV4, nextHop: options.gateway, interface: eth0, metric: 0 });
+    if (options.ipv6 !== undefined) {
+      const { address, gateway: nextHop } = options.ipv6;
+      root.addAddress(eth0, address);
+      root.addRoute({ prefix: ANY_IPV6, nextHop, interface: eth0, metric: 0 });
+    }
     this.server = new IdentificationServer(root, options.name);
   }
 

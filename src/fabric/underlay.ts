@@ -5,7 +5,7 @@
 import { assert, defined } from "../base/assert.ts";
 import type { Environment } from "../base/environment.ts";
 import type { Device } from "../device/device.ts";
-import { type Ip, addToIp } from "../net/ip.ts";
+import { type Ip, type Ipv6, addToIp } from "../net/ip.ts";
 import type { Mac } from "../net/mac.ts";
 import { type Prefix, formatPrefix, prefixContains, prefixOf } from "../net/prefix.ts";
 import { CABLE_DELAYS } from "./cable-delays.ts";
@@ -38,6 +38,16 @@ export interface UnderlaySpec {
   readonly outside: readonly OutsideHostSpec[];
   /** MTU of the segment's cables. Default 1500. */
   readonly mtuBytes?: number;
+  /** The second family: the nodes' network and the router's address in it. Hosts outside have one then, too. */
+  readonly ipv6?: { readonly subnet: Prefix; readonly routerIp: Ip };
+}
+
+/** Outside hosts have their IPv4 address behind this in IPv6: 2001:db8::/32 is for documentation (RFC 3849). */
+const OUTSIDE_IPV6 = 0x2001_0db8_0000_0000_0000_0000_0000_0000n;
+
+/** The IPv6 address of a host outside that has `ip`. */
+export function outsideIpv6(ip: Ip): Ip {
+  return typeof ip === "number" ? ((OUTSIDE_IPV6 | BigInt(ip)) as Ipv6) : ip;
 }
 
 export class Underlay {
@@ -45,6 +55,7 @@ export class Underlay {
   readonly segment: LearningSwitch;
   readonly router: Router;
   private readonly env: Environment;
+  private readonly hasIpv6: boolean;
   private readonly mtuBytes: number | undefined;
   private readonly hosts = new Map<string, OutsideHost>();
   private readonly networks = new Map<string, OutsideNetwork>();
@@ -57,7 +68,13 @@ export class Underlay {
     this.segment = new LearningSwitch(env, { node: "underlay", place: "segment", kind: "wire" });
     this.router = new Router(env, "router");
     const address = { ip: spec.routerIp, length: spec.subnet.length };
-    this.router.addInterface({ name: "eth0", mac: ROUTER_MAC, device: this.connect("router"), address });
+    const device = this.connect("router");
+    const inside = this.router.addInterface({ name: "eth0", mac: ROUTER_MAC, device, address });
+    if (spec.ipv6 !== undefined) {
+      const { subnet, routerIp } = spec.ipv6;
+      this.router.compartment.addAddress(inside, { ip: routerIp, length: subnet.length });
+    }
+    this.hasIpv6 = spec.ipv6 !== undefined;
     for (const host of spec.outside) this.addOutsideHost(host);
   }
 
@@ -88,6 +105,12 @@ export class Underlay {
       gateway: network.gateway,
       mac: (OUTSIDE_HOST_MAC + index) as Mac,
       device: network.segment.connect(spec.name, { delayMs: CABLE_DELAYS.outsideMs }),
+      ...(this.hasIpv6 && {
+        ipv6: {
+          address: { ip: outsideIpv6(spec.ip), length: ipv6Length(length) },
+          gateway: outsideIpv6(network.gateway),
+        },
+      }),
     });
     this.hosts.set(spec.name, host);
     return host;
@@ -114,16 +137,23 @@ export class Underlay {
       place: `outside ${prefix}`,
       kind: "wire",
     });
-    this.router.addInterface({
+    const leg = this.router.addInterface({
       name: `eth${index}`,
       mac: (ROUTER_OUTSIDE_MAC + index) as Mac,
       device: segment.connect("router"),
       address: { ip: gateway, length },
     });
+    if (this.hasIpv6)
+      this.router.compartment.addAddress(leg, { ip: outsideIpv6(gateway), length: ipv6Length(length) });
     const network = { segment, gateway };
     this.networks.set(prefix, network);
     return network;
   }
+}
+
+/** The length of an outside network in IPv6, from that in IPv4. */
+function ipv6Length(length: number): number {
+  return 96 + length;
 }
 
 interface OutsideNetwork {

@@ -42,7 +42,7 @@ export interface FlanneldParts {
   readonly options: FlanneldOptions;
 }
 
-type Phase = "configuration" | "interface" | "registration" | "running" | "ended";
+type Phase = "store" | "configuration" | "interface" | "registration" | "running" | "ended";
 
 const CONFIGURATION_RETRY_MS = 1_000;
 const RENEWAL_RETRY_MS = 60_000;
@@ -62,7 +62,7 @@ export class Flanneld {
   private readonly parts: FlanneldParts;
   private readonly inbox: Inbox;
   private readonly backoff = new Backoff(RETRY_MS.first, RETRY_MS.most);
-  private phase: Phase = "configuration";
+  private phase: Phase = "store";
   private config: NetworkConfig | undefined;
   private external: ExternalInterface | undefined;
   private backend: Backend | undefined;
@@ -137,6 +137,8 @@ export class Flanneld {
   /** @returns undefined: go on. */
   private async step(nowMs: number): Promise<FlanneldState | undefined> {
     switch (this.phase) {
+      case "store":
+        return this.openStore(nowMs);
       case "configuration":
         return this.readConfiguration();
       case "interface":
@@ -155,6 +157,19 @@ export class Flanneld {
     this.end = { state: "ended", finding, exitCode };
     this.parts.log.write("E", finding.message);
     return this.end;
+  }
+
+  private async openStore(nowMs: number): Promise<FlanneldState | undefined> {
+    const { store, log } = this.parts;
+    const progress = await store.open(nowMs);
+    if (progress.state === "waiting") return progress;
+    if (progress.state === "failed") {
+      const message = `Failed to create SubnetManager: ${progress.finding.message}`;
+      return this.stop({ code: progress.finding.code, message }, 1);
+    }
+    log.write("I", `Created subnet manager: ${store.name}`);
+    this.phase = "configuration";
+    return undefined;
   }
 
   private async readConfiguration(): Promise<FlanneldState | undefined> {

@@ -6,6 +6,7 @@ import type { Ip } from "../net/ip.ts";
 import type { Mac } from "../net/mac.ts";
 import type { Lease, LeaseAttributes, LeaseEvent } from "./lease.ts";
 import type { NetworkConfig } from "./network-config.ts";
+import type { Progress } from "./progress.ts";
 
 /** Hears what becomes of leases, in order. Calls return at once and throw nothing. */
 export interface LeaseListener {
@@ -44,6 +45,8 @@ export interface LeaseStore {
   readonly patience: Patience;
   /** False: a configuration that is wrong or not there ends flanneld; true: it may become right, and is asked for again. */
   readonly retriesConfiguration: boolean;
+  /** Makes ready what the store needs. Call again while it waits. */
+  open(nowMs: number): Promise<Progress<undefined>>;
   readNetworkConfig(): Promise<NetworkConfig>;
   /** Addresses that an administrator wants the node to be known by: they win over the options. */
   readPublicIps(): Promise<readonly Ip[]>;

@@ -3,6 +3,7 @@ import type { Environment } from "../base/environment.ts";
 import type { Prng } from "../base/prng.ts";
 import { type MemoryDevice, memoryPair } from "../device/memory-pair.ts";
 import type { Compartment } from "../host/compartment.ts";
+import { isLinkLocal } from "../host/address-scope.ts";
 import type { Host } from "../host/host.ts";
 import type { Interface } from "../host/interface.ts";
 import type { Route } from "../host/route-table.ts";
@@ -63,7 +64,9 @@ function takeAway(compartment: Compartment, from: Interface): CarriedSettings {
     .listRoutes()
     .filter((route) => route.interface === from && route.origin === "static");
   const { isForwarding, metric } = from;
-  const carried = { addresses: from.addresses.slice(), routes, isForwarding, metric };
+  // Each interface makes a link-local address of its own.
+  const addresses = from.addresses.filter(({ ip }) => !isLinkLocal(ip));
+  const carried = { addresses, routes, isForwarding, metric };
   compartment.removeInterface(from);
   return carried;
 }

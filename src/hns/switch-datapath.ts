@@ -5,6 +5,7 @@ import type { Environment } from "../base/environment.ts";
 import type { Guid } from "../hcn/client.ts";
 import type { Compartment } from "../host/compartment.ts";
 import { DhcpClient } from "../host/dhcp/dhcp-client.ts";
+import { isLinkLocal } from "../host/address-scope.ts";
 import type { Host } from "../host/host.ts";
 import type { Interface } from "../host/interface.ts";
 import { DnsRelay } from "../host/services/dns-relay.ts";
@@ -134,8 +135,8 @@ export class SwitchDatapath implements Datapath {
 
   addressesOf(adapter: PhysicalAdapter): readonly InterfaceAddress[] {
     for (const each of this.switches.values())
-      if (each.adapter?.name === adapter.name) return each.hostInterface?.addresses ?? [];
-    return this.host.root.getInterface(adapter.name)?.addresses ?? adapter.addresses;
+      if (each.adapter?.name === adapter.name) return given(each.hostInterface?.addresses ?? []);
+    return given(this.host.root.getInterface(adapter.name)?.addresses ?? adapter.addresses);
   }
 
   attach(vnic: VnicDefinition): void {
@@ -490,4 +491,9 @@ function configureStack(compartment: Compartment, netInterface: Interface, vnic:
     });
   }
   if (vnic.dns !== undefined) compartment.dns = { ...vnic.dns };
+}
+
+/** Without those that interfaces give themselves: nobody manages a node by its link-local address. */
+function given(addresses: readonly InterfaceAddress[]): readonly InterfaceAddress[] {
+  return addresses.filter(({ ip }) => !isLinkLocal(ip));
 }

@@ -27,6 +27,7 @@ import { LINT_ENTRIES } from "./entries/lint.ts";
 import { LOAD_BALANCER_ENTRIES } from "./entries/load-balancers.ts";
 import { KUBE_PROXY_ENTRIES } from "./entries/kube-proxy.ts";
 import { NAME_ENTRIES } from "./entries/names.ts";
+import { AZURE_ENTRIES } from "./entries/azure.ts";
 import { PLUGIN_ENTRIES } from "./entries/plugins.ts";
 import { RECEIVER_ENTRIES } from "./entries/receivers.ts";
 import { RUNNING_CLUSTER_ENTRIES } from "./entries/running-cluster.ts";
@@ -65,6 +66,7 @@ const TEXTS: Readonly<Record<KnowledgeCode, EntryText>> = {
   ...KUBERNETES_ENTRIES,
   ...RUNNING_CLUSTER_ENTRIES,
   ...PLUGIN_ENTRIES,
+  ...AZURE_ENTRIES,
   ...HNS_DUMP_ENTRIES,
   ...WINDOWS_POD_ENTRIES,
   ...SERVICE_FEATURE_ENTRIES,
@@ -115,6 +117,7 @@ export const SECTIONS: readonly CatalogueSection[] = Object.freeze([
   section("Load balancers", LOAD_BALANCER_ENTRIES),
   section("Names", NAME_ENTRIES),
   section("CNI plugins, IPAM and HNS", PLUGIN_ENTRIES),
+  section("Azure CNI", AZURE_ENTRIES),
   section("Dumps of HNS", HNS_DUMP_ENTRIES),
   section("The text of configuration files", JSON_FILE_ENTRIES),
   section("CNI configurations", CNI_CONFIGURATION_ENTRIES),

@@ -175,6 +175,12 @@ export const KNOWLEDGE_CODES = [
   "ipam-range-exhausted",
   "ipam-range-invalid",
   "hns-unreachable",
+  "azure-cns-down",
+  "azure-cns-refused",
+  "azure-cns-answer-wrong",
+  "azure-cns-pool-exhausted",
+  "azure-state-unreadable",
+  "azure-wire-server-unreachable",
   // Dumps of HNS.
   "hns-dump-unreadable",
   "hns-dump-object-unknown",
@@ -323,6 +329,8 @@ export const KNOWLEDGE_CODES = [
   "kube-proxy-flag-refused",
   "kube-proxy-field-unknown",
   "kube-proxy-option-ignored",
+  "kube-proxy-configuration-invalid",
+  "kube-proxy-port-unavailable",
   // Requests to HNS.
   "hns-prefix-host-bits",
   "hns-prefix-invalid",

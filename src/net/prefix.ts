@@ -11,6 +11,9 @@ export interface Prefix {
 /** Everything of one family. */
 export const ANY_IPV4: Prefix = Object.freeze({ address: 0 as Ipv4, length: 0 });
 
+/** Everything of the other family. */
+export const ANY_IPV6: Prefix = Object.freeze({ address: 0n as Ipv6, length: 0 });
+
 /** `ip` with all bits after the first `length` cleared. */
 export function maskIp(ip: Ip, length: number): Ip {
   if (typeof ip === "number") return (length === 0 ? 0 : (ip & (-1 << (32 - length))) >>> 0) as Ipv4;

@@ -128,7 +128,7 @@ export class Subject {
 
   get key(): FlowKey {
     const key = new FlowKey();
-    key.read(this.packet.bytes, this.headers, this.direction, this.tunnel, this.packet.tni);
+    key.read(this.packet, this.headers, this.direction, this.tunnel, this.packet.tni);
     return key;
   }
 

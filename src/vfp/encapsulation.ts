@@ -6,7 +6,7 @@
  * Windows sends TTL 128 and DF (observed). Inferred: DSCP 0 outside whatever it is inside (dataplane.md §2.15 leaves it
  * open), and a UDP source port from the inner headers, 1024 or above (dataplane.md §11, Q-13).
  */
-import { writeU16, writeU8 } from "../base/bytes.ts";
+import { writeU16 } from "../base/bytes.ts";
 import { LIMITS } from "../base/limits.ts";
 import { type Ip, familyOf } from "../net/ip.ts";
 import type { Mac } from "../net/mac.ts";
@@ -130,23 +130,23 @@ export class OuterHeaders {
     const { template, network, upper } = this;
     const innerBytes = packet.length;
     packet.prepend(template.length);
-    const { bytes, start } = packet;
-    bytes.set(template, start);
+    const { view, start } = packet;
+    packet.bytes.set(template, start);
     const ip = start + network;
     const ipBytes = template.length - network + innerBytes;
     if (this.headerSum >= 0) {
-      writeU16(bytes, ip + 2, ipBytes);
-      writeU16(bytes, ip + 4, identification);
-      writeU16(bytes, ip + 10, finishSum(this.headerSum + ipBytes + identification));
+      view.setUint16(ip + 2, ipBytes);
+      view.setUint16(ip + 4, identification);
+      view.setUint16(ip + 10, finishSum(this.headerSum + ipBytes + identification));
     } else {
-      writeU16(bytes, ip + 4, ipBytes - 40);
+      view.setUint16(ip + 4, ipBytes - 40);
     }
     const isUdp = this.fields.kind === "vxlan";
     if (isUdp) {
-      writeU16(bytes, start + upper, flowBits);
-      writeU16(bytes, start + upper + 4, template.length - upper + innerBytes);
+      view.setUint16(start + upper, flowBits);
+      view.setUint16(start + upper + 4, template.length - upper + innerBytes);
     } else {
-      writeU8(bytes, start + upper + NVGRE_FLOW_ID, flowBits);
+      view.setUint8(start + upper + NVGRE_FLOW_ID, flowBits);
     }
     const family = this.headerSum >= 0 ? 4 : 6;
     const protocol = isUdp ? IpProtocol.udp : IpProtocol.gre;

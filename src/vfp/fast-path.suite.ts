@@ -62,26 +62,27 @@ function outcome(port: VfpPort, sent: Sent, nowMs: number, ttl?: number): string
   headers.parse(packet);
   const hops = ttl === undefined ? 0 : readTtl(packet.bytes, headers) - ttl;
   for (let i = 0; i < hops; i++) decrementTtl(packet.bytes, headers);
-  const wasRight = wrongChecksums(packet.bytes, headers).length === 0;
+  const wasRight = wrongChecksums(packet, headers).length === 0;
   const verdict = port.process(sent.direction, packet, headers, nowMs);
   port.mirrorSink = undefined;
   if (verdict === "drop" || verdict === "pending") return verdict;
   const check = new Headers();
   expect(check.parse(packet)).toBeUndefined();
   expect(headers, "headers describe what the packet has become").toEqual(check);
-  if (wasRight) expect(wrongChecksums(packet.bytes, check), formatHex(packet.frame)).toEqual([]);
+  if (wasRight) expect(wrongChecksums(packet, check), formatHex(packet.frame)).toEqual([]);
   const delay = verdict === "delayed" ? `${port.delay.untilMs} ${port.delay.isTurned}` : "";
   return [verdict, delay, packet.tni, formatHex(packet.frame), ...copies].join("\n");
 }
 
 /** Wrong checksums: of the packet, of the frame in its tunnel, of what an error quotes. */
-function wrongChecksums(bytes: Uint8Array, headers: Headers): string[] {
+function wrongChecksums(packet: Packet, headers: Headers): string[] {
+  const { bytes } = packet;
   const found = [verifyChecksums(bytes, headers)?.header];
   const tunnel = new TunnelHeaders();
   tunnel.locate(bytes, headers);
   if (tunnel.kind !== undefined) found.push(verifyChecksums(bytes, tunnel.inner)?.header);
   const quoted = new QuotedPacket();
-  if (quoted.locate(bytes, headers, "in")) {
+  if (quoted.locate(packet, headers, "in")) {
     const { network, family, end, transport } = quoted.headers;
     if (family === 4 && checksumOf(bytes, network, network + 20) !== 0) found.push("ipv4");
     const length = readU16(bytes, network + (family === 4 ? 2 : 4));

@@ -16,9 +16,10 @@
  * VXLAN has VFP's private protocol number 252 (dataplane.md §1.5), and its UDP source port, which only spreads flows
  * over paths, is no part of the key.
  */
-import { readI32, readU16, readU8, wordAt } from "../base/bytes.ts";
+import { wordAt } from "../base/bytes.ts";
 import type { Headers } from "../wire/headers.ts";
 import { IpProtocol } from "../wire/ip-protocol.ts";
+import type { Packet } from "../wire/packet.ts";
 import type { TunnelHeaders } from "../wire/tunnel.ts";
 import type { Direction } from "./rule.ts";
 
@@ -42,6 +43,45 @@ const IS_TAGGED = 1 << 16;
 /** Of the tunnel word; the rest is the tunnel's number. */
 const IS_NVGRE = 1 << 24;
 
+/**
+ * Each word of a key has its own odd factor, so that the products are worked out side by side, and in any order
+ * (multilinear hashing); the last lines of `mixHash` spread what they come to over all bits.
+ */
+const HASH_FACTORS: Int32Array = hashFactors();
+const HASH_LENGTH_FACTOR = 0x27d4_eb2f;
+
+function hashFactors(): Int32Array {
+  const factors = new Int32Array(KEY_WORDS_MAX + 1);
+  for (let i = 0, state = 0x9e37_79b9; i < factors.length; i++) {
+    state = Math.imul(state ^ (state >>> 15), 0x2c1b_3c6d) + 0x6d2b_79f5;
+    factors[i] = state | 1;
+  }
+  return factors;
+}
+
+// The factors of a plain IPv4 key, by themselves: it is read for most packets.
+const F0 = wordAt(HASH_FACTORS, 0);
+const F1 = wordAt(HASH_FACTORS, 1);
+const F2 = wordAt(HASH_FACTORS, 2);
+const F3 = wordAt(HASH_FACTORS, 3);
+const F4 = wordAt(HASH_FACTORS, 4);
+const F5 = wordAt(HASH_FACTORS, 5);
+const F6 = wordAt(HASH_FACTORS, 6);
+const F7 = wordAt(HASH_FACTORS, 7);
+
+function mixHash(sum: number): number {
+  let hash = Math.imul(sum ^ (sum >>> 16), 0x85eb_ca6b);
+  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2_ae35);
+  return hash ^ (hash >>> 16);
+}
+
+/** What unified flows are found by: 32 bits, signed, of the first `length` words of a key. */
+export function hashKey(words: Int32Array, length: number): number {
+  let sum = Math.imul(length, HASH_LENGTH_FACTOR);
+  for (let i = 0; i < length; i++) sum = (sum + Math.imul(wordAt(words, i), wordAt(HASH_FACTORS, i))) | 0;
+  return mixHash(sum);
+}
+
 const ECHO_TYPES: ReadonlySet<number> = new Set([0, 8, 128, 129]);
 
 /** A reusable key. */
@@ -51,6 +91,8 @@ export class FlowKey {
   tupleLength: number = TUPLE_WORDS_IPV4;
   /** Words of the whole key. */
   length: number = TUPLE_WORDS_IPV4 + LINK_WORDS;
+  /** `hashKey` of the whole key, as `read` left it. */
+  hash = 0;
   /** What `Condition.isSourceTranslated` asks for. It follows from the packet and the rules, so no flow is known by it. */
   isSourceTranslated = false;
   /** What `Condition.tcpSyn` asks for. No flow is known by it: a connection begins with one such segment. */
@@ -98,47 +140,72 @@ export class FlowKey {
   }
 
   /**
-   * Reads the key of an IP packet. `headers.family` must not be 0. `tunnel`, when it holds one, is that of this packet.
+   * Reads the key of an IP packet, which `headers` describes. `headers.family` must not be 0. `tunnel`, when it holds one, is that of this packet.
    */
   read(
-    bytes: Uint8Array,
+    packet: Packet,
     headers: Headers,
     direction: Direction,
     tunnel?: TunnelHeaders,
     tni: number = 0,
   ): void {
-    const words = this.words;
+    const { words } = this;
+    const { view } = packet;
     if (tunnel !== undefined && tunnel.kind !== undefined) {
-      this.readTunnel(bytes, headers, direction, tunnel, tni);
+      this.readTunnel(view, headers, direction, tunnel, tni);
       return;
     }
-    if (headers.family === 4) this.readPlainIpv4(bytes, headers);
-    else {
-      this.tupleLength = this.readTuple(bytes, headers, 0);
-      this.length = this.readLink(bytes, headers, this.tupleLength);
+    if (headers.family === 4) {
+      this.readPlainIpv4(view, headers, direction === "in" ? IS_INBOUND : 0);
+      if (tni === 0) return;
+    } else {
+      this.tupleLength = this.readTuple(view, headers, 0);
+      this.length = this.readLink(view, headers, this.tupleLength);
+      if (direction === "in") words[0] = wordAt(words, 0) | IS_INBOUND;
     }
-    if (direction === "in") words[0] = wordAt(words, 0) | IS_INBOUND;
-    if (tni === 0) return;
-    words[this.length] = tni;
-    this.length++;
+    if (tni !== 0) {
+      words[this.length] = tni;
+      this.length++;
+    }
+    this.hash = hashKey(words, this.length);
   }
 
   /** What most packets are, written out: this is asked for each of them. */
-  private readPlainIpv4(bytes: Uint8Array, headers: Headers): void {
+  private readPlainIpv4(view: DataView, headers: Headers, inbound: number): void {
     const { words } = this;
     const { network, ethernet, protocol, transport } = headers;
     const hasPorts = transport >= 0 && (protocol === IpProtocol.tcp || protocol === IpProtocol.udp);
-    words[0] = hasPorts ? protocol | HAS_PORTS : protocol & 0xff;
-    words[1] = hasPorts ? readI32(bytes, transport) : 0;
-    if (!hasPorts && transport >= 0) this.readPorts(bytes, headers, 0);
-    words[2] = readI32(bytes, network + 12);
-    words[3] = readI32(bytes, network + 16);
-    words[4] = headers.isTagged ? IS_TAGGED | headers.vlan : 0;
-    words[5] = readI32(bytes, ethernet);
-    words[6] = readI32(bytes, ethernet + 4);
-    words[7] = readI32(bytes, ethernet + 8);
+    const first = (hasPorts ? protocol | HAS_PORTS : protocol & 0xff) | inbound;
+    const ports = hasPorts ? view.getInt32(transport) : echoPorts(view, headers);
+    const source = view.getInt32(network + 12);
+    const destination = view.getInt32(network + 16);
+    const vlan = headers.isTagged ? IS_TAGGED | headers.vlan : 0;
+    const link0 = view.getInt32(ethernet);
+    const link1 = view.getInt32(ethernet + 4);
+    const link2 = view.getInt32(ethernet + 8);
+    // From the last on: one check of bounds is enough for all.
+    words[7] = link2;
+    words[6] = link1;
+    words[5] = link0;
+    words[4] = vlan;
+    words[3] = destination;
+    words[2] = source;
+    words[1] = ports;
+    words[0] = first;
     this.tupleLength = TUPLE_WORDS_IPV4;
     this.length = TUPLE_WORDS_IPV4 + LINK_WORDS;
+    this.hash = mixHash(
+      (Math.imul(TUPLE_WORDS_IPV4 + LINK_WORDS, HASH_LENGTH_FACTOR) +
+        Math.imul(first, F0) +
+        Math.imul(ports, F1) +
+        Math.imul(source, F2) +
+        Math.imul(destination, F3) +
+        Math.imul(vlan, F4) +
+        Math.imul(link0, F5) +
+        Math.imul(link1, F6) +
+        Math.imul(link2, F7)) |
+        0,
+    );
   }
 
   /** Takes over what another key holds. */
@@ -146,6 +213,7 @@ export class FlowKey {
     for (let i = 0; i < other.length; i++) this.words[i] = wordAt(other.words, i);
     this.tupleLength = other.tupleLength;
     this.length = other.length;
+    this.hash = other.hash;
     this.isSourceTranslated = other.isSourceTranslated;
     this.isSyn = other.isSyn;
   }
@@ -199,7 +267,7 @@ export class FlowKey {
   }
 
   private readTunnel(
-    bytes: Uint8Array,
+    view: DataView,
     headers: Headers,
     direction: Direction,
     tunnel: TunnelHeaders,
@@ -207,25 +275,27 @@ export class FlowKey {
   ): void {
     const words = this.words;
     if (headers.family === 4 && tunnel.inner.family === 4) {
-      this.readTunnelIpv4(bytes, headers, direction, tunnel, tni);
+      this.readTunnelIpv4(view, headers, direction, tunnel, tni);
+      this.hash = hashKey(words, this.length);
       return;
     }
-    const outer = this.readTuple(bytes, headers, 0);
+    const outer = this.readTuple(view, headers, 0);
     const protocol = tunnel.kind === "vxlan" ? VXLAN_PROTOCOL : headers.protocol;
     words[0] = protocol | (wordAt(words, 0) & IS_IPV6) | IS_TUNNEL | (direction === "in" ? IS_INBOUND : 0);
     words[1] = 0;
     words[outer] = tunnel.id | (tunnel.kind === "nvgre" ? IS_NVGRE : 0);
-    let at = this.readTuple(bytes, tunnel.inner, outer + 1);
+    let at = this.readTuple(view, tunnel.inner, outer + 1);
     this.tupleLength = at;
-    at = this.readLink(bytes, headers, at);
-    at = this.readLink(bytes, tunnel.inner, at);
+    at = this.readLink(view, headers, at);
+    at = this.readLink(view, tunnel.inner, at);
     words[at] = tni;
     this.length = at + 1;
+    this.hash = hashKey(words, this.length);
   }
 
   /** IPv4 in IPv4, written out. */
   private readTunnelIpv4(
-    bytes: Uint8Array,
+    view: DataView,
     headers: Headers,
     direction: Direction,
     tunnel: TunnelHeaders,
@@ -238,31 +308,30 @@ export class FlowKey {
     words[0] =
       (isVxlan ? VXLAN_PROTOCOL : headers.protocol) | IS_TUNNEL | (direction === "in" ? IS_INBOUND : 0);
     words[1] = 0;
-    words[2] = readI32(bytes, network + 12);
-    words[3] = readI32(bytes, network + 16);
+    words[2] = view.getInt32(network + 12);
+    words[3] = view.getInt32(network + 16);
     words[4] = isVxlan ? tunnel.id : tunnel.id | IS_NVGRE;
     const { protocol, transport } = inner;
     const hasPorts = transport >= 0 && (protocol === IpProtocol.tcp || protocol === IpProtocol.udp);
     words[5] = hasPorts ? protocol | HAS_PORTS : protocol & 0xff;
-    words[6] = hasPorts ? readI32(bytes, transport) : 0;
-    if (!hasPorts && transport >= 0) this.readPorts(bytes, inner, 5);
-    words[7] = readI32(bytes, inner.network + 12);
-    words[8] = readI32(bytes, inner.network + 16);
+    words[6] = hasPorts ? view.getInt32(transport) : echoPorts(view, inner);
+    words[7] = view.getInt32(inner.network + 12);
+    words[8] = view.getInt32(inner.network + 16);
     words[9] = headers.isTagged ? IS_TAGGED | headers.vlan : 0;
-    words[10] = readI32(bytes, ethernet);
-    words[11] = readI32(bytes, ethernet + 4);
-    words[12] = readI32(bytes, ethernet + 8);
+    words[10] = view.getInt32(ethernet);
+    words[11] = view.getInt32(ethernet + 4);
+    words[12] = view.getInt32(ethernet + 8);
     words[13] = inner.isTagged ? IS_TAGGED | inner.vlan : 0;
-    words[14] = readI32(bytes, inner.ethernet);
-    words[15] = readI32(bytes, inner.ethernet + 4);
-    words[16] = readI32(bytes, inner.ethernet + 8);
+    words[14] = view.getInt32(inner.ethernet);
+    words[15] = view.getInt32(inner.ethernet + 4);
+    words[16] = view.getInt32(inner.ethernet + 8);
     words[17] = tni;
     this.tupleLength = 2 * TUPLE_WORDS_IPV4 + 1;
     this.length = 2 * (TUPLE_WORDS_IPV4 + LINK_WORDS) + 2;
   }
 
   /** @returns where the next words go. */
-  private readTuple(bytes: Uint8Array, headers: Headers, at: number): number {
+  private readTuple(view: DataView, headers: Headers, at: number): number {
     const words = this.words;
     if (headers.family === 0) {
       words[at] = headers.etherType | IS_NOT_IP;
@@ -274,25 +343,25 @@ export class FlowKey {
     const isIpv4 = headers.family === 4;
     words[at] = (headers.protocol & 0xff) | (isIpv4 ? 0 : IS_IPV6);
     words[at + 1] = 0;
-    if (headers.transport >= 0) this.readPorts(bytes, headers, at);
+    if (headers.transport >= 0) this.readPorts(view, headers, at);
     const { network } = headers;
     if (isIpv4) {
-      words[at + 2] = readI32(bytes, network + 12);
-      words[at + 3] = readI32(bytes, network + 16);
+      words[at + 2] = view.getInt32(network + 12);
+      words[at + 3] = view.getInt32(network + 16);
       return at + TUPLE_WORDS_IPV4;
     }
-    for (let i = 0; i < 8; i++) words[at + 2 + i] = readI32(bytes, network + 8 + i * 4);
+    for (let i = 0; i < 8; i++) words[at + 2 + i] = view.getInt32(network + 8 + i * 4);
     return at + TUPLE_WORDS_IPV6;
   }
 
   /** @returns where the next words go. */
-  private readLink(bytes: Uint8Array, headers: Headers, at: number): number {
+  private readLink(view: DataView, headers: Headers, at: number): number {
     const words = this.words;
     const { ethernet } = headers;
     words[at] = headers.isTagged ? IS_TAGGED | headers.vlan : 0;
-    words[at + 1] = readI32(bytes, ethernet);
-    words[at + 2] = readI32(bytes, ethernet + 4);
-    words[at + 3] = readI32(bytes, ethernet + 8);
+    words[at + 1] = view.getInt32(ethernet);
+    words[at + 2] = view.getInt32(ethernet + 4);
+    words[at + 3] = view.getInt32(ethernet + 8);
     return at + LINK_WORDS;
   }
 
@@ -308,25 +377,23 @@ export class FlowKey {
     }
   }
 
-  private readPorts(bytes: Uint8Array, headers: Headers, tuple: number): void {
-    const at = headers.transport;
-    switch (headers.protocol) {
-      case IpProtocol.tcp:
-      case IpProtocol.udp:
-        this.words[tuple] = wordAt(this.words, tuple) | HAS_PORTS;
-        this.words[tuple + 1] = readI32(bytes, at);
-        return;
-      case IpProtocol.icmp:
-      case IpProtocol.icmpv6: {
-        // Both directions of an echo carry the identifier, so it ties the reply to the request.
-        if (!ECHO_TYPES.has(readU8(bytes, at))) return;
-        const identifier = readU16(bytes, at + 4);
-        this.words[tuple + 1] = (identifier << 16) | identifier;
-        return;
-      }
-      default:
+  private readPorts(view: DataView, headers: Headers, tuple: number): void {
+    const { protocol, transport } = headers;
+    if (protocol === IpProtocol.tcp || protocol === IpProtocol.udp) {
+      this.words[tuple] = wordAt(this.words, tuple) | HAS_PORTS;
+      this.words[tuple + 1] = view.getInt32(transport);
+    } else {
+      this.words[tuple + 1] = echoPorts(view, headers);
     }
   }
+}
+
+/** Both directions of an echo carry the identifier, so it ties the reply to the request. 0 for what is none. */
+function echoPorts(view: DataView, { protocol, transport }: Headers): number {
+  if (transport < 0 || (protocol !== IpProtocol.icmp && protocol !== IpProtocol.icmpv6)) return 0;
+  if (!ECHO_TYPES.has(view.getUint8(transport))) return 0;
+  const identifier = view.getUint16(transport + 4);
+  return (identifier << 16) | identifier;
 }
 
 /** Words of the tuple that begins with `first`. */

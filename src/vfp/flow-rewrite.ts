@@ -14,11 +14,11 @@
  * 7       what the sums of the IP header and of the transport grow by, 16 bits each
  * ```
  */
-import { readU16, wordAt, writeU16, writeU32 } from "../base/bytes.ts";
+import { wordAt } from "../base/bytes.ts";
 import { foldSum } from "../wire/checksum.ts";
 import type { Headers } from "../wire/headers.ts";
 import { IpProtocol } from "../wire/ip-protocol.ts";
-import { decrementTtl } from "../wire/ttl.ts";
+import type { Packet } from "../wire/packet.ts";
 import { udpChecksumField } from "../wire/udp.ts";
 import type { FlowKey } from "./flow-key.ts";
 import { VXLAN_PROTOCOL } from "./flow-key.ts";
@@ -31,7 +31,8 @@ const HOPS_MAX = 0xff;
 
 const Changes = {
   link: 1,
-  addresses: 2,
+  /** Addresses or hops. */
+  network: 2,
   ports: 4,
   isUdp: 8,
   dscp: 16,
@@ -60,7 +61,8 @@ export function compileRewrite(
   at: number,
 ): void {
   const { words } = key;
-  const { ttlDecrements, dscp } = transposition;
+  const { dscp } = transposition;
+  const hops = Math.min(transposition.ttlDecrements, HOPS_MAX);
   const source = wordAt(words, 2);
   const destination = wordAt(words, 3);
   const ports = wordAt(words, 1);
@@ -73,16 +75,18 @@ export function compileRewrite(
   const checksumOffset = transportDelta === 0 ? 0 : Math.max(0, coveringChecksumOffset(protocol));
   target[at] =
     writeLink(key, transposition, target, at + 1) |
-    (addressDelta === 0 ? 0 : Changes.addresses) |
+    (addressDelta === 0 && hops === 0 ? 0 : Changes.network) |
     (newPorts === ports ? 0 : Changes.ports) |
     (protocol === IpProtocol.udp ? Changes.isUdp : 0) |
     (dscp < 0 ? 0 : Changes.dscp | (dscp << Changes.dscpShift)) |
     (checksumOffset << Changes.checksumShift) |
-    (Math.min(ttlDecrements, HOPS_MAX) << Changes.hopsShift);
+    (hops << Changes.hopsShift);
   target[at + 4] = newSource;
   target[at + 5] = newDestination;
   target[at + 6] = newPorts;
-  target[at + 7] = (foldSum(addressDelta) << 16) | transportDelta;
+  // Each hop takes one off the upper byte of its word, whatever is in it.
+  const hopsDelta = hops === 0 ? 0 : 0xffff - (hops << 8);
+  target[at + 7] = (foldSum(addressDelta + hopsDelta) << 16) | transportDelta;
 }
 
 function writeLink(key: FlowKey, transposition: Transposition, target: Int32Array, at: number): number {
@@ -103,39 +107,39 @@ export function rewriteHops(words: Int32Array, at: number): number {
   return wordAt(words, at) >>> Changes.hopsShift;
 }
 
-/** Rewrites a packet as the words from `at` on say. */
-export function applyRewrite(words: Int32Array, at: number, bytes: Uint8Array, headers: Headers): void {
+/** Rewrites a packet, which `headers` describes, as the words from `at` on say. */
+export function applyRewrite(words: Int32Array, at: number, packet: Packet, headers: Headers): void {
   const changes = wordAt(words, at);
+  const { view } = packet;
+  const { ethernet, network, transport } = headers;
   if ((changes & Changes.link) !== 0) {
-    const { ethernet } = headers;
-    writeU32(bytes, ethernet, wordAt(words, at + 1));
-    writeU32(bytes, ethernet + 4, wordAt(words, at + 2));
-    writeU32(bytes, ethernet + 8, wordAt(words, at + 3));
+    view.setInt32(ethernet, wordAt(words, at + 1));
+    view.setInt32(ethernet + 4, wordAt(words, at + 2));
+    view.setInt32(ethernet + 8, wordAt(words, at + 3));
   }
   const deltas = wordAt(words, at + 7);
-  if ((changes & Changes.addresses) !== 0) {
-    const { network } = headers;
-    writeU32(bytes, network + 12, wordAt(words, at + 4));
-    writeU32(bytes, network + 16, wordAt(words, at + 5));
-    writeU16(bytes, network + 10, addToChecksum(readU16(bytes, network + 10), deltas >>> 16));
+  if ((changes & Changes.network) !== 0) {
+    view.setInt32(network + 12, wordAt(words, at + 4));
+    view.setInt32(network + 16, wordAt(words, at + 5));
+    view.setUint8(network + 8, view.getUint8(network + 8) - (changes >>> Changes.hopsShift));
+    view.setUint16(network + 10, addToChecksum(view.getUint16(network + 10), deltas >>> 16));
   }
-  const { transport } = headers;
   if (transport >= 0) {
-    if ((changes & Changes.ports) !== 0) writeU32(bytes, transport, wordAt(words, at + 6));
+    if ((changes & Changes.ports) !== 0) view.setInt32(transport, wordAt(words, at + 6));
     const offset = (changes >>> Changes.checksumShift) & 0x3f;
     if (offset !== 0)
-      addToTransport(bytes, transport + offset, deltas & 0xffff, (changes & Changes.isUdp) !== 0);
+      addToTransport(view, transport + offset, deltas & 0xffff, (changes & Changes.isUdp) !== 0);
   }
-  if ((changes & Changes.dscp) !== 0) writeDscp(bytes, headers, (changes >>> Changes.dscpShift) & 0x3f);
-  for (let hops = changes >>> Changes.hopsShift; hops > 0; hops--) decrementTtl(bytes, headers);
+  if ((changes & Changes.dscp) !== 0)
+    writeDscp(packet.bytes, headers, (changes >>> Changes.dscpShift) & 0x3f);
 }
 
-function addToTransport(bytes: Uint8Array, field: number, sum: number, isUdp: boolean): void {
-  const before = readU16(bytes, field);
+function addToTransport(view: DataView, field: number, sum: number, isUdp: boolean): void {
+  const before = view.getUint16(field);
   // RFC 768: zero means that the sender computed none; it stays so.
   if (isUdp && before === 0) return;
   const after = addToChecksum(before, sum);
-  writeU16(bytes, field, isUdp ? udpChecksumField(after) : after);
+  view.setUint16(field, isUdp ? udpChecksumField(after) : after);
 }
 
 /** The field after `sum` was added to what it covers. */

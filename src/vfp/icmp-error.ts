@@ -12,6 +12,7 @@ import { Headers } from "../wire/headers.ts";
 import { ICMP_CHECKSUM_OFFSET, isIcmpError } from "../wire/icmp.ts";
 import { IpProtocol } from "../wire/ip-protocol.ts";
 import { udpChecksumField } from "../wire/udp.ts";
+import type { Packet } from "../wire/packet.ts";
 import { FlowKey } from "./flow-key.ts";
 import type { Direction } from "./rule.ts";
 import { type AddressWords, Transposition, coveringChecksumOffset, wordsToIp } from "./transposition.ts";
@@ -32,12 +33,13 @@ export class QuotedPacket {
   private readonly own = new FlowKey();
 
   /** @returns false when the packet is no error, or quotes nothing that a flow could be known by. */
-  locate(bytes: Uint8Array, headers: Headers, direction: Direction): boolean {
+  locate(packet: Packet, headers: Headers, direction: Direction): boolean {
+    const { bytes } = packet;
     if (!isErrorMessage(bytes, headers)) return false;
     const quoted = this.headers;
     if (quoted.parseEmbedded(bytes, headers.payload, headers.end) !== undefined) return false;
     if (quoted.family !== headers.family || quoted.transport < 0) return false;
-    this.own.read(bytes, quoted, direction === "in" ? "out" : "in");
+    this.own.read(packet, quoted, direction === "in" ? "out" : "in");
     this.own.writeReverseTuple(this.answer);
     return true;
   }

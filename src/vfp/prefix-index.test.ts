@@ -49,7 +49,7 @@ function keyOf(destination: Ip): FlowKey {
     at.setBigUint64(headers.network + 24, destination >> 64n);
     at.setBigUint64(headers.network + 32, destination & ((1n << 64n) - 1n));
   }
-  key.read(packet.bytes, headers, "out");
+  key.read(packet, headers, "out");
   return key;
 }
 

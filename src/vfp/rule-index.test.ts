@@ -27,7 +27,7 @@ function keyOf(destination: string, port: number): FlowKey {
   const headers = new Headers();
   headers.parse(packet);
   const key = new FlowKey();
-  key.read(packet.bytes, headers, "out");
+  key.read(packet, headers, "out");
   return key;
 }
 

@@ -59,3 +59,11 @@ export interface Charge {
   readonly bucket: TokenBucket;
   readonly limit: RateLimit;
 }
+
+/** Lets `bytes` into all buckets, or into none. @returns how many milliseconds they wait; -1 when a queue is full. */
+export function admitAll(charges: readonly Charge[], bytes: number, nowMs: number): number {
+  for (const { bucket, limit } of charges) if (!bucket.hasRoom(limit, bytes, nowMs)) return -1;
+  let delayMs = 0;
+  for (const { bucket, limit } of charges) delayMs = Math.max(delayMs, bucket.admit(limit, bytes, nowMs));
+  return delayMs;
+}

@@ -1,6 +1,6 @@
 /**
  * The unified flows of a port, as records of 32-bit words in one array: what a packet of a known flow needs lies side by
- * side, so that a hit reads one entry of the index and one record, however many flows there are. What only the layers ask
+ * side, so that a hit reads one word of the index and one record, however many flows there are. What only the layers ask
  * for is an object per flow (`UnifiedFlow`), which a plain hit never touches.
  *
  * ```
@@ -23,9 +23,8 @@ import type { Packet } from "../wire/packet.ts";
 import { readTtl } from "../wire/ttl.ts";
 import type { TunnelHeaders } from "../wire/tunnel.ts";
 import type { OuterHeaders } from "./encapsulation.ts";
-import type { FlowKey } from "./flow-key.ts";
+import { type FlowKey, hashKey } from "./flow-key.ts";
 import { REWRITE_WORDS, applyRewrite, compileRewrite, rewriteHops } from "./flow-rewrite.ts";
-import { hashWords } from "./flow-table.ts";
 import {
   type FlowEffects,
   IP_BYTES_MAX,
@@ -66,10 +65,26 @@ const Kind = {
   poppedShift: 16,
 } as const;
 
+/** What becomes of a packet; `not`: its flow is not what the layers would give any more, or does more than rewrite. */
+export type Taken = "pass" | "turned" | "not";
+
+/** What a packet of a known flow has to do with its port. */
+export interface FlowPort {
+  readonly generation: number;
+  readonly census: { readonly flowsMade: number };
+  takeIdentification(): number;
+}
+
+/** Of a plain IPv4 key. */
+const KEY_WORDS_MIN = 8;
 const STALE = -1;
 const CAPACITY_MIN = 16;
 /** The index grows when more than this part of it is taken. */
 const LOAD_MAX = 0.6;
+/** An entry of the index: record number + 1, and above it as many bits of the hash as there is room for. */
+const RECORD_BITS = 21;
+const RECORD_MASK = (1 << RECORD_BITS) - 1;
+const RECORDS_MAX = RECORD_MASK;
 const OUTERS_MAX = 4_096;
 
 const NO_WORDS = new Int32Array(0);
@@ -81,7 +96,7 @@ export class UnifiedFlowTable implements UnifiedFlowBooks {
   private stride: number;
   private words: Int32Array = NO_WORDS;
   private doubles: Float64Array = NO_DOUBLES;
-  /** Pairs of hash and record number + 1; 0 in the second: free. */
+  /** Entries as `entryFor` makes them; 0: free. One word each, so that it stays in the nearer caches for longer. */
   private index: Int32Array = NO_WORDS;
   private capacity = 0;
   private flows: (UnifiedFlow | undefined)[] = [];
@@ -101,20 +116,57 @@ export class UnifiedFlowTable implements UnifiedFlowBooks {
     return this.count;
   }
 
-  /** The record of the flow with the first `length` words of `key`; -1 without one. */
-  find(key: Int32Array, length: number): number {
+  /** The record of the flow with the first `length` words of `key`; -1 without one. `hash`: its `hashKey`. */
+  find(key: Int32Array, length: number, hash: number = hashKey(key, length)): number {
     if (this.count === 0 || length > this.keyWords) return -1;
     const { index, words, stride } = this;
     const mask = this.capacity - 1;
-    const hash = hashWords(key, 0, length) | 0;
     for (let slot = hash & mask; ; slot = (slot + 1) & mask) {
-      const record = wordAt(index, slot * 2 + 1) - 1;
-      if (record < 0) return -1;
-      if (wordAt(index, slot * 2) !== hash) continue;
+      const entry = wordAt(index, slot);
+      if (entry === 0) return -1;
+      if (((entry ^ hash) & ~RECORD_MASK) !== 0) continue;
+      const record = (entry & RECORD_MASK) - 1;
       const at = record * stride;
       if ((wordAt(words, at) & Kind.lengthMask) === length && isKey(words, at + KEY, key, length))
         return record;
     }
+  }
+
+  /**
+   * The usual packet of a known flow of `port`, in one go: rewrites it, and counts it. `headers` describes the packet, and
+   * then what it has become; `tunnel` is the tunnel that it comes in.
+   */
+  take(
+    record: number,
+    port: FlowPort,
+    nowMs: number,
+    packet: Packet,
+    headers: Headers,
+    tunnel: TunnelHeaders,
+  ): Taken {
+    const { words, doubles } = this;
+    const at = record * this.stride;
+    const kind = wordAt(words, at);
+    // What only the flow's object knows is not for here.
+    if ((kind & (Kind.needsObject | Kind.hasEffects)) !== 0) return "not";
+    if (!this.isCurrent(record, port.generation, port.census.flowsMade, nowMs)) return "not";
+    const pops = (kind & Kind.pops) !== 0;
+    const hops = rewriteHops(words, at + AT.rewrite);
+    if (hops > 0 && readTtl(packet.bytes, pops ? tunnel.inner : headers) <= hops) return "not";
+    const popped = kind >>> Kind.poppedShift;
+    if (popped > 0 && readTtl(packet.bytes, headers) <= popped) return "not";
+    const outer = wordAt(words, at + AT.outer);
+    const push = outer === 0 ? undefined : this.outers[outer - 1];
+    if (push !== undefined && packet.length + push.length > IP_BYTES_MAX) return "not";
+    doubles[(at >> 1) + AT.lastUsed] = nowMs;
+    words[at + AT.packets] = wordAt(words, at + AT.packets) + 1;
+    if (pops) popTunnel(packet, headers, tunnel);
+    applyRewrite(words, at + AT.rewrite, packet, headers);
+    if (push !== undefined)
+      push.apply(packet, headers, port.takeIdentification(), wordAt(words, at + AT.outerBits));
+    const tni = wordAt(words, at + AT.tni);
+    if (tni >= 0) packet.tni = tni;
+    return (kind & Kind.turned) === 0 ? "pass" : "turned";
   }
 
   /** True while the flow gives what the layers would give. `flowsMade`: by the port's layers, in all. */
@@ -122,7 +174,7 @@ export class UnifiedFlowTable implements UnifiedFlowBooks {
     const at = record * this.stride;
     const { words, doubles } = this;
     if (wordAt(words, at + AT.generation) !== generation) return false;
-    const times = at / 2;
+    const times = at >> 1;
     if (nowMs >= doubleAt(doubles, times + AT.staleAt)) return false;
     if (nowMs - doubleAt(doubles, times + AT.lastUsed) >= doubleAt(doubles, times + AT.ttl)) return false;
     if ((wordAt(words, at) & Kind.hasMisses) === 0 || wordAt(words, at + AT.flowsMade) === flowsMade)
@@ -169,7 +221,7 @@ export class UnifiedFlowTable implements UnifiedFlowBooks {
       return;
     }
     if ((kind & Kind.pops) !== 0) popTunnel(packet, headers, tunnel);
-    applyRewrite(words, at + AT.rewrite, packet.bytes, headers);
+    applyRewrite(words, at + AT.rewrite, packet, headers);
     const outer = wordAt(words, at + AT.outer);
     if (outer !== 0)
       this.outers[outer - 1]?.apply(packet, headers, identification, wordAt(words, at + AT.outerBits));
@@ -180,7 +232,7 @@ export class UnifiedFlowTable implements UnifiedFlowBooks {
   /** Notes one more packet. */
   touch(record: number, nowMs: number): void {
     const at = record * this.stride;
-    this.doubles[at / 2 + AT.lastUsed] = nowMs;
+    this.doubles[(at >> 1) + AT.lastUsed] = nowMs;
     this.words[at + AT.packets] = wordAt(this.words, at + AT.packets) + 1;
   }
 
@@ -213,7 +265,7 @@ export class UnifiedFlowTable implements UnifiedFlowBooks {
     more: { readonly generation: number; readonly flowsMade: number; readonly nowMs: number },
   ): void {
     const { length } = key;
-    assert(length > 0 && length <= Kind.lengthMask, "a flow key has words");
+    assert(length >= KEY_WORDS_MIN && length <= Kind.lengthMask, "a flow key has a tuple and a link");
     const former = this.find(key.words, length);
     if (former >= 0) this.remove(former);
     if (length > this.keyWords) this.widen(length);
@@ -226,10 +278,10 @@ export class UnifiedFlowTable implements UnifiedFlowBooks {
     words[at + AT.generation] = more.generation;
     words[at + AT.flowsMade] = more.flowsMade;
     words[at + AT.packets] = 1;
-    doubles[at / 2 + AT.lastUsed] = more.nowMs;
-    doubles[at / 2 + AT.ttl] = flow.ttlMs;
-    doubles[at / 2 + AT.staleAt] = flow.staleAtMs;
-    const hash = hashWords(key.words, 0, length) | 0;
+    doubles[(at >> 1) + AT.lastUsed] = more.nowMs;
+    doubles[(at >> 1) + AT.ttl] = flow.ttlMs;
+    doubles[(at >> 1) + AT.staleAt] = flow.staleAtMs;
+    const hash = hashKey(key.words, length);
     words[at + AT.hash] = hash;
     this.flows[record] = flow;
     flow.enter(this, record);
@@ -276,7 +328,7 @@ export class UnifiedFlowTable implements UnifiedFlowBooks {
   }
 
   lastUsedMsOf(record: number): number {
-    return doubleAt(this.doubles, (record * this.stride) / 2 + AT.lastUsed);
+    return doubleAt(this.doubles, ((record * this.stride) >> 1) + AT.lastUsed);
   }
 
   makeStale(record: number): void {
@@ -285,7 +337,7 @@ export class UnifiedFlowTable implements UnifiedFlowBooks {
 
   private isAlive(record: number, generation: number, nowMs: number): boolean {
     const at = record * this.stride;
-    const times = at / 2;
+    const times = at >> 1;
     return (
       wordAt(this.words, at + AT.generation) === generation &&
       nowMs < doubleAt(this.doubles, times + AT.staleAt) &&
@@ -330,6 +382,7 @@ export class UnifiedFlowTable implements UnifiedFlowBooks {
     const record = this.free.pop();
     if (record !== undefined) return record;
     const next = this.flows.length;
+    assert(next < RECORDS_MAX, "a port has no more flows than its index can number");
     if ((next + 1) * this.stride > this.words.length) {
       const records = Math.max(CAPACITY_MIN, next * 2);
       this.resize(new Int32Array(records * this.stride), this.stride);
@@ -361,37 +414,41 @@ export class UnifiedFlowTable implements UnifiedFlowBooks {
   private growIndex(): void {
     const former = this.index;
     this.capacity = Math.max(CAPACITY_MIN, this.capacity * 2);
-    this.index = new Int32Array(this.capacity * 2);
-    for (let slot = 0; slot < former.length; slot += 2) {
-      const record = wordAt(former, slot + 1) - 1;
-      if (record >= 0) this.link(wordAt(former, slot), record);
-    }
+    this.index = new Int32Array(this.capacity);
+    for (const entry of former) if (entry !== 0) this.link(this.hashOf(entry), (entry & RECORD_MASK) - 1);
+  }
+
+  /** The hash of the key whose flow an entry of the index leads to. */
+  private hashOf(entry: number): number {
+    return wordAt(this.words, ((entry & RECORD_MASK) - 1) * this.stride + AT.hash);
   }
 
   private link(hash: number, record: number): void {
     const mask = this.capacity - 1;
     let slot = hash & mask;
-    while (this.index[slot * 2 + 1] !== 0) slot = (slot + 1) & mask;
-    this.index[slot * 2] = hash;
-    this.index[slot * 2 + 1] = record + 1;
+    while (this.index[slot] !== 0) slot = (slot + 1) & mask;
+    this.index[slot] = entryFor(hash, record);
   }
 
   private unlink(hash: number, record: number): void {
     const mask = this.capacity - 1;
     const { index } = this;
+    const entry = entryFor(hash, record);
     let hole = hash & mask;
-    while (index[hole * 2 + 1] !== record + 1) hole = (hole + 1) & mask;
-    for (let next = (hole + 1) & mask; index[next * 2 + 1] !== 0; next = (next + 1) & mask) {
+    while (index[hole] !== entry) hole = (hole + 1) & mask;
+    for (let next = (hole + 1) & mask; index[next] !== 0; next = (next + 1) & mask) {
       // An entry may move back only when its home lies at or before the hole on its probe path.
-      const distance = (next - wordAt(index, next * 2)) & mask;
+      const distance = (next - this.hashOf(wordAt(index, next))) & mask;
       if (distance < ((next - hole) & mask)) continue;
-      index[hole * 2] = wordAt(index, next * 2);
-      index[hole * 2 + 1] = wordAt(index, next * 2 + 1);
+      index[hole] = wordAt(index, next);
       hole = next;
     }
-    index[hole * 2] = 0;
-    index[hole * 2 + 1] = 0;
+    index[hole] = 0;
   }
+}
+
+function entryFor(hash: number, record: number): number {
+  return (hash & ~RECORD_MASK) | (record + 1);
 }
 
 function strideFor(keyWords: number): number {
@@ -399,6 +456,16 @@ function strideFor(keyWords: number): number {
 }
 
 function isKey(words: Int32Array, at: number, key: Int32Array, length: number): boolean {
-  for (let i = 0; i < length; i++) if (words[at + i] !== key[i]) return false;
-  return true;
+  for (let i = length - 1; i >= KEY_WORDS_MIN; i--) if (words[at + i] !== key[i]) return false;
+  // The words of a plain IPv4 key, which no key is shorter than, without a branch for each.
+  const differences =
+    (wordAt(words, at + 7) ^ wordAt(key, 7)) |
+    (wordAt(words, at + 6) ^ wordAt(key, 6)) |
+    (wordAt(words, at + 5) ^ wordAt(key, 5)) |
+    (wordAt(words, at + 4) ^ wordAt(key, 4)) |
+    (wordAt(words, at + 3) ^ wordAt(key, 3)) |
+    (wordAt(words, at + 2) ^ wordAt(key, 2)) |
+    (wordAt(words, at + 1) ^ wordAt(key, 1)) |
+    (wordAt(words, at) ^ wordAt(key, 0));
+  return differences === 0;
 }

@@ -40,7 +40,7 @@ import {
   vxlanPortFor,
 } from "./port-settings.ts";
 import type { Direction, LayerDefinition } from "./rule.ts";
-import { type Charge, TokenBuckets } from "./token-bucket.ts";
+import { type Charge, TokenBuckets, admitAll } from "./token-bucket.ts";
 import { wordsToIp } from "./transposition.ts";
 import { type FlowEffects, UnifiedFlow, applyTransposition, suits } from "./unified-flow.ts";
 import { UnifiedFlowTable } from "./unified-flow-table.ts";
@@ -369,7 +369,7 @@ export class VfpPort implements WalkedPort {
     headers: Headers,
     nowMs: number,
   ): { readonly ip: Ip; readonly port: number } | undefined {
-    this.scratchKey.read(packet.bytes, headers, direction);
+    this.scratchKey.read(packet, headers, direction);
     this.scratchKey.writeReverseTuple(this.layerKey);
     const flow = this.layerNamed(layerName).findFlow(this.layerKey, nowMs);
     const source = flow?.transposition.newSource;
@@ -407,15 +407,12 @@ export class VfpPort implements WalkedPort {
     tunnel.kind = undefined;
     const mayBeTunnel = headers.protocol === IpProtocol.udp || headers.protocol === IpProtocol.gre;
     if (mayBeTunnel && this.parser.parsesTunnels) {
-      const malformed = tunnel.locate(
-        packet.bytes,
-        headers,
-        vxlanPortFor(this.parser, packet.bytes, headers),
-      );
-      if (malformed !== undefined) return this.refuse("tunnel-refused", packet, direction, nowMs, recorder);
+      const vxlanPort = vxlanPortFor(this.parser, packet.bytes, headers);
+      if (tunnel.locate(packet.bytes, headers, vxlanPort) !== undefined)
+        return this.refuse("tunnel-refused", packet, direction, nowMs, recorder);
     }
     key.isSourceTranslated = false;
-    key.read(packet.bytes, headers, direction, tunnel, packet.tni);
+    key.read(packet, headers, direction, tunnel, packet.tni);
     const frame = tunnel.kind === undefined ? headers : tunnel.inner;
     if (headers.fragmentOffset !== 0 || frame.fragmentOffset !== 0)
       return this.followFirstFragment(packet, headers, nowMs, recorder);
@@ -428,8 +425,8 @@ export class VfpPort implements WalkedPort {
     const isControl = (tcpFlags & CONTROL_FLAGS) !== 0 || quoted !== undefined;
     const isWhole = !headers.isFragment && !frame.isFragment;
     if (isWhole && recorder === undefined && !isControl && this.census.settings.usesUnifiedFlows) {
-      const flow = this.unified.find(key.words, key.length);
-      if (flow >= 0 && this.unified.isCurrent(flow, this.generation, this.census.flowsMade, nowMs)) {
+      const flow = this.unified.find(key.words, key.length, key.hash);
+      if (flow >= 0) {
         const verdict = this.followUnifiedFlow(flow, direction, packet, headers, nowMs);
         if (verdict !== undefined) return verdict;
       }
@@ -507,18 +504,28 @@ export class VfpPort implements WalkedPort {
     headers: Headers,
     nowMs: number,
   ): Verdict | undefined {
-    const { unified, tunnel } = this;
-    if (!unified.suits(flow, packet, headers, tunnel)) return undefined;
-    const effects = unified.effectsOf(flow);
-    let delayMs = 0;
-    if (effects !== undefined) {
-      for (const { bucket, limit } of effects.charges)
-        if (!bucket.hasRoom(limit, packet.length, nowMs)) return undefined;
-      for (const { bucket, limit } of effects.charges)
-        delayMs = Math.max(delayMs, bucket.admit(limit, packet.length, nowMs));
-    }
+    const verdict = this.unified.take(flow, this, nowMs, packet, headers, this.scratch.tunnel);
+    if (verdict === "not") return this.followUnusualFlow(flow, direction, packet, headers, nowMs);
     if (direction === "out") this.counters.out.unifiedFlowMatch++;
     else this.counters.in.unifiedFlowMatch++;
+    return verdict;
+  }
+
+  /** One whose packets are charged, copied, or rewritten as only its object knows; or one that does not hold any more. */
+  private followUnusualFlow(
+    flow: number,
+    direction: Direction,
+    packet: Packet,
+    headers: Headers,
+    nowMs: number,
+  ): Verdict | undefined {
+    const { unified, tunnel } = this;
+    if (!unified.isCurrent(flow, this.generation, this.census.flowsMade, nowMs)) return undefined;
+    if (!unified.suits(flow, packet, headers, tunnel)) return undefined;
+    const effects = unified.effectsOf(flow);
+    const delayMs = effects === undefined ? 0 : admitAll(effects.charges, packet.length, nowMs);
+    if (delayMs < 0) return undefined;
+    this.counters[direction].unifiedFlowMatch++;
     unified.touch(flow, nowMs);
     const isTurned = unified.isTurned(flow);
     const identification = unified.pushes(flow) ? this.takeIdentification() : 0;
@@ -533,7 +540,7 @@ export class VfpPort implements WalkedPort {
     if (protocol !== IpProtocol.icmp && protocol !== IpProtocol.icmpv6) return undefined;
     if (!this.parser.parsesIcmpErrors) return undefined;
     const { quoted } = this.scratch;
-    return quoted.locate(packet.bytes, headers, direction) ? quoted : undefined;
+    return quoted.locate(packet, headers, direction) ? quoted : undefined;
   }
 
   private followFirstFragment(packet: Packet, headers: Headers, nowMs: number, recorder?: Recorder): Verdict {

@@ -422,7 +422,7 @@ export class Walk {
     if (step.tni >= 0) packet.tni = step.tni;
     this.total.compose(step);
     port.key.isSourceTranslated ||= step.changesSource;
-    if (headers.family !== 0) port.key.read(packet.bytes, headers, this.direction, port.tunnel, packet.tni);
+    if (headers.family !== 0) port.key.read(packet, headers, this.direction, port.tunnel, packet.tni);
   }
 
   /** What was put on here is gone as if it had never been; the tunnel that the packet came in is seen again. */
@@ -467,7 +467,7 @@ export class Walk {
     if (turns) this.direction = this.direction === "out" ? "in" : "out";
     this.total.compose(outer);
     port.key.isSourceTranslated ||= outer.changesSource;
-    port.key.read(packet.bytes, headers, this.direction, port.tunnel, packet.tni);
+    port.key.read(packet, headers, this.direction, port.tunnel, packet.tni);
     this.recorder?.followed(layer, flow);
     return "pass";
   }

@@ -83,7 +83,8 @@ function fromInside(
     : (readU128(bytes, headers.network + HEADER.destination) as Ipv6);
   const owner = virtualSwitch.findPortByIp(receiver);
   if (source.kind === "container" && (asksForItself || owner === source)) return;
-  if (owner !== undefined) {
+  // The host's own question whether its address is free is for the wire.
+  if (owner !== undefined && owner !== source) {
     // A group is nobody's address here, so the rewrite for the wire has taken it for one outside.
     if (source.kind === "container") writeU48(bytes, packet.start + 6, source.mac);
     virtualSwitch.deliver(owner, packet, "neighbour discovery for an address behind this port");

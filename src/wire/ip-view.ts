@@ -4,9 +4,9 @@
  * no checksum.
  */
 import { assert } from "../base/assert.ts";
-import { readU16, readU32, readU8 } from "../base/bytes.ts";
+import { readU128, readU16, readU32, readU8 } from "../base/bytes.ts";
 import type { Ipv6 } from "../net/ip.ts";
-import { type Headers, destinationIp, sourceIp } from "./headers.ts";
+import type { Headers } from "./headers.ts";
 import { Ipv4View } from "./ipv4.ts";
 import { IPV6_FRAGMENT_HEADER_BYTES, IPV6_HEADER_BYTES } from "./ipv6.ts";
 
@@ -20,8 +20,6 @@ export class Ipv6PacketView {
   /** Behind all extension headers; of a fragment behind its fragment header. */
   readonly payloadStart: number;
   readonly payloadEnd: number;
-  readonly source: Ipv6;
-  readonly destination: Ipv6;
   /** What follows the extension headers; of a fragment what its fragment header names. */
   readonly protocol: number;
   readonly fragmentOffset: number;
@@ -39,11 +37,19 @@ export class Ipv6PacketView {
       ? headers.fragmentHeader + IPV6_FRAGMENT_HEADER_BYTES
       : headers.upper;
     this.payloadEnd = headers.end;
-    this.source = sourceIp(bytes, headers) as Ipv6;
-    this.destination = destinationIp(bytes, headers) as Ipv6;
     this.protocol = headers.isFragment ? readU8(bytes, headers.fragmentHeader) : headers.protocol;
     this.fragmentOffset = headers.fragmentOffset;
     this.hasMoreFragments = headers.hasMoreFragments;
+  }
+
+  /** Allocates the address. */
+  get source(): Ipv6 {
+    return readU128(this.bytes, this.start + 8) as Ipv6;
+  }
+
+  /** Allocates the address. */
+  get destination(): Ipv6 {
+    return readU128(this.bytes, this.start + 24) as Ipv6;
   }
 
   /** The hop limit. */

@@ -3,6 +3,7 @@
  * nothing is copied. All parts of the path hand on the same object and rewrite it in place.
  */
 import { assert } from "../base/assert.ts";
+import { viewOf } from "../base/bytes.ts";
 import type { PacketTag } from "../base/recorder.ts";
 
 /** Room kept before a frame: an outer Ethernet (14), IPv6 (40), UDP (8) and VXLAN (8) header fit. */
@@ -27,6 +28,8 @@ export class Packet {
    * send). 0 for all other frames. No byte of the frame.
    */
   segmentBytes = 0;
+  private viewed: DataView | undefined;
+  private viewedBytes: Uint8Array | undefined;
 
   constructor(bytes: Uint8Array, start: number, end: number, tag: PacketTag = 0) {
     assert(start >= 0 && start <= end && end <= bytes.length, "a packet lies inside its bytes");
@@ -50,6 +53,22 @@ export class Packet {
 
   get length(): number {
     return this.end - this.start;
+  }
+
+  /**
+   * The same bytes by words: where many are read or written, a word is one step instead of four. Made when first asked for,
+   * which costs as much as a hundred bytes.
+   */
+  get view(): DataView {
+    if (this.viewed !== undefined && this.viewedBytes === this.bytes) return this.viewed;
+    return this.makeView();
+  }
+
+  private makeView(): DataView {
+    const { bytes } = this;
+    this.viewedBytes = bytes;
+    this.viewed = viewOf(bytes);
+    return this.viewed;
   }
 
   /** The frame, as a window on the packet's own bytes. */

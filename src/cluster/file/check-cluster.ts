@@ -3,6 +3,7 @@ import { nearestNames } from "../../base/nearest-name.ts";
 import { checkAddresses } from "./check-addresses.ts";
 import type { ClusterFile } from "./cluster-file.ts";
 import type { RawCluster } from "./complete-cluster.ts";
+import { checkIpv6 } from "./complete-ipv6.ts";
 import { checkNetwork, checkNetworks } from "./check-networks.ts";
 import type { NodeFields, PodFields } from "./description.ts";
 import type { LocatedFields } from "./mapping.ts";
@@ -136,4 +137,5 @@ export function checkCluster(raw: RawCluster, cluster: ClusterFile | undefined, 
   checkNetworks(raw, cluster, reading);
   checkPodNetworks(raw, cluster, reading);
   checkAddresses(raw, cluster, reading);
+  checkIpv6(raw, cluster, reading);
 }

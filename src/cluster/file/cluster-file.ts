@@ -6,7 +6,7 @@ import type { JsonObject } from "../../hcn/client.ts";
 import type { KnowledgeCode } from "../../knowledge/codes.ts";
 import type { QuirkSettings } from "../../knowledge/quirks.ts";
 import type { WindowsBuild } from "../../knowledge/profiles.ts";
-import type { Ipv4 } from "../../net/ip.ts";
+import type { Ipv4, Ipv6 } from "../../net/ip.ts";
 import type { Prefix } from "../../net/prefix.ts";
 
 export type NodeOs = "windows" | "linux";
@@ -115,6 +115,24 @@ export interface UnderlaySpec {
   readonly deny: readonly DenySpec[];
 }
 
+/** The second family of a dual-stack cluster. */
+export interface Ipv6Spec {
+  /** Of the underlay. A machine has the same place in it as its first address has in the underlay's subnet. */
+  readonly subnet: Prefix;
+  readonly router: Ipv6;
+  readonly clusterCIDR: Prefix;
+  readonly serviceCIDR: Prefix;
+  /** The router leads packets for pods to their nodes: nobody translates their addresses (dataplane.md §2.16, walk 6-4). */
+  readonly hasPodRoutes: boolean;
+  /** By the node's name. A pod has the same place in `podRange` as its first address has in the node's range. */
+  readonly nodes: Readonly<Record<string, NodeIpv6>>;
+}
+
+export interface NodeIpv6 {
+  readonly address: Ipv6;
+  readonly podRange: Prefix;
+}
+
 /** Packets that the fabric drops. */
 export interface DenySpec {
   readonly from: Prefix;
@@ -199,6 +217,8 @@ export interface ClusterFile {
   /** Networks that Windows nodes have besides `network`. */
   readonly networks: readonly PodNetworkSpec[];
   readonly underlay: UnderlaySpec;
+  /** Undefined: the cluster has IPv4 alone. */
+  readonly ipv6: Ipv6Spec | undefined;
   readonly kubeProxy: KubeProxySpec;
   readonly dns: DnsSpec;
   /** Addresses for Services of type LoadBalancer; undefined: nobody gives them any. */

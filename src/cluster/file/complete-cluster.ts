@@ -12,6 +12,7 @@ import type {
   UnderlaySpec,
 } from "./cluster-file.ts";
 import { completeFurtherNetwork, completeNetwork, completeRanges } from "./complete-networks.ts";
+import { completeIpv6 } from "./complete-ipv6.ts";
 import {
   DEFAULTS,
   type NodeFields,
@@ -133,6 +134,7 @@ export function completeCluster(
     network,
     networks,
     underlay,
+    ipv6: completeIpv6(raw, { network, underlay, nodes }),
     kubeProxy: {
       enabled: raw.kubeProxy.value.enabled.value,
       enableDSR: raw.kubeProxy.value.enableDSR.value,

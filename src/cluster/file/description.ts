@@ -25,6 +25,7 @@ import {
   BOOLEAN,
   CODE,
   IPV4,
+  IPV6_PREFIX,
   NAME,
   NETWORK_NAME,
   PARTY,
@@ -115,6 +116,13 @@ export interface OutsideFields {
   ports: readonly Located<LocatedFields<PortFields>>[] | undefined;
   names: readonly Located<string>[];
 }
+export interface Ipv6Fields {
+  enabled: boolean;
+  subnet: Prefix;
+  clusterCIDR: Prefix;
+  serviceCIDR: Prefix;
+  podRoutes: boolean;
+}
 interface KubeProxyFields {
   enabled: boolean;
   enableDSR: boolean;
@@ -155,6 +163,7 @@ export interface RootFields {
   network: LocatedFields<NetworkFields>;
   networks: readonly Located<LocatedFields<FurtherNetworkFields>>[];
   underlay: LocatedFields<UnderlayFields>;
+  ipv6: LocatedFields<Ipv6Fields>;
   kubeProxy: LocatedFields<KubeProxyFields>;
   dns: LocatedFields<DnsFields>;
   loadBalancers: LocatedFields<LoadBalancerFields>;
@@ -279,6 +288,39 @@ const OUTSIDE = mapping<OutsideFields>("an outside host", {
   ),
 });
 
+const IPV6 = mapping<Ipv6Fields>("a mapping", {
+  enabled: withDefault(
+    BOOLEAN,
+    false,
+    false,
+    "Whether machines, pods and Services have IPv6 addresses beside those of IPv4. Windows nodes need driver L2Bridge, plugin hns and a build that knows dual stack.",
+  ),
+  subnet: withDefault(
+    IPV6_PREFIX,
+    prefix("fd00:10::/64"),
+    "fd00:10::/64",
+    "The underlay's second subnet, a /64. Nodes and router have the same place in it as in the first one.",
+  ),
+  clusterCIDR: withDefault(
+    IPV6_PREFIX,
+    prefix("fd00:10:244::/48"),
+    "fd00:10:244::/48",
+    "The range of all pods: each node gets the next /64. Not looked at in shape `node-subnet`, where pods are in `subnet`.",
+  ),
+  serviceCIDR: withDefault(
+    IPV6_PREFIX,
+    prefix("fd00:10:96::/112"),
+    "fd00:10:96::/112",
+    "The range of the addresses of Services that ask for IPv6 (`ipFamilyPolicy`, `ipFamilies`).",
+  ),
+  podRoutes: withDefault(
+    BOOLEAN,
+    true,
+    true,
+    "Whether the router leads packets for pods to their nodes. Nobody translates the IPv6 addresses of Windows pods, so without it the outside cannot answer them.",
+  ),
+});
+
 const KUBE_PROXY = mapping<KubeProxyFields>("a mapping", {
   enabled: withDefault(BOOLEAN, true, true, "Whether Services are programmed on the nodes."),
   enableDSR: withDefault(
@@ -364,6 +406,7 @@ export const CLUSTER: Mapping<RootFields> = mapping<RootFields>("a cluster file"
     "Further networks of Windows nodes, for pods that name them. The cluster makes them and their endpoints by calls to HNS; Services are programmed for `network` alone.",
   ),
   underlay: section(UNDERLAY, "What joins the nodes."),
+  ipv6: section(IPV6, "The second family of a dual-stack cluster."),
   kubeProxy: section(KUBE_PROXY, "Services on the nodes."),
   dns: section(DNS, "Names in the cluster."),
   loadBalancers: section(LOAD_BALANCERS, "Addresses of Services of type LoadBalancer."),

@@ -91,6 +91,25 @@ export const PREFIX: Shape<Prefix> = textOf({
   },
 });
 
+/** An IPv6 range in CIDR form, without host bits. */
+export const IPV6_PREFIX: Shape<Prefix> = textOf({
+  noun: "an IPv6 range",
+  pattern: "^[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*/(12[0-8]|1[01][0-9]|[1-9]?[0-9])$",
+  lengthMax: 64,
+  parse: (text) => {
+    const parsed = parseInterfaceAddress(text);
+    if (parsed === undefined || typeof parsed.ip !== "bigint") return undefined;
+    const prefix = prefixOf(parsed.ip, parsed.length);
+    return prefix.address === parsed.ip ? prefix : undefined;
+  },
+  advise: (text) => {
+    const parsed = parseInterfaceAddress(text);
+    if (parsed !== undefined && typeof parsed.ip === "bigint")
+      return `It has host bits; the range is ${formatPrefix(prefixOf(parsed.ip, parsed.length))}.`;
+    return "Write the first address and the length, such as fd00:10:244::/48.";
+  },
+});
+
 /** A Kubernetes name: RFC 1123 subdomain. */
 export const NAME: Shape<string> = textOf({
   noun: "a name",

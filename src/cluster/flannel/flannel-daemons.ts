@@ -12,6 +12,7 @@ import { KeptLog, type LogLine } from "../../flannel/flannel-log.ts";
 import { DEFAULT_OPTIONS } from "../../flannel/flanneld-options.ts";
 import { Flanneld, type FlanneldState, configurationFor } from "../../flannel/flanneld.ts";
 import { parseNetworkConfig } from "../../flannel/network-config.ts";
+import { RuleSet } from "../../host/netfilter/rule-set.ts";
 import type { KubeSource } from "../../kube/source.ts";
 import { formatIp } from "../../net/ip.ts";
 import type { Cluster, ClusterNode } from "../cluster.ts";
@@ -144,8 +145,10 @@ export class FlannelDaemons {
   /** The machine as flanneld finds it; it outlives the process. */
   private hostOf({ spec, host, hns }: ClusterNode): FlannelHost {
     if (hns !== undefined) return new SimulatedWindowsHost(host.root);
-    const prng = this.cluster.env.prng.derive(`flanneld ${spec.name}`);
-    return new SimulatedLinuxHost(spec.name, host.root, prng);
+    const rules = new RuleSet();
+    host.root.enableNetfilter().use(rules);
+    const { env } = this.cluster;
+    return new SimulatedLinuxHost({ env, name: spec.name, compartment: host.root, rules });
   }
 
   private async create(node: ClusterNode, host: FlannelHost, log: KeptLog): Promise<Flanneld> {

@@ -1,33 +1,24 @@
-/** The files of one node that flanneld and its plugin share: its disk, as far as somebody reads it. */
-import type { SubnetFiles } from "../../flannel/subnet-file.ts";
+/** The files of one node that its network programs share: what flanneld writes, its plugin and the start scripts read. */
 import type { TextFiles } from "../../plugins/host-local/plugin.ts";
+import { MemorySubnetFiles } from "./memory-subnet-files.ts";
 
-export class NodeFiles implements SubnetFiles, TextFiles {
-  private readonly texts = new Map<string, string>();
-  /** What the system says of a file that is not there. */
-  private readonly missing: string;
+/** What the systems say of a file that is not there. */
+const MISSING = {
+  windows: "The system cannot find the path specified.",
+  linux: "no such file or directory",
+} as const;
 
-  constructor(os: "windows" | "linux") {
-    this.missing =
-      os === "windows" ? "The system cannot find the path specified." : "no such file or directory";
-  }
+export class NodeFiles extends MemorySubnetFiles implements TextFiles {
+  private readonly os: keyof typeof MISSING;
 
-  read(path: string): Promise<string | undefined> {
-    return Promise.resolve(this.texts.get(path));
+  constructor(os: keyof typeof MISSING) {
+    super();
+    this.os = os;
   }
 
   readText(path: string): Promise<string> {
     const text = this.texts.get(path);
     if (text !== undefined) return Promise.resolve(text);
-    return Promise.reject(new Error(`open ${path}: ${this.missing}`));
-  }
-
-  write(path: string, text: string): Promise<void> {
-    this.texts.set(path, text);
-    return Promise.resolve();
-  }
-
-  remove(path: string): void {
-    this.texts.delete(path);
+    return Promise.reject(new Error(`open ${path}: ${MISSING[this.os]}`));
   }
 }

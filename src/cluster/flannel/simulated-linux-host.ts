@@ -1,7 +1,6 @@
-/** What flanneld does to the machine of an emulated Linux node: its stack, VXLAN devices and rules. */
-import type { Prng } from "../../base/prng.ts";
+/** A simulated Linux node as flanneld sees it: its VXLAN device, routes, neighbours and rules. */
+import type { Environment } from "../../base/environment.ts";
 import { LinuxVxlan } from "../../fabric/linux-vxlan.ts";
-import { FlannelError } from "../../flannel/flannel-error.ts";
 import type {
   HostInterface,
   LinuxHost,
@@ -12,210 +11,232 @@ import type {
 } from "../../flannel/flannel-host.ts";
 import { portOf } from "../../flannel/linux/vxlan-device.ts";
 import type { Compartment } from "../../host/compartment.ts";
-import type { Interface } from "../../host/interface.ts";
-import { RuleSet } from "../../host/netfilter/rule-set.ts";
-import { type Ip, type IpFamily, type Ipv4, familyOf, formatIp } from "../../net/ip.ts";
-import type { Mac } from "../../net/mac.ts";
+import type { RuleSet } from "../../host/netfilter/rule-set.ts";
+import { type Ip, type IpFamily, type Ipv4, formatIp } from "../../net/ip.ts";
+import { type Mac, formatMac } from "../../net/mac.ts";
 import {
   type InterfaceAddress,
   type Prefix,
+  equalPrefixes,
   formatPrefix,
-  hostPrefix,
   prefixContains,
+  prefixFamily,
 } from "../../net/prefix.ts";
 import { flannelRules } from "../linux-masquerade.ts";
-import { InterfaceIndexes } from "./interface-indexes.ts";
+import { InterfaceNumbers } from "./interface-numbers.ts";
 
-/** The first octet of a locally administered unicast MAC, and how many there are of the others. */
-const LOCAL_OCTET = 0x0200_0000_0000;
-const OTHER_OCTETS = 2 ** 32;
-
-function failure(text: string): FlannelError {
-  return new FlannelError("flannel-route-not-programmed", text);
+export interface SimulatedLinuxHostParts {
+  readonly env: Environment;
+  /** The machine's name. */
+  readonly name: string;
+  /** Of the host itself. */
+  readonly compartment: Compartment;
+  /** Where the node's programs put their rules. */
+  readonly rules: RuleSet;
 }
 
-/** A random unicast MAC of the locally administered ones, as the kernel gives a device. */
-function randomMac(prng: Prng): Mac {
-  const first = LOCAL_OCTET + prng.below(64) * 0x0400_0000_0000;
-  return (first + prng.below(OTHER_OCTETS) + prng.below(256) * OTHER_OCTETS) as Mac;
+function ipv4(ip: Ip, what: string): Ipv4 {
+  if (typeof ip === "number") return ip;
+  throw new Error(`${what}: the simulated Linux host has VXLAN devices for IPv4 only`);
 }
 
+/** A locally administered unicast MAC. */
+function localMac(bytes: number, low: number): Mac {
+  const first = ((bytes & 0xfc) | 0x02) * 0x100_0000_0000;
+  return (first + ((bytes >>> 8) & 0xff) * 0x1_0000_0000 + low) as Mac;
+}
+
+/** Plain data: a part of the world. */
 export class SimulatedLinuxHost implements LinuxHost {
-  readonly os = "linux" as const;
-  private readonly name: string;
-  private readonly compartment: Compartment;
-  private readonly prng: Prng;
-  private readonly indexes: InterfaceIndexes;
+  readonly os = "linux";
+  private readonly parts: SimulatedLinuxHostParts;
+  private readonly numbers: InterfaceNumbers;
   private readonly devices = new Map<string, LinuxVxlan>();
-  private readonly rules = new RuleSet();
-  private masqueraded = "";
+  private masqueraded: MasqueradeSettings | undefined;
 
-  /** `name`: the node's, for the provenance of rules. */
-  constructor(name: string, compartment: Compartment, prng: Prng) {
-    this.name = name;
-    this.compartment = compartment;
-    this.prng = prng;
-    this.indexes = new InterfaceIndexes(compartment);
-    compartment.enableNetfilter().use(this.rules);
+  constructor(parts: SimulatedLinuxHostParts) {
+    this.parts = parts;
+    this.numbers = new InterfaceNumbers(parts.compartment);
   }
 
   listInterfaces(): Promise<readonly HostInterface[]> {
-    return Promise.resolve(this.indexes.list());
+    return Promise.resolve(this.numbers.list());
   }
 
   defaultInterface(family: IpFamily): Promise<number | undefined> {
-    return Promise.resolve(this.indexes.ofDefaultRoute(family));
+    const found = this.parts.compartment
+      .listRoutes()
+      .find(({ prefix }) => prefix.length === 0 && prefixFamily(prefix) === family);
+    return Promise.resolve(found === undefined ? undefined : this.numbers.indexOf(found.interface));
   }
 
   pathTo(ip: Ip): Promise<{ readonly interfaceIndex: number; readonly source: Ip }> {
-    const route = this.compartment.output.routeFor(ip);
+    const { compartment } = this.parts;
+    const route = compartment.output.routeFor(ip);
     const source =
-      route === undefined ? undefined : this.compartment.sourceFor(route.interface, ip, route.nextHop ?? ip);
+      route === undefined ? undefined : compartment.sourceFor(route.interface, ip, route.nextHop ?? ip);
     if (route === undefined || source === undefined)
-      return Promise.reject(failure(`${formatIp(ip)}: network is unreachable`));
-    return Promise.resolve({ interfaceIndex: this.indexes.of(route.interface), source });
+      return Promise.reject(new Error(`network is unreachable: ${formatIp(ip)}`));
+    return Promise.resolve({ interfaceIndex: this.numbers.indexOf(route.interface), source });
   }
 
   findVxlan(name: string): Promise<VxlanDevice | undefined> {
-    const link = this.compartment.getInterface(name);
-    if (link === undefined) return Promise.resolve(undefined);
     const device = this.devices.get(name);
-    const options = device?.options;
-    const underlay = options === undefined ? undefined : this.compartment.interfaceOf(options.local);
+    if (device === undefined) {
+      const other = this.parts.compartment.getInterface(name);
+      return Promise.resolve(
+        other === undefined
+          ? undefined
+          : {
+              name,
+              mac: other.mac,
+              mtuBytes: other.mtuBytes,
+              vni: undefined,
+              port: undefined,
+              underlay: undefined,
+              local: undefined,
+              hasGroupPolicy: false,
+              isVxlan: false,
+            },
+      );
+    }
+    const { options, interface: netInterface } = device;
     return Promise.resolve({
       name,
-      mac: link.mac,
-      mtuBytes: link.mtuBytes,
-      vni: options?.vni,
-      port: options?.port,
-      underlay: underlay === undefined ? undefined : this.indexes.of(underlay),
-      local: options?.local,
+      mac: netInterface.mac,
+      mtuBytes: netInterface.mtuBytes,
+      vni: options.vni,
+      port: options.port,
+      underlay: undefined,
+      local: options.local,
       hasGroupPolicy: false,
-      isVxlan: device !== undefined,
+      isVxlan: true,
     });
   }
 
   createVxlan(settings: VxlanSettings): Promise<void> {
-    const { name, vni, local, mtuBytes, hasGroupPolicy } = settings;
-    if (this.compartment.getInterface(name) !== undefined)
-      return Promise.reject(failure(`${name}: file exists`));
-    if (typeof local !== "number" || hasGroupPolicy)
-      return Promise.reject(failure(`${name}: devices of emulated nodes carry IPv4 without group policies`));
+    const { compartment, env, name: node } = this.parts;
+    const { name, vni, local, mtuBytes } = settings;
+    const carrier = this.numbers.find(settings.underlay);
+    // By the names, so that one device more does not change what others get.
+    const prng = env.prng.derive(`flannel/${node}/${name}`);
     const device = new LinuxVxlan({
       name,
-      compartment: this.compartment,
-      mac: settings.mac ?? randomMac(this.prng),
-      local,
+      compartment,
+      mac: settings.mac ?? localMac(prng.nextU32(), prng.nextU32()),
+      local: ipv4(local, name),
       vni,
       port: portOf(settings),
-      mtuBytes,
+      mtuBytes: carrier.mtuBytes,
     });
+    device.interface.mtuBytes = mtuBytes;
     this.devices.set(name, device);
     return Promise.resolve();
   }
 
   deleteLink(name: string): Promise<void> {
-    const device = this.devices.get(name);
-    const link = this.compartment.getInterface(name);
-    if (link === undefined) return Promise.reject(failure(`${name}: no such device`));
-    if (device === undefined) this.compartment.removeInterface(link);
-    else device.close();
+    this.devices.get(name)?.close();
     this.devices.delete(name);
+    const other = this.parts.compartment.getInterface(name);
+    if (other !== undefined) this.parts.compartment.removeInterface(other);
     return Promise.resolve();
   }
 
   configureVxlan(name: string, address: InterfaceAddress, network: Prefix): Promise<void> {
-    const link = this.linkOf(name);
-    for (const { ip } of [...link.addresses])
-      if (ip !== address.ip && prefixContains(network, ip)) this.compartment.removeAddress(link, ip);
-    this.compartment.addAddress(link, address);
+    const { compartment } = this.parts;
+    const { interface: netInterface } = this.device(name);
+    const others = netInterface.addresses.filter(
+      ({ ip }) => ip !== address.ip && prefixContains(network, ip),
+    );
+    for (const { ip } of others) compartment.removeAddress(netInterface, ip);
+    compartment.addAddress(netInterface, address);
     return Promise.resolve();
   }
 
   setNeighbor(device: string, ip: Ip, mac: Mac): Promise<void> {
-    this.linkOf(device).neighbors.setPermanent(ip, mac);
+    this.device(device).interface.neighbors.setPermanent(ipv4(ip, device), mac);
     return Promise.resolve();
   }
 
   removeNeighbor(device: string, ip: Ip): Promise<void> {
-    this.linkOf(device).neighbors.remove(ip);
+    this.device(device).interface.neighbors.remove(ipv4(ip, device));
     return Promise.resolve();
   }
 
   setForwarding(device: string, mac: Mac, destination: Ip): Promise<void> {
-    this.deviceOf(device).setForwarding(mac, destination as Ipv4);
+    this.device(device).setForwarding(mac, ipv4(destination, device));
     return Promise.resolve();
   }
 
   removeForwarding(device: string, mac: Mac, destination: Ip): Promise<void> {
-    const isThere = this.deviceOf(device).removeForwarding(mac, destination as Ipv4);
-    return isThere ? Promise.resolve() : Promise.reject(failure(`${device}: no such forwarding entry`));
+    if (this.device(device).removeForwarding(mac, ipv4(destination, device))) return Promise.resolve();
+    return Promise.reject(new Error(`no such file or directory: ${formatMac(mac)}`));
   }
 
   listForwarding(device: string): Promise<readonly { readonly mac: Mac; readonly destination: Ip }[]> {
-    return Promise.resolve(this.deviceOf(device).listForwarding());
+    return Promise.resolve(this.device(device).listForwarding());
   }
 
   listNeighbors(device: string): Promise<readonly { readonly ip: Ip; readonly mac: Mac }[]> {
-    const permanent = this.linkOf(device)
-      .neighbors.list()
-      .flatMap(({ ip, mac, state }) => (state === "permanent" && mac !== undefined ? [{ ip, mac }] : []));
-    return Promise.resolve(permanent);
+    const neighbors = this.device(device).interface.neighbors.list();
+    return Promise.resolve(neighbors.flatMap(({ ip, mac }) => (mac === undefined ? [] : [{ ip, mac }])));
   }
 
-  replaceRoute(route: LinuxRoute): Promise<void> {
-    const link = this.linkOf(route.device);
-    for (const { prefix, nextHop, interface: over, origin } of this.compartment.listRoutes())
-      if (origin === "static" && nextHop !== undefined && formatPrefix(prefix) === formatPrefix(route.prefix))
-        this.compartment.removeRoute({ prefix, nextHop, interface: over });
-    const { prefix, nextHop, isOnLink } = route;
-    // What `onlink` means: the gateway is a neighbour whatever the addresses say.
-    if (isOnLink) this.compartment.addRoute({ prefix: hostPrefix(nextHop), interface: link, metric: 0 });
-    this.compartment.addRoute({ prefix, nextHop, interface: link, metric: 0 });
+  replaceRoute({ prefix, nextHop, device }: LinuxRoute): Promise<void> {
+    const { compartment } = this.parts;
+    const netInterface = compartment.getInterface(device);
+    if (netInterface === undefined) return Promise.reject(new Error(`Cannot find device "${device}"`));
+    for (const route of compartment.listRoutes())
+      if (route.origin === "static" && equalPrefixes(route.prefix, prefix)) compartment.removeRoute(route);
+    // `onlink` is how these stacks take every next hop: they ask for it on the interface that the route names.
+    compartment.addRoute({ prefix, nextHop, interface: netInterface, metric: 0 });
     return Promise.resolve();
   }
 
-  removeRoute({ prefix, nextHop, device, isOnLink }: LinuxRoute): Promise<void> {
-    const link = this.linkOf(device);
-    if (!this.compartment.removeRoute({ prefix, nextHop, interface: link }))
-      return Promise.reject(failure(`${formatPrefix(prefix)} via ${formatIp(nextHop)}: no such process`));
-    if (isOnLink) this.compartment.removeRoute({ prefix: hostPrefix(nextHop), interface: link });
-    return Promise.resolve();
+  removeRoute({ prefix, nextHop, device }: LinuxRoute): Promise<void> {
+    const { compartment } = this.parts;
+    const netInterface = compartment.getInterface(device);
+    const isGone =
+      netInterface !== undefined && compartment.removeRoute({ prefix, nextHop, interface: netInterface });
+    if (isGone) return Promise.resolve();
+    return Promise.reject(
+      new Error(`no such process: ${formatPrefix(prefix)} via ${formatIp(nextHop)} dev ${device}`),
+    );
   }
 
   listRoutes(family: IpFamily): Promise<readonly LinuxRoute[]> {
-    const routes = this.compartment
-      .listRoutes()
-      .flatMap(({ prefix, nextHop, interface: link }) =>
-        nextHop === undefined || familyOf(nextHop) !== family
-          ? []
-          : [{ prefix, nextHop, device: link.name, isOnLink: this.devices.has(link.name) }],
-      );
+    const routes = this.parts.compartment.listRoutes().flatMap((route): readonly LinuxRoute[] => {
+      const { prefix, nextHop, interface: netInterface } = route;
+      if (nextHop === undefined || prefixFamily(prefix) !== family) return [];
+      return [{ prefix, nextHop, device: netInterface.name, isOnLink: this.devices.has(netInterface.name) }];
+    });
     return Promise.resolve(routes);
   }
 
-  ensureMasquerade({ network, subnet }: MasqueradeSettings): Promise<void> {
-    const wanted = `${formatPrefix(network)} ${formatPrefix(subnet)}`;
-    if (this.masqueraded === wanted) return Promise.resolve();
-    this.masqueraded = wanted;
-    this.rules.set(this.name, flannelRules(this.name, subnet, network));
+  ensureMasquerade(settings: MasqueradeSettings): Promise<void> {
+    const { network, subnet } = settings;
+    // Netfilter of these stacks translates IPv4.
+    if (prefixFamily(network) === 6) return Promise.resolve();
+    const before = this.masqueraded;
+    if (
+      before !== undefined &&
+      equalPrefixes(before.network, network) &&
+      equalPrefixes(before.subnet, subnet)
+    )
+      return Promise.resolve();
+    this.masqueraded = settings;
+    this.parts.rules.set(this.parts.name, flannelRules(this.parts.name, subnet, network));
     return Promise.resolve();
   }
 
-  /** Emulated Linux nodes forward everything: the policy of FORWARD is ACCEPT. */
+  /** These machines forward whatever no rule drops: the policy of FORWARD is ACCEPT. */
   ensureForwarding(): Promise<void> {
     return Promise.resolve();
   }
 
-  private linkOf(name: string): Interface {
-    const link = this.compartment.getInterface(name);
-    if (link !== undefined) return link;
-    throw failure(`${name}: no such device`);
-  }
-
-  private deviceOf(name: string): LinuxVxlan {
+  private device(name: string): LinuxVxlan {
     const device = this.devices.get(name);
-    if (device !== undefined) return device;
-    throw failure(`${name}: no such device`);
+    if (device === undefined) throw new Error(`Cannot find device "${name}"`);
+    return device;
   }
 }

@@ -1,68 +1,78 @@
-/** What flanneld does to the machine of an emulated Windows node: the stack of its own compartment. */
+/** A simulated Windows node as flanneld sees it, besides HNS. */
 import type { HostInterface, WindowsHost, WindowsRoute } from "../../flannel/flannel-host.ts";
-import { FlannelError } from "../../flannel/flannel-error.ts";
 import type { Compartment } from "../../host/compartment.ts";
-import type { RouteOptions } from "../../host/route-table.ts";
-import type { Ip, IpFamily } from "../../net/ip.ts";
-import { InterfaceIndexes } from "./interface-indexes.ts";
+import type { IpFamily } from "../../net/ip.ts";
+import { equalPrefixes, formatPrefix, prefixFamily } from "../../net/prefix.ts";
+import { InterfaceNumbers } from "./interface-numbers.ts";
 
-/** What Windows gives an on-link route as its next hop. */
-const ON_LINK = 0 as Ip;
-/** `New-NetRoute` without a metric (256) would lose against nothing here: prefixes are the nodes' own. */
-const METRIC = 256;
+/** What `New-NetRoute` gives a route that names no metric. */
+const ROUTE_METRIC = 256;
 
+/** Plain data: a part of the world. */
 export class SimulatedWindowsHost implements WindowsHost {
-  readonly os = "windows" as const;
+  readonly os = "windows";
   private readonly compartment: Compartment;
-  private readonly indexes: InterfaceIndexes;
+  private readonly numbers: InterfaceNumbers;
 
+  /** @param compartment of the host itself. */
   constructor(compartment: Compartment) {
     this.compartment = compartment;
-    this.indexes = new InterfaceIndexes(compartment);
+    this.numbers = new InterfaceNumbers(compartment);
   }
 
   listInterfaces(): Promise<readonly HostInterface[]> {
-    return Promise.resolve(this.indexes.list());
+    return Promise.resolve(this.numbers.list());
   }
 
   defaultInterface(family: IpFamily): Promise<number | undefined> {
-    return Promise.resolve(this.indexes.ofDefaultRoute(family));
+    const found = this.compartment
+      .listRoutes()
+      .find(({ prefix }) => prefix.length === 0 && prefixFamily(prefix) === family);
+    return Promise.resolve(found === undefined ? undefined : this.numbers.indexOf(found.interface));
   }
 
   listRoutes(): Promise<readonly WindowsRoute[]> {
-    const routes = this.compartment.listRoutes().map((route) => ({
-      interfaceIndex: this.indexes.of(route.interface),
-      prefix: route.prefix,
-      nextHop: route.nextHop ?? ON_LINK,
-    }));
+    const routes = this.compartment
+      .listRoutes()
+      .flatMap(({ prefix, nextHop, interface: netInterface }) =>
+        nextHop === undefined
+          ? []
+          : [{ prefix, nextHop, interfaceIndex: this.numbers.indexOf(netInterface) }],
+      );
     return Promise.resolve(routes);
   }
 
-  addRoute(route: WindowsRoute): Promise<void> {
-    this.compartment.addRoute({ ...this.optionsOf(route), metric: METRIC });
-    return Promise.resolve();
+  async addRoute({ prefix, nextHop, interfaceIndex }: WindowsRoute): Promise<void> {
+    const existing = (await this.listRoutes()).some(
+      (route) =>
+        equalPrefixes(route.prefix, prefix) &&
+        route.nextHop === nextHop &&
+        route.interfaceIndex === interfaceIndex,
+    );
+    if (existing)
+      throw new Error(`New-NetRoute : Instance MSFT_NetRoute already exists: ${formatPrefix(prefix)}`);
+    this.compartment.addRoute({
+      prefix,
+      nextHop,
+      interface: this.numbers.find(interfaceIndex),
+      metric: ROUTE_METRIC,
+    });
   }
 
-  removeRoute(route: WindowsRoute): Promise<void> {
-    this.compartment.removeRoute(this.optionsOf(route));
-    return Promise.resolve();
+  removeRoute({ prefix, nextHop, interfaceIndex }: WindowsRoute): Promise<void> {
+    const isGone = this.compartment.removeRoute({
+      prefix,
+      nextHop,
+      interface: this.numbers.find(interfaceIndex),
+    });
+    if (isGone) return Promise.resolve();
+    return Promise.reject(
+      new Error(`Remove-NetRoute : No matching MSFT_NetRoute objects found: ${formatPrefix(prefix)}`),
+    );
   }
 
   enableForwarding(interfaceIndex: number): Promise<void> {
-    this.interfaceAt(interfaceIndex).isForwarding = true;
+    this.numbers.find(interfaceIndex).isForwarding = true;
     return Promise.resolve();
-  }
-
-  private optionsOf({ prefix, nextHop, interfaceIndex }: WindowsRoute): Omit<RouteOptions, "metric"> {
-    const netInterface = this.interfaceAt(interfaceIndex);
-    return nextHop === ON_LINK
-      ? { prefix, interface: netInterface }
-      : { prefix, nextHop, interface: netInterface };
-  }
-
-  private interfaceAt(index: number): RouteOptions["interface"] {
-    const found = this.indexes.at(index);
-    if (found !== undefined) return found;
-    throw new FlannelError("flannel-route-not-programmed", `there is no interface ${index}`);
   }
 }

@@ -8,26 +8,19 @@ import {
   getNetworkByName,
   modifyNetworkPolicies,
 } from "../../hcn/operations.ts";
-import { LinuxVxlan } from "../../fabric/linux-vxlan.ts";
-import { type Ipv4, formatIp } from "../../net/ip.ts";
+import { LinuxVxlan, type VxlanPeer } from "../../fabric/linux-vxlan.ts";
+import { formatIp } from "../../net/ip.ts";
 import { type Mac, formatMac, parseMac } from "../../net/mac.ts";
-import { type Prefix, formatPrefix, hostPrefix } from "../../net/prefix.ts";
+import { formatPrefix } from "../../net/prefix.ts";
 import type { ClusterNode } from "../cluster.ts";
 import type { ClusterFile, PodNetworkSpec } from "../file/cluster-file.ts";
 import { hcnClientOf } from "../windows-node.ts";
 import { networkDocument } from "./network-document.ts";
-import { bridgeAddress, networksOf, rangeOn } from "./networks-of-node.ts";
-
-/** Outer Ethernet is the adapter's; what is around the inner packet is 50 bytes with the inner Ethernet header. */
-const OVERHEAD_BYTES = 50;
+import { bridgeAddress, networksOf, rangeOn, secondFamily } from "./networks-of-node.ts";
 
 /** A node of an overlay network as the others see it. */
-interface OverlayPeer {
+interface OverlayPeer extends VxlanPeer {
   readonly member: ClusterNode;
-  readonly prefix: Prefix;
-  /** Of its VXLAN device, or of its distributed router. */
-  readonly mac: Mac;
-  readonly node: Ipv4;
 }
 
 /** All networks of the node but flanneld's. @throws HcnError when HNS refuses one. */
@@ -36,7 +29,7 @@ export async function makeNetworks(file: ClusterFile, node: ClusterNode): Promis
   for (const network of networksOf(file, node.spec)) {
     if (network.routes === "flannel") continue;
     const created = await createNetwork(client, networkDocument(file, network, node.spec));
-    await makeBridgeEndpoint(client, network, node, defined(created.ID, "a network has an id"));
+    await makeBridgeEndpoint(client, file, network, node, defined(created.ID, "a network has an id"));
   }
 }
 
@@ -46,15 +39,18 @@ export async function makeNetworks(file: ClusterFile, node: ClusterNode): Promis
  */
 async function makeBridgeEndpoint(
   client: HcnClient,
+  file: ClusterFile,
   network: PodNetworkSpec,
   node: ClusterNode,
   id: string,
 ): Promise<void> {
   const address = bridgeAddress(network, node.spec);
   if (address === undefined) return;
+  const second = secondFamily(file, network, node.spec)?.bridge;
+  const addresses = second === undefined ? [address] : [address, second];
   const endpoint = await createEndpoint(client, id, {
     Name: `${network.name}_ep`,
-    IpConfigurations: [{ IpAddress: formatIp(address) }],
+    IpConfigurations: addresses.map((each) => ({ IpAddress: formatIp(each) })),
   });
   const attach = JSON.stringify({ SystemType: "Host", CompartmentId: 1 });
   const answer = await client.call("POST", `/endpoints/${endpoint.ID ?? ""}/attach`, attach);
@@ -71,28 +67,16 @@ function linuxMac(node: ClusterNode): Mac {
 /** `flannel.<VNI>` with the first address of the node's range, as flanneld makes it (control-planes.md §10.2). */
 function makeLinuxDevice(network: PodNetworkSpec, { spec, host }: ClusterNode, mac: Mac): LinuxVxlan {
   const adapter = defined(host.root.interfaceOf(spec.address), "a node keeps its address");
-  const device = new LinuxVxlan({
+  return new LinuxVxlan({
     name: `flannel.${network.vni}`,
     compartment: host.root,
     mac,
+    address: rangeOn(network, spec).address,
     local: spec.address,
     vni: network.vni,
     port: network.vxlanPort,
-    mtuBytes: adapter.mtuBytes - OVERHEAD_BYTES,
+    mtuBytes: adapter.mtuBytes,
   });
-  host.root.addAddress(device.interface, { ip: rangeOn(network, spec).address, length: 32 });
-  return device;
-}
-
-/** The route to a node's pods by its device, whose MAC and node are written down. */
-function addLinuxPeer(device: LinuxVxlan, { prefix, mac, node }: OverlayPeer): void {
-  const { compartment } = device.options;
-  const gateway = prefix.address as Ipv4;
-  device.setForwarding(mac, node);
-  // `onlink`: the gateway is no neighbour by any address of the interface.
-  compartment.addRoute({ prefix: hostPrefix(gateway), interface: device.interface, metric: 0 });
-  compartment.addRoute({ prefix, nextHop: gateway, interface: device.interface, metric: 0 });
-  device.interface.neighbors.setPermanent(gateway, mac);
 }
 
 /** The MAC of a node's distributed router, which the others send to. */
@@ -118,7 +102,7 @@ export async function joinOverlay(network: PodNetworkSpec, nodes: readonly Clust
     const others = peers.filter((peer) => peer.member !== member);
     if (member.hns === undefined) {
       const device = makeLinuxDevice(network, member, mac);
-      for (const peer of others) addLinuxPeer(device, peer);
+      for (const peer of others) device.addPeer(peer);
     } else if (others.length > 0) {
       const client = hcnClientOf(member);
       const { ID = "" } = await getNetworkByName(client, network.name);

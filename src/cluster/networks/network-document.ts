@@ -2,6 +2,7 @@
 import type { PolicyDocument } from "../../hcn/base-document.ts";
 import type { JsonObject } from "../../hcn/client.ts";
 import { type HostComputeEndpoint, parseEndpoint } from "../../hcn/endpoint.ts";
+import { NAT_FLAGS } from "../../hcn/nat-policy.ts";
 import type { HostComputeNetwork } from "../../hcn/network.ts";
 import type { DnsSettings } from "../../host/compartment.ts";
 import { type Ip, type Ipv4, formatIp } from "../../net/ip.ts";
@@ -9,11 +10,12 @@ import { ANY_IPV4, formatPrefix } from "../../net/prefix.ts";
 import { IpProtocol } from "../../wire/ip-protocol.ts";
 import type { ClusterFile, NodeSpec, PodNetworkSpec, PodSpec } from "../file/cluster-file.ts";
 import { driverTraits } from "../file/driver-traits.ts";
-import { networkGateway, podGateway, subnetOn } from "./networks-of-node.ts";
+import { networkGateway, podGateway, secondAddress, secondFamily, subnetOn } from "./networks-of-node.ts";
 
 /** The adapter's friendly name on a node with one (windows-networking-documentation.md §9, item 9). */
 export const ADAPTER_NAME = "Ethernet";
 const DEFAULT_ROUTE = formatPrefix(ANY_IPV4);
+const DEFAULT_IPV6_ROUTE = "::/0";
 const VXLAN_PORT = 4_789;
 
 function subnetPolicies(network: PodNetworkSpec): readonly PolicyDocument[] {
@@ -40,6 +42,7 @@ export function networkDocument(
 ): HostComputeNetwork {
   const gateway = formatIp(networkGateway(file, network, node));
   const policies = subnetPolicies(network);
+  const second = secondFamily(file, network, node);
   return {
     Name: network.name,
     Type: network.driver,
@@ -53,6 +56,14 @@ export function networkDocument(
             Routes: [{ NextHop: gateway, DestinationPrefix: DEFAULT_ROUTE }],
             ...(policies.length > 0 && { Policies: [...policies] }),
           },
+          ...(second === undefined
+            ? []
+            : [
+                {
+                  IpAddressPrefix: formatPrefix(second.subnet),
+                  Routes: [{ NextHop: formatIp(second.gateway), DestinationPrefix: DEFAULT_IPV6_ROUTE }],
+                },
+              ]),
         ],
       },
     ],
@@ -81,21 +92,18 @@ export function endpointPolicies(
   return policies;
 }
 
-function portMappings(pod: PodSpec): readonly JsonObject[] {
-  return pod.ports.flatMap(({ port, hostPort, protocol }) =>
-    hostPort === undefined
-      ? []
-      : [
-          {
-            Type: "PortMapping",
-            Settings: {
-              Protocol: protocol === "TCP" ? IpProtocol.tcp : IpProtocol.udp,
-              InternalPort: port,
-              ExternalPort: hostPort,
-            },
-          },
-        ],
-  );
+/** A pod with two addresses has each mapping twice, the second with the flag IPv6 (hcn.md §4.4, HCN-083). */
+function portMappings(pod: PodSpec, isDual: boolean): readonly JsonObject[] {
+  return pod.ports.flatMap(({ port, hostPort, protocol }) => {
+    if (hostPort === undefined) return [];
+    const Settings = {
+      Protocol: protocol === "TCP" ? IpProtocol.tcp : IpProtocol.udp,
+      InternalPort: port,
+      ExternalPort: hostPort,
+    };
+    const mapping = { Type: "PortMapping", Settings };
+    return isDual ? [mapping, { ...mapping, Settings: { ...Settings, Flags: NAT_FLAGS.IPv6 } }] : [mapping];
+  });
 }
 
 /** `0E-2A-` and the address in small hexadecimal digits, as win-overlay writes it (dataplane.md §2.1, DT-050). */
@@ -118,12 +126,24 @@ export function endpointDocument(
 ): HostComputeEndpoint {
   const { spec, address, dns } = pod;
   const gateway = formatIp(podGateway(file, network, node));
+  const second = secondFamily(file, network, node);
+  const other = secondAddress(file, network, node, address);
+  const addresses = other === undefined ? [address] : [address, other];
   return parseEndpoint({
     Name: pod.name,
-    IpConfigurations: [{ IpAddress: formatIp(address) }],
-    Routes: [{ NextHop: gateway, DestinationPrefix: DEFAULT_ROUTE }],
+    IpConfigurations: addresses.map((each) => ({ IpAddress: formatIp(each) })),
+    Routes: [
+      { NextHop: gateway, DestinationPrefix: DEFAULT_ROUTE },
+      ...(second === undefined
+        ? []
+        : [{ NextHop: formatIp(second.podGateway), DestinationPrefix: DEFAULT_IPV6_ROUTE }]),
+    ],
     ...(network.driver === "Overlay" && { MacAddress: overlayMac(address) }),
-    Policies: [...endpointPolicies(file, network, node), ...portMappings(spec), ...spec.policies],
+    Policies: [
+      ...endpointPolicies(file, network, node),
+      ...portMappings(spec, second !== undefined),
+      ...spec.policies,
+    ],
     ...(dns === undefined
       ? {}
       : { Dns: { Search: [...dns.search], ServerList: dns.servers.map(formatIp), Domain: dns.domain } }),

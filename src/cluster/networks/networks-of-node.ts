@@ -1,7 +1,8 @@
 /** Which networks a Windows node has, and where in them its addresses lie. */
 import { defined } from "../../base/assert.ts";
-import { type Ip, type Ipv4, addToIp } from "../../net/ip.ts";
+import { type Ip, type Ipv4, type Ipv6, addToIp } from "../../net/ip.ts";
 import type { Prefix } from "../../net/prefix.ts";
+import { samePlaceIn } from "../file/complete-ipv6.ts";
 import type { ClusterFile, NetworkDriver, NodeSpec, PodNetworkSpec } from "../file/cluster-file.ts";
 
 /** The network's own gateway, in shape `own-subnet` (dataplane.md §2.4, §2.7; the distributed router of §2.3). */
@@ -81,4 +82,54 @@ export function bridgeAddress(network: PodNetworkSpec, node: NodeSpec): Ip | und
 export function sourceVip(network: PodNetworkSpec, node: NodeSpec): Ipv4 | undefined {
   if (network.driver !== "Overlay") return undefined;
   return addressIn(rangeOn(network, node), SECOND_OFFSET) as Ipv4;
+}
+
+/** The second family of a network on a node. */
+export interface SecondFamily {
+  /** The subnet that the HNS network has. */
+  readonly subnet: Prefix;
+  /** The gateway that the HNS network names. */
+  readonly gateway: Ip;
+  /** Where the default route of pods leads. */
+  readonly podGateway: Ip;
+  /** The node's own leg; undefined: there is none. */
+  readonly bridge: Ip | undefined;
+  /** Where the addresses of pods come from. */
+  readonly podRange: Prefix;
+}
+
+/** Undefined where the network has IPv4 alone: only the cluster's first network has a second family. */
+export function secondFamily(
+  file: ClusterFile,
+  network: PodNetworkSpec,
+  node: NodeSpec,
+): SecondFamily | undefined {
+  const { ipv6 } = file;
+  const own = ipv6?.nodes[node.name];
+  if (ipv6 === undefined || own === undefined || network.name !== file.network.name) return undefined;
+  const { podRange } = own;
+  if (network.shape === "node-subnet") {
+    const { subnet, router } = ipv6;
+    return { subnet, gateway: router, podGateway: router, bridge: undefined, podRange };
+  }
+  const layout = LAYOUTS[network.driver];
+  const second = addressIn(podRange, layout.podGateway);
+  return {
+    subnet: podRange,
+    gateway: addressIn(podRange, GATEWAY_OFFSET),
+    podGateway: second,
+    bridge: layout.hasBridgeEndpoint ? second : undefined,
+    podRange,
+  };
+}
+
+/** The second address of a pod: it has the same place in its range as the first. */
+export function secondAddress(
+  file: ClusterFile,
+  network: PodNetworkSpec,
+  node: NodeSpec,
+  address: Ipv4,
+): Ipv6 | undefined {
+  const second = secondFamily(file, network, node);
+  return second && samePlaceIn(second.podRange, rangeOn(network, node), address);
 }

@@ -6,7 +6,7 @@ import {
   type FlowProtocol,
   findExpectation,
 } from "../../knowledge/expectations.ts";
-import type { Ip } from "../../net/ip.ts";
+import type { Ip, IpFamily } from "../../net/ip.ts";
 import type { VerifySender } from "./model.ts";
 
 /** Whom a cell asks. */
@@ -53,6 +53,8 @@ export interface Cell {
   readonly expected: Expectation;
   /** How many cells of the full matrix it stands for, itself included; 0 when another one stands for them already. */
   readonly standsFor: number;
+  /** Which addresses both have in it. */
+  readonly family: IpFamily;
 }
 
 interface CellRequest {
@@ -88,7 +90,13 @@ export function makeCell(request: CellRequest): Cell {
     documentedIn: row.source,
     expected: row.expected,
     standsFor: request.standsFor ?? 1,
+    family: 4,
   };
+}
+
+/** The same question by IPv6: source and target are of a model with those addresses. */
+export function asIpv6(cell: Cell): Cell {
+  return { ...cell, id: `${cell.id} ipv6`, family: 6 };
 }
 
 export function cellId(flow: string, protocol: string, source: string, target: CellTarget): string {

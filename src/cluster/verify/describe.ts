@@ -41,6 +41,7 @@ export function describeCell(
   return {
     flow: cell.flow,
     protocol: cell.protocol,
+    ...(cell.family === 6 ? { family: "ipv6" as const } : {}),
     relation: cell.relation,
     from: cell.sourceReference,
     fromSystem: systemOf(cell.sourceOs, sender),
@@ -74,7 +75,7 @@ function traceWords(cell: Cell): string | undefined {
     protocol === "icmp"
       ? "--protocol icmp"
       : `${protocol === "udp" ? "--protocol udp " : ""}--port ${target.port}`;
-  return `${cell.sourceReference} ${to} ${how}`;
+  return `${cell.sourceReference} ${to} ${how}${cell.family === 6 ? " --family ipv6" : ""}`;
 }
 
 function remedyOf(code: KnowledgeCode): string {

@@ -101,7 +101,8 @@ function flowLines(
 ): readonly string[] {
   const labels = new RowLabels(cells, names);
   const rows = groupBy(cells, (cell) => labels.labelOf(cell));
-  const title = style.heading(FLOW_TITLES[flow].padEnd(LABEL_WIDTH));
+  const family = cells[0]?.family === "ipv6" ? ", IPv6" : "";
+  const title = style.heading(`${FLOW_TITLES[flow]}${family}`.padEnd(LABEL_WIDTH));
   const heads = PROTOCOLS.map((protocol) => protocol.toUpperCase().padEnd(VALUE_WIDTH)).join("");
   return [
     `${title}${style.faint(heads.trimEnd())}`,
@@ -151,7 +152,8 @@ function findingLines(
 ): readonly string[] {
   const port = cell.port === undefined ? "" : ` port ${cell.port}`;
   const name = cell.name === undefined ? "" : ` as ${cell.name}`;
-  const head = `${FLOW_TITLES[cell.flow]}: ${cell.from} → ${cell.to}${name}, ${cell.protocol.toUpperCase()}${port}`;
+  const family = cell.family === "ipv6" ? ", IPv6" : "";
+  const head = `${FLOW_TITLES[cell.flow]}${family}: ${cell.from} → ${cell.to}${name}, ${cell.protocol.toUpperCase()}${port}`;
   return [
     ...block(head, 2).map((line) => style.bad(line)),
     ...labelled("expected", `${finding.expected} (${cell.row}: ${cell.documentedIn})`),
@@ -176,7 +178,7 @@ export function formatVerification(
   style: TraceStyle = PLAIN_STYLE,
 ): string {
   const names = new SystemNames(report);
-  const flows = groupBy(report.cells, ({ flow }) => flow);
+  const flows = groupBy(report.cells, ({ flow, family }) => `${flow} ${family ?? ""}`);
   const { findings } = report;
   const shown = findings.slice(0, FINDINGS_MAX).flatMap((finding) => {
     const cell = report.cells[finding.cell];
@@ -192,7 +194,10 @@ export function formatVerification(
   const lines = [
     style.heading(`Cluster ${report.cluster}, compat ${report.compat.join(" and ")}`),
     "",
-    ...[...flows].flatMap(([flow, cells]) => flowLines(flow as VerifyCell["flow"], cells, names, style)),
+    ...[...flows.values()].flatMap((cells) => {
+      const [first] = cells;
+      return first === undefined ? [] : flowLines(first.flow, cells, names, style);
+    }),
     ...deniedLines(report, style),
     ...notApplicableLines(report, style),
     ...(findings.length === 0 ? [] : [style.heading("Findings")]),

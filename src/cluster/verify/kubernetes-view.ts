@@ -1,7 +1,7 @@
 /** What Kubernetes objects say about the cluster that is verified: Services and their back ends, names, wishes. */
 import { isHostProcess } from "../../kube/mod.ts";
 import type { EndpointSlice, Pod, Service } from "../../kube/objects.ts";
-import { type Ip, parseIp } from "../../net/ip.ts";
+import { type Ip, type IpFamily, familyOf, parseIp } from "../../net/ip.ts";
 import { type ClusterObjects, servicesByPod, slicesByService } from "../cluster-objects.ts";
 import { servedPorts } from "../pod-object.ts";
 import type {
@@ -19,6 +19,13 @@ const DNS_PORT = 53;
 /** The time of session affinity that nobody asked for. */
 const AFFINITY_DEFAULT_S = 10_800;
 
+/** What objects are read for. */
+interface Reading {
+  /** `namespace/name` of the cluster's DNS. */
+  readonly dnsKey: string | undefined;
+  readonly family: IpFamily;
+}
+
 function keyOf({ namespace, name }: { readonly namespace: string; readonly name: string }): string {
   return `${namespace}/${name}`;
 }
@@ -28,6 +35,7 @@ function backEndsOf(
   slices: readonly EndpointSlice[],
   portName: string,
   pods: PodBook,
+  family: IpFamily,
 ): readonly VerifyBackEnd[] {
   const found = new Map<Ip, VerifyBackEnd>();
   for (const slice of slices) {
@@ -36,11 +44,11 @@ function backEndsOf(
     for (const { addresses, conditions, targetRef } of slice.endpoints ?? []) {
       // A condition that is not given means ready (API of EndpointSlice).
       const address = conditions?.ready === false ? undefined : parseIp(addresses[0] ?? "");
-      if (typeof address !== "number") continue;
+      if (address === undefined || familyOf(address) !== family) continue;
       found.set(address, { address, port, pod: pods.find(targetRef, address, slice.metadata.namespace) });
     }
   }
-  return [...found.values()].toSorted((a, b) => Number(a.address) - Number(b.address));
+  return [...found.values()].toSorted((a, b) => (a.address < b.address ? -1 : 1));
 }
 
 function transportOf(protocol: string | undefined): VerifyServicePort["protocol"] | undefined {
@@ -52,14 +60,14 @@ function portsOf(
   service: Service,
   slices: readonly EndpointSlice[],
   pods: PodBook,
-  dnsKey: string | undefined,
+  { dnsKey, family }: Reading,
 ): readonly VerifyServicePort[] {
   return (service.spec?.ports ?? []).flatMap(({ name = "", port, protocol, nodePort }) => {
     const transport = transportOf(protocol);
     // DNS answers questions and nothing else: the flows by name prove this port.
     const isDns = keyOf(service.metadata) === dnsKey && port === DNS_PORT && transport === "udp";
     if (transport === undefined || isDns) return [];
-    return [{ name, protocol: transport, port, nodePort, backEnds: backEndsOf(slices, name, pods) }];
+    return [{ name, protocol: transport, port, nodePort, backEnds: backEndsOf(slices, name, pods, family) }];
   });
 }
 
@@ -67,14 +75,19 @@ function readService(
   service: Service,
   slices: readonly EndpointSlice[],
   pods: PodBook,
-  dnsKey: string | undefined,
+  reading: Reading,
 ): VerifyService | undefined {
   const { metadata, spec = {}, status } = service;
-  const clusterIp = parseIp(spec.clusterIP ?? "");
+  const { family } = reading;
+  const ofFamily = (text: string | undefined): readonly Ip[] => {
+    const ip = parseIp(text ?? "");
+    return ip === undefined || familyOf(ip) !== family ? [] : [ip];
+  };
+  const [clusterIp] = [spec.clusterIP, ...(spec.clusterIPs ?? [])].flatMap(ofFamily);
   const kind =
     spec.type === "ExternalName" ? "external-name" : spec.clusterIP === "None" ? "headless" : "cluster-ip";
-  // A Service without an address is one that was not admitted.
-  if (kind === "cluster-ip" && clusterIp === undefined) return undefined;
+  // A Service without an address is one that was not admitted, or one of the other family alone. Names are asked once.
+  if (kind === "cluster-ip" ? clusterIp === undefined : family === 6) return undefined;
   const timeoutS = spec.sessionAffinityConfig?.clientIP?.timeoutSeconds;
   return {
     reference: `service/${keyOf(metadata)}`,
@@ -83,12 +96,12 @@ function readService(
     kind,
     clusterIp: kind === "cluster-ip" ? clusterIp : undefined,
     externalName: spec.externalName,
-    ports: portsOf(service, slices, pods, dnsKey),
+    ports: portsOf(service, slices, pods, reading),
     hasAffinity: spec.sessionAffinity === "ClientIP",
     affinityTimeoutS: timeoutS === AFFINITY_DEFAULT_S ? undefined : timeoutS,
     internalTrafficPolicy: spec.internalTrafficPolicy === "Local" ? "Local" : "Cluster",
     externalTrafficPolicy: spec.externalTrafficPolicy === "Local" ? "Local" : "Cluster",
-    ingress: (status?.loadBalancer?.ingress ?? []).flatMap(({ ip = "" }) => parseIp(ip) ?? []),
+    ingress: (status?.loadBalancer?.ingress ?? []).flatMap(({ ip }) => ofFamily(ip)),
   };
 }
 
@@ -189,33 +202,39 @@ export interface KubernetesView {
 }
 
 /**
- * Reads the objects of a cluster whose machines are known. `names`: the zone, and the Service of the cluster's DNS if it
- * has one.
+ * Reads the objects of a cluster whose machines are known. `names`: the zone, the Service of the cluster's DNS if it has
+ * one, and the family of addresses that is asked about.
  */
 export function readKubernetes(
   objects: ClusterObjects,
   machines: { readonly pods: readonly VerifyPod[]; readonly nodes: readonly VerifyNode[] },
-  { zone, dnsService }: { readonly zone: string; readonly dnsService: Service | undefined },
+  names: {
+    readonly zone: string;
+    readonly dnsService: Service | undefined;
+    readonly family: IpFamily;
+  },
 ): KubernetesView {
+  const { zone, dnsService, family } = names;
   const slices = slicesByService(objects.EndpointSlice);
   const dnsKey = dnsService === undefined ? undefined : keyOf(dnsService.metadata);
   const dnsEndpoints = (slices.get(dnsKey ?? "") ?? []).flatMap(({ endpoints = [] }) => endpoints);
   const hasDns = dnsEndpoints.some(({ conditions }) => conditions?.ready !== false);
   const book = new PodBook(machines.pods);
+  const reading = { dnsKey, family };
   const objectsByName = new Map(objects.Pod.map((pod) => [keyOf(pod.metadata), pod]));
   const first = objects.Service.flatMap(
-    (service) => readService(service, slices.get(keyOf(service.metadata)) ?? [], book, dnsKey) ?? [],
+    (service) => readService(service, slices.get(keyOf(service.metadata)) ?? [], book, reading) ?? [],
   );
-  const names = hasDns ? namesByService(first, slices, book, zone) : new Map<number, string>();
+  const podNames = hasDns ? namesByService(first, slices, book, zone) : new Map<number, string>();
   const leading = servicesByPod(objects);
   const pods = machines.pods.map((pod) => {
     const key = pod.reference.slice("pod/".length);
-    const named = { services: leading.get(key) ?? [], name: names.get(pod.index) };
+    const named = { services: leading.get(key) ?? [], name: podNames.get(pod.index) };
     return withObject(pod, objectsByName.get(key), named, dnsKey);
   });
   const full = new PodBook(pods);
   const services = objects.Service.flatMap(
-    (service) => readService(service, slices.get(keyOf(service.metadata)) ?? [], full, dnsKey) ?? [],
+    (service) => readService(service, slices.get(keyOf(service.metadata)) ?? [], full, reading) ?? [],
   );
   return {
     pods,

@@ -1,11 +1,19 @@
 /** Reads from a cluster what `verify` has to know of it. The only file here that knows how clusters and objects look. */
 import { defined } from "../../base/assert.ts";
+import { outsideIpv6 } from "../../fabric/underlay.ts";
 import type { JsonObject, JsonValue } from "../../hcn/client.ts";
 import { type QuirkName, isDefaultQuirk } from "../../knowledge/quirks.ts";
-import { formatIp } from "../../net/ip.ts";
+import { type Ip, type IpFamily, formatIp } from "../../net/ip.ts";
 import { type Prefix, parsePrefix, prefixContains } from "../../net/prefix.ts";
 import type { Cluster, ClusterNode, ClusterPod } from "../cluster.ts";
-import type { DenySpec, NodeSpec, OutboundNatSpec, PodNetworkSpec } from "../file/cluster-file.ts";
+import type {
+  DenySpec,
+  Ipv6Spec,
+  NodeIpv6,
+  NodeSpec,
+  OutboundNatSpec,
+  PodNetworkSpec,
+} from "../file/cluster-file.ts";
 import { driverTraits } from "../file/driver-traits.ts";
 import { allNetworks } from "../networks/networks-of-node.ts";
 import { findDnsService } from "../dns-service.ts";
@@ -38,7 +46,7 @@ function hasDefect({ build, quirks }: NodeSpec, name: QuirkName): boolean {
   return setting === undefined ? isDefaultQuirk(name, build) : setting === "on";
 }
 
-function readNode(node: ClusterNode, index: number, hasPods: boolean): VerifyNode {
+function readNode(node: ClusterNode, index: number, hasPods: boolean, second?: NodeIpv6): VerifyNode {
   const { spec } = node;
   return {
     kind: "node",
@@ -50,8 +58,8 @@ function readNode(node: ClusterNode, index: number, hasPods: boolean): VerifyNod
     losesPodsWithDsr: hasDefect(spec, "l2bridge-dsr-kb5005619"),
     losesOverlayNodePorts: hasDefect(spec, "overlay-nodeport-ws2022"),
     compat: spec.compat,
-    address: spec.address,
-    podRange: spec.podCIDR,
+    address: second?.address ?? spec.address,
+    podRange: second?.podRange ?? spec.podCIDR,
     hasPods,
     hasMacGuard: !spec.hasMacSpoofing,
     nodeClass: nodeClassOf(node, hasPods),
@@ -104,10 +112,11 @@ function readPod(
     readonly denials: readonly DenySpec[];
     readonly common: readonly JsonObject[];
     readonly zone: string;
+    readonly address: Ip;
   },
 ): VerifyPod {
   const { spec } = pod;
-  const { node, network, hasTwin, common, zone } = context;
+  const { node, network, hasTwin, common, zone, address } = context;
   const isHostNetwork = spec.network === "host";
   const isFiltered = node.os === "windows" && !isHostNetwork;
   const ownRules = isFiltered
@@ -115,7 +124,7 @@ function readPod(
     : "";
   // A pod that a rule of the fabric names is like no other.
   const isDenied = context.denials.some(({ from, to }) =>
-    [from, to].some((range) => prefixContains(range, pod.address)),
+    [from, to].some((range) => prefixContains(range, address)),
   );
   // Pods with policies of their own stand for nobody else; their ports may matter to the policies.
   const policies = spec.policies.length === 0 ? "" : JSON.stringify([spec.policies, spec.ports]);
@@ -126,7 +135,7 @@ function readPod(
     namespace: spec.namespace,
     node,
     network,
-    address: pod.address,
+    address,
     hasTwin,
     serverName: pod.server.name,
     isHostNetwork,
@@ -137,7 +146,7 @@ function readPod(
     })),
     hasOwnPolicies: spec.policies.length > 0,
     ownRules,
-    podClass: `${node.nodeClass} ${isHostNetwork ? "host" : network.name} ${isDenied ? pod.address : ""} ${policies}`,
+    podClass: `${node.nodeClass} ${isHostNetwork ? "host" : network.name} ${isDenied ? address : ""} ${policies}`,
     balancedPorts: new Set(),
     usesClusterDns: true,
     dnsName: isHostNetwork ? undefined : nameByAddress(pod, zone),
@@ -179,12 +188,12 @@ function readOutboundNat(cluster: Cluster): {
   return { hasOutboundNat, natExceptions };
 }
 
-function readOutside(cluster: Cluster): readonly VerifyOutside[] {
+function readOutside(cluster: Cluster, family: IpFamily): readonly VerifyOutside[] {
   return cluster.file.outside.map((spec, index) => ({
     kind: "outside",
     index,
     reference: spec.name,
-    address: spec.address,
+    address: family === 6 ? outsideIpv6(spec.address) : spec.address,
     ports: spec.ports.map(({ port, protocol }) => ({
       protocol: protocol === "TCP" ? "tcp" : "udp",
       port,
@@ -221,30 +230,46 @@ function isDnsReachable({ file }: Cluster): boolean {
   return kubeProxy.enabled && hasServices && isReached;
 }
 
-/** Reads the machines of a cluster, and what its Kubernetes objects ask for. */
-export function readModel(cluster: Cluster): VerifyModel {
+/**
+ * Reads the machines of a cluster, and what its Kubernetes objects ask for. With `family` 6 everybody has their IPv6
+ * address: pods and Services without one are left out, and nobody has names, which are asked once.
+ */
+export function readModel(cluster: Cluster, family: IpFamily = 4): VerifyModel {
   const { file } = cluster;
+  const second = family === 6 ? file.ipv6 : undefined;
   const inPodNetwork = cluster.pods.filter(({ spec }) => spec.network !== "host");
   const populated = new Set(inPodNetwork.map((pod) => pod.node.spec.name));
-  const nodes = cluster.nodes.map((node, index) => readNode(node, index, populated.has(node.spec.name)));
+  const nodes = cluster.nodes.map((node, index) =>
+    readNode(node, index, populated.has(node.spec.name), second?.nodes[node.spec.name]),
+  );
   const byName = new Map(nodes.map((node) => [node.name, node]));
   const common = commonPolicies(cluster);
   const zone = file.dns.domain;
-  const networks = new Map(allNetworks(file).map((each) => [each.name, readNetwork(cluster, each)]));
+  const networks = new Map(
+    allNetworks(file).map((each) => {
+      const network = readNetwork(cluster, each);
+      // Nobody translates IPv6 (dataplane.md §2.11).
+      return [each.name, second === undefined ? network : { ...network, hasOutboundNat: false }];
+    }),
+  );
   const networkOf = (name: string): VerifyNetwork => defined(networks.get(name), `network ${name} is there`);
   const owners = groupBy(cluster.pods, ({ address }) => formatIp(address));
-  const pods = cluster.pods.map((pod, index) =>
-    readPod(pod, index, {
+  const pods = cluster.pods.flatMap((pod, index) => {
+    const address = family === 6 ? pod.address6 : pod.address;
+    if (address === undefined) return [];
+    return readPod(pod, index, {
       network: networkOf(pod.spec.podNetwork),
       hasTwin: new Set(owners.get(formatIp(pod.address))?.map(({ spec }) => spec.podNetwork)).size > 1,
-      denials: file.underlay.deny,
+      denials: second === undefined ? file.underlay.deny : [],
       node: defined(byName.get(pod.node.spec.name), "a pod's node is a node of the cluster"),
       common,
       zone,
-    }),
-  );
+      address,
+    });
+  });
   const dnsService = findDnsService(cluster.objects.Service, file.network.serviceCIDR);
-  const view = readKubernetes(cluster.objects, { pods, nodes }, { zone, dnsService });
+  const view = readKubernetes(cluster.objects, { pods, nodes }, { zone, dnsService, family });
+  const isNamed = second === undefined && isDnsReachable(cluster);
   return {
     clusterName: file.name,
     kubernetesMinor: file.kubernetes.version.minor,
@@ -252,12 +277,17 @@ export function readModel(cluster: Cluster): VerifyModel {
     pods: withBalancedPorts(view.pods, file.kubeProxy.enabled ? view.services : []),
     hostNetworkPods: view.hostNetworkPods,
     services: view.services,
-    outside: readOutside(cluster),
+    outside: readOutside(cluster, family),
     network: networkOf(file.network.name),
-    routedRanges: file.underlay.routes.map(({ to }) => to),
-    denials: file.underlay.deny,
+    routedRanges: second === undefined ? file.underlay.routes.map(({ to }) => to) : routedRangesOf(second),
+    denials: second === undefined ? file.underlay.deny : [],
     hasProxy: file.kubeProxy.enabled && driverTraits(file.network.driver).hasServices,
     isDsr: file.kubeProxy.enableDSR,
-    dnsZone: isDnsReachable(cluster) ? view.dnsZone : undefined,
+    dnsZone: isNamed ? view.dnsZone : undefined,
   };
+}
+
+/** Pod ranges that the router knows. */
+function routedRangesOf({ hasPodRoutes, nodes }: Ipv6Spec): readonly Prefix[] {
+  return hasPodRoutes ? Object.values(nodes).map(({ podRange }) => podRange) : [];
 }

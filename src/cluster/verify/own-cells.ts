@@ -105,6 +105,7 @@ export function ownCells(cluster: Cluster, model: VerifyModel): readonly Cell[] 
       documentedIn: cluster.file.fileName,
       expected: expectationOf(spec),
       standsFor: 1,
+      family: 4,
     };
   });
 }

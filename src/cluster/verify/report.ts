@@ -7,6 +7,8 @@ import type { Cell } from "./cell.ts";
 export interface VerifyCell {
   readonly flow: Cell["flow"];
   readonly protocol: FlowProtocol;
+  /** Of the addresses; absent for IPv4. */
+  readonly family?: "ipv6";
   readonly relation: Cell["relation"];
   readonly from: string;
   /** The sender's system: `ws2022`, `ws2019.1158`, `linux`, `outside`. */

@@ -40,6 +40,7 @@ const CELL = closedObject(
     ),
   },
   {
+    family: described({ const: "ipv6" }, "The family of the addresses; absent for IPv4."),
     port: described(INTEGER, "Absent for ICMP."),
     name: described(TEXT, "The name that was resolved first."),
     code: described(CODE, "Why it is denied, or does not apply: mullion explain CODE."),

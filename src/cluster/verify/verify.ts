@@ -3,11 +3,12 @@ import { FLOWS } from "../../knowledge/expectations.ts";
 import type { Ip } from "../../net/ip.ts";
 import { prefixContains } from "../../net/prefix.ts";
 import type { Cluster } from "../cluster.ts";
-import type { Cell } from "./cell.ts";
+import { type Cell, asIpv6 } from "./cell.ts";
 import { attemptsExpected } from "./cell-run.ts";
 import { type Judged, countCells, describeCell, describeFinding, nodesByReference } from "./describe.ts";
 import { judge } from "./judge.ts";
 import type { VerifyModel, VerifyNode } from "./model.ts";
+import { readModel } from "./model-of-cluster.ts";
 import type { Evidence, Observation } from "./observation.ts";
 import { type ObserveProgress, observeCells } from "./observe.ts";
 import { ownCells } from "./own-cells.ts";
@@ -25,7 +26,7 @@ export interface VerifyOptions {
 /** The question of a cell without what it is called: the user's expectation of it replaces the table's. */
 function questionOf(cell: Cell): string {
   const { target, protocol, sourceReference, probe } = cell;
-  return `${protocol} ${sourceReference} ${target.reference} ${target.name ?? ""} ${target.port} ${probe}`;
+  return `${cell.family} ${protocol} ${sourceReference} ${target.reference} ${target.name ?? ""} ${target.port} ${probe}`;
 }
 
 /** Each question once; who comes first is kept and stands for the others' pairs as well. */
@@ -42,8 +43,23 @@ function withoutRepetitions(cells: readonly Cell[]): readonly Cell[] {
 const FLOW_ORDER: ReadonlyMap<string, number> = new Map(FLOWS.map((flow, index) => [flow, index]));
 
 function inOrder(cells: readonly Cell[]): readonly Cell[] {
-  const rank = (cell: Cell): number => FLOW_ORDER.get(cell.flow) ?? FLOWS.length;
+  const last = FLOWS.length;
+  const rank = ({ flow, family }: Cell): number =>
+    (FLOW_ORDER.get(flow) ?? last) + (family === 6 ? last + 1 : 0);
   return cells.toSorted((a, b) => rank(a) - rank(b));
+}
+
+/** Flows that begin with a name, which is asked for by IPv4 alone. */
+function isByName({ flow, target }: Cell): boolean {
+  return target.name !== undefined || flow.endsWith("-name");
+}
+
+/** The same questions by IPv6: none in a cluster of IPv4 alone. */
+function ipv6Cells(cluster: Cluster): readonly Cell[] {
+  if (cluster.file.ipv6 === undefined) return [];
+  const model = readModel(cluster, 6);
+  const cells = [...podCells(model), ...serviceCells(model, nodeBehind(cluster, model))];
+  return cells.filter((cell) => !isByName(cell)).map(asIpv6);
 }
 
 /** The node to which the router leads an address: where the address of a load balancer comes out. */
@@ -164,6 +180,7 @@ export function verifyCluster(
   const table = [
     ...podCells(model),
     ...serviceCells(model, nodeBehind(cluster, model)),
+    ...ipv6Cells(cluster),
     ...stateCells(model),
   ];
   const cells = inOrder(

@@ -6,6 +6,7 @@ import { wrap } from "../../knowledge/prose.ts";
 import { type Failure, reportFailure } from "./failure.ts";
 import { addCni } from "./cni/commands.ts";
 import { addHns } from "./hns/commands.ts";
+import { addKube } from "./kube/commands.ts";
 import { HNS_KIND_NAMES, KUBE_KIND_NAMES, parseSelections } from "./kinds.ts";
 import {
   EXAMPLE,
@@ -65,6 +66,7 @@ interface TraceOptions extends TargetOptions {
   readonly pcap?: string;
   readonly pcapOn?: string;
   readonly inject?: boolean;
+  readonly family?: "ipv4" | "ipv6";
 }
 
 function addTrace(program: Command, run: Run, trace: Verbs["trace"], terminal: Terminal): void {
@@ -84,6 +86,12 @@ function addTrace(program: Command, run: Run, trace: Verbs["trace"], terminal: T
       new Option("--port <number>", "port of the receiver (default: its first one)").argParser(parsePort),
     )
     .addOption(new Option("--protocol <name>", "protocol of the packet").choices(PROTOCOLS).default("tcp"))
+    .addOption(
+      new Option("--family <name>", "by which of their addresses (default: that of the receiver)").choices([
+        "ipv4",
+        "ipv6",
+      ]),
+    )
     .addOption(
       new Option("-o, --output <format>", "how to print it").choices(["text", "json"]).default("text"),
     )
@@ -108,7 +116,7 @@ function addTrace(program: Command, run: Run, trace: Verbs["trace"], terminal: T
         if (options.protocol === "icmp" && options.port !== undefined) {
           throw usage("ICMP has no ports", "Leave out --port, or choose --protocol tcp.");
         }
-        const { protocol, port, output, pcap, pcapOn, inject } = options;
+        const { protocol, port, output, pcap, pcapOn, inject, family } = options;
         if (pcapOn !== undefined && pcap === undefined)
           throw usage("--pcap-on narrows a capture, and there is none", "Name a file with --pcap.");
         const target = clusterTarget(options);
@@ -118,7 +126,8 @@ function addTrace(program: Command, run: Run, trace: Verbs["trace"], terminal: T
             "--inject is for a running cluster, and -f builds one that is gone at once",
             "Leave out -f.",
           );
-        return trace({ target, from, to, protocol, port, output, pcap, pcapOn, isInjected }, terminal);
+        const request = { target, from, to, protocol, port, output, pcap, pcapOn, isInjected, family };
+        return trace(request, terminal);
       }),
     );
 }
@@ -294,9 +303,10 @@ function configure(command: Command, terminal: Terminal): void {
 }
 
 /** The verbs that a program has: all of them, or those that a test is about. */
-export type GivenVerbs = Partial<Omit<Verbs, "cni" | "hns" | "vfp">> & {
+export type GivenVerbs = Partial<Omit<Verbs, "cni" | "hns" | "kube" | "vfp">> & {
   readonly cni?: Partial<Verbs["cni"]>;
   readonly hns?: Partial<Verbs["hns"]>;
+  readonly kube?: Partial<Verbs["kube"]>;
   readonly vfp?: Partial<Verbs["vfp"]>;
 };
 
@@ -331,6 +341,7 @@ export function createProgram(verbs: GivenVerbs, terminal: Terminal, version: st
   if (verbs.demo !== undefined) addDemo(program, run, verbs.demo, terminal);
   if (verbs.cni !== undefined) addCni(program, run, verbs.cni, terminal);
   if (verbs.hns !== undefined) addHns(program, run, verbs.hns, terminal);
+  if (verbs.kube !== undefined) addKube(program, run, verbs.kube, terminal);
   if (verbs.vfp !== undefined) addVfp(program, run, verbs.vfp, terminal);
   if (verbs.wine !== undefined) addWine(program, run, verbs.wine, terminal);
   configure(program, terminal);

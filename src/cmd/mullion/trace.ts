@@ -37,13 +37,14 @@ function captureScope(text: string | undefined): { captureNode?: string; capture
 }
 
 export async function trace(request: TraceRequest, terminal: Terminal): Promise<ExitCode> {
-  const { target, from, to, protocol, port, output, pcap, pcapOn, isInjected } = request;
+  const { target, from, to, protocol, port, output, pcap, pcapOn, isInjected, family } = request;
   const client = await connectCluster(target, terminal);
   const { report, capture } = await client.trace({
     from,
     to,
     protocol,
     ...(port === undefined ? {} : { port }),
+    ...(family === undefined ? {} : { family }),
     ...(isInjected ? { inject: true } : {}),
     ...(pcap === undefined ? {} : { capture: true, ...captureScope(pcapOn) }),
   });

@@ -3,6 +3,7 @@ import type { CniVerbs } from "./cni/verbs.ts";
 import type { HnsVerbs } from "./hns/verbs.ts";
 import type { ClusterTarget, InputPaths, RunningName } from "./cluster-target.ts";
 import type { Selection } from "./kinds.ts";
+import type { KubeVerbs } from "./kube/verbs.ts";
 import type { VfpVerbs } from "./vfp/verbs.ts";
 import type { ListFormat } from "./table.ts";
 import type { ExitCode, Terminal } from "./terminal.ts";
@@ -16,6 +17,8 @@ export interface TraceRequest {
   readonly from: string;
   readonly to: string;
   readonly protocol: Protocol;
+  /** Undefined: the family of the receiver's address. */
+  readonly family: "ipv4" | "ipv6" | undefined;
   /** 1 to 65535. Undefined: the first port of the receiver; always for ICMP. */
   readonly port: number | undefined;
   readonly output: "text" | "json";
@@ -126,5 +129,6 @@ export interface Verbs {
   readonly wine: (request: WineRequest, terminal: Terminal) => Promise<number>;
   readonly cni: CniVerbs;
   readonly hns: HnsVerbs;
+  readonly kube: KubeVerbs;
   readonly vfp: VfpVerbs;
 }

@@ -28,7 +28,7 @@ import {
   parseNetworkConfig,
   subnetRangesOf,
 } from "../network-config.ts";
-import { Backoff } from "../progress.ts";
+import { Backoff, type Progress, done } from "../progress.ts";
 import type { EtcdEvent } from "./etcd-client.ts";
 import type { SubnetRegistry } from "./subnet-registry.ts";
 
@@ -63,6 +63,11 @@ export class EtcdLeaseStore implements LeaseStore {
     this.parts = parts;
     const { subnet } = parts.previous;
     this.name = `Etcd Local Manager with Previous Subnet: ${subnet === undefined ? "None" : formatPrefix(subnet)}`;
+  }
+
+  /** etcd is asked when the configuration is read. */
+  open(): Promise<Progress<undefined>> {
+    return Promise.resolve(done(undefined));
   }
 
   async readNetworkConfig(): Promise<NetworkConfig> {

@@ -3,14 +3,15 @@ import type { Clock } from "../../base/clock.ts";
 import type { Compat } from "../../cni/parameters.ts";
 import { isJsonObject, parseJson } from "../../cni/json.ts";
 import type { Node } from "../../kube/objects.ts";
-import type { NodeSource } from "./node-source.ts";
+import type { KubeSource } from "../../kube/source.ts";
 import { type Ip, parseIp } from "../../net/ip.ts";
 import { type Mac, parseMac } from "../../net/mac.ts";
-import { FlannelError, messageOf } from "../flannel-error.ts";
+import { type Finding, FlannelError, messageOf } from "../flannel-error.ts";
 import type { FlannelLog } from "../flannel-log.ts";
 import type { Acquisition, LeaseListener, LeaseStore, Patience } from "../lease-store.ts";
 import { type Lease, type LeaseAttributes, formatSubnets, hasSameSubnets } from "../lease.ts";
 import type { NetworkConfig } from "../network-config.ts";
+import { Poll, type Progress, done, failed } from "../progress.ts";
 import type { FlannelAnnotations } from "./annotations.ts";
 import {
   type Annotations,
@@ -22,12 +23,14 @@ import {
 import type { NodeLeases } from "./node-leases.ts";
 
 export interface KubeLeaseStoreParts {
-  readonly source: NodeSource;
-  /** Started by whoever made it. */
+  readonly source: KubeSource;
+  /** May serve other nodes, too. */
   readonly leases: NodeLeases;
   readonly nodeName: string;
   readonly annotations: FlannelAnnotations;
   readonly config: NetworkConfig;
+  /** `CONT_WHEN_CACHE_NOT_READY`: goes on although the Nodes could not be listed in ten minutes. */
+  readonly continuesUnsynced?: boolean;
   /** `--set-node-network-unavailable`. */
   readonly setsCondition: boolean;
   readonly compat: Compat;
@@ -37,6 +40,8 @@ export interface KubeLeaseStoreParts {
   readonly epochMs: number;
 }
 
+/** How long the Nodes may take to be listed. */
+const SYNC = { everyMs: 1_000, timeoutMs: 600_000 } as const;
 const PATIENCE: Patience = Object.freeze({ everyMs: 3_000, timeoutMs: 30_000 });
 
 /** As Kubernetes writes times: RFC 3339 with whole seconds. */
@@ -67,10 +72,26 @@ export class KubeLeaseStore implements LeaseStore {
   readonly patience: Patience = PATIENCE;
   readonly retriesConfiguration = false;
   private readonly parts: KubeLeaseStoreParts;
+  private readonly sync = new Poll(SYNC.everyMs, SYNC.timeoutMs);
 
   constructor(parts: KubeLeaseStoreParts) {
     this.parts = parts;
     this.name = `Kubernetes Subnet Manager - ${parts.nodeName}`;
+  }
+
+  open(nowMs: number): Promise<Progress<undefined>> {
+    const { leases, continuesUnsynced = false, log } = this.parts;
+    leases.start();
+    if (leases.isSynced) return Promise.resolve(done(undefined));
+    const finding: Finding = {
+      code: "flannel-store-unreachable",
+      message: "error waiting for nodeController to sync state: the Nodes cannot be listed",
+    };
+    const retryAfterMs = this.sync.next(nowMs);
+    if (retryAfterMs !== undefined) return Promise.resolve({ state: "waiting", retryAfterMs, finding });
+    if (!continuesUnsynced) return Promise.resolve(failed(finding));
+    log.write("E", "Timed out waiting for node controller sync. Continuing anyway.");
+    return Promise.resolve(done(undefined));
   }
 
   readNetworkConfig(): Promise<NetworkConfig> {
@@ -161,7 +182,7 @@ export class KubeLeaseStore implements LeaseStore {
     });
     const present = leases.leases();
     listener.changed(present.map((lease) => ({ type: "added", lease }) as const));
-    listener.synced();
+    if (leases.isSynced) listener.synced();
     return Promise.resolve(stop);
   }
 

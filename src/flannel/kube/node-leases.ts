@@ -3,20 +3,17 @@
  * an emulated cluster, so that a change of one Node is read once. What is known of Nodes is plain data; who listens is
  * no part of the world, and a fork has no listeners.
  */
-import type { Clock, Timer } from "../../base/clock.ts";
+import type { Clock } from "../../base/clock.ts";
 import type { Compat } from "../../cni/parameters.ts";
+import { Informer } from "../../kube/informer.ts";
 import type { Node } from "../../kube/objects.ts";
-import type { NodeSource } from "./node-source.ts";
+import type { KubeSource } from "../../kube/source.ts";
 import { messageOf } from "../flannel-error.ts";
 import type { FlannelLog } from "../flannel-log.ts";
 import { type Lease, type LeaseEvent, equalAttributes, hasSameSubnets } from "../lease.ts";
 import type { NetworkConfig } from "../network-config.ts";
-import { Backoff } from "../progress.ts";
 import type { FlannelAnnotations } from "./annotations.ts";
 import { annotationsOfNode, isManaged, leaseOfNode } from "./node-lease.ts";
-
-/** As the Go client's informer waits between two tries. */
-const RETRY_MS = { first: 800, most: 30_000 } as const;
 
 export interface NodeLeaseListener {
   changed(events: readonly LeaseEvent[]): void;
@@ -26,7 +23,7 @@ export interface NodeLeaseListener {
 }
 
 export interface NodeLeasesParts {
-  readonly source: NodeSource;
+  readonly source: KubeSource;
   readonly clock: Clock;
   readonly annotations: FlannelAnnotations;
   readonly families: Pick<NetworkConfig, "isIpv4Enabled" | "isIpv6Enabled">;
@@ -37,8 +34,7 @@ export interface NodeLeasesParts {
 /** What goes on outside the world. */
 interface Connection {
   readonly listeners: Set<NodeLeaseListener>;
-  stop: (() => void) | undefined;
-  retry: Timer | undefined;
+  informer: Informer<"Node"> | undefined;
 }
 
 interface Known {
@@ -50,8 +46,7 @@ interface Known {
 export class NodeLeases {
   private readonly parts: NodeLeasesParts;
   private readonly known = new Map<string, Known>();
-  private readonly backoff = new Backoff(RETRY_MS.first, RETRY_MS.most);
-  private resourceVersion: string | undefined;
+  private wasListed = false;
   /** Not enumerable, so that no fork has it. */
   declare private readonly hidden?: Connection;
 
@@ -61,7 +56,7 @@ export class NodeLeases {
 
   /** True once the Nodes have been listed. */
   get isSynced(): boolean {
-    return this.resourceVersion !== undefined;
+    return this.wasListed;
   }
 
   node(name: string): Node | undefined {
@@ -73,19 +68,32 @@ export class NodeLeases {
     return [...this.known.values()].flatMap(({ lease }) => lease ?? []);
   }
 
-  /** Lists and begins to watch. @throws KubeError when nobody answers: call again. */
-  async start(): Promise<void> {
-    if (this.connection.stop !== undefined) return;
-    await this.list();
-    this.watch();
+  /** Begins to list and to watch, and goes on through every interruption. A second call changes nothing. */
+  start(): void {
+    const { connection } = this;
+    const { source, clock } = this.parts;
+    connection.informer ??= new Informer(
+      source,
+      "Node",
+      {
+        changed: (before, after) => {
+          if (after !== undefined) this.take(after);
+          else if (before !== undefined) this.remove(before);
+        },
+        listed: () => {
+          this.wasListed = true;
+        },
+        failed: (error, retryInMs) =>
+          this.tellTrouble(`Nodes cannot be read, again in ${Math.round(retryInMs)} ms: ${error.message}`),
+      },
+      { clock },
+    );
+    connection.informer.start();
   }
 
   stop(): void {
-    const { connection } = this;
-    connection.stop?.();
-    connection.stop = undefined;
-    if (connection.retry !== undefined) this.parts.clock.cancel(connection.retry);
-    connection.retry = undefined;
+    this.connection.informer?.stop();
+    this.connection.informer = undefined;
   }
 
   listen(listener: NodeLeaseListener): () => void {
@@ -95,60 +103,13 @@ export class NodeLeases {
 
   private get connection(): Connection {
     if (this.hidden !== undefined) return this.hidden;
-    const connection: Connection = { listeners: new Set(), stop: undefined, retry: undefined };
+    const connection: Connection = { listeners: new Set(), informer: undefined };
     Object.defineProperty(this, "hidden", { value: connection, enumerable: false });
     return connection;
   }
 
-  private async list(): Promise<void> {
-    const { items, resourceVersion } = await this.parts.source.list("Node");
-    const names = new Set(items.map((node) => node.metadata.name));
-    for (const { node } of this.known.values()) if (!names.has(node.metadata.name)) this.remove(node);
-    for (const node of items) this.take(node);
-    this.resourceVersion = resourceVersion;
-  }
-
-  private watch(): void {
-    const { connection } = this;
-    connection.stop = this.parts.source.watch(
-      "Node",
-      this.resourceVersion ?? "",
-      ({ type, object }) => {
-        this.resourceVersion = object.metadata.resourceVersion;
-        this.backoff.reset();
-        if (type === "DELETED") this.remove(object);
-        else this.take(object);
-      },
-      {
-        onBookmark: (version) => {
-          this.resourceVersion = version;
-        },
-        onEnd: (error) => {
-          connection.stop = undefined;
-          if (error !== undefined) this.tell("troubled", `the watch of Nodes has ended: ${error.message}`);
-          this.retryLater();
-        },
-      },
-    );
-  }
-
-  private retryLater(): void {
-    const { connection } = this;
-    const task = {
-      run: () => {
-        connection.retry = undefined;
-        // `start` never throws but for the source, and that is what is tried again.
-        void this.start().catch((error: unknown) => {
-          this.tell("troubled", `Nodes cannot be listed: ${messageOf(error)}`);
-          this.retryLater();
-        });
-      },
-    };
-    connection.retry = this.parts.clock.schedule(this.backoff.next(), task);
-  }
-
-  private tell(kind: "troubled", message: string): void {
-    for (const listener of this.connection.listeners) listener[kind](message);
+  private tellTrouble(message: string): void {
+    for (const listener of this.connection.listeners) listener.troubled(message);
   }
 
   private emit(event: LeaseEvent): void {

@@ -169,7 +169,10 @@ export class WindowsVxlanBackend implements Backend {
     const subnet = this.lease?.subnet;
     if (subnet === undefined) return undefined;
     const { networkName: name, vni } = this.options;
-    return { name, vni, subnet, adapterName: this.parts.external.interface.name };
+    const { name: interfaceName } = this.parts.external.interface;
+    // HNS refuses the name of a switch's own vNIC (hcn.md §3.1), which is what flanneld finds at its second start.
+    const adapterName = this.parts.compat === "better" ? adapterBehind(interfaceName) : interfaceName;
+    return { name, vni, subnet, adapterName };
   }
 
   private attributes(mac: Mac | undefined): LeaseAttributes {
@@ -310,4 +313,9 @@ export class WindowsVxlanBackend implements Backend {
       throw error;
     }
   }
+}
+
+/** The adapter that carries a switch whose vNIC has that name. */
+function adapterBehind(interfaceName: string): string {
+  return /^vEthernet \((.+)\)$/.exec(interfaceName)?.[1] ?? interfaceName;
 }

@@ -54,7 +54,7 @@ function met(groups: readonly Group[], from: number): readonly string[] {
   const headers = new Headers();
   headers.parse(packet);
   const key = new FlowKey();
-  key.read(packet.bytes, headers, "in");
+  key.read(packet, headers, "in");
   const names: string[] = [];
   for (const group of groups) {
     if (group.direction !== "in" || group.family !== 4) continue;

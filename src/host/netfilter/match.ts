@@ -31,6 +31,7 @@ function isIn(prefix: Prefix, ip: FiveTuple["source"]): boolean {
 export function isMatching(match: Match, { tuple, tracked, compartment }: Candidate): boolean {
   const { source, destination } = tuple;
   if (match.protocol !== undefined && match.protocol !== tuple.protocol) return false;
+  if (match.family !== undefined && match.family !== familyOf(destination)) return false;
   if (match.destinationPort !== undefined && match.destinationPort !== tuple.destinationPort) return false;
   if (match.source !== undefined && !isIn(match.source, source)) return false;
   if (match.notSource !== undefined && isIn(match.notSource, source)) return false;

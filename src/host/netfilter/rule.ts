@@ -22,6 +22,8 @@ export type Hook =
 export interface Match {
   /** IANA protocol number. */
   readonly protocol?: number;
+  /** Of a rule that names no address and stands in the tables of one family alone. */
+  readonly family?: 4 | 6;
   readonly source?: Prefix;
   readonly notSource?: Prefix;
   readonly destination?: Prefix;

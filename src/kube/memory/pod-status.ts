@@ -16,13 +16,15 @@ export interface PodStatusChange {
   readonly podIP?: string;
   readonly podIPs?: readonly string[];
   readonly hostIP?: string;
+  /** Default: `hostIP` alone. */
+  readonly hostIPs?: readonly string[];
   readonly reason?: string;
   readonly message?: string;
   readonly conditions?: readonly PodCondition[];
 }
 
 export function mergeStatus(status: PodStatus | undefined, change: PodStatusChange): PodStatus {
-  const { conditions = [], podIP, podIPs, ...rest } = change;
+  const { conditions = [], podIP, podIPs, hostIPs, ...rest } = change;
   const others = (status?.conditions ?? []).filter(
     ({ type }) => !conditions.some((condition) => condition.type === type),
   );
@@ -32,7 +34,7 @@ export function mergeStatus(status: PodStatus | undefined, change: PodStatusChan
     ...status,
     ...rest,
     ...(addresses === undefined ? {} : addressFields(podIP, addresses)),
-    ...(rest.hostIP === undefined ? {} : { hostIPs: [{ ip: rest.hostIP }] }),
+    ...(rest.hostIP === undefined ? {} : { hostIPs: (hostIPs ?? [rest.hostIP]).map((ip) => ({ ip })) }),
     ...(merged.length === 0 ? {} : { conditions: merged }),
   };
 }
