@@ -69,7 +69,7 @@ export class FlannelDaemons {
     for (const node of nodes) {
       const host = this.hostOf(node);
       const log = new KeptLog();
-      const flanneld = await this.create(node, host, log);
+      const flanneld = this.create(node, host, log);
       const fresh = { state: undefined, stop: undefined, dueAtMs: clock.nowMs };
       this.daemons.set(node.spec.name, { node, host, log, flanneld, ...fresh });
     }
@@ -85,21 +85,20 @@ export class FlannelDaemons {
 
   /** Lets everybody work on what was told and on what is due by the clock, until nobody has anything left. */
   async sync(): Promise<void> {
-    for (const daemon of this.daemons.values())
-      if (daemon.state?.state === "ended") await this.restart(daemon);
+    for (const daemon of this.daemons.values()) if (daemon.state?.state === "ended") this.restart(daemon);
     await this.work();
   }
 
   private async work(): Promise<void> {
     const { clock } = this.cluster;
     for (;;) {
+      // A watch tells in a turn of its own.
+      await Promise.resolve();
       const due = [...this.daemons.values()].filter(
         ({ dueAtMs }) => dueAtMs !== undefined && dueAtMs <= clock.nowMs,
       );
       if (due.length === 0) return;
       for (const daemon of due) await this.advance(daemon);
-      // A watch tells in a turn of its own.
-      await Promise.resolve();
     }
   }
 
@@ -135,10 +134,10 @@ export class FlannelDaemons {
   }
 
   /** A process that has ended is started again by whoever looks after it: kubelet, or the service manager. */
-  private async restart(daemon: Daemon): Promise<void> {
+  private restart(daemon: Daemon): void {
     daemon.stop?.();
     daemon.stop = undefined;
-    daemon.flanneld = await this.create(daemon.node, daemon.host, daemon.log);
+    daemon.flanneld = this.create(daemon.node, daemon.host, daemon.log);
     daemon.dueAtMs = this.cluster.clock.nowMs;
   }
 
@@ -151,7 +150,7 @@ export class FlannelDaemons {
     return new SimulatedLinuxHost({ env, name: spec.name, compartment: host.root, rules });
   }
 
-  private async create(node: ClusterNode, host: FlannelHost, log: KeptLog): Promise<Flanneld> {
+  private create(node: ClusterNode, host: FlannelHost, log: KeptLog): Flanneld {
     const { spec } = node;
     const { clock, file } = this.cluster;
     const annotations = annotationsOf(DEFAULT_ANNOTATION_PREFIX);
@@ -159,7 +158,7 @@ export class FlannelDaemons {
     const families = configurationFor(config, host.os);
     const store = new KubeLeaseStore({
       source: this.source,
-      leases: await this.leasesFor(spec.compat, families),
+      leases: this.leasesFor(spec.compat, families),
       nodeName: spec.name,
       annotations,
       config: families,
@@ -185,10 +184,7 @@ export class FlannelDaemons {
     });
   }
 
-  private async leasesFor(
-    compat: Compat,
-    families: ReturnType<typeof configurationFor>,
-  ): Promise<NodeLeases> {
+  private leasesFor(compat: Compat, families: ReturnType<typeof configurationFor>): NodeLeases {
     const known = this.leases.get(compat);
     if (known !== undefined) return known;
     const { clock } = this.cluster;
@@ -202,7 +198,7 @@ export class FlannelDaemons {
       log: new KeptLog(),
     });
     this.leases.set(compat, leases);
-    await leases.start();
+    leases.start();
     return leases;
   }
 }
