@@ -15,10 +15,10 @@ export type NodeOs = "windows" | "linux";
 export type Compat = "reference" | "better";
 
 /**
- * Who makes the pod network: the CNI plugin win-bridge, or the cluster itself by HCN calls, or flannel: flanneld on every
- * node, and its CNI plugin.
+ * Who attaches pods to the network: a CNI plugin, or the cluster itself by HCN calls. With flannel its daemon on every node
+ * makes the network, too.
  */
-export type NetworkPlugin = "win-bridge" | "hns" | "flannel";
+export type NetworkPlugin = "win-bridge" | "azure-vnet" | "flannel" | "hns";
 
 /** How flanneld connects nodes (control-planes.md §1.8, §1.9). */
 export type FlannelBackend = "vxlan" | "host-gw";
@@ -69,7 +69,7 @@ export interface OutboundNatSpec {
 export interface CniSpec {
   /** Replaces the network configuration list that the cluster would write on Windows nodes. */
   readonly conflist: JsonObject | undefined;
-  /** Entries added to the plugin's `policies`: `{name: "EndpointPolicy", value: {…}}`. */
+  /** Entries added to the plugin's `policies`, or `AdditionalArgs`: `{name: "EndpointPolicy", value: {…}}`. */
   readonly policies: readonly JsonObject[];
 }
 
