@@ -202,11 +202,35 @@ winkernel: {networkName: ${NETWORK}}
     await run.pass(60);
     expect(await run.get("0.0.0.0:10256", "/livez")).toMatchObject({ status: 503 });
     await hns.client.faults.remove(id);
-    await run.pass(31);
+    await run.pass(61);
     expect(await run.loadBalancers()).toEqual(
       PROGRAMMED.map((text) => text.replace("10.244.1.4,", "")).toSorted(),
     );
     expect(await run.get("0.0.0.0:10256", "/livez")).toMatchObject({ status: 200 });
+    await run.stop();
+  });
+
+  it("puts back what HNS has lost, and says so", async () => {
+    const hns = await nodeWithPod();
+    const run = await start({ hns, argv: [...FLAGS, "--v=2"] });
+    await hns.client.faults.forgetLoadBalancers();
+    expect(await run.loadBalancers()).toEqual([]);
+    await run.pass(31);
+    expect(await run.loadBalancers()).toEqual(PROGRAMMED.toSorted());
+    expect(run.terminal.errors).toContain('"Repaired HNS" kind="load-balancer-lost" service="default/web"');
+    expect(run.terminal.errors).toContain('reason="RepairedHNS" regarding="Service/default/web"');
+    expect((await run.get("127.0.0.1:10249", "/metrics"))?.body).toContain(
+      'mullion_kube_proxy_repairs_total{ip_family="IPv4",kind="load-balancer-lost"} 2\n',
+    );
+    await run.stop();
+  });
+
+  it("reference: what HNS has lost stays lost", async () => {
+    const hns = await nodeWithPod();
+    const run = await start({ hns, argv: [...FLAGS, "--mullion-compat=reference"] });
+    await hns.client.faults.forgetLoadBalancers();
+    await run.pass(120);
+    expect(await run.loadBalancers()).toEqual([]);
     await run.stop();
   });
 
