@@ -98,6 +98,16 @@ winkernel: {networkName: ${NETWORK}}
     expect(run.terminal.errors).toContain("content of the proxy server's configuration file was updated");
   });
 
+  it("reference: ends with each write, as upstream", async () => {
+    const configuration = `${HEAD}winkernel: {networkName: ${NETWORK}}\n`;
+    const run = await start({
+      argv: ["--config=proxy.yaml", "--mullion-manifests=web.yaml", "--mullion-compat=reference"],
+      files: { ...FILES, "proxy.yaml": configuration },
+    });
+    await run.rewrite("proxy.yaml", configuration);
+    expect(await run.ended).toBe(1);
+  });
+
   it("takes the network's name from KUBE_NETWORK, and its own name in lower case", async () => {
     const run = await start({
       argv: ["--mullion-manifests=web.yaml", "--bind-address=10.0.0.11"],
