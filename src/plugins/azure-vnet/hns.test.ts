@@ -95,7 +95,7 @@ function world(compat: Compat, isStateless = false) {
         interfaces: () => [own],
         queryWireServer: none,
         readInterfaces: () => Promise.resolve(INTERFACES),
-        now: host.now,
+        now: () => host.now(),
       },
       compat,
     });
