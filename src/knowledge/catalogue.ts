@@ -12,6 +12,7 @@ import { DATA_PLANE_DEFECT_ENTRIES } from "./entries/data-plane-defects.ts";
 import type { EntryText } from "./entries/entry-text.ts";
 import { FILTER_AND_NAT_ENTRIES } from "./entries/filters-and-nat.ts";
 import { FLANNEL_ENTRIES } from "./entries/flannel.ts";
+import { FLANNELD_ENTRIES } from "./entries/flanneld.ts";
 import { FORWARDING_ENTRIES } from "./entries/forwarding.ts";
 import { HNS_DEFECT_ENTRIES } from "./entries/hns-defects.ts";
 import { HNS_DUMP_ENTRIES } from "./entries/hns-dumps.ts";
@@ -76,6 +77,7 @@ const TEXTS: Readonly<Record<KnowledgeCode, EntryText>> = {
   ...CNI_CONFIGURATION_ENTRIES,
   ...CNI_POLICY_ENTRIES,
   ...FLANNEL_ENTRIES,
+  ...FLANNELD_ENTRIES,
   ...KUBE_PROXY_CONFIGURATION_ENTRIES,
   ...HNS_REQUEST_ENTRIES,
   ...HNS_DEFECT_ENTRIES,
@@ -121,6 +123,7 @@ export const SECTIONS: readonly CatalogueSection[] = Object.freeze([
   section("CNI configurations", CNI_CONFIGURATION_ENTRIES),
   section("Policies and ranges in CNI configurations", CNI_POLICY_ENTRIES),
   section("flannel's files", FLANNEL_ENTRIES),
+  section("flanneld", FLANNELD_ENTRIES),
   section("kube-proxy's configuration and flags", KUBE_PROXY_CONFIGURATION_ENTRIES),
   section("Requests to HNS", HNS_REQUEST_ENTRIES),
   section("Defects of HNS", HNS_DEFECT_ENTRIES),
