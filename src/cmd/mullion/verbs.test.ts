@@ -101,7 +101,7 @@ describe("mullion get", () => {
   });
 
   it("shows namespaces with -A, and ports with -o wide", async () => {
-    const { out } = await run(`get po -A -o wide -f ${SERVICES}/cluster.yaml`);
+    const { out } = await run(`get po -A -o wide -f ${EXAMPLE}`);
     expect(out).toMatch(/^NAMESPACE +NAME +READY +STATUS +IP +NODE +PORTS/);
     expect(out).toMatch(/^default +web +1\/1 +Running +10\.244\.1\.3 +win-1 +8080:8080\/TCP/m);
   });
