@@ -100,7 +100,8 @@ describe("with HNS", () => {
   let client: HcnClient;
   let pod = "";
   beforeEach(async () => {
-    daemon = await startDaemon();
+    // An Overlay network knows the node's address at once, which flanneld would wait for.
+    daemon = await startDaemon("--address-delay", "0");
     client = findHns({ variables: daemon.variables });
     pod = (await createNamespace(client)).ID ?? "";
   });
