@@ -38,9 +38,10 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   yaml: ["cluster", "kube", "lint", "doctor", "cmd"],
   "dns-packet": ["wire", "dns"],
   "@kubernetes/client-node": ["kube"],
-  hono: ["api", "hns"],
-  "@hono/node-server": ["api", "hns", "cmd"],
+  hono: ["api", "hns", "kube"],
+  "@hono/node-server": ["api", "hns", "kube", "cmd"],
   koffi: ["hcn"],
+  "prom-client": ["kube-proxy"],
   xmlbuilder2: ["cluster", "lint", "cmd"],
 };
 

@@ -31,8 +31,8 @@ export interface LinuxVxlanOptions {
   /** The node's own compartment. */
   readonly compartment: Compartment;
   readonly mac: Mac;
-  /** The interface's own address. */
-  readonly address: Ip;
+  /** The interface's own address; absent: it gets one later. */
+  readonly address?: Ip;
   /** The node's address, where tunnels begin. */
   readonly local: Ipv4;
   readonly vni: number;
@@ -52,7 +52,7 @@ export interface VxlanPeer {
 export class LinuxVxlan implements Device, UdpTunnel {
   readonly mtuBytes: number;
   readonly interface: Interface;
-  private readonly options: LinuxVxlanOptions;
+  readonly options: LinuxVxlanOptions;
   private readonly nodes = new Map<Mac, Ipv4>();
   private receiver: Receiver | undefined;
   /** While a frame is taken out: one that holds a tunnel to this device again ends, however deep it is. */
@@ -64,7 +64,7 @@ export class LinuxVxlan implements Device, UdpTunnel {
     this.mtuBytes = mtuBytes - OVERHEAD_BYTES;
     this.interface = compartment.addInterface({ name, mac, device: this });
     this.interface.isForwarding = true;
-    compartment.addAddress(this.interface, { ip: address, length: 32 });
+    if (address !== undefined) compartment.addAddress(this.interface, { ip: address, length: 32 });
     compartment.udp.tunnels.set(port, this);
   }
 
@@ -81,6 +81,29 @@ export class LinuxVxlan implements Device, UdpTunnel {
     compartment.addRoute({ prefix: hostPrefix(gateway), interface: this.interface, metric: 0 });
     compartment.addRoute({ prefix, nextHop: gateway, interface: this.interface, metric: 0 });
     this.interface.neighbors.setPermanent(gateway, mac);
+  }
+
+  /** Frames to `mac` go to that node from now on. */
+  setForwarding(mac: Mac, node: Ipv4): void {
+    this.nodes.set(mac, node);
+  }
+
+  /** @returns false when frames to `mac` do not go to that node. */
+  removeForwarding(mac: Mac, node: Ipv4): boolean {
+    return this.nodes.get(mac) === node && this.nodes.delete(mac);
+  }
+
+  listForwarding(): readonly { readonly mac: Mac; readonly destination: Ipv4 }[] {
+    return [...this.nodes].map(([mac, destination]) => ({ mac, destination }));
+  }
+
+  /** Takes the device out of the machine, with its addresses, routes and neighbours. */
+  close(): void {
+    const { compartment, port } = this.options;
+    if (compartment.udp.tunnels.get(port) === this) compartment.udp.tunnels.delete(port);
+    compartment.removeInterface(this.interface);
+    this.nodes.clear();
+    this.receiver = undefined;
   }
 
   transmit(packet: Packet): boolean {

@@ -12,6 +12,7 @@ import { DATA_PLANE_DEFECT_ENTRIES } from "./entries/data-plane-defects.ts";
 import type { EntryText } from "./entries/entry-text.ts";
 import { FILTER_AND_NAT_ENTRIES } from "./entries/filters-and-nat.ts";
 import { FLANNEL_ENTRIES } from "./entries/flannel.ts";
+import { FLANNELD_ENTRIES } from "./entries/flanneld.ts";
 import { FORWARDING_ENTRIES } from "./entries/forwarding.ts";
 import { HNS_DEFECT_ENTRIES } from "./entries/hns-defects.ts";
 import { HNS_DUMP_ENTRIES } from "./entries/hns-dumps.ts";
@@ -26,6 +27,7 @@ import { LINT_ENTRIES } from "./entries/lint.ts";
 import { LOAD_BALANCER_ENTRIES } from "./entries/load-balancers.ts";
 import { KUBE_PROXY_ENTRIES } from "./entries/kube-proxy.ts";
 import { NAME_ENTRIES } from "./entries/names.ts";
+import { AZURE_ENTRIES } from "./entries/azure.ts";
 import { PLUGIN_ENTRIES } from "./entries/plugins.ts";
 import { RECEIVER_ENTRIES } from "./entries/receivers.ts";
 import { RUNNING_CLUSTER_ENTRIES } from "./entries/running-cluster.ts";
@@ -64,6 +66,7 @@ const TEXTS: Readonly<Record<KnowledgeCode, EntryText>> = {
   ...KUBERNETES_ENTRIES,
   ...RUNNING_CLUSTER_ENTRIES,
   ...PLUGIN_ENTRIES,
+  ...AZURE_ENTRIES,
   ...HNS_DUMP_ENTRIES,
   ...WINDOWS_POD_ENTRIES,
   ...SERVICE_FEATURE_ENTRIES,
@@ -74,6 +77,7 @@ const TEXTS: Readonly<Record<KnowledgeCode, EntryText>> = {
   ...CNI_CONFIGURATION_ENTRIES,
   ...CNI_POLICY_ENTRIES,
   ...FLANNEL_ENTRIES,
+  ...FLANNELD_ENTRIES,
   ...KUBE_PROXY_CONFIGURATION_ENTRIES,
   ...HNS_REQUEST_ENTRIES,
   ...HNS_DEFECT_ENTRIES,
@@ -113,11 +117,13 @@ export const SECTIONS: readonly CatalogueSection[] = Object.freeze([
   section("Load balancers", LOAD_BALANCER_ENTRIES),
   section("Names", NAME_ENTRIES),
   section("CNI plugins, IPAM and HNS", PLUGIN_ENTRIES),
+  section("Azure CNI", AZURE_ENTRIES),
   section("Dumps of HNS", HNS_DUMP_ENTRIES),
   section("The text of configuration files", JSON_FILE_ENTRIES),
   section("CNI configurations", CNI_CONFIGURATION_ENTRIES),
   section("Policies and ranges in CNI configurations", CNI_POLICY_ENTRIES),
   section("flannel's files", FLANNEL_ENTRIES),
+  section("flanneld", FLANNELD_ENTRIES),
   section("kube-proxy's configuration and flags", KUBE_PROXY_CONFIGURATION_ENTRIES),
   section("Requests to HNS", HNS_REQUEST_ENTRIES),
   section("Defects of HNS", HNS_DEFECT_ENTRIES),

@@ -19,6 +19,7 @@ export interface SyncPass {
   readonly configuration: ProxierConfiguration;
   readonly state: ProxierState;
   readonly queried: QueriedEndpoints;
+  readonly nowMs: number | undefined;
 }
 
 /** The network was asked for again while an endpoint was made, and is not there. */
@@ -45,7 +46,13 @@ interface Gathering {
 export async function ensureVipEndpoint(pass: SyncPass, entry: ServiceEntry): Promise<Finding | undefined> {
   const { configuration, state, queried } = pass;
   const { clusterIp } = entry.port;
-  if (!state.network.isOverlay || queried.find(undefined, clusterIp) !== undefined) return undefined;
+  if (!state.network.isOverlay) return undefined;
+  const known = queried.find(undefined, clusterIp);
+  if (known !== undefined) {
+    // Upstream leaves it to whoever made it; a process that is gone never deletes it.
+    if (configuration.behaviour.repairs && !known.isLocal) holdVipEndpoint(state, entry, known.id);
+    return undefined;
+  }
   const { nodeIp: providerAddress, hostMac: mac } = configuration;
   const endpoint = proxyEndpoint({ ip: clusterIp, mac, providerAddress, isLocal: false });
   const made = await createProxyEndpoint(configuration, state, endpoint);
@@ -55,22 +62,32 @@ export async function ensureVipEndpoint(pass: SyncPass, entry: ServiceEntry): Pr
       message: `HNS refused the remote endpoint for the ClusterIP ${clusterIp}: ${failureText(made.failure)}`,
     };
   }
-  const counter = state.counts.of(made.value.id);
-  increment(counter);
-  entry.vipEndpoint = { id: made.value.id, counter };
+  holdVipEndpoint(state, entry, made.value.id);
   return undefined;
 }
 
-/** On overlay upstream reads the network again before each endpoint: remote subnets may have been added since. */
+function holdVipEndpoint({ counts }: ProxierState, entry: ServiceEntry, id: Guid): void {
+  if (entry.vipEndpoint?.id === id && entry.vipEndpoint.counter !== undefined) return;
+  const counter = counts.of(id);
+  increment(counter);
+  entry.vipEndpoint = { id, counter };
+}
+
+/**
+ * On overlay upstream reads the network again before each endpoint: remote subnets may have been added since. `better`
+ * takes them from the reading at the start of the sync.
+ */
 async function createRemote(
   { configuration, state }: SyncPass,
   { ip, remote }: TrackedEndpoint,
 ): Promise<Attempt<HnsEndpoint> | typeof NETWORK_LOST> {
   const { client, nodeIp } = configuration;
   if (!state.network.isOverlay) return createProxyEndpoint(configuration, state, remote);
-  const read = await attempt(() => readProxyNetwork(client, state.network.name));
-  if (!read.ok) return NETWORK_LOST;
-  state.network = read.value;
+  if (!configuration.behaviour.repairs) {
+    const read = await attempt(() => readProxyNetwork(client, state.network.name));
+    if (!read.ok) return NETWORK_LOST;
+    state.network = read.value;
+  }
   const found = providerAddressOf(state.network, ip);
   const providerAddress = found === "" ? nodeIp : found;
   const endpoint = proxyEndpoint({ ip, mac: conjureMac(ip), providerAddress, isLocal: false });
@@ -125,7 +142,7 @@ export async function findBackEnds(
   const { configuration, state } = pass;
   const { hostname, behaviour, nodeIp, sourceVip } = configuration;
   const endpoints = bound.on(hostname);
-  const readiness = readinessOf(entry, endpoints, hostname, behaviour.readiness);
+  const readiness = readinessOf(entry, endpoints, hostname, behaviour);
   const gathering: Gathering = { all: [], local: [], findings: [], leavesPodNetwork: false };
   const onlyLocal = entry.port.isInternalPolicyLocal && entry.hasLocalTrafficDsr;
   for (const [index, endpoint] of endpoints.entries()) {
@@ -148,5 +165,6 @@ export async function findBackEnds(
     findings: gathering.findings,
     sourceVip: state.network.isOverlay ? overlaySource : "",
     areAvailable: !readiness.areAllTerminating && !readiness.areNoneServing,
+    areServing: !readiness.areNoneServing,
   };
 }

@@ -50,6 +50,8 @@ export interface IdentityRule {
   readonly hasFamily: boolean;
   /** The cache forgets what the same sync deleted. */
   readonly forgetsDeleted: boolean;
+  /** Better: flags, distribution and source VIP are part of it. */
+  readonly hasSettings: boolean;
 }
 
 export interface Behaviour {
@@ -102,6 +104,11 @@ export interface Behaviour {
   readonly retriesPartialFailure: boolean;
   /** Better: an endpoint is counted once, however often its Service is tried. */
   readonly countsOnce: boolean;
+  /**
+   * Better: HNS is compared with what was programmed and put right, failures wait longer each time, and no call is made
+   * that can change nothing (the endpoint of a ClusterIP stays when back ends change).
+   */
+  readonly repairs: boolean;
 }
 
 function identityOf(minor: number, isBetter: boolean): IdentityRule {
@@ -109,6 +116,7 @@ function identityOf(minor: number, isBetter: boolean): IdentityRule {
     backEnds: minor >= 26 || isBetter ? "set" : "count",
     hasFamily: minor >= 36 || isBetter,
     forgetsDeleted: minor <= 24 || isBetter,
+    hasSettings: isBetter,
   };
 }
 
@@ -156,5 +164,6 @@ export function behaviourOf(version: KubernetesVersion, compat: Compat): Behavio
     hasDualStack: minor >= 21,
     retriesPartialFailure: isBetter,
     countsOnce: isBetter,
+    repairs: isBetter,
   });
 }

@@ -3,7 +3,9 @@ import { describe, expect, it } from "vitest";
 import { HcnError } from "../hcn/error.ts";
 import {
   ADDRESS,
+  HNS_WITH_MODIFY,
   KubeProxyNode,
+  NETWORK_ID,
   NODE_PORT,
   type NodeSettings,
   service,
@@ -22,7 +24,11 @@ describe("better (docs/reference/differences.md)", () => {
     await node.begin([service()], [slice(["L9", "R1"])]);
     expect(node.loadBalancers()).toEqual(["C:80→8080 [R1] L0 P0 D0"]);
     expect(node.notApplied()).toEqual(["svc:p80"]);
-    node.putLocal("EP-L2", ADDRESS.L9);
+    node.hns.put("Endpoint", {
+      ID: "10ca1000-0000-4000-8000-000000000009",
+      HostComputeNetwork: NETWORK_ID,
+      IpConfigurations: [{ IpAddress: ADDRESS.L9, PrefixLength: 24 }],
+    });
     node.forgetCalls();
     await node.proxy.sync();
     expect(node.calls()).toEqual(["delete LBID-1", "create LBID-2"]);
@@ -87,5 +93,75 @@ describe("better (docs/reference/differences.md)", () => {
     );
     await node.change(slice(["L1"], { of: "a" }), slice(["L1"], { of: "b" }));
     expect(node.madeEndpoints()).toEqual([]);
+  });
+
+  it("KP-H3 on overlay the endpoint of the ClusterIP stays when back ends change", async () => {
+    const node = new KubeProxyNode({ ...better(36), isOverlay: true, hns: HNS_WITH_MODIFY });
+    await node.begin([service()], [slice(["R1"])]);
+    await node.change(slice(["R2"]));
+    expect(node.calls()).toEqual(["create EPID-4", "update LBID-1", "delete EPID-3"]);
+  });
+
+  it("KP-F14 KP-H21 pods that serve while they terminate are used at every front end", async () => {
+    const svc = service({
+      spec: { type: "LoadBalancer", ports: NODE_PORT, externalIPs: [ADDRESS.E] },
+      ingress: [{ ip: ADDRESS.G }],
+    });
+    const terminating = slice([{ at: "L1", is: "serving" }]);
+    const fresh = new KubeProxyNode(better(36));
+    await fresh.begin([svc], [terminating]);
+    const changed = new KubeProxyNode(better(36));
+    await changed.begin([svc], [slice(["L1"])]);
+    await changed.change(terminating);
+    const all = [
+      C_L1,
+      "∅:3001→8080 [EP-L1] L0 P18 D0",
+      "E:80→8080 [EP-L1] L0 P16 D0",
+      "G:80→8080 [EP-L1] L0 P16 D0",
+    ];
+    expect(fresh.loadBalancers()).toEqual(all);
+    expect(changed.loadBalancers()).toEqual(all);
+    expect(changed.calls()).toEqual([]);
+  });
+
+  it("KP-F19 without a pod here the ClusterIP gets the ready ones elsewhere", async () => {
+    const node = new KubeProxyNode(better(36));
+    const svc = service({
+      spec: { type: "LoadBalancer", ports: NODE_PORT, externalTrafficPolicy: "Local" },
+      ingress: [{ ip: ADDRESS.G }],
+    });
+    await node.begin([svc], [slice(["R1", { at: "R2", is: "unready" }])]);
+    expect(node.loadBalancers()).toEqual(["C:80→8080 [R1] L0 P0 D0"]);
+  });
+
+  it("two Services with one front end and the same pods: the load balancer goes with the last", async () => {
+    const of = (name: string, clusterIP: string): ReturnType<typeof service> =>
+      service({ name, spec: { clusterIP, externalIPs: [ADDRESS.E] } });
+    for (const [compat, left] of [
+      ["reference", []],
+      ["better", ["E:80→8080 [EP-L1] L0 P16 D0"]],
+    ] as const) {
+      const node = new KubeProxyNode({ ...better(36), compat });
+      const services = [of("a", ADDRESS.C), of("b", ADDRESS.C2)];
+      await node.begin(services, [slice(["L1"], { of: "a" }), slice(["L1"], { of: "b" })]);
+      await node.remove(services[0]!);
+      expect(node.loadBalancers().filter((each) => each.startsWith("E:"))).toEqual(left);
+    }
+  });
+
+  it("settings are compared, too: an old load balancer that cannot be deleted at once is not taken for the new one", async () => {
+    for (const [compat, loadBalancers] of [
+      // Taken for the new one, and deleted at the end of the same sync.
+      ["reference", []],
+      ["better", ["C:80→8080 [EP-L1] L0 P0 D2"]],
+    ] as const) {
+      const node = new KubeProxyNode({ ...better(36), compat });
+      await node.begin([service()], [slice(["L1"])]);
+      let failures = 2;
+      node.hns.refuse = ({ call }) =>
+        call === "delete LoadBalancer" && failures-- > 0 ? new HcnError("HCN_E_PORT_NOT_FOUND") : undefined;
+      await node.change(service({ spec: { sessionAffinity: "ClientIP" } }));
+      expect(node.loadBalancers()).toEqual(loadBalancers);
+    }
   });
 });

@@ -69,4 +69,16 @@ export class BoundEndpoints {
     decrement(counter);
     return counter.count === 0 ? this.ids[index] : undefined;
   }
+
+  /** Lets go of endpoints that are gone from HNS. @returns those of them that were used here. */
+  giveUp(gone: { has(id: Guid): boolean }): readonly Guid[] {
+    const lost: Guid[] = [];
+    for (const [index, id] of this.ids.entries()) {
+      if (id === undefined || !gone.has(id)) continue;
+      lost.push(id);
+      this.ids[index] = undefined;
+      this.counters[index] = undefined;
+    }
+    return lost;
+  }
 }

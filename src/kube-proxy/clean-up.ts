@@ -3,7 +3,7 @@ import type { BoundEndpoints } from "./bound-endpoints.ts";
 import type { ProxierConfiguration, ProxierState } from "./proxier-state.ts";
 import { decrement } from "./reference-counts.ts";
 import { deleteProxyEndpoint } from "./remote-endpoints.ts";
-import { type ServiceEntry, compareEntries } from "./service-entry.ts";
+import { type ServiceEntry, compareEntries, reopen } from "./service-entry.ts";
 
 /** Gives up the counts of endpoints on remote endpoints, and deletes those that nobody counts on any more. */
 export async function releaseEndpoints(
@@ -25,7 +25,7 @@ function decrementEndpoints({ hostname }: ProxierConfiguration, bound: BoundEndp
     if (endpoint.nodeName !== hostname) bound?.decrement(index);
 }
 
-/** Whatever changed: on overlay networks the endpoint of the ClusterIP goes, and comes back in the same sync. */
+/** On overlay networks the endpoint of the ClusterIP goes with its Service. */
 async function releaseVipEndpoint(
   configuration: ProxierConfiguration,
   state: ProxierState,
@@ -55,8 +55,10 @@ export async function cleanUpEntry(
     await state.loadBalancers.deleteAllOf(entry);
     await releaseEndpoints(configuration, state, bound);
   }
-  await releaseVipEndpoint(configuration, state, entry);
-  entry.isApplied = false;
+  // Upstream takes it away whatever changed, and makes it again in the same sync.
+  if (reason === "service" || !configuration.behaviour.repairs)
+    await releaseVipEndpoint(configuration, state, entry);
+  reopen(entry);
   state.pending.add(entry);
 }
 

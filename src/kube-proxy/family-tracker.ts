@@ -70,6 +70,11 @@ export class FamilyTracker {
     return this.services.get(key);
   }
 
+  /** All Services with ports of this family, by `namespace/name`. */
+  allServices(): Iterable<readonly [string, TrackedService]> {
+    return this.services.entries();
+  }
+
   /** The endpoints of a Service; undefined when no slice names it. */
   endpoints(key: string): TrackedEndpoints | undefined {
     const known = this.joined.get(key);

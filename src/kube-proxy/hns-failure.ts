@@ -28,12 +28,25 @@ export function isNotImplemented(failure: HnsFailure): boolean {
   return failure instanceof HcnError && failure.code === "E_NOTIMPL";
 }
 
+/** The service does not run, or cannot be reached: it may come back. */
+export function isAway(failure: HnsFailure): boolean {
+  return (
+    failure instanceof HcnError &&
+    (failure.code === "RPC_S_SERVER_UNAVAILABLE" || failure.code === "EPT_S_NOT_REGISTERED")
+  );
+}
+
 /** Something stands where the new object should: its front end, or its address. */
 export function isAlreadyThere(failure: HnsFailure): boolean {
   return (
     failure instanceof HcnError &&
     (failure.code === "HCN_E_PORT_ALREADY_EXISTS" || failure.code === "ERROR_ALREADY_EXISTS")
   );
+}
+
+/** Nobody has answered, also not in time: the call may have been carried out. */
+export function isUnanswered(error: unknown): boolean {
+  return error instanceof HcnError && error.code === "RPC_S_SERVER_UNAVAILABLE";
 }
 
 /** What HNS said, with its number. */

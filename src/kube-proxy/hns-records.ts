@@ -17,7 +17,9 @@ import { parseLoadBalancer } from "../hcn/load-balancer.ts";
 import { queryBy } from "../hcn/operations.ts";
 import type { IpFamily } from "../net/ip.ts";
 import type { Behaviour, IdentityRule } from "./behaviour.ts";
-import { type HnsFailure, attempt, isNotFound } from "./hns-failure.ts";
+import type { PolicyDocument } from "../hcn/base-document.ts";
+import { isJsonObject } from "../hcn/json-value.ts";
+import { type HnsFailure, attempt, isNotFound, isUnanswered } from "./hns-failure.ts";
 import { type LoadBalancerIdentity, identityOf, readFrontEnd } from "./load-balancer-identity.ts";
 import type { ReadMode } from "./options.ts";
 import { OwnCalls } from "./own-calls.ts";
@@ -27,7 +29,18 @@ export interface EndpointRecord {
   readonly isLocal: boolean;
   /** None: kube-proxy passes it by, as it does endpoints of other networks. */
   readonly addresses: readonly string[];
+  /** The node that a remote endpoint of an overlay network is on; absent: none is said. */
+  readonly providerAddress?: string;
 }
+
+/** What was known and is not there any more, although this proxier has not deleted it. */
+export interface GoneObjects {
+  readonly endpoints: Map<Guid, EndpointRecord>;
+  readonly loadBalancers: Set<Guid>;
+}
+
+/** What reading an object again came to. */
+export type Reread = "as-known" | "changed" | "gone" | HnsFailure;
 
 /** What of HNS could not be read, and why. */
 export interface Unreadable {
@@ -35,14 +48,40 @@ export interface Unreadable {
   readonly failure: HnsFailure;
 }
 
+function providerAddressIn(policies: readonly PolicyDocument[]): string | undefined {
+  const policy = policies.find(({ Type }) => Type === "ProviderAddress");
+  const settings = policy?.Settings;
+  const address = isJsonObject(settings) ? settings["ProviderAddress"] : undefined;
+  return typeof address === "string" ? address : undefined;
+}
+
 function readEndpoint(document: JsonObject, network: Guid): EndpointRecord {
-  const { Flags, IpConfigurations, HostComputeNetwork } = parseEndpoint(document);
+  const { Flags, IpConfigurations, HostComputeNetwork, Policies } = parseEndpoint(document);
   const configurations = HostComputeNetwork === network ? (IpConfigurations ?? []) : [];
+  const isLocal = ((Flags ?? 0) & ENDPOINT_FLAGS.RemoteEndpoint) === 0;
+  const providerAddress = isLocal ? undefined : providerAddressIn(Policies ?? []);
   return {
-    isLocal: ((Flags ?? 0) & ENDPOINT_FLAGS.RemoteEndpoint) === 0,
+    isLocal,
     addresses: configurations.flatMap(({ IpAddress }) => IpAddress ?? []),
+    ...(providerAddress !== undefined && { providerAddress }),
   };
 }
+
+function isSameEndpoint(one: EndpointRecord, other: EndpointRecord): boolean {
+  return (
+    one.isLocal === other.isLocal &&
+    (one.providerAddress ?? "") === (other.providerAddress ?? "") &&
+    one.addresses.join() === other.addresses.join()
+  );
+}
+
+function readLoadBalancer(document: JsonObject, rule: IdentityRule): LoadBalancerIdentity | undefined {
+  const frontEnd = readFrontEnd(parseLoadBalancer(document));
+  return frontEnd && identityOf(frontEnd, rule);
+}
+
+/** After so many calls without an answer the rest of a sync is left to the next one. */
+const UNANSWERED_MAX = 2;
 
 export class HnsRecords {
   readonly endpoints: Map<Guid, EndpointRecord> = new Map();
@@ -54,15 +93,44 @@ export class HnsRecords {
   private network: Guid = "";
   /** The endpoints in view of the latest sync; undefined: they have changed by more than own calls. */
   private view: QueriedEndpoints | undefined;
+  /** Undefined: what is gone is not remembered. */
+  private readonly gone: GoneObjects | undefined;
+  /** Changing calls in a row that nobody answered. */
+  private unanswered = 0;
+  /** Goes up with each reading of load balancers. */
+  reading = 0;
 
-  constructor(client: HcnClient, mode: ReadMode) {
+  constructor(client: HcnClient, mode: ReadMode, remembersGone: boolean) {
     this.client = client;
     this.mode = mode;
     this.own = new OwnCalls(client);
+    this.gone = remembersGone ? { endpoints: new Map(), loadBalancers: new Set() } : undefined;
+  }
+
+  /** Only calls of this proxier have changed HNS since it was read. */
+  get isUndisturbed(): boolean {
+    return this.own.areAll;
+  }
+
+  /** HNS does not answer: one call may have been lost, several have not. */
+  get isSilent(): boolean {
+    return this.unanswered >= UNANSWERED_MAX;
+  }
+
+  /** What has gone since this was asked last. */
+  takeGone(): GoneObjects {
+    const taken: GoneObjects = {
+      endpoints: new Map(this.gone?.endpoints),
+      loadBalancers: new Set(this.gone?.loadBalancers),
+    };
+    this.gone?.endpoints.clear();
+    this.gone?.loadBalancers.clear();
+    return taken;
   }
 
   /** Reads what HNS has for a network, as far as it is not known. @returns what could not be read, and why. */
   async read(network: Guid, rule: IdentityRule): Promise<Unreadable | undefined> {
+    this.unanswered = 0;
     if (this.mode === "new" && this.network === network && this.own.areAll) return undefined;
     const { revision } = this.own;
     this.own.forget();
@@ -81,8 +149,38 @@ export class HnsRecords {
   }
 
   /** Makes a call whose effect is entered here afterwards, so that nobody has to read it. */
-  make<T>(call: () => Promise<T>): Promise<T> {
-    return this.own.make(call);
+  async make<T>(call: () => Promise<T>): Promise<T> {
+    try {
+      const result = await this.own.make(call);
+      this.unanswered = 0;
+      return result;
+    } catch (error) {
+      this.unanswered = isUnanswered(error) ? this.unanswered + 1 : 0;
+      throw error;
+    }
+  }
+
+  /** Reads a load balancer again, whatever is known of it. */
+  async rereadLoadBalancer(id: Guid, rule: IdentityRule): Promise<Reread> {
+    const known = this.loadBalancers.get(id);
+    const found = await attempt(async () =>
+      readLoadBalancer(await this.client.query("LoadBalancer", id, DEFAULT_QUERY), rule),
+    );
+    if (!found.ok) return this.notReread(found.failure, () => this.loadBalancers.delete(id));
+    if (found.value === known) return "as-known";
+    this.loadBalancers.set(id, found.value);
+    this.reading++;
+    return "changed";
+  }
+
+  /** Reads an endpoint again, whatever is known of it. */
+  async rereadEndpoint(id: Guid): Promise<Reread> {
+    const known = this.endpoints.get(id);
+    const found = await attempt(async () =>
+      readEndpoint(await this.client.query("Endpoint", id, DEFAULT_QUERY), this.network),
+    );
+    if (!found.ok) return this.notReread(found.failure, () => this.endpointDeleted(id));
+    return known !== undefined && isSameEndpoint(known, found.value) ? "as-known" : "changed";
   }
 
   /** This proxier made an endpoint. */
@@ -104,21 +202,40 @@ export class HnsRecords {
     this.own.forget();
   }
 
+  /** A call may have been carried out although it failed: what there is has to be listed again. */
+  effectUnclear(): void {
+    if (this.gone !== undefined) this.own.forget();
+  }
+
+  private notReread(failure: HnsFailure, forget: () => void): Reread {
+    if (!isNotFound(failure)) return failure;
+    forget();
+    return "gone";
+  }
+
   /** Reads the endpoints of a network. @returns why it could not. */
   private async readEndpoints(network: Guid): Promise<HnsFailure | undefined> {
     if (network !== this.network) this.endpoints.clear();
     this.network = network;
     const query = this.mode === "all" ? queryBy({ VirtualNetwork: network }) : DEFAULT_QUERY;
     this.view = undefined;
-    return this.readKind("Endpoint", query, this.endpoints, (document) => readEndpoint(document, network));
+    const before = this.gone === undefined ? undefined : new Map(this.endpoints);
+    const parse = (document: JsonObject): EndpointRecord => readEndpoint(document, network);
+    const failure = await this.readKind("Endpoint", query, this.endpoints, parse);
+    for (const [id, record] of before ?? [])
+      if (!this.endpoints.has(id)) this.gone?.endpoints.set(id, record);
+    return failure;
   }
 
   /** Reads all load balancers of the machine, other owners' too. @returns why it could not. */
-  private async readLoadBalancers(rule: IdentityRule): Promise<HnsFailure | undefined> {
-    return this.readKind("LoadBalancer", DEFAULT_QUERY, this.loadBalancers, (document) => {
-      const frontEnd = readFrontEnd(parseLoadBalancer(document));
-      return frontEnd && identityOf(frontEnd, rule);
-    });
+  async readLoadBalancers(rule: IdentityRule): Promise<HnsFailure | undefined> {
+    this.reading++;
+    const before = this.gone === undefined ? [] : [...this.loadBalancers.keys()];
+    const parse = (document: JsonObject): LoadBalancerIdentity | undefined =>
+      readLoadBalancer(document, rule);
+    const failure = await this.readKind("LoadBalancer", DEFAULT_QUERY, this.loadBalancers, parse);
+    for (const id of before) if (!this.loadBalancers.has(id)) this.gone?.loadBalancers.add(id);
+    return failure;
   }
 
   private async readKind<T>(
@@ -129,11 +246,12 @@ export class HnsRecords {
   ): Promise<HnsFailure | undefined> {
     const listed = await attempt(() => this.client.enumerate(kind, query));
     if (!listed.ok) return listed.failure;
-    if (this.mode === "all") known.clear();
+    // Which of two equal addresses counts may hang on the order of the list.
+    if (this.mode === "all" && this.gone === undefined) known.clear();
     const present = new Set(listed.value);
     for (const id of known.keys()) if (!present.has(id)) known.delete(id);
     for (const id of listed.value) {
-      if (known.has(id)) continue;
+      if (this.mode === "new" && known.has(id)) continue;
       const found = await attempt(async () => parse(await this.client.query(kind, id, query)));
       if (found.ok) known.set(id, found.value);
       // Gone since it was listed.

@@ -1,6 +1,6 @@
 /** A kube-proxy of one Windows node: start-up, and a proxier for each family (kube-proxy.md §2). */
 import { assert, defined } from "../base/assert.ts";
-import type { HcnClient } from "../hcn/client.ts";
+import type { Guid, HcnClient } from "../hcn/client.ts";
 import { type HnsVersion, hasFeature } from "../hcn/features.ts";
 import { type IpFamily, familyOf, parseIp } from "../net/ip.ts";
 import { type Behaviour, behaviourOf } from "./behaviour.ts";
@@ -62,6 +62,8 @@ export class KubeProxy {
   private version: HnsVersion | undefined;
   private proxiers: readonly Proxier[] = [];
   private isSyncing = false;
+  /** Load balancers that were on the machine at the start. */
+  private found: readonly Guid[] = [];
 
   constructor({ client, objects, options }: KubeProxyParts) {
     this.client = client;
@@ -80,7 +82,7 @@ export class KubeProxy {
       const version = await checkHns(this.client);
       if (typeof version === "string") return this.fail(version);
       this.version = version;
-      await removeAllPolicyLists(this.client);
+      this.found = await removeAllPolicyLists(this.client);
       this.phase = "looking";
     }
     const name = networkNameOf(this.options);
@@ -88,14 +90,26 @@ export class KubeProxy {
     return this.phase === "settling" ? this.startSettled(name, read) : this.startFound(name, read);
   }
 
-  /** One sync of each family. One call at a time. */
-  async sync(request: SyncRequest = {}): Promise<SyncReport> {
+  /** The families that are proxied, the primary one first; none before the start. */
+  get families(): readonly IpFamily[] {
+    return this.proxiers.map(({ family }) => family);
+  }
+
+  /** One sync of each family, `afterEach` of which is told. One call at a time. */
+  async sync(
+    request: SyncRequest = {},
+    afterEach: (report: FamilySyncReport) => void = () => undefined,
+  ): Promise<SyncReport> {
     assert(!this.isSyncing, "a kube-proxy syncs once at a time");
     if (this.phase !== "running" || !this.objects.isSynced) return { families: [this.notReady()] };
     this.isSyncing = true;
     try {
       const families: FamilySyncReport[] = [];
-      for (const proxier of this.proxiers) families.push(await proxier.sync(request));
+      for (const proxier of this.proxiers) {
+        const report = await proxier.sync(request);
+        families.push(report);
+        afterEach(report);
+      }
       return { families };
     } finally {
       this.isSyncing = false;
@@ -151,6 +165,8 @@ export class KubeProxy {
     this.proxiers = familiesOf(primary, behaviour, network, version).map((family) =>
       this.proxierOf(family, family === primary, network, version),
     );
+    for (const proxier of this.proxiers) proxier.tookOverAtStart(this.found);
+    this.found = [];
     this.phase = "running";
     return { state: "running" };
   }
@@ -183,7 +199,7 @@ export class KubeProxy {
             : (options.rootHnsEndpointName ?? DEFAULT_ROOT_ENDPOINT),
         forwardsHealthCheck: options.forwardHealthCheckVip ?? false,
         healthzPort: options.healthzPort ?? DEFAULT_HEALTHZ_PORT,
-        reads: options.reads ?? "all",
+        reads: options.reads ?? (behaviour.repairs ? "new" : "all"),
       },
       network,
       hasFeature(version, "ModifyLoadbalancer"),

@@ -1,9 +1,10 @@
 /** When two load balancers are the same for kube-proxy (kube-proxy.md §3.6). */
 import type { Guid } from "../hcn/client.ts";
 import { type HostComputeLoadBalancer, LOAD_BALANCER_FLAGS } from "../hcn/load-balancer.ts";
+import type { IpFamily } from "../net/ip.ts";
 import type { IdentityRule } from "./behaviour.ts";
 
-/** Flags, distribution and source VIP are not part of it. */
+/** Flags, distribution and source VIP are not part of it, unless a rule says so. */
 export interface FrontEndAndBackEnds {
   readonly protocol: number;
   readonly internalPort: number;
@@ -12,6 +13,10 @@ export interface FrontEndAndBackEnds {
   readonly vip: string;
   readonly isIpv6: boolean;
   readonly backEnds: readonly Guid[];
+  readonly flags: number;
+  readonly portFlags: number;
+  readonly distribution: number;
+  readonly sourceVip: string;
 }
 
 /** Equal texts, equal load balancers. */
@@ -48,7 +53,22 @@ export function identityOf(loadBalancer: FrontEndAndBackEnds, rule: IdentityRule
   const { protocol, internalPort, externalPort, vip, isIpv6, backEnds } = loadBalancer;
   const family = rule.hasFamily && isIpv6 ? 6 : 4;
   const text = rule.backEnds === "set" ? backEndsText(backEnds) : String(backEnds.length);
-  return [protocol, internalPort, externalPort, vip, family, text].join("|");
+  const identity = [protocol, internalPort, externalPort, vip, family, text];
+  if (!rule.hasSettings) return identity.join("|");
+  const { flags, portFlags, distribution, sourceVip } = loadBalancer;
+  return [...identity, flags, portFlags, distribution, sourceVip].join("|");
+}
+
+/** The fields of an identity that clients see: protocol, port, address and family. */
+export function frontEndOf(identity: LoadBalancerIdentity): string {
+  const [protocol, , externalPort, vip, family] = identity.split("|");
+  return [protocol, externalPort, vip, family].join("|");
+}
+
+/** The family that a load balancer is of: its bit, which the forwarded health check lacks, or its address. */
+export function familyOfIdentity(identity: LoadBalancerIdentity): IpFamily {
+  const [, , , vip = "", family] = identity.split("|");
+  return family === "6" || vip.includes(":") ? 6 : 4;
 }
 
 /** Reads a document of HNS; undefined without a port mapping: nothing of kube-proxy looks so (upstream panics). */
@@ -62,5 +82,9 @@ export function readFrontEnd(document: HostComputeLoadBalancer): FrontEndAndBack
     vip: document.FrontendVIPs?.[0] ?? "",
     isIpv6: ((document.Flags ?? 0) & LOAD_BALANCER_FLAGS.IPv6) !== 0,
     backEnds: document.HostComputeEndpoints ?? [],
+    flags: document.Flags ?? 0,
+    portFlags: mapping.Flags ?? 0,
+    distribution: mapping.DistributionType ?? 0,
+    sourceVip: document.SourceVIP ?? "",
   };
 }

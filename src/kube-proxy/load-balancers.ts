@@ -16,9 +16,10 @@ import {
   isNotFound,
   isNotImplemented,
 } from "./hns-failure.ts";
-import { type LoadBalancerIdentity, identityOf, readFrontEnd } from "./load-balancer-identity.ts";
+import { type LoadBalancerIdentity, frontEndOf, identityOf, readFrontEnd } from "./load-balancer-identity.ts";
 import type { HnsRecords } from "./hns-records.ts";
-import type { ServiceEntry } from "./service-entry.ts";
+import { SlotHolders } from "./slot-holders.ts";
+import type { LoadBalancerSlot, ServiceEntry } from "./service-entry.ts";
 import { type WantedLoadBalancer, loadBalancerDocument } from "./wanted-load-balancers.ts";
 
 export class LoadBalancers {
@@ -31,6 +32,10 @@ export class LoadBalancers {
   /** What HNS has, as read at the start of the sync and added to since. */
   private readonly cache: Map<LoadBalancerIdentity, Guid> = new Map();
   private readonly records: HnsRecords;
+  /** The reading of HNS that the cache is from. */
+  private reading = 0;
+  /** Whose load balancers there are: `better` alone asks. */
+  readonly holders: SlotHolders = new SlotHolders();
 
   constructor(client: HcnClient, behaviour: Behaviour, canModify: boolean, records: HnsRecords) {
     this.records = records;
@@ -45,6 +50,9 @@ export class LoadBalancers {
 
   /** Takes what HNS has now for the cache of this sync. */
   takeOver(): void {
+    // What this proxier has changed itself is in the cache already.
+    if (this.behaviour.repairs && this.reading === this.records.reading) return;
+    this.reading = this.records.reading;
     this.cache.clear();
     for (const [id, identity] of this.records.loadBalancers)
       if (identity !== undefined) this.cache.set(identity, id);
@@ -53,6 +61,14 @@ export class LoadBalancers {
   /** Brings the slot of `wanted` to what is wanted. @returns why it could not. */
   async program(wanted: WantedLoadBalancer, isOptimised: boolean): Promise<HnsFailure | undefined> {
     const { slot, backEnds, isAllowed } = wanted;
+    if (this.behaviour.repairs) {
+      // A deletion that was tried again has taken it.
+      if (slot.id !== "" && !this.records.loadBalancers.has(slot.id)) this.giveUp(slot);
+      if (!isAllowed || backEnds.length === 0) return this.empty(slot);
+    }
+    // The other Service keeps what it has.
+    if (this.isShared(slot) && !this.cache.has(identityOf(wanted, this.behaviour.identity)))
+      this.assign(slot, "");
     const mayUpdate = (): boolean => this.canModify && slot.id !== "" && backEnds.length > 0;
     if (mayUpdate() && isAllowed) {
       const failure = await this.update(wanted);
@@ -64,8 +80,40 @@ export class LoadBalancers {
     if (!isAllowed || (backEnds.length === 0 && this.behaviour.skipsEmptyLists)) return undefined;
     const made = await this.findOrCreate(wanted);
     if (!made.ok) return made.failure;
-    slot.id = made.value;
+    this.assign(slot, made.value);
     return undefined;
+  }
+
+  /** Leaves nothing in a slot: what could not be deleted is remembered. */
+  async empty(slot: LoadBalancerSlot): Promise<undefined> {
+    if (slot.id === "") return;
+    const { id } = slot;
+    if (!this.isShared(slot) && !(await this.delete(id))) this.remember(id);
+    this.holders.move(id, "");
+    slot.id = "";
+  }
+
+  /** Gives up what the slot holds without a call: it is not there any more. */
+  giveUp(slot: LoadBalancerSlot): void {
+    this.stale.delete(slot.id);
+    this.assign(slot, "");
+  }
+
+  /** Deletes one that no slot holds. @returns true when it is gone. */
+  async deleteLeft(id: Guid): Promise<boolean> {
+    const isGone = await this.delete(id);
+    if (!isGone) this.remember(id);
+    return isGone;
+  }
+
+  /** True for one whose deletion will be tried again. */
+  isStale(id: Guid): boolean {
+    return this.stale.has(id);
+  }
+
+  /** Load balancers that kube-proxy removed at its start, or should have. */
+  tookOverAtStart(ids: Iterable<Guid>): void {
+    for (const id of ids) this.holders.own(id);
   }
 
   /**
@@ -75,6 +123,10 @@ export class LoadBalancers {
   async deleteAllOf(entry: ServiceEntry): Promise<void> {
     for (const slot of entry.slots) {
       if (slot.id === "") continue;
+      if (this.behaviour.repairs) {
+        await this.empty(slot);
+        continue;
+      }
       if (slot.kind === "ExternalIP") this.remember(slot.id);
       if (await this.delete(slot.id)) slot.id = "";
       else this.remember(slot.id);
@@ -88,26 +140,49 @@ export class LoadBalancers {
       if (await this.delete(id)) this.stale.delete(id);
   }
 
+  /** `better`: another Service has the same front end with the same back ends, and keeps it. */
+  private isShared(slot: LoadBalancerSlot): boolean {
+    return this.behaviour.repairs && this.holders.countOf(slot.id) > 1;
+  }
+
+  private assign(slot: LoadBalancerSlot, id: Guid): void {
+    if (this.behaviour.repairs) {
+      this.holders.move(slot.id, id);
+      // Wanted again before it could be deleted.
+      this.stale.delete(id);
+    }
+    slot.id = id;
+  }
+
   private remember(id: Guid): void {
     if (this.behaviour.staleDeletionsMax > 0) this.stale.add(id);
   }
 
   /** @returns true when it is gone. */
   private async delete(id: Guid): Promise<boolean> {
-    const found = await attempt(() => getLoadBalancerById(this.client, id));
-    // Up to 1.36 any failure to read counts as "gone".
-    if (!found.ok) return !this.behaviour.toleratesHnsFailure || isNotFound(found.failure);
+    const seen = this.behaviour.repairs ? undefined : await this.look(id);
+    if (seen !== undefined) return seen;
     const call = (): Promise<void> => this.records.make(() => deleteLoadBalancer(this.client, id));
     let deleted = await attempt(call);
     // Windows Server 2019 sometimes needs a second try.
     if (!deleted.ok && this.behaviour.retriesDeletion) deleted = await attempt(call);
-    if (deleted.ok) this.records.loadBalancers.delete(id);
-    if (deleted.ok && this.behaviour.identity.forgetsDeleted) this.forget(id);
-    return deleted.ok;
+    const isGone = deleted.ok || (this.behaviour.repairs && isNotFound(deleted.failure));
+    if (isGone && this.behaviour.identity.forgetsDeleted) this.forget(id);
+    if (isGone) this.records.loadBalancers.delete(id);
+    return isGone;
+  }
+
+  /** Upstream asks for it before it deletes. @returns whether that ends the deletion well or badly. */
+  private async look(id: Guid): Promise<boolean | undefined> {
+    const found = await attempt(() => getLoadBalancerById(this.client, id));
+    // Up to 1.36 any failure to read counts as "gone".
+    if (!found.ok) return !this.behaviour.toleratesHnsFailure || isNotFound(found.failure);
+    return undefined;
   }
 
   private forget(id: Guid): void {
-    for (const [identity, known] of this.cache) if (known === id) this.cache.delete(identity);
+    const identity = this.records.loadBalancers.get(id);
+    if (identity !== undefined && this.cache.get(identity) === id) this.cache.delete(identity);
   }
 
   /** Deletes what the slot holds unless HNS has just what is wanted. */
@@ -115,10 +190,10 @@ export class LoadBalancers {
     { slot, deletionCheck }: WantedLoadBalancer,
     isOptimised: boolean,
   ): Promise<void> {
-    if (!isOptimised || slot.id === "") return;
+    // Without the optimisation it is gone already, unless a comparison has found it wanting.
+    if ((!isOptimised && !this.behaviour.repairs) || slot.id === "") return;
     if (this.cache.has(identityOf(deletionCheck, this.behaviour.identity))) return;
-    if (!(await this.delete(slot.id))) this.remember(slot.id);
-    slot.id = "";
+    await this.empty(slot);
   }
 
   private async update(wanted: WantedLoadBalancer): Promise<HnsFailure | undefined> {
@@ -133,7 +208,12 @@ export class LoadBalancers {
     }
     // As it was read back: not every version of HNS carries out what it takes.
     const frontEnd = readFrontEnd(updated.value);
-    this.records.loadBalancers.set(id, frontEnd && identityOf(frontEnd, this.behaviour.identity));
+    const identity = frontEnd && identityOf(frontEnd, this.behaviour.identity);
+    if (this.behaviour.repairs) {
+      this.forget(id);
+      if (identity !== undefined) this.cache.set(identity, id);
+    }
+    this.records.loadBalancers.set(id, identity);
     return undefined;
   }
 
@@ -143,9 +223,18 @@ export class LoadBalancers {
     if (known !== undefined) return { ok: true, value: known };
     let made = await this.create(wanted);
     if (!made.ok && this.behaviour.removesConflicts && isAlreadyThere(made.failure)) {
-      if (await this.removeConflict(wanted)) made = await this.create(wanted);
+      const isFree = this.behaviour.repairs
+        ? await this.removeKnownConflict(identity)
+        : await this.removeConflict(wanted);
+      if (isFree) made = await this.create(wanted);
+    }
+    if (!made.ok && this.behaviour.repairs) {
+      // It may be there all the same.
+      this.holders.doubt(identity);
+      this.records.effectUnclear();
     }
     if (made.ok) {
+      if (this.behaviour.repairs) this.holders.own(made.value);
       this.cache.set(identity, made.value);
       this.records.loadBalancers.set(made.value, identity);
     }
@@ -173,5 +262,21 @@ export class LoadBalancers {
       );
     });
     return conflict?.ID !== undefined && others.length === 0 && this.delete(conflict.ID);
+  }
+
+  /**
+   * The same without reading what is known. What another Service of this node stands at stays: the two of them want one
+   * front end, and the first one has it.
+   */
+  private async removeKnownConflict(identity: LoadBalancerIdentity): Promise<boolean> {
+    const unread = await this.records.readLoadBalancers(this.behaviour.identity);
+    if (unread !== undefined) return false;
+    const wanted = frontEndOf(identity);
+    for (const [id, known] of this.records.loadBalancers) {
+      if (known === undefined || frontEndOf(known) !== wanted) continue;
+      if (this.holders.countOf(id) > 0 && !this.stale.has(id)) return false;
+      return this.delete(id);
+    }
+    return false;
   }
 }

@@ -42,7 +42,7 @@ export interface KubeProxyOptions {
   readonly healthzPort?: number | undefined;
   /** The node's interfaces: on overlay networks the one with the node's address gives its MAC address. */
   readonly hostInterfaces?: readonly HostInterface[] | undefined;
-  /** How much of HNS a sync reads. Default `all`, as upstream. */
+  /** How much of HNS a sync reads. Default `all`, as upstream; with `better` it is `new`. */
   readonly reads?: ReadMode | undefined;
 }
 

@@ -7,6 +7,7 @@ import {
   ensureVipEndpoint,
   findBackEnds,
 } from "./back-ends.ts";
+import { forgetFailures, noteFailure } from "./back-off.ts";
 import { BoundEndpoints } from "./bound-endpoints.ts";
 import { emptyFrontEnd, frontEndText, noBackEnds, unsupportedFeatures } from "./findings.ts";
 import { explanationOfRefusal, failureText } from "./hns-failure.ts";
@@ -48,7 +49,10 @@ async function programSlots(
   for (const slot of entry.slots) {
     if (slot.kind === "HealthCheck" && failed?.kind === "Ingress" && failed.vip === slot.vip) continue;
     const wanted = wantedLoadBalancer(slot, entry, backEnds, settings);
-    if (wanted === undefined) continue;
+    if (wanted === undefined) {
+      if (settings.behaviour.repairs) await pass.state.loadBalancers.empty(slot);
+      continue;
+    }
     const failure = await pass.state.loadBalancers.program(wanted, entry.port.isOptimised);
     if (failure === undefined) {
       const empty = emptyFrontEnd(wanted, entry, backEnds);
@@ -62,9 +66,17 @@ async function programSlots(
       message: `${frontEndText(slot, entry)} is not programmed with ${wanted.backEnds.length} back ends: ${failureText(failure)}`,
       frontEnd: { kind: slot.kind, vip: slot.vip },
     });
-    if (scopeOf(slot) === "service") return { findings, isStopped: true, isPartial };
+    if (scopeOf(slot) === "service" && !settings.behaviour.repairs)
+      return { findings, isStopped: true, isPartial };
   }
   return { findings, isStopped: false, isPartial };
+}
+
+/** It is not applied; `hasFailed`: because of a failure, and not for want of back ends. */
+function putOff(pass: SyncPass, entry: ServiceEntry, hasFailed: boolean): undefined {
+  if (!pass.configuration.behaviour.repairs) return;
+  if (hasFailed) noteFailure(entry.backOff, pass.nowMs);
+  else entry.isWaiting = true;
 }
 
 /**
@@ -80,7 +92,7 @@ export async function programService(
   const refused = await ensureVipEndpoint(pass, entry);
   if (refused !== undefined) {
     entry.findings = [refused];
-    return undefined;
+    return putOff(pass, entry, true);
   }
   const bound = state.bound.get(entry.port.key) ?? new BoundEndpoints([]);
   const backEnds = await findBackEnds(pass, entry, bound);
@@ -88,14 +100,15 @@ export async function programService(
   if (backEnds.all.length === 0) {
     if (entry.port.isOptimised) await state.loadBalancers.deleteAllOf(entry);
     entry.findings = backEnds.findings.length > 0 ? backEnds.findings : [noBackEnds(bound.size)];
-    return undefined;
+    return putOff(pass, entry, backEnds.findings.length > 0);
   }
   const outcome = await programSlots(pass, entry, backEnds, rootEndpoint);
   entry.findings = [...backEnds.findings, ...outcome.findings, ...unsupportedFeatures(entry, configuration)];
-  if (outcome.isStopped) return undefined;
+  if (outcome.isStopped) return putOff(pass, entry, true);
   // The reference calls a Service done whose external addresses failed, or whose pods were not all found.
   const isIncomplete = outcome.isPartial || backEnds.findings.length > 0;
-  if (isIncomplete && configuration.behaviour.retriesPartialFailure) return undefined;
+  if (isIncomplete && configuration.behaviour.retriesPartialFailure) return putOff(pass, entry, true);
+  forgetFailures(entry.backOff);
   entry.isApplied = true;
   state.pending.delete(entry);
   return undefined;

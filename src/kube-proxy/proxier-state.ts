@@ -1,6 +1,8 @@
 /** What one proxier (one node, one family) is told at its start, and what it keeps from sync to sync. */
 import type { HcnClient } from "../hcn/client.ts";
 import type { IpFamily } from "../net/ip.ts";
+import type { BackOff } from "./back-off.ts";
+import type { Damage } from "./damage.ts";
 import type { Behaviour } from "./behaviour.ts";
 import type { BoundEndpoints } from "./bound-endpoints.ts";
 import type { FamilyTracker, TrackerPosition } from "./family-tracker.ts";
@@ -49,4 +51,8 @@ export interface ProxierState {
   readonly records: HnsRecords;
   /** Addresses of other nodes' endpoints that vanished from their slices. */
   readonly terminated: Set<string>;
+  readonly damage: Damage;
+  /** `better`: deletions that failed, and syncs that ended early. */
+  readonly cleanUpBackOff: BackOff;
+  readonly endBackOff: BackOff;
 }

@@ -2,7 +2,10 @@
 import type { Guid } from "../hcn/client.ts";
 import { getEndpointByName } from "../hcn/operations.ts";
 import { NETWORK_LOST, type SyncPass } from "./back-ends.ts";
+import { forgetFailures, isDue, nextRetryMs, noFailures, noteFailure } from "./back-off.ts";
 import { cleanUpAll } from "./clean-up.ts";
+import { findChanges, removeLeft, takeOverLosses, takeRepairs } from "./comparison.ts";
+import { Damage } from "./damage.ts";
 import { attempt, explanationOf, failureText, isNotFound } from "./hns-failure.ts";
 import { HnsRecords } from "./hns-records.ts";
 import { LoadBalancers } from "./load-balancers.ts";
@@ -11,6 +14,7 @@ import type { ProxierConfiguration, ProxierState } from "./proxier-state.ts";
 import { type ProxyNetwork, readProxyNetwork } from "./proxy-network.ts";
 import type { QueriedEndpoints } from "./queried-endpoints.ts";
 import { ReferenceCounts } from "./reference-counts.ts";
+import type { Repair } from "./repair.ts";
 import { createProxyEndpoint, deleteProxyEndpoint, proxyEndpoint } from "./remote-endpoints.ts";
 import type {
   FamilySyncReport,
@@ -29,6 +33,21 @@ interface EarlyEnd {
   readonly finding: Finding;
 }
 
+/** What a sync came to. */
+interface SyncWork {
+  readonly end?: EarlyEnd;
+  readonly worked: readonly ServiceEntry[];
+  readonly events: readonly ProxyEvent[];
+  readonly repairs: readonly Repair[];
+}
+
+const NO_WORK: SyncWork = Object.freeze({ worked: [], events: [], repairs: [] });
+
+function silentHns(): EarlyEnd {
+  const message = "HNS does not answer several calls in a row; what is left is done in a later sync";
+  return { outcome: "hns-unreadable", finding: { code: "hns-service-hangs", message } };
+}
+
 /** Plain data: a world that holds a proxier can be forked. */
 export class Proxier {
   private readonly configuration: ProxierConfiguration;
@@ -37,7 +56,7 @@ export class Proxier {
   constructor(configuration: ProxierConfiguration, network: ProxyNetwork, canModify: boolean) {
     const { client, behaviour } = configuration;
     this.configuration = configuration;
-    const records = new HnsRecords(client, configuration.reads);
+    const records = new HnsRecords(client, configuration.reads, behaviour.repairs);
     this.state = {
       network,
       // Before everything: the first sync takes over all that there is.
@@ -51,6 +70,9 @@ export class Proxier {
       loadBalancers: new LoadBalancers(client, behaviour, canModify, records),
       records,
       terminated: new Set(),
+      damage: new Damage(),
+      cleanUpBackOff: noFailures(),
+      endBackOff: noFailures(),
     };
   }
 
@@ -76,58 +98,107 @@ export class Proxier {
     return this.state.counts.countOf(endpoint);
   }
 
-  async sync(_request: SyncRequest): Promise<FamilySyncReport> {
+  async sync(request: SyncRequest): Promise<FamilySyncReport> {
+    const { endBackOff, damage } = this.state;
+    const { nowMs } = request;
+    const ended = await this.work(request);
+    if (ended.end === undefined) forgetFailures(endBackOff);
+    else if (this.configuration.behaviour.repairs) noteFailure(endBackOff, nowMs);
+    if (!this.state.records.isUndisturbed) damage.isThrough = false;
+    return this.report(ended, nowMs);
+  }
+
+  /** Tells load balancers that were on the machine at the start. */
+  tookOverAtStart(ids: readonly Guid[]): void {
+    if (this.configuration.behaviour.repairs) this.state.loadBalancers.tookOverAtStart(ids);
+  }
+
+  /** One sync in upstream's order of steps (kube-proxy.md §3.3). */
+  private async work({ nowMs, comparesHns }: SyncRequest): Promise<SyncWork> {
+    const { configuration, state } = this;
     const rootEndpoint = await this.findRootEndpoint();
     const lost = await this.checkNetwork();
-    if (lost !== undefined) return this.report(lost, [], []);
-    const events = await takeOverChanges(this.configuration, this.state);
-    if (this.isIdle()) return this.report(undefined, [], events);
-    const queried = await this.readHns();
-    if ("outcome" in queried) return this.report(queried, [], events);
-    const pass: SyncPass = { configuration: this.configuration, state: this.state, queried };
-    const worked = this.ordered(this.state.pending);
+    if (lost !== undefined) return { ...NO_WORK, end: lost };
+    const events = await takeOverChanges(configuration, state);
+    const compares = comparesHns === true && configuration.behaviour.repairs && !this.isUndisturbed();
+    if (!compares && this.isIdle(nowMs)) return { ...NO_WORK, events };
+    if (compares) state.loadBalancers.holders.beginComparison();
+    const queried = await this.readHns(compares);
+    if ("outcome" in queried) return { ...NO_WORK, events, end: queried };
     const noSource = await this.ensureSourceVip(queried);
-    if (noSource !== undefined) return this.report(noSource, [], events);
-    for (const entry of worked) {
-      if ((await programService(pass, entry, rootEndpoint)) !== NETWORK_LOST) continue;
-      return this.report(await this.loseNetwork("it vanished during the sync"), [], events);
-    }
+    if (noSource !== undefined) return { ...NO_WORK, events, end: noSource };
+    const worked = this.ordered(state.pending).filter((entry) => this.isDue(entry, nowMs));
+    const end = await this.program({ configuration, state, queried, nowMs }, worked, rootEndpoint);
+    if (end !== undefined) return { ...NO_WORK, events, end };
     await this.removeEndpoints(queried);
-    await this.state.loadBalancers.deleteStale();
-    return this.report(undefined, worked, events);
+    if (isDue(state.cleanUpBackOff, nowMs)) await state.loadBalancers.deleteStale();
+    const repairs = configuration.behaviour.repairs ? await this.repairs(queried, nowMs) : [];
+    if (compares) repairs.push(...(await removeLeft(configuration, state)));
+    return { worked, events, repairs };
+  }
+
+  private async program(
+    pass: SyncPass,
+    entries: readonly ServiceEntry[],
+    rootEndpoint: Guid | undefined,
+  ): Promise<EarlyEnd | undefined> {
+    const { behaviour } = this.configuration;
+    for (const entry of entries) {
+      if ((await programService(pass, entry, rootEndpoint)) === NETWORK_LOST)
+        return this.loseNetwork("it vanished during the sync");
+      if (behaviour.repairs && this.state.records.isSilent) return silentHns();
+    }
+    return undefined;
+  }
+
+  /** What is put right, and what nobody wants. */
+  private async repairs(queried: QueriedEndpoints, nowMs: number | undefined): Promise<Repair[]> {
+    const { configuration, state } = this;
+    const repairs = [...takeRepairs(configuration, state, queried)];
+    const { cleanUpBackOff, loadBalancers, terminated } = state;
+    if (loadBalancers.staleCount + terminated.size === 0) forgetFailures(cleanUpBackOff);
+    else if (isDue(cleanUpBackOff, nowMs)) noteFailure(cleanUpBackOff, nowMs);
+    return repairs;
+  }
+
+  /** A comparison would find nothing. */
+  private isUndisturbed(): boolean {
+    const { records, damage } = this.state;
+    return damage.isThrough && records.isUndisturbed;
+  }
+
+  private isDue(entry: ServiceEntry, nowMs: number | undefined): boolean {
+    return !this.configuration.behaviour.repairs || (!entry.isWaiting && isDue(entry.backOff, nowMs));
   }
 
   private ordered(entries: Iterable<ServiceEntry>): readonly ServiceEntry[] {
     return [...entries].sort(compareEntries);
   }
 
-  private report(
-    end: EarlyEnd | undefined,
-    worked: readonly ServiceEntry[],
-    events: readonly ProxyEvent[],
-  ): FamilySyncReport {
+  private report({ end, worked, events, repairs }: SyncWork, nowMs: number | undefined): FamilySyncReport {
     const status = (entry: ServiceEntry): ServicePortStatus => statusOf(entry, this.family);
+    const { pending, loadBalancers, cleanUpBackOff, endBackOff } = this.state;
+    const backOffs = [...pending].filter(({ isWaiting }) => !isWaiting).map(({ backOff }) => backOff);
+    const retryAfterMs = nextRetryMs([...backOffs, cleanUpBackOff, endBackOff], nowMs);
     return {
       family: this.family,
       outcome: end?.outcome ?? "done",
       ...(end === undefined ? {} : { finding: end.finding }),
       programmed: worked.filter(({ isApplied }) => isApplied).map(status),
-      notApplied: this.ordered(this.state.pending).map(status),
+      notApplied: this.ordered(pending).map(status),
       events,
-      staleLoadBalancers: this.state.loadBalancers.staleCount,
-      repairs: [],
+      staleLoadBalancers: loadBalancers.staleCount,
+      repairs,
+      ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
     };
   }
 
   /** Nothing would be done with what HNS has. */
-  private isIdle(): boolean {
-    const { pending, terminated, loadBalancers } = this.state;
-    return (
-      this.configuration.reads === "new" &&
-      pending.size === 0 &&
-      terminated.size === 0 &&
-      loadBalancers.staleCount === 0
-    );
+  private isIdle(nowMs: number | undefined): boolean {
+    if (this.configuration.reads !== "new") return false;
+    const { pending, terminated, loadBalancers, cleanUpBackOff } = this.state;
+    for (const entry of pending) if (this.isDue(entry, nowMs)) return false;
+    return terminated.size + loadBalancers.staleCount === 0 || !isDue(cleanUpBackOff, nowMs);
   }
 
   private async findRootEndpoint(): Promise<Guid | undefined> {
@@ -166,11 +237,13 @@ export class Proxier {
     return { outcome: "network-gone", finding: { code: "kube-proxy-network-missing", message } };
   }
 
-  private async readHns(): Promise<QueriedEndpoints | EarlyEnd> {
+  private async readHns(compares: boolean): Promise<QueriedEndpoints | EarlyEnd> {
     const { behaviour } = this.configuration;
     const { records, network, loadBalancers } = this.state;
     const unreadable = await records.read(network.id, behaviour.identity);
     if (unreadable === undefined) {
+      if (behaviour.repairs) takeOverLosses(this.configuration, this.state);
+      if (compares) await findChanges(this.configuration, this.state);
       loadBalancers.takeOver();
       return records.queried(behaviour, this.family);
     }
@@ -215,7 +288,15 @@ export class Proxier {
         if (counts.countOf(id) === 0 && (await deleteProxyEndpoint(configuration, state, id)))
           counts.forget(id);
       }
-      if (behaviour.retriesPartialFailure) terminated.clear();
+      // What could not be deleted stays noted.
+      if (behaviour.retriesPartialFailure)
+        for (const ip of terminated) if (!this.isLeft(queried, ip)) terminated.delete(ip);
     }
+  }
+
+  /** A remote endpoint with this address is there, and nobody counts on it. */
+  private isLeft(queried: QueriedEndpoints, ip: string): boolean {
+    const found = queried.find(undefined, ip);
+    return found !== undefined && !found.isLocal && this.state.counts.countOf(found.id) === 0;
   }
 }

@@ -44,20 +44,22 @@ export class ProxyObjects {
     if (object !== undefined) this.setSlice(keyOf(object), visible(current));
   }
 
-  /** These are all Services: what is not among them is gone. */
-  servicesListed(items: readonly Service[]): void {
+  /** These are all Services: what is not among them is gone. Without `items`: all have been told one by one. */
+  servicesListed(items?: readonly Service[]): void {
+    this.hasServices = true;
+    if (items === undefined) return;
     const listed = new Set(items.map((item) => keyOf(item)));
     for (const key of this.services.keys()) if (!listed.has(key)) this.setService(key, undefined);
     for (const item of items) this.serviceChanged(undefined, item);
-    this.hasServices = true;
   }
 
-  /** These are all EndpointSlices: what is not among them is gone. */
-  endpointSlicesListed(items: readonly EndpointSlice[]): void {
+  /** These are all EndpointSlices: what is not among them is gone. Without `items`: all have been told one by one. */
+  endpointSlicesListed(items?: readonly EndpointSlice[]): void {
+    this.hasSlices = true;
+    if (items === undefined) return;
     const listed = new Set(items.map((item) => keyOf(item)));
     for (const key of this.slices.keys()) if (!listed.has(key)) this.setSlice(key, undefined);
     for (const item of items) this.endpointSliceChanged(undefined, item);
-    this.hasSlices = true;
   }
 
   /** Until both kinds have been listed, no kube-proxy programs anything (kube-proxy.md §2.5). */

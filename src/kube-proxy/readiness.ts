@@ -1,5 +1,5 @@
 /** Which endpoints of a service port may become back ends now (kube-proxy.md §3.4 b and c, §3.9). */
-import type { ReadinessRule } from "./behaviour.ts";
+import type { Behaviour, ReadinessRule } from "./behaviour.ts";
 import type { ServiceEntry } from "./service-entry.ts";
 import type { TrackedEndpoint } from "./tracked-endpoints.ts";
 
@@ -15,13 +15,15 @@ export function readinessOf(
   entry: ServiceEntry,
   endpoints: readonly TrackedEndpoint[],
   hostname: string,
-  rule: ReadinessRule,
+  { readiness: rule, repairs }: Pick<Behaviour, "readiness" | "repairs">,
 ): Readiness {
   if (rule === "ready" || entry.port.ingressIps.length === 0)
     return { rule, areAllTerminating: false, areNoneServing: false };
   const relevant = entry.hasLocalTrafficDsr
     ? endpoints.filter(({ nodeName }) => nodeName === hostname)
     : endpoints;
+  // No pod of this node: for `better` that says nothing about the others.
+  if (repairs && relevant.length === 0) return { rule, areAllTerminating: false, areNoneServing: false };
   // Both hold for no endpoints at all. What is neither ready nor terminating says nothing about terminating.
   return {
     rule,

@@ -32,7 +32,12 @@ export function proxyEndpoint({ ip, mac, providerAddress, isLocal }: NewEndpoint
     ...(providerAddress === "" ? {} : { Policies: [policy] }),
     ...(isLocal ? {} : { Flags: ENDPOINT_FLAGS.RemoteEndpoint }),
   });
-  return Object.freeze({ document, record: Object.freeze({ isLocal, addresses: Object.freeze([ip]) }) });
+  const record: EndpointRecord = {
+    isLocal,
+    addresses: Object.freeze([ip]),
+    ...(providerAddress === "" ? {} : { providerAddress }),
+  };
+  return Object.freeze({ document, record: Object.freeze(record) });
 }
 
 /** What stands for `ip` on every node whose network is no overlay. */

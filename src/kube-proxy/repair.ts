@@ -16,6 +16,8 @@ export const REPAIR_KINDS = [
   /** It stood for no Service; it was deleted. */
   "load-balancer-left",
   "endpoint-lost",
+  /** It was not what had been made; it was made again. */
+  "endpoint-changed",
   /** A remote endpoint that no Service used; it was deleted. */
   "endpoint-left",
 ] as const;
@@ -44,6 +46,7 @@ const CODES: Readonly<Record<RepairKind, KnowledgeCode>> = {
   "load-balancer-changed": "hns-load-balancers-lost",
   "load-balancer-left": "hns-load-balancers-lost",
   "endpoint-lost": "hns-endpoints-lost",
+  "endpoint-changed": "hns-endpoints-lost",
   "endpoint-left": "hns-remote-endpoint-left",
 };
 

@@ -1,6 +1,7 @@
 /** One service port on one node: the load balancers that stand for it, and how far its programming has come. */
 import type { Guid } from "../hcn/client.ts";
 import type { IpFamily } from "../net/ip.ts";
+import { type BackOff, forgetFailures, noFailures } from "./back-off.ts";
 import type { ReferenceCount } from "./reference-counts.ts";
 import type { Finding, LoadBalancerKind, ServicePortStatus } from "./report.ts";
 import type { TrackedPort } from "./tracked-service.ts";
@@ -33,6 +34,10 @@ export interface ServiceEntry {
   vipEndpoint: ServiceVipEndpoint | undefined;
   isApplied: boolean;
   findings: readonly Finding[];
+  /** `better`: nothing can be done before its endpoints change. */
+  isWaiting: boolean;
+  /** `better`: how often it failed in a row. */
+  readonly backOff: BackOff;
 }
 
 function slotsOf(port: TrackedPort): readonly LoadBalancerSlot[] {
@@ -55,7 +60,16 @@ export function makeServiceEntry(port: TrackedPort, hasDsr: boolean): ServiceEnt
     vipEndpoint: undefined,
     isApplied: false,
     findings: [],
+    isWaiting: false,
+    backOff: noFailures(),
   };
+}
+
+/** It has to be gone through again, without regard to what failed before. */
+export function reopen(entry: ServiceEntry): void {
+  entry.isApplied = false;
+  entry.isWaiting = false;
+  forgetFailures(entry.backOff);
 }
 
 /** By namespace, name, and place in the Service. Upstream goes through them in no order. */

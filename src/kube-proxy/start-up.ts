@@ -1,5 +1,5 @@
 /** What kube-proxy checks and removes before its first sync (kube-proxy.md §2.1, §2.2). Pieces; `kube-proxy.ts` orders them. */
-import type { HcnClient, JsonValue } from "../hcn/client.ts";
+import type { Guid, HcnClient, JsonValue } from "../hcn/client.ts";
 import { type HnsFeature, type HnsVersion, hasFeature } from "../hcn/features.ts";
 import { isJsonObject } from "../hcn/json-value.ts";
 import { getHnsVersion, requestHns } from "../hcn/v1-operations.ts";
@@ -91,16 +91,14 @@ function idOf(policyList: JsonValue): string | undefined {
 
 /**
  * Deletes every load balancer on the machine, whoever made it. Upstream logs what fails and goes on.
- * @returns what failed, one sentence each.
+ * @returns those that were there.
  */
-export async function removeAllPolicyLists(client: HcnClient): Promise<readonly string[]> {
+export async function removeAllPolicyLists(client: HcnClient): Promise<readonly Guid[]> {
   const listed = await attempt(() => requestHns(client, "GET", "/policylists/"));
-  if (!listed.ok) return [`HNS lists no policies: ${failureText(listed.failure)}`];
-  const problems: string[] = [];
+  if (!listed.ok) return [];
   const policyLists = Array.isArray(listed.value) ? (listed.value as readonly JsonValue[]) : [];
-  for (const id of policyLists.flatMap((policyList) => idOf(policyList) ?? [])) {
-    const removed = await attempt(() => requestHns(client, "DELETE", `/policylists/${id}`));
-    if (!removed.ok) problems.push(`HNS does not delete policy list ${id}: ${failureText(removed.failure)}`);
-  }
-  return problems;
+  const ids = policyLists.flatMap((policyList) => idOf(policyList) ?? []);
+  // What cannot be removed is left: `better` finds it in its first comparison.
+  for (const id of ids) await attempt(() => requestHns(client, "DELETE", `/policylists/${id}`));
+  return ids.map((id) => id.toLowerCase());
 }

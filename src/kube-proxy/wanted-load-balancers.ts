@@ -20,6 +20,8 @@ export interface BackEnds {
   readonly sourceVip: string;
   /** Some endpoint is neither terminating nor out of service. */
   readonly areAvailable: boolean;
+  /** Some endpoint serves, perhaps while it terminates. */
+  readonly areServing: boolean;
 }
 
 /** What of the proxy's configuration shows in load balancers. */
@@ -35,12 +37,8 @@ export interface FrontEndSettings {
 
 export interface WantedLoadBalancer extends FrontEndAndBackEnds {
   readonly slot: LoadBalancerSlot;
-  readonly sourceVip: string;
   /** False: neither made nor updated; what is there already may be deleted. */
   readonly isAllowed: boolean;
-  readonly flags: number;
-  readonly portFlags: number;
-  readonly distribution: number;
   /** What the check before a deletion looks for, where a version looks for something else (kube-proxy.md §3.6). */
   readonly deletionCheck: FrontEndAndBackEnds;
 }
@@ -73,6 +71,8 @@ function shapeOf(
   const preserve = preservesDestination ? UseMux + PreserveDip : 0;
   const toLocal = hasLocalTrafficDsr || preservesDestination;
   const ports = { externalPort: port.port, internalPort: targetPort };
+  // `better` as KEP-1669 has it: pods that serve while they terminate are better than none, at every front end.
+  const mayBeUsed = behaviour.repairs ? backEnds.areServing : backEnds.areAvailable;
   switch (slot.kind) {
     case "ClusterIP": {
       const list = port.isInternalPolicyLocal ? backEnds.local : backEnds.all;
@@ -83,7 +83,7 @@ function shapeOf(
         externalPort: port.nodePort,
         internalPort: targetPort,
         backEnds: toLocal ? backEnds.local : backEnds.all,
-        isAllowed: backEnds.areAvailable,
+        isAllowed: mayBeUsed,
         isDsr: hasLocalTrafficDsr,
         portFlags: LocalRoutedVip + external,
       };
@@ -91,7 +91,7 @@ function shapeOf(
       return {
         ...ports,
         backEnds: hasLocalTrafficDsr ? backEnds.local : backEnds.all,
-        isAllowed: backEnds.areAvailable,
+        isAllowed: mayBeUsed,
         isDsr: hasLocalTrafficDsr,
         portFlags: external,
       };
@@ -150,15 +150,15 @@ export function wantedLoadBalancer(
     vip: slot.vip,
     isIpv6,
     backEnds: shape.backEnds,
+    flags: (shape.isDsr ? DSR : 0) + (isIpv6 ? IPv6 : 0),
+    portFlags: shape.portFlags,
+    distribution: entry.port.hasClientIpAffinity && !isPlain ? SOURCE_IP : 0,
+    sourceVip: backEnds.sourceVip,
   };
   return {
     ...identity,
     slot,
-    sourceVip: backEnds.sourceVip,
     isAllowed: shape.isAllowed,
-    flags: (shape.isDsr ? DSR : 0) + (isIpv6 ? IPv6 : 0),
-    portFlags: shape.portFlags,
-    distribution: entry.port.hasClientIpAffinity && !isPlain ? SOURCE_IP : 0,
     deletionCheck: deletionCheckOf(identity, slot, entry, backEnds, settings.behaviour),
   };
 }

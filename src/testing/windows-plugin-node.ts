@@ -6,6 +6,7 @@ import type { CniPlugin } from "../cni/plugin.ts";
 import type { JsonObject } from "../hcn/client.ts";
 import { AzureVnet } from "../plugins/azure-vnet/plugin.ts";
 import type { AzureHost } from "../plugins/azure-vnet/host.ts";
+import type { HttpRequest, HttpTransport } from "../plugins/cns/transport.ts";
 import { MemoryStateStore } from "../plugins/azure-vnet/state-store.ts";
 import type { SdnName } from "../plugins/sdn/conf.ts";
 import { SdnPlugin } from "../plugins/sdn/plugin.ts";
@@ -129,31 +130,88 @@ export interface AzureNode extends PluginNode<AzureVnet> {
   /** Milliseconds of the timers that were started; they ring at once when `timersRing`. */
   readonly timers: number[];
   timersRing: boolean;
+  /** Requests over HTTP in the order in which they came. */
+  readonly requests: HttpRequest[];
+  /** Lines for PowerShell and cmd. */
+  readonly commands: string[];
+  /** Releases that CNS has missed, by container. */
+  readonly pending: Map<string, string>;
+  /** Files of `%TEMP%`. */
+  readonly temporary: Map<string, string>;
+  /** How often IPAM's state was forgotten. */
+  forgotten: number;
 }
 
-/** A node of Azure, one adapter in 10.240.0.0/16, no network in HNS yet; the pod is default/web-0 (cni.md §7.E). */
-export function azureNode(compat: Compat = "reference", ipams: readonly CniPlugin[] = []): AzureNode {
-  const store = new MemoryStateStore();
+export interface AzureNodeOptions {
+  readonly ipams?: readonly CniPlugin[];
+  /** Who answers over HTTP; absent: nobody. */
+  readonly http?: HttpTransport;
+  readonly isStateless?: boolean;
+}
+
+/** The parts of a machine of Azure: one adapter in 10.240.0.0/16. */
+function azureMachine(http: HttpTransport | undefined) {
   const timers: number[] = [];
-  const clock = { timersRing: false };
+  const requests: HttpRequest[] = [];
+  const commands: string[] = [];
+  const pending = new Map<string, string>();
+  const temporary = new Map<string, string>();
+  const noted = { timersRing: false, forgotten: 0 };
   const address = defined(parseInterfaceAddress("10.240.0.4/16"), "address");
+  const execute = (line: string): Promise<string> => {
+    commands.push(line);
+    return Promise.resolve("");
+  };
   const host: AzureHost = {
     interfaces: () => [{ name: AZURE_ADAPTER, mac: "00-0D-3A-01-02-03", addresses: [address] }],
     now: () => "2026-11-22T00:00:00Z",
     startTimer: (milliseconds: number) => {
       timers.push(milliseconds);
       return {
-        done: clock.timersRing ? Promise.resolve() : new Promise<void>(() => undefined),
+        done: noted.timersRing ? Promise.resolve() : new Promise<void>(() => undefined),
         cancel: () => undefined,
       };
     },
+    http: (request) => {
+      requests.push(request);
+      return http === undefined ? Promise.reject(new Error("connection refused")) : http(request);
+    },
+    shell: { powershell: execute, run: execute },
+    pendingReleases: {
+      add: async (containerId, podInterfaceId) => {
+        pending.set(containerId, podInterfaceId);
+      },
+    },
+    temporaryFiles: {
+      read: async (name) => temporary.get(name),
+      write: async (name, text) => {
+        temporary.set(name, text);
+      },
+    },
+    forgetAddresses: async () => {
+      noted.forgotten++;
+    },
   };
-  const node = pluginNode((options) => new AzureVnet({ ...options, store, host }), compat, ipams);
+  return { host, noted, timers, requests, commands, pending, temporary };
+}
+
+/** What azure-vnet sees of such a machine. */
+export function azureHost(http: HttpTransport): AzureHost {
+  return azureMachine(http).host;
+}
+
+/** A node of Azure, no network in HNS yet; the pod is default/web-0 (cni.md §7.E). */
+export function azureNode(compat: Compat = "reference", options: AzureNodeOptions = {}): AzureNode {
+  const store = new MemoryStateStore();
+  const { noted, ...machine } = azureMachine(options.http);
+  const { host } = machine;
+  const kept = options.isStateless === true ? undefined : store;
+  const node = pluginNode((own) => new AzureVnet({ ...own, store: kept, host }), compat, options.ipams ?? []);
   const run: AzureNode["run"] = (verb, stdin, env = {}) =>
     node.run(verb, stdin, {
       CNI_CONTAINERID: "7c5e1f0a9b3d4e6f",
       CNI_ARGS: "IgnoreUnknown=1;K8S_POD_NAMESPACE=default;K8S_POD_NAME=web-0",
       ...env,
     });
-  return Object.assign(clock, { ...node, run, store, host, timers });
+  return Object.assign(noted, { ...node, ...machine, run, store });
 }

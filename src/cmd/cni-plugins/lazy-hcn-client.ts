@@ -85,7 +85,11 @@ export class LazyHcnClient implements HcnClient {
   }
 
   private client(): Promise<HcnClient> {
-    this.opened ??= this.open();
+    this.opened ??= this.open().catch((error: unknown) => {
+      // The next call looks again: a service may come later.
+      this.opened = undefined;
+      throw error;
+    });
     return this.opened;
   }
 }

@@ -1,12 +1,11 @@
-/** azure-vnet and azure-vnet-ipam with the files, interfaces and clock of this machine. */
-import { networkInterfaces } from "node:os";
+/** azure-vnet and its IPAM plugins with the files, interfaces and clock of this machine. */
 import type { Compat } from "../../cni/parameters.ts";
-import { parseInterfaceAddress } from "../../net/prefix.ts";
 import { FileStateStore } from "../../plugins/azure-vnet/file-state-store.node.ts";
-import type { AzureHost, AzureTimer, HostInterface } from "../../plugins/azure-vnet/host.ts";
 import { AzureVnet } from "../../plugins/azure-vnet/plugin.ts";
 import { AzureVnetIpam } from "../../plugins/azure-vnet-ipam/plugin.ts";
 import type { AddressSources } from "../../plugins/azure-vnet-ipam/source.ts";
+import { SOCKET_TRANSPORT } from "../../plugins/cns/http-transport.node.ts";
+import { azureHost, now, readInterfaces } from "./azure-host.ts";
 import { openWindowsPlugin } from "./open-windows-plugin.ts";
 import type { OpenPlugin } from "./plugin-process.ts";
 import { TEXT_FILES } from "./text-files.ts";
@@ -32,22 +31,6 @@ function stateFolder(compat: Compat): string {
   return process.platform === "win32" ? WINDOWS_FOLDER : LINUX_FOLDER;
 }
 
-function readInterfaces(): readonly HostInterface[] {
-  return Object.entries(networkInterfaces()).map(([name, entries = []]) => ({
-    name,
-    mac: (entries[0]?.mac ?? "").toUpperCase().replaceAll(":", "-"),
-    addresses: entries.flatMap(({ cidr }) => parseInterfaceAddress(cidr ?? "") ?? []),
-  }));
-}
-
-function startTimer(milliseconds: number): AzureTimer {
-  let timer: NodeJS.Timeout | undefined;
-  const done = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, milliseconds);
-  });
-  return { done, cancel: () => clearTimeout(timer) };
-}
-
 function openStore(name: string, compat: Compat): FileStateStore {
   return new FileStateStore({
     folder: stateFolder(compat),
@@ -57,20 +40,26 @@ function openStore(name: string, compat: Compat): FileStateStore {
   });
 }
 
-function now(): string {
-  return new Date().toISOString();
-}
-
 export function openAzureVnet(compat: Compat): OpenPlugin {
   const store = openStore("azure-vnet", compat);
-  const host: AzureHost = { interfaces: readInterfaces, now, startTimer };
+  const host = azureHost(stateFolder(compat), compat);
   return openWindowsPlugin((options) => new AzureVnet({ ...options, store, host }), compat);
 }
 
+/** The plugin that keeps nothing: CNS does. */
+export function openAzureVnetStateless(compat: Compat): OpenPlugin {
+  const host = azureHost(stateFolder(compat), compat);
+  return openWindowsPlugin((options) => new AzureVnet({ ...options, store: undefined, host }), compat);
+}
+
 async function queryWireServer(): Promise<string> {
-  const response = await fetch(WIRE_SERVER, { signal: AbortSignal.timeout(WIRE_SERVER_TIMEOUT_MS) });
-  if (!response.ok) throw new Error(`${WIRE_SERVER} answers ${response.status}`);
-  return response.text();
+  const { status, text } = await SOCKET_TRANSPORT({
+    method: "GET",
+    url: WIRE_SERVER,
+    timeoutMs: WIRE_SERVER_TIMEOUT_MS,
+  });
+  if (status !== 200) throw new Error(`${WIRE_SERVER} answers ${status}`);
+  return text;
 }
 
 export function openAzureVnetIpam(compat: Compat): OpenPlugin {

@@ -16,7 +16,9 @@ type KubeProxyConfigurationCode =
   | "kube-proxy-flags-beside-config"
   | "kube-proxy-flag-refused"
   | "kube-proxy-field-unknown"
-  | "kube-proxy-option-ignored";
+  | "kube-proxy-option-ignored"
+  | "kube-proxy-configuration-invalid"
+  | "kube-proxy-port-unavailable";
 
 const COMMAND_LINE = {
   text: "Kubernetes documentation: kube-proxy",
@@ -294,5 +296,41 @@ export const KUBE_PROXY_CONFIGURATION_ENTRIES: EntryTable<KubeProxyConfiguration
     sources: [CONFIGURATION, reference("kube-proxy.md §1.1")],
     profiles: ALL,
     severity: "info",
+  },
+
+  "kube-proxy-configuration-invalid": {
+    title: "kube-proxy's configuration cannot be used",
+    cause: prose`
+      The file given with --config is no YAML or JSON, is empty, is of another kind, or a field has a value of the wrong
+      type or outside its range; or a flag has. kube-proxy ends before it has looked at HNS, and its service starts
+      again and again. Durations are texts with a unit (30s, 1m), and most other values are texts or truth values
+      without quotes.`,
+    onNode: LAST_LINES,
+    remedy: prose`
+      Correct the field that the message names. A file with every field and its default:
+
+          kube-proxy --write-config-to kube-proxy.yaml`,
+    sources: [CONFIGURATION, COMMAND_LINE, reference("kube-proxy.md §1.1")],
+    profiles: ALL,
+    severity: "error",
+  },
+
+  "kube-proxy-port-unavailable": {
+    title: "kube-proxy cannot listen for health checks or metrics",
+    cause: prose`
+      The port of the health server (10256), of the metrics server (10249) or of a Service's health checks
+      (healthCheckNodePort) is taken by another program, often by an older kube-proxy that still runs, or lies in a
+      range that Windows has excluded. kube-proxy tries again every five seconds, or ends, with
+      bindAddressHardFail. Meanwhile cloud load balancers take the node for broken.`,
+    onNode: prose`
+      Who has the port, and what is excluded:
+
+          Get-NetTCPConnection -LocalPort 10256 | Select-Object State, OwningProcess
+          netsh int ipv4 show excludedportrange tcp`,
+    remedy: prose`
+      End the other program, or give kube-proxy other ports: --healthz-bind-address, --metrics-bind-address.`,
+    sources: [COMMAND_LINE, reference("kube-proxy.md §5.1"), reference("kube-proxy.md §6")],
+    profiles: ALL,
+    severity: "warning",
   },
 };

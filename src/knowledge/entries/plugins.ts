@@ -14,7 +14,6 @@ import {
 type PluginCode =
   | "cni-api-version-missing"
   | "cni-gateway-is-network-plus-two"
-  | "cni-azure-mode-missing"
   | "cni-namespace-not-guid"
   | "cni-network-not-found"
   | "ipam-range-exhausted"
@@ -73,30 +72,6 @@ export const PLUGIN_ENTRIES: EntryTable<PluginCode> = {
     severity: "warning",
   },
 
-  "cni-azure-mode-missing": {
-    title: "The azure-vnet of this project has no such mode",
-    cause: prose`
-      Azure's azure-vnet has modes that other services stand behind: several tenants ("multiTenancy") and addresses of
-      CNS ("ipam": {"type": "azure-cns"}, "executionMode": "v4swift"), the agent of bare metal ("baremetal"), IPv6 over
-      NAT ("ipv6Mode"). Mullion's azure-vnet serves one tenant with addresses of an IPAM plugin. It refuses the others
-      before it changes anything.`,
-    onNode: prose`
-      The configuration that the plugin was called with:
-
-          Get-Content C:\\k\\azurecni\\netconf\\*.conflist`,
-    remedy: prose`
-      Name an IPAM plugin and leave the other modes out:
-
-          "ipam": {"type": "host-local", "subnet": "10.240.0.0/16"}`,
-    sources: [
-      {
-        text: "Azure/azure-container-networking",
-        url: "https://github.com/Azure/azure-container-networking",
-      },
-      reference("cni.md §5.1, §5.7"),
-    ],
-    profiles: ALL,
-  },
   "cni-namespace-not-guid": {
     title: "CNI_NETNS is not the GUID of an HCN namespace",
     cause: prose`

@@ -46,7 +46,7 @@ export const AZURE_ERRORS: PrintedErrors = {
     cause: prose`CNS has no free address for the pod yet and asks for more. It comes and goes when pods start fast; it stays when the subnet is full.`,
     next: [...SEE_CNS, "kubectl get nodenetworkconfig -A"],
     remedy: prose`Wait a minute; then look at the subnet's free addresses in Azure.`,
-    related: "ipam-range-exhausted",
+    related: "azure-cns-pool-exhausted",
     sources: [reference("cni.md §5.7")],
   },
   "azure-cns-unreachable": {
@@ -55,6 +55,7 @@ export const AZURE_ERRORS: PrintedErrors = {
     cause: prose`The CNS of the node does not answer, so no pod gets an address. Releases are kept in files until it is back.`,
     next: SEE_CNS,
     remedy: prose`Restart the CNS pod of the node.`,
+    related: "azure-cns-down",
     sources: [reference("cni.md §5.7")],
   },
   "azure-hcn-create-failed": {

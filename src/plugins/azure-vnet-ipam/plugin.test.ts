@@ -189,7 +189,7 @@ describe.each(TEMPERS)("azure-vnet-ipam, %s", (compat) => {
 
 it.each(TEMPERS)("CNI-EX-E1 %s: azure-vnet with it, three pods on two addresses", async (compat) => {
   const ipam = make(compat);
-  const node = azureNode(compat, [ipam.plugin]);
+  const node = azureNode(compat, { ipams: [ipam.plugin] });
   const stdin = { cniVersion: "1.0.0", name: "azure", type: "azure-vnet", ipam: { type: "azure-vnet-ipam" } };
   const pod = (verb: string, id: string) => node.run(verb, stdin, { CNI_CONTAINERID: `${id}1f0a9b3d4e6f` });
   expect([await pod("ADD", "aaaa"), await pod("ADD", "bbbb")].map(addressOf)).toEqual([

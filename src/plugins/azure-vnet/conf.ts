@@ -42,26 +42,40 @@ export interface AzureConfiguration {
   /** How long one call to HNS may take, in seconds; 0: as long as it likes. */
   readonly hnsTimeoutSeconds: number;
   readonly policies: readonly AzurePolicy[];
+  /** The network of each pod is that of its tenant, which CNS knows. */
+  readonly isMultiTenant: boolean;
+  /** The addresses are those of CNS. */
+  readonly usesCns: boolean;
+  readonly isV4Swift: boolean;
+  /** Pods have addresses that the network around the nodes does not know. */
+  readonly isOverlay: boolean;
+  /** Empty, or `ipv6nat`: a second address, of azure-vnet-ipamv6. */
+  readonly ipv6Mode: string;
+  /** Where CNS is; empty: the usual place. */
+  readonly cnsUrl: string;
+  /** CNS gets the pod's name with the parts that controllers add. */
+  readonly hasExactPodNames: boolean;
+  /** A release that CNS does not hear fails DEL, and is not left to CNS. */
+  readonly hasNoAsyncDelete: boolean;
+  /** `test`: another wire server. */
+  readonly env: string;
   /** What a person should know about this configuration; one line each. */
   readonly warnings: readonly string[];
 }
 
-/** Modes of the reference that this plugin does not have: it says so before it does anything. */
-function refuseOtherModes(reader: StructReader): void {
-  const refuse = (field: string, value: string): never => {
-    throw new CniError(
-      CNI_CODES.invalidNetworkConfig,
-      `field ${JSON.stringify(field)} is ${value}, which this azure-vnet does not have: it serves one tenant, with addresses of an IPAM plugin`,
-      { knowledge: "cni-azure-mode-missing" },
-    );
-  };
-  if (reader.boolean("multiTenancy")) refuse("multiTenancy", "true");
+/** The agent of bare metal speaks gRPC: what is not there is said before anything is done. */
+function refuseBareMetal(reader: StructReader): void {
   const execution = reader.text("executionMode");
-  if (execution !== "" && execution !== "default") refuse("executionMode", JSON.stringify(execution));
-  if (reader.text("ipv6Mode") !== "") refuse("ipv6Mode", JSON.stringify(reader.text("ipv6Mode")));
-  const ipam = reader.struct("ipam")?.text("type") ?? "";
-  if (ipam === "azure-cns") refuse("ipam.type", JSON.stringify(ipam));
+  if (execution !== "baremetal") return;
+  throw new CniError(
+    CNI_CODES.invalidNetworkConfig,
+    `field "executionMode" is ${JSON.stringify(execution)}, which this azure-vnet does not have; leave it out, or write "v4swift"`,
+    { knowledge: "cni-azure-mode-missing" },
+  );
 }
+
+const OVERLAY_MODES: readonly string[] = ["overlay", "v4overlay", "dualStackOverlay"];
+const CNS_IPAM = "azure-cns";
 
 function readPolicies(reader: StructReader): readonly AzurePolicy[] {
   return reader
@@ -88,7 +102,7 @@ function warningsFor(policies: readonly AzurePolicy[], mode: string, compat: Com
 export function readAzureConfiguration(document: JsonObject, compat: Compat): AzureConfiguration {
   const standard = readStandardConfiguration(document);
   const reader = new StructReader(document);
-  refuseOtherModes(reader);
+  refuseBareMetal(reader);
   const runtime = reader.struct("runtimeConfig");
   const runtimeDns = runtime?.struct("dns");
   const windows = reader.struct("windowsSettings");
@@ -111,6 +125,15 @@ export function readAzureConfiguration(document: JsonObject, compat: Compat): Az
     hasLoopbackDsr: windows?.boolean("enableLoopbackDSR") === true,
     hnsTimeoutSeconds: windows?.integer("hnsTimeoutDurationInSeconds") ?? 0,
     policies,
+    isMultiTenant: reader.boolean("multiTenancy"),
+    usesCns: standard.ipamType === CNS_IPAM,
+    isV4Swift: reader.text("executionMode") === "v4swift",
+    isOverlay: OVERLAY_MODES.includes(reader.struct("ipam")?.text("mode") ?? ""),
+    ipv6Mode: reader.text("ipv6Mode"),
+    cnsUrl: reader.text("cnsurl"),
+    hasExactPodNames: reader.boolean("enableExactMatchForPodName"),
+    hasNoAsyncDelete: reader.boolean("disableAsyncDelete"),
+    env: reader.text("env"),
     warnings: warningsFor(policies, mode, compat),
   };
 }

@@ -1,7 +1,8 @@
 /** The endpoint's document for HCN and for HNS v1 (cni.md §5.4 step 6). */
 import type { JsonObject } from "../../cni/json.ts";
 import type { Compat } from "../../cni/parameters.ts";
-import { formatInterfaceAddress } from "../../cni/result.ts";
+import { type CniRoute, formatInterfaceAddress } from "../../cni/result.ts";
+import type { PolicyDocument, Route } from "../../hcn/base-document.ts";
 import type { HostComputeEndpoint } from "../../hcn/endpoint.ts";
 import { SCHEMA_V2_0 } from "../../hcn/schema-version.ts";
 import type { HnsEndpoint, HnsPolicy } from "../../hcn/v1-documents.ts";
@@ -25,6 +26,22 @@ function dnsDocument(dns: AzureDns, compat: Compat): JsonObject {
   };
 }
 
+/** The device of the host works for the pod directly (network/policy/policy_windows.go, AddAccelnetPolicySetting). */
+const ACCELERATED: PolicyDocument = {
+  Type: "Iov",
+  Settings: { IovOffloadWeight: 100, QueuePairsRequested: 1 },
+};
+/** Where another interface has the default routes, HNS is given one that leads nowhere. */
+const DUMMY_ROUTE: Route = { NextHop: "0.0.0.0", DestinationPrefix: "0.0.0.0/0" };
+
+function routeDocuments(routes: readonly CniRoute[], skipsDefaultRoutes: boolean): readonly Route[] {
+  const own = routes.map(({ destination, gateway }) => ({
+    NextHop: gateway === undefined ? "<nil>" : formatIp(gateway),
+    DestinationPrefix: formatInterfaceAddress(destination),
+  }));
+  return skipsDefaultRoutes ? [...own, DUMMY_ROUTE] : own;
+}
+
 /** The document for HCN. @throws CniError */
 export function azureEndpointDocument(
   network: AzureNetworkRecord,
@@ -32,11 +49,14 @@ export function azureEndpointDocument(
   options: PolicyOptions,
 ): HostComputeEndpoint {
   const policies = toAzureHcnPolicies(plan.policies, options);
-  const { ips, routes } = plan.ipamResult;
+  const { ips, mac, type, skipsDefaultRoutes } = plan.nic;
+  const isOwn = type === "FrontendNIC";
+  const all = isOwn ? [...policies, ACCELERATED] : policies;
+  const routes = routeDocuments(plan.routes, skipsDefaultRoutes);
   return {
     Name: plan.endpointName,
     HostComputeNetwork: network.hnsId,
-    ...(policies.length > 0 && { Policies: policies }),
+    ...(all.length > 0 && { Policies: all }),
     ...(ips.length > 0 && {
       IpConfigurations: ips.map(({ address }) => ({
         IpAddress: formatIp(address.ip),
@@ -44,12 +64,9 @@ export function azureEndpointDocument(
       })),
     }),
     Dns: dnsDocument(plan.dns, options.compat),
-    ...(routes.length > 0 && {
-      Routes: routes.map(({ destination, gateway }) => ({
-        NextHop: gateway === undefined ? "<nil>" : formatIp(gateway),
-        DestinationPrefix: formatInterfaceAddress(destination),
-      })),
-    }),
+    ...(routes.length > 0 && { Routes: routes }),
+    // HNS wants dashes.
+    ...(isOwn && { MacAddress: mac.replaceAll(":", "-") }),
     SchemaVersion: SCHEMA_V2_0,
   };
 }
@@ -62,7 +79,7 @@ export function azureHnsEndpointDocument(
 ): HnsEndpoint {
   const policies = toAzureHnsPolicies(plan.policies, "EndpointPolicy", options);
   const last = (family: 4 | 6) =>
-    plan.ipamResult.ips.findLast(({ address }) => familyOf(address.ip) === family)?.address;
+    plan.nic.ips.findLast(({ address }) => familyOf(address.ip) === family)?.address;
   const v4 = last(4);
   const v6 = last(6);
   const gateway6 = network.subnets[1]?.gateway;

@@ -1,48 +1,24 @@
-/** The endpoint of a pod in HCN and in HNS v1: made, found, compared, removed (cni.md §5.4 step 6, §5.6). */
+/** The endpoint of an interface, of whatever kind: made, found, compared, removed. */
 import { CNI_CODES, CniError, describeError } from "../../cni/error.ts";
 import type { Compat } from "../../cni/parameters.ts";
 import type { CniResult } from "../../cni/result.ts";
-import type { HostComputeEndpoint } from "../../hcn/endpoint.ts";
-import { hasFeature } from "../../hcn/features.ts";
-import {
-  addNamespaceEndpoint,
-  createEndpoint,
-  deleteEndpoint,
-  getEndpointById,
-  getNamespaceById,
-  namespaceOf,
-  removeNamespaceEndpoint,
-} from "../../hcn/operations.ts";
-import type { HnsEndpoint } from "../../hcn/v1-documents.ts";
-import {
-  attachHnsEndpoint,
-  createHnsEndpoint,
-  deleteHnsEndpoint,
-  getHnsEndpoint,
-  getHnsVersion,
-} from "../../hcn/v1-operations.ts";
+import { equalGuids } from "../../hcn/guid.ts";
+import { getEndpointById, namespaceOf } from "../../hcn/operations.ts";
+import { getHnsEndpoint } from "../../hcn/v1-operations.ts";
 import { formatIp, parseIp } from "../../net/ip.ts";
-import type { AzureCaller } from "./caller.ts";
-import { isMissing, namespaceCall } from "../windows-endpoint/failure.ts";
+import { isMissing } from "../windows-endpoint/failure.ts";
 import { compareHcnEndpoint, failOnDifferences } from "../windows-endpoint/hcn-check.ts";
 import { isNamespaceGuid } from "../windows-endpoint/sandbox.ts";
-import { azureEndpointDocument, azureHnsEndpointDocument } from "./endpoint-documents.ts";
+import { apipaEndpointName, createApipaEndpoint, deleteApipaEndpoint } from "./apipa.ts";
+import type { AzureCaller } from "./caller.ts";
+import { takeDevice } from "./device.ts";
+import { createHcnEndpoint, removeHcnEndpoint } from "./hcn-endpoint.ts";
+import { createAttachedEndpoint, removeAttachedEndpoint } from "./hns-endpoint.ts";
+import type { AzureHost } from "./host.ts";
+import { type MadeEndpoint, creationFailure, policyOptionsOf } from "./made-endpoint.ts";
 import type { AzureCall, AzurePlan } from "./plan.ts";
-import { type PolicyOptions, toAzureHcnPolicies } from "./policies.ts";
+import { toAzureHcnPolicies } from "./policies.ts";
 import type { AzureEndpointRecord, AzureNetworkRecord } from "./state.ts";
-
-/** What HNS says of an endpoint that was made. */
-interface MadeEndpoint {
-  readonly id: string;
-  readonly mac: string;
-  readonly gateway: string;
-}
-
-function fail(text: string, error: unknown): CniError {
-  const knowledge = error instanceof CniError ? error.knowledge : undefined;
-  const message = `failed to create endpoint: ${text}`;
-  return new CniError(CNI_CODES.internal, message, { knowledge, cause: error });
-}
 
 /** Without routes from IPAM the endpoint has none of its own: HNS uses the network's gateway. */
 function withoutGateways(previous: CniResult, { routes }: AzureEndpointRecord): CniResult {
@@ -51,55 +27,69 @@ function withoutGateways(previous: CniResult, { routes }: AzureEndpointRecord): 
 }
 
 export class AzureEndpoints {
+  private readonly host: AzureHost;
   private readonly compat: Compat;
 
-  constructor(compat: Compat) {
+  constructor(host: AzureHost, compat: Compat) {
+    this.host = host;
     this.compat = compat;
   }
 
   /** Makes the endpoint and gives it to the pod; undone when the second fails. @throws CniError */
-  async create(call: AzureCall, network: AzureNetworkRecord, plan: AzurePlan): Promise<AzureEndpointRecord> {
-    const options = await this.policyOptions(call);
-    const made = isNamespaceGuid(call.request.netns)
-      ? await this.createHcn(call, network, plan, options)
-      : await this.createHns(call, network, plan, options);
+  async create(
+    call: AzureCall,
+    network: AzureNetworkRecord,
+    plan: AzurePlan,
+    isNewNetwork: boolean,
+  ): Promise<{ readonly record: AzureEndpointRecord; readonly pciId: string }> {
+    const { nic } = plan;
+    const made = await this.make(call, network, plan);
     const gateway = parseIp(made.gateway);
-    return {
-      id: plan.endpointName,
+    const record: AzureEndpointRecord = {
+      id: made.name,
       hnsId: made.id,
-      ifName: call.request.ifName,
+      ifName: made.ifName,
       mac: made.mac,
-      addresses: plan.ipamResult.ips.map(({ address }) => address),
+      addresses: nic.ips.map(({ address }) => address),
       gateways: gateway === undefined ? [] : [gateway],
       dns: plan.dns,
-      routes: plan.ipamResult.routes,
+      routes: plan.routes,
       containerId: call.request.containerId,
       netns: call.request.netns,
       podName: plan.pod.name,
       podNamespace: plan.pod.namespace,
+      nicType: nic.type,
+      vlanId: network.vlanId,
+      hnsNetworkId: isNewNetwork ? network.hnsId : "",
+      networkContainerId: nic.networkContainerId,
+      allowsHostToContainer: nic.allowsHostToContainer,
+      allowsContainerToHost: nic.allowsContainerToHost,
     };
+    return { record, pciId: made.pciId ?? "" };
   }
 
   /** What is gone already is no error. @throws CniError */
-  async remove(caller: AzureCaller, { hnsId, netns }: AzureEndpointRecord): Promise<void> {
+  async remove(caller: AzureCaller, record: AzureEndpointRecord): Promise<void> {
+    const { hnsId, netns, nicType, networkContainerId } = record;
+    if (nicType === "BackendNIC") return;
+    if (nicType === "ApipaNIC") return deleteApipaEndpoint(caller, networkContainerId);
     if (hnsId === "") return;
-    if (isNamespaceGuid(netns)) return this.removeHcn(caller, hnsId);
-    try {
-      await caller.hns((client) => deleteHnsEndpoint(client, hnsId));
-    } catch (error) {
-      if (!isMissing(error)) throw error;
-    }
+    if (!isNamespaceGuid(netns)) return removeAttachedEndpoint(caller, hnsId);
+    if (record.allowsHostToContainer || record.allowsContainerToHost)
+      await deleteApipaEndpoint(caller, networkContainerId);
+    await removeHcnEndpoint(caller, hnsId, this.compat);
   }
 
   /** True when the endpoint is in HNS, and in the pod's namespace if it has one. */
-  async isThere({ caller }: AzureCall, { hnsId, netns }: AzureEndpointRecord): Promise<boolean> {
+  async isThere({ caller }: AzureCall, { hnsId, netns, nicType }: AzureEndpointRecord): Promise<boolean> {
+    if (nicType === "BackendNIC") return true;
     try {
       if (!isNamespaceGuid(netns)) {
         await caller.hns((client) => getHnsEndpoint(client, hnsId));
         return true;
       }
       const endpoint = await caller.hcn("hcnOpenEndpoint", (client) => getEndpointById(client, hnsId));
-      return namespaceOf(endpoint)?.toLowerCase() === netns.toLowerCase();
+      return equalGuids(namespaceOf(endpoint) ?? "", netns);
     } catch (error) {
       if (isMissing(error)) return false;
       throw error;
@@ -114,7 +104,7 @@ export class AzureEndpoints {
     expected: { readonly previous: CniResult; readonly policies: AzurePlan["policies"] },
   ): Promise<void> {
     const { caller, request } = call;
-    const options = await this.policyOptions(call);
+    const options = await policyOptionsOf(call, undefined, this.compat);
     try {
       if (isNamespaceGuid(record.netns)) {
         const endpoint = await caller.hcn("hcnOpenEndpoint", (client) =>
@@ -140,114 +130,27 @@ export class AzureEndpoints {
     }
   }
 
-  private async policyOptions({ caller, configuration }: AzureCall): Promise<PolicyOptions> {
-    const hasDsr = configuration.hasLoopbackDsr && hasFeature(await caller.hns(getHnsVersion), "DSR");
-    return { compat: this.compat, hasDsr };
+  private make(call: AzureCall, network: AzureNetworkRecord, plan: AzurePlan): Promise<MadeEndpoint> {
+    const { type } = plan.nic;
+    if (type === "BackendNIC") return this.takeDevice(plan);
+    if (type === "ApipaNIC") return this.createApipa(call, plan);
+    return isNamespaceGuid(call.request.netns)
+      ? createHcnEndpoint(call, network, plan)
+      : createAttachedEndpoint(call, network, plan, this.host.shell);
   }
 
-  private async createHcn(
-    { caller, request }: AzureCall,
-    network: AzureNetworkRecord,
-    plan: AzurePlan,
-    options: PolicyOptions,
-  ): Promise<MadeEndpoint> {
-    let document: HostComputeEndpoint;
-    try {
-      document = azureEndpointDocument(network, plan, options);
-    } catch (error) {
-      throw fail(describeError(error), error);
-    }
-    let endpoint: HostComputeEndpoint;
-    try {
-      endpoint = await caller.hcn("hcnCreateEndpoint", (client) =>
-        createEndpoint(client, network.hnsId, document),
-      );
-    } catch (error) {
-      throw fail(
-        `Failed to create endpoint: ${plan.endpointName} due to error: ${describeError(error)}`,
-        error,
-      );
-    }
-    try {
-      await this.attach(caller, request.netns, endpoint.ID ?? "");
-    } catch (error) {
-      await this.undo(() => this.removeHcn(caller, endpoint.ID ?? ""));
-      throw error;
-    }
-    return {
-      id: endpoint.ID ?? "",
-      mac: endpoint.MacAddress ?? "",
-      gateway: endpoint.Routes?.[0]?.NextHop ?? "",
-    };
+  private async takeDevice({ nic, master }: AzurePlan): Promise<MadeEndpoint> {
+    const pciId = await takeDevice(this.host.shell, nic.pnpId);
+    return { name: master, ifName: master, id: "", mac: nic.mac, gateway: "", pciId };
   }
 
-  private async attach(caller: AzureCaller, netns: string, id: string): Promise<void> {
+  private async createApipa(call: AzureCall, { nic }: AzurePlan): Promise<MadeEndpoint> {
+    const name = apipaEndpointName(nic.networkContainerId);
     try {
-      await caller.hcn("hcnOpenNamespace", (client) => getNamespaceById(client, netns));
+      const id = await createApipaEndpoint(call, nic.networkContainerId);
+      return { name, ifName: name, id, mac: "", gateway: "" };
     } catch (error) {
-      throw fail(`Failed to get hcn namespace: ${netns} due to error: ${describeError(error)}`, error);
-    }
-    try {
-      await caller.hcn(namespaceCall, (client) => addNamespaceEndpoint(client, netns, id));
-    } catch (error) {
-      const text = `Failed to add endpoint: ${id} to hcn namespace: ${netns} due to error:`;
-      throw fail(`${text} ${describeError(error)}`, error);
-    }
-  }
-
-  private async createHns(
-    { caller, request }: AzureCall,
-    network: AzureNetworkRecord,
-    plan: AzurePlan,
-    options: PolicyOptions,
-  ): Promise<MadeEndpoint> {
-    let endpoint: HnsEndpoint;
-    try {
-      const document = azureHnsEndpointDocument(network, plan, options);
-      endpoint = await caller.hns((client) => createHnsEndpoint(client, document));
-    } catch (error) {
-      throw fail(describeError(error), error);
-    }
-    const id = endpoint.ID ?? "";
-    try {
-      const container = { SystemType: "Container", ContainerId: request.containerId } as const;
-      await caller.hns((client) => attachHnsEndpoint(client, id, container));
-    } catch (error) {
-      await this.undo(() => caller.hns((client) => deleteHnsEndpoint(client, id)));
-      throw fail(describeError(error), error);
-    }
-    return { id, mac: endpoint.MacAddress ?? "", gateway: endpoint.GatewayAddress ?? "" };
-  }
-
-  private async undo(work: () => Promise<void>): Promise<void> {
-    try {
-      await work();
-    } catch {
-      // The failure that is being reported is the one that led here.
-    }
-  }
-
-  private async removeHcn(caller: AzureCaller, id: string): Promise<void> {
-    let endpoint: HostComputeEndpoint;
-    try {
-      endpoint = await caller.hcn("hcnOpenEndpoint", (client) => getEndpointById(client, id));
-    } catch (error) {
-      if (isMissing(error)) return;
-      const text = `Failed to get hcn endpoint with id: ${id} due to err: ${describeError(error)}`;
-      throw new CniError(CNI_CODES.internal, text, { cause: error });
-    }
-    const namespace = namespaceOf(endpoint);
-    // A namespace that does not let go hinders nothing.
-    if (namespace !== undefined)
-      await this.undo(() =>
-        caller.hcn(namespaceCall, (client) => removeNamespaceEndpoint(client, namespace, id)),
-      );
-    try {
-      await caller.hcn("hcnDeleteEndpoint", (client) => deleteEndpoint(client, id));
-    } catch (error) {
-      if (this.compat === "better" && isMissing(error)) return;
-      const text = `Failed to delete hcn endpoint: ${id} due to error: ${describeError(error)}`;
-      throw new CniError(CNI_CODES.internal, text, { cause: error });
+      throw creationFailure(describeError(error), error);
     }
   }
 }

@@ -9,14 +9,31 @@ import { type CniResult, formatDns, readDns } from "../../cni/result.ts";
 import { familyOf, formatIp } from "../../net/ip.ts";
 import type { InterfaceAddress } from "../../net/prefix.ts";
 import { readPortMapping } from "../windows-endpoint/conf.ts";
+import type { AddressSource } from "./address-source.ts";
 import { AZURE_DEFAULT_VERSION } from "./conf.ts";
+import { type AzureAllocation, PLAIN_NIC } from "./nics.ts";
+import { formatNetwork } from "./plan.ts";
+import type { AzureSubnet } from "./state.ts";
 
 /** What the reference calls for addresses of IPv6, whatever plugin gave them. */
 const IPAM_V6 = { type: "azure-vnet-ipamv6", environment: "ipv6NodeIpam" } as const;
 
-const TEXTS_BEFORE = ["mode", "master", "adapterName", "bridge", "logLevel", "logTarget"];
+const TEXTS_BEFORE = [
+  "mode",
+  "master",
+  "adapterName",
+  "bridge",
+  "logLevel",
+  "logTarget",
+  "infraVnetAddressSpace",
+  "ipv6Mode",
+  "serviceCidrs",
+  "vnetCidrs",
+];
+const LISTS = ["podNamespaceForDualNetwork", "ipsToRouteViaHost"];
 const TEXTS_OF_IPAM = ["mode", "type", "environment", "addressSpace", "subnet", "ipAddress", "queryInterval"];
 const SWITCHES = [
+  "multiTenancy",
   "enableSnatOnHost",
   "enableExactMatchForPodName",
   "disableHairpinOnHostInterface",
@@ -58,6 +75,7 @@ function written(document: JsonObject): JsonObject {
   return {
     cniVersion: reader.text("cniVersion") || AZURE_DEFAULT_VERSION,
     ...texts(reader, ["name", "type", ...TEXTS_BEFORE]),
+    ...given(Object.fromEntries(LISTS.map((name) => [name, reader.texts(name)]))),
     ...given(Object.fromEntries(SWITCHES.map((name) => [name, reader.boolean(name)]))),
     ...texts(reader, ["cnsurl", "executionMode"]),
     ipam: { type: "", ...texts(reader.struct("ipam"), TEXTS_OF_IPAM) },
@@ -87,14 +105,28 @@ function withIpam(document: JsonObject, members: Readonly<Record<string, string>
 
 export interface AzureIpamOptions {
   readonly type: string;
+  readonly ipv6Mode: string;
   readonly request: PluginRequest;
   readonly delegate: Delegate;
   readonly compat: Compat;
+  /** Of the network, when it is known. */
+  readonly subnets: readonly AzureSubnet[];
+  /** Removes IPAM's state unless ours is there. */
+  readonly forgetAddresses: () => Promise<void>;
 }
 
-export class AzureIpam {
+const NO_POOLS = "no available address pools";
+const ADD_FAILED = "IPAM Invoker Add failed with error: failed to add ipam invoker";
+
+function subnetText(subnet: AzureSubnet | undefined): string {
+  return subnet === undefined ? "" : formatNetwork(subnet.prefix);
+}
+
+export class AzureIpam implements AddressSource {
   private readonly options: AzureIpamOptions;
   private readonly document: JsonObject;
+  /** That of the first address that was given: the pool of a network which is not known yet. */
+  private givenSubnet = "";
 
   constructor(options: AzureIpamOptions) {
     this.options = options;
@@ -102,32 +134,33 @@ export class AzureIpam {
     this.document = options.compat === "reference" ? written(configuration) : configuration;
   }
 
-  /** Asks for addresses; `subnet` is the first of the network that is there already. @throws CniError */
-  async add(subnet: string): Promise<CniResult> {
-    const { delegate, type } = this.options;
-    try {
-      return await delegate.add(type, this.requestWith(subnet === "" ? {} : { subnet }));
-    } catch (error) {
-      const prefix =
-        "IPAM Invoker Add failed with error: failed to add ipam invoker: Failed to allocate pool: Failed to delegate:";
-      throw this.failure(`${prefix} ${describeError(error)}`, error);
-    }
+  async add(): Promise<AzureAllocation> {
+    const { ips, routes, dns } = await this.addBoth();
+    const first = ips[0]?.address;
+    if (first !== undefined) this.givenSubnet = formatNetwork(first);
+    const { nameservers, domain } = dns;
+    const nic = { ...PLAIN_NIC, ips, routes, dns: { nameservers, domain }, hostSubnet: first };
+    return { nics: [nic], primaryIp: "", snat: { forDns: false, onHost: false } };
   }
 
-  /** Gives an address back; without one, what the container holds. @throws CniError */
-  async release(address: InterfaceAddress | undefined, subnet: string): Promise<void> {
-    const { delegate, type, compat } = this.options;
-    const ipAddress = address === undefined ? undefined : formatIp(address.ip);
+  async release(address: InterfaceAddress | undefined): Promise<void> {
+    const { delegate, type } = this.options;
     const isV6 = address !== undefined && familyOf(address.ip) === 6;
-    const members = { ...(subnet !== "" && { subnet }), ...(ipAddress !== undefined && { ipAddress }) };
+    const [, second] = this.options.subnets;
+    const subnet = subnetText(this.options.subnets[0]) || this.givenSubnet;
+    const members = {
+      ...(subnet !== "" && { subnet }),
+      ...(address !== undefined && { ipAddress: formatIp(address.ip) }),
+    };
     const sentence =
       address === undefined
         ? "Attempted to release address with error: "
         : `Failed to release ipv${isV6 ? 6 : 4} address:`;
     try {
-      if (isV6 && compat === "reference")
-        await delegate.del(IPAM_V6.type, this.requestWith({ ...members, ...IPAM_V6 }));
-      else await delegate.del(type, this.requestWith(members));
+      if (isV6 && this.usesSecondPlugin()) {
+        const own = second === undefined ? {} : { subnet: subnetText(second) };
+        await delegate.del(IPAM_V6.type, this.requestWith({ ...members, ...own, ...IPAM_V6 }));
+      } else await delegate.del(type, this.requestWith(members));
     } catch (error) {
       throw this.failure(`${sentence} Failed to delegate: ${describeError(error)}`, error);
     }
@@ -146,6 +179,62 @@ export class AzureIpam {
   /** @throws the plugin's error */
   async gc(): Promise<void> {
     await this.options.delegate.gc(this.options.type, this.options.request);
+    if (this.options.ipv6Mode !== "")
+      await this.options.delegate.gc(IPAM_V6.type, this.requestWith({ ...IPAM_V6 }));
+  }
+
+  /** The reference gives every address of IPv6 to the second plugin; better those that came from it. */
+  private usesSecondPlugin(): boolean {
+    return this.options.compat === "reference" || this.options.ipv6Mode !== "";
+  }
+
+  private async addBoth(): Promise<CniResult> {
+    const { subnets, ipv6Mode, delegate } = this.options;
+    const subnet = subnetText(subnets[0]);
+    const own = subnet === "" ? {} : { subnet };
+    const result = await this.addFirst(own);
+    if (ipv6Mode === "") return result;
+    const [, second] = subnets;
+    const pool = second === undefined ? own : { subnet: subnetText(second) };
+    try {
+      const more = await delegate.add(IPAM_V6.type, this.requestWith({ ...pool, ...IPAM_V6 }));
+      return { ...result, ips: [...result.ips, ...more.ips], routes: [...result.routes, ...more.routes] };
+    } catch (error) {
+      this.givenSubnet = result.ips[0] === undefined ? "" : formatNetwork(result.ips[0].address);
+      for (const { address } of result.ips) await this.takeBack(address);
+      const text = `${ADD_FAILED}: Failed to allocate v6 pool: Failed to delegate: ${describeError(error)}`;
+      throw this.failure(text, error);
+    }
+  }
+
+  private async takeBack(address: InterfaceAddress): Promise<void> {
+    try {
+      await this.release(address);
+    } catch {
+      // DEL will release the address.
+    }
+  }
+
+  /** A state that outlived its node has no pool left: it is forgotten once (cni.md §5.4 step 2). */
+  private async addFirst(members: Readonly<Record<string, string>>): Promise<CniResult> {
+    const { delegate, type, forgetAddresses } = this.options;
+    const add = (): Promise<CniResult> => delegate.add(type, this.requestWith(members));
+    try {
+      return await add();
+    } catch (error) {
+      if (!describeError(error).includes(NO_POOLS)) throw this.allocationFailure(error);
+    }
+    try {
+      await forgetAddresses();
+      return await add();
+    } catch (error) {
+      throw this.allocationFailure(error);
+    }
+  }
+
+  private allocationFailure(error: unknown): CniError {
+    const text = `${ADD_FAILED}: Failed to allocate pool: Failed to delegate: ${describeError(error)}`;
+    return this.failure(text, error);
   }
 
   private failure(message: string, cause: unknown): CniError {

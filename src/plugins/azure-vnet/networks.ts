@@ -1,85 +1,33 @@
-/** The network of a call: known from the state, adopted by its name, or made (cni.md §5.4 step 5). */
+/** The network of an interface: known from the state, adopted by its name, or made (cni.md §5.4 step 5). */
 import { CNI_CODES, CniError, describeError } from "../../cni/error.ts";
 import type { Compat } from "../../cni/parameters.ts";
-import { type HostComputeNetwork, NETWORK_FLAGS } from "../../hcn/network.ts";
-import { createNetwork, getNetworkByName, listNetworks } from "../../hcn/operations.ts";
-import { SCHEMA_V2_0 } from "../../hcn/schema-version.ts";
-import type { HnsNetwork, HnsPolicy } from "../../hcn/v1-documents.ts";
-import { createHnsNetwork, getHnsVersion, listHnsNetworks } from "../../hcn/v1-operations.ts";
 import { equalGuids } from "../../hcn/guid.ts";
-import { familyOf, formatIp } from "../../net/ip.ts";
+import type { HostComputeNetwork } from "../../hcn/network.ts";
+import { createNetwork, deleteNetwork, getNetworkByName, listNetworks } from "../../hcn/operations.ts";
+import type { HnsNetwork } from "../../hcn/v1-documents.ts";
+import { createHnsNetwork, getHnsVersion, listHnsNetworks } from "../../hcn/v1-operations.ts";
 import { isMissing } from "../windows-endpoint/failure.ts";
 import { isNamespaceGuid } from "../windows-endpoint/sandbox.ts";
+import type { AzureCaller } from "./caller.ts";
 import type { AzureHost } from "./host.ts";
+import { addPodRange, ensureDefaultRoute } from "./host-routes.ts";
+import { azureHnsNetworkDocument, azureNetworkDocument } from "./network-documents.ts";
 import { type AzureCall, type AzurePlan, formatNetwork } from "./plan.ts";
-import { toAzureHnsPolicies } from "./policies.ts";
 import { type AzureInterfaceRecord, type AzureNetworkRecord, findNetwork } from "./state.ts";
 
-/** An adapter that is part of a switch already cannot be named to HNS. */
-const SWITCH_ADAPTER_PREFIX = "vEthernet";
 /** HNS of Windows 1803, up to which a new network needs a pause (cni.md §5.4). */
 const HNS_MAJOR_1803 = 7;
 const PAUSE_MS = 10_000;
 const DEFAULT_MODE = "tunnel";
 
-function nextHopOf(subnet: AzurePlan["subnets"][number]): string {
-  if (subnet.gateway !== undefined) return formatIp(subnet.gateway);
-  throw new CniError(
-    CNI_CODES.internal,
-    `failed to create endpoint: IPAM gave no gateway for ${formatNetwork(subnet.prefix)}, and HNS makes no network without one`,
-  );
+/** Named after the MAC address of an interface (cni.md §5.3). */
+function isOwnNetwork(id: string): boolean {
+  return /^azure-(?:[0-9a-f]{2}:){5}[0-9a-f]{2}$/.test(id);
 }
 
-/** The document for HCN; never an L2Tunnel network, whatever the mode (row 145). */
-export function azureNetworkDocument(
-  { configuration }: AzureCall,
-  { master, subnets }: AzurePlan,
-): HostComputeNetwork {
-  const { adapterName } = configuration;
-  const hasAdapter = adapterName !== "" || !master.startsWith(SWITCH_ADAPTER_PREFIX);
-  const settings = { NetworkAdapterName: adapterName === "" ? master : adapterName };
-  return {
-    Name: configuration.name,
-    Type: "L2Bridge",
-    ...(hasAdapter && { Policies: [{ Type: "NetAdapterName", Settings: settings }] }),
-    Ipams: [
-      {
-        Type: "Static",
-        Subnets: subnets.map((subnet) => ({
-          IpAddressPrefix: formatNetwork(subnet.prefix),
-          Routes: [
-            {
-              NextHop: nextHopOf(subnet),
-              DestinationPrefix: familyOf(subnet.prefix.ip) === 4 ? "0.0.0.0/0" : "::/0",
-            },
-          ],
-        })),
-      },
-    ],
-    Flags: NETWORK_FLAGS.EnableNonPersistent,
-    SchemaVersion: SCHEMA_V2_0,
-  };
-}
-
-/** The document for HNS v1. */
-export function azureHnsNetworkDocument(
-  { configuration }: AzureCall,
-  { master, subnets }: AzurePlan,
-  compat: Compat,
-): HnsNetwork {
-  const named = configuration.adapterName === "" ? master : configuration.adapterName;
-  const adapter = named.startsWith(SWITCH_ADAPTER_PREFIX) ? "" : named;
-  const policies = toAzureHnsPolicies(configuration.policies, "NetworkPolicy", { compat, hasDsr: false });
-  return {
-    Name: configuration.name,
-    Type: "l2bridge",
-    ...(adapter !== "" && { NetworkAdapterName: adapter }),
-    ...(policies.length > 0 && { Policies: policies as readonly HnsPolicy[] }),
-    Subnets: subnets.map((subnet) => ({
-      AddressPrefix: formatNetwork(subnet.prefix),
-      GatewayAddress: nextHopOf(subnet),
-    })),
-  };
+/** Interfaces for which HNS has no network: a device, and the way to the host, which CNS makes. */
+function hasNoNetwork({ nic }: AzurePlan): boolean {
+  return nic.type === "BackendNIC" || nic.type === "ApipaNIC";
 }
 
 export class AzureNetworks {
@@ -91,32 +39,62 @@ export class AzureNetworks {
     this.compat = compat;
   }
 
-  /** The network of the state, whose loss in HNS only better looks for (row 134); else a new one, noted in the state. */
-  async ensure(call: AzureCall, plan: AzurePlan): Promise<AzureNetworkRecord> {
-    const known = findNetwork(call.state, call.configuration.name);
+  /**
+   * The network of the state, whose loss in HNS only better looks for (row 134); else a new one, noted in the state.
+   * `isNew`: this call has put it into the state.
+   */
+  async ensure(
+    call: AzureCall,
+    plan: AzurePlan,
+  ): Promise<{ readonly network: AzureNetworkRecord; readonly isNew: boolean }> {
+    const { state } = call.session;
+    const known = findNetwork(state, plan.networkId);
     if (known !== undefined) {
-      if (this.compat === "better" && !(await this.exists(call, known.hnsId)))
-        known.hnsId = await this.adoptOrCreate(call, plan);
-      return known;
+      const isLost =
+        this.compat === "better" && known.hnsId !== "" && !(await this.exists(call, known.hnsId));
+      if (isLost) known.hnsId = await this.adoptOrCreate(call, plan);
+      return { network: known, isNew: false };
     }
     const external = this.externalInterface(call, plan);
+    const { mode } = call.configuration;
     const network: AzureNetworkRecord = {
-      id: call.configuration.name,
-      hnsId: await this.adoptOrCreate(call, plan),
-      mode: call.configuration.mode === "" ? DEFAULT_MODE : call.configuration.mode,
+      id: plan.networkId,
+      hnsId: hasNoNetwork(plan) ? "" : await this.adoptOrCreate(call, plan),
+      mode: mode === "" ? DEFAULT_MODE : mode,
+      vlanId: plan.vlanId,
+      enablesSnatOnHost: plan.snat.onHost,
       subnets: plan.subnets,
       netns: call.request.netns,
       endpoints: new Map(),
     };
     external.networks.set(network.id, network);
-    return network;
+    return { network, isNew: true };
   }
 
-  private externalInterface({ state }: AzureCall, { master, subnets }: AzurePlan): AzureInterfaceRecord {
-    const known = state.get(master);
+  /** A network that is there for one interface of a pod goes with it. @throws CniError */
+  async removeOwn(
+    caller: AzureCaller,
+    external: AzureInterfaceRecord,
+    { id, hnsId }: AzureNetworkRecord,
+  ): Promise<void> {
+    if (hnsId === "" || (id !== "" && !isOwnNetwork(id))) return;
+    try {
+      await caller.hcn("hcnDeleteNetwork", (client) => deleteNetwork(client, hnsId));
+    } catch (error) {
+      if (!isMissing(error)) {
+        const text = `failed to delete hcn network id ${hnsId}: ${describeError(error)}`;
+        throw new CniError(CNI_CODES.internal, text, { cause: error });
+      }
+    }
+    external.networks.delete(id);
+  }
+
+  private externalInterface({ session }: AzureCall, plan: AzurePlan): AzureInterfaceRecord {
+    const { master, nic } = plan;
+    const known = session.state.get(master);
     if (known !== undefined) return known;
     const found = this.host.interfaces().find(({ name }) => name === master);
-    if (found === undefined) {
+    if (found === undefined && !hasNoNetwork(plan)) {
       const reason = `failed to find host interface: route ip+net: no such network interface`;
       const names = this.host.interfaces().map(({ name }) => JSON.stringify(name));
       throw new CniError(CNI_CODES.internal, `failed to create endpoint: ${reason}`, {
@@ -126,14 +104,13 @@ export class AzureNetworks {
             : "",
       });
     }
-    const [first] = subnets;
     const made: AzureInterfaceRecord = {
       name: master,
-      mac: found.mac,
-      subnets: first === undefined ? [] : [formatNetwork(first.prefix)],
+      mac: found?.mac ?? "",
+      subnets: [nic.hostSubnet === undefined ? "<nil>" : formatNetwork(nic.hostSubnet)],
       networks: new Map(),
     };
-    state.set(master, made);
+    session.state.set(master, made);
     return made;
   }
 
@@ -146,29 +123,49 @@ export class AzureNetworks {
 
   private async adoptOrCreate(call: AzureCall, plan: AzurePlan): Promise<string> {
     const isHcn = isNamespaceGuid(call.request.netns);
+    if (!isHcn && plan.nic.type !== "InfraNIC") {
+      const message = `failed to create endpoint: an interface of the type ${plan.nic.type} needs an HCN namespace, and CNI_NETNS is ${JSON.stringify(call.request.netns)}`;
+      throw new CniError(CNI_CODES.internal, message, { knowledge: "cni-namespace-not-guid" });
+    }
     const network = isHcn ? await this.hcnNetwork(call, plan) : await this.hnsNetwork(call, plan);
     return network.ID ?? "";
   }
 
-  /** A network of that name is taken as it is. */
+  /** A network of that name is taken as it is, but for one that is there for one interface. */
   private async hcnNetwork(call: AzureCall, plan: AzurePlan): Promise<HostComputeNetwork> {
-    const { caller, configuration } = call;
+    const { caller, request } = call;
     const document = azureNetworkDocument(call, plan);
-    const failed = `failed to create endpoint: Failed to create hcn network: ${configuration.name}`;
-    try {
-      return await caller.hcn("hcnEnumerateNetworks", (client) =>
-        getNetworkByName(client, configuration.name),
-      );
-    } catch (error) {
-      if (!isMissing(error)) {
-        const text = `${failed}, failed to query for existing network with error: ${describeError(error)}`;
-        throw new CniError(CNI_CODES.internal, text, { cause: error });
-      }
+    const failed = `failed to create endpoint: Failed to create hcn network: ${plan.networkId}`;
+    const known = await this.findHcn(caller, plan, failed);
+    if (known !== undefined && plan.nic.type === "FrontendNIC") {
+      const text = `failed to create endpoint: HNS network with name:${plan.networkId} already exists. Returning error for transparent network`;
+      throw new CniError(this.compat === "better" ? CNI_CODES.tryAgainLater : CNI_CODES.internal, text, {
+        details: this.compat === "better" ? "the pod that had this interface is not gone yet" : "",
+      });
     }
+    let network = known;
     try {
-      return await caller.hcn("hcnCreateNetwork", (client) => createNetwork(client, document));
+      network ??= await caller.hcn("hcnCreateNetwork", (client) => createNetwork(client, document));
     } catch (error) {
       const text = `${failed} due to error: ${describeError(error)}`;
+      throw new CniError(CNI_CODES.internal, text, { cause: error });
+    }
+    const reason = await ensureDefaultRoute(this.host.shell, plan);
+    if (reason !== undefined && this.compat === "better")
+      request.warn(`azure-vnet: the node's default route of IPv6 could not be made: ${reason}`);
+    return network;
+  }
+
+  private async findHcn(
+    caller: AzureCaller,
+    { networkId }: AzurePlan,
+    failed: string,
+  ): Promise<HostComputeNetwork | undefined> {
+    try {
+      return await caller.hcn("hcnEnumerateNetworks", (client) => getNetworkByName(client, networkId));
+    } catch (error) {
+      if (isMissing(error)) return undefined;
+      const text = `${failed}, failed to query for existing network with error: ${describeError(error)}`;
       throw new CniError(CNI_CODES.internal, text, { cause: error });
     }
   }
@@ -178,7 +175,7 @@ export class AzureNetworks {
     const { caller, configuration } = call;
     if (this.compat === "better") {
       const all = await caller.hns(listHnsNetworks);
-      const known = all.find(({ Name }) => Name === configuration.name);
+      const known = all.find(({ Name }) => Name === plan.networkId);
       if (known !== undefined) return known;
     }
     const document = azureHnsNetworkDocument(call, plan, this.compat);
@@ -189,6 +186,7 @@ export class AzureNetworks {
       const text = `failed to create endpoint: ${describeError(error)}`;
       throw new CniError(CNI_CODES.internal, text, { cause: error });
     }
+    await addPodRange(this.host.shell, plan, configuration.ipv6Mode);
     const { Major } = await caller.hns(getHnsVersion);
     if (Major <= HNS_MAJOR_1803) await this.host.startTimer(PAUSE_MS).done;
     return network;

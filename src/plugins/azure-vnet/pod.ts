@@ -36,13 +36,27 @@ function shorten(id: string): string {
 }
 
 /** The endpoint's name in HNS, and its key in the state: of the sandbox that `container:ID` names, else of the container. */
-export function azureEndpointName({ containerId, netns, ifName }: PluginRequest): string {
+export function azureEndpointName({ containerId, netns }: PluginRequest, ifName: string): string {
   const parts = netns.split(":");
   const id = parts.length === 2 ? (parts[1] ?? "") : containerId;
   return `${shorten(id)}-${ifName}`;
 }
 
+/** A name that no other container has, for when two begin alike (row 156). */
+export function longEndpointName({ containerId }: PluginRequest, ifName: string): string {
+  return `${containerId}-${ifName}`;
+}
+
 /** The key by which the reference looks for the endpoint to undo; none for short container IDs (row 133). */
-export function referenceEndpointId({ containerId, ifName }: PluginRequest): string {
+export function referenceEndpointId({ containerId }: PluginRequest, ifName: string): string {
   return containerId.length > SHORT_ID_LENGTH ? `${shorten(containerId)}-${ifName}` : "";
+}
+
+/** The pod as far as `CNI_ARGS` says it: DEL goes on without. */
+export function readPodIfKnown(request: PluginRequest): AzurePod {
+  try {
+    return readPod(request);
+  } catch {
+    return { name: "", namespace: "" };
+  }
 }

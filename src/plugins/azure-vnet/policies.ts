@@ -7,20 +7,38 @@ import { CNI_CODES, CniError } from "../../cni/error.ts";
 import { type JsonObject, type JsonValue, isJsonObject } from "../../cni/json.ts";
 import type { Compat } from "../../cni/parameters.ts";
 import type { PolicyDocument } from "../../hcn/base-document.ts";
-import { NAT_FLAGS } from "../../hcn/nat-policy.ts";
-import { type Ip, familyOf, formatIp, parseIp } from "../../net/ip.ts";
-import { AZURE_ERROR_CODE, type AzureConfiguration, type AzurePolicy } from "./conf.ts";
+import type { AzurePolicy } from "./conf.ts";
 
 type AzurePolicyKind = "OutBoundNAT" | "ROUTE" | "L4WFPPROXY" | "PortMapping" | "ACL" | "LoopbackDSR";
+
+/** Source NAT for some destinations alone (cni.md §5.5). */
+export interface NatRule {
+  /** The address that they see; empty: the node's. */
+  readonly virtualIp: string;
+  readonly destinations: readonly string[];
+}
 
 export interface PolicyOptions {
   readonly compat: Compat;
   /** Whether HNS has loopback DSR. */
   readonly hasDsr: boolean;
+  /** True: pods have source NAT from elsewhere, and no policy OutBoundNAT of the configuration. */
+  readonly dropsOutboundNat: boolean;
+  /** Further exceptions of OutBoundNAT: the tenant's own ranges. */
+  readonly addressSpace: readonly string[];
+  readonly nat: readonly NatRule[];
+  /** HNS v1 gets the rules with several tenants alone. */
+  readonly addsNatToV1: boolean;
+}
+
+/** For the policies of networks, and of endpoints that need nothing of the others. */
+export function plainPolicyOptions(compat: Compat): PolicyOptions {
+  return { compat, hasDsr: false, dropsOutboundNat: false, addressSpace: [], nat: [], addsNatToV1: false };
 }
 
 const ACL_TEXTS = ["LocalAddresses", "RemoteAddresses", "LocalPorts", "RemotePorts", "RuleType"] as const;
-const PROTOCOL_NUMBERS: Readonly<Record<string, number>> = { TCP: 6, UDP: 17 };
+/** As HCN has them. */
+export const PROTOCOL_NUMBERS: Readonly<Record<string, number>> = { TCP: 6, UDP: 17 };
 
 /** What Go's decoder says of a member that is not there. */
 function missing(): CniError {
@@ -81,9 +99,9 @@ function kindOf(value: JsonValue | undefined): AzurePolicyKind | undefined {
   return type === "LoopbackDSR" ? "LoopbackDSR" : undefined;
 }
 
-function exceptionsOf(reader: StructReader): readonly string[] {
+function exceptionsOf(reader: StructReader, { addressSpace }: PolicyOptions): readonly string[] {
   if (reader.raw("ExceptionList") === undefined) throw missing();
-  const list = reader.texts("ExceptionList");
+  const list = [...reader.texts("ExceptionList"), ...addressSpace];
   if (list.length === 0) throw new CniError(CNI_CODES.internal, "OutBoundNAT policy not set");
   return list;
 }
@@ -111,7 +129,7 @@ function toHcn({ name, value }: AzurePolicy, options: PolicyOptions): PolicyDocu
   const reader = new StructReader(object);
   switch (kindOf(value)) {
     case "OutBoundNAT":
-      return { Type: "OutBoundNAT", Settings: { Exceptions: exceptionsOf(reader) } };
+      return { Type: "OutBoundNAT", Settings: { Exceptions: exceptionsOf(reader, options) } };
     case "ROUTE": {
       if (reader.raw("DestinationPrefix") === undefined || reader.raw("NeedEncap") === undefined)
         throw missing();
@@ -148,7 +166,18 @@ export function toAzureHcnPolicies(
   policies: readonly AzurePolicy[],
   options: PolicyOptions,
 ): readonly PolicyDocument[] {
-  return ofEndpoint(policies).map((policy) => toHcn(policy, options));
+  const isDropped = ({ value }: AzurePolicy): boolean =>
+    options.dropsOutboundNat && kindOf(value) === "OutBoundNAT";
+  const converted = ofEndpoint(policies).flatMap((policy) => {
+    // What is dropped is converted, too: it fails the ADD all the same.
+    const document = toHcn(policy, options);
+    return isDropped(policy) ? [] : [document];
+  });
+  const nat = options.nat.map(({ virtualIp, destinations }) => ({
+    Type: "OutBoundNAT",
+    Settings: { ...(virtualIp !== "" && { VirtualIP: virtualIp }), Destinations: destinations },
+  }));
+  return [...converted, ...nat];
 }
 
 function natOfPortMapping(reader: StructReader): JsonObject {
@@ -179,7 +208,7 @@ function toHns({ value }: AzurePolicy, options: PolicyOptions): JsonValue {
   if (kind === "PortMapping") return natOfPortMapping(reader);
   const ready = options.compat === "better" ? readHcnForm(object) : undefined;
   if (ready !== undefined) return flatten(ready);
-  if (kind === "OutBoundNAT") return { Type: "OutBoundNAT", ExceptionList: exceptionsOf(reader) };
+  if (kind === "OutBoundNAT") return { Type: "OutBoundNAT", ExceptionList: exceptionsOf(reader, options) };
   if (kind === "LoopbackDSR") return { Type: "OutBoundNAT", Destinations: [destinationOf(reader, options)] };
   return value ?? null;
 }
@@ -193,9 +222,10 @@ export function toAzureHnsPolicies(
   name: "EndpointPolicy" | "NetworkPolicy",
   options: PolicyOptions,
 ): readonly JsonValue[] {
-  return policies
+  const converted = policies
     .filter((policy) => policy.name === name)
     .flatMap((policy) => {
+      if (options.dropsOutboundNat && kindOf(policy.value) === "OutBoundNAT") return [];
       try {
         return [toHns(policy, options)];
       } catch (error) {
@@ -203,58 +233,8 @@ export function toAzureHnsPolicies(
         return [];
       }
     });
-}
-
-function internal(value: JsonObject): AzurePolicy {
-  return { name: "EndpointPolicy", value };
-}
-
-/** One for each IPv4 address, when the configuration asks for loopback DSR. */
-export function loopbackPolicies(
-  { hasLoopbackDsr }: AzureConfiguration,
-  addresses: readonly Ip[],
-): readonly AzurePolicy[] {
-  if (!hasLoopbackDsr) return [];
-  const own = addresses.filter((ip) => familyOf(ip) === 4);
-  return own.map((ip) => internal({ Type: "LoopbackDSR", IPAddress: formatIp(ip) }));
-}
-
-/**
- * Port mappings (row 141): flag 1 for IPv4, 2 for IPv6, both for a pod of both families when no host address is given.
- * @throws CniError for a host address that is none; for a protocol that is none (better, row 142)
- */
-export function azurePortPolicies(
-  { portMappings }: AzureConfiguration,
-  isDualStack: boolean,
-  compat: Compat,
-): readonly AzurePolicy[] {
-  // The reference keeps what the mapping before it had when it does not know a protocol.
-  let protocol = 0;
-  return portMappings.flatMap((mapping, index) => {
-    const known = PROTOCOL_NUMBERS[mapping.protocol.trim().toUpperCase()];
-    if (known === undefined && compat === "better") {
-      throw new CniError(
-        CNI_CODES.invalidNetworkConfig,
-        `field "runtimeConfig.portMappings[${index}].protocol" must be "tcp" or "udp", not ${JSON.stringify(mapping.protocol)}`,
-      );
-    }
-    protocol = known ?? protocol;
-    const hostIp = mapping.hostIp === "" ? undefined : parseIp(mapping.hostIp);
-    if (mapping.hostIp !== "" && hostIp === undefined)
-      throw new CniError(AZURE_ERROR_CODE, `failed to parse hostIP ${mapping.hostIp}`);
-    const isIpv6 = isDualStack && hostIp !== undefined && familyOf(hostIp) === 6;
-    const make = (flags: number): AzurePolicy =>
-      internal({
-        Type: "PortMapping",
-        Settings: {
-          ...(protocol !== 0 && { Protocol: protocol }),
-          ...(mapping.containerPort !== 0 && { InternalPort: mapping.containerPort }),
-          ...(mapping.hostPort !== 0 && { ExternalPort: mapping.hostPort }),
-          ...(mapping.hostIp !== "" && { VIP: mapping.hostIp }),
-          Flags: flags,
-        },
-      });
-    const first = make(isIpv6 ? NAT_FLAGS.IPv6 : NAT_FLAGS.LocalRoutedVip);
-    return mapping.hostIp === "" && isDualStack ? [first, make(NAT_FLAGS.IPv6)] : [first];
-  });
+  const nat = options.nat
+    .filter(({ virtualIp }) => virtualIp === "" && options.addsNatToV1)
+    .map(({ destinations }) => ({ Type: "OutBoundNAT", Destinations: destinations }));
+  return [...converted, ...nat];
 }

@@ -2,8 +2,9 @@
 import { readPrevResult } from "../../cni/configuration.ts";
 import type { Compat } from "../../cni/parameters.ts";
 import type { PluginRequest } from "../../cni/plugin.ts";
-import type { CniIp, CniResult } from "../../cni/result.ts";
+import type { CniInterface, CniIp, CniResult } from "../../cni/result.ts";
 import { betterResult } from "../windows-endpoint/hcn-result.ts";
+import { type AzureAllocation, PLAIN_NIC } from "./nics.ts";
 import type { AzureCall, AzurePlan } from "./plan.ts";
 import type { AzureEndpointRecord } from "./state.ts";
 
@@ -11,28 +12,60 @@ function plainIp({ address, gateway }: CniIp): CniIp {
   return gateway === undefined ? { address } : { address, gateway };
 }
 
-/** The reference prints IPAM's name resolution, no MAC and no sandbox; better that of the endpoint, and both. */
+/** An interface of the pod as it was made. */
+export interface MadeInterface {
+  readonly plan: AzurePlan;
+  readonly record: AzureEndpointRecord;
+  /** A device as the runtime hands it to the pod; empty: there is none, or it was handed over before. */
+  readonly pciId: string;
+}
+
+/** Devices go to the runtime, which has HNS no part in. */
+function deviceInterfaces(made: readonly MadeInterface[]): readonly CniInterface[] {
+  return made
+    .filter(({ plan }) => plan.nic.type === "BackendNIC")
+    .map(({ plan, pciId }) => ({
+      name: plan.master,
+      mac: plan.nic.mac,
+      ...(pciId !== "" && { pciId }),
+    }));
+}
+
+/**
+ * The interface of the cluster's network, else the first; devices behind it. The reference prints IPAM's name resolution, a
+ * MAC only when CNS gave it, and no sandbox; better that of the endpoint, and both.
+ */
 export function addResult(
   { request }: AzureCall,
-  { ipamResult, dns }: AzurePlan,
-  endpoint: AzureEndpointRecord,
+  { nics }: AzureAllocation,
+  made: readonly MadeInterface[],
   compat: Compat,
 ): CniResult {
-  const ips = ipamResult.ips.map(plainIp);
-  if (compat === "reference") {
-    const { nameservers, domain } = ipamResult.dns;
+  const shown = made.find(({ plan }) => plan.nic.type === "InfraNIC") ?? made[0];
+  const nic = shown?.plan.nic ?? nics[0] ?? PLAIN_NIC;
+  const ips = nic.ips.map(plainIp);
+  const routes = ips.length === 0 ? [] : nic.routes;
+  const devices = deviceInterfaces(made);
+  if (compat === "reference" || shown === undefined) {
+    const { nameservers, domain } = nic.dns;
+    const own = { name: request.ifName, ...(nic.mac !== "" && { mac: nic.mac }) };
     return {
-      interfaces: [{ name: request.ifName }],
+      interfaces: [own, ...devices],
       ips,
-      routes: ipamResult.routes,
+      routes,
       dns: { nameservers, domain, search: [], options: [] },
     };
   }
+  const { dns } = shown.plan;
   const search = dns.suffix === "" ? [] : dns.suffix.split(",");
   const ownDns = { nameservers: dns.servers, domain: "", search, options: dns.options };
   const previous = readPrevResult(request.configuration);
-  const result = betterResult(request, { mac: endpoint.mac, ips, dns: ownDns }, previous);
-  return { ...result, routes: [...result.routes, ...ipamResult.routes] };
+  const result = betterResult(request, { mac: shown.record.mac, ips, dns: ownDns }, previous);
+  return {
+    ...result,
+    interfaces: [...result.interfaces, ...devices],
+    routes: [...result.routes, ...routes],
+  };
 }
 
 /** What the reference prints for CHECK. */

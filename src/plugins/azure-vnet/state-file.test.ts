@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { defined } from "../../base/assert.ts";
 import { parseIp } from "../../net/ip.ts";
 import { parseInterfaceAddress } from "../../net/prefix.ts";
-import { decodeBase64, encodeBase64 } from "./base64.ts";
+import { decodeBase64, encodeBase64 } from "../../cni/base64.ts";
 import { formatState, parseState } from "./state-file.ts";
 import type { AzureState } from "./state.ts";
 
@@ -24,6 +24,8 @@ const STATE: AzureState = new Map([
             id: "azure",
             hnsId: "0fb28d70-306c-469d-9690-3245a82d8899",
             mode: "tunnel",
+            vlanId: 0,
+            enablesSnatOnHost: false,
             subnets: [{ prefix: address("10.240.0.0/12"), gateway: ip("10.240.0.1") }],
             netns: "7cb720c0-ac4c-4266-92e1-dc277b2a9b94",
             endpoints: new Map([
@@ -41,6 +43,12 @@ const STATE: AzureState = new Map([
                   containerId: "7c5e1f0a9b3d4e6f",
                   netns: "7cb720c0-ac4c-4266-92e1-dc277b2a9b94",
                   podName: "web-0",
+                  nicType: "InfraNIC" as const,
+                  vlanId: 0,
+                  hnsNetworkId: "",
+                  networkContainerId: "",
+                  allowsHostToContainer: false,
+                  allowsContainerToHost: false,
                   podNamespace: "default",
                 },
               ],

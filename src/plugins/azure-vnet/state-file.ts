@@ -1,11 +1,13 @@
 /** The text of `azure-vnet.json`: that of the reference, so that either can go on where the other stopped (cni.md §5.8). */
-import { DecodeError, StructReader, readStruct } from "../../cni/decode.ts";
+import type { NicType } from "../cns/documents.ts";
+import { decodeBase64, encodeBase64 } from "../../cni/base64.ts";
+import { StructReader, readStruct } from "../../cni/decode.ts";
+import { formatGoAddress, readGoAddress, readGoIp } from "../../cni/go-address.ts";
 import { type JsonObject, type JsonValue, parseJson } from "../../cni/json.ts";
 import type { CniRoute } from "../../cni/result.ts";
-import { type Ip, familyOf, formatIp, parseIp } from "../../net/ip.ts";
+import { familyOf, formatIp, parseIp } from "../../net/ip.ts";
 import { type Mac, formatMac, parseMac } from "../../net/mac.ts";
-import { type InterfaceAddress, maskIp } from "../../net/prefix.ts";
-import { decodeBase64, encodeBase64 } from "./base64.ts";
+import { maskIp } from "../../net/prefix.ts";
 import type {
   AzureEndpointRecord,
   AzureInterfaceRecord,
@@ -16,24 +18,10 @@ import type {
 
 /** Windows' numbers of address families. */
 const FAMILIES = { 4: 2, 6: 23 } as const;
-const BYTE_BITS = 8;
 const MAC_BYTES = 6;
 const NO_ADDRESS: JsonObject = { IP: "", Mask: null };
 
 // Writing
-
-function formatMask({ ip, length }: InterfaceAddress): string {
-  const count = familyOf(ip) === 4 ? 4 : 16;
-  const bits = (index: number): number => Math.max(0, Math.min(BYTE_BITS, length - index * BYTE_BITS));
-  return encodeBase64(
-    Array.from({ length: count }, (_, index) => (0xff << (BYTE_BITS - bits(index))) & 0xff),
-  );
-}
-
-/** An address with its mask, as Go prints a network. */
-export function formatGoAddress(address: InterfaceAddress): JsonObject {
-  return { IP: formatIp(address.ip), Mask: formatMask(address) };
-}
 
 function formatMacBytes(text: string): JsonValue {
   const mac = parseMac(text);
@@ -65,7 +53,8 @@ function formatRoute({ destination, gateway }: CniRoute): JsonObject {
 function formatEndpoint(endpoint: AzureEndpointRecord): JsonObject {
   return {
     Id: endpoint.id,
-    HnsId: endpoint.hnsId,
+    ...(endpoint.hnsId !== "" && { HnsId: endpoint.hnsId }),
+    ...(endpoint.hnsNetworkId !== "" && { HNSNetworkID: endpoint.hnsNetworkId }),
     SandboxKey: endpoint.containerId,
     IfName: endpoint.ifName,
     HostIfName: "",
@@ -80,19 +69,19 @@ function formatEndpoint(endpoint: AzureEndpointRecord): JsonObject {
       Options: orNull(endpoint.dns.options),
     },
     Routes: orNull(endpoint.routes.map(formatRoute)),
-    VlanID: 0,
+    VlanID: endpoint.vlanId,
     EnableSnatOnHost: false,
     EnableInfraVnet: false,
     EnableMultitenancy: false,
-    AllowInboundFromHostToNC: false,
-    AllowInboundFromNCToHost: false,
-    NetworkContainerID: "",
+    AllowInboundFromHostToNC: endpoint.allowsHostToContainer,
+    AllowInboundFromNCToHost: endpoint.allowsContainerToHost,
+    NetworkContainerID: endpoint.networkContainerId,
     ContainerID: endpoint.containerId,
     PODName: endpoint.podName,
     PODNameSpace: endpoint.podNamespace,
     NetNs: endpoint.netns,
     SecondaryInterfaces: null,
-    NICType: "InfraNIC",
+    NICType: endpoint.nicType,
   };
 }
 
@@ -112,13 +101,13 @@ function fromMap<T>(map: ReadonlyMap<string, T>, format: (value: T) => JsonObjec
 function formatNetwork(network: AzureNetworkRecord): JsonObject {
   return {
     Id: network.id,
-    HnsId: network.hnsId,
+    ...(network.hnsId !== "" && { HnsId: network.hnsId }),
     Mode: network.mode,
-    VlanId: 0,
+    VlanId: network.vlanId,
     Subnets: orNull(network.subnets.map(formatSubnet)),
     Endpoints: fromMap(network.endpoints, formatEndpoint),
     DNS: { Suffix: "", Servers: null, Options: null },
-    EnableSnatOnHost: false,
+    EnableSnatOnHost: network.enablesSnatOnHost,
     NetNs: network.netns,
     SnatBridgeIP: "",
   };
@@ -156,25 +145,6 @@ export function formatState(
 
 // Reading
 
-function readIp(reader: StructReader, name: string): Ip | undefined {
-  const text = reader.text(name);
-  if (text === "") return undefined;
-  const ip = parseIp(text);
-  if (ip === undefined) throw new DecodeError(reader.pathOf(name), "an IP address", text);
-  return ip;
-}
-
-/** Reads what `formatGoAddress` writes. @throws DecodeError */
-export function readGoAddress(reader: StructReader): InterfaceAddress {
-  const ip = readIp(reader, "IP");
-  const mask = decodeBase64(reader.text("Mask"));
-  const count = ip !== undefined && familyOf(ip) === 4 ? 4 : 16;
-  if (ip === undefined || mask?.length !== count)
-    throw new DecodeError(reader.pathOf("Mask"), "an address with its mask", reader.text("Mask"));
-  const ones = mask.map((byte) => byte.toString(2).padStart(BYTE_BITS, "0")).join("");
-  return { ip, length: ones.indexOf("0") < 0 ? ones.length : ones.indexOf("0") };
-}
-
 function readMacBytes(reader: StructReader): string {
   const bytes = decodeBase64(reader.text("MacAddress")) ?? [];
   if (bytes.length !== MAC_BYTES) return "";
@@ -183,8 +153,16 @@ function readMacBytes(reader: StructReader): string {
 
 function readRoute(reader: StructReader): CniRoute {
   const destination = readGoAddress(reader.struct("Dst") ?? new StructReader({}, reader.pathOf("Dst")));
-  const gateway = readIp(reader, "Gw");
+  const gateway = readGoIp(reader, "Gw");
   return gateway === undefined ? { destination } : { destination, gateway };
+}
+
+const NIC_TYPES: readonly string[] = ["FrontendNIC", "BackendNIC", "ApipaNIC"];
+
+/** What has no type, or an unknown one, is the interface of the cluster's network. */
+function readNicType(reader: StructReader): NicType {
+  const text = reader.text("NICType");
+  return NIC_TYPES.includes(text) ? (text as NicType) : "InfraNIC";
 }
 
 function readEndpoint(reader: StructReader): AzureEndpointRecord {
@@ -206,6 +184,12 @@ function readEndpoint(reader: StructReader): AzureEndpointRecord {
     netns: reader.text("NetNs"),
     podName: reader.text("PODName"),
     podNamespace: reader.text("PODNameSpace"),
+    nicType: readNicType(reader),
+    vlanId: reader.integer("VlanID") ?? 0,
+    hnsNetworkId: reader.text("HNSNetworkID"),
+    networkContainerId: reader.text("NetworkContainerID"),
+    allowsHostToContainer: reader.boolean("AllowInboundFromHostToNC"),
+    allowsContainerToHost: reader.boolean("AllowInboundFromNCToHost"),
   };
 }
 
@@ -220,9 +204,11 @@ function readNetwork(reader: StructReader): AzureNetworkRecord {
     id: reader.text("Id"),
     hnsId: reader.text("HnsId"),
     mode: reader.text("Mode"),
+    vlanId: reader.integer("VlanId") ?? 0,
+    enablesSnatOnHost: reader.boolean("EnableSnatOnHost"),
     subnets: reader.structs("Subnets").map((subnet) => ({
       prefix: readGoAddress(subnet.struct("Prefix") ?? new StructReader({}, subnet.pathOf("Prefix"))),
-      gateway: readIp(subnet, "Gateway"),
+      gateway: readGoIp(subnet, "Gateway"),
     })),
     netns: reader.text("NetNs"),
     endpoints: readMap(reader, "Endpoints", readEndpoint),

@@ -2,6 +2,7 @@
 import type { CniRoute } from "../../cni/result.ts";
 import type { Ip } from "../../net/ip.ts";
 import type { InterfaceAddress } from "../../net/prefix.ts";
+import type { NicType } from "../cns/documents.ts";
 import type { AzureDns } from "./name-resolution.ts";
 
 export interface AzureEndpointRecord {
@@ -19,6 +20,13 @@ export interface AzureEndpointRecord {
   readonly netns: string;
   readonly podName: string;
   readonly podNamespace: string;
+  readonly nicType: NicType;
+  readonly vlanId: number;
+  /** The network's in HNS; the file has it for interfaces of their own alone. */
+  readonly hnsNetworkId: string;
+  readonly networkContainerId: string;
+  readonly allowsHostToContainer: boolean;
+  readonly allowsContainerToHost: boolean;
 }
 
 export interface AzureSubnet {
@@ -32,6 +40,8 @@ export interface AzureNetworkRecord {
   readonly id: string;
   hnsId: string;
   readonly mode: string;
+  readonly vlanId: number;
+  readonly enablesSnatOnHost: boolean;
   readonly subnets: readonly AzureSubnet[];
   readonly netns: string;
   readonly endpoints: Map<string, AzureEndpointRecord>;
@@ -47,6 +57,7 @@ export interface AzureInterfaceRecord {
 export type AzureState = Map<string, AzureInterfaceRecord>;
 
 export interface FoundEndpoint {
+  readonly external: AzureInterfaceRecord;
   readonly network: AzureNetworkRecord;
   readonly endpoint: AzureEndpointRecord;
 }
@@ -61,12 +72,18 @@ export function findNetwork(state: AzureState, id: string): AzureNetworkRecord |
 
 /** Every endpoint, on whatever network. */
 export function allEndpoints(state: AzureState): readonly FoundEndpoint[] {
-  const networks = [...state.values()].flatMap((external) => [...external.networks.values()]);
-  return networks.flatMap((network) =>
-    [...network.endpoints.values()].map((endpoint) => ({ network, endpoint })),
+  return [...state.values()].flatMap((external) =>
+    [...external.networks.values()].flatMap((network) =>
+      [...network.endpoints.values()].map((endpoint) => ({ external, network, endpoint })),
+    ),
   );
 }
 
 export function endpointsOfContainer(state: AzureState, containerId: string): readonly FoundEndpoint[] {
   return allEndpoints(state).filter(({ endpoint }) => endpoint.containerId === containerId);
+}
+
+/** The endpoint of that name, on whatever network. */
+export function endpointOf(state: AzureState, id: string): AzureEndpointRecord | undefined {
+  return allEndpoints(state).find(({ endpoint }) => endpoint.id === id)?.endpoint;
 }

@@ -8,7 +8,7 @@ import { type Prefix, formatPrefix } from "../../net/prefix.ts";
 import type { ConfiguredPolicy } from "../windows-endpoint/conf.ts";
 import { addOutboundNatException } from "../windows-endpoint/policies.ts";
 import type { FlannelConfiguration } from "./conf.ts";
-import type { SubnetEnv } from "./subnet-env.ts";
+import type { SubnetEnv } from "../../cni/subnet-env.ts";
 
 /** The version a delegate is spoken to in when the configuration has none. */
 const DELEGATE_VERSION_DEFAULT = "0.2.0";

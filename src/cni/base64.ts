@@ -1,4 +1,4 @@
-/** Base64, in which Go writes bytes into JSON: MAC addresses and masks of the state (cni.md §5.8). */
+/** Base64, in which Go writes bytes into JSON. */
 
 const ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 const BITS = 6;

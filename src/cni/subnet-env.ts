@@ -1,7 +1,17 @@
-/** The file in which flanneld says what it has leased for the node (cni.md §3.2). */
-import { CNI_CODES, CniError, PluginPanic } from "../../cni/error.ts";
-import type { Compat } from "../../cni/parameters.ts";
-import { type InterfaceAddress, type Prefix, maskIp, parseInterfaceAddress } from "../../net/prefix.ts";
+/**
+ * The file in which flanneld says what it has leased for the node: the contract between flanneld, which writes it, and
+ * the CNI plugin flannel (cni.md §3.2, control-planes.md §1.7).
+ */
+import { addToIp, formatIp } from "../net/ip.ts";
+import {
+  type InterfaceAddress,
+  type Prefix,
+  formatPrefix,
+  maskIp,
+  parseInterfaceAddress,
+} from "../net/prefix.ts";
+import { CNI_CODES, CniError, PluginPanic } from "./error.ts";
+import type { Compat } from "./parameters.ts";
 
 /** What it says. At least one of each family's pairs is there. */
 export interface SubnetEnv {
@@ -97,4 +107,33 @@ export function parseSubnetEnv(text: string, path: string, compat: Compat): Subn
   if (mtuBytes === undefined || isMasqueraded === undefined || missing.length > 0)
     throw fail(`${path} is missing ${missing.join(", ")}`);
   return { networks, subnet, ipv6Networks, ipv6Subnet, mtuBytes, isMasqueraded };
+}
+
+/** What flanneld writes down: one network and one subnet for each family that it runs. */
+export interface LeasedSubnets {
+  readonly network?: Prefix | undefined;
+  readonly subnet?: Prefix | undefined;
+  readonly ipv6Network?: Prefix | undefined;
+  readonly ipv6Subnet?: Prefix | undefined;
+  readonly mtuBytes: number;
+  readonly isMasqueraded: boolean;
+}
+
+/** The subnet by its first address, as the gateway of the pods would be written. */
+function formatFirstAddress({ address, length }: Prefix): string {
+  return `${formatIp(addToIp(address, 1) ?? address)}/${length}`;
+}
+
+/** The text of the file, in the order in which flanneld writes it. */
+export function formatSubnetEnv(leased: LeasedSubnets): string {
+  const { network, subnet, ipv6Network, ipv6Subnet, mtuBytes, isMasqueraded } = leased;
+  const lines = [
+    ...(network === undefined ? [] : [`FLANNEL_NETWORK=${formatPrefix(network)}`]),
+    ...(subnet === undefined ? [] : [`FLANNEL_SUBNET=${formatFirstAddress(subnet)}`]),
+    ...(ipv6Network === undefined ? [] : [`FLANNEL_IPV6_NETWORK=${formatPrefix(ipv6Network)}`]),
+    ...(ipv6Subnet === undefined ? [] : [`FLANNEL_IPV6_SUBNET=${formatFirstAddress(ipv6Subnet)}`]),
+    `FLANNEL_MTU=${mtuBytes}`,
+    `FLANNEL_IPMASQ=${isMasqueraded}`,
+  ];
+  return lines.map((line) => `${line}\n`).join("");
 }

@@ -1,0 +1,41 @@
+/** Indexes of a simulated machine's interfaces, which flanneld knows them by: in the order in which they are seen. */
+import type { HostInterface } from "../../flannel/flannel-host.ts";
+import type { Compartment } from "../../host/compartment.ts";
+import type { Interface } from "../../host/interface.ts";
+
+/** 1 is the loopback interface, which the stacks do not have. */
+const FIRST_INDEX = 2;
+
+export class InterfaceNumbers {
+  private readonly compartment: Compartment;
+  private readonly numbers = new Map<Interface, number>();
+  private next = FIRST_INDEX;
+
+  constructor(compartment: Compartment) {
+    this.compartment = compartment;
+  }
+
+  list(): readonly HostInterface[] {
+    return this.compartment.listInterfaces().map((netInterface) => ({
+      index: this.indexOf(netInterface),
+      name: netInterface.name,
+      mtuBytes: netInterface.mtuBytes,
+      addresses: [...netInterface.addresses],
+    }));
+  }
+
+  indexOf(netInterface: Interface): number {
+    const known = this.numbers.get(netInterface);
+    if (known !== undefined) return known;
+    const index = this.next++;
+    this.numbers.set(netInterface, index);
+    return index;
+  }
+
+  /** @throws Error when the interface has gone. */
+  find(index: number): Interface {
+    const found = this.compartment.listInterfaces().find((candidate) => this.indexOf(candidate) === index);
+    if (found === undefined) throw new Error(`there is no interface with index ${index}`);
+    return found;
+  }
+}

@@ -1,0 +1,242 @@
+/** A simulated Linux node as flanneld sees it: its VXLAN device, routes, neighbours and rules. */
+import type { Environment } from "../../base/environment.ts";
+import { LinuxVxlan } from "../../fabric/linux-vxlan.ts";
+import type {
+  HostInterface,
+  LinuxHost,
+  LinuxRoute,
+  MasqueradeSettings,
+  VxlanDevice,
+  VxlanSettings,
+} from "../../flannel/flannel-host.ts";
+import { portOf } from "../../flannel/linux/vxlan-device.ts";
+import type { Compartment } from "../../host/compartment.ts";
+import type { RuleSet } from "../../host/netfilter/rule-set.ts";
+import { type Ip, type IpFamily, type Ipv4, formatIp } from "../../net/ip.ts";
+import { type Mac, formatMac } from "../../net/mac.ts";
+import {
+  type InterfaceAddress,
+  type Prefix,
+  equalPrefixes,
+  formatPrefix,
+  prefixContains,
+  prefixFamily,
+} from "../../net/prefix.ts";
+import { masqueradeRules } from "../linux-masquerade.ts";
+import { InterfaceNumbers } from "./interface-numbers.ts";
+
+export interface SimulatedLinuxHostParts {
+  readonly env: Environment;
+  /** The machine's name. */
+  readonly name: string;
+  /** Of the host itself. */
+  readonly compartment: Compartment;
+  /** Where the node's programs put their rules. */
+  readonly rules: RuleSet;
+}
+
+function ipv4(ip: Ip, what: string): Ipv4 {
+  if (typeof ip === "number") return ip;
+  throw new Error(`${what}: the simulated Linux host has VXLAN devices for IPv4 only`);
+}
+
+/** A locally administered unicast MAC. */
+function localMac(bytes: number, low: number): Mac {
+  const first = ((bytes & 0xfc) | 0x02) * 0x100_0000_0000;
+  return (first + ((bytes >>> 8) & 0xff) * 0x1_0000_0000 + low) as Mac;
+}
+
+/** Plain data: a part of the world. */
+export class SimulatedLinuxHost implements LinuxHost {
+  readonly os = "linux";
+  private readonly parts: SimulatedLinuxHostParts;
+  private readonly numbers: InterfaceNumbers;
+  private readonly devices = new Map<string, LinuxVxlan>();
+  private masqueraded: MasqueradeSettings | undefined;
+
+  constructor(parts: SimulatedLinuxHostParts) {
+    this.parts = parts;
+    this.numbers = new InterfaceNumbers(parts.compartment);
+  }
+
+  listInterfaces(): Promise<readonly HostInterface[]> {
+    return Promise.resolve(this.numbers.list());
+  }
+
+  defaultInterface(family: IpFamily): Promise<number | undefined> {
+    const found = this.parts.compartment
+      .listRoutes()
+      .find(({ prefix }) => prefix.length === 0 && prefixFamily(prefix) === family);
+    return Promise.resolve(found === undefined ? undefined : this.numbers.indexOf(found.interface));
+  }
+
+  pathTo(ip: Ip): Promise<{ readonly interfaceIndex: number; readonly source: Ip }> {
+    const { compartment } = this.parts;
+    const route = compartment.output.routeFor(ip);
+    const source =
+      route === undefined ? undefined : compartment.sourceFor(route.interface, ip, route.nextHop ?? ip);
+    if (route === undefined || source === undefined)
+      return Promise.reject(new Error(`network is unreachable: ${formatIp(ip)}`));
+    return Promise.resolve({ interfaceIndex: this.numbers.indexOf(route.interface), source });
+  }
+
+  findVxlan(name: string): Promise<VxlanDevice | undefined> {
+    const device = this.devices.get(name);
+    if (device === undefined) {
+      const other = this.parts.compartment.getInterface(name);
+      return Promise.resolve(
+        other === undefined
+          ? undefined
+          : {
+              name,
+              mac: other.mac,
+              mtuBytes: other.mtuBytes,
+              vni: undefined,
+              port: undefined,
+              underlay: undefined,
+              local: undefined,
+              hasGroupPolicy: false,
+              isVxlan: false,
+            },
+      );
+    }
+    const { options, interface: netInterface } = device;
+    return Promise.resolve({
+      name,
+      mac: netInterface.mac,
+      mtuBytes: netInterface.mtuBytes,
+      vni: options.vni,
+      port: options.port,
+      underlay: undefined,
+      local: options.local,
+      hasGroupPolicy: false,
+      isVxlan: true,
+    });
+  }
+
+  createVxlan(settings: VxlanSettings): Promise<void> {
+    const { compartment, env, name: node } = this.parts;
+    const { name, vni, local, mtuBytes } = settings;
+    const carrier = this.numbers.find(settings.underlay);
+    // By the names, so that one device more does not change what others get.
+    const prng = env.prng.derive(`flannel/${node}/${name}`);
+    const device = new LinuxVxlan({
+      name,
+      compartment,
+      mac: settings.mac ?? localMac(prng.nextU32(), prng.nextU32()),
+      local: ipv4(local, name),
+      vni,
+      port: portOf(settings),
+      mtuBytes: carrier.mtuBytes,
+    });
+    device.interface.mtuBytes = mtuBytes;
+    this.devices.set(name, device);
+    return Promise.resolve();
+  }
+
+  deleteLink(name: string): Promise<void> {
+    this.devices.get(name)?.close();
+    this.devices.delete(name);
+    const other = this.parts.compartment.getInterface(name);
+    if (other !== undefined) this.parts.compartment.removeInterface(other);
+    return Promise.resolve();
+  }
+
+  configureVxlan(name: string, address: InterfaceAddress, network: Prefix): Promise<void> {
+    const { compartment } = this.parts;
+    const { interface: netInterface } = this.device(name);
+    const others = netInterface.addresses.filter(
+      ({ ip }) => ip !== address.ip && prefixContains(network, ip),
+    );
+    for (const { ip } of others) compartment.removeAddress(netInterface, ip);
+    compartment.addAddress(netInterface, address);
+    return Promise.resolve();
+  }
+
+  setNeighbor(device: string, ip: Ip, mac: Mac): Promise<void> {
+    this.device(device).interface.neighbors.setPermanent(ipv4(ip, device), mac);
+    return Promise.resolve();
+  }
+
+  removeNeighbor(device: string, ip: Ip): Promise<void> {
+    this.device(device).interface.neighbors.remove(ipv4(ip, device));
+    return Promise.resolve();
+  }
+
+  setForwarding(device: string, mac: Mac, destination: Ip): Promise<void> {
+    this.device(device).setForwarding(mac, ipv4(destination, device));
+    return Promise.resolve();
+  }
+
+  removeForwarding(device: string, mac: Mac, destination: Ip): Promise<void> {
+    if (this.device(device).removeForwarding(mac, ipv4(destination, device))) return Promise.resolve();
+    return Promise.reject(new Error(`no such file or directory: ${formatMac(mac)}`));
+  }
+
+  listForwarding(device: string): Promise<readonly { readonly mac: Mac; readonly destination: Ip }[]> {
+    return Promise.resolve(this.device(device).listForwarding());
+  }
+
+  listNeighbors(device: string): Promise<readonly { readonly ip: Ip; readonly mac: Mac }[]> {
+    const neighbors = this.device(device).interface.neighbors.list();
+    return Promise.resolve(neighbors.flatMap(({ ip, mac }) => (mac === undefined ? [] : [{ ip, mac }])));
+  }
+
+  replaceRoute({ prefix, nextHop, device }: LinuxRoute): Promise<void> {
+    const { compartment } = this.parts;
+    const netInterface = compartment.getInterface(device);
+    if (netInterface === undefined) return Promise.reject(new Error(`Cannot find device "${device}"`));
+    for (const route of compartment.listRoutes())
+      if (route.origin === "static" && equalPrefixes(route.prefix, prefix)) compartment.removeRoute(route);
+    // `onlink` is how these stacks take every next hop: they ask for it on the interface that the route names.
+    compartment.addRoute({ prefix, nextHop, interface: netInterface, metric: 0 });
+    return Promise.resolve();
+  }
+
+  removeRoute({ prefix, nextHop, device }: LinuxRoute): Promise<void> {
+    const { compartment } = this.parts;
+    const netInterface = compartment.getInterface(device);
+    const isGone =
+      netInterface !== undefined && compartment.removeRoute({ prefix, nextHop, interface: netInterface });
+    if (isGone) return Promise.resolve();
+    return Promise.reject(
+      new Error(`no such process: ${formatPrefix(prefix)} via ${formatIp(nextHop)} dev ${device}`),
+    );
+  }
+
+  listRoutes(family: IpFamily): Promise<readonly LinuxRoute[]> {
+    const routes = this.parts.compartment.listRoutes().flatMap((route): readonly LinuxRoute[] => {
+      const { prefix, nextHop, interface: netInterface } = route;
+      if (nextHop === undefined || prefixFamily(prefix) !== family) return [];
+      return [{ prefix, nextHop, device: netInterface.name, isOnLink: this.devices.has(netInterface.name) }];
+    });
+    return Promise.resolve(routes);
+  }
+
+  ensureMasquerade(settings: MasqueradeSettings): Promise<void> {
+    const { network, subnet } = settings;
+    // Netfilter of these stacks translates IPv4.
+    if (prefixFamily(network) === 6) return Promise.resolve();
+    const before = this.masqueraded;
+    if (
+      before !== undefined &&
+      equalPrefixes(before.network, network) &&
+      equalPrefixes(before.subnet, subnet)
+    )
+      return Promise.resolve();
+    this.masqueraded = settings;
+    this.parts.rules.set(this.parts.name, masqueradeRules(this.parts.name, subnet, network));
+    return Promise.resolve();
+  }
+
+  /** These machines forward whatever no rule drops: the policy of FORWARD is ACCEPT. */
+  ensureForwarding(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  private device(name: string): LinuxVxlan {
+    const device = this.devices.get(name);
+    if (device === undefined) throw new Error(`Cannot find device "${name}"`);
+    return device;
+  }
+}

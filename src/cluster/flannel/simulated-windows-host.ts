@@ -1,0 +1,78 @@
+/** A simulated Windows node as flanneld sees it, besides HNS. */
+import type { HostInterface, WindowsHost, WindowsRoute } from "../../flannel/flannel-host.ts";
+import type { Compartment } from "../../host/compartment.ts";
+import type { IpFamily } from "../../net/ip.ts";
+import { equalPrefixes, formatPrefix, prefixFamily } from "../../net/prefix.ts";
+import { InterfaceNumbers } from "./interface-numbers.ts";
+
+/** What `New-NetRoute` gives a route that names no metric. */
+const ROUTE_METRIC = 256;
+
+/** Plain data: a part of the world. */
+export class SimulatedWindowsHost implements WindowsHost {
+  readonly os = "windows";
+  private readonly compartment: Compartment;
+  private readonly numbers: InterfaceNumbers;
+
+  /** @param compartment of the host itself. */
+  constructor(compartment: Compartment) {
+    this.compartment = compartment;
+    this.numbers = new InterfaceNumbers(compartment);
+  }
+
+  listInterfaces(): Promise<readonly HostInterface[]> {
+    return Promise.resolve(this.numbers.list());
+  }
+
+  defaultInterface(family: IpFamily): Promise<number | undefined> {
+    const found = this.compartment
+      .listRoutes()
+      .find(({ prefix }) => prefix.length === 0 && prefixFamily(prefix) === family);
+    return Promise.resolve(found === undefined ? undefined : this.numbers.indexOf(found.interface));
+  }
+
+  listRoutes(): Promise<readonly WindowsRoute[]> {
+    const routes = this.compartment
+      .listRoutes()
+      .flatMap(({ prefix, nextHop, interface: netInterface }) =>
+        nextHop === undefined
+          ? []
+          : [{ prefix, nextHop, interfaceIndex: this.numbers.indexOf(netInterface) }],
+      );
+    return Promise.resolve(routes);
+  }
+
+  async addRoute({ prefix, nextHop, interfaceIndex }: WindowsRoute): Promise<void> {
+    const existing = (await this.listRoutes()).some(
+      (route) =>
+        equalPrefixes(route.prefix, prefix) &&
+        route.nextHop === nextHop &&
+        route.interfaceIndex === interfaceIndex,
+    );
+    if (existing)
+      throw new Error(`New-NetRoute : Instance MSFT_NetRoute already exists: ${formatPrefix(prefix)}`);
+    this.compartment.addRoute({
+      prefix,
+      nextHop,
+      interface: this.numbers.find(interfaceIndex),
+      metric: ROUTE_METRIC,
+    });
+  }
+
+  removeRoute({ prefix, nextHop, interfaceIndex }: WindowsRoute): Promise<void> {
+    const isGone = this.compartment.removeRoute({
+      prefix,
+      nextHop,
+      interface: this.numbers.find(interfaceIndex),
+    });
+    if (isGone) return Promise.resolve();
+    return Promise.reject(
+      new Error(`Remove-NetRoute : No matching MSFT_NetRoute objects found: ${formatPrefix(prefix)}`),
+    );
+  }
+
+  enableForwarding(interfaceIndex: number): Promise<void> {
+    this.numbers.find(interfaceIndex).isForwarding = true;
+    return Promise.resolve();
+  }
+}

@@ -1,0 +1,139 @@
+/** Kubernetes objects from files in place of an API server: Services and EndpointSlices, or pods that they follow from. */
+import { createHash } from "node:crypto";
+import { Prng } from "../../base/prng.ts";
+import { type FileProblem, formatProblem } from "../../knowledge/file-problem.ts";
+import { type LoadedObject, MemoryKube, loadManifests } from "../../kube/mod.ts";
+import type { EventSink } from "../../kube-proxy/daemon/event-recorder.ts";
+import type { Klog } from "../../kube-proxy/daemon/klog.ts";
+import type {
+  FollowHandler,
+  FollowSelection,
+  FollowedKind,
+  ObjectFeed,
+} from "../../kube-proxy/daemon/object-feed.ts";
+import type { KubeObjects } from "../../kube/objects.ts";
+import { type Prefix, parsePrefix } from "../../net/prefix.ts";
+import { readInputs } from "../mullion/read-inputs.ts";
+import type { Terminal } from "../mullion/terminal.ts";
+
+export interface ManifestFeedOptions {
+  readonly paths: readonly string[];
+  readonly terminal: Terminal;
+  readonly log: Klog;
+  /** Calls back after a change of a path, until the returned function is called. */
+  readonly watchFile: (path: string, changed: () => void) => () => void;
+}
+
+/** Where Services without a ClusterIP get one: kubeadm's range. */
+const SERVICE_RANGES: readonly Prefix[] = ["10.96.0.0/12"].flatMap((text) => parsePrefix(text) ?? []);
+
+const SEED = "kube-proxy manifests";
+
+function identity({ object }: LoadedObject): string {
+  return `${object.kind} ${object.metadata.namespace}/${object.metadata.name}`;
+}
+
+class ManifestFeed implements ObjectFeed {
+  readonly mayHaveNodesLater = false;
+  private readonly kube = new MemoryKube(new Prng(SEED), { clusterCIDRs: [], serviceCIDRs: SERVICE_RANGES });
+  private readonly options: ManifestFeedOptions;
+  private readonly stops: (() => void)[] = [];
+  private loaded: ReadonlyMap<string, LoadedObject> = new Map();
+  private digest = "";
+  private reading: Promise<void> = Promise.resolve();
+
+  constructor(options: ManifestFeedOptions) {
+    this.options = options;
+  }
+
+  /** Reads the files for the first time. @throws Failure when one cannot be read. */
+  async open(): Promise<void> {
+    const { paths, watchFile } = this.options;
+    await this.read();
+    for (const path of paths) if (path !== "-") this.stops.push(watchFile(path, () => this.readAgain()));
+  }
+
+  follow<Kind extends FollowedKind>(
+    kind: Kind,
+    selection: FollowSelection,
+    handler: FollowHandler<Kind>,
+  ): () => void {
+    const wanted = selection.fieldSelector?.replace("metadata.name=", "");
+    const isMeant = (object: KubeObjects[Kind]): boolean =>
+      kind !== "Node" || object.metadata.name === wanted;
+    const told = new Map<string, KubeObjects[Kind]>();
+    const tell = (object: KubeObjects[Kind], isGone: boolean): void => {
+      if (!isMeant(object)) return;
+      const key = `${object.metadata.namespace}/${object.metadata.name}`;
+      const before = told.get(key);
+      if (isGone) told.delete(key);
+      else told.set(key, object);
+      handler.changed(before, isGone ? undefined : object);
+    };
+    for (const object of this.kube.objects(kind)) tell(object, false);
+    handler.listed();
+    return this.kube.watch(kind, this.kube.resourceVersion, ({ type, object }) =>
+      tell(object, type === "DELETED"),
+    );
+  }
+
+  readonly events: EventSink = async ({ type, reason, regarding, message }) => {
+    const { log } = this.options;
+    const about = `${regarding.kind}/${regarding.namespace === "" ? "" : `${regarding.namespace}/`}${regarding.name}`;
+    log.info(2, "Event", { type, reason, regarding: about, note: message });
+    return Promise.resolve();
+  };
+
+  async close(): Promise<void> {
+    for (const stop of this.stops) stop();
+    await this.reading;
+  }
+
+  private readAgain(): void {
+    const { log } = this.options;
+    this.reading = this.reading
+      .then(() => this.read())
+      .catch((error: unknown) => {
+        log.error("Manifests cannot be read; what was there before stays", {
+          err: error instanceof Error ? error.message : String(error),
+        });
+      });
+  }
+
+  private async read(): Promise<void> {
+    const { paths, terminal, log } = this.options;
+    const files = await readInputs(paths, false, terminal);
+    const hash = createHash("sha256");
+    for (const { name, text } of files) hash.update(`${name}\0${text}\0`);
+    const digest = hash.digest("hex");
+    if (digest === this.digest) return;
+    this.digest = digest;
+    const { objects, problems } = loadManifests(files);
+    const wanted = new Map(objects.map((loaded) => [identity(loaded), loaded]));
+    for (const [key, { object }] of this.loaded)
+      if (
+        !wanted.has(key) &&
+        this.kube.get(object.kind, object.metadata.namespace, object.metadata.name) !== undefined
+      )
+        this.kube.delete(object.kind, object.metadata.namespace, object.metadata.name);
+    const report = this.kube.apply(objects);
+    this.loaded = wanted;
+    this.kube.reconcile();
+    this.tellProblems([...problems, ...report.problems]);
+    log.info(1, "Read manifests", { files: files.length, objects: objects.length });
+  }
+
+  private tellProblems(problems: readonly FileProblem[]): void {
+    for (const problem of problems)
+      this.options.log.error("An object is left out", {
+        err: formatProblem(problem).trim().replaceAll(/\n\s+/g, " "),
+      });
+  }
+}
+
+/** Objects of files and folders, read again when they change. @throws Failure when one cannot be read. */
+export async function openManifestFeed(options: ManifestFeedOptions): Promise<ObjectFeed> {
+  const feed = new ManifestFeed(options);
+  await feed.open();
+  return feed;
+}

@@ -1,0 +1,58 @@
+/** Where this run's Kubernetes objects come from: manifests, or an API server. */
+import { randomInt } from "node:crypto";
+import type { Clock } from "../../base/clock.ts";
+import { Prng } from "../../base/prng.ts";
+import { KubeError } from "../../kube/error.ts";
+import type { Klog } from "../../kube-proxy/daemon/klog.ts";
+import type { ObjectFeed } from "../../kube-proxy/daemon/object-feed.ts";
+import { SourceFeed } from "../../kube-proxy/daemon/source-feed.ts";
+import type { Terminal } from "../mullion/terminal.ts";
+import { StartFailure } from "./complaint.ts";
+import type { Settings, Variables } from "./load-settings.ts";
+import { openManifestFeed } from "./manifest-feed.ts";
+
+export interface FeedSurroundings {
+  readonly terminal: Terminal;
+  readonly clock: Clock;
+  readonly variables: Variables;
+  readonly watchFile: (path: string, changed: () => void) => () => void;
+}
+
+const SEED_MAX = 2 ** 47;
+
+/** Where the path of the kubeconfig was given. */
+function placeOf({ configFile, configuration }: Settings): string {
+  if (configuration.clientConnection.kubeconfig === "")
+    return "Name a kubeconfig with --kubeconfig, or a server with --master; or run without an API server: --mullion-manifests=services.yaml.";
+  return configFile === undefined
+    ? "Check the path after --kubeconfig."
+    : `Check clientConnection.kubeconfig in ${configFile.path}.`;
+}
+
+/** @throws StartFailure or Failure when there is no way to the objects. */
+export async function openFeed(
+  settings: Settings,
+  hostname: string,
+  log: Klog,
+  { terminal, clock, variables, watchFile }: FeedSurroundings,
+): Promise<ObjectFeed> {
+  const { flags, configuration } = settings;
+  const paths = flags.get("mullion-manifests");
+  if (Array.isArray(paths) && paths.length > 0)
+    return openManifestFeed({ paths: paths as readonly string[], terminal, log, watchFile });
+  const { kubeconfig } = configuration.clientConnection;
+  const master = flags.get("master");
+  const server = typeof master === "string" && master !== "" ? master : undefined;
+  if (kubeconfig === "" && server === undefined)
+    log.info(0, "Neither kubeconfig file nor master URL was specified, falling back to in-cluster config");
+  try {
+    // The client of Kubernetes is read only by those who speak to a server.
+    const { openApiServerSource } = await import("../../kube/server/api-server-source.node.ts");
+    const source = await openApiServerSource({ kubeconfig, server, variables }, "kube-proxy");
+    log.info(1, "API server", { address: source.address });
+    return new SourceFeed({ source, clock, hostname, prng: new Prng(randomInt(SEED_MAX)) });
+  } catch (error) {
+    if (!(error instanceof KubeError)) throw error;
+    throw new StartFailure([{ code: error.code, message: error.message, advice: placeOf(settings) }]);
+  }
+}

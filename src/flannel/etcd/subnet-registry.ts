@@ -1,0 +1,170 @@
+/** The keys of flannel in etcd: the configuration, and one lease for each subnet (control-planes.md §1.5). */
+import { type JsonObject, type JsonValue, formatJson, isJsonObject, parseJson } from "../../cni/json.ts";
+import { formatIp, parseIpv4, parseIpv6 } from "../../net/ip.ts";
+import { FlannelError, messageOf } from "../flannel-error.ts";
+import type { FlannelLog } from "../flannel-log.ts";
+import { type Lease, type LeaseAttributes, formatSubnetKey, parseSubnetKey } from "../lease.ts";
+import type { EtcdClient, EtcdValue } from "./etcd-client.ts";
+
+/** For how long a node keeps its lease without renewing it. */
+export const LEASE_SECONDS = 86_400;
+
+type Subnets = Pick<Lease, "subnet" | "ipv6Subnet">;
+
+/** The value of a lease's key. What is nothing is left out, but for the two addresses. */
+export function formatLeaseValue(attributes: LeaseAttributes): string {
+  const { publicIp, publicIpv6, backendType, backendData, backendV6Data } = attributes;
+  const value: JsonObject = {
+    PublicIP: publicIp === undefined ? "0.0.0.0" : formatIp(publicIp),
+    PublicIPv6: publicIpv6 === undefined ? null : formatIp(publicIpv6),
+    ...(backendType !== "" && { BackendType: backendType }),
+    ...(backendData !== undefined && { BackendData: parseJson(backendData) }),
+    ...(backendV6Data !== undefined && { BackendV6Data: parseJson(backendV6Data) }),
+  };
+  return formatJson(value, 0);
+}
+
+function jsonText(value: JsonValue | undefined): string | undefined {
+  return value === undefined ? undefined : formatJson(value, 0);
+}
+
+/** @throws FlannelError for a value that is no lease. */
+export function parseLeaseValue(text: string): LeaseAttributes {
+  let value: JsonValue;
+  try {
+    value = parseJson(text);
+  } catch (error) {
+    throw new FlannelError("flannel-peer-lease-unusable", messageOf(error), { cause: error });
+  }
+  if (!isJsonObject(value)) throw new FlannelError("flannel-peer-lease-unusable", "it is no JSON object");
+  const { PublicIP, PublicIPv6, BackendType } = value;
+  const publicIp = typeof PublicIP === "string" ? parseIpv4(PublicIP) : undefined;
+  if (publicIp === undefined)
+    throw new FlannelError(
+      "flannel-peer-lease-unusable",
+      `PublicIP is ${JSON.stringify(PublicIP ?? null)}, no IPv4 address`,
+    );
+  return Object.freeze({
+    publicIp,
+    publicIpv6: typeof PublicIPv6 === "string" ? parseIpv6(PublicIPv6) : undefined,
+    backendType: typeof BackendType === "string" ? BackendType : "",
+    backendData: jsonText(value["BackendData"]),
+    backendV6Data: jsonText(value["BackendV6Data"]),
+  });
+}
+
+export interface LeaseList {
+  readonly leases: readonly Lease[];
+  readonly revision: number;
+}
+
+export class SubnetRegistry {
+  readonly client: EtcdClient;
+  private readonly prefix: string;
+  private readonly log: FlannelLog;
+
+  constructor(client: EtcdClient, prefix: string, log: FlannelLog) {
+    this.client = client;
+    this.prefix = prefix.replace(/\/+$/, "");
+    this.log = log;
+  }
+
+  get subnetsPrefix(): string {
+    return `${this.prefix}/subnets`;
+  }
+
+  keyOf(subnets: Subnets): string {
+    return `${this.subnetsPrefix}/${formatSubnetKey(subnets)}`;
+  }
+
+  /** @throws FlannelError when there is none. */
+  async readConfig(): Promise<string> {
+    const [value] = (await this.client.get(`${this.prefix}/config`)).values;
+    if (value !== undefined) return value.value;
+    throw new FlannelError(
+      "flanneld-configuration-invalid",
+      `flannel config not found in etcd store. Did you create your config using etcdv3 API? The key is ${this.prefix}/config`,
+    );
+  }
+
+  /** All leases that can be read; the others are named in the log. */
+  async list(): Promise<LeaseList> {
+    const { values, revision } = await this.client.list(`${this.subnetsPrefix}/`);
+    const leases: Lease[] = [];
+    for (const value of values) {
+      const lease = await this.readLease(value);
+      if (lease !== undefined) leases.push(lease);
+    }
+    return { leases, revision };
+  }
+
+  /** The lease of one key; undefined when nobody has it. */
+  async find(subnets: Subnets): Promise<{ readonly lease: Lease | undefined; readonly revision: number }> {
+    const { values, revision } = await this.client.get(this.keyOf(subnets));
+    const [value] = values;
+    return { lease: value === undefined ? undefined : await this.readLease(value), revision };
+  }
+
+  /** @returns undefined for what is no lease: the log says why. */
+  async readLease(value: EtcdValue): Promise<Lease | undefined> {
+    const subnets = parseSubnetKey(value.key);
+    if (subnets === undefined) {
+      this.log.write("W", `Ignoring bad subnet node: failed to parse subnet key ${value.key}`);
+      return undefined;
+    }
+    try {
+      const attributes = parseLeaseValue(value.value);
+      const seconds = value.grant === "0" ? -1 : await this.client.timeToLive(value.grant);
+      return Object.freeze({
+        ...subnets,
+        attributes,
+        owner: undefined,
+        timeToLiveMs: Math.max(seconds, 0) * 1_000,
+      });
+    } catch (error) {
+      if (error instanceof FlannelError && error.code === "flannel-store-unreachable") throw error;
+      this.log.write("W", `Ignoring bad subnet node: ${value.key}: ${messageOf(error)}`);
+      return undefined;
+    }
+  }
+
+  /** @returns the time of the new lease; undefined when somebody has the subnet already. */
+  async create(subnets: Subnets, attributes: LeaseAttributes): Promise<number | undefined> {
+    const { client } = this;
+    const grant = await client.grant(LEASE_SECONDS);
+    let isCreated = false;
+    try {
+      isCreated = await client.create(this.keyOf(subnets), formatLeaseValue(attributes), grant.id);
+    } finally {
+      if (!isCreated) await this.revoke(grant.id);
+    }
+    return isCreated ? grant.seconds * 1_000 : undefined;
+  }
+
+  /** A new grant, and the value with it. @returns the time of the lease. */
+  async update(subnets: Subnets, attributes: LeaseAttributes): Promise<number> {
+    const { client } = this;
+    const grant = await client.grant(LEASE_SECONDS);
+    let isPut = false;
+    try {
+      await client.put(this.keyOf(subnets), formatLeaseValue(attributes), grant.id);
+      isPut = true;
+    } finally {
+      if (!isPut) await this.revoke(grant.id);
+    }
+    return grant.seconds * 1_000;
+  }
+
+  async remove(subnets: Subnets): Promise<void> {
+    await this.client.delete(this.keyOf(subnets));
+  }
+
+  /** A grant that was not used ends by itself after a day, too. */
+  private async revoke(grant: string): Promise<void> {
+    try {
+      await this.client.revoke(grant);
+    } catch (error) {
+      this.log.write("E", messageOf(error));
+    }
+  }
+}

@@ -1,0 +1,28 @@
+/** What flanneld cannot do, with the entry of the catalogue that explains it. */
+import type { KnowledgeCode } from "../knowledge/codes.ts";
+
+export class FlannelError extends Error {
+  override readonly name = "FlannelError";
+  readonly code: KnowledgeCode;
+
+  constructor(code: KnowledgeCode, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.code = code;
+  }
+}
+
+/** One sentence about something that failed, and its code. */
+export interface Finding {
+  readonly code: KnowledgeCode;
+  readonly message: string;
+}
+
+/** The message of anything thrown. */
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+/** A failure as a finding: its own code if it has one, else `code`. */
+export function findingOf(error: unknown, code: KnowledgeCode, before = ""): Finding {
+  return { code: error instanceof FlannelError ? error.code : code, message: `${before}${messageOf(error)}` };
+}

@@ -1,0 +1,33 @@
+/** What flanneld is told on its command line (control-planes.md §1.2), as far as the library reads it. */
+import type { Compat } from "../cni/parameters.ts";
+import type { InterfaceOptions } from "./external-interface.ts";
+
+export interface FlanneldOptions extends InterfaceOptions {
+  readonly compat: Compat;
+  readonly subnetFile: string;
+  /** Minutes before the end of a lease. */
+  readonly subnetLeaseRenewMargin: number;
+  readonly ipMasq: boolean;
+  readonly ipMasqFullyRandomDisable: boolean;
+  /** Seconds. */
+  readonly iptablesResync: number;
+  readonly iptablesForwardRules: boolean;
+  /** `EVENT_QUEUE_DEPTH`. */
+  readonly eventQueueDepth: number;
+}
+
+export const DEFAULT_OPTIONS: FlanneldOptions = Object.freeze({
+  compat: "reference",
+  iface: Object.freeze([]),
+  ifaceRegex: Object.freeze([]),
+  ifaceCanReach: "",
+  publicIp: "",
+  publicIpv6: "",
+  subnetFile: "/run/flannel/subnet.env",
+  subnetLeaseRenewMargin: 60,
+  ipMasq: false,
+  ipMasqFullyRandomDisable: false,
+  iptablesResync: 5,
+  iptablesForwardRules: true,
+  eventQueueDepth: 5_000,
+});

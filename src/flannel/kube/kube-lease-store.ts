@@ -1,0 +1,259 @@
+/** Leases as annotations of Nodes: the node's range comes from its Node object (control-planes.md §1.4). */
+import type { Clock } from "../../base/clock.ts";
+import type { Compat } from "../../cni/parameters.ts";
+import { isJsonObject, parseJson } from "../../cni/json.ts";
+import type { Node } from "../../kube/objects.ts";
+import type { KubeSource } from "../../kube/source.ts";
+import { type Ip, parseIp } from "../../net/ip.ts";
+import { type Mac, parseMac } from "../../net/mac.ts";
+import { type Finding, FlannelError, messageOf } from "../flannel-error.ts";
+import type { FlannelLog } from "../flannel-log.ts";
+import type { Acquisition, LeaseListener, LeaseStore, Patience } from "../lease-store.ts";
+import { type Lease, type LeaseAttributes, formatSubnets, hasSameSubnets } from "../lease.ts";
+import type { NetworkConfig } from "../network-config.ts";
+import { Poll, type Progress, done, failed } from "../progress.ts";
+import type { FlannelAnnotations } from "./annotations.ts";
+import {
+  type Annotations,
+  annotationsFor,
+  annotationsOfNode,
+  checkRanges,
+  podRangesOf,
+} from "./node-lease.ts";
+import type { NodeLeases } from "./node-leases.ts";
+
+export interface KubeLeaseStoreParts {
+  readonly source: KubeSource;
+  /** May serve other nodes, too. */
+  readonly leases: NodeLeases;
+  readonly nodeName: string;
+  readonly annotations: FlannelAnnotations;
+  readonly config: NetworkConfig;
+  /** `CONT_WHEN_CACHE_NOT_READY`: goes on although the Nodes could not be listed in ten minutes. */
+  readonly continuesUnsynced?: boolean;
+  /** `--set-node-network-unavailable`. */
+  readonly setsCondition: boolean;
+  readonly compat: Compat;
+  readonly log: FlannelLog;
+  readonly clock: Clock;
+  /** The time of day when the clock stood at 0, in milliseconds since 1970. */
+  readonly epochMs: number;
+}
+
+/** How long the Nodes may take to be listed. */
+const SYNC = { everyMs: 1_000, timeoutMs: 600_000 } as const;
+const PATIENCE: Patience = Object.freeze({ everyMs: 3_000, timeoutMs: 30_000 });
+
+/** As Kubernetes writes times: RFC 3339 with whole seconds. */
+function formatTime(ms: number): string {
+  return new Date(ms).toISOString().replace(/\.\d+/, "");
+}
+
+function rangesAsLease(node: Node): Pick<Lease, "subnet" | "ipv6Subnet"> {
+  const { ipv4, ipv6 } = podRangesOf(node);
+  return { subnet: ipv4, ipv6Subnet: ipv6 };
+}
+
+/** The MAC in what a node has published before; undefined: none, or nothing that can be read. */
+function macIn(data: string | undefined): Mac | undefined {
+  if (data === undefined || data === "") return undefined;
+  try {
+    const value = parseJson(data);
+    const mac = isJsonObject(value) ? value["VtepMAC"] : undefined;
+    return typeof mac === "string" ? parseMac(mac) : undefined;
+  } catch {
+    // Not our JSON: the device gets a new MAC, and the annotation is written anew.
+    return undefined;
+  }
+}
+
+export class KubeLeaseStore implements LeaseStore {
+  readonly name: string;
+  readonly patience: Patience = PATIENCE;
+  readonly retriesConfiguration = false;
+  private readonly parts: KubeLeaseStoreParts;
+  private readonly sync = new Poll(SYNC.everyMs, SYNC.timeoutMs);
+
+  constructor(parts: KubeLeaseStoreParts) {
+    this.parts = parts;
+    this.name = `Kubernetes Subnet Manager - ${parts.nodeName}`;
+  }
+
+  open(nowMs: number): Promise<Progress<undefined>> {
+    const { leases, continuesUnsynced = false, log } = this.parts;
+    leases.start();
+    if (leases.isSynced) return Promise.resolve(done(undefined));
+    const finding: Finding = {
+      code: "flannel-store-unreachable",
+      message: "error waiting for nodeController to sync state: the Nodes cannot be listed",
+    };
+    const retryAfterMs = this.sync.next(nowMs);
+    if (retryAfterMs !== undefined) return Promise.resolve({ state: "waiting", retryAfterMs, finding });
+    if (!continuesUnsynced) return Promise.resolve(failed(finding));
+    log.write("E", "Timed out waiting for node controller sync. Continuing anyway.");
+    return Promise.resolve(done(undefined));
+  }
+
+  readNetworkConfig(): Promise<NetworkConfig> {
+    return Promise.resolve(this.parts.config);
+  }
+
+  async readPublicIps(): Promise<readonly Ip[]> {
+    const { annotations: names, nodeName, log } = this.parts;
+    const annotations = await this.readAnnotations();
+    return [names.nodePublicIp, names.nodePublicIpv6].flatMap((name) => {
+      const text = annotations[name] ?? "";
+      const ip = parseIp(text);
+      if (text !== "" && ip === undefined)
+        log.write("E", `${name} of node ${nodeName} is ${JSON.stringify(text)}, no address`);
+      return ip ?? [];
+    });
+  }
+
+  async readMacs(): Promise<{ readonly ipv4: Mac | undefined; readonly ipv6: Mac | undefined }> {
+    const { annotations: names } = this.parts;
+    const annotations = await this.readAnnotations();
+    return { ipv4: macIn(annotations[names.backendData]), ipv6: macIn(annotations[names.backendV6Data]) };
+  }
+
+  async acquire(attributes: LeaseAttributes): Promise<Acquisition> {
+    const { leases, nodeName, config, compat } = this.parts;
+    const quoted = JSON.stringify(nodeName);
+    const node = leases.node(nodeName);
+    if (node === undefined)
+      return {
+        state: "unavailable",
+        message: `timeout contacting kube-api, failed to patch node ${quoted}. Error: there is no such node`,
+      };
+    if ((node.spec?.podCIDR ?? "") === "")
+      throw new FlannelError("flannel-node-without-range", `node ${quoted} pod cidr not assigned`);
+    const ranges = podRangesOf(node);
+    // The reference publishes first and looks afterwards.
+    if (compat === "better") checkRanges(config, ranges, nodeName);
+    const refused = await this.publish(node, attributes);
+    if (refused !== undefined) return { state: "unavailable", message: refused };
+    checkRanges(config, ranges, nodeName);
+    const lease: Lease = Object.freeze({
+      subnet: config.isIpv4Enabled ? ranges.ipv4 : undefined,
+      ipv6Subnet: config.isIpv6Enabled ? ranges.ipv6 : undefined,
+      attributes,
+      owner: nodeName,
+      timeToLiveMs: undefined,
+    });
+    return { state: "acquired", lease };
+  }
+
+  async complete(): Promise<void> {
+    const { source, nodeName, setsCondition, clock, epochMs } = this.parts;
+    if (!setsCondition) return;
+    const now = formatTime(epochMs + clock.nowMs);
+    const condition = {
+      type: "NetworkUnavailable",
+      status: "False",
+      reason: "FlannelIsUp",
+      message: "Flannel is running on this node",
+      lastTransitionTime: now,
+      lastHeartbeatTime: now,
+    };
+    try {
+      await source.patch(
+        "Node",
+        { namespace: "", name: nodeName },
+        { type: "strategic", body: { status: { conditions: [condition] } } },
+        { subresource: "status" },
+      );
+    } catch (error) {
+      throw new FlannelError("flannel-store-unreachable", messageOf(error), { cause: error });
+    }
+  }
+
+  renew(): Promise<undefined> {
+    return Promise.resolve(undefined);
+  }
+
+  watch(own: Lease, listener: LeaseListener): Promise<() => void> {
+    const { leases } = this.parts;
+    const stop = leases.listen({
+      changed: (events) => listener.changed(events),
+      nodeChanged: (name, node) => {
+        if (name === this.parts.nodeName) this.ownNodeChanged(own, node, listener);
+      },
+      troubled: (message) => listener.troubled(message),
+    });
+    const present = leases.leases();
+    listener.changed(present.map((lease) => ({ type: "added", lease }) as const));
+    if (leases.isSynced) listener.synced();
+    return Promise.resolve(stop);
+  }
+
+  private async readAnnotations(): Promise<Annotations> {
+    const { source, nodeName, log } = this.parts;
+    try {
+      return annotationsOfNode(await source.get("Node", { namespace: "", name: nodeName }));
+    } catch (error) {
+      log.write("E", `Failed to get node for backend data: ${messageOf(error)}`);
+      return {};
+    }
+  }
+
+  /** Writes what differs. @returns why it could not. */
+  private async publish(node: Node, attributes: LeaseAttributes): Promise<string | undefined> {
+    const { source, nodeName, annotations: names, log } = this.parts;
+    const present = annotationsOfNode(node);
+    const wanted = annotationsFor(attributes, present, names);
+    const changed = Object.fromEntries(
+      Object.entries(wanted).filter(([key, value]) => present[key] !== value),
+    );
+    if (Object.keys(changed).length === 0) return undefined;
+    for (const [key, overwrite] of [
+      [names.publicIp, names.publicIpOverwrite],
+      [names.publicIpv6, names.publicIpv6Overwrite],
+    ] as const)
+      if (changed[key] !== undefined && changed[key] === present[overwrite])
+        log.write("I", `Overriding public ip with '${changed[key]}' from node annotation '${overwrite}'`);
+    try {
+      await source.patch(
+        "Node",
+        { namespace: "", name: nodeName },
+        { type: "strategic", body: { metadata: { annotations: changed } } },
+        { subresource: "status" },
+      );
+      return undefined;
+    } catch (error) {
+      return `timeout contacting kube-api, failed to patch node ${JSON.stringify(nodeName)}. Error: ${messageOf(error)}`;
+    }
+  }
+
+  /** The reference does not look at its own Node any more; the temper `better` does. */
+  private ownNodeChanged(own: Lease, node: Node | undefined, listener: LeaseListener): void {
+    const { nodeName, compat, annotations: names } = this.parts;
+    if (compat === "reference") return;
+    if (node === undefined) {
+      listener.troubled(
+        `node ${JSON.stringify(nodeName)} has been deleted: its pods keep running, and others lose their way to them`,
+      );
+      return;
+    }
+    let ranges: Pick<Lease, "subnet" | "ipv6Subnet">;
+    try {
+      ranges = rangesAsLease(node);
+    } catch (error) {
+      listener.troubled(messageOf(error));
+      return;
+    }
+    // A Node that has just come back may have no range yet.
+    if ((node.spec?.podCIDR ?? "") === "") return;
+    const isSame = hasSameSubnets(own, {
+      ...own,
+      subnet: own.subnet === undefined ? undefined : ranges.subnet,
+      ipv6Subnet: own.ipv6Subnet === undefined ? undefined : ranges.ipv6Subnet,
+    });
+    if (!isSame) {
+      listener.revoked(
+        `the range of node ${JSON.stringify(nodeName)} is ${formatSubnets(ranges)} now, and was ${formatSubnets(own)}: flanneld ends, so that it begins anew`,
+      );
+      return;
+    }
+    if (annotationsOfNode(node)[names.managed] !== "true") listener.unpublished();
+  }
+}

@@ -1,0 +1,147 @@
+/** A Node as a lease (control-planes.md §1.4). */
+import type { Node } from "../../kube/objects.ts";
+import { type IpFamily, familyOf, formatIp, parseIpv4, parseIpv6 } from "../../net/ip.ts";
+import {
+  type Prefix,
+  formatPrefix,
+  parseInterfaceAddress,
+  prefixCovers,
+  prefixOf,
+} from "../../net/prefix.ts";
+import { FlannelError } from "../flannel-error.ts";
+import type { Lease, LeaseAttributes } from "../lease.ts";
+import type { NetworkConfig } from "../network-config.ts";
+import type { FlannelAnnotations } from "./annotations.ts";
+
+export type Annotations = Readonly<Record<string, string>>;
+
+export function annotationsOfNode(node: Node): Annotations {
+  return (node.metadata as { readonly annotations?: Annotations }).annotations ?? {};
+}
+
+/** True when flanneld on the node has said that it keeps its lease here. */
+export function isManaged(node: Node, names: FlannelAnnotations): boolean {
+  return annotationsOfNode(node)[names.managed] === "true";
+}
+
+export interface PodRanges {
+  readonly ipv4: Prefix | undefined;
+  readonly ipv6: Prefix | undefined;
+}
+
+function readRange(text: string): Prefix {
+  const parsed = parseInterfaceAddress(text);
+  if (parsed === undefined)
+    throw new FlannelError("flannel-peer-lease-unusable", `invalid CIDR address: ${text}`);
+  return prefixOf(parsed.ip, parsed.length);
+}
+
+/** The ranges of a node's pods: at most one of each family. @throws FlannelError. */
+export function podRangesOf(node: Node): PodRanges {
+  const { podCIDR = "", podCIDRs = [] } = node.spec ?? {};
+  if (podCIDRs.length > 2)
+    throw new FlannelError(
+      "flannel-peer-lease-unusable",
+      `node ${JSON.stringify(node.metadata.name)} pod cidrs should be IPv4/IPv6 only or dualstack`,
+    );
+  const texts = podCIDRs.length > 0 ? podCIDRs : [podCIDR];
+  const ranges = texts.filter((text) => text !== "").map(readRange);
+  const rangeOf = (family: IpFamily): Prefix | undefined =>
+    ranges.find(({ address }) => familyOf(address) === family);
+  return { ipv4: rangeOf(4), ipv6: rangeOf(6) };
+}
+
+function unusable(message: string): FlannelError {
+  return new FlannelError("flannel-peer-lease-unusable", message);
+}
+
+/** The lease that a managed node has published. @throws FlannelError for one that cannot be read. */
+export function leaseOfNode(
+  node: Node,
+  names: FlannelAnnotations,
+  families: Pick<NetworkConfig, "isIpv4Enabled" | "isIpv6Enabled">,
+): Lease {
+  const annotations = annotationsOfNode(node);
+  const ranges = podRangesOf(node);
+  const publicIp = parseIpv4(annotations[names.publicIp] ?? "");
+  const publicIpv6 = parseIpv6(annotations[names.publicIpv6] ?? "");
+  if (families.isIpv4Enabled) {
+    if (publicIp === undefined)
+      throw unusable(
+        `${names.publicIp} is ${JSON.stringify(annotations[names.publicIp] ?? "")}, no IPv4 address`,
+      );
+    if (ranges.ipv4 === undefined) throw unusable("missing IPv4 address on n.Spec.PodCIDRs");
+  }
+  if (families.isIpv6Enabled) {
+    if (publicIpv6 === undefined)
+      throw unusable(
+        `${names.publicIpv6} is ${JSON.stringify(annotations[names.publicIpv6] ?? "")}, no IPv6 address`,
+      );
+    if (ranges.ipv6 === undefined) throw unusable("missing IPv6 address on n.Spec.PodCIDRs");
+  }
+  return Object.freeze({
+    subnet: families.isIpv4Enabled ? ranges.ipv4 : undefined,
+    ipv6Subnet: families.isIpv6Enabled ? ranges.ipv6 : undefined,
+    attributes: Object.freeze({
+      publicIp: families.isIpv4Enabled ? publicIp : undefined,
+      publicIpv6: families.isIpv6Enabled ? publicIpv6 : undefined,
+      backendType: annotations[names.backendType] ?? "",
+      backendData: families.isIpv4Enabled ? (annotations[names.backendData] ?? "") : undefined,
+      backendV6Data: families.isIpv6Enabled ? (annotations[names.backendV6Data] ?? "") : undefined,
+    }),
+    owner: node.metadata.name,
+    timeToLiveMs: undefined,
+  });
+}
+
+/** What JSON has for nothing. */
+const NULL = "null";
+
+/** Back ends that also publish an IPv6 address. */
+const DUAL_STACK_BACKENDS = new Set(["vxlan", "wireguard", "host-gw", "extension"]);
+
+/** The annotations that publish `attributes`, of which those of the node itself decide the public address. */
+export function annotationsFor(
+  attributes: LeaseAttributes,
+  present: Annotations,
+  names: FlannelAnnotations,
+): Annotations {
+  const { publicIp, publicIpv6, backendType } = attributes;
+  const data = attributes.backendData ?? NULL;
+  const v6Data = attributes.backendV6Data ?? NULL;
+  const wanted: Record<string, string> = { [names.backendType]: backendType, [names.managed]: "true" };
+  // A VXLAN back end without IPv4 publishes nothing of it.
+  const needsData = backendType === "vxlan" || backendType === "wireguard";
+  if (!needsData || data !== NULL) {
+    wanted[names.backendData] = data;
+    const overwrite = present[names.publicIpOverwrite] ?? "";
+    const own = publicIp === undefined ? "0.0.0.0" : formatIp(publicIp);
+    wanted[names.publicIp] = overwrite === "" ? own : overwrite;
+  }
+  if (publicIpv6 !== undefined && DUAL_STACK_BACKENDS.has(backendType) && (!needsData || v6Data !== NULL)) {
+    wanted[names.backendV6Data] = v6Data;
+    const overwrite = present[names.publicIpv6Overwrite] ?? "";
+    wanted[names.publicIpv6] = overwrite === "" ? formatIp(publicIpv6) : overwrite;
+  }
+  return wanted;
+}
+
+function requireCovered(
+  network: Prefix | undefined,
+  range: Prefix | undefined,
+  nodeName: string,
+  family: "" | "IPv6 ",
+): void {
+  if (range === undefined || (network !== undefined && prefixCovers(network, range))) return;
+  const shown = network === undefined ? "" : formatPrefix(network);
+  throw new FlannelError(
+    "flannel-network-without-node-range",
+    `subnet ${JSON.stringify(shown)} specified in the flannel net config doesn't contain ${JSON.stringify(formatPrefix(range))} ${family}PodCIDR of the ${JSON.stringify(nodeName)} node`,
+  );
+}
+
+/** @throws FlannelError when the node's pods would live outside flannel's network. */
+export function checkRanges(config: NetworkConfig, ranges: PodRanges, nodeName: string): void {
+  if (config.isIpv4Enabled) requireCovered(config.network, ranges.ipv4, nodeName, "");
+  if (config.isIpv6Enabled) requireCovered(config.ipv6Network, ranges.ipv6, nodeName, "IPv6 ");
+}

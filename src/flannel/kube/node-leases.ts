@@ -1,0 +1,194 @@
+/**
+ * All Nodes as leases: lists once, watches, and comes back after every interruption. One of them serves all flannelds of
+ * an emulated cluster, so that a change of one Node is read once. What is known of Nodes is plain data; who listens is
+ * no part of the world, and a fork has no listeners.
+ */
+import type { Clock } from "../../base/clock.ts";
+import type { Compat } from "../../cni/parameters.ts";
+import { Informer } from "../../kube/informer.ts";
+import type { Node } from "../../kube/objects.ts";
+import type { KubeSource } from "../../kube/source.ts";
+import { messageOf } from "../flannel-error.ts";
+import type { FlannelLog } from "../flannel-log.ts";
+import { type Lease, type LeaseEvent, equalAttributes, hasSameSubnets } from "../lease.ts";
+import type { NetworkConfig } from "../network-config.ts";
+import type { FlannelAnnotations } from "./annotations.ts";
+import { annotationsOfNode, isManaged, leaseOfNode } from "./node-lease.ts";
+
+export interface NodeLeaseListener {
+  changed(events: readonly LeaseEvent[]): void;
+  /** A Node is there, is another one, or is gone. */
+  nodeChanged(name: string, node: Node | undefined): void;
+  troubled(message: string): void;
+}
+
+export interface NodeLeasesParts {
+  readonly source: KubeSource;
+  readonly clock: Clock;
+  readonly annotations: FlannelAnnotations;
+  readonly families: Pick<NetworkConfig, "isIpv4Enabled" | "isIpv6Enabled">;
+  readonly compat: Compat;
+  readonly log: FlannelLog;
+}
+
+/** What goes on outside the world. */
+interface Connection {
+  readonly listeners: Set<NodeLeaseListener>;
+  informer: Informer<"Node"> | undefined;
+}
+
+interface Known {
+  readonly node: Node;
+  /** The last one that could be read. */
+  readonly lease: Lease | undefined;
+}
+
+export class NodeLeases {
+  private readonly parts: NodeLeasesParts;
+  private readonly known = new Map<string, Known>();
+  private wasListed = false;
+  /** Not enumerable, so that no fork has it. */
+  declare private readonly hidden?: Connection;
+
+  constructor(parts: NodeLeasesParts) {
+    this.parts = parts;
+  }
+
+  /** True once the Nodes have been listed. */
+  get isSynced(): boolean {
+    return this.wasListed;
+  }
+
+  node(name: string): Node | undefined {
+    return this.known.get(name)?.node;
+  }
+
+  /** The leases that can be read. */
+  leases(): readonly Lease[] {
+    return [...this.known.values()].flatMap(({ lease }) => lease ?? []);
+  }
+
+  /** Begins to list and to watch, and goes on through every interruption. A second call changes nothing. */
+  start(): void {
+    const { connection } = this;
+    const { source, clock } = this.parts;
+    connection.informer ??= new Informer(
+      source,
+      "Node",
+      {
+        changed: (before, after) => {
+          if (after !== undefined) this.take(after);
+          else if (before !== undefined) this.remove(before);
+        },
+        listed: () => {
+          this.wasListed = true;
+        },
+        failed: (error, retryInMs) =>
+          this.tellTrouble(`Nodes cannot be read, again in ${Math.round(retryInMs)} ms: ${error.message}`),
+      },
+      { clock },
+    );
+    connection.informer.start();
+  }
+
+  stop(): void {
+    this.connection.informer?.stop();
+    this.connection.informer = undefined;
+  }
+
+  listen(listener: NodeLeaseListener): () => void {
+    this.connection.listeners.add(listener);
+    return () => this.connection.listeners.delete(listener);
+  }
+
+  private get connection(): Connection {
+    if (this.hidden !== undefined) return this.hidden;
+    const connection: Connection = { listeners: new Set(), informer: undefined };
+    Object.defineProperty(this, "hidden", { value: connection, enumerable: false });
+    return connection;
+  }
+
+  private tellTrouble(message: string): void {
+    for (const listener of this.connection.listeners) listener.troubled(message);
+  }
+
+  private emit(event: LeaseEvent): void {
+    for (const listener of this.connection.listeners) listener.changed([event]);
+  }
+
+  private announce(name: string, node: Node | undefined): void {
+    for (const listener of this.connection.listeners) listener.nodeChanged(name, node);
+  }
+
+  /** A Node that is new, or has changed. */
+  private take(node: Node): void {
+    const { annotations, families, log } = this.parts;
+    const before = this.known.get(node.metadata.name);
+    let lease = before?.lease;
+    const isNews = isManaged(node, annotations) && (before === undefined || this.isChanged(before, node));
+    let event: LeaseEvent | undefined;
+    if (isNews) {
+      try {
+        lease = leaseOfNode(node, annotations, families);
+        event = { type: "added", lease };
+      } catch (error) {
+        log.write(
+          "I",
+          `Error turning node ${JSON.stringify(node.metadata.name)} to lease: ${messageOf(error)}`,
+        );
+      }
+    }
+    this.known.set(node.metadata.name, { node, lease });
+    const hasMoved =
+      event !== undefined && before?.lease !== undefined && !hasSameSubnets(before.lease, event.lease);
+    // The reference never takes the routes of a node away whose range has changed.
+    if (hasMoved && this.parts.compat === "better" && before?.lease !== undefined)
+      this.emit({ type: "removed", lease: before.lease });
+    if (event !== undefined) this.emit(event);
+    this.announce(node.metadata.name, node);
+  }
+
+  private remove(node: Node): void {
+    const { annotations, families, compat, log } = this.parts;
+    const before = this.known.get(node.metadata.name);
+    this.known.delete(node.metadata.name);
+    if (compat === "better") {
+      // What was programmed goes, whatever the last state of the Node says.
+      if (before?.lease !== undefined) this.emit({ type: "removed", lease: before.lease });
+    } else if (isManaged(node, annotations)) {
+      try {
+        this.emit({ type: "removed", lease: leaseOfNode(node, annotations, families) });
+      } catch (error) {
+        log.write(
+          "I",
+          `Error turning node ${JSON.stringify(node.metadata.name)} to lease: ${messageOf(error)}`,
+        );
+      }
+    }
+    this.announce(node.metadata.name, undefined);
+  }
+
+  /** Whether a change of a Node is one of its lease (control-planes.md §1.4, events). */
+  private isChanged(before: Known, node: Node): boolean {
+    const { annotations: names, families, compat } = this.parts;
+    if (compat === "better") {
+      try {
+        const lease = leaseOfNode(node, names, families);
+        return (
+          before.lease === undefined ||
+          !hasSameSubnets(before.lease, lease) ||
+          !equalAttributes(before.lease.attributes, lease.attributes)
+        );
+      } catch {
+        // `take` reads it once more and says what is wrong, once for each change of the annotations.
+      }
+    }
+    const [old, now] = [annotationsOfNode(before.node), annotationsOfNode(node)];
+    const isEqual = (...keys: readonly string[]): boolean => keys.every((key) => old[key] === now[key]);
+    const isSameV4 = families.isIpv4Enabled && isEqual(names.backendData, names.backendType, names.publicIp);
+    const isSameV6 =
+      families.isIpv6Enabled && isEqual(names.backendV6Data, names.backendType, names.publicIpv6);
+    // Either family that is as it was hides a change of the other one, as upstream's code has it.
+    return !isSameV4 && !isSameV6;
+  }
+}

@@ -1,0 +1,63 @@
+/**
+ * Where leases are kept: Node annotations, or etcd. Both do what upstream's subnet managers do; the contract suite
+ * (`lease-store.suite.ts`) holds what they have in common.
+ */
+import type { Ip } from "../net/ip.ts";
+import type { Mac } from "../net/mac.ts";
+import type { Lease, LeaseAttributes, LeaseEvent } from "./lease.ts";
+import type { NetworkConfig } from "./network-config.ts";
+import type { Progress } from "./progress.ts";
+
+/** Hears what becomes of leases, in order. Calls return at once and throw nothing. */
+export interface LeaseListener {
+  /** Single changes. */
+  changed(events: readonly LeaseEvent[]): void;
+  /** The whole list: of a store that has lost count of the changes. */
+  listed(leases: readonly Lease[]): void;
+  /** All that was there when the watch began has been told. */
+  synced(): void;
+  /** The node's own lease has been taken away. */
+  revoked(message: string): void;
+  /** Somebody else writes the node's own lease. */
+  conflicted(message: string): void;
+  /** The node's own attributes are not in the store any more: they have to be published again. */
+  unpublished(): void;
+  /** The store cannot be reached, and it is tried again. */
+  troubled(message: string): void;
+}
+
+/** A lease that was taken, or why there is none yet. */
+export type Acquisition =
+  | { readonly state: "acquired"; readonly lease: Lease }
+  /** The store cannot be asked now, or does not know the node yet: ask again. */
+  | { readonly state: "unavailable"; readonly message: string };
+
+/** How long and how often a caller asks a store that is unavailable. */
+export interface Patience {
+  readonly everyMs: number;
+  readonly timeoutMs: number;
+}
+
+/** Failing calls reject with `FlannelError`. */
+export interface LeaseStore {
+  /** As flanneld tells it at its start. */
+  readonly name: string;
+  readonly patience: Patience;
+  /** False: a configuration that is wrong or not there ends flanneld; true: it may become right, and is asked for again. */
+  readonly retriesConfiguration: boolean;
+  /** Makes ready what the store needs. Call again while it waits. */
+  open(nowMs: number): Promise<Progress<undefined>>;
+  readNetworkConfig(): Promise<NetworkConfig>;
+  /** Addresses that an administrator wants the node to be known by: they win over the options. */
+  readPublicIps(): Promise<readonly Ip[]>;
+  /** MACs of the node's tunnels from before a restart. */
+  readMacs(): Promise<{ readonly ipv4: Mac | undefined; readonly ipv6: Mac | undefined }>;
+  /** Takes a subnet for the node, or publishes other attributes for the one that it has. */
+  acquire(attributes: LeaseAttributes): Promise<Acquisition>;
+  /** Called once the network stands. */
+  complete(lease: Lease): Promise<void>;
+  /** @returns the lease with its new time; undefined for a store whose leases do not end by themselves. */
+  renew(lease: Lease): Promise<Lease | undefined>;
+  /** Tells `listener` all leases, and then what becomes of them, until the returned function is called. */
+  watch(own: Lease, listener: LeaseListener): Promise<() => void>;
+}

@@ -1,0 +1,60 @@
+/** The back end of a type, as the system of the node has it. */
+import type { HcnClient } from "../hcn/client.ts";
+import type { Backend, BackendParts } from "./backend.ts";
+import { ConfigFields } from "./config-fields.ts";
+import { FlannelError } from "./flannel-error.ts";
+import type { FlannelHost } from "./flannel-host.ts";
+import { LINUX_HOST_GW_FIELDS, LinuxHostGwBackend } from "./linux/host-gw-backend.ts";
+import { LinuxVxlanBackend } from "./linux/vxlan-backend.ts";
+import { LINUX_VXLAN_FIELDS } from "./linux/vxlan-options.ts";
+import { WindowsHostGwBackend } from "./windows/host-gw-backend.ts";
+import { WINDOWS_HOST_GW_FIELDS } from "./windows/host-gw-options.ts";
+import { WindowsVxlanBackend } from "./windows/vxlan-backend.ts";
+import { WINDOWS_VXLAN_FIELDS } from "./windows/vxlan-options.ts";
+
+export interface OpenBackendParts extends BackendParts {
+  readonly host: FlannelHost;
+  /** Of a Windows node. */
+  readonly client: HcnClient | undefined;
+}
+
+/** What both systems' configurations may hold: one file serves a mixed cluster. */
+const KNOWN_FIELDS: readonly string[] = [
+  ...new Set([
+    ...WINDOWS_VXLAN_FIELDS,
+    ...WINDOWS_HOST_GW_FIELDS,
+    ...LINUX_VXLAN_FIELDS,
+    ...LINUX_HOST_GW_FIELDS,
+  ]),
+];
+
+function unknownType(type: string, os: FlannelHost["os"]): FlannelError {
+  const meant = type === "" ? "Backend.Type is missing" : `unknown backend type: ${type}`;
+  return new FlannelError(
+    "flannel-backend-not-for-windows",
+    `${meant}; Mullion's flanneld on ${os === "windows" ? "Windows" : "Linux"} has vxlan and host-gw`,
+  );
+}
+
+/** @throws FlannelError for a type that there is not, and for a configuration that it does not take. */
+export function openBackend(parts: OpenBackendParts): Backend {
+  const { config, host, client, log } = parts;
+  const type = config.backendType.toLowerCase();
+  if (parts.compat === "better")
+    for (const problem of new ConfigFields(config.backend, "Backend.").unknown(KNOWN_FIELDS))
+      log.write("W", problem);
+  if (host.os === "linux") {
+    if (type === "vxlan") return new LinuxVxlanBackend({ ...parts, host });
+    if (type === "host-gw") return new LinuxHostGwBackend({ ...parts, host });
+    throw unknownType(type, host.os);
+  }
+  if (type !== "vxlan" && type !== "host-gw") throw unknownType(type, host.os);
+  if (client === undefined)
+    throw new FlannelError(
+      "flannel-network-not-made",
+      "there is no HNS that flanneld could ask for a network",
+    );
+  return type === "vxlan"
+    ? new WindowsVxlanBackend({ ...parts, host, client })
+    : new WindowsHostGwBackend({ ...parts, host, client });
+}

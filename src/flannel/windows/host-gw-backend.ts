@@ -1,0 +1,278 @@
+/** The back end host-gw on Windows: an L2Bridge network, and a route of the host for each other node (control-planes.md §1.9). */
+import type { HcnClient } from "../../hcn/client.ts";
+import { formatIp } from "../../net/ip.ts";
+import { type Prefix, equalPrefixes, formatPrefix, prefixContains, prefixCovers } from "../../net/prefix.ts";
+import {
+  type Backend,
+  type BackendParts,
+  LeaseRequest,
+  type Registration,
+  refuseTranslation,
+} from "../backend.ts";
+import { type Finding, messageOf } from "../flannel-error.ts";
+import type { WindowsHost, WindowsRoute } from "../flannel-host.ts";
+import type { Lease, LeaseAttributes, LeaseEvent } from "../lease.ts";
+import { type Progress, done, failed } from "../progress.ts";
+import { BridgeSetup } from "./bridge-setup.ts";
+import { type WindowsHostGwOptions, readWindowsHostGwOptions } from "./host-gw-options.ts";
+
+export interface WindowsHostGwParts extends BackendParts {
+  readonly host: WindowsHost;
+  readonly client: HcnClient;
+}
+
+/** How often the routes are looked at. */
+const CHECK_MS = 10_000;
+
+/** The interface does not count, as upstream has it. */
+function isSameWay(a: WindowsRoute, b: WindowsRoute): boolean {
+  return equalPrefixes(a.prefix, b.prefix) && a.nextHop === b.nextHop;
+}
+
+/** Plain data. */
+export class WindowsHostGwBackend implements Backend {
+  private readonly parts: WindowsHostGwParts;
+  private readonly options: WindowsHostGwOptions;
+  private readonly request: LeaseRequest;
+  private lease: Lease | undefined;
+  private setup: BridgeSetup | undefined;
+  /** Of the interface that leads to the others. */
+  private linkIndex: number;
+  /** Routes that are put back when they have gone. */
+  private routes: WindowsRoute[] = [];
+  private isSynced = false;
+  private checkAtMs: number | undefined;
+  private troubles: readonly Finding[] = [];
+
+  /** @throws FlannelError behind a NAT, and for a bad configuration. */
+  constructor(parts: WindowsHostGwParts) {
+    refuseTranslation(parts.external);
+    this.parts = parts;
+    this.options = readWindowsHostGwOptions(parts.config);
+    this.request = new LeaseRequest(parts.store);
+    this.linkIndex = parts.external.interface.index;
+  }
+
+  async register(nowMs: number): Promise<Progress<Registration>> {
+    if (this.lease === undefined) {
+      this.parts.log.write("I", `HOST-GW config: ${JSON.stringify(this.options)}`);
+      const progress = await this.request.acquire(this.attributes(), nowMs);
+      if (progress.state !== "done") return progress;
+      this.lease = progress.value;
+    }
+    const { subnet } = this.lease;
+    if (subnet === undefined)
+      return failed({
+        code: "flannel-node-without-range",
+        message: "the node has no IPv4 subnet, and flanneld on Windows knows no other",
+      });
+    const progress = await this.makeNetwork(subnet, nowMs);
+    if (progress.state !== "done") return progress;
+    this.checkAtMs = nowMs + CHECK_MS;
+    return done({ lease: this.lease, mtuBytes: this.parts.external.interface.mtuBytes });
+  }
+
+  async handle(events: readonly LeaseEvent[]): Promise<void> {
+    for (const { type, lease } of events) {
+      const route = this.routeOf(lease);
+      if (route === undefined) continue;
+      if (type === "added") await this.add(route);
+      else await this.remove(route);
+    }
+  }
+
+  async synced(nowMs: number): Promise<void> {
+    this.isSynced = true;
+    if (this.parts.compat === "better") await this.check(nowMs);
+  }
+
+  async tick(nowMs: number): Promise<number | undefined> {
+    if (this.checkAtMs === undefined) return undefined;
+    if (this.checkAtMs > nowMs + CHECK_MS) this.checkAtMs = nowMs;
+    if (nowMs >= this.checkAtMs) await this.check(nowMs);
+    return Math.max(this.checkAtMs - nowMs, 0);
+  }
+
+  findings(): readonly Finding[] {
+    return this.troubles;
+  }
+
+  private async makeNetwork(subnet: Prefix, nowMs: number): Promise<Progress<undefined>> {
+    this.setup ??= new BridgeSetup(this.parts, this.options, subnet);
+    const progress = await this.setup.advance(nowMs);
+    if (progress.state !== "waiting") this.setup = undefined;
+    if (progress.state !== "done") return progress;
+    this.linkIndex = progress.value.index;
+    return done(undefined);
+  }
+
+  private attributes(): LeaseAttributes {
+    return Object.freeze({
+      publicIp: this.parts.external.publicIp,
+      publicIpv6: undefined,
+      backendType: "host-gw",
+      backendData: undefined,
+      backendV6Data: undefined,
+    });
+  }
+
+  private routeOf({ subnet, attributes }: Lease): WindowsRoute | undefined {
+    const { backendType, publicIp } = attributes;
+    if (backendType.toLowerCase() !== "host-gw") {
+      const shown = subnet === undefined ? "" : formatPrefix(subnet);
+      this.parts.log.write("W", `Ignoring non-host-gw subnet(${shown}): type=${backendType}`);
+      return undefined;
+    }
+    if (subnet === undefined || publicIp === undefined) return undefined;
+    return Object.freeze({ interfaceIndex: this.linkIndex, prefix: subnet, nextHop: publicIp });
+  }
+
+  /** The first route to the prefix on the node's interface. What cannot be listed is not there, as upstream has it. */
+  private async findRoute({ prefix, interfaceIndex }: WindowsRoute): Promise<WindowsRoute | undefined> {
+    try {
+      const routes = await this.parts.host.listRoutes();
+      return routes.find(
+        (route) => route.interfaceIndex === interfaceIndex && equalPrefixes(route.prefix, prefix),
+      );
+    } catch (error) {
+      this.parts.log.write("E", `Error enumerating routes: ${messageOf(error)}`);
+      return undefined;
+    }
+  }
+
+  private async add(route: WindowsRoute): Promise<void> {
+    const { host, log, compat } = this.parts;
+    const shown = formatPrefix(route.prefix);
+    log.write("I", `Subnet added: ${shown} via ${formatIp(route.nextHop)}`);
+    // The reference keeps a route to where the node was before, and puts it back.
+    if (compat === "better") this.keep(route);
+    const existing = await this.findRoute(route);
+    // The reference does not keep a route that is there already, and so never puts it back.
+    if (existing !== undefined && isSameWay(existing, route)) return;
+    if (existing !== undefined) {
+      log.write(
+        "W",
+        `Replacing existing route ${shown} via ${formatIp(existing.nextHop)} with ${shown} via ${formatIp(route.nextHop)}`,
+      );
+      try {
+        await host.removeRoute(existing);
+      } catch (error) {
+        log.write("E", `Error removing route: ${messageOf(error)}`);
+        return;
+      }
+    }
+    try {
+      await host.addRoute(route);
+    } catch (error) {
+      log.write("E", `Error creating route: ${messageOf(error)}`);
+      this.note(route, error);
+      return;
+    }
+    if (compat === "reference" && !this.routes.some((kept) => isSameWay(kept, route)))
+      this.routes.push(route);
+  }
+
+  /** One route for each prefix. */
+  private keep(route: WindowsRoute): void {
+    this.routes = [...this.routes.filter(({ prefix }) => !equalPrefixes(prefix, route.prefix)), route];
+  }
+
+  private async remove(route: WindowsRoute): Promise<void> {
+    const { host, log, compat } = this.parts;
+    const shown = formatPrefix(route.prefix);
+    log.write("I", `Subnet removed: ${shown}`);
+    const existing = await this.findRoute(route);
+    if (existing !== undefined && isSameWay(existing, route)) {
+      log.write("I", `Removing existing route ${shown} via ${formatIp(existing.nextHop)}`);
+      try {
+        await host.removeRoute(existing);
+      } catch (error) {
+        log.write("W", `Error removing route: ${messageOf(error)}`);
+      }
+    }
+    const index = this.routes.findIndex((kept) =>
+      compat === "better" ? equalPrefixes(kept.prefix, route.prefix) : isSameWay(kept, route),
+    );
+    if (index >= 0) this.routes.splice(index, 1);
+  }
+
+  private note(route: WindowsRoute, error: unknown): void {
+    this.troubles = [
+      ...this.troubles.filter(({ message }) => !message.includes(` ${formatPrefix(route.prefix)} `)),
+      {
+        code: "flannel-route-not-programmed",
+        message: `the route to ${formatPrefix(route.prefix)} via ${formatIp(route.nextHop)} is not made: ${messageOf(error)}`,
+      },
+    ];
+  }
+
+  private async check(nowMs: number): Promise<void> {
+    this.checkAtMs = nowMs + CHECK_MS;
+    const { host, log, compat } = this.parts;
+    if (compat === "better" && !(await this.keepNetwork(nowMs))) return;
+    let present: readonly WindowsRoute[];
+    try {
+      present = await host.listRoutes();
+    } catch (error) {
+      log.write("E", `Error enumerating routes: ${messageOf(error)}`);
+      return;
+    }
+    this.troubles = [];
+    if (compat === "better") await this.clean(present);
+    for (const route of this.routes) {
+      if (present.some((other) => isSameWay(other, route))) continue;
+      const shown = `${formatPrefix(route.prefix)} via ${formatIp(route.nextHop)} on ${route.interfaceIndex}`;
+      try {
+        await host.addRoute(route);
+        log.write("I", `Recovered route to ${shown}.`);
+      } catch (error) {
+        log.write("W", `Error recovering route to ${shown} (${messageOf(error)}).`);
+        this.note(route, error);
+      }
+    }
+  }
+
+  /** Finds the network or makes it again; routes follow the interface. @returns false while it is not there. */
+  private async keepNetwork(nowMs: number): Promise<boolean> {
+    const subnet = this.lease?.subnet;
+    if (subnet === undefined) return false;
+    if (this.setup === undefined && (await this.isNetworkThere())) return true;
+    const progress = await this.makeNetwork(subnet, nowMs);
+    if (progress.state === "done") {
+      this.routes = this.routes.map((route) => Object.freeze({ ...route, interfaceIndex: this.linkIndex }));
+      return true;
+    }
+    this.troubles = [progress.finding];
+    this.parts.log.write("W", progress.finding.message);
+    if (progress.state === "waiting") this.checkAtMs = nowMs + progress.retryAfterMs;
+    return false;
+  }
+
+  /** The node's leg in the pods' subnet is there as long as network and endpoint are. */
+  private async isNetworkThere(): Promise<boolean> {
+    const subnet = this.lease?.subnet;
+    const interfaces = await this.parts.host.listInterfaces();
+    const hasLeg = interfaces.some(({ addresses }) =>
+      addresses.some(({ ip }) => subnet !== undefined && prefixContains(subnet, ip)),
+    );
+    return hasLeg && interfaces.some(({ index }) => index === this.linkIndex);
+  }
+
+  /** Routes into the cluster's network that nobody wants: of nodes that have gone while flanneld did not run. */
+  private async clean(present: readonly WindowsRoute[]): Promise<void> {
+    const { host, log, config } = this.parts;
+    const { network } = config;
+    if (!this.isSynced || network === undefined) return;
+    for (const route of present) {
+      const isOurs = prefixCovers(network, route.prefix) && route.interfaceIndex === this.linkIndex;
+      // On-link routes have no next hop.
+      if (!isOurs || route.nextHop === 0 || this.routes.some((kept) => isSameWay(kept, route))) continue;
+      try {
+        await host.removeRoute(route);
+        log.write("I", `Removed stale route to ${formatPrefix(route.prefix)} via ${formatIp(route.nextHop)}`);
+      } catch (error) {
+        log.write("W", `Error removing route: ${messageOf(error)}`);
+      }
+    }
+  }
+}

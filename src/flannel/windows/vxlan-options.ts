@@ -1,0 +1,67 @@
+/** The back end vxlan of Windows: what its configuration may say (control-planes.md §1.3, §1.8). */
+import type { Compat } from "../../cni/parameters.ts";
+import { ConfigFields } from "../config-fields.ts";
+import { FlannelError } from "../flannel-error.ts";
+import type { NetworkConfig } from "../network-config.ts";
+
+export interface WindowsVxlanOptions {
+  /** Of the HNS network. */
+  readonly networkName: string;
+  readonly vni: number;
+}
+
+const VNI_MIN = 4_096;
+/** Nodes publish the VNI in 16 bits. */
+const VNI_MAX = 65_535;
+const VXLAN_PORT = 4_789;
+/** Five characters with a hyphen in the middle; what they are is not looked at. */
+const MAC_PREFIX = /^..-..$/s;
+const DEFAULT_MAC_PREFIX = "0E-2A";
+/** What Go's `int` holds and JSON can say exactly. */
+const INTEGER_MAX = Number.MAX_SAFE_INTEGER;
+
+export const WINDOWS_VXLAN_FIELDS: readonly string[] = [
+  "Type",
+  "Name",
+  "MacPrefix",
+  "VNI",
+  "Port",
+  "GBP",
+  "DirectRouting",
+];
+
+/** @throws FlannelError with what upstream says. */
+export function readWindowsVxlanOptions(config: NetworkConfig, compat: Compat): WindowsVxlanOptions {
+  const fields = new ConfigFields(config.backend, "Backend.");
+  const vni = fields.integer("VNI", -INTEGER_MAX, INTEGER_MAX) ?? VNI_MIN;
+  const port = fields.integer("Port", -INTEGER_MAX, INTEGER_MAX) ?? VXLAN_PORT;
+  const macPrefix = fields.text("MacPrefix") ?? DEFAULT_MAC_PREFIX;
+  const name = fields.text("Name") ?? "";
+  if (vni < VNI_MIN)
+    throw new FlannelError(
+      "flannel-vni-below-4096",
+      `invalid VXLAN backend config. VNI [${vni}] must be greater than or equal to ${VNI_MIN} on Windows`,
+    );
+  if (vni > VNI_MAX && compat === "better")
+    throw new FlannelError(
+      "flannel-vni-other-than-4096",
+      `invalid VXLAN backend config. VNI [${vni}] does not fit into the 16 bits in which nodes publish it: write ${VNI_MIN} to ${VNI_MAX}`,
+    );
+  if (port !== VXLAN_PORT)
+    throw new FlannelError(
+      "flannel-vxlan-port-not-4789",
+      `invalid VXLAN backend config. Port [${port}] is not supported on Windows. Omit the setting to default to port ${VXLAN_PORT}`,
+    );
+  for (const option of ["DirectRouting", "GBP"])
+    if (fields.boolean(option) === true)
+      throw new FlannelError(
+        "flannel-option-not-for-windows",
+        `invalid VXLAN backend config. ${option} is not supported on Windows`,
+      );
+  if (!MAC_PREFIX.test(macPrefix))
+    throw new FlannelError(
+      "flannel-option-not-for-windows",
+      `invalid VXLAN backend config.MacPrefix [${macPrefix}] is invalid, prefix must be of the format xx-xx e.g. 0E-2A`,
+    );
+  return Object.freeze({ networkName: name === "" ? `flannel.${vni}` : name, vni });
+}

@@ -1,0 +1,390 @@
+/** The flags of kube-proxy on Windows (kube-proxy.md §1.1): names, types, defaults, what they set. */
+
+export type FlagType =
+  | "string"
+  | "bool"
+  | "int32"
+  | "float32"
+  | "duration"
+  | "ip"
+  | "ipport"
+  | "strings"
+  | "mapStringBool"
+  /** `true`, `raw`, or a version to report. */
+  | "version";
+
+export interface FlagDefinition {
+  readonly name: string;
+  readonly type: FlagType;
+  /** The field of the configuration that it sets; absent: the program reads it itself. */
+  readonly field?: string;
+  /** As help shows it. */
+  readonly initial?: string;
+  readonly help: string;
+  /** Taken, with a warning that says this. */
+  readonly deprecated?: string;
+  readonly shorthand?: string;
+  /** Counts beside `--config`. */
+  readonly countsBesideConfig?: true;
+  /** First minor version that knows it. */
+  readonly since?: number;
+  /** First minor version that does not know it any more. */
+  readonly until?: number;
+  /** An addition that upstream does not have. */
+  readonly isOwn?: true;
+}
+
+const NO_EFFECT = "taken and checked; without effect on Windows";
+const PERIODS = "As 5s, 1m, 2h22m.";
+const LOG = { countsBesideConfig: true } as const;
+const OWN = { countsBesideConfig: true, isOwn: true } as const;
+
+export const FLAGS: readonly FlagDefinition[] = [
+  {
+    name: "config",
+    type: "string",
+    help: "Configuration file. Other flags then do not count, but for --hostname-override, those of logging and --mullion-…",
+  },
+  {
+    name: "write-config-to",
+    type: "string",
+    help: "Write the configuration with all defaults to this file, and end",
+  },
+  { name: "cleanup", type: "bool", help: "Not implemented on Windows" },
+  { name: "init-only", type: "bool", help: "Not implemented on Windows", since: 29 },
+  { name: "version", type: "version", help: "Print the version and end; raw prints all of it" },
+
+  {
+    name: "network-name",
+    type: "string",
+    field: "winkernel.networkName",
+    help: "Name of the HNS network of the pods. Empty: what KUBE_NETWORK says",
+  },
+  {
+    name: "source-vip",
+    type: "string",
+    field: "winkernel.sourceVip",
+    help: "Address that load balancing without DSR takes as source; overlay networks need it",
+  },
+  {
+    name: "enable-dsr",
+    type: "bool",
+    field: "winkernel.enableDSR",
+    help: "Direct server return for ClusterIPs; needs the feature gate WinDSR",
+  },
+  {
+    name: "root-hnsendpoint-name",
+    type: "string",
+    field: "winkernel.rootHnsEndpointName",
+    initial: "cbr0",
+    help: "Name of the node's own HNS endpoint, which answers forwarded health checks",
+    since: 24,
+  },
+  {
+    name: "forward-healthcheck-vip",
+    type: "bool",
+    field: "winkernel.forwardHealthCheckVip",
+    help: "Forward the health-check port of load balancers' addresses to the node",
+    since: 24,
+  },
+  {
+    name: "windows-service",
+    type: "bool",
+    field: "windowsRunAsService",
+    help: "Run under the service control manager; the launcher of this package does it",
+  },
+
+  {
+    name: "feature-gates",
+    type: "mapStringBool",
+    field: "featureGates",
+    help: "Pairs NAME=true|false; on Windows WinDSR and WinOverlay matter",
+  },
+  {
+    name: "kubeconfig",
+    type: "string",
+    field: "clientConnection.kubeconfig",
+    help: "File that says how to reach the API server",
+  },
+  {
+    name: "master",
+    type: "string",
+    help: "Address of the API server, in place of the one in the kubeconfig",
+  },
+  {
+    name: "kube-api-content-type",
+    type: "string",
+    field: "clientConnection.contentType",
+    initial: "application/vnd.kubernetes.protobuf",
+    help: "Content type of requests to the API server; here they are JSON",
+  },
+  {
+    name: "kube-api-burst",
+    type: "int32",
+    field: "clientConnection.burst",
+    initial: "10",
+    help: "Requests to the API server that may come at once",
+  },
+  {
+    name: "kube-api-qps",
+    type: "float32",
+    field: "clientConnection.qps",
+    initial: "5",
+    help: "Requests to the API server per second",
+  },
+  {
+    name: "hostname-override",
+    type: "string",
+    help: "Name of this node's Node object. Empty: the name of the machine, in lower case",
+    countsBesideConfig: true,
+  },
+  {
+    name: "bind-address",
+    type: "ip",
+    field: "bindAddress",
+    initial: "0.0.0.0",
+    help: "This node's address, and so the first address family; nothing is bound to it",
+  },
+  {
+    name: "healthz-bind-address",
+    type: "ipport",
+    field: "healthzBindAddress",
+    initial: "0.0.0.0:10256",
+    help: "Where /healthz and /livez are served",
+  },
+  {
+    name: "metrics-bind-address",
+    type: "ipport",
+    field: "metricsBindAddress",
+    initial: "127.0.0.1:10249",
+    help: "Where /metrics is served",
+  },
+  {
+    name: "healthz-port",
+    type: "int32",
+    initial: "10256",
+    help: "Port of the health server; 0: none",
+    deprecated: "Use --healthz-bind-address.",
+  },
+  {
+    name: "metrics-port",
+    type: "int32",
+    initial: "10249",
+    help: "Port of the metrics server; 0: none",
+    deprecated: "Use --metrics-bind-address.",
+  },
+  {
+    name: "bind-address-hard-fail",
+    type: "bool",
+    field: "bindAddressHardFail",
+    help: "End when a server cannot listen, instead of trying again",
+  },
+  {
+    name: "profiling",
+    type: "bool",
+    field: "enableProfiling",
+    help: "Profiles on the metrics server; there are none here",
+  },
+  {
+    name: "show-hidden-metrics-for-version",
+    type: "string",
+    field: "showHiddenMetricsForVersion",
+    help: "Show metrics that were hidden since this version",
+  },
+  {
+    name: "proxy-mode",
+    type: "string",
+    field: "mode",
+    help: "kernelspace, or nothing, which means the same",
+  },
+  {
+    name: "iptables-sync-period",
+    type: "duration",
+    field: "iptables.syncPeriod",
+    initial: "30s",
+    help: `How often everything is looked at, on Windows, too. ${PERIODS}`,
+  },
+  {
+    name: "iptables-min-sync-period",
+    type: "duration",
+    field: "iptables.minSyncPeriod",
+    initial: "1s",
+    help: `Least time between two syncs, on Windows, too. ${PERIODS}`,
+  },
+  {
+    name: "config-sync-period",
+    type: "duration",
+    field: "configSyncPeriod",
+    initial: "15m0s",
+    help: `How often all objects are told again. ${PERIODS}`,
+  },
+  {
+    name: "cluster-cidr",
+    type: "string",
+    field: "clusterCIDR",
+    help: `Range of the pods, or one of each family: ${NO_EFFECT}`,
+  },
+  {
+    name: "nodeport-addresses",
+    type: "strings",
+    field: "nodePortAddresses",
+    help: `Where node ports answer: ${NO_EFFECT}`,
+  },
+
+  { name: "detect-local-mode", type: "string", field: "detectLocalMode", help: NO_EFFECT },
+  { name: "pod-bridge-interface", type: "string", field: "detectLocal.bridgeInterface", help: NO_EFFECT },
+  {
+    name: "pod-interface-name-prefix",
+    type: "string",
+    field: "detectLocal.interfaceNamePrefix",
+    help: NO_EFFECT,
+  },
+  {
+    name: "iptables-masquerade-bit",
+    type: "int32",
+    field: "iptables.masqueradeBit",
+    initial: "14",
+    help: NO_EFFECT,
+  },
+  { name: "masquerade-all", type: "bool", field: "iptables.masqueradeAll", help: NO_EFFECT },
+  {
+    name: "iptables-localhost-nodeports",
+    type: "bool",
+    field: "iptables.localhostNodePorts",
+    initial: "true",
+    help: NO_EFFECT,
+    since: 26,
+  },
+  { name: "ipvs-sync-period", type: "duration", field: "ipvs.syncPeriod", initial: "30s", help: NO_EFFECT },
+  {
+    name: "ipvs-min-sync-period",
+    type: "duration",
+    field: "ipvs.minSyncPeriod",
+    initial: "1s",
+    help: NO_EFFECT,
+  },
+  { name: "ipvs-scheduler", type: "string", field: "ipvs.scheduler", help: NO_EFFECT },
+  { name: "ipvs-exclude-cidrs", type: "strings", field: "ipvs.excludeCIDRs", help: NO_EFFECT },
+  { name: "ipvs-strict-arp", type: "bool", field: "ipvs.strictARP", help: NO_EFFECT },
+  { name: "ipvs-tcp-timeout", type: "duration", field: "ipvs.tcpTimeout", initial: "0s", help: NO_EFFECT },
+  {
+    name: "ipvs-tcpfin-timeout",
+    type: "duration",
+    field: "ipvs.tcpFinTimeout",
+    initial: "0s",
+    help: NO_EFFECT,
+  },
+  { name: "ipvs-udp-timeout", type: "duration", field: "ipvs.udpTimeout", initial: "0s", help: NO_EFFECT },
+  { name: "oom-score-adj", type: "int32", field: "oomScoreAdj", initial: "-999", help: NO_EFFECT },
+  {
+    name: "conntrack-max-per-core",
+    type: "int32",
+    field: "conntrack.maxPerCore",
+    initial: "32768",
+    help: NO_EFFECT,
+  },
+  { name: "conntrack-min", type: "int32", field: "conntrack.min", initial: "131072", help: NO_EFFECT },
+  {
+    name: "conntrack-tcp-timeout-established",
+    type: "duration",
+    field: "conntrack.tcpEstablishedTimeout",
+    initial: "24h0m0s",
+    help: NO_EFFECT,
+  },
+  {
+    name: "conntrack-tcp-timeout-close-wait",
+    type: "duration",
+    field: "conntrack.tcpCloseWaitTimeout",
+    initial: "1h0m0s",
+    help: NO_EFFECT,
+  },
+  {
+    name: "conntrack-tcp-be-liberal",
+    type: "bool",
+    field: "conntrack.tcpBeLiberal",
+    help: NO_EFFECT,
+    since: 29,
+  },
+  {
+    name: "conntrack-udp-timeout",
+    type: "duration",
+    field: "conntrack.udpTimeout",
+    initial: "0s",
+    help: NO_EFFECT,
+    since: 29,
+  },
+  {
+    name: "conntrack-udp-timeout-stream",
+    type: "duration",
+    field: "conntrack.udpStreamTimeout",
+    initial: "0s",
+    help: NO_EFFECT,
+    since: 29,
+  },
+  { name: "proxy-port-range", type: "string", field: "portRange", help: NO_EFFECT, until: 31 },
+
+  {
+    name: "v",
+    type: "int32",
+    field: "logging.verbosity",
+    shorthand: "v",
+    initial: "0",
+    help: "How much is logged: 0 little, 2 usual, 4 much, 5 all",
+    ...LOG,
+  },
+  { name: "vmodule", type: "string", help: "Verbosity by file of upstream; without effect here", ...LOG },
+  { name: "logging-format", type: "string", field: "logging.format", initial: "text", help: "text", ...LOG },
+  {
+    name: "log-flush-frequency",
+    type: "duration",
+    field: "logging.flushFrequency",
+    initial: "5s",
+    help: "Lines are written at once here",
+    ...LOG,
+  },
+  {
+    name: "log-text-split-stream",
+    type: "bool",
+    field: "logging.options.text.splitStream",
+    help: "Errors on stderr, the rest on stdout",
+    ...LOG,
+  },
+  {
+    name: "log-text-info-buffer-size",
+    type: "string",
+    field: "logging.options.text.infoBufferSize",
+    help: "Lines are written at once here",
+    ...LOG,
+  },
+
+  {
+    name: "mullion-kubernetes",
+    type: "string",
+    help: "Version of Kubernetes whose kube-proxy this is, such as 1.31",
+    ...OWN,
+  },
+  {
+    name: "mullion-compat",
+    type: "string",
+    initial: "better",
+    help: "better, or reference: as upstream, defects included",
+    ...OWN,
+  },
+  {
+    name: "mullion-manifests",
+    type: "strings",
+    help: "Files or folders of manifests in place of an API server; may be given more than once",
+    ...OWN,
+  },
+  {
+    name: "mullion-host-mac",
+    type: "string",
+    help: "MAC address of the interface with this node's address, where the machine has none; overlay networks need it",
+    ...OWN,
+  },
+];
+
+/** The flags that a version knows. */
+export function flagsOf(minor: number): readonly FlagDefinition[] {
+  return FLAGS.filter(({ since = 0, until = Number.POSITIVE_INFINITY }) => since <= minor && minor < until);
+}

@@ -1,0 +1,137 @@
+import { describe, expect, it } from "vitest";
+import type { Compat } from "../behaviour.ts";
+import { setAt } from "./configuration.ts";
+import { defaultConfiguration } from "./defaults.ts";
+import { checkGates, effectiveGates } from "./feature-gates.ts";
+import { formatFault, validateConfiguration } from "./validate.ts";
+
+interface Setting {
+  readonly minor?: number;
+  readonly compat?: Compat;
+}
+
+function faults(
+  path: string,
+  value: unknown,
+  { minor = 34, compat = "better" }: Setting = {},
+): readonly string[] {
+  const configuration = defaultConfiguration();
+  setAt(configuration, path, value);
+  return validateConfiguration(configuration, { minor, compat }).map(
+    (fault) => `${fault.field}: ${formatFault(fault)}`,
+  );
+}
+
+describe("validation (kube-proxy.md §1.1)", () => {
+  it("S11: mode iptables is refused, kernelspace and nothing are not", () => {
+    const [fault] = faults("mode", "iptables");
+    expect(fault).toContain(
+      'mode: KubeProxyConfiguration.Mode.ProxyMode: Invalid value: "iptables": must be kernelspace or blank',
+    );
+    expect(faults("mode", "kernelspace")).toEqual([]);
+    expect(faults("mode", "")).toEqual([]);
+  });
+
+  it("userspace went with 1.26", () => {
+    expect(faults("mode", "userspace", { minor: 25 })).toEqual([]);
+    expect(faults("mode", "userspace", { minor: 26 })).toHaveLength(1);
+  });
+
+  it.each<[path: string, value: unknown, upstream: string]>([
+    ["bindAddress", "here", 'KubeProxyConfiguration.BindAddress: Invalid value: "here"'],
+    ["healthzBindAddress", "0.0.0.0", "must be IP:port"],
+    ["healthzBindAddress", "node:10256", 'HealthzBindAddress: Invalid value: "node": must be a valid IP'],
+    ["healthzBindAddress", "0.0.0.0:70000", "must be a valid port"],
+    ["metricsBindAddress", "0.0.0.0:0", 'MetricsBindAddress: Invalid value: "0": must be a valid port'],
+    ["iptables.syncPeriod", -1, 'SyncPeriod: Invalid value: {"Duration":"-1ms"}: must be greater than 0'],
+    [
+      "iptables.minSyncPeriod",
+      -1,
+      'MinSyncPeriod: Invalid value: {"Duration":"-1ms"}: must be greater than or equal to 0',
+    ],
+    [
+      "iptables.minSyncPeriod",
+      60_000,
+      "must be greater than or equal to KubeProxyConfiguration.MinSyncPeriod",
+    ],
+    ["configSyncPeriod", 0, "ConfigSyncPeriod: Invalid value"],
+    ["clusterCIDR", "10.244.0.0", "must be a valid CIDR block"],
+    ["clusterCIDR", "10.1.0.0/16,10.2.0.0/16", "dual-stack pair of CIDRs"],
+    ["clusterCIDR", "10.1.0.0/16,fd00::/48,fd01::/48", "dual-stack pair of CIDRs"],
+    [
+      "nodePortAddresses",
+      ["10.0.0.1"],
+      'NodePortAddresses[0]: Invalid value: "10.0.0.1": must be a valid CIDR',
+    ],
+    ["nodePortAddresses", ["primary", "10.0.0.0/8"], "can't use both 'primary' and CIDRs"],
+    ["iptables.masqueradeBit", 32, "must be within the range [0, 31]"],
+    ["oomScoreAdj", -1001, "must be within the range [-1000, 1000]"],
+    ["clientConnection.burst", -1, "ClientConnection.Burst: Invalid value: -1"],
+    ["conntrack.min", -1, "KubeProxyConntrackConfiguration.Min: Invalid value: -1"],
+    ["conntrack.tcpCloseWaitTimeout", -1, "TCPCloseWaitTimeout"],
+    ["detectLocalMode", "Magic", 'DetectLocalMode: Invalid value: "Magic"'],
+    ["logging.format", "xml", "Unsupported log format"],
+  ])("%s %j", (path, value, upstream) => {
+    const found = faults(path, value).filter((fault) => fault.includes(upstream));
+    expect(found).toHaveLength(1);
+  });
+
+  it.each<[path: string, value: unknown]>([
+    ["clusterCIDR", "10.244.0.0/16,fd00::/48"],
+    ["nodePortAddresses", ["primary"]],
+    ["nodePortAddresses", ["10.0.0.0/8", "fd00::/8"]],
+    ["bindAddress", "010.0.0.1"],
+    ["healthzBindAddress", ""],
+    ["oomScoreAdj", 1000],
+  ])("%s %j is taken", (path, value) => {
+    expect(faults(path, value)).toEqual([]);
+  });
+
+  it("no metrics server: the reference refuses what its help offers", () => {
+    expect(faults("metricsBindAddress", "", { compat: "reference" })).toHaveLength(1);
+    expect(faults("metricsBindAddress", "")).toEqual([]);
+  });
+});
+
+describe("feature gates (kube-proxy.md §1.2)", () => {
+  it.each<[gate: string, isOn: boolean, minor: number, refused: string | undefined]>([
+    ["WinDSR", true, 20, undefined],
+    ["WinDSR", false, 33, undefined],
+    ["WinDSR", false, 34, "cannot set feature gate WinDSR to false, feature is locked to true"],
+    ["WinOverlay", false, 33, undefined],
+    ["WinOverlay", false, 34, "cannot set feature gate WinOverlay to false, feature is locked to true"],
+    ["IPv6DualStack", true, 24, undefined],
+    ["IPv6DualStack", true, 25, "unrecognized feature gate: IPv6DualStack"],
+    ["ProxyTerminatingEndpoints", false, 28, "cannot set feature gate ProxyTerminatingEndpoints to false"],
+    ["ProxyTerminatingEndpoints", true, 30, "unrecognized feature gate: ProxyTerminatingEndpoints"],
+    ["WinDsr", true, 30, "unrecognized feature gate: WinDsr"],
+    ["Winsome", true, 34, "unrecognized feature gate: Winsome"],
+    ["AllAlpha", true, 34, undefined],
+    ["ContextualLogging", false, 34, undefined],
+  ])("%s=%s at 1.%i", (gate, isOn, minor, refused) => {
+    const check = checkGates({ [gate]: isOn }, minor);
+    expect(check.refused.map(({ message }) => message)).toEqual(
+      refused === undefined ? [] : [expect.stringContaining(refused)],
+    );
+  });
+
+  it("a near name is told", () => {
+    expect(checkGates({ WinDsr: true }, 30).refused[0]?.advice).toContain("WinDSR");
+  });
+
+  it.each([
+    [19, false, false],
+    [20, false, true],
+    [32, false, true],
+    [33, true, true],
+    [34, true, true],
+  ])("defaults at 1.%i: WinDSR %s, WinOverlay %s", (minor, dsr, overlay) => {
+    const gates = effectiveGates({}, minor);
+    expect([gates.get("WinDSR"), gates.get("WinOverlay")]).toEqual([dsr, overlay]);
+  });
+
+  it("AllAlpha turns on what is alpha, unless it is named itself", () => {
+    expect(effectiveGates({ AllAlpha: true }, 30).get("WinDSR")).toBe(true);
+    expect(effectiveGates({ AllAlpha: true, WinDSR: false }, 30).get("WinDSR")).toBe(false);
+  });
+});

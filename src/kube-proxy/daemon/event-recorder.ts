@@ -1,0 +1,90 @@
+/** Events that kube-proxy writes to the API server (kube-proxy.md §6): what happened, to whom, how often. */
+
+export interface EventSubject {
+  readonly kind: "Node" | "Service";
+  readonly namespace: string;
+  readonly name: string;
+  readonly uid: string;
+}
+
+export interface ProxyServerEvent {
+  readonly type: "Normal" | "Warning";
+  readonly reason: string;
+  readonly action: string;
+  readonly regarding: EventSubject;
+  readonly message: string;
+}
+
+/** One event as it is to be stored, for the first time or again. */
+export interface RecordedEvent extends ProxyServerEvent {
+  /** Of the Event object. */
+  readonly name: string;
+  /** Events of what has no namespace stand in `default`. */
+  readonly namespace: string;
+  /** How often it has happened. */
+  readonly count: number;
+  /** Milliseconds since 1970. */
+  readonly firstMs: number;
+  readonly lastMs: number;
+}
+
+/** Stores an event. What it cannot do it tells by rejecting; events are no reason to end. */
+export type EventSink = (event: RecordedEvent) => Promise<void>;
+
+/** Equal events within this time are one that is counted, as client-go's series. */
+const SERIES_MS = 360_000;
+/** Different events that are remembered. */
+const REMEMBERED_MAX = 1_024;
+
+export interface EventRecorderOptions {
+  readonly sink: EventSink;
+  readonly wallMs: () => number;
+  readonly failed: (error: unknown, event: RecordedEvent) => void;
+}
+
+export class EventRecorder {
+  private readonly options: EventRecorderOptions;
+  private readonly known = new Map<string, RecordedEvent>();
+  private written: Promise<void> = Promise.resolve();
+
+  constructor(options: EventRecorderOptions) {
+    this.options = options;
+  }
+
+  record(event: ProxyServerEvent): void {
+    const nowMs = this.options.wallMs();
+    const { kind, namespace, name } = event.regarding;
+    const key = [event.type, event.reason, event.action, kind, namespace, name, event.message].join("\n");
+    const before = this.known.get(key);
+    const isSeries = before !== undefined && nowMs - before.lastMs < SERIES_MS;
+    const recorded: RecordedEvent = isSeries
+      ? { ...before, count: before.count + 1, lastMs: nowMs }
+      : {
+          ...event,
+          // As client-go names them: unique by the time in nanoseconds.
+          name: `${name}.${Math.round(nowMs * 1_000_000).toString(16)}`,
+          namespace: namespace === "" ? "default" : namespace,
+          count: 1,
+          firstMs: nowMs,
+          lastMs: nowMs,
+        };
+    this.known.delete(key);
+    this.known.set(key, recorded);
+    const [oldest] = this.known.keys();
+    if (this.known.size > REMEMBERED_MAX && oldest !== undefined) this.known.delete(oldest);
+    this.written = this.written.then(() => this.write(recorded));
+  }
+
+  /** Resolves when everything recorded so far is stored, or given up. */
+  flush(): Promise<void> {
+    return this.written;
+  }
+
+  private async write(event: RecordedEvent): Promise<void> {
+    try {
+      await this.options.sink(event);
+    } catch (error) {
+      this.options.failed(error, event);
+    }
+  }
+}

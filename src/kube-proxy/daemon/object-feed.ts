@@ -1,0 +1,48 @@
+/** What the running kube-proxy needs of Kubernetes: three kinds of objects, followed, and a place for events. */
+import type { KubeObjects } from "../../kube/objects.ts";
+import type { EventSink } from "./event-recorder.ts";
+
+export type FollowedKind = "Service" | "EndpointSlice" | "Node";
+
+export interface FollowHandler<Kind extends FollowedKind> {
+  /** One object was added (no `before`), changed, or is gone (no `after`). */
+  changed(before: KubeObjects[Kind] | undefined, after: KubeObjects[Kind] | undefined): void;
+  /** Everything there is has been told. */
+  listed(): void;
+  /** It cannot be read; it is tried again after `retryInMs`. */
+  failed(error: Error, retryInMs: number): void;
+}
+
+export interface FollowSelection {
+  readonly labelSelector?: string;
+  readonly fieldSelector?: string;
+}
+
+export interface ObjectFeed {
+  /** Follows a kind until the returned function is called. */
+  follow<Kind extends FollowedKind>(
+    kind: Kind,
+    selection: FollowSelection,
+    handler: FollowHandler<Kind>,
+  ): () => void;
+  readonly events: EventSink;
+  /** False: everything is listed at once, and a Node that is missing does not come by waiting. */
+  readonly mayHaveNodesLater: boolean;
+  /** Ends everything. */
+  close(): Promise<void>;
+}
+
+/** What kube-proxy does not look at (kube-proxy.md §2.5). */
+const NO_PROXY_NAME = "!service.kubernetes.io/service-proxy-name";
+const NO_HEADLESS = "!service.kubernetes.io/headless";
+
+/** First minor that leaves headless Services to the server's filter. */
+const FIELD_SELECTOR_SINCE = 32;
+
+/** The selections of a version. */
+export function selectionOf(kind: FollowedKind, minor: number, nodeName: string): FollowSelection {
+  if (kind === "Node") return { fieldSelector: `metadata.name=${nodeName}` };
+  const labelSelector = `${NO_HEADLESS},${NO_PROXY_NAME}`;
+  const hasFieldSelector = kind === "Service" && minor >= FIELD_SELECTOR_SINCE;
+  return hasFieldSelector ? { labelSelector, fieldSelector: "spec.clusterIP!=None" } : { labelSelector };
+}

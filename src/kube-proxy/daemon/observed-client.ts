@@ -1,0 +1,153 @@
+/** An `HcnClient` whose calls are measured, and whose failures are counted as upstream counts them (kube-proxy.md §6). */
+import type {
+  Guid,
+  HcnClient,
+  HcnCreateOptions,
+  HcnNotification,
+  HcnObjectKind,
+  HostComputeQuery,
+  JsonObject,
+  NotificationScope,
+  ServiceProperties,
+} from "../../hcn/client.ts";
+import type { ComputeSystems } from "../../hcn/compute-systems.ts";
+import { HcnError } from "../../hcn/error.ts";
+import type { PortRangeEntry, PortRangeReservation, PortRequest } from "../../hcn/port-reservation.ts";
+import type { IpFamily } from "../../net/ip.ts";
+import type { FailedCall, FailureReason, LoadBalancerType } from "./proxy-metrics.ts";
+
+/** What a load balancer of HNS is for. */
+export interface FrontEndKind {
+  readonly family: IpFamily;
+  readonly type: LoadBalancerType;
+}
+
+export interface ClientObserver {
+  /** Milliseconds of a clock that never goes back. */
+  readonly nowMs: () => number;
+  readonly called: (operation: string, kind: string, isGood: boolean, seconds: number) => void;
+  /** What a load balancer is for by its document. */
+  readonly kindOf: (loadBalancer: JsonObject) => FrontEndKind;
+  readonly failed: (call: FailedCall, kind: FrontEndKind, reason: FailureReason) => void;
+}
+
+/** The labels of upstream for HRESULTs. */
+const REASONS: Readonly<Record<string, FailureReason>> = {
+  HCN_E_NETWORK_NOT_FOUND: "network_not_found",
+  HCN_E_PORT_ALREADY_EXISTS: "port_already_exists",
+  E_NOTIMPL: "not_implemented",
+  HCN_E_INVALID_IP: "invalid_ip",
+};
+
+function reasonOf(error: unknown): FailureReason {
+  return (error instanceof HcnError ? REASONS[error.code] : undefined) ?? "other";
+}
+
+export class ObservedHcnClient implements HcnClient {
+  private readonly client: HcnClient;
+  private readonly observer: ClientObserver;
+  /** What the load balancers are for that were made through this client. */
+  private readonly kinds = new Map<Guid, FrontEndKind>();
+
+  constructor(client: HcnClient, observer: ClientObserver) {
+    this.client = client;
+    this.observer = observer;
+  }
+
+  get revision(): number | undefined {
+    return this.client.revision;
+  }
+
+  get computeSystems(): ComputeSystems | undefined {
+    return this.client.computeSystems;
+  }
+
+  enumerate(kind: HcnObjectKind, query?: HostComputeQuery): Promise<readonly Guid[]> {
+    return this.timed("enumerate", kind, () => this.client.enumerate(kind, query));
+  }
+
+  async create(kind: HcnObjectKind, settings: JsonObject, options?: HcnCreateOptions): Promise<Guid> {
+    const call = (): Promise<Guid> =>
+      this.timed("create", kind, () => this.client.create(kind, settings, options));
+    if (kind !== "LoadBalancer") return call();
+    const id = await this.counted("create", this.observer.kindOf(settings), call);
+    this.kinds.set(id, this.observer.kindOf(settings));
+    return id;
+  }
+
+  query(kind: HcnObjectKind, id: Guid, query?: HostComputeQuery): Promise<JsonObject> {
+    return this.timed("query", kind, () => this.client.query(kind, id, query));
+  }
+
+  async modify(kind: HcnObjectKind, id: Guid, settings: JsonObject): Promise<void> {
+    const call = (): Promise<void> =>
+      this.timed("modify", kind, () => this.client.modify(kind, id, settings));
+    return kind === "LoadBalancer" ? this.counted("update", this.observer.kindOf(settings), call) : call();
+  }
+
+  async delete(kind: HcnObjectKind, id: Guid): Promise<void> {
+    const call = (): Promise<void> => this.timed("delete", kind, () => this.client.delete(kind, id));
+    const known = kind === "LoadBalancer" ? this.kinds.get(id) : undefined;
+    if (known === undefined) return call();
+    await this.counted("delete", known, call);
+    this.kinds.delete(id);
+  }
+
+  queryEndpointStats(id: Guid, query?: HostComputeQuery): Promise<JsonObject> {
+    return this.client.queryEndpointStats(id, query);
+  }
+
+  queryEndpointAddresses(id: Guid, query?: HostComputeQuery): Promise<JsonObject> {
+    return this.client.queryEndpointAddresses(id, query);
+  }
+
+  reservePorts(guestNetworkService: Guid, request: PortRequest): Promise<PortRangeReservation> {
+    return this.client.reservePorts(guestNetworkService, request);
+  }
+
+  releasePorts(reservation: Guid): Promise<void> {
+    return this.client.releasePorts(reservation);
+  }
+
+  listPortReservations(): Promise<readonly PortRangeEntry[]> {
+    return this.client.listPortReservations();
+  }
+
+  queryService(properties: ServiceProperties): Promise<JsonObject> {
+    return this.timed("query", "Service", () => this.client.queryService(properties));
+  }
+
+  call(method: string, path: string, body: string): Promise<JsonObject> {
+    return this.timed(method.toLowerCase(), "v1", () => this.client.call(method, path, body));
+  }
+
+  subscribe(listener: (notification: HcnNotification) => void, scope?: NotificationScope): () => void {
+    return this.client.subscribe(listener, scope);
+  }
+
+  close(): Promise<void> {
+    return this.client.close();
+  }
+
+  private timed<T>(operation: string, kind: string, call: () => Promise<T>): Promise<T> {
+    const { nowMs, called } = this.observer;
+    const beganMs = nowMs();
+    const tell = (isGood: boolean): void => called(operation, kind, isGood, (nowMs() - beganMs) / 1_000);
+    // The call itself is made at once: HNS's revision is looked at right behind it.
+    const result = call();
+    result.then(
+      () => tell(true),
+      () => tell(false),
+    );
+    return result;
+  }
+
+  private async counted<T>(call: FailedCall, kind: FrontEndKind, make: () => Promise<T>): Promise<T> {
+    try {
+      return await make();
+    } catch (error) {
+      this.observer.failed(call, kind, reasonOf(error));
+      throw error;
+    }
+  }
+}

@@ -1,0 +1,95 @@
+/** From a configuration to a proxier that runs: waits for HNS and its network (kube-proxy.md §2.1, §2.2). */
+import type { HcnClient } from "../../hcn/client.ts";
+import { getHnsVersion } from "../../hcn/v1-operations.ts";
+import type { Compat, KubernetesVersion } from "../behaviour.ts";
+import type { KubeProxyConfiguration } from "../configuration/configuration.ts";
+import { portOf } from "../configuration/host-port.ts";
+import { attempt, failureText, isAway } from "../hns-failure.ts";
+import { KubeProxy } from "../kube-proxy.ts";
+import type { HostInterface, KubeProxyOptions } from "../options.ts";
+import type { ProxyObjects } from "../proxy-objects.ts";
+import type { Finding } from "../report.ts";
+import type { Klog } from "./klog.ts";
+import { primaryAddress } from "./node-addresses.ts";
+import type { Waiter } from "./waiter.ts";
+
+/** Waits for an HNS that does not answer: doubled from the first to the last. */
+const RETRY_FIRST_MS = 1_000;
+const RETRY_MAX_MS = 30_000;
+
+/** What options are made of, beside the configuration. */
+export interface OptionSources {
+  readonly configuration: KubeProxyConfiguration;
+  readonly kubernetes: KubernetesVersion;
+  readonly compat: Compat;
+  readonly hostname: string;
+  readonly kubeNetwork: string | undefined;
+  readonly gates: ReadonlyMap<string, boolean>;
+  /** Of the Node object. */
+  readonly addresses: readonly string[];
+  readonly hostInterfaces: readonly HostInterface[];
+}
+
+/** The options of the proxier. */
+export function proxyOptions(sources: OptionSources): KubeProxyOptions {
+  const { configuration, kubernetes, compat, hostname, kubeNetwork, gates, addresses, hostInterfaces } =
+    sources;
+  const { winkernel, bindAddress, healthzBindAddress } = configuration;
+  return {
+    kubernetes,
+    compat,
+    hostname,
+    nodeIp: primaryAddress(bindAddress, addresses).address,
+    networkName: winkernel.networkName,
+    kubeNetwork,
+    sourceVip: winkernel.sourceVip,
+    enableDSR: winkernel.enableDSR,
+    featureGates: { WinDSR: gates.get("WinDSR"), WinOverlay: gates.get("WinOverlay") },
+    rootHnsEndpointName: winkernel.rootHnsEndpointName,
+    forwardHealthCheckVip: winkernel.forwardHealthCheckVip,
+    healthzPort: portOf(healthzBindAddress),
+    hostInterfaces,
+    // Upstream reads everything in each sync.
+    reads: compat === "better" ? "new" : "all",
+  };
+}
+
+export interface StartParts {
+  readonly client: HcnClient;
+  readonly objects: ProxyObjects;
+  readonly options: KubeProxyOptions;
+  readonly waiter: Waiter;
+  readonly log: Klog;
+}
+
+/** Better: an HNS that does not answer yet is waited for. Upstream ends. */
+async function waitForHns({ client, waiter, log }: StartParts): Promise<void> {
+  for (let waitMs = RETRY_FIRST_MS; !waiter.isEnded; waitMs = Math.min(waitMs * 2, RETRY_MAX_MS)) {
+    const version = await attempt(() => getHnsVersion(client));
+    if (version.ok || !isAway(version.failure)) return;
+    log.error("HNS does not answer; it is tried again", {
+      reason: failureText(version.failure),
+      retryInMs: waitMs,
+      code: "hns-unreachable",
+    });
+    await waiter.sleep(waitMs);
+  }
+}
+
+/** A proxier that runs; what keeps it from starting; undefined when the waits were ended. */
+export async function startProxier(parts: StartParts): Promise<KubeProxy | Finding | undefined> {
+  const { client, objects, options, waiter, log } = parts;
+  if (options.compat === "better") await waitForHns(parts);
+  const proxy = new KubeProxy({ client, objects, options });
+  let said = "";
+  while (!waiter.isEnded) {
+    const result = await proxy.start();
+    if (result.state === "failed") return result.finding;
+    if (result.state === "running") return proxy;
+    const { message, code } = result.finding;
+    if (said !== message) log.warning(message, { code });
+    said = message;
+    await waiter.sleep(result.retryAfterMs);
+  }
+  return undefined;
+}

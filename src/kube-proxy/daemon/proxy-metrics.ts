@@ -1,0 +1,167 @@
+/** Metrics with the names of upstream (kube-proxy.md §6), and some of our own. */
+import { Counter, Gauge, Histogram, Registry } from "prom-client";
+import type { IpFamily } from "../../net/ip.ts";
+import type { Compat } from "../behaviour.ts";
+import type { FeatureGate } from "../configuration/feature-gates.ts";
+import { DURATION_BUCKETS, OwnMetrics, familyLabel } from "./own-metrics.ts";
+
+/** First minors: metrics for kernelspace at all (#106581), a family with syncs, counters of failures. */
+const KERNELSPACE_SINCE = 24;
+const FAMILY_LABEL_SINCE = 33;
+const FAILURES_SINCE = 37;
+const PROBES_SINCE = 34;
+
+/** Labels of the failure counters. */
+export type LoadBalancerType = "clusterip" | "nodeport" | "externalip" | "ingressip" | "healthcheck";
+export type FailureReason =
+  | "network_not_found"
+  | "port_already_exists"
+  | "not_implemented"
+  | "invalid_ip"
+  | "other";
+export type FailedCall = "create" | "update" | "delete";
+
+export interface ProxyMetricsOptions {
+  readonly minor: number;
+  readonly compat: Compat;
+  readonly gates: readonly (FeatureGate & { readonly isOn: boolean })[];
+}
+
+/** The stability that upstream writes before each help text. */
+function alpha(text: string): string {
+  return `[ALPHA] ${text}`;
+}
+
+const SYNC = "kubeproxy_sync_proxy_rules";
+
+/** All metrics of one process. */
+export class ProxyMetrics {
+  readonly registry: Registry = new Registry();
+  /** Those that upstream does not have. */
+  readonly own: OwnMetrics;
+  private readonly hasFamily: boolean;
+  private readonly duration: Histogram;
+  private readonly lastTimestamp: Gauge;
+  private readonly lastQueued: Gauge;
+  private readonly pending: Readonly<Record<"endpoint" | "service", Gauge>>;
+  private readonly total: Readonly<Record<"endpoint" | "service", Counter>>;
+  private readonly probes: Readonly<Record<"/healthz" | "/livez", Counter>>;
+  private readonly failures: Readonly<Record<FailedCall, Counter>>;
+
+  constructor({ minor, compat, gates }: ProxyMetricsOptions) {
+    this.hasFamily = minor >= FAMILY_LABEL_SINCE;
+    const labelNames = this.hasFamily ? ["ip_family"] : [];
+    const isShown = minor >= KERNELSPACE_SINCE || compat === "better";
+    const shown = isShown ? [this.registry] : [];
+    const gauge = (name: string, help: string, labels: readonly string[] = []): Gauge =>
+      new Gauge({ name: `${SYNC}_${name}`, help: alpha(help), labelNames: labels, registers: shown });
+    const counter = (name: string, help: string, labels: readonly string[], since = 0): Counter =>
+      new Counter({ name, help: alpha(help), labelNames: labels, registers: minor >= since ? shown : [] });
+    this.duration = new Histogram({
+      name: `${SYNC}_duration_seconds`,
+      help: alpha("SyncProxyRules latency in seconds"),
+      labelNames,
+      buckets: [...DURATION_BUCKETS],
+      registers: shown,
+    });
+    this.lastQueued = gauge(
+      "last_queued_timestamp_seconds",
+      "The last time a sync of proxy rules was queued",
+      labelNames,
+    );
+    this.lastTimestamp = gauge(
+      "last_timestamp_seconds",
+      "The last time proxy rules were successfully synced",
+      labelNames,
+    );
+    this.pending = {
+      endpoint: gauge("endpoint_changes_pending", "Pending proxy rules Endpoint changes"),
+      service: gauge("service_changes_pending", "Pending proxy rules Service changes"),
+    };
+    this.total = {
+      endpoint: counter(`${SYNC}_endpoint_changes_total`, "Cumulative proxy rules Endpoint changes", []),
+      service: counter(`${SYNC}_service_changes_total`, "Cumulative proxy rules Service changes", []),
+    };
+    this.probes = {
+      "/healthz": counter(
+        "kubeproxy_proxy_healthz_total",
+        "Cumulative proxy healthz HTTP status",
+        ["code"],
+        PROBES_SINCE,
+      ),
+      "/livez": counter(
+        "kubeproxy_proxy_livez_total",
+        "Cumulative proxy livez HTTP status",
+        ["code"],
+        PROBES_SINCE,
+      ),
+    };
+    const failures = (call: FailedCall): Counter =>
+      counter(
+        `${SYNC}_winkernel_lb_${call}_failures_total`,
+        `Cumulative HNS load balancer ${call} failures`,
+        ["ip_family", "lb_type", "error"],
+        FAILURES_SINCE,
+      );
+    this.failures = { create: failures("create"), update: failures("update"), delete: failures("delete") };
+    this.addBuild(minor, gates);
+    this.own = new OwnMetrics(this.registry);
+  }
+
+  /** A change of a Service or of an EndpointSlice has come; it waits when it changes anything. */
+  changed(kind: "endpoint" | "service", isEffective: boolean): void {
+    this.total[kind].inc();
+    if (isEffective) this.pending[kind].inc();
+  }
+
+  /** A sync has taken over what waited. */
+  takenOver(): void {
+    this.pending.endpoint.set(0);
+    this.pending.service.set(0);
+  }
+
+  queued(family: IpFamily, wallMs: number): void {
+    this.lastQueued.set(this.labels(family), wallMs / 1_000);
+  }
+
+  synced(family: IpFamily, seconds: number): void {
+    this.duration.observe(this.labels(family), seconds);
+  }
+
+  completed(family: IpFamily, wallMs: number): void {
+    this.lastTimestamp.set(this.labels(family), wallMs / 1_000);
+  }
+
+  probed(path: "/healthz" | "/livez", status: number): void {
+    this.probes[path].inc({ code: String(status) });
+  }
+
+  loadBalancerFailed(call: FailedCall, family: IpFamily, type: LoadBalancerType, error: FailureReason): void {
+    this.failures[call].inc({ ip_family: familyLabel(family), lb_type: type, error });
+  }
+
+  private labels(family: IpFamily): Record<string, string> {
+    return this.hasFamily ? { ip_family: familyLabel(family) } : {};
+  }
+
+  private addBuild(minor: number, gates: ProxyMetricsOptions["gates"]): void {
+    const registers = [this.registry];
+    const build = new Gauge({
+      name: "kubernetes_build_info",
+      help: alpha("Version of Kubernetes whose kube-proxy this is; it is Mullion's"),
+      labelNames: ["major", "minor", "git_version", "platform"],
+      registers,
+    });
+    build.set(
+      { major: "1", minor: String(minor), git_version: `v1.${minor}.0-mullion`, platform: "windows/amd64" },
+      1,
+    );
+    const enabled = new Gauge({
+      name: "kubernetes_feature_enabled",
+      help: "[BETA] This metric records the data about the stage and enablement of a k8s feature.",
+      labelNames: ["name", "stage"],
+      registers,
+    });
+    for (const { name, stage, isOn } of gates) enabled.set({ name, stage }, isOn ? 1 : 0);
+  }
+}

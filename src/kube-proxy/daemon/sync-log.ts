@@ -1,0 +1,88 @@
+/** What syncs tell in the log: each fault when it comes, and that it has gone; not the same in every sync. */
+import { familyLabel } from "./own-metrics.ts";
+import type { FamilySyncReport, Finding, ServicePortStatus } from "../report.ts";
+import type { Klog } from "./klog.ts";
+
+/** Faults that are said one by one in a sync; the rest is counted. */
+const SHOWN_MAX = 20;
+
+function nameOf({ namespace, name, portName, family }: ServicePortStatus): string {
+  return `${namespace}/${name}${portName === "" ? "" : `:${portName}`} ${familyLabel(family)}`;
+}
+
+function textOf(findings: readonly Finding[]): string {
+  return findings.map(({ code, message }) => `${code} ${message}`).join("\n");
+}
+
+export class SyncLog {
+  private readonly log: Klog;
+  /** What was said last, by service port. */
+  private readonly said = new Map<string, string>();
+  private readonly ends = new Map<number, string>();
+
+  constructor(log: Klog) {
+    this.log = log;
+  }
+
+  /** Says what is new in a report. */
+  tell(report: FamilySyncReport, seconds: number): void {
+    this.tellEnd(report);
+    let hidden = 0;
+    let shown = 0;
+    for (const status of [...report.programmed, ...report.notApplied]) {
+      const text = textOf(status.findings);
+      const name = nameOf(status);
+      if ((this.said.get(name) ?? "") === text) continue;
+      if (text === "") {
+        this.said.delete(name);
+        this.log.info(1, "Service port is programmed again", { service: name });
+        continue;
+      }
+      this.said.set(name, text);
+      if (shown++ < SHOWN_MAX) this.tellStatus(name, status);
+      else hidden++;
+    }
+    if (hidden > 0) this.log.warning("More Services with faults", { count: hidden });
+    this.log.info(report.programmed.length > 0 ? 2 : 4, "Synced proxy rules", {
+      ipFamily: familyLabel(report.family),
+      outcome: report.outcome,
+      programmed: report.programmed.length,
+      notApplied: report.notApplied.length,
+      repairs: report.repairs.length,
+      seconds: Number(seconds.toFixed(6)),
+    });
+  }
+
+  /** Forgets Services that are gone. */
+  keepOnly(names: readonly ServicePortStatus[]): void {
+    const kept = new Set(names.map(nameOf));
+    for (const name of this.said.keys()) if (!kept.has(name)) this.said.delete(name);
+  }
+
+  private tellStatus(service: string, { isApplied, findings }: ServicePortStatus): void {
+    for (const { code, message, address } of findings) {
+      const words = isApplied ? "Service port is programmed with a fault" : "Service port is not programmed";
+      this.log.warning(words, {
+        service,
+        reason: message,
+        ...(address === undefined ? {} : { address }),
+        code,
+      });
+    }
+  }
+
+  private tellEnd({ family, outcome, finding }: FamilySyncReport): void {
+    const text = finding === undefined ? "" : `${outcome} ${finding.code} ${finding.message}`;
+    if ((this.ends.get(family) ?? "") === text) return;
+    this.ends.set(family, text);
+    const ipFamily = familyLabel(family);
+    if (finding === undefined) this.log.info(0, "Syncs do their work again", { ipFamily });
+    else
+      this.log.error("Sync ended early; it is tried again", {
+        ipFamily,
+        outcome,
+        reason: finding.message,
+        code: finding.code,
+      });
+  }
+}

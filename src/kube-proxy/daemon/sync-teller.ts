@@ -1,0 +1,82 @@
+/** What a sync came to, as metrics, events, health and log lines. */
+import type { FamilySyncReport, ServicePortStatus } from "../report.ts";
+import type { EventRecorder, EventSubject } from "./event-recorder.ts";
+import type { Klog } from "./klog.ts";
+import type { ProxyHealth } from "./proxy-health.ts";
+import type { ProxyMetrics } from "./proxy-metrics.ts";
+import { SyncLog } from "./sync-log.ts";
+
+export interface SyncTellerParts {
+  readonly hostname: string;
+  readonly wallMs: () => number;
+  readonly log: Klog;
+  readonly health: ProxyHealth;
+  readonly metrics: ProxyMetrics;
+  readonly events: EventRecorder;
+}
+
+/** A Node as events name it: kubelet's nodes have their name for a uid there. */
+export function nodeSubject(name: string): EventSubject {
+  return { kind: "Node", namespace: "", name, uid: name };
+}
+
+export function serviceSubject(namespace: string, name: string): EventSubject {
+  return { kind: "Service", namespace, name, uid: `${namespace}/${name}` };
+}
+
+export class SyncTeller {
+  private readonly parts: SyncTellerParts;
+  private readonly syncLog: SyncLog;
+  private isDone = false;
+
+  constructor(parts: SyncTellerParts) {
+    this.parts = parts;
+    this.syncLog = new SyncLog(parts.log);
+  }
+
+  /** True when a sync has done all its work. */
+  get hasSynced(): boolean {
+    return this.isDone;
+  }
+
+  /** One family's sync, and how long it took. */
+  tell(report: FamilySyncReport, seconds: number): void {
+    const { metrics, health, wallMs } = this.parts;
+    const { family, outcome, notApplied } = report;
+    metrics.synced(family, seconds);
+    metrics.own.notAppliedNow(family, notApplied.length);
+    if (outcome === "done") {
+      this.isDone = true;
+      health.updated(family);
+      metrics.completed(family, wallMs());
+    } else metrics.own.failedSync(family, outcome);
+    this.tellEvents(report);
+    this.tellRepairs(report);
+    this.syncLog.tell(report, seconds);
+  }
+
+  /** Forgets Services that are gone. */
+  keepOnly(services: readonly ServicePortStatus[]): void {
+    this.syncLog.keepOnly(services);
+  }
+
+  private tellEvents(report: FamilySyncReport): void {
+    for (const { type, reason, namespace, name, message } of report.events) {
+      const regarding = serviceSubject(namespace, name);
+      this.parts.events.record({ type, reason, action: "GatherEndpoints", regarding, message });
+    }
+  }
+
+  private tellRepairs({ family, repairs }: FamilySyncReport): void {
+    const { metrics, log, events, hostname } = this.parts;
+    for (const { kind, service, message, code } of repairs) {
+      metrics.own.repaired(family, kind);
+      const name = service && `${service.namespace}/${service.name}`;
+      log.warning("Repaired HNS", { kind, service: name, reason: message, code });
+      const regarding =
+        service === undefined ? nodeSubject(hostname) : serviceSubject(service.namespace, service.name);
+      const text = `${hostname}: ${message} [${code}]`;
+      events.record({ type: "Warning", reason: "RepairedHNS", action: "Repair", regarding, message: text });
+    }
+  }
+}

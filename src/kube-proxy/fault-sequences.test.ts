@@ -1,0 +1,10 @@
+import { describe, expect, it } from "vitest";
+import { surviveFaults } from "./fault-sequences.suite.ts";
+
+describe("random changes before an HNS that fails, forgets and restarts", () => {
+  it("when quiet, HNS holds exactly what is wanted", async () => {
+    let repairs = 0;
+    for (let seed = 1; seed <= 16; seed++) repairs += await surviveFaults(seed, 30);
+    expect(repairs).toBeGreaterThan(16);
+  });
+});

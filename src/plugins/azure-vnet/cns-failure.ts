@@ -1,0 +1,73 @@
+/** Failures of CNS in the words of CNI. */
+import { CNI_CODES, CniError } from "../../cni/error.ts";
+import type { Compat } from "../../cni/parameters.ts";
+import type { KnowledgeCode } from "../../knowledge/codes.ts";
+import { CNS_CODES } from "../cns/documents.ts";
+import { type CnsClient, CnsError } from "../cns/client.ts";
+
+interface Meaning {
+  /** What the runtime is told to do; the reference has one code for all. */
+  readonly code: number;
+  readonly knowledge: KnowledgeCode;
+  readonly step: (origin: string) => string;
+}
+
+const UNREACHABLE: Meaning = {
+  code: CNI_CODES.tryAgainLater,
+  knowledge: "azure-cns-down",
+  step: (origin) =>
+    `CNS of this node does not answer at ${origin} (field "cnsurl"); look at its pod in kube-system`,
+};
+const EXHAUSTED: Meaning = {
+  code: CNI_CODES.tryAgainLater,
+  knowledge: "azure-cns-pool-exhausted",
+  step: () => "CNS asks for more addresses by itself; when it stays so, the subnet or the pod CIDR is full",
+};
+const REFUSED: Meaning = {
+  code: CNI_CODES.internal,
+  knowledge: "azure-cns-refused",
+  step: (origin) => `CNS at ${origin} refuses; its log says why`,
+};
+const BROKEN: Meaning = {
+  code: CNI_CODES.decodingFailure,
+  knowledge: "azure-cns-answer-wrong",
+  step: (origin) => `what answers at ${origin} (field "cnsurl") does not speak as CNS does`,
+};
+const FAILING: Meaning = {
+  code: CNI_CODES.tryAgainLater,
+  knowledge: "azure-cns-refused",
+  step: (origin) => `what answers at ${origin} (field "cnsurl") fails; look at the log of CNS`,
+};
+
+function meaningOf({ failure, code, message }: CnsError): Meaning {
+  switch (failure) {
+    case "unreachable":
+      return UNREACHABLE;
+    case "http":
+      return FAILING;
+    case "broken":
+    case "unsupported":
+      return BROKEN;
+    case "refused": {
+      const isExhausted =
+        code === CNS_CODES.addressUnavailable ||
+        (code === CNS_CODES.failedToAllocate && /not enough IPs|available/i.test(message));
+      return isExhausted ? EXHAUSTED : REFUSED;
+    }
+  }
+}
+
+/** The error with what was being done; what is no failure of CNS keeps its code. */
+export function cnsFailure(action: string, error: unknown, { origin }: CnsClient, compat: Compat): CniError {
+  if (!(error instanceof CnsError)) {
+    const { message, details, knowledge } =
+      error instanceof CniError ? error : { message: String(error), details: "", knowledge: undefined };
+    return new CniError(CNI_CODES.internal, `${action}: ${message}`, { details, knowledge, cause: error });
+  }
+  const { code, knowledge, step } = meaningOf(error);
+  return new CniError(compat === "better" ? code : CNI_CODES.internal, `${action}: ${error.message}`, {
+    details: compat === "better" ? step(origin) : "",
+    knowledge,
+    cause: error,
+  });
+}

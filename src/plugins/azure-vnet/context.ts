@@ -1,0 +1,127 @@
+/** What the verbs share: the parts of the plugin, and one call opened with them. */
+import { DecodeError } from "../../cni/decode.ts";
+import type { Delegate } from "../../cni/delegate.ts";
+import { CNI_CODES, CniError } from "../../cni/error.ts";
+import type { Compat } from "../../cni/parameters.ts";
+import type { PluginRequest } from "../../cni/plugin.ts";
+import type { HcnClient } from "../../hcn/client.ts";
+import { CnsClient } from "../cns/client.ts";
+import type { AddressSource } from "./address-source.ts";
+import { AzureCaller } from "./caller.ts";
+import { CnsAddresses } from "./cns-addresses.ts";
+import { CnsMemory } from "./cns-memory.ts";
+import { AZURE_ERROR_CODE, type AzureConfiguration, readAzureConfiguration } from "./conf.ts";
+import { AzureEndpoints } from "./endpoints.ts";
+import { FileMemory } from "./file-memory.ts";
+import type { AzureHost } from "./host.ts";
+import { AzureIpam } from "./ipam.ts";
+import { NetworkContainers } from "./network-containers.ts";
+import { AzureNetworks } from "./networks.ts";
+import type { AzureCall } from "./plan.ts";
+import { endpointNameOf } from "./planning.ts";
+import { readPodIfKnown, validateArguments } from "./pod.ts";
+import type { AzureMemory, AzureSession } from "./session.ts";
+import type { StateStore } from "./state-store.ts";
+import { findNetwork } from "./state.ts";
+
+export interface AzureVnetOptions {
+  readonly client: HcnClient;
+  /** Calls the IPAM plugin. */
+  readonly delegate: Delegate;
+  /** Undefined: the stateless plugin, for which CNS remembers. */
+  readonly store: StateStore | undefined;
+  readonly host: AzureHost;
+  readonly compat: Compat;
+}
+
+export class AzureContext {
+  readonly compat: Compat;
+  readonly host: AzureHost;
+  readonly networks: AzureNetworks;
+  readonly endpoints: AzureEndpoints;
+  private readonly options: AzureVnetOptions;
+
+  constructor(options: AzureVnetOptions) {
+    this.options = options;
+    this.compat = options.compat;
+    this.host = options.host;
+    this.networks = new AzureNetworks(options.host, options.compat);
+    this.endpoints = new AzureEndpoints(options.host, options.compat);
+  }
+
+  get isStateless(): boolean {
+    return this.options.store === undefined;
+  }
+
+  /** Runs `work` with the call, while no other call has the state. @throws CniError */
+  async withCall<T>(request: PluginRequest, work: (call: AzureCall) => Promise<T>): Promise<T> {
+    const { store, host } = this.options;
+    const memory: AzureMemory =
+      store === undefined ? new CnsMemory(this.cnsOf(request)) : new FileMemory(store, host);
+    return memory.use((session) => work(this.open(request, session)));
+  }
+
+  /** @throws CniError */
+  open(request: PluginRequest, session: AzureSession): AzureCall {
+    const { compat } = this;
+    const { client, host } = this.options;
+    const configuration = this.configurationOf(request);
+    validateArguments(request, configuration);
+    const limit = { host, timeoutSeconds: configuration.hnsTimeoutSeconds };
+    const cns = this.cnsOf(request);
+    const call = { compat, request, configuration, cns, session };
+    const caller = new AzureCaller(client, compat, limit);
+    return { ...call, caller, source: this.sourceOf(call) };
+  }
+
+  /** Reads configuration. @throws CniError with the code 100 (the reference), 7 (better) */
+  decode<T>(read: () => T): T {
+    try {
+      return read();
+    } catch (error) {
+      if (!(error instanceof DecodeError)) throw error;
+      const code = this.compat === "better" ? CNI_CODES.invalidNetworkConfig : AZURE_ERROR_CODE;
+      throw new CniError(code, `Failed to parse network configuration: ${error.message}.`, { cause: error });
+    }
+  }
+
+  private configurationOf(request: PluginRequest): AzureConfiguration {
+    return this.decode(() => readAzureConfiguration(request.configuration, this.compat));
+  }
+
+  /** The reference looks for CNS at the configured place in ADD alone; its state is always at the usual one. */
+  private cnsOf(request: PluginRequest): CnsClient {
+    const isUsual = this.compat === "reference" && (request.command !== "ADD" || this.isStateless);
+    const url = isUsual ? "" : this.configurationOf(request).cnsUrl;
+    return new CnsClient({ transport: this.options.host.http, url });
+  }
+
+  private sourceOf(call: Omit<AzureCall, "caller" | "source">): AddressSource {
+    const { compat, configuration, request, cns, session } = call;
+    const { host, delegate } = this.options;
+    const { name, namespace } = readPodIfKnown(request);
+    const pod = { podName: name, podNamespace: namespace };
+    if (configuration.isMultiTenant)
+      return new NetworkContainers({ client: cns, host, configuration, pod, compat });
+    if (configuration.usesCns) {
+      return new CnsAddresses({
+        client: cns,
+        pendingReleases: host.pendingReleases,
+        configuration,
+        containerId: request.containerId,
+        podInterfaceId: endpointNameOf(request, session.state, request.ifName, compat),
+        pod,
+        compat,
+      });
+    }
+    return new AzureIpam({
+      type: configuration.ipamType,
+      ipv6Mode: configuration.ipv6Mode,
+      request,
+      delegate,
+      compat,
+      subnets: findNetwork(session.state, configuration.name)?.subnets ?? [],
+      forgetAddresses: () => host.forgetAddresses(),
+    });
+  }
+}

@@ -1,0 +1,57 @@
+/** CHECK and STATUS, and what the reference has in place of CHECK (row 144). */
+import { requirePrevResult } from "../../cni/configuration.ts";
+import { CNI_CODES, CniError } from "../../cni/error.ts";
+import type { PluginRequest } from "../../cni/plugin.ts";
+import type { CniResult } from "../../cni/result.ts";
+import { listNetworks } from "../../hcn/operations.ts";
+import { familyOf } from "../../net/ip.ts";
+import { requireNetwork } from "../windows-endpoint/endpoint-api.ts";
+import type { AzureContext } from "./context.ts";
+import { azureEndpointName } from "./pod.ts";
+import { policiesOf } from "./planning.ts";
+import { getResult } from "./result.ts";
+import { findNetwork } from "./state.ts";
+
+/** The endpoint of the state as a result. */
+export function runGet(context: AzureContext, request: PluginRequest): Promise<CniResult> {
+  return context.withCall(request, async ({ session, configuration }) => {
+    const network = findNetwork(session.state, configuration.name);
+    if (network === undefined) throw new CniError(CNI_CODES.internal, "Network not found");
+    const endpoint = network.endpoints.get(azureEndpointName(request, request.ifName));
+    if (endpoint === undefined) throw new CniError(CNI_CODES.internal, "Endpoint not found");
+    return getResult(request, endpoint);
+  });
+}
+
+export function runCheck(context: AzureContext, request: PluginRequest): Promise<void> {
+  return context.withCall(request, async (call) => {
+    const previous = context.decode(() => requirePrevResult(request.configuration));
+    const found = (await call.session.endpointsOf(request)).find(
+      ({ endpoint }) => endpoint.ifName === request.ifName && endpoint.nicType === "InfraNIC",
+    );
+    if (found === undefined) {
+      const message = `nothing is remembered of container ${request.containerId} with ${request.ifName} on network ${call.configuration.name}; recreate the container`;
+      throw new CniError(CNI_CODES.internal, message);
+    }
+    const { network, endpoint } = found;
+    const ips = endpoint.addresses.map((address) => ({ address }));
+    const isDualStack = ips.some(({ address }) => familyOf(address.ip) === 6);
+    const policies = policiesOf(call, { ips, policies: [] }, isDualStack, context.compat);
+    const record = { ...endpoint, netns: request.netns };
+    await context.endpoints.check(call, network, record, { previous, policies });
+    await call.source.check();
+  });
+}
+
+/** Ready when HNS answers, the adapter can be found, and the addresses' source is ready. */
+export function runStatus(context: AzureContext, request: PluginRequest): Promise<void> {
+  return context.withCall(request, async (call) => {
+    await requireNetwork(() => call.caller.hcn("hcnEnumerateNetworks", (client) => listNetworks(client)));
+    const { master } = call.configuration;
+    if (master !== "" && !context.host.interfaces().some(({ name }) => name === master)) {
+      const message = `field "master" is ${JSON.stringify(master)}, and this machine has no such interface`;
+      throw new CniError(CNI_CODES.pluginNotAvailable, message);
+    }
+    await call.source.status();
+  });
+}

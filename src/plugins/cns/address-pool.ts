@@ -1,0 +1,108 @@
+/** The addresses that CNS has for pods, and who holds them. */
+import { familyOf, parseIp } from "../../net/ip.ts";
+import type { IpConfiguration, PodContext } from "./documents.ts";
+
+/** A network container whose addresses go to pods: a block that Azure gave to the node. */
+export interface PoolContainer {
+  readonly id: string;
+  /** Its own address, which the network around sees; prefix lengths and gateways are the pods', too. */
+  readonly primary: IpConfiguration;
+  readonly addresses: readonly string[];
+}
+
+export interface PodKey extends PodContext {
+  readonly containerId: string;
+  readonly interfaceId: string;
+}
+
+export interface PoolAddress {
+  readonly address: string;
+  readonly container: PoolContainer;
+  holder: PodKey | undefined;
+}
+
+/** Not one address of each kind is free. */
+export class PoolExhausted extends Error {
+  override readonly name = "PoolExhausted";
+}
+
+function familyOfText(address: string): 4 | 6 {
+  const ip = parseIp(address);
+  return ip === undefined ? 4 : familyOf(ip);
+}
+
+function sameHolder(a: PodKey | undefined, b: PodKey, byContainer: boolean): boolean {
+  if (a === undefined) return false;
+  return byContainer ? a.containerId === b.containerId : a.interfaceId === b.interfaceId;
+}
+
+export class AddressPool {
+  private readonly addresses: PoolAddress[] = [];
+  private readonly containers: PoolContainer[] = [];
+  /** Holders are told apart by their container; else by their interface. */
+  private readonly isByContainer: boolean;
+
+  constructor(isByContainer: boolean) {
+    this.isByContainer = isByContainer;
+  }
+
+  get isEmpty(): boolean {
+    return this.containers.length === 0;
+  }
+
+  get containerCount(): number {
+    return this.containers.length;
+  }
+
+  add(container: PoolContainer): void {
+    this.containers.push(container);
+    for (const address of container.addresses) this.addresses.push({ address, container, holder: undefined });
+  }
+
+  all(): readonly PoolAddress[] {
+    return this.addresses;
+  }
+
+  /** What the pod holds already, else one address of each family of each container. @throws PoolExhausted */
+  take(pod: PodKey, wanted: readonly string[]): readonly PoolAddress[] {
+    const held = this.heldBy(pod);
+    if (held.length > 0) return held;
+    const chosen = wanted.length > 0 ? this.named(wanted) : this.oneOfEach();
+    for (const each of chosen) each.holder = pod;
+    return chosen;
+  }
+
+  /** Everything that the pod holds, whatever the request names: so does CNS. */
+  release(pod: PodKey): void {
+    for (const each of this.heldBy(pod)) each.holder = undefined;
+  }
+
+  private heldBy(pod: PodKey): readonly PoolAddress[] {
+    return this.addresses.filter(({ holder }) => sameHolder(holder, pod, this.isByContainer));
+  }
+
+  private named(wanted: readonly string[]): readonly PoolAddress[] {
+    const free = this.addresses.filter(
+      ({ address, holder }) => holder === undefined && wanted.includes(address),
+    );
+    if (free.length === wanted.length) return free;
+    throw new PoolExhausted(`not all requested ips [${wanted.join(" ")}] were found/available in the pool`);
+  }
+
+  private oneOfEach(): readonly PoolAddress[] {
+    if (this.isEmpty) throw new PoolExhausted("no NCs found in the CNS internal state");
+    return this.containers.flatMap((container) => {
+      const own = this.addresses.filter((each) => each.container === container);
+      const families = [...new Set(own.map(({ address }) => familyOfText(address)))];
+      return families.map((family) => {
+        const free = own.find(
+          ({ address, holder }) => holder === undefined && familyOfText(address) === family,
+        );
+        if (free !== undefined) return free;
+        throw new PoolExhausted(
+          `not enough IPs available of type IPv${family} for ${container.id}, waiting on Azure CNS to allocate more with NC Status: `,
+        );
+      });
+    });
+  }
+}

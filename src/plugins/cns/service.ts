@@ -1,0 +1,292 @@
+/**
+ * CNS itself, as far as azure-vnet calls it: for tests and for nodes of the emulator. It answers as the restserver of
+ * Azure/azure-container-networking does (cns/restserver/ipam.go).
+ */
+import { DecodeError, type StructReader, readStruct } from "../../cni/decode.ts";
+import { type JsonObject, JsonError, type JsonValue, parseJson } from "../../cni/json.ts";
+import type { HcnClient } from "../../hcn/client.ts";
+import {
+  AddressPool,
+  type PodKey,
+  type PoolAddress,
+  type PoolContainer,
+  PoolExhausted,
+} from "./address-pool.ts";
+import { answer, outcome } from "./answers.ts";
+import { ensureApipaEndpoint, removeApipaEndpoint } from "./apipa-endpoints.ts";
+import {
+  CNS_CODES,
+  CNS_PATHS,
+  type HostIpInfo,
+  type IpConfiguration,
+  type NetworkContainer,
+  type PodContext,
+  type PodIpInfo,
+} from "./documents.ts";
+import { EndpointStates } from "./endpoint-states.ts";
+import type { HttpAnswer } from "./transport.ts";
+
+export interface CnsServiceOptions {
+  readonly host: HostIpInfo;
+  /** The node's HNS, for endpoints between containers and host. */
+  readonly client?: HcnClient;
+  /** Keeps the endpoints of a stateless plugin, and tells pods apart by their containers. */
+  readonly keepsEndpoints?: boolean;
+  /** A service from before pods had several addresses. */
+  readonly isOld?: boolean;
+}
+
+/** Releases that were left for CNS while it was away. */
+export interface MissedReleases {
+  list(): Promise<readonly { readonly containerId: string; readonly podInterfaceId: string }[]>;
+  remove(containerId: string): Promise<void>;
+}
+
+const NO_SUBNET = { IPAddress: "", PrefixLength: 0 } as const;
+
+export const NO_CONFIGURATION: IpConfiguration = Object.freeze({
+  IPSubnet: NO_SUBNET,
+  IPSubnetV6: NO_SUBNET,
+  DNSServers: [],
+  GatewayIPAddress: "",
+  GatewayIPv6Address: "",
+});
+
+export const PLAIN_POD_IP: PodIpInfo = Object.freeze({
+  PodIPConfig: NO_SUBNET,
+  NetworkContainerPrimaryIPConfig: NO_CONFIGURATION,
+  NetworkContainerIPv6Config: NO_CONFIGURATION,
+  HostPrimaryIPInfo: { Gateway: "", PrimaryIP: "", Subnet: "" },
+  NICType: "InfraNIC",
+  MacAddress: "",
+  SkipDefaultRoutes: false,
+  Routes: [],
+  PnPID: "",
+  EndpointPolicies: [],
+  AllowHostToNCCommunication: false,
+  AllowNCToHostCommunication: false,
+  NetworkContainerID: "",
+});
+
+const HTTP_BAD_REQUEST = 400;
+const HTTP_NOT_FOUND = 404;
+/** What an older service does not know. */
+const NEWER: readonly string[] = [CNS_PATHS.requestIps, CNS_PATHS.releaseIps, CNS_PATHS.allNetworkContainers];
+
+function keyOf({ podName, podNamespace }: PodContext): string {
+  return `${podNamespace}/${podName}`;
+}
+
+function readContext(reader: StructReader): PodContext {
+  const context = reader.struct("orchestratorContext");
+  return {
+    podName: context?.text("podName") ?? "",
+    podNamespace: context?.text("podNamespace") ?? "",
+  };
+}
+
+function readPod(reader: StructReader): PodKey {
+  return {
+    ...readContext(reader),
+    containerId: reader.text("infraContainerID"),
+    interfaceId: reader.text("podInterfaceID"),
+  };
+}
+
+export class CnsService {
+  private readonly options: CnsServiceOptions;
+  private readonly pool: AddressPool;
+  /** Network containers of tenants, by pod. */
+  private readonly containers: Map<string, NetworkContainer[]> = new Map();
+  /** Interfaces of pods' own, by pod. */
+  private readonly interfaces: Map<string, PodIpInfo[]> = new Map();
+  private readonly endpoints: EndpointStates = new EndpointStates();
+
+  constructor(options: CnsServiceOptions) {
+    this.options = options;
+    this.pool = new AddressPool(options.keepsEndpoints === true);
+  }
+
+  /** A block of addresses for whatever pods come. */
+  addPool(container: PoolContainer): void {
+    this.pool.add(container);
+  }
+
+  /** The network of one tenant's pod. */
+  addContainer(pod: PodContext, container: NetworkContainer): void {
+    this.containers.set(keyOf(pod), [...(this.containers.get(keyOf(pod)) ?? []), container]);
+  }
+
+  /** An interface that a pod has for itself. */
+  addInterface(pod: PodContext, info: PodIpInfo): void {
+    this.interfaces.set(keyOf(pod), [...(this.interfaces.get(keyOf(pod)) ?? []), info]);
+  }
+
+  /** Addresses of the pool with their holders. */
+  addresses(): readonly PoolAddress[] {
+    return this.pool.all();
+  }
+
+  /** Works off what azure-vnet left while nobody answered; CNS does so every fifteen seconds. */
+  async drain(missed: MissedReleases): Promise<void> {
+    for (const { containerId, podInterfaceId } of await missed.list()) {
+      this.release({ containerId, interfaceId: podInterfaceId, podName: "", podNamespace: "" });
+      await missed.remove(containerId);
+    }
+  }
+
+  /** Answers one request. `body` is empty when there is none. */
+  async handle(method: string, path: string, body: string): Promise<HttpAnswer> {
+    try {
+      return await this.dispatch(method, path, body);
+    } catch (error) {
+      if (!(error instanceof JsonError) && !(error instanceof DecodeError)) throw error;
+      return { status: HTTP_BAD_REQUEST, text: error.message };
+    }
+  }
+
+  private async dispatch(method: string, path: string, body: string): Promise<HttpAnswer> {
+    if (path.startsWith(CNS_PATHS.endpoints))
+      return this.handleEndpoint(method, path.slice(CNS_PATHS.endpoints.length), body);
+    const isKnown = Object.values<string>(CNS_PATHS).includes(path) && method === "POST";
+    if (!isKnown || (this.options.isOld === true && NEWER.includes(path)))
+      return { status: HTTP_NOT_FOUND, text: "404 page not found\n" };
+    const reader = readStruct(parseJson(body), "");
+    switch (path) {
+      case CNS_PATHS.requestIps:
+        return this.requestIps(reader);
+      case CNS_PATHS.requestIp:
+        return this.requestIp(reader);
+      case CNS_PATHS.releaseIps:
+      case CNS_PATHS.releaseIp:
+        this.release(readPod(reader));
+        return answer(outcome(CNS_CODES.success));
+      case CNS_PATHS.allNetworkContainers:
+      case CNS_PATHS.networkContainer:
+        return this.networkContainers(path, readContext(reader));
+      case CNS_PATHS.createApipaEndpoint:
+      case CNS_PATHS.deleteApipaEndpoint:
+        return this.apipaEndpoint(path, reader.text("NetworkContainerID"));
+      default:
+        return this.listAddresses(reader.texts("IPConfigStateFilter"));
+    }
+  }
+
+  private requestIps(reader: StructReader): HttpAnswer {
+    const pod = readPod(reader);
+    try {
+      const podIPInfo = this.assign(pod, reader.texts("desiredIPAddresses"));
+      return answer({ podIPInfo: podIPInfo as unknown as JsonValue, response: outcome(CNS_CODES.success) });
+    } catch (error) {
+      if (!(error instanceof PoolExhausted)) throw error;
+      return answer({ podIPInfo: [], response: this.exhausted(error, pod) });
+    }
+  }
+
+  private exhausted({ message }: PoolExhausted, pod: PodKey): JsonObject {
+    const text = `AllocateIPConfig failed: ${message}, IP config request is {${pod.interfaceId} ${pod.containerId}}`;
+    return outcome(CNS_CODES.failedToAllocate, text);
+  }
+
+  /** The older call has room for one address. */
+  private requestIp(reader: StructReader): HttpAnswer {
+    const pod = readPod(reader);
+    if (this.pool.containerCount !== 1) {
+      const text = `Expected 1 NC when calling this API but found ${this.pool.containerCount} NCs`;
+      return answer({ PodIpInfo: {}, Response: outcome(CNS_CODES.invalidRequest, text) });
+    }
+    try {
+      const [first, ...more] = this.assign(pod, []);
+      if (first === undefined || more.length > 0) {
+        const text = `request returned incorrect number of IPs. Expected 1 and returned ${more.length + 1}`;
+        return answer({ PodIpInfo: {}, Response: outcome(CNS_CODES.unexpected, text) });
+      }
+      return answer({ PodIpInfo: first as unknown as JsonValue, Response: outcome(CNS_CODES.success) });
+    } catch (error) {
+      if (!(error instanceof PoolExhausted)) throw error;
+      return answer({ PodIpInfo: {}, Response: this.exhausted(error, pod) });
+    }
+  }
+
+  /** Addresses of the pool, and the pod's own interfaces, which then have the default routes. */
+  private assign(pod: PodKey, wanted: readonly string[]): readonly PodIpInfo[] {
+    const own = this.interfaces.get(keyOf(pod)) ?? [];
+    const hasOwnDefault = own.some(
+      ({ SkipDefaultRoutes, NICType }) => NICType === "FrontendNIC" && !SkipDefaultRoutes,
+    );
+    const taken = this.pool.isEmpty && own.length > 0 ? [] : this.pool.take(pod, wanted);
+    const infra = taken.map(({ address, container }) => ({
+      ...PLAIN_POD_IP,
+      PodIPConfig: { IPAddress: address, PrefixLength: container.primary.IPSubnet.PrefixLength },
+      NetworkContainerPrimaryIPConfig: container.primary,
+      HostPrimaryIPInfo: this.options.host,
+      SkipDefaultRoutes: hasOwnDefault,
+    }));
+    if (this.options.keepsEndpoints === true) this.endpoints.begin(pod.containerId, pod);
+    return [...infra, ...own.map((info) => ({ ...info, HostPrimaryIPInfo: this.options.host }))];
+  }
+
+  private release(pod: PodKey): void {
+    this.pool.release(pod);
+    this.endpoints.forget(pod.containerId);
+  }
+
+  private networkContainers(path: string, pod: PodContext): HttpAnswer {
+    const found = this.containers.get(keyOf(pod)) ?? [];
+    const result =
+      found.length > 0
+        ? outcome(CNS_CODES.success)
+        : outcome(CNS_CODES.unknownContainer, `NetworkContainer doesn't exist for ${keyOf(pod)}`);
+    if (path === CNS_PATHS.allNetworkContainers)
+      return answer({ NetworkContainers: found as unknown as JsonValue, Response: result });
+    return answer({ ...(found[0] as unknown as JsonObject | undefined), Response: result });
+  }
+
+  private async apipaEndpoint(path: string, id: string): Promise<HttpAnswer> {
+    const { client } = this.options;
+    const container = [...this.containers.values()].flat().find((each) => each.NetworkContainerID === id);
+    if (container === undefined || client === undefined) {
+      const text = `CreateHostNCApipaEndpoint failed with error: Unable to get goal state for the given Network Container: ${id}`;
+      return answer({ Response: outcome(CNS_CODES.unknownContainer, text), EndpointID: "" });
+    }
+    try {
+      if (path === CNS_PATHS.deleteApipaEndpoint) {
+        await removeApipaEndpoint(client, container);
+        return answer({ Response: outcome(CNS_CODES.success) });
+      }
+      const EndpointID = await ensureApipaEndpoint(client, container);
+      return answer({ Response: outcome(CNS_CODES.success), EndpointID });
+    } catch (error) {
+      const text = `CreateHostNCApipaEndpoint failed with error: ${error instanceof Error ? error.message : String(error)}`;
+      return answer({ Response: outcome(CNS_CODES.unexpected, text), EndpointID: "" });
+    }
+  }
+
+  private listAddresses(states: readonly string[]): HttpAnswer {
+    const all = this.pool.all().map(({ address, container, holder }) => ({
+      state: holder === undefined ? "Available" : "Assigned",
+      ID: address,
+      IPAddress: address,
+      NCID: container.id,
+      PodInfo:
+        holder === undefined
+          ? null
+          : {
+              podName: holder.podName,
+              podNamespace: holder.podNamespace,
+              PodInfraContainerID: holder.containerId,
+              PodInterfaceID: holder.interfaceId,
+            },
+    }));
+    const IPConfigurationStatus = all.filter(({ state }) => states.includes(state));
+    return answer({ IPConfigurationStatus, Response: outcome(CNS_CODES.success) });
+  }
+
+  private handleEndpoint(method: string, id: string, body: string): HttpAnswer {
+    if (this.options.keepsEndpoints === true) return this.endpoints.handle(method, id, body);
+    const text = "CNS is not set to manage the endpoint state";
+    return answer(
+      outcome(CNS_CODES.unexpected, `[EndpointHandlerAPI] EndpointHandlerAPI failed with error: ${text}`),
+    );
+  }
+}
