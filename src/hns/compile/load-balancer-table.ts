@@ -257,7 +257,7 @@ export class LoadBalancerTable {
     const isTranslating = four.sourceNat.size + six.sourceNat.size > 0;
     return {
       SLB_HAIRPIN_LAYER: used("hairpin"),
-      SLB_NAT_LAYER: used("sourceNat"),
+      SNAT: used("sourceNat"),
       LB: used("balance"),
       ENCAP: tunnel?.encap ?? [],
       DECAP_IN: tunnel?.decap ?? [],

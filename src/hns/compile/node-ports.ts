@@ -24,17 +24,20 @@ export function poolOf(
   mapping: LoadBalancerPortMappingRecord,
   facts: LoadBalancerFacts,
 ): HostPoolDefinition | undefined {
-  const { sourceVip, id } = loadBalancer;
+  const { sourceVip } = loadBalancer;
   const family = familyOfBalancer(loadBalancer);
-  const own = family === 4 ? facts.managementIp : facts.managementIp6;
-  const ip = sourceVip !== undefined && familyOf(sourceVip) === family ? sourceVip : own;
+  const nodeIp = family === 4 ? facts.managementIp : facts.managementIp6;
+  const ip = sourceVip !== undefined && familyOf(sourceVip) === family ? sourceVip : nodeIp;
   if (ip === undefined) return undefined;
   const protocol = mapping.protocol === IpProtocol.tcp ? "TCP" : "UDP";
   const shared = [`SLB_NATPOOL_IPV${family}`, protocol, formatIp(ip)].join("_");
+  // Observed: address, front end and port run together (kubernetes/kubernetes#79359).
+  const [vip] = loadBalancer.frontendVips;
+  const own = `${shared}${vip === undefined ? "" : formatIp(vip)}${mapping.externalPort}`;
   const isDsr = hasFlag(loadBalancer, LOAD_BALANCER_FLAGS.DSR);
   const isShared = facts.traits.sharesPortBlocks || isDsr;
   return Object.freeze({
-    name: isShared ? shared : [shared, id, mapping.externalPort].join("_"),
+    name: isShared ? shared : own,
     ip,
     protocol: mapping.protocol,
     portsMax: isShared ? SHARED_PORTS_MAX : BLOCK_PORTS,
