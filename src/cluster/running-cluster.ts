@@ -17,6 +17,7 @@ import { SETTLE_MS } from "./open-cluster.ts";
 import { type PortConflict, PodServers } from "./pod-servers.ts";
 import type { Machines } from "./raise-machines.ts";
 import { type PodOutcome, RunningPods } from "./running-pods.ts";
+import type { ServicePortStatus } from "../kube-proxy/mod.ts";
 import { ServiceProxies, type ServiceTrouble } from "./service-proxies.ts";
 import { SessionEvents } from "./session-events.ts";
 import { type PodNote, flannelNotes, machineNotes, podNotes, serviceNotes } from "./session-notes.ts";
@@ -109,6 +110,10 @@ export class RunningCluster implements ClusterSession {
     const results = references.map((reference) => this.deleteOne(reference));
     await this.settle();
     return { results, notes: this.newNotes().map(toSessionProblem) };
+  }
+
+  servicesOn(node: string): readonly ServicePortStatus[] | undefined {
+    return this.proxies.statusesOn(node);
   }
 
   listObjects(kind: KubeKind, namespace?: string): readonly KubeObject[] {

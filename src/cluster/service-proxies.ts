@@ -8,6 +8,7 @@ import {
   type KubeProxy,
   type KubeProxyOptions,
   ProxyObjects,
+  type ServicePortStatus,
   type SyncReport,
   createKubeProxy,
   followSource,
@@ -110,6 +111,11 @@ export class ServiceProxies {
       this.note(node, await proxy.sync());
       progress?.(++done, this.windows.size);
     }
+  }
+
+  /** Every service port as the kube-proxy of a Windows node knows it; undefined: the node has none. */
+  statusesOn(node: string): readonly ServicePortStatus[] | undefined {
+    return this.windows.get(node)?.services();
   }
 
   /** What keeps Services from working on Windows nodes now. */
