@@ -11,10 +11,11 @@ import { formatIp } from "../net/ip.ts";
 import { formatPrefix, prefixContains } from "../net/prefix.ts";
 import type { Cluster, ClusterNode, ClusterPod } from "./cluster.ts";
 import type { PodSpec } from "./file/cluster-file.ts";
+import type { DnsSettings } from "../host/compartment.ts";
 import type { Kubelet } from "./kubelet.ts";
 import type { PodDns } from "./pod-dns.ts";
 import { podHosts } from "./pod-hosts.ts";
-import { sandboxOf } from "./pod-object.ts";
+import { NETWORK_ANNOTATION, sandboxOf } from "./pod-object.ts";
 
 /** What a kubelet has to say about a pod. */
 export interface PodRemark {
@@ -136,6 +137,22 @@ export class RunningPods {
     }
   }
 
+  /** A kubelet tries a sandbox again and again; here it does so for as long as a next try may go otherwise. */
+  private async addPatiently(
+    kubelet: Kubelet,
+    sandbox: PodSpec,
+    dns: DnsSettings | undefined,
+  ): Promise<ClusterPod> {
+    const isFlannel = this.options.cluster.file.network.plugin === "flannel";
+    for (let tries = 1; ; tries++) {
+      try {
+        return await kubelet.addPod(sandbox, dns);
+      } catch (error) {
+        if (!isFlannel || tries === SANDBOX_TRIES) throw error;
+      }
+    }
+  }
+
   private sandboxFor(pod: Pod): PodSpec {
     const own = this.own.get(`${pod.metadata.namespace}/${pod.metadata.name}`);
     const { name, os } = this.nodeOf(pod).spec;
@@ -155,11 +172,11 @@ export class RunningPods {
     const node = this.nodeOf(pod);
     const kubelet = kubelets.get(node.spec.name);
     if (kubelet === undefined) throw new RangeError(`no kubelet for node ${node.spec.name}`);
-    const strange = strangeAddress(sandbox, cluster);
+    const strange = missingNetwork(sandbox, cluster) ?? strangeAddress(sandbox, cluster);
     if (strange !== undefined) return { pod, running: undefined, remarks: [strange] };
     const dns = dnsOf(pod, node);
     try {
-      const running = await kubelet.addPod(sandbox, dns.settings);
+      const running = await this.addPatiently(kubelet, sandbox, dns.settings);
       if (!isHostNetwork(pod)) running.compartment.hosts = podHosts(pod, running.address);
       cluster.pods.push(running);
       return { pod, running, remarks: remarksOf(pod, node, dns) };
@@ -170,6 +187,12 @@ export class RunningPods {
   }
 }
 
+/**
+ * With flannel the first pod of a node fails on host-gw: host-local gives it `.2`, which the node's own leg has
+ * (kubernetes/kubernetes issue 74766). Its kubelet tries again with a new sandbox, and host-local goes on behind it.
+ */
+const SANDBOX_TRIES = 3;
+
 /** What HNS or a plugin refused, in words. Anything else is a fault of our own, and thrown. */
 function refusalOf(error: unknown, what: string): PodRemark {
   const isRefusal = [HcnError, HcnNotFoundError, CniError, PluginPanic].some((each) => error instanceof each);
@@ -177,6 +200,23 @@ function refusalOf(error: unknown, what: string): PodRemark {
   const known = error instanceof HcnError ? error.explanation : undefined;
   const code = error instanceof CniError ? error.knowledge : known;
   return { code: code ?? "pod-sandbox-failed", text: `${what}: ${describeError(error)}` };
+}
+
+/** A network that the pod's manifest names, and its node does not have. */
+function missingNetwork(
+  { network, podNetwork, node }: PodSpec,
+  { file, nodes }: Cluster,
+): PodRemark | undefined {
+  if (network === "host") return undefined;
+  const all = [file.network, ...file.networks];
+  const there = all.filter(({ name, ranges }) => name === file.network.name || ranges[node] !== undefined);
+  const isLinux = nodes.some(({ spec }) => spec.name === node && spec.os === "linux");
+  const usable = (isLinux ? [file.network] : there).map(({ name }) => name);
+  if (usable.includes(podNetwork)) return undefined;
+  return {
+    code: "pod-sandbox-failed",
+    text: `its annotation ${NETWORK_ANNOTATION} names ${JSON.stringify(podNetwork)}; node ${node} has ${usable.join(", ")}`,
+  };
 }
 
 /** An address of a dump that the pod cannot have here: its node gives its pods addresses of one range. */

@@ -232,8 +232,20 @@ const POLICIES: readonly ExpectationRow[] = [
       isDsr: true,
       outboundNat: ["excepted", "none"],
     },
-    expected: { outcome: "denied", code: "hairpin-under-dsr", proof: "drop" },
+    expected: {
+      outcome: "denied",
+      code: "hairpin-under-dsr",
+      proof: "drop",
+      // On an L2Tunnel network the packet comes back from the fabric, and the pod's own stack refuses it.
+      dropCodes: ["hairpin-under-dsr", "martian-source"],
+    },
     source: "dataplane.md §2.4 B-5",
+  },
+  {
+    id: "SVC-HAIRPIN-OVERLAY",
+    when: { flow: "pod-to-own-service", sourceOs: "windows", isDsr: false, driver: "Overlay" },
+    expected: { outcome: "works", sees: "client-source-vip" },
+    source: "dataplane.md §2.3 O-5, §3.3",
   },
   {
     id: "SVC-HAIRPIN",
@@ -252,6 +264,12 @@ const POLICIES: readonly ExpectationRow[] = [
     when: { flow: FROM_PODS, sourceOs: "windows", isDsr: true, outboundNat: ["excepted", "none"] },
     expected: { outcome: "works", sees: "client" },
     source: "windows-networking-documentation.md §5, dataplane.md §2.4 B-3",
+  },
+  {
+    id: "SVC-NON-DSR-OVERLAY",
+    when: { flow: FROM_PODS, sourceOs: "windows", isDsr: false, driver: "Overlay" },
+    expected: { outcome: "works", sees: "client-source-vip" },
+    source: "dataplane.md §2.3 O-5, §3.3",
   },
   {
     id: "SVC-NON-DSR",
