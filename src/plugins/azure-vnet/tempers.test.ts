@@ -31,7 +31,9 @@ function node(compat: (typeof TEMPERS)[number]): CnsNode {
 }
 
 function networkNames({ client }: CnsNode): readonly unknown[] {
-  return client.list("Network").flatMap(({ Name }) => (String(Name).startsWith("azure") ? [Name] : []));
+  return client
+    .list("Network")
+    .flatMap(({ Name }) => (typeof Name === "string" && Name.startsWith("azure") ? [Name] : []));
 }
 
 describe.each(TEMPERS)("%s", (compat) => {
