@@ -74,7 +74,7 @@ const RULE_COMPILERS: readonly Mutation[] = [
     apply: () =>
       vi.doMock("../linux-masquerade.ts", async (original) => ({
         ...(await original<typeof LinuxMasquerade>()),
-        masqueradeRules: () => ({}),
+        flannelRules: () => ({}),
       })),
     red: ["pod-to-external-ip from linux"],
   },
