@@ -203,6 +203,7 @@ healthzBindAddress: 127.0.0.1:${(await freePorts(1))[0]}
       join(folder, "stranger.log"),
     );
     await stranger.until(() => stranger.written.includes("kubernetes-access-denied"), READY_MS);
+    expect(stranger.written).toContain("Kubernetes cannot be read; it is tried again");
     await stranger.end("SIGINT");
   });
 });
