@@ -9,6 +9,8 @@ import { Program, freePorts } from "./processes.ts";
 
 const READY_MS = 120_000;
 const ADMIN_TOKEN = "admin-token-of-the-live-tests";
+/** kube-proxy's own account, to which Kubernetes binds the role system:node-proxier. */
+const PROXY_TOKEN = "proxy-token-of-the-live-tests";
 /** Somebody whom the server knows, and who may do nothing. */
 const NOBODY_TOKEN = "nobody-token-of-the-live-tests";
 
@@ -16,8 +18,9 @@ const NOBODY_TOKEN = "nobody-token-of-the-live-tests";
 export const CONTROL_PLANE_TIMEOUT_MS = 3_600_000;
 
 export class ControlPlane {
-  /** kubeconfigs of an administrator, of somebody without rights, and of nobody the server knows. */
+  /** kubeconfigs of an administrator, of kube-proxy, of somebody without rights, and of nobody the server knows. */
   readonly kubeconfig: string;
+  readonly ofKubeProxy: string;
   readonly withoutRights: string;
   readonly unknown: string;
   private readonly folder: string;
@@ -34,11 +37,16 @@ export class ControlPlane {
     this.peerPort = peerPort;
     this.apiPort = apiPort;
     this.kubeconfig = this.writeKubeconfig("admin", ADMIN_TOKEN);
+    this.ofKubeProxy = this.writeKubeconfig("proxy", PROXY_TOKEN);
     this.withoutRights = this.writeKubeconfig("nobody", NOBODY_TOKEN);
     this.unknown = this.writeKubeconfig("unknown", "a-token-that-nobody-has-given");
     const { privateKey } = generateKeyPairSync("rsa", { modulusLength: 2_048 });
     writeFileSync(join(folder, "accounts.key"), privateKey.export({ type: "pkcs1", format: "pem" }));
-    const tokens = [`${ADMIN_TOKEN},admin,admin,system:masters`, `${NOBODY_TOKEN},nobody,nobody`];
+    const tokens = [
+      `${ADMIN_TOKEN},admin,admin,system:masters`,
+      `${PROXY_TOKEN},system:kube-proxy,proxy`,
+      `${NOBODY_TOKEN},nobody,nobody`,
+    ];
     writeFileSync(join(folder, "tokens.csv"), `${tokens.join("\n")}\n`);
   }
 

@@ -1,7 +1,7 @@
 // The real flanneld on the emulator's API: it takes leases, and follows those of others, Windows nodes among them.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { CONTROL_PLANE_TIMEOUT_MS } from "./control-plane.ts";
-import { type Emulator, startEmulator } from "./emulator.ts";
+import { Emulator } from "./emulator.ts";
 import { FlannelLink, type FlannelNode, HOST_ADDRESS } from "./flannel-nodes.ts";
 import { findProgram } from "../../../tools/live-programs.ts";
 
@@ -32,7 +32,7 @@ async function podCidrOf(name: string): Promise<string> {
 beforeAll(async () => {
   findProgram("flanneld");
   link = new FlannelLink();
-  emulator = await startEmulator(HOST_ADDRESS);
+  emulator = await Emulator.start(HOST_ADDRESS);
   const { kubeconfig } = emulator;
   // flanneld v0.28 ends with "assignment to entry in nil map" on a Node without annotations; a kubelet always writes one.
   const annotations = { "volumes.kubernetes.io/controller-managed-attach-detach": "true" };
@@ -137,5 +137,16 @@ describe("flanneld v0.28 on the emulator's API", () => {
       VtepMAC: second.macOf(DEVICE),
     });
     await expect.poll(async () => (await peerOf(first, "linux-2"))[3]).toBe("192.168.77.12");
+  });
+
+  it("hears after an outage of the API what has changed in it", async () => {
+    const cidr = await podCidrOf("linux-2");
+    await emulator.outage(async () => {
+      await second.stop();
+      await emulator.source.delete("Node", { namespace: "", name: "linux-2" });
+    });
+    await expect
+      .poll(() => first.routes().some(({ dst }) => dst === cidr), { timeout: 90_000, interval: 500 })
+      .toBe(false);
   });
 });
