@@ -150,11 +150,7 @@ export class AzureVnetIpam implements CniPlugin {
   }
 
   /** @throws CniError (100) */
-  private poolFor(
-    pools: Pools,
-    { subnet, master }: IpamConfiguration,
-    containerId: string,
-  ): AddressPool {
+  private poolFor(pools: Pools, { subnet, master }: IpamConfiguration, containerId: string): AddressPool {
     const wanted = { interfaceName: master, isIpv6: false };
     try {
       if (subnet === "" && this.compat === "better") return requestSharedPool(pools, wanted, containerId);
