@@ -356,3 +356,16 @@ describe("better, killed at every call to HNS, CNS and its files", () => {
     },
   );
 });
+
+it("reference, killed between HNS and its file: the endpoint stays after DEL, its address does not", async () => {
+  let stayed = 0;
+  for (let dies = 0; ; dies++) {
+    const { run, pod, names, holders } = world("reference");
+    const env = await pod(A);
+    if ((await run("ADD", WITH_CNS, env, new Mortality(dies, false))) !== undefined) break;
+    expect((await run("DEL", WITH_CNS, env))?.status).toBe(0);
+    if ((await names()).length > 0) stayed++;
+    expect(holders(), `death at call ${dies}`).toEqual([]);
+  }
+  expect(stayed).toBeGreaterThan(0);
+});
