@@ -3,8 +3,9 @@
  * own, unmodified, with and without direct server return; what Kubernetes would say about it and what its flows do is
  * printed as one verdict. Every file is linted as well: one that its `.source.txt` calls healthy or a reference must give
  * no error, one whose fault is known and visible must give a finding. What HNS printed is restored and has to come back
- * out with every field (`check-dumps.ts`); what vfpctrl printed is read and has to come back with every line. Exit code 1
- * when a flow came out otherwise than documented, when lint did, when a field or line was lost, or when anything broke.
+ * out with every field (`check-dumps.ts`); what vfpctrl printed is read and has to come back with every line. Configurations
+ * of CNI run on a node of their own (`check-cni.ts`). Exit code 1 when a flow came out otherwise than documented, when lint
+ * did, when a field or line was lost, when a configuration neither ran nor was refused by name, or when anything broke.
  */
 import { existsSync, readFileSync, readdirSync, statSync } from "node:fs";
 import { extname, join } from "node:path";
@@ -15,6 +16,8 @@ import type { VerifyReport } from "../src/cluster/verify/report.ts";
 import { verifyCluster } from "../src/cluster/verify/verify.ts";
 import type { Pod } from "../src/kube/objects.ts";
 import { decodeSource, lint } from "../src/lint/mod.ts";
+import { formatMarkdownTable } from "../src/base/markdown-table.ts";
+import { CNI_TABLE_TITLES, checkCniFile, cniTableRows } from "./check-cni.ts";
 import { checkDump } from "./check-dumps.ts";
 import { loadListing } from "../src/vfp/text/load-listing.ts";
 import { parseRules } from "../src/vfp/text/parse-rules.ts";
@@ -93,6 +96,8 @@ function knownOf(path: string): {
   readonly isOfHns: boolean;
   /** It is what vfpctrl printed. */
   readonly isOfVfp: boolean;
+  /** It is a configuration of CNI. */
+  readonly isOfCni: boolean;
 } {
   const source = path.replace(/\.[^.]+$/, ".source.txt");
   const text = existsSync(source) ? readFileSync(source, "utf8") : "";
@@ -102,6 +107,7 @@ function knownOf(path: string): {
     isVisible: /^visible-in-this-file:\s*yes/m.test(text),
     isOfHns: /^what:\s*(?:Get-Hns|hnsdiag)/im.test(text),
     isOfVfp: /^what:\s*vfpctrl/im.test(text),
+    isOfCni: /^what:.*\bCNI con/im.test(text),
   };
 }
 
@@ -160,6 +166,32 @@ function checkVfpFile(path: string): number {
   return problems.length + lost.length;
 }
 
+/** Longer texts stand below the table. */
+const CELL_MAX = 40;
+
+/** The findings of the configurations of CNI, and their table. */
+async function checkCniFiles(paths: readonly string[]): Promise<number> {
+  const table: (readonly string[])[] = [CNI_TABLE_TITLES];
+  const findings: string[] = [];
+  const notes: string[] = [];
+  const noteOf = (text: string): number =>
+    notes.includes(text) ? notes.indexOf(text) + 1 : notes.push(text);
+  const brief = (cell: string): string => (cell.length <= CELL_MAX ? cell : `see ${noteOf(cell)}`);
+  for (const path of paths) {
+    const { status, isVisible, isOfCni } = knownOf(path);
+    const source = isOfCni ? decodeSource(path, readFileSync(path)) : undefined;
+    if (source === undefined) continue;
+    for (const verdict of await checkCniFile(source, status === "known" && isVisible)) {
+      table.push(...cniTableRows(verdict).map(([file = "", ...cells]) => [file, ...cells.map(brief)]));
+      findings.push(...verdict.findings.map((text) => `FINDING ${path}: ${text}`));
+    }
+  }
+  if (table.length > 1) print(formatMarkdownTable(table));
+  for (const [index, text] of notes.entries()) print(`${index + 1}: ${text}`);
+  for (const text of findings) print(text);
+  return findings.length;
+}
+
 const [folder] = process.argv.slice(2);
 if (folder === undefined) {
   process.stderr.write("Say which folder: npm run check:real -- DIR\n");
@@ -176,6 +208,8 @@ print("dumps of HNS");
 for (const path of others) findings += await checkHnsFile(path);
 print("texts of vfpctrl");
 for (const path of others) findings += checkVfpFile(path);
+print("configurations of CNI");
+findings += await checkCniFiles(others);
 print(
   `${manifests.length} files, ${findings} findings; ${files.length - manifests.length} other files passed by`,
 );

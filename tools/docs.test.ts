@@ -28,6 +28,7 @@ function verbNames(): ReadonlySet<string> {
     demo: none,
     cni: { attach: none, gc: none, status: none, version: none },
     hns: { serve: none, get: none, watch: none, dump: none, restore: none, fault: none },
+    kube: { serve: none },
     vfp: { ports: none, show: none, diff: none },
     wine: none,
     lint: none,

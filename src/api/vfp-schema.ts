@@ -165,6 +165,10 @@ export const VFP_PARTS: Readonly<Record<string, JsonSchema>> = {
     portId: INTEGER,
     type: { enum: ["External", "Internal", "Synthetic"] },
     isLearning: FLAG,
+    forwarding: closedObject("What of /get-switch-forwarding-settings differs between switches.", {
+      ...each(["innerMac", "allToExternal"], FLAG),
+      vxlanPort: INTEGER,
+    }),
     nicName: TEXT,
     nicFriendlyName: TEXT,
     mtu: INTEGER,
@@ -189,6 +193,7 @@ export const VFP_PARTS: Readonly<Record<string, JsonSchema>> = {
       flags: INTEGER,
     }),
     layers: list(ref("VfpLayer"), "As /list-layer orders them: hairpin layers last."),
+    natPools: list(closedObject("A NAT pool.", { name: TEXT, ip: TEXT, protocol: INTEGER, ranges: INTEGER })),
     natRanges: list(
       closedObject("A block of ports of a NAT pool.", {
         pool: TEXT,

@@ -96,6 +96,14 @@ export const LIMITS = {
   watchHistoryMax: 8_192,
   /** Bytes of one Kubernetes object on its way from or to an API server; etcd takes some 1.5 MiB. */
   kubeObjectBytesMax: 8_388_608,
+  /** Bytes of one request to the emulator's Kubernetes API; kube-apiserver takes as many (`MaxRequestBodyBytes`). */
+  kubeRequestBytesMax: 3_145_728,
+  /** Watches of the emulator's Kubernetes API that are open at a time. */
+  kubeWatchesMax: 4_096,
+  /** Bytes that wait for a watcher who does not read; then it is cut off, and watches again. */
+  kubeWatchBytesWaitingMax: 16_777_216,
+  /** Connections to the emulator's Kubernetes API: each watch holds one. */
+  kubeConnectionsMax: 8_192,
   /** Events that the embedded API server keeps; the oldest go first, as they go after an hour in a cluster. */
   kubeEventsMax: 10_000,
   /** Pods that the embedded controllers make at most; Kubernetes itself is built for 150 000. */

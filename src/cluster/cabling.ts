@@ -14,6 +14,7 @@ export type Cabling = (spec: NodeSpec, mac: Mac) => Device;
 
 function fabricCabling(env: Environment, file: ClusterFile, underlay: Underlay): Cabling {
   const fabric = new PhysicalHostSwitch(env, "fabric");
+  underlay.physicalHost = fabric;
   for (const rule of file.underlay.deny) fabric.deny(rule);
   const router = { name: "router", mac: ROUTER_MAC, addresses: [file.underlay.router], isRouter: true };
   underlay.segment.addPort("fabric", fabric.connect(router));

@@ -337,3 +337,66 @@ pods:
     expect(ask(cluster, "pod/hidden", "pod/bridged")).toMatch(/^bridged saw /);
   });
 });
+
+describe("manifests beside networks of every driver", () => {
+  async function open(...texts: readonly string[]): Promise<Awaited<ReturnType<typeof openSession>>> {
+    const read = readInput(texts.map((text, index) => ({ name: `${index}.yaml`, text })));
+    if (!("input" in read)) throw new Error(read.problems.map(({ message }) => message).join("; "));
+    return openSession(read.input);
+  }
+
+  it("a manifest's pod names its network in an annotation", async () => {
+    const file = `${HEAD}
+nodes:
+  - {name: win-1, os: windows, address: 10.0.0.11, podCIDR: 10.244.1.0/24}
+networks: [{name: nat, driver: NAT, clusterCIDR: 172.20.0.0/16}]
+`;
+    const pod = (name: string, network: string): string => `---
+apiVersion: v1
+kind: Pod
+metadata: {name: ${name}, annotations: {mullion/network: ${network}}}
+spec: {containers: [{name: c, image: x}]}
+`;
+    const { session } = await open(file, pod("hidden", "nat") + pod("lost", "nowhere"));
+    const { pods } = session.cluster;
+    expect(pods.map(({ spec, address }) => [spec.name, formatIp(address)])).toEqual([
+      ["hidden", "172.20.0.3"],
+    ]);
+    expect(session.notes().map(({ message }) => message)).toContainEqual(
+      expect.stringContaining('names "nowhere"; node win-1 has cbr0, nat'),
+    );
+  });
+
+  it.each(["Cluster", "Local"])(
+    "WALK-B-7 the fabric of an L2Tunnel network leads the address of a load balancer to a node, policy %s",
+    async (policy) => {
+      const file = `${HEAD}
+nodes:
+  - {name: win-1, os: windows, address: 10.0.0.11, podCIDR: 10.0.1.0/24}
+  - {name: win-2, os: windows, address: 10.0.0.12, podCIDR: 10.0.2.0/24}
+network: {driver: L2Tunnel}
+underlay: {subnet: 10.0.0.0/16}
+kubeProxy: {enableDSR: true}
+loadBalancers: {pool: 198.51.100.0/28}
+pods:
+  - {name: web, node: win-2, labels: {app: web}}
+  - {name: other, node: win-1}
+`;
+      const service = `
+apiVersion: v1
+kind: Service
+metadata: {name: web}
+spec: {type: LoadBalancer, externalTrafficPolicy: ${policy}, selector: {app: web}, ports: [{port: 80, targetPort: 8080}]}
+`;
+      const { session } = await open(file, service);
+      const { report } = tracePacket(session.cluster, {
+        from: "external",
+        to: "198.51.100.1",
+        protocol: "tcp",
+        port: 80,
+      });
+      expect(report).toMatchObject({ verdict: "answered" });
+      expect(report.answer).toMatch(policy === "Local" ? /^web saw 203\.0\.113\.10:/ : /^web saw /);
+    },
+  );
+});

@@ -6,6 +6,7 @@
 import type { JsonObject, JsonValue } from "../hcn/client.ts";
 import { addToIp, formatIp } from "../net/ip.ts";
 import { formatPrefix } from "../net/prefix.ts";
+import { azureConfigurationList, azureEndpointPolicy } from "./azure-node.ts";
 import type { ClusterFile, NodeSpec, PodSpec } from "./file/cluster-file.ts";
 import { endpointPolicies } from "./networks/network-document.ts";
 import { FIRST_POD_OFFSET } from "./networks/networks-of-node.ts";
@@ -17,8 +18,10 @@ function endpointPolicy(value: JsonValue): JsonObject {
 /** The configuration list for one pod: the node's, with the pod's own policies behind the others. */
 export function networkConfigurationList(file: ClusterFile, node: NodeSpec, pod: PodSpec): JsonObject {
   const { network } = file;
-  const own = pod.policies.map(endpointPolicy);
+  const own = pod.policies.map(network.plugin === "azure-vnet" ? azureEndpointPolicy : endpointPolicy);
   if (network.cni.conflist !== undefined) return withPolicies(network.cni.conflist, own);
+  if (network.plugin === "azure-vnet")
+    return azureConfigurationList(file, pod, endpointPolicies(file, network, node));
   const rangeStart = addToIp(node.podCIDR.address, FIRST_POD_OFFSET);
   return {
     cniVersion: "1.0.0",
@@ -50,6 +53,8 @@ function withPolicies(conflist: JsonObject, policies: readonly JsonObject[]): Js
   const [first, ...rest] = plugins as readonly JsonValue[];
   if (typeof first !== "object" || first === null || Array.isArray(first)) return conflist;
   const plugin = first as JsonObject;
-  const known = Array.isArray(plugin["policies"]) ? (plugin["policies"] as readonly JsonValue[]) : [];
-  return { ...conflist, plugins: [{ ...plugin, policies: [...known, ...policies] }, ...rest] };
+  // azure-vnet has another name for them.
+  const key = plugin["type"] === "azure-vnet" ? "AdditionalArgs" : "policies";
+  const known = Array.isArray(plugin[key]) ? (plugin[key] as readonly JsonValue[]) : [];
+  return { ...conflist, plugins: [{ ...plugin, [key]: [...known, ...policies] }, ...rest] };
 }

@@ -96,9 +96,12 @@ function fixedAddress(pod: Pod): Ipv4 | undefined {
   return text === undefined ? undefined : parseIpv4(text);
 }
 
+/** Names one of the cluster file's `networks` in a manifest: pods have no field for it. */
+export const NETWORK_ANNOTATION = "mullion/network";
+
 /**
- * What the kubelet of `node` starts for a pod. `own` is the pod's entry in the cluster file, which knows policies
- * and networks that no manifest can say; other pods are in the node's first network.
+ * What the kubelet of `node` starts for a pod. `own` is the pod's entry in the cluster file, which knows policies that
+ * no manifest can say. Pods that name no network are in the node's first one.
  */
 export function sandboxOf(
   pod: Pod,
@@ -117,6 +120,6 @@ export function sandboxOf(
     address: network === "host" ? undefined : (own?.address ?? fixedAddress(pod)),
     policies: own?.policies ?? [],
     network,
-    podNetwork: own?.podNetwork ?? node.podNetwork,
+    podNetwork: own?.podNetwork ?? pod.metadata.annotations?.[NETWORK_ANNOTATION] ?? node.podNetwork,
   };
 }

@@ -3,7 +3,7 @@
  * change. Everything that packets see lies in `cluster`, which is data; what programs remember lies here.
  */
 import type { FileProblem } from "../knowledge/file-problem.ts";
-import { type ApplyOutcome, type LoadedObject, MemoryKube } from "../kube/mod.ts";
+import { type ApplyOutcome, type LoadedObject, MemoryKube, MemoryKubeSource } from "../kube/mod.ts";
 import { KubeError } from "../kube/error.ts";
 import type { KubeKind, KubeObject, Pod } from "../kube/objects.ts";
 import { type Ip, formatIp } from "../net/ip.ts";
@@ -34,6 +34,13 @@ import {
 export interface BeginReport {
   readonly notes: readonly FileProblem[];
   readonly problems: readonly FileProblem[];
+}
+
+export interface KubeSourceOptions {
+  /** The time in RFC 3339. */
+  readonly now: () => string;
+  /** Runs one piece of work after the other. */
+  readonly inTurn: <T>(work: () => Promise<T>) => Promise<T>;
 }
 
 export class RunningCluster implements ClusterSession {
@@ -103,6 +110,20 @@ export class RunningCluster implements ClusterSession {
     return namespace === undefined
       ? objects
       : objects.filter(({ metadata }) => metadata.namespace === namespace);
+  }
+
+  /**
+   * The cluster's API as programs outside of it see it. Each change is followed by everything that the cluster makes of
+   * it. `inTurn` keeps changes from meeting whoever reads the cluster halfway.
+   */
+  openKubeSource({ now, inTurn }: KubeSourceOptions): MemoryKubeSource {
+    const change = async <T>(write: () => T): Promise<T> =>
+      inTurn(async () => {
+        const result = write();
+        await this.settle();
+        return result;
+      });
+    return new MemoryKubeSource(this.kube, { now, change });
   }
 
   subscribe(listener: (event: SessionEvent) => void): () => void {

@@ -14,7 +14,7 @@ import type { PodSpec } from "./file/cluster-file.ts";
 import type { Kubelet } from "./kubelet.ts";
 import type { PodDns } from "./pod-dns.ts";
 import { podHosts } from "./pod-hosts.ts";
-import { sandboxOf } from "./pod-object.ts";
+import { NETWORK_ANNOTATION, sandboxOf } from "./pod-object.ts";
 
 /** What a kubelet has to say about a pod. */
 export interface PodRemark {
@@ -155,7 +155,7 @@ export class RunningPods {
     const node = this.nodeOf(pod);
     const kubelet = kubelets.get(node.spec.name);
     if (kubelet === undefined) throw new RangeError(`no kubelet for node ${node.spec.name}`);
-    const strange = strangeAddress(sandbox, cluster);
+    const strange = missingNetwork(sandbox, cluster) ?? strangeAddress(sandbox, cluster);
     if (strange !== undefined) return { pod, running: undefined, remarks: [strange] };
     const dns = dnsOf(pod, node);
     try {
@@ -177,6 +177,23 @@ function refusalOf(error: unknown, what: string): PodRemark {
   const known = error instanceof HcnError ? error.explanation : undefined;
   const code = error instanceof CniError ? error.knowledge : known;
   return { code: code ?? "pod-sandbox-failed", text: `${what}: ${describeError(error)}` };
+}
+
+/** A network that the pod's manifest names, and its node does not have. */
+function missingNetwork(
+  { network, podNetwork, node }: PodSpec,
+  { file, nodes }: Cluster,
+): PodRemark | undefined {
+  if (network === "host") return undefined;
+  const all = [file.network, ...file.networks];
+  const there = all.filter(({ name, ranges }) => name === file.network.name || ranges[node] !== undefined);
+  const isLinux = nodes.some(({ spec }) => spec.name === node && spec.os === "linux");
+  const usable = (isLinux ? [file.network] : there).map(({ name }) => name);
+  if (usable.includes(podNetwork)) return undefined;
+  return {
+    code: "pod-sandbox-failed",
+    text: `its annotation ${NETWORK_ANNOTATION} names ${JSON.stringify(podNetwork)}; node ${node} has ${usable.join(", ")}`,
+  };
 }
 
 /** An address of a dump that the pod cannot have here: its node gives its pods addresses of one range. */

@@ -235,7 +235,7 @@ describe("WALK-B-4 pod → ClusterIP, non-DSR", () => {
         host.filter((step) => step.rule !== undefined).map((step) => [step.direction, step.layer]),
       ).toEqual([
         ["in", "SLB_HAIRPIN_LAYER"],
-        ["out", "SLB_NAT_LAYER"],
+        ["out", "SNAT"],
         ["out", "LB"],
         ["out", "VNET_PA_ROUTE_LAYER"],
       ]);

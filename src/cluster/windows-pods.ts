@@ -6,6 +6,7 @@ import { defined } from "../base/assert.ts";
 import { InProcessRunner } from "../cni/in-process-runner.ts";
 import { parseNetworkList } from "../cni/conflist.ts";
 import { RunnerDelegate } from "../cni/delegate.ts";
+import { CNI_CODES, CniError } from "../cni/error.ts";
 import type { CniPlugin } from "../cni/plugin.ts";
 import { MemoryResultCache } from "../cni/result-cache.ts";
 import { type Attachment, CniRuntime } from "../cni/runtime.ts";
@@ -25,6 +26,7 @@ import { type Ipv4, formatIp } from "../net/ip.ts";
 import { HostLocal } from "../plugins/host-local/plugin.ts";
 import { MemoryLeaseStore } from "../plugins/host-local/memory-lease-store.ts";
 import { WinBridge } from "../plugins/win-bridge/plugin.ts";
+import { azurePlugins } from "./azure-node.ts";
 import type { ClusterNode, ClusterPod } from "./cluster.ts";
 import type { ClusterFile, PodSpec } from "./file/cluster-file.ts";
 import { type Kubelet, addHostPod, podReference } from "./kubelet.ts";
@@ -66,6 +68,9 @@ export class WindowsKubelet implements Kubelet {
       "win-bridge",
       new WinBridge({ client: this.client, delegate: new RunnerDelegate(runner), compat }),
     );
+    const delegate = new RunnerDelegate(runner);
+    for (const plugin of azurePlugins(file, node, { client: this.client, delegate }))
+      plugins.set(plugin.name, plugin);
     this.runtime = new CniRuntime({ runner, cache: new MemoryResultCache(), env: { CNI_PATH } });
     this.addresses = new Map(
       networksOf(file, node.spec).map((network) => [
@@ -144,13 +149,18 @@ export class WindowsKubelet implements Kubelet {
     const text = JSON.stringify(networkConfigurationList(this.file, this.node.spec, pod));
     const result = await this.runtime.add(parseNetworkList(text), this.attachmentOf(pod, namespaceId, dns));
     const address = result.ips.map(({ address: each }) => each.ip).find((ip) => typeof ip === "number");
+    if (pod.address !== undefined && address !== pod.address) {
+      // CNS chooses by itself, whatever the file asks for.
+      const message = `the plugin gave the pod ${address === undefined ? "no IPv4 address" : formatIp(address)}, and its address in the cluster file is ${formatIp(pod.address)}; leave that out, or choose another IPAM plugin`;
+      throw new CniError(CNI_CODES.internal, message);
+    }
     return defined(address, "a pod gets an IPv4 address");
   }
 
   /** What the runtime tells plugins of one pod. */
   private attachmentOf(pod: PodSpec, namespaceId: string, dns: DnsSettings | undefined): Attachment {
     return {
-      containerId: sandboxIdOf(pod),
+      containerId: containerIdOf(this.file, pod, namespaceId),
       netns: namespaceId,
       ifName: "eth0",
       args: [
@@ -200,4 +210,9 @@ export class WindowsKubelet implements Kubelet {
 /** Stands for the sandbox's id: names of pods are unique in their namespace, and hold no underscore. */
 function sandboxIdOf(pod: PodSpec): string {
   return `${pod.namespace}_${pod.name}`;
+}
+
+/** azure-vnet names endpoints after the beginning of the ID, so names of pods will not do. */
+function containerIdOf({ network }: ClusterFile, pod: PodSpec, namespaceId: string): string {
+  return network.plugin === "azure-vnet" ? namespaceId.replaceAll("-", "").toLowerCase() : sandboxIdOf(pod);
 }

@@ -68,6 +68,8 @@ export class PhysicalHostSwitch {
   private readonly node: string;
   private readonly ports: FabricPort[] = [];
   private readonly denials: FabricDenial[] = [];
+  /** Addresses of load balancers, by the machine that each leads to. */
+  private readonly floating = new Map<Ip, string>();
 
   /** `node` is what traces call the physical host. */
   constructor(env: Environment, node: string) {
@@ -86,6 +88,15 @@ export class PhysicalHostSwitch {
 
   deny(denial: FabricDenial): void {
     this.denials.push(denial);
+  }
+
+  /**
+   * An address that is nobody's own goes to `machine` as it is, as with the floating IP of an Azure load balancer
+   * (dataplane.md §2.4 B-7); undefined: to nobody any more.
+   */
+  setFloating(address: Ip, machine: string | undefined): void {
+    if (machine === undefined) this.floating.delete(address);
+    else this.floating.set(address, machine);
   }
 
   /** Called by a port: takes a frame. */
@@ -111,8 +122,10 @@ export class PhysicalHostSwitch {
     const isDenied = this.denials.some(
       (denial) => prefixContains(denial.from, source) && prefixContains(denial.to, destination),
     );
+    const floating = this.floating.get(destination);
     const to =
       this.ports.find(({ machine }) => hasAddress(machine, destination)) ??
+      this.ports.find(({ machine }) => machine.name === floating) ??
       this.ports.find((port) => port.machine.isRouter === true && port !== from);
     if (isDenied) {
       this.drop(packet, "fabric-acl-denied", `a rule of the fabric denies ${words}`);

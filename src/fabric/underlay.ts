@@ -11,6 +11,7 @@ import { type Prefix, formatPrefix, prefixContains, prefixOf } from "../net/pref
 import { CABLE_DELAYS } from "./cable-delays.ts";
 import { type ConnectOptions, LearningSwitch } from "./learning-switch.ts";
 import { OutsideHost } from "./outside-host.ts";
+import type { PhysicalHostSwitch } from "./physical-host-switch.ts";
 import { Router } from "./router.ts";
 
 /** docs: dataplane.md §6.10, `Rm`: the router's MAC on the segment. */
@@ -54,6 +55,8 @@ export class Underlay {
   readonly subnet: Prefix;
   readonly segment: LearningSwitch;
   readonly router: Router;
+  /** The physical host's switch that the nodes hang on; undefined: they hang on the segment. */
+  physicalHost: PhysicalHostSwitch | undefined;
   private readonly env: Environment;
   private readonly hasIpv6: boolean;
   private readonly mtuBytes: number | undefined;

@@ -234,7 +234,7 @@ describe("without DSR", () => {
     const [pod] = podPorts();
     expect(rules(pod!, "LB_DSR")).toEqual([]);
     expect(rules(pod!, "SLB_NAT_LAYER")).toEqual([`SLB_GROUP_NAT_IPv4_OUT: ALLOW_NAT_<h>_${VIP}_80_6`]);
-    expect(rules(hostPort(), "SLB_NAT_LAYER")).toEqual([
+    expect(rules(hostPort(), "SNAT")).toEqual([
       `SLB_GROUP_NAT_IPv4_OUT: SNAT_TCP_<h>_${NODE}_${VIP}_80_8080_6`,
     ]);
     expect(rules(hostPort(), "LB")).toEqual([`LB_OUT: LB_HOST_<h>_${VIP}_80_8080_6`]);

@@ -606,3 +606,27 @@ describe("ncproxy, azure, antrea, WSL", () => {
     expect(heard).toHaveLength(3);
   });
 });
+
+describe("the gateway of a subnet", () => {
+  const dualStack = (gateway: string): HostComputeNetwork => {
+    const ipv4 = { IpAddressPrefix: "10.244.1.0/24", Routes: [route("10.244.1.1")] };
+    const ipv6 = { IpAddressPrefix: "fd12:1::/64", Routes: [route(gateway)] };
+    return { ...CBR0, Ipams: [{ Type: "Static", Subnets: [ipv4, ipv6] }] };
+  };
+
+  it("CNI-140: may be link-local in a subnet of IPv6, as on Azure's nodes with two families", async () => {
+    const { client } = hnsNode();
+    const network = await createNetwork(client, dualStack("fe80::1234:5678:9abc"));
+    expect(network.Ipams?.[0]?.Subnets?.[1]?.Routes?.[0]?.NextHop).toBe("fe80::1234:5678:9abc");
+  });
+
+  it.each(["fd13::1", "ff02::1"])(
+    "is refused when it is %s, which is no address of the subnet",
+    async (gateway) => {
+      const { client } = hnsNode();
+      await expect(createNetwork(client, dualStack(gateway))).rejects.toMatchObject({
+        code: "HCN_E_INVALID_NETWORK",
+      });
+    },
+  );
+});

@@ -8,7 +8,7 @@ import type { HcnErrorCode } from "../hcn/error-codes.ts";
 import { HcnError } from "../hcn/error.ts";
 import type { HostComputeNetwork, IpSubnet, Subnet } from "../hcn/network.ts";
 import { parseSubnetPolicy } from "../hcn/network-policy.ts";
-import { type Ip, formatIp, isMulticastIp, parseIp } from "../net/ip.ts";
+import { type Ip, familyOf, formatIp, isMulticastIp, parseIp } from "../net/ip.ts";
 import { isGroupMac, parseMac } from "../net/mac.ts";
 import {
   type Prefix,
@@ -20,6 +20,7 @@ import {
   prefixCovers,
   prefixesOverlap,
 } from "../net/prefix.ts";
+import { isLinkLocal } from "../host/address-scope.ts";
 import type { IpSubnetRecord, MacRange, RouteRecord, SubnetRecord } from "./network-record.ts";
 import type { ServiceContext } from "./service-context.ts";
 
@@ -107,8 +108,11 @@ function readIpSubnets(
   );
 }
 
+/** Azure's nodes with two families have the gateway fe80::1234:5678:9abc, which is in no subnet (cni.md §5.4, row 140). */
 function checkGateway(gateway: Ip, prefix: Prefix, where: string, code: HcnErrorCode): void {
-  if (prefixContains(prefix, gateway) && !isMulticastIp(gateway)) return;
+  const isOnLink =
+    prefixContains(prefix, gateway) || (familyOf(prefix.address) === 6 && isLinkLocal(gateway));
+  if (isOnLink && !isMulticastIp(gateway)) return;
   throw invalid(
     code,
     `${where} has the gateway ${formatIp(gateway)}, which is no address of ${formatPrefix(prefix)}`,

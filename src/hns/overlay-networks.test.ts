@@ -48,7 +48,7 @@ describe("the ports of an overlay node (dataplane.md §2.2.1)", () => {
       host: [
         ["SLB_HAIRPIN_LAYER", 101],
         // Of the older shape, §2.2.2.
-        ["SLB_NAT_LAYER", 200],
+        ["SNAT", 200],
         ["LB", 300],
         ["ENCAP", 500],
         ["DECAP_IN", 600],

@@ -240,7 +240,7 @@ describe("WALK-O-5 pod to ClusterIP without DSR", () => {
       ["W1 out VNET_PA_ROUTE_LAYER", `${client12}→V`, "p→80"],
       ["W1 in DECAP_IN", `${client12}→V`, "p→80"],
       ["W1 in SLB_HAIRPIN_LAYER", `${client12}→V`, "p→80"],
-      ["W1 out SLB_NAT_LAYER", "S1→V", "q→80"],
+      ["W1 out SNAT", "S1→V", "q→80"],
       ["W1 out LB", "S1→C", "q→8080"],
       ["W1 out ENCAP", "S1→C", "q→8080"],
       ["W1 out VNET_PA_ROUTE_LAYER", "S1→C", "q→8080"],
@@ -316,7 +316,7 @@ describe("WALK-O-6 without DSR", () => {
     const { at, client } = await withSourceVip();
     await service(at, [client.endpoint], { isDsr: false, sourceVip: "10.244.1.2" });
     const port = at.w1.datapath.listSwitches()[0]!.hostPort!;
-    const [rule] = port.vfp.getLayer("SLB_NAT_LAYER")!.groups.flatMap(({ rules }) => rules);
+    const [rule] = port.vfp.getLayer("SNAT")!.groups.flatMap(({ rules }) => rules);
     expect(rule).toMatchObject({ priority: 1, action: { type: "block", code: "service-loop-blocked" } });
     expect(rule?.name).toMatch(/^Block_LoopBack[0-9A-F]{5}_10\.244\.1\.2_10\.96\.0\.50_80_8080_17$/);
     expect(rule?.provenance.object).toBe("HostComputeLoadBalancer");

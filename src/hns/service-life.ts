@@ -6,7 +6,7 @@ import type { RestartState } from "../hcn/faults/fault.ts";
 import { NETWORK_FLAGS } from "../hcn/network.ts";
 import { detachEndpoint, updateEndpoint } from "./attachment.ts";
 import { terminateComputeSystem } from "./compute-systems/compute-systems.ts";
-import { beginRestoration } from "./defects/late-restoration.ts";
+import { beginRestoration, forgetRestoration, restoreNow } from "./defects/late-restoration.ts";
 import { removeEndpoint } from "./endpoints.ts";
 import { deleteGuestNetworkService } from "./guest-network-services.ts";
 import { removeLoadBalancer } from "./load-balancers.ts";
@@ -61,18 +61,22 @@ function releaseLeftFrontEnds({ state }: ServiceContext): void {
  */
 export function restartService(context: ServiceContext, state?: RestartState): void {
   if (state === "lose") {
+    forgetRestoration(context);
     clearObjects(context);
     createHostNamespace(context);
   }
   const isForgetful =
     state === "forget-load-balancers" ||
     (state === undefined && context.hasQuirk("load-balancers-lost-at-restart"));
-  if (isForgetful) forgetPolicyLists(context);
+  if (isForgetful) {
+    forgetRestoration(context);
+    forgetPolicyLists(context);
+  }
   if (context.hasQuirk("endpoints-lost-at-restart")) loseUsedEndpoints(context);
   if (context.hasQuirk("loopback-gateway-not-reloaded")) loseUnloadableNetworks(context);
-  context.state.restoration = undefined;
   releaseLeftFrontEnds(context);
   if (state === undefined && context.hasQuirk("load-balancers-restored-late")) beginRestoration(context);
+  else restoreNow(context);
   restartDefects(context);
   createOwnNetworks(context);
   context.takeNotifications();
@@ -124,7 +128,7 @@ export function rebootNode(context: ServiceContext): void {
   const areAllLost = context.hasQuirk("networks-lost-at-reboot");
   for (const network of state.networks.values())
     if (areAllLost || isLostAtReboot(network)) deleteNetwork(context, network.id);
-  state.restoration = undefined;
+  forgetRestoration(context);
   releaseLeftFrontEnds(context);
   state.mirroring = undefined;
   createOwnNetworks(context);

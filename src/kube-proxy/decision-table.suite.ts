@@ -1,6 +1,7 @@
 /** How a row of the decision table becomes a test: objects in, load balancers and endpoints of HNS out. */
 import { expect, it } from "vitest";
 import type { EndpointSlice, Service } from "../kube/objects.ts";
+import { sendThrough } from "./row-packets.suite.ts";
 import { KubeProxyNode, type NodeSettings } from "../testing/kube-proxy-node.ts";
 
 /** A row of kube-proxy.md §8.2–8.8: what is there after the first sync. */
@@ -30,4 +31,11 @@ export function describeRows(rows: readonly Row[]): void {
     expect(node.codes()).toEqual(row.codes ?? []);
     expect(report.families.map(({ outcome }) => outcome)).not.toContain("not-ready");
   });
+  const carried = rows.filter(({ node }) => node?.isOverlay !== true);
+  it.each(carried.map((row) => [row.id, row.given, row] as const))(
+    "KP-%s %s: packets",
+    async (_id, _given, row) => {
+      expect(await sendThrough(row.loadBalancers)).toBeGreaterThan(0);
+    },
+  );
 }

@@ -49,6 +49,8 @@ export interface PluginView {
   readonly type: string;
   /** Set for the delegate of a flannel plugin. */
   readonly flannel: PluginView | undefined;
+  /** The meta plugin that a runtime calls, when this is a delegate: flannel or mullion-netns. It has the capabilities. */
+  readonly owner: PluginView | undefined;
   readonly policies: readonly PolicyView[];
   /** The policies' dialect; undefined when this plugin is not known to be strict. */
   readonly dialect: PolicyDialect | undefined;
@@ -123,7 +125,9 @@ function policiesOf(type: string, value: Fields, path: Path): readonly PolicyVie
   return (list.value as unknown[]).flatMap((entry, index) => policyOf(entry, [...list.path, index]) ?? []);
 }
 
-function pluginOf(value: Fields, path: Path, flannel?: PluginView): PluginView {
+/** @param meta the plugin whose delegate this is. */
+function pluginOf(value: Fields, path: Path, meta?: PluginView): PluginView {
+  const flannel = meta?.type === "flannel" ? meta : undefined;
   const given = textAt(value, keyOf(value, "type") ?? "");
   const type = typeName(given ?? (flannel === undefined ? "" : "win-bridge"));
   return {
@@ -131,18 +135,24 @@ function pluginOf(value: Fields, path: Path, flannel?: PluginView): PluginView {
     value,
     type,
     flannel,
+    owner: meta?.owner ?? meta,
     policies: policiesOf(type, value, path),
     dialect: dialectOf(type, value),
   };
 }
 
-/** The delegate of flannel, when it is one for Windows; Linux' delegates are other plugins' business. */
-function delegateOf(plugin: PluginView): readonly PluginView[] {
-  if (plugin.type !== "flannel") return [];
+/** Meta plugins: what they are called with stands in `delegate`. */
+const META_PLUGINS: ReadonlySet<string> = new Set(["flannel", "mullion-netns"]);
+
+/** The delegate of a meta plugin, with its own, when it is one for Windows; Linux' are other plugins' business. */
+function delegatesOf(plugin: PluginView): readonly PluginView[] {
+  if (!META_PLUGINS.has(plugin.type)) return [];
   const delegate = fieldOf(plugin.value, plugin.path, "delegate");
   if (delegate === undefined || !isFields(delegate.value)) return [];
   const view = pluginOf(delegate.value, delegate.path, plugin);
   const isSaid = textAt(delegate.value, "type") !== undefined;
+  const isMeta = plugin.owner === undefined && META_PLUGINS.has(view.type);
+  if (isMeta) return [view, ...delegatesOf(view)];
   const isWindows = isSaid ? HNS_PLUGINS.has(view.type) : view.policies.length > 0;
   return isWindows ? [view] : [];
 }
@@ -169,7 +179,7 @@ export function cniView(document: LintDocument): CniView {
         isFields(plugin) ? [pluginOf(plugin, [...(list?.path ?? []), index])] : [],
       )
     : [pluginOf(value, [])];
-  const plugins = own.flatMap((plugin) => [plugin, ...delegateOf(plugin)]);
+  const plugins = own.flatMap((plugin) => [plugin, ...delegatesOf(plugin)]);
   const view: CniView = {
     document,
     name: fieldOf(value, [], "name"),
@@ -232,7 +242,7 @@ export function ipamOf(plugin: PluginView): { readonly path: Path; readonly valu
 
 /** True when the runtime is told that the plugin takes `capability`. */
 export function hasCapability(plugin: PluginView, capability: string): boolean {
-  const owner = plugin.flannel ?? plugin;
+  const owner = plugin.owner ?? plugin;
   const key = keyOf(owner.value, "capabilities");
   return key !== undefined && fieldsAt(owner.value, key)[capability] === true;
 }

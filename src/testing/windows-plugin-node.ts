@@ -195,6 +195,11 @@ function azureMachine(http: HttpTransport | undefined) {
   return { host, noted, timers, requests, commands, pending, temporary };
 }
 
+/** What azure-vnet sees of such a machine. */
+export function azureHost(http: HttpTransport): AzureHost {
+  return azureMachine(http).host;
+}
+
 /** A node of Azure, no network in HNS yet; the pod is default/web-0 (cni.md §7.E). */
 export function azureNode(compat: Compat = "reference", options: AzureNodeOptions = {}): AzureNode {
   const store = new MemoryStateStore();

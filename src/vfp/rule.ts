@@ -142,6 +142,8 @@ export interface Rule {
   readonly skipsHairpin?: boolean;
   /** What `vfpctrl` prints as its id. Default: its name. Empty for rules that only have a name. */
   readonly listedId?: string;
+  /** `vfpctrl` prints a GUID as its id, which nobody gave it (`listedGuid`). Default false. */
+  readonly hasListedGuid?: boolean;
   /** Further bits of its flags as `vfpctrl` prints them; without any effect here. */
   readonly listedFlags?: number;
   readonly provenance: Provenance;

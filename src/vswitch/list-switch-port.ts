@@ -1,7 +1,8 @@
 /** Ports of a switch as `vfpctrl /list-vmswitch-port` shows them (dataplane.md §7.9). */
 import { formatMac } from "../net/mac.ts";
 import type { Direction } from "../vfp/rule.ts";
-import type { ListedDrop, ListedSwitchPort } from "../vfp/text/listing.ts";
+import { VXLAN_PORT } from "../wire/vxlan.ts";
+import type { ListedDrop, ListedForwarding, ListedSwitchPort } from "../vfp/text/listing.ts";
 import { dropReason } from "./drop-reasons.ts";
 import type { SwitchPort, SwitchPortKind } from "./switch-port.ts";
 import type { VirtualSwitch } from "./virtual-switch.ts";
@@ -23,6 +24,16 @@ function listDrops(port: SwitchPort, direction: Direction): readonly ListedDrop[
     .map(({ source, code, frames }) => ({ reason: dropReason(source, code), code, packets: frames }));
 }
 
+function listForwarding(virtualSwitch: VirtualSwitch): ListedForwarding {
+  const ports = virtualSwitch.listPorts();
+  const tunnelled = ports.filter((port) => port.virtualSubnets.length > 0);
+  return {
+    innerMac: tunnelled.length > 0,
+    allToExternal: ports.some((port) => port.sendsToFabric),
+    vxlanPort: tunnelled[0]?.vfp.vxlanPort ?? VXLAN_PORT,
+  };
+}
+
 /** Ingress is what comes into the switch, so what left the vNIC. */
 export function listSwitchPort(
   port: SwitchPort,
@@ -38,6 +49,7 @@ export function listSwitchPort(
     portId,
     type: TYPES[port.kind],
     isLearning: isExternal,
+    forwarding: listForwarding(virtualSwitch),
     nicName: port.id.toUpperCase(),
     nicFriendlyName: port.name,
     mtu: port.device.mtuBytes,

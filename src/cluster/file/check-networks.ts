@@ -14,11 +14,30 @@ function isEmptyList(value: unknown): boolean {
 }
 
 function checkPlugin(network: LocatedFields<NetworkFields>, reading: Reading): void {
-  const { plugin, driver } = network;
+  const { plugin, driver, shape } = network;
+  if (plugin.value === "azure-vnet") checkAzure(driver.value, shape, plugin, reading);
   if (plugin.value !== "win-bridge" || driver.value === "L2Bridge") return;
   const message = `win-bridge attaches pods to L2Bridge networks, and this one has driver ${driver.value}`;
   const advice = "Write plugin: hns, or leave the field out.";
   reading.report("cluster-file-driver-mismatch", plugin.place, message, advice);
+}
+
+/** azure-vnet gives pods addresses that Azure put on the node's adapter; its own networks are L2Bridge, others it adopts. */
+function checkAzure(
+  driver: NetworkDriver,
+  shape: LocatedFields<NetworkFields>["shape"],
+  plugin: LocatedFields<NetworkFields>["plugin"],
+  reading: Reading,
+): void {
+  if (driver !== "L2Bridge" && driver !== "L2Tunnel") {
+    const message = `azure-vnet attaches pods to L2Tunnel and L2Bridge networks, and this one has driver ${driver}`;
+    const advice = "Write driver: L2Tunnel, or plugin: hns.";
+    reading.report("cluster-file-driver-mismatch", plugin.place, message, advice);
+  } else if ((shape.value ?? driverTraits(driver).shapes[0]) !== "node-subnet") {
+    const message = "azure-vnet gives pods addresses of the nodes' own subnet";
+    const place = shape.value === undefined ? plugin.place : shape.place;
+    reading.report("cluster-file-driver-mismatch", place, message, "Write shape: node-subnet.");
+  }
 }
 
 function checkShape(network: LocatedFields<NetworkFields>, reading: Reading): void {
@@ -44,7 +63,7 @@ function checkShape(network: LocatedFields<NetworkFields>, reading: Reading): vo
       "cluster-file-invalid-value",
       shape.place,
       "win-bridge gives pods the gateway network + 2, which does not exist in shape node-subnet",
-      "Write plugin: hns, or shape: own-subnet. See also: mullion explain cni-gateway-is-network-plus-two.",
+      "Write plugin: hns or azure-vnet, or shape: own-subnet. See also: mullion explain cni-gateway-is-network-plus-two.",
     );
   }
   if (routes.value !== "static") return;

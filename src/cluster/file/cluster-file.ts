@@ -14,8 +14,8 @@ export type NodeOs = "windows" | "linux";
 /** The temper of a node's programs: as upstream with its defects, or repaired. */
 export type Compat = "reference" | "better";
 
-/** Who makes the pod network: the CNI plugin win-bridge, or the cluster itself by HCN calls. */
-export type NetworkPlugin = "win-bridge" | "hns";
+/** Who attaches pods to the network: a CNI plugin, or the cluster itself by HCN calls. */
+export type NetworkPlugin = "win-bridge" | "azure-vnet" | "hns";
 
 /**
  * Where pod addresses come from. `own-subnet`: a range per node that the nodes route among themselves
@@ -63,7 +63,7 @@ export interface OutboundNatSpec {
 export interface CniSpec {
   /** Replaces the network configuration list that the cluster would write on Windows nodes. */
   readonly conflist: JsonObject | undefined;
-  /** Entries added to the plugin's `policies`: `{name: "EndpointPolicy", value: {…}}`. */
+  /** Entries added to the plugin's `policies`, or `AdditionalArgs`: `{name: "EndpointPolicy", value: {…}}`. */
   readonly policies: readonly JsonObject[];
 }
 

@@ -71,7 +71,7 @@ const CNI = mapping<CniFields>("a mapping", {
     list(jsonObject("a CNI policy", ["name"]), { countMax: POLICIES_MAX }),
     [],
     [],
-    "Entries added to the policies of the plugin: `{name: EndpointPolicy, value: {Type: …, Settings: {…}}}`.",
+    "Entries added to the policies of the plugin: `{name: EndpointPolicy, value: {Type: …, Settings: {…}}}`; for azure-vnet in its own flat form.",
   ),
 });
 
@@ -89,8 +89,8 @@ const VXLAN_PORT_FIELD = optional(
 
 export const NETWORK: Mapping<NetworkFields> = mapping<NetworkFields>("a mapping", {
   plugin: optional(
-    oneOf<NetworkPlugin>(["win-bridge", "hns"]),
-    "Who attaches pods on Windows nodes: the CNI plugin win-bridge, or `hns`: the cluster calls HNS itself.",
+    oneOf<NetworkPlugin>(["win-bridge", "azure-vnet", "hns"]),
+    "Who attaches pods on Windows nodes: the CNI plugin win-bridge; azure-vnet with addresses of azure-vnet-ipam or CNS, in shape `node-subnet`; or `hns`: the cluster calls HNS itself.",
     "`win-bridge` with driver L2Bridge, else `hns`",
   ),
   name: withDefault(
@@ -102,7 +102,7 @@ export const NETWORK: Mapping<NetworkFields> = mapping<NetworkFields>("a mapping
   driver: withDefault(DRIVER, "L2Bridge", "L2Bridge", "The type of the HNS network on Windows nodes."),
   shape: optional(
     oneOf<NetworkShape>(["own-subnet", "node-subnet"]),
-    "`own-subnet`: each node has a pod range of its own. `node-subnet`: pods have addresses of the underlay's subnet; needs plugin `hns`.",
+    "`own-subnet`: each node has a pod range of its own. `node-subnet`: pods have addresses of the underlay's subnet; needs plugin `hns` or `azure-vnet`.",
     "`own-subnet`, the only one of Overlay and NAT; `node-subnet`, the only one of L2Tunnel and Transparent",
   ),
   routes: optional(
@@ -140,7 +140,7 @@ export const NETWORK: Mapping<NetworkFields> = mapping<NetworkFields>("a mapping
     "The range of service addresses: /12 to /30.",
   ),
   outboundNAT: section(OUTBOUND_NAT, "Translation of what pods send to the outside."),
-  cni: section(CNI, "Changes to the CNI configuration of Windows nodes. Only with plugin `win-bridge`."),
+  cni: section(CNI, "Changes to the CNI configuration of Windows nodes. Not with plugin `hns`."),
 });
 
 export const FURTHER_NETWORK: Mapping<FurtherNetworkFields> = mapping<FurtherNetworkFields>("a network", {

@@ -112,6 +112,14 @@ describe("is refused, with its place", () => {
       "7:36 cluster-file-driver-mismatch network.plugin: win-bridge attaches pods to L2Bridge networks, and this one has driver Overlay",
     ],
     [
+      `${HEAD}network: {driver: Overlay, plugin: azure-vnet}`,
+      "7:36 cluster-file-driver-mismatch network.plugin: azure-vnet attaches pods to L2Tunnel and L2Bridge networks, and this one has driver Overlay",
+    ],
+    [
+      `${HEAD}network: {plugin: azure-vnet}`,
+      "7:19 cluster-file-driver-mismatch network.plugin: azure-vnet gives pods addresses of the nodes' own subnet",
+    ],
+    [
       `${HEAD}network: {driver: NAT, shape: node-subnet}`,
       "7:31 cluster-file-driver-mismatch network.shape: driver NAT has no shape node-subnet: the range behind a NAT is the node's own",
     ],

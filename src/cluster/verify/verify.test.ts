@@ -51,6 +51,7 @@ describe.each([
   "node-subnet",
   "driver-overlay",
   "driver-l2tunnel",
+  "azure-vnet",
   "driver-transparent",
   "driver-nat",
 ])("verify of examples/%s", (name) => {

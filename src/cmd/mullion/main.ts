@@ -33,6 +33,9 @@ const VERBS: Verbs = {
     restore: async (...given) => (await import("./hns/dump.ts")).restore(...given),
     fault: async (...given) => (await import("./hns/fault.ts")).fault(...given),
   },
+  kube: {
+    serve: async (...given) => (await import("./kube/serve.ts")).serve(...given),
+  },
   vfp: {
     ports: async (...given) => (await import("./vfp/vfp.ts")).ports(...given),
     show: async (...given) => (await import("./vfp/vfp.ts")).show(...given),

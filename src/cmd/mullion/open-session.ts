@@ -1,5 +1,6 @@
 /** Texts → a cluster that is up. The only place that knows who brings it up. */
 import { ProblemsError } from "../../api/error-details.ts";
+import type { RunningCluster } from "../../cluster/running-cluster.ts";
 import type { ManifestReader, Verifier } from "../../api/held-cluster.ts";
 import { readInput } from "../../cluster/input/read-input.ts";
 import { splitText } from "../../cluster/input/split-text.ts";
@@ -24,6 +25,8 @@ export interface OpenedSession extends Findings {
   readonly session: ClusterSession;
   readonly readManifests: ManifestReader;
   readonly verify: Verifier;
+  /** The cluster's Kubernetes API. */
+  readonly openKubeSource: RunningCluster["openKubeSource"];
 }
 
 function verifier(progress: ObserveProgress | undefined): Verifier {
@@ -81,6 +84,7 @@ export async function openSession(
     session,
     readManifests,
     verify: verifier(observing),
+    openKubeSource: (options) => session.openKubeSource(options),
     problems: [...problems, ...begun.problems].map(toSessionProblem),
     notes: [...notes, ...begun.notes].map(toSessionProblem),
   };

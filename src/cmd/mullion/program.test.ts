@@ -48,6 +48,7 @@ function run(
     demo: keep,
     cni: { attach: keep, gc: keep, status: keep, version: keep },
     hns: { serve: keep, get: keep, watch: keep, dump: keep, restore: keep, fault: keep },
+    kube: { serve: keep },
     vfp: { ports: keep, show: keep, diff: keep },
     wine: keep,
     lint: keep,

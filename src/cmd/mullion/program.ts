@@ -6,6 +6,7 @@ import { wrap } from "../../knowledge/prose.ts";
 import { type Failure, reportFailure } from "./failure.ts";
 import { addCni } from "./cni/commands.ts";
 import { addHns } from "./hns/commands.ts";
+import { addKube } from "./kube/commands.ts";
 import { HNS_KIND_NAMES, KUBE_KIND_NAMES, parseSelections } from "./kinds.ts";
 import {
   EXAMPLE,
@@ -302,9 +303,10 @@ function configure(command: Command, terminal: Terminal): void {
 }
 
 /** The verbs that a program has: all of them, or those that a test is about. */
-export type GivenVerbs = Partial<Omit<Verbs, "cni" | "hns" | "vfp">> & {
+export type GivenVerbs = Partial<Omit<Verbs, "cni" | "hns" | "kube" | "vfp">> & {
   readonly cni?: Partial<Verbs["cni"]>;
   readonly hns?: Partial<Verbs["hns"]>;
+  readonly kube?: Partial<Verbs["kube"]>;
   readonly vfp?: Partial<Verbs["vfp"]>;
 };
 
@@ -339,6 +341,7 @@ export function createProgram(verbs: GivenVerbs, terminal: Terminal, version: st
   if (verbs.demo !== undefined) addDemo(program, run, verbs.demo, terminal);
   if (verbs.cni !== undefined) addCni(program, run, verbs.cni, terminal);
   if (verbs.hns !== undefined) addHns(program, run, verbs.hns, terminal);
+  if (verbs.kube !== undefined) addKube(program, run, verbs.kube, terminal);
   if (verbs.vfp !== undefined) addVfp(program, run, verbs.vfp, terminal);
   if (verbs.wine !== undefined) addWine(program, run, verbs.wine, terminal);
   configure(program, terminal);

@@ -3,6 +3,7 @@ import type { CniVerbs } from "./cni/verbs.ts";
 import type { HnsVerbs } from "./hns/verbs.ts";
 import type { ClusterTarget, InputPaths, RunningName } from "./cluster-target.ts";
 import type { Selection } from "./kinds.ts";
+import type { KubeVerbs } from "./kube/verbs.ts";
 import type { VfpVerbs } from "./vfp/verbs.ts";
 import type { ListFormat } from "./table.ts";
 import type { ExitCode, Terminal } from "./terminal.ts";
@@ -128,5 +129,6 @@ export interface Verbs {
   readonly wine: (request: WineRequest, terminal: Terminal) => Promise<number>;
   readonly cni: CniVerbs;
   readonly hns: HnsVerbs;
+  readonly kube: KubeVerbs;
   readonly vfp: VfpVerbs;
 }

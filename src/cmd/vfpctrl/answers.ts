@@ -9,6 +9,8 @@ import {
   flowLines,
   flowStatisticsLines,
   mappingLines,
+  forwardingLines,
+  natPoolLines,
   natRangeLines,
   parserSettingsLines,
   portCounterJson,
@@ -147,6 +149,7 @@ export const PORT_COMMANDS: Readonly<Record<string, PortCommand>> = {
   "get-port-parser-settings": { text: succeeded(() => parserSettingsLines()) },
   "get-port-flow-stats": { text: succeeded(({ flowClasses }) => flowStatisticsLines(flowClasses)) },
   "get-flow-stats": { text: succeeded(({ flowClasses }) => flowStatisticsLines(flowClasses)) },
+  "list-nat-pool": itemCommand(({ natPools }) => natPoolLines(natPools)),
   "list-nat-range": itemCommand(({ natRanges }) => natRangeLines(natRanges)),
   "list-space": itemCommand(({ spaces }) => spaceLines(spaces)),
   "list-mapping": itemCommand(({ spaces }) => mappingLines(spaces)),
@@ -156,6 +159,15 @@ export const PORT_COMMANDS: Readonly<Record<string, PortCommand>> = {
 /** `/list-vmswitch-port`. */
 export function listPortsText(ports: readonly NodePort[], verb: string): readonly string[] {
   return itemList(verb, ports.flatMap(switchPortLines));
+}
+
+/** `/get-switch-forwarding-settings`: of each switch. */
+export function forwardingText(ports: readonly NodePort[], verb: string): readonly string[] {
+  const switches = new Map(ports.map((port) => [port.switchName, port]));
+  return [
+    ...[...switches].flatMap(([name, { forwarding }]) => forwardingLines(name, forwarding)),
+    `Command ${verb} succeeded!`,
+  ];
 }
 
 /** Names as scripts read them: the GUID is `Name`, the friendly name is `Id`, the MAC has no separators (users.md §4). */

@@ -80,6 +80,22 @@ describe("a port", () => {
     expect(out).toBe("\r\n ITEM LIST\r\n===========\r\n\r\nCommand list-nat-range succeeded!\r\n");
   });
 
+  it("/list-nat-pool: those of OutBoundNAT, one for each protocol", async () => {
+    const { out } = await run("/list-nat-pool", "/port", "pod/a");
+    const pools = [...out.matchAll(/NAT POOL : SLB_NATPOOL_IPV4_(TCP|UDP)_\S+0\r\n/g)].map(
+      ([, name]) => name,
+    );
+    expect(pools).toEqual(["TCP", "UDP"]);
+    expect(out).toContain("Command list-nat-pool succeeded!");
+  });
+
+  it("/get-switch-forwarding-settings is about switches, and needs no port", async () => {
+    const { out } = await run("/get-switch-forwarding-settings");
+    expect(out).toContain("    Inner MAC forwarding : FALSE\r\n");
+    expect(out).toContain("    Forward all traffic to external network : FALSE\r\n");
+    expect(out).toContain("Command get-switch-forwarding-settings succeeded!");
+  });
+
   it("/get-layer-counter of one layer", async () => {
     const { out } = await run("/get-layer-counter", "/port", "pod/a", "/layer", "LB_DSR");
     expect(out.match(/LAYER : /g)).toHaveLength(1);

@@ -12,6 +12,7 @@ import type { Terminal } from "../mullion/terminal.ts";
 import {
   CommandError,
   PORT_COMMANDS,
+  forwardingText,
   type Selection,
   inLbDsrForm,
   listPortsJson,
@@ -22,11 +23,15 @@ import {
 export type Connect = (target: ClusterTarget, terminal: Terminal) => Promise<ControlClient>;
 
 const LIST_PORTS = "list-vmswitch-port";
-const VERBS: readonly string[] = [LIST_PORTS, "sample-unified-flow", ...Object.keys(PORT_COMMANDS)];
+const FORWARDING = "get-switch-forwarding-settings";
+/** Commands about switches, which name no port. */
+const SWITCH_COMMANDS: readonly string[] = [LIST_PORTS, FORWARDING];
+const VERBS: readonly string[] = [...SWITCH_COMMANDS, "sample-unified-flow", ...Object.keys(PORT_COMMANDS)];
 
 const USAGE = `VFP control and diagnostics utility
 
 vfpctrl /list-vmswitch-port [/format 1]
+vfpctrl /get-switch-forwarding-settings
 vfpctrl /port PORT /COMMAND [/layer LAYER] [/group GROUP] [/rule RULE] [/format 1]
 
 Commands about a port:
@@ -162,10 +167,15 @@ async function perform(words: Words, terminal: Terminal, connect: Connect): Prom
     terminal.stdout(USAGE);
     return;
   }
-  if (verb !== LIST_PORTS && port === undefined) throw new CommandError("the port is missing: /port PORT");
+  const isOfSwitches = SWITCH_COMMANDS.includes(verb);
+  if (!isOfSwitches && port === undefined) throw new CommandError("the port is missing: /port PORT");
   const client = await connect(words.target, terminal);
-  if (verb === LIST_PORTS || port === undefined) {
+  if (isOfSwitches || port === undefined) {
     const { items } = await client.vfpPorts(node);
+    if (verb === FORWARDING) {
+      print(forwardingText(items, verb), terminal);
+      return;
+    }
     if (isJson) printJson(listPortsJson(items), terminal);
     else print(listPortsText(items, verb), terminal);
     return;

@@ -134,6 +134,8 @@ export function compileAclRule(
   return {
     id: `${index}|${id}`,
     name: id,
+    // Seen on nodes: a GUID, and what Calico gave as the rule's Id for a friendly name (dataplane.md §7.4).
+    hasListedGuid: true,
     // Inferred (hcn.md §11.3): a rule without a priority has 0, the strongest.
     priority: setting.Priority ?? 0,
     condition,

@@ -105,12 +105,12 @@ export const L2BRIDGE_LAYERS: readonly LayerDefinition[] = L2BRIDGE_STACK.defini
 
 /**
  * The layers of the host's vNIC port (dataplane.md §2.2.1, §2.2.3): names and numbers are those of overlay nodes;
- * SLB_HAIRPIN_LAYER, LB and SLB_LB_LAYER with their groups are also checked for on L2Bridge. Inferred: SLB_NAT_LAYER 200
- * for source NAT; on old overlay nodes a layer with this number and such rules was seen, its name was not (§2.2.2).
+ * SLB_HAIRPIN_LAYER, LB and SLB_LB_LAYER with their groups are also checked for on L2Bridge. SNAT 200 with its flags was seen
+ * on an old overlay node (§2.2.2, kubernetes/kubernetes#79359). Inferred: that newer nodes and other networks have it, too.
  */
 export const HOST_LAYER_NAMES = [
   "SLB_HAIRPIN_LAYER",
-  "SLB_NAT_LAYER",
+  "SNAT",
   "LB",
   "ENCAP",
   "DECAP_IN",
@@ -124,7 +124,7 @@ export const HOST_TUNNEL_LAYERS: readonly HostLayerName[] = ["ENCAP", "DECAP_IN"
 
 const HOST_LAYER_PRIORITIES: Readonly<Record<HostLayerName, number>> = {
   SLB_HAIRPIN_LAYER: 101,
-  SLB_NAT_LAYER: 200,
+  SNAT: 200,
   LB: 300,
   ENCAP: 500,
   DECAP_IN: 600,
@@ -143,8 +143,7 @@ export const HOST_LAYERS: readonly LayerDefinition[] = Object.freeze(
       isStateful: !STATELESS_HOST_LAYERS.includes(name),
       isDefaultAllow: true,
       isHairpin: name === "SLB_HAIRPIN_LAYER",
-      // Seen with 0x9 on old overlay nodes (kubernetes/kubernetes#79359).
-      updatesFlows: name === "SLB_NAT_LAYER",
+      updatesFlows: name === "SNAT",
       isToldWhenEmpty: false,
     }),
   ),

@@ -152,8 +152,8 @@ export function isFullNat(frontEnd: FrontEnd): boolean {
 
 /**
  * Both addresses change: the source to one of the node's with a port of a pool, the destination to the back end (walks
- * B-4 and B-7). Inferred: the name `LB_…` where all back ends are local and there is no DSR, after the rules of old
- * overlay nodes (dataplane.md §2.2.2).
+ * B-4 and B-7). Inferred: the name `LB_…` where all back ends are local and there is no DSR, which old overlay nodes were
+ * seen with (dataplane.md §2.2.2, kubernetes/kubernetes#79359).
  */
 export function fullNat(
   frontEnd: FrontEnd,
@@ -162,14 +162,15 @@ export function fullNat(
 ): { readonly nat: Rule; readonly lb: Rule } {
   const { tag, mapping, hasRemote } = frontEnd;
   const rest = suffix(frontEnd, mapping.internalPort);
+  const translated = nameOf(tag, formatIp(pool.ip), rest);
   const protocol = mapping.protocol === IpProtocol.tcp ? "TCP" : "UDP";
-  const nat = makeRule(frontEnd, nameOf("SNAT", protocol, tag, formatIp(pool.ip), rest), {
+  const nat = makeRule(frontEnd, nameOf("SNAT", protocol, translated), {
     action: Object.freeze({ type: "dynnat", pool: pool.name }),
     // `MSS delta 50, 0` on overlay nodes (observed, dataplane.md §1.5).
     ...(overhead > 0 && { mssDelta: overhead }),
     inferred: FULL_NAT,
   });
-  const lb = makeRule(frontEnd, nameOf(hasRemote ? "LB_HOST" : "LB", tag, rest), {
+  const lb = makeRule(frontEnd, hasRemote ? nameOf("LB_HOST", tag, rest) : nameOf("LB", translated), {
     action: balance(frontEnd, "address-and-port"),
     missCodes: ICMP_MISS,
     ...(!hasRemote && { inferred: FULL_NAT }),
@@ -179,17 +180,18 @@ export function fullNat(
 
 /**
  * On overlay nodes without DSR, before source NAT: a packet from the front end to itself goes nowhere (walk O-6, DT-110).
- * Inferred: the condition; seen are name, priority and action.
+ * Name, priority, condition and action are as seen (kubernetes/kubernetes#79359): whatever the protocol.
  */
 export function blockLoopBack(frontEnd: FrontEnd, pool: HostPoolDefinition): Rule {
   const { tag, mapping, vip } = frontEnd;
+  const itself = [hostPrefix(vip)];
+  const destinationPorts = [{ first: mapping.externalPort, last: mapping.externalPort }];
   const name = nameOf(`Block_LoopBack${tag}`, formatIp(pool.ip), suffix(frontEnd, mapping.internalPort));
   return makeRule(frontEnd, name, {
     priority: LOOP_PRIORITY,
-    condition: Object.freeze({ ...toFrontEnd(frontEnd), source: [hostPrefix(vip)] }),
+    condition: Object.freeze({ source: itself, destination: itself, destinationPorts }),
     action: { type: "block", code: "service-loop-blocked" },
     isStateful: false,
-    inferred: "dataplane.md §2.3 O-6",
   });
 }
 

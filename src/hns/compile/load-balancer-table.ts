@@ -241,7 +241,7 @@ export class LoadBalancerTable {
       group.size > 0 || group.missNotes.length > 0 ? [group] : [];
     return {
       SLB_HAIRPIN_LAYER: used(hairpin),
-      SLB_NAT_LAYER: used(sourceNat),
+      SNAT: used(sourceNat),
       LB: used(balance),
       ENCAP: tunnel?.encap ?? [],
       DECAP_IN: tunnel?.decap ?? [],

@@ -18,15 +18,18 @@ export function poolOf(
   mapping: LoadBalancerPortMappingRecord,
   facts: LoadBalancerFacts,
 ): HostPoolDefinition | undefined {
-  const { sourceVip, id } = loadBalancer;
+  const { sourceVip } = loadBalancer;
   const ip = typeof sourceVip === "number" ? sourceVip : facts.managementIp;
   if (ip === undefined) return undefined;
   const protocol = mapping.protocol === IpProtocol.tcp ? "TCP" : "UDP";
   const shared = ["SLB_NATPOOL_IPV4", protocol, formatIp(ip)].join("_");
+  // Observed: address, front end and port run together (kubernetes/kubernetes#79359).
+  const [vip] = loadBalancer.frontendVips;
+  const own = `${shared}${vip === undefined ? "" : formatIp(vip)}${mapping.externalPort}`;
   const isDsr = hasFlag(loadBalancer, LOAD_BALANCER_FLAGS.DSR);
   const isShared = facts.traits.sharesPortBlocks || isDsr;
   return Object.freeze({
-    name: isShared ? shared : [shared, id, mapping.externalPort].join("_"),
+    name: isShared ? shared : own,
     ip,
     protocol: mapping.protocol,
     portsMax: isShared ? SHARED_PORTS_MAX : BLOCK_PORTS,

@@ -46,6 +46,7 @@ function compileRule(tier: Tier, rule: TierAclRule, index: number, condition: Ru
   return Object.freeze<Rule>({
     id: `${index}|${name}`,
     name,
+    hasListedGuid: true,
     priority: rule.Priority ?? 0,
     condition,
     action: ACTIONS[rule.TierAclRuleAction],

@@ -15,6 +15,10 @@ import { NameLookup } from "../../host/resolver/name-lookup.ts";
 import type { KnowledgeCode } from "../../knowledge/codes.ts";
 import type { QuirkName, QuirkSetting } from "../../knowledge/quirks.ts";
 import { parseInterfaceAddress, parsePrefix } from "../../net/prefix.ts";
+import { InProcessHcnClient } from "../in-process-client.ts";
+import { createHns } from "../local-hns.ts";
+import { MemoryObjectStore } from "../store.ts";
+import { loadService } from "../stored/open-service.ts";
 import { type DriverPod, DriverWorld, ip } from "../../testing/driver-world.ts";
 
 const A = "10.0.0.50";
@@ -159,6 +163,30 @@ describe("load balancers and what they lead to", () => {
     set("load-balancers-restored-late", "off");
     await world.client.faults.restart();
     expect(await listLoadBalancers(world.client)).toHaveLength(1);
+  });
+
+  it("load-balancers-restored-late: an end of the service before they are back loses none", async () => {
+    const store = new MemoryObjectStore();
+    const client = new InProcessHcnClient(world.service, store);
+    const id = await balance([b.endpoint]);
+    await createEndpoint(client, network, { IpConfigurations: [{ IpAddress: "10.0.0.60" }] });
+    set("load-balancers-restored-late");
+    await client.faults.restart();
+    const stored = async (): Promise<readonly string[]> =>
+      (await store.list()).filter(({ kind }) => kind === "LoadBalancer").map((each) => each.id);
+    expect(await stored()).toEqual([id]);
+    // A second restart of the same process, too.
+    world.run(5_000);
+    await client.faults.restart();
+    expect(await listLoadBalancers(client)).toEqual([]);
+    expect(await stored()).toEqual([id]);
+    const heir = createHns({ profile: "ws2022", store });
+    await loadService(heir.service, store, 1);
+    expect((await listLoadBalancers(heir.client)).map(({ ID }) => ID)).toEqual([id]);
+    world.run(10_000);
+    expect((await listLoadBalancers(client)).map(({ ID }) => ID)).toEqual([id]);
+    await deleteLoadBalancer(client, id);
+    expect(await stored()).toEqual([]);
   });
 });
 

@@ -136,7 +136,7 @@ export class ProgramDefects {
   onHost(view: NetworkView, program: HostProgram): HostProgram {
     const empty: HostLayerName[] = [];
     if (this.quirks.strikes("client-policies-not-applied", view.network.id))
-      empty.push("SLB_HAIRPIN_LAYER", "SLB_NAT_LAYER", "LB", "SLB_LB_LAYER");
+      empty.push("SLB_HAIRPIN_LAYER", "SNAT", "LB", "SLB_LB_LAYER");
     if (this.isSilent(view)) empty.push("ENCAP", "DECAP_IN");
     if (empty.length === 0) return program;
     const none = Object.fromEntries(empty.map((layer) => [layer, NO_GROUPS]));

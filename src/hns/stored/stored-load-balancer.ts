@@ -6,11 +6,12 @@ import { LOAD_BALANCER_DISTRIBUTIONS, parseLoadBalancer } from "../../hcn/load-b
 import { type Ip, parseIp } from "../../net/ip.ts";
 import type { LoadBalancerPortMappingRecord, LoadBalancerRecord } from "../load-balancer-record.ts";
 import type { ServiceContext } from "../service-context.ts";
+import type { ServiceState } from "../state.ts";
 import { IGNORED_UPDATE, loadBalancerDocument, policyListDocument } from "../view/load-balancer-view.ts";
 import { readBaseFields } from "./base-fields.ts";
 import type { LenientReader, Report } from "./lenient-reader.ts";
 import { networkOfBackEnds } from "./network-of-back-ends.ts";
-import { type StoredKindRow, storedKind } from "./stored-kind.ts";
+import { type RecordTable, type StoredKindRow, storedKind } from "./stored-kind.ts";
 
 function readMappings(reader: LenientReader): readonly LoadBalancerPortMappingRecord[] {
   const list = reader.document["PortMappings"];
@@ -67,9 +68,16 @@ function check(context: ServiceContext, loadBalancer: LoadBalancerRecord, report
   if (missing.length > 0) report(`There is no endpoint ${missing.join(", ")}; the others serve`);
 }
 
+/** Those of the service, and those that it has not yet restored: what they come back from is stored. */
+function storedLoadBalancers({ loadBalancers, restoration }: ServiceState): RecordTable<LoadBalancerRecord> {
+  if (restoration === undefined) return loadBalancers;
+  const waiting = restoration.loadBalancers;
+  return new Map([...waiting, ...loadBalancers.values()].map((each) => [each.id, each]));
+}
+
 export const STORED_LOAD_BALANCER: StoredKindRow = storedKind<LoadBalancerRecord>({
   kind: "LoadBalancer",
-  records: (state) => state.loadBalancers,
+  records: storedLoadBalancers,
   document: loadBalancerDocument,
   documentV1: policyListDocument,
   replace: (state, loadBalancer) => state.replaceLoadBalancer(loadBalancer),

@@ -56,6 +56,8 @@ export class ControlPlane {
   readonly bound: Set<string> = new Set<string>();
   /** Nodes have changed, or room has become free: pods that wait may fit now. */
   isSchedulingDue: boolean = false;
+  /** When what is made now is made, in RFC 3339. Undefined: objects do not say. */
+  time: string | undefined = undefined;
   /** Namespaces in which a pod without a controller has come or gone. */
   private readonly namespacesOfOrphans: Set<string> = new Set();
   private readonly servicesByPair = new MultiMap();
@@ -98,10 +100,22 @@ export class ControlPlane {
     const uid =
       metadata.uid === "" ? (before?.metadata.uid ?? this.drawFor(`uid ${reference}`).guid()) : metadata.uid;
     const complete =
-      metadata.uid === uid ? object : ({ ...object, metadata: { ...metadata, uid } } as KubeObject);
+      metadata.uid === uid
+        ? object
+        : ({ ...object, metadata: this.born(metadata, uid, before) } as KubeObject);
     const after = this.store.put(complete);
     this.changed(before, after);
     return after;
+  }
+
+  private born(
+    metadata: KubeObject["metadata"],
+    uid: string,
+    before: KubeObject | undefined,
+  ): KubeObject["metadata"] {
+    const { time } = this;
+    const isNew = before === undefined && time !== undefined;
+    return isNew ? { ...metadata, uid, creationTimestamp: time } : { ...metadata, uid };
   }
 
   remove(reference: string): void {

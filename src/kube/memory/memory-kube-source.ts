@@ -2,6 +2,7 @@
  * The embedded control plane as programs see it: everything is asked for, and comes later. What is written is followed
  * by what the controllers make of it.
  */
+import { fork } from "../../base/fork.ts";
 import { checkedObject } from "../checked-object.ts";
 import { KubeError, unreachable } from "../error.ts";
 import type { KubeKind, KubeObject, KubeObjects } from "../objects.ts";
@@ -122,6 +123,17 @@ export class MemoryKubeSource implements KubeSource {
       });
   }
 
+  /** The same on a copy of the control plane: what is tried there changes nothing here. */
+  dryRun(): MemoryKubeSource {
+    const now = this.now();
+    return new MemoryKubeSource(fork(this.kube), now === undefined ? {} : { now: () => now });
+  }
+
+  /** The version of the latest change. */
+  get resourceVersion(): string {
+    return this.kube.resourceVersion;
+  }
+
   async list<Kind extends KubeKind>(kind: Kind, selection: Selection = {}): Promise<KubeList<Kind>> {
     this.checkOpen();
     const selector = selectorOf(kind, selection);
@@ -165,7 +177,7 @@ export class MemoryKubeSource implements KubeSource {
   async create<Kind extends KubeKind>(kind: Kind, draft: KubeDraft<Kind>): Promise<KubeObjects[Kind]> {
     this.checkOpen();
     const object: KubeObject = checkedObject(kind, draft);
-    return this.change(() => this.kube.create(object, this.now()) as KubeObjects[Kind]);
+    return this.write(() => this.kube.create(object) as KubeObjects[Kind]);
   }
 
   async update<Kind extends KubeKind>(
@@ -175,7 +187,7 @@ export class MemoryKubeSource implements KubeSource {
   ): Promise<KubeObjects[Kind]> {
     this.checkOpen();
     const checked: KubeObject = checkedObject(kind, object);
-    return this.change(() => this.kube.replace(checked, options) as KubeObjects[Kind]);
+    return this.write(() => this.kube.replace(checked, options) as KubeObjects[Kind]);
   }
 
   async patch<Kind extends KubeKind>(
@@ -185,7 +197,7 @@ export class MemoryKubeSource implements KubeSource {
     options: WriteOptions = {},
   ): Promise<KubeObjects[Kind]> {
     this.checkOpen();
-    return this.change(() => {
+    return this.write(() => {
       const object: KubeObject = patchedObject(this.find(kind, namespace, name), patch);
       return this.kube.replace(object, options) as KubeObjects[Kind];
     });
@@ -193,7 +205,7 @@ export class MemoryKubeSource implements KubeSource {
 
   async delete(kind: KubeKind, { namespace, name }: ObjectName, options: DeleteOptions = {}): Promise<void> {
     this.checkOpen();
-    await this.change(() => this.kube.remove(kind, namespace, name, options));
+    await this.write(() => this.kube.remove(kind, namespace, name, options));
   }
 
   /** Ends all watches; whatever is asked afterwards fails. */
@@ -210,6 +222,14 @@ export class MemoryKubeSource implements KubeSource {
   endWatches(error?: KubeError): void {
     for (const watch of this.watches) watch.fail(error);
     this.watches.clear();
+  }
+
+  /** What is made from now on is made at this time, by whoever writes or by a controller. */
+  private write<T>(work: () => T): Promise<T> {
+    return this.change(() => {
+      this.kube.time = this.now();
+      return work();
+    });
   }
 
   private find<Kind extends KubeKind>(kind: Kind, namespace: string, name: string): KubeObjects[Kind] {

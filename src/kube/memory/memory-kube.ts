@@ -79,6 +79,11 @@ export class MemoryKube implements KubeReader {
     return this.store.resourceVersion;
   }
 
+  /** The `creationTimestamp` of what is made from now on, in RFC 3339; undefined: none, as long as nobody sets it. */
+  set time(time: string | undefined) {
+    this.plane.time = time;
+  }
+
   /** Stores objects: new ones are created, others replaced by what is given, with what the server filled in kept. */
   apply(objects: readonly LoadedObject[]): ApplyReport {
     const report = this.plane.apply(objects);
@@ -102,11 +107,11 @@ export class MemoryKube implements KubeReader {
   }
 
   /**
-   * Stores a new, checked object; `time` is when, in RFC 3339.
+   * Stores a new, checked object.
    * @throws KubeError `object-exists-already` (409), `object-refused` (422).
    */
-  create(object: KubeObject, time?: string): KubeObject {
-    const stored = createObject(this.plane, object, time);
+  create(object: KubeObject): KubeObject {
+    const stored = createObject(this.plane, object);
     this.publish();
     return stored;
   }

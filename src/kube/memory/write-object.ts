@@ -70,14 +70,9 @@ function ensureNamespace(plane: ControlPlane, namespace: string): void {
 }
 
 /** The object without what only the server may say. */
-function asDraft(object: KubeObject, time: string | undefined): KubeObject {
+function asDraft(object: KubeObject): KubeObject {
   const { deletionTimestamp: _, creationTimestamp: _1, ...rest } = object.metadata;
-  const metadata = {
-    ...rest,
-    uid: "",
-    resourceVersion: "",
-    ...(time === undefined ? {} : { creationTimestamp: time }),
-  };
+  const metadata = { ...rest, uid: "", resourceVersion: "" };
   // Nodes come with their status; what else has one gets it from those who run it.
   if (object.kind === "Node" || !WITH_STATUS.has(object.kind)) return { ...object, metadata };
   const { status: _2, ...withoutStatus } = object as KubeObject & { readonly status?: unknown };
@@ -98,8 +93,8 @@ function trimEvents(plane: ControlPlane): void {
   }
 }
 
-/** Stores a new object; `time` is when, in RFC 3339. @throws KubeError. */
-export function createObject(plane: ControlPlane, object: KubeObject, time: string | undefined): KubeObject {
+/** Stores a new object. @throws KubeError. */
+export function createObject(plane: ControlPlane, object: KubeObject): KubeObject {
   if (object.metadata.resourceVersion !== "") {
     throw new KubeError(
       "kubernetes-request-invalid",
@@ -107,7 +102,7 @@ export function createObject(plane: ControlPlane, object: KubeObject, time: stri
       "resourceVersion should not be set on objects to be created",
     );
   }
-  const named = withName(plane, asDraft(object, time));
+  const named = withName(plane, asDraft(object));
   const { kind, metadata } = named;
   const { namespace, name } = metadata;
   ensureNamespace(plane, namespace);

@@ -17,8 +17,8 @@ function nameServers({ value }: PluginView): readonly unknown[] {
 }
 
 /** A capability under another name is `cni-capability-unknown`. */
-function speaksOfDns({ value, flannel }: PluginView): boolean {
-  const owner = (flannel ?? { value }).value;
+function speaksOfDns({ value, owner: meta }: PluginView): boolean {
+  const owner = (meta ?? { value }).value;
   return /dns/i.test(JSON.stringify(valueAt(owner, keyOf(owner, "capabilities") ?? "")) ?? "");
 }
 
@@ -33,7 +33,7 @@ const DNS_MISSING: LintRule = {
       yield {
         at: { path: plugin.path },
         message: `pods get no name server: there is neither "dns" nor the capability dns for ${plugin.type}`,
-        fix: 'Declare "capabilities": {"dns": true}, at the flannel plugin where it is one.',
+        fix: 'Declare "capabilities": {"dns": true}, at the plugin whose delegate this is where it is one.',
       };
     }
   },
@@ -121,7 +121,7 @@ const PORTS_IGNORED: LintRule = {
   *check(document, context) {
     for (const plugin of cniView(document).plugins) {
       if (plugin.type !== "win-overlay" || !hasCapability(plugin, "portMappings")) continue;
-      const owner = plugin.flannel ?? plugin;
+      const owner = plugin.owner ?? plugin;
       const pod = podWithHostPort(context);
       yield {
         at: { path: [...owner.path, keyOf(owner.value, "capabilities") ?? "", "portMappings"] },
@@ -145,9 +145,9 @@ const PORTS_MISSING: LintRule = {
       const pod = podWithHostPort(context);
       if (pod === undefined) continue;
       yield {
-        at: { path: (plugin.flannel ?? plugin).path },
+        at: { path: (plugin.owner ?? plugin).path },
         message: `${pod} asks for a hostPort, and the capability portMappings is not declared here`,
-        fix: 'Declare "capabilities": {"portMappings": true}, at the flannel plugin where it is one.',
+        fix: 'Declare "capabilities": {"portMappings": true}, at the plugin whose delegate this is where it is one.',
       };
     }
   },

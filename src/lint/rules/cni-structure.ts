@@ -168,7 +168,9 @@ const LINUX_PLUGIN: LintRule = {
   applies: ["cni"],
   *check(document) {
     const view = cniView(document);
-    if (!view.isWindows || !view.isList) return;
+    // mullion-netns brings pods of Linux to HNS, and stands beside plugins for Linux.
+    const isForLinux = view.plugins.some(({ type }) => type === "mullion-netns");
+    if (!view.isWindows || !view.isList || isForLinux) return;
     for (const { path, value, type } of view.plugins)
       if (LINUX_PLUGINS.has(type))
         yield {

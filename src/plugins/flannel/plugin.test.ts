@@ -461,6 +461,16 @@ describe("CHECK, STATUS and GC, which the reference has not", () => {
     expect(node.delegate.requests).toEqual([]);
   });
 
+  it("CHECK hands on the result of ADD in the version that the configuration has now", async () => {
+    const node = flannelNode("better");
+    await node.run("ADD", { ...STDIN, cniVersion: "0.3.1" });
+    expect(node.sent()).toMatchObject({ cniVersion: "0.3.1" });
+    const prevResult = { cniVersion: "1.0.0", ips: [{ address: "10.244.3.3/24" }] };
+    const run = await node.run("CHECK", { ...STDIN, cniVersion: "1.0.0", prevResult });
+    expect(run).toMatchObject({ status: 0 });
+    expect(node.sent()).toMatchObject({ cniVersion: "1.0.0", prevResult });
+  });
+
   it("CHECK hands on the result of ADD", async () => {
     const node = flannelNode("better");
     await node.run("ADD", STDIN);

@@ -89,7 +89,10 @@ export class Flannel implements CniPlugin {
     const file = await this.scratch.find(request, configuration);
     const text = usableText(file) ?? formatDelegate(await this.generate(request, configuration));
     const previous = new StructReader(request.configuration).raw("prevResult");
-    const { type, sent } = forDelegate(request, text, previous === undefined ? {} : { prevResult: previous });
+    // The runtime writes the result in the version that the configuration has now.
+    const { cniVersion } = request;
+    const more: JsonObject = previous === undefined ? {} : { cniVersion, prevResult: previous };
+    const { type, sent } = forDelegate(request, text, more);
     await this.delegate.check(type, sent);
   }
 

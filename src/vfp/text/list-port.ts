@@ -6,6 +6,7 @@ import { FlowKey } from "../flow-key.ts";
 import type { Group } from "../group.ts";
 import type { Layer } from "../layer.ts";
 import type { MappingSpace } from "../mapping-space.ts";
+import type { NatPool } from "../nat-pool.ts";
 import { FLOW_CLASSES } from "../port-settings.ts";
 import { type Direction, FLOW_TTL_MS, type LayerDefinition, type Rule } from "../rule.ts";
 import { wordsToIp } from "../transposition.ts";
@@ -19,6 +20,7 @@ import {
   type ListedFlowClass,
   type ListedGroup,
   type ListedLayer,
+  type ListedNatPool,
   type ListedNatRange,
   type ListedPort,
   type ListedPortCounters,
@@ -28,6 +30,7 @@ import {
   RuleFlag,
 } from "./listing.ts";
 import { tellAction, tellMssDelta } from "./rule-data.ts";
+import { listedGuid } from "./listed-guid.ts";
 import { tellTransposition } from "./transposition-words.ts";
 
 const MS_PER_SECOND = 1_000;
@@ -47,6 +50,11 @@ function layerFlags(definition: LayerDefinition): number {
   );
 }
 
+function idOf({ id, name, listedId, hasListedGuid, provenance }: Rule): string {
+  if (hasListedGuid === true) return listedGuid(`${provenance.id}|${id}`);
+  return listedId ?? name;
+}
+
 /**
  * A rule without an id of its own has its name for one, as the scripts of the field expect of load balancers (users.md
  * §4). `lbnat` makes its flows by a flag of its type, so the flag `stateful` does not stand beside it (dataplane.md §1.6).
@@ -55,7 +63,7 @@ export function listRule(rule: Rule, family: 4 | 6, counters?: RuleCounters): Li
   const told = tellAction(rule.action);
   const isStateful = rule.isStateful && rule.action.type !== "lbnat";
   return {
-    id: rule.listedId ?? rule.name,
+    id: idOf(rule),
     name: rule.name,
     priority: rule.priority,
     flags:
@@ -141,6 +149,10 @@ function listAddressInfo(port: VfpPort): ListedAddressInfo {
     fakeMac: formatMac(fakeMac ?? (0 as Mac)),
     flags,
   };
+}
+
+function listNatPool(pool: NatPool): ListedNatPool {
+  return { name: pool.name, ip: formatIp(pool.ip), protocol: pool.protocol, ranges: pool.blocks.length };
 }
 
 function listNatRanges(port: VfpPort): readonly ListedNatRange[] {
@@ -247,6 +259,7 @@ export function listPort(port: VfpPort, nowMs: number): ListedPort {
     },
     addressInfo: listAddressInfo(port),
     layers: port.isEnabled ? listLayers(port) : [],
+    natPools: port.listNatPools().map(listNatPool),
     natRanges: listNatRanges(port),
     spaces: port.listSpaces().map(listSpace),
     flows: listFlows(port, nowMs),

@@ -65,6 +65,15 @@ export interface ListedNatRange {
   readonly used: number;
 }
 
+/** `/list-nat-pool`. */
+export interface ListedNatPool {
+  readonly name: string;
+  readonly ip: string;
+  readonly protocol: number;
+  /** How many ranges it holds. */
+  readonly ranges: number;
+}
+
 export interface ListedMapping {
   readonly customerAddress: string;
   readonly providerAddress: string;
@@ -134,6 +143,15 @@ export interface ListedFlowClass {
   readonly created: number;
 }
 
+/** What of `/get-switch-forwarding-settings` differs between switches (dataplane.md §1.9). */
+export interface ListedForwarding {
+  /** Frames in tunnels go by the MAC inside. */
+  readonly innerMac: boolean;
+  /** What comes from pods goes to the uplink, whoever it is for. */
+  readonly allToExternal: boolean;
+  readonly vxlanPort: number;
+}
+
 /** A port of a switch, as `/list-vmswitch-port` shows it. */
 export interface ListedSwitchPort {
   /** A GUID: what `/port` takes. */
@@ -144,6 +162,7 @@ export interface ListedSwitchPort {
   readonly portId: number;
   readonly type: "External" | "Internal" | "Synthetic";
   readonly isLearning: boolean;
+  readonly forwarding: ListedForwarding;
   readonly nicName: string;
   readonly nicFriendlyName: string;
   readonly mtu: number;
@@ -171,6 +190,7 @@ export interface ListedPort {
   readonly state: ListedPortState;
   readonly addressInfo: ListedAddressInfo;
   readonly layers: readonly ListedLayer[];
+  readonly natPools: readonly ListedNatPool[];
   readonly natRanges: readonly ListedNatRange[];
   readonly spaces: readonly ListedSpace[];
   readonly flows: readonly ListedFlow[];

@@ -5,6 +5,8 @@ import type {
   ListedDrop,
   ListedFlow,
   ListedFlowClass,
+  ListedForwarding,
+  ListedNatPool,
   ListedNatRange,
   ListedPort,
   ListedPortCounters,
@@ -166,6 +168,40 @@ export function flowStatisticsLines(classes: readonly ListedFlowClass[]): readon
       `      Maximum : ${maximum}`,
       `      Created : ${created}`,
     ]),
+    "",
+  ];
+}
+
+/** `/list-nat-pool`. Inferred: the layout. */
+export function natPoolLines(pools: readonly ListedNatPool[]): readonly string[] {
+  return pools.flatMap(({ name, ip, protocol, ranges }) => [
+    `NAT POOL : ${name}`,
+    `    Friendly name : ${name}`,
+    `    IP : ${ip}`,
+    `    Protocol : ${protocol}`,
+    `    NAT ranges : ${ranges}`,
+    "",
+  ]);
+}
+
+/**
+ * `/get-switch-forwarding-settings`. The names of the settings are public (dataplane.md §1.9). Inferred: the layout, and
+ * the values that no policy of HNS changes.
+ */
+export function forwardingLines(switchName: string, forwarding: ListedForwarding): readonly string[] {
+  const { innerMac, allToExternal, vxlanPort } = forwarding;
+  const flag = (value: boolean): string => (value ? "TRUE" : "FALSE");
+  return [
+    "",
+    `SWITCH FORWARDING SETTINGS : ${switchName}`,
+    `    Inner MAC forwarding : ${flag(innerMac)}`,
+    `    Reduce port MTU for encapsulation : ${flag(false)}`,
+    `    Inner MAC VMQ : ${flag(false)}`,
+    `    Forward all traffic to external network : ${flag(allToExternal)}`,
+    `    Use packet TNI : ${flag(innerMac)}`,
+    `    Skip TNI validation for inner MAC forwarding : ${flag(false)}`,
+    `    Drop loopback hairpin : ${flag(false)}`,
+    `    VXLAN destination port : ${vxlanPort}`,
     "",
   ];
 }

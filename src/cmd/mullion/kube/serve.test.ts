@@ -1,0 +1,96 @@
+import { mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { openApiServerSource } from "../../../kube/server/api-server-source.node.ts";
+import { MemoryTerminal } from "../../../testing/memory-terminal.ts";
+import { runMullion } from "../program.ts";
+import { serve } from "./serve.ts";
+
+let folder = "";
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "mullion-kube-serve-"));
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+const CLUSTER = "examples/two-windows-nodes/cluster.yaml";
+
+/** Runs `mullion kube serve` until `use` has ended. */
+async function serving(argv: readonly string[], use: (kubeconfig: string) => Promise<void>): Promise<string> {
+  const terminal = new MemoryTerminal({ [CLUSTER]: readFileSync(CLUSTER, "utf8") });
+  const kubeconfig = join(folder, "config");
+  const ended = runMullion({
+    argv: ["kube", "serve", "--kubeconfig", kubeconfig, ...argv],
+    verbs: { kube: { serve } },
+    terminal,
+    version: "0",
+    isDebug: false,
+  });
+  await expect.poll(() => terminal.output + terminal.errors, { timeout: 15_000 }).toContain("Ctrl-C");
+  try {
+    await use(kubeconfig);
+  } finally {
+    terminal.interrupt();
+  }
+  expect(await ended).toBe(0);
+  return terminal.output;
+}
+
+describe("mullion kube serve", () => {
+  it("serves a cluster file: a Deployment that comes over the API gets pods that run, with addresses", async () => {
+    const output = await serving(["-f", CLUSTER], async (kubeconfig) => {
+      expect(statSync(kubeconfig).mode & 0o777).toBe(0o600);
+      const source = await openApiServerSource({ kubeconfig });
+      const nodes = await source.list("Node");
+      expect(nodes.items.map(({ metadata }) => metadata.name)).toEqual(["win-1", "win-2"]);
+      await source.create("Deployment", {
+        metadata: { name: "shop", namespace: "default" },
+        spec: {
+          replicas: 2,
+          selector: { matchLabels: { app: "shop" } },
+          template: {
+            metadata: { labels: { app: "shop" } },
+            spec: {
+              nodeSelector: { "kubernetes.io/os": "windows" },
+              containers: [{ name: "web", image: "web" }],
+            },
+          },
+        },
+      });
+      const pods = await source.list("Pod", { namespace: "default", labelSelector: "app=shop" });
+      expect(pods.items.map(({ status }) => status?.phase)).toEqual(["Running", "Running"]);
+      for (const { metadata, status } of pods.items) {
+        expect(status?.podIP).toMatch(/^10\./);
+        expect(metadata.creationTimestamp).toMatch(/^\d{4}-\d\d-\d\dT[\d:]+Z$/);
+      }
+      await source.close();
+    });
+    expect(output).toMatch(
+      /^Kubernetes v1\.\d+\.\d+ of the cluster .+, in memory, at https:\/\/127\.0\.0\.1:\d+$/m,
+    );
+    expect(output).toContain(`export KUBECONFIG=${join(folder, "config")}`);
+  });
+
+  it("without -f serves a cluster for nodes that come by themselves", async () => {
+    await serving([], async (kubeconfig) => {
+      const source = await openApiServerSource({ kubeconfig });
+      await source.create("Node", { metadata: { name: "win-1" } });
+      const node = await source.get("Node", { namespace: "", name: "win-1" });
+      expect(node.spec?.podCIDR).toBe("10.244.0.0/24");
+      await source.close();
+    });
+  });
+
+  it.each([
+    ["0.0.0.0:6443", "is no address with a port"],
+    ["nowhere", "is no address with a port"],
+    ["192.0.2.1:0", "cannot listen on 192.0.2.1 port 0"],
+  ])("refuses --listen %s", async (listen, message) => {
+    const terminal = new MemoryTerminal();
+    const argv = ["kube", "serve", "--kubeconfig", join(folder, "c"), "--listen", listen];
+    expect(
+      await runMullion({ argv, verbs: { kube: { serve } }, terminal, version: "0", isDebug: false }),
+    ).toBe(2);
+    expect(terminal.errors).toContain(message);
+  });
+});

@@ -1,0 +1,91 @@
+/** `mullion kube serve`: a cluster file's Kubernetes API for kubectl, kube-proxy, flanneld. */
+import { resolve } from "node:path";
+import { Turns } from "../../../api/turns.ts";
+import { KUBERNETES_MINOR_MAX } from "../../../cluster/file/description.ts";
+import { formatKubernetesVersion } from "../../../cluster/node-object.ts";
+import type { KubeSourceOptions } from "../../../cluster/running-cluster.ts";
+import { KubeServer } from "../../../kube/http/server.node.ts";
+import type { MemoryKubeSource } from "../../../kube/memory/memory-kube-source.ts";
+import { LEFT_OUT } from "../cluster-target.ts";
+import { Failure, describeSystemError } from "../failure.ts";
+import { openSession } from "../open-session.ts";
+import { processLog } from "../process-log.ts";
+import { readClusterInputs } from "../read-cluster-inputs.ts";
+import { tellFindings } from "../tell-findings.ts";
+import type { ExitCode, Terminal } from "../terminal.ts";
+import { progressLines } from "../up.ts";
+import { openEmptyCluster } from "./empty-cluster.ts";
+import { type ListenAddress, parseListenAddress } from "./listen-address.ts";
+import type { KubeServeRequest } from "./verbs.ts";
+
+interface Served {
+  readonly source: MemoryKubeSource;
+  /** `v1.34.0` */
+  readonly gitVersion: string;
+  /** What it is, for the first line. */
+  readonly title: string;
+}
+
+/** RFC 3339 without fractions, as the API has it. */
+function now(): string {
+  return new Date().toISOString().replace(/\.\d+Z$/, "Z");
+}
+
+async function openCluster({ inputs }: KubeServeRequest, terminal: Terminal): Promise<Served> {
+  const { files, isRecursive } = inputs;
+  if (files.length === 0) {
+    const gitVersion = `v1.${KUBERNETES_MINOR_MAX}.0`;
+    return { source: openEmptyCluster(now), gitVersion, title: "a cluster without nodes" };
+  }
+  const texts = await readClusterInputs(files, isRecursive, terminal);
+  terminal.stderr("Bringing the cluster up …\n");
+  const opened = await openSession(texts, progressLines(terminal));
+  tellFindings(opened, LEFT_OUT, terminal);
+  const turns = new Turns();
+  const options: KubeSourceOptions = { now, inTurn: (work) => turns.take(work) };
+  const { file } = opened.session.cluster;
+  return {
+    source: opened.openKubeSource(options),
+    gitVersion: formatKubernetesVersion(file.kubernetes.version),
+    title: `the cluster ${file.name}`,
+  };
+}
+
+async function listen({ source, gitVersion }: Served, address: ListenAddress): Promise<KubeServer> {
+  try {
+    return await KubeServer.listen({ source, gitVersion, ...address, log: processLog() });
+  } catch (error) {
+    throw new Failure(
+      "bad-usage",
+      `cannot listen on ${address.host} port ${address.port}: ${describeSystemError(error)}`,
+      "Name another place with --listen.",
+    );
+  }
+}
+
+/** Serves until the user ends it. @throws Failure when input, address or kubeconfig cannot be used. */
+export async function serve(request: KubeServeRequest, terminal: Terminal): Promise<ExitCode> {
+  const address = parseListenAddress(request.listen);
+  const served = await openCluster(request, terminal);
+  const server = await listen(served, address);
+  const stopped = terminal.untilInterrupted();
+  const path = resolve(request.kubeconfig);
+  try {
+    server.writeKubeconfig(path);
+  } catch (error) {
+    await server.close();
+    throw new Failure(
+      "bad-usage",
+      `the kubeconfig ${JSON.stringify(path)} cannot be written: ${describeSystemError(error)}`,
+      "Name another file with --kubeconfig.",
+    );
+  }
+  terminal.stdout(`Kubernetes ${served.gitVersion} of ${served.title}, in memory, at ${server.url}\n`);
+  terminal.stdout(
+    `\n  export KUBECONFIG=${path}\n\nTry: kubectl get nodes,pods,services -A -o wide\nCtrl-C ends it.\n`,
+  );
+  await stopped;
+  await server.close();
+  await served.source.close();
+  return 0;
+}

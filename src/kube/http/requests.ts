@@ -1,0 +1,144 @@
+/** Bodies and parameters of requests to the emulator's API, checked. */
+import { LIMITS } from "../../base/limits.ts";
+import { KubeError } from "../error.ts";
+import { type Fields, isFields, showValue } from "../load/field-check.ts";
+import { isNestedDeeper } from "../load/json-pieces.ts";
+import { readAnyYaml } from "../load/yaml-value.ts";
+import type { DeleteOptions, JsonPatchOperation, KubePatch, WriteOptions } from "../source.ts";
+import { apiVersionOf, type RequestTarget } from "./served-resources.ts";
+
+const UNSUPPORTED_MEDIA = 415;
+const METHOD_NOT_ALLOWED = 405;
+
+export function badRequest(message: string): KubeError {
+  return new KubeError("kubernetes-request-invalid", 400, message);
+}
+
+export function unsupportedMedia(message: string): KubeError {
+  return new KubeError("kubernetes-request-invalid", UNSUPPORTED_MEDIA, message);
+}
+
+export function methodNotAllowed(): KubeError {
+  return new KubeError(
+    "kubernetes-request-invalid",
+    METHOD_NOT_ALLOWED,
+    "the server does not allow this method on the requested resource",
+  );
+}
+
+/** No such path, resource or subresource. */
+export function unknownResource(): KubeError {
+  return new KubeError("object-not-found", 404, "the server could not find the requested resource");
+}
+
+/** The media type without its parameters. */
+function mediaTypeOf(contentType: string | undefined): string {
+  return (contentType ?? "").split(";")[0]?.trim().toLowerCase() ?? "";
+}
+
+/** The value of a body in JSON or YAML. @throws KubeError. */
+export function parseBody(text: string, contentType: string | undefined): unknown {
+  const type = mediaTypeOf(contentType);
+  if (type === "application/yaml") return parseYaml(text);
+  if (type !== "" && !type.endsWith("json")) {
+    throw unsupportedMedia(
+      `the body of the request was in an unknown format - accepted media types include: application/json, application/yaml`,
+    );
+  }
+  if (isNestedDeeper(text, LIMITS.documentDepthMax))
+    throw badRequest(`the body is nested more than ${LIMITS.documentDepthMax} levels deep`);
+  try {
+    return JSON.parse(text) as unknown;
+  } catch (error) {
+    throw badRequest(`the object provided is unrecognized: ${error instanceof Error ? error.message : ""}`);
+  }
+}
+
+function parseYaml(text: string): unknown {
+  const reading = readAnyYaml(text);
+  if ("faults" in reading) throw badRequest(reading.faults[0]?.message ?? "the body is no YAML");
+  return reading.values[0];
+}
+
+/** A patch by its media type. @throws KubeError `kubernetes-request-invalid`. */
+export function readPatch(text: string, contentType: string | undefined): KubePatch {
+  const type = mediaTypeOf(contentType);
+  const names: Readonly<Record<string, KubePatch["type"]>> = {
+    "application/json-patch+json": "json",
+    "application/merge-patch+json": "merge",
+    "application/strategic-merge-patch+json": "strategic",
+  };
+  const kind = Object.hasOwn(names, type) ? names[type] : undefined;
+  if (kind === undefined) {
+    const applied = type.startsWith("application/apply-patch")
+      ? " Server-side apply is not served here; leave out --server-side."
+      : "";
+    throw unsupportedMedia(
+      `the body of the request was in an unknown format - accepted media types include: ${Object.keys(names).join(", ")}.${applied}`,
+    );
+  }
+  const body = parseBody(text, "application/json");
+  if (kind === "json") {
+    if (!Array.isArray(body)) throw badRequest("a JSON patch is a list of operations");
+    return { type: kind, body: body as readonly JsonPatchOperation[] };
+  }
+  if (!isFields(body)) throw badRequest("the patch is no mapping");
+  return { type: kind, body };
+}
+
+/** The body of a write with the name and the namespace of its path. @throws KubeError when they contradict each other. */
+export function placed(value: unknown, { resource, namespace, name }: RequestTarget): Fields {
+  if (!isFields(value)) throw badRequest("the object provided is unrecognized: it is no mapping");
+  const { apiVersion, kind, metadata = {} } = value;
+  if (apiVersion === undefined || kind === undefined)
+    throw badRequest('the object provided is unrecognized (must be of type with "kind" and "apiVersion")');
+  if (!isFields(metadata)) throw badRequest("metadata is no mapping");
+  const given = metadata["namespace"];
+  if (resource.isNamespaced && given !== undefined && given !== "" && given !== namespace) {
+    throw badRequest("the namespace of the provided object does not match the namespace sent on the request");
+  }
+  if (name !== undefined && metadata["name"] !== name) {
+    throw badRequest(
+      `the name of the object (${showValue(metadata["name"])}) does not match the name on the URL (${name})`,
+    );
+  }
+  if (apiVersion !== apiVersionOf(resource) || kind !== resource.kind) {
+    throw badRequest(
+      `the API version or kind in the data (${showValue(apiVersion)}, ${showValue(kind)}) does not match the expected (${apiVersionOf(resource)}, ${resource.kind})`,
+    );
+  }
+  return { ...value, metadata: resource.isNamespaced ? { ...metadata, namespace } : metadata };
+}
+
+/** What may be written at a path. @throws KubeError for a subresource that is not served. */
+export function writeOptionsOf({ resource, subresource }: RequestTarget): WriteOptions {
+  if (subresource === undefined) return {};
+  if (subresource === "status" && resource.hasStatus) return { subresource };
+  throw unknownResource();
+}
+
+/** Whether a change is only to be tried. @throws KubeError `kubernetes-request-invalid`. */
+export function isDryRun(query: (name: string) => string | undefined): boolean {
+  const text = query("dryRun") ?? "";
+  if (text === "" || text === "All") return text === "All";
+  throw badRequest(`Invalid value: ${JSON.stringify(text)}: supported values: "All"`);
+}
+
+/** What a deletion depends on, and whether it is only to be tried. */
+export function readDeleteOptions(
+  text: string,
+  query: (name: string) => string | undefined,
+): DeleteOptions & { readonly isDry: boolean } {
+  const body = text.trim() === "" ? {} : parseBody(text, "application/json");
+  if (!isFields(body)) throw badRequest("the options of a deletion are a mapping");
+  const { preconditions = {}, dryRun = [], propagationPolicy = query("propagationPolicy") } = body;
+  if (propagationPolicy === "Orphan")
+    throw badRequest("propagationPolicy Orphan is not served here: what an object owns goes with it");
+  if (!isFields(preconditions)) throw badRequest("preconditions are a mapping");
+  const { uid, resourceVersion } = preconditions;
+  return {
+    isDry: Array.isArray(dryRun) && dryRun.includes("All"),
+    ...(typeof uid === "string" ? { uid } : {}),
+    ...(typeof resourceVersion === "string" ? { resourceVersion } : {}),
+  };
+}

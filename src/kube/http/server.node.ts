@@ -1,0 +1,138 @@
+/** The emulator's Kubernetes API on a port of TCP with TLS and a token, and the kubeconfig that leads to it. */
+import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
+import { chmodSync, writeFileSync } from "node:fs";
+import { createServer } from "node:https";
+import type { Server } from "node:https";
+import { isIPv6 } from "node:net";
+import { createAdaptorServer } from "@hono/node-server";
+import { stringify } from "yaml";
+import { LIMITS } from "../../base/limits.ts";
+import type { Log } from "../../base/log.ts";
+import { KubeError } from "../error.ts";
+import { KubeApi } from "./api-app.node.ts";
+import { makeCertificate } from "./self-signed.node.ts";
+import type { ServedSource } from "./watch-stream.node.ts";
+
+const REQUEST_TIMEOUT_MS = 30_000;
+const KEEP_ALIVE_TIMEOUT_MS = 65_000;
+const GRACE_MS = 500;
+const TOKEN_BYTES = 24;
+const OWNER_ONLY = 0o600;
+
+export interface KubeServerOptions {
+  readonly source: ServedSource;
+  /** The address to listen on: loopback unless programs in other network namespaces are to reach it. */
+  readonly host: string;
+  /** 0 takes a free one. */
+  readonly port: number;
+  /** `v1.34.4` */
+  readonly gitVersion: string;
+  readonly log?: Log | undefined;
+  /** How often watches get bookmarks; about once a minute. */
+  readonly bookmarkMs?: number | undefined;
+}
+
+/** A digest has one length, so that comparing says nothing about where two tokens differ. */
+function digest(text: string): Buffer {
+  return createHash("sha256").update(text).digest();
+}
+
+function accessCheck(token: string): (authorization: string | undefined) => void {
+  const wanted = digest(`Bearer ${token}`);
+  return (authorization) => {
+    if (timingSafeEqual(digest(authorization ?? ""), wanted)) return;
+    throw new KubeError("kubernetes-access-denied", 401, "Unauthorized");
+  };
+}
+
+export class KubeServer {
+  private readonly api: KubeApi;
+  private readonly server: Server;
+  private readonly host: string;
+  private readonly token: string;
+  private readonly certificate: string;
+
+  private constructor(options: KubeServerOptions) {
+    this.host = options.host;
+    this.token = randomBytes(TOKEN_BYTES).toString("base64url");
+    const hosts = [...new Set(["localhost", "127.0.0.1", "::1", options.host])];
+    const { key, certificate } = makeCertificate("mullion", hosts, Date.now());
+    this.certificate = certificate;
+    const { source, gitVersion, log, bookmarkMs } = options;
+    const nowMs = (): number => Date.now();
+    this.api = new KubeApi({
+      source,
+      gitVersion,
+      nowMs,
+      log,
+      bookmarkMs,
+      checkAccess: accessCheck(this.token),
+    });
+    this.server = createAdaptorServer({
+      fetch: this.api.app.fetch,
+      createServer,
+      serverOptions: {
+        key,
+        cert: certificate,
+        requestTimeout: REQUEST_TIMEOUT_MS,
+        headersTimeout: REQUEST_TIMEOUT_MS,
+        keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
+      },
+    }) as Server;
+    this.server.maxConnections = LIMITS.kubeConnectionsMax;
+  }
+
+  /** Starts to listen. @throws Error of the system when the address cannot be had. */
+  static async listen(options: KubeServerOptions): Promise<KubeServer> {
+    const server = new KubeServer(options);
+    await new Promise<void>((resolve, reject) => {
+      server.server.once("error", reject);
+      server.server.listen({ host: options.host, port: options.port }, () => {
+        server.server.off("error", reject);
+        resolve();
+      });
+    });
+    return server;
+  }
+
+  get port(): number {
+    const address = this.server.address();
+    return typeof address === "object" && address !== null ? address.port : 0;
+  }
+
+  /** `https://127.0.0.1:41234` */
+  get url(): string {
+    return `https://${isIPv6(this.host) ? `[${this.host}]` : this.host}:${this.port}`;
+  }
+
+  /** The kubeconfig with which kubectl and other programs come in. It holds the token. */
+  get kubeconfig(): string {
+    const data = Buffer.from(this.certificate).toString("base64");
+    return stringify({
+      apiVersion: "v1",
+      kind: "Config",
+      clusters: [{ name: "mullion", cluster: { server: this.url, "certificate-authority-data": data } }],
+      users: [{ name: "mullion", user: { token: this.token } }],
+      contexts: [{ name: "mullion", context: { cluster: "mullion", user: "mullion" } }],
+      "current-context": "mullion",
+    });
+  }
+
+  /** Writes the kubeconfig so that only its owner reads it. */
+  writeKubeconfig(path: string): void {
+    writeFileSync(path, this.kubeconfig, { mode: OWNER_ONLY });
+    chmodSync(path, OWNER_ONLY);
+  }
+
+  /** Ends watches, lets answers under way finish, and ends connections. */
+  async close(): Promise<void> {
+    const closed = new Promise<void>((resolve) => {
+      this.server.close(() => resolve());
+    });
+    this.api.watches.close();
+    this.server.closeIdleConnections();
+    const cut = setTimeout(() => this.server.closeAllConnections(), GRACE_MS);
+    await closed;
+    clearTimeout(cut);
+  }
+}
