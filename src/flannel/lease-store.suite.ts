@@ -87,83 +87,100 @@ async function take(store: LeaseStore, attributes: LeaseAttributes): Promise<Lea
 }
 
 export function leaseStoreSuite(name: string, open: () => Promise<StoreWorld>): void {
-  const run = (title: string, body: (world: StoreWorld) => Promise<void>): void =>
-    it(title, async () => {
-      const world = await open();
-      try {
-        await body(world);
-      } finally {
-        await world.close();
-      }
-    });
+  const inWorld = (body: (world: StoreWorld) => Promise<void>) => async (): Promise<void> => {
+    const world = await open();
+    try {
+      await body(world);
+    } finally {
+      await world.close();
+    }
+  };
 
   describe(`a store of leases: ${name}`, () => {
-    run("tells the configuration", async (world) => {
-      const config = await (await opened(world, "n1")).readNetworkConfig();
-      expect(config).toMatchObject({ backendType: "vxlan", isIpv4Enabled: true });
-    });
+    it(
+      "tells the configuration",
+      inWorld(async (world) => {
+        const config = await (await opened(world, "n1")).readNetworkConfig();
+        expect(config).toMatchObject({ backendType: "vxlan", isIpv4Enabled: true });
+      }),
+    );
 
-    run("gives a subnet of the network, and the same one to the same node again", async (world) => {
-      const lease = await take(await opened(world, "n1"), FIRST);
-      const network = (await (await opened(world, "n1")).readNetworkConfig()).network;
-      expect(network !== undefined && lease.subnet !== undefined && prefixCovers(network, lease.subnet)).toBe(
-        true,
-      );
-      await world.settle();
-      const again = await take(await opened(world, "n1"), FIRST);
-      expect(hasSameSubnets(lease, again)).toBe(true);
-    });
+    it(
+      "gives a subnet of the network, and the same one to the same node again",
+      inWorld(async (world) => {
+        const lease = await take(await opened(world, "n1"), FIRST);
+        const network = (await (await opened(world, "n1")).readNetworkConfig()).network;
+        expect(
+          network !== undefined && lease.subnet !== undefined && prefixCovers(network, lease.subnet),
+        ).toBe(true);
+        await world.settle();
+        const again = await take(await opened(world, "n1"), FIRST);
+        expect(hasSameSubnets(lease, again)).toBe(true);
+      }),
+    );
 
-    run("gives two nodes two subnets", async (world) => {
-      const [a, b] = [
-        await take(await opened(world, "n1"), FIRST),
-        await take(await opened(world, "n2"), SECOND),
-      ];
-      expect(formatSubnets(a)).not.toBe(formatSubnets(b));
-    });
+    it(
+      "gives two nodes two subnets",
+      inWorld(async (world) => {
+        const [a, b] = [
+          await take(await opened(world, "n1"), FIRST),
+          await take(await opened(world, "n2"), SECOND),
+        ];
+        expect(formatSubnets(a)).not.toBe(formatSubnets(b));
+      }),
+    );
 
-    run("tells a watcher what is there, what comes, what changes and what goes", async (world) => {
-      const store = await opened(world, "n1");
-      const own = await take(store, FIRST);
-      const other = await opened(world, "n2");
-      const lease = await take(other, SECOND);
-      await world.settle();
-      const ear = new Ear();
-      const stop = await store.watch(own, ear);
-      await world.settle();
-      expect(ear.isSynced).toBe(true);
-      const seen = ear.leases.get(formatSubnets(lease));
-      expect(seen !== undefined && equalAttributes(seen.attributes, SECOND)).toBe(true);
-      const moved = attributesOf("10.0.0.12", "aa:bb:cc:dd:ee:99");
-      await take(other, moved);
-      await world.settle();
-      expect(ear.leases.get(formatSubnets(lease))?.attributes.backendData).toBe(moved.backendData);
-      const third = await take(await opened(world, "n3"), attributesOf("10.0.0.13", "aa:bb:cc:dd:ee:03"));
-      await world.settle();
-      expect(ear.leases.has(formatSubnets(third))).toBe(true);
-      await world.leave("n2", lease);
-      await world.settle();
-      expect(ear.leases.has(formatSubnets(lease))).toBe(false);
-      expect(ear.told.filter((line) => line.startsWith("revoked"))).toEqual([]);
-      stop();
-      await world.leave("n3", third);
-      await world.settle();
-      expect(ear.leases.has(formatSubnets(third))).toBe(true);
-    });
+    it(
+      "tells a watcher what is there, what comes, what changes and what goes",
+      inWorld(async (world) => {
+        const store = await opened(world, "n1");
+        const own = await take(store, FIRST);
+        const other = await opened(world, "n2");
+        const lease = await take(other, SECOND);
+        await world.settle();
+        const ear = new Ear();
+        const stop = await store.watch(own, ear);
+        await world.settle();
+        expect(ear.isSynced).toBe(true);
+        const seen = ear.leases.get(formatSubnets(lease));
+        expect(seen !== undefined && equalAttributes(seen.attributes, SECOND)).toBe(true);
+        const moved = attributesOf("10.0.0.12", "aa:bb:cc:dd:ee:99");
+        await take(other, moved);
+        await world.settle();
+        expect(ear.leases.get(formatSubnets(lease))?.attributes.backendData).toBe(moved.backendData);
+        const third = await take(await opened(world, "n3"), attributesOf("10.0.0.13", "aa:bb:cc:dd:ee:03"));
+        await world.settle();
+        expect(ear.leases.has(formatSubnets(third))).toBe(true);
+        await world.leave("n2", lease);
+        await world.settle();
+        expect(ear.leases.has(formatSubnets(lease))).toBe(false);
+        expect(ear.told.filter((line) => line.startsWith("revoked"))).toEqual([]);
+        stop();
+        await world.leave("n3", third);
+        await world.settle();
+        expect(ear.leases.has(formatSubnets(third))).toBe(true);
+      }),
+    );
 
-    run("keeps a lease that is renewed", async (world) => {
-      const store = await opened(world, "n1");
-      const lease = await take(store, FIRST);
-      const renewed = await store.renew(lease);
-      if (lease.timeToLiveMs === undefined) expect(renewed).toBeUndefined();
-      else expect(renewed?.timeToLiveMs).toBe(24 * 60 * 60 * 1_000);
-      await world.settle();
-      expect(hasSameSubnets(lease, await take(store, FIRST))).toBe(true);
-    });
+    it(
+      "keeps a lease that is renewed",
+      inWorld(async (world) => {
+        const store = await opened(world, "n1");
+        const lease = await take(store, FIRST);
+        const renewed = await store.renew(lease);
+        if (lease.timeToLiveMs === undefined) expect(renewed).toBeUndefined();
+        else expect(renewed?.timeToLiveMs).toBe(24 * 60 * 60 * 1_000);
+        await world.settle();
+        expect(hasSameSubnets(lease, await take(store, FIRST))).toBe(true);
+      }),
+    );
 
-    run("is told when the network stands", async (world) => {
-      const store = await opened(world, "n1");
-      await expect(store.complete(await take(store, FIRST))).resolves.toBeUndefined();
-    });
+    it(
+      "is told when the network stands",
+      inWorld(async (world) => {
+        const store = await opened(world, "n1");
+        await expect(store.complete(await take(store, FIRST))).resolves.toBeUndefined();
+      }),
+    );
   });
 }

@@ -110,7 +110,7 @@ export class MemoryEtcd implements EtcdClient {
   revoke(grant: string): Promise<void> {
     return this.answer(() => {
       this.grants.delete(grant);
-      for (const value of [...this.keys.values()]) if (value.grant === grant) this.unset(value.key);
+      for (const value of this.keys.values()) if (value.grant === grant) this.unset(value.key);
     });
   }
 
@@ -123,16 +123,7 @@ export class MemoryEtcd implements EtcdClient {
 
   watch(prefix: string, fromRevision: number, watcher: EtcdWatcher): () => void {
     const watch = { prefix, watcher };
-    void Promise.resolve().then(() => {
-      if (this.isGone) watcher.ended("connection refused");
-      else if (fromRevision <= this.compactedTo) watcher.compacted(this.compactedTo);
-      else {
-        this.watches.add(watch);
-        for (const { revision, event } of this.changes)
-          if (revision >= fromRevision && event.value.key.startsWith(prefix))
-            watcher.changed([event], revision);
-      }
-    });
+    void this.begin(watch, fromRevision);
     return () => this.watches.delete(watch);
   }
 
@@ -140,12 +131,26 @@ export class MemoryEtcd implements EtcdClient {
     return Promise.resolve();
   }
 
+  /** Nothing is told before the call that asks has returned. */
+  private async begin(watch: Watch, fromRevision: number): Promise<void> {
+    await Promise.resolve();
+    const { prefix, watcher } = watch;
+    if (this.isGone) watcher.ended("connection refused");
+    else if (fromRevision <= this.compactedTo) watcher.compacted(this.compactedTo);
+    else {
+      this.watches.add(watch);
+      for (const { revision, event } of this.changes)
+        if (revision >= fromRevision && event.value.key.startsWith(prefix))
+          watcher.changed([event], revision);
+    }
+  }
+
   /** Grants that have run out take their keys along. */
   private expire(): void {
     for (const [grant, endMs] of this.grants) {
       if (endMs > this.clock.nowMs) continue;
       this.grants.delete(grant);
-      for (const value of [...this.keys.values()]) if (value.grant === grant) this.unset(value.key);
+      for (const value of this.keys.values()) if (value.grant === grant) this.unset(value.key);
     }
   }
 

@@ -92,15 +92,7 @@ export class MemoryNodes implements KubeSource {
     options: WatchOptions = {},
   ): () => void {
     const watcher = { listener: listener as unknown as Watcher["listener"], options };
-    if (this.isGone) {
-      void Promise.resolve().then(() => options.onEnd?.(unreachable("connection refused")));
-      return () => undefined;
-    }
-    this.watchers.add(watcher);
-    void Promise.resolve().then(() => {
-      for (const { version, event } of this.history)
-        if (version > Number(resourceVersion)) watcher.listener(event);
-    });
+    void this.begin(watcher, Number(resourceVersion));
     return () => this.watchers.delete(watcher);
   }
 
@@ -141,6 +133,18 @@ export class MemoryNodes implements KubeSource {
   close(): Promise<void> {
     this.watchers.clear();
     return Promise.resolve();
+  }
+
+  /** Nothing is told before the call that asks has returned. */
+  private async begin(watcher: Watcher, fromVersion: number): Promise<void> {
+    if (this.isGone) {
+      await Promise.resolve();
+      watcher.options.onEnd?.(unreachable("connection refused"));
+      return;
+    }
+    this.watchers.add(watcher);
+    await Promise.resolve();
+    for (const { version, event } of this.history) if (version > fromVersion) watcher.listener(event);
   }
 
   private check(): void {
