@@ -430,6 +430,7 @@ function applyProgram(
   if (arePoolsNew) addPools(blocks, port, before.natPools, after.natPools);
   if (after.tunnel !== undefined && after.tunnel !== before.tunnel) {
     port.vfp.address = after.tunnel.address;
+    port.lease = after.tunnel.lease;
     port.setVxlanPort(after.tunnel.vxlanPort);
   }
   for (const layer of after.stack.names) {
