@@ -15,8 +15,8 @@ const EXTERNAL: readonly string[] = ["koffi"];
 /** What old Nodes can read, so that the check below is what they say. */
 const TARGET = "node16";
 
-/** Programs for people, which use the same parts of the simulation. The others are CNI plugins. */
-export const TOOLS: readonly string[] = ["mullion", "hnsdiag", "vfpctrl", "pktmon"];
+/** Programs for people and daemons, which have much in common. The others are CNI plugins. */
+export const TOOLS: readonly string[] = ["mullion", "hnsdiag", "vfpctrl", "pktmon", "kube-proxy"];
 
 /**
  * What a bundle does first. Runtimes expect a CNI plugin's error on stdout as JSON.

@@ -1,5 +1,5 @@
 /**
- * The Go compiler for the Windows programs of test/wine and examples/: the one that is installed, or, where that is too
+ * The Go compiler for the programs of test/wine, test/live and examples/: the one that is installed, or, where that is too
  * old (Debian 12 has 1.19), a newer one that it fetches from the module proxy it is set up for (GOPROXY) into a cache
  * folder. Go checks what it fetched against its checksum database.
  */
@@ -22,6 +22,8 @@ export class GoMissingError extends Error {}
 const PROGRAMS: readonly string[] = ["go", "/usr/local/go/bin/go"];
 
 export interface GoPlaces {
+  /** The oldest that will do; by default the one that builds hcsshim. */
+  readonly needed?: readonly [major: number, minor: number];
   readonly programs?: readonly string[];
   readonly cache?: string;
 }
@@ -37,9 +39,9 @@ function versionOf(program: string): string | undefined {
   return /\bgo(\d+\.\d+(?:\.\d+)?)/.exec(asked.stdout ?? "")?.[1];
 }
 
-function isNewEnough(version: string): boolean {
+function isNewEnough(version: string, needed: readonly [number, number]): boolean {
   const [major = 0, minor = 0] = version.split(".").map(Number);
-  return major > NEEDED[0] || (major === NEEDED[0] && minor >= NEEDED[1]);
+  return major > needed[0] || (major === needed[0] && minor >= needed[1]);
 }
 
 /** A module has no executable files, so those of the compiler are made executable, as Go itself does it. */
@@ -52,7 +54,12 @@ function makeExecutable(folder: string): void {
 }
 
 /** Lets an old Go fetch a new one, which comes as a module. @throws GoMissingError. */
-function fetchWith(old: string, oldVersion: string, cache: string): string {
+function fetchWith(
+  old: string,
+  oldVersion: string,
+  cache: string,
+  needed: readonly [number, number],
+): string {
   const architecture = process.arch === "x64" ? "amd64" : process.arch;
   const module = `golang.org/toolchain@v0.0.1-go${FETCHED}.${process.platform}-${architecture}`;
   const root = join(cache, module);
@@ -68,7 +75,7 @@ function fetchWith(old: string, oldVersion: string, cache: string): string {
   if (fetched.status !== 0) {
     const reason = (fetched.stderr ?? "").trim().split("\n").at(-1);
     throw new GoMissingError(
-      `Go ${NEEDED.join(".")} or later is needed, Go ${oldVersion} is installed, and it could not fetch ${FETCHED}: ${reason}. ` +
+      `Go ${needed.join(".")} or later is needed, Go ${oldVersion} is installed, and it could not fetch ${FETCHED}: ${reason}. ` +
         "Install a newer Go, or set GOPROXY to a module proxy that can be reached.",
     );
   }
@@ -78,19 +85,23 @@ function fetchWith(old: string, oldVersion: string, cache: string): string {
 }
 
 /**
- * The path of a Go compiler that builds hcsshim.
+ * The path of a Go compiler that is new enough.
  * @throws GoMissingError.
  */
-export function findGo({ programs = PROGRAMS, cache = cacheFolder() }: GoPlaces = {}): string {
+export function findGo({
+  needed = NEEDED,
+  programs = PROGRAMS,
+  cache = cacheFolder(),
+}: GoPlaces = {}): string {
   const found = programs.map((program) => ({ program, version: versionOf(program) }));
   for (const { program, version } of found) {
-    if (version !== undefined && isNewEnough(version)) return program;
+    if (version !== undefined && isNewEnough(version, needed)) return program;
   }
   for (const { program, version } of found) {
-    if (version !== undefined) return fetchWith(program, version, cache);
+    if (version !== undefined) return fetchWith(program, version, cache, needed);
   }
   throw new GoMissingError(
-    `Go is not installed. Install it: apt-get install --no-install-recommends golang-go; when it is older than ${NEEDED.join(".")}, a newer one is fetched with it.`,
+    `Go is not installed. Install it: apt-get install --no-install-recommends golang-go; when it is older than ${needed.join(".")}, a newer one is fetched with it.`,
   );
 }
 

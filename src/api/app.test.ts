@@ -166,6 +166,8 @@ describe("answers fit the published schema", () => {
     ["GET /hns/endpoints", undefined, 200, "HnsList", undefined],
     ["GET /hns/namespaces", undefined, 200, "HnsList", undefined],
     ["GET /hns/loadbalancers", undefined, 200, "HnsList", undefined],
+    ["GET /services", undefined, 200, "ServiceList", undefined],
+    ["GET /services?node=win-9", undefined, 404, "Error", undefined],
     ["GET /vfp/ports", undefined, 200, "VfpPortList", undefined],
     ["GET /vfp/ports?node=win-9", undefined, 404, "Error", undefined],
     ["GET /vfp/port?name=pod/client", undefined, 200, "VfpPortView", undefined],

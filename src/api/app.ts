@@ -10,6 +10,7 @@ import { CAPTURE_EPOCH_MS, captureTrace } from "../cluster/capture.ts";
 import { TRACE_SCHEMA } from "../cluster/trace-schema.ts";
 import { countPackets } from "../cluster/packet-counters.ts";
 import { tracePacket } from "../cluster/trace.ts";
+import { viewServices } from "../cluster/service-view.ts";
 import { listNodePorts, viewNodePort } from "../cluster/vfp-ports.ts";
 import type { VerifyReport } from "../cluster/verify/report.ts";
 import { VERIFY_SCHEMA } from "../cluster/verify/verify-schema.ts";
@@ -24,6 +25,7 @@ import {
   type PacketCounterList,
   type ShutdownAnswer,
   type TraceAnswer,
+  type ServiceList,
   type VfpPortList,
   type VfpPortView,
 } from "./documents.ts";
@@ -168,6 +170,14 @@ function addReading(app: Hono, held: HeldCluster): void {
     if (kind === undefined)
       return refuseRequest(`HNS has no ${JSON.stringify(text)}`, `It has: ${HNS_KINDS.join(", ")}.`);
     return context.json(await listHns(held.session, kind, context.req.query("node")));
+  });
+  app.get("/services", async (context) => {
+    const node = context.req.query("node");
+    const answer = held.inTurn(async (session): Promise<ServiceList> => {
+      const items = await viewServices(session.cluster, (name) => session.servicesOn(name), node);
+      return { apiVersion: DOCUMENT_VERSION, kind: "ServiceList", items };
+    });
+    return context.json(await answer);
   });
   app.get("/vfp/ports", async (context) => {
     const node = context.req.query("node");

@@ -16,6 +16,7 @@ import {
   type ShutdownAnswer,
   type TraceAnswer,
   type TraceQuestion,
+  type ServiceList,
   type VfpPortList,
   type VfpPortView,
 } from "./documents.ts";
@@ -92,6 +93,11 @@ export class ControlClient {
 
   hns(kind: HnsKind, node?: string): Promise<HnsList> {
     return this.get(`/hns/${kind}${query({ node })}`);
+  }
+
+  /** Services on Windows nodes, or on one of them, with what HNS and VFP have of them. */
+  services(node?: string): Promise<ServiceList> {
+    return this.get(`/services${query({ node })}`);
   }
 
   vfpPorts(node?: string): Promise<VfpPortList> {

@@ -12,6 +12,7 @@ import type {
 import type { AddressFamily, ProbeProtocol, TraceReport } from "../cluster/trace-report.ts";
 import type { InputText } from "../cluster/session.ts";
 import type { NodePacketCounters } from "../cluster/packet-counters.ts";
+import type { ServiceFrontEnd } from "../cluster/service-view.ts";
 import type { NodePort, PortView } from "../cluster/vfp-ports.ts";
 import type { KnowledgeCode } from "../knowledge/codes.ts";
 import type { KubeObject } from "../kube/objects.ts";
@@ -86,6 +87,11 @@ export interface HnsItem {
   /** HCN namespaces: the pods whose sandbox it is. */
   readonly pods?: readonly string[];
   readonly [field: string]: unknown;
+}
+
+/** `GET /services`: Services on Windows nodes, one item for each front end. */
+export interface ServiceList extends Document<"ServiceList"> {
+  readonly items: readonly ServiceFrontEnd[];
 }
 
 /** `GET /vfp/ports`: the switch ports of Windows nodes. */

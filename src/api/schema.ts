@@ -118,6 +118,34 @@ const LOOKING: Readonly<Record<string, Schema>> = {
       },
     }),
   }),
+  ServiceList: document("ServiceList", "GET /services: Services on Windows nodes.", {
+    items: list(
+      closedObject(
+        "One front end of a Service on one node, or a load balancer that stands for none.",
+        {
+          node: TEXT,
+          namespace: described(TEXT, "Empty for stale ones."),
+          name: described(TEXT, "Of the Service; empty for stale ones."),
+          vip: described(TEXT, "Empty: every address of the node."),
+          port: INTEGER,
+          protocol: TEXT,
+          state: { enum: ["programmed", "missing", "stale"] },
+          backEnds: list(TEXT, "Addresses, as HNS has them."),
+          rules: described(INTEGER, "Rules of VFP, on all ports of the node together."),
+          findings: list(
+            closedObject("Why it is missing, or works otherwise than it says.", {
+              code: CODE,
+              message: TEXT,
+            }),
+          ),
+        },
+        {
+          frontEnd: { enum: ["ClusterIP", "NodePort", "ExternalIP", "Ingress", "HealthCheck"] },
+          loadBalancer: described(TEXT, "The id of the load balancer of HNS."),
+        },
+      ),
+    ),
+  }),
 };
 
 function results(outcomes: readonly string[]): Schema {

@@ -2,11 +2,15 @@
 import { readFileSync } from "node:fs";
 import { expect } from "vitest";
 import { Prng } from "../base/prng.ts";
+import { framesBesideIpv6, makeHostile } from "../testing/hostile-frames.ts";
 import { openTestCluster } from "../testing/walk.ts";
 import { Packet } from "../wire/packet.ts";
 import { DATAPLANE_VECTORS } from "../testing/dataplane-vectors.ts";
 import type { Device } from "../device/device.ts";
+import { LIMITS } from "../base/limits.ts";
 import type { Cluster } from "./cluster.ts";
+import { readInput } from "./input/read-input.ts";
+import { openSession } from "./open-session.ts";
 import { TraceCollector } from "./trace-collector.ts";
 import { tracePacket } from "./trace.ts";
 
@@ -58,21 +62,7 @@ export async function surviveHostileFrames(
   const cluster = await openTestCluster(readFileSync(`examples/${example}/cluster.yaml`, "utf8"));
   const prng = new Prng(seed);
   const frames = collectFrames(cluster);
-  const devices: Device[] = [
-    ...cluster.pods.flatMap((pod) => pod.compartment.listInterfaces().map((each) => each.device)),
-    ...cluster.nodes.flatMap((node) => node.host.root.listInterfaces().map((each) => each.device)),
-    cluster.underlay.connect("stranger"),
-  ];
-  // Half of the frames are followed, so that recorders see all of it, too.
-  cluster.env.recorder = new TraceCollector();
-  for (let index = 0; index < count; index++) {
-    const frame = damage(frames[prng.below(frames.length)]!, prng);
-    const device = devices[prng.below(devices.length)]!;
-    device.transmit(Packet.fromFrame(frame, prng.below(2) === 0 ? 0 : 1));
-    cluster.clock.runUntil(cluster.clock.nowMs + prng.below(20));
-  }
-  cluster.env.recorder = undefined;
-  cluster.clock.runUntil(cluster.clock.nowMs + 600_000);
+  throwFrames(cluster, prng, count, () => [damage(frames[prng.below(frames.length)]!, prng)]);
   for (const [from, to] of [
     ["pod/client", "pod/api"],
     ["pod/client", "external"],
@@ -83,4 +73,72 @@ export async function surviveHostileFrames(
       "answered",
     );
   }
+}
+
+/** Sends what `next` makes, from everywhere, until `count` frames were sent. */
+function throwFrames(cluster: Cluster, prng: Prng, count: number, next: () => readonly Uint8Array[]): void {
+  const devices: Device[] = [
+    ...cluster.pods.flatMap((pod) => pod.compartment.listInterfaces().map((each) => each.device)),
+    ...cluster.nodes.flatMap((node) => node.host.root.listInterfaces().map((each) => each.device)),
+    cluster.underlay.connect("stranger"),
+  ];
+  // Half of the frames are followed, so that recorders see all of it, too.
+  cluster.env.recorder = new TraceCollector();
+  for (let sent = 0; sent < count; ) {
+    for (const frame of next()) {
+      const device = devices[prng.below(devices.length)]!;
+      device.transmit(Packet.fromFrame(frame, prng.below(2) === 0 ? 0 : 1));
+      cluster.clock.runUntil(cluster.clock.nowMs + prng.below(20));
+      sent++;
+    }
+  }
+  cluster.env.recorder = undefined;
+  cluster.clock.runUntil(cluster.clock.nowMs + 600_000);
+}
+
+/** Pods, a Service, the nodes and the outside of examples/dual-stack: who asks whom, on which port. */
+const IPV6_CONVERSATIONS = [
+  ["pod/client", "pod/web-1", 8080],
+  ["pod/client", "pod/web-2", 8080],
+  ["pod/tools", "pod/web-2", 8080],
+  ["pod/client", "service/web", 80],
+  ["external", "node/win-1", 30080],
+  ["external", "node/linux-1", 8088],
+  ["pod/client", "external", 443],
+] as const;
+
+/**
+ * The same in a cluster of two families, with frames of IPv6: conversations, neighbour discovery, errors, all of them
+ * fragmented, with extension headers and from nobody, too. Tables stay bounded, and IPv6 works as before.
+ */
+export async function surviveHostileIpv6(seed: number, count: number): Promise<void> {
+  const cluster = await openDualStack();
+  const prng = new Prng(seed);
+  const ask = ([from, to, port]: (typeof IPV6_CONVERSATIONS)[number]) =>
+    tracePacket(cluster, { from, to, protocol: "tcp", port, family: "ipv6" });
+  const macs = cluster.pods.flatMap(({ compartment }) => compartment.listInterfaces().map(({ mac }) => mac));
+  const ips = cluster.pods.flatMap(({ address6 }) => address6 ?? []);
+  const pick = <T>(list: readonly T[]): T => list[prng.below(list.length)]!;
+  const frames = [
+    ...IPV6_CONVERSATIONS.flatMap((each) => ask(each).heard.map(({ frame }) => frame)),
+    ...Array.from({ length: 8 }, () =>
+      framesBesideIpv6([pick(macs), pick(macs)], [pick(ips), pick(ips)]),
+    ).flat(),
+  ];
+  throwFrames(cluster, prng, count, () => makeHostile(pick(frames), prng));
+  for (const { compartment } of cluster.pods)
+    for (const { neighbors } of compartment.listInterfaces())
+      expect(neighbors.list().length).toBeLessThanOrEqual(LIMITS.neighborsPerInterfaceMax);
+  for (const each of IPV6_CONVERSATIONS)
+    expect(ask(each).report.verdict, `${each[0]} → ${each[1]}`).toBe("answered");
+}
+
+async function openDualStack(): Promise<Cluster> {
+  const textOf = (name: string): string => readFileSync(`examples/dual-stack/${name}`, "utf8");
+  const read = readInput([
+    { name: "cluster.yaml", text: textOf("cluster.yaml").replace("manifests:\n  - services.yaml\n", "") },
+    { name: "services.yaml", text: textOf("services.yaml") },
+  ]);
+  if (!("input" in read)) throw new Error(JSON.stringify(read.problems));
+  return (await openSession(read.input)).session.cluster;
 }

@@ -1,5 +1,5 @@
 import { describe, it } from "vitest";
-import { surviveHostileFrames } from "./hostile-frames.suite.ts";
+import { surviveHostileFrames, surviveHostileIpv6 } from "./hostile-frames.suite.ts";
 
 describe("a cluster under hostile frames", () => {
   it("survives them, and works as before", async () => {
@@ -12,4 +12,8 @@ describe("a cluster under hostile frames", () => {
       await surviveHostileFrames(2, 1_000, example);
     },
   );
+
+  it("of IPv6, too", async () => {
+    await surviveHostileIpv6(3, 2_000);
+  });
 });

@@ -1,4 +1,5 @@
 /** What the kubelets of both systems share: the calls, and pods that live in the node's own compartment. */
+import type { Ipv4 } from "../net/ip.ts";
 import type { DnsSettings } from "../host/compartment.ts";
 import { IdentificationServer } from "../host/services/identification-server.ts";
 import type { ClusterNode, ClusterPod } from "./cluster.ts";
@@ -12,6 +13,8 @@ export interface Kubelet {
    */
   addPod(pod: PodSpec, dns?: DnsSettings): Promise<ClusterPod>;
   removePod(pod: ClusterPod): Promise<void>;
+  /** The address for kube-proxy's `--source-vip`; undefined where it needs none, or where there is none. */
+  reserveSourceVip(): Promise<Ipv4 | undefined>;
 }
 
 /** `namespace/name`, as the pod's built-in server calls itself. */

@@ -29,14 +29,26 @@ function freezeAll(rules: readonly Rule[]): readonly Rule[] {
   return Object.freeze(rules);
 }
 
+/** portmap's CNI-HOSTPORT-MASQ: it stands in front of flanneld's rules. */
+export function portMapRules(nodeName: string): HookRules {
+  const provenance = Object.freeze({ object: "default", id: "portmap", name: `portmap on ${nodeName}` });
+  const rule: Rule = {
+    match: { mark: HOST_PORT_MARK },
+    target: { kind: "masquerade" },
+    name: "CNI-HOSTPORT-MASQ",
+    provenance,
+  };
+  return Object.freeze({ "nat-postrouting": freezeAll([rule]) });
+}
+
 /**
  * The node's own rules of POSTROUTING. Pods keep their address towards the cluster and get the node's towards all
  * others, the other nodes among them; what comes from elsewhere to a pod of another node gets the node's, too
- * (flannel's pkg/trafficmngr/iptables/iptables.go, masqRules). In front stands portmap's CNI-HOSTPORT-MASQ.
+ * (flannel's pkg/trafficmngr/iptables/iptables.go, masqRules).
  * Inferred: Linux nodes of a cluster whose Windows nodes use win-bridge have these rules, since flannel is what such
  * clusters mostly run; a cluster with another network on Linux may keep pod addresses towards the nodes.
  */
-export function masqueradeRules(nodeName: string, podCidr: Prefix, clusterCidr: Prefix): HookRules {
+export function flannelRules(nodeName: string, podCidr: Prefix, clusterCidr: Prefix): HookRules {
   const provenance = Object.freeze({ object: "default", id: "flanneld", name: `flanneld on ${nodeName}` });
   const name = `${nodeName}'s rule for pods`;
   const family = prefixFamily(podCidr);
@@ -57,16 +69,7 @@ export function masqueradeRules(nodeName: string, podCidr: Prefix, clusterCidr: 
       rule({ notSource: clusterCidr, destination: clusterCidr }, "masquerade"),
     ]),
   });
-  const portMap = Object.freeze({ object: "default", id: "portmap", name: `portmap on ${nodeName}` });
-  const rules: readonly Rule[] = [
-    {
-      match: { mark: HOST_PORT_MARK },
-      target: { kind: "masquerade" },
-      name: "CNI-HOSTPORT-MASQ",
-      provenance: portMap,
-    },
-    { match: {}, target: { kind: "jump", chain }, name, provenance },
-  ];
+  const rules: readonly Rule[] = [{ match: {}, target: { kind: "jump", chain }, name, provenance }];
   return Object.freeze({ "nat-postrouting": freezeAll(rules) });
 }
 

@@ -13,13 +13,15 @@ import { ANY_IPV4, ANY_IPV6 } from "../net/prefix.ts";
 import type { ClusterNode, ClusterPod } from "./cluster.ts";
 import type { ClusterFile, NodeSpec, PodSpec } from "./file/cluster-file.ts";
 import { type Kubelet, addHostPod, podReference } from "./kubelet.ts";
-import { hostPortRules, masqueradeRules } from "./linux-masquerade.ts";
+import { flannelRules, hostPortRules, portMapRules } from "./linux-masquerade.ts";
 import { PodAddresses } from "./pod-addresses.ts";
 import { addressIn, secondAddress, secondFamily } from "./networks/networks-of-node.ts";
 import { addSecondFamily } from "./second-family.ts";
 
 /** Room for the headers of tunnels (dataplane.md §5.4). */
 const OVERLAY_MTU_BYTES = 1_450;
+/** As flannel's plugin has the bridge plugin make it. */
+const FLANNEL_BRIDGE = "cni0";
 /** The bridge has `.1` of the pod range; pods follow. */
 const BRIDGE_OFFSET = 1;
 const FIRST_POD_OFFSET = 2;
@@ -65,16 +67,16 @@ export class LinuxKubelet implements Kubelet {
 
   constructor(env: Environment, file: ClusterFile, node: ClusterNode) {
     this.node = node;
-    const { podCIDR } = node.spec;
+    const { name, podCIDR } = node.spec;
+    const isFlannel = file.network.plugin === "flannel";
     this.gateway = addressIn(podCIDR, BRIDGE_OFFSET);
     this.bridge = new LinuxBridge(env, {
-      name: file.network.name,
+      name: isFlannel ? FLANNEL_BRIDGE : file.network.name,
       compartment: node.host.root,
       mac: macOf(this.gateway),
       address: { ip: this.gateway, length: podCIDR.length },
       ...(file.network.driver === "Overlay" && { mtuBytes: OVERLAY_MTU_BYTES }),
     });
-    const { name } = node.spec;
     this.file = file;
     const second = secondFamily(file, file.network, node.spec);
     if (second !== undefined)
@@ -82,9 +84,11 @@ export class LinuxKubelet implements Kubelet {
         ip: addressIn(second.podRange, BRIDGE_OFFSET),
         length: second.podRange.length,
       });
-    this.rules.set(name, masqueradeRules(name, podCIDR, file.network.clusterCIDR));
+    this.rules.set("portmap", portMapRules(name));
+    // Where flanneld runs, it writes its rules itself.
+    if (!isFlannel) this.rules.set(name, flannelRules(name, podCIDR, file.network.clusterCIDR));
     if (second !== undefined && file.ipv6 !== undefined)
-      this.rules.set(`${name} IPv6`, masqueradeRules(name, second.podRange, file.ipv6.clusterCIDR));
+      this.rules.set(`${name} IPv6`, flannelRules(name, second.podRange, file.ipv6.clusterCIDR));
     node.host.root.enableNetfilter().use(this.rules);
     this.addresses = new PodAddresses({
       range: podCIDR,
@@ -108,6 +112,10 @@ export class LinuxKubelet implements Kubelet {
     this.rules.remove(`${cableOf(pod.spec)} IPv6`);
     this.addresses.release(pod.address);
     return Promise.resolve();
+  }
+
+  reserveSourceVip(): Promise<undefined> {
+    return Promise.resolve(undefined);
   }
 
   private connect(pod: PodSpec, dns: DnsSettings | undefined): ClusterPod {

@@ -3,6 +3,7 @@
  * cluster's own asks for everything else.
  */
 import { ClusterZone, type NamedObject } from "../dns/cluster-zone.ts";
+import { outsideIpv6 } from "../fabric/underlay.ts";
 import { StaticZone } from "../dns/static-zone.ts";
 import type { DnsSettings } from "../host/compartment.ts";
 import { type MemoryKube, matchesLabels, resolveTargetPort } from "../kube/mod.ts";
@@ -130,7 +131,11 @@ export class NameService {
     const host = outside[index];
     if (host === undefined) return undefined;
     const zone = new StaticZone();
-    for (const { names, address } of file.outside) for (const name of names) zone.addAddress(name, address);
+    for (const { names, address } of file.outside)
+      for (const name of names) {
+        zone.addAddress(name, address);
+        if (file.ipv6 !== undefined) zone.addAddress(name, outsideIpv6(address));
+      }
     host.server.closeUdp(DNS_PORT);
     new DnsServer({ compartment: host.compartment, sources: [zone] }).listen();
     return host.ip;

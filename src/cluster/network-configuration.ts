@@ -8,6 +8,7 @@ import { addToIp, formatIp } from "../net/ip.ts";
 import { formatPrefix } from "../net/prefix.ts";
 import { azureConfigurationList, azureEndpointPolicy } from "./azure-node.ts";
 import type { ClusterFile, NodeSpec, PodSpec } from "./file/cluster-file.ts";
+import { flannelConfigurationList } from "./flannel/network-configuration.ts";
 import { endpointPolicies } from "./networks/network-document.ts";
 import { FIRST_POD_OFFSET } from "./networks/networks-of-node.ts";
 
@@ -20,6 +21,8 @@ export function networkConfigurationList(file: ClusterFile, node: NodeSpec, pod:
   const { network } = file;
   const own = pod.policies.map(network.plugin === "azure-vnet" ? azureEndpointPolicy : endpointPolicy);
   if (network.cni.conflist !== undefined) return withPolicies(network.cni.conflist, own);
+  if (network.plugin === "flannel")
+    return flannelConfigurationList(file, node, [...network.cni.policies, ...own]);
   if (network.plugin === "azure-vnet")
     return azureConfigurationList(file, pod, endpointPolicies(file, network, node));
   const rangeStart = addToIp(node.podCIDR.address, FIRST_POD_OFFSET);

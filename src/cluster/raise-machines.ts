@@ -11,6 +11,7 @@ import { NO_OBJECTS } from "./cluster-objects.ts";
 import type { ClusterFile, NodeSpec } from "./file/cluster-file.ts";
 import type { Kubelet } from "./kubelet.ts";
 import { LinuxKubelet, bootLinuxNode } from "./linux-node.ts";
+import { NodeFiles } from "./flannel/node-files.ts";
 import { joinOverlay, makeNetworks } from "./networks/make-networks.ts";
 import { allNetworks } from "./networks/networks-of-node.ts";
 import { addSecondFamilyRoutes } from "./second-family.ts";
@@ -32,16 +33,23 @@ export interface Machines {
   readonly cluster: Cluster;
   /** By the node's name. */
   readonly kubelets: ReadonlyMap<string, Kubelet>;
+  /** The disks of the nodes, by their names. */
+  readonly files: ReadonlyMap<string, NodeFiles>;
 }
 
-async function bringUpNode(env: Environment, file: ClusterFile, node: ClusterNode): Promise<Kubelet> {
+async function bringUpNode(
+  env: Environment,
+  file: ClusterFile,
+  node: ClusterNode,
+  files: NodeFiles,
+): Promise<Kubelet> {
   if (node.spec.os === "linux") {
     addPodRoutes(file, node);
     return new LinuxKubelet(env, file, node);
   }
   await makeNetworks(file, node);
   addPodRoutes(file, node);
-  return new WindowsKubelet(file, node);
+  return new WindowsKubelet(file, node, files);
 }
 
 /**
@@ -74,11 +82,18 @@ export async function raiseMachines(file: ClusterFile, progress?: OpenProgress):
     return boot(env, file, spec, uplink);
   });
   const kubelets = new Map<string, Kubelet>();
+  const files = new Map<string, NodeFiles>();
   for (const node of nodes) {
-    kubelets.set(node.spec.name, await bringUpNode(env, file, node));
+    const disk = new NodeFiles(node.spec.os);
+    files.set(node.spec.name, disk);
+    kubelets.set(node.spec.name, await bringUpNode(env, file, node, disk));
     progress?.nodeReady(node.spec);
   }
   for (const network of allNetworks(file))
-    if (network.driver === "Overlay") await joinOverlay(network, nodes);
-  return { cluster: { file, env, clock, underlay, nodes, outside, pods: [], objects: NO_OBJECTS }, kubelets };
+    if (network.driver === "Overlay" && network.routes !== "flannel") await joinOverlay(network, nodes);
+  return {
+    cluster: { file, env, clock, underlay, nodes, outside, pods: [], objects: NO_OBJECTS },
+    kubelets,
+    files,
+  };
 }

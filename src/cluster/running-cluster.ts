@@ -10,15 +10,17 @@ import { type Ip, formatIp } from "../net/ip.ts";
 import { builtInObjects, ownPods } from "./built-in-objects.ts";
 import type { Cluster } from "./cluster.ts";
 import { type ClusterObjects, objectsOf, slicesByService } from "./cluster-objects.ts";
+import { FlannelDaemons } from "./flannel/flannel-daemons.ts";
 import { IngressRouting } from "./ingress-routing.ts";
 import { NameService } from "./name-service.ts";
 import { SETTLE_MS } from "./open-cluster.ts";
 import { type PortConflict, PodServers } from "./pod-servers.ts";
 import type { Machines } from "./raise-machines.ts";
 import { type PodOutcome, RunningPods } from "./running-pods.ts";
+import type { ServicePortStatus } from "../kube-proxy/mod.ts";
 import { ServiceProxies, type ServiceTrouble } from "./service-proxies.ts";
 import { SessionEvents } from "./session-events.ts";
-import { type PodNote, machineNotes, podNotes, serviceNotes } from "./session-notes.ts";
+import { type PodNote, flannelNotes, machineNotes, podNotes, serviceNotes } from "./session-notes.ts";
 import {
   type ApplyReport,
   type ApplyResult,
@@ -51,13 +53,15 @@ export class RunningCluster implements ClusterSession {
   private readonly proxies: ServiceProxies;
   private readonly names: NameService;
   private readonly ingress: IngressRouting;
+  /** flanneld of all nodes; undefined with another network. */
+  private readonly flannel: FlannelDaemons | undefined;
   private readonly events: SessionEvents;
   private conflicts: readonly PortConflict[] = [];
   /** Notes that were told. */
   private told: ReadonlySet<string> = new Set();
 
   /** Nothing runs before `begin`. */
-  constructor({ cluster, kubelets }: Machines) {
+  constructor({ cluster, kubelets, files }: Machines) {
     const { file, env, clock } = cluster;
     this.cluster = cluster;
     this.kube = new MemoryKube(env.prng.derive("kubernetes"), {
@@ -66,7 +70,9 @@ export class RunningCluster implements ClusterSession {
       ...(file.loadBalancerPool === undefined ? {} : { loadBalancerPool: file.loadBalancerPool }),
     });
     this.names = new NameService(cluster, this.kube);
-    this.proxies = new ServiceProxies(cluster, this.kube);
+    this.proxies = new ServiceProxies(cluster, this.kube, kubelets);
+    if (file.network.plugin === "flannel")
+      this.flannel = new FlannelDaemons(cluster, new MemoryKubeSource(this.kube), files);
     this.ingress = new IngressRouting(cluster);
     this.events = new SessionEvents(clock);
     this.pods = new RunningPods({
@@ -83,6 +89,7 @@ export class RunningCluster implements ClusterSession {
     const own = ownPods(file);
     const report = this.kube.apply([...builtInObjects(file, brought), ...own.objects, ...objects]);
     this.names.follow();
+    await this.flannel?.start();
     await this.proxies.start();
     await this.settle();
     return { notes: [...report.notes, ...this.newNotes()], problems: [...own.problems, ...report.problems] };
@@ -103,6 +110,10 @@ export class RunningCluster implements ClusterSession {
     const results = references.map((reference) => this.deleteOne(reference));
     await this.settle();
     return { results, notes: this.newNotes().map(toSessionProblem) };
+  }
+
+  servicesOn(node: string): readonly ServicePortStatus[] | undefined {
+    return this.proxies.statusesOn(node);
   }
 
   listObjects(kind: KubeKind, namespace?: string): readonly KubeObject[] {
@@ -142,6 +153,7 @@ export class RunningCluster implements ClusterSession {
     const found = kube.notes().filter(({ code }) => code !== "pod-address-outside-range");
     return [
       ...machineNotes(kube, machines),
+      ...flannelNotes(this.flannel?.listTroubles() ?? [], kube),
       ...podNotes(pods, kube, machines),
       ...found,
       ...serviceNotes(this.serviceTroubles(), kube),
@@ -186,6 +198,7 @@ export class RunningCluster implements ClusterSession {
   private async settle(): Promise<void> {
     for (let isChanged = true; isChanged; ) {
       this.kube.reconcile();
+      await this.flannel?.sync();
       const { started, leftBehind } = await this.pods.sync(this.podsInOrder(), (done, total) =>
         this.events.send({ type: "progress", text: "pods start", done, total }),
       );

@@ -11,6 +11,7 @@ import { formatIp } from "../net/ip.ts";
 import { formatPrefix, prefixContains } from "../net/prefix.ts";
 import type { Cluster, ClusterNode, ClusterPod } from "./cluster.ts";
 import type { PodSpec } from "./file/cluster-file.ts";
+import type { DnsSettings } from "../host/compartment.ts";
 import type { Kubelet } from "./kubelet.ts";
 import type { PodDns } from "./pod-dns.ts";
 import { podHosts } from "./pod-hosts.ts";
@@ -136,6 +137,22 @@ export class RunningPods {
     }
   }
 
+  /** A kubelet tries a sandbox again and again; here it does so for as long as a next try may go otherwise. */
+  private async addPatiently(
+    kubelet: Kubelet,
+    sandbox: PodSpec,
+    dns: DnsSettings | undefined,
+  ): Promise<ClusterPod> {
+    const isFlannel = this.options.cluster.file.network.plugin === "flannel";
+    for (let tries = 1; ; tries++) {
+      try {
+        return await kubelet.addPod(sandbox, dns);
+      } catch (error) {
+        if (!isFlannel || tries === SANDBOX_TRIES) throw error;
+      }
+    }
+  }
+
   private sandboxFor(pod: Pod): PodSpec {
     const own = this.own.get(`${pod.metadata.namespace}/${pod.metadata.name}`);
     const { name, os } = this.nodeOf(pod).spec;
@@ -159,7 +176,7 @@ export class RunningPods {
     if (strange !== undefined) return { pod, running: undefined, remarks: [strange] };
     const dns = dnsOf(pod, node);
     try {
-      const running = await kubelet.addPod(sandbox, dns.settings);
+      const running = await this.addPatiently(kubelet, sandbox, dns.settings);
       if (!isHostNetwork(pod)) running.compartment.hosts = podHosts(pod, running.address);
       cluster.pods.push(running);
       return { pod, running, remarks: remarksOf(pod, node, dns) };
@@ -169,6 +186,12 @@ export class RunningPods {
     }
   }
 }
+
+/**
+ * With flannel the first pod of a node fails on host-gw: host-local gives it `.2`, which the node's own leg has
+ * (kubernetes/kubernetes issue 74766). Its kubelet tries again with a new sandbox, and host-local goes on behind it.
+ */
+const SANDBOX_TRIES = 3;
 
 /** What HNS or a plugin refused, in words. Anything else is a fault of our own, and thrown. */
 function refusalOf(error: unknown, what: string): PodRemark {

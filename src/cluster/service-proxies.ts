@@ -8,21 +8,21 @@ import {
   type KubeProxy,
   type KubeProxyOptions,
   ProxyObjects,
+  type ServicePortStatus,
   type SyncReport,
   createKubeProxy,
   followSource,
 } from "../kube-proxy/mod.ts";
 import type { MemoryKube } from "../kube/mod.ts";
 import type { EndpointSlice, Node, Service } from "../kube/objects.ts";
-import { formatIp } from "../net/ip.ts";
+import { type Ipv4, formatIp } from "../net/ip.ts";
 import { formatMac } from "../net/mac.ts";
 import type { Cluster, ClusterNode } from "./cluster.ts";
 import { serviceKeyOf } from "./cluster-objects.ts";
 import { parseReportedVersion } from "./node-object.ts";
 import { LinuxServices } from "./linux-services.ts";
 import { driverTraits } from "./file/driver-traits.ts";
-import type { NetworkSpec } from "./file/cluster-file.ts";
-import { sourceVip } from "./networks/networks-of-node.ts";
+import type { Kubelet } from "./kubelet.ts";
 import { hcnClientOf } from "./windows-node.ts";
 
 /** Something that keeps a Service, or all of them, from working on a Windows node. */
@@ -55,13 +55,16 @@ export class ServiceProxies {
   /** By node, then by family, namespace, name and port; only what is worth telling. */
   private readonly troubles = new Map<string, Map<string, ServiceTrouble[]>>();
   private readonly cluster: Cluster;
+  private readonly kubelets: ReadonlyMap<string, Kubelet>;
   /** Services whose rules on Linux are old: `namespace/name`. */
   private readonly dirty = new Set<string>();
   /** The slices of each Service, by the Service's and the slice's `namespace/name`. */
   private readonly slices = new Map<string, Map<string, EndpointSlice>>();
 
-  constructor(cluster: Cluster, kube: MemoryKube) {
+  /** `kubelets`: by the node's name. */
+  constructor(cluster: Cluster, kube: MemoryKube, kubelets: ReadonlyMap<string, Kubelet>) {
     this.cluster = cluster;
+    this.kubelets = kubelets;
     this.kube = kube;
     const { network, ipv6 } = cluster.file;
     const ranges = [network.clusterCIDR, ...(ipv6 === undefined ? [] : [ipv6.clusterCIDR])];
@@ -76,7 +79,7 @@ export class ServiceProxies {
       if (node.hns === undefined) this.addLinux(node);
       // kube-proxy on Windows knows networks with VFP alone (dataplane.md §2.6, §2.7).
       else if (driverTraits(file.network.driver).hasServices)
-        this.windows.set(node.spec.name, this.createWindowsProxy(node));
+        this.windows.set(node.spec.name, await this.createWindowsProxy(node));
     }
     await followSource(this.kube, this.objects);
     for (const service of this.kube.objects("Service")) this.dirty.add(keyOf(service));
@@ -108,6 +111,11 @@ export class ServiceProxies {
       this.note(node, await proxy.sync());
       progress?.(++done, this.windows.size);
     }
+  }
+
+  /** Every service port as the kube-proxy of a Windows node knows it; undefined: the node has none. */
+  statusesOn(node: string): readonly ServicePortStatus[] | undefined {
+    return this.windows.get(node)?.services();
   }
 
   /** What keeps Services from working on Windows nodes now. */
@@ -154,9 +162,10 @@ export class ServiceProxies {
       this.linux[index]?.addNode({ name, address: each, zone, compartment: host.root });
   }
 
-  private createWindowsProxy(node: ClusterNode): KubeProxy {
+  private async createWindowsProxy(node: ClusterNode): Promise<KubeProxy> {
     const { kubernetes, network, kubeProxy } = this.cluster.file;
     const reported = this.nodeObject(node.spec.name)?.status?.nodeInfo?.kubeProxyVersion ?? "";
+    const vip = await this.kubelets.get(node.spec.name)?.reserveSourceVip();
     return createKubeProxy({
       client: hcnClientOf(node),
       objects: this.objects,
@@ -168,7 +177,7 @@ export class ServiceProxies {
         networkName: network.name,
         enableDSR: kubeProxy.enableDSR,
         featureGates: kubeProxy.enableDSR ? { WinDSR: true } : undefined,
-        ...overlayOptions(node, network),
+        ...overlayOptions(node, vip),
         reads: "new",
       },
     });
@@ -200,8 +209,7 @@ export class ServiceProxies {
 }
 
 /** What kube-proxy asks for on an overlay network: an address of its own, and the MAC of the node (kube-proxy.md §2.3). */
-function overlayOptions({ spec, host }: ClusterNode, network: NetworkSpec): Partial<KubeProxyOptions> {
-  const vip = sourceVip(network, spec);
+function overlayOptions({ host }: ClusterNode, vip: Ipv4 | undefined): Partial<KubeProxyOptions> {
   if (vip === undefined) return {};
   const hostInterfaces = host.root.listInterfaces().map(({ mac, addresses }) => ({
     mac: formatMac(mac),

@@ -9,6 +9,7 @@ import { type MemoryKube, controllerOf } from "../kube/mod.ts";
 import type { Pod } from "../kube/objects.ts";
 import { formatPrefix } from "../net/prefix.ts";
 import type { NodeSpec } from "./file/cluster-file.ts";
+import type { FlannelTrouble } from "./flannel/flannel-daemons.ts";
 import type { PodRemark } from "./running-pods.ts";
 import type { ServiceTrouble } from "./service-proxies.ts";
 
@@ -136,6 +137,17 @@ export function podNotes(
       kube,
     ),
   ];
+}
+
+/** What keeps flanneld from its work on a node. */
+export function flannelNotes(troubles: readonly FlannelTrouble[], kube: MemoryKube): readonly FileProblem[] {
+  return troubles.map(({ node, finding: { code, message } }) => ({
+    code,
+    ...kube.placeOf("Node", "", node),
+    path: "",
+    message: `flanneld on ${node}: ${message}`,
+    advice: adviceOn(code),
+  }));
 }
 
 /** Nodes that pods stand on, or that are there, and that have no machine. */

@@ -6,6 +6,7 @@ import type { KnowledgeCode } from "../knowledge/codes.ts";
 import type { FileProblem } from "../knowledge/file-problem.ts";
 import type { LoadedObject } from "../kube/mod.ts";
 import type { KubeKind, KubeObject } from "../kube/objects.ts";
+import type { ServicePortStatus } from "../kube-proxy/mod.ts";
 import type { Cluster } from "./cluster.ts";
 
 /** A text that somebody gave: a cluster file or manifests. `name` is only used in messages. */
@@ -116,6 +117,8 @@ export interface ClusterSession {
   delete(references: readonly ObjectReference[]): Promise<DeleteReport>;
   /** All objects of a kind, by namespace and name. Without `namespace`: of all namespaces. */
   listObjects(kind: KubeKind, namespace?: string): readonly KubeObject[];
+  /** Every service port as the kube-proxy of a Windows node knows it; undefined: that node runs none. */
+  servicesOn(node: string): readonly ServicePortStatus[] | undefined;
   /** Hears what happens from now on, until the returned function is called. */
   subscribe(listener: (event: SessionEvent) => void): () => void;
 }

@@ -11,6 +11,7 @@ import type { CniPlugin } from "../cni/plugin.ts";
 import { MemoryResultCache } from "../cni/result-cache.ts";
 import { type Attachment, CniRuntime } from "../cni/runtime.ts";
 import type { HcnClient } from "../hcn/client.ts";
+import { HcnError, HcnNotFoundError } from "../hcn/error.ts";
 import {
   addNamespaceEndpoint,
   createEndpoint,
@@ -25,9 +26,14 @@ import { IdentificationServer } from "../host/services/identification-server.ts"
 import { type Ipv4, formatIp } from "../net/ip.ts";
 import { HostLocal } from "../plugins/host-local/plugin.ts";
 import { MemoryLeaseStore } from "../plugins/host-local/memory-lease-store.ts";
+import { Flannel } from "../plugins/flannel/plugin.ts";
+import { MemoryScratchStore } from "../plugins/flannel/scratch-store.ts";
 import { WinBridge } from "../plugins/win-bridge/plugin.ts";
+import { WinOverlay } from "../plugins/win-overlay/plugin.ts";
 import { azurePlugins } from "./azure-node.ts";
 import type { ClusterNode, ClusterPod } from "./cluster.ts";
+import type { NodeFiles } from "./flannel/node-files.ts";
+import { reserveSourceVip } from "./flannel/source-vip.ts";
 import type { ClusterFile, PodSpec } from "./file/cluster-file.ts";
 import { type Kubelet, addHostPod, podReference } from "./kubelet.ts";
 import { networkConfigurationList } from "./network-configuration.ts";
@@ -38,6 +44,7 @@ import {
   networksOf,
   rangeOn,
   secondAddress,
+  sourceVip,
 } from "./networks/networks-of-node.ts";
 import { PodAddresses } from "./pod-addresses.ts";
 import { hcnClientOf } from "./windows-node.ts";
@@ -50,25 +57,30 @@ export class WindowsKubelet implements Kubelet {
   private readonly file: ClusterFile;
   private readonly node: ClusterNode;
   private readonly client: HcnClient;
+  private readonly files: NodeFiles;
+  private readonly runner: InProcessRunner;
   private readonly runtime: CniRuntime;
   /** What host-local remembers on the node's disk. */
   readonly leases: MemoryLeaseStore = new MemoryLeaseStore();
   /** By network; of plugin `hns`. */
   private readonly addresses: ReadonlyMap<string, PodAddresses>;
 
-  constructor(file: ClusterFile, node: ClusterNode) {
+  /** `files`: the node's disk. */
+  constructor(file: ClusterFile, node: ClusterNode, files: NodeFiles) {
     this.file = file;
     this.node = node;
+    this.files = files;
     this.client = hcnClientOf(node);
     const { compat } = node.spec;
     const plugins = new Map<string, CniPlugin>();
     const runner = new InProcessRunner(plugins, "win32");
-    plugins.set("host-local", new HostLocal({ store: this.leases, compat }));
-    plugins.set(
-      "win-bridge",
-      new WinBridge({ client: this.client, delegate: new RunnerDelegate(runner), compat }),
-    );
     const delegate = new RunnerDelegate(runner);
+    const parts = { client: this.client, delegate, compat };
+    plugins.set("host-local", new HostLocal({ store: this.leases, compat }));
+    plugins.set("win-bridge", new WinBridge(parts));
+    plugins.set("win-overlay", new WinOverlay(parts));
+    plugins.set("flannel", new Flannel({ delegate, files, scratch: new MemoryScratchStore(), compat }));
+    this.runner = runner;
     for (const plugin of azurePlugins(file, node, { client: this.client, delegate }))
       plugins.set(plugin.name, plugin);
     this.runtime = new CniRuntime({ runner, cache: new MemoryResultCache(), env: { CNI_PATH } });
@@ -84,6 +96,21 @@ export class WindowsKubelet implements Kubelet {
         }),
       ]),
     );
+  }
+
+  /** As the start scripts do it before kube-proxy (control-planes.md §2.1); without the network there is none. */
+  async reserveSourceVip(): Promise<Ipv4 | undefined> {
+    const { network } = this.file;
+    if (network.plugin !== "flannel") return sourceVip(network, this.node.spec);
+    if (network.backend !== "vxlan") return undefined;
+    const { client, runner, files } = this;
+    try {
+      return await reserveSourceVip({ client, runner, files, networkName: network.name, path: CNI_PATH });
+    } catch (error) {
+      // flanneld says why the network is not there, and kube-proxy that it has no address.
+      if (error instanceof HcnError || error instanceof HcnNotFoundError) return undefined;
+      throw error;
+    }
   }
 
   /** Gives the pod a sandbox and a network. */

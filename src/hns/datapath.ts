@@ -6,7 +6,7 @@ import type { DhcpLease } from "../vswitch/dhcp-answering.ts";
 import type { Guid } from "../hcn/client.ts";
 import type { FilterProgram } from "../host/windows-filtering/filter-program.ts";
 import type { NatProgram } from "../host/winnat/nat-program.ts";
-import type { Ip, Ipv4 } from "../net/ip.ts";
+import type { Ip } from "../net/ip.ts";
 import type { Mac } from "../net/mac.ts";
 import type { InterfaceAddress, Prefix } from "../net/prefix.ts";
 import type { PortRange } from "../net/port-range.ts";
@@ -21,7 +21,7 @@ import type { QuirkSet } from "./quirk-set.ts";
 /** A NAT pool that a port has to have. Equal names mean the same pool. */
 export interface NatPoolDefinition {
   readonly name: string;
-  readonly ip: Ipv4;
+  readonly ip: Ip;
   readonly protocol: number;
   readonly portsMax: number | undefined;
 }
@@ -34,6 +34,7 @@ export interface HostPoolDefinition extends NatPoolDefinition {
 
 /** A port of the host's own addresses that load balancers serve. */
 export interface PortClaimDefinition {
+  readonly family: 4 | 6;
   readonly protocol: number;
   readonly port: number;
   /** Why the host itself does not reach it; undefined: its packets go to the switch. */

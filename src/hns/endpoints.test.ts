@@ -407,7 +407,7 @@ describe("changing an endpoint's policies", () => {
   it.each<[string, PolicyDocument, string | undefined]>([
     ["a mapping without LocalRoutedVip", mapping(8080), undefined],
     ["a mapping with it", mapping(8080, { Flags: 1 }), undefined],
-    ["a mapping for IPv6", mapping(8080, { Flags: 3 }), "IPv6 port mappings"],
+    ["a mapping for IPv6", mapping(8080, { Flags: 3 }), undefined],
     ["a Host rule", acl({ RuleType: "Host" }), undefined],
     [
       "a proxy without a port",

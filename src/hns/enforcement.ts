@@ -100,11 +100,6 @@ function notEnforcedOnMapping(
   return found;
 }
 
-/** The host's port balances IPv4 only (dataplane.md §2.2.3). */
-const IPV6_WITH_DSR =
-  "IPv6 (2): connections of the node's pods are balanced; those of the node and of other machines are not";
-const IPV6_WITHOUT_DSR = "IPv6 (2) is balanced with DSR (1) only";
-
 /** What of a load balancer of `network` has no effect. */
 export function notEnforcedOnLoadBalancer(
   loadBalancer: LoadBalancerRecord,
@@ -114,11 +109,7 @@ export function notEnforcedOnLoadBalancer(
     return [{ Type: "LoadBalancer", Reason: ruleLimitOf(network.type) }];
   const { flags } = loadBalancer;
   const isDsr = (flags & LOAD_BALANCER_FLAGS.DSR) !== 0;
-  const found = loadBalancer.portMappings.flatMap((mapping, index) =>
-    notEnforcedOnMapping(mapping, index, isDsr),
-  );
-  if ((flags & LOAD_BALANCER_FLAGS.IPv6) === 0) return found;
-  return [...found, { Type: "Flags", Reason: isDsr ? IPV6_WITH_DSR : IPV6_WITHOUT_DSR }];
+  return loadBalancer.portMappings.flatMap((mapping, index) => notEnforcedOnMapping(mapping, index, isDsr));
 }
 
 /** What of an SDN route of `network` has no effect. */

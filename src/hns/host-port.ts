@@ -53,9 +53,8 @@ export class HostPort {
     for (const { name } of pools.removed) this.port.vfp.removeNatPool(name);
     for (const binding of bindings.removed) this.port.removeStaticBinding(binding);
     for (const binding of bindings.added) this.port.addStaticBinding(binding);
-    for (const { protocol, port } of claims.removed) this.host.portClaims.remove(protocol, port);
-    for (const { protocol, port, code } of claims.added)
-      this.host.portClaims.set(protocol, port, code === undefined ? "switched" : code);
+    for (const claim of claims.removed) this.host.portClaims.remove(claim);
+    for (const claim of claims.added) this.host.portClaims.set(claim, claim.code ?? "switched");
     this.port.vfp.isEnabled = this.port.vfp.layers.some((layer) => layer.groups.length > 0);
   }
 

@@ -167,7 +167,7 @@ describe("DSR", () => {
     expect(theSwitch().portBlocks.usedCount).toBe(0);
   });
 
-  it("DT-168 IPv6: rules in LB_DSR_IPv6_OUT, none on the host's port", () => {
+  it("DT-168 IPv6: rules in LB_DSR_IPv6_OUT, and on the host's port in groups of their own family", () => {
     const namespace = hns.create("Namespace", { SchemaVersion: V2 });
     const dual = hns.create("Network", {
       ...CBR0,
@@ -196,7 +196,10 @@ describe("DSR", () => {
     expect(podPorts().flatMap((port) => rules(port, "LB_DSR"))).toEqual([
       `LB_DSR_IPv6_OUT: LB_DSR_<h>_${NODE}_fd00:96::50_80_8080_6`,
     ]);
-    expect(hostPort().vfp.isEnabled).toBe(false);
+    expect(rules(hostPort(), "SLB_HAIRPIN_LAYER")).toEqual([
+      "SLB_GROUP_HAIRPIN_IPv6_IN: HairPin_<h>_fd00:96::50_80_80_6",
+    ]);
+    expect(rules(hostPort(), "SLB_LB_LAYER")).toEqual(["SLB_GROUP_LB_IPv6_OUT: NAT_<h>_fd00:96::50_80_80_6"]);
   });
 
   it("the rules go with the load balancer, and with the last back end", () => {

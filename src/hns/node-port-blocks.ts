@@ -4,7 +4,7 @@
  */
 import type { Compartment } from "../host/compartment.ts";
 import type { LocalPorts } from "../host/local-ports.ts";
-import type { Ipv4 } from "../net/ip.ts";
+import type { Ip } from "../net/ip.ts";
 import type { PortRange } from "../net/port-range.ts";
 import type { PortBlockSource } from "../vfp/nat-pool.ts";
 import { IpProtocol } from "../wire/ip-protocol.ts";
@@ -19,13 +19,13 @@ export class NodePortBlocks implements PortBlockSource {
     this.host = host;
   }
 
-  acquire(ip: Ipv4, protocol: number): PortRange | undefined {
+  acquire(ip: Ip, protocol: number): PortRange | undefined {
     const block = this.blocks.acquire(ip, protocol);
     if (block !== undefined) this.portsOf(protocol)?.exclude(block);
     return block;
   }
 
-  release(ip: Ipv4, protocol: number, block: PortRange): void {
+  release(ip: Ip, protocol: number, block: PortRange): void {
     this.blocks.release(ip, protocol, block);
     this.portsOf(protocol)?.include(block);
   }

@@ -16,6 +16,7 @@ import {
   type OverlayView,
   hostLegsOf,
   managementIpOf,
+  managementIpv6Of,
 } from "./compile/network-view.ts";
 import { ProgramDefects } from "./defects/program-defects.ts";
 import { isMapped, planOverlay } from "./compile/overlay-plan.ts";
@@ -245,6 +246,7 @@ export class PortProgramming {
     const legs = hostLegsOf(view).flatMap((leg) => leg.ipConfigs.map((config) => config.ip));
     return Object.freeze({
       managementIp: managementIpOf(view.node),
+      managementIp6: managementIpv6Of(view.node),
       nodeIps: Object.freeze([...view.node.addresses, ...legs]),
       hasPods: view.attached.some((endpoint) => endpoint.attachment?.kind !== "host"),
       traits: this.traits,

@@ -372,8 +372,8 @@ export class SwitchDatapath implements Datapath {
   private applyClaims(before: readonly PortClaimDefinition[], after: readonly PortClaimDefinition[]): void {
     if (before === after) return;
     const { portClaims } = this.host.root;
-    for (const { protocol, port } of before) portClaims.remove(protocol, port);
-    for (const { protocol, port, code } of after) portClaims.set(protocol, port, code ?? "switched");
+    for (const claim of before) portClaims.remove(claim);
+    for (const claim of after) portClaims.set(claim, claim.code ?? "switched");
   }
 
   getSwitch(id: Guid): VirtualSwitch | undefined {

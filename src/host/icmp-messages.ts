@@ -180,3 +180,10 @@ export function isIcmpErrorAt(bytes: Uint8Array, headers: Headers): boolean {
     readU8(bytes, headers.transport) < Icmpv6Type.echoRequest
   );
 }
+
+/** True for solicitations and advertisements of routers and neighbours. */
+export function isDiscoveryAt(bytes: Uint8Array, headers: Headers): boolean {
+  if (headers.family !== 6 || headers.protocol !== IpProtocol.icmpv6 || headers.transport < 0) return false;
+  const type = readU8(bytes, headers.transport);
+  return type >= Icmpv6Type.routerSolicitation && type <= Icmpv6Type.neighborAdvertisement;
+}

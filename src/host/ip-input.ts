@@ -11,6 +11,7 @@ import { verifyChecksums } from "../wire/transport-checksum.ts";
 import { UNSPECIFIED, isLinkLocal } from "./address-scope.ts";
 import type { Compartment } from "./compartment.ts";
 import { forwardPacket } from "./forwarding.ts";
+import { isDiscoveryAt } from "./icmp-messages.ts";
 import type { Interface } from "./interface.ts";
 import { isLoopback } from "./loopback.ts";
 import { passBridge } from "./netfilter/bridge-hooks.ts";
@@ -219,13 +220,17 @@ export class IpInput {
     }
   }
 
-  /** What the compartment sends to itself meets no filter. */
+  /**
+   * What the compartment sends to itself meets no filter. Inferred: nor does neighbour discovery, as ARP meets none;
+   * otherwise a rule that blocks everything would make the address disappear.
+   */
   private isFiltered(
     filtering: WindowsFiltering,
     { packet, headers, source, destination }: LocalPacket,
   ): boolean {
     const netInterface = this.compartment.interfaceOf(destination);
     if (netInterface === undefined || this.compartment.isLocal(source)) return false;
+    if (isDiscoveryAt(packet.bytes, headers)) return false;
     return !filtering.receive(packet, headers, netInterface);
   }
 

@@ -9,23 +9,31 @@ import { readU16 } from "../base/bytes.ts";
 import type { KnowledgeCode } from "../knowledge/codes.ts";
 import { IpProtocol } from "../wire/ip-protocol.ts";
 import type { IpView } from "../wire/ip-view.ts";
+import { Ipv4View } from "../wire/ipv4.ts";
 
 /** `switched`: packets go to the switch. A code: packets that reach the stack end there, and this says why. */
 export type PortClaim = "switched" | KnowledgeCode;
 
-function keyOf(protocol: number, port: number): number {
-  return protocol * 0x1_0000 + port;
+/** A port of the own addresses of one family. */
+export interface ClaimedPort {
+  readonly family: 4 | 6;
+  readonly protocol: number;
+  readonly port: number;
+}
+
+function keyOf({ family, protocol, port }: ClaimedPort): number {
+  return (family * 0x100 + protocol) * 0x1_0000 + port;
 }
 
 export class PortClaims {
   private readonly claims = new Map<number, PortClaim>();
 
-  set(protocol: number, port: number, claim: PortClaim): void {
-    this.claims.set(keyOf(protocol, port), claim);
+  set(claimed: ClaimedPort, claim: PortClaim): void {
+    this.claims.set(keyOf(claimed), claim);
   }
 
-  remove(protocol: number, port: number): void {
-    this.claims.delete(keyOf(protocol, port));
+  remove(claimed: ClaimedPort): void {
+    this.claims.delete(keyOf(claimed));
   }
 
   /** Who claims the port that the packet is for. */
@@ -45,6 +53,7 @@ export class PortClaims {
     if (protocol !== IpProtocol.tcp && protocol !== IpProtocol.udp) return undefined;
     const transport = view.payloadStart;
     if (transport + 4 > view.payloadEnd) return undefined;
-    return this.claims.get(keyOf(protocol, readU16(bytes, transport + offset)));
+    const family = view instanceof Ipv4View ? 4 : 6;
+    return this.claims.get(keyOf({ family, protocol, port: readU16(bytes, transport + offset) }));
   }
 }

@@ -64,6 +64,7 @@ export const KNOWLEDGE_CODES = [
   // Services, names and host networking.
   "service-vip-from-node-unsupported",
   "node-port-from-node-unsupported",
+  "ipv6-host-port-from-node",
   "hairpin-under-dsr",
   "service-loop-blocked",
   "external-traffic-policy-local-without-local-endpoint",

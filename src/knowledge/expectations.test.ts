@@ -169,6 +169,14 @@ const CASES: readonly Case[] = [
   ["SVC-DSR", { ...SERVICE, flow: "pod-to-service-full-name", isDsr: true }, "works, sees client"],
   ["SVC", { ...SERVICE, ...LINUX }, "works, sees any"],
   ["SVC-HAIRPIN", { ...SERVICE, flow: "pod-to-own-service" }, "works, sees client-node"],
+  // dataplane.md §2.3 O-5, §3.3.
+  ["SVC-NON-DSR-OVERLAY", { ...SERVICE, driver: "Overlay" }, "works, sees client-source-vip"],
+  [
+    "SVC-HAIRPIN-OVERLAY",
+    { ...SERVICE, driver: "Overlay", flow: "pod-to-own-service" },
+    "works, sees client-source-vip",
+  ],
+  ["SVC-DSR", { ...SERVICE, driver: "Overlay", isDsr: true }, "works, sees client"],
   ["SVC-HAIRPIN-DSR", { ...SERVICE, flow: "pod-to-own-service", isDsr: true }, "hairpin-under-dsr"],
   [
     "SVC-HAIRPIN",

@@ -119,8 +119,11 @@ export type Condition<T> =
 
 export type Conditions = { readonly [Fact in keyof FlowFacts]?: Condition<FlowFacts[Fact]> };
 
-/** Whose address the receiver sees. `any`: the documents do not say, or it does not matter. */
-export type SeenSource = "client" | "client-node" | "any";
+/**
+ * Whose address the receiver sees. `client-source-vip`: that of kube-proxy on the client's node. `any`: the documents do not
+ * say, or it does not matter.
+ */
+export type SeenSource = "client" | "client-node" | "client-source-vip" | "any";
 
 /** How one sees that a flow is denied. */
 export type Proof =

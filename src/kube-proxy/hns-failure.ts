@@ -30,10 +30,7 @@ export function isNotImplemented(failure: HnsFailure): boolean {
 
 /** The service does not run, or cannot be reached: it may come back. */
 export function isAway(failure: HnsFailure): boolean {
-  return (
-    failure instanceof HcnError &&
-    (failure.code === "RPC_S_SERVER_UNAVAILABLE" || failure.code === "EPT_S_NOT_REGISTERED")
-  );
+  return isUnanswered(failure) || (failure instanceof HcnError && failure.code === "EPT_S_NOT_REGISTERED");
 }
 
 /** Something stands where the new object should: its front end, or its address. */

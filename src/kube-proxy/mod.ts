@@ -13,6 +13,7 @@ export { REPAIR_KINDS, type Repair, type RepairKind } from "./repair.ts";
 export type {
   FamilySyncReport,
   Finding,
+  FrontEndPlace,
   LoadBalancerKind,
   ProgrammedFrontEnd,
   ProxyEvent,

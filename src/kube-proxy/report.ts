@@ -26,6 +26,12 @@ export interface ProgrammedFrontEnd {
   readonly id: Guid;
 }
 
+/** A front end that a Service asks for, whether HNS has it or not. */
+export interface FrontEndPlace extends ProgrammedFrontEnd {
+  /** Where clients connect to; that of a health check is known when it is made. */
+  readonly port: number;
+}
+
 /** One port of a Service on this node, in one family. */
 export interface ServicePortStatus {
   readonly namespace: string;
@@ -37,6 +43,8 @@ export interface ServicePortStatus {
   /** False: the next sync tries again. True does not mean that every front end is there. */
   readonly isApplied: boolean;
   readonly frontEnds: readonly ProgrammedFrontEnd[];
+  /** All that it asks for; `id` is empty where kube-proxy knows of no load balancer. */
+  readonly places: readonly FrontEndPlace[];
   readonly findings: readonly Finding[];
 }
 

@@ -91,6 +91,12 @@ export function statusOf(entry: ServiceEntry, family: IpFamily): ServicePortStat
     family,
     isApplied: entry.isApplied,
     frontEnds: entry.slots.filter(({ id }) => id !== "").map(({ kind, vip, id }) => ({ kind, vip, id })),
+    places: entry.slots.flatMap(({ kind, vip, id }) => {
+      if (kind === "HealthCheck" && id === "") return [];
+      const checked = entry.port.healthCheckNodePort;
+      const at = kind === "NodePort" ? entry.port.nodePort : kind === "HealthCheck" ? checked : port;
+      return [{ kind, vip, id, port: at }];
+    }),
     findings: entry.findings,
   };
 }

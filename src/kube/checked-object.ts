@@ -24,6 +24,7 @@ export function refusedObject(kind: KubeKind, name: string, causes: readonly Sta
   return new KubeError("object-refused", 422, `${qualified} ${JSON.stringify(name)} is invalid: ${list}`, {
     reason: "Invalid",
     causes,
+    subject: { name, kind },
   });
 }
 

@@ -26,6 +26,12 @@ export interface StatusCause {
   readonly message: string;
 }
 
+/** What an error is about, as a `Status` says it. */
+export interface StatusSubject {
+  readonly name: string;
+  readonly kind: string;
+}
+
 export class KubeError extends Error {
   override readonly name = "KubeError";
   readonly code: KnowledgeCode;
@@ -33,6 +39,7 @@ export class KubeError extends Error {
   readonly status: number;
   readonly reason: StatusReason;
   readonly causes: readonly StatusCause[];
+  readonly subject: StatusSubject | undefined;
   /** How long the server wants to be left alone, in seconds. */
   readonly retryAfterSeconds: number | undefined;
 
@@ -43,6 +50,7 @@ export class KubeError extends Error {
     details: {
       readonly reason?: StatusReason;
       readonly causes?: readonly StatusCause[];
+      readonly subject?: StatusSubject;
       readonly retryAfterSeconds?: number | undefined;
       readonly cause?: unknown;
     } = {},
@@ -52,6 +60,7 @@ export class KubeError extends Error {
     this.status = status;
     this.reason = details.reason ?? REASONS[status] ?? "Unknown";
     this.causes = details.causes ?? [];
+    this.subject = details.subject;
     this.retryAfterSeconds = details.retryAfterSeconds;
   }
 }

@@ -373,6 +373,25 @@ export function contractOfKubeSources(title: string, open: () => Promise<Contrac
       });
     });
 
+    describe("a Service that changes its type", () => {
+      it("gives up the node ports and the policy that only the old type has", async () => {
+        const service = await makeService();
+        const name = inDefault(service.metadata.name);
+        const patched = await source.patch("Service", name, {
+          type: "merge",
+          body: { spec: { type: "NodePort" } },
+        });
+        expect(patched.spec?.ports?.[0]?.nodePort).toBeGreaterThanOrEqual(30_000);
+        const back = await source.patch("Service", name, {
+          type: "json",
+          body: [{ op: "replace", path: "/spec/type", value: "ClusterIP" }],
+        });
+        expect(back.spec?.ports?.[0]).not.toHaveProperty("nodePort");
+        expect(back.spec).not.toHaveProperty("externalTrafficPolicy");
+        expect(back.spec?.clusterIP).toBe(service.spec?.clusterIP);
+      });
+    });
+
     describe("delete", () => {
       it("removes an object, once", async () => {
         const node = await makeNode();

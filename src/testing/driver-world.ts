@@ -11,7 +11,7 @@ import type { PacketTag, Recorder, TraceEvent } from "../base/recorder.ts";
 import type { Device, Receiver } from "../device/device.ts";
 import type { OutsideHost } from "../fabric/outside-host.ts";
 import { PhysicalHostSwitch } from "../fabric/physical-host-switch.ts";
-import { ROUTER_MAC, Underlay } from "../fabric/underlay.ts";
+import { ROUTER_MAC, Underlay, outsideIpv6 } from "../fabric/underlay.ts";
 import type { HostComputeEndpoint } from "../hcn/endpoint.ts";
 import type { HostComputeNetwork } from "../hcn/network.ts";
 import { addNamespaceEndpoint, createEndpoint, createNamespace, createNetwork } from "../hcn/operations.ts";
@@ -27,7 +27,7 @@ import type { KnowledgeCode } from "../knowledge/codes.ts";
 import { parseProfile } from "../knowledge/profiles.ts";
 import { type Ip, formatIp, parseIp } from "../net/ip.ts";
 import { BROADCAST_MAC, type Mac, formatMac, parseMac } from "../net/mac.ts";
-import { ANY_IPV4, parseInterfaceAddress, parsePrefix } from "../net/prefix.ts";
+import { ANY_IPV4, ANY_IPV6, parseInterfaceAddress, parsePrefix } from "../net/prefix.ts";
 import { FABRIC_GATEWAY_MAC } from "../vswitch/tunnel-forwarding.ts";
 import { Headers, destinationIp, sourceIp } from "../wire/headers.ts";
 import type { Packet } from "../wire/packet.ts";
@@ -112,6 +112,11 @@ export interface DriverWorldOptions {
   readonly macSpoofing?: "on" | "off";
   /** W1 and W2 hang on a physical host's switch, which knows these addresses of W1's pods, and not on the segment. */
   readonly fabricAddresses?: readonly string[];
+  /**
+   * Everybody has an IPv6 address, too: R fd00:10::1, W1 fd00:10::11 (in rows W1v6), W2 fd00:10::12 (W2v6), X
+   * 2001:db8::cb00:710a (X6).
+   */
+  readonly hasIpv6?: boolean;
 }
 
 export class DriverWorld {
@@ -147,13 +152,22 @@ export class DriverWorld {
   ]);
 
   constructor(options: DriverWorldOptions = {}) {
-    const { profile = "ws2022", macSpoofing = "on", fabricAddresses } = options;
+    const { profile = "ws2022", macSpoofing = "on", fabricAddresses, hasIpv6 = false } = options;
     const outside = [
       { name: "x", ip: ip("203.0.113.10") },
       { name: "e", ip: ip("198.51.100.7") },
     ];
     const subnet = defined(parsePrefix("10.0.0.0/24"), "a prefix");
-    this.underlay = new Underlay(this.env, { subnet, routerIp: ip("10.0.0.1"), outside });
+    const ipv6 = {
+      subnet: defined(parsePrefix("fd00:10::/64"), "a prefix"),
+      routerIp: ip("fd00:10::1"),
+    };
+    this.underlay = new Underlay(this.env, {
+      subnet,
+      routerIp: ip("10.0.0.1"),
+      outside,
+      ...(hasIpv6 && { ipv6 }),
+    });
     this.x = defined(this.underlay.getOutsideHost("x"), "X is there");
     this.e = defined(this.underlay.getOutsideHost("e"), "E is there");
     const [device, other] =
@@ -166,6 +180,11 @@ export class DriverWorld {
     this.uplink = new TappedDevice(device);
     this.plug(this.node, "Ethernet", W1_MAC, "10.0.0.11/24", this.uplink);
     this.plug(this.neighbour, "eth0", W2_MAC, "10.0.0.12/24", other);
+    if (hasIpv6) {
+      this.addIpv6(this.node, "fd00:10::11/64", "W1v6");
+      this.addIpv6(this.neighbour, "fd00:10::12/64", "W2v6");
+      this.name(formatIp(outsideIpv6(this.x.ip)), "X6");
+    }
     this.service = new HnsService(this.env, {
       node: "w1",
       windows: defined(parseProfile(profile), "a profile"),
@@ -173,6 +192,14 @@ export class DriverWorld {
       adapters: [{ name: "Ethernet", mac: W1_MAC, device: this.uplink, addresses: [] }],
     });
     this.client = new InProcessHcnClient(this.service);
+  }
+
+  private addIpv6(host: Host, address: string, symbol: string): void {
+    const each = defined(host.root.listInterfaces()[0], "it has an adapter");
+    const assigned = defined(parseInterfaceAddress(address), "an address");
+    host.root.addAddress(each, assigned);
+    host.root.addRoute({ prefix: ANY_IPV6, nextHop: ip("fd00:10::1"), interface: each, metric: 256 });
+    this.ips.set(assigned.ip, symbol);
   }
 
   private joinFabric(pods: readonly string[]): readonly [Device, Device] {

@@ -127,6 +127,11 @@ export class FixedSession implements ClusterSession {
       : objects.filter(({ metadata }) => metadata.namespace === namespace);
   }
 
+  /** No kube-proxy runs here. */
+  servicesOn(): undefined {
+    return undefined;
+  }
+
   /** Nothing ever happens here. */
   subscribe(): () => void {
     return () => undefined;

@@ -17,6 +17,9 @@ const ETHERTYPES = [0x0800, 0x86dd, 0x0806, 0x8100, 0x88a8, 0x88cc, 0x0000, 0xff
 /** RFC 791: loose and strict source route, record route, timestamp, router alert, end, and numbers nobody knows. */
 const IPV4_OPTIONS = [0x83, 0x89, 0x07, 0x44, 0x94, 0x00, 0x01, 0x5e] as const;
 
+/** Hop-by-hop, routing, fragment, destination options; ESP, AH, mobility, none, and a number that nobody knows. */
+const IPV6_EXTENSIONS = [0, 43, 44, 60, 50, 51, 135, 59, 253] as const;
+
 type Mutation = (frame: Uint8Array, prng: Prng) => readonly Uint8Array[];
 
 function copyWith(frame: Uint8Array, change: (bytes: Uint8Array) => void): readonly Uint8Array[] {
@@ -24,6 +27,8 @@ function copyWith(frame: Uint8Array, change: (bytes: Uint8Array) => void): reado
   change(bytes);
   return [bytes];
 }
+
+const isIpv6 = (frame: Uint8Array): boolean => frame.length >= ETHERNET + 40 && readU16(frame, 12) === 0x86dd;
 
 const isIpv4 = (frame: Uint8Array): boolean => frame.length >= ETHERNET + 20 && readU16(frame, 12) === 0x0800;
 
@@ -53,6 +58,50 @@ function fragments(frame: Uint8Array, cut: number, overlap: number): readonly Ui
     writeU16(bytes, ETHERNET + 6, more | offset);
     return repaired(bytes);
   });
+}
+
+/** Puts `extension` behind the fixed header of IPv6; its first byte becomes what the header named. */
+function withIpv6Extension(frame: Uint8Array, type: number, extension: Uint8Array): Uint8Array {
+  const bytes = new Uint8Array(frame.length + extension.length);
+  bytes.set(frame.subarray(0, ETHERNET + 40));
+  bytes.set(extension, ETHERNET + 40);
+  bytes.set(frame.subarray(ETHERNET + 40), ETHERNET + 40 + extension.length);
+  bytes[ETHERNET + 40] = frame[ETHERNET + 6] ?? 0;
+  bytes[ETHERNET + 6] = type;
+  writeU16(bytes, ETHERNET + 4, Math.min(0xffff, bytes.length - ETHERNET - 40));
+  return bytes;
+}
+
+/** Cuts an IPv6 packet in two fragments; `overlap` bytes are in both. */
+function ipv6Fragments(frame: Uint8Array, cut: number, overlap: number, id: number): readonly Uint8Array[] {
+  const payload = frame.subarray(ETHERNET + 40);
+  const at = Math.min(payload.length, cut * 8);
+  const from = Math.max(0, at - overlap * 8);
+  return [
+    { part: payload.subarray(0, at), offset: 0, more: 1 },
+    { part: payload.subarray(from), offset: from, more: 0 },
+  ].map(({ part, offset, more }) => {
+    const bytes = new Uint8Array(ETHERNET + 40 + part.length);
+    bytes.set(frame.subarray(0, ETHERNET + 40));
+    bytes.set(part, ETHERNET + 40);
+    const header = new Uint8Array(8);
+    writeU16(header, 2, (offset & 0xfff8) | more);
+    header[7] = id;
+    return withIpv6Extension(bytes, 44, header);
+  });
+}
+
+/** Extension headers that IPv6 may have, must not have, or nobody knows; the last one may lie about its length. */
+function withExtensions(frame: Uint8Array, prng: Prng): readonly Uint8Array[] {
+  if (!isIpv6(frame)) return [frame];
+  let bytes = frame;
+  for (let count = 1 + prng.below(10); count > 0; count--) {
+    const extension = new Uint8Array(8 * (1 + prng.below(3)));
+    for (let at = 2; at < extension.length; at++) extension[at] = prng.below(256);
+    extension[1] = prng.below(8) === 0 ? prng.below(256) : extension.length / 8 - 1;
+    bytes = withIpv6Extension(bytes, IPV6_EXTENSIONS[prng.below(IPV6_EXTENSIONS.length)] ?? 0, extension);
+  }
+  return [repaired(bytes)];
 }
 
 /** The frame inside `depth` tunnels. */
@@ -96,6 +145,9 @@ function withOptions(frame: Uint8Array, prng: Prng): readonly Uint8Array[] {
   return [repaired(bytes)];
 }
 
+const ALL_NODES = Uint8Array.of(0xff, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1);
+const LOOPBACK = Uint8Array.of(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1);
+
 const MUTATIONS: readonly Mutation[] = [
   (frame) => [frame.slice()],
   // Truncated, and longer than it says.
@@ -124,7 +176,14 @@ const MUTATIONS: readonly Mutation[] = [
     const parts = fragments(frame, 1 + prng.below(3), prng.below(3));
     return prng.below(3) === 0 ? parts.toReversed() : prng.below(4) === 0 ? parts.slice(1) : parts;
   },
+  // The same of IPv6, and a fragment that is the whole.
+  (frame, prng) => {
+    if (!isIpv6(frame)) return [frame];
+    const parts = ipv6Fragments(frame, prng.below(4), prng.below(3), prng.below(3));
+    return prng.below(3) === 0 ? parts.toReversed() : prng.below(4) === 0 ? parts.slice(1) : parts;
+  },
   withOptions,
+  withExtensions,
   nested,
   // Known and unknown ethertypes.
   (frame, prng) =>
@@ -151,6 +210,15 @@ const MUTATIONS: readonly Mutation[] = [
       if (bytes.length < ETHERNET + 20) return;
       if (prng.below(2) === 0) bytes.copyWithin(0, 6, 12);
       if (prng.below(2) === 0) bytes.copyWithin(ETHERNET + 16, ETHERNET + 12, ETHERNET + 16);
+      bytes.set(repaired(bytes));
+    }),
+  (frame, prng) =>
+    copyWith(frame, (bytes) => {
+      if (!isIpv6(bytes)) return;
+      // From itself to itself, from nobody, from a group, from the loopback address.
+      const source = [bytes.slice(ETHERNET + 24, ETHERNET + 40), new Uint8Array(16), ALL_NODES, LOOPBACK];
+      bytes.set(source[prng.below(source.length)] ?? ALL_NODES, ETHERNET + 8);
+      if (prng.below(2) === 0) bytes[ETHERNET + 7] = prng.below(2);
       bytes.set(repaired(bytes));
     }),
   // No hops left.
@@ -219,6 +287,59 @@ export function framesBeside(macs: readonly [Mac, Mac], ips: readonly [Ip, Ip]):
       udp,
       payload: new Uint8Array(9),
     }),
+  ].map(({ frame }) => frame.slice());
+}
+
+/** What IPv6 has besides conversations, in the names of these two: discovery of routers, claims, errors about nothing. */
+export function framesBesideIpv6(
+  [sourceMac, destinationMac]: readonly [Mac, Mac],
+  [source, destination]: readonly [Ipv6, Ipv6],
+): readonly Uint8Array[] {
+  const link = { sourceMac, destinationMac };
+  const ip = { source, destination, ttl: 255, identification: 1, isDontFragment: false };
+  const unspecified = { ...ip, source: 0n as Ipv6 };
+  const [echo] = framesBeside([sourceMac, destinationMac], [source, destination]).slice(2);
+  const invoking = (echo ?? new Uint8Array(0)).subarray(ETHERNET);
+  const claim = {
+    type: "neighbor-advertisement",
+    target: destination,
+    isRouter: true,
+    isSolicited: false,
+    isOverride: true,
+    options: [{ kind: "target-link-layer", mac: sourceMac }],
+  } as const;
+  return [
+    buildNdFrame({
+      link,
+      ip: unspecified,
+      nd: { type: "neighbor-solicitation", target: destination, options: [] },
+    }),
+    buildNdFrame({ link, ip, nd: { type: "neighbor-solicitation", target: destination, options: [] } }),
+    buildNdFrame({ link, ip, nd: claim }),
+    buildNdFrame({ link, ip: unspecified, nd: { type: "router-solicitation", options: [] } }),
+    buildNdFrame({
+      link,
+      ip,
+      nd: {
+        type: "router-advertisement",
+        hopLimit: 1,
+        isManaged: true,
+        isOtherConfigured: true,
+        lifetimeSeconds: 1_800,
+        reachableMs: 1,
+        retransmitMs: 1,
+        options: [{ kind: "mtu", mtuBytes: 1 }],
+      },
+    }),
+    buildIcmpv6Frame({ link, ip, icmpv6: { type: "packet-too-big", mtuBytes: 0, invoking } }),
+    buildIcmpv6Frame({ link, ip, icmpv6: { type: "packet-too-big", mtuBytes: 1_280, invoking } }),
+    buildIcmpv6Frame({ link, ip, icmpv6: { type: "time-exceeded", code: 1, invoking } }),
+    buildIcmpv6Frame({
+      link,
+      ip,
+      icmpv6: { type: "parameter-problem", code: 2, pointer: 0xffff_ffff, invoking },
+    }),
+    buildIcmpv6Frame({ link, ip, icmpv6: { type: "destination-unreachable", code: 255, invoking } }),
   ].map(({ frame }) => frame.slice());
 }
 

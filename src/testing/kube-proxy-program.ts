@@ -4,6 +4,7 @@ import { openFeed } from "../cmd/kube-proxy/open-feed.ts";
 import { type ProgramProcess, runKubeProxy } from "../cmd/kube-proxy/program.ts";
 import { createEndpoint, createNetwork, listEndpoints, listLoadBalancers } from "../hcn/operations.ts";
 import { type LocalHns, createHns } from "../hns/local-hns.ts";
+import type { ObjectFeed } from "../kube-proxy/daemon/object-feed.ts";
 import type { HttpAnswer, HttpHandler } from "../kube-proxy/daemon/http-answer.ts";
 import { MemoryTerminal } from "./memory-terminal.ts";
 
@@ -19,6 +20,8 @@ export interface ProgramSettings {
   readonly variables?: Readonly<Record<string, string>>;
   /** Default: one with the network `cbr0` and a pod 10.244.1.4. */
   readonly hns?: LocalHns;
+  /** In place of files, or of the API server that a kubeconfig names. */
+  readonly feed?: (clock: VirtualClock) => ObjectFeed;
   /** Addresses that are taken. */
   readonly taken?: ReadonlySet<string>;
 }
@@ -68,7 +71,7 @@ export class ProgramRun {
   readonly hns: LocalHns | undefined;
   private readonly watched = new Map<string, () => void>();
 
-  constructor({ argv, files = {}, variables = {}, hns, taken = new Set() }: ProgramSettings) {
+  constructor({ argv, files = {}, variables = {}, hns, feed, taken = new Set() }: ProgramSettings) {
     this.terminal = new MemoryTerminal(files);
     this.hns = hns;
     const { terminal, clock } = this;
@@ -103,7 +106,9 @@ export class ProgramRun {
         return hns.client;
       },
       openFeed: (settings, name, log) =>
-        openFeed(settings, name, log, { terminal, clock, variables, watchFile }),
+        feed === undefined
+          ? openFeed(settings, name, log, { terminal, clock, variables, watchFile })
+          : Promise.resolve(feed(clock)),
     }).then((code) => {
       this.exitCode = code;
       return code;

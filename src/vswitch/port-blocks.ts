@@ -3,7 +3,7 @@
  * Since a block has one owner, the switch also finds from it whose packet an answer is
  * (dataplane.md §1.8, §2.17 step 4).
  */
-import type { Ip, Ipv4 } from "../net/ip.ts";
+import type { Ip } from "../net/ip.ts";
 import type { PortRange } from "../net/port-range.ts";
 import type { PortBlockSource } from "../vfp/nat-pool.ts";
 
@@ -95,11 +95,11 @@ export class OwnedPortBlocks implements PortBlockSource {
     this.owner = owner;
   }
 
-  acquire(ip: Ipv4, protocol: number): PortRange | undefined {
+  acquire(ip: Ip, protocol: number): PortRange | undefined {
     return this.table.acquire(this.owner, ip, protocol);
   }
 
-  release(ip: Ipv4, protocol: number, block: PortRange): void {
+  release(ip: Ip, protocol: number, block: PortRange): void {
     this.table.release(ip, protocol, block);
   }
 }

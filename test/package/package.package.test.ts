@@ -216,7 +216,14 @@ describe.each([22, 24])("on Node %i", (major) => {
     expect([ports.status, ports.stdout]).toEqual([0, expect.stringContaining("ExternalPort") as string]);
     const counters = bin("pktmon", ["counters", "--mullion-file", file]);
     expect([counters.status, counters.stderr]).toEqual([0, ""]);
-    expect([...TOOLS].toSorted()).toEqual(["hnsdiag", "mullion", "pktmon", "vfpctrl"]);
+    expect([...TOOLS].toSorted()).toEqual(["hnsdiag", "kube-proxy", "mullion", "pktmon", "vfpctrl"]);
+  });
+
+  it("kube-proxy: its version, and what it needs", () => {
+    const version = bin("kube-proxy", ["--version", "--mullion-kubernetes=1.31"]);
+    expect([version.status, version.stdout]).toEqual([0, `Kubernetes v1.31.0+mullion.${MANIFEST.version}\n`]);
+    const none = bin("kube-proxy", ["--kubeconfig=/nowhere/config"]);
+    expect([none.status, none.stderr]).toEqual([1, expect.stringContaining("/nowhere/config") as string]);
   });
 
   it("the plugins: VERSION, and an address", () => {

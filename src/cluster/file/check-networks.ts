@@ -3,23 +3,59 @@ import { nearestNames } from "../../base/nearest-name.ts";
 import { hasFeature } from "../../hcn/features.ts";
 import type { ClusterFile, NetworkDriver, PodNetworkSpec } from "./cluster-file.ts";
 import type { RawCluster } from "./complete-cluster.ts";
+import { backendOf, driverOf } from "./complete-networks.ts";
 import type { DriverFields, FurtherNetworkFields, NetworkFields } from "./description-of-networks.ts";
 import { driverTraits } from "./driver-traits.ts";
 import type { LocatedFields } from "./mapping.ts";
 import { type NamedRange, reportOverlaps } from "./pod-ranges.ts";
 import { type Place, type Reading, quote } from "./reading.ts";
 
+/** control-planes.md §1.8: Windows has no other. */
+const FLANNEL_PORT = 4_789;
+
 function isEmptyList(value: unknown): boolean {
   return Array.isArray(value) && value.length === 0;
 }
 
 function checkPlugin(network: LocatedFields<NetworkFields>, reading: Reading): void {
-  const { plugin, driver, shape } = network;
-  if (plugin.value === "azure-vnet") checkAzure(driver.value, shape, plugin, reading);
-  if (plugin.value !== "win-bridge" || driver.value === "L2Bridge") return;
-  const message = `win-bridge attaches pods to L2Bridge networks, and this one has driver ${driver.value}`;
+  const { plugin, shape } = network;
+  const driver = driverOf(network);
+  if (plugin.value === "azure-vnet") checkAzure(driver, shape, plugin, reading);
+  if (plugin.value !== "win-bridge" || driver === "L2Bridge") return;
+  const message = `win-bridge attaches pods to L2Bridge networks, and this one has driver ${driver}`;
   const advice = "Write plugin: hns, or leave the field out.";
   reading.report("cluster-file-driver-mismatch", plugin.place, message, advice);
+}
+
+/** What flanneld decides by itself, and what only flannel has. */
+function checkFlannel(network: LocatedFields<NetworkFields>, reading: Reading): void {
+  const { plugin, backend, driver, routes, shape, vxlanPort } = network;
+  if (plugin.value !== "flannel") {
+    if (backend.value === undefined) return;
+    reading.reportValue(
+      backend.place,
+      "a backend belongs to the plugin flannel",
+      "Remove it, or write plugin: flannel.",
+    );
+    return;
+  }
+  const wanted = backendOf(network) === "vxlan" ? "Overlay" : "L2Bridge";
+  if (driver.value !== undefined && driver.value !== wanted) {
+    const message = `flannel's backend ${backendOf(network)} makes networks of driver ${wanted}, not ${driver.value}`;
+    reading.report("cluster-file-driver-mismatch", driver.place, message, "Leave the field out.");
+  }
+  if (routes.value !== undefined)
+    reading.reportValue(routes.place, "flanneld makes the routes between nodes", "Leave the field out.");
+  if (shape.value === "node-subnet")
+    reading.reportValue(
+      shape.place,
+      "flanneld gives each node a range of its own",
+      "Write shape: own-subnet, or leave it out.",
+    );
+  if (vxlanPort.value !== undefined && vxlanPort.value !== FLANNEL_PORT) {
+    const message = `flanneld on Windows has no other VXLAN port than ${FLANNEL_PORT}`;
+    reading.report("flannel-vxlan-port-not-4789", vxlanPort.place, message, "Leave the field out.");
+  }
 }
 
 /** azure-vnet gives pods addresses that Azure put on the node's adapter; its own networks are L2Bridge, others it adopts. */
@@ -41,11 +77,12 @@ function checkAzure(
 }
 
 function checkShape(network: LocatedFields<NetworkFields>, reading: Reading): void {
-  const { driver, shape, plugin, routes } = network;
-  const { shapes, shapeReason, needsRoutes } = driverTraits(driver.value);
+  const { shape, plugin, routes } = network;
+  const driver = driverOf(network);
+  const { shapes, shapeReason, needsRoutes } = driverTraits(driver);
   const wanted = shape.value ?? shapes[0];
   if (shape.value !== undefined && !shapes.includes(shape.value)) {
-    const message = `driver ${driver.value} has no shape ${shape.value}: ${shapeReason}`;
+    const message = `driver ${driver} has no shape ${shape.value}: ${shapeReason}`;
     reading.report(
       "cluster-file-driver-mismatch",
       shape.place,
@@ -56,8 +93,8 @@ function checkShape(network: LocatedFields<NetworkFields>, reading: Reading): vo
   }
   if (
     wanted === "node-subnet" &&
-    driver.value === "L2Bridge" &&
-    (plugin.value ?? driverTraits(driver.value).plugin) === "win-bridge"
+    driver === "L2Bridge" &&
+    (plugin.value ?? driverTraits(driver).plugin) === "win-bridge"
   ) {
     reading.report(
       "cluster-file-invalid-value",
@@ -66,22 +103,22 @@ function checkShape(network: LocatedFields<NetworkFields>, reading: Reading): vo
       "Write plugin: hns or azure-vnet, or shape: own-subnet. See also: mullion explain cni-gateway-is-network-plus-two.",
     );
   }
-  if (routes.value !== "static") return;
+  if (routes.value !== "static" || plugin.value === "flannel") return;
   if (wanted === "node-subnet") {
     const advice = "Leave the field out: nodes of one subnet reach each other's pods directly.";
     reading.reportValue(routes.place, "shape node-subnet has no routes between nodes", advice);
   } else if (!needsRoutes) {
-    const message = `driver ${driver.value} has no routes between nodes`;
+    const message = `driver ${driver} has no routes between nodes`;
     reading.reportValue(routes.place, message, "Leave the field out.");
   }
 }
 
 function checkCni(network: LocatedFields<NetworkFields>, reading: Reading): void {
   const { conflist, policies } = network.cni.value;
-  const plugin = network.plugin.value ?? driverTraits(network.driver.value).plugin;
+  const plugin = network.plugin.value ?? driverTraits(driverOf(network)).plugin;
   const changed = [conflist, policies].find(({ value }) => value !== undefined && !isEmptyList(value));
   if (plugin === "hns" && changed !== undefined) {
-    const advice = "Remove it, or write plugin: win-bridge.";
+    const advice = "Remove it, or write plugin: win-bridge or flannel.";
     reading.reportValue(changed.place, "plugin hns reads no CNI configuration", advice);
   }
   if (conflist.value !== undefined && policies.value.length > 0) {
@@ -303,10 +340,11 @@ function checkFurther(
 /** Fields of the network by themselves. */
 export function checkNetwork(network: LocatedFields<NetworkFields>, reading: Reading): void {
   checkPlugin(network, reading);
+  checkFlannel(network, reading);
   checkShape(network, reading);
   checkCni(network, reading);
-  checkDriverFields(network.driver.value, network, reading);
-  checkOutboundNat(network.driver.value, network.outboundNAT, reading);
+  checkDriverFields(driverOf(network), network, reading);
+  checkOutboundNat(driverOf(network), network.outboundNAT, reading);
 }
 
 /** All networks together, and with the nodes. */

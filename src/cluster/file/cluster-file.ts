@@ -14,8 +14,14 @@ export type NodeOs = "windows" | "linux";
 /** The temper of a node's programs: as upstream with its defects, or repaired. */
 export type Compat = "reference" | "better";
 
-/** Who attaches pods to the network: a CNI plugin, or the cluster itself by HCN calls. */
-export type NetworkPlugin = "win-bridge" | "azure-vnet" | "hns";
+/**
+ * Who attaches pods to the network: a CNI plugin, or the cluster itself by HCN calls. With flannel its daemon on every node
+ * makes the network, too.
+ */
+export type NetworkPlugin = "win-bridge" | "azure-vnet" | "flannel" | "hns";
+
+/** How flanneld connects nodes (control-planes.md §1.8, §1.9). */
+export type FlannelBackend = "vxlan" | "host-gw";
 
 /**
  * Where pod addresses come from. `own-subnet`: a range per node that the nodes route among themselves
@@ -73,8 +79,8 @@ export interface PodNetworkSpec {
   readonly name: string;
   readonly driver: NetworkDriver;
   readonly shape: NetworkShape;
-  /** `static`: each node has a route to the pods of each other node. */
-  readonly routes: "static" | "none";
+  /** `static`: each node has a route to the pods of each other node. `flannel`: flanneld sees to them. */
+  readonly routes: "static" | "flannel" | "none";
   readonly clusterCIDR: Prefix;
   readonly outboundNAT: OutboundNatSpec;
   /** Overlay: the VXLAN network identifier, and the UDP port of its tunnels. */
@@ -89,6 +95,8 @@ export interface PodNetworkSpec {
 /** The network that pods have who ask for no other; also that of Linux nodes. */
 export interface NetworkSpec extends PodNetworkSpec {
   readonly plugin: NetworkPlugin;
+  /** Of plugin flannel; undefined with the others. */
+  readonly backend: FlannelBackend | undefined;
   readonly serviceCIDR: Prefix;
   readonly cni: CniSpec;
 }

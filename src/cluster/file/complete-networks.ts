@@ -1,6 +1,7 @@
 /** The networks of a cluster file with every default filled in. */
 import { type Prefix, equalPrefixes } from "../../net/prefix.ts";
 import type {
+  FlannelBackend,
   NetworkDriver,
   NetworkShape,
   NetworkSpec,
@@ -21,6 +22,20 @@ export type NetworkBase = Omit<NetworkSpec, "ranges">;
 
 function valuesOf<T>(items: readonly Located<T>[]): readonly T[] {
   return items.map((item) => item.value);
+}
+
+/** As the start scripts call them (control-planes.md §2.4). */
+const BRIDGE_NAME = "cbr0";
+const OVERLAY_NAME = "vxlan0";
+
+/** flannel's backend; undefined with another plugin. */
+export function backendOf({ plugin, backend }: LocatedFields<NetworkFields>): FlannelBackend | undefined {
+  return plugin.value === "flannel" ? (backend.value ?? "vxlan") : undefined;
+}
+
+/** The driver that the file names, or what flannel's backend asks for. */
+export function driverOf(raw: LocatedFields<NetworkFields>): NetworkDriver {
+  return raw.driver.value ?? (backendOf(raw) === "vxlan" ? "Overlay" : "L2Bridge");
 }
 
 /** Without repetitions, in order. */
@@ -50,25 +65,29 @@ function completeOutboundNat(
 }
 
 /** The shape that the file names, or the driver's first; one that the driver does not have is reported elsewhere. */
-function shapeOf({ shape, driver }: LocatedFields<NetworkFields>): NetworkShape {
-  const { shapes } = driverTraits(driver.value);
+function shapeOf(raw: LocatedFields<NetworkFields>): NetworkShape {
+  const { shape } = raw;
+  const { shapes } = driverTraits(driverOf(raw));
   return shapes.find((each) => each === shape.value) ?? shapes[0] ?? "own-subnet";
 }
 
 /** The network of the file, without its ranges. */
 export function completeNetwork(raw: LocatedFields<NetworkFields>, underlay: UnderlaySpec): NetworkBase {
-  const driver = raw.driver.value;
+  const driver = driverOf(raw);
   const traits = driverTraits(driver);
   const shape = shapeOf(raw);
   const fallback = shape === "node-subnet" ? underlay.subnet : DEFAULTS.clusterCIDR;
   const clusterCIDR = raw.clusterCIDR.value ?? fallback;
   const serviceCIDR = raw.serviceCIDR.value;
+  const backend = backendOf(raw);
+  const defaultRoutes = shape === "own-subnet" && traits.needsRoutes ? "static" : "none";
   return {
     plugin: raw.plugin.value ?? traits.plugin,
-    name: raw.name.value,
+    backend,
+    name: raw.name.value ?? (backend === "vxlan" ? OVERLAY_NAME : BRIDGE_NAME),
     driver,
     shape,
-    routes: raw.routes.value ?? (shape === "own-subnet" && traits.needsRoutes ? "static" : "none"),
+    routes: backend === undefined ? (raw.routes.value ?? defaultRoutes) : "flannel",
     clusterCIDR,
     serviceCIDR,
     outboundNAT: completeOutboundNat(raw.outboundNAT.value, driver, { clusterCIDR, serviceCIDR, underlay }),
@@ -109,6 +128,8 @@ export function completeFurtherNetwork(
 ): PodNetworkSpec {
   const { network, underlay } = context;
   const driver = raw.driver.value ?? network.driver;
+  // flanneld knows its own network alone.
+  const routes = network.routes === "flannel" ? "static" : network.routes;
   const wanted = raw.nodes.value?.map(({ value }) => value);
   const nodes = context.nodes.filter(({ name, os }) => os === "windows" && (wanted?.includes(name) ?? true));
   const clusterCIDR = raw.clusterCIDR.value ?? network.clusterCIDR;
@@ -126,7 +147,7 @@ export function completeFurtherNetwork(
     name: raw.name.value,
     driver,
     shape: "own-subnet",
-    routes: driverTraits(driver).needsRoutes ? network.routes : "none",
+    routes: driverTraits(driver).needsRoutes ? routes : "none",
     clusterCIDR,
     outboundNAT: completeOutboundNat(raw.outboundNAT.value, driver, { clusterCIDR, serviceCIDR, underlay }),
     vni: raw.vni.value ?? DEFAULTS.vni + position,

@@ -3,11 +3,11 @@ import { LIMITS } from "../../base/limits.ts";
 import { defined } from "../../base/assert.ts";
 import type { JsonObject } from "../../hcn/client.ts";
 import { type Prefix, parsePrefix } from "../../net/prefix.ts";
-import type { NetworkDriver, NetworkPlugin, NetworkShape } from "./cluster-file.ts";
+import type { FlannelBackend, NetworkDriver, NetworkPlugin, NetworkShape } from "./cluster-file.ts";
 import { type LocatedFields, type Mapping, list, mapping, section } from "./mapping.ts";
 import type { Located } from "./reading.ts";
 import { BOOLEAN, NAME, NETWORK_NAME, PORT, PREFIX, integer, jsonObject, oneOf } from "./scalars.ts";
-import { optional, required, reserved, withDefault } from "./shape.ts";
+import { optional, required, withDefault } from "./shape.ts";
 
 const POLICIES_MAX = 4_096;
 const EXCEPTIONS_MAX = 256;
@@ -29,11 +29,11 @@ export interface DriverFields {
 }
 export interface NetworkFields extends DriverFields {
   plugin: NetworkPlugin | undefined;
-  name: string;
-  driver: NetworkDriver;
+  name: string | undefined;
+  driver: NetworkDriver | undefined;
   shape: NetworkShape | undefined;
   routes: "static" | "none" | undefined;
-  backend: undefined;
+  backend: FlannelBackend | undefined;
   clusterCIDR: Prefix | undefined;
   nodeCIDRMaskSize: number;
   serviceCIDR: Prefix;
@@ -89,17 +89,20 @@ const VXLAN_PORT_FIELD = optional(
 
 export const NETWORK: Mapping<NetworkFields> = mapping<NetworkFields>("a mapping", {
   plugin: optional(
-    oneOf<NetworkPlugin>(["win-bridge", "azure-vnet", "hns"]),
-    "Who attaches pods on Windows nodes: the CNI plugin win-bridge; azure-vnet with addresses of azure-vnet-ipam or CNS, in shape `node-subnet`; or `hns`: the cluster calls HNS itself.",
+    oneOf<NetworkPlugin>(["win-bridge", "azure-vnet", "flannel", "hns"]),
+    "Who attaches pods on Windows nodes: the CNI plugin win-bridge; azure-vnet with addresses of azure-vnet-ipam or CNS, in shape `node-subnet`; flannel, whose daemon on every node makes the network and finds the other nodes; or `hns`: the cluster calls HNS itself.",
     "`win-bridge` with driver L2Bridge, else `hns`",
   ),
-  name: withDefault(
+  name: optional(
     NETWORK_NAME,
-    "cbr0",
-    "cbr0",
     "The name of the HNS network, and of the CNI configuration.",
+    "cbr0; vxlan0 with backend vxlan",
   ),
-  driver: withDefault(DRIVER, "L2Bridge", "L2Bridge", "The type of the HNS network on Windows nodes."),
+  driver: optional(
+    DRIVER,
+    "The type of the HNS network on Windows nodes. With plugin `flannel` the backend decides.",
+    "L2Bridge; Overlay with backend vxlan",
+  ),
   shape: optional(
     oneOf<NetworkShape>(["own-subnet", "node-subnet"]),
     "`own-subnet`: each node has a pod range of its own. `node-subnet`: pods have addresses of the underlay's subnet; needs plugin `hns` or `azure-vnet`.",
@@ -121,7 +124,11 @@ export const NETWORK: Mapping<NetworkFields> = mapping<NetworkFields>("a mapping
     "Only with driver Transparent: the VLAN that its pods are in.",
     "none: frames have no tag",
   ),
-  backend: reserved("A backend belongs to the plugin flannel."),
+  backend: optional(
+    oneOf<FlannelBackend>(["vxlan", "host-gw"]),
+    "Only with plugin `flannel`: `vxlan`, tunnels on an Overlay network, or `host-gw`, routes on an L2Bridge network.",
+    "vxlan",
+  ),
   clusterCIDR: optional(
     PREFIX,
     "The range of all pods. In shape `node-subnet` a part of the underlay's subnet.",

@@ -103,7 +103,7 @@ class MappingShape<T> implements Mapping<T> {
   schema(): JsonObject {
     const properties: Record<string, JsonValue> = {};
     for (const [name, field] of Object.entries(this.described)) {
-      const shape = field.shape === undefined ? { not: {} } : field.shape.schema();
+      const shape = field.shape.schema();
       const constant = field.constant === undefined ? {} : { default: field.constant };
       properties[name] = { description: field.text, ...shape, ...constant };
     }
@@ -120,13 +120,13 @@ class MappingShape<T> implements Mapping<T> {
     const fields = Object.entries(this.described).map(
       ([name, field]): FieldDescription => ({
         name,
-        noun: field.shape?.noun ?? "reserved",
+        noun: field.shape.noun,
         absent: field.absent,
         text: field.text,
       }),
     );
-    const inner = Object.entries(this.described).flatMap(
-      ([name, field]) => field.shape?.parts(childPath(path, name)) ?? [],
+    const inner = Object.entries(this.described).flatMap(([name, field]) =>
+      field.shape.parts(childPath(path, name)),
     );
     return [{ path, fields }, ...inner];
   }
@@ -148,7 +148,7 @@ class MappingShape<T> implements Mapping<T> {
   }
 
   private known(): string[] {
-    return Object.keys(this.fields).filter((name) => this.described[name]?.shape !== undefined);
+    return Object.keys(this.fields);
   }
 
   private refuseUnknown(entries: ReadonlyMap<string, Entry>, place: Place, reading: Reading): void {
@@ -156,10 +156,6 @@ class MappingShape<T> implements Mapping<T> {
       const field = Object.hasOwn(this.described, name) ? this.described[name] : undefined;
       const at = { offset: entry.keyOffset, path: childPath(place.path, name) };
       if (field === undefined) reportUnknown(name, at, this.known(), reading);
-      else if (field.shape === undefined) {
-        const message = "this name is kept for a later version and has no effect yet";
-        reading.report("cluster-file-unknown-field", at, message, `Remove it. ${field.text}`);
-      }
     }
   }
 
@@ -173,7 +169,7 @@ class MappingShape<T> implements Mapping<T> {
     const offset = entry?.node?.range[0] ?? entry?.keyOffset ?? place.offset;
     if (entry?.node === undefined && field.absent === undefined) {
       const message = entry === undefined ? "the field is missing" : "the field is empty";
-      const advice = `Write ${field.shape?.noun ?? "it"}: ${field.text}`;
+      const advice = `Write ${field.shape.noun}: ${field.text}`;
       reading.report("cluster-file-missing-field", { offset, path }, message, advice);
       return undefined;
     }

@@ -264,7 +264,11 @@ describe("single fields", () => {
       /^6:23 invalid-value expectations\[0\]\.from: "a b" is not a pod, a node/,
       /^Write pod/,
     ],
-    ["network: {backend: vxlan}", /^6:11 unknown-field network.backend: this name is kept/, /plugin flannel/],
+    [
+      "network: {backend: vxlan}",
+      "6:20 invalid-value network.backend: a backend belongs to the plugin flannel",
+      "Remove it, or write plugin: flannel.",
+    ],
     [
       "seed: 1\nseed: 2",
       "7:1 invalid-yaml seed: the field is given twice, first in line 6",

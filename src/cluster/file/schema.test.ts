@@ -39,14 +39,14 @@ describe("the schema", () => {
 
   it.each([
     ["an unknown field", { ...base, seeed: 1 }],
-    ["a reserved field", { ...base, network: { backend: "vxlan" } }],
+    ["a backend that there is not", { ...base, network: { plugin: "flannel", backend: "wireguard" } }],
     ["an expectation without a receiver", { ...base, expectations: [{ from: "a", expect: "works" }] }],
     ["a path that leaves the folder", { ...base, manifests: ["../web.yaml"] }],
     ["a missing field", { ...base, metadata: {} }],
     ["a port out of range", { ...base, pods: [{ name: "a", node: "win-1", ports: [{ port: 70000 }] }] }],
     ["an address that is none", { ...base, underlay: { router: "10.0.0.300" } }],
     ["a range without a length", { ...base, network: { clusterCIDR: "10.244.0.0" } }],
-    ["a word that is not possible", { ...base, network: { plugin: "flannel" } }],
+    ["a word that is not possible", { ...base, network: { plugin: "calico" } }],
     ["no nodes", { ...base, nodes: [] }],
   ])("refuses %s, as the parser does", (_name, value) => {
     expect(validate(base)).toBe(true);

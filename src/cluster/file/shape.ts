@@ -36,8 +36,7 @@ export interface FieldDescription {
 
 /** One field of a mapping. */
 export interface Field<T> {
-  /** Undefined for a name that is kept for later: the field is refused. */
-  readonly shape: Shape<unknown> | undefined;
+  readonly shape: Shape<unknown>;
   readonly text: string;
   /** What holds when the field is absent, in words; undefined when it must be there. */
   readonly absent: string | undefined;
@@ -90,17 +89,6 @@ export function withDefault<T>(shape: Shape<T>, value: T, constant: JsonValue, t
     constant,
     readField: (node, place, reading) =>
       node === undefined ? { value, place } : readShape(shape, node, place, reading),
-  };
-}
-
-/** A name that is kept for a later version. Using it is an error that says so. */
-export function reserved(text: string): Field<undefined> {
-  return {
-    shape: undefined,
-    text,
-    absent: "must be absent",
-    constant: undefined,
-    readField: (_node, place) => ({ value: undefined, place }),
   };
 }
 

@@ -22,7 +22,7 @@ import {
   prefixContains,
   prefixFamily,
 } from "../../net/prefix.ts";
-import { masqueradeRules } from "../linux-masquerade.ts";
+import { flannelRules } from "../linux-masquerade.ts";
 import { InterfaceNumbers } from "./interface-numbers.ts";
 
 export interface SimulatedLinuxHostParts {
@@ -225,7 +225,7 @@ export class SimulatedLinuxHost implements LinuxHost {
     )
       return Promise.resolve();
     this.masqueraded = settings;
-    this.parts.rules.set(this.parts.name, masqueradeRules(this.parts.name, subnet, network));
+    this.parts.rules.set(this.parts.name, flannelRules(this.parts.name, subnet, network));
     return Promise.resolve();
   }
 

@@ -23,10 +23,11 @@ interface OverlayPeer extends VxlanPeer {
   readonly member: ClusterNode;
 }
 
-/** All networks of the node. @throws HcnError when HNS refuses one. */
+/** All networks of the node but flanneld's. @throws HcnError when HNS refuses one. */
 export async function makeNetworks(file: ClusterFile, node: ClusterNode): Promise<void> {
   const client = hcnClientOf(node);
   for (const network of networksOf(file, node.spec)) {
+    if (network.routes === "flannel") continue;
     const created = await createNetwork(client, networkDocument(file, network, node.spec));
     await makeBridgeEndpoint(client, file, network, node, defined(created.ID, "a network has an id"));
   }

@@ -1,8 +1,9 @@
 /** Compares what was expected of a cell with what came of it. */
 import type { KnowledgeCode } from "../../knowledge/codes.ts";
 import type { Expectation } from "../../knowledge/expectations.ts";
-import { formatIp } from "../../net/ip.ts";
+import { type Ipv4, formatIp } from "../../net/ip.ts";
 import type { Cluster } from "../cluster.ts";
+import { sourceVip } from "../networks/networks-of-node.ts";
 import type { Cell } from "./cell.ts";
 import { nodeOf } from "./facts.ts";
 import type { Attempt, Evidence, Observation } from "./observation.ts";
@@ -38,6 +39,12 @@ function listNames(names: readonly string[]): string {
     : `${names.slice(0, 3).join(", ")} and ${names.length - 3} more`;
 }
 
+/** What kube-proxy on the node has as `--source-vip`. */
+function sourceVipOf({ file, nodes }: Cluster, index: number): Ipv4 | undefined {
+  const node = nodes[index];
+  return node === undefined ? undefined : sourceVip(file.network, node.spec);
+}
+
 /** The addresses that the answerer may have seen; undefined when any will do. */
 function seenAddresses(cell: Cell, cluster: Cluster): readonly string[] | undefined {
   const { expected, source } = cell;
@@ -50,7 +57,9 @@ function seenAddresses(cell: Cell, cluster: Cluster): readonly string[] | undefi
           .flatMap(({ addresses }) => addresses.map(({ ip }) => formatIp(ip)))
       : [formatIp(source.address)];
   }
-  return node === undefined ? undefined : [formatIp(node.address)];
+  if (node === undefined) return undefined;
+  const vip = expected.sees === "client-source-vip" ? sourceVipOf(cluster, node.index) : undefined;
+  return [formatIp(vip ?? node.address)];
 }
 
 /** What is wrong about a cell that should work; undefined when nothing is. */

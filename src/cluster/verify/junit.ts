@@ -8,7 +8,8 @@ import type { VerifyCell, VerifyFinding, VerifyReport } from "./report.ts";
 function nameOf(cell: VerifyCell): string {
   const port = cell.port === undefined ? "" : `/${cell.port}`;
   const name = cell.name === undefined ? "" : ` as ${cell.name}`;
-  return `${cell.from} → ${cell.to}${name} ${cell.protocol}${port}`;
+  const family = cell.family === "ipv6" ? " over IPv6" : "";
+  return `${cell.from} → ${cell.to}${name} ${cell.protocol}${port}${family}`;
 }
 
 function countOf(cells: readonly VerifyCell[], verdict: VerifyCell["verdict"]): number {

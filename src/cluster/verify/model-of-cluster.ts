@@ -160,7 +160,7 @@ function readNetwork(cluster: Cluster, network: PodNetworkSpec): VerifyNetwork {
     driver: network.driver,
     shape: network.shape,
     isVirtual: driverTraits(network.driver).isIsolated,
-    hasStaticRoutes: network.routes === "static",
+    hasStaticRoutes: network.routes !== "none",
     ...(network === cluster.file.network ? readOutboundNat(cluster) : natOf(network.outboundNAT)),
   };
 }
@@ -226,7 +226,7 @@ function withBalancedPorts(
 function isDnsReachable({ file }: Cluster): boolean {
   const { network, kubeProxy } = file;
   const { hasServices, needsRoutes } = driverTraits(network.driver);
-  const isReached = network.routes === "static" || network.shape === "node-subnet" || !needsRoutes;
+  const isReached = network.routes !== "none" || network.shape === "node-subnet" || !needsRoutes;
   return kubeProxy.enabled && hasServices && isReached;
 }
 

@@ -63,8 +63,8 @@ const RULE_COMPILERS: readonly Mutation[] = [
     apply: () =>
       vi.doMock("../../hns/compile/port-mapping.ts", async (original) => {
         const real = await original<typeof PortMapping>();
-        const compilePortMappings: typeof real.compilePortMappings = (endpoint, ip) =>
-          real.compilePortMappings({ ...endpoint, policies: [] }, ip);
+        const compilePortMappings: typeof real.compilePortMappings = (endpoint, ip, families) =>
+          real.compilePortMappings({ ...endpoint, policies: [] }, ip, families);
         return { ...real, compilePortMappings };
       }),
     red: ["outside-to-host-port from outside"],
@@ -74,7 +74,7 @@ const RULE_COMPILERS: readonly Mutation[] = [
     apply: () =>
       vi.doMock("../linux-masquerade.ts", async (original) => ({
         ...(await original<typeof LinuxMasquerade>()),
-        masqueradeRules: () => ({}),
+        flannelRules: () => ({}),
       })),
     red: ["pod-to-external-ip from linux"],
   },

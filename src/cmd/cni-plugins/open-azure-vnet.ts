@@ -5,6 +5,7 @@ import { AzureVnet } from "../../plugins/azure-vnet/plugin.ts";
 import { AzureVnetIpam } from "../../plugins/azure-vnet-ipam/plugin.ts";
 import type { AddressSources } from "../../plugins/azure-vnet-ipam/source.ts";
 import { SOCKET_TRANSPORT } from "../../plugins/cns/http-transport.node.ts";
+import type { WindowsPluginOptions } from "../../plugins/windows-endpoint/windows-plugin.ts";
 import { azureHost, now, readInterfaces } from "./azure-host.ts";
 import { openWindowsPlugin } from "./open-windows-plugin.ts";
 import type { OpenPlugin } from "./plugin-process.ts";
@@ -43,7 +44,10 @@ function openStore(name: string, compat: Compat): FileStateStore {
 export function openAzureVnet(compat: Compat): OpenPlugin {
   const store = openStore("azure-vnet", compat);
   const host = azureHost(stateFolder(compat), compat);
-  return openWindowsPlugin((options) => new AzureVnet({ ...options, store, host }), compat);
+  const make = (options: WindowsPluginOptions): AzureVnet => new AzureVnet({ ...options, store, host });
+  return openWindowsPlugin(make, compat, (name) =>
+    name === "azure-vnet-ipam" ? openAzureVnetIpam(compat) : undefined,
+  );
 }
 
 /** The plugin that keeps nothing: CNS does. */

@@ -7,15 +7,17 @@ import { openHns } from "./open-hns.ts";
 import { OwnPluginRunner } from "./own-plugin-runner.ts";
 import type { OpenPlugin } from "./plugin-process.ts";
 
+/** `openOther`: IPAM plugins that this plugin may well call, beside host-local. */
 export function openWindowsPlugin(
   make: (options: WindowsPluginOptions) => CniPlugin,
   compat: Compat,
+  openOther: (name: string) => OpenPlugin | undefined = () => undefined,
 ): OpenPlugin {
   const client = openHns();
   const runner = new OwnPluginRunner({
     platform: process.platform as Platform,
     open: async (name) => {
-      if (name !== "host-local") return undefined;
+      if (name !== "host-local") return openOther(name);
       const { openHostLocal } = await import("./open-host-local.ts");
       return openHostLocal(compat);
     },

@@ -76,6 +76,11 @@ const ADVICE: readonly (readonly [pattern: RegExp, code: KnowledgeCode, advice: 
     'Start HNS ("mullion hns serve", or the service hns on Windows), or name it with MULLION_HNS.',
   ],
   [
+    /^the Node \S+ (?:has other addresses|was deleted)/,
+    "kube-proxy-cannot-start",
+    "Start kube-proxy anew, so that it takes the present addresses; a service that is restarted when it ends does so.",
+  ],
+  [
     /failed to start proxy (?:healthz|metrics)/,
     "kube-proxy-port-unavailable",
     "Take another port with --healthz-bind-address or --metrics-bind-address, or leave out --bind-address-hard-fail.",

@@ -98,6 +98,16 @@ winkernel: {networkName: ${NETWORK}}
     expect(run.terminal.errors).toContain("content of the proxy server's configuration file was updated");
   });
 
+  it("reference: ends with each write, as upstream", async () => {
+    const configuration = `${HEAD}winkernel: {networkName: ${NETWORK}}\n`;
+    const run = await start({
+      argv: ["--config=proxy.yaml", "--mullion-manifests=web.yaml", "--mullion-compat=reference"],
+      files: { ...FILES, "proxy.yaml": configuration },
+    });
+    await run.rewrite("proxy.yaml", configuration);
+    expect(await run.ended).toBe(1);
+  });
+
   it("takes the network's name from KUBE_NETWORK, and its own name in lower case", async () => {
     const run = await start({
       argv: ["--mullion-manifests=web.yaml", "--bind-address=10.0.0.11"],
@@ -202,11 +212,35 @@ winkernel: {networkName: ${NETWORK}}
     await run.pass(60);
     expect(await run.get("0.0.0.0:10256", "/livez")).toMatchObject({ status: 503 });
     await hns.client.faults.remove(id);
-    await run.pass(31);
+    await run.pass(61);
     expect(await run.loadBalancers()).toEqual(
       PROGRAMMED.map((text) => text.replace("10.244.1.4,", "")).toSorted(),
     );
     expect(await run.get("0.0.0.0:10256", "/livez")).toMatchObject({ status: 200 });
+    await run.stop();
+  });
+
+  it("puts back what HNS has lost, and says so", async () => {
+    const hns = await nodeWithPod();
+    const run = await start({ hns, argv: [...FLAGS, "--v=2"] });
+    await hns.client.faults.forgetLoadBalancers();
+    expect(await run.loadBalancers()).toEqual([]);
+    await run.pass(31);
+    expect(await run.loadBalancers()).toEqual(PROGRAMMED.toSorted());
+    expect(run.terminal.errors).toContain('"Repaired HNS" kind="load-balancer-lost" service="default/web"');
+    expect(run.terminal.errors).toContain('reason="RepairedHNS" regarding="Service/default/web"');
+    expect((await run.get("127.0.0.1:10249", "/metrics"))?.body).toContain(
+      'mullion_kube_proxy_repairs_total{ip_family="IPv4",kind="load-balancer-lost"} 2\n',
+    );
+    await run.stop();
+  });
+
+  it("reference: what HNS has lost stays lost", async () => {
+    const hns = await nodeWithPod();
+    const run = await start({ hns, argv: [...FLAGS, "--mullion-compat=reference"] });
+    await hns.client.faults.forgetLoadBalancers();
+    await run.pass(120);
+    expect(await run.loadBalancers()).toEqual([]);
     await run.stop();
   });
 

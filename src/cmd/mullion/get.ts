@@ -6,6 +6,7 @@ import { Failure } from "./failure.ts";
 import type { Kind, Selection } from "./kinds.ts";
 import { hnsListing } from "./listings-hns.ts";
 import { kubeListing } from "./listings-kube.ts";
+import { servicesListing } from "./listings-services.ts";
 import { type Listing, formatListing } from "./table.ts";
 import type { ExitCode, Terminal } from "./terminal.ts";
 import type { GetRequest, ListScope } from "./verbs.ts";
@@ -29,11 +30,28 @@ function select<T>(listing: Listing<T>, objects: readonly string[]): Found {
   };
 }
 
+/** Kinds of Kubernetes that have something on a node. */
+const NODE_KINDS: ReadonlySet<string> = new Set(["Pod", "Service"]);
+
+/** What a Windows node has of Services: load balancers of HNS, and what is missing or stale. */
+async function listServicesOn(
+  client: ControlClient,
+  objects: readonly string[],
+  { node, namespace, isEverywhere }: ListScope,
+): Promise<Found> {
+  const { items } = await client.services(node);
+  // What is stale belongs to no namespace.
+  const shown = items.filter(
+    (item) => isEverywhere || item.namespace === namespace || item.state === "stale",
+  );
+  return select(servicesListing(shown, isEverywhere), objects);
+}
+
 function nodeOnly(kind: Kind, scope: ListScope): void {
-  if (kind.of === "hns" || scope.node === undefined || kind.names.kind === "Pod") return;
+  if (kind.of === "hns" || scope.node === undefined || NODE_KINDS.has(kind.names.kind)) return;
   throw new Failure(
     "bad-usage",
-    `--node is for pods and objects of HNS, and not for ${kind.names.plural}`,
+    `--node is for pods, services and objects of HNS, and not for ${kind.names.plural}`,
     "Leave out --node.",
   );
 }
@@ -59,6 +77,8 @@ async function listKind(
     const { items } = await client.hns(kind.hns, scope.node);
     return select(hnsListing(kind.hns, items), objects);
   }
+  if (scope.node !== undefined && kind.names.kind === "Service")
+    return listServicesOn(client, objects, scope);
   if (scope.node !== undefined) await requireNode(client, scope.node);
   const namespace = scope.isEverywhere ? undefined : scope.namespace;
   const { items } = await client.objects(kind.names.plural, namespace);

@@ -156,7 +156,7 @@ function addGet(program: Command, run: Run, get: Verbs["get"], terminal: Termina
   addTargetOptions(command)
     .option("-n, --namespace <name>", "where to look", "default")
     .option("-A, --all-namespaces", "look in all namespaces")
-    .option("--node <name>", "only pods, or objects of HNS, on this node")
+    .option("--node <name>", "only pods, Services or objects of HNS on this node")
     .addOption(
       new Option("-o, --output <format>", "how to print them").choices(LIST_FORMATS).default("table"),
     )
@@ -167,6 +167,7 @@ function addGet(program: Command, run: Run, get: Verbs["get"], terminal: Termina
           "mullion get pods -A",
           "mullion get svc,endpointslices -n shop -o wide",
           `mullion get hnsendpoints -f ${EXAMPLE} --node win-1`,
+          "mullion get services -A --node win-1 -o wide",
           "mullion get pod web -o yaml",
         ),
     )

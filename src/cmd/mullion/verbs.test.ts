@@ -164,6 +164,16 @@ describe("mullion get", () => {
     expect((await run(`get nodes -f ${EXAMPLE} -o name`)).out).toBe("node/win-1\nnode/win-2\n");
   });
 
+  it("what a Windows node has of Services, wide: the load balancer and its rules", async () => {
+    const { out } = await run(`get services -A --node win-1 -o wide -f ${SERVICES}/cluster.yaml`);
+    expect(out).toMatch(
+      /^NODE +NAMESPACE +NAME +FRONT END +ADDRESS +BACK ENDS +STATE +RULES +LOAD BALANCER +WHY$/m,
+    );
+    expect(out).toMatch(
+      /^win-1 +kube-system +kube-dns +ClusterIP +10\.96\.0\.10:53\/UDP +[\d.,]+ +programmed +[1-9]\d* +[0-9a-f-]{36} +<none>$/m,
+    );
+  });
+
   it("says which nodes there are when the name is none of them", async () => {
     const { code, err } = await run(`get pods -f ${EXAMPLE} --node win-3`);
     expect(code).toBe(2);

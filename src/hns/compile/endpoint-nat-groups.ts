@@ -10,10 +10,18 @@ import type { BackEndRules } from "./load-balancer-rules.ts";
 
 const GROUP_PRIORITY = 100;
 const NONE: readonly Group[] = Object.freeze([]);
-const NAMES: Readonly<Record<Direction, string>> = {
-  in: "SLB_GROUP_NAT_IPv4_IN",
-  out: "SLB_GROUP_NAT_IPv4_OUT",
-};
+/** In the order in which they are listed. */
+const PLACES = [
+  { family: 4, direction: "out" },
+  { family: 4, direction: "in" },
+  { family: 6, direction: "out" },
+  { family: 6, direction: "in" },
+] as const satisfies readonly { readonly family: 4 | 6; readonly direction: Direction }[];
+type Place = (typeof PLACES)[number];
+
+function rulesAt(rules: BackEndRules | undefined, { family, direction }: Place): readonly Rule[] {
+  return rules?.family === family ? rules[direction] : [];
+}
 
 /** Asked before all routes into tunnels. */
 const NO_PLAIN_ANSWERS: Group = createGroup({
@@ -41,8 +49,8 @@ export class EndpointNatGroups {
     const before = this.services.get(loadBalancerId);
     if (rules === undefined) this.services.delete(loadBalancerId);
     else this.services.set(loadBalancerId, rules);
-    const groups = (["out", "in"] as const).flatMap((direction) =>
-      this.changed(direction, before?.[direction] ?? [], rules?.[direction] ?? []),
+    const groups = PLACES.flatMap((place) =>
+      this.changed(place, rulesAt(before, place), rulesAt(rules, place)),
     );
     this.groups = Object.freeze(groups);
     const plain = this.plain.replaceRules(before?.plain ?? [], rules?.plain ?? []);
@@ -70,11 +78,11 @@ export class EndpointNatGroups {
       this.base = base;
       this.groups = base;
       const all = [...this.services.values()];
-      const groups = (["out", "in"] as const).flatMap((direction) =>
+      const groups = PLACES.flatMap((place) =>
         this.changed(
-          direction,
+          place,
           [],
-          all.flatMap((rules) => rules[direction]),
+          all.flatMap((rules) => rulesAt(rules, place)),
         ),
       );
       this.groups = Object.freeze(groups);
@@ -82,15 +90,16 @@ export class EndpointNatGroups {
     return this.groups;
   }
 
-  private changed(direction: Direction, removed: readonly Rule[], added: readonly Rule[]): readonly Group[] {
-    const known = this.groups.find((group) => group.direction === direction);
+  private changed(place: Place, removed: readonly Rule[], added: readonly Rule[]): readonly Group[] {
+    const { family, direction } = place;
+    const known = this.groups.find((group) => group.direction === direction && group.family === family);
     if (known === undefined && added.length === 0) return [];
-    const group = known ?? emptyGroup(direction);
+    const group = known ?? emptyGroup(place);
     return [group.replaceRules(removed, added)];
   }
 }
 
-function emptyGroup(direction: Direction): Group {
-  const name = NAMES[direction];
-  return createGroup({ name, direction, family: 4, priority: GROUP_PRIORITY, match: "priority", rules: [] });
+function emptyGroup({ family, direction }: Place): Group {
+  const name = `SLB_GROUP_NAT_IPv${family}_${direction.toUpperCase()}`;
+  return createGroup({ name, direction, family, priority: GROUP_PRIORITY, match: "priority", rules: [] });
 }

@@ -104,8 +104,9 @@ export function compileTranslations(
   endpoint: RoutedEndpoint,
   managementIp: Ipv4 | undefined,
   proxies: readonly ProxySource[] = [],
+  families: readonly (4 | 6)[] = [4],
 ): Translations {
   const nat = compileOutBoundNat(endpoint, managementIp, proxies);
-  const mappings = compilePortMappings(endpoint, managementIp);
+  const mappings = compilePortMappings(endpoint, managementIp, families);
   return Object.freeze({ nat, mappings, groups: joinGroups(nat.groups, mappings.groups) });
 }

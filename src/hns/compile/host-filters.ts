@@ -42,9 +42,20 @@ function isHostAcl({ setting }: AclSource): boolean {
   return setting.RuleType === "Host" && setting.Action !== "Pass";
 }
 
-function compileRule(source: AclSource, index: number, direction: Direction, sets: AddressSets): Rule[] {
+/** The side of traffic that a group is about. */
+interface Place {
+  readonly direction: Direction;
+  readonly family: 4 | 6;
+}
+
+function compileRule(
+  source: AclSource,
+  index: number,
+  { direction, family }: Place,
+  sets: AddressSets,
+): Rule[] {
   const { setting } = source;
-  const condition = compileAclCondition(setting, direction, 4, sets);
+  const condition = compileAclCondition(setting, direction, family, sets);
   if ((setting.Direction === "Out" ? "out" : "in") !== direction || condition === undefined) return [];
   const rule = compileAclRule(source, index, condition, "host-acl-blocked");
   return [Object.freeze({ ...rule, inferred: "dataplane.md §4.4" })];
@@ -69,21 +80,32 @@ function defaultAllow(direction: Direction): Rule {
  * Inferred: the lowest priority number wins, and Block before Allow, as with Switch rules; what no rule is about passes.
  * A rule without a priority has 0, as clients send it (hcn.md §3.5).
  */
-function compileGroups(sources: readonly AclSource[], sets: AddressSets): readonly Group[] {
+function compileGroups(
+  sources: readonly AclSource[],
+  sets: AddressSets,
+  families: readonly (4 | 6)[],
+): readonly Group[] {
   if (sources.length === 0) return [];
-  return (["out", "in"] as const).map((direction) =>
-    createGroup({
-      name: `HOST_ACL_${direction === "out" ? "OUT" : "IN"}`,
-      direction,
-      family: 4,
-      priority: 1,
-      match: "priority",
-      rules: [
-        ...sources.flatMap((source, index) => compileRule(source, index, direction, sets)),
-        defaultAllow(direction),
-      ].sort(compareAclRules),
-    }),
-  );
+  const places = families.flatMap((family) => [
+    { direction: "out", family } as const,
+    { direction: "in", family } as const,
+  ]);
+  return places.map((place) => groupAt(place, sources, sets));
+}
+
+function groupAt(place: Place, sources: readonly AclSource[], sets: AddressSets): Group {
+  const { direction, family } = place;
+  return createGroup({
+    name: `HOST_ACL_${family === 4 ? "" : "IPV6_"}${direction === "out" ? "OUT" : "IN"}`,
+    direction,
+    family,
+    priority: 1,
+    match: "priority",
+    rules: [
+      ...sources.flatMap((source, index) => compileRule(source, index, place, sets)),
+      defaultAllow(direction),
+    ].sort(compareAclRules),
+  });
 }
 
 function prefixesOf(texts: readonly string[] | undefined): readonly Prefix[] {
@@ -161,11 +183,13 @@ export function hostFiltersOf(
   const sources = aclSources(network, endpoint).filter(isHostAcl);
   const hasProxy = endpoint.policies.some((policy) => policy.Type === "L4WFPPROXY");
   if (sources.length === 0 && !hasProxy) return isOnHost ? undefined : ANY_PROGRAM;
-  const inputs = [endpoint.policies, endpoint.name, network.policies, network.name, isOnHost];
+  const hasIpv6 = endpoint.ipConfigs.some(({ ip }) => typeof ip === "bigint");
+  const families = hasIpv6 ? ([4, 6] as const) : ([4] as const);
+  const inputs = [endpoint.policies, endpoint.name, network.policies, network.name, isOnHost, hasIpv6];
   return cache.get(endpoint.id, "host-filters", inputs, () => {
     const sets = addressSetsOf(cache, network);
     return Object.freeze<FilterProgram>({
-      groups: Object.freeze(compileGroups(sources, sets)),
+      groups: Object.freeze(compileGroups(sources, sets, families)),
       redirections: Object.freeze(compileRedirections(endpoint)),
       allowedProtocols: Object.freeze(isOnHost ? ALL_PROTOCOLS : allowedProtocols(sources)),
     });

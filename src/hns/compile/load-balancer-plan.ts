@@ -6,7 +6,7 @@ import {
   LOAD_BALANCER_PORT_FLAGS,
   type LoadBalancerDistribution,
 } from "../../hcn/load-balancer.ts";
-import { type Ip, type IpFamily, type Ipv4, familyOf, formatIp } from "../../net/ip.ts";
+import { type Ip, type IpFamily, type Ipv4, type Ipv6, familyOf, formatIp } from "../../net/ip.ts";
 import type { BackEnd, Distribution } from "../../vfp/rule.ts";
 import { IpProtocol } from "../../wire/ip-protocol.ts";
 import { type EndpointRecord, type IpConfigRecord, isRemoteEndpoint } from "../endpoint-record.ts";
@@ -31,6 +31,8 @@ export interface ServiceTraits {
 export interface LoadBalancerFacts {
   /** Undefined while the node has no IPv4 address: then nothing is balanced. */
   readonly managementIp: Ipv4 | undefined;
+  /** Of the second family; undefined while it has none. */
+  readonly managementIp6: Ipv6 | undefined;
   /** All addresses of the host in the network, its legs' too: where node ports are open. */
   readonly nodeIps: readonly Ip[];
   /** A pod is attached to the network. */
@@ -125,13 +127,18 @@ function servingEndpoints(
   return serving;
 }
 
+/** The family that a load balancer serves: one each (hcn.md §8.2, flag 2). */
+export function familyOfBalancer(loadBalancer: LoadBalancerRecord): IpFamily {
+  return hasFlag(loadBalancer, LOAD_BALANCER_FLAGS.IPv6) ? 6 : 4;
+}
+
 /** All front ends of a load balancer that somebody serves, in the order of the document. */
 export function frontEndsOf(
   loadBalancer: LoadBalancerRecord,
   endpoints: EndpointTable,
   facts: LoadBalancerFacts,
 ): readonly FrontEnd[] {
-  const family: IpFamily = hasFlag(loadBalancer, LOAD_BALANCER_FLAGS.IPv6) ? 6 : 4;
+  const family = familyOfBalancer(loadBalancer);
   const isNodePort = loadBalancer.frontendVips.length === 0;
   const vips = (isNodePort ? facts.nodeIps : loadBalancer.frontendVips).filter(
     (vip) => familyOf(vip) === family,

@@ -1,6 +1,6 @@
 /** The single rules of load balancers, with the names that they have on a node (dataplane.md §2.2.3). */
 import type { Guid } from "../../hcn/client.ts";
-import { formatIp } from "../../net/ip.ts";
+import { familyOf, formatIp } from "../../net/ip.ts";
 import { hostPrefix } from "../../net/prefix.ts";
 import type { Condition } from "../../vfp/condition.ts";
 import type { Action, BackEnd, Rule } from "../../vfp/rule.ts";
@@ -18,6 +18,7 @@ const FULL_NAT = "dataplane.md §2.2.2, §3.3";
 
 /** What one local back end's port gets. */
 export interface BackEndRules {
+  readonly family: 4 | 6;
   readonly in: readonly Rule[];
   readonly out: readonly Rule[];
   /** Of VNET_ENCAP_LAYER OUT, on networks with tunnels. */
@@ -200,7 +201,7 @@ export function blockLoopBack(frontEnd: FrontEnd, pool: HostPoolDefinition): Rul
  * they do not arrive (dataplane.md §2.4 B-8, DT-118).
  */
 export function refuseNode(frontEnd: FrontEnd, facts: LoadBalancerFacts): readonly Rule[] {
-  const source = facts.nodeIps.filter((ip) => typeof ip === "number").map(hostPrefix);
+  const source = facts.nodeIps.filter((ip) => familyOf(ip) === frontEnd.family).map(hostPrefix);
   if (facts.traits.reachesServices || frontEnd.isNodePort) return [];
   const name = nameOf("HOST_TO_VIP", frontEnd.tag, suffix(frontEnd, frontEnd.mapping.externalPort));
   const rule = makeRule(frontEnd, name, {
@@ -239,7 +240,7 @@ export function backEndRules(frontEnd: FrontEnd, facts: LoadBalancerFacts): Read
       isStateful: false,
     });
     const plain = isDsr && facts.overhead > 0 ? [answerNodePlainly(frontEnd, rest, answers, facts)] : [];
-    rules.set(id, { in: isDsr ? [nat] : [], out: [allow], plain });
+    rules.set(id, { family: frontEnd.family, in: isDsr ? [nat] : [], out: [allow], plain });
   }
   return rules;
 }

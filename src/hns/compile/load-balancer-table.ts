@@ -4,7 +4,7 @@
  * the groups, which are frozen.
  */
 import type { Guid } from "../../hcn/client.ts";
-import { formatPrefix, type Prefix } from "../../net/prefix.ts";
+import { formatPrefix, prefixFamily, type Prefix } from "../../net/prefix.ts";
 import { type Group, createGroup } from "../../vfp/group.ts";
 import type { Direction, MissNote } from "../../vfp/rule.ts";
 import type {
@@ -19,6 +19,7 @@ import {
   type CompiledLoadBalancer,
   HOST_GROUP_NAMES,
   type HostGroupName,
+  type HostParts,
   compileLoadBalancer,
 } from "./load-balancer.ts";
 import type { EndpointTable, LoadBalancerFacts } from "./load-balancer-plan.ts";
@@ -34,13 +35,17 @@ function emptyGroup(name: string, direction: Direction, family: 4 | 6): Group {
   return createGroup({ name, direction, family, priority: GROUP_PRIORITY, match: "priority", rules: [] });
 }
 
-/** Names are observed (dataplane.md §2.2.3); that of the source NAT group is the one of the pods' ports. */
-const EMPTY_HOST_GROUPS: Readonly<Record<HostGroupName, Group>> = Object.freeze({
-  hairpin: emptyGroup("SLB_GROUP_HAIRPIN_IPv4_IN", "in", 4),
-  sourceNat: emptyGroup("SLB_GROUP_NAT_IPv4_OUT", "out", 4),
-  balance: emptyGroup("LB_OUT", "out", 4),
-  balanceLocally: emptyGroup("SLB_GROUP_LB_IPv4_OUT", "out", 4),
-});
+/** Names are observed for IPv4 (dataplane.md §2.2.3); that of the source NAT group is the one of the pods' ports. */
+function emptyHostGroups(family: 4 | 6): HostParts<Group>[4] {
+  return Object.freeze({
+    hairpin: emptyGroup(`SLB_GROUP_HAIRPIN_IPv${family}_IN`, "in", family),
+    sourceNat: emptyGroup(`SLB_GROUP_NAT_IPv${family}_OUT`, "out", family),
+    balance: emptyGroup(family === 4 ? "LB_OUT" : "LB_IPv6_OUT", "out", family),
+    balanceLocally: emptyGroup(`SLB_GROUP_LB_IPv${family}_OUT`, "out", family),
+  });
+}
+
+const EMPTY_HOST_GROUPS: HostParts<Group> = Object.freeze({ 4: emptyHostGroups(4), 6: emptyHostGroups(6) });
 
 const EMPTY_POD_GROUPS: Readonly<Record<4 | 6, Group>> = Object.freeze({
   4: emptyGroup("LB_DSR_IPv4_OUT", "out", 4),
@@ -71,6 +76,7 @@ function areSameFacts(a: LoadBalancerFacts | undefined, b: LoadBalancerFacts): b
   if (a === b) return true;
   return (
     a?.managementIp === b.managementIp &&
+    a?.managementIp6 === b.managementIp6 &&
     a?.hasPods === b.hasPods &&
     a?.traits === b.traits &&
     a.overhead === b.overhead &&
@@ -177,10 +183,16 @@ export class LoadBalancerTable {
     else this.compiled.set(id, after);
     this.dsrCount += Number(after?.isDsrForPods === true) - Number(before?.isDsrForPods === true);
     this.replacePodRules(before, after);
-    const host: Record<HostGroupName, Group> = { ...this.host };
-    for (const name of HOST_GROUP_NAMES)
-      host[name] = host[name].replaceRules(before?.host[name] ?? [], after?.host[name] ?? []);
-    this.host = Object.freeze(host);
+    const changed = (family: 4 | 6): HostParts<Group>[4] => {
+      const host: Record<HostGroupName, Group> = { ...this.host[family] };
+      for (const name of HOST_GROUP_NAMES)
+        host[name] = host[name].replaceRules(
+          before?.host[family][name] ?? [],
+          after?.host[family][name] ?? [],
+        );
+      return Object.freeze(host);
+    };
+    this.host = Object.freeze({ 4: changed(4), 6: changed(6) });
     this.replaceBackEnds(id, before, after);
     this.pools.replace(before?.pools ?? [], after?.pools ?? [], (pool) => pool.name);
     this.bindings.replace(
@@ -191,7 +203,7 @@ export class LoadBalancerTable {
     this.claims.replace(
       before?.claims ?? [],
       after?.claims ?? [],
-      ({ protocol, port, code }) => `${protocol}|${port}|${code ?? ""}`,
+      ({ family, protocol, port, code }) => `${family}|${protocol}|${port}|${code ?? ""}`,
     );
   }
 
@@ -226,27 +238,31 @@ export class LoadBalancerTable {
     const key = ranges.map(formatPrefix).join();
     if (key === this.notesKey) return;
     this.notesKey = key;
-    const notes = Object.freeze(ranges.map(noteFor));
-    const { hairpin, balance } = this.host;
-    this.host = Object.freeze({
-      ...this.host,
-      hairpin: hairpin.withMissNotes(notes),
-      balance: balance.withMissNotes(notes),
-    });
+    const noted = (family: 4 | 6): HostParts<Group>[4] => {
+      const notes = Object.freeze(ranges.filter((range) => prefixFamily(range) === family).map(noteFor));
+      const { hairpin, balance } = this.host[family];
+      return Object.freeze({
+        ...this.host[family],
+        hairpin: hairpin.withMissNotes(notes),
+        balance: balance.withMissNotes(notes),
+      });
+    };
+    this.host = Object.freeze({ 4: noted(4), 6: noted(6) });
   }
 
   private hostGroups({ paRoute, tunnel }: LoadBalancerSurroundings): HostProgram["groups"] {
-    const { hairpin, sourceNat, balance, balanceLocally } = this.host;
-    const used = (group: Group): readonly Group[] =>
-      group.size > 0 || group.missNotes.length > 0 ? [group] : [];
+    const { 4: four, 6: six } = this.host;
+    const used = (name: HostGroupName): readonly Group[] =>
+      [four[name], six[name]].filter((group) => group.size > 0 || group.missNotes.length > 0);
+    const isTranslating = four.sourceNat.size + six.sourceNat.size > 0;
     return {
-      SLB_HAIRPIN_LAYER: used(hairpin),
-      SNAT: used(sourceNat),
-      LB: used(balance),
+      SLB_HAIRPIN_LAYER: used("hairpin"),
+      SNAT: used("sourceNat"),
+      LB: used("balance"),
       ENCAP: tunnel?.encap ?? [],
       DECAP_IN: tunnel?.decap ?? [],
-      SLB_LB_LAYER: used(balanceLocally),
-      VNET_PA_ROUTE_LAYER: tunnel?.paRoute ?? (sourceNat.size > 0 ? paRoute : []),
+      SLB_LB_LAYER: used("balanceLocally"),
+      VNET_PA_ROUTE_LAYER: tunnel?.paRoute ?? (isTranslating ? paRoute : []),
     };
   }
 }

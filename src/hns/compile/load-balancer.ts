@@ -11,7 +11,12 @@ import type { Guid } from "../../hcn/client.ts";
 import type { Rule } from "../../vfp/rule.ts";
 import type { HostPoolDefinition, PortClaimDefinition, StaticBindingDefinition } from "../datapath.ts";
 import type { LoadBalancerRecord } from "../load-balancer-record.ts";
-import { type EndpointTable, type LoadBalancerFacts, frontEndsOf } from "./load-balancer-plan.ts";
+import {
+  type EndpointTable,
+  type LoadBalancerFacts,
+  familyOfBalancer,
+  frontEndsOf,
+} from "./load-balancer-plan.ts";
 import {
   type BackEndRules,
   backEndRules,
@@ -30,11 +35,13 @@ import { claimsOf, poolOf, reservedPoolsOf } from "./node-ports.ts";
 /** Groups of the host's port that hold rules of load balancers. */
 export const HOST_GROUP_NAMES = ["hairpin", "sourceNat", "balance", "balanceLocally"] as const;
 export type HostGroupName = (typeof HOST_GROUP_NAMES)[number];
+/** Rules or groups of the host's port, those of a family apart from those of the other. */
+export type HostParts<T> = Readonly<Record<4 | 6, Readonly<Record<HostGroupName, T>>>>;
 
 /** Everything that one load balancer comes to. */
 export interface CompiledLoadBalancer {
   readonly podRules: Readonly<Record<4 | 6, readonly Rule[]>>;
-  readonly host: Readonly<Record<HostGroupName, readonly Rule[]>>;
+  readonly host: HostParts<readonly Rule[]>;
   readonly backEnds: ReadonlyMap<Guid, BackEndRules>;
   /** It balances for pods at their own ports, as all of a node do while kube-proxy has DSR on. */
   readonly isDsrForPods: boolean;
@@ -52,6 +59,7 @@ function mergeBackEnds(parts: readonly ReadonlyMap<Guid, BackEndRules>[]): Map<G
     const known = merged.get(id);
     // One port of the back end answers for all front ends: one rule lets its answers pass.
     merged.set(id, {
+      family: rules.family,
       in: [...(known?.in ?? []), ...rules.in],
       out: [...(known?.out ?? []), ...rules.out],
       plain: [...(known?.plain ?? []), ...rules.plain],
@@ -62,6 +70,19 @@ function mergeBackEnds(parts: readonly ReadonlyMap<Guid, BackEndRules>[]): Map<G
 
 const NONE: readonly never[] = Object.freeze([]);
 const NO_POD_RULES: CompiledLoadBalancer["podRules"] = Object.freeze({ 4: NONE, 6: NONE });
+const NO_HOST_RULES: HostParts<readonly Rule[]>[4] = Object.freeze({
+  hairpin: NONE,
+  sourceNat: NONE,
+  balance: NONE,
+  balanceLocally: NONE,
+});
+
+/** A load balancer has rules of one family. */
+function hostParts(family: 4 | 6, rules: HostParts<readonly Rule[]>[4]): HostParts<readonly Rule[]> {
+  const own = Object.freeze(rules);
+  return Object.freeze(family === 4 ? { 4: own, 6: NO_HOST_RULES } : { 4: NO_HOST_RULES, 6: own });
+}
+
 const NO_BACK_ENDS: CompiledLoadBalancer["backEnds"] = new Map();
 
 /** Most lists of most load balancers are empty: these are one. */
@@ -79,8 +100,8 @@ export function compileLoadBalancer(
   const dsr = all.filter((frontEnd) => frontEnd.isDsr);
   const podRules = (family: 4 | 6): readonly Rule[] =>
     dsr.filter((frontEnd) => frontEnd.family === family).map((frontEnd) => dsrRule(frontEnd, facts));
-  // Inferred: the host's port balances IPv4 only; the groups seen there are IPv4 ones (dataplane.md §2.2.3).
-  const hosted = all.filter((frontEnd) => frontEnd.family === 4 && (facts.hasPods || !frontEnd.isNodePort));
+  // Inferred: the host's port balances IPv6 as it does IPv4; the groups seen there are IPv4 ones (dataplane.md §2.2.3).
+  const hosted = all.filter((frontEnd) => facts.hasPods || !frontEnd.isNodePort);
   const translated = hosted.filter((frontEnd) => isFullNat(frontEnd) && !frontEnd.keepsVip);
   const full = translated.flatMap((frontEnd) => {
     const pool = poolOf(loadBalancer, frontEnd.mapping, facts);
@@ -96,7 +117,7 @@ export function compileLoadBalancer(
   const backEnds = mergeBackEnds(hosted.map((frontEnd) => backEndRules(frontEnd, facts)));
   return Object.freeze({
     podRules: dsr.length === 0 ? NO_POD_RULES : Object.freeze({ 4: podRules(4), 6: podRules(6) }),
-    host: Object.freeze({
+    host: hostParts(familyOfBalancer(loadBalancer), {
       hairpin: orNone(
         hosted.map((frontEnd) =>
           isLostOnOverlay(frontEnd, facts) ? lostOnOverlay(frontEnd) : hairpinRule(frontEnd),

@@ -105,7 +105,7 @@ describe("PortMapping → SLB_NAT_LAYER", () => {
     Settings: { InternalPort: 80, ExternalPort: 8080, ...Settings },
   });
   const compileMapping = (settings: object): ReturnType<typeof compilePortMappings> =>
-    compilePortMappings(endpointRecord({ policies: [mapping(settings)] }), NODE);
+    compilePortMappings(endpointRecord({ policies: [mapping(settings)] }), NODE, [4, 6]);
 
   it("DT-126 the node's port becomes the pod's, on the pod's own port of the switch", () => {
     const compiled = compileMapping({ Protocol: 6, Flags: 1 });

@@ -1,5 +1,5 @@
 /** What the rules of a network's ports depend on. */
-import type { Ip, Ipv4 } from "../../net/ip.ts";
+import type { Ip, Ipv4, Ipv6 } from "../../net/ip.ts";
 import type { Mac } from "../../net/mac.ts";
 import type { EndpointRecord } from "../endpoint-record.ts";
 import type { NetworkRecord } from "../network-record.ts";
@@ -38,6 +38,11 @@ export interface NetworkView {
 
 export function managementIpOf(node: NodeFacts): Ipv4 | undefined {
   return node.addresses.find((address) => typeof address === "number");
+}
+
+/** Its address of the second family; undefined while it has none. */
+export function managementIpv6Of(node: NodeFacts): Ipv6 | undefined {
+  return node.addresses.find((address) => typeof address === "bigint");
 }
 
 export function hostLegsOf(view: NetworkView): readonly EndpointRecord[] {

@@ -1,11 +1,17 @@
 /** What load balancers take of the node's own ports: blocks for source NAT, and the node ports that they serve. */
 import { LOAD_BALANCER_FLAGS } from "../../hcn/load-balancer.ts";
 import type { KnowledgeCode } from "../../knowledge/codes.ts";
-import { formatIp } from "../../net/ip.ts";
+import { familyOf, formatIp } from "../../net/ip.ts";
 import { IpProtocol } from "../../wire/ip-protocol.ts";
 import type { HostPoolDefinition, PortClaimDefinition } from "../datapath.ts";
 import type { LoadBalancerPortMappingRecord, LoadBalancerRecord } from "../load-balancer-record.ts";
-import { type FrontEnd, type LoadBalancerFacts, hasFlag, isBalanced } from "./load-balancer-plan.ts";
+import {
+  type FrontEnd,
+  type LoadBalancerFacts,
+  familyOfBalancer,
+  hasFlag,
+  isBalanced,
+} from "./load-balancer-plan.ts";
 
 /**
  * The source of translated connections: the load balancer's SourceVIP, else the node's address, as B-4 has it.
@@ -19,10 +25,12 @@ export function poolOf(
   facts: LoadBalancerFacts,
 ): HostPoolDefinition | undefined {
   const { sourceVip } = loadBalancer;
-  const ip = typeof sourceVip === "number" ? sourceVip : facts.managementIp;
+  const family = familyOfBalancer(loadBalancer);
+  const nodeIp = family === 4 ? facts.managementIp : facts.managementIp6;
+  const ip = sourceVip !== undefined && familyOf(sourceVip) === family ? sourceVip : nodeIp;
   if (ip === undefined) return undefined;
   const protocol = mapping.protocol === IpProtocol.tcp ? "TCP" : "UDP";
-  const shared = ["SLB_NATPOOL_IPV4", protocol, formatIp(ip)].join("_");
+  const shared = [`SLB_NATPOOL_IPV${family}`, protocol, formatIp(ip)].join("_");
   // Observed: address, front end and port run together (kubernetes/kubernetes#79359).
   const [vip] = loadBalancer.frontendVips;
   const own = `${shared}${vip === undefined ? "" : formatIp(vip)}${mapping.externalPort}`;
@@ -42,8 +50,7 @@ export function reservedPoolsOf(
   loadBalancer: LoadBalancerRecord,
   facts: LoadBalancerFacts,
 ): readonly HostPoolDefinition[] {
-  if (hasFlag(loadBalancer, LOAD_BALANCER_FLAGS.DSR) || hasFlag(loadBalancer, LOAD_BALANCER_FLAGS.IPv6))
-    return [];
+  if (hasFlag(loadBalancer, LOAD_BALANCER_FLAGS.DSR)) return [];
   const pools = loadBalancer.portMappings
     .filter(isBalanced)
     .map((mapping) => poolOf(loadBalancer, mapping, facts));
@@ -76,13 +83,14 @@ export function claimsOf(
   frontEnds: readonly FrontEnd[],
   facts: LoadBalancerFacts,
 ): readonly PortClaimDefinition[] {
-  const isNodePort =
-    loadBalancer.frontendVips.length === 0 && !hasFlag(loadBalancer, LOAD_BALANCER_FLAGS.IPv6);
-  if (!isNodePort) return [];
+  const family = familyOfBalancer(loadBalancer);
+  // A node without an address of the family has no such ports.
+  const hasFamily = facts.nodeIps.some((ip) => familyOf(ip) === family);
+  if (loadBalancer.frontendVips.length > 0 || !hasFamily) return [];
   const reached = facts.traits.reachesOwnNodePorts ? undefined : "node-port-from-node-unsupported";
   return loadBalancer.portMappings.filter(isBalanced).map((mapping) => {
     const isServed = frontEnds.some((frontEnd) => frontEnd.mapping === mapping);
     const code = unservedCode(loadBalancer, isServed, facts) ?? reached;
-    return { protocol: mapping.protocol, port: mapping.externalPort, code };
+    return { family, protocol: mapping.protocol, port: mapping.externalPort, code };
   });
 }

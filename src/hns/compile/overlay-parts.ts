@@ -46,8 +46,38 @@ export function ownPrefixes(plan: OverlayPlan): readonly Prefix[] {
   return plan.subnets.map(({ prefix }) => prefix);
 }
 
+/** What all rules for the prefixes of other nodes have of their network. */
+interface RemoteSubnetRules {
+  readonly networkId: string;
+  readonly networkName: string;
+  readonly vxlanPort: number;
+  readonly routerMac: OverlayPlan["routerMac"];
+  readonly plain: Rule;
+  readonly routed: Rule;
+}
+
+/** The rules that a remote subnet was compiled to last: their matchers and counters go by the rule. */
+const KNOWN_RULES = new WeakMap<RemoteSubnet, RemoteSubnetRules>();
+
 /** To a prefix of another node: its router's MAC inside, one hop less (observed; row 3 of walk O-2). */
 export function remoteSubnetRule(plan: OverlayPlan, remote: RemoteSubnet, isRouted: boolean): Rule {
+  const { network, vxlanPort, routerMac } = plan;
+  let known = KNOWN_RULES.get(remote);
+  const isSame =
+    known?.networkId === network.id &&
+    known.networkName === network.name &&
+    known.vxlanPort === vxlanPort &&
+    known.routerMac === routerMac;
+  if (known === undefined || !isSame) {
+    const plain = makeRemoteSubnetRule(plan, remote, false);
+    const routed = makeRemoteSubnetRule(plan, remote, true);
+    known = { networkId: network.id, networkName: network.name, vxlanPort, routerMac, plain, routed };
+    KNOWN_RULES.set(remote, known);
+  }
+  return isRouted ? known.routed : known.plain;
+}
+
+function makeRemoteSubnetRule(plan: OverlayPlan, remote: RemoteSubnet, isRouted: boolean): Rule {
   const { prefix, providerAddress, routerMac, virtualSubnet, index } = remote;
   return makeRule({
     id: `${index}|REMOTESUBNETROUTE_${formatPrefix(prefix)}`,

@@ -84,17 +84,32 @@ function ownSubnets(network: NetworkRecord): readonly OwnSubnet[] {
     }));
 }
 
+/** What a policy was read as last: a node of a large cluster has hundreds, and one changes at a time. */
+const KNOWN_SUBNETS = new WeakMap<NetworkPolicy, RemoteSubnet>();
+
+function readRemoteSubnet(
+  policy: Extract<NetworkPolicy, { Type: "RemoteSubnetRoute" }>,
+  index: number,
+  defaultSubnet: number,
+): RemoteSubnet | undefined {
+  const { DestinationPrefix, ProviderAddress, IsolationId, DistributedRouterMacAddress } = policy.Settings;
+  const virtualSubnet = IsolationId ?? defaultSubnet;
+  const known = KNOWN_SUBNETS.get(policy);
+  if (known?.index === index && known.virtualSubnet === virtualSubnet) return known;
+  const prefix = ipv4Prefix(DestinationPrefix);
+  const providerAddress = parseIpv4(ProviderAddress ?? "");
+  if (prefix === undefined || providerAddress === undefined) return undefined;
+  const routerMac = parseMac(DistributedRouterMacAddress ?? "");
+  const read = Object.freeze({ prefix, providerAddress, routerMac, index, virtualSubnet });
+  KNOWN_SUBNETS.set(policy, read);
+  return read;
+}
+
 /** Routes without a usable prefix or node have no rule; `health data` says so (`policies/enforcement.ts`). */
 function remoteSubnets(network: NetworkRecord, defaultSubnet: number): readonly RemoteSubnet[] {
-  return network.policies.flatMap((policy, index): readonly RemoteSubnet[] => {
-    if (policy.Type !== "RemoteSubnetRoute") return [];
-    const { DestinationPrefix, ProviderAddress, IsolationId, DistributedRouterMacAddress } = policy.Settings;
-    const prefix = ipv4Prefix(DestinationPrefix);
-    const providerAddress = parseIpv4(ProviderAddress ?? "");
-    if (prefix === undefined || providerAddress === undefined) return [];
-    const routerMac = parseMac(DistributedRouterMacAddress ?? "");
-    return [{ prefix, providerAddress, routerMac, index, virtualSubnet: IsolationId ?? defaultSubnet }];
-  });
+  return network.policies.flatMap((policy, index) =>
+    policy.Type === "RemoteSubnetRoute" ? (readRemoteSubnet(policy, index, defaultSubnet) ?? []) : [],
+  );
 }
 
 /** The node that an endpoint says it is behind. */

@@ -14,7 +14,7 @@ const RULE_PRIORITY = 45_535;
  * Inferred: the rule holds for packets whose source a NAT rule rewrote on this port; the observed rule on overlay nodes
  * has no condition, because there every packet that leaves has an outer header.
  */
-export function compilePaRoute(network: NetworkRecord): readonly Group[] {
+export function compilePaRoute(network: NetworkRecord, isDual: boolean): readonly Group[] {
   const rule: Rule = {
     id: "PA_ROUTE",
     name: "PA_ROUTE",
@@ -27,13 +27,18 @@ export function compilePaRoute(network: NetworkRecord): readonly Group[] {
     provenance: networkProvenance(network),
     inferred: "dataplane.md §2.2.3",
   };
-  const group = createGroup({
-    name: "VNET_GROUP_PA_ROUTE_IPV4_OUT",
+  const rules = [Object.freeze(rule)];
+  return Object.freeze((isDual ? ([4, 6] as const) : ([4] as const)).map((family) => groupOf(family, rules)));
+}
+
+/** Both names are observed on overlay nodes (dataplane.md §2.2.1). */
+function groupOf(family: 4 | 6, rules: readonly Rule[]): Group {
+  return createGroup({
+    name: `VNET_GROUP_PA_ROUTE_IPV${family}_OUT`,
     direction: "out",
-    family: 4,
+    family,
     priority: GROUP_PRIORITY,
     match: "priority",
-    rules: [Object.freeze(rule)],
+    rules,
   });
-  return Object.freeze([group]);
 }

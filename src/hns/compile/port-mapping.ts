@@ -24,7 +24,7 @@ import { endpointProvenance, withPolicy } from "./provenance.ts";
 const RULE_PRIORITY = 100;
 const GROUP_PRIORITY = 100;
 
-/** True when the mapping is for IPv6, which is not translated (dataplane.md §2.11). */
+/** True when the mapping is for IPv6 (hcn.md §3.3, flag 2). */
 export function isIpv6Mapping(setting: PortMappingPolicySetting): boolean {
   return ((setting.Flags ?? 0) & NAT_FLAGS.IPv6) !== 0 || setting.VIP?.includes(":") === true;
 }
@@ -35,26 +35,36 @@ export interface PortMappings {
   /** Ports whose packets the host's own stack leaves to the switch: the node's own connections (LocalRoutedVip). */
   readonly claims: readonly PortClaimDefinition[];
   /** The addresses that answers leave with. */
-  readonly addresses: readonly Ipv4[];
+  readonly addresses: readonly Ip[];
 }
 
 const NONE: PortMappings = Object.freeze({ groups: [], bindings: [], claims: [], addresses: [] });
 
 interface Mapping {
   readonly index: number;
-  readonly vip: Ipv4;
+  readonly family: 4 | 6;
+  readonly vip: Ip;
   readonly ip: Ip;
   readonly setting: PortMappingPolicySetting;
 }
 
-function mappingsOf(endpoint: EndpointRecord, managementIp: Ipv4 | undefined): readonly Mapping[] {
+function mappingsOf(
+  endpoint: EndpointRecord,
+  managementIp: Ipv4 | undefined,
+  families: readonly (4 | 6)[],
+): readonly Mapping[] {
   const mappings: Mapping[] = [];
   for (const [index, policy] of endpoint.policies.entries()) {
-    if (policy.Type !== "PortMapping" || isIpv6Mapping(policy.Settings)) continue;
+    if (policy.Type !== "PortMapping") continue;
     const setting = policy.Settings;
-    const vip = setting.VIP === undefined || setting.VIP === "" ? managementIp : parseIp(setting.VIP);
-    const ip = endpoint.ipConfigs.map((config) => config.ip).find((address) => familyOf(address) === 4);
-    if (typeof vip === "number" && ip !== undefined) mappings.push({ index, vip, ip, setting });
+    const family = isIpv6Mapping(setting) ? 6 : 4;
+    // The service has written the management address into a mapping of IPv6 that names none.
+    const fallback = family === 4 ? managementIp : undefined;
+    const vip = setting.VIP === undefined || setting.VIP === "" ? fallback : parseIp(setting.VIP);
+    const ip = endpoint.ipConfigs.map((config) => config.ip).find((address) => familyOf(address) === family);
+    if (vip === undefined || familyOf(vip) !== family || ip === undefined || !families.includes(family))
+      continue;
+    mappings.push({ index, family, vip, ip, setting });
   }
   return mappings;
 }
@@ -88,13 +98,34 @@ function portProtocols(setting: PortMappingPolicySetting): readonly number[] {
   );
 }
 
-/** Compiles the PortMapping policies of an endpoint that have an effect. */
-export function compilePortMappings(endpoint: EndpointRecord, managementIp: Ipv4 | undefined): PortMappings {
-  const mappings = mappingsOf(endpoint, managementIp);
+/** The rules of one family: no group without them. */
+function groupOf(endpoint: EndpointRecord, mappings: readonly Mapping[], family: 4 | 6): readonly Group[] {
+  const rules = mappings
+    .filter((mapping) => mapping.family === family)
+    .flatMap((mapping) =>
+      portProtocols(mapping.setting).map((protocol) => compileRule(endpoint, mapping, protocol)),
+    );
+  if (rules.length === 0) return [];
+  const group = createGroup({
+    name: `SLB_GROUP_NAT_IPv${family}_IN`,
+    direction: "in",
+    family,
+    priority: GROUP_PRIORITY,
+    match: "priority",
+    rules,
+  });
+  return [group];
+}
+
+/** Compiles the PortMapping policies of an endpoint that have an effect, of these families. */
+export function compilePortMappings(
+  endpoint: EndpointRecord,
+  managementIp: Ipv4 | undefined,
+  families: readonly (4 | 6)[],
+): PortMappings {
+  const mappings = mappingsOf(endpoint, managementIp, families);
   if (mappings.length === 0) return NONE;
-  const rules = mappings.flatMap((mapping) =>
-    portProtocols(mapping.setting).map((protocol) => compileRule(endpoint, mapping, protocol)),
-  );
+  const groups = ([4, 6] as const).flatMap((family) => groupOf(endpoint, mappings, family));
   const bindings = mappings.flatMap(({ vip, setting }) =>
     portProtocols(setting).map((protocol) =>
       Object.freeze({ ip: vip, protocol, port: setting.ExternalPort ?? 0 }),
@@ -102,21 +133,13 @@ export function compilePortMappings(endpoint: EndpointRecord, managementIp: Ipv4
   );
   const claims = mappings
     .filter(({ setting }) => ((setting.Flags ?? 0) & NAT_FLAGS.LocalRoutedVip) !== 0)
-    .flatMap(({ setting }) =>
+    .flatMap(({ family, setting }) =>
       portProtocols(setting).map((protocol) =>
-        Object.freeze({ protocol, port: setting.ExternalPort ?? 0, code: undefined }),
+        Object.freeze({ family, protocol, port: setting.ExternalPort ?? 0, code: undefined }),
       ),
     );
-  const group = createGroup({
-    name: "SLB_GROUP_NAT_IPv4_IN",
-    direction: "in",
-    family: 4,
-    priority: GROUP_PRIORITY,
-    match: "priority",
-    rules,
-  });
   return Object.freeze({
-    groups: Object.freeze([group]),
+    groups: Object.freeze(groups),
     bindings: Object.freeze(bindings),
     claims: Object.freeze(claims),
     addresses: Object.freeze([...new Set(mappings.map((mapping) => mapping.vip))]),

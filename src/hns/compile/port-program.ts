@@ -28,13 +28,15 @@ import {
 import { L2BRIDGE_STACK } from "./layers.ts";
 import { type NetworkView, type NodeFacts, attachedKey, hostLegsOf, managementIpOf } from "./network-view.ts";
 import { compileOverlayProgram } from "./overlay-program.ts";
+import { prefixFamily } from "../../net/prefix.ts";
 import { compilePaRoute } from "./pa-route.ts";
 import { type RoutedEndpoint } from "./sdn-routes.ts";
 import { type Shape, shapeOf } from "./shape.ts";
 
 /** The rule for translated packets, the same on all ports of a network. */
 export function paRouteOf(cache: CompileCache, network: NetworkRecord): readonly Group[] {
-  return cache.get(network.id, "pa-route", [network.name], () => compilePaRoute(network));
+  const isDual = network.subnets.some((subnet) => prefixFamily(subnet.prefix) === 6);
+  return cache.get(network.id, "pa-route", [network.name, isDual], () => compilePaRoute(network, isDual));
 }
 
 /** Groups that ports share: all ports of a network, or all ports there are. */
@@ -102,7 +104,7 @@ function compileOwnParts(
   proxies: readonly ProxySource[],
 ): OwnParts {
   const managementIp = managementIpOf(node);
-  const translations = compileTranslations(endpoint, managementIp, proxies);
+  const translations = compileTranslations(endpoint, managementIp, proxies, [4, 6]);
   const isRouted = isAddressed && managementIp !== undefined;
   return Object.freeze({
     translations,

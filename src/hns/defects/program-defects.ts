@@ -4,6 +4,7 @@
  */
 import type { Guid } from "../../hcn/client.ts";
 import type { Ip } from "../../net/ip.ts";
+import type { KnowledgeCode } from "../../knowledge/codes.ts";
 import type { QuirkName } from "../../knowledge/quirks.ts";
 import type { Group } from "../../vfp/group.ts";
 import type { CompileCache } from "../compile/compile-cache.ts";
@@ -75,6 +76,8 @@ function changeLayer(groups: Groups, layer: LayerName, change: GroupChange): Gro
 }
 
 /** Plain data, part of a service's context. */
+const IPV6_FROM_NODE: KnowledgeCode = "ipv6-host-port-from-node";
+
 export class ProgramDefects {
   /** Networks whose ports lost what unpacks VXLAN when the service restarted. */
   private readonly withoutDecap = new Set<Guid>();
@@ -120,8 +123,16 @@ export class ProgramDefects {
     groups = this.onBalancing(view, endpoint, groups, isPod);
     groups = this.onTunnels(view, groups);
     const isBlocked = isPod && this.isCutOff(endpoint);
-    if (groups === program.groups && !isBlocked) return program;
-    return { ...program, groups, isBlocked };
+    const claims = this.claimsOf(endpoint, program);
+    if (groups === program.groups && claims === program.claims && !isBlocked) return program;
+    return { ...program, groups, claims, isBlocked };
+  }
+
+  /** Port mappings of IPv6 are not for the node itself (F-43). */
+  private claimsOf(endpoint: RoutedEndpoint, { claims }: PortProgram): PortProgram["claims"] {
+    const hasIpv6 = claims.some(({ family }) => family === 6);
+    if (!hasIpv6 || !this.quirks.strikes("ipv6-port-mapping-from-node", endpoint.id)) return claims;
+    return claims.map((claim) => (claim.family === 6 ? { ...claim, code: IPV6_FROM_NODE } : claim));
   }
 
   onRouter(view: NetworkView, router: RouterProgram): RouterProgram {

@@ -51,8 +51,13 @@ function reasonForAcl(settings: AclPolicySetting, network: NetworkRecord | undef
   return missingSet(setsOf(settings), network);
 }
 
-function reasonForMapping(policy: Extract<EndpointPolicy, { Type: "PortMapping" }>): string | undefined {
-  return isIpv6Mapping(policy.Settings) ? `IPv6 port mappings are ${NOT_YET}` : undefined;
+function reasonForMapping(
+  policy: Extract<EndpointPolicy, { Type: "PortMapping" }>,
+  network: NetworkRecord | undefined,
+): string | undefined {
+  return isIpv6Mapping(policy.Settings) && network?.type === "Overlay"
+    ? "IPv6 is not encapsulated"
+    : undefined;
 }
 
 /** Why a route does less than on Windows; undefined: it does all. */

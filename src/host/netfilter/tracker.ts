@@ -3,9 +3,8 @@ import { readU8 } from "../../base/bytes.ts";
 import type { FiveTuple } from "../../net/five-tuple.ts";
 import { Headers } from "../../wire/headers.ts";
 import { ICMP_HEADER_BYTES } from "../../wire/icmp.ts";
-import { Icmpv6Type } from "../../wire/icmpv6.ts";
 import { IpProtocol } from "../../wire/ip-protocol.ts";
-import { isIcmpErrorAt } from "../icmp-messages.ts";
+import { isDiscoveryAt, isIcmpErrorAt } from "../icmp-messages.ts";
 import { Connection, TrackedPacket, opposite } from "./connection.ts";
 import { ConnectionTable, isStream, timeoutOf } from "./connection-table.ts";
 import { type Direction, nextTcpState } from "./tcp-tracking.ts";
@@ -29,7 +28,7 @@ export class Tracker {
    */
   track(bytes: Uint8Array, headers: Headers, nowMs: number, cause?: HandledPacket): TrackedPacket {
     // nf_conntrack_proto_icmpv6.c: neighbour discovery is no connection's.
-    if (isDiscovery(bytes, headers)) return new TrackedPacket("untracked");
+    if (isDiscoveryAt(bytes, headers)) return new TrackedPacket("untracked");
     if (isIcmpErrorAt(bytes, headers)) return this.trackError(bytes, headers, nowMs, cause);
     const tuple = readTuple(bytes, headers);
     if (tuple === undefined) return new TrackedPacket(INVALID);
@@ -105,10 +104,4 @@ export class Tracker {
     if (found === undefined) return new TrackedPacket(INVALID);
     return new TrackedPacket("related", found.connection, found.direction);
   }
-}
-
-function isDiscovery(bytes: Uint8Array, headers: Headers): boolean {
-  if (headers.family !== 6 || headers.protocol !== IpProtocol.icmpv6 || headers.transport < 0) return false;
-  const type = readU8(bytes, headers.transport);
-  return type >= Icmpv6Type.routerSolicitation && type <= Icmpv6Type.neighborAdvertisement;
 }

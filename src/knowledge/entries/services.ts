@@ -13,6 +13,7 @@ import {
 type ServiceCode =
   | "service-vip-from-node-unsupported"
   | "node-port-from-node-unsupported"
+  | "ipv6-host-port-from-node"
   | "hairpin-under-dsr"
   | "service-loop-blocked"
   | "external-traffic-policy-local-without-local-endpoint"
@@ -57,6 +58,28 @@ export const SERVICE_ENTRIES: EntryTable<ServiceCode> = {
       reference("dataplane.md §2.4 (B-8)"),
     ],
     profiles: ["ws2019", "1903", "2004"],
+  },
+
+  "ipv6-host-port-from-node": {
+    title: "A Windows node does not reach a pod's host port by its own IPv6 address",
+    cause: prose`
+      A pod with two addresses has each host port mapped twice, once for each family. Others reach both. The node
+      itself reaches the port by its IPv4 address, if the mapping has the flag LocalRoutedVip, and not by its IPv6
+      address: HNS does not serve the mapping of IPv6 to the node's own connections. Why is not known.
+
+      Inferred: such packets end in the node's own stack.`,
+    onNode: prose`
+      The first command works on the node itself, the second one does not; from another machine both do:
+
+          curl.exe -v http://<node's IPv4 address>:<host port>
+          curl.exe -v http://[<node's IPv6 address>]:<host port>`,
+    remedy: prose`
+      Use the IPv4 address of the node, or the pod's own address, for what the node itself asks.`,
+    sources: [
+      thread("Azure/azure-container-networking", 2879),
+      reference("dataplane.md §2.11, §2.16 (6-8), §9 (F-43), DT-127"),
+    ],
+    profiles: ["2004", "ws2022", "win11-21h2", "23h2", "ws2025"],
   },
 
   "node-port-from-node-unsupported": {

@@ -242,6 +242,12 @@ const POLICIES: readonly ExpectationRow[] = [
     source: "dataplane.md §2.4 B-5",
   },
   {
+    id: "SVC-HAIRPIN-OVERLAY",
+    when: { flow: "pod-to-own-service", sourceOs: "windows", isDsr: false, driver: "Overlay" },
+    expected: { outcome: "works", sees: "client-source-vip" },
+    source: "dataplane.md §2.3 O-5, §3.3",
+  },
+  {
     id: "SVC-HAIRPIN",
     when: { flow: "pod-to-own-service", sourceOs: "windows" },
     expected: { outcome: "works", sees: "client-node" },
@@ -258,6 +264,12 @@ const POLICIES: readonly ExpectationRow[] = [
     when: { flow: FROM_PODS, sourceOs: "windows", isDsr: true, outboundNat: ["excepted", "none"] },
     expected: { outcome: "works", sees: "client" },
     source: "windows-networking-documentation.md §5, dataplane.md §2.4 B-3",
+  },
+  {
+    id: "SVC-NON-DSR-OVERLAY",
+    when: { flow: FROM_PODS, sourceOs: "windows", isDsr: false, driver: "Overlay" },
+    expected: { outcome: "works", sees: "client-source-vip" },
+    source: "dataplane.md §2.3 O-5, §3.3",
   },
   {
     id: "SVC-NON-DSR",

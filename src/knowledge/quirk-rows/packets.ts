@@ -138,10 +138,10 @@ export const PACKET_QUIRKS: Readonly<Record<PacketQuirk, QuirkRow>> = {
   },
   "ipv6-port-mapping-from-node": {
     title: "IPv6 port mappings do not work from the node itself",
-    concerns: [],
+    // No build is named that is without it; these have two families on L2Bridge (dataplane.md §2.11, DT-127).
+    concerns: onProfiles("2004", "ws2022", "win11-21h2", "23h2", "ws2025"),
     strikes: "always",
-    notActedOn: "IPv6 port mappings are stored and not carried out by this version",
-    explanation: "hns-rules-differ",
+    explanation: "ipv6-host-port-from-node",
     sources: ["dataplane.md F-43", "Azure/azure-container-networking#2879"],
   },
   "overlay-nodeport-ws2022": {

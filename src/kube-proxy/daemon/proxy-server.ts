@@ -12,7 +12,6 @@ import { effectiveGates, gatesOf } from "../configuration/feature-gates.ts";
 import { KubeProxy } from "../kube-proxy.ts";
 import type { HostInterface } from "../options.ts";
 import { ProxyObjects } from "../proxy-objects.ts";
-import type { FamilySyncReport } from "../report.ts";
 import { familyOfSlice } from "../tracked-endpoints.ts";
 import { EventRecorder } from "./event-recorder.ts";
 import { familyComplaints } from "./family-complaints.ts";
@@ -62,9 +61,6 @@ export interface Ended {
 
 /** First minor that ends when its node gets other addresses (#138183). */
 const NODE_CHANGE_ENDS_SINCE = 37;
-/** Waits for the next try of syncs that end early: doubled from the first to the last. */
-const RETRY_FIRST_MS = 1_000;
-const RETRY_MAX_MS = 30_000;
 
 const STOPPED: Ended = { exitCode: 0, message: undefined };
 
@@ -86,7 +82,6 @@ export class ProxyServer {
   private readonly waiter: Waiter;
   private readonly node: OwnNode;
   private comparedAtMs = Number.NEGATIVE_INFINITY;
-  private failures = 0;
   private ended: Ended | undefined;
   private finish: (ended: Ended) => void = () => undefined;
   private readonly finished: Promise<Ended>;
@@ -353,15 +348,7 @@ export class ProxyServer {
     this.teller.keepOnly(proxy.services());
     await this.serviceHealth.sync(checkedServices(this.objects, proxy.families, this.behaviour, hostname));
     if (this.ended !== undefined) await this.serviceHealth.closeAll();
-    return compat === "better" ? this.retryAfter(report.families) : undefined;
-  }
-
-  /** When something is worth another try. An early end is retried with growing distance. */
-  private retryAfter(families: readonly FamilySyncReport[]): number | undefined {
-    const isEarly = families.some(({ outcome }) => outcome !== "done");
-    this.failures = isEarly ? this.failures + 1 : 0;
-    const waits = families.flatMap(({ retryAfterMs }) => retryAfterMs ?? []);
-    if (isEarly) waits.push(Math.min(RETRY_FIRST_MS * 2 ** (this.failures - 1), RETRY_MAX_MS));
+    const waits = report.families.flatMap(({ retryAfterMs }) => retryAfterMs ?? []);
     return waits.length === 0 ? undefined : Math.min(...waits);
   }
 

@@ -10,7 +10,7 @@ import { LIMITS } from "../../base/limits.ts";
 import type { Log } from "../../base/log.ts";
 import { KubeError } from "../error.ts";
 import { KubeApi } from "./api-app.node.ts";
-import { makeCertificate } from "./self-signed.node.ts";
+import { type ServerCertificate, makeCertificate } from "./self-signed.node.ts";
 import type { ServedSource } from "./watch-stream.node.ts";
 
 const REQUEST_TIMEOUT_MS = 30_000;
@@ -18,6 +18,11 @@ const KEEP_ALIVE_TIMEOUT_MS = 65_000;
 const GRACE_MS = 500;
 const TOKEN_BYTES = 24;
 const OWNER_ONLY = 0o600;
+
+/** By what clients know a server again: it outlives the server. */
+export interface ServerIdentity extends ServerCertificate {
+  readonly token: string;
+}
 
 export interface KubeServerOptions {
   readonly source: ServedSource;
@@ -27,6 +32,8 @@ export interface KubeServerOptions {
   readonly port: number;
   /** `v1.34.4` */
   readonly gitVersion: string;
+  /** That of an earlier server, whose kubeconfigs hold on; without it a new one is made. */
+  readonly identity?: ServerIdentity | undefined;
   readonly log?: Log | undefined;
   /** How often watches get bookmarks; about once a minute. */
   readonly bookmarkMs?: number | undefined;
@@ -45,19 +52,22 @@ function accessCheck(token: string): (authorization: string | undefined) => void
   };
 }
 
+function makeIdentity(host: string): ServerIdentity {
+  const hosts = [...new Set(["localhost", "127.0.0.1", "::1", host])];
+  const token = randomBytes(TOKEN_BYTES).toString("base64url");
+  return { ...makeCertificate("mullion", hosts, Date.now()), token };
+}
+
 export class KubeServer {
   private readonly api: KubeApi;
   private readonly server: Server;
   private readonly host: string;
-  private readonly token: string;
-  private readonly certificate: string;
+  readonly identity: ServerIdentity;
 
   private constructor(options: KubeServerOptions) {
     this.host = options.host;
-    this.token = randomBytes(TOKEN_BYTES).toString("base64url");
-    const hosts = [...new Set(["localhost", "127.0.0.1", "::1", options.host])];
-    const { key, certificate } = makeCertificate("mullion", hosts, Date.now());
-    this.certificate = certificate;
+    this.identity = options.identity ?? makeIdentity(options.host);
+    const { key, certificate, token } = this.identity;
     const { source, gitVersion, log, bookmarkMs } = options;
     const nowMs = (): number => Date.now();
     this.api = new KubeApi({
@@ -66,7 +76,7 @@ export class KubeServer {
       nowMs,
       log,
       bookmarkMs,
-      checkAccess: accessCheck(this.token),
+      checkAccess: accessCheck(token),
     });
     this.server = createAdaptorServer({
       fetch: this.api.app.fetch,
@@ -107,12 +117,12 @@ export class KubeServer {
 
   /** The kubeconfig with which kubectl and other programs come in. It holds the token. */
   get kubeconfig(): string {
-    const data = Buffer.from(this.certificate).toString("base64");
+    const data = Buffer.from(this.identity.certificate).toString("base64");
     return stringify({
       apiVersion: "v1",
       kind: "Config",
       clusters: [{ name: "mullion", cluster: { server: this.url, "certificate-authority-data": data } }],
-      users: [{ name: "mullion", user: { token: this.token } }],
+      users: [{ name: "mullion", user: { token: this.identity.token } }],
       contexts: [{ name: "mullion", context: { cluster: "mullion", user: "mullion" } }],
       "current-context": "mullion",
     });

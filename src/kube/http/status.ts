@@ -29,7 +29,7 @@ export function statusOf(error: unknown, about: StatusDetails = {}): FailureStat
       : new KubeError("kubernetes-unreachable", INTERNAL, "Internal error occurred: see the server's log", {
           reason: "InternalError",
         });
-  const { message, reason, status, causes, retryAfterSeconds } = known;
+  const { message, reason, status, causes, subject, retryAfterSeconds } = known;
   const told = causes.map((cause) => ({ reason: "FieldValueInvalid", ...cause }));
   return {
     kind: "Status",
@@ -40,6 +40,7 @@ export function statusOf(error: unknown, about: StatusDetails = {}): FailureStat
     reason,
     details: {
       ...about,
+      ...subject,
       ...(told.length === 0 ? {} : { causes: told }),
       ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
     },

@@ -6,6 +6,7 @@ import { fork } from "../../base/fork.ts";
 import { checkedObject } from "../checked-object.ts";
 import { KubeError, unreachable } from "../error.ts";
 import type { KubeKind, KubeObject, KubeObjects } from "../objects.ts";
+import type { Fields } from "../load/field-check.ts";
 import { patchedObject } from "../patch/apply-patch.ts";
 import { type Selector, selectorOf } from "../selection.ts";
 import type {
@@ -22,6 +23,7 @@ import type {
   WriteOptions,
 } from "../source.ts";
 import type { MemoryKube } from "./memory-kube.ts";
+import { withoutTypeDependentFields } from "./type-dependent-fields.ts";
 import type { StoredEvent } from "./object-store.ts";
 import { notFound } from "./write-object.ts";
 
@@ -186,8 +188,14 @@ export class MemoryKubeSource implements KubeSource {
     options: WriteOptions = {},
   ): Promise<KubeObjects[Kind]> {
     this.checkOpen();
-    const checked: KubeObject = checkedObject(kind, object);
-    return this.write(() => this.kube.replace(checked, options) as KubeObjects[Kind]);
+    return this.write(() => {
+      const { metadata }: KubeObject = object;
+      const before: KubeObject | undefined = this.kube.get(kind, metadata.namespace, metadata.name);
+      const given =
+        before === undefined ? object : withoutTypeDependentFields(before, object as unknown as Fields);
+      const checked: KubeObject = checkedObject(kind, given);
+      return this.kube.replace(checked, options) as KubeObjects[Kind];
+    });
   }
 
   async patch<Kind extends KubeKind>(

@@ -380,7 +380,7 @@ describe("objects", () => {
 
   it("that are not there cannot be deleted", () => {
     expect(() => start("").delete("Pod", "default", "p")).toThrow(
-      new KubeError("object-not-found", 404, 'pods "p" not found'),
+      new KubeError("object-not-found", 404, 'pods "p" not found', { subject: { name: "p", kind: "pods" } }),
     );
   });
 

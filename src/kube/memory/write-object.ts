@@ -6,6 +6,7 @@
 import { LIMITS } from "../../base/limits.ts";
 import { refusedObject, resourceOf } from "../checked-object.ts";
 import { KubeError } from "../error.ts";
+import { KINDS } from "../kinds.ts";
 import type { KubeKind, KubeObject } from "../objects.ts";
 import type { DeleteOptions, WriteOptions } from "../source.ts";
 import { BUILT_IN_NAMESPACES, admitObject, namespaceObject, withName } from "./admit-object.ts";
@@ -40,7 +41,9 @@ export function hasStatus(kind: KubeKind): boolean {
 }
 
 export function notFound(kind: KubeKind, name: string): KubeError {
-  return new KubeError("object-not-found", 404, `${resourceOf(kind)} ${JSON.stringify(name)} not found`);
+  return new KubeError("object-not-found", 404, `${resourceOf(kind)} ${JSON.stringify(name)} not found`, {
+    subject: { name, kind: KINDS[kind].plural },
+  });
 }
 
 function conflict(kind: KubeKind, name: string, why: string): KubeError {
@@ -108,7 +111,10 @@ export function createObject(plane: ControlPlane, object: KubeObject): KubeObjec
   ensureNamespace(plane, namespace);
   if (plane.store.get(kind, namespace, name) !== undefined) {
     const message = `${resourceOf(kind)} ${JSON.stringify(name)} already exists`;
-    throw new KubeError("object-exists-already", 409, message, { reason: "AlreadyExists" });
+    throw new KubeError("object-exists-already", 409, message, {
+      reason: "AlreadyExists",
+      subject: { name, kind: KINDS[kind].plural },
+    });
   }
   const stored = plane.put(admit(plane, named));
   if (kind === "Event") trimEvents(plane);

@@ -1,6 +1,7 @@
 /** An object after a patch, checked again. */
 import { checkedObject } from "../checked-object.ts";
 import { KubeError } from "../error.ts";
+import { withoutTypeDependentFields } from "../memory/type-dependent-fields.ts";
 import type { KubeKind, KubeObject, KubeObjects } from "../objects.ts";
 import type { KubePatch } from "../source.ts";
 import { applyJsonPatch } from "./json-patch.ts";
@@ -42,5 +43,6 @@ export function patchedObject<Kind extends KubeKind>(
       `the name of the object (${String(name)}) does not match the name on the URL (${before.metadata.name})`,
     );
   }
-  return checkedObject(before.kind, result, before.metadata.namespace) as KubeObjects[Kind];
+  const prepared = isMapping(result) ? withoutTypeDependentFields(before, result) : result;
+  return checkedObject(before.kind, prepared, before.metadata.namespace) as KubeObjects[Kind];
 }

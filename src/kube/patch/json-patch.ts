@@ -80,6 +80,7 @@ function changeAt(at: unknown, steps: readonly string[], change: Change, path: s
 
 function perform(document: unknown, operation: JsonPatchOperation): unknown {
   const { op, path, from = "", value } = operation;
+  if (typeof path !== "string" || typeof from !== "string") throw refuse("path and from are JSON pointers");
   const change = (where: string, what: Change): unknown => changeAt(document, stepsOf(where), what, where);
   switch (op) {
     case "add":

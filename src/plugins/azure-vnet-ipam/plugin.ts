@@ -22,6 +22,7 @@ import {
   releaseAddress,
   requestAddress,
   requestPool,
+  requestSharedPool,
 } from "./pools.ts";
 import { type AddressSources, readPools } from "./source.ts";
 
@@ -67,7 +68,7 @@ export class AzureVnetIpam implements CniPlugin {
   add(request: PluginRequest): Promise<CniResult> {
     const configuration = this.read(request);
     return this.withPools(request, configuration, async (pools, save) => {
-      const pool = this.poolFor(pools, configuration);
+      const pool = this.poolFor(pools, configuration, request.containerId);
       let result: CniResult;
       try {
         const { ip } = requestAddress(pool, configuration.address, request.containerId);
@@ -149,9 +150,11 @@ export class AzureVnetIpam implements CniPlugin {
   }
 
   /** @throws CniError (100) */
-  private poolFor(pools: Pools, { subnet, master }: IpamConfiguration): AddressPool {
+  private poolFor(pools: Pools, { subnet, master }: IpamConfiguration, containerId: string): AddressPool {
+    const wanted = { interfaceName: master, isIpv6: false };
     try {
-      if (subnet === "") return requestPool(pools, { interfaceName: master, isIpv6: false });
+      if (subnet === "" && this.compat === "better") return requestSharedPool(pools, wanted, containerId);
+      if (subnet === "") return requestPool(pools, wanted);
     } catch (error) {
       throw fail("Failed to allocate pool", error);
     }

@@ -43,11 +43,38 @@ function isAnyInUse({ addresses }: AddressPool): boolean {
   return [...addresses.values()].some(({ isInUse, id }) => isInUse || id !== "");
 }
 
+/** What a caller wants that does not know its pool. */
+export interface WantedPool {
+  readonly interfaceName: string;
+  readonly isIpv6: boolean;
+}
+
+/**
+ * The pool in which the container holds an address, else one that nobody uses, else one with a free address (better). The
+ * caller may have died, or lost its state, after it got addresses: what is in use is still in use.
+ */
+export function requestSharedPool(pools: Pools, wanted: WantedPool, containerId: string): AddressPool {
+  const own = [...pools.values()].find(
+    ({ addresses, isIpv6 }) =>
+      isIpv6 === wanted.isIpv6 && [...addresses.values()].some(({ id }) => id === containerId),
+  );
+  if (own !== undefined) return own;
+  try {
+    return requestPool(pools, wanted);
+  } catch (error) {
+    const shared = [...pools.values()].find(
+      ({ addresses, isIpv6, interfaceName }) =>
+        isIpv6 === wanted.isIpv6 &&
+        (wanted.interfaceName === "" || wanted.interfaceName === interfaceName) &&
+        [...addresses.values()].some(({ id, isInUse }) => !isInUse && id === ""),
+    );
+    if (shared === undefined) throw error;
+    return shared;
+  }
+}
+
 /** A pool that nobody uses; of several the one of higher priority, then the one with more addresses. */
-export function requestPool(
-  pools: Pools,
-  wanted: { readonly interfaceName: string; readonly isIpv6: boolean },
-): AddressPool {
+export function requestPool(pools: Pools, wanted: WantedPool): AddressPool {
   let best: AddressPool | undefined;
   for (const pool of pools.values()) {
     if (pool.references > 0 && isAnyInUse(pool)) continue;

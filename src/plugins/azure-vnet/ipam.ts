@@ -222,7 +222,9 @@ export class AzureIpam implements AddressSource {
     try {
       return await add();
     } catch (error) {
-      if (!describeError(error).includes(NO_POOLS)) throw this.allocationFailure(error);
+      // Better does not give addresses of running pods away.
+      const isForgotten = this.options.compat === "reference" && describeError(error).includes(NO_POOLS);
+      if (!isForgotten) throw this.allocationFailure(error);
     }
     try {
       await forgetAddresses();

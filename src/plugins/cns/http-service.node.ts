@@ -20,6 +20,8 @@ async function readBody(request: IncomingMessage): Promise<string | undefined> {
 }
 
 export class CnsHttpService {
+  /** As "cnsurl" takes it. */
+  url = "";
   private readonly server: Server;
 
   private constructor(service: CnsService) {
@@ -35,12 +37,8 @@ export class CnsHttpService {
       made.server.once("error", reject);
       made.server.listen(port, LOOPBACK, resolve);
     });
+    made.url = `http://${LOOPBACK}:${(made.server.address() as AddressInfo).port}`;
     return made;
-  }
-
-  /** As "cnsurl" takes it. */
-  get url(): string {
-    return `http://${LOOPBACK}:${(this.server.address() as AddressInfo).port}`;
   }
 
   close(): Promise<void> {

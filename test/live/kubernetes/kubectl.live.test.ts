@@ -1,0 +1,221 @@
+// kubectl as the user's hand, on the emulator's API as `mullion kube serve` serves it.
+import { execFile, spawn, spawnSync } from "node:child_process";
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { findProgram } from "../../../tools/live-programs.ts";
+import { CONTROL_PLANE_TIMEOUT_MS } from "./control-plane.ts";
+import { Program } from "./processes.ts";
+
+const ROOT = resolve(import.meta.dirname, "../../..");
+const UP_MS = 60_000;
+let folder: string;
+let program: string;
+let kubeconfig: string;
+let server: Program;
+
+beforeAll(async () => {
+  program = findProgram("kubectl");
+  folder = mkdtempSync(join(tmpdir(), "mullion-kubectl-"));
+  kubeconfig = join(folder, "kubeconfig");
+  const serve = [
+    "kube",
+    "serve",
+    "-f",
+    "examples/two-windows-nodes/cluster.yaml",
+    "--kubeconfig",
+    kubeconfig,
+  ];
+  const command = [process.execPath, join(ROOT, "bin", "mullion.js"), ...serve];
+  server = new Program(command, join(folder, "mullion.log"));
+  await server.until(() => existsSync(kubeconfig), UP_MS);
+}, CONTROL_PLANE_TIMEOUT_MS);
+
+afterAll(async () => {
+  await server.end("SIGTERM");
+  rmSync(folder, { recursive: true });
+});
+
+interface Outcome {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+function run(args: readonly string[], input = ""): Outcome {
+  const env = { ...process.env, KUBECONFIG: kubeconfig, HOME: folder };
+  const { status, stdout, stderr } = spawnSync(program, args, {
+    input,
+    encoding: "utf8",
+    env,
+    timeout: 60_000,
+  });
+  return { code: status, stdout, stderr };
+}
+
+/** What it prints. @throws Error when it ends with another code than 0. */
+function kubectl(...args: readonly string[]): string {
+  const { code, stdout, stderr } = run(args);
+  if (code !== 0) throw new Error(`kubectl ${args.join(" ")}: ${code}\n${stdout}\n${stderr}`);
+  return stdout;
+}
+
+function apply(text: string): string {
+  const { code, stdout, stderr } = run(["apply", "-f", "-"], text);
+  if (code !== 0) throw new Error(`kubectl apply: ${code}\n${stdout}\n${stderr}`);
+  return stdout;
+}
+
+function shop(replicas: number): string {
+  return `
+apiVersion: v1
+kind: Namespace
+metadata: {name: shop}
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web, namespace: shop}
+spec:
+  replicas: ${replicas}
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      nodeSelector: {kubernetes.io/os: windows}
+      containers: [{name: web, image: "web:1", ports: [{name: http, containerPort: 80}]}]
+---
+apiVersion: v1
+kind: Service
+metadata: {name: web, namespace: shop}
+spec: {selector: {app: web}, ports: [{name: http, port: 80, targetPort: http}]}
+`;
+}
+
+describe("kubectl on the emulator", () => {
+  it("finds what there is", () => {
+    expect(kubectl("version")).toMatch(/Server Version: v1\.\d+\.\d+/);
+    expect(kubectl("api-resources")).toMatch(/endpointslices +discovery\.k8s\.io\/v1 +true +EndpointSlice/);
+    expect(kubectl("cluster-info")).toContain("https://127.0.0.1:");
+  });
+
+  it("get shows nodes as tables, wide ones, YAML and JSON paths", () => {
+    const lines = kubectl("get", "nodes").trim().split("\n");
+    expect(lines[0]).toMatch(/^NAME +STATUS +ROLES +AGE +VERSION$/);
+    expect(lines[1]).toMatch(/^win-1 +Ready /);
+    expect(kubectl("get", "nodes", "-o", "wide")).toMatch(
+      /INTERNAL-IP +EXTERNAL-IP +OS-IMAGE +KERNEL-VERSION/,
+    );
+    expect(kubectl("get", "node", "win-1", "-o", "yaml")).toMatch(/^kind: Node$/m);
+    expect(kubectl("get", "node", "win-1", "-o", "jsonpath={.metadata.name}")).toBe("win-1");
+    expect(kubectl("get", "nodes", "-l", "kubernetes.io/os=linux", "-o", "name")).toBe("");
+  });
+
+  it("apply makes a Deployment and a Service, whose pods run with addresses and are endpoints", () => {
+    const created = "namespace/shop created\ndeployment.apps/web created\nservice/web created\n";
+    expect(apply(shop(2))).toBe(created);
+    const pods = kubectl("get", "pods", "-n", "shop", "-o", "wide").trim().split("\n").slice(1);
+    expect(pods).toHaveLength(2);
+    for (const line of pods) expect(line).toMatch(/^web-\S+ +1\/1 +Running +0 +\d+s +10\.\S+ +win-[12] /);
+    const ready = "{.items[0].endpoints[*].conditions.ready}";
+    expect(kubectl("get", "endpointslices", "-n", "shop", "-o", `jsonpath=${ready}`)).toBe("true true");
+    kubectl("wait", "-n", "shop", "--for=condition=Ready", "pod", "-l", "app=web", "--timeout=5s");
+  });
+
+  it("apply again changes nothing; another number of replicas is followed", () => {
+    const unchanged = "namespace/shop unchanged\ndeployment.apps/web unchanged\nservice/web unchanged\n";
+    expect(apply(shop(2))).toBe(unchanged);
+    expect(run(["diff", "-f", "-"], shop(1)).stdout).toMatch(/^- {2}replicas: 2\n\+ {2}replicas: 1$/m);
+    expect(apply(shop(1))).toContain("deployment.apps/web configured");
+    expect(kubectl("get", "pods", "-n", "shop", "-o", "name").trim().split("\n")).toHaveLength(1);
+  });
+
+  it("apply takes away what is not in the file any more", () => {
+    const map = (data: string): string =>
+      `{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "m", "namespace": "shop"}, "data": ${data}}`;
+    apply(map('{"a": "1", "b": "2"}'));
+    apply(map('{"b": "3"}'));
+    expect(kubectl("get", "configmap", "m", "-n", "shop", "-o", "jsonpath={.data}")).toBe('{"b":"3"}');
+  });
+
+  it("patch, annotate, label and replace", () => {
+    kubectl("patch", "service", "web", "-n", "shop", "-p", '{"spec": {"type": "NodePort"}}');
+    expect(kubectl("get", "service", "web", "-n", "shop")).toMatch(
+      /^web +NodePort +10\.\S+ +<none> +80:3\d{4}\/TCP /m,
+    );
+    const operations = '[{"op": "replace", "path": "/spec/type", "value": "ClusterIP"}]';
+    kubectl("patch", "service", "web", "-n", "shop", "--type=json", "-p", operations);
+    kubectl("annotate", "node", "win-1", "example.com/note=hello");
+    kubectl("label", "node", "win-1", "zone=a");
+    kubectl("label", "node", "win-1", "zone-");
+    const node = kubectl("get", "node", "win-1", "-o", "json");
+    expect(JSON.parse(node)).toMatchObject({ metadata: { annotations: { "example.com/note": "hello" } } });
+    expect(node).not.toContain('"zone"');
+    const file = join(folder, "node.json");
+    writeFileSync(file, node);
+    kubectl("annotate", "node", "win-1", "example.com/note=bye", "--overwrite");
+    const stale = run(["replace", "-f", file]);
+    expect(stale.code).toBe(1);
+    expect(stale.stderr).toContain("the object has been modified");
+  });
+
+  it("describe tells of pods, Services and nodes", () => {
+    expect(kubectl("describe", "service", "web", "-n", "shop")).toMatch(/Endpoints: +10\.\S+:80/);
+    expect(kubectl("describe", "pods", "-n", "shop")).toMatch(/Controlled By: +ReplicaSet\/web-/);
+    expect(kubectl("describe", "node", "win-1")).toMatch(/^Name: +win-1$/m);
+  });
+
+  it("watch hears of changes", async () => {
+    const env = { ...process.env, KUBECONFIG: kubeconfig, HOME: folder };
+    const watch = spawn(program, ["get", "nodes", "--watch", "-o", "name"], { env });
+    let heard = "";
+    watch.stdout.on("data", (part: Buffer) => (heard += part.toString()));
+    await expect.poll(() => heard).toContain("node/win-2");
+    apply('{"apiVersion": "v1", "kind": "Node", "metadata": {"name": "late"}}');
+    await expect.poll(() => heard).toContain("node/late");
+    watch.kill();
+    kubectl("delete", "node", "late");
+  });
+
+  it("many at once are served", async () => {
+    const env = { ...process.env, KUBECONFIG: kubeconfig, HOME: folder };
+    const annotate = (index: number): Promise<void> =>
+      new Promise((done, fail) => {
+        const args = ["annotate", "node", "win-2", `example.com/n${index}=1`];
+        execFile(program, args, { env }, (error) => (error === null ? done() : fail(error)));
+      });
+    await Promise.all(Array.from({ length: 8 }, async (_, index) => annotate(index)));
+    const annotations = kubectl("get", "node", "win-2", "-o", "jsonpath={.metadata.annotations}");
+    for (let index = 0; index < 8; index++) expect(annotations).toContain(`example.com/n${index}`);
+  });
+
+  it.each<[args: readonly string[], input: string, message: string]>([
+    [["get", "things"], "", `the server doesn't have a resource type "things"`],
+    [["get", "pod", "nobody"], "", 'Error from server (NotFound): pods "nobody" not found'],
+    [
+      ["create", "-f", "-"],
+      '{"apiVersion":"v1","kind":"Service","metadata":{"name":"s"},"spec":{"ports":[{"port":70000}]}}',
+      'The Service "s" is invalid: spec.ports[0].port: Invalid value: 70000: must be between 1 and 65535, inclusive',
+    ],
+    [
+      ["create", "-f", "-"],
+      '{"apiVersion":"v1","kind":"Node","metadata":{"name":"win-1"}}',
+      'Error from server (AlreadyExists): error when creating "STDIN": nodes "win-1" already exists',
+    ],
+    [
+      ["apply", "-n", "nowhere", "-f", "-"],
+      '{"apiVersion":"v1","kind":"Pod","metadata":{"name":"p"},"spec":{"containers":[{"name":"c","image":"i"}]}}',
+      'Error from server (NotFound): error when creating "STDIN": namespaces "nowhere" not found',
+    ],
+    [["apply", "--server-side", "-f", "-"], shop(1), "Server-side apply is not served here"],
+  ])("what is refused is told as Kubernetes tells it: %j", (args, input, message) => {
+    const { code, stderr } = run(args, input);
+    expect(code).toBe(1);
+    expect(stderr).toContain(message);
+  });
+
+  it("delete takes a namespace with all that is in it", () => {
+    expect(kubectl("delete", "namespace", "shop")).toContain('namespace "shop" deleted');
+    expect(kubectl("get", "deployments,pods,services", "-n", "shop", "-o", "name")).toBe("");
+  });
+});
