@@ -1,7 +1,7 @@
 /** GET_ENDPOINT_STATE: what CNS asks for when it starts and has forgotten who holds which address (cni.md §5.2). */
 import { CNI_CODES, CniError } from "../../cni/error.ts";
 import { formatGoAddress } from "../../cni/go-address.ts";
-import { formatJson } from "../../cni/json.ts";
+import { type JsonObject, formatJson } from "../../cni/json.ts";
 import type { AzureContext } from "./context.ts";
 import { findNetwork } from "./state.ts";
 
@@ -25,5 +25,6 @@ export async function listEndpoints(context: AzureContext): Promise<string> {
       IPAddresses: endpoint.addresses.map(formatGoAddress),
     },
   ]);
-  return formatJson({ ContainerInterfaces: Object.fromEntries(endpoints) }, INDENT);
+  const interfaces = Object.fromEntries(endpoints) as JsonObject;
+  return formatJson({ ContainerInterfaces: interfaces }, INDENT);
 }
