@@ -46,7 +46,7 @@ export interface KubeApiOptions {
 type AppContext = Context<{ Bindings: HttpBindings }>;
 
 /** The body, as far as it may be long. @throws KubeError. */
-async function readText(context: AppContext): Promise<string> {
+async function readBody(context: AppContext): Promise<Uint8Array> {
   const { incoming } = context.env;
   const tooLarge = (): KubeError => {
     const limit = LIMITS.kubeRequestBytesMax;
@@ -69,11 +69,7 @@ async function readText(context: AppContext): Promise<string> {
     if (error instanceof KubeError) throw error;
     throw badRequest("the body ended halfway");
   }
-  try {
-    return new TextDecoder("utf-8", { fatal: true }).decode(Buffer.concat(parts));
-  } catch {
-    throw badRequest("the body is not written in UTF-8");
-  }
+  return Buffer.concat(parts);
 }
 
 function isTrue(text: string | undefined): boolean {
@@ -218,7 +214,7 @@ export class KubeApi {
 
   /** What is sent, in its place; the source checks the rest. */
   private async readObject(context: AppContext, target: RequestTarget): Promise<KubeObject> {
-    const value = placed(parseBody(await readText(context), context.req.header("content-type")), target);
+    const value = placed(parseBody(await readBody(context), context.req.header("content-type")), target);
     const { metadata, ...rest } = target.resource.toStored(value) as { readonly metadata: object };
     // Nothing of an object but its place is certain here.
     return { ...rest, metadata: { namespace: "", ...metadata } } as unknown as KubeObject;
@@ -243,7 +239,7 @@ export class KubeApi {
   private async patch(context: AppContext, target: RequestTarget): Promise<Response> {
     const { resource, namespace, name = "" } = target;
     const options = writeOptionsOf(target);
-    const patch = readPatch(await readText(context), context.req.header("content-type"));
+    const patch = readPatch(await readBody(context), context.req.header("content-type"));
     if (resource.group === "events.k8s.io" && patch.type === "json") throw methodNotAllowed();
     const body = patch.type === "json" ? patch : { ...patch, body: eventPatch(target, patch.body) };
     const stored = await this.placeOf(context).patch(resource.kind, { namespace, name }, body, options);
@@ -253,7 +249,9 @@ export class KubeApi {
   private async delete(context: AppContext, target: RequestTarget): Promise<Response> {
     const { resource, namespace, name = "", subresource } = target;
     if (subresource !== undefined) throw methodNotAllowed();
-    const options = readDeleteOptions(await readText(context), (each) => context.req.query(each));
+    const options = readDeleteOptions(await readBody(context), context.req.header("content-type"), (each) =>
+      context.req.query(each),
+    );
     const { metadata }: KubeObject = await this.source.get(resource.kind, { namespace, name });
     const place = options.isDry ? this.source.dryRun() : this.placeOf(context);
     await place.delete(resource.kind, { namespace, name }, options);

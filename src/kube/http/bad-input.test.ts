@@ -172,14 +172,30 @@ describe("bodies", () => {
     expect(await isAlive()).toBe(true);
   });
 
-  it.each(["application/vnd.kubernetes.protobuf", "application/cbor", "text/plain"])(
-    "in %s",
-    async (type) => {
-      const { status, body } = await post(NODES, "k8s\u0000", { "content-type": type });
-      expect(status).toBe(415);
-      expect(body).toMatchObject({ reason: "UnsupportedMediaType" });
-    },
-  );
+  it.each(["application/cbor", "text/plain"])("in %s", async (type) => {
+    const { status, body } = await post(NODES, "k8s\u0000", { "content-type": type });
+    expect(status).toBe(415);
+    expect(body).toMatchObject({ reason: "UnsupportedMediaType" });
+  });
+
+  it.each<[title: string, bytes: readonly number[]]>([
+    ["nothing", []],
+    ["without its beginning", [0x0a, 0x00]],
+    ["of no kind", [0x6b, 0x38, 0x73, 0x00]],
+    ["cut within a field", [0x6b, 0x38, 0x73, 0x00, 0x0a, 0x7f, 0x01]],
+    ["with a number without end", [0x6b, 0x38, 0x73, 0x00, ...Array.from({ length: 12 }, () => 0xff)]],
+    ["with a field of the wire type 3", [0x6b, 0x38, 0x73, 0x00, 0x0b]],
+    [
+      "of a length that is negative",
+      [0x6b, 0x38, 0x73, 0x00, 0x0a, ...Array.from({ length: 9 }, () => 0xff), 0x01],
+    ],
+  ])("in protobuf, broken: %s", async (_title, bytes) => {
+    const { status } = await post(NODES, Buffer.from(bytes), {
+      "content-type": "application/vnd.kubernetes.protobuf",
+    });
+    expect(status).toBe(400);
+    expect(await isAlive()).toBe(true);
+  });
 
   it("in YAML are taken", async () => {
     const yaml = "apiVersion: v1\nkind: Node\nmetadata: {name: from-yaml}\n";
