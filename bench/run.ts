@@ -6,6 +6,7 @@ const BENCHMARKS = [
   "first-packet",
   "engine-memory",
   "load-balancer",
+  "service-proxy",
   "many-policies",
   "cni-start-up",
   "cni-add",

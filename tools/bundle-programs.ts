@@ -39,6 +39,9 @@ export function checkOfNode(name: string): string {
 
 /** What rolldown writes for an import of a part of Node. */
 const BUILT_IN = /^let (node_\w+) = require\("(node:[\w/]+)"\);$/gm;
+/** Such a part, otherwise than by a member of it. */
+const HANDED_ON = /(?<!^let )\b(node_\w+)\b(?!\.)/gm;
+const BUILT_IN_OR_USE = /^let (node_\w+) = require\("node:[\w/]+"\);$|\b(node_\w+)\./gm;
 
 /**
  * Parts of Node are loaded by the first use in place of the start: `node:readline` alone costs a plugin a quarter of the
@@ -46,15 +49,15 @@ const BUILT_IN = /^let (node_\w+) = require\("(node:[\w/]+)"\);$/gm;
  * stays as it is.
  */
 export function withLazyBuiltIns(code: string): string {
-  let lazy = code;
-  for (const [statement, name = "", part = ""] of code.matchAll(BUILT_IN)) {
-    const uses = lazy.replace(statement, "").match(new RegExp(`\\b${name}\\b(?!\\.)`));
-    if (uses !== null) continue;
-    const loader = `var ${name}$part;\nfunction ${name}$() {\n\treturn ${name}$part ??= require("${part}");\n}`;
-    // A function, because dollars in a replacement are commands.
-    lazy = lazy.replaceAll(`${name}.`, `${name}$().`).replace(statement, () => loader);
-  }
-  return lazy;
+  const parts = new Map([...code.matchAll(BUILT_IN)].map(([, name = "", part = ""]) => [name, part]));
+  for (const [, name = ""] of code.matchAll(HANDED_ON)) parts.delete(name);
+  return code.replace(BUILT_IN_OR_USE, (text: string, declared?: string, used?: string) => {
+    const name = declared ?? used ?? "";
+    const part = parts.get(name);
+    if (part === undefined) return text;
+    if (declared === undefined) return `${name}$().`;
+    return `var ${name}$part;\nfunction ${name}$() {\n\treturn ${name}$part ??= require("${part}");\n}`;
+  });
 }
 
 const LAZY_BUILT_INS: Plugin = { name: "lazy-built-ins", renderChunk: withLazyBuiltIns };
@@ -86,6 +89,8 @@ async function bundle(root: string, folder: string, names: readonly string[]): P
     platform: "node",
     external: [...EXTERNAL],
     transform: { target: TARGET },
+    // How long it takes depends on what else the machine does.
+    checks: { pluginTimings: false },
     plugins: [LAZY_BUILT_INS],
     // A warning is a fault of the build.
     onLog: (level, log) => {

@@ -26,6 +26,8 @@ export interface CniErrorOptions {
   /** The entry of the catalogue that explains the error. */
   readonly knowledge?: KnowledgeCode | undefined;
   readonly cause?: unknown;
+  /** The code is that of a plugin that was called, and stays whatever is said around it. */
+  readonly isOfDelegate?: boolean;
 }
 
 /** An error in the words of the contract. */
@@ -34,12 +36,14 @@ export class CniError extends Error {
   readonly code: number;
   readonly details: string;
   readonly knowledge: KnowledgeCode | undefined;
+  readonly isOfDelegate: boolean;
 
   constructor(code: number, message: string, options: CniErrorOptions = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.code = code;
     this.details = options.details ?? "";
     this.knowledge = options.knowledge;
+    this.isOfDelegate = options.isOfDelegate ?? false;
   }
 }
 
@@ -70,13 +74,27 @@ export function toCniError(error: unknown): CniError {
 
 /**
  * A new error whose message says what was being done when `error` happened. As in the plugins' Go code the
- * inner code is lost: the result is a plain 999.
+ * inner code is lost: the result is a plain 999, but for the failures of `annotateDelegate`.
  * @throws PluginPanic as it is: nothing is put around a crash.
  */
 export function annotate(error: unknown, action: string): CniError {
   if (error instanceof PluginPanic) throw error;
-  const knowledge = error instanceof CniError ? error.knowledge : undefined;
-  return new CniError(CNI_CODES.internal, `${action}: ${describeError(error)}`, { knowledge, cause: error });
+  const { knowledge, isOfDelegate, code } = toCniError(error);
+  return new CniError(isOfDelegate ? code : CNI_CODES.internal, `${action}: ${describeError(error)}`, {
+    knowledge,
+    isOfDelegate,
+    cause: error,
+  });
+}
+
+/** As `annotate`, but a runtime learns what the delegate's code says, such as to try again later (cni.md §1.8). */
+export function annotateDelegate(error: unknown, action: string): CniError {
+  if (!(error instanceof CniError)) return annotate(error, action);
+  const { code, message, details, knowledge } = error;
+  return annotate(
+    new CniError(code, message, { details, knowledge, cause: error, isOfDelegate: true }),
+    action,
+  );
 }
 
 /** The error object as plugins print it (cni.md §1.6: without `cniVersion`, `details` only when there are any). */

@@ -39,6 +39,11 @@ export interface CniPlugin {
    */
   get?(request: PluginRequest): Promise<CniResult | undefined>;
   check?(request: PluginRequest): Promise<void>;
+  /**
+   * A command beside those of the contract, without parameters and configuration (azure-vnet, cni.md §5.2): what goes to
+   * stdout. Undefined: there is no such command.
+   */
+  answer?(command: string): Promise<string> | undefined;
   status?(request: PluginRequest): Promise<void>;
   gc?(request: PluginRequest): Promise<void>;
 }

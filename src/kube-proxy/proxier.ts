@@ -161,9 +161,10 @@ export class Proxier {
     return repairs;
   }
 
-  /** A comparison would find nothing. */
+  /** A comparison would find nothing; without Services of its family a proxier need not even read. */
   private isUndisturbed(): boolean {
-    const { records, damage } = this.state;
+    const { records, damage, entries, loadBalancers } = this.state;
+    if (entries.size === 0 && loadBalancers.holders.isBlank) return true;
     return damage.isThrough && records.isUndisturbed;
   }
 

@@ -31,6 +31,11 @@ export class SlotHolders {
     if (after !== "") this.counts.set(after, this.countOf(after) + 1);
   }
 
+  /** Nothing was made or claimed. */
+  get isBlank(): boolean {
+    return this.owned.size + this.doubtful.size + this.suspected.size === 0;
+  }
+
   own(id: Guid): void {
     this.owned.add(id);
     if (this.owned.size <= OWNED_MAX) return;

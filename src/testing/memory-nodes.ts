@@ -40,6 +40,7 @@ export class MemoryNodes implements KubeSource {
   isGone = false;
   private readonly nodes = new Map<string, Node>();
   private readonly watchers = new Set<Watcher>();
+  private readonly history: { readonly version: number; readonly event: NodeEvent }[] = [];
   private version = 1;
 
   /** Stores a Node, new or in place of the one of that name. */
@@ -62,7 +63,9 @@ export class MemoryNodes implements KubeSource {
   remove(name: string): void {
     const node = this.read(name);
     this.nodes.delete(name);
-    this.tell("DELETED", node);
+    this.version++;
+    const metadata = { ...node.metadata, resourceVersion: String(this.version) };
+    this.tell("DELETED", { ...node, metadata });
   }
 
   annotations(name: string): Readonly<Record<string, string>> {
@@ -84,12 +87,12 @@ export class MemoryNodes implements KubeSource {
 
   watch<Kind extends KubeKind>(
     _kind: Kind,
-    _resourceVersion: string,
+    resourceVersion: string,
     listener: WatchListener<Kind>,
     options: WatchOptions = {},
   ): () => void {
     const watcher = { listener: listener as unknown as Watcher["listener"], options };
-    this.watchers.add(watcher);
+    void this.begin(watcher, Number(resourceVersion));
     return () => this.watchers.delete(watcher);
   }
 
@@ -132,6 +135,18 @@ export class MemoryNodes implements KubeSource {
     return Promise.resolve();
   }
 
+  /** Nothing is told before the call that asks has returned. */
+  private async begin(watcher: Watcher, fromVersion: number): Promise<void> {
+    if (this.isGone) {
+      await Promise.resolve();
+      watcher.options.onEnd?.(unreachable("connection refused"));
+      return;
+    }
+    this.watchers.add(watcher);
+    await Promise.resolve();
+    for (const { version, event } of this.history) if (version > fromVersion) watcher.listener(event);
+  }
+
   private check(): void {
     if (this.isGone) throw unreachable("connection refused");
   }
@@ -152,6 +167,7 @@ export class MemoryNodes implements KubeSource {
   }
 
   private tell(type: NodeEvent["type"], object: Node): void {
+    this.history.push({ version: this.version, event: { type, object } });
     if (this.isGone) return;
     for (const { listener } of this.watchers) listener({ type, object });
   }

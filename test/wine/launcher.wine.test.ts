@@ -1,6 +1,6 @@
 /**
- * The launchers of launcher/, as Windows programs under Wine: with a node.exe that prints what it was given, and with
- * Node for Windows itself.
+ * The launchers of launcher/, as Windows programs under Wine: with a node.exe that prints what it was given. With Node for
+ * Windows itself they are in plugins.wine.test.ts.
  */
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -23,17 +23,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { type WinePrefix, prepareWinePrefix } from "../../src/cmd/mullion/wine/wine-prefix.ts";
-import type { HcnClient } from "../../src/hcn/client.ts";
 import { findHns } from "../../src/hcn/find-hns.node.ts";
-import {
-  createEndpoint,
-  createNamespace,
-  createNetwork,
-  getNamespaceEndpointIds,
-  listNetworks,
-} from "../../src/hcn/operations.ts";
-import { type ProgramResult, ROOT, resultOf, startDaemon } from "./test-daemon.ts";
-import { windowsKoffi, windowsNode } from "./windows-node.ts";
+import { createNetwork, listNetworks } from "../../src/hcn/operations.ts";
+import { type ProgramResult, ROOT, resultOf } from "./test-daemon.ts";
+import { windowsNode, windowsPath } from "./windows-node.ts";
 
 const LAUNCHER = join(ROOT, "out", "launcher", "launcher.exe");
 const FAKE_NODE = join(ROOT, "out", "launcher", "node.exe");
@@ -71,11 +64,6 @@ afterAll(() => {
   keeper.kill("SIGKILL");
   execFileSync(prefix.server, ["-w"], { env: { ...process.env, ...prefix.variables }, stdio: "ignore" });
 });
-
-/** As Windows programs see a path of this machine. */
-function windowsPath(path: string): string {
-  return `Z:${path.replaceAll("/", "\\")}`;
-}
 
 interface Given {
   readonly args?: readonly string[];
@@ -357,115 +345,5 @@ describe("a launcher as a Windows service", () => {
       await client.close();
     });
     expect(readFileSync(log, "utf8")).toContain(`127.0.0.1:${port}`);
-  });
-});
-
-/** What flanneld and containerd have made before the plugin is called. */
-async function makeNode(
-  variables: Readonly<Record<string, string>>,
-): Promise<{ readonly client: HcnClient; readonly pod: string }> {
-  const client = findHns({ variables });
-  const route = { NextHop: "10.244.3.1", DestinationPrefix: "0.0.0.0/0" };
-  const network = await createNetwork(client, {
-    Name: "cbr0",
-    Type: "L2Bridge",
-    Ipams: [{ Type: "Static", Subnets: [{ IpAddressPrefix: "10.244.3.0/24", Routes: [route] }] }],
-  });
-  const bridge = { Name: "cbr0_ep", IpConfigurations: [{ IpAddress: "10.244.3.2" }] };
-  await createEndpoint(client, network.ID ?? "", bridge);
-  return { client, pod: (await createNamespace(client)).ID ?? "" };
-}
-
-describe("with Node for Windows", () => {
-  const CONFIGURATION = { cniVersion: "1.0.0", name: "cbr0" };
-  const range = { type: "host-local", subnet: "10.244.3.0/24" };
-  const call = { CNI_CONTAINERID: "SBX", CNI_NETNS: "none", CNI_IFNAME: "eth0" };
-
-  async function plugin(
-    name: string,
-    variables: Record<string, string>,
-    configuration: object,
-  ): Promise<ProgramResult> {
-    const MULLION_NODE = windowsPath(windowsNode());
-    const CNI_PATH = `C:\\none;${windowsPath(PROGRAMS)}`;
-    const env = { MULLION_NODE, CNI_PATH, ...call, ...variables };
-    // koffi loads node:assert, which makes a stream of the standard error; Node cannot make one of Wine's pipes.
-    const path = own("errors.txt");
-    const errors = openSync(path, "w");
-    const given = { variables: env, stdin: JSON.stringify(configuration), errors };
-    const result = await run(join(PROGRAMS, `${name}.exe`), given);
-    closeSync(errors);
-    return { ...result, stderr: readFileSync(path, "utf8") };
-  }
-
-  it("the plugins answer VERSION", async () => {
-    for (const name of ["win-bridge", "win-overlay", "flannel", "host-local"]) {
-      const { code, stdout, stderr } = await plugin(name, { CNI_COMMAND: "VERSION" }, {});
-      expect([code, stderr]).toEqual([0, ""]);
-      expect(JSON.parse(stdout)).toMatchObject({ cniVersion: "1.1.0" });
-    }
-  });
-
-  it("host-local keeps its leases in a folder with a drive letter, and names IPv6 leases as Windows can", async () => {
-    const dataDir = windowsPath(join(folder, "leases"));
-    const ipam = { ...range, ranges: [[{ subnet: "fd00:3::/64" }]], dataDir };
-    const added = await plugin("host-local", { CNI_COMMAND: "ADD" }, { ...CONFIGURATION, ipam });
-    expect([added.code, added.stderr]).toEqual([0, ""]);
-    expect(JSON.parse(added.stdout)).toMatchObject({
-      ips: [{ address: "10.244.3.2/24" }, { address: "fd00:3::2/64" }],
-    });
-    const files = readdirSync(join(folder, "leases", "cbr0"));
-    expect(files).toEqual(expect.arrayContaining(["10.244.3.2", "fd00_3__2"]));
-    const deleted = await plugin("host-local", { CNI_COMMAND: "DEL" }, { ...CONFIGURATION, ipam });
-    expect(deleted).toEqual({ code: 0, stdout: "", stderr: "" });
-  });
-
-  /** Another way to the same service, which the plugin takes by itself. */
-  function overDll(variables: Readonly<Record<string, string>>): Record<string, string> {
-    // The DLL is the shim, and reads the same variables as the plugin, which would then not look for a DLL. So they are
-    // set in the moment in which the plugin has found it.
-    const preload = own("preload.cjs");
-    writeFileSync(
-      preload,
-      `const fs = require("node:fs");
-       const { existsSync } = fs;
-       fs.existsSync = (path) => {
-         const isThere = existsSync(path);
-         if (isThere && /computenetwork\\.dll$/i.test(path)) Object.assign(process.env, ${JSON.stringify(variables)});
-         return isThere;
-       };`,
-    );
-    const script = windowsPath(preload).replaceAll("\\", "\\\\");
-    return {
-      MULLION_HNS: "",
-      NODE_OPTIONS: `--require "${script}"`,
-      NODE_PATH: windowsPath(windowsKoffi()),
-    };
-  }
-
-  it.each([
-    ["over loopback", (variables: Readonly<Record<string, string>>) => variables],
-    ["over computenetwork.dll", overDll],
-  ])("win-bridge finds HNS %s and host-local.exe, and does the life of a pod", async (_, way) => {
-    const daemon = await startDaemon();
-    try {
-      const { client, pod } = await makeNode(daemon.variables);
-      const dataDir = windowsPath(join(folder, "leases"));
-      const configuration = { ...CONFIGURATION, apiVersion: 2, ipam: { ...range, dataDir } };
-      const env = { ...way(daemon.variables), CNI_NETNS: pod };
-      const added = await plugin("win-bridge", { ...env, CNI_COMMAND: "ADD" }, configuration);
-      expect([added.code, added.stderr], added.stdout).toEqual([0, ""]);
-      expect(JSON.parse(added.stdout)).toMatchObject({
-        interfaces: [{ name: "eth0", sandbox: pod }],
-        ips: [{ address: "10.244.3.3/24" }],
-      });
-      expect(await getNamespaceEndpointIds(client, pod)).toHaveLength(1);
-      const deleted = await plugin("win-bridge", { ...env, CNI_COMMAND: "DEL" }, configuration);
-      expect(deleted).toEqual({ code: 0, stdout: "", stderr: "" });
-      expect(await getNamespaceEndpointIds(client, pod)).toEqual([]);
-      await client.close();
-    } finally {
-      await daemon.stop();
-    }
   });
 });

@@ -36,12 +36,13 @@ function addressOf(child: ChildProcess): Promise<string> {
   });
 }
 
-export async function startDaemon(): Promise<TestDaemon> {
+/** @param words more for `mullion hns serve`. */
+export async function startDaemon(...words: readonly string[]): Promise<TestDaemon> {
   const folder = mkdtempSync(join(tmpdir(), "mullion-wine-"));
   const tokenFile = join(folder, "token");
   const child = spawn(
     process.execPath,
-    ["bin/mullion.js", "hns", "serve", "--listen", "127.0.0.1:0", "--token-file", tokenFile],
+    ["bin/mullion.js", "hns", "serve", "--listen", "127.0.0.1:0", "--token-file", tokenFile, ...words],
     { cwd: ROOT, stdio: ["ignore", "pipe", "inherit"] },
   );
   const address = await addressOf(child);

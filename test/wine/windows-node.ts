@@ -32,3 +32,8 @@ export function windowsKoffi(): string {
   execFileSync("tar", ["-xzf", file, "--strip-components=1", "-C", target], { cwd: folder });
   return folder;
 }
+
+/** As Windows programs see a path of this machine. */
+export function windowsPath(path: string): string {
+  return `Z:${path.replaceAll("/", "\\")}`;
+}

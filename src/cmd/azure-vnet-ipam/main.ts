@@ -1,5 +1,5 @@
 /** The executable `azure-vnet-ipam`. */
+import { runAzureProcess } from "../cni-plugins/azure-process.ts";
 import { openAzureVnetIpam } from "../cni-plugins/open-azure-vnet.ts";
-import { runPluginProcess } from "../cni-plugins/plugin-process.ts";
 
-void runPluginProcess(openAzureVnetIpam);
+void runAzureProcess(openAzureVnetIpam);

@@ -1,5 +1,5 @@
 /** The executable `azure-vnet-stateless`: azure-vnet without a file of its own. */
+import { runAzureProcess } from "../cni-plugins/azure-process.ts";
 import { openAzureVnetStateless } from "../cni-plugins/open-azure-vnet.ts";
-import { runPluginProcess } from "../cni-plugins/plugin-process.ts";
 
-void runPluginProcess(openAzureVnetStateless);
+void runAzureProcess(openAzureVnetStateless);

@@ -1,5 +1,5 @@
 /** The executable `azure-vnet`. */
+import { runAzureProcess } from "../cni-plugins/azure-process.ts";
 import { openAzureVnet } from "../cni-plugins/open-azure-vnet.ts";
-import { runPluginProcess } from "../cni-plugins/plugin-process.ts";
 
-void runPluginProcess(openAzureVnet);
+void runAzureProcess(openAzureVnet);

@@ -147,6 +147,21 @@ it("CNI-EX-E15 CNI-137 CNS is down at DEL: a file in the folder that CNS works o
   });
 });
 
+it("-v prints a version; GET_ENDPOINT_STATE needs no configuration", async () => {
+  for (const name of ["azure-vnet", "azure-vnet-ipam"]) {
+    const child = spawn(join(BIN, name), ["-v"], { env: { PATH } });
+    const text = await new Promise<string>((resolve) => {
+      let out = "";
+      child.stdout.on("data", (chunk: Buffer) => (out += chunk.toString()));
+      child.on("close", () => resolve(out));
+    });
+    expect(text).toMatch(/^Azure CNI Version mullion-\d+\.\d+\.\d+.*\n$/);
+  }
+  expect(JSON.parse((await run("azure-vnet", "GET_ENDPOINT_STATE", {})).stdout)).toEqual({
+    ContainerInterfaces: {},
+  });
+});
+
 it("what is at the place of CNS closes the connection, or says nothing that can be read", async () => {
   for (const answer of [
     (response: { destroy: () => void }) => response.destroy(),

@@ -8,7 +8,7 @@ import { expect, it } from "vitest";
 
 const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
 const PATH = [join(ROOT, "node_modules", ".bin"), process.env["PATH"] ?? ""].join(delimiter);
-const COUNT = 50;
+const COUNT = 100;
 
 function call(verb: string, id: string, dataDir: string): Promise<string> {
   const env = {

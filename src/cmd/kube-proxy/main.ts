@@ -12,6 +12,7 @@ import { openFeed } from "./open-feed.ts";
 import { runKubeProxy } from "./program.ts";
 
 const FILE_POLL_MS = 1_000;
+const LEFTOVERS_MS = 500;
 
 /** The machine's interfaces; MAC addresses as HNS writes them. */
 function hostInterfaces(): readonly HostInterface[] {
@@ -64,6 +65,8 @@ async function main(): Promise<void> {
   } finally {
     clearInterval(alive);
     clock.stop();
+    // A call that nobody answers must not hold the process.
+    setTimeout(() => process.exit(), LEFTOVERS_MS).unref();
   }
 }
 

@@ -37,7 +37,7 @@ class ManifestFeed implements ObjectFeed {
   readonly mayHaveNodesLater = false;
   private readonly kube = new MemoryKube(new Prng(SEED), { clusterCIDRs: [], serviceCIDRs: SERVICE_RANGES });
   private readonly options: ManifestFeedOptions;
-  private readonly stops: (() => void)[] = [];
+  private readonly watched = new Map<string, () => void>();
   private loaded: ReadonlyMap<string, LoadedObject> = new Map();
   private digest = "";
   private reading: Promise<void> = Promise.resolve();
@@ -48,9 +48,7 @@ class ManifestFeed implements ObjectFeed {
 
   /** Reads the files for the first time. @throws Failure when one cannot be read. */
   async open(): Promise<void> {
-    const { paths, watchFile } = this.options;
     await this.read();
-    for (const path of paths) if (path !== "-") this.stops.push(watchFile(path, () => this.readAgain()));
   }
 
   follow<Kind extends FollowedKind>(
@@ -85,7 +83,7 @@ class ManifestFeed implements ObjectFeed {
   };
 
   async close(): Promise<void> {
-    for (const stop of this.stops) stop();
+    for (const stop of this.watched.values()) stop();
     await this.reading;
   }
 
@@ -103,6 +101,7 @@ class ManifestFeed implements ObjectFeed {
   private async read(): Promise<void> {
     const { paths, terminal, log } = this.options;
     const files = await readInputs(paths, false, terminal);
+    this.watch([...paths, ...files.map(({ name }) => name)]);
     const hash = createHash("sha256");
     for (const { name, text } of files) hash.update(`${name}\0${text}\0`);
     const digest = hash.digest("hex");
@@ -116,11 +115,44 @@ class ManifestFeed implements ObjectFeed {
         this.kube.get(object.kind, object.metadata.namespace, object.metadata.name) !== undefined
       )
         this.kube.delete(object.kind, object.metadata.namespace, object.metadata.name);
-    const report = this.kube.apply(objects);
+    const refused = this.apply(objects);
     this.loaded = wanted;
     this.kube.reconcile();
-    this.tellProblems([...problems, ...report.problems]);
+    this.tellProblems([...problems, ...refused]);
     log.info(1, "Read manifests", { files: files.length, objects: objects.length });
+  }
+
+  /** Who writes a file means what it says: what may not be changed, such as a ClusterIP, is made anew. */
+  private apply(objects: readonly LoadedObject[]): readonly FileProblem[] {
+    const { outcomes } = this.kube.apply(objects);
+    const problems: FileProblem[] = [];
+    for (const [index, { kind, namespace, name, change, problem }] of outcomes.entries()) {
+      const object = objects[index];
+      if (change !== "refused" || object === undefined) continue;
+      if (this.kube.get(kind, namespace, name) === undefined)
+        problems.push(...(problem === undefined ? [] : [problem]));
+      else {
+        this.kube.delete(kind, namespace, name);
+        problems.push(...this.kube.apply([object]).problems);
+      }
+    }
+    return problems;
+  }
+
+  /** Folders tell what comes and goes, files what is changed in them. */
+  private watch(paths: readonly string[]): void {
+    const wanted = new Set(paths.filter((path) => path !== "-" && path !== "standard input"));
+    for (const [path, stop] of this.watched)
+      if (!wanted.has(path)) {
+        stop();
+        this.watched.delete(path);
+      }
+    for (const path of wanted)
+      if (!this.watched.has(path))
+        this.watched.set(
+          path,
+          this.options.watchFile(path, () => this.readAgain()),
+        );
   }
 
   private tellProblems(problems: readonly FileProblem[]): void {

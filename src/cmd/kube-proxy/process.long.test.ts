@@ -166,6 +166,12 @@ describe("the executable kube-proxy", () => {
     writeService("api", "10.96.0.21");
     await expect.poll(vips, WAIT).toEqual(["10.96.0.20", "10.96.0.21"]);
 
+    // A file in the folder that is changed in place.
+    writeService("api", "10.96.0.29");
+    await expect.poll(vips, WAIT).toEqual(["10.96.0.20", "10.96.0.29"]);
+    writeService("api", "10.96.0.21");
+    await expect.poll(vips, WAIT).toEqual(["10.96.0.20", "10.96.0.21"]);
+
     await stop(served);
     writeService("late", "10.96.0.22");
     await expect.poll(second.printed, WAIT).toContain("Sync ended early; it is tried again");

@@ -220,6 +220,19 @@ winkernel: {networkName: ${NETWORK}}
     await run.stop();
   });
 
+  it("ends within seconds although HNS does not answer", async () => {
+    const hns = await nodeWithPod();
+    const run = await start({ hns });
+    const id = await hns.client.faults.add({ effect: "hang" });
+    await run.rewrite("web.yaml", serviceAndSlice(["10.244.2.3"]));
+    await run.pass(2);
+    run.terminal.interrupt();
+    await run.pass(4);
+    expect(run.exitCode).toBe(0);
+    expect(run.terminal.errors).toContain("Something still runs and is left alone");
+    await hns.client.faults.remove(id);
+  });
+
   it("puts back what HNS has lost, and says so", async () => {
     const hns = await nodeWithPod();
     const run = await start({ hns, argv: [...FLAGS, "--v=2"] });

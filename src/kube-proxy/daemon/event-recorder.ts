@@ -35,6 +35,8 @@ export type EventSink = (event: RecordedEvent) => Promise<void>;
 const SERIES_MS = 360_000;
 /** Different events that are remembered. */
 const REMEMBERED_MAX = 1_024;
+/** Events that may wait for a server that does not answer; more are dropped. */
+const WAITING_MAX = 256;
 
 export interface EventRecorderOptions {
   readonly sink: EventSink;
@@ -46,6 +48,7 @@ export class EventRecorder {
   private readonly options: EventRecorderOptions;
   private readonly known = new Map<string, RecordedEvent>();
   private written: Promise<void> = Promise.resolve();
+  private waiting = 0;
 
   constructor(options: EventRecorderOptions) {
     this.options = options;
@@ -72,6 +75,8 @@ export class EventRecorder {
     this.known.set(key, recorded);
     const [oldest] = this.known.keys();
     if (this.known.size > REMEMBERED_MAX && oldest !== undefined) this.known.delete(oldest);
+    if (this.waiting >= WAITING_MAX) return;
+    this.waiting++;
     this.written = this.written.then(() => this.write(recorded));
   }
 
@@ -85,6 +90,8 @@ export class EventRecorder {
       await this.options.sink(event);
     } catch (error) {
       this.options.failed(error, event);
+    } finally {
+      this.waiting--;
     }
   }
 }

@@ -4,6 +4,7 @@
  */
 import type { Clock } from "../../base/clock.ts";
 import type { HcnClient } from "../../hcn/client.ts";
+import { KubeError } from "../../kube/error.ts";
 import type { KubeObjects, Node } from "../../kube/objects.ts";
 import type { IpFamily } from "../../net/ip.ts";
 import { type Behaviour, type Compat, type KubernetesVersion, behaviourOf } from "../behaviour.ts";
@@ -61,6 +62,9 @@ export interface Ended {
 
 /** First minor that ends when its node gets other addresses (#138183). */
 const NODE_CHANGE_ENDS_SINCE = 37;
+
+/** How long the end waits for what runs: HNS and the API server may not answer. */
+const END_WAIT_MS = 3_000;
 
 const STOPPED: Ended = { exitCode: 0, message: undefined };
 
@@ -222,7 +226,12 @@ export class ProxyServer {
         changed: (before, after) => handler.changed(before, after),
         listed: () => handler.listed(),
         failed: (error, retryInMs) =>
-          log.error("Kubernetes cannot be read; it is tried again", { kind, retryInMs, err: error }),
+          log.error("Kubernetes cannot be read; it is tried again", {
+            kind,
+            retryInMs,
+            err: error,
+            code: error instanceof KubeError ? error.code : undefined,
+          }),
       }),
     );
   }
@@ -345,7 +354,7 @@ export class ProxyServer {
       this.teller.tell(family, (clock.nowMs - beganMs) / 1_000);
       beganMs = clock.nowMs;
     });
-    this.teller.keepOnly(proxy.services());
+    this.teller.keepOnly((namespace, name) => proxy.service(namespace, name).length > 0);
     await this.serviceHealth.sync(checkedServices(this.objects, proxy.families, this.behaviour, hostname));
     if (this.ended !== undefined) await this.serviceHealth.closeAll();
     const waits = report.families.flatMap(({ retryAfterMs }) => retryAfterMs ?? []);
@@ -388,10 +397,28 @@ export class ProxyServer {
     this.ended = ended;
     this.waiter.end();
     for (const stop of this.unfollow) stop();
+    const { clock, log } = this.parts;
+    let isLate = false;
+    const late = new Promise<void>((resolve) => {
+      clock.schedule(END_WAIT_MS, {
+        run: () => {
+          isLate = true;
+          resolve();
+        },
+      });
+    });
+    await Promise.race([this.close(), late]);
+    if (isLate)
+      log.warning(
+        "Something still runs and is left alone: a call of HNS or of Kubernetes that is not answered",
+      );
+    this.finish(ended);
+  }
+
+  private async close(): Promise<void> {
     await this.servers.stop();
     await this.runner.stop();
     await this.serviceHealth.closeAll();
     await this.events.flush();
-    this.finish(ended);
   }
 }

@@ -14,10 +14,17 @@ function textOf(findings: readonly Finding[]): string {
   return findings.map(({ code, message }) => `${code} ${message}`).join("\n");
 }
 
+/** What was said last of a service port. */
+interface Said {
+  readonly namespace: string;
+  readonly name: string;
+  readonly text: string;
+}
+
 export class SyncLog {
   private readonly log: Klog;
   /** What was said last, by service port. */
-  private readonly said = new Map<string, string>();
+  private readonly said = new Map<string, Said>();
   private readonly ends = new Map<number, string>();
 
   constructor(log: Klog) {
@@ -32,13 +39,13 @@ export class SyncLog {
     for (const status of [...report.programmed, ...report.notApplied]) {
       const text = textOf(status.findings);
       const name = nameOf(status);
-      if ((this.said.get(name) ?? "") === text) continue;
+      if ((this.said.get(name)?.text ?? "") === text) continue;
       if (text === "") {
         this.said.delete(name);
         this.log.info(1, "Service port is programmed again", { service: name });
         continue;
       }
-      this.said.set(name, text);
+      this.said.set(name, { namespace: status.namespace, name: status.name, text });
       if (shown++ < SHOWN_MAX) this.tellStatus(name, status);
       else hidden++;
     }
@@ -53,10 +60,9 @@ export class SyncLog {
     });
   }
 
-  /** Forgets Services that are gone. */
-  keepOnly(names: readonly ServicePortStatus[]): void {
-    const kept = new Set(names.map(nameOf));
-    for (const name of this.said.keys()) if (!kept.has(name)) this.said.delete(name);
+  /** Forgets Services that are gone: only those are asked for that something was said of. */
+  keepOnly(isThere: (namespace: string, name: string) => boolean): void {
+    for (const [key, { namespace, name }] of this.said) if (!isThere(namespace, name)) this.said.delete(key);
   }
 
   private tellStatus(service: string, { isApplied, findings }: ServicePortStatus): void {

@@ -1,5 +1,5 @@
 /** What a sync came to, as metrics, events, health and log lines. */
-import type { FamilySyncReport, ServicePortStatus } from "../report.ts";
+import type { FamilySyncReport } from "../report.ts";
 import type { EventRecorder, EventSubject } from "./event-recorder.ts";
 import type { Klog } from "./klog.ts";
 import type { ProxyHealth } from "./proxy-health.ts";
@@ -56,8 +56,8 @@ export class SyncTeller {
   }
 
   /** Forgets Services that are gone. */
-  keepOnly(services: readonly ServicePortStatus[]): void {
-    this.syncLog.keepOnly(services);
+  keepOnly(isThere: (namespace: string, name: string) => boolean): void {
+    this.syncLog.keepOnly(isThere);
   }
 
   private tellEvents(report: FamilySyncReport): void {

@@ -22,7 +22,7 @@ import { endpointNameOf } from "./planning.ts";
 import { readPodIfKnown, validateArguments } from "./pod.ts";
 import type { AzureMemory, AzureSession } from "./session.ts";
 import type { StateStore } from "./state-store.ts";
-import { findNetwork } from "./state.ts";
+import { type AzureState, findNetwork } from "./state.ts";
 
 export interface AzureVnetOptions {
   readonly client: HcnClient;
@@ -51,6 +51,13 @@ export class AzureContext {
 
   get isStateless(): boolean {
     return this.options.store === undefined;
+  }
+
+  /** The state of the file as it is; without a file, nothing. @throws CniError */
+  async readState(): Promise<AzureState> {
+    const { store, host } = this.options;
+    if (store === undefined) return new Map();
+    return new FileMemory(store, host).use(({ state }) => Promise.resolve(state));
   }
 
   /** Runs `work` with the call, while no other call has the state. @throws CniError */

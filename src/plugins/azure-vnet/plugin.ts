@@ -10,6 +10,7 @@ import { runAdd } from "./add.ts";
 import { runGc } from "./collect.ts";
 import { AzureContext, type AzureVnetOptions } from "./context.ts";
 import { runCheck, runGet, runStatus } from "./inspect.ts";
+import { listEndpoints } from "./list-endpoints.ts";
 import { runDel } from "./remove.ts";
 
 export type { AzureVnetOptions } from "./context.ts";
@@ -39,6 +40,10 @@ export class AzureVnet implements CniPlugin {
 
   async get(request: PluginRequest): Promise<CniResult | undefined> {
     return this.compat === "better" ? undefined : runGet(this.context, request);
+  }
+
+  answer(command: string): Promise<string> | undefined {
+    return command === "GET_ENDPOINT_STATE" ? listEndpoints(this.context) : undefined;
   }
 
   check(request: PluginRequest): Promise<void> {

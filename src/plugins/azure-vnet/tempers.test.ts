@@ -141,6 +141,40 @@ describe.each(TEMPERS)("%s", (compat) => {
   });
 });
 
+describe.each(TEMPERS)("GET_ENDPOINT_STATE, %s", (compat) => {
+  it("says whose addresses are whose, without a configuration; nothing when there is none", async () => {
+    const own = node(compat);
+    const ask = async () => JSON.parse((await own.run("GET_ENDPOINT_STATE", "")).stdout) as object;
+    expect(await ask()).toEqual({ ContainerInterfaces: {} });
+    await own.run("ADD", LIST);
+    expect(await ask()).toEqual({
+      ContainerInterfaces: {
+        "7c5e1f0a-eth0": {
+          PodName: "web-0",
+          PodNamespace: "default",
+          PodEndpointId: "7c5e1f0a-eth0",
+          ContainerID: "7c5e1f0a9b3d4e6f",
+          IPAddresses: [{ IP: "10.241.0.9", Mask: "//8AAA==" }],
+        },
+      },
+    });
+  });
+
+  it("a network of another name is not looked at", async () => {
+    const own = node(compat);
+    await own.run("ADD", { ...LIST, name: "other" });
+    const run = await own.run("GET_ENDPOINT_STATE", "");
+    if (compat === "reference") expect(errorOf(run).msg).toContain("Network not found");
+    else expect(JSON.parse(run.stdout)).toEqual({ ContainerInterfaces: {} });
+  });
+
+  it("the stateless plugin knows nothing; other commands are none", async () => {
+    const own = cnsNode(compat, { isStateless: true, keepsEndpoints: true });
+    expect(JSON.parse((await own.run("GET_ENDPOINT_STATE", "")).stdout)).toEqual({ ContainerInterfaces: {} });
+    expect((await own.run("UPDATE", LIST)).status).toBe(1);
+  });
+});
+
 describe.each(TEMPERS)("IPv6 over NAT, %s", (compat) => {
   const stdin = { ...LIST, ipv6Mode: "ipv6nat", ipam: { type: "azure-vnet-ipam" } };
   const gateway = (text: string) => defined(parseIp(text), text);

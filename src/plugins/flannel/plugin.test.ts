@@ -412,6 +412,18 @@ describe("the end of a pod", () => {
     expect(await node.scratch.list(DATA_FOLDER)).toHaveLength(1);
   });
 
+  it.each([
+    ["reference", 999],
+    ["better", 11],
+  ] as const)("%s: the delegate refuses ADD with 11, flannel with %d", async (compat, code) => {
+    const node = flannelNode(compat);
+    node.delegate.failures.set("ADD", new CniError(11, "later"));
+    expect(errorOf(await node.run("ADD", STDIN))).toMatchObject({
+      code,
+      msg: "failed to delegate add: later",
+    });
+  });
+
   it("CNI-EX-C13 subnetFile and dataDir of one's own", async () => {
     const node = flannelNode();
     node.files.set("C:\\flannel\\subnet.env", subnetEnv());

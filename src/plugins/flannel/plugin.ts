@@ -6,7 +6,14 @@
 import type { Delegate } from "../../cni/delegate.ts";
 import { readValidAttachments } from "../../cni/configuration.ts";
 import { DecodeError, StructReader } from "../../cni/decode.ts";
-import { CNI_CODES, CniError, PluginPanic, annotate, describeError } from "../../cni/error.ts";
+import {
+  CNI_CODES,
+  CniError,
+  PluginPanic,
+  annotate,
+  annotateDelegate,
+  describeError,
+} from "../../cni/error.ts";
 import { type JsonObject, parseJson } from "../../cni/json.ts";
 import type { Compat } from "../../cni/parameters.ts";
 import type { CniPlugin, PluginRequest } from "../../cni/plugin.ts";
@@ -57,7 +64,8 @@ export class Flannel implements CniPlugin {
       // The reference hands on what the delegate has printed, in the delegate's version.
       return this.compat === "reference" ? { ...result, printedVersion: sent.cniVersion } : result;
     } catch (error) {
-      throw annotate(error, "failed to delegate add");
+      const sentence = "failed to delegate add";
+      throw this.compat === "better" ? annotateDelegate(error, sentence) : annotate(error, sentence);
     }
   }
 

@@ -304,7 +304,14 @@ describe("ADD over HCN", () => {
     expect(node.ipam.verbs).toEqual(["ADD", "DEL"]);
   });
 
-  it("an error of IPAM is quoted, and loses its code as in the reference", async () => {
+  it("an error of IPAM is quoted; better hands on its code, and what may be tried again is", async () => {
+    const node = bridgeNode("better");
+    node.ipam.failures.set("ADD", new CniError(11, "busy", { details: "lock" }));
+    const error = errorOf(await node.run("ADD", config()));
+    expect([error.code, error.msg]).toEqual([11, expect.stringContaining("busy; lock") as string]);
+  });
+
+  it("an error of IPAM is quoted, and loses its code in the reference", async () => {
     const node = bridgeNode();
     node.ipam.failures.set("ADD", new CniError(11, "busy", { details: "lock" }));
     expect(errorOf(await node.run("ADD", config()))).toEqual({

@@ -1,6 +1,6 @@
 /** The addresses of an endpoint and who gave them: IPAM, with what must be undone (cni.md §1.8, §2.1). */
 import type { Delegate } from "../../cni/delegate.ts";
-import { CNI_CODES, CniError, annotate } from "../../cni/error.ts";
+import { CNI_CODES, CniError, annotate, annotateDelegate } from "../../cni/error.ts";
 import type { Compat } from "../../cni/parameters.ts";
 import type { PluginRequest } from "../../cni/plugin.ts";
 import { type CniIp, formatInterfaceAddress } from "../../cni/result.ts";
@@ -51,12 +51,12 @@ export class IpamSession {
   async add(): Promise<readonly CniIp[]> {
     if (!this.isConfigured) return [];
     this.wasCalled = true;
-    const { delegate, type, request, sentence } = this.options;
+    const { delegate, type, request, sentence, compat } = this.options;
     try {
       const result = await delegate.add(type, request);
       if (result.ips.length > 0) return result.ips;
     } catch (error) {
-      throw annotate(error, sentence);
+      throw compat === "better" ? annotateDelegate(error, sentence) : annotate(error, sentence);
     }
     throw new CniError(CNI_CODES.internal, "IPAM plugin return is missing IP config");
   }

@@ -19,6 +19,7 @@ let plane: ControlPlane;
 let hns: Program;
 let proxy: Program;
 let client: HcnClient;
+let metricsPort: number;
 
 function kubectl(args: readonly string[], input = ""): string {
   const env = { ...process.env, KUBECONFIG: plane.kubeconfig, HOME: folder };
@@ -108,6 +109,7 @@ metadata: {name: win-1}
     ),
   );
   const [healthz = 0, metrics = 0] = await freePorts(2);
+  metricsPort = metrics;
   proxy = new Program(
     [
       process.execPath,
@@ -158,5 +160,48 @@ describe("kube-proxy on a real API server", () => {
     kubectl(["delete", "service", "web"]);
     apply(service("late", "10.96.0.22", ["10.244.1.4"]));
     await expect.poll(programmed, WAIT).toEqual(["10.96.0.22 ×1"]);
+  });
+
+  it("goes on when the server has forgotten the versions in between", async () => {
+    await plane.killApiServer();
+    await plane.startApiServer();
+    kubectl(["delete", "service", "late"]);
+    await plane.compact();
+    apply(service("again", "10.96.0.23", ["10.244.1.4"]));
+    await expect.poll(programmed, WAIT).toEqual(["10.96.0.23 ×1"]);
+  });
+
+  it("does not look at headless Services and those of another proxy", async () => {
+    const labels = "labels: {service.kubernetes.io/service-proxy-name: x}";
+    apply(service("headless", "None", ["10.244.1.4"]));
+    apply(
+      service("other", "10.96.0.24", ["10.244.1.4"]).replace("{name: other}", `{name: other, ${labels}}`),
+    );
+    apply(service("mark", "10.96.0.25", ["10.244.1.4"]));
+    await expect.poll(programmed, WAIT).toEqual(["10.96.0.23 ×1", "10.96.0.25 ×1"]);
+  });
+
+  it("counts as upstream does", async () => {
+    const text = await (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text();
+    expect(text).toMatch(/^kubeproxy_sync_proxy_rules_service_changes_total [1-9]\d*$/m);
+    expect(text).toMatch(/^kubeproxy_sync_proxy_rules_duration_seconds_count\{ip_family="IPv4"\} [1-9]\d*$/m);
+  });
+
+  it("says that it is not let in", async () => {
+    const [healthz = 0, metrics = 0] = await freePorts(2);
+    const stranger = new Program(
+      [
+        process.execPath,
+        join(BIN, "kube-proxy"),
+        `--kubeconfig=${plane.unknown}`,
+        "--network-name=cbr0",
+        `--healthz-bind-address=127.0.0.1:${healthz}`,
+        `--metrics-bind-address=127.0.0.1:${metrics}`,
+      ],
+      join(folder, "stranger.log"),
+    );
+    await stranger.until(() => stranger.written.includes('code="kubernetes-access-denied"'), 30_000);
+    await stranger.end("SIGINT");
+    expect(stranger.written).toContain("Ending; load balancers stay as they are");
   });
 });

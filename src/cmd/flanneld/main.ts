@@ -1,0 +1,59 @@
+/** The executable `flanneld`. */
+import { randomInt } from "node:crypto";
+import { Prng } from "../../base/prng.ts";
+import { RealClock } from "../../base/real-clock.node.ts";
+import { MachineCommandRunner } from "../../flannel/command-runner.node.ts";
+import { EtcdGatewayClient } from "../../flannel/etcd/gateway-client.node.ts";
+import { IprouteHost } from "../../flannel/linux/iproute-host.ts";
+import { MachineSubnetFiles } from "../../flannel/machine-subnet-files.node.ts";
+import { PowerShellHost } from "../../flannel/windows/powershell-host.ts";
+import { findHns } from "../../hcn/find-hns.node.ts";
+import { openApiServerSource } from "../../kube/server/api-server-source.node.ts";
+import { LazyHcnClient } from "../cni-plugins/lazy-hcn-client.ts";
+import { packageVersion } from "../installation.ts";
+import { listenOnMachine } from "../kube-proxy/http-listener.ts";
+import { processTerminal } from "../mullion/process-terminal.ts";
+import { runFlanneld } from "./program.ts";
+
+/** A reader that went away is no fault. */
+process.stderr.on("error", (error: NodeJS.ErrnoException) => {
+  if (error.code !== "EPIPE") throw error;
+  process.exit(0);
+});
+
+async function main(): Promise<void> {
+  const terminal = processTerminal();
+  const clock = new RealClock();
+  const isWindows = process.platform === "win32";
+  const runner = new MachineCommandRunner();
+  // Timers of the clock do not hold the process; this one does, until the run has ended.
+  const alive = setInterval(() => undefined, 2 ** 30);
+  try {
+    process.exitCode = await runFlanneld({
+      argv: process.argv.slice(2),
+      variables: process.env,
+      pid: process.pid,
+      version: packageVersion(),
+      os: isWindows ? "windows" : "linux",
+      stderr: (text) => process.stderr.write(text),
+      clock,
+      wallMs: () => performance.timeOrigin + performance.now(),
+      prng: new Prng(randomInt(2 ** 32)),
+      listen: listenOnMachine,
+      files: new MachineSubnetFiles(),
+      openHost: () => (isWindows ? new PowerShellHost(runner) : new IprouteHost(runner)),
+      openHns: isWindows
+        ? () => new LazyHcnClient(() => Promise.resolve().then(() => findHns({ variables: process.env })))
+        : undefined,
+      openKube: ({ kubeconfigFile, kubeApiUrl }, variables) =>
+        openApiServerSource({ kubeconfig: kubeconfigFile, server: kubeApiUrl, variables }, "flanneld"),
+      openEtcd: ({ etcd }) => new EtcdGatewayClient(etcd),
+      untilInterrupted: () => terminal.untilInterrupted(),
+    });
+  } finally {
+    clearInterval(alive);
+    clock.stop();
+  }
+}
+
+void main();

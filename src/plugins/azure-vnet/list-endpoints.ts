@@ -1,0 +1,30 @@
+/** GET_ENDPOINT_STATE: what CNS asks for when it starts and has forgotten who holds which address (cni.md §5.2). */
+import { CNI_CODES, CniError } from "../../cni/error.ts";
+import { formatGoAddress } from "../../cni/go-address.ts";
+import { type JsonObject, formatJson } from "../../cni/json.ts";
+import type { AzureContext } from "./context.ts";
+import { findNetwork } from "./state.ts";
+
+/** The only network that is looked at. */
+const NETWORK = "azure";
+const INDENT = 4;
+
+/** @throws CniError */
+export async function listEndpoints(context: AzureContext): Promise<string> {
+  const state = await context.readState();
+  const network = findNetwork(state, NETWORK);
+  if (network === undefined && state.size > 0 && context.compat === "reference")
+    throw new CniError(CNI_CODES.internal, "Get all endpoints error: Network not found");
+  const endpoints = [...(network?.endpoints ?? [])].map(([id, endpoint]) => [
+    id,
+    {
+      PodName: endpoint.podName,
+      PodNamespace: endpoint.podNamespace,
+      PodEndpointId: endpoint.id,
+      ContainerID: endpoint.containerId,
+      IPAddresses: endpoint.addresses.map(formatGoAddress),
+    },
+  ]);
+  const interfaces = Object.fromEntries(endpoints) as JsonObject;
+  return formatJson({ ContainerInterfaces: interfaces }, INDENT);
+}
