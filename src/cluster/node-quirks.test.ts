@@ -138,3 +138,17 @@ describe("the examples of the two documented defects", () => {
     expect(own.map(({ verdict }) => verdict)).toEqual(own.map(() => "as-expected"));
   });
 });
+
+describe("bridge-endpoint-not-routed", () => {
+  it.each([
+    ["off", "answered", "answered"],
+    ["on", "answered", "destination-not-local"],
+  ])("DT-064 %s: pods of one node %s, of another %s", async (setting, near, far) => {
+    const cluster = await openTestCluster(file("ws2019", `quirks: {bridge-endpoint-not-routed: ${setting}}`));
+    const outcome = (to: string): string => {
+      const { report } = walk(cluster, "pod/a", to, { port: 8080 });
+      return report.code ?? report.verdict;
+    };
+    expect([outcome("pod/b"), outcome("pod/c")]).toEqual([near, far]);
+  });
+});

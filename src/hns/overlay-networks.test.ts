@@ -10,6 +10,7 @@ import {
   getNetworkById,
   modifyNetworkPolicies,
 } from "../hcn/operations.ts";
+import { DhcpClient } from "../host/dhcp/dhcp-client.ts";
 import type { TcpOwner } from "../host/tcp-owner.ts";
 import { formatIp, parseIp } from "../net/ip.ts";
 import { formatMac } from "../net/mac.ts";
@@ -471,5 +472,33 @@ describe("frames of a tunnel", () => {
       each.clock.runUntil(each.clock.nowMs + 5_000);
       expect(each.ear.heard).toHaveLength(1);
     }
+  });
+});
+
+describe("DHCP of endpoints (dataplane.md §1.2 flag 256, §2.12)", () => {
+  async function ask(dns?: readonly string[]): Promise<DhcpClient> {
+    await world.w1.overlay("10.244.1.0/24", { router: W1dr });
+    await world.w1.pod("10.244.1.11");
+    const { compartment } = await world.w1.pod("10.244.1.10", {
+      ...(dns !== undefined && { Dns: { ServerList: [...dns] } }),
+    });
+    const client = new DhcpClient(compartment, compartment.listInterfaces().at(-1)!);
+    world.run();
+    world.wire.frames.length = 0;
+    client.start();
+    world.run();
+    return client;
+  }
+
+  it("the switch answers with the endpoint's own address, and nothing leaves the node", async () => {
+    const { lease } = await ask(["10.96.0.10"]);
+    expect(lease).toMatchObject({
+      ip: parseIp("10.244.1.10"),
+      length: 24,
+      router: parseIp("10.244.1.1"),
+      serverId: parseIp("10.244.1.1"),
+      dnsServers: [parseIp("10.96.0.10")],
+    });
+    expect(world.wire.frames).toEqual([]);
   });
 });

@@ -103,8 +103,9 @@ export class SwitchDatapath implements Datapath {
     this.defects = new SwitchDefects(quirks);
     for (const [id, { virtualSwitch }] of this.switches)
       for (const port of virtualSwitch.listPorts()) this.defects.settlePort(port, this.bridges.has(id));
-    for (const { compartment } of this.vnics.values())
-      if (compartment !== this.host.root) this.defects.settleSockets(compartment);
+    for (const { compartment, netInterface, port } of this.vnics.values())
+      if (compartment === this.host.root) this.defects.settleRouting(netInterface, port.id);
+      else this.defects.settleSockets(compartment);
   }
 
   createCompartment(name: string, wantedId?: number): number {
@@ -179,7 +180,8 @@ export class SwitchDatapath implements Datapath {
       this.applyClaims([], program.claims);
     }
     this.defects?.settlePort(port);
-    if (compartment !== this.host.root) this.defects?.settleNewPod(compartment, port.id);
+    if (compartment === this.host.root) this.defects?.settleRouting(netInterface, port.id);
+    else this.defects?.settleNewPod(compartment, port.id);
     port.setIps(vnic.addresses.map((address) => address.ip));
     if (vnic.filters !== undefined) compartment.setFilters(netInterface, vnic.filters);
     configureStack(compartment, netInterface, vnic);
@@ -430,6 +432,7 @@ function applyProgram(
   if (arePoolsNew) addPools(blocks, port, before.natPools, after.natPools);
   if (after.tunnel !== undefined && after.tunnel !== before.tunnel) {
     port.vfp.address = after.tunnel.address;
+    port.lease = after.tunnel.lease;
     port.setVxlanPort(after.tunnel.vxlanPort);
   }
   for (const layer of after.stack.names) {

@@ -261,6 +261,7 @@ function sourceOf({ packet, headers }: LocalPacket): Ip {
  * an Ethernet broadcast is not routed on (RFC 1812 §5.3.4).
  */
 function mayForward(netInterface: Interface, packet: Packet): boolean {
+  if (!netInterface.isForwarding || netInterface.refusesRouting) return false;
   const ethernet = EthernetView.parse(packet.bytes, packet.start, packet.end);
-  return netInterface.isForwarding && typeof ethernet !== "string" && !isGroupMac(ethernet.destinationMac);
+  return typeof ethernet !== "string" && !isGroupMac(ethernet.destinationMac);
 }

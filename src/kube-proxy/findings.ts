@@ -1,4 +1,5 @@
 /** Says in words what keeps a Service from working, beside what HNS refused. */
+import { isPort } from "../net/port-range.ts";
 import type { Finding } from "./report.ts";
 import type { LoadBalancerSlot, ServiceEntry } from "./service-entry.ts";
 import type { BackEnds, WantedLoadBalancer } from "./wanted-load-balancers.ts";
@@ -60,6 +61,18 @@ export function emptyFrontEnd(
     code: "service-endpoints-terminating",
     message: `${frontEndText(slot, entry)} is not programmed: every endpoint is terminating or out of service`,
     frontEnd,
+  };
+}
+
+/** Why a front end cannot be made, whatever HNS says: no API server takes such a Service. */
+export function portOutOfRange(wanted: WantedLoadBalancer, entry: ServiceEntry): Finding | undefined {
+  const { slot } = wanted;
+  const port = [wanted.externalPort, wanted.internalPort].find((each) => !isPort(each) || each === 0);
+  if (port === undefined) return undefined;
+  return {
+    code: "service-load-balancer-refused",
+    message: `${frontEndText(slot, entry)} is not programmed: ${port} is no port`,
+    frontEnd: { kind: slot.kind, vip: slot.vip },
   };
 }
 

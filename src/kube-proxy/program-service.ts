@@ -9,7 +9,7 @@ import {
 } from "./back-ends.ts";
 import { forgetFailures, noteFailure } from "./back-off.ts";
 import { BoundEndpoints } from "./bound-endpoints.ts";
-import { emptyFrontEnd, frontEndText, noBackEnds, unsupportedFeatures } from "./findings.ts";
+import { emptyFrontEnd, frontEndText, noBackEnds, portOutOfRange, unsupportedFeatures } from "./findings.ts";
 import { explanationOfRefusal, failureText } from "./hns-failure.ts";
 import type { Finding } from "./report.ts";
 import type { LoadBalancerSlot, ServiceEntry } from "./service-entry.ts";
@@ -51,6 +51,12 @@ async function programSlots(
     const wanted = wantedLoadBalancer(slot, entry, backEnds, settings);
     if (wanted === undefined) {
       if (settings.behaviour.repairs) await pass.state.loadBalancers.empty(slot);
+      continue;
+    }
+    const noPort = settings.behaviour.repairs ? portOutOfRange(wanted, entry) : undefined;
+    if (noPort !== undefined) {
+      await pass.state.loadBalancers.empty(slot);
+      findings.push(noPort);
       continue;
     }
     const failure = await pass.state.loadBalancers.program(wanted, entry.port.isOptimised);

@@ -143,10 +143,12 @@ export function wantedLoadBalancer(
   if (shape === undefined) return undefined;
   const isPlain = shape.isPlain === true;
   const isIpv6 = settings.isIpv6 && !isPlain;
+  // Upstream makes numbers of 16 bits of them; `better` says that there is no such port.
+  const portOf = (port: number): number => (settings.behaviour.repairs ? port : port & 0xffff);
   const identity: FrontEndAndBackEnds = {
     protocol: PROTOCOL_NUMBERS[entry.port.protocol],
-    internalPort: shape.internalPort,
-    externalPort: shape.externalPort,
+    internalPort: portOf(shape.internalPort),
+    externalPort: portOf(shape.externalPort),
     vip: slot.vip,
     isIpv6,
     backEnds: shape.backEnds,

@@ -1,4 +1,5 @@
 /** One port of a virtual switch: a cable, a VFP pipeline, and what the switch knows of who is behind it. */
+import type { DhcpLease } from "./dhcp-answering.ts";
 import type { Clock, Task, Timer } from "../base/clock.ts";
 import { LIMITS } from "../base/limits.ts";
 import type { Device, Receiver } from "../device/device.ts";
@@ -125,6 +126,8 @@ export class SwitchPort implements Receiver, NextHopWaiter, Task {
   deliversByAddress = false;
   /** On a router's port: who has which address in its virtual subnets, for those who ask. */
   neighbors: ReadonlyMap<Ip, Mac> = NO_NEIGHBORS;
+  /** What a DHCP client behind the port is told; undefined: the switch answers none. */
+  lease: DhcpLease | undefined;
   private addresses: readonly Ip[] = [];
   private readonly bindings = new Map<string, StaticBinding>();
   private waiting: WaitingFrame[] = [];

@@ -20,6 +20,7 @@ import { IpProtocol } from "../wire/ip-protocol.ts";
 import { isSegmentable, segmentPacket } from "../wire/segmentation.ts";
 import { admitToVlan, mayReach, tagForWire } from "./access-vlans.ts";
 import { answerArp } from "./arp-answering.ts";
+import { answerDhcp } from "./dhcp-answering.ts";
 import { forwardArp } from "./arp-forwarding.ts";
 import { DelayedFrame, type Passage, type PassageOwner } from "./delayed-frame.ts";
 import { forwardByMac, isForged } from "./mac-forwarding.ts";
@@ -217,6 +218,7 @@ export class VirtualSwitch implements PortOwner, PassageOwner {
       else forwardArp(this, source, packet, this.headers);
       return;
     }
+    if (source.lease !== undefined && answerDhcp(this, source, packet, this.headers)) return;
     if (source.virtualSubnets.length === 0 && isNeighborDiscovery(packet, this.headers)) {
       forwardNeighborDiscovery(this, source, packet, this.headers);
       return;

@@ -1,8 +1,10 @@
 /** The programs of an overlay network's ports: those of its endpoints, of its distributed router, and of the host. */
-import type { Ip, Ipv4 } from "../../net/ip.ts";
+import { type Ip, type Ipv4, parseIpv4 } from "../../net/ip.ts";
 import type { Mac } from "../../net/mac.ts";
+import { prefixContains } from "../../net/prefix.ts";
 import type { Group } from "../../vfp/group.ts";
 import type { PortAddressInfo } from "../../vfp/port-settings.ts";
+import type { DhcpLease } from "../../vswitch/dhcp-answering.ts";
 import type { PortProgram, RouterProgram, TunnelSettings } from "../datapath.ts";
 import type { EndpointRecord } from "../endpoint-record.ts";
 import type { CompileCache } from "./compile-cache.ts";
@@ -59,9 +61,30 @@ function sharedGroups(
   };
 }
 
-function tunnelOf({ plan, addressFlags }: OverlayView, endpoint: EndpointRecord): TunnelSettings {
-  const ips = endpoint.ipConfigs.map(({ ip }) => ip);
+/** The endpoint's address and what goes with it, for a DHCP client behind its port (dataplane.md §2.12). */
+function leaseOf({ plan }: OverlayView, endpoint: EndpointRecord): DhcpLease | undefined {
+  const config = endpoint.ipConfigs.find(({ ip }) => typeof ip === "number");
+  const ip = config?.ip;
+  if (config === undefined || typeof ip !== "number") return undefined;
+  const subnet = plan.subnets.find(({ prefix }) => prefixContains(prefix, ip));
+  const router = subnet?.gateway;
+  if (subnet === undefined || router === undefined) return undefined;
+  const { ServerList = [] } = endpoint.dns ?? plan.network.dns ?? {};
   return Object.freeze({
+    ip,
+    subnetMask: ((0xffff_ffff << (32 - subnet.prefix.length)) >>> 0) as Ipv4,
+    router,
+    routerMac: plan.routerMac,
+    dnsServers: Object.freeze(ServerList.map(parseIpv4).filter((server) => server !== undefined)),
+  });
+}
+
+function tunnelOf(view: OverlayView, endpoint: EndpointRecord): TunnelSettings {
+  const { plan, addressFlags } = view;
+  const ips = endpoint.ipConfigs.map(({ ip }) => ip);
+  const lease = leaseOf(view, endpoint);
+  return Object.freeze({
+    ...(lease !== undefined && { lease }),
     virtualSubnets: Object.freeze([...new Set(ips.map((ip) => virtualSubnetOf(plan, ip)))]),
     address: addressInfo(plan, {
       providerIpv4: providerAddressOf(endpoint) ?? plan.providerAddress,
@@ -115,7 +138,7 @@ export function compileOverlayProgram(
       SLB_NAT_LAYER: view.services.natGroupsOf(endpoint.id, translations.groups),
       VNET_PA_ROUTE_LAYER: shared.paRoute,
     },
-    tunnel: cache.get(endpoint.id, "tunnel", [...inputs, overlay.addressFlags], () =>
+    tunnel: cache.get(endpoint.id, "tunnel", [...inputs, endpoint.dns, overlay.addressFlags], () =>
       tunnelOf(overlay, endpoint),
     ),
     natPools: translations.nat.pools,

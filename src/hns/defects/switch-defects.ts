@@ -1,5 +1,6 @@
 /** Brings ports, pools, uplinks and stacks of a node in line with its defects. Each knows only its own setting. */
 import type { QuirkName } from "../../knowledge/quirks.ts";
+import type { Interface } from "../../host/interface.ts";
 import type { Compartment } from "../../host/compartment.ts";
 import { DEFAULT_FLOW_SETTINGS } from "../../vfp/port-settings.ts";
 import { ReceivePace } from "../../vswitch/receive-pace.ts";
@@ -77,6 +78,11 @@ export class SwitchDefects {
       "sockets-refused",
       `${compartment.node}/${compartment.id}`,
     );
+  }
+
+  /** `leg`: the host's own vNIC in an L2Bridge network. */
+  settleRouting(leg: Interface, portId: string): void {
+    leg.refusesRouting = this.quirks.strikes("bridge-endpoint-not-routed", portId);
   }
 
   /** By how much a change of these rules comes late to a port, in milliseconds. */

@@ -9,6 +9,7 @@ export type NodeQuirk =
   | "source-vip-is-network-address"
   | "management-address-flips"
   | "metadata-route-lost"
+  | "bridge-endpoint-not-routed"
   | "remote-endpoint-left-behind"
   | "front-end-keeps-back-ends"
   | "shared-back-ends-removed";
@@ -64,6 +65,14 @@ export const NODE_QUIRKS: Readonly<Record<NodeQuirk, QuirkRow>> = {
     strikes: "always",
     explanation: "metadata-route-lost",
     sources: ["dataplane.md F-53"],
+  },
+  "bridge-endpoint-not-routed": {
+    title: "A node does not route what its pods send over the bridge endpoint, as before Windows Server 1809",
+    // Builds without a profile of their own.
+    concerns: [],
+    strikes: "always",
+    explanation: "destination-not-local",
+    sources: ["dataplane.md DT-064, §2.4"],
   },
   "remote-endpoint-left-behind": {
     title: "A deleted remote endpoint stays, and a new pod that gets its address is cut off from the network",

@@ -9,7 +9,11 @@ import { LIMITS } from "../../base/limits.ts";
 import { type Log, SILENT_LOG } from "../../base/log.ts";
 import { KubeError } from "../error.ts";
 import type { KubeObject } from "../objects.ts";
-import type { KubeSource, Selection } from "../source.ts";
+import type { KubePatch, KubeSource, Selection } from "../source.ts";
+import { mappingOf } from "../load/field-check.ts";
+import { applyJsonPatch } from "../patch/json-patch.ts";
+import { applyMergePatch } from "../patch/merge-patch.ts";
+import { isScaled, patchOfScale, scaleOf } from "./scale.ts";
 import { discoveryDocument } from "./discovery.ts";
 import {
   badRequest,
@@ -46,7 +50,7 @@ export interface KubeApiOptions {
 type AppContext = Context<{ Bindings: HttpBindings }>;
 
 /** The body, as far as it may be long. @throws KubeError. */
-async function readText(context: AppContext): Promise<string> {
+async function readBody(context: AppContext): Promise<Uint8Array> {
   const { incoming } = context.env;
   const tooLarge = (): KubeError => {
     const limit = LIMITS.kubeRequestBytesMax;
@@ -69,11 +73,7 @@ async function readText(context: AppContext): Promise<string> {
     if (error instanceof KubeError) throw error;
     throw badRequest("the body ended halfway");
   }
-  try {
-    return new TextDecoder("utf-8", { fatal: true }).decode(Buffer.concat(parts));
-  } catch {
-    throw badRequest("the body is not written in UTF-8");
-  }
+  return Buffer.concat(parts);
 }
 
 function isTrue(text: string | undefined): boolean {
@@ -146,6 +146,7 @@ export class KubeApi {
       if (method === "POST") return this.create(context, target);
       throw methodNotAllowed();
     }
+    if (target.subresource === "scale" && isScaled(target.resource.kind)) return this.scale(context, target);
     if (method === "GET") return this.get(context, target);
     if (method === "PUT") return this.update(context, target);
     if (method === "PATCH") return this.patch(context, target);
@@ -218,7 +219,7 @@ export class KubeApi {
 
   /** What is sent, in its place; the source checks the rest. */
   private async readObject(context: AppContext, target: RequestTarget): Promise<KubeObject> {
-    const value = placed(parseBody(await readText(context), context.req.header("content-type")), target);
+    const value = placed(parseBody(await readBody(context), context.req.header("content-type")), target);
     const { metadata, ...rest } = target.resource.toStored(value) as { readonly metadata: object };
     // Nothing of an object but its place is certain here.
     return { ...rest, metadata: { namespace: "", ...metadata } } as unknown as KubeObject;
@@ -243,22 +244,49 @@ export class KubeApi {
   private async patch(context: AppContext, target: RequestTarget): Promise<Response> {
     const { resource, namespace, name = "" } = target;
     const options = writeOptionsOf(target);
-    const patch = readPatch(await readText(context), context.req.header("content-type"));
+    const patch = readPatch(await readBody(context), context.req.header("content-type"));
     if (resource.group === "events.k8s.io" && patch.type === "json") throw methodNotAllowed();
     const body = patch.type === "json" ? patch : { ...patch, body: eventPatch(target, patch.body) };
     const stored = await this.placeOf(context).patch(resource.kind, { namespace, name }, body, options);
     return Response.json(resource.toServed(stored));
   }
 
+  private async scale(
+    context: AppContext,
+    { resource, namespace, name = "" }: RequestTarget,
+  ): Promise<Response> {
+    const { method } = context.req;
+    const contentType = context.req.header("content-type");
+    const place = this.placeOf(context);
+    const present: KubeObject = await place.get(resource.kind, { namespace, name });
+    if (method === "GET") return Response.json(scaleOf(present));
+    if (method !== "PUT" && method !== "PATCH") throw methodNotAllowed();
+    const body = await readBody(context);
+    const wanted =
+      method === "PUT" ? parseBody(body, contentType) : patchedScale(present, readPatch(body, contentType));
+    const patch: KubePatch = { type: "merge", body: patchOfScale(wanted) };
+    return Response.json(scaleOf(await place.patch(resource.kind, { namespace, name }, patch)));
+  }
+
   private async delete(context: AppContext, target: RequestTarget): Promise<Response> {
     const { resource, namespace, name = "", subresource } = target;
     if (subresource !== undefined) throw methodNotAllowed();
-    const options = readDeleteOptions(await readText(context), (each) => context.req.query(each));
+    const options = readDeleteOptions(await readBody(context), context.req.header("content-type"), (each) =>
+      context.req.query(each),
+    );
     const { metadata }: KubeObject = await this.source.get(resource.kind, { namespace, name });
     const place = options.isDry ? this.source.dryRun() : this.placeOf(context);
     await place.delete(resource.kind, { namespace, name }, options);
     return Response.json(successStatus({ name, kind: resource.plural, uid: metadata.uid }));
   }
+}
+
+/** A `Scale` after a patch, without the version that only was read. */
+function patchedScale(present: KubeObject, patch: KubePatch): unknown {
+  const { metadata, ...scale } = scaleOf(present);
+  const { resourceVersion: _, ...rest } = mappingOf(metadata);
+  const before = { ...scale, metadata: rest };
+  return patch.type === "json" ? applyJsonPatch(before, patch.body) : applyMergePatch(before, patch.body);
 }
 
 /** A patch of an event of events.k8s.io, in the core's names. */

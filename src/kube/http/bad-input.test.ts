@@ -172,14 +172,30 @@ describe("bodies", () => {
     expect(await isAlive()).toBe(true);
   });
 
-  it.each(["application/vnd.kubernetes.protobuf", "application/cbor", "text/plain"])(
-    "in %s",
-    async (type) => {
-      const { status, body } = await post(NODES, "k8s\u0000", { "content-type": type });
-      expect(status).toBe(415);
-      expect(body).toMatchObject({ reason: "UnsupportedMediaType" });
-    },
-  );
+  it.each(["application/cbor", "text/plain"])("in %s", async (type) => {
+    const { status, body } = await post(NODES, "k8s\u0000", { "content-type": type });
+    expect(status).toBe(415);
+    expect(body).toMatchObject({ reason: "UnsupportedMediaType" });
+  });
+
+  it.each<[title: string, bytes: readonly number[]]>([
+    ["nothing", []],
+    ["without its beginning", [0x0a, 0x00]],
+    ["of no kind", [0x6b, 0x38, 0x73, 0x00]],
+    ["cut within a field", [0x6b, 0x38, 0x73, 0x00, 0x0a, 0x7f, 0x01]],
+    ["with a number without end", [0x6b, 0x38, 0x73, 0x00, ...Array.from({ length: 12 }, () => 0xff)]],
+    ["with a field of the wire type 3", [0x6b, 0x38, 0x73, 0x00, 0x0b]],
+    [
+      "of a length that is negative",
+      [0x6b, 0x38, 0x73, 0x00, 0x0a, ...Array.from({ length: 9 }, () => 0xff), 0x01],
+    ],
+  ])("in protobuf, broken: %s", async (_title, bytes) => {
+    const { status } = await post(NODES, Buffer.from(bytes), {
+      "content-type": "application/vnd.kubernetes.protobuf",
+    });
+    expect(status).toBe(400);
+    expect(await isAlive()).toBe(true);
+  });
 
   it("in YAML are taken", async () => {
     const yaml = "apiVersion: v1\nkind: Node\nmetadata: {name: from-yaml}\n";
@@ -316,4 +332,51 @@ it("a client that talks nonsense is cut off, and others are served", async () =>
   socket.write("GARBAGE\r\n\r\n\u0000\u0001");
   await closed;
   expect(await isAlive()).toBe(true);
+});
+
+describe("the scale of a workload", () => {
+  const SCALE = "/apis/apps/v1/namespaces/default/deployments/d/scale";
+  const replicas = async (): Promise<unknown> => (await ask(SCALE)).body["spec"];
+
+  beforeAll(async () => {
+    const template = {
+      metadata: { labels: { app: "d" } },
+      spec: { containers: [{ name: "c", image: "i" }] },
+    };
+    const spec = { replicas: 2, selector: { matchLabels: { app: "d" } }, template };
+    const deployment = { apiVersion: "apps/v1", kind: "Deployment", metadata: { name: "d" }, spec };
+    await post("/apis/apps/v1/namespaces/default/deployments", JSON.stringify(deployment));
+  });
+
+  it("is read and written", async () => {
+    const { body } = await ask(SCALE);
+    expect(body).toMatchObject({ kind: "Scale", spec: { replicas: 2 }, status: { selector: "app=d" } });
+    const put = { ...body, spec: { replicas: 4 } };
+    expect((await ask(SCALE, { method: "PUT", headers: JSON_TYPE, body: JSON.stringify(put) })).status).toBe(
+      200,
+    );
+    expect(await replicas()).toEqual({ replicas: 4 });
+    // The version that was read has passed.
+    expect((await ask(SCALE, { method: "PUT", headers: JSON_TYPE, body: JSON.stringify(put) })).status).toBe(
+      409,
+    );
+    const headers = { "content-type": "application/merge-patch+json" };
+    expect((await ask(SCALE, { method: "PATCH", headers, body: '{"spec":{"replicas":0}}' })).status).toBe(
+      200,
+    );
+    expect(await replicas()).toEqual({ replicas: 0 });
+  });
+
+  it.each<[method: string, body: string, status: number]>([
+    ["PUT", "{}", 400],
+    ["PUT", '{"kind":"Scale","spec":{"replicas":"3"}}', 400],
+    ["PUT", '{"kind":"Scale","spec":{"replicas":-1}}', 422],
+    ["DELETE", "", 405],
+  ])("%s %s is refused", async (method, body, status) => {
+    expect((await ask(SCALE, { method, headers: JSON_TYPE, body })).status).toBe(status);
+  });
+
+  it("is there for workloads only", async () => {
+    expect((await ask("/api/v1/nodes/n/scale")).status).toBe(404);
+  });
 });

@@ -5,6 +5,7 @@ import { type Fields, isFields, showValue } from "../load/field-check.ts";
 import { isNestedDeeper } from "../load/json-pieces.ts";
 import { readAnyYaml } from "../load/yaml-value.ts";
 import type { DeleteOptions, JsonPatchOperation, KubePatch, WriteOptions } from "../source.ts";
+import { decodeProtobuf } from "./protobuf.ts";
 import { apiVersionOf, type RequestTarget } from "./served-resources.ts";
 
 const UNSUPPORTED_MEDIA = 415;
@@ -36,13 +37,27 @@ function mediaTypeOf(contentType: string | undefined): string {
   return (contentType ?? "").split(";")[0]?.trim().toLowerCase() ?? "";
 }
 
-/** The value of a body in JSON or YAML. @throws KubeError. */
-export function parseBody(text: string, contentType: string | undefined): unknown {
+const PROTOBUF = "application/vnd.kubernetes.protobuf";
+
+function decodeText(bytes: Uint8Array): string {
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch {
+    throw badRequest("the body is not written in UTF-8");
+  }
+}
+
+/** The value of a body in JSON, YAML or protobuf. @throws KubeError. */
+export function parseBody(bytes: Uint8Array, contentType: string | undefined): unknown {
   const type = mediaTypeOf(contentType);
+  return type === PROTOBUF ? decodeProtobuf(bytes) : parseText(decodeText(bytes), type);
+}
+
+function parseText(text: string, type: string): unknown {
   if (type === "application/yaml") return parseYaml(text);
   if (type !== "" && !type.endsWith("json")) {
     throw unsupportedMedia(
-      `the body of the request was in an unknown format - accepted media types include: application/json, application/yaml`,
+      `the body of the request was in an unknown format - accepted media types include: application/json, application/yaml, ${PROTOBUF}`,
     );
   }
   if (isNestedDeeper(text, LIMITS.documentDepthMax))
@@ -61,7 +76,7 @@ function parseYaml(text: string): unknown {
 }
 
 /** A patch by its media type. @throws KubeError `kubernetes-request-invalid`. */
-export function readPatch(text: string, contentType: string | undefined): KubePatch {
+export function readPatch(bytes: Uint8Array, contentType: string | undefined): KubePatch {
   const type = mediaTypeOf(contentType);
   const names: Readonly<Record<string, KubePatch["type"]>> = {
     "application/json-patch+json": "json",
@@ -77,7 +92,7 @@ export function readPatch(text: string, contentType: string | undefined): KubePa
       `the body of the request was in an unknown format - accepted media types include: ${Object.keys(names).join(", ")}.${applied}`,
     );
   }
-  const body = parseBody(text, "application/json");
+  const body = parseText(decodeText(bytes), "application/json");
   if (kind === "json") {
     if (!Array.isArray(body)) throw badRequest("a JSON patch is a list of operations");
     return { type: kind, body: body as readonly JsonPatchOperation[] };
@@ -126,10 +141,11 @@ export function isDryRun(query: (name: string) => string | undefined): boolean {
 
 /** What a deletion depends on, and whether it is only to be tried. */
 export function readDeleteOptions(
-  text: string,
+  bytes: Uint8Array,
+  contentType: string | undefined,
   query: (name: string) => string | undefined,
 ): DeleteOptions & { readonly isDry: boolean } {
-  const body = text.trim() === "" ? {} : parseBody(text, "application/json");
+  const body = bytes.length === 0 ? {} : parseBody(bytes, contentType);
   if (!isFields(body)) throw badRequest("the options of a deletion are a mapping");
   const { preconditions = {}, dryRun = [], propagationPolicy = query("propagationPolicy") } = body;
   if (propagationPolicy === "Orphan")

@@ -159,6 +159,42 @@ describe("kubectl on the emulator", () => {
     expect(stale.stderr).toContain("the object has been modified");
   });
 
+  it("create and run send protobuf, and what they make is whole", () => {
+    kubectl("create", "namespace", "made");
+    kubectl("create", "configmap", "m", "-n", "made", "--from-literal=a=1", "--from-literal=b=");
+    expect(kubectl("get", "configmap", "m", "-n", "made", "-o", "jsonpath={.data}")).toBe('{"a":"1","b":""}');
+    kubectl("create", "deployment", "d", "-n", "made", "--image=web:1", "--port=80", "--replicas=2");
+    const deployment = JSON.parse(kubectl("get", "deployment", "d", "-n", "made", "-o", "json")) as object;
+    expect(deployment).toMatchObject({
+      metadata: { name: "d", labels: { app: "d" } },
+      spec: {
+        replicas: 2,
+        selector: { matchLabels: { app: "d" } },
+        template: {
+          metadata: { labels: { app: "d" } },
+          spec: { containers: [{ name: "web", image: "web:1", ports: [{ containerPort: 80 }] }] },
+        },
+      },
+    });
+    kubectl("scale", "deployment", "d", "-n", "made", "--replicas=3", "--current-replicas=2");
+    expect(kubectl("get", "deployment", "d", "-n", "made", "-o", "jsonpath={.spec.replicas}")).toBe("3");
+    kubectl("create", "service", "nodeport", "s", "-n", "made", "--tcp=80:8080");
+    const service = JSON.parse(kubectl("get", "service", "s", "-n", "made", "-o", "json")) as object;
+    expect(service).toMatchObject({
+      spec: {
+        type: "NodePort",
+        selector: { app: "s" },
+        ports: [{ name: "80-8080", port: 80, targetPort: 8_080 }],
+      },
+    });
+    kubectl("run", "p", "-n", "made", "--image=web:1", "--env=A=B", "--restart=Never");
+    const pod = JSON.parse(kubectl("get", "pod", "p", "-n", "made", "-o", "json")) as object;
+    expect(pod).toMatchObject({
+      spec: { restartPolicy: "Never", containers: [{ name: "p", env: [{ name: "A", value: "B" }] }] },
+    });
+    kubectl("delete", "namespace", "made");
+  });
+
   it("describe tells of pods, Services and nodes", () => {
     expect(kubectl("describe", "service", "web", "-n", "shop")).toMatch(/Endpoints: +10\.\S+:80/);
     expect(kubectl("describe", "pods", "-n", "shop")).toMatch(/Controlled By: +ReplicaSet\/web-/);

@@ -1,0 +1,95 @@
+/**
+ * DHCP of endpoints of an overlay network. Their ports have the flag "process client DHCP" (observed, dataplane.md §1.2).
+ * Inferred (§2.12): so the switch answers a client behind such a port from what HNS knows of the endpoint, in the gateway's
+ * name and with its MAC, and no other address is to be had. Nothing of it reaches the wire.
+ */
+import { readU16 } from "../base/bytes.ts";
+import type { Ipv4 } from "../net/ip.ts";
+import { BROADCAST_MAC, type Mac } from "../net/mac.ts";
+import { buildUdpFrame } from "../wire/build-frame.ts";
+import { DHCP_CLIENT_PORT, DHCP_SERVER_PORT, type DhcpMessage, buildDhcp, parseDhcp } from "../wire/dhcp.ts";
+import type { Headers } from "../wire/headers.ts";
+import { IpProtocol } from "../wire/ip-protocol.ts";
+import type { Packet } from "../wire/packet.ts";
+import type { SwitchPort } from "./switch-port.ts";
+import type { VirtualSwitch } from "./virtual-switch.ts";
+
+/** Of a port's address info (dataplane.md §1.2). */
+const PROCESS_CLIENT_DHCP = 256;
+const EVERYBODY = 0xffff_ffff as Ipv4;
+const NOBODY = 0 as Ipv4;
+const SERVER_TTL = 128;
+/** Inferred: a day; the address is the endpoint's as long as it lives. */
+const LEASE_SECONDS = 86_400;
+
+/** What a client behind a port is told. */
+export interface DhcpLease {
+  readonly ip: Ipv4;
+  readonly subnetMask: Ipv4;
+  /** Stands for the server, too. */
+  readonly router: Ipv4;
+  readonly routerMac: Mac;
+  readonly dnsServers: readonly Ipv4[];
+}
+
+/** True for a message that a DHCP client sends to whoever serves. */
+function isFromClient(packet: Packet, { family, protocol, transport }: Headers): boolean {
+  if (family !== 4 || protocol !== IpProtocol.udp || transport < 0) return false;
+  return (
+    readU16(packet.bytes, transport) === DHCP_CLIENT_PORT &&
+    readU16(packet.bytes, transport + 2) === DHCP_SERVER_PORT
+  );
+}
+
+/** Undefined: nothing is to be said. */
+function answerTo(
+  { type, transaction, clientMac, requestedIp, serverId }: DhcpMessage,
+  lease: DhcpLease,
+): DhcpMessage | undefined {
+  const { ip, router, subnetMask, dnsServers } = lease;
+  const base = { transaction, clientMac, serverId: router };
+  const granted = { ...base, yourIp: ip, leaseSeconds: LEASE_SECONDS, subnetMask, router, dnsServers };
+  if (type === "discover") return { ...granted, type: "offer" };
+  // A request that names another server refuses what was offered here.
+  if (type !== "request" || (serverId !== undefined && serverId !== router)) return undefined;
+  if (requestedIp !== undefined && requestedIp !== ip) return { ...base, yourIp: NOBODY, type: "nak" };
+  return { ...granted, type: "ack" };
+}
+
+/** @returns true when the frame of an endpoint was a client's DHCP, which ends here. */
+export function answerDhcp(
+  virtualSwitch: VirtualSwitch,
+  source: SwitchPort,
+  packet: Packet,
+  headers: Headers,
+): boolean {
+  const { lease } = source;
+  if (lease === undefined || (source.vfp.address.flags & PROCESS_CLIENT_DHCP) === 0) return false;
+  if (!isFromClient(packet, headers)) return false;
+  const message = parseDhcp(packet.bytes.subarray(headers.payload, headers.end));
+  const answer = message && answerTo(message, lease);
+  if (answer === undefined) {
+    virtualSwitch.drop(
+      source,
+      packet,
+      "broadcast-not-delivered",
+      "no DHCP server but this switch is in reach",
+    );
+    return true;
+  }
+  const reply = buildUdpFrame({
+    link: { sourceMac: lease.routerMac, destinationMac: BROADCAST_MAC },
+    ip: {
+      source: lease.router,
+      destination: EVERYBODY,
+      ttl: SERVER_TTL,
+      identification: answer.transaction & 0xffff,
+      isDontFragment: false,
+    },
+    udp: { sourcePort: DHCP_SERVER_PORT, destinationPort: DHCP_CLIENT_PORT },
+    payload: buildDhcp(answer),
+  });
+  reply.tag = packet.tag;
+  virtualSwitch.giveBack(source, reply, "DHCP answered by the switch");
+  return true;
+}
