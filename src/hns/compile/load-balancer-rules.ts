@@ -84,6 +84,10 @@ function shareBackEnds(backEnds: readonly BackEnd[]): readonly BackEnd[] {
   return backEnds;
 }
 
+/**
+ * One rule, whatever the number of back ends. Inferred: a rule of VFP holds 64 at most, so a node has several above that
+ * (dataplane.md §3.6), and how it spreads connections over them is not public.
+ */
 function balance(frontEnd: FrontEnd, rewrites: "address-and-port" | "mac"): Action {
   const backEnds = shareBackEnds(frontEnd.serving.map((each) => each.backEnd));
   return Object.freeze({ type: "lbnat", backEnds, distribution: frontEnd.distribution, rewrites });

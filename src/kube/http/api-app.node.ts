@@ -9,7 +9,11 @@ import { LIMITS } from "../../base/limits.ts";
 import { type Log, SILENT_LOG } from "../../base/log.ts";
 import { KubeError } from "../error.ts";
 import type { KubeObject } from "../objects.ts";
-import type { KubeSource, Selection } from "../source.ts";
+import type { KubePatch, KubeSource, Selection } from "../source.ts";
+import { mappingOf } from "../load/field-check.ts";
+import { applyJsonPatch } from "../patch/json-patch.ts";
+import { applyMergePatch } from "../patch/merge-patch.ts";
+import { isScaled, patchOfScale, scaleOf } from "./scale.ts";
 import { discoveryDocument } from "./discovery.ts";
 import {
   badRequest,
@@ -142,6 +146,7 @@ export class KubeApi {
       if (method === "POST") return this.create(context, target);
       throw methodNotAllowed();
     }
+    if (target.subresource === "scale" && isScaled(target.resource.kind)) return this.scale(context, target);
     if (method === "GET") return this.get(context, target);
     if (method === "PUT") return this.update(context, target);
     if (method === "PATCH") return this.patch(context, target);
@@ -246,6 +251,23 @@ export class KubeApi {
     return Response.json(resource.toServed(stored));
   }
 
+  private async scale(
+    context: AppContext,
+    { resource, namespace, name = "" }: RequestTarget,
+  ): Promise<Response> {
+    const { method } = context.req;
+    const contentType = context.req.header("content-type");
+    const place = this.placeOf(context);
+    const present: KubeObject = await place.get(resource.kind, { namespace, name });
+    if (method === "GET") return Response.json(scaleOf(present));
+    if (method !== "PUT" && method !== "PATCH") throw methodNotAllowed();
+    const body = await readBody(context);
+    const wanted =
+      method === "PUT" ? parseBody(body, contentType) : patchedScale(present, readPatch(body, contentType));
+    const patch: KubePatch = { type: "merge", body: patchOfScale(wanted) };
+    return Response.json(scaleOf(await place.patch(resource.kind, { namespace, name }, patch)));
+  }
+
   private async delete(context: AppContext, target: RequestTarget): Promise<Response> {
     const { resource, namespace, name = "", subresource } = target;
     if (subresource !== undefined) throw methodNotAllowed();
@@ -257,6 +279,14 @@ export class KubeApi {
     await place.delete(resource.kind, { namespace, name }, options);
     return Response.json(successStatus({ name, kind: resource.plural, uid: metadata.uid }));
   }
+}
+
+/** A `Scale` after a patch, without the version that only was read. */
+function patchedScale(present: KubeObject, patch: KubePatch): unknown {
+  const { metadata, ...scale } = scaleOf(present);
+  const { resourceVersion: _, ...rest } = mappingOf(metadata);
+  const before = { ...scale, metadata: rest };
+  return patch.type === "json" ? applyJsonPatch(before, patch.body) : applyMergePatch(before, patch.body);
 }
 
 /** A patch of an event of events.k8s.io, in the core's names. */

@@ -333,3 +333,50 @@ it("a client that talks nonsense is cut off, and others are served", async () =>
   await closed;
   expect(await isAlive()).toBe(true);
 });
+
+describe("the scale of a workload", () => {
+  const SCALE = "/apis/apps/v1/namespaces/default/deployments/d/scale";
+  const replicas = async (): Promise<unknown> => (await ask(SCALE)).body["spec"];
+
+  beforeAll(async () => {
+    const template = {
+      metadata: { labels: { app: "d" } },
+      spec: { containers: [{ name: "c", image: "i" }] },
+    };
+    const spec = { replicas: 2, selector: { matchLabels: { app: "d" } }, template };
+    const deployment = { apiVersion: "apps/v1", kind: "Deployment", metadata: { name: "d" }, spec };
+    await post("/apis/apps/v1/namespaces/default/deployments", JSON.stringify(deployment));
+  });
+
+  it("is read and written", async () => {
+    const { body } = await ask(SCALE);
+    expect(body).toMatchObject({ kind: "Scale", spec: { replicas: 2 }, status: { selector: "app=d" } });
+    const put = { ...body, spec: { replicas: 4 } };
+    expect((await ask(SCALE, { method: "PUT", headers: JSON_TYPE, body: JSON.stringify(put) })).status).toBe(
+      200,
+    );
+    expect(await replicas()).toEqual({ replicas: 4 });
+    // The version that was read has passed.
+    expect((await ask(SCALE, { method: "PUT", headers: JSON_TYPE, body: JSON.stringify(put) })).status).toBe(
+      409,
+    );
+    const headers = { "content-type": "application/merge-patch+json" };
+    expect((await ask(SCALE, { method: "PATCH", headers, body: '{"spec":{"replicas":0}}' })).status).toBe(
+      200,
+    );
+    expect(await replicas()).toEqual({ replicas: 0 });
+  });
+
+  it.each<[method: string, body: string, status: number]>([
+    ["PUT", "{}", 400],
+    ["PUT", '{"kind":"Scale","spec":{"replicas":"3"}}', 400],
+    ["PUT", '{"kind":"Scale","spec":{"replicas":-1}}', 422],
+    ["DELETE", "", 405],
+  ])("%s %s is refused", async (method, body, status) => {
+    expect((await ask(SCALE, { method, headers: JSON_TYPE, body })).status).toBe(status);
+  });
+
+  it("is there for workloads only", async () => {
+    expect((await ask("/api/v1/nodes/n/scale")).status).toBe(404);
+  });
+});

@@ -1,4 +1,5 @@
 /** What the emulator's API says it has: versions, groups, resources, and the little OpenAPI that kubectl asks for. */
+import { isScaled } from "./scale.ts";
 import { SERVED_RESOURCES, type ServedResource, apiVersionOf } from "./served-resources.ts";
 
 const VERBS = ["create", "delete", "get", "list", "patch", "update", "watch"];
@@ -31,9 +32,10 @@ function resourceEntries(resource: ServedResource): readonly object[] {
   ];
   const inAll = categories.includes(kind) ? { categories: ["all"] } : {};
   const entry = { name: plural, singularName: singular, ...common, verbs: VERBS, ...names, ...inAll };
-  return hasStatus
-    ? [entry, { name: `${plural}/status`, singularName: "", ...common, verbs: STATUS_VERBS }]
-    : [entry];
+  const status = { name: `${plural}/status`, singularName: "", ...common, verbs: STATUS_VERBS };
+  const ofScale = { namespaced: isNamespaced, group: "autoscaling", version: "v1", kind: "Scale" };
+  const scale = { name: `${plural}/scale`, singularName: "", ...ofScale, verbs: STATUS_VERBS };
+  return [entry, ...(hasStatus ? [status] : []), ...(isScaled(kind) ? [scale] : [])];
 }
 
 function resourceList(groupVersion: string): object | undefined {

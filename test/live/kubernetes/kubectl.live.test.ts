@@ -176,6 +176,8 @@ describe("kubectl on the emulator", () => {
         },
       },
     });
+    kubectl("scale", "deployment", "d", "-n", "made", "--replicas=3", "--current-replicas=2");
+    expect(kubectl("get", "deployment", "d", "-n", "made", "-o", "jsonpath={.spec.replicas}")).toBe("3");
     kubectl("create", "service", "nodeport", "s", "-n", "made", "--tcp=80:8080");
     const service = JSON.parse(kubectl("get", "service", "s", "-n", "made", "-o", "json")) as object;
     expect(service).toMatchObject({
