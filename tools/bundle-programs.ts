@@ -89,6 +89,8 @@ async function bundle(root: string, folder: string, names: readonly string[]): P
     platform: "node",
     external: [...EXTERNAL],
     transform: { target: TARGET },
+    // Of the client of Kubernetes only the reader of kubeconfigs is used; its thousand models do nothing when they are read.
+    treeshake: { moduleSideEffects: [{ test: /[\\/]@kubernetes[\\/]client-node[\\/]/, sideEffects: false }] },
     // How long it takes depends on what else the machine does.
     checks: { pluginTimings: false },
     plugins: [LAZY_BUILT_INS],

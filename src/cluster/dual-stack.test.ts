@@ -25,10 +25,10 @@ function textOf(name: string): string {
   return readFileSync(new URL(`../../examples/dual-stack/${name}`, import.meta.url), "utf8");
 }
 
-async function openText(text: string): Promise<Cluster> {
+async function openText(text: string, services = textOf("services.yaml")): Promise<Cluster> {
   const read = readInput([
     { name: "cluster.yaml", text: text.replace("manifests:\n  - services.yaml\n", "") },
-    { name: "services.yaml", text: textOf("services.yaml") },
+    { name: "services.yaml", text: services },
   ]);
   if (!("input" in read)) throw new Error(JSON.stringify(read.problems));
   const { session } = await openSession(read.input);
@@ -204,6 +204,50 @@ describe("verify", () => {
     ]);
   });
 });
+
+describe("what builds and versions have wrong", () => {
+  async function findings(
+    change: (text: string) => string,
+    services = textOf("services.yaml"),
+  ): Promise<VerifyReport> {
+    const changed = await openText(change(textOf("cluster.yaml")), services);
+    return verifyCluster(changed, readModel(changed));
+  }
+
+  it("before Kubernetes 1.36 the second family's node port is missing where all back ends are the node's (kube-proxy.md §3.11)", async () => {
+    const local = textOf("services.yaml").replace(
+      "  type: NodePort",
+      "  type: NodePort\n  externalTrafficPolicy: Local",
+    );
+    const report = await findings((text) => text.replace('"1.36"', '"1.34"'), local);
+    expect(report.findings).toEqual([]);
+    const missing = report.cells.filter(({ row }) => row === "NODEPORT-SECOND-FAMILY");
+    expect(missing.map(({ family, code }) => [family, code])).toContainEqual([
+      "ipv6",
+      "dual-stack-node-port-missing",
+    ]);
+  });
+
+  it.each([
+    [
+      "Server 2022, whose pods lose each other under DSR",
+      (text: string) => text.replaceAll("ws2025", "ws2022"),
+    ],
+    ["without DSR", (text: string) => text.replace("enableDSR: true", "enableDSR: false")],
+    ["pods in the nodes' subnet", inNodeSubnet],
+  ])("%s: nothing unexpected", async (_what, change) => {
+    expect((await findings(change)).findings).toEqual([]);
+  });
+});
+
+/** Pod ranges are parts of the underlay's subnet: cfg-1 of the walks. */
+function inNodeSubnet(text: string): string {
+  return text
+    .replace("  plugin: hns", "  plugin: hns\n  shape: node-subnet")
+    .replace("address: 10.0.0.11", "address: 10.0.0.11\n    podCIDR: 10.0.0.64/27")
+    .replace("address: 10.0.0.12", "address: 10.0.0.12\n    podCIDR: 10.0.0.96/27")
+    .replace("address: 10.0.0.21", "address: 10.0.0.21\n    podCIDR: 10.0.0.128/27");
+}
 
 describe("cluster files that ask for what Windows has not", () => {
   it.each([

@@ -60,7 +60,7 @@ export class Interface implements Receiver {
   isForwarding: boolean;
   /** What arrives here for others is not routed, whatever `isForwarding` says. */
   refusesRouting = false;
-  /** Linux' `proxy_arp`: answers for addresses that the stack routes over other interfaces. */
+  /** Linux' `proxy_arp` and `proxy_ndp`: answers for addresses that the stack routes over other interfaces. */
   isProxyArp = false;
   /** Set on the interface of a bridge whose frames the machine's rules see (`bridge-nf-call-iptables` is 1). */
   bridge: BridgeSegment | undefined;

@@ -115,6 +115,8 @@ export class Ipv6Link {
   listensTo(group: Ip): boolean {
     if (typeof group !== "bigint" || !isMulticastIp(group) || !this.isEnabled) return false;
     if (group === ALL_NODES || (group === ALL_ROUTERS && this.netInterface.isForwarding)) return true;
+    // Who answers for others hears whoever asks for them (net/ipv6/ndisc.c, proxy_ndp).
+    if (this.netInterface.isProxyArp && solicitedNodeMulticast(group) === group) return true;
     return this.netInterface.addresses.some(
       ({ ip }) => typeof ip === "bigint" && solicitedNodeMulticast(ip) === group,
     );

@@ -42,6 +42,7 @@ const FACTS: FlowFacts = {
   isDsr: false,
   losesPodsWithDsr: false,
   losesOverlayNodePorts: false,
+  losesSecondNodePort: false,
   service: "none",
   backEnds: 0,
   localBackEnds: 0,
@@ -83,6 +84,7 @@ const CASES: readonly Case[] = [
     { ...NODE_PORT, driver: "Overlay", losesOverlayNodePorts: true },
     "node-port-on-overlay-server-2022",
   ],
+  ["NODEPORT-SECOND-FAMILY", { ...NODE_PORT, losesSecondNodePort: true }, "dual-stack-node-port-missing"],
   [
     "PP-L2BRIDGE-DSR-HEADLESS",
     { ...SERVICE, flow: "pod-to-service-full-name", service: "headless", losesPodsWithDsr: true },
@@ -400,6 +402,7 @@ const DOMAIN: { readonly [Fact in keyof FlowFacts]: readonly FlowFacts[Fact][] }
   isDsr: [true, false],
   losesPodsWithDsr: [true, false],
   losesOverlayNodePorts: [true, false],
+  losesSecondNodePort: [true, false],
   service: ["cluster-ip", "headless", "external-name"],
   backEnds: [0, 64, 65, 1_025],
   localBackEnds: [0, 1],

@@ -98,6 +98,8 @@ export interface FlowFacts {
   readonly losesPodsWithDsr: boolean;
   /** The asked node has the defect `overlay-nodeport-ws2022`. */
   readonly losesOverlayNodePorts: boolean;
+  /** kube-proxy of the asked Windows node takes the second family's load balancer for the first's (kube-proxy.md §3.11). */
+  readonly losesSecondNodePort: boolean;
   readonly service: "none" | "cluster-ip" | "headless" | "external-name";
   /** Ready back ends of the Service port. */
   readonly backEnds: number;

@@ -2,7 +2,11 @@
 import { expect } from "vitest";
 import { assert } from "../base/assert.ts";
 import {
-  HIDDEN_BEHIND,
+  OVERLAY_OUTSIDE_CLIENT,
+  OVERLAY_POD_CLIENT,
+  ServiceRowOverlay,
+} from "../testing/service-row-overlay.ts";
+import {
   type NotedLoadBalancer,
   OUTSIDE_CLIENT,
   POD_CLIENT,
@@ -45,7 +49,10 @@ function outcomeOf(served: readonly (Served | undefined)[]): Outcome {
   return { by: of(({ by }) => by), clients: of(({ client }) => client) };
 }
 
-function askOften(world: ServiceRowWorld, from: "pod" | "outside", noted: NotedLoadBalancer): Outcome {
+/** A world with the load balancers of a row. */
+type RowWorld = ServiceRowWorld | ServiceRowOverlay;
+
+function askOften(world: RowWorld, from: "pod" | "outside", noted: NotedLoadBalancer): Outcome {
   const { protocol, vip, externalPort } = noted;
   assert(protocol !== "sctp", "no program speaks SCTP here");
   const served: (Served | undefined)[] = [];
@@ -59,14 +66,17 @@ function askOften(world: ServiceRowWorld, from: "pod" | "outside", noted: NotedL
 }
 
 /** Without DSR both addresses are translated (B-4, B-7); with DSR the back end sees the client. */
-function expectReached(world: ServiceRowWorld, from: "pod" | "outside", noted: NotedLoadBalancer): void {
+function expectReached(world: RowWorld, from: "pod" | "outside", noted: NotedLoadBalancer): void {
   const port =
     (noted.portFlags & PRESERVE_DIP) !== 0 && (noted.flags & DSR) !== 0
       ? noted.externalPort
       : noted.internalPort;
   const all = [...new Set(noted.backEnds)].map((name) => `${name}:${port}`).toSorted();
-  const own = from === "pod" ? POD_CLIENT : OUTSIDE_CLIENT;
-  const clients = [(noted.flags & DSR) === 0 ? HIDDEN_BEHIND : own];
+  const isOverlay = world instanceof ServiceRowOverlay;
+  const pod = isOverlay ? OVERLAY_POD_CLIENT : POD_CLIENT;
+  const outside = isOverlay ? OVERLAY_OUTSIDE_CLIENT : OUTSIDE_CLIENT;
+  const own = from === "pod" ? pod : outside;
+  const clients = [(noted.flags & DSR) === 0 ? world.hiddenBehind(noted) : own];
   const outcome = askOften(world, from, noted);
   const about = `${from} → ${noted.text}`;
   if (noted.distribution === SOURCE_IP) {
@@ -83,9 +93,9 @@ function expectReached(world: ServiceRowWorld, from: "pod" | "outside", noted: N
 }
 
 /** Makes the load balancers by hand, and sends. @returns how many front ends were asked. */
-export async function sendThrough(texts: readonly string[]): Promise<number> {
+export async function sendThrough(texts: readonly string[], isOverlay: boolean): Promise<number> {
   const loadBalancers = texts.map(readNotation);
-  const world = await ServiceRowWorld.of(loadBalancers);
+  const world = await (isOverlay ? ServiceRowOverlay : ServiceRowWorld).of(loadBalancers);
   for (const noted of loadBalancers) {
     // No program speaks SCTP here. A forwarded health check is made, and not asked: docs/reference/fidelity.md.
     if (noted.protocol === "sctp" || noted.backEnds.includes("GW")) continue;
@@ -97,6 +107,7 @@ export async function sendThrough(texts: readonly string[]): Promise<number> {
     // "The pod gets the VIP as destination, and has to own it" (DT-119).
     if ((noted.portFlags & PRESERVE_DIP) !== 0 && (noted.flags & DSR) !== 0) {
       expect(world.ask("outside", noted.protocol, noted.vip, noted.externalPort)).toBeUndefined();
+      assert(world instanceof ServiceRowWorld, "no row preserves destinations on overlay");
       for (const name of noted.backEnds) world.own(name, noted.vip);
     }
     expectReached(world, isForPods(noted) ? "pod" : "outside", noted);

@@ -66,8 +66,6 @@ const NODE_IP = "10.0.0.11";
 const ROOT_LEG = "192.168.4.2";
 export const POD_CLIENT = "192.168.4.30";
 export const OUTSIDE_CLIENT = "198.51.100.7";
-/** The node's address, which load balancers without DSR and without a source VIP hide clients behind (B-4, B-7). */
-export const HIDDEN_BEHIND: string = NODE_IP;
 
 function isRemote(symbol: string): boolean {
   return symbol.startsWith("R");
@@ -88,6 +86,11 @@ export class ServiceRowWorld {
         for (const port of new Set([internalPort, externalPort])) row.serve(name, protocol, port);
     for (const each of loadBalancers) await row.balance(each);
     return row;
+  }
+
+  /** What load balancers without DSR hide clients behind (B-4, B-7). */
+  hiddenBehind(_noted: NotedLoadBalancer): string {
+    return NODE_IP;
   }
 
   /** An address of the pod that it would need for packets whose destination is preserved. */

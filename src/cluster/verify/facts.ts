@@ -92,6 +92,9 @@ function outboundNatOf(model: VerifyModel, source: VerifySender, target: Ip): Fl
   return natExceptions.some((range) => prefixContains(range, target)) ? "excepted" : "translates";
 }
 
+/** From here on kube-proxy asks for the family, too (kube-proxy.md §3.11). */
+const SECOND_FAMILY_MINOR = 36;
+
 /** The bridge endpoint of a node's own subnet: what its pods see when the node asks them (dataplane.md §2.4 B-8). */
 const BRIDGE_OFFSET = 2;
 
@@ -163,6 +166,7 @@ function commonFacts(
     localBackEnds: 0,
     askedHasPods: true,
     losesOverlayNodePorts: false,
+    losesSecondNodePort: false,
     hasStrangers: false,
     internalTrafficPolicy: "Cluster",
     externalTrafficPolicy: "Cluster",
@@ -284,10 +288,24 @@ export function serviceFacts(
     localBackEnds: countLocal(port, asked ?? nodeOf(source)),
     askedHasPods: asked?.hasPods ?? true,
     losesOverlayNodePorts: asked?.losesOverlayNodePorts === true,
+    losesSecondNodePort: losesSecondNodePort(model, service, port, asked),
     hasStrangers: port.backEnds.some(({ pod }) => pod === undefined),
     internalTrafficPolicy: service.internalTrafficPolicy,
     externalTrafficPolicy: service.externalTrafficPolicy,
   };
+}
+
+/** Repaired in 1.36; the two load balancers were told apart by their back ends alone, and pods have both addresses. */
+function losesSecondNodePort(
+  { kubernetesMinor }: VerifyModel,
+  { externalTrafficPolicy }: VerifyService,
+  port: VerifyServicePort,
+  asked: VerifyNode | undefined,
+): boolean {
+  if (asked?.os !== "windows" || typeof asked.address !== "bigint" || asked.compat === "better") return false;
+  const local = countLocal(port, asked);
+  const areAllLocal = externalTrafficPolicy === "Local" || local === port.backEnds.length;
+  return kubernetesMinor < SECOND_FAMILY_MINOR && local > 0 && areAllLocal;
 }
 
 /** True for pods that stand for no other: their own rules set them apart, or they share the node's network. */

@@ -1,8 +1,12 @@
 /** azure-vnet and its IPAM plugins with the files, interfaces and clock of this machine. */
+import { hostname } from "node:os";
+import { readStruct } from "../../cni/decode.ts";
+import type { JsonValue } from "../../cni/json.ts";
 import type { Compat } from "../../cni/parameters.ts";
 import { FileStateStore } from "../../plugins/azure-vnet/file-state-store.node.ts";
 import { AzureVnet } from "../../plugins/azure-vnet/plugin.ts";
-import { AzureVnetIpam } from "../../plugins/azure-vnet-ipam/plugin.ts";
+import type { NodeFacts } from "../../plugins/azure-vnet-ipam/node-source.ts";
+import { type AzureIpamName, AzureVnetIpam } from "../../plugins/azure-vnet-ipam/plugin.ts";
 import type { AddressSources } from "../../plugins/azure-vnet-ipam/source.ts";
 import { SOCKET_TRANSPORT } from "../../plugins/cns/http-transport.node.ts";
 import type { WindowsPluginOptions } from "../../plugins/windows-endpoint/windows-plugin.ts";
@@ -21,6 +25,8 @@ const WIRE_SERVER = "http://168.63.129.16/machine/plugins?comp=nmagent&type=geti
 const WIRE_SERVER_TIMEOUT_MS = 10_000;
 const INTERFACES_WINDOWS = "C:\\k\\interfaces.json";
 const INTERFACES_LINUX = "/etc/kubernetes/interfaces.json";
+const KUBECONFIG_WINDOWS = "C:\\k\\config";
+const KUBECONFIG_LINUX = "/var/lib/kubelet/kubeconfig";
 /** How long the reference waits for the lock on Windows. */
 const LOCK_WAIT_MS = 60_000;
 
@@ -66,14 +72,46 @@ async function queryWireServer(): Promise<string> {
   return text;
 }
 
-export function openAzureVnetIpam(compat: Compat): OpenPlugin {
+/** The node by the name of this machine, with the kubeconfig of its kubelet (cni.md §5.9). */
+async function queryNode(): Promise<NodeFacts> {
+  const { loadKubeconfig } = await import("../../kube/server/kubeconfig.node.ts");
+  const { ApiConnection } = await import("../../kube/server/api-connection.node.ts");
+  const kubeconfig = process.platform === "win32" ? KUBECONFIG_WINDOWS : KUBECONFIG_LINUX;
+  const connection = new ApiConnection(await loadKubeconfig({ kubeconfig }), "azure-vnet-ipamv6");
+  try {
+    const version = (await connection.call({ method: "GET", path: "/version" })) as JsonValue;
+    const path = `/api/v1/nodes/${encodeURIComponent(hostname().toLowerCase())}`;
+    const node = (await connection.call({ method: "GET", path })) as JsonValue;
+    const facts = readStruct(version, "");
+    const spec = readStruct(node, "").struct("spec");
+    return {
+      major: facts.text("major"),
+      minor: facts.text("minor"),
+      podCIDRs: spec?.texts("podCIDRs") ?? [],
+    };
+  } finally {
+    connection.close();
+  }
+}
+
+function openIpam(name: AzureIpamName, compat: Compat): OpenPlugin {
   const sources: AddressSources = {
     interfaces: readInterfaces,
     queryWireServer,
     readInterfaces: () =>
       TEXT_FILES.readText(process.platform === "win32" ? INTERFACES_WINDOWS : INTERFACES_LINUX),
+    queryNode,
     now,
   };
-  const store = openStore("azure-vnet-ipam", compat);
-  return { plugin: new AzureVnetIpam({ store, sources, compat }), close: () => Promise.resolve() };
+  const store = openStore(name, compat);
+  return { plugin: new AzureVnetIpam({ name, store, sources, compat }), close: () => Promise.resolve() };
+}
+
+export function openAzureVnetIpam(compat: Compat): OpenPlugin {
+  return openIpam("azure-vnet-ipam", compat);
+}
+
+/** Addresses of IPv6 from the node's own range. */
+export function openAzureVnetIpamV6(compat: Compat): OpenPlugin {
+  return openIpam("azure-vnet-ipamv6", compat);
 }

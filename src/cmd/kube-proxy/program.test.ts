@@ -168,6 +168,13 @@ winkernel: {networkName: ${NETWORK}}
     await run.stop();
   });
 
+  it("says which networks there are while it waits for another", async () => {
+    const run = await start({ argv: FLAGS.map((flag) => flag.replace("cbr0", "CBR0")) });
+    expect(run.terminal.errors).toContain("waits for the HNS network CBR0");
+    expect(run.terminal.errors).toContain('networks=["cbr0"]');
+    await run.stop();
+  });
+
   it("reference: no server before the network is there, as upstream", async () => {
     const hns = createHns({ adapters: [{ name: "Ethernet", addresses: ["10.0.0.11/24"] }] });
     const run = await start({ hns, argv: [...FLAGS, "--mullion-compat=reference"] });

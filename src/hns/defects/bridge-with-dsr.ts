@@ -2,7 +2,7 @@
  * `l2bridge-dsr-kb5005619`: pods of an L2Bridge network do not reach each other while DSR is on
  * (windows-networking-documentation.md §5). The mechanism is not public. Inferred: what a pod sends to the address of
  * another pod ends in LB_DSR, the layer that only DSR fills; what a Service leads there passes, and so do the answers
- * to what came in.
+ * to what came in. Inferred: IPv6, which nobody reported, is not concerned.
  */
 import { parseAddressOrPrefix, prefixOfAddress } from "../../hcn/address-list.ts";
 import type { Ip } from "../../net/ip.ts";

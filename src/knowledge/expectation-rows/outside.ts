@@ -34,6 +34,20 @@ export const OUTSIDE_ROWS: readonly ExpectationRow[] = [
     source: "windows-networking-documentation.md §5",
   },
   {
+    id: "NODEPORT-SECOND-FAMILY",
+    when: {
+      flow: ["outside-to-node-port", "node-to-node-port", "node-to-own-node-port"],
+      losesSecondNodePort: true,
+    },
+    expected: {
+      outcome: "denied",
+      code: "dual-stack-node-port-missing",
+      proof: "drop",
+      dropCodes: ["port-not-listening", "no-answer"],
+    },
+    source: "kube-proxy.md §3.11",
+  },
+  {
     id: "NODEPORT-SELF-2019",
     when: {
       flow: "node-to-own-node-port",

@@ -1,5 +1,6 @@
 /** From a configuration to a proxier that runs: waits for HNS and its network (kube-proxy.md §2.1, §2.2). */
 import type { HcnClient } from "../../hcn/client.ts";
+import { listNetworks } from "../../hcn/operations.ts";
 import { getHnsVersion } from "../../hcn/v1-operations.ts";
 import type { Compat, KubernetesVersion } from "../behaviour.ts";
 import type { KubeProxyConfiguration } from "../configuration/configuration.ts";
@@ -76,6 +77,12 @@ async function waitForHns({ client, waiter, log }: StartParts): Promise<void> {
   }
 }
 
+/** The names that HNS has, beside the one that is waited for: most often one of them was meant. */
+async function networksOf(client: HcnClient): Promise<readonly string[] | undefined> {
+  const listed = await attempt(() => listNetworks(client));
+  return listed.ok ? listed.value.map(({ Name }) => Name ?? "") : undefined;
+}
+
 /** A proxier that runs; what keeps it from starting; undefined when the waits were ended. */
 export async function startProxier(parts: StartParts): Promise<KubeProxy | Finding | undefined> {
   const { client, objects, options, waiter, log } = parts;
@@ -87,7 +94,7 @@ export async function startProxier(parts: StartParts): Promise<KubeProxy | Findi
     if (result.state === "failed") return result.finding;
     if (result.state === "running") return proxy;
     const { message, code } = result.finding;
-    if (said !== message) log.warning(message, { code });
+    if (said !== message) log.warning(message, { networks: await networksOf(client), code });
     said = message;
     await waiter.sleep(result.retryAfterMs);
   }

@@ -1,6 +1,11 @@
 /** Requests to an API server: whole answers, and streams of lines. Every failure is a `KubeError`. */
-import { type ClientRequest, type IncomingMessage, request as requestPlain } from "node:http";
-import { type RequestOptions, request as requestTls } from "node:https";
+import {
+  type ClientRequest,
+  Agent as PlainAgent,
+  type IncomingMessage,
+  request as requestPlain,
+} from "node:http";
+import { type RequestOptions, Agent as TlsAgent, request as requestTls } from "node:https";
 import { StringDecoder } from "node:string_decoder";
 import type { KubeConfig } from "@kubernetes/client-node";
 import { LIMITS } from "../../base/limits.ts";
@@ -32,10 +37,15 @@ function describe(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
+/** A kept connection was gone before a request that may be repeated got its answer. */
+class StaleConnection extends Error {}
+
 export class ApiConnection {
   private readonly config: KubeConfig;
   private readonly server: URL;
   private readonly userAgent: string;
+  /** Keeps connections for the next request; that of the official client makes a new one for each. */
+  private readonly agent: PlainAgent | TlsAgent;
   private readonly open = new Set<ClientRequest>();
   private isClosed = false;
 
@@ -43,6 +53,8 @@ export class ApiConnection {
     this.config = config;
     this.server = new URL(config.getCurrentCluster()?.server ?? "");
     this.userAgent = userAgent;
+    const options = { keepAlive: true };
+    this.agent = this.server.protocol === "https:" ? new TlsAgent(options) : new PlainAgent(options);
   }
 
   /** `https://10.0.0.1:6443` */
@@ -103,6 +115,7 @@ export class ApiConnection {
     this.isClosed = true;
     for (const request of this.open) request.destroy();
     this.open.clear();
+    this.agent.destroy();
   }
 
   private nameOf({ method, path }: ApiRequest): string {
@@ -127,6 +140,8 @@ export class ApiConnection {
       // A certificate, a token file or a program that gives tokens: it may be there at the next attempt.
       throw new KubeError("kubeconfig-unusable", 0, `no credentials: ${describe(cause)}`, { cause });
     }
+    // Through a proxy the official client's agent knows the way.
+    if ((this.config.getCurrentCluster()?.proxyUrl ?? "") === "") options.agent = this.agent;
     options.headers = {
       ...(options.headers as Record<string, string>),
       accept: "application/json",
@@ -143,6 +158,16 @@ export class ApiConnection {
 
   /** Sends a request and waits for the head of its answer. */
   private async send(request: ApiRequest, timeoutMs: number): Promise<IncomingMessage> {
+    try {
+      return await this.sendOnce(request, timeoutMs);
+    } catch (error) {
+      // The server has closed a kept connection at the very moment when it was used again.
+      if (error instanceof StaleConnection) return this.sendOnce(request, timeoutMs);
+      throw error;
+    }
+  }
+
+  private async sendOnce(request: ApiRequest, timeoutMs: number): Promise<IncomingMessage> {
     const body = request.body === undefined ? undefined : JSON.stringify(request.body);
     const options = await this.optionsOf(request, body);
     if (this.isClosed) throw unreachable(`${this.nameOf(request)}: the connection was closed`);
@@ -162,7 +187,11 @@ export class ApiConnection {
         this.open.delete(sent);
         reject(unreachable(`${this.nameOf(request)}: the connection was closed`));
       });
-      sent.on("error", (error) => reject(unreachable(`${this.nameOf(request)}: ${describe(error)}`, error)));
+      sent.on("error", (error: NodeJS.ErrnoException) => {
+        const told = `${this.nameOf(request)}: ${describe(error)}`;
+        const isStale = sent.reusedSocket && error.code === "ECONNRESET" && request.method === "GET";
+        reject(isStale ? new StaleConnection(told) : unreachable(told, error));
+      });
       sent.on("socket", (socket) => socket.setKeepAlive(true, KEEP_ALIVE_MS));
       sent.end(body);
     });

@@ -251,3 +251,38 @@ describe("a list", () => {
     expect((await source.list("Node")).items).toEqual([]);
   });
 });
+
+describe("a connection that is kept", () => {
+  it("and was closed in between costs a request that reads nothing", async () => {
+    const used = new WeakSet<object>();
+    let connections = 0;
+    answer = (request, response) => {
+      // Each connection serves one request, and dies with the next.
+      if (used.has(request.socket)) request.socket.resetAndDestroy();
+      else {
+        used.add(request.socket);
+        connections++;
+        response.end(JSON.stringify({ metadata: { name: "n" } }));
+      }
+    };
+    for (let round = 0; round < 3; round++) {
+      expect((await source.get("Node", NAME)).metadata.name).toBe("n");
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+    expect(connections).toBe(3);
+    expect(asked.length).toBe(5);
+  });
+
+  it("serves many requests", async () => {
+    const sockets = new Set<object>();
+    answer = (request, response) => {
+      sockets.add(request.socket);
+      response.end(JSON.stringify({ metadata: { name: "n" } }));
+    };
+    for (let round = 0; round < 5; round++) {
+      await source.get("Node", NAME);
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+    expect(sockets.size).toBe(1);
+  });
+});

@@ -24,9 +24,14 @@ import {
   requestPool,
   requestSharedPool,
 } from "./pools.ts";
-import { type AddressSources, readPools } from "./source.ts";
+import { type AddressSources, NODE_ENVIRONMENT, readPools } from "./source.ts";
+
+/** The second has addresses of IPv6 and a file of its own. */
+export type AzureIpamName = "azure-vnet-ipam" | "azure-vnet-ipamv6";
 
 export interface AzureVnetIpamOptions {
+  /** Default `azure-vnet-ipam`. */
+  readonly name?: AzureIpamName;
   readonly store: StateStore;
   readonly sources: AddressSources;
   readonly compat: Compat;
@@ -39,7 +44,7 @@ interface IpamConfiguration {
   readonly address: string;
 }
 
-const ENVIRONMENTS = ["azure", "mas", "fileIpam", "null"];
+const ENVIRONMENTS = ["azure", "mas", "fileIpam", "null", NODE_ENVIRONMENT];
 const ERROR_CODE = 100;
 const DEFAULT_VERSION = "0.2.0";
 const REFERENCE_VERSIONS = SPEC_VERSIONS.filter((version) => version !== "1.1.0");
@@ -54,13 +59,14 @@ function fail(action: string, error: unknown): CniError {
 }
 
 export class AzureVnetIpam implements CniPlugin {
-  readonly name = "azure-vnet-ipam";
+  readonly name: AzureIpamName;
   readonly compat: Compat;
   readonly supportedVersions: readonly string[];
   private readonly options: AzureVnetIpamOptions;
 
   constructor(options: AzureVnetIpamOptions) {
     this.options = options;
+    this.name = options.name ?? "azure-vnet-ipam";
     this.compat = options.compat;
     this.supportedVersions = options.compat === "better" ? SPEC_VERSIONS : REFERENCE_VERSIONS;
   }
@@ -150,8 +156,14 @@ export class AzureVnetIpam implements CniPlugin {
   }
 
   /** @throws CniError (100) */
-  private poolFor(pools: Pools, { subnet, master }: IpamConfiguration, containerId: string): AddressPool {
-    const wanted = { interfaceName: master, isIpv6: false };
+  private poolFor(
+    pools: Pools,
+    { subnet, master, environment }: IpamConfiguration,
+    containerId: string,
+  ): AddressPool {
+    const isIpv6 = environment === NODE_ENVIRONMENT;
+    // The range is the node's, not that of an interface.
+    const wanted = { interfaceName: isIpv6 ? "" : master, isIpv6 };
     try {
       if (subnet === "" && this.compat === "better") return requestSharedPool(pools, wanted, containerId);
       if (subnet === "") return requestPool(pools, wanted);
@@ -232,6 +244,8 @@ export class AzureVnetIpam implements CniPlugin {
   private async refreshed(request: PluginRequest, environment: string, locked: LockedState): Promise<Pools> {
     const pools = parsePools(await locked.read());
     if (environment === "null") return pools;
+    // The node's range does not change: Kubernetes is asked once.
+    if (environment === NODE_ENVIRONMENT && pools.size > 0) return pools;
     try {
       mergePools(pools, await readPools(environment, this.options.sources));
     } catch (error) {

@@ -4,7 +4,11 @@ import { CNI_CODES, CniError } from "../../cni/error.ts";
 import { isJsonObject, parseJson } from "../../cni/json.ts";
 import { addToIp, familyOf, formatIp, parseIp } from "../../net/ip.ts";
 import { formatPrefix, parseInterfaceAddress, prefixContains, prefixOf } from "../../net/prefix.ts";
+import { type NodeFacts, nodePools } from "./node-source.ts";
 import type { AddressPool, Pools } from "./pools.ts";
+
+/** Addresses of the node's own range of IPv6. */
+export const NODE_ENVIRONMENT = "ipv6NodeIpam";
 
 /** A network interface as Azure describes it. */
 export interface AzureInterface {
@@ -24,6 +28,8 @@ export interface AddressSources {
   queryWireServer(): Promise<string>;
   /** The text of `interfaces.json`. */
   readInterfaces(): Promise<string>;
+  /** The node in Kubernetes; absent: there is nobody to ask. */
+  queryNode?(): Promise<NodeFacts>;
   /** The time, as the state file has it (RFC 3339). */
   now(): string;
 }
@@ -85,6 +91,11 @@ function plainMac(mac: string): string {
 
 /** The pools of the interfaces that this machine has. Primary addresses belong to the host (row 147). */
 export async function readPools(environment: string, sources: AddressSources): Promise<Pools> {
+  if (environment === NODE_ENVIRONMENT) {
+    if (sources.queryNode === undefined)
+      throw new CniError(CNI_CODES.internal, "Kubernetes cannot be asked for the node's range of IPv6");
+    return nodePools(await sources.queryNode());
+  }
   const described = await readSource(environment, sources);
   const own = sources.interfaces();
   const pools: Pools = new Map();

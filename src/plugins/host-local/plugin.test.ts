@@ -129,7 +129,7 @@ describe("worked examples (cni.md §7.F)", () => {
     );
   });
 
-  it("CNI-EX-F6 CNI-116 a second ADD of the same container and interface", async () => {
+  it("CNI-EX-F6 CNI-116 CP-F48 a second ADD of the same container and interface", async () => {
     const { add } = node();
     await add("SBX", SUBNET);
     expect((await add("SBX", SUBNET)).json).toEqual({

@@ -1,0 +1,157 @@
+/** The Linux kernel's own devices, routes and rules, in a namespace: needs root, iproute2 and iptables. */
+import { execFileSync } from "node:child_process";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type Ip, formatIp, parseIp } from "../../net/ip.ts";
+import { type Mac, parseMac } from "../../net/mac.ts";
+import { type Prefix, formatPrefix, parsePrefix } from "../../net/prefix.ts";
+import { FlanneldWorld, vxlanPeer } from "../../testing/flanneld-world.ts";
+import { MachineCommandRunner } from "../command-runner.node.ts";
+import { IprouteHost } from "./iproute-host.ts";
+
+const NAMESPACE = `mullion-fl-${process.pid}`;
+const DEVICE = "flannel.4096";
+const MAC = parseMac("aa:bb:cc:dd:ee:01") as Mac;
+
+function ip(...words: readonly string[]): void {
+  execFileSync("ip", words, { stdio: ["ignore", "ignore", "pipe"] });
+}
+
+function inside(...words: readonly string[]): void {
+  ip("netns", "exec", NAMESPACE, ...words);
+}
+
+function address(text: string): Ip {
+  return parseIp(text) as Ip;
+}
+
+function prefix(text: string): Prefix {
+  return parsePrefix(text) as Prefix;
+}
+
+const runner = new MachineCommandRunner(["ip", "netns", "exec", NAMESPACE]);
+const host = new IprouteHost(runner);
+
+beforeAll(() => {
+  try {
+    ip("netns", "add", NAMESPACE);
+  } catch (error) {
+    throw new Error("a namespace cannot be made: run as root, with iproute2 installed", { cause: error });
+  }
+  inside("ip", "link", "set", "lo", "up");
+  inside("ip", "link", "add", "eth0", "type", "bridge");
+  inside("ip", "address", "add", "10.0.0.21/24", "dev", "eth0");
+  inside("ip", "link", "set", "eth0", "up");
+  inside("ip", "route", "add", "default", "via", "10.0.0.1");
+});
+
+afterAll(() => {
+  ip("netns", "delete", NAMESPACE);
+});
+
+async function underlay(): Promise<number> {
+  return (await host.defaultInterface(4)) ?? 0;
+}
+
+describe("flanneld on a Linux kernel", () => {
+  it("finds interfaces, the default route and the way to an address", async () => {
+    const eth0 = (await host.listInterfaces()).find(({ name }) => name === "eth0");
+    expect(eth0).toMatchObject({ mtuBytes: 1_500, addresses: [{ ip: address("10.0.0.21"), length: 24 }] });
+    expect(await host.defaultInterface(4)).toBe(eth0?.index);
+    expect(await host.defaultInterface(6)).toBeUndefined();
+    expect(await host.pathTo(address("203.0.113.9"))).toEqual({
+      interfaceIndex: eth0?.index,
+      source: address("10.0.0.21"),
+    });
+  });
+
+  it("makes a device, finds it as it was asked for, gives it one address, and deletes it", async () => {
+    expect(await host.findVxlan(DEVICE)).toBeUndefined();
+    const mac = parseMac("02:11:22:33:44:55") as Mac;
+    await host.createVxlan({
+      name: DEVICE,
+      vni: 4_096,
+      port: 4_789,
+      underlay: await underlay(),
+      local: address("10.0.0.21"),
+      mtuBytes: 1_450,
+      isLearning: false,
+      hasGroupPolicy: false,
+      mac,
+    });
+    expect(await host.findVxlan(DEVICE)).toEqual({
+      name: DEVICE,
+      mac,
+      mtuBytes: 1_450,
+      vni: 4_096,
+      port: 4_789,
+      underlay: await underlay(),
+      local: address("10.0.0.21"),
+      hasGroupPolicy: false,
+      isVxlan: true,
+    });
+    for (const text of ["10.244.7.0", "10.244.1.0"])
+      await host.configureVxlan(DEVICE, { ip: address(text), length: 32 }, prefix("10.244.0.0/16"));
+    const device = (await host.listInterfaces()).find(({ name }) => name === DEVICE);
+    expect(device?.addresses).toEqual([{ ip: address("10.244.1.0"), length: 32 }]);
+    await host.deleteLink(DEVICE);
+    expect(await host.findVxlan(DEVICE)).toBeUndefined();
+    expect(await host.findVxlan("eth0")).toMatchObject({ isVxlan: false });
+  });
+
+  it("CP-S7: a whole flanneld makes neighbour, forwarding entry and route, and takes them away", async () => {
+    const world = new FlanneldWorld();
+    world.nodes.put("l1", { podCIDR: "10.244.1.0/24" });
+    world.nodes.put("w1", {
+      podCIDR: "10.244.2.0/24",
+      annotations: vxlanPeer("10.0.0.12", "aa:bb:cc:dd:ee:01"),
+    });
+    const machine = world.machine("l1", { os: "linux" });
+    const node = world.flanneld(
+      "l1",
+      { os: "linux", compat: "better", options: { ipMasq: true } },
+      { ...machine, flannelHost: host },
+    );
+    await world.run(1_100);
+    expect(node.state).toMatchObject({ state: "running", isReady: true });
+    expect(await host.listNeighbors(DEVICE)).toEqual([{ ip: address("10.244.2.0"), mac: MAC }]);
+    expect(await host.listForwarding(DEVICE)).toEqual([{ mac: MAC, destination: address("10.0.0.12") }]);
+    const routes = async (): Promise<readonly string[]> =>
+      (await host.listRoutes(4)).map(
+        (route) =>
+          `${formatPrefix(route.prefix)} via ${formatIp(route.nextHop)} dev ${route.device}${route.isOnLink ? " onlink" : ""}`,
+      );
+    expect(await routes()).toContain(`10.244.2.0/24 via 10.244.2.0 dev ${DEVICE} onlink`);
+    await host.deleteLink(DEVICE);
+    await world.run(2_000);
+    expect(await routes()).toContain(`10.244.2.0/24 via 10.244.2.0 dev ${DEVICE} onlink`);
+    world.nodes.remove("w1");
+    await world.run(1_000);
+    expect(await host.listNeighbors(DEVICE)).toEqual([]);
+    expect(await host.listForwarding(DEVICE)).toEqual([]);
+    expect((await routes()).filter((route) => route.startsWith("10.244."))).toEqual([]);
+    expect(node.lines().filter((line) => line.startsWith("E"))).toEqual([]);
+    await host.deleteLink(DEVICE);
+  });
+
+  it("CP-S11: writes its chains, leaves them alone when they are whole, and mends them", async () => {
+    const settings = {
+      network: prefix("10.244.0.0/16"),
+      subnet: prefix("10.244.1.0/24"),
+      isFullyRandom: true,
+    };
+    const rules = async (): Promise<readonly string[]> =>
+      (await runner.run("iptables", ["-t", "nat", "-S"]))
+        .split("\n")
+        .filter((line) => line.includes("FLANNEL-POSTRTG"));
+    await host.ensureMasquerade(settings);
+    const whole = await rules();
+    expect(whole.find((line) => line.startsWith("-A FLANNEL-POSTRTG"))).toContain("--mark 0x4000/0x4000");
+    expect(whole).toHaveLength(8);
+    await host.ensureMasquerade(settings);
+    expect(await rules()).toEqual(whole);
+    inside("iptables", "-t", "nat", "-D", "FLANNEL-POSTRTG", "2");
+    await host.ensureMasquerade(settings);
+    expect(await rules()).toEqual(whole);
+    await host.ensureForwarding(prefix("10.244.0.0/16"));
+  });
+});
