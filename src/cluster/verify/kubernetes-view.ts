@@ -188,7 +188,12 @@ function withObject(
   dnsKey: string | undefined,
 ): VerifyPod {
   const ports = portsServed(pod, object, named.services, dnsKey);
-  return { ...pod, ports, usesClusterDns: usesClusterDns(object), dnsName: named.name ?? pod.dnsName };
+  return {
+    ...pod,
+    ports,
+    usesClusterDns: pod.usesClusterDns && usesClusterDns(object),
+    dnsName: named.name ?? pod.dnsName,
+  };
 }
 
 /** What the objects add to the machines. */

@@ -110,6 +110,7 @@ function readPod(
     readonly node: VerifyNode;
     readonly network: VerifyNetwork;
     readonly hasTwin: boolean;
+    readonly isInFirstNetwork: boolean;
     readonly denials: readonly DenySpec[];
     readonly common: readonly JsonObject[];
     readonly zone: string;
@@ -149,7 +150,8 @@ function readPod(
     ownRules,
     podClass: `${node.nodeClass} ${isHostNetwork ? "host" : network.name} ${isDenied ? address : ""} ${policies}`,
     balancedPorts: new Set(),
-    usesClusterDns: true,
+    // Services, and so names, are for pods of the first network.
+    usesClusterDns: isHostNetwork || context.isInFirstNetwork,
     dnsName: isHostNetwork ? undefined : nameByAddress(pod, zone),
   };
 }
@@ -260,6 +262,7 @@ export function readModel(cluster: Cluster, family: IpFamily = 4): VerifyModel {
     if (address === undefined) return [];
     return readPod(pod, index, {
       network: networkOf(pod.spec.podNetwork),
+      isInFirstNetwork: pod.spec.podNetwork === file.network.name,
       hasTwin: new Set(owners.get(formatIp(pod.address))?.map(({ spec }) => spec.podNetwork)).size > 1,
       denials: second === undefined ? file.underlay.deny : [],
       node: defined(byName.get(pod.node.spec.name), "a pod's node is a node of the cluster"),
