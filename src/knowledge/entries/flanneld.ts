@@ -64,7 +64,6 @@ export const FLANNELD_ENTRIES: EntryTable<FlanneldCode> = {
       POD_NAMESPACE, when it keeps its lease in Kubernetes.`,
     sources: [CONFIGURATION, reference("control-planes.md §1.1, §1.2")],
     profiles: ALL,
-    severity: "error",
   },
 
   "flanneld-configuration-invalid": {
@@ -80,7 +79,6 @@ export const FLANNELD_ENTRIES: EntryTable<FlanneldCode> = {
           Get-Content C:\etc\kube-flannel\net-conf.json | ConvertFrom-Json`,
     sources: [CONFIGURATION, reference("control-planes.md §1.1, §1.3")],
     profiles: ALL,
-    severity: "error",
   },
 
   "flannel-interface-missing": {
@@ -98,7 +96,6 @@ export const FLANNELD_ENTRIES: EntryTable<FlanneldCode> = {
       Give the node's address in --iface: it stays the same when the adapter gets another name.`,
     sources: [TROUBLE, thread("microsoft/SDN", 377), reference("control-planes.md §1.1; users.md G11")],
     profiles: ALL,
-    severity: "error",
   },
 
   "flannel-node-without-range": {
@@ -112,7 +109,6 @@ export const FLANNELD_ENTRIES: EntryTable<FlanneldCode> = {
       kubeadm with --pod-network-cidr.`,
     sources: [TROUBLE, reference("control-planes.md §1.4")],
     profiles: ALL,
-    severity: "error",
   },
 
   "flannel-network-not-made": {
@@ -130,7 +126,6 @@ export const FLANNELD_ENTRIES: EntryTable<FlanneldCode> = {
       <name>_ep that is left over.`,
     sources: [COMMON_PROBLEMS, reference("control-planes.md §1.8, §1.9; users.md G6, G9")],
     profiles: ALL,
-    severity: "error",
   },
 
   "flannel-network-not-ready": {
@@ -149,7 +144,6 @@ export const FLANNELD_ENTRIES: EntryTable<FlanneldCode> = {
       Start flanneld again: the network is there now. If it happens at each start, give the node a fixed address.`,
     sources: [COMMON_PROBLEMS, reference("control-planes.md §1.8, §1.9, §1.10")],
     profiles: ALL,
-    severity: "error",
   },
 
   "flannel-route-not-programmed": {
@@ -168,7 +162,6 @@ export const FLANNELD_ENTRIES: EntryTable<FlanneldCode> = {
       Restart flanneld on this node. Remove a route to the same prefix that somebody else has made.`,
     sources: [thread("flannel-io/flannel", 1944), reference("control-planes.md §1.8, §1.9; users.md G6")],
     profiles: ALL,
-    severity: "error",
   },
 
   "flannel-peer-lease-unusable": {
@@ -186,7 +179,6 @@ export const FLANNELD_ENTRIES: EntryTable<FlanneldCode> = {
       it anew.`,
     sources: [reference("control-planes.md §1.4, §1.6, §1.8; users.md G4")],
     profiles: ALL,
-    severity: "error",
   },
 
   "flannel-lease-conflict": {
@@ -202,7 +194,6 @@ export const FLANNELD_ENTRIES: EntryTable<FlanneldCode> = {
       each node its own --public-ip.`,
     sources: [RESERVATIONS, reference("control-planes.md §1.5, §11")],
     profiles: ALL,
-    severity: "error",
   },
 
   "flannel-lease-lost": {
@@ -217,7 +208,6 @@ export const FLANNELD_ENTRIES: EntryTable<FlanneldCode> = {
       C:\k\SourceVipRequest.json, and start the pods of the node again.`,
     sources: [RESERVATIONS, COMMON_PROBLEMS, reference("control-planes.md §1.5, §1.10")],
     profiles: ALL,
-    severity: "error",
   },
 
   "flannel-subnets-exhausted": {
@@ -234,7 +224,6 @@ export const FLANNELD_ENTRIES: EntryTable<FlanneldCode> = {
       before more nodes join.`,
     sources: [CONFIGURATION, RESERVATIONS, reference("control-planes.md §1.5")],
     profiles: ALL,
-    severity: "error",
   },
 
   "flannel-store-unreachable": {
@@ -253,7 +242,6 @@ export const FLANNELD_ENTRIES: EntryTable<FlanneldCode> = {
       certificates.`,
     sources: [TROUBLE, reference("control-planes.md §1.4, §1.5")],
     profiles: ALL,
-    severity: "error",
   },
 
   "flannel-store-refused": {
@@ -271,7 +259,6 @@ export const FLANNELD_ENTRIES: EntryTable<FlanneldCode> = {
       --etcd-username and the role's keys, and start etcd with --enable-grpc-gateway.`,
     sources: [reference("control-planes.md §1.4, §1.5")],
     profiles: ALL,
-    severity: "error",
   },
 
   "flannel-node-to-pod-limited": {

@@ -295,7 +295,6 @@ export const KUBE_PROXY_CONFIGURATION_ENTRIES: EntryTable<KubeProxyConfiguration
       Close ports that must not be reached with Windows' firewall, or in front of the node.`,
     sources: [CONFIGURATION, reference("kube-proxy.md §1.1")],
     profiles: ALL,
-    severity: "info",
   },
 
   "kube-proxy-configuration-invalid": {
@@ -312,7 +311,6 @@ export const KUBE_PROXY_CONFIGURATION_ENTRIES: EntryTable<KubeProxyConfiguration
           kube-proxy --write-config-to kube-proxy.yaml`,
     sources: [CONFIGURATION, COMMAND_LINE, reference("kube-proxy.md §1.1")],
     profiles: ALL,
-    severity: "error",
   },
 
   "kube-proxy-port-unavailable": {
@@ -331,6 +329,5 @@ export const KUBE_PROXY_CONFIGURATION_ENTRIES: EntryTable<KubeProxyConfiguration
       End the other program, or give kube-proxy other ports: --healthz-bind-address, --metrics-bind-address.`,
     sources: [COMMAND_LINE, reference("kube-proxy.md §5.1"), reference("kube-proxy.md §6")],
     profiles: ALL,
-    severity: "warning",
   },
 };
