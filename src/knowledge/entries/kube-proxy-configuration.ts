@@ -295,6 +295,7 @@ export const KUBE_PROXY_CONFIGURATION_ENTRIES: EntryTable<KubeProxyConfiguration
       Close ports that must not be reached with Windows' firewall, or in front of the node.`,
     sources: [CONFIGURATION, reference("kube-proxy.md §1.1")],
     profiles: ALL,
+    severity: "info",
   },
 
   "kube-proxy-configuration-invalid": {
