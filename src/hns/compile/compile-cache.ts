@@ -12,14 +12,22 @@ export class CompileCache {
   /** Owner (an object's id) and name to what was compiled. */
   private readonly owners = new Map<string, Map<string, Entry>>();
 
-  /** What `compile` made of these inputs last time under this name; otherwise compiles and remembers. */
-  get<T extends object>(owner: string, name: string, inputs: readonly unknown[], compile: () => T): T {
+  /**
+   * What `compile` made of these inputs last time under this name; otherwise compiles and remembers. `compile` is given what
+   * it made last of other inputs, from which it may take what stays.
+   */
+  get<T extends object>(
+    owner: string,
+    name: string,
+    inputs: readonly unknown[],
+    compile: (before: T | undefined) => T,
+  ): T {
     const entries = this.owners.get(owner) ?? new Map<string, Entry>();
     const known = entries.get(name);
     const isSame =
       known?.inputs.length === inputs.length && inputs.every((input, index) => input === known.inputs[index]);
     if (known !== undefined && isSame) return known.output as T;
-    const output = compile();
+    const output = compile(known?.output as T | undefined);
     entries.set(name, Object.freeze({ inputs: Object.freeze([...inputs]), output }));
     this.owners.set(owner, entries);
     return output;

@@ -10,6 +10,7 @@ import {
   HOST_ROUTE,
   PA_ROUTE_GROUP_PRIORITY,
   decapRules,
+  changeGroup,
   makeGroup,
   makeRule,
   ownPrefixes,
@@ -75,7 +76,7 @@ function refusalRules(plan: OverlayPlan): readonly Rule[] {
 }
 
 /** ENCAP OUT of the host's port: packets of the node and of its load balancers into the network. */
-export function compileHostEncap(plan: OverlayPlan): readonly Group[] {
+export function compileHostEncap(plan: OverlayPlan, before?: readonly Group[]): readonly Group[] {
   const rules = [
     ...plan.remoteSubnets.map((remote) => remoteSubnetRule(plan, remote, true)),
     ...remoteAddressRules(plan),
@@ -86,7 +87,7 @@ export function compileHostEncap(plan: OverlayPlan): readonly Group[] {
       priority: REFUSAL_GROUP_PRIORITY,
       match: "priority",
     }),
-    ...makeGroup("ENCAP_IPV4_OUT", "out", rules),
+    ...changeGroup(before, "ENCAP_IPV4_OUT", "out", rules),
   ]);
 }
 

@@ -42,6 +42,52 @@ export function makeGroup(
   return Object.freeze([createGroup({ name, direction, family: 4, priority, match, rules })]);
 }
 
+/** The rules of a group that `changeGroup` has made, in their order. */
+const RULES_OF = new WeakMap<Group, readonly Rule[]>();
+
+function hasPrefix(rules: readonly Rule[], from: number, to: number, wanted: Rule): boolean {
+  const prefix = wanted.condition.destination?.[0];
+  for (let index = from; index < to; index++) {
+    const other = rules[index]?.condition.destination?.[0];
+    if (other?.address === prefix?.address && other?.length === prefix?.length) return true;
+  }
+  return false;
+}
+
+/**
+ * Like `makeGroup` with the longest prefixes: of a group of `before` that has the name, only the rules that differ are
+ * changed, so that one more node costs one more rule. Where two rules have one prefix their order counts, and the group
+ * is made anew.
+ */
+export function changeGroup(
+  before: readonly Group[] | undefined,
+  name: string,
+  direction: Direction,
+  rules: readonly Rule[],
+): readonly Group[] {
+  const group = before?.find((each) => each.name === name);
+  const known = group && RULES_OF.get(group);
+  let changed: Group | undefined;
+  if (group !== undefined && known !== undefined && rules.length > 0) {
+    let first = 0;
+    while (first < rules.length && rules[first] === known[first]) first++;
+    let tail = 0;
+    const tailMax = Math.min(rules.length, known.length) - first;
+    while (tail < tailMax && rules.at(-1 - tail) === known.at(-1 - tail)) tail++;
+    const added = rules.slice(first, rules.length - tail);
+    const isAmbiguous = added.some(
+      (rule, index) =>
+        hasPrefix(rules, 0, first, rule) ||
+        hasPrefix(rules, rules.length - tail, rules.length, rule) ||
+        hasPrefix(added, 0, index, rule),
+    );
+    if (!isAmbiguous) changed = group.replaceRules(known.slice(first, known.length - tail), added);
+  }
+  const groups = changed === undefined ? makeGroup(name, direction, rules) : Object.freeze([changed]);
+  for (const each of groups) RULES_OF.set(each, rules);
+  return groups;
+}
+
 export function ownPrefixes(plan: OverlayPlan): readonly Prefix[] {
   return plan.subnets.map(({ prefix }) => prefix);
 }

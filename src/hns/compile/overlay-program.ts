@@ -56,7 +56,9 @@ function sharedGroups(
 ): { readonly encapOut: readonly Group[]; readonly paRoute: readonly Group[] } {
   const { id } = plan.network;
   return {
-    encapOut: cache.get(id, "encap-out", [plan], () => compileEncapOut(plan)),
+    encapOut: cache.get(id, "encap-out", [plan], (before: readonly Group[] | undefined) =>
+      compileEncapOut(plan, before),
+    ),
     paRoute: cache.get(id, "pod-pa-route", [plan.network], () => compilePodPaRoute(plan)),
   };
 }
@@ -212,9 +214,9 @@ export interface HostTunnel {
 
 export function compileHostTunnel(cache: CompileCache, view: NetworkView, overlay: OverlayView): HostTunnel {
   const { plan } = overlay;
-  return cache.get(view.network.id, "host-tunnel", [plan, ...view.node.addresses], () =>
+  return cache.get(view.network.id, "host-tunnel", [plan, ...view.node.addresses], (before?: HostTunnel) =>
     Object.freeze({
-      encap: compileHostEncap(plan),
+      encap: compileHostEncap(plan, before?.encap),
       decap: compileHostDecap(plan),
       paRoute: compileHostPaRoute(plan),
       settings: Object.freeze({

@@ -17,6 +17,7 @@ import {
   PA_ROUTE_GROUP_PRIORITY,
   PA_ROUTE_PRIORITY,
   decapRules,
+  changeGroup,
   makeGroup,
   makeRule,
   ownPrefixes,
@@ -78,7 +79,7 @@ function hostRouteRules(plan: OverlayPlan): readonly Rule[] {
  * VNET_ENCAP_LAYER OUT of all endpoints' ports. Inferred: what no route names leaves without a tunnel, since source NAT
  * stands behind this layer (walk O-7); seen is that answers do so when their route is missing (F-07).
  */
-export function compileEncapOut(plan: OverlayPlan): readonly Group[] {
+export function compileEncapOut(plan: OverlayPlan, before?: readonly Group[]): readonly Group[] {
   const rules = [
     ...plan.remoteSubnets.map((remote) => remoteSubnetRule(plan, remote, false)),
     ...remoteAddressRules(plan),
@@ -88,7 +89,7 @@ export function compileEncapOut(plan: OverlayPlan): readonly Group[] {
   const plain = makeGroup("VNET_GROUP_NO_ENCAP_IPV4_OUT", "out", [plainRule(plan, ANY_IPV4)], {
     priority: PLAIN_GROUP_PRIORITY,
   });
-  return Object.freeze([...makeGroup(ENCAP_OUT, "out", rules), ...plain]);
+  return Object.freeze([...changeGroup(before, ENCAP_OUT, "out", rules), ...plain]);
 }
 
 /** An SDNRoute that asks for a tunnel and names no next hop leads over the host (dataplane.md §2.14; walk O-5). */
