@@ -15,6 +15,7 @@ const BENCHMARKS = [
   "lint",
   "matrix",
   "cluster-size",
+  "flannel",
   "hns-objects",
   "shim-calls",
 ];
