@@ -4,16 +4,13 @@ import type {
   Guid,
   HcnClient,
   HcnCreateOptions,
-  HcnNotification,
   HcnObjectKind,
   HostComputeQuery,
   JsonObject,
-  NotificationScope,
-  ServiceProperties,
 } from "../hcn/client.ts";
 import type { HcnErrorCode } from "../hcn/error-codes.ts";
 import { HcnError } from "../hcn/error.ts";
-import type { PortRangeEntry, PortRangeReservation, PortRequest } from "../hcn/port-reservation.ts";
+import { ForwardingHcnClient } from "../hcn/forwarding-client.ts";
 
 const REFUSALS: readonly HcnErrorCode[] = [
   "HCN_E_PORT_NOT_FOUND",
@@ -22,67 +19,42 @@ const REFUSALS: readonly HcnErrorCode[] = [
   "HCN_E_MANAGER_STOPPED",
 ];
 
-export class UnreliableHcnClient implements HcnClient {
-  private readonly inner: HcnClient;
+export class UnreliableHcnClient extends ForwardingHcnClient {
   private readonly prng: Prng;
   /** Of a thousand calls so many fail. */
   failuresPerMille = 0;
 
   constructor(inner: HcnClient, prng: Prng) {
-    this.inner = inner;
+    super(inner);
     this.prng = prng;
   }
 
   /** Not known, as over a socket. */
-  get revision(): undefined {
+  override get revision(): undefined {
     return undefined;
   }
 
-  enumerate(kind: HcnObjectKind, query?: HostComputeQuery): Promise<readonly Guid[]> {
+  override enumerate(kind: HcnObjectKind, query?: HostComputeQuery): Promise<readonly Guid[]> {
     return this.perform(() => this.inner.enumerate(kind, query));
   }
 
-  create(kind: HcnObjectKind, settings: JsonObject, options?: HcnCreateOptions): Promise<Guid> {
+  override create(kind: HcnObjectKind, settings: JsonObject, options?: HcnCreateOptions): Promise<Guid> {
     return this.perform(() => this.inner.create(kind, settings, options));
   }
 
-  query(kind: HcnObjectKind, id: Guid, query?: HostComputeQuery): Promise<JsonObject> {
+  override query(kind: HcnObjectKind, id: Guid, query?: HostComputeQuery): Promise<JsonObject> {
     return this.perform(() => this.inner.query(kind, id, query));
   }
 
-  modify(kind: HcnObjectKind, id: Guid, settings: JsonObject): Promise<void> {
+  override modify(kind: HcnObjectKind, id: Guid, settings: JsonObject): Promise<void> {
     return this.perform(() => this.inner.modify(kind, id, settings));
   }
 
-  delete(kind: HcnObjectKind, id: Guid): Promise<void> {
+  override delete(kind: HcnObjectKind, id: Guid): Promise<void> {
     return this.perform(() => this.inner.delete(kind, id));
   }
 
-  queryEndpointStats(id: Guid, query?: HostComputeQuery): Promise<JsonObject> {
-    return this.inner.queryEndpointStats(id, query);
-  }
-
-  queryEndpointAddresses(id: Guid, query?: HostComputeQuery): Promise<JsonObject> {
-    return this.inner.queryEndpointAddresses(id, query);
-  }
-
-  reservePorts(guestNetworkService: Guid, request: PortRequest): Promise<PortRangeReservation> {
-    return this.inner.reservePorts(guestNetworkService, request);
-  }
-
-  releasePorts(reservation: Guid): Promise<void> {
-    return this.inner.releasePorts(reservation);
-  }
-
-  listPortReservations(): Promise<readonly PortRangeEntry[]> {
-    return this.inner.listPortReservations();
-  }
-
-  queryService(properties: ServiceProperties): Promise<JsonObject> {
-    return this.inner.queryService(properties);
-  }
-
-  async call(method: string, path: string, body: string): Promise<JsonObject> {
+  override async call(method: string, path: string, body: string): Promise<JsonObject> {
     try {
       return await this.perform(() => this.inner.call(method, path, body));
     } catch (error) {
@@ -90,14 +62,6 @@ export class UnreliableHcnClient implements HcnClient {
       const { Error: text, ErrorCode } = error.toRecord();
       return { Success: false, Error: text, ErrorCode };
     }
-  }
-
-  subscribe(listener: (notification: HcnNotification) => void, scope?: NotificationScope): () => void {
-    return this.inner.subscribe(listener, scope);
-  }
-
-  close(): Promise<void> {
-    return this.inner.close();
   }
 
   /** A third is refused; a third hangs and is carried out all the same; a third hangs and is lost. */

@@ -3,16 +3,13 @@ import type {
   Guid,
   HcnClient,
   HcnCreateOptions,
-  HcnNotification,
   HcnObjectKind,
   HostComputeQuery,
   JsonObject,
-  NotificationScope,
   ServiceProperties,
 } from "../../hcn/client.ts";
-import type { ComputeSystems } from "../../hcn/compute-systems.ts";
 import { HcnError } from "../../hcn/error.ts";
-import type { PortRangeEntry, PortRangeReservation, PortRequest } from "../../hcn/port-reservation.ts";
+import { ForwardingHcnClient } from "../../hcn/forwarding-client.ts";
 import type { IpFamily } from "../../net/ip.ts";
 import type { FailedCall, FailureReason, LoadBalancerType } from "./proxy-metrics.ts";
 
@@ -43,90 +40,56 @@ function reasonOf(error: unknown): FailureReason {
   return (error instanceof HcnError ? REASONS[error.code] : undefined) ?? "other";
 }
 
-export class ObservedHcnClient implements HcnClient {
-  private readonly client: HcnClient;
+export class ObservedHcnClient extends ForwardingHcnClient {
   private readonly observer: ClientObserver;
   /** What the load balancers are for that were made through this client. */
   private readonly kinds = new Map<Guid, FrontEndKind>();
 
   constructor(client: HcnClient, observer: ClientObserver) {
-    this.client = client;
+    super(client);
     this.observer = observer;
   }
 
-  get revision(): number | undefined {
-    return this.client.revision;
+  override enumerate(kind: HcnObjectKind, query?: HostComputeQuery): Promise<readonly Guid[]> {
+    return this.timed("enumerate", kind, () => this.inner.enumerate(kind, query));
   }
 
-  get computeSystems(): ComputeSystems | undefined {
-    return this.client.computeSystems;
-  }
-
-  enumerate(kind: HcnObjectKind, query?: HostComputeQuery): Promise<readonly Guid[]> {
-    return this.timed("enumerate", kind, () => this.client.enumerate(kind, query));
-  }
-
-  async create(kind: HcnObjectKind, settings: JsonObject, options?: HcnCreateOptions): Promise<Guid> {
+  override async create(
+    kind: HcnObjectKind,
+    settings: JsonObject,
+    options?: HcnCreateOptions,
+  ): Promise<Guid> {
     const call = (): Promise<Guid> =>
-      this.timed("create", kind, () => this.client.create(kind, settings, options));
+      this.timed("create", kind, () => this.inner.create(kind, settings, options));
     if (kind !== "LoadBalancer") return call();
     const id = await this.counted("create", this.observer.kindOf(settings), call);
     this.kinds.set(id, this.observer.kindOf(settings));
     return id;
   }
 
-  query(kind: HcnObjectKind, id: Guid, query?: HostComputeQuery): Promise<JsonObject> {
-    return this.timed("query", kind, () => this.client.query(kind, id, query));
+  override query(kind: HcnObjectKind, id: Guid, query?: HostComputeQuery): Promise<JsonObject> {
+    return this.timed("query", kind, () => this.inner.query(kind, id, query));
   }
 
-  async modify(kind: HcnObjectKind, id: Guid, settings: JsonObject): Promise<void> {
-    const call = (): Promise<void> =>
-      this.timed("modify", kind, () => this.client.modify(kind, id, settings));
+  override async modify(kind: HcnObjectKind, id: Guid, settings: JsonObject): Promise<void> {
+    const call = (): Promise<void> => this.timed("modify", kind, () => this.inner.modify(kind, id, settings));
     return kind === "LoadBalancer" ? this.counted("update", this.observer.kindOf(settings), call) : call();
   }
 
-  async delete(kind: HcnObjectKind, id: Guid): Promise<void> {
-    const call = (): Promise<void> => this.timed("delete", kind, () => this.client.delete(kind, id));
+  override async delete(kind: HcnObjectKind, id: Guid): Promise<void> {
+    const call = (): Promise<void> => this.timed("delete", kind, () => this.inner.delete(kind, id));
     const known = kind === "LoadBalancer" ? this.kinds.get(id) : undefined;
     if (known === undefined) return call();
     await this.counted("delete", known, call);
     this.kinds.delete(id);
   }
 
-  queryEndpointStats(id: Guid, query?: HostComputeQuery): Promise<JsonObject> {
-    return this.client.queryEndpointStats(id, query);
+  override queryService(properties: ServiceProperties): Promise<JsonObject> {
+    return this.timed("query", "Service", () => this.inner.queryService(properties));
   }
 
-  queryEndpointAddresses(id: Guid, query?: HostComputeQuery): Promise<JsonObject> {
-    return this.client.queryEndpointAddresses(id, query);
-  }
-
-  reservePorts(guestNetworkService: Guid, request: PortRequest): Promise<PortRangeReservation> {
-    return this.client.reservePorts(guestNetworkService, request);
-  }
-
-  releasePorts(reservation: Guid): Promise<void> {
-    return this.client.releasePorts(reservation);
-  }
-
-  listPortReservations(): Promise<readonly PortRangeEntry[]> {
-    return this.client.listPortReservations();
-  }
-
-  queryService(properties: ServiceProperties): Promise<JsonObject> {
-    return this.timed("query", "Service", () => this.client.queryService(properties));
-  }
-
-  call(method: string, path: string, body: string): Promise<JsonObject> {
-    return this.timed(method.toLowerCase(), "v1", () => this.client.call(method, path, body));
-  }
-
-  subscribe(listener: (notification: HcnNotification) => void, scope?: NotificationScope): () => void {
-    return this.client.subscribe(listener, scope);
-  }
-
-  close(): Promise<void> {
-    return this.client.close();
+  override call(method: string, path: string, body: string): Promise<JsonObject> {
+    return this.timed(method.toLowerCase(), "v1", () => this.inner.call(method, path, body));
   }
 
   private timed<T>(operation: string, kind: string, call: () => Promise<T>): Promise<T> {
