@@ -101,8 +101,8 @@ class Ear implements Recorder {
 }
 
 let port: VfpPort;
-function makePort(layers: readonly LayerDefinition[]): void {
-  port = new VfpPort({ id: "p", name: "pod A", node: "win-1", layers });
+function makePort(layers: readonly LayerDefinition[], unifiedFlows = true): void {
+  port = new VfpPort({ id: "p", name: "pod A", node: "win-1", layers, unifiedFlows });
 }
 function process(direction: Direction, packet: Packet, nowMs = 0, ear?: Recorder): Verdict {
   const headers = new Headers();
@@ -416,6 +416,40 @@ describe("a packet that a rule turns round before another rule translates it", (
     const first = syn();
     expect(syn()).toBe(first);
     expect(port.getNatPool("tcp")!.usedCount).toBe(2);
+  });
+});
+
+describe.each([
+  ["with unified flows", true],
+  ["layer by layer", false],
+])("a turned packet that meets a layer twice, %s", (_name, unifiedFlows) => {
+  const V = "10.96.0.10";
+  beforeEach(() => {
+    makePort([layer("LB", 7), layer("HAIRPIN", 100, { isStateful: false, isHairpin: true })], unifiedFlows);
+    const toSelf = rule("self", {
+      condition: { source: [parsePrefix(`${A}/32`)!] },
+      action: { type: "nat", side: "source", ip: ip(V) },
+    });
+    const service = rule("service", {
+      condition: { destination: [parsePrefix(`${V}/32`)!] },
+      action: { type: "nat", side: "destination", ip: ip(A) },
+      isStateful: true,
+    });
+    port.setGroups("HAIRPIN", [group([toSelf])]);
+    port.setGroups("LB", [group([service], { direction: "in" })]);
+  });
+
+  // dataplane.md §1.12: step 4 (a) looks for main and answer; fast path and slow path give the same bytes.
+  it("its repetition is the answer to what it became the second time", () => {
+    const send = (from: number): string => {
+      const packet = udp(A, V, [from, 80]);
+      return `${process("out", packet)} ${show(packet)}`;
+    };
+    // The layer has flows already, so that it is remembered that it had none for the next tuple.
+    expect(send(5000)).toBe(`turned ${V}:5000 > ${A}:80`);
+    // On the way back it makes a flow whose answer is A:80 > V:80, from which the source is translated.
+    expect(send(80)).toBe(`turned ${V}:80 > ${A}:80`);
+    expect(send(80)).toBe(`pass ${V}:80 > ${V}:80`);
   });
 });
 

@@ -468,11 +468,6 @@ export class VfpPort implements WalkedPort {
 
   private rememberUnifiedFlow(walk: Walk, effects: FlowEffects | undefined): void {
     if (!this.census.settings.usesUnifiedFlows || !walk.isCacheable) return;
-    // A turned packet meets layers twice. The second time one of them may have begun to keep flows, which was not
-    // noted at first, or have put a flow in the place of the first time's.
-    if (walk.total.isTurned) {
-      if (walk.generation !== this.generation || walk.pairs.some((pair) => pair.isRemoved)) return;
-    }
     const { unified, generation } = this;
     // A few at a time, so that a table holds about as many flows as live, and a full one finds room if there is any.
     const isFull = unified.size >= LIMITS.flowsPerPortMax;

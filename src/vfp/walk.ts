@@ -100,14 +100,14 @@ export class Walk {
   /** What `qos` rules and mirrors ask for; undefined while none does. */
   effects: { readonly charges: Charge[]; readonly mirrors: string[] } | undefined;
   readonly recorder: PortRecorder | undefined;
-  /** That of the port when the walk began. */
-  readonly generation: number;
   ages = false;
   /** How long the packet waits for its turn. */
   delayMs = 0;
   /** Why it was dropped. */
   dropCode: KnowledgeCode | undefined;
   private readonly port: WalkedPort;
+  /** That of the port when the walk began. */
+  private readonly generation: number;
   private readonly tcpFlags: number;
   /** The packet that this one is an error about. */
   private readonly quoted: QuotedPacket | undefined;
@@ -148,13 +148,12 @@ export class Walk {
     port.keepHead(packet.bytes, packet.start, this.rewrittenEnd());
   }
 
-  /** True when the next packets with the same key meet the same. */
+  /** Behind `run`: true when the next packets with the same key meet the same. */
   get isCacheable(): boolean {
+    if (this.quoted !== undefined || (this.total.isTurned && this.hasOvertakenItself())) return false;
     // Rules that ask for SYN may say something else of the next segment.
     const { key } = this.port;
-    return (
-      this.quoted === undefined && !(key.isSyn && this.port.orderOf("out").some((layer) => layer.asksForSyn))
-    );
+    return !(key.isSyn && this.port.orderOf("out").some((layer) => layer.asksForSyn));
   }
 
   /** Moves the packet through all layers. */
@@ -179,6 +178,18 @@ export class Walk {
     for (const pair of this.pairs) pair.isFresh = false;
     if (this.delayMs > 0) return "delayed";
     return this.total.isTurned ? "turned" : "pass";
+  }
+
+  /**
+   * A turned packet meets layers twice. The second time one of them may have begun to keep flows, which was not noted at
+   * first, have put a flow in the place of the first time's, or have made one for the tuple that had none at first.
+   */
+  private hasOvertakenItself(): boolean {
+    return (
+      this.generation !== this.port.generation ||
+      this.pairs.some((pair) => pair.isRemoved) ||
+      this.misses.some((miss) => !miss.layer.isStillMissed(miss))
+    );
   }
 
   private walkLayer(layer: Layer): Verdict {
