@@ -16,7 +16,13 @@ const EXTERNAL: readonly string[] = ["koffi"];
 const TARGET = "node16";
 
 /** Programs for people and daemons, which have much in common. The others are CNI plugins. */
-export const TOOLS: readonly string[] = ["mullion", "hnsdiag", "vfpctrl", "pktmon", "kube-proxy"];
+export const TOOLS: readonly string[] = ["mullion", "hnsdiag", "vfpctrl", "pktmon", "kube-proxy", "flanneld"];
+
+/**
+ * Plugins that may ask an API server: the client of Kubernetes is large, and lies in a file of its own that they read when
+ * they do.
+ */
+const ASKING_PLUGINS: readonly string[] = ["azure-vnet", "azure-vnet-ipam", "azure-vnet-ipamv6"];
 
 /**
  * What a bundle does first. Runtimes expect a CNI plugin's error on stdout as JSON.
@@ -106,10 +112,7 @@ async function bundle(root: string, folder: string, names: readonly string[]): P
 /** Writes all bundles to `folder`. */
 export async function bundlePrograms(root: string, folder: string): Promise<void> {
   const names = programNames(root);
-  await bundle(
-    root,
-    folder,
-    names.filter((name) => TOOLS.includes(name)),
-  );
-  for (const name of names) if (!TOOLS.includes(name)) await bundle(root, folder, [name]);
+  const joined = names.filter((name) => TOOLS.includes(name) || ASKING_PLUGINS.includes(name));
+  await bundle(root, folder, joined);
+  for (const name of names) if (!joined.includes(name)) await bundle(root, folder, [name]);
 }

@@ -216,7 +216,8 @@ describe.each([22, 24])("on Node %i", (major) => {
     expect([ports.status, ports.stdout]).toEqual([0, expect.stringContaining("ExternalPort") as string]);
     const counters = bin("pktmon", ["counters", "--mullion-file", file]);
     expect([counters.status, counters.stderr]).toEqual([0, ""]);
-    expect([...TOOLS].toSorted()).toEqual(["hnsdiag", "kube-proxy", "mullion", "pktmon", "vfpctrl"]);
+    const tools = ["flanneld", "hnsdiag", "kube-proxy", "mullion", "pktmon", "vfpctrl"];
+    expect([...TOOLS].toSorted()).toEqual(tools);
   });
 
   it("kube-proxy: its version, and what it needs", () => {
@@ -224,6 +225,19 @@ describe.each([22, 24])("on Node %i", (major) => {
     expect([version.status, version.stdout]).toEqual([0, `Kubernetes v1.31.0+mullion.${MANIFEST.version}\n`]);
     const none = bin("kube-proxy", ["--kubeconfig=/nowhere/config"]);
     expect([none.status, none.stderr]).toEqual([1, expect.stringContaining("/nowhere/config") as string]);
+  });
+
+  it("flanneld: its version, and what it needs", () => {
+    const version = bin("flanneld", ["--version"]);
+    expect([version.status, version.stdout + version.stderr]).toEqual([
+      0,
+      expect.stringContaining(MANIFEST.version) as string,
+    ]);
+    const none = bin("flanneld", ["--kube-subnet-mgr", "--net-config-path=/nowhere/net-conf.json"]);
+    expect([none.status, none.stderr]).toEqual([
+      1,
+      expect.stringContaining("/nowhere/net-conf.json") as string,
+    ]);
   });
 
   it("the plugins: VERSION, and an address", () => {
