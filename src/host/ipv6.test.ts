@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import { fork } from "../base/fork.ts";
 import { formatIp } from "../net/ip.ts";
 import { formatMac } from "../net/mac.ts";
+import { EchoLog } from "../testing/echo-log.ts";
 import {
   type RoutedPair,
   type RoutedPairOptions,
@@ -19,23 +20,10 @@ import { Icmpv6View } from "../wire/icmpv6.ts";
 import { Ipv6PacketView } from "../wire/ip-view.ts";
 import { NdView } from "../wire/nd.ts";
 import type { DeliveryFailure } from "./delivery-failure.ts";
-import type { EchoOptions, EchoReply, EchoRequest } from "./echo-request.ts";
+import type { EchoOptions } from "./echo-request.ts";
 import type { TcpCloseReason, TcpOwner } from "./tcp-owner.ts";
 import type { TcpConnection } from "./tcp-connection.ts";
 import type { UdpDatagram, UdpSocket } from "./udp.ts";
-
-class EchoLog {
-  readonly replies: EchoReply[] = [];
-  readonly failures: DeliveryFailure[] = [];
-
-  echoAnswered(_request: EchoRequest, reply: EchoReply): void {
-    this.replies.push(reply);
-  }
-
-  echoFailed(_request: EchoRequest, failure: DeliveryFailure): void {
-    this.failures.push(failure);
-  }
-}
 
 class UdpLog {
   readonly datagrams: UdpDatagram[] = [];

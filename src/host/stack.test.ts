@@ -4,6 +4,7 @@ import { fork } from "../base/fork.ts";
 import { memoryPair } from "../device/memory-pair.ts";
 import { type Ipv4, formatIp } from "../net/ip.ts";
 import { BROADCAST_MAC, formatMac } from "../net/mac.ts";
+import { EchoLog } from "../testing/echo-log.ts";
 import { type RoutedPair, eventsOf, listPorts, makeRoutedPair } from "../testing/routed-pair.ts";
 import {
   CaptureDevice,
@@ -21,23 +22,9 @@ import { EthernetView } from "../wire/ethernet.ts";
 import { IcmpView } from "../wire/icmp.ts";
 import { Ipv4View } from "../wire/ipv4.ts";
 import { pushVlan } from "../wire/vlan.ts";
-import type { DeliveryFailure } from "./delivery-failure.ts";
-import type { EchoOptions, EchoReply, EchoRequest } from "./echo-request.ts";
+import type { EchoOptions } from "./echo-request.ts";
 import { Host } from "./host.ts";
 import type { OperatingSystem } from "./stack-profile.ts";
-
-class EchoLog {
-  readonly replies: EchoReply[] = [];
-  readonly failures: DeliveryFailure[] = [];
-
-  echoAnswered(_request: EchoRequest, reply: EchoReply): void {
-    this.replies.push(reply);
-  }
-
-  echoFailed(_request: EchoRequest, failure: DeliveryFailure): void {
-    this.failures.push(failure);
-  }
-}
 
 function ping(
   pair: RoutedPair,

@@ -8,10 +8,10 @@ import { KubeLeaseStore } from "../../flannel/kube/kube-lease-store.ts";
 import { NodeLeases } from "../../flannel/kube/node-leases.ts";
 import type { Finding } from "../../flannel/flannel-error.ts";
 import type { FlannelHost } from "../../flannel/flannel-host.ts";
-import { KeptLog, type LogLine } from "../../flannel/flannel-log.ts";
+import { KeptLog } from "../../flannel/flannel-log.ts";
 import { DEFAULT_OPTIONS } from "../../flannel/flanneld-options.ts";
 import { Flanneld, type FlanneldState, configurationFor } from "../../flannel/flanneld.ts";
-import { parseNetworkConfig } from "../../flannel/network-config.ts";
+import { type NetworkConfig, parseNetworkConfig } from "../../flannel/network-config.ts";
 import { RuleSet } from "../../host/netfilter/rule-set.ts";
 import type { KubeSource } from "../../kube/source.ts";
 import { formatIp } from "../../net/ip.ts";
@@ -23,8 +23,7 @@ import type { NodeFiles } from "./node-files.ts";
 import { SimulatedLinuxHost } from "./simulated-linux-host.ts";
 import { SimulatedWindowsHost } from "./simulated-windows-host.ts";
 
-/** Where flanneld writes what its plugin reads; on Windows on the drive of both. */
-export const SUBNET_FILE = "/run/flannel/subnet.env";
+const ANNOTATIONS = annotationsOf(DEFAULT_ANNOTATION_PREFIX);
 
 /** How long a start may take, in virtual time: longer than the longest wait of a back end. */
 const START_MS = 120_000;
@@ -50,6 +49,8 @@ interface Daemon {
 
 export class FlannelDaemons {
   private readonly cluster: Cluster;
+  /** The same `net-conf.json` on all nodes. */
+  private readonly config: NetworkConfig;
   private readonly source: KubeSource;
   private readonly files: ReadonlyMap<string, NodeFiles>;
   private readonly daemons = new Map<string, Daemon>();
@@ -59,6 +60,7 @@ export class FlannelDaemons {
   /** `files`: the disks of the nodes, by their names. */
   constructor(cluster: Cluster, source: KubeSource, files: ReadonlyMap<string, NodeFiles>) {
     this.cluster = cluster;
+    this.config = parseNetworkConfig(JSON.stringify(networkConfiguration(cluster.file.network)));
     this.source = source;
     this.files = files;
   }
@@ -128,11 +130,6 @@ export class FlannelDaemons {
     });
   }
 
-  /** What flanneld has said on a node. */
-  logOf(node: string): readonly LogLine[] {
-    return this.daemons.get(node)?.log.lines ?? [];
-  }
-
   /** A process that has ended is started again by whoever looks after it: kubelet, or the service manager. */
   private restart(daemon: Daemon): void {
     daemon.stop?.();
@@ -152,15 +149,13 @@ export class FlannelDaemons {
 
   private create(node: ClusterNode, host: FlannelHost, log: KeptLog): Flanneld {
     const { spec } = node;
-    const { clock, file } = this.cluster;
-    const annotations = annotationsOf(DEFAULT_ANNOTATION_PREFIX);
-    const config = parseNetworkConfig(JSON.stringify(networkConfiguration(file.network)));
-    const families = configurationFor(config, host.os);
+    const { clock } = this.cluster;
+    const families = configurationFor(this.config, host.os);
     const store = new KubeLeaseStore({
       source: this.source,
       leases: this.leasesFor(spec.compat, families),
       nodeName: spec.name,
-      annotations,
+      annotations: ANNOTATIONS,
       config: families,
       setsCondition: true,
       compat: spec.compat,
@@ -179,20 +174,18 @@ export class FlannelDaemons {
         compat: spec.compat,
         iface: [formatIp(spec.address)],
         ipMasq: true,
-        subnetFile: SUBNET_FILE,
       },
     });
   }
 
-  private leasesFor(compat: Compat, families: ReturnType<typeof configurationFor>): NodeLeases {
+  private leasesFor(compat: Compat, families: NetworkConfig): NodeLeases {
     const known = this.leases.get(compat);
     if (known !== undefined) return known;
     const { clock } = this.cluster;
-    const annotations = annotationsOf(DEFAULT_ANNOTATION_PREFIX);
     const leases = new NodeLeases({
       source: this.source,
       clock,
-      annotations,
+      annotations: ANNOTATIONS,
       families,
       compat,
       log: new KeptLog(),

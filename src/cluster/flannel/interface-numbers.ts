@@ -2,6 +2,8 @@
 import type { HostInterface } from "../../flannel/flannel-host.ts";
 import type { Compartment } from "../../host/compartment.ts";
 import type { Interface } from "../../host/interface.ts";
+import type { IpFamily } from "../../net/ip.ts";
+import { prefixFamily } from "../../net/prefix.ts";
 
 /** 1 is the loopback interface, which the stacks do not have. */
 const FIRST_INDEX = 2;
@@ -30,6 +32,14 @@ export class InterfaceNumbers {
     const index = this.next++;
     this.numbers.set(netInterface, index);
     return index;
+  }
+
+  /** The index of the interface of the default route; undefined without one. */
+  ofDefaultRoute(family: IpFamily): number | undefined {
+    const found = this.compartment
+      .listRoutes()
+      .find(({ prefix }) => prefix.length === 0 && prefixFamily(prefix) === family);
+    return found === undefined ? undefined : this.indexOf(found.interface);
   }
 
   /** @throws Error when the interface has gone. */

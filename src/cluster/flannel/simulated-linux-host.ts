@@ -64,10 +64,7 @@ export class SimulatedLinuxHost implements LinuxHost {
   }
 
   defaultInterface(family: IpFamily): Promise<number | undefined> {
-    const found = this.parts.compartment
-      .listRoutes()
-      .find(({ prefix }) => prefix.length === 0 && prefixFamily(prefix) === family);
-    return Promise.resolve(found === undefined ? undefined : this.numbers.indexOf(found.interface));
+    return Promise.resolve(this.numbers.ofDefaultRoute(family));
   }
 
   pathTo(ip: Ip): Promise<{ readonly interfaceIndex: number; readonly source: Ip }> {

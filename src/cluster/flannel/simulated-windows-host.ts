@@ -2,7 +2,7 @@
 import type { HostInterface, WindowsHost, WindowsRoute } from "../../flannel/flannel-host.ts";
 import type { Compartment } from "../../host/compartment.ts";
 import type { IpFamily } from "../../net/ip.ts";
-import { equalPrefixes, formatPrefix, prefixFamily } from "../../net/prefix.ts";
+import { equalPrefixes, formatPrefix } from "../../net/prefix.ts";
 import { InterfaceNumbers } from "./interface-numbers.ts";
 
 /** What `New-NetRoute` gives a route that names no metric. */
@@ -25,10 +25,7 @@ export class SimulatedWindowsHost implements WindowsHost {
   }
 
   defaultInterface(family: IpFamily): Promise<number | undefined> {
-    const found = this.compartment
-      .listRoutes()
-      .find(({ prefix }) => prefix.length === 0 && prefixFamily(prefix) === family);
-    return Promise.resolve(found === undefined ? undefined : this.numbers.indexOf(found.interface));
+    return Promise.resolve(this.numbers.ofDefaultRoute(family));
   }
 
   listRoutes(): Promise<readonly WindowsRoute[]> {

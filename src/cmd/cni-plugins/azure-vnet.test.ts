@@ -11,8 +11,7 @@ import {
 } from "node:fs";
 import { createServer } from "node:http";
 import { tmpdir } from "node:os";
-import { delimiter, join } from "node:path";
-import { fileURLToPath } from "node:url";
+import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from "vitest";
 import { createNamespace, createNetwork, listEndpoints } from "../../hcn/operations.ts";
 import { HnsHttpServer } from "../../hns/http-server.node.ts";
@@ -20,16 +19,7 @@ import { CnsHttpService } from "../../plugins/cns/http-service.node.ts";
 import { CnsService } from "../../plugins/cns/service.ts";
 import { pool } from "../../testing/cns-node.ts";
 import { type HnsNode, hnsNode } from "../../testing/hns-node.ts";
-
-const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
-const BIN = join(ROOT, "bin");
-const PATH = [join(ROOT, "node_modules", ".bin"), process.env["PATH"] ?? ""].join(delimiter);
-
-interface Exit {
-  readonly status: number | null;
-  readonly stdout: string;
-  readonly stderr: string;
-}
+import { BIN, PROGRAM_PATH, type PluginProcessExit, runPluginProcess } from "../../testing/plugin-process.ts";
 
 let folder = "";
 let node: HnsNode;
@@ -73,7 +63,7 @@ function run(
   verb: string,
   env: Readonly<Record<string, string>>,
   fields: object = {},
-): Promise<Exit> {
+): Promise<PluginProcessExit> {
   const stdin = {
     cniVersion: "1.1.0",
     name: "azure",
@@ -85,7 +75,6 @@ function run(
     ...fields,
   };
   const all = {
-    PATH,
     CNI_COMMAND: verb,
     CNI_CONTAINERID: "7c5e1f0a9b3d4e6f",
     CNI_IFNAME: "eth0",
@@ -96,14 +85,7 @@ function run(
     MULLION_AZURE_DELETE_IDS: join(folder, "pending"),
     ...env,
   };
-  return new Promise((resolve) => {
-    const child = spawn(join(BIN, program), [], { env: all });
-    const out = { stdout: "", stderr: "" };
-    child.stdout.on("data", (chunk: Buffer) => (out.stdout += chunk.toString()));
-    child.stderr.on("data", (chunk: Buffer) => (out.stderr += chunk.toString()));
-    child.stdin.end(JSON.stringify(stdin));
-    child.on("close", (status) => resolve({ status, ...out }));
-  });
+  return runPluginProcess(program, all, stdin);
 }
 
 const held = (): readonly string[] => cns.addresses().flatMap(({ holder }) => holder?.containerId ?? []);
@@ -149,7 +131,7 @@ it("CNI-EX-E15 CNI-137 CNS is down at DEL: a file in the folder that CNS works o
 
 it("-v prints a version; GET_ENDPOINT_STATE needs no configuration", async () => {
   for (const name of ["azure-vnet", "azure-vnet-ipam"]) {
-    const child = spawn(join(BIN, name), ["-v"], { env: { PATH } });
+    const child = spawn(join(BIN, name), ["-v"], { env: { PATH: PROGRAM_PATH } });
     const text = await new Promise<string>((resolve) => {
       let out = "";
       child.stdout.on("data", (chunk: Buffer) => (out += chunk.toString()));

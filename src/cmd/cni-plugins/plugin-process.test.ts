@@ -1,5 +1,4 @@
 /** The executables as real processes, against an HNS behind a Unix socket. */
-import { spawn } from "node:child_process";
 import {
   chmodSync,
   existsSync,
@@ -11,8 +10,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
-import { delimiter, join } from "node:path";
-import { fileURLToPath } from "node:url";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { parseNetworkList } from "../../cni/conflist.ts";
 import { ExecRunner } from "../../cni/exec-plugin.node.ts";
@@ -22,34 +20,8 @@ import { CniRuntime } from "../../cni/runtime.ts";
 import { createEndpoint, createNamespace, createNetwork, listEndpoints } from "../../hcn/operations.ts";
 import { HnsHttpServer } from "../../hns/http-server.node.ts";
 import { CBR0, hnsNode } from "../../testing/hns-node.ts";
+import { BIN, PROGRAM_PATH, runPluginProcess as run } from "../../testing/plugin-process.ts";
 import { chooseCompat } from "./plugin-process.ts";
-
-const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
-const BIN = join(ROOT, "bin");
-const PATH = [join(ROOT, "node_modules", ".bin"), process.env["PATH"] ?? ""].join(delimiter);
-
-interface Exit {
-  readonly status: number | null;
-  readonly stdout: string;
-  readonly stderr: string;
-}
-
-function run(
-  name: string,
-  env: Record<string, string>,
-  stdin: unknown,
-  args: readonly string[] = [],
-): Promise<Exit> {
-  return new Promise((resolve) => {
-    const child = spawn(join(BIN, name), args, { env: { PATH, ...env } });
-    const out = { stdout: "", stderr: "" };
-    child.stdout.on("data", (chunk: Buffer) => (out.stdout += chunk.toString()));
-    child.stderr.on("data", (chunk: Buffer) => (out.stderr += chunk.toString()));
-    child.stdin.on("error", () => undefined);
-    child.stdin.end(typeof stdin === "string" ? stdin : JSON.stringify(stdin));
-    child.on("close", (status) => resolve({ status, ...out }));
-  });
-}
 
 const ADD = {
   CNI_COMMAND: "ADD",
@@ -136,7 +108,7 @@ describe("bin/win-bridge as a process", () => {
     return {
       client,
       server,
-      env: { PATH, CNI_PATH: `/nonexistent:${BIN}`, MULLION_HNS: `unix:${socketPath}` },
+      env: { PATH: PROGRAM_PATH, CNI_PATH: `/nonexistent:${BIN}`, MULLION_HNS: `unix:${socketPath}` },
     };
   }
 
@@ -253,7 +225,7 @@ describe("bin/win-bridge as a process", () => {
     if (!existsSync(link)) symlinkSync(join(BIN, "win-bridge"), link);
     const exit = await new ExecRunner().run({
       type: "win-bridge",
-      env: { PATH, CNI_PATH: folder, CNI_COMMAND: "VERSION" },
+      env: { PATH: PROGRAM_PATH, CNI_PATH: folder, CNI_COMMAND: "VERSION" },
       stdin: "",
     });
     expect(exit).toMatchObject({ status: 0 });
