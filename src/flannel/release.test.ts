@@ -75,7 +75,7 @@ describe("releases of flanneld", () => {
     const network = await getNetworkByName(defined(node.machine.client, "HNS"), "vxlan0");
     const mac = network.Policies?.find(({ Type }) => Type === "DrMacAddress")?.Settings?.["Address"];
     expect(node.flanneld.lease?.attributes.backendData).toBe(
-      JSON.stringify({ VNI: 4096, VtepMAC: `${mac as string}`.toLowerCase().replaceAll("-", ":") }),
+      JSON.stringify({ VNI: 4096, VtepMAC: (mac as string).toLowerCase().replaceAll("-", ":") }),
     );
   });
 
