@@ -25,6 +25,7 @@ function verbNames(): ReadonlySet<string> {
     apply: none,
     delete: none,
     down: none,
+    bringUp: none,
     demo: none,
     cni: { attach: none, gc: none, status: none, version: none },
     hns: { serve: none, get: none, watch: none, dump: none, restore: none, fault: none },

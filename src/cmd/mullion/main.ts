@@ -18,6 +18,7 @@ const VERBS: Verbs = {
   apply: async (...given) => (await import("./apply.ts")).apply(...given),
   delete: async (...given) => (await import("./apply.ts")).deleteObjects(...given),
   down: async (...given) => (await import("./down.ts")).down(...given),
+  bringUp: async (...given) => (await import("./bring-up.ts")).bringUp(...given),
   demo: async (...given) => (await import("./demo.ts")).demo(...given),
   cni: {
     attach: async (...given) => (await import("./cni/cni.ts")).realCniVerbs().attach(...given),

@@ -45,6 +45,7 @@ function run(
     apply: keep,
     delete: keep,
     down: keep,
+    bringUp: keep,
     demo: keep,
     cni: { attach: keep, gc: keep, status: keep, version: keep },
     hns: { serve: keep, get: keep, watch: keep, dump: keep, restore: keep, fault: keep },
