@@ -90,5 +90,6 @@ export async function generatedFiles(): Promise<readonly GeneratedFile[]> {
     await pageWithOutputs("docs/start/first-trace.md"),
     await pageWithOutputs("docs/start/hns.md"),
     await pageWithOutputs("docs/how-to/read-vfp.md"),
+    await pageWithOutputs("docs/how-to/bring-up-a-flannel-node.md"),
   ];
 }

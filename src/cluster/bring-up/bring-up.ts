@@ -49,13 +49,24 @@ function outcomeOf(error: unknown): StepOutcome {
   throw error;
 }
 
+/** Programs that have ended by themselves meanwhile: each is told once. */
+function tellFailures({ processes, found }: ScriptNode): void {
+  for (const process of processes) {
+    if (process.failure === undefined || process.isFailureTold) continue;
+    process.isFailureTold = true;
+    found.push(process.failure);
+  }
+}
+
 async function performStep(step: Step, node: ScriptNode, course: Course): Promise<StepOutcome> {
   if (isSkipped(step, course)) return "skipped";
   try {
     await step.perform(node);
+    tellFailures(node);
     return node.found.length === 0 ? "done" : "went-on";
   } catch (error) {
     const outcome = outcomeOf(error);
+    tellFailures(node);
     if (error instanceof ScriptEnds || error instanceof WaitsForEver) node.found.push(error.finding);
     if (outcome === "waits") course.isStuck = true;
     else course.ended.add(step.script);
@@ -122,7 +133,7 @@ function verdictOf(steps: readonly StepReport[], node: ScriptNode): BringUpRepor
 }
 
 /** The cluster without the node, and the node as a bare machine beside it. */
-async function prepare({ file, objects, options }: BringUpInput): Promise<ScriptNode> {
+export async function prepareNode({ file, objects, options }: BringUpInput): Promise<ScriptNode> {
   const networking = options.faults.has("management-ip-late")
     ? { networking: { addressDelayMs: LATE_ADDRESS_MS } }
     : {};
@@ -155,8 +166,15 @@ async function prepare({ file, objects, options }: BringUpInput): Promise<Script
 
 /** Runs the scripts. Same input, same report. @throws HcnError when another node's network is refused. */
 export async function bringUp(input: BringUpInput): Promise<BringUpReport> {
-  const { options, progress } = input;
-  const node = await prepare(input);
+  return runScripts(await prepareNode(input), input.progress);
+}
+
+/** Runs the scripts on a node that is ready for them. */
+export async function runScripts(
+  node: ScriptNode,
+  progress?: BringUpInput["progress"],
+): Promise<BringUpReport> {
+  const { options } = node;
   const beganMs = node.clock.nowMs;
   const plan = Array.from({ length: options.runs }, (_, index) =>
     (index === 0 ? [] : [STOP]).concat(stepsOf(options)).map((step) => ({ step, run: index + 1 })),
@@ -176,6 +194,8 @@ export async function bringUp(input: BringUpInput): Promise<BringUpReport> {
   const reports = node.processes.map((each) => each.report());
   for (const process of node.processes) process.stop();
   return {
+    apiVersion: "mullion/v1alpha1",
+    kind: "BringUp",
     node: options.node,
     scripts: options.scripts,
     runtime: options.runtime,

@@ -15,6 +15,7 @@ import type { HcnClient } from "../../hcn/client.ts";
 import type { KubeSource } from "../../kube/source.ts";
 import type { Compat } from "../file/cluster-file.ts";
 import { NodeProcess } from "./node-process.ts";
+import type { BringUpFinding } from "./report.ts";
 import { FLANNEL_NET_CONF, KUBECONFIG } from "./script-files.ts";
 
 const ANNOTATIONS = annotationsOf(DEFAULT_ANNOTATION_PREFIX);
@@ -53,15 +54,13 @@ export class FlanneldProcess extends NodeProcess {
     this.dueAtMs = parts.clock.nowMs;
   }
 
-  /** What it has ended with; undefined: it runs. */
-  get finding(): Finding | undefined {
-    if (this.refusal !== undefined) return this.refusal;
-    return this.state?.state === "ended" ? this.state.finding : undefined;
+  override get failure(): BringUpFinding | undefined {
+    return this.refusal ?? (this.state?.state === "ended" ? this.state.finding : undefined);
   }
 
-  /** What it waits for, or ended with. */
-  get trouble(): Finding | undefined {
-    return this.finding ?? (this.state?.state === "waiting" ? this.state.finding : undefined);
+  /** What it waits for; undefined: it does not. */
+  get obstacle(): BringUpFinding | undefined {
+    return this.state?.state === "waiting" ? this.state.finding : undefined;
   }
 
   override stop(): void {

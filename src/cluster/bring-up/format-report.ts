@@ -1,10 +1,11 @@
 /** A bring-up as text: one line for each step, then what was found; with `isWide` what each step said and changed. */
+import { wrap } from "../../knowledge/prose.ts";
 import type { TraceStyle } from "../format-trace.ts";
 import type { BringUpReport, Change, StepOutcome, StepReport } from "./report.ts";
 
 const GAP = "  ";
-/** That a line of the table keeps to. */
-const COLUMNS = 100;
+/** What a line keeps to. */
+const COLUMNS = 96;
 const WORDS: Readonly<Record<StepOutcome, string>> = {
   done: "done",
   "went-on": "went on",
@@ -91,8 +92,11 @@ const NUMBER_COLUMNS: ReadonlySet<number> = new Set([0, 4, 5]);
 const OUTCOME_COLUMN = 3;
 
 function formatFindings(step: StepReport, style: TraceStyle): readonly string[] {
+  const place = `Step ${step.number}, ${step.name}`;
   return step.findings.flatMap(({ code, message }) => [
-    `${style.bad(`Step ${step.number}, ${step.name}`)}: ${message}`,
+    ...wrap(`${place}: ${message}`, COLUMNS).map((line, index) =>
+      index === 0 ? line.replace(place, style.bad(place)) : `    ${line}`,
+    ),
     `    More: mullion explain ${code}`,
   ]);
 }

@@ -45,8 +45,7 @@ function textOf(value: unknown): string | undefined {
 }
 
 export class KubeProxyProcess extends NodeProcess {
-  /** Why it has ended; undefined: it runs. */
-  finding: BringUpFinding | undefined;
+  private refusal: BringUpFinding | undefined;
   /** What it could not program. */
   troubles: readonly BringUpFinding[] = [];
   private readonly proxy: KubeProxy | undefined;
@@ -59,6 +58,10 @@ export class KubeProxyProcess extends NodeProcess {
     this.source = parts.source;
     this.proxy = this.create(parts);
     if (this.isRunning) this.dueAtMs = 0;
+  }
+
+  override get failure(): BringUpFinding | undefined {
+    return this.refusal;
   }
 
   override stop(): void {
@@ -90,7 +93,7 @@ export class KubeProxyProcess extends NodeProcess {
   }
 
   private fail(code: KnowledgeCode, message: string): void {
-    this.finding = { code, message };
+    this.refusal = { code, message };
     this.end(`E ${message}`);
   }
 

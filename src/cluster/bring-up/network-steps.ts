@@ -111,8 +111,8 @@ function flanneldOf(node: ScriptNode): FlanneldProcess | undefined {
 
 /** Why there is no network, in flanneld's words. */
 function missingNetwork(node: ScriptNode, waited: string): BringUpFinding {
-  const trouble = flanneldOf(node)?.trouble;
-  if (trouble !== undefined) node.find(trouble.code, trouble.message);
+  const obstacle = flanneldOf(node)?.obstacle;
+  if (obstacle !== undefined) node.find(obstacle.code, obstacle.message);
   return {
     code: "start-script-network-never-made",
     message: `the HNS network ${node.networkName} does not come ${waited}`,

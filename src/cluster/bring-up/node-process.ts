@@ -1,5 +1,5 @@
 /** A program that runs on the node while the scripts go on. */
-import type { ProcessReport } from "./report.ts";
+import type { BringUpFinding, ProcessReport } from "./report.ts";
 
 /** Lines of a log that a report shows. */
 const SHOWN_LINES = 20;
@@ -12,6 +12,8 @@ export abstract class NodeProcess {
   isRunning = true;
   /** A step has told that it was started. */
   isReported = false;
+  /** A step has told why it ended. */
+  isFailureTold = false;
   /** When it wants to work; undefined: only when something is told. */
   dueAtMs: number | undefined;
   private readonly lines: string[] = [];
@@ -21,6 +23,11 @@ export abstract class NodeProcess {
     this.name = name;
     this.path = path;
     this.flags = flags;
+  }
+
+  /** Why it has ended by itself; undefined: it has not. */
+  get failure(): BringUpFinding | undefined {
+    return undefined;
   }
 
   /** Does what is due. */

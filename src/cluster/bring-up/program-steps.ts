@@ -3,6 +3,7 @@ import { formatIp } from "../../net/ip.ts";
 import { formatMac } from "../../net/mac.ts";
 import { requestHns } from "../../hcn/v1-operations.ts";
 import { isJsonObject } from "../../cni/json.ts";
+import type { JsonValue } from "../../hcn/client.ts";
 import { DEFAULT_OPTIONS } from "../../flannel/flanneld-options.ts";
 import { tellRefusal } from "./install-steps.ts";
 import { KubeProxyProcess, isLogFlag } from "./kube-proxy-process.ts";
@@ -85,7 +86,8 @@ export function removePolicyLists(script: string): Step {
     async perform(node) {
       try {
         const lists = await requestHns(node.client, "GET", "/policylists/");
-        for (const each of Array.isArray(lists) ? lists : []) {
+        const all = Array.isArray(lists) ? (lists as readonly JsonValue[]) : [];
+        for (const each of all) {
           const id: unknown = isJsonObject(each) ? each["ID"] : undefined;
           if (typeof id === "string") await requestHns(node.client, "DELETE", `/policylists/${id}`);
         }
@@ -132,8 +134,7 @@ async function startProxy(node: ScriptNode, own: readonly string[], isNamed: boo
   node.start(process);
   // On an overlay network it looks a second time after ten seconds (kube-proxy.md §2.2).
   await node.sleep(PROXY_SETTLES_MS);
-  const { finding, troubles } = process;
-  for (const { code, message } of finding === undefined ? troubles : [finding]) node.find(code, message);
+  for (const { code, message } of process.troubles) node.find(code, message);
 }
 
 const PROXY_SETTLES_MS = 15_000;

@@ -2,7 +2,6 @@
 import { defined } from "../../base/assert.ts";
 import { loadManifests } from "../../kube/mod.ts";
 import type { Node } from "../../kube/objects.ts";
-import type { KubeDraft } from "../../kube/source.ts";
 import { nodeManifest } from "../node-object.ts";
 import { registrationFlags, serviceFlags, unknownFlag } from "./kubelet-flags.ts";
 import { KubeletProcess } from "./node-process.ts";
@@ -26,7 +25,7 @@ async function createNode(node: ScriptNode): Promise<void> {
   const loaded = defined(objects[0], "a manifest of our own is good").object as Node;
   const { podCIDR: _range, podCIDRs: _ranges, ...spec } = loaded.spec ?? {};
   const object = node.hasFault("node-without-range") ? { ...loaded, spec } : loaded;
-  await node.source.create("Node", object as KubeDraft<"Node">);
+  await node.source.create("Node", object);
 }
 
 function unregistered(node: ScriptNode): BringUpFinding {

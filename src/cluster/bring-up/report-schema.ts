@@ -72,6 +72,8 @@ export const BRING_UP_SCHEMA: Schema = {
   $schema: "https://json-schema.org/draft/2020-12/schema",
   title: "What mullion bring-up -o json prints",
   ...closed("A bring-up of one Windows node.", {
+    apiVersion: { const: "mullion/v1alpha1" },
+    kind: { const: "BringUp" },
     node: TEXT,
     scripts: { enum: SCRIPT_SETS },
     runtime: { enum: RUNTIMES },

@@ -74,6 +74,8 @@ export interface FileReport {
 }
 
 export interface BringUpReport {
+  readonly apiVersion: "mullion/v1alpha1";
+  readonly kind: "BringUp";
   readonly node: string;
   readonly scripts: ScriptSet;
   readonly runtime: Runtime;
