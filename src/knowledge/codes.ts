@@ -94,6 +94,7 @@ export const KNOWLEDGE_CODES = [
   "service-without-usable-endpoints",
   "service-endpoints-terminating",
   "service-local-endpoint-missing",
+  "service-back-end-in-other-network",
   "service-remote-endpoint-refused",
   "service-load-balancer-refused",
   "session-affinity-unsupported",
