@@ -13,6 +13,7 @@ import { type ClusterObjects, objectsOf, slicesByService } from "./cluster-objec
 import { FlannelDaemons } from "./flannel/flannel-daemons.ts";
 import { IngressRouting } from "./ingress-routing.ts";
 import { NameService } from "./name-service.ts";
+import { NodeRepairs, type RepairCount } from "./node-repairs.ts";
 import { SETTLE_MS } from "./open-cluster.ts";
 import { type PortConflict, PodServers } from "./pod-servers.ts";
 import type { Machines } from "./raise-machines.ts";
@@ -29,6 +30,7 @@ import {
   type DeleteResult,
   type ObjectReference,
   type SessionEvent,
+  type TimeReport,
   toSessionProblem,
 } from "./session.ts";
 
@@ -56,6 +58,7 @@ export class RunningCluster implements ClusterSession {
   /** flanneld of all nodes; undefined with another network. */
   private readonly flannel: FlannelDaemons | undefined;
   private readonly events: SessionEvents;
+  private readonly nodeRepairs: NodeRepairs;
   private conflicts: readonly PortConflict[] = [];
   /** Notes that were told. */
   private told: ReadonlySet<string> = new Set();
@@ -75,6 +78,8 @@ export class RunningCluster implements ClusterSession {
       this.flannel = new FlannelDaemons(cluster, new MemoryKubeSource(this.kube), files);
     this.ingress = new IngressRouting(cluster);
     this.events = new SessionEvents(clock);
+    const source = new MemoryKubeSource(this.kube);
+    this.nodeRepairs = new NodeRepairs({ clock, source, events: this.events });
     this.pods = new RunningPods({
       cluster,
       kubelets,
@@ -110,6 +115,24 @@ export class RunningCluster implements ClusterSession {
     const results = references.map((reference) => this.deleteOne(reference));
     await this.settle();
     return { results, notes: this.newNotes().map(toSessionProblem) };
+  }
+
+  async passTime(milliseconds: number): Promise<TimeReport> {
+    const { clock } = this.cluster;
+    const endMs = clock.nowMs + milliseconds;
+    for (;;) {
+      const nextMs = Math.min(this.proxies.nextAtMs ?? endMs, this.flannel?.nextAtMs ?? endMs);
+      if (nextMs > endMs) break;
+      clock.runUntil(Math.max(nextMs, clock.nowMs));
+      await this.work();
+      if (clock.nowMs >= endMs) break;
+    }
+    clock.runUntil(endMs);
+    return { atMs: clock.nowMs, notes: this.newNotes().map(toSessionProblem) };
+  }
+
+  repairs(node?: string): readonly RepairCount[] {
+    return this.nodeRepairs.list(node);
   }
 
   servicesOn(node: string): readonly ServicePortStatus[] | undefined {
@@ -209,6 +232,12 @@ export class RunningCluster implements ClusterSession {
 
   /** Lets everybody work until nothing changes any more, then lets time pass. */
   private async settle(): Promise<void> {
+    await this.work();
+    this.cluster.clock.runUntilIdle(this.cluster.clock.nowMs + SETTLE_MS);
+  }
+
+  /** Lets everybody work until nothing changes any more. */
+  private async work(): Promise<void> {
     for (let isChanged = true; isChanged; ) {
       this.kube.reconcile();
       await this.flannel?.sync();
@@ -222,7 +251,6 @@ export class RunningCluster implements ClusterSession {
     const objects = objectsOf(this.kube);
     this.cluster.objects = objects;
     await this.syncPrograms(objects);
-    this.cluster.clock.runUntilIdle(this.cluster.clock.nowMs + SETTLE_MS);
   }
 
   private async syncPrograms(objects: ClusterObjects): Promise<void> {
@@ -233,6 +261,11 @@ export class RunningCluster implements ClusterSession {
       this.events.send({ type: "progress", text: "kube-proxies program Services", done, total }),
     );
     this.ingress.sync(objects);
+    const repairs = this.proxies.takeRepairs();
+    if (repairs.length === 0) return;
+    await this.nodeRepairs.tell(repairs);
+    // Events are objects, too.
+    this.cluster.objects = objectsOf(this.kube);
   }
 
   /** The pods of the cluster file start first, in its order; the others by namespace and name. */
