@@ -188,7 +188,7 @@ describe("a network in VLAN 7", () => {
 describe("DHCP from outside", () => {
   const DHCP: HostComputeNetwork = { Ipams: [{ Type: "Dhcp" }] };
 
-  function served(world: DriverWorld, last = "10.0.0.101"): DhcpServer {
+  function served(world: DriverWorld, last = "10.0.0.101", leaseSeconds = 86_400): DhcpServer {
     const server = new DhcpServer({
       compartment: world.neighbour.root,
       netInterface: world.neighbour.root.getInterface("eth0")!,
@@ -197,6 +197,7 @@ describe("DHCP from outside", () => {
       last: ip(last) as Ipv4,
       router: ip("10.0.0.1") as Ipv4,
       dnsServers: [ip("10.0.0.53") as Ipv4],
+      leaseSeconds,
     });
     expect(server.start()).toBeUndefined();
     return server;
@@ -231,7 +232,7 @@ describe("DHCP from outside", () => {
     expect(rows).toEqual(Array(4).fill("Am→all | 0.0.0.0→255.255.255.255 | 68→67 | 128"));
   });
 
-  it("each pod has a lease of its own; when none is left the pod has none", async () => {
+  it("each pod has a lease of its own; when none is left the pod gives itself an address of 169.254/16", async () => {
     const world = new DriverWorld();
     const network = await world.network("Transparent", undefined, DHCP);
     const server = served(world);
@@ -241,9 +242,71 @@ describe("DHCP from outside", () => {
     const leases = pods.map(({ compartment }) =>
       compartment.listInterfaces()[0]!.addresses.map((address) => formatIp(address.ip)),
     );
-    expect(leases).toHaveLength(3);
-    expect(new Set(leases.flat())).toEqual(new Set(["10.0.0.100", "10.0.0.101"]));
+    expect(leases.slice(0, 2)).toEqual([["10.0.0.100"], ["10.0.0.101"]]);
+    expect(leases[2]).toEqual([expect.stringMatching(/^169\.254\./)]);
     expect(server.listLeases()).toHaveLength(2);
+  });
+
+  it("five minutes later it asks again, and the address of 169.254/16 gives way to a lease", async () => {
+    const world = new DriverWorld();
+    const network = await world.network("Transparent", undefined, DHCP);
+    const { compartment } = await world.pod("A", network, {});
+    const [nic] = compartment.listInterfaces();
+    world.run(60_000);
+    expect(nic!.addresses.map(({ length }) => length)).toEqual([16]);
+    served(world);
+    world.run(299_000);
+    expect(nic!.addresses.map(({ length }) => length)).toEqual([16]);
+    world.run(10_000);
+    expect(nic!.addresses).toEqual([{ ip: ip("10.0.0.100"), length: 24 }]);
+  });
+
+  // RFC 2131 §4.4.5.
+  it("a lease is renewed with its server from half of its time on, by unicast", async () => {
+    const world = new DriverWorld();
+    const network = await world.network("Transparent", undefined, DHCP);
+    const server = served(world, "10.0.0.101", 1_000);
+    const { compartment } = await world.pod("A", network, {});
+    const [nic] = compartment.listInterfaces();
+    world.run(10_000);
+    const rows = world.uplinkRows(() => world.run(500_000));
+    expect(rows.filter((row) => row.includes("68→67"))).toEqual(["Am→W2m | 10.0.0.100→W2 | 68→67 | 128"]);
+    world.run(20_000_000);
+    expect(nic!.addresses).toEqual([{ ip: ip("10.0.0.100"), length: 24 }]);
+    expect(server.listLeases()).toEqual([{ mac: nic!.mac, ip: ip("10.0.0.100") }]);
+  });
+
+  it("when the server is gone everybody is asked from seven eighths on; then the address goes, too", async () => {
+    const world = new DriverWorld();
+    const network = await world.network("Transparent", undefined, DHCP);
+    const server = served(world, "10.0.0.101", 1_000);
+    const { compartment } = await world.pod("A", network, {});
+    const [nic] = compartment.listInterfaces();
+    world.run(10_000);
+    server.close();
+    const early = world.uplinkRows(() => world.run(850_000));
+    expect(early.filter((row) => row.includes("255.255.255.255"))).toEqual([]);
+    const late = world.uplinkRows(() => world.run(130_000));
+    expect(late).toContain("Am→all | 10.0.0.100→255.255.255.255 | 68→67 | 128");
+    expect(nic!.addresses).toEqual([{ ip: ip("10.0.0.100"), length: 24 }]);
+    world.run(75_000);
+    expect(nic!.addresses.map(({ length }) => length)).toEqual([16]);
+    expect(compartment.listRoutes().filter(({ prefix }) => prefix.length === 0)).toEqual([]);
+  });
+
+  it("a lease that nobody renews is another pod's when it is over", async () => {
+    const world = new DriverWorld();
+    const network = await world.network("Transparent", undefined, DHCP);
+    const server = served(world, "10.0.0.100", 1_000);
+    const first = await world.pod("A", network, {});
+    world.run(10_000);
+    await world.client.delete("Endpoint", first.endpoint);
+    const second = await world.pod("B", network, {});
+    world.run(60_000);
+    expect(second.compartment.listInterfaces()[0]!.addresses.map(({ length }) => length)).toEqual([16]);
+    world.run(1_500_000);
+    expect(second.compartment.listInterfaces()[0]!.addresses).toEqual([{ ip: ip("10.0.0.100"), length: 24 }]);
+    expect(server.listLeases()).toHaveLength(1);
   });
 
   it("DT-071: with MAC spoofing off the server hears nothing", async () => {
