@@ -10,7 +10,7 @@ import { nodeManifest } from "./node-object.ts";
 import { podManifest } from "./pod-object.ts";
 
 /** What messages call the objects that every cluster has. */
-const BUILT_IN = "built in";
+export const BUILT_IN = "built in";
 /** Every API server makes these. */
 const BUILT_IN_NAMESPACES: readonly string[] = ["default", "kube-node-lease", "kube-public", "kube-system"];
 

@@ -16,6 +16,7 @@ import { IngressRouting } from "./ingress-routing.ts";
 import type { NodeChange } from "./life/node-change.ts";
 import { NodeLife } from "./life/node-life.ts";
 import { NameService } from "./name-service.ts";
+import { NodeRepairs, type RepairCount } from "./node-repairs.ts";
 import { SETTLE_MS } from "./open-cluster.ts";
 import { type PortConflict, PodServers } from "./pod-servers.ts";
 import type { Machines } from "./raise-machines.ts";
@@ -34,6 +35,7 @@ import {
   type NodeReport,
   type ObjectReference,
   type SessionEvent,
+  type TimeReport,
   toSessionProblem,
 } from "./session.ts";
 
@@ -64,6 +66,7 @@ export class RunningCluster implements ClusterSession {
   private readonly life: NodeLife;
   /** False during an outage of the API server. */
   private isApiUp = true;
+  private readonly nodeRepairs: NodeRepairs;
   private conflicts: readonly PortConflict[] = [];
   /** Notes that were told. */
   private told: ReadonlySet<string> = new Set();
@@ -83,6 +86,8 @@ export class RunningCluster implements ClusterSession {
       this.flannel = new FlannelDaemons(cluster, new MemoryKubeSource(this.kube), files);
     this.ingress = new IngressRouting(cluster);
     this.events = new SessionEvents(clock);
+    const source = new MemoryKubeSource(this.kube);
+    this.nodeRepairs = new NodeRepairs({ clock, source, events: this.events });
     this.pods = new RunningPods({
       cluster,
       kubelets,
@@ -147,6 +152,27 @@ export class RunningCluster implements ClusterSession {
     this.flannel?.setApiReachable(this.isApiUp);
     await this.settle();
     return { apiServer: state, notes: this.newNotes().map(toSessionProblem) };
+  }
+
+  async passTime(milliseconds: number): Promise<TimeReport> {
+    const { clock } = this.cluster;
+    const endMs = clock.nowMs + milliseconds;
+    for (;;) {
+      const nextMs = Math.min(this.proxies.nextAtMs ?? endMs, this.flannel?.nextAtMs ?? endMs);
+      if (nextMs > endMs) break;
+      clock.runUntil(Math.max(nextMs, clock.nowMs));
+      await this.work();
+      if (clock.nowMs >= endMs) break;
+    }
+    clock.runUntil(endMs);
+    // Kubelets go on trying what had no network.
+    this.pods.retry();
+    await this.work();
+    return { atMs: clock.nowMs, notes: this.newNotes().map(toSessionProblem) };
+  }
+
+  repairs(node?: string): readonly RepairCount[] {
+    return this.nodeRepairs.list(node);
   }
 
   servicesOn(node: string): readonly ServicePortStatus[] | undefined {
@@ -259,6 +285,7 @@ export class RunningCluster implements ClusterSession {
     // Without the API server nobody hears of anything, and pods are not even asked for.
     if (!this.isApiUp) {
       await this.flannel?.sync();
+      await this.proxies.sync();
       return;
     }
     for (let isChanged = true; isChanged; ) {
@@ -284,6 +311,11 @@ export class RunningCluster implements ClusterSession {
       this.events.send({ type: "progress", text: "kube-proxies program Services", done, total }),
     );
     this.ingress.sync(objects);
+    const repairs = this.proxies.takeRepairs();
+    if (repairs.length === 0) return;
+    await this.nodeRepairs.tell(repairs);
+    // Events are objects, too.
+    this.cluster.objects = objectsOf(this.kube);
   }
 
   /** The pods of the cluster file start first, in its order; the others by namespace and name. */

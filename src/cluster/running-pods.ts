@@ -86,7 +86,11 @@ export class RunningPods {
     const { freed, leftBehind } = await this.removeOthers(wanted);
     this.retrying.clear();
     const due = [...wanted].filter(([identity, pod]) => this.isDue(identity, pod, freed));
-    const sandboxes = due.map(([identity, pod]) => ({ identity, pod, sandbox: this.sandboxFor(pod, identity) }));
+    const sandboxes = due.map(([identity, pod]) => ({
+      identity,
+      pod,
+      sandbox: this.sandboxFor(pod, identity),
+    }));
     const made: PodOutcome[] = [];
     for (const { identity, pod, sandbox } of [
       ...sandboxes.filter((each) => each.sandbox.address !== undefined),

@@ -105,7 +105,14 @@ export class WindowsKubelet implements Kubelet {
     if (network.backend !== "vxlan") return undefined;
     const { client, runner, files } = this;
     try {
-      return await reserveSourceVip({ client, runner, files, networkName: network.name, path: CNI_PATH });
+      return await reserveSourceVip({
+        client,
+        runner,
+        files,
+        networkName: network.name,
+        path: CNI_PATH,
+        compat: this.node.spec.compat,
+      });
     } catch (error) {
       // flanneld says why the network is not there, and kube-proxy that it has no address.
       if (error instanceof HcnError || error instanceof HcnNotFoundError) return undefined;

@@ -14,6 +14,7 @@ import type {
   ControlPlaneReport,
   DeleteReport,
   NodeReport,
+  TimeReport,
 } from "../cluster/session.ts";
 
 function refuseChange(): never {
@@ -139,6 +140,17 @@ export class FixedSession implements ClusterSession {
     return namespace === undefined
       ? objects
       : objects.filter(({ metadata }) => metadata.namespace === namespace);
+  }
+
+  async passTime(milliseconds: number): Promise<TimeReport> {
+    const { clock } = this.cluster;
+    clock.runUntil(clock.nowMs + milliseconds);
+    return Promise.resolve({ atMs: clock.nowMs, notes: [] });
+  }
+
+  /** No kube-proxy runs here. */
+  repairs(): readonly [] {
+    return [];
   }
 
   /** No kube-proxy runs here. */

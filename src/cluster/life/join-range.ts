@@ -1,12 +1,6 @@
 /** Whether a node may join with a range for its pods: as the cluster file would be refused. */
 import type { Node } from "../../kube/objects.ts";
-import {
-  type Prefix,
-  formatPrefix,
-  parsePrefix,
-  prefixCovers,
-  prefixesOverlap,
-} from "../../net/prefix.ts";
+import { type Prefix, formatPrefix, parsePrefix, prefixCovers, prefixesOverlap } from "../../net/prefix.ts";
 import type { Cluster, ClusterNode } from "../cluster.ts";
 import { RequestError } from "../request-error.ts";
 

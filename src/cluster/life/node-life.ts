@@ -176,10 +176,7 @@ export class NodeLife {
       );
     hns.restart(state);
     const namespaces = new Set(hns.enumerate("Namespace"));
-    this.lose(
-      node.spec.name,
-      ({ namespaceId }) => namespaceId !== undefined && !namespaces.has(namespaceId),
-    );
+    this.lose(node.spec.name, ({ namespaceId }) => namespaceId !== undefined && !namespaces.has(namespaceId));
     await this.parts.work();
     return `HNS has been restarted${state === undefined ? "" : ` (${state})`}`;
   }
@@ -206,7 +203,9 @@ export class NodeLife {
     const { cluster, kube, kubelets } = this.parts;
     const { name } = node.spec;
     const range =
-      podCIDR === undefined ? node.spec.podCIDR : checkJoinRange(cluster, podCIDR, node, kube.objects("Node"));
+      podCIDR === undefined
+        ? node.spec.podCIDR
+        : checkJoinRange(cluster, podCIDR, node, kube.objects("Node"));
     this.changeRange(node, range);
     kube.apply(nodeObjects(cluster.file, node.spec));
     kubelets.get(name)?.joined(cluster.file);
@@ -244,15 +243,20 @@ export class NodeLife {
     this.tellNode(name, { status: "True", reason: "KubeletReady" });
   }
 
-  private tellNode(name: string, { status, reason }: { readonly status: string; readonly reason: string }): void {
+  private tellNode(
+    name: string,
+    { status, reason }: { readonly status: string; readonly reason: string },
+  ): void {
     const { kube, isApiUp } = this.parts;
     const node = kube.get("Node", "", name);
     if (node === undefined || !isApiUp()) return;
     const others = (node.status?.conditions ?? []).filter(({ type }) => type !== "Ready");
     const conditions = [...others, { type: "Ready", status, reason }];
     kube.replace(
-      { ...node, status: { ...node.status, conditions } } as typeof node,
-      { subresource: "status" },
+      { ...node, status: { ...node.status, conditions } },
+      {
+        subresource: "status",
+      },
     );
   }
 
