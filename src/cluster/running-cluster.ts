@@ -9,7 +9,7 @@ import type { KubeKind, KubeObject, Pod } from "../kube/objects.ts";
 import { type Ip, formatIp } from "../net/ip.ts";
 import { formatPrefix } from "../net/prefix.ts";
 import { builtInObjects, ownPods } from "./built-in-objects.ts";
-import type { Cluster } from "./cluster.ts";
+import type { Cluster, ClusterPod } from "./cluster.ts";
 import { type ClusterObjects, objectsOf, slicesByService } from "./cluster-objects.ts";
 import { FlannelDaemons } from "./flannel/flannel-daemons.ts";
 import { IngressRouting } from "./ingress-routing.ts";
@@ -21,7 +21,7 @@ import { SETTLE_MS } from "./open-cluster.ts";
 import { type PortConflict, PodServers } from "./pod-servers.ts";
 import type { Machines } from "./raise-machines.ts";
 import { type PodOutcome, RunningPods } from "./running-pods.ts";
-import type { ServicePortStatus } from "../kube-proxy/mod.ts";
+import type { Finding, ServicePortStatus } from "../kube-proxy/mod.ts";
 import { ServiceProxies, type ServiceTrouble } from "./service-proxies.ts";
 import { SessionEvents } from "./session-events.ts";
 import { type PodNote, flannelNotes, machineNotes, podNotes, serviceNotes } from "./session-notes.ts";
@@ -224,17 +224,23 @@ export class RunningCluster implements ClusterSession {
     ];
   }
 
-  /** That HNS has no endpoint for a pod is told of the pod, when that has no network at all. */
+  /**
+   * That HNS has no endpoint for a pod is told of the pod, when that has no network at all. One of a further network has
+   * its endpoint there: kube-proxy, which knows one network, cannot say so, and the cluster can.
+   */
   private serviceTroubles(): readonly ServiceTrouble[] {
     const slices = slicesByService(this.cluster.objects.EndpointSlice);
-    return this.proxies.listTroubles().filter(({ node, namespace, name, finding }) => {
-      if (finding.code !== "service-local-endpoint-missing") return true;
+    return this.proxies.listTroubles().flatMap((trouble) => {
+      const { node, namespace, name, finding } = trouble;
+      if (finding.code !== "service-local-endpoint-missing") return trouble;
       const endpoints = (slices.get(`${namespace}/${name}`) ?? []).flatMap((slice) => slice.endpoints ?? []);
-      return endpoints.some(({ addresses, nodeName, targetRef }) => {
+      for (const { addresses, nodeName, targetRef } of endpoints) {
+        if (nodeName !== node || !addresses.includes(finding.address ?? "")) continue;
         const pod = this.kube.get("Pod", targetRef?.namespace ?? namespace, targetRef?.name ?? "");
-        const isMeant = nodeName === node && addresses.includes(finding.address ?? "");
-        return isMeant && pod !== undefined && this.pods.runningOf(pod) !== undefined;
-      });
+        const running = pod && this.pods.runningOf(pod);
+        if (running !== undefined) return { ...trouble, finding: this.ofOtherNetwork(running) ?? finding };
+      }
+      return [];
     });
   }
 
@@ -252,6 +258,13 @@ export class RunningCluster implements ClusterSession {
   /** @throws KubeError during an outage. */
   private requireApi(): void {
     if (!this.isApiUp) throw unreachable("the API server is down: mullion control-plane start");
+  }
+
+  private ofOtherNetwork({ spec }: ClusterPod): Finding | undefined {
+    const { network } = this.cluster.file;
+    if (spec.network === "host" || spec.podNetwork === network.name) return undefined;
+    const message = `kube-proxy serves network ${network.name} and leaves out pods of its node in network ${spec.podNetwork}`;
+    return { code: "service-back-end-in-other-network", message };
   }
 
   /** The notes that were not there before. */
