@@ -123,6 +123,12 @@ export class FlannelDaemons {
     if (waitMs !== undefined) daemon.dueAtMs ??= clock.nowMs + Math.max(waitMs, 1);
   }
 
+  /** When a flanneld has something to do though nothing is told; undefined: never. */
+  get nextAtMs(): number | undefined {
+    const due = [...this.daemons.values()].flatMap(({ dueAtMs }) => dueAtMs ?? []);
+    return due.length === 0 ? undefined : Math.min(...due);
+  }
+
   listTroubles(): readonly FlannelTrouble[] {
     return [...this.daemons].flatMap(([node, { flanneld, state }]) => {
       const waiting = state?.state === "waiting" ? [state.finding] : [];
