@@ -14,7 +14,6 @@ import { Flanneld, type FlanneldState, configurationFor } from "../../flannel/fl
 import { type NetworkConfig, parseNetworkConfig } from "../../flannel/network-config.ts";
 import { RuleSet } from "../../host/netfilter/rule-set.ts";
 import type { KubeSource } from "../../kube/source.ts";
-import { formatIp } from "../../net/ip.ts";
 import type { Cluster, ClusterNode } from "../cluster.ts";
 import type { Compat } from "../file/cluster-file.ts";
 import { hcnClientOf } from "../windows-node.ts";
@@ -87,7 +86,8 @@ export class FlannelDaemons {
 
   /** Lets everybody work on what was told and on what is due by the clock, until nobody has anything left. */
   async sync(): Promise<void> {
-    for (const daemon of this.daemons.values()) if (daemon.state?.state === "ended") this.restart(daemon);
+    for (const daemon of this.daemons.values())
+      if (daemon.state?.state === "ended" && daemon.node.spec.flanneld.isRestarted) this.restart(daemon);
     await this.work();
   }
 
@@ -172,7 +172,7 @@ export class FlannelDaemons {
       options: {
         ...DEFAULT_OPTIONS,
         compat: spec.compat,
-        iface: [formatIp(spec.address)],
+        iface: [spec.flanneld.iface],
         ipMasq: true,
       },
     });
