@@ -412,7 +412,7 @@ export const CLUSTER: Mapping<RootFields> = mapping<RootFields>("a cluster file"
     list(FURTHER_NETWORK, { countMax: NETWORKS_MAX }),
     [],
     [],
-    "Further networks of Windows nodes, for pods that name them. The cluster makes them and their endpoints by calls to HNS; Services are programmed for `network` alone.",
+    "Further networks of Windows nodes, for pods that name them. The cluster makes them and their endpoints by calls to HNS; kube-proxy serves `network` alone.",
   ),
   underlay: section(UNDERLAY, "What joins the nodes."),
   ipv6: section(IPV6, "The second family of a dual-stack cluster."),

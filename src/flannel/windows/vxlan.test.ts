@@ -147,7 +147,7 @@ describe("the network", () => {
         expect(node.state).toMatchObject({
           state: "ended",
           finding: {
-            code: "flannel-network-not-made",
+            code: "flannel-adapter-is-switch",
             message: expect.stringContaining("parameter") as string,
           },
         });

@@ -53,6 +53,8 @@ export interface ServingEndpoint {
   readonly backEnd: BackEnd;
   /** Its port is on this switch. */
   readonly isLocal: boolean;
+  /** It is a leg of the node itself, in the host's compartment. */
+  readonly isOnHost: boolean;
 }
 
 /** One front end with its back ends. */
@@ -68,6 +70,8 @@ export interface FrontEnd {
   readonly keepsVip: boolean;
   readonly serving: readonly ServingEndpoint[];
   readonly hasRemote: boolean;
+  /** The node itself serves, and nobody else: a forwarded health check (kube-proxy.md §5.4). */
+  readonly isOwn: boolean;
   readonly distribution: Distribution;
   /** The field `<h>` of rule names: what the scripts of AKS take from the id (dataplane.md §2.2.3). */
   readonly tag: string;
@@ -122,7 +126,7 @@ function servingEndpoints(
     const backEnd = isLocal
       ? Object.freeze<BackEnd>({ ip, port, mac: endpoint.mac })
       : remoteBackEnd(endpoint.ipConfigs, ip, port);
-    serving.push({ id, backEnd, isLocal });
+    serving.push({ id, backEnd, isLocal, isOnHost: endpoint.attachment?.kind === "host" });
   }
   return serving;
 }
@@ -155,6 +159,7 @@ export function frontEndsOf(
       keepsVip: isDsr && hasFlag(mapping, LOAD_BALANCER_PORT_FLAGS.PreserveDip),
       serving,
       hasRemote: serving.some((each) => !each.isLocal),
+      isOwn: serving.every((each) => each.isOnHost),
       distribution: facts.traits.keepsAffinity ? DISTRIBUTIONS[mapping.distribution] : "5-tuple",
       tag: loadBalancer.id.replaceAll("-", "").slice(0, TAG_LENGTH).toUpperCase(),
     };

@@ -1,4 +1,5 @@
 /** The single rules of load balancers, with the names that they have on a node (dataplane.md §2.2.3). */
+import { assert } from "../../base/assert.ts";
 import type { Guid } from "../../hcn/client.ts";
 import { familyOf, formatIp } from "../../net/ip.ts";
 import { hostPrefix } from "../../net/prefix.ts";
@@ -15,6 +16,7 @@ const REFUSAL_PRIORITY = 50;
 const LOOP_PRIORITY = 1;
 const NODE_PORTS = "dataplane.md §2.2.3";
 const FULL_NAT = "dataplane.md §2.2.2, §3.3";
+const OWN_BACK_END = "dataplane.md §2.2.3, kube-proxy.md §5.4";
 
 /** What one local back end's port gets. */
 export interface BackEndRules {
@@ -184,6 +186,26 @@ export function fullNat(
 }
 
 /**
+ * The back end is the node itself: health checks that came for a front end, which kube-proxy forwards to its own server
+ * (kubernetes/kubernetes#99287; that they arrive and are answered is documented, how is not). Inferred: what the port of
+ * a local back end has, the host's port has for the node: a rule on the way in, before the host's stack, and its reverse
+ * flow, which gives answers the front end's address again. Nothing is turned round, and the source stays: an answer to an
+ * address of the node's own would never leave its stack.
+ */
+export function toNodeItself(frontEnd: FrontEnd): Rule {
+  const { serving, mapping, tag, vip } = frontEnd;
+  const [own] = serving;
+  assert(own !== undefined, "a front end that the node serves has a leg of the node");
+  const name = nameOf("NAT", tag, formatIp(vip), mapping.externalPort, mapping.protocol);
+  const { ip, port } = own.backEnd;
+  return makeRule(frontEnd, name, {
+    action: Object.freeze({ type: "nat", side: "destination", ip, port }),
+    missCodes: ICMP_MISS,
+    inferred: OWN_BACK_END,
+  });
+}
+
+/**
  * On overlay nodes without DSR, before source NAT: a packet from the front end to itself goes nowhere (walk O-6, DT-110).
  * Name, priority, condition and action are as seen (kubernetes/kubernetes#79359): whatever the protocol.
  */
@@ -223,10 +245,10 @@ export function refuseNode(frontEnd: FrontEnd, facts: LoadBalancerFacts): readon
  * answers of the back end's port keep OutBoundNAT away (dataplane.md DT-124, DT-125).
  */
 export function backEndRules(frontEnd: FrontEnd, facts: LoadBalancerFacts): ReadonlyMap<Guid, BackEndRules> {
-  const { serving, mapping, tag, vip, isDsr, keepsVip } = frontEnd;
+  const { serving, mapping, tag, vip, isDsr, keepsVip, isOwn } = frontEnd;
   const rest = nameOf(tag, formatIp(vip), mapping.externalPort, mapping.protocol);
   const rules = new Map<Guid, BackEndRules>();
-  if (keepsVip) return rules;
+  if (keepsVip || isOwn) return rules;
   for (const { id, backEnd, isLocal } of serving) {
     if (!isLocal) continue;
     const { ip, port } = backEnd;

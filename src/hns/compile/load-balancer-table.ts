@@ -42,6 +42,7 @@ function emptyHostGroups(family: 4 | 6): HostParts<Group>[4] {
     sourceNat: emptyGroup(`SLB_GROUP_NAT_IPv${family}_OUT`, "out", family),
     balance: emptyGroup(family === 4 ? "LB_OUT" : "LB_IPv6_OUT", "out", family),
     balanceLocally: emptyGroup(`SLB_GROUP_LB_IPv${family}_OUT`, "out", family),
+    toNode: emptyGroup(`SLB_GROUP_NAT_IPv${family}_IN`, "in", family),
   });
 }
 
@@ -261,7 +262,7 @@ export class LoadBalancerTable {
       LB: used("balance"),
       ENCAP: tunnel?.encap ?? [],
       DECAP_IN: tunnel?.decap ?? [],
-      SLB_LB_LAYER: used("balanceLocally"),
+      SLB_LB_LAYER: [...used("balanceLocally"), ...used("toNode")],
       VNET_PA_ROUTE_LAYER: tunnel?.paRoute ?? (isTranslating ? paRoute : []),
     };
   }

@@ -5,7 +5,8 @@
  * The host's port, for everybody else: a hairpin rule turns what came for a front end round before the host's stack
  * sees it. Then either the frame goes to a local back end as it is, only its MAC changed, or both addresses are
  * translated: without DSR always, with DSR when a back end is on another node.
- * The port of a local back end, with DSR: translates what the host's port left alone, and lets answers pass.
+ * The port of a local back end, with DSR: translates what the host's port left alone, and lets answers pass. Where the
+ * node itself is the back end, that port is the host's.
  */
 import type { Guid } from "../../hcn/client.ts";
 import type { Rule } from "../../vfp/rule.ts";
@@ -29,11 +30,12 @@ import {
   isLostOnOverlay,
   lostOnOverlay,
   refuseNode,
+  toNodeItself,
 } from "./load-balancer-rules.ts";
 import { claimsOf, poolOf, reservedPoolsOf } from "./node-ports.ts";
 
 /** Groups of the host's port that hold rules of load balancers. */
-export const HOST_GROUP_NAMES = ["hairpin", "sourceNat", "balance", "balanceLocally"] as const;
+export const HOST_GROUP_NAMES = ["hairpin", "sourceNat", "balance", "balanceLocally", "toNode"] as const;
 export type HostGroupName = (typeof HOST_GROUP_NAMES)[number];
 /** Rules or groups of the host's port, those of a family apart from those of the other. */
 export type HostParts<T> = Readonly<Record<4 | 6, Readonly<Record<HostGroupName, T>>>>;
@@ -75,6 +77,7 @@ const NO_HOST_RULES: HostParts<readonly Rule[]>[4] = Object.freeze({
   sourceNat: NONE,
   balance: NONE,
   balanceLocally: NONE,
+  toNode: NONE,
 });
 
 /** A load balancer has rules of one family. */
@@ -101,7 +104,9 @@ export function compileLoadBalancer(
   const podRules = (family: 4 | 6): readonly Rule[] =>
     dsr.filter((frontEnd) => frontEnd.family === family).map((frontEnd) => dsrRule(frontEnd, facts));
   // Inferred: the host's port balances IPv6 as it does IPv4; the groups seen there are IPv4 ones (dataplane.md §2.2.3).
-  const hosted = all.filter((frontEnd) => facts.hasPods || !frontEnd.isNodePort);
+  const reached = all.filter((frontEnd) => facts.hasPods || !frontEnd.isNodePort);
+  const own = reached.filter(({ isOwn }) => isOwn);
+  const hosted = reached.filter(({ isOwn }) => !isOwn);
   const translated = hosted.filter((frontEnd) => isFullNat(frontEnd) && !frontEnd.keepsVip);
   const full = translated.flatMap((frontEnd) => {
     const pool = poolOf(loadBalancer, frontEnd.mapping, facts);
@@ -124,19 +129,20 @@ export function compileLoadBalancer(
         ),
       ),
       sourceNat: orNone([
-        ...hosted.flatMap((frontEnd) => refuseNode(frontEnd, facts)),
+        ...reached.flatMap((frontEnd) => refuseNode(frontEnd, facts)),
         ...loops,
         ...full.map(({ rules }) => rules.nat),
       ]),
       balance: orNone(full.map(({ rules }) => rules.lb)),
       balanceLocally: orNone(local.map(forwardLocally)),
+      toNode: orNone(own.map(toNodeItself)),
     }),
     backEnds: backEnds.size === 0 ? NO_BACK_ENDS : backEnds,
     // What kube-proxy marks is for others than pods, and is DSR for a local traffic policy, too.
     isDsrForPods: dsr.some(({ mapping }) => mapping.flags === 0),
     pools: orNone([...new Map(pools.map((pool) => [pool.name, pool])).values()]),
     bindings: orNone(
-      hosted
+      reached
         .filter((frontEnd) => frontEnd.isNodePort)
         .map(({ vip, mapping }) => ({ ip: vip, protocol: mapping.protocol, port: mapping.externalPort })),
     ),
