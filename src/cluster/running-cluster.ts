@@ -4,14 +4,17 @@
  */
 import type { FileProblem } from "../knowledge/file-problem.ts";
 import { type ApplyOutcome, type LoadedObject, MemoryKube, MemoryKubeSource } from "../kube/mod.ts";
-import { KubeError } from "../kube/error.ts";
+import { KubeError, unreachable } from "../kube/error.ts";
 import type { KubeKind, KubeObject, Pod } from "../kube/objects.ts";
 import { type Ip, formatIp } from "../net/ip.ts";
+import { formatPrefix } from "../net/prefix.ts";
 import { builtInObjects, ownPods } from "./built-in-objects.ts";
 import type { Cluster, ClusterPod } from "./cluster.ts";
 import { type ClusterObjects, objectsOf, slicesByService } from "./cluster-objects.ts";
 import { FlannelDaemons } from "./flannel/flannel-daemons.ts";
 import { IngressRouting } from "./ingress-routing.ts";
+import type { NodeChange } from "./life/node-change.ts";
+import { NodeLife } from "./life/node-life.ts";
 import { NameService } from "./name-service.ts";
 import { NodeRepairs, type RepairCount } from "./node-repairs.ts";
 import { SETTLE_MS } from "./open-cluster.ts";
@@ -26,8 +29,10 @@ import {
   type ApplyReport,
   type ApplyResult,
   type ClusterSession,
+  type ControlPlaneReport,
   type DeleteReport,
   type DeleteResult,
+  type NodeReport,
   type ObjectReference,
   type SessionEvent,
   type TimeReport,
@@ -58,6 +63,9 @@ export class RunningCluster implements ClusterSession {
   /** flanneld of all nodes; undefined with another network. */
   private readonly flannel: FlannelDaemons | undefined;
   private readonly events: SessionEvents;
+  private readonly life: NodeLife;
+  /** False during an outage of the API server. */
+  private isApiUp = true;
   private readonly nodeRepairs: NodeRepairs;
   private conflicts: readonly PortConflict[] = [];
   /** Notes that were told. */
@@ -85,6 +93,17 @@ export class RunningCluster implements ClusterSession {
       kubelets,
       dnsOf: (pod, node) => this.names.dnsOf(pod, node),
     });
+    const { flannel, kube, pods, proxies } = this;
+    this.life = new NodeLife({
+      cluster,
+      kube,
+      kubelets,
+      pods,
+      proxies,
+      flannel,
+      work: () => this.work(),
+      isApiUp: () => this.isApiUp,
+    });
   }
 
   /** Starts everything with the nodes and pods of the cluster file and `objects`; called once. */
@@ -101,6 +120,7 @@ export class RunningCluster implements ClusterSession {
   }
 
   async apply(objects: readonly LoadedObject[]): Promise<ApplyReport> {
+    this.requireApi();
     const report = this.kube.apply(objects);
     for (const { kind, namespace, name, change } of report.changes) {
       if (change === "unchanged") continue;
@@ -112,9 +132,26 @@ export class RunningCluster implements ClusterSession {
   }
 
   async delete(references: readonly ObjectReference[]): Promise<DeleteReport> {
+    this.requireApi();
     const results = references.map((reference) => this.deleteOne(reference));
     await this.settle();
     return { results, notes: this.newNotes().map(toSessionProblem) };
+  }
+
+  async changeNode(node: string, change: NodeChange): Promise<NodeReport> {
+    const text = await this.life.change(node, change);
+    this.events.send({ type: "node", node, text });
+    // Whatever waited for a network is tried again.
+    this.pods.retry();
+    await this.settle();
+    return this.reportOn(node, text);
+  }
+
+  async setApiServer(state: "up" | "down"): Promise<ControlPlaneReport> {
+    this.isApiUp = state === "up";
+    this.flannel?.setApiReachable(this.isApiUp);
+    await this.settle();
+    return { apiServer: state, notes: this.newNotes().map(toSessionProblem) };
   }
 
   async passTime(milliseconds: number): Promise<TimeReport> {
@@ -128,6 +165,9 @@ export class RunningCluster implements ClusterSession {
       if (clock.nowMs >= endMs) break;
     }
     clock.runUntil(endMs);
+    // Kubelets go on trying what had no network.
+    this.pods.retry();
+    await this.work();
     return { atMs: clock.nowMs, notes: this.newNotes().map(toSessionProblem) };
   }
 
@@ -153,6 +193,7 @@ export class RunningCluster implements ClusterSession {
   openKubeSource({ now, inTurn }: KubeSourceOptions): MemoryKubeSource {
     const change = async <T>(write: () => T): Promise<T> =>
       inTurn(async () => {
+        this.requireApi();
         const result = write();
         await this.settle();
         return result;
@@ -203,6 +244,22 @@ export class RunningCluster implements ClusterSession {
     });
   }
 
+  private reportOn(node: string, text: string): NodeReport {
+    const podCIDR = this.cluster.file.nodes.find(({ name }) => name === node)?.podCIDR;
+    return {
+      node,
+      standing: this.life.standingOf(node),
+      podCIDR: podCIDR === undefined ? "" : formatPrefix(podCIDR),
+      text,
+      notes: this.newNotes().map(toSessionProblem),
+    };
+  }
+
+  /** @throws KubeError during an outage. */
+  private requireApi(): void {
+    if (!this.isApiUp) throw unreachable("the API server is down: mullion control-plane start");
+  }
+
   private ofOtherNetwork({ spec }: ClusterPod): Finding | undefined {
     const { network } = this.cluster.file;
     if (spec.network === "host" || spec.podNetwork === network.name) return undefined;
@@ -238,6 +295,12 @@ export class RunningCluster implements ClusterSession {
 
   /** Lets everybody work until nothing changes any more. */
   private async work(): Promise<void> {
+    // Without the API server nobody hears of anything, and pods are not even asked for.
+    if (!this.isApiUp) {
+      await this.flannel?.sync();
+      await this.proxies.sync();
+      return;
+    }
     for (let isChanged = true; isChanged; ) {
       this.kube.reconcile();
       await this.flannel?.sync();
@@ -295,9 +358,9 @@ export class RunningCluster implements ClusterSession {
       return;
     }
     // A dump says more of its pods: which of them are ready.
-    const isRecorded = pod.status?.phase === "Running" && pod.status.podIP !== undefined;
-    if (isRecorded) return;
     const { address, address6, node } = running;
+    const isRecorded = pod.status?.phase === "Running" && pod.status.podIP === formatIp(address);
+    if (isRecorded) return;
     const { name: host, address: hostIp } = node.spec;
     const hostIps = [hostIp, this.cluster.file.ipv6?.nodes[host]?.address];
     this.kube.setPodStatus(namespace, name, {

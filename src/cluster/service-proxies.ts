@@ -105,6 +105,25 @@ export class ServiceProxies {
     this.schedule.begin();
   }
 
+  /** The kube-proxy of a node ends; what it has programmed stays. Rules of Linux are those of its successor. */
+  stopOn(node: string): void {
+    this.windows.delete(node);
+    this.troubles.delete(node);
+  }
+
+  /** A kube-proxy begins on a node that had none. */
+  async startOn(node: ClusterNode): Promise<void> {
+    const { file, clock } = this.cluster;
+    const isServed = file.kubeProxy.enabled && driverTraits(file.network.driver).hasServices;
+    if (node.hns === undefined || !isServed) return;
+    const proxy = await this.createWindowsProxy(node);
+    this.windows.set(node.spec.name, proxy);
+    const result = await proxy.start();
+    if (result.state !== "waiting") return;
+    clock.runUntil(clock.nowMs + result.retryAfterMs);
+    await proxy.start();
+  }
+
   /** On an overlay network kube-proxy waits some seconds before it looks again (kube-proxy.md §2.2). */
   private async startWindows(): Promise<void> {
     const results = [];
@@ -202,7 +221,8 @@ export class ServiceProxies {
       options: {
         kubernetes: parseReportedVersion(reported) ?? kubernetes.version,
         compat: node.spec.compat,
-        hostname: node.spec.name,
+        // kube-proxy brings the machine's own name into small letters (kube-proxy.md §1.2).
+        hostname: kubeProxy.hasHostnameOverride ? node.spec.name : node.spec.hostname.toLowerCase(),
         nodeIp: formatIp(node.spec.address),
         networkName: network.name,
         enableDSR: kubeProxy.enableDSR,

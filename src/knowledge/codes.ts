@@ -164,6 +164,7 @@ export const KNOWLEDGE_CODES = [
   "cluster-not-running",
   "cluster-already-running",
   "cluster-unreachable",
+  "node-action-impossible",
   "cluster-not-private",
   "cluster-start-failed",
   "api-request-invalid",
