@@ -179,6 +179,9 @@ describe("answers fit the published schema", () => {
     ["POST /apply", { inputs: [{ name: "b", text: "!" }] }, 200, "ApplyReport", "ApplyRequest"],
     ["POST /delete", { references: [{ kind: "Pod", name: "a" }] }, 200, "DeleteReport", "DeleteRequest"],
     ["POST /delete", { inputs: INPUTS }, 200, "DeleteReport", "DeleteRequest"],
+    ["POST /time", { milliseconds: 1_000 }, 200, "TimeReport", "TimeRequest"],
+    ["POST /time", { milliseconds: 3_600_001 }, 400, "Error", undefined],
+    ["POST /time", {}, 400, "Error", undefined],
     ["POST /trace", TRACE, 200, "TraceAnswer", "TraceRequest"],
     [
       "POST /trace",

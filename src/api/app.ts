@@ -26,6 +26,7 @@ import {
   type ShutdownAnswer,
   type TraceAnswer,
   type ServiceList,
+  type TimeAnswer,
   type VfpPortList,
   type VfpPortView,
 } from "./documents.ts";
@@ -35,7 +36,13 @@ import type { HeldCluster } from "./held-cluster.ts";
 import { KUBE_KINDS, findKubeKind } from "./kube-kinds.ts";
 import { listHns, listObjects, summarizeCluster } from "./listings.ts";
 import { refuseRequest } from "./request-fields.ts";
-import { readApplyRequest, readDeleteRequest, readEmptyRequest, readTraceQuestion } from "./requests.ts";
+import {
+  readApplyRequest,
+  readDeleteRequest,
+  readEmptyRequest,
+  readTimeRequest,
+  readTraceQuestion,
+} from "./requests.ts";
 import { apiSchema } from "./schema.ts";
 
 const ACCEPTED = 202;
@@ -135,6 +142,15 @@ async function verify(held: HeldCluster, body: unknown): Promise<VerifyReport> {
   return held.inTurn((session) => held.verify(session));
 }
 
+async function passTime(held: HeldCluster, body: unknown): Promise<TimeAnswer> {
+  const { milliseconds } = readTimeRequest(body);
+  return held.inTurn(async (session) => ({
+    apiVersion: DOCUMENT_VERSION,
+    kind: "TimeReport",
+    ...(await session.passTime(milliseconds)),
+  }));
+}
+
 function health(held: HeldCluster): Health {
   const status = held.isEnding ? "ending" : "ready";
   return { apiVersion: DOCUMENT_VERSION, kind: "Health", status, ...held.identity };
@@ -175,7 +191,8 @@ function addReading(app: Hono, held: HeldCluster): void {
     const node = context.req.query("node");
     const answer = held.inTurn(async (session): Promise<ServiceList> => {
       const items = await viewServices(session.cluster, (name) => session.servicesOn(name), node);
-      return { apiVersion: DOCUMENT_VERSION, kind: "ServiceList", items };
+      const repairs = session.repairs(node);
+      return { apiVersion: DOCUMENT_VERSION, kind: "ServiceList", items, repairs };
     });
     return context.json(await answer);
   });
@@ -215,6 +232,7 @@ function addReading(app: Hono, held: HeldCluster): void {
 function addWorking(app: Hono, held: HeldCluster): void {
   app.post("/apply", async (context) => context.json(await apply(held, await readBody(context))));
   app.post("/delete", async (context) => context.json(await remove(held, await readBody(context))));
+  app.post("/time", async (context) => context.json(await passTime(held, await readBody(context))));
   app.post("/trace", async (context) => context.json(await trace(held, await readBody(context))));
   app.post("/verify", async (context) => context.json(await verify(held, await readBody(context))));
   app.post("/shutdown", (context) => context.json(shutdown(held), ACCEPTED));

@@ -17,6 +17,7 @@ import {
   type TraceAnswer,
   type TraceQuestion,
   type ServiceList,
+  type TimeAnswer,
   type VfpPortList,
   type VfpPortView,
 } from "./documents.ts";
@@ -119,6 +120,10 @@ export class ControlClient {
 
   delete(request: DeleteRequest): Promise<DeleteAnswer> {
     return this.post("/delete", request);
+  }
+
+  passTime(milliseconds: number): Promise<TimeAnswer> {
+    return this.post("/time", { milliseconds });
   }
 
   trace(question: TraceQuestion): Promise<TraceAnswer> {

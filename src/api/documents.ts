@@ -12,6 +12,7 @@ import type {
 import type { AddressFamily, ProbeProtocol, TraceReport } from "../cluster/trace-report.ts";
 import type { InputText } from "../cluster/session.ts";
 import type { NodePacketCounters } from "../cluster/packet-counters.ts";
+import type { RepairCount } from "../cluster/node-repairs.ts";
 import type { ServiceFrontEnd } from "../cluster/service-view.ts";
 import type { NodePort, PortView } from "../cluster/vfp-ports.ts";
 import type { KnowledgeCode } from "../knowledge/codes.ts";
@@ -92,6 +93,8 @@ export interface HnsItem {
 /** `GET /services`: Services on Windows nodes, one item for each front end. */
 export interface ServiceList extends Document<"ServiceList"> {
   readonly items: readonly ServiceFrontEnd[];
+  /** What kube-proxies of the temper `better` have put right in HNS, counted. */
+  readonly repairs: readonly RepairCount[];
 }
 
 /** `GET /vfp/ports`: the switch ports of Windows nodes. */
@@ -132,6 +135,17 @@ export interface DeleteRequest {
 export interface DeleteAnswer extends Document<"DeleteReport"> {
   readonly results: readonly DeleteResult[];
   readonly problems: readonly SessionProblem[];
+  readonly notes: readonly SessionProblem[];
+}
+
+/** `POST /time`: lets virtual time pass. */
+export interface TimeRequest {
+  readonly milliseconds: number;
+}
+
+export interface TimeAnswer extends Document<"TimeReport"> {
+  /** Virtual time now. */
+  readonly atMs: number;
   readonly notes: readonly SessionProblem[];
 }
 

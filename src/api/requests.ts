@@ -1,10 +1,12 @@
 /** Bodies of requests, checked at the edge: what comes out of here has the shape that its type says. */
 import type { InputText, ObjectReference } from "../cluster/session.ts";
-import type { ApplyRequest, DeleteRequest, TraceQuestion } from "./documents.ts";
+import type { ApplyRequest, DeleteRequest, TimeRequest, TraceQuestion } from "./documents.ts";
 import { KUBE_KINDS } from "./kube-kinds.ts";
 import { RequestFields, refuseRequest } from "./request-fields.ts";
 
 const PORT_MAX = 65_535;
+/** An hour in one request: everything else waits for it. */
+export const TIME_MAX_MS = 3_600_000;
 const INPUT_FIELDS = ["inputs", "namespace"];
 
 function readInput(item: unknown, where: string): InputText {
@@ -46,6 +48,13 @@ export function readDeleteRequest(body: unknown): DeleteRequest {
   if (inputs.length + references.length === 0)
     refuseRequest("the request names nothing to delete", "Give references, inputs, or both.");
   return { inputs, references, ...withNamespace(fields.optionalText("namespace")) };
+}
+
+export function readTimeRequest(body: unknown): TimeRequest {
+  const fields = RequestFields.of(body, ["milliseconds"]);
+  const milliseconds = fields.optionalInteger("milliseconds", 1, TIME_MAX_MS);
+  if (milliseconds !== undefined) return { milliseconds };
+  return refuseRequest("milliseconds is missing", `Say how long, from 1 to ${TIME_MAX_MS}.`);
 }
 
 /** A question without settings. */

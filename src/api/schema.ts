@@ -1,5 +1,7 @@
 /** The JSON Schema of the control API, published as schemas/api.v1alpha1.json and at `GET /v1alpha1/schema`. */
 import { DOCUMENT_VERSION } from "./documents.ts";
+import { REPAIR_KINDS } from "../kube-proxy/mod.ts";
+import { TIME_MAX_MS } from "./requests.ts";
 import { KUBE_KINDS } from "./kube-kinds.ts";
 import { closedObject } from "../knowledge/json-schema.ts";
 import { VFP_DOCUMENTS, VFP_PARTS } from "./vfp-schema.ts";
@@ -145,6 +147,14 @@ const LOOKING: Readonly<Record<string, Schema>> = {
         },
       ),
     ),
+    repairs: list(
+      closedObject("What kube-proxies of the temper better have put right in HNS on one node.", {
+        node: TEXT,
+        family: { enum: ["IPv4", "IPv6"] },
+        kind: { enum: REPAIR_KINDS },
+        count: INTEGER,
+      }),
+    ),
   }),
 };
 
@@ -189,6 +199,13 @@ const WORKING: Readonly<Record<string, Schema>> = {
   DeleteReport: document("DeleteReport", "What became of each object.", {
     results: results(["deleted", "not-found", "refused"]),
     ...REPORT_LISTS,
+  }),
+  TimeRequest: closedObject("POST /time: lets virtual time pass.", {
+    milliseconds: { type: "integer", minimum: 1, maximum: TIME_MAX_MS },
+  }),
+  TimeReport: document("TimeReport", "Time has passed.", {
+    atMs: described(NUMBER, "Virtual time now."),
+    notes: list(ref("Problem"), "What is worth knowing now, and was not before."),
   }),
   TraceRequest: closedObject(
     "POST /trace.",
@@ -260,7 +277,7 @@ const EVENTS: Readonly<Record<string, Schema>> = {
     action: { enum: ["created", "configured", "deleted"] },
     reference: ref("Reference"),
   }),
-  NodeEvent: event("node", "Something happened on a node.", { node: TEXT, text: TEXT }),
+  NodeEvent: event("node", "Something happened on a node.", { node: TEXT, text: TEXT }, { code: CODE }),
   ProgressEvent: event("progress", "A long work goes on.", { text: TEXT, done: INTEGER, total: INTEGER }),
   NoteEvent: event("note", "Something to know.", { text: TEXT }, { code: CODE, reference: ref("Reference") }),
   GapEvent: closedObject("Events that were forgotten before this listener could hear them.", {

@@ -8,6 +8,7 @@ import {
   type KubeProxy,
   type KubeProxyOptions,
   ProxyObjects,
+  type Repair,
   type ServicePortStatus,
   type SyncReport,
   createKubeProxy,
@@ -23,6 +24,7 @@ import { parseReportedVersion } from "./node-object.ts";
 import { LinuxServices } from "./linux-services.ts";
 import { driverTraits } from "./file/driver-traits.ts";
 import type { Kubelet } from "./kubelet.ts";
+import { SyncSchedule } from "./sync-schedule.ts";
 import { hcnClientOf } from "./windows-node.ts";
 
 /** Something that keeps a Service, or all of them, from working on a Windows node. */
@@ -44,6 +46,12 @@ const ORDINARY: ReadonlySet<KnowledgeCode> = new Set<KnowledgeCode>([
   "external-traffic-policy-local-without-local-endpoint",
 ]);
 
+/** What a kube-proxy of the temper `better` has put right in HNS, with its node. */
+export interface NodeRepair {
+  readonly node: string;
+  readonly repair: Repair;
+}
+
 const ZONE_LABEL = "topology.kubernetes.io/zone";
 
 export class ServiceProxies {
@@ -60,12 +68,16 @@ export class ServiceProxies {
   private readonly dirty = new Set<string>();
   /** The slices of each Service, by the Service's and the slice's `namespace/name`. */
   private readonly slices = new Map<string, Map<string, EndpointSlice>>();
+  private readonly schedule: SyncSchedule;
+  /** What nobody has taken yet. */
+  private repaired: NodeRepair[] = [];
 
   /** `kubelets`: by the node's name. */
   constructor(cluster: Cluster, kube: MemoryKube, kubelets: ReadonlyMap<string, Kubelet>) {
     this.cluster = cluster;
     this.kubelets = kubelets;
     this.kube = kube;
+    this.schedule = new SyncSchedule(cluster.clock);
     const { network, ipv6 } = cluster.file;
     const ranges = [network.clusterCIDR, ...(ipv6 === undefined ? [] : [ipv6.clusterCIDR])];
     this.linux = ranges.map((range) => new LinuxServices(range));
@@ -90,6 +102,26 @@ export class ServiceProxies {
       this.sliceChanged(object, type === "DELETED"),
     );
     await this.startWindows();
+    this.schedule.begin();
+  }
+
+  /** The kube-proxy of a node ends; what it has programmed stays. Rules of Linux are those of its successor. */
+  stopOn(node: string): void {
+    this.windows.delete(node);
+    this.troubles.delete(node);
+  }
+
+  /** A kube-proxy begins on a node that had none. */
+  async startOn(node: ClusterNode): Promise<void> {
+    const { file, clock } = this.cluster;
+    const isServed = file.kubeProxy.enabled && driverTraits(file.network.driver).hasServices;
+    if (node.hns === undefined || !isServed) return;
+    const proxy = await this.createWindowsProxy(node);
+    this.windows.set(node.spec.name, proxy);
+    const result = await proxy.start();
+    if (result.state !== "waiting") return;
+    clock.runUntil(clock.nowMs + result.retryAfterMs);
+    await proxy.start();
   }
 
   /** On an overlay network kube-proxy waits some seconds before it looks again (kube-proxy.md §2.2). */
@@ -103,14 +135,31 @@ export class ServiceProxies {
     for (const proxy of this.windows.values()) await proxy.start();
   }
 
-  /** Brings every node up to date. */
+  /** When a kube-proxy has something to do though no object changes; undefined: never. */
+  get nextAtMs(): number | undefined {
+    return this.windows.size === 0 ? undefined : this.schedule.nextAtMs;
+  }
+
+  /** Brings every node up to date. Once in a period each kube-proxy that repairs compares HNS with what it programmed. */
   async sync(progress?: (done: number, total: number) => void): Promise<void> {
     this.syncLinux();
+    const request = this.schedule.request();
     let done = 0;
     for (const [node, proxy] of this.windows) {
-      this.note(node, await proxy.sync());
+      const report = await proxy.sync(request);
+      this.note(node, report);
+      this.schedule.synced(node, report);
+      for (const repair of report.families.flatMap(({ repairs }) => repairs))
+        this.repaired.push({ node, repair });
       progress?.(++done, this.windows.size);
     }
+  }
+
+  /** What was put right in HNS since this was last asked. */
+  takeRepairs(): readonly NodeRepair[] {
+    const taken = this.repaired;
+    this.repaired = [];
+    return taken;
   }
 
   /** Every service port as the kube-proxy of a Windows node knows it; undefined: the node has none. */
@@ -172,7 +221,8 @@ export class ServiceProxies {
       options: {
         kubernetes: parseReportedVersion(reported) ?? kubernetes.version,
         compat: node.spec.compat,
-        hostname: node.spec.name,
+        // kube-proxy brings the machine's own name into small letters (kube-proxy.md §1.2).
+        hostname: kubeProxy.hasHostnameOverride ? node.spec.name : node.spec.hostname.toLowerCase(),
         nodeIp: formatIp(node.spec.address),
         networkName: network.name,
         enableDSR: kubeProxy.enableDSR,

@@ -8,6 +8,8 @@ import type { LoadedObject } from "../kube/mod.ts";
 import type { KubeKind, KubeObject } from "../kube/objects.ts";
 import type { ServicePortStatus } from "../kube-proxy/mod.ts";
 import type { Cluster } from "./cluster.ts";
+import type { NodeChange, NodeStanding } from "./life/node-change.ts";
+import type { RepairCount } from "./node-repairs.ts";
 
 /** A text that somebody gave: a cluster file or manifests. `name` is only used in messages. */
 export interface InputText {
@@ -79,6 +81,33 @@ export interface DeleteReport {
   readonly notes: readonly SessionProblem[];
 }
 
+/** What became of a node. */
+export interface NodeReport {
+  readonly node: string;
+  readonly standing: NodeStanding;
+  /** The range of its pods. */
+  readonly podCIDR: string;
+  /** What was done, in a few words. */
+  readonly text: string;
+  /** What is worth knowing about the cluster now, and was not before. */
+  readonly notes: readonly SessionProblem[];
+}
+
+/** How the control plane stands. */
+export interface ControlPlaneReport {
+  readonly apiServer: "up" | "down";
+  /** What is worth knowing about the cluster now, and was not before. */
+  readonly notes: readonly SessionProblem[];
+}
+
+/** What became of letting time pass. */
+export interface TimeReport {
+  /** Virtual time now. */
+  readonly atMs: number;
+  /** What is worth knowing about the cluster now, and was not before. */
+  readonly notes: readonly SessionProblem[];
+}
+
 interface EventBase {
   /** Grows by one from event to event, from 1. */
   readonly id: number;
@@ -93,7 +122,12 @@ export type SessionEvent =
       readonly action: "created" | "configured" | "deleted";
       readonly reference: ObjectReference;
     })
-  | (EventBase & { readonly type: "node"; readonly node: string; readonly text: string })
+  | (EventBase & {
+      readonly type: "node";
+      readonly node: string;
+      readonly text: string;
+      readonly code?: KnowledgeCode;
+    })
   | (EventBase & {
       readonly type: "progress";
       /** What goes on: `pods start`. */
@@ -115,10 +149,18 @@ export interface ClusterSession {
   apply(objects: readonly LoadedObject[]): Promise<ApplyReport>;
   /** Removes objects and what the controllers made of them; time settles. */
   delete(references: readonly ObjectReference[]): Promise<DeleteReport>;
+  /** Lets something happen to a node; time settles. @throws RequestError for what the node cannot do now. */
+  changeNode(node: string, change: NodeChange): Promise<NodeReport>;
+  /** Begins or ends an outage of the API server; time settles. */
+  setApiServer(state: "up" | "down"): Promise<ControlPlaneReport>;
+  /** Lets virtual time pass; kube-proxies and flanneld do what they do without being told. */
+  passTime(milliseconds: number): Promise<TimeReport>;
   /** All objects of a kind, by namespace and name. Without `namespace`: of all namespaces. */
   listObjects(kind: KubeKind, namespace?: string): readonly KubeObject[];
   /** Every service port as the kube-proxy of a Windows node knows it; undefined: that node runs none. */
   servicesOn(node: string): readonly ServicePortStatus[] | undefined;
+  /** What kube-proxies that repair have put right in HNS, by node and kind; on all nodes, or on one. */
+  repairs(node?: string): readonly RepairCount[];
   /** Hears what happens from now on, until the returned function is called. */
   subscribe(listener: (event: SessionEvent) => void): () => void;
 }

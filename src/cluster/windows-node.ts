@@ -1,7 +1,7 @@
 /** A Windows node from bare metal to HNS without networks: stack, adapter, service; and its routes. */
 import { defined } from "../base/assert.ts";
 import type { Environment } from "../base/environment.ts";
-import type { Device } from "../device/device.ts";
+import type { MemoryDevice } from "../device/memory-pair.ts";
 import type { HcnClient } from "../hcn/client.ts";
 import { HnsService } from "../hns/hns-service.ts";
 import { InProcessHcnClient } from "../hns/in-process-client.ts";
@@ -22,7 +22,7 @@ export function bootWindowsNode(
   env: Environment,
   file: ClusterFile,
   spec: NodeSpec,
-  uplink: { readonly device: Device; readonly mac: Mac },
+  uplink: { readonly device: MemoryDevice; readonly mac: Mac },
 ): ClusterNode {
   const host = new Host(env, { name: spec.name, os: "windows" });
   const adapter = host.root.addInterface({ name: ADAPTER_NAME, ...uplink });
@@ -41,8 +41,9 @@ export function bootWindowsNode(
     datapath: new SwitchDatapath(env, host),
     adapters: [{ name: ADAPTER_NAME, ...uplink, addresses: [address] }],
     quirks: spec.quirks,
+    networking: { addressDelayMs: spec.addressDelayMs },
   });
-  return { spec, host, hns };
+  return { spec, host, hns, uplink: uplink.device };
 }
 
 /** The client of a Windows node's HNS. */

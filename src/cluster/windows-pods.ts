@@ -54,7 +54,7 @@ const CNI_PATH = String.raw`C:\Program Files\containerd\cni\bin`;
 
 /** Sets up the pods of one Windows node, one after the other. */
 export class WindowsKubelet implements Kubelet {
-  private readonly file: ClusterFile;
+  private file: ClusterFile;
   private readonly node: ClusterNode;
   private readonly client: HcnClient;
   private readonly files: NodeFiles;
@@ -105,12 +105,29 @@ export class WindowsKubelet implements Kubelet {
     if (network.backend !== "vxlan") return undefined;
     const { client, runner, files } = this;
     try {
-      return await reserveSourceVip({ client, runner, files, networkName: network.name, path: CNI_PATH });
+      return await reserveSourceVip({
+        client,
+        runner,
+        files,
+        networkName: network.name,
+        path: CNI_PATH,
+        compat: this.node.spec.compat,
+      });
     } catch (error) {
       // flanneld says why the network is not there, and kube-proxy that it has no address.
       if (error instanceof HcnError || error instanceof HcnNotFoundError) return undefined;
       throw error;
     }
+  }
+
+  /** Where pods get their addresses is told to the plugins by `subnet.env`. */
+  joined(file: ClusterFile): void {
+    this.file = file;
+  }
+
+  /** What plugins remember lies on the disk. */
+  rebooted(): void {
+    return;
   }
 
   /** Gives the pod a sandbox and a network. */

@@ -4,7 +4,7 @@
  */
 import { assert, defined } from "../base/assert.ts";
 import type { Environment } from "../base/environment.ts";
-import type { Device } from "../device/device.ts";
+import type { MemoryDevice } from "../device/memory-pair.ts";
 import { type Ip, type Ipv6, addToIp } from "../net/ip.ts";
 import type { Mac } from "../net/mac.ts";
 import { type Prefix, formatPrefix, prefixContains, prefixOf } from "../net/prefix.ts";
@@ -83,7 +83,7 @@ export class Underlay {
   }
 
   /** Gives a node its cable to the segment. @returns the node's end. */
-  connect(name: string, options: ConnectOptions = {}): Device {
+  connect(name: string, options: ConnectOptions = {}): MemoryDevice {
     const mtuBytes = options.mtuBytes ?? this.mtuBytes;
     return this.segment.connect(name, mtuBytes === undefined ? options : { ...options, mtuBytes });
   }

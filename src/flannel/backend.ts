@@ -7,6 +7,7 @@ import type { LeaseStore } from "./lease-store.ts";
 import type { Lease, LeaseAttributes, LeaseEvent } from "./lease.ts";
 import type { NetworkConfig } from "./network-config.ts";
 import { Poll, type Progress, done, failed } from "./progress.ts";
+import type { FlanneldBehaviour } from "./release.ts";
 
 /** What is known once the network stands. */
 export interface Registration {
@@ -35,6 +36,8 @@ export interface BackendParts {
   readonly external: ExternalInterface;
   readonly compat: Compat;
   readonly log: FlannelLog;
+  /** Of the release that it is. */
+  readonly behaviour: FlanneldBehaviour;
 }
 
 /** Asks a store as patiently as it wants to be asked. */

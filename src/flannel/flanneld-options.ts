@@ -1,6 +1,7 @@
 /** What flanneld is told on its command line (control-planes.md §1.2), as far as the library reads it. */
 import type { Compat } from "../cni/parameters.ts";
 import type { InterfaceOptions } from "./external-interface.ts";
+import { type FlanneldBehaviour, NEWEST_BEHAVIOUR } from "./release.ts";
 
 export interface FlanneldOptions extends InterfaceOptions {
   readonly compat: Compat;
@@ -14,6 +15,8 @@ export interface FlanneldOptions extends InterfaceOptions {
   readonly iptablesForwardRules: boolean;
   /** `EVENT_QUEUE_DEPTH`. */
   readonly eventQueueDepth: number;
+  /** Of the release that it is. Not a flag. */
+  readonly behaviour: FlanneldBehaviour;
 }
 
 export const DEFAULT_OPTIONS: FlanneldOptions = Object.freeze({
@@ -30,4 +33,5 @@ export const DEFAULT_OPTIONS: FlanneldOptions = Object.freeze({
   iptablesResync: 5,
   iptablesForwardRules: true,
   eventQueueDepth: 5_000,
+  behaviour: NEWEST_BEHAVIOUR,
 });

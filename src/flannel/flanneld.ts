@@ -227,6 +227,7 @@ export class Flanneld {
         client: this.parts.client,
         compat: options.compat,
         log,
+        behaviour: options.behaviour,
       });
     } catch (error) {
       return this.stop(findingOf(error, "flanneld-cannot-start"), 1);

@@ -3,6 +3,7 @@
  * compile.
  */
 import type { KnowledgeCode } from "./codes.ts";
+import { BRING_UP_ENTRIES } from "./entries/bring-up.ts";
 import { CNI_CONFIGURATION_ENTRIES } from "./entries/cni-configuration.ts";
 import { CNI_POLICY_ENTRIES } from "./entries/cni-policies.ts";
 import { CLUSTER_ENTRIES } from "./entries/clusters.ts";
@@ -78,6 +79,7 @@ const TEXTS: Readonly<Record<KnowledgeCode, EntryText>> = {
   ...CNI_POLICY_ENTRIES,
   ...FLANNEL_ENTRIES,
   ...FLANNELD_ENTRIES,
+  ...BRING_UP_ENTRIES,
   ...KUBE_PROXY_CONFIGURATION_ENTRIES,
   ...HNS_REQUEST_ENTRIES,
   ...HNS_DEFECT_ENTRIES,
@@ -124,6 +126,7 @@ export const SECTIONS: readonly CatalogueSection[] = Object.freeze([
   section("Policies and ranges in CNI configurations", CNI_POLICY_ENTRIES),
   section("flannel's files", FLANNEL_ENTRIES),
   section("flanneld", FLANNELD_ENTRIES),
+  section("Start scripts of a Windows node", BRING_UP_ENTRIES),
   section("kube-proxy's configuration and flags", KUBE_PROXY_CONFIGURATION_ENTRIES),
   section("Requests to HNS", HNS_REQUEST_ENTRIES),
   section("Defects of HNS", HNS_DEFECT_ENTRIES),

@@ -8,7 +8,14 @@ import { formatIp } from "../net/ip.ts";
 import { formatPrefix } from "../net/prefix.ts";
 import type { Cluster, ClusterNode, ClusterPod } from "../cluster/cluster.ts";
 import { RequestError } from "../cluster/request-error.ts";
-import type { ApplyReport, ClusterSession, DeleteReport } from "../cluster/session.ts";
+import type {
+  ApplyReport,
+  ClusterSession,
+  ControlPlaneReport,
+  DeleteReport,
+  NodeReport,
+  TimeReport,
+} from "../cluster/session.ts";
 
 function refuseChange(): never {
   throw new RequestError(
@@ -120,11 +127,30 @@ export class FixedSession implements ClusterSession {
     return Promise.resolve().then(refuseChange);
   }
 
+  async changeNode(): Promise<NodeReport> {
+    return Promise.resolve().then(refuseChange);
+  }
+
+  async setApiServer(): Promise<ControlPlaneReport> {
+    return Promise.resolve().then(refuseChange);
+  }
+
   listObjects(kind: KubeKind, namespace?: string): readonly KubeObject[] {
     const objects = this.objectsOf(kind).toSorted(byName);
     return namespace === undefined
       ? objects
       : objects.filter(({ metadata }) => metadata.namespace === namespace);
+  }
+
+  async passTime(milliseconds: number): Promise<TimeReport> {
+    const { clock } = this.cluster;
+    clock.runUntil(clock.nowMs + milliseconds);
+    return Promise.resolve({ atMs: clock.nowMs, notes: [] });
+  }
+
+  /** No kube-proxy runs here. */
+  repairs(): readonly [] {
+    return [];
   }
 
   /** No kube-proxy runs here. */

@@ -99,6 +99,9 @@ export class FlanneldNode {
         annotations,
         config,
         setsCondition: options.setsCondition ?? true,
+        ...(options.options?.behaviour !== undefined && {
+          checksRange: options.options.behaviour.checksRange,
+        }),
         compat,
         log,
         clock,

@@ -231,6 +231,16 @@ export class SimulatedLinuxHost implements LinuxHost {
     return Promise.resolve();
   }
 
+  /** What ends with the kernel: devices, and with them their routes and neighbours; routes by hand; rules. */
+  forgetKernelState(): void {
+    const { compartment, rules, name } = this.parts;
+    for (const device of this.devices.keys()) void this.deleteLink(device);
+    for (const route of compartment.listRoutes())
+      if (route.origin === "static" && route.prefix.length > 0) compartment.removeRoute(route);
+    this.masqueraded = undefined;
+    rules.remove(name);
+  }
+
   private device(name: string): LinuxVxlan {
     const device = this.devices.get(name);
     if (device === undefined) throw new Error(`Cannot find device "${name}"`);

@@ -227,6 +227,7 @@ export function readFlags(words: readonly string[], variables: Variables): Flann
       iptablesResync: Math.max(values.integer("iptables-resync"), 1),
       iptablesForwardRules: values.boolean("iptables-forward-rules"),
       eventQueueDepth: queueDepth(variables),
+      behaviour: DEFAULT_OPTIONS.behaviour,
     },
   };
 }

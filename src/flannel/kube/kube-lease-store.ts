@@ -29,13 +29,15 @@ export interface KubeLeaseStoreParts {
   readonly nodeName: string;
   readonly annotations: FlannelAnnotations;
   readonly config: NetworkConfig;
+  /** The node's range has to lie in the network. Default true; releases before 0.18 do not look. */
+  readonly checksRange?: boolean;
   /** `CONT_WHEN_CACHE_NOT_READY`: goes on although the Nodes could not be listed in ten minutes. */
   readonly continuesUnsynced?: boolean;
   /** `--set-node-network-unavailable`. */
   readonly setsCondition: boolean;
   readonly compat: Compat;
   readonly log: FlannelLog;
-  readonly clock: Clock;
+  readonly clock: Pick<Clock, "nowMs">;
   /** The time of day when the clock stood at 0, in milliseconds since 1970. */
   readonly epochMs: number;
 }
@@ -117,7 +119,7 @@ export class KubeLeaseStore implements LeaseStore {
   }
 
   async acquire(attributes: LeaseAttributes): Promise<Acquisition> {
-    const { leases, nodeName, config, compat } = this.parts;
+    const { leases, nodeName, config, compat, checksRange = true } = this.parts;
     const quoted = JSON.stringify(nodeName);
     const node = leases.node(nodeName);
     if (node === undefined)
@@ -129,10 +131,10 @@ export class KubeLeaseStore implements LeaseStore {
       throw new FlannelError("flannel-node-without-range", `node ${quoted} pod cidr not assigned`);
     const ranges = podRangesOf(node);
     // The reference publishes first and looks afterwards.
-    if (compat === "better") checkRanges(config, ranges, nodeName);
+    if (compat === "better" && checksRange) checkRanges(config, ranges, nodeName);
     const refused = await this.publish(node, attributes);
     if (refused !== undefined) return { state: "unavailable", message: refused };
-    checkRanges(config, ranges, nodeName);
+    if (checksRange) checkRanges(config, ranges, nodeName);
     const lease: Lease = Object.freeze({
       subnet: config.isIpv4Enabled ? ranges.ipv4 : undefined,
       ipv6Subnet: config.isIpv6Enabled ? ranges.ipv6 : undefined,

@@ -1,7 +1,7 @@
 /** Makes the HNS network of the back end vxlan, or finds it, and waits until it is ready (control-planes.md §1.8). */
 import type { Compat } from "../../cni/parameters.ts";
 import type { HcnClient } from "../../hcn/client.ts";
-import { isNotFoundError } from "../../hcn/error.ts";
+import { HcnError, isNotFoundError } from "../../hcn/error.ts";
 import type { HostComputeNetwork } from "../../hcn/network.ts";
 import { createNetwork, deleteNetwork, getNetworkById, getNetworkByName } from "../../hcn/operations.ts";
 import { parseIpv4 } from "../../net/ip.ts";
@@ -29,8 +29,20 @@ type Phase = "find" | "management-ip" | "interface" | "host-route" | "check";
 const MANAGEMENT_IP = { everyMs: 500, timeoutMs: 5_000 } as const;
 const INTERFACE = { everyMs: 5_000, timeoutMs: 45_000 } as const;
 
+/** The vNIC that a switch gives the host. */
+const SWITCH_ADAPTER = /^vEthernet \(/i;
+
+function isInvalidParameter(error: unknown): boolean {
+  return error instanceof HcnError && error.code === "ERROR_INVALID_PARAMETER";
+}
+
 function cannotCreate(message: string): Finding {
   return { code: "flannel-network-not-made", message: `failed to create VXLAN network: ${message}` };
+}
+
+/** HNS has made it, and Windows is not done with it in time. */
+function notReadyInTime(message: string): Finding {
+  return { ...cannotCreate(message), code: "flannel-network-not-ready" };
 }
 
 /** Plain data. */
@@ -63,7 +75,7 @@ export class OverlaySetup {
       case "management-ip":
         return this.waitForManagementIp(nowMs);
       case "interface":
-        return this.waitForInterface(nowMs, "host-route", cannotCreate);
+        return this.waitForInterface(nowMs, "host-route", notReadyInTime);
       case "host-route":
         return this.addHostRoute();
       case "check":
@@ -100,7 +112,9 @@ export class OverlaySetup {
     try {
       this.id = (await createNetwork(client, overlayDocument(this.wish))).ID ?? "";
     } catch (error) {
-      return failed(cannotCreate(`failed to create HostComputeNetwork ${name}: ${messageOf(error)}`));
+      const refused = cannotCreate(`failed to create HostComputeNetwork ${name}: ${messageOf(error)}`);
+      const isOwnVnic = SWITCH_ADAPTER.test(this.wish.adapterName) && isInvalidParameter(error);
+      return failed(isOwnVnic ? { ...refused, code: "flannel-adapter-is-switch" } : refused);
     }
     log.write("I", `Waiting to get ManagementIP from HostComputeNetwork ${name}`);
     this.phase = "management-ip";
@@ -136,7 +150,7 @@ export class OverlaySetup {
     const why = typeof network === "string" ? `: ${network}` : "";
     return this.wait(
       this.managementIpPoll.next(nowMs),
-      cannotCreate(`timeout, failed to get management IP from HostComputeNetwork ${this.wish.name}${why}`),
+      notReadyInTime(`timeout, failed to get management IP from HostComputeNetwork ${this.wish.name}${why}`),
     );
   }
 

@@ -1,12 +1,13 @@
 /** The back end vxlan on Windows: an Overlay network of HNS, and a policy for each other node (control-planes.md §1.8). */
+import { defined } from "../../base/assert.ts";
 import type { HcnClient } from "../../hcn/client.ts";
 import { isNotFoundError } from "../../hcn/error.ts";
 import { hasFeature } from "../../hcn/features.ts";
 import type { HostComputeNetwork } from "../../hcn/network.ts";
-import { getNetworkByName } from "../../hcn/operations.ts";
+import { getNetworkByName, listNetworks } from "../../hcn/operations.ts";
 import { getHnsVersion } from "../../hcn/v1-operations.ts";
 import { formatIp } from "../../net/ip.ts";
-import type { Mac } from "../../net/mac.ts";
+import { type Mac, parseMac } from "../../net/mac.ts";
 import { formatPrefix } from "../../net/prefix.ts";
 import type { Backend, BackendParts, Registration } from "../backend.ts";
 import { LeaseRequest } from "../backend.ts";
@@ -19,6 +20,7 @@ import {
   type OverlayWish,
   type RemoteSubnet,
   isSameOverlay,
+  managementIpOf,
   routerMacOf,
   routerMacTextOf,
 } from "./overlay-network.ts";
@@ -109,8 +111,13 @@ export class WindowsVxlanBackend implements Backend {
       this.phase = "first-lease";
     }
     if (this.phase === "first-lease") {
+      if (this.parts.behaviour.borrowsRouterMac && this.routerMac === undefined) {
+        const mac = await this.borrowRouterMac();
+        if (typeof mac !== "number") return failed(mac);
+        this.routerMac = mac;
+      }
       // The subnet has to be known before there is a network, so others see an empty MAC for a while.
-      const progress = await this.request.acquire(this.attributes(undefined), nowMs);
+      const progress = await this.request.acquire(this.attributes(this.routerMac), nowMs);
       if (progress.state !== "done") return progress;
       this.lease = progress.value;
       this.phase = "network";
@@ -118,6 +125,10 @@ export class WindowsVxlanBackend implements Backend {
     if (this.phase === "network") {
       const progress = await this.makeNetwork(nowMs);
       if (progress.state !== "done") return progress;
+      if (this.parts.behaviour.borrowsRouterMac) {
+        this.phase = "running";
+        return done(defined(this.lease, "the lease was taken before the network"));
+      }
       const mac = routerMacOf(progress.value);
       if (mac === undefined)
         return failed({
@@ -152,6 +163,27 @@ export class WindowsVxlanBackend implements Backend {
     return { code: "flannel-network-not-made", message: "platform does not support feature RemoteSubnet" };
   }
 
+  /** As 0.11 looks through the networks: the first with this node's address lends the MAC of its router. */
+  private async borrowRouterMac(): Promise<Mac | Finding> {
+    const { client, external, log } = this.parts;
+    const own = external.publicIp === undefined ? "" : formatIp(external.publicIp);
+    let [mac, address] = ["", ""];
+    try {
+      for (const network of await listNetworks(client)) {
+        if (mac !== "") break;
+        address = managementIpOf(network) || address;
+        if (address === own) mac = routerMacTextOf(network);
+        else log.write("I", `Cannot use DR MAC since PA ${address} does not match ${own}`);
+      }
+    } catch (error) {
+      return { code: "flannel-network-not-made", message: `Cannot get HNS networks [${messageOf(error)}]` };
+    }
+    const code = "flannel-router-mac-missing";
+    if (address === "") return { code, message: `Cannot find network with Management IP ${own}` };
+    if (mac === "") return { code, message: `Could not find remote DR MAC for Management IP ${own}` };
+    return parseMac(mac) ?? { code, message: `Cannot parse DR MAC ${mac}` };
+  }
+
   private async makeNetwork(nowMs: number): Promise<Progress<HostComputeNetwork>> {
     const wish = this.wish();
     if (wish === undefined)
@@ -169,7 +201,9 @@ export class WindowsVxlanBackend implements Backend {
     const subnet = this.lease?.subnet;
     if (subnet === undefined) return undefined;
     const { networkName: name, vni } = this.options;
-    const { name: interfaceName } = this.parts.external.interface;
+    const { behaviour } = this.parts;
+    // Without a name HNS chooses: an adapter that already carries an Overlay network will do.
+    const interfaceName = behaviour.namesAdapter ? this.parts.external.interface.name : "";
     // HNS refuses the name of a switch's own vNIC (hcn.md §3.1), which is what flanneld finds at its second start.
     const adapterName = this.parts.compat === "better" ? adapterBehind(interfaceName) : interfaceName;
     return { name, vni, subnet, adapterName };

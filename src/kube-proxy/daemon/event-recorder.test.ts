@@ -51,6 +51,16 @@ it("an event that comes again within six minutes is counted", async () => {
   expect(stored[0]).toMatchObject({ namespace: "ns", firstMs: 1_700_000_000_000 });
 });
 
+it("different events of one moment have different names", async () => {
+  const { events, time, stored } = recorder();
+  events.record(EVENT);
+  events.record({ ...EVENT, message: "other" });
+  time.ms += 1;
+  events.record({ ...EVENT, message: "third" });
+  await events.flush();
+  expect(new Set(stored.map(({ name }) => name)).size).toBe(3);
+});
+
 it("events of a node stand in the namespace default; what cannot be written ends nothing", async () => {
   const { events, lost } = recorder(true);
   events.record({ ...EVENT, regarding: { kind: "Node", namespace: "", name: "win-1", uid: "win-1" } });

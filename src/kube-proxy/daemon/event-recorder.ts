@@ -49,6 +49,8 @@ export class EventRecorder {
   private readonly known = new Map<string, RecordedEvent>();
   private written: Promise<void> = Promise.resolve();
   private waiting = 0;
+  /** What the newest name ends in. */
+  private lastStamp = 0n;
 
   constructor(options: EventRecorderOptions) {
     this.options = options;
@@ -64,8 +66,7 @@ export class EventRecorder {
       ? { ...before, count: before.count + 1, lastMs: nowMs }
       : {
           ...event,
-          // As client-go names them: unique by the time in nanoseconds.
-          name: `${name}.${Math.round(nowMs * 1_000_000).toString(16)}`,
+          name: `${name}.${this.stamp(nowMs)}`,
           namespace: namespace === "" ? "default" : namespace,
           count: 1,
           firstMs: nowMs,
@@ -83,6 +84,13 @@ export class EventRecorder {
   /** Resolves when everything recorded so far is stored, or given up. */
   flush(): Promise<void> {
     return this.written;
+  }
+
+  /** As client-go names events: by the time in nanoseconds. Those of one moment are a nanosecond apart. */
+  private stamp(nowMs: number): string {
+    const now = BigInt(Math.round(nowMs * 1_000)) * 1_000n;
+    this.lastStamp = now > this.lastStamp ? now : this.lastStamp + 1n;
+    return this.lastStamp.toString(16);
   }
 
   private async write(event: RecordedEvent): Promise<void> {

@@ -15,6 +15,7 @@ import type { HostInterface } from "../options.ts";
 import { ProxyObjects } from "../proxy-objects.ts";
 import { familyOfSlice } from "../tracked-endpoints.ts";
 import { EventRecorder } from "./event-recorder.ts";
+import { nodeSubject, serviceSubject } from "./event-subjects.ts";
 import { familyComplaints } from "./family-complaints.ts";
 import { frontEndKindOf } from "./front-end-kind.ts";
 import type { Listen } from "./http-answer.ts";
@@ -30,7 +31,7 @@ import { ProxyMetrics } from "./proxy-metrics.ts";
 import { ProxyServers } from "./proxy-servers.ts";
 import { ServiceHealthServers, checkedServices } from "./service-health.ts";
 import { SyncRunner, burstOf } from "./sync-runner.ts";
-import { SyncTeller, nodeSubject, serviceSubject } from "./sync-teller.ts";
+import { SyncTeller } from "./sync-teller.ts";
 import { Waiter } from "./waiter.ts";
 
 export interface ProxyServerParts {

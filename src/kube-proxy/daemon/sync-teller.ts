@@ -1,9 +1,11 @@
 /** What a sync came to, as metrics, events, health and log lines. */
 import type { FamilySyncReport } from "../report.ts";
-import type { EventRecorder, EventSubject } from "./event-recorder.ts";
+import type { EventRecorder } from "./event-recorder.ts";
+import { serviceSubject } from "./event-subjects.ts";
 import type { Klog } from "./klog.ts";
 import type { ProxyHealth } from "./proxy-health.ts";
 import type { ProxyMetrics } from "./proxy-metrics.ts";
+import { repairEvent } from "./repair-event.ts";
 import { SyncLog } from "./sync-log.ts";
 
 export interface SyncTellerParts {
@@ -13,15 +15,6 @@ export interface SyncTellerParts {
   readonly health: ProxyHealth;
   readonly metrics: ProxyMetrics;
   readonly events: EventRecorder;
-}
-
-/** A Node as events name it: kubelet's nodes have their name for a uid there. */
-export function nodeSubject(name: string): EventSubject {
-  return { kind: "Node", namespace: "", name, uid: name };
-}
-
-export function serviceSubject(namespace: string, name: string): EventSubject {
-  return { kind: "Service", namespace, name, uid: `${namespace}/${name}` };
 }
 
 export class SyncTeller {
@@ -69,14 +62,12 @@ export class SyncTeller {
 
   private tellRepairs({ family, repairs }: FamilySyncReport): void {
     const { metrics, log, events, hostname } = this.parts;
-    for (const { kind, service, message, code } of repairs) {
+    for (const repair of repairs) {
+      const { kind, service, message, code } = repair;
       metrics.own.repaired(family, kind);
       const name = service && `${service.namespace}/${service.name}`;
       log.warning("Repaired HNS", { kind, service: name, reason: message, code });
-      const regarding =
-        service === undefined ? nodeSubject(hostname) : serviceSubject(service.namespace, service.name);
-      const text = `${hostname}: ${message} [${code}]`;
-      events.record({ type: "Warning", reason: "RepairedHNS", action: "Repair", regarding, message: text });
+      events.record(repairEvent(hostname, repair));
     }
   }
 }
