@@ -5,7 +5,7 @@ import type { Compartment } from "../../host/compartment.ts";
 import type { UdpDatagram, UdpOwner, UdpSocket } from "../../host/udp.ts";
 import { DhcpServer } from "../../fabric/dhcp-server.ts";
 import { outsideIpv6 } from "../../fabric/underlay.ts";
-import { type Ipv4, type Ipv6, formatIp } from "../../net/ip.ts";
+import { type Ipv4, formatIp } from "../../net/ip.ts";
 import { prefixContains, prefixOf } from "../../net/prefix.ts";
 import { type DriverPod, DriverWorld, type DriverWorldOptions, ip } from "../../testing/driver-world.ts";
 import type { SwitchPort } from "../../vswitch/switch-port.ts";
@@ -343,7 +343,7 @@ describe("IPv6 that endpoints give themselves (dataplane.md §2.6, §2.11)", () 
       world.send(
         pod.compartment,
         buildNdFrame({
-          link: { sourceMac: nic.mac, destinationMac: multicastMac(ip("ff02::1") as Ipv6) },
+          link: { sourceMac: nic.mac, destinationMac: multicastMac(ip("ff02::1")) },
           ip: {
             source: nic.linkLocal(),
             destination: ip("ff02::1"),
