@@ -84,7 +84,7 @@ export async function raiseMachines(file: ClusterFile, progress?: OpenProgress):
   const kubelets = new Map<string, Kubelet>();
   const files = new Map<string, NodeFiles>();
   for (const node of nodes) {
-    const disk = new NodeFiles(node.spec.os);
+    const disk = new NodeFiles(node.spec.os, node.spec.files);
     files.set(node.spec.name, disk);
     kubelets.set(node.spec.name, await bringUpNode(env, file, node, disk));
     progress?.nodeReady(node.spec);

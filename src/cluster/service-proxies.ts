@@ -221,7 +221,8 @@ export class ServiceProxies {
       options: {
         kubernetes: parseReportedVersion(reported) ?? kubernetes.version,
         compat: node.spec.compat,
-        hostname: node.spec.name,
+        // kube-proxy brings the machine's own name into small letters (kube-proxy.md §1.2).
+        hostname: kubeProxy.hasHostnameOverride ? node.spec.name : node.spec.hostname.toLowerCase(),
         nodeIp: formatIp(node.spec.address),
         networkName: network.name,
         enableDSR: kubeProxy.enableDSR,

@@ -41,6 +41,7 @@ export function bootWindowsNode(
     datapath: new SwitchDatapath(env, host),
     adapters: [{ name: ADAPTER_NAME, ...uplink, addresses: [address] }],
     quirks: spec.quirks,
+    networking: { addressDelayMs: spec.addressDelayMs },
   });
   return { spec, host, hns, uplink: uplink.device };
 }

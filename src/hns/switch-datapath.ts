@@ -257,8 +257,10 @@ export class SwitchDatapath implements Datapath {
   }
 
   programRouter(switchId: Guid, networkId: Guid, router: RouterProgram): void {
+    const present = this.routers.get(networkId);
+    if (present?.program === router.program && present.port.neighbors === router.neighbors) return;
     const { virtualSwitch } = this.requireSwitch(switchId);
-    const known = this.routers.get(networkId) ?? this.makeRouter(switchId, networkId, router);
+    const known = present ?? this.makeRouter(switchId, networkId, router);
     applyProgram(
       portBlocksFor(this.host, virtualSwitch, known.port),
       known.port,
@@ -269,6 +271,11 @@ export class SwitchDatapath implements Datapath {
     known.program = router.program;
     known.port.neighbors = router.neighbors;
     virtualSwitch.addressesChanged();
+  }
+
+  followNetwork(networkId: Guid): void {
+    const router = this.routers.get(networkId);
+    if (router !== undefined) this.rebuild(router, networkId);
   }
 
   /** The layer goes and comes back, where the node has that defect; a new router's is there from the start. */

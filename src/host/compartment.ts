@@ -10,7 +10,7 @@ import type { PacketTag, Provenance } from "../base/recorder.ts";
 import type { KnowledgeCode } from "../knowledge/codes.ts";
 import { type Ip, bitsOf, familyOf } from "../net/ip.ts";
 import { isGroupMac } from "../net/mac.ts";
-import { type InterfaceAddress, prefixOf } from "../net/prefix.ts";
+import { type InterfaceAddress, type Prefix, prefixOf } from "../net/prefix.ts";
 import type { NextHop, NextHopResolver, NextHopWaiter } from "../vfp/next-hop.ts";
 import { EthernetView } from "../wire/ethernet.ts";
 import { EtherType } from "../wire/ethertype.ts";
@@ -232,6 +232,11 @@ export class Compartment implements NextHopResolver {
   /** Static routes and those that addresses imply, most specific first. */
   listRoutes(): readonly Route[] {
     return this.routes.list();
+  }
+
+  /** The routes with exactly this prefix, the best first. */
+  routesTo(prefix: Prefix): readonly Route[] {
+    return this.routes.to(prefix);
   }
 
   /** True for the addresses of all interfaces and for 127.0.0.0/8 and ::1. */

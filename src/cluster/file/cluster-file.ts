@@ -58,6 +58,21 @@ export interface NodeSpec {
    * (dataplane.md §2.6, DT-071).
    */
   readonly hasMacSpoofing: boolean;
+  /** The machine's own name: what programs take that are not told the Node's. */
+  readonly hostname: string;
+  /** What lies on its disk before anything starts, by path. */
+  readonly files: Readonly<Record<string, string>>;
+  /** How long after a new switch HNS knows the node's address there (hcn.md §4.1). */
+  readonly addressDelayMs: number;
+  readonly flanneld: FlanneldSpec;
+}
+
+/** How flanneld is started on a node. */
+export interface FlanneldSpec {
+  /** `--iface`: a name, or an address. */
+  readonly iface: string;
+  /** Whether somebody starts it again when it has ended: a service or a DaemonSet does, `start.ps1` does not. */
+  readonly isRestarted: boolean;
 }
 
 export interface OutboundNatSpec {
@@ -164,6 +179,8 @@ export interface KubeProxySpec {
   readonly enabled: boolean;
   /** `--enable-dsr`. */
   readonly enableDSR: boolean;
+  /** `--hostname-override` with the Node's name; false: kube-proxy takes the machine's own. */
+  readonly hasHostnameOverride: boolean;
 }
 
 /** The cluster's name service. */

@@ -1,5 +1,5 @@
 /** From the fields as they were written to the whole cluster: every default filled in. */
-import { type Ipv4, addToIp } from "../../net/ip.ts";
+import { type Ipv4, addToIp, formatIp } from "../../net/ip.ts";
 import type { QuirkSettings } from "../../knowledge/quirks.ts";
 import type { Prefix } from "../../net/prefix.ts";
 import type {
@@ -68,6 +68,13 @@ function completeNode(raw: LocatedFields<NodeFields>, podCIDR: Prefix, common: Q
     compat: raw.compat.value,
     quirks: Object.freeze({ ...common, ...raw.quirks.value }),
     hasMacSpoofing: raw.macSpoofing.value === "on",
+    hostname: raw.hostname.value ?? raw.name.value,
+    files: raw.files.value,
+    addressDelayMs: raw.addressDelay.value * 1_000,
+    flanneld: {
+      iface: raw.flanneld.value.iface.value ?? formatIp(raw.address.value),
+      isRestarted: raw.flanneld.value.restart.value === "always",
+    },
   };
 }
 
@@ -138,6 +145,7 @@ export function completeCluster(
     kubeProxy: {
       enabled: raw.kubeProxy.value.enabled.value,
       enableDSR: raw.kubeProxy.value.enableDSR.value,
+      hasHostnameOverride: raw.kubeProxy.value.hostnameOverride.value,
     },
     dns: { enabled: raw.dns.value.enabled.value, domain: raw.dns.value.domain.value },
     loadBalancerPool: raw.loadBalancers.value.pool.value,

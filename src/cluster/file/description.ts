@@ -18,6 +18,7 @@ import {
   NETWORK,
   type NetworkFields,
 } from "./description-of-networks.ts";
+import { NODE_STATE, type NodeStateFields } from "./description-of-nodes.ts";
 import { LABELS, type LocatedFields, type Mapping, list, mapping, section } from "./mapping.ts";
 import type { Located } from "./reading.ts";
 import { QUIRK_SETTINGS } from "./quirk-settings.ts";
@@ -79,7 +80,7 @@ interface MetadataFields {
 interface KubernetesFields {
   version: KubernetesVersion;
 }
-export interface NodeFields {
+export interface NodeFields extends NodeStateFields {
   name: string;
   os: NodeOs;
   build: WindowsBuild | undefined;
@@ -126,6 +127,7 @@ export interface Ipv6Fields {
 interface KubeProxyFields {
   enabled: boolean;
   enableDSR: boolean;
+  hostnameOverride: boolean;
 }
 interface DnsFields {
   enabled: boolean;
@@ -218,6 +220,7 @@ const NODE = mapping<NodeFields>("a node", {
     "on",
     "What the hypervisor of a node that is a virtual machine does with MAC addresses that are not the adapter's: `off` drops their frames at the fabric's port.",
   ),
+  ...NODE_STATE,
 });
 
 const DENY = mapping<DenyFields>("a rule", {
@@ -328,6 +331,12 @@ const KUBE_PROXY = mapping<KubeProxyFields>("a mapping", {
     false,
     false,
     "kube-proxy's flag `--enable-dsr` on Windows nodes: back ends answer clients directly.",
+  ),
+  hostnameOverride: withDefault(
+    BOOLEAN,
+    true,
+    true,
+    "kube-proxy's flag `--hostname-override` on Windows nodes, with the Node's name. Without it kube-proxy takes the node's `hostname`, and no pod counts as local where the two differ.",
   ),
 });
 

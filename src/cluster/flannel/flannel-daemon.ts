@@ -61,6 +61,11 @@ export class FlannelDaemon {
     return this.flanneld !== undefined;
   }
 
+  /** Somebody starts it again when it has ended. */
+  get isRestarted(): boolean {
+    return this.node.spec.flanneld.isRestarted;
+  }
+
   /** A new process, whatever ran before. */
   start(): void {
     this.stop();

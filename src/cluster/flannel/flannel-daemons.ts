@@ -14,7 +14,6 @@ import { Flanneld, configurationFor } from "../../flannel/flanneld.ts";
 import { type NetworkConfig, parseNetworkConfig } from "../../flannel/network-config.ts";
 import { RuleSet } from "../../host/netfilter/rule-set.ts";
 import type { MemoryKubeSource } from "../../kube/mod.ts";
-import { formatIp } from "../../net/ip.ts";
 import type { Cluster, ClusterNode } from "../cluster.ts";
 import type { Compat } from "../file/cluster-file.ts";
 import { hcnClientOf } from "../windows-node.ts";
@@ -75,7 +74,8 @@ export class FlannelDaemons {
     daemon.start();
     for (let restarts = 0; ; restarts++) {
       await this.bringUp();
-      if (daemon.state?.state !== "ended" || restarts === RESTARTS_MAX) return;
+      const isOver = daemon.state?.state !== "ended" || !daemon.isRestarted;
+      if (isOver || restarts === RESTARTS_MAX) return;
       this.cluster.clock.runUntil(this.cluster.clock.nowMs + RESTART_MS);
       daemon.start();
     }
@@ -117,7 +117,8 @@ export class FlannelDaemons {
   /** Lets everybody work on what was told and on what is due by the clock, until nobody has anything left. */
   async sync(): Promise<void> {
     // A process that has ended is started again by whoever looks after it: kubelet, or the service manager.
-    for (const daemon of this.daemons.values()) if (daemon.state?.state === "ended") daemon.start();
+    for (const daemon of this.daemons.values())
+      if (daemon.state?.state === "ended" && daemon.isRestarted) daemon.start();
     await this.work();
   }
 
@@ -200,7 +201,7 @@ export class FlannelDaemons {
       options: {
         ...DEFAULT_OPTIONS,
         compat: spec.compat,
-        iface: [formatIp(spec.address)],
+        iface: [spec.flanneld.iface],
         ipMasq: true,
       },
     });

@@ -63,7 +63,7 @@ describe("a run", () => {
     expect(run.servers.size).toBe(0);
   });
 
-  it("D12: nodePortAddresses change nothing", async () => {
+  it("KP-D12: nodePortAddresses change nothing", async () => {
     const run = await start({ argv: [...FLAGS, "--nodeport-addresses=10.0.0.0/24"] });
     expect(await run.loadBalancers()).toEqual(PROGRAMMED.toSorted());
     await run.stop();
@@ -302,7 +302,7 @@ describe("what ends it", () => {
       "--write-config-to",
     ],
     [
-      "mode iptables (S11)",
+      "KP-S11: mode iptables",
       { argv: ["--proxy-mode=iptables"] },
       'KubeProxyConfiguration.Mode.ProxyMode: Invalid value: "iptables": must be kernelspace or blank',
       "--proxy-mode: This is kube-proxy for Windows nodes",
@@ -347,7 +347,7 @@ describe("what ends it", () => {
       "relative to the folder",
     ],
     [
-      "S12: --cleanup",
+      "KP-S12: --cleanup",
       { argv: ["--cleanup"] },
       "--cleanup-and-exit is not implemented on Windows",
       "Nothing was changed",
@@ -367,7 +367,7 @@ describe("what ends it", () => {
     expect(errors).toContain(advice);
   });
 
-  it("S12: --cleanup removes nothing", async () => {
+  it("KP-S12: --cleanup removes nothing", async () => {
     const hns = await nodeWithPod();
     const before = await start({ hns });
     await before.stop();
