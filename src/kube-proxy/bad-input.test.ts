@@ -185,8 +185,8 @@ describe.each(TEMPERS)("bad objects, %s", (compat) => {
     const ports = [{ name: "p80", port: slicePort, protocol: "TCP" }];
     const svc = service({ spec: { type: "NodePort", ports: [{ ...PORT, ...port }] } });
     await node.begin([svc, GOOD], [slice(["L1"], { ports }), GOOD_SLICE]);
-    const made = node.loadBalancers().map((text) => text.split(" ")[0]);
-    expect(made.toSorted()).toEqual(["C2:80→8080", ...(compat === "better" ? better : reference)].toSorted());
+    const made = new Set(node.loadBalancers().map((text) => text.split(" ")[0]));
+    expect(made).toEqual(new Set(["C2:80→8080", ...(compat === "better" ? better : reference)]));
     expect(node.codes()).toEqual(compat === "better" ? ["service-load-balancer-refused"] : []);
   });
 

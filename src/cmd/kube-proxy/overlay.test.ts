@@ -50,7 +50,7 @@ async function start(argv: readonly string[], ...addresses: readonly string[]): 
 function shown({ IpConfigurations, Policies = [], Flags = 0, MacAddress = "" }: HostComputeEndpoint): string {
   const address = IpConfigurations?.[0]?.IpAddress ?? "";
   const provider = Policies.find(({ Type }) => Type === "ProviderAddress")?.Settings?.["ProviderAddress"];
-  return `${address} ${(Flags & 1) === 1 ? "remote" : "local"} at ${String(provider ?? "here")} ${MacAddress.toLowerCase()}`;
+  return `${address} ${(Flags & 1) === 1 ? "remote" : "local"} at ${typeof provider === "string" ? provider : "here"} ${MacAddress.toLowerCase()}`;
 }
 
 async function endpoints(run: ProgramRun): Promise<readonly string[]> {
