@@ -12,6 +12,7 @@ import { IpProtocol } from "../wire/ip-protocol.ts";
 import type { Packet } from "../wire/packet.ts";
 import { TcpFlag } from "../wire/tcp.ts";
 import type { TunnelHeaders } from "../wire/tunnel.ts";
+import type { Burst, BurstFrame } from "./burst.ts";
 import { CONTROL_FLAGS, type PortCounters, countTcpFlags, newPortCounters } from "./counters.ts";
 import { OuterHeadersTable } from "./encapsulation.ts";
 import type { FlowKey } from "./flow-key.ts";
@@ -229,6 +230,71 @@ export class VfpPort extends ProgrammedPort implements WalkedPort {
       recorder: this.listenFor(recorder, packet, direction, nowMs),
     });
     return this.walkLayers(walk, isWhole);
+  }
+
+  /**
+   * Reads all frames of a burst that goes in `direction`, and what is kept of their flows, so that `processRead` waits for
+   * none of it. Changes nothing. Until their turn comes, nobody else may change the frames.
+   */
+  readAhead(direction: Direction, burst: Burst): void {
+    burst.direction = direction;
+    burst.settings = this.parser;
+    const { hashes, length } = burst;
+    let count = 0;
+    for (let i = 0; i < length; i++) {
+      const frame = burst.frameAt(i);
+      frame.isRead = this.readFrame(frame, direction);
+      if (frame.isRead) hashes[count++] = frame.key.hash;
+    }
+    burst.seen = this.unified.lookAhead(hashes, count);
+  }
+
+  /** @returns false when a flow alone cannot say what becomes of the frame. */
+  private readFrame({ packet, headers, key, tunnel }: BurstFrame, direction: Direction): boolean {
+    const { protocol } = headers;
+    if (headers.family === 0 || protocol === IpProtocol.icmp || protocol === IpProtocol.icmpv6) return false;
+    tunnel.kind = undefined;
+    if ((protocol === IpProtocol.udp || protocol === IpProtocol.gre) && this.parser.parsesTunnels) {
+      const vxlanPort = vxlanPortFor(this.parser, packet.bytes, headers);
+      if (tunnel.locate(packet.bytes, headers, vxlanPort) !== undefined) return false;
+    }
+    const frame = tunnel.kind === undefined ? headers : tunnel.inner;
+    if (headers.isFragment || frame.isFragment) return false;
+    if (frame.protocol === IpProtocol.tcp && frame.transport >= 0) {
+      if ((readU8(packet.bytes, frame.transport + 13) & CONTROL_FLAGS) !== 0) return false;
+    }
+    key.read(packet, headers, direction, tunnel, packet.tni);
+    return true;
+  }
+
+  /** What `process` does, for a frame of a burst that was read ahead; its headers are in the burst. */
+  processRead(burst: Burst, index: number, nowMs: number, recorder?: Recorder): Verdict {
+    const { direction } = burst;
+    const frame = burst.frameAt(index);
+    const { packet, headers } = frame;
+    if (frame.isRead && burst.settings === this.parser && recorder === undefined && this.followsFlows) {
+      frame.isRead = false;
+      const { key } = frame;
+      const flow = this.unified.find(key.words, key.length, key.hash);
+      const verdict =
+        flow < 0 ? undefined : this.followUnifiedFlow(flow, direction, packet, headers, frame.tunnel, nowMs);
+      if (verdict !== undefined) {
+        if (direction === "out") this.packets.out++;
+        else this.packets.in++;
+        return verdict;
+      }
+    }
+    return this.process(direction, packet, headers, nowMs, recorder);
+  }
+
+  /** True while nothing is asked before the flows are. */
+  private get followsFlows(): boolean {
+    return (
+      this.isEnabled &&
+      !this.isBlocked &&
+      this.guardPost === undefined &&
+      this.census.settings.usesUnifiedFlows
+    );
   }
 
   private walkLayers(walk: Walk, isWhole: boolean): Verdict {
