@@ -5,12 +5,12 @@ import { type LoadedObject, type Manifests, loadManifests } from "../kube/mod.ts
 import type { KubeKind, KubeObject } from "../kube/objects.ts";
 import { dnsManifests } from "./dns-manifests.ts";
 import { findDnsService } from "./dns-service.ts";
-import type { ClusterFile } from "./file/cluster-file.ts";
+import type { ClusterFile, NodeSpec } from "./file/cluster-file.ts";
 import { nodeManifest } from "./node-object.ts";
 import { podManifest } from "./pod-object.ts";
 
 /** What messages call the objects that every cluster has. */
-const BUILT_IN = "built in";
+export const BUILT_IN = "built in";
 /** Every API server makes these. */
 const BUILT_IN_NAMESPACES: readonly string[] = ["default", "kube-node-lease", "kube-public", "kube-system"];
 
@@ -20,6 +20,11 @@ function load(documents: readonly JsonObject[]): readonly LoadedObject[] {
   );
   assert(loaded.problems.length === 0, `objects of our own are good: ${loaded.problems[0]?.message ?? ""}`);
   return loaded.objects;
+}
+
+/** The Node that a machine registers when it joins. */
+export function nodeObjects(file: ClusterFile, spec: NodeSpec): readonly LoadedObject[] {
+  return load([nodeManifest(file, spec)]);
 }
 
 /** The pods of the cluster file; those that Kubernetes would refuse are left out. */

@@ -3,14 +3,14 @@
  * on (dataplane.md §2.5).
  */
 import type { Environment } from "../base/environment.ts";
-import type { Device } from "../device/device.ts";
+import type { MemoryDevice } from "../device/memory-pair.ts";
 import { PhysicalHostSwitch } from "../fabric/physical-host-switch.ts";
 import { ROUTER_MAC, type Underlay } from "../fabric/underlay.ts";
 import type { Mac } from "../net/mac.ts";
 import type { ClusterFile, NodeSpec } from "./file/cluster-file.ts";
 
 /** Gives a node the end of its cable. */
-export type Cabling = (spec: NodeSpec, mac: Mac) => Device;
+export type Cabling = (spec: NodeSpec, mac: Mac) => MemoryDevice;
 
 function fabricCabling(env: Environment, file: ClusterFile, underlay: Underlay): Cabling {
   const fabric = new PhysicalHostSwitch(env, "fabric");

@@ -6,6 +6,7 @@ import type { VirtualClock } from "../base/clock.ts";
 import type { Environment } from "../base/environment.ts";
 import { fork } from "../base/fork.ts";
 import type { Recorder } from "../base/recorder.ts";
+import type { MemoryDevice } from "../device/memory-pair.ts";
 import type { OutsideHost } from "../fabric/outside-host.ts";
 import type { Underlay } from "../fabric/underlay.ts";
 import type { HnsService } from "../hns/hns-service.ts";
@@ -18,10 +19,13 @@ import type { ClusterFile, NodeSpec, PodSpec } from "./file/cluster-file.ts";
 
 /** A node that is up. */
 export interface ClusterNode {
-  readonly spec: NodeSpec;
+  /** Another one when the node has joined again with another range for its pods. */
+  spec: NodeSpec;
   readonly host: Host;
   /** The Host Networking Service; undefined on Linux. */
   readonly hns: HnsService | undefined;
+  /** The node's end of its cable; pulled while the machine is off. */
+  readonly uplink: MemoryDevice;
 }
 
 /** A pod that has its network. */
@@ -39,7 +43,8 @@ export interface ClusterPod {
 }
 
 export interface Cluster {
-  readonly file: ClusterFile;
+  /** As its nodes are now. */
+  file: ClusterFile;
   readonly env: Environment;
   readonly clock: VirtualClock;
   readonly underlay: Underlay;

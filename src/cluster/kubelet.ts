@@ -15,6 +15,10 @@ export interface Kubelet {
   removePod(pod: ClusterPod): Promise<void>;
   /** The address for kube-proxy's `--source-vip`; undefined where it needs none, or where there is none. */
   reserveSourceVip(): Promise<Ipv4 | undefined>;
+  /** The node has joined again, with other ranges for its pods; it has none now. */
+  joined(file: ClusterFile): void;
+  /** The machine has come up again. */
+  rebooted(): void;
 }
 
 /** `namespace/name`, as the pod's built-in server calls itself. */

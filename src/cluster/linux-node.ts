@@ -1,15 +1,16 @@
 /** A Linux node: one stack, a bridge for its pods, static routes to the pods of the others. */
 import type { Environment } from "../base/environment.ts";
-import type { Device } from "../device/device.ts";
+import type { MemoryDevice } from "../device/memory-pair.ts";
+import { CNI_CODES, CniError } from "../cni/error.ts";
 import { LinuxBridge } from "../fabric/linux-bridge.ts";
 import type { Compartment, DnsSettings } from "../host/compartment.ts";
 import { Host } from "../host/host.ts";
 import { RuleSet } from "../host/netfilter/rule-set.ts";
 import { IdentificationServer } from "../host/services/identification-server.ts";
 import type { Interface } from "../host/interface.ts";
-import type { Ip, Ipv4, Ipv6 } from "../net/ip.ts";
+import { type Ip, type Ipv4, type Ipv6, formatIp } from "../net/ip.ts";
 import type { Mac } from "../net/mac.ts";
-import { ANY_IPV4, ANY_IPV6 } from "../net/prefix.ts";
+import { ANY_IPV4, ANY_IPV6, type Prefix } from "../net/prefix.ts";
 import type { ClusterNode, ClusterPod } from "./cluster.ts";
 import type { ClusterFile, NodeSpec, PodSpec } from "./file/cluster-file.ts";
 import { type Kubelet, addHostPod, podReference } from "./kubelet.ts";
@@ -41,7 +42,7 @@ export function bootLinuxNode(
   env: Environment,
   file: ClusterFile,
   spec: NodeSpec,
-  uplink: { readonly device: Device; readonly mac: Mac },
+  uplink: { readonly device: MemoryDevice; readonly mac: Mac },
 ): ClusterNode {
   const host = new Host(env, { name: spec.name, os: "linux" });
   const { root } = host;
@@ -52,18 +53,18 @@ export function bootLinuxNode(
   addSecondFamily(file, root, adapter, spec);
   // Pods with addresses of the nodes' subnet are asked for on the segment itself; Inferred: the node answers for them.
   adapter.isProxyArp = file.network.shape === "node-subnet";
-  return { spec, host, hns: undefined };
+  return { spec, host, hns: undefined, uplink: uplink.device };
 }
 
 /** The pods of one Linux node on its bridge. */
 export class LinuxKubelet implements Kubelet {
-  private readonly file: ClusterFile;
+  private file: ClusterFile;
   private readonly node: ClusterNode;
   private readonly bridge: LinuxBridge;
-  private readonly gateway: Ip;
+  private gateway: Ip;
   /** Of the node's network programs. */
   private readonly rules = new RuleSet();
-  private readonly addresses: PodAddresses;
+  private addresses: PodAddresses;
 
   constructor(env: Environment, file: ClusterFile, node: ClusterNode) {
     this.node = node;
@@ -90,17 +91,24 @@ export class LinuxKubelet implements Kubelet {
     if (second !== undefined && file.ipv6 !== undefined)
       this.rules.set(`${name} IPv6`, flannelRules(name, second.podRange, file.ipv6.clusterCIDR));
     node.host.root.enableNetfilter().use(this.rules);
-    this.addresses = new PodAddresses({
-      range: podCIDR,
-      firstOffset: FIRST_POD_OFFSET,
-      kept: file.pods.flatMap((pod) => pod.address ?? []),
-    });
+    this.addresses = this.addressesOf(podCIDR);
+  }
+
+  /** The bridge is the plugin's: nobody changes it before the next pod comes, or before the kernel goes. */
+  joined(file: ClusterFile): void {
+    this.file = file;
+    if (this.node.spec.compat === "better") this.renumberBridge();
+  }
+
+  /** The bridge has gone with the kernel; the plugin makes it anew for the first pod. */
+  rebooted(): void {
+    this.renumberBridge();
   }
 
   async addPod(pod: PodSpec, dns?: DnsSettings): Promise<ClusterPod> {
-    return Promise.resolve(
-      pod.network === "host" ? addHostPod(this.file, this.node, pod) : this.connect(pod, dns),
-    );
+    if (pod.network === "host") return Promise.resolve(addHostPod(this.file, this.node, pod));
+    this.checkBridge();
+    return Promise.resolve(this.connect(pod, dns));
   }
 
   removePod(pod: ClusterPod): Promise<void> {
@@ -116,6 +124,36 @@ export class LinuxKubelet implements Kubelet {
 
   reserveSourceVip(): Promise<undefined> {
     return Promise.resolve(undefined);
+  }
+
+  private addressesOf(range: Prefix): PodAddresses {
+    return new PodAddresses({
+      range,
+      firstOffset: FIRST_POD_OFFSET,
+      kept: this.file.pods.flatMap((pod) => pod.address ?? []),
+    });
+  }
+
+  private renumberBridge(): void {
+    const { podCIDR } = this.node.spec;
+    const wanted = addressIn(podCIDR, BRIDGE_OFFSET);
+    if (wanted === this.gateway) return;
+    const { root } = this.node.host;
+    root.removeAddress(this.bridge.interface, this.gateway);
+    root.addAddress(this.bridge.interface, { ip: wanted, length: podCIDR.length });
+    this.gateway = wanted;
+    this.addresses = this.addressesOf(podCIDR);
+  }
+
+  /** The bridge plugin takes no address from a bridge (`ensureAddr` without `forceAddress`, containernetworking/plugins). */
+  private checkBridge(): void {
+    const { podCIDR } = this.node.spec;
+    const wanted = addressIn(podCIDR, BRIDGE_OFFSET);
+    if (wanted === this.gateway) return;
+    throw new CniError(
+      CNI_CODES.internal,
+      `failed to set bridge addr: ${JSON.stringify(this.bridge.name)} already has an IP address different from ${formatIp(wanted)}/${podCIDR.length}`,
+    );
   }
 
   private connect(pod: PodSpec, dns: DnsSettings | undefined): ClusterPod {

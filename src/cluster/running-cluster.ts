@@ -4,21 +4,24 @@
  */
 import type { FileProblem } from "../knowledge/file-problem.ts";
 import { type ApplyOutcome, type LoadedObject, MemoryKube, MemoryKubeSource } from "../kube/mod.ts";
-import { KubeError } from "../kube/error.ts";
+import { KubeError, unreachable } from "../kube/error.ts";
 import type { KubeKind, KubeObject, Pod } from "../kube/objects.ts";
 import { type Ip, formatIp } from "../net/ip.ts";
+import { formatPrefix } from "../net/prefix.ts";
 import { builtInObjects, ownPods } from "./built-in-objects.ts";
-import type { Cluster } from "./cluster.ts";
+import type { Cluster, ClusterPod } from "./cluster.ts";
 import { type ClusterObjects, objectsOf, slicesByService } from "./cluster-objects.ts";
 import { FlannelDaemons } from "./flannel/flannel-daemons.ts";
 import { IngressRouting } from "./ingress-routing.ts";
+import type { NodeChange } from "./life/node-change.ts";
+import { NodeLife } from "./life/node-life.ts";
 import { NameService } from "./name-service.ts";
 import { NodeRepairs, type RepairCount } from "./node-repairs.ts";
 import { SETTLE_MS } from "./open-cluster.ts";
 import { type PortConflict, PodServers } from "./pod-servers.ts";
 import type { Machines } from "./raise-machines.ts";
 import { type PodOutcome, RunningPods } from "./running-pods.ts";
-import type { ServicePortStatus } from "../kube-proxy/mod.ts";
+import type { Finding, ServicePortStatus } from "../kube-proxy/mod.ts";
 import { ServiceProxies, type ServiceTrouble } from "./service-proxies.ts";
 import { SessionEvents } from "./session-events.ts";
 import { type PodNote, flannelNotes, machineNotes, podNotes, serviceNotes } from "./session-notes.ts";
@@ -26,8 +29,10 @@ import {
   type ApplyReport,
   type ApplyResult,
   type ClusterSession,
+  type ControlPlaneReport,
   type DeleteReport,
   type DeleteResult,
+  type NodeReport,
   type ObjectReference,
   type SessionEvent,
   type TimeReport,
@@ -63,6 +68,9 @@ export class RunningCluster implements ClusterSession {
   /** flanneld of all nodes; undefined with another network. */
   private readonly flannel: FlannelDaemons | undefined;
   private readonly events: SessionEvents;
+  private readonly life: NodeLife;
+  /** False during an outage of the API server. */
+  private isApiUp = true;
   private readonly nodeRepairs: NodeRepairs;
   private conflicts: readonly PortConflict[] = [];
   /** Notes that were told. */
@@ -90,6 +98,17 @@ export class RunningCluster implements ClusterSession {
       kubelets,
       dnsOf: (pod, node) => this.names.dnsOf(pod, node),
     });
+    const { flannel, kube, pods, proxies } = this;
+    this.life = new NodeLife({
+      cluster,
+      kube,
+      kubelets,
+      pods,
+      proxies,
+      flannel,
+      work: () => this.work(),
+      isApiUp: () => this.isApiUp,
+    });
   }
 
   /** Starts everything with the nodes and pods of the cluster file and `objects`; called once. */
@@ -106,6 +125,7 @@ export class RunningCluster implements ClusterSession {
   }
 
   async apply(objects: readonly LoadedObject[]): Promise<ApplyReport> {
+    this.requireApi();
     const report = this.kube.apply(objects);
     for (const { kind, namespace, name, change } of report.changes) {
       if (change === "unchanged") continue;
@@ -117,9 +137,27 @@ export class RunningCluster implements ClusterSession {
   }
 
   async delete(references: readonly ObjectReference[]): Promise<DeleteReport> {
+    this.requireApi();
     const results = references.map((reference) => this.deleteOne(reference));
     await this.settle();
     return { results, notes: this.newNotes().map(toSessionProblem) };
+  }
+
+  async changeNode(node: string, change: NodeChange): Promise<NodeReport> {
+    const text = await this.life.change(node, change);
+    this.events.send({ type: "node", node, text });
+    // Whatever waited for a network is tried again.
+    this.pods.retry();
+    await this.settle();
+    return this.reportOn(node, text);
+  }
+
+  async setApiServer(state: "up" | "down"): Promise<ControlPlaneReport> {
+    this.isApiUp = state === "up";
+    this.flannel?.setApiReachable(this.isApiUp);
+    if (this.isApiUp) this.life.apiIsBack();
+    await this.settle();
+    return { apiServer: state, notes: this.newNotes().map(toSessionProblem) };
   }
 
   async passTime(milliseconds: number): Promise<TimeReport> {
@@ -133,6 +171,9 @@ export class RunningCluster implements ClusterSession {
       if (clock.nowMs >= endMs) break;
     }
     clock.runUntil(endMs);
+    // Kubelets go on trying what had no network.
+    this.pods.retry();
+    await this.work();
     return { atMs: clock.nowMs, notes: this.newNotes().map(toSessionProblem) };
   }
 
@@ -159,6 +200,7 @@ export class RunningCluster implements ClusterSession {
     if (!settles) return new MemoryKubeSource(this.kube, { now });
     const change = async <T>(write: () => T): Promise<T> =>
       inTurn(async () => {
+        this.requireApi();
         const result = write();
         await this.settle();
         return result;
@@ -189,18 +231,47 @@ export class RunningCluster implements ClusterSession {
     ];
   }
 
-  /** That HNS has no endpoint for a pod is told of the pod, when that has no network at all. */
+  /**
+   * That HNS has no endpoint for a pod is told of the pod, when that has no network at all. One of a further network has
+   * its endpoint there: kube-proxy, which knows one network, cannot say so, and the cluster can.
+   */
   private serviceTroubles(): readonly ServiceTrouble[] {
     const slices = slicesByService(this.cluster.objects.EndpointSlice);
-    return this.proxies.listTroubles().filter(({ node, namespace, name, finding }) => {
-      if (finding.code !== "service-local-endpoint-missing") return true;
+    return this.proxies.listTroubles().flatMap((trouble) => {
+      const { node, namespace, name, finding } = trouble;
+      if (finding.code !== "service-local-endpoint-missing") return trouble;
       const endpoints = (slices.get(`${namespace}/${name}`) ?? []).flatMap((slice) => slice.endpoints ?? []);
-      return endpoints.some(({ addresses, nodeName, targetRef }) => {
+      for (const { addresses, nodeName, targetRef } of endpoints) {
+        if (nodeName !== node || !addresses.includes(finding.address ?? "")) continue;
         const pod = this.kube.get("Pod", targetRef?.namespace ?? namespace, targetRef?.name ?? "");
-        const isMeant = nodeName === node && addresses.includes(finding.address ?? "");
-        return isMeant && pod !== undefined && this.pods.runningOf(pod) !== undefined;
-      });
+        const running = pod && this.pods.runningOf(pod);
+        if (running !== undefined) return { ...trouble, finding: this.ofOtherNetwork(running) ?? finding };
+      }
+      return [];
     });
+  }
+
+  private reportOn(node: string, text: string): NodeReport {
+    const podCIDR = this.cluster.file.nodes.find(({ name }) => name === node)?.podCIDR;
+    return {
+      node,
+      standing: this.life.standingOf(node),
+      podCIDR: podCIDR === undefined ? "" : formatPrefix(podCIDR),
+      text,
+      notes: this.newNotes().map(toSessionProblem),
+    };
+  }
+
+  /** @throws KubeError during an outage. */
+  private requireApi(): void {
+    if (!this.isApiUp) throw unreachable("the API server is down: mullion control-plane start");
+  }
+
+  private ofOtherNetwork({ spec }: ClusterPod): Finding | undefined {
+    const { network } = this.cluster.file;
+    if (spec.network === "host" || spec.podNetwork === network.name) return undefined;
+    const message = `kube-proxy serves network ${network.name} and leaves out pods of its node in network ${spec.podNetwork}`;
+    return { code: "service-back-end-in-other-network", message };
   }
 
   /** The notes that were not there before. */
@@ -231,6 +302,12 @@ export class RunningCluster implements ClusterSession {
 
   /** Lets everybody work until nothing changes any more. */
   private async work(): Promise<void> {
+    // Without the API server nobody hears of anything, and pods are not even asked for.
+    if (!this.isApiUp) {
+      await this.flannel?.sync();
+      await this.proxies.sync();
+      return;
+    }
     for (let isChanged = true; isChanged; ) {
       this.kube.reconcile();
       await this.flannel?.sync();
@@ -288,9 +365,9 @@ export class RunningCluster implements ClusterSession {
       return;
     }
     // A dump says more of its pods: which of them are ready.
-    const isRecorded = pod.status?.phase === "Running" && pod.status.podIP !== undefined;
-    if (isRecorded) return;
     const { address, address6, node } = running;
+    const isRecorded = pod.status?.phase === "Running" && pod.status.podIP === formatIp(address);
+    if (isRecorded) return;
     const { name: host, address: hostIp } = node.spec;
     const hostIps = [hostIp, this.cluster.file.ipv6?.nodes[host]?.address];
     this.kube.setPodStatus(namespace, name, {

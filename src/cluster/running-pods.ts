@@ -58,6 +58,14 @@ export class RunningPods {
   private readonly nodes: ReadonlyMap<string, ClusterNode>;
   /** Entries of the cluster file, by namespace and name: they know policies. */
   private readonly own: ReadonlyMap<string, PodSpec>;
+  /** Nodes whose kubelet does not run. */
+  private readonly down = new Set<string>();
+  /** Nodes whose kubelet tries again what has no network. */
+  private readonly retrying = new Set<string>();
+  /** Pods that have had a sandbox: the address that their status tells is not what a dump asks for. */
+  private readonly known = new Set<string>();
+  /** Sandboxes that have ended under their pods, and of which something may be left. */
+  private dead: ClusterPod[] = [];
   /** What became of each pod object, in the order of starting. */
   private readonly outcomes = new Map<string, PodOutcome>();
 
@@ -74,9 +82,15 @@ export class RunningPods {
    */
   async sync(pods: readonly Pod[], progress?: (done: number, total: number) => void): Promise<PodSync> {
     const wanted = new Map(pods.filter((pod) => !isFinished(pod)).map((pod) => [identityOf(pod), pod]));
+    await this.bury();
     const { freed, leftBehind } = await this.removeOthers(wanted);
+    this.retrying.clear();
     const due = [...wanted].filter(([identity, pod]) => this.isDue(identity, pod, freed));
-    const sandboxes = due.map(([identity, pod]) => ({ identity, pod, sandbox: this.sandboxFor(pod) }));
+    const sandboxes = due.map(([identity, pod]) => ({
+      identity,
+      pod,
+      sandbox: this.sandboxFor(pod, identity),
+    }));
     const made: PodOutcome[] = [];
     for (const { identity, pod, sandbox } of [
       ...sandboxes.filter((each) => each.sandbox.address !== undefined),
@@ -84,10 +98,52 @@ export class RunningPods {
     ]) {
       const outcome = await this.start(pod, sandbox);
       this.outcomes.set(identity, outcome);
+      if (outcome.running !== undefined) this.known.add(identity);
       made.push(outcome);
       progress?.(made.length, due.length);
     }
     return { started: made, leftBehind };
+  }
+
+  /** The kubelet of a node ends; pods that run go on. */
+  stopOn(node: string): void {
+    this.down.add(node);
+  }
+
+  /** The kubelet of a node begins: it takes away what is left of sandboxes that have ended, and starts what is missing. */
+  startOn(node: string): void {
+    this.down.delete(node);
+    this.retrying.add(node);
+  }
+
+  /** Sandboxes of a node that pods with no network are tried with again at the next sync. */
+  retry(): void {
+    for (const name of this.nodes.keys()) this.retrying.add(name);
+  }
+
+  /**
+   * Sandboxes of a node have ended with what they lay in, without a word to any plugin. Their pods get new ones when the
+   * kubelet runs: a sandbox without an address is started anew (kubelet's `PodSandboxChanged`; containerd tells none once
+   * the namespace is gone).
+   * @returns the pods.
+   */
+  lose(node: string, hasEnded: (running: ClusterPod) => boolean): readonly Pod[] {
+    const { cluster } = this.options;
+    const lost: Pod[] = [];
+    for (const [identity, { pod, running }] of this.outcomes) {
+      if (running?.node.spec.name !== node || !hasEnded(running)) continue;
+      this.outcomes.delete(identity);
+      cluster.pods.splice(cluster.pods.indexOf(running), 1);
+      running.server.close();
+      this.dead.push(running);
+      lost.push(pod);
+    }
+    return lost;
+  }
+
+  /** Pods of a node that have no machine any more: nobody asks for them again. */
+  forget(node: string): void {
+    this.dead = this.dead.filter((running) => running.node.spec.name !== node);
   }
 
   /** The running pod of an object; undefined when it does not run. */
@@ -105,11 +161,12 @@ export class RunningPods {
     readonly freed: ReadonlySet<string>;
     readonly leftBehind: readonly PodOutcome[];
   }> {
-    const freed = new Set<string>();
+    const freed = new Set(this.retrying);
     const leftBehind: PodOutcome[] = [];
     for (const [identity, outcome] of this.outcomes) {
-      if (wanted.has(identity)) continue;
+      if (wanted.has(identity) || this.isDown(outcome)) continue;
       this.outcomes.delete(identity);
+      this.known.delete(identity);
       if (outcome.running === undefined) continue;
       freed.add(outcome.running.node.spec.name);
       const remark = await this.remove(outcome.running);
@@ -120,9 +177,20 @@ export class RunningPods {
 
   private isDue(identity: string, pod: Pod, freed: ReadonlySet<string>): boolean {
     const node = pod.spec?.nodeName ?? "";
-    if (!this.nodes.has(node)) return false;
+    if (!this.nodes.has(node) || this.down.has(node)) return false;
     const outcome = this.outcomes.get(identity);
     return outcome === undefined || (outcome.running === undefined && freed.has(node));
+  }
+
+  private isDown({ running }: PodOutcome): boolean {
+    return running !== undefined && this.down.has(running.node.spec.name);
+  }
+
+  /** DEL for sandboxes that have ended; what it says of what is gone with them is no news. */
+  private async bury(): Promise<void> {
+    const due = this.dead.filter(({ node }) => !this.down.has(node.spec.name));
+    this.dead = this.dead.filter((running) => !due.includes(running));
+    for (const running of due) await this.remove(running);
   }
 
   private async remove(running: ClusterPod): Promise<PodRemark | undefined> {
@@ -153,11 +221,12 @@ export class RunningPods {
     }
   }
 
-  private sandboxFor(pod: Pod): PodSpec {
+  private sandboxFor(pod: Pod, identity: string): PodSpec {
     const own = this.own.get(`${pod.metadata.namespace}/${pod.metadata.name}`);
     const { name, os } = this.nodeOf(pod).spec;
     const podNetwork = this.options.cluster.file.network.name;
-    return sandboxOf(pod, { name, os, podNetwork }, own);
+    const sandbox = sandboxOf(pod, { name, os, podNetwork }, own);
+    return this.known.has(identity) ? { ...sandbox, address: own?.address } : sandbox;
   }
 
   private nodeOf(pod: Pod): ClusterNode {

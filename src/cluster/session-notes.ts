@@ -6,8 +6,9 @@
 import type { KnowledgeCode } from "../knowledge/codes.ts";
 import type { FileProblem } from "../knowledge/file-problem.ts";
 import { type MemoryKube, controllerOf } from "../kube/mod.ts";
-import type { Pod } from "../kube/objects.ts";
+import type { KubeKind, Pod } from "../kube/objects.ts";
 import { formatPrefix } from "../net/prefix.ts";
+import { BUILT_IN } from "./built-in-objects.ts";
 import type { NodeSpec } from "./file/cluster-file.ts";
 import type { FlannelTrouble } from "./flannel/flannel-daemons.ts";
 import type { PodRemark } from "./running-pods.ts";
@@ -31,6 +32,7 @@ const ADVICE: Partial<Record<KnowledgeCode, string>> = {
   "dns-host-network-policy-unsupported": "Write dnsPolicy ClusterFirst, or dnsPolicy None with a dnsConfig.",
   "pod-port-in-use": "Give the pods of the node's network different ports.",
   "ipam-range-exhausted": "Give the node a larger podCIDR, or the pods more nodes.",
+  "dhcp-no-lease": "Write underlay.dhcp.range, make it larger, or write macSpoofing: on.",
   "pod-address-outside-range":
     "Pods with addresses of the nodes' own network (Azure CNI, VPC CNI) do not run here; for others, write a cluster file with the podCIDR that they stand in.",
 };
@@ -51,6 +53,17 @@ function listed(names: readonly string[]): string {
 
 function keyOf({ metadata }: Pod): string {
   return `${metadata.namespace}/${metadata.name}`;
+}
+
+/** Where an object stands in a text of the user's; nowhere for one that every cluster has. */
+function placeOf(
+  kube: MemoryKube,
+  kind: KubeKind,
+  namespace: string,
+  name: string,
+): Pick<FileProblem, "file" | "line" | "column"> {
+  const place = kube.placeOf(kind, namespace, name);
+  return place.file === BUILT_IN ? { file: "", line: 0, column: 0 } : place;
 }
 
 /** What made the pod, as its user knows it: a ReplicaSet of a Deployment is the Deployment. */
@@ -92,7 +105,7 @@ function notesByMaker(notes: readonly PodNote[], kube: MemoryKube): readonly Fil
     const nodes = listed([...new Set(pods.map(({ spec }) => spec?.nodeName ?? ""))].toSorted());
     return {
       code: remark.code,
-      ...kube.placeOf("Pod", pod.metadata.namespace, pod.metadata.name),
+      ...placeOf(kube, "Pod", pod.metadata.namespace, pod.metadata.name),
       path: "",
       message: `${subjectOf(pods, kube)} on ${nodes}: ${remark.text}`,
       advice: adviceOn(remark.code),
@@ -115,7 +128,7 @@ function strangeAddresses(
     const which = group.length === 1 ? `pod ${keyOf(pod)} has` : `${group.length} pods have`;
     return {
       code: remark.code,
-      ...kube.placeOf("Node", "", node),
+      ...placeOf(kube, "Node", "", node),
       path: "",
       message: `node ${node}: ${which} no network, because ${where} does not hold ${addresses}`,
       advice: adviceOn(remark.code),
@@ -143,7 +156,7 @@ export function podNotes(
 export function flannelNotes(troubles: readonly FlannelTrouble[], kube: MemoryKube): readonly FileProblem[] {
   return troubles.map(({ node, finding: { code, message } }) => ({
     code,
-    ...kube.placeOf("Node", "", node),
+    ...placeOf(kube, "Node", "", node),
     path: "",
     message: `flanneld on ${node}: ${message}`,
     advice: adviceOn(code),
@@ -164,8 +177,8 @@ export function machineNotes(kube: MemoryKube, machines: Machines): readonly Fil
       const [first] = pods.filter(({ spec }) => spec?.nodeName === name);
       const place =
         isThere || first === undefined
-          ? kube.placeOf("Node", "", name)
-          : kube.placeOf("Pod", first.metadata.namespace, first.metadata.name);
+          ? placeOf(kube, "Node", "", name)
+          : placeOf(kube, "Pod", first.metadata.namespace, first.metadata.name);
       const which =
         count === 0
           ? "nothing runs on it"
@@ -192,7 +205,7 @@ export function serviceNotes(troubles: readonly ServiceTrouble[], kube: MemoryKu
     const [{ namespace, name, finding }] = group;
     const nodes = listed(group.map(({ node }) => node));
     const place =
-      name === "" ? kube.placeOf("Node", "", group[0].node) : kube.placeOf("Service", namespace, name);
+      name === "" ? placeOf(kube, "Node", "", group[0].node) : placeOf(kube, "Service", namespace, name);
     const subject = name === "" ? "kube-proxy" : `Service ${namespace}/${name}`;
     return {
       code: finding.code,

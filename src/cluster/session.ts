@@ -8,6 +8,7 @@ import type { LoadedObject } from "../kube/mod.ts";
 import type { KubeKind, KubeObject } from "../kube/objects.ts";
 import type { ServicePortStatus } from "../kube-proxy/mod.ts";
 import type { Cluster } from "./cluster.ts";
+import type { NodeChange, NodeStanding } from "./life/node-change.ts";
 import type { RepairCount } from "./node-repairs.ts";
 
 /** A text that somebody gave: a cluster file or manifests. `name` is only used in messages. */
@@ -80,6 +81,25 @@ export interface DeleteReport {
   readonly notes: readonly SessionProblem[];
 }
 
+/** What became of a node. */
+export interface NodeReport {
+  readonly node: string;
+  readonly standing: NodeStanding;
+  /** The range of its pods. */
+  readonly podCIDR: string;
+  /** What was done, in a few words. */
+  readonly text: string;
+  /** What is worth knowing about the cluster now, and was not before. */
+  readonly notes: readonly SessionProblem[];
+}
+
+/** How the control plane stands. */
+export interface ControlPlaneReport {
+  readonly apiServer: "up" | "down";
+  /** What is worth knowing about the cluster now, and was not before. */
+  readonly notes: readonly SessionProblem[];
+}
+
 /** What became of letting time pass. */
 export interface TimeReport {
   /** Virtual time now. */
@@ -129,6 +149,10 @@ export interface ClusterSession {
   apply(objects: readonly LoadedObject[]): Promise<ApplyReport>;
   /** Removes objects and what the controllers made of them; time settles. */
   delete(references: readonly ObjectReference[]): Promise<DeleteReport>;
+  /** Lets something happen to a node; time settles. @throws RequestError for what the node cannot do now. */
+  changeNode(node: string, change: NodeChange): Promise<NodeReport>;
+  /** Begins or ends an outage of the API server; time settles. */
+  setApiServer(state: "up" | "down"): Promise<ControlPlaneReport>;
   /** Lets virtual time pass; kube-proxies and flanneld do what they do without being told. */
   passTime(milliseconds: number): Promise<TimeReport>;
   /** All objects of a kind, by namespace and name. Without `namespace`: of all namespaces. */

@@ -1,10 +1,13 @@
 /** `mullion trace`: one packet and its answer through a copy of the cluster, explained. */
 import { assert } from "../base/assert.ts";
 import type { KnowledgeCode } from "../knowledge/codes.ts";
+import { formatIp } from "../net/ip.ts";
 import type { ProbeResult } from "../host/probe-result.ts";
 import { buildLeg } from "./build-trace.ts";
-import { type Cluster, forkCluster } from "./cluster.ts";
+import { type Cluster, type ClusterPod, forkCluster } from "./cluster.ts";
+import { driverTraits } from "./file/driver-traits.ts";
 import { type Party, byIpv6, findParty, findService } from "./find-party.ts";
+import { networkNamed } from "./networks/networks-of-node.ts";
 import { runAttempt } from "./probe-party.ts";
 import { RequestError } from "./request-error.ts";
 import { type HeardEvent, TraceCollector } from "./trace-collector.ts";
@@ -108,6 +111,25 @@ function summarize(
     : `The packet did not reach ${name}: ${drop(legs.forward)}.`;
 }
 
+const DESTINATIONS: readonly string[] = ["ip.dst", "ipv6.dst"];
+
+/** The back end that a Service chose, when it is a pod of a network that its address does not lead to. */
+function strayBackEnd({ file, pods }: Cluster, to: Party, forward: TraceLeg): ClusterPod | undefined {
+  const asked = formatIp(to.ip);
+  const chosen = forward.steps
+    .flatMap(({ changes }) => changes)
+    .find(({ field, before }) => DESTINATIONS.includes(field) && before === asked)?.after;
+  const owners = pods.filter(({ address, address6 }) =>
+    [address, address6].some((ip) => ip !== undefined && formatIp(ip) === chosen),
+  );
+  const isStray = ({ spec }: ClusterPod): boolean => {
+    const { driver, name } = networkNamed(file, spec.podNetwork);
+    const isCutOff = driverTraits(driver).isIsolated || driver === "NAT";
+    return spec.network !== "host" && name !== file.network.name && isCutOff;
+  };
+  return owners.every(isStray) ? owners[0] : undefined;
+}
+
 /** An attempt that is followed: both ends are parties of the cluster in which it runs. */
 export interface FollowedAttempt {
   readonly from: Party;
@@ -139,7 +161,9 @@ export function followAttempt(cluster: Cluster, attempt: FollowedAttempt): Trace
   const answered = collector.legOf(2);
   const reply = answered.length === 0 ? undefined : buildLeg(answered);
   const verdict = verdictOf(result, forward);
-  const code = explain(verdict, forward, reply);
+  const stray = verdict === "answered" ? undefined : strayBackEnd(cluster, to, forward);
+  const code = stray === undefined ? explain(verdict, forward, reply) : "service-back-end-in-other-network";
+  const summary = summarize(verdict, result, to, { forward, reply });
   const node = cluster.nodes.find((each) => each.spec.name === from.description.node) ?? cluster.nodes[0];
   const report: TraceReport = {
     apiVersion: "mullion/v1alpha1",
@@ -150,7 +174,10 @@ export function followAttempt(cluster: Cluster, attempt: FollowedAttempt): Trace
     ...(port === undefined ? {} : { port }),
     compat: node?.spec.compat ?? "reference",
     verdict,
-    summary: summarize(verdict, result, to, { forward, reply }),
+    summary:
+      stray === undefined
+        ? summary
+        : `${summary} Its back end ${stray.spec.namespace}/${stray.spec.name} is in network ${stray.spec.podNetwork}, and kube-proxy serves ${cluster.file.network.name}.`,
     ...(code === undefined ? {} : { code }),
     ...(result.outcome === "answered" ? { answer: result.answer.trim() } : {}),
     forward,

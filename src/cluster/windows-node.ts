@@ -2,7 +2,7 @@
 import { defined } from "../base/assert.ts";
 import type { Environment } from "../base/environment.ts";
 import type { Device } from "../device/device.ts";
-import { memoryPair } from "../device/memory-pair.ts";
+import { type MemoryDevice, memoryPair } from "../device/memory-pair.ts";
 import type { HcnClient } from "../hcn/client.ts";
 import { HnsService } from "../hns/hns-service.ts";
 import { InProcessHcnClient } from "../hns/in-process-client.ts";
@@ -55,7 +55,7 @@ export function bootWindowsNode(
   env: Environment,
   file: ClusterFile,
   spec: NodeSpec,
-  uplink: { readonly device: Device; readonly mac: Mac },
+  uplink: { readonly device: MemoryDevice; readonly mac: Mac },
   equipment?: NodeEquipment,
 ): ClusterNode {
   const host = new Host(env, { name: spec.name, os: "windows" });
@@ -76,9 +76,9 @@ export function bootWindowsNode(
     datapath: new SwitchDatapath(env, host),
     adapters,
     quirks: spec.quirks,
-    ...(equipment?.networking !== undefined && { networking: equipment.networking }),
+    networking: { addressDelayMs: spec.addressDelayMs, ...equipment?.networking },
   });
-  return { spec, host, hns };
+  return { spec, host, hns, uplink: uplink.device };
 }
 
 /** The client of a Windows node's HNS. */

@@ -6,7 +6,7 @@ import { assert } from "../base/assert.ts";
 import type { Environment } from "../base/environment.ts";
 import { LIMITS } from "../base/limits.ts";
 import type { Device, Receiver } from "../device/device.ts";
-import { memoryPair } from "../device/memory-pair.ts";
+import { type MemoryDevice, memoryPair } from "../device/memory-pair.ts";
 import { DropCounters } from "../host/drop-counters.ts";
 import type { KnowledgeCode } from "../knowledge/codes.ts";
 import { type Mac, formatMac, isGroupMac } from "../net/mac.ts";
@@ -114,7 +114,7 @@ export class LearningSwitch {
   }
 
   /** Plugs a new cable in. @returns its other end. */
-  connect(name: string, options: ConnectOptions = {}): Device {
+  connect(name: string, options: ConnectOptions = {}): MemoryDevice {
     const delayMs =
       options.delayMs ?? (this.options.kind === "wire" ? CABLE_DELAYS.segmentMs : CABLE_DELAYS.virtualMs);
     const cable = options.mtuBytes === undefined ? { delayMs } : { delayMs, mtuBytes: options.mtuBytes };

@@ -8,7 +8,7 @@ import { readU16, readU32, readU48, writeU48 } from "../base/bytes.ts";
 import type { Environment } from "../base/environment.ts";
 import type { TraceEvent } from "../base/recorder.ts";
 import type { Device, Receiver } from "../device/device.ts";
-import { memoryPair } from "../device/memory-pair.ts";
+import { type MemoryDevice, memoryPair } from "../device/memory-pair.ts";
 import { DropCounters } from "../host/drop-counters.ts";
 import type { KnowledgeCode } from "../knowledge/codes.ts";
 import { type Ip, type Ipv4, formatIp } from "../net/ip.ts";
@@ -78,7 +78,7 @@ export class PhysicalHostSwitch {
   }
 
   /** Plugs a machine in. @returns its end of the cable. */
-  connect(machine: FabricMachine): Device {
+  connect(machine: FabricMachine): MemoryDevice {
     const known = this.ports.some((port) => port.machine.name === machine.name);
     assert(!known, `the fabric has a machine ${machine.name} already`);
     const [near, far] = memoryPair(this.env.clock, { delayMs: CABLE_DELAYS.segmentMs });

@@ -4,7 +4,7 @@
  */
 import { assert, defined } from "../base/assert.ts";
 import type { Environment } from "../base/environment.ts";
-import type { Device } from "../device/device.ts";
+import type { MemoryDevice } from "../device/memory-pair.ts";
 import { type Ip, type Ipv6, addToIp } from "../net/ip.ts";
 import type { Mac } from "../net/mac.ts";
 import { type Prefix, formatPrefix, prefixContains, prefixOf } from "../net/prefix.ts";
@@ -76,13 +76,14 @@ export class Underlay {
     if (spec.ipv6 !== undefined) {
       const { subnet, routerIp } = spec.ipv6;
       this.router.compartment.addAddress(inside, { ip: routerIp, length: subnet.length });
+      this.router.compartment.advertiseRouter(inside, { prefixes: [{ prefix: subnet }] });
     }
     this.hasIpv6 = spec.ipv6 !== undefined;
     for (const host of spec.outside) this.addOutsideHost(host);
   }
 
   /** Gives a node its cable to the segment. @returns the node's end. */
-  connect(name: string, options: ConnectOptions = {}): Device {
+  connect(name: string, options: ConnectOptions = {}): MemoryDevice {
     const mtuBytes = options.mtuBytes ?? this.mtuBytes;
     return this.segment.connect(name, mtuBytes === undefined ? options : { ...options, mtuBytes });
   }

@@ -59,6 +59,7 @@ export const KNOWLEDGE_CODES = [
   "address-spoofing-refused",
   "arp-spoofing-refused",
   "dhcp-server-refused",
+  "dhcp-no-lease",
   "router-advertisement-refused",
   "non-ip-frame-refused",
   // Services, names and host networking.
@@ -94,6 +95,7 @@ export const KNOWLEDGE_CODES = [
   "service-without-usable-endpoints",
   "service-endpoints-terminating",
   "service-local-endpoint-missing",
+  "service-back-end-in-other-network",
   "service-remote-endpoint-refused",
   "service-load-balancer-refused",
   "session-affinity-unsupported",
@@ -163,6 +165,7 @@ export const KNOWLEDGE_CODES = [
   "cluster-not-running",
   "cluster-already-running",
   "cluster-unreachable",
+  "node-action-impossible",
   "cluster-not-private",
   "cluster-start-failed",
   "api-request-invalid",

@@ -44,6 +44,8 @@ const FACTS: FlowFacts = {
   losesOverlayNodePorts: false,
   losesSecondNodePort: false,
   service: "none",
+  isClientServed: true,
+  strayBackEnds: "none",
   backEnds: 0,
   localBackEnds: 0,
   askedHasPods: true,
@@ -188,6 +190,16 @@ const CASES: readonly Case[] = [
   ["SVC-HAIRPIN-LINUX", { ...SERVICE, ...LINUX, flow: "pod-to-own-service", isDsr: true }, "works, sees any"],
   ["SVC-ICMP", { ...SERVICE, protocol: "icmp" }, "icmp-to-service-not-balanced"],
   ["SVC-NO-BACK-ENDS", { ...SERVICE, backEnds: 0 }, "not-applicable"],
+  // kube-proxy.md §3.4, §8 row B5.
+  [
+    "SVC-BACK-ENDS-STRAY",
+    { ...SERVICE, backEnds: 0, localBackEnds: 0, strayBackEnds: "all" },
+    "service-back-end-in-other-network",
+  ],
+  ["SVC-BACK-ENDS-STRAY", { ...NODE_PORT, strayBackEnds: "all" }, "service-back-end-in-other-network"],
+  ["SVC-BACK-ENDS-PARTLY-STRAY", { ...SERVICE, strayBackEnds: "some" }, "not-applicable"],
+  // dataplane.md §2.2.3, §2.4 B-8.
+  ["SVC-FROM-FURTHER-NETWORK", { ...SERVICE, isDsr: true, isClientServed: false }, "works, sees any"],
   ["SVC-STRANGERS", { ...SERVICE, hasStrangers: true }, "not-applicable"],
   ["SVC-NO-BACK-ENDS", { ...SERVICE, protocol: "icmp", backEnds: 0 }, "not-applicable"],
   ["SVC-NO-ROUTE", { ...SERVICE, hasRouteToTarget: false }, "not-applicable"],
@@ -404,6 +416,8 @@ const DOMAIN: { readonly [Fact in keyof FlowFacts]: readonly FlowFacts[Fact][] }
   losesOverlayNodePorts: [true, false],
   losesSecondNodePort: [true, false],
   service: ["cluster-ip", "headless", "external-name"],
+  isClientServed: [true, false],
+  strayBackEnds: ["none", "some", "all"],
   backEnds: [0, 64, 65, 1_025],
   localBackEnds: [0, 1],
   askedHasPods: [true, false],
@@ -430,6 +444,7 @@ const GATES: ReadonlySet<string> = new Set([
   "hasTwin",
   "isMacRefused",
   "isDeniedByFabric",
+  "strayBackEnds",
 ]);
 const SAMPLES = 4_000;
 

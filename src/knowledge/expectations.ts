@@ -101,7 +101,11 @@ export interface FlowFacts {
   /** kube-proxy of the asked Windows node takes the second family's load balancer for the first's (kube-proxy.md §3.11). */
   readonly losesSecondNodePort: boolean;
   readonly service: "none" | "cluster-ip" | "headless" | "external-name";
-  /** Ready back ends of the Service port. */
+  /** kube-proxy serves the network of the client; nodes and the outside stand in all. */
+  readonly isClientServed: boolean;
+  /** Back ends that the choosing node takes, in networks where nobody reaches them by their address. */
+  readonly strayBackEnds: "none" | "some" | "all";
+  /** Ready back ends of the Service port that the choosing node takes. */
   readonly backEnds: number;
   /** Of them, those on the node that chooses. */
   readonly localBackEnds: number;

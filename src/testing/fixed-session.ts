@@ -8,7 +8,14 @@ import { formatIp } from "../net/ip.ts";
 import { formatPrefix } from "../net/prefix.ts";
 import type { Cluster, ClusterNode, ClusterPod } from "../cluster/cluster.ts";
 import { RequestError } from "../cluster/request-error.ts";
-import type { ApplyReport, ClusterSession, DeleteReport, TimeReport } from "../cluster/session.ts";
+import type {
+  ApplyReport,
+  ClusterSession,
+  ControlPlaneReport,
+  DeleteReport,
+  NodeReport,
+  TimeReport,
+} from "../cluster/session.ts";
 
 function refuseChange(): never {
   throw new RequestError(
@@ -117,6 +124,14 @@ export class FixedSession implements ClusterSession {
   }
 
   async delete(): Promise<DeleteReport> {
+    return Promise.resolve().then(refuseChange);
+  }
+
+  async changeNode(): Promise<NodeReport> {
+    return Promise.resolve().then(refuseChange);
+  }
+
+  async setApiServer(): Promise<ControlPlaneReport> {
     return Promise.resolve().then(refuseChange);
   }
 

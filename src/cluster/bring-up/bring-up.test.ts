@@ -131,7 +131,7 @@ describe("start.ps1", () => {
     expect(stale.outcome).not.toBe("up");
 
     const node = await bareNode({ edits: ["copy-net-conf"], more: { formerRange } });
-    node.files.texts.delete(SOURCE_VIP);
+    node.files.remove(SOURCE_VIP);
     const mended = await runScripts(node);
     expect(mended.outcome).toBe("up");
     expect(commandLineOf(mended, "kube-proxy")).toContain("--source-vip=10.244.1.2 ");

@@ -205,8 +205,9 @@ export async function runScripts(
     tookMs: node.clock.nowMs - beganMs,
     steps,
     processes: reports,
-    files: [...node.files.texts]
-      .map(([path, text]) => ({ path: windowsPath(path), text }))
+    files: node.files
+      .list()
+      .map(({ path, text }) => ({ path: windowsPath(path), text }))
       .toSorted((a, b) => (a.path < b.path ? -1 : 1)),
   };
 }

@@ -5,6 +5,7 @@ import { listEndpoints, listLoadBalancers, listNetworks } from "../../hcn/operat
 import { formatRoute } from "../../host/route-table.ts";
 import type { Compartment } from "../../host/compartment.ts";
 import { formatIp } from "../../net/ip.ts";
+import type { NodeFiles } from "../flannel/node-files.ts";
 import { CHANGE_KINDS, type Change, type ChangeKind } from "./report.ts";
 
 /** By kind and name: what it is. */
@@ -24,7 +25,7 @@ export interface Lookout {
   /** HNS itself, whatever the scripts get to hear of it. */
   readonly hns: HcnClient;
   readonly root: Compartment;
-  readonly files: ReadonlyMap<string, string>;
+  readonly files: NodeFiles;
   reservations(): Promise<readonly string[]>;
   /** Undefined: there is no Node object. */
   node(): Promise<NodeLook | undefined>;
@@ -69,7 +70,7 @@ async function lookAtHns(hns: HcnClient, look: Map<string, string>): Promise<voi
 
 export async function lookAt(lookout: Lookout): Promise<Look> {
   const look = new Map<string, string>();
-  for (const [path, text] of lookout.files)
+  for (const { path, text } of lookout.files.list())
     look.set(keyOf("file", windowsPath(path)), `${text.length} characters ${text}`);
   for (const reservation of await lookout.reservations()) look.set(keyOf("reservation", reservation), "");
   await lookAtHns(lookout.hns, look);

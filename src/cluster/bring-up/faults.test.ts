@@ -55,7 +55,7 @@ const FAULTS: readonly [what: string, asked: Asked, step: string, outcome: strin
     { faults: ["management-ip-late"], edits: ["no-external"], flanneld: "0.12.0" },
     "Wait",
     "went-on",
-    "flannel-network-not-made",
+    "flannel-network-not-ready",
   ],
   [
     "an interface name that is none, host-gw",

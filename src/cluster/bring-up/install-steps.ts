@@ -76,7 +76,7 @@ export function download(script: string): Step {
         [CNI_CONF, fetchedCniConf(networkMode, node.options.runtime)],
       ] as const;
       for (const [path, text] of fetched) {
-        if (node.files.texts.has(path)) node.print(`File ${path} already exists.`);
+        if (node.files.has(path)) node.print(`File ${path} already exists.`);
         else await write(node, path, text);
       }
     },

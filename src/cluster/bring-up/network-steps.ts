@@ -61,14 +61,14 @@ function filesFor(node: ScriptNode): SubnetFiles {
   };
 }
 
-function startProcess(node: ScriptNode): FlanneldProcess {
+async function startProcess(node: ScriptNode): Promise<void> {
   const { options, source, clock, host, client, files } = node;
   const process = new FlanneldProcess({
     nodeName: node.hostname,
     release: options.flanneld,
     compat: "reference",
     managementIP: options.parameters.managementIP,
-    netConf: files.texts.get(FLANNEL_NET_CONF),
+    netConf: await files.read(FLANNEL_NET_CONF),
     source,
     clock,
     host,
@@ -76,7 +76,6 @@ function startProcess(node: ScriptNode): FlanneldProcess {
     files: filesFor(node),
   });
   node.start(process);
-  return process;
 }
 
 export const START_FLANNELD: Step = {
@@ -86,7 +85,7 @@ export const START_FLANNELD: Step = {
   async perform(node) {
     await checkNetConf(node);
     await cleanUpNetwork(node);
-    startProcess(node);
+    await startProcess(node);
     await node.work();
   },
 };
@@ -99,7 +98,7 @@ export const START_FLANNELD_SERVICE: Step = {
   command: `StartFlanneld; WaitForServiceRunningState -ServiceName FlannelD -TimeoutSeconds ${SERVICE_SECONDS}`,
   async perform(node) {
     await checkNetConf(node);
-    startProcess(node);
+    await startProcess(node);
     await node.work();
   },
 };
@@ -215,7 +214,7 @@ export function getSourceVip(script: string, asksAlways: boolean): Step {
       const subnet = (await lookForNetwork(node, node.networkName))?.Subnets?.[0]?.AddressPrefix ?? "";
       const request = sourceVipRequest(subnet);
       await node.files.write(SOURCE_VIP_REQUEST, `${request}\r\n`);
-      if (asksAlways || !node.files.texts.has(SOURCE_VIP))
+      if (asksAlways || !node.files.has(SOURCE_VIP))
         await node.files.write(SOURCE_VIP, `${await askHostLocal(node, request)}\r\n`);
       else await checkSourceVip(node);
     },

@@ -37,7 +37,7 @@ function checkNodeIp(node: ScriptNode, nodeIp: string): void {
 /** What the node's pods would be set up with. */
 export async function checkPodFiles(node: ScriptNode): Promise<void> {
   const { subnetFile } = DEFAULT_OPTIONS;
-  if (!node.files.texts.has(subnetFile))
+  if (!node.files.has(subnetFile))
     node.find(
       "subnet-env-missing",
       `${windowsPath(subnetFile)} is not there: each pod fails with "open ${subnetFile}: The system cannot find the path specified."`,

@@ -136,7 +136,7 @@ export class ScriptNode {
 
   /** Why kubectl and kubelet do not get through to the API server; undefined: they do. */
   apiObstacle(): BringUpFinding | undefined {
-    if (!this.files.texts.has(KUBECONFIG))
+    if (!this.files.has(KUBECONFIG))
       return {
         code: "start-script-kubeconfig-missing",
         message: `error: CreateFile ${KUBECONFIG}: The system cannot find the file specified.`,
@@ -204,7 +204,7 @@ export class ScriptNode {
     return {
       hns,
       root: node.host.root,
-      files: files.texts,
+      files,
       firewallRules,
       reservations: () =>
         leases.withLeases(RESERVATIONS, "existing", (each) =>

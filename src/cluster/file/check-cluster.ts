@@ -57,6 +57,33 @@ function checkNode(node: LocatedFields<NodeFields>, reading: Reading): void {
   }
 }
 
+/** Fields of a node's state that nothing would look at. */
+function checkNodeState(raw: RawCluster, reading: Reading): void {
+  const isFlannel = raw.network.value.plugin.value === "flannel";
+  for (const { value: node } of raw.nodes.value) {
+    const { hostname, files, addressDelay, flanneld } = node;
+    const isWindows = node.os.value === "windows";
+    if (!isWindows && hostname.value !== undefined)
+      reading.reportValue(
+        hostname.place,
+        "only programs of Windows nodes look at it",
+        "Remove the field, or write os: windows.",
+      );
+    if (addressDelay.value > 0 && !(isWindows && isFlannel))
+      reading.reportValue(
+        addressDelay.place,
+        "only flanneld on Windows waits for the address",
+        "Remove the field.",
+      );
+    if (isFlannel) continue;
+    const advice = "Remove the field, or write plugin: flannel below network.";
+    if (Object.keys(files.value).length > 0)
+      reading.reportValue(files.place, "only the programs of flannel read files of the node", advice);
+    if (flanneld.value.iface.value !== undefined || flanneld.value.restart.value !== "always")
+      reading.reportValue(flanneld.place, "flanneld does not run without plugin flannel", advice);
+  }
+}
+
 function checkPodPorts(pod: LocatedFields<PodFields>, hostPorts: NameBook, reading: Reading): void {
   const ports = new NameBook(reading);
   for (const { value: port } of pod.ports.value ?? []) {
@@ -130,6 +157,7 @@ function checkExpectations(raw: RawCluster, reading: Reading): void {
 export function checkCluster(raw: RawCluster, cluster: ClusterFile | undefined, reading: Reading): void {
   checkMachineNames(raw, reading);
   for (const { value: node } of raw.nodes.value) checkNode(node, reading);
+  checkNodeState(raw, reading);
   checkNetwork(raw.network.value, reading);
   checkPods(raw, reading);
   checkExpectations(raw, reading);

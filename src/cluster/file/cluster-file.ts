@@ -32,6 +32,9 @@ export type NetworkShape = "own-subnet" | "node-subnet";
 /** The type of an HNS network (windows-networking-documentation.md §2). */
 export type NetworkDriver = "L2Bridge" | "L2Tunnel" | "Overlay" | "Transparent" | "NAT";
 
+/** Who gives pods their addresses: HNS, out of the node's range, or a DHCP server. As `Ipams[].Type` of an HNS network. */
+export type NetworkIpam = "static" | "dhcp";
+
 export type PortProtocol = "TCP" | "UDP";
 
 export interface KubernetesVersion {
@@ -58,6 +61,21 @@ export interface NodeSpec {
    * (dataplane.md §2.6, DT-071).
    */
   readonly hasMacSpoofing: boolean;
+  /** The machine's own name: what programs take that are not told the Node's. */
+  readonly hostname: string;
+  /** What lies on its disk before anything starts, by path. */
+  readonly files: Readonly<Record<string, string>>;
+  /** How long after a new switch HNS knows the node's address there (hcn.md §4.1). */
+  readonly addressDelayMs: number;
+  readonly flanneld: FlanneldSpec;
+}
+
+/** How flanneld is started on a node. */
+export interface FlanneldSpec {
+  /** `--iface`: a name, or an address. */
+  readonly iface: string;
+  /** Whether somebody starts it again when it has ended: a service or a DaemonSet does, `start.ps1` does not. */
+  readonly isRestarted: boolean;
 }
 
 export interface OutboundNatSpec {
@@ -88,6 +106,8 @@ export interface PodNetworkSpec {
   readonly vxlanPort: number;
   /** Transparent: the VLAN of its pods on the wire; 0: none. */
   readonly vlan: number;
+  /** `dhcp`: pods ask a DHCP server on the underlay; only with driver Transparent (dataplane.md §2.12). */
+  readonly ipam: NetworkIpam;
   /** Where the addresses of each node's pods come from, by the node's name. A node without a range has no such network. */
   readonly ranges: Readonly<Record<string, Prefix>>;
 }
@@ -113,6 +133,14 @@ export interface UnderlaySpec {
   readonly routes: readonly RouteSpec[];
   /** Rules of the fabric that nodes of an L2Tunnel network hang on. */
   readonly deny: readonly DenySpec[];
+  /** The DHCP server on the router; undefined: there is none. */
+  readonly dhcp: DhcpSpec | undefined;
+}
+
+export interface DhcpSpec {
+  /** What it gives out. */
+  readonly range: Prefix;
+  readonly leaseSeconds: number;
 }
 
 /** The second family of a dual-stack cluster. */
@@ -164,6 +192,10 @@ export interface KubeProxySpec {
   readonly enabled: boolean;
   /** `--enable-dsr`. */
   readonly enableDSR: boolean;
+  /** `--forward-healthcheck-vip`. */
+  readonly forwardsHealthChecks: boolean;
+  /** `--hostname-override` with the Node's name; false: kube-proxy takes the machine's own. */
+  readonly hasHostnameOverride: boolean;
 }
 
 /** The cluster's name service. */

@@ -1,5 +1,5 @@
 /** From the fields as they were written to the whole cluster: every default filled in. */
-import { type Ipv4, addToIp } from "../../net/ip.ts";
+import { type Ipv4, addToIp, formatIp } from "../../net/ip.ts";
 import type { QuirkSettings } from "../../knowledge/quirks.ts";
 import type { Prefix } from "../../net/prefix.ts";
 import type {
@@ -19,8 +19,8 @@ import {
   type OutsideFields,
   type PodFields,
   type RootFields,
-  type UnderlayFields,
 } from "./description.ts";
+import type { UnderlayFields } from "./description-of-underlay.ts";
 import type { LocatedFields } from "./mapping.ts";
 import type { Located, Reading } from "./reading.ts";
 
@@ -49,11 +49,13 @@ function valuesOf<T>(items: readonly Located<T>[]): readonly T[] {
 
 function completeUnderlay(raw: LocatedFields<UnderlayFields>): UnderlaySpec {
   const subnet = raw.subnet.value;
+  const { range, leaseSeconds } = raw.dhcp.value;
   return {
     subnet,
     router: raw.router.value ?? (addToIp(subnet.address, 1) as Ipv4),
     routes: raw.routes.value.map(({ value }) => ({ to: value.to.value, via: value.via.value })),
     deny: raw.deny.value.map(({ value }) => ({ from: value.from.value, to: value.to.value })),
+    dhcp: range.value === undefined ? undefined : { range: range.value, leaseSeconds: leaseSeconds.value },
   };
 }
 
@@ -68,6 +70,13 @@ function completeNode(raw: LocatedFields<NodeFields>, podCIDR: Prefix, common: Q
     compat: raw.compat.value,
     quirks: Object.freeze({ ...common, ...raw.quirks.value }),
     hasMacSpoofing: raw.macSpoofing.value === "on",
+    hostname: raw.hostname.value ?? raw.name.value,
+    files: raw.files.value,
+    addressDelayMs: raw.addressDelay.value * 1_000,
+    flanneld: {
+      iface: raw.flanneld.value.iface.value ?? formatIp(raw.address.value),
+      isRestarted: raw.flanneld.value.restart.value === "always",
+    },
   };
 }
 
@@ -111,7 +120,11 @@ export function completeCluster(
 ): ClusterFile | undefined {
   const underlay = completeUnderlay(raw.underlay.value);
   const base = completeNetwork(raw.network.value, underlay);
-  const ranges = completeRanges(base, { network: raw.network.value, nodes: raw.nodes.value }, reading);
+  const ranges = completeRanges(
+    base,
+    { network: raw.network.value, nodes: raw.nodes.value, underlay },
+    reading,
+  );
   if (ranges === undefined) return undefined;
   const nodes = raw.nodes.value.flatMap(({ value }, index) => {
     const podCIDR = ranges[index];
@@ -138,6 +151,8 @@ export function completeCluster(
     kubeProxy: {
       enabled: raw.kubeProxy.value.enabled.value,
       enableDSR: raw.kubeProxy.value.enableDSR.value,
+      forwardsHealthChecks: raw.kubeProxy.value.forwardHealthCheckVip.value,
+      hasHostnameOverride: raw.kubeProxy.value.hostnameOverride.value,
     },
     dns: { enabled: raw.dns.value.enabled.value, domain: raw.dns.value.domain.value },
     loadBalancerPool: raw.loadBalancers.value.pool.value,

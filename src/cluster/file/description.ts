@@ -18,6 +18,8 @@ import {
   NETWORK,
   type NetworkFields,
 } from "./description-of-networks.ts";
+import { UNDERLAY, type UnderlayFields } from "./description-of-underlay.ts";
+import { NODE_STATE, type NodeStateFields } from "./description-of-nodes.ts";
 import { LABELS, type LocatedFields, type Mapping, list, mapping, section } from "./mapping.ts";
 import type { Located } from "./reading.ts";
 import { QUIRK_SETTINGS } from "./quirk-settings.ts";
@@ -56,7 +58,6 @@ const PODS_MAX = 150_000;
 const PORTS_MAX = 256;
 const OUTSIDE_HOSTS_MAX = 1_000;
 const NETWORKS_MAX = 64;
-const ROUTES_MAX = 10_000;
 const POLICIES_MAX = 4_096;
 const NAMES_MAX = 1_000;
 const MANIFESTS_MAX = 1_000;
@@ -79,7 +80,7 @@ interface MetadataFields {
 interface KubernetesFields {
   version: KubernetesVersion;
 }
-export interface NodeFields {
+export interface NodeFields extends NodeStateFields {
   name: string;
   os: NodeOs;
   build: WindowsBuild | undefined;
@@ -88,20 +89,6 @@ export interface NodeFields {
   compat: Compat;
   quirks: QuirkSettings;
   macSpoofing: "on" | "off";
-}
-interface DenyFields {
-  from: Prefix;
-  to: Prefix;
-}
-interface RouteFields {
-  to: Prefix;
-  via: Ipv4;
-}
-export interface UnderlayFields {
-  subnet: Prefix;
-  router: Ipv4 | undefined;
-  routes: readonly Located<LocatedFields<RouteFields>>[];
-  deny: readonly Located<LocatedFields<DenyFields>>[];
 }
 export interface PortFields {
   port: number;
@@ -126,6 +113,8 @@ export interface Ipv6Fields {
 interface KubeProxyFields {
   enabled: boolean;
   enableDSR: boolean;
+  forwardHealthCheckVip: boolean;
+  hostnameOverride: boolean;
 }
 interface DnsFields {
   enabled: boolean;
@@ -218,42 +207,7 @@ const NODE = mapping<NodeFields>("a node", {
     "on",
     "What the hypervisor of a node that is a virtual machine does with MAC addresses that are not the adapter's: `off` drops their frames at the fabric's port.",
   ),
-});
-
-const DENY = mapping<DenyFields>("a rule", {
-  from: required(PREFIX, "The senders."),
-  to: required(PREFIX, "The receivers."),
-});
-
-const ROUTE = mapping<RouteFields>("a route", {
-  to: required(PREFIX, "The destinations."),
-  via: required(IPV4, "The next hop: an address of the underlay, normally a node's."),
-});
-
-const UNDERLAY = mapping<UnderlayFields>("a mapping", {
-  subnet: withDefault(
-    PREFIX,
-    prefix("10.0.0.0/24"),
-    "10.0.0.0/24",
-    "The network that the nodes stand in. At most /29.",
-  ),
-  router: optional(
-    IPV4,
-    "The router's address on the underlay: the nodes' default gateway.",
-    "the first address of the subnet",
-  ),
-  routes: withDefault(
-    list(ROUTE, { countMax: ROUTES_MAX }),
-    [],
-    [],
-    "Routes of the router. It knows the underlay and the outside hosts; pod ranges only if they stand here.",
-  ),
-  deny: withDefault(
-    list(DENY, { countMax: ROUTES_MAX }),
-    [],
-    [],
-    "Only with driver L2Tunnel: packets that the fabric's rules (network security groups) drop, also between pods of one node.",
-  ),
+  ...NODE_STATE,
 });
 
 const PROTOCOL = withDefault(
@@ -329,6 +283,18 @@ const KUBE_PROXY = mapping<KubeProxyFields>("a mapping", {
     false,
     "kube-proxy's flag `--enable-dsr` on Windows nodes: back ends answer clients directly.",
   ),
+  forwardHealthCheckVip: withDefault(
+    BOOLEAN,
+    false,
+    false,
+    "kube-proxy's flag `--forward-healthcheck-vip` on Windows nodes: health checks to the address of a Service of type LoadBalancer are answered by the node. Needs a leg of the node in the network, as an L2Bridge network of shape `own-subnet` has one.",
+  ),
+  hostnameOverride: withDefault(
+    BOOLEAN,
+    true,
+    true,
+    "kube-proxy's flag `--hostname-override` on Windows nodes, with the Node's name. Without it kube-proxy takes the node's `hostname`, and no pod counts as local where the two differ.",
+  ),
 });
 
 const DNS = mapping<DnsFields>("a mapping", {
@@ -403,7 +369,7 @@ export const CLUSTER: Mapping<RootFields> = mapping<RootFields>("a cluster file"
     list(FURTHER_NETWORK, { countMax: NETWORKS_MAX }),
     [],
     [],
-    "Further networks of Windows nodes, for pods that name them. The cluster makes them and their endpoints by calls to HNS; Services are programmed for `network` alone.",
+    "Further networks of Windows nodes, for pods that name them. The cluster makes them and their endpoints by calls to HNS; kube-proxy serves `network` alone.",
   ),
   underlay: section(UNDERLAY, "What joins the nodes."),
   ipv6: section(IPV6, "The second family of a dual-stack cluster."),

@@ -268,33 +268,58 @@ export function list<T>(
   return new ListShape(item, { countMin, countMax });
 }
 
-const LABELS_MAX = 256;
+/** A mapping from free keys to text. */
+interface TextsRule {
+  readonly noun: string;
+  /** What one entry is called. */
+  readonly item: string;
+  readonly countMax: number;
+  /** An example of a text that YAML would not take for one. */
+  readonly advice: string;
+}
+
+function textsOf({ noun, item, countMax, advice }: TextsRule): Shape<Readonly<Record<string, string>>> {
+  return Object.freeze({
+    noun,
+    read(node: ParsedNode, place: Place, reading: Reading): Readonly<Record<string, string>> | undefined {
+      if (!isMap(node)) {
+        reading.reportValue(
+          place,
+          `must be a mapping, but is ${nameOf(node)}`,
+          "Write name: value, one per line.",
+        );
+        return undefined;
+      }
+      const texts = new Map<string, string>();
+      let isComplete = node.items.length <= countMax;
+      if (!isComplete) reading.reportValue(place, `more than ${countMax} ${item}s`, "Leave some out.");
+      for (const [name, entry] of entriesOf(node, place, reading)) {
+        if (isScalar(entry.node) && typeof entry.node.value === "string") texts.set(name, entry.node.value);
+        else {
+          const at = { offset: entry.node?.range[0] ?? entry.keyOffset, path: childPath(place.path, name) };
+          reading.reportValue(at, `the value of a ${item} must be text`, advice);
+          isComplete = false;
+        }
+      }
+      return isComplete ? Object.freeze(Object.fromEntries(texts)) : undefined;
+    },
+    schema: (): JsonObject => ({ type: "object", additionalProperties: { type: "string" } }),
+    parts: (): readonly ShapePart[] => [],
+  });
+}
 
 /** Labels: a mapping from names to text. */
-export const LABELS: Shape<Readonly<Record<string, string>>> = Object.freeze({
+export const LABELS: Shape<Readonly<Record<string, string>>> = textsOf({
   noun: "a mapping from names to text",
-  read(node: ParsedNode, place: Place, reading: Reading): Readonly<Record<string, string>> | undefined {
-    if (!isMap(node)) {
-      reading.reportValue(
-        place,
-        `must be a mapping, but is ${nameOf(node)}`,
-        "Write name: value, one per line.",
-      );
-      return undefined;
-    }
-    const labels = new Map<string, string>();
-    let isComplete = node.items.length <= LABELS_MAX;
-    if (!isComplete) reading.reportValue(place, `more than ${LABELS_MAX} labels`, "Leave some out.");
-    for (const [name, entry] of entriesOf(node, place, reading)) {
-      if (isScalar(entry.node) && typeof entry.node.value === "string") labels.set(name, entry.node.value);
-      else {
-        const at = { offset: entry.node?.range[0] ?? entry.keyOffset, path: childPath(place.path, name) };
-        reading.reportValue(at, "the value of a label must be text", 'Put it in quotes: "1", "true", "".');
-        isComplete = false;
-      }
-    }
-    return isComplete ? Object.freeze(Object.fromEntries(labels)) : undefined;
-  },
-  schema: (): JsonObject => ({ type: "object", additionalProperties: { type: "string" } }),
-  parts: (): readonly ShapePart[] => [],
+  item: "label",
+  countMax: 256,
+  advice: 'Put it in quotes: "1", "true", "".',
+});
+
+/** Files: a mapping from paths to what they hold. */
+export const TEXTS_BY_PATH: Shape<Readonly<Record<string, string>>> = textsOf({
+  noun: "a mapping from paths to text",
+  item: "file",
+  countMax: 64,
+  advice: "Write what the file holds as one text, in quotes or behind a | in lines of its own.",
 });

@@ -136,6 +136,24 @@ export const NETWORK_NAME: Shape<string> = textOf({
   advise: () => "Use letters, digits, dots, underscores and hyphens, such as cbr0.",
 });
 
+/** The name of a Windows machine: as NetBIOS takes it, or longer as DNS does. */
+export const COMPUTER_NAME: Shape<string> = textOf({
+  noun: "a computer name",
+  pattern: "^[A-Za-z0-9]([-A-Za-z0-9]*[A-Za-z0-9])?$",
+  lengthMax: 63,
+  parse: (text) => (/^[A-Za-z0-9]([-A-Za-z0-9]*[A-Za-z0-9])?$/.test(text) ? text : undefined),
+  advise: () => "Use letters, digits and hyphens, as in WIN-8QT3L1K2V9E.",
+});
+
+/** What `--iface` takes: the name of an adapter, or an address. */
+export const INTERFACE: Shape<string> = textOf({
+  noun: "the name or address of an adapter",
+  pattern: "^\\S(.*\\S)?$",
+  lengthMax: 256,
+  parse: (text) => (/^\S(?:.*\S)?$/.test(text) ? text : undefined),
+  advise: () => "Write the adapter's name, such as Ethernet, or the address that it has.",
+});
+
 /** A path that cannot leave the folder it is relative to (design: files named by input stay in their directory). */
 function isRelativePath(text: string): boolean {
   const isRooted = /^([/\\]|[A-Za-z]:)/.test(text);

@@ -10,16 +10,18 @@ import type { Finding } from "../../flannel/flannel-error.ts";
 import type { FlannelHost } from "../../flannel/flannel-host.ts";
 import { KeptLog } from "../../flannel/flannel-log.ts";
 import { DEFAULT_OPTIONS } from "../../flannel/flanneld-options.ts";
-import { Flanneld, type FlanneldState, configurationFor } from "../../flannel/flanneld.ts";
+import { Flanneld, configurationFor } from "../../flannel/flanneld.ts";
 import { type NetworkConfig, parseNetworkConfig } from "../../flannel/network-config.ts";
 import { RuleSet } from "../../host/netfilter/rule-set.ts";
-import type { KubeSource } from "../../kube/source.ts";
-import { formatIp } from "../../net/ip.ts";
+import type { MemoryKubeSource } from "../../kube/mod.ts";
 import type { Cluster, ClusterNode } from "../cluster.ts";
 import type { Compat } from "../file/cluster-file.ts";
 import { hcnClientOf } from "../windows-node.ts";
+import { FlannelDaemon } from "./flannel-daemon.ts";
 import { networkConfiguration } from "./network-configuration.ts";
 import type { NodeFiles } from "./node-files.ts";
+import { ProgramClock } from "./program-clock.ts";
+import { ReachableSource } from "./reachable-source.ts";
 import { SimulatedLinuxHost } from "./simulated-linux-host.ts";
 import { SimulatedWindowsHost } from "./simulated-windows-host.ts";
 
@@ -27,6 +29,11 @@ const ANNOTATIONS = annotationsOf(DEFAULT_ANNOTATION_PREFIX);
 
 /** How long a start may take, in virtual time: longer than the longest wait of a back end. */
 const START_MS = 120_000;
+/** kubelet starts a container that has ended again after so long, the first times (Kubernetes, CrashLoopBackOff). */
+const RESTART_MS = 10_000;
+const RESTARTS_MAX = 3;
+/** What a watch tells, and a list behind it, has its promises behind it after so many turns. */
+const TURNS = 10;
 
 /** What keeps a node from its network, or from others. */
 export interface FlannelTrouble {
@@ -34,117 +41,133 @@ export interface FlannelTrouble {
   readonly finding: Finding;
 }
 
-/** flanneld on one node, over all its restarts. */
-interface Daemon {
-  readonly node: ClusterNode;
-  readonly host: FlannelHost;
-  readonly log: KeptLog;
-  flanneld: Flanneld;
-  state: FlanneldState | undefined;
-  /** Ends its watch. */
-  stop: (() => void) | undefined;
-  /** When it wants to be called by the clock; undefined: only when something is told. */
-  dueAtMs: number | undefined;
-}
-
 export class FlannelDaemons {
   private readonly cluster: Cluster;
   /** The same `net-conf.json` on all nodes. */
   private readonly config: NetworkConfig;
-  private readonly source: KubeSource;
+  private readonly source: ReachableSource;
+  private readonly clock: ProgramClock;
   private readonly files: ReadonlyMap<string, NodeFiles>;
-  private readonly daemons = new Map<string, Daemon>();
+  private readonly daemons: ReadonlyMap<string, FlannelDaemon>;
   /** By temper: one look at Kubernetes for all nodes of it. */
   private readonly leases = new Map<Compat, NodeLeases>();
 
   /** `files`: the disks of the nodes, by their names. */
-  constructor(cluster: Cluster, source: KubeSource, files: ReadonlyMap<string, NodeFiles>) {
+  constructor(cluster: Cluster, server: MemoryKubeSource, files: ReadonlyMap<string, NodeFiles>) {
     this.cluster = cluster;
     this.config = parseNetworkConfig(JSON.stringify(networkConfiguration(cluster.file.network)));
-    this.source = source;
+    this.source = new ReachableSource(server);
+    this.clock = new ProgramClock(cluster.clock);
     this.files = files;
+    this.daemons = new Map(cluster.nodes.map((node) => [node.spec.name, this.daemonOf(node)]));
   }
 
   /** Starts flanneld on each node, and lets time pass until all run or cannot. */
   async start(): Promise<void> {
-    const { clock, nodes } = this.cluster;
-    for (const node of nodes) {
-      const host = this.hostOf(node);
-      const log = new KeptLog();
-      const flanneld = this.create(node, host, log);
-      const fresh = { state: undefined, stop: undefined, dueAtMs: clock.nowMs };
-      this.daemons.set(node.spec.name, { node, host, log, flanneld, ...fresh });
+    for (const daemon of this.daemons.values()) daemon.start();
+    await this.bringUp();
+  }
+
+  /** Starts flanneld of a node as its service manager does, again if it ends, and lets time pass until it runs or cannot. */
+  async startOn(node: string): Promise<void> {
+    const daemon = this.of(node);
+    daemon.start();
+    for (let restarts = 0; ; restarts++) {
+      await this.bringUp();
+      const isOver = daemon.state?.state !== "ended" || !daemon.isRestarted;
+      if (isOver || restarts === RESTARTS_MAX) return;
+      this.cluster.clock.runUntil(this.cluster.clock.nowMs + RESTART_MS);
+      daemon.start();
     }
+  }
+
+  /** Ends flanneld of a node; what it has made stays. */
+  stopOn(node: string): void {
+    this.of(node).stop();
+  }
+
+  /** Takes from a Linux machine what only its kernel had, as a reboot does. What HNS has lost is HNS' own affair. */
+  forgetKernelState(node: string): void {
+    const { host } = this.of(node);
+    if (host instanceof SimulatedLinuxHost) host.forgetKernelState();
+  }
+
+  moveClock(node: string, byMs: number): void {
+    this.of(node).moveClock(byMs);
+  }
+
+  get isApiReachable(): boolean {
+    return this.source.isReachable;
+  }
+
+  /** Begins or ends an outage of the API server, as flanneld sees it. */
+  setApiReachable(isReachable: boolean): void {
+    this.source.isReachable = isReachable;
+    // All nodes share one look at the API server, and a process that begins now would not wait.
+    if (isReachable) for (const leases of this.leases.values()) leases.resume();
+  }
+
+  /** When somebody wants to be called next; undefined: nobody does. */
+  get nextAtMs(): number | undefined {
+    const due = [...this.daemons.values()].flatMap(({ dueAtMs }) => dueAtMs ?? []);
+    if (this.clock.nextAtMs !== undefined) due.push(this.clock.nextAtMs);
+    return due.length === 0 ? undefined : Math.min(...due);
+  }
+
+  /** Lets everybody work on what was told and on what is due by the clock, until nobody has anything left. */
+  async sync(): Promise<void> {
+    // A process that has ended is started again by whoever looks after it: kubelet, or the service manager.
+    for (const daemon of this.daemons.values())
+      if (daemon.state?.state === "ended" && daemon.isRestarted) daemon.start();
+    await this.work();
+  }
+
+  listTroubles(): readonly FlannelTrouble[] {
+    return [...this.daemons].flatMap(([node, daemon]) =>
+      daemon.findings().map((finding) => ({ node, finding })),
+    );
+  }
+
+  private of(node: string): FlannelDaemon {
+    return defined(this.daemons.get(node), `node ${node} has a machine`);
+  }
+
+  private async bringUp(): Promise<void> {
+    const { clock } = this.cluster;
     const end = clock.nowMs + START_MS;
     for (;;) {
       await this.work();
       const waiting = [...this.daemons.values()].filter(({ state }) => state?.state === "waiting");
-      if (waiting.length === 0 || clock.nowMs >= end) return;
+      if (waiting.length === 0 || clock.nowMs >= end || !this.isApiReachable) return;
       const next = Math.min(...waiting.map(({ dueAtMs = end }) => dueAtMs));
       clock.runUntil(Math.max(next, clock.nowMs + 1));
     }
   }
 
-  /** Lets everybody work on what was told and on what is due by the clock, until nobody has anything left. */
-  async sync(): Promise<void> {
-    for (const daemon of this.daemons.values()) if (daemon.state?.state === "ended") this.restart(daemon);
-    await this.work();
-  }
-
   private async work(): Promise<void> {
     const { clock } = this.cluster;
     for (;;) {
+      this.clock.runDue();
       // A watch tells in a turn of its own.
-      await Promise.resolve();
+      for (let turn = 0; turn < TURNS; turn++) await Promise.resolve();
       const due = [...this.daemons.values()].filter(
         ({ dueAtMs }) => dueAtMs !== undefined && dueAtMs <= clock.nowMs,
       );
       if (due.length === 0) return;
-      for (const daemon of due) await this.advance(daemon);
+      for (const daemon of due) await daemon.advance();
     }
   }
 
-  private async advance(daemon: Daemon): Promise<void> {
-    const { clock } = this.cluster;
-    daemon.dueAtMs = undefined;
-    const state = await daemon.flanneld.advance(clock.nowMs);
-    daemon.state = state;
-    if (daemon.flanneld.needsFollowing) {
-      daemon.stop?.();
-      daemon.stop = await daemon.flanneld.follow(() => {
-        daemon.dueAtMs = clock.nowMs;
-      });
-      daemon.dueAtMs = clock.nowMs;
-      return;
-    }
-    const waitMs =
-      state.state === "waiting" ? state.retryAfterMs : state.state === "running" ? state.nextMs : undefined;
-    // What was told meanwhile is due already. At least a moment, so that the round ends.
-    if (waitMs !== undefined) daemon.dueAtMs ??= clock.nowMs + Math.max(waitMs, 1);
-  }
-
-  /** When a flanneld has something to do though nothing is told; undefined: never. */
-  get nextAtMs(): number | undefined {
-    const due = [...this.daemons.values()].flatMap(({ dueAtMs }) => dueAtMs ?? []);
-    return due.length === 0 ? undefined : Math.min(...due);
-  }
-
-  listTroubles(): readonly FlannelTrouble[] {
-    return [...this.daemons].flatMap(([node, { flanneld, state }]) => {
-      const waiting = state?.state === "waiting" ? [state.finding] : [];
-      return [...waiting, ...flanneld.findings()].map((finding) => ({ node, finding }));
+  private daemonOf(node: ClusterNode): FlannelDaemon {
+    return new FlannelDaemon({
+      node,
+      host: this.hostOf(node),
+      clock: this.cluster.clock,
+      create: (daemon) => this.create(daemon),
+      isApiReachable: () => this.isApiReachable,
     });
   }
 
-  /** A process that has ended is started again by whoever looks after it: kubelet, or the service manager. */
-  private restart(daemon: Daemon): void {
-    daemon.stop?.();
-    daemon.stop = undefined;
-    daemon.flanneld = this.create(daemon.node, daemon.host, daemon.log);
-    daemon.dueAtMs = this.cluster.clock.nowMs;
-  }
-
-  /** The machine as flanneld finds it; it outlives the process. */
   private hostOf({ spec, host, hns }: ClusterNode): FlannelHost {
     if (hns !== undefined) return new SimulatedWindowsHost(host.root);
     const rules = new RuleSet();
@@ -153,9 +176,9 @@ export class FlannelDaemons {
     return new SimulatedLinuxHost({ env, name: spec.name, compartment: host.root, rules });
   }
 
-  private create(node: ClusterNode, host: FlannelHost, log: KeptLog): Flanneld {
+  private create(daemon: FlannelDaemon): Flanneld {
+    const { node, host, log } = daemon;
     const { spec } = node;
-    const { clock } = this.cluster;
     const families = configurationFor(this.config, host.os);
     const store = new KubeLeaseStore({
       source: this.source,
@@ -166,7 +189,7 @@ export class FlannelDaemons {
       setsCondition: true,
       compat: spec.compat,
       log,
-      clock,
+      clock: daemon,
       epochMs: 0,
     });
     return new Flanneld({
@@ -178,7 +201,7 @@ export class FlannelDaemons {
       options: {
         ...DEFAULT_OPTIONS,
         compat: spec.compat,
-        iface: [formatIp(spec.address)],
+        iface: [spec.flanneld.iface],
         ipMasq: true,
       },
     });
@@ -187,10 +210,9 @@ export class FlannelDaemons {
   private leasesFor(compat: Compat, families: NetworkConfig): NodeLeases {
     const known = this.leases.get(compat);
     if (known !== undefined) return known;
-    const { clock } = this.cluster;
     const leases = new NodeLeases({
       source: this.source,
-      clock,
+      clock: this.clock,
       annotations: ANNOTATIONS,
       families,
       compat,

@@ -8,17 +8,56 @@ const MISSING = {
   linux: "no such file or directory",
 } as const;
 
+/** What one file is called, whichever way it is written: Windows knows no case, both slashes, and starts at its drive. */
+function keyOf(path: string, os: keyof typeof MISSING): string {
+  if (os === "linux") return path;
+  return path
+    .replace(/^[Cc]:/, "")
+    .replaceAll("\\", "/")
+    .toLowerCase();
+}
+
 export class NodeFiles extends MemorySubnetFiles implements TextFiles {
   private readonly os: keyof typeof MISSING;
+  /** How each was called when it was first written, by its key. */
+  private readonly paths = new Map<string, string>();
 
-  constructor(os: keyof typeof MISSING) {
+  /** `initial`: what lies there before anything starts, by path. */
+  constructor(os: keyof typeof MISSING, initial: Readonly<Record<string, string>> = {}) {
     super();
     this.os = os;
+    for (const [path, text] of Object.entries(initial)) {
+      this.paths.set(keyOf(path, os), path);
+      this.texts.set(keyOf(path, os), text);
+    }
   }
 
-  readText(path: string): Promise<string> {
-    const text = this.texts.get(path);
-    if (text !== undefined) return Promise.resolve(text);
-    return Promise.reject(new Error(`open ${path}: ${MISSING[this.os]}`));
+  override read(path: string): Promise<string | undefined> {
+    return super.read(keyOf(path, this.os));
+  }
+
+  override write(path: string, text: string): Promise<void> {
+    const key = keyOf(path, this.os);
+    if (!this.paths.has(key)) this.paths.set(key, path);
+    return super.write(key, text);
+  }
+
+  has(path: string): boolean {
+    return this.texts.has(keyOf(path, this.os));
+  }
+
+  remove(path: string): void {
+    this.texts.delete(keyOf(path, this.os));
+  }
+
+  /** All files, as they were called when they were first written, in that order. */
+  list(): readonly { readonly path: string; readonly text: string }[] {
+    return [...this.texts].map(([key, text]) => ({ path: this.paths.get(key) ?? key, text }));
+  }
+
+  async readText(path: string): Promise<string> {
+    const text = await this.read(path);
+    if (text === undefined) throw new Error(`open ${path}: ${MISSING[this.os]}`);
+    return text;
   }
 }

@@ -3,9 +3,11 @@
  * one of the node's own range, in the same book as the pods' (control-planes.md §1.11).
  */
 import { type PluginRunner, readPrintedResult, runForOutput } from "../../cni/plugin-runner.ts";
+import type { Compat } from "../../cni/parameters.ts";
 import type { HcnClient } from "../../hcn/client.ts";
 import { getNetworkByName } from "../../hcn/operations.ts";
 import type { Ipv4 } from "../../net/ip.ts";
+import { parsePrefix, prefixContains } from "../../net/prefix.ts";
 import type { NodeFiles } from "./node-files.ts";
 
 const REQUEST_FILE = String.raw`C:\k\sourceVipRequest.json`;
@@ -22,6 +24,17 @@ export interface SourceVipParts {
   readonly networkName: string;
   /** `CNI_PATH`. */
   readonly path: string;
+  readonly compat: Compat;
+}
+
+function environmentFor(command: "ADD" | "DEL", path: string): Readonly<Record<string, string>> {
+  return {
+    CNI_COMMAND: command,
+    CNI_CONTAINERID: OWNER,
+    CNI_NETNS: OWNER,
+    CNI_IFNAME: OWNER,
+    CNI_PATH: path,
+  };
 }
 
 /** host-local's first address in what it has printed. */
@@ -31,15 +44,24 @@ function addressIn(text: string): Ipv4 | undefined {
 }
 
 /**
- * Reserves the address, unless the answer of an earlier run lies on the disk, which is taken as it is.
+ * Reserves the address, unless the answer of an earlier run lies on the disk, which the reference takes as it is. An
+ * address of another range, from before the node joined again (control-planes.md §1.10), is given back in `better`.
  * @throws HcnError when HNS does not have the network; CniError when host-local refuses.
  */
 export async function reserveSourceVip(parts: SourceVipParts): Promise<Ipv4 | undefined> {
-  const { client, runner, files, networkName, path } = parts;
+  const { client, runner, files, networkName, path, compat } = parts;
   const known = await files.read(ANSWER_FILE);
-  if (known !== undefined) return addressIn(known);
+  const address = known === undefined ? undefined : addressIn(known);
+  if (known !== undefined && compat === "reference") return address;
   const { Ipams = [] } = await getNetworkByName(client, networkName);
   const [subnet] = Ipams.flatMap(({ Subnets = [] }) => Subnets);
+  if (address !== undefined) {
+    const range = parsePrefix(subnet?.IpAddressPrefix ?? "");
+    if (range !== undefined && prefixContains(range, address)) return address;
+    const stale = await files.read(REQUEST_FILE);
+    if (stale !== undefined)
+      await runForOutput(runner, { type: "host-local", env: environmentFor("DEL", path), stdin: stale });
+  }
   const request = JSON.stringify({
     cniVersion: CNI_VERSION,
     name: networkName,
@@ -50,13 +72,7 @@ export async function reserveSourceVip(parts: SourceVipParts): Promise<Ipv4 | un
     },
   });
   await files.write(REQUEST_FILE, request);
-  const env = {
-    CNI_COMMAND: "ADD",
-    CNI_CONTAINERID: OWNER,
-    CNI_NETNS: OWNER,
-    CNI_IFNAME: OWNER,
-    CNI_PATH: path,
-  };
+  const env = environmentFor("ADD", path);
   const answer = await runForOutput(runner, { type: "host-local", env, stdin: request });
   await files.write(ANSWER_FILE, answer);
   return addressIn(answer);

@@ -17,6 +17,7 @@ import type {
   VerifyService,
   VerifyServicePort,
 } from "./model.ts";
+import { isCutOff, isLeftOut, isServed } from "./service-port.ts";
 
 /** The node that a sender or receiver is, or runs on. */
 export function nodeOf(party: VerifySender): VerifyNode | undefined {
@@ -57,10 +58,17 @@ function isKnownAround(model: VerifyModel, address: Ip, { shape }: VerifyNetwork
   return model.routedRanges.some((range) => prefixContains(range, address));
 }
 
-/** True when the nodes, or else the network between them, know the way to a pod's address. */
-function isKnownToNodes(model: VerifyModel, address: Ip, network: VerifyNetwork): boolean {
+/** True when `node`, or else the network around it, knows the way to a pod's address. */
+function isKnownTo(
+  model: VerifyModel,
+  node: VerifyNode | undefined,
+  address: Ip,
+  network: VerifyNetwork,
+): boolean {
+  if (node === undefined) return isKnownAround(model, address, network);
   // Each node of a virtual network is told of the others' ranges (dataplane.md §2.3 O-2).
-  return network.hasStaticRoutes || network.isVirtual || isKnownAround(model, address, network);
+  const isMember = network.isVirtual && network.ranges[node.name] !== undefined;
+  return network.hasStaticRoutes || isMember || isKnownAround(model, address, network);
 }
 
 function networksOf(source: VerifySender, target: VerifySender): FlowFacts["networks"] {
@@ -107,9 +115,11 @@ function arrivalAddress(model: VerifyModel, source: VerifySender, target: Verify
   }
   const { driver, shape } = target.network;
   // Linux nodes send from their VXLAN device, whose address is the first of their range.
-  if (driver === "Overlay" && node.os === "linux") return node.podRange.address;
+  const range = target.network.ranges[node.name];
+  if (range === undefined) return node.address;
+  if (driver === "Overlay" && node.os === "linux") return range.address;
   const isBridged = node.index === target.node.index && driver === "L2Bridge" && shape === "own-subnet";
-  return isBridged ? (addToIp(node.podRange.address, BRIDGE_OFFSET) ?? node.address) : node.address;
+  return isBridged ? (addToIp(range.address, BRIDGE_OFFSET) ?? node.address) : node.address;
 }
 
 /** See `FlowFacts.areAnswersTranslated`. The address of the pod's own node is never translated (SDNRoute of win-bridge). */
@@ -160,8 +170,11 @@ function commonFacts(
     hasName: true,
     hasProxy: model.hasProxy,
     isDsr: model.isDsr,
-    losesPodsWithDsr: losesPodsWithDsr(model, nodeOf(source)),
+    // Load balancers, and so the defect, are of the network that kube-proxy serves.
+    losesPodsWithDsr: network.isFirst && losesPodsWithDsr(model, nodeOf(source)),
     service: "none",
+    isClientServed: true,
+    strayBackEnds: "none",
     backEnds: 0,
     localBackEnds: 0,
     askedHasPods: true,
@@ -209,7 +222,7 @@ export function pairFacts(
   const receiver = machineFacts(nodeOf(target));
   const relation = relationOf(source, target);
   const network = networkOfFlow(model, source, target);
-  const knows = relation === "outside" ? isKnownAround : isKnownToNodes;
+  const knower = (party: VerifySender) => (relation === "outside" ? undefined : nodeOf(party));
   return {
     ...commonFacts(model, source, network),
     flow,
@@ -225,9 +238,13 @@ export function pairFacts(
     isMacRefused: relation !== "same-node" && (isMacRefused(source) || isMacRefused(target)),
     isDeniedByFabric: isDeniedByFabric(model, source.address, target.address),
     hasRouteToTarget:
-      relation === "same-node" || target.kind === "outside" || knows(model, target.address, network),
+      relation === "same-node" ||
+      target.kind === "outside" ||
+      isKnownTo(model, knower(source), target.address, network),
     hasRouteToSource:
-      relation === "same-node" || source.kind === "outside" || knows(model, source.address, network),
+      relation === "same-node" ||
+      source.kind === "outside" ||
+      isKnownTo(model, knower(target), source.address, network),
     hasOwnRules: hasOwnRules(source) || hasOwnRules(target),
     hasName: pair.hasName ?? false,
   };
@@ -246,13 +263,29 @@ function outboundNatToBackEnds(
 /** True when the node that chooses knows the way to every back end. */
 function isRouted(model: VerifyModel, port: VerifyServicePort, chooser: VerifyNode | undefined): boolean {
   return port.backEnds.every(
-    ({ address, pod }) => pod?.node.index === chooser?.index || isKnownToNodes(model, address, model.network),
+    (backEnd) =>
+      isCutOff(backEnd) ||
+      backEnd.pod?.node.index === chooser?.index ||
+      isKnownTo(model, chooser, backEnd.address, model.network),
   );
 }
 
-/** How many of the back ends run on a node. */
+/** How many of the back ends run on a node, and are known to its kube-proxy. */
 export function countLocal(port: VerifyServicePort, node: VerifyNode | undefined): number {
-  return port.backEnds.filter(({ pod }) => pod !== undefined && pod.node.index === node?.index).length;
+  return port.backEnds.filter(
+    ({ pod }) => pod !== undefined && pod.node.index === node?.index && isServed(pod),
+  ).length;
+}
+
+/** See `FlowFacts.strayBackEnds`. */
+function strayBackEnds(
+  { backEnds }: VerifyServicePort,
+  chooser: VerifyNode | undefined,
+): FlowFacts["strayBackEnds"] {
+  const chosen = backEnds.filter((each) => !isLeftOut(each, chooser));
+  const cutOff = chosen.filter(isCutOff);
+  if (backEnds.length > 0 && cutOff.length === chosen.length) return "all";
+  return cutOff.length === 0 ? "none" : "some";
 }
 
 /**
@@ -284,7 +317,9 @@ export function serviceFacts(
     outboundNat: outboundNatToBackEnds(model, source, port),
     hasRouteToTarget: isRouted(model, port, asked ?? nodeOf(source)),
     service: service.kind,
-    backEnds: port.backEnds.length,
+    isClientServed: source.kind !== "pod" || isServed(source),
+    strayBackEnds: strayBackEnds(port, asked ?? nodeOf(source)),
+    backEnds: port.backEnds.filter((each) => !isLeftOut(each, asked ?? nodeOf(source))).length,
     localBackEnds: countLocal(port, asked ?? nodeOf(source)),
     askedHasPods: asked?.hasPods ?? true,
     losesOverlayNodePorts: asked?.losesOverlayNodePorts === true,

@@ -15,10 +15,11 @@ import type {
   PodNetworkSpec,
 } from "../file/cluster-file.ts";
 import { driverTraits } from "../file/driver-traits.ts";
-import { allNetworks } from "../networks/networks-of-node.ts";
+import { allNetworks, secondFamily } from "../networks/networks-of-node.ts";
 import { findDnsService } from "../dns-service.ts";
 import { readKubernetes } from "./kubernetes-view.ts";
 import { groupBy } from "./classes.ts";
+import { isServed } from "./service-port.ts";
 import type {
   VerifyModel,
   VerifyNetwork,
@@ -110,7 +111,6 @@ function readPod(
     readonly node: VerifyNode;
     readonly network: VerifyNetwork;
     readonly hasTwin: boolean;
-    readonly isInFirstNetwork: boolean;
     readonly denials: readonly DenySpec[];
     readonly common: readonly JsonObject[];
     readonly zone: string;
@@ -150,15 +150,16 @@ function readPod(
     ownRules,
     podClass: `${node.nodeClass} ${isHostNetwork ? "host" : network.name} ${isDenied ? address : ""} ${policies}`,
     balancedPorts: new Set(),
-    // Services, and so names, are for pods of the first network.
-    usesClusterDns: isHostNetwork || context.isInFirstNetwork,
+    usesClusterDns: true,
     dnsName: isHostNetwork ? undefined : nameByAddress(pod, zone),
   };
 }
 
 /** A network of Linux nodes has no driver, and routes as the cluster's own does. */
-function readNetwork(cluster: Cluster, network: PodNetworkSpec): VerifyNetwork {
+function readNetwork(cluster: Cluster, network: PodNetworkSpec, family: IpFamily): VerifyNetwork {
   return {
+    isFirst: network === cluster.file.network,
+    ranges: readRanges(cluster, network, family),
     name: network.name,
     driver: network.driver,
     shape: network.shape,
@@ -166,6 +167,16 @@ function readNetwork(cluster: Cluster, network: PodNetworkSpec): VerifyNetwork {
     hasStaticRoutes: network.routes !== "none",
     ...(network === cluster.file.network ? readOutboundNat(cluster) : natOf(network.outboundNAT)),
   };
+}
+
+function readRanges({ file }: Cluster, network: PodNetworkSpec, family: IpFamily): VerifyNetwork["ranges"] {
+  if (family === 4) return network.ranges;
+  return Object.fromEntries(
+    file.nodes.flatMap((node) => {
+      const range = secondFamily(file, network, node)?.podRange;
+      return range === undefined ? [] : [[node.name, range] as const];
+    }),
+  );
 }
 
 function natOf({ enabled, exceptions }: OutboundNatSpec): ReturnType<typeof readOutboundNat> {
@@ -218,7 +229,7 @@ function withBalancedPorts(
   };
   const proxied = services.filter(({ kind }) => kind === "cluster-ip").flatMap(({ ports }) => ports);
   for (const { protocol, backEnds } of proxied)
-    for (const { pod, port } of backEnds) if (pod !== undefined) add(pod, protocol, port);
+    for (const { pod, port } of backEnds) if (pod !== undefined && isServed(pod)) add(pod, protocol, port);
   for (const pod of pods)
     for (const { protocol, port, hostPort } of pod.ports)
       if (hostPort !== undefined) add(pod, protocol, port);
@@ -250,7 +261,7 @@ export function readModel(cluster: Cluster, family: IpFamily = 4): VerifyModel {
   const zone = file.dns.domain;
   const networks = new Map(
     allNetworks(file).map((each) => {
-      const network = readNetwork(cluster, each);
+      const network = readNetwork(cluster, each, family);
       // Nobody translates IPv6 (dataplane.md §2.11).
       return [each.name, second === undefined ? network : { ...network, hasOutboundNat: false }];
     }),
@@ -262,7 +273,6 @@ export function readModel(cluster: Cluster, family: IpFamily = 4): VerifyModel {
     if (address === undefined) return [];
     return readPod(pod, index, {
       network: networkOf(pod.spec.podNetwork),
-      isInFirstNetwork: pod.spec.podNetwork === file.network.name,
       hasTwin: new Set(owners.get(formatIp(pod.address))?.map(({ spec }) => spec.podNetwork)).size > 1,
       denials: second === undefined ? file.underlay.deny : [],
       node: defined(byName.get(pod.node.spec.name), "a pod's node is a node of the cluster"),

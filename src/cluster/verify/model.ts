@@ -49,6 +49,10 @@ export interface VerifyNetwork {
   readonly hasStaticRoutes: boolean;
   readonly hasOutboundNat: boolean;
   readonly natExceptions: readonly Prefix[];
+  /** kube-proxy serves it: it is that of pods who ask for no other. */
+  readonly isFirst: boolean;
+  /** The ranges of its pods, by the node's name. A node without one does not have the network. */
+  readonly ranges: Readonly<Record<string, Prefix>>;
 }
 
 /** A pod that runs. */

@@ -4,7 +4,14 @@ import { type Cell, makeCell } from "./cell.ts";
 import { groupBy } from "./classes.ts";
 import { isOrdinary, pairFacts, serviceFacts } from "./facts.ts";
 import type { VerifyModel, VerifyPod, VerifyService, VerifyServicePort } from "./model.ts";
-import { type ServicePort, answerersOf, backEndsFor, clientAmong, rotate } from "./service-port.ts";
+import {
+  type ServicePort,
+  answerersOf,
+  backEndsFor,
+  classOfClient,
+  clientAmong,
+  rotate,
+} from "./service-port.ts";
 
 /** The host outside to which an ExternalName leads; undefined for one that nobody here knows. */
 function hostBehind(model: VerifyModel, service: VerifyService): VerifyModel["outside"][number] | undefined {
@@ -104,7 +111,7 @@ export function nameCells(model: VerifyModel): readonly Cell[] {
     return port === undefined ? [] : [{ service, port }];
   });
   const resolving = model.pods.filter((pod) => isOrdinary(pod) && pod.usesClusterDns);
-  const classes = [...groupBy(resolving, (pod) => pod.node.nodeClass).values()];
+  const classes = [...groupBy(resolving, classOfClient).values()];
   const partial = asked.find(
     ({ service, port }) => service.kind === "cluster-ip" && port.backEnds.length > 0,
   );

@@ -5,15 +5,14 @@ import { type Cell, type CellTarget, makeCell } from "./cell.ts";
 import { groupBy } from "./classes.ts";
 import { countLocal, serviceFacts } from "./facts.ts";
 import type { VerifyModel, VerifyNode, VerifyServicePort } from "./model.ts";
-import { type ServicePort, answerersOf, listPorts } from "./service-port.ts";
+import { type ServicePort, answerersOf, isLeftOut, listPorts } from "./service-port.ts";
 
 /** A node's address and port, as the target of a cell. */
 function nodePortTarget(node: VerifyNode, asked: ServicePort, nodePort: number): CellTarget {
   const { service, port } = asked;
   const isLocal = service.externalTrafficPolicy === "Local";
-  const candidates = isLocal
-    ? port.backEnds.filter(({ pod }) => pod?.node.index === node.index)
-    : port.backEnds;
+  const known = port.backEnds.filter((each) => !isLeftOut(each, node));
+  const candidates = isLocal ? known.filter(({ pod }) => pod?.node.index === node.index) : known;
   const answerers = answerersOf(candidates.length === 0 ? port.backEnds : candidates);
   return { reference: node.reference, address: node.address, name: undefined, port: nodePort, answerers };
 }

@@ -7,7 +7,9 @@ import {
   type ServicePort,
   answerersOf,
   backEndsFor,
+  classOfClient,
   clientAmong,
+  isServed,
   listPorts,
   rotate,
 } from "./service-port.ts";
@@ -35,9 +37,9 @@ function addressTarget(asked: ServicePort, answerers: readonly string[] | undefi
   };
 }
 
-/** Pods that may stand for others, by the class of their node. */
-function clientsByNodeClass(model: VerifyModel): ReadonlyMap<string, readonly VerifyPod[]> {
-  return groupBy(model.pods.filter(isOrdinary), (pod) => pod.node.nodeClass);
+/** Pods that may stand for others, by the class of their node and by their network. */
+function clientsByClass(model: VerifyModel): ReadonlyMap<string, readonly VerifyPod[]> {
+  return groupBy(model.pods.filter(isOrdinary), classOfClient);
 }
 
 function clusterIpCell(
@@ -68,7 +70,7 @@ function sweepAttempts(backEnds: number): number {
  */
 function toClusterIp(model: VerifyModel): readonly Cell[] {
   const ports = listPorts(model.services);
-  const classes = [...clientsByNodeClass(model).values()];
+  const classes = [...clientsByClass(model).values()];
   const attempts =
     ports.reduce((sum, { port }) => sum + sweepAttempts(port.backEnds.length), 0) * classes.length;
   const isSmall = attempts <= SWEEP_ATTEMPTS_MAX;
@@ -106,7 +108,7 @@ function pings(model: VerifyModel): readonly Cell[] {
   );
   if (asked === undefined) return [];
   const { service, port } = asked;
-  return [...clientsByNodeClass(model).values()].flatMap((clients) => {
+  return [...clientsByClass(model).values()].flatMap((clients) => {
     const source = clients.find((pod) => pod.node.os === "windows");
     if (source === undefined) return [];
     return makeCell({
@@ -125,7 +127,10 @@ function toOwnService(model: VerifyModel): readonly Cell[] {
     if (service.kind !== "cluster-ip") return [];
     // With affinity nobody knows whether a client is led to itself, unless there is nobody else.
     if (service.hasAffinity && port.backEnds.length > 1) return [];
-    const own = port.backEnds.flatMap(({ pod }) => (pod !== undefined && isOrdinary(pod) ? [pod] : []));
+    // kube-proxy of its own node leads nobody to a pod of another network.
+    const own = port.backEnds.flatMap(({ pod }) =>
+      pod !== undefined && isOrdinary(pod) && isServed(pod) ? [pod] : [],
+    );
     return [...groupBy(own, (pod) => pod.node.nodeClass).values()].flatMap((members) => {
       const [source] = members;
       if (source === undefined) return [];
@@ -170,7 +175,7 @@ function kindOf({ service, port }: ServicePort): string {
 function affinity(model: VerifyModel): readonly Cell[] {
   const ports = listPorts(model.services).filter(({ service }) => service.hasAffinity);
   return ports.flatMap((asked) =>
-    [...clientsByNodeClass(model).values()].flatMap((clients) => {
+    [...clientsByClass(model).values()].flatMap((clients) => {
       const { service, port } = asked;
       const source = clientAmong(clients, port, model);
       if (source === undefined) return [];

@@ -17,6 +17,26 @@ export function listPorts(services: readonly VerifyService[]): readonly ServiceP
   return services.flatMap((service) => service.ports.map((port) => ({ service, port })));
 }
 
+/** True when kube-proxy of the pod's own node finds it: it has an endpoint in the network that kube-proxy serves. */
+export function isServed({ network, isHostNetwork }: VerifyPod): boolean {
+  return network.isFirst || isHostNetwork;
+}
+
+/** kube-proxy.md §3.4: a pod of its own node without an endpoint in its network is left out, one of another node is not. */
+export function isLeftOut({ pod }: VerifyBackEnd, chooser: VerifyNode | undefined): boolean {
+  return pod !== undefined && pod.node.index === chooser?.index && !isServed(pod);
+}
+
+/** Pods that nobody outside of their network reaches by their address. */
+export function isCutOff({ pod }: VerifyBackEnd): boolean {
+  return pod !== undefined && !isServed(pod) && (pod.network.isVirtual || pod.network.driver === "NAT");
+}
+
+/** Clients of one class are alike to Services. */
+export function classOfClient({ node, network }: VerifyPod): string {
+  return `${node.nodeClass} ${network.name}`;
+}
+
 /** The names of those who may answer; undefined when an address belongs to nobody that we know. */
 export function answerersOf(backEnds: readonly VerifyBackEnd[]): readonly string[] | undefined {
   const names = backEnds.map(({ pod }) => pod?.serverName);
@@ -31,8 +51,9 @@ export function backEndsFor(
 ): readonly VerifyBackEnd[] {
   // kube-proxy.md §3.1: Windows reads internalTrafficPolicy from 1.27 on.
   const isRead = node.os === "linux" || model.kubernetesMinor >= 27;
-  if (service.internalTrafficPolicy !== "Local" || !isRead) return port.backEnds;
-  return port.backEnds.filter(({ pod }) => pod?.node.index === node.index);
+  const known = port.backEnds.filter((each) => !isLeftOut(each, node));
+  if (service.internalTrafficPolicy !== "Local" || !isRead) return known;
+  return known.filter(({ pod }) => pod?.node.index === node.index);
 }
 
 /**

@@ -37,7 +37,7 @@ export interface KubeLeaseStoreParts {
   readonly setsCondition: boolean;
   readonly compat: Compat;
   readonly log: FlannelLog;
-  readonly clock: Clock;
+  readonly clock: Pick<Clock, "nowMs">;
   /** The time of day when the clock stood at 0, in milliseconds since 1970. */
   readonly epochMs: number;
 }

@@ -40,6 +40,11 @@ function cannotCreate(message: string): Finding {
   return { code: "flannel-network-not-made", message: `failed to create VXLAN network: ${message}` };
 }
 
+/** HNS has made it, and Windows is not done with it in time. */
+function notReadyInTime(message: string): Finding {
+  return { ...cannotCreate(message), code: "flannel-network-not-ready" };
+}
+
 /** Plain data. */
 export class OverlaySetup {
   private readonly parts: OverlaySetupParts;
@@ -70,7 +75,7 @@ export class OverlaySetup {
       case "management-ip":
         return this.waitForManagementIp(nowMs);
       case "interface":
-        return this.waitForInterface(nowMs, "host-route", cannotCreate);
+        return this.waitForInterface(nowMs, "host-route", notReadyInTime);
       case "host-route":
         return this.addHostRoute();
       case "check":
@@ -145,7 +150,7 @@ export class OverlaySetup {
     const why = typeof network === "string" ? `: ${network}` : "";
     return this.wait(
       this.managementIpPoll.next(nowMs),
-      cannotCreate(`timeout, failed to get management IP from HostComputeNetwork ${this.wish.name}${why}`),
+      notReadyInTime(`timeout, failed to get management IP from HostComputeNetwork ${this.wish.name}${why}`),
     );
   }
 

@@ -182,7 +182,8 @@ describe("the network", () => {
     await made.run(4_900);
     expect(node.state?.state).toBe("waiting");
     await made.run(200);
-    expect(node.state).toMatchObject({ state: "ended", exitCode: 1 });
+    const finding = { code: "flannel-network-not-ready" };
+    expect(node.state).toMatchObject({ state: "ended", exitCode: 1, finding });
     expect(node.lines().at(-1)).toContain("timeout, failed to get management IP from HostComputeNetwork");
     expect(node.machine.files.texts.size).toBe(0);
   });
@@ -203,7 +204,10 @@ describe("the network", () => {
     expect(node.state).toMatchObject({
       state: "ended",
       exitCode: 1,
-      finding: { message: expect.stringContaining("took too long to get ready") as string },
+      finding: {
+        code: "flannel-network-not-ready",
+        message: expect.stringContaining("took too long to get ready") as string,
+      },
     });
   });
 

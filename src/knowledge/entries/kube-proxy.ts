@@ -15,6 +15,7 @@ type KubeProxyCode =
   | "service-without-usable-endpoints"
   | "service-endpoints-terminating"
   | "service-local-endpoint-missing"
+  | "service-back-end-in-other-network"
   | "service-remote-endpoint-refused"
   | "service-load-balancer-refused"
   | "session-affinity-unsupported";
@@ -138,6 +139,33 @@ export const KUBE_PROXY_ENTRIES: EntryTable<KubeProxyCode> = {
       thread("kubernetes/kubernetes", 71851),
       thread("aws/containers-roadmap", 273),
       reference("kube-proxy.md §3.4, §8 row B5"),
+    ],
+    profiles: ALL,
+  },
+
+  "service-back-end-in-other-network": {
+    title: "A pod behind the Service is in another HNS network than the one that kube-proxy serves",
+    cause: prose`
+      kube-proxy of a Windows node knows one HNS network, that of --network-name or KUBE_NETWORK. A pod of its own node
+      on another network has no endpoint there, so it is left out. A pod of another node gets a remote endpoint in
+      kube-proxy's network, with its address and nothing else: packets go where that network leads. Between networks
+      that the nodes join by routes they arrive. In another overlay network, or behind the NAT of another node, nobody
+      has the address, and connections that are given to this back end fail.
+
+      Clients of a further network do reach Services whose pods are in kube-proxy's network: the node's own port
+      balances what its pods send to the address of a Service.`,
+    onNode: prose`
+      Compare the network of the pod's endpoint with the name that kube-proxy was given:
+
+          Get-HnsEndpoint | Select-Object IPAddress, VirtualNetworkName, IsRemoteEndpoint
+          Get-Content C:\k\kubeproxy.log | Select-String 'Local endpoint not found'`,
+    remedy: prose`
+      Give the pods behind a Service the network that kube-proxy serves. Reach pods of other networks by their own
+      addresses, or by a hostPort of their node.`,
+    sources: [
+      KUBERNETES_ON_WINDOWS,
+      reference("kube-proxy.md §1.1, §3.4, §8 row B5"),
+      reference("dataplane.md §2.3"),
     ],
     profiles: ALL,
   },

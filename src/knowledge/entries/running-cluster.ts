@@ -8,6 +8,7 @@ type RunningClusterCode =
   | "cluster-unreachable"
   | "cluster-not-private"
   | "cluster-start-failed"
+  | "node-action-impossible"
   | "api-request-invalid"
   | "api-request-too-large";
 
@@ -100,6 +101,24 @@ export const RUNNING_CLUSTER_ENTRIES: EntryTable<RunningClusterCode> = {
 
           mullion up -f cluster.yaml --foreground
           NODE_OPTIONS=--max-old-space-size=8192 mullion up -f cluster.yaml`,
+    sources: [API_PAGE],
+    profiles: ALL,
+  },
+
+  "node-action-impossible": {
+    title: "A node cannot do this now",
+    cause: prose`
+      Nodes of a running cluster reboot, stop and start, leave and join again. A machine that is off can only be
+      started, one that has left can only rejoin, and a node joins with a range inside of the cluster's that no other
+      node has. All but a restart of HNS need flannel: its flanneld makes the network of a node when that comes up;
+      with plugin hns the networks are made once, with the cluster.`,
+    onNode: NOTHING_ON_NODE,
+    remedy: prose`
+      Look how the nodes stand, and choose what is possible:
+
+          mullion get nodes
+          mullion node start win-1
+          mullion node rejoin win-1 --pod-cidr 10.244.7.0/24`,
     sources: [API_PAGE],
     profiles: ALL,
   },

@@ -99,7 +99,12 @@ const BETWEEN_NODES: readonly ExpectationRow[] = [
   },
   {
     id: "PP-ANSWERS-TRANSLATED",
-    when: { flow: [...POD_TO_POD, "node-to-pod"], protocol: ["tcp", "udp"], areAnswersTranslated: true },
+    when: {
+      flow: [...POD_TO_POD, "node-to-pod"],
+      protocol: ["tcp", "udp"],
+      areAnswersTranslated: true,
+      hasRouteToTarget: true,
+    },
     expected: {
       outcome: "denied",
       code: "outbound-nat-on-answers",

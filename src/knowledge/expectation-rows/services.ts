@@ -115,6 +115,28 @@ const KINDS: readonly ExpectationRow[] = [
     source: "kube-proxy.md §3.4",
   },
   {
+    id: "SVC-BACK-ENDS-STRAY",
+    when: { flow: ALL_SERVICE_FLOWS, protocol: ["tcp", "udp"], service: "cluster-ip", strayBackEnds: "all" },
+    expected: {
+      outcome: "denied",
+      code: "service-back-end-in-other-network",
+      proof: "drop",
+      // A Linux node translates its own packets before there is a frame.
+      dropCodes: ["no-route"],
+    },
+    source: "kube-proxy.md §3.4, §8 row B5",
+  },
+  {
+    id: "SVC-BACK-ENDS-PARTLY-STRAY",
+    when: { flow: ALL_SERVICE_FLOWS, protocol: ["tcp", "udp"], service: "cluster-ip", strayBackEnds: "some" },
+    expected: {
+      outcome: "not-applicable",
+      why: "some back ends of the Service are in a network that kube-proxy does not serve",
+      code: "service-back-end-in-other-network",
+    },
+    source: "kube-proxy.md §3.4, §8 row B5",
+  },
+  {
     id: "SVC-NO-BACK-ENDS",
     when: { flow: ALL_SERVICE_FLOWS, backEnds: 0 },
     expected: { outcome: "not-applicable", why: "no ready pod stands behind the Service" },
@@ -223,6 +245,12 @@ const POLICIES: readonly ExpectationRow[] = [
     when: { flow: "node-to-cluster-ip", sourceOs: "windows", sourceBuild: { below: WS2022 } },
     expected: { outcome: "denied", code: "service-vip-from-node-unsupported", proof: "drop" },
     source: "windows-networking-documentation.md §9 (8), dataplane.md §2.4 B-8",
+  },
+  {
+    id: "SVC-FROM-FURTHER-NETWORK",
+    when: { flow: FROM_PODS, sourceOs: "windows", isClientServed: false },
+    expected: { outcome: "works", sees: "any" },
+    source: "dataplane.md §2.2.3, §2.4 B-8",
   },
   {
     id: "SVC-HAIRPIN-DSR",

@@ -14,6 +14,7 @@ export interface PodCondition {
 export interface PodStatusChange {
   readonly phase?: "Pending" | "Running" | "Succeeded" | "Failed";
   readonly podIP?: string;
+  /** None: the pod has lost its network. */
   readonly podIPs?: readonly string[];
   readonly hostIP?: string;
   /** Default: `hostIP` alone. */
@@ -30,8 +31,9 @@ export function mergeStatus(status: PodStatus | undefined, change: PodStatusChan
   );
   const addresses = podIPs ?? (podIP === undefined ? undefined : [podIP]);
   const merged = [...others, ...conditions];
+  const { podIP: _1, podIPs: _2, ...withoutAddresses } = status ?? {};
   return {
-    ...status,
+    ...(addresses === undefined ? status : withoutAddresses),
     ...rest,
     ...(addresses === undefined ? {} : addressFields(podIP, addresses)),
     ...(rest.hostIP === undefined ? {} : { hostIPs: (hostIPs ?? [rest.hostIP]).map((ip) => ({ ip })) }),
@@ -44,5 +46,6 @@ function addressFields(
   addresses: readonly string[],
 ): Pick<PodStatus, "podIP" | "podIPs"> {
   const first = podIP ?? addresses[0];
+  if (addresses.length === 0) return {};
   return { ...(first === undefined ? {} : { podIP: first }), podIPs: addresses.map((ip) => ({ ip })) };
 }

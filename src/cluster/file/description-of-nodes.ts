@@ -1,0 +1,53 @@
+/** The fields of a node that say in which state it is when the cluster comes up: its name, its disk, its programs. */
+import { type LocatedFields, type Mapping, TEXTS_BY_PATH, mapping, section } from "./mapping.ts";
+import { COMPUTER_NAME, INTERFACE, integer, oneOf } from "./scalars.ts";
+import { type Field, optional, withDefault } from "./shape.ts";
+
+interface FlanneldFields {
+  iface: string | undefined;
+  restart: "always" | "never";
+}
+
+export interface NodeStateFields {
+  hostname: string | undefined;
+  files: Readonly<Record<string, string>>;
+  addressDelay: number;
+  flanneld: LocatedFields<FlanneldFields>;
+}
+
+const DELAY_MAX_S = 600;
+
+const FLANNELD: Mapping<FlanneldFields> = mapping<FlanneldFields>("a mapping", {
+  iface: optional(
+    INTERFACE,
+    "flanneld's flag `--iface`: the name or an address of the adapter that leads to the other nodes.",
+    "the node's `address`",
+  ),
+  restart: withDefault(
+    oneOf<"always" | "never">(["always", "never"]),
+    "always",
+    "always",
+    "Who starts flanneld again when it has ended: `always`, as a service or a DaemonSet; `never`, as after `start.ps1` in a window.",
+  ),
+});
+
+export const NODE_STATE: { readonly [K in keyof NodeStateFields]: Field<NodeStateFields[K]> } = {
+  hostname: optional(
+    COMPUTER_NAME,
+    "The machine's own name, where it is another than the Node's. kube-proxy takes it without `kubeProxy.hostnameOverride`. Only on Windows nodes.",
+    "`name`",
+  ),
+  files: withDefault(
+    TEXTS_BY_PATH,
+    Object.freeze({}),
+    {},
+    "Files that lie on the node's disk before anything starts, by their paths, such as `C:\\k\\sourceVip.json` of an earlier life of the node. Only with plugin `flannel`, whose programs read and write them.",
+  ),
+  addressDelay: withDefault(
+    integer("a number of seconds", 0, DELAY_MAX_S),
+    0,
+    0,
+    "Seconds after the making of a network until HNS knows the node's address there, as with DHCP or a team of adapters. Only on Windows nodes with plugin `flannel`.",
+  ),
+  flanneld: section(FLANNELD, "How flanneld is started. Only with plugin `flannel`."),
+};

@@ -1,0 +1,295 @@
+/**
+ * Nodes of a running cluster that go down, come up, leave and join again. What happens to machine, HNS and programs
+ * happens here, in the order of a real node; what comes of it is for flanneld, kube-proxy and kubelet to see.
+ */
+import type { RestartState } from "../../hcn/faults/fault.ts";
+import type { MemoryKube } from "../../kube/mod.ts";
+import type { Pod } from "../../kube/objects.ts";
+import { type Prefix, formatPrefix } from "../../net/prefix.ts";
+import { nodeObjects } from "../built-in-objects.ts";
+import type { Cluster, ClusterNode, ClusterPod } from "../cluster.ts";
+import type { NodeSpec } from "../file/cluster-file.ts";
+import type { FlannelDaemons } from "../flannel/flannel-daemons.ts";
+import type { Kubelet } from "../kubelet.ts";
+import { RequestError } from "../request-error.ts";
+import type { RunningPods } from "../running-pods.ts";
+import type { ServiceProxies } from "../service-proxies.ts";
+import { checkJoinRange } from "./join-range.ts";
+import type { NodeChange, NodeStanding } from "./node-change.ts";
+
+export interface NodeLifeParts {
+  readonly cluster: Cluster;
+  readonly kube: MemoryKube;
+  readonly kubelets: ReadonlyMap<string, Kubelet>;
+  readonly pods: RunningPods;
+  readonly proxies: ServiceProxies;
+  /** Undefined with another network. */
+  readonly flannel: FlannelDaemons | undefined;
+  /** Lets everybody work until nothing changes any more. */
+  readonly work: () => Promise<void>;
+  readonly isApiUp: () => boolean;
+}
+
+const UNKNOWN = { status: "Unknown", reason: "NodeStatusUnknown" } as const;
+
+export class NodeLife {
+  private readonly parts: NodeLifeParts;
+  /** Nodes that are not joined. */
+  private readonly standings = new Map<string, Exclude<NodeStanding, "joined">>();
+
+  /** Nodes whose kubelet has begun during an outage of the API server. */
+  private readonly unregistered = new Set<string>();
+
+  constructor(parts: NodeLifeParts) {
+    this.parts = parts;
+  }
+
+  standingOf(node: string): NodeStanding {
+    return this.standings.get(node) ?? "joined";
+  }
+
+  /** @returns what happened, as an event tells it. @throws RequestError for what this node cannot do now. */
+  async change(name: string, change: NodeChange): Promise<string> {
+    const node = this.find(name);
+    switch (change.do) {
+      case "reboot":
+        this.require(name, "reboot", ["joined", "left"]);
+        return this.reboot(node);
+      case "stop":
+        this.require(name, "stop", ["joined"]);
+        this.goDown(node);
+        this.standings.set(name, "stopped");
+        this.tellUnready(name);
+        await this.parts.work();
+        return "the machine is off";
+      case "start":
+        this.require(name, "start", ["stopped"]);
+        this.standings.delete(name);
+        await this.comeUp(node);
+        return "the machine is on, and its programs run";
+      case "restart-hns":
+        this.require(name, "restart-hns", ["joined", "left"]);
+        return this.restartHns(node, change.state);
+      case "leave":
+        this.require(name, "leave", ["joined"]);
+        return this.leave(node);
+      case "rejoin":
+        this.require(name, "rejoin", ["left"]);
+        return this.rejoin(node, change.podCIDR);
+      case "set-clock":
+        this.flannelOf("set-clock").moveClock(name, change.byMs);
+        await this.parts.work();
+        return `the machine's clock has moved by ${change.byMs} ms`;
+    }
+  }
+
+  /** After an outage kubelets register and report, and the node controller sees who is silent. */
+  apiIsBack(): void {
+    for (const node of this.parts.cluster.nodes) {
+      const { name } = node.spec;
+      const standing = this.standingOf(name);
+      if (standing === "stopped") this.tellUnready(name);
+      if (standing === "joined" && this.unregistered.has(name)) this.register(node);
+    }
+  }
+
+  private find(name: string): ClusterNode {
+    const { nodes } = this.parts.cluster;
+    const node = nodes.find(({ spec }) => spec.name === name);
+    if (node !== undefined) return node;
+    throw new RequestError(
+      "unknown-object",
+      `the cluster has no machine ${JSON.stringify(name)}`,
+      `Machines are: ${nodes.map(({ spec }) => spec.name).join(", ")}.`,
+    );
+  }
+
+  private require(name: string, action: NodeChange["do"], allowed: readonly NodeStanding[]): void {
+    const standing = this.standingOf(name);
+    if (!allowed.includes(standing))
+      throw new RequestError(
+        "node-action-impossible",
+        `node ${name} cannot ${action}: ${standing === "joined" ? "it is a part of the cluster, and on" : standing === "left" ? "it has left the cluster" : "its machine is off"}`,
+        `First: mullion node ${standing === "joined" ? "leave, or stop," : standing === "left" ? "rejoin" : "start"} ${name}`,
+      );
+    // What restarts the service alone needs nobody who makes the networks again.
+    if (action !== "restart-hns") this.flannelOf(action);
+    const needsApi = action === "leave" || action === "rejoin";
+    if (needsApi && !this.parts.isApiUp())
+      throw new RequestError(
+        "kubernetes-unreachable",
+        `node ${name} cannot ${action}: the API server is down`,
+        "First: mullion control-plane start",
+      );
+  }
+
+  /** Networks that no program makes would be gone for good. */
+  private flannelOf(action: NodeChange["do"]): FlannelDaemons {
+    const { flannel } = this.parts;
+    if (flannel !== undefined) return flannel;
+    throw new RequestError(
+      "node-action-impossible",
+      `${action} needs a network that a program of the node makes, and here Mullion made it when the cluster came up`,
+      "Write network: { plugin: flannel, backend: vxlan } in the cluster file.",
+    );
+  }
+
+  private async reboot(node: ClusterNode): Promise<string> {
+    const { name } = node.spec;
+    this.goDown(node);
+    if (this.standingOf(name) === "joined") await this.comeUp(node);
+    else this.plugIn(node);
+    return "the machine has been restarted";
+  }
+
+  /** Power off: nobody is told. Stored networks and endpoints, files and books of addresses outlive it. */
+  private goDown(node: ClusterNode): void {
+    const { pods, proxies, kubelets } = this.parts;
+    const { name } = node.spec;
+    this.flannelOf("reboot").stopOn(name);
+    proxies.stopOn(name);
+    pods.stopOn(name);
+    this.lose(name, () => true);
+    node.uplink.isUp = false;
+    node.hns?.reboot();
+    this.flannelOf("reboot").forgetKernelState(name);
+    kubelets.get(name)?.rebooted();
+    const { root } = node.host;
+    root.tcp.close();
+    for (const { neighbors } of root.listInterfaces())
+      for (const { ip, state } of neighbors.list()) if (state !== "permanent") neighbors.remove(ip);
+  }
+
+  private plugIn(node: ClusterNode): void {
+    node.uplink.isUp = true;
+  }
+
+  /** Power on: flanneld first, as everything else needs its network. */
+  private async comeUp(node: ClusterNode): Promise<void> {
+    this.plugIn(node);
+    this.register(node);
+    await this.startPrograms(node);
+    await this.parts.work();
+  }
+
+  /** A kubelet that begins registers its Node, if it is not there, and says that it is ready. */
+  private register(node: ClusterNode): void {
+    const { kube, cluster, isApiUp } = this.parts;
+    const { name } = node.spec;
+    if (!isApiUp()) {
+      this.unregistered.add(name);
+      return;
+    }
+    this.unregistered.delete(name);
+    if (kube.get("Node", "", name) === undefined) kube.apply(nodeObjects(cluster.file, node.spec));
+    else this.tellNode(name, { status: "True", reason: "KubeletReady" });
+  }
+
+  private async startPrograms(node: ClusterNode): Promise<void> {
+    const { pods, proxies } = this.parts;
+    await this.flannelOf("start").startOn(node.spec.name);
+    await proxies.startOn(node);
+    pods.startOn(node.spec.name);
+  }
+
+  private async restartHns(node: ClusterNode, state: RestartState | undefined): Promise<string> {
+    const { hns } = node;
+    if (hns === undefined)
+      throw new RequestError(
+        "node-action-impossible",
+        `node ${node.spec.name} has no HNS: it runs Linux`,
+        "HNS is a service of Windows. For all programs of a node at once: mullion node reboot.",
+      );
+    hns.restart(state);
+    const namespaces = new Set(hns.enumerate("Namespace"));
+    this.lose(node.spec.name, ({ namespaceId }) => namespaceId !== undefined && !namespaces.has(namespaceId));
+    await this.parts.work();
+    return `HNS has been restarted${state === undefined ? "" : ` (${state})`}`;
+  }
+
+  /** Pods that have lost their sandboxes have no address, and are not ready. */
+  private lose(name: string, hasEnded: (running: ClusterPod) => boolean): void {
+    for (const pod of this.parts.pods.lose(name, hasEnded)) this.tellUnreadyPod(pod, []);
+  }
+
+  private async leave(node: ClusterNode): Promise<string> {
+    const { kube, pods, proxies, work } = this.parts;
+    const { name } = node.spec;
+    this.flannelOf("leave").stopOn(name);
+    proxies.stopOn(name);
+    if (kube.get("Node", "", name) !== undefined) kube.delete("Node", "", name);
+    // The kubelet takes its pods away before it ends, as with a drain.
+    await work();
+    pods.stopOn(name);
+    this.standings.set(name, "left");
+    return "the node has left the cluster; its machine stays as it is";
+  }
+
+  private async rejoin(node: ClusterNode, podCIDR: string | undefined): Promise<string> {
+    const { cluster, kube, kubelets } = this.parts;
+    const { name } = node.spec;
+    const range =
+      podCIDR === undefined
+        ? node.spec.podCIDR
+        : checkJoinRange(cluster, podCIDR, node, kube.objects("Node"));
+    this.changeRange(node, range);
+    this.register(node);
+    kubelets.get(name)?.joined(cluster.file);
+    this.standings.delete(name);
+    await this.startPrograms(node);
+    await this.parts.work();
+    return `the node has joined with ${formatPrefix(range)} for its pods`;
+  }
+
+  /** The cluster's description follows, for whoever reads it. */
+  private changeRange(node: ClusterNode, podCIDR: Prefix): void {
+    const { cluster } = this.parts;
+    const { file } = cluster;
+    const spec: NodeSpec = Object.freeze({ ...node.spec, podCIDR });
+    node.spec = spec;
+    const { network } = file;
+    cluster.file = Object.freeze({
+      ...file,
+      nodes: Object.freeze(file.nodes.map((each) => (each.name === spec.name ? spec : each))),
+      network: Object.freeze({
+        ...network,
+        ranges: Object.freeze({ ...network.ranges, [spec.name]: podCIDR }),
+      }),
+    });
+  }
+
+  /** What the node controller writes when a kubelet is silent (its grace period is not waited for). */
+  private tellUnready(name: string): void {
+    this.tellNode(name, UNKNOWN);
+    if (!this.parts.isApiUp()) return;
+    for (const pod of this.parts.kube.podsOnNode(name)) this.tellUnreadyPod(pod, undefined);
+  }
+
+  private tellNode(
+    name: string,
+    { status, reason }: { readonly status: string; readonly reason: string },
+  ): void {
+    const { kube, isApiUp } = this.parts;
+    const node = kube.get("Node", "", name);
+    if (node === undefined || !isApiUp()) return;
+    const others = (node.status?.conditions ?? []).filter(({ type }) => type !== "Ready");
+    const conditions = [...others, { type: "Ready", status, reason }];
+    kube.replace(
+      { ...node, status: { ...node.status, conditions } },
+      {
+        subresource: "status",
+      },
+    );
+  }
+
+  /** `podIPs`: none for a pod without a network. */
+  private tellUnreadyPod({ metadata }: Pod, podIPs: readonly string[] | undefined): void {
+    const { kube, isApiUp } = this.parts;
+    const { namespace, name } = metadata;
+    if (!isApiUp() || kube.get("Pod", namespace, name) === undefined) return;
+    kube.setPodStatus(namespace, name, {
+      ...(podIPs === undefined ? {} : { podIPs }),
+      conditions: ["Ready", "ContainersReady"].map((type) => ({ type, status: "False" })),
+    });
+  }
+}
