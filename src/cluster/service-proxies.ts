@@ -69,6 +69,8 @@ export class ServiceProxies {
   /** The slices of each Service, by the Service's and the slice's `namespace/name`. */
   private readonly slices = new Map<string, Map<string, EndpointSlice>>();
   private readonly schedule: SyncSchedule;
+  /** Nodes whose kube-proxy goes by a name that is not the Node's. */
+  private readonly misnamed = new Map<string, ServiceTrouble>();
   /** What nobody has taken yet. */
   private repaired: NodeRepair[] = [];
 
@@ -109,6 +111,7 @@ export class ServiceProxies {
   stopOn(node: string): void {
     this.windows.delete(node);
     this.troubles.delete(node);
+    this.misnamed.delete(node);
   }
 
   /** A kube-proxy begins on a node that had none. */
@@ -169,7 +172,8 @@ export class ServiceProxies {
 
   /** What keeps Services from working on Windows nodes now. */
   listTroubles(): readonly ServiceTrouble[] {
-    return [...this.troubles.values()].flatMap((ofNode) => [...ofNode.values()].flat());
+    const found = [...this.troubles.values()].flatMap((ofNode) => [...ofNode.values()].flat());
+    return [...this.misnamed.values(), ...found];
   }
 
   private note(node: string, { families }: SyncReport): void {
@@ -215,14 +219,14 @@ export class ServiceProxies {
     const { kubernetes, network, kubeProxy } = this.cluster.file;
     const reported = this.nodeObject(node.spec.name)?.status?.nodeInfo?.kubeProxyVersion ?? "";
     const vip = await this.kubelets.get(node.spec.name)?.reserveSourceVip();
+    const hostname = this.hostnameFor(node);
     return createKubeProxy({
       client: hcnClientOf(node),
       objects: this.objects,
       options: {
         kubernetes: parseReportedVersion(reported) ?? kubernetes.version,
         compat: node.spec.compat,
-        // kube-proxy brings the machine's own name into small letters (kube-proxy.md §1.2).
-        hostname: kubeProxy.hasHostnameOverride ? node.spec.name : node.spec.hostname.toLowerCase(),
+        hostname,
         nodeIp: formatIp(node.spec.address),
         networkName: network.name,
         enableDSR: kubeProxy.enableDSR,
@@ -231,6 +235,18 @@ export class ServiceProxies {
         reads: "new",
       },
     });
+  }
+
+  /** The name by which a kube-proxy tells its own pods: the machine's, in small letters, where it is told no other (kube-proxy.md §1.1). */
+  private hostnameFor({ spec }: ClusterNode): string {
+    if (this.cluster.file.kubeProxy.hasHostnameOverride) return spec.name;
+    const own = spec.hostname.toLowerCase();
+    if (own !== spec.name) {
+      const message = `Without --hostname-override kube-proxy goes by the name ${own}: no pod of ${spec.name} counts as local`;
+      const finding: Finding = { code: "kube-proxy-hostname-override-missing", message };
+      this.misnamed.set(spec.name, { node: spec.name, namespace: "", name: "", finding });
+    }
+    return own;
   }
 
   private syncLinux(): void {
