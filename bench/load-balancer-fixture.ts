@@ -57,6 +57,40 @@ export function dsrGroup(services: number, backEnds: readonly BackEnd[]): Group 
   });
 }
 
+/** The HNS of a node with a switch, on an adapter with 10.0.0.11. */
+export function makeBenchHns(): HnsService {
+  const clock = new VirtualClock();
+  const env = { clock, prng: new Prng(1), recorder: undefined };
+  const host = new Host(env, { name: "win-1", os: "windows" });
+  const [device] = memoryPair(clock, { delayMs: 0 });
+  const mac = 0x0015_5d00_0011 as Mac;
+  const address = { ip: 0x0a00_000b as Ipv4, length: 24 };
+  const adapter = host.root.addInterface({ name: "Ethernet", mac, device });
+  host.root.addAddress(adapter, address);
+  return new HnsService(env, {
+    node: "win-1",
+    windows: defined(parseProfile("ws2025"), "a profile"),
+    datapath: new SwitchDatapath(env, host),
+    adapters: [{ name: "Ethernet", mac, device, addresses: [address] }],
+  });
+}
+
+/** @returns the endpoint of a new pod. */
+export function addBenchPod(hns: HnsService, network: string, ip: Ipv4): string {
+  const namespace = hns.create("Namespace", { SchemaVersion: V2 });
+  const endpoint = hns.create("Endpoint", {
+    HostComputeNetwork: network,
+    IpConfigurations: [{ IpAddress: formatIp(ip) }],
+    SchemaVersion: V2,
+  });
+  hns.modify("Namespace", namespace, {
+    ResourceType: "Endpoint",
+    RequestType: "Add",
+    Settings: { EndpointId: endpoint },
+  });
+  return endpoint;
+}
+
 /** A node with an L2Bridge network, `pods` pods and the remote endpoints that services send to. */
 export class BenchNode {
   readonly hns: HnsService;
@@ -65,36 +99,11 @@ export class BenchNode {
   readonly pods: readonly string[];
 
   constructor(pods: number) {
-    const clock = new VirtualClock();
-    const env = { clock, prng: new Prng(1), recorder: undefined };
-    const host = new Host(env, { name: "win-1", os: "windows" });
-    const [device] = memoryPair(clock, { delayMs: 0 });
-    const mac = 0x0015_5d00_0011 as Mac;
-    const address = { ip: 0x0a00_000b as Ipv4, length: 24 };
-    const adapter = host.root.addInterface({ name: "Ethernet", mac, device });
-    host.root.addAddress(adapter, address);
-    this.hns = new HnsService(env, {
-      node: "win-1",
-      windows: defined(parseProfile("ws2025"), "a profile"),
-      datapath: new SwitchDatapath(env, host),
-      adapters: [{ name: "Ethernet", mac, device, addresses: [address] }],
-    });
+    this.hns = makeBenchHns();
     const network = this.hns.create("Network", NETWORK);
-    this.pods = Array.from({ length: pods }, (_, index) => {
-      const namespace = this.hns.create("Namespace", { SchemaVersion: V2 });
-      const ip = formatIp((0x0af4_0105 + index) as Ipv4);
-      const endpoint = this.hns.create("Endpoint", {
-        HostComputeNetwork: network,
-        IpConfigurations: [{ IpAddress: ip }],
-        SchemaVersion: V2,
-      });
-      this.hns.modify("Namespace", namespace, {
-        ResourceType: "Endpoint",
-        RequestType: "Add",
-        Settings: { EndpointId: endpoint },
-      });
-      return endpoint;
-    });
+    this.pods = Array.from({ length: pods }, (_, index) =>
+      addBenchPod(this.hns, network, (0x0af4_0105 + index) as Ipv4),
+    );
     this.backEnds = Array.from({ length: BACK_ENDS }, (_, index) =>
       this.hns.create("Endpoint", {
         HostComputeNetwork: network,
@@ -123,7 +132,7 @@ export class BenchNode {
   }
 }
 
-const V2 = { Major: 2, Minor: 0 };
+export const V2 = { Major: 2, Minor: 0 } as const;
 const NETWORK = {
   Name: "cbr0",
   Type: "L2Bridge",

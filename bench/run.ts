@@ -16,6 +16,7 @@ const BENCHMARKS = [
   "matrix",
   "cluster-size",
   "flannel",
+  "network-policies",
   "hns-objects",
   "shim-calls",
 ];

@@ -12,8 +12,17 @@ export interface Provenance {
   readonly object: string;
   readonly id: string;
   readonly name: string;
-  /** The policy of that object, and its position in the object's list of policies (from 0). */
-  readonly policy?: { readonly type: string; readonly index: number };
+  readonly policy?: PolicyReference;
+}
+
+/** A policy of an object: by its position in the object's list (from 0), or by what it is for where there are hundreds. */
+export type PolicyReference =
+  | { readonly type: string; readonly index: number }
+  | { readonly type: string; readonly name: string };
+
+/** How texts name a policy. */
+export function nameOfPolicy(policy: PolicyReference): string {
+  return "index" in policy ? `${policy.type} [${policy.index}]` : `${policy.type} ${policy.name}`;
 }
 
 /** A rule as a trace names it. */

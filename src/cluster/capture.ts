@@ -3,7 +3,7 @@
  * and each switch port with VFP. Each frame carries what happened to it as its comment; that of a switch port names the
  * rules that decided.
  */
-import type { Provenance, RuleReference, TraceEvent } from "../base/recorder.ts";
+import { type Provenance, type RuleReference, type TraceEvent, nameOfPolicy } from "../base/recorder.ts";
 import { PcapngWriter } from "../device/pcapng.ts";
 import type { HeardEvent } from "./trace-collector.ts";
 
@@ -45,7 +45,7 @@ function isCaptured(kind: string): kind is keyof typeof CAPTURED {
 
 function nameProvenance({ object, name, policy }: Provenance): string {
   const owner = object === "default" ? `${name}'s defaults` : `${object} ${name}`;
-  return policy === undefined ? owner : `${owner}, policy ${policy.type} [${policy.index}]`;
+  return policy === undefined ? owner : `${owner}, policy ${nameOfPolicy(policy)}`;
 }
 
 function nameRule({ action, name, priority, provenance }: RuleReference): string {

@@ -1,4 +1,5 @@
 // Networks of every driver on assembled clusters, as the cluster file asks for them (dataplane.md §2.3 to §2.7).
+import { readFileSync } from "node:fs";
 import { beforeAll, describe, expect, it } from "vitest";
 import type { DropCounters } from "../host/drop-counters.ts";
 import type { UdpOwner } from "../host/udp.ts";
@@ -13,6 +14,8 @@ import { overlayMac } from "./networks/network-document.ts";
 import { openSession } from "./open-session.ts";
 import { runAttempt } from "./probe-party.ts";
 import { tracePacket } from "./trace.ts";
+import { readModel } from "./verify/model-of-cluster.ts";
+import { verifyCluster } from "./verify/verify.ts";
 import type { TraceLeg } from "./trace-report.ts";
 
 const HEAD = `
@@ -301,6 +304,71 @@ pods:
     const cluster = await openTestCluster(guarded("L2Bridge", ", plugin: hns, shape: node-subnet"));
     expect(ask(cluster, "pod/b", "pod/a")).toMatch(/^a saw 10\.0\.2\.3:/);
     expect(cluster.underlay.segment.drops.get("mac-spoofing-refused")).toBe(0);
+  });
+});
+
+describe("a Transparent network with addresses of a DHCP server", () => {
+  const leased = (dhcp: string): string => `${HEAD}
+nodes:
+  - {name: win-1, os: windows, address: 10.0.0.11}
+  - {name: win-2, os: windows, address: 10.0.0.12}
+network: {driver: Transparent, ipam: dhcp}
+underlay: {subnet: 10.0.0.0/16${dhcp}}
+pods:
+  - {name: a, node: win-1}
+  - {name: b, node: win-2}
+  - {name: c, node: win-2}
+`;
+
+  /** The addresses of the pods that run, and what is told of the others. */
+  async function opened(text: string) {
+    const read = readInput([{ name: "cluster.yaml", text }]);
+    if (!("input" in read)) throw new Error(JSON.stringify(read.problems));
+    const { session } = await openSession(read.input);
+    const { cluster } = session;
+    const pods = cluster.pods.map(({ spec, address }) => `${spec.name} ${formatIp(address)}`);
+    return { cluster, pods, notes: session.notes().map(({ code, message }) => `${code}: ${message}`) };
+  }
+
+  it("WALK-T-4 WALK-T-5 DT-073 every pod gets a lease, whatever its node, and is reached", async () => {
+    const { cluster, pods, notes } = await opened(leased(", dhcp: {range: 10.0.8.0/24}"));
+    expect(pods).toEqual(["a 10.0.8.1", "b 10.0.8.2", "c 10.0.8.3"]);
+    expect(notes).toEqual([]);
+    expect(ask(cluster, "pod/a", "pod/b")).toMatch(/^b saw 10\.0\.8\.1:/);
+    expect(ask(cluster, "pod/a", "external", "icmp")).toMatch(/^echo reply/);
+  });
+
+  it("leases are renewed for as long as the pods are there", async () => {
+    const { cluster } = await opened(leased(", dhcp: {range: 10.0.8.0/24, leaseSeconds: 60}"));
+    cluster.clock.runUntil(cluster.clock.nowMs + 3_600_000);
+    expect(ask(cluster, "pod/a", "pod/b")).toMatch(/^b saw 10\.0\.8\.1:/);
+  });
+
+  it("a pod without a lease does not start, and says why: the range is used up", async () => {
+    const more = ["d", "e", "f", "g"].map((name) => `  - {name: ${name}, node: win-1}\n`).join("");
+    const { pods, notes } = await opened(leased(", dhcp: {range: 10.0.8.0/29}") + more);
+    expect(pods.at(-1)).toBe("f 10.0.8.6");
+    expect(notes).toEqual([
+      expect.stringMatching(
+        /^dhcp-no-lease: pod default\/g on win-1: .*no DHCP server gave the pod an address within 60 s; its stack took 169\.254\./,
+      ),
+    ]);
+  });
+
+  it("nor does any without a server", async () => {
+    const { pods, notes } = await opened(leased(""));
+    expect(pods).toEqual([]);
+    expect(notes).toHaveLength(3);
+    expect(notes.every((note) => note.startsWith("dhcp-no-lease"))).toBe(true);
+  });
+
+  it("DT-071 as the example says: behind a guard no question leaves the node, and verify finds nothing", async () => {
+    const { cluster, pods, notes } = await opened(
+      readFileSync("examples/driver-transparent-dhcp/cluster.yaml", "utf8"),
+    );
+    expect(pods).toEqual(["web 10.0.8.1", "client 10.0.8.2"]);
+    expect(notes).toEqual([expect.stringMatching(/^dhcp-no-lease: pod default\/guarded on win-2/)]);
+    expect(verifyCluster(cluster, readModel(cluster)).findings).toEqual([]);
   });
 });
 

@@ -1,5 +1,10 @@
 /** A trace as text for people: at most 100 columns, grouped by the part of the machine that acts. */
-import type { Provenance, RuleReference, TranspositionWords } from "../base/recorder.ts";
+import {
+  type Provenance,
+  type RuleReference,
+  type TranspositionWords,
+  nameOfPolicy,
+} from "../base/recorder.ts";
 import { wrap } from "../knowledge/prose.ts";
 import type { FieldChange } from "../wire/fields.ts";
 import type { TraceLeg, TraceParty, TraceReport, TraceStep } from "./trace-report.ts";
@@ -52,7 +57,7 @@ function nameProvenance(provenance: Provenance): string {
   if (provenance.object === "default") return `${provenance.name}'s defaults`;
   const policy = provenance.policy;
   const object = `${provenance.object} "${provenance.name}"`;
-  return policy === undefined ? object : `${object}, policy ${policy.type} [${policy.index}]`;
+  return policy === undefined ? object : `${object}, policy ${nameOfPolicy(policy)}`;
 }
 
 /** Checksums follow from the other fields; the JSON has them. */

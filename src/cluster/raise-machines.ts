@@ -15,6 +15,7 @@ import { NodeFiles } from "./flannel/node-files.ts";
 import { joinOverlay, makeNetworks } from "./networks/make-networks.ts";
 import { allNetworks } from "./networks/networks-of-node.ts";
 import { addSecondFamilyRoutes } from "./second-family.ts";
+import { serveDhcp } from "./serve-dhcp.ts";
 import { servePorts } from "./serve-ports.ts";
 import { addPodRoutes, bootWindowsNode } from "./windows-node.ts";
 import { WindowsKubelet } from "./windows-pods.ts";
@@ -41,7 +42,7 @@ async function bringUpNode(
   env: Environment,
   file: ClusterFile,
   node: ClusterNode,
-  files: NodeFiles,
+  disk: { readonly files: NodeFiles; readonly clock: VirtualClock },
 ): Promise<Kubelet> {
   if (node.spec.os === "linux") {
     addPodRoutes(file, node);
@@ -49,7 +50,7 @@ async function bringUpNode(
   }
   await makeNetworks(file, node);
   addPodRoutes(file, node);
-  return new WindowsKubelet(file, node, files);
+  return new WindowsKubelet(file, node, disk.files, disk.clock);
 }
 
 /**
@@ -69,6 +70,7 @@ export async function raiseMachines(file: ClusterFile, progress?: OpenProgress):
   for (const { to, via } of file.underlay.routes) {
     assert(underlay.router.addRoute({ prefix: to, nextHop: via }), "a route's next hop lies in the underlay");
   }
+  serveDhcp(file, underlay);
   const outside = file.outside.map((spec) => {
     const host = underlay.addOutsideHost({ name: spec.name, ip: spec.address });
     servePorts(host.server, spec.ports);
@@ -86,7 +88,7 @@ export async function raiseMachines(file: ClusterFile, progress?: OpenProgress):
   for (const node of nodes) {
     const disk = new NodeFiles(node.spec.os, node.spec.files);
     files.set(node.spec.name, disk);
-    kubelets.set(node.spec.name, await bringUpNode(env, file, node, disk));
+    kubelets.set(node.spec.name, await bringUpNode(env, file, node, { files: disk, clock }));
     progress?.nodeReady(node.spec);
   }
   for (const network of allNetworks(file))

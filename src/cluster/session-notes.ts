@@ -32,6 +32,7 @@ const ADVICE: Partial<Record<KnowledgeCode, string>> = {
   "dns-host-network-policy-unsupported": "Write dnsPolicy ClusterFirst, or dnsPolicy None with a dnsConfig.",
   "pod-port-in-use": "Give the pods of the node's network different ports.",
   "ipam-range-exhausted": "Give the node a larger podCIDR, or the pods more nodes.",
+  "dhcp-no-lease": "Write underlay.dhcp.range, make it larger, or write macSpoofing: on.",
   "pod-address-outside-range":
     "Pods with addresses of the nodes' own network (Azure CNI, VPC CNI) do not run here; for others, write a cluster file with the podCIDR that they stand in.",
 };

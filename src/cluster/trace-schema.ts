@@ -43,10 +43,14 @@ const PROVENANCE = closed(
     name: TEXT,
   },
   {
-    policy: closed("The policy of that object.", {
-      type: TEXT,
-      index: described(INTEGER, "Position in the object's list of policies, from 0."),
-    }),
+    policy: closed(
+      "The policy of that object, by position or by name.",
+      { type: TEXT },
+      {
+        index: described(INTEGER, "Position in the object's list of policies, from 0."),
+        name: described(TEXT, "What a policy of a long list is for: the prefix of a RemoteSubnetRoute."),
+      },
+    ),
   },
 );
 

@@ -3,6 +3,7 @@
  * itself, gives it a network.
  */
 import { defined } from "../base/assert.ts";
+import type { VirtualClock } from "../base/clock.ts";
 import { InProcessRunner } from "../cni/in-process-runner.ts";
 import { parseNetworkList } from "../cni/conflist.ts";
 import { RunnerDelegate } from "../cni/delegate.ts";
@@ -11,6 +12,7 @@ import type { CniPlugin } from "../cni/plugin.ts";
 import { MemoryResultCache } from "../cni/result-cache.ts";
 import { type Attachment, CniRuntime } from "../cni/runtime.ts";
 import type { HcnClient } from "../hcn/client.ts";
+import type { HostComputeEndpoint } from "../hcn/endpoint.ts";
 import { HcnError, HcnNotFoundError } from "../hcn/error.ts";
 import {
   addNamespaceEndpoint,
@@ -21,7 +23,7 @@ import {
   getNamespaceEndpointIds,
   getNetworkByName,
 } from "../hcn/operations.ts";
-import type { DnsSettings } from "../host/compartment.ts";
+import type { Compartment, DnsSettings } from "../host/compartment.ts";
 import { IdentificationServer } from "../host/services/identification-server.ts";
 import { type Ipv4, formatIp } from "../net/ip.ts";
 import { HostLocal } from "../plugins/host-local/plugin.ts";
@@ -47,6 +49,7 @@ import {
   sourceVip,
 } from "./networks/networks-of-node.ts";
 import { PodAddresses } from "./pod-addresses.ts";
+import { waitForLease } from "./pod-lease.ts";
 import { hcnClientOf } from "./windows-node.ts";
 
 /** Where containerd looks for plugins on Windows; here they run in process, but the contract asks for it. */
@@ -58,6 +61,7 @@ export class WindowsKubelet implements Kubelet {
   private readonly node: ClusterNode;
   private readonly client: HcnClient;
   private readonly files: NodeFiles;
+  private readonly clock: VirtualClock;
   private readonly runner: InProcessRunner;
   private readonly runtime: CniRuntime;
   /** What host-local remembers on the node's disk. */
@@ -65,8 +69,9 @@ export class WindowsKubelet implements Kubelet {
   /** By network; of plugin `hns`. */
   private readonly addresses: ReadonlyMap<string, PodAddresses>;
 
-  /** `files`: the node's disk. */
-  constructor(file: ClusterFile, node: ClusterNode, files: NodeFiles) {
+  /** `files`: the node's disk. `clock`: on which a pod waits for a DHCP server. */
+  constructor(file: ClusterFile, node: ClusterNode, files: NodeFiles, clock: VirtualClock) {
+    this.clock = clock;
     this.file = file;
     this.node = node;
     this.files = files;
@@ -85,16 +90,18 @@ export class WindowsKubelet implements Kubelet {
       plugins.set(plugin.name, plugin);
     this.runtime = new CniRuntime({ runner, cache: new MemoryResultCache(), env: { CNI_PATH } });
     this.addresses = new Map(
-      networksOf(file, node.spec).map((network) => [
-        network.name,
-        new PodAddresses({
-          range: rangeOn(network, node.spec),
-          firstOffset: FIRST_POD_OFFSET,
-          kept: file.pods.flatMap(({ address, podNetwork }) =>
-            address === undefined || podNetwork !== network.name ? [] : [address],
-          ),
-        }),
-      ]),
+      networksOf(file, node.spec)
+        .filter(({ ipam }) => ipam === "static")
+        .map((network) => [
+          network.name,
+          new PodAddresses({
+            range: rangeOn(network, node.spec),
+            firstOffset: FIRST_POD_OFFSET,
+            kept: file.pods.flatMap(({ address, podNetwork }) =>
+              address === undefined || podNetwork !== network.name ? [] : [address],
+            ),
+          }),
+        ]),
     );
   }
 
@@ -136,9 +143,7 @@ export class WindowsKubelet implements Kubelet {
     const namespace = await createNamespace(this.client);
     const namespaceId = defined(namespace.ID, "a namespace has an id");
     const address = await this.attach(pod, namespaceId, dns);
-    const made = await this.client.query("Namespace", namespaceId, { SchemaVersion: { Major: 2, Minor: 0 } });
-    const compartment = this.node.host.getCompartment(Number(made["NamespaceId"]));
-    if (compartment === undefined) throw new Error(`pod ${pod.name} has no compartment`);
+    const compartment = await this.compartmentOf(namespaceId);
     compartment.name = `pod ${pod.namespace}/${pod.name}`;
     const network = networkNamed(this.file, pod.podNetwork);
     const address6 = secondAddress(this.file, network, this.node.spec, address);
@@ -230,24 +235,44 @@ export class WindowsKubelet implements Kubelet {
   private async attachByHcn(pod: PodSpec, namespaceId: string, dns?: DnsSettings): Promise<Ipv4> {
     const network = networkNamed(this.file, pod.podNetwork);
     const made = await getNetworkByName(this.client, network.name);
+    const networkId = defined(made.ID, "a network has an id");
+    const name = `${sandboxIdOf(pod)}_${network.name}`;
+    const request = (address: Ipv4 | undefined): HostComputeEndpoint =>
+      endpointDocument(this.file, network, this.node.spec, { name, spec: pod, address, dns });
+    if (network.ipam === "dhcp") {
+      await this.addEndpoint(networkId, namespaceId, request(undefined));
+      return waitForLease(await this.compartmentOf(namespaceId), this.clock);
+    }
     const addresses = defined(this.addresses.get(network.name), "a pod is on a node with its network");
     const address = addresses.take(pod.address);
-    const name = `${sandboxIdOf(pod)}_${network.name}`;
     try {
-      const request = endpointDocument(this.file, network, this.node.spec, { name, spec: pod, address, dns });
-      const endpoint = await createEndpoint(this.client, defined(made.ID, "a network has an id"), request);
-      const id = defined(endpoint.ID, "an endpoint has an id");
-      try {
-        await addNamespaceEndpoint(this.client, namespaceId, id);
-      } catch (error) {
-        await deleteEndpoint(this.client, id);
-        throw error;
-      }
+      await this.addEndpoint(networkId, namespaceId, request(address));
     } catch (error) {
       addresses.release(address);
       throw error;
     }
     return address;
+  }
+
+  private async addEndpoint(
+    networkId: string,
+    namespaceId: string,
+    request: HostComputeEndpoint,
+  ): Promise<void> {
+    const endpoint = await createEndpoint(this.client, networkId, request);
+    const id = defined(endpoint.ID, "an endpoint has an id");
+    try {
+      await addNamespaceEndpoint(this.client, namespaceId, id);
+    } catch (error) {
+      await deleteEndpoint(this.client, id);
+      throw error;
+    }
+  }
+
+  private async compartmentOf(namespaceId: string): Promise<Compartment> {
+    const made = await this.client.query("Namespace", namespaceId, { SchemaVersion: { Major: 2, Minor: 0 } });
+    const compartment = this.node.host.getCompartment(Number(made["NamespaceId"]));
+    return defined(compartment, "a namespace has a compartment");
   }
 }
 

@@ -9,7 +9,7 @@ import type { UdpDatagram, UdpOwner, UdpSocket } from "../host/udp.ts";
 import type { Ipv4 } from "../net/ip.ts";
 import type { Mac } from "../net/mac.ts";
 import { type Prefix, prefixContains } from "../net/prefix.ts";
-import { DHCP_SERVER_PORT, type DhcpMessage, parseDhcp } from "../wire/dhcp.ts";
+import { DHCP_CLIENT_PORT, DHCP_SERVER_PORT, type DhcpMessage, buildDhcp, parseDhcp } from "../wire/dhcp.ts";
 
 export interface DhcpServerOptions {
   readonly compartment: Compartment;
@@ -25,10 +25,19 @@ export interface DhcpServerOptions {
 }
 
 const LEASE_SECONDS = 86_400;
+/** How long an offer is kept for the one who asked. */
+const OFFER_MS = 60_000;
+
+interface Lease {
+  readonly ip: Ipv4;
+  /** From then on somebody else may have the address. */
+  readonly untilMs: number;
+}
 
 export class DhcpServer implements UdpOwner {
   private readonly options: DhcpServerOptions;
-  private readonly leases = new Map<Mac, Ipv4>();
+  /** Also those that ended: a client gets the address again that it had, if it is free. */
+  private readonly leases = new Map<Mac, Lease>();
   private socket: UdpSocket | undefined;
 
   constructor(options: DhcpServerOptions) {
@@ -49,7 +58,8 @@ export class DhcpServer implements UdpOwner {
   }
 
   listLeases(): readonly { readonly mac: Mac; readonly ip: Ipv4 }[] {
-    return [...this.leases].map(([mac, ip]) => ({ mac, ip }));
+    const { nowMs } = this.options.compartment;
+    return [...this.leases].flatMap(([mac, { ip, untilMs }]) => (untilMs > nowMs ? [{ mac, ip }] : []));
   }
 
   udpReceived(_socket: UdpSocket, { bytes }: UdpDatagram): void {
@@ -58,9 +68,14 @@ export class DhcpServer implements UdpOwner {
       const ip = this.addressFor(message.clientMac);
       if (ip !== undefined) this.answer(message, "offer", ip);
     } else if (message?.type === "request" && isFor(message, this.ownIp)) {
-      const ip = this.leases.get(message.clientMac);
-      if (ip !== undefined && ip === message.requestedIp) this.answer(message, "ack", ip);
-      else this.answer(message, "nak", 0 as Ipv4);
+      const { clientMac, clientIp, requestedIp } = message;
+      const ip = this.leases.get(clientMac)?.ip;
+      if (ip === undefined || ip !== (clientIp ?? requestedIp)) this.answer(message, "nak", 0 as Ipv4);
+      else {
+        const { leaseSeconds = LEASE_SECONDS } = this.options;
+        this.hold(clientMac, ip, leaseSeconds * 1_000);
+        this.answer(message, "ack", ip);
+      }
     }
   }
 
@@ -76,19 +91,33 @@ export class DhcpServer implements UdpOwner {
 
   /** Undefined: the range is used up. */
   private addressFor(mac: Mac): Ipv4 | undefined {
+    const { nowMs } = this.options.compartment;
     const known = this.leases.get(mac);
-    if (known !== undefined) return known;
-    const taken = new Set(this.leases.values());
-    if (taken.size >= LIMITS.neighborsPerInterfaceMax) return undefined;
+    if (known !== undefined) {
+      if (known.untilMs < nowMs + OFFER_MS) this.hold(mac, known.ip, OFFER_MS);
+      return known.ip;
+    }
+    const owners = new Map([...this.leases].map(([owner, { ip }]) => [ip, owner]));
     for (let ip: number = this.options.first; ip <= this.options.last; ip++) {
-      if (taken.has(ip as Ipv4)) continue;
-      this.leases.set(mac, ip as Ipv4);
+      const owner = owners.get(ip as Ipv4);
+      if (owner !== undefined && (this.leases.get(owner)?.untilMs ?? 0) > nowMs) continue;
+      if (owner === undefined && owners.size >= LIMITS.neighborsPerInterfaceMax) continue;
+      if (owner !== undefined) this.leases.delete(owner);
+      this.hold(mac, ip as Ipv4, OFFER_MS);
       return ip as Ipv4;
     }
     return undefined;
   }
 
-  private answer({ transaction, clientMac }: DhcpMessage, type: "offer" | "ack" | "nak", yourIp: Ipv4): void {
+  private hold(mac: Mac, ip: Ipv4, forMs: number): void {
+    this.leases.set(mac, { ip, untilMs: this.options.compartment.nowMs + forMs });
+  }
+
+  private answer(
+    { transaction, clientMac, clientIp }: DhcpMessage,
+    type: "offer" | "ack" | "nak",
+    yourIp: Ipv4,
+  ): void {
     const {
       compartment,
       netInterface,
@@ -100,7 +129,10 @@ export class DhcpServer implements UdpOwner {
     const base = { type, transaction, clientMac, yourIp, serverId: this.ownIp };
     const subnetMask = ((0xffff_ffff << (32 - subnet.length)) >>> 0) as Ipv4;
     const message = type === "nak" ? base : { ...base, leaseSeconds, subnetMask, router, dnsServers };
-    broadcastDhcp(compartment, netInterface, this.ownIp, message);
+    // Who has an address is answered there (RFC 2131 §4.1); a refusal is for everybody to hear.
+    if (clientIp === undefined || type === "nak")
+      broadcastDhcp(compartment, netInterface, this.ownIp, message);
+    else this.socket?.send({ destination: clientIp, port: DHCP_CLIENT_PORT, bytes: buildDhcp(message) });
   }
 }
 

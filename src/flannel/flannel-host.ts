@@ -30,6 +30,8 @@ export interface WindowsRoute {
 export interface WindowsHost extends AnyHost {
   readonly os: "windows";
   listRoutes(): Promise<readonly WindowsRoute[]>;
+  /** Those to exactly this prefix: a node has as many routes as there are nodes. */
+  routesTo(prefix: Prefix): Promise<readonly WindowsRoute[]>;
   addRoute(route: WindowsRoute): Promise<void>;
   removeRoute(route: WindowsRoute): Promise<void>;
   /** For IPv4. */
@@ -104,6 +106,8 @@ export interface LinuxHost extends AnyHost {
   removeRoute(route: LinuxRoute): Promise<void>;
   /** Routes by a next hop. */
   listRoutes(family: IpFamily): Promise<readonly LinuxRoute[]>;
+  /** Those to exactly this prefix: a node has as many routes as there are nodes. */
+  routesTo(prefix: Prefix): Promise<readonly LinuxRoute[]>;
   /** Puts the rules there, or puts them right. Called again and again. */
   ensureMasquerade(settings: MasqueradeSettings): Promise<void>;
   ensureForwarding(network: Prefix): Promise<void>;

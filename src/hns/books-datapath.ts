@@ -134,6 +134,8 @@ export class BooksDatapath implements Datapath {
   /** A router moves packets and keeps no books. */
   programRouter(): void {}
 
+  followNetwork(): void {}
+
   removeRouter(): void {}
 
   programTranslation(_switchId: Guid, networkId: Guid, translation: TranslationDefinition | undefined): void {

@@ -174,6 +174,8 @@ export interface VnicDefinition {
   readonly vlan: number;
   /** The endpoint has no address and asks a DHCP server on the wire. */
   readonly asksDhcp: boolean;
+  /** The endpoint finds routers of IPv6, and makes addresses of what they advertise, where the node's link has IPv6. */
+  readonly discoversRouters: boolean;
   /** All that the endpoint sends goes by the physical host's switch. */
   readonly sendsToFabric: boolean;
   /** What the compartment's own firewall does with the interface; undefined: nothing. */
@@ -251,6 +253,8 @@ export interface Datapath {
   programHost(switchId: Guid, networkId: Guid, program: HostProgram): void;
   /** Makes the distributed router of an overlay network, or replaces what its port is programmed with. */
   programRouter(switchId: Guid, networkId: Guid, router: RouterProgram): void;
+  /** The network of a router changed in what is none of the router's rules. */
+  followNetwork(networkId: Guid): void;
   /** Takes the distributed router of a network away, if it has one; `afterMs`: not at once, though the network is gone. */
   removeRouter(switchId: Guid, networkId: Guid, afterMs?: number): void;
   /** Has the host translate for a network on an internal switch; undefined: no more, and all sessions end. */

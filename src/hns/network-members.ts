@@ -21,6 +21,8 @@ export class NetworkMembers {
   endpointCountTotal = 0;
   /** Goes up with every change of a local or mapped endpoint, or of what belongs to one. */
   localRevision = 0;
+  /** Goes up with every change of a mapped endpoint. */
+  mappedRevision = 0;
   /** Load balancers whose rules are out of date: they changed, or a back end did. Undefined: gone. */
   private outdated = new Map<Guid, LoadBalancerRecord | undefined>();
 
@@ -44,12 +46,18 @@ export class NetworkMembers {
 
   removeEndpoint({ id }: EndpointRecord): void {
     this.endpointCount--;
-    if (this.local.delete(id) || this.mapped.delete(id)) this.localRevision++;
+    if (this.local.delete(id)) this.localRevision++;
+    else if (this.mapped.delete(id)) this.mappedChanged();
   }
 
   private setRemote(endpoint: EndpointRecord): void {
     if (isMapped(endpoint)) this.mapped.set(endpoint.id, endpoint);
     else if (!this.mapped.delete(endpoint.id)) return;
+    this.mappedChanged();
+  }
+
+  private mappedChanged(): void {
+    this.mappedRevision++;
     this.localRevision++;
   }
 

@@ -23,6 +23,7 @@ import {
   switchDefinitionOf,
 } from "./network/make-record.ts";
 import { changeIpSubnets, changeSubnets } from "./network/subnet-changes.ts";
+import { settingsOf } from "./network/policy-index.ts";
 import { hasSwitch, isSwitchShared, placeSwitch } from "./network/switch-placement.ts";
 import { checkTypeAvailable } from "./network/type-availability.ts";
 import type { ServiceContext } from "./service-context.ts";
@@ -126,7 +127,8 @@ function replaceNetwork(
   const updated: NetworkRecord = Object.freeze({ ...network, ...changes, changedAtMs: context.nowMs });
   context.state.networks.set(network.id, updated);
   context.changed("Network", network.id);
-  if (updated.policies !== network.policies)
+  // Of policies, the routes to other nodes are no business of a pod's own firewall.
+  if (settingsOf(updated.policies) !== settingsOf(network.policies))
     for (const endpoint of context.state.attachedOf(network.id)) followFilters(context, endpoint);
   context.ports.reprogram(network.id);
 }
@@ -148,7 +150,7 @@ function modifyPolicies(
     });
   }
   checkSetPolicies(network.policies, given, request.requestType, () => aclsOf(context, network));
-  const policies = Object.freeze(combineNetworkPolicies(network.policies, given, request.requestType));
+  const policies = combineNetworkPolicies(network.policies, given, request.requestType);
   replaceNetwork(context, network, { policies });
 }
 
@@ -274,5 +276,5 @@ export function updateNetworkV1(context: ServiceContext, id: Guid, document: Net
   const policies = combineNetworkPolicies(network.policies, named, "Update");
   const extensions = changedExtensions(context, network, document.extensions ?? []);
   const dns: Dns | undefined = document.Dns ?? network.dns;
-  replaceNetwork(context, network, { policies: Object.freeze(policies), dns, extensions });
+  replaceNetwork(context, network, { policies, dns, extensions });
 }

@@ -22,6 +22,7 @@ import { ProgramDefects } from "./defects/program-defects.ts";
 import { isMapped, planOverlay } from "./compile/overlay-plan.ts";
 import { compileHostTunnel, compileRouter } from "./compile/overlay-program.ts";
 import { compilePrograms, paRouteOf } from "./compile/port-program.ts";
+import { remoteSubnetsOf } from "./compile/remote-subnets.ts";
 import { reservedPoolsOf } from "./compile/node-ports.ts";
 import { serviceRangesOf } from "./compile/service-ranges.ts";
 import { compileTranslation } from "./compile/translation.ts";
@@ -29,6 +30,7 @@ import type { Datapath, PortProgram } from "./datapath.ts";
 import { type EndpointRecord, isRemoteEndpoint } from "./endpoint-record.ts";
 import type { LoadBalancerRecord } from "./load-balancer-record.ts";
 import type { NetworkRecord } from "./network-record.ts";
+import { type NetworkFrame, frameOf } from "./network/network-frame.ts";
 import { hasRules, traitsOf } from "./network/type-traits.ts";
 import type { PhysicalAdapter } from "./physical-adapter.ts";
 import type { QuirkSet } from "./quirk-set.ts";
@@ -64,8 +66,14 @@ interface Surveyed {
 
 /** What all ports of a network were programmed with last. */
 interface Programmed {
-  readonly view: NetworkView;
+  readonly base: object;
+  readonly routes: object | undefined;
   readonly podGroups: readonly Group[];
+}
+
+/** Stands for the routes to other nodes' subnets; undefined: the network has no tunnels. */
+function routesOf({ overlay }: NetworkView): object | undefined {
+  return overlay?.remoteSubnets.revision.token;
 }
 
 function areEqual(a: readonly Ip[], b: readonly Ip[]): boolean {
@@ -138,17 +146,25 @@ export class PortProgramming {
     const surveyed = network && this.survey(network);
     if (network === undefined || surveyed === undefined) return;
     const { view } = surveyed;
+    const { base, services } = view;
     this.updateServices(surveyed);
-    if (view.overlay !== undefined)
-      this.datapath.programRouter(
-        network.switchId,
-        networkId,
-        this.defects.onRouter(view, compileRouter(this.cache, view, view.overlay)),
-      );
-    const touched = view.services.takeTouched();
     const before = this.programmed.get(networkId);
-    const isOnlyTouched = before?.view === view && before.podGroups === view.services.podGroups;
+    const isSame = before?.base === base;
+    const routes = routesOf(view);
+    if (!isSame) this.programRouter(view);
+    else if (before.routes !== routes) this.datapath.followNetwork(networkId);
+    const touched = services.takeTouched();
+    const { podGroups } = services;
+    const isOnlyTouched = isSame && before.routes === routes && before.podGroups === podGroups;
     this.program(view, compilePrograms(this.cache, view, isOnlyTouched ? touched : undefined));
+    this.programmed.set(networkId, { base, routes, podGroups });
+  }
+
+  private programRouter(view: NetworkView): void {
+    const { network, overlay } = view;
+    if (overlay === undefined) return;
+    const router = this.defects.onRouter(view, compileRouter(this.cache, view, overlay));
+    this.datapath.programRouter(network.switchId, network.id, router);
   }
 
   /** What an endpoint's new port begins with; undefined when its network has no rules. */
@@ -214,29 +230,51 @@ export class PortProgramming {
     const { services, localRevision } = this.state.membersOf(network.id);
     const node = this.nodeFacts(adapter);
     const known = this.surveyed.get(network.id);
+    const frame = frameOf(network, known?.view.network);
     const isSame =
-      known?.view.network === network &&
+      known?.view.network === frame &&
       known.localRevision === localRevision &&
       areEqual(known.view.node.addresses, node.addresses);
-    if (isSame) return known;
+    if (isSame) return this.withRoutes(known, network);
     const attached = this.state.attachedOf(network.id);
-    const view = { network, attached, services, node, overlay: this.overlayOf(network, node) };
-    const facts = this.factsOf(view);
-    const surveyed = { view, facts, serviceRanges: serviceRangesOf(view.attached), localRevision };
+    const overlay = this.overlayOf(network, frame, node);
+    const base = Object.freeze({});
+    const view: NetworkView = { base, network: frame, attached, services, node, overlay };
+    const surveyed: Surveyed = {
+      view,
+      facts: this.factsOf(view),
+      serviceRanges: serviceRangesOf(view.attached),
+      localRevision,
+    };
+    this.surveyed.set(network.id, surveyed);
+    return surveyed;
+  }
+
+  /** The same with the routes to other nodes' subnets as they are now. */
+  private withRoutes(known: Surveyed, network: NetworkRecord): Surveyed {
+    const { view } = known;
+    const { overlay } = view;
+    const remoteSubnets = remoteSubnetsOf(network.policies);
+    if (overlay === undefined || routesOf(view) === remoteSubnets.revision.token) return known;
+    const surveyed = { ...known, view: { ...view, overlay: { ...overlay, remoteSubnets } } };
     this.surveyed.set(network.id, surveyed);
     return surveyed;
   }
 
   /** Undefined: the network has no tunnels. */
-  private overlayOf(network: NetworkRecord, node: NodeFacts): OverlayView | undefined {
+  private overlayOf(network: NetworkRecord, frame: NetworkFrame, node: NodeFacts): OverlayView | undefined {
     if (network.type !== "Overlay") return undefined;
-    const { local, mapped } = this.state.membersOf(network.id);
+    const { local, mapped, mappedRevision } = this.state.membersOf(network.id);
     const facts = { providerAddress: managementIpOf(node), hostMac: node.hostMac };
     const sourceVips = [...local.values()].filter(
       ({ attachment, mac }) => attachment === undefined && mac === node.hostMac,
     );
+    const inputs = [frame, facts.providerAddress, facts.hostMac, mappedRevision];
     return {
-      plan: planOverlay(network, facts, [...mapped.values()]),
+      plan: this.cache.get(network.id, "overlay-plan", inputs, () =>
+        planOverlay(frame, facts, [...mapped.values()]),
+      ),
+      remoteSubnets: remoteSubnetsOf(network.policies),
       sourceVips,
       addressFlags: this.overlayFlags,
     };
@@ -276,6 +314,5 @@ export class PortProgramming {
       if (portId !== undefined && program !== undefined)
         this.datapath.program(view.network.switchId, portId, this.defects.onPort(view, endpoint, program));
     }
-    this.programmed.set(view.network.id, { view, podGroups: view.services.podGroups });
   }
 }

@@ -186,6 +186,9 @@ export class SwitchDatapath implements Datapath {
     if (vnic.filters !== undefined) compartment.setFilters(netInterface, vnic.filters);
     configureStack(compartment, netInterface, vnic);
     dhcp?.start();
+    // On a link without IPv6 nobody would answer: an interface is silent there (see `Ipv6Link`).
+    const hasIpv6 = nodeSwitch.hostInterface?.ipv6.isEnabled === true;
+    if (vnic.discoversRouters && hasIpv6) compartment.discoverRouters(netInterface);
   }
 
   detach(switchId: Guid, portId: Guid): void {
@@ -257,8 +260,10 @@ export class SwitchDatapath implements Datapath {
   }
 
   programRouter(switchId: Guid, networkId: Guid, router: RouterProgram): void {
+    const present = this.routers.get(networkId);
+    if (present?.program === router.program && present.port.neighbors === router.neighbors) return;
     const { virtualSwitch } = this.requireSwitch(switchId);
-    const known = this.routers.get(networkId) ?? this.makeRouter(switchId, networkId, router);
+    const known = present ?? this.makeRouter(switchId, networkId, router);
     applyProgram(
       portBlocksFor(this.host, virtualSwitch, known.port),
       known.port,
@@ -269,6 +274,11 @@ export class SwitchDatapath implements Datapath {
     known.program = router.program;
     known.port.neighbors = router.neighbors;
     virtualSwitch.addressesChanged();
+  }
+
+  followNetwork(networkId: Guid): void {
+    const router = this.routers.get(networkId);
+    if (router !== undefined) this.rebuild(router, networkId);
   }
 
   /** The layer goes and comes back, where the node has that defect; a new router's is there from the start. */

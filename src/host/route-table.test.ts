@@ -42,6 +42,15 @@ describe("routes", () => {
     expect(formatRoute(root.output.routeFor(ip(destination))!)).toBe(expected);
   });
 
+  it.each([
+    ["0.0.0.0/0", ["0.0.0.0/0 via 10.0.0.1 on eth0", "0.0.0.0/0 via 10.1.0.1 on eth1"]],
+    ["10.244.2.0/24", ["10.244.2.0/24 via 10.0.0.12 on eth0"]],
+    ["10.244.2.0/25", []],
+    ["10.244.3.0/24", []],
+  ])("to exactly %s: %j", (text, expected) => {
+    expect(root.routesTo(prefix(text)).map(formatRoute)).toEqual(expected);
+  });
+
   it("lists the most specific first", () => {
     expect(root.listRoutes().map((route) => `${formatRoute(route)} ${route.metric} ${route.origin}`)).toEqual(
       [
@@ -135,7 +144,11 @@ describe("source address", () => {
     ["windows", "2001:db8::1", "2001:db8::1", none, "no address of the family"],
   ];
   it.each(rows)("%s to %s by %s: %s, %s", (os, destination, nextHop, expected) => {
-    const chosen = selectSource(os, addresses, ip(destination), ip(nextHop));
+    const chosen = selectSource(os, addresses, {
+      destination: ip(destination),
+      nextHop: ip(nextHop),
+      isDeprecated: () => false,
+    });
     expect(chosen).toBe(expected === undefined ? undefined : parseIp(expected));
   });
 });

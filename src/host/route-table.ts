@@ -73,6 +73,12 @@ export class RouteTable {
     return undefined;
   }
 
+  /** The routes with exactly this prefix, the best first. */
+  to(prefix: Prefix): readonly Route[] {
+    const routes = this.tablesOf(prefix.address)[prefix.length]?.get(prefix.address);
+    return routes === undefined ? [] : [...routes];
+  }
+
   /** All routes: IPv4 first, then by falling prefix length, address and metric. */
   list(): Route[] {
     const routes: Route[] = [];

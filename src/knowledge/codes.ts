@@ -59,6 +59,7 @@ export const KNOWLEDGE_CODES = [
   "address-spoofing-refused",
   "arp-spoofing-refused",
   "dhcp-server-refused",
+  "dhcp-no-lease",
   "router-advertisement-refused",
   "non-ip-frame-refused",
   // Services, names and host networking.

@@ -7,7 +7,7 @@ import {
   service,
   slice,
 } from "../testing/kube-proxy-node.ts";
-import { type Row, describeRows } from "./decision-table.suite.ts";
+import { ALL_MINORS, type Row, describeRows, inVersions } from "./decision-table.suite.ts";
 import type { ServicePort } from "../kube/objects.ts";
 
 const C_L1 = "C:80→8080 [EP-L1] L0 P0 D0";
@@ -302,30 +302,30 @@ const CLUSTER_IP: readonly Row[] = [
   },
   {
     id: "B14",
-    given: "target port 80, slice port 8080, from 1.34",
-    node: { minor: 34 },
+    given: "target port 80, slice port 8080",
+    minors: [34, 37],
     services: [service({ spec: { ports: ports({ name: "p80", targetPort: 80 }) } })],
     slices: [slice(["L1"])],
     loadBalancers: [C_L1],
   },
   {
     id: "B14",
-    given: "target port 80, slice port 8080, up to 1.33",
-    node: { minor: 33 },
+    given: "target port 80, slice port 8080",
+    minors: [20, 33],
     services: [service({ spec: { ports: ports({ name: "p80", targetPort: 80 }) } })],
     slices: [slice(["L1"])],
     loadBalancers: ["C:80→80 [EP-L1] L0 P0 D0"],
   },
   ...(
     [
-      [34, "C:80→9090 [R1,EP-L1] L0 P0 D0"],
-      [33, "C:80→8080 [R1,EP-L1] L0 P0 D0"],
+      [[34, 37], "C:80→9090 [R1,EP-L1] L0 P0 D0"],
+      [[20, 33], "C:80→8080 [R1,EP-L1] L0 P0 D0"],
     ] as const
   ).map(
-    ([minor, loadBalancer]): Row => ({
+    ([minors, loadBalancer]): Row => ({
       id: "B15",
-      given: `a named port with two numbers, 1.${minor}`,
-      node: { minor },
+      given: "a named port with two numbers",
+      minors,
       services: [service({ spec: { ports: ports({ name: "p80", targetPort: "http" }) } })],
       slices: [
         slice(["R1"], { name: "a" }),
@@ -335,17 +335,26 @@ const CLUSTER_IP: readonly Row[] = [
       endpoints: ["R1 ×1"],
     }),
   ),
-  {
-    id: "B16",
-    given: "R1 with two ports",
-    services: [service()],
-    slices: [
-      slice(["R1"], { name: "a" }),
-      slice(["R1"], { name: "b", ports: [{ name: "p80", port: 8081, protocol: "TCP" }] }),
-    ],
-    loadBalancers: ["C:80→8081 [R1,R1] L0 P0 D0"],
-    endpoints: ["R1 ×2"],
-  },
+  // §3.4 c.3: from 1.34 on the last endpoint's port, before that targetPort.
+  ...(
+    [
+      [[34, 37], 8081],
+      [[20, 33], 8080],
+    ] as const
+  ).map(
+    ([minors, port]): Row => ({
+      id: "B16",
+      given: "R1 with two ports",
+      minors,
+      services: [service()],
+      slices: [
+        slice(["R1"], { name: "a" }),
+        slice(["R1"], { name: "b", ports: [{ name: "p80", port: 8081, protocol: "TCP" }] }),
+      ],
+      loadBalancers: [`C:80→${port} [R1,R1] L0 P0 D0`],
+      endpoints: ["R1 ×2"],
+    }),
+  ),
   {
     id: "B20",
     given: "two Services with R1",
@@ -357,19 +366,39 @@ const CLUSTER_IP: readonly Row[] = [
   {
     id: "B23",
     given: "internal policy Local; L1, R1, and no node names",
+    minors: [27, 37],
     services: [service({ spec: { internalTrafficPolicy: "Local" } })],
     slices: [slice([{ at: { address: ADDRESS.L1, node: "" } }, { at: { address: ADDRESS.R1, node: "" } }])],
     loadBalancers: [C_L1],
     endpoints: ["R1 ×1"],
   },
   {
+    id: "B23",
+    given: "internal policy Local; L1, R1, and no node names: the policy is not read (§1.2)",
+    minors: [20, 26],
+    services: [service({ spec: { internalTrafficPolicy: "Local" } })],
+    slices: [slice([{ at: { address: ADDRESS.L1, node: "" } }, { at: { address: ADDRESS.R1, node: "" } }])],
+    loadBalancers: [C_BOTH],
+    endpoints: ["R1 ×1"],
+  },
+  {
     id: "B24",
     given: "internal policy Local; R1",
+    minors: [27, 37],
     services: [service({ spec: { internalTrafficPolicy: "Local" } })],
     slices: [slice(["R1"])],
     loadBalancers: NONE,
     endpoints: ["R1 ×1"],
     codes: ["internal-policy-local-without-endpoint"],
+  },
+  {
+    id: "B24",
+    given: "internal policy Local; R1: the policy is not read (§1.2)",
+    minors: [20, 26],
+    services: [service({ spec: { internalTrafficPolicy: "Local" } })],
+    slices: [slice(["R1"])],
+    loadBalancers: [C_R1],
+    endpoints: ["R1 ×1"],
   },
   {
     id: "B25",
@@ -383,8 +412,8 @@ const CLUSTER_IP: readonly Row[] = [
 describe("selection (§8.2)", () => {
   describeRows(SELECTION);
 
-  it("KP-A9 nothing is asked of HNS before slices are listed", async () => {
-    const node = new KubeProxyNode();
+  inVersions("KP-A9 nothing is asked of HNS before slices are listed", ALL_MINORS, async (minor) => {
+    const node = new KubeProxyNode({ minor });
     node.objects.servicesListed([service()]);
     expect(await node.start()).toBe("running");
     node.hns.refuse = ({ call }) => new Error(`${call} is a call`);
@@ -407,8 +436,8 @@ describe("selection (§8.2)", () => {
     expect(node.codes()).toEqual(["service-local-endpoint-missing"]);
   });
 
-  it("KP-A16 an endpoint in two slices is one back end", async () => {
-    const node = new KubeProxyNode();
+  inVersions("KP-A16 an endpoint in two slices is one back end", ALL_MINORS, async (minor) => {
+    const node = new KubeProxyNode({ minor });
     const again = { ...slice(["L1"], { name: "z" }), endpoints: [{ addresses: [ADDRESS.L1] }] };
     await node.begin([service()], [slice(["L1"]), again]);
     expect(node.loadBalancers()).toEqual([C_L1]);
@@ -418,45 +447,57 @@ describe("selection (§8.2)", () => {
 describe("ClusterIP on L2Bridge (§8.3)", () => {
   describeRows(CLUSTER_IP);
 
-  it("KP-B2 the remote endpoint has a conjured MAC address and no policy", async () => {
-    const node = new KubeProxyNode();
-    await node.begin([service()], [slice(["R1"])]);
-    expect(node.hns.bodiesOf("create Endpoint")).toEqual([
-      {
-        HostComputeNetwork: "00123abc-0000-4000-8000-000000000000",
-        IpConfigurations: [{ IpAddress: ADDRESS.R1 }],
-        MacAddress: "02-11-c0-a8-02-03",
-        Flags: 1,
-        SchemaVersion: { Major: 2, Minor: 0 },
-      },
-    ]);
-  });
+  inVersions(
+    "KP-B2 the remote endpoint has a conjured MAC address and no policy",
+    ALL_MINORS,
+    async (minor) => {
+      const node = new KubeProxyNode({ minor });
+      await node.begin([service()], [slice(["R1"])]);
+      expect(node.hns.bodiesOf("create Endpoint")).toEqual([
+        {
+          HostComputeNetwork: "00123abc-0000-4000-8000-000000000000",
+          IpConfigurations: [{ IpAddress: ADDRESS.R1 }],
+          MacAddress: "02-11-c0-a8-02-03",
+          Flags: 1,
+          SchemaVersion: { Major: 2, Minor: 0 },
+        },
+      ]);
+    },
+  );
 
-  it("KP-B5 the missing pod is not tried again until its slices change", async () => {
-    const node = new KubeProxyNode();
-    await node.begin([service()], [slice(["L9", "R1"])]);
-    node.forgetCalls();
-    await node.proxy.sync();
-    expect(node.calls()).toEqual([]);
-    expect(node.applied()).toEqual(["svc:p80"]);
-  });
+  inVersions(
+    "KP-B5 the missing pod is not tried again until its slices change",
+    ALL_MINORS,
+    async (minor) => {
+      const node = new KubeProxyNode({ minor });
+      await node.begin([service()], [slice(["L9", "R1"])]);
+      node.forgetCalls();
+      await node.proxy.sync();
+      expect(node.calls()).toEqual([]);
+      expect(node.applied()).toEqual(["svc:p80"]);
+    },
+  );
 
-  it("DT-104 KP-B17 1025 back ends: refused at each sync, and the counts grow", async () => {
-    const node = new KubeProxyNode();
-    const addresses = Array.from({ length: 1025 }, (_, n) => `10.9.${n >> 8}.${n & 255}`);
-    const many = addresses.map((address) => ({ at: { address, node: "other-node" } }) as const);
-    await node.begin([service()], [slice(many)]);
-    await node.proxy.sync();
-    expect(node.loadBalancers()).toEqual([]);
-    expect(node.calls().filter((call) => call === "refused LoadBalancer")).toHaveLength(2);
-    expect(new Set(node.madeEndpoints().map((text) => text.slice(-2)))).toEqual(new Set(["×2"]));
-    expect(node.madeEndpoints()).toHaveLength(1025);
-    expect(node.notApplied()).toEqual(["svc:p80"]);
-    expect(node.codes()).toEqual(["too-many-back-ends"]);
-  });
+  // One version of each way to update load balancers: a thousand endpoints take their time.
+  it.each([20, 27, 31, 37])(
+    "DT-104 KP-B17 1025 back ends: refused at each sync, and the counts grow, 1.%i",
+    async (minor) => {
+      const node = new KubeProxyNode({ minor });
+      const addresses = Array.from({ length: 1025 }, (_, n) => `10.9.${n >> 8}.${n & 255}`);
+      const many = addresses.map((address) => ({ at: { address, node: "other-node" } }) as const);
+      await node.begin([service()], [slice(many)]);
+      await node.proxy.sync();
+      expect(node.loadBalancers()).toEqual([]);
+      expect(node.calls().filter((call) => call === "refused LoadBalancer")).toHaveLength(2);
+      expect(new Set(node.madeEndpoints().map((text) => text.slice(-2)))).toEqual(new Set(["×2"]));
+      expect(node.madeEndpoints()).toHaveLength(1025);
+      expect(node.notApplied()).toEqual(["svc:p80"]);
+      expect(node.codes()).toEqual(["too-many-back-ends"]);
+    },
+  );
 
-  it("KP-B18 a second sync without a change only reads", async () => {
-    const node = new KubeProxyNode();
+  inVersions("KP-B18 a second sync without a change only reads", ALL_MINORS, async (minor) => {
+    const node = new KubeProxyNode({ minor });
     await node.begin([service()], [slice(["L1", "R1"])]);
     node.forgetCalls();
     const reads: string[] = [];
@@ -472,28 +513,36 @@ describe("ClusterIP on L2Bridge (§8.3)", () => {
     );
   });
 
-  it("KP-B19 after a restart load balancers are made anew and R1 is adopted", async () => {
-    const node = new KubeProxyNode();
-    await node.begin([service()], [slice(["L1", "R1"])]);
-    node.forgetCalls();
-    node.proxy = node.newProxy();
-    expect(await node.start()).toBe("running");
-    expect(node.loadBalancers()).toEqual([]);
-    await node.proxy.sync();
-    expect(node.numberedLoadBalancers()).toEqual([`LBID-2 ${C_BOTH}`]);
-    expect(node.madeIds()).toEqual(["EPID-1"]);
-    expect(node.madeEndpoints()).toEqual(["R1 ×1"]);
-  });
+  inVersions(
+    "KP-B19 after a restart load balancers are made anew and R1 is adopted",
+    ALL_MINORS,
+    async (minor) => {
+      const node = new KubeProxyNode({ minor });
+      await node.begin([service()], [slice(["L1", "R1"])]);
+      node.forgetCalls();
+      node.proxy = node.newProxy();
+      expect(await node.start()).toBe("running");
+      expect(node.loadBalancers()).toEqual([]);
+      await node.proxy.sync();
+      expect(node.numberedLoadBalancers()).toEqual([`LBID-2 ${C_BOTH}`]);
+      expect(node.madeIds()).toEqual(["EPID-1"]);
+      expect(node.madeEndpoints()).toEqual(["R1 ×1"]);
+    },
+  );
 
-  it("KP-B21 KP-B22 an endpoint goes with the last Service that uses it", async () => {
-    const node = new KubeProxyNode();
-    const [a, b] = [service({ name: "a" }), service({ name: "b", spec: { clusterIP: ADDRESS.C2 } })];
-    await node.begin([a, b], [slice(["R1"], { of: "a" }), slice(["R1"], { of: "b" })]);
-    await node.remove(a);
-    expect(node.loadBalancers()).toEqual(["C2:80→8080 [R1] L0 P0 D0"]);
-    expect(node.madeEndpoints()).toEqual(["R1 ×1"]);
-    await node.remove(b);
-    expect(node.loadBalancers()).toEqual([]);
-    expect(node.madeEndpoints()).toEqual([]);
-  });
+  inVersions(
+    "KP-B21 KP-B22 an endpoint goes with the last Service that uses it",
+    ALL_MINORS,
+    async (minor) => {
+      const node = new KubeProxyNode({ minor });
+      const [a, b] = [service({ name: "a" }), service({ name: "b", spec: { clusterIP: ADDRESS.C2 } })];
+      await node.begin([a, b], [slice(["R1"], { of: "a" }), slice(["R1"], { of: "b" })]);
+      await node.remove(a);
+      expect(node.loadBalancers()).toEqual(["C2:80→8080 [R1] L0 P0 D0"]);
+      expect(node.madeEndpoints()).toEqual(["R1 ×1"]);
+      await node.remove(b);
+      expect(node.loadBalancers()).toEqual([]);
+      expect(node.madeEndpoints()).toEqual([]);
+    },
+  );
 });

@@ -11,7 +11,7 @@ import {
   service,
   slice,
 } from "../testing/kube-proxy-node.ts";
-import { type Row, describeRows } from "./decision-table.suite.ts";
+import { ALL_MINORS, type MinorRange, type Row, describeRows, inVersions } from "./decision-table.suite.ts";
 
 const L1_V6 = "fd00::1:1";
 const R1_V6 = "fd00::1:2";
@@ -48,6 +48,10 @@ async function loadBalancersOf(settings: NodeSettings, svc: Service): Promise<re
   return node.loadBalancers();
 }
 
+/** Versions that know both addresses of a pod (kube-proxy.md §4). */
+const BOTH_KNOWN: MinorRange = [27, 37];
+const DSR: NodeSettings = { options: { enableDSR: true, featureGates: { WinDSR: true } } };
+
 const C4 = "C:80→8080 [EP-L1] L0 P0 D0";
 const NP4 = "∅:3001→8080 [EP-L1] L0 P18 D0";
 
@@ -72,12 +76,19 @@ const SINGLE: readonly Row[] = [
 ];
 
 describe("dual stack (§8.8)", () => {
-  it("KP-G1 a ClusterIP of each family", async () => {
-    expect(await loadBalancersOf({}, dual())).toEqual([C4, "fd01::41:80→8080 [EP-L1] L2 P0 D0"]);
+  inVersions("KP-G1 a ClusterIP of each family", BOTH_KNOWN, async (minor) => {
+    expect(await loadBalancersOf({ minor }, dual())).toEqual([C4, "fd01::41:80→8080 [EP-L1] L2 P0 D0"]);
   });
 
-  it("KP-G2 node ports, from 1.36", async () => {
-    expect(await loadBalancersOf({}, dual({ ports: NODE_PORT }))).toEqual([
+  inVersions("KP-G1 KP-G2 KP-G3 the second address of a pod is not known", [20, 26], async (minor) => {
+    expect(await loadBalancersOf({ minor, ...DSR }, dual({ ports: NODE_PORT }))).toEqual([
+      "C:80→8080 [EP-L1] L1 P0 D0",
+      "∅:3001→8080 [EP-L1] L0 P2 D0",
+    ]);
+  });
+
+  inVersions("KP-G2 node ports", [36, 37], async (minor) => {
+    expect(await loadBalancersOf({ minor }, dual({ ports: NODE_PORT }))).toEqual([
       C4,
       NP4,
       "fd01::41:80→8080 [EP-L1] L2 P0 D0",
@@ -85,21 +96,25 @@ describe("dual stack (§8.8)", () => {
     ]);
   });
 
-  it("KP-G2 up to 1.35 the second family takes the first one's node port for its own", async () => {
-    expect(await loadBalancersOf({ minor: 35 }, dual({ ports: NODE_PORT }))).toEqual([
-      C4,
-      NP4,
-      "fd01::41:80→8080 [EP-L1] L2 P0 D0",
-    ]);
-  });
+  inVersions(
+    "KP-G2 the second family takes the first one's node port for its own",
+    [27, 35],
+    async (minor) => {
+      expect(await loadBalancersOf({ minor }, dual({ ports: NODE_PORT }))).toEqual([
+        C4,
+        NP4,
+        "fd01::41:80→8080 [EP-L1] L2 P0 D0",
+      ]);
+    },
+  );
 
   it("KP-G2 better makes both in 1.35, too", async () => {
     const made = await loadBalancersOf({ minor: 35, compat: "better" }, dual({ ports: NODE_PORT }));
     expect(made).toContain("∅:3001→8080 [EP-L1] L2 P18 D0");
   });
 
-  it("KP-G3 with enableDSR", async () => {
-    expect(await loadBalancersOf({ options: { enableDSR: true } }, dual())).toEqual([
+  inVersions("KP-G3 with enableDSR", BOTH_KNOWN, async (minor) => {
+    expect(await loadBalancersOf({ minor, ...DSR }, dual())).toEqual([
       "C:80→8080 [EP-L1] L1 P0 D0",
       "fd01::41:80→8080 [EP-L1] L3 P0 D0",
     ]);
@@ -108,23 +123,61 @@ describe("dual stack (§8.8)", () => {
   const FRONT: Spec = { type: "LoadBalancer", ports: NODE_PORT, clusterIPs: [ADDRESS.C, "fd00::21"] };
   const BOTH_INGRESS = [{ ip: ADDRESS.G }, { ip: "fd00::1" }];
 
-  it("KP-G4 LoadBalancer with external policy Local, enableDSR and forwarding", async () => {
-    const node = dualNode({ options: { enableDSR: true, forwardHealthCheckVip: true } });
-    await node.begin([dual({ ...FRONT, externalTrafficPolicy: "Local" }, BOTH_INGRESS)], POD);
-    expect(node.numberedLoadBalancers()).toEqual([
-      "LBID-1 C:80→8080 [EP-L1] L1 P0 D0",
-      "LBID-2 ∅:3001→8080 [EP-L1] L1 P18 D0",
-      "LBID-3 G:80→8080 [EP-L1] L1 P16 D0",
-      "LBID-4 G:10256→10256 [GW] L0 P0 D0",
-      "LBID-5 fd00::21:80→8080 [EP-L1] L3 P0 D0",
-      "LBID-6 ∅:3001→8080 [EP-L1] L3 P18 D0",
-      "LBID-7 fd00::1:80→8080 [EP-L1] L3 P16 D0",
-      "LBID-8 fd00::1:10256→10256 [GW] L0 P0 D0",
-    ]);
+  inVersions(
+    "KP-G4 LoadBalancer with external policy Local, enableDSR and forwarding",
+    [36, 37],
+    async (minor) => {
+      const node = dualNode({ minor, options: { enableDSR: true, forwardHealthCheckVip: true } });
+      await node.begin([dual({ ...FRONT, externalTrafficPolicy: "Local" }, BOTH_INGRESS)], POD);
+      expect(node.numberedLoadBalancers()).toEqual([
+        "LBID-1 C:80→8080 [EP-L1] L1 P0 D0",
+        "LBID-2 ∅:3001→8080 [EP-L1] L1 P18 D0",
+        "LBID-3 G:80→8080 [EP-L1] L1 P16 D0",
+        "LBID-4 G:10256→10256 [GW] L0 P0 D0",
+        "LBID-5 fd00::21:80→8080 [EP-L1] L3 P0 D0",
+        "LBID-6 ∅:3001→8080 [EP-L1] L3 P18 D0",
+        "LBID-7 fd00::1:80→8080 [EP-L1] L3 P16 D0",
+        "LBID-8 fd00::1:10256→10256 [GW] L0 P0 D0",
+      ]);
+    },
+  );
+
+  // Up to 1.35 front ends of the other family are not left out (§3.1), and those of one shape are taken for the same (§3.6).
+  inVersions(
+    "KP-G4 each family makes the ingress of both, and they are taken for one",
+    [27, 35],
+    async (minor) => {
+      const settings = { enableDSR: true, forwardHealthCheckVip: true, featureGates: { WinDSR: true } };
+      const node = dualNode({ minor, options: settings });
+      await node.begin([dual({ ...FRONT, externalTrafficPolicy: "Local" }, BOTH_INGRESS)], POD);
+      expect(node.loadBalancers()).toEqual([
+        "C:80→8080 [EP-L1] L1 P0 D0",
+        "∅:3001→8080 [EP-L1] L1 P18 D0",
+        "G:80→8080 [EP-L1] L1 P16 D0",
+        "G:10256→10256 [GW] L0 P0 D0",
+        "fd00::1:80→8080 [EP-L1] L1 P16 D0",
+        "fd00::1:10256→10256 [GW] L0 P0 D0",
+        "fd00::21:80→8080 [EP-L1] L3 P0 D0",
+      ]);
+    },
+  );
+
+  inVersions("KP-G5 each family asks for the ingress of both", [27, 35], async (minor) => {
+    const node = dualNode({ minor });
+    await node.begin([dual(FRONT, BOTH_INGRESS)], slices(["L1", "R1"], [LOCAL_V6, REMOTE_V6]));
+    expect(node.loadBalancers()).toEqual(
+      expect.arrayContaining([
+        "C:80→8080 [R1,EP-L1] L0 P0 D0",
+        "∅:3001→8080 [R1,EP-L1] L0 P18 D0",
+        "G:80→8080 [R1,EP-L1] L0 P16 D0",
+        "fd00::1:80→8080 [R1,EP-L1] L0 P16 D0",
+        `fd00::21:80→8080 [EP-L1,${R1_V6}] L2 P0 D0`,
+      ]),
+    );
   });
 
-  it("KP-G5 LoadBalancer with policy Cluster and a remote pod", async () => {
-    const node = dualNode();
+  inVersions("KP-G5 LoadBalancer with policy Cluster and a remote pod", [36, 37], async (minor) => {
+    const node = dualNode({ minor });
     await node.begin([dual(FRONT, BOTH_INGRESS)], slices(["L1", "R1"], [LOCAL_V6, REMOTE_V6]));
     expect(node.loadBalancers()).toEqual([
       "C:80→8080 [R1,EP-L1] L0 P0 D0",
@@ -139,19 +192,23 @@ describe("dual stack (§8.8)", () => {
 
   describeRows(SINGLE);
 
-  it("KP-G8 the MAC address of a remote pod", async () => {
-    const node = dualNode();
+  inVersions("KP-G8 the MAC address of a remote pod", [21, 37], async (minor) => {
+    const node = dualNode({ minor });
     await node.begin([dual()], slices([], [REMOTE_V6]));
     expect(node.hns.bodiesOf("create Endpoint")).toMatchObject([{ MacAddress: "02-11-02-00-01-00" }]);
   });
 
-  it("KP-G9 an address of the other family is passed by, and an event says so", async () => {
-    const node = dualNode();
-    const wrong: EndpointLike = { at: { address: R1_V6, node: "other-node" } };
-    const report = await node.begin([service()], [slice(["L1", wrong])]);
-    expect(node.loadBalancers()).toEqual([C4]);
-    expect(report.families[0]?.events).toMatchObject([
-      { type: "Warning", reason: "KubeProxyIncorrectIPVersion", namespace: "default", name: "svc" },
-    ]);
-  });
+  inVersions(
+    "KP-G9 an address of the other family is passed by, and an event says so",
+    ALL_MINORS,
+    async (minor) => {
+      const node = dualNode({ minor });
+      const wrong: EndpointLike = { at: { address: R1_V6, node: "other-node" } };
+      const report = await node.begin([service()], [slice(["L1", wrong])]);
+      expect(node.loadBalancers()).toEqual([C4]);
+      expect(report.families[0]?.events).toMatchObject([
+        { type: "Warning", reason: "KubeProxyIncorrectIPVersion", namespace: "default", name: "svc" },
+      ]);
+    },
+  );
 });

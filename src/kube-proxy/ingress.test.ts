@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect } from "vitest";
 import { HcnError } from "../hcn/error.ts";
 import type { Service } from "../kube/objects.ts";
 import {
@@ -12,7 +12,7 @@ import {
   service,
   slice,
 } from "../testing/kube-proxy-node.ts";
-import { type Row, describeRows } from "./decision-table.suite.ts";
+import { ALL_MINORS, type Row, asMadeIn, describeRows, inVersions } from "./decision-table.suite.ts";
 
 const C_BOTH = "C:80→8080 [R1,EP-L1] L0 P0 D0";
 const C_L1 = "C:80→8080 [EP-L1] L0 P0 D0";
@@ -46,6 +46,27 @@ const BOTH = endpoints("L1", "R1");
 const L1 = endpoints("L1");
 const WITH_E = { externalIPs: [ADDRESS.E] } as const;
 const UDP = [{ name: "p80", port: 80, protocol: "UDP", targetPort: 8080, nodePort: 3001 }];
+
+/** Versions that know terminating endpoints (kube-proxy.md §3.9). */
+const SINCE_TERMINATING = [27, 37] as const;
+
+type Slices = ReturnType<typeof endpoints>;
+
+/** Rows that older versions see as one: they take ready endpoints and no others. */
+const READY_ALONE: readonly (readonly [id: string, slices: Slices])[] = [
+  ["F14", endpoints({ at: "L1", is: "serving" }, { at: "R1", is: "serving" })],
+  ["F16", endpoints({ at: "L1", is: "unready" }, { at: "R1", is: "unready" })],
+  ["F17", endpoints({ at: "L1", is: "unready" }, { at: "R1", is: "serving" })],
+  ["F18", endpoints({ at: "L1", is: "terminating" })],
+  ["F29", endpoints({ at: "L1", is: "serving" })],
+];
+
+/** The same with policy Local and a ready pod elsewhere. */
+const LOCAL_ELSEWHERE: readonly (readonly [id: string, slices: Slices])[] = [
+  ["F19", endpoints("R1", { at: "R2", is: "unready" })],
+  ["F20", endpoints({ at: "L1", is: "serving" }, "R1")],
+  ["F28", endpoints("R1")],
+];
 
 /** kube-proxy.md §8.7. */
 const ROWS: readonly Row[] = [
@@ -128,21 +149,31 @@ const ROWS: readonly Row[] = [
   {
     id: "F11",
     given: "ingress by host name",
+    minors: [21, 37],
     services: balanced({}, { ingress: [{ hostname: "lb.example.com" }] }),
     slices: endpoints({ at: "L1", is: "serving" }, "R1"),
     loadBalancers: [C_R1, "∅:3001→8080 [R1] L0 P18 D0"],
   },
   {
+    id: "F11",
+    given: "ingress by host name: the empty address is taken (§4)",
+    minors: [20, 20],
+    services: balanced({}, { ingress: [{ hostname: "lb.example.com" }] }),
+    slices: endpoints({ at: "L1", is: "serving" }, "R1"),
+    loadBalancers: [C_R1, "∅:3001→8080 [R1] L0 P18 D0", "∅:80→8080 [R1] L0 P16 D0"],
+  },
+  {
     id: "F12",
-    given: "ingress with ipMode Proxy, from 1.36",
+    given: "ingress with ipMode Proxy",
+    minors: [36, 37],
     services: balanced({}, { ingress: [{ ip: ADDRESS.G, ipMode: "Proxy" }] }),
     slices: BOTH,
     loadBalancers: [C_BOTH, NP_BOTH],
   },
   {
     id: "F12",
-    given: "ingress with ipMode Proxy, up to 1.35",
-    node: { minor: 35 },
+    given: "ingress with ipMode Proxy: it is not read",
+    minors: [20, 35],
     services: balanced({}, { ingress: [{ ip: ADDRESS.G, ipMode: "Proxy" }] }),
     slices: BOTH,
     loadBalancers: [C_BOTH, NP_BOTH, G_BOTH],
@@ -165,6 +196,7 @@ const ROWS: readonly Row[] = [
   {
     id: "F14",
     given: "all terminating and serving",
+    minors: SINCE_TERMINATING,
     node: FORWARD,
     services: balanced(WITH_E),
     slices: endpoints({ at: "L1", is: "serving" }, { at: "R1", is: "serving" }),
@@ -183,6 +215,7 @@ const ROWS: readonly Row[] = [
   {
     id: "F16",
     given: "none ready, none terminating",
+    minors: SINCE_TERMINATING,
     node: FORWARD,
     services: balanced(WITH_E),
     slices: endpoints({ at: "L1", is: "unready" }, { at: "R1", is: "unready" }),
@@ -192,6 +225,7 @@ const ROWS: readonly Row[] = [
   {
     id: "F17",
     given: "L1 not ready, R1 terminating and serving",
+    minors: SINCE_TERMINATING,
     services: balanced(),
     slices: endpoints({ at: "L1", is: "unready" }, { at: "R1", is: "serving" }),
     loadBalancers: [C_R1, "G:80→8080 [R1] L0 P16 D0"],
@@ -200,6 +234,7 @@ const ROWS: readonly Row[] = [
   {
     id: "F18",
     given: "L1 terminating, not serving",
+    minors: SINCE_TERMINATING,
     services: balanced(),
     slices: endpoints({ at: "L1", is: "terminating" }),
     loadBalancers: [C_L1, G_L1],
@@ -208,6 +243,7 @@ const ROWS: readonly Row[] = [
   {
     id: "F19",
     given: "external policy Local, no local pod, R2 not ready",
+    minors: SINCE_TERMINATING,
     node: FORWARD,
     services: balanced(LOCAL),
     slices: endpoints("R1", { at: "R2", is: "unready" }),
@@ -218,6 +254,7 @@ const ROWS: readonly Row[] = [
   {
     id: "F20",
     given: "external policy Local, L1 terminating and serving",
+    minors: SINCE_TERMINATING,
     node: FORWARD,
     services: balanced(LOCAL),
     slices: endpoints({ at: "L1", is: "serving" }, "R1"),
@@ -249,26 +286,26 @@ const ROWS: readonly Row[] = [
   {
     id: "F23",
     given: "enableDSR",
+    minors: [22, 37],
     node: { options: { enableDSR: true } },
     services: balanced(WITH_E),
     slices: L1,
     loadBalancers: ["C:80→8080 [EP-L1] L1 P0 D0", NP_L1, "E:80→8080 [EP-L1] L0 P16 D0", G_L1],
   },
-  ...[20, 21].map(
-    (minor): Row => ({
-      id: "F23",
-      given: `enableDSR, 1.${minor}`,
-      node: { minor, options: { enableDSR: true, featureGates: { WinDSR: true } } },
-      services: balanced(WITH_E),
-      slices: L1,
-      loadBalancers: [
-        "C:80→8080 [EP-L1] L1 P0 D0",
-        "∅:3001→8080 [EP-L1] L0 P2 D0",
-        "E:80→8080 [EP-L1] L0 P0 D0",
-        "G:80→8080 [EP-L1] L1 P0 D0",
-      ],
-    }),
-  ),
+  {
+    id: "F23",
+    given: "enableDSR: on ingress, too",
+    minors: [20, 21],
+    node: { options: { enableDSR: true } },
+    services: balanced(WITH_E),
+    slices: L1,
+    loadBalancers: [
+      "C:80→8080 [EP-L1] L1 P0 D0",
+      "∅:3001→8080 [EP-L1] L0 P2 D0",
+      "E:80→8080 [EP-L1] L0 P0 D0",
+      "G:80→8080 [EP-L1] L1 P0 D0",
+    ],
+  },
   {
     id: "F24",
     given: "overlay, enableDSR, external policy Local",
@@ -294,6 +331,7 @@ const ROWS: readonly Row[] = [
   {
     id: "F28",
     given: "external policy Local, R1, forward",
+    minors: SINCE_TERMINATING,
     node: FORWARD,
     services: balanced(LOCAL),
     slices: endpoints("R1"),
@@ -303,17 +341,65 @@ const ROWS: readonly Row[] = [
   },
   {
     id: "F29",
-    given: "1.26, L1 terminating and serving (F-23)",
-    node: { minor: 26 },
+    given: "L1 terminating and serving (F-23)",
+    minors: SINCE_TERMINATING,
     services: balanced(),
     slices: endpoints({ at: "L1", is: "serving" }),
-    loadBalancers: [],
-    notApplied: ["svc:p80"],
-    codes: ["service-without-usable-endpoints"],
+    loadBalancers: [C_L1, G_L1],
+    codes: [TERMINATING],
+  },
+  ...READY_ALONE.map(
+    ([id, slices]): Row => ({
+      id,
+      given: "nothing is ready, and nothing else counts",
+      minors: [20, 26],
+      node: FORWARD,
+      services: balanced(WITH_E),
+      slices,
+      loadBalancers: [],
+      endpoints: [],
+      notApplied: ["svc:p80"],
+      codes: ["service-without-usable-endpoints"],
+    }),
+  ),
+  // §4: endpointsAvailable gates health checks from 1.27 on, and empty lists are asked for up to 1.22.
+  ...LOCAL_ELSEWHERE.flatMap(([id, slices]): readonly Row[] => [
+    {
+      id,
+      given: "the ready pod is on another node",
+      minors: [23, 26],
+      node: FORWARD,
+      services: balanced(LOCAL),
+      slices,
+      loadBalancers: [C_R1, "G:32000→32000 [GW] L0 P0 D0"],
+      endpoints: ["R1 ×1"],
+      codes: [WITHOUT_LOCAL, WITHOUT_LOCAL],
+    },
+    {
+      id,
+      given: "the ready pod is on another node: an empty list is asked for and refused",
+      minors: [20, 22],
+      node: FORWARD,
+      services: balanced(LOCAL),
+      slices,
+      loadBalancers: [C_R1],
+      endpoints: ["R1 ×1"],
+      notApplied: ["svc:p80"],
+      codes: ["service-load-balancer-refused"],
+    },
+  ]),
+  {
+    id: "F30",
+    given: "internal policy Local, R1: it is not read",
+    minors: [20, 26],
+    services: balanced({ internalTrafficPolicy: "Local" }),
+    slices: endpoints("R1"),
+    loadBalancers: [C_R1, "∅:3001→8080 [R1] L0 P18 D0", "G:80→8080 [R1] L0 P16 D0"],
   },
   {
     id: "F30",
     given: "internal policy Local, R1",
+    minors: [27, 37],
     services: balanced({ internalTrafficPolicy: "Local" }),
     slices: endpoints("R1"),
     loadBalancers: ["∅:3001→8080 [R1] L0 P18 D0", "G:80→8080 [R1] L0 P16 D0"],
@@ -324,46 +410,55 @@ const ROWS: readonly Row[] = [
 describe("Services of type LoadBalancer on L2Bridge (§8.7)", () => {
   describeRows(ROWS);
 
-  it("KP-F6 identifiers follow the order of creation", async () => {
-    const node = new KubeProxyNode(FORWARD);
+  inVersions("KP-F6 identifiers follow the order of creation", ALL_MINORS, async (minor) => {
+    const node = new KubeProxyNode({ ...FORWARD, minor });
     await node.begin(balanced(LOCAL), L1);
-    expect(node.numberedLoadBalancers()).toEqual([
+    const made = [
       `LBID-1 ${C_L1}`,
       `LBID-2 ${NP_L1_DSR}`,
       `LBID-3 ${G_L1_DSR}`,
       "LBID-4 G:32000→32000 [GW] L0 P0 D0",
-    ]);
+    ];
+    expect(node.numberedLoadBalancers()).toEqual(asMadeIn(minor, made));
   });
 
-  it("KP-F26 a refused ingress takes its health check along, and the Service counts as applied", async () => {
-    const node = new KubeProxyNode(FORWARD);
-    node.hns.refuse = ({ call, body }) =>
-      call === "create LoadBalancer" && JSON.stringify(body).includes(ADDRESS.G)
-        ? new HcnError("HCN_E_PORT_ALREADY_EXISTS")
-        : undefined;
-    await node.begin(balanced(), L1);
-    expect(node.loadBalancers()).toEqual([C_L1, NP_L1]);
-    expect(node.applied()).toEqual(["svc:p80"]);
-    expect(node.codes()).toEqual(["load-balancer-port-already-exists"]);
-  });
+  inVersions(
+    "KP-F26 a refused ingress takes its health check along, and the Service counts as applied",
+    ALL_MINORS,
+    async (minor) => {
+      const node = new KubeProxyNode({ ...FORWARD, minor });
+      node.hns.refuse = ({ call, body }) =>
+        call === "create LoadBalancer" && JSON.stringify(body).includes(ADDRESS.G)
+          ? new HcnError("HCN_E_PORT_ALREADY_EXISTS")
+          : undefined;
+      await node.begin(balanced(), L1);
+      expect(node.loadBalancers()).toEqual(asMadeIn(minor, [C_L1, NP_L1]));
+      expect(node.applied()).toEqual(["svc:p80"]);
+      expect(node.codes()).toEqual(["load-balancer-port-already-exists"]);
+    },
+  );
 
-  it("KP-F27 an ingress status that is taken away: everything is made anew without it", async () => {
-    const node = new KubeProxyNode();
-    await node.begin(balanced(), L1);
-    await node.change(...balanced({}, { ingress: [] }));
-    expect(node.calls()).toEqual([
-      "delete LBID-1",
-      "delete LBID-2",
-      "delete LBID-3",
-      "create LBID-4",
-      "create LBID-5",
-    ]);
-    expect(node.loadBalancers()).toEqual([C_L1, NP_L1]);
-  });
+  inVersions(
+    "KP-F27 an ingress status that is taken away: everything is made anew without it",
+    ALL_MINORS,
+    async (minor) => {
+      const node = new KubeProxyNode({ minor });
+      await node.begin(balanced(), L1);
+      await node.change(...balanced({}, { ingress: [] }));
+      expect(node.calls()).toEqual([
+        "delete LBID-1",
+        "delete LBID-2",
+        "delete LBID-3",
+        "create LBID-4",
+        "create LBID-5",
+      ]);
+      expect(node.loadBalancers()).toEqual(asMadeIn(minor, [C_L1, NP_L1]));
+    },
+  );
 
-  it("KP-F4 without DSR in HNS the annotation counts for nothing", async () => {
-    const node = new KubeProxyNode({ hns: HNS_WITHOUT_DSR });
+  inVersions("KP-F4 without DSR in HNS the annotation counts for nothing", ALL_MINORS, async (minor) => {
+    const node = new KubeProxyNode({ hns: HNS_WITHOUT_DSR, minor });
     await node.begin(balanced({}, { annotations: PRESERVE }), BOTH);
-    expect(node.loadBalancers()).toEqual([C_BOTH, NP_BOTH, G_BOTH]);
+    expect(node.loadBalancers()).toEqual(asMadeIn(minor, [C_BOTH, NP_BOTH, G_BOTH]));
   });
 });

@@ -9,7 +9,7 @@ import {
   service,
   slice,
 } from "../testing/kube-proxy-node.ts";
-import { type Row, describeRows } from "./decision-table.suite.ts";
+import { ALL_MINORS, type Row, asMadeIn, describeRows, inVersions } from "./decision-table.suite.ts";
 
 const C_BOTH = "C:80→8080 [R1,EP-L1] L0 P0 D0";
 const C_L1 = "C:80→8080 [EP-L1] L0 P0 D0";
@@ -20,6 +20,9 @@ const NONE: readonly string[] = [];
 const PRESERVE = { "preserve-destination": "true" };
 const WITHOUT_LOCAL = "external-traffic-policy-local-without-local-endpoint";
 const UNUSABLE = "service-without-usable-endpoints";
+const REFUSED = "service-load-balancer-refused";
+/** Versions that do not read the internal policy (kube-proxy.md §1.2). */
+const NO_INTERNAL_POLICY = [20, 26] as const;
 
 type Spec = NonNullable<ServiceSketch["spec"]>;
 
@@ -58,6 +61,7 @@ const NODE_PORTS: readonly Row[] = [
   {
     id: "D3",
     given: "external policy Local; R1 (F-24)",
+    minors: [23, 37],
     services: nodePort(LOCAL),
     slices: R1,
     loadBalancers: [C_R1],
@@ -85,22 +89,43 @@ const NODE_PORTS: readonly Row[] = [
   {
     id: "D6",
     given: "internal policy Local",
+    minors: [27, 37],
     services: nodePort(INTERNAL),
     slices: BOTH,
     loadBalancers: [C_L1, NP_BOTH],
     endpoints: ["R1 ×1"],
   },
   {
+    id: "D6",
+    given: "internal policy Local: it is not read",
+    minors: NO_INTERNAL_POLICY,
+    services: nodePort(INTERNAL),
+    slices: BOTH,
+    loadBalancers: [C_BOTH, NP_BOTH],
+    endpoints: ["R1 ×1"],
+  },
+  {
     id: "D7",
     given: "both policies Local",
+    minors: [27, 37],
     services: nodePort({ ...LOCAL, ...INTERNAL }),
     slices: BOTH,
     loadBalancers: [C_L1, NP_L1_DSR],
     endpoints: NONE,
   },
   {
+    id: "D7",
+    given: "both policies Local: the internal one is not read",
+    minors: NO_INTERNAL_POLICY,
+    services: nodePort({ ...LOCAL, ...INTERNAL }),
+    slices: BOTH,
+    loadBalancers: [C_BOTH, NP_L1_DSR],
+    endpoints: ["R1 ×1"],
+  },
+  {
     id: "D8",
     given: "internal policy Local; R1",
+    minors: [27, 37],
     services: nodePort(INTERNAL),
     slices: R1,
     loadBalancers: ["∅:3001→8080 [R1] L0 P18 D0"],
@@ -108,14 +133,45 @@ const NODE_PORTS: readonly Row[] = [
     codes: ["internal-policy-local-without-endpoint"],
   },
   {
+    id: "D8",
+    given: "internal policy Local; R1: it is not read",
+    minors: NO_INTERNAL_POLICY,
+    services: nodePort(INTERNAL),
+    slices: R1,
+    loadBalancers: [C_R1, "∅:3001→8080 [R1] L0 P18 D0"],
+    endpoints: ["R1 ×1"],
+  },
+  {
     id: "D9",
     given: "both policies Local; R1",
+    minors: [27, 37],
     services: nodePort({ ...LOCAL, ...INTERNAL }),
     slices: R1,
     loadBalancers: NONE,
     endpoints: NONE,
     notApplied: ["svc:p80"],
     codes: [UNUSABLE],
+  },
+  {
+    id: "D9",
+    given: "both policies Local; R1: as D3",
+    minors: [23, 26],
+    services: nodePort({ ...LOCAL, ...INTERNAL }),
+    slices: R1,
+    loadBalancers: [C_R1],
+    endpoints: ["R1 ×1"],
+    codes: [WITHOUT_LOCAL],
+  },
+  {
+    id: "D9",
+    given: "both policies Local; R1: as D15",
+    minors: [20, 22],
+    services: nodePort({ ...LOCAL, ...INTERNAL }),
+    slices: R1,
+    loadBalancers: [C_R1],
+    endpoints: ["R1 ×1"],
+    notApplied: ["svc:p80"],
+    codes: [REFUSED],
   },
   {
     id: "D10",
@@ -127,11 +183,19 @@ const NODE_PORTS: readonly Row[] = [
   },
   {
     id: "D11",
-    given: "1.26",
-    node: { minor: 26 },
+    given: "VipExternalIP is not set",
+    minors: [20, 26],
     services: nodePort(),
     slices: L1,
     loadBalancers: [C_L1, "∅:3001→8080 [EP-L1] L0 P2 D0"],
+  },
+  {
+    id: "D11",
+    given: "VipExternalIP is set",
+    minors: [27, 37],
+    services: nodePort(),
+    slices: L1,
+    loadBalancers: [C_L1, "∅:3001→8080 [EP-L1] L0 P18 D0"],
   },
   {
     id: "D13",
@@ -151,22 +215,22 @@ const NODE_PORTS: readonly Row[] = [
     notApplied: ["svc:p80"],
     codes: [UNUSABLE],
   },
-  ...[20, 22].map(
-    (minor): Row => ({
-      id: "D15",
-      given: `external policy Local, R1, 1.${minor}: the empty list is asked for and refused`,
-      node: { minor },
+  ...["D3", "D15"].map(
+    (id): Row => ({
+      id,
+      given: "external policy Local; R1: the empty list is asked for and refused",
+      minors: [20, 22],
       services: nodePort(LOCAL),
       slices: R1,
       loadBalancers: [C_R1],
       notApplied: ["svc:p80"],
-      codes: ["service-load-balancer-refused"],
+      codes: [REFUSED],
     }),
   ),
   {
     id: "D15",
-    given: "external policy Local, R1, 1.23: the empty list is not asked for",
-    node: { minor: 23 },
+    given: "external policy Local; R1: the empty list is not asked for",
+    minors: [23, 37],
     services: nodePort(LOCAL),
     slices: R1,
     loadBalancers: [C_R1],
@@ -206,15 +270,16 @@ const EXTERNAL_ADDRESSES: readonly Row[] = [
   },
   {
     id: "E5",
-    given: "an address of each family, from 1.36",
+    given: "an address of each family",
+    minors: [36, 37],
     services: external({ externalIPs: [ADDRESS.E, "2001:db8::1"] }),
     slices: L1,
     loadBalancers: [C_L1, "E:80→8080 [EP-L1] L0 P16 D0"],
   },
   {
     id: "E5",
-    given: "an address of each family, up to 1.35",
-    node: { minor: 35 },
+    given: "an address of each family: both are taken",
+    minors: [20, 35],
     services: external({ externalIPs: [ADDRESS.E, "2001:db8::1"] }),
     slices: L1,
     loadBalancers: [C_L1, "E:80→8080 [EP-L1] L0 P16 D0", "2001:db8::1:80→8080 [EP-L1] L0 P16 D0"],
@@ -222,10 +287,20 @@ const EXTERNAL_ADDRESSES: readonly Row[] = [
   {
     id: "E7",
     given: "external policy Local; R1",
+    minors: [23, 37],
     services: external(LOCAL),
     slices: R1,
     loadBalancers: [C_R1],
     codes: [WITHOUT_LOCAL],
+  },
+  {
+    id: "E7",
+    given: "external policy Local; R1: the empty list is asked for and refused, which ends nothing",
+    minors: [20, 22],
+    services: external(LOCAL),
+    slices: R1,
+    loadBalancers: [C_R1],
+    codes: [REFUSED],
   },
   {
     id: "E8",
@@ -253,22 +328,23 @@ describe("external addresses on L2Bridge (§8.6)", () => {
   }
   const TWO = external({ type: "NodePort", ports: NODE_PORT, externalIPs: [ADDRESS.E, ADDRESS.E2] });
 
-  it("KP-E6 a refused address leaves the others, and is not tried again", async () => {
-    const node = new KubeProxyNode();
-    refuseE(node);
-    await node.begin(TWO, L1);
-    expect(node.loadBalancers()).toEqual([
-      C_L1,
-      "∅:3001→8080 [EP-L1] L0 P18 D0",
-      "E2:80→8080 [EP-L1] L0 P16 D0",
-    ]);
-    expect(node.applied()).toEqual(["svc:p80"]);
-    expect(node.codes()).toEqual(["load-balancer-port-already-exists"]);
-    node.hns.refuse = undefined;
-    node.forgetCalls();
-    await node.proxy.sync();
-    expect(node.calls()).toEqual([]);
-  });
+  inVersions(
+    "KP-E6 a refused address leaves the others, and is not tried again",
+    ALL_MINORS,
+    async (minor) => {
+      const node = new KubeProxyNode({ minor });
+      refuseE(node);
+      await node.begin(TWO, L1);
+      const others = [C_L1, "∅:3001→8080 [EP-L1] L0 P18 D0", "E2:80→8080 [EP-L1] L0 P16 D0"];
+      expect(node.loadBalancers()).toEqual(asMadeIn(minor, others));
+      expect(node.applied()).toEqual(["svc:p80"]);
+      expect(node.codes()).toEqual(["load-balancer-port-already-exists"]);
+      node.hns.refuse = undefined;
+      node.forgetCalls();
+      await node.proxy.sync();
+      expect(node.calls()).toEqual([]);
+    },
+  );
 
   it("KP-E6 better tries the refused address again until it is there", async () => {
     const node = new KubeProxyNode({ compat: "better" });
@@ -284,12 +360,18 @@ describe("external addresses on L2Bridge (§8.6)", () => {
     expect(node.codes()).toEqual([]);
   });
 
-  it("KP-E9 deleting the Service deletes everything, and nothing stays stale", async () => {
-    const node = new KubeProxyNode();
-    await node.begin(external(), BOTH);
-    const report = await node.remove(...external());
-    expect(node.loadBalancers()).toEqual([]);
-    expect(node.madeEndpoints()).toEqual([]);
-    expect(report.families.map(({ staleLoadBalancers }) => staleLoadBalancers)).toEqual([0, 0]);
-  });
+  inVersions(
+    "KP-E9 deleting the Service deletes everything, and nothing stays stale",
+    ALL_MINORS,
+    async (minor) => {
+      const node = new KubeProxyNode({ minor });
+      await node.begin(external(), BOTH);
+      const report = await node.remove(...external());
+      expect(node.loadBalancers()).toEqual([]);
+      expect(node.madeEndpoints()).toEqual([]);
+      expect(new Set(report.families.map(({ staleLoadBalancers }) => staleLoadBalancers))).toEqual(
+        new Set([0]),
+      );
+    },
+  );
 });

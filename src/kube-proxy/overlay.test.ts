@@ -8,7 +8,7 @@ import {
   service,
   slice,
 } from "../testing/kube-proxy-node.ts";
-import { type Row, describeRows } from "./decision-table.suite.ts";
+import { ALL_MINORS, type Row, describeRows, inVersions } from "./decision-table.suite.ts";
 
 const NETWORK_ID = "00123abc-0000-4000-8000-000000000000";
 const OVERLAY: NodeSettings = { isOverlay: true };
@@ -157,70 +157,82 @@ function refuseEndpoint(node: KubeProxyNode, text: string): void {
 describe("overlay (§8.4)", () => {
   describeRows(ROWS);
 
-  it("KP-C2 identifiers follow the order of creation, and documents are those of §3.5", async () => {
-    const node = new KubeProxyNode(OVERLAY);
-    await node.begin([service()], [slice(["R1"])]);
-    expect(node.madeIds()).toEqual(["EPID-1", "EPID-2", "EPID-3"]);
-    const common = {
-      HostComputeNetwork: NETWORK_ID,
-      SchemaVersion: { Major: 2, Minor: 0 },
-    };
-    const provider = (address: string): object => ({
-      Policies: [{ Type: "ProviderAddress", Settings: { ProviderAddress: address } }],
-      Flags: 1,
-    });
-    const host = { MacAddress: "00-11-22-33-44-55" };
-    expect(node.hns.bodiesOf("create Endpoint")).toEqual([
-      { ...common, ...host, IpConfigurations: [{ IpAddress: ADDRESS.SV }] },
-      { ...common, ...host, ...provider(ADDRESS.N), IpConfigurations: [{ IpAddress: ADDRESS.C }] },
-      {
-        ...common,
-        ...provider(ADDRESS.X),
-        IpConfigurations: [{ IpAddress: ADDRESS.R1 }],
-        MacAddress: "02-11-c0-a8-02-03",
-      },
-    ]);
-  });
+  inVersions(
+    "KP-C2 identifiers follow the order of creation, and documents are those of §3.5",
+    ALL_MINORS,
+    async (minor) => {
+      const node = new KubeProxyNode({ ...OVERLAY, minor });
+      await node.begin([service()], [slice(["R1"])]);
+      expect(node.madeIds()).toEqual(["EPID-1", "EPID-2", "EPID-3"]);
+      const common = {
+        HostComputeNetwork: NETWORK_ID,
+        SchemaVersion: { Major: 2, Minor: 0 },
+      };
+      const provider = (address: string): object => ({
+        Policies: [{ Type: "ProviderAddress", Settings: { ProviderAddress: address } }],
+        Flags: 1,
+      });
+      const host = { MacAddress: "00-11-22-33-44-55" };
+      expect(node.hns.bodiesOf("create Endpoint")).toEqual([
+        { ...common, ...host, IpConfigurations: [{ IpAddress: ADDRESS.SV }] },
+        { ...common, ...host, ...provider(ADDRESS.N), IpConfigurations: [{ IpAddress: ADDRESS.C }] },
+        {
+          ...common,
+          ...provider(ADDRESS.X),
+          IpConfigurations: [{ IpAddress: ADDRESS.R1 }],
+          MacAddress: "02-11-c0-a8-02-03",
+        },
+      ]);
+    },
+  );
 
-  it("KP-A12 on overlay two ports of a Service share one endpoint for the ClusterIP", async () => {
-    const node = new KubeProxyNode(OVERLAY);
-    const ports = [
-      { name: "p80", port: 80, targetPort: 8080 },
-      { name: "p443", port: 443, targetPort: 8443 },
-    ];
-    await node.begin([service({ spec: { ports } })], []);
-    expect(node.madeEndpoints()).toEqual([SV, VIP]);
-  });
+  inVersions(
+    "KP-A12 on overlay two ports of a Service share one endpoint for the ClusterIP",
+    ALL_MINORS,
+    async (minor) => {
+      const node = new KubeProxyNode({ ...OVERLAY, minor });
+      const ports = [
+        { name: "p80", port: 80, targetPort: 8080 },
+        { name: "p443", port: 443, targetPort: 8443 },
+      ];
+      await node.begin([service({ spec: { ports } })], []);
+      expect(node.madeEndpoints()).toEqual([SV, VIP]);
+    },
+  );
 
-  it("KP-C8 an endpoint with the source VIP is not made again", async () => {
-    const node = new KubeProxyNode(OVERLAY);
+  inVersions("KP-C8 an endpoint with the source VIP is not made again", ALL_MINORS, async (minor) => {
+    const node = new KubeProxyNode({ ...OVERLAY, minor });
     node.putLocal("EP-L2", ADDRESS.SV);
     await node.begin([service()], [slice(["R1"])]);
     expect(node.madeEndpoints()).toEqual([VIP, R1]);
   });
 
-  it("KP-C9 without the source VIP nothing is programmed", async () => {
-    const node = new KubeProxyNode(OVERLAY);
+  inVersions("KP-C9 without the source VIP nothing is programmed", ALL_MINORS, async (minor) => {
+    const node = new KubeProxyNode({ ...OVERLAY, minor });
     refuseEndpoint(node, ADDRESS.SV);
     const report = await node.begin([service()], [slice(["L1"])]);
     expect(node.loadBalancers()).toEqual([]);
     expect(report.families.map(({ outcome }) => outcome)).toEqual(["source-vip-failed"]);
   });
 
-  it("KP-C10 a refused ClusterIP endpoint passes by its own Service alone", async () => {
-    const node = new KubeProxyNode(OVERLAY);
-    refuseEndpoint(node, ADDRESS.C);
-    await node.begin(
-      [service({ name: "a" }), service({ name: "b", spec: { clusterIP: ADDRESS.C2 } })],
-      [slice(["L1"], { of: "a" }), slice(["L1"], { of: "b" })],
-    );
-    expect(node.loadBalancers()).toEqual(["C2:80→8080 [EP-L1] L0 P0 D0 S=SV"]);
-    expect(node.notApplied()).toEqual(["a:p80"]);
-    expect(node.codes()).toEqual(["service-remote-endpoint-refused"]);
-  });
+  inVersions(
+    "KP-C10 a refused ClusterIP endpoint passes by its own Service alone",
+    ALL_MINORS,
+    async (minor) => {
+      const node = new KubeProxyNode({ ...OVERLAY, minor });
+      refuseEndpoint(node, ADDRESS.C);
+      await node.begin(
+        [service({ name: "a" }), service({ name: "b", spec: { clusterIP: ADDRESS.C2 } })],
+        [slice(["L1"], { of: "a" }), slice(["L1"], { of: "b" })],
+      );
+      expect(node.loadBalancers()).toEqual(["C2:80→8080 [EP-L1] L0 P0 D0 S=SV"]);
+      expect(node.notApplied()).toEqual(["a:p80"]);
+      expect(node.codes()).toEqual(["service-remote-endpoint-refused"]);
+    },
+  );
 
-  it("KP-C13 a refused remote endpoint is left out until a change", async () => {
-    const node = new KubeProxyNode(OVERLAY);
+  inVersions("KP-C13 a refused remote endpoint is left out until a change", ALL_MINORS, async (minor) => {
+    const node = new KubeProxyNode({ ...OVERLAY, minor });
     refuseEndpoint(node, ADDRESS.R1);
     await node.begin([service()], [slice(["L1", "R1"])]);
     expect(node.loadBalancers()).toEqual(["C:80→8080 [EP-L1] L0 P0 D0 S=SV"]);
@@ -242,41 +254,49 @@ describe("overlay (§8.4)", () => {
     expect(node.applied()).toEqual(["svc:p80"]);
   });
 
-  it("KP-C14 the type in capitals counts as overlay", async () => {
-    const node = new KubeProxyNode(OVERLAY);
+  inVersions("KP-C14 the type in capitals counts as overlay", ALL_MINORS, async (minor) => {
+    const node = new KubeProxyNode({ ...OVERLAY, minor });
     const [network] = node.hns.list("Network");
     node.hns.put("Network", { ...network, ID: NETWORK_ID, Type: "OVERLAY" });
     await node.begin([service()], []);
     expect(node.madeEndpoints()).toEqual([SV, VIP]);
   });
 
-  it("KP-C17 the network is gone while R1 is made: everything is cleaned up", async () => {
-    const node = new KubeProxyNode(OVERLAY);
-    await node.begin([service({ name: "a" })], [slice(["L1"], { of: "a" })]);
-    let reads = 0;
-    node.hns.refuse = ({ call }) => {
-      if (call === "enumerate Network") reads += 1;
-      return call === "enumerate Network" && reads === 2
-        ? new HcnError("HCN_E_NETWORK_NOT_FOUND")
-        : undefined;
-    };
-    const b = service({ name: "b", spec: { clusterIP: ADDRESS.C2 } });
-    const report = await node.change(b, slice(["R1"], { of: "b" }));
-    expect(report.families.map(({ outcome }) => outcome)).toEqual(["network-gone"]);
-    expect(node.loadBalancers()).toEqual([]);
-    expect(node.madeEndpoints()).toEqual([SV]);
-  });
+  inVersions(
+    "KP-C17 the network is gone while R1 is made: everything is cleaned up",
+    ALL_MINORS,
+    async (minor) => {
+      const node = new KubeProxyNode({ ...OVERLAY, minor });
+      await node.begin([service({ name: "a" })], [slice(["L1"], { of: "a" })]);
+      let reads = 0;
+      node.hns.refuse = ({ call }) => {
+        if (call === "enumerate Network") reads += 1;
+        return call === "enumerate Network" && reads === 2
+          ? new HcnError("HCN_E_NETWORK_NOT_FOUND")
+          : undefined;
+      };
+      const b = service({ name: "b", spec: { clusterIP: ADDRESS.C2 } });
+      const report = await node.change(b, slice(["R1"], { of: "b" }));
+      expect(report.families.map(({ outcome }) => outcome)).toEqual(["network-gone"]);
+      expect(node.loadBalancers()).toEqual([]);
+      expect(node.madeEndpoints()).toEqual([SV]);
+    },
+  );
 
-  it("KP-C18 a deleted Service takes R1 and its ClusterIP along; the source VIP stays", async () => {
-    const node = new KubeProxyNode(OVERLAY);
-    await node.begin([service()], [slice(["R1"])]);
-    await node.remove(service());
-    expect(node.loadBalancers()).toEqual([]);
-    expect(node.madeEndpoints()).toEqual([SV]);
-  });
+  inVersions(
+    "KP-C18 a deleted Service takes R1 and its ClusterIP along; the source VIP stays",
+    ALL_MINORS,
+    async (minor) => {
+      const node = new KubeProxyNode({ ...OVERLAY, minor });
+      await node.begin([service()], [slice(["R1"])]);
+      await node.remove(service());
+      expect(node.loadBalancers()).toEqual([]);
+      expect(node.madeEndpoints()).toEqual([SV]);
+    },
+  );
 
-  it("KP-C19 a remote subnet that cannot be read counts as a network that is gone", async () => {
-    const node = new KubeProxyNode(OVERLAY);
+  async function withUnreadableSubnet(minor: number): Promise<KubeProxyNode> {
+    const node = new KubeProxyNode({ ...OVERLAY, minor });
     await node.begin([service()], [slice(["R1"])]);
     const [network] = node.hns.list("Network");
     node.hns.put("Network", {
@@ -284,9 +304,26 @@ describe("overlay (§8.4)", () => {
       ID: NETWORK_ID,
       Policies: [{ Type: "RemoteSubnetRoute", Settings: { DestinationPrefix: "nonsense" } }],
     });
+    return node;
+  }
+
+  inVersions(
+    "KP-C19 a remote subnet that cannot be read counts as a network that is gone",
+    [20, 36],
+    async (minor) => {
+      const node = await withUnreadableSubnet(minor);
+      const report = await node.change();
+      expect(report.families.map(({ outcome }) => outcome)).toEqual(["network-gone"]);
+      expect(node.loadBalancers()).toEqual([]);
+      expect(node.madeEndpoints()).toEqual([SV]);
+    },
+  );
+
+  it("KP-C19 from 1.37 on what cannot be read is not gone", async () => {
+    const node = await withUnreadableSubnet(37);
+    const before = node.loadBalancers();
     const report = await node.change();
-    expect(report.families.map(({ outcome }) => outcome)).toEqual(["network-gone"]);
-    expect(node.loadBalancers()).toEqual([]);
-    expect(node.madeEndpoints()).toEqual([SV]);
+    expect(report.families.map(({ outcome }) => outcome)).toEqual(["hns-unreadable"]);
+    expect(node.loadBalancers()).toEqual(before);
   });
 });

@@ -11,7 +11,7 @@ import {
   service,
   slice,
 } from "../testing/kube-proxy-node.ts";
-import { type Row, describeRows } from "./decision-table.suite.ts";
+import { ALL_MINORS, type MinorRange, type Row, describeRows, inVersions } from "./decision-table.suite.ts";
 
 /** L1's pod as the slice has it when the node's name is another one here. */
 const FOREIGN_L1: EndpointLike = { at: { address: ADDRESS.L1, node: "Test-Node" } };
@@ -37,7 +37,17 @@ const LOCALITY: readonly Row[] = [
   },
   {
     id: "L3",
+    given: "another name of the node, both policies Local: the internal one is not read",
+    minors: [20, 26],
+    services: [service({ spec: { externalTrafficPolicy: "Local", internalTrafficPolicy: "Local" } })],
+    slices: [slice([FOREIGN_L1])],
+    loadBalancers: ["C:80→8080 [EP-L1] L0 P0 D0"],
+    endpoints: [],
+  },
+  {
+    id: "L3",
     given: "another name of the node, both policies Local",
+    minors: [27, 37],
     services: [service({ spec: { externalTrafficPolicy: "Local", internalTrafficPolicy: "Local" } })],
     slices: [slice([FOREIGN_L1])],
     loadBalancers: [],
@@ -50,7 +60,13 @@ const LOCALITY: readonly Row[] = [
 const OVERLAY: NodeSettings = { isOverlay: true };
 
 /** kube-proxy.md §8.10, second part: what ends the start. */
-const REFUSED: readonly (readonly [id: string, given: string, node: NodeSettings, message: string])[] = [
+const REFUSED: readonly (readonly [
+  id: string,
+  given: string,
+  node: NodeSettings,
+  message: string,
+  minors?: MinorRange,
+])[] = [
   [
     "S1",
     "no name of a network",
@@ -65,20 +81,22 @@ const REFUSED: readonly (readonly [id: string, given: string, node: NodeSettings
   ],
   [
     "S3",
-    "overlay with WinOverlay off, 1.33",
-    { ...OVERLAY, minor: 33, options: { featureGates: { WinOverlay: false } } },
+    "overlay with WinOverlay off",
+    { ...OVERLAY, options: { featureGates: { WinOverlay: false } } },
     "WinOverlay feature gate not enabled",
+    [20, 33],
   ],
   [
     "S4",
-    "enableDSR with WinDSR off, 1.32",
-    { minor: 32, options: { enableDSR: true } },
+    "enableDSR with WinDSR off",
+    { options: { enableDSR: true, featureGates: { WinDSR: false } } },
     "WinDSR feature gate not enabled",
+    [20, 33],
   ],
   [
     "S5",
     "enableDSR, HNS without DSR",
-    { hns: HNS_WITHOUT_DSR, options: { enableDSR: true } },
+    { hns: HNS_WITHOUT_DSR, options: { enableDSR: true, featureGates: { WinDSR: true } } },
     "DSR is asked for (enableDSR), and this version of HNS does not support it",
   ],
   [
@@ -94,28 +112,38 @@ describe("locality (§8.10)", () => {
 });
 
 describe("the start (§8.10)", () => {
-  it.each(REFUSED)("KP-%s %s", async (_id, _given, settings, message) => {
-    const node = new KubeProxyNode(settings);
-    expect(await node.start()).toBe(message);
-    expect(await node.proxy.start()).toMatchObject({
-      state: "failed",
-      finding: { code: "kube-proxy-cannot-start" },
+  for (const [id, given, settings, message, minors = ALL_MINORS] of REFUSED)
+    inVersions(`KP-${id} ${given}`, minors, async (minor) => {
+      const node = new KubeProxyNode({ ...settings, minor });
+      expect(await node.start()).toBe(message);
+      expect(await node.proxy.start()).toMatchObject({
+        state: "failed",
+        finding: { code: "kube-proxy-cannot-start" },
+      });
     });
+
+  inVersions("KP-S4 WinDSR is off where nothing is said", [20, 32], async (minor) => {
+    const node = new KubeProxyNode({ minor, options: { enableDSR: true } });
+    expect(await node.start()).toBe("WinDSR feature gate not enabled");
   });
 
-  it.each([
-    [
-      "KP-S1 the variable KUBE_NETWORK does, too",
-      { options: { networkName: "", kubeNetwork: "TestNetwork" } },
-    ],
-    [
-      "KP-S3 from 1.34 WinOverlay is locked on",
-      { ...OVERLAY, minor: 34, options: { featureGates: { WinOverlay: false } } },
-    ],
-    ["KP-S4 from 1.33 WinDSR is on", { minor: 33, options: { enableDSR: true } }],
-    ["KP-S7 L2Bridge needs no interface with the node's address", { options: { hostInterfaces: [] } }],
-  ] as readonly (readonly [string, NodeSettings])[])("%s", async (_name, settings) => {
-    expect(await new KubeProxyNode(settings).start()).toBe("running");
+  inVersions("KP-S4 WinDSR is on where nothing is said", [33, 37], async (minor) => {
+    expect(await new KubeProxyNode({ minor, options: { enableDSR: true } }).start()).toBe("running");
+  });
+
+  inVersions("KP-S3 KP-S4 both gates are locked on", [34, 37], async (minor) => {
+    const featureGates = { WinDSR: false, WinOverlay: false };
+    const node = new KubeProxyNode({ ...OVERLAY, minor, options: { enableDSR: true, featureGates } });
+    expect(await node.start()).toBe("running");
+  });
+
+  inVersions("KP-S7 L2Bridge needs no interface with the node's address", ALL_MINORS, async (minor) => {
+    expect(await new KubeProxyNode({ minor, options: { hostInterfaces: [] } }).start()).toBe("running");
+  });
+
+  inVersions("KP-S1 the variable KUBE_NETWORK does, too", ALL_MINORS, async (minor) => {
+    const options = { networkName: "", kubeNetwork: "TestNetwork" };
+    expect(await new KubeProxyNode({ minor, options }).start()).toBe("running");
   });
 
   it("a machine whose HNS lists no policies is not for kube-proxy", async () => {
@@ -125,36 +153,44 @@ describe("the start (§8.10)", () => {
     expect(await node.start()).toContain("the kernel is not compatible");
   });
 
-  it("KP-S8 the network is not there yet: load balancers are gone, and it waits in steps of a second", async () => {
-    const node = new KubeProxyNode();
-    const network = { ...node.hns.list("Network")[0], ID: "00123abc-0000-4000-8000-000000000000" };
-    await node.hns.delete("Network", network.ID);
-    node.hns.put("LoadBalancer", { ID: "1b000000-0000-4000-8000-0000000000ff", HostComputeEndpoints: [] });
-    for (let second = 0; second < 30; second++) {
+  inVersions(
+    "KP-S8 the network is not there yet: load balancers are gone, and it waits in steps of a second",
+    ALL_MINORS,
+    async (minor) => {
+      const node = new KubeProxyNode({ minor });
+      const network = { ...node.hns.list("Network")[0], ID: "00123abc-0000-4000-8000-000000000000" };
+      await node.hns.delete("Network", network.ID);
+      node.hns.put("LoadBalancer", { ID: "1b000000-0000-4000-8000-0000000000ff", HostComputeEndpoints: [] });
+      for (let second = 0; second < 30; second++) {
+        expect(await node.proxy.start()).toMatchObject({
+          state: "waiting",
+          retryAfterMs: 1_000,
+          finding: { code: "kube-proxy-network-missing" },
+        });
+      }
+      expect(node.hns.list("LoadBalancer")).toEqual([]);
+      expect((await node.proxy.sync()).families.map(({ outcome }) => outcome)).toEqual(["not-ready"]);
+      node.hns.put("Network", network);
+      expect(await node.proxy.start()).toEqual({ state: "running" });
+    },
+  );
+
+  inVersions(
+    "KP-S9 overlay: it waits ten seconds and looks again; failure then is for good",
+    ALL_MINORS,
+    async (minor) => {
+      const node = new KubeProxyNode({ ...OVERLAY, minor });
+      expect(await node.proxy.start()).toMatchObject({ state: "waiting", retryAfterMs: 10_000 });
+      await node.hns.delete("Network", "00123abc-0000-4000-8000-000000000000");
       expect(await node.proxy.start()).toMatchObject({
-        state: "waiting",
-        retryAfterMs: 1_000,
-        finding: { code: "kube-proxy-network-missing" },
+        state: "failed",
+        finding: { message: "could not find HNS network TestNetwork" },
       });
-    }
-    expect(node.hns.list("LoadBalancer")).toEqual([]);
-    expect((await node.proxy.sync()).families.map(({ outcome }) => outcome)).toEqual(["not-ready"]);
-    node.hns.put("Network", network);
-    expect(await node.proxy.start()).toEqual({ state: "running" });
-  });
+    },
+  );
 
-  it("KP-S9 overlay: it waits ten seconds and looks again; failure then is for good", async () => {
-    const node = new KubeProxyNode(OVERLAY);
-    expect(await node.proxy.start()).toMatchObject({ state: "waiting", retryAfterMs: 10_000 });
-    await node.hns.delete("Network", "00123abc-0000-4000-8000-000000000000");
-    expect(await node.proxy.start()).toMatchObject({
-      state: "failed",
-      finding: { message: "could not find HNS network TestNetwork" },
-    });
-  });
-
-  it("KP-S10 load balancers of others are removed", async () => {
-    const node = new KubeProxyNode();
+  inVersions("KP-S10 load balancers of others are removed", ALL_MINORS, async (minor) => {
+    const node = new KubeProxyNode({ minor });
     node.hns.put("LoadBalancer", {
       ID: "1b000000-0000-4000-8000-0000000000ff",
       HostComputeEndpoints: ["10ca1000-0000-4000-8000-000000000001"],

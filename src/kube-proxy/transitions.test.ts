@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import type { Guid } from "../hcn/client.ts";
 import { HcnError } from "../hcn/error.ts";
 import type { EndpointSlice, Service } from "../kube/objects.ts";
 import {
@@ -12,6 +13,7 @@ import {
   service,
   slice,
 } from "../testing/kube-proxy-node.ts";
+import { ALL_MINORS, type MinorRange, asMadeIn, inVersions, minorsIn } from "./decision-table.suite.ts";
 
 type Spec = NonNullable<ServiceSketch["spec"]>;
 
@@ -47,38 +49,70 @@ function refuse(
   node.hns.refuse = ({ call }) => (call === name ? error : undefined);
 }
 
+/** Versions without the optimisation: a change takes everything of the Service away first (kube-proxy.md §3.2). */
+const ALL_ANEW: MinorRange = [20, 26];
+/** Versions with it. */
+const OPTIMISED: MinorRange = [27, 37];
+/** Versions that ask HNS to change a load balancer (§4). */
+const MODIFYING: MinorRange = [31, 37];
+/** Versions whose check before a deletion looks for the right front end (§4). */
+const SINCE_31: MinorRange = [31, 37];
+
+/** From 1.27 to 1.30 a sync deletes all whose count is zero, also what is gone already (§3.3, step 13). */
+function deletedAgain(minor: number, ...ids: readonly string[]): readonly string[] {
+  return minor >= 27 && minor <= 30 ? ids.map((id) => `delete ${id}`) : [];
+}
+
+const LOCAL_2 = "10ca1000-0000-4000-8000-000000000002";
 const C_R1 = "C:80→8080 [R1] L0 P0 D0";
 const C_L1 = "C:80→8080 [EP-L1] L0 P0 D0";
 const C_BOTH = "C:80→8080 [R1,EP-L1] L0 P0 D0";
 const NP_BOTH = "∅:3001→8080 [R1,EP-L1] L0 P18 D0";
 
 describe("transitions (§8.9): back ends", () => {
-  it("KP-H1 a back end more: delete and create", async () => {
-    const node = await started({}, nodePort(), "R1");
+  inVersions("KP-H1 a back end more: delete and create", OPTIMISED, async (minor) => {
+    const node = await started({ minor }, nodePort(), "R1");
     await node.change(slice(["R1", "L1"]));
     expect(node.calls()).toEqual(["delete LBID-1", "create LBID-3", "delete LBID-2", "create LBID-4"]);
     expect(node.numberedLoadBalancers()).toEqual([`LBID-3 ${C_BOTH}`, `LBID-4 ${NP_BOTH}`]);
     expect(node.madeEndpoints()).toEqual(["R1 ×1"]);
   });
 
-  it("KP-H2 with modify: two updates", async () => {
-    const node = await started(MODIFY, nodePort(), "R1");
+  inVersions("KP-H1 a back end more: everything goes first", ALL_ANEW, async (minor) => {
+    const node = await started({ minor }, nodePort(), "R1");
+    await node.change(slice(["R1", "L1"]));
+    expect(node.calls()).toEqual([
+      "delete LBID-1",
+      "delete LBID-2",
+      "delete EPID-1",
+      "create EPID-2",
+      "create LBID-3",
+      "create LBID-4",
+    ]);
+    expect(node.loadBalancers()).toEqual(asMadeIn(minor, [C_BOTH, NP_BOTH]));
+  });
+
+  inVersions("KP-H2 with modify: two updates", MODIFYING, async (minor) => {
+    const node = await started({ ...MODIFY, minor }, nodePort(), "R1");
     await node.change(slice(["R1", "L1"]));
     expect(node.calls()).toEqual(["update LBID-1", "update LBID-2"]);
     expect(node.numberedLoadBalancers()).toEqual([`LBID-1 ${C_BOTH}`, `LBID-2 ${NP_BOTH}`]);
     expect(node.madeEndpoints()).toEqual(["R1 ×1"]);
   });
 
-  it("KP-H2 modify is not used before 1.31", async () => {
-    const node = await started({ ...MODIFY, minor: 30 }, service(), "R1");
+  inVersions("KP-H2 modify is not used", [27, 30], async (minor) => {
+    const node = await started({ ...MODIFY, minor }, service(), "R1");
     await node.change(slice(["R1", "L1"]));
     expect(node.calls()).toEqual(["delete LBID-1", "create LBID-2"]);
   });
 
-  const MOVED: NodeSettings = { isOverlay: true, options: { enableDSR: true } };
+  const MOVED: NodeSettings = {
+    isOverlay: true,
+    options: { enableDSR: true, featureGates: { WinDSR: true } },
+  };
 
-  it("KP-H3 overlay, R1 becomes X, with modify", async () => {
-    const node = await started({ ...MOVED, ...MODIFY }, nodePort(), "R1");
+  inVersions("KP-H3 overlay, R1 becomes X, with modify", MODIFYING, async (minor) => {
+    const node = await started({ ...MOVED, ...MODIFY, minor }, nodePort(), "R1");
     expect(node.madeIds()).toEqual(["EPID-1", "EPID-2", "EPID-3"]);
     await node.change(slice(["X"]));
     expect(node.calls()).toEqual([
@@ -96,8 +130,8 @@ describe("transitions (§8.9): back ends", () => {
     expect(node.madeEndpoints()).toContain("X(10.0.0.3) ×1");
   });
 
-  it("KP-H4 the same without modify", async () => {
-    const node = await started(MOVED, nodePort(), "R1");
+  inVersions("KP-H4 the same without modify", OPTIMISED, async (minor) => {
+    const node = await started({ ...MOVED, minor }, nodePort(), "R1");
     await node.change(slice(["X"]));
     expect(node.calls()).toEqual([
       "delete EPID-2",
@@ -107,12 +141,28 @@ describe("transitions (§8.9): back ends", () => {
       "create LBID-3",
       "delete LBID-2",
       "create LBID-4",
+      ...deletedAgain(minor, "EPID-2"),
       "delete EPID-3",
     ]);
   });
 
-  it("KP-H5 modify is answered with not implemented: never tried again", async () => {
-    const node = await started(MODIFY, service(), "R1");
+  inVersions("KP-H4 the same without the optimisation: everything goes first", ALL_ANEW, async (minor) => {
+    const node = await started({ ...MOVED, minor }, nodePort(), "R1");
+    await node.change(slice(["X"]));
+    expect(node.calls()).toEqual([
+      "delete LBID-1",
+      "delete LBID-2",
+      "delete EPID-3",
+      "delete EPID-2",
+      "create EPID-4",
+      "create EPID-5",
+      "create LBID-3",
+      "create LBID-4",
+    ]);
+  });
+
+  inVersions("KP-H5 modify is answered with not implemented: never tried again", MODIFYING, async (minor) => {
+    const node = await started({ ...MODIFY, minor }, service(), "R1");
     refuse(node, "modify LoadBalancer", new HcnError("E_NOTIMPL"));
     await node.change(slice(["R1", "L1"]));
     expect(node.calls()).toEqual(["update LBID-1", "delete LBID-1", "create LBID-2"]);
@@ -120,56 +170,71 @@ describe("transitions (§8.9): back ends", () => {
     expect(node.calls()).toEqual(["delete LBID-2", "create LBID-3", "delete EPID-1"]);
   });
 
-  it("KP-H6 modify fails otherwise: the old one stays, and the next sync tries again", async () => {
-    const node = await started(MODIFY, service(), "R1");
-    refuse(node, "modify LoadBalancer");
-    await node.change(slice(["R1", "L1"]));
-    expect(node.numberedLoadBalancers()).toEqual([`LBID-1 ${C_R1}`]);
-    expect(node.notApplied()).toEqual(["svc:p80"]);
-    expect(node.codes()).toEqual(["service-load-balancer-refused"]);
-    node.hns.refuse = undefined;
-    await node.proxy.sync();
-    expect(node.numberedLoadBalancers()).toEqual([`LBID-1 ${C_BOTH}`]);
-    expect(node.notApplied()).toEqual([]);
-  });
+  inVersions(
+    "KP-H6 modify fails otherwise: the old one stays, and the next sync tries again",
+    MODIFYING,
+    async (minor) => {
+      const node = await started({ ...MODIFY, minor }, service(), "R1");
+      refuse(node, "modify LoadBalancer");
+      await node.change(slice(["R1", "L1"]));
+      expect(node.numberedLoadBalancers()).toEqual([`LBID-1 ${C_R1}`]);
+      expect(node.notApplied()).toEqual(["svc:p80"]);
+      expect(node.codes()).toEqual(["service-load-balancer-refused"]);
+      node.hns.refuse = undefined;
+      await node.proxy.sync();
+      expect(node.numberedLoadBalancers()).toEqual([`LBID-1 ${C_BOTH}`]);
+      expect(node.notApplied()).toEqual([]);
+    },
+  );
 
-  it("KP-H7 an endpoint that is not ready changes nothing", async () => {
-    const node = await started({}, service(), "L1");
+  inVersions("KP-H7 an endpoint that is not ready changes nothing", SINCE_31, async (minor) => {
+    const node = await started({ minor }, service(), "L1");
     await node.change(slice(["L1", { at: "R1", is: "unready" }]));
     expect(node.calls()).toEqual([]);
     expect(node.numberedLoadBalancers()).toEqual([`LBID-1 ${C_L1}`]);
     expect(node.notApplied()).toEqual([]);
   });
 
-  it.each([27, 30])(
-    "KP-H7 in 1.%i the load balancer is deleted, and its identifier used on",
-    async (minor) => {
-      const node = await started({ minor }, service(), "L1");
-      await node.change(slice(["L1", { at: "R1", is: "unready" }]));
-      expect(node.calls()).toEqual(["delete LBID-1"]);
-      expect(node.loadBalancers()).toEqual([]);
-      expect(node.applied()).toEqual(["svc:p80"]);
-      expect(node.proxy.services()[0]?.frontEnds).toHaveLength(1);
-    },
-  );
+  inVersions("KP-H7 the load balancer is deleted, and its identifier used on", [27, 30], async (minor) => {
+    const node = await started({ minor }, service(), "L1");
+    await node.change(slice(["L1", { at: "R1", is: "unready" }]));
+    expect(node.calls()).toEqual(["delete LBID-1"]);
+    expect(node.loadBalancers()).toEqual([]);
+    expect(node.applied()).toEqual(["svc:p80"]);
+    expect(node.proxy.services()[0]?.frontEnds).toHaveLength(1);
+  });
 
-  it("KP-H8 the last endpoints go", async () => {
-    const node = await started({}, nodePort(), "R1", "L1");
+  inVersions("KP-H7 the load balancer is made anew", ALL_ANEW, async (minor) => {
+    const node = await started({ minor }, service(), "L1");
+    await node.change(slice(["L1", { at: "R1", is: "unready" }]));
+    expect(node.calls()).toEqual(["delete LBID-1", "create LBID-2"]);
+    expect(node.loadBalancers()).toEqual([C_L1]);
+  });
+
+  inVersions("KP-H8 the last endpoints go", ALL_MINORS, async (minor) => {
+    const node = await started({ minor }, nodePort(), "R1", "L1");
     await node.change(slice([]));
     expect(node.calls()).toEqual(["delete LBID-1", "delete LBID-2", "delete EPID-1"]);
     expect(node.notApplied()).toEqual(["svc:p80"]);
   });
 
-  it("KP-H9 R1 goes", async () => {
-    const node = await started({}, service(), "R1", "L1");
+  inVersions("KP-H9 R1 goes", OPTIMISED, async (minor) => {
+    const node = await started({ minor }, service(), "R1", "L1");
     await node.change(slice(["L1"]));
     expect(node.calls()).toEqual(["delete LBID-1", "create LBID-2", "delete EPID-1"]);
     expect(node.loadBalancers()).toEqual([C_L1]);
   });
 
-  it("KP-H10 without the optimisation everything is made anew", async () => {
+  inVersions("KP-H9 R1 goes, before the load balancer is made anew", ALL_ANEW, async (minor) => {
+    const node = await started({ minor }, service(), "R1", "L1");
+    await node.change(slice(["L1"]));
+    expect(node.calls()).toEqual(["delete LBID-1", "delete EPID-1", "create LBID-2"]);
+    expect(node.loadBalancers()).toEqual([C_L1]);
+  });
+
+  inVersions("KP-H10 without the optimisation everything is made anew", ALL_MINORS, async (minor) => {
     const svc = nodePort({}, { annotations: WITHOUT_OPTIMISATION });
-    const node = await started({}, svc, "R1");
+    const node = await started({ minor }, svc, "R1");
     await node.change(slice(["R1", "L1"]));
     expect(node.calls()).toEqual([
       "delete LBID-1",
@@ -178,26 +243,33 @@ describe("transitions (§8.9): back ends", () => {
       "create EPID-2",
       "create LBID-3",
       "create LBID-4",
+      ...deletedAgain(minor, "EPID-1"),
     ]);
   });
 
-  it("KP-H10 up to 1.26 there is no optimisation", async () => {
-    const node = await started({ minor: 26 }, service(), "R1");
+  inVersions("KP-H10 there is no optimisation", ALL_ANEW, async (minor) => {
+    const node = await started({ minor }, service(), "R1");
     await node.change(slice(["R1", "L1"]));
     expect(node.calls()).toEqual(["delete LBID-1", "delete EPID-1", "create EPID-2", "create LBID-2"]);
   });
 });
 
 describe("transitions (§8.9): the Service", () => {
-  it("KP-H11 its port", async () => {
-    const node = await started({}, service(), "R1");
+  inVersions("KP-H11 its port", ALL_MINORS, async (minor) => {
+    const node = await started({ minor }, service(), "R1");
     await node.change(service({ spec: { ports: [{ name: "p80", port: 81, targetPort: 8080 }] } }));
-    expect(node.calls()).toEqual(["delete LBID-1", "delete EPID-1", "create EPID-2", "create LBID-2"]);
+    expect(node.calls()).toEqual([
+      "delete LBID-1",
+      "delete EPID-1",
+      "create EPID-2",
+      "create LBID-2",
+      ...deletedAgain(minor, "EPID-1"),
+    ]);
     expect(node.loadBalancers()).toEqual(["C:81→8080 [R1] L0 P0 D0"]);
   });
 
-  it("KP-H12 its port, on overlay", async () => {
-    const node = await started({ isOverlay: true }, service(), "R1");
+  inVersions("KP-H12 its port, on overlay", ALL_MINORS, async (minor) => {
+    const node = await started({ isOverlay: true, minor }, service(), "R1");
     await node.change(service({ spec: { ports: [{ name: "p80", port: 81, targetPort: 8080 }] } }));
     expect(node.calls()).toEqual([
       "delete LBID-1",
@@ -206,73 +278,82 @@ describe("transitions (§8.9): the Service", () => {
       "create EPID-4",
       "create EPID-5",
       "create LBID-2",
+      ...deletedAgain(minor, "EPID-2", "EPID-3"),
     ]);
   });
 
-  it("KP-H13 NodePort becomes ClusterIP", async () => {
-    const node = await started({}, nodePort(), "L1");
+  inVersions("KP-H13 NodePort becomes ClusterIP", ALL_MINORS, async (minor) => {
+    const node = await started({ minor }, nodePort(), "L1");
     await node.change(service());
     expect(node.calls()).toEqual(["delete LBID-1", "delete LBID-2", "create LBID-3"]);
     expect(node.loadBalancers()).toEqual([C_L1]);
   });
 
-  it("KP-H14 a label that nobody reads", async () => {
-    const node = await started({}, service(), "R1");
+  inVersions("KP-H14 a label that nobody reads", ALL_MINORS, async (minor) => {
+    const node = await started({ minor }, service(), "R1");
     await node.change(service({ labels: { team: "red" } }));
     expect(node.calls()).toEqual([]);
   });
 
-  it("KP-H28 a node port and the slice of one Service change at once; the shared endpoint stays", async () => {
-    const node = new KubeProxyNode();
-    const other = nodePort(
-      { clusterIP: ADDRESS.C2, ports: [{ ...NODE_PORT[0]!, nodePort: 3002 }] },
-      { name: "svc2" },
-    );
-    await node.begin(
-      [nodePort({}, { name: "svc1" }), other],
-      [slice(["R1"], { of: "svc1" }), slice(["R1"], { of: "svc2" })],
-    );
-    expect(node.madeEndpoints()).toEqual(["R1 ×2"]);
-    const changed = nodePort({ ports: [{ ...NODE_PORT[0]!, nodePort: 3003 }] }, { name: "svc1" });
-    const ports = [
-      { name: "p80", port: 8080, protocol: "TCP" },
-      { name: "p443", port: 8443, protocol: "TCP" },
-    ];
-    await node.change(changed, slice(["R1"], { of: "svc1", ports }));
-    expect(node.calls()).toEqual(["delete LBID-1", "delete LBID-2", "create LBID-5", "create LBID-6"]);
-    expect(node.madeIds()).toEqual(["EPID-1"]);
-    expect(node.madeEndpoints()).toEqual(["R1 ×2"]);
-  });
+  inVersions(
+    "KP-H28 a node port and the slice of one Service change at once; the shared endpoint stays",
+    ALL_MINORS,
+    async (minor) => {
+      const node = new KubeProxyNode({ minor });
+      const other = nodePort(
+        { clusterIP: ADDRESS.C2, ports: [{ ...NODE_PORT[0]!, nodePort: 3002 }] },
+        { name: "svc2" },
+      );
+      await node.begin(
+        [nodePort({}, { name: "svc1" }), other],
+        [slice(["R1"], { of: "svc1" }), slice(["R1"], { of: "svc2" })],
+      );
+      expect(node.madeEndpoints()).toEqual(["R1 ×2"]);
+      const changed = nodePort({ ports: [{ ...NODE_PORT[0]!, nodePort: 3003 }] }, { name: "svc1" });
+      const ports = [
+        { name: "p80", port: 8080, protocol: "TCP" },
+        { name: "p443", port: 8443, protocol: "TCP" },
+      ];
+      await node.change(changed, slice(["R1"], { of: "svc1", ports }));
+      expect(node.calls()).toEqual(["delete LBID-1", "delete LBID-2", "create LBID-5", "create LBID-6"]);
+      expect(node.madeIds()).toEqual(["EPID-1"]);
+      expect(node.madeEndpoints()).toEqual(["R1 ×2"]);
+    },
+  );
 });
 
 describe("transitions (§8.9): failures of HNS", () => {
-  it("KP-H15 a deletion that fails twice leaves the old one for the next sync", async () => {
-    const node = await started({}, service(), "R1");
-    refuse(node, "delete LoadBalancer");
-    // The front end of the old one is in the way on a real HNS; the row's fake allows both.
-    node.hns.put("LoadBalancer", {
-      ...node.hns.list("LoadBalancer")[0],
-      ID: "1b000000-0000-4000-8000-000000000001",
-      FrontendVIPs: ["192.0.2.1"],
-    });
-    const report = await node.change(slice(["R1", "L1"]));
-    expect(node.calls()).toEqual([
-      "delete LBID-1",
-      "delete LBID-1",
-      "create LBID-2",
-      // The attempt to clean up, with its own second try.
-      "delete LBID-1",
-      "delete LBID-1",
-    ]);
-    expect(report.families[0]?.staleLoadBalancers).toBe(1);
-    node.hns.refuse = undefined;
-    const next = await node.proxy.sync();
-    expect(next.families[0]?.staleLoadBalancers).toBe(0);
-    expect(node.numberedLoadBalancers()).toEqual([`LBID-2 ${C_BOTH}`]);
-  });
+  inVersions(
+    "KP-H15 a deletion that fails twice leaves the old one for the next sync",
+    OPTIMISED,
+    async (minor) => {
+      const node = await started({ minor }, service(), "R1");
+      refuse(node, "delete LoadBalancer");
+      // The front end of the old one is in the way on a real HNS; the row's fake allows both.
+      node.hns.put("LoadBalancer", {
+        ...node.hns.list("LoadBalancer")[0],
+        ID: "1b000000-0000-4000-8000-000000000001",
+        FrontendVIPs: ["192.0.2.1"],
+      });
+      const report = await node.change(slice(["R1", "L1"]));
+      expect(node.calls()).toEqual([
+        "delete LBID-1",
+        "delete LBID-1",
+        "create LBID-2",
+        // The attempt to clean up, with its own second try.
+        "delete LBID-1",
+        "delete LBID-1",
+      ]);
+      expect(report.families[0]?.staleLoadBalancers).toBe(1);
+      node.hns.refuse = undefined;
+      const next = await node.proxy.sync();
+      expect(next.families[0]?.staleLoadBalancers).toBe(0);
+      expect(node.numberedLoadBalancers()).toEqual([`LBID-2 ${C_BOTH}`]);
+    },
+  );
 
-  it("KP-H16 deletions fail and creations collide", async () => {
-    const node = new KubeProxyNode();
+  inVersions("KP-H16 deletions fail and creations collide", OPTIMISED, async (minor) => {
+    const node = new KubeProxyNode({ minor });
     const four: readonly EndpointLike[] = ["L1", "R1", "R2", "U"];
     const other = nodePort(
       { clusterIP: ADDRESS.C2, ports: [{ ...NODE_PORT[0]!, nodePort: 3002 }] },
@@ -298,8 +379,8 @@ describe("transitions (§8.9): failures of HNS", () => {
     expect(node.madeIds()).toEqual(["EPID-1"]);
   });
 
-  it("KP-H17 25 stale load balancers go in two syncs", async () => {
-    const node = new KubeProxyNode();
+  inVersions("KP-H17 25 stale load balancers go in two syncs", OPTIMISED, async (minor) => {
+    const node = new KubeProxyNode({ minor });
     const services = Array.from({ length: 25 }, (_, n) =>
       service({ name: `s${n}`, spec: { clusterIP: `10.20.31.${n + 1}` } }),
     );
@@ -321,22 +402,26 @@ describe("transitions (§8.9): failures of HNS", () => {
   const NETWORK = "00123abc-0000-4000-8000-000000000000";
   const OTHER_NETWORK = "00123abc-0000-4000-8000-000000000001";
 
-  it("KP-H18 another network with the name: everything goes, and comes back a sync later", async () => {
-    const node = await started({}, service(), "R1", "L1");
-    const [network] = node.hns.list("Network");
-    await node.hns.delete("Network", NETWORK);
-    node.hns.put("Network", { ...network, ID: OTHER_NETWORK });
-    const report = await node.change();
-    expect(report.families.map(({ outcome }) => outcome)).toEqual(["network-gone", "network-gone"]);
-    expect(node.calls()).toEqual(["delete LBID-1", "delete EPID-1"]);
-    node.forgetCalls();
-    await node.proxy.sync();
-    expect(node.calls()).toContain("create EPID-2");
-    expect(node.hns.bodiesOf("create Endpoint")).toMatchObject([{ HostComputeNetwork: OTHER_NETWORK }]);
-  });
+  inVersions(
+    "KP-H18 another network with the name: everything goes, and comes back a sync later",
+    ALL_MINORS,
+    async (minor) => {
+      const node = await started({ minor }, service(), "R1", "L1");
+      const [network] = node.hns.list("Network");
+      await node.hns.delete("Network", NETWORK);
+      node.hns.put("Network", { ...network, ID: OTHER_NETWORK });
+      const report = await node.change();
+      expect(new Set(report.families.map(({ outcome }) => outcome))).toEqual(new Set(["network-gone"]));
+      expect(node.calls()).toEqual(["delete LBID-1", "delete EPID-1"]);
+      node.forgetCalls();
+      await node.proxy.sync();
+      expect(node.calls()).toContain("create EPID-2");
+      expect(node.hns.bodiesOf("create Endpoint")).toMatchObject([{ HostComputeNetwork: OTHER_NETWORK }]);
+    },
+  );
 
-  it("KP-H19 the network stays away for three syncs", async () => {
-    const node = await started({}, service(), "R1", "L1");
+  inVersions("KP-H19 the network stays away for three syncs", ALL_MINORS, async (minor) => {
+    const node = await started({ minor }, service(), "R1", "L1");
     const network = { ...node.hns.list("Network")[0], ID: NETWORK };
     await node.hns.delete("Network", NETWORK);
     for (const _round of [1, 2, 3]) {
@@ -354,9 +439,9 @@ describe("transitions (§8.9): failures of HNS", () => {
   });
 
   it.each([
-    [36, "network-gone", []],
-    [37, "hns-unreadable", [C_L1]],
-  ] as const)("KP-H19 in 1.%i an HNS that does not answer means %s", async (minor, outcome, left) => {
+    ...minorsIn([20, 36]).map((minor) => [minor, "network-gone", []] as const),
+    [37, "hns-unreadable", [C_L1]] as const,
+  ])("KP-H19 in 1.%i an HNS that does not answer means %s", async (minor, outcome, left) => {
     const node = await started({ minor }, service(), "L1");
     refuse(node, "enumerate Network", new HcnError("HCN_E_MANAGER_STOPPED"));
     const report = await node.proxy.sync();
@@ -364,8 +449,8 @@ describe("transitions (§8.9): failures of HNS", () => {
     expect(node.loadBalancers()).toEqual(left);
   });
 
-  it("KP-H20 a load balancer that somebody deletes stays away", async () => {
-    const node = await started({}, service(), "L1");
+  inVersions("KP-H20 a load balancer that somebody deletes stays away", ALL_MINORS, async (minor) => {
+    const node = await started({ minor }, service(), "L1");
     await node.hns.delete("LoadBalancer", "1b000000-0000-4000-8000-000000000001");
     await node.change();
     expect(node.calls()).toEqual([]);
@@ -373,22 +458,26 @@ describe("transitions (§8.9): failures of HNS", () => {
     expect(node.applied()).toEqual(["svc:p80"]);
   });
 
-  it("KP-H23 a node port that keeps failing: counts grow, and R1 outlives its Service", async () => {
-    const node = new KubeProxyNode();
-    node.hns.refuse = ({ call, body }) =>
-      call === "create LoadBalancer" && JSON.stringify(body).includes("3001")
-        ? new HcnError("HCN_E_PORT_ALREADY_EXISTS")
-        : undefined;
-    await node.begin([nodePort()], [slice(["R1"])]);
-    expect(node.madeEndpoints()).toEqual(["R1 ×1"]);
-    await node.proxy.sync();
-    await node.proxy.sync();
-    expect(node.madeEndpoints()).toEqual(["R1 ×3"]);
-    expect(node.codes()).toEqual(["load-balancer-port-already-exists"]);
-    node.hns.refuse = undefined;
-    await node.remove(nodePort());
-    expect(node.madeEndpoints()).toEqual(["R1 ×2"]);
-  });
+  inVersions(
+    "KP-H23 a node port that keeps failing: counts grow, and R1 outlives its Service",
+    ALL_MINORS,
+    async (minor) => {
+      const node = new KubeProxyNode({ minor });
+      node.hns.refuse = ({ call, body }) =>
+        call === "create LoadBalancer" && JSON.stringify(body).includes("3001")
+          ? new HcnError("HCN_E_PORT_ALREADY_EXISTS")
+          : undefined;
+      await node.begin([nodePort()], [slice(["R1"])]);
+      expect(node.madeEndpoints()).toEqual(["R1 ×1"]);
+      await node.proxy.sync();
+      await node.proxy.sync();
+      expect(node.madeEndpoints()).toEqual(["R1 ×3"]);
+      expect(node.codes()).toEqual(["load-balancer-port-already-exists"]);
+      node.hns.refuse = undefined;
+      await node.remove(nodePort());
+      expect(node.madeEndpoints()).toEqual(["R1 ×2"]);
+    },
+  );
 
   it("KP-H23 better counts once", async () => {
     const node = new KubeProxyNode({ compat: "better" });
@@ -429,16 +518,35 @@ describe("transitions (§8.9): failures of HNS", () => {
 describe("transitions (§8.9): termination", () => {
   const TERMINATING: EndpointLike = { at: "L1", is: "serving" };
 
-  it("KP-H21 all back ends of a LoadBalancer start terminating: the node port stays", async () => {
-    const node = await started({}, balanced(), "L1");
-    const before = node.numberedLoadBalancers();
+  inVersions(
+    "KP-H21 all back ends of a LoadBalancer start terminating: the node port stays",
+    SINCE_31,
+    async (minor) => {
+      const node = await started({ minor }, balanced(), "L1");
+      const before = node.numberedLoadBalancers();
+      await node.change(slice([TERMINATING]));
+      expect(node.calls()).toEqual([]);
+      expect(node.numberedLoadBalancers()).toEqual(before);
+    },
+  );
+
+  // From 1.27 to 1.30 the check before a deletion looks for another front end (§3.6); before, only ready pods count.
+  inVersions("KP-H21 all back ends start terminating: everything goes", [20, 30], async (minor) => {
+    const node = await started({ minor }, balanced(), "L1");
     await node.change(slice([TERMINATING]));
-    expect(node.calls()).toEqual([]);
-    expect(node.numberedLoadBalancers()).toEqual(before);
+    expect(node.calls()).toEqual(["delete LBID-1", "delete LBID-2", "delete LBID-3"]);
+    expect(node.loadBalancers()).toEqual([]);
   });
 
-  it("KP-H22 the same without the optimisation: the node port goes", async () => {
-    const node = await started({}, balanced({ annotations: WITHOUT_OPTIMISATION }), "L1");
+  inVersions("KP-H22 only ready pods count, and everything goes", ALL_ANEW, async (minor) => {
+    const node = await started({ minor }, balanced(), "L1");
+    await node.change(slice([TERMINATING]));
+    expect(node.loadBalancers()).toEqual([]);
+    expect(node.notApplied()).toEqual(["svc:p80"]);
+  });
+
+  inVersions("KP-H22 the same without the optimisation: the node port goes", OPTIMISED, async (minor) => {
+    const node = await started({ minor }, balanced({ annotations: WITHOUT_OPTIMISATION }), "L1");
     await node.change(slice([TERMINATING]));
     expect(node.calls()).toEqual([
       "delete LBID-1",
@@ -452,20 +560,25 @@ describe("transitions (§8.9): termination", () => {
 });
 
 describe("transitions (§8.9): endpoints of HNS", () => {
-  it("KP-H24 one address is local to one Service and remote to another; HNS has the local endpoint", async () => {
-    const node = new KubeProxyNode();
-    const remote: EndpointLike = { at: { address: ADDRESS.L1, node: "other-node" } };
-    await node.begin(
-      [service({ name: "svc1" }), service({ name: "svc2", spec: { clusterIP: ADDRESS.C2 } })],
-      [slice(["L1"], { of: "svc1" }), slice([remote], { of: "svc2" })],
-    );
-    expect(node.loadBalancers()).toEqual([C_L1, "C2:80→8080 [EP-L1] L0 P0 D0"]);
-    expect(node.madeEndpoints()).toEqual([]);
-    expect(node.proxy.proxier(4)?.referencesTo("10ca1000-0000-4000-8000-000000000001")).toBe(0);
-  });
+  inVersions(
+    "KP-H24 one address is local to one Service and remote to another; HNS has the local endpoint",
+    ALL_MINORS,
+    async (minor) => {
+      const node = new KubeProxyNode({ minor });
+      const remote: EndpointLike = { at: { address: ADDRESS.L1, node: "other-node" } };
+      await node.begin(
+        [service({ name: "svc1" }), service({ name: "svc2", spec: { clusterIP: ADDRESS.C2 } })],
+        [slice(["L1"], { of: "svc1" }), slice([remote], { of: "svc2" })],
+      );
+      expect(node.loadBalancers()).toEqual([C_L1, "C2:80→8080 [EP-L1] L0 P0 D0"]);
+      expect(node.madeEndpoints()).toEqual([]);
+      expect(node.proxy.proxier(4)?.referencesTo("10ca1000-0000-4000-8000-000000000001")).toBe(0);
+    },
+  );
 
-  it.each([36, 37])(
-    "KP-H24b a local endpoint gets the address of a remote one, 1.%i: it survives",
+  inVersions(
+    "KP-H24b a local endpoint gets the address of a remote one: it survives",
+    [34, 37],
     async (minor) => {
       const node = new KubeProxyNode({ minor });
       const services = ["svc1", "svc2", "svc3"].map((name, n) =>
@@ -486,63 +599,144 @@ describe("transitions (§8.9): endpoints of HNS", () => {
     },
   );
 
-  it("KP-H25 internal policy Local: local back ends count, remote ones do not", async () => {
-    const node = await started({}, service({ spec: { internalTrafficPolicy: "Local" } }), "L1");
+  /** R1 is a back end; an endpoint of this node gets its address; R1 leaves the slices. */
+  async function replacedByLocal(minor: number): Promise<readonly Guid[]> {
+    const node = await started({ minor }, service(), "R1");
+    await node.hns.delete("Endpoint", LOCAL_2);
+    node.putLocal("EP-L2", ADDRESS.R1);
+    await node.change(slice([]));
+    return node.hns.list("Endpoint").map(({ ID }) => ID as Guid);
+  }
+
+  // The regression of 1.31 (#130963): what vanished is looked for by its address.
+  inVersions(
+    "KP-H24b the local endpoint with the address of one that vanished is deleted",
+    [31, 32],
+    async (minor) => {
+      expect(await replacedByLocal(minor)).not.toContain(LOCAL_2);
+    },
+  );
+
+  inVersions(
+    "KP-H24b the local endpoint with the address of one that vanished survives",
+    [33, 37],
+    async (minor) => {
+      expect(await replacedByLocal(minor)).toContain(LOCAL_2);
+    },
+  );
+
+  inVersions(
+    "KP-H24b a remote endpoint goes by its identifier, and the local one survives",
+    [20, 30],
+    async (minor) => {
+      expect(await replacedByLocal(minor)).toContain(LOCAL_2);
+    },
+  );
+
+  inVersions(
+    "KP-H25 internal policy Local: local back ends count, remote ones do not",
+    [35, 37],
+    async (minor) => {
+      const node = await started({ minor }, service({ spec: { internalTrafficPolicy: "Local" } }), "L1");
+      await node.change(slice(["L1", "L2"]));
+      expect(node.calls()).toEqual(["delete LBID-1", "create LBID-2"]);
+      await node.change(slice(["L1", "L2", "R1"]));
+      expect(node.calls()).toEqual(["create EPID-1"]);
+      expect(node.numberedLoadBalancers()).toEqual(["LBID-2 C:80→8080 [EP-L1,EP-L2] L0 P0 D0"]);
+    },
+  );
+
+  inVersions("KP-H25 internal policy Local is not read", ALL_ANEW, async (minor) => {
+    const node = await started({ minor }, service({ spec: { internalTrafficPolicy: "Local" } }), "L1");
     await node.change(slice(["L1", "L2"]));
     expect(node.calls()).toEqual(["delete LBID-1", "create LBID-2"]);
     await node.change(slice(["L1", "L2", "R1"]));
-    expect(node.calls()).toEqual(["create EPID-1"]);
-    expect(node.numberedLoadBalancers()).toEqual(["LBID-2 C:80→8080 [EP-L1,EP-L2] L0 P0 D0"]);
+    expect(node.calls()).toEqual(["delete LBID-2", "create EPID-1", "create LBID-3"]);
   });
 
-  it("KP-H25 up to 1.34 the load balancer disappears: what is there is compared with all back ends", async () => {
-    const node = await started(
-      { minor: 34 },
-      service({ spec: { internalTrafficPolicy: "Local" } }),
-      "L1",
-      "L2",
-    );
+  // What is there is compared with all back ends (§3.6).
+  inVersions("KP-H25 the load balancer disappears", [27, 34], async (minor) => {
+    const svc = service({ spec: { internalTrafficPolicy: "Local" } });
+    const node = await started({ minor }, svc, "L1", "L2");
     await node.change(slice(["L1", "L2", "R1"]));
     expect(node.calls()).toEqual(["create EPID-1", "delete LBID-1"]);
     expect(node.loadBalancers()).toEqual([]);
     expect(node.applied()).toEqual(["svc:p80"]);
   });
 
-  it.each([
-    [36, []],
-    [35, []],
-    [34, ["R1 ×0"]],
-  ] as const)("KP-H26 two Services lose their endpoints in one sync, 1.%i", async (minor, left) => {
+  async function losersOfTwo(minor: number): Promise<KubeProxyNode> {
     const node = new KubeProxyNode({ minor });
     await node.begin(
       [service({ name: "a" }), service({ name: "b", spec: { clusterIP: ADDRESS.C2 } })],
       [slice(["L1", "R1"], { of: "a" }), slice(["L1", "R2"], { of: "b" })],
     );
     await node.change(slice(["L1"], { of: "a" }), slice(["L1"], { of: "b" }));
-    expect(node.madeEndpoints()).toEqual(left);
-  });
+    return node;
+  }
 
-  it("KP-H27 R1 is not ready, then gone: its endpoint stays without a count in between", async () => {
-    const node = await started({}, service(), "R1");
-    await node.change(slice([{ at: "R1", is: "unready" }]));
-    expect(node.calls()).toEqual(["delete LBID-1"]);
-    expect(node.madeEndpoints()).toEqual(["R1 ×0"]);
-    await node.change(slice([]));
-    expect(node.calls()).toEqual(["delete EPID-1"]);
-  });
+  inVersions(
+    "KP-H26 two Services lose their endpoints in one sync: both are deleted",
+    [35, 37],
+    async (minor) => {
+      expect((await losersOfTwo(minor)).madeEndpoints()).toEqual([]);
+    },
+  );
 
-  it("KP-H27 from 1.27 to 1.30 the endpoint goes at once", async () => {
-    const node = await started({ minor: 30 }, service(), "R1");
+  inVersions(
+    "KP-H26 two Services lose their endpoints in one sync: that of the first stays",
+    [31, 34],
+    async (minor) => {
+      expect((await losersOfTwo(minor)).madeEndpoints()).toEqual(["R1 ×0"]);
+    },
+  );
+
+  inVersions(
+    "KP-H26 two Services lose their endpoints in one sync: none is remembered, both go",
+    [20, 30],
+    async (minor) => {
+      expect((await losersOfTwo(minor)).madeEndpoints()).toEqual([]);
+    },
+  );
+
+  inVersions(
+    "KP-H27 R1 is not ready, then gone: its endpoint stays without a count in between",
+    SINCE_31,
+    async (minor) => {
+      const node = await started({ minor }, service(), "R1");
+      await node.change(slice([{ at: "R1", is: "unready" }]));
+      expect(node.calls()).toEqual(["delete LBID-1"]);
+      expect(node.madeEndpoints()).toEqual(["R1 ×0"]);
+      await node.change(slice([]));
+      expect(node.calls()).toEqual(["delete EPID-1"]);
+    },
+  );
+
+  inVersions("KP-H27 the endpoint goes at once", [20, 30], async (minor) => {
+    const node = await started({ minor }, service(), "R1");
     await node.change(slice([{ at: "R1", is: "unready" }]));
     expect(node.calls()).toEqual(["delete LBID-1", "delete EPID-1"]);
   });
 
-  it("KP-B21 with external policy Local an endpoint goes only when nobody counts on it", async () => {
-    const svc = nodePort(ETP_LOCAL);
-    const node = await started({}, svc, "L1", "R1");
-    await node.change(slice(["L1"]));
-    expect(node.calls()).toEqual(["delete LBID-1", "create LBID-3", "delete EPID-1"]);
-  });
+  inVersions(
+    "KP-B21 with external policy Local an endpoint goes only when nobody counts on it",
+    SINCE_31,
+    async (minor) => {
+      const svc = nodePort(ETP_LOCAL);
+      const node = await started({ minor }, svc, "L1", "R1");
+      await node.change(slice(["L1"]));
+      expect(node.calls()).toEqual(["delete LBID-1", "create LBID-3", "delete EPID-1"]);
+    },
+  );
+
+  inVersions(
+    "KP-B21 the node port, which stays as it was, goes for its wrong front end",
+    [27, 30],
+    async (minor) => {
+      const node = await started({ minor }, nodePort(ETP_LOCAL), "L1", "R1");
+      await node.change(slice(["L1"]));
+      expect(node.calls()).toEqual(["delete LBID-1", "create LBID-3", "delete LBID-2", "delete EPID-1"]);
+    },
+  );
 });
 
 describe("deletions that fail (§7, row 5)", () => {

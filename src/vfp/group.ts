@@ -4,7 +4,7 @@
  * (dataplane.md §1.4, §1.5; the order of equals is the compiler's choice).
  */
 import { assert } from "../base/assert.ts";
-import { prefixFamily } from "../net/prefix.ts";
+import { type Prefix, prefixFamily } from "../net/prefix.ts";
 import type { Condition } from "./condition.ts";
 import { ConditionMatcher, type MissReason } from "./condition-matcher.ts";
 import type { FlowKey } from "./flow-key.ts";
@@ -92,6 +92,13 @@ export class Group implements GroupDefinition {
   /** True when `rule` itself is in this group. */
   has(rule: Rule): boolean {
     return this.contents.index.has(rule);
+  }
+
+  /** True when a rule of this LPM group asks for exactly this prefix. */
+  hasDestination(prefix: Prefix): boolean {
+    const { index } = this.contents;
+    assert(index instanceof PrefixIndex, "only LPM groups are asked for prefixes");
+    return index.hasPrefix(prefix);
   }
 
   /** The winning rule; undefined when none matches, or the group's own condition does not hold. */

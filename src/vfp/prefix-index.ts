@@ -35,9 +35,12 @@ function hashPrefix(words: Int32Array, at: number, length: number): number {
   return (hash ^ (hash >>> 13)) >>> 0;
 }
 
-function bucketOfRule(rule: Rule): number {
-  const { address, length } = onlyDestination(rule);
+function bucketOfPrefix({ address, length }: Prefix): number {
   return hashPrefix(Int32Array.from(ipWords(address)), 0, length);
+}
+
+function bucketOfRule(rule: Rule): number {
+  return bucketOfPrefix(onlyDestination(rule));
 }
 
 /** An immutable set of rules by longest prefix. */
@@ -107,6 +110,15 @@ export class PrefixIndex implements RuleSet {
   has(rule: Rule): boolean {
     const bucket = this.buckets[bucketOfRule(rule) & (this.buckets.length - 1)] ?? EMPTY;
     return bucket.some((each) => each.rule === rule);
+  }
+
+  /** True when a rule asks for exactly this prefix. */
+  hasPrefix(prefix: Prefix): boolean {
+    const bucket = this.buckets[bucketOfPrefix(prefix) & (this.buckets.length - 1)] ?? EMPTY;
+    return bucket.some(({ rule }) => {
+      const { address, length } = onlyDestination(rule);
+      return address === prefix.address && length === prefix.length;
+    });
   }
 
   list(): IndexedRule[] {

@@ -32,6 +32,7 @@ describe("a DHCP message", () => {
     OFFER,
     { type: "discover", transaction: 1, clientMac: 2 as Mac, yourIp: 0 as Ipv4 },
     { type: "request", transaction: 1, clientMac: 2 as Mac, yourIp: 0 as Ipv4, requestedIp: 9 as Ipv4 },
+    { type: "request", transaction: 1, clientMac: 2 as Mac, yourIp: 0 as Ipv4, clientIp: 9 as Ipv4 },
     { type: "nak", transaction: 0xffff_ffff, clientMac: 2 as Mac, yourIp: 0 as Ipv4 },
   ] satisfies DhcpMessage[])("$type: what is built is read again", (message) => {
     expect(parseDhcp(buildDhcp(message))).toEqual(message);

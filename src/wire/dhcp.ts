@@ -6,7 +6,16 @@ import type { Mac } from "../net/mac.ts";
 export const DHCP_SERVER_PORT = 67;
 export const DHCP_CLIENT_PORT = 68;
 
-const OFFSET = { op: 0, hardware: 1, xid: 4, flags: 10, yiaddr: 16, chaddr: 28, cookie: 236 } as const;
+const OFFSET = {
+  op: 0,
+  hardware: 1,
+  xid: 4,
+  flags: 10,
+  ciaddr: 12,
+  yiaddr: 16,
+  chaddr: 28,
+  cookie: 236,
+} as const;
 const OPTIONS_AT = 240;
 const MAGIC_COOKIE = 0x6382_5363;
 /** Ethernet, six bytes of address. */
@@ -34,6 +43,8 @@ export interface DhcpMessage {
   readonly type: DhcpTypeName;
   readonly transaction: number;
   readonly clientMac: Mac;
+  /** The address that the client has, when it asks to keep it (RFC 2131 §4.3.6). */
+  readonly clientIp?: Ipv4;
   /** The client's new address; 0.0.0.0 in its own messages. */
   readonly yourIp: Ipv4;
   readonly requestedIp?: Ipv4;
@@ -64,11 +75,13 @@ export function parseDhcp(bytes: Uint8Array): DhcpMessage | undefined {
     address(OPTION.router),
   ];
   const servers = options.get(OPTION.dnsServers);
+  const clientIp = readU32(bytes, OFFSET.ciaddr) as Ipv4;
   return {
     type,
     transaction: readU32(bytes, OFFSET.xid),
     clientMac: readU48(bytes, OFFSET.chaddr) as Mac,
     yourIp: readU32(bytes, OFFSET.yiaddr) as Ipv4,
+    ...(clientIp !== 0 && { clientIp }),
     ...(requestedIp !== undefined && { requestedIp }),
     ...(serverId !== undefined && { serverId }),
     ...(leaseSeconds !== undefined && { leaseSeconds }),
@@ -103,7 +116,7 @@ function addressesOf(bytes: Uint8Array): readonly Ipv4[] {
   return Array.from({ length: count }, (_, index) => readU32(bytes, index * 4) as Ipv4);
 }
 
-/** The message as UDP payload. Clients ask for answers by broadcast, as they have no address yet. */
+/** The message as UDP payload. Clients without an address ask for answers by broadcast. */
 export function buildDhcp(message: DhcpMessage): Uint8Array {
   const options: number[] = [OPTION.messageType, 1, DhcpType[message.type]];
   const add = (option: number, values: readonly (number | undefined)[]): void => {
@@ -124,7 +137,8 @@ export function buildDhcp(message: DhcpMessage): Uint8Array {
   writeU8(bytes, OFFSET.op, isAsking ? 1 : 2);
   writeU16(bytes, OFFSET.hardware, HARDWARE_ETHERNET);
   writeU32(bytes, OFFSET.xid, message.transaction);
-  writeU16(bytes, OFFSET.flags, BROADCAST_FLAG);
+  writeU16(bytes, OFFSET.flags, message.clientIp === undefined ? BROADCAST_FLAG : 0);
+  writeU32(bytes, OFFSET.ciaddr, message.clientIp ?? 0);
   writeU32(bytes, OFFSET.yiaddr, message.yourIp);
   writeU48(bytes, OFFSET.chaddr, message.clientMac);
   writeU32(bytes, OFFSET.cookie, MAGIC_COOKIE);

@@ -1,9 +1,9 @@
 /** Checks between addresses: who owns what, and whether it lies where it must. */
 import { type Ipv4, addToIp, formatIp } from "../../net/ip.ts";
 import { type Prefix, formatPrefix, lastIp, prefixContains, prefixCovers } from "../../net/prefix.ts";
-import type { ClusterFile, NetworkDriver, PodNetworkSpec } from "./cluster-file.ts";
+import type { ClusterFile, DhcpSpec, NetworkDriver, PodNetworkSpec } from "./cluster-file.ts";
 import type { RawCluster } from "./complete-cluster.ts";
-import { checkPodRanges, reportOverlaps } from "./pod-ranges.ts";
+import { type NamedRange, checkPodRanges, reportOverlaps } from "./pod-ranges.ts";
 import type { Place, Reading } from "./reading.ts";
 
 /** Who has `.2` of a node's range. */
@@ -130,7 +130,7 @@ function checkRanges(raw: RawCluster, cluster: ClusterFile, reading: Reading): v
   }
   if (cluster.network.shape === "own-subnet") {
     reportOverlaps([pods, service, underlay], reading);
-    checkPodRanges(raw.nodes.value, podRangesOf(cluster), pods, reading);
+    checkPodRanges(podRangesOf(raw, cluster), pods, reading);
     return;
   }
   reportOverlaps([service, underlay], reading);
@@ -143,25 +143,37 @@ function checkRanges(raw: RawCluster, cluster: ClusterFile, reading: Reading): v
     );
     return;
   }
-  checkPodRanges(raw.nodes.value, podRangesOf(cluster), pods, reading);
-  checkNodesOutsidePodRanges(raw, cluster, reading);
+  const ranges = podRangesOf(raw, cluster);
+  checkPodRanges(ranges, pods, reading);
+  checkMachinesOutside(ranges, cluster, reading);
 }
 
-function podRangesOf(cluster: ClusterFile): readonly Prefix[] {
-  return cluster.nodes.map((node) => node.podCIDR);
+/** The ranges that pods have addresses of: one of each node, and what a DHCP server gives to all Windows nodes. */
+function podRangesOf(raw: RawCluster, { nodes, network, underlay }: ClusterFile): readonly NamedRange[] {
+  const leased = network.ipam === "dhcp" ? ((underlay.dhcp && [leasedRange(raw, underlay.dhcp)]) ?? []) : [];
+  const own = nodes.flatMap(({ name, os, podCIDR }, index) => {
+    const place = raw.nodes.value[index]?.value.podCIDR.place;
+    if (place === undefined || (network.ipam === "dhcp" && os === "windows")) return [];
+    return [{ prefix: podCIDR, place, name: `the podCIDR of ${name}` }];
+  });
+  return [...own, ...leased];
+}
+
+function leasedRange(raw: RawCluster, { range }: DhcpSpec): NamedRange {
+  const { place } = raw.underlay.value.dhcp.value.range;
+  return { prefix: range, place, name: "the range of the DHCP server (underlay.dhcp)" };
 }
 
 /** In shape `node-subnet` machines and pods share a subnet, so the pod ranges must leave the machines out. */
-function checkNodesOutsidePodRanges(raw: RawCluster, cluster: ClusterFile, reading: Reading): void {
+function checkMachinesOutside(ranges: readonly NamedRange[], cluster: ClusterFile, reading: Reading): void {
   const machines = [
     { name: "the router", address: cluster.underlay.router },
     ...cluster.nodes.map((node) => ({ name: `node ${node.name}`, address: node.address })),
   ];
-  for (const [index, node] of cluster.nodes.entries()) {
-    const inside = machines.find((machine) => prefixContains(node.podCIDR, machine.address));
-    const place = raw.nodes.value[index]?.value.podCIDR.place;
-    if (inside === undefined || place === undefined) continue;
-    const message = `${formatPrefix(node.podCIDR)} holds ${formatIp(inside.address)}, the address of ${inside.name}`;
+  for (const { prefix, place } of ranges) {
+    const inside = machines.find((machine) => prefixContains(prefix, machine.address));
+    if (inside === undefined) continue;
+    const message = `${formatPrefix(prefix)} holds ${formatIp(inside.address)}, the address of ${inside.name}`;
     reading.report("cluster-file-overlapping-ranges", place, message, "Choose a part without machines.");
   }
 }
@@ -192,6 +204,15 @@ function checkPods(raw: RawCluster, cluster: ClusterFile, book: AddressBook, rea
     if (pod.address === undefined || network === undefined || range === undefined || place === undefined)
       continue;
     const text = formatIp(pod.address);
+    const node = cluster.nodes.find(({ name }) => name === pod.node);
+    if (network.ipam === "dhcp" && node?.os === "windows") {
+      reading.reportValue(
+        place,
+        "the DHCP server chooses the addresses of this network",
+        "Remove the field.",
+      );
+      continue;
+    }
     if (!prefixContains(range, pod.address)) {
       const message = `${text} does not lie in the pod range of ${pod.node}, ${formatPrefix(range)}`;
       reading.reportValue(place, message, `Choose an address of that range, or leave it to IPAM.`);

@@ -171,6 +171,28 @@ function checkDriverFields(
   }
 }
 
+/** Who gives addresses, and who is asked for them (dataplane.md §2.12: only Transparent endpoints ask on the wire). */
+function checkIpam(raw: RawCluster, { network, underlay }: ClusterFile, reading: Reading): void {
+  const { ipam, driver } = raw.network.value;
+  const { range } = raw.underlay.value.dhcp.value;
+  if (network.ipam === "dhcp" && network.driver !== "Transparent") {
+    const message = `pods of driver ${network.driver} ask no DHCP server: HNS gives them their addresses`;
+    const place = ipam.value === undefined ? driver.place : ipam.place;
+    reading.report(
+      "cluster-file-driver-mismatch",
+      place,
+      message,
+      "Remove the field, or write driver: Transparent.",
+    );
+  }
+  if (underlay.dhcp !== undefined && network.ipam !== "dhcp")
+    reading.reportValue(
+      range.place,
+      "no pod asks the DHCP server",
+      "Write network.ipam: dhcp, or remove the range.",
+    );
+}
+
 /** A network with the places that messages about it point at. */
 interface Located {
   readonly network: PodNetworkSpec;
@@ -353,6 +375,7 @@ export function checkNetworks(raw: RawCluster, cluster: ClusterFile, reading: Re
   for (const [index, network] of raw.networks.value.entries())
     checkFurther(network, cluster.networks[index]?.driver ?? cluster.network.driver, reading);
   for (const each of all) checkVni(each, reading);
+  checkIpam(raw, cluster, reading);
   checkNodes(raw, cluster, reading);
   checkNeighbours(all, reading);
   checkRanges(all, cluster, raw, reading);

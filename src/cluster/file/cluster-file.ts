@@ -32,6 +32,9 @@ export type NetworkShape = "own-subnet" | "node-subnet";
 /** The type of an HNS network (windows-networking-documentation.md §2). */
 export type NetworkDriver = "L2Bridge" | "L2Tunnel" | "Overlay" | "Transparent" | "NAT";
 
+/** Who gives pods their addresses: HNS, out of the node's range, or a DHCP server. As `Ipams[].Type` of an HNS network. */
+export type NetworkIpam = "static" | "dhcp";
+
 export type PortProtocol = "TCP" | "UDP";
 
 export interface KubernetesVersion {
@@ -103,6 +106,8 @@ export interface PodNetworkSpec {
   readonly vxlanPort: number;
   /** Transparent: the VLAN of its pods on the wire; 0: none. */
   readonly vlan: number;
+  /** `dhcp`: pods ask a DHCP server on the underlay; only with driver Transparent (dataplane.md §2.12). */
+  readonly ipam: NetworkIpam;
   /** Where the addresses of each node's pods come from, by the node's name. A node without a range has no such network. */
   readonly ranges: Readonly<Record<string, Prefix>>;
 }
@@ -128,6 +133,14 @@ export interface UnderlaySpec {
   readonly routes: readonly RouteSpec[];
   /** Rules of the fabric that nodes of an L2Tunnel network hang on. */
   readonly deny: readonly DenySpec[];
+  /** The DHCP server on the router; undefined: there is none. */
+  readonly dhcp: DhcpSpec | undefined;
+}
+
+export interface DhcpSpec {
+  /** What it gives out. */
+  readonly range: Prefix;
+  readonly leaseSeconds: number;
 }
 
 /** The second family of a dual-stack cluster. */

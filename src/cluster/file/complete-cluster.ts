@@ -19,8 +19,8 @@ import {
   type OutsideFields,
   type PodFields,
   type RootFields,
-  type UnderlayFields,
 } from "./description.ts";
+import type { UnderlayFields } from "./description-of-underlay.ts";
 import type { LocatedFields } from "./mapping.ts";
 import type { Located, Reading } from "./reading.ts";
 
@@ -49,11 +49,13 @@ function valuesOf<T>(items: readonly Located<T>[]): readonly T[] {
 
 function completeUnderlay(raw: LocatedFields<UnderlayFields>): UnderlaySpec {
   const subnet = raw.subnet.value;
+  const { range, leaseSeconds } = raw.dhcp.value;
   return {
     subnet,
     router: raw.router.value ?? (addToIp(subnet.address, 1) as Ipv4),
     routes: raw.routes.value.map(({ value }) => ({ to: value.to.value, via: value.via.value })),
     deny: raw.deny.value.map(({ value }) => ({ from: value.from.value, to: value.to.value })),
+    dhcp: range.value === undefined ? undefined : { range: range.value, leaseSeconds: leaseSeconds.value },
   };
 }
 
@@ -118,7 +120,11 @@ export function completeCluster(
 ): ClusterFile | undefined {
   const underlay = completeUnderlay(raw.underlay.value);
   const base = completeNetwork(raw.network.value, underlay);
-  const ranges = completeRanges(base, { network: raw.network.value, nodes: raw.nodes.value }, reading);
+  const ranges = completeRanges(
+    base,
+    { network: raw.network.value, nodes: raw.nodes.value, underlay },
+    reading,
+  );
   if (ranges === undefined) return undefined;
   const nodes = raw.nodes.value.flatMap(({ value }, index) => {
     const podCIDR = ranges[index];

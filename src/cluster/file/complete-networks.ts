@@ -94,6 +94,7 @@ export function completeNetwork(raw: LocatedFields<NetworkFields>, underlay: Und
     vni: raw.vni.value ?? DEFAULTS.vni,
     vxlanPort: raw.vxlanPort.value ?? DEFAULTS.vxlanPort,
     vlan: raw.vlan.value ?? 0,
+    ipam: raw.ipam.value ?? "static",
     cni: {
       conflist: raw.cni.value.conflist.value,
       policies: valuesOf(raw.cni.value.policies.value),
@@ -107,10 +108,13 @@ export function completeRanges(
   raw: {
     readonly network: LocatedFields<NetworkFields>;
     readonly nodes: readonly Located<LocatedFields<NodeFields>>[];
+    readonly underlay: UnderlaySpec;
   },
   reading: Reading,
 ): readonly Prefix[] | undefined {
-  if (network.shape === "node-subnet") return requirePodRanges(raw.nodes, reading);
+  const { subnet, dhcp } = raw.underlay;
+  const leased = network.ipam === "dhcp" ? (dhcp?.range ?? subnet) : undefined;
+  if (network.shape === "node-subnet") return requirePodRanges(raw.nodes, leased, reading);
   const range = { value: network.clusterCIDR, place: raw.network.clusterCIDR.place };
   return assignPodRanges(raw.nodes, range, raw.network.nodeCIDRMaskSize, reading);
 }
@@ -153,6 +157,7 @@ export function completeFurtherNetwork(
     vni: raw.vni.value ?? DEFAULTS.vni + position,
     vxlanPort: raw.vxlanPort.value ?? DEFAULTS.vxlanPort,
     vlan: 0,
+    ipam: "static",
     ranges: Object.fromEntries(
       nodes.flatMap(({ name }, index) => {
         const block = blocks[index];

@@ -3,7 +3,13 @@ import { LIMITS } from "../../base/limits.ts";
 import { defined } from "../../base/assert.ts";
 import type { JsonObject } from "../../hcn/client.ts";
 import { type Prefix, parsePrefix } from "../../net/prefix.ts";
-import type { FlannelBackend, NetworkDriver, NetworkPlugin, NetworkShape } from "./cluster-file.ts";
+import type {
+  FlannelBackend,
+  NetworkDriver,
+  NetworkIpam,
+  NetworkPlugin,
+  NetworkShape,
+} from "./cluster-file.ts";
 import { type LocatedFields, type Mapping, list, mapping, section } from "./mapping.ts";
 import type { Located } from "./reading.ts";
 import { BOOLEAN, NAME, NETWORK_NAME, PORT, PREFIX, integer, jsonObject, oneOf } from "./scalars.ts";
@@ -26,6 +32,7 @@ export interface DriverFields {
   vni: number | undefined;
   vxlanPort: number | undefined;
   vlan: number | undefined;
+  ipam: NetworkIpam | undefined;
 }
 export interface NetworkFields extends DriverFields {
   plugin: NetworkPlugin | undefined;
@@ -40,7 +47,7 @@ export interface NetworkFields extends DriverFields {
   outboundNAT: LocatedFields<OutboundNatFields>;
   cni: LocatedFields<CniFields>;
 }
-export interface FurtherNetworkFields extends Omit<DriverFields, "vlan"> {
+export interface FurtherNetworkFields extends Omit<DriverFields, "vlan" | "ipam"> {
   name: string;
   driver: NetworkDriver | undefined;
   clusterCIDR: Prefix | undefined;
@@ -123,6 +130,11 @@ export const NETWORK: Mapping<NetworkFields> = mapping<NetworkFields>("a mapping
     integer("a VLAN", 1, VLAN_MAX),
     "Only with driver Transparent: the VLAN that its pods are in.",
     "none: frames have no tag",
+  ),
+  ipam: optional(
+    oneOf<NetworkIpam>(["static", "dhcp"]),
+    "Only with driver Transparent: `dhcp` lets pods on Windows nodes ask a DHCP server, that of `underlay.dhcp`. `static`: HNS gives them addresses of their node's range.",
+    "static",
   ),
   backend: optional(
     oneOf<FlannelBackend>(["vxlan", "host-gw"]),

@@ -18,6 +18,7 @@ import {
   NETWORK,
   type NetworkFields,
 } from "./description-of-networks.ts";
+import { UNDERLAY, type UnderlayFields } from "./description-of-underlay.ts";
 import { NODE_STATE, type NodeStateFields } from "./description-of-nodes.ts";
 import { LABELS, type LocatedFields, type Mapping, list, mapping, section } from "./mapping.ts";
 import type { Located } from "./reading.ts";
@@ -57,7 +58,6 @@ const PODS_MAX = 150_000;
 const PORTS_MAX = 256;
 const OUTSIDE_HOSTS_MAX = 1_000;
 const NETWORKS_MAX = 64;
-const ROUTES_MAX = 10_000;
 const POLICIES_MAX = 4_096;
 const NAMES_MAX = 1_000;
 const MANIFESTS_MAX = 1_000;
@@ -89,20 +89,6 @@ export interface NodeFields extends NodeStateFields {
   compat: Compat;
   quirks: QuirkSettings;
   macSpoofing: "on" | "off";
-}
-interface DenyFields {
-  from: Prefix;
-  to: Prefix;
-}
-interface RouteFields {
-  to: Prefix;
-  via: Ipv4;
-}
-export interface UnderlayFields {
-  subnet: Prefix;
-  router: Ipv4 | undefined;
-  routes: readonly Located<LocatedFields<RouteFields>>[];
-  deny: readonly Located<LocatedFields<DenyFields>>[];
 }
 export interface PortFields {
   port: number;
@@ -221,42 +207,6 @@ const NODE = mapping<NodeFields>("a node", {
     "What the hypervisor of a node that is a virtual machine does with MAC addresses that are not the adapter's: `off` drops their frames at the fabric's port.",
   ),
   ...NODE_STATE,
-});
-
-const DENY = mapping<DenyFields>("a rule", {
-  from: required(PREFIX, "The senders."),
-  to: required(PREFIX, "The receivers."),
-});
-
-const ROUTE = mapping<RouteFields>("a route", {
-  to: required(PREFIX, "The destinations."),
-  via: required(IPV4, "The next hop: an address of the underlay, normally a node's."),
-});
-
-const UNDERLAY = mapping<UnderlayFields>("a mapping", {
-  subnet: withDefault(
-    PREFIX,
-    prefix("10.0.0.0/24"),
-    "10.0.0.0/24",
-    "The network that the nodes stand in. At most /29.",
-  ),
-  router: optional(
-    IPV4,
-    "The router's address on the underlay: the nodes' default gateway.",
-    "the first address of the subnet",
-  ),
-  routes: withDefault(
-    list(ROUTE, { countMax: ROUTES_MAX }),
-    [],
-    [],
-    "Routes of the router. It knows the underlay and the outside hosts; pod ranges only if they stand here.",
-  ),
-  deny: withDefault(
-    list(DENY, { countMax: ROUTES_MAX }),
-    [],
-    [],
-    "Only with driver L2Tunnel: packets that the fabric's rules (network security groups) drop, also between pods of one node.",
-  ),
 });
 
 const PROTOCOL = withDefault(

@@ -195,3 +195,55 @@ describe("is refused, with its place", () => {
     expect(problemsOf(`${text}\n`)).toEqual([problem]);
   });
 });
+
+describe("addresses of a DHCP server", () => {
+  const DHCP = `${HEAD}network: {driver: Transparent, ipam: dhcp}\n`;
+  const wide = (dhcp: string): string => `underlay: {subnet: 10.0.0.0/16, dhcp: {${dhcp}}}\n`;
+
+  it("are the same range on every Windows node, and no node has a part of its own", () => {
+    const { network, underlay } = clusterOf(`${DHCP}${wide("range: 10.0.8.0/24, leaseSeconds: 600")}`);
+    expect(rangesOf(network)).toEqual(["win-1 10.0.8.0/24", "win-2 10.0.8.0/24"]);
+    expect(underlay.dhcp).toMatchObject({ leaseSeconds: 600 });
+  });
+
+  it("need no server: then nobody answers", () => {
+    const { underlay, network } = clusterOf(DHCP);
+    expect(underlay.dhcp).toBeUndefined();
+    expect(network.ipam).toBe("dhcp");
+  });
+
+  it.each([
+    [
+      "another driver, whose pods do not ask (dataplane.md §2.12)",
+      `${HEAD}network: {ipam: dhcp}\n`,
+      "7:17 cluster-file-driver-mismatch network.ipam: pods of driver L2Bridge ask no DHCP server: HNS gives them their addresses",
+    ],
+    [
+      "a server that nobody asks",
+      `${HEAD}${wide("range: 10.0.8.0/24")}`,
+      "7:47 cluster-file-invalid-value underlay.dhcp.range: no pod asks the DHCP server",
+    ],
+    [
+      "a range with a machine in it",
+      `${DHCP}${wide("range: 10.0.0.0/28")}`,
+      "8:47 cluster-file-overlapping-ranges underlay.dhcp.range: 10.0.0.0/28 holds 10.0.0.1, the address of the router",
+    ],
+    [
+      "a range elsewhere",
+      `${DHCP}${wide("range: 10.9.0.0/24")}`,
+      "8:47 cluster-file-invalid-value underlay.dhcp.range: 10.9.0.0/24 does not lie in the pod range (network.clusterCIDR), 10.0.0.0/16",
+    ],
+    [
+      "a range for one node's pods",
+      `${DHCP.replace("0.0.12}", "0.0.12, podCIDR: 10.0.2.0/24}")}${wide("range: 10.0.8.0/24")}`,
+      "6:61 cluster-file-invalid-value nodes[1].podCIDR: pods of this node have addresses of a DHCP server (network.ipam)",
+    ],
+    [
+      "an address that a pod wants",
+      `${DHCP}${wide("range: 10.0.8.0/24")}pods: [{name: a, node: win-1, address: 10.0.8.9}]\n`,
+      "9:40 cluster-file-invalid-value pods[0].address: the DHCP server chooses the addresses of this network",
+    ],
+  ])("refuses %s", (_, text, problem) => {
+    expect(problemsOf(text)).toEqual([problem]);
+  });
+});

@@ -93,11 +93,23 @@ export function cutBlocks(
   return [];
 }
 
-/** In shape `node-subnet` every node says which part of the underlay is for its pods. */
-export function requirePodRanges(nodes: readonly RawNode[], reading: Reading): readonly Prefix[] | undefined {
+/**
+ * In shape `node-subnet` every node says which part of the underlay is for its pods. `leased`: what a DHCP server gives to
+ * pods of all Windows nodes.
+ */
+export function requirePodRanges(
+  nodes: readonly RawNode[],
+  leased: Prefix | undefined,
+  reading: Reading,
+): readonly Prefix[] | undefined {
   const ranges: Prefix[] = [];
   for (const { value: node } of nodes) {
-    if (node.podCIDR.value !== undefined) ranges.push(node.podCIDR.value);
+    if (leased !== undefined && node.os.value === "windows") {
+      ranges.push(leased);
+      if (node.podCIDR.value === undefined) continue;
+      const message = "pods of this node have addresses of a DHCP server (network.ipam)";
+      reading.reportValue(node.podCIDR.place, message, "Remove the field.");
+    } else if (node.podCIDR.value !== undefined) ranges.push(node.podCIDR.value);
     else {
       const message = "in shape node-subnet the field is needed";
       const advice = "Write the part of the underlay's subnet that is for this node's pods.";
@@ -136,17 +148,11 @@ const POD_RANGE_LENGTH_MAX = 29;
 
 /** Checks that each range is usable and lies where it must. */
 export function checkPodRanges(
-  nodes: readonly RawNode[],
-  ranges: readonly Prefix[],
+  ranges: readonly NamedRange[],
   outer: { readonly prefix: Prefix; readonly name: string },
   reading: Reading,
 ): void {
-  const named: NamedRange[] = [];
-  for (const [index, prefix] of ranges.entries()) {
-    const node = nodes[index]?.value;
-    if (node === undefined) continue;
-    const place = node.podCIDR.place;
-    named.push({ prefix, place, name: `the podCIDR of ${node.name.value}` });
+  for (const { prefix, place } of ranges) {
     if (prefix.length > POD_RANGE_LENGTH_MAX) {
       const message = `${formatPrefix(prefix)} is too small for pods`;
       reading.reportValue(place, message, `Write a range of length ${POD_RANGE_LENGTH_MAX} or less.`);
@@ -156,5 +162,5 @@ export function checkPodRanges(
       reading.reportValue(place, message, `Choose a part of ${formatPrefix(outer.prefix)}.`);
     }
   }
-  reportOverlaps(named, reading);
+  reportOverlaps(ranges, reading);
 }

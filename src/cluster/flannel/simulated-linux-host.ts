@@ -11,6 +11,7 @@ import type {
 } from "../../flannel/flannel-host.ts";
 import { portOf } from "../../flannel/linux/vxlan-device.ts";
 import type { Compartment } from "../../host/compartment.ts";
+import type { Route } from "../../host/route-table.ts";
 import type { RuleSet } from "../../host/netfilter/rule-set.ts";
 import { type Ip, type IpFamily, type Ipv4, formatIp } from "../../net/ip.ts";
 import { type Mac, formatMac } from "../../net/mac.ts";
@@ -183,8 +184,8 @@ export class SimulatedLinuxHost implements LinuxHost {
     const { compartment } = this.parts;
     const netInterface = compartment.getInterface(device);
     if (netInterface === undefined) return Promise.reject(new Error(`Cannot find device "${device}"`));
-    for (const route of compartment.listRoutes())
-      if (route.origin === "static" && equalPrefixes(route.prefix, prefix)) compartment.removeRoute(route);
+    for (const route of compartment.routesTo(prefix))
+      if (route.origin === "static") compartment.removeRoute(route);
     // `onlink` is how these stacks take every next hop: they ask for it on the interface that the route names.
     compartment.addRoute({ prefix, nextHop, interface: netInterface, metric: 0 });
     return Promise.resolve();
@@ -202,12 +203,19 @@ export class SimulatedLinuxHost implements LinuxHost {
   }
 
   listRoutes(family: IpFamily): Promise<readonly LinuxRoute[]> {
-    const routes = this.parts.compartment.listRoutes().flatMap((route): readonly LinuxRoute[] => {
-      const { prefix, nextHop, interface: netInterface } = route;
-      if (nextHop === undefined || prefixFamily(prefix) !== family) return [];
+    const routes = this.shown(this.parts.compartment.listRoutes());
+    return Promise.resolve(routes.filter(({ prefix }) => prefixFamily(prefix) === family));
+  }
+
+  routesTo(prefix: Prefix): Promise<readonly LinuxRoute[]> {
+    return Promise.resolve(this.shown(this.parts.compartment.routesTo(prefix)));
+  }
+
+  private shown(routes: readonly Route[]): readonly LinuxRoute[] {
+    return routes.flatMap(({ prefix, nextHop, interface: netInterface }) => {
+      if (nextHop === undefined) return [];
       return [{ prefix, nextHop, device: netInterface.name, isOnLink: this.devices.has(netInterface.name) }];
     });
-    return Promise.resolve(routes);
   }
 
   ensureMasquerade(settings: MasqueradeSettings): Promise<void> {

@@ -1,8 +1,9 @@
 /** A simulated Windows node as flanneld sees it, besides HNS. */
 import type { HostInterface, WindowsHost, WindowsRoute } from "../../flannel/flannel-host.ts";
 import type { Compartment } from "../../host/compartment.ts";
+import type { Route } from "../../host/route-table.ts";
 import type { IpFamily } from "../../net/ip.ts";
-import { equalPrefixes, formatPrefix } from "../../net/prefix.ts";
+import { type Prefix, formatPrefix } from "../../net/prefix.ts";
 import { InterfaceNumbers } from "./interface-numbers.ts";
 
 /** What `New-NetRoute` gives a route that names no metric. */
@@ -29,22 +30,22 @@ export class SimulatedWindowsHost implements WindowsHost {
   }
 
   listRoutes(): Promise<readonly WindowsRoute[]> {
-    const routes = this.compartment
-      .listRoutes()
-      .flatMap(({ prefix, nextHop, interface: netInterface }) =>
-        nextHop === undefined
-          ? []
-          : [{ prefix, nextHop, interfaceIndex: this.numbers.indexOf(netInterface) }],
-      );
-    return Promise.resolve(routes);
+    return Promise.resolve(this.shown(this.compartment.listRoutes()));
+  }
+
+  routesTo(prefix: Prefix): Promise<readonly WindowsRoute[]> {
+    return Promise.resolve(this.shown(this.compartment.routesTo(prefix)));
+  }
+
+  private shown(routes: readonly Route[]): readonly WindowsRoute[] {
+    return routes.flatMap(({ prefix, nextHop, interface: netInterface }) =>
+      nextHop === undefined ? [] : [{ prefix, nextHop, interfaceIndex: this.numbers.indexOf(netInterface) }],
+    );
   }
 
   async addRoute({ prefix, nextHop, interfaceIndex }: WindowsRoute): Promise<void> {
-    const existing = (await this.listRoutes()).some(
-      (route) =>
-        equalPrefixes(route.prefix, prefix) &&
-        route.nextHop === nextHop &&
-        route.interfaceIndex === interfaceIndex,
+    const existing = (await this.routesTo(prefix)).some(
+      (route) => route.nextHop === nextHop && route.interfaceIndex === interfaceIndex,
     );
     if (existing)
       throw new Error(`New-NetRoute : Instance MSFT_NetRoute already exists: ${formatPrefix(prefix)}`);

@@ -1,7 +1,7 @@
 /** The HCN documents of a node's networks and of its pods' endpoints, driver by driver (hcn.md §3.1, §4.1; dataplane.md §2). */
 import type { PolicyDocument } from "../../hcn/base-document.ts";
 import type { JsonObject } from "../../hcn/client.ts";
-import { type HostComputeEndpoint, parseEndpoint } from "../../hcn/endpoint.ts";
+import { ENDPOINT_FLAGS, type HostComputeEndpoint, parseEndpoint } from "../../hcn/endpoint.ts";
 import { NAT_FLAGS } from "../../hcn/nat-policy.ts";
 import type { HostComputeNetwork } from "../../hcn/network.ts";
 import type { DnsSettings } from "../../host/compartment.ts";
@@ -40,8 +40,9 @@ export function networkDocument(
   network: PodNetworkSpec,
   node: NodeSpec,
 ): HostComputeNetwork {
-  const gateway = formatIp(networkGateway(file, network, node));
   const policies = subnetPolicies(network);
+  if (network.ipam === "dhcp") return leasedNetworkDocument(network, policies);
+  const gateway = formatIp(networkGateway(file, network, node));
   const second = secondFamily(file, network, node);
   return {
     Name: network.name,
@@ -67,6 +68,20 @@ export function networkDocument(
         ],
       },
     ],
+  };
+}
+
+/** HNS has no addresses to give (hcn.md §4.1): a subnet without a prefix carries the VLAN alone, as in hcn.md §9.7. */
+function leasedNetworkDocument(
+  network: PodNetworkSpec,
+  policies: readonly PolicyDocument[],
+): HostComputeNetwork {
+  const subnets = policies.length === 0 ? {} : { Subnets: [{ Policies: [...policies] }] };
+  return {
+    Name: network.name,
+    Type: network.driver,
+    Policies: [...networkPolicies(network)],
+    Ipams: [{ Type: "Dhcp", ...subnets }],
   };
 }
 
@@ -112,25 +127,18 @@ export function overlayMac(address: Ip): string {
   return `0E-2A-${hex.slice(0, 2)}-${hex.slice(2, 4)}-${hex.slice(4, 6)}-${hex.slice(6)}`;
 }
 
-/** The endpoint of a pod that the cluster attaches itself. */
-export function endpointDocument(
+/** What an endpoint says of its addresses. */
+function addressFields(
   file: ClusterFile,
   network: PodNetworkSpec,
   node: NodeSpec,
-  pod: {
-    readonly name: string;
-    readonly spec: PodSpec;
-    readonly address: Ipv4;
-    readonly dns: DnsSettings | undefined;
-  },
-): HostComputeEndpoint {
-  const { spec, address, dns } = pod;
+  address: Ipv4,
+): JsonObject {
   const gateway = formatIp(podGateway(file, network, node));
   const second = secondFamily(file, network, node);
   const other = secondAddress(file, network, node, address);
   const addresses = other === undefined ? [address] : [address, other];
-  return parseEndpoint({
-    Name: pod.name,
+  return {
     IpConfigurations: addresses.map((each) => ({ IpAddress: formatIp(each) })),
     Routes: [
       { NextHop: gateway, DestinationPrefix: DEFAULT_ROUTE },
@@ -139,6 +147,29 @@ export function endpointDocument(
         : [{ NextHop: formatIp(second.podGateway), DestinationPrefix: DEFAULT_IPV6_ROUTE }]),
     ],
     ...(network.driver === "Overlay" && { MacAddress: overlayMac(address) }),
+  };
+}
+
+/** The endpoint of a pod that the cluster attaches itself. */
+export function endpointDocument(
+  file: ClusterFile,
+  network: PodNetworkSpec,
+  node: NodeSpec,
+  pod: {
+    readonly name: string;
+    readonly spec: PodSpec;
+    /** Undefined: a DHCP server gives it one. */
+    readonly address: Ipv4 | undefined;
+    readonly dns: DnsSettings | undefined;
+  },
+): HostComputeEndpoint {
+  const { spec, address, dns } = pod;
+  const second = secondFamily(file, network, node);
+  return parseEndpoint({
+    Name: pod.name,
+    ...(address === undefined
+      ? { Flags: ENDPOINT_FLAGS.EnableDhcp }
+      : addressFields(file, network, node, address)),
     Policies: [
       ...endpointPolicies(file, network, node),
       ...portMappings(spec, second !== undefined),

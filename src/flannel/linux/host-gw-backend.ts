@@ -112,8 +112,7 @@ export class LinuxHostGwBackend implements Backend {
     // Upstream keeps it before it has made it, and forgets the one that it replaces.
     this.keep(route);
     try {
-      const present = await host.listRoutes(prefixFamily(route.prefix));
-      const existing = present.find(({ prefix }) => equalPrefixes(prefix, route.prefix));
+      const [existing] = await host.routesTo(route.prefix);
       if (existing !== undefined && isSameRoute(existing, route)) return;
       if (existing !== undefined) {
         log.write("W", `Replacing existing route to ${formatRoute(existing)} with ${formatRoute(route)}`);

@@ -186,7 +186,15 @@ export class IprouteHost implements LinuxHost {
   }
 
   async listRoutes(family: IpFamily): Promise<readonly LinuxRoute[]> {
-    const rows = jsonRows(await this.ip("-j", familyWord(family), "route", "show"));
+    return this.showRoutes(family);
+  }
+
+  async routesTo(prefix: Prefix): Promise<readonly LinuxRoute[]> {
+    return this.showRoutes(prefixFamily(prefix), "to", "exact", formatPrefix(prefix));
+  }
+
+  private async showRoutes(family: IpFamily, ...which: readonly string[]): Promise<readonly LinuxRoute[]> {
+    const rows = jsonRows(await this.ip("-j", familyWord(family), "route", "show", ...which));
     return rows.flatMap((row) => {
       const prefix = parseDestination(textIn(row, "dst"));
       const nextHop = parseIp(textIn(row, "gateway"));

@@ -130,10 +130,8 @@ export class WindowsHostGwBackend implements Backend {
   /** The first route to the prefix on the node's interface. What cannot be listed is not there, as upstream has it. */
   private async findRoute({ prefix, interfaceIndex }: WindowsRoute): Promise<WindowsRoute | undefined> {
     try {
-      const routes = await this.parts.host.listRoutes();
-      return routes.find(
-        (route) => route.interfaceIndex === interfaceIndex && equalPrefixes(route.prefix, prefix),
-      );
+      const routes = await this.parts.host.routesTo(prefix);
+      return routes.find((route) => route.interfaceIndex === interfaceIndex);
     } catch (error) {
       this.parts.log.write("E", `Error enumerating routes: ${messageOf(error)}`);
       return undefined;

@@ -93,6 +93,17 @@ describe("a Windows machine through PowerShell", () => {
     ]);
   });
 
+  it("its routes to one prefix, of which there may be none", async () => {
+    const command = (prefix: string): string =>
+      `@(Get-NetRoute | Where { $_.DestinationPrefix -eq '${prefix}' } | Select-Object -Property IfIndex,DestinationPrefix,NextHop) | ConvertTo-Json`;
+    const text = JSON.stringify([{ IfIndex: 12, DestinationPrefix: "10.244.2.0/24", NextHop: "10.0.0.12" }]);
+    const host = new PowerShellHost(
+      new Recorded({ [command("10.244.2.0/24")]: text, [command("10.244.3.0/24")]: "" }),
+    );
+    expect(await host.routesTo(parsePrefix("10.244.2.0/24")!)).toEqual([ROUTE]);
+    expect(await host.routesTo(parsePrefix("10.244.3.0/24")!)).toEqual([]);
+  });
+
   it("makes and takes away routes, and switches forwarding on", async () => {
     const words =
       "-InterfaceIndex 12 -DestinationPrefix 10.244.2.0/24 -AddressFamily IPv4 -NextHop 10.0.0.12";

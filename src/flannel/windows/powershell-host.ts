@@ -1,6 +1,6 @@
 /** A Windows machine through PowerShell: the cmdlets that upstream calls (control-planes.md §1.1, §1.9). */
 import { type Ip, type IpFamily, familyOf, formatIp, parseIp } from "../../net/ip.ts";
-import { type InterfaceAddress, formatPrefix, parsePrefix } from "../../net/prefix.ts";
+import { type InterfaceAddress, type Prefix, formatPrefix, parsePrefix } from "../../net/prefix.ts";
 import type { CommandRunner } from "../commands.ts";
 import type { HostInterface, WindowsHost, WindowsRoute } from "../flannel-host.ts";
 import { jsonRows, numberIn, textIn } from "../json-rows.ts";
@@ -72,9 +72,18 @@ export class PowerShellHost implements WindowsHost {
   }
 
   async listRoutes(): Promise<readonly WindowsRoute[]> {
+    return this.readRoutes("Get-NetRoute");
+  }
+
+  async routesTo(prefix: Prefix): Promise<readonly WindowsRoute[]> {
+    // A prefix that is asked for by parameter and not there is an error of Get-NetRoute.
+    return this.readRoutes(`Get-NetRoute | Where { $_.DestinationPrefix -eq '${formatPrefix(prefix)}' }`);
+  }
+
+  private async readRoutes(source: string): Promise<readonly WindowsRoute[]> {
     const rows = jsonRows(
       await this.run(
-        "@(Get-NetRoute | Select-Object -Property IfIndex,DestinationPrefix,NextHop) | ConvertTo-Json",
+        `@(${source} | Select-Object -Property IfIndex,DestinationPrefix,NextHop) | ConvertTo-Json`,
       ),
     );
     return rows.flatMap((row) => {

@@ -3,6 +3,7 @@ import { formatPrefix } from "../../net/prefix.ts";
 import type { Group } from "../../vfp/group.ts";
 import type { Rule } from "../../vfp/rule.ts";
 import { endpointRecord, networkRecord } from "../../testing/endpoint-record.ts";
+import { frameOf } from "../network/network-frame.ts";
 import { aclSources, compileAcls } from "./acl.ts";
 
 /** Compiles ACLs of an endpoint; each is its settings with Allow and In unless they say otherwise. */
@@ -11,7 +12,7 @@ function compile(...settings: object[]): readonly Group[] {
     Type: "ACL",
     Settings: { Action: "Allow", Direction: "In", ...each },
   }));
-  return compileAcls(aclSources(networkRecord(), endpointRecord({ policies })));
+  return compileAcls(aclSources(frameOf(networkRecord()), endpointRecord({ policies })));
 }
 
 function group(groups: readonly Group[], name: string): Group {
@@ -150,7 +151,7 @@ describe("ACL → ACL_ENDPOINT_LAYER", () => {
       { Type: "NetworkACL", Settings: { Action: "Block", Direction: "Out", Priority: 300 } },
     ]);
     const rules = group(
-      compileAcls(aclSources(network, endpointRecord())),
+      compileAcls(aclSources(frameOf(network), endpointRecord())),
       "ACL_ENDPOINT_GROUP_IPV4_OUT",
     ).rules;
     expect(rules[0]).toMatchObject({

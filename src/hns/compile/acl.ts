@@ -20,7 +20,7 @@ import type { Condition } from "../../vfp/condition.ts";
 import { type Group, createGroup } from "../../vfp/group.ts";
 import type { Direction, Rule } from "../../vfp/rule.ts";
 import type { EndpointRecord } from "../endpoint-record.ts";
-import type { NetworkRecord } from "../network-record.ts";
+import type { NetworkFrame } from "../network/network-frame.ts";
 import { type AddressSets, NO_SETS } from "./address-sets.ts";
 import { HNS_DEFAULT, endpointProvenance, networkProvenance, withPolicy } from "./provenance.ts";
 
@@ -58,14 +58,14 @@ function isEnforcedAcl(setting: AclPolicySetting): boolean {
  * The ACLs of an endpoint: its own, then those of its network. Inferred: a NetworkACL is merged into every endpoint
  * of the network (dataplane.md §4.4).
  */
-export function aclSources(network: NetworkRecord, endpoint: EndpointRecord): readonly AclSource[] {
+export function aclSources(network: NetworkFrame, endpoint: EndpointRecord): readonly AclSource[] {
   const sources: AclSource[] = [];
   for (const [index, policy] of endpoint.policies.entries()) {
     if (policy.Type !== "ACL") continue;
     const provenance = withPolicy(endpointProvenance(endpoint), policy.Type, index);
     sources.push({ setting: policy.Settings, provenance });
   }
-  for (const [index, policy] of network.policies.entries()) {
+  for (const { policy, index } of network.settings) {
     if (policy.Type !== "NetworkACL") continue;
     const provenance = withPolicy(networkProvenance(network), policy.Type, index);
     sources.push({ setting: policy.Settings, provenance });

@@ -4,6 +4,7 @@ import { formatPrefix } from "../../net/prefix.ts";
 import type { PolicyDocument } from "../../hcn/base-document.ts";
 import type { Rule } from "../../vfp/rule.ts";
 import { endpointRecord, networkRecord } from "../../testing/endpoint-record.ts";
+import { frameOf } from "../network/network-frame.ts";
 import { aclSources, compileAcls } from "./acl.ts";
 import { resolveAddressSets } from "./address-sets.ts";
 
@@ -24,7 +25,7 @@ function compile(settings: object): readonly string[] {
   const endpoint = endpointRecord({
     policies: [{ Type: "ACL", Settings: { Action: "Block", Priority: 200, ...settings } }],
   });
-  const groups = compileAcls(aclSources(network, endpoint), resolveAddressSets(network.policies));
+  const groups = compileAcls(aclSources(frameOf(network), endpoint), resolveAddressSets(network.policies));
   const rules = groups.flatMap((group) => (group.family === 4 ? group.rules : []));
   const side = (prefixes: Rule["condition"]["source"]): string =>
     prefixes?.map(formatPrefix).join(",") ?? "*";

@@ -4,7 +4,7 @@ import { parseAddressOrPrefix, prefixOfAddress, splitList } from "../../hcn/addr
 import type { NetworkPolicy } from "../../hcn/network-policy.ts";
 import { type Prefix, maskIp, prefixFamily } from "../../net/prefix.ts";
 import type { CompileCache } from "./compile-cache.ts";
-import type { NetworkRecord } from "../network-record.ts";
+import type { NetworkFrame } from "../network/network-frame.ts";
 
 /**
  * The sets of a network. Rules that name the same sets get the same list, so that the engine searches one set for all of
@@ -66,10 +66,10 @@ export function resolveAddressSets(policies: readonly NetworkPolicy[]): AddressS
   );
 }
 
-/** The sets of a network, worked out once for each list of its policies. */
-export function addressSetsOf(cache: CompileCache, network: NetworkRecord): AddressSets {
-  return cache.get(network.id, "address-sets", [network.policies], () =>
-    resolveAddressSets(network.policies),
+/** The sets of a network, worked out once for each list of its settings. */
+export function addressSetsOf(cache: CompileCache, network: NetworkFrame): AddressSets {
+  return cache.get(network.id, "address-sets", [network.settings], () =>
+    resolveAddressSets(network.settings.map(({ policy }) => policy)),
   );
 }
 

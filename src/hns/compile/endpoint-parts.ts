@@ -3,7 +3,7 @@ import type { Ip, Ipv4 } from "../../net/ip.ts";
 import type { Mac } from "../../net/mac.ts";
 import type { Group } from "../../vfp/group.ts";
 import type { EndpointRecord } from "../endpoint-record.ts";
-import type { NetworkRecord } from "../network-record.ts";
+import type { NetworkFrame } from "../network/network-frame.ts";
 import { aclSources, compileAcls } from "./acl.ts";
 import { addressSetsOf } from "./address-sets.ts";
 import type { CompileCache } from "./compile-cache.ts";
@@ -28,13 +28,13 @@ export function joinGroups(first: readonly Group[], second: readonly Group[]): r
 /** The groups of ACL_ENDPOINT_LAYER. */
 export function aclGroupsOf(
   cache: CompileCache,
-  network: NetworkRecord,
+  network: NetworkFrame,
   endpoint: EndpointRecord,
 ): readonly Group[] {
   const sources = aclSources(network, endpoint);
   const hasTiers = endpoint.policies.some((policy) => policy.Type === "TierAcl");
   if (sources.length === 0 && !hasTiers) return cache.get(NOBODY, "acl", [], () => compileAcls([]));
-  const inputs = [endpoint.policies, endpoint.name, network.policies, network.name];
+  const inputs = [endpoint.policies, endpoint.name, network.settings, network.name];
   return cache.get(endpoint.id, "acl", inputs, () => {
     const sets = addressSetsOf(cache, network);
     return Object.freeze([...compileTierAcls(endpoint, sets), ...compileAcls(sources, sets)]);
@@ -50,9 +50,9 @@ export interface EndpointProxies {
 
 const NO_PROXIES: EndpointProxies = Object.freeze({ sources: Object.freeze([]), key: undefined });
 
-export function proxiesOf(network: NetworkRecord, endpoint: EndpointRecord): EndpointProxies {
+export function proxiesOf(network: NetworkFrame, endpoint: EndpointRecord): EndpointProxies {
   const sources = proxySources(network, endpoint);
-  return sources.length === 0 ? NO_PROXIES : { sources, key: network.policies };
+  return sources.length === 0 ? NO_PROXIES : { sources, key: network.settings };
 }
 
 /** The MAC that leads to an address from `endpoint`: that of a neighbour here, else that of the host's leg. */

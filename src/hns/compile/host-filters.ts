@@ -16,7 +16,7 @@ import { type Group, createGroup } from "../../vfp/group.ts";
 import type { Direction, Rule } from "../../vfp/rule.ts";
 import { IpProtocol } from "../../wire/ip-protocol.ts";
 import type { EndpointRecord } from "../endpoint-record.ts";
-import type { NetworkRecord } from "../network-record.ts";
+import type { NetworkFrame } from "../network/network-frame.ts";
 import { type AclSource, aclSources, compareAclRules, compileAclCondition, compileAclRule } from "./acl.ts";
 import { type AddressSets, addressSetsOf } from "./address-sets.ts";
 import type { CompileCache } from "./compile-cache.ts";
@@ -176,7 +176,7 @@ function allowedProtocols(sources: readonly AclSource[]): readonly number[] {
 /** What WFP does for an endpoint. The host's own leg lets every protocol in: undefined without policies. */
 export function hostFiltersOf(
   cache: CompileCache,
-  network: NetworkRecord,
+  network: NetworkFrame,
   endpoint: EndpointRecord,
 ): FilterProgram | undefined {
   const isOnHost = endpoint.attachment?.kind === "host";
@@ -185,7 +185,7 @@ export function hostFiltersOf(
   if (sources.length === 0 && !hasProxy) return isOnHost ? undefined : ANY_PROGRAM;
   const hasIpv6 = endpoint.ipConfigs.some(({ ip }) => typeof ip === "bigint");
   const families = hasIpv6 ? ([4, 6] as const) : ([4] as const);
-  const inputs = [endpoint.policies, endpoint.name, network.policies, network.name, isOnHost, hasIpv6];
+  const inputs = [endpoint.policies, endpoint.name, network.settings, network.name, isOnHost, hasIpv6];
   return cache.get(endpoint.id, "host-filters", inputs, () => {
     const sets = addressSetsOf(cache, network);
     return Object.freeze<FilterProgram>({

@@ -16,7 +16,7 @@ import { type Group, createGroup } from "../../vfp/group.ts";
 import type { Direction, Rule } from "../../vfp/rule.ts";
 import type { StaticBindingDefinition } from "../datapath.ts";
 import type { EndpointRecord } from "../endpoint-record.ts";
-import type { NetworkRecord } from "../network-record.ts";
+import type { NetworkFrame } from "../network/network-frame.ts";
 import { endpointProvenance, networkProvenance } from "./provenance.ts";
 import { type RoutedEndpoint, sdnRouteSources } from "./sdn-routes.ts";
 
@@ -137,7 +137,7 @@ export function compileHostRoutes(
  * `gatewayMac` is of L2Tunnel: it becomes the destination of all that leaves (dataplane.md §2.5, row 2).
  */
 export function compileExternalOut(
-  network: NetworkRecord,
+  network: NetworkFrame,
   endpoints: readonly EndpointRecord[],
   nodeIps: readonly Ip[],
   hostMac: Mac,

@@ -18,7 +18,7 @@ import { type Group, createGroup } from "../../vfp/group.ts";
 import type { Rule } from "../../vfp/rule.ts";
 import { IpProtocol, ipProtocolName } from "../../wire/ip-protocol.ts";
 import type { EndpointRecord } from "../endpoint-record.ts";
-import type { NetworkRecord } from "../network-record.ts";
+import type { NetworkFrame } from "../network/network-frame.ts";
 import { endpointProvenance, networkProvenance, withPolicy } from "./provenance.ts";
 
 const RULE_PRIORITY = 100;
@@ -98,7 +98,7 @@ export function reasonForProxy(setting: L4ProxyPolicySetting): string | undefine
 }
 
 /** The proxies of an endpoint, its own before those of its network. */
-export function proxySources(network: NetworkRecord, endpoint: EndpointRecord): readonly ProxySource[] {
+export function proxySources(network: NetworkFrame, endpoint: EndpointRecord): readonly ProxySource[] {
   const sources: ProxySource[] = [];
   for (const [index, policy] of endpoint.policies.entries())
     if (policy.Type === "L4Proxy")
@@ -106,7 +106,7 @@ export function proxySources(network: NetworkRecord, endpoint: EndpointRecord): 
         setting: policy.Settings,
         provenance: withPolicy(endpointProvenance(endpoint), "L4Proxy", index),
       });
-  for (const [index, policy] of network.policies.entries())
+  for (const { policy, index } of network.settings)
     if (policy.Type === "L4Proxy")
       sources.push({
         setting: policy.Settings,

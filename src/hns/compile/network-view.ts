@@ -2,9 +2,10 @@
 import type { Ip, Ipv4, Ipv6 } from "../../net/ip.ts";
 import type { Mac } from "../../net/mac.ts";
 import type { EndpointRecord } from "../endpoint-record.ts";
-import type { NetworkRecord } from "../network-record.ts";
+import type { NetworkFrame } from "../network/network-frame.ts";
 import type { LoadBalancerTable } from "./load-balancer-table.ts";
 import type { OverlayPlan } from "./overlay-plan.ts";
+import type { RemoteSubnets } from "./remote-subnets.ts";
 import type { RoutedEndpoint } from "./sdn-routes.ts";
 
 /** The node as rules see it. */
@@ -18,6 +19,7 @@ export interface NodeFacts {
 /** What there is besides on an overlay network. */
 export interface OverlayView {
   readonly plan: OverlayPlan;
+  readonly remoteSubnets: RemoteSubnets;
   /** Local endpoints without a vNIC whose address the host's load balancers send from: they have the host's MAC. */
   readonly sourceVips: readonly EndpointRecord[];
   /** Bits of `AddressFlag` on the ports of endpoints and of the router. */
@@ -26,7 +28,9 @@ export interface OverlayView {
 
 /** A network with its attached endpoints and its load balancers: all that the rules of its ports depend on. */
 export interface NetworkView {
-  readonly network: NetworkRecord;
+  /** Stands for all of the view but the load balancers and the routes to other nodes' subnets. */
+  readonly base: object;
+  readonly network: NetworkFrame;
   /** In order of creation. */
   readonly attached: readonly RoutedEndpoint[];
   readonly node: NodeFacts;

@@ -10,16 +10,21 @@ import {
   HOST_ROUTE,
   PA_ROUTE_GROUP_PRIORITY,
   decapRules,
-  changeGroup,
   makeGroup,
   makeRule,
   ownPrefixes,
   paRouteRule,
   remoteAddressRules,
-  remoteSubnetRule,
 } from "./overlay-parts.ts";
 import type { OverlayPlan } from "./overlay-plan.ts";
 import { networkProvenance } from "./provenance.ts";
+import {
+  type CompiledRoutes,
+  type RemoteSubnets,
+  compiledRoutes,
+  followRoutes,
+  remoteSubnetRules,
+} from "./remote-subnets.ts";
 
 const REFUSAL_GROUP_PRIORITY = 50;
 
@@ -76,19 +81,24 @@ function refusalRules(plan: OverlayPlan): readonly Rule[] {
 }
 
 /** ENCAP OUT of the host's port: packets of the node and of its load balancers into the network. */
-export function compileHostEncap(plan: OverlayPlan, before?: readonly Group[]): readonly Group[] {
-  const rules = [
-    ...plan.remoteSubnets.map((remote) => remoteSubnetRule(plan, remote, true)),
-    ...remoteAddressRules(plan),
-    ...ownSubnetRules(plan),
-  ];
-  return Object.freeze([
-    ...makeGroup("ENCAP_REFUSED_IPV4_OUT", "out", refusalRules(plan), {
-      priority: REFUSAL_GROUP_PRIORITY,
-      match: "priority",
-    }),
-    ...changeGroup(before, "ENCAP_IPV4_OUT", "out", rules),
-  ]);
+export function compileHostEncap(
+  plan: OverlayPlan,
+  remote: RemoteSubnets,
+  before?: CompiledRoutes,
+): CompiledRoutes {
+  const routed = followRoutes(before?.routed, plan, remote, "host", () => {
+    const rules = [
+      ...remoteSubnetRules(plan, remote, "host"),
+      ...remoteAddressRules(plan),
+      ...ownSubnetRules(plan),
+    ];
+    return makeGroup("ENCAP_IPV4_OUT", "out", rules)[0];
+  });
+  const refused = makeGroup("ENCAP_REFUSED_IPV4_OUT", "out", refusalRules(plan), {
+    priority: REFUSAL_GROUP_PRIORITY,
+    match: "priority",
+  });
+  return compiledRoutes(routed, refused, []);
 }
 
 /** DECAP_IN of the host's port. */

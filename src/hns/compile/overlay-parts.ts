@@ -4,8 +4,8 @@ import { ANY_IPV4, type Prefix, formatPrefix, hostPrefix } from "../../net/prefi
 import { VXLAN_PROTOCOL } from "../../vfp/flow-key.ts";
 import { type Group, createGroup } from "../../vfp/group.ts";
 import type { Direction, Rule } from "../../vfp/rule.ts";
-import type { OverlayPlan, RemoteAddress, RemoteSubnet } from "./overlay-plan.ts";
-import { HNS_DEFAULT, endpointProvenance, networkProvenance, withPolicy } from "./provenance.ts";
+import type { OverlayPlan, RemoteAddress } from "./overlay-plan.ts";
+import { HNS_DEFAULT, endpointProvenance, networkProvenance } from "./provenance.ts";
 
 const GROUP_PRIORITY = 100;
 /** Of VNET_GROUP_PA_ROUTE_IPV4_OUT on all ports (observed). */
@@ -42,104 +42,8 @@ export function makeGroup(
   return Object.freeze([createGroup({ name, direction, family: 4, priority, match, rules })]);
 }
 
-/** The rules of a group that `changeGroup` has made, in their order. */
-const RULES_OF = new WeakMap<Group, readonly Rule[]>();
-
-function hasPrefix(rules: readonly Rule[], from: number, to: number, wanted: Rule): boolean {
-  const prefix = wanted.condition.destination?.[0];
-  for (let index = from; index < to; index++) {
-    const other = rules[index]?.condition.destination?.[0];
-    if (other?.address === prefix?.address && other?.length === prefix?.length) return true;
-  }
-  return false;
-}
-
-/**
- * Like `makeGroup` with the longest prefixes: of a group of `before` that has the name, only the rules that differ are
- * changed, so that one more node costs one more rule. Where two rules have one prefix their order counts, and the group
- * is made anew.
- */
-export function changeGroup(
-  before: readonly Group[] | undefined,
-  name: string,
-  direction: Direction,
-  rules: readonly Rule[],
-): readonly Group[] {
-  const group = before?.find((each) => each.name === name);
-  const known = group && RULES_OF.get(group);
-  let changed: Group | undefined;
-  if (group !== undefined && known !== undefined && rules.length > 0) {
-    let first = 0;
-    while (first < rules.length && rules[first] === known[first]) first++;
-    let tail = 0;
-    const tailMax = Math.min(rules.length, known.length) - first;
-    while (tail < tailMax && rules.at(-1 - tail) === known.at(-1 - tail)) tail++;
-    const added = rules.slice(first, rules.length - tail);
-    const isAmbiguous = added.some(
-      (rule, index) =>
-        hasPrefix(rules, 0, first, rule) ||
-        hasPrefix(rules, rules.length - tail, rules.length, rule) ||
-        hasPrefix(added, 0, index, rule),
-    );
-    if (!isAmbiguous) changed = group.replaceRules(known.slice(first, known.length - tail), added);
-  }
-  const groups = changed === undefined ? makeGroup(name, direction, rules) : Object.freeze([changed]);
-  for (const each of groups) RULES_OF.set(each, rules);
-  return groups;
-}
-
 export function ownPrefixes(plan: OverlayPlan): readonly Prefix[] {
   return plan.subnets.map(({ prefix }) => prefix);
-}
-
-/** What all rules for the prefixes of other nodes have of their network. */
-interface RemoteSubnetRules {
-  readonly networkId: string;
-  readonly networkName: string;
-  readonly vxlanPort: number;
-  readonly routerMac: OverlayPlan["routerMac"];
-  readonly plain: Rule;
-  readonly routed: Rule;
-}
-
-/** The rules that a remote subnet was compiled to last: their matchers and counters go by the rule. */
-const KNOWN_RULES = new WeakMap<RemoteSubnet, RemoteSubnetRules>();
-
-/** To a prefix of another node: its router's MAC inside, one hop less (observed; row 3 of walk O-2). */
-export function remoteSubnetRule(plan: OverlayPlan, remote: RemoteSubnet, isRouted: boolean): Rule {
-  const { network, vxlanPort, routerMac } = plan;
-  let known = KNOWN_RULES.get(remote);
-  const isSame =
-    known?.networkId === network.id &&
-    known.networkName === network.name &&
-    known.vxlanPort === vxlanPort &&
-    known.routerMac === routerMac;
-  if (known === undefined || !isSame) {
-    const plain = makeRemoteSubnetRule(plan, remote, false);
-    const routed = makeRemoteSubnetRule(plan, remote, true);
-    known = { networkId: network.id, networkName: network.name, vxlanPort, routerMac, plain, routed };
-    KNOWN_RULES.set(remote, known);
-  }
-  return isRouted ? known.routed : known.plain;
-}
-
-function makeRemoteSubnetRule(plan: OverlayPlan, remote: RemoteSubnet, isRouted: boolean): Rule {
-  const { prefix, providerAddress, routerMac, virtualSubnet, index } = remote;
-  return makeRule({
-    id: `${index}|REMOTESUBNETROUTE_${formatPrefix(prefix)}`,
-    name: `REMOTESUBNETROUTE_${formatPrefix(prefix)}`,
-    condition: { destination: [prefix] },
-    action: {
-      type: "routeencap",
-      encapsulation: "vxlan",
-      udpPort: plan.vxlanPort,
-      tni: virtualSubnet,
-      destinations: [{ providerAddress, ...(routerMac !== undefined && { innerMac: routerMac }) }],
-      decrementTtl: true,
-      ...(isRouted && { innerSourceMac: plan.routerMac }),
-    },
-    provenance: withPolicy(networkProvenance(plan.network), "RemoteSubnetRoute", index),
-  });
 }
 
 /** To an address of another node in the network: the MAC inside is that of the endpoint, and no hop is counted. */

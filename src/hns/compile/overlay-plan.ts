@@ -2,15 +2,14 @@
  * What the rules of an overlay network are made from, read once from its objects (dataplane.md §2.3, Appendix A;
  * hcn.md §3.1): which addresses are here, which are behind which node, and what stands outside on the way there.
  */
-import { parseAddressOrPrefix, prefixOfAddress } from "../../hcn/address-list.ts";
 import type { NetworkPolicy } from "../../hcn/network-policy.ts";
 import { type Ip, type Ipv4, parseIpv4 } from "../../net/ip.ts";
-import { type Mac, parseMac } from "../../net/mac.ts";
+import type { Mac } from "../../net/mac.ts";
 import { type Prefix, prefixContains, prefixFamily } from "../../net/prefix.ts";
 import { VXLAN_PORT } from "../../wire/vxlan.ts";
 import type { EndpointRecord } from "../endpoint-record.ts";
 import { isRemoteEndpoint } from "../endpoint-record.ts";
-import type { NetworkRecord } from "../network-record.ts";
+import type { NetworkFrame } from "../network/network-frame.ts";
 
 /** A prefix of the network that this node holds. */
 export interface OwnSubnet {
@@ -18,17 +17,6 @@ export interface OwnSubnet {
   /** Its VXLAN network identifier. */
   readonly virtualSubnet: number;
   readonly gateway: Ipv4 | undefined;
-}
-
-/** A prefix that another node holds: a RemoteSubnetRoute. */
-export interface RemoteSubnet {
-  readonly prefix: Prefix;
-  readonly virtualSubnet: number;
-  readonly providerAddress: Ipv4;
-  /** Of the other node's distributed router, or of a Linux node's VXLAN device; undefined: the frame's MAC stays. */
-  readonly routerMac: Mac | undefined;
-  /** Position among the policies. */
-  readonly index: number;
 }
 
 /** An address that another node holds: a remote endpoint. */
@@ -40,9 +28,9 @@ export interface RemoteAddress {
   readonly endpoint: EndpointRecord;
 }
 
-/** One overlay network on one node. */
+/** One overlay network on one node, without the ways to other nodes' subnets (`remote-subnets.ts`). */
 export interface OverlayPlan {
-  readonly network: NetworkRecord;
+  readonly network: NetworkFrame;
   /** The node's own address towards the others. */
   readonly providerAddress: Ipv4 | undefined;
   readonly hostMac: Mac;
@@ -50,7 +38,6 @@ export interface OverlayPlan {
   readonly subnets: readonly OwnSubnet[];
   /** All virtual subnets of `subnets`, each once. */
   readonly virtualSubnets: readonly number[];
-  readonly remoteSubnets: readonly RemoteSubnet[];
   readonly remoteAddresses: readonly RemoteAddress[];
   /** Where the HostRoute policy stands; undefined: the node and its endpoints do not reach each other. */
   readonly hostRoute: number | undefined;
@@ -59,22 +46,16 @@ export interface OverlayPlan {
 
 /** The latest policy of a type; a later one replaces what an earlier one set. */
 function latest<T extends NetworkPolicy["Type"]>(
-  network: NetworkRecord,
+  network: NetworkFrame,
   type: T,
 ): Extract<NetworkPolicy, { Type: T }> | undefined {
-  return network.policies.findLast(
-    (policy): policy is Extract<NetworkPolicy, { Type: T }> => policy.Type === type,
-  );
-}
-
-function ipv4Prefix(text: string): Prefix | undefined {
-  const parsed = parseAddressOrPrefix(text);
-  const prefix = parsed && prefixOfAddress(parsed);
-  return prefix !== undefined && prefixFamily(prefix) === 4 ? prefix : undefined;
+  return network.settings
+    .map(({ policy }) => policy)
+    .findLast((policy): policy is Extract<NetworkPolicy, { Type: T }> => policy.Type === type);
 }
 
 /** Inferred (dataplane.md §11, Q-18): only IPv4 is encapsulated; a subnet without VSID has the identifier 0. */
-function ownSubnets(network: NetworkRecord): readonly OwnSubnet[] {
+function ownSubnets(network: NetworkFrame): readonly OwnSubnet[] {
   return network.subnets
     .filter(({ prefix }) => prefixFamily(prefix) === 4)
     .map(({ prefix, gateway, policies }) => ({
@@ -82,34 +63,6 @@ function ownSubnets(network: NetworkRecord): readonly OwnSubnet[] {
       gateway: typeof gateway === "number" ? gateway : undefined,
       virtualSubnet: policies.find((policy) => policy.Type === "VSID")?.Settings.IsolationId ?? 0,
     }));
-}
-
-/** What a policy was read as last: a node of a large cluster has hundreds, and one changes at a time. */
-const KNOWN_SUBNETS = new WeakMap<NetworkPolicy, RemoteSubnet>();
-
-function readRemoteSubnet(
-  policy: Extract<NetworkPolicy, { Type: "RemoteSubnetRoute" }>,
-  index: number,
-  defaultSubnet: number,
-): RemoteSubnet | undefined {
-  const { DestinationPrefix, ProviderAddress, IsolationId, DistributedRouterMacAddress } = policy.Settings;
-  const virtualSubnet = IsolationId ?? defaultSubnet;
-  const known = KNOWN_SUBNETS.get(policy);
-  if (known?.index === index && known.virtualSubnet === virtualSubnet) return known;
-  const prefix = ipv4Prefix(DestinationPrefix);
-  const providerAddress = parseIpv4(ProviderAddress ?? "");
-  if (prefix === undefined || providerAddress === undefined) return undefined;
-  const routerMac = parseMac(DistributedRouterMacAddress ?? "");
-  const read = Object.freeze({ prefix, providerAddress, routerMac, index, virtualSubnet });
-  KNOWN_SUBNETS.set(policy, read);
-  return read;
-}
-
-/** Routes without a usable prefix or node have no rule; `health data` says so (`policies/enforcement.ts`). */
-function remoteSubnets(network: NetworkRecord, defaultSubnet: number): readonly RemoteSubnet[] {
-  return network.policies.flatMap((policy, index) =>
-    policy.Type === "RemoteSubnetRoute" ? (readRemoteSubnet(policy, index, defaultSubnet) ?? []) : [],
-  );
 }
 
 /** The node that an endpoint says it is behind. */
@@ -152,7 +105,7 @@ function remoteAddresses(
 
 /** Reads the plan of an overlay network; `mapped` are its remote endpoints with rules of their own. */
 export function planOverlay(
-  network: NetworkRecord,
+  network: NetworkFrame,
   node: { readonly providerAddress: Ipv4 | undefined; readonly hostMac: Mac },
   mapped: readonly EndpointRecord[],
 ): OverlayPlan {
@@ -160,7 +113,7 @@ export function planOverlay(
   const virtualSubnets = [...new Set(subnets.map(({ virtualSubnet }) => virtualSubnet))];
   const wanted = parseIpv4(latest(network, "ProviderAddress")?.Settings.ProviderAddress ?? "");
   const providerAddress = wanted ?? node.providerAddress;
-  const hostRoute = network.policies.findIndex((policy) => policy.Type === "HostRoute");
+  const hostRoute = network.settings.find(({ policy }) => policy.Type === "HostRoute")?.index;
   return Object.freeze({
     network,
     providerAddress,
@@ -168,9 +121,8 @@ export function planOverlay(
     routerMac: network.drMac,
     subnets,
     virtualSubnets,
-    remoteSubnets: remoteSubnets(network, virtualSubnets[0] ?? 0),
     remoteAddresses: remoteAddresses(mapped, subnets, providerAddress),
-    hostRoute: hostRoute < 0 ? undefined : hostRoute,
+    hostRoute,
     vxlanPort: latest(network, "VxlanPort")?.Settings.Port ?? VXLAN_PORT,
   });
 }

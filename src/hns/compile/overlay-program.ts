@@ -27,6 +27,7 @@ import {
   compileRouterEncap,
   compileRouterHairpin,
 } from "./overlay-rules.ts";
+import type { CompiledRoutes } from "./remote-subnets.ts";
 import type { RoutedEndpoint } from "./sdn-routes.ts";
 
 /** The address info of a port (dataplane.md §1.2): the fake MAC of all three kinds is the NIC's (observed). */
@@ -49,18 +50,17 @@ function addressInfo(
   });
 }
 
-/** What all endpoints' ports of a network share. */
-function sharedGroups(
-  cache: CompileCache,
-  { plan }: OverlayView,
-): { readonly encapOut: readonly Group[]; readonly paRoute: readonly Group[] } {
-  const { id } = plan.network;
-  return {
-    encapOut: cache.get(id, "encap-out", [plan], (before: readonly Group[] | undefined) =>
-      compileEncapOut(plan, before),
-    ),
-    paRoute: cache.get(id, "pod-pa-route", [plan.network], () => compilePodPaRoute(plan)),
-  };
+/** The next hop, the same on all ports of a network. */
+function paRouteOf(cache: CompileCache, { plan }: OverlayView): readonly Group[] {
+  return cache.get(plan.network.id, "pod-pa-route", [plan.network], () => compilePodPaRoute(plan));
+}
+
+/** The ways to other nodes, the same on all endpoints' ports of a network. */
+function encapOutOf(cache: CompileCache, { plan, remoteSubnets }: OverlayView): readonly Group[] {
+  const inputs = [plan, remoteSubnets.revision.token];
+  return cache.get(plan.network.id, "encap-out", inputs, (before?: CompiledRoutes) =>
+    compileEncapOut(plan, remoteSubnets, before),
+  ).groups;
 }
 
 /** The endpoint's address and what goes with it, for a DHCP client behind its port (dataplane.md §2.12). */
@@ -98,15 +98,21 @@ function tunnelOf(view: OverlayView, endpoint: EndpointRecord): TunnelSettings {
   });
 }
 
-/** The program of one endpoint's port. */
-export function compileOverlayProgram(
+/** What of a program depends neither on routes to other nodes nor on the load balancers that the endpoint serves. */
+interface OwnParts {
+  readonly program: PortProgram;
+  readonly translations: readonly Group[];
+  /** In VNET_ENCAP_LAYER, behind what all ports of the network share. */
+  readonly encap: readonly Group[];
+}
+
+function compileOwnParts(
   cache: CompileCache,
   view: NetworkView,
   overlay: OverlayView,
   endpoint: RoutedEndpoint,
-): PortProgram {
+): OwnParts {
   const { plan } = overlay;
-  const shared = sharedGroups(cache, overlay);
   const { policies, ipConfigs, mac, name, sdnRoutes } = endpoint;
   const inputs = [
     policies,
@@ -123,23 +129,19 @@ export function compileOverlayProgram(
   const translations = cache.get(endpoint.id, "nat", natInputs, () =>
     compileTranslations(endpoint, managementIpOf(view.node), proxies.sources),
   );
-  const routes = cache.get(endpoint.id, "encap-routes", inputs, () => compileEncapRoutes(plan, endpoint));
-  const encapIn = cache.get(endpoint.id, "encap-in", inputs, () => compileEncapIn(plan, endpoint));
-  const answers = view.services.encapGroupsOf(endpoint.id);
-  const encap = cache.get(endpoint.id, "encap", [answers, shared.encapOut, routes, encapIn], () =>
-    Object.freeze([...answers, ...shared.encapOut, ...routes, ...encapIn]),
+  const encap = cache.get(endpoint.id, "own-encap", inputs, () =>
+    Object.freeze([...compileEncapRoutes(plan, endpoint), ...compileEncapIn(plan, endpoint)]),
   );
-  return {
+  const groups = {
+    ...optionalGroupsOf(cache, view, endpoint, proxies),
+    // On every pod's port, whether it serves or not (dataplane.md §0.5).
+    LB_DSR: endpoint.attachment?.kind === "host" ? NO_GROUPS : view.services.podGroups,
+    ACL_ENDPOINT_LAYER: aclGroupsOf(cache, view.network, endpoint),
+    VNET_PA_ROUTE_LAYER: paRouteOf(cache, overlay),
+  };
+  const program = {
     stack: OVERLAY_STACK,
-    groups: {
-      ...optionalGroupsOf(cache, view, endpoint, proxies),
-      // On every pod's port, whether it serves or not (dataplane.md §0.5).
-      LB_DSR: endpoint.attachment?.kind === "host" ? NO_GROUPS : view.services.podGroups,
-      ACL_ENDPOINT_LAYER: aclGroupsOf(cache, view.network, endpoint),
-      VNET_ENCAP_LAYER: encap,
-      SLB_NAT_LAYER: view.services.natGroupsOf(endpoint.id, translations.groups),
-      VNET_PA_ROUTE_LAYER: shared.paRoute,
-    },
+    groups,
     tunnel: cache.get(endpoint.id, "tunnel", [...inputs, endpoint.dns, overlay.addressFlags], () =>
       tunnelOf(overlay, endpoint),
     ),
@@ -148,6 +150,32 @@ export function compileOverlayProgram(
     claims: translations.mappings.claims,
     deliversByAddress: false,
   };
+  return Object.freeze({ program: Object.freeze(program), translations: translations.groups, encap });
+}
+
+/** The program of one endpoint's port. */
+export function compileOverlayProgram(
+  cache: CompileCache,
+  view: NetworkView,
+  overlay: OverlayView,
+  endpoint: RoutedEndpoint,
+): PortProgram {
+  const { id } = endpoint;
+  const { services } = view;
+  const own = cache.get(id, "own", [view.base, services.podGroups], () =>
+    compileOwnParts(cache, view, overlay, endpoint),
+  );
+  const encapOut = encapOutOf(cache, overlay);
+  const answers = services.encapGroupsOf(id);
+  const encap = cache.get(id, "encap", [answers, encapOut, own.encap], () =>
+    Object.freeze([...answers, ...encapOut, ...own.encap]),
+  );
+  const groups = {
+    ...own.program.groups,
+    VNET_ENCAP_LAYER: encap,
+    SLB_NAT_LAYER: services.natGroupsOf(id, own.translations),
+  };
+  return { ...own.program, groups };
 }
 
 /**
@@ -178,7 +206,7 @@ export function compileRouter(cache: CompileCache, view: NetworkView, overlay: O
       groups: {
         REMOTESUBNETROUTE_HAIRPIN_LAYER: compileRouterHairpin(plan, reached),
         VNET_ENCAP_LAYER: compileRouterEncap(plan),
-        VNET_PA_ROUTE_LAYER: sharedGroups(cache, overlay).paRoute,
+        VNET_PA_ROUTE_LAYER: paRouteOf(cache, overlay),
       },
       tunnel: Object.freeze({
         virtualSubnets: plan.virtualSubnets,
@@ -213,10 +241,13 @@ export interface HostTunnel {
 }
 
 export function compileHostTunnel(cache: CompileCache, view: NetworkView, overlay: OverlayView): HostTunnel {
-  const { plan } = overlay;
-  return cache.get(view.network.id, "host-tunnel", [plan, ...view.node.addresses], (before?: HostTunnel) =>
+  const { plan, remoteSubnets } = overlay;
+  const { id } = view.network;
+  const encap = cache.get(id, "host-encap", [plan, remoteSubnets.revision.token], (before?: CompiledRoutes) =>
+    compileHostEncap(plan, remoteSubnets, before),
+  ).groups;
+  const own = cache.get(id, "host-tunnel", [plan, ...view.node.addresses], () =>
     Object.freeze({
-      encap: compileHostEncap(plan, before?.encap),
       decap: compileHostDecap(plan),
       paRoute: compileHostPaRoute(plan),
       settings: Object.freeze({
@@ -232,4 +263,5 @@ export function compileHostTunnel(cache: CompileCache, view: NetworkView, overla
       }),
     }),
   );
+  return { encap, ...own };
 }

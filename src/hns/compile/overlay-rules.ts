@@ -17,17 +17,22 @@ import {
   PA_ROUTE_GROUP_PRIORITY,
   PA_ROUTE_PRIORITY,
   decapRules,
-  changeGroup,
   makeGroup,
   makeRule,
   ownPrefixes,
   paRouteRule,
   plainRule,
   remoteAddressRules,
-  remoteSubnetRule,
 } from "./overlay-parts.ts";
 import { type OverlayPlan, virtualSubnetOf } from "./overlay-plan.ts";
 import { endpointProvenance, networkProvenance, withPolicy } from "./provenance.ts";
+import {
+  type CompiledRoutes,
+  type RemoteSubnets,
+  compiledRoutes,
+  followRoutes,
+  remoteSubnetRules,
+} from "./remote-subnets.ts";
 import { type RoutedEndpoint, sdnRouteSources } from "./sdn-routes.ts";
 
 /** Multicast and the limited broadcast: they have no next hop, and are not delivered to other nodes (dataplane.md §2.10). */
@@ -79,17 +84,24 @@ function hostRouteRules(plan: OverlayPlan): readonly Rule[] {
  * VNET_ENCAP_LAYER OUT of all endpoints' ports. Inferred: what no route names leaves without a tunnel, since source NAT
  * stands behind this layer (walk O-7); seen is that answers do so when their route is missing (F-07).
  */
-export function compileEncapOut(plan: OverlayPlan, before?: readonly Group[]): readonly Group[] {
-  const rules = [
-    ...plan.remoteSubnets.map((remote) => remoteSubnetRule(plan, remote, false)),
-    ...remoteAddressRules(plan),
-    ...hostRouteRules(plan),
-    ...ownPrefixes(plan).map((prefix) => plainRule(plan, prefix)),
-  ];
+export function compileEncapOut(
+  plan: OverlayPlan,
+  remote: RemoteSubnets,
+  before?: CompiledRoutes,
+): CompiledRoutes {
+  const routed = followRoutes(before?.routed, plan, remote, "endpoint", () => {
+    const rules = [
+      ...remoteSubnetRules(plan, remote, "endpoint"),
+      ...remoteAddressRules(plan),
+      ...hostRouteRules(plan),
+      ...ownPrefixes(plan).map((prefix) => plainRule(plan, prefix)),
+    ];
+    return makeGroup(ENCAP_OUT, "out", rules)[0];
+  });
   const plain = makeGroup("VNET_GROUP_NO_ENCAP_IPV4_OUT", "out", [plainRule(plan, ANY_IPV4)], {
     priority: PLAIN_GROUP_PRIORITY,
   });
-  return Object.freeze([...changeGroup(before, ENCAP_OUT, "out", rules), ...plain]);
+  return compiledRoutes(routed, [], plain);
 }
 
 /** An SDNRoute that asks for a tunnel and names no next hop leads over the host (dataplane.md §2.14; walk O-5). */

@@ -4,7 +4,7 @@
  */
 import { type Group, createGroup } from "../../vfp/group.ts";
 import type { Rule } from "../../vfp/rule.ts";
-import type { NetworkRecord } from "../network-record.ts";
+import type { NetworkFrame } from "../network/network-frame.ts";
 import { networkProvenance } from "./provenance.ts";
 
 const GROUP_PRIORITY = 200;
@@ -14,7 +14,7 @@ const RULE_PRIORITY = 45_535;
  * Inferred: the rule holds for packets whose source a NAT rule rewrote on this port; the observed rule on overlay nodes
  * has no condition, because there every packet that leaves has an outer header.
  */
-export function compilePaRoute(network: NetworkRecord, isDual: boolean): readonly Group[] {
+export function compilePaRoute(network: NetworkFrame, isDual: boolean): readonly Group[] {
   const rule: Rule = {
     id: "PA_ROUTE",
     name: "PA_ROUTE",

@@ -11,6 +11,7 @@ import { CompileCache } from "./compile-cache.ts";
 import { L2BRIDGE_LAYERS, type LayerName } from "./layers.ts";
 import { LoadBalancerTable } from "./load-balancer-table.ts";
 import type { NetworkView } from "./network-view.ts";
+import { frameOf } from "../network/network-frame.ts";
 import { compilePrograms } from "./port-program.ts";
 
 const HOST_MAC = parseMac("00-22-48-00-00-11")!;
@@ -30,7 +31,8 @@ const bridge = endpointRecord({
 
 function view(...attached: EndpointRecord[]): NetworkView {
   return {
-    network: networkRecord(),
+    base: {},
+    network: frameOf(networkRecord()),
     attached,
     services: new LoadBalancerTable(),
     node: NODE,
@@ -175,7 +177,7 @@ describe("what is compiled is shared", () => {
     const cache = new CompileCache();
     const other: NetworkView = {
       ...view(endpointRecord({ id: "c" })),
-      network: { ...networkRecord(), id: "net2" },
+      network: { ...frameOf(networkRecord()), id: "net2" },
     };
     expect(program(cache, other, "c").groups.ACL_ENDPOINT_LAYER).toBe(
       program(cache, view(b), "b").groups.ACL_ENDPOINT_LAYER,

@@ -5,7 +5,7 @@ import type { Rule } from "../../vfp/rule.ts";
 import { FABRIC_GATEWAY_MAC } from "../../vswitch/tunnel-forwarding.ts";
 import type { PortProgram } from "../datapath.ts";
 import type { EndpointRecord } from "../endpoint-record.ts";
-import type { NetworkRecord } from "../network-record.ts";
+import type { NetworkFrame } from "../network/network-frame.ts";
 import { traitsOf } from "../network/type-traits.ts";
 import type { CompileCache } from "./compile-cache.ts";
 import {
@@ -34,7 +34,7 @@ import { type RoutedEndpoint } from "./sdn-routes.ts";
 import { type Shape, shapeOf } from "./shape.ts";
 
 /** The rule for translated packets, the same on all ports of a network. */
-export function paRouteOf(cache: CompileCache, network: NetworkRecord): readonly Group[] {
+export function paRouteOf(cache: CompileCache, network: NetworkFrame): readonly Group[] {
   const isDual = network.subnets.some((subnet) => prefixFamily(subnet.prefix) === 6);
   return cache.get(network.id, "pa-route", [network.name, isDual], () => compilePaRoute(network, isDual));
 }

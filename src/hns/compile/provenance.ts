@@ -12,7 +12,7 @@ export function endpointProvenance(endpoint: EndpointRecord): Provenance {
   return { object: "HostComputeEndpoint", id: endpoint.id, name: endpoint.name };
 }
 
-export function networkProvenance(network: NetworkRecord): Provenance {
+export function networkProvenance(network: Pick<NetworkRecord, "id" | "name">): Provenance {
   return { object: "HostComputeNetwork", id: network.id, name: network.name };
 }
 
@@ -24,6 +24,11 @@ export function sdnRouteProvenance({ id, name }: SdnRouteRecord): Provenance {
 export function loadBalancerProvenance(loadBalancer: LoadBalancerRecord, frontEnd: string): Provenance {
   const { id, name } = loadBalancer;
   return { object: "HostComputeLoadBalancer", id, name: name === "" ? frontEnd : `${name} ${frontEnd}` };
+}
+
+/** Adds the policy that a rule comes from, of those that are known by what they are for. */
+export function withNamedPolicy(provenance: Provenance, type: string, name: string): Provenance {
+  return { ...provenance, policy: { type, name } };
 }
 
 /** Adds the policy that a rule comes from; `index` counts from 0 in the object's list. */

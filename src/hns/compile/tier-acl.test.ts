@@ -7,6 +7,7 @@ import { parseIp } from "../../net/ip.ts";
 import { buildTcpFrame } from "../../wire/build-frame.ts";
 import { Headers } from "../../wire/headers.ts";
 import { endpointRecord, networkRecord } from "../../testing/endpoint-record.ts";
+import { frameOf } from "../network/network-frame.ts";
 import { aclSources, compileAcls } from "./acl.ts";
 import { NO_SETS } from "./address-sets.ts";
 import { compileTierAcls } from "./tier-acl.ts";
@@ -26,7 +27,7 @@ function compile(...policies: readonly PolicyDocument[]): readonly Group[] {
   const endpoint = endpointRecord({ policies });
   const groups = [
     ...compileTierAcls(endpoint, NO_SETS),
-    ...compileAcls(aclSources(networkRecord(), endpoint)),
+    ...compileAcls(aclSources(frameOf(networkRecord()), endpoint)),
   ];
   return [...groups].sort((a, b) => a.priority - b.priority);
 }

@@ -2,6 +2,7 @@
 import type { FilterProgram } from "../../host/windows-filtering/filter-program.ts";
 import { hostFiltersOf } from "../compile/host-filters.ts";
 import type { EndpointRecord } from "../endpoint-record.ts";
+import { frameOf } from "../network/network-frame.ts";
 import type { NetworkRecord } from "../network-record.ts";
 import type { ServiceContext } from "../service-context.ts";
 
@@ -23,7 +24,7 @@ export function filtersOf(
   network: NetworkRecord,
   endpoint: EndpointRecord,
 ): FilterProgram | undefined {
-  const program = hostFiltersOf(context.cache, network, endpoint);
+  const program = hostFiltersOf(context.cache, frameOf(network), endpoint);
   const isLimited = context.quirks.strikes("proxy-policy-limit", network.id);
   if (program === undefined || program.redirections.length === 0 || !isLimited) return program;
   const room = Math.max(0, PROXIES_MAX - proxiesBefore(context, endpoint));

@@ -4,9 +4,14 @@ import type { HostComputeNetwork } from "../../hcn/network.ts";
 import type { Compartment } from "../../host/compartment.ts";
 import type { UdpDatagram, UdpOwner, UdpSocket } from "../../host/udp.ts";
 import { DhcpServer } from "../../fabric/dhcp-server.ts";
+import { outsideIpv6 } from "../../fabric/underlay.ts";
 import { type Ipv4, formatIp } from "../../net/ip.ts";
-import { prefixOf } from "../../net/prefix.ts";
+import { prefixContains, prefixOf } from "../../net/prefix.ts";
 import { type DriverPod, DriverWorld, type DriverWorldOptions, ip } from "../../testing/driver-world.ts";
+import type { SwitchPort } from "../../vswitch/switch-port.ts";
+import { buildNdFrame } from "../../wire/build-frame.ts";
+import { multicastMac } from "../../wire/ethernet.ts";
+import { ND_HOP_LIMIT } from "../../wire/nd.ts";
 
 const STATIC = (address: string) => ({
   IpConfigurations: [{ IpAddress: address, PrefixLength: 24 }],
@@ -188,7 +193,7 @@ describe("a network in VLAN 7", () => {
 describe("DHCP from outside", () => {
   const DHCP: HostComputeNetwork = { Ipams: [{ Type: "Dhcp" }] };
 
-  function served(world: DriverWorld, last = "10.0.0.101"): DhcpServer {
+  function served(world: DriverWorld, last = "10.0.0.101", leaseSeconds = 86_400): DhcpServer {
     const server = new DhcpServer({
       compartment: world.neighbour.root,
       netInterface: world.neighbour.root.getInterface("eth0")!,
@@ -197,6 +202,7 @@ describe("DHCP from outside", () => {
       last: ip(last) as Ipv4,
       router: ip("10.0.0.1") as Ipv4,
       dnsServers: [ip("10.0.0.53") as Ipv4],
+      leaseSeconds,
     });
     expect(server.start()).toBeUndefined();
     return server;
@@ -231,7 +237,7 @@ describe("DHCP from outside", () => {
     expect(rows).toEqual(Array(4).fill("Am→all | 0.0.0.0→255.255.255.255 | 68→67 | 128"));
   });
 
-  it("each pod has a lease of its own; when none is left the pod has none", async () => {
+  it("each pod has a lease of its own; when none is left the pod gives itself an address of 169.254/16", async () => {
     const world = new DriverWorld();
     const network = await world.network("Transparent", undefined, DHCP);
     const server = served(world);
@@ -241,9 +247,71 @@ describe("DHCP from outside", () => {
     const leases = pods.map(({ compartment }) =>
       compartment.listInterfaces()[0]!.addresses.map((address) => formatIp(address.ip)),
     );
-    expect(leases).toHaveLength(3);
-    expect(new Set(leases.flat())).toEqual(new Set(["10.0.0.100", "10.0.0.101"]));
+    expect(leases.slice(0, 2)).toEqual([["10.0.0.100"], ["10.0.0.101"]]);
+    expect(leases[2]).toEqual([expect.stringMatching(/^169\.254\./)]);
     expect(server.listLeases()).toHaveLength(2);
+  });
+
+  it("five minutes later it asks again, and the address of 169.254/16 gives way to a lease", async () => {
+    const world = new DriverWorld();
+    const network = await world.network("Transparent", undefined, DHCP);
+    const { compartment } = await world.pod("A", network, {});
+    const [nic] = compartment.listInterfaces();
+    world.run(60_000);
+    expect(nic!.addresses.map(({ length }) => length)).toEqual([16]);
+    served(world);
+    world.run(299_000);
+    expect(nic!.addresses.map(({ length }) => length)).toEqual([16]);
+    world.run(10_000);
+    expect(nic!.addresses).toEqual([{ ip: ip("10.0.0.100"), length: 24 }]);
+  });
+
+  // RFC 2131 §4.4.5.
+  it("a lease is renewed with its server from half of its time on, by unicast", async () => {
+    const world = new DriverWorld();
+    const network = await world.network("Transparent", undefined, DHCP);
+    const server = served(world, "10.0.0.101", 1_000);
+    const { compartment } = await world.pod("A", network, {});
+    const [nic] = compartment.listInterfaces();
+    world.run(10_000);
+    const rows = world.uplinkRows(() => world.run(500_000));
+    expect(rows.filter((row) => row.includes("68→67"))).toEqual(["Am→W2m | 10.0.0.100→W2 | 68→67 | 128"]);
+    world.run(20_000_000);
+    expect(nic!.addresses).toEqual([{ ip: ip("10.0.0.100"), length: 24 }]);
+    expect(server.listLeases()).toEqual([{ mac: nic!.mac, ip: ip("10.0.0.100") }]);
+  });
+
+  it("when the server is gone everybody is asked from seven eighths on; then the address goes, too", async () => {
+    const world = new DriverWorld();
+    const network = await world.network("Transparent", undefined, DHCP);
+    const server = served(world, "10.0.0.101", 1_000);
+    const { compartment } = await world.pod("A", network, {});
+    const [nic] = compartment.listInterfaces();
+    world.run(10_000);
+    server.close();
+    const early = world.uplinkRows(() => world.run(850_000));
+    expect(early.filter((row) => row.includes("255.255.255.255"))).toEqual([]);
+    const late = world.uplinkRows(() => world.run(130_000));
+    expect(late).toContain("Am→all | 10.0.0.100→255.255.255.255 | 68→67 | 128");
+    expect(nic!.addresses).toEqual([{ ip: ip("10.0.0.100"), length: 24 }]);
+    world.run(75_000);
+    expect(nic!.addresses.map(({ length }) => length)).toEqual([16]);
+    expect(compartment.listRoutes().filter(({ prefix }) => prefix.length === 0)).toEqual([]);
+  });
+
+  it("a lease that nobody renews is another pod's when it is over", async () => {
+    const world = new DriverWorld();
+    const network = await world.network("Transparent", undefined, DHCP);
+    const server = served(world, "10.0.0.100", 1_000);
+    const first = await world.pod("A", network, {});
+    world.run(10_000);
+    await world.client.delete("Endpoint", first.endpoint);
+    const second = await world.pod("B", network, {});
+    world.run(60_000);
+    expect(second.compartment.listInterfaces()[0]!.addresses.map(({ length }) => length)).toEqual([16]);
+    world.run(1_500_000);
+    expect(second.compartment.listInterfaces()[0]!.addresses).toEqual([{ ip: ip("10.0.0.100"), length: 24 }]);
+    expect(server.listLeases()).toHaveLength(1);
   });
 
   it("DT-071: with MAC spoofing off the server hears nothing", async () => {
@@ -253,5 +321,124 @@ describe("DHCP from outside", () => {
     await world.pod("A", network, {});
     world.run();
     expect(server.listLeases()).toEqual([]);
+  });
+});
+
+describe("IPv6 that endpoints give themselves (dataplane.md §2.6, §2.11)", () => {
+  const LINK = prefixOf(ip("fd00:10::"), 64);
+
+  /** Addresses of IPv6 behind the router's prefix. */
+  function own({ compartment }: DriverPod): readonly string[] {
+    const all = compartment.listInterfaces().flatMap(({ addresses }) => addresses.map((each) => each.ip));
+    return all.filter((each) => prefixContains(LINK, each)).map(formatIp);
+  }
+
+  async function settled(fields: HostComputeNetwork = {}): Promise<Awaited<ReturnType<typeof plainWorld>>> {
+    const made = await plainWorld({ hasIpv6: true }, fields);
+    made.world.run();
+    return made;
+  }
+
+  function portOf(world: DriverWorld, pod: DriverPod): SwitchPort {
+    const mac = pod.compartment.listInterfaces()[0]?.mac;
+    const ports = world.datapath.listSwitches().flatMap((each) => each.listPorts());
+    return ports.find((each) => each.kind === "container" && each.mac === mac)!;
+  }
+
+  it("each pod makes itself an address of what the router advertises; HNS knows nothing of it", async () => {
+    const { world, a, b } = await settled();
+    expect([own(a), own(b)].map((list) => list.length)).toEqual([1, 1]);
+    expect(own(a)).not.toEqual(own(b));
+    const told = await world.client.query("Endpoint", a.endpoint);
+    expect(told).toMatchObject({ IPAddress: "10.0.0.50" });
+    expect(JSON.stringify(told)).not.toContain(own(a)[0]);
+  });
+
+  it("pods reach each other, the node and the outside by it, with their own MACs", async () => {
+    const { world, a, b } = await settled();
+    const [a6 = "", b6 = ""] = [...own(a), ...own(b)];
+    world.name(a6, "A6");
+    world.serve(b.compartment, "tcp", 80);
+    expect(world.ask(a.compartment, "tcp", b6, 80)).toMatchObject({ outcome: "answered" });
+    expect(world.ask(a.compartment, "icmp", "fd00:10::11")).toMatchObject({ outcome: "answered" });
+    world.x.serve("tcp", 443);
+    // The router told a hop limit of 64; the way back leads over it.
+    const rows = world.walk(a.compartment, "tcp", formatIp(outsideIpv6(world.x.ip)), 443);
+    expect(rows.slice(0, 2)).toEqual([
+      "send A | Am→Rm | A6→X6 | p→443 | 64",
+      "wire | Am→Rm | A6→X6 | p→443 | 64",
+    ]);
+    expect(rows.at(-1)).toBe("reply deliver A | Rm→Am | X6→A6 | 443→p | 63");
+  });
+
+  it("WALK-T-6: its solicitation goes to the wire, where the router hears it", async () => {
+    const world = new DriverWorld({ hasIpv6: true });
+    const network = await world.network("Transparent");
+    world.run();
+    await world.pod("A", network, STATIC("10.0.0.50"));
+    const rows = world.uplinkRows(() => world.run());
+    // The group ff02::2, all routers.
+    expect(rows.filter((row) => row.includes("ff02::2 |"))).toEqual([
+      expect.stringMatching(/^Am→33-33-00-00-00-02 \| \S+→ff02::2 \| icmpv6 \| 255$/),
+    ]);
+  });
+
+  it("on a link without IPv6 they are silent", async () => {
+    const world = new DriverWorld();
+    const network = await world.network("Transparent");
+    world.run();
+    const a = await world.pod("A", network, STATIC("10.0.0.50"));
+    expect(world.uplinkRows(() => world.run(30_000)).filter((row) => row.includes("icmpv6"))).toEqual([]);
+    expect(own(a)).toEqual([]);
+  });
+
+  it("in VLAN 7 nobody advertises: a link-local address, and no other", async () => {
+    const { a } = await settled({
+      Ipams: [{ Type: "Dhcp", Subnets: [{ Policies: [{ Type: "VLAN", Settings: { IsolationId: 7 } }] }] }],
+    });
+    expect(own(a)).toEqual([]);
+    expect(a.compartment.listInterfaces()[0]!.linkLocal()).not.toBe(0n);
+  });
+
+  it("a pod that plays the router leads its neighbours astray, unless its port has the guard against it", async () => {
+    const advertise = (world: DriverWorld, pod: DriverPod): void => {
+      const nic = pod.compartment.listInterfaces()[0]!;
+      world.send(
+        pod.compartment,
+        buildNdFrame({
+          link: { sourceMac: nic.mac, destinationMac: multicastMac(ip("ff02::1")) },
+          ip: {
+            source: nic.linkLocal(),
+            destination: ip("ff02::1"),
+            ttl: ND_HOP_LIMIT,
+            identification: 0,
+            isDontFragment: false,
+          },
+          nd: {
+            type: "router-advertisement",
+            hopLimit: 0,
+            isManaged: false,
+            isOtherConfigured: false,
+            lifetimeSeconds: 600,
+            reachableMs: 0,
+            retransmitMs: 0,
+            options: [],
+          },
+        }),
+      );
+    };
+    const gatewaysOf = ({ compartment }: DriverPod): number =>
+      compartment
+        .listRoutes()
+        .filter(({ prefix }) => prefix.length === 0 && typeof prefix.address === "bigint").length;
+    const { world, a, b } = await settled();
+    const port = portOf(world, a);
+    port.vfp.guards = { ndp: true };
+    advertise(world, a);
+    expect(gatewaysOf(b)).toBe(1);
+    expect(port.vfp.drops.get("router-advertisement-refused")).toBe(1);
+    port.vfp.guards = {};
+    advertise(world, a);
+    expect(gatewaysOf(b)).toBe(2);
   });
 });

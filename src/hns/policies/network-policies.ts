@@ -4,6 +4,7 @@ import { HcnError } from "../../hcn/error.ts";
 import type { ModifyRequestType } from "../../hcn/modify.ts";
 import { type NetworkPolicy, parseNetworkPolicies } from "../../hcn/network-policy.ts";
 import type { NetworkPolicyType } from "../../hcn/policy-type.ts";
+import { changedPolicies, sameRoutes, settingsOf } from "../network/policy-index.ts";
 import type { ServiceContext } from "../service-context.ts";
 import { checkPolicyFeatures } from "./features.ts";
 import { isSamePolicy } from "./match.ts";
@@ -30,7 +31,7 @@ export function checkNetworkPolicies(
   present: readonly NetworkPolicy[] = [],
 ): readonly NetworkPolicy[] {
   const policies = parseNetworkPolicies(documents);
-  const seen = new Set<string>(present.map((policy) => policy.Type));
+  const seen = new Set<string>(settingsOf(present).map(({ policy }) => policy.Type));
   for (const [index, policy] of policies.entries()) {
     checkPolicyFeatures(context, policy, `Policies[${index}]`);
     if (SINGLE_POLICIES.includes(policy.Type) && seen.has(policy.Type)) {
@@ -43,10 +44,19 @@ export function checkNetworkPolicies(
   return policies;
 }
 
+/** Those of the network that a policy of a request names. */
+function matchesOf(present: readonly NetworkPolicy[], wanted: NetworkPolicy): readonly NetworkPolicy[] {
+  if (wanted.Type === "RemoteSubnetRoute") return sameRoutes(present, wanted);
+  return settingsOf(present).flatMap(({ policy }) => (isSamePolicy(wanted, policy) ? [policy] : []));
+}
+
 /** Inferred: a second HostRoute, which says nothing new, is taken for the first. A set is known by its id. */
-function isReplacedBy(present: NetworkPolicy, given: readonly NetworkPolicy[]): boolean {
-  if (present.Type !== "SetPolicy" && present.Type !== "HostRoute") return false;
-  return given.some((policy) => isSamePolicy(policy, present));
+function isReplacing({ Type }: NetworkPolicy): boolean {
+  return Type === "SetPolicy" || Type === "HostRoute";
+}
+
+function distinct(lists: readonly (readonly NetworkPolicy[])[]): readonly NetworkPolicy[] {
+  return [...new Set(lists.flat())];
 }
 
 /**
@@ -60,21 +70,24 @@ export function combineNetworkPolicies(
   given: readonly NetworkPolicy[],
   requestType: ModifyRequestType,
 ): readonly NetworkPolicy[] {
-  const isGiven = (policy: NetworkPolicy): boolean => given.some((other) => isSamePolicy(other, policy));
-  if (requestType === "Add") return [...present.filter((policy) => !isReplacedBy(policy, given)), ...given];
+  if (requestType === "Add") {
+    const replaced = given.filter(isReplacing).map((policy) => matchesOf(present, policy));
+    return changedPolicies(present, distinct(replaced), given);
+  }
+  const matches = given.map((policy) => matchesOf(present, policy));
   if (requestType === "Remove") {
-    const missing = given.findIndex((policy) => !present.some((other) => isSamePolicy(policy, other)));
-    if (missing < 0) return present.filter((policy) => !isGiven(policy));
+    const missing = matches.findIndex((found) => found.length === 0);
+    if (missing < 0) return changedPolicies(present, distinct(matches), []);
     throw new HcnError("HCN_E_POLICY_NOT_FOUND", {
       detail: `The network has no ${given[missing]?.Type ?? "policy"} like Policies[${missing}]`,
     });
   }
   const types = new Set<string>(given.map((policy) => policy.Type));
-  const kept = present.filter((policy) =>
-    policy.Type === "SetPolicy" ? !isGiven(policy) : !types.has(policy.Type),
-  );
+  types.delete("SetPolicy");
+  const sets = matches.filter((_, index) => given[index]?.Type === "SetPolicy");
+  const replaced = distinct([present.filter((policy) => types.has(policy.Type)), ...sets]);
   const entering = given.filter(
-    (policy) => policy.Type !== "SetPolicy" || present.some((other) => isSamePolicy(policy, other)),
+    (policy, index) => policy.Type !== "SetPolicy" || (matches[index]?.length ?? 0) > 0,
   );
-  return [...kept, ...entering];
+  return changedPolicies(present, replaced, entering);
 }

@@ -11,6 +11,7 @@ import type { ModifyRequestType } from "../../hcn/modify.ts";
 import type { NetworkPolicy } from "../../hcn/network-policy.ts";
 import { setsOf } from "../compile/acl.ts";
 import type { NetworkRecord } from "../network-record.ts";
+import { settingsOf } from "../network/policy-index.ts";
 import type { ServiceContext } from "../service-context.ts";
 
 function setsIn(policies: readonly NetworkPolicy[]): readonly SetPolicySetting[] {
@@ -92,7 +93,9 @@ export function checkSetPolicies(
   requestType: ModifyRequestType,
   users: () => readonly Naming[] = () => [],
 ): void {
-  const known = setsIn(present);
+  const isAboutSets = given.some(({ Type }) => Type === "SetPolicy" || Type === "NetworkACL");
+  if (!isAboutSets) return;
+  const known = setsIn(settingsOf(present).map(({ policy }) => policy));
   const sets = setsIn(given);
   if (requestType === "Remove") {
     if (sets.length > 0) checkRemovable(sets, known, users());

@@ -1,8 +1,13 @@
 /** What Mullion assumes about a cluster that nobody described, and what its pods cannot have. */
 import { prose } from "../prose.ts";
-import { ALL, type EntryTable } from "./entry-text.ts";
+import { ALL, type EntryTable, NETWORK_DRIVERS, reference } from "./entry-text.ts";
 
-type ClusterCode = "cluster-assumed" | "node-without-machine" | "pod-sandbox-failed" | "pod-port-in-use";
+type ClusterCode =
+  | "cluster-assumed"
+  | "node-without-machine"
+  | "pod-sandbox-failed"
+  | "dhcp-no-lease"
+  | "pod-port-in-use";
 
 export const CLUSTER_ENTRIES: EntryTable<ClusterCode> = {
   "cluster-assumed": {
@@ -75,6 +80,43 @@ export const CLUSTER_ENTRIES: EntryTable<ClusterCode> = {
         text: "Kubernetes documentation: Windows debugging tips",
         url: "https://kubernetes.io/docs/tasks/debug/debug-cluster/windows/",
       },
+    ],
+    profiles: ALL,
+  },
+
+  "dhcp-no-lease": {
+    title: "No DHCP server gave a pod of a transparent network an address",
+    cause: prose`
+      A Transparent network without a subnet leaves addresses to a DHCP server outside. The pod's stack broadcasts a
+      DISCOVER with the pod's own MAC address, four times in a minute. Without an answer it takes an address of
+      169.254.0.0/16, which nobody routes, and asks again every five minutes.
+
+      Usual reasons: no server stands in the pods' VLAN; the hypervisor of a node that is a virtual machine drops
+      frames with other MAC addresses than the adapter's; the server's range is used up, also by pods that are gone
+      and whose leases last on.`,
+    onNode: prose`
+      The pod's address, and its questions on the wire:
+
+          ipconfig /all
+          pktmon start --capture --comp nics`,
+    remedy: prose`
+      Give the pods' VLAN a server or a relay, with a range that is large enough for pods that come and go, or short
+      leases. Switch MAC address spoofing on for the adapter of the virtual machine:
+
+          Set-VMNetworkAdapter -VMName <node> -MacAddressSpoofing On
+
+      In a cluster file, underlay.dhcp.range is what the server gives out.`,
+    sources: [
+      NETWORK_DRIVERS,
+      {
+        text: "Microsoft: How to use automatic TCP/IP addressing without a DHCP server",
+        url: "https://learn.microsoft.com/en-us/troubleshoot/windows-server/networking/how-to-use-automatic-tcpip-addressing-without-a-dh",
+      },
+      {
+        text: "RFC 2131: Dynamic Host Configuration Protocol",
+        url: "https://www.rfc-editor.org/rfc/rfc2131",
+      },
+      reference("dataplane.md §2.6, §2.12, DT-066, DT-071, DT-073"),
     ],
     profiles: ALL,
   },

@@ -23,7 +23,7 @@ function faults(
 }
 
 describe("validation (kube-proxy.md §1.1)", () => {
-  it("S11: mode iptables is refused, kernelspace and nothing are not", () => {
+  it("KP-S11: mode iptables is refused, kernelspace and nothing are not", () => {
     const [fault] = faults("mode", "iptables");
     expect(fault).toContain(
       'mode: KubeProxyConfiguration.Mode.ProxyMode: Invalid value: "iptables": must be kernelspace or blank',
