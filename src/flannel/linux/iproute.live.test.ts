@@ -157,7 +157,7 @@ describe("flanneld on a Linux kernel", () => {
         frame.writeUIntBE(${MAC}, 8, 6);
         frame.writeUIntBE(2, 14, 6);
         frame.writeUInt16BE(0x0800, 20);
-        const end = (text) => { console.log(text); process.exit(); };
+        const end = (text) => process.stdout.write(text, () => process.exit());
         socket.on("error", (error) => end(error.code));
         socket.connect(${port}, "10.0.0.21", () => socket.send(frame));
         setTimeout(() => end("nothing"), 300);`;
