@@ -150,6 +150,7 @@ export class RunningCluster implements ClusterSession {
   async setApiServer(state: "up" | "down"): Promise<ControlPlaneReport> {
     this.isApiUp = state === "up";
     this.flannel?.setApiReachable(this.isApiUp);
+    if (this.isApiUp) this.life.apiIsBack();
     await this.settle();
     return { apiServer: state, notes: this.newNotes().map(toSessionProblem) };
   }

@@ -76,6 +76,7 @@ export class Underlay {
     if (spec.ipv6 !== undefined) {
       const { subnet, routerIp } = spec.ipv6;
       this.router.compartment.addAddress(inside, { ip: routerIp, length: subnet.length });
+      this.router.compartment.advertiseRouter(inside, { prefixes: [{ prefix: subnet }] });
     }
     this.hasIpv6 = spec.ipv6 !== undefined;
     for (const host of spec.outside) this.addOutsideHost(host);

@@ -181,6 +181,8 @@ function vnicOf(
     interfaceMetric: interfaceMetricOf(endpoint),
     vlan: vlanOf(network, endpoint),
     asksDhcp: !isOnHost && asksDhcp(network, endpoint),
+    // "Self-assigned" there (dataplane.md §2.6, §2.11); HNS gives out IPv6 on networks of other types, or nobody does.
+    discoversRouters: !isOnHost && network.type === "Transparent",
     filters: filtersOf(context, network, endpoint),
     bandwidth: bandwidthOf(network, endpoint),
     sendsToFabric: traitsOf(network.type).isTunnelled && !isOnHost,

@@ -174,6 +174,8 @@ export interface VnicDefinition {
   readonly vlan: number;
   /** The endpoint has no address and asks a DHCP server on the wire. */
   readonly asksDhcp: boolean;
+  /** The endpoint finds routers of IPv6, and makes addresses of what they advertise, where the node's link has IPv6. */
+  readonly discoversRouters: boolean;
   /** All that the endpoint sends goes by the physical host's switch. */
   readonly sendsToFabric: boolean;
   /** What the compartment's own firewall does with the interface; undefined: nothing. */

@@ -186,6 +186,9 @@ export class SwitchDatapath implements Datapath {
     if (vnic.filters !== undefined) compartment.setFilters(netInterface, vnic.filters);
     configureStack(compartment, netInterface, vnic);
     dhcp?.start();
+    // On a link without IPv6 nobody would answer: an interface is silent there (see `Ipv6Link`).
+    const hasIpv6 = nodeSwitch.hostInterface?.ipv6.isEnabled === true;
+    if (vnic.discoversRouters && hasIpv6) compartment.discoverRouters(netInterface);
   }
 
   detach(switchId: Guid, portId: Guid): void {

@@ -19,6 +19,8 @@ import { type MalformedReason, describeMalformed } from "../wire/malformed.ts";
 import type { Packet } from "../wire/packet.ts";
 import { VLAN_TAG_BYTES } from "../wire/vlan.ts";
 import { LINK_LOCAL_PREFIX, isLinkLocal } from "./address-scope.ts";
+import { type AdvertiserOptions, RouterAdvertiser } from "./autoconfiguration/router-advertiser.ts";
+import { RouterDiscovery } from "./autoconfiguration/router-discovery.ts";
 import { DropCounters } from "./drop-counters.ts";
 import { Icmp } from "./icmp.ts";
 import { Interface, type InterfaceOptions, type OutgoingPacket } from "./interface.ts";
@@ -208,6 +210,22 @@ export class Compartment implements NextHopResolver {
     });
   }
 
+  /** Finds routers on the interface's link, and makes addresses of what they advertise (RFC 4861, RFC 4862). */
+  discoverRouters(netInterface: Interface): void {
+    if (netInterface.ipv6.discovery !== undefined) return;
+    netInterface.ipv6.discovery = new RouterDiscovery(this, netInterface);
+    this.enableIpv6(netInterface);
+    netInterface.ipv6.discovery.start();
+  }
+
+  /** Tells the interface's link that this is a router, and which prefixes there are. It forwards, and has an address. */
+  advertiseRouter(netInterface: Interface, options: AdvertiserOptions): void {
+    assert(netInterface.ipv6.isEnabled && netInterface.isForwarding, "a router of IPv6 advertises itself");
+    netInterface.ipv6.advertiser?.stop();
+    netInterface.ipv6.advertiser = new RouterAdvertiser(this, netInterface, options);
+    netInterface.ipv6.advertiser.start();
+  }
+
   /** Removes an address; its on-link route stays as long as another address of the interface implies it. */
   removeAddress(netInterface: Interface, ip: Ip): void {
     const address = netInterface.unassign(ip);
@@ -252,7 +270,11 @@ export class Compartment implements NextHopResolver {
 
   /** The source address for packets over `netInterface`. */
   sourceFor(netInterface: Interface, destination: Ip, nextHop: Ip): Ip | undefined {
-    return selectSource(this.profile.os, netInterface.usableAddresses, destination, nextHop);
+    return selectSource(this.profile.os, netInterface.usableAddresses, {
+      destination,
+      nextHop,
+      isDeprecated: (ip) => netInterface.ipv6.isDeprecated(ip),
+    });
   }
 
   /** The interface that carries `ip`; undefined when none does. */

@@ -6,6 +6,7 @@ import type { Headers } from "../wire/headers.ts";
 import { IcmpType, IcmpView, isIcmpError } from "../wire/icmp.ts";
 import { Icmpv6Type, Icmpv6Unreachable, Icmpv6View } from "../wire/icmpv6.ts";
 import { IpProtocol } from "../wire/ip-protocol.ts";
+import { isMldType } from "../wire/mld.ts";
 import type { MalformedReason } from "../wire/malformed.ts";
 import type { Packet } from "../wire/packet.ts";
 import { FAILURE_ICMP, type FailureReason, failureOfIcmp } from "./delivery-failure.ts";
@@ -28,7 +29,7 @@ export type IcmpMessage =
 
 /** A message that arrived, in its frame's own bytes. */
 export interface ReceivedIcmp {
-  readonly kind: "echo-request" | "echo-reply" | "error" | "discovery" | "other";
+  readonly kind: "echo-request" | "echo-reply" | "error" | "discovery" | "listener" | "other";
   readonly type: number;
   /** Of an echo. */
   readonly identifier: number;
@@ -75,6 +76,7 @@ function kindOf(view: Icmpv6View): ReceivedIcmp["kind"] {
   if (view.type === Icmpv6Type.echoRequest) return "echo-request";
   if (view.type === Icmpv6Type.echoReply) return "echo-reply";
   if (view.isDiscovery) return "discovery";
+  if (isMldType(view.type)) return "listener";
   return view.isError ? "error" : "other";
 }
 

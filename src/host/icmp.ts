@@ -19,6 +19,7 @@ import { type IcmpMessage, type ReceivedIcmp, buildIcmp, isIcmpErrorAt, readIcmp
 import type { LocalPacket } from "./ip-input.ts";
 import { NO_LINK, type Path } from "./ip-output.ts";
 import { UNSPECIFIED } from "./address-scope.ts";
+import { receiveListenerMessage } from "./autoconfiguration/listener-reports.ts";
 import { receiveDiscovery } from "./neighbor-discovery.ts";
 import { type SentPacket, readSentPacket } from "./sent-packet.ts";
 import type { SocketFailure } from "./socket-failure.ts";
@@ -57,13 +58,13 @@ export class Icmp {
       sentAtMs: this.compartment.nowMs,
     });
     this.requests.set(key, request);
-    const { os, echoPayloadBytes, isDatagramUnfragmented, ttl } = this.compartment.profile;
+    const { os, echoPayloadBytes, isDatagramUnfragmented } = this.compartment.profile;
     const payload = echoPayload(os, options.payloadBytes ?? echoPayloadBytes);
     const isFitting = payload.length + HEADERS_BYTES[familyOf(path.destination)] <= path.mtuBytes;
     const isSent = this.emit({ kind: "echo-request", identifier, sequence, payload }, path, {
       tag: options.tag ?? 0,
       isDontFragment: options.isDontFragment ?? (isDatagramUnfragmented && isFitting),
-      ttl: options.ttl ?? ttl,
+      ttl: options.ttl ?? this.compartment.output.ttlOf(path),
     });
     if (isSent) return request;
     this.requests.delete(key);
@@ -111,6 +112,9 @@ export class Icmp {
       case "discovery":
         receiveDiscovery(this.compartment, local);
         return;
+      case "listener":
+        receiveListenerMessage(this.compartment, local);
+        return;
       case "other": {
         const name = headers.family === 6 ? "ICMPv6" : "ICMP";
         this.compartment.drop(packet, "protocol-unknown", `nothing takes ${name} type ${message.type}`);
@@ -131,7 +135,8 @@ export class Icmp {
     const path = this.pathToSender(packet, headers);
     if (path === undefined) return;
     const tag: PacketTag = packet.tag === 1 ? 2 : 0;
-    const { ttl, icmpErrorTos } = this.compartment.profile;
+    const { icmpErrorTos } = this.compartment.profile;
+    const ttl = this.compartment.output.ttlOf(path);
     // net/ipv6/icmp.c gives errors no class of their own.
     const tos = headers.family === 4 ? icmpErrorTos : 0;
     this.emit({ kind: "error", reason, mtuBytes, invoking }, path, { tag, isDontFragment: false, ttl, tos });
@@ -164,7 +169,7 @@ export class Icmp {
     const options = {
       tag: this.compartment.answerTag,
       isDontFragment: false,
-      ttl: this.compartment.profile.ttl,
+      ttl: this.compartment.output.ttlOf(path),
     };
     this.emit({ kind: "echo-reply", identifier, sequence, payload }, path, options);
   }

@@ -101,7 +101,7 @@ export class IpOutput {
     const nextHop = route.nextHop ?? destination;
     const chosen = source ?? route.source ?? this.chooseSource(route.interface, destination, nextHop);
     if (chosen === undefined) return undefined;
-    const mtuBytes = Math.min(route.interface.mtuBytes, this.pathMtu(destination));
+    const mtuBytes = Math.min(linkMtu(route.interface, destination), this.pathMtu(destination));
     const path = { source: chosen, destination, route, nextHop, mtuBytes };
     return source === undefined && this.isChoiceInferred(route)
       ? { ...path, inferred: CHOICE_SECTION }
@@ -118,12 +118,18 @@ export class IpOutput {
     return {
       source: path.source,
       destination: path.destination,
-      ttl: options.ttl ?? this.compartment.profile.ttl,
+      ttl: options.ttl ?? this.ttlOf(path),
       identification: familyOf(path.source) === 4 ? this.identification() : 0,
       isDontFragment: options.isDontFragment,
       dscp: options.dscp ?? 0,
       ecn: options.ecn ?? 0,
     };
+  }
+
+  /** TTL or hop limit of what is sent along `path`: of IPv6 what a router has said, else the system's. */
+  ttlOf({ route, destination }: Path): number {
+    const told = familyOf(destination) === 6 ? route?.interface.ipv6.hopLimit : undefined;
+    return told ?? this.compartment.profile.ttl;
   }
 
   /**
@@ -277,6 +283,11 @@ export class IpOutput {
     this.nextFragmentIdentification = (identification + 1) >>> 0;
     return identification;
   }
+}
+
+/** The largest packet that the link takes; a router may have told less for IPv6. */
+function linkMtu({ mtuBytes, ipv6 }: Interface, destination: Ip): number {
+  return familyOf(destination) === 6 ? Math.min(mtuBytes, ipv6.mtuBytes ?? mtuBytes) : mtuBytes;
 }
 
 /** The IP packet of a frame that is being sent. */

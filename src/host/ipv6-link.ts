@@ -2,7 +2,7 @@
  * What IPv6 adds to an interface: a link-local address, the groups it listens to, and the question whether an address
  * is somebody else's already (RFC 4862).
  *
- * IPv6 begins on an interface with its first address. Both systems have it on every interface from the start; an
+ * IPv6 begins on an interface with its first address, or when it is told to look for routers. Both systems have it on every interface from the start; an
  * interface of a cluster without IPv6 would only send what nobody answers.
  */
 import type { Task, Timer } from "../base/clock.ts";
@@ -10,7 +10,15 @@ import { type Ip, type Ipv6, isMulticastIp } from "../net/ip.ts";
 import type { Mac } from "../net/mac.ts";
 import type { Prng } from "../base/prng.ts";
 import { solicitedNodeMulticast } from "../wire/nd.ts";
-import { ALL_NODES, ALL_ROUTERS, LINK_LOCAL_PREFIX, UNSPECIFIED } from "./address-scope.ts";
+import { ALL_NODES, ALL_ROUTERS, LINK_LOCAL_PREFIX, UNSPECIFIED, isLinkLocal } from "./address-scope.ts";
+import {
+  ListenerAnswers,
+  reportAll,
+  reportJoined,
+  reportLeft,
+} from "./autoconfiguration/listener-reports.ts";
+import type { RouterAdvertiser } from "./autoconfiguration/router-advertiser.ts";
+import type { RouterDiscovery } from "./autoconfiguration/router-discovery.ts";
 import type { Compartment } from "./compartment.ts";
 import type { Interface } from "./interface.ts";
 import { emitSolicitation } from "./neighbor-discovery.ts";
@@ -40,14 +48,23 @@ class AddressCheck implements Task {
 }
 
 export class Ipv6Link {
-  /** Set by the first IPv6 address. */
+  /** Set by the first IPv6 address, or by router discovery. */
   isEnabled = false;
+  /** What a router advertised; undefined: the system's own. */
+  hopLimit: number | undefined;
+  /** What a router advertised; undefined: the interface's. */
+  mtuBytes: number | undefined;
+  /** The host's side of router discovery; undefined: addresses and routes are given. */
+  discovery: RouterDiscovery | undefined;
+  /** The router's side; undefined: it tells nobody. */
+  advertiser: RouterAdvertiser | undefined;
   private readonly compartment: Compartment;
   private readonly netInterface: Interface;
   /** Linux' `accept_dad`: asks whether a new address is somebody else's. */
   private readonly isChecking: boolean;
   private readonly states = new Map<Ip, AddressState>();
   private readonly checks = new Map<Ip, AddressCheck>();
+  private listenerAnswers: ListenerAnswers | undefined;
 
   /** Made by `Interface` only. */
   constructor(compartment: Compartment, netInterface: Interface, isChecking: boolean) {
@@ -69,16 +86,32 @@ export class Ipv6Link {
 
   /** The address that the interface gives itself. */
   makeLinkLocal(): Ipv6 {
-    const { profile, prng } = this.compartment;
-    const { mac, name } = this.netInterface;
-    const identifier = interfaceIdentifier(profile.os, mac, prng, name);
-    return ((LINK_LOCAL_PREFIX.address as Ipv6) | identifier) as Ipv6;
+    return this.makeAddress(LINK_LOCAL_PREFIX.address as Ipv6);
   }
 
-  /** Asks whether somebody has `ip`, which was just added. Windows uses it meanwhile. */
+  /** The address that the interface gives itself behind a prefix of 64 bits. */
+  makeAddress(prefix: Ipv6): Ipv6 {
+    const { profile, prng } = this.compartment;
+    const { mac, name } = this.netInterface;
+    return (prefix | interfaceIdentifier(profile.os, mac, prng, name)) as Ipv6;
+  }
+
+  /** What routers that ask for groups are answered with. */
+  get answers(): ListenerAnswers {
+    return (this.listenerAnswers ??= new ListenerAnswers(this.compartment, this.netInterface));
+  }
+
+  /** True for an address that is a source only where there is no other (RFC 4862 §5.5.4). */
+  isDeprecated(ip: Ip): boolean {
+    return this.discovery?.isDeprecated(ip) === true;
+  }
+
+  /** Joins the group of `ip`, which was just added, and asks whether somebody has it. Windows uses it meanwhile. */
   check(ip: Ipv6): void {
+    if (this.isChecking)
+      this.states.set(ip, this.compartment.profile.isNewAddressUsed ? "optimistic" : "tentative");
+    reportJoined(this.netInterface, ip);
     if (!this.isChecking) return;
-    this.states.set(ip, this.compartment.profile.isNewAddressUsed ? "optimistic" : "tentative");
     const check = new AddressCheck(this, ip);
     this.checks.set(ip, check);
     check.timer = this.compartment.env.clock.schedule(CHECK_MS, check);
@@ -89,6 +122,7 @@ export class Ipv6Link {
   accept(ip: Ipv6): void {
     this.states.delete(ip);
     this.checks.delete(ip);
+    if (isLinkLocal(ip)) reportAll(this.netInterface);
   }
 
   /** Somebody else claims `ip`. @returns true when that ends its use here. */
@@ -100,15 +134,19 @@ export class Ipv6Link {
     return true;
   }
 
-  /** The address goes. */
+  /** The address went. */
   forget(ip: Ip): void {
     this.stop(ip);
     this.states.delete(ip);
+    reportLeft(this.netInterface, ip);
   }
 
   /** The interface goes. */
   clear(): void {
-    for (const ip of this.checks.keys()) this.forget(ip);
+    for (const ip of this.checks.keys()) this.stop(ip);
+    this.discovery?.stop();
+    this.advertiser?.stop();
+    this.listenerAnswers?.stop();
   }
 
   /** True for groups that the interface listens to (RFC 4291 §2.8). */

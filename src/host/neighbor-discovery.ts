@@ -10,7 +10,7 @@ import { readU8 } from "../base/bytes.ts";
 import { Icmpv6Type } from "../wire/icmpv6.ts";
 import { ND_HOP_LIMIT, type NdRepr, NdView, solicitedNodeMulticast } from "../wire/nd.ts";
 import { readTtl } from "../wire/ttl.ts";
-import { ALL_NODES, UNSPECIFIED } from "./address-scope.ts";
+import { ALL_NODES, UNSPECIFIED, isLinkLocal } from "./address-scope.ts";
 import type { Compartment } from "./compartment.ts";
 import type { Interface } from "./interface.ts";
 import type { LocalPacket } from "./ip-input.ts";
@@ -58,10 +58,46 @@ export function receiveDiscovery(compartment: Compartment, local: LocalPacket): 
       compartment.record(packet, "deliver", `neighbour advertisement of ${formatIp(view.target)}`);
       takeAdvertisement(compartment, netInterface, local, view);
       return;
+    case Icmpv6Type.routerSolicitation:
+      takeRouterSolicitation(compartment, netInterface, local, view);
+      return;
     default:
-      // Routers and hosts are told of each other by hand here.
-      compartment.drop(packet, "protocol-unknown", `nothing takes ICMPv6 type ${view.type}`);
+      takeRouterAdvertisement(compartment, netInterface, local, view);
   }
+}
+
+function takeRouterSolicitation(
+  compartment: Compartment,
+  netInterface: Interface,
+  { packet, source }: LocalPacket,
+  { sourceMac }: NdView,
+): void {
+  const { advertiser } = netInterface.ipv6;
+  // RFC 4861 §6.1.1, §6.2.6.
+  if (source === UNSPECIFIED && sourceMac !== undefined) {
+    compartment.drop(packet, "malformed-frame", "a solicitation without a source that tells a MAC");
+    return;
+  }
+  if (advertiser === undefined) return;
+  compartment.record(packet, "deliver", `router solicitation of ${formatIp(source)}`);
+  if (sourceMac !== undefined && !isGroupMac(sourceMac))
+    netInterface.neighbors.learn(source, sourceMac, true);
+  advertiser.answer();
+}
+
+/** A router listens to nobody, and who was given addresses and routes has them (Linux: accept_ra). */
+function takeRouterAdvertisement(
+  compartment: Compartment,
+  netInterface: Interface,
+  { packet, source }: LocalPacket,
+  view: NdView,
+): void {
+  // RFC 4861 §6.1.2.
+  if (typeof source !== "bigint" || !isLinkLocal(source)) {
+    compartment.drop(packet, "malformed-frame", `a router advertisement from ${formatIp(source)}`);
+    return;
+  }
+  if (!netInterface.isForwarding) netInterface.ipv6.discovery?.receive(packet, source, view);
 }
 
 function answerSolicitation(

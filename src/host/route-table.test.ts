@@ -144,7 +144,11 @@ describe("source address", () => {
     ["windows", "2001:db8::1", "2001:db8::1", none, "no address of the family"],
   ];
   it.each(rows)("%s to %s by %s: %s, %s", (os, destination, nextHop, expected) => {
-    const chosen = selectSource(os, addresses, ip(destination), ip(nextHop));
+    const chosen = selectSource(os, addresses, {
+      destination: ip(destination),
+      nextHop: ip(nextHop),
+      isDeprecated: () => false,
+    });
     expect(chosen).toBe(expected === undefined ? undefined : parseIp(expected));
   });
 });

@@ -6,6 +6,14 @@ import { type InterfaceAddress, maskIp } from "../net/prefix.ts";
 import { isLinkLocal } from "./address-scope.ts";
 import type { OperatingSystem } from "./stack-profile.ts";
 
+/** Whom a source address is wanted for. */
+export interface SourceQuestion {
+  readonly destination: Ip;
+  readonly nextHop: Ip;
+  /** True for an address that is a source only where there is no other. */
+  readonly isDeprecated: (ip: Ip) => boolean;
+}
+
 /**
  * Chooses among the addresses of the outgoing interface (RFC 6724 rule 5 prefers those); undefined when it has
  * none of the family.
@@ -18,25 +26,29 @@ import type { OperatingSystem } from "./stack-profile.ts";
 export function selectSource(
   os: OperatingSystem,
   addresses: readonly InterfaceAddress[],
-  destination: Ip,
-  nextHop: Ip,
+  question: SourceQuestion,
 ): Ip | undefined {
+  const { destination, nextHop } = question;
   const candidates = addresses.filter((address) => familyOf(address.ip) === familyOf(destination));
   if (os === "linux" && familyOf(destination) === 4)
     return (candidates.find((address) => isInSubnet(address, nextHop)) ?? candidates[0])?.ip;
   let best: InterfaceAddress | undefined;
   for (const candidate of candidates) {
     if (candidate.ip === destination) return candidate.ip;
-    if (best === undefined || isBetter(candidate, best, destination, nextHop)) best = candidate;
+    if (best === undefined || isBetter(candidate, best, question)) best = candidate;
   }
   return best?.ip;
 }
 
-function isBetter(a: InterfaceAddress, b: InterfaceAddress, destination: Ip, nextHop: Ip): boolean {
+function isBetter(a: InterfaceAddress, b: InterfaceAddress, question: SourceQuestion): boolean {
+  const { destination, nextHop, isDeprecated } = question;
   // Rule 2: an address that reaches as far as the destination does.
   const isNear = isLinkLocal(destination) || isLinkLocalGroup(destination);
   const isANear = isLinkLocal(a.ip);
   if (isANear !== isLinkLocal(b.ip)) return isANear === isNear;
+  // Rule 3.
+  const isAOld = isDeprecated(a.ip);
+  if (isAOld !== isDeprecated(b.ip)) return !isAOld;
   const difference = commonBits(a, destination) - commonBits(b, destination);
   if (difference !== 0) return difference > 0;
   return isInSubnet(a, nextHop) && !isInSubnet(b, nextHop);

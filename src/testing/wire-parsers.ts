@@ -11,6 +11,7 @@ import { Icmpv6View, toIcmpv6Repr } from "../wire/icmpv6.ts";
 import { Ipv4View, parseIpv4Options, toIpv4Fields } from "../wire/ipv4.ts";
 import { Ipv6FragmentView, Ipv6View, listIpv6Extensions, toIpv6Fields } from "../wire/ipv6.ts";
 import { listLayers } from "../wire/layers.ts";
+import { parseMld } from "../wire/mld.ts";
 import { NdView, toNdRepr } from "../wire/nd.ts";
 import { NvgreView } from "../wire/nvgre.ts";
 import { SttView, toSttFields } from "../wire/stt.ts";
@@ -81,6 +82,7 @@ export const WIRE_PARSERS: Readonly<Record<string, WireParser>> = {
   IcmpView: (bytes, start, end) => readView(IcmpView.parse(bytes, start, end), toIcmpRepr),
   Icmpv6View: (bytes, start, end) => readView(Icmpv6View.parse(bytes, start, end), toIcmpv6Repr),
   NdView: (bytes, start, end) => readView(NdView.parse(bytes, start, end), toNdRepr),
+  parseMld: (bytes, start, end) => parseMld(bytes, start, end),
   VxlanView: (bytes, start, end) => readView(VxlanView.parse(bytes, start, end), () => 0),
   parseDns: (bytes, start, end) => {
     const message = parseDns(bytes.subarray(start, end));

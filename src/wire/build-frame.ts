@@ -4,7 +4,7 @@
  */
 import { assert } from "../base/assert.ts";
 import { writeU16 } from "../base/bytes.ts";
-import { familyOf } from "../net/ip.ts";
+import { type Ipv6, familyOf } from "../net/ip.ts";
 import { ARP_BYTES, type ArpRepr, emitArp } from "./arp.ts";
 import {
   type FragmentFields,
@@ -20,6 +20,7 @@ import { EtherType } from "./ethertype.ts";
 import { type IcmpRepr, emitIcmp, icmpLength } from "./icmp.ts";
 import { type Icmpv6Repr, emitIcmpv6, icmpv6Length } from "./icmpv6.ts";
 import { IpProtocol } from "./ip-protocol.ts";
+import { MLD_HOP_LIMIT, MLD_ROUTER_ALERT, type MldRepr, emitMld, mldLength } from "./mld.ts";
 import { type NdRepr, emitNd, ndLength } from "./nd.ts";
 import { Packet } from "./packet.ts";
 import { type TcpFields, emitTcp, tcpHeaderLength } from "./tcp.ts";
@@ -161,5 +162,26 @@ export function buildNdFrame(options: {
   assert(familyOf(ip.source) === 6, "neighbour discovery travels in IPv6");
   const draft = draftIp(link, ip, IpProtocol.icmpv6, ndLength(nd));
   emitNd(nd, draft.packet.bytes, draft.at);
+  return finishTransport(draft, link, ip, IpProtocol.icmpv6);
+}
+
+/** A message of multicast listener discovery, with the hop limit and the router alert that it has to have. */
+export function buildMldFrame(options: {
+  readonly link: LinkFields;
+  readonly source: Ipv6;
+  readonly destination: Ipv6;
+  readonly mld: MldRepr;
+}): Packet {
+  const { link, source, destination, mld } = options;
+  const ip: IpFields = {
+    source,
+    destination,
+    ttl: MLD_HOP_LIMIT,
+    identification: 0,
+    isDontFragment: false,
+    extensions: [MLD_ROUTER_ALERT],
+  };
+  const draft = draftIp(link, ip, IpProtocol.icmpv6, mldLength(mld));
+  emitMld(mld, draft.packet.bytes, draft.at);
   return finishTransport(draft, link, ip, IpProtocol.icmpv6);
 }

@@ -121,6 +121,10 @@ export function formatIcmpv6(view: Icmpv6View): string {
       return "neighbor solicitation";
     case Icmpv6Type.neighborAdvertisement:
       return "neighbor advertisement";
+    case Icmpv6Type.listenerQuery:
+      return "multicast listener query";
+    case Icmpv6Type.listenerReport:
+      return "multicast listener report";
     default:
       return `type ${type} code ${code}`;
   }

@@ -1,6 +1,7 @@
 /**
  * ICMPv6 (RFC 4443): type 0, code 1, checksum 2, four bytes by type at 4, body 8. Types below 128 are errors and
- * carry the start of the packet they are about. Neighbour discovery is in nd.ts.
+ * carry the start of the packet they are about. Neighbour discovery is in nd.ts,
+ * multicast listener discovery in mld.ts.
  */
 import { readU16, readU32, readU8, writeU16, writeU32 } from "../base/bytes.ts";
 import { ICMP_CHECKSUM_OFFSET, ICMP_HEADER_BYTES } from "./icmp.ts";
@@ -14,10 +15,15 @@ export const Icmpv6Type = {
   parameterProblem: 4,
   echoRequest: 128,
   echoReply: 129,
+  listenerQuery: 130,
+  /** 131: a report of version 1. */
+  listenerDone: 132,
   routerSolicitation: 133,
   routerAdvertisement: 134,
   neighborSolicitation: 135,
   neighborAdvertisement: 136,
+  /** Version 2 (RFC 3810). */
+  listenerReport: 143,
 } as const;
 
 /** Codes of destination unreachable. Any octet may arrive. */

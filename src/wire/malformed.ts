@@ -24,6 +24,7 @@ const TEXTS = {
   "nd-truncated": "the packet ends inside its neighbour discovery message",
   "nd-not-discovery": "the ICMPv6 message is not a solicitation or advertisement of neighbour discovery",
   "nd-option-length": "a neighbour discovery option reaches beyond the packet or has no length",
+  "mld-truncated": "a message of multicast listener discovery names more groups or sources than it has",
   "vxlan-truncated": "the datagram ends inside its VXLAN header (8 bytes)",
   "vxlan-vni-invalid": "the VXLAN header does not mark its VNI as valid",
   "geneve-truncated": "the datagram ends inside its GENEVE header (8 bytes)",

@@ -21,6 +21,7 @@ export {
   buildIcmpFrame,
   buildIcmpv6Frame,
   buildIpFrame,
+  buildMldFrame,
   buildNdFrame,
   buildTcpFrame,
   buildUdpFrame,

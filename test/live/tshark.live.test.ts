@@ -16,6 +16,7 @@ import {
   buildIcmpFrame,
   buildIcmpv6Frame,
   buildIpFrame,
+  buildMldFrame,
   buildNdFrame,
   buildTcpFrame,
   buildUdpFrame,
@@ -377,6 +378,37 @@ const FRAMES: readonly Named[] = [
         isSolicited: true,
         isOverride: false,
         options: [{ kind: "target-link-layer", mac: link.sourceMac }],
+      },
+    }).frame,
+  },
+  {
+    name: "multicast listener query",
+    frame: buildMldFrame({
+      link,
+      source: ip("fe80::1") as Ipv6,
+      destination: ip("ff02::1") as Ipv6,
+      mld: {
+        type: "query",
+        maxResponseMs: 10_000,
+        group: ip("::") as Ipv6,
+        robustness: 2,
+        intervalSeconds: 125,
+        sources: [],
+      },
+    }).frame,
+  },
+  {
+    name: "multicast listener report",
+    frame: buildMldFrame({
+      link,
+      source: ip("fe80::a") as Ipv6,
+      destination: ip("ff02::16") as Ipv6,
+      mld: {
+        type: "report",
+        records: [
+          { kind: "to-exclude", group: ip("ff02::1:ff00:10") as Ipv6, sources: [] },
+          { kind: "allow", group: ip("ff3e::8000:1") as Ipv6, sources: [ip("2001:db8::1") as Ipv6] },
+        ],
       },
     }).frame,
   },

@@ -227,6 +227,57 @@ winkernel: {networkName: ${NETWORK}}
     await run.stop();
   });
 
+  const CHANGED = PROGRAMMED.map((text) => text.replace("10.244.1.4,", "")).toSorted();
+  // Up to 1.36 an HNS that is away counts as a network that is gone: its load balancers are forgotten, and stand in the
+  // way when it is back (kube-proxy.md §7, row 14).
+  it.each([
+    ["reference", "1.37", PROGRAMMED.toSorted(), CHANGED],
+    ["reference", "1.36", PROGRAMMED.toSorted(), PROGRAMMED.toSorted()],
+    ["better", "1.37", CHANGED, CHANGED],
+    ["better", "1.36", CHANGED, CHANGED],
+  ] as const)(
+    "%s, %s: what changed while HNS was away, two seconds after its return, and a minute later",
+    async (compat, kubernetes, soon, later) => {
+      const hns = await nodeWithPod();
+      const argv = [...FLAGS, `--mullion-compat=${compat}`, `--mullion-kubernetes=${kubernetes}`];
+      const run = await start({ hns, argv });
+      const id = await hns.client.faults.add({ effect: "stop" });
+      await run.rewrite("web.yaml", serviceAndSlice(["10.244.2.3"]));
+      await run.pass(1);
+      await hns.client.faults.remove(id);
+      await run.pass(2);
+      expect(await run.loadBalancers()).toEqual(soon);
+      await run.pass(60);
+      expect(await run.loadBalancers()).toEqual(later);
+      await run.stop();
+    },
+  );
+
+  it.each([
+    ["reference", 1],
+    ["better", 2],
+  ] as const)(
+    "%s: what HNS refuses is a log line with its code, and %i of the Service's front ends stand",
+    async (compat, standing) => {
+      const hns = await nodeWithPod();
+      const { client } = hns;
+      const run = new ProgramRun({ argv: [...FLAGS, `--mullion-compat=${compat}`], files: FILES, hns });
+      const id = await client.faults.add({
+        effect: "fail",
+        calls: { operation: "create", kind: "LoadBalancer" },
+        error: "HCN_E_PORT_ALREADY_EXISTS",
+        times: 1,
+      });
+      await run.pass(0.5);
+      expect(run.terminal.errors).toContain('code="hns-fault-injected"');
+      expect(await run.loadBalancers()).toHaveLength(standing - 1);
+      await client.faults.remove(id);
+      await run.pass(61);
+      expect(await run.loadBalancers()).toEqual(PROGRAMMED.toSorted());
+      await run.stop();
+    },
+  );
+
   it("ends within seconds although HNS does not answer", async () => {
     const hns = await nodeWithPod();
     const run = await start({ hns });

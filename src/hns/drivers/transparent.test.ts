@@ -4,9 +4,14 @@ import type { HostComputeNetwork } from "../../hcn/network.ts";
 import type { Compartment } from "../../host/compartment.ts";
 import type { UdpDatagram, UdpOwner, UdpSocket } from "../../host/udp.ts";
 import { DhcpServer } from "../../fabric/dhcp-server.ts";
+import { outsideIpv6 } from "../../fabric/underlay.ts";
 import { type Ipv4, formatIp } from "../../net/ip.ts";
-import { prefixOf } from "../../net/prefix.ts";
+import { prefixContains, prefixOf } from "../../net/prefix.ts";
 import { type DriverPod, DriverWorld, type DriverWorldOptions, ip } from "../../testing/driver-world.ts";
+import type { SwitchPort } from "../../vswitch/switch-port.ts";
+import { buildNdFrame } from "../../wire/build-frame.ts";
+import { multicastMac } from "../../wire/ethernet.ts";
+import { ND_HOP_LIMIT } from "../../wire/nd.ts";
 
 const STATIC = (address: string) => ({
   IpConfigurations: [{ IpAddress: address, PrefixLength: 24 }],
@@ -316,5 +321,124 @@ describe("DHCP from outside", () => {
     await world.pod("A", network, {});
     world.run();
     expect(server.listLeases()).toEqual([]);
+  });
+});
+
+describe("IPv6 that endpoints give themselves (dataplane.md §2.6, §2.11)", () => {
+  const LINK = prefixOf(ip("fd00:10::"), 64);
+
+  /** Addresses of IPv6 behind the router's prefix. */
+  function own({ compartment }: DriverPod): readonly string[] {
+    const all = compartment.listInterfaces().flatMap(({ addresses }) => addresses.map((each) => each.ip));
+    return all.filter((each) => prefixContains(LINK, each)).map(formatIp);
+  }
+
+  async function settled(fields: HostComputeNetwork = {}): Promise<Awaited<ReturnType<typeof plainWorld>>> {
+    const made = await plainWorld({ hasIpv6: true }, fields);
+    made.world.run();
+    return made;
+  }
+
+  function portOf(world: DriverWorld, pod: DriverPod): SwitchPort {
+    const mac = pod.compartment.listInterfaces()[0]?.mac;
+    const ports = world.datapath.listSwitches().flatMap((each) => each.listPorts());
+    return ports.find((each) => each.kind === "container" && each.mac === mac)!;
+  }
+
+  it("each pod makes itself an address of what the router advertises; HNS knows nothing of it", async () => {
+    const { world, a, b } = await settled();
+    expect([own(a), own(b)].map((list) => list.length)).toEqual([1, 1]);
+    expect(own(a)).not.toEqual(own(b));
+    const told = await world.client.query("Endpoint", a.endpoint);
+    expect(told).toMatchObject({ IPAddress: "10.0.0.50" });
+    expect(JSON.stringify(told)).not.toContain(own(a)[0]);
+  });
+
+  it("pods reach each other, the node and the outside by it, with their own MACs", async () => {
+    const { world, a, b } = await settled();
+    const [a6 = "", b6 = ""] = [...own(a), ...own(b)];
+    world.name(a6, "A6");
+    world.serve(b.compartment, "tcp", 80);
+    expect(world.ask(a.compartment, "tcp", b6, 80)).toMatchObject({ outcome: "answered" });
+    expect(world.ask(a.compartment, "icmp", "fd00:10::11")).toMatchObject({ outcome: "answered" });
+    world.x.serve("tcp", 443);
+    // The router told a hop limit of 64; the way back leads over it.
+    const rows = world.walk(a.compartment, "tcp", formatIp(outsideIpv6(world.x.ip)), 443);
+    expect(rows.slice(0, 2)).toEqual([
+      "send A | Am→Rm | A6→X6 | p→443 | 64",
+      "wire | Am→Rm | A6→X6 | p→443 | 64",
+    ]);
+    expect(rows.at(-1)).toBe("reply deliver A | Rm→Am | X6→A6 | 443→p | 63");
+  });
+
+  it("WALK-T-6: its solicitation goes to the wire, where the router hears it", async () => {
+    const world = new DriverWorld({ hasIpv6: true });
+    const network = await world.network("Transparent");
+    world.run();
+    await world.pod("A", network, STATIC("10.0.0.50"));
+    const rows = world.uplinkRows(() => world.run());
+    // The group ff02::2, all routers.
+    expect(rows.filter((row) => row.includes("ff02::2 |"))).toEqual([
+      expect.stringMatching(/^Am→33-33-00-00-00-02 \| \S+→ff02::2 \| icmpv6 \| 255$/),
+    ]);
+  });
+
+  it("on a link without IPv6 they are silent", async () => {
+    const world = new DriverWorld();
+    const network = await world.network("Transparent");
+    world.run();
+    const a = await world.pod("A", network, STATIC("10.0.0.50"));
+    expect(world.uplinkRows(() => world.run(30_000)).filter((row) => row.includes("icmpv6"))).toEqual([]);
+    expect(own(a)).toEqual([]);
+  });
+
+  it("in VLAN 7 nobody advertises: a link-local address, and no other", async () => {
+    const { a } = await settled({
+      Ipams: [{ Type: "Dhcp", Subnets: [{ Policies: [{ Type: "VLAN", Settings: { IsolationId: 7 } }] }] }],
+    });
+    expect(own(a)).toEqual([]);
+    expect(a.compartment.listInterfaces()[0]!.linkLocal()).not.toBe(0n);
+  });
+
+  it("a pod that plays the router leads its neighbours astray, unless its port has the guard against it", async () => {
+    const advertise = (world: DriverWorld, pod: DriverPod): void => {
+      const nic = pod.compartment.listInterfaces()[0]!;
+      world.send(
+        pod.compartment,
+        buildNdFrame({
+          link: { sourceMac: nic.mac, destinationMac: multicastMac(ip("ff02::1")) },
+          ip: {
+            source: nic.linkLocal(),
+            destination: ip("ff02::1"),
+            ttl: ND_HOP_LIMIT,
+            identification: 0,
+            isDontFragment: false,
+          },
+          nd: {
+            type: "router-advertisement",
+            hopLimit: 0,
+            isManaged: false,
+            isOtherConfigured: false,
+            lifetimeSeconds: 600,
+            reachableMs: 0,
+            retransmitMs: 0,
+            options: [],
+          },
+        }),
+      );
+    };
+    const gatewaysOf = ({ compartment }: DriverPod): number =>
+      compartment
+        .listRoutes()
+        .filter(({ prefix }) => prefix.length === 0 && typeof prefix.address === "bigint").length;
+    const { world, a, b } = await settled();
+    const port = portOf(world, a);
+    port.vfp.guards = { ndp: true };
+    advertise(world, a);
+    expect(gatewaysOf(b)).toBe(1);
+    expect(port.vfp.drops.get("router-advertisement-refused")).toBe(1);
+    port.vfp.guards = {};
+    advertise(world, a);
+    expect(gatewaysOf(b)).toBe(2);
   });
 });

@@ -30,7 +30,12 @@ export interface FoundConnection {
 
 export class ConnectionTable {
   private readonly entries = new Map<string, FoundConnection>();
+  private readonly connectionsMax: number;
   private nextSweepAtMs = SWEEP_INTERVAL_MS;
+
+  constructor(connectionsMax: number = LIMITS.trackedConnectionsMax) {
+    this.connectionsMax = connectionsMax;
+  }
 
   /** Connections that are in the table; some may be out of date. */
   get size(): number {
@@ -60,7 +65,7 @@ export class ConnectionTable {
   /** Adds a connection whose tuples are settled. @returns false when there is no room for it. */
   add(connection: Connection, nowMs: number): boolean {
     if (nowMs >= this.nextSweepAtMs) this.sweep(nowMs);
-    if (this.size >= LIMITS.trackedConnectionsMax && !this.makeRoom(nowMs)) return false;
+    if (this.size >= this.connectionsMax && !this.makeRoom(nowMs)) return false;
     this.entries.set(tupleKey(connection.original), { connection, direction: "original" });
     this.entries.set(tupleKey(connection.reply), { connection, direction: "reply" });
     connection.isConfirmed = true;

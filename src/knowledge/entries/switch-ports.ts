@@ -310,7 +310,10 @@ export const SWITCH_PORT_ENTRIES: EntryTable<SwitchPortCode> = {
     title: "A router's advertisement came from a port that may have no router",
     cause: prose`
       The port's neighbour discovery guard drops router advertisements and redirects from its vNIC, and neighbour
-      advertisements for addresses that the port does not have.`,
+      advertisements for addresses that the port does not have.
+
+      A host refuses advertisements, too: it takes 16 routers and 16 prefixes of a link, and what comes beyond that
+      floods it.`,
     onNode: prose`
       The guard of an adapter:
 

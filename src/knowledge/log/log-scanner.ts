@@ -6,7 +6,7 @@
  */
 import { excerptAt } from "./excerpt.ts";
 import { recordLine } from "./log-record.ts";
-import { type Signatures, type Spelling, buildSignatures } from "./signatures.ts";
+import { type Signatures, type Spelling, signaturesOf } from "./signatures.ts";
 import { BYTE_CLASS, BYTE_CLASSES } from "./squeeze.ts";
 
 const KEPT_BYTES = 65_536;
@@ -79,7 +79,7 @@ export class LogScanner {
   private readonly ends: Float64Array[];
   private readonly begins: Float64Array[];
 
-  constructor(signatures: Signatures = buildSignatures()) {
+  constructor(signatures: Signatures = signaturesOf()) {
     this.signatures = signatures;
     const perPiece = ({ pieces }: Spelling): Float64Array => new Float64Array(pieces.length).fill(NEVER);
     this.ends = signatures.spellings.map(perPiece);

@@ -98,7 +98,7 @@ function findHidden(spellings: readonly Spelling[]): ReadonlyMap<number, readonl
 }
 
 /** The signatures of a table of errors. */
-export function buildSignatures(errors: readonly KnownError[] = KNOWN_ERRORS): Signatures {
+function buildSignatures(errors: readonly KnownError[]): Signatures {
   const spellings: Spelling[] = [];
   const sameText = new Map<number, number>();
   const owners = new Map<string, number>();
@@ -134,4 +134,14 @@ export function buildSignatures(errors: readonly KnownError[] = KNOWN_ERRORS): S
     hides: findHidden(spellings),
     hresults: new Set(errors.flatMap((error) => error.hresults)),
   };
+}
+
+/** What was built of a table: a short text costs less than the table of what may stand in it. */
+const BUILT = new WeakMap<readonly KnownError[], Signatures>();
+
+/** The signatures of a table that does not change, built once. */
+export function signaturesOf(errors: readonly KnownError[] = KNOWN_ERRORS): Signatures {
+  const signatures = BUILT.get(errors) ?? buildSignatures(errors);
+  BUILT.set(errors, signatures);
+  return signatures;
 }

@@ -1,0 +1,8 @@
+import { describe, it } from "vitest";
+import { buildClustersOfDumps } from "./cluster-of-manifests.suite.ts";
+
+describe("the cluster of a dump", () => {
+  it("can be built, whatever its addresses are", () => {
+    buildClustersOfDumps(5_000);
+  });
+});
