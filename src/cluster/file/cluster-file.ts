@@ -194,6 +194,8 @@ export interface KubeProxySpec {
   readonly enabled: boolean;
   /** `--enable-dsr`. */
   readonly enableDSR: boolean;
+  /** `--forward-healthcheck-vip`. */
+  readonly forwardsHealthChecks: boolean;
   /** `--hostname-override` with the Node's name; false: kube-proxy takes the machine's own. */
   readonly hasHostnameOverride: boolean;
 }

@@ -151,6 +151,7 @@ export function completeCluster(
     kubeProxy: {
       enabled: raw.kubeProxy.value.enabled.value,
       enableDSR: raw.kubeProxy.value.enableDSR.value,
+      forwardsHealthChecks: raw.kubeProxy.value.forwardHealthCheckVip.value,
       hasHostnameOverride: raw.kubeProxy.value.hostnameOverride.value,
     },
     dns: { enabled: raw.dns.value.enabled.value, domain: raw.dns.value.domain.value },

@@ -114,6 +114,7 @@ export interface Ipv6Fields {
 interface KubeProxyFields {
   enabled: boolean;
   enableDSR: boolean;
+  forwardHealthCheckVip: boolean;
   hostnameOverride: boolean;
 }
 interface DnsFields {
@@ -283,6 +284,12 @@ const KUBE_PROXY = mapping<KubeProxyFields>("a mapping", {
     false,
     false,
     "kube-proxy's flag `--enable-dsr` on Windows nodes: back ends answer clients directly.",
+  ),
+  forwardHealthCheckVip: withDefault(
+    BOOLEAN,
+    false,
+    false,
+    "kube-proxy's flag `--forward-healthcheck-vip` on Windows nodes: health checks to the address of a Service of type LoadBalancer are answered by the node. Needs a leg of the node in the network, as an L2Bridge network of shape `own-subnet` has one.",
   ),
   hostnameOverride: withDefault(
     BOOLEAN,

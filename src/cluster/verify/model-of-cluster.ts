@@ -190,7 +190,11 @@ function readOutboundNat(cluster: Cluster): {
 } {
   const { network } = cluster.file;
   if (network.cni.conflist === undefined) {
-    return natOf(network.outboundNAT);
+    const own = natOf(network.outboundNAT);
+    if (network.plugin !== "flannel") return own;
+    // flannel adds its network for win-bridge (cni.md §3.3), and behind a tunnel nothing is translated: ENCAP comes before
+    // SLB_NAT (dataplane.md §2.3).
+    return { ...own, natExceptions: [...own.natExceptions, network.clusterCIDR] };
   }
   const written = [...mappingsIn(network.cni.conflist)];
   const hasOutboundNat = written.some((policy) => typeOf(policy) === "OUTBOUNDNAT");

@@ -10,6 +10,7 @@ import type { IpFamily } from "../../net/ip.ts";
 import { type Behaviour, type Compat, type KubernetesVersion, behaviourOf } from "../behaviour.ts";
 import type { KubeProxyConfiguration } from "../configuration/configuration.ts";
 import { effectiveGates, gatesOf } from "../configuration/feature-gates.ts";
+import { flagsOf } from "../configuration/flags.ts";
 import { KubeProxy } from "../kube-proxy.ts";
 import type { HostInterface } from "../options.ts";
 import { ProxyObjects } from "../proxy-objects.ts";
@@ -33,6 +34,7 @@ import { ServiceHealthServers, checkedServices } from "./service-health.ts";
 import { SyncRunner, burstOf } from "./sync-runner.ts";
 import { SyncTeller } from "./sync-teller.ts";
 import { Waiter } from "./waiter.ts";
+import { flagzPage, statuszPage } from "./zpages.ts";
 
 export interface ProxyServerParts {
   /** Validated, with defaults. */
@@ -43,6 +45,8 @@ export interface ProxyServerParts {
   readonly hostname: string;
   /** The variable `KUBE_NETWORK`. */
   readonly kubeNetwork: string | undefined;
+  /** The words of the command line, for `/flagz`. */
+  readonly flags: ReadonlyMap<string, unknown>;
   readonly client: HcnClient;
   readonly feed: ObjectFeed;
   readonly clock: Clock;
@@ -66,6 +70,9 @@ const NODE_CHANGE_ENDS_SINCE = 37;
 
 /** How long the end waits for what runs: HNS and the API server may not answer. */
 const END_WAIT_MS = 3_000;
+
+/** First minor whose metrics server has `/flagz` and `/statusz`. */
+const ZPAGES_SINCE = 33;
 
 const STOPPED: Ended = { exitCode: 0, message: undefined };
 
@@ -128,6 +135,7 @@ export class ProxyServer {
     this.serviceHealth = this.makeServiceHealth();
     this.servers = new ProxyServers({
       configuration,
+      pages: this.pages(),
       clock,
       log,
       listen,
@@ -153,6 +161,20 @@ export class ProxyServer {
     this.finished = new Promise((resolve) => {
       this.finish = resolve;
     });
+  }
+
+  /** Pages of the metrics server that gates open (kube-proxy.md §5.3). */
+  private pages(): ReadonlyMap<string, () => string> {
+    const { flags, wallMs, kubernetes } = this.parts;
+    const { minor } = kubernetes;
+    const startedMs = wallMs();
+    const pages = new Map<string, () => string>();
+    if (minor < ZPAGES_SINCE) return pages;
+    if (this.gates.get("ComponentFlagz") === true)
+      pages.set("/flagz", () => flagzPage(flagsOf(minor), flags));
+    if (this.gates.get("ComponentStatusz") === true)
+      pages.set("/statusz", () => statuszPage({ startedMs, nowMs: wallMs(), minor }));
+    return pages;
   }
 
   private makeServiceHealth(): ServiceHealthServers {
