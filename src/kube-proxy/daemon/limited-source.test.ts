@@ -12,14 +12,15 @@ function limited(rate: RequestRate): { source: KubeSource; clock: VirtualClock; 
   const asked: number[] = [];
   const inner = new MemoryKubeSource(kube);
   const source = limitRequests(inner, clock, rate);
-  const noted =
-    <Args extends readonly unknown[], Result>(call: (...args: Args) => Result) =>
-    (...args: Args): Result => {
-      asked.push(clock.nowMs);
-      return call(...args);
-    };
-  inner.list = noted(inner.list.bind(inner)) as typeof inner.list;
-  inner.watch = noted(inner.watch.bind(inner)) as typeof inner.watch;
+  const [list, watch] = [inner.list.bind(inner), inner.watch.bind(inner)];
+  inner.list = async (kind, selection) => {
+    asked.push(clock.nowMs);
+    return list(kind, selection);
+  };
+  inner.watch = (kind, version, listener, options) => {
+    asked.push(clock.nowMs);
+    return watch(kind, version, listener, options);
+  };
   return { source, clock, asked };
 }
 

@@ -24,7 +24,7 @@ function valueText({ type, initial }: FlagDefinition, value: unknown): string {
       .map(([name, isOn]) => `${name}=${String(isOn)}`)
       .toSorted()
       .join(",");
-  return String(value);
+  return typeof value === "string" ? value : JSON.stringify(value);
 }
 
 /** `/flagz`: every flag with its value, or its default, by name. */
