@@ -259,7 +259,6 @@ export class ServiceProxies {
         kubernetes: this.versionOn(node),
         compat: node.spec.compat,
         hostname,
-        hostname: this.hostnameOf(node),
         nodeIp: formatIp(node.spec.address),
         networkName: network.name,
         enableDSR: kubeProxy.enableDSR,
