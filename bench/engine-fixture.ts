@@ -32,11 +32,20 @@ const LAYERS: readonly LayerDefinition[] = [
 
 const PORTS_PER_SOURCE = 60_000;
 
-/** A segment of connection number `index`; sources follow one another when their ports are used up. */
+/** Who opened connection number `index`; sources follow one another when their ports are used up. */
+export function connectionOf(index: number): { readonly source: number; readonly port: number } {
+  return {
+    source: POD_IP + Math.floor(index / PORTS_PER_SOURCE),
+    port: 1024 + (index % PORTS_PER_SOURCE),
+  };
+}
+
+/** A segment of connection number `index`. */
 export function segmentOf(index: number): Uint8Array {
   const frame = SEGMENT.slice();
-  writeU32(frame, 26, POD_IP + Math.floor(index / PORTS_PER_SOURCE));
-  writeU16(frame, 34, 1024 + (index % PORTS_PER_SOURCE));
+  const { source, port } = connectionOf(index);
+  writeU32(frame, 26, source);
+  writeU16(frame, 34, port);
   return frame;
 }
 

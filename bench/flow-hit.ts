@@ -1,39 +1,24 @@
 /**
- * What does a packet of a known connection cost? Against a bare copy of the frame and a plain `Map` look-up.
+ * What does a packet of a known connection cost? Against the frames' coming alone, and a plain `Map` look-up. Each kind is
+ * measured frame by frame and in bursts of 32; connections come in random order, which no cache foresees, and once in the order
+ * in which they were made.
  */
-import { Packet } from "../src/wire/packet.ts";
+import { BURST_FRAMES_MAX } from "../src/vfp/burst.ts";
+import type { Direction } from "../src/vfp/rule.ts";
 import type { VfpPort } from "../src/vfp/vfp-port.ts";
-import { makeOverlayPort, makePort, segmentOf, sender, tunnelledSegmentOf } from "./engine-fixture.ts";
+import { Arrivals, type Order } from "./arrivals.ts";
+import { makeOverlayPort, makePort } from "./engine-fixture.ts";
 import { type Candidate, measure, measureAllocation, printTable } from "./measure.ts";
 
-/** Less than a millisecond's worth. */
-const OPERATIONS = 5_000;
+/** Less than a millisecond's worth, in whole bursts. */
+const OPERATIONS = 160 * BURST_FRAMES_MAX;
 const ROUNDS = 181;
 const ALLOCATING_OPERATIONS = 1_000_000;
+const FLOOR = "a frame comes";
 
-function framesOf(flows: number): Uint8Array[] {
-  return Array.from({ length: flows }, (_, index) => segmentOf(index));
-}
-
-function tunnelledFramesOf(flows: number): Uint8Array[] {
-  return Array.from({ length: flows }, (_, index) => tunnelledSegmentOf(index));
-}
-
-function copyOnly(frames: readonly Uint8Array[]): Candidate {
-  const packet = Packet.ofLength(frames[0]?.length ?? 0);
-  let at = 0;
-  return {
-    name: "copy of the frame",
-    operations: OPERATIONS,
-    run: () => {
-      for (let i = 0; i < OPERATIONS; i++) {
-        const frame = frames[at];
-        at = at + 1 === frames.length ? 0 : at + 1;
-        if (frame !== undefined) packet.bytes.set(frame, packet.start);
-      }
-      return packet.bytes[packet.start] ?? 0;
-    },
-  };
+function arrivalOnly(flows: number): Candidate {
+  const arrivals = new Arrivals(flows, "random");
+  return { name: FLOOR, operations: OPERATIONS, run: () => arrivals.take(OPERATIONS) };
 }
 
 function mapLookup(flows: number): Candidate {
@@ -55,56 +40,81 @@ function mapLookup(flows: number): Candidate {
   };
 }
 
-function engine(
-  name: string,
-  port: VfpPort,
-  frames: readonly Uint8Array[],
-  direction: "out" | "in" = "out",
-): Candidate {
-  const send = sender(port, frames, direction);
-  // Every flow is made before the first round.
-  send(frames.length);
-  return { name, operations: OPERATIONS, run: () => send(OPERATIONS) };
+/** A kind of flow that is timed. */
+interface Kind {
+  readonly name: string;
+  readonly direction: Direction;
+  readonly makePort: () => VfpPort;
 }
 
-/** The kinds of flows that are timed. Each makes its port, with all its flows, when it is asked. */
-const KINDS: readonly { readonly name: string; readonly make: (flows: number) => Candidate }[] = [
-  { name: "plain", make: (flows) => engine("flow hit, plain", makePort(false), framesOf(flows)) },
-  { name: "NAT", make: (flows) => engine("flow hit, NAT", makePort(true), framesOf(flows)) },
-  { name: "VXLAN out", make: (flows) => engine("flow hit, VXLAN out", makeOverlayPort(), framesOf(flows)) },
-  {
-    name: "VXLAN in",
-    make: (flows) => engine("flow hit, VXLAN in", makeOverlayPort(), tunnelledFramesOf(flows), "in"),
-  },
+const NAT: Kind = { name: "NAT", direction: "out", makePort: () => makePort(true) };
+const KINDS: readonly Kind[] = [
+  { name: "plain", direction: "out", makePort: () => makePort(false) },
+  NAT,
+  { name: "VXLAN out", direction: "out", makePort: makeOverlayPort },
+  { name: "VXLAN in", direction: "in", makePort: makeOverlayPort },
 ];
-/** From here on each port is made alone: four of them would not fit Node's default heap. */
+
+/** The rows of one kind, all on one port that has all its flows already. */
+function rowsOf({ name, direction, makePort: make }: Kind, flows: number): Candidate[] {
+  const port = make();
+  new Arrivals(flows, "made", direction).sendEach(port, flows);
+  const each = (label: string, order: Order): Candidate => {
+    const arrivals = new Arrivals(flows, order, direction);
+    return { name: label, operations: OPERATIONS, run: () => arrivals.sendEach(port, OPERATIONS) };
+  };
+  const arrivals = new Arrivals(flows, "random", direction);
+  const together: Candidate = {
+    name: `${name}, bursts of ${BURST_FRAMES_MAX}`,
+    operations: OPERATIONS,
+    run: () => arrivals.sendBursts(port, OPERATIONS),
+  };
+  const isOrderTold = flows > 1 && name === NAT.name;
+  return [
+    each(name, "random"),
+    ...(isOrderTold ? [each(`${name}, in the order they were made`, "made")] : []),
+    together,
+  ];
+}
+
+/** From here on each port is measured alone: four of them would not fit Node's default heap. */
 const FLOWS_ALONE = 1_000_000;
 
 function title(flows: number): string {
-  return `Flow hit, ${flows} flow${flows === 1 ? "" : "s"} (66-byte frame, parse included)`;
+  return `Flow hit, ${flows} flow${flows === 1 ? "" : "s"} (66-byte frame, arrival and parse included)`;
+}
+
+function printAllocation({ name, direction, makePort: make }: Kind): void {
+  const port = make();
+  const arrivals = new Arrivals(1_000, "random", direction);
+  arrivals.sendEach(port, 1_000);
+  const each = measureAllocation(
+    ALLOCATING_OPERATIONS,
+    () => void arrivals.sendEach(port, ALLOCATING_OPERATIONS),
+  );
+  const together = measureAllocation(
+    ALLOCATING_OPERATIONS,
+    () => void arrivals.sendBursts(port, ALLOCATING_OPERATIONS),
+  );
+  process.stdout.write(
+    `  allocated per hit, ${name}: ${each.toFixed(2)} bytes, in bursts ${together.toFixed(2)}\n`,
+  );
 }
 
 export function run(): void {
   for (const flows of [1, 1_000, 100_000]) {
-    const floor = [copyOnly(framesOf(flows)), mapLookup(flows)];
-    const rows = measure([...floor, ...KINDS.map(({ make }) => make(flows))], ROUNDS);
-    printTable(title(flows), rows, "copy of the frame");
+    const floor = [arrivalOnly(flows), mapLookup(flows)];
+    printTable(
+      title(flows),
+      measure([...floor, ...KINDS.flatMap((kind) => rowsOf(kind, flows))], ROUNDS),
+      FLOOR,
+    );
   }
   if (process.env["BENCH_LARGE"] === "1") {
-    for (const { make } of KINDS) {
-      const rows = measure([copyOnly(framesOf(FLOWS_ALONE)), make(FLOWS_ALONE)], ROUNDS);
-      printTable(title(FLOWS_ALONE), rows, "copy of the frame");
+    for (const kind of KINDS) {
+      const rows = measure([arrivalOnly(FLOWS_ALONE), ...rowsOf(kind, FLOWS_ALONE)], ROUNDS);
+      printTable(title(FLOWS_ALONE), rows, FLOOR);
     }
   }
-  const frames = framesOf(1_000);
-  const tunnelled = tunnelledFramesOf(1_000);
-  for (const [name, send] of [
-    ["NAT", sender(makePort(true), frames)],
-    ["VXLAN out", sender(makeOverlayPort(), frames)],
-    ["VXLAN in", sender(makeOverlayPort(), tunnelled, "in")],
-  ] as const) {
-    send(1_000);
-    const bytes = measureAllocation(ALLOCATING_OPERATIONS, () => void send(ALLOCATING_OPERATIONS));
-    process.stdout.write(`  allocated per hit, ${name}: ${bytes.toFixed(2)} bytes\n`);
-  }
+  for (const kind of KINDS) printAllocation(kind);
 }

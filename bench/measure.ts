@@ -70,15 +70,21 @@ export function measureAllocation(operations: number, run: () => void): number {
   return Math.max(0, heapGrowth(run) - own) / operations;
 }
 
-/** Prints a table: nanoseconds and the ratio to the row called `base`. */
+function formatNs(ns: number): string {
+  return ns >= 1e6 ? `${(ns / 1e6).toFixed(1)} ms` : `${ns.toFixed(1)} ns`;
+}
+
+/** Prints a table: nanoseconds, the ratio to the row called `base`, and the fastest round. */
 export function printTable(title: string, rows: readonly Measured[], base: string): void {
   const floor = rows.find((row) => row.name === base)?.ns ?? Number.NaN;
   const width = Math.max(...rows.map((row) => row.name.length));
   process.stdout.write(`\n${title}\n`);
   for (const row of rows) {
-    const time = row.ns >= 1e6 ? `${(row.ns / 1e6).toFixed(1)} ms` : `${row.ns.toFixed(1)} ns`;
-    const ratio = (row.ns / floor).toFixed(2);
-    process.stdout.write(`  ${row.name.padEnd(width)}  ${time.padStart(12)}  ${ratio.padStart(8)} ×\n`);
+    const ratio = (row.ns / floor).toFixed(2).padStart(8);
+    const fastest = row.minNs === row.ns ? "" : `   fastest ${formatNs(row.minNs)}`;
+    process.stdout.write(
+      `  ${row.name.padEnd(width)}  ${formatNs(row.ns).padStart(12)}  ${ratio} ×${fastest}\n`,
+    );
   }
 }
 

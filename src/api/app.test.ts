@@ -10,10 +10,13 @@ import { FixedSession } from "../testing/fixed-session.ts";
 import { openCluster } from "../cluster/open-cluster.ts";
 import { TRACE_SCHEMA } from "../cluster/trace-schema.ts";
 import { VERIFY_SCHEMA } from "../cluster/verify/verify-schema.ts";
+import type { NodeChange } from "../cluster/life/node-change.ts";
 import type {
   ApplyReport,
   ClusterSession,
+  ControlPlaneReport,
   DeleteReport,
+  NodeReport,
   ObjectReference,
   SessionEvent,
 } from "../cluster/session.ts";
@@ -66,6 +69,15 @@ class WillingSession extends FixedSession {
       results: references.map((reference) => ({ reference, outcome: "deleted" as const })),
       notes: [],
     });
+  }
+
+  override async changeNode(node = "", change?: NodeChange): Promise<NodeReport> {
+    const text = change?.do ?? "";
+    return Promise.resolve({ node, standing: "joined", podCIDR: "10.244.0.0/24", text, notes: [] });
+  }
+
+  override async setApiServer(apiServer: "up" | "down" = "up"): Promise<ControlPlaneReport> {
+    return Promise.resolve({ apiServer, notes: [] });
   }
 
   override subscribe(listener: (event: SessionEvent) => void = () => undefined): () => void {
@@ -179,6 +191,23 @@ describe("answers fit the published schema", () => {
     ["POST /apply", { inputs: [{ name: "b", text: "!" }] }, 200, "ApplyReport", "ApplyRequest"],
     ["POST /delete", { references: [{ kind: "Pod", name: "a" }] }, 200, "DeleteReport", "DeleteRequest"],
     ["POST /delete", { inputs: INPUTS }, 200, "DeleteReport", "DeleteRequest"],
+    ["POST /node", { node: "win-1", do: "reboot" }, 200, "NodeReport", "NodeRequest"],
+    ["POST /node", { node: "win-1", do: "restart-hns", state: "lose" }, 200, "NodeReport", "NodeRequest"],
+    [
+      "POST /node",
+      { node: "win-1", do: "rejoin", podCIDR: "10.244.7.0/24" },
+      200,
+      "NodeReport",
+      "NodeRequest",
+    ],
+    ["POST /node", { node: "win-1", do: "set-clock", byMs: -1 }, 200, "NodeReport", "NodeRequest"],
+    ["POST /node", { node: "win-1", do: "set-clock" }, 400, "Error", undefined],
+    ["POST /node", { node: "win-1", do: "explode" }, 400, "Error", undefined],
+    ["POST /node", { node: "win-1", do: "reboot", state: "lose" }, 400, "Error", undefined],
+    ["POST /node", { do: "reboot" }, 400, "Error", undefined],
+    ["POST /node", { node: "win-1" }, 400, "Error", undefined],
+    ["POST /control-plane", { apiServer: "down" }, 200, "ControlPlaneReport", "ControlPlaneRequest"],
+    ["POST /control-plane", {}, 400, "Error", undefined],
     ["POST /time", { milliseconds: 1_000 }, 200, "TimeReport", "TimeRequest"],
     ["POST /time", { milliseconds: 3_600_001 }, 400, "Error", undefined],
     ["POST /time", {}, 400, "Error", undefined],

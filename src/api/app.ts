@@ -17,11 +17,13 @@ import { VERIFY_SCHEMA } from "../cluster/verify/verify-schema.ts";
 import {
   API_VERSION,
   type ApplyAnswer,
+  type ControlPlaneAnswer,
   DOCUMENT_VERSION,
   type DeleteAnswer,
   type ErrorAnswer,
   HNS_KINDS,
   type Health,
+  type NodeAnswer,
   type PacketCounterList,
   type ShutdownAnswer,
   type TraceAnswer,
@@ -38,8 +40,10 @@ import { listHns, listObjects, summarizeCluster } from "./listings.ts";
 import { refuseRequest } from "./request-fields.ts";
 import {
   readApplyRequest,
+  readControlPlaneRequest,
   readDeleteRequest,
   readEmptyRequest,
+  readNodeRequest,
   readTimeRequest,
   readTraceQuestion,
 } from "./requests.ts";
@@ -151,6 +155,24 @@ async function passTime(held: HeldCluster, body: unknown): Promise<TimeAnswer> {
   }));
 }
 
+async function changeNode(held: HeldCluster, body: unknown): Promise<NodeAnswer> {
+  const { node, ...change } = readNodeRequest(body);
+  return held.inTurn(async (session) => ({
+    apiVersion: DOCUMENT_VERSION,
+    kind: "NodeReport",
+    ...(await session.changeNode(node, change)),
+  }));
+}
+
+async function setControlPlane(held: HeldCluster, body: unknown): Promise<ControlPlaneAnswer> {
+  const { apiServer } = readControlPlaneRequest(body);
+  return held.inTurn(async (session) => ({
+    apiVersion: DOCUMENT_VERSION,
+    kind: "ControlPlaneReport",
+    ...(await session.setApiServer(apiServer)),
+  }));
+}
+
 function health(held: HeldCluster): Health {
   const status = held.isEnding ? "ending" : "ready";
   return { apiVersion: DOCUMENT_VERSION, kind: "Health", status, ...held.identity };
@@ -232,6 +254,10 @@ function addReading(app: Hono, held: HeldCluster): void {
 function addWorking(app: Hono, held: HeldCluster): void {
   app.post("/apply", async (context) => context.json(await apply(held, await readBody(context))));
   app.post("/delete", async (context) => context.json(await remove(held, await readBody(context))));
+  app.post("/node", async (context) => context.json(await changeNode(held, await readBody(context))));
+  app.post("/control-plane", async (context) =>
+    context.json(await setControlPlane(held, await readBody(context))),
+  );
   app.post("/time", async (context) => context.json(await passTime(held, await readBody(context))));
   app.post("/trace", async (context) => context.json(await trace(held, await readBody(context))));
   app.post("/verify", async (context) => context.json(await verify(held, await readBody(context))));

@@ -5,12 +5,15 @@ import {
   type ApplyAnswer,
   type ApplyRequest,
   type ClusterSummary,
+  type ControlPlaneAnswer,
   type DeleteAnswer,
   type DeleteRequest,
   type ErrorAnswer,
   type Health,
   type HnsKind,
   type HnsList,
+  type NodeAnswer,
+  type NodeRequest,
   type ObjectList,
   type PacketCounterList,
   type ShutdownAnswer,
@@ -120,6 +123,16 @@ export class ControlClient {
 
   delete(request: DeleteRequest): Promise<DeleteAnswer> {
     return this.post("/delete", request);
+  }
+
+  /** Lets something happen to a node. */
+  changeNode(request: NodeRequest): Promise<NodeAnswer> {
+    return this.post("/node", request);
+  }
+
+  /** Begins or ends an outage of the API server. */
+  setApiServer(apiServer: "up" | "down"): Promise<ControlPlaneAnswer> {
+    return this.post("/control-plane", { apiServer });
   }
 
   passTime(milliseconds: number): Promise<TimeAnswer> {

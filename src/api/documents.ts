@@ -10,7 +10,8 @@ import type {
   SessionProblem,
 } from "../cluster/session.ts";
 import type { AddressFamily, ProbeProtocol, TraceReport } from "../cluster/trace-report.ts";
-import type { InputText } from "../cluster/session.ts";
+import type { NodeChange } from "../cluster/life/node-change.ts";
+import type { ControlPlaneReport, InputText, NodeReport } from "../cluster/session.ts";
 import type { NodePacketCounters } from "../cluster/packet-counters.ts";
 import type { RepairCount } from "../cluster/node-repairs.ts";
 import type { ServiceFrontEnd } from "../cluster/service-view.ts";
@@ -148,6 +149,18 @@ export interface TimeAnswer extends Document<"TimeReport"> {
   readonly atMs: number;
   readonly notes: readonly SessionProblem[];
 }
+
+/** `POST /node`: lets something happen to a node. */
+export type NodeRequest = { readonly node: string } & NodeChange;
+
+export interface NodeAnswer extends Document<"NodeReport">, NodeReport {}
+
+/** `POST /control-plane`: begins or ends an outage of the API server. */
+export interface ControlPlaneRequest {
+  readonly apiServer: "up" | "down";
+}
+
+export interface ControlPlaneAnswer extends Document<"ControlPlaneReport">, ControlPlaneReport {}
 
 /** `POST /trace`. */
 export interface TraceQuestion {

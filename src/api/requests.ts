@@ -1,6 +1,15 @@
 /** Bodies of requests, checked at the edge: what comes out of here has the shape that its type says. */
 import type { InputText, ObjectReference } from "../cluster/session.ts";
-import type { ApplyRequest, DeleteRequest, TimeRequest, TraceQuestion } from "./documents.ts";
+import { NODE_ACTIONS, type NodeAction, type NodeChange } from "../cluster/life/node-change.ts";
+import { RESTART_STATES } from "../hcn/faults/fault.ts";
+import type {
+  ApplyRequest,
+  ControlPlaneRequest,
+  DeleteRequest,
+  NodeRequest,
+  TimeRequest,
+  TraceQuestion,
+} from "./documents.ts";
 import { KUBE_KINDS } from "./kube-kinds.ts";
 import { RequestFields, refuseRequest } from "./request-fields.ts";
 
@@ -55,6 +64,49 @@ export function readTimeRequest(body: unknown): TimeRequest {
   const milliseconds = fields.optionalInteger("milliseconds", 1, TIME_MAX_MS);
   if (milliseconds !== undefined) return { milliseconds };
   return refuseRequest("milliseconds is missing", `Say how long, from 1 to ${TIME_MAX_MS}.`);
+}
+
+/** The fields of a change; each action has its own. */
+const CHANGE_FIELDS: Readonly<Record<NodeAction, readonly string[]>> = {
+  reboot: [],
+  stop: [],
+  start: [],
+  "restart-hns": ["state"],
+  leave: [],
+  rejoin: ["podCIDR"],
+  "set-clock": ["byMs"],
+};
+/** A hundred years: further clocks do not jump. */
+const CLOCK_MAX_MS = 3_155_760_000_000;
+
+function readChange(fields: RequestFields, action: NodeAction): NodeChange {
+  if (action === "restart-hns") {
+    const state = fields.optionalChoice("state", RESTART_STATES);
+    return { do: action, ...(state === undefined ? {} : { state }) };
+  }
+  if (action === "rejoin") {
+    const podCIDR = fields.optionalText("podCIDR");
+    return { do: action, ...(podCIDR === undefined ? {} : { podCIDR }) };
+  }
+  if (action !== "set-clock") return { do: action };
+  const byMs = fields.optionalInteger("byMs", -CLOCK_MAX_MS, CLOCK_MAX_MS);
+  if (byMs !== undefined) return { do: action, byMs };
+  return refuseRequest("byMs is missing", "Say how far the clock jumps, in milliseconds.");
+}
+
+export function readNodeRequest(body: unknown): NodeRequest {
+  const all = ["node", "do", ...Object.values(CHANGE_FIELDS).flat()];
+  const action = RequestFields.of(body, all).optionalChoice("do", NODE_ACTIONS);
+  if (action === undefined)
+    return refuseRequest("do is missing", `Say what happens: one of ${NODE_ACTIONS.join(", ")}.`);
+  const fields = RequestFields.of(body, ["node", "do", ...CHANGE_FIELDS[action]]);
+  return { node: fields.text("node"), ...readChange(fields, action) };
+}
+
+export function readControlPlaneRequest(body: unknown): ControlPlaneRequest {
+  const apiServer = RequestFields.of(body, ["apiServer"]).optionalChoice("apiServer", ["up", "down"]);
+  if (apiServer !== undefined) return { apiServer };
+  return refuseRequest("apiServer is missing", "Write up or down.");
 }
 
 /** A question without settings. */

@@ -1,4 +1,6 @@
 /** The JSON Schema of the control API, published as schemas/api.v1alpha1.json and at `GET /v1alpha1/schema`. */
+import { NODE_ACTIONS } from "../cluster/life/node-change.ts";
+import { RESTART_STATES } from "../hcn/faults/fault.ts";
 import { DOCUMENT_VERSION } from "./documents.ts";
 import { REPAIR_KINDS } from "../kube-proxy/mod.ts";
 import { TIME_MAX_MS } from "./requests.ts";
@@ -205,6 +207,32 @@ const WORKING: Readonly<Record<string, Schema>> = {
   }),
   TimeReport: document("TimeReport", "Time has passed.", {
     atMs: described(NUMBER, "Virtual time now."),
+    notes: list(ref("Problem"), "What is worth knowing now, and was not before."),
+  }),
+  NodeRequest: closedObject(
+    "POST /node: lets something happen to a node.",
+    { node: TEXT, do: { enum: NODE_ACTIONS } },
+    {
+      state: described(
+        { enum: RESTART_STATES },
+        "Of restart-hns: what becomes of the objects of HNS. Absent: the defects of its build decide.",
+      ),
+      podCIDR: described(TEXT, "Of rejoin: the range for its pods. Absent: the one that it had."),
+      byMs: described(INTEGER, "Of set-clock: how far the machine's clock jumps, in milliseconds."),
+    },
+  ),
+  NodeReport: document("NodeReport", "What became of a node.", {
+    node: TEXT,
+    standing: { enum: ["joined", "stopped", "left"] },
+    podCIDR: described(TEXT, "The range of its pods."),
+    text: described(TEXT, "What was done."),
+    notes: list(ref("Problem"), "What is worth knowing now, and was not before."),
+  }),
+  ControlPlaneRequest: closedObject("POST /control-plane: begins or ends an outage of the API server.", {
+    apiServer: { enum: ["up", "down"] },
+  }),
+  ControlPlaneReport: document("ControlPlaneReport", "How the control plane stands.", {
+    apiServer: { enum: ["up", "down"] },
     notes: list(ref("Problem"), "What is worth knowing now, and was not before."),
   }),
   TraceRequest: closedObject(

@@ -175,6 +175,21 @@ describe.each(TEMPERS)("bad objects, %s", (compat) => {
     expect(node.codes()).toEqual(isBetter ? ["service-load-balancer-refused"] : []);
   });
 
+  // The reference's numbers have 16 bits (kube-proxy.md §3.5); what they come to is asked for.
+  it.each([
+    ["node port", { nodePort: 70_000 }, 8080, ["C:80→8080", "∅:4464→8080"], ["C:80→8080"]],
+    ["target port", { nodePort: 0, targetPort: 70_000 }, 70_000, ["C:80→4464"], []],
+    ["slice's port", { nodePort: 0 }, 70_000, ["C:80→4464"], []],
+  ] as const)("a %s out of range", async (_which, port, slicePort, reference, better) => {
+    const node = new KubeProxyNode({ compat });
+    const ports = [{ name: "p80", port: slicePort, protocol: "TCP" }];
+    const svc = service({ spec: { type: "NodePort", ports: [{ ...PORT, ...port }] } });
+    await node.begin([svc, GOOD], [slice(["L1"], { ports }), GOOD_SLICE]);
+    const made = new Set(node.loadBalancers().map((text) => text.split(" ")[0]));
+    expect(made).toEqual(new Set(["C2:80→8080", ...(compat === "better" ? better : reference)]));
+    expect(node.codes()).toEqual(compat === "better" ? ["service-load-balancer-refused"] : []);
+  });
+
   it("KP-S2 no source VIP on overlay: it does not start, and says so", async () => {
     const node = new KubeProxyNode({ compat, isOverlay: true, options: { sourceVip: "" } });
     expect(await node.start()).toBe("source-vip flag not set");

@@ -21,7 +21,8 @@ import { Headers } from "../wire/headers.ts";
 import { Packet } from "../wire/packet.ts";
 import { decrementTtl, readTtl } from "../wire/ttl.ts";
 import type { Group } from "./group.ts";
-import type { VfpPort } from "./vfp-port.ts";
+import { BURST_FRAMES_MAX, Burst } from "./burst.ts";
+import type { Verdict, VfpPort } from "./vfp-port.ts";
 
 type Step =
   | { readonly kind: "send"; readonly sent: Sent; readonly ttl?: number | undefined }
@@ -52,18 +53,29 @@ const run = fc.record({
     .chain((pool) => fc.array(again(pool), { minLength: 1, maxLength: 60 })),
 });
 
-/** What a port makes of one packet, as text. */
-function outcome(port: VfpPort, sent: Sent, nowMs: number, ttl?: number): string {
+function packetOf(sent: Sent, ttl?: number): Packet {
   const packet = Packet.fromFrame(sent.frame);
   packet.tni = sent.tni;
-  const copies: string[] = [];
-  port.mirrorSink = { mirror: (target, copy) => copies.push(`${target} ${formatHex(copy.frame)}`) };
   const headers = new Headers();
   headers.parse(packet);
   const hops = ttl === undefined ? 0 : readTtl(packet.bytes, headers) - ttl;
   for (let i = 0; i < hops; i++) decrementTtl(packet.bytes, headers);
+  return packet;
+}
+
+/** What a port makes of one packet, as text. */
+function outcome(port: VfpPort, sent: Sent, nowMs: number, ttl?: number): string {
+  const packet = packetOf(sent, ttl);
+  const headers = new Headers();
+  headers.parse(packet);
+  return outcomeOf(port, packet, headers, () => port.process(sent.direction, packet, headers, nowMs));
+}
+
+function outcomeOf(port: VfpPort, packet: Packet, headers: Headers, process: () => Verdict): string {
+  const copies: string[] = [];
+  port.mirrorSink = { mirror: (target, copy) => copies.push(`${target} ${formatHex(copy.frame)}`) };
   const wasRight = wrongChecksums(packet, headers).length === 0;
-  const verdict = port.process(sent.direction, packet, headers, nowMs);
+  const verdict = process();
   port.mirrorSink = undefined;
   if (verdict === "drop" || verdict === "pending") return verdict;
   const check = new Headers();
@@ -125,6 +137,54 @@ export function holdBothPathsEqual(options: PropertyOptions): void {
         }
         nowMs += each.sent.waitMs;
         expect(outcome(fast, each.sent, nowMs, each.ttl)).toBe(outcome(slow, each.sent, nowMs, each.ttl));
+      }
+    }),
+    options,
+  );
+}
+
+type Send = Extract<Step, { readonly kind: "send" }>;
+
+/** Cuts steps into runs of sends that go one way, and single changes. */
+function burstsOf(steps: readonly Step[]): (readonly Send[] | Step)[] {
+  const found: (Send[] | Step)[] = [];
+  for (const each of steps) {
+    const last = found.at(-1);
+    if (each.kind === "change") found.push(each);
+    else if (!Array.isArray(last) || last.length === BURST_FRAMES_MAX) found.push([each]);
+    else if (last[0]?.sent.direction === each.sent.direction) last.push(each);
+    else found.push([each]);
+  }
+  return found;
+}
+
+/** Sends random packets one by one through one port, and by the burst through another. */
+export function holdBurstsEqual(options: PropertyOptions): void {
+  const burst = new Burst();
+  fc.assert(
+    fc.property(run, ({ first, steps }) => {
+      const [alone, together] = [makeRandomPort(true), makeRandomPort(true)];
+      const change = (layer: number, wanted: readonly Group[]): void => {
+        configure(alone, layer, wanted);
+        configure(together, layer, wanted);
+      };
+      for (const [layer, wanted] of first.entries()) change(layer, wanted);
+      let nowMs = 0;
+      for (const each of burstsOf(steps)) {
+        if ("kind" in each) {
+          if (each.kind === "change") change(each.layer, each.groups);
+          continue;
+        }
+        nowMs += each[0]!.sent.waitMs;
+        burst.clear();
+        for (const { sent, ttl } of each) expect(burst.add(packetOf(sent, ttl))).toBeUndefined();
+        together.readAhead(each[0]!.sent.direction, burst);
+        for (const [index, { sent, ttl }] of each.entries()) {
+          const { packet, headers } = burst.frameAt(index);
+          const made = outcomeOf(together, packet, headers, () => together.processRead(burst, index, nowMs));
+          expect(made).toBe(outcome(alone, sent, nowMs, ttl));
+        }
+        expect([together.counters, together.packets]).toEqual([alone.counters, alone.packets]);
       }
     }),
     options,

@@ -1,5 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { holdBothPathsEqual, holdForkEqual, holdHostileFrames, holdTwinEqual } from "./fast-path.suite.ts";
+import {
+  holdBothPathsEqual,
+  holdBurstsEqual,
+  holdForkEqual,
+  holdHostileFrames,
+  holdTwinEqual,
+} from "./fast-path.suite.ts";
 
 describe("the fast path", () => {
   it("gives the bytes that the slow path gives, through rule changes, ageing and full pools", () => {
@@ -8,6 +14,10 @@ describe("the fast path", () => {
 
   it("gives what a naive twin gives that knows no flows but lists, and no checksums but whole ones", () => {
     holdTwinEqual({ numRuns: 100 });
+  }, 30_000);
+
+  it("gives frames that come together what it gives each that comes alone", () => {
+    holdBurstsEqual({ numRuns: 100 });
   }, 30_000);
 
   it("takes damaged frames without harm, the same on both paths", () => {

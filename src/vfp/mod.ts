@@ -7,6 +7,7 @@
  * port.setGroups(filter.name, [createGroup({ name: "OUT", direction: "out", family: 4, priority: 1, match: "priority", rules })]);
  * const verdict = port.process("out", packet, headers, clock.nowMs()); // the packet is rewritten in place
  */
+export { BURST_FRAMES_MAX, Burst, BurstFrame } from "./burst.ts";
 export type { Condition } from "./condition.ts";
 export { Group, createGroup } from "./group.ts";
 export { AddressSet } from "./address-set.ts";

@@ -86,13 +86,22 @@ const RECORD_BITS = 21;
 const RECORD_MASK = (1 << RECORD_BITS) - 1;
 const RECORDS_MAX = RECORD_MASK;
 const OUTERS_MAX = 4_096;
+/** Words of a cache line. */
+const LINE_WORDS = 16;
+/**
+ * What stands before the first record, so that records begin where a pair of cache lines does: large buffers lie 16 bytes
+ * behind the begin of a page with glibc. Elsewhere a record may touch one line more.
+ */
+const FRONT_BYTES = 112;
+/** Fewer flows than this are near anyway. */
+const LOOK_AHEAD_FLOWS_MIN = 1_024;
 
 const NO_WORDS = new Int32Array(0);
 const NO_DOUBLES = new Float64Array(0);
 
 export class UnifiedFlowTable implements UnifiedFlowBooks {
   private keyWords: number;
-  /** Even, so that doubles lie at whole places. */
+  /** Words of a record: whole cache lines. */
   private stride: number;
   private words: Int32Array = NO_WORDS;
   private doubles: Float64Array = NO_DOUBLES;
@@ -130,6 +139,32 @@ export class UnifiedFlowTable implements UnifiedFlowBooks {
       if ((wordAt(words, at) & Kind.lengthMask) === length && isKey(words, at + KEY, key, length))
         return record;
     }
+  }
+
+  /**
+   * Reads what it takes to find the first `count` of `hashes` and to take their flows: all entries, then all records, so that
+   * they come from memory side by side. Changes nothing. @returns a number made of what was read, which keeps the compiler
+   * from leaving the reading out.
+   */
+  lookAhead(hashes: Int32Array, count: number): number {
+    if (this.count < LOOK_AHEAD_FLOWS_MIN) return 0;
+    const { index, words, stride } = this;
+    const mask = this.capacity - 1;
+    let seen = 0;
+    for (let i = 0; i < count; i++) seen ^= wordAt(index, wordAt(hashes, i) & mask);
+    for (let i = 0; i < count; i++) {
+      const hash = wordAt(hashes, i);
+      let slot = hash & mask;
+      let entry = wordAt(index, slot);
+      while (entry !== 0 && ((entry ^ hash) & ~RECORD_MASK) !== 0) {
+        slot = (slot + 1) & mask;
+        entry = wordAt(index, slot);
+      }
+      if (entry === 0) continue;
+      const at = ((entry & RECORD_MASK) - 1) * stride;
+      for (let line = 0; line < stride; line += LINE_WORDS) seen ^= wordAt(words, at + line);
+    }
+    return seen;
   }
 
   /**
@@ -385,7 +420,7 @@ export class UnifiedFlowTable implements UnifiedFlowBooks {
     assert(next < RECORDS_MAX, "a port has no more flows than its index can number");
     if ((next + 1) * this.stride > this.words.length) {
       const records = Math.max(CAPACITY_MIN, next * 2);
-      this.resize(new Int32Array(records * this.stride), this.stride);
+      this.resize(wordsFor(records * this.stride), this.stride);
     }
     return this.flows.push(undefined) - 1;
   }
@@ -394,7 +429,7 @@ export class UnifiedFlowTable implements UnifiedFlowBooks {
   private widen(keyWords: number): void {
     this.keyWords = keyWords;
     const stride = strideFor(keyWords);
-    this.resize(new Int32Array((this.words.length / this.stride) * stride), stride);
+    this.resize(wordsFor((this.words.length / this.stride) * stride), stride);
   }
 
   private resize(words: Int32Array, stride: number): void {
@@ -406,7 +441,7 @@ export class UnifiedFlowTable implements UnifiedFlowBooks {
     }
     this.stride = stride;
     this.words = words;
-    this.doubles = new Float64Array(words.buffer);
+    this.doubles = new Float64Array(words.buffer, words.byteOffset, words.length / 2);
   }
 
   // The index: open addressing with linear probing; a removal shifts the following entries back.
@@ -452,7 +487,11 @@ function entryFor(hash: number, record: number): number {
 }
 
 function strideFor(keyWords: number): number {
-  return KEY + keyWords + ((KEY + keyWords) & 1);
+  return Math.ceil((KEY + keyWords) / LINE_WORDS) * LINE_WORDS;
+}
+
+function wordsFor(length: number): Int32Array {
+  return new Int32Array(new ArrayBuffer(FRONT_BYTES + length * 4), FRONT_BYTES, length);
 }
 
 function isKey(words: Int32Array, at: number, key: Int32Array, length: number): boolean {

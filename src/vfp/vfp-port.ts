@@ -2,50 +2,36 @@
  * One switch port's pipeline: layers on the slow path (walk.ts), unified flows on the fast one. Both give the same bytes.
  * Source of the algorithm: dataplane.md §1.12. Inferred: the order of its steps, from the facts of §1.1–1.11.
  */
-import { assert } from "../base/assert.ts";
 import { readU8 } from "../base/bytes.ts";
 import { LIMITS } from "../base/limits.ts";
 import type { Prng } from "../base/prng.ts";
 import type { Recorder } from "../base/recorder.ts";
 import type { KnowledgeCode } from "../knowledge/codes.ts";
-import type { Ip, IpFamily } from "../net/ip.ts";
-import type { Mac } from "../net/mac.ts";
 import type { Headers } from "../wire/headers.ts";
 import { IpProtocol } from "../wire/ip-protocol.ts";
 import type { Packet } from "../wire/packet.ts";
 import { TcpFlag } from "../wire/tcp.ts";
 import type { TunnelHeaders } from "../wire/tunnel.ts";
+import type { Burst, BurstFrame } from "./burst.ts";
 import { CONTROL_FLAGS, type PortCounters, countTcpFlags, newPortCounters } from "./counters.ts";
 import { OuterHeadersTable } from "./encapsulation.ts";
-import { FlowCensus } from "./flow-census.ts";
 import type { FlowKey } from "./flow-key.ts";
 import { FragmentCache, isUdpFragment, trainKey } from "./fragment-cache.ts";
-import type { Group } from "./group.ts";
 import type { QuotedPacket } from "./icmp-error.ts";
-import { Layer, type RuleMatch } from "./layer.ts";
-import type { MappingSpace } from "./mapping-space.ts";
-import type { NatPool } from "./nat-pool.ts";
-import { NOBODY_WAITS, type NextHopResolver, type NextHopWaiter } from "./next-hop.ts";
+import type { Layer, RuleMatch } from "./layer.ts";
 import { PortScratch } from "./port-scratch.ts";
-import { GuardPost } from "./port-guards.ts";
+import type { Ip } from "../net/ip.ts";
 import { PortRecorder } from "./port-recorder.ts";
-import {
-  DEFAULT_FLOW_SETTINGS,
-  DEFAULT_PARSER_SETTINGS,
-  NO_ADDRESS_INFO,
-  type PortAddressInfo,
-  type PortFlowSettings,
-  type PortGuards,
-  type PortParserSettings,
-  vxlanPortFor,
-} from "./port-settings.ts";
-import type { Direction, LayerDefinition } from "./rule.ts";
+import { vxlanPortFor } from "./port-settings.ts";
+import { ProgrammedPort } from "./programmed-port.ts";
+import type { Direction } from "./rule.ts";
 import { type Charge, TokenBuckets, admitAll } from "./token-bucket.ts";
 import { wordsToIp } from "./transposition.ts";
 import { type FlowEffects, UnifiedFlow, applyTransposition, suits } from "./unified-flow.ts";
 import { UnifiedFlowTable } from "./unified-flow-table.ts";
 import { type Verdict, Walk, type WalkedPort } from "./walk.ts";
 
+export type { VfpPortOptions } from "./programmed-port.ts";
 export type { Verdict } from "./walk.ts";
 
 /** Observed for paroute: cache entries live 30 s (dataplane.md §1.6). */
@@ -63,33 +49,12 @@ export interface MirrorSink {
   mirror(target: string, copy: Packet): void;
 }
 
-export interface VfpPortOptions {
-  readonly id: string;
-  /** As traces name it. */
-  readonly name: string;
-  /** The node, as traces name it. */
-  readonly node: string;
-  readonly layers: readonly LayerDefinition[];
-  readonly nextHopResolver?: NextHopResolver | undefined;
-  /** Is told when a next hop that a packet waits for is settled. */
-  readonly nextHopWaiter?: NextHopWaiter | undefined;
-  /** False walks the layers for every packet. Default true. */
-  readonly unifiedFlows?: boolean;
-}
-
-export class VfpPort implements WalkedPort {
-  readonly id: string;
-  readonly name: string;
-  readonly node: string;
-  nextHopResolver: NextHopResolver | undefined;
-  nextHopWaiter: NextHopWaiter;
+export class VfpPort extends ProgrammedPort implements WalkedPort {
   mirrorSink: MirrorSink | undefined;
   /** False: frames pass untouched and uncounted (dataplane.md §1.2). */
   isEnabled = true;
   /** True: everything is dropped; health checks call such a pod broken (dataplane.md §1.2). */
   isBlocked = false;
-  /** Goes up with every change of rules; a unified flow of an older generation is walked again. */
-  generation = 0;
   /** Dropped packets by code. */
   readonly drops: Map<KnowledgeCode, number> = new Map();
   /** Behind the verdict `drop`: why. */
@@ -101,48 +66,19 @@ export class VfpPort implements WalkedPort {
   };
   /** Behind the verdict `delayed`: when the packet goes on, and whether it is turned. */
   readonly delay: { untilMs: number; isTurned: boolean } = { untilMs: 0, isTurned: false };
-  readonly census: FlowCensus;
   /** The IPv4 identification of the next packet that is encapsulated. */
   nextIdentification = 0;
   /** A known defect: later fragments lost because their entry collides with another one (dataplane.md §9, F-04). */
   fragmentCollisions: { readonly rate: number; readonly random: Prng } | undefined;
   /** A known defect: datagrams in fragments that the vNIC sends are lost (dataplane.md §9, F-32). */
   losesUdpFragments = false;
-  private readonly outOrder: readonly Layer[];
-  private readonly inOrder: readonly Layer[];
-  private readonly layersByName: Map<string, Layer>;
-  private readonly natPools = new Map<string, NatPool>();
-  private spaces: Map<string, MappingSpace> | undefined;
   private buckets: TokenBuckets | undefined;
-  private absent: Set<Layer> | undefined;
-  /** The pipeline without what is absent; undefined until somebody asks. */
-  private presentOrder: Readonly<Record<Direction, readonly Layer[]>> | undefined;
   private scratchPad: PortScratch | undefined;
   /** Only the port itself changes it; others list it. */
   readonly unified: UnifiedFlowTable = new UnifiedFlowTable(KEY_WORDS_USUAL);
   private outers: OuterHeadersTable | undefined;
   private readonly fragments = new FragmentCache();
-  private guardPost: GuardPost | undefined;
-  private addressInfo: PortAddressInfo = NO_ADDRESS_INFO;
-  private parser: PortParserSettings = DEFAULT_PARSER_SETTINGS;
   private sweepNowMs = 0;
-
-  constructor(options: VfpPortOptions) {
-    this.id = options.id;
-    this.name = options.name;
-    this.node = options.node;
-    this.nextHopResolver = options.nextHopResolver;
-    this.nextHopWaiter = options.nextHopWaiter ?? NOBODY_WAITS;
-    this.census = new FlowCensus(
-      options.unifiedFlows === false
-        ? { ...DEFAULT_FLOW_SETTINGS, usesUnifiedFlows: false }
-        : DEFAULT_FLOW_SETTINGS,
-    );
-    const layers = options.layers.map((definition) => new Layer(definition, this.census));
-    this.outOrder = layers.sort((a, b) => a.definition.priority - b.definition.priority);
-    this.inOrder = this.outOrder.toReversed();
-    this.layersByName = new Map(layers.map((layer) => [layer.definition.name, layer]));
-  }
 
   private get scratch(): PortScratch {
     return (this.scratchPad ??= new PortScratch());
@@ -164,11 +100,6 @@ export class VfpPort implements WalkedPort {
     return this.scratch.tunnel;
   }
 
-  /** Layers in the order in which outgoing packets meet them. */
-  get layers(): readonly Layer[] {
-    return this.outOrder;
-  }
-
   get unifiedFlowCount(): number {
     return this.unified.size;
   }
@@ -178,148 +109,13 @@ export class VfpPort implements WalkedPort {
     return flow.isCurrent(this.generation, this.census.flowsMade, nowMs);
   }
 
-  /** Who is behind the port, and what stands outside on what it encapsulates. */
-  get address(): PortAddressInfo {
-    return this.addressInfo;
-  }
-
-  set address(address: PortAddressInfo) {
-    this.addressInfo = Object.freeze({ ...address });
-    this.generation++;
-  }
-
-  /** What the port refuses whatever its rules say. Default: nothing. */
-  get guards(): PortGuards {
-    return this.guardPost?.guards ?? {};
-  }
-
-  set guards(guards: PortGuards) {
-    const isEmpty = Object.values(guards).every((value) => value === undefined || value === false);
-    this.guardPost = isEmpty ? undefined : new GuardPost(guards);
-  }
-
-  get parserSettings(): PortParserSettings {
-    return this.parser;
-  }
-
-  set parserSettings(settings: PortParserSettings) {
-    this.parser = Object.freeze({ ...settings });
-    this.generation++;
-  }
-
-  get flowSettings(): PortFlowSettings {
-    return this.census.settings;
-  }
-
-  /** Flows that are there already live by the new settings, too. */
-  set flowSettings(settings: PortFlowSettings) {
-    this.census.settings = Object.freeze({ ...settings });
-    this.generation++;
-  }
-
-  get vxlanPort(): number {
-    return this.parser.vxlanPort;
-  }
-
-  get providerMac(): Mac {
-    return this.addressInfo.fakeMac ?? (0 as Mac);
-  }
-
   get outerHeaders(): OuterHeadersTable {
     return (this.outers ??= new OuterHeadersTable());
   }
 
-  providerAddress(family: IpFamily): Ip | undefined {
-    return family === 4 ? this.addressInfo.providerIpv4 : this.addressInfo.providerIpv6;
-  }
-
-  /** True while a rule may put outer headers on what comes from behind the port. */
-  get mayEncapsulate(): boolean {
-    return this.outOrder.some((layer) => layer.encapsulates);
-  }
-
-  getLayer(name: string): Layer | undefined {
-    return this.layersByName.get(name);
-  }
-
-  /** Replaces the groups of a layer. Existing flows are judged again when their next packet comes. */
-  setGroups(layerName: string, groups: readonly Group[]): void {
-    const layer = this.layerNamed(layerName);
-    const isSame =
-      groups.length === layer.groups.length && groups.every((group) => layer.groups.includes(group));
-    if (isSame) return;
-    layer.setGroups(groups);
-    this.generation++;
-  }
-
-  /**
-   * Takes a layer out of the pipeline, or puts it back. `isNoticed` false leaves flows as they are, which is a known
-   * defect: flows made in the gap go on without the layer (dataplane.md §9, F-03).
-   */
-  setLayerPresent(layerName: string, isPresent: boolean, isNoticed = true): void {
-    const layer = this.layerNamed(layerName);
-    this.absent ??= new Set();
-    if (isPresent) this.absent.delete(layer);
-    else this.absent.add(layer);
-    this.presentOrder = undefined;
-    if (isNoticed) this.generation++;
-  }
-
-  /** False while the layer is taken out of the pipeline. */
-  isLayerPresent(layerName: string): boolean {
-    return this.absent?.has(this.layerNamed(layerName)) !== true;
-  }
-
-  /** Ends all flows of a layer; what is left of connections is judged by its rules anew (dataplane.md §9, F-02). */
-  forgetFlows(layerName: string): void {
-    this.layerNamed(layerName).removeFlows();
-  }
-
-  addNatPool(pool: NatPool): void {
-    assert(!this.natPools.has(pool.name), `port ${this.name} has a NAT pool ${pool.name} already`);
-    this.natPools.set(pool.name, pool);
-  }
-
-  /** Forgets a pool and all flows that hold a port of it; its blocks go back to the node. */
-  removeNatPool(name: string): void {
-    const pool = this.natPools.get(name);
-    if (pool === undefined) return;
-    for (const layer of this.outOrder) layer.removeFlowsOf(pool);
-    pool.close();
-    this.natPools.delete(name);
-    this.generation++;
-  }
-
-  getNatPool(name: string): NatPool | undefined {
-    return this.natPools.get(name);
-  }
-
-  listNatPools(): NatPool[] {
-    return [...this.natPools.values()];
-  }
-
-  /** Puts a space in the place of one of the same name. */
-  setSpace(space: MappingSpace): void {
-    this.spaces ??= new Map();
-    this.spaces.set(space.name, space);
-    this.generation++;
-  }
-
-  removeSpace(name: string): void {
-    if (this.spaces?.delete(name) === true) this.generation++;
-  }
-
-  getSpace(name: string): MappingSpace | undefined {
-    return this.spaces?.get(name);
-  }
-
-  listSpaces(): MappingSpace[] {
-    return [...(this.spaces?.values() ?? [])];
-  }
-
   sweepIdleFlows(): boolean {
     let removed = 0;
-    for (const layer of this.outOrder) removed += layer.sweep(this.sweepNowMs, SWEEP_SLOTS);
+    for (const layer of this.layers) removed += layer.sweep(this.sweepNowMs, SWEEP_SLOTS);
     return removed > 0;
   }
 
@@ -346,16 +142,6 @@ export class VfpPort implements WalkedPort {
     if (rule.action.type !== "qos") return undefined;
     const name = [layer.definition.name, group.direction, group.family, group.name, rule.id].join("|");
     return { bucket: (this.buckets ??= new TokenBuckets()).get(name), limit: rule.action };
-  }
-
-  orderOf(direction: Direction): readonly Layer[] {
-    const { absent } = this;
-    if (absent === undefined || absent.size === 0) return direction === "out" ? this.outOrder : this.inOrder;
-    this.presentOrder ??= {
-      out: this.outOrder.filter((layer) => !absent.has(layer)),
-      in: this.inOrder.filter((layer) => !absent.has(layer)),
-    };
-    return this.presentOrder[direction];
   }
 
   /**
@@ -427,7 +213,7 @@ export class VfpPort implements WalkedPort {
     if (isWhole && recorder === undefined && !isControl && this.census.settings.usesUnifiedFlows) {
       const flow = this.unified.find(key.words, key.length, key.hash);
       if (flow >= 0) {
-        const verdict = this.followUnifiedFlow(flow, direction, packet, headers, nowMs);
+        const verdict = this.followUnifiedFlow(flow, direction, packet, headers, tunnel, nowMs);
         if (verdict !== undefined) return verdict;
       }
     }
@@ -444,6 +230,71 @@ export class VfpPort implements WalkedPort {
       recorder: this.listenFor(recorder, packet, direction, nowMs),
     });
     return this.walkLayers(walk, isWhole);
+  }
+
+  /**
+   * Reads all frames of a burst that goes in `direction`, and what is kept of their flows, so that `processRead` waits for
+   * none of it. Changes nothing. Until their turn comes, nobody else may change the frames.
+   */
+  readAhead(direction: Direction, burst: Burst): void {
+    burst.direction = direction;
+    burst.settings = this.parser;
+    const { hashes, length } = burst;
+    let count = 0;
+    for (let i = 0; i < length; i++) {
+      const frame = burst.frameAt(i);
+      frame.isRead = this.readFrame(frame, direction);
+      if (frame.isRead) hashes[count++] = frame.key.hash;
+    }
+    burst.seen = this.unified.lookAhead(hashes, count);
+  }
+
+  /** @returns false when a flow alone cannot say what becomes of the frame. */
+  private readFrame({ packet, headers, key, tunnel }: BurstFrame, direction: Direction): boolean {
+    const { protocol } = headers;
+    if (headers.family === 0 || protocol === IpProtocol.icmp || protocol === IpProtocol.icmpv6) return false;
+    tunnel.kind = undefined;
+    if ((protocol === IpProtocol.udp || protocol === IpProtocol.gre) && this.parser.parsesTunnels) {
+      const vxlanPort = vxlanPortFor(this.parser, packet.bytes, headers);
+      if (tunnel.locate(packet.bytes, headers, vxlanPort) !== undefined) return false;
+    }
+    const frame = tunnel.kind === undefined ? headers : tunnel.inner;
+    if (headers.isFragment || frame.isFragment) return false;
+    if (frame.protocol === IpProtocol.tcp && frame.transport >= 0) {
+      if ((readU8(packet.bytes, frame.transport + 13) & CONTROL_FLAGS) !== 0) return false;
+    }
+    key.read(packet, headers, direction, tunnel, packet.tni);
+    return true;
+  }
+
+  /** What `process` does, for a frame of a burst that was read ahead; its headers are in the burst. */
+  processRead(burst: Burst, index: number, nowMs: number, recorder?: Recorder): Verdict {
+    const { direction } = burst;
+    const frame = burst.frameAt(index);
+    const { packet, headers } = frame;
+    if (frame.isRead && burst.settings === this.parser && recorder === undefined && this.followsFlows) {
+      frame.isRead = false;
+      const { key } = frame;
+      const flow = this.unified.find(key.words, key.length, key.hash);
+      const verdict =
+        flow < 0 ? undefined : this.followUnifiedFlow(flow, direction, packet, headers, frame.tunnel, nowMs);
+      if (verdict !== undefined) {
+        if (direction === "out") this.packets.out++;
+        else this.packets.in++;
+        return verdict;
+      }
+    }
+    return this.process(direction, packet, headers, nowMs, recorder);
+  }
+
+  /** True while nothing is asked before the flows are. */
+  private get followsFlows(): boolean {
+    return (
+      this.isEnabled &&
+      !this.isBlocked &&
+      this.guardPost === undefined &&
+      this.census.settings.usesUnifiedFlows
+    );
   }
 
   private walkLayers(walk: Walk, isWhole: boolean): Verdict {
@@ -497,10 +348,11 @@ export class VfpPort implements WalkedPort {
     direction: Direction,
     packet: Packet,
     headers: Headers,
+    tunnel: TunnelHeaders,
     nowMs: number,
   ): Verdict | undefined {
-    const verdict = this.unified.take(flow, this, nowMs, packet, headers, this.scratch.tunnel);
-    if (verdict === "not") return this.followUnusualFlow(flow, direction, packet, headers, nowMs);
+    const verdict = this.unified.take(flow, this, nowMs, packet, headers, tunnel);
+    if (verdict === "not") return this.followUnusualFlow(flow, direction, packet, headers, tunnel, nowMs);
     if (direction === "out") this.counters.out.unifiedFlowMatch++;
     else this.counters.in.unifiedFlowMatch++;
     return verdict;
@@ -512,9 +364,10 @@ export class VfpPort implements WalkedPort {
     direction: Direction,
     packet: Packet,
     headers: Headers,
+    tunnel: TunnelHeaders,
     nowMs: number,
   ): Verdict | undefined {
-    const { unified, tunnel } = this;
+    const { unified } = this;
     if (!unified.isCurrent(flow, this.generation, this.census.flowsMade, nowMs)) return undefined;
     if (!unified.suits(flow, packet, headers, tunnel)) return undefined;
     const effects = unified.effectsOf(flow);
@@ -582,12 +435,6 @@ export class VfpPort implements WalkedPort {
     nowMs: number,
   ): PortRecorder | undefined {
     return recorder === undefined ? undefined : new PortRecorder(recorder, this, packet, direction, nowMs);
-  }
-
-  private layerNamed(name: string): Layer {
-    const layer = this.layersByName.get(name);
-    assert(layer !== undefined, `port ${this.name} has no layer ${name}`);
-    return layer;
   }
 
   private refuse(

@@ -37,6 +37,9 @@ export class NodeLife {
   /** Nodes that are not joined. */
   private readonly standings = new Map<string, Exclude<NodeStanding, "joined">>();
 
+  /** Nodes whose kubelet has begun during an outage of the API server. */
+  private readonly unregistered = new Set<string>();
+
   constructor(parts: NodeLifeParts) {
     this.parts = parts;
   }
@@ -77,6 +80,16 @@ export class NodeLife {
         this.flannelOf("set-clock").moveClock(name, change.byMs);
         await this.parts.work();
         return `the machine's clock has moved by ${change.byMs} ms`;
+    }
+  }
+
+  /** After an outage kubelets register and report, and the node controller sees who is silent. */
+  apiIsBack(): void {
+    for (const node of this.parts.cluster.nodes) {
+      const { name } = node.spec;
+      const standing = this.standingOf(name);
+      if (standing === "stopped") this.tellUnready(name);
+      if (standing === "joined" && this.unregistered.has(name)) this.register(node);
     }
   }
 
@@ -154,9 +167,22 @@ export class NodeLife {
   /** Power on: flanneld first, as everything else needs its network. */
   private async comeUp(node: ClusterNode): Promise<void> {
     this.plugIn(node);
+    this.register(node);
     await this.startPrograms(node);
-    this.tellReady(node.spec.name);
     await this.parts.work();
+  }
+
+  /** A kubelet that begins registers its Node, if it is not there, and says that it is ready. */
+  private register(node: ClusterNode): void {
+    const { kube, cluster, isApiUp } = this.parts;
+    const { name } = node.spec;
+    if (!isApiUp()) {
+      this.unregistered.add(name);
+      return;
+    }
+    this.unregistered.delete(name);
+    if (kube.get("Node", "", name) === undefined) kube.apply(nodeObjects(cluster.file, node.spec));
+    else this.tellNode(name, { status: "True", reason: "KubeletReady" });
   }
 
   private async startPrograms(node: ClusterNode): Promise<void> {
@@ -207,7 +233,7 @@ export class NodeLife {
         ? node.spec.podCIDR
         : checkJoinRange(cluster, podCIDR, node, kube.objects("Node"));
     this.changeRange(node, range);
-    kube.apply(nodeObjects(cluster.file, node.spec));
+    this.register(node);
     kubelets.get(name)?.joined(cluster.file);
     this.standings.delete(name);
     await this.startPrograms(node);
@@ -237,10 +263,6 @@ export class NodeLife {
     this.tellNode(name, UNKNOWN);
     if (!this.parts.isApiUp()) return;
     for (const pod of this.parts.kube.podsOnNode(name)) this.tellUnreadyPod(pod, undefined);
-  }
-
-  private tellReady(name: string): void {
-    this.tellNode(name, { status: "True", reason: "KubeletReady" });
   }
 
   private tellNode(

@@ -89,6 +89,20 @@ describe("with an API server", () => {
     await run.stop();
   });
 
+  it.each([
+    ["reference", 0],
+    ["better", 1],
+  ] as const)(
+    "%s: --bind-address and no Node: %i load balancers after three seconds",
+    async (compat, count) => {
+      const run = await start(plane(WEB), "--bind-address=10.0.0.11", `--mullion-compat=${compat}`);
+      expect(await run.loadBalancers()).toHaveLength(count);
+      await run.pass(30);
+      expect(await run.loadBalancers()).toEqual(PROGRAMMED);
+      await run.stop();
+    },
+  );
+
   it("waits half a minute for its Node, and goes on without", async () => {
     const run = await start(plane(WEB));
     await run.pass(20);

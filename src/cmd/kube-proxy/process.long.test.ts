@@ -8,7 +8,8 @@ import { join, resolve } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { HcnClient } from "../../hcn/client.ts";
 import { findHns } from "../../hcn/find-hns.node.ts";
-import { createEndpoint, createNetwork, listLoadBalancers } from "../../hcn/operations.ts";
+import { createEndpoint, createNetwork, listEndpoints, listLoadBalancers } from "../../hcn/operations.ts";
+import { LOCAL_POD, OVERLAY, SOURCE_VIP, addOverlayNetwork } from "../../testing/overlay-node.ts";
 
 const WAIT = { timeout: 30_000, interval: 100 } as const;
 
@@ -180,6 +181,39 @@ describe("the executable kube-proxy", () => {
 
     expect(await stop(second)).toEqual({ code: 0, signal: null });
     expect(await vips()).toHaveLength(3);
+  });
+
+  it("programs an overlay network: source VIP, ClusterIP and a pod elsewhere become endpoints", async () => {
+    writeService("web", "10.96.0.20");
+    await serveHns();
+    await addOverlayNetwork(client);
+    const [healthz, metrics] = [await freePort(), await freePort()];
+    const proxy = start(
+      "kube-proxy",
+      `--mullion-manifests=${join(folder, "manifests")}`,
+      "--hostname-override=win-1",
+      "--bind-address=10.0.0.11",
+      "--mullion-host-mac=00-15-5D-00-00-11",
+      `--network-name=${OVERLAY}`,
+      `--source-vip=${SOURCE_VIP}`,
+      `--healthz-bind-address=127.0.0.1:${healthz}`,
+      `--metrics-bind-address=127.0.0.1:${metrics}`,
+    );
+    await expect.poll(vips, WAIT).toEqual(["10.96.0.20"]);
+    const providers = (await listEndpoints(client)).map(({ IpConfigurations, Policies = [] }) => {
+      const provider = Policies.find(({ Type }) => Type === "ProviderAddress")?.Settings?.["ProviderAddress"];
+      return [IpConfigurations?.[0]?.IpAddress, provider];
+    });
+    expect(new Map(providers as [string, unknown][])).toEqual(
+      new Map<string, unknown>([
+        [LOCAL_POD, undefined],
+        [SOURCE_VIP, undefined],
+        ["10.96.0.20", "10.0.0.11"],
+        ["10.244.2.3", "10.0.0.12"],
+      ]),
+    );
+    expect((await listLoadBalancers(client)).map(({ SourceVIP }) => SourceVIP)).toEqual([SOURCE_VIP]);
+    expect(await stop(proxy)).toEqual({ code: 0, signal: null });
   });
 
   it("ends at once with Ctrl-C, also while it waits", async () => {

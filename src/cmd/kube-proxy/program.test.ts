@@ -140,6 +140,45 @@ winkernel: {networkName: ${NETWORK}}
     await run.stop();
   });
 
+  it("shows its flags and its state behind their gates", async () => {
+    const metrics = "127.0.0.1:10249";
+    const closed = await start();
+    for (const path of ["/flagz", "/statusz"])
+      expect(await closed.get(metrics, path)).toMatchObject({ status: 404 });
+    await closed.stop();
+    const gates = "--feature-gates=ComponentFlagz=true,ComponentStatusz=true";
+    const old = await start({ argv: [...FLAGS, gates, "--mullion-kubernetes=1.32"] });
+    expect(await old.get(metrics, "/flagz")).toMatchObject({ status: 404 });
+    await old.stop();
+    const run = await start({ argv: [...FLAGS, gates, "--mullion-kubernetes=1.34"] });
+    await run.pass(3_725);
+    const flagz = (await run.get(metrics, "/flagz"))?.body ?? "";
+    expect(flagz).toMatch(
+      /^\nkube-proxy flags\nWarning: This endpoint is not meant to be machine parseable, /,
+    );
+    const lines = flagz.split("\n");
+    expect(lines).toContain("bind-address: 10.0.0.11");
+    expect(lines).toContain("iptables-sync-period: 30s");
+    expect(lines).toContain("enable-dsr: false");
+    expect(lines).toContain("feature-gates: ComponentFlagz=true,ComponentStatusz=true");
+    const statusz = (await run.get(metrics, "/statusz"))?.body ?? "";
+    expect(statusz).toMatch(/^\nkube-proxy statusz\nWarning: /);
+    expect(statusz).toContain("\nStarted:  Sun Nov 22 00:00:00 UTC 2026\nUp:  1 hr 02 min 07 sec\n");
+    expect(statusz).toContain("\nBinary version:  1.34.0\n");
+    await run.stop();
+  });
+
+  it("logs as JSON", async () => {
+    const run = await start({ argv: [...FLAGS, "--logging-format=json", "--v=2"] });
+    await run.stop();
+    const lines = run.terminal.errors
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line) as object);
+    expect(lines.length).toBeGreaterThan(3);
+    for (const line of lines) expect(Object.keys(line).slice(0, 3)).toEqual(["ts", "caller", "msg"]);
+  });
+
   it("serves the health checks of Services, and closes them with the Service", async () => {
     const more = ", type: LoadBalancer, externalTrafficPolicy: Local, healthCheckNodePort: 32000";
     const text = serviceAndSlice(["10.244.1.4"], more).replace("type: NodePort, ", "");
@@ -226,6 +265,57 @@ winkernel: {networkName: ${NETWORK}}
     expect(await run.get("0.0.0.0:10256", "/livez")).toMatchObject({ status: 200 });
     await run.stop();
   });
+
+  const CHANGED = PROGRAMMED.map((text) => text.replace("10.244.1.4,", "")).toSorted();
+  // Up to 1.36 an HNS that is away counts as a network that is gone: its load balancers are forgotten, and stand in the
+  // way when it is back (kube-proxy.md §7, row 14).
+  it.each([
+    ["reference", "1.37", PROGRAMMED.toSorted(), CHANGED],
+    ["reference", "1.36", PROGRAMMED.toSorted(), PROGRAMMED.toSorted()],
+    ["better", "1.37", CHANGED, CHANGED],
+    ["better", "1.36", CHANGED, CHANGED],
+  ] as const)(
+    "%s, %s: what changed while HNS was away, two seconds after its return, and a minute later",
+    async (compat, kubernetes, soon, later) => {
+      const hns = await nodeWithPod();
+      const argv = [...FLAGS, `--mullion-compat=${compat}`, `--mullion-kubernetes=${kubernetes}`];
+      const run = await start({ hns, argv });
+      const id = await hns.client.faults.add({ effect: "stop" });
+      await run.rewrite("web.yaml", serviceAndSlice(["10.244.2.3"]));
+      await run.pass(1);
+      await hns.client.faults.remove(id);
+      await run.pass(2);
+      expect(await run.loadBalancers()).toEqual(soon);
+      await run.pass(60);
+      expect(await run.loadBalancers()).toEqual(later);
+      await run.stop();
+    },
+  );
+
+  it.each([
+    ["reference", 1],
+    ["better", 2],
+  ] as const)(
+    "%s: what HNS refuses is a log line with its code, and %i of the Service's front ends stand",
+    async (compat, standing) => {
+      const hns = await nodeWithPod();
+      const { client } = hns;
+      const run = new ProgramRun({ argv: [...FLAGS, `--mullion-compat=${compat}`], files: FILES, hns });
+      const id = await client.faults.add({
+        effect: "fail",
+        calls: { operation: "create", kind: "LoadBalancer" },
+        error: "HCN_E_PORT_ALREADY_EXISTS",
+        times: 1,
+      });
+      await run.pass(0.5);
+      expect(run.terminal.errors).toContain('code="hns-fault-injected"');
+      expect(await run.loadBalancers()).toHaveLength(standing - 1);
+      await client.faults.remove(id);
+      await run.pass(61);
+      expect(await run.loadBalancers()).toEqual(PROGRAMMED.toSorted());
+      await run.stop();
+    },
+  );
 
   it("ends within seconds although HNS does not answer", async () => {
     const hns = await nodeWithPod();

@@ -18,6 +18,9 @@ const VERBS: Verbs = {
   apply: async (...given) => (await import("./apply.ts")).apply(...given),
   delete: async (...given) => (await import("./apply.ts")).deleteObjects(...given),
   down: async (...given) => (await import("./down.ts")).down(...given),
+  node: async (...given) => (await import("./node.ts")).node(...given),
+  controlPlane: async (...given) => (await import("./node.ts")).controlPlane(...given),
+  pass: async (...given) => (await import("./node.ts")).pass(...given),
   demo: async (...given) => (await import("./demo.ts")).demo(...given),
   cni: {
     attach: async (...given) => (await import("./cni/cni.ts")).realCniVerbs().attach(...given),

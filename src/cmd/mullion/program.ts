@@ -8,6 +8,7 @@ import { addCni } from "./cni/commands.ts";
 import { addHns } from "./hns/commands.ts";
 import { addKube } from "./kube/commands.ts";
 import { HNS_KIND_NAMES, KUBE_KIND_NAMES, parseSelections } from "./kinds.ts";
+import { addControlPlane, addNode, addPass } from "./node-commands.ts";
 import {
   EXAMPLE,
   type Run,
@@ -337,6 +338,9 @@ export function createProgram(verbs: GivenVerbs, terminal: Terminal, version: st
   if (verbs.apply !== undefined) addApply(program, run, verbs.apply, terminal);
   if (verbs.delete !== undefined) addDelete(program, run, verbs.delete, terminal);
   if (verbs.down !== undefined) addDown(program, run, verbs.down, terminal);
+  if (verbs.node !== undefined) addNode(program, run, verbs.node, terminal);
+  if (verbs.controlPlane !== undefined) addControlPlane(program, run, verbs.controlPlane, terminal);
+  if (verbs.pass !== undefined) addPass(program, run, verbs.pass, terminal);
   if (verbs.lint !== undefined) addLint(program, run, verbs.lint, terminal);
   addExplain(program, run, terminal);
   if (verbs.demo !== undefined) addDemo(program, run, verbs.demo, terminal);

@@ -62,6 +62,31 @@ describe("a cluster in the background", () => {
     await expect.poll(() => isAlive(pid)).toBe(false);
   });
 
+  it("lets its nodes lose HNS, leave and join again", async () => {
+    expect((await home.run("up", "-f", "examples/flannel-vxlan")).code).toBe(0);
+    expect(await home.run("node", "restart-hns", "win-1", "--state", "lose")).toMatchObject({
+      code: 0,
+      stdout: "node/win-1: HNS has been restarted (lose)\n",
+      stderr: expect.stringContaining("[cni-network-not-found]") as string,
+    });
+    expect((await home.run("node", "reboot", "win-1", "win-2")).stdout).toBe(
+      "node/win-1: the machine has been restarted\nnode/win-2: the machine has been restarted\n",
+    );
+    expect((await home.run("node", "leave", "win-2")).code).toBe(0);
+    expect((await home.run("get", "nodes", "-o", "name")).stdout).toBe("node/linux-1\nnode/win-1\n");
+    expect((await home.run("node", "start", "win-2")).stderr).toContain("[node-action-impossible]");
+    expect((await home.run("node", "rejoin", "win-2", "--pod-cidr", "10.244.9.0/24")).stdout).toBe(
+      "node/win-2: the node has joined with 10.244.9.0/24 for its pods\n",
+    );
+    expect((await home.run("control-plane", "stop")).stdout).toBe("The API server is down.\n");
+    expect((await home.run("delete", "node/win-1")).stderr).toContain("[kubernetes-unreachable]");
+    expect((await home.run("control-plane", "start")).code).toBe(0);
+    expect((await home.run("pass", "90s")).stdout).toMatch(/^The cluster's clock stands at \d+ ms\.\n$/);
+    expect((await home.run("get", "nodes", "-o", "name")).stdout).toBe(
+      "node/linux-1\nnode/win-1\nnode/win-2\n",
+    );
+  });
+
   it("that was killed leaves a socket that the next one replaces", async () => {
     expect((await home.run("up", "-f", EXAMPLE)).code).toBe(0);
     process.kill(holderOf("default"), "SIGKILL");

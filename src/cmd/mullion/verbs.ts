@@ -1,4 +1,5 @@
 /** The verbs that need a cluster, as the command line hands them over: parsed, checked, nothing read yet. */
+import type { NodeChange } from "../../cluster/life/node-change.ts";
 import type { CniVerbs } from "./cni/verbs.ts";
 import type { HnsVerbs } from "./hns/verbs.ts";
 import type { ClusterTarget, InputPaths, RunningName } from "./cluster-target.ts";
@@ -95,6 +96,24 @@ export interface DeleteRequest extends ApplyRequest {
   readonly isMissingGood: boolean;
 }
 
+export interface NodeRequest {
+  readonly running: RunningName;
+  /** At least one. */
+  readonly nodes: readonly string[];
+  /** The same for all of them, one after the other. */
+  readonly change: NodeChange;
+}
+
+export interface ControlPlaneRequest {
+  readonly running: RunningName;
+  readonly apiServer: "up" | "down";
+}
+
+export interface PassRequest {
+  readonly running: RunningName;
+  readonly milliseconds: number;
+}
+
 /** What `demo` shows when no file is named: an example of the package. */
 export const DEMO_EXAMPLE = "examples/mixed-services/cluster.yaml";
 
@@ -123,6 +142,9 @@ export interface Verbs {
   readonly apply: (request: ApplyRequest, terminal: Terminal) => Promise<ExitCode>;
   readonly delete: (request: DeleteRequest, terminal: Terminal) => Promise<ExitCode>;
   readonly down: (request: RunningName, terminal: Terminal) => Promise<ExitCode>;
+  readonly node: (request: NodeRequest, terminal: Terminal) => Promise<ExitCode>;
+  readonly controlPlane: (request: ControlPlaneRequest, terminal: Terminal) => Promise<ExitCode>;
+  readonly pass: (request: PassRequest, terminal: Terminal) => Promise<ExitCode>;
   readonly verify: (request: VerifyRequest, terminal: Terminal) => Promise<ExitCode>;
   readonly demo: (request: DemoRequest, terminal: Terminal) => Promise<ExitCode>;
   /** Answers the exit code of the Windows program. */

@@ -1,0 +1,108 @@
+/**
+ * Frames as a device hands them over: in a ring of buffers that it has just written, each of another connection. What a row
+ * measures is then the engine's own memory, and not that of frames which the benchmark keeps.
+ */
+import { wordAt } from "../src/base/bytes.ts";
+import type { Direction } from "../src/vfp/rule.ts";
+import { BURST_FRAMES_MAX, Burst } from "../src/vfp/burst.ts";
+import type { VfpPort } from "../src/vfp/vfp-port.ts";
+import { Headers } from "../src/wire/headers.ts";
+import { Packet } from "../src/wire/packet.ts";
+import { connectionOf, segmentOf, tunnelledSegmentOf } from "./engine-fixture.ts";
+
+/** Bytes of the outer headers of VXLAN over IPv4. */
+const OUTER_BYTES = 50;
+
+/** `made`: in the order in which the flows were made, whose records lie side by side. `random`: each at another place. */
+export type Order = "made" | "random";
+
+/** The numbers below `count`, each once; the same in each run. */
+function numbers(count: number, order: Order): Int32Array {
+  const all = Int32Array.from({ length: count }, (_, index) => index);
+  if (order === "made") return all;
+  for (let i = count - 1, state = 12_345; i > 0; i--) {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) | 0;
+    const other = (state >>> 0) % (i + 1);
+    const kept = all[i] ?? 0;
+    all[i] = all[other] ?? 0;
+    all[other] = kept;
+  }
+  return all;
+}
+
+export class Arrivals {
+  private readonly first: Packet;
+  private readonly ring: readonly Packet[];
+  private readonly template: Uint8Array;
+  private readonly direction: Direction;
+  /** Where the frame of the connection begins. */
+  private readonly inner: number;
+  private readonly start: number;
+  private readonly end: number;
+  private readonly sources: Int32Array;
+  private readonly ports: Int32Array;
+  private readonly headers = new Headers();
+  private readonly burst = new Burst();
+  private at = 0;
+
+  /** `in`: frames come in VXLAN. */
+  constructor(flows: number, order: Order, direction: Direction = "out") {
+    this.direction = direction;
+    this.template = direction === "in" ? tunnelledSegmentOf(0) : segmentOf(0);
+    this.ring = Array.from({ length: BURST_FRAMES_MAX }, () => Packet.ofLength(this.template.length));
+    this.first = Packet.ofLength(this.template.length);
+    const { start, end } = this.first;
+    this.start = start;
+    this.end = end;
+    this.inner = start + (direction === "in" ? OUTER_BYTES : 0);
+    const order32 = numbers(flows, order);
+    this.sources = order32.map((index) => connectionOf(index).source);
+    this.ports = order32.map((index) => connectionOf(index).port);
+  }
+
+  /** What the device does for frame number `arrived`. */
+  private fill(arrived: number): Packet {
+    const packet = this.ring[arrived % BURST_FRAMES_MAX] ?? this.first;
+    const { at, inner } = this;
+    this.at = at + 1 === this.ports.length ? 0 : at + 1;
+    packet.start = this.start;
+    packet.end = this.end;
+    packet.tni = 0;
+    packet.bytes.set(this.template, this.start);
+    packet.view.setInt32(inner + 26, wordAt(this.sources, at));
+    packet.view.setInt16(inner + 34, wordAt(this.ports, at));
+    return packet;
+  }
+
+  /** The floor: frames come, and nothing is done with them. */
+  take(count: number): number {
+    let sum = 0;
+    for (let i = 0; i < count; i++) sum ^= this.fill(i).end;
+    return sum;
+  }
+
+  /** Each frame goes through `port` as it comes. @returns how many passed. */
+  sendEach(port: VfpPort, count: number): number {
+    const { headers, direction } = this;
+    let passed = 0;
+    for (let i = 0; i < count; i++) {
+      const packet = this.fill(i);
+      headers.parse(packet);
+      if (port.process(direction, packet, headers, 1) === "pass") passed++;
+    }
+    return passed;
+  }
+
+  /** The same in full bursts; `count` is rounded up to whole ones. */
+  sendBursts(port: VfpPort, count: number): number {
+    const { burst, direction } = this;
+    let passed = 0;
+    for (let sent = 0; sent < count; sent += BURST_FRAMES_MAX) {
+      burst.clear();
+      for (let i = 0; i < BURST_FRAMES_MAX; i++) burst.add(this.fill(i));
+      port.readAhead(direction, burst);
+      for (let i = 0; i < BURST_FRAMES_MAX; i++) if (port.processRead(burst, i, 1) === "pass") passed++;
+    }
+    return passed;
+  }
+}
