@@ -71,6 +71,8 @@ export class ServiceProxies {
   /** The slices of each Service, by the Service's and the slice's `namespace/name`. */
   private readonly slices = new Map<string, Map<string, EndpointSlice>>();
   private readonly schedule: SyncSchedule;
+  /** Nodes whose kube-proxy goes by a name that is not the Node's. */
+  private readonly misnamed = new Map<string, ServiceTrouble>();
   private readonly health: HealthServers;
   /** What nobody has taken yet. */
   private repaired: NodeRepair[] = [];
@@ -114,6 +116,7 @@ export class ServiceProxies {
   stopOn(node: string): void {
     this.windows.delete(node);
     this.troubles.delete(node);
+    this.misnamed.delete(node);
     this.health.stopOn(node);
   }
 
@@ -177,7 +180,8 @@ export class ServiceProxies {
 
   /** What keeps Services from working on Windows nodes now. */
   listTroubles(): readonly ServiceTrouble[] {
-    return [...this.troubles.values()].flatMap((ofNode) => [...ofNode.values()].flat());
+    const found = [...this.troubles.values()].flatMap((ofNode) => [...ofNode.values()].flat());
+    return [...this.misnamed.values(), ...found];
   }
 
   private note(node: string, { families }: SyncReport): void {
@@ -224,7 +228,7 @@ export class ServiceProxies {
     return parseReportedVersion(reported) ?? this.cluster.file.kubernetes.version;
   }
 
-  /** kube-proxy brings the machine's own name into small letters (kube-proxy.md §1.2). */
+  /** kube-proxy brings the machine's own name into small letters (kube-proxy.md §1.1). */
   private hostnameOf({ spec }: ClusterNode): string {
     return this.cluster.file.kubeProxy.hasHostnameOverride ? spec.name : spec.hostname.toLowerCase();
   }
@@ -246,13 +250,15 @@ export class ServiceProxies {
   private async createWindowsProxy(node: ClusterNode): Promise<KubeProxy> {
     const { network, kubeProxy } = this.cluster.file;
     const vip = await this.kubelets.get(node.spec.name)?.reserveSourceVip();
+    const hostname = this.hostnameOf(node);
+    this.noteName(node, hostname);
     return createKubeProxy({
       client: hcnClientOf(node),
       objects: this.objects,
       options: {
         kubernetes: this.versionOn(node),
         compat: node.spec.compat,
-        hostname: this.hostnameOf(node),
+        hostname,
         nodeIp: formatIp(node.spec.address),
         networkName: network.name,
         enableDSR: kubeProxy.enableDSR,
@@ -263,6 +269,14 @@ export class ServiceProxies {
         reads: "new",
       },
     });
+  }
+
+  /** Remembers a kube-proxy that takes its node for another one. */
+  private noteName({ spec }: ClusterNode, hostname: string): void {
+    if (hostname === spec.name) return;
+    const message = `Without --hostname-override kube-proxy goes by the name ${hostname}: no pod of ${spec.name} counts as local`;
+    const finding: Finding = { code: "kube-proxy-hostname-override-missing", message };
+    this.misnamed.set(spec.name, { node: spec.name, namespace: "", name: "", finding });
   }
 
   private syncLinux(): void {
