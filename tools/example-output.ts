@@ -37,9 +37,18 @@ async function outputOf(program: string, argv: readonly string[]): Promise<strin
   return terminal.output.replaceAll(/ *\r?\n/g, "\n");
 }
 
-/** `<!-- output of mullion trace …, 40 lines: begin -->`, what stands there, `<!-- output: end -->`. */
+/** `<!-- output of mullion verify …, from Findings, 40 lines: begin -->`, what stands there, `<!-- output: end -->`. */
 const MARK =
-  /(<!-- output of (mullion|hnsdiag|vfpctrl|pktmon) ([^>]+?)(?:, (\d+) lines)?: begin -->\n)[\s\S]*?(<!-- output: end -->)/g;
+  /(<!-- output of (mullion|hnsdiag|vfpctrl|pktmon) ([^>]+?)(?:, from (\w+))?(?:, (\d+) lines)?: begin -->\n)[\s\S]*?(<!-- output: end -->)/g;
+
+/** What stands from the line `start` on. */
+function fromLine(text: string, start: string | undefined): string {
+  if (start === undefined) return text;
+  const lines = text.split("\n");
+  const index = lines.indexOf(start);
+  if (index < 0) throw new Error(`no line of the output is ${JSON.stringify(start)}`);
+  return lines.slice(index).join("\n");
+}
 
 /** The first `lineCount` lines, and how many follow. */
 function shorten(text: string, lineCount: number): string {
@@ -51,14 +60,14 @@ function shorten(text: string, lineCount: number): string {
 /** The page with the output of each command that it marks. */
 export async function withOutputs(page: string): Promise<string> {
   const outputs = new Map<string, string>();
-  for (const [, begin = "", program = "", command = "", lineCount] of page.matchAll(MARK)) {
-    const output = await outputOf(program, command.split(" "));
+  for (const [, begin = "", program = "", command = "", start, lineCount] of page.matchAll(MARK)) {
+    const output = fromLine(await outputOf(program, command.split(" ")), start);
     outputs.set(
       begin,
       shorten(output, lineCount === undefined ? Number.POSITIVE_INFINITY : Number(lineCount)),
     );
   }
-  return page.replace(MARK, (_all, begin: string, _program, _command, _lineCount, end: string) => {
+  return page.replace(MARK, (_all, begin: string, _program, _command, _start, _lineCount, end: string) => {
     return `${begin}\n\`\`\`text\n${outputs.get(begin) ?? ""}\n\`\`\`\n\n${end}`;
   });
 }

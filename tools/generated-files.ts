@@ -53,6 +53,9 @@ function replacePart(path: string, page: string, name: string, part: string): st
   return `${page.slice(0, from)}\n${part}\n\n${page.slice(end)}`;
 }
 
+/** Examples that fail as the troubleshooting list of the documentation says. */
+const TROUBLES = ["rejoin", "network-late", "subnet-env", "exception-list", "hostname"] as const;
+
 async function pageWithOutputs(path: string): Promise<GeneratedFile> {
   return { path, text: await withOutputs(readFileSync(path, "utf8")) };
 }
@@ -88,5 +91,6 @@ export async function generatedFiles(): Promise<readonly GeneratedFile[]> {
     await pageWithOutputs("docs/start/first-trace.md"),
     await pageWithOutputs("docs/start/hns.md"),
     await pageWithOutputs("docs/how-to/read-vfp.md"),
+    ...(await Promise.all(TROUBLES.map((name) => pageWithOutputs(`examples/trouble-${name}/README.md`)))),
   ];
 }

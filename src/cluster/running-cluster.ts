@@ -10,6 +10,7 @@ import { type Ip, formatIp } from "../net/ip.ts";
 import { formatPrefix } from "../net/prefix.ts";
 import { builtInObjects, ownPods } from "./built-in-objects.ts";
 import type { Cluster, ClusterPod } from "./cluster.ts";
+import { clusterTroubles } from "./cluster-troubles.ts";
 import { type ClusterObjects, objectsOf, slicesByService } from "./cluster-objects.ts";
 import { FlannelDaemons } from "./flannel/flannel-daemons.ts";
 import { IngressRouting } from "./ingress-routing.ts";
@@ -29,6 +30,7 @@ import {
   type ApplyReport,
   type ApplyResult,
   type ClusterSession,
+  type ClusterTrouble,
   type ControlPlaneReport,
   type DeleteReport,
   type DeleteResult,
@@ -204,6 +206,14 @@ export class RunningCluster implements ClusterSession {
 
   subscribe(listener: (event: SessionEvent) => void): () => void {
     return this.events.subscribe(listener);
+  }
+
+  troubles(): readonly ClusterTrouble[] {
+    return clusterTroubles({
+      flannel: this.flannel?.listTroubles() ?? [],
+      services: this.serviceTroubles(),
+      pods: this.pods.listOutcomes(),
+    });
   }
 
   /** What is worth knowing about the cluster as it is: pods that wait, selectors that match nothing, … */

@@ -7,6 +7,7 @@ import {
   type Finding,
   type KubeProxy,
   type KubeProxyOptions,
+  type KubernetesVersion,
   ProxyObjects,
   type Repair,
   type ServicePortStatus,
@@ -21,6 +22,7 @@ import { formatMac } from "../net/mac.ts";
 import type { Cluster, ClusterNode } from "./cluster.ts";
 import { serviceKeyOf } from "./cluster-objects.ts";
 import { parseReportedVersion } from "./node-object.ts";
+import { HealthServers } from "./health-servers.ts";
 import { LinuxServices } from "./linux-services.ts";
 import { driverTraits } from "./file/driver-traits.ts";
 import type { Kubelet } from "./kubelet.ts";
@@ -69,6 +71,9 @@ export class ServiceProxies {
   /** The slices of each Service, by the Service's and the slice's `namespace/name`. */
   private readonly slices = new Map<string, Map<string, EndpointSlice>>();
   private readonly schedule: SyncSchedule;
+  /** Nodes whose kube-proxy goes by a name that is not the Node's. */
+  private readonly misnamed = new Map<string, ServiceTrouble>();
+  private readonly health: HealthServers;
   /** What nobody has taken yet. */
   private repaired: NodeRepair[] = [];
 
@@ -78,6 +83,7 @@ export class ServiceProxies {
     this.kubelets = kubelets;
     this.kube = kube;
     this.schedule = new SyncSchedule(cluster.clock);
+    this.health = new HealthServers(this.objects, cluster.clock);
     const { network, ipv6 } = cluster.file;
     const ranges = [network.clusterCIDR, ...(ipv6 === undefined ? [] : [ipv6.clusterCIDR])];
     this.linux = ranges.map((range) => new LinuxServices(range));
@@ -88,6 +94,7 @@ export class ServiceProxies {
     const { file, nodes } = this.cluster;
     if (!file.kubeProxy.enabled) return;
     for (const node of nodes) {
+      this.serveHealth(node);
       if (node.hns === undefined) this.addLinux(node);
       // kube-proxy on Windows knows networks with VFP alone (dataplane.md §2.6, §2.7).
       else if (driverTraits(file.network.driver).hasServices)
@@ -109,12 +116,15 @@ export class ServiceProxies {
   stopOn(node: string): void {
     this.windows.delete(node);
     this.troubles.delete(node);
+    this.misnamed.delete(node);
+    this.health.stopOn(node);
   }
 
   /** A kube-proxy begins on a node that had none. */
   async startOn(node: ClusterNode): Promise<void> {
     const { file, clock } = this.cluster;
     const isServed = file.kubeProxy.enabled && driverTraits(file.network.driver).hasServices;
+    this.serveHealth(node);
     if (node.hns === undefined || !isServed) return;
     const proxy = await this.createWindowsProxy(node);
     this.windows.set(node.spec.name, proxy);
@@ -143,6 +153,7 @@ export class ServiceProxies {
   /** Brings every node up to date. Once in a period each kube-proxy that repairs compares HNS with what it programmed. */
   async sync(progress?: (done: number, total: number) => void): Promise<void> {
     this.syncLinux();
+    this.health.sync();
     const request = this.schedule.request();
     let done = 0;
     for (const [node, proxy] of this.windows) {
@@ -169,7 +180,8 @@ export class ServiceProxies {
 
   /** What keeps Services from working on Windows nodes now. */
   listTroubles(): readonly ServiceTrouble[] {
-    return [...this.troubles.values()].flatMap((ofNode) => [...ofNode.values()].flat());
+    const found = [...this.troubles.values()].flatMap((ofNode) => [...ofNode.values()].flat());
+    return [...this.misnamed.values(), ...found];
   }
 
   private note(node: string, { families }: SyncReport): void {
@@ -211,26 +223,60 @@ export class ServiceProxies {
       this.linux[index]?.addNode({ name, address: each, zone, compartment: host.root });
   }
 
-  private async createWindowsProxy(node: ClusterNode): Promise<KubeProxy> {
-    const { kubernetes, network, kubeProxy } = this.cluster.file;
+  private versionOn(node: ClusterNode): KubernetesVersion {
     const reported = this.nodeObject(node.spec.name)?.status?.nodeInfo?.kubeProxyVersion ?? "";
+    return parseReportedVersion(reported) ?? this.cluster.file.kubernetes.version;
+  }
+
+  /** kube-proxy brings the machine's own name into small letters (kube-proxy.md §1.1). */
+  private hostnameOf({ spec }: ClusterNode): string {
+    return this.cluster.file.kubeProxy.hasHostnameOverride ? spec.name : spec.hostname.toLowerCase();
+  }
+
+  /** What load balancers ask, on nodes whose kube-proxy runs. */
+  private serveHealth(node: ClusterNode): void {
+    const { kubeProxy, network, ipv6 } = this.cluster.file;
+    const isWindows = node.hns !== undefined;
+    if (!kubeProxy.enabled || (isWindows && !driverTraits(network.driver).hasServices)) return;
+    this.health.startOn(node.spec.name, {
+      compartment: node.host.root,
+      hostname: isWindows ? this.hostnameOf(node) : node.spec.name,
+      kubernetes: this.versionOn(node),
+      compat: node.spec.compat,
+      families: ipv6 === undefined ? [4] : [4, 6],
+    });
+  }
+
+  private async createWindowsProxy(node: ClusterNode): Promise<KubeProxy> {
+    const { network, kubeProxy } = this.cluster.file;
     const vip = await this.kubelets.get(node.spec.name)?.reserveSourceVip();
+    const hostname = this.hostnameOf(node);
+    this.noteName(node, hostname);
     return createKubeProxy({
       client: hcnClientOf(node),
       objects: this.objects,
       options: {
-        kubernetes: parseReportedVersion(reported) ?? kubernetes.version,
+        kubernetes: this.versionOn(node),
         compat: node.spec.compat,
-        // kube-proxy brings the machine's own name into small letters (kube-proxy.md §1.2).
-        hostname: kubeProxy.hasHostnameOverride ? node.spec.name : node.spec.hostname.toLowerCase(),
+        hostname,
         nodeIp: formatIp(node.spec.address),
         networkName: network.name,
         enableDSR: kubeProxy.enableDSR,
         featureGates: kubeProxy.enableDSR ? { WinDSR: true } : undefined,
+        forwardHealthCheckVip: kubeProxy.forwardsHealthChecks,
+        rootHnsEndpointName: `${network.name}_ep`,
         ...overlayOptions(node, vip),
         reads: "new",
       },
     });
+  }
+
+  /** Remembers a kube-proxy that takes its node for another one. */
+  private noteName({ spec }: ClusterNode, hostname: string): void {
+    if (hostname === spec.name) return;
+    const message = `Without --hostname-override kube-proxy goes by the name ${hostname}: no pod of ${spec.name} counts as local`;
+    const finding: Finding = { code: "kube-proxy-hostname-override-missing", message };
+    this.misnamed.set(spec.name, { node: spec.name, namespace: "", name: "", finding });
   }
 
   private syncLinux(): void {

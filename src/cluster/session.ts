@@ -81,6 +81,17 @@ export interface DeleteReport {
   readonly notes: readonly SessionProblem[];
 }
 
+/** A program of a node, or a pod, that did not come up, and why. */
+export interface ClusterTrouble {
+  /** `node/win-1`, `pod/default/web`. */
+  readonly reference: string;
+  /** The node that it is on. */
+  readonly node: string;
+  readonly code: KnowledgeCode;
+  /** One sentence without a full stop. */
+  readonly text: string;
+}
+
 /** What became of a node. */
 export interface NodeReport {
   readonly node: string;
@@ -159,6 +170,8 @@ export interface ClusterSession {
   listObjects(kind: KubeKind, namespace?: string): readonly KubeObject[];
   /** Every service port as the kube-proxy of a Windows node knows it; undefined: that node runs none. */
   servicesOn(node: string): readonly ServicePortStatus[] | undefined;
+  /** What did not come up: flanneld, kube-proxy, and pods that have no network. */
+  troubles(): readonly ClusterTrouble[];
   /** What kube-proxies that repair have put right in HNS, by node and kind; on all nodes, or on one. */
   repairs(node?: string): readonly RepairCount[];
   /** Hears what happens from now on, until the returned function is called. */

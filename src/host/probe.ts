@@ -37,6 +37,8 @@ export interface PortProbeOptions extends ProbeOptions {
   readonly port: number;
   /** Default: a port of the system's ephemeral range. */
   readonly sourcePort?: number;
+  /** What a TCP probe says. Default a line. */
+  readonly question?: string;
   /** The SID of the user who connects; see `TcpConnectOptions.user`. */
   readonly user?: string;
 }
@@ -112,7 +114,7 @@ export class TcpProbe extends Attempt implements TcpOwner {
   }
 
   tcpConnected(connection: TcpConnection): void {
-    connection.send(encodeAscii(QUESTION));
+    connection.send(encodeAscii(this.options.question ?? QUESTION));
   }
 
   tcpData(_connection: TcpConnection, bytes: Uint8Array): void {

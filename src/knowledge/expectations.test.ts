@@ -349,6 +349,7 @@ const CASES: readonly Case[] = [
   ["AFFINITY-TIMEOUT", { ...SERVICE, flow: "session-affinity-timeout" }, "session-affinity-timeout-ignored"],
   ["AFFINITY-TIMEOUT-LINUX", { ...SERVICE, ...LINUX, flow: "session-affinity-timeout" }, "not-applicable"],
   // windows-networking-documentation.md §8.
+  ["BRING-UP", { flow: "bring-up" }, "works, sees any"],
   ["HOST-NETWORK", { flow: "pod-in-host-network" }, "host-network-unsupported"],
   ["HOST-PROCESS", { flow: "pod-in-host-network", isHostProcess: true }, "works, sees any"],
   ["PROMISED", { ...LINUX, flow: "pod-in-host-network" }, "works, sees any"],

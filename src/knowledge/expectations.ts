@@ -9,8 +9,12 @@ import { NETWORK_ROWS } from "./expectation-rows/networks.ts";
 import { GENERAL_ROWS, POD_ROWS } from "./expectation-rows/pods.ts";
 import { SERVICE_ROWS } from "./expectation-rows/services.ts";
 
-/** The nine flows of the documentation (§3), then those of its list of what does not work (§8) and what goes with it. */
+/**
+ * That programs and pods of the nodes come up; the nine flows of the documentation (§3); then those of its list of what does
+ * not work (§8) and what goes with it.
+ */
 export const FLOWS = [
+  "bring-up",
   "pod-to-pod-ip",
   "pod-to-pod-name",
   "pod-to-cluster-ip",

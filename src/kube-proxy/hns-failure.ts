@@ -64,6 +64,16 @@ export function explanationOfRefusal(failure: HnsFailure, backEnds: number): Kno
   return explanationOf(failure, areMany ? "too-many-back-ends" : "service-load-balancer-refused");
 }
 
+/** The entry that explains why the source VIP has no endpoint: most often it is of another subnet (kube-proxy.md §2.3). */
+export function explanationOfSourceVip(failure: HnsFailure): KnowledgeCode {
+  const isAddress =
+    failure instanceof HcnError &&
+    (failure.code === "HCN_E_INVALID_IP" || failure.code === "HCN_E_ADDR_INVALID_OR_RESERVED");
+  return isAddress
+    ? "kube-proxy-source-vip-invalid"
+    : explanationOf(failure, "service-remote-endpoint-refused");
+}
+
 /** The entry that explains it: the one HNS names, or `otherwise`. */
 export function explanationOf(failure: HnsFailure, otherwise: KnowledgeCode): KnowledgeCode {
   return (failure instanceof HcnError ? failure.explanation : undefined) ?? otherwise;

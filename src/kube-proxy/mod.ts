@@ -4,10 +4,12 @@
  */
 import { KubeProxy, type KubeProxyParts } from "./kube-proxy.ts";
 
-export type { Compat, KubernetesVersion } from "./behaviour.ts";
+export { type Compat, type KubernetesVersion, behaviourOf } from "./behaviour.ts";
+export { LIVEZ_SINCE, proxyHealthAnswer } from "./daemon/proxy-health.ts";
+export { type CheckedService, checkedServices, serviceHealthAnswer } from "./daemon/service-health.ts";
 export { followSource } from "./follow-source.ts";
 export { KubeProxy, type KubeProxyParts, type StartResult } from "./kube-proxy.ts";
-export type { HostInterface, KubeProxyOptions } from "./options.ts";
+export { DEFAULT_HEALTHZ_PORT, type HostInterface, type KubeProxyOptions } from "./options.ts";
 export { ProxyObjects } from "./proxy-objects.ts";
 export { REPAIR_KINDS, type Repair, type RepairKind } from "./repair.ts";
 export type {

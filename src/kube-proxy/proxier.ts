@@ -6,7 +6,7 @@ import { forgetFailures, isDue, nextRetryMs, noFailures, noteFailure } from "./b
 import { cleanUpAll } from "./clean-up.ts";
 import { findChanges, removeLeft, takeOverLosses, takeRepairs } from "./comparison.ts";
 import { Damage } from "./damage.ts";
-import { attempt, explanationOf, failureText, isNotFound } from "./hns-failure.ts";
+import { attempt, explanationOf, explanationOfSourceVip, failureText, isNotFound } from "./hns-failure.ts";
 import { HnsRecords } from "./hns-records.ts";
 import { LoadBalancers } from "./load-balancers.ts";
 import { programService } from "./program-service.ts";
@@ -264,8 +264,7 @@ export class Proxier {
     const made = await createProxyEndpoint(this.configuration, this.state, endpoint);
     if (made.ok) return undefined;
     const message = `HNS refused the endpoint of the source VIP ${ip}: ${failureText(made.failure)}`;
-    const code = explanationOf(made.failure, "service-remote-endpoint-refused");
-    return { outcome: "source-vip-failed", finding: { code, message } };
+    return { outcome: "source-vip-failed", finding: { code: explanationOfSourceVip(made.failure), message } };
   }
 
   /** Deletes remote endpoints that nobody counts on any more (kube-proxy.md §3.3, step 13). */

@@ -6,6 +6,7 @@ import { type WindowsBuild, getProfile, parseProfile } from "../knowledge/profil
 import { type Prefix, hostPrefix, parsePrefix } from "../net/prefix.ts";
 import { parseIp } from "../net/ip.ts";
 import { SERVICE_NAME_LABEL } from "../kube/labels.ts";
+import { flannelRange } from "./cluster-view.ts";
 import type { DocumentKind, LintDocument } from "./document.ts";
 import { type Fields, fieldsAt, isTrueAt, keyOf, listAt, numberAt, textAt, valueAt } from "./fields.ts";
 import { type PodView, podView } from "./pods.ts";
@@ -290,9 +291,10 @@ export class LintContext {
     const pods: KnownRange[] = [];
     const services: KnownRange[] = [];
     const nodes: KnownRange[] = [];
-    for (const { value } of this.ofKind("cluster")) {
-      addRanges(pods, valueAt(value, "network", "clusterCIDR"), "clusterCIDR of the cluster file", true);
-      addRanges(services, valueAt(value, "network", "serviceCIDR"), "serviceCIDR of the cluster file");
+    for (const document of this.ofKind("cluster")) {
+      const { value } = document;
+      addRanges(pods, flannelRange(document, "clusterCIDR"), "clusterCIDR of the cluster file", true);
+      addRanges(services, flannelRange(document, "serviceCIDR"), "serviceCIDR of the cluster file");
       addRanges(nodes, valueAt(value, "underlay", "subnet"), "underlay of the cluster file");
     }
     for (const { value, title } of this.objects("Node")) {

@@ -148,6 +148,11 @@ export class FixedSession implements ClusterSession {
     return Promise.resolve({ atMs: clock.nowMs, notes: [] });
   }
 
+  /** Its pods have their networks. */
+  troubles(): readonly [] {
+    return [];
+  }
+
   /** No kube-proxy runs here. */
   repairs(): readonly [] {
     return [];

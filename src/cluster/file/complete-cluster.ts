@@ -147,10 +147,11 @@ export function completeCluster(
     network,
     networks,
     underlay,
-    ipv6: completeIpv6(raw, { network, underlay, nodes }),
+    ipv6: completeIpv6(raw, { network, networks, underlay, nodes }),
     kubeProxy: {
       enabled: raw.kubeProxy.value.enabled.value,
       enableDSR: raw.kubeProxy.value.enableDSR.value,
+      forwardsHealthChecks: raw.kubeProxy.value.forwardHealthCheckVip.value,
       hasHostnameOverride: raw.kubeProxy.value.hostnameOverride.value,
     },
     dns: { enabled: raw.dns.value.enabled.value, domain: raw.dns.value.domain.value },

@@ -62,22 +62,24 @@ export class FlannelDaemons {
     this.daemons = new Map(cluster.nodes.map((node) => [node.spec.name, this.daemonOf(node)]));
   }
 
-  /** Starts flanneld on each node, and lets time pass until all run or cannot. */
+  /** Starts flanneld on each node as its service manager does, again where it ends, and lets time pass until all run or cannot. */
   async start(): Promise<void> {
-    for (const daemon of this.daemons.values()) daemon.start();
-    await this.bringUp();
+    await this.startAll([...this.daemons.values()]);
   }
 
   /** Starts flanneld of a node as its service manager does, again if it ends, and lets time pass until it runs or cannot. */
   async startOn(node: string): Promise<void> {
-    const daemon = this.of(node);
-    daemon.start();
+    await this.startAll([this.of(node)]);
+  }
+
+  private async startAll(daemons: readonly FlannelDaemon[]): Promise<void> {
+    for (const daemon of daemons) daemon.start();
     for (let restarts = 0; ; restarts++) {
       await this.bringUp();
-      const isOver = daemon.state?.state !== "ended" || !daemon.isRestarted;
-      if (isOver || restarts === RESTARTS_MAX) return;
+      const ended = daemons.filter(({ state, isRestarted }) => state?.state === "ended" && isRestarted);
+      if (ended.length === 0 || restarts === RESTARTS_MAX) return;
       this.cluster.clock.runUntil(this.cluster.clock.nowMs + RESTART_MS);
-      daemon.start();
+      for (const daemon of ended) daemon.start();
     }
   }
 

@@ -163,7 +163,7 @@ describe("what the reference leaves behind, and better does not (control-planes.
   });
 
   it.each([
-    ["reference", "service-remote-endpoint-refused"],
+    ["reference", "kube-proxy-source-vip-invalid"],
     ["better", undefined],
   ] as const)(
     "CP-S4 %s: the source VIP of a node that has joined with another range",

@@ -68,7 +68,7 @@ export function describeCell(
 /** The words behind `mullion trace` that show the cell. */
 function traceWords(cell: Cell): string | undefined {
   const { target, protocol } = cell;
-  if (target.address === undefined || cell.source === undefined) return undefined;
+  if (target.address === undefined || cell.source === undefined || cell.flow === "bring-up") return undefined;
   const isNamed = /^(?:pod|node|service)\//.test(target.reference) || cell.relation === "outside";
   const to = isNamed && cell.flow !== "outside-to-ingress" ? target.reference : formatIp(target.address);
   const how =

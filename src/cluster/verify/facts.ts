@@ -206,6 +206,11 @@ export function hostNetworkFacts(model: VerifyModel, pod: VerifyHostNetworkPod):
   };
 }
 
+/** Facts of a program or a pod of a node that has to come up. */
+export function bringUpFacts(model: VerifyModel, node: VerifyNode): FlowFacts {
+  return { ...commonFacts(model, node), flow: "bring-up", protocol: "tcp", relation: "same-node" };
+}
+
 /** Facts of a flow between two that are named by their addresses. `hasName`: the receiver has a name to use. */
 export function pairFacts(
   model: VerifyModel,

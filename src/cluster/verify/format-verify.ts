@@ -20,6 +20,7 @@ const PROTOCOLS: readonly FlowProtocol[] = ["tcp", "udp", "icmp"];
 
 /** Flows as people call them. */
 export const FLOW_TITLES: Readonly<Record<VerifyCell["flow"], string>> = {
+  "bring-up": "programs and pods come up",
   "pod-to-pod-ip": "pod → pod (IP)",
   "pod-to-pod-name": "pod → pod (name)",
   "pod-to-cluster-ip": "pod → Service (ClusterIP)",
@@ -153,7 +154,11 @@ function findingLines(
   const port = cell.port === undefined ? "" : ` port ${cell.port}`;
   const name = cell.name === undefined ? "" : ` as ${cell.name}`;
   const family = cell.family === "ipv6" ? ", IPv6" : "";
-  const head = `${FLOW_TITLES[cell.flow]}${family}: ${cell.from} → ${cell.to}${name}, ${cell.protocol.toUpperCase()}${port}`;
+  const parties =
+    cell.flow === "bring-up"
+      ? cell.from
+      : `${cell.from} → ${cell.to}${name}, ${cell.protocol.toUpperCase()}${port}`;
+  const head = `${FLOW_TITLES[cell.flow]}${family}: ${parties}`;
   return [
     ...block(head, 2).map((line) => style.bad(line)),
     ...labelled("expected", `${finding.expected} (${cell.row}: ${cell.documentedIn})`),

@@ -9,6 +9,7 @@ function nameOf(cell: VerifyCell): string {
   const port = cell.port === undefined ? "" : `/${cell.port}`;
   const name = cell.name === undefined ? "" : ` as ${cell.name}`;
   const family = cell.family === "ipv6" ? " over IPv6" : "";
+  if (cell.flow === "bring-up") return cell.from;
   return `${cell.from} → ${cell.to}${name} ${cell.protocol}${port}${family}`;
 }
 

@@ -190,7 +190,11 @@ function readOutboundNat(cluster: Cluster): {
 } {
   const { network } = cluster.file;
   if (network.cni.conflist === undefined) {
-    return natOf(network.outboundNAT);
+    const own = natOf(network.outboundNAT);
+    if (network.plugin !== "flannel") return own;
+    // flannel adds its network for win-bridge (cni.md §3.3), and behind a tunnel nothing is translated: ENCAP comes before
+    // SLB_NAT (dataplane.md §2.3).
+    return { ...own, natExceptions: [...own.natExceptions, network.clusterCIDR] };
   }
   const written = [...mappingsIn(network.cni.conflist)];
   const hasOutboundNat = written.some((policy) => typeOf(policy) === "OUTBOUNDNAT");
@@ -302,6 +306,8 @@ export function readModel(cluster: Cluster, family: IpFamily = 4): VerifyModel {
 }
 
 /** Pod ranges that the router knows. */
-function routedRangesOf({ hasPodRoutes, nodes }: Ipv6Spec): readonly Prefix[] {
-  return hasPodRoutes ? Object.values(nodes).map(({ podRange }) => podRange) : [];
+function routedRangesOf({ hasPodRoutes, nodes, further }: Ipv6Spec): readonly Prefix[] {
+  if (!hasPodRoutes) return [];
+  const others = Object.values(further).flatMap((ranges) => Object.values(ranges));
+  return [...Object.values(nodes).map(({ podRange }) => podRange), ...others];
 }

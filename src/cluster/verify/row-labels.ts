@@ -48,6 +48,7 @@ export class RowLabels {
     const from = this.names.label(cell.fromSystem);
     if (cell.flow === "cluster-file") return `${cell.from} → ${this.receiver(cell)}`;
     if (cell.flow === "pod-in-host-network") return from;
+    if (cell.flow === "bring-up") return cell.from;
     if (cell.relation !== "service")
       return `${from} → ${this.names.label(cell.toSystem)}${RELATIONS[cell.relation]}`;
     if (this.ports.size <= SERVICE_ROWS_MAX) return `${from} → ${this.receiver(cell)}`;

@@ -3,6 +3,7 @@ import { FLOWS } from "../../knowledge/expectations.ts";
 import type { Ip } from "../../net/ip.ts";
 import { prefixContains } from "../../net/prefix.ts";
 import type { Cluster } from "../cluster.ts";
+import type { ClusterTrouble } from "../session.ts";
 import { type Cell, asIpv6 } from "./cell.ts";
 import { attemptsExpected } from "./cell-run.ts";
 import { type Judged, countCells, describeCell, describeFinding, nodesByReference } from "./describe.ts";
@@ -17,10 +18,12 @@ import { traceCell } from "./prove.ts";
 import type { VerifyReport } from "./report.ts";
 import { serviceCells } from "./service-cells.ts";
 import { setStage } from "./stage.ts";
-import { observeState, stateCells } from "./state-cells.ts";
+import { stateCells } from "./state-cells.ts";
 
 export interface VerifyOptions {
   readonly progress?: ObserveProgress;
+  /** What did not come up. */
+  readonly troubles?: readonly ClusterTrouble[];
 }
 
 /** The question of a cell without what it is called: the user's expectation of it replaces the table's. */
@@ -177,11 +180,14 @@ export function verifyCluster(
 ): VerifyReport {
   const own = ownCells(cluster, model);
   const replaced = new Set(own.map(questionOf));
+  const states = new Map(
+    stateCells(model, options.troubles ?? []).map(({ cell, observation }) => [cell, observation]),
+  );
   const table = [
     ...podCells(model),
     ...serviceCells(model, nodeBehind(cluster, model)),
     ...ipv6Cells(cluster),
-    ...stateCells(model),
+    ...states.keys(),
   ];
   const cells = inOrder(
     withoutRepetitions([...own, ...table.filter((cell) => !replaced.has(questionOf(cell)))]),
@@ -190,7 +196,7 @@ export function verifyCluster(
   const observations = observeInCopies(cluster, model, tried, options.progress);
   const bench = new Bench(cluster, model, tried);
   const judged = cells.map((cell): Judged => {
-    const state = cell.probe === "state" ? observeState(cell, model) : undefined;
+    const state = states.get(cell);
     if (state !== undefined)
       return { cell, observation: state, disagreement: judge(cell, state, undefined, cluster) };
     if (!isTried(cell)) return { cell, observation: undefined, disagreement: undefined };

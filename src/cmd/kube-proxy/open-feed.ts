@@ -5,6 +5,7 @@ import { Prng } from "../../base/prng.ts";
 import { KubeError } from "../../kube/error.ts";
 import type { Klog } from "../../kube-proxy/daemon/klog.ts";
 import type { ObjectFeed } from "../../kube-proxy/daemon/object-feed.ts";
+import { limitRequests } from "../../kube-proxy/daemon/limited-source.ts";
 import { SourceFeed } from "../../kube-proxy/daemon/source-feed.ts";
 import type { Terminal } from "../mullion/terminal.ts";
 import { StartFailure } from "./complaint.ts";
@@ -50,7 +51,8 @@ export async function openFeed(
     const { openApiServerSource } = await import("../../kube/server/api-server-source.node.ts");
     const source = await openApiServerSource({ kubeconfig, server, variables }, "kube-proxy");
     log.info(1, "API server", { address: source.address });
-    return new SourceFeed({ source, clock, hostname, prng: new Prng(randomInt(SEED_MAX)) });
+    const limited = limitRequests(source, clock, configuration.clientConnection);
+    return new SourceFeed({ source: limited, clock, hostname, prng: new Prng(randomInt(SEED_MAX)) });
   } catch (error) {
     if (!(error instanceof KubeError)) throw error;
     throw new StartFailure([{ code: error.code, message: error.message, advice: placeOf(settings) }]);

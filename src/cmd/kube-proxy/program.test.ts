@@ -140,6 +140,45 @@ winkernel: {networkName: ${NETWORK}}
     await run.stop();
   });
 
+  it("shows its flags and its state behind their gates", async () => {
+    const metrics = "127.0.0.1:10249";
+    const closed = await start();
+    for (const path of ["/flagz", "/statusz"])
+      expect(await closed.get(metrics, path)).toMatchObject({ status: 404 });
+    await closed.stop();
+    const gates = "--feature-gates=ComponentFlagz=true,ComponentStatusz=true";
+    const old = await start({ argv: [...FLAGS, gates, "--mullion-kubernetes=1.32"] });
+    expect(await old.get(metrics, "/flagz")).toMatchObject({ status: 404 });
+    await old.stop();
+    const run = await start({ argv: [...FLAGS, gates, "--mullion-kubernetes=1.34"] });
+    await run.pass(3_725);
+    const flagz = (await run.get(metrics, "/flagz"))?.body ?? "";
+    expect(flagz).toMatch(
+      /^\nkube-proxy flags\nWarning: This endpoint is not meant to be machine parseable, /,
+    );
+    const lines = flagz.split("\n");
+    expect(lines).toContain("bind-address: 10.0.0.11");
+    expect(lines).toContain("iptables-sync-period: 30s");
+    expect(lines).toContain("enable-dsr: false");
+    expect(lines).toContain("feature-gates: ComponentFlagz=true,ComponentStatusz=true");
+    const statusz = (await run.get(metrics, "/statusz"))?.body ?? "";
+    expect(statusz).toMatch(/^\nkube-proxy statusz\nWarning: /);
+    expect(statusz).toContain("\nStarted:  Sun Nov 22 00:00:00 UTC 2026\nUp:  1 hr 02 min 07 sec\n");
+    expect(statusz).toContain("\nBinary version:  1.34.0\n");
+    await run.stop();
+  });
+
+  it("logs as JSON", async () => {
+    const run = await start({ argv: [...FLAGS, "--logging-format=json", "--v=2"] });
+    await run.stop();
+    const lines = run.terminal.errors
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line) as object);
+    expect(lines.length).toBeGreaterThan(3);
+    for (const line of lines) expect(Object.keys(line).slice(0, 3)).toEqual(["ts", "caller", "msg"]);
+  });
+
   it("serves the health checks of Services, and closes them with the Service", async () => {
     const more = ", type: LoadBalancer, externalTrafficPolicy: Local, healthCheckNodePort: 32000";
     const text = serviceAndSlice(["10.244.1.4"], more).replace("type: NodePort, ", "");

@@ -4,7 +4,7 @@ import type { Clock } from "../../base/clock.ts";
 import type { HcnClient } from "../../hcn/client.ts";
 import { describeConfiguration } from "../../kube-proxy/configuration/describe.ts";
 import type { Listen } from "../../kube-proxy/daemon/http-answer.ts";
-import { Klog } from "../../kube-proxy/daemon/klog.ts";
+import { Klog, type KlogOptions } from "../../kube-proxy/daemon/klog.ts";
 import type { ObjectFeed } from "../../kube-proxy/daemon/object-feed.ts";
 import { type Ended, ProxyServer } from "../../kube-proxy/daemon/proxy-server.ts";
 import type { HostInterface } from "../../kube-proxy/options.ts";
@@ -38,12 +38,14 @@ const FILE_UPDATED = "content of the proxy server's configuration file was updat
 
 function logOf({ configuration }: Settings, { terminal, wallMs, pid }: ProgramProcess): Klog {
   const { logging } = configuration;
+  const format = logging.format === "json" ? "json" : "text";
+  const { splitStream } = logging.options[format];
   // Only lines of information have their own stream, and only when that is asked for.
-  const write = (text: string): void => {
-    if (logging.options.text.splitStream && text.startsWith("I")) terminal.stdout(text);
+  const write: KlogOptions["write"] = (text, severity) => {
+    if (splitStream && severity === "I") terminal.stdout(text);
     else terminal.stderr(text);
   };
-  return new Klog({ write, wallMs, pid, verbosity: logging.verbosity });
+  return new Klog({ write, wallMs, pid, verbosity: logging.verbosity, format });
 }
 
 /** The node's name: upstream trims it and writes it small. */
@@ -134,6 +136,7 @@ async function serve(settings: Settings, process: ProgramProcess, log: Klog): Pr
     compat,
     hostname,
     kubeNetwork: variables["KUBE_NETWORK"],
+    flags: settings.flags,
     client,
     feed,
     clock,

@@ -30,8 +30,10 @@ export interface OpenedSession extends Findings {
 }
 
 function verifier(progress: ObserveProgress | undefined): Verifier {
-  const options = progress === undefined ? {} : { progress };
-  return ({ cluster }) => verifyCluster(cluster, readModel(cluster), options);
+  return (session) => {
+    const options = { troubles: session.troubles(), ...(progress === undefined ? {} : { progress }) };
+    return verifyCluster(session.cluster, readModel(session.cluster), options);
+  };
 }
 
 function refuseClusterFile({ name }: InputText): SessionProblem {

@@ -141,8 +141,12 @@ export const KUBE_PROXY_CONFIGURATION_ENTRIES: EntryTable<KubeProxyConfiguration
     title: "kube-proxy is started without --hostname-override",
     cause: prose`
       kube-proxy knows which pods are its own by comparing the node's name with that in the EndpointSlices. Without
-      the option it takes the computer's name. When the Node object is called otherwise, all pods count as remote:
-      the documentation names deleted endpoints of containers as the symptom, and asks for the option.`,
+      the option it takes the computer's name. When the Node object is called otherwise, all pods count as remote.
+
+      The documentation names deleted endpoints of containers as the symptom. No version from 1.20 on deletes them: HNS
+      says that the endpoint is local. A Service with both traffic policies Local has no back end on the node; its node
+      port with externalTrafficPolicy Local leads to the pods, while the health check answers 503; on overlay networks
+      load balancers take the node's address for the source VIP.`,
     onNode: prose`
       Compare the two names:
 
@@ -154,7 +158,7 @@ export const KUBE_PROXY_CONFIGURATION_ENTRIES: EntryTable<KubeProxyConfiguration
       KUBERNETES_ON_WINDOWS,
       thread("kubernetes/kubernetes", 71851),
       thread("aws/containers-roadmap", 273),
-      reference("windows-networking-documentation.md §9 row 4"),
+      reference("windows-networking-documentation.md §9 row 4; kube-proxy.md §8.10 L1–L3"),
     ],
     profiles: ALL,
     severity: "info",

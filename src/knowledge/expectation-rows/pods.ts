@@ -15,6 +15,12 @@ const TO_EXTERNAL: readonly FlowName[] = ["pod-to-external-ip", "pod-to-external
 /** What stands in the way of a flow whatever else is true. */
 export const GENERAL_ROWS: readonly ExpectationRow[] = [
   {
+    id: "BRING-UP",
+    when: { flow: "bring-up" },
+    expected: { outcome: "works", sees: "any" },
+    source: "windows-networking-documentation.md §1, §2",
+  },
+  {
     id: "HOST-PROCESS",
     when: { flow: "pod-in-host-network", sourceOs: "windows", isHostProcess: true },
     expected: { outcome: "works", sees: "any" },

@@ -333,7 +333,14 @@ export const FLAGS: readonly FlagDefinition[] = [
     ...LOG,
   },
   { name: "vmodule", type: "string", help: "Verbosity by file of upstream; without effect here", ...LOG },
-  { name: "logging-format", type: "string", field: "logging.format", initial: "text", help: "text", ...LOG },
+  {
+    name: "logging-format",
+    type: "string",
+    field: "logging.format",
+    initial: "text",
+    help: "text or json",
+    ...LOG,
+  },
   {
     name: "log-flush-frequency",
     type: "duration",

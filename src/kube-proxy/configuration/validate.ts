@@ -255,7 +255,7 @@ export function validateConfiguration(
       metricsBindAddress,
     );
   checkRanges(checks, configuration);
-  if (configuration.logging.format !== "text")
+  if (!["text", "json"].includes(configuration.logging.format))
     checks.add(
       "logging.format",
       "logging.format",

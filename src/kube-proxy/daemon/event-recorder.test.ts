@@ -1,6 +1,5 @@
 import { expect, it } from "vitest";
 import { EventRecorder, type ProxyServerEvent, type RecordedEvent } from "./event-recorder.ts";
-import { Klog } from "./klog.ts";
 
 const EVENT: ProxyServerEvent = {
   type: "Warning",
@@ -67,24 +66,4 @@ it("events of a node stand in the namespace default; what cannot be written ends
   events.record(EVENT);
   await events.flush();
   expect(lost).toEqual([EVENT.reason, EVENT.reason]);
-});
-
-it("log lines as klog writes them", () => {
-  let text = "";
-  const log = new Klog({
-    write: (line) => {
-      text += line;
-    },
-    wallMs: () => new Date(2026, 10, 22, 3, 47, 8, 123).getTime() + 0.456,
-    pid: 1234,
-    verbosity: 2,
-  });
-  log.info(2, "Opening healthcheck", { service: "ns/web", port: 32_000, none: undefined });
-  log.info(3, "not shown");
-  log.error("Failed", { err: new Error('a "b"') });
-  expect(text).toMatch(
-    /^I1122 03:47:08\.1234\d\d {4}1234 kube-proxy:1\] "Opening healthcheck" service="ns\/web" port=32000\n/,
-  );
-  expect(text).toMatch(/\nE1122 .*\] "Failed" err="a \\"b\\""\n$/);
-  expect(text).not.toContain("not shown");
 });

@@ -1,14 +1,22 @@
-/** Log lines as Kubernetes' programs write them (k8s.io/klog, `klogr`): `I1122 03:47:08.123456    1234 file:line] "Message" key="value"`. */
+/**
+ * Log lines as Kubernetes' programs write them: text (k8s.io/klog), `I1122 03:47:08.123456    1234 file:line] "Message"
+ * key="value"`, or JSON (k8s.io/component-base/logs/json), `{"ts":…,"caller":…,"msg":"Message","v":0,"key":"value"}`.
+ */
 
 export type LogFields = Readonly<Record<string, unknown>>;
 
+/** Information, warning, error. */
+export type Severity = "I" | "W" | "E";
+
 export interface KlogOptions {
-  readonly write: (text: string) => void;
+  readonly write: (text: string, severity: Severity) => void;
   /** Milliseconds since 1970. */
   readonly wallMs: () => number;
   readonly pid: number;
   /** `--v`. */
   readonly verbosity: number;
+  /** `--logging-format`; `text` when absent. */
+  readonly format?: "text" | "json";
 }
 
 /** The place that klog names; upstream's names files, here it is the program. */
@@ -48,7 +56,7 @@ export class Klog {
 
   /** Written when `--v` is at least `level`. */
   info(level: number, message: string, fields: LogFields = {}): void {
-    if (this.isOn(level)) this.line("I", message, fields);
+    if (this.isOn(level)) this.line("I", message, fields, level);
   }
 
   warning(message: string, fields: LogFields = {}): void {
@@ -59,11 +67,19 @@ export class Klog {
     this.line("E", message, fields);
   }
 
-  private line(severity: string, message: string, fields: LogFields): void {
-    const { write, wallMs, pid } = this.options;
+  private line(severity: Severity, message: string, fields: LogFields, level = 0): void {
+    const { write, wallMs, pid, format } = this.options;
     const pairs = Object.entries(fields).filter(([, value]) => value !== undefined);
+    if (format === "json") {
+      // Errors have no verbosity; warnings are information there.
+      const verbosity = severity === "E" ? {} : { v: level };
+      const plain = pairs.map(([name, value]) => [name, value instanceof Error ? value.message : value]);
+      const head = { ts: wallMs(), caller: PLACE, msg: message, ...verbosity };
+      write(`${JSON.stringify({ ...head, ...Object.fromEntries(plain) })}\n`, severity);
+      return;
+    }
     const text = pairs.map(([name, value]) => ` ${name}=${valueText(value)}`).join("");
     const head = `${severity}${timeText(wallMs())} ${String(pid).padStart(7)} ${PLACE}]`;
-    write(`${head} ${JSON.stringify(message)}${text}\n`);
+    write(`${head} ${JSON.stringify(message)}${text}\n`, severity);
   }
 }

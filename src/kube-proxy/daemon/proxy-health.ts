@@ -22,13 +22,37 @@ export interface ProxyHealthOptions {
 const TO_BE_DELETED = "ToBeDeletedByClusterAutoscaler";
 
 /** First minor with `/livez` and `nodeEligible`. */
-const LIVEZ_SINCE = 28;
+export const LIVEZ_SINCE = 28;
 
 /** As Go prints a time. */
 function timeText(ms: number): string {
   if (ms === 0) return "0001-01-01 00:00:00 +0000 UTC";
   const text = new Date(ms).toISOString().replace("T", " ").replace("Z", "");
   return `${text} +0000 UTC`;
+}
+
+/** What a kube-proxy knows of itself when it is asked. */
+export interface ProxyHealthState {
+  readonly isHealthy: boolean;
+  /** Milliseconds since 1970. */
+  readonly lastUpdatedMs: number;
+  readonly nowMs: number;
+  /** Undefined where the page or the version does not tell it. */
+  readonly isNodeEligible: boolean | undefined;
+}
+
+/** What `/healthz` and `/livez` answer. */
+export function proxyHealthAnswer({
+  isHealthy,
+  lastUpdatedMs,
+  nowMs,
+  isNodeEligible,
+}: ProxyHealthState): HttpAnswer {
+  // Once the time of the last sync, idle or not, was told; a healthy proxy still tells the present.
+  const last = timeText(isHealthy ? nowMs : lastUpdatedMs);
+  const node = isNodeEligible === undefined ? "" : `, "nodeEligible": ${isNodeEligible}`;
+  const body = `{"lastUpdated": "${last}","currentTime": "${timeText(nowMs)}"${node}}`;
+  return { status: isHealthy ? 200 : 503, headers: JSON_HEADERS, body };
 }
 
 export class ProxyHealth {
@@ -88,27 +112,24 @@ export class ProxyHealth {
     const checked = this.check();
     const isEligible = !drainsNodes || this.isNodeEligible;
     const isHealthy = checked.isHealthy && isEligible && (isReady?.() ?? true);
-    const node = minor >= LIVEZ_SINCE ? `, "nodeEligible": ${isEligible}` : "";
-    return this.answer("/healthz", isHealthy, checked.lastUpdatedMs, node);
+    const isNodeEligible = minor >= LIVEZ_SINCE ? isEligible : undefined;
+    return this.answer("/healthz", isHealthy, checked.lastUpdatedMs, isNodeEligible);
   }
 
   private livez(): HttpAnswer {
     const { isHealthy, lastUpdatedMs } = this.check();
-    return this.answer("/livez", isHealthy, lastUpdatedMs, "");
+    return this.answer("/livez", isHealthy, lastUpdatedMs, undefined);
   }
 
   private answer(
     path: "/healthz" | "/livez",
     isHealthy: boolean,
     lastUpdatedMs: number,
-    more: string,
+    isNodeEligible: boolean | undefined,
   ): HttpAnswer {
     const nowMs = this.options.wallMs();
-    const status = isHealthy ? 200 : 503;
-    this.options.answered?.(path, status);
-    // Once the time of the last sync, idle or not, was told; a healthy proxy still tells the present.
-    const last = timeText(isHealthy ? nowMs : lastUpdatedMs);
-    const body = `{"lastUpdated": "${last}","currentTime": "${timeText(nowMs)}"${more}}`;
-    return { status, headers: JSON_HEADERS, body };
+    const answer = proxyHealthAnswer({ isHealthy, lastUpdatedMs, nowMs, isNodeEligible });
+    this.options.answered?.(path, answer.status);
+    return answer;
   }
 }

@@ -22,6 +22,8 @@ export interface ProxyServersOptions {
   readonly listen: Listen;
   readonly health: ProxyHealth;
   readonly metrics: ProxyMetrics;
+  /** Further pages of the metrics server, as text. */
+  readonly pages: ReadonlyMap<string, () => string>;
   /** With `bindAddressHardFail`: a server cannot listen, and nothing is tried again. `reason` is that of the event. */
   readonly failed: (reason: string, message: string) => void;
 }
@@ -91,8 +93,10 @@ export class ProxyServers {
   }
 
   private async metrics(path: string): Promise<HttpAnswer> {
-    const { configuration, metrics } = this.options;
+    const { configuration, metrics, pages } = this.options;
     const { registry } = metrics;
+    const page = pages.get(path);
+    if (page !== undefined) return textAnswer(200, page());
     switch (path) {
       case "/healthz":
         return textAnswer(200, "ok");

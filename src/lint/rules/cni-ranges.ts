@@ -1,5 +1,5 @@
 /** Rules over the ranges in CNI policies: against those of the cluster, as far as the input names them. */
-import { type Prefix, prefixesOverlap } from "../../net/prefix.ts";
+import { type Prefix, prefixContains, prefixesOverlap } from "../../net/prefix.ts";
 import {
   familyOfPrefix,
   formatRange,
@@ -23,10 +23,19 @@ import {
   routePrefixOf,
   settingsOf,
 } from "../cni-view.ts";
+import { outsideAddresses, pluginsOfCluster } from "../cluster-view.ts";
 import type { KnownRange, LintContext } from "../context.ts";
+import type { LintDocument } from "../document.ts";
 import { keyOf } from "../fields.ts";
 import type { LintRule, RuleFinding } from "../rule.ts";
 import { isFilledInLater } from "./json-files.ts";
+
+const KINDS: LintRule["applies"] = ["cni", "cluster"];
+
+/** The plugins of a CNI configuration, or what a cluster file has in place of one. */
+function pluginsIn(document: LintDocument): readonly PluginView[] {
+  return document.kind === "cluster" ? pluginsOfCluster(document) : cniView(document).plugins;
+}
 
 interface Exception extends TextView {
   readonly range: Prefix;
@@ -80,9 +89,9 @@ function exceptionRule(
 ): LintRule {
   return {
     code,
-    applies: ["cni"],
+    applies: KINDS,
     *check(document, context) {
-      for (const plugin of cniView(document).plugins) {
+      for (const plugin of pluginsIn(document)) {
         const isEmpty = exceptionsIn(plugin).length === 0;
         // An installer fills the list in.
         const isJudgedHere = isJudged(plugin) && !(isEmpty && isFilledInLater(document));
@@ -117,17 +126,23 @@ const WITHOUT_PODS = exceptionRule(
 /** windows-networking-documentation.md §9 row 2: what is excepted leaves with the pod's address, which nobody answers. */
 const EXTERNAL: LintRule = {
   code: "cni-exception-list-external",
-  applies: ["cni"],
+  applies: KINDS,
   *check(document, context) {
     const { pods, services, nodes } = context.ranges;
     const known = [...pods, ...services, ...nodes].map(({ prefix }) => prefix);
-    for (const plugin of cniView(document).plugins) {
+    const hosts = document.kind === "cluster" ? outsideAddresses(document) : [];
+    for (const plugin of pluginsIn(document)) {
       const inside = [...known, ...routesIn(plugin)];
       for (const { path, text, range } of exceptionsIn(plugin)) {
         if (isDefaultRoute(range))
           yield {
             at: { path, part: "value" },
             message: `${shown(text)} excepts everything, so no packet is ever translated`,
+          };
+        else if (hosts.some((host) => prefixContains(range, host)))
+          yield {
+            at: { path, part: "value" },
+            message: `${shown(text)} holds a host outside: packets there keep the pod's address, and no answer comes back`,
           };
         else if (isPublic(range) && !inside.some((other) => prefixesOverlap(other, range)))
           yield {

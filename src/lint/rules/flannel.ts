@@ -8,6 +8,7 @@ import {
   serviceRangesOf,
   shown,
 } from "../address-ranges.ts";
+import { flannelOfCluster, isFlannelCluster } from "../cluster-view.ts";
 import type { FieldView } from "../cni-view.ts";
 import type { KnownRange, LintContext } from "../context.ts";
 import type { LintDocument } from "../document.ts";
@@ -19,6 +20,18 @@ const VNI_MIN = 4_096;
 /** flanneld writes the VNI into 16 bits of a Node's annotation. */
 const VNI_MAX = 65_535;
 const PORT = 4_789;
+
+/** The same over `network` of a cluster file, which the cluster makes a net-conf of. */
+function andOfClusters(rule: LintRule, check: (view: FlannelView) => Iterable<RuleFinding>): LintRule {
+  return {
+    ...rule,
+    applies: [...rule.applies, "cluster"],
+    *check(document, context) {
+      if (document.kind !== "cluster") yield* rule.check(document, context);
+      else if (isFlannelCluster(document) && context.hasWindows) yield* check(flannelOfCluster(document));
+    },
+  };
+}
 
 function windowsRule(
   code: LintRule["code"],
@@ -42,7 +55,7 @@ function at(field: FieldView): RuleFinding["at"] {
 }
 
 /** users.md G4. */
-const VNI_LOW = windowsRule("flannel-vni-below-4096", function* (view) {
+function* lowVni(view: FlannelView): Iterable<RuleFinding> {
   const vni = vniOf(view);
   if (typeof vni?.value !== "number" || vni.value >= VNI_MIN) return;
   yield {
@@ -50,10 +63,12 @@ const VNI_LOW = windowsRule("flannel-vni-below-4096", function* (view) {
     message: `flanneld on Windows refuses the VNI ${vni.value}: Windows takes 4096 and more`,
     fix: 'Write "VNI": 4096 for all nodes, and "Port": 4789.',
   };
-});
+}
+
+const VNI_LOW = andOfClusters(windowsRule("flannel-vni-below-4096", lowVni), lowVni);
 
 /** windows-networking-documentation.md §8 says 4096 and nothing else; flanneld takes more. */
-const VNI_OTHER = windowsRule("flannel-vni-other-than-4096", function* (view) {
+function* otherVni(view: FlannelView): Iterable<RuleFinding> {
   const vni = vniOf(view);
   if (typeof vni?.value !== "number" || vni.value <= VNI_MIN) return;
   const isTooLarge = vni.value > VNI_MAX;
@@ -64,7 +79,15 @@ const VNI_OTHER = windowsRule("flannel-vni-other-than-4096", function* (view) {
       : `the documentation of Kubernetes names the VNI 4096 only for Windows, not ${vni.value}`,
     ...(isTooLarge ? { severity: "error" } : {}),
   };
-});
+}
+
+/** One that does not fit is told of the cluster file itself (`cluster-file-vni-too-large`). */
+function* otherVniOfCluster(view: FlannelView): Iterable<RuleFinding> {
+  const vni = vniOf(view)?.value;
+  if (typeof vni === "number" && vni <= VNI_MAX) yield* otherVni(view);
+}
+
+const VNI_OTHER = andOfClusters(windowsRule("flannel-vni-other-than-4096", otherVni), otherVniOfCluster);
 
 const VXLAN_PORT = windowsRule("flannel-vxlan-port-not-4789", function* (view) {
   const port = view.type === "vxlan" ? view.option("Port") : undefined;

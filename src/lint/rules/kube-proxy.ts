@@ -1,10 +1,12 @@
 /** Rules over kube-proxy's configuration and flags on Windows nodes: mode, network, source VIP, addresses. */
 
-import { addToIp, parseIp } from "../../net/ip.ts";
+import { addToIp, formatIp, parseIp } from "../../net/ip.ts";
 import { lastIp, prefixContains } from "../../net/prefix.ts";
 import { formatRange, isPlaceholder, parseRange, podRangesOf, shown } from "../address-ranges.ts";
+import { keptSourceVips, misnamedNodes } from "../cluster-view.ts";
 import type { LintContext } from "../context.ts";
 import type { DocumentKind, LintDocument } from "../document.ts";
+import { valueAt } from "../fields.ts";
 import { namedNetworks } from "../hns-networks.ts";
 import { type KubeProxyView, type OptionView, kubeProxyView, plainOption } from "../kube-proxy-view.ts";
 import type { LintRule, RuleFinding } from "../rule.ts";
@@ -160,7 +162,7 @@ function sourceVipFault(text: string, context: LintContext): string | undefined 
 }
 
 /** users.md G5: 0x803b001e, 0x803b002f. */
-const SOURCE_VIP_INVALID = kubeProxyRule("kube-proxy-source-vip-invalid", function* (view, context) {
+const SOURCE_VIP_GIVEN = kubeProxyRule("kube-proxy-source-vip-invalid", function* (view, context) {
   const given = plainOption(view, "source-vip");
   const fault = given === undefined ? undefined : sourceVipFault(given.text, context);
   if (given === undefined || fault === undefined) return;
@@ -171,15 +173,58 @@ const SOURCE_VIP_INVALID = kubeProxyRule("kube-proxy-source-vip-invalid", functi
   };
 });
 
+/** The start scripts take what lies in sourceVip.json as it is (control-planes.md §1.10). */
+const SOURCE_VIP_INVALID: LintRule = {
+  ...SOURCE_VIP_GIVEN,
+  applies: [...BOTH, "cluster"],
+  *check(document, context) {
+    if (document.kind !== "cluster") {
+      yield* SOURCE_VIP_GIVEN.check(document, context);
+      return;
+    }
+    for (const { path, address, podCIDR } of keptSourceVips(document)) {
+      const range = podCIDR === undefined ? undefined : parseRange(podCIDR);
+      if (range === undefined || prefixContains(range, address)) continue;
+      yield {
+        at: { path },
+        message: `the address in the file, ${formatIp(address)}, is of another range than the node's pods, ${formatRange(range)}`,
+        fix: "Remove the file, and sourceVipRequest.json with it.",
+      };
+    }
+  },
+};
+
 /** windows-networking-documentation.md §9 row 4; kube-proxy.md §1.1. */
-const HOSTNAME = kubeProxyRule("kube-proxy-hostname-override-missing", function* (view, _context, document) {
-  if (!isCall(view) || /hostname-?override/i.test(document.text)) return;
-  yield {
-    at: somewhere(view),
-    message: "without --hostname-override kube-proxy takes Windows' own name for the node's",
-    fix: "Add --hostname-override with the Node's name, as the documentation of Kubernetes asks.",
-  };
-});
+const HOSTNAME_OF_CALL = kubeProxyRule(
+  "kube-proxy-hostname-override-missing",
+  function* (view, _context, document) {
+    if (!isCall(view) || /hostname-?override/i.test(document.text)) return;
+    yield {
+      at: somewhere(view),
+      message: "without --hostname-override kube-proxy takes Windows' own name for the node's",
+      fix: "Add --hostname-override with the Node's name, as the documentation of Kubernetes asks.",
+    };
+  },
+);
+
+const HOSTNAME: LintRule = {
+  ...HOSTNAME_OF_CALL,
+  applies: [...BOTH, "cluster"],
+  *check(document, context) {
+    if (document.kind !== "cluster") {
+      yield* HOSTNAME_OF_CALL.check(document, context);
+      return;
+    }
+    const [first] = misnamedNodes(document);
+    if (first === undefined || valueAt(document.value, "kubeProxy", "hostnameOverride") !== false) return;
+    yield {
+      at: { path: ["kubeProxy", "hostnameOverride"] },
+      message: `without --hostname-override kube-proxy takes the machine's own name, and no pod of ${first} counts as local`,
+      fix: "Write hostnameOverride: true, or leave the field out.",
+      severity: "warning",
+    };
+  },
+};
 
 function isHostAndPort(text: string): boolean {
   const bare = parseIp(text.replace(/^\[|\]$/g, ""));
