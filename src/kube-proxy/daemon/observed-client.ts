@@ -123,7 +123,7 @@ export class ObservedHcnClient extends ForwardingHcnClient {
       };
       answer.then(
         (value) => end(() => resolve(value)),
-        (error: unknown) => end(() => reject(error as Error)),
+        (error: unknown) => end(() => reject(error)),
       );
     });
   }
