@@ -37,7 +37,7 @@ function unregistered(node: ScriptNode): BringUpFinding {
   );
 }
 
-/** True once: kubelet makes the object with its first heartbeat. */
+/** True once. Inferred (control-planes.md §2.1): kubelet makes the object within a second of its start. */
 async function registerByKubelet(node: ScriptNode): Promise<boolean> {
   if (node.apiObstacle() !== undefined || node.hasFault("kubelet-cannot-register")) return false;
   if (node.running("kubelet") === undefined) return false;

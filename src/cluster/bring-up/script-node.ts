@@ -134,7 +134,10 @@ export class ScriptNode {
       );
   }
 
-  /** Why kubectl and kubelet do not get through to the API server; undefined: they do. */
+  /**
+   * Why kubectl and kubelet do not get through to the API server; undefined: they do. Inferred (Microsoft's page on common
+   * problems): a proxy for the internet does not lead into the cluster.
+   */
   apiObstacle(): BringUpFinding | undefined {
     if (!this.files.has(KUBECONFIG))
       return {

@@ -3,7 +3,7 @@ import type { Guid, HcnObjectKind, JsonObject } from "../../hcn/client.ts";
 import { HcnError } from "../../hcn/error.ts";
 import { ForwardingHcnClient } from "../../hcn/forwarding-client.ts";
 
-/** ERROR_SERVICE_DISABLED (winerror.h 1058): nobody can start the service on demand. */
+/** Inferred: what callers get is ERROR_SERVICE_DISABLED (winerror.h 1058): nobody can start the service on demand. */
 const DISABLED = {
   Error:
     "The service cannot be started, either because it is disabled or because it has no enabled devices associated with it. ",

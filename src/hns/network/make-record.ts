@@ -76,7 +76,7 @@ export function makeNetworkRecord(
     flags,
     isIsolated: request.isIsolated === true || (flags & NETWORK_FLAGS.IsolateVSwitch) !== 0,
     extensions: withExtensions(context, type, owner?.extensions, changes),
-    // One router for all networks of a switch: flanneld 0.11 publishes the MAC of another network's as its own.
+    // Inferred: one router for all networks of a switch; flanneld 0.11 publishes the MAC of another network's as its own.
     drMac: wantedRouterMac(policies) ?? owner?.drMac ?? chooseMac(context.prng),
     hostMac: switchKind === "internal" ? chooseMac(context.prng) : undefined,
     addressedAtMs: addressedAt(context, placement),

@@ -112,7 +112,7 @@ function externalAdapter(context: ServiceContext, applicant: Applicant): Physica
     throw new HcnError("ERROR_INVALID_PARAMETER", { detail: obstacle });
   }
   const usable = context.adapters.filter((adapter) => obstacleOn(context, adapter, applicant) === undefined);
-  // A switch that is there already: on nodes with two cards the scripts name one for `External`, and flannel's network
+  // Inferred: rather a switch that is there already; on nodes with two cards the scripts name one for `External`, and flannel's network
   // follows it (kubernetes/website pull request 20078).
   const free = usable.find((adapter) => networksOn(context, adapter).length > 0) ?? usable[0];
   if (free !== undefined) return free;
