@@ -137,6 +137,21 @@ describe("start.ps1", () => {
     expect(commandLineOf(mended, "kube-proxy")).toContain("--source-vip=10.244.1.2 ");
   });
 
+  it.each(["no JSON", "[]", '{"code":999,"msg":"no"}', '{"ip4":{"ip":7}}'])(
+    "a sourceVip.json that holds %s is no address, and kube-proxy ends without one",
+    async (text) => {
+      const node = await bareNode({ edits: ["copy-net-conf"] });
+      await node.files.write(SOURCE_VIP, text);
+      const report = await runScripts(node);
+      expect(commandLineOf(report, "kube-proxy")).toContain("--source-vip= ");
+      expect(
+        stepOf(report, "Start kube-proxy")
+          .findings.map(({ message }) => message)
+          .join(),
+      ).toContain("source-vip");
+    },
+  );
+
   it("CP-S5: all policy lists go before kube-proxy starts, whoever made them", async () => {
     const node = await bareNode();
     await runScripts(node);

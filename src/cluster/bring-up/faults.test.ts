@@ -135,6 +135,13 @@ const FAULTS: readonly [what: string, asked: Asked, step: string, outcome: strin
     "kube-proxy-flag-refused",
   ],
   [
+    "a -ClusterCIDR that is no range",
+    { edits: ["copy-net-conf"], parameters: { clusterCIDR: "nonsense" } },
+    "Start flanneld",
+    "went-on",
+    "flanneld-configuration-invalid",
+  ],
+  [
     "a cluster with another VNI",
     { network: ", vni: 5000" },
     "Start flanneld",

@@ -51,7 +51,7 @@ export class FlanneldProcess extends NodeProcess {
     ]);
     this.parts = parts;
     this.flanneld = this.create();
-    this.dueAtMs = parts.clock.nowMs;
+    if (this.isRunning) this.dueAtMs = parts.clock.nowMs;
   }
 
   override get failure(): BringUpFinding | undefined {

@@ -1,5 +1,6 @@
 /** flanneld, its network, and the address for kube-proxy (control-planes.md §1.11, §2.1). */
 import { CniError, describeError } from "../../cni/error.ts";
+import { isJsonObject, parseJson } from "../../cni/json.ts";
 import { InProcessRunner } from "../../cni/in-process-runner.ts";
 import { runForOutput } from "../../cni/plugin-runner.ts";
 import { parseNetworkConfig } from "../../flannel/network-config.ts";
@@ -114,7 +115,7 @@ function missingNetwork(node: ScriptNode, waited: string): BringUpFinding {
   if (obstacle !== undefined) node.find(obstacle.code, obstacle.message);
   return {
     code: "start-script-network-never-made",
-    message: `the HNS network ${node.networkName} does not come ${waited}`,
+    message: `the HNS network ${node.networkName} does not come${waited}`,
   };
 }
 
@@ -153,9 +154,9 @@ function waitForNetwork(script: string, everySeconds: number, limitSeconds: numb
         await node.sleep(everySeconds * 1_000);
       }
       if (limitSeconds === undefined)
-        throw new WaitsForEver(missingNetwork(node, "and nothing ends the wait for it"));
+        throw new WaitsForEver(missingNetwork(node, ", and nothing ends the wait for it"));
       node.print(`Fail to create the network[(${node.networkName})] in ${limitSeconds} seconds`);
-      throw new ScriptEnds(missingNetwork(node, `in ${limitSeconds} seconds`));
+      throw new ScriptEnds(missingNetwork(node, ` in ${limitSeconds} seconds`));
     },
   };
 }
@@ -187,8 +188,16 @@ async function askHostLocal(node: ScriptNode, request: string): Promise<string> 
 export async function readSourceVip(node: ScriptNode): Promise<string> {
   const text = await node.files.read(SOURCE_VIP);
   if (text === undefined) return "";
-  const { ip4 } = JSON.parse(text) as { readonly ip4?: { readonly ip?: string } };
-  return ip4?.ip?.split("/")[0] ?? "";
+  try {
+    const value = parseJson(text);
+    const ip4 = isJsonObject(value) ? value["ip4"] : undefined;
+    const ip = isJsonObject(ip4) ? ip4["ip"] : undefined;
+    if (typeof ip === "string") return ip.split("/")[0] ?? "";
+    node.print("You cannot call a method on a null-valued expression.");
+  } catch {
+    node.print("ConvertFrom-Json : Invalid JSON primitive.");
+  }
+  return "";
 }
 
 /** Of another range than the network's: the file is from before the node joined again. */
