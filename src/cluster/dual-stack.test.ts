@@ -253,6 +253,30 @@ describe("cluster files that ask for what Windows has not", () => {
   it.each([
     ["driver Overlay", "plugin: hns", "driver: Overlay", "carry no IPv6"],
     ["plugin win-bridge", "plugin: hns", "plugin: win-bridge", "gives a pod the first address"],
+    [
+      "flannel's host-gw",
+      "plugin: hns",
+      "plugin: flannel\n  backend: host-gw",
+      "flanneld on Windows leads IPv4 alone",
+    ],
+    [
+      "a node's address elsewhere",
+      "address: 10.0.0.12",
+      "address: 10.0.0.12\n    ipv6: {address: 'fd99::1'}",
+      "fd99::1 does not lie in fd00:10::/64",
+    ],
+    [
+      "a pod range elsewhere",
+      "address: 10.0.0.12",
+      "address: 10.0.0.12\n    ipv6: {podCIDR: 'fd99::/64'}",
+      "fd99::/64 does not lie in fd00:10:244::/48",
+    ],
+    [
+      "a pod range without room",
+      "address: 10.0.0.12",
+      "address: 10.0.0.12\n    ipv6: {podCIDR: 'fd00:10:244::/124'}",
+      "has fewer addresses than 10.244.1.0/24",
+    ],
     ["Server 2019", "build: ws2025", "build: ws2019", "knows no dual stack"],
     ["a subnet that is no /64", "enabled: true", "enabled: true\n  subnet: fd00:10::/56", "is no /64"],
     [
@@ -273,5 +297,35 @@ describe("cluster files that ask for what Windows has not", () => {
     const result = parseClusterFile(textOf("cluster.yaml").replace(from, to), "cluster.yaml");
     const problems = "problems" in result ? result.problems : [];
     expect(problems.map((problem) => `${problem.message} ${problem.advice}`).join("\n")).toContain(message);
+  });
+});
+
+describe("further networks", () => {
+  it("of driver L2Bridge carry IPv6, too, those of NAT do not; verify finds nothing", async () => {
+    const text = textOf("cluster.yaml")
+      .replace(
+        "ipv6:\n",
+        "networks:\n  - {name: blue, clusterCIDR: 10.245.0.0/16}\n  - {name: nat, driver: NAT, clusterCIDR: 172.20.0.0/16}\nipv6:\n",
+      )
+      .concat(
+        "  - {name: blue-1, node: win-1, network: blue}\n  - {name: blue-2, node: win-2, network: blue}\n",
+        "  - {name: hidden, node: win-1, network: nat}\n",
+      );
+    const further = await openText(text);
+    const seconds = further.pods
+      .filter(({ spec }) => spec.podNetwork !== "cbr0")
+      .map(({ spec, address6 }) => `${spec.name} ${address6 === undefined ? "" : formatIp(address6)}`);
+    // The first three /64 are those of the nodes.
+    expect(seconds).toEqual(["blue-1 fd00:10:244:3::3", "blue-2 fd00:10:244:4::3", "hidden "]);
+    const { report } = tracePacket(further, {
+      from: "pod/blue-1",
+      to: "pod/blue-2",
+      protocol: "tcp",
+      port: 8080,
+      family: "ipv6",
+    });
+    expect(report.answer).toMatch(/^blue-2 saw \[fd00:10:244:3::3\]:/);
+    expect(verifyCluster(further, readModel(further, 6)).findings).toEqual([]);
+    expect(verifyCluster(further, readModel(further)).findings).toEqual([]);
   });
 });

@@ -169,7 +169,7 @@ export class LinuxKubelet implements Kubelet {
     });
     compartment.addAddress(eth0, { ip: address, length: this.node.spec.podCIDR.length });
     compartment.addRoute({ prefix: ANY_IPV4, nextHop: this.gateway, interface: eth0, metric: 0 });
-    const address6 = this.addSecondAddress(compartment, eth0, address);
+    const address6 = this.addSecondAddress(compartment, eth0, { address, wanted: pod.address6 });
     if (dns !== undefined) compartment.dns = dns;
     const hostPorts = hostPortRules(pod, address, this.node.spec.podCIDR);
     if (hostPorts !== undefined) this.rules.set(cableOf(pod), hostPorts);
@@ -182,10 +182,14 @@ export class LinuxKubelet implements Kubelet {
   }
 
   /** A bridge plugin does not ask whether somebody has a pod's address (its `enabledad` is off). */
-  private addSecondAddress(compartment: Compartment, eth0: Interface, address: Ipv4): Ipv6 | undefined {
+  private addSecondAddress(
+    compartment: Compartment,
+    eth0: Interface,
+    addresses: { readonly address: Ipv4; readonly wanted: Ipv6 | undefined },
+  ): Ipv6 | undefined {
     const { file, node } = this;
     const second = secondFamily(file, file.network, node.spec);
-    const ip = secondAddress(file, file.network, node.spec, address);
+    const ip = secondAddress(file, file.network, node.spec, addresses);
     if (second === undefined || ip === undefined) return undefined;
     compartment.addAddress(eth0, { ip, length: second.podRange.length });
     const nextHop = addressIn(second.podRange, BRIDGE_OFFSET);

@@ -1,9 +1,8 @@
 /** Pods of the cluster file as Kubernetes objects, and Kubernetes' pods as what a kubelet starts. */
 import type { JsonObject } from "../hcn/client.ts";
-import { isHostNetwork, isHostProcess } from "../kube/mod.ts";
+import { isHostNetwork, isHostProcess, podAddresses } from "../kube/mod.ts";
 import type { Pod, Service } from "../kube/objects.ts";
-import { formatIp, parseIpv4 } from "../net/ip.ts";
-import type { Ipv4 } from "../net/ip.ts";
+import { type Ipv4, type Ipv6, formatIp, parseIpv4, parseIpv6 } from "../net/ip.ts";
 import type { NodeOs, PodPortSpec, PodSpec, PortSpec } from "./file/cluster-file.ts";
 
 /**
@@ -92,8 +91,11 @@ export function servedPorts(
 }
 
 function fixedAddress(pod: Pod): Ipv4 | undefined {
-  const text = pod.status?.podIP;
-  return text === undefined ? undefined : parseIpv4(text);
+  return podAddresses(pod).flatMap((text) => parseIpv4(text) ?? [])[0];
+}
+
+function fixedSecondAddress(pod: Pod): Ipv6 | undefined {
+  return podAddresses(pod).flatMap((text) => parseIpv6(text) ?? [])[0];
 }
 
 /** Names one of the cluster file's `networks` in a manifest: pods have no field for it. */
@@ -118,6 +120,7 @@ export function sandboxOf(
     labels,
     ports,
     address: network === "host" ? undefined : (own?.address ?? fixedAddress(pod)),
+    address6: network === "host" ? undefined : fixedSecondAddress(pod),
     policies: own?.policies ?? [],
     network,
     podNetwork: own?.podNetwork ?? pod.metadata.annotations?.[NETWORK_ANNOTATION] ?? node.podNetwork,

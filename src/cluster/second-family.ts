@@ -25,6 +25,8 @@ export function addSecondFamily(
 /** What the router knows of pods: their ranges, by way of their nodes. */
 export function addSecondFamilyRoutes({ ipv6 }: ClusterFile, router: Router): void {
   if (ipv6?.hasPodRoutes !== true) return;
-  for (const { address, podRange } of Object.values(ipv6.nodes))
-    router.addRoute({ prefix: podRange, nextHop: address });
+  for (const [node, { address, podRange }] of Object.entries(ipv6.nodes)) {
+    const further = Object.values(ipv6.further).flatMap((ranges) => ranges[node] ?? []);
+    for (const prefix of [podRange, ...further]) router.addRoute({ prefix, nextHop: address });
+  }
 }

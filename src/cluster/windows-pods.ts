@@ -146,7 +146,8 @@ export class WindowsKubelet implements Kubelet {
     const compartment = await this.compartmentOf(namespaceId);
     compartment.name = `pod ${pod.namespace}/${pod.name}`;
     const network = networkNamed(this.file, pod.podNetwork);
-    const address6 = secondAddress(this.file, network, this.node.spec, address);
+    const wanted = pod.address6;
+    const address6 = secondAddress(this.file, network, this.node.spec, { address, wanted });
     const server = new IdentificationServer(compartment, podReference(pod));
     return { spec: pod, node: this.node, compartment, address, address6, namespaceId, server };
   }

@@ -14,18 +14,20 @@ const NO_PIECES: Pieces = Object.freeze([]);
 
 function withAdded(pieces: Pieces, id: Guid): Pieces {
   const last = pieces.at(-1);
-  return last === undefined || last.length >= PIECE_MAX
-    ? Object.freeze([...pieces, Object.freeze([id])])
-    : Object.freeze([...pieces.slice(0, -1), Object.freeze([...last, id])]);
+  const copy = [...pieces];
+  if (last === undefined || last.length >= PIECE_MAX) copy.push(Object.freeze([id]));
+  else copy[copy.length - 1] = Object.freeze([...last, id]);
+  return Object.freeze(copy);
 }
 
 function withoutRemoved(pieces: Pieces, id: Guid): Pieces {
   const index = pieces.findIndex((piece) => piece.includes(id));
   if (index < 0) return pieces;
   const left = (pieces[index] ?? NONE).filter((other) => other !== id);
-  return Object.freeze(
-    left.length === 0 ? pieces.toSpliced(index, 1) : pieces.with(index, Object.freeze(left)),
-  );
+  const copy = [...pieces];
+  if (left.length === 0) copy.splice(index, 1);
+  else copy[index] = Object.freeze(left);
+  return Object.freeze(copy);
 }
 
 export class BackEndReferences {

@@ -308,6 +308,7 @@ export const KNOWLEDGE_CODES = [
   "flanneld-configuration-invalid",
   "flannel-interface-missing",
   "flannel-node-without-range",
+  "flannel-node-without-annotations",
   "flannel-network-not-made",
   "flannel-network-not-ready",
   "flannel-route-not-programmed",

@@ -7,7 +7,14 @@ import { assert } from "../base/assert.ts";
 import { type Prefix } from "../net/prefix.ts";
 import type { FlowKey } from "./flow-key.ts";
 import type { Rule } from "./rule.ts";
-import { type IndexedRule, type RuleSet, compareRules, firstMatch, insertRule } from "./rule-index.ts";
+import {
+  type IndexedRule,
+  type RuleSet,
+  compareRules,
+  firstMatch,
+  insertRule,
+  removeRule,
+} from "./rule-index.ts";
 import { ipWords } from "./transposition.ts";
 
 const BUCKETS_MIN = 8;
@@ -97,7 +104,7 @@ export class PrefixIndex implements RuleSet {
       buckets[at] = change(buckets[at] ?? EMPTY);
     };
     for (const rule of removed) {
-      edit(rule, (list) => Object.freeze(list.filter((each) => each.rule !== rule)));
+      edit(rule, (list) => removeRule(list, rule));
       addLength(lengths, rule, -1);
     }
     for (const each of added) {

@@ -7,10 +7,11 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { PcapngWriter } from "../../src/device/pcapng.ts";
 import { type Ip, type Ipv4, type Ipv6, parseIp } from "../../src/net/ip.ts";
 import { parseMac } from "../../src/net/mac.ts";
-import { parsePrefix } from "../../src/net/prefix.ts";
+import { parseInterfaceAddress, parsePrefix } from "../../src/net/prefix.ts";
 import { arbitraryTcpFields } from "../../src/testing/arbitrary-frames.ts";
 import { group, layer, makePort, rule } from "../../src/testing/engine-kit.ts";
 import { DATAPLANE_VECTORS } from "../../src/testing/dataplane-vectors.ts";
+import { makeRoutedPair } from "../../src/testing/routed-pair.ts";
 import {
   buildArpFrame,
   buildIcmpFrame,
@@ -658,6 +659,34 @@ describe("tshark", () => {
       expect(Math.max(0, ...severities), `severity of ${name}`).toBeLessThan(EXPERT_WARNING);
       for (const status of STATUS) expect(found.get(status), `${status} of ${name}`).not.toContain(BAD);
     }
+  });
+
+  it("finds no fault with what a host and a router of IPv6 say to each other", () => {
+    const pair = makeRoutedPair();
+    const { routerToClient: router, client } = pair;
+    router.compartment.addAddress(router.netInterface, parseInterfaceAddress("fd00:1::1/64")!);
+    router.compartment.advertiseRouter(router.netInterface, {
+      prefixes: [{ prefix: parsePrefix("fd00:1::/64")! }],
+      mtuBytes: 1_400,
+      dnsServers: [ip("fd00:1::53") as Ipv6],
+    });
+    client.compartment.discoverRouters(client.netInterface);
+    pair.env.clock.runUntil(pair.env.clock.nowMs + 10_000);
+    const frames = [...client.capture.frames, ...router.capture.frames].map(({ frame }, index) => ({
+      name: `frame ${index}`,
+      frame,
+    }));
+    const fields = ["icmpv6.type", "_ws.malformed", "_ws.expert.severity", "icmpv6.checksum.status"];
+    const types = new Set<string>();
+    for (const found of dissect(frames, fields)) {
+      for (const type of found.get("icmpv6.type") ?? []) types.add(type);
+      expect(found.get("_ws.malformed")).toEqual([]);
+      const severities = (found.get("_ws.expert.severity") ?? []).map(Number);
+      expect(Math.max(0, ...severities)).toBeLessThan(EXPERT_WARNING);
+      expect(found.get("icmpv6.checksum.status")).not.toContain(BAD);
+    }
+    // Solicitations and advertisements of routers, of neighbours, and reports of listeners.
+    expect([...types].toSorted()).toEqual(["133", "134", "135", "143"]);
   });
 
   it("did check: each kind of checksum is good in its frame", () => {

@@ -154,6 +154,8 @@ export interface Ipv6Spec {
   readonly hasPodRoutes: boolean;
   /** By the node's name. A pod has the same place in `podRange` as its first address has in the node's range. */
   readonly nodes: Readonly<Record<string, NodeIpv6>>;
+  /** Pods of further networks that carry IPv6: by the network's name, then by the node's. */
+  readonly further: Readonly<Record<string, Readonly<Record<string, Prefix>>>>;
 }
 
 export interface NodeIpv6 {
@@ -215,6 +217,8 @@ export interface PodSpec {
   readonly ports: readonly PodPortSpec[];
   /** Fixed address; undefined when IPAM chooses. */
   readonly address: Ipv4 | undefined;
+  /** Its second address, of a dump; absent: it follows from the first. */
+  readonly address6?: Ipv6 | undefined;
   /** Further HCN endpoint policies, `{Type, Settings}`. */
   readonly policies: readonly JsonObject[];
   /** `host`: in the node's own compartment, as `hostNetwork` on Linux and HostProcess on Windows. */

@@ -147,7 +147,7 @@ export function completeCluster(
     network,
     networks,
     underlay,
-    ipv6: completeIpv6(raw, { network, underlay, nodes }),
+    ipv6: completeIpv6(raw, { network, networks, underlay, nodes }),
     kubeProxy: {
       enabled: raw.kubeProxy.value.enabled.value,
       enableDSR: raw.kubeProxy.value.enableDSR.value,

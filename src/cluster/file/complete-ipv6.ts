@@ -2,17 +2,63 @@
 import { hasFeature } from "../../hcn/features.ts";
 import { hnsVersionOf } from "../../knowledge/profiles.ts";
 import { type Ipv4, type Ipv6, formatIp } from "../../net/ip.ts";
-import { type Prefix, formatPrefix, lastIp, prefixesOverlap } from "../../net/prefix.ts";
-import type { ClusterFile, Ipv6Spec, NetworkSpec, NodeSpec, UnderlaySpec } from "./cluster-file.ts";
+import {
+  type Prefix,
+  formatPrefix,
+  lastIp,
+  prefixContains,
+  prefixCovers,
+  prefixesOverlap,
+} from "../../net/prefix.ts";
+import type {
+  ClusterFile,
+  Ipv6Spec,
+  NetworkSpec,
+  NodeSpec,
+  PodNetworkSpec,
+  UnderlaySpec,
+} from "./cluster-file.ts";
 import type { RawCluster } from "./complete-cluster.ts";
+import type { NodeIpv6Fields } from "./description-of-nodes.ts";
+import type { LocatedFields } from "./mapping.ts";
 import type { Reading } from "./reading.ts";
 
 /** The length of the underlay's subnet and of each node's pod range (`--node-cidr-mask-size-ipv6`). */
 const LINK_LENGTH = 64;
+/** A range of IPv6 with as many addresses as one of IPv4 is longer by so many bits. */
+const IPV4_IN_IPV6 = 96;
 
 /** The address that has the place in `to` that `ip` has in `from`. */
 export function samePlaceIn(to: Prefix, from: Prefix, ip: Ipv4): Ipv6 {
   return ((to.address as Ipv6) + BigInt(ip - Number(from.address))) as Ipv6;
+}
+
+/** The next /64 of a range that nobody has, in order. */
+class Blocks {
+  private readonly range: Prefix;
+  private readonly taken: readonly Prefix[];
+  private next: bigint;
+
+  constructor(range: Prefix, taken: readonly Prefix[]) {
+    this.range = range;
+    this.taken = taken;
+    this.next = range.address as Ipv6;
+  }
+
+  /** Beyond the range when none is left: the check of the file reports that. */
+  take(): Prefix {
+    for (;;) {
+      const block: Prefix = { address: this.next as Ipv6, length: LINK_LENGTH };
+      this.next += 1n << BigInt(128 - LINK_LENGTH);
+      const isFree = this.taken.every((other) => !prefixesOverlap(other, block));
+      if (isFree || !prefixesOverlap(this.range, block)) return block;
+    }
+  }
+}
+
+/** Networks that Windows gives IPv6 addresses for (dataplane.md §2.11). */
+function carriesIpv6({ driver }: PodNetworkSpec): boolean {
+  return driver === "L2Bridge";
 }
 
 /** Undefined: the file does not ask for it. */
@@ -20,21 +66,36 @@ export function completeIpv6(
   raw: RawCluster,
   known: {
     readonly network: NetworkSpec;
+    readonly networks: readonly PodNetworkSpec[];
     readonly underlay: UnderlaySpec;
     readonly nodes: readonly NodeSpec[];
   },
 ): Ipv6Spec | undefined {
   const { enabled, subnet, clusterCIDR, serviceCIDR, podRoutes } = raw.ipv6.value;
   if (!enabled.value) return undefined;
-  const { network, underlay, nodes } = known;
+  const { network, networks, underlay, nodes } = known;
   const isShared = network.shape === "node-subnet";
+  const given = raw.nodes.value.map(({ value }) => value.ipv6.value);
+  const blocks = new Blocks(
+    clusterCIDR.value,
+    given.flatMap(({ podCIDR }) => podCIDR.value ?? []),
+  );
   const podRangeOf = ({ podCIDR }: NodeSpec, index: number): Prefix =>
     isShared
       ? {
           address: samePlaceIn(subnet.value, underlay.subnet, podCIDR.address as Ipv4),
-          length: 96 + podCIDR.length,
+          length: IPV4_IN_IPV6 + podCIDR.length,
         }
-      : { address: blockOf(clusterCIDR.value, index), length: LINK_LENGTH };
+      : (given[index]?.podCIDR.value ?? blocks.take());
+  const addressOf = (node: NodeSpec, index: number): Ipv6 =>
+    given[index]?.address.value ?? samePlaceIn(subnet.value, underlay.subnet, node.address);
+  const ranges = nodes.map(podRangeOf);
+  const further = networks
+    .filter(carriesIpv6)
+    .map(({ name, ranges: first }) => [
+      name,
+      Object.fromEntries(Object.keys(first).map((node) => [node, blocks.take()] as const)),
+    ]);
   return {
     subnet: subnet.value,
     router: samePlaceIn(subnet.value, underlay.subnet, underlay.router),
@@ -44,18 +105,11 @@ export function completeIpv6(
     nodes: Object.fromEntries(
       nodes.map((node, index) => [
         node.name,
-        {
-          address: samePlaceIn(subnet.value, underlay.subnet, node.address),
-          podRange: podRangeOf(node, index),
-        },
+        { address: addressOf(node, index), podRange: ranges[index] ?? podRangeOf(node, index) },
       ]),
     ),
+    further: Object.fromEntries(further) as Ipv6Spec["further"],
   };
-}
-
-/** The first address of the block of a node. */
-function blockOf(range: Prefix, index: number): Ipv6 {
-  return ((range.address as Ipv6) + (BigInt(index) << BigInt(128 - LINK_LENGTH))) as Ipv6;
 }
 
 /** Reports ranges that do not fit, and networks that carry no IPv6 (dataplane.md §2.11). */
@@ -69,12 +123,7 @@ export function checkIpv6(raw: RawCluster, cluster: ClusterFile, reading: Readin
     return;
   }
   const { value: clusterCIDR, place } = places.clusterCIDR;
-  const room = clusterCIDR.length > LINK_LENGTH ? 0n : 1n << BigInt(LINK_LENGTH - clusterCIDR.length);
-  if (BigInt(cluster.nodes.length) > room) {
-    const message = `${formatPrefix(clusterCIDR)} has no /${LINK_LENGTH} for each of ${cluster.nodes.length} nodes`;
-    reading.reportValue(place, message, "Write a shorter length, such as /48.");
-    return;
-  }
+  if (!checkRoom(raw, cluster, ipv6, reading)) return;
   const ranges = [
     { name: "the underlay's subnet", prefix: ipv6.subnet, place: places.subnet.place },
     { name: "ipv6.clusterCIDR", prefix: clusterCIDR, place },
@@ -90,6 +139,75 @@ export function checkIpv6(raw: RawCluster, cluster: ClusterFile, reading: Readin
   checkNetwork(raw, cluster, reading);
 }
 
+/** What the file says of one node. @returns false after a problem. */
+function checkNode(
+  node: NodeSpec,
+  fields: LocatedFields<NodeIpv6Fields>,
+  { cluster, ipv6 }: { readonly cluster: ClusterFile; readonly ipv6: Ipv6Spec },
+  reading: Reading,
+): boolean {
+  const { address, podCIDR } = fields;
+  if (address.value !== undefined && !prefixContains(ipv6.subnet, address.value)) {
+    const message = `${formatIp(address.value)} does not lie in ${formatPrefix(ipv6.subnet)} (ipv6.subnet)`;
+    reading.reportValue(address.place, message, "Choose an address of that range.");
+    return false;
+  }
+  const { value: given, place } = podCIDR;
+  if (given === undefined) return true;
+  if (cluster.network.shape === "node-subnet") {
+    const message = "in shape node-subnet pods have addresses of ipv6.subnet";
+    reading.reportValue(place, message, "Remove the field.");
+    return false;
+  }
+  if (!prefixCovers(ipv6.clusterCIDR, given)) {
+    const message = `${formatPrefix(given)} does not lie in ${formatPrefix(ipv6.clusterCIDR)} (ipv6.clusterCIDR)`;
+    reading.reportValue(place, message, "Choose a part of it.");
+    return false;
+  }
+  const longest = IPV4_IN_IPV6 + node.podCIDR.length;
+  if (given.length <= longest) return true;
+  const message = `${formatPrefix(given)} has fewer addresses than ${formatPrefix(node.podCIDR)}`;
+  reading.reportValue(place, message, `Write a length of ${longest} or less.`);
+  return false;
+}
+
+/** @returns false after a problem. */
+function checkRoom(raw: RawCluster, cluster: ClusterFile, ipv6: Ipv6Spec, reading: Reading): boolean {
+  const { clusterCIDR } = ipv6;
+  const { place } = raw.ipv6.value.clusterCIDR;
+  const { nodes } = cluster;
+  const checks = nodes.map((node, index) => {
+    const fields = raw.nodes.value[index]?.value.ipv6.value;
+    return fields === undefined || checkNode(node, fields, { cluster, ipv6 }, reading);
+  });
+  if (checks.includes(false)) return false;
+  const all = [
+    ...nodes.flatMap(({ name }) => ipv6.nodes[name]?.podRange ?? []),
+    ...Object.values(ipv6.further).flatMap((ranges) => Object.values(ranges)),
+  ];
+  if (cluster.network.shape !== "node-subnet" && all.some((each) => !prefixCovers(clusterCIDR, each))) {
+    const others = all.length - nodes.length;
+    const and = others === 0 ? "" : ` and ${others} further networks of theirs`;
+    const message = `${formatPrefix(clusterCIDR)} has no /${LINK_LENGTH} for each of ${nodes.length} nodes${and}`;
+    reading.reportValue(place, message, "Write a shorter length, such as /48.");
+    return false;
+  }
+  const twice = overlapIn(all);
+  if (twice === undefined) return true;
+  const message = `two nodes have pods in ${formatPrefix(twice)}`;
+  reading.report("cluster-file-overlapping-ranges", place, message, "Give each node a range of its own.");
+  return false;
+}
+
+/** One of two ranges that overlap. */
+function overlapIn(ranges: readonly Prefix[]): Prefix | undefined {
+  const sorted = ranges.toSorted((a, b) => (a.address < b.address ? -1 : 1));
+  return sorted.find((range, index) => {
+    const before = sorted[index - 1];
+    return before !== undefined && prefixesOverlap(before, range);
+  });
+}
+
 function checkNetwork(raw: RawCluster, cluster: ClusterFile, reading: Reading): void {
   const { driver, plugin } = cluster.network;
   const { place } = raw.ipv6.value.enabled;
@@ -99,6 +217,13 @@ function checkNetwork(raw: RawCluster, cluster: ClusterFile, reading: Reading): 
     const advice =
       "Write network.driver: L2Bridge, or leave ipv6 out. See also: mullion explain overlay-without-ipv6.";
     reading.report("cluster-file-driver-mismatch", place, message, advice);
+  } else if (plugin === "flannel") {
+    // control-planes.md §1.3: the back ends of Windows do not look at the second family.
+    const message = isWindowsThere
+      ? "flanneld on Windows leads IPv4 alone"
+      : "clusters with flannel have IPv4 alone here";
+    const advice = "Write network.plugin: hns, or leave ipv6 out.";
+    reading.report("flannel-option-not-for-windows", place, message, advice);
   } else if (plugin === "win-bridge" && isWindowsThere) {
     const message = "win-bridge gives a pod the first address of its IPAM plugin and no second one";
     const advice = "Write network.plugin: hns.";

@@ -1,6 +1,8 @@
 /** The fields of a node that say in which state it is when the cluster comes up: its name, its disk, its programs. */
+import type { Ipv6 } from "../../net/ip.ts";
+import type { Prefix } from "../../net/prefix.ts";
 import { type LocatedFields, type Mapping, TEXTS_BY_PATH, mapping, section } from "./mapping.ts";
-import { COMPUTER_NAME, INTERFACE, integer, oneOf } from "./scalars.ts";
+import { COMPUTER_NAME, INTERFACE, IPV6, IPV6_PREFIX, integer, oneOf } from "./scalars.ts";
 import { type Field, optional, withDefault } from "./shape.ts";
 
 interface FlanneldFields {
@@ -15,7 +17,26 @@ export interface NodeStateFields {
   flanneld: LocatedFields<FlanneldFields>;
 }
 
+/** The second family of a node. */
+export interface NodeIpv6Fields {
+  address: Ipv6 | undefined;
+  podCIDR: Prefix | undefined;
+}
+
 const DELAY_MAX_S = 600;
+
+export const NODE_IPV6: Mapping<NodeIpv6Fields> = mapping<NodeIpv6Fields>("a mapping", {
+  address: optional(
+    IPV6,
+    "The node's address in `ipv6.subnet`.",
+    "the place in `ipv6.subnet` that `address` has in the underlay's subnet",
+  ),
+  podCIDR: optional(
+    IPV6_PREFIX,
+    "The range of this node's pods, a part of `ipv6.clusterCIDR` with room for as many as `podCIDR`. Not in shape `node-subnet`.",
+    "the next free /64 of `ipv6.clusterCIDR`",
+  ),
+});
 
 const FLANNELD: Mapping<FlanneldFields> = mapping<FlanneldFields>("a mapping", {
   iface: optional(

@@ -19,7 +19,7 @@ import {
   type NetworkFields,
 } from "./description-of-networks.ts";
 import { UNDERLAY, type UnderlayFields } from "./description-of-underlay.ts";
-import { NODE_STATE, type NodeStateFields } from "./description-of-nodes.ts";
+import { NODE_IPV6, NODE_STATE, type NodeIpv6Fields, type NodeStateFields } from "./description-of-nodes.ts";
 import { LABELS, type LocatedFields, type Mapping, list, mapping, section } from "./mapping.ts";
 import type { Located } from "./reading.ts";
 import { QUIRK_SETTINGS } from "./quirk-settings.ts";
@@ -89,6 +89,7 @@ export interface NodeFields extends NodeStateFields {
   compat: Compat;
   quirks: QuirkSettings;
   macSpoofing: "on" | "off";
+  ipv6: LocatedFields<NodeIpv6Fields>;
 }
 export interface PortFields {
   port: number;
@@ -207,6 +208,7 @@ const NODE = mapping<NodeFields>("a node", {
     "on",
     "What the hypervisor of a node that is a virtual machine does with MAC addresses that are not the adapter's: `off` drops their frames at the fabric's port.",
   ),
+  ipv6: section(NODE_IPV6, "The node in the second family. Only with `ipv6.enabled: true`."),
   ...NODE_STATE,
 });
 
@@ -259,7 +261,7 @@ const IPV6 = mapping<Ipv6Fields>("a mapping", {
     IPV6_PREFIX,
     prefix("fd00:10:244::/48"),
     "fd00:10:244::/48",
-    "The range of all pods: each node gets the next /64. Not looked at in shape `node-subnet`, where pods are in `subnet`.",
+    "The range of all pods: each node, and each further L2Bridge network of a node, gets the next /64. Not looked at in shape `node-subnet`, where pods are in `subnet`.",
   ),
   serviceCIDR: withDefault(
     IPV6_PREFIX,

@@ -5,7 +5,7 @@ import { LIMITS } from "../../base/limits.ts";
 import type { JsonObject, JsonValue } from "../../hcn/client.ts";
 import { KNOWLEDGE_CODES, type KnowledgeCode, isKnowledgeCode } from "../../knowledge/codes.ts";
 import { PROFILE_NAMES, type WindowsBuild, parseProfile } from "../../knowledge/profiles.ts";
-import { type Ipv4, formatIp, parseIpv4, parseIpv6 } from "../../net/ip.ts";
+import { type Ipv4, type Ipv6, formatIp, parseIpv4, parseIpv6 } from "../../net/ip.ts";
 import { type Prefix, formatPrefix, parseInterfaceAddress, prefixOf } from "../../net/prefix.ts";
 import type { KubernetesVersion } from "./cluster-file.ts";
 import { type Place, type Reading, nameOf, quote } from "./reading.ts";
@@ -89,6 +89,17 @@ export const PREFIX: Shape<Prefix> = textOf({
       return `Add the length: ${formatIp(ip)}/32 for the address alone, or /24 for a range.`;
     return "Write the first address and the length, such as 10.244.1.0/24.";
   },
+});
+
+export const IPV6: Shape<Ipv6> = textOf({
+  noun: "an IPv6 address",
+  pattern: "^[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*$",
+  lengthMax: 64,
+  parse: parseIpv6,
+  advise: (text) =>
+    text.includes("/")
+      ? `Leave the length out: ${text.slice(0, text.indexOf("/"))}.`
+      : "Write an IPv6 address, such as fd00:10::b.",
 });
 
 /** An IPv6 range in CIDR form, without host bits. */

@@ -18,7 +18,20 @@ const RANGE = fc
   .tuple(ADDRESS, fc.constantFrom(16, 20, 24, 26, 28, 30, 32))
   .map(([address, length]) => `${address}/${length}`);
 
+/** The same for IPv6: on one link and on others, with pods near them and far apart. */
+const ADDRESS6 = fc
+  .tuple(fc.constantFrom("fd00:10::", "fd00:10:244::", "fd00:10:96::", "2001:db8:1::", "fe80::"), fc.nat(300))
+  .map(([network, host]) => `${network}${host.toString(16)}`);
+const RANGE6 = fc
+  .tuple(
+    fc.constantFrom("fd00:10::", "fd00:10:244::", "fd00:10:244:1::", "fd00:10:96::"),
+    fc.constantFrom(48, 64, 112, 120),
+  )
+  .map(([address, length]) => `${address}/${length}`);
+
 const NODE = fc.record({
+  address6: fc.option(ADDRESS6),
+  podCIDR6: fc.option(RANGE6),
   address: fc.option(ADDRESS),
   podCIDR: fc.option(RANGE),
   os: fc.constantFrom("windows", "linux"),
@@ -31,12 +44,14 @@ function objectsOf(
     readonly podCIDR: string | null;
     readonly os: string;
     readonly pods: readonly string[];
+    readonly address6: string | null;
+    readonly podCIDR6: string | null;
   }[],
   services: readonly string[],
 ): readonly KubeObject[] {
   const documents: object[] = [];
   const seen = new Set<string>();
-  for (const [index, { address, podCIDR, os, pods }] of nodes.entries()) {
+  for (const [index, { address, address6, podCIDR, podCIDR6, os, pods }] of nodes.entries()) {
     const name = `node-${index}`;
     const isNew = address !== null && !seen.has(address);
     if (isNew) seen.add(address);
@@ -44,9 +59,14 @@ function objectsOf(
       apiVersion: "v1",
       kind: "Node",
       metadata: { name },
-      spec: podCIDR === null ? {} : { podCIDR },
+      spec: {
+        ...(podCIDR === null ? {} : { podCIDR }),
+        podCIDRs: [podCIDR, podCIDR6].filter((each) => each !== null),
+      },
       status: {
-        addresses: isNew ? [{ type: "InternalIP", address }] : [],
+        addresses: [isNew ? address : null, address6].flatMap((each) =>
+          each === null ? [] : { type: "InternalIP", address: each },
+        ),
         nodeInfo: { operatingSystem: os, kernelVersion: os === "windows" ? "10.0.20348.2582" : "6.1.0" },
       },
     });
@@ -75,7 +95,7 @@ export function buildClustersOfDumps(numRuns: number): void {
   fc.assert(
     fc.property(
       fc.array(NODE, { minLength: 1, maxLength: 6 }),
-      fc.array(ADDRESS, { maxLength: 4 }),
+      fc.array(fc.oneof(ADDRESS, ADDRESS6), { maxLength: 4 }),
       (nodes, services) => {
         const { document } = clusterOfManifests(objectsOf(nodes, services));
         const parsed = parseClusterFile(JSON.stringify(document), "derived");

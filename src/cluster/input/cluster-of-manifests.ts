@@ -5,11 +5,17 @@
 import type { JsonObject } from "../../hcn/client.ts";
 import { parseProfile } from "../../knowledge/profiles.ts";
 import { nodeOs } from "../../kube/mod.ts";
-import type { KubeObject, Node } from "../../kube/objects.ts";
+import type { KubeObject, Node, Pod, Service } from "../../kube/objects.ts";
 import { type Ipv4, formatIp, parseIpv4 } from "../../net/ip.ts";
 import { formatPrefix, prefixContains, prefixOf } from "../../net/prefix.ts";
 import { parseReportedVersion } from "../node-object.ts";
-import { type DumpedNode, UNDERLAY_LENGTH_MIN, rangesOf } from "./cluster-ranges.ts";
+import { type ClusterRanges, type DumpedNode, UNDERLAY_LENGTH_MIN, rangesOf } from "./cluster-ranges.ts";
+import {
+  type DumpedSecondFamily,
+  needsSecondFamily,
+  nodeWithoutSecondFamily,
+  secondFamilyOf,
+} from "./second-family-of-dump.ts";
 
 /** The machines of manifests that bring none. */
 const DEFAULT_NODES: readonly JsonObject[] = [
@@ -111,6 +117,34 @@ function kubernetesOf(machines: readonly DumpedNode[], assumptions: Assumption[]
   return patch === undefined ? known : `${known}.${patch}`;
 }
 
+/** The second family of a dump, unless a node of it cannot have one. */
+function secondFamily(
+  machines: readonly DumpedNode[],
+  known: {
+    readonly pods: readonly Pod[];
+    readonly services: readonly Service[];
+    readonly ranges: ClusterRanges;
+  },
+  assumptions: Assumption[],
+): DumpedSecondFamily | undefined {
+  const found = secondFamilyOf(machines, known.pods, known.services, known.ranges);
+  if (found === undefined) return undefined;
+  const old = nodeWithoutSecondFamily(machines);
+  if (old !== undefined) {
+    assumptions.push({
+      node: old,
+      message: `the cluster has IPv6 addresses, and HNS of node ${old} knows no dual stack: IPv4 alone is taken`,
+    });
+    return undefined;
+  }
+  if (machines.some(({ os }) => os === "windows"))
+    assumptions.push({
+      message:
+        "pods have addresses of two families: HNS gives them to pods on Windows nodes, without a CNI plugin",
+    });
+  return found;
+}
+
 function clusterOfDump(nodes: readonly Node[], objects: readonly KubeObject[]): WrittenCluster {
   const assumptions: Assumption[] = [];
   const machines = machinesOf(nodes, assumptions);
@@ -123,6 +157,7 @@ function clusterOfDump(nodes: readonly Node[], objects: readonly KubeObject[]): 
     });
   }
   const version = kubernetesOf(machines, assumptions);
+  const second = secondFamily(machines, { pods, services, ranges }, assumptions);
   const document = {
     apiVersion: "mullion/v1alpha1",
     kind: "Cluster",
@@ -131,20 +166,24 @@ function clusterOfDump(nodes: readonly Node[], objects: readonly KubeObject[]): 
     nodes: machines.map(({ node, os, address }) => {
       const build = os === "windows" ? buildOf(node, assumptions) : undefined;
       const range = ranges.ofNode.get(node.metadata.name);
+      const own = second?.ofNode.get(node.metadata.name);
       return {
         name: node.metadata.name,
         os,
         address: formatIp(address),
         ...(build === undefined ? {} : { build }),
         ...(range === undefined ? {} : { podCIDR: formatPrefix(range) }),
+        ...(own === undefined ? {} : { ipv6: own }),
       };
     }),
     underlay: { subnet: formatPrefix(ranges.underlay), router: formatIp(ranges.router) },
     network: {
+      ...(second === undefined ? {} : { plugin: "hns" }),
       clusterCIDR: formatPrefix(ranges.pods),
       nodeCIDRMaskSize: ranges.blockLength,
       serviceCIDR: formatPrefix(ranges.services),
     },
+    ...(second === undefined ? {} : { ipv6: second.ipv6 }),
   };
   return { document, assumptions };
 }
@@ -153,17 +192,19 @@ function clusterOfDump(nodes: readonly Node[], objects: readonly KubeObject[]): 
 export function clusterOfManifests(objects: readonly KubeObject[]): WrittenCluster {
   const nodes = objects.filter((object) => object.kind === "Node");
   if (nodes.length > 0) return clusterOfDump(nodes, objects);
+  const isDual = objects.some((object) => object.kind === "Service" && needsSecondFamily(object));
+  const second = isDual ? ", with IPv4 and IPv6, which Services ask for" : "";
   return {
     document: {
       apiVersion: "mullion/v1alpha1",
       kind: "Cluster",
       metadata: { name: "manifests" },
       nodes: DEFAULT_NODES,
+      ...(isDual && { network: { plugin: "hns" }, ipv6: { enabled: true } }),
     },
     assumptions: [
       {
-        message:
-          "the manifests bring no Node objects: they run on two Windows Server 2022 nodes and a Linux node",
+        message: `the manifests bring no Node objects: they run on two Windows Server 2022 nodes and a Linux node${second}`,
       },
     ],
   };

@@ -5,7 +5,7 @@ import { ENDPOINT_FLAGS, type HostComputeEndpoint, parseEndpoint } from "../../h
 import { NAT_FLAGS } from "../../hcn/nat-policy.ts";
 import type { HostComputeNetwork } from "../../hcn/network.ts";
 import type { DnsSettings } from "../../host/compartment.ts";
-import { type Ip, type Ipv4, formatIp } from "../../net/ip.ts";
+import { type Ip, type Ipv4, type Ipv6, formatIp } from "../../net/ip.ts";
 import { ANY_IPV4, formatPrefix } from "../../net/prefix.ts";
 import { IpProtocol } from "../../wire/ip-protocol.ts";
 import type { ClusterFile, NodeSpec, PodNetworkSpec, PodSpec } from "../file/cluster-file.ts";
@@ -132,11 +132,11 @@ function addressFields(
   file: ClusterFile,
   network: PodNetworkSpec,
   node: NodeSpec,
-  address: Ipv4,
+  { address, wanted }: { readonly address: Ipv4; readonly wanted: Ipv6 | undefined },
 ): JsonObject {
   const gateway = formatIp(podGateway(file, network, node));
   const second = secondFamily(file, network, node);
-  const other = secondAddress(file, network, node, address);
+  const other = secondAddress(file, network, node, { address, wanted });
   const addresses = other === undefined ? [address] : [address, other];
   return {
     IpConfigurations: addresses.map((each) => ({ IpAddress: formatIp(each) })),
@@ -169,7 +169,7 @@ export function endpointDocument(
     Name: pod.name,
     ...(address === undefined
       ? { Flags: ENDPOINT_FLAGS.EnableDhcp }
-      : addressFields(file, network, node, address)),
+      : addressFields(file, network, node, { address, wanted: spec.address6 })),
     Policies: [
       ...endpointPolicies(file, network, node),
       ...portMappings(spec, second !== undefined),

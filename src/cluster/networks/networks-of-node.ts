@@ -1,7 +1,7 @@
 /** Which networks a Windows node has, and where in them its addresses lie. */
 import { defined } from "../../base/assert.ts";
 import { type Ip, type Ipv4, type Ipv6, addToIp } from "../../net/ip.ts";
-import type { Prefix } from "../../net/prefix.ts";
+import { type Prefix, prefixContains } from "../../net/prefix.ts";
 import { samePlaceIn } from "../file/complete-ipv6.ts";
 import type { ClusterFile, NetworkDriver, NodeSpec, PodNetworkSpec } from "../file/cluster-file.ts";
 
@@ -98,16 +98,24 @@ export interface SecondFamily {
   readonly podRange: Prefix;
 }
 
-/** Undefined where the network has IPv4 alone: only the cluster's first network has a second family. */
+/** The second family's range of a network on a node. */
+function secondRange(
+  { ipv6, network }: ClusterFile,
+  { name }: PodNetworkSpec,
+  node: NodeSpec,
+): Prefix | undefined {
+  return name === network.name ? ipv6?.nodes[node.name]?.podRange : ipv6?.further[name]?.[node.name];
+}
+
+/** Undefined where the network has IPv4 alone. */
 export function secondFamily(
   file: ClusterFile,
   network: PodNetworkSpec,
   node: NodeSpec,
 ): SecondFamily | undefined {
   const { ipv6 } = file;
-  const own = ipv6?.nodes[node.name];
-  if (ipv6 === undefined || own === undefined || network.name !== file.network.name) return undefined;
-  const { podRange } = own;
+  const podRange = secondRange(file, network, node);
+  if (ipv6 === undefined || podRange === undefined) return undefined;
   if (network.shape === "node-subnet") {
     const { subnet, router } = ipv6;
     return { subnet, gateway: router, podGateway: router, bridge: undefined, podRange };
@@ -123,13 +131,19 @@ export function secondFamily(
   };
 }
 
-/** The second address of a pod: it has the same place in its range as the first. */
+/** The second address of a pod: one that it had in a dump, else the place in its range that the first has. */
 export function secondAddress(
   file: ClusterFile,
   network: PodNetworkSpec,
   node: NodeSpec,
-  address: Ipv4,
+  { address, wanted }: { readonly address: Ipv4; readonly wanted: Ipv6 | undefined },
 ): Ipv6 | undefined {
   const second = secondFamily(file, network, node);
-  return second && samePlaceIn(second.podRange, rangeOn(network, node), address);
+  if (second === undefined) return undefined;
+  const { podRange } = second;
+  const isUsable =
+    wanted !== undefined &&
+    prefixContains(podRange, wanted) &&
+    wanted - (podRange.address as Ipv6) >= BigInt(FIRST_POD_OFFSET);
+  return isUsable ? wanted : samePlaceIn(podRange, rangeOn(network, node), address);
 }

@@ -306,6 +306,8 @@ export function readModel(cluster: Cluster, family: IpFamily = 4): VerifyModel {
 }
 
 /** Pod ranges that the router knows. */
-function routedRangesOf({ hasPodRoutes, nodes }: Ipv6Spec): readonly Prefix[] {
-  return hasPodRoutes ? Object.values(nodes).map(({ podRange }) => podRange) : [];
+function routedRangesOf({ hasPodRoutes, nodes, further }: Ipv6Spec): readonly Prefix[] {
+  if (!hasPodRoutes) return [];
+  const others = Object.values(further).flatMap((ranges) => Object.values(ranges));
+  return [...Object.values(nodes).map(({ podRange }) => podRange), ...others];
 }

@@ -22,12 +22,13 @@ export class CompileCache {
     inputs: readonly unknown[],
     compile: (before: T | undefined) => T,
   ): T {
-    const entries = this.owners.get(owner) ?? new Map<string, Entry>();
-    const known = entries.get(name);
+    const known = this.owners.get(owner)?.get(name);
     const isSame =
       known?.inputs.length === inputs.length && inputs.every((input, index) => input === known.inputs[index]);
     if (known !== undefined && isSame) return known.output as T;
     const output = compile(known?.output as T | undefined);
+    // Only now: what is compiled may be made of what the cache has of the same owner.
+    const entries = this.owners.get(owner) ?? new Map<string, Entry>();
     entries.set(name, Object.freeze({ inputs: Object.freeze([...inputs]), output }));
     this.owners.set(owner, entries);
     return output;

@@ -41,26 +41,31 @@ export function paRouteOf(cache: CompileCache, network: NetworkFrame): readonly 
 
 /** Groups that ports share: all ports of a network, or all ports there are. */
 class SharedGroups {
-  readonly internal: readonly Group[];
   /** What tells two states of the node apart. */
   readonly nodeInputs: readonly unknown[];
   readonly isTunnelled: boolean;
   private readonly cache: CompileCache;
   private readonly view: NetworkView;
-  private readonly key: readonly unknown[];
+  private made: readonly Group[] | undefined;
   private external: readonly Group[] | undefined;
 
   constructor(cache: CompileCache, view: NetworkView) {
     this.cache = cache;
     this.view = view;
-    this.key = attachedKey(view);
     this.nodeInputs = [...view.node.addresses, view.node.hostMac];
     this.isTunnelled = traitsOf(view.network.type).isTunnelled;
-    this.internal = this.isTunnelled
-      ? NO_GROUPS
-      : cache.get(view.network.id, "internal", this.key, () =>
-          compileInternalRewrite(view.attached.flatMap((endpoint) => this.rulesTowards(endpoint))),
-        );
+  }
+
+  private get key(): readonly unknown[] {
+    return attachedKey(this.view);
+  }
+
+  internal(): readonly Group[] {
+    const { network, attached } = this.view;
+    this.made ??= this.cache.get(network.id, "internal", this.key, () =>
+      compileInternalRewrite(attached.flatMap((endpoint) => this.rulesTowards(endpoint))),
+    );
+    return this.made;
   }
 
   private rulesTowards(endpoint: EndpointRecord): readonly Rule[] {
@@ -113,6 +118,46 @@ function compileOwnParts(
   });
 }
 
+/** What of a program depends on no load balancer. */
+interface StandingParts {
+  readonly program: PortProgram;
+  readonly translations: readonly Group[];
+}
+
+function compileStanding(
+  cache: CompileCache,
+  view: NetworkView,
+  shared: SharedGroups,
+  endpoint: RoutedEndpoint,
+  isAddressed: boolean,
+): StandingParts {
+  const { policies, ipConfigs, mac, name, sdnRoutes } = endpoint;
+  const proxies = proxiesOf(view.network, endpoint);
+  const inputs = [policies, ipConfigs, mac, name, sdnRoutes, isAddressed, proxies.key, ...shared.nodeInputs];
+  const own = cache.get(endpoint.id, "own", inputs, () =>
+    compileOwnParts(endpoint, view.node, isAddressed, proxies.sources),
+  );
+  const { nat, mappings, groups: translations } = own.translations;
+  const groups = {
+    ...optionalGroupsOf(cache, view, endpoint, proxies),
+    ACL_ENDPOINT_LAYER: aclGroupsOf(cache, view.network, endpoint),
+    INTERNAL_L2_REWRITE_LAYER: shared.isTunnelled ? NO_GROUPS : joinGroups(shared.internal(), own.hostRoutes),
+    SLB_DECAP_LAYER_STATEFUL: NO_GROUPS,
+    EXTERNAL_L2_REWRITE_LAYER: joinGroups(isAddressed ? shared.externalOut() : NO_GROUPS, own.externalIn),
+    VNET_PA_ROUTE_LAYER: shared.paRoute(),
+  };
+  const program = {
+    stack: L2BRIDGE_STACK,
+    groups,
+    tunnel: undefined,
+    natPools: nat.pools,
+    staticBindings: mappings.bindings,
+    claims: mappings.claims,
+    deliversByAddress: isAddressed,
+  };
+  return Object.freeze({ program: Object.freeze(program), translations });
+}
+
 function compileProgram(
   cache: CompileCache,
   view: NetworkView,
@@ -120,33 +165,17 @@ function compileProgram(
   endpoint: RoutedEndpoint,
   shape: Shape,
 ): PortProgram {
-  const isAddressed = shape === "node-subnet";
   const { services } = view;
-  const { policies, ipConfigs, mac, name, sdnRoutes } = endpoint;
-  const proxies = proxiesOf(view.network, endpoint);
-  const inputs = [policies, ipConfigs, mac, name, sdnRoutes, isAddressed, proxies.key, ...shared.nodeInputs];
-  const own = cache.get(endpoint.id, "own", inputs, () =>
-    compileOwnParts(endpoint, view.node, isAddressed, proxies.sources),
+  const standing = cache.get(endpoint.id, "standing", [view.base], () =>
+    compileStanding(cache, view, shared, endpoint, shape === "node-subnet"),
   );
-  return {
-    stack: L2BRIDGE_STACK,
-    groups: {
-      ...optionalGroupsOf(cache, view, endpoint, proxies),
-      // On every pod's port, whether it serves or not (dataplane.md §2.2.3).
-      LB_DSR: shape === "host" ? NO_GROUPS : services.podGroups,
-      ACL_ENDPOINT_LAYER: aclGroupsOf(cache, view.network, endpoint),
-      SLB_NAT_LAYER: services.natGroupsOf(endpoint.id, own.translations.groups),
-      INTERNAL_L2_REWRITE_LAYER: shared.isTunnelled ? NO_GROUPS : joinGroups(shared.internal, own.hostRoutes),
-      SLB_DECAP_LAYER_STATEFUL: NO_GROUPS,
-      EXTERNAL_L2_REWRITE_LAYER: joinGroups(isAddressed ? shared.externalOut() : NO_GROUPS, own.externalIn),
-      VNET_PA_ROUTE_LAYER: shared.paRoute(),
-    },
-    tunnel: undefined,
-    natPools: own.translations.nat.pools,
-    staticBindings: own.translations.mappings.bindings,
-    claims: own.translations.mappings.claims,
-    deliversByAddress: isAddressed,
+  const groups = {
+    ...standing.program.groups,
+    // On every pod's port, whether it serves or not (dataplane.md §2.2.3).
+    LB_DSR: shape === "host" ? NO_GROUPS : services.podGroups,
+    SLB_NAT_LAYER: services.natGroupsOf(endpoint.id, standing.translations),
   };
+  return { ...standing.program, groups };
 }
 
 /** The programs of all attached endpoints of a network, or of those in `only`, by endpoint. */

@@ -330,14 +330,14 @@ function reportsOf(port: Port): readonly (readonly [source: string, ...records: 
   });
 }
 
-function query(pair: RoutedPair, group: Ip, source = ROUTER): void {
+function query(pair: RoutedPair, group: Ip, source = ROUTER, maxResponseMs = 10_000): void {
   const packet = buildMldFrame({
     link: { sourceMac: mac("52-54-00-00-00-01"), destinationMac: multicastMac(ALL_NODES) },
     source: six(source),
     destination: ALL_NODES,
     mld: {
       type: "query",
-      maxResponseMs: 10_000,
+      maxResponseMs,
       group: group as Ipv6,
       robustness: 2,
       intervalSeconds: 125,
@@ -393,6 +393,18 @@ describe("listener reports (RFC 3810)", () => {
     query(pair, ip(LINK_GROUP));
     run(pair, 11);
     expect(reportsOf(pair.client)).toEqual([["fe80::215:5dff:fe00:10", `is-exclude ${LINK_GROUP}`]]);
+  });
+
+  it("one that gives little time is answered in it, whatever one before it gave", () => {
+    const pair = dual();
+    run(pair, 3);
+    pair.client.capture.frames.length = 0;
+    query(pair, ip("::"), ROUTER, 32_000);
+    query(pair, ip("::"), ROUTER, 10);
+    run(pair, 0.1);
+    expect(reportsOf(pair.client)).toHaveLength(1);
+    run(pair, 40);
+    expect(reportsOf(pair.client)).toHaveLength(1);
   });
 
   it("one that is not from the link is not answered", () => {

@@ -83,11 +83,16 @@ export class ListenerAnswers implements Task {
     this.prng = compartment.prng.derive(`listener-reports/${netInterface.name}`);
   }
 
-  /** Somebody asks who listens to `group`; `::`: to any. */
+  /** Somebody asks who listens to `group`; `::`: to any. One answer does for all; the first due decides when. */
   ask(group: Ipv6, maxResponseMs: number): void {
     if (group === UNSPECIFIED) this.asked = undefined;
+    else if (!groupsOf(this.netInterface).includes(group)) return;
     else this.asked?.add(group);
-    this.timer ??= this.compartment.env.clock.schedule(this.prng.below(maxResponseMs + 1), this);
+    const { clock } = this.compartment.env;
+    const waitMs = this.prng.below(maxResponseMs + 1);
+    if (this.timer !== undefined && this.timer.atMs <= clock.nowMs + waitMs) return;
+    this.stop();
+    this.timer = clock.schedule(waitMs, this);
   }
 
   run(): void {
