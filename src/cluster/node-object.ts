@@ -39,6 +39,12 @@ function labelsOf(spec: NodeSpec): Readonly<Record<string, string>> {
   };
 }
 
+/** What every kubelet gives its Node; the second is the control plane's (well-known annotations of Kubernetes). */
+const ANNOTATIONS: JsonObject = Object.freeze({
+  "volumes.kubernetes.io/controller-managed-attach-detach": "true",
+  "node.alpha.kubernetes.io/ttl": "0",
+});
+
 /** The Node object of one node, as a manifest; `kubernetes` is the version of its kubelet and kube-proxy. */
 export function nodeManifest(file: ClusterFile, spec: NodeSpec): JsonObject {
   const version = formatKubernetesVersion(file.kubernetes.version);
@@ -48,7 +54,7 @@ export function nodeManifest(file: ClusterFile, spec: NodeSpec): JsonObject {
   return {
     apiVersion: "v1",
     kind: "Node",
-    metadata: { name: spec.name, labels: labelsOf(spec) },
+    metadata: { name: spec.name, labels: labelsOf(spec), annotations: ANNOTATIONS },
     spec: file.network.shape === "own-subnet" ? { podCIDR, podCIDRs } : {},
     status: {
       addresses: [

@@ -3,6 +3,7 @@
  * the simulated stacks (`src/cluster/flannel/`), Linux through `ip`, `bridge` and `iptables` (`linux-host.node.ts`),
  * Windows through PowerShell (`windows-host.node.ts`). Failing calls reject with an error whose message says what failed.
  */
+import type { Compat } from "../cni/parameters.ts";
 import type { Ip, IpFamily, Ipv4 } from "../net/ip.ts";
 import type { Mac } from "../net/mac.ts";
 import type { InterfaceAddress, Prefix } from "../net/prefix.ts";
@@ -82,7 +83,12 @@ export interface MasqueradeSettings {
   readonly network: Prefix;
   readonly subnet: Prefix;
   readonly isFullyRandom: boolean;
+  /** Upstream's rules of nftables are not those of its iptables. */
+  readonly compat: Compat;
 }
+
+/** What writes the rules of a Linux machine. */
+export type RuleProgram = "iptables" | "nftables";
 
 export interface LinuxHost extends AnyHost {
   readonly os: "linux";
@@ -109,8 +115,12 @@ export interface LinuxHost extends AnyHost {
   /** Those to exactly this prefix: a node has as many routes as there are nodes. */
   routesTo(prefix: Prefix): Promise<readonly LinuxRoute[]>;
   /** Puts the rules there, or puts them right. Called again and again. */
-  ensureMasquerade(settings: MasqueradeSettings): Promise<void>;
-  ensureForwarding(network: Prefix): Promise<void>;
+  ensureMasquerade(settings: MasqueradeSettings, program: RuleProgram): Promise<void>;
+  ensureForwarding(network: Prefix, program: RuleProgram): Promise<void>;
+  /** Takes away what flanneld has written with that program in another life. */
+  removeRules(program: RuleProgram): Promise<void>;
+  /** Packets to what no pod of this node has end here. Rejects when another route to the very range is there. */
+  ensureBlackhole(prefix: Prefix): Promise<void>;
 }
 
 export type FlannelHost = WindowsHost | LinuxHost;

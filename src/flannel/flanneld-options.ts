@@ -13,6 +13,8 @@ export interface FlanneldOptions extends InterfaceOptions {
   /** Seconds. */
   readonly iptablesResync: number;
   readonly iptablesForwardRules: boolean;
+  /** Packets to what no pod of this node has end here. Linux. */
+  readonly ipBlackholeRoute: boolean;
   /** `EVENT_QUEUE_DEPTH`. */
   readonly eventQueueDepth: number;
   /** Of the release that it is. Not a flag. */
@@ -32,6 +34,7 @@ export const DEFAULT_OPTIONS: FlanneldOptions = Object.freeze({
   ipMasqFullyRandomDisable: false,
   iptablesResync: 5,
   iptablesForwardRules: true,
+  ipBlackholeRoute: false,
   eventQueueDepth: 5_000,
   behaviour: NEWEST_BEHAVIOUR,
 });

@@ -40,6 +40,23 @@ describe("leases in Nodes", () => {
     );
   });
 
+  it("a Node without any annotation: the reference ends as upstream panics, better publishes", async () => {
+    for (const compat of BOTH) {
+      const made = new FlanneldWorld();
+      made.nodes.put("w1", { podCIDR: "10.244.1.0/24", isBare: true });
+      const node = made.flanneld("w1", { compat });
+      await made.run(2_000);
+      expect(endOf(node)).toBe(
+        compat === "better"
+          ? "runs"
+          : `flannel-node-without-annotations: Error registering network: failed to acquire lease: panic: assignment to entry in nil map: node "w1" has no annotations, and upstream's flanneld writes into none`,
+      );
+      expect(made.nodes.annotations("w1")[`${PREFIX}/kube-subnet-manager`]).toBe(
+        compat === "better" ? "true" : undefined,
+      );
+    }
+  });
+
   it.each(BOTH)("CP-F15: a podCIDR outside of the network (%s)", async (compat) => {
     const made = world("10.99.1.0/24");
     const node = made.flanneld("w1", { compat });

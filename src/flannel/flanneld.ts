@@ -4,10 +4,8 @@
  * was told; a program does so by the machine's clock, an emulated node by the virtual one.
  */
 import { defined } from "../base/assert.ts";
-import { formatSubnetEnv } from "../cni/subnet-env.ts";
 import type { HcnClient } from "../hcn/client.ts";
 import { formatIp } from "../net/ip.ts";
-import { type Prefix, formatPrefix, prefixContains, prefixOf, prefixesOverlap } from "../net/prefix.ts";
 import type { Backend, Registration } from "./backend.ts";
 import { findExternalInterface } from "./external-interface.ts";
 import { type Finding, FlannelError, findingOf, messageOf } from "./flannel-error.ts";
@@ -15,13 +13,17 @@ import type { ExternalInterface, FlannelHost } from "./flannel-host.ts";
 import type { FlannelLog } from "./flannel-log.ts";
 import type { FlanneldOptions } from "./flanneld-options.ts";
 import { Inbox, type Notice, NotifyingInbox } from "./inbox.ts";
+import { LeaseRenewal } from "./lease-renewal.ts";
 import type { LeaseStore } from "./lease-store.ts";
 import { LeaseWatcher } from "./lease-watcher.ts";
 import type { Lease, LeaseEvent } from "./lease.ts";
 import type { NetworkConfig } from "./network-config.ts";
 import { openBackend } from "./open-backend.ts";
 import { Peers } from "./peers.ts";
-import { Backoff, type Waiting } from "./progress.ts";
+import { NodeRules } from "./node-rules.ts";
+import { refuseOverlap } from "./network-overlap.ts";
+import { Readiness } from "./readiness.ts";
+import type { Waiting } from "./progress.ts";
 import type { SubnetFiles } from "./subnet-file.ts";
 
 export type FlanneldState =
@@ -45,11 +47,6 @@ export interface FlanneldParts {
 type Phase = "store" | "configuration" | "interface" | "registration" | "running" | "ended";
 
 const CONFIGURATION_RETRY_MS = 1_000;
-const RENEWAL_RETRY_MS = 60_000;
-/** How `better` tries again what upstream only logs. */
-const RETRY_MS = { first: 1_000, most: 60_000 } as const;
-/** No wait is longer than a day: a clock that was set back puts nothing off for ever. */
-const WAIT_MAX_MS = 24 * 60 * 60 * 1_000;
 
 /** What a node of that system makes of a configuration for all: flanneld on Windows knows IPv4 only. */
 export function configurationFor(config: NetworkConfig, os: FlannelHost["os"]): NetworkConfig {
@@ -61,7 +58,6 @@ export function configurationFor(config: NetworkConfig, os: FlannelHost["os"]): 
 export class Flanneld {
   private readonly parts: FlanneldParts;
   private readonly inbox: Inbox;
-  private readonly backoff = new Backoff(RETRY_MS.first, RETRY_MS.most);
   private phase: Phase = "store";
   private config: NetworkConfig | undefined;
   private external: ExternalInterface | undefined;
@@ -70,13 +66,10 @@ export class Flanneld {
   private watcher: LeaseWatcher | undefined;
   private peers: Peers | undefined;
   private end: FlanneldState | undefined;
-  private isFileWritten = false;
-  private isComplete = false;
+  private renewal: LeaseRenewal | undefined;
+  private rules: NodeRules | undefined;
+  private readiness: Readiness | undefined;
   private conflict: Finding | undefined;
-  /** When what failed is tried again. */
-  private retryAtMs: number | undefined;
-  private renewAtMs: number | undefined;
-  private rulesAtMs: number | undefined;
 
   constructor(parts: FlanneldParts) {
     this.parts = parts;
@@ -90,7 +83,7 @@ export class Flanneld {
 
   /** What the endpoint `/readyz` says. */
   get isReady(): boolean {
-    return this.phase === "running" && this.isFileWritten;
+    return this.phase === "running" && this.readiness?.isFileWritten === true;
   }
 
   /** What the node has taken as its way to the others; undefined before. */
@@ -245,88 +238,20 @@ export class Flanneld {
         1,
       );
     const { lease } = progress.value;
-    const { compat, subnetLeaseRenewMargin } = this.parts.options;
+    const { store, host, files, log, options } = this.parts;
+    const config = found(this.config);
     this.registration = progress.value;
-    this.peers = new Peers({ config: found(this.config), own: lease, compat, log: this.parts.log });
-    if (lease.timeToLiveMs !== undefined)
-      this.renewAtMs = nowMs + lease.timeToLiveMs - subnetLeaseRenewMargin * 60_000;
+    this.peers = new Peers({ config, own: lease, compat: options.compat, log });
+    this.renewal = new LeaseRenewal({ store, log, marginMs: options.subnetLeaseRenewMargin * 60_000 });
+    this.renewal.taken(lease, nowMs);
+    this.rules = new NodeRules({ host, log, options, config, lease });
+    this.readiness = new Readiness({ store, os: host.os, files, log, options, config });
+    const refused = await this.rules.begin(nowMs);
+    if (refused !== undefined) return this.stop(refused, 1);
     this.phase = "running";
-    await this.ensureRules(nowMs);
-    await this.finish(nowMs);
+    await this.readiness.tell(progress.value, nowMs);
     this.parts.log.write("I", "Running backend.");
     return undefined;
-  }
-
-  /** Masquerading and forwarding of Linux. What fails is tried again with the next look. */
-  private async ensureRules(nowMs: number): Promise<void> {
-    const { host, log, options } = this.parts;
-    if (host.os === "windows") {
-      if (options.ipMasq) log.write("W", "setting up masquerading rules is not implemented on Windows");
-      return;
-    }
-    const config = found(this.config);
-    const { subnet, ipv6Subnet } = found(this.registration).lease;
-    const families = [
-      { network: config.isIpv4Enabled ? config.network : undefined, subnet },
-      { network: config.isIpv6Enabled ? config.ipv6Network : undefined, subnet: ipv6Subnet },
-    ];
-    this.rulesAtMs = nowMs + options.iptablesResync * 1_000;
-    try {
-      for (const family of families) {
-        if (family.network === undefined || family.subnet === undefined) continue;
-        const { network } = family;
-        if (options.ipMasq)
-          await host.ensureMasquerade({
-            network,
-            subnet: family.subnet,
-            isFullyRandom: !options.ipMasqFullyRandomDisable,
-          });
-        if (options.iptablesForwardRules) await host.ensureForwarding(network);
-      }
-    } catch (error) {
-      log.write("E", `Failed to ensure iptables rules: ${messageOf(error)}`);
-    }
-    if (!options.ipMasq && !options.iptablesForwardRules) this.rulesAtMs = undefined;
-  }
-
-  /** `subnet.env`, and word to the store that the network stands. The reference tries both once. */
-  private async finish(nowMs: number): Promise<void> {
-    const { store, log, options } = this.parts;
-    this.retryAtMs = undefined;
-    if (!this.isFileWritten) await this.writeFile();
-    if (!this.isComplete) {
-      try {
-        await store.complete(found(this.registration).lease);
-        this.isComplete = true;
-      } catch (error) {
-        log.write("E", `CompleteLease execute error err: ${messageOf(error)}`);
-      }
-    }
-    if (options.compat === "reference") this.isComplete = true;
-    const isDone = this.isComplete && (this.isFileWritten || options.compat === "reference");
-    if (isDone) this.backoff.reset();
-    else this.retryAtMs = nowMs + this.backoff.next();
-  }
-
-  private async writeFile(): Promise<void> {
-    const { files, host, log, options } = this.parts;
-    const { isIpv4Enabled, isIpv6Enabled, network, ipv6Network } = found(this.config);
-    const { lease, mtuBytes } = found(this.registration);
-    const text = formatSubnetEnv({
-      ...(isIpv4Enabled && { network, subnet: lease.subnet }),
-      ...(isIpv6Enabled && { ipv6Network, ipv6Subnet: lease.ipv6Subnet }),
-      mtuBytes,
-      isMasqueraded: options.ipMasq,
-    });
-    const isInPlace = host.os === "windows" && options.compat === "reference";
-    try {
-      await files.write(options.subnetFile, text, isInPlace ? "in-place" : "replaced");
-      this.isFileWritten = true;
-      log.write("I", `Wrote subnet file to ${options.subnetFile}`);
-      log.write("I", "flannel is ready");
-    } catch (error) {
-      log.write("W", `Failed to write subnet file: ${messageOf(error)}`);
-    }
   }
 
   private async run(nowMs: number): Promise<FlanneldState> {
@@ -334,27 +259,18 @@ export class Flanneld {
       await this.heed(notice, nowMs);
       if (this.end !== undefined) return this.end;
     }
-    this.limitWaits(nowMs);
-    if (this.renewAtMs !== undefined && nowMs >= this.renewAtMs) await this.renew(nowMs);
-    if (this.end !== undefined) return this.end;
-    if (this.retryAtMs !== undefined && nowMs >= this.retryAtMs) await this.finish(nowMs);
-    if (this.rulesAtMs !== undefined && nowMs >= this.rulesAtMs) await this.ensureRules(nowMs);
-    const backendMs = await found(this.backend).tick(nowMs);
-    const due = [this.renewAtMs, this.retryAtMs, this.rulesAtMs].filter((atMs) => atMs !== undefined);
+    const renewal = await found(this.renewal).tick(found(this.registration).lease, nowMs);
+    if (renewal?.state === "lost") return this.stop(renewal.finding, 1);
+    if (renewal?.state === "renewed")
+      this.registration = { ...found(this.registration), lease: renewal.lease };
     const waits = [
-      ...due.map((atMs) => Math.max(atMs - nowMs, 0)),
-      ...(backendMs === undefined ? [] : [backendMs]),
-    ];
+      found(this.renewal).waitMs(nowMs),
+      await found(this.readiness).tick(found(this.registration), nowMs),
+      await found(this.rules).tick(nowMs),
+      await found(this.backend).tick(nowMs),
+    ].filter((ms) => ms !== undefined);
     const nextMs = waits.length === 0 ? undefined : Math.min(...waits);
     return { state: "running", isReady: this.isReady, nextMs };
-  }
-
-  private limitWaits(nowMs: number): void {
-    const limit = (atMs: number | undefined, mostMs: number): number | undefined =>
-      atMs === undefined ? undefined : Math.min(atMs, nowMs + mostMs);
-    this.renewAtMs = limit(this.renewAtMs, WAIT_MAX_MS);
-    this.retryAtMs = limit(this.retryAtMs, RETRY_MS.most);
-    this.rulesAtMs = limit(this.rulesAtMs, this.parts.options.iptablesResync * 1_000);
   }
 
   private async heed(notice: Notice, nowMs: number): Promise<void> {
@@ -401,54 +317,11 @@ export class Flanneld {
     } catch (error) {
       log.write("E", messageOf(error));
     }
-    this.isComplete = false;
-    this.retryAtMs = nowMs;
-  }
-
-  private async renew(nowMs: number): Promise<void> {
-    const { store, log, options } = this.parts;
-    const registration = found(this.registration);
-    try {
-      const lease = await store.renew(registration.lease);
-      if (lease?.timeToLiveMs === undefined) {
-        this.renewAtMs = undefined;
-        return;
-      }
-      this.registration = { ...registration, lease };
-      this.renewAtMs = nowMs + lease.timeToLiveMs - options.subnetLeaseRenewMargin * 60_000;
-      log.write("I", `Lease renewed, new expiration in ${lease.timeToLiveMs / 1_000} s`);
-    } catch (error) {
-      if (error instanceof FlannelError && error.code === "flannel-lease-conflict") {
-        this.stop(findingOf(error, "flannel-lease-conflict"), 1);
-        return;
-      }
-      log.write("E", `Error renewing lease (trying again in 1 min): ${messageOf(error)}`);
-      this.renewAtMs = nowMs + RENEWAL_RETRY_MS;
-    }
+    found(this.readiness).forget(nowMs);
   }
 }
 
 /** What an earlier phase has made. */
 function found<T>(value: T | undefined): T {
   return defined(value, "flanneld comes to its phases in order");
-}
-
-/** Pods in the nodes' own range: a route to pods would take what is for nodes. @throws FlannelError. */
-function refuseOverlap({ network }: NetworkConfig, external: ExternalInterface): void {
-  if (network === undefined) return;
-  const overlapping = external.interface.addresses
-    .filter(({ ip }) => ip === external.address)
-    .map(({ ip, length }): Prefix => prefixOf(ip, length))
-    .find((range) => prefixesOverlap(range, network));
-  if (overlapping === undefined) {
-    if (external.publicIp === undefined || !prefixContains(network, external.publicIp)) return;
-    throw new FlannelError(
-      "flannel-network-overlaps",
-      `Network ${formatPrefix(network)} holds the node's own address ${formatIp(external.publicIp)}: choose another range for pods`,
-    );
-  }
-  throw new FlannelError(
-    "flannel-network-overlaps",
-    `Network ${formatPrefix(network)} overlaps ${formatPrefix(overlapping)}, the nodes' own range on ${external.interface.name}: choose another range for pods`,
-  );
 }

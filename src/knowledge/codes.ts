@@ -308,6 +308,7 @@ export const KNOWLEDGE_CODES = [
   "flanneld-configuration-invalid",
   "flannel-interface-missing",
   "flannel-node-without-range",
+  "flannel-node-without-annotations",
   "flannel-network-not-made",
   "flannel-network-not-ready",
   "flannel-route-not-programmed",
@@ -332,6 +333,7 @@ export const KNOWLEDGE_CODES = [
   "start-script-source-vip-refused",
   "start-script-range-differs",
   "start-script-kubeconfig-missing",
+  "start-script-kubelet-flag-removed",
   "proxy-takes-api-requests",
   "hns-service-not-running",
   // kube-proxy's configuration and flags.

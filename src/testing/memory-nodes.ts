@@ -20,10 +20,18 @@ interface Watcher {
   readonly options: WatchOptions;
 }
 
+/** What a kubelet gives its Node. */
+const KUBELET_ANNOTATIONS: Readonly<Record<string, string>> = Object.freeze({
+  "volumes.kubernetes.io/controller-managed-attach-detach": "true",
+});
+
 export interface NodeSketch {
   readonly podCIDR?: string;
   readonly podCIDRs?: readonly string[];
+  /** Beside that of every kubelet. */
   readonly annotations?: Readonly<Record<string, string>>;
+  /** No kubelet has written it: it has no annotation at all. */
+  readonly isBare?: boolean;
   readonly labels?: Readonly<Record<string, string>>;
 }
 
@@ -44,7 +52,9 @@ export class MemoryNodes implements KubeSource {
   private version = 1;
 
   /** Stores a Node, new or in place of the one of that name. */
-  put(name: string, { podCIDR, podCIDRs, annotations = {}, labels = {} }: NodeSketch): void {
+  put(name: string, sketch: NodeSketch): void {
+    const { podCIDR, podCIDRs, labels = {}, isBare = false } = sketch;
+    const annotations = isBare ? {} : { ...KUBELET_ANNOTATIONS, ...sketch.annotations };
     const type = this.nodes.has(name) ? "MODIFIED" : "ADDED";
     const ranges = podCIDRs ?? (podCIDR === undefined ? [] : [podCIDR]);
     const spec = { ...(ranges[0] !== undefined && { podCIDR: ranges[0], podCIDRs: ranges }) };

@@ -59,7 +59,7 @@ function hashFactors(): Int32Array {
   return factors;
 }
 
-// The factors of a plain IPv4 key, by themselves: it is read for most packets.
+// The factors of the keys of IPv4, and of IPv4 in IPv4, by themselves: those are read for most packets.
 const F0 = wordAt(HASH_FACTORS, 0);
 const F1 = wordAt(HASH_FACTORS, 1);
 const F2 = wordAt(HASH_FACTORS, 2);
@@ -68,6 +68,19 @@ const F4 = wordAt(HASH_FACTORS, 4);
 const F5 = wordAt(HASH_FACTORS, 5);
 const F6 = wordAt(HASH_FACTORS, 6);
 const F7 = wordAt(HASH_FACTORS, 7);
+const F8 = wordAt(HASH_FACTORS, 8);
+const F9 = wordAt(HASH_FACTORS, 9);
+const F10 = wordAt(HASH_FACTORS, 10);
+const F11 = wordAt(HASH_FACTORS, 11);
+const F12 = wordAt(HASH_FACTORS, 12);
+const F13 = wordAt(HASH_FACTORS, 13);
+const F14 = wordAt(HASH_FACTORS, 14);
+const F15 = wordAt(HASH_FACTORS, 15);
+const F16 = wordAt(HASH_FACTORS, 16);
+const F17 = wordAt(HASH_FACTORS, 17);
+const PLAIN_LENGTH_SUM = Math.imul(TUPLE_WORDS_IPV4 + LINK_WORDS, HASH_LENGTH_FACTOR);
+const TUNNEL_WORDS_IPV4 = 2 * (TUPLE_WORDS_IPV4 + LINK_WORDS) + 2;
+const TUNNEL_LENGTH_SUM = Math.imul(TUNNEL_WORDS_IPV4, HASH_LENGTH_FACTOR);
 
 function mixHash(sum: number): number {
   let hash = Math.imul(sum ^ (sum >>> 16), 0x85eb_ca6b);
@@ -195,7 +208,7 @@ export class FlowKey {
     this.tupleLength = TUPLE_WORDS_IPV4;
     this.length = TUPLE_WORDS_IPV4 + LINK_WORDS;
     this.hash = mixHash(
-      (Math.imul(TUPLE_WORDS_IPV4 + LINK_WORDS, HASH_LENGTH_FACTOR) +
+      (PLAIN_LENGTH_SUM +
         Math.imul(first, F0) +
         Math.imul(ports, F1) +
         Math.imul(source, F2) +
@@ -275,8 +288,9 @@ export class FlowKey {
   ): void {
     const words = this.words;
     if (headers.family === 4 && tunnel.inner.family === 4) {
+      this.tupleLength = 2 * TUPLE_WORDS_IPV4 + 1;
+      this.length = TUNNEL_WORDS_IPV4;
       this.readTunnelIpv4(view, headers, direction, tunnel, tni);
-      this.hash = hashKey(words, this.length);
       return;
     }
     const outer = this.readTuple(view, headers, 0);
@@ -305,29 +319,64 @@ export class FlowKey {
     const { inner } = tunnel;
     const isVxlan = tunnel.kind === "vxlan";
     const { network, ethernet } = headers;
-    words[0] =
+    const first =
       (isVxlan ? VXLAN_PROTOCOL : headers.protocol) | IS_TUNNEL | (direction === "in" ? IS_INBOUND : 0);
-    words[1] = 0;
-    words[2] = view.getInt32(network + 12);
-    words[3] = view.getInt32(network + 16);
-    words[4] = isVxlan ? tunnel.id : tunnel.id | IS_NVGRE;
+    const source = view.getInt32(network + 12);
+    const destination = view.getInt32(network + 16);
+    const id = isVxlan ? tunnel.id : tunnel.id | IS_NVGRE;
     const { protocol, transport } = inner;
     const hasPorts = transport >= 0 && (protocol === IpProtocol.tcp || protocol === IpProtocol.udp);
-    words[5] = hasPorts ? protocol | HAS_PORTS : protocol & 0xff;
-    words[6] = hasPorts ? view.getInt32(transport) : echoPorts(view, inner);
-    words[7] = view.getInt32(inner.network + 12);
-    words[8] = view.getInt32(inner.network + 16);
-    words[9] = headers.isTagged ? IS_TAGGED | headers.vlan : 0;
-    words[10] = view.getInt32(ethernet);
-    words[11] = view.getInt32(ethernet + 4);
-    words[12] = view.getInt32(ethernet + 8);
-    words[13] = inner.isTagged ? IS_TAGGED | inner.vlan : 0;
-    words[14] = view.getInt32(inner.ethernet);
-    words[15] = view.getInt32(inner.ethernet + 4);
-    words[16] = view.getInt32(inner.ethernet + 8);
+    const innerFirst = hasPorts ? protocol | HAS_PORTS : protocol & 0xff;
+    const ports = hasPorts ? view.getInt32(transport) : echoPorts(view, inner);
+    const innerSource = view.getInt32(inner.network + 12);
+    const innerDestination = view.getInt32(inner.network + 16);
+    const vlan = headers.isTagged ? IS_TAGGED | headers.vlan : 0;
+    const link0 = view.getInt32(ethernet);
+    const link1 = view.getInt32(ethernet + 4);
+    const link2 = view.getInt32(ethernet + 8);
+    const innerVlan = inner.isTagged ? IS_TAGGED | inner.vlan : 0;
+    const inner0 = view.getInt32(inner.ethernet);
+    const inner1 = view.getInt32(inner.ethernet + 4);
+    const inner2 = view.getInt32(inner.ethernet + 8);
     words[17] = tni;
-    this.tupleLength = 2 * TUPLE_WORDS_IPV4 + 1;
-    this.length = 2 * (TUPLE_WORDS_IPV4 + LINK_WORDS) + 2;
+    words[16] = inner2;
+    words[15] = inner1;
+    words[14] = inner0;
+    words[13] = innerVlan;
+    words[12] = link2;
+    words[11] = link1;
+    words[10] = link0;
+    words[9] = vlan;
+    words[8] = innerDestination;
+    words[7] = innerSource;
+    words[6] = ports;
+    words[5] = innerFirst;
+    words[4] = id;
+    words[3] = destination;
+    words[2] = source;
+    words[1] = 0;
+    words[0] = first;
+    const outerSum =
+      TUNNEL_LENGTH_SUM +
+      Math.imul(first, F0) +
+      Math.imul(source, F2) +
+      Math.imul(destination, F3) +
+      Math.imul(id, F4) +
+      Math.imul(vlan, F9) +
+      Math.imul(link0, F10) +
+      Math.imul(link1, F11) +
+      Math.imul(link2, F12);
+    const innerSum =
+      Math.imul(innerFirst, F5) +
+      Math.imul(ports, F6) +
+      Math.imul(innerSource, F7) +
+      Math.imul(innerDestination, F8) +
+      Math.imul(innerVlan, F13) +
+      Math.imul(inner0, F14) +
+      Math.imul(inner1, F15) +
+      Math.imul(inner2, F16) +
+      Math.imul(tni, F17);
+    this.hash = mixHash(((outerSum | 0) + (innerSum | 0)) | 0);
   }
 
   /** @returns where the next words go. */

@@ -7,7 +7,7 @@
  * stores and one addition per checksum.
  *
  * ```
- * 0       what changes (bits of `Changes`), hops, DSCP
+ * 0       what changes (bits of `Changes`), hops, DSCP; 0: nothing
  * 1..3    the 12 bytes of both MACs
  * 4, 5    source, destination
  * 6       ports
@@ -77,7 +77,7 @@ export function compileRewrite(
     writeLink(key, transposition, target, at + 1) |
     (addressDelta === 0 && hops === 0 ? 0 : Changes.network) |
     (newPorts === ports ? 0 : Changes.ports) |
-    (protocol === IpProtocol.udp ? Changes.isUdp : 0) |
+    (checksumOffset > 0 && protocol === IpProtocol.udp ? Changes.isUdp : 0) |
     (dscp < 0 ? 0 : Changes.dscp | (dscp << Changes.dscpShift)) |
     (checksumOffset << Changes.checksumShift) |
     (hops << Changes.hopsShift);

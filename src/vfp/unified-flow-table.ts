@@ -61,9 +61,15 @@ const Kind = {
   /** Layers had no flow for its packets. */
   hasMisses: 0x800,
   hasEffects: 0x1000,
+  /** Besides what `pops` and `poppedShift` say: it takes hops, puts outer headers on, or sets the virtual subnet. */
+  doesMore: 0x2000,
   /** How often the outer TTL must go down before outer headers come off. */
   poppedShift: 16,
 } as const;
+
+/** What the record's rewrite alone does not do. */
+const MORE = Kind.pops | Kind.doesMore | (-1 << Kind.poppedShift);
+const ONLY_OBJECT = Kind.needsObject | Kind.hasEffects;
 
 /** What becomes of a packet; `not`: its flow is not what the layers would give any more, or does more than rewrite. */
 export type Taken = "pass" | "turned" | "not";
@@ -183,8 +189,14 @@ export class UnifiedFlowTable implements UnifiedFlowBooks {
     const at = record * this.stride;
     const kind = wordAt(words, at);
     // What only the flow's object knows is not for here.
-    if ((kind & (Kind.needsObject | Kind.hasEffects)) !== 0) return "not";
+    if ((kind & ONLY_OBJECT) !== 0) return "not";
     if (!this.isCurrent(record, port.generation, port.census.flowsMade, nowMs)) return "not";
+    if ((kind & MORE) === 0) {
+      doubles[(at >> 1) + AT.lastUsed] = nowMs;
+      words[at + AT.packets] = wordAt(words, at + AT.packets) + 1;
+      if (wordAt(words, at + AT.rewrite) !== 0) applyRewrite(words, at + AT.rewrite, packet, headers);
+      return (kind & Kind.turned) === 0 ? "pass" : "turned";
+    }
     const pops = (kind & Kind.pops) !== 0;
     const hops = rewriteHops(words, at + AT.rewrite);
     if (hops > 0 && readTtl(packet.bytes, pops ? tunnel.inner : headers) <= hops) return "not";
@@ -396,12 +408,14 @@ export class UnifiedFlowTable implements UnifiedFlowBooks {
     words[at + AT.tni] = tni;
     const isPlain = rewriteKey.family === 4 && outer >= 0;
     if (isPlain) compileRewrite(rewriteKey, transposition, words, at + AT.rewrite);
+    const doesMore = outer !== 0 || tni >= 0 || transposition.ttlDecrements > 0;
     return (
       (isTurned ? Kind.turned : 0) |
       (pops ? Kind.pops : 0) |
       (isPlain ? 0 : Kind.needsObject) |
       (misses.length === 0 ? 0 : Kind.hasMisses) |
       (effects === undefined ? 0 : Kind.hasEffects) |
+      (doesMore ? Kind.doesMore : 0) |
       (poppedTtlDecrements << Kind.poppedShift)
     );
   }

@@ -4,7 +4,8 @@ import { defined } from "../../base/assert.ts";
 import type { HcnClient } from "../../hcn/client.ts";
 import { getNetworkByName, listEndpoints, listNetworks } from "../../hcn/operations.ts";
 import { formatRoute } from "../../host/route-table.ts";
-import { formatIp } from "../../net/ip.ts";
+import type { KnowledgeCode } from "../../knowledge/codes.ts";
+import { formatIp, parseIp } from "../../net/ip.ts";
 import { formatMac } from "../../net/mac.ts";
 import {
   type SessionWorld,
@@ -119,6 +120,27 @@ describe("a cluster with flannel, backend vxlan", () => {
       ["10.244.0.0", await routerMac(world, "win-1")],
       ["10.244.1.0", await routerMac(world, "win-2")],
     ]);
+  });
+
+  it.each<[string, number, number, readonly string[], KnowledgeCode]>([
+    ["another VNI is dropped without a word", 4_097, 4_789, [], "virtual-subnet-unknown"],
+    ["another UDP port is answered by ICMP", 4_096, 8_472, ["port-unreachable"], "port-not-listening"],
+  ])("CP-S10 on a Linux node a tunnel with %s", async (_what, vni, port, failures, code) => {
+    const world = await openSessionWorld(flannel("vxlan"));
+    const { host } = nodeOf(world, "win-1");
+    const heard: string[] = [];
+    const owner = {
+      udpReceived: () => undefined,
+      udpFailed: (_: unknown, { reason }: { reason: string }) => heard.push(reason),
+    };
+    const socket = host.root.udp.bind({ owner });
+    if (typeof socket === "string") throw new Error(socket);
+    const bytes = Uint8Array.of(8, 0, 0, 0, 0, vni >> 8, vni & 0xff, 0, ...new Uint8Array(60));
+    const { clock } = world.session.cluster;
+    socket.send({ destination: defined(parseIp("10.0.0.21"), "an address"), port, bytes });
+    clock.runUntil(clock.nowMs + 1_000);
+    expect(heard).toEqual(failures);
+    expect(nodeOf(world, "linux-1").host.root.drops.get(code)).toBe(1);
   });
 
   it("CP-F49 takes .2 for the source VIP and the rest for pods, in one book", async () => {

@@ -239,6 +239,18 @@ export class SimulatedLinuxHost implements LinuxHost {
     return Promise.resolve();
   }
 
+  /** Every life of these machines writes the same rules. */
+  removeRules(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  /** No flanneld of a cluster is told to make one. */
+  ensureBlackhole(prefix: Prefix): Promise<void> {
+    return Promise.reject(
+      new Error(`the simulated stacks have no blackhole routes: ${formatPrefix(prefix)} gets none`),
+    );
+  }
+
   /** What ends with the kernel: devices, and with them their routes and neighbours; routes by hand; rules. */
   forgetKernelState(): void {
     const { compartment, rules, name } = this.parts;

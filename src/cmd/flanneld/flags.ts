@@ -30,7 +30,11 @@ const FLAGS: Readonly<Record<string, Flag>> = {
   iface: flag("list", "", "interface to the other nodes, by name or address; may be given again"),
   "iface-can-reach": flag("text", "", "interface that leads to this address; not on Windows"),
   "iface-regex": flag("list", "", "interface by a pattern of its name or address; may be given again"),
-  "ip-blackhole-route": flag("boolean", "false", "not implemented here"),
+  "ip-blackhole-route": flag(
+    "boolean",
+    "false",
+    "drop packets to addresses of this node that no pod has; not on Windows",
+  ),
   "ip-masq": flag("boolean", "false", "translate what leaves the network of pods"),
   "ip-masq-fully-random-disable": flag("boolean", "false", "choose ports of translations in order"),
   "iptables-forward-rules": flag("boolean", "true", "let packets of pods through FORWARD"),
@@ -191,8 +195,6 @@ export function readFlags(words: readonly string[], variables: Variables): Flann
       "flanneld-cannot-start",
       `Invalid subnet-lease-renew-margin option, out of acceptable range: ${margin} is not in 1 to 1439`,
     );
-  if (values.boolean("ip-blackhole-route"))
-    throw new FlannelError("flanneld-cannot-start", "--ip-blackhole-route is not implemented: leave it out");
   return {
     isHelp,
     isVersion,
@@ -223,6 +225,7 @@ export function readFlags(words: readonly string[], variables: Variables): Flann
       subnetFile: values.text("subnet-file"),
       subnetLeaseRenewMargin: margin,
       ipMasq: values.boolean("ip-masq"),
+      ipBlackholeRoute: values.boolean("ip-blackhole-route"),
       ipMasqFullyRandomDisable: values.boolean("ip-masq-fully-random-disable"),
       iptablesResync: Math.max(values.integer("iptables-resync"), 1),
       iptablesForwardRules: values.boolean("iptables-forward-rules"),

@@ -130,6 +130,12 @@ export class KubeLeaseStore implements LeaseStore {
     if ((node.spec?.podCIDR ?? "") === "")
       throw new FlannelError("flannel-node-without-range", `node ${quoted} pod cidr not assigned`);
     const ranges = podRangesOf(node);
+    // Upstream writes into the map of annotations of its copy, which is nil for a Node without any (kube.go of 0.28).
+    if (compat === "reference" && Object.keys(annotationsOfNode(node)).length === 0)
+      throw new FlannelError(
+        "flannel-node-without-annotations",
+        `panic: assignment to entry in nil map: node ${quoted} has no annotations, and upstream's flanneld writes into none`,
+      );
     // The reference publishes first and looks afterwards.
     if (compat === "better" && checksRange) checkRanges(config, ranges, nodeName);
     const refused = await this.publish(node, attributes);

@@ -1,4 +1,4 @@
-/** A Linux machine through `ip`, `bridge` and `iptables` (control-planes.md §3.2, §3.3, §3.5). */
+/** A Linux machine through `ip`, `bridge`, and `iptables` or `nft` (control-planes.md §3.2, §3.3, §3.5). */
 import { type Ip, type IpFamily, familyOf, formatIp, parseIp } from "../../net/ip.ts";
 import { type Mac, parseMac } from "../../net/mac.ts";
 import {
@@ -17,12 +17,13 @@ import type {
   LinuxHost,
   LinuxRoute,
   MasqueradeSettings,
+  RuleProgram,
   VxlanDevice,
   VxlanSettings,
 } from "../flannel-host.ts";
 import { jsonRows, numberIn, objectIn, rowsIn, textIn } from "../json-rows.ts";
 import { formatMacWithColons } from "../vxlan-data.ts";
-import { type Chain, forwardChain, masqueradeChain } from "./iptables-chains.ts";
+import { LinuxRules } from "./linux-rules.ts";
 import { portOf } from "./vxlan-device.ts";
 
 function familyWord(family: IpFamily): string {
@@ -42,9 +43,11 @@ function parseDestination(text: string): Prefix | undefined {
 export class IprouteHost implements LinuxHost {
   readonly os = "linux";
   private readonly runner: CommandRunner;
+  private readonly rules: LinuxRules;
 
   constructor(runner: CommandRunner) {
     this.runner = runner;
+    this.rules = new LinuxRules(runner);
   }
 
   async listInterfaces(): Promise<readonly HostInterface[]> {
@@ -205,36 +208,23 @@ export class IprouteHost implements LinuxHost {
     });
   }
 
-  async ensureMasquerade(settings: MasqueradeSettings): Promise<void> {
-    await this.ensureChain(prefixFamily(settings.network), masqueradeChain(settings));
+  ensureMasquerade(settings: MasqueradeSettings, program: RuleProgram): Promise<void> {
+    return this.rules.ensureMasquerade(settings, program);
   }
 
-  async ensureForwarding(network: Prefix): Promise<void> {
-    await this.ensureChain(prefixFamily(network), forwardChain(network));
+  ensureForwarding(network: Prefix, program: RuleProgram): Promise<void> {
+    return this.rules.ensureForwarding(network, program);
   }
 
-  /** Looks whether every rule is there, and writes the chain anew when one is not. */
-  private async ensureChain(family: IpFamily, { table, chain, parent, jump, rules }: Chain): Promise<void> {
-    const program = family === 4 ? "iptables" : "ip6tables";
-    const run = (...words: readonly string[]): Promise<string> =>
-      this.runner.run(program, ["-w", "-t", table, ...words]);
-    const holds = async (...words: readonly string[]): Promise<boolean> => {
-      try {
-        await run(...words);
-        return true;
-      } catch {
-        // Status 1 is the answer no; what is really wrong comes out when the rule is written.
-        return false;
-      }
-    };
-    let isWhole = await holds("-S", chain);
-    if (!isWhole) await run("-N", chain);
-    for (const rule of rules) isWhole &&= await holds("-C", chain, ...rule);
-    if (!isWhole) {
-      await run("-F", chain);
-      for (const rule of rules) await run("-A", chain, ...rule);
-    }
-    if (!(await holds("-C", parent, ...jump))) await run("-A", parent, ...jump);
+  removeRules(program: RuleProgram): Promise<void> {
+    return this.rules.remove(program);
+  }
+
+  async ensureBlackhole(prefix: Prefix): Promise<void> {
+    const range = formatPrefix(prefix);
+    const words = [familyWord(prefixFamily(prefix)), "route"];
+    const shown = await this.ip(...words, "show", "type", "blackhole", "exact", range);
+    if (shown.trim() === "") await this.ip(...words, "add", "blackhole", range);
   }
 
   private async indexOf(name: string): Promise<number | undefined> {

@@ -133,25 +133,80 @@ describe("flanneld on a Linux kernel", () => {
     await host.deleteLink(DEVICE);
   });
 
+  it("CP-S10: a tunnel of another VNI is dropped without a word, one to another port is refused", async () => {
+    await host.createVxlan({
+      name: DEVICE,
+      vni: 4_096,
+      port: 4_789,
+      underlay: await underlay(),
+      local: address("10.0.0.21"),
+      mtuBytes: 1_450,
+      isLearning: false,
+      hasGroupPolicy: false,
+      mac: MAC,
+    });
+    await host.configureVxlan(DEVICE, { ip: address("10.244.1.0"), length: 32 }, prefix("10.244.0.0/16"));
+    /** Sends one tunnelled frame in the namespace. @returns what its sender hears, and whether the device has it. */
+    const send = (vni: number, port: number): readonly [string, boolean] => {
+      const before = received();
+      const script = `
+        const socket = require("node:dgram").createSocket("udp4");
+        const frame = Buffer.alloc(68);
+        frame.writeUInt8(8, 0);
+        frame.writeUIntBE(${vni}, 4, 3);
+        frame.writeUIntBE(${MAC}, 8, 6);
+        frame.writeUIntBE(2, 14, 6);
+        frame.writeUInt16BE(0x0800, 20);
+        const end = (text) => process.stdout.write(text, () => process.exit());
+        socket.on("error", (error) => end(error.code));
+        socket.connect(${port}, "10.0.0.21", () => socket.send(frame));
+        setTimeout(() => end("nothing"), 300);`;
+      const words = ["netns", "exec", NAMESPACE, process.execPath, "-e", script];
+      const heard = execFileSync("ip", words, { encoding: "utf8" }).trim();
+      return [heard, received() > before];
+    };
+    const received = (): number => {
+      const words = ["netns", "exec", NAMESPACE, "cat", `/sys/class/net/${DEVICE}/statistics/rx_packets`];
+      return Number(execFileSync("ip", words, { encoding: "utf8" }));
+    };
+    expect(send(4_096, 4_789)).toEqual(["nothing", true]);
+    expect(send(4_097, 4_789)).toEqual(["nothing", false]);
+    expect(send(4_096, 8_472)).toEqual(["ECONNREFUSED", false]);
+    await host.deleteLink(DEVICE);
+  });
+
   it("CP-S11: writes its chains, leaves them alone when they are whole, and mends them", async () => {
     const settings = {
       network: prefix("10.244.0.0/16"),
       subnet: prefix("10.244.1.0/24"),
       isFullyRandom: true,
-    };
+      compat: "reference",
+    } as const;
     const rules = async (): Promise<readonly string[]> =>
       (await runner.run("iptables", ["-t", "nat", "-S"]))
         .split("\n")
         .filter((line) => line.includes("FLANNEL-POSTRTG"));
-    await host.ensureMasquerade(settings);
+    await host.ensureMasquerade(settings, "iptables");
     const whole = await rules();
     expect(whole.find((line) => line.startsWith("-A FLANNEL-POSTRTG"))).toContain("--mark 0x4000/0x4000");
     expect(whole).toHaveLength(8);
-    await host.ensureMasquerade(settings);
+    await host.ensureMasquerade(settings, "iptables");
     expect(await rules()).toEqual(whole);
     inside("iptables", "-t", "nat", "-D", "FLANNEL-POSTRTG", "2");
-    await host.ensureMasquerade(settings);
+    await host.ensureMasquerade(settings, "iptables");
     expect(await rules()).toEqual(whole);
-    await host.ensureForwarding(prefix("10.244.0.0/16"));
+    await host.ensureForwarding(prefix("10.244.0.0/16"), "iptables");
+    await host.removeRules("iptables");
+    expect(await rules()).toEqual([]);
+  });
+
+  it("--ip-blackhole-route: ends packets to addresses of the node's range that no pod has, once", async () => {
+    const range = prefix("10.244.9.0/24");
+    await host.ensureBlackhole(range);
+    await host.ensureBlackhole(range);
+    expect((await runner.run("ip", ["route", "show", "type", "blackhole"])).trim()).toBe(
+      "blackhole 10.244.9.0/24",
+    );
+    inside("ip", "route", "delete", "blackhole", "10.244.9.0/24");
   });
 });

@@ -14,6 +14,7 @@ type FlanneldCode =
   | "flanneld-configuration-invalid"
   | "flannel-interface-missing"
   | "flannel-node-without-range"
+  | "flannel-node-without-annotations"
   | "flannel-network-not-made"
   | "flannel-network-not-ready"
   | "flannel-route-not-programmed"
@@ -108,6 +109,27 @@ export const FLANNELD_ENTRIES: EntryTable<FlanneldCode> = {
       Start the controller manager with --allocate-node-cidrs=true and a --cluster-cidr that has room for the node, or
       kubeadm with --pod-network-cidr.`,
     sources: [TROUBLE, reference("control-planes.md §1.4")],
+    profiles: ALL,
+  },
+
+  "flannel-node-without-annotations": {
+    title: "flanneld panics at a Node without any annotation",
+    cause: prose`
+      flanneld writes what others need to know into the annotations of its copy of the Node, and does not look whether
+      there are any: with none it ends with "panic: assignment to entry in nil map" and a stack trace that begins in
+      pkg/subnet/kube/kube.go. A kubelet always gives its Node one (volumes.kubernetes.io/controller-managed-attach-detach),
+      so only Nodes that somebody made by hand, or a program in place of a kubelet, are concerned.`,
+    onNode: PUBLISHED,
+    remedy: prose`
+      Give the Node an annotation, whichever, and start flanneld again:
+
+          kubectl annotate node <node> node.alpha.kubernetes.io/ttl=0`,
+    sources: [
+      {
+        text: "flannel: pkg/subnet/kube/kube.go, AcquireLease (0.28)",
+        url: "https://github.com/flannel-io/flannel/blob/master/pkg/subnet/kube/kube.go",
+      },
+    ],
     profiles: ALL,
   },
 
