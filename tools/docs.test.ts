@@ -25,6 +25,7 @@ function verbNames(): ReadonlySet<string> {
     apply: none,
     delete: none,
     down: none,
+    bringUp: none,
     node: none,
     controlPlane: none,
     pass: none,

@@ -2,6 +2,7 @@
 import { runHnsdiag } from "../src/cmd/hnsdiag/program.ts";
 import { runPktmon } from "../src/cmd/pktmon/program.ts";
 import { runVfpctrl } from "../src/cmd/vfpctrl/program.ts";
+import { bringUp } from "../src/cmd/mullion/bring-up.ts";
 import { demo } from "../src/cmd/mullion/demo.ts";
 import { get } from "../src/cmd/mullion/get.ts";
 import { get as getHns } from "../src/cmd/mullion/hns/get.ts";
@@ -25,7 +26,7 @@ const PROGRAMS: Readonly<
 /** Standard output of a command line, run in this process. Files that it writes stay in memory. */
 async function outputOf(program: string, argv: readonly string[]): Promise<string> {
   const terminal = new MemoryTerminal(exampleFiles());
-  const verbs = { trace, get, demo, verify, hns: { get: getHns }, vfp: { ports, show, diff } };
+  const verbs = { trace, get, bringUp, demo, verify, hns: { get: getHns }, vfp: { ports, show, diff } };
   const run = PROGRAMS[program];
   const exitCode =
     run === undefined

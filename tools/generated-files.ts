@@ -4,6 +4,7 @@ import { apiSchema } from "../src/api/schema.ts";
 import { clusterSchema, formatFieldTables } from "../src/cluster/file/schema.ts";
 import { cniReportSchema } from "../src/cmd/mullion/cni/report.ts";
 import { callSchema } from "../src/cmd/mullion/wine/call-schema.ts";
+import { BRING_UP_SCHEMA } from "../src/cluster/bring-up/report-schema.ts";
 import { TRACE_SCHEMA } from "../src/cluster/trace-schema.ts";
 import { formatEffects } from "../src/hcn/faults/format-page.ts";
 import { formatCosts } from "../src/hns/faults/format-costs.ts";
@@ -66,6 +67,7 @@ export async function generatedFiles(): Promise<readonly GeneratedFile[]> {
     { path: "schemas/cluster.v1alpha1.json", text: formatJson(clusterSchema()) },
     { path: "schemas/api.v1alpha1.json", text: formatJson(apiSchema()) },
     { path: "schemas/trace.v1alpha1.json", text: formatJson(TRACE_SCHEMA) },
+    { path: "schemas/bring-up.v1alpha1.json", text: formatJson(BRING_UP_SCHEMA) },
     { path: "schemas/verify.v1alpha1.json", text: formatJson(VERIFY_SCHEMA) },
     { path: "schemas/knowledge-entry.v1alpha1.json", text: formatJson(entrySchema()) },
     { path: "schemas/lint.v1alpha1.json", text: formatJson(lintSchema()) },
@@ -91,6 +93,7 @@ export async function generatedFiles(): Promise<readonly GeneratedFile[]> {
     await pageWithOutputs("docs/start/first-trace.md"),
     await pageWithOutputs("docs/start/hns.md"),
     await pageWithOutputs("docs/how-to/read-vfp.md"),
+    await pageWithOutputs("docs/how-to/bring-up-a-flannel-node.md"),
     ...(await Promise.all(TROUBLES.map((name) => pageWithOutputs(`examples/trouble-${name}/README.md`)))),
   ];
 }

@@ -17,7 +17,7 @@ import { allNetworks } from "./networks/networks-of-node.ts";
 import { addSecondFamilyRoutes } from "./second-family.ts";
 import { serveDhcp } from "./serve-dhcp.ts";
 import { servePorts } from "./serve-ports.ts";
-import { addPodRoutes, bootWindowsNode } from "./windows-node.ts";
+import { type NodeEquipment, addPodRoutes, bootWindowsNode } from "./windows-node.ts";
 import { WindowsKubelet } from "./windows-pods.ts";
 
 /** MACs of the nodes' adapters count up from here, so that the first node has 00-15-5D-00-00-11. */
@@ -57,7 +57,12 @@ async function bringUpNode(
  * Builds the machines that `file` describes. Same file, same machines, byte for byte.
  * @throws HcnError when the file asks for something that HNS refuses.
  */
-export async function raiseMachines(file: ClusterFile, progress?: OpenProgress): Promise<Machines> {
+export async function raiseMachines(
+  file: ClusterFile,
+  progress?: OpenProgress,
+  /** Of Windows nodes that are not like the others, by their names. */
+  equipment: ReadonlyMap<string, NodeEquipment> = new Map(),
+): Promise<Machines> {
   const clock = new VirtualClock();
   const env: Environment = { clock, prng: new Prng(file.seed), recorder: undefined };
   const underlay = new Underlay(env, {
@@ -80,8 +85,9 @@ export async function raiseMachines(file: ClusterFile, progress?: OpenProgress):
   const nodes = file.nodes.map((spec, index) => {
     const mac = (FIRST_NODE_MAC + index) as Mac;
     const uplink = { device: connect(spec, mac), mac };
-    const boot = spec.os === "windows" ? bootWindowsNode : bootLinuxNode;
-    return boot(env, file, spec, uplink);
+    return spec.os === "windows"
+      ? bootWindowsNode(env, file, spec, uplink, equipment.get(spec.name))
+      : bootLinuxNode(env, file, spec, uplink);
   });
   const kubelets = new Map<string, Kubelet>();
   const files = new Map<string, NodeFiles>();

@@ -52,6 +52,11 @@ export interface KubeSourceOptions {
   readonly now: () => string;
   /** Runs one piece of work after the other. */
   readonly inTurn: <T>(work: () => Promise<T>) => Promise<T>;
+  /**
+   * False: the controllers alone follow a change, and no time passes; nodes hear of it with the next change that all
+   * follow. Default true.
+   */
+  readonly settles?: boolean;
 }
 
 export class RunningCluster implements ClusterSession {
@@ -193,7 +198,8 @@ export class RunningCluster implements ClusterSession {
    * The cluster's API as programs outside of it see it. Each change is followed by everything that the cluster makes of
    * it. `inTurn` keeps changes from meeting whoever reads the cluster halfway.
    */
-  openKubeSource({ now, inTurn }: KubeSourceOptions): MemoryKubeSource {
+  openKubeSource({ now, inTurn, settles = true }: KubeSourceOptions): MemoryKubeSource {
+    if (!settles) return new MemoryKubeSource(this.kube, { now });
     const change = async <T>(write: () => T): Promise<T> =>
       inTurn(async () => {
         this.requireApi();

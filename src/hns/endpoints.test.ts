@@ -415,6 +415,21 @@ describe("changing an endpoint's policies", () => {
       "neither InboundProxyPort nor OutboundProxyPort",
     ],
     ["encryption", { Type: "Encryption", Settings: { EncryptionMethodType: "Ipsec" } }, "does not act on it"],
+    [
+      "the adapter of its network",
+      { Type: "InterfaceConstraint", Settings: { InterfaceAlias: "Ethernet" } },
+      undefined,
+    ],
+    [
+      "another adapter",
+      { Type: "InterfaceConstraint", Settings: { InterfaceAlias: "Ethernet 2" } },
+      "the endpoint's network is on adapter Ethernet, and endpoints have no other",
+    ],
+    [
+      "an adapter by its index",
+      { Type: "InterfaceConstraint", Settings: { InterfaceIndex: 7 } },
+      "adapters are found by InterfaceAlias",
+    ],
     ["a Switch rule", acl({ RuleType: "Switch" }), undefined],
     ["OutBoundNAT for IPv6", nat({ Flags: 2 }), "IPv6 is not translated"],
     ["OutBoundNAT", nat({}), undefined],

@@ -74,13 +74,15 @@ export function notEnforcedOnEndpoint(
  */
 const PORT_FLAG_REASONS: readonly (readonly [keyof typeof LOAD_BALANCER_PORT_FLAGS, string])[] = [
   ["ILB", "the load balancers of Azure's fabric are not simulated"],
-  ["UseMux", `traffic through a MUX is ${NOT_YET}`],
 ];
 
-/** Flag 8 needs DSR (hcn.md §8.2); with it the back end gets packets as they came. */
-const PRESERVE_REASON: (typeof PORT_FLAG_REASONS)[number] = [
-  "PreserveDip",
-  "packets keep the address of the front end with DSR (Flags 1) only",
+/**
+ * Flag 4 asks for DSR towards node ports, as hcsshim says, and flag 8 needs it (hcn.md §8.2); with DSR the back end gets
+ * packets as they came and answers by itself.
+ */
+const PORT_FLAGS_OF_DSR: typeof PORT_FLAG_REASONS = [
+  ["UseMux", "back ends answer clients directly with DSR (Flags 1) only"],
+  ["PreserveDip", "packets keep the address of the front end with DSR (Flags 1) only"],
 ];
 
 function notEnforcedOnMapping(
@@ -89,7 +91,7 @@ function notEnforcedOnMapping(
   isDsr: boolean,
 ): readonly NotEnforced[] {
   const found: NotEnforced[] = [];
-  const flags = isDsr ? PORT_FLAG_REASONS : [...PORT_FLAG_REASONS, PRESERVE_REASON];
+  const flags = isDsr ? PORT_FLAG_REASONS : [...PORT_FLAG_REASONS, ...PORT_FLAGS_OF_DSR];
   for (const [name, reason] of flags) {
     const bit = LOAD_BALANCER_PORT_FLAGS[name];
     if ((mapping.flags & bit) !== 0)

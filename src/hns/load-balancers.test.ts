@@ -248,7 +248,8 @@ describe("what comes back", () => {
 
   it.each([
     ["ILB", mapping({ Flags: 1 }), "Flags 1 (ILB)"],
-    ["UseMux", mapping({ Flags: 4 }), "Flags 4 (UseMux)"],
+    ["UseMux without DSR", { Flags: 0, ...mapping({ Flags: 4 }) }, "Flags 4 (UseMux)"],
+    ["UseMux with DSR", mapping({ Flags: 4 }), undefined],
     ["PreserveDip without DSR", { Flags: 0, ...mapping({ Flags: 8 }) }, "Flags 8 (PreserveDip)"],
     ["PreserveDip with DSR", mapping({ Flags: 8 }), undefined],
     ["SCTP", mapping({ Protocol: 132 }), "SCTP (132)"],

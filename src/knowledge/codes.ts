@@ -333,6 +333,7 @@ export const KNOWLEDGE_CODES = [
   "start-script-source-vip-refused",
   "start-script-range-differs",
   "start-script-kubeconfig-missing",
+  "start-script-kubelet-flag-removed",
   "proxy-takes-api-requests",
   "hns-service-not-running",
   // kube-proxy's configuration and flags.

@@ -19,12 +19,17 @@ function keyOf(path: string, os: keyof typeof MISSING): string {
 
 export class NodeFiles extends MemorySubnetFiles implements TextFiles {
   private readonly os: keyof typeof MISSING;
+  /** How each was called when it was first written, by its key. */
+  private readonly paths = new Map<string, string>();
 
   /** `initial`: what lies there before anything starts, by path. */
   constructor(os: keyof typeof MISSING, initial: Readonly<Record<string, string>> = {}) {
     super();
     this.os = os;
-    for (const [path, text] of Object.entries(initial)) this.texts.set(keyOf(path, os), text);
+    for (const [path, text] of Object.entries(initial)) {
+      this.paths.set(keyOf(path, os), path);
+      this.texts.set(keyOf(path, os), text);
+    }
   }
 
   override read(path: string): Promise<string | undefined> {
@@ -32,7 +37,22 @@ export class NodeFiles extends MemorySubnetFiles implements TextFiles {
   }
 
   override write(path: string, text: string): Promise<void> {
-    return super.write(keyOf(path, this.os), text);
+    const key = keyOf(path, this.os);
+    if (!this.paths.has(key)) this.paths.set(key, path);
+    return super.write(key, text);
+  }
+
+  has(path: string): boolean {
+    return this.texts.has(keyOf(path, this.os));
+  }
+
+  remove(path: string): void {
+    this.texts.delete(keyOf(path, this.os));
+  }
+
+  /** All files, as they were called when they were first written, in that order. */
+  list(): readonly { readonly path: string; readonly text: string }[] {
+    return [...this.texts].map(([key, text]) => ({ path: this.paths.get(key) ?? key, text }));
   }
 
   async readText(path: string): Promise<string> {

@@ -1,6 +1,7 @@
 /** Cells, and what came of them, in the words of the report. */
 import { getEntry } from "../../knowledge/catalogue.ts";
 import type { KnowledgeCode } from "../../knowledge/codes.ts";
+import { VERBATIM_INDENT } from "../../knowledge/prose.ts";
 import { formatIp } from "../../net/ip.ts";
 import type { Cell } from "./cell.ts";
 import type { Disagreement } from "./judge.ts";
@@ -78,8 +79,10 @@ function traceWords(cell: Cell): string | undefined {
   return `${cell.sourceReference} ${to} ${how}${cell.family === 6 ? " --family ipv6" : ""}`;
 }
 
-function remedyOf(code: KnowledgeCode): string {
-  return getEntry(code).remedy.split("\n\n")[0] ?? "";
+/** The first paragraph of the entry's remedy, with the commands that it announces. */
+export function remedyOf(code: KnowledgeCode): string {
+  const [first = "", second = ""] = getEntry(code).remedy.split("\n\n");
+  return second.startsWith(VERBATIM_INDENT) ? `${first}\n${second}` : first;
 }
 
 export function describeFinding(judged: Judged, disagreement: Disagreement, position: number): VerifyFinding {

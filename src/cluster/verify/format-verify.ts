@@ -6,7 +6,7 @@
 import { getEntry } from "../../knowledge/catalogue.ts";
 import type { KnowledgeCode } from "../../knowledge/codes.ts";
 import type { FlowProtocol } from "../../knowledge/expectations.ts";
-import { wrap } from "../../knowledge/prose.ts";
+import { VERBATIM_INDENT, wrap } from "../../knowledge/prose.ts";
 import { PLAIN_STYLE, type TraceStyle } from "../format-trace.ts";
 import { groupBy } from "./classes.ts";
 import type { VerifyCell, VerifyFinding, VerifyReport } from "./report.ts";
@@ -135,9 +135,11 @@ function notApplicableLines(report: VerifyReport, style: TraceStyle): readonly s
   return [style.heading("Does not apply"), ...lines, ""];
 }
 
-/** A labelled line of a finding; the text is wrapped under itself. */
+/** A labelled line of a finding; the text is wrapped under itself, its commands stand as they are. */
 function labelled(label: string, text: string): readonly string[] {
-  const lines = wrap(text, WIDTH - 14);
+  const lines = text
+    .split("\n")
+    .flatMap((line) => (line.startsWith(VERBATIM_INDENT) ? [line] : wrap(line, WIDTH - 14)));
   return lines.map((line, index) => `    ${(index === 0 ? label : "").padEnd(10)}${line}`);
 }
 

@@ -317,6 +317,29 @@ winkernel: {networkName: ${NETWORK}}
     },
   );
 
+  it.each([
+    ["reference", 0],
+    ["better", 2],
+  ] as const)(
+    "%s: HNS hangs on one load balancer: after three minutes %i stand",
+    async (compat, standing) => {
+      const hns = await nodeWithPod();
+      const id = await hns.client.faults.add({
+        effect: "hang",
+        calls: { operation: "create", kind: "LoadBalancer" },
+        times: 1,
+      });
+      const run = await start({ hns, argv: [...FLAGS, `--mullion-compat=${compat}`] });
+      await run.pass(180);
+      expect(await run.loadBalancers()).toHaveLength(standing);
+      if (compat === "better") expect(run.terminal.errors).toContain('code="hns-service-hangs"');
+      await hns.client.faults.release(id);
+      await run.pass(70);
+      expect(await run.loadBalancers()).toEqual(PROGRAMMED.toSorted());
+      await run.stop();
+    },
+  );
+
   it("ends within seconds although HNS does not answer", async () => {
     const hns = await nodeWithPod();
     const run = await start({ hns });

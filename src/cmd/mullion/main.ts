@@ -18,6 +18,7 @@ const VERBS: Verbs = {
   apply: async (...given) => (await import("./apply.ts")).apply(...given),
   delete: async (...given) => (await import("./apply.ts")).deleteObjects(...given),
   down: async (...given) => (await import("./down.ts")).down(...given),
+  bringUp: async (...given) => (await import("./bring-up.ts")).bringUp(...given),
   node: async (...given) => (await import("./node.ts")).node(...given),
   controlPlane: async (...given) => (await import("./node.ts")).controlPlane(...given),
   pass: async (...given) => (await import("./node.ts")).pass(...given),

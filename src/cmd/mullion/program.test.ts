@@ -45,6 +45,7 @@ function run(
     apply: keep,
     delete: keep,
     down: keep,
+    bringUp: keep,
     node: keep,
     controlPlane: keep,
     pass: keep,

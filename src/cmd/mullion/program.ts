@@ -1,6 +1,7 @@
 /** The command line of `mullion`: verbs, options, help, and how faults are told. */
 import { Argument, Command, CommanderError, Option } from "commander";
 import { isPort } from "../../net/port-range.ts";
+import { addBringUp } from "./bring-up-command.ts";
 import { addExplain } from "./explain-command.ts";
 import { wrap } from "../../knowledge/prose.ts";
 import { type Failure, reportFailure } from "./failure.ts";
@@ -343,6 +344,7 @@ export function createProgram(verbs: GivenVerbs, terminal: Terminal, version: st
   if (verbs.pass !== undefined) addPass(program, run, verbs.pass, terminal);
   if (verbs.lint !== undefined) addLint(program, run, verbs.lint, terminal);
   addExplain(program, run, terminal);
+  if (verbs.bringUp !== undefined) addBringUp(program, run, verbs.bringUp, terminal);
   if (verbs.demo !== undefined) addDemo(program, run, verbs.demo, terminal);
   if (verbs.cni !== undefined) addCni(program, run, verbs.cni, terminal);
   if (verbs.hns !== undefined) addHns(program, run, verbs.hns, terminal);

@@ -1,4 +1,14 @@
 /** The verbs that need a cluster, as the command line hands them over: parsed, checked, nothing read yet. */
+import type {
+  AdapterSpec,
+  BringUpFault,
+  Runtime,
+  ScriptEdit,
+  ScriptParameters,
+  ScriptSet,
+} from "../../cluster/bring-up/options.ts";
+import type { FlanneldRelease } from "../../flannel/release.ts";
+import type { Prefix } from "../../net/prefix.ts";
 import type { NodeChange } from "../../cluster/life/node-change.ts";
 import type { CniVerbs } from "./cni/verbs.ts";
 import type { HnsVerbs } from "./hns/verbs.ts";
@@ -122,6 +132,26 @@ export interface DemoRequest {
   readonly pcap: string;
 }
 
+/** What is undefined, or not there, is as the cluster has it. */
+export interface BringUpRequest {
+  /** At least one file. */
+  readonly inputs: InputPaths;
+  readonly node: string | undefined;
+  readonly scripts: ScriptSet;
+  readonly runtime: Runtime;
+  readonly flanneld: FlanneldRelease | undefined;
+  readonly parameters: Partial<ScriptParameters>;
+  readonly environment: Readonly<Record<string, string>>;
+  readonly adapters: readonly AdapterSpec[];
+  readonly faults: ReadonlySet<BringUpFault>;
+  readonly edits: ReadonlySet<ScriptEdit>;
+  readonly formerRange: Prefix | undefined;
+  readonly runs: number;
+  readonly patienceMs: number;
+  readonly apiServer: string | undefined;
+  readonly output: "table" | "wide" | "json";
+}
+
 export interface WineRequest {
   /** Path of the executable. */
   readonly program: string;
@@ -146,6 +176,7 @@ export interface Verbs {
   readonly controlPlane: (request: ControlPlaneRequest, terminal: Terminal) => Promise<ExitCode>;
   readonly pass: (request: PassRequest, terminal: Terminal) => Promise<ExitCode>;
   readonly verify: (request: VerifyRequest, terminal: Terminal) => Promise<ExitCode>;
+  readonly bringUp: (request: BringUpRequest, terminal: Terminal) => Promise<ExitCode>;
   readonly demo: (request: DemoRequest, terminal: Terminal) => Promise<ExitCode>;
   /** Answers the exit code of the Windows program. */
   readonly wine: (request: WineRequest, terminal: Terminal) => Promise<number>;

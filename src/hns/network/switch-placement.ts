@@ -111,7 +111,10 @@ function externalAdapter(context: ServiceContext, applicant: Applicant): Physica
     if (obstacle === undefined) return named;
     throw new HcnError("ERROR_INVALID_PARAMETER", { detail: obstacle });
   }
-  const free = context.adapters.find((adapter) => obstacleOn(context, adapter, applicant) === undefined);
+  const usable = context.adapters.filter((adapter) => obstacleOn(context, adapter, applicant) === undefined);
+  // A switch that is there already: on nodes with two cards the scripts name one for `External`, and flannel's network
+  // follows it (kubernetes/website pull request 20078).
+  const free = usable.find((adapter) => networksOn(context, adapter).length > 0) ?? usable[0];
   if (free !== undefined) return free;
   throw new HcnError("HCN_E_ADAPTER_NOT_FOUND", {
     detail: `A network of type ${applicant.type} needs an adapter that it can use; ${namesOf(context.adapters)}`,

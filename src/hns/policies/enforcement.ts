@@ -21,9 +21,8 @@ export const NOT_YET = "stored and returned; this version does not act on it";
 
 /** Policies of endpoints that never act, with what Windows would do. */
 export const STORED_ENDPOINT_POLICIES: { readonly [T in EndpointPolicyType]?: string } = {
-  InterfaceConstraint: "the endpoint is not bound to the interface",
   Encryption: "packets are not encrypted",
-  Firewall: "the firewall of Hyper-V does not run",
+  Firewall: "the firewall of Hyper-V, whose rules Windows keeps outside of HNS, does not run",
 };
 
 /** Policies of networks that never act, with what Windows would do. */
@@ -76,6 +75,7 @@ type EndpointReason<T extends EndpointPolicyType> = (
 
 /** Policies that act, but not always or not in all that they say. */
 const PARTLY_ENFORCED: { readonly [T in EndpointPolicyType]?: EndpointReason<T> } = {
+  InterfaceConstraint: ({ Settings }, network) => reasonForBinding(Settings, network),
   PortMapping: reasonForMapping,
   ACL: ({ Settings }, network) => reasonForAcl(Settings, network),
   TierAcl: (policy, network) => missingSet(tuplesOf(policy).flatMap(setsOf), network),
@@ -85,6 +85,19 @@ const PARTLY_ENFORCED: { readonly [T in EndpointPolicyType]?: EndpointReason<T> 
   L4Proxy: ({ Settings }) => reasonForProxy(Settings),
   L4WFPPROXY: ({ Settings }) => reasonForWfpProxy(Settings),
 };
+
+/** hcsshim: it limits an endpoint to one NIC. A switch has one adapter, and so have its endpoints. */
+function reasonForBinding(
+  { InterfaceAlias = "" }: InterfaceConstraintPolicySetting,
+  network: NetworkRecord | undefined,
+): string | undefined {
+  const adapter = network?.adapterName;
+  if (adapter === undefined) return `the endpoint's network has no adapter; the policy is ${NOT_YET}`;
+  if (InterfaceAlias === adapter) return undefined;
+  return InterfaceAlias === ""
+    ? "adapters are found by InterfaceAlias, not by their other names"
+    : `the endpoint's network is on adapter ${adapter}, and endpoints have no other`;
+}
 
 /** What of one policy has no effect where ports get rules. */
 function ownReason(policy: EndpointPolicy, network: NetworkRecord | undefined): string | undefined {

@@ -16,6 +16,7 @@ type BringUpCode =
   | "start-script-source-vip-refused"
   | "start-script-range-differs"
   | "start-script-kubeconfig-missing"
+  | "start-script-kubelet-flag-removed"
   | "proxy-takes-api-requests"
   | "hns-service-not-running";
 
@@ -254,6 +255,24 @@ export const BRING_UP_ENTRIES: EntryTable<BringUpCode> = {
           Get-ChildItem C:\k\config`,
     remedy: prose`Copy the cluster's kubeconfig to C:\k\config, and start again.`,
     sources: [SCRIPTS, reference("control-planes.md §2.1")],
+    profiles: ALL,
+  },
+
+  "start-script-kubelet-flag-removed": {
+    title: "The start script gives kubelet a flag that this kubelet does not have",
+    cause: prose`
+      The scripts were written for kubelets with Docker. Kubernetes 1.24 took out --network-plugin, --cni-bin-dir,
+      --cni-conf-dir and --image-pull-progress-deadline together with dockershim, 1.26 --log-dir and --logtostderr, 1.27
+      --container-runtime. kubelet ends at the first flag that it does not know: the Node stays NotReady.`,
+    onNode: prose`
+      kubelet's last lines name the flag:
+
+          C:\k\kubelet.exe --version
+          Get-Content C:\k\kubelet*.ERROR -Tail 20`,
+    remedy: prose`
+      Use the scripts with Kubernetes 1.23 or older. For newer ones install containerd, start kubelet with kubeadm's
+      flags (PrepareNode.ps1 of sig-windows-tools), and run flanneld as a HostProcess container.`,
+    sources: [thread("kubernetes-sigs/sig-windows-tools", 218), SCRIPTS],
     profiles: ALL,
   },
 

@@ -18,6 +18,9 @@ import { flagzPage, statuszPage } from "./zpages.ts";
 /** First minor whose metrics server has `/flagz` and `/statusz`. */
 const ZPAGES_SINCE = 33;
 
+/** A busy node takes half a minute for a load balancer (kube-proxy.md §9.3), and HNS two to come back (hcn.md §4.6). */
+const CALL_LIMIT_MS = 120_000;
+
 export interface Instruments {
   readonly gates: ReadonlyMap<string, boolean>;
   readonly metrics: ProxyMetrics;
@@ -49,7 +52,8 @@ function makeMetrics({ kubernetes: { minor }, compat }: ProxyServerParts, gates:
 function observe({ parts, objects, behaviour }: Watched, metrics: ProxyMetrics): ObservedHcnClient {
   const { client, clock } = parts;
   return new ObservedHcnClient(client, {
-    nowMs: () => clock.nowMs,
+    clock,
+    ...(parts.compat === "better" ? { limitMs: CALL_LIMIT_MS } : {}),
     called: (...call) => metrics.own.hnsCall(...call),
     kindOf: (document) => frontEndKindOf(document, objects, behaviour),
     failed: (call, { family, type }, reason) => metrics.loadBalancerFailed(call, family, type, reason),

@@ -8,6 +8,7 @@ import type {
   JsonObject,
   ServiceProperties,
 } from "../../hcn/client.ts";
+import type { Clock } from "../../base/clock.ts";
 import { HcnError } from "../../hcn/error.ts";
 import { ForwardingHcnClient } from "../../hcn/forwarding-client.ts";
 import type { IpFamily } from "../../net/ip.ts";
@@ -20,8 +21,9 @@ export interface FrontEndKind {
 }
 
 export interface ClientObserver {
-  /** Milliseconds of a clock that never goes back. */
-  readonly nowMs: () => number;
+  readonly clock: Clock;
+  /** A call that takes longer counts as not answered; absent: it is waited for. */
+  readonly limitMs?: number;
   readonly called: (operation: string, kind: string, isGood: boolean, seconds: number) => void;
   /** What a load balancer is for by its document. */
   readonly kindOf: (loadBalancer: JsonObject) => FrontEndKind;
@@ -93,16 +95,37 @@ export class ObservedHcnClient extends ForwardingHcnClient {
   }
 
   private timed<T>(operation: string, kind: string, call: () => Promise<T>): Promise<T> {
-    const { nowMs, called } = this.observer;
-    const beganMs = nowMs();
-    const tell = (isGood: boolean): void => called(operation, kind, isGood, (nowMs() - beganMs) / 1_000);
+    const { clock, called } = this.observer;
+    const beganMs = clock.nowMs;
+    const tell = (isGood: boolean): void => called(operation, kind, isGood, (clock.nowMs - beganMs) / 1_000);
     // The call itself is made at once: HNS's revision is looked at right behind it.
-    const result = call();
+    const result = this.inTime(call());
     result.then(
       () => tell(true),
       () => tell(false),
     );
     return result;
+  }
+
+  /** A late answer is thrown away: what the call did is found by the next comparison. */
+  private inTime<T>(answer: Promise<T>): Promise<T> {
+    const { clock, limitMs } = this.observer;
+    if (limitMs === undefined) return answer;
+    return new Promise((resolve, reject) => {
+      const late = (): void => {
+        const detail = `no answer within ${limitMs / 1_000} s`;
+        reject(new HcnError("RPC_S_SERVER_UNAVAILABLE", { detail, explanation: "hns-service-hangs" }));
+      };
+      const timer = clock.schedule(limitMs, { run: late });
+      const end = (settle: () => void): void => {
+        clock.cancel(timer);
+        settle();
+      };
+      answer.then(
+        (value) => end(() => resolve(value)),
+        (error: unknown) => end(() => reject(error)),
+      );
+    });
   }
 
   private async counted<T>(call: FailedCall, kind: FrontEndKind, make: () => Promise<T>): Promise<T> {

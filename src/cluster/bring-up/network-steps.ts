@@ -1,0 +1,222 @@
+/** flanneld, its network, and the address for kube-proxy (control-planes.md §1.11, §2.1). */
+import { CniError, describeError } from "../../cni/error.ts";
+import { InProcessRunner } from "../../cni/in-process-runner.ts";
+import { runForOutput } from "../../cni/plugin-runner.ts";
+import { parseNetworkConfig } from "../../flannel/network-config.ts";
+import type { SubnetFiles } from "../../flannel/subnet-file.ts";
+import type { HnsNetwork } from "../../hcn/v1-documents.ts";
+import { parsePrefix, formatPrefix, prefixContains } from "../../net/prefix.ts";
+import { parseIp } from "../../net/ip.ts";
+import { HostLocal } from "../../plugins/host-local/plugin.ts";
+import { FlanneldProcess } from "./flanneld-process.ts";
+import { cleanUpNetwork, lookForNetwork } from "./install-steps.ts";
+import type { BringUpFinding } from "./report.ts";
+import { ScriptEnds, WaitsForEver } from "./script-end.ts";
+import {
+  FLANNEL_NET_CONF,
+  NET_CONF,
+  SOURCE_VIP,
+  SOURCE_VIP_REQUEST,
+  sourceVipRequest,
+} from "./script-files.ts";
+import type { ScriptNode } from "./script-node.ts";
+import type { Step } from "./step.ts";
+
+/** Of `FLANNEL_NET_CONF` and `NET_CONF`; undefined: it cannot be read. */
+function networkIn(text: string | undefined): string | undefined {
+  try {
+    const { network } = parseNetworkConfig(text ?? "");
+    return network === undefined ? undefined : formatPrefix(network);
+  } catch {
+    // flanneld says what is wrong with it.
+    return undefined;
+  }
+}
+
+async function checkNetConf(node: ScriptNode): Promise<void> {
+  const read = networkIn(await node.files.read(FLANNEL_NET_CONF));
+  const written = networkIn(await node.files.read(NET_CONF));
+  if (read !== written)
+    node.find(
+      "start-script-configuration-old",
+      `flanneld reads Network ${read ?? "nothing"} from ${FLANNEL_NET_CONF}, and ${NET_CONF} says ${written ?? "nothing"} since`,
+    );
+  const { backend, vni } = node.file.network;
+  if (backend === "vxlan" && vni !== SCRIPT_VNI)
+    node.find(
+      "flannel-vni-other-than-4096",
+      `net-conf.json of the scripts names no VNI, so this node has ${SCRIPT_VNI}; the cluster has ${vni}`,
+    );
+}
+
+/** What flanneld on Windows takes when nobody names one. */
+const SCRIPT_VNI = 4_096;
+
+/** The disk, or one that takes no `subnet.env`. */
+function filesFor(node: ScriptNode): SubnetFiles {
+  if (!node.hasFault("subnet-env-unwritable")) return node.files;
+  return {
+    read: (path) => node.files.read(path),
+    write: (path) => Promise.reject(new Error(`open ${path}: Access is denied.`)),
+  };
+}
+
+async function startProcess(node: ScriptNode): Promise<void> {
+  const { options, source, clock, host, client, files } = node;
+  const process = new FlanneldProcess({
+    nodeName: node.hostname,
+    release: options.flanneld,
+    compat: "reference",
+    managementIP: options.parameters.managementIP,
+    netConf: await files.read(FLANNEL_NET_CONF),
+    source,
+    clock,
+    host,
+    client,
+    files: filesFor(node),
+  });
+  node.start(process);
+}
+
+export const START_FLANNELD: Step = {
+  script: "start.ps1",
+  name: "Start flanneld",
+  command: "StartFlanneld -ipaddress $ManagementIP -NetworkName $NetworkName",
+  async perform(node) {
+    await checkNetConf(node);
+    await cleanUpNetwork(node);
+    await startProcess(node);
+    await node.work();
+  },
+};
+
+const SERVICE_SECONDS = 30;
+
+export const START_FLANNELD_SERVICE: Step = {
+  script: "KubeCluster.ps1",
+  name: "Start flanneld",
+  command: `StartFlanneld; WaitForServiceRunningState -ServiceName FlannelD -TimeoutSeconds ${SERVICE_SECONDS}`,
+  async perform(node) {
+    await checkNetConf(node);
+    await startProcess(node);
+    await node.work();
+  },
+};
+
+/** The node's flanneld, which may have ended. */
+function flanneldOf(node: ScriptNode): FlanneldProcess | undefined {
+  return node.processes.findLast((each): each is FlanneldProcess => each instanceof FlanneldProcess);
+}
+
+/** Why there is no network, in flanneld's words. */
+function missingNetwork(node: ScriptNode, waited: string): BringUpFinding {
+  const obstacle = flanneldOf(node)?.obstacle;
+  if (obstacle !== undefined) node.find(obstacle.code, obstacle.message);
+  return {
+    code: "start-script-network-never-made",
+    message: `the HNS network ${node.networkName} does not come ${waited}`,
+  };
+}
+
+function checkNetwork(node: ScriptNode, { Name = "", ManagementIP = "" }: HnsNetwork): void {
+  if (ManagementIP === "" || ManagementIP === node.address) return;
+  node.find(
+    "start-script-adapter-wrong",
+    `HNS network ${Name} has the management address ${ManagementIP}, and the node's address is ${node.address}`,
+  );
+}
+
+const LIMIT_SECONDS = 60;
+
+/** `limitSeconds` undefined: start.ps1 waits for ever. */
+function waitForNetwork(script: string, everySeconds: number, limitSeconds: number | undefined): Step {
+  return {
+    script,
+    name: "Wait for the network",
+    command: "WaitForNetwork $NetworkName",
+    async perform(node) {
+      const line =
+        limitSeconds === undefined
+          ? "Waiting for the Network to be created"
+          : `Waiting for the Network (${node.networkName}) to be created by flanneld`;
+      const beganMs = node.clock.nowMs;
+      const patienceMs = limitSeconds === undefined ? node.options.patienceMs : limitSeconds * 1_000;
+      for (;;) {
+        const isOver = node.clock.nowMs - beganMs >= patienceMs;
+        if (isOver) break;
+        const network = await lookForNetwork(node, node.networkName);
+        if (network !== undefined) {
+          checkNetwork(node, network);
+          return;
+        }
+        node.print(line);
+        await node.sleep(everySeconds * 1_000);
+      }
+      if (limitSeconds === undefined)
+        throw new WaitsForEver(missingNetwork(node, "and nothing ends the wait for it"));
+      node.print(`Fail to create the network[(${node.networkName})] in ${limitSeconds} seconds`);
+      throw new ScriptEnds(missingNetwork(node, `in ${limitSeconds} seconds`));
+    },
+  };
+}
+
+export const WAIT_FOR_NETWORK: Step = waitForNetwork("start.ps1", 1, undefined);
+export const WAIT_FOR_NETWORK_LIMITED: Step = waitForNetwork("KubeCluster.ps1", 5, LIMIT_SECONDS);
+
+/** host-local as `GetSourceVip` runs it: what it prints, result or error. */
+async function askHostLocal(node: ScriptNode, request: string): Promise<string> {
+  const plugins = new Map([["host-local", new HostLocal({ store: node.leases, compat: "reference" })]]);
+  const env = {
+    CNI_COMMAND: "ADD",
+    CNI_CONTAINERID: "dummy",
+    CNI_NETNS: "dummy",
+    CNI_IFNAME: "dummy",
+    CNI_PATH: String.raw`c:\k\cni`,
+  };
+  try {
+    const runner = new InProcessRunner(plugins, "win32");
+    return (await runForOutput(runner, { type: "host-local", env, stdin: request })).trim();
+  } catch (error) {
+    if (!(error instanceof CniError)) throw error;
+    node.find("start-script-source-vip-refused", `host-local refused: ${describeError(error)}`);
+    return JSON.stringify({ code: error.code, msg: error.message });
+  }
+}
+
+/** The IP part of `ip4.ip` in the file; empty when there is none. */
+export async function readSourceVip(node: ScriptNode): Promise<string> {
+  const text = await node.files.read(SOURCE_VIP);
+  if (text === undefined) return "";
+  const { ip4 } = JSON.parse(text) as { readonly ip4?: { readonly ip?: string } };
+  return ip4?.ip?.split("/")[0] ?? "";
+}
+
+/** Of another range than the network's: the file is from before the node joined again. */
+export async function checkSourceVip(node: ScriptNode): Promise<void> {
+  const vip = await readSourceVip(node);
+  const subnet = parsePrefix((await node.podSubnet()) ?? "");
+  const ip = parseIp(vip);
+  if (subnet === undefined || ip === undefined || prefixContains(subnet, ip)) return;
+  node.find(
+    "kube-proxy-source-vip-invalid",
+    `${SOURCE_VIP} says ${vip}, which lies outside the node's range ${formatPrefix(subnet)}`,
+  );
+}
+
+/** `asksAlways`: helper.v2.psm1 asks although the file is there. */
+export function getSourceVip(script: string, asksAlways: boolean): Step {
+  return {
+    script,
+    name: "Reserve the source VIP",
+    command: "GetSourceVip -NetworkName $NetworkName",
+    async perform(node) {
+      await node.sleep(1_000);
+      const subnet = (await lookForNetwork(node, node.networkName))?.Subnets?.[0]?.AddressPrefix ?? "";
+      const request = sourceVipRequest(subnet);
+      await node.files.write(SOURCE_VIP_REQUEST, `${request}\r\n`);
+      if (asksAlways || !node.files.has(SOURCE_VIP))
+        await node.files.write(SOURCE_VIP, `${await askHostLocal(node, request)}\r\n`);
+      else await checkSourceVip(node);
+    },
+  };
+}

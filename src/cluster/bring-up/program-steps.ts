@@ -1,0 +1,175 @@
+/** kubelet and kube-proxy with the flags of the scripts. */
+import { formatIp } from "../../net/ip.ts";
+import { formatMac } from "../../net/mac.ts";
+import { requestHns } from "../../hcn/v1-operations.ts";
+import { isJsonObject } from "../../cni/json.ts";
+import type { JsonValue } from "../../hcn/client.ts";
+import { DEFAULT_OPTIONS } from "../../flannel/flanneld-options.ts";
+import { tellRefusal } from "./install-steps.ts";
+import { KubeProxyProcess, isLogFlag } from "./kube-proxy-process.ts";
+import { startFlags, unknownFlag } from "./kubelet-flags.ts";
+import { readSourceVip } from "./network-steps.ts";
+import { KubeletProcess } from "./node-process.ts";
+import { windowsPath } from "./changes.ts";
+import { CNI_CONF, KUBECONFIG, fetchedCniConf } from "./script-files.ts";
+import type { ScriptNode } from "./script-node.ts";
+import type { Step } from "./step.ts";
+
+/** `Get-MgmtIpAddress` without a name takes Ethernet, whatever the script was given. */
+const DEFAULT_INTERFACE = "Ethernet";
+
+/** As PowerShell joins an array in a text. */
+function nodeIpOf(node: ScriptNode): string {
+  const { interfaceName } = node.options.parameters;
+  const name = node.hasEdit("node-ip") ? interfaceName : DEFAULT_INTERFACE;
+  return node
+    .findVirtualAdapters(name)
+    .map(({ address }) => address)
+    .join(" ");
+}
+
+function checkNodeIp(node: ScriptNode, nodeIp: string): void {
+  if (nodeIp === node.address) return;
+  const is = nodeIp === "" ? "empty" : `"${nodeIp}"`;
+  node.find("start-script-node-ip-wrong", `--node-ip is ${is}, and the node's address is ${node.address}`);
+}
+
+/** What the node's pods would be set up with. */
+export async function checkPodFiles(node: ScriptNode): Promise<void> {
+  const { subnetFile } = DEFAULT_OPTIONS;
+  if (!node.files.has(subnetFile))
+    node.find(
+      "subnet-env-missing",
+      `${windowsPath(subnetFile)} is not there: each pod fails with "open ${subnetFile}: The system cannot find the path specified."`,
+    );
+  const { runtime, parameters } = node.options;
+  if ((await node.files.read(CNI_CONF)) === fetchedCniConf(parameters.networkMode, runtime))
+    node.find("start-script-configuration-unwritten", `${CNI_CONF} is as it was fetched`);
+}
+
+export const START_KUBELET: Step = {
+  script: "start-kubelet.ps1",
+  name: "Start kubelet",
+  command: String.raw`& c:\k\kubelet.exe $(Kubelet-Options $KubeDnsServiceIp $LogDir).Options`,
+  async perform(node) {
+    const version = node.file.kubernetes.version;
+    const nodeIp = nodeIpOf(node);
+    const written = startFlags(node.hostname, node.options.parameters, nodeIp);
+    const flags = node.hasEdit("kubelet-flags")
+      ? written.filter((flag) => unknownFlag([flag], version) === undefined)
+      : written;
+    const unknown = unknownFlag(flags, version);
+    const refusal =
+      unknown !== undefined
+        ? `E failed to parse kubelet flag: unknown flag: --${unknown}`
+        : nodeIp.includes(" ")
+          ? `E bad --node-ip "${nodeIp}"; must be either a single IP or a dual-stack pair of IPs`
+          : undefined;
+    node.start(new KubeletProcess(flags, refusal));
+    if (unknown !== undefined)
+      node.find(
+        "start-script-kubelet-flag-removed",
+        `kubelet of Kubernetes 1.${version.minor} does not have --${unknown}, and has ended`,
+      );
+    checkNodeIp(node, nodeIp);
+    await checkPodFiles(node);
+    await node.work();
+  },
+};
+
+/** Everybody's policy lists: Services, and SDN routes. */
+export function removePolicyLists(script: string): Step {
+  return {
+    script,
+    name: "Remove all policy lists",
+    command: "Get-HnsPolicyList | Remove-HnsPolicyList",
+    async perform(node) {
+      try {
+        const lists = await requestHns(node.client, "GET", "/policylists/");
+        const all = Array.isArray(lists) ? (lists as readonly JsonValue[]) : [];
+        for (const each of all) {
+          const id: unknown = isJsonObject(each) ? each["ID"] : undefined;
+          if (typeof id === "string") await requestHns(node.client, "DELETE", `/policylists/${id}`);
+        }
+      } catch (error) {
+        tellRefusal(node, error);
+      }
+    },
+  };
+}
+
+function interfacesOf(node: ScriptNode): { mac: string; addresses: readonly string[] }[] {
+  return node.node.host.root.listInterfaces().map(({ mac, addresses }) => ({
+    mac: formatMac(mac),
+    addresses: addresses.map(({ ip }) => formatIp(ip)),
+  }));
+}
+
+function commonFlags(node: ScriptNode): readonly string[] {
+  return [
+    "--v=4",
+    "--proxy-mode=kernelspace",
+    `--hostname-override=${node.hostname}`,
+    `--kubeconfig=${KUBECONFIG}`,
+    `--cluster-cidr=${node.options.parameters.clusterCIDR}`,
+    String.raw`--log-dir=C:\k`,
+    "--logtostderr=false",
+  ];
+}
+
+async function startProxy(node: ScriptNode, own: readonly string[], isNamed: boolean): Promise<void> {
+  const written = [...commonFlags(node), ...own];
+  const { version } = node.file.kubernetes;
+  const process = new KubeProxyProcess({
+    // A person who mends kubelet's flags mends the same ones here.
+    flags: node.hasEdit("kubelet-flags") ? written.filter((flag) => !isLogFlag(flag)) : written,
+    kubeNetwork: isNamed ? undefined : node.networkName,
+    kubernetes: version,
+    compat: "reference",
+    nodeIp: node.address,
+    client: node.client,
+    source: node.source,
+    hostInterfaces: interfacesOf(node),
+  });
+  node.start(process);
+  // On an overlay network it looks a second time after ten seconds (kube-proxy.md §2.2).
+  await node.sleep(PROXY_SETTLES_MS);
+  for (const { code, message } of process.troubles) node.find(code, message);
+}
+
+const PROXY_SETTLES_MS = 15_000;
+
+export const START_KUBE_PROXY: Step = {
+  script: "start-kubeproxy.ps1",
+  name: "Start kube-proxy",
+  command: String.raw`c:\k\kube-proxy.exe --proxy-mode=kernelspace …`,
+  async perform(node) {
+    if (node.options.parameters.networkMode === "l2bridge") return startProxy(node, [], false);
+    const vip = await readSourceVip(node);
+    const own = [
+      "--feature-gates=WinOverlay=true",
+      `--network-name=${node.networkName}`,
+      `--source-vip=${vip}`,
+      "--enable-dsr=false",
+    ];
+    return startProxy(node, own, true);
+  },
+};
+
+/** helper.v2.psm1 leaves the flag out when it has no address. */
+export const START_KUBE_PROXY_SERVICE: Step = {
+  script: "KubeCluster.ps1",
+  name: "Start kube-proxy",
+  command: "InstallKubeProxy …; StartKubeproxy",
+  async perform(node) {
+    await checkPodFiles(node);
+    const isOverlay = node.options.parameters.networkMode === "overlay";
+    const vip = isOverlay ? await readSourceVip(node) : "";
+    const own = [
+      `--network-name=${node.networkName}`,
+      ...(isOverlay ? ["--feature-gates=WinOverlay=true"] : []),
+      ...(vip === "" ? [] : [`--source-vip=${vip}`]),
+    ];
+    await startProxy(node, own, true);
+  },
+};
