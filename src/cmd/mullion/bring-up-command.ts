@@ -150,9 +150,9 @@ export function addBringUp(program: Command, run: Run, bringUp: Verbs["bringUp"]
     .command("bring-up")
     .summary("run the start scripts of a new Windows node, step by step")
     .description(
-      "Does to a Windows node of a flannel cluster what Microsoft's start scripts do to a real one, and shows\n" +
-        "each step: what it ran, what it said, what it changed in HNS and on the disk, how long it took. What is\n" +
-        "typed wrong, or wrong with the node, goes wrong as it does there.",
+      "Does to a Windows node of a flannel cluster what Microsoft's start scripts do to a real one, and\n" +
+        "shows each step: what it ran, what it said, what it changed in HNS and on the disk, how long it\n" +
+        "took. What is typed wrong, or wrong with the node, goes wrong as it does there.",
     );
   addFileOptions(command, "a cluster file of network.plugin flannel, and manifests; several add up")
     .option("--node <name>", "which Windows node (default: the first one)")
