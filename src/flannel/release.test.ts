@@ -58,13 +58,13 @@ describe("releases of flanneld", () => {
   });
 
   it.each([
-    ["0.11.0", { borrowsRouterMac: true, checksRange: false, namesAdapter: false }],
-    ["0.12.0", { borrowsRouterMac: false, checksRange: false, namesAdapter: false }],
-    ["0.17.9", { borrowsRouterMac: false, checksRange: false, namesAdapter: false }],
-    ["0.18.0", { borrowsRouterMac: false, checksRange: true, namesAdapter: false }],
-    ["0.24.0", { borrowsRouterMac: false, checksRange: true, namesAdapter: false }],
-    ["0.24.1", { borrowsRouterMac: false, checksRange: true, namesAdapter: true }],
-    ["1.0.0", { borrowsRouterMac: false, checksRange: true, namesAdapter: true }],
+    ["0.11.0", { borrowsRouterMac: true, checksRange: false, namesAdapter: false, addsHostRoute: false }],
+    ["0.12.0", { borrowsRouterMac: false, checksRange: false, namesAdapter: false, addsHostRoute: true }],
+    ["0.17.9", { borrowsRouterMac: false, checksRange: false, namesAdapter: false, addsHostRoute: true }],
+    ["0.18.0", { borrowsRouterMac: false, checksRange: true, namesAdapter: false, addsHostRoute: true }],
+    ["0.24.0", { borrowsRouterMac: false, checksRange: true, namesAdapter: false, addsHostRoute: true }],
+    ["0.24.1", { borrowsRouterMac: false, checksRange: true, namesAdapter: true, addsHostRoute: true }],
+    ["1.0.0", { borrowsRouterMac: false, checksRange: true, namesAdapter: true, addsHostRoute: true }],
   ])("%s", (release, expected) => {
     expect(behaviour(release)).toEqual(expected);
   });
@@ -77,6 +77,15 @@ describe("releases of flanneld", () => {
     expect(node.flanneld.lease?.attributes.backendData).toBe(
       JSON.stringify({ VNI: 4096, VtepMAC: (mac as string).toLowerCase().replaceAll("-", ":") }),
     );
+  });
+
+  it.each([
+    ["0.11.0", false],
+    ["0.12.0", true],
+  ])("%s asks for a HostRoute, so that the node reaches its own pods: %s", async (release, isAsked) => {
+    const node = await started(release);
+    const network = await getNetworkByName(defined(node.machine.client, "HNS"), "vxlan0");
+    expect(network.Policies?.some(({ Type }) => Type === "HostRoute")).toBe(isAsked);
   });
 
   it("0.11 ends without an overlay network that has the node's address (flannel issue 1109)", async () => {

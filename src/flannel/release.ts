@@ -22,6 +22,11 @@ export interface FlanneldBehaviour {
    * `vEthernet (…)`, which HNS refuses (hcn.md §3.1; issue 1966).
    */
   readonly namesAdapter: boolean;
+  /**
+   * vxlan asks HNS for a HostRoute policy, without which a node does not reach its own pods (from 0.12.0;
+   * windows-networking-documentation.md §8).
+   */
+  readonly addsHostRoute: boolean;
 }
 
 /** What upstream does today. */
@@ -29,6 +34,7 @@ export const NEWEST_BEHAVIOUR: FlanneldBehaviour = Object.freeze({
   borrowsRouterMac: false,
   checksRange: true,
   namesAdapter: true,
+  addsHostRoute: true,
 });
 
 /** `0.11.0`, `v0.24`; undefined for what is no release. */
@@ -53,5 +59,6 @@ export function behaviourOf(release: FlanneldRelease): FlanneldBehaviour {
     borrowsRouterMac: !isFrom(release, [0, 12, 0]),
     checksRange: isFrom(release, [0, 18, 0]),
     namesAdapter: isFrom(release, [0, 24, 1]),
+    addsHostRoute: isFrom(release, [0, 12, 0]),
   });
 }

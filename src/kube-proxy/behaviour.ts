@@ -91,7 +91,10 @@ export interface Behaviour {
   readonly canModify: boolean;
   /** The port of an endpoint counts, whatever `targetPort` says; of several the last one's. */
   readonly slicePortWins: boolean;
-  /** An HNS that does not answer is not taken for a network that is gone. */
+  /**
+   * An HNS that does not answer is not taken for a network that is gone (kube-proxy.md §3.3). Inferred: nor is one whose
+   * network cannot be read (row C19); sources speak of calls that fail for a while.
+   */
   readonly toleratesHnsFailure: boolean;
   /** A load balancer in the way of a new one is removed. */
   readonly removesConflicts: boolean;

@@ -8,6 +8,7 @@ import { parseIpv4 } from "../../net/ip.ts";
 import { type Finding, messageOf } from "../flannel-error.ts";
 import { type WindowsHost, interfaceWith } from "../flannel-host.ts";
 import type { FlannelLog } from "../flannel-log.ts";
+import type { FlanneldBehaviour } from "../release.ts";
 import { Poll, type Progress, done, failed } from "../progress.ts";
 import {
   type OverlayWish,
@@ -21,6 +22,8 @@ export interface OverlaySetupParts {
   readonly client: HcnClient;
   readonly host: WindowsHost;
   readonly compat: Compat;
+  /** Of the release that it is. */
+  readonly behaviour: Pick<FlanneldBehaviour, "addsHostRoute">;
   readonly log: FlannelLog;
 }
 
@@ -187,7 +190,8 @@ export class OverlaySetup {
     const network = await this.read();
     if (typeof network === "string")
       return failed({ code: "flannel-network-not-made", message: `failed to get HNS network: ${network}` });
-    if (network.Policies?.some(({ Type }) => Type === "HostRoute") !== true) {
+    const isThere = network.Policies?.some(({ Type }) => Type === "HostRoute") === true;
+    if (!isThere && this.parts.behaviour.addsHostRoute) {
       try {
         await changePolicy(client, this.id, "Add", { Type: "HostRoute", Settings: {} });
       } catch {

@@ -1,7 +1,9 @@
 /** Hosts that find their routers, and routers that ask their hosts, over cables (RFC 4861, RFC 4862, RFC 3810). */
+import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { fork } from "../../base/fork.ts";
 import { type Ip, type Ipv6, formatIp } from "../../net/ip.ts";
+import { arbitraryNd } from "../../testing/arbitrary-frames.ts";
 import { EchoLog } from "../../testing/echo-log.ts";
 import { type Port, type RoutedPair, addIpv6, eventsOf, makeRoutedPair } from "../../testing/routed-pair.ts";
 import { type CapturedFrame, cidr, findWrongFrames, ip, mac, prefix } from "../../testing/stack-world.ts";
@@ -250,6 +252,7 @@ describe("what an advertisement may not do", () => {
   it.each([
     ["of another length", information("fd00:1::/80", HOUR_S), ["fd00:1::/80 on-link on eth0"]],
     ["of the link itself", information("fe80::/64", HOUR_S), []],
+    ["of a group", information("ff05::/64", HOUR_S), []],
     ["preferred for longer than it is valid", information("fd00:1::/64", 60, 61), []],
     ["that is over", information("fd00:1::/64", 0), []],
   ])("no address comes of a prefix %s (RFC 4862 §5.5.3)", (_what, option, routes) => {
@@ -269,6 +272,22 @@ describe("what an advertisement may not do", () => {
     for (let each = 1; each < 20; each++) advertise(pair, {}, { source: `fe80::${each}` });
     expect(routesOf(pair).filter((text) => text.startsWith("::/0"))).toHaveLength(16);
     expect(pair.client.compartment.drops.get("router-advertisement-refused")).toBe(4 + 4);
+  });
+
+  it("whatever one says, the host keeps to its bounds, and what it made goes in the end", () => {
+    const pair = link(undefined);
+    discover(pair);
+    fc.assert(
+      fc.property(arbitraryNd, fc.integer({ min: 1, max: 30 }), (nd, router) => {
+        if (nd.type === "router-advertisement") advertise(pair, nd, { source: `fe80::${router}` });
+        expect(addressesOf(pair).length).toBeLessThanOrEqual(16);
+        expect(routesOf(pair).filter((text) => text.startsWith("::/0")).length).toBeLessThanOrEqual(16);
+      }),
+      { numRuns: 100 },
+    );
+    // The longest lifetime that is not for ever, 136 years.
+    pair.env.clock.runUntil(pair.env.clock.nowMs + 0xffff_ffff * 1_000);
+    expect(routesOf(pair).filter((text) => text.includes(" via "))).toEqual([]);
   });
 
   it("an address does not lose its life to one message (RFC 4862 §5.5.3 e)", () => {

@@ -5,7 +5,7 @@
  */
 import type { Task, Timer } from "../../base/clock.ts";
 import type { Prng } from "../../base/prng.ts";
-import { type Ip, type Ipv6, formatIp } from "../../net/ip.ts";
+import { type Ip, type Ipv6, formatIp, isMulticastIp } from "../../net/ip.ts";
 import { ANY_IPV6, type Prefix, formatPrefix } from "../../net/prefix.ts";
 import { buildNdFrame } from "../../wire/build-frame.ts";
 import { multicastMac } from "../../wire/ethernet.ts";
@@ -192,7 +192,9 @@ export class RouterDiscovery implements Task {
   private takePrefix(packet: Packet, option: PrefixInformation): void {
     const { prefix, isOnLink, validSeconds, preferredSeconds } = option;
     const isAutonomous = option.isAutonomous && prefix.length === PREFIX_LENGTH;
-    if (isLinkLocal(prefix.address) || preferredSeconds > validSeconds || !(isOnLink || isAutonomous)) return;
+    // Linux refuses those of groups as well (net/ipv6/addrconf.c, addrconf_prefix_rcv).
+    const isStrange = isLinkLocal(prefix.address) || isMulticastIp(prefix.address);
+    if (isStrange || preferredSeconds > validSeconds || !(isOnLink || isAutonomous)) return;
     const key = formatPrefix(prefix);
     const known = this.prefixes.get(key);
     if (known === undefined) {

@@ -289,7 +289,8 @@ export const FLANNELD_ENTRIES: EntryTable<FlanneldCode> = {
       The documentation says that a Windows node does not reach pods on flannel's overlay, by design. From flannel
       0.12.0 on flanneld asks HNS for a HostRoute policy, and the node then reaches its own pods. Windows takes the
       policy from build 18321 on, and on Server 2019 with KB4489899. Pods of other nodes stay out of the node's reach
-      where the policy is missing, because the node itself is no part of the overlay.`,
+      where the policy is missing, because the node itself is no part of the overlay. A trace of such a packet ends with
+      overlay-without-host-route.`,
     onNode: prose`
       Look for HostRoute, and try one of the node's own pods and one of another node:
 
