@@ -280,10 +280,8 @@ describe("ADD over HCN", () => {
     const runtimeConfig = { portMappings: [{ hostPort: 8080, containerPort: 80, protocol: "tcp" }] };
     const { created } = await add("better", { runtimeConfig }, {}, "10.244.3.9/24", "fd00:3::9/64");
     const ports = { InternalPort: 80, ExternalPort: 8080, Protocol: 6 };
-    const mapped = (created?.["Policies"] as readonly { readonly Type: string }[]).filter(
-      ({ Type }) => Type === "PortMapping",
-    );
-    expect(mapped).toEqual([
+    const mapped = created?.["Policies"] as readonly { readonly Type: string }[] | undefined;
+    expect(mapped?.filter(({ Type }) => Type === "PortMapping")).toEqual([
       { Type: "PortMapping", Settings: { ...ports, Flags: 1 } },
       { Type: "PortMapping", Settings: { ...ports, Flags: 3 } },
     ]);
