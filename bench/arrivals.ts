@@ -2,7 +2,8 @@
  * Frames as a device hands them over: in a ring of buffers that it has just written, each of another connection. What a row
  * measures is then the engine's own memory, and not that of frames which the benchmark keeps.
  */
-import { wordAt } from "../src/base/bytes.ts";
+import { defined } from "../src/base/assert.ts";
+import { wordAt, writeU16, writeU32 } from "../src/base/bytes.ts";
 import type { Direction } from "../src/vfp/rule.ts";
 import { BURST_FRAMES_MAX, Burst } from "../src/vfp/burst.ts";
 import type { VfpPort } from "../src/vfp/vfp-port.ts";
@@ -31,12 +32,13 @@ function numbers(count: number, order: Order): Int32Array {
 }
 
 export class Arrivals {
-  private readonly first: Packet;
   private readonly ring: readonly Packet[];
   private readonly template: Uint8Array;
   private readonly direction: Direction;
-  /** Where the frame of the connection begins. */
-  private readonly inner: number;
+  /** Where the connection stands in a frame. */
+  private readonly sourceAt: number;
+  private readonly portAt: number;
+  private readonly flows: number;
   private readonly start: number;
   private readonly end: number;
   private readonly sources: Int32Array;
@@ -50,11 +52,13 @@ export class Arrivals {
     this.direction = direction;
     this.template = direction === "in" ? tunnelledSegmentOf(0) : segmentOf(0);
     this.ring = Array.from({ length: BURST_FRAMES_MAX }, () => Packet.ofLength(this.template.length));
-    this.first = Packet.ofLength(this.template.length);
-    const { start, end } = this.first;
+    const { start, end } = Packet.ofLength(this.template.length);
     this.start = start;
     this.end = end;
-    this.inner = start + (direction === "in" ? OUTER_BYTES : 0);
+    const inner = direction === "in" ? OUTER_BYTES : 0;
+    this.sourceAt = inner + 26;
+    this.portAt = inner + 34;
+    this.flows = flows;
     const order32 = numbers(flows, order);
     this.sources = order32.map((index) => connectionOf(index).source);
     this.ports = order32.map((index) => connectionOf(index).port);
@@ -62,15 +66,16 @@ export class Arrivals {
 
   /** What the device does for frame number `arrived`. */
   private fill(arrived: number): Packet {
-    const packet = this.ring[arrived % BURST_FRAMES_MAX] ?? this.first;
-    const { at, inner } = this;
-    this.at = at + 1 === this.ports.length ? 0 : at + 1;
-    packet.start = this.start;
+    const packet = defined(this.ring[arrived & (BURST_FRAMES_MAX - 1)], "the ring is full of buffers");
+    const { at, start } = this;
+    const { bytes } = packet;
+    this.at = at + 1 === this.flows ? 0 : at + 1;
+    packet.start = start;
     packet.end = this.end;
     packet.tni = 0;
-    packet.bytes.set(this.template, this.start);
-    packet.view.setInt32(inner + 26, wordAt(this.sources, at));
-    packet.view.setInt16(inner + 34, wordAt(this.ports, at));
+    bytes.set(this.template, start);
+    writeU32(bytes, start + this.sourceAt, wordAt(this.sources, at));
+    writeU16(bytes, start + this.portAt, wordAt(this.ports, at));
     return packet;
   }
 

@@ -94,6 +94,7 @@ export function addBenchPod(hns: HnsService, network: string, ip: Ipv4): string 
 /** A node with an L2Bridge network, `pods` pods and the remote endpoints that services send to. */
 export class BenchNode {
   readonly hns: HnsService;
+  readonly network: string;
   readonly backEnds: readonly string[];
   /** Endpoints of the pods. */
   readonly pods: readonly string[];
@@ -101,6 +102,7 @@ export class BenchNode {
   constructor(pods: number) {
     this.hns = makeBenchHns();
     const network = this.hns.create("Network", NETWORK);
+    this.network = network;
     this.pods = Array.from({ length: pods }, (_, index) =>
       addBenchPod(this.hns, network, (0x0af4_0105 + index) as Ipv4),
     );
@@ -116,14 +118,14 @@ export class BenchNode {
   }
 
   /** @returns the ids of the load balancers. */
-  addServices(count: number, isDsr: boolean): string[] {
-    return Array.from({ length: count }, (_, index) => this.addService(FIRST_VIP + index, isDsr));
+  addServices(count: number, isDsr: boolean, backEnds: readonly string[] = this.backEnds): string[] {
+    return Array.from({ length: count }, (_, index) => this.addService(FIRST_VIP + index, isDsr, backEnds));
   }
 
-  /** @returns the id of a load balancer with all back ends but the first `fewer`. */
-  addService(vip: number, isDsr: boolean, fewer = 0): string {
+  /** @returns the id of a load balancer with these back ends. */
+  addService(vip: number, isDsr: boolean, backEnds: readonly string[] = this.backEnds): string {
     return this.hns.create("LoadBalancer", {
-      HostComputeEndpoints: this.backEnds.slice(fewer),
+      HostComputeEndpoints: backEnds,
       FrontendVIPs: [formatIp(vip as Ipv4)],
       PortMappings: [{ Protocol: 6, ExternalPort: 80, InternalPort: 8080 }],
       Flags: isDsr ? 1 : 0,

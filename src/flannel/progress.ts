@@ -77,3 +77,30 @@ export class Backoff {
     this.nextMs = this.firstMs;
   }
 }
+
+/** What is done again and again. A clock that is set back puts nothing off: it is done at once. */
+export class Recurring {
+  private readonly everyMs: number;
+  private atMs: number | undefined;
+
+  constructor(everyMs: number) {
+    this.everyMs = everyMs;
+  }
+
+  /** The next time is so long from now; a period, if nobody says. */
+  next(nowMs: number, afterMs: number = this.everyMs): void {
+    this.atMs = nowMs + afterMs;
+  }
+
+  /** True when its time has come. Never before `next`. */
+  isDue(nowMs: number): boolean {
+    if (this.atMs === undefined) return false;
+    if (this.atMs > nowMs + this.everyMs) this.atMs = nowMs;
+    return nowMs >= this.atMs;
+  }
+
+  /** How long until then; undefined: never. */
+  waitMs(nowMs: number): number | undefined {
+    return this.atMs === undefined ? undefined : Math.max(this.atMs - nowMs, 0);
+  }
+}

@@ -12,6 +12,7 @@ import {
   podsOf,
 } from "../../testing/session-world.ts";
 import type { Compat } from "../file/cluster-file.ts";
+import { openSession, readInput } from "../mod.ts";
 import type { NodeChange } from "./node-change.ts";
 
 const PODS = deployment("win", "windows", 2) + deployment("lin", "linux", 1);
@@ -191,6 +192,16 @@ describe("what the reference leaves behind, and better does not (control-planes.
       expect(phases(world, "lin")).toEqual(["Running"]);
     },
   );
+});
+
+it("is reached by the library, mullion/cluster", async () => {
+  const text = clusterText("network: { plugin: flannel, backend: vxlan }");
+  const read = readInput([{ name: "cluster.yaml", text }]);
+  if (!("input" in read)) throw new Error("the text is good");
+  const { session } = await openSession(read.input);
+  const report = await session.changeNode("win-1", { do: "reboot" });
+  expect(report).toMatchObject({ node: "win-1", standing: "joined", podCIDR: "10.244.0.0/24", notes: [] });
+  expect((await session.passTime(1_000)).atMs).toBeGreaterThan(0);
 });
 
 describe("what a node cannot do", () => {

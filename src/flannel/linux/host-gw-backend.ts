@@ -11,7 +11,9 @@ import {
 import { type Finding, messageOf } from "../flannel-error.ts";
 import type { LinuxHost, LinuxRoute } from "../flannel-host.ts";
 import type { Lease, LeaseEvent } from "../lease.ts";
-import { type Progress, done } from "../progress.ts";
+import { KeptRoutes } from "../kept-routes.ts";
+import { type Progress, Recurring, done } from "../progress.ts";
+import type { FlannelLog } from "../flannel-log.ts";
 
 export interface LinuxHostGwParts extends BackendParts {
   readonly host: LinuxHost;
@@ -22,12 +24,37 @@ export const LINUX_HOST_GW_FIELDS: readonly string[] = ["Type"];
 /** How often the routes are looked at. */
 const CHECK_MS = 10_000;
 
-function isSameRoute(a: LinuxRoute, b: LinuxRoute): boolean {
-  return equalPrefixes(a.prefix, b.prefix) && a.nextHop === b.nextHop && a.device === b.device;
-}
+class LinuxKeptRoutes extends KeptRoutes<LinuxRoute> {
+  private readonly host: LinuxHost;
 
-function formatRoute({ prefix, nextHop, device }: LinuxRoute): string {
-  return `${formatPrefix(prefix)} via ${formatIp(nextHop)} dev ${device}`;
+  constructor(host: LinuxHost, log: FlannelLog) {
+    super(log);
+    this.host = host;
+  }
+
+  isSame(a: LinuxRoute, b: LinuxRoute): boolean {
+    return equalPrefixes(a.prefix, b.prefix) && a.nextHop === b.nextHop && a.device === b.device;
+  }
+
+  describe({ prefix, nextHop, device }: LinuxRoute): string {
+    return `${formatPrefix(prefix)} via ${formatIp(nextHop)} dev ${device}`;
+  }
+
+  protected make(route: LinuxRoute): Promise<void> {
+    return this.host.replaceRoute(route);
+  }
+
+  protected take(route: LinuxRoute): Promise<void> {
+    return this.host.removeRoute(route);
+  }
+
+  protected tellRecovered(route: LinuxRoute): void {
+    this.log.write("I", `Route recovered ${this.describe(route)}`);
+  }
+
+  protected tellMissing(route: LinuxRoute, error: unknown): void {
+    this.log.write("E", `Error recovering route to ${this.describe(route)}: ${messageOf(error)}`);
+  }
 }
 
 /** Plain data. */
@@ -35,16 +62,16 @@ export class LinuxHostGwBackend implements Backend {
   private readonly parts: LinuxHostGwParts;
   private readonly request: LeaseRequest;
   /** Routes that are put back when they have gone. */
-  private routes: LinuxRoute[] = [];
+  private readonly routes: LinuxKeptRoutes;
+  private readonly look = new Recurring(CHECK_MS);
   private isSynced = false;
-  private checkAtMs: number | undefined;
-  private troubles: readonly Finding[] = [];
 
   /** @throws FlannelError behind a NAT. */
   constructor(parts: LinuxHostGwParts) {
     refuseTranslation(parts.external);
     this.parts = parts;
     this.request = new LeaseRequest(parts.store);
+    this.routes = new LinuxKeptRoutes(parts.host, parts.log);
   }
 
   async register(nowMs: number): Promise<Progress<Registration>> {
@@ -58,7 +85,7 @@ export class LinuxHostGwBackend implements Backend {
     });
     const progress = await this.request.acquire(attributes, nowMs);
     if (progress.state !== "done") return progress;
-    this.checkAtMs = nowMs + CHECK_MS;
+    this.look.next(nowMs);
     return done({ lease: progress.value, mtuBytes: external.interface.mtuBytes });
   }
 
@@ -79,14 +106,12 @@ export class LinuxHostGwBackend implements Backend {
   }
 
   async tick(nowMs: number): Promise<number | undefined> {
-    if (this.checkAtMs === undefined) return undefined;
-    if (this.checkAtMs > nowMs + CHECK_MS) this.checkAtMs = nowMs;
-    if (nowMs >= this.checkAtMs) await this.check(nowMs);
-    return Math.max(this.checkAtMs - nowMs, 0);
+    if (this.look.isDue(nowMs)) await this.check(nowMs);
+    return this.look.waitMs(nowMs);
   }
 
   findings(): readonly Finding[] {
-    return this.troubles;
+    return this.routes.findings();
   }
 
   private routesOf({ subnet, ipv6Subnet, attributes }: Lease): readonly LinuxRoute[] {
@@ -102,33 +127,32 @@ export class LinuxHostGwBackend implements Backend {
     );
   }
 
-  private keep(route: LinuxRoute): void {
-    this.routes = [...this.routes.filter(({ prefix }) => !equalPrefixes(prefix, route.prefix)), route];
-  }
-
   private async add(route: LinuxRoute): Promise<void> {
     const { host, log } = this.parts;
     log.write("I", `Subnet added: ${formatPrefix(route.prefix)} via ${formatIp(route.nextHop)}`);
     // Upstream keeps it before it has made it, and forgets the one that it replaces.
-    this.keep(route);
+    this.routes.keep(route);
     try {
       const [existing] = await host.routesTo(route.prefix);
-      if (existing !== undefined && isSameRoute(existing, route)) return;
+      if (existing !== undefined && this.routes.isSame(existing, route)) return;
       if (existing !== undefined) {
-        log.write("W", `Replacing existing route to ${formatRoute(existing)} with ${formatRoute(route)}`);
+        log.write(
+          "W",
+          `Replacing existing route to ${this.routes.describe(existing)} with ${this.routes.describe(route)}`,
+        );
         await host.removeRoute(existing);
       }
       await host.replaceRoute(route);
     } catch (error) {
-      log.write("E", `Error adding route to ${formatRoute(route)}: ${messageOf(error)}`);
-      this.note(route, error);
+      log.write("E", `Error adding route to ${this.routes.describe(route)}: ${messageOf(error)}`);
+      this.routes.failed(route, error);
     }
   }
 
   private async remove(route: LinuxRoute): Promise<void> {
     const { host, log } = this.parts;
     log.write("I", `Subnet removed: ${formatPrefix(route.prefix)}`);
-    this.routes = this.routes.filter((kept) => !isSameRoute(kept, route));
+    this.routes.forget((kept) => this.routes.isSame(kept, route));
     try {
       await host.removeRoute(route);
     } catch (error) {
@@ -136,24 +160,14 @@ export class LinuxHostGwBackend implements Backend {
     }
   }
 
-  private note(route: LinuxRoute, error: unknown): void {
-    this.troubles = [
-      ...this.troubles.filter(({ message }) => !message.includes(formatRoute(route))),
-      {
-        code: "flannel-route-not-programmed",
-        message: `the route ${formatRoute(route)} is not made: ${messageOf(error)}`,
-      },
-    ];
-  }
-
   private async check(nowMs: number): Promise<void> {
-    this.checkAtMs = nowMs + CHECK_MS;
+    this.look.next(nowMs);
     const { config } = this.parts;
     const families: readonly IpFamily[] = [
       ...(config.isIpv4Enabled ? ([4] as const) : []),
       ...(config.isIpv6Enabled ? ([6] as const) : []),
     ];
-    this.troubles = [];
+    this.routes.clearFindings();
     for (const family of families) await this.checkFamily(family);
   }
 
@@ -166,35 +180,15 @@ export class LinuxHostGwBackend implements Backend {
       log.write("E", `Error fetching route list. Will automatically retry: ${messageOf(error)}`);
       return;
     }
-    if (compat === "better" && this.isSynced) await this.clean(present);
-    for (const route of this.routes) {
-      if (prefixFamily(route.prefix) !== family || present.some((other) => isSameRoute(other, route)))
-        continue;
-      try {
-        await host.replaceRoute(route);
-        log.write("I", `Route recovered ${formatRoute(route)}`);
-      } catch (error) {
-        log.write("E", `Error recovering route to ${formatRoute(route)}: ${messageOf(error)}`);
-        this.note(route, error);
-      }
+    if (compat === "better" && this.isSynced) {
+      const { config, external } = this.parts;
+      const networks = [config.network, config.ipv6Network].filter((network) => network !== undefined);
+      await this.routes.clean(
+        present,
+        ({ device, prefix }) =>
+          device === external.interface.name && networks.some((network) => prefixCovers(network, prefix)),
+      );
     }
-  }
-
-  /** Routes into the cluster's network that nobody wants: of nodes that have gone while flanneld did not run. */
-  private async clean(present: readonly LinuxRoute[]): Promise<void> {
-    const { host, log, config, external } = this.parts;
-    const networks = [config.network, config.ipv6Network].filter((network) => network !== undefined);
-    for (const route of present) {
-      const isOurs =
-        route.device === external.interface.name &&
-        networks.some((network) => prefixCovers(network, route.prefix));
-      if (!isOurs || this.routes.some((kept) => isSameRoute(kept, route))) continue;
-      try {
-        await host.removeRoute(route);
-        log.write("I", `Removed stale route ${formatRoute(route)}`);
-      } catch (error) {
-        log.write("E", `Error removing route: ${messageOf(error)}`);
-      }
-    }
+    await this.routes.restore(present, ({ prefix }) => prefixFamily(prefix) === family);
   }
 }

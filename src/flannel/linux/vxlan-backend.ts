@@ -14,7 +14,7 @@ import { type Finding, FlannelError, findingOf, messageOf } from "../flannel-err
 import type { LinuxHost, VxlanDevice, VxlanSettings } from "../flannel-host.ts";
 import type { Lease, LeaseAttributes, LeaseEvent } from "../lease.ts";
 import { leaseKey } from "../peers.ts";
-import { Backoff, type Progress, done, failed } from "../progress.ts";
+import { Backoff, type Progress, Recurring, done, failed } from "../progress.ts";
 import { VNI_BITS, formatMacWithColons, formatVxlanData, parseVxlanData } from "../vxlan-data.ts";
 import { type TunnelPeer, addEntries, removeEntries, routeOf } from "./tunnel-entries.ts";
 import { ensureVxlanDevice } from "./vxlan-device.ts";
@@ -63,7 +63,8 @@ export class LinuxVxlanBackend implements Backend {
   private readonly pending = new Map<string, Pending>();
   private isSynced = false;
   private watchAtMs: number | undefined;
-  private compareAtMs: number | undefined;
+  /** The reference never compares. */
+  private readonly look = new Recurring(COMPARE_MS);
   private trouble: Finding | undefined;
 
   constructor(parts: LinuxVxlanParts) {
@@ -89,7 +90,7 @@ export class LinuxVxlanBackend implements Backend {
       return failed(findingOf(error, "flannel-network-not-made"));
     }
     this.watchAtMs = nowMs + WATCH_MS;
-    if (this.parts.compat === "better") this.compareAtMs = nowMs + COMPARE_MS;
+    if (this.parts.compat === "better") this.look.next(nowMs);
     return done({ lease: progress.value, mtuBytes: this.mtuBytes - ENCAPSULATION_BYTES });
   }
 
@@ -125,10 +126,10 @@ export class LinuxVxlanBackend implements Backend {
       const peers = nowMs >= atMs ? await this.peersOf(lease) : undefined;
       if (peers !== undefined) await this.add(lease, peers, nowMs);
     }
-    if (this.compareAtMs !== undefined && nowMs >= this.compareAtMs) await this.compare(nowMs);
-    const due = [this.watchAtMs, this.compareAtMs ?? Number.POSITIVE_INFINITY];
-    for (const { atMs } of this.pending.values()) due.push(atMs);
-    return Math.max(Math.min(...due) - nowMs, 0);
+    if (this.look.isDue(nowMs)) await this.compare(nowMs);
+    const waits = [this.watchAtMs - nowMs, this.look.waitMs(nowMs) ?? Number.POSITIVE_INFINITY];
+    for (const { atMs } of this.pending.values()) waits.push(atMs - nowMs);
+    return Math.max(Math.min(...waits), 0);
   }
 
   findings(): readonly Finding[] {
@@ -149,7 +150,6 @@ export class LinuxVxlanBackend implements Backend {
   /** A clock that was set back puts nothing off. */
   private limitWaits(nowMs: number): void {
     if (this.watchAtMs !== undefined) this.watchAtMs = Math.min(this.watchAtMs, nowMs + DEVICE_RETRY_MS.most);
-    if (this.compareAtMs !== undefined) this.compareAtMs = Math.min(this.compareAtMs, nowMs + COMPARE_MS);
     for (const item of this.pending.values()) item.atMs = Math.min(item.atMs, nowMs + ENTRY_RETRY_MS.most);
   }
 
@@ -362,7 +362,7 @@ export class LinuxVxlanBackend implements Backend {
 
   /** Takes away what belongs to no lease, and puts back what is missing. */
   private async compare(nowMs: number): Promise<void> {
-    this.compareAtMs = nowMs + COMPARE_MS;
+    this.look.next(nowMs);
     try {
       const wanted: TunnelPeer[] = [];
       for (const lease of this.known.values()) wanted.push(...((await this.peersOf(lease)) ?? []));

@@ -12,7 +12,9 @@ import {
 import { type Finding, messageOf } from "../flannel-error.ts";
 import type { WindowsHost, WindowsRoute } from "../flannel-host.ts";
 import type { Lease, LeaseAttributes, LeaseEvent } from "../lease.ts";
-import { type Progress, done, failed } from "../progress.ts";
+import { KeptRoutes } from "../kept-routes.ts";
+import { type Progress, Recurring, done, failed } from "../progress.ts";
+import type { FlannelLog } from "../flannel-log.ts";
 import { BridgeSetup } from "./bridge-setup.ts";
 import { type WindowsHostGwOptions, readWindowsHostGwOptions } from "./host-gw-options.ts";
 
@@ -24,9 +26,41 @@ export interface WindowsHostGwParts extends BackendParts {
 /** How often the routes are looked at. */
 const CHECK_MS = 10_000;
 
-/** The interface does not count, as upstream has it. */
-function isSameWay(a: WindowsRoute, b: WindowsRoute): boolean {
-  return equalPrefixes(a.prefix, b.prefix) && a.nextHop === b.nextHop;
+class WindowsKeptRoutes extends KeptRoutes<WindowsRoute> {
+  private readonly host: WindowsHost;
+
+  constructor(host: WindowsHost, log: FlannelLog) {
+    super(log);
+    this.host = host;
+  }
+
+  /** The interface does not count, as upstream has it. */
+  isSame(a: WindowsRoute, b: WindowsRoute): boolean {
+    return equalPrefixes(a.prefix, b.prefix) && a.nextHop === b.nextHop;
+  }
+
+  describe({ prefix, nextHop }: WindowsRoute): string {
+    return `${formatPrefix(prefix)} via ${formatIp(nextHop)}`;
+  }
+
+  protected make(route: WindowsRoute): Promise<void> {
+    return this.host.addRoute(route);
+  }
+
+  protected take(route: WindowsRoute): Promise<void> {
+    return this.host.removeRoute(route);
+  }
+
+  protected tellRecovered(route: WindowsRoute): void {
+    this.log.write("I", `Recovered route to ${this.describe(route)} on ${route.interfaceIndex}.`);
+  }
+
+  protected tellMissing(route: WindowsRoute, error: unknown): void {
+    this.log.write(
+      "W",
+      `Error recovering route to ${this.describe(route)} on ${route.interfaceIndex} (${messageOf(error)}).`,
+    );
+  }
 }
 
 /** Plain data. */
@@ -39,10 +73,11 @@ export class WindowsHostGwBackend implements Backend {
   /** Of the interface that leads to the others. */
   private linkIndex: number;
   /** Routes that are put back when they have gone. */
-  private routes: WindowsRoute[] = [];
+  private readonly routes: WindowsKeptRoutes;
+  private readonly look = new Recurring(CHECK_MS);
   private isSynced = false;
-  private checkAtMs: number | undefined;
-  private troubles: readonly Finding[] = [];
+  /** Of the network. */
+  private trouble: Finding | undefined;
 
   /** @throws FlannelError behind a NAT, and for a bad configuration. */
   constructor(parts: WindowsHostGwParts) {
@@ -50,6 +85,7 @@ export class WindowsHostGwBackend implements Backend {
     this.parts = parts;
     this.options = readWindowsHostGwOptions(parts.config);
     this.request = new LeaseRequest(parts.store);
+    this.routes = new WindowsKeptRoutes(parts.host, parts.log);
     this.linkIndex = parts.external.interface.index;
   }
 
@@ -68,7 +104,7 @@ export class WindowsHostGwBackend implements Backend {
       });
     const progress = await this.makeNetwork(subnet, nowMs);
     if (progress.state !== "done") return progress;
-    this.checkAtMs = nowMs + CHECK_MS;
+    this.look.next(nowMs);
     return done({ lease: this.lease, mtuBytes: this.parts.external.interface.mtuBytes });
   }
 
@@ -87,14 +123,12 @@ export class WindowsHostGwBackend implements Backend {
   }
 
   async tick(nowMs: number): Promise<number | undefined> {
-    if (this.checkAtMs === undefined) return undefined;
-    if (this.checkAtMs > nowMs + CHECK_MS) this.checkAtMs = nowMs;
-    if (nowMs >= this.checkAtMs) await this.check(nowMs);
-    return Math.max(this.checkAtMs - nowMs, 0);
+    if (this.look.isDue(nowMs)) await this.check(nowMs);
+    return this.look.waitMs(nowMs);
   }
 
   findings(): readonly Finding[] {
-    return this.troubles;
+    return [...(this.trouble === undefined ? [] : [this.trouble]), ...this.routes.findings()];
   }
 
   private async makeNetwork(subnet: Prefix, nowMs: number): Promise<Progress<undefined>> {
@@ -143,10 +177,10 @@ export class WindowsHostGwBackend implements Backend {
     const shown = formatPrefix(route.prefix);
     log.write("I", `Subnet added: ${shown} via ${formatIp(route.nextHop)}`);
     // The reference keeps a route to where the node was before, and puts it back.
-    if (compat === "better") this.keep(route);
+    if (compat === "better") this.routes.keep(route);
     const existing = await this.findRoute(route);
     // The reference does not keep a route that is there already, and so never puts it back.
-    if (existing !== undefined && isSameWay(existing, route)) return;
+    if (existing !== undefined && this.routes.isSame(existing, route)) return;
     if (existing !== undefined) {
       log.write(
         "W",
@@ -163,16 +197,10 @@ export class WindowsHostGwBackend implements Backend {
       await host.addRoute(route);
     } catch (error) {
       log.write("E", `Error creating route: ${messageOf(error)}`);
-      this.note(route, error);
+      this.routes.failed(route, error);
       return;
     }
-    if (compat === "reference" && !this.routes.some((kept) => isSameWay(kept, route)))
-      this.routes.push(route);
-  }
-
-  /** One route for each prefix. */
-  private keep(route: WindowsRoute): void {
-    this.routes = [...this.routes.filter(({ prefix }) => !equalPrefixes(prefix, route.prefix)), route];
+    if (compat === "reference") this.routes.keepBeside(route);
   }
 
   private async remove(route: WindowsRoute): Promise<void> {
@@ -180,7 +208,7 @@ export class WindowsHostGwBackend implements Backend {
     const shown = formatPrefix(route.prefix);
     log.write("I", `Subnet removed: ${shown}`);
     const existing = await this.findRoute(route);
-    if (existing !== undefined && isSameWay(existing, route)) {
+    if (existing !== undefined && this.routes.isSame(existing, route)) {
       log.write("I", `Removing existing route ${shown} via ${formatIp(existing.nextHop)}`);
       try {
         await host.removeRoute(existing);
@@ -188,25 +216,14 @@ export class WindowsHostGwBackend implements Backend {
         log.write("W", `Error removing route: ${messageOf(error)}`);
       }
     }
-    const index = this.routes.findIndex((kept) =>
-      compat === "better" ? equalPrefixes(kept.prefix, route.prefix) : isSameWay(kept, route),
+    this.routes.forget((kept) =>
+      compat === "better" ? equalPrefixes(kept.prefix, route.prefix) : this.routes.isSame(kept, route),
     );
-    if (index >= 0) this.routes.splice(index, 1);
-  }
-
-  private note(route: WindowsRoute, error: unknown): void {
-    this.troubles = [
-      ...this.troubles.filter(({ message }) => !message.includes(` ${formatPrefix(route.prefix)} `)),
-      {
-        code: "flannel-route-not-programmed",
-        message: `the route to ${formatPrefix(route.prefix)} via ${formatIp(route.nextHop)} is not made: ${messageOf(error)}`,
-      },
-    ];
   }
 
   private async check(nowMs: number): Promise<void> {
-    this.checkAtMs = nowMs + CHECK_MS;
-    const { host, log, compat } = this.parts;
+    this.look.next(nowMs);
+    const { host, log, compat, config } = this.parts;
     if (compat === "better" && !(await this.keepNetwork(nowMs))) return;
     let present: readonly WindowsRoute[];
     try {
@@ -215,19 +232,17 @@ export class WindowsHostGwBackend implements Backend {
       log.write("E", `Error enumerating routes: ${messageOf(error)}`);
       return;
     }
-    this.troubles = [];
-    if (compat === "better") await this.clean(present);
-    for (const route of this.routes) {
-      if (present.some((other) => isSameWay(other, route))) continue;
-      const shown = `${formatPrefix(route.prefix)} via ${formatIp(route.nextHop)} on ${route.interfaceIndex}`;
-      try {
-        await host.addRoute(route);
-        log.write("I", `Recovered route to ${shown}.`);
-      } catch (error) {
-        log.write("W", `Error recovering route to ${shown} (${messageOf(error)}).`);
-        this.note(route, error);
-      }
-    }
+    this.trouble = undefined;
+    this.routes.clearFindings();
+    const { network } = config;
+    if (compat === "better" && this.isSynced && network !== undefined)
+      // On-link routes have no next hop.
+      await this.routes.clean(
+        present,
+        ({ prefix, interfaceIndex, nextHop }) =>
+          prefixCovers(network, prefix) && interfaceIndex === this.linkIndex && nextHop !== 0,
+      );
+    await this.routes.restore(present, () => true);
   }
 
   /** Finds the network or makes it again; routes follow the interface. @returns false while it is not there. */
@@ -237,12 +252,12 @@ export class WindowsHostGwBackend implements Backend {
     if (this.setup === undefined && (await this.isNetworkThere())) return true;
     const progress = await this.makeNetwork(subnet, nowMs);
     if (progress.state === "done") {
-      this.routes = this.routes.map((route) => Object.freeze({ ...route, interfaceIndex: this.linkIndex }));
+      this.routes.change((route) => Object.freeze({ ...route, interfaceIndex: this.linkIndex }));
       return true;
     }
-    this.troubles = [progress.finding];
+    this.trouble = progress.finding;
     this.parts.log.write("W", progress.finding.message);
-    if (progress.state === "waiting") this.checkAtMs = nowMs + progress.retryAfterMs;
+    if (progress.state === "waiting") this.look.next(nowMs, progress.retryAfterMs);
     return false;
   }
 
@@ -254,23 +269,5 @@ export class WindowsHostGwBackend implements Backend {
       addresses.some(({ ip }) => subnet !== undefined && prefixContains(subnet, ip)),
     );
     return hasLeg && interfaces.some(({ index }) => index === this.linkIndex);
-  }
-
-  /** Routes into the cluster's network that nobody wants: of nodes that have gone while flanneld did not run. */
-  private async clean(present: readonly WindowsRoute[]): Promise<void> {
-    const { host, log, config } = this.parts;
-    const { network } = config;
-    if (!this.isSynced || network === undefined) return;
-    for (const route of present) {
-      const isOurs = prefixCovers(network, route.prefix) && route.interfaceIndex === this.linkIndex;
-      // On-link routes have no next hop.
-      if (!isOurs || route.nextHop === 0 || this.routes.some((kept) => isSameWay(kept, route))) continue;
-      try {
-        await host.removeRoute(route);
-        log.write("I", `Removed stale route to ${formatPrefix(route.prefix)} via ${formatIp(route.nextHop)}`);
-      } catch (error) {
-        log.write("W", `Error removing route: ${messageOf(error)}`);
-      }
-    }
   }
 }

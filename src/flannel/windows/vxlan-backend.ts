@@ -14,7 +14,7 @@ import { LeaseRequest } from "../backend.ts";
 import { type Finding, FlannelError, findingOf, messageOf } from "../flannel-error.ts";
 import type { WindowsHost } from "../flannel-host.ts";
 import type { Lease, LeaseAttributes, LeaseEvent } from "../lease.ts";
-import { Backoff, type Progress, done, failed } from "../progress.ts";
+import { Backoff, type Progress, Recurring, done, failed } from "../progress.ts";
 import { VNI_BITS, formatVxlanData, parseVxlanData } from "../vxlan-data.ts";
 import {
   type OverlayWish,
@@ -58,8 +58,8 @@ export class WindowsVxlanBackend implements Backend {
   private readonly wanted = new Map<string, RemoteSubnet>();
   /** Policies for prefixes that nobody wants may go: all leases are known. */
   private isSynced = false;
-  /** When to compare next; undefined: the reference never does. */
-  private compareAtMs: number | undefined;
+  /** When to compare next: the reference never does. */
+  private readonly look = new Recurring(COMPARE_MS);
   private trouble: Finding | undefined;
 
   /** @throws FlannelError for a configuration that Windows does not take. */
@@ -73,7 +73,7 @@ export class WindowsVxlanBackend implements Backend {
   async register(nowMs: number): Promise<Progress<Registration>> {
     const progress = await this.advance(nowMs);
     if (progress.state !== "done") return progress;
-    if (this.parts.compat === "better") this.compareAtMs ??= nowMs + COMPARE_MS;
+    if (this.parts.compat === "better" && this.look.waitMs(nowMs) === undefined) this.look.next(nowMs);
     const { mtuBytes } = this.parts.external.interface;
     return done({ lease: progress.value, mtuBytes: mtuBytes - ENCAPSULATION_BYTES });
   }
@@ -93,11 +93,8 @@ export class WindowsVxlanBackend implements Backend {
   }
 
   async tick(nowMs: number): Promise<number | undefined> {
-    if (this.compareAtMs === undefined) return undefined;
-    // A clock that was set back does not put it off.
-    if (this.compareAtMs > nowMs + COMPARE_MS) this.compareAtMs = nowMs;
-    if (nowMs >= this.compareAtMs) await this.compare(nowMs);
-    return Math.max(this.compareAtMs - nowMs, 0);
+    if (this.look.isDue(nowMs)) await this.compare(nowMs);
+    return this.look.waitMs(nowMs);
   }
 
   findings(): readonly Finding[] {
@@ -298,7 +295,7 @@ export class WindowsVxlanBackend implements Backend {
       `the ways to other nodes are not all programmed, and are tried again: `,
     );
     this.parts.log.write("E", this.trouble.message);
-    this.compareAtMs = nowMs + this.backoff.next();
+    this.look.next(nowMs, this.backoff.next());
   }
 
   /** Makes HNS have what is wanted, and nothing from before; the network, too, if it has gone. */
@@ -306,7 +303,7 @@ export class WindowsVxlanBackend implements Backend {
     try {
       const waitMs = await this.keepNetwork(nowMs);
       if (waitMs !== undefined) {
-        this.compareAtMs = nowMs + waitMs;
+        this.look.next(nowMs, waitMs);
         return;
       }
       await this.remotes.read();
@@ -314,7 +311,7 @@ export class WindowsVxlanBackend implements Backend {
       for (const prefix of [...stale, ...this.wanted.keys()]) await this.put(prefix);
       this.trouble = undefined;
       this.backoff.reset();
-      this.compareAtMs = nowMs + COMPARE_MS;
+      this.look.next(nowMs);
     } catch (error) {
       this.fail(error, nowMs);
     }

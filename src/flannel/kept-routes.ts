@@ -1,0 +1,94 @@
+/** The routes of a back end host-gw: which there should be, which are missing, which nobody wants. */
+import { type Ip, formatIp } from "../net/ip.ts";
+import { type Prefix, equalPrefixes, formatPrefix } from "../net/prefix.ts";
+import { type Finding, messageOf } from "./flannel-error.ts";
+import type { FlannelLog } from "./flannel-log.ts";
+
+export interface GatewayRoute {
+  readonly prefix: Prefix;
+  readonly nextHop: Ip;
+}
+
+/** Plain data; each system says what a route is to it. */
+export abstract class KeptRoutes<R extends GatewayRoute> {
+  protected readonly log: FlannelLog;
+  private kept: readonly R[] = [];
+  private troubles: readonly { readonly prefix: Prefix; readonly finding: Finding }[] = [];
+
+  constructor(log: FlannelLog) {
+    this.log = log;
+  }
+
+  abstract isSame(a: R, b: R): boolean;
+  abstract describe(route: R): string;
+  protected abstract make(route: R): Promise<void>;
+  protected abstract take(route: R): Promise<void>;
+  protected abstract tellRecovered(route: R): void;
+  protected abstract tellMissing(route: R, error: unknown): void;
+
+  findings(): readonly Finding[] {
+    return this.troubles.map(({ finding }) => finding);
+  }
+
+  /** The only one to its prefix from now on. */
+  keep(route: R): void {
+    this.kept = [...this.kept.filter(({ prefix }) => !equalPrefixes(prefix, route.prefix)), route];
+  }
+
+  /** Beside others to its prefix, as upstream's list on Windows has it. */
+  keepBeside(route: R): void {
+    if (!this.kept.some((other) => this.isSame(other, route))) this.kept = [...this.kept, route];
+  }
+
+  forget(isMeant: (route: R) => boolean): void {
+    this.kept = this.kept.filter((route) => !isMeant(route));
+  }
+
+  /** Every route as it is from now on. */
+  change(changed: (route: R) => R): void {
+    this.kept = this.kept.map(changed);
+  }
+
+  /** A route could not be made. */
+  failed(route: R, error: unknown): void {
+    const { prefix, nextHop } = route;
+    const finding: Finding = {
+      code: "flannel-route-not-programmed",
+      message: `the route to ${formatPrefix(prefix)} via ${formatIp(nextHop)} is not made: ${messageOf(error)}`,
+    };
+    const others = this.troubles.filter((trouble) => !equalPrefixes(trouble.prefix, prefix));
+    this.troubles = [...others, { prefix, finding }];
+  }
+
+  /** What failed before is seen anew. */
+  clearFindings(): void {
+    this.troubles = [];
+  }
+
+  /** Makes those of the kept routes that are not there. */
+  async restore(present: readonly R[], isMeant: (route: R) => boolean): Promise<void> {
+    for (const route of this.kept) {
+      if (!isMeant(route) || present.some((other) => this.isSame(other, route))) continue;
+      try {
+        await this.make(route);
+        this.tellRecovered(route);
+      } catch (error) {
+        this.tellMissing(route, error);
+        this.failed(route, error);
+      }
+    }
+  }
+
+  /** Takes away what is ours and nobody wants: routes to nodes that have gone while flanneld did not run. */
+  async clean(present: readonly R[], isOurs: (route: R) => boolean): Promise<void> {
+    for (const route of present) {
+      if (!isOurs(route) || this.kept.some((other) => this.isSame(other, route))) continue;
+      try {
+        await this.take(route);
+        this.log.write("I", `Removed stale route to ${this.describe(route)}`);
+      } catch (error) {
+        this.log.write("E", `Error removing route: ${messageOf(error)}`);
+      }
+    }
+  }
+}
