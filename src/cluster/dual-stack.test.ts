@@ -329,3 +329,22 @@ describe("further networks", () => {
     expect(verifyCluster(further, readModel(further)).findings).toEqual([]);
   });
 });
+
+describe("win-bridge of the temper better (CNI-048)", () => {
+  it("gives pods an address of each family; verify finds nothing in either", async () => {
+    const text = textOf("cluster.yaml")
+      .replace("plugin: hns", "plugin: win-bridge")
+      .replaceAll("build: ws2025", "build: ws2025\n    compat: better");
+    const bridged = await openText(text);
+    const addresses = bridged.pods
+      .filter(({ spec, node }) => spec.namespace === "default" && node.hns !== undefined)
+      .map(({ spec, address, address6 }) => `${spec.name} ${formatIp(address)} ${formatIp(address6!)}`);
+    expect(addresses).toEqual([
+      "client 10.244.0.3 fd00:10:244::3",
+      "web-1 10.244.0.4 fd00:10:244::4",
+      "web-2 10.244.1.3 fd00:10:244:1::3",
+    ]);
+    expect(verifyCluster(bridged, readModel(bridged, 6)).findings).toEqual([]);
+    expect(verifyCluster(bridged, readModel(bridged)).findings).toEqual([]);
+  });
+});

@@ -5,12 +5,12 @@
  */
 import type { JsonObject, JsonValue } from "../hcn/client.ts";
 import { addToIp, formatIp } from "../net/ip.ts";
-import { formatPrefix } from "../net/prefix.ts";
+import { type Prefix, formatPrefix } from "../net/prefix.ts";
 import { azureConfigurationList, azureEndpointPolicy } from "./azure-node.ts";
 import type { ClusterFile, NodeSpec, PodSpec } from "./file/cluster-file.ts";
 import { flannelConfigurationList } from "./flannel/network-configuration.ts";
 import { endpointPolicies } from "./networks/network-document.ts";
-import { FIRST_POD_OFFSET } from "./networks/networks-of-node.ts";
+import { FIRST_POD_OFFSET, secondFamily } from "./networks/networks-of-node.ts";
 
 function endpointPolicy(value: JsonValue): JsonObject {
   return { name: "EndpointPolicy", value };
@@ -25,7 +25,7 @@ export function networkConfigurationList(file: ClusterFile, node: NodeSpec, pod:
     return flannelConfigurationList(file, node, [...network.cni.policies, ...own]);
   if (network.plugin === "azure-vnet")
     return azureConfigurationList(file, pod, endpointPolicies(file, network, node));
-  const rangeStart = addToIp(node.podCIDR.address, FIRST_POD_OFFSET);
+  const second = secondFamily(file, network, node);
   return {
     cniVersion: "1.0.0",
     name: network.name,
@@ -41,11 +41,21 @@ export function networkConfigurationList(file: ClusterFile, node: NodeSpec, pod:
         ],
         ipam: {
           type: "host-local",
-          subnet: formatPrefix(node.podCIDR),
-          ...(rangeStart === undefined ? {} : { rangeStart: formatIp(rangeStart) }),
+          ...(second === undefined
+            ? rangeOf(node.podCIDR)
+            : { ranges: [[rangeOf(node.podCIDR)], [rangeOf(second.podRange)]] }),
         },
       },
     ],
+  };
+}
+
+/** A range of host-local, behind the addresses that the network and the node have. */
+function rangeOf(subnet: Prefix): JsonObject {
+  const rangeStart = addToIp(subnet.address, FIRST_POD_OFFSET);
+  return {
+    subnet: formatPrefix(subnet),
+    ...(rangeStart === undefined ? {} : { rangeStart: formatIp(rangeStart) }),
   };
 }
 

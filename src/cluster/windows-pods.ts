@@ -25,7 +25,7 @@ import {
 } from "../hcn/operations.ts";
 import type { Compartment, DnsSettings } from "../host/compartment.ts";
 import { IdentificationServer } from "../host/services/identification-server.ts";
-import { type Ipv4, formatIp } from "../net/ip.ts";
+import { type Ipv4, type Ipv6, formatIp } from "../net/ip.ts";
 import { HostLocal } from "../plugins/host-local/plugin.ts";
 import { MemoryLeaseStore } from "../plugins/host-local/memory-lease-store.ts";
 import { Flannel } from "../plugins/flannel/plugin.ts";
@@ -54,6 +54,13 @@ import { hcnClientOf } from "./windows-node.ts";
 
 /** Where containerd looks for plugins on Windows; here they run in process, but the contract asks for it. */
 const CNI_PATH = String.raw`C:\Program Files\containerd\cni\bin`;
+
+/** What a pod was given. */
+interface PodIps {
+  readonly address: Ipv4;
+  /** Undefined in a network of IPv4 alone. */
+  readonly address6: Ipv6 | undefined;
+}
 
 /** Sets up the pods of one Windows node, one after the other. */
 export class WindowsKubelet implements Kubelet {
@@ -142,12 +149,9 @@ export class WindowsKubelet implements Kubelet {
     if (pod.network === "host") return addHostPod(this.file, this.node, pod);
     const namespace = await createNamespace(this.client);
     const namespaceId = defined(namespace.ID, "a namespace has an id");
-    const address = await this.attach(pod, namespaceId, dns);
+    const { address, address6 } = await this.attach(pod, namespaceId, dns);
     const compartment = await this.compartmentOf(namespaceId);
     compartment.name = `pod ${pod.namespace}/${pod.name}`;
-    const network = networkNamed(this.file, pod.podNetwork);
-    const wanted = pod.address6;
-    const address6 = secondAddress(this.file, network, this.node.spec, { address, wanted });
     const server = new IdentificationServer(compartment, podReference(pod));
     return { spec: pod, node: this.node, compartment, address, address6, namespaceId, server };
   }
@@ -166,7 +170,7 @@ export class WindowsKubelet implements Kubelet {
   }
 
   /** A sandbox without a network is of no use to anybody: what stands of it goes, DEL included, as with containerd. */
-  private async attach(pod: PodSpec, namespaceId: string, dns?: DnsSettings): Promise<Ipv4> {
+  private async attach(pod: PodSpec, namespaceId: string, dns?: DnsSettings): Promise<PodIps> {
     try {
       return this.isAttachedByHcn(pod)
         ? await this.attachByHcn(pod, namespaceId, dns)
@@ -195,16 +199,18 @@ export class WindowsKubelet implements Kubelet {
     await this.runtime.del(parseNetworkList(text), this.attachmentOf(pod, namespaceId, undefined));
   }
 
-  private async attachByPlugin(pod: PodSpec, namespaceId: string, dns?: DnsSettings): Promise<Ipv4> {
+  private async attachByPlugin(pod: PodSpec, namespaceId: string, dns?: DnsSettings): Promise<PodIps> {
     const text = JSON.stringify(networkConfigurationList(this.file, this.node.spec, pod));
     const result = await this.runtime.add(parseNetworkList(text), this.attachmentOf(pod, namespaceId, dns));
-    const address = result.ips.map(({ address: each }) => each.ip).find((ip) => typeof ip === "number");
+    const ips = result.ips.map(({ address: each }) => each.ip);
+    const address = ips.find((ip) => typeof ip === "number");
     if (pod.address !== undefined && address !== pod.address) {
       // CNS chooses by itself, whatever the file asks for.
       const message = `the plugin gave the pod ${address === undefined ? "no IPv4 address" : formatIp(address)}, and its address in the cluster file is ${formatIp(pod.address)}; leave that out, or choose another IPAM plugin`;
       throw new CniError(CNI_CODES.internal, message);
     }
-    return defined(address, "a pod gets an IPv4 address");
+    const address6 = ips.find((ip) => typeof ip === "bigint");
+    return { address: defined(address, "a pod gets an IPv4 address"), address6 };
   }
 
   /** What the runtime tells plugins of one pod. */
@@ -233,7 +239,7 @@ export class WindowsKubelet implements Kubelet {
   }
 
   /** The same objects without a plugin, as the driver of the network has them. */
-  private async attachByHcn(pod: PodSpec, namespaceId: string, dns?: DnsSettings): Promise<Ipv4> {
+  private async attachByHcn(pod: PodSpec, namespaceId: string, dns?: DnsSettings): Promise<PodIps> {
     const network = networkNamed(this.file, pod.podNetwork);
     const made = await getNetworkByName(this.client, network.name);
     const networkId = defined(made.ID, "a network has an id");
@@ -242,7 +248,8 @@ export class WindowsKubelet implements Kubelet {
       endpointDocument(this.file, network, this.node.spec, { name, spec: pod, address, dns });
     if (network.ipam === "dhcp") {
       await this.addEndpoint(networkId, namespaceId, request(undefined));
-      return waitForLease(await this.compartmentOf(namespaceId), this.clock);
+      const leased = waitForLease(await this.compartmentOf(namespaceId), this.clock);
+      return { address: leased, address6: undefined };
     }
     const addresses = defined(this.addresses.get(network.name), "a pod is on a node with its network");
     const address = addresses.take(pod.address);
@@ -252,7 +259,8 @@ export class WindowsKubelet implements Kubelet {
       addresses.release(address);
       throw error;
     }
-    return address;
+    const wanted = pod.address6;
+    return { address, address6: secondAddress(this.file, network, this.node.spec, { address, wanted }) };
   }
 
   private async addEndpoint(

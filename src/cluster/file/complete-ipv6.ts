@@ -208,6 +208,11 @@ function overlapIn(ranges: readonly Prefix[]): Prefix | undefined {
   });
 }
 
+/** A Windows node whose programs behave as upstream's. */
+function isOfReference({ os, compat }: NodeSpec): boolean {
+  return os === "windows" && compat === "reference";
+}
+
 function checkNetwork(raw: RawCluster, cluster: ClusterFile, reading: Reading): void {
   const { driver, plugin } = cluster.network;
   const { place } = raw.ipv6.value.enabled;
@@ -224,9 +229,10 @@ function checkNetwork(raw: RawCluster, cluster: ClusterFile, reading: Reading): 
       : "clusters with flannel have IPv4 alone here";
     const advice = "Write network.plugin: hns, or leave ipv6 out.";
     reading.report("flannel-option-not-for-windows", place, message, advice);
-  } else if (plugin === "win-bridge" && isWindowsThere) {
+  } else if (plugin === "win-bridge" && cluster.nodes.some(isOfReference)) {
+    // cni.md §8, row 48.
     const message = "win-bridge gives a pod the first address of its IPAM plugin and no second one";
-    const advice = "Write network.plugin: hns.";
+    const advice = "Write network.plugin: hns, or compat: better on the Windows nodes.";
     reading.report("cluster-file-driver-mismatch", raw.network.value.plugin.place, message, advice);
   }
   for (const [index, node] of cluster.nodes.entries()) {

@@ -249,7 +249,7 @@ const IPV6 = mapping<Ipv6Fields>("a mapping", {
     BOOLEAN,
     false,
     false,
-    "Whether machines, pods and Services have IPv6 addresses beside those of IPv4. Windows nodes need driver L2Bridge, plugin hns and a build that knows dual stack.",
+    "Whether machines, pods and Services have IPv6 addresses beside those of IPv4. Windows nodes need driver L2Bridge, a build that knows dual stack, and plugin hns, or win-bridge of the temper `better`.",
   ),
   subnet: withDefault(
     IPV6_PREFIX,

@@ -276,6 +276,17 @@ describe("ADD over HCN", () => {
     }
   });
 
+  it("CNI-048 both families: better maps a host port for each, the second with the flag IPv6", async () => {
+    const runtimeConfig = { portMappings: [{ hostPort: 8080, containerPort: 80, protocol: "tcp" }] };
+    const { created } = await add("better", { runtimeConfig }, {}, "10.244.3.9/24", "fd00:3::9/64");
+    const ports = { InternalPort: 80, ExternalPort: 8080, Protocol: 6 };
+    const mapped = created?.["Policies"] as readonly { readonly Type: string }[] | undefined;
+    expect(mapped?.filter(({ Type }) => Type === "PortMapping")).toEqual([
+      { Type: "PortMapping", Settings: { ...ports, Flags: 1 } },
+      { Type: "PortMapping", Settings: { ...ports, Flags: 3 } },
+    ]);
+  });
+
   it("CNI-048 both families: better makes an endpoint of both", async () => {
     const { created, json } = await add("better", {}, {}, "10.244.3.9/24", "fd00:3::9/64", "10.244.3.10/24");
     expect(created).toMatchObject({

@@ -6,7 +6,7 @@ import { getHnsVersion } from "../../hcn/v1-operations.ts";
 import { formatIp } from "../../net/ip.ts";
 import type { ConfiguredPolicy, WindowsConfiguration } from "./conf.ts";
 import type { AddLoopback, Allocation, NetworkView, PluginCall, PluginTraits } from "./plugin-traits.ts";
-import { addLoopbackDsr } from "./policies.ts";
+import { addLoopbackDsr, mapBothFamilies } from "./policies.ts";
 
 export interface EndpointPlan extends Allocation {
   readonly policies: readonly ConfiguredPolicy[];
@@ -55,7 +55,10 @@ export async function planEndpoint<C extends WindowsConfiguration>(
     const own = ips.length === 0 && compat === "reference" ? ["<nil>"] : ips;
     return {
       ...allocation,
-      policies: traits.policies(call, view, loopbackFor(call, isLoopback ? own : [])),
+      policies: mapBothFamilies(traits.policies(call, view, loopbackFor(call, isLoopback ? own : [])), ips, {
+        api: configuration.api,
+        compat,
+      }),
       dns: configuration.dns,
       hasLateLoopbackDsr: isLoopback && own.length === 0,
     };

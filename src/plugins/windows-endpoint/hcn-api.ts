@@ -17,7 +17,7 @@ import { compareHcnEndpoint, failOnDifferences } from "./hcn-check.ts";
 import { HcnEndpoints, type HcnTarget } from "./hcn-endpoint.ts";
 import { betterResult, dnsOfEndpoint, ipsOfHcnEndpoint, referenceHcnResult } from "./hcn-result.ts";
 import type { NetworkView, PluginCall, PluginTraits } from "./plugin-traits.ts";
-import { toHcnPolicies } from "./policies.ts";
+import { mapBothFamilies, toHcnPolicies } from "./policies.ts";
 import { endpointNameOf, isNamespaceGuid } from "./sandbox.ts";
 
 interface FoundNetwork {
@@ -233,6 +233,6 @@ export class HcnApi<C extends WindowsConfiguration> implements EndpointApi<C> {
     const held = (endpoint.IpConfigurations ?? []).flatMap(({ IpAddress }) => IpAddress ?? []);
     const isLoopback = await hasLoopbackDsr(silent, traits.name);
     const policies = traits.policies(silent, view, loopbackFor(silent, isLoopback ? held : []));
-    return toHcnPolicies(policies, compat);
+    return toHcnPolicies(mapBothFamilies(policies, held, { api: "hcn", compat }), compat);
   }
 }

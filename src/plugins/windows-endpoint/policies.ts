@@ -195,6 +195,32 @@ export function addPortMappings(
   return [...policies, ...added];
 }
 
+/** What a copy for the second family says; undefined for a policy that needs none: one VIP is of one family. */
+function forSecondFamily({ value }: ConfiguredPolicy): JsonObject | undefined {
+  if (!isJsonObject(value) || value["Type"] !== "PortMapping" || !isJsonObject(value["Settings"]))
+    return undefined;
+  const { VIP = "", Flags = 0, ...ports } = value["Settings"];
+  if (VIP !== "" || typeof Flags !== "number" || (Flags & NAT_FLAGS.IPv6) !== 0) return undefined;
+  return { Type: "PortMapping", Settings: { ...ports, Flags: Flags | NAT_FLAGS.IPv6 } };
+}
+
+/**
+ * Better, over HCN: a pod of two families has each host port twice, the second with the flag IPv6, as Microsoft's plugins
+ * write it (cni.md rows 108, 141). The reference knows one family.
+ */
+export function mapBothFamilies(
+  policies: readonly ConfiguredPolicy[],
+  addresses: readonly string[],
+  { api, compat }: { readonly api: HnsApi; readonly compat: Compat },
+): readonly ConfiguredPolicy[] {
+  const isDual = addresses.some((ip) => ip.includes(":")) && addresses.some((ip) => !ip.includes(":"));
+  if (compat === "reference" || api !== "hcn" || !isDual) return policies;
+  return policies.flatMap((policy) => {
+    const copy = forSecondFamily(policy);
+    return copy === undefined ? [policy] : [policy, endpointPolicy(copy)];
+  });
+}
+
 /** The bodies for HNS v1: as they were written. */
 export function toHnsPolicies(policies: readonly ConfiguredPolicy[]): readonly JsonValue[] {
   return policies.filter(isEndpointPolicy).map((policy) => policy.value ?? null);
