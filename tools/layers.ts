@@ -10,7 +10,7 @@ export const FLOORS: readonly (readonly string[])[] = [
   ["api"],
   ["sim", "lint", "doctor"],
   ["cluster"],
-  ["plugins", "flannel", "kube-proxy", "ovn", "azure", "dns"],
+  ["plugins", "flannel", "kube-proxy", "cloud-routes", "ovn", "azure", "dns"],
   ["fabric"],
   ["hns"],
   ["host"],
@@ -27,7 +27,15 @@ export const FLOORS: readonly (readonly string[])[] = [
  * Control-plane programs hold an `HcnClient` and nothing below it: what they do against Mullion's HNS in memory
  * they also do over a socket, and against Windows.
  */
-const PROGRAMS: readonly string[] = ["plugins", "flannel", "kube-proxy", "ovn", "azure", "dns"];
+const PROGRAMS: readonly string[] = [
+  "plugins",
+  "flannel",
+  "kube-proxy",
+  "cloud-routes",
+  "ovn",
+  "azure",
+  "dns",
+];
 const SEEN_BY_PROGRAMS: readonly string[] = ["hcn", "cni", "kube", "knowledge", "net", "base"];
 /** DNS speaks in messages, so it knows their bytes. */
 const SEEN_BY_DNS: readonly string[] = [...SEEN_BY_PROGRAMS, "wire"];

@@ -9,6 +9,26 @@
  * const { report } = tracePacket(cluster, { from: "pod/client", to: "pod/api", protocol: "tcp", port: 8080 });
  * const text = formatTrace(report);
  */
+export { AzureRoutes } from "../cloud-routes/azure/azure-routes.ts";
+export type { AzureRoutesOptions } from "../cloud-routes/azure/azure-routes.ts";
+export { MemoryRouteTables } from "../cloud-routes/azure/route-tables.ts";
+export type { AzureRoute, RouteTable, RouteTablesApi } from "../cloud-routes/azure/route-tables.ts";
+export type {
+  CloudRoute,
+  NodeAddress,
+  Outcome,
+  RouteFault,
+  RouteListing,
+  RouteOperation,
+  RoutesProvider,
+} from "../cloud-routes/cloud-route.ts";
+export { RoutesController } from "../cloud-routes/routes-controller.ts";
+export type { RoutesControllerParts, RoutesProgress } from "../cloud-routes/routes-controller.ts";
+export { Prng } from "../base/prng.ts";
+export { loadManifests } from "../kube/load/load-manifests.ts";
+export { MemoryKube } from "../kube/memory/memory-kube.ts";
+export { MemoryKubeSource } from "../kube/memory/memory-kube-source.ts";
+export type { KubeSource } from "../kube/source.ts";
 export { captureTrace } from "./capture.ts";
 export { forkCluster } from "./cluster.ts";
 export type { Cluster, ClusterNode, ClusterPod } from "./cluster.ts";

@@ -29,6 +29,7 @@ import { LOAD_BALANCER_ENTRIES } from "./entries/load-balancers.ts";
 import { KUBE_PROXY_ENTRIES } from "./entries/kube-proxy.ts";
 import { NAME_ENTRIES } from "./entries/names.ts";
 import { AZURE_ENTRIES } from "./entries/azure.ts";
+import { CLOUD_ROUTES_ENTRIES } from "./entries/cloud-routes.ts";
 import { PLUGIN_ENTRIES } from "./entries/plugins.ts";
 import { RECEIVER_ENTRIES } from "./entries/receivers.ts";
 import { RUNNING_CLUSTER_ENTRIES } from "./entries/running-cluster.ts";
@@ -68,6 +69,7 @@ const TEXTS: Readonly<Record<KnowledgeCode, EntryText>> = {
   ...RUNNING_CLUSTER_ENTRIES,
   ...PLUGIN_ENTRIES,
   ...AZURE_ENTRIES,
+  ...CLOUD_ROUTES_ENTRIES,
   ...HNS_DUMP_ENTRIES,
   ...WINDOWS_POD_ENTRIES,
   ...SERVICE_FEATURE_ENTRIES,
@@ -120,6 +122,7 @@ export const SECTIONS: readonly CatalogueSection[] = Object.freeze([
   section("Names", NAME_ENTRIES),
   section("CNI plugins, IPAM and HNS", PLUGIN_ENTRIES),
   section("Azure CNI", AZURE_ENTRIES),
+  section("Routes of a cloud", CLOUD_ROUTES_ENTRIES),
   section("Dumps of HNS", HNS_DUMP_ENTRIES),
   section("The text of configuration files", JSON_FILE_ENTRIES),
   section("CNI configurations", CNI_CONFIGURATION_ENTRIES),

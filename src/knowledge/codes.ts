@@ -319,6 +319,11 @@ export const KNOWLEDGE_CODES = [
   "flannel-store-unreachable",
   "flannel-store-refused",
   "flannel-node-to-pod-limited",
+  // Routes of a cloud.
+  "route-table-full",
+  "route-table-changed",
+  "route-without-next-hop",
+  "routes-without-cluster-cidr",
   // Start scripts of a new node.
   "flannel-router-mac-missing",
   "flannel-adapter-is-switch",

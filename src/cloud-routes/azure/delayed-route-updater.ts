@@ -1,0 +1,143 @@
+/**
+ * Orders for a route table, gathered and carried out in one write (`delayedRouteUpdater` of cloud-provider-azure;
+ * control-planes.md §6.6).
+ */
+import { DONE, type Outcome, type RouteOperation } from "../cloud-route.ts";
+import { ROUTE_NAME_SEPARATOR } from "./route-names.ts";
+import type { AzureRoute, RouteTable, RouteTablesApi } from "./route-tables.ts";
+
+/** `routeUpdateInterval`. */
+const INTERVAL_MS = 30_000;
+/** `routeUpdateWaitingInSeconds`: `defaultRouteUpdateWaitingInSeconds` of `azure.go`. */
+const WAIT_MS = 30_000;
+/** `routeTableCacheTTLInSeconds`: what was read is taken for true that long. */
+const CACHE_MS = 120_000;
+
+export interface RouteUpdaterOptions {
+  readonly tables: RouteTablesApi;
+  readonly tableName: string;
+  readonly location: string;
+  readonly isDualStack: boolean;
+  readonly intervalMs?: number;
+  /** After a write, until it has taken effect: whoever waits for it waits so long, too. */
+  readonly waitMs?: number;
+}
+
+interface QueuedOperation extends RouteOperation {
+  readonly routeName: string;
+  /** Undefined: the route is to be deleted. */
+  readonly wanted: AzureRoute | undefined;
+}
+
+function isSameText(a: string | undefined, b: string | undefined): boolean {
+  return a?.toLowerCase() === b?.toLowerCase();
+}
+
+function isSameRoute(a: AzureRoute, b: AzureRoute): boolean {
+  return isSameText(a.addressPrefix, b.addressPrefix) && isSameText(a.nextHopIpAddress, b.nextHopIpAddress);
+}
+
+export class DelayedRouteUpdater {
+  private readonly options: RouteUpdaterOptions;
+  private queue: QueuedOperation[] = [];
+  /** Written, and not yet told: the write has to take effect first. */
+  private settling: QueuedOperation[] = [];
+  private settledAtMs = 0;
+  private tickAtMs: number | undefined;
+  private cached: { readonly table: RouteTable; readonly untilMs: number } | undefined;
+
+  constructor(options: RouteUpdaterOptions) {
+    this.options = options;
+  }
+
+  add(routeName: string, wanted: AzureRoute | undefined): RouteOperation {
+    const operation: QueuedOperation = { routeName, wanted, outcome: undefined };
+    this.queue.push(operation);
+    return operation;
+  }
+
+  /** The table as it was when it was last read. */
+  read(nowMs: number): RouteTable | undefined {
+    const { tables, tableName } = this.options;
+    if (this.cached !== undefined && nowMs < this.cached.untilMs) return this.cached.table;
+    const table = tables.get(tableName);
+    this.cached = table === undefined ? undefined : { table, untilMs: nowMs + CACHE_MS };
+    return table;
+  }
+
+  /** @returns how long until it is wanted again; undefined: nothing waits. */
+  advance(nowMs: number, nodeNames: ReadonlySet<string>): number | undefined {
+    const { intervalMs = INTERVAL_MS, waitMs = WAIT_MS } = this.options;
+    if (this.settling.length > 0 && nowMs >= this.settledAtMs) this.settle(DONE);
+    this.tickAtMs ??= nowMs;
+    if (nowMs >= this.tickAtMs && this.settling.length === 0) {
+      const hasWritten = this.update(nowMs, nodeNames);
+      // Ticks that fall into the wait are lost: the ticker of upstream's poll drops them.
+      const busyUntilMs = hasWritten ? nowMs + waitMs : nowMs;
+      this.tickAtMs += (Math.floor((busyUntilMs - this.tickAtMs) / intervalMs) + 1) * intervalMs;
+      this.settledAtMs = busyUntilMs;
+      if (this.settling.length > 0 && waitMs === 0) this.settle(DONE);
+    }
+    if (this.settling.length > 0) return this.settledAtMs - nowMs;
+    return this.queue.length > 0 ? this.tickAtMs - nowMs : undefined;
+  }
+
+  private settle(outcome: Outcome): void {
+    for (const operation of this.settling) operation.outcome = outcome;
+    this.settling = [];
+  }
+
+  /** @returns true when the table was written. */
+  private update(nowMs: number, nodeNames: ReadonlySet<string>): boolean {
+    if (this.queue.length === 0) return false;
+    this.settling = this.queue;
+    this.queue = [];
+    const { tableName: name, location } = this.options;
+    if (this.read(nowMs) === undefined) {
+      const created = this.write({ name, location, routes: [], etag: "" });
+      if (created.state === "failed") {
+        this.settle(created);
+        return false;
+      }
+    }
+    const table = this.read(nowMs) ?? { name, location, routes: [], etag: "" };
+    const { routes, isDirty } = this.changed(table.routes, nodeNames);
+    const outcome = isDirty ? this.write({ ...table, routes }) : DONE;
+    if (isDirty && outcome.state === "done") return true;
+    this.settle(outcome);
+    return false;
+  }
+
+  /** What was read is not believed any more after a write, nor after one that met somebody else's. */
+  private write(table: RouteTable): Outcome {
+    const outcome = this.options.tables.put(table);
+    if (outcome.state === "done" || outcome.fault.code === "route-table-changed") this.cached = undefined;
+    return outcome;
+  }
+
+  private changed(
+    present: readonly AzureRoute[],
+    nodeNames: ReadonlySet<string>,
+  ): { readonly routes: readonly AzureRoute[]; readonly isDirty: boolean } {
+    const routes = present.filter(({ name }) => !this.isOutdated(name, nodeNames));
+    let isDirty = routes.length < present.length;
+    for (const { routeName, wanted } of this.settling) {
+      const index = routes.findIndex(({ name }) => isSameText(name, routeName));
+      const [removed] = index < 0 ? [] : routes.splice(index, 1);
+      if (wanted === undefined) {
+        isDirty ||= removed !== undefined;
+        continue;
+      }
+      routes.push(wanted);
+      isDirty ||= removed === undefined || !isSameRoute(removed, wanted);
+    }
+    return { routes, isDirty };
+  }
+
+  /** A name from before two families were switched on, or off. Only those of known nodes are taken for the provider's. */
+  private isOutdated(routeName: string, nodeNames: ReadonlySet<string>): boolean {
+    const parts = routeName.split(ROUTE_NAME_SEPARATOR);
+    if (!nodeNames.has((parts[0] ?? "").toLowerCase())) return false;
+    return parts.length === (this.options.isDualStack ? 1 : 2);
+  }
+}

@@ -1,0 +1,59 @@
+/** Azure's route tables as its API has them: read whole, written whole, with an entity tag (control-planes.md §6.4, §6.6). */
+import { DONE, type Outcome, failedWith } from "../cloud-route.ts";
+
+/** Row A15: routes of one table. */
+const ROUTES_MAX = 400;
+
+export interface AzureRoute {
+  readonly name: string;
+  readonly addressPrefix: string;
+  readonly nextHopType: "VirtualAppliance" | "VirtualNetworkGateway" | "VnetLocal" | "Internet" | "None";
+  /** Of a virtual appliance. */
+  readonly nextHopIpAddress?: string;
+}
+
+export interface RouteTable {
+  readonly name: string;
+  readonly location: string;
+  readonly routes: readonly AzureRoute[];
+  /** Changes with each write; a write that names another one is refused. */
+  readonly etag: string;
+}
+
+/** The calls that the provider makes. */
+export interface RouteTablesApi {
+  get(name: string): RouteTable | undefined;
+  /** @param table With an empty `etag` it replaces whatever is there. */
+  put(table: RouteTable): Outcome;
+}
+
+/** The tables of one resource group. Plain data. */
+export class MemoryRouteTables implements RouteTablesApi {
+  /** Writes that were asked for. */
+  putCount = 0;
+  private readonly tables = new Map<string, RouteTable>();
+  private version = 0;
+
+  get(name: string): RouteTable | undefined {
+    return this.tables.get(name.toLowerCase());
+  }
+
+  put(table: RouteTable): Outcome {
+    this.putCount++;
+    const { name, etag, routes } = table;
+    const present = this.get(name);
+    if (etag !== "" && etag !== present?.etag)
+      return failedWith({
+        code: "route-table-changed",
+        message: `route table ${name} has been changed since it was read: the entity tag ${etag} is not the present one`,
+      });
+    if (routes.length > ROUTES_MAX)
+      return failedWith({
+        code: "route-table-full",
+        message: `route table ${name} would have ${routes.length} routes: more than ${ROUTES_MAX} are not allowed`,
+      });
+    this.version++;
+    this.tables.set(name.toLowerCase(), Object.freeze({ ...table, etag: `W/"${this.version}"` }));
+    return DONE;
+  }
+}

@@ -1,0 +1,137 @@
+/**
+ * The Routes controller of a cloud-controller-manager: a route in the cloud for each range of each node, none for nodes
+ * that are gone (control-planes.md §6.6; k8s.io/cloud-provider `controllers/route/route_controller.go`).
+ */
+import type { Prng } from "../base/prng.ts";
+import { KubeError } from "../kube/error.ts";
+import type { KnowledgeCode } from "../knowledge/codes.ts";
+import type { Node } from "../kube/objects.ts";
+import type { KubeSource } from "../kube/source.ts";
+import type { Prefix } from "../net/prefix.ts";
+import type { RouteFault, RoutesProvider } from "./cloud-route.ts";
+import { reportCondition, reportFailure } from "./node-report.ts";
+import { RouteJobs } from "./route-jobs.ts";
+import { type RoutePlan, planRoutes } from "./route-plan.ts";
+
+/** `--route-reconciliation-period`. */
+const PERIOD_MS = 10_000;
+
+export interface RoutesControllerParts {
+  readonly provider: RoutesProvider;
+  /** `--cluster-cidr`: routes into these ranges are the controller's, all others are not. */
+  readonly clusterCidrs: readonly Prefix[];
+  /** Spreads the attempts after conflicts. */
+  readonly prng: Prng;
+  /** The time of day when the clock stood at 0, in milliseconds since 1970. */
+  readonly epochMs: number;
+  readonly periodMs?: number;
+}
+
+/** What one call of `advance` has come to. */
+export interface RoutesProgress {
+  /** Call again after that time. */
+  readonly nextInMs: number;
+  /** What failed in this call; the controller goes on, and tries in its next round what is still wanted. */
+  readonly findings: readonly RouteFault[];
+}
+
+interface Round {
+  readonly beganMs: number;
+  readonly nodes: readonly Node[];
+  readonly plan: RoutePlan;
+  readonly jobs: RouteJobs;
+}
+
+/** What cannot be started. */
+export class RoutesControllerError extends Error {
+  override readonly name = "RoutesControllerError";
+  readonly code: KnowledgeCode = "routes-without-cluster-cidr";
+}
+
+/**
+ * Plain data that never sleeps: `advance` goes as far as it can and says when it wants to be called again. One call ends
+ * before the next begins. The source is handed to each call, because a source is no part of a world.
+ */
+export class RoutesController {
+  private readonly parts: RoutesControllerParts;
+  private round: Round | undefined;
+  private dueAtMs = 0;
+  private findings: RouteFault[] = [];
+
+  /** @throws RoutesControllerError without any range of the cluster, with which upstream ends, too. */
+  constructor(parts: RoutesControllerParts) {
+    if (parts.clusterCidrs.length === 0)
+      throw new RoutesControllerError("RouteController: Must specify clusterCIDR.");
+    this.parts = parts;
+  }
+
+  async advance(nowMs: number, source: KubeSource): Promise<RoutesProgress> {
+    const { provider, prng, epochMs } = this.parts;
+    this.findings = [];
+    provider.advance(nowMs);
+    if (this.round === undefined && nowMs >= this.dueAtMs) await this.begin(nowMs, source);
+    const { round } = this;
+    if (round !== undefined) {
+      const failures = round.jobs.advance(nowMs, provider, prng);
+      for (const [index, failure] of failures.entries()) {
+        this.findings.push(failure.fault);
+        const { node } = failure;
+        if (node !== undefined)
+          await this.tell(() => reportFailure(source, node, failure, epochMs + nowMs, index));
+      }
+      if (round.jobs.isDone) await this.end(nowMs, round, source);
+    }
+    return { nextInMs: this.nextInMs(nowMs), findings: this.findings };
+  }
+
+  private async begin(nowMs: number, source: KubeSource): Promise<void> {
+    const { provider, clusterCidrs, periodMs = PERIOD_MS } = this.parts;
+    let nodes: readonly Node[] | undefined;
+    await this.tell(async () => {
+      nodes = (await source.list("Node")).items;
+    });
+    this.dueAtMs = nowMs + periodMs;
+    if (nodes === undefined) return;
+    provider.observeNodes(nodes);
+    const listing = provider.listRoutes(nowMs);
+    if (listing.state === "failed") {
+      this.findings.push(listing.fault);
+      return;
+    }
+    const plan = planRoutes(nodes, listing.routes, clusterCidrs);
+    this.round = { beganMs: nowMs, nodes, plan, jobs: new RouteJobs(plan) };
+  }
+
+  /** A period is counted from the beginning of a round; one that took longer is followed by the next at once. */
+  private async end(nowMs: number, round: Round, source: KubeSource): Promise<void> {
+    const { periodMs = PERIOD_MS, epochMs } = this.parts;
+    this.round = undefined;
+    this.dueAtMs = Math.max(round.beganMs + periodMs, nowMs);
+    for (const node of round.nodes) {
+      const actions = round.plan.actions.get(node.metadata.name);
+      // Neither ranges nor routes: nobody's business.
+      if (actions === undefined) continue;
+      const hasRoutes = actions.size > 0 && [...actions.values()].every((action) => action === "keep");
+      await this.tell(() => reportCondition(source, node, hasRoutes, epochMs + nowMs));
+    }
+  }
+
+  /** What the API refuses is a finding: the next round compares again, and writes what is still missing. */
+  private async tell(write: () => Promise<void>): Promise<void> {
+    try {
+      await write();
+    } catch (error) {
+      if (!(error instanceof KubeError)) throw error;
+      this.findings.push({ code: error.code, message: error.message });
+    }
+  }
+
+  private nextInMs(nowMs: number): number {
+    const ownAtMs = this.round === undefined ? this.dueAtMs : this.round.jobs.retryAtMs();
+    const waits = [
+      ownAtMs === undefined ? undefined : ownAtMs - nowMs,
+      this.parts.provider.advance(nowMs),
+    ].filter((wait) => wait !== undefined);
+    return Math.max(0, Math.min(...waits, this.parts.periodMs ?? PERIOD_MS));
+  }
+}
