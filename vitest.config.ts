@@ -30,6 +30,8 @@ const config: ViteUserConfig = defineConfig({
           // What is waited for comes at once; a busy machine only needs more patience.
           expect: { poll: { timeout: 4_500 } },
           isolate: false,
+          // All processors: Vitest by itself leaves one free, which is half of two.
+          maxWorkers: "100%",
         },
       },
       {
