@@ -213,7 +213,7 @@ describe("the Routes controller", () => {
         reason: "FailedToCreateRoute",
         involvedObject: { kind: "Node", name: "node1" },
         source: { component: "route_controller" },
-        message: `Could not create route ${uid} 10.244.1.0/24 for node node1 after 0ms: no more routes`,
+        message: `Could not create route ${uid} 10.244.1.0/24 for node node1 after 0s: no more routes`,
       },
     ]);
     expect(world.findings).toEqual(["route-table-full"]);
@@ -272,6 +272,18 @@ describe("the Routes controller", () => {
     expect(world.provider.calls).toEqual(["delete routed 10.244.9.0/24"]);
     expect(world.condition("node1")).toBeUndefined();
     expect(world.condition("routed")).toBe(NOT_CREATED);
+  });
+
+  it("keeps and makes routes while the API server is away, for the nodes that it knows", async () => {
+    const world = new World(new ScriptedCloud());
+    world.node("node1", { podCIDRs: ["10.244.1.0/24"] });
+    await world.runUntil(10_000);
+    world.provider.routes = [routeTo("gone", "10.244.9.0/24")];
+    const away = world.source;
+    await away.close();
+    const { findings } = await world.controller.advance(20_000, away);
+    expect(findings.map(({ code }) => code)).toEqual(["kubernetes-unreachable"]);
+    expect(world.provider.routes).toMatchObject([{ targetNode: "node1", destinationCidr: "10.244.1.0/24" }]);
   });
 
   it("needs a range of the cluster", () => {
@@ -399,6 +411,9 @@ describe("routes of Azure", () => {
     expect(world.tables.get(TABLE)?.routes).toHaveLength(400);
     expect(world.condition("node1")).toBe(NOT_CREATED);
     expect(world.findings).toEqual(["route-table-full"]);
+    expect(world.kube.objects("Event").map(({ message = "" }) => message.replace(/^.* for /, ""))).toEqual([
+      "node node1 after 30s: route table agentpool-routetable would have 401 routes: more than 400 are not allowed",
+    ]);
   });
 
   it("a machine without an address of the family gets no route", async () => {

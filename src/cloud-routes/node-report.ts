@@ -4,11 +4,24 @@ import type { KubeSource } from "../kube/source.ts";
 import type { FailedAttempt } from "./route-jobs.ts";
 
 const COMPONENT = "route_controller";
+const MS_PER_SECOND = 1_000;
+const MS_PER_MINUTE = 60_000;
+const MINUTES_PER_HOUR = 60;
 const NANOSECONDS_PER_MS = 1_000_000n;
 
 /** As Kubernetes writes times: RFC 3339 with whole seconds. */
 function timeText(ms: number): string {
   return new Date(ms).toISOString().replace(/\.\d+Z$/, "Z");
+}
+
+/** As Go writes durations: `0s`, `250ms`, `1m30s`. */
+function formatDuration(ms: number): string {
+  if (ms > 0 && ms < MS_PER_SECOND) return `${ms}ms`;
+  const minutes = Math.floor(ms / MS_PER_MINUTE);
+  const seconds = `${(ms % MS_PER_MINUTE) / MS_PER_SECOND}s`;
+  if (minutes === 0) return seconds;
+  const hours = Math.floor(minutes / MINUTES_PER_HOUR);
+  return `${hours === 0 ? "" : `${hours}h`}${minutes % MINUTES_PER_HOUR}m${seconds}`;
 }
 
 /**
@@ -61,7 +74,7 @@ export async function reportFailure(
     involvedObject: { kind: "Node", name, uid: name },
     type: "Warning",
     reason: "FailedToCreateRoute",
-    message: `Could not create route ${uid} ${route.destinationCidr} for node ${name} after ${tookMs}ms: ${fault.message}`,
+    message: `Could not create route ${uid} ${route.destinationCidr} for node ${name} after ${formatDuration(tookMs)}: ${fault.message}`,
     count: 1,
     firstTimestamp: time,
     lastTimestamp: time,

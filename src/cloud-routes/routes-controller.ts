@@ -56,6 +56,8 @@ export class RoutesController {
   private readonly parts: RoutesControllerParts;
   private round: Round | undefined;
   private dueAtMs = 0;
+  /** The Nodes as they were heard of last: an API server that is away ends no route. */
+  private nodes: readonly Node[] | undefined;
   private findings: RouteFault[] = [];
 
   /** @throws RoutesControllerError without any range of the cluster, with which upstream ends, too. */
@@ -86,10 +88,10 @@ export class RoutesController {
 
   private async begin(nowMs: number, source: KubeSource): Promise<void> {
     const { provider, clusterCidrs, periodMs = PERIOD_MS } = this.parts;
-    let nodes: readonly Node[] | undefined;
     await this.tell(async () => {
-      nodes = (await source.list("Node")).items;
+      this.nodes = (await source.list("Node")).items;
     });
+    const { nodes } = this;
     this.dueAtMs = nowMs + periodMs;
     if (nodes === undefined) return;
     provider.observeNodes(nodes);
