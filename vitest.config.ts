@@ -39,6 +39,7 @@ const config: ViteUserConfig = defineConfig({
           name: "long",
           include: ["src/**/*.long.test.ts", "test/long/**/*.test.ts"],
           testTimeout: 1_800_000,
+          maxWorkers: "100%",
         },
       },
       {
