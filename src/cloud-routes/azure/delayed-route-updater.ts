@@ -43,7 +43,9 @@ export class DelayedRouteUpdater {
   /** Written, and not yet told: the write has to take effect first. */
   private settling: QueuedOperation[] = [];
   private settledAtMs = 0;
-  private tickAtMs: number | undefined;
+  /** Of the first tick; the others keep in step with it. */
+  private firstTickAtMs: number | undefined;
+  private tickAtMs = 0;
   private cached: { readonly table: RouteTable; readonly untilMs: number } | undefined;
 
   constructor(options: RouteUpdaterOptions) {
@@ -69,12 +71,16 @@ export class DelayedRouteUpdater {
   advance(nowMs: number, nodeNames: ReadonlySet<string>): number | undefined {
     const { intervalMs = INTERVAL_MS, waitMs = WAIT_MS } = this.options;
     if (this.settling.length > 0 && nowMs >= this.settledAtMs) this.settle(DONE);
-    this.tickAtMs ??= nowMs;
+    if (this.firstTickAtMs === undefined) {
+      this.firstTickAtMs = nowMs;
+      this.tickAtMs = nowMs;
+    }
     if (nowMs >= this.tickAtMs && this.settling.length === 0) {
       const hasWritten = this.update(nowMs, nodeNames);
-      // Ticks that fall into the wait are lost: the ticker of upstream's poll drops them.
       const busyUntilMs = hasWritten ? nowMs + waitMs : nowMs;
-      this.tickAtMs += (Math.floor((busyUntilMs - this.tickAtMs) / intervalMs) + 1) * intervalMs;
+      const ticks = Math.floor((nowMs - this.firstTickAtMs) / intervalMs) + 1;
+      // Of the ticks that fall into the wait one is kept: the ticker below `wait.PollUntilContextCancel` holds no more.
+      this.tickAtMs = Math.max(this.firstTickAtMs + ticks * intervalMs, busyUntilMs);
       this.settledAtMs = busyUntilMs;
       if (this.settling.length > 0 && waitMs === 0) this.settle(DONE);
     }
