@@ -16,7 +16,7 @@ export function clusterTroubles({ flannel, services, pods }: TroubleSources): re
     reference: `node/${node}`,
     node,
     code,
-    text: `${program}: ${message}`,
+    text: message.startsWith(`${program} `) ? message : `${program}: ${message}`,
   });
   return [
     ...flannel.map(({ node, finding }) => onNode(node, "flanneld", finding)),

@@ -54,12 +54,25 @@ export interface NodeRepair {
   readonly repair: Repair;
 }
 
+/** A kube-proxy that does not run. */
+interface Unstarted {
+  readonly node: ClusterNode;
+  /** The scripts reserve its source VIP on the network, and wait for that (control-planes.md §2.1). */
+  readonly lacksVip: boolean;
+  /** When it goes on; undefined: its process has ended. */
+  readonly nextAtMs?: number;
+  /** Why; undefined: it has not begun. */
+  readonly finding?: Finding;
+}
+
 const ZONE_LABEL = "topology.kubernetes.io/zone";
 
 export class ServiceProxies {
   private readonly kube: MemoryKube;
   private readonly objects = new ProxyObjects();
   private readonly windows = new Map<string, KubeProxy>();
+  /** Kube-proxies of Windows nodes that do not run yet, or never will. */
+  private readonly unstarted = new Map<string, Unstarted>();
   /** One for each family. */
   private readonly linux: readonly LinuxServices[];
   /** By node, then by family, namespace, name and port; only what is worth telling. */
@@ -97,8 +110,7 @@ export class ServiceProxies {
       this.serveHealth(node);
       if (node.hns === undefined) this.addLinux(node);
       // kube-proxy on Windows knows networks with VFP alone (dataplane.md §2.6, §2.7).
-      else if (driverTraits(file.network.driver).hasServices)
-        this.windows.set(node.spec.name, await this.createWindowsProxy(node));
+      else if (driverTraits(file.network.driver).hasServices) await this.addWindows(node);
     }
     await followSource(this.kube, this.objects);
     for (const service of this.kube.objects("Service")) this.dirty.add(keyOf(service));
@@ -108,13 +120,14 @@ export class ServiceProxies {
     this.kube.watch("EndpointSlice", resourceVersion, ({ type, object }) =>
       this.sliceChanged(object, type === "DELETED"),
     );
-    await this.startWindows();
+    await this.startAndSettle();
     this.schedule.begin();
   }
 
   /** The kube-proxy of a node ends; what it has programmed stays. Rules of Linux are those of its successor. */
   stopOn(node: string): void {
     this.windows.delete(node);
+    this.unstarted.delete(node);
     this.troubles.delete(node);
     this.misnamed.delete(node);
     this.health.stopOn(node);
@@ -122,38 +135,67 @@ export class ServiceProxies {
 
   /** A kube-proxy begins on a node that had none. */
   async startOn(node: ClusterNode): Promise<void> {
-    const { file, clock } = this.cluster;
+    const { file } = this.cluster;
     const isServed = file.kubeProxy.enabled && driverTraits(file.network.driver).hasServices;
     this.serveHealth(node);
     if (node.hns === undefined || !isServed) return;
-    const proxy = await this.createWindowsProxy(node);
-    this.windows.set(node.spec.name, proxy);
-    const result = await proxy.start();
-    if (result.state !== "waiting") return;
-    clock.runUntil(clock.nowMs + result.retryAfterMs);
-    await proxy.start();
+    await this.addWindows(node);
+    await this.startAndSettle();
+  }
+
+  private async addWindows(node: ClusterNode): Promise<Unstarted> {
+    const { clock, file } = this.cluster;
+    const { name } = node.spec;
+    const vip = await this.kubelets.get(name)?.reserveSourceVip();
+    const lacksVip =
+      vip === undefined && file.network.plugin === "flannel" && file.network.backend === "vxlan";
+    this.windows.set(name, this.createWindowsProxy(node, vip));
+    const begun: Unstarted = { node, lacksVip, nextAtMs: clock.nowMs };
+    this.unstarted.set(name, begun);
+    return begun;
   }
 
   /** On an overlay network kube-proxy waits some seconds before it looks again (kube-proxy.md §2.2). */
-  private async startWindows(): Promise<void> {
-    const results = [];
-    for (const proxy of this.windows.values()) results.push(await proxy.start());
-    const waits = results.flatMap((result) => (result.state === "waiting" ? [result.retryAfterMs] : []));
-    if (waits.length === 0) return;
+  private async startAndSettle(): Promise<void> {
+    await this.goOnStarting();
     const { clock } = this.cluster;
-    clock.runUntil(clock.nowMs + Math.max(...waits));
-    for (const proxy of this.windows.values()) await proxy.start();
+    const waits = [...this.unstarted.values()].flatMap(({ nextAtMs }) => nextAtMs ?? []);
+    if (waits.length === 0) return;
+    clock.runUntil(Math.max(clock.nowMs, ...waits));
+    await this.goOnStarting();
+  }
+
+  /** Each kube-proxy that waits looks for its network again when its time has come, for ever if need be (§2.2). */
+  private async goOnStarting(): Promise<void> {
+    const { nowMs } = this.cluster.clock;
+    for (const [name, { node, lacksVip, nextAtMs = Number.POSITIVE_INFINITY }] of this.unstarted) {
+      if (nextAtMs > nowMs) continue;
+      const begun = lacksVip ? await this.addWindows(node) : { node, lacksVip };
+      const result = await this.windows.get(name)?.start();
+      if (result === undefined || result.state === "running") this.unstarted.delete(name);
+      else {
+        const { finding } = result;
+        const again = result.state === "waiting" ? { nextAtMs: nowMs + result.retryAfterMs } : {};
+        this.unstarted.set(name, { node, lacksVip: begun.lacksVip, finding, ...again });
+      }
+    }
   }
 
   /** When a kube-proxy has something to do though no object changes; undefined: never. */
   get nextAtMs(): number | undefined {
-    return this.windows.size === 0 ? undefined : this.schedule.nextAtMs;
+    if (this.windows.size === 0) return undefined;
+    // A network comes while others work, and is looked for behind them: nobody has to wake up each second for it.
+    const settling = [...this.unstarted].flatMap(([name, { nextAtMs }]) =>
+      this.windows.get(name)?.isSettling === true ? (nextAtMs ?? []) : [],
+    );
+    return Math.min(this.schedule.nextAtMs, ...settling);
   }
 
   /** Brings every node up to date. Once in a period each kube-proxy that repairs compares HNS with what it programmed. */
   async sync(progress?: (done: number, total: number) => void): Promise<void> {
     this.syncLinux();
     this.health.sync();
+    await this.goOnStarting();
     const request = this.schedule.request();
     let done = 0;
     for (const [node, proxy] of this.windows) {
@@ -181,7 +223,10 @@ export class ServiceProxies {
   /** What keeps Services from working on Windows nodes now. */
   listTroubles(): readonly ServiceTrouble[] {
     const found = [...this.troubles.values()].flatMap((ofNode) => [...ofNode.values()].flat());
-    return [...this.misnamed.values(), ...found];
+    const unstarted = [...this.unstarted].flatMap(([node, { finding }]) =>
+      finding === undefined ? [] : [{ node, namespace: "", name: "", finding }],
+    );
+    return [...unstarted, ...this.misnamed.values(), ...found];
   }
 
   private note(node: string, { families }: SyncReport): void {
@@ -247,9 +292,8 @@ export class ServiceProxies {
     });
   }
 
-  private async createWindowsProxy(node: ClusterNode): Promise<KubeProxy> {
+  private createWindowsProxy(node: ClusterNode, vip: Ipv4 | undefined): KubeProxy {
     const { network, kubeProxy } = this.cluster.file;
-    const vip = await this.kubelets.get(node.spec.name)?.reserveSourceVip();
     const hostname = this.hostnameOf(node);
     this.noteName(node, hostname);
     return createKubeProxy({

@@ -90,6 +90,11 @@ export class KubeProxy {
     return this.phase === "settling" ? this.startSettled(name, read) : this.startFound(name, read);
   }
 
+  /** It has seen its overlay network and lets that settle, before it runs. */
+  get isSettling(): boolean {
+    return this.phase === "settling";
+  }
+
   /** The families that are proxied, the primary one first; none before the start. */
   get families(): readonly IpFamily[] {
     return this.proxiers.map(({ family }) => family);

@@ -10,6 +10,7 @@ import {
   openSessionWorld,
   podOf,
   podsOf,
+  service,
 } from "../../testing/session-world.ts";
 import type { Compat } from "../file/cluster-file.ts";
 import { openSession, readInput } from "../mod.ts";
@@ -193,6 +194,28 @@ describe("what the reference leaves behind, and better does not (control-planes.
     },
   );
 });
+
+// kube-proxy.md §2.2: it looks for its network every second, for ever, and lets an overlay network settle for ten.
+it.each(COMBINATIONS)(
+  "%s, %s: kube-proxy waits for the network of a node that came up in an outage",
+  async (backend, compat) => {
+    const world = await open(
+      backend,
+      compat,
+      PODS + service("lin", "selector: {app: lin}, ports: [{port: 80, targetPort: 8080}]"),
+    );
+    const troubles = (): readonly string[] =>
+      world.session.troubles().map(({ reference, code }) => `${reference} ${code}`);
+    await world.session.setApiServer("down");
+    await change(world, "win-1", { do: "stop" }, { do: "start" });
+    // The network of host-gw is stored.
+    expect(troubles().includes("node/win-1 kube-proxy-network-missing")).toBe(backend === "vxlan");
+    await world.session.setApiServer("up");
+    await world.session.passTime(60_000);
+    expect(world.session.troubles()).toEqual([]);
+    expect(ask(world, podOf(world, "win", "win-1"), "service/lin", { port: 80 })).toContain("lin saw");
+  },
+);
 
 it("is reached by the library, mullion/cluster", async () => {
   const text = clusterText("network: { plugin: flannel, backend: vxlan }");
