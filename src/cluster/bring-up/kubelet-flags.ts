@@ -27,6 +27,19 @@ export function registrationFlags(hostname: string): readonly string[] {
   ];
 }
 
+/** What both generations of the scripts have, in one run. */
+function clusterFlags({ kubeDnsServiceIP }: ScriptParameters): readonly string[] {
+  return [
+    "--enable-debugging-handlers",
+    `--cluster-dns=${kubeDnsServiceIP}`,
+    "--cluster-domain=cluster.local",
+    `--kubeconfig=${KUBECONFIG}`,
+    "--hairpin-mode=promiscuous-bridge",
+    "--image-pull-progress-deadline=20m",
+    "--cgroups-per-qos=false",
+  ];
+}
+
 /** `Kubelet-Options` of helper.psm1. */
 export function startFlags(
   hostname: string,
@@ -38,13 +51,7 @@ export function startFlags(
     "--v=6",
     "--pod-infra-container-image=mcr.microsoft.com/k8s/core/pause:1.2.0",
     '--resolv-conf=""',
-    "--enable-debugging-handlers",
-    `--cluster-dns=${parameters.kubeDnsServiceIP}`,
-    "--cluster-domain=cluster.local",
-    `--kubeconfig=${KUBECONFIG}`,
-    "--hairpin-mode=promiscuous-bridge",
-    "--image-pull-progress-deadline=20m",
-    "--cgroups-per-qos=false",
+    ...clusterFlags(parameters),
     String.raw`--log-dir=C:\k`,
     "--logtostderr=false",
     '--enforce-node-allocatable=""',
@@ -68,13 +75,7 @@ export function serviceFlags(
     "--pod-infra-container-image=kubeletwin/pause",
     '--resolv-conf=""',
     "--allow-privileged=true",
-    "--enable-debugging-handlers",
-    `--cluster-dns=${parameters.kubeDnsServiceIP}`,
-    "--cluster-domain=cluster.local",
-    `--kubeconfig=${KUBECONFIG}`,
-    "--hairpin-mode=promiscuous-bridge",
-    "--image-pull-progress-deadline=20m",
-    "--cgroups-per-qos=false",
+    ...clusterFlags(parameters),
     String.raw`--log-dir=C:\k\logs\kubelet`,
     "--logtostderr=false",
     '--enforce-node-allocatable=""',

@@ -1,14 +1,6 @@
 /** The verbs that need a cluster, as the command line hands them over: parsed, checked, nothing read yet. */
-import type {
-  AdapterSpec,
-  BringUpFault,
-  Runtime,
-  ScriptEdit,
-  ScriptParameters,
-  ScriptSet,
-} from "../../cluster/bring-up/options.ts";
+import type { BringUpOptions, ScriptParameters } from "../../cluster/bring-up/options.ts";
 import type { FlanneldRelease } from "../../flannel/release.ts";
-import type { Prefix } from "../../net/prefix.ts";
 import type { NodeChange } from "../../cluster/life/node-change.ts";
 import type { CniVerbs } from "./cni/verbs.ts";
 import type { HnsVerbs } from "./hns/verbs.ts";
@@ -133,21 +125,13 @@ export interface DemoRequest {
 }
 
 /** What is undefined, or not there, is as the cluster has it. */
-export interface BringUpRequest {
+export interface BringUpRequest
+  extends Omit<BringUpOptions, "node" | "flanneld" | "parameters" | "apiServer"> {
   /** At least one file. */
   readonly inputs: InputPaths;
   readonly node: string | undefined;
-  readonly scripts: ScriptSet;
-  readonly runtime: Runtime;
   readonly flanneld: FlanneldRelease | undefined;
   readonly parameters: Partial<ScriptParameters>;
-  readonly environment: Readonly<Record<string, string>>;
-  readonly adapters: readonly AdapterSpec[];
-  readonly faults: ReadonlySet<BringUpFault>;
-  readonly edits: ReadonlySet<ScriptEdit>;
-  readonly formerRange: Prefix | undefined;
-  readonly runs: number;
-  readonly patienceMs: number;
   readonly apiServer: string | undefined;
   readonly output: "table" | "wide" | "json";
 }
