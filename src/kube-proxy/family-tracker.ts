@@ -14,7 +14,12 @@ import {
   joinSlices,
   trackSlice,
 } from "./tracked-endpoints.ts";
-import { type ReadingRules, type TrackedService, trackService } from "./tracked-service.ts";
+import {
+  type ReadingRules,
+  type TrackedService,
+  healthCheckPortOf,
+  trackService,
+} from "./tracked-service.ts";
 
 /** The positions up to which a node has read. */
 export interface TrackerPosition {
@@ -33,6 +38,8 @@ export class FamilyTracker {
   private readonly rules: ReadingRules;
   /** By `namespace/name`; Services without ports of this family are not there. */
   private readonly services: Map<string, TrackedService> = new Map();
+  /** Those of them with a `healthCheckNodePort`: few among many, and every node asks for them. */
+  private readonly checked: Map<string, TrackedService> = new Map();
   private readonly slices: Map<string, Map<string, TrackedSlice>> = new Map();
   /** Joined when somebody asks. */
   private readonly joined: Map<string, TrackedEndpoints> = new Map();
@@ -51,6 +58,8 @@ export class FamilyTracker {
     if ((before?.fingerprint ?? "") === (after?.fingerprint ?? "")) return;
     if (after === undefined || after.ports.length === 0) this.services.delete(key);
     else this.services.set(key, after);
+    if (after === undefined || healthCheckPortOf(after) === 0) this.checked.delete(key);
+    else this.checked.set(key, after);
     this.serviceLog.add(key, this.services.size);
   }
 
@@ -73,6 +82,11 @@ export class FamilyTracker {
   /** All Services with ports of this family, by `namespace/name`. */
   allServices(): Iterable<readonly [string, TrackedService]> {
     return this.services.entries();
+  }
+
+  /** All Services that are asked for their health, by `namespace/name`. */
+  checkedServices(): Iterable<readonly [string, TrackedService]> {
+    return this.checked.entries();
   }
 
   /** The endpoints of a Service; undefined when no slice names it. */

@@ -49,6 +49,11 @@ export interface TrackedService {
   readonly fingerprint: string;
 }
 
+/** The port at which a Service is asked for its health; 0: it is not. */
+export function healthCheckPortOf({ ports }: TrackedService): number {
+  return ports[0]?.healthCheckNodePort ?? 0;
+}
+
 /** What of a version shows already when objects are read. */
 export type ReadingRules = Pick<
   Behaviour,

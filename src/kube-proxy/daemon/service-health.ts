@@ -6,6 +6,7 @@ import type { IpFamily } from "../../net/ip.ts";
 import type { Behaviour } from "../behaviour.ts";
 import type { ProxyObjects } from "../proxy-objects.ts";
 import { endpointOn } from "../tracked-endpoints.ts";
+import { healthCheckPortOf } from "../tracked-service.ts";
 import { type HttpAnswer, JSON_HEADERS, type Listen, type Listener } from "./http-answer.ts";
 
 /** What a Service's health check is about. */
@@ -30,9 +31,8 @@ export function checkedServices(
   const found = new Map<string, { namespace: string; name: string; port: number; addresses: Set<string> }>();
   for (const family of families) {
     const tracker = objects.tracker(family, behaviour);
-    for (const [key, service] of tracker.allServices()) {
-      const port = service.ports[0]?.healthCheckNodePort ?? 0;
-      if (port === 0) continue;
+    for (const [key, service] of tracker.checkedServices()) {
+      const port = healthCheckPortOf(service);
       const { namespace, name } = service;
       const entry = found.get(key) ?? { namespace, name, port, addresses: new Set<string>() };
       found.set(key, entry);
