@@ -1,5 +1,8 @@
 import { type ViteUserConfig, defineConfig } from "vitest/config";
 
+/** Every run says what each test asserts; `tools/test-inventory.ts` reads it. */
+const COUNT = "test/count-assertions.ts";
+
 /**
  * `unit`: tables, walks, properties and small fixed-seed slices; at most two minutes on two cores.
  * `long`: fuzz, random sequences and crash loops, with the seed printed.
@@ -26,7 +29,7 @@ const config: ViteUserConfig = defineConfig({
           exclude: ["**/*.long.test.ts", "**/*.live.test.ts", "**/node_modules/**"],
           // Five seconds are short on a machine that does something else besides.
           testTimeout: 20_000,
-          setupFiles: ["test/fixed-seed.ts"],
+          setupFiles: ["test/fixed-seed.ts", COUNT],
           // What is waited for comes at once; a busy machine only needs more patience.
           expect: { poll: { timeout: 4_500 } },
           isolate: false,
@@ -38,6 +41,7 @@ const config: ViteUserConfig = defineConfig({
         test: {
           name: "long",
           include: ["src/**/*.long.test.ts", "test/long/**/*.test.ts"],
+          setupFiles: [COUNT],
           testTimeout: 1_800_000,
           maxWorkers: "100%",
         },
@@ -46,6 +50,7 @@ const config: ViteUserConfig = defineConfig({
         test: {
           name: "live",
           include: ["src/**/*.live.test.ts", "test/live/**/*.test.ts"],
+          setupFiles: [COUNT],
           testTimeout: 120_000,
           fileParallelism: false,
         },
@@ -54,6 +59,7 @@ const config: ViteUserConfig = defineConfig({
         test: {
           name: "package",
           include: ["test/package/**/*.package.test.ts"],
+          setupFiles: [COUNT],
           testTimeout: 180_000,
         },
       },
@@ -61,6 +67,7 @@ const config: ViteUserConfig = defineConfig({
         test: {
           name: "wine",
           include: ["test/wine/**/*.wine.test.ts"],
+          setupFiles: [COUNT],
           testTimeout: 120_000,
           hookTimeout: 180_000,
           expect: { poll: { timeout: 20_000 } },

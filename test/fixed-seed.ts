@@ -1,4 +1,4 @@
 /** `npm test` draws the same values every time; `npm run test:long` draws fresh ones and prints their seed. */
 import fc from "fast-check";
 
-fc.configureGlobal({ seed: 20_348 });
+fc.configureGlobal({ ...fc.readConfigureGlobal(), seed: 20_348 });
