@@ -1,16 +1,5 @@
 /** What the commands shown in the documentation print. */
-import { runHnsdiag } from "../src/cmd/hnsdiag/program.ts";
-import { runPktmon } from "../src/cmd/pktmon/program.ts";
-import { runVfpctrl } from "../src/cmd/vfpctrl/program.ts";
-import { bringUp } from "../src/cmd/mullion/bring-up.ts";
-import { demo } from "../src/cmd/mullion/demo.ts";
-import { get } from "../src/cmd/mullion/get.ts";
-import { get as getHns } from "../src/cmd/mullion/hns/get.ts";
-import { runMullion } from "../src/cmd/mullion/program.ts";
-import { trace } from "../src/cmd/mullion/trace.ts";
-import { verify } from "../src/cmd/mullion/verify.ts";
-import { diff, ports, show } from "../src/cmd/mullion/vfp/vfp.ts";
-import { MemoryTerminal } from "../src/testing/memory-terminal.ts";
+import { runCommand } from "./run-command.ts";
 import { readFiles } from "./source-files.ts";
 
 /** The files that commands in the documentation may read. */
@@ -18,20 +7,9 @@ function exampleFiles(): Readonly<Record<string, string>> {
   return Object.fromEntries(readFiles("examples/**/*.{yaml,txt}").map(({ path, text }) => [path, text]));
 }
 
-/** Programs other than mullion itself. */
-const PROGRAMS: Readonly<
-  Record<string, (argv: readonly string[], terminal: MemoryTerminal) => Promise<number>>
-> = { hnsdiag: runHnsdiag, vfpctrl: runVfpctrl, pktmon: runPktmon };
-
 /** Standard output of a command line, run in this process. Files that it writes stay in memory. */
 async function outputOf(program: string, argv: readonly string[]): Promise<string> {
-  const terminal = new MemoryTerminal(exampleFiles());
-  const verbs = { trace, get, bringUp, demo, verify, hns: { get: getHns }, vfp: { ports, show, diff } };
-  const run = PROGRAMS[program];
-  const exitCode =
-    run === undefined
-      ? await runMullion({ argv, verbs, terminal, version: "0", isDebug: true })
-      : await run(argv, terminal);
+  const { exitCode, terminal } = await runCommand([program, ...argv], exampleFiles());
   if (exitCode === 2 || terminal.output === "")
     throw new Error(`${program} ${argv.join(" ")} ends with ${exitCode}: ${terminal.errors}`);
   // Tools of Windows end their lines in another way than a page does, and some of them with a blank.

@@ -1,0 +1,68 @@
+/** Runs command lines of mullion and of the tools of Windows in this process, on a terminal and files in memory. */
+import { runHnsdiag } from "../src/cmd/hnsdiag/program.ts";
+import { runPktmon } from "../src/cmd/pktmon/program.ts";
+import { runVfpctrl } from "../src/cmd/vfpctrl/program.ts";
+import { bringUp } from "../src/cmd/mullion/bring-up.ts";
+import { demo } from "../src/cmd/mullion/demo.ts";
+import { get } from "../src/cmd/mullion/get.ts";
+import { dump } from "../src/cmd/mullion/hns/dump.ts";
+import { get as getHns } from "../src/cmd/mullion/hns/get.ts";
+import { lint } from "../src/cmd/mullion/lint.ts";
+import { runMullion } from "../src/cmd/mullion/program.ts";
+import { trace } from "../src/cmd/mullion/trace.ts";
+import type { Verbs } from "../src/cmd/mullion/verbs.ts";
+import { verify } from "../src/cmd/mullion/verify.ts";
+import { diff, ports, show } from "../src/cmd/mullion/vfp/vfp.ts";
+import { MemoryTerminal } from "../src/testing/memory-terminal.ts";
+
+/** For what works on the machine: it has its help, and cannot be run here. */
+async function notHere(): Promise<never> {
+  return Promise.reject(new Error("this verb works on the machine and is not run here"));
+}
+
+/** All verbs, so that the help and the advice for a wrong word are those of the executable. */
+export const VERBS: Verbs = {
+  trace,
+  get,
+  verify,
+  lint,
+  bringUp,
+  demo,
+  up: notHere,
+  apply: notHere,
+  delete: notHere,
+  down: notHere,
+  node: notHere,
+  controlPlane: notHere,
+  pass: notHere,
+  cni: { attach: notHere, gc: notHere, status: notHere, version: notHere },
+  hns: { get: getHns, dump, serve: notHere, watch: notHere, restore: notHere, fault: notHere },
+  kube: { serve: notHere },
+  vfp: { ports, show, diff },
+  wine: notHere,
+};
+
+/** Programs other than mullion itself. */
+const PROGRAMS: Readonly<
+  Record<string, (argv: readonly string[], terminal: MemoryTerminal) => Promise<number>>
+> = { hnsdiag: runHnsdiag, vfpctrl: runVfpctrl, pktmon: runPktmon };
+
+/** What a command printed, and the files that it wrote. */
+export interface CommandRun {
+  readonly exitCode: number;
+  readonly terminal: MemoryTerminal;
+}
+
+/** Runs one command line: the program and its words. Files that it writes stay in memory. */
+export async function runCommand(
+  [program = "", ...argv]: readonly string[],
+  files: Readonly<Record<string, string>>,
+): Promise<CommandRun> {
+  const terminal = new MemoryTerminal(files);
+  const run = PROGRAMS[program];
+  const exitCode =
+    run === undefined
+      ? await runMullion({ argv, verbs: VERBS, terminal, version: "0", isDebug: true })
+      : await run(argv, terminal);
+  return { exitCode, terminal };
+}
