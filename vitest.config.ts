@@ -1,4 +1,5 @@
 import { type ViteUserConfig, defineConfig } from "vitest/config";
+import { slowTests } from "./tools/slow-tests.ts";
 
 /** Every run says what each test asserts; `tools/test-inventory.ts` reads it. */
 const COUNT = "test/count-assertions.ts";
@@ -12,6 +13,7 @@ const COUNT = "test/count-assertions.ts";
  * Nothing in `src/` keeps module state (`tools/tidy.test.ts` checks it), so files may share a worker.
  */
 const config: ViteUserConfig = defineConfig({
+  plugins: [slowTests()],
   // Examples and tests import `mullion/hns` as users do, and get the sources.
   resolve: { conditions: ["mullion-source"] },
   ssr: { resolve: { conditions: ["mullion-source"] } },
@@ -29,7 +31,7 @@ const config: ViteUserConfig = defineConfig({
           exclude: ["**/*.long.test.ts", "**/*.live.test.ts", "**/node_modules/**"],
           // Five seconds are short on a machine that does something else besides.
           testTimeout: 20_000,
-          setupFiles: ["test/fixed-seed.ts", COUNT],
+          setupFiles: ["test/fixed-seed.ts", COUNT, "test/processor-time.ts"],
           // What is waited for comes at once; a busy machine only needs more patience.
           expect: { poll: { timeout: 4_500 } },
           isolate: false,
