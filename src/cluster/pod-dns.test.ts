@@ -3,11 +3,11 @@ import { defined } from "../base/assert.ts";
 import type { DnsSettings } from "../host/compartment.ts";
 import type { OperatingSystem } from "../host/stack-profile.ts";
 import type { PodSpec as KubePodSpec } from "../kube/objects.ts";
-import { formatIp } from "../net/ip.ts";
+import { type Ipv4, formatIp } from "../net/ip.ts";
 import { ip } from "../testing/stack-world.ts";
 import type { PodSpec } from "./file/cluster-file.ts";
 import { parseClusterFile } from "./file/parse-cluster-file.ts";
-import { type PodDns, type PodDnsOptions, podDns } from "./pod-dns.ts";
+import { type PodDns, type PodDnsOptions, podDns, podHosts } from "./pod-dns.ts";
 import { raiseMachines } from "./raise-machines.ts";
 
 const NODE: DnsSettings = {
@@ -190,4 +190,23 @@ describe("the way to the pod's resolver", () => {
   it("is a file on Linux", async () => {
     expect(await settingsOn("lin-1", "{plugin: win-bridge}")).toEqual(dnsOf({}).settings);
   });
+});
+
+it("a pod's hosts file has its own name and the aliases of its manifest (DT-167)", () => {
+  const metadata = { name: "web-0", namespace: "default", uid: "u", resourceVersion: "1" };
+  const hostAliases = [{ ip: "10.9.9.9", hostnames: ["db", "db.corp.example"] }, { ip: "10.9.9.8" }];
+  const hosts = podHosts(
+    { apiVersion: "v1", kind: "Pod", metadata, spec: { containers: [], hostAliases } },
+    0x0af4_010a as Ipv4,
+  );
+  expect([...hosts].map(([name, ips]) => `${name} ${ips.map(formatIp).join(" ")}`)).toEqual([
+    "web-0 10.244.1.10",
+    "db 10.9.9.9",
+    "db.corp.example 10.9.9.9",
+  ]);
+  const named = podHosts(
+    { apiVersion: "v1", kind: "Pod", metadata, spec: { containers: [], hostname: "www" } },
+    0x0af4_010a as Ipv4,
+  );
+  expect([...named.keys()]).toEqual(["www"]);
 });

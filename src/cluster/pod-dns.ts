@@ -4,10 +4,21 @@
  * the CNI capability `dns` to HNS, and Windows' resolver makes less of it (`host/resolver/candidate-names.ts`).
  */
 import type { DnsSettings } from "../host/compartment.ts";
+import { type HostsFile, parseHostsFile } from "../host/resolver/hosts-file.ts";
 import type { OperatingSystem } from "../host/stack-profile.ts";
-import type { PodSpec } from "../kube/objects.ts";
+import type { Pod, PodSpec } from "../kube/objects.ts";
 import type { KnowledgeCode } from "../knowledge/codes.ts";
-import { type Ip, parseIp } from "../net/ip.ts";
+import { type Ip, formatIp, parseIp } from "../net/ip.ts";
+
+/**
+ * The hosts file that a kubelet makes for a pod in its own network (pkg/kubelet/kubelet_pods.go, managedHostsFileContent):
+ * the pod's own name, and the aliases of its manifest. Windows pods get it as well.
+ */
+export function podHosts({ metadata, spec }: Pod, address: Ip): HostsFile {
+  const own = [formatIp(address), spec?.hostname ?? metadata?.name ?? ""];
+  const aliases = (spec?.hostAliases ?? []).map(({ ip, hostnames = [] }) => [ip, ...hostnames]);
+  return parseHostsFile([own, ...aliases].map((words) => words.join(" ")).join("\n"));
+}
 
 export interface PodDnsOptions {
   readonly spec: Pick<PodSpec, "dnsPolicy" | "dnsConfig" | "hostNetwork">;

@@ -1,11 +1,15 @@
 /** A parsed cluster file → its machines, cabled and booted, with their pod networks and without pods. */
-import { assert } from "../base/assert.ts";
+import { assert, defined } from "../base/assert.ts";
 import { VirtualClock } from "../base/clock.ts";
 import type { Environment } from "../base/environment.ts";
 import { Prng } from "../base/prng.ts";
-import { Underlay } from "../fabric/underlay.ts";
+import type { MemoryDevice } from "../device/memory-pair.ts";
+import { DhcpServer } from "../fabric/dhcp-server.ts";
+import { PhysicalHostSwitch } from "../fabric/physical-host-switch.ts";
+import { ROUTER_MAC, Underlay } from "../fabric/underlay.ts";
+import type { Ipv4 } from "../net/ip.ts";
 import type { Mac } from "../net/mac.ts";
-import { makeCabling } from "./cabling.ts";
+import { lastIp } from "../net/prefix.ts";
 import type { Cluster, ClusterNode } from "./cluster.ts";
 import { NO_OBJECTS } from "./cluster-objects.ts";
 import type { ClusterFile, NodeSpec } from "./file/cluster-file.ts";
@@ -15,10 +19,58 @@ import { NodeFiles } from "./flannel/node-files.ts";
 import { joinOverlay, makeNetworks } from "./networks/make-networks.ts";
 import { allNetworks } from "./networks/networks-of-node.ts";
 import { addSecondFamilyRoutes } from "./second-family.ts";
-import { serveDhcp } from "./serve-dhcp.ts";
 import { servePorts } from "./serve-ports.ts";
 import { type NodeEquipment, addPodRoutes, bootWindowsNode } from "./windows-node.ts";
 import { WindowsKubelet } from "./windows-pods.ts";
+
+/**
+ * The DHCP server of the underlay: on the router, as in most small networks. Nothing where the file asks for none. The
+ * first and the last address of its range are nobody's.
+ */
+function serveDhcp({ underlay: spec }: ClusterFile, { router }: Underlay): void {
+  if (spec.dhcp === undefined) return;
+  const { range, leaseSeconds } = spec.dhcp;
+  const { compartment } = router;
+  const server = new DhcpServer({
+    compartment,
+    netInterface: defined(compartment.interfaceOf(spec.router), "the router has its address"),
+    subnet: spec.subnet,
+    first: (Number(range.address) + 1) as Ipv4,
+    last: (Number(lastIp(range)) - 1) as Ipv4,
+    router: spec.router,
+    dnsServers: [],
+    leaseSeconds,
+  });
+  assert(server.start() === undefined, "the router serves DHCP and nothing else");
+}
+
+/** Gives a node the end of its cable. */
+type Cabling = (spec: NodeSpec, mac: Mac) => MemoryDevice;
+
+function fabricCabling(env: Environment, file: ClusterFile, underlay: Underlay): Cabling {
+  const fabric = new PhysicalHostSwitch(env, "fabric");
+  underlay.physicalHost = fabric;
+  for (const rule of file.underlay.deny) fabric.deny(rule);
+  const router = { name: "router", mac: ROUTER_MAC, addresses: [file.underlay.router], isRouter: true };
+  underlay.segment.addPort("fabric", fabric.connect(router));
+  return ({ name, address, podCIDR, hasMacSpoofing }, mac) =>
+    fabric.connect({
+      name,
+      mac,
+      addresses: [address],
+      ranges: [podCIDR],
+      refusesOtherMacs: !hasMacSpoofing,
+    });
+}
+
+/**
+ * What the nodes' adapters hang on: the segment, or for an L2Tunnel network the switch of the physical host that they run
+ * on (dataplane.md §2.5).
+ */
+function makeCabling(env: Environment, file: ClusterFile, underlay: Underlay): Cabling {
+  if (file.network.driver === "L2Tunnel") return fabricCabling(env, file, underlay);
+  return ({ name, hasMacSpoofing }, mac) => underlay.connect(name, hasMacSpoofing ? {} : { onlyMac: mac });
+}
 
 /** MACs of the nodes' adapters count up from here, so that the first node has 00-15-5D-00-00-11. */
 const FIRST_NODE_MAC = 0x0015_5d00_0011;

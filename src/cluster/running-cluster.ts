@@ -10,7 +10,6 @@ import { type Ip, formatIp } from "../net/ip.ts";
 import { formatPrefix } from "../net/prefix.ts";
 import { builtInObjects, ownPods } from "./built-in-objects.ts";
 import type { Cluster, ClusterPod } from "./cluster.ts";
-import { clusterTroubles } from "./cluster-troubles.ts";
 import { type ClusterObjects, objectsOf, slicesByService } from "./cluster-objects.ts";
 import { FlannelDaemons } from "./flannel/flannel-daemons.ts";
 import { IngressRouting } from "./ingress-routing.ts";
@@ -19,13 +18,20 @@ import { NodeLife } from "./life/node-life.ts";
 import { NameService } from "./name-service.ts";
 import { NodeRepairs, type RepairCount } from "./node-repairs.ts";
 import { SETTLE_MS } from "./open-cluster.ts";
-import { type PortConflict, PodServers } from "./pod-servers.ts";
 import type { Machines } from "./raise-machines.ts";
 import { type PodOutcome, RunningPods } from "./running-pods.ts";
 import type { Finding, ServicePortStatus } from "../kube-proxy/mod.ts";
+import { PodServers, type PortConflict } from "./serve-ports.ts";
 import { ServiceProxies, type ServiceTrouble } from "./service-proxies.ts";
 import { SessionEvents } from "./session-events.ts";
-import { type PodNote, flannelNotes, machineNotes, podNotes, serviceNotes } from "./session-notes.ts";
+import {
+  type PodNote,
+  clusterTroubles,
+  flannelNotes,
+  machineNotes,
+  podNotes,
+  serviceNotes,
+} from "./session-notes.ts";
 import {
   type ApplyReport,
   type ApplyResult,

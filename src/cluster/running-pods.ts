@@ -13,8 +13,7 @@ import type { Cluster, ClusterNode, ClusterPod } from "./cluster.ts";
 import type { PodSpec } from "./file/cluster-file.ts";
 import type { DnsSettings } from "../host/compartment.ts";
 import type { Kubelet } from "./kubelet.ts";
-import type { PodDns } from "./pod-dns.ts";
-import { podHosts } from "./pod-hosts.ts";
+import { type PodDns, podHosts } from "./pod-dns.ts";
 import { NETWORK_ANNOTATION, sandboxOf } from "./pod-object.ts";
 
 /** What a kubelet has to say about a pod. */

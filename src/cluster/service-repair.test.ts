@@ -2,6 +2,7 @@
  * HNS loses and changes what kube-proxy made in a running cluster. A node of the temper `better` puts it right within a
  * sync period, counted and told; a node of `reference` does not (kube-proxy.md §3.14, §8 row H20).
  */
+import { SYNC_PERIOD_MS } from "./service-proxies.ts";
 import { beforeEach, describe, expect, it } from "vitest";
 import { defined } from "../base/assert.ts";
 import { createEndpoint, createLoadBalancer, listEndpoints, listLoadBalancers } from "../hcn/operations.ts";
@@ -17,7 +18,6 @@ import {
 } from "../testing/session-world.ts";
 import type { SessionEvent } from "./session.ts";
 import { type ServiceFrontEnd, viewServices } from "./service-view.ts";
-import { SYNC_PERIOD_MS } from "./sync-schedule.ts";
 
 const BOTH = `
 apiVersion: mullion/v1alpha1

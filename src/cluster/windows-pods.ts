@@ -24,8 +24,10 @@ import {
   getNetworkByName,
 } from "../hcn/operations.ts";
 import type { Compartment, DnsSettings } from "../host/compartment.ts";
+import { DHCP_WAIT_MS } from "../host/dhcp/dhcp-client.ts";
 import { IdentificationServer } from "../host/services/identification-server.ts";
 import { type Ipv4, type Ipv6, formatIp } from "../net/ip.ts";
+import { type Prefix, prefixContains, prefixOf } from "../net/prefix.ts";
 import { HostLocal } from "../plugins/host-local/plugin.ts";
 import { MemoryLeaseStore } from "../plugins/host-local/memory-lease-store.ts";
 import { Flannel } from "../plugins/flannel/plugin.ts";
@@ -49,8 +51,32 @@ import {
   sourceVip,
 } from "./networks/networks-of-node.ts";
 import { PodAddresses } from "./pod-addresses.ts";
-import { waitForLease } from "./pod-lease.ts";
 import { hcnClientOf } from "./windows-node.ts";
+
+/** What a Windows stack gives itself without a server: no address for a pod. */
+const OWN_ADDRESSES: Prefix = Object.freeze(prefixOf(0xa9fe_0000 as Ipv4, 16));
+
+function addressOf(compartment: Compartment): Ipv4 | undefined {
+  const ips = compartment.listInterfaces().flatMap(({ addresses }) => addresses.map(({ ip }) => ip));
+  return ips.find((ip) => typeof ip === "number");
+}
+
+/**
+ * Lets time pass until a DHCP server has given the pod an address: the kubelet's runtime waits until it is there.
+ * @throws CniError with the code `dhcp-no-lease` when nobody grants one while the stack asks for the first time.
+ */
+function waitForLease(compartment: Compartment, clock: VirtualClock): Ipv4 {
+  const endMs = clock.nowMs + DHCP_WAIT_MS;
+  for (let atMs = clock.nextAtMs(); atMs !== undefined && atMs <= endMs; atMs = clock.nextAtMs()) {
+    if (addressOf(compartment) !== undefined) break;
+    clock.step();
+  }
+  const address = addressOf(compartment);
+  if (address !== undefined && !prefixContains(OWN_ADDRESSES, address)) return address;
+  const own = address === undefined ? "" : `; its stack took ${formatIp(address)}`;
+  const message = `no DHCP server gave the pod an address within ${DHCP_WAIT_MS / 1_000} s${own}`;
+  throw new CniError(CNI_CODES.internal, message, { knowledge: "dhcp-no-lease" });
+}
 
 /** Where containerd looks for plugins on Windows; here they run in process, but the contract asks for it. */
 const CNI_PATH = String.raw`C:\Program Files\containerd\cni\bin`;

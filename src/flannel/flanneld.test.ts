@@ -1,6 +1,6 @@
+import { MemorySubnetFiles } from "../cluster/flannel/node-files.ts";
 import { describe, expect, it } from "vitest";
 import { fork } from "../base/fork.ts";
-import { MemorySubnetFiles } from "../cluster/flannel/memory-subnet-files.ts";
 import { kubeErrorOf } from "../kube/error.ts";
 import { formatIp } from "../net/ip.ts";
 import {

@@ -1,8 +1,33 @@
 /** The configuration files of a node: as the scripts fetch them, and as they write them (control-planes.md §2.4). */
 import type { JsonObject, JsonValue } from "../../hcn/client.ts";
-import type { NetworkMode, Runtime, ScriptParameters } from "./options.ts";
-import { scriptNetworkName } from "./options.ts";
-import { toPowerShellJson } from "./powershell-json.ts";
+import { type NetworkMode, type Runtime, type ScriptParameters, scriptNetworkName } from "./options.ts";
+
+const JSON_STEP = 4;
+
+function pad(columns: number): string {
+  return " ".repeat(columns);
+}
+
+/** `column`: where the value begins, which its members are indented from. */
+function write(value: JsonValue, column: number): string {
+  if (typeof value !== "object" || value === null) return JSON.stringify(value);
+  const inner = column + JSON_STEP;
+  if (Array.isArray(value)) {
+    const items = (value as readonly JsonValue[]).map((item) => `${pad(inner)}${write(item, inner)}`);
+    return `[\r\n${items.join(",\r\n")}\r\n${pad(column)}]`;
+  }
+  const members = Object.entries(value).flatMap(([name, member]) => {
+    if (member === undefined) return [];
+    const key = `${JSON.stringify(name)}:  `;
+    return [`${pad(inner)}${key}${write(member, inner + key.length)}`];
+  });
+  return `{\r\n${members.join(",\r\n")}\r\n${pad(column)}}`;
+}
+
+/** JSON as `ConvertTo-Json` of Windows PowerShell 5.1 prints it: what lies in the files that the scripts write. */
+export function toPowerShellJson(value: JsonValue): string {
+  return write(value, 0);
+}
 
 export const NET_CONF: string = String.raw`C:\k\net-conf.json`;
 export const FLANNEL_NET_CONF: string = String.raw`C:\etc\kube-flannel\net-conf.json`;

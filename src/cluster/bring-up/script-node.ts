@@ -1,10 +1,12 @@
 /** A Windows node as scripts see it: cards, files, variables, HNS, the API server, time, and programs that run. */
 import type { VirtualClock } from "../../base/clock.ts";
 import { defined } from "../../base/assert.ts";
+import { HcnError } from "../../hcn/error.ts";
+import { ForwardingHcnClient } from "../../hcn/forwarding-client.ts";
 import { SimulatedWindowsHost } from "../flannel/simulated-windows-host.ts";
 import type { NodeFiles } from "../flannel/node-files.ts";
-import type { HcnClient } from "../../hcn/client.ts";
-import { type HnsNetwork } from "../../hcn/v1-documents.ts";
+import type { Guid, HcnClient, HcnObjectKind, JsonObject } from "../../hcn/client.ts";
+import type { HnsNetwork } from "../../hcn/v1-documents.ts";
 import { listHnsNetworks } from "../../hcn/v1-operations.ts";
 import type { KnowledgeCode } from "../../knowledge/codes.ts";
 import { KubeError } from "../../kube/error.ts";
@@ -18,12 +20,50 @@ import type { ClusterFile } from "../file/cluster-file.ts";
 import { hcnClientOf } from "../windows-node.ts";
 import type { Lookout } from "./changes.ts";
 import type { NodeProcess } from "./node-process.ts";
-import type { BringUpOptions } from "./options.ts";
-import { scriptNetworkName } from "./options.ts";
+import { type BringUpOptions, scriptNetworkName } from "./options.ts";
 import { proxyFor } from "./proxy-environment.ts";
 import type { BringUpFinding } from "./report.ts";
 import { KUBECONFIG, type Management } from "./script-files.ts";
-import { StoppedHns } from "./stopped-hns.ts";
+
+/** Inferred: what callers get is ERROR_SERVICE_DISABLED (winerror.h 1058): nobody can start the service on demand. */
+const DISABLED = {
+  Error:
+    "The service cannot be started, either because it is disabled or because it has no enabled devices associated with it. ",
+  ErrorCode: 0x8007_0422,
+};
+
+function refuse(): Promise<never> {
+  return Promise.reject(
+    new HcnError("unknown", { reported: DISABLED, explanation: "hns-service-not-running" }),
+  );
+}
+
+/** HNS as programs meet it while its service does not run. */
+class StoppedHns extends ForwardingHcnClient {
+  override enumerate(): Promise<readonly Guid[]> {
+    return refuse();
+  }
+
+  override create(): Promise<Guid> {
+    return refuse();
+  }
+
+  override query(): Promise<JsonObject> {
+    return refuse();
+  }
+
+  override modify(): Promise<void> {
+    return refuse();
+  }
+
+  override delete(_kind: HcnObjectKind, _id: Guid): Promise<void> {
+    return refuse();
+  }
+
+  override call(): Promise<JsonObject> {
+    return refuse();
+  }
+}
 
 /** Where the scripts let host-local keep its book. */
 const RESERVATIONS = { dataDir: "/var/lib/cni/networks", name: "vxlan0" } as const;

@@ -3,7 +3,8 @@
  * rest with the cluster. What they do to packets lies in the cluster's stacks and in HNS; what they remember lies here.
  */
 import { defined } from "../../base/assert.ts";
-import { annotationsOf, DEFAULT_ANNOTATION_PREFIX } from "../../flannel/kube/annotations.ts";
+import { type Clock, type Task, type Timer, VirtualClock } from "../../base/clock.ts";
+import { DEFAULT_ANNOTATION_PREFIX, annotationsOf } from "../../flannel/kube/annotations.ts";
 import { KubeLeaseStore } from "../../flannel/kube/kube-lease-store.ts";
 import { NodeLeases } from "../../flannel/kube/node-leases.ts";
 import type { Finding } from "../../flannel/flannel-error.ts";
@@ -20,10 +21,45 @@ import { hcnClientOf } from "../windows-node.ts";
 import { FlannelDaemon } from "./flannel-daemon.ts";
 import { networkConfiguration } from "./network-configuration.ts";
 import type { NodeFiles } from "./node-files.ts";
-import { ProgramClock } from "./program-clock.ts";
 import { ReachableSource } from "./reachable-source.ts";
 import { SimulatedLinuxHost } from "./simulated-linux-host.ts";
 import { SimulatedWindowsHost } from "./simulated-windows-host.ts";
+
+/**
+ * The time of programs that belong to no world: what they have scheduled is kept apart from the world's clock, so that a
+ * fork has none of it. Says the world's time, and runs what is due when somebody asks it to.
+ */
+class ProgramClock implements Clock {
+  private readonly world: Pick<Clock, "nowMs">;
+  private readonly own = new VirtualClock();
+
+  constructor(world: Pick<Clock, "nowMs">) {
+    this.world = world;
+  }
+
+  get nowMs(): number {
+    return this.world.nowMs;
+  }
+
+  /** When something is due next; undefined: nothing is. */
+  get nextAtMs(): number | undefined {
+    return this.own.nextAtMs();
+  }
+
+  schedule(afterMs: number, task: Task): Timer {
+    this.runDue();
+    return this.own.schedule(afterMs, task);
+  }
+
+  cancel(timer: Timer): void {
+    this.own.cancel(timer);
+  }
+
+  /** Runs what the world's time has made due. */
+  runDue(): void {
+    if (this.own.nowMs < this.nowMs) this.own.runUntil(this.nowMs);
+  }
+}
 
 const ANNOTATIONS = annotationsOf(DEFAULT_ANNOTATION_PREFIX);
 

@@ -4,8 +4,8 @@
  */
 import type { RestartState } from "../../hcn/faults/fault.ts";
 import type { MemoryKube } from "../../kube/mod.ts";
-import type { Pod } from "../../kube/objects.ts";
-import { type Prefix, formatPrefix } from "../../net/prefix.ts";
+import type { Node, Pod } from "../../kube/objects.ts";
+import { type Prefix, formatPrefix, parsePrefix, prefixCovers, prefixesOverlap } from "../../net/prefix.ts";
 import { nodeObjects } from "../built-in-objects.ts";
 import type { Cluster, ClusterNode, ClusterPod } from "../cluster.ts";
 import type { NodeSpec } from "../file/cluster-file.ts";
@@ -14,8 +14,49 @@ import type { Kubelet } from "../kubelet.ts";
 import { RequestError } from "../request-error.ts";
 import type { RunningPods } from "../running-pods.ts";
 import type { ServiceProxies } from "../service-proxies.ts";
-import { checkJoinRange } from "./join-range.ts";
 import type { NodeChange, NodeStanding } from "./node-change.ts";
+
+/** A range has to hold the network's own addresses and some pods. */
+const LENGTH_MAX = 28;
+
+function refuse(message: string, advice: string): never {
+  throw new RequestError("node-action-impossible", message, advice);
+}
+
+/**
+ * Whether a node may join with a range for its pods: as the cluster file would be refused.
+ * @param nodes those that have ranges now.
+ * @throws RequestError for one that cannot be.
+ */
+function checkJoinRange(
+  { file }: Cluster,
+  text: string,
+  { spec }: ClusterNode,
+  nodes: readonly Node[],
+): Prefix {
+  const range = parsePrefix(text);
+  const shown = JSON.stringify(text);
+  const { clusterCIDR } = file.network;
+  if (range === undefined || typeof range.address !== "number")
+    return refuse(
+      `${shown} is no range of IPv4 addresses`,
+      "Write its first address and length, as 10.244.7.0/24.",
+    );
+  if (!prefixCovers(clusterCIDR, range) || range.length > LENGTH_MAX)
+    return refuse(
+      `${shown} is no range for the pods of a node of this cluster`,
+      `Choose one in ${formatPrefix(clusterCIDR)}, with a length up to /${LENGTH_MAX}.`,
+    );
+  for (const { metadata, spec: other } of nodes) {
+    const taken = parsePrefix(other?.podCIDR ?? "");
+    if (metadata.name !== spec.name && taken !== undefined && prefixesOverlap(taken, range))
+      return refuse(
+        `${shown} overlaps ${formatPrefix(taken)}, the range of node ${metadata.name}`,
+        "Choose a range that no other node has.",
+      );
+  }
+  return range;
+}
 
 export interface NodeLifeParts {
   readonly cluster: Cluster;

@@ -13,7 +13,30 @@ import type {
   VerifyService,
   VerifyServicePort,
 } from "./model.ts";
-import { PodBook } from "./pod-book.ts";
+
+/** The pods of the model by what slices name them by. */
+class PodBook {
+  private readonly byName: ReadonlyMap<string, VerifyPod>;
+  private readonly byAddress: ReadonlyMap<Ip, VerifyPod>;
+
+  constructor(pods: readonly VerifyPod[]) {
+    this.byName = new Map(pods.map((pod) => [pod.reference.slice("pod/".length), pod]));
+    this.byAddress = new Map(pods.filter((pod) => !pod.isHostNetwork).map((pod) => [pod.address, pod]));
+  }
+
+  get(name: string): VerifyPod | undefined {
+    return this.byName.get(name);
+  }
+
+  find(
+    target: { readonly kind?: string; readonly namespace?: string; readonly name?: string } | undefined,
+    address: Ip,
+    namespace: string,
+  ): VerifyPod | undefined {
+    if (target?.kind !== "Pod" || target.name === undefined) return this.byAddress.get(address);
+    return this.get(`${target.namespace ?? namespace}/${target.name}`);
+  }
+}
 
 const DNS_PORT = 53;
 /** The time of session affinity that nobody asked for. */

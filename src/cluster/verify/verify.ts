@@ -1,24 +1,76 @@
 /** The whole check: cells, their observation in a copy, the comparison, the report. */
+import { defined } from "../../base/assert.ts";
+import { type KnowledgeCode, isKnowledgeCode } from "../../knowledge/codes.ts";
 import { FLOWS } from "../../knowledge/expectations.ts";
-import type { Ip } from "../../net/ip.ts";
+import { type Ip, formatIp } from "../../net/ip.ts";
 import { prefixContains } from "../../net/prefix.ts";
 import type { Cluster } from "../cluster.ts";
 import type { ClusterTrouble } from "../session.ts";
+import type { TraceLeg, TraceReport } from "../trace-report.ts";
+import { followAttempt } from "../trace.ts";
 import { type Cell, asIpv6 } from "./cell.ts";
 import { attemptsExpected } from "./cell-run.ts";
 import { type Judged, countCells, describeCell, describeFinding, nodesByReference } from "./describe.ts";
+import { nodeOf } from "./facts.ts";
 import { judge } from "./judge.ts";
 import type { VerifyModel, VerifyNode } from "./model.ts";
 import { readModel } from "./model-of-cluster.ts";
-import type { Evidence, Observation } from "./observation.ts";
+import type { Attempt, Evidence, Observation } from "./observation.ts";
 import { type ObserveProgress, observeCells } from "./observe.ts";
 import { ownCells } from "./own-cells.ts";
 import { podCells } from "./pod-cells.ts";
-import { traceCell } from "./prove.ts";
 import type { VerifyReport } from "./report.ts";
 import { serviceCells } from "./service-cells.ts";
-import { setStage } from "./stage.ts";
+import { compartmentOf, setStage } from "./stage.ts";
 import { stateCells } from "./state-cells.ts";
+
+function codesOf(leg: TraceLeg | undefined): readonly KnowledgeCode[] {
+  return (leg?.steps ?? []).flatMap(({ code }) => (code === undefined ? [] : [code]));
+}
+
+function evidenceOf(report: TraceReport): Evidence {
+  const codes = [
+    ...codesOf(report.forward),
+    ...codesOf(report.reply),
+    ...(report.code === undefined ? [] : [report.code]),
+  ];
+  return {
+    code: report.code,
+    codes: [...new Set(codes)].filter((code) => isKnowledgeCode(code)),
+    summary: report.summary,
+  };
+}
+
+/**
+ * Follows an attempt such as `failed` of `cell` in `cluster`, a copy that nobody needs afterwards, to see why it ended as
+ * it did. A cell that is denied counts as proved only by what its trace shows, and a cell that came out otherwise than
+ * expected is tried again here, alone.
+ */
+function traceCell(cluster: Cluster, cell: Cell, failed: Attempt): Evidence {
+  const source = defined(cell.source, "a cell that is tried has a sender");
+  const address = defined(cell.target.address ?? failed.resolved, "somebody was asked");
+  const node = nodeOf(source);
+  const { report } = followAttempt(cluster, {
+    from: {
+      description: {
+        reference: source.reference,
+        ...(node === undefined ? {} : { node: node.name }),
+        address: formatIp(source.address),
+      },
+      compartment: compartmentOf(cluster, source),
+      ip: source.address,
+    },
+    to: {
+      description: { reference: cell.target.reference, address: formatIp(address) },
+      compartment: undefined,
+      ip: address,
+    },
+    protocol: cell.protocol,
+    port: cell.protocol === "icmp" ? undefined : cell.target.port,
+    sourcePort: failed.sourcePort,
+  });
+  return evidenceOf(report);
+}
 
 export interface VerifyOptions {
   readonly progress?: ObserveProgress;

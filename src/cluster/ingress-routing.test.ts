@@ -1,9 +1,9 @@
 // To which node the router leads the addresses of Services.
+import { ingressRoutes } from "./ingress-routing.ts";
 import { describe, expect, it } from "vitest";
 import type { Node, Service } from "../kube/objects.ts";
 import { formatIp } from "../net/ip.ts";
 import { serviceObject, sliceObject } from "../testing/kube-objects.ts";
-import { ingressRoutes } from "./load-balancer-routes.ts";
 
 function node(name: string): Node {
   return {

@@ -1,5 +1,5 @@
+import { toPowerShellJson } from "./script-files.ts";
 import { describe, expect, it } from "vitest";
-import { toPowerShellJson } from "./powershell-json.ts";
 
 describe("JSON of Windows PowerShell 5.1", () => {
   it("stands as in the cni.conf that microsoft/SDN ships", () => {
