@@ -6,6 +6,7 @@
 import { defined } from "../base/assert.ts";
 import type { HcnClient } from "../hcn/client.ts";
 import { formatIp } from "../net/ip.ts";
+import { type Prefix, formatPrefix, prefixContains, prefixOf, prefixesOverlap } from "../net/prefix.ts";
 import type { Backend, Registration } from "./backend.ts";
 import { findExternalInterface } from "./external-interface.ts";
 import { type Finding, FlannelError, findingOf, messageOf } from "./flannel-error.ts";
@@ -13,18 +14,99 @@ import type { ExternalInterface, FlannelHost } from "./flannel-host.ts";
 import type { FlannelLog } from "./flannel-log.ts";
 import type { FlanneldOptions } from "./flanneld-options.ts";
 import { Inbox, type Notice, NotifyingInbox } from "./inbox.ts";
-import { LeaseRenewal } from "./lease-renewal.ts";
 import type { LeaseStore } from "./lease-store.ts";
-import { LeaseWatcher } from "./lease-watcher.ts";
 import type { Lease, LeaseEvent } from "./lease.ts";
 import type { NetworkConfig } from "./network-config.ts";
 import { openBackend } from "./open-backend.ts";
-import { Peers } from "./peers.ts";
+import { LeaseWatcher, Peers } from "./peers.ts";
 import { NodeRules } from "./node-rules.ts";
-import { refuseOverlap } from "./network-overlap.ts";
 import { Readiness } from "./readiness.ts";
 import type { Waiting } from "./progress.ts";
 import type { SubnetFiles } from "./subnet-file.ts";
+
+/**
+ * Pods in the nodes' own range: a route to pods would take what is for nodes.
+ * @throws FlannelError `flannel-network-overlaps`.
+ */
+function refuseOverlap({ network }: NetworkConfig, external: ExternalInterface): void {
+  if (network === undefined) return;
+  const overlapping = external.interface.addresses
+    .filter(({ ip }) => ip === external.address)
+    .map(({ ip, length }): Prefix => prefixOf(ip, length))
+    .find((range) => prefixesOverlap(range, network));
+  if (overlapping === undefined) {
+    if (external.publicIp === undefined || !prefixContains(network, external.publicIp)) return;
+    throw new FlannelError(
+      "flannel-network-overlaps",
+      `Network ${formatPrefix(network)} holds the node's own address ${formatIp(external.publicIp)}: choose another range for pods`,
+    );
+  }
+  throw new FlannelError(
+    "flannel-network-overlaps",
+    `Network ${formatPrefix(network)} overlaps ${formatPrefix(overlapping)}, the nodes' own range on ${external.interface.name}: choose another range for pods`,
+  );
+}
+
+interface LeaseRenewalParts {
+  readonly store: LeaseStore;
+  readonly log: FlannelLog;
+  /** How long before its end. */
+  readonly marginMs: number;
+}
+
+const RETRY_MS = 60_000;
+/** No wait is longer than a day: a clock that was set back puts nothing off for ever. */
+const WAIT_MAX_MS = 24 * 60 * 60 * 1_000;
+
+/** What became of the lease: undefined when nothing did. */
+type Renewal =
+  | { readonly state: "renewed"; readonly lease: Lease }
+  | { readonly state: "lost"; readonly finding: Finding }
+  | undefined;
+
+/** Keeps the node's own lease: renews it before it runs out, where leases do (control-planes.md §1.5). Plain data. */
+class LeaseRenewal {
+  private readonly parts: LeaseRenewalParts;
+  private dueAtMs: number | undefined;
+
+  constructor(parts: LeaseRenewalParts) {
+    this.parts = parts;
+  }
+
+  /** A lease was taken or renewed. */
+  taken({ timeToLiveMs }: Lease, nowMs: number): void {
+    this.dueAtMs = timeToLiveMs === undefined ? undefined : nowMs + timeToLiveMs - this.parts.marginMs;
+  }
+
+  /** How long until it is due; undefined: this lease does not run out. */
+  waitMs(nowMs: number): number | undefined {
+    return this.dueAtMs === undefined ? undefined : Math.max(this.dueAtMs - nowMs, 0);
+  }
+
+  /** Renews it when that is due. */
+  async tick(lease: Lease, nowMs: number): Promise<Renewal> {
+    const { store, log } = this.parts;
+    if (this.dueAtMs === undefined) return undefined;
+    this.dueAtMs = Math.min(this.dueAtMs, nowMs + WAIT_MAX_MS);
+    if (nowMs < this.dueAtMs) return undefined;
+    try {
+      const renewed = await store.renew(lease);
+      if (renewed?.timeToLiveMs === undefined) {
+        this.dueAtMs = undefined;
+        return undefined;
+      }
+      this.taken(renewed, nowMs);
+      log.write("I", `Lease renewed, new expiration in ${renewed.timeToLiveMs / 1_000} s`);
+      return { state: "renewed", lease: renewed };
+    } catch (error) {
+      if (error instanceof FlannelError && error.code === "flannel-lease-conflict")
+        return { state: "lost", finding: findingOf(error, "flannel-lease-conflict") };
+      log.write("E", `Error renewing lease (trying again in 1 min): ${messageOf(error)}`);
+      this.dueAtMs = nowMs + RETRY_MS;
+      return undefined;
+    }
+  }
+}
 
 export type FlanneldState =
   /** Not up yet, or something is tried again. */

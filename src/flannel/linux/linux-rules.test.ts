@@ -1,4 +1,5 @@
 // What flanneld gives iptables, nft and ip on Linux (control-planes.md §3.5; flannel's pkg/trafficmngr, main.go).
+import { masqueradeScript } from "./linux-rules.ts";
 import { describe, expect, it } from "vitest";
 import { defined } from "../../base/assert.ts";
 import { FlanneldWorld } from "../../testing/flanneld-world.ts";
@@ -7,7 +8,6 @@ import type { CommandRunner } from "../commands.ts";
 import type { FlannelHost, LinuxHost } from "../flannel-host.ts";
 import type { FlanneldOptions } from "../flanneld-options.ts";
 import { IprouteHost } from "./iproute-host.ts";
-import { masqueradeScript } from "./nftables-tables.ts";
 
 /** Prints nothing; what begins with `refused` fails. */
 class Recorded implements CommandRunner {

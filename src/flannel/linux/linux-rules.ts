@@ -1,10 +1,115 @@
 /** flannel's rules of a Linux machine, written with `iptables` or with `nft` (control-planes.md §3.5). */
 import type { IpFamily } from "../../net/ip.ts";
-import { ANY_IPV4, ANY_IPV6, type Prefix, prefixFamily } from "../../net/prefix.ts";
+import { ANY_IPV4, ANY_IPV6, type Prefix, formatPrefix, prefixFamily } from "../../net/prefix.ts";
 import type { CommandRunner } from "../commands.ts";
 import type { MasqueradeSettings, RuleProgram } from "../flannel-host.ts";
-import { type Chain, forwardChain, masqueradeChain } from "./iptables-chains.ts";
-import { forwardScript, masqueradeScript, tableOf } from "./nftables-tables.ts";
+
+/** The mark of what kube-proxy masquerades. */
+const KUBE_PROXY_MARK = "0x4000";
+const MULTICAST = { 4: "224.0.0.0/4", 6: "ff00::/8" } as const;
+
+/** `ip flannel-ipv4`: as nft names the table of a family. */
+function tableOf(family: IpFamily): string {
+  return family === 4 ? "ip flannel-ipv4" : "ip6 flannel-ipv6";
+}
+
+function word(family: IpFamily): "ip" | "ip6" {
+  return family === 4 ? "ip" : "ip6";
+}
+
+/** One transaction: the chain is empty, then has these rules. */
+function chainScript(family: IpFamily, chain: string, hook: string, rules: readonly string[]): string {
+  const table = tableOf(family);
+  return [
+    `add table ${table}`,
+    `add chain ${table} ${chain} { ${hook} }`,
+    `flush chain ${table} ${chain}`,
+    ...rules.map((rule) => `add rule ${table} ${chain} ${rule}`),
+  ].join("\n");
+}
+
+/** What leaves the cluster gets the node's address, and what comes to other nodes' pods from outside (§3.5). */
+export function masqueradeScript(settings: MasqueradeSettings): string {
+  const { network, subnet, isFullyRandom, compat } = settings;
+  const family = prefixFamily(network);
+  const [cluster, own] = [formatPrefix(network), formatPrefix(subnet)];
+  const masquerade = isFullyRandom ? "masquerade fully-random" : "masquerade";
+  const [from, to] = [`${word(family)} saddr`, `${word(family)} daddr`];
+  return chainScript(family, "postrtg", "type nat hook postrouting priority srcnat ;", [
+    `meta mark ${KUBE_PROXY_MARK} return`,
+    `${from} ${own} ${to} ${cluster} return`,
+    `${from} ${cluster} ${to} ${own} return`,
+    // Upstream has the ranges the other way round here, and its last rule then never matches (pkg/trafficmngr/nftables).
+    compat === "better"
+      ? `${from} != ${cluster} ${to} ${own} return`
+      : `${from} != ${own} ${to} ${cluster} return`,
+    `${from} ${cluster} ${to} != ${MULTICAST[family]} ${masquerade}`,
+    `${from} != ${cluster} ${to} ${cluster} ${masquerade}`,
+  ]);
+}
+
+function forwardScript(network: Prefix): string {
+  const family = prefixFamily(network);
+  const cluster = formatPrefix(network);
+  return chainScript(family, "forward", "type filter hook forward priority filter ;", [
+    `${word(family)} saddr ${cluster} accept`,
+    `${word(family)} daddr ${cluster} accept`,
+  ]);
+}
+
+/** One of flannel's chains of iptables. */
+export interface Chain {
+  readonly table: "nat" | "filter";
+  readonly chain: string;
+  /** The chain of the kernel that leads to it, and the rule that does. */
+  readonly parent: string;
+  readonly jump: readonly string[];
+  /** In order, without the word that adds them. */
+  readonly rules: readonly (readonly string[])[];
+}
+
+function comment(text: string): readonly string[] {
+  return ["-m", "comment", "--comment", text];
+}
+
+/** What leaves the cluster gets the node's address, and what comes to other nodes' pods from outside. */
+export function masqueradeChain({ network, subnet, isFullyRandom }: MasqueradeSettings): Chain {
+  const chain = "FLANNEL-POSTRTG";
+  const [cluster, own] = [formatPrefix(network), formatPrefix(subnet)];
+  const said = comment("flanneld masq");
+  const leave = [...said, "-j", "RETURN"];
+  const masquerade = [...said, "-j", "MASQUERADE", ...(isFullyRandom ? ["--random-fully"] : [])];
+  return {
+    table: "nat",
+    chain,
+    parent: "POSTROUTING",
+    jump: [...said, "-j", chain],
+    rules: [
+      ["-m", "mark", "--mark", `${KUBE_PROXY_MARK}/${KUBE_PROXY_MARK}`, ...leave],
+      ["-s", own, "-d", cluster, ...leave],
+      ["-s", cluster, "-d", own, ...leave],
+      ["!", "-s", cluster, "-d", own, ...leave],
+      ["-s", cluster, "!", "-d", MULTICAST[prefixFamily(network)], ...masquerade],
+      ["!", "-s", cluster, "-d", cluster, ...masquerade],
+    ],
+  };
+}
+
+function forwardChain(network: Prefix): Chain {
+  const chain = "FLANNEL-FWD";
+  const cluster = formatPrefix(network);
+  const accept = [...comment("flanneld forward"), "-j", "ACCEPT"];
+  return {
+    table: "filter",
+    chain,
+    parent: "FORWARD",
+    jump: [...comment("flanneld forward"), "-j", chain],
+    rules: [
+      ["-s", cluster, ...accept],
+      ["-d", cluster, ...accept],
+    ],
+  };
+}
 
 const FAMILIES: readonly IpFamily[] = [4, 6];
 

@@ -1,3 +1,4 @@
+import { masqueradeChain } from "./linux-rules.ts";
 import { describe, expect, it } from "vitest";
 import { readU48 } from "../../base/bytes.ts";
 import { fork } from "../../base/fork.ts";
@@ -15,7 +16,6 @@ import {
 } from "../../testing/flanneld-world.ts";
 import type { FlannelHost, LinuxHost } from "../flannel-host.ts";
 import { formatMacWithColons } from "../vxlan-data.ts";
-import { masqueradeChain } from "./iptables-chains.ts";
 
 const PREFIX = "flannel.alpha.coreos.com";
 const MAC = "aa:bb:cc:dd:ee:01";
