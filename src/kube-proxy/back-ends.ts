@@ -1,18 +1,57 @@
 /** Finds or makes the HNS endpoints behind one service port (kube-proxy.md §3.4). */
 import type { Guid } from "../hcn/client.ts";
+import type { Behaviour, ReadinessRule } from "./behaviour.ts";
 import type { BoundEndpoints } from "./bound-endpoints.ts";
 import { conjureMac } from "./conjured-mac.ts";
 import { type Attempt, attempt, explanationOf, failureText } from "./hns-failure.ts";
 import type { ProxierConfiguration, ProxierState } from "./proxier-state.ts";
 import { providerAddressOf, readProxyNetwork } from "./proxy-network.ts";
 import type { HnsEndpoint, QueriedEndpoints } from "./queried-endpoints.ts";
-import { isUsable, readinessOf } from "./readiness.ts";
 import { increment } from "./reference-counts.ts";
 import { createProxyEndpoint, proxyEndpoint } from "./remote-endpoints.ts";
 import type { Finding } from "./report.ts";
 import type { ServiceEntry } from "./service-entry.ts";
 import type { TrackedEndpoint } from "./tracked-endpoints.ts";
 import type { BackEnds } from "./wanted-load-balancers.ts";
+
+/**
+ * What holds for the endpoints of a Service together, for which of them may become back ends now (kube-proxy.md §3.4 b
+ * and c, §3.9).
+ */
+interface Readiness {
+  readonly rule: ReadinessRule;
+  readonly areAllTerminating: boolean;
+  readonly areNoneServing: boolean;
+}
+
+/** Without ingress addresses nothing special ever holds: terminating endpoints are not used then. */
+function readinessOf(
+  entry: ServiceEntry,
+  endpoints: readonly TrackedEndpoint[],
+  hostname: string,
+  { readiness: rule, repairs }: Pick<Behaviour, "readiness" | "repairs">,
+): Readiness {
+  if (rule === "ready" || entry.port.ingressIps.length === 0)
+    return { rule, areAllTerminating: false, areNoneServing: false };
+  const relevant = entry.hasLocalTrafficDsr
+    ? endpoints.filter(({ nodeName }) => nodeName === hostname)
+    : endpoints;
+  // No pod of this node: for `better` that says nothing about the others.
+  if (repairs && relevant.length === 0) return { rule, areAllTerminating: false, areNoneServing: false };
+  // Both hold for no endpoints at all. What is neither ready nor terminating says nothing about terminating.
+  return {
+    rule,
+    areAllTerminating: relevant.every(({ isReady, isTerminating }) => isTerminating || !isReady),
+    areNoneServing: relevant.every(({ isServing }) => !isServing),
+  };
+}
+
+/** When nobody serves, every endpoint is taken, also those that are not ready. */
+function isUsable(endpoint: TrackedEndpoint, readiness: Readiness): boolean {
+  if (readiness.rule === "ready") return endpoint.isReady;
+  if (readiness.areNoneServing) return true;
+  return endpoint.isServing && (readiness.areAllTerminating || endpoint.isReady);
+}
 
 /** What one pass needs: configuration, state, and HNS's endpoints as read at its start. */
 export interface SyncPass {

@@ -6,6 +6,35 @@ import type { KubeProxyConfiguration } from "./configuration.ts";
 import { formatDuration } from "./duration.ts";
 import { splitHostPort } from "./host-port.ts";
 
+function familyOfText(text: string): IpFamily | undefined {
+  const ip = parseTolerantIp(text);
+  return ip === undefined || text === "0.0.0.0" || text === "::" ? undefined : familyOf(ip);
+}
+
+/**
+ * Settings of the wrong address family, one sentence for each: upstream says so in its log, and goes on. The first of
+ * `families` is the primary one.
+ */
+export function familyComplaints(
+  { clusterCIDR, winkernel, healthzBindAddress, metricsBindAddress }: KubeProxyConfiguration,
+  families: readonly IpFamily[],
+): readonly string[] {
+  const [primary = 4] = families;
+  const other: IpFamily = primary === 4 ? 6 : 4;
+  const cluster = `cluster is IPv${primary}-${families.length > 1 ? "primary" : "only"}`;
+  const complaints: string[] = [];
+  const ranges = clusterCIDR === "" ? [] : clusterCIDR.split(",");
+  if (ranges.length > 0 && ranges.every((range) => familyOfRange(range) === other))
+    complaints.push(`${cluster} but clusterCIDRs contains only IPv${other} addresses`);
+  if (familyOfText(winkernel.sourceVip) === other)
+    complaints.push(`${cluster} but winkernel.sourceVip is IPv${other}`);
+  if (families.length > 1) return complaints;
+  for (const [name, address] of Object.entries({ healthzBindAddress, metricsBindAddress }))
+    if (familyOfText(splitHostPort(address)?.host ?? "") === other)
+      complaints.push(`${cluster} but ${name} is IPv${other}`);
+  return complaints;
+}
+
 export interface ConfigurationFault {
   /** Where upstream says it is: `KubeProxyConfiguration.Mode.ProxyMode`. */
   readonly upstreamPath: string;

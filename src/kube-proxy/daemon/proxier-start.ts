@@ -11,7 +11,7 @@ import type { HostInterface, KubeProxyOptions } from "../options.ts";
 import type { ProxyObjects } from "../proxy-objects.ts";
 import type { Finding } from "../report.ts";
 import type { Klog } from "./klog.ts";
-import { primaryAddress } from "./node-addresses.ts";
+import { primaryAddress } from "./own-node.ts";
 import type { Waiter } from "./waiter.ts";
 
 /** Waits for an HNS that does not answer: doubled from the first to the last. */

@@ -5,16 +5,15 @@
 import { KubeError } from "../../kube/error.ts";
 import type { KubeObjects, Node } from "../../kube/objects.ts";
 import { type Behaviour, behaviourOf } from "../behaviour.ts";
+import { familyComplaints } from "../configuration/validate.ts";
 import { KubeProxy } from "../kube-proxy.ts";
 import { ProxyObjects } from "../proxy-objects.ts";
 import { nodeSubject } from "./event-subjects.ts";
-import { familyComplaints } from "./family-complaints.ts";
 import { type Instruments, makeInstruments } from "./instruments.ts";
-import { primaryAddress } from "./node-addresses.ts";
 import { ObjectChanges } from "./object-changes.ts";
 import { type FollowedKind, selectionOf } from "./object-feed.ts";
 import { familyLabel } from "./own-metrics.ts";
-import { OwnNode } from "./own-node.ts";
+import { OwnNode, primaryAddress } from "./own-node.ts";
 import { proxyOptions, startProxier } from "./proxier-start.ts";
 import type { ProxyServerParts } from "./proxy-server-parts.ts";
 import { checkedServices } from "./service-health.ts";
