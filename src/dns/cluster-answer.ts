@@ -6,13 +6,79 @@
  * `ttl 30`), github.com/coredns/coredns, plugin/kubernetes and plugin/backend_lookup.go.
  */
 import { encodeUtf8 } from "../base/utf8.ts";
-import type { Ip } from "../net/ip.ts";
+import { type Ip, type Ipv6, parseIpv4, parseIpv6 } from "../net/ip.ts";
 import { type DnsQuestion, DnsRcode, type DnsRecord } from "../wire/dns.ts";
 import { type NameAnswer, comparableName, isInZone, makeAnswer } from "./answer.ts";
 import type { ClusterZone } from "./cluster-zone.ts";
-import { type RequestName, parseRequestName } from "./request-name.ts";
-import { addressOfPodLabel, addressOfReverseName, isReverseName } from "./reverse-name.ts";
 import type { PortRecord, ServiceRecord } from "./service-record.ts";
+
+/** Names of the reverse zones: RFC 1035 §3.5, RFC 3596 §2.5. */
+const V4_ZONE = "in-addr.arpa";
+const V6_ZONE = "ip6.arpa";
+const V6_DIGITS = 32;
+
+/** True for names of the reverse zones; `name` is comparable. */
+function isReverseName(name: string): boolean {
+  return isInZone(name, V4_ZONE) || isInZone(name, V6_ZONE);
+}
+
+/** The address that a comparable reverse name stands for; undefined when it is not one whole address. */
+function addressOfReverseName(name: string): Ip | undefined {
+  if (name.endsWith(`.${V4_ZONE}`)) {
+    const labels = name.slice(0, -V4_ZONE.length - 1).split(".");
+    return labels.length === 4 ? parseIpv4(labels.toReversed().join(".")) : undefined;
+  }
+  if (!name.endsWith(`.${V6_ZONE}`)) return undefined;
+  const digits = name.slice(0, -V6_ZONE.length - 1).split(".");
+  if (digits.length !== V6_DIGITS || !digits.every((digit) => /^[0-9a-f]$/.test(digit))) return undefined;
+  return BigInt(`0x${digits.toReversed().join("")}`) as Ipv6;
+}
+
+/** The address in the first label of a pod's name, `10-244-1-5` or `fd00--5`; undefined when it is none. */
+function addressOfPodLabel(label: string): Ip | undefined {
+  const isDotted = label.split("-").length === 4 && !label.includes("--");
+  return isDotted ? parseIpv4(label.replaceAll("-", ".")) : parseIpv6(label.replaceAll("-", ":"));
+}
+
+/**
+ * What a name under the cluster's domain asks for: `service.namespace.svc`, `endpoint.service.namespace.svc`,
+ * `_port._protocol.service.namespace.svc`, `a-b-c-d.namespace.pod`, and the shorter ones above them. Parts that the name does
+ * not have are empty. All in lower case.
+ */
+interface RequestName {
+  readonly subject: "apex" | "svc" | "pod";
+  readonly namespace: string;
+  /** The Service, or the first label of a pod's name. */
+  readonly service: string;
+  readonly endpoint: string;
+  readonly port: string;
+  readonly protocol: string;
+}
+
+function withoutUnderscore(label: string): string {
+  return label.startsWith("_") ? label.slice(1) : label;
+}
+
+/** Reads a comparable name of the zone; undefined when the schema has no such name. */
+function parseRequestName(name: string, zone: string): RequestName | undefined {
+  const empty = { namespace: "", service: "", endpoint: "", port: "", protocol: "" };
+  if (name === zone) return { subject: "apex", ...empty };
+  const labels = name
+    .slice(0, -zone.length - 1)
+    .split(".")
+    .toReversed();
+  const [subject, namespace = "", service = "", ...rest] = labels;
+  if (subject !== "svc" && subject !== "pod") return undefined;
+  const common = { ...empty, subject, namespace, service } as const;
+  if (rest.length === 0) return common;
+  if (rest.length === 1) return { ...common, endpoint: rest[0] ?? "" };
+  if (rest.length > 2) return undefined;
+  return {
+    ...common,
+    protocol: withoutUnderscore(rest[0] ?? ""),
+    port: withoutUnderscore(rest[1] ?? ""),
+  };
+}
 
 /** Version of the schema, and how long it may be remembered (specification §2.2). */
 const SCHEMA_VERSION = "1.1.0";

@@ -8,10 +8,46 @@ import { parseIp } from "../net/ip.ts";
 import { SERVICE_NAME_LABEL } from "../kube/labels.ts";
 import { flannelRange } from "./cluster-view.ts";
 import type { DocumentKind, LintDocument } from "./document.ts";
-import { type Fields, fieldsAt, isTrueAt, keyOf, listAt, numberAt, textAt, valueAt } from "./fields.ts";
+import {
+  type Fields,
+  fieldsAt,
+  isFields,
+  isTrueAt,
+  keyOf,
+  listAt,
+  numberAt,
+  textAt,
+  valueAt,
+} from "./fields.ts";
 import { type PodView, podView } from "./pods.ts";
 import { objectTypeOf } from "./recognize.ts";
-import { selects } from "./selectors.ts";
+
+function meets(expression: unknown, labels: Fields): boolean {
+  const key = textAt(expression, "key") ?? "";
+  const value = labels[key];
+  const values = listAt(expression, "values");
+  switch (textAt(expression, "operator") ?? "") {
+    case "In":
+      return values.includes(value);
+    case "NotIn":
+      return !values.includes(value);
+    case "Exists":
+      return value !== undefined;
+    case "DoesNotExist":
+      return value === undefined;
+    default:
+      return false;
+  }
+}
+
+/** True when a LabelSelector, whose shape nobody has checked, selects these labels. An empty one selects everything, an absent one nothing. */
+function selects(selector: unknown, labels: Fields): boolean {
+  if (!isFields(selector)) return false;
+  const isEqual = Object.entries(fieldsAt(selector, "matchLabels")).every(
+    ([key, value]) => labels[key] === value,
+  );
+  return isEqual && listAt(selector, "matchExpressions").every((expression) => meets(expression, labels));
+}
 
 /** Who said it. `assumed`: nobody; rules may still use it. */
 export type Origin = "flag" | "nodes" | "cluster-file" | "assumed";

@@ -1,7 +1,6 @@
 /** Which checks an object of each kind must pass. */
 import type { KubeKind } from "../objects.ts";
 import { ENDPOINTS, ENDPOINT_SLICE } from "./check-endpoints.ts";
-import { EVENT, LEASE } from "./check-event.ts";
 import { metadataOf } from "./check-metadata.ts";
 import { NETWORK_POLICY } from "./check-network-policy.ts";
 import { NODE, NO_FIELDS, POD } from "./check-pod.ts";
@@ -15,7 +14,41 @@ import {
   REPLICA_SET,
   STATEFUL_SET,
 } from "./check-workload.ts";
-import { type Check, type FieldFaults, type Fields, object, required } from "./field-check.ts";
+import {
+  COUNT,
+  type Check,
+  type FieldFaults,
+  type Fields,
+  anyText,
+  integer,
+  object,
+  required,
+} from "./field-check.ts";
+
+const TRANSITIONS_MAX = 2_147_483_647;
+
+/** k8s.io/kubernetes, `pkg/apis/coordination/validation`. */
+const LEASE: Check = object({
+  spec: object({
+    holderIdentity: anyText,
+    leaseDurationSeconds: integer(1, TRANSITIONS_MAX, "must be greater than 0"),
+    leaseTransitions: COUNT,
+    acquireTime: anyText,
+    renewTime: anyText,
+  }),
+});
+
+/** k8s.io/kubernetes, `pkg/apis/core/validation/events.go`. */
+const EVENT: Check = object({
+  involvedObject: required(
+    object({ kind: anyText, namespace: anyText, name: anyText, uid: anyText }),
+    "Write the object that the event is about.",
+  ),
+  reason: anyText,
+  message: anyText,
+  type: anyText,
+  count: COUNT,
+});
 
 function metadata(kind: KubeKind): Check {
   return object({ metadata: required(metadataOf(kind), "Write metadata with a name.") });
