@@ -83,6 +83,14 @@ function mayTouchMachine(path: string): boolean {
   return isNodeFile(path) || folderOf(path) === "cmd" || isTest(path);
 }
 
+/** What a text imports by relative paths, as paths from the root; once for each statement. */
+export function relativeImports(path: string, text: string): readonly string[] {
+  return [...text.matchAll(IMPORT)].flatMap(([, from, bare, dynamic]) => {
+    const name = from ?? bare ?? dynamic ?? "";
+    return name.startsWith(".") ? [posix.join(posix.dirname(path), name)] : [];
+  });
+}
+
 function checkRelative(path: string, target: string): string | undefined {
   const [from, to] = [folderOf(path), folderOf(target)];
   if (!target.startsWith("src/")) return `${path} imports ${target}, which lies outside src/`;
