@@ -3,7 +3,7 @@
  * with a Service each. Same size, same text.
  */
 import { Prng } from "../src/base/prng.ts";
-import type { InputText } from "../src/cluster/session.ts";
+import type { InputText } from "../src/cluster/session/session.ts";
 
 export interface ClusterSize {
   readonly nodes: number;

@@ -5,9 +5,9 @@
  */
 import { type Cluster, forkCluster } from "../src/cluster/cluster.ts";
 import { type ClusterInput, readInput } from "../src/cluster/input/read-input.ts";
-import { openSession } from "../src/cluster/open-session.ts";
-import type { RunningCluster } from "../src/cluster/running-cluster.ts";
-import type { SessionEvent } from "../src/cluster/session.ts";
+import { openSession } from "../src/cluster/session/open-session.ts";
+import type { RunningCluster } from "../src/cluster/session/running-cluster.ts";
+import type { SessionEvent } from "../src/cluster/session/session.ts";
 import { readModel } from "../src/cluster/verify/model-of-cluster.ts";
 import { verifyCluster } from "../src/cluster/verify/verify.ts";
 import { loadManifests } from "../src/kube/mod.ts";

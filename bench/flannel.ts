@@ -4,12 +4,12 @@
  * what a lease costs. Sizes of minutes with BENCH_LARGE=1.
  */
 import { defined } from "../src/base/assert.ts";
-import { builtInObjects } from "../src/cluster/built-in-objects.ts";
+import { builtInObjects } from "../src/cluster/session/built-in-objects.ts";
 import type { Cluster } from "../src/cluster/cluster.ts";
 import { parseClusterFile } from "../src/cluster/file/parse-cluster-file.ts";
 import { FlannelDaemons } from "../src/cluster/flannel/flannel-daemons.ts";
-import { raiseMachines } from "../src/cluster/raise-machines.ts";
-import { hcnClientOf } from "../src/cluster/windows-node.ts";
+import { raiseMachines } from "../src/cluster/machines/raise-machines.ts";
+import { hcnClientOf } from "../src/cluster/machines/windows-node.ts";
 import { getNetworkByName } from "../src/hcn/operations.ts";
 import { MemoryKube, MemoryKubeSource } from "../src/kube/mod.ts";
 

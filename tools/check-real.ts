@@ -10,7 +10,7 @@
 import { existsSync, readFileSync, readdirSync, statSync } from "node:fs";
 import { extname, join } from "node:path";
 import { type ClusterInput, readInput } from "../src/cluster/input/read-input.ts";
-import { openSession } from "../src/cluster/open-session.ts";
+import { openSession } from "../src/cluster/session/open-session.ts";
 import { readModel } from "../src/cluster/verify/model-of-cluster.ts";
 import type { VerifyReport } from "../src/cluster/verify/report.ts";
 import { verifyCluster } from "../src/cluster/verify/verify.ts";

@@ -5,7 +5,7 @@ import { clusterSchema, formatFieldTables } from "../src/cluster/file/schema.ts"
 import { cniReportSchema } from "../src/cmd/mullion/cni/report.ts";
 import { callSchema } from "../src/cmd/mullion/wine/call-schema.ts";
 import { BRING_UP_SCHEMA } from "../src/cluster/bring-up/report-schema.ts";
-import { TRACE_SCHEMA } from "../src/cluster/trace-schema.ts";
+import { TRACE_SCHEMA } from "../src/cluster/trace/trace-schema.ts";
 import { formatEffects } from "../src/hcn/faults/format-page.ts";
 import { formatCosts } from "../src/hns/faults/format-costs.ts";
 import { formatKnownFaults, formatQuirks } from "../src/knowledge/format-quirks.ts";

@@ -7,8 +7,8 @@ import { LIMITS } from "../base/limits.ts";
 import { SILENT_LOG } from "../base/log.ts";
 import { parseClusterFile } from "../cluster/file/parse-cluster-file.ts";
 import { FixedSession } from "../testing/fixed-session.ts";
-import { openCluster } from "../cluster/open-cluster.ts";
-import { TRACE_SCHEMA } from "../cluster/trace-schema.ts";
+import { openCluster } from "../cluster/session/open-cluster.ts";
+import { TRACE_SCHEMA } from "../cluster/trace/trace-schema.ts";
 import { VERIFY_SCHEMA } from "../cluster/verify/verify-schema.ts";
 import type { NodeChange } from "../cluster/life/node-change.ts";
 import type {
@@ -19,7 +19,7 @@ import type {
   NodeReport,
   ObjectReference,
   SessionEvent,
-} from "../cluster/session.ts";
+} from "../cluster/session/session.ts";
 import { readModel } from "../cluster/verify/model-of-cluster.ts";
 import { verifyCluster } from "../cluster/verify/verify.ts";
 import type { LoadedObject } from "../kube/mod.ts";

@@ -1,6 +1,6 @@
 /** Errors as people and programs are told: what is wrong, what to do, the code, the HTTP status. */
 import { CniError, PluginPanic } from "../cni/error.ts";
-import type { ProblemPlace, SessionProblem } from "../cluster/session.ts";
+import type { ProblemPlace, SessionProblem } from "../cluster/session/session.ts";
 import { HcnError } from "../hcn/error.ts";
 import { type KnowledgeCode, isKnowledgeCode } from "../knowledge/codes.ts";
 import type { ErrorDetails } from "./documents.ts";

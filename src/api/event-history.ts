@@ -4,7 +4,7 @@
  */
 import { assert } from "../base/assert.ts";
 import { LIMITS } from "../base/limits.ts";
-import type { SessionEvent } from "../cluster/session.ts";
+import type { SessionEvent } from "../cluster/session/session.ts";
 
 /** What follows an id. */
 export interface EventBatch {

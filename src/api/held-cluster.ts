@@ -1,6 +1,6 @@
 /** A running cluster as the control API holds it: the session, its newest events, whose turn it is. */
 import type { Log } from "../base/log.ts";
-import type { ClusterSession, InputText, SessionProblem } from "../cluster/session.ts";
+import type { ClusterSession, InputText, SessionProblem } from "../cluster/session/session.ts";
 import type { VerifyReport } from "../cluster/verify/report.ts";
 import type { LoadedObject } from "../kube/mod.ts";
 import type { Identity } from "./documents.ts";

@@ -8,15 +8,15 @@ import type { Mac } from "../net/mac.ts";
 import { buildUdpFrame } from "../wire/build-frame.ts";
 import { openTestCluster } from "../testing/walk.ts";
 import { type Cluster, forkCluster } from "./cluster.ts";
-import { findParty } from "./find-party.ts";
+import { findParty } from "./trace/find-party.ts";
 import { readInput } from "./input/read-input.ts";
 import { overlayMac } from "./networks/network-document.ts";
-import { openSession } from "./open-session.ts";
-import { runAttempt } from "./probe-party.ts";
-import { tracePacket } from "./trace.ts";
+import { openSession } from "./session/open-session.ts";
+import { runAttempt } from "./trace/probe-party.ts";
+import { tracePacket } from "./trace/trace.ts";
 import { readModel } from "./verify/model-of-cluster.ts";
 import { verifyCluster } from "./verify/verify.ts";
-import type { TraceLeg } from "./trace-report.ts";
+import type { TraceLeg } from "./trace/trace-report.ts";
 
 const HEAD = `
 apiVersion: mullion/v1alpha1

@@ -10,9 +10,9 @@ import type { Device } from "../device/device.ts";
 import { LIMITS } from "../base/limits.ts";
 import type { Cluster } from "./cluster.ts";
 import { readInput } from "./input/read-input.ts";
-import { openSession } from "./open-session.ts";
-import { TraceCollector } from "./trace-collector.ts";
-import { tracePacket } from "./trace.ts";
+import { openSession } from "./session/open-session.ts";
+import { TraceCollector } from "./trace/trace-collector.ts";
+import { tracePacket } from "./trace/trace.ts";
 
 /** Frames of real conversations in this cluster, so that damage hits flows, bindings and sockets. */
 function collectFrames(cluster: Cluster): readonly Uint8Array[] {

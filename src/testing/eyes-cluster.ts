@@ -3,7 +3,7 @@ import type { ControlClient } from "../api/client.ts";
 import { inProcessClient } from "../api/in-process.ts";
 import { SILENT_LOG } from "../base/log.ts";
 import { readInput } from "../cluster/input/read-input.ts";
-import { openSession } from "../cluster/open-session.ts";
+import { openSession } from "../cluster/session/open-session.ts";
 import { AssertionError } from "../base/assert.ts";
 import { readModel } from "../cluster/verify/model-of-cluster.ts";
 import { verifyCluster } from "../cluster/verify/verify.ts";

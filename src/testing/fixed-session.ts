@@ -15,7 +15,7 @@ import type {
   DeleteReport,
   NodeReport,
   TimeReport,
-} from "../cluster/session.ts";
+} from "../cluster/session/session.ts";
 
 function refuseChange(): never {
   throw new RequestError(

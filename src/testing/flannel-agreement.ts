@@ -3,7 +3,7 @@
  * nodes, and neighbours, forwarding entries and routes of Linux nodes. For tests.
  */
 import type { ClusterNode } from "../cluster/cluster.ts";
-import { hcnClientOf } from "../cluster/windows-node.ts";
+import { hcnClientOf } from "../cluster/machines/windows-node.ts";
 import { LinuxVxlan } from "../fabric/linux-vxlan.ts";
 import { listNetworks } from "../hcn/operations.ts";
 import { formatRoute } from "../host/route-table.ts";

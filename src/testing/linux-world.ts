@@ -3,7 +3,7 @@
  * node has something to do.
  */
 import type { Cluster, ClusterPod } from "../cluster/cluster.ts";
-import { LinuxServices } from "../cluster/linux-services.ts";
+import { LinuxServices } from "../cluster/services/linux-services.ts";
 import { EchoProbe, TcpProbe, UdpProbe } from "../host/probe.ts";
 import type { ProbeResult } from "../host/probe-result.ts";
 import type { Compartment } from "../host/compartment.ts";

@@ -1,5 +1,5 @@
 /** A client on one side of a router, the cluster's DNS server on the other: what tests of names start from. */
-import { DnsServer } from "../cluster/dns-server.ts";
+import { DnsServer } from "../cluster/names/dns-server.ts";
 import { ClusterZone } from "../dns/cluster-zone.ts";
 import type { NameSource } from "../dns/answer.ts";
 import type { DnsSettings } from "../host/compartment.ts";

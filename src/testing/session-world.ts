@@ -1,15 +1,19 @@
 /** Running clusters for tests: texts in, objects applied and deleted, flows asked in copies, state as plain values. */
 import { defined } from "../base/assert.ts";
 import { type Cluster, forkCluster } from "../cluster/cluster.ts";
-import { findParty } from "../cluster/find-party.ts";
+import { findParty } from "../cluster/trace/find-party.ts";
 import { readInput } from "../cluster/input/read-input.ts";
-import { inventoryEndpoints, inventoryLoadBalancers, inventoryNamespaces } from "../cluster/inventory.ts";
-import { runAttempt } from "../cluster/probe-party.ts";
-import { raiseMachines } from "../cluster/raise-machines.ts";
-import { type BeginReport, RunningCluster } from "../cluster/running-cluster.ts";
-import type { ApplyReport, DeleteReport } from "../cluster/session.ts";
-import type { ProbeProtocol } from "../cluster/trace-report.ts";
-import { WindowsKubelet } from "../cluster/windows-pods.ts";
+import {
+  inventoryEndpoints,
+  inventoryLoadBalancers,
+  inventoryNamespaces,
+} from "../cluster/views/inventory.ts";
+import { runAttempt } from "../cluster/trace/probe-party.ts";
+import { raiseMachines } from "../cluster/machines/raise-machines.ts";
+import { type BeginReport, RunningCluster } from "../cluster/session/running-cluster.ts";
+import type { ApplyReport, DeleteReport } from "../cluster/session/session.ts";
+import type { ProbeProtocol } from "../cluster/trace/trace-report.ts";
+import { WindowsKubelet } from "../cluster/machines/windows-pods.ts";
 import { LinuxBridge } from "../fabric/linux-bridge.ts";
 import { LAYER_NAMES } from "../hns/compile/layers.ts";
 import { ServiceContext } from "../hns/service-context.ts";

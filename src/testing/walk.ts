@@ -5,10 +5,10 @@
 import { readU16, readU48, readU8 } from "../base/bytes.ts";
 import type { Cluster } from "../cluster/cluster.ts";
 import { parseClusterFile } from "../cluster/file/parse-cluster-file.ts";
-import { openCluster } from "../cluster/open-cluster.ts";
-import { tracePacket } from "../cluster/trace.ts";
-import type { HeardEvent } from "../cluster/trace-collector.ts";
-import type { ProbeProtocol, TraceReport } from "../cluster/trace-report.ts";
+import { openCluster } from "../cluster/session/open-cluster.ts";
+import { tracePacket } from "../cluster/trace/trace.ts";
+import type { HeardEvent } from "../cluster/trace/trace-collector.ts";
+import type { ProbeProtocol, TraceReport } from "../cluster/trace/trace-report.ts";
 import type { Ip } from "../net/ip.ts";
 import { formatIp, parseIp } from "../net/ip.ts";
 import { type Mac, formatMac } from "../net/mac.ts";

@@ -4,11 +4,11 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { captureTrace } from "../../src/cluster/capture.ts";
+import { captureTrace } from "../../src/cluster/trace/capture.ts";
 import type { Cluster } from "../../src/cluster/cluster.ts";
-import { listParties } from "../../src/cluster/find-party.ts";
-import type { HeardEvent } from "../../src/cluster/trace-collector.ts";
-import { tracePacket } from "../../src/cluster/trace.ts";
+import { listParties } from "../../src/cluster/trace/find-party.ts";
+import type { HeardEvent } from "../../src/cluster/trace/trace-collector.ts";
+import { tracePacket } from "../../src/cluster/trace/trace.ts";
 import { openTestCluster } from "../../src/testing/walk.ts";
 
 const CHECKS = ["ip", "tcp", "udp"].flatMap((protocol) => ["-o", `${protocol}.check_checksum:TRUE`]);

@@ -3,7 +3,7 @@ import { HcnError } from "../../hcn/error.ts";
 import type { HnsNetwork } from "../../hcn/v1-documents.ts";
 import { createHnsNetwork, deleteHnsNetwork } from "../../hcn/v1-operations.ts";
 import { formatPrefix } from "../../net/prefix.ts";
-import { dnsAddressIn } from "../dns-manifests.ts";
+import { dnsAddressIn } from "../names/dns-manifests.ts";
 import type { ScriptNode } from "./script-node.ts";
 import {
   CNI_CONF,

@@ -3,7 +3,7 @@ import type { FlanneldRelease } from "../../flannel/release.ts";
 import { formatIp } from "../../net/ip.ts";
 import { type InterfaceAddress, type Prefix, formatPrefix } from "../../net/prefix.ts";
 import type { ClusterFile, NodeSpec } from "../file/cluster-file.ts";
-import { dnsAddressIn } from "../dns-manifests.ts";
+import { dnsAddressIn } from "../names/dns-manifests.ts";
 
 /** The two generations of Microsoft's scripts (control-planes.md §2.1, §2.2). */
 export const SCRIPT_SETS = ["start.ps1", "KubeCluster.ps1"] as const;

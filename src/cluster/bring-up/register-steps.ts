@@ -2,7 +2,7 @@
 import { defined } from "../../base/assert.ts";
 import { loadManifests } from "../../kube/mod.ts";
 import type { Node } from "../../kube/objects.ts";
-import { nodeManifest } from "../node-object.ts";
+import { nodeManifest } from "../session/node-object.ts";
 import { registrationFlags, serviceFlags, unknownFlag } from "./kubelet-flags.ts";
 import { KubeletProcess } from "./node-process.ts";
 import type { BringUpFinding } from "./report.ts";

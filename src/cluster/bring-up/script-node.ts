@@ -17,7 +17,7 @@ import { formatPrefix, prefixOf } from "../../net/prefix.ts";
 import { MemoryLeaseStore } from "../../plugins/host-local/memory-lease-store.ts";
 import type { ClusterNode } from "../cluster.ts";
 import type { ClusterFile } from "../file/cluster-file.ts";
-import { hcnClientOf } from "../windows-node.ts";
+import { hcnClientOf } from "../machines/windows-node.ts";
 import type { Lookout } from "./changes.ts";
 import type { NodeProcess } from "./node-process.ts";
 import { type BringUpOptions, scriptNetworkName } from "./options.ts";

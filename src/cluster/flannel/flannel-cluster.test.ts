@@ -15,7 +15,7 @@ import {
   podsOf,
   remove,
 } from "../../testing/session-world.ts";
-import { hcnClientOf } from "../windows-node.ts";
+import { hcnClientOf } from "../machines/windows-node.ts";
 
 const PODS = deployment("win", "windows", 2) + deployment("lin", "linux", 1);
 

@@ -17,7 +17,7 @@ import { RuleSet } from "../../host/netfilter/rule-set.ts";
 import type { MemoryKubeSource } from "../../kube/mod.ts";
 import type { Cluster, ClusterNode } from "../cluster.ts";
 import type { Compat } from "../file/cluster-file.ts";
-import { hcnClientOf } from "../windows-node.ts";
+import { hcnClientOf } from "../machines/windows-node.ts";
 import { FlannelDaemon } from "./flannel-daemon.ts";
 import { networkConfiguration } from "./network-configuration.ts";
 import type { NodeFiles } from "./node-files.ts";

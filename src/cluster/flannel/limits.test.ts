@@ -8,7 +8,7 @@ import { walk } from "../../testing/walk.ts";
 import { parseClusterFile } from "../file/parse-cluster-file.ts";
 import { readModel } from "../verify/model-of-cluster.ts";
 import { verifyCluster } from "../verify/verify.ts";
-import { hcnClientOf } from "../windows-node.ts";
+import { hcnClientOf } from "../machines/windows-node.ts";
 
 const VXLAN = clusterText("network: { plugin: flannel, backend: vxlan }");
 const PODS = deployment("win", "windows", 2) + deployment("lin", "linux", 1);

@@ -23,7 +23,7 @@ import {
   prefixContains,
   prefixFamily,
 } from "../../net/prefix.ts";
-import { flannelRules } from "../linux-masquerade.ts";
+import { flannelRules } from "../services/linux-masquerade.ts";
 import { InterfaceNumbers } from "./interface-numbers.ts";
 
 export interface SimulatedLinuxHostParts {

@@ -3,12 +3,12 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { defined } from "../../base/assert.ts";
 import { parseIp } from "../../net/ip.ts";
 import { type Cluster, forkCluster } from "../cluster.ts";
-import { findParty } from "../find-party.ts";
+import { findParty } from "../trace/find-party.ts";
 import { readInput } from "../input/read-input.ts";
-import { openSession } from "../open-session.ts";
-import { runAttempt } from "../probe-party.ts";
-import { tracePacket } from "../trace.ts";
-import type { TraceLeg } from "../trace-report.ts";
+import { openSession } from "../session/open-session.ts";
+import { runAttempt } from "../trace/probe-party.ts";
+import { tracePacket } from "../trace/trace.ts";
+import type { TraceLeg } from "../trace/trace-report.ts";
 
 function clusterFile(backend: string, enableDSR: boolean): string {
   return `

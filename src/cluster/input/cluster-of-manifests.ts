@@ -8,7 +8,7 @@ import { nodeOs } from "../../kube/mod.ts";
 import type { KubeObject, Node, Pod, Service } from "../../kube/objects.ts";
 import { type Ipv4, formatIp, parseIpv4 } from "../../net/ip.ts";
 import { formatPrefix, prefixContains, prefixOf } from "../../net/prefix.ts";
-import { parseReportedVersion } from "../node-object.ts";
+import { parseReportedVersion } from "../session/node-object.ts";
 import { type ClusterRanges, type DumpedNode, UNDERLAY_LENGTH_MIN, rangesOf } from "./cluster-ranges.ts";
 import {
   type DumpedSecondFamily,

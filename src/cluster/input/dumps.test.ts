@@ -2,7 +2,7 @@
 // as it is, and what they leave open is filled in and told.
 import { readFileSync } from "node:fs";
 import { beforeAll, describe, expect, it } from "vitest";
-import { inventoryLoadBalancers } from "../inventory.ts";
+import { inventoryLoadBalancers } from "../views/inventory.ts";
 import {
   type SessionWorld,
   ask,

@@ -6,7 +6,7 @@ import type { FileProblem } from "../../knowledge/file-problem.ts";
 import { type LoadedObject, type Manifests, loadManifests } from "../../kube/mod.ts";
 import type { ClusterFile } from "../file/cluster-file.ts";
 import { parseClusterFile } from "../file/parse-cluster-file.ts";
-import type { InputText } from "../session.ts";
+import type { InputText } from "../session/session.ts";
 import { type Assumption, clusterOfManifests } from "./cluster-of-manifests.ts";
 import { splitText } from "./split-text.ts";
 

@@ -4,7 +4,7 @@ import { formatIp } from "../../net/ip.ts";
 import { formatPrefix } from "../../net/prefix.ts";
 import { type SessionWorld, openSessionWorld } from "../../testing/session-world.ts";
 import type { ClusterPod } from "../cluster.ts";
-import { tracePacket } from "../trace.ts";
+import { tracePacket } from "../trace/trace.ts";
 
 interface NodeText {
   readonly name: string;

@@ -1,5 +1,5 @@
 /** Tells cluster files from manifests, also where one text holds both (`cat cluster.yaml web.yaml | mullion … -f -`). */
-import type { InputText } from "../session.ts";
+import type { InputText } from "../session/session.ts";
 
 /** The field `apiVersion: mullion/…` at the left edge, or first in a JSON object. */
 const CLUSTER_FILE = /^(?:\{\s*)?["']?apiVersion["']?\s*:\s*["']?mullion\//m;

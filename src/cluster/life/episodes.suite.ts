@@ -18,7 +18,7 @@ import {
 import { formatIp } from "../../net/ip.ts";
 import { forkCluster } from "../cluster.ts";
 import type { Compat } from "../file/cluster-file.ts";
-import { inventoryEndpoints } from "../inventory.ts";
+import { inventoryEndpoints } from "../views/inventory.ts";
 import type { NodeChange } from "./node-change.ts";
 
 const WINDOWS = ["win-1", "win-2", "win-3"] as const;

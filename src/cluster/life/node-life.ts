@@ -6,14 +6,14 @@ import type { RestartState } from "../../hcn/faults/fault.ts";
 import type { MemoryKube } from "../../kube/mod.ts";
 import type { Node, Pod } from "../../kube/objects.ts";
 import { type Prefix, formatPrefix, parsePrefix, prefixCovers, prefixesOverlap } from "../../net/prefix.ts";
-import { nodeObjects } from "../built-in-objects.ts";
+import { nodeObjects } from "../session/built-in-objects.ts";
 import type { Cluster, ClusterNode, ClusterPod } from "../cluster.ts";
 import type { NodeSpec } from "../file/cluster-file.ts";
 import type { FlannelDaemons } from "../flannel/flannel-daemons.ts";
-import type { Kubelet } from "../kubelet.ts";
+import type { Kubelet } from "../machines/kubelet.ts";
 import { RequestError } from "../request-error.ts";
-import type { RunningPods } from "../running-pods.ts";
-import type { ServiceProxies } from "../service-proxies.ts";
+import type { RunningPods } from "../pods/running-pods.ts";
+import type { ServiceProxies } from "../services/service-proxies.ts";
 import type { NodeChange, NodeStanding } from "./node-change.ts";
 
 /** A range has to hold the network's own addresses and some pods. */

@@ -14,7 +14,7 @@ import { type Mac, formatMac, parseMac } from "../../net/mac.ts";
 import { formatPrefix } from "../../net/prefix.ts";
 import type { ClusterNode } from "../cluster.ts";
 import type { ClusterFile, PodNetworkSpec } from "../file/cluster-file.ts";
-import { hcnClientOf } from "../windows-node.ts";
+import { hcnClientOf } from "../machines/windows-node.ts";
 import { networkDocument } from "./network-document.ts";
 import { bridgeAddress, networksOf, rangeOn, secondFamily } from "./networks-of-node.ts";
 

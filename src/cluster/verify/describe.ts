@@ -3,7 +3,7 @@ import { getEntry } from "../../knowledge/catalogue.ts";
 import type { KnowledgeCode } from "../../knowledge/codes.ts";
 import { VERBATIM_INDENT } from "../../knowledge/prose.ts";
 import { formatIp } from "../../net/ip.ts";
-import type { Cell } from "./cell.ts";
+import type { Cell } from "./cells/cell.ts";
 import type { Disagreement } from "./judge.ts";
 import type { VerifyModel, VerifyNode } from "./model.ts";
 import type { Observation } from "./observation.ts";

@@ -7,7 +7,7 @@ import { getEntry } from "../../knowledge/catalogue.ts";
 import type { KnowledgeCode } from "../../knowledge/codes.ts";
 import type { FlowProtocol } from "../../knowledge/expectations.ts";
 import { VERBATIM_INDENT, wrap } from "../../knowledge/prose.ts";
-import { PLAIN_STYLE, type TraceStyle } from "../format-trace.ts";
+import { PLAIN_STYLE, type TraceStyle } from "../trace/format-trace.ts";
 import { groupBy } from "./classes.ts";
 import type { VerifyCell, VerifyFinding, VerifyReport } from "./report.ts";
 

@@ -1,9 +1,9 @@
 // Services and names for pods of further networks (kube-proxy.md §1.1, §3.4, §8 row B5; dataplane.md §2.2.3, §2.3, §2.4 B-8).
 import { describe, expect, it } from "vitest";
-import type { RunningCluster } from "../running-cluster.ts";
+import type { RunningCluster } from "../session/running-cluster.ts";
 import { readInput } from "../input/read-input.ts";
-import { openSession } from "../open-session.ts";
-import { tracePacket } from "../trace.ts";
+import { openSession } from "../session/open-session.ts";
+import { tracePacket } from "../trace/trace.ts";
 import { readModel } from "./model-of-cluster.ts";
 import type { VerifyCell, VerifyReport } from "./report.ts";
 import { verifyCluster } from "./verify.ts";

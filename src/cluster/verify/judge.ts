@@ -4,7 +4,7 @@ import type { Expectation } from "../../knowledge/expectations.ts";
 import { type Ipv4, formatIp } from "../../net/ip.ts";
 import type { Cluster } from "../cluster.ts";
 import { sourceVip } from "../networks/networks-of-node.ts";
-import type { Cell } from "./cell.ts";
+import type { Cell } from "./cells/cell.ts";
 import { nodeOf } from "./facts.ts";
 import type { Attempt, Evidence, Observation } from "./observation.ts";
 import { compartmentOf } from "./stage.ts";

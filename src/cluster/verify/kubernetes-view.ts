@@ -3,7 +3,7 @@ import { isHostProcess } from "../../kube/mod.ts";
 import type { EndpointSlice, Pod, Service } from "../../kube/objects.ts";
 import { type Ip, type IpFamily, familyOf, parseIp } from "../../net/ip.ts";
 import { type ClusterObjects, servicesByPod, slicesByService } from "../cluster-objects.ts";
-import { servedPorts } from "../pod-object.ts";
+import { servedPorts } from "../pods/pod-object.ts";
 import type {
   VerifyBackEnd,
   VerifyHostNetworkPod,

@@ -16,7 +16,7 @@ import type {
 } from "../file/cluster-file.ts";
 import { driverTraits } from "../file/driver-traits.ts";
 import { allNetworks, secondFamily } from "../networks/networks-of-node.ts";
-import { findDnsService } from "../dns-service.ts";
+import { findDnsService } from "../names/dns-service.ts";
 import { readKubernetes } from "./kubernetes-view.ts";
 import { groupBy } from "./classes.ts";
 import { isServed } from "./service-port.ts";

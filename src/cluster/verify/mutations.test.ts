@@ -8,7 +8,7 @@ import type * as OutBoundNat from "../../hns/compile/outbound-nat.ts";
 import type * as PortMapping from "../../hns/compile/port-mapping.ts";
 import type * as CandidateNames from "../../host/resolver/candidate-names.ts";
 import type * as VfpAction from "../../vfp/action.ts";
-import type * as LinuxMasquerade from "../linux-masquerade.ts";
+import type * as LinuxMasquerade from "../services/linux-masquerade.ts";
 import type { VerifyReport } from "./report.ts";
 
 /** Opens the cluster and verifies it with all modules loaded anew, so that they see what is broken. */
@@ -72,7 +72,7 @@ const RULE_COMPILERS: readonly Mutation[] = [
   {
     name: "Linux nodes do not masquerade",
     apply: () =>
-      vi.doMock("../linux-masquerade.ts", async (original) => ({
+      vi.doMock("../services/linux-masquerade.ts", async (original) => ({
         ...(await original<typeof LinuxMasquerade>()),
         flannelRules: () => ({}),
       })),
@@ -163,7 +163,7 @@ afterEach(() => {
   vi.doUnmock("../../hns/compile/outbound-nat.ts");
   vi.doUnmock("../../hns/compile/load-balancer-plan.ts");
   vi.doUnmock("../../hns/compile/port-mapping.ts");
-  vi.doUnmock("../linux-masquerade.ts");
+  vi.doUnmock("../services/linux-masquerade.ts");
   vi.doUnmock("../../vfp/action.ts");
   vi.doUnmock("../../host/resolver/candidate-names.ts");
   vi.resetModules();

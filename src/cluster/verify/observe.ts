@@ -5,8 +5,8 @@
 import { defined } from "../../base/assert.ts";
 import type { Compartment } from "../../host/compartment.ts";
 import type { Cluster } from "../cluster.ts";
-import type { Cell } from "./cell.ts";
-import { type CellLane, CellRun } from "./cell-run.ts";
+import type { Cell } from "./cells/cell.ts";
+import { type CellLane, CellRun } from "./cells/cell-run.ts";
 import type { Observation } from "./observation.ts";
 import { compartmentOf } from "./stage.ts";
 

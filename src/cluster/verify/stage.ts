@@ -6,9 +6,9 @@ import { assert, defined } from "../../base/assert.ts";
 import type { Compartment } from "../../host/compartment.ts";
 import { IdentificationServer } from "../../host/services/identification-server.ts";
 import { type Cluster, forkCluster } from "../cluster.ts";
-import type { Cell } from "./cell.ts";
+import type { Cell } from "./cells/cell.ts";
 import type { VerifyModel, VerifySender } from "./model.ts";
-import { VERIFY_PORT } from "./pod-cells.ts";
+import { VERIFY_PORT } from "./cells/pod-cells.ts";
 
 /** The stack that a sender has in `cluster`. */
 export function compartmentOf(cluster: Cluster, sender: VerifySender): Compartment {

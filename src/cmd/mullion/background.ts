@@ -14,7 +14,7 @@ import {
   placeError,
   removeFolderIfEmpty,
 } from "../../api/state-folder.node.ts";
-import type { InputText } from "../../cluster/session.ts";
+import type { InputText } from "../../cluster/session/session.ts";
 import { type StartedCluster, holdCluster } from "./hold-cluster.ts";
 import type { ReportProgress } from "./open-session.ts";
 import { processLog } from "./process-log.ts";

@@ -10,7 +10,7 @@ import {
 } from "../../cluster/bring-up/options.ts";
 import type { ClusterFile, NodeSpec } from "../../cluster/file/cluster-file.ts";
 import { readInput } from "../../cluster/input/read-input.ts";
-import { toSessionProblem } from "../../cluster/session.ts";
+import { toSessionProblem } from "../../cluster/session/session.ts";
 import { formatIp } from "../../net/ip.ts";
 import { LEFT_OUT } from "./cluster-target.ts";
 import { Failure } from "./failure.ts";

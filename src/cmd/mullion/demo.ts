@@ -1,7 +1,7 @@
 /** `mullion demo`, which is `npm start`: a cluster from manifests, its flows, one Service call explained, its capture. */
 import { join, relative } from "node:path";
 import type { ControlClient } from "../../api/client.ts";
-import { formatTrace } from "../../cluster/format-trace.ts";
+import { formatTrace } from "../../cluster/trace/format-trace.ts";
 import { formatVerification } from "../../cluster/verify/format-verify.ts";
 import type { KubeObject, Pod, Service } from "../../kube/objects.ts";
 import { packageRoot } from "../installation.ts";

@@ -1,7 +1,7 @@
 /** Faults that end a verb, as the user sees them: what is wrong, what to do, a code. Never a stack trace. */
 import type { ErrorDetails } from "../../api/documents.ts";
 import { describeKnownError } from "../../api/error-details.ts";
-import type { SessionProblem } from "../../cluster/session.ts";
+import type { SessionProblem } from "../../cluster/session/session.ts";
 import type { KnowledgeCode } from "../../knowledge/codes.ts";
 import type { ExitCode, Terminal } from "./terminal.ts";
 

@@ -7,7 +7,7 @@ import { ControlServer } from "../../api/server.node.ts";
 import { type ClusterPlace, ensureFolder, removeFolderIfEmpty } from "../../api/state-folder.node.ts";
 import type { Cluster } from "../../cluster/cluster.ts";
 import type { Log } from "../../base/log.ts";
-import type { InputText } from "../../cluster/session.ts";
+import type { InputText } from "../../cluster/session/session.ts";
 import { type ReportProgress, openSession } from "./open-session.ts";
 import { packageVersion } from "../installation.ts";
 import type { Findings } from "./tell-findings.ts";

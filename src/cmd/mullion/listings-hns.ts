@@ -1,6 +1,6 @@
 /** Lists of what HNS holds, as tables. */
 import type { HnsItem, HnsKind } from "../../api/documents.ts";
-import type { LoadBalancerSummary } from "../../cluster/inventory.ts";
+import type { LoadBalancerSummary } from "../../cluster/views/inventory.ts";
 import type { HostComputeEndpoint } from "../../hcn/endpoint.ts";
 import {
   LOAD_BALANCER_DISTRIBUTIONS,

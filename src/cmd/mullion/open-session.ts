@@ -1,16 +1,16 @@
 /** Texts → a cluster that is up. The only place that knows who brings it up. */
 import { ProblemsError } from "../../api/error-details.ts";
-import type { RunningCluster } from "../../cluster/running-cluster.ts";
+import type { RunningCluster } from "../../cluster/session/running-cluster.ts";
 import type { ManifestReader, Verifier } from "../../api/held-cluster.ts";
 import { readInput } from "../../cluster/input/read-input.ts";
 import { splitText } from "../../cluster/input/split-text.ts";
-import { openSession as openCluster } from "../../cluster/open-session.ts";
+import { openSession as openCluster } from "../../cluster/session/open-session.ts";
 import {
   type ClusterSession,
   type InputText,
   type SessionProblem,
   toSessionProblem,
-} from "../../cluster/session.ts";
+} from "../../cluster/session/session.ts";
 import { readModel } from "../../cluster/verify/model-of-cluster.ts";
 import type { ObserveProgress } from "../../cluster/verify/observe.ts";
 import { verifyCluster } from "../../cluster/verify/verify.ts";

@@ -2,7 +2,7 @@
 import { dirname, join } from "node:path";
 import { parseClusterFile } from "../../cluster/file/parse-cluster-file.ts";
 import { splitText } from "../../cluster/input/split-text.ts";
-import type { InputText } from "../../cluster/session.ts";
+import type { InputText } from "../../cluster/session/session.ts";
 import { readInputs } from "./read-inputs.ts";
 import type { Terminal } from "./terminal.ts";
 

@@ -1,7 +1,7 @@
 /** The files that `-f` names, as texts: files, folders, standard input, several of them. */
 import { extname } from "node:path";
 import { LIMITS } from "../../base/limits.ts";
-import type { InputText } from "../../cluster/session.ts";
+import type { InputText } from "../../cluster/session/session.ts";
 import { Failure, describeSystemError } from "./failure.ts";
 import type { Terminal } from "./terminal.ts";
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { MemoryTerminal } from "../../testing/memory-terminal.ts";
 import { tellFindings } from "./tell-findings.ts";
 import type { KnowledgeCode } from "../../knowledge/codes.ts";
-import type { SessionProblem } from "../../cluster/session.ts";
+import type { SessionProblem } from "../../cluster/session/session.ts";
 
 function problems(code: KnowledgeCode, count: number): readonly SessionProblem[] {
   return Array.from({ length: count }, (_, index) => ({

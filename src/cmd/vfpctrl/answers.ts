@@ -1,6 +1,6 @@
 /** What each command of `vfpctrl` prints, plain and with `/format 1`. */
 import type { VfpPortView } from "../../api/documents.ts";
-import type { NodePort } from "../../cluster/vfp-ports.ts";
+import type { NodePort } from "../../cluster/views/vfp-ports.ts";
 import type { ListedGroup, ListedLayer, ListedPort, ListedRule } from "../../vfp/text/listing.ts";
 import { layerJson, groupJson, ruleJson } from "../../vfp/text/json-rules.ts";
 import { type LbDsrForm, withLbDsrForm } from "../../vfp/text/lb-dsr-id.ts";

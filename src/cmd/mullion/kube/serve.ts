@@ -2,8 +2,8 @@
 import { resolve } from "node:path";
 import { Turns } from "../../../api/turns.ts";
 import { KUBERNETES_MINOR_MAX } from "../../../cluster/file/description.ts";
-import { formatKubernetesVersion } from "../../../cluster/node-object.ts";
-import type { KubeSourceOptions } from "../../../cluster/running-cluster.ts";
+import { formatKubernetesVersion } from "../../../cluster/session/node-object.ts";
+import type { KubeSourceOptions } from "../../../cluster/session/running-cluster.ts";
 import { KubeServer } from "../../../kube/http/server.node.ts";
 import type { MemoryKubeSource } from "../../../kube/memory/memory-kube-source.ts";
 import { LEFT_OUT } from "../cluster-target.ts";

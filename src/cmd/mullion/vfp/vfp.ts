@@ -1,5 +1,5 @@
 /** `mullion vfp`: ports, their rules, and how they differ. */
-import type { NodePort } from "../../../cluster/vfp-ports.ts";
+import type { NodePort } from "../../../cluster/views/vfp-ports.ts";
 import { compareListings, tellDifference } from "../../../vfp/text/compare-listings.ts";
 import { loadListing } from "../../../vfp/text/load-listing.ts";
 import { ruleListLines } from "../../../vfp/text/print-rules.ts";

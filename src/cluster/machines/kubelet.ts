@@ -1,0 +1,36 @@
+/** What the kubelets of both systems share: the calls, and pods that live in the node's own compartment. */
+import type { Ipv4 } from "../../net/ip.ts";
+import type { DnsSettings } from "../../host/compartment.ts";
+import { IdentificationServer } from "../../host/services/identification-server.ts";
+import type { ClusterNode, ClusterPod } from "../cluster.ts";
+import type { ClusterFile, PodSpec } from "../file/cluster-file.ts";
+
+/** Where the pods of one node are made and taken away. */
+export interface Kubelet {
+  /**
+   * Gives the pod a sandbox and a network; `dns` is what its resolver is told.
+   * @throws HcnError or CniError when HNS or a plugin refuses; nothing of the pod is left then.
+   */
+  addPod(pod: PodSpec, dns?: DnsSettings): Promise<ClusterPod>;
+  removePod(pod: ClusterPod): Promise<void>;
+  /** The address for kube-proxy's `--source-vip`; undefined where it needs none, or where there is none. */
+  reserveSourceVip(): Promise<Ipv4 | undefined>;
+  /** The node has joined again, with other ranges for its pods; it has none now. */
+  joined(file: ClusterFile): void;
+  /** The machine has come up again. */
+  rebooted(): void;
+}
+
+/** `namespace/name`, as the pod's built-in server calls itself. */
+export function podReference(pod: PodSpec): string {
+  return pod.namespace === "default" ? pod.name : `${pod.namespace}/${pod.name}`;
+}
+
+/** A pod of the node's own network: `hostNetwork` on Linux, HostProcess on Windows. */
+export function addHostPod(file: ClusterFile, node: ClusterNode, pod: PodSpec): ClusterPod {
+  const compartment = node.host.root;
+  const server = new IdentificationServer(compartment, podReference(pod));
+  const { name, address } = node.spec;
+  const address6 = file.ipv6?.nodes[name]?.address;
+  return { spec: pod, node, compartment, address, address6, namespaceId: undefined, server };
+}

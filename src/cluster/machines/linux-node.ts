@@ -1,0 +1,199 @@
+/** A Linux node: one stack, a bridge for its pods, static routes to the pods of the others. */
+import type { Environment } from "../../base/environment.ts";
+import type { MemoryDevice } from "../../device/memory-pair.ts";
+import { CNI_CODES, CniError } from "../../cni/error.ts";
+import { LinuxBridge } from "../../fabric/linux-bridge.ts";
+import type { Compartment, DnsSettings } from "../../host/compartment.ts";
+import { Host } from "../../host/host.ts";
+import { RuleSet } from "../../host/netfilter/rule-set.ts";
+import { IdentificationServer } from "../../host/services/identification-server.ts";
+import type { Interface } from "../../host/interface.ts";
+import { type Ip, type Ipv4, type Ipv6, formatIp } from "../../net/ip.ts";
+import type { Mac } from "../../net/mac.ts";
+import { ANY_IPV4, ANY_IPV6, type Prefix } from "../../net/prefix.ts";
+import type { ClusterNode, ClusterPod } from "../cluster.ts";
+import type { ClusterFile, NodeSpec, PodSpec } from "../file/cluster-file.ts";
+import { type Kubelet, addHostPod, podReference } from "./kubelet.ts";
+import { flannelRules, hostPortRules, portMapRules } from "../services/linux-masquerade.ts";
+import { PodAddresses } from "../pods/pod-addresses.ts";
+import { addressIn, secondAddress, secondFamily } from "../networks/networks-of-node.ts";
+import { addSecondFamily } from "./second-family.ts";
+
+/** Room for the headers of tunnels (dataplane.md §5.4). */
+const OVERLAY_MTU_BYTES = 1_450;
+/** As flannel's plugin has the bridge plugin make it. */
+const FLANNEL_BRIDGE = "cni0";
+/** The bridge has `.1` of the pod range; pods follow. */
+const BRIDGE_OFFSET = 1;
+const FIRST_POD_OFFSET = 2;
+
+/** `0a-58-` and the address, as the CNI bridge plugin long gave MACs to its bridge and pods. */
+function macOf(ip: Ip): Mac {
+  return (0x0a58_0000_0000 + Number(ip)) as Mac;
+}
+
+/** What traces call the pod's cable to the bridge. */
+function cableOf(pod: PodSpec): string {
+  return `veth ${pod.namespace}/${pod.name}`;
+}
+
+/** Boots the node with its address and a default route; it forwards, as a Kubernetes node does. */
+export function bootLinuxNode(
+  env: Environment,
+  file: ClusterFile,
+  spec: NodeSpec,
+  uplink: { readonly device: MemoryDevice; readonly mac: Mac },
+): ClusterNode {
+  const host = new Host(env, { name: spec.name, os: "linux" });
+  const { root } = host;
+  root.setForwarding(true);
+  const adapter = root.addInterface({ name: "eth0", ...uplink });
+  root.addAddress(adapter, { ip: spec.address, length: file.underlay.subnet.length });
+  root.addRoute({ prefix: ANY_IPV4, nextHop: file.underlay.router, interface: adapter, metric: 0 });
+  addSecondFamily(file, root, adapter, spec);
+  // Pods with addresses of the nodes' subnet are asked for on the segment itself; Inferred: the node answers for them.
+  adapter.isProxyArp = file.network.shape === "node-subnet";
+  return { spec, host, hns: undefined, uplink: uplink.device };
+}
+
+/** The pods of one Linux node on its bridge. */
+export class LinuxKubelet implements Kubelet {
+  private file: ClusterFile;
+  private readonly node: ClusterNode;
+  private readonly bridge: LinuxBridge;
+  private gateway: Ip;
+  /** Of the node's network programs. */
+  private readonly rules = new RuleSet();
+  private addresses: PodAddresses;
+
+  constructor(env: Environment, file: ClusterFile, node: ClusterNode) {
+    this.node = node;
+    const { name, podCIDR } = node.spec;
+    const isFlannel = file.network.plugin === "flannel";
+    this.gateway = addressIn(podCIDR, BRIDGE_OFFSET);
+    this.bridge = new LinuxBridge(env, {
+      name: isFlannel ? FLANNEL_BRIDGE : file.network.name,
+      compartment: node.host.root,
+      mac: macOf(this.gateway),
+      address: { ip: this.gateway, length: podCIDR.length },
+      ...(file.network.driver === "Overlay" && { mtuBytes: OVERLAY_MTU_BYTES }),
+    });
+    this.file = file;
+    const second = secondFamily(file, file.network, node.spec);
+    if (second !== undefined)
+      node.host.root.addAddress(this.bridge.interface, {
+        ip: addressIn(second.podRange, BRIDGE_OFFSET),
+        length: second.podRange.length,
+      });
+    this.rules.set("portmap", portMapRules(name));
+    // Where flanneld runs, it writes its rules itself.
+    if (!isFlannel) this.rules.set(name, flannelRules(name, podCIDR, file.network.clusterCIDR));
+    if (second !== undefined && file.ipv6 !== undefined)
+      this.rules.set(`${name} IPv6`, flannelRules(name, second.podRange, file.ipv6.clusterCIDR));
+    node.host.root.enableNetfilter().use(this.rules);
+    this.addresses = this.addressesOf(podCIDR);
+  }
+
+  /** The bridge is the plugin's: nobody changes it before the next pod comes, or before the kernel goes. */
+  joined(file: ClusterFile): void {
+    this.file = file;
+    if (this.node.spec.compat === "better") this.renumberBridge();
+  }
+
+  /** The bridge has gone with the kernel; the plugin makes it anew for the first pod. */
+  rebooted(): void {
+    this.renumberBridge();
+  }
+
+  async addPod(pod: PodSpec, dns?: DnsSettings): Promise<ClusterPod> {
+    if (pod.network === "host") return Promise.resolve(addHostPod(this.file, this.node, pod));
+    this.checkBridge();
+    return Promise.resolve(this.connect(pod, dns));
+  }
+
+  removePod(pod: ClusterPod): Promise<void> {
+    pod.server.close();
+    if (pod.spec.network === "host") return Promise.resolve();
+    this.node.host.removeCompartment(pod.compartment.id);
+    this.bridge.disconnect(cableOf(pod.spec));
+    this.rules.remove(cableOf(pod.spec));
+    this.rules.remove(`${cableOf(pod.spec)} IPv6`);
+    this.addresses.release(pod.address);
+    return Promise.resolve();
+  }
+
+  reserveSourceVip(): Promise<undefined> {
+    return Promise.resolve(undefined);
+  }
+
+  private addressesOf(range: Prefix): PodAddresses {
+    return new PodAddresses({
+      range,
+      firstOffset: FIRST_POD_OFFSET,
+      kept: this.file.pods.flatMap((pod) => pod.address ?? []),
+    });
+  }
+
+  private renumberBridge(): void {
+    const { podCIDR } = this.node.spec;
+    const wanted = addressIn(podCIDR, BRIDGE_OFFSET);
+    if (wanted === this.gateway) return;
+    const { root } = this.node.host;
+    root.removeAddress(this.bridge.interface, this.gateway);
+    root.addAddress(this.bridge.interface, { ip: wanted, length: podCIDR.length });
+    this.gateway = wanted;
+    this.addresses = this.addressesOf(podCIDR);
+  }
+
+  /** The bridge plugin takes no address from a bridge (`ensureAddr` without `forceAddress`, containernetworking/plugins). */
+  private checkBridge(): void {
+    const { podCIDR } = this.node.spec;
+    const wanted = addressIn(podCIDR, BRIDGE_OFFSET);
+    if (wanted === this.gateway) return;
+    throw new CniError(
+      CNI_CODES.internal,
+      `failed to set bridge addr: ${JSON.stringify(this.bridge.name)} already has an IP address different from ${formatIp(wanted)}/${podCIDR.length}`,
+    );
+  }
+
+  private connect(pod: PodSpec, dns: DnsSettings | undefined): ClusterPod {
+    const address = this.addresses.take(pod.address);
+    const compartment = this.node.host.createCompartment(`pod ${pod.namespace}/${pod.name}`);
+    // flannel's configuration of the bridge plugin has hairpinMode.
+    const device = this.bridge.connect(cableOf(pod), { isHairpin: true });
+    const eth0 = compartment.addInterface({
+      name: "eth0",
+      mac: macOf(address),
+      device,
+      isDuplicateChecked: false,
+    });
+    compartment.addAddress(eth0, { ip: address, length: this.node.spec.podCIDR.length });
+    compartment.addRoute({ prefix: ANY_IPV4, nextHop: this.gateway, interface: eth0, metric: 0 });
+    const address6 = this.addSecondAddress(compartment, eth0, { address, wanted: pod.address6 });
+    if (dns !== undefined) compartment.dns = dns;
+    const hostPorts = hostPortRules(pod, address, this.node.spec.podCIDR);
+    if (hostPorts !== undefined) this.rules.set(cableOf(pod), hostPorts);
+    const range6 = this.file.ipv6?.nodes[this.node.spec.name]?.podRange;
+    const hostPorts6 =
+      address6 === undefined || range6 === undefined ? undefined : hostPortRules(pod, address6, range6);
+    if (hostPorts6 !== undefined) this.rules.set(`${cableOf(pod)} IPv6`, hostPorts6);
+    const server = new IdentificationServer(compartment, podReference(pod));
+    return { spec: pod, node: this.node, compartment, address, address6, namespaceId: undefined, server };
+  }
+
+  /** A bridge plugin does not ask whether somebody has a pod's address (its `enabledad` is off). */
+  private addSecondAddress(
+    compartment: Compartment,
+    eth0: Interface,
+    addresses: { readonly address: Ipv4; readonly wanted: Ipv6 | undefined },
+  ): Ipv6 | undefined {
+    const { file, node } = this;
+    const second = secondFamily(file, file.network, node.spec);
+    const ip = secondAddress(file, file.network, node.spec, addresses);
+    if (second === undefined || ip === undefined) return undefined;
+    compartment.addAddress(eth0, { ip, length: second.podRange.length });
+    const nextHop = addressIn(second.podRange, BRIDGE_OFFSET);
+    compartment.addRoute({ prefix: ANY_IPV6, nextHop, interface: eth0, metric: 0 });
+    return ip;
+  }
+}

@@ -1,0 +1,159 @@
+/** A parsed cluster file → its machines, cabled and booted, with their pod networks and without pods. */
+import { assert, defined } from "../../base/assert.ts";
+import { VirtualClock } from "../../base/clock.ts";
+import type { Environment } from "../../base/environment.ts";
+import { Prng } from "../../base/prng.ts";
+import type { MemoryDevice } from "../../device/memory-pair.ts";
+import { DhcpServer } from "../../fabric/dhcp-server.ts";
+import { PhysicalHostSwitch } from "../../fabric/physical-host-switch.ts";
+import { ROUTER_MAC, Underlay } from "../../fabric/underlay.ts";
+import type { Ipv4 } from "../../net/ip.ts";
+import type { Mac } from "../../net/mac.ts";
+import { lastIp } from "../../net/prefix.ts";
+import type { Cluster, ClusterNode } from "../cluster.ts";
+import { NO_OBJECTS } from "../cluster-objects.ts";
+import type { ClusterFile, NodeSpec } from "../file/cluster-file.ts";
+import type { Kubelet } from "./kubelet.ts";
+import { LinuxKubelet, bootLinuxNode } from "./linux-node.ts";
+import { NodeFiles } from "../flannel/node-files.ts";
+import { joinOverlay, makeNetworks } from "../networks/make-networks.ts";
+import { allNetworks } from "../networks/networks-of-node.ts";
+import { addSecondFamilyRoutes } from "./second-family.ts";
+import { servePorts } from "../pods/serve-ports.ts";
+import { type NodeEquipment, addPodRoutes, bootWindowsNode } from "./windows-node.ts";
+import { WindowsKubelet } from "./windows-pods.ts";
+
+/**
+ * The DHCP server of the underlay: on the router, as in most small networks. Nothing where the file asks for none. The
+ * first and the last address of its range are nobody's.
+ */
+function serveDhcp({ underlay: spec }: ClusterFile, { router }: Underlay): void {
+  if (spec.dhcp === undefined) return;
+  const { range, leaseSeconds } = spec.dhcp;
+  const { compartment } = router;
+  const server = new DhcpServer({
+    compartment,
+    netInterface: defined(compartment.interfaceOf(spec.router), "the router has its address"),
+    subnet: spec.subnet,
+    first: (Number(range.address) + 1) as Ipv4,
+    last: (Number(lastIp(range)) - 1) as Ipv4,
+    router: spec.router,
+    dnsServers: [],
+    leaseSeconds,
+  });
+  assert(server.start() === undefined, "the router serves DHCP and nothing else");
+}
+
+/** Gives a node the end of its cable. */
+type Cabling = (spec: NodeSpec, mac: Mac) => MemoryDevice;
+
+function fabricCabling(env: Environment, file: ClusterFile, underlay: Underlay): Cabling {
+  const fabric = new PhysicalHostSwitch(env, "fabric");
+  underlay.physicalHost = fabric;
+  for (const rule of file.underlay.deny) fabric.deny(rule);
+  const router = { name: "router", mac: ROUTER_MAC, addresses: [file.underlay.router], isRouter: true };
+  underlay.segment.addPort("fabric", fabric.connect(router));
+  return ({ name, address, podCIDR, hasMacSpoofing }, mac) =>
+    fabric.connect({
+      name,
+      mac,
+      addresses: [address],
+      ranges: [podCIDR],
+      refusesOtherMacs: !hasMacSpoofing,
+    });
+}
+
+/**
+ * What the nodes' adapters hang on: the segment, or for an L2Tunnel network the switch of the physical host that they run
+ * on (dataplane.md §2.5).
+ */
+function makeCabling(env: Environment, file: ClusterFile, underlay: Underlay): Cabling {
+  if (file.network.driver === "L2Tunnel") return fabricCabling(env, file, underlay);
+  return ({ name, hasMacSpoofing }, mac) => underlay.connect(name, hasMacSpoofing ? {} : { onlyMac: mac });
+}
+
+/** MACs of the nodes' adapters count up from here, so that the first node has 00-15-5D-00-00-11. */
+const FIRST_NODE_MAC = 0x0015_5d00_0011;
+
+/** Told of each step of the bring-up. */
+export interface OpenProgress {
+  nodeReady(node: NodeSpec): void;
+}
+
+/** Machines that are up, and what makes pods on them. */
+export interface Machines {
+  /** Without pods. */
+  readonly cluster: Cluster;
+  /** By the node's name. */
+  readonly kubelets: ReadonlyMap<string, Kubelet>;
+  /** The disks of the nodes, by their names. */
+  readonly files: ReadonlyMap<string, NodeFiles>;
+}
+
+async function bringUpNode(
+  env: Environment,
+  file: ClusterFile,
+  node: ClusterNode,
+  disk: { readonly files: NodeFiles; readonly clock: VirtualClock },
+): Promise<Kubelet> {
+  if (node.spec.os === "linux") {
+    addPodRoutes(file, node);
+    return new LinuxKubelet(env, file, node);
+  }
+  await makeNetworks(file, node);
+  addPodRoutes(file, node);
+  return new WindowsKubelet(file, node, disk.files, disk.clock);
+}
+
+/**
+ * Builds the machines that `file` describes. Same file, same machines, byte for byte.
+ * @throws HcnError when the file asks for something that HNS refuses.
+ */
+export async function raiseMachines(
+  file: ClusterFile,
+  progress?: OpenProgress,
+  /** Of Windows nodes that are not like the others, by their names. */
+  equipment: ReadonlyMap<string, NodeEquipment> = new Map(),
+): Promise<Machines> {
+  const clock = new VirtualClock();
+  const env: Environment = { clock, prng: new Prng(file.seed), recorder: undefined };
+  const underlay = new Underlay(env, {
+    subnet: file.underlay.subnet,
+    routerIp: file.underlay.router,
+    outside: [],
+    ...(file.ipv6 !== undefined && { ipv6: { subnet: file.ipv6.subnet, routerIp: file.ipv6.router } }),
+  });
+  addSecondFamilyRoutes(file, underlay.router);
+  for (const { to, via } of file.underlay.routes) {
+    assert(underlay.router.addRoute({ prefix: to, nextHop: via }), "a route's next hop lies in the underlay");
+  }
+  serveDhcp(file, underlay);
+  const outside = file.outside.map((spec) => {
+    const host = underlay.addOutsideHost({ name: spec.name, ip: spec.address });
+    servePorts(host.server, spec.ports);
+    return host;
+  });
+  const connect = makeCabling(env, file, underlay);
+  const nodes = file.nodes.map((spec, index) => {
+    const mac = (FIRST_NODE_MAC + index) as Mac;
+    const uplink = { device: connect(spec, mac), mac };
+    return spec.os === "windows"
+      ? bootWindowsNode(env, file, spec, uplink, equipment.get(spec.name))
+      : bootLinuxNode(env, file, spec, uplink);
+  });
+  const kubelets = new Map<string, Kubelet>();
+  const files = new Map<string, NodeFiles>();
+  for (const node of nodes) {
+    const disk = new NodeFiles(node.spec.os, node.spec.files);
+    files.set(node.spec.name, disk);
+    kubelets.set(node.spec.name, await bringUpNode(env, file, node, { files: disk, clock }));
+    progress?.nodeReady(node.spec);
+  }
+  for (const network of allNetworks(file))
+    if (network.driver === "Overlay" && network.routes !== "flannel") await joinOverlay(network, nodes);
+  return {
+    cluster: { file, env, clock, underlay, nodes, outside, pods: [], objects: NO_OBJECTS },
+    kubelets,
+    files,
+  };
+}

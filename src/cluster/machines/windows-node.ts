@@ -1,0 +1,105 @@
+/** A Windows node from bare metal to HNS without networks: stack, adapter, service; and its routes. */
+import { defined } from "../../base/assert.ts";
+import type { Environment } from "../../base/environment.ts";
+import type { Device } from "../../device/device.ts";
+import { type MemoryDevice, memoryPair } from "../../device/memory-pair.ts";
+import type { HcnClient } from "../../hcn/client.ts";
+import { HnsService } from "../../hns/hns-service.ts";
+import { InProcessHcnClient } from "../../hns/in-process-client.ts";
+import type { NetworkingOptions } from "../../hns/network/networking-options.ts";
+import type { PhysicalAdapter } from "../../hns/physical-adapter.ts";
+import { SwitchDatapath } from "../../hns/switch-datapath.ts";
+import { Host } from "../../host/host.ts";
+import type { Mac } from "../../net/mac.ts";
+import { ANY_IPV4, type InterfaceAddress } from "../../net/prefix.ts";
+import type { ClusterNode } from "../cluster.ts";
+import type { ClusterFile, NodeSpec } from "../file/cluster-file.ts";
+import { ADAPTER_NAME } from "../networks/network-document.ts";
+import { secondFamily } from "../networks/networks-of-node.ts";
+import { addSecondFamily } from "./second-family.ts";
+
+const ROUTE_METRIC = 0;
+
+/** MACs of further cards count up from here. */
+const FIRST_SPARE_MAC = 0x0015_5d00_f001;
+
+/** How a node is equipped otherwise than all others. */
+export interface NodeEquipment {
+  /** Its cards as Windows lists them. The one with the node's address hangs on the underlay, the others on nothing. */
+  readonly adapters: readonly { readonly name: string; readonly address: InterfaceAddress }[];
+  readonly networking?: NetworkingOptions;
+}
+
+/** Gives the host an interface for each card. */
+function plugAdapters(
+  env: Environment,
+  host: Host,
+  spec: NodeSpec,
+  uplink: { readonly device: Device; readonly mac: Mac },
+  adapters: NodeEquipment["adapters"],
+): readonly PhysicalAdapter[] {
+  return adapters.map(({ name, address }, index) => {
+    const isUplink = address.ip === spec.address;
+    const spare = (): typeof uplink => ({
+      device: memoryPair(env.clock, { delayMs: 0 })[0],
+      mac: (FIRST_SPARE_MAC + index) as Mac,
+    });
+    const card = isUplink ? uplink : spare();
+    host.root.addAddress(host.root.addInterface({ name, ...card }), address);
+    return { name, ...card, addresses: [address] };
+  });
+}
+
+/** Boots the node: its adapter has the node's address, and HNS runs with no networks. */
+export function bootWindowsNode(
+  env: Environment,
+  file: ClusterFile,
+  spec: NodeSpec,
+  uplink: { readonly device: MemoryDevice; readonly mac: Mac },
+  equipment?: NodeEquipment,
+): ClusterNode {
+  const host = new Host(env, { name: spec.name, os: "windows" });
+  const address = { ip: spec.address, length: file.underlay.subnet.length };
+  const only = [{ name: ADAPTER_NAME, address }];
+  const adapters = plugAdapters(env, host, spec, uplink, equipment?.adapters ?? only);
+  const adapter = defined(host.root.interfaceOf(spec.address), "one of the cards has the node's address");
+  host.root.addRoute({
+    prefix: ANY_IPV4,
+    nextHop: file.underlay.router,
+    interface: adapter,
+    metric: ROUTE_METRIC,
+  });
+  addSecondFamily(file, host.root, adapter, spec);
+  const hns = new HnsService(env, {
+    node: spec.name,
+    windows: defined(spec.build, "a Windows node has a build"),
+    datapath: new SwitchDatapath(env, host),
+    adapters,
+    quirks: spec.quirks,
+    networking: { addressDelayMs: spec.addressDelayMs, ...equipment?.networking },
+  });
+  return { spec, host, hns, uplink: uplink.device };
+}
+
+/** The client of a Windows node's HNS. */
+export function hcnClientOf(node: ClusterNode): HcnClient {
+  return new InProcessHcnClient(defined(node.hns, "only Windows nodes have HNS"));
+}
+
+/** Static routes to the pods of all other nodes, over their addresses. */
+export function addPodRoutes(file: ClusterFile, node: ClusterNode): void {
+  const { root } = node.host;
+  for (const network of [file.network, ...file.networks]) {
+    if (network.routes !== "static") continue;
+    for (const peer of file.nodes) {
+      const prefix = network.ranges[peer.name];
+      if (peer.name === node.spec.name || prefix === undefined) continue;
+      const outgoing = defined(root.interfaceOf(node.spec.address), "a node keeps its address");
+      root.addRoute({ prefix, nextHop: peer.address, interface: outgoing, metric: ROUTE_METRIC });
+      const second = secondFamily(file, network, peer);
+      const nextHop = file.ipv6?.nodes[peer.name]?.address;
+      if (second === undefined || nextHop === undefined) continue;
+      root.addRoute({ prefix: second.podRange, nextHop, interface: outgoing, metric: ROUTE_METRIC });
+    }
+  }
+}

@@ -1,0 +1,322 @@
+/**
+ * The kubelet's and the runtime's part on a Windows node: a sandbox is an HCN namespace, and a plugin, or the cluster
+ * itself, gives it a network.
+ */
+import { defined } from "../../base/assert.ts";
+import type { VirtualClock } from "../../base/clock.ts";
+import { InProcessRunner } from "../../cni/in-process-runner.ts";
+import { parseNetworkList } from "../../cni/conflist.ts";
+import { RunnerDelegate } from "../../cni/delegate.ts";
+import { CNI_CODES, CniError } from "../../cni/error.ts";
+import type { CniPlugin } from "../../cni/plugin.ts";
+import { MemoryResultCache } from "../../cni/result-cache.ts";
+import { type Attachment, CniRuntime } from "../../cni/runtime.ts";
+import type { HcnClient } from "../../hcn/client.ts";
+import type { HostComputeEndpoint } from "../../hcn/endpoint.ts";
+import { HcnError, HcnNotFoundError } from "../../hcn/error.ts";
+import {
+  addNamespaceEndpoint,
+  createEndpoint,
+  createNamespace,
+  deleteEndpoint,
+  deleteNamespace,
+  getNamespaceEndpointIds,
+  getNetworkByName,
+} from "../../hcn/operations.ts";
+import type { Compartment, DnsSettings } from "../../host/compartment.ts";
+import { DHCP_WAIT_MS } from "../../host/dhcp/dhcp-client.ts";
+import { IdentificationServer } from "../../host/services/identification-server.ts";
+import { type Ipv4, type Ipv6, formatIp } from "../../net/ip.ts";
+import { type Prefix, prefixContains, prefixOf } from "../../net/prefix.ts";
+import { HostLocal } from "../../plugins/host-local/plugin.ts";
+import { MemoryLeaseStore } from "../../plugins/host-local/memory-lease-store.ts";
+import { Flannel } from "../../plugins/flannel/plugin.ts";
+import { MemoryScratchStore } from "../../plugins/flannel/scratch-store.ts";
+import { WinBridge } from "../../plugins/win-bridge/plugin.ts";
+import { WinOverlay } from "../../plugins/win-overlay/plugin.ts";
+import { azurePlugins } from "./azure-node.ts";
+import type { ClusterNode, ClusterPod } from "../cluster.ts";
+import type { NodeFiles } from "../flannel/node-files.ts";
+import { reserveSourceVip } from "../flannel/source-vip.ts";
+import type { ClusterFile, PodSpec } from "../file/cluster-file.ts";
+import { type Kubelet, addHostPod, podReference } from "./kubelet.ts";
+import { networkConfigurationList } from "./network-configuration.ts";
+import { endpointDocument } from "../networks/network-document.ts";
+import {
+  FIRST_POD_OFFSET,
+  networkNamed,
+  networksOf,
+  rangeOn,
+  secondAddress,
+  sourceVip,
+} from "../networks/networks-of-node.ts";
+import { PodAddresses } from "../pods/pod-addresses.ts";
+import { hcnClientOf } from "./windows-node.ts";
+
+/** What a Windows stack gives itself without a server: no address for a pod. */
+const OWN_ADDRESSES: Prefix = Object.freeze(prefixOf(0xa9fe_0000 as Ipv4, 16));
+
+function addressOf(compartment: Compartment): Ipv4 | undefined {
+  const ips = compartment.listInterfaces().flatMap(({ addresses }) => addresses.map(({ ip }) => ip));
+  return ips.find((ip) => typeof ip === "number");
+}
+
+/**
+ * Lets time pass until a DHCP server has given the pod an address: the kubelet's runtime waits until it is there.
+ * @throws CniError with the code `dhcp-no-lease` when nobody grants one while the stack asks for the first time.
+ */
+function waitForLease(compartment: Compartment, clock: VirtualClock): Ipv4 {
+  const endMs = clock.nowMs + DHCP_WAIT_MS;
+  for (let atMs = clock.nextAtMs(); atMs !== undefined && atMs <= endMs; atMs = clock.nextAtMs()) {
+    if (addressOf(compartment) !== undefined) break;
+    clock.step();
+  }
+  const address = addressOf(compartment);
+  if (address !== undefined && !prefixContains(OWN_ADDRESSES, address)) return address;
+  const own = address === undefined ? "" : `; its stack took ${formatIp(address)}`;
+  const message = `no DHCP server gave the pod an address within ${DHCP_WAIT_MS / 1_000} s${own}`;
+  throw new CniError(CNI_CODES.internal, message, { knowledge: "dhcp-no-lease" });
+}
+
+/** Where containerd looks for plugins on Windows; here they run in process, but the contract asks for it. */
+const CNI_PATH = String.raw`C:\Program Files\containerd\cni\bin`;
+
+/** What a pod was given. */
+interface PodIps {
+  readonly address: Ipv4;
+  /** Undefined in a network of IPv4 alone. */
+  readonly address6: Ipv6 | undefined;
+}
+
+/** Sets up the pods of one Windows node, one after the other. */
+export class WindowsKubelet implements Kubelet {
+  private file: ClusterFile;
+  private readonly node: ClusterNode;
+  private readonly client: HcnClient;
+  private readonly files: NodeFiles;
+  private readonly clock: VirtualClock;
+  private readonly runner: InProcessRunner;
+  private readonly runtime: CniRuntime;
+  /** What host-local remembers on the node's disk. */
+  readonly leases: MemoryLeaseStore = new MemoryLeaseStore();
+  /** By network; of plugin `hns`. */
+  private readonly addresses: ReadonlyMap<string, PodAddresses>;
+
+  /** `files`: the node's disk. `clock`: on which a pod waits for a DHCP server. */
+  constructor(file: ClusterFile, node: ClusterNode, files: NodeFiles, clock: VirtualClock) {
+    this.clock = clock;
+    this.file = file;
+    this.node = node;
+    this.files = files;
+    this.client = hcnClientOf(node);
+    const { compat } = node.spec;
+    const plugins = new Map<string, CniPlugin>();
+    const runner = new InProcessRunner(plugins, "win32");
+    const delegate = new RunnerDelegate(runner);
+    const parts = { client: this.client, delegate, compat };
+    plugins.set("host-local", new HostLocal({ store: this.leases, compat }));
+    plugins.set("win-bridge", new WinBridge(parts));
+    plugins.set("win-overlay", new WinOverlay(parts));
+    plugins.set("flannel", new Flannel({ delegate, files, scratch: new MemoryScratchStore(), compat }));
+    this.runner = runner;
+    for (const plugin of azurePlugins(file, node, { client: this.client, delegate }))
+      plugins.set(plugin.name, plugin);
+    this.runtime = new CniRuntime({ runner, cache: new MemoryResultCache(), env: { CNI_PATH } });
+    this.addresses = new Map(
+      networksOf(file, node.spec)
+        .filter(({ ipam }) => ipam === "static")
+        .map((network) => [
+          network.name,
+          new PodAddresses({
+            range: rangeOn(network, node.spec),
+            firstOffset: FIRST_POD_OFFSET,
+            kept: file.pods.flatMap(({ address, podNetwork }) =>
+              address === undefined || podNetwork !== network.name ? [] : [address],
+            ),
+          }),
+        ]),
+    );
+  }
+
+  /** As the start scripts do it before kube-proxy (control-planes.md §2.1); without the network there is none. */
+  async reserveSourceVip(): Promise<Ipv4 | undefined> {
+    const { network } = this.file;
+    if (network.plugin !== "flannel") return sourceVip(network, this.node.spec);
+    if (network.backend !== "vxlan") return undefined;
+    const { client, runner, files } = this;
+    try {
+      return await reserveSourceVip({
+        client,
+        runner,
+        files,
+        networkName: network.name,
+        path: CNI_PATH,
+        compat: this.node.spec.compat,
+      });
+    } catch (error) {
+      // flanneld says why the network is not there, and kube-proxy that it has no address.
+      if (error instanceof HcnError || error instanceof HcnNotFoundError) return undefined;
+      throw error;
+    }
+  }
+
+  /** Where pods get their addresses is told to the plugins by `subnet.env`. */
+  joined(file: ClusterFile): void {
+    this.file = file;
+  }
+
+  /** What plugins remember lies on the disk. */
+  rebooted(): void {
+    return;
+  }
+
+  /** Gives the pod a sandbox and a network. */
+  async addPod(pod: PodSpec, dns?: DnsSettings): Promise<ClusterPod> {
+    if (pod.network === "host") return addHostPod(this.file, this.node, pod);
+    const namespace = await createNamespace(this.client);
+    const namespaceId = defined(namespace.ID, "a namespace has an id");
+    const { address, address6 } = await this.attach(pod, namespaceId, dns);
+    const compartment = await this.compartmentOf(namespaceId);
+    compartment.name = `pod ${pod.namespace}/${pod.name}`;
+    const server = new IdentificationServer(compartment, podReference(pod));
+    return { spec: pod, node: this.node, compartment, address, address6, namespaceId, server };
+  }
+
+  /**
+   * Takes the pod's network and sandbox away, as a runtime does: CNI DEL, then the namespace.
+   * @throws HcnError or CniError when HNS or a plugin refuses; the server is closed then, the sandbox may be left.
+   */
+  async removePod(pod: ClusterPod): Promise<void> {
+    pod.server.close();
+    const { namespaceId } = pod;
+    if (namespaceId === undefined) return;
+    await this.detach(pod.spec, namespaceId);
+    this.addresses.get(pod.spec.podNetwork)?.release(pod.address);
+    await deleteNamespace(this.client, namespaceId);
+  }
+
+  /** A sandbox without a network is of no use to anybody: what stands of it goes, DEL included, as with containerd. */
+  private async attach(pod: PodSpec, namespaceId: string, dns?: DnsSettings): Promise<PodIps> {
+    try {
+      return this.isAttachedByHcn(pod)
+        ? await this.attachByHcn(pod, namespaceId, dns)
+        : await this.attachByPlugin(pod, namespaceId, dns);
+    } catch (error) {
+      // What DEL says of a network that was never complete is no news.
+      await this.detach(pod, namespaceId).catch(() => undefined);
+      await deleteNamespace(this.client, namespaceId);
+      throw error;
+    }
+  }
+
+  /** A plugin knows the network of its configuration alone. */
+  private isAttachedByHcn({ podNetwork }: PodSpec): boolean {
+    const { network } = this.file;
+    return network.plugin === "hns" || podNetwork !== network.name;
+  }
+
+  private async detach(pod: PodSpec, namespaceId: string): Promise<void> {
+    if (this.isAttachedByHcn(pod)) {
+      for (const id of await getNamespaceEndpointIds(this.client, namespaceId))
+        await deleteEndpoint(this.client, id);
+      return;
+    }
+    const text = JSON.stringify(networkConfigurationList(this.file, this.node.spec, pod));
+    await this.runtime.del(parseNetworkList(text), this.attachmentOf(pod, namespaceId, undefined));
+  }
+
+  private async attachByPlugin(pod: PodSpec, namespaceId: string, dns?: DnsSettings): Promise<PodIps> {
+    const text = JSON.stringify(networkConfigurationList(this.file, this.node.spec, pod));
+    const result = await this.runtime.add(parseNetworkList(text), this.attachmentOf(pod, namespaceId, dns));
+    const ips = result.ips.map(({ address: each }) => each.ip);
+    const address = ips.find((ip) => typeof ip === "number");
+    if (pod.address !== undefined && address !== pod.address) {
+      // CNS chooses by itself, whatever the file asks for.
+      const message = `the plugin gave the pod ${address === undefined ? "no IPv4 address" : formatIp(address)}, and its address in the cluster file is ${formatIp(pod.address)}; leave that out, or choose another IPAM plugin`;
+      throw new CniError(CNI_CODES.internal, message);
+    }
+    const address6 = ips.find((ip) => typeof ip === "bigint");
+    return { address: defined(address, "a pod gets an IPv4 address"), address6 };
+  }
+
+  /** What the runtime tells plugins of one pod. */
+  private attachmentOf(pod: PodSpec, namespaceId: string, dns: DnsSettings | undefined): Attachment {
+    return {
+      containerId: containerIdOf(this.file, pod, namespaceId),
+      netns: namespaceId,
+      ifName: "eth0",
+      args: [
+        ["IgnoreUnknown", "1"],
+        ["K8S_POD_NAMESPACE", pod.namespace],
+        ["K8S_POD_NAME", pod.name],
+        ...(pod.address === undefined ? [] : ([["IP", formatIp(pod.address)]] as const)),
+      ],
+      capabilityArgs: {
+        portMappings: pod.ports.flatMap(({ port, hostPort, protocol }) =>
+          hostPort === undefined ? [] : [{ hostPort, containerPort: port, protocol: protocol.toLowerCase() }],
+        ),
+        ...(dns === undefined
+          ? {}
+          : {
+              dns: { servers: dns.servers.map(formatIp), searches: dns.search, options: dns.options ?? [] },
+            }),
+      },
+    };
+  }
+
+  /** The same objects without a plugin, as the driver of the network has them. */
+  private async attachByHcn(pod: PodSpec, namespaceId: string, dns?: DnsSettings): Promise<PodIps> {
+    const network = networkNamed(this.file, pod.podNetwork);
+    const made = await getNetworkByName(this.client, network.name);
+    const networkId = defined(made.ID, "a network has an id");
+    const name = `${sandboxIdOf(pod)}_${network.name}`;
+    const request = (address: Ipv4 | undefined): HostComputeEndpoint =>
+      endpointDocument(this.file, network, this.node.spec, { name, spec: pod, address, dns });
+    if (network.ipam === "dhcp") {
+      await this.addEndpoint(networkId, namespaceId, request(undefined));
+      const leased = waitForLease(await this.compartmentOf(namespaceId), this.clock);
+      return { address: leased, address6: undefined };
+    }
+    const addresses = defined(this.addresses.get(network.name), "a pod is on a node with its network");
+    const address = addresses.take(pod.address);
+    try {
+      await this.addEndpoint(networkId, namespaceId, request(address));
+    } catch (error) {
+      addresses.release(address);
+      throw error;
+    }
+    const wanted = pod.address6;
+    return { address, address6: secondAddress(this.file, network, this.node.spec, { address, wanted }) };
+  }
+
+  private async addEndpoint(
+    networkId: string,
+    namespaceId: string,
+    request: HostComputeEndpoint,
+  ): Promise<void> {
+    const endpoint = await createEndpoint(this.client, networkId, request);
+    const id = defined(endpoint.ID, "an endpoint has an id");
+    try {
+      await addNamespaceEndpoint(this.client, namespaceId, id);
+    } catch (error) {
+      await deleteEndpoint(this.client, id);
+      throw error;
+    }
+  }
+
+  private async compartmentOf(namespaceId: string): Promise<Compartment> {
+    const made = await this.client.query("Namespace", namespaceId, { SchemaVersion: { Major: 2, Minor: 0 } });
+    const compartment = this.node.host.getCompartment(Number(made["NamespaceId"]));
+    return defined(compartment, "a namespace has a compartment");
+  }
+}
+
+/** Stands for the sandbox's id: names of pods are unique in their namespace, and hold no underscore. */
+function sandboxIdOf(pod: PodSpec): string {
+  return `${pod.namespace}_${pod.name}`;
+}
+
+/** azure-vnet names endpoints after the beginning of the ID, so names of pods will not do. */
+function containerIdOf({ network }: ClusterFile, pod: PodSpec, namespaceId: string): string {
+  return network.plugin === "azure-vnet" ? namespaceId.replaceAll("-", "").toLowerCase() : sandboxIdOf(pod);
+}

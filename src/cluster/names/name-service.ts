@@ -1,0 +1,143 @@
+/**
+ * Names: CoreDNS in the pods that the manifests (or the built-in ones) give it, and a name server outside that the
+ * cluster's own asks for everything else.
+ */
+import { ClusterZone, type NamedObject } from "../../dns/cluster-zone.ts";
+import { outsideIpv6 } from "../../fabric/underlay.ts";
+import { StaticZone } from "../../dns/static-zone.ts";
+import type { DnsSettings } from "../../host/compartment.ts";
+import { type MemoryKube, matchesLabels, resolveTargetPort } from "../../kube/mod.ts";
+import type { Pod, Service } from "../../kube/objects.ts";
+import { type Ip, parseIp } from "../../net/ip.ts";
+import type { Cluster, ClusterNode, ClusterPod } from "../cluster.ts";
+import type { PortSpec } from "../file/cluster-file.ts";
+import { DNS_PORT } from "./dns-manifests.ts";
+import { DnsServer } from "./dns-server.ts";
+import { findDnsService } from "./dns-service.ts";
+import { type PodDns, podDns } from "./pod-dns.ts";
+
+/** What the clusters' zone is made of. */
+const NAMED_KINDS = ["Namespace", "Service", "EndpointSlice"] as const;
+
+/** Whether the DNS Service selects the pod. */
+function isDnsPod(pod: Pod, service: Service | undefined): boolean {
+  const selector = service?.spec?.selector ?? {};
+  return (
+    service !== undefined &&
+    Object.keys(selector).length > 0 &&
+    pod.metadata.namespace === service.metadata.namespace &&
+    matchesLabels(selector, pod.metadata.labels ?? {})
+  );
+}
+
+/** The port of the pod to which the Service leads questions. */
+function dnsPortOf(pod: Pod, service: Service | undefined): number {
+  const port = service?.spec?.ports?.find((each) => each.port === DNS_PORT && each.protocol === "UDP");
+  return (port === undefined ? undefined : resolveTargetPort(port, pod)) ?? DNS_PORT;
+}
+
+export class NameService {
+  private readonly cluster: Cluster;
+  private readonly kube: MemoryKube;
+  private readonly zone: ClusterZone;
+  /** The name server outside; undefined when no host outside serves UDP 53. */
+  private readonly upstream: Ip | undefined;
+  private readonly servers = new Map<ClusterPod, DnsServer>();
+  private known: { readonly services: readonly Service[]; readonly found: Service | undefined } | undefined;
+
+  constructor(cluster: Cluster, kube: MemoryKube) {
+    this.cluster = cluster;
+    this.kube = kube;
+    this.zone = new ClusterZone({ zone: cluster.file.dns.domain });
+    this.upstream = this.serveOutside();
+    for (const node of cluster.nodes) node.host.root.dns = this.nodeDns();
+  }
+
+  /** What the resolver of a new pod is told. */
+  dnsOf(pod: Pod, node: ClusterNode): PodDns {
+    const address = parseIp(this.dnsService()?.spec?.clusterIP ?? "");
+    return podDns({
+      spec: pod.spec ?? {},
+      namespace: pod.metadata.namespace,
+      os: node.spec.os,
+      clusterDns: address === undefined ? [] : [address],
+      clusterDomain: this.cluster.file.dns.domain,
+      nodeDns: this.nodeDns(),
+    });
+  }
+
+  /** Follows the objects from now on. */
+  follow(): void {
+    for (const kind of NAMED_KINDS) {
+      for (const object of this.kube.objects(kind)) this.zone.apply(object);
+      this.kube.watch(kind, this.kube.resourceVersion, ({ type, object }) => {
+        const named: NamedObject = object;
+        if (type === "DELETED") this.zone.remove(named);
+        else this.zone.apply(named);
+      });
+    }
+  }
+
+  /** Starts CoreDNS in pods that are new and forgets those that are gone. */
+  sync(pods: readonly Pod[], runningOf: (pod: Pod) => ClusterPod | undefined): void {
+    const service = this.dnsService();
+    const seen = new Set<ClusterPod>();
+    for (const pod of pods) {
+      const running = isDnsPod(pod, service) ? runningOf(pod) : undefined;
+      if (running === undefined) continue;
+      seen.add(running);
+      if (!this.servers.has(running)) this.serve(running, dnsPortOf(pod, service));
+    }
+    for (const [running, server] of this.servers) {
+      if (seen.has(running)) continue;
+      server.close();
+      this.servers.delete(running);
+    }
+  }
+
+  /** True for the port on which CoreDNS answers in this pod. */
+  isReserved(pod: ClusterPod, { port, protocol }: PortSpec): boolean {
+    return this.servers.get(pod)?.port === port && protocol === "UDP";
+  }
+
+  /** Asked for each pod, so it is looked for only when a Service has changed. */
+  private dnsService(): Service | undefined {
+    const services = this.kube.objects("Service");
+    if (this.known?.services !== services) {
+      const found = findDnsService(services, this.cluster.file.network.serviceCIDR);
+      this.known = { services, found };
+    }
+    return this.known.found;
+  }
+
+  /** A port that somebody else has in the node's own network is tried again at the next sync. */
+  private serve(running: ClusterPod, port: number): void {
+    const upstreams = this.upstream === undefined ? [] : [this.upstream];
+    const { compartment } = running;
+    const server = new DnsServer({ compartment, sources: [this.zone], upstreams, port });
+    if (server.listen() === undefined) this.servers.set(running, server);
+  }
+
+  private nodeDns(): DnsSettings {
+    return { domain: "", search: [], servers: this.upstream === undefined ? [] : [this.upstream] };
+  }
+
+  /** The first host outside that serves UDP 53 knows the names of all of them. */
+  private serveOutside(): Ip | undefined {
+    const { outside, file } = this.cluster;
+    const index = file.outside.findIndex(({ ports }) =>
+      ports.some(({ port, protocol }) => port === DNS_PORT && protocol === "UDP"),
+    );
+    const host = outside[index];
+    if (host === undefined) return undefined;
+    const zone = new StaticZone();
+    for (const { names, address } of file.outside)
+      for (const name of names) {
+        zone.addAddress(name, address);
+        if (file.ipv6 !== undefined) zone.addAddress(name, outsideIpv6(address));
+      }
+    host.server.closeUdp(DNS_PORT);
+    new DnsServer({ compartment: host.compartment, sources: [zone] }).listen();
+    return host.ip;
+  }
+}

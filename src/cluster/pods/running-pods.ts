@@ -1,0 +1,320 @@
+/**
+ * The pods that run against the pods that should: what the kubelets of all nodes do after each change. The result is
+ * written back as the status of the Pod objects.
+ */
+import { CniError, PluginPanic, describeError } from "../../cni/error.ts";
+import { HcnError, HcnNotFoundError } from "../../hcn/error.ts";
+import type { KnowledgeCode } from "../../knowledge/codes.ts";
+import { isFinished, isHostNetwork, isHostProcess } from "../../kube/mod.ts";
+import type { Pod } from "../../kube/objects.ts";
+import { formatIp } from "../../net/ip.ts";
+import { formatPrefix, prefixContains } from "../../net/prefix.ts";
+import type { Cluster, ClusterNode, ClusterPod } from "../cluster.ts";
+import type { PodSpec } from "../file/cluster-file.ts";
+import type { DnsSettings } from "../../host/compartment.ts";
+import type { Kubelet } from "../machines/kubelet.ts";
+import { type PodDns, podHosts } from "../names/pod-dns.ts";
+import { NETWORK_ANNOTATION, sandboxOf } from "./pod-object.ts";
+
+/** What a kubelet has to say about a pod. */
+export interface PodRemark {
+  readonly code: KnowledgeCode;
+  /** One sentence without a full stop; it names neither pod nor node. */
+  readonly text: string;
+}
+
+/** What became of a pod. */
+export interface PodOutcome {
+  readonly pod: Pod;
+  /** Undefined when the pod has no network. */
+  readonly running: ClusterPod | undefined;
+  /** Why it has none, or what is special about it. */
+  readonly remarks: readonly PodRemark[];
+}
+
+/** What one sync did. */
+export interface PodSync {
+  /** Pods that were started, or could not be. */
+  readonly started: readonly PodOutcome[];
+  /** Pods that are gone, and whose network is not. */
+  readonly leftBehind: readonly PodOutcome[];
+}
+
+export interface RunningPodsOptions {
+  readonly cluster: Cluster;
+  readonly kubelets: ReadonlyMap<string, Kubelet>;
+  /** What the pod's resolver is told. */
+  readonly dnsOf: (pod: Pod, node: ClusterNode) => PodDns;
+}
+
+/** A pod object is a new pod when its uid is new, whatever its name. */
+function identityOf(pod: Pod): string {
+  return `${pod.metadata.namespace}/${pod.metadata.name}/${pod.metadata.uid}`;
+}
+
+export class RunningPods {
+  private readonly options: RunningPodsOptions;
+  private readonly nodes: ReadonlyMap<string, ClusterNode>;
+  /** Entries of the cluster file, by namespace and name: they know policies. */
+  private readonly own: ReadonlyMap<string, PodSpec>;
+  /** Nodes whose kubelet does not run. */
+  private readonly down = new Set<string>();
+  /** Nodes whose kubelet tries again what has no network. */
+  private readonly retrying = new Set<string>();
+  /** Pods that have had a sandbox: the address that their status tells is not what a dump asks for. */
+  private readonly known = new Set<string>();
+  /** Sandboxes that have ended under their pods, and of which something may be left. */
+  private dead: ClusterPod[] = [];
+  /** What became of each pod object, in the order of starting. */
+  private readonly outcomes = new Map<string, PodOutcome>();
+
+  constructor(options: RunningPodsOptions) {
+    const { cluster } = options;
+    this.options = options;
+    this.nodes = new Map(cluster.nodes.map((node) => [node.spec.name, node]));
+    this.own = new Map(cluster.file.pods.map((pod) => [`${pod.namespace}/${pod.name}`, pod]));
+  }
+
+  /**
+   * Takes away what is not wanted any more, then starts what is new: pods with an address of their own first, so that
+   * nobody else gets it, then in the order of `pods`. A pod that has no network is tried again when its node has lost one.
+   */
+  async sync(pods: readonly Pod[], progress?: (done: number, total: number) => void): Promise<PodSync> {
+    const wanted = new Map(pods.filter((pod) => !isFinished(pod)).map((pod) => [identityOf(pod), pod]));
+    await this.bury();
+    const { freed, leftBehind } = await this.removeOthers(wanted);
+    this.retrying.clear();
+    const due = [...wanted].filter(([identity, pod]) => this.isDue(identity, pod, freed));
+    const sandboxes = due.map(([identity, pod]) => ({
+      identity,
+      pod,
+      sandbox: this.sandboxFor(pod, identity),
+    }));
+    const made: PodOutcome[] = [];
+    for (const { identity, pod, sandbox } of [
+      ...sandboxes.filter((each) => each.sandbox.address !== undefined),
+      ...sandboxes.filter((each) => each.sandbox.address === undefined),
+    ]) {
+      const outcome = await this.start(pod, sandbox);
+      this.outcomes.set(identity, outcome);
+      if (outcome.running !== undefined) this.known.add(identity);
+      made.push(outcome);
+      progress?.(made.length, due.length);
+    }
+    return { started: made, leftBehind };
+  }
+
+  /** The kubelet of a node ends; pods that run go on. */
+  stopOn(node: string): void {
+    this.down.add(node);
+  }
+
+  /** The kubelet of a node begins: it takes away what is left of sandboxes that have ended, and starts what is missing. */
+  startOn(node: string): void {
+    this.down.delete(node);
+    this.retrying.add(node);
+  }
+
+  /** Sandboxes of a node that pods with no network are tried with again at the next sync. */
+  retry(): void {
+    for (const name of this.nodes.keys()) this.retrying.add(name);
+  }
+
+  /**
+   * Sandboxes of a node have ended with what they lay in, without a word to any plugin. Their pods get new ones when the
+   * kubelet runs: a sandbox without an address is started anew (kubelet's `PodSandboxChanged`; containerd tells none once
+   * the namespace is gone).
+   * @returns the pods.
+   */
+  lose(node: string, hasEnded: (running: ClusterPod) => boolean): readonly Pod[] {
+    const { cluster } = this.options;
+    const lost: Pod[] = [];
+    for (const [identity, { pod, running }] of this.outcomes) {
+      if (running?.node.spec.name !== node || !hasEnded(running)) continue;
+      this.outcomes.delete(identity);
+      cluster.pods.splice(cluster.pods.indexOf(running), 1);
+      running.server.close();
+      this.dead.push(running);
+      lost.push(pod);
+    }
+    return lost;
+  }
+
+  /** Pods of a node that have no machine any more: nobody asks for them again. */
+  forget(node: string): void {
+    this.dead = this.dead.filter((running) => running.node.spec.name !== node);
+  }
+
+  /** The running pod of an object; undefined when it does not run. */
+  runningOf(pod: Pod): ClusterPod | undefined {
+    return this.outcomes.get(identityOf(pod))?.running;
+  }
+
+  /** What became of all pods that there are. */
+  listOutcomes(): readonly PodOutcome[] {
+    return [...this.outcomes.values()];
+  }
+
+  private async removeOthers(wanted: ReadonlyMap<string, Pod>): Promise<{
+    /** The names of the nodes that lost a pod. */
+    readonly freed: ReadonlySet<string>;
+    readonly leftBehind: readonly PodOutcome[];
+  }> {
+    const freed = new Set(this.retrying);
+    const leftBehind: PodOutcome[] = [];
+    for (const [identity, outcome] of this.outcomes) {
+      if (wanted.has(identity) || this.isDown(outcome)) continue;
+      this.outcomes.delete(identity);
+      this.known.delete(identity);
+      if (outcome.running === undefined) continue;
+      freed.add(outcome.running.node.spec.name);
+      const remark = await this.remove(outcome.running);
+      if (remark !== undefined) leftBehind.push({ ...outcome, running: undefined, remarks: [remark] });
+    }
+    return { freed, leftBehind };
+  }
+
+  private isDue(identity: string, pod: Pod, freed: ReadonlySet<string>): boolean {
+    const node = pod.spec?.nodeName ?? "";
+    if (!this.nodes.has(node) || this.down.has(node)) return false;
+    const outcome = this.outcomes.get(identity);
+    return outcome === undefined || (outcome.running === undefined && freed.has(node));
+  }
+
+  private isDown({ running }: PodOutcome): boolean {
+    return running !== undefined && this.down.has(running.node.spec.name);
+  }
+
+  /** DEL for sandboxes that have ended; what it says of what is gone with them is no news. */
+  private async bury(): Promise<void> {
+    const due = this.dead.filter(({ node }) => !this.down.has(node.spec.name));
+    this.dead = this.dead.filter((running) => !due.includes(running));
+    for (const running of due) await this.remove(running);
+  }
+
+  private async remove(running: ClusterPod): Promise<PodRemark | undefined> {
+    const { cluster, kubelets } = this.options;
+    const index = cluster.pods.indexOf(running);
+    if (index >= 0) cluster.pods.splice(index, 1);
+    try {
+      await kubelets.get(running.node.spec.name)?.removePod(running);
+      return undefined;
+    } catch (error) {
+      return refusalOf(error, "its sandbox cannot be taken away");
+    }
+  }
+
+  /** A kubelet tries a sandbox again and again; here it does so for as long as a next try may go otherwise. */
+  private async addPatiently(
+    kubelet: Kubelet,
+    sandbox: PodSpec,
+    dns: DnsSettings | undefined,
+  ): Promise<ClusterPod> {
+    const isFlannel = this.options.cluster.file.network.plugin === "flannel";
+    for (let tries = 1; ; tries++) {
+      try {
+        return await kubelet.addPod(sandbox, dns);
+      } catch (error) {
+        if (!isFlannel || tries === SANDBOX_TRIES) throw error;
+      }
+    }
+  }
+
+  private sandboxFor(pod: Pod, identity: string): PodSpec {
+    const own = this.own.get(`${pod.metadata.namespace}/${pod.metadata.name}`);
+    const { name, os } = this.nodeOf(pod).spec;
+    const podNetwork = this.options.cluster.file.network.name;
+    const sandbox = sandboxOf(pod, { name, os, podNetwork }, own);
+    return this.known.has(identity) ? { ...sandbox, address: own?.address } : sandbox;
+  }
+
+  private nodeOf(pod: Pod): ClusterNode {
+    const name = pod.spec?.nodeName ?? "";
+    const node = this.nodes.get(name);
+    if (node === undefined) throw new RangeError(`node ${name} has no machine`);
+    return node;
+  }
+
+  private async start(pod: Pod, sandbox: PodSpec): Promise<PodOutcome> {
+    const { cluster, kubelets, dnsOf } = this.options;
+    const node = this.nodeOf(pod);
+    const kubelet = kubelets.get(node.spec.name);
+    if (kubelet === undefined) throw new RangeError(`no kubelet for node ${node.spec.name}`);
+    const strange = missingNetwork(sandbox, cluster) ?? strangeAddress(sandbox, cluster);
+    if (strange !== undefined) return { pod, running: undefined, remarks: [strange] };
+    const dns = dnsOf(pod, node);
+    try {
+      const running = await this.addPatiently(kubelet, sandbox, dns.settings);
+      if (!isHostNetwork(pod)) running.compartment.hosts = podHosts(pod, running.address);
+      cluster.pods.push(running);
+      return { pod, running, remarks: remarksOf(pod, node, dns) };
+    } catch (error) {
+      const remark = refusalOf(error, "its sandbox cannot be set up");
+      return { pod, running: undefined, remarks: [remark] };
+    }
+  }
+}
+
+/**
+ * With flannel the first pod of a node fails on host-gw: host-local gives it `.2`, which the node's own leg has
+ * (kubernetes/kubernetes issue 74766). Its kubelet tries again with a new sandbox, and host-local goes on behind it.
+ */
+const SANDBOX_TRIES = 3;
+
+/** What HNS or a plugin refused, in words. Anything else is a fault of our own, and thrown. */
+function refusalOf(error: unknown, what: string): PodRemark {
+  const isRefusal = [HcnError, HcnNotFoundError, CniError, PluginPanic].some((each) => error instanceof each);
+  if (!isRefusal) throw error;
+  const known = error instanceof HcnError ? error.explanation : undefined;
+  const code = error instanceof CniError ? error.knowledge : known;
+  return { code: code ?? "pod-sandbox-failed", text: `${what}: ${describeError(error)}` };
+}
+
+/** A network that the pod's manifest names, and its node does not have. */
+function missingNetwork(
+  { network, podNetwork, node }: PodSpec,
+  { file, nodes }: Cluster,
+): PodRemark | undefined {
+  if (network === "host") return undefined;
+  const all = [file.network, ...file.networks];
+  const there = all.filter(({ name, ranges }) => name === file.network.name || ranges[node] !== undefined);
+  const isLinux = nodes.some(({ spec }) => spec.name === node && spec.os === "linux");
+  const usable = (isLinux ? [file.network] : there).map(({ name }) => name);
+  if (usable.includes(podNetwork)) return undefined;
+  return {
+    code: "pod-sandbox-failed",
+    text: `its annotation ${NETWORK_ANNOTATION} names ${JSON.stringify(podNetwork)}; node ${node} has ${usable.join(", ")}`,
+  };
+}
+
+/** An address of a dump that the pod cannot have here: its node gives its pods addresses of one range. */
+function strangeAddress({ address, podNetwork, node }: PodSpec, { file }: Cluster): PodRemark | undefined {
+  const network = [file.network, ...file.networks].find(({ name }) => name === podNetwork);
+  const range = network?.ranges[node];
+  if (address === undefined || range === undefined || prefixContains(range, address)) return undefined;
+  return {
+    code: "pod-address-outside-range",
+    text: `its address ${formatIp(address)} lies outside the pod range of its node, ${formatPrefix(range)}`,
+  };
+}
+
+/**
+ * `hostNetwork` on Windows means nothing without HostProcess: kubelet passes it on only with the feature gate
+ * WindowsHostNetwork (kubernetes/kubernetes pull request 112961), and containerd calls CNI for such a pod as for any
+ * other (containerd/containerd issue 4856).
+ */
+function remarksOf(pod: Pod, node: ClusterNode, dns: PodDns): readonly PodRemark[] {
+  const remarks: PodRemark[] = [];
+  if (node.spec.os === "windows" && isHostNetwork(pod) && !isHostProcess(pod)) {
+    remarks.push({
+      code: "host-network-unsupported",
+      text: "hostNetwork is not supported on Windows nodes without HostProcess: it has a network of its own",
+    });
+  }
+  if (dns.code !== undefined)
+    remarks.push({
+      code: dns.code,
+      text: `dnsPolicy ${pod.spec?.dnsPolicy ?? ""} is not supported on Windows`,
+    });
+  return remarks;
+}

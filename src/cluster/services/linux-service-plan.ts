@@ -1,0 +1,159 @@
+/**
+ * A Service and its EndpointSlices as kube-proxy reads them: one plan for each port, with values in place of text
+ * (pkg/proxy/serviceport.go, endpointschangetracker.go, endpointslicecache.go). Each family has a proxy of its own, which
+ * looks at the addresses of its family and at nothing else.
+ */
+import type { Provenance } from "../../base/recorder.ts";
+import type { EndpointSlice, Service, ServicePort } from "../../kube/objects.ts";
+import { type Ip, type IpFamily, familyOf, parseIp } from "../../net/ip.ts";
+import { type Prefix, parsePrefix, prefixFamily } from "../../net/prefix.ts";
+import { formatSocketAddress } from "../../net/five-tuple.ts";
+import { IpProtocol } from "../../wire/ip-protocol.ts";
+
+/** Kubernetes' default of `sessionAffinityConfig.clientIP.timeoutSeconds`. */
+const AFFINITY_SECONDS_DEFAULT = 10_800;
+/** Services with this label are another proxy's. */
+const PROXY_NAME_LABEL = "service.kubernetes.io/service-proxy-name";
+
+export interface PlannedEndpoint {
+  readonly ip: Ip;
+  readonly port: number;
+  readonly nodeName: string | undefined;
+  readonly isReady: boolean;
+  /** Still takes connections although it is going. */
+  readonly isServingTerminating: boolean;
+  readonly nodeHints: readonly string[];
+  readonly zoneHints: readonly string[];
+}
+
+export interface PlannedPort {
+  /** As kube-proxy names it: `default/web:http`. */
+  readonly name: string;
+  /** For people: `Service default/web port 80`. */
+  readonly label: string;
+  readonly provenance: Provenance;
+  /** IANA number. */
+  readonly protocol: number;
+  readonly clusterIp: Ip;
+  readonly port: number;
+  /** 0: none. */
+  readonly nodePort: number;
+  readonly externalIps: readonly Ip[];
+  readonly ingressIps: readonly Ip[];
+  readonly sourceRanges: readonly Prefix[];
+  readonly isExternalLocal: boolean;
+  readonly isInternalLocal: boolean;
+  readonly affinitySeconds: number | undefined;
+  /** By address and port as text, each once. */
+  readonly endpoints: readonly PlannedEndpoint[];
+}
+
+const PROTOCOLS: Readonly<Record<string, number>> = { TCP: IpProtocol.tcp, UDP: IpProtocol.udp };
+
+function addresses(texts: readonly (string | undefined)[] | undefined, family: IpFamily): readonly Ip[] {
+  const parsed = (texts ?? [])
+    .flatMap((text) => (text === undefined ? [] : (parseIp(text) ?? [])))
+    .filter((ip) => familyOf(ip) === family);
+  return Object.freeze([...new Set(parsed)]);
+}
+
+/** The Service's address of a family; undefined for those that have none: headless ones, `ExternalName`. */
+function clusterIpOf(service: Service, family: IpFamily): Ip | undefined {
+  const { spec } = service;
+  if (spec?.type === "ExternalName" || service.metadata.labels?.[PROXY_NAME_LABEL] !== undefined)
+    return undefined;
+  return addresses([spec?.clusterIP, ...(spec?.clusterIPs ?? [])], family)[0];
+}
+
+/** `LoadBalancerVIPs`: an address with `ipMode: Proxy` is not the node's to take. */
+function ingressIps(service: Service, family: IpFamily): readonly Ip[] {
+  const ingress = service.status?.loadBalancer?.ingress ?? [];
+  return addresses(
+    ingress.filter(({ ipMode }) => ipMode !== "Proxy").map(({ ip }) => ip),
+    family,
+  );
+}
+
+function endpointsOf(
+  port: ServicePort,
+  slices: readonly EndpointSlice[],
+  family: IpFamily,
+): readonly PlannedEndpoint[] {
+  const found = new Map<string, PlannedEndpoint>();
+  for (const slice of slices) {
+    if (slice.addressType !== `IPv${family}`) continue;
+    for (const each of slice.ports ?? []) {
+      const isSame =
+        (each.name ?? "") === (port.name ?? "") && (each.protocol ?? "TCP") === (port.protocol ?? "TCP");
+      if (!isSame || each.port === undefined) continue;
+      for (const endpoint of slice.endpoints ?? []) {
+        // Further addresses of an endpoint are not used.
+        const ip = parseIp(endpoint.addresses[0] ?? "");
+        if (ip === undefined || familyOf(ip) !== family) continue;
+        const { conditions, hints } = endpoint;
+        const isReady = conditions?.ready ?? true;
+        const key = formatSocketAddress(ip, each.port);
+        found.set(
+          key,
+          Object.freeze({
+            ip,
+            port: each.port,
+            nodeName: endpoint.nodeName,
+            isReady,
+            isServingTerminating: (conditions?.serving ?? isReady) && (conditions?.terminating ?? false),
+            nodeHints: Object.freeze((hints?.forNodes ?? []).map(({ name }) => name)),
+            zoneHints: Object.freeze((hints?.forZones ?? []).map(({ name }) => name)),
+          }),
+        );
+      }
+    }
+  }
+  const keys = [...found.keys()].toSorted();
+  return Object.freeze(keys.flatMap((key) => found.get(key) ?? []));
+}
+
+/** The plans of all ports that the proxy of a family serves: none for a Service without an address of the family. */
+export function planService(
+  service: Service,
+  slices: readonly EndpointSlice[],
+  family: IpFamily = 4,
+): readonly PlannedPort[] {
+  const clusterIp = clusterIpOf(service, family);
+  const { spec } = service;
+  if (clusterIp === undefined || spec === undefined) return [];
+  const { namespace, name, uid } = service.metadata;
+  const externalIps = addresses(spec.externalIPs, family);
+  const isExternal = spec.type === "NodePort" || spec.type === "LoadBalancer" || externalIps.length > 0;
+  const plans: PlannedPort[] = [];
+  for (const port of spec.ports ?? []) {
+    const protocol = PROTOCOLS[port.protocol ?? "TCP"];
+    if (protocol === undefined) continue;
+    const suffix = port.name === undefined || port.name === "" ? "" : `:${port.name}`;
+    plans.push(
+      Object.freeze({
+        name: `${namespace}/${name}${suffix}`,
+        label: `Service ${namespace}/${name} port ${port.port}`,
+        provenance: Object.freeze({ object: "Service", id: uid, name: `${namespace}/${name}` }),
+        protocol,
+        clusterIp,
+        port: port.port,
+        nodePort: port.nodePort ?? 0,
+        externalIps,
+        ingressIps: ingressIps(service, family),
+        sourceRanges: Object.freeze(
+          (spec.loadBalancerSourceRanges ?? [])
+            .flatMap((text) => parsePrefix(text.trim()) ?? [])
+            .filter((range) => prefixFamily(range) === family),
+        ),
+        isExternalLocal: isExternal && spec.externalTrafficPolicy === "Local",
+        isInternalLocal: spec.internalTrafficPolicy === "Local",
+        affinitySeconds:
+          spec.sessionAffinity === "ClientIP"
+            ? (spec.sessionAffinityConfig?.clientIP?.timeoutSeconds ?? AFFINITY_SECONDS_DEFAULT)
+            : undefined,
+        endpoints: endpointsOf(port, slices, family),
+      }),
+    );
+  }
+  return Object.freeze(plans);
+}

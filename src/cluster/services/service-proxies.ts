@@ -1,0 +1,409 @@
+/**
+ * Services on all nodes: a kube-proxy with HNS on each Windows node, rules of netfilter on each Linux node. The parsed
+ * objects are shared between nodes; a change costs each node that change.
+ */
+import type { Clock } from "../../base/clock.ts";
+import type { KnowledgeCode } from "../../knowledge/codes.ts";
+import {
+  type Finding,
+  type KubeProxy,
+  type KubeProxyOptions,
+  type KubernetesVersion,
+  ProxyObjects,
+  type Repair,
+  type ServicePortStatus,
+  type SyncReport,
+  type SyncRequest,
+  createKubeProxy,
+  followSource,
+} from "../../kube-proxy/mod.ts";
+import type { MemoryKube } from "../../kube/mod.ts";
+import type { EndpointSlice, Node, Service } from "../../kube/objects.ts";
+import { type Ipv4, formatIp } from "../../net/ip.ts";
+import { formatMac } from "../../net/mac.ts";
+import type { Cluster, ClusterNode } from "../cluster.ts";
+import { serviceKeyOf } from "../cluster-objects.ts";
+import { parseReportedVersion } from "../session/node-object.ts";
+import { HealthServers } from "./health-servers.ts";
+import { LinuxServices } from "./linux-services.ts";
+import { driverTraits } from "../file/driver-traits.ts";
+import type { Kubelet } from "../machines/kubelet.ts";
+import { hcnClientOf } from "../machines/windows-node.ts";
+
+/** Upstream's default of `iptables.syncPeriod`, which winkernel goes by as well (kube-proxy.md §1.1). */
+export const SYNC_PERIOD_MS = 30_000;
+
+/**
+ * When the kube-proxies of a cluster sync without a change of objects: every sync period, as upstream does, and where
+ * something failed and its time has come. The executable's is `src/kube-proxy/daemon/sync-runner.ts`.
+ */
+class SyncSchedule {
+  private readonly clock: Clock;
+  private periodicAtMs: number;
+  /** Nodes where something failed, and when it is tried again. */
+  private readonly retryAtMs = new Map<string, number>();
+
+  constructor(clock: Clock) {
+    this.clock = clock;
+    this.periodicAtMs = clock.nowMs + SYNC_PERIOD_MS;
+  }
+
+  /** The first period begins now. */
+  begin(): void {
+    this.periodicAtMs = this.clock.nowMs + SYNC_PERIOD_MS;
+  }
+
+  /** When the next sync is due. */
+  get nextAtMs(): number {
+    return Math.min(this.periodicAtMs, ...this.retryAtMs.values());
+  }
+
+  /** What a sync of all nodes that begins is asked for; a period that is over ends with it. */
+  request(): SyncRequest {
+    const { nowMs } = this.clock;
+    const comparesHns = nowMs >= this.periodicAtMs;
+    if (comparesHns) this.periodicAtMs = nowMs + SYNC_PERIOD_MS;
+    return { nowMs, comparesHns };
+  }
+
+  /** Takes note of what a node's sync could not do. */
+  synced(node: string, { families }: SyncReport): void {
+    const waits = families.flatMap(({ retryAfterMs }) => retryAfterMs ?? []);
+    if (waits.length === 0) this.retryAtMs.delete(node);
+    // At least a moment, so that time goes on.
+    else this.retryAtMs.set(node, this.clock.nowMs + Math.max(1, Math.min(...waits)));
+  }
+}
+
+/** Something that keeps a Service, or all of them, from working on a Windows node. */
+export interface ServiceTrouble {
+  readonly node: string;
+  /** Both are empty for what concerns the whole proxy. */
+  readonly namespace: string;
+  readonly name: string;
+  readonly finding: Finding;
+}
+
+/**
+ * What comes and goes with endpoints, or is how a policy works. The rest is told: nobody would expect it who reads the
+ * Service.
+ */
+const ORDINARY: ReadonlySet<KnowledgeCode> = new Set<KnowledgeCode>([
+  "service-without-usable-endpoints",
+  "service-endpoints-terminating",
+  "external-traffic-policy-local-without-local-endpoint",
+]);
+
+/** What a kube-proxy of the temper `better` has put right in HNS, with its node. */
+export interface NodeRepair {
+  readonly node: string;
+  readonly repair: Repair;
+}
+
+/** A kube-proxy that does not run. */
+interface Unstarted {
+  readonly node: ClusterNode;
+  /** The scripts reserve its source VIP on the network, and wait for that (control-planes.md §2.1). */
+  readonly lacksVip: boolean;
+  /** When it goes on; undefined: its process has ended. */
+  readonly nextAtMs?: number;
+  /** Why; undefined: it has not begun. */
+  readonly finding?: Finding;
+}
+
+const ZONE_LABEL = "topology.kubernetes.io/zone";
+
+export class ServiceProxies {
+  private readonly kube: MemoryKube;
+  private readonly objects = new ProxyObjects();
+  private readonly windows = new Map<string, KubeProxy>();
+  /** Kube-proxies of Windows nodes that do not run yet, or never will. */
+  private readonly unstarted = new Map<string, Unstarted>();
+  /** One for each family. */
+  private readonly linux: readonly LinuxServices[];
+  /** By node, then by family, namespace, name and port; only what is worth telling. */
+  private readonly troubles = new Map<string, Map<string, ServiceTrouble[]>>();
+  private readonly cluster: Cluster;
+  private readonly kubelets: ReadonlyMap<string, Kubelet>;
+  /** Services whose rules on Linux are old: `namespace/name`. */
+  private readonly dirty = new Set<string>();
+  /** The slices of each Service, by the Service's and the slice's `namespace/name`. */
+  private readonly slices = new Map<string, Map<string, EndpointSlice>>();
+  private readonly schedule: SyncSchedule;
+  /** Nodes whose kube-proxy goes by a name that is not the Node's. */
+  private readonly misnamed = new Map<string, ServiceTrouble>();
+  private readonly health: HealthServers;
+  /** What nobody has taken yet. */
+  private repaired: NodeRepair[] = [];
+
+  /** `kubelets`: by the node's name. */
+  constructor(cluster: Cluster, kube: MemoryKube, kubelets: ReadonlyMap<string, Kubelet>) {
+    this.cluster = cluster;
+    this.kubelets = kubelets;
+    this.kube = kube;
+    this.schedule = new SyncSchedule(cluster.clock);
+    this.health = new HealthServers(this.objects, cluster.clock);
+    const { network, ipv6 } = cluster.file;
+    const ranges = [network.clusterCIDR, ...(ipv6 === undefined ? [] : [ipv6.clusterCIDR])];
+    this.linux = ranges.map((range) => new LinuxServices(range));
+  }
+
+  /** Follows the objects from now on and starts the proxies. */
+  async start(): Promise<void> {
+    const { file, nodes } = this.cluster;
+    if (!file.kubeProxy.enabled) return;
+    for (const node of nodes) {
+      this.serveHealth(node);
+      if (node.hns === undefined) this.addLinux(node);
+      // kube-proxy on Windows knows networks with VFP alone (dataplane.md §2.6, §2.7).
+      else if (driverTraits(file.network.driver).hasServices) await this.addWindows(node);
+    }
+    await followSource(this.kube, this.objects);
+    for (const service of this.kube.objects("Service")) this.dirty.add(keyOf(service));
+    for (const slice of this.kube.objects("EndpointSlice")) this.sliceChanged(slice, false);
+    const { resourceVersion } = this.kube;
+    this.kube.watch("Service", resourceVersion, ({ object }) => this.dirty.add(keyOf(object)));
+    this.kube.watch("EndpointSlice", resourceVersion, ({ type, object }) =>
+      this.sliceChanged(object, type === "DELETED"),
+    );
+    await this.startAndSettle();
+    this.schedule.begin();
+  }
+
+  /** The kube-proxy of a node ends; what it has programmed stays. Rules of Linux are those of its successor. */
+  stopOn(node: string): void {
+    this.windows.delete(node);
+    this.unstarted.delete(node);
+    this.troubles.delete(node);
+    this.misnamed.delete(node);
+    this.health.stopOn(node);
+  }
+
+  /** A kube-proxy begins on a node that had none. */
+  async startOn(node: ClusterNode): Promise<void> {
+    const { file } = this.cluster;
+    const isServed = file.kubeProxy.enabled && driverTraits(file.network.driver).hasServices;
+    this.serveHealth(node);
+    if (node.hns === undefined || !isServed) return;
+    await this.addWindows(node);
+    await this.startAndSettle();
+  }
+
+  private async addWindows(node: ClusterNode): Promise<Unstarted> {
+    const { clock, file } = this.cluster;
+    const { name } = node.spec;
+    const vip = await this.kubelets.get(name)?.reserveSourceVip();
+    const lacksVip =
+      vip === undefined && file.network.plugin === "flannel" && file.network.backend === "vxlan";
+    this.windows.set(name, this.createWindowsProxy(node, vip));
+    const begun: Unstarted = { node, lacksVip, nextAtMs: clock.nowMs };
+    this.unstarted.set(name, begun);
+    return begun;
+  }
+
+  /** On an overlay network kube-proxy waits some seconds before it looks again (kube-proxy.md §2.2). */
+  private async startAndSettle(): Promise<void> {
+    await this.goOnStarting();
+    const { clock } = this.cluster;
+    const waits = [...this.unstarted.values()].flatMap(({ nextAtMs }) => nextAtMs ?? []);
+    if (waits.length === 0) return;
+    clock.runUntil(Math.max(clock.nowMs, ...waits));
+    await this.goOnStarting();
+  }
+
+  /** Each kube-proxy that waits looks for its network again when its time has come, for ever if need be (§2.2). */
+  private async goOnStarting(): Promise<void> {
+    const { nowMs } = this.cluster.clock;
+    for (const [name, { node, lacksVip, nextAtMs = Number.POSITIVE_INFINITY }] of this.unstarted) {
+      if (nextAtMs > nowMs) continue;
+      const begun = lacksVip ? await this.addWindows(node) : { node, lacksVip };
+      const result = await this.windows.get(name)?.start();
+      if (result === undefined || result.state === "running") this.unstarted.delete(name);
+      else {
+        const { finding } = result;
+        const again = result.state === "waiting" ? { nextAtMs: nowMs + result.retryAfterMs } : {};
+        this.unstarted.set(name, { node, lacksVip: begun.lacksVip, finding, ...again });
+      }
+    }
+  }
+
+  /** When a kube-proxy has something to do though no object changes; undefined: never. */
+  get nextAtMs(): number | undefined {
+    if (this.windows.size === 0) return undefined;
+    // A network comes while others work, and is looked for behind them: nobody has to wake up each second for it.
+    const settling = [...this.unstarted].flatMap(([name, { nextAtMs }]) =>
+      this.windows.get(name)?.isSettling === true ? (nextAtMs ?? []) : [],
+    );
+    return Math.min(this.schedule.nextAtMs, ...settling);
+  }
+
+  /** Brings every node up to date. Once in a period each kube-proxy that repairs compares HNS with what it programmed. */
+  async sync(progress?: (done: number, total: number) => void): Promise<void> {
+    this.syncLinux();
+    this.health.sync();
+    await this.goOnStarting();
+    const request = this.schedule.request();
+    let done = 0;
+    for (const [node, proxy] of this.windows) {
+      const report = await proxy.sync(request);
+      this.note(node, report);
+      this.schedule.synced(node, report);
+      for (const repair of report.families.flatMap(({ repairs }) => repairs))
+        this.repaired.push({ node, repair });
+      progress?.(++done, this.windows.size);
+    }
+  }
+
+  /** What was put right in HNS since this was last asked. */
+  takeRepairs(): readonly NodeRepair[] {
+    const taken = this.repaired;
+    this.repaired = [];
+    return taken;
+  }
+
+  /** Every service port as the kube-proxy of a Windows node knows it; undefined: the node has none. */
+  statusesOn(node: string): readonly ServicePortStatus[] | undefined {
+    return this.windows.get(node)?.services();
+  }
+
+  /** What keeps Services from working on Windows nodes now. */
+  listTroubles(): readonly ServiceTrouble[] {
+    const found = [...this.troubles.values()].flatMap((ofNode) => [...ofNode.values()].flat());
+    const unstarted = [...this.unstarted].flatMap(([node, { finding }]) =>
+      finding === undefined ? [] : [{ node, namespace: "", name: "", finding }],
+    );
+    return [...unstarted, ...this.misnamed.values(), ...found];
+  }
+
+  private note(node: string, { families }: SyncReport): void {
+    const known = this.troubles.get(node) ?? new Map<string, ServiceTrouble[]>();
+    this.troubles.set(node, known);
+    for (const [key, [first]] of known) {
+      const isGone =
+        first !== undefined && this.kube.get("Service", first.namespace, first.name) === undefined;
+      if (isGone) known.delete(key);
+    }
+    for (const { family, finding, programmed, notApplied } of families) {
+      const whole = { node, namespace: "", name: "" };
+      if (finding === undefined) known.delete(`${family}`);
+      else known.set(`${family}`, [{ ...whole, finding }]);
+      for (const status of [...programmed, ...notApplied]) {
+        const { namespace, name, portName, protocol, port } = status;
+        const key = `${family} ${namespace}/${name} ${portName} ${protocol} ${port}`;
+        const told = status.findings.filter(({ code }) => !ORDINARY.has(code));
+        if (told.length === 0) known.delete(key);
+        else
+          known.set(
+            key,
+            told.map((each) => ({ node, namespace, name, finding: each })),
+          );
+      }
+    }
+  }
+
+  private nodeObject(name: string): Node | undefined {
+    return this.kube.get("Node", "", name);
+  }
+
+  private addLinux({ spec, host }: ClusterNode): void {
+    const { name, address } = spec;
+    const zone = this.nodeObject(name)?.metadata.labels?.[ZONE_LABEL];
+    const second = this.cluster.file.ipv6?.nodes[name]?.address;
+    const addresses = second === undefined ? [address] : [address, second];
+    for (const [index, each] of addresses.entries())
+      this.linux[index]?.addNode({ name, address: each, zone, compartment: host.root });
+  }
+
+  private versionOn(node: ClusterNode): KubernetesVersion {
+    const reported = this.nodeObject(node.spec.name)?.status?.nodeInfo?.kubeProxyVersion ?? "";
+    return parseReportedVersion(reported) ?? this.cluster.file.kubernetes.version;
+  }
+
+  /** kube-proxy brings the machine's own name into small letters (kube-proxy.md §1.1). */
+  private hostnameOf({ spec }: ClusterNode): string {
+    return this.cluster.file.kubeProxy.hasHostnameOverride ? spec.name : spec.hostname.toLowerCase();
+  }
+
+  /** What load balancers ask, on nodes whose kube-proxy runs. */
+  private serveHealth(node: ClusterNode): void {
+    const { kubeProxy, network, ipv6 } = this.cluster.file;
+    const isWindows = node.hns !== undefined;
+    if (!kubeProxy.enabled || (isWindows && !driverTraits(network.driver).hasServices)) return;
+    this.health.startOn(node.spec.name, {
+      compartment: node.host.root,
+      hostname: isWindows ? this.hostnameOf(node) : node.spec.name,
+      kubernetes: this.versionOn(node),
+      compat: node.spec.compat,
+      families: ipv6 === undefined ? [4] : [4, 6],
+    });
+  }
+
+  private createWindowsProxy(node: ClusterNode, vip: Ipv4 | undefined): KubeProxy {
+    const { network, kubeProxy } = this.cluster.file;
+    const hostname = this.hostnameOf(node);
+    this.noteName(node, hostname);
+    return createKubeProxy({
+      client: hcnClientOf(node),
+      objects: this.objects,
+      options: {
+        kubernetes: this.versionOn(node),
+        compat: node.spec.compat,
+        hostname,
+        nodeIp: formatIp(node.spec.address),
+        networkName: network.name,
+        enableDSR: kubeProxy.enableDSR,
+        featureGates: kubeProxy.enableDSR ? { WinDSR: true } : undefined,
+        forwardHealthCheckVip: kubeProxy.forwardsHealthChecks,
+        rootHnsEndpointName: `${network.name}_ep`,
+        ...overlayOptions(node, vip),
+        reads: "new",
+      },
+    });
+  }
+
+  /** Remembers a kube-proxy that takes its node for another one. */
+  private noteName({ spec }: ClusterNode, hostname: string): void {
+    if (hostname === spec.name) return;
+    const message = `Without --hostname-override kube-proxy goes by the name ${hostname}: no pod of ${spec.name} counts as local`;
+    const finding: Finding = { code: "kube-proxy-hostname-override-missing", message };
+    this.misnamed.set(spec.name, { node: spec.name, namespace: "", name: "", finding });
+  }
+
+  private syncLinux(): void {
+    const keys = [...this.dirty].sort();
+    this.dirty.clear();
+    for (const key of keys) {
+      const [namespace = "", name = ""] = key.split("/");
+      const service = this.kube.get("Service", namespace, name);
+      for (const proxy of this.linux) {
+        if (service === undefined) proxy.remove({ namespace, name });
+        else proxy.set(service, [...(this.slices.get(key)?.values() ?? [])]);
+      }
+    }
+  }
+
+  private sliceChanged(slice: EndpointSlice, isGone: boolean): void {
+    const service = serviceKeyOf(slice);
+    if (service === undefined) return;
+    this.dirty.add(service);
+    const known = this.slices.get(service) ?? new Map<string, EndpointSlice>();
+    this.slices.set(service, known);
+    if (!isGone) known.set(keyOf(slice), slice);
+    else known.delete(keyOf(slice));
+    if (known.size === 0) this.slices.delete(service);
+  }
+}
+
+/** What kube-proxy asks for on an overlay network: an address of its own, and the MAC of the node (kube-proxy.md §2.3). */
+function overlayOptions({ host }: ClusterNode, vip: Ipv4 | undefined): Partial<KubeProxyOptions> {
+  if (vip === undefined) return {};
+  const hostInterfaces = host.root.listInterfaces().map(({ mac, addresses }) => ({
+    mac: formatMac(mac),
+    addresses: addresses.map(({ ip }) => formatIp(ip)),
+  }));
+  return { sourceVip: formatIp(vip), hostInterfaces };
+}
+
+function keyOf({ metadata }: Service | EndpointSlice): string {
+  return `${metadata.namespace}/${metadata.name}`;
+}

@@ -1,0 +1,82 @@
+/** A node of the cluster file as Kubernetes sees it. */
+import { formatIp } from "../../net/ip.ts";
+import { formatPrefix } from "../../net/prefix.ts";
+import type { JsonObject } from "../../hcn/client.ts";
+import { KUBERNETES_MINOR_MAX, KUBERNETES_MINOR_MIN } from "../file/description.ts";
+import type { ClusterFile, KubernetesVersion, NodeSpec } from "../file/cluster-file.ts";
+
+export function formatKubernetesVersion({ major, minor, patch }: KubernetesVersion): string {
+  return `v${major}.${minor}.${patch ?? 0}`;
+}
+
+/** `v1.30.4+k3s1`, as nodes report their programs, within what Mullion knows; undefined for what is no version. */
+export function parseReportedVersion(text: string): KubernetesVersion | undefined {
+  const match = /^v?1\.(\d{1,3})(?:\.(\d{1,3}))?/.exec(text);
+  if (match === null) return undefined;
+  const minor = Math.min(Math.max(Number(match[1]), KUBERNETES_MINOR_MIN), KUBERNETES_MINOR_MAX);
+  const isKnown = minor === Number(match[1]);
+  return { major: 1, minor, patch: isKnown && match[2] !== undefined ? Number(match[2]) : undefined };
+}
+
+/** `10.0.20348.2582`: what a Windows node reports as its kernel; without a revision when the file names none. */
+function kernelVersion(spec: NodeSpec): string {
+  if (spec.build === undefined) return "6.1.0";
+  const { profile, revision } = spec.build;
+  return `10.0.${profile.build}${revision === undefined ? "" : `.${revision}`}`;
+}
+
+/** The labels that kubelet gives its node, the deprecated pair included (well-known labels of Kubernetes). */
+function labelsOf(spec: NodeSpec): Readonly<Record<string, string>> {
+  return {
+    "kubernetes.io/os": spec.os,
+    "kubernetes.io/arch": "amd64",
+    "kubernetes.io/hostname": spec.name,
+    "beta.kubernetes.io/os": spec.os,
+    "beta.kubernetes.io/arch": "amd64",
+    ...(spec.build === undefined
+      ? {}
+      : { "node.kubernetes.io/windows-build": `10.0.${spec.build.profile.build}` }),
+  };
+}
+
+/** What every kubelet gives its Node; the second is the control plane's (well-known annotations of Kubernetes). */
+const ANNOTATIONS: JsonObject = Object.freeze({
+  "volumes.kubernetes.io/controller-managed-attach-detach": "true",
+  "node.alpha.kubernetes.io/ttl": "0",
+});
+
+/** The Node object of one node, as a manifest; `kubernetes` is the version of its kubelet and kube-proxy. */
+export function nodeManifest(file: ClusterFile, spec: NodeSpec): JsonObject {
+  const version = formatKubernetesVersion(file.kubernetes.version);
+  const podCIDR = formatPrefix(spec.podCIDR);
+  const second = file.ipv6?.nodes[spec.name];
+  const podCIDRs = second === undefined ? [podCIDR] : [podCIDR, formatPrefix(second.podRange)];
+  return {
+    apiVersion: "v1",
+    kind: "Node",
+    metadata: { name: spec.name, labels: labelsOf(spec), annotations: ANNOTATIONS },
+    spec: file.network.shape === "own-subnet" ? { podCIDR, podCIDRs } : {},
+    status: {
+      addresses: [
+        { type: "InternalIP", address: formatIp(spec.address) },
+        ...(second === undefined ? [] : [{ type: "InternalIP", address: formatIp(second.address) }]),
+        { type: "Hostname", address: spec.name },
+      ],
+      conditions: [{ type: "Ready", status: "True", reason: "KubeletReady" }],
+      allocatable: { pods: "110" },
+      capacity: { pods: "110" },
+      nodeInfo: {
+        operatingSystem: spec.os,
+        architecture: "amd64",
+        kernelVersion: kernelVersion(spec),
+        osImage: spec.build?.profile.title ?? "Linux",
+        kubeletVersion: version,
+        kubeProxyVersion: version,
+        containerRuntimeVersion: "containerd://2.0",
+        machineID: "",
+        systemUUID: "",
+        bootID: "",
+      },
+    },
+  };
+}

@@ -1,0 +1,37 @@
+/** A cluster file and Kubernetes objects → a cluster that runs and can be changed. */
+import type { LoadedObject } from "../../kube/mod.ts";
+import type { ClusterFile } from "../file/cluster-file.ts";
+import { type OpenProgress, raiseMachines } from "../machines/raise-machines.ts";
+import { type BeginReport, RunningCluster } from "./running-cluster.ts";
+import type { SessionEvent } from "./session.ts";
+
+export interface SessionInput {
+  readonly file: ClusterFile;
+  /** Applied in this order, after the nodes and pods of the file. */
+  readonly objects: readonly LoadedObject[];
+}
+
+/** Told of each step of the bring-up. */
+export interface SessionProgress extends OpenProgress {
+  event(event: SessionEvent): void;
+}
+
+/** A running cluster, and what the control plane said about what it began with. */
+export interface OpenedSession {
+  readonly session: RunningCluster;
+  readonly report: BeginReport;
+}
+
+/**
+ * Brings the cluster up: machines, then the objects of the input as if they were applied. Same input, same cluster,
+ * byte for byte.
+ * @throws HcnError when the file asks for a network that HNS refuses.
+ */
+export async function openSession(input: SessionInput, progress?: SessionProgress): Promise<OpenedSession> {
+  const machines = await raiseMachines(input.file, progress);
+  const session = new RunningCluster(machines);
+  const stop = progress === undefined ? undefined : session.subscribe((event) => progress.event(event));
+  const report = await session.begin(input.objects);
+  stop?.();
+  return { session, report };
+}

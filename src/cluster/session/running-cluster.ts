@@ -1,0 +1,415 @@
+/**
+ * A cluster that runs: the embedded control plane, the kubelets, kube-proxies and names, brought to rest after each
+ * change. Everything that packets see lies in `cluster`, which is data; what programs remember lies here.
+ */
+import type { FileProblem } from "../../knowledge/file-problem.ts";
+import { type ApplyOutcome, type LoadedObject, MemoryKube, MemoryKubeSource } from "../../kube/mod.ts";
+import { KubeError, unreachable } from "../../kube/error.ts";
+import type { KubeKind, KubeObject, Pod } from "../../kube/objects.ts";
+import { type Ip, formatIp } from "../../net/ip.ts";
+import { formatPrefix } from "../../net/prefix.ts";
+import { builtInObjects, ownPods } from "./built-in-objects.ts";
+import type { Cluster, ClusterPod } from "../cluster.ts";
+import { type ClusterObjects, objectsOf, slicesByService } from "../cluster-objects.ts";
+import { FlannelDaemons } from "../flannel/flannel-daemons.ts";
+import { IngressRouting } from "../services/ingress-routing.ts";
+import type { NodeChange } from "../life/node-change.ts";
+import { NodeLife } from "../life/node-life.ts";
+import { NameService } from "../names/name-service.ts";
+import { NodeRepairs, type RepairCount } from "../services/node-repairs.ts";
+import { SETTLE_MS } from "./open-cluster.ts";
+import type { Machines } from "../machines/raise-machines.ts";
+import { type PodOutcome, RunningPods } from "../pods/running-pods.ts";
+import type { Finding, ServicePortStatus } from "../../kube-proxy/mod.ts";
+import { PodServers, type PortConflict } from "../pods/serve-ports.ts";
+import { ServiceProxies, type ServiceTrouble } from "../services/service-proxies.ts";
+import { SessionEvents } from "./session-events.ts";
+import {
+  type PodNote,
+  clusterTroubles,
+  flannelNotes,
+  machineNotes,
+  podNotes,
+  serviceNotes,
+} from "./session-notes.ts";
+import {
+  type ApplyReport,
+  type ApplyResult,
+  type ClusterSession,
+  type ClusterTrouble,
+  type ControlPlaneReport,
+  type DeleteReport,
+  type DeleteResult,
+  type NodeReport,
+  type ObjectReference,
+  type SessionEvent,
+  type TimeReport,
+  toSessionProblem,
+} from "./session.ts";
+
+/** What the control plane said about the objects that the cluster began with. */
+export interface BeginReport {
+  readonly notes: readonly FileProblem[];
+  readonly problems: readonly FileProblem[];
+}
+
+export interface KubeSourceOptions {
+  /** The time in RFC 3339. */
+  readonly now: () => string;
+  /** Runs one piece of work after the other. */
+  readonly inTurn: <T>(work: () => Promise<T>) => Promise<T>;
+  /**
+   * False: the controllers alone follow a change, and no time passes; nodes hear of it with the next change that all
+   * follow. Default true.
+   */
+  readonly settles?: boolean;
+}
+
+export class RunningCluster implements ClusterSession {
+  readonly cluster: Cluster;
+  private readonly kube: MemoryKube;
+  private readonly pods: RunningPods;
+  private readonly servers = new PodServers();
+  private readonly proxies: ServiceProxies;
+  private readonly names: NameService;
+  private readonly ingress: IngressRouting;
+  /** flanneld of all nodes; undefined with another network. */
+  private readonly flannel: FlannelDaemons | undefined;
+  private readonly events: SessionEvents;
+  private readonly life: NodeLife;
+  /** False during an outage of the API server. */
+  private isApiUp = true;
+  private readonly nodeRepairs: NodeRepairs;
+  private conflicts: readonly PortConflict[] = [];
+  /** Notes that were told. */
+  private told: ReadonlySet<string> = new Set();
+
+  /** Nothing runs before `begin`. */
+  constructor({ cluster, kubelets, files }: Machines) {
+    const { file, env, clock } = cluster;
+    this.cluster = cluster;
+    this.kube = new MemoryKube(env.prng.derive("kubernetes"), {
+      clusterCIDRs: [],
+      serviceCIDRs: [file.network.serviceCIDR, ...(file.ipv6 === undefined ? [] : [file.ipv6.serviceCIDR])],
+      ...(file.loadBalancerPool === undefined ? {} : { loadBalancerPool: file.loadBalancerPool }),
+    });
+    this.names = new NameService(cluster, this.kube);
+    this.proxies = new ServiceProxies(cluster, this.kube, kubelets);
+    if (file.network.plugin === "flannel")
+      this.flannel = new FlannelDaemons(cluster, new MemoryKubeSource(this.kube), files);
+    this.ingress = new IngressRouting(cluster);
+    this.events = new SessionEvents(clock);
+    const source = new MemoryKubeSource(this.kube);
+    this.nodeRepairs = new NodeRepairs({ clock, source, events: this.events });
+    this.pods = new RunningPods({
+      cluster,
+      kubelets,
+      dnsOf: (pod, node) => this.names.dnsOf(pod, node),
+    });
+    const { flannel, kube, pods, proxies } = this;
+    this.life = new NodeLife({
+      cluster,
+      kube,
+      kubelets,
+      pods,
+      proxies,
+      flannel,
+      work: () => this.work(),
+      isApiUp: () => this.isApiUp,
+    });
+  }
+
+  /** Starts everything with the nodes and pods of the cluster file and `objects`; called once. */
+  async begin(objects: readonly LoadedObject[]): Promise<BeginReport> {
+    const { file } = this.cluster;
+    const brought = objects.map(({ object }) => object);
+    const own = ownPods(file);
+    const report = this.kube.apply([...builtInObjects(file, brought), ...own.objects, ...objects]);
+    this.names.follow();
+    await this.flannel?.start();
+    await this.proxies.start();
+    await this.settle();
+    return { notes: [...report.notes, ...this.newNotes()], problems: [...own.problems, ...report.problems] };
+  }
+
+  async apply(objects: readonly LoadedObject[]): Promise<ApplyReport> {
+    this.requireApi();
+    const report = this.kube.apply(objects);
+    for (const { kind, namespace, name, change } of report.changes) {
+      if (change === "unchanged") continue;
+      this.events.send({ type: "object", action: change, reference: { kind, namespace, name } });
+    }
+    await this.settle();
+    const notes = [...report.notes, ...this.newNotes()].map(toSessionProblem);
+    return { results: report.outcomes.map(toApplyResult), notes };
+  }
+
+  async delete(references: readonly ObjectReference[]): Promise<DeleteReport> {
+    this.requireApi();
+    const results = references.map((reference) => this.deleteOne(reference));
+    await this.settle();
+    return { results, notes: this.newNotes().map(toSessionProblem) };
+  }
+
+  async changeNode(node: string, change: NodeChange): Promise<NodeReport> {
+    const text = await this.life.change(node, change);
+    this.events.send({ type: "node", node, text });
+    // Whatever waited for a network is tried again.
+    this.pods.retry();
+    await this.settle();
+    return this.reportOn(node, text);
+  }
+
+  async setApiServer(state: "up" | "down"): Promise<ControlPlaneReport> {
+    this.isApiUp = state === "up";
+    this.flannel?.setApiReachable(this.isApiUp);
+    if (this.isApiUp) this.life.apiIsBack();
+    await this.settle();
+    return { apiServer: state, notes: this.newNotes().map(toSessionProblem) };
+  }
+
+  async passTime(milliseconds: number): Promise<TimeReport> {
+    const { clock } = this.cluster;
+    const endMs = clock.nowMs + milliseconds;
+    for (;;) {
+      const nextMs = Math.min(this.proxies.nextAtMs ?? endMs, this.flannel?.nextAtMs ?? endMs);
+      if (nextMs > endMs) break;
+      clock.runUntil(Math.max(nextMs, clock.nowMs));
+      await this.work();
+      if (clock.nowMs >= endMs) break;
+    }
+    clock.runUntil(endMs);
+    // Kubelets go on trying what had no network.
+    this.pods.retry();
+    await this.work();
+    return { atMs: clock.nowMs, notes: this.newNotes().map(toSessionProblem) };
+  }
+
+  repairs(node?: string): readonly RepairCount[] {
+    return this.nodeRepairs.list(node);
+  }
+
+  servicesOn(node: string): readonly ServicePortStatus[] | undefined {
+    return this.proxies.statusesOn(node);
+  }
+
+  listObjects(kind: KubeKind, namespace?: string): readonly KubeObject[] {
+    const objects: readonly KubeObject[] = this.cluster.objects[kind];
+    return namespace === undefined
+      ? objects
+      : objects.filter(({ metadata }) => metadata.namespace === namespace);
+  }
+
+  /**
+   * The cluster's API as programs outside of it see it. Each change is followed by everything that the cluster makes of
+   * it. `inTurn` keeps changes from meeting whoever reads the cluster halfway.
+   */
+  openKubeSource({ now, inTurn, settles = true }: KubeSourceOptions): MemoryKubeSource {
+    if (!settles) return new MemoryKubeSource(this.kube, { now });
+    const change = async <T>(write: () => T): Promise<T> =>
+      inTurn(async () => {
+        this.requireApi();
+        const result = write();
+        await this.settle();
+        return result;
+      });
+    return new MemoryKubeSource(this.kube, { now, change });
+  }
+
+  subscribe(listener: (event: SessionEvent) => void): () => void {
+    return this.events.subscribe(listener);
+  }
+
+  troubles(): readonly ClusterTrouble[] {
+    return clusterTroubles({
+      flannel: this.flannel?.listTroubles() ?? [],
+      services: this.serviceTroubles(),
+      pods: this.pods.listOutcomes(),
+    });
+  }
+
+  /** What is worth knowing about the cluster as it is: pods that wait, selectors that match nothing, … */
+  notes(): readonly FileProblem[] {
+    const { kube } = this;
+    const machines = new Map(this.cluster.nodes.map(({ spec }) => [spec.name, spec]));
+    const pods: readonly PodNote[] = [
+      ...this.pods.listOutcomes().flatMap(({ pod, remarks }) => remarks.map((remark) => ({ pod, remark }))),
+      ...this.conflicts,
+    ];
+    // An address outside the node's range is told of the node.
+    const found = kube.notes().filter(({ code }) => code !== "pod-address-outside-range");
+    return [
+      ...machineNotes(kube, machines),
+      ...flannelNotes(this.flannel?.listTroubles() ?? [], kube),
+      ...podNotes(pods, kube, machines),
+      ...found,
+      ...serviceNotes(this.serviceTroubles(), kube),
+    ];
+  }
+
+  /**
+   * That HNS has no endpoint for a pod is told of the pod, when that has no network at all. One of a further network has
+   * its endpoint there: kube-proxy, which knows one network, cannot say so, and the cluster can.
+   */
+  private serviceTroubles(): readonly ServiceTrouble[] {
+    const slices = slicesByService(this.cluster.objects.EndpointSlice);
+    return this.proxies.listTroubles().flatMap((trouble) => {
+      const { node, namespace, name, finding } = trouble;
+      if (finding.code !== "service-local-endpoint-missing") return trouble;
+      const endpoints = (slices.get(`${namespace}/${name}`) ?? []).flatMap((slice) => slice.endpoints ?? []);
+      for (const { addresses, nodeName, targetRef } of endpoints) {
+        if (nodeName !== node || !addresses.includes(finding.address ?? "")) continue;
+        const pod = this.kube.get("Pod", targetRef?.namespace ?? namespace, targetRef?.name ?? "");
+        const running = pod && this.pods.runningOf(pod);
+        if (running !== undefined) return { ...trouble, finding: this.ofOtherNetwork(running) ?? finding };
+      }
+      return [];
+    });
+  }
+
+  private reportOn(node: string, text: string): NodeReport {
+    const podCIDR = this.cluster.file.nodes.find(({ name }) => name === node)?.podCIDR;
+    return {
+      node,
+      standing: this.life.standingOf(node),
+      podCIDR: podCIDR === undefined ? "" : formatPrefix(podCIDR),
+      text,
+      notes: this.newNotes().map(toSessionProblem),
+    };
+  }
+
+  /** @throws KubeError during an outage. */
+  private requireApi(): void {
+    if (!this.isApiUp) throw unreachable("the API server is down: mullion control-plane start");
+  }
+
+  private ofOtherNetwork({ spec }: ClusterPod): Finding | undefined {
+    const { network } = this.cluster.file;
+    if (spec.network === "host" || spec.podNetwork === network.name) return undefined;
+    const message = `kube-proxy serves network ${network.name} and leaves out pods of its node in network ${spec.podNetwork}`;
+    return { code: "service-back-end-in-other-network", message };
+  }
+
+  /** The notes that were not there before. */
+  private newNotes(): readonly FileProblem[] {
+    const notes = this.notes();
+    const before = this.told;
+    this.told = new Set(notes.map(keyOfNote));
+    return notes.filter((note) => !before.has(keyOfNote(note)));
+  }
+
+  private deleteOne(reference: ObjectReference): DeleteResult {
+    const { kind, namespace, name } = reference;
+    try {
+      this.kube.delete(kind, namespace, name);
+    } catch (error) {
+      if (!(error instanceof KubeError)) throw error;
+      return { reference, outcome: "not-found" };
+    }
+    this.events.send({ type: "object", action: "deleted", reference });
+    return { reference, outcome: "deleted" };
+  }
+
+  /** Lets everybody work until nothing changes any more, then lets time pass. */
+  private async settle(): Promise<void> {
+    await this.work();
+    this.cluster.clock.runUntilIdle(this.cluster.clock.nowMs + SETTLE_MS);
+  }
+
+  /** Lets everybody work until nothing changes any more. */
+  private async work(): Promise<void> {
+    // Without the API server nobody hears of anything, and pods are not even asked for.
+    if (!this.isApiUp) {
+      await this.flannel?.sync();
+      await this.proxies.sync();
+      return;
+    }
+    for (let isChanged = true; isChanged; ) {
+      this.kube.reconcile();
+      await this.flannel?.sync();
+      const { started, leftBehind } = await this.pods.sync(this.podsInOrder(), (done, total) =>
+        this.events.send({ type: "progress", text: "pods start", done, total }),
+      );
+      for (const outcome of started) this.record(outcome);
+      for (const outcome of [...started, ...leftBehind]) this.tell(outcome);
+      isChanged = started.length > 0;
+    }
+    const objects = objectsOf(this.kube);
+    this.cluster.objects = objects;
+    await this.syncPrograms(objects);
+  }
+
+  private async syncPrograms(objects: ClusterObjects): Promise<void> {
+    const runningOf = (pod: Pod): ReturnType<RunningPods["runningOf"]> => this.pods.runningOf(pod);
+    this.names.sync(objects.Pod, runningOf);
+    this.conflicts = this.servers.sync(objects, runningOf, (pod, port) => this.names.isReserved(pod, port));
+    await this.proxies.sync((done, total) =>
+      this.events.send({ type: "progress", text: "kube-proxies program Services", done, total }),
+    );
+    this.ingress.sync(objects);
+    const repairs = this.proxies.takeRepairs();
+    if (repairs.length === 0) return;
+    await this.nodeRepairs.tell(repairs);
+    // Events are objects, too.
+    this.cluster.objects = objectsOf(this.kube);
+  }
+
+  /** The pods of the cluster file start first, in its order; the others by namespace and name. */
+  private podsInOrder(): readonly Pod[] {
+    const own = this.cluster.file.pods.flatMap(
+      ({ namespace, name }) => this.kube.get("Pod", namespace, name) ?? [],
+    );
+    const first = new Set(own);
+    return [...own, ...this.kube.objects("Pod").filter((pod) => !first.has(pod))];
+  }
+
+  /** Everybody who listens hears what the kubelet has to say. */
+  private tell({ pod, remarks }: PodOutcome): void {
+    const { namespace, name } = pod.metadata;
+    const reference: ObjectReference = { kind: "Pod", namespace, name };
+    for (const { code, text } of remarks) this.events.send({ type: "note", text, code, reference });
+  }
+
+  /** Writes what became of a pod into its status, as its kubelet does. */
+  private record({ pod, running, remarks }: PodOutcome): void {
+    const { namespace, name } = pod.metadata;
+    if (running === undefined) {
+      // What kubectl shows as ContainerCreating, with the event FailedCreatePodSandBox.
+      const message = remarks.map(({ text }) => text).join("; ");
+      const condition = { type: "Ready", status: "False", reason: "ContainersNotReady", message } as const;
+      this.kube.setPodStatus(namespace, name, { phase: "Pending", conditions: [condition] });
+      return;
+    }
+    // A dump says more of its pods: which of them are ready.
+    const { address, address6, node } = running;
+    const isRecorded = pod.status?.phase === "Running" && pod.status.podIP === formatIp(address);
+    if (isRecorded) return;
+    const { name: host, address: hostIp } = node.spec;
+    const hostIps = [hostIp, this.cluster.file.ipv6?.nodes[host]?.address];
+    this.kube.setPodStatus(namespace, name, {
+      phase: "Running",
+      podIP: formatIp(address),
+      podIPs: listIps(address, address6),
+      hostIP: formatIp(hostIp),
+      hostIPs: listIps(...hostIps),
+      conditions: ["Initialized", "Ready", "ContainersReady"].map((type) => ({ type, status: "True" })),
+    });
+  }
+}
+
+/** The addresses that there are, as text. */
+function listIps(...ips: readonly (Ip | undefined)[]): readonly string[] {
+  return ips.flatMap((ip) => (ip === undefined ? [] : [formatIp(ip)]));
+}
+
+function keyOfNote({ code, file, line, column, path, message }: FileProblem): string {
+  return `${code} ${file}:${line}:${column} ${path} ${message}`;
+}
+
+function toApplyResult({ kind, namespace, name, change, problem }: ApplyOutcome): ApplyResult {
+  return {
+    reference: { kind, namespace, name },
+    outcome: change,
+    ...(problem === undefined ? {} : { problem: toSessionProblem(problem) }),
+  };
+}

@@ -1,0 +1,260 @@
+/**
+ * What is worth knowing about a running cluster as it is, beside what the control plane sees: pods without a network,
+ * nodes without a machine, ports that are taken, Services that a kube-proxy cannot serve. What many pods share is told
+ * once.
+ */
+import type { KnowledgeCode } from "../../knowledge/codes.ts";
+import type { FileProblem } from "../../knowledge/file-problem.ts";
+import { type MemoryKube, controllerOf } from "../../kube/mod.ts";
+import type { KubeKind, Pod } from "../../kube/objects.ts";
+import { formatPrefix } from "../../net/prefix.ts";
+import { BUILT_IN } from "./built-in-objects.ts";
+import type { NodeSpec } from "../file/cluster-file.ts";
+import type { FlannelTrouble } from "../flannel/flannel-daemons.ts";
+import type { PodOutcome, PodRemark } from "../pods/running-pods.ts";
+import type { ServiceTrouble } from "../services/service-proxies.ts";
+import type { ClusterTrouble } from "./session.ts";
+
+/** What may not have come up in a cluster. */
+export interface TroubleSources {
+  readonly flannel: readonly FlannelTrouble[];
+  readonly services: readonly ServiceTrouble[];
+  readonly pods: readonly PodOutcome[];
+}
+
+/**
+ * What did not come up in a cluster: flanneld and kube-proxy of nodes, and pods that have no network. Nodes before
+ * pods: the pods' trouble is often the node's. What concerns one Service alone shows in its flows.
+ */
+export function clusterTroubles({ flannel, services, pods }: TroubleSources): readonly ClusterTrouble[] {
+  const onNode = (node: string, program: string, { code, message }: FlannelTrouble["finding"]) => ({
+    reference: `node/${node}`,
+    node,
+    code,
+    text: message.startsWith(`${program} `) ? message : `${program}: ${message}`,
+  });
+  return [
+    ...flannel.map(({ node, finding }) => onNode(node, "flanneld", finding)),
+    ...services
+      .filter(({ name }) => name === "")
+      .map(({ node, finding }) => onNode(node, "kube-proxy", finding)),
+    ...pods.flatMap(podTroubles),
+  ];
+}
+
+function podTroubles({ pod, running, remarks }: PodOutcome): readonly ClusterTrouble[] {
+  if (running !== undefined) return [];
+  const { namespace, name } = pod.metadata;
+  // A dump may be of a network that Mullion does not have: that is no fault of the cluster.
+  return remarks
+    .filter(({ code }) => code !== "pod-address-outside-range")
+    .map(({ code, text }) => ({
+      reference: `pod/${namespace}/${name}`,
+      node: pod.spec?.nodeName ?? "",
+      code,
+      text,
+    }));
+}
+
+/** The nodes of the cluster by name. */
+type Machines = ReadonlyMap<string, NodeSpec>;
+
+/** A remark about one pod. */
+export interface PodNote {
+  readonly pod: Pod;
+  readonly remark: PodRemark;
+}
+
+/** Names that a message lists; the rest is counted. */
+const NAMES_MAX = 3;
+
+const ADVICE: Partial<Record<KnowledgeCode, string>> = {
+  "host-network-unsupported":
+    "Make it a HostProcess pod (securityContext.windowsOptions.hostProcess: true), or take hostNetwork out.",
+  "dns-host-network-policy-unsupported": "Write dnsPolicy ClusterFirst, or dnsPolicy None with a dnsConfig.",
+  "pod-port-in-use": "Give the pods of the node's network different ports.",
+  "ipam-range-exhausted": "Give the node a larger podCIDR, or the pods more nodes.",
+  "dhcp-no-lease": "Write underlay.dhcp.range, make it larger, or write macSpoofing: on.",
+  "pod-address-outside-range":
+    "Pods with addresses of the nodes' own network (Azure CNI, VPC CNI) do not run here; for others, write a cluster file with the podCIDR that they stand in.",
+};
+
+function adviceOn(code: KnowledgeCode): string {
+  return ADVICE[code] ?? `More: mullion explain ${code}.`;
+}
+
+function plural(count: number, word: string): string {
+  return `${count} ${word}${count === 1 ? "" : "s"}`;
+}
+
+/** `a, b, c and 4 more`. */
+function listed(names: readonly string[]): string {
+  const shown = names.slice(0, NAMES_MAX).join(", ");
+  return names.length > NAMES_MAX ? `${shown} and ${names.length - NAMES_MAX} more` : shown;
+}
+
+function keyOf({ metadata }: Pod): string {
+  return `${metadata.namespace}/${metadata.name}`;
+}
+
+/** Where an object stands in a text of the user's; nowhere for one that every cluster has. */
+function placeOf(
+  kube: MemoryKube,
+  kind: KubeKind,
+  namespace: string,
+  name: string,
+): Pick<FileProblem, "file" | "line" | "column"> {
+  const place = kube.placeOf(kind, namespace, name);
+  return place.file === BUILT_IN ? { file: "", line: 0, column: 0 } : place;
+}
+
+/** What made the pod, as its user knows it: a ReplicaSet of a Deployment is the Deployment. */
+function makerOf(pod: Pod, kube: MemoryKube): string | undefined {
+  const { namespace } = pod.metadata;
+  const owner = controllerOf(pod);
+  if (owner === undefined) return undefined;
+  const set = owner.kind === "ReplicaSet" ? kube.get("ReplicaSet", namespace, owner.name) : undefined;
+  const top = set === undefined ? owner : (controllerOf(set) ?? owner);
+  return `${top.kind} ${namespace}/${top.name}`;
+}
+
+function grouped<T>(items: readonly T[], keyOfItem: (item: T) => string): readonly (readonly [T, ...T[]])[] {
+  const groups = new Map<string, [T, ...T[]]>();
+  for (const item of items) {
+    const key = keyOfItem(item);
+    const known = groups.get(key);
+    if (known === undefined) groups.set(key, [item]);
+    else known.push(item);
+  }
+  return [...groups.values()];
+}
+
+function subjectOf(pods: readonly [Pod, ...Pod[]], kube: MemoryKube): string {
+  const [first] = pods;
+  const maker = makerOf(first, kube);
+  if (maker === undefined) return `pod ${keyOf(first)}`;
+  return pods.length === 1 ? `a pod of ${maker}` : `${pods.length} pods of ${maker}`;
+}
+
+/** One note for the pods of one maker that share a remark. */
+function notesByMaker(notes: readonly PodNote[], kube: MemoryKube): readonly FileProblem[] {
+  const groups = grouped(notes, ({ pod, remark }) =>
+    [makerOf(pod, kube) ?? keyOf(pod), remark.code, remark.text].join("\n"),
+  );
+  return groups.map((group) => {
+    const [{ pod, remark }] = group;
+    const pods = group.map((each) => each.pod) as [Pod, ...Pod[]];
+    const nodes = listed([...new Set(pods.map(({ spec }) => spec?.nodeName ?? ""))].toSorted());
+    return {
+      code: remark.code,
+      ...placeOf(kube, "Pod", pod.metadata.namespace, pod.metadata.name),
+      path: "",
+      message: `${subjectOf(pods, kube)} on ${nodes}: ${remark.text}`,
+      advice: adviceOn(remark.code),
+    };
+  });
+}
+
+/** A dump of a network that Mullion does not have says the same of every pod: once for each node. */
+function strangeAddresses(
+  notes: readonly PodNote[],
+  kube: MemoryKube,
+  machines: Machines,
+): readonly FileProblem[] {
+  return grouped(notes, ({ pod }) => pod.spec?.nodeName ?? "").map((group) => {
+    const [{ pod, remark }] = group;
+    const node = pod.spec?.nodeName ?? "";
+    const range = machines.get(node);
+    const addresses = listed(group.map((each) => each.pod.status?.podIP ?? ""));
+    const where = range === undefined ? "its pod range" : `its pod range ${formatPrefix(range.podCIDR)}`;
+    const which = group.length === 1 ? `pod ${keyOf(pod)} has` : `${group.length} pods have`;
+    return {
+      code: remark.code,
+      ...placeOf(kube, "Node", "", node),
+      path: "",
+      message: `node ${node}: ${which} no network, because ${where} does not hold ${addresses}`,
+      advice: adviceOn(remark.code),
+    };
+  });
+}
+
+/** What the kubelets have to say. */
+export function podNotes(
+  notes: readonly PodNote[],
+  kube: MemoryKube,
+  machines: Machines,
+): readonly FileProblem[] {
+  const isStrange = ({ remark }: PodNote): boolean => remark.code === "pod-address-outside-range";
+  return [
+    ...strangeAddresses(notes.filter(isStrange), kube, machines),
+    ...notesByMaker(
+      notes.filter((each) => !isStrange(each)),
+      kube,
+    ),
+  ];
+}
+
+/** What keeps flanneld from its work on a node. */
+export function flannelNotes(troubles: readonly FlannelTrouble[], kube: MemoryKube): readonly FileProblem[] {
+  return troubles.map(({ node, finding: { code, message } }) => ({
+    code,
+    ...placeOf(kube, "Node", "", node),
+    path: "",
+    message: `flanneld on ${node}: ${message}`,
+    advice: adviceOn(code),
+  }));
+}
+
+/** Nodes that pods stand on, or that are there, and that have no machine. */
+export function machineNotes(kube: MemoryKube, machines: Machines): readonly FileProblem[] {
+  const pods = kube
+    .objects("Pod")
+    .filter(({ spec }) => spec?.nodeName !== undefined && !machines.has(spec.nodeName));
+  const names = new Map(kube.objects("Node").map(({ metadata }) => [metadata.name, 0]));
+  for (const { spec } of pods) names.set(spec?.nodeName ?? "", (names.get(spec?.nodeName ?? "") ?? 0) + 1);
+  return [...names]
+    .filter(([name]) => !machines.has(name))
+    .map(([name, count]) => {
+      const isThere = kube.get("Node", "", name) !== undefined;
+      const [first] = pods.filter(({ spec }) => spec?.nodeName === name);
+      const place =
+        isThere || first === undefined
+          ? placeOf(kube, "Node", "", name)
+          : placeOf(kube, "Pod", first.metadata.namespace, first.metadata.name);
+      const which =
+        count === 0
+          ? "nothing runs on it"
+          : `${plural(count, "pod")} on it do${count === 1 ? "es" : ""} not run`;
+      const what = isThere ? "has no machine" : "is not described";
+      return {
+        code: "node-without-machine",
+        ...place,
+        path: "",
+        message: `node ${name} ${what}: ${which}`,
+        advice: isThere
+          ? "Machines come with the cluster: give the Node an InternalIP of IPv4, and bring the cluster up again."
+          : `Machines are ${listed([...machines.keys()])}: correct spec.nodeName, or describe the node in the cluster file.`,
+      };
+    });
+}
+
+/** What the kube-proxies could not do, once for each Service. */
+export function serviceNotes(troubles: readonly ServiceTrouble[], kube: MemoryKube): readonly FileProblem[] {
+  const groups = grouped(troubles, ({ namespace, name, finding }) =>
+    [namespace, name, finding.code, finding.message].join("\n"),
+  );
+  return groups.map((group) => {
+    const [{ namespace, name, finding }] = group;
+    const nodes = listed(group.map(({ node }) => node));
+    const place =
+      name === "" ? placeOf(kube, "Node", "", group[0].node) : placeOf(kube, "Service", namespace, name);
+    const subject = name === "" ? "kube-proxy" : `Service ${namespace}/${name}`;
+    return {
+      code: finding.code,
+      ...place,
+      path: "",
+      message: `${finding.message} (${subject} on ${nodes})`,
+      advice: `More: mullion explain ${finding.code}.`,
+    };
+  });
+}

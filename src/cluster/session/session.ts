@@ -1,0 +1,179 @@
+/**
+ * A cluster that stays up: what a running cluster can be asked and told. The control API (`src/api/`) sees nothing
+ * else of it.
+ */
+import type { KnowledgeCode } from "../../knowledge/codes.ts";
+import type { FileProblem } from "../../knowledge/file-problem.ts";
+import type { LoadedObject } from "../../kube/mod.ts";
+import type { KubeKind, KubeObject } from "../../kube/objects.ts";
+import type { ServicePortStatus } from "../../kube-proxy/mod.ts";
+import type { Cluster } from "../cluster.ts";
+import type { NodeChange, NodeStanding } from "../life/node-change.ts";
+import type { RepairCount } from "../services/node-repairs.ts";
+
+/** A text that somebody gave: a cluster file or manifests. `name` is only used in messages. */
+export interface InputText {
+  readonly name: string;
+  readonly text: string;
+}
+
+/** One object by name. `namespace` is empty for kinds that belong to none. */
+export interface ObjectReference {
+  readonly kind: KubeKind;
+  readonly namespace: string;
+  readonly name: string;
+}
+
+/** Where a problem stands in a text. */
+export interface ProblemPlace {
+  /** As the user named it. */
+  readonly file: string;
+  /** From 1. */
+  readonly line: number;
+  /** From 1, in characters. */
+  readonly column: number;
+  /** The field, such as `spec.ports[0].port`; empty when the problem is not about a field. */
+  readonly field: string;
+}
+
+/** What is wrong, where, and what to do. */
+export interface SessionProblem {
+  readonly code: KnowledgeCode;
+  /** One sentence without a full stop. */
+  readonly message: string;
+  /** Full sentences. */
+  readonly advice: string;
+  readonly where?: ProblemPlace;
+}
+
+/** A problem of a file as sessions tell it; what is about no file and no object stands nowhere. */
+export function toSessionProblem(problem: FileProblem): SessionProblem {
+  const { code, file, line, column, path, message, advice } = problem;
+  if (file === "") return { code, message, advice };
+  return { code, message, advice, where: { file, line, column, field: path } };
+}
+
+export interface ApplyResult {
+  readonly reference: ObjectReference;
+  readonly outcome: "created" | "configured" | "unchanged" | "refused";
+  /** Set when the object is refused. */
+  readonly problem?: SessionProblem;
+}
+
+export interface ApplyReport {
+  /** One for each object, in the order in which they were given. */
+  readonly results: readonly ApplyResult[];
+  /** What is worth knowing about the cluster now, and was not before. */
+  readonly notes: readonly SessionProblem[];
+}
+
+export interface DeleteResult {
+  readonly reference: ObjectReference;
+  readonly outcome: "deleted" | "not-found" | "refused";
+  /** Set when the object is refused. */
+  readonly problem?: SessionProblem;
+}
+
+export interface DeleteReport {
+  /** One for each reference, in the order in which they were given. */
+  readonly results: readonly DeleteResult[];
+  /** What is worth knowing about the cluster now, and was not before. */
+  readonly notes: readonly SessionProblem[];
+}
+
+/** A program of a node, or a pod, that did not come up, and why. */
+export interface ClusterTrouble {
+  /** `node/win-1`, `pod/default/web`. */
+  readonly reference: string;
+  /** The node that it is on. */
+  readonly node: string;
+  readonly code: KnowledgeCode;
+  /** One sentence without a full stop. */
+  readonly text: string;
+}
+
+/** What became of a node. */
+export interface NodeReport {
+  readonly node: string;
+  readonly standing: NodeStanding;
+  /** The range of its pods. */
+  readonly podCIDR: string;
+  /** What was done, in a few words. */
+  readonly text: string;
+  /** What is worth knowing about the cluster now, and was not before. */
+  readonly notes: readonly SessionProblem[];
+}
+
+/** How the control plane stands. */
+export interface ControlPlaneReport {
+  readonly apiServer: "up" | "down";
+  /** What is worth knowing about the cluster now, and was not before. */
+  readonly notes: readonly SessionProblem[];
+}
+
+/** What became of letting time pass. */
+export interface TimeReport {
+  /** Virtual time now. */
+  readonly atMs: number;
+  /** What is worth knowing about the cluster now, and was not before. */
+  readonly notes: readonly SessionProblem[];
+}
+
+interface EventBase {
+  /** Grows by one from event to event, from 1. */
+  readonly id: number;
+  /** Virtual time. */
+  readonly atMs: number;
+}
+
+/** Something that happened in a running cluster. */
+export type SessionEvent =
+  | (EventBase & {
+      readonly type: "object";
+      readonly action: "created" | "configured" | "deleted";
+      readonly reference: ObjectReference;
+    })
+  | (EventBase & {
+      readonly type: "node";
+      readonly node: string;
+      readonly text: string;
+      readonly code?: KnowledgeCode;
+    })
+  | (EventBase & {
+      readonly type: "progress";
+      /** What goes on: `pods start`. */
+      readonly text: string;
+      readonly done: number;
+      readonly total: number;
+    })
+  | (EventBase & {
+      readonly type: "note";
+      readonly text: string;
+      readonly code?: KnowledgeCode;
+      readonly reference?: ObjectReference;
+    });
+
+export interface ClusterSession {
+  /** The cluster as data, for traces and listings. */
+  readonly cluster: Cluster;
+  /** Creates or replaces objects, runs controllers, kubelets, kube-proxies and DNS; time settles. */
+  apply(objects: readonly LoadedObject[]): Promise<ApplyReport>;
+  /** Removes objects and what the controllers made of them; time settles. */
+  delete(references: readonly ObjectReference[]): Promise<DeleteReport>;
+  /** Lets something happen to a node; time settles. @throws RequestError for what the node cannot do now. */
+  changeNode(node: string, change: NodeChange): Promise<NodeReport>;
+  /** Begins or ends an outage of the API server; time settles. */
+  setApiServer(state: "up" | "down"): Promise<ControlPlaneReport>;
+  /** Lets virtual time pass; kube-proxies and flanneld do what they do without being told. */
+  passTime(milliseconds: number): Promise<TimeReport>;
+  /** All objects of a kind, by namespace and name. Without `namespace`: of all namespaces. */
+  listObjects(kind: KubeKind, namespace?: string): readonly KubeObject[];
+  /** Every service port as the kube-proxy of a Windows node knows it; undefined: that node runs none. */
+  servicesOn(node: string): readonly ServicePortStatus[] | undefined;
+  /** What did not come up: flanneld, kube-proxy, and pods that have no network. */
+  troubles(): readonly ClusterTrouble[];
+  /** What kube-proxies that repair have put right in HNS, by node and kind; on all nodes, or on one. */
+  repairs(node?: string): readonly RepairCount[];
+  /** Hears what happens from now on, until the returned function is called. */
+  subscribe(listener: (event: SessionEvent) => void): () => void;
+}

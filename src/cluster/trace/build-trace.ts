@@ -1,0 +1,86 @@
+/** Events of a followed packet → the steps of a report. */
+import type { TraceEvent } from "../../base/recorder.ts";
+import { type KnowledgeCode, isKnowledgeCode } from "../../knowledge/codes.ts";
+import { type FieldValue, diffFields, listFields } from "../../wire/fields.ts";
+import { describeFrame } from "../../wire/format.ts";
+import type { HeardEvent } from "./trace-collector.ts";
+import type { TraceLeg, TraceStep } from "./trace-report.ts";
+
+/** What an event says beyond what every step has. */
+function detailsOf(event: TraceEvent): Partial<TraceStep> {
+  switch (event.kind) {
+    case "send":
+    case "forward":
+    case "deliver":
+      return { compartment: event.compartment };
+    case "translate":
+      return {
+        compartment: event.compartment,
+        hook: event.hook,
+        ...(event.provenance === undefined ? {} : { provenance: event.provenance }),
+      };
+    case "layer":
+      return {
+        port: event.port,
+        direction: event.direction,
+        layer: event.layer,
+        outcome: event.outcome,
+        ...(event.group === undefined ? {} : { group: event.group }),
+        ...(event.rule === undefined ? {} : { rule: event.rule }),
+      };
+    case "unified-flow":
+      return {
+        port: event.port,
+        direction: event.direction,
+        ...(event.transposition === undefined ? {} : { transposition: event.transposition }),
+      };
+    case "drop":
+      return {
+        ...(event.port === undefined ? {} : { port: event.port }),
+        ...(event.direction === undefined ? {} : { direction: event.direction }),
+        ...(event.layer === undefined ? {} : { layer: event.layer }),
+        ...(event.group === undefined ? {} : { group: event.group }),
+        ...(event.rule === undefined ? {} : { rule: event.rule }),
+        ...(event.provenance === undefined ? {} : { provenance: event.provenance }),
+      };
+    case "switch":
+    case "wire":
+      return {};
+  }
+}
+
+function codeOf(event: TraceEvent): { readonly code?: KnowledgeCode } {
+  return event.code !== undefined && isKnowledgeCode(event.code) ? { code: event.code } : {};
+}
+
+/** How a direction ended, seen from its last events. */
+function endOf(heard: readonly HeardEvent[]): TraceLeg["end"] {
+  if (heard.some(({ event }) => event.kind === "deliver")) return "delivered";
+  return heard.some(({ event }) => event.kind === "drop") ? "dropped" : "lost";
+}
+
+/** Builds one direction. Times count from its first event. */
+export function buildLeg(heard: readonly HeardEvent[]): TraceLeg {
+  const startMs = heard[0]?.atMs ?? 0;
+  let previous: readonly FieldValue[] | undefined;
+  const steps = heard.map(({ event, frame, atMs }, index): TraceStep => {
+    const fields = listFields(frame);
+    const changes = previous === undefined ? [] : diffFields(previous, fields);
+    previous = fields;
+    return {
+      number: index + 1,
+      // Microseconds are the finest that delays are given in; more digits would be rounding noise.
+      atMs: Math.round((atMs - startMs) * 1_000) / 1_000,
+      node: event.node,
+      place: event.place,
+      kind: event.kind,
+      text: event.text,
+      ...detailsOf(event),
+      changes,
+      frame: describeFrame(frame),
+      ...codeOf(event),
+      ...(event.inferred === undefined ? {} : { inferred: event.inferred }),
+    };
+  });
+  return { steps, end: endOf(heard) };
+}

@@ -1,0 +1,181 @@
+/** Who a user means by `pod/default/web`, `node/win-1`, `external` or an address. */
+import { nearestNames } from "../../base/nearest-name.ts";
+import type { Compartment } from "../../host/compartment.ts";
+import type { Service } from "../../kube/objects.ts";
+import { type Ip, formatIp, parseIp } from "../../net/ip.ts";
+import type { Cluster, ClusterPod } from "../cluster.ts";
+import { RequestError } from "../request-error.ts";
+import type { TraceParty } from "./trace-report.ts";
+
+/** More names than this help nobody. */
+const KNOWN_MAX = 20;
+
+/** Somebody found: where packets start, and the address they go to. */
+export interface Party {
+  readonly description: TraceParty;
+  /** The stack it sends from; undefined for an address that nobody in the cluster has. */
+  readonly compartment: Compartment | undefined;
+  readonly ip: Ip;
+  /** Its address of the other family; undefined when it has none. */
+  readonly ip6?: Ip | undefined;
+}
+
+/** The party by its IPv6 address. @throws RequestError when it has none. */
+export function byIpv6(party: Party): Party {
+  const { description, ip, ip6 } = party;
+  if (typeof ip === "bigint") return party;
+  if (ip6 !== undefined)
+    return { ...party, ip: ip6, description: { ...description, address: formatIp(ip6) } };
+  throw new RequestError(
+    "unknown-object",
+    `${description.reference} has no IPv6 address`,
+    "Give the cluster a second family (ipv6.enabled: true in the cluster file; ipFamilyPolicy for a Service).",
+  );
+}
+
+function podReference(pod: ClusterPod): string {
+  return `pod/${pod.spec.namespace}/${pod.spec.name}`;
+}
+
+function podParty(pod: ClusterPod): Party {
+  return {
+    description: {
+      reference: podReference(pod),
+      node: pod.node.spec.name,
+      address: formatIp(pod.address),
+    },
+    compartment: pod.compartment,
+    ip: pod.address,
+    ip6: pod.address6,
+  };
+}
+
+/** A party and the names a user may write for it, the full one first. */
+interface NamedParty {
+  readonly party: Party;
+  readonly names: readonly string[];
+}
+
+function namesOfPod({ spec }: ClusterPod): readonly string[] {
+  const { namespace, name } = spec;
+  const short = namespace === "default" ? [`pod/${name}`, name] : [];
+  return [`pod/${namespace}/${name}`, `${namespace}/${name}`, ...short];
+}
+
+function namedParties(cluster: Cluster): readonly NamedParty[] {
+  return [
+    ...cluster.pods.map((pod) => ({ party: podParty(pod), names: namesOfPod(pod) })),
+    ...cluster.nodes.map(({ spec, host }) => {
+      const reference = `node/${spec.name}`;
+      const description = { reference, node: spec.name, address: formatIp(spec.address) };
+      const ip6 = cluster.file.ipv6?.nodes[spec.name]?.address;
+      return { party: { description, compartment: host.root, ip: spec.address, ip6 }, names: [reference] };
+    }),
+    ...cluster.outside.map((outside, index) => ({
+      party: {
+        description: { reference: outside.name, address: formatIp(outside.ip) },
+        compartment: outside.compartment,
+        ip: outside.ip,
+        ip6: outside.ip6,
+      },
+      names: index === 0 ? [outside.name, "external"] : [outside.name],
+    })),
+  ];
+}
+
+/** Everybody in the cluster, in the order of the file. */
+export function listParties(cluster: Cluster): readonly Party[] {
+  return namedParties(cluster).map(({ party }) => party);
+}
+
+/** `service/ns/name`, `svc/name`: as kubectl writes it, with the namespace in between. */
+const SERVICE_PREFIX = /^(?:service|svc)\//;
+
+export function serviceReference({ metadata }: Service): string {
+  return `service/${metadata.namespace}/${metadata.name}`;
+}
+
+/** The Service that `text` names; in namespace `default` the namespace may be left out. */
+export function findService(text: string, cluster: Cluster): Service | undefined {
+  if (!SERVICE_PREFIX.test(text)) return undefined;
+  const name = text.replace(SERVICE_PREFIX, "");
+  const full = name.includes("/") ? name : `default/${name}`;
+  return cluster.objects.Service.find(({ metadata }) => `${metadata.namespace}/${metadata.name}` === full);
+}
+
+/** The Service's address. @throws RequestError for a Service without one. */
+function serviceParty(service: Service): Party {
+  const reference = serviceReference(service);
+  const ips = [service.spec?.clusterIP, ...(service.spec?.clusterIPs ?? [])].flatMap(
+    (text) => parseIp(text ?? "") ?? [],
+  );
+  const [ip] = ips;
+  if (ip !== undefined) {
+    const ip6 = ips.find((each) => typeof each === "bigint");
+    return { description: { reference, address: formatIp(ip) }, compartment: undefined, ip, ip6 };
+  }
+  const isExternal = service.spec?.type === "ExternalName";
+  throw new RequestError(
+    "unknown-object",
+    `${reference} has no address of its own: ${isExternal ? "it is an ExternalName" : "it is headless"}`,
+    "Ask one of its pods by name, or the name by DNS.",
+  );
+}
+
+/** A pod named without its namespace, when only one pod has the name. */
+function findBarePod(text: string, cluster: Cluster): Party | undefined {
+  const name = text.startsWith("pod/") ? text.slice("pod/".length) : text;
+  const named = cluster.pods.filter((pod) => pod.spec.name === name);
+  return named.length === 1 && named[0] !== undefined ? podParty(named[0]) : undefined;
+}
+
+/** The full name, and the short one of namespace `default`. */
+function namesOfService(service: Service): readonly string[] {
+  const { namespace, name } = service.metadata;
+  return [serviceReference(service), ...(namespace === "default" ? [`service/${name}`] : [])];
+}
+
+function unknownParty(text: string, cluster: Cluster, parties: readonly NamedParty[]): RequestError {
+  const services = cluster.objects.Service;
+  const names = [...parties.flatMap((each) => each.names), ...services.flatMap(namesOfService)];
+  const [near] = nearestNames(text.replace(SERVICE_PREFIX, "service/"), names, 1);
+  const references = [
+    ...parties.map(({ party }) => party.description.reference),
+    ...services.map(serviceReference),
+  ];
+  const hidden = references.length - KNOWN_MAX;
+  const known = references.slice(0, KNOWN_MAX).join(", ") + (hidden > 0 ? ` and ${hidden} more` : "");
+  const advice = near === undefined ? "" : `Did you mean ${JSON.stringify(near)}? `;
+  return new RequestError(
+    "unknown-object",
+    `nobody in cluster ${JSON.stringify(cluster.file.name)} is called ${JSON.stringify(text)}`,
+    `${advice}There are ${known}; an address will do, too.`,
+  );
+}
+
+/** Finds a party by name or address. @throws RequestError when there is none, with the nearest name. */
+export function findParty(cluster: Cluster, text: string): Party {
+  const parties = namedParties(cluster);
+  const ip = parseIp(text);
+  if (ip !== undefined) {
+    const description = { reference: text, address: formatIp(ip) };
+    const nobody = { description, compartment: undefined, ip, ip6: undefined };
+    return ownerOf(ip, parties) ?? nobody;
+  }
+  const service = findService(text, cluster);
+  if (service !== undefined) return serviceParty(service);
+  const named = parties.find(({ names }) => names.includes(text));
+  const found = named?.party ?? findBarePod(text, cluster);
+  if (found === undefined) throw unknownParty(text, cluster, parties);
+  return found;
+}
+
+/** Who has an address: the node itself before pods in its network. */
+function ownerOf(ip: Ip, parties: readonly NamedParty[]): Party | undefined {
+  const owners = parties
+    .map(({ party }) => party)
+    .filter((party) => party.ip === ip || party.ip6 === ip)
+    .map((party) => (party.ip === ip ? party : byIpv6(party)));
+  const isNode = ({ description }: Party): boolean => description.reference.startsWith("node/");
+  return owners.find(isNode) ?? owners[0];
+}

@@ -1,0 +1,211 @@
+/** A trace as text for people: at most 100 columns, grouped by the part of the machine that acts. */
+import {
+  type Provenance,
+  type RuleReference,
+  type TranspositionWords,
+  nameOfPolicy,
+} from "../../base/recorder.ts";
+import { wrap } from "../../knowledge/prose.ts";
+import type { FieldChange } from "../../wire/fields.ts";
+import type { TraceLeg, TraceParty, TraceReport, TraceStep } from "./trace-report.ts";
+
+const WIDTH = 100;
+const LAYER_WIDTH = 27;
+const INDENT = " ".repeat(5);
+const DETAIL = `${INDENT}${" ".repeat(4)}`;
+
+const TRANSPOSITION_PARTS: readonly (readonly [keyof TranspositionWords, string])[] = [
+  ["encap", "Encap"],
+  ["macHeader", "MacHeader"],
+  ["ipHeader", "IpHeader"],
+  ["transportHeader", "TransportHeader"],
+  ["tni", "Tni"],
+  ["vlanId", "VlanId"],
+  ["mssDelta", "MssDelta"],
+];
+
+/** How parts of the text are marked on a terminal. The plain style marks nothing. */
+export interface TraceStyle {
+  readonly heading: (text: string) => string;
+  readonly good: (text: string) => string;
+  readonly bad: (text: string) => string;
+  readonly faint: (text: string) => string;
+}
+
+function identity(text: string): string {
+  return text;
+}
+
+/** No marks: for files, pipes and tests. */
+export const PLAIN_STYLE: TraceStyle = Object.freeze({
+  heading: identity,
+  good: identity,
+  bad: identity,
+  faint: identity,
+});
+
+function block(text: string, indent: string): string[] {
+  return wrap(text, WIDTH - indent.length).map((line) => indent + line);
+}
+
+function nameParty(party: TraceParty): string {
+  const place = party.node === undefined ? party.address : `${party.address} on ${party.node}`;
+  return party.reference === party.address ? place : `${party.reference} (${place})`;
+}
+
+function nameProvenance(provenance: Provenance): string {
+  if (provenance.object === "default") return `${provenance.name}'s defaults`;
+  const policy = provenance.policy;
+  const object = `${provenance.object} "${provenance.name}"`;
+  return policy === undefined ? object : `${object}, policy ${nameOfPolicy(policy)}`;
+}
+
+/** Checksums follow from the other fields; the JSON has them. */
+function isTelling(change: FieldChange): boolean {
+  return !change.field.endsWith("checksum");
+}
+
+function nameChange(change: FieldChange): string {
+  if (change.before === undefined) return `+ ${change.field} ${change.after ?? ""}`;
+  if (change.after === undefined) return `- ${change.field} ${change.before}`;
+  return `${change.field} ${change.before} → ${change.after}`;
+}
+
+function ruleLines(rule: RuleReference, group: string | undefined): string[] {
+  const place = group === undefined ? "" : ` in ${group}`;
+  return [
+    ...block(`${rule.action} ${rule.name}`, DETAIL),
+    ...block(`priority ${rule.priority}${place}, from ${nameProvenance(rule.provenance)}`, DETAIL),
+  ];
+}
+
+/** What stands under any step: its changes, what explains it, whether it is inferred. */
+function detailLines(step: TraceStep, style: TraceStyle): string[] {
+  const lines = step.changes.filter(isTelling).flatMap((change) => block(nameChange(change), DETAIL));
+  if (step.provenance !== undefined) lines.push(...block(`from ${nameProvenance(step.provenance)}`, DETAIL));
+  if (step.code !== undefined) lines.push(...block(`why: mullion explain ${step.code}`, DETAIL));
+  if (step.inferred !== undefined) {
+    lines.push(...block(`inferred, ${step.inferred}`, DETAIL).map((line) => style.faint(line)));
+  }
+  return lines;
+}
+
+function layerLines(step: TraceStep, style: TraceStyle): string[] {
+  const name = (step.layer ?? "unified flow").padEnd(LAYER_WIDTH);
+  const lines = block(`${name}${step.text}`, INDENT);
+  // `wrap` joins words by one blank; the first line keeps its columns.
+  lines[0] = `${INDENT}${name}${step.text}`.slice(0, WIDTH);
+  if (step.rule !== undefined) lines.push(...ruleLines(step.rule, step.group));
+  return [...lines, ...detailLines(step, style)];
+}
+
+/** Parts of what is kept that change a packet. */
+function changedParts(step: TraceStep): readonly string[] {
+  const { transposition } = step;
+  if (transposition === undefined) return [];
+  return TRANSPOSITION_PARTS.filter(([part]) => transposition[part] !== "Ignore").map(
+    ([part, label]) => `${label} ${transposition[part]}`,
+  );
+}
+
+/** A flow that changes nothing says nothing that its layers have not said; the JSON has it. */
+function isTold(step: TraceStep): boolean {
+  return step.transposition === undefined || changedParts(step).length > 0;
+}
+
+/** What is kept of the walk, one part to a line. */
+function unifiedFlowLines(step: TraceStep, style: TraceStyle): string[] {
+  if (step.transposition === undefined) return layerLines(step, style);
+  const lines = [`${INDENT}${"unified flow".padEnd(LAYER_WIDTH)}kept for the packets that follow`];
+  for (const part of changedParts(step)) lines.push(...block(part, DETAIL));
+  return lines.map((line) => style.faint(line));
+}
+
+/** Neighbouring layers that let pass without a word share a line. */
+function quietLines(steps: readonly TraceStep[], style: TraceStyle): string[] {
+  const names = steps.map((step) => step.layer).join(", ");
+  return block(`${names}: ${steps[0]?.text ?? ""}`, INDENT).map((line) => style.faint(line));
+}
+
+function isQuiet(step: TraceStep): boolean {
+  return step.kind === "layer" && step.outcome === "miss" && step.rule === undefined;
+}
+
+function dropLines(step: TraceStep, style: TraceStyle): string[] {
+  const where = step.layer === undefined ? "" : `in ${step.layer}: `;
+  const lines = block(`DROPPED ${where}${step.text}`, INDENT).map((line) => style.bad(line));
+  if (step.rule !== undefined) lines.push(...ruleLines(step.rule, step.group));
+  return [...lines, ...detailLines(step, style)];
+}
+
+function plainStepLines(step: TraceStep, style: TraceStyle): string[] {
+  switch (step.kind) {
+    case "drop":
+      return dropLines(step, style);
+    case "layer":
+      return layerLines(step, style);
+    case "unified-flow":
+      return unifiedFlowLines(step, style);
+    case "switch":
+      return [...block(`→ ${step.place}, ${step.text}`, INDENT), ...detailLines(step, style)];
+    case "forward":
+      return [...block(`routed ${step.text}`, INDENT), ...detailLines(step, style)];
+    case "translate":
+      return [...block(`${step.hook ?? ""}: ${step.text}`, INDENT), ...detailLines(step, style)];
+    case "send":
+    case "deliver":
+    case "wire":
+      return [...block(step.text, INDENT), ...detailLines(step, style)];
+  }
+}
+
+/** Whether a step stands under the heading of the one before: a switch's choice closes what led to it. */
+function placeOf(step: TraceStep, current: string): string {
+  if (step.kind === "switch") return current;
+  const direction = step.direction === undefined ? "" : ` ${step.direction.toUpperCase()}`;
+  return `${step.node}  ${step.place}${direction}`;
+}
+
+function legLines(title: string, leg: TraceLeg, style: TraceStyle): string[] {
+  const [first] = leg.steps;
+  const lines = block(`${title}: ${first?.frame ?? ""}`, "").map((line) => style.heading(line));
+  let place = "";
+  let number = 0;
+  let quiet: TraceStep[] = [];
+  const flush = (): void => {
+    if (quiet.length > 0) lines.push(...quietLines(quiet, style));
+    quiet = [];
+  };
+  for (const step of leg.steps.filter(isTold)) {
+    const next = placeOf(step, place);
+    if (next !== place || !isQuiet(step) || step.text !== quiet.at(-1)?.text) flush();
+    if (next !== place) {
+      number++;
+      lines.push(style.heading(`${String(number).padStart(3)}  ${next}`.slice(0, WIDTH)));
+    }
+    place = next;
+    if (isQuiet(step)) quiet.push(step);
+    else lines.push(...plainStepLines(step, style));
+  }
+  flush();
+  const last = leg.steps.at(-1);
+  if (last !== undefined && last.frame !== first?.frame) lines.push(...block(`as ${last.frame}`, INDENT));
+  return lines;
+}
+
+/** Formats a report; every line has at most 100 columns, marks not counted. */
+export function formatTrace(report: TraceReport, style: TraceStyle = PLAIN_STYLE): string {
+  const port = report.port === undefined ? "" : ` port ${report.port}`;
+  const isAnswered = report.verdict === "answered";
+  const lines = [
+    ...block(`${nameParty(report.from)} → ${nameParty(report.to)}`, "").map((line) => style.heading(line)),
+    style.faint(`${report.protocol.toUpperCase()}${port}, compat ${report.compat}`),
+    "",
+    ...legLines("Forward", report.forward, style),
+    "",
+  ];
+  if (report.reply !== undefined) lines.push(...legLines("Reply", report.reply, style), "");
+  lines.push(...block(report.summary, "").map((line) => (isAnswered ? style.good(line) : style.bad(line))));
+  if (report.code !== undefined) lines.push(`Why, and what to do: mullion explain ${report.code}`);
+  return `${lines.join("\n")}\n`;
+}

@@ -1,0 +1,94 @@
+/** What a trace says, as data: the JSON of `mullion trace -o json` (schemas/trace.v1alpha1.json). */
+import type { Provenance, RuleReference, TranspositionWords } from "../../base/recorder.ts";
+import type { KnowledgeCode } from "../../knowledge/codes.ts";
+import type { FieldChange } from "../../wire/fields.ts";
+
+export type ProbeProtocol = "tcp" | "udp" | "icmp";
+export type AddressFamily = "ipv4" | "ipv6";
+
+/** Somebody a packet can come from or go to. */
+export interface TraceParty {
+  /** As the user may write it: `pod/default/web`, `node/win-1`, `external`, an address. */
+  readonly reference: string;
+  /** The node it runs on; absent for what is outside. */
+  readonly node?: string;
+  readonly address: string;
+}
+
+/** One thing that happened to the packet. */
+export interface TraceStep {
+  /** From 1, counted over the leg. */
+  readonly number: number;
+  /** Milliseconds since the packet was sent. */
+  readonly atMs: number;
+  readonly node: string;
+  readonly place: string;
+  readonly kind:
+    | "send"
+    | "forward"
+    | "deliver"
+    | "translate"
+    | "layer"
+    | "unified-flow"
+    | "switch"
+    | "wire"
+    | "drop";
+  readonly text: string;
+  /** For steps on a switch port. */
+  readonly port?: string;
+  readonly direction?: "out" | "in";
+  readonly layer?: string;
+  readonly group?: string;
+  readonly rule?: RuleReference;
+  /** How a layer decided. */
+  readonly outcome?: "rule" | "flow" | "miss";
+  /** For unified flows that were made: what they do to the packets that follow, in the words of VFP's ETW events. */
+  readonly transposition?: TranspositionWords;
+  /** For translations of a Linux stack: `PREROUTING`, `INPUT`, `OUTPUT`, `POSTROUTING`. */
+  readonly hook?: string;
+  /** For rules of a Linux stack: the object that asked for them. */
+  readonly provenance?: Provenance;
+  /** For steps of a host stack. */
+  readonly compartment?: number;
+  /** Header fields that this step changed, in the order of the frame. */
+  readonly changes: readonly FieldChange[];
+  /** The frame after the step, as one line. */
+  readonly frame: string;
+  /** Explains the step; `mullion explain CODE`. */
+  readonly code?: KnowledgeCode;
+  /** The section that infers this behaviour; absent when it is documented, observed or read in code. */
+  readonly inferred?: string;
+}
+
+/** One direction. */
+export interface TraceLeg {
+  readonly steps: readonly TraceStep[];
+  /** How this direction ended. */
+  readonly end: "delivered" | "dropped" | "lost";
+}
+
+/**
+ * `answered`: somebody received the packet and the answer came back. `refused`: the destination said no.
+ * `no-answer`: the packet arrived, its answer did not come back. `not-delivered`: the packet did not arrive.
+ */
+export type TraceVerdict = "answered" | "refused" | "no-answer" | "not-delivered";
+
+export interface TraceReport {
+  readonly apiVersion: "mullion/v1alpha1";
+  readonly kind: "Trace";
+  readonly from: TraceParty;
+  readonly to: TraceParty;
+  readonly protocol: ProbeProtocol;
+  readonly port?: number;
+  /** Which behaviour answered: the real component's with its defects, or the repaired one. */
+  readonly compat: "reference" | "better";
+  readonly verdict: TraceVerdict;
+  /** One sentence. */
+  readonly summary: string;
+  /** The code that explains the verdict, where one does. */
+  readonly code?: KnowledgeCode;
+  /** What the other end said, when it answered: who it was and whom it saw. */
+  readonly answer?: string;
+  readonly forward: TraceLeg;
+  readonly reply?: TraceLeg;
+}

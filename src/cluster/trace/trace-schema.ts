@@ -1,0 +1,159 @@
+/** The JSON Schema of `mullion trace -o json`, published as schemas/trace.v1alpha1.json. */
+import { KNOWLEDGE_CODES } from "../../knowledge/codes.ts";
+
+const TEXT = { type: "string" } as const;
+const NUMBER = { type: "number" } as const;
+const INTEGER = { type: "integer" } as const;
+
+function closed(
+  description: string,
+  required: Readonly<Record<string, unknown>>,
+  optional: Readonly<Record<string, unknown>> = {},
+): Readonly<Record<string, unknown>> {
+  return {
+    type: "object",
+    description,
+    additionalProperties: false,
+    required: Object.keys(required),
+    properties: { ...required, ...optional },
+  };
+}
+
+function described(
+  schema: Readonly<Record<string, unknown>>,
+  description: string,
+): Readonly<Record<string, unknown>> {
+  return { ...schema, description };
+}
+
+const PARTY = closed(
+  "Somebody a packet comes from or goes to.",
+  {
+    reference: described(TEXT, "As the command line takes it: pod/default/web, node/win-1, an address."),
+    address: TEXT,
+  },
+  { node: described(TEXT, "The node it runs on; absent outside the cluster.") },
+);
+
+const PROVENANCE = closed(
+  "The object that put the rule there.",
+  {
+    object: described(TEXT, "Kind: HostComputeEndpoint, HostComputeNetwork, Service, Pod, default …"),
+    id: TEXT,
+    name: TEXT,
+  },
+  {
+    policy: closed(
+      "The policy of that object, by position or by name.",
+      { type: TEXT },
+      {
+        index: described(INTEGER, "Position in the object's list of policies, from 0."),
+        name: described(TEXT, "What a policy of a long list is for: the prefix of a RemoteSubnetRoute."),
+      },
+    ),
+  },
+);
+
+const RULE = closed("A VFP rule.", {
+  id: TEXT,
+  name: described(TEXT, "The friendly name that vfpctrl prints."),
+  priority: described(INTEGER, "The lowest matching number wins."),
+  action: {
+    enum: [
+      "allow",
+      "block",
+      "nat",
+      "dynnat",
+      "lbnat",
+      "transpose",
+      "routeencap",
+      "mapencap",
+      "decap",
+      "mark",
+      "qos",
+      "redirect",
+      "paroute",
+    ],
+  },
+  provenance: PROVENANCE,
+});
+
+const CHANGE = closed(
+  "A header field that the step changed. Without before it was added, without after it is gone.",
+  { field: described(TEXT, "As packet tools name it: ip.src, tcp.dstport; inner.… behind a tunnel.") },
+  { before: TEXT, after: TEXT },
+);
+
+const STEP = closed(
+  "One thing that happened to the packet.",
+  {
+    number: described(INTEGER, "From 1, counted over the leg."),
+    atMs: described(NUMBER, "Milliseconds since the packet was sent."),
+    node: TEXT,
+    place: described(TEXT, "The part of the node."),
+    kind: {
+      enum: ["send", "forward", "deliver", "translate", "layer", "unified-flow", "switch", "wire", "drop"],
+    },
+    text: TEXT,
+    changes: { type: "array", items: CHANGE },
+    frame: described(TEXT, "The frame after the step, as one line."),
+  },
+  {
+    port: described(TEXT, "Id of the switch port."),
+    direction: described({ enum: ["out", "in"] }, "out: from the vNIC into the switch."),
+    layer: TEXT,
+    group: TEXT,
+    rule: RULE,
+    outcome: described({ enum: ["rule", "flow", "miss"] }, "How the layer decided."),
+    transposition: closed(
+      "Of a unified flow that was made: what it does to the packets that follow, as VFP's ETW events say it.",
+      {
+        tni: TEXT,
+        vlanId: TEXT,
+        mssDelta: TEXT,
+        macHeader: TEXT,
+        ipHeader: TEXT,
+        transportHeader: TEXT,
+        encap: TEXT,
+      },
+    ),
+    hook: described(TEXT, "Of a translation on Linux: PREROUTING, INPUT, OUTPUT, POSTROUTING."),
+    provenance: PROVENANCE,
+    compartment: described(INTEGER, "1 is the host's own."),
+    code: described({ enum: [...KNOWLEDGE_CODES] }, "Explains the step: mullion explain CODE."),
+    inferred: described(TEXT, "Present when the behaviour is inferred: the section that says so."),
+  },
+);
+
+const LEG = closed("One direction.", {
+  steps: { type: "array", items: STEP },
+  end: described({ enum: ["delivered", "dropped", "lost"] }, "How this direction ended."),
+});
+
+export const TRACE_SCHEMA: Readonly<Record<string, unknown>> = {
+  $schema: "https://json-schema.org/draft/2020-12/schema",
+  title: "Mullion trace",
+  ...closed(
+    "What one packet and its answer met on their way.",
+    {
+      apiVersion: { const: "mullion/v1alpha1" },
+      kind: { const: "Trace" },
+      from: PARTY,
+      to: PARTY,
+      protocol: { enum: ["tcp", "udp", "icmp"] },
+      compat: described(
+        { enum: ["reference", "better"] },
+        "Which behaviour answered: the real component's with its defects, or the repaired one.",
+      ),
+      verdict: { enum: ["answered", "refused", "no-answer", "not-delivered"] },
+      summary: described(TEXT, "One sentence."),
+      forward: LEG,
+    },
+    {
+      port: described(INTEGER, "The receiver's port; absent for ICMP."),
+      code: described({ enum: [...KNOWLEDGE_CODES] }, "Explains the verdict."),
+      answer: described(TEXT, "What the receiver said: who it was and whom it saw."),
+      reply: LEG,
+    },
+  ),
+};

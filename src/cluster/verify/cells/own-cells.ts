@@ -1,0 +1,111 @@
+/** Cells of the expectations that stand in the cluster file. */
+import type { Expectation } from "../../../knowledge/expectations.ts";
+import { defined } from "../../../base/assert.ts";
+import { parseIp } from "../../../net/ip.ts";
+import type { Cluster } from "../../cluster.ts";
+import type { ExpectationSpec } from "../../file/cluster-file.ts";
+import { findParty } from "../../trace/find-party.ts";
+import { RequestError } from "../../request-error.ts";
+import { type Cell, type CellTarget, cellId } from "./cell.ts";
+import { nodeOf, relationOf } from "../facts.ts";
+import type { VerifyModel, VerifySender } from "../model.ts";
+import { targetOf } from "./pod-cells.ts";
+
+/** Somebody of the model by the reference that the command line knows. */
+function senderBy(model: VerifyModel, reference: string): VerifySender | undefined {
+  return [...model.pods, ...model.nodes, ...model.outside].find((each) => each.reference === reference);
+}
+
+function findSender(cluster: Cluster, model: VerifyModel, spec: ExpectationSpec): VerifySender {
+  const party = findParty(cluster, spec.from);
+  if (party.compartment === undefined) {
+    throw new RequestError(
+      "unknown-object",
+      `nobody in the cluster has the address ${spec.from}, so an expectation cannot begin there`,
+      "Name a pod, a node or an outside host as the sender.",
+    );
+  }
+  return defined(senderBy(model, party.description.reference), "the model has every party of the cluster");
+}
+
+function noPort(spec: ExpectationSpec): RequestError {
+  return new RequestError(
+    "bad-usage",
+    `the expectation from ${spec.from} to ${spec.to} names no port, and ${spec.to} serves none`,
+    "Add port to the expectation, or write protocol: icmp.",
+  );
+}
+
+/** `service/NAMESPACE/NAME`, or `service/NAME` of the namespace default. */
+function serviceTarget(model: VerifyModel, spec: ExpectationSpec): CellTarget | undefined {
+  const [kind, first = "", second] = spec.to.split("/");
+  if (kind !== "service" && kind !== "svc") return undefined;
+  const [namespace, name] = second === undefined ? ["default", first] : [first, second];
+  const service = model.services.find((each) => each.namespace === namespace && each.name === name);
+  if (service === undefined) {
+    throw new RequestError(
+      "unknown-object",
+      `an expectation names ${spec.to}, and there is no such Service`,
+      `Services are: ${model.services.map((each) => each.reference).join(", ")}.`,
+    );
+  }
+  const port = spec.port ?? service.ports.find(({ protocol }) => protocol === spec.protocol)?.port;
+  if (port === undefined && spec.protocol !== "icmp") throw noPort(spec);
+  return {
+    reference: service.reference,
+    address: service.clusterIp,
+    name: undefined,
+    port: port ?? 0,
+    answerers: undefined,
+  };
+}
+
+function partyTarget(cluster: Cluster, model: VerifyModel, spec: ExpectationSpec): CellTarget {
+  const party = findParty(cluster, spec.to);
+  const known = senderBy(model, party.description.reference);
+  if (known === undefined) {
+    const address = defined(parseIp(party.description.address), "a party has an address");
+    if (spec.port === undefined && spec.protocol !== "icmp") throw noPort(spec);
+    return { reference: spec.to, address, name: undefined, port: spec.port ?? 0, answerers: undefined };
+  }
+  const target = targetOf(known, spec.protocol);
+  if (spec.protocol === "icmp" || spec.port === undefined) return target;
+  return { ...target, port: spec.port, answerers: undefined };
+}
+
+function expectationOf(spec: ExpectationSpec): Expectation {
+  if (spec.expect === "works") return { outcome: "works", sees: "any" };
+  return {
+    outcome: "denied",
+    code: spec.code ?? "no-answer",
+    proof: spec.code === undefined ? "any-failure" : "drop",
+  };
+}
+
+/** @throws RequestError when an expectation names somebody who does not exist, or no port. */
+export function ownCells(cluster: Cluster, model: VerifyModel): readonly Cell[] {
+  return cluster.file.expectations.map((spec, index) => {
+    const source = findSender(cluster, model, spec);
+    const target = serviceTarget(model, spec) ?? partyTarget(cluster, model, spec);
+    const receiver = senderBy(model, target.reference);
+    return {
+      id: cellId(`cluster-file ${index}`, spec.protocol, source.reference, target),
+      flow: "cluster-file",
+      protocol: spec.protocol,
+      relation: receiver === undefined ? "service" : relationOf(source, receiver),
+      source,
+      sourceReference: source.reference,
+      sourceOs: nodeOf(source)?.os ?? "outside",
+      target,
+      targetOs: (receiver === undefined ? undefined : nodeOf(receiver)?.os) ?? "outside",
+      probe: "once",
+      waitS: 0,
+      among: 1,
+      row: `expectations[${index}]`,
+      documentedIn: cluster.file.fileName,
+      expected: expectationOf(spec),
+      standsFor: 1,
+      family: 4,
+    };
+  });
+}

@@ -1,0 +1,220 @@
+/** Cells from inside and outside the cluster to Services. */
+import type { FlowName } from "../../../knowledge/expectations.ts";
+import type { Ip } from "../../../net/ip.ts";
+import { type Cell, type CellTarget, makeCell } from "./cell.ts";
+import { groupBy } from "../classes.ts";
+import {
+  type ServicePort,
+  answerersOf,
+  backEndsFor,
+  classOfClient,
+  clientAmong,
+  isServed,
+  listPorts,
+  rotate,
+} from "../service-port.ts";
+import { isOrdinary, serviceFacts } from "../facts.ts";
+import { nameCells } from "./name-cells.ts";
+import { ingressCells, nodePortCells } from "./node-port-cells.ts";
+import type { VerifyModel, VerifyNode, VerifyPod } from "../model.ts";
+
+/** Up to here every node with a pod asks every Service port; beyond, each node asks some of them. */
+const NODE_TIMES_PORT_MAX = 2_000;
+/** Connections of all sweeps together; beyond, the classes of nodes take turns. */
+const SWEEP_ATTEMPTS_MAX = 20_000;
+const EULER = 0.577;
+/** Ports that each node asks when there are too many. */
+const PORTS_PER_NODE = 4;
+
+function addressTarget(asked: ServicePort, answerers: readonly string[] | undefined): CellTarget {
+  const { service, port } = asked;
+  return {
+    reference: service.reference,
+    address: service.clusterIp,
+    name: undefined,
+    port: port.port,
+    answerers,
+  };
+}
+
+/** Pods that may stand for others, by the class of their node and by their network. */
+function clientsByClass(model: VerifyModel): ReadonlyMap<string, readonly VerifyPod[]> {
+  return groupBy(model.pods.filter(isOrdinary), classOfClient);
+}
+
+function clusterIpCell(
+  model: VerifyModel,
+  asked: ServicePort,
+  client: VerifyPod,
+  { isSwept, standsFor }: { readonly isSwept: boolean; readonly standsFor: number },
+): Cell {
+  const { service, port } = asked;
+  return makeCell({
+    facts: serviceFacts(model, "pod-to-cluster-ip", port.protocol, { source: client, service, port }),
+    source: client,
+    target: addressTarget(asked, answerersOf(backEndsFor(asked, client.node, model))),
+    // A client that sticks to one back end cannot see the others.
+    probe: isSwept && !service.hasAffinity ? "sweep" : "once",
+    standsFor,
+  });
+}
+
+/** How many connections a sweep of so many back ends takes on average: the coupon collector's number. */
+function sweepAttempts(backEnds: number): number {
+  return backEnds * (Math.log(Math.max(1, backEnds)) + EULER);
+}
+
+/**
+ * Each Service port from one pod of each node class to each back end, and once more from every node. When that is too
+ * much, the classes take turns: each port is swept from one of them and asked once from the others.
+ */
+function toClusterIp(model: VerifyModel): readonly Cell[] {
+  const ports = listPorts(model.services);
+  const classes = [...clientsByClass(model).values()];
+  const attempts =
+    ports.reduce((sum, { port }) => sum + sweepAttempts(port.backEnds.length), 0) * classes.length;
+  const isSmall = attempts <= SWEEP_ATTEMPTS_MAX;
+  const cells = classes.flatMap((clients, turn) =>
+    ports.flatMap((asked, index) => {
+      const client = clientAmong(rotate(clients, index), asked.port, model);
+      if (client === undefined) return [];
+      const isSwept = isSmall || index % classes.length === turn;
+      const standsFor = clients.length * Math.max(1, asked.port.backEnds.length);
+      return [clusterIpCell(model, asked, client, { isSwept, standsFor })];
+    }),
+  );
+  return [...cells, ...fromEachNode(model, ports)];
+}
+
+function fromEachNode(model: VerifyModel, ports: readonly ServicePort[]): readonly Cell[] {
+  const byNode = groupBy(model.pods.filter(isOrdinary), (pod) => pod.node.name);
+  const isSmall = byNode.size * ports.length <= NODE_TIMES_PORT_MAX;
+  return [...byNode.values()].flatMap((clients, node) => {
+    const asked = isSmall
+      ? ports
+      : ports.filter((_, index) => (index + node) % Math.ceil(ports.length / PORTS_PER_NODE) === 0);
+    return asked.flatMap((each) => {
+      const client = clientAmong(clients, each.port, model);
+      if (client === undefined || each.service.kind !== "cluster-ip") return [];
+      return [clusterIpCell(model, each, client, { isSwept: false, standsFor: 0 })];
+    });
+  });
+}
+
+/** Echo requests to one Service from one pod of each class of Windows nodes. */
+function pings(model: VerifyModel): readonly Cell[] {
+  const asked = listPorts(model.services).find(
+    ({ service, port }) => service.kind === "cluster-ip" && port.backEnds.length > 0,
+  );
+  if (asked === undefined) return [];
+  const { service, port } = asked;
+  return [...clientsByClass(model).values()].flatMap((clients) => {
+    const source = clients.find((pod) => pod.node.os === "windows");
+    if (source === undefined) return [];
+    return makeCell({
+      facts: serviceFacts(model, "pod-to-cluster-ip", "icmp", { source, service, port }),
+      source,
+      target: { ...addressTarget(asked, undefined), port: 0 },
+      standsFor: clients.length * model.services.length,
+    });
+  });
+}
+
+/** A back end that asks its own Service: one for each class of nodes. */
+function toOwnService(model: VerifyModel): readonly Cell[] {
+  return listPorts(model.services).flatMap((asked) => {
+    const { service, port } = asked;
+    if (service.kind !== "cluster-ip") return [];
+    // With affinity nobody knows whether a client is led to itself, unless there is nobody else.
+    if (service.hasAffinity && port.backEnds.length > 1) return [];
+    // kube-proxy of its own node leads nobody to a pod of another network.
+    const own = port.backEnds.flatMap(({ pod }) =>
+      pod !== undefined && isOrdinary(pod) && isServed(pod) ? [pod] : [],
+    );
+    return [...groupBy(own, (pod) => pod.node.nodeClass).values()].flatMap((members) => {
+      const [source] = members;
+      if (source === undefined) return [];
+      return makeCell({
+        facts: serviceFacts(model, "pod-to-own-service", port.protocol, { source, service, port }),
+        source,
+        target: addressTarget(asked, [source.serverName]),
+        probe: "own",
+        among: port.backEnds.length,
+        standsFor: members.length,
+      });
+    });
+  });
+}
+
+/** From the nodes' own stacks: one Service port for each class of nodes and kind of Service. */
+function fromNodes(model: VerifyModel): readonly Cell[] {
+  const reachable = listPorts(model.services).filter(({ service }) => service.kind === "cluster-ip");
+  const kinds = groupBy(reachable, kindOf);
+  return [...groupBy(model.nodes, (node) => node.nodeClass).values()].flatMap((nodes) =>
+    [...kinds.values()].flatMap((ports) => {
+      const [asked] = ports;
+      const [source] = nodes;
+      if (asked === undefined || source === undefined) return [];
+      const { service, port } = asked;
+      return makeCell({
+        facts: serviceFacts(model, "node-to-cluster-ip", port.protocol, { source, service, port }),
+        source,
+        target: addressTarget(asked, answerersOf(backEndsFor(asked, source, model))),
+        standsFor: nodes.length * ports.length,
+      });
+    }),
+  );
+}
+
+/** What makes Service ports alike to a node that asks them. */
+function kindOf({ service, port }: ServicePort): string {
+  const { hasAffinity, internalTrafficPolicy, externalTrafficPolicy } = service;
+  return `${port.protocol} ${hasAffinity} ${internalTrafficPolicy} ${externalTrafficPolicy} ${port.backEnds.length === 0}`;
+}
+
+function affinity(model: VerifyModel): readonly Cell[] {
+  const ports = listPorts(model.services).filter(({ service }) => service.hasAffinity);
+  return ports.flatMap((asked) =>
+    [...clientsByClass(model).values()].flatMap((clients) => {
+      const { service, port } = asked;
+      const source = clientAmong(clients, port, model);
+      if (source === undefined) return [];
+      const target = addressTarget(asked, answerersOf(backEndsFor(asked, source.node, model)));
+      const facts = (flow: FlowName) => serviceFacts(model, flow, port.protocol, { source, service, port });
+      const cell = makeCell({
+        facts: facts("session-affinity"),
+        source,
+        target,
+        probe: "same",
+        standsFor: clients.length,
+      });
+      const waitS = service.affinityTimeoutS;
+      if (waitS === undefined) return [cell];
+      const later = makeCell({
+        facts: facts("session-affinity-timeout"),
+        source,
+        target,
+        probe: "later",
+        waitS,
+      });
+      return [cell, later];
+    }),
+  );
+}
+
+/** All cells with Services. */
+export function serviceCells(
+  model: VerifyModel,
+  nodeBehind: (address: Ip) => VerifyNode | undefined,
+): readonly Cell[] {
+  return [
+    ...toClusterIp(model),
+    ...pings(model),
+    ...toOwnService(model),
+    ...nameCells(model),
+    ...fromNodes(model),
+    ...nodePortCells(model),
+    ...ingressCells(model, nodeBehind),
+    ...affinity(model),
+  ];
+}

@@ -1,0 +1,132 @@
+/**
+ * What Windows nodes counted, component by component, as `pktmon counters` shows it (dataplane.md §7.12): adapters, the
+ * VFP extension on each switch port, the switch, the stacks. Only looks.
+ */
+import type { Direction } from "../../vfp/rule.ts";
+import { DROP_LOCATIONS, dropReason } from "../../vswitch/drop-reasons.ts";
+import type { DropSource, SwitchPort } from "../../vswitch/switch-port.ts";
+import type { VirtualSwitch } from "../../vswitch/virtual-switch.ts";
+import type { Cluster, ClusterNode } from "../cluster.ts";
+import { selectWindowsNodes } from "./vfp-ports.ts";
+
+export interface PacketCount {
+  readonly packets: number;
+  readonly bytes: number;
+}
+
+/** Frames that a component dropped for one reason. */
+export interface ComponentDrops {
+  /** Inbound: to whoever is behind the port. */
+  readonly direction: "inbound" | "outbound";
+  /** In the words of Hyper-V. */
+  readonly reason: string;
+  /** Where pktmon says that it happened; empty where no location was published. */
+  readonly location: string;
+  /** `mullion explain CODE`. */
+  readonly code: string;
+  readonly packets: number;
+}
+
+export interface PacketComponent {
+  /** Unique on its node. */
+  readonly id: number;
+  /** What stands together: a switch, or the stack of a compartment. */
+  readonly group: string;
+  readonly name: string;
+  readonly type: "NIC" | "Filter" | "Protocol";
+  readonly driver: string;
+  /** Absent where nothing is counted but drops. */
+  readonly inbound?: PacketCount;
+  readonly outbound?: PacketCount;
+  readonly drops: readonly ComponentDrops[];
+}
+
+export interface NodePacketCounters {
+  readonly node: string;
+  readonly components: readonly PacketComponent[];
+}
+
+type Component = Omit<PacketComponent, "id">;
+
+function sideOf(direction: Direction): ComponentDrops["direction"] {
+  return direction === "in" ? "inbound" : "outbound";
+}
+
+function dropsOf(port: SwitchPort, source: DropSource): readonly ComponentDrops[] {
+  const { location } = DROP_LOCATIONS[source];
+  return port
+    .listDrops()
+    .filter((drops) => drops.source === source)
+    .map(({ direction, code, frames }) => ({
+      direction: sideOf(direction),
+      reason: dropReason(source, code),
+      location,
+      code,
+      packets: frames,
+    }));
+}
+
+function countOf({ packets, bytes }: PacketCount): PacketCount {
+  return { packets, bytes };
+}
+
+function portComponents(port: SwitchPort, group: string): readonly Component[] {
+  const nic: Component = {
+    group,
+    name: port.description,
+    type: "NIC",
+    driver: DROP_LOCATIONS.switch.driver,
+    inbound: countOf(port.counters.in),
+    outbound: countOf(port.counters.out),
+    drops: dropsOf(port, "switch"),
+  };
+  if (port.kind === "external") return [nic];
+  const { packets } = port.vfp;
+  return [
+    nic,
+    {
+      group,
+      name: `VFP Extension, ${port.description}`,
+      type: "Filter",
+      driver: DROP_LOCATIONS.vfp.driver,
+      inbound: { packets: packets.in, bytes: 0 },
+      outbound: { packets: packets.out, bytes: 0 },
+      drops: dropsOf(port, "vfp"),
+    },
+  ];
+}
+
+function switchComponents(virtualSwitch: VirtualSwitch): readonly Component[] {
+  return virtualSwitch.listPorts().flatMap((port) => portComponents(port, `vSwitch ${virtualSwitch.name}`));
+}
+
+function stackComponents(node: ClusterNode): readonly Component[] {
+  const { driver, location } = DROP_LOCATIONS.stack;
+  return node.host.listCompartments().map((compartment) => ({
+    group: `TCP/IP compartment ${compartment.id}`,
+    name: compartment.name,
+    type: "Protocol",
+    driver,
+    drops: compartment.drops.list().map(({ code, count }) => ({
+      direction: "inbound" as const,
+      reason: "Not locally destined",
+      location,
+      code,
+      packets: count,
+    })),
+  }));
+}
+
+function countNode(node: ClusterNode): NodePacketCounters {
+  const switches = node.hns?.listSwitches() ?? [];
+  const components = [...switches.flatMap(switchComponents), ...stackComponents(node)];
+  return {
+    node: node.spec.name,
+    components: components.map((component, index) => ({ id: index + 1, ...component })),
+  };
+}
+
+/** Counters of the Windows nodes, or of one. @throws RequestError for a node that does not exist. */
+export function countPackets(cluster: Cluster, node?: string): readonly NodePacketCounters[] {
+  return selectWindowsNodes(cluster, node).map(countNode);
+}

@@ -1,0 +1,132 @@
+/** Services on Windows nodes: what kube-proxy wants, which load balancers HNS has, and how many rules they came to. */
+import type { Guid } from "../../hcn/client.ts";
+import type { KnowledgeCode } from "../../knowledge/codes.ts";
+import type { FrontEndPlace, LoadBalancerKind, ServicePortStatus } from "../../kube-proxy/mod.ts";
+import { ipProtocolName } from "../../wire/ip-protocol.ts";
+import type { Cluster, ClusterNode } from "../cluster.ts";
+import { type LoadBalancerSummary, inventoryLoadBalancers } from "./inventory.ts";
+import { selectWindowsNodes } from "./vfp-ports.ts";
+
+/**
+ * `programmed`: HNS has it. `missing`: the Service asks for it, and HNS does not have it. `stale`: HNS has it, and no
+ * Service of this node stands behind it.
+ */
+export type FrontEndState = "programmed" | "missing" | "stale";
+
+/** One front end of a Service on one node, or a load balancer that stands for none. */
+export interface ServiceFrontEnd {
+  readonly node: string;
+  /** Empty for stale ones, as the Service's name. */
+  readonly namespace: string;
+  readonly name: string;
+  /** Absent for stale ones. */
+  readonly frontEnd?: LoadBalancerKind;
+  /** Empty: every address of the node. */
+  readonly vip: string;
+  readonly port: number;
+  /** `TCP`, `UDP`, `SCTP`. */
+  readonly protocol: string;
+  readonly state: FrontEndState;
+  /** The load balancer of HNS. */
+  readonly loadBalancer?: Guid;
+  /** Addresses behind it, as HNS has them. */
+  readonly backEnds: readonly string[];
+  /** Rules that VFP has of it, on all ports of the node together. */
+  readonly rules: number;
+  /** Why it is missing, or works otherwise than it says. */
+  readonly findings: readonly { readonly code: KnowledgeCode; readonly message: string }[];
+}
+
+/** How many rules each load balancer has on the ports of a node. */
+function countRules(node: ClusterNode): ReadonlyMap<Guid, number> {
+  const counts = new Map<Guid, number>();
+  const groups = (node.hns?.listSwitches() ?? [])
+    .flatMap((each) => each.listPorts())
+    .flatMap(({ vfp }) => vfp.layers)
+    .flatMap((layer) => layer.groups);
+  for (const { rules } of groups)
+    for (const { provenance } of rules) {
+      if (provenance.object !== "HostComputeLoadBalancer") continue;
+      const id = provenance.id.toLowerCase();
+      counts.set(id, (counts.get(id) ?? 0) + 1);
+    }
+  return counts;
+}
+
+/** What of HNS one node has, by identifier. */
+interface NodeHns {
+  readonly node: string;
+  readonly loadBalancers: ReadonlyMap<Guid, LoadBalancerSummary>;
+  readonly rules: ReadonlyMap<Guid, number>;
+}
+
+function frontEndOf(status: ServicePortStatus, place: FrontEndPlace, hns: NodeHns): ServiceFrontEnd {
+  const { namespace, name, protocol } = status;
+  const { kind, vip, port } = place;
+  const loadBalancer = hns.loadBalancers.get(place.id.toLowerCase());
+  const isLost = place.id !== "" && loadBalancer === undefined;
+  const told = status.findings
+    .filter(({ frontEnd }) => frontEnd === undefined || (frontEnd.kind === kind && frontEnd.vip === vip))
+    .map(({ code, message }) => ({ code, message }));
+  const lost = {
+    code: "hns-load-balancers-lost",
+    message: `kube-proxy has made load balancer ${place.id}, and HNS does not have it any more`,
+  } as const;
+  return {
+    node: hns.node,
+    namespace,
+    name,
+    frontEnd: kind,
+    vip,
+    port,
+    protocol,
+    state: loadBalancer === undefined ? "missing" : "programmed",
+    ...(loadBalancer === undefined ? {} : { loadBalancer: place.id }),
+    backEnds: loadBalancer?.BackEnds ?? [],
+    rules: hns.rules.get(place.id.toLowerCase()) ?? 0,
+    findings: isLost ? [lost, ...told] : told,
+  };
+}
+
+function staleOne(id: Guid, loadBalancer: LoadBalancerSummary, { node, rules }: NodeHns): ServiceFrontEnd {
+  const [mapping] = loadBalancer.PortMappings ?? [];
+  return {
+    node,
+    namespace: "",
+    name: "",
+    vip: loadBalancer.FrontendVIPs?.[0] ?? "",
+    port: mapping?.ExternalPort ?? 0,
+    protocol: ipProtocolName(mapping?.Protocol ?? 0),
+    state: "stale",
+    loadBalancer: id,
+    backEnds: loadBalancer.BackEnds,
+    rules: rules.get(id) ?? 0,
+    findings: [],
+  };
+}
+
+/**
+ * Every front end on the Windows nodes, or on one of them. `statusesOn` tells what the kube-proxy of a node knows.
+ * @throws RequestError for a node that does not exist, or runs Linux.
+ */
+export async function viewServices(
+  cluster: Cluster,
+  statusesOn: (node: string) => readonly ServicePortStatus[] | undefined,
+  nodeName: string | undefined,
+): Promise<readonly ServiceFrontEnd[]> {
+  const found: ServiceFrontEnd[] = [];
+  for (const node of selectWindowsNodes(cluster, nodeName)) {
+    const { name } = node.spec;
+    const statuses = statusesOn(name);
+    if (statuses === undefined) continue;
+    const listed = await inventoryLoadBalancers(cluster, name);
+    const loadBalancers = new Map(listed.map(({ object }) => [(object.ID ?? "").toLowerCase(), object]));
+    const hns: NodeHns = { node: name, loadBalancers, rules: countRules(node) };
+    for (const status of statuses)
+      for (const place of status.places) found.push(frontEndOf(status, place, hns));
+    const held = new Set(statuses.flatMap(({ places }) => places.map(({ id }) => id.toLowerCase())));
+    for (const [id, loadBalancer] of loadBalancers)
+      if (!held.has(id)) found.push(staleOne(id, loadBalancer, hns));
+  }
+  return found;
+}

@@ -1,0 +1,133 @@
+/** The switch ports of Windows nodes, for the eyes of people: `vfpctrl`, `pktmon`, `mullion vfp`. Only looks. */
+import { nearestNames } from "../../base/nearest-name.ts";
+import { formatIp } from "../../net/ip.ts";
+import { listPort } from "../../vfp/text/list-port.ts";
+import type { ListedPort, ListedSwitchPort } from "../../vfp/text/listing.ts";
+import { listSwitchPort } from "../../vswitch/list-switch-port.ts";
+import type { SwitchPort, SwitchPortKind } from "../../vswitch/switch-port.ts";
+import type { VirtualSwitch } from "../../vswitch/virtual-switch.ts";
+import type { Cluster, ClusterNode } from "../cluster.ts";
+import { RequestError } from "../request-error.ts";
+
+/** A port with what `vfpctrl` does not say of it. */
+export interface NodePort extends ListedSwitchPort {
+  readonly node: string;
+  readonly kind: SwitchPortKind;
+  /** Whose it is, as traces name it. */
+  readonly place: string;
+  /** Of whoever is behind it. */
+  readonly addresses: readonly string[];
+}
+
+/** All that is known of one port. */
+export interface PortView {
+  readonly port: NodePort;
+  /** The node's address: it stands inside names of rules. */
+  readonly nodeAddress: string;
+  readonly listing: ListedPort;
+}
+
+interface FoundPort {
+  readonly node: ClusterNode;
+  readonly virtualSwitch: VirtualSwitch;
+  readonly port: SwitchPort;
+  readonly portId: number;
+}
+
+function portsOf(node: ClusterNode): readonly FoundPort[] {
+  let portId = 0;
+  return (node.hns?.listSwitches() ?? []).flatMap((virtualSwitch) =>
+    virtualSwitch.listPorts().map((port) => ({ node, virtualSwitch, port, portId: ++portId })),
+  );
+}
+
+/** @throws RequestError for a node that does not exist, or has no VFP. */
+export function selectWindowsNodes(cluster: Cluster, name: string | undefined): readonly ClusterNode[] {
+  const windows = cluster.nodes.filter((node) => node.hns !== undefined);
+  if (name === undefined) return windows;
+  const found = windows.filter((node) => node.spec.name === name);
+  if (found.length > 0) return found;
+  const names = windows.map((node) => node.spec.name);
+  const isLinux = cluster.nodes.some((node) => node.spec.name === name);
+  throw new RequestError(
+    "unknown-object",
+    isLinux
+      ? `node ${JSON.stringify(name)} runs Linux, and has no VFP`
+      : `the cluster has no node ${JSON.stringify(name)}`,
+    names.length === 0 ? "The cluster has no Windows node." : `Windows nodes are: ${names.join(", ")}.`,
+  );
+}
+
+function describePort({ node, virtualSwitch, port, portId }: FoundPort): NodePort {
+  return {
+    node: node.spec.name,
+    kind: port.kind,
+    place: port.description,
+    addresses: port.ips.map(formatIp),
+    ...listSwitchPort(port, portId, virtualSwitch),
+  };
+}
+
+/** Every port of the Windows nodes, or of one of them. @throws RequestError for a node that does not exist. */
+export function listNodePorts(cluster: Cluster, node?: string): readonly NodePort[] {
+  return selectWindowsNodes(cluster, node).flatMap((each) => portsOf(each).map(describePort));
+}
+
+/** What a port can be called: its GUID, its friendly name, its place, an address, the pod behind it. */
+function namesOf(cluster: Cluster, { node, port }: FoundPort): readonly string[] {
+  const pods = cluster.pods.filter(
+    (pod) => pod.node === node && port.ips.some((ip) => ip === pod.address) && port.kind === "container",
+  );
+  const isExternal = port.kind === "external";
+  return [
+    port.id,
+    port.name,
+    port.description,
+    ...(isExternal ? ["ExternalPort"] : port.ips.map(formatIp)),
+    ...pods.flatMap(({ spec }) => [`pod/${spec.namespace}/${spec.name}`, `pod/${spec.name}`]),
+    ...(port.kind === "host" ? ["host"] : []),
+    ...(port.kind === "router" ? ["router"] : []),
+  ].map((name) => name.toLowerCase());
+}
+
+/**
+ * One port with its layers, groups, rules, flows and counters.
+ * @throws RequestError when no port, or more than one, is called so.
+ */
+export function viewNodePort(cluster: Cluster, name: string, node?: string): PortView {
+  const all = selectWindowsNodes(cluster, node).flatMap(portsOf);
+  const wanted = name.toLowerCase();
+  const found = all.filter((each) => namesOf(cluster, each).includes(wanted));
+  const [only] = found;
+  if (only === undefined || found.length > 1) throw notOne(name, all, found, cluster);
+  return {
+    port: describePort(only),
+    nodeAddress: formatIp(only.node.spec.address),
+    listing: listPort(only.port.vfp, cluster.clock.nowMs),
+  };
+}
+
+function notOne(
+  name: string,
+  all: readonly FoundPort[],
+  found: readonly FoundPort[],
+  cluster: Cluster,
+): RequestError {
+  if (found.length > 1) {
+    const places = found.map(({ node, port }) => `${port.description} on ${node.spec.name}`);
+    return new RequestError(
+      "unknown-object",
+      `${JSON.stringify(name)} are ${found.length} ports: ${places.join(", ")}`,
+      "Name the node, or the port by its GUID.",
+    );
+  }
+  const names = [...new Set(all.flatMap((each) => namesOf(cluster, each)))];
+  const near = nearestNames(name.toLowerCase(), names, 3);
+  return new RequestError(
+    "unknown-object",
+    `no switch port is called ${JSON.stringify(name)}`,
+    near.length === 0
+      ? "List them: mullion vfp ports"
+      : `Did you mean ${near.map((each) => JSON.stringify(each)).join(" or ")}? List them: mullion vfp ports`,
+  );
+}
