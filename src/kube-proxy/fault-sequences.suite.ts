@@ -22,7 +22,7 @@ import { CBR0, type HnsNode, hnsNode } from "../testing/hns-node.ts";
 import { type EndpointSketch, NODE_NAME, NODE_PORT, service, slice } from "../testing/kube-proxy-node.ts";
 import { formatLoadBalancer } from "../testing/load-balancer-notation.ts";
 import { UnreliableHcnClient } from "../testing/unreliable-hcn-client.ts";
-import { attempt } from "./hns-failure.ts";
+import { attempt } from "./load-balancers/hns-failure.ts";
 import { type KubeProxy, ProxyObjects, createKubeProxy } from "./mod.ts";
 
 const NAMES = ["a", "b", "c", "d"] as const;

@@ -4,16 +4,16 @@ import type { Guid, HcnClient } from "../hcn/client.ts";
 import { type HnsVersion, hasFeature } from "../hcn/features.ts";
 import { type IpFamily, familyOf, parseIp } from "../net/ip.ts";
 import { type Behaviour, behaviourOf } from "./behaviour.ts";
-import { type Attempt, attempt, failureText } from "./hns-failure.ts";
+import { type Attempt, attempt, failureText } from "./load-balancers/hns-failure.ts";
 import {
   DEFAULT_HEALTHZ_PORT,
   DEFAULT_NODE_IP,
   DEFAULT_ROOT_ENDPOINT,
   type KubeProxyOptions,
 } from "./options.ts";
-import { Proxier } from "./proxier.ts";
-import type { ProxyObjects } from "./proxy-objects.ts";
-import { type ProxyNetwork, readProxyNetwork } from "./proxy-network.ts";
+import { Proxier } from "./sync/proxier.ts";
+import type { ProxyObjects } from "./tracking/proxy-objects.ts";
+import { type ProxyNetwork, readProxyNetwork } from "./load-balancers/proxy-network.ts";
 import type { FamilySyncReport, Finding, ServicePortStatus, SyncReport, SyncRequest } from "./report.ts";
 import {
   checkHns,
@@ -23,7 +23,7 @@ import {
   refuseNetwork,
   refuseOptions,
   removeAllPolicyLists,
-} from "./start-up.ts";
+} from "./sync/start-up.ts";
 
 /** How long kube-proxy waits before it looks for its network again. */
 const NETWORK_RETRY_MS = 1_000;

@@ -5,13 +5,13 @@
 import { KubeProxy, type KubeProxyParts } from "./kube-proxy.ts";
 
 export { type Compat, type KubernetesVersion, behaviourOf } from "./behaviour.ts";
-export { LIVEZ_SINCE, proxyHealthAnswer } from "./daemon/proxy-health.ts";
-export { type CheckedService, checkedServices, serviceHealthAnswer } from "./daemon/service-health.ts";
-export { followSource } from "./follow-source.ts";
+export { LIVEZ_SINCE, proxyHealthAnswer } from "./daemon/health/proxy-health.ts";
+export { type CheckedService, checkedServices, serviceHealthAnswer } from "./daemon/health/service-health.ts";
+export { followSource } from "./tracking/follow-source.ts";
 export { KubeProxy, type KubeProxyParts, type StartResult } from "./kube-proxy.ts";
 export { DEFAULT_HEALTHZ_PORT, type HostInterface, type KubeProxyOptions } from "./options.ts";
-export { ProxyObjects } from "./proxy-objects.ts";
-export { REPAIR_KINDS, type Repair, type RepairKind } from "./repair.ts";
+export { ProxyObjects } from "./tracking/proxy-objects.ts";
+export { REPAIR_KINDS, type Repair, type RepairKind } from "./sync/repair.ts";
 export type {
   FamilySyncReport,
   Finding,
@@ -24,7 +24,7 @@ export type {
   SyncReport,
   SyncRequest,
 } from "./report.ts";
-export { type DisregardReason, disregardReason } from "./tracked-service.ts";
+export { type DisregardReason, disregardReason } from "./tracking/tracked-service.ts";
 
 /**
  * A kube-proxy for one node. Call `start` until it runs, then `sync` after each change of objects and every 30 s, as

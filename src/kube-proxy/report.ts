@@ -2,7 +2,7 @@
 import type { Guid } from "../hcn/client.ts";
 import type { KnowledgeCode } from "../knowledge/codes.ts";
 import type { IpFamily } from "../net/ip.ts";
-import type { Repair } from "./repair.ts";
+import type { Repair } from "./sync/repair.ts";
 
 /** Which front end of a Service a load balancer is. */
 export type LoadBalancerKind = "ClusterIP" | "NodePort" | "ExternalIP" | "Ingress" | "HealthCheck";

@@ -6,7 +6,7 @@ import { parseLoadBalancer } from "../hcn/load-balancer.ts";
 import type { Compat } from "../kube-proxy/behaviour.ts";
 import { KubeProxy } from "../kube-proxy/kube-proxy.ts";
 import type { KubeProxyOptions } from "../kube-proxy/options.ts";
-import { ProxyObjects } from "../kube-proxy/proxy-objects.ts";
+import { ProxyObjects } from "../kube-proxy/tracking/proxy-objects.ts";
 import type { SyncReport } from "../kube-proxy/report.ts";
 import type { EndpointSlice, Service, ServicePort } from "../kube/objects.ts";
 import { FakeHcnClient, type NotedCall } from "./fake-hcn-client.ts";

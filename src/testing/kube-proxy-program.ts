@@ -5,7 +5,7 @@ import { type ProgramProcess, runKubeProxy } from "../cmd/kube-proxy/program.ts"
 import { createEndpoint, createNetwork, listEndpoints, listLoadBalancers } from "../hcn/operations.ts";
 import { type LocalHns, createHns } from "../hns/local-hns.ts";
 import type { ObjectFeed } from "../kube-proxy/daemon/object-feed.ts";
-import type { HttpAnswer, HttpHandler } from "../kube-proxy/daemon/http-answer.ts";
+import type { HttpAnswer, HttpHandler } from "../kube-proxy/daemon/health/http-answer.ts";
 import { MemoryTerminal } from "./memory-terminal.ts";
 
 /** The HNS network of this node. */

@@ -3,8 +3,8 @@
  * `mullion_kube_proxy_repairs_total` is, written as an Event of Kubernetes, and heard by whoever listens to the session.
  */
 import type { Clock } from "../../base/clock.ts";
-import { EventRecorder } from "../../kube-proxy/daemon/event-recorder.ts";
-import { repairEvent } from "../../kube-proxy/daemon/repair-event.ts";
+import { EventRecorder } from "../../kube-proxy/daemon/events/event-recorder.ts";
+import { repairEvent } from "../../kube-proxy/daemon/events/repair-event.ts";
 import { SourceFeed } from "../../kube-proxy/daemon/source-feed.ts";
 import type { RepairKind } from "../../kube-proxy/mod.ts";
 import type { KubeSource } from "../../kube/source.ts";

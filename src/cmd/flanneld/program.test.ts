@@ -2,7 +2,7 @@ import { MemorySubnetFiles } from "../../cluster/flannel/node-files.ts";
 import { describe, expect, it } from "vitest";
 import { RealClock } from "../../base/real-clock.node.ts";
 import { Prng } from "../../base/prng.ts";
-import type { HttpHandler } from "../../kube-proxy/daemon/http-answer.ts";
+import type { HttpHandler } from "../../kube-proxy/daemon/health/http-answer.ts";
 import { FlanneldWorld, VXLAN_CONF } from "../../testing/flanneld-world.ts";
 import { type FlanneldProcess, runFlanneld } from "./program.ts";
 

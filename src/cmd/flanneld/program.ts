@@ -4,7 +4,7 @@ import { findingOf, messageOf } from "../../flannel/flannel-error.ts";
 import type { FlannelHost } from "../../flannel/flannel-host.ts";
 import type { FlannelLog } from "../../flannel/flannel-log.ts";
 import { Flanneld, type FlanneldState } from "../../flannel/flanneld.ts";
-import { type Listen, NOT_FOUND, textAnswer } from "../../kube-proxy/daemon/http-answer.ts";
+import { type Listen, NOT_FOUND, textAnswer } from "../../kube-proxy/daemon/health/http-answer.ts";
 import { FlagError, type FlanneldFlags, helpText, readFlags } from "./flags.ts";
 import { KlogLines } from "./klog-lines.ts";
 import { type OpenStoreParts, type OpenedStore, openStore } from "./open-store.ts";

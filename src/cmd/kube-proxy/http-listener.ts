@@ -2,7 +2,7 @@
 import { type IncomingMessage, type Server, type ServerResponse, createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { splitHostPort } from "../../kube-proxy/configuration/host-port.ts";
-import type { HttpHandler, Listen } from "../../kube-proxy/daemon/http-answer.ts";
+import type { HttpHandler, Listen } from "../../kube-proxy/daemon/health/http-answer.ts";
 
 /** Connections at a time; probes and scrapes need a few. */
 const CONNECTIONS_MAX = 256;

@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { Prng } from "../../base/prng.ts";
 import { type FileProblem, formatProblem } from "../../knowledge/file-problem.ts";
 import { type LoadedObject, MemoryKube, loadManifests } from "../../kube/mod.ts";
-import type { EventSink } from "../../kube-proxy/daemon/event-recorder.ts";
+import type { EventSink } from "../../kube-proxy/daemon/events/event-recorder.ts";
 import type { Klog } from "../../kube-proxy/daemon/klog.ts";
 import type {
   FollowHandler,

@@ -3,7 +3,7 @@ import { stringify } from "yaml";
 import type { Clock } from "../../base/clock.ts";
 import type { HcnClient } from "../../hcn/client.ts";
 import { describeConfiguration } from "../../kube-proxy/configuration/describe.ts";
-import type { Listen } from "../../kube-proxy/daemon/http-answer.ts";
+import type { Listen } from "../../kube-proxy/daemon/health/http-answer.ts";
 import { Klog, type KlogOptions } from "../../kube-proxy/daemon/klog.ts";
 import type { ObjectFeed } from "../../kube-proxy/daemon/object-feed.ts";
 import { type Ended, ProxyServer } from "../../kube-proxy/daemon/proxy-server.ts";

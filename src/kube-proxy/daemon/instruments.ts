@@ -2,15 +2,15 @@
 import type { Behaviour } from "../behaviour.ts";
 import { effectiveGates, gatesOf } from "../configuration/feature-gates.ts";
 import { flagsOf } from "../configuration/flags.ts";
-import type { ProxyObjects } from "../proxy-objects.ts";
-import { EventRecorder } from "./event-recorder.ts";
-import { nodeSubject, serviceSubject } from "./event-subjects.ts";
+import type { ProxyObjects } from "../tracking/proxy-objects.ts";
+import { EventRecorder } from "./events/event-recorder.ts";
+import { nodeSubject, serviceSubject } from "./events/event-subjects.ts";
 import { ObservedHcnClient, frontEndKindOf } from "./observed-client.ts";
-import { ProxyHealth } from "./proxy-health.ts";
+import { ProxyHealth } from "./health/proxy-health.ts";
 import { ProxyMetrics } from "./proxy-metrics.ts";
 import type { ProxyServerParts } from "./proxy-server-parts.ts";
 import { ProxyServers } from "./proxy-servers.ts";
-import { type CheckedService, ServiceHealthServers } from "./service-health.ts";
+import { type CheckedService, ServiceHealthServers } from "./health/service-health.ts";
 import { SyncTeller } from "./sync-teller.ts";
 import { flagzPage, statuszPage } from "./zpages.ts";
 

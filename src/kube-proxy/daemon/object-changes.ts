@@ -2,9 +2,9 @@
 import type { KubeObjects } from "../../kube/objects.ts";
 import type { IpFamily } from "../../net/ip.ts";
 import type { Behaviour } from "../behaviour.ts";
-import type { ProxyObjects } from "../proxy-objects.ts";
-import { familyOfSlice } from "../tracked-endpoints.ts";
-import type { ProxyHealth } from "./proxy-health.ts";
+import type { ProxyObjects } from "../tracking/proxy-objects.ts";
+import { familyOfSlice } from "../tracking/tracked-endpoints.ts";
+import type { ProxyHealth } from "./health/proxy-health.ts";
 import type { ProxyMetrics } from "./proxy-metrics.ts";
 
 export interface ObjectChangesParts {

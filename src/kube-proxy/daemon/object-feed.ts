@@ -1,6 +1,6 @@
 /** What the running kube-proxy needs of Kubernetes: three kinds of objects, followed, and a place for events. */
 import type { KubeObjects } from "../../kube/objects.ts";
-import type { EventSink } from "./event-recorder.ts";
+import type { EventSink } from "./events/event-recorder.ts";
 
 export type FollowedKind = "Service" | "EndpointSlice" | "Node";
 

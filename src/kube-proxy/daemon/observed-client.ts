@@ -15,7 +15,7 @@ import { ForwardingHcnClient } from "../../hcn/forwarding-client.ts";
 import { isJsonObject } from "../../hcn/json-value.ts";
 import { type IpFamily, familyOf, parseIp } from "../../net/ip.ts";
 import type { Behaviour } from "../behaviour.ts";
-import type { ProxyObjects } from "../proxy-objects.ts";
+import type { ProxyObjects } from "../tracking/proxy-objects.ts";
 import type { FailedCall, FailureReason, LoadBalancerType } from "./proxy-metrics.ts";
 
 const IPV6_FLAG = 2;

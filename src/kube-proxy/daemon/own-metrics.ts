@@ -1,7 +1,7 @@
 /** Metrics that upstream's kube-proxy does not have: repairs, calls of HNS, what is not programmed. */
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 import type { IpFamily } from "../../net/ip.ts";
-import { REPAIR_KINDS, type RepairKind } from "../repair.ts";
+import { REPAIR_KINDS, type RepairKind } from "../sync/repair.ts";
 
 /** 0.001 × 2^n. */
 export const DURATION_BUCKETS: readonly number[] = Array.from(

@@ -4,7 +4,7 @@ import type { HcnClient } from "../../hcn/client.ts";
 import type { Compat, KubernetesVersion } from "../behaviour.ts";
 import type { KubeProxyConfiguration } from "../configuration/configuration.ts";
 import type { HostInterface } from "../options.ts";
-import type { Listen } from "./http-answer.ts";
+import type { Listen } from "./health/http-answer.ts";
 import type { Klog } from "./klog.ts";
 import type { ObjectFeed } from "./object-feed.ts";
 

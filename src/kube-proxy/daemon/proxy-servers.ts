@@ -10,9 +10,9 @@ import {
   type Listener,
   NOT_FOUND,
   textAnswer,
-} from "./http-answer.ts";
+} from "./health/http-answer.ts";
 import type { Klog } from "./klog.ts";
-import type { ProxyHealth } from "./proxy-health.ts";
+import type { ProxyHealth } from "./health/proxy-health.ts";
 import type { ProxyMetrics } from "./proxy-metrics.ts";
 
 export interface ProxyServersOptions {

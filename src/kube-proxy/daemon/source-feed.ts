@@ -4,7 +4,7 @@ import type { Prng } from "../../base/prng.ts";
 import { KubeError } from "../../kube/error.ts";
 import { Informer } from "../../kube/informer.ts";
 import type { KubeDraft, KubeSource } from "../../kube/source.ts";
-import type { EventSink, RecordedEvent } from "./event-recorder.ts";
+import type { EventSink, RecordedEvent } from "./events/event-recorder.ts";
 import type { FollowHandler, FollowSelection, FollowedKind, ObjectFeed } from "./object-feed.ts";
 
 export interface SourceFeedOptions {

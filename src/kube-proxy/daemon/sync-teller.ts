@@ -1,12 +1,12 @@
 /** What a sync came to, as metrics, events, health and log lines. */
 import type { FamilySyncReport, Finding, ServicePortStatus } from "../report.ts";
-import type { EventRecorder } from "./event-recorder.ts";
-import { serviceSubject } from "./event-subjects.ts";
+import type { EventRecorder } from "./events/event-recorder.ts";
+import { serviceSubject } from "./events/event-subjects.ts";
 import type { Klog } from "./klog.ts";
 import { familyLabel } from "./own-metrics.ts";
-import type { ProxyHealth } from "./proxy-health.ts";
+import type { ProxyHealth } from "./health/proxy-health.ts";
 import type { ProxyMetrics } from "./proxy-metrics.ts";
-import { repairEvent } from "./repair-event.ts";
+import { repairEvent } from "./events/repair-event.ts";
 
 /** Faults that are said one by one in a sync; the rest is counted. */
 const SHOWN_MAX = 20;

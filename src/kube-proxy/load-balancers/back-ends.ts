@@ -1,0 +1,209 @@
+/** Finds or makes the HNS endpoints behind one service port (kube-proxy.md §3.4). */
+import type { Guid } from "../../hcn/client.ts";
+import type { Behaviour, ReadinessRule } from "../behaviour.ts";
+import type { BoundEndpoints } from "./bound-endpoints.ts";
+import { conjureMac } from "./conjured-mac.ts";
+import { type Attempt, attempt, explanationOf, failureText } from "./hns-failure.ts";
+import type { ProxierConfiguration, ProxierState } from "../sync/proxier-state.ts";
+import { providerAddressOf, readProxyNetwork } from "./proxy-network.ts";
+import type { HnsEndpoint, QueriedEndpoints } from "./queried-endpoints.ts";
+import { increment } from "./reference-counts.ts";
+import { createProxyEndpoint, proxyEndpoint } from "./remote-endpoints.ts";
+import type { Finding } from "../report.ts";
+import type { ServiceEntry } from "./service-entry.ts";
+import type { TrackedEndpoint } from "../tracking/tracked-endpoints.ts";
+import type { BackEnds } from "./wanted-load-balancers.ts";
+
+/**
+ * What holds for the endpoints of a Service together, for which of them may become back ends now (kube-proxy.md §3.4 b
+ * and c, §3.9).
+ */
+interface Readiness {
+  readonly rule: ReadinessRule;
+  readonly areAllTerminating: boolean;
+  readonly areNoneServing: boolean;
+}
+
+/** Without ingress addresses nothing special ever holds: terminating endpoints are not used then. */
+function readinessOf(
+  entry: ServiceEntry,
+  endpoints: readonly TrackedEndpoint[],
+  hostname: string,
+  { readiness: rule, repairs }: Pick<Behaviour, "readiness" | "repairs">,
+): Readiness {
+  if (rule === "ready" || entry.port.ingressIps.length === 0)
+    return { rule, areAllTerminating: false, areNoneServing: false };
+  const relevant = entry.hasLocalTrafficDsr
+    ? endpoints.filter(({ nodeName }) => nodeName === hostname)
+    : endpoints;
+  // No pod of this node: for `better` that says nothing about the others.
+  if (repairs && relevant.length === 0) return { rule, areAllTerminating: false, areNoneServing: false };
+  // Both hold for no endpoints at all. What is neither ready nor terminating says nothing about terminating.
+  return {
+    rule,
+    areAllTerminating: relevant.every(({ isReady, isTerminating }) => isTerminating || !isReady),
+    areNoneServing: relevant.every(({ isServing }) => !isServing),
+  };
+}
+
+/** When nobody serves, every endpoint is taken, also those that are not ready. */
+function isUsable(endpoint: TrackedEndpoint, readiness: Readiness): boolean {
+  if (readiness.rule === "ready") return endpoint.isReady;
+  if (readiness.areNoneServing) return true;
+  return endpoint.isServing && (readiness.areAllTerminating || endpoint.isReady);
+}
+
+/** What one pass needs: configuration, state, and HNS's endpoints as read at its start. */
+export interface SyncPass {
+  readonly configuration: ProxierConfiguration;
+  readonly state: ProxierState;
+  readonly queried: QueriedEndpoints;
+  readonly nowMs: number | undefined;
+}
+
+/** The network was asked for again while an endpoint was made, and is not there. */
+export const NETWORK_LOST = "network-lost";
+
+export interface FoundBackEnds extends BackEnds {
+  /** Endpoints that should be back ends and have no HNS endpoint. */
+  readonly findings: readonly Finding[];
+}
+
+/** What is gathered on the way through the endpoints. */
+interface Gathering {
+  readonly all: Guid[];
+  readonly local: Guid[];
+  readonly findings: Finding[];
+  /** Some back end is a node, or no node's. */
+  leavesPodNetwork: boolean;
+}
+
+/**
+ * On overlay networks a ClusterIP is an endpoint, too, also for a Service without endpoints.
+ * @returns why it could not be made.
+ */
+export async function ensureVipEndpoint(pass: SyncPass, entry: ServiceEntry): Promise<Finding | undefined> {
+  const { configuration, state, queried } = pass;
+  const { clusterIp } = entry.port;
+  if (!state.network.isOverlay) return undefined;
+  const known = queried.find(undefined, clusterIp);
+  if (known !== undefined) {
+    // Upstream leaves it to whoever made it; a process that is gone never deletes it.
+    if (configuration.behaviour.repairs && !known.isLocal) holdVipEndpoint(state, entry, known.id);
+    return undefined;
+  }
+  const { nodeIp: providerAddress, hostMac: mac } = configuration;
+  const endpoint = proxyEndpoint({ ip: clusterIp, mac, providerAddress, isLocal: false });
+  const made = await createProxyEndpoint(configuration, state, endpoint);
+  if (!made.ok) {
+    return {
+      code: explanationOf(made.failure, "service-remote-endpoint-refused"),
+      message: `HNS refused the remote endpoint for the ClusterIP ${clusterIp}: ${failureText(made.failure)}`,
+    };
+  }
+  holdVipEndpoint(state, entry, made.value.id);
+  return undefined;
+}
+
+function holdVipEndpoint({ counts }: ProxierState, entry: ServiceEntry, id: Guid): void {
+  if (entry.vipEndpoint?.id === id && entry.vipEndpoint.counter !== undefined) return;
+  const counter = counts.of(id);
+  increment(counter);
+  entry.vipEndpoint = { id, counter };
+}
+
+/**
+ * On overlay upstream reads the network again before each endpoint: remote subnets may have been added since. `better`
+ * takes them from the reading at the start of the sync.
+ */
+async function createRemote(
+  { configuration, state }: SyncPass,
+  { ip, remote }: TrackedEndpoint,
+): Promise<Attempt<HnsEndpoint> | typeof NETWORK_LOST> {
+  const { client, nodeIp } = configuration;
+  if (!state.network.isOverlay) return createProxyEndpoint(configuration, state, remote);
+  if (!configuration.behaviour.repairs) {
+    const read = await attempt(() => readProxyNetwork(client, state.network.name));
+    if (!read.ok) return NETWORK_LOST;
+    state.network = read.value;
+  }
+  const found = providerAddressOf(state.network, ip);
+  const providerAddress = found === "" ? nodeIp : found;
+  const endpoint = proxyEndpoint({ ip, mac: conjureMac(ip), providerAddress, isLocal: false });
+  return createProxyEndpoint(configuration, state, endpoint);
+}
+
+/** The HNS endpoint of `endpoint`; undefined with a finding when there is none. Local ones are never made. */
+async function findOrCreate(
+  pass: SyncPass,
+  endpoint: TrackedEndpoint,
+  id: Guid | undefined,
+  gathering: Gathering,
+): Promise<HnsEndpoint | typeof NETWORK_LOST | undefined> {
+  const found = pass.queried.find(id, endpoint.ip);
+  if (found !== undefined) return found;
+  if (endpoint.nodeName === pass.configuration.hostname) {
+    const message = `The pod ${endpoint.ip} is on this node, and HNS has no endpoint with its address`;
+    gathering.findings.push({ code: "service-local-endpoint-missing", message, address: endpoint.ip });
+    return undefined;
+  }
+  const made = await createRemote(pass, endpoint);
+  if (made === NETWORK_LOST) return NETWORK_LOST;
+  if (made.ok) return made.value;
+  gathering.findings.push({
+    code: explanationOf(made.failure, "service-remote-endpoint-refused"),
+    message: `HNS refused the remote endpoint for ${endpoint.ip}: ${failureText(made.failure)}`,
+  });
+  return undefined;
+}
+
+/** A port that is named takes the number of the endpoint (kube-proxy.md §3.4 c.3). */
+function takePort(entry: ServiceEntry, port: number, slicePortWins: boolean): void {
+  if (entry.targetPort === 0 || slicePortWins) entry.targetPort = port;
+}
+
+function noteAddress(
+  { configuration, state }: SyncPass,
+  { ip, nodeName }: TrackedEndpoint,
+  to: Gathering,
+): void {
+  if (!state.network.isOverlay || nodeName === configuration.hostname) return;
+  const providerAddress = providerAddressOf(state.network, ip);
+  if (providerAddress === "" || providerAddress === ip) to.leavesPodNetwork = true;
+}
+
+/** Goes through the endpoints of a service port in order, and counts on the remote ones that it uses. */
+export async function findBackEnds(
+  pass: SyncPass,
+  entry: ServiceEntry,
+  bound: BoundEndpoints,
+): Promise<FoundBackEnds | typeof NETWORK_LOST> {
+  const { configuration, state } = pass;
+  const { hostname, behaviour, nodeIp, sourceVip } = configuration;
+  const endpoints = bound.on(hostname);
+  const readiness = readinessOf(entry, endpoints, hostname, behaviour);
+  const gathering: Gathering = { all: [], local: [], findings: [], leavesPodNetwork: false };
+  const onlyLocal = entry.port.isInternalPolicyLocal && entry.hasLocalTrafficDsr;
+  for (const [index, endpoint] of endpoints.entries()) {
+    if (onlyLocal && endpoint.nodeName !== hostname) continue;
+    if (!isUsable(endpoint, readiness)) continue;
+    takePort(entry, endpoint.port, behaviour.slicePortWins);
+    const found = await findOrCreate(pass, endpoint, bound.idOf(index), gathering);
+    if (found === NETWORK_LOST) return NETWORK_LOST;
+    if (found === undefined) continue;
+    noteAddress(pass, endpoint, gathering);
+    gathering.all.push(found.id);
+    if (found.isLocal) gathering.local.push(found.id);
+    else bound.count(index, state.counts.of(found.id), behaviour.countsOnce);
+    bound.bind(index, found.id);
+  }
+  const overlaySource = gathering.leavesPodNetwork ? nodeIp : sourceVip;
+  return {
+    all: gathering.all,
+    local: gathering.local,
+    findings: gathering.findings,
+    sourceVip: state.network.isOverlay ? overlaySource : "",
+    areAvailable: !readiness.areAllTerminating && !readiness.areNoneServing,
+    areServing: !readiness.areNoneServing,
+  };
+}

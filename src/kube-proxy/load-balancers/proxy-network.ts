@@ -1,0 +1,54 @@
+/** The HNS network that a kube-proxy works on (kube-proxy.md §2.3). */
+import type { Guid, HcnClient } from "../../hcn/client.ts";
+import { parseNetworkPolicy } from "../../hcn/network-policy.ts";
+import { getNetworkByName } from "../../hcn/operations.ts";
+import { parseIp } from "../../net/ip.ts";
+import { type Prefix, parseInterfaceAddress, prefixContains, prefixOf } from "../../net/prefix.ts";
+
+/** A subnet of another node, and the address of that node. */
+interface RemoteSubnet {
+  readonly prefix: Prefix | undefined;
+  readonly providerAddress: string;
+}
+
+export interface ProxyNetwork {
+  readonly id: Guid;
+  readonly name: string;
+  /** Everything else is treated like L2Bridge. */
+  readonly isOverlay: boolean;
+  readonly remoteSubnets: readonly RemoteSubnet[];
+}
+
+/**
+ * Reads the network of that name. Letter case of its type does not show: HNS has one spelling, and the one version that
+ * compared exactly (1.20) saw no other.
+ * @throws HcnError or HcnNotFoundError, also when one of its remote subnets cannot be read.
+ */
+export async function readProxyNetwork(client: HcnClient, name: string): Promise<ProxyNetwork> {
+  const document = await getNetworkByName(client, name);
+  const remoteSubnets: RemoteSubnet[] = [];
+  for (const [index, policy] of (document.Policies ?? []).entries()) {
+    if (policy.Type !== "RemoteSubnetRoute") continue;
+    const parsed = parseNetworkPolicy(policy, `Policies[${index}]`);
+    if (parsed.Type !== "RemoteSubnetRoute") continue;
+    const range = parseInterfaceAddress(parsed.Settings.DestinationPrefix);
+    remoteSubnets.push({
+      prefix: range && prefixOf(range.ip, range.length),
+      providerAddress: parsed.Settings.ProviderAddress ?? "",
+    });
+  }
+  return { id: document.ID ?? "", name, isOverlay: document.Type === "Overlay", remoteSubnets };
+}
+
+/**
+ * The node that an address is on, or is: the last subnet that says so. Empty for addresses of no node, which upstream
+ * calls public.
+ */
+export function providerAddressOf(network: ProxyNetwork, address: string): string {
+  const ip = parseIp(address);
+  const found = network.remoteSubnets.findLast(
+    ({ prefix, providerAddress }) =>
+      providerAddress === address || (ip !== undefined && prefix !== undefined && prefixContains(prefix, ip)),
+  );
+  return found?.providerAddress ?? "";
+}

@@ -1,0 +1,91 @@
+/** The endpoints that HNS has on the network, as read once in each sync (kube-proxy.md §3.3, step 6). */
+import type { Guid } from "../../hcn/client.ts";
+import { type IpFamily, familyOf, parseIp } from "../../net/ip.ts";
+import type { Behaviour, EqualAddressRule } from "../behaviour.ts";
+import type { EndpointRecord } from "./hns-records.ts";
+
+/** An endpoint of HNS as kube-proxy sees it. */
+export interface HnsEndpoint {
+  readonly id: Guid;
+  readonly isLocal: boolean;
+}
+
+export class QueriedEndpoints {
+  /**
+   * Remote endpoints in whose place a local one is used. Inferred: each family looks at its own addresses alone; counts
+   * are kept by family, and the other one's would always be zero.
+   */
+  readonly duplicates: HnsEndpoint[] = [];
+  /** What is known of HNS: this adds who is found by an address. */
+  private readonly records: ReadonlyMap<Guid, EndpointRecord>;
+  private readonly byIp: Map<string, Guid> = new Map();
+  /** Addresses that more than one endpoint had. */
+  private readonly contended: Set<string> = new Set();
+  private readonly rule: EqualAddressRule;
+  private readonly addressesMax: number;
+  private readonly family: IpFamily;
+  private isOutdated = false;
+
+  private constructor(
+    records: ReadonlyMap<Guid, EndpointRecord>,
+    { equalAddress, knowsSecondAddress }: Behaviour,
+    family: IpFamily,
+  ) {
+    this.records = records;
+    this.rule = equalAddress;
+    this.addressesMax = knowsSecondAddress ? 2 : 1;
+    this.family = family;
+  }
+
+  static of(
+    records: ReadonlyMap<Guid, EndpointRecord>,
+    behaviour: Behaviour,
+    family: IpFamily,
+  ): QueriedEndpoints {
+    const endpoints = new QueriedEndpoints(records, behaviour, family);
+    for (const [id, record] of records) endpoints.add(id, record);
+    return endpoints;
+  }
+
+  /** True when looking at all records anew would find the same. */
+  get isExact(): boolean {
+    return !this.isOutdated && this.duplicates.length === 0;
+  }
+
+  /** By identifier, else by address. */
+  find(id: Guid | undefined, ip: string): HnsEndpoint | undefined {
+    return this.endpointOf(id) ?? this.endpointOf(this.byIp.get(ip));
+  }
+
+  /** Enters an endpoint that has come to the records. */
+  add(id: Guid, { isLocal, addresses }: EndpointRecord): void {
+    for (const ip of addresses.slice(0, this.addressesMax)) {
+      const known = this.endpointOf(this.byIp.get(ip));
+      if (known !== undefined) this.contended.add(ip);
+      this.byIp.set(ip, known === undefined ? id : this.preferred(ip, known, { id, isLocal }).id);
+    }
+  }
+
+  /** Takes out an endpoint that is gone from the records. Whoever had its address as well may come to light. */
+  remove(id: Guid, { addresses }: EndpointRecord): void {
+    for (const ip of addresses) {
+      if (this.contended.has(ip)) this.isOutdated = true;
+      else if (this.byIp.get(ip) === id) this.byIp.delete(ip);
+    }
+  }
+
+  private endpointOf(id: Guid | undefined): HnsEndpoint | undefined {
+    const record = id === undefined ? undefined : this.records.get(id);
+    if (id === undefined || record === undefined || record.addresses.length === 0) return undefined;
+    return { id, isLocal: record.isLocal };
+  }
+
+  private preferred(text: string, known: HnsEndpoint, endpoint: HnsEndpoint): HnsEndpoint {
+    if (known.isLocal === endpoint.isLocal || this.rule === "last") return endpoint;
+    const [local, remote] = known.isLocal ? [known, endpoint] : [endpoint, known];
+    if (this.rule === "remote") return remote;
+    const ip = parseIp(text);
+    if (ip !== undefined && familyOf(ip) === this.family) this.duplicates.push(remote);
+    return local;
+  }
+}

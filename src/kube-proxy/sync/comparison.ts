@@ -1,0 +1,300 @@
+/**
+ * Compares HNS with what was programmed (temper `better`). A comparison lists identifiers, two calls however many objects
+ * there are, and reads a bounded number of objects again, in turn. What is lost or changed becomes work for the sync that
+ * follows; what nobody wants is deleted after it.
+ */
+import type { Guid } from "../../hcn/client.ts";
+import { parseEndpoint } from "../../hcn/endpoint.ts";
+import { DEFAULT_QUERY } from "../../hcn/client.ts";
+import { type IpFamily, familyOf, parseIp } from "../../net/ip.ts";
+import { conjureMac } from "../load-balancers/conjured-mac.ts";
+import { frontEndText } from "./findings.ts";
+import { attempt } from "../load-balancers/hns-failure.ts";
+import type { EndpointRecord } from "../load-balancers/hns-records.ts";
+import { familyOfIdentity } from "../load-balancers/load-balancer-identity.ts";
+import type { ProxierConfiguration, ProxierState } from "./proxier-state.ts";
+import type { QueriedEndpoints } from "../load-balancers/queried-endpoints.ts";
+import { deleteProxyEndpoint } from "../load-balancers/remote-endpoints.ts";
+import { type Repair, type RepairKind, explanationOfRepair } from "./repair.ts";
+import { type LoadBalancerSlot, type ServiceEntry, reopen } from "../load-balancers/service-entry.ts";
+
+/** Objects that one comparison reads again at most, and objects that it looks at as left over. */
+const OBJECTS_MAX = 64;
+
+function reopenEntry(state: ProxierState, entry: ServiceEntry): void {
+  reopen(entry);
+  state.pending.add(entry);
+}
+
+function entriesWithSlots(
+  state: ProxierState,
+): ReadonlyMap<Guid, readonly (readonly [ServiceEntry, LoadBalancerSlot])[]> {
+  const bySlot = new Map<Guid, (readonly [ServiceEntry, LoadBalancerSlot])[]>();
+  for (const entry of state.entries.values())
+    for (const slot of entry.slots)
+      if (slot.id !== "") bySlot.set(slot.id, [...(bySlot.get(slot.id) ?? []), [entry, slot]]);
+  return bySlot;
+}
+
+/** Takes gone endpoints from everything that uses them. */
+function giveUpEndpoints(
+  { sourceVip }: ProxierConfiguration,
+  state: ProxierState,
+  gone: ReadonlyMap<Guid, EndpointRecord>,
+  kind: "endpoint-lost" | "endpoint-changed",
+): void {
+  if (gone.size === 0) return;
+  const { damage, counts } = state;
+  const note = (id: Guid): void => {
+    for (const ip of gone.get(id)?.addresses ?? []) damage.endpoints.set(ip, { kind, id });
+  };
+  for (const [key, bound] of state.bound) {
+    const lost = bound.giveUp(gone);
+    const entry = state.entries.get(key);
+    for (const id of lost) note(id);
+    if (entry !== undefined && lost.length > 0) reopenEntry(state, entry);
+  }
+  for (const entry of state.entries.values()) {
+    const { vipEndpoint } = entry;
+    if (vipEndpoint === undefined || !gone.has(vipEndpoint.id)) continue;
+    note(vipEndpoint.id);
+    entry.vipEndpoint = undefined;
+    reopenEntry(state, entry);
+  }
+  for (const [id, { isLocal, addresses }] of gone) {
+    if (isLocal && state.network.isOverlay && addresses.includes(sourceVip)) note(id);
+    counts.forget(id);
+  }
+}
+
+function giveUpLoadBalancers(state: ProxierState, gone: ReadonlySet<Guid>): void {
+  if (gone.size === 0) return;
+  const slots = entriesWithSlots(state);
+  for (const id of gone) {
+    for (const [entry, slot] of slots.get(id) ?? []) {
+      state.damage.slots.set(slot, { entry, kind: "load-balancer-lost", id });
+      state.loadBalancers.giveUp(slot);
+      reopenEntry(state, entry);
+    }
+  }
+}
+
+/** Takes over what readings of HNS have shown to be gone. */
+export function takeOverLosses(configuration: ProxierConfiguration, state: ProxierState): void {
+  const gone = state.records.takeGone();
+  giveUpLoadBalancers(state, gone.loadBalancers);
+  giveUpEndpoints(configuration, state, gone.endpoints, "endpoint-lost");
+}
+
+/** Reads some objects again. @returns false when HNS does not answer. */
+async function rereadSome(configuration: ProxierConfiguration, state: ProxierState): Promise<boolean> {
+  const { records, damage } = state;
+  const slots = entriesWithSlots(state);
+  if (damage.queue.length === 0)
+    damage.queue = [...records.endpoints.keys()]
+      .filter((id) => state.counts.countOf(id) > 0)
+      .concat([...slots.keys()]);
+  const batch = damage.queue.splice(-OBJECTS_MAX).toReversed();
+  for (const id of batch) {
+    const isLoadBalancer = records.loadBalancers.has(id);
+    if (!isLoadBalancer && !records.endpoints.has(id)) continue;
+    const done = isLoadBalancer
+      ? await rereadLoadBalancer(configuration, state, id, slots)
+      : await rereadEndpoint(configuration, state, id);
+    if (!done) return false;
+  }
+  return true;
+}
+
+type SlotsById = ReturnType<typeof entriesWithSlots>;
+
+async function rereadLoadBalancer(
+  { behaviour }: ProxierConfiguration,
+  state: ProxierState,
+  id: Guid,
+  slots: SlotsById,
+): Promise<boolean> {
+  const { records, damage } = state;
+  const wanted = records.loadBalancers.get(id) ?? "";
+  const reread = await records.rereadLoadBalancer(id, behaviour.identity);
+  if (reread === "as-known") return true;
+  if (reread === "gone") giveUpLoadBalancers(state, new Set([id]));
+  if (reread !== "changed") return reread === "gone";
+  const found = records.loadBalancers.get(id) ?? "";
+  // It has been made anew once, and HNS has made the same of it.
+  if (damage.accepted.get(wanted) === found) {
+    records.loadBalancers.set(id, wanted);
+    return true;
+  }
+  damage.accepted.set(wanted, found);
+  for (const [entry, slot] of slots.get(id) ?? []) {
+    damage.slots.set(slot, { entry, kind: "load-balancer-changed", id });
+    reopenEntry(state, entry);
+  }
+  return true;
+}
+
+async function rereadEndpoint(
+  configuration: ProxierConfiguration,
+  state: ProxierState,
+  id: Guid,
+): Promise<boolean> {
+  const { records } = state;
+  const known = records.endpoints.get(id);
+  if (known === undefined) return true;
+  const reread = await records.rereadEndpoint(id);
+  if (reread === "as-known") return true;
+  if (reread === "gone") giveUpEndpoints(configuration, state, new Map([[id, known]]), "endpoint-lost");
+  if (reread !== "changed") return reread === "gone";
+  // It is in the way of the right one.
+  if (!(await deleteProxyEndpoint(configuration, state, id))) return true;
+  giveUpEndpoints(configuration, state, new Map([[id, known]]), "endpoint-changed");
+  return true;
+}
+
+/** Looks for what was changed in place. What is found becomes work of this sync. */
+export async function findChanges(configuration: ProxierConfiguration, state: ProxierState): Promise<void> {
+  const { damage } = state;
+  const isRead = await rereadSome(configuration, state);
+  damage.isThrough = isRead && damage.queue.length === 0;
+}
+
+function repairOf(
+  family: IpFamily,
+  kind: RepairKind,
+  id: Guid,
+  message: string,
+  more: Pick<Repair, "service" | "frontEnd" | "address"> = {},
+): Repair {
+  return { kind, family, id, ...more, code: explanationOfRepair(kind), message };
+}
+
+const SLOT_TEXTS = {
+  "load-balancer-lost": "HNS had lost it",
+  "load-balancer-changed": "HNS had something else in its place",
+} as const;
+
+/** What was found earlier and stands again now. What nobody wants any more is forgotten. */
+export function takeRepairs(
+  { family }: ProxierConfiguration,
+  state: ProxierState,
+  queried: QueriedEndpoints,
+): readonly Repair[] {
+  const { damage } = state;
+  const repairs: Repair[] = [];
+  for (const [slot, { entry, kind, id }] of damage.slots) {
+    const { namespace, name, portName } = entry.port;
+    const isWanted = state.entries.get(entry.port.key) === entry;
+    if (isWanted && entry.isApplied && slot.id !== "") {
+      const text = `${frontEndText(slot, entry)} of Service ${namespace}/${name} is programmed again: ${SLOT_TEXTS[kind]}`;
+      const service = { namespace, name, portName };
+      repairs.push(
+        repairOf(family, kind, id, text, { service, frontEnd: { kind: slot.kind, vip: slot.vip } }),
+      );
+    }
+    if (!isWanted || entry.isApplied || entry.isWaiting) damage.slots.delete(slot);
+  }
+  for (const [address, { kind, id }] of damage.endpoints) {
+    const found = queried.find(undefined, address);
+    if (found !== undefined) {
+      const why = kind === "endpoint-lost" ? "HNS had lost it" : "HNS had something else in its place";
+      repairs.push(
+        repairOf(family, kind, id, `The endpoint for ${address} is there again: ${why}`, { address }),
+      );
+    }
+    if (found !== undefined || state.pending.size === 0) damage.endpoints.delete(address);
+  }
+  return repairs;
+}
+
+/** Deletes load balancers that this kube-proxy has made, or claimed at its start, and that stand for no Service. */
+async function removeLeftLoadBalancers(
+  { family }: ProxierConfiguration,
+  { records, loadBalancers }: ProxierState,
+): Promise<readonly Repair[]> {
+  const left: Guid[] = [];
+  for (const [id, identity] of records.loadBalancers) {
+    if (identity === undefined || familyOfIdentity(identity) !== family) continue;
+    if (loadBalancers.holders.countOf(id) > 0 || loadBalancers.isStale(id)) continue;
+    if (loadBalancers.holders.isOwn(id, identity)) left.push(id);
+  }
+  const repairs: Repair[] = [];
+  for (const id of left.slice(0, OBJECTS_MAX)) {
+    if (!(await loadBalancers.deleteLeft(id))) continue;
+    repairs.push(
+      repairOf(
+        family,
+        "load-balancer-left",
+        id,
+        `A load balancer that stood for no Service is deleted: ${id}`,
+      ),
+    );
+  }
+  return repairs;
+}
+
+/**
+ * kube-proxy's endpoints bear a MAC address that follows from their address, or the node's.
+ * @returns undefined when HNS does not tell.
+ */
+async function isMadeByKubeProxy(
+  { client, hostMac }: ProxierConfiguration,
+  id: Guid,
+): Promise<boolean | undefined> {
+  const found = await attempt(async () => parseEndpoint(await client.query("Endpoint", id, DEFAULT_QUERY)));
+  if (!found.ok) return undefined;
+  const { MacAddress = "", IpConfigurations } = found.value;
+  const mac = MacAddress.toLowerCase();
+  const ip = IpConfigurations?.[0]?.IpAddress ?? "";
+  return mac === conjureMac(ip) || (hostMac !== "" && mac === hostMac.toLowerCase());
+}
+
+/**
+ * Deletes remote endpoints that kube-proxy has made and no Service uses. One that a former process made for a ClusterIP
+ * is used without being counted.
+ */
+async function removeLeftEndpoints(
+  configuration: ProxierConfiguration,
+  state: ProxierState,
+): Promise<readonly Repair[]> {
+  const { family } = configuration;
+  const { records, counts, damage } = state;
+  for (const id of damage.foreign) if (!records.endpoints.has(id)) damage.foreign.delete(id);
+  const unused = [...records.endpoints].filter(
+    ([id, { isLocal, addresses }]) => !isLocal && isOfFamily(addresses, family) && counts.countOf(id) === 0,
+  );
+  const candidates = unused.filter(([id]) => !damage.foreign.has(id));
+  if (candidates.length === 0) return [];
+  const clusterIps = new Set([...state.entries.values()].map(({ port }) => port.clusterIp));
+  const repairs: Repair[] = [];
+  let looked = 0;
+  for (const [id, { addresses }] of candidates) {
+    const [address = ""] = addresses;
+    if (clusterIps.has(address)) continue;
+    if (++looked > OBJECTS_MAX) break;
+    const isOurs = await isMadeByKubeProxy(configuration, id);
+    if (isOurs === false) damage.foreign.add(id);
+    if (isOurs === true && (await deleteProxyEndpoint(configuration, state, id))) {
+      counts.forget(id);
+      const text = `A remote endpoint that no Service used is deleted: ${address}`;
+      repairs.push(repairOf(family, "endpoint-left", id, text, { address }));
+    }
+  }
+  return repairs;
+}
+
+function isOfFamily(addresses: readonly string[], family: IpFamily): boolean {
+  const ip = parseIp(addresses[0] ?? "");
+  return ip !== undefined && familyOf(ip) === family;
+}
+
+/** Deletes what nobody wants. @returns what was deleted. */
+export async function removeLeft(
+  configuration: ProxierConfiguration,
+  state: ProxierState,
+): Promise<readonly Repair[]> {
+  const loadBalancers = await removeLeftLoadBalancers(configuration, state);
+  const endpoints = await removeLeftEndpoints(configuration, state);
+  if (loadBalancers.length < OBJECTS_MAX) state.loadBalancers.holders.endComparison();
+  return [...loadBalancers, ...endpoints];
+}

@@ -1,0 +1,312 @@
+/** The proxier of one family on one node: one sync, step by step (kube-proxy.md §3.3). */
+import type { Guid } from "../../hcn/client.ts";
+import { getEndpointByName } from "../../hcn/operations.ts";
+import { NETWORK_LOST, type SyncPass } from "../load-balancers/back-ends.ts";
+import { forgetFailures, isDue, nextRetryMs, noFailures, noteFailure } from "./back-off.ts";
+import { cleanUpAll } from "./clean-up.ts";
+import { findChanges, removeLeft, takeOverLosses, takeRepairs } from "./comparison.ts";
+import { Damage } from "./damage.ts";
+import {
+  attempt,
+  explanationOf,
+  explanationOfSourceVip,
+  failureText,
+  isNotFound,
+} from "../load-balancers/hns-failure.ts";
+import { HnsRecords } from "../load-balancers/hns-records.ts";
+import { LoadBalancers } from "../load-balancers/load-balancers.ts";
+import { programService } from "./program-service.ts";
+import type { ProxierConfiguration, ProxierState } from "./proxier-state.ts";
+import { type ProxyNetwork, readProxyNetwork } from "../load-balancers/proxy-network.ts";
+import type { QueriedEndpoints } from "../load-balancers/queried-endpoints.ts";
+import { ReferenceCounts } from "../load-balancers/reference-counts.ts";
+import type { Repair } from "./repair.ts";
+import {
+  createProxyEndpoint,
+  deleteProxyEndpoint,
+  proxyEndpoint,
+} from "../load-balancers/remote-endpoints.ts";
+import type {
+  FamilySyncReport,
+  Finding,
+  ProxyEvent,
+  ServicePortStatus,
+  SyncOutcome,
+  SyncRequest,
+} from "../report.ts";
+import { type ServiceEntry, compareEntries, statusOf } from "../load-balancers/service-entry.ts";
+import { takeOverChanges } from "./take-over-changes.ts";
+
+/** How a sync ended before its work was done. */
+interface EarlyEnd {
+  readonly outcome: Exclude<SyncOutcome, "done" | "not-ready">;
+  readonly finding: Finding;
+}
+
+/** What a sync came to. */
+interface SyncWork {
+  readonly end?: EarlyEnd;
+  readonly worked: readonly ServiceEntry[];
+  readonly events: readonly ProxyEvent[];
+  readonly repairs: readonly Repair[];
+}
+
+const NO_WORK: SyncWork = Object.freeze({ worked: [], events: [], repairs: [] });
+
+function silentHns(): EarlyEnd {
+  const message = "HNS does not answer several calls in a row; what is left is done in a later sync";
+  return { outcome: "hns-unreadable", finding: { code: "hns-service-hangs", message } };
+}
+
+/** Plain data: a world that holds a proxier can be forked. */
+export class Proxier {
+  private readonly configuration: ProxierConfiguration;
+  private readonly state: ProxierState;
+
+  constructor(configuration: ProxierConfiguration, network: ProxyNetwork, canModify: boolean) {
+    const { client, behaviour } = configuration;
+    this.configuration = configuration;
+    const records = new HnsRecords(client, configuration.reads, behaviour.repairs);
+    this.state = {
+      network,
+      // Before everything: the first sync takes over all that there is.
+      position: { services: -1, endpoints: -1 },
+      services: new Map(),
+      endpoints: new Map(),
+      entries: new Map(),
+      bound: new Map(),
+      pending: new Set(),
+      counts: new ReferenceCounts(),
+      loadBalancers: new LoadBalancers(client, behaviour, canModify, records),
+      records,
+      terminated: new Set(),
+      damage: new Damage(),
+      cleanUpBackOff: noFailures(),
+      endBackOff: noFailures(),
+    };
+  }
+
+  get family(): 4 | 6 {
+    return this.configuration.family;
+  }
+
+  /** Every service port that this node knows, in order. */
+  services(): readonly ServicePortStatus[] {
+    return this.ordered(this.state.entries.values()).map((entry) => statusOf(entry, this.family));
+  }
+
+  /** The ports of one Service. */
+  service(namespace: string, name: string): readonly ServicePortStatus[] {
+    const ports = this.state.services.get(`${namespace}/${name}`)?.ports ?? [];
+    return ports
+      .flatMap(({ key }) => this.state.entries.get(key) ?? [])
+      .map((entry) => statusOf(entry, this.family));
+  }
+
+  /** How many service ports count on the remote endpoint of HNS. */
+  referencesTo(endpoint: Guid): number {
+    return this.state.counts.countOf(endpoint);
+  }
+
+  async sync(request: SyncRequest): Promise<FamilySyncReport> {
+    const { endBackOff, damage } = this.state;
+    const { nowMs } = request;
+    const ended = await this.work(request);
+    if (ended.end === undefined) forgetFailures(endBackOff);
+    else if (this.configuration.behaviour.repairs) noteFailure(endBackOff, nowMs);
+    if (!this.state.records.isUndisturbed) damage.isThrough = false;
+    return this.report(ended, nowMs);
+  }
+
+  /** Tells load balancers that were on the machine at the start. */
+  tookOverAtStart(ids: readonly Guid[]): void {
+    if (this.configuration.behaviour.repairs) this.state.loadBalancers.tookOverAtStart(ids);
+  }
+
+  /** One sync in upstream's order of steps (kube-proxy.md §3.3). */
+  private async work({ nowMs, comparesHns }: SyncRequest): Promise<SyncWork> {
+    const { configuration, state } = this;
+    const rootEndpoint = await this.findRootEndpoint();
+    const lost = await this.checkNetwork();
+    if (lost !== undefined) return { ...NO_WORK, end: lost };
+    const events = await takeOverChanges(configuration, state);
+    const compares = comparesHns === true && configuration.behaviour.repairs && !this.isUndisturbed();
+    if (!compares && this.isIdle(nowMs)) return { ...NO_WORK, events };
+    if (compares) state.loadBalancers.holders.beginComparison();
+    const queried = await this.readHns(compares);
+    if ("outcome" in queried) return { ...NO_WORK, events, end: queried };
+    const noSource = await this.ensureSourceVip(queried);
+    if (noSource !== undefined) return { ...NO_WORK, events, end: noSource };
+    const worked = this.ordered(state.pending).filter((entry) => this.isDue(entry, nowMs));
+    const end = await this.program({ configuration, state, queried, nowMs }, worked, rootEndpoint);
+    if (end !== undefined) return { ...NO_WORK, events, end };
+    await this.removeEndpoints(queried);
+    if (isDue(state.cleanUpBackOff, nowMs)) await state.loadBalancers.deleteStale();
+    const repairs = configuration.behaviour.repairs ? await this.repairs(queried, nowMs) : [];
+    if (compares) repairs.push(...(await removeLeft(configuration, state)));
+    return { worked, events, repairs };
+  }
+
+  private async program(
+    pass: SyncPass,
+    entries: readonly ServiceEntry[],
+    rootEndpoint: Guid | undefined,
+  ): Promise<EarlyEnd | undefined> {
+    const { behaviour } = this.configuration;
+    for (const entry of entries) {
+      if ((await programService(pass, entry, rootEndpoint)) === NETWORK_LOST)
+        return this.loseNetwork("it vanished during the sync");
+      if (behaviour.repairs && this.state.records.isSilent) return silentHns();
+    }
+    return undefined;
+  }
+
+  /** What is put right, and what nobody wants. */
+  private async repairs(queried: QueriedEndpoints, nowMs: number | undefined): Promise<Repair[]> {
+    const { configuration, state } = this;
+    const repairs = [...takeRepairs(configuration, state, queried)];
+    const { cleanUpBackOff, loadBalancers, terminated } = state;
+    if (loadBalancers.staleCount + terminated.size === 0) forgetFailures(cleanUpBackOff);
+    else if (isDue(cleanUpBackOff, nowMs)) noteFailure(cleanUpBackOff, nowMs);
+    return repairs;
+  }
+
+  /** A comparison would find nothing; without Services of its family a proxier need not even read. */
+  private isUndisturbed(): boolean {
+    const { records, damage, entries, loadBalancers } = this.state;
+    if (entries.size === 0 && loadBalancers.holders.isBlank) return true;
+    return damage.isThrough && records.isUndisturbed;
+  }
+
+  private isDue(entry: ServiceEntry, nowMs: number | undefined): boolean {
+    return !this.configuration.behaviour.repairs || (!entry.isWaiting && isDue(entry.backOff, nowMs));
+  }
+
+  private ordered(entries: Iterable<ServiceEntry>): readonly ServiceEntry[] {
+    return [...entries].sort(compareEntries);
+  }
+
+  private report({ end, worked, events, repairs }: SyncWork, nowMs: number | undefined): FamilySyncReport {
+    const status = (entry: ServiceEntry): ServicePortStatus => statusOf(entry, this.family);
+    const { pending, loadBalancers, cleanUpBackOff, endBackOff } = this.state;
+    const backOffs = [...pending].filter(({ isWaiting }) => !isWaiting).map(({ backOff }) => backOff);
+    const retryAfterMs = nextRetryMs([...backOffs, cleanUpBackOff, endBackOff], nowMs);
+    return {
+      family: this.family,
+      outcome: end?.outcome ?? "done",
+      ...(end === undefined ? {} : { finding: end.finding }),
+      programmed: worked.filter(({ isApplied }) => isApplied).map(status),
+      notApplied: this.ordered(pending).map(status),
+      events,
+      staleLoadBalancers: loadBalancers.staleCount,
+      repairs,
+      ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+    };
+  }
+
+  /** Nothing would be done with what HNS has. */
+  private isIdle(nowMs: number | undefined): boolean {
+    if (this.configuration.reads !== "new") return false;
+    const { pending, terminated, loadBalancers, cleanUpBackOff } = this.state;
+    for (const entry of pending) if (this.isDue(entry, nowMs)) return false;
+    return terminated.size + loadBalancers.staleCount === 0 || !isDue(cleanUpBackOff, nowMs);
+  }
+
+  private async findRootEndpoint(): Promise<Guid | undefined> {
+    const { client, rootEndpointName, forwardsHealthCheck, behaviour } = this.configuration;
+    if (!forwardsHealthCheck || !behaviour.hasHealthCheckForward) return undefined;
+    const found = await attempt(() => getEndpointByName(client, rootEndpointName));
+    return found.ok ? found.value.ID : undefined;
+  }
+
+  private async checkNetwork(): Promise<EarlyEnd | undefined> {
+    const { client, behaviour } = this.configuration;
+    const { network } = this.state;
+    const read = await attempt(() => readProxyNetwork(client, network.name));
+    if (read.ok && read.value.id === network.id) {
+      this.state.network = read.value;
+      return undefined;
+    }
+    if (read.ok) {
+      const lost = await this.loseNetwork("another network has its name");
+      this.state.network = read.value;
+      return lost;
+    }
+    if (behaviour.toleratesHnsFailure && !isNotFound(read.failure)) {
+      const message = `HNS does not tell the network ${network.name}: ${failureText(read.failure)}`;
+      return {
+        outcome: "hns-unreadable",
+        finding: { code: explanationOf(read.failure, "hns-unreachable"), message },
+      };
+    }
+    return this.loseNetwork(failureText(read.failure));
+  }
+
+  private async loseNetwork(reason: string): Promise<EarlyEnd> {
+    await cleanUpAll(this.configuration, this.state);
+    const message = `The HNS network ${this.state.network.name} is gone: ${reason}`;
+    return { outcome: "network-gone", finding: { code: "kube-proxy-network-missing", message } };
+  }
+
+  private async readHns(compares: boolean): Promise<QueriedEndpoints | EarlyEnd> {
+    const { behaviour } = this.configuration;
+    const { records, network, loadBalancers } = this.state;
+    const unreadable = await records.read(network.id, behaviour.identity);
+    if (unreadable === undefined) {
+      if (behaviour.repairs) takeOverLosses(this.configuration, this.state);
+      if (compares) await findChanges(this.configuration, this.state);
+      loadBalancers.takeOver();
+      return records.queried(behaviour, this.family);
+    }
+    const { what, failure } = unreadable;
+    const message = `HNS does not list its ${what}: ${failureText(failure)}`;
+    return {
+      outcome: "hns-unreadable",
+      finding: { code: explanationOf(failure, "hns-unreachable"), message },
+    };
+  }
+
+  private async ensureSourceVip(queried: QueriedEndpoints): Promise<EarlyEnd | undefined> {
+    const { sourceVip: ip, hostMac: mac } = this.configuration;
+    const { network } = this.state;
+    if (!network.isOverlay || queried.find(undefined, ip) !== undefined) return undefined;
+    const endpoint = proxyEndpoint({ ip, mac, providerAddress: "", isLocal: true });
+    const made = await createProxyEndpoint(this.configuration, this.state, endpoint);
+    if (made.ok) return undefined;
+    const message = `HNS refused the endpoint of the source VIP ${ip}: ${failureText(made.failure)}`;
+    return { outcome: "source-vip-failed", finding: { code: explanationOfSourceVip(made.failure), message } };
+  }
+
+  /** Deletes remote endpoints that nobody counts on any more (kube-proxy.md §3.3, step 13). */
+  private async removeEndpoints(queried: QueriedEndpoints): Promise<void> {
+    const { configuration, state } = this;
+    const { behaviour } = configuration;
+    const { counts, terminated } = state;
+    if (behaviour.removal === "with-release") {
+      for (const id of counts.unreferenced()) counts.forget(id);
+    } else if (behaviour.removal === "unreferenced") {
+      for (const id of counts.unreferenced()) {
+        await deleteProxyEndpoint(configuration, state, id);
+        counts.forget(id);
+      }
+    } else {
+      const gone = [...terminated].flatMap((ip) => queried.find(undefined, ip) ?? []);
+      for (const { id, isLocal } of new Map(
+        [...gone, ...queried.duplicates].map((each) => [each.id, each]),
+      ).values()) {
+        if (isLocal && behaviour.sparesLocalEndpoints) continue;
+        if (counts.countOf(id) === 0 && (await deleteProxyEndpoint(configuration, state, id)))
+          counts.forget(id);
+      }
+      // What could not be deleted stays noted.
+      if (behaviour.retriesPartialFailure)
+        for (const ip of terminated) if (!this.isLeft(queried, ip)) terminated.delete(ip);
+    }
+  }
+
+  /** A remote endpoint with this address is there, and nobody counts on it. */
+  private isLeft(queried: QueriedEndpoints, ip: string): boolean {
+    const found = queried.find(undefined, ip);
+    return found !== undefined && !found.isLocal && this.state.counts.countOf(found.id) === 0;
+  }
+}

@@ -1,0 +1,104 @@
+/** What kube-proxy checks and removes before its first sync (kube-proxy.md §2.1, §2.2). Pieces; `kube-proxy.ts` orders them. */
+import type { Guid, HcnClient, JsonValue } from "../../hcn/client.ts";
+import { type HnsFeature, type HnsVersion, hasFeature } from "../../hcn/features.ts";
+import { isJsonObject } from "../../hcn/json-value.ts";
+import { getHnsVersion, requestHns } from "../../hcn/v1-operations.ts";
+import type { IpFamily } from "../../net/ip.ts";
+import type { Behaviour } from "../behaviour.ts";
+import { attempt, failureText } from "../load-balancers/hns-failure.ts";
+import { DEFAULT_NODE_IP, type KubeProxyOptions } from "../options.ts";
+import type { ProxyNetwork } from "../load-balancers/proxy-network.ts";
+
+/** Gates as they stand for this run. */
+interface Gates {
+  readonly WinDSR: boolean;
+  readonly WinOverlay: boolean;
+}
+
+function gatesOf({ featureGates }: KubeProxyOptions, behaviour: Behaviour): Gates {
+  if (behaviour.hasLockedGates) return { WinDSR: true, WinOverlay: true };
+  return {
+    WinDSR: featureGates?.WinDSR ?? behaviour.defaultGates.WinDSR,
+    WinOverlay: featureGates?.WinOverlay ?? behaviour.defaultGates.WinOverlay,
+  };
+}
+
+/** The flag, else the variable. */
+export function networkNameOf(options: KubeProxyOptions): string {
+  return (options.networkName ?? "") === "" ? (options.kubeNetwork ?? "") : (options.networkName ?? "");
+}
+
+/** The MAC address of the interface that carries the node's address, compared as text. */
+export function hostMacOf(options: KubeProxyOptions): string | undefined {
+  const nodeIp = options.nodeIp ?? DEFAULT_NODE_IP;
+  return options.hostInterfaces?.find(({ addresses }) => addresses.includes(nodeIp))?.mac;
+}
+
+/** What upstream prints when it cannot start with these options before it has looked at the network. */
+export function refuseOptions(options: KubeProxyOptions): string | undefined {
+  return networkNameOf(options) === ""
+    ? "Environment variable KUBE_NETWORK and network-flag not initialized"
+    : undefined;
+}
+
+/** What upstream prints when it cannot work on this network with these options. */
+export function refuseNetwork(
+  options: KubeProxyOptions,
+  behaviour: Behaviour,
+  network: ProxyNetwork,
+  version: HnsVersion,
+): string | undefined {
+  const gates = gatesOf(options, behaviour);
+  const has = (feature: HnsFeature): boolean => hasFeature(version, feature);
+  if (options.enableDSR === true) {
+    if (!gates.WinDSR) return "WinDSR feature gate not enabled";
+    if (!has("DSR")) return "DSR is asked for (enableDSR), and this version of HNS does not support it";
+  }
+  if (!network.isOverlay) return undefined;
+  if (!gates.WinOverlay) return "WinOverlay feature gate not enabled";
+  if (!has("RemoteSubnet")) return "this version of HNS does not support remote subnets, which overlay needs";
+  if ((options.sourceVip ?? "") === "") return "source-vip flag not set";
+  return hostMacOf(options) === undefined
+    ? `could not find host mac address for ${options.nodeIp ?? DEFAULT_NODE_IP}`
+    : undefined;
+}
+
+/** Both families where HNS and the network carry them; else the node's own. */
+export function familiesOf(
+  primary: IpFamily,
+  behaviour: Behaviour,
+  network: ProxyNetwork,
+  version: HnsVersion,
+): readonly IpFamily[] {
+  const isDual = behaviour.hasDualStack && hasFeature(version, "IPv6DualStack") && !network.isOverlay;
+  return isDual ? [primary, primary === 4 ? 6 : 4] : [primary];
+}
+
+/** The version of HNS, or why this machine's HNS cannot be used. */
+export async function checkHns(client: HcnClient): Promise<HnsVersion | string> {
+  const listed = await attempt(() => requestHns(client, "GET", "/policylists/"));
+  if (!listed.ok)
+    return `the kernel is not compatible: HNS lists no policies: ${failureText(listed.failure)}`;
+  const version = await attempt(() => getHnsVersion(client));
+  if (!version.ok) return `HNS does not tell its version: ${failureText(version.failure)}`;
+  return hasFeature(version.value, "ApiV2") ? version.value : "Windows HNS Api V2 required";
+}
+
+function idOf(policyList: JsonValue): string | undefined {
+  const id = isJsonObject(policyList) ? policyList["ID"] : undefined;
+  return typeof id === "string" ? id : undefined;
+}
+
+/**
+ * Deletes every load balancer on the machine, whoever made it. Upstream logs what fails and goes on.
+ * @returns those that were there.
+ */
+export async function removeAllPolicyLists(client: HcnClient): Promise<readonly Guid[]> {
+  const listed = await attempt(() => requestHns(client, "GET", "/policylists/"));
+  if (!listed.ok) return [];
+  const policyLists = Array.isArray(listed.value) ? (listed.value as readonly JsonValue[]) : [];
+  const ids = policyLists.flatMap((policyList) => idOf(policyList) ?? []);
+  // What cannot be removed is left: `better` finds it in its first comparison.
+  for (const id of ids) await attempt(() => requestHns(client, "DELETE", `/policylists/${id}`));
+  return ids.map((id) => id.toLowerCase());
+}

@@ -1,0 +1,102 @@
+/**
+ * The Services and EndpointSlices of a cluster as kube-proxies see them: fed once for each event, read by any number of
+ * nodes. What an object means is worked out once, not once for each node.
+ */
+import type { EndpointSlice, Service } from "../../kube/objects.ts";
+import type { IpFamily } from "../../net/ip.ts";
+import type { Behaviour } from "../behaviour.ts";
+import { FamilyTracker } from "./family-tracker.ts";
+
+/** Objects with one of these labels are not for kube-proxy, whatever the value (kube-proxy.md §2.5). */
+const FOREIGN_LABELS = [
+  "service.kubernetes.io/service-proxy-name",
+  "service.kubernetes.io/headless",
+] as const;
+
+type Labelled = Service | EndpointSlice;
+
+/** The object as the informer's selector shows it: undefined when a label takes it out of sight. */
+function visible<T extends Labelled>(object: T | undefined): T | undefined {
+  const labels = object?.metadata.labels ?? {};
+  return FOREIGN_LABELS.some((label) => label in labels) ? undefined : object;
+}
+
+function keyOf(object: Labelled): string {
+  return `${object.metadata.namespace}/${object.metadata.name}`;
+}
+
+export class ProxyObjects {
+  private readonly services: Map<string, Service> = new Map();
+  private readonly slices: Map<string, EndpointSlice> = new Map();
+  private readonly trackers: Map<string, FamilyTracker> = new Map();
+  private hasServices = false;
+  private hasSlices = false;
+
+  /** A Service was added (no `previous`), changed, or removed (no `current`). */
+  serviceChanged(previous: Service | undefined, current: Service | undefined): void {
+    const object = current ?? previous;
+    if (object !== undefined) this.setService(keyOf(object), visible(current));
+  }
+
+  /** An EndpointSlice was added (no `previous`), changed, or removed (no `current`). */
+  endpointSliceChanged(previous: EndpointSlice | undefined, current: EndpointSlice | undefined): void {
+    const object = current ?? previous;
+    if (object !== undefined) this.setSlice(keyOf(object), visible(current));
+  }
+
+  /** These are all Services: what is not among them is gone. Without `items`: all have been told one by one. */
+  servicesListed(items?: readonly Service[]): void {
+    this.hasServices = true;
+    if (items === undefined) return;
+    const listed = new Set(items.map((item) => keyOf(item)));
+    for (const key of this.services.keys()) if (!listed.has(key)) this.setService(key, undefined);
+    for (const item of items) this.serviceChanged(undefined, item);
+  }
+
+  /** These are all EndpointSlices: what is not among them is gone. Without `items`: all have been told one by one. */
+  endpointSlicesListed(items?: readonly EndpointSlice[]): void {
+    this.hasSlices = true;
+    if (items === undefined) return;
+    const listed = new Set(items.map((item) => keyOf(item)));
+    for (const key of this.slices.keys()) if (!listed.has(key)) this.setSlice(key, undefined);
+    for (const item of items) this.endpointSliceChanged(undefined, item);
+  }
+
+  /** Until both kinds have been listed, no kube-proxy programs anything (kube-proxy.md §2.5). */
+  get isSynced(): boolean {
+    return this.hasServices && this.hasSlices;
+  }
+
+  /** A Service as it is now; undefined when it is not there, or not for kube-proxy. */
+  service(namespace: string, name: string): Service | undefined {
+    return this.services.get(`${namespace}/${name}`);
+  }
+
+  /** What kube-proxies of `behaviour` share for one family. */
+  tracker(family: IpFamily, behaviour: Behaviour): FamilyTracker {
+    const { checksIngressAddresses, filtersFrontEnds, hasInternalPolicy, hasOptimisation } = behaviour;
+    const rules = { checksIngressAddresses, filtersFrontEnds, hasInternalPolicy, hasOptimisation };
+    const key = `${family} ${JSON.stringify(rules)}`;
+    const known = this.trackers.get(key);
+    if (known !== undefined) return known;
+    const tracker = new FamilyTracker(family, Object.freeze(rules));
+    for (const [name, service] of this.services) tracker.setService(name, service);
+    for (const slice of this.slices.values()) tracker.setSlice(undefined, slice);
+    this.trackers.set(key, tracker);
+    return tracker;
+  }
+
+  private setService(key: string, service: Service | undefined): void {
+    if (service === undefined) this.services.delete(key);
+    else this.services.set(key, service);
+    for (const tracker of this.trackers.values()) tracker.setService(key, service);
+  }
+
+  private setSlice(key: string, slice: EndpointSlice | undefined): void {
+    // What the trackers hold is what was seen here, whatever a caller calls previous.
+    const before = this.slices.get(key);
+    if (slice === undefined) this.slices.delete(key);
+    else this.slices.set(key, slice);
+    for (const tracker of this.trackers.values()) tracker.setSlice(before, slice);
+  }
+}
