@@ -1,6 +1,6 @@
 /** What flanneld is told on its command line (control-planes.md §1.2), as far as the library reads it. */
 import type { Compat } from "../cni/parameters.ts";
-import type { InterfaceOptions } from "./external-interface.ts";
+import type { InterfaceOptions } from "./node/external-interface.ts";
 import { type FlanneldBehaviour, NEWEST_BEHAVIOUR } from "./release.ts";
 
 export interface FlanneldOptions extends InterfaceOptions {

@@ -7,22 +7,22 @@ import { defined } from "../base/assert.ts";
 import type { HcnClient } from "../hcn/client.ts";
 import { formatIp } from "../net/ip.ts";
 import { type Prefix, formatPrefix, prefixContains, prefixOf, prefixesOverlap } from "../net/prefix.ts";
-import type { Backend, Registration } from "./backend.ts";
-import { findExternalInterface } from "./external-interface.ts";
+import type { Backend, Registration } from "./backends/backend.ts";
+import { findExternalInterface } from "./node/external-interface.ts";
 import { type Finding, FlannelError, findingOf, messageOf } from "./flannel-error.ts";
-import type { ExternalInterface, FlannelHost } from "./flannel-host.ts";
+import type { ExternalInterface, FlannelHost } from "./node/flannel-host.ts";
 import type { FlannelLog } from "./flannel-log.ts";
 import type { FlanneldOptions } from "./flanneld-options.ts";
-import { Inbox, type Notice, NotifyingInbox } from "./inbox.ts";
-import type { LeaseStore } from "./lease-store.ts";
-import type { Lease, LeaseEvent } from "./lease.ts";
+import { Inbox, type Notice, NotifyingInbox } from "./leases/inbox.ts";
+import type { LeaseStore } from "./leases/lease-store.ts";
+import type { Lease, LeaseEvent } from "./leases/lease.ts";
 import type { NetworkConfig } from "./network-config.ts";
-import { openBackend } from "./open-backend.ts";
-import { LeaseWatcher, Peers } from "./peers.ts";
-import { NodeRules } from "./node-rules.ts";
-import { Readiness } from "./readiness.ts";
+import { openBackend } from "./backends/open-backend.ts";
+import { LeaseWatcher, Peers } from "./leases/peers.ts";
+import { NodeRules } from "./node/node-rules.ts";
+import { Readiness } from "./node/readiness.ts";
 import type { Waiting } from "./progress.ts";
-import type { SubnetFiles } from "./subnet-file.ts";
+import type { SubnetFiles } from "./node/subnet-file.ts";
 
 /**
  * Pods in the nodes' own range: a route to pods would take what is for nodes.

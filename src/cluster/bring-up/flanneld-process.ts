@@ -4,13 +4,13 @@ import { annotationsOf, DEFAULT_ANNOTATION_PREFIX } from "../../flannel/kube/ann
 import { KubeLeaseStore } from "../../flannel/kube/kube-lease-store.ts";
 import { NodeLeases } from "../../flannel/kube/node-leases.ts";
 import { type Finding, findingOf } from "../../flannel/flannel-error.ts";
-import type { FlannelHost } from "../../flannel/flannel-host.ts";
+import type { FlannelHost } from "../../flannel/node/flannel-host.ts";
 import type { FlannelLog, Severity } from "../../flannel/flannel-log.ts";
 import { DEFAULT_OPTIONS } from "../../flannel/flanneld-options.ts";
 import { Flanneld, type FlanneldState, configurationFor } from "../../flannel/flanneld.ts";
 import { type NetworkConfig, parseNetworkConfig } from "../../flannel/network-config.ts";
 import { type FlanneldRelease, behaviourOf } from "../../flannel/release.ts";
-import type { SubnetFiles } from "../../flannel/subnet-file.ts";
+import type { SubnetFiles } from "../../flannel/node/subnet-file.ts";
 import type { HcnClient } from "../../hcn/client.ts";
 import type { KubeSource } from "../../kube/source.ts";
 import type { Compat } from "../file/cluster-file.ts";

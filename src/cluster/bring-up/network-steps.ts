@@ -4,7 +4,7 @@ import { isJsonObject, parseJson } from "../../cni/json.ts";
 import { InProcessRunner } from "../../cni/in-process-runner.ts";
 import { runForOutput } from "../../cni/plugin-runner.ts";
 import { parseNetworkConfig } from "../../flannel/network-config.ts";
-import type { SubnetFiles } from "../../flannel/subnet-file.ts";
+import type { SubnetFiles } from "../../flannel/node/subnet-file.ts";
 import type { HnsNetwork } from "../../hcn/v1-documents.ts";
 import { parsePrefix, formatPrefix, prefixContains } from "../../net/prefix.ts";
 import { parseIp } from "../../net/ip.ts";

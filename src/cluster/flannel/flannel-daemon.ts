@@ -1,7 +1,7 @@
 /** flanneld on one node, over all its restarts: a process that whoever looks after it starts, ends and starts again. */
 import type { Clock } from "../../base/clock.ts";
 import type { Finding } from "../../flannel/flannel-error.ts";
-import type { FlannelHost } from "../../flannel/flannel-host.ts";
+import type { FlannelHost } from "../../flannel/node/flannel-host.ts";
 import { KeptLog } from "../../flannel/flannel-log.ts";
 import type { Flanneld, FlanneldState } from "../../flannel/flanneld.ts";
 import type { ClusterNode } from "../cluster.ts";

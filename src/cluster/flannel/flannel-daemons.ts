@@ -8,7 +8,7 @@ import { DEFAULT_ANNOTATION_PREFIX, annotationsOf } from "../../flannel/kube/ann
 import { KubeLeaseStore } from "../../flannel/kube/kube-lease-store.ts";
 import { NodeLeases } from "../../flannel/kube/node-leases.ts";
 import type { Finding } from "../../flannel/flannel-error.ts";
-import type { FlannelHost } from "../../flannel/flannel-host.ts";
+import type { FlannelHost } from "../../flannel/node/flannel-host.ts";
 import { KeptLog } from "../../flannel/flannel-log.ts";
 import { DEFAULT_OPTIONS } from "../../flannel/flanneld-options.ts";
 import { Flanneld, configurationFor } from "../../flannel/flanneld.ts";

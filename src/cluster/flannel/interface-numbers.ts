@@ -1,5 +1,5 @@
 /** Indexes of a simulated machine's interfaces, which flanneld knows them by: in the order in which they are seen. */
-import type { HostInterface } from "../../flannel/flannel-host.ts";
+import type { HostInterface } from "../../flannel/node/flannel-host.ts";
 import type { Compartment } from "../../host/compartment.ts";
 import type { Interface } from "../../host/interface.ts";
 import type { IpFamily } from "../../net/ip.ts";

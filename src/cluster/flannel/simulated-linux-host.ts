@@ -8,7 +8,7 @@ import type {
   MasqueradeSettings,
   VxlanDevice,
   VxlanSettings,
-} from "../../flannel/flannel-host.ts";
+} from "../../flannel/node/flannel-host.ts";
 import { portOf } from "../../flannel/linux/vxlan-device.ts";
 import type { Compartment } from "../../host/compartment.ts";
 import type { Route } from "../../host/route-table.ts";

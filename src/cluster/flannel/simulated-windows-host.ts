@@ -1,5 +1,5 @@
 /** A simulated Windows node as flanneld sees it, besides HNS. */
-import type { HostInterface, WindowsHost, WindowsRoute } from "../../flannel/flannel-host.ts";
+import type { HostInterface, WindowsHost, WindowsRoute } from "../../flannel/node/flannel-host.ts";
 import type { Compartment } from "../../host/compartment.ts";
 import type { Route } from "../../host/route-table.ts";
 import type { IpFamily } from "../../net/ip.ts";

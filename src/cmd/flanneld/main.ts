@@ -2,10 +2,10 @@
 import { randomInt } from "node:crypto";
 import { Prng } from "../../base/prng.ts";
 import { RealClock } from "../../base/real-clock.node.ts";
-import { MachineCommandRunner } from "../../flannel/command-runner.node.ts";
+import { MachineCommandRunner } from "../../flannel/node/command-runner.node.ts";
 import { EtcdGatewayClient } from "../../flannel/etcd/gateway-client.node.ts";
 import { IprouteHost } from "../../flannel/linux/iproute-host.ts";
-import { MachineSubnetFiles } from "../../flannel/machine-subnet-files.node.ts";
+import { MachineSubnetFiles } from "../../flannel/node/machine-subnet-files.node.ts";
 import { PowerShellHost } from "../../flannel/windows/powershell-host.ts";
 import { findHns } from "../../hcn/find-hns.node.ts";
 import { openApiServerSource } from "../../kube/server/api-server-source.node.ts";

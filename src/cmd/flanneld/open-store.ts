@@ -10,9 +10,9 @@ import { configurationFor } from "../../flannel/flanneld.ts";
 import { annotationsOf } from "../../flannel/kube/annotations.ts";
 import { KubeLeaseStore } from "../../flannel/kube/kube-lease-store.ts";
 import { NodeLeases } from "../../flannel/kube/node-leases.ts";
-import type { LeaseStore } from "../../flannel/lease-store.ts";
+import type { LeaseStore } from "../../flannel/leases/lease-store.ts";
 import { parseNetworkConfig } from "../../flannel/network-config.ts";
-import { type SubnetFiles, previousSubnet } from "../../flannel/subnet-file.ts";
+import { type SubnetFiles, previousSubnet } from "../../flannel/node/subnet-file.ts";
 import type { KubeSource } from "../../kube/source.ts";
 import type { FlanneldFlags, Variables } from "./flags.ts";
 

@@ -1,7 +1,7 @@
 /** The program `flanneld`: words and files to a running daemon, and its end to an exit code. */
 import type { HcnClient } from "../../hcn/client.ts";
 import { findingOf, messageOf } from "../../flannel/flannel-error.ts";
-import type { FlannelHost } from "../../flannel/flannel-host.ts";
+import type { FlannelHost } from "../../flannel/node/flannel-host.ts";
 import type { FlannelLog } from "../../flannel/flannel-log.ts";
 import { Flanneld, type FlanneldState } from "../../flannel/flanneld.ts";
 import { type Listen, NOT_FOUND, textAnswer } from "../../kube-proxy/daemon/health/http-answer.ts";

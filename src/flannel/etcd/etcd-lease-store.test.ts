@@ -1,4 +1,4 @@
-import { LeaseWatcher } from "../peers.ts";
+import { LeaseWatcher } from "../leases/peers.ts";
 import { describe, expect, it } from "vitest";
 import { Prng } from "../../base/prng.ts";
 import { type Ipv4, parseIp } from "../../net/ip.ts";
@@ -6,7 +6,7 @@ import { parsePrefix } from "../../net/prefix.ts";
 import { FlanneldWorld, routesOf } from "../../testing/flanneld-world.ts";
 import { MemoryEtcd } from "../../testing/memory-etcd.ts";
 import { KeptLog } from "../flannel-log.ts";
-import { type Lease, formatSubnets, parseSubnetKey } from "../lease.ts";
+import { type Lease, formatSubnets, parseSubnetKey } from "../leases/lease.ts";
 import { EtcdLeaseStore } from "./etcd-lease-store.ts";
 import { SubnetRegistry, formatLeaseValue, parseLeaseValue } from "./subnet-registry.ts";
 

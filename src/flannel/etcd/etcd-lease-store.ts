@@ -8,7 +8,7 @@ import type { Mac } from "../../net/mac.ts";
 import { type Prefix, formatPrefix, prefixesOverlap } from "../../net/prefix.ts";
 import { FlannelError, messageOf } from "../flannel-error.ts";
 import type { FlannelLog } from "../flannel-log.ts";
-import type { Acquisition, LeaseListener, LeaseStore, Patience } from "../lease-store.ts";
+import type { Acquisition, LeaseListener, LeaseStore, Patience } from "../leases/lease-store.ts";
 import {
   type Lease,
   type LeaseAttributes,
@@ -18,7 +18,7 @@ import {
   formatSubnets,
   hasSameSubnets,
   parseSubnetKey,
-} from "../lease.ts";
+} from "../leases/lease.ts";
 import {
   type NetworkConfig,
   type SubnetRange,

@@ -3,7 +3,7 @@ import { type JsonObject, type JsonValue, formatJson, isJsonObject, parseJson } 
 import { formatIp, parseIpv4, parseIpv6 } from "../../net/ip.ts";
 import { FlannelError, messageOf } from "../flannel-error.ts";
 import type { FlannelLog } from "../flannel-log.ts";
-import { type Lease, type LeaseAttributes, formatSubnetKey, parseSubnetKey } from "../lease.ts";
+import { type Lease, type LeaseAttributes, formatSubnetKey, parseSubnetKey } from "../leases/lease.ts";
 import type { EtcdClient, EtcdValue } from "./etcd-client.ts";
 
 /** For how long a node keeps its lease without renewing it. */

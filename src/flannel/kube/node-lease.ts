@@ -9,7 +9,7 @@ import {
   prefixOf,
 } from "../../net/prefix.ts";
 import { FlannelError } from "../flannel-error.ts";
-import type { Lease, LeaseAttributes } from "../lease.ts";
+import type { Lease, LeaseAttributes } from "../leases/lease.ts";
 import type { NetworkConfig } from "../network-config.ts";
 import type { FlannelAnnotations } from "./annotations.ts";
 

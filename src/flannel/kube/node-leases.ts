@@ -10,7 +10,7 @@ import type { Node } from "../../kube/objects.ts";
 import type { KubeSource } from "../../kube/source.ts";
 import { messageOf } from "../flannel-error.ts";
 import type { FlannelLog } from "../flannel-log.ts";
-import { type Lease, type LeaseEvent, equalAttributes, hasSameSubnets } from "../lease.ts";
+import { type Lease, type LeaseEvent, equalAttributes, hasSameSubnets } from "../leases/lease.ts";
 import type { NetworkConfig } from "../network-config.ts";
 import type { FlannelAnnotations } from "./annotations.ts";
 import { annotationsOfNode, isManaged, leaseOfNode } from "./node-lease.ts";

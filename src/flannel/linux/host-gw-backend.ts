@@ -7,11 +7,11 @@ import {
   LeaseRequest,
   type Registration,
   refuseTranslation,
-} from "../backend.ts";
+} from "../backends/backend.ts";
 import { type Finding, messageOf } from "../flannel-error.ts";
-import type { LinuxHost, LinuxRoute } from "../flannel-host.ts";
-import type { Lease, LeaseEvent } from "../lease.ts";
-import { KeptRoutes } from "../kept-routes.ts";
+import type { LinuxHost, LinuxRoute } from "../node/flannel-host.ts";
+import type { Lease, LeaseEvent } from "../leases/lease.ts";
+import { KeptRoutes } from "../backends/kept-routes.ts";
 import { type Progress, Recurring, done } from "../progress.ts";
 import type { FlannelLog } from "../flannel-log.ts";
 

@@ -10,7 +10,7 @@ import {
   prefixContains,
   prefixFamily,
 } from "../../net/prefix.ts";
-import type { CommandRunner } from "../commands.ts";
+import type { CommandRunner } from "../node/commands.ts";
 import { messageOf } from "../flannel-error.ts";
 import type {
   HostInterface,
@@ -20,9 +20,9 @@ import type {
   RuleProgram,
   VxlanDevice,
   VxlanSettings,
-} from "../flannel-host.ts";
-import { jsonRows, numberIn, objectIn, rowsIn, textIn } from "../json-rows.ts";
-import { formatMacWithColons } from "../vxlan-data.ts";
+} from "../node/flannel-host.ts";
+import { jsonRows, numberIn, objectIn, rowsIn, textIn } from "../node/json-rows.ts";
+import { formatMacWithColons } from "../backends/vxlan-data.ts";
 import { LinuxRules } from "./linux-rules.ts";
 import { portOf } from "./vxlan-device.ts";
 

@@ -4,8 +4,8 @@ import { describe, expect, it } from "vitest";
 import { defined } from "../../base/assert.ts";
 import { FlanneldWorld } from "../../testing/flanneld-world.ts";
 import { parsePrefix } from "../../net/prefix.ts";
-import type { CommandRunner } from "../commands.ts";
-import type { FlannelHost, LinuxHost } from "../flannel-host.ts";
+import type { CommandRunner } from "../node/commands.ts";
+import type { FlannelHost, LinuxHost } from "../node/flannel-host.ts";
 import type { FlanneldOptions } from "../flanneld-options.ts";
 import { IprouteHost } from "./iproute-host.ts";
 

@@ -6,7 +6,7 @@ import type { Ip } from "../../net/ip.ts";
 import type { Mac } from "../../net/mac.ts";
 import type { Prefix } from "../../net/prefix.ts";
 import { messageOf } from "../flannel-error.ts";
-import type { LinuxHost, LinuxRoute } from "../flannel-host.ts";
+import type { LinuxHost, LinuxRoute } from "../node/flannel-host.ts";
 
 /** One family of one lease. */
 export interface TunnelPeer {

@@ -9,13 +9,13 @@ import {
   prefixCovers,
   prefixOf,
 } from "../../net/prefix.ts";
-import { type Backend, type BackendParts, LeaseRequest, type Registration } from "../backend.ts";
+import { type Backend, type BackendParts, LeaseRequest, type Registration } from "../backends/backend.ts";
 import { type Finding, FlannelError, findingOf, messageOf } from "../flannel-error.ts";
-import type { LinuxHost, VxlanDevice, VxlanSettings } from "../flannel-host.ts";
-import type { Lease, LeaseAttributes, LeaseEvent } from "../lease.ts";
-import { leaseKey } from "../peers.ts";
+import type { LinuxHost, VxlanDevice, VxlanSettings } from "../node/flannel-host.ts";
+import type { Lease, LeaseAttributes, LeaseEvent } from "../leases/lease.ts";
+import { leaseKey } from "../leases/peers.ts";
 import { Backoff, type Progress, Recurring, done, failed } from "../progress.ts";
-import { VNI_BITS, formatMacWithColons, formatVxlanData, parseVxlanData } from "../vxlan-data.ts";
+import { VNI_BITS, formatMacWithColons, formatVxlanData, parseVxlanData } from "../backends/vxlan-data.ts";
 import { type TunnelPeer, addEntries, removeEntries, routeOf } from "./tunnel-entries.ts";
 import { ensureVxlanDevice } from "./vxlan-device.ts";
 import { type LinuxVxlanOptions, readLinuxVxlanOptions } from "./vxlan-options.ts";

@@ -14,8 +14,8 @@ import {
   routesOf,
   vxlanPeer,
 } from "../../testing/flanneld-world.ts";
-import type { FlannelHost, LinuxHost } from "../flannel-host.ts";
-import { formatMacWithColons } from "../vxlan-data.ts";
+import type { FlannelHost, LinuxHost } from "../node/flannel-host.ts";
+import { formatMacWithColons } from "../backends/vxlan-data.ts";
 
 const PREFIX = "flannel.alpha.coreos.com";
 const MAC = "aa:bb:cc:dd:ee:01";

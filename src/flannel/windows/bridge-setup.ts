@@ -17,7 +17,7 @@ import {
 import { addToIp, formatIp, parseIpv4 } from "../../net/ip.ts";
 import { type Prefix, formatPrefix } from "../../net/prefix.ts";
 import { type Finding, FlannelError, messageOf } from "../flannel-error.ts";
-import { type HostInterface, type WindowsHost, interfaceWith } from "../flannel-host.ts";
+import { type HostInterface, type WindowsHost, interfaceWith } from "../node/flannel-host.ts";
 import type { FlannelLog } from "../flannel-log.ts";
 import { Poll, type Progress, done, failed } from "../progress.ts";
 import type { WindowsHostGwOptions } from "./host-gw-options.ts";

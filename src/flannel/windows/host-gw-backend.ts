@@ -8,11 +8,11 @@ import {
   LeaseRequest,
   type Registration,
   refuseTranslation,
-} from "../backend.ts";
+} from "../backends/backend.ts";
 import { type Finding, messageOf } from "../flannel-error.ts";
-import type { WindowsHost, WindowsRoute } from "../flannel-host.ts";
-import type { Lease, LeaseAttributes, LeaseEvent } from "../lease.ts";
-import { KeptRoutes } from "../kept-routes.ts";
+import type { WindowsHost, WindowsRoute } from "../node/flannel-host.ts";
+import type { Lease, LeaseAttributes, LeaseEvent } from "../leases/lease.ts";
+import { KeptRoutes } from "../backends/kept-routes.ts";
 import { type Progress, Recurring, done, failed } from "../progress.ts";
 import type { FlannelLog } from "../flannel-log.ts";
 import { BridgeSetup } from "./bridge-setup.ts";

@@ -10,7 +10,7 @@ import {
   published,
   routesOf,
 } from "../../testing/flanneld-world.ts";
-import type { FlannelHost, WindowsHost } from "../flannel-host.ts";
+import type { FlannelHost, WindowsHost } from "../node/flannel-host.ts";
 
 const BOTH = ["reference", "better"] as const;
 const PREFIX = "flannel.alpha.coreos.com";

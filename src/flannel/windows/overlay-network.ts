@@ -5,7 +5,7 @@ import { type HostComputeNetwork, NETWORK_FLAGS, subnetsOf } from "../../hcn/net
 import { addToIp, formatIp } from "../../net/ip.ts";
 import { type Mac, parseMac } from "../../net/mac.ts";
 import { type Prefix, formatPrefix } from "../../net/prefix.ts";
-import { formatMacWithColons } from "../vxlan-data.ts";
+import { formatMacWithColons } from "../backends/vxlan-data.ts";
 
 export interface OverlayWish {
   readonly name: string;

@@ -6,7 +6,7 @@ import type { HostComputeNetwork } from "../../hcn/network.ts";
 import { createNetwork, deleteNetwork, getNetworkById, getNetworkByName } from "../../hcn/operations.ts";
 import { parseIpv4 } from "../../net/ip.ts";
 import { type Finding, messageOf } from "../flannel-error.ts";
-import { type WindowsHost, interfaceWith } from "../flannel-host.ts";
+import { type WindowsHost, interfaceWith } from "../node/flannel-host.ts";
 import type { FlannelLog } from "../flannel-log.ts";
 import type { FlanneldBehaviour } from "../release.ts";
 import { Poll, type Progress, done, failed } from "../progress.ts";

@@ -2,8 +2,8 @@
 import { describe, expect, it } from "vitest";
 import { type Ip, formatIp, parseIp } from "../../net/ip.ts";
 import { type Prefix, formatPrefix, parsePrefix } from "../../net/prefix.ts";
-import type { CommandRunner } from "../commands.ts";
-import type { WindowsRoute } from "../flannel-host.ts";
+import type { CommandRunner } from "../node/commands.ts";
+import type { WindowsRoute } from "../node/flannel-host.ts";
 import { PowerShellHost } from "./powershell-host.ts";
 
 const INTERFACES =

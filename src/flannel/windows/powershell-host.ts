@@ -1,9 +1,9 @@
 /** A Windows machine through PowerShell: the cmdlets that upstream calls (control-planes.md §1.1, §1.9). */
 import { type Ip, type IpFamily, familyOf, formatIp, parseIp } from "../../net/ip.ts";
 import { type InterfaceAddress, type Prefix, formatPrefix, parsePrefix } from "../../net/prefix.ts";
-import type { CommandRunner } from "../commands.ts";
-import type { HostInterface, WindowsHost, WindowsRoute } from "../flannel-host.ts";
-import { jsonRows, numberIn, textIn } from "../json-rows.ts";
+import type { CommandRunner } from "../node/commands.ts";
+import type { HostInterface, WindowsHost, WindowsRoute } from "../node/flannel-host.ts";
+import { jsonRows, numberIn, textIn } from "../node/json-rows.ts";
 
 /** Numbers of address families in .NET. */
 const FAMILIES: ReadonlyMap<number, IpFamily> = new Map([

@@ -9,13 +9,13 @@ import { getHnsVersion } from "../../hcn/v1-operations.ts";
 import { formatIp } from "../../net/ip.ts";
 import { type Mac, parseMac } from "../../net/mac.ts";
 import { formatPrefix } from "../../net/prefix.ts";
-import type { Backend, BackendParts, Registration } from "../backend.ts";
-import { LeaseRequest } from "../backend.ts";
+import type { Backend, BackendParts, Registration } from "../backends/backend.ts";
+import { LeaseRequest } from "../backends/backend.ts";
 import { type Finding, FlannelError, findingOf, messageOf } from "../flannel-error.ts";
-import type { WindowsHost } from "../flannel-host.ts";
-import type { Lease, LeaseAttributes, LeaseEvent } from "../lease.ts";
+import type { WindowsHost } from "../node/flannel-host.ts";
+import type { Lease, LeaseAttributes, LeaseEvent } from "../leases/lease.ts";
 import { Backoff, type Progress, Recurring, done, failed } from "../progress.ts";
-import { VNI_BITS, formatVxlanData, parseVxlanData } from "../vxlan-data.ts";
+import { VNI_BITS, formatVxlanData, parseVxlanData } from "../backends/vxlan-data.ts";
 import {
   type OverlayWish,
   type RemoteSubnet,

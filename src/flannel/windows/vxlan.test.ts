@@ -12,7 +12,7 @@ import {
   remoteSubnetsOf,
   vxlanPeer,
 } from "../../testing/flanneld-world.ts";
-import type { FlannelHost, WindowsHost } from "../flannel-host.ts";
+import type { FlannelHost, WindowsHost } from "../node/flannel-host.ts";
 import { overlayDocument } from "./overlay-network.ts";
 
 const PREFIX = "flannel.alpha.coreos.com";

@@ -1,8 +1,8 @@
 /** What a node publishes about its end of the tunnels, as JSON (control-planes.md §1.4, §1.8). */
-import { isJsonObject, parseJson } from "../cni/json.ts";
-import { type Mac, formatMac, parseMac } from "../net/mac.ts";
-import { ConfigFields } from "./config-fields.ts";
-import { FlannelError, messageOf } from "./flannel-error.ts";
+import { isJsonObject, parseJson } from "../../cni/json.ts";
+import { type Mac, formatMac, parseMac } from "../../net/mac.ts";
+import { ConfigFields } from "../config-fields.ts";
+import { FlannelError, messageOf } from "../flannel-error.ts";
 
 export interface VxlanData {
   readonly vni: number;

@@ -1,16 +1,16 @@
 /** The back end of a type, as the system of the node has it. */
-import type { HcnClient } from "../hcn/client.ts";
+import type { HcnClient } from "../../hcn/client.ts";
 import type { Backend, BackendParts } from "./backend.ts";
-import { ConfigFields } from "./config-fields.ts";
-import { FlannelError } from "./flannel-error.ts";
-import type { FlannelHost } from "./flannel-host.ts";
-import { LINUX_HOST_GW_FIELDS, LinuxHostGwBackend } from "./linux/host-gw-backend.ts";
-import { LinuxVxlanBackend } from "./linux/vxlan-backend.ts";
-import { LINUX_VXLAN_FIELDS } from "./linux/vxlan-options.ts";
-import { WindowsHostGwBackend } from "./windows/host-gw-backend.ts";
-import { WINDOWS_HOST_GW_FIELDS } from "./windows/host-gw-options.ts";
-import { WindowsVxlanBackend } from "./windows/vxlan-backend.ts";
-import { WINDOWS_VXLAN_FIELDS } from "./windows/vxlan-options.ts";
+import { ConfigFields } from "../config-fields.ts";
+import { FlannelError } from "../flannel-error.ts";
+import type { FlannelHost } from "../node/flannel-host.ts";
+import { LINUX_HOST_GW_FIELDS, LinuxHostGwBackend } from "../linux/host-gw-backend.ts";
+import { LinuxVxlanBackend } from "../linux/vxlan-backend.ts";
+import { LINUX_VXLAN_FIELDS } from "../linux/vxlan-options.ts";
+import { WindowsHostGwBackend } from "../windows/host-gw-backend.ts";
+import { WINDOWS_HOST_GW_FIELDS } from "../windows/host-gw-options.ts";
+import { WindowsVxlanBackend } from "../windows/vxlan-backend.ts";
+import { WINDOWS_VXLAN_FIELDS } from "../windows/vxlan-options.ts";
 
 export interface OpenBackendParts extends BackendParts {
   readonly host: FlannelHost;

@@ -1,13 +1,13 @@
 /** How flanneld tells that its network stands: `subnet.env` for the CNI plugin, and word to the store. */
-import { formatSubnetEnv } from "../cni/subnet-env.ts";
-import type { Registration } from "./backend.ts";
-import { messageOf } from "./flannel-error.ts";
+import { formatSubnetEnv } from "../../cni/subnet-env.ts";
+import type { Registration } from "../backends/backend.ts";
+import { messageOf } from "../flannel-error.ts";
 import type { FlannelHost } from "./flannel-host.ts";
-import type { FlannelLog } from "./flannel-log.ts";
-import type { FlanneldOptions } from "./flanneld-options.ts";
-import type { LeaseStore } from "./lease-store.ts";
-import type { NetworkConfig } from "./network-config.ts";
-import { Backoff } from "./progress.ts";
+import type { FlannelLog } from "../flannel-log.ts";
+import type { FlanneldOptions } from "../flanneld-options.ts";
+import type { LeaseStore } from "../leases/lease-store.ts";
+import type { NetworkConfig } from "../network-config.ts";
+import { Backoff } from "../progress.ts";
 import type { SubnetFiles } from "./subnet-file.ts";
 
 export interface ReadinessParts {

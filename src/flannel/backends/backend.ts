@@ -1,13 +1,13 @@
 /** What makes a network of leases: one for each type and operating system. */
-import type { Compat } from "../cni/parameters.ts";
-import { type Finding, FlannelError, findingOf } from "./flannel-error.ts";
-import type { ExternalInterface } from "./flannel-host.ts";
-import type { FlannelLog } from "./flannel-log.ts";
-import type { LeaseStore } from "./lease-store.ts";
-import type { Lease, LeaseAttributes, LeaseEvent } from "./lease.ts";
-import type { NetworkConfig } from "./network-config.ts";
-import { Poll, type Progress, done, failed } from "./progress.ts";
-import type { FlanneldBehaviour } from "./release.ts";
+import type { Compat } from "../../cni/parameters.ts";
+import { type Finding, FlannelError, findingOf } from "../flannel-error.ts";
+import type { ExternalInterface } from "../node/flannel-host.ts";
+import type { FlannelLog } from "../flannel-log.ts";
+import type { LeaseStore } from "../leases/lease-store.ts";
+import type { Lease, LeaseAttributes, LeaseEvent } from "../leases/lease.ts";
+import type { NetworkConfig } from "../network-config.ts";
+import { Poll, type Progress, done, failed } from "../progress.ts";
+import type { FlanneldBehaviour } from "../release.ts";
 
 /** What is known once the network stands. */
 export interface Registration {

@@ -1,11 +1,11 @@
 /** What flanneld puts on a Linux node beside the ways to others: masquerading, forwarding, a route for what no pod has. */
-import type { Prefix } from "../net/prefix.ts";
-import { type Finding, messageOf } from "./flannel-error.ts";
+import type { Prefix } from "../../net/prefix.ts";
+import { type Finding, messageOf } from "../flannel-error.ts";
 import type { FlannelHost, RuleProgram } from "./flannel-host.ts";
-import type { FlannelLog } from "./flannel-log.ts";
-import type { FlanneldOptions } from "./flanneld-options.ts";
-import type { Lease } from "./lease.ts";
-import type { NetworkConfig } from "./network-config.ts";
+import type { FlannelLog } from "../flannel-log.ts";
+import type { FlanneldOptions } from "../flanneld-options.ts";
+import type { Lease } from "../leases/lease.ts";
+import type { NetworkConfig } from "../network-config.ts";
 
 export interface NodeRulesParts {
   readonly host: FlannelHost;

@@ -1,7 +1,7 @@
 /** Which interface leads to the other nodes, and by which address they know this one (control-planes.md §1.1). */
-import type { Ip, IpFamily, Ipv4 } from "../net/ip.ts";
-import { familyOf, formatIp, parseIp } from "../net/ip.ts";
-import { FlannelError, messageOf } from "./flannel-error.ts";
+import type { Ip, IpFamily, Ipv4 } from "../../net/ip.ts";
+import { familyOf, formatIp, parseIp } from "../../net/ip.ts";
+import { FlannelError, messageOf } from "../flannel-error.ts";
 import {
   type ExternalInterface,
   type FlannelHost,
@@ -9,8 +9,8 @@ import {
   firstAddress,
   interfaceWith,
 } from "./flannel-host.ts";
-import type { FlannelLog } from "./flannel-log.ts";
-import type { NetworkConfig } from "./network-config.ts";
+import type { FlannelLog } from "../flannel-log.ts";
+import type { NetworkConfig } from "../network-config.ts";
 
 export interface InterfaceOptions {
   /** Addresses or names, in order. */

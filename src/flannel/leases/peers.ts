@@ -2,11 +2,11 @@
  * The leases of other nodes: which a node knows, and which of them are programmed: all in the reference, those that may
  * be in `better`.
  */
-import type { Compat } from "../cni/parameters.ts";
-import type { Finding } from "./flannel-error.ts";
-import type { FlannelLog } from "./flannel-log.ts";
+import type { Compat } from "../../cni/parameters.ts";
+import type { Finding } from "../flannel-error.ts";
+import type { FlannelLog } from "../flannel-log.ts";
 import { type Lease, type LeaseEvent, equalAttributes, formatSubnets, hasSameSubnets } from "./lease.ts";
-import type { NetworkConfig } from "./network-config.ts";
+import type { NetworkConfig } from "../network-config.ts";
 import { refusePeer } from "./peer-check.ts";
 
 /**

@@ -1,15 +1,15 @@
-import { VirtualClock } from "../base/clock.ts";
-import { Prng } from "../base/prng.ts";
-import { MemoryEtcd } from "../testing/memory-etcd.ts";
-import { MemoryNodes } from "../testing/memory-nodes.ts";
-import { EtcdLeaseStore } from "./etcd/etcd-lease-store.ts";
-import { SubnetRegistry } from "./etcd/subnet-registry.ts";
-import { KeptLog } from "./flannel-log.ts";
-import { annotationsOf } from "./kube/annotations.ts";
-import { KubeLeaseStore } from "./kube/kube-lease-store.ts";
-import { NodeLeases } from "./kube/node-leases.ts";
+import { VirtualClock } from "../../base/clock.ts";
+import { Prng } from "../../base/prng.ts";
+import { MemoryEtcd } from "../../testing/memory-etcd.ts";
+import { MemoryNodes } from "../../testing/memory-nodes.ts";
+import { EtcdLeaseStore } from "../etcd/etcd-lease-store.ts";
+import { SubnetRegistry } from "../etcd/subnet-registry.ts";
+import { KeptLog } from "../flannel-log.ts";
+import { annotationsOf } from "../kube/annotations.ts";
+import { KubeLeaseStore } from "../kube/kube-lease-store.ts";
+import { NodeLeases } from "../kube/node-leases.ts";
 import { type StoreWorld, leaseStoreSuite } from "./lease-store.suite.ts";
-import { parseNetworkConfig } from "./network-config.ts";
+import { parseNetworkConfig } from "../network-config.ts";
 
 const NET_CONF = '{"Network":"10.244.0.0/16","Backend":{"Type":"vxlan","VNI":4096,"Port":4789}}';
 

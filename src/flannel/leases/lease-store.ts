@@ -2,11 +2,11 @@
  * Where leases are kept: Node annotations, or etcd. Both do what upstream's subnet managers do; the contract suite
  * (`lease-store.suite.ts`) holds what they have in common.
  */
-import type { Ip } from "../net/ip.ts";
-import type { Mac } from "../net/mac.ts";
+import type { Ip } from "../../net/ip.ts";
+import type { Mac } from "../../net/mac.ts";
 import type { Lease, LeaseAttributes, LeaseEvent } from "./lease.ts";
-import type { NetworkConfig } from "./network-config.ts";
-import type { Progress } from "./progress.ts";
+import type { NetworkConfig } from "../network-config.ts";
+import type { Progress } from "../progress.ts";
 
 /** Hears what becomes of leases, in order. Calls return at once and throw nothing. */
 export interface LeaseListener {

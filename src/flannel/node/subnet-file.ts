@@ -1,7 +1,7 @@
 /** `subnet.env` on its disk: written when the network stands, and read at the next start (control-planes.md §1.7). */
-import { parseInterfaceAddress, type Prefix, prefixFamily, prefixOf } from "../net/prefix.ts";
-import type { IpFamily } from "../net/ip.ts";
-import type { FlannelLog } from "./flannel-log.ts";
+import { parseInterfaceAddress, type Prefix, prefixFamily, prefixOf } from "../../net/prefix.ts";
+import type { IpFamily } from "../../net/ip.ts";
+import type { FlannelLog } from "../flannel-log.ts";
 
 /** Files of the node. Failing calls reject with an error that says why. */
 export interface SubnetFiles {

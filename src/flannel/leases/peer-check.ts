@@ -2,11 +2,11 @@
  * Whether another node's lease may be programmed. The reference programs whatever it can read; the temper `better` makes
  * no route that would lead packets astray, whoever wrote the lease.
  */
-import { type Ip, formatIp, isMulticastIp } from "../net/ip.ts";
-import { type Prefix, formatPrefix, hostPrefix, prefixCovers, prefixesOverlap } from "../net/prefix.ts";
-import type { Finding } from "./flannel-error.ts";
+import { type Ip, formatIp, isMulticastIp } from "../../net/ip.ts";
+import { type Prefix, formatPrefix, hostPrefix, prefixCovers, prefixesOverlap } from "../../net/prefix.ts";
+import type { Finding } from "../flannel-error.ts";
 import { type Lease, formatSubnets } from "./lease.ts";
-import type { NetworkConfig } from "./network-config.ts";
+import type { NetworkConfig } from "../network-config.ts";
 
 export interface PeerSurroundings {
   readonly config: NetworkConfig;
