@@ -20,8 +20,8 @@ import {
 } from "../src/knowledge/errors/errors-schema.ts";
 import { formatErrorsPage } from "../src/knowledge/errors/format-errors-page.ts";
 import { formatCodesPage } from "../src/knowledge/format-page.ts";
-import { formatRules } from "../src/lint/format-page.ts";
-import { lintSchema } from "../src/lint/format-json.ts";
+import { formatRules } from "../src/lint/report/format-page.ts";
+import { lintSchema } from "../src/lint/report/format-json.ts";
 import { withOutputs } from "./example-output.ts";
 import { entrySchema } from "../src/knowledge/schema.ts";
 

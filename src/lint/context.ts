@@ -6,8 +6,8 @@ import { type WindowsBuild, getProfile, parseProfile } from "../knowledge/profil
 import { type Prefix, hostPrefix, parsePrefix } from "../net/prefix.ts";
 import { parseIp } from "../net/ip.ts";
 import { SERVICE_NAME_LABEL } from "../kube/labels.ts";
-import { flannelRange } from "./cluster-view.ts";
-import type { DocumentKind, LintDocument } from "./document.ts";
+import { flannelRange } from "./views/cluster-view.ts";
+import type { DocumentKind, LintDocument } from "./input/document.ts";
 import {
   type Fields,
   fieldsAt,
@@ -18,9 +18,9 @@ import {
   numberAt,
   textAt,
   valueAt,
-} from "./fields.ts";
-import { type PodView, podView } from "./pods.ts";
-import { objectTypeOf } from "./recognize.ts";
+} from "./input/fields.ts";
+import { type PodView, podView } from "./views/pods.ts";
+import { objectTypeOf } from "./input/recognize.ts";
 
 function meets(expression: unknown, labels: Fields): boolean {
   const key = textAt(expression, "key") ?? "";

@@ -2,7 +2,7 @@
 import type { KnowledgeCode } from "../knowledge/codes.ts";
 import type { Severity } from "../knowledge/entry.ts";
 import type { LintContext } from "./context.ts";
-import type { DocumentKind, LintDocument, Place } from "./document.ts";
+import type { DocumentKind, LintDocument, Place } from "./input/document.ts";
 
 /** What a rule says about one place of a document. */
 export interface RuleFinding {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { lintExample } from "./example-input.ts";
-import type { LintReport } from "./report.ts";
+import { lintExample } from "./report/example-input.ts";
+import type { LintReport } from "./report/report.ts";
 
 const POD = (annotation: string): string => `apiVersion: v1
 kind: Pod

@@ -11,9 +11,9 @@
  */
 import { isKnowledgeCode } from "../knowledge/codes.ts";
 import { readYaml } from "../kube/load/yaml-value.ts";
-import type { LintDocument, Locate, Place } from "./document.ts";
-import { type Fields, fieldsAt, isFields, listAt, textAt, valueAt } from "./fields.ts";
-import { locateInYaml } from "./locate.ts";
+import type { LintDocument, Locate, Place } from "./input/document.ts";
+import { type Fields, fieldsAt, isFields, listAt, textAt, valueAt } from "./input/fields.ts";
+import { locateInYaml } from "./input/locate.ts";
 import type { SourceText } from "../base/source-text.ts";
 
 export const IGNORE_ANNOTATION = "mullion.dev/lint-ignore";

@@ -5,10 +5,10 @@ import { getEntry } from "../../knowledge/catalogue.ts";
 import type { Severity } from "../../knowledge/entry.ts";
 import { PROFILE_NAMES, parseProfile } from "../../knowledge/profiles.ts";
 import { type LintOptions, parseKubernetes } from "../../lint/context.ts";
-import type { PassedBy } from "../../lint/document.ts";
-import { formatText } from "../../lint/format-text.ts";
+import type { PassedBy } from "../../lint/input/document.ts";
+import { formatText } from "../../lint/report/format-text.ts";
 import { lint as lintSources } from "../../lint/lint.ts";
-import type { Finding, LintReport } from "../../lint/report.ts";
+import type { Finding, LintReport } from "../../lint/report/report.ts";
 import { LINT_RULES } from "../../lint/rules/all-rules.ts";
 import { type SourceText, decodeSource } from "../../base/source-text.ts";
 import {
@@ -142,11 +142,11 @@ function atLeast(report: LintReport, severity: Severity): LintReport {
 async function format(report: LintReport, wanted: LintFormat, terminal: Terminal): Promise<string> {
   switch (wanted) {
     case "json":
-      return (await import("../../lint/format-json.ts")).formatJson(report);
+      return (await import("../../lint/report/format-json.ts")).formatJson(report);
     case "sarif":
-      return (await import("../../lint/format-sarif.ts")).formatSarif(report, packageVersion());
+      return (await import("../../lint/report/format-sarif.ts")).formatSarif(report, packageVersion());
     case "junit":
-      return (await import("../../lint/format-junit.ts")).formatJunit(report);
+      return (await import("../../lint/report/format-junit.ts")).formatJunit(report);
     case "text":
       return formatText(report, terminal);
   }

@@ -1,24 +1,24 @@
 /** Every rule. A new file of rules is joined here, and its examples in `all-examples.ts`. */
 import type { LintRule } from "../rule.ts";
-import { CNI_FLANNEL_RULES } from "./cni-flannel.ts";
-import { CNI_IPAM_RULES } from "./cni-ipam.ts";
-import { CNI_POD_RULES } from "./cni-pods.ts";
-import { CNI_POLICY_RULES } from "./cni-policies.ts";
-import { CNI_RANGE_RULES } from "./cni-ranges.ts";
-import { CNI_STRUCTURE_RULES } from "./cni-structure.ts";
+import { CNI_FLANNEL_RULES } from "./cni/cni-flannel.ts";
+import { CNI_IPAM_RULES } from "./cni/cni-ipam.ts";
+import { CNI_POD_RULES } from "./cni/cni-pods.ts";
+import { CNI_POLICY_RULES } from "./cni/cni-policies.ts";
+import { CNI_RANGE_RULES } from "./cni/cni-ranges.ts";
+import { CNI_STRUCTURE_RULES } from "./cni/cni-structure.ts";
 import { FLANNEL_RULES } from "./flannel.ts";
 import { HNS_POLICY_RULES } from "./hns-policies.ts";
 import { HNS_RULES } from "./hns.ts";
 import { JSON_FILE_RULES } from "./json-files.ts";
 import { KUBE_PROXY_OPTION_RULES } from "./kube-proxy-options.ts";
 import { KUBE_PROXY_RULES } from "./kube-proxy.ts";
-import { MANIFEST_RULES } from "./manifests.ts";
-import { NAME_RULES } from "./names.ts";
-import { NETWORK_POLICY_RULES } from "./network-policies.ts";
-import { NODE_RULES } from "./nodes.ts";
-import { POD_RULES } from "./pods.ts";
-import { PROVIDER_RULES } from "./providers.ts";
-import { SERVICE_RULES } from "./services.ts";
+import { MANIFEST_RULES } from "./kubernetes/manifests.ts";
+import { NAME_RULES } from "./kubernetes/names.ts";
+import { NETWORK_POLICY_RULES } from "./kubernetes/network-policies.ts";
+import { NODE_RULES } from "./kubernetes/nodes.ts";
+import { POD_RULES } from "./kubernetes/pods.ts";
+import { PROVIDER_RULES } from "./kubernetes/providers.ts";
+import { SERVICE_RULES } from "./kubernetes/services.ts";
 import { SUBNET_ENV_RULES } from "./subnet-env.ts";
 
 export const LINT_RULES: readonly LintRule[] = Object.freeze([

@@ -1,8 +1,8 @@
 /** Rules over the policies of requests to HNS (hcn.md §3). */
-import { shown } from "../address-ranges.ts";
-import { fieldOf } from "../cni-view.ts";
-import { type Path, keyOf, listAt, numberAt } from "../fields.ts";
-import { type HnsPolicy, type HnsView, hnsText } from "../hns-view.ts";
+import { shown } from "../views/address-ranges.ts";
+import { fieldOf } from "../views/cni-view.ts";
+import { type Path, keyOf, listAt, numberAt } from "../input/fields.ts";
+import { type HnsPolicy, type HnsView, hnsText } from "../views/hns-view.ts";
 import type { LintRule, RuleFinding } from "../rule.ts";
 import { hnsRule } from "./hns.ts";
 

@@ -1,11 +1,11 @@
 /** Rules over requests to HNS: networks, their subnets, and load balancers (hcn.md §2, §4). */
 import { backEndsMaxOf, getProfile } from "../../knowledge/profiles.ts";
-import { parseRange, prefixMeantBy, shown } from "../address-ranges.ts";
-import { fieldOf } from "../cni-view.ts";
+import { parseRange, prefixMeantBy, shown } from "../views/address-ranges.ts";
+import { fieldOf } from "../views/cni-view.ts";
 import type { LintContext } from "../context.ts";
-import type { LintDocument } from "../document.ts";
-import { type Path, isFields, keyOf, listAt, numberAt } from "../fields.ts";
-import { type HnsPolicy, type HnsSubnet, type HnsView, hnsText, hnsView } from "../hns-view.ts";
+import type { LintDocument } from "../input/document.ts";
+import { type Path, isFields, keyOf, listAt, numberAt } from "../input/fields.ts";
+import { type HnsPolicy, type HnsSubnet, type HnsView, hnsText, hnsView } from "../views/hns-view.ts";
 import type { LintRule, RuleFinding } from "../rule.ts";
 
 /** A rule over requests; what HNS gave out is as it is. */

@@ -1,9 +1,9 @@
 /** Rules over the text of CNI configurations and of flannel's net-conf: what Go's JSON reader refuses or misunderstands. */
-import { isPlaceholder, shown } from "../address-ranges.ts";
-import { cniView } from "../cni-view.ts";
-import type { LintDocument } from "../document.ts";
-import { type Path, isFields } from "../fields.ts";
-import type { JsonTrapKind } from "../json-text.ts";
+import { isPlaceholder, shown } from "../views/address-ranges.ts";
+import { cniView } from "../views/cni-view.ts";
+import type { LintDocument } from "../input/document.ts";
+import { type Path, isFields } from "../input/fields.ts";
+import type { JsonTrapKind } from "../input/json-text.ts";
 import type { LintRule, RuleFinding } from "../rule.ts";
 
 const READ_BY_GO = ["cni", "flannel"] as const;

@@ -1,9 +1,9 @@
 /** Rules over kube-proxy's feature gates and flags: what a version or build refuses, and what Windows does not read. */
 import { hnsVersionOf } from "../../knowledge/profiles.ts";
-import { shown } from "../address-ranges.ts";
-import type { LintDocument } from "../document.ts";
-import { fieldsAt, valueAt } from "../fields.ts";
-import { type KubeProxyView, isOn } from "../kube-proxy-view.ts";
+import { shown } from "../views/address-ranges.ts";
+import type { LintDocument } from "../input/document.ts";
+import { fieldsAt, valueAt } from "../input/fields.ts";
+import { type KubeProxyView, isOn } from "../views/kube-proxy-view.ts";
 import type { LintRule, RuleFinding } from "../rule.ts";
 import { atValue, kubeProxyRule } from "./kube-proxy.ts";
 

@@ -2,13 +2,13 @@
 
 import { addToIp, formatIp, parseIp } from "../../net/ip.ts";
 import { lastIp, prefixContains } from "../../net/prefix.ts";
-import { formatRange, isPlaceholder, parseRange, podRangesOf, shown } from "../address-ranges.ts";
-import { keptSourceVips, misnamedNodes } from "../cluster-view.ts";
+import { formatRange, isPlaceholder, parseRange, podRangesOf, shown } from "../views/address-ranges.ts";
+import { keptSourceVips, misnamedNodes } from "../views/cluster-view.ts";
 import type { LintContext } from "../context.ts";
-import type { DocumentKind, LintDocument } from "../document.ts";
-import { valueAt } from "../fields.ts";
-import { namedNetworks } from "../hns-networks.ts";
-import { type KubeProxyView, type OptionView, kubeProxyView, plainOption } from "../kube-proxy-view.ts";
+import type { DocumentKind, LintDocument } from "../input/document.ts";
+import { valueAt } from "../input/fields.ts";
+import { namedNetworks } from "../views/hns-networks.ts";
+import { type KubeProxyView, type OptionView, kubeProxyView, plainOption } from "../views/kube-proxy-view.ts";
 import type { LintRule, RuleFinding } from "../rule.ts";
 
 const BOTH: readonly DocumentKind[] = ["kube-proxy", "kube-proxy-flags"];

@@ -1,8 +1,8 @@
 /** No value of a wrong type breaks a rule: every field of every JSON example is replaced by what does not belong there. */
 import { expect, it } from "vitest";
-import { plainExample } from "../example-input.ts";
-import { type Path, isFields, valueAt } from "../fields.ts";
-import { readJsonText } from "../json-text.ts";
+import { plainExample } from "../report/example-input.ts";
+import { type Path, isFields, valueAt } from "../input/fields.ts";
+import { readJsonText } from "../input/json-text.ts";
 import { lint } from "../lint.ts";
 import { SourceText } from "../../base/source-text.ts";
 import { LINT_EXAMPLES } from "./all-examples.ts";

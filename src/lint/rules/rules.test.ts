@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { getEntry } from "../../knowledge/catalogue.ts";
 import { KNOWLEDGE_CODES } from "../../knowledge/codes.ts";
-import { lintExample, plainExample } from "../example-input.ts";
+import { lintExample, plainExample } from "../report/example-input.ts";
 import { LINT_EXAMPLES } from "./all-examples.ts";
 import { LINT_RULES } from "./all-rules.ts";
 

@@ -1,6 +1,13 @@
 /** Rules over flannel's `subnet.env` (cni.md §3.2, control-planes.md §1.7). */
-import { formatRange, isCovered, isPlaceholder, parseRange, podRangesOf, shown } from "../address-ranges.ts";
-import { textAt } from "../fields.ts";
+import {
+  formatRange,
+  isCovered,
+  isPlaceholder,
+  parseRange,
+  podRangesOf,
+  shown,
+} from "../views/address-ranges.ts";
+import { textAt } from "../input/fields.ts";
 import type { LintRule } from "../rule.ts";
 
 const INCOMPLETE: LintRule = {

@@ -1,0 +1,347 @@
+/** From a file's text to documents of known kinds. What no rule reads is passed by, with the reason. */
+import { LIMITS } from "../../base/limits.ts";
+import type { KnowledgeCode } from "../../knowledge/codes.ts";
+import { KINDS, isKubeKind } from "../../kube/kinds.ts";
+import { findTemplate, holdsTemplate } from "../../kube/load/helm.ts";
+import { splitJson } from "../../kube/load/json-pieces.ts";
+import type { Piece } from "../../kube/load/piece.ts";
+import { splitYaml } from "../../kube/load/yaml-pieces.ts";
+import { readJson, readYaml } from "../../kube/load/yaml-value.ts";
+import type { DocumentKind, LintDocument, PassedBy } from "./document.ts";
+import { readCommandLine, readEnvironmentFile } from "./command-text.ts";
+import { embeddedDocuments } from "./embedded.ts";
+import { type Fields, type Path, isFields, textAt } from "./fields.ts";
+import { readJsonText } from "./json-text.ts";
+import { kindOfJson, titleOf } from "./kinds-of-json.ts";
+import { locateInJson, locateInYaml } from "./locate.ts";
+import type { SourceText } from "../../base/source-text.ts";
+
+/** A fault of a text that keeps a document from being read. */
+export interface TextFinding {
+  readonly source: SourceText;
+  readonly code: KnowledgeCode;
+  readonly offset: number;
+  readonly message: string;
+  readonly fix: string;
+}
+
+/** What one file holds. */
+export interface Recognition {
+  readonly documents: LintDocument[];
+  readonly passedBy: PassedBy[];
+  readonly faults: TextFinding[];
+}
+
+/** What stands for something that a program or a person will put there. */
+const PLACEHOLDER = /<[A-Za-z][\w -]*>|\$\{|[A-Z]+_[A-Z_0-9]*[A-Z]/;
+
+/** Broken YAML that is no fault of its writer, as far as can be told; undefined where it is one. */
+function reasonToPassBy(
+  text: string,
+  faults: readonly { offset: number; message: string }[],
+): string | undefined {
+  const isTemplate = faults.some(({ offset }) => {
+    const start = text.lastIndexOf("\n", offset - 1) + 1;
+    const end = text.indexOf("\n", offset);
+    return PLACEHOLDER.test(text.slice(start, end < 0 ? text.length : end));
+  });
+  if (isTemplate) return "a template whose places nobody has filled in";
+  // Go's reader takes these, and the YAML specification does not.
+  return faults.some(({ message }) => /sufficiently indented|missing closing ['"]quote/.test(message))
+    ? "brackets or quotes go on at the left edge, which not every YAML reader takes"
+    : undefined;
+}
+
+/** Faults of one document that are told: those behind the first are often its consequences. */
+const FAULTS_MAX = 3;
+/** Files that are no YAML, whatever stands at the beginning of their lines. */
+const SCRIPTS = /\.(?:ps1|psm1|cmd|bat|sh|txt|env|md)$/i;
+
+function passBy(into: Recognition, source: SourceText, offset: number, reason: string): void {
+  into.passedBy.push({ file: source.file, line: source.positionOf(offset).line, reason });
+}
+
+/** The type of an object as rules name it: `Service`, or `Rollout.argoproj.io` for what Kubernetes does not bring. */
+export function objectTypeOf(value: Fields): string {
+  const kind = textAt(value, "kind") ?? "";
+  const apiVersion = textAt(value, "apiVersion") ?? "";
+  const group = apiVersion.includes("/") ? (apiVersion.split("/")[0] ?? "") : "";
+  if (isKubeKind(kind)) {
+    const { apiVersion: present, oldVersions } = KINDS[kind];
+    const groups = [present, ...Object.keys(oldVersions)].map((version) =>
+      version.includes("/") ? version.split("/")[0] : "",
+    );
+    return groups.includes(group) ? kind : `${kind}.${group}`;
+  }
+  return group === "" ? kind : `${kind}.${group}`;
+}
+
+const BUILT_IN_GROUP = /^(?:kubeproxy\.config\.k8s\.io)\//;
+
+function kindOfObject(value: Fields): DocumentKind {
+  const apiVersion = textAt(value, "apiVersion") ?? "";
+  if (apiVersion.startsWith("mullion/")) return "cluster";
+  return BUILT_IN_GROUP.test(apiVersion) ? "kube-proxy" : "kubernetes";
+}
+
+function isObject(value: Fields): boolean {
+  return textAt(value, "apiVersion") !== undefined && textAt(value, "kind") !== undefined;
+}
+
+function titleOfObject(value: Fields): string {
+  const namespace = textAt(value, "metadata", "namespace");
+  const name = textAt(value, "metadata", "name") ?? textAt(value, "metadata", "generateName") ?? "";
+  const path = namespace === undefined ? name : `${namespace}/${name}`;
+  return `${textAt(value, "kind") ?? ""} ${path}`.trim();
+}
+
+/** The objects of one value: lists are taken apart. */
+function* objectsIn(value: unknown, root: Path, header: ListHeader | undefined): Generator<[Fields, Path]> {
+  if (!isFields(value)) return;
+  const { kind, items } = value;
+  if (typeof kind === "string" && kind.endsWith("List") && Array.isArray(items)) {
+    const inner = headerOf(value);
+    for (const [index, item] of (items as unknown[]).entries())
+      yield* objectsIn(item, [...root, "items", index], inner);
+    return;
+  }
+  const itemKind = header?.kind.slice(0, -4) ?? "";
+  const isBare =
+    header !== undefined && itemKind !== "" && kind === undefined && value["apiVersion"] === undefined;
+  yield [isBare ? { ...value, apiVersion: header.apiVersion, kind: itemKind } : value, root];
+}
+
+interface ListHeader {
+  readonly apiVersion: unknown;
+  readonly kind: string;
+}
+
+function headerOf(value: unknown): ListHeader | undefined {
+  const kind = textAt(value, "kind");
+  if (!isFields(value) || kind?.endsWith("List") !== true) return undefined;
+  return { apiVersion: value["apiVersion"], kind };
+}
+
+class FileReader {
+  readonly found: Recognition = { documents: [], passedBy: [], faults: [] };
+  private readonly source: SourceText;
+
+  constructor(source: SourceText) {
+    this.source = source;
+  }
+
+  private add(document: LintDocument): void {
+    this.found.documents.push(document);
+    for (const inner of embeddedDocuments(document)) this.found.documents.push(inner);
+  }
+
+  private baseOf(piece: Piece): number {
+    return this.source.offsetAt({ line: piece.line, column: piece.column + 1 });
+  }
+
+  private addObject(piece: Piece, value: Fields, root: Path): void {
+    const base = this.baseOf(piece);
+    const locate =
+      piece.format === "yaml"
+        ? locateInYaml(piece.text, base, root)
+        : locateInJson(() => readJsonText(piece.text).range, base, root);
+    const { source } = this;
+    this.add({
+      kind: kindOfObject(value),
+      source,
+      text: piece.text,
+      value,
+      locate,
+      traps: [],
+      host: undefined,
+      title: titleOfObject(value),
+    });
+  }
+
+  private addFaults(
+    piece: Piece,
+    faults: readonly { code: KnowledgeCode; offset: number; message: string; advice: string }[],
+  ): void {
+    const base = this.baseOf(piece);
+    const template = findTemplate(piece.text);
+    if (template !== undefined || /\{\{|<%|\{%/.test(piece.text)) {
+      passBy(
+        this.found,
+        this.source,
+        base + (template ?? 0),
+        "a template that nobody has rendered (helm template RELEASE CHART)",
+      );
+      return;
+    }
+    if (!/^(?:- +)?[ ]*["']?apiVersion["']?\s*:/m.test(piece.text)) {
+      passBy(
+        this.found,
+        this.source,
+        base,
+        `no Kubernetes object, and not in order: ${faults[0]?.message ?? ""}`,
+      );
+      return;
+    }
+    const reason = reasonToPassBy(piece.text, faults);
+    if (reason !== undefined) {
+      passBy(this.found, this.source, base, reason);
+      return;
+    }
+    for (const { code, offset, message, advice } of faults.slice(0, FAULTS_MAX)) {
+      const { source } = this;
+      this.found.faults.push({ source, code, offset: base + offset, message, fix: advice });
+    }
+  }
+
+  /** Kubernetes objects and their like, in YAML or JSON. */
+  addManifests(pieces: Iterable<Piece>): void {
+    let header: ListHeader | undefined;
+    for (const piece of pieces) {
+      const read = piece.format === "json" ? readJson(piece.text) : readYaml(piece.text);
+      if (piece.item === undefined) header = undefined;
+      if ("faults" in read) {
+        this.addFaults(piece, read.faults);
+        continue;
+      }
+      if (piece.isFrame === true) {
+        header = headerOf(read.values[0]);
+        if (header === undefined) this.addValue(piece, read.values[0], [], undefined);
+        continue;
+      }
+      for (const value of read.values) {
+        const isYamlItem = piece.item !== undefined && piece.format === "yaml" && Array.isArray(value);
+        const item = isYamlItem ? (value as unknown[])[0] : value;
+        if (piece.item === undefined || header !== undefined)
+          this.addValue(piece, item, isYamlItem ? [0] : [], header);
+      }
+    }
+  }
+
+  private addValue(piece: Piece, value: unknown, root: Path, header: ListHeader | undefined): void {
+    if (value === null || value === undefined) return;
+    let count = 0;
+    for (const [object, path] of objectsIn(value, root, header)) {
+      count++;
+      if (isObject(object)) this.addObject(piece, object, path);
+      else this.addUnnamed(piece, object, path);
+    }
+    if (count === 0 && !isFields(value))
+      passBy(this.found, this.source, this.baseOf(piece), "neither an object nor a list of objects");
+  }
+
+  /** A mapping without apiVersion and kind: other YAML, or JSON of another kind that stands among objects. */
+  private addUnnamed(piece: Piece, value: Fields, root: Path): void {
+    const kind = kindOfJson(value, this.source.file);
+    const base = this.baseOf(piece);
+    if (kind === undefined || piece.format !== "json") {
+      passBy(this.found, this.source, base, "no kind of document that lint reads");
+      return;
+    }
+    const range = readJsonText(piece.text).range;
+    this.add({
+      kind,
+      source: this.source,
+      text: piece.text,
+      value,
+      locate: locateInJson(() => range, base, root),
+      traps: [],
+      host: undefined,
+      title: titleOf(kind, value),
+    });
+  }
+
+  /** One value of JSON that is no Kubernetes object: what a node's programs read. True when it was one. */
+  addConfiguration(): boolean {
+    const { source } = this;
+    const read = readJsonText(source.text);
+    if (isFields(read.value) && isObject(read.value)) return false;
+    const list: readonly unknown[] = Array.isArray(read.value) ? read.value : [read.value];
+    const isList = Array.isArray(read.value);
+    let count = 0;
+    for (const [index, value] of list.entries()) {
+      const kind = isFields(value) ? kindOfJson(value, source.file) : undefined;
+      if (kind === undefined || !isFields(value)) continue;
+      count++;
+      this.add({
+        kind,
+        source,
+        text: source.text,
+        value,
+        locate: locateInJson(() => read.range, 0, isList ? [index] : []),
+        traps: read.traps,
+        host: undefined,
+        title: titleOf(kind, value),
+      });
+    }
+    if (count > 0) return true;
+    return this.addBrokenConfiguration(read.traps);
+  }
+
+  /** JSON that could not be read to its end: by its name and its words it may still be known. */
+  private addBrokenConfiguration(traps: LintDocument["traps"]): boolean {
+    const { source } = this;
+    const kind = /\.(?:conf|conflist)(?:\.template)?$/i.test(source.file)
+      ? "cni"
+      : /net-conf[^/]*\.json$/i.test(source.file)
+        ? "flannel"
+        : undefined;
+    const isBroken = traps.some((trap) => trap.kind === "syntax");
+    if (kind === undefined || !isBroken) return false;
+    const template = /\{\{|<%|\{%/.exec(source.text);
+    if (template !== null) {
+      passBy(this.found, source, template.index, "a template that nobody has rendered");
+      return true;
+    }
+    const locate = locateInJson(() => readJsonText(source.text).range, 0, []);
+    this.add({
+      kind,
+      source,
+      text: source.text,
+      value: {},
+      locate,
+      traps,
+      host: undefined,
+      title: `unreadable ${kind} configuration`,
+    });
+    return true;
+  }
+}
+
+/** True for a text that begins as JSON does, past comments and odd blanks. */
+function beginsAsJson(head: string): boolean {
+  return /^(?:[\s\u00a0\ufeff]|\/\/[^\n]*\n|\/\*[^]*?\*\/)*[[{](?!\{)/.test(head);
+}
+
+/** Reads one file. Never throws. */
+export function recognize(source: SourceText): Recognition {
+  const reader = new FileReader(source);
+  const { text } = source;
+  if (text.length > LIMITS.manifestFileCharactersMax) {
+    passBy(reader.found, source, 0, "the file is too large");
+    return reader.found;
+  }
+  const head = text.slice(0, 4_096);
+  if (text.trim() === "") {
+    passBy(reader.found, source, 0, "the file is empty");
+    return reader.found;
+  }
+  const environment = readEnvironmentFile(source);
+  if (environment !== undefined) {
+    reader.found.documents.push(environment);
+    return reader.found;
+  }
+  const isScript = SCRIPTS.test(source.file);
+  if (!isScript && beginsAsJson(head) && !holdsTemplate(head.slice(0, 64))) {
+    const isManifest = /^[\s{[]*"(?:apiVersion|kind)"/.test(head) || /"items"\s*:\s*\[/.test(head);
+    if (!isManifest && reader.addConfiguration()) return reader.found;
+    reader.addManifests(splitJson(text));
+    return reader.found;
+  }
+  const isYaml =
+    /\.ya?ml$/i.test(source.file) || (!isScript && /^(?:apiVersion|kind|items|metadata)\s*:/m.test(text));
+  const commandLine = isYaml ? undefined : readCommandLine(source);
+  if (commandLine !== undefined) reader.found.documents.push(commandLine);
+  else if (isYaml) reader.addManifests(splitYaml(text));
+  else passBy(reader.found, source, 0, "no kind of file that lint reads");
+  return reader.found;
+}

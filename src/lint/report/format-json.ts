@@ -1,0 +1,88 @@
+/** A report as JSON (schemas/lint.v1alpha1.json), and the schema itself. */
+import { KNOWLEDGE_CODES } from "../../knowledge/codes.ts";
+import { pageOf, remedyOf } from "./format-text.ts";
+import type { Finding, LintReport } from "./report.ts";
+
+type Schema = Readonly<Record<string, unknown>>;
+
+function findingJson(finding: Finding): Readonly<Record<string, unknown>> {
+  const { fix, ...rest } = finding;
+  return { ...rest, remedy: fix === "" ? remedyOf(finding.code) : fix, page: pageOf(finding.code) };
+}
+
+export function formatJson(report: LintReport): string {
+  const { findings, suppressed, passedBy, assumptions, counts } = report;
+  const document = {
+    apiVersion: "mullion/v1alpha1",
+    kind: "LintReport",
+    counts,
+    assumptions,
+    findings: findings.map(findingJson),
+    suppressed: suppressed.map(({ finding, reason }) => ({ ...findingJson(finding), reason })),
+    passedBy,
+  };
+  return `${JSON.stringify(document, undefined, 2)}\n`;
+}
+
+const TEXT = { type: "string" } as const;
+const COUNT = { type: "integer", minimum: 0 } as const;
+const PLACE = { type: "integer", minimum: 1 } as const;
+
+function closed(description: string, properties: Readonly<Record<string, Schema>>): Schema {
+  return {
+    type: "object",
+    description,
+    additionalProperties: false,
+    required: Object.keys(properties),
+    properties,
+  };
+}
+
+const FINDING = {
+  code: { enum: [...KNOWLEDGE_CODES] },
+  severity: { enum: ["error", "warning", "info"] },
+  file: TEXT,
+  line: PLACE,
+  column: { ...PLACE, description: "In UTF-16 units, from 1." },
+  endLine: PLACE,
+  endColumn: PLACE,
+  title: { ...TEXT, description: "What it is about: `Deployment shop/web`." },
+  message: { ...TEXT, description: "One sentence without a full stop." },
+  remedy: { ...TEXT, description: "What to write instead." },
+  lineText: TEXT,
+  page: { ...TEXT, description: "Where the code's entry stands in the documentation." },
+} as const;
+
+/** JSON schema, draft 7, of `mullion lint --format json`. */
+export function lintSchema(): Schema {
+  return {
+    $schema: "http://json-schema.org/draft-07/schema#",
+    title: "Mullion lint report",
+    ...closed("What `mullion lint --format json` prints.", {
+      apiVersion: { const: "mullion/v1alpha1" },
+      kind: { const: "LintReport" },
+      counts: closed("How much was read and found.", {
+        files: COUNT,
+        documents: COUNT,
+        error: COUNT,
+        warning: COUNT,
+        info: COUNT,
+      }),
+      assumptions: closed("What the rules were asked about.", {
+        windows: { type: "array", items: TEXT },
+        windowsFrom: TEXT,
+        kubernetes: TEXT,
+        kubernetesFrom: TEXT,
+      }),
+      findings: { type: "array", items: closed("A finding.", FINDING) },
+      suppressed: {
+        type: "array",
+        items: closed("A finding that is suppressed, and why.", { ...FINDING, reason: TEXT }),
+      },
+      passedBy: {
+        type: "array",
+        items: closed("What was not checked, and why.", { file: TEXT, line: PLACE, reason: TEXT }),
+      },
+    }),
+  };
+}

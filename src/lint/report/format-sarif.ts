@@ -1,0 +1,113 @@
+/** A report as SARIF 2.1.0, for code scanning. */
+import { POSIX_PATHS, WINDOWS_PATHS } from "../../base/path-rules.ts";
+import { getEntry } from "../../knowledge/catalogue.ts";
+import type { KnowledgeCode } from "../../knowledge/codes.ts";
+import type { Severity } from "../../knowledge/entry.ts";
+import { pageOf, remedyOf } from "./format-text.ts";
+import type { Finding, LintReport, SuppressedFinding } from "./report.ts";
+
+const SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json";
+
+const LEVELS: Readonly<Record<Severity, string>> = { error: "error", warning: "warning", info: "note" };
+
+/** A path of either kind of system as a URI reference: slashes, and what a URI does not take escaped. */
+export function uriOf(file: string): string {
+  if (POSIX_PATHS.isAbsolute(file)) return POSIX_PATHS.fileUrlOf(file);
+  if (WINDOWS_PATHS.isAbsolute(file)) return WINDOWS_PATHS.fileUrlOf(file);
+  const path = file.replaceAll("\\", "/").replace(/^(?:\.\/)+/, "");
+  return path.split("/").map(encodeURIComponent).join("/");
+}
+
+function ruleOf(code: KnowledgeCode): Readonly<Record<string, unknown>> {
+  const entry = getEntry(code);
+  const remedy = `${entry.cause}\n\n${entry.remedy}`;
+  return {
+    id: code,
+    name: code
+      .split("-")
+      .map((word) => word.charAt(0).toUpperCase() + word.slice(1))
+      .join(""),
+    shortDescription: { text: `${entry.title}.` },
+    fullDescription: { text: entry.cause },
+    help: { text: remedy, markdown: `${remedy}\n\nSee ${pageOf(code)}` },
+    defaultConfiguration: { level: LEVELS[entry.severity ?? "warning"] },
+  };
+}
+
+function regionOf(finding: Finding): Readonly<Record<string, unknown>> {
+  const { line, column, endLine, endColumn, lineText } = finding;
+  return {
+    startLine: line,
+    startColumn: column,
+    endLine,
+    endColumn,
+    ...(lineText === "" ? {} : { snippet: { text: lineText } }),
+  };
+}
+
+function resultOf(
+  finding: Finding,
+  codes: readonly KnowledgeCode[],
+  suppression: Pick<SuppressedFinding, "reason" | "isInSource"> | undefined,
+): Readonly<Record<string, unknown>> {
+  const remedy = finding.fix === "" ? remedyOf(finding.code) : finding.fix;
+  return {
+    ruleId: finding.code,
+    ruleIndex: codes.indexOf(finding.code),
+    level: LEVELS[finding.severity],
+    message: { text: `${finding.message}. ${remedy}`.trim() },
+    locations: [
+      {
+        physicalLocation: {
+          artifactLocation: { uri: uriOf(finding.file) },
+          region: regionOf(finding),
+        },
+        logicalLocations: [{ fullyQualifiedName: finding.title }],
+      },
+    ],
+    // An empty list says that suppressions were looked for and there were none.
+    suppressions:
+      suppression === undefined
+        ? []
+        : [{ kind: suppression.isInSource ? "inSource" : "external", justification: suppression.reason }],
+  };
+}
+
+/** SARIF of a report. `version` is that of the tool. */
+export function formatSarif(report: LintReport, version: string): string {
+  const { findings, suppressed, passedBy } = report;
+  const all = [
+    ...findings.map((finding) => ({ finding, suppression: undefined })),
+    ...suppressed.map(({ finding, ...suppression }) => ({ finding, suppression })),
+  ];
+  const codes = [...new Set(all.map(({ finding }) => finding.code))].toSorted();
+  const log = {
+    $schema: SCHEMA,
+    version: "2.1.0",
+    runs: [
+      {
+        tool: { driver: { name: "mullion lint", version, rules: codes.map(ruleOf) } },
+        columnKind: "utf16CodeUnits",
+        invocations: [
+          {
+            executionSuccessful: true,
+            toolExecutionNotifications: passedBy.map(({ file, line, reason }) => ({
+              level: "note",
+              message: { text: `passed by: ${reason}` },
+              locations: [
+                {
+                  physicalLocation: {
+                    artifactLocation: { uri: uriOf(file) },
+                    region: { startLine: Math.max(line, 1) },
+                  },
+                },
+              ],
+            })),
+          },
+        ],
+        results: all.map(({ finding, suppression }) => resultOf(finding, codes, suppression)),
+      },
+    ],
+  };
+  return `${JSON.stringify(log, undefined, 2)}\n`;
+}

@@ -1,0 +1,105 @@
+/** Rules over flannel's CNI plugin with a delegate for Windows. */
+import { shown } from "../../views/address-ranges.ts";
+import { type CniView, type PluginView, cniView, fieldOf, networkNameOf } from "../../views/cni-view.ts";
+import type { LintContext } from "../../context.ts";
+import { isFields, keyOf } from "../../input/fields.ts";
+import { flannelView, networkNameOfFlannel } from "../../views/flannel-view.ts";
+import type { LintRule } from "../../rule.ts";
+
+/** cni.md §3.1: flannel builds the delegate's configuration from `delegate`, and hands nothing else of its own over. */
+const FOR_THE_DELEGATE = [
+  "dns",
+  "policies",
+  "AdditionalArgs",
+  "apiVersion",
+  "optionalFlags",
+  "loopbackDSR",
+  "endpointMacPrefix",
+];
+
+function flannelsOf({ plugins }: CniView): readonly PluginView[] {
+  return plugins.flatMap(({ flannel }) => flannel ?? []);
+}
+
+const MISPLACED: LintRule = {
+  code: "cni-flannel-field-misplaced",
+  applies: ["cni"],
+  *check(document) {
+    const view = cniView(document);
+    for (const flannel of flannelsOf(view))
+      for (const name of FOR_THE_DELEGATE) {
+        const field = fieldOf(flannel.value, flannel.path, name);
+        if (field !== undefined)
+          yield {
+            at: { path: field.path },
+            message: `flannel does not hand ${shown(name)} over to its delegate`,
+            fix: 'Move it into "delegate".',
+          };
+      }
+    for (const plugin of view.plugins) {
+      const capabilities =
+        plugin.flannel === undefined ? undefined : fieldOf(plugin.value, plugin.path, "capabilities");
+      if (capabilities !== undefined)
+        yield {
+          at: { path: capabilities.path },
+          message: "the runtime looks for capabilities at the flannel plugin, not in its delegate",
+          fix: 'Move "capabilities" out of "delegate".',
+        };
+    }
+  },
+};
+
+/** cni.md §3.1: refused on every operating system. */
+const FORBIDDEN: LintRule = {
+  code: "cni-flannel-delegate-field-forbidden",
+  applies: ["cni"],
+  *check(document) {
+    for (const { type, value, path } of cniView(document).plugins) {
+      const delegate = type === "flannel" ? fieldOf(value, path, "delegate") : undefined;
+      if (delegate === undefined || !isFields(delegate.value)) continue;
+      // flannel looks for these names exactly.
+      for (const name of ["name", "ipam"])
+        if (Object.hasOwn(delegate.value, name))
+          yield {
+            at: { path: [...delegate.path, name] },
+            message: `flannel refuses ${shown(name)} in its delegate, because it sets that itself`,
+            fix: "Take it out.",
+          };
+    }
+  },
+};
+
+/** The names of the HNS networks that flanneld makes, by the net-confs of the input with the wanted back end. */
+function flannelNetworks(context: LintContext, type: string): ReadonlySet<string> {
+  const netConfs = context.ofKind("flannel").filter((document) => flannelView(document).type === type);
+  return new Set(netConfs.flatMap((document) => networkNameOfFlannel(document) ?? []));
+}
+
+/** The back end that a delegate works on. */
+function backendOf({ plugins }: CniView): string {
+  return plugins.some(({ type, flannel }) => flannel !== undefined && type.endsWith("overlay"))
+    ? "vxlan"
+    : "host-gw";
+}
+
+/** cni.md §9.J; users.md G3: names of HNS networks are compared exactly. */
+const NAME_MISMATCH: LintRule = {
+  code: "cni-network-name-mismatch",
+  applies: ["cni"],
+  *check(document, context) {
+    const view = cniView(document);
+    const name = networkNameOf(view);
+    const made = flannelNetworks(context, backendOf(view));
+    if (name === undefined || made.size === 0 || made.has(name) || flannelsOf(view).length === 0) return;
+    // Another configuration fits: this one is an alternative to it.
+    const others = context.ofKind("cni").map(cniView);
+    if (others.some((other) => flannelsOf(other).length > 0 && made.has(networkNameOf(other) ?? ""))) return;
+    yield {
+      at: { path: view.name?.path ?? [keyOf(document.value, "name") ?? "name"], part: "value" },
+      message: `flanneld makes the network ${[...made].map(shown).join(" or ")}, and the plugin looks for ${shown(name)}`,
+      fix: 'Give both the same name: "name" here, and "Name" below "Backend" in net-conf.json.',
+    };
+  },
+};
+
+export const CNI_FLANNEL_RULES: readonly LintRule[] = [MISPLACED, FORBIDDEN, NAME_MISMATCH];

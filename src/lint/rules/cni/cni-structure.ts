@@ -1,0 +1,321 @@
+/** Rules over the shape of CNI configurations: files, names, versions, plugins and capabilities. */
+import { isPlaceholder, shown } from "../../views/address-ranges.ts";
+import {
+  type CniView,
+  MICROSOFT_PLUGINS,
+  type PluginView,
+  UPSTREAM_PLUGINS,
+  cniView,
+  fieldOf,
+  isHnsPlugin,
+  policyListName,
+} from "../../views/cni-view.ts";
+import type { LintContext } from "../../context.ts";
+import { isFields, isTrueAt, keyOf, numberAt } from "../../input/fields.ts";
+import type { LintRule } from "../../rule.ts";
+
+/** A result of a plugin has a version, too; only what names a plugin is a configuration. */
+function isConfiguration({ plugins, isList }: CniView): boolean {
+  return isList || plugins.some(({ type }) => type !== "");
+}
+
+function fileName(path: string): string {
+  return path.split(/[\\/]/).at(-1) ?? path;
+}
+
+function folderOf(path: string): string {
+  return path.slice(0, path.length - fileName(path).length);
+}
+
+/** Folders that a runtime reads: `C:\Program Files\containerd\cni\conf`, `C:\k\cni\config`, `/etc/cni/net.d`. */
+const CONF_FOLDER = /(?:^|[\\/])cni[\\/](?:conf|config|net\.d)[\\/]$/i;
+
+/** cni.md, fact 10: containerd takes the first file by name, and no other. */
+const FOLDER_ORDER: LintRule = {
+  code: "cni-conf-folder-order",
+  applies: ["cni"],
+  *check(document, context) {
+    const { file } = document.source;
+    const folder = folderOf(file);
+    if (document.host !== undefined || !CONF_FOLDER.test(folder)) return;
+    const siblings = context
+      .ofKind("cni")
+      .filter((other) => other.host === undefined && folderOf(other.source.file) === folder);
+    if (!siblings.some((other) => cniView(other).isWindows)) return;
+    const [first = ""] = siblings.map((other) => fileName(other.source.file)).toSorted();
+    if (first === fileName(file)) return;
+    yield {
+      at: { path: ["name"] },
+      message: `this file is never read: containerd takes only ${first}, the first of the folder by name`,
+      fix: `Remove ${first}, or give this file a name that sorts before it.`,
+    };
+  },
+};
+
+/** go-cni reads a `.conflist` as a list and everything else as one plugin. */
+const FILE_ENDING: LintRule = {
+  code: "cni-file-ending-mismatch",
+  applies: ["cni"],
+  *check(document) {
+    const view = cniView(document);
+    const ending = /\.(conf|conflist)$/i.exec(document.source.file)?.[1]?.toLowerCase();
+    if (document.host !== undefined || ending === undefined || !isConfiguration(view)) return;
+    if (ending === "conf" && view.isList)
+      yield {
+        at: { path: ["plugins"] },
+        message: "a file that ends in .conf is read as one plugin, and this one holds a list of plugins",
+        fix: "Rename it to end in .conflist.",
+      };
+    if (ending === "conflist" && !view.isList)
+      yield {
+        at: { path: [keyOf(document.value, "type") ?? "type"] },
+        message: "a file that ends in .conflist is read as a list, and this one has no list of plugins",
+        fix: 'Rename it to end in .conf, or put the plugin into a list: "plugins": [ … ].',
+      };
+  },
+};
+
+const NAME = /^[a-zA-Z0-9][a-zA-Z0-9_.-]*$/;
+
+/** cni.md §1.1, §1.3. */
+const NETWORK_NAME: LintRule = {
+  code: "cni-name-invalid",
+  applies: ["cni"],
+  *check(document) {
+    const view = cniView(document);
+    // Somebody else may give a fragment its name: Multus does.
+    const isFile = /\.conf(?:list)?$/i.test(document.source.file) || view.isWindows;
+    if (document.host !== undefined || !isFile || !isConfiguration(view)) return;
+    if (view.name === undefined)
+      yield {
+        at: { path: [] },
+        message: "the configuration has no name, so no plugin of it can be called",
+        fix: 'Add "name": on Windows it is the name of the HNS network.',
+      };
+    else if (
+      typeof view.name.value !== "string" ||
+      (!NAME.test(view.name.value) && !isPlaceholder(view.name.value))
+    )
+      yield {
+        at: { path: view.name.path, part: "value" },
+        message: `${shown(view.name.value)} is no name of a CNI network: letters, digits, "_", "." and "-" are`,
+      };
+  },
+};
+
+const ALL_VERSIONS = ["0.1.0", "0.2.0", "0.3.0", "0.3.1", "0.4.0", "1.0.0", "1.1.0"];
+
+/** cni.md §1.4. */
+function versionsOf({ type }: PluginView): readonly string[] {
+  if (MICROSOFT_PLUGINS.has(type)) return ["0.2.0", "0.3.0", "0.4.0", "1.0.0"];
+  return type === "azure-vnet" ? ALL_VERSIONS.filter((version) => version !== "1.1.0") : ALL_VERSIONS;
+}
+
+const VERSION: LintRule = {
+  code: "cni-version-not-supported",
+  applies: ["cni"],
+  *check(document) {
+    const view = cniView(document);
+    const version = view.version?.value;
+    if (!isConfiguration(view) || (typeof version === "string" && isPlaceholder(version))) return;
+    for (const plugin of view.plugins) {
+      if (!isHnsPlugin(plugin) && plugin.type !== "azure-vnet") continue;
+      const given = version ?? (plugin.flannel === undefined ? "0.1.0" : "0.2.0");
+      const known = versionsOf(plugin);
+      if (version === undefined && plugin.type === "azure-vnet") continue;
+      if (typeof given === "string" && known.includes(given)) continue;
+      yield {
+        at: { path: view.version?.path ?? [], part: view.version === undefined ? "key" : "value" },
+        message:
+          version === undefined
+            ? `without cniVersion the version is 0.1.0, which ${plugin.type} refuses`
+            : `${plugin.type} does not know cniVersion ${shown(version)}: versions are compared as texts`,
+        fix: `Write one of ${known.join(", ")}.`,
+      };
+    }
+  },
+};
+
+const OLD_NAMES = new Map([
+  ["wincni", "it was replaced by win-bridge and win-overlay"],
+  ["l2bridge", "today's programs are sdnbridge and win-bridge"],
+  ["l2tunnel", "today's program is azure-vnet, and only in Azure"],
+]);
+
+/** cni.md §2.4, §2.5. */
+const OLD_PLUGIN: LintRule = {
+  code: "cni-plugin-name-outdated",
+  applies: ["cni"],
+  *check(document) {
+    for (const { path, value, type } of cniView(document).plugins) {
+      const instead = OLD_NAMES.get(type);
+      if (instead !== undefined)
+        yield {
+          at: { path: [...path, keyOf(value, "type") ?? "type"], part: "value" },
+          message: `no current CNI plugin is called ${type}: ${instead}`,
+        };
+    }
+  },
+};
+
+/** Reference plugins without a build for Windows. */
+const LINUX_PLUGINS = new Set(
+  "bandwidth bridge firewall host-device ipvlan loopback macvlan portmap ptp sbr tuning vlan vrf".split(" "),
+);
+
+const LINUX_PLUGIN: LintRule = {
+  code: "cni-linux-plugin-on-windows",
+  applies: ["cni"],
+  *check(document) {
+    const view = cniView(document);
+    // mullion-netns brings pods of Linux to HNS, and stands beside plugins for Linux.
+    const isForLinux = view.plugins.some(({ type }) => type === "mullion-netns");
+    if (!view.isWindows || !view.isList || isForLinux) return;
+    for (const { path, value, type } of view.plugins)
+      if (LINUX_PLUGINS.has(type))
+        yield {
+          at: { path: [...path, keyOf(value, "type") ?? "type"], part: "value" },
+          message: `the plugin ${type} does not exist for Windows, so every pod fails when its turn comes`,
+          fix:
+            type === "portmap"
+              ? 'Take it out, and declare "portMappings": true at the Windows plugin, which maps ports itself.'
+              : "Take it out of the list for Windows nodes.",
+        };
+  },
+};
+
+/** What a capability's name must have been, when it is none. Runtimes compare names exactly. */
+function meantCapability(name: string): string | undefined {
+  const plain = name.toLowerCase().replace(/[-_]/g, "");
+  if (/^dns(?:cap.*|config|s)?$/.test(plain)) return "dns";
+  if (/^(?:host)?portmap(?:ping)?s?$/.test(plain)) return "portMappings";
+  return undefined;
+}
+
+/** cni.md §1.9: the example files of Microsoft's plugins say `dnsCapabilities`. */
+const CAPABILITY: LintRule = {
+  code: "cni-capability-unknown",
+  applies: ["cni"],
+  *check(document) {
+    for (const { path, value } of cniView(document).plugins) {
+      const misspelt = Object.keys(value).find((key) =>
+        /^(?:capabilites|capabilties|capability)$/i.test(key),
+      );
+      if (misspelt !== undefined)
+        yield {
+          at: { path: [...path, misspelt] },
+          message: `${shown(misspelt)} is no field of a plugin, so no capability is declared`,
+          fix: 'Write "capabilities".',
+        };
+      const capabilities = fieldOf(value, path, "capabilities");
+      if (capabilities === undefined || !isFields(capabilities.value)) continue;
+      for (const name of Object.keys(capabilities.value)) {
+        const meant = meantCapability(name);
+        if (meant !== undefined && meant !== name)
+          yield {
+            at: { path: [...capabilities.path, name] },
+            message: `no runtime knows the capability ${shown(name)}, so the plugin never gets what it stands for`,
+            fix: `Write "${meant}": true.`,
+          };
+      }
+    }
+  },
+};
+
+function* ignoredFields({ type, flannel, value }: PluginView): Generator<readonly [string, string]> {
+  if (UPSTREAM_PLUGINS.has(type)) {
+    yield ["AdditionalArgs", 'Policies stand in "policies" here.'];
+    yield ["optionalFlags", "loopbackDSR is a field of its own here; the other flags do not exist."];
+    yield ["HcnPolicyArgs", 'Since version 1.0.0 all policies stand in "policies".'];
+    yield ["clusterNetworkPrefix", "The range is an exception of the policy OutBoundNAT."];
+    if (type === "win-overlay")
+      yield ["ipMasqNetwork", "win-overlay has ipMasq, for the network's own range."];
+    if (type === "win-bridge" && flannel === undefined && isTrueAt(value, "ipMasq"))
+      yield ["ipMasq", "win-bridge has ipMasqNetwork, or a policy OutBoundNAT."];
+  }
+  if (MICROSOFT_PLUGINS.has(type)) yield ["loopbackDSR", 'It is a flag below "optionalFlags" here.'];
+  if (MICROSOFT_PLUGINS.has(type) || type === "azure-vnet")
+    yield ["policies", 'Policies stand in "AdditionalArgs" here.'];
+}
+
+/** cni.md §2.1, §2.2, §2.4; kubernetes#65016. */
+const FIELD_IGNORED: LintRule = {
+  code: "cni-field-ignored",
+  applies: ["cni"],
+  *check(document) {
+    for (const plugin of cniView(document).plugins)
+      for (const [name, fix] of ignoredFields(plugin)) {
+        const found = fieldOf(plugin.value, plugin.path, name);
+        if (found !== undefined && name !== policyListName(plugin.type))
+          yield { at: { path: found.path }, message: `${plugin.type} does not read ${shown(name)}`, fix };
+      }
+  },
+};
+
+/** cni.md, fact 2. Nodes up to Kubernetes 1.23 could run Docker, for which the old way was right. */
+const API_VERSION: LintRule = {
+  code: "cni-api-version-missing",
+  applies: ["cni"],
+  *check(document, context) {
+    for (const { path, value, type } of cniView(document).plugins) {
+      if (!UPSTREAM_PLUGINS.has(type)) continue;
+      const field = fieldOf(value, path, "apiVersion");
+      if (field !== undefined && numberAt(field.value) === 2) {
+        if (typeof field.value === "number") continue;
+        yield {
+          at: { path: field.path, part: "value" },
+          message: `apiVersion is a number: the text ${shown(field.value)} is refused by ${type}`,
+          fix: "Write 2 without quotes.",
+          severity: "error",
+        };
+        continue;
+      }
+      yield {
+        at: field === undefined ? { path } : { path: field.path, part: "value" },
+        message: `${type} makes no endpoints for containerd unless its apiVersion is 2`,
+        fix: 'Add "apiVersion": 2 to this object, and write its policies as {"Type": …, "Settings": {…}}.',
+        severity: isWithoutDocker(context) ? "error" : "warning",
+      };
+    }
+  },
+};
+
+function isWithoutDocker({ kubernetes }: LintContext): boolean {
+  return kubernetes.origin !== "assumed" && kubernetes.minor >= 24;
+}
+
+const MAC_PREFIX = /^[0-9a-f]{2}-[0-9a-f]{2}$/i;
+
+/** cni.md §2.3, row B4. */
+const ENDPOINT_MAC_PREFIX: LintRule = {
+  code: "cni-endpoint-mac-prefix-invalid",
+  applies: ["cni"],
+  *check(document) {
+    for (const { path, value, type } of cniView(document).plugins) {
+      const field = type === "win-overlay" ? fieldOf(value, path, "endpointMacPrefix") : undefined;
+      if (field === undefined || (typeof field.value === "string" && isUsable(field.value))) continue;
+      yield {
+        at: { path: field.path, part: "value" },
+        message: `${shown(field.value)} is no beginning of a MAC address`,
+        fix: 'Write two bytes with a hyphen between them: "0E-2A".',
+      };
+    }
+  },
+};
+
+function isUsable(prefix: string): boolean {
+  return MAC_PREFIX.test(prefix) || isPlaceholder(prefix);
+}
+
+export const CNI_STRUCTURE_RULES: readonly LintRule[] = [
+  FOLDER_ORDER,
+  FILE_ENDING,
+  NETWORK_NAME,
+  VERSION,
+  OLD_PLUGIN,
+  LINUX_PLUGIN,
+  CAPABILITY,
+  FIELD_IGNORED,
+  API_VERSION,
+  ENDPOINT_MAC_PREFIX,
+];

@@ -1,0 +1,106 @@
+/** What Kubernetes itself would refuse, and traps of a text that an editor does not show. */
+import { KINDS, isKubeKind } from "../../../kube/kinds.ts";
+import { convertOld } from "../../../kube/load/convert-old.ts";
+import { FieldFaults } from "../../../kube/load/field-check.ts";
+import { stepsOf } from "../../../kube/load/field-path.ts";
+import { checkObject } from "../../../kube/load/kind-checks.ts";
+import { parseClusterFile } from "../../../cluster/file/parse-cluster-file.ts";
+import { type Path, isFields, textAt } from "../../input/fields.ts";
+import { objectTypeOf } from "../../input/recognize.ts";
+import type { LintRule, RuleFinding } from "../../rule.ts";
+
+/** A text that somebody, or some tool, will still replace. */
+const PLACEHOLDER = /\{\{|\$[{(A-Za-z_]|<[A-Za-z]|__[A-Z]|%[A-Z_]+%|[A-Z]+_[A-Z]+|^[A-Z_]+$/;
+
+/**
+ * Values that an API server refuses. A field that is missing is no fault here: patches and fragments lack most of them.
+ */
+const INVALID_VALUE: LintRule = {
+  code: "manifest-invalid-value",
+  applies: ["kubernetes"],
+  objects: Object.keys(KINDS),
+  *check(document): Iterable<RuleFinding> {
+    const kind = objectTypeOf(document.value);
+    if (!isKubeKind(kind)) return;
+    const faults = new FieldFaults();
+    checkObject(kind, convertOld(kind, document.value), faults);
+    for (const { code, path, message, advice, text } of faults.list)
+      if (code === "manifest-invalid-value" && (text === undefined || !PLACEHOLDER.test(text)))
+        yield { at: { path: stepsOf(path) }, message, fix: advice };
+  },
+};
+
+const OLD_VERSION: LintRule = {
+  code: "manifest-old-version",
+  applies: ["kubernetes"],
+  objects: Object.keys(KINDS),
+  *check({ value }, { kubernetes }): Iterable<RuleFinding> {
+    const kind = objectTypeOf(value);
+    const version = textAt(value, "apiVersion") ?? "";
+    if (!isKubeKind(kind)) return;
+    const removed = KINDS[kind].oldVersions[version];
+    if (removed === undefined || kubernetes.minor < Number(removed.split(".")[1])) return;
+    yield {
+      at: { path: ["apiVersion"] },
+      message: `${version} of ${kind} was removed in Kubernetes ${removed}`,
+      fix: `Write apiVersion: ${KINDS[kind].apiVersion}.`,
+    };
+  },
+};
+
+/** Blanks that look like blanks and are none to YAML. */
+const ODD_BLANK = /[\u00a0\u2007\u202f\u200b\ufeff]/;
+
+function* oddBlanksIn(value: unknown, path: Path): Generator<RuleFinding> {
+  if (typeof value === "string") {
+    // Inside a longer text, or in a text of several lines, it may be meant.
+    const isEdge = ODD_BLANK.test(value.slice(0, 1)) || ODD_BLANK.test(value.slice(-1));
+    if (isEdge && !value.includes("\n"))
+      yield {
+        at: { path },
+        message: "the value begins or ends with a blank that is none (a no-break space)",
+      };
+    return;
+  }
+  if (Array.isArray(value))
+    for (const [index, item] of (value as unknown[]).entries()) yield* oddBlanksIn(item, [...path, index]);
+  else if (isFields(value))
+    for (const [name, field] of Object.entries(value)) {
+      if (ODD_BLANK.test(name))
+        yield {
+          at: { path: [...path, name] },
+          message: "the field's name holds a blank that is none (a no-break space)",
+        };
+      yield* oddBlanksIn(field, [...path, name]);
+    }
+}
+
+const NO_BREAK_SPACE: LintRule = {
+  code: "manifest-no-break-space",
+  applies: ["kubernetes", "cluster", "kube-proxy"],
+  *check({ value, text }): Iterable<RuleFinding> {
+    if (ODD_BLANK.test(text)) yield* oddBlanksIn(value, []);
+  },
+};
+
+/** A cluster file's own faults, each with its own code. */
+const CLUSTER_FILE: LintRule = {
+  code: "cluster-file-invalid-value",
+  applies: ["cluster"],
+  *check(document): Iterable<RuleFinding> {
+    const parsed = parseClusterFile(document.text, document.source.file);
+    if (!("problems" in parsed)) return;
+    for (const { code, line, column, message, path, advice } of parsed.problems) {
+      const offset = offsetIn(document.text, line, column);
+      yield { at: { offset }, code, message: path === "" ? message : `${path}: ${message}`, fix: advice };
+    }
+  },
+};
+
+function offsetIn(text: string, line: number, column: number): number {
+  let start = 0;
+  for (let at = 1; at < line; at++) start = text.indexOf("\n", start) + 1;
+  return start + column - 1;
+}
+
+export const MANIFEST_RULES: readonly LintRule[] = [INVALID_VALUE, OLD_VERSION, NO_BREAK_SPACE, CLUSTER_FILE];

@@ -1,0 +1,126 @@
+/** NetworkPolicies that select Windows pods. */
+import { parseIp } from "../../../net/ip.ts";
+import { parsePrefix, prefixContains, prefixCovers } from "../../../net/prefix.ts";
+import type { LintContext } from "../../context.ts";
+import type { LintDocument } from "../../input/document.ts";
+import { type Path, listAt, numberAt, textAt, valueAt } from "../../input/fields.ts";
+import type { LintRule, RuleFinding } from "../../rule.ts";
+
+type CheckPolicy = (policy: LintDocument, context: LintContext) => Iterable<RuleFinding>;
+
+/** A rule over policies that select a Windows pod of the input. */
+function policies(code: LintRule["code"], check: CheckPolicy): LintRule {
+  return {
+    code,
+    applies: ["kubernetes"],
+    objects: ["NetworkPolicy"],
+    *check(document: LintDocument, context: LintContext): Iterable<RuleFinding> {
+      const namespace = textAt(document.value, "metadata", "namespace") ?? "default";
+      const pods = context.podsSelectedBy(valueAt(document.value, "spec", "podSelector"), namespace);
+      // Antrea and ovn-kubernetes have engines of their own, in which none of this is a limit.
+      if (context.plugins.has("antrea")) return;
+      const isForWindows =
+        pods.length === 0 ? context.isToldWindows : pods.some((pod) => context.isForWindows(pod));
+      if (isForWindows) yield* check(document, context);
+    },
+  };
+}
+
+interface Part {
+  readonly value: unknown;
+  readonly path: Path;
+}
+
+function* partsOf(
+  policy: LintDocument,
+  field: "ports" | "peers",
+): Generator<Part & { readonly isEgress: boolean }> {
+  for (const direction of ["ingress", "egress"])
+    for (const [rule, body] of listAt(policy.value, "spec", direction).entries()) {
+      const name = field === "ports" ? "ports" : direction === "ingress" ? "from" : "to";
+      for (const [index, value] of listAt(body, name).entries())
+        yield { value, path: ["spec", direction, rule, name, index], isEgress: direction === "egress" };
+    }
+}
+
+const NAMED_PORT = policies("network-policy-named-port", function* (policy) {
+  for (const { value, path } of partsOf(policy, "ports")) {
+    const port = textAt(value, "port");
+    if (port !== undefined && !/^\d+$/.test(port))
+      yield {
+        at: { path: [...path, "port"] },
+        message: `the port named ${port} has no number in ACLs of Windows, so this rule is left out there`,
+      };
+  }
+});
+
+const SCTP = policies("network-policy-sctp", function* (policy) {
+  for (const { value, path } of partsOf(policy, "ports"))
+    if (textAt(value, "protocol") === "SCTP")
+      yield {
+        at: { path: [...path, "protocol"] },
+        message: "there is no SCTP on Windows, and Azure NPM refuses a policy with it",
+      };
+});
+
+/** From so many ports on a list of them is worth a word. */
+const PORTS_MANY = 1_000;
+
+const PORT_RANGE = policies("network-policy-wide-port-range", function* (policy) {
+  for (const { value, path } of partsOf(policy, "ports")) {
+    const [first, last] = [numberAt(value, "port"), numberAt(value, "endPort")];
+    if (first === undefined || last === undefined || last - first < PORTS_MANY) continue;
+    yield {
+      at: { path: [...path, "endPort"] },
+      message: `Azure NPM writes these ${last - first + 1} ports one by one into an ACL of Windows`,
+    };
+  }
+});
+
+const EXCEPT = policies("network-policy-except", function* (policy) {
+  for (const { value, path } of partsOf(policy, "peers"))
+    if (listAt(value, "ipBlock", "except").length > 0)
+      yield {
+        at: { path: [...path, "ipBlock", "except"] },
+        message: "ACLs of Windows know no exception: agents leave this out, or refuse the policy",
+      };
+});
+
+const IPV6 = policies("network-policy-ipv6", function* (policy) {
+  for (const { value, path } of partsOf(policy, "peers")) {
+    const cidr = textAt(value, "ipBlock", "cidr");
+    if (cidr?.includes(":") === true)
+      yield {
+        at: { path: [...path, "ipBlock", "cidr"] },
+        message: `no ACL is written for ${cidr}: agents on Windows know IPv4 only`,
+      };
+  }
+});
+
+/** dataplane.md §4.5. A range that is exactly a Service's address, or lies in the Services' range. */
+const SERVICE_ADDRESS = policies("network-policy-service-address", function* (policy, context) {
+  for (const { value, path, isEgress } of partsOf(policy, "peers")) {
+    const prefix = parsePrefix(textAt(value, "ipBlock", "cidr") ?? "");
+    if (!isEgress || prefix === undefined) continue;
+    const range = context.ranges.services.find((known) => prefixCovers(known.prefix, prefix));
+    const service = context.objects("Service").find(({ value: each }) => {
+      const ip = parseIp(textAt(each, "spec", "clusterIP") ?? "");
+      return ip !== undefined && prefixContains(prefix, ip) && prefix.length === 32;
+    });
+    if (range === undefined && service === undefined) continue;
+    const what = service === undefined ? `the range of Services (${range?.from ?? ""})` : service.title;
+    yield {
+      at: { path: [...path, "ipBlock", "cidr"] },
+      message: `this is an address of ${what}, and policies see the pod's address behind it`,
+    };
+  }
+});
+
+export const NETWORK_POLICY_RULES: readonly LintRule[] = [
+  NAMED_PORT,
+  SCTP,
+  PORT_RANGE,
+  EXCEPT,
+  IPV6,
+  SERVICE_ADDRESS,
+];

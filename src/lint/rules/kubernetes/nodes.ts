@@ -1,0 +1,255 @@
+/** Node objects: builds that are known to be broken, addresses, ranges, what flannel wrote on them. */
+import { type WindowsBuild, parseProfile, updateRevision } from "../../../knowledge/profiles.ts";
+import { type Ip, familyOf, formatIp, parseIp } from "../../../net/ip.ts";
+import {
+  type Prefix,
+  formatPrefix,
+  parsePrefix,
+  prefixContains,
+  prefixesOverlap,
+} from "../../../net/prefix.ts";
+import { type LintContext, buildOfNode, osOfNode } from "../../context.ts";
+import type { LintDocument } from "../../input/document.ts";
+import { type Fields, type Path, isFields, listAt, numberAt, textAt } from "../../input/fields.ts";
+import { readJsonText } from "../../input/json-text.ts";
+import type { LintRule, RuleFinding } from "../../rule.ts";
+
+type CheckNode = (node: LintDocument, context: LintContext) => Iterable<RuleFinding>;
+
+function anyNodes(code: LintRule["code"], check: CheckNode): LintRule {
+  return { code, applies: ["kubernetes"], objects: ["Node"], check };
+}
+
+function windowsNodes(code: LintRule["code"], check: CheckNode): LintRule {
+  return anyNodes(code, function* (node, context) {
+    if (osOfNode(node.value) === "windows") yield* check(node, context);
+  });
+}
+
+const KERNEL: Path = ["status", "nodeInfo", "kernelVersion"];
+
+/** Where a Node says its build. */
+function buildPath(node: Fields): Path {
+  return textAt(node, ...KERNEL) === undefined
+    ? ["metadata", "labels", "node.kubernetes.io/windows-build"]
+    : KERNEL;
+}
+
+function buildText(node: Fields): string | undefined {
+  return textAt(node, ...buildPath(node));
+}
+
+const OLD_BUILD = windowsNodes("windows-build-unsupported", function* (node) {
+  const text = buildText(node.value);
+  if (text === undefined || !/^10\.0\.\d{5}(?:\.\d+)?/.test(text) || parseProfile(text) !== undefined) return;
+  yield {
+    at: { path: buildPath(node.value) },
+    message: `build ${text} is older than Windows Server 2019 (10.0.17763)`,
+  };
+});
+
+/** A rule over Windows nodes whose revision is known. */
+function revisions(
+  code: LintRule["code"],
+  say: (build: WindowsBuild, revision: number, context: LintContext) => string | undefined,
+): LintRule {
+  return windowsNodes(code, function* (node, context) {
+    const build = buildOfNode(node.value);
+    if (build?.revision === undefined) return;
+    const message = say(build, build.revision, context);
+    if (message !== undefined) yield { at: { path: buildPath(node.value) }, message };
+  });
+}
+
+/** users.md G19. */
+const SOCKETS = revisions("windows-update-denies-sockets", ({ profile }, revision) => {
+  const isBroken =
+    profile.name === "ws2022" &&
+    revision >= updateRevision("KB5040437") &&
+    revision < updateRevision("KB5044281");
+  return isBroken
+    ? `with build 20348.${revision} programs in pods cannot open sockets on many set-ups`
+    : undefined;
+});
+
+/** Revisions of build 17763: the updates of August 2020 (KB4565349) and of October 2020 (KB4577668). */
+const DECAP_BROKEN = 1_397;
+const DECAP_MENDED = 1_518;
+
+const DECAP = revisions("windows-update-drops-overlay-rules", ({ profile }, revision, context) => {
+  const isBroken = profile.name === "ws2019" && revision >= DECAP_BROKEN && revision < DECAP_MENDED;
+  if (!isBroken || !context.isOverlay) return undefined;
+  return `with build 17763.${revision} a restart of HNS loses the rules that unpack VXLAN`;
+});
+
+const OVERLAY_UPDATE = revisions("overlay-needs-windows-update", ({ profile }, revision, context) => {
+  const isOld = profile.name === "ws2019" && revision < updateRevision("KB4489899");
+  if (!isOld || !context.isOverlay) return undefined;
+  return `build 17763.${revision} cannot carry the overlay network that this input configures`;
+});
+
+const L2BRIDGE = revisions("l2bridge-broken-with-dsr", ({ profile }, revision, context) => {
+  const isConcerned = profile.name === "ws2022" && revision >= updateRevision("KB5005619");
+  const isBridge = ["win-bridge", "sdnbridge"].some((plugin) => context.plugins.has(plugin));
+  if (!isConcerned || !isBridge || context.kubeProxy.enableDSR !== true) return undefined;
+  return `the documentation lists pod to pod on l2bridge as broken with 20348.${revision} and DSR`;
+});
+
+interface NodeAddress {
+  readonly ip: Ip;
+  readonly path: Path;
+}
+
+function addressesOf(node: Fields): readonly NodeAddress[] {
+  return listAt(node, "status", "addresses").flatMap((address, index) => {
+    const ip =
+      textAt(address, "type") === "InternalIP" ? parseIp(textAt(address, "address") ?? "") : undefined;
+    return ip === undefined ? [] : [{ ip, path: ["status", "addresses", index, "address"] }];
+  });
+}
+
+const LINK_LOCAL = parsePrefix("169.254.0.0/16");
+
+const ADDRESS = windowsNodes("node-address-link-local", function* ({ value }) {
+  for (const { ip, path } of addressesOf(value))
+    if (LINK_LOCAL !== undefined && prefixContains(LINK_LOCAL, ip))
+      yield {
+        at: { path },
+        message: `${formatIp(ip)} is no address that others can reach: the adapter gave it to itself`,
+      };
+});
+
+interface NodeRange {
+  readonly prefix: Prefix;
+  readonly path: Path;
+}
+
+function rangesOf(node: Fields): readonly NodeRange[] {
+  const list = listAt(node, "spec", "podCIDRs").map((text, index) => ({
+    text,
+    path: ["spec", "podCIDRs", index],
+  }));
+  const all = list.length > 0 ? list : [{ text: textAt(node, "spec", "podCIDR"), path: ["spec", "podCIDR"] }];
+  return all.flatMap(({ text, path }) => {
+    const prefix = typeof text === "string" ? parsePrefix(text) : undefined;
+    return prefix === undefined ? [] : [{ prefix, path }];
+  });
+}
+
+/** Only told at the later one of two nodes. */
+const OVERLAP = anyNodes("node-ranges-overlap", function* (node, context) {
+  if (!context.hasWindows) return;
+  for (const { prefix, path } of rangesOf(node.value))
+    for (const other of context.objects("Node")) {
+      if (other === node) break;
+      const found = rangesOf(other.value).find((range) => prefixesOverlap(range.prefix, prefix));
+      if (found !== undefined)
+        yield {
+          at: { path },
+          message: `${formatPrefix(prefix)} overlaps with ${formatPrefix(found.prefix)} of ${other.title}`,
+        };
+    }
+});
+
+function holdsNode(code: LintRule["code"], which: "services" | "pods", what: string): LintRule {
+  return anyNodes(code, function* ({ value }, context) {
+    if (!context.hasWindows) return;
+    for (const { ip, path } of addressesOf(value)) {
+      const range = context.ranges[which].find(
+        ({ prefix, mayHoldNodes }) => !mayHoldNodes && prefixContains(prefix, ip),
+      );
+      if (range !== undefined)
+        yield {
+          at: { path },
+          message: `${formatIp(ip)} lies in the range of ${what} ${formatPrefix(range.prefix)} (${range.from})`,
+        };
+    }
+  });
+}
+
+const IN_SERVICES = holdsNode("service-range-holds-node", "services", "Services");
+const IN_PODS = holdsNode("pod-range-holds-node", "pods", "pods");
+
+const IPV6_ONLY = windowsNodes("node-ipv6-only", function* ({ value }) {
+  const addresses = addressesOf(value);
+  const [first] = addresses;
+  if (first !== undefined && addresses.every(({ ip }) => familyOf(ip) === 6))
+    yield { at: { path: first.path }, message: "this Windows node has addresses of IPv6 only" };
+  const ranges = rangesOf(value);
+  const [range] = ranges;
+  if (range !== undefined && ranges.every(({ prefix }) => familyOf(prefix.address) === 6))
+    yield {
+      at: { path: range.path },
+      message: "the pods of this Windows node would have addresses of IPv6 only",
+    };
+});
+
+/** From this build on an overlay carries IPv6, as Microsoft announced (dataplane.md §2.11). */
+export const OVERLAY_IPV6_BUILD = 22_410;
+
+const OVERLAY_IPV6 = windowsNodes("overlay-without-ipv6", function* ({ value }, context) {
+  const ranges = rangesOf(value);
+  const second = ranges.find(({ prefix }) => familyOf(prefix.address) === 6);
+  const isNew = (buildOfNode(value)?.profile.build ?? 0) >= OVERLAY_IPV6_BUILD;
+  if (second === undefined || ranges.length < 2 || !context.isOverlay || isNew) return;
+  yield {
+    at: { path: second.path },
+    message: `overlay networks of Windows carry no IPv6, so ${formatPrefix(second.prefix)} is of no use here`,
+  };
+});
+
+const BACKEND_DATA: Path = ["metadata", "annotations", "flannel.alpha.coreos.com/backend-data"];
+/** The lowest identifier that Windows can use. */
+const IDENTIFIER_MIN = 4_096;
+
+function identifierOf(node: Fields): number | undefined {
+  const text = textAt(node, ...BACKEND_DATA);
+  const { value } = readJsonText(text ?? "");
+  return isFields(value) ? numberAt(value, "VNI") : undefined;
+}
+
+/** users.md G4. Told at each node whose identifier Windows cannot use, or which is not that of the Windows nodes. */
+const IDENTIFIERS = anyNodes("vxlan-identifiers-differ", function* ({ value }, context) {
+  const identifier = identifierOf(value);
+  if (identifier === undefined || !context.hasWindows) return;
+  const windows = context
+    .objects("Node")
+    .filter((node) => osOfNode(node.value) === "windows")
+    .flatMap((node) => identifierOf(node.value) ?? []);
+  const [wanted] = windows;
+  const at = { path: BACKEND_DATA };
+  if (wanted !== undefined && identifier !== wanted)
+    yield { at, message: `this node uses VNI ${identifier}, and the Windows nodes use ${wanted}` };
+  else if (identifier < IDENTIFIER_MIN)
+    yield { at, message: `VNI ${identifier} is below ${IDENTIFIER_MIN}, and Windows can use none that is` };
+});
+
+const PUBLIC_IP: Path = ["metadata", "annotations", "flannel.alpha.coreos.com/public-ip"];
+const OVERWRITE = "flannel.alpha.coreos.com/public-ip-overwrite";
+
+const FLANNEL_ADDRESS = windowsNodes("flannel-address-differs", function* ({ value }) {
+  const ip = parseIp(textAt(value, ...PUBLIC_IP) ?? "");
+  const addresses = listAt(value, "status", "addresses").map((address) => textAt(address, "address"));
+  if (ip === undefined || addresses.length === 0 || addresses.includes(formatIp(ip))) return;
+  if (textAt(value, "metadata", "annotations", OVERWRITE) !== undefined) return;
+  yield {
+    at: { path: PUBLIC_IP },
+    message: `flannel tells others ${formatIp(ip)}, which is no address of this node`,
+  };
+});
+
+export const NODE_RULES: readonly LintRule[] = [
+  OLD_BUILD,
+  SOCKETS,
+  DECAP,
+  OVERLAY_UPDATE,
+  L2BRIDGE,
+  ADDRESS,
+  OVERLAP,
+  IN_SERVICES,
+  IN_PODS,
+  IPV6_ONLY,
+  OVERLAY_IPV6,
+  IDENTIFIERS,
+  FLANNEL_ADDRESS,
+];

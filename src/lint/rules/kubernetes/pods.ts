@@ -1,0 +1,250 @@
+/** Rules over pods and their templates. */
+import { type Path, isTrueAt, listAt, numberAt, textAt, valueAt } from "../../input/fields.ts";
+import { type ContainerView, type PodView, isWindowsImage } from "../../views/pods.ts";
+import type { LintContext } from "../../context.ts";
+import type { LintDocument } from "../../input/document.ts";
+import type { LintRule, RuleFinding } from "../../rule.ts";
+
+type CheckPod = (pod: PodView, context: LintContext) => Iterable<RuleFinding>;
+
+/** A rule over pods that are for Windows. */
+function windowsPods(code: LintRule["code"], check: CheckPod): LintRule {
+  return {
+    code,
+    applies: ["kubernetes"],
+    *check(document: LintDocument, context: LintContext): Iterable<RuleFinding> {
+      const pod = context.windowsPodOf(document);
+      if (pod !== undefined) yield* check(pod, context);
+    },
+  };
+}
+
+/** windows-networking-documentation.md §8; HostProcess pods are the exception. */
+const HOST_NETWORK = windowsPods("host-network-unsupported", function* (pod) {
+  if (pod.isHostProcess || !isTrueAt(pod.spec, "hostNetwork")) return;
+  yield {
+    at: { path: [...pod.path, "hostNetwork"] },
+    message: "hostNetwork does not exist for containers on Windows, unless they are HostProcess containers",
+  };
+});
+
+/** windows-networking-documentation.md §6. A HostProcess pod has the node's names in any case. */
+const HOST_NETWORK_DNS = windowsPods("dns-host-network-policy-unsupported", function* (pod) {
+  if (pod.isHostProcess || textAt(pod.spec, "dnsPolicy") !== "ClusterFirstWithHostNet") return;
+  yield {
+    at: { path: [...pod.path, "dnsPolicy"] },
+    message: "dnsPolicy ClusterFirstWithHostNet is not supported on Windows",
+    fix: "Write ClusterFirst, or leave dnsPolicy out.",
+  };
+});
+
+/** Kubernetes' validation of HostProcess pods. */
+const HOST_PROCESS_NETWORK = windowsPods("host-process-without-host-network", function* (pod) {
+  if (!pod.isHostProcess || isTrueAt(pod.spec, "hostNetwork")) return;
+  yield {
+    at: {
+      path: [...pod.path, valueAt(pod.spec, "hostNetwork") === undefined ? "containers" : "hostNetwork"],
+    },
+    message: "a HostProcess pod must say hostNetwork: true, and this one does not",
+  };
+});
+
+const HOST_PROCESS_PATH: Path = ["securityContext", "windowsOptions", "hostProcess"];
+
+/** A container's own word counts, then the pod's. */
+function isHostProcess(container: ContainerView, pod: PodView): boolean {
+  const own = valueAt(container.value, ...HOST_PROCESS_PATH);
+  return own === undefined ? isTrueAt(pod.spec, ...HOST_PROCESS_PATH) : own === true;
+}
+
+const HOST_PROCESS_MIXED = windowsPods("host-process-mixed-with-others", function* (pod) {
+  const [first] = pod.containers;
+  if (!pod.isHostProcess || first === undefined) return;
+  const others = pod.containers.filter((container) => !isHostProcess(container, pod));
+  if (others.length === pod.containers.length) return;
+  for (const container of others)
+    yield {
+      at: { path: [...container.path, "name"] },
+      message: `the container ${container.name} is no HostProcess container, and others of this pod are`,
+    };
+});
+
+/** Plugins that map ports, and plugins that do not (users.md G15). */
+const MAPS_PORTS: readonly string[] = [
+  "win-bridge",
+  "azure-vnet",
+  "sdnbridge",
+  "nat",
+  "l2bridge",
+  "portmap",
+  "calico",
+];
+const MAPS_NO_PORTS: readonly string[] = ["win-overlay", "sdnoverlay"];
+
+const HOST_PORT = windowsPods("host-port-ignored", function* (pod, { plugins }) {
+  if (pod.isHostProcess || MAPS_PORTS.some((plugin) => plugins.has(plugin))) return;
+  const plugin = MAPS_NO_PORTS.find((name) => plugins.has(name));
+  const ports = pod.containers.flatMap((container) =>
+    listAt(container.value, "ports").flatMap((port, index) => {
+      const number = numberAt(port, "hostPort") ?? 0;
+      return number === 0 ? [] : [{ number, path: [...container.path, "ports", index, "hostPort"] }];
+    }),
+  );
+  if (plugin !== undefined) {
+    for (const { number, path } of ports)
+      yield {
+        at: { path },
+        message: `hostPort ${number} stays closed: the CNI plugin ${plugin} maps no ports`,
+      };
+    return;
+  }
+  // Nobody knows the plugin: once per pod is enough.
+  const [first] = ports;
+  if (first !== undefined)
+    yield {
+      at: { path: first.path },
+      message: `hostPort ${first.number} is only opened by CNI plugins that map ports: win-bridge and Azure CNI do, win-overlay does not`,
+      severity: "info",
+    };
+});
+
+function isResolvConf(path: string | undefined): boolean {
+  return path !== undefined && /(?:^|[\\/])resolv\.conf$/i.test(path);
+}
+
+/** windows-networking-documentation.md §1. */
+const RESOLV_CONF = windowsPods("resolv-conf-mapped", function* (pod) {
+  for (const container of pod.containers)
+    for (const [index, mount] of listAt(container.value, "volumeMounts").entries())
+      if (isResolvConf(textAt(mount, "mountPath")) || isResolvConf(textAt(mount, "subPath")))
+        yield {
+          at: { path: [...container.path, "volumeMounts", index, "mountPath"] },
+          message: "Windows reads no resolv.conf: names resolve as if this were not mounted",
+        };
+});
+
+/** dataplane.md §5.3. */
+const DNS_OPTIONS = windowsPods("dns-options-ignored", function* (pod) {
+  const names = listAt(pod.spec, "dnsConfig", "options").flatMap((option) => textAt(option, "name") ?? []);
+  if (names.length === 0) return;
+  yield {
+    at: { path: [...pod.path, "dnsConfig", "options"] },
+    message: `Windows' DNS client has no option ${names.slice(0, 3).join(", ")}`,
+  };
+});
+
+/** windows-networking-documentation.md §6: one suffix, that of the pod's namespace. */
+const SEARCHES = windowsPods("dns-single-suffix-only", function* (pod) {
+  const searches = listAt(pod.spec, "dnsConfig", "searches");
+  // With dnsPolicy None the list is all there is, and its first entry is used.
+  const unused = textAt(pod.spec, "dnsPolicy") === "None" ? searches.slice(1) : searches;
+  if (unused.length === 0) return;
+  yield {
+    at: { path: [...pod.path, "dnsConfig", "searches"] },
+    message: `Windows completes names with one suffix, so ${unused.slice(0, 2).map(String).join(", ")} may never be used`,
+  };
+});
+
+const SYSCTLS = windowsPods("network-sysctl-on-windows", function* (pod) {
+  for (const [index, sysctl] of listAt(pod.spec, "securityContext", "sysctls").entries())
+    yield {
+      at: { path: [...pod.path, "securityContext", "sysctls", index, "name"] },
+      message: `there is no ${textAt(sysctl, "name") ?? "sysctl"} on Windows`,
+    };
+});
+
+const CAPABILITIES = windowsPods("network-capability-on-windows", function* (pod) {
+  for (const container of pod.containers) {
+    const added = listAt(container.value, "securityContext", "capabilities", "add");
+    for (const [index, name] of added.entries())
+      if (typeof name === "string" && /^(?:CAP_)?NET_/i.test(name))
+        yield {
+          at: { path: [...container.path, "securityContext", "capabilities", "add", index] },
+          message: `${name} is a right of Linux, and gives a container on Windows nothing`,
+        };
+  }
+});
+
+/** Keeps the pod on Windows nodes, or on one node, or is somebody else's to place. */
+function selectsNodes(pod: PodView): boolean {
+  const affinity = valueAt(
+    pod.spec,
+    "affinity",
+    "nodeAffinity",
+    "requiredDuringSchedulingIgnoredDuringExecution",
+  );
+  const selector = valueAt(pod.spec, "nodeSelector");
+  const hasSelector = typeof selector === "object" && selector !== null && Object.keys(selector).length > 0;
+  return hasSelector || affinity !== undefined || textAt(pod.spec, "nodeName") !== undefined;
+}
+
+/** users.md G21. A selector of any kind is taken for one that names Windows nodes in the cluster's own words. */
+const NO_SELECTOR: LintRule = {
+  code: "windows-pod-without-node-selector",
+  applies: ["kubernetes"],
+  *check(document, context) {
+    const pod = context.podOf(document);
+    if (pod === undefined || pod.os !== "windows" || selectsNodes(pod)) return;
+    if (textAt(pod.spec, "runtimeClassName") !== undefined) return;
+    const image = pod.containers.find((container) => isWindowsImage(container.image));
+    const isSaid = textAt(pod.spec, "os", "name") !== undefined;
+    if (image === undefined && !isSaid) return;
+    yield {
+      at: isSaid || image === undefined ? { path: [...pod.path, "os"] } : { path: [...image.path, "image"] },
+      message: isSaid
+        ? "the scheduler does not look at os.name: without a nodeSelector this pod may be put on a Linux node"
+        : `${image?.image ?? ""} runs on Windows only, and nothing keeps this pod off Linux nodes`,
+      fix: "Add nodeSelector: { kubernetes.io/os: windows }.",
+    };
+  },
+};
+
+const LINUX_NODE: LintRule = {
+  code: "windows-image-on-linux-node",
+  applies: ["kubernetes"],
+  *check(document, context) {
+    const pod = context.podOf(document);
+    if (pod === undefined || pod.os !== "linux") return;
+    for (const container of pod.containers)
+      if (isWindowsImage(container.image))
+        yield {
+          at: { path: [...container.path, "image"] },
+          message: `${container.image} runs on Windows only, and this pod is for Linux nodes`,
+        };
+  },
+};
+
+/** Kubernetes refuses it at the kubelet: the pod's os and its node selector contradict each other. */
+const OS_MISMATCH: LintRule = {
+  code: "pod-os-mismatch",
+  applies: ["kubernetes"],
+  *check(document, context) {
+    const pod = context.podOf(document);
+    const os = pod === undefined ? undefined : textAt(pod.spec, "os", "name");
+    if (pod === undefined || os === undefined) return;
+    for (const label of ["kubernetes.io/os", "beta.kubernetes.io/os"]) {
+      const selected = textAt(pod.spec, "nodeSelector", label);
+      if (selected !== undefined && selected !== os)
+        yield {
+          at: { path: [...pod.path, "nodeSelector", label] },
+          message: `the pod is for ${os} (os.name), and is kept on nodes with ${selected}`,
+        };
+    }
+  },
+};
+
+export const POD_RULES: readonly LintRule[] = [
+  HOST_NETWORK,
+  HOST_NETWORK_DNS,
+  HOST_PROCESS_NETWORK,
+  HOST_PROCESS_MIXED,
+  HOST_PORT,
+  RESOLV_CONF,
+  DNS_OPTIONS,
+  SEARCHES,
+  SYSCTLS,
+  CAPABILITIES,
+  NO_SELECTOR,
+  LINUX_NODE,
+  OS_MISMATCH,
+];

@@ -1,0 +1,161 @@
+/** Settings of network providers: Calico, OVN-Kubernetes, EKS. */
+import { type Prefix, formatPrefix, parsePrefix, prefixesOverlap } from "../../../net/prefix.ts";
+import type { LintDocument } from "../../input/document.ts";
+import { type Path, listAt, numberAt, textAt, valueAt } from "../../input/fields.ts";
+import type { LintRule, RuleFinding } from "../../rule.ts";
+
+/** Calico's own objects, as the API server and as its own have them. */
+function calico(kind: string): readonly string[] {
+  return [`${kind}.crd.projectcalico.org`, `${kind}.projectcalico.org`];
+}
+
+const INSTALLATION = "Installation.operator.tigera.io";
+
+function isForWindows(installation: LintDocument): boolean {
+  return textAt(installation.value, "spec", "calicoNetwork", "windowsDataplane") === "HNS";
+}
+
+const POOLS: Path = ["spec", "calicoNetwork", "ipPools"];
+
+const ENCAPSULATION: LintRule = {
+  code: "calico-encapsulation-unsupported",
+  applies: ["kubernetes"],
+  objects: [INSTALLATION, ...calico("IPPool")],
+  *check(document, context): Iterable<RuleFinding> {
+    const { value } = document;
+    const message = "Windows nodes cannot unwrap IP-in-IP";
+    if (isForWindows(document))
+      for (const [index, pool] of listAt(value, ...POOLS).entries())
+        if (textAt(pool, "encapsulation")?.startsWith("IPIP") === true)
+          yield { at: { path: [...POOLS, index, "encapsulation"] }, message };
+    const mode = textAt(value, "spec", "ipipMode");
+    const selector = textAt(value, "spec", "nodeSelector") ?? "all()";
+    const isForLinux = selector !== "all()" && !/windows/i.test(selector);
+    const isUsed = valueAt(value, "spec", "disabled") !== true && !isForLinux;
+    // There may be another pool for the Windows nodes.
+    if (context.hasWindows && isUsed && (mode === "Always" || mode === "CrossSubnet"))
+      yield { at: { path: ["spec", "ipipMode"] }, message, severity: "warning" };
+  },
+};
+
+const SERVICE_RANGES: LintRule = {
+  code: "calico-service-ranges-missing",
+  applies: ["kubernetes"],
+  objects: [INSTALLATION],
+  *check(document): Iterable<RuleFinding> {
+    if (!isForWindows(document) || listAt(document.value, "spec", "serviceCIDRs").length > 0) return;
+    yield {
+      at: { path: ["spec", "calicoNetwork", "windowsDataplane"] },
+      message: "windowsDataplane: HNS needs serviceCIDRs in the same spec, and there is none",
+    };
+  },
+};
+
+const STRICT_AFFINITY: LintRule = {
+  code: "calico-strict-affinity-off",
+  applies: ["kubernetes"],
+  objects: [...calico("IPAMConfig"), ...calico("IPAMConfiguration")],
+  *check(document, context): Iterable<RuleFinding> {
+    if (!context.hasWindows || valueAt(document.value, "spec", "strictAffinity") !== false) return;
+    yield {
+      at: { path: ["spec", "strictAffinity"] },
+      message: "Windows nodes need strictAffinity: true, or Linux nodes borrow addresses of their blocks",
+    };
+  },
+};
+
+/** The lowest identifier that Windows can use. */
+const IDENTIFIER_MIN = 4_096;
+
+const CALICO_IDENTIFIER: LintRule = {
+  code: "calico-vxlan-identifier-too-low",
+  applies: ["kubernetes"],
+  objects: calico("FelixConfiguration"),
+  *check(document, context): Iterable<RuleFinding> {
+    const identifier = numberAt(document.value, "spec", "vxlanVNI");
+    if (!context.hasWindows || identifier === undefined || identifier >= IDENTIFIER_MIN) return;
+    yield {
+      at: { path: ["spec", "vxlanVNI"] },
+      message: `VNI ${identifier} is below ${IDENTIFIER_MIN}, and Windows can use none that is`,
+    };
+  },
+};
+
+const NETWORKS = ["Network.operator.openshift.io", "Network.config.openshift.io"];
+const HYBRID: Path = ["spec", "defaultNetwork", "ovnKubernetesConfig", "hybridOverlayConfig"];
+const VXLAN_PORT = 4_789;
+
+const HYBRID_PORT: LintRule = {
+  code: "hybrid-overlay-port-unsupported",
+  applies: ["kubernetes"],
+  objects: NETWORKS,
+  *check(document, context): Iterable<RuleFinding> {
+    const port = numberAt(document.value, ...HYBRID, "hybridOverlayVXLANPort");
+    const build = context.buildWhere((each) => each.profile.name === "ws2019");
+    if (port === undefined || port === VXLAN_PORT || build === undefined) return;
+    yield {
+      at: { path: [...HYBRID, "hybridOverlayVXLANPort"] },
+      message: `${build.profile.title} sends VXLAN to port ${VXLAN_PORT} only, and not to ${port}`,
+    };
+  },
+};
+
+interface NamedRange {
+  readonly prefix: Prefix;
+  readonly path: Path;
+  readonly name: string;
+}
+
+function rangesAt(value: unknown, path: Path, name: string): readonly NamedRange[] {
+  return listAt(value, ...path).flatMap((item, index) => {
+    const isText = typeof item === "string";
+    const prefix = parsePrefix(isText ? item : (textAt(item, "cidr") ?? ""));
+    return prefix === undefined
+      ? []
+      : [{ prefix, path: isText ? [...path, index] : [...path, index, "cidr"], name }];
+  });
+}
+
+const HYBRID_RANGE: LintRule = {
+  code: "hybrid-overlay-range-overlaps",
+  applies: ["kubernetes"],
+  objects: NETWORKS,
+  *check({ value }): Iterable<RuleFinding> {
+    const others = [
+      ...rangesAt(value, ["spec", "clusterNetwork"], "clusterNetwork"),
+      ...rangesAt(value, ["spec", "serviceNetwork"], "serviceNetwork"),
+    ];
+    for (const { prefix, path } of rangesAt(value, [...HYBRID, "hybridClusterNetwork"], ""))
+      for (const other of others)
+        if (prefixesOverlap(prefix, other.prefix))
+          yield {
+            at: { path },
+            message: `${formatPrefix(prefix)} overlaps with ${other.name} ${formatPrefix(other.prefix)}`,
+          };
+  },
+};
+
+const EKS: LintRule = {
+  code: "eks-windows-addresses-off",
+  applies: ["kubernetes"],
+  objects: ["ConfigMap"],
+  *check({ value }, context): Iterable<RuleFinding> {
+    if (textAt(value, "metadata", "name") !== "amazon-vpc-cni" || !context.hasWindows) return;
+    const state = textAt(value, "data", "enable-windows-ipam");
+    if (state === undefined || state === "true") return;
+    yield {
+      at: { path: ["data", "enable-windows-ipam"] },
+      message: `enable-windows-ipam is ${JSON.stringify(state)}, and there are pods or nodes for Windows here`,
+    };
+  },
+};
+
+export const PROVIDER_RULES: readonly LintRule[] = [
+  ENCAPSULATION,
+  SERVICE_RANGES,
+  STRICT_AFFINITY,
+  CALICO_IDENTIFIER,
+  HYBRID_PORT,
+  HYBRID_RANGE,
+  EKS,
+];

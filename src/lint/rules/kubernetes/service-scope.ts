@@ -1,0 +1,55 @@
+/** Which Services a rule looks at, and what several rules ask of one. */
+import { type WindowsBuild, hnsVersionOf } from "../../../knowledge/profiles.ts";
+import type { LintContext } from "../../context.ts";
+import type { LintDocument } from "../../input/document.ts";
+import { textAt } from "../../input/fields.ts";
+import type { LintRule, RuleFinding } from "../../rule.ts";
+
+type CheckService = (service: LintDocument, context: LintContext) => Iterable<RuleFinding>;
+
+/** A rule over Services that have a back end on Windows. */
+export function windowsServices(code: LintRule["code"], check: CheckService): LintRule {
+  return {
+    code,
+    applies: ["kubernetes"],
+    objects: ["Service"],
+    *check(document: LintDocument, context: LintContext): Iterable<RuleFinding> {
+      if (context.isServiceOfWindows(document)) yield* check(document, context);
+    },
+  };
+}
+
+/**
+ * A rule over the Services of a cluster that has Windows nodes: their kube-proxy programs all of them. One whose pods
+ * are known and all for Linux is left alone: who reads about it is not who cares for Windows.
+ */
+export function anyServices(code: LintRule["code"], check: CheckService): LintRule {
+  return {
+    code,
+    applies: ["kubernetes"],
+    objects: ["Service"],
+    *check(document: LintDocument, context: LintContext): Iterable<RuleFinding> {
+      if (context.hasWindows && !isOfLinux(document, context)) yield* check(document, context);
+    },
+  };
+}
+
+function isOfLinux(service: LintDocument, context: LintContext): boolean {
+  const pods = context.podsBehind(service);
+  return pods.length > 0 && pods.every((pod) => pod.os === "linux");
+}
+
+/** The version of HNS as one number: 13.3 is 13003. */
+export function hns(build: WindowsBuild): number {
+  const { Major, Minor } = hnsVersionOf(build);
+  return Major * 1_000 + Minor;
+}
+
+export function hasNodePorts(service: LintDocument): boolean {
+  const type = textAt(service.value, "spec", "type");
+  return type === "NodePort" || type === "LoadBalancer";
+}
+
+export function isLocal(service: LintDocument): boolean {
+  return textAt(service.value, "spec", "externalTrafficPolicy") === "Local" && hasNodePorts(service);
+}

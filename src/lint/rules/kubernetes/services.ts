@@ -1,0 +1,190 @@
+/** Traffic policies, affinity, annotations and numbers of back ends, against builds of Windows and versions. */
+import { type WindowsBuild, backEndsMaxOf, getProfile } from "../../../knowledge/profiles.ts";
+import type { LintContext } from "../../context.ts";
+import type { LintDocument } from "../../input/document.ts";
+import { listAt, numberAt, textAt, valueAt } from "../../input/fields.ts";
+import type { LintRule } from "../../rule.ts";
+import { ADDRESS_RULES } from "./service-addresses.ts";
+import { anyServices, hns, isLocal, windowsServices } from "./service-scope.ts";
+
+function hasAffinity(service: LintDocument): boolean {
+  return textAt(service.value, "spec", "sessionAffinity") === "ClientIP";
+}
+
+/** What Kubernetes writes when nobody says otherwise: three hours. Dumps have it everywhere. */
+const AFFINITY_DEFAULT_SECONDS = 10_800;
+
+/** kube-proxy.md §3.10. */
+const AFFINITY_TIME = windowsServices("session-affinity-timeout-ignored", function* (service) {
+  const seconds = numberAt(service.value, "spec", "sessionAffinityConfig", "clientIP", "timeoutSeconds");
+  if (!hasAffinity(service) || seconds === undefined || seconds === AFFINITY_DEFAULT_SECONDS) return;
+  yield {
+    at: { path: ["spec", "sessionAffinityConfig", "clientIP", "timeoutSeconds"] },
+    message: `kube-proxy on Windows does not read this time: a client stays with its pod for longer than ${seconds} seconds`,
+  };
+});
+
+/** Session affinity came with HNS 12.0. */
+const AFFINITY_HNS = 12_000;
+
+const AFFINITY = anyServices("session-affinity-unsupported", function* (service, context) {
+  if (!hasAffinity(service)) return;
+  const build = context.buildWhere((each) => hns(each) < AFFINITY_HNS);
+  if (build === undefined) return;
+  yield {
+    at: { path: ["spec", "sessionAffinity"] },
+    message: `${build.profile.title} spreads the connections of one client over all pods, whatever sessionAffinity says`,
+  };
+});
+
+/** DSR: HNS 9.3 and later of build 17763, 10.2 and later elsewhere (kube-proxy.md §1.3). */
+function hasDSR(build: WindowsBuild): boolean {
+  const version = hns(build);
+  return version < 10_000 ? version >= 9_003 : version >= 10_002;
+}
+
+const LOCAL_WITHOUT_DSR = windowsServices(
+  "external-traffic-policy-local-without-dsr",
+  function* (service, context) {
+    if (!isLocal(service)) return;
+    const build = context.buildWhere((each) => !hasDSR(each));
+    if (build === undefined) return;
+    yield {
+      at: { path: ["spec", "externalTrafficPolicy"] },
+      message: `externalTrafficPolicy: Local has no effect on ${build.profile.title} ${build.profile.build}.${build.revision ?? 0}: its HNS has no Direct Server Return`,
+    };
+  },
+);
+
+const INTERNAL_POLICY_MINOR = 26;
+
+const INTERNAL_POLICY = anyServices("internal-traffic-policy-ignored", function* (service, { kubernetes }) {
+  if (textAt(service.value, "spec", "internalTrafficPolicy") !== "Local") return;
+  if (kubernetes.minor >= INTERNAL_POLICY_MINOR) return;
+  yield {
+    at: { path: ["spec", "internalTrafficPolicy"] },
+    message: `kube-proxy 1.${kubernetes.minor} on Windows does not read internalTrafficPolicy: all nodes' pods are used`,
+  };
+});
+
+const TERMINATING_MINOR = 27;
+
+const TERMINATING = windowsServices("terminating-endpoints-not-used", function* (service, { kubernetes }) {
+  if (!isLocal(service) || kubernetes.minor >= TERMINATING_MINOR) return;
+  yield {
+    at: { path: ["spec", "externalTrafficPolicy"] },
+    message: `kube-proxy 1.${kubernetes.minor} on Windows gives no connections to pods that are shutting down`,
+  };
+});
+
+const TOPOLOGY_ANNOTATIONS = [
+  "service.kubernetes.io/topology-mode",
+  "service.kubernetes.io/topology-aware-hints",
+] as const;
+
+const DISTRIBUTION = anyServices("traffic-distribution-ignored", function* (service) {
+  const message = "kube-proxy on Windows knows no zones: from Windows nodes traffic goes to all back ends";
+  if (textAt(service.value, "spec", "trafficDistribution") !== undefined)
+    yield { at: { path: ["spec", "trafficDistribution"] }, message };
+  for (const name of TOPOLOGY_ANNOTATIONS) {
+    const value = textAt(service.value, "metadata", "annotations", name);
+    if (value !== undefined && !/^disabled$/i.test(value))
+      yield { at: { path: ["metadata", "annotations", name] }, message };
+  }
+});
+
+const SOURCE_RANGES = windowsServices("load-balancer-source-ranges-ignored", function* (service) {
+  if (listAt(service.value, "spec", "loadBalancerSourceRanges").length === 0) return;
+  yield {
+    at: { path: ["spec", "loadBalancerSourceRanges"] },
+    message:
+      "kube-proxy on Windows does not enforce these ranges: they hold if the provider enforces them in front",
+  };
+});
+
+const PRESERVE = "preserve-destination";
+
+const PRESERVE_DESTINATION = anyServices("preserve-destination-not-active", function* (service, context) {
+  const value = valueAt(service.value, "metadata", "annotations", PRESERVE);
+  if (value === undefined || value === "false") return;
+  const at = { path: ["metadata", "annotations", PRESERVE] };
+  if (value !== "true") {
+    const fix = 'Write "true" in quotes and in lower case.';
+    yield { at, message: `${PRESERVE} is only active when its value is the text "true"`, fix };
+    return;
+  }
+  const build = context.buildWhere((each) => each.profile.build < getProfile("1903").build);
+  if (build !== undefined)
+    yield {
+      at,
+      message: `${PRESERVE} needs Windows Server, version 1903, and there are nodes with ${build.profile.title}`,
+    };
+  else if (context.kubeProxy.enableDSR === false)
+    yield { at, message: `${PRESERVE} needs Direct Server Return, and kube-proxy runs without it here` };
+});
+
+const OPTIMIZATION = "winProxyOptimization";
+const OPTIMIZATION_MINOR = 27;
+
+const PROXY_OPTIMIZATION = anyServices(
+  "win-proxy-optimization-not-active",
+  function* (service, { kubernetes }) {
+    const value = textAt(service.value, "metadata", "annotations", OPTIMIZATION);
+    if (value === undefined) return;
+    const at = { path: ["metadata", "annotations", OPTIMIZATION] };
+    if (kubernetes.minor < OPTIMIZATION_MINOR)
+      yield { at, message: `kube-proxy 1.${kubernetes.minor} does not read ${OPTIMIZATION}` };
+    else if (value.toUpperCase() !== "DISABLED")
+      yield { at, message: `only the value DISABLED changes anything, and this is ${JSON.stringify(value)}` };
+  },
+);
+
+/** Replicas of the workloads behind a Service, as their manifests say. */
+function replicasBehind(service: LintDocument, context: LintContext): number {
+  return context.podsBehind(service).reduce((sum, { document }) => {
+    const kind = textAt(document.value, "kind") ?? "";
+    const isOwned = listAt(document.value, "metadata", "ownerReferences").length > 0;
+    if (kind === "Pod") return isOwned ? sum : sum + 1;
+    if (isOwned || !["Deployment", "StatefulSet", "ReplicaSet", "ReplicationController"].includes(kind))
+      return sum;
+    return sum + (numberAt(document.value, "spec", "replicas") ?? 1);
+  }, 0);
+}
+
+/** Endpoints that the slices of a dump name. */
+function endpointsOf(service: LintDocument, context: LintContext): number {
+  const name = textAt(service.value, "metadata", "name");
+  const namespace = textAt(service.value, "metadata", "namespace");
+  const slices = context.slicesOf(namespace ?? "default", name ?? "");
+  const families = new Map<string, number>();
+  for (const { value } of slices) {
+    const family = textAt(value, "addressType") ?? "IPv4";
+    families.set(family, (families.get(family) ?? 0) + listAt(value, "endpoints").length);
+  }
+  return Math.max(0, ...families.values());
+}
+
+const TOO_MANY = anyServices("too-many-back-ends", function* (service, context) {
+  if (textAt(service.value, "spec", "clusterIP") === "None") return;
+  const count = Math.max(replicasBehind(service, context), endpointsOf(service, context));
+  const build = context.buildWhere((each) => count > backEndsMaxOf(each));
+  if (build === undefined) return;
+  yield {
+    at: { path: ["spec", "selector"] },
+    message: `${count} back ends, and a load balancer of ${build.profile.title} takes ${backEndsMaxOf(build)}: the Service would have none at all there`,
+  };
+});
+
+export const SERVICE_RULES: readonly LintRule[] = [
+  AFFINITY_TIME,
+  AFFINITY,
+  LOCAL_WITHOUT_DSR,
+  INTERNAL_POLICY,
+  TERMINATING,
+  DISTRIBUTION,
+  SOURCE_RANGES,
+  PRESERVE_DESTINATION,
+  PROXY_OPTIMIZATION,
+  TOO_MANY,
+  ...ADDRESS_RULES,
+];

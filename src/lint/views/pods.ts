@@ -1,0 +1,179 @@
+/** The pods of a document: its own, or those that it is a template for; and whether they are for Windows. */
+import type { LintDocument } from "../input/document.ts";
+import {
+  type Fields,
+  type Path,
+  fieldsAt,
+  isFields,
+  isTrueAt,
+  listAt,
+  textAt,
+  valueAt,
+} from "../input/fields.ts";
+
+const SPEC_PATHS: Readonly<Record<string, Path>> = {
+  Pod: ["spec"],
+  PodTemplate: ["template", "spec"],
+  Deployment: ["spec", "template", "spec"],
+  ReplicaSet: ["spec", "template", "spec"],
+  ReplicationController: ["spec", "template", "spec"],
+  StatefulSet: ["spec", "template", "spec"],
+  DaemonSet: ["spec", "template", "spec"],
+  Job: ["spec", "template", "spec"],
+  Rollout: ["spec", "template", "spec"],
+  CronJob: ["spec", "jobTemplate", "spec", "template", "spec"],
+};
+
+/** Where the pod's `spec` stands in an object; undefined for an object without pods. */
+export function podSpecPath(value: Fields): Path | undefined {
+  const kind = textAt(value, "kind") ?? "";
+  const path = Object.hasOwn(SPEC_PATHS, kind) ? SPEC_PATHS[kind] : undefined;
+  return path !== undefined && isFields(valueAt(value, ...path)) ? path : undefined;
+}
+
+export type PodOs = "windows" | "linux" | "unknown";
+
+export interface ContainerView {
+  readonly path: Path;
+  readonly value: Fields;
+  readonly name: string;
+  readonly image: string;
+  readonly isInit: boolean;
+}
+
+/** A pod, or a template of pods. */
+export interface PodView {
+  readonly document: LintDocument;
+  /** Where its `spec` stands in the document. */
+  readonly path: Path;
+  readonly spec: Fields;
+  readonly labels: Fields;
+  readonly namespace: string;
+  readonly os: PodOs;
+  /** A HostProcess pod: it runs in the node's own network. */
+  readonly isHostProcess: boolean;
+  readonly containers: readonly ContainerView[];
+}
+
+function osOfText(text: string | undefined): PodOs | undefined {
+  if (text === undefined) return undefined;
+  const word = text.toLowerCase();
+  if (word === "windows") return "windows";
+  return word === "" ? undefined : "linux";
+}
+
+/** Labels that say the operating system of a node. */
+const OS_LABELS = ["kubernetes.io/os", "beta.kubernetes.io/os"] as const;
+/** Labels that only Windows nodes have. */
+const WINDOWS_LABELS = ["node.kubernetes.io/windows-build"] as const;
+
+function osOfSelector(spec: Fields): PodOs | undefined {
+  for (const label of OS_LABELS) {
+    const os = osOfText(textAt(spec, "nodeSelector", label));
+    if (os !== undefined) return os;
+  }
+  const isWindows = WINDOWS_LABELS.some((label) => textAt(spec, "nodeSelector", label) !== undefined);
+  return isWindows ? "windows" : undefined;
+}
+
+/** What one required term of node affinity says. */
+function osOfTerm(term: unknown): PodOs | undefined {
+  for (const expression of listAt(term, "matchExpressions")) {
+    const key = textAt(expression, "key") ?? "";
+    if (WINDOWS_LABELS.some((label) => label === key)) return "windows";
+    if (!OS_LABELS.some((label) => label === key)) continue;
+    const values = listAt(expression, "values").map((value) => String(value).toLowerCase());
+    const operator = textAt(expression, "operator");
+    if (operator === "In" && values.length === 1) return osOfText(values[0]);
+    if (operator === "NotIn" && values.includes("windows")) return "linux";
+    if (operator === "NotIn" && values.includes("linux")) return "windows";
+  }
+  return undefined;
+}
+
+function osOfAffinity(spec: Fields): PodOs | undefined {
+  const terms = listAt(
+    spec,
+    "affinity",
+    "nodeAffinity",
+    "requiredDuringSchedulingIgnoredDuringExecution",
+    "nodeSelectorTerms",
+  );
+  const [first, ...rest] = terms.map(osOfTerm);
+  return first !== undefined && rest.every((os) => os === first) ? first : undefined;
+}
+
+/** Images that only run on Windows, and tags that say so. */
+const WINDOWS_IMAGE =
+  /(?:^|\/)(?:windows\/)?(?:nanoserver|servercore|windowsservercore)(?:[:@/]|$)|mcr\.microsoft\.com\/(?:windows(?!-)|dotnet\/framework)|microsoft\/(?:iis|windowsservercore|nanoserver|aspnet:4)|(?:nanoserver|windowsservercore|servercore)[-_:]?(?:ltsc20\d\d|1[78]\d\d|20h2|1903|1909|2004)|[-_:](?:ltsc20(?:16|19|22|25))\b/i;
+
+export function isWindowsImage(image: string): boolean {
+  return WINDOWS_IMAGE.test(image);
+}
+
+function toleratesWindows(spec: Fields): boolean {
+  return listAt(spec, "tolerations").some((toleration) => {
+    const key = textAt(toleration, "key")?.toLowerCase() ?? "";
+    const value = textAt(toleration, "value")?.toLowerCase();
+    return /(?:^|[./])os$/.test(key) && value !== undefined && value.startsWith("windows");
+  });
+}
+
+function hasWindowsOptions(spec: Fields, containers: readonly ContainerView[]): boolean {
+  return (
+    isFields(valueAt(spec, "securityContext", "windowsOptions")) ||
+    containers.some(({ value }) => isFields(valueAt(value, "securityContext", "windowsOptions")))
+  );
+}
+
+function osOf(spec: Fields, containers: readonly ContainerView[]): PodOs {
+  const said = osOfText(textAt(spec, "os", "name")) ?? osOfSelector(spec) ?? osOfAffinity(spec);
+  if (said !== undefined) return said;
+  const [first, ...others] = containers;
+  if (first !== undefined && [first, ...others].every(({ image }) => isWindowsImage(image))) return "windows";
+  return hasWindowsOptions(spec, containers) || toleratesWindows(spec) ? "windows" : "unknown";
+}
+
+function containersOf(spec: Fields, path: Path): readonly ContainerView[] {
+  return ["containers", "initContainers"].flatMap((field) =>
+    listAt(spec, field).flatMap((value, index) =>
+      isFields(value)
+        ? [
+            {
+              path: [...path, field, index],
+              value,
+              name: textAt(value, "name") ?? "",
+              image: textAt(value, "image") ?? "",
+              isInit: field === "initContainers",
+            },
+          ]
+        : [],
+    ),
+  );
+}
+
+/** The pod of a Kubernetes document; undefined when it has none. */
+export function podView(document: LintDocument): PodView | undefined {
+  if (document.kind !== "kubernetes") return undefined;
+  const path = podSpecPath(document.value);
+  if (path === undefined) return undefined;
+  const spec = fieldsAt(document.value, ...path);
+  const containers = containersOf(spec, path);
+  const isPod = path.length === 1;
+  const labels = isPod
+    ? fieldsAt(document.value, "metadata", "labels")
+    : fieldsAt(document.value, ...path.slice(0, -1), "metadata", "labels");
+  const isHostProcess =
+    isTrueAt(spec, "securityContext", "windowsOptions", "hostProcess") ||
+    containers.some(({ value }) => isTrueAt(value, "securityContext", "windowsOptions", "hostProcess"));
+  return {
+    document,
+    path,
+    spec,
+    labels,
+    namespace: textAt(document.value, "metadata", "namespace") ?? "default",
+    os: osOf(spec, containers),
+    isHostProcess,
+    containers,
+  };
+}
