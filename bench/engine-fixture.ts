@@ -7,7 +7,7 @@ import { ANY_IPV4, prefixOf } from "../src/net/prefix.ts";
 import { createGroup } from "../src/vfp/group.ts";
 import type { LayerDefinition, Rule } from "../src/vfp/rule.ts";
 import { VfpPort } from "../src/vfp/vfp-port.ts";
-import { encapsulateVxlan } from "../src/wire/encapsulation.ts";
+import { encapsulateVxlan } from "../src/wire/tunnels/encapsulation.ts";
 import { Headers } from "../src/wire/headers.ts";
 import { Packet } from "../src/wire/packet.ts";
 

@@ -7,7 +7,7 @@
  */
 import { encodeUtf8 } from "../base/utf8.ts";
 import { type Ip, type Ipv6, parseIpv4, parseIpv6 } from "../net/ip.ts";
-import { type DnsQuestion, DnsRcode, type DnsRecord } from "../wire/dns.ts";
+import { type DnsQuestion, DnsRcode, type DnsRecord } from "../wire/dns/dns.ts";
 import { type NameAnswer, comparableName, isInZone, makeAnswer } from "./answer.ts";
 import type { ClusterZone } from "./cluster-zone.ts";
 import type { PortRecord, ServiceRecord } from "./service-record.ts";

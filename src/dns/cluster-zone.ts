@@ -5,8 +5,8 @@
 import { assert } from "../base/assert.ts";
 import type { EndpointSlice, Namespace, Service } from "../kube/objects.ts";
 import type { Ip } from "../net/ip.ts";
-import type { DnsQuestion } from "../wire/dns.ts";
-import { isDnsName } from "../wire/dns-structure.ts";
+import type { DnsQuestion } from "../wire/dns/dns.ts";
+import { isDnsName } from "../wire/dns/dns-structure.ts";
 import { type NameAnswer, type NameSource, comparableName } from "./answer.ts";
 import { answerInCluster } from "./cluster-answer.ts";
 import { type ServiceRecord, type SliceRecord, serviceRecordOf, sliceRecordOf } from "./service-record.ts";

@@ -5,7 +5,7 @@ import { annotatedHex } from "../base/hex.ts";
 import { Prng } from "../base/prng.ts";
 import { serviceObject, sliceObject } from "../testing/kube-objects.ts";
 import { ip } from "../testing/stack-world.ts";
-import { type DnsMessage, type DnsRecord, DnsRcode, emitDns, parseDns } from "../wire/dns.ts";
+import { type DnsMessage, type DnsRecord, DnsRcode, emitDns, parseDns } from "../wire/dns/dns.ts";
 import { ClusterZone } from "./cluster-zone.ts";
 import { shuffleAddresses } from "./load-balance.ts";
 import { type DnsStep, emitResponse, serveDns } from "./serve.ts";

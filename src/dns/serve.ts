@@ -10,9 +10,9 @@ import {
   type DnsRecord,
   emitDns,
   parseDns,
-} from "../wire/dns.ts";
-import { compressDns } from "../wire/dns-compression.ts";
-import { DNS_HEADER_BYTES } from "../wire/dns-structure.ts";
+} from "../wire/dns/dns.ts";
+import { compressDns } from "../wire/dns/dns-compression.ts";
+import { DNS_HEADER_BYTES } from "../wire/dns/dns-structure.ts";
 import type { NameAnswer, NameSource } from "./answer.ts";
 
 /** A query that was understood. */

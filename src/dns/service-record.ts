@@ -2,7 +2,7 @@
 import { SERVICE_NAME_LABEL } from "../kube/labels.ts";
 import type { EndpointSlice, Service } from "../kube/objects.ts";
 import { type Ip, formatIp, parseIp } from "../net/ip.ts";
-import { isDnsName } from "../wire/dns-structure.ts";
+import { isDnsName } from "../wire/dns/dns-structure.ts";
 
 /** A port; names and protocols in lower case. */
 export interface PortRecord {

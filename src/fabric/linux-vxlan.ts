@@ -13,7 +13,7 @@ import { type Ip, type Ipv4, formatIp } from "../net/ip.ts";
 import type { Mac } from "../net/mac.ts";
 import { formatMac } from "../net/mac.ts";
 import { type Prefix, hostPrefix } from "../net/prefix.ts";
-import { decapsulateVxlan, encapsulateVxlan } from "../wire/encapsulation.ts";
+import { decapsulateVxlan, encapsulateVxlan } from "../wire/tunnels/encapsulation.ts";
 import { Headers } from "../wire/headers.ts";
 import type { Packet } from "../wire/packet.ts";
 

@@ -6,7 +6,7 @@ import { type Ipv4, parseIp } from "../net/ip.ts";
 import { DATAPLANE_VECTORS } from "../testing/dataplane-vectors.ts";
 import { OVERLAY_MACS } from "../testing/overlay-stages.ts";
 import { type OverlayPod, OverlayWorld, remoteSubnet } from "../testing/overlay-world.ts";
-import { encapsulateVxlan } from "../wire/encapsulation.ts";
+import { encapsulateVxlan } from "../wire/tunnels/encapsulation.ts";
 import { IpProtocol } from "../wire/ip-protocol.ts";
 import { Ipv4View } from "../wire/ipv4.ts";
 import { Packet } from "../wire/packet.ts";

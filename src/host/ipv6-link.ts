@@ -9,7 +9,7 @@ import type { Task, Timer } from "../base/clock.ts";
 import { type Ip, type Ipv6, isMulticastIp } from "../net/ip.ts";
 import type { Mac } from "../net/mac.ts";
 import type { Prng } from "../base/prng.ts";
-import { solicitedNodeMulticast } from "../wire/nd.ts";
+import { solicitedNodeMulticast } from "../wire/icmpv6/nd.ts";
 import { ALL_NODES, ALL_ROUTERS, LINK_LOCAL_PREFIX, UNSPECIFIED, isLinkLocal } from "./address-scope.ts";
 import {
   ListenerAnswers,

@@ -16,9 +16,9 @@ import { type CaptureDevice, cidr, findWrongFrames, ip, mac } from "../testing/s
 import { buildIcmpv6Frame, buildIpFrame, buildNdFrame, buildUdpFrame } from "../wire/build-frame.ts";
 import { EthernetView } from "../wire/ethernet.ts";
 import { Headers } from "../wire/headers.ts";
-import { Icmpv6View } from "../wire/icmpv6.ts";
+import { Icmpv6View } from "../wire/icmpv6/icmpv6.ts";
 import { Ipv6PacketView } from "../wire/ip-view.ts";
-import { NdView } from "../wire/nd.ts";
+import { NdView } from "../wire/icmpv6/nd.ts";
 import type { DeliveryFailure } from "./delivery-failure.ts";
 import type { EchoOptions } from "./echo-request.ts";
 import type { TcpCloseReason, TcpOwner } from "./tcp-owner.ts";

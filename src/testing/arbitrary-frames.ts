@@ -15,13 +15,13 @@ import {
   buildTcpFrame,
   buildUdpFrame,
 } from "../wire/build-frame.ts";
-import { encapsulateGeneve, encapsulateNvgre, encapsulateVxlan } from "../wire/encapsulation.ts";
-import type { GeneveOption } from "../wire/geneve.ts";
+import { encapsulateGeneve, encapsulateNvgre, encapsulateVxlan } from "../wire/tunnels/encapsulation.ts";
+import type { GeneveOption } from "../wire/tunnels/geneve.ts";
 import type { IcmpRepr } from "../wire/icmp.ts";
-import type { Icmpv6Repr } from "../wire/icmpv6.ts";
+import type { Icmpv6Repr } from "../wire/icmpv6/icmpv6.ts";
 import type { Ipv6Extension } from "../wire/ipv6.ts";
-import type { NdOption } from "../wire/nd-options.ts";
-import type { NdRepr } from "../wire/nd.ts";
+import type { NdOption } from "../wire/icmpv6/nd-options.ts";
+import type { NdRepr } from "../wire/icmpv6/nd.ts";
 import type { Packet } from "../wire/packet.ts";
 import type { TcpFields } from "../wire/tcp.ts";
 import type { TcpOption } from "../wire/tcp-options.ts";

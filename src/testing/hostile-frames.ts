@@ -4,7 +4,7 @@ import type { Prng } from "../base/prng.ts";
 import { type Ip, type Ipv4, type Ipv6, parseIp } from "../net/ip.ts";
 import { BROADCAST_MAC, type Mac } from "../net/mac.ts";
 import { buildIcmpv6Frame, buildNdFrame, buildTcpFrame, buildUdpFrame } from "../wire/build-frame.ts";
-import { encapsulateNvgre, encapsulateVxlan } from "../wire/encapsulation.ts";
+import { encapsulateNvgre, encapsulateVxlan } from "../wire/tunnels/encapsulation.ts";
 import { Headers, sourceIp } from "../wire/headers.ts";
 import { Packet } from "../wire/packet.ts";
 import { TcpFlag } from "../wire/tcp.ts";

@@ -7,7 +7,7 @@ import { NameLookup, type NameLookupOptions } from "../host/resolver/name-lookup
 import type { NameResult } from "../host/resolver/name-result.ts";
 import type { OperatingSystem } from "../host/stack-profile.ts";
 import type { Ip } from "../net/ip.ts";
-import { type DnsMessage, parseDns } from "../wire/dns.ts";
+import { type DnsMessage, parseDns } from "../wire/dns/dns.ts";
 import { Headers, destinationIp } from "../wire/headers.ts";
 import { UdpView } from "../wire/udp.ts";
 import { serviceObject, sliceObject } from "./kube-objects.ts";

@@ -7,7 +7,7 @@ import { type Ip, type Ipv4, parseIp } from "../net/ip.ts";
 import type { Mac } from "../net/mac.ts";
 import { ArpOperation, ArpView } from "../wire/arp.ts";
 import { buildArpFrame, buildUdpFrame } from "../wire/build-frame.ts";
-import { encapsulateVxlan } from "../wire/encapsulation.ts";
+import { encapsulateVxlan } from "../wire/tunnels/encapsulation.ts";
 import { EtherType } from "../wire/ethertype.ts";
 import type { Packet } from "../wire/packet.ts";
 import { OVERLAY_MACS } from "./overlay-stages.ts";

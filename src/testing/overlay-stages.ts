@@ -5,7 +5,7 @@ import type { TraceEvent } from "../base/recorder.ts";
 import { type Ip, formatIp } from "../net/ip.ts";
 import { type Mac, formatMac, parseMac } from "../net/mac.ts";
 import { Headers, destinationIp, sourceIp } from "../wire/headers.ts";
-import { TunnelHeaders } from "../wire/tunnel.ts";
+import { TunnelHeaders } from "../wire/tunnels/tunnel.ts";
 
 const mac = (text: string): Mac => defined(parseMac(text), "a MAC");
 

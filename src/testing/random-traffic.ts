@@ -19,7 +19,7 @@ import {
   buildTcpFrame,
   buildUdpFrame,
 } from "../wire/build-frame.ts";
-import { encapsulateNvgre, encapsulateVxlan } from "../wire/encapsulation.ts";
+import { encapsulateNvgre, encapsulateVxlan } from "../wire/tunnels/encapsulation.ts";
 import { Packet } from "../wire/packet.ts";
 import type { TcpOption } from "../wire/tcp-options.ts";
 import { ReferenceEngine } from "./reference-engine.ts";

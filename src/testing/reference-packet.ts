@@ -16,13 +16,13 @@ import {
   decapsulateVxlan,
   encapsulateNvgre,
   encapsulateVxlan,
-} from "../wire/encapsulation.ts";
+} from "../wire/tunnels/encapsulation.ts";
 import { Headers, destinationIp, sourceIp } from "../wire/headers.ts";
 import type { Packet } from "../wire/packet.ts";
 import { TcpOptionKind, findTcpOption } from "../wire/tcp-options.ts";
 import { fillChecksums } from "../wire/transport-checksum.ts";
 import { readTtl } from "../wire/ttl.ts";
-import { TunnelHeaders } from "../wire/tunnel.ts";
+import { TunnelHeaders } from "../wire/tunnels/tunnel.ts";
 
 /** What a rule can ask for. */
 export interface Seen {

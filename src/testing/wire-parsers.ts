@@ -1,27 +1,27 @@
 /** Every parser of wire formats, each with everything that reads what it found: for fuzzing. */
 import { ArpView, toArpRepr } from "../wire/arp.ts";
-import { formatDns, parseDns } from "../wire/dns.ts";
+import { formatDns, parseDns } from "../wire/dns/dns.ts";
 import { EthernetView, toEthernetFields } from "../wire/ethernet.ts";
-import { diffFields, listFields } from "../wire/fields.ts";
-import { describeFrame, formatFrame } from "../wire/format.ts";
-import { GeneveView, toGeneveFields } from "../wire/geneve.ts";
+import { diffFields, listFields } from "../wire/text/fields.ts";
+import { describeFrame, formatFrame } from "../wire/text/format.ts";
+import { GeneveView, toGeneveFields } from "../wire/tunnels/geneve.ts";
 import { Headers, destinationIp, sourceIp } from "../wire/headers.ts";
 import { IcmpView, toIcmpRepr } from "../wire/icmp.ts";
-import { Icmpv6View, toIcmpv6Repr } from "../wire/icmpv6.ts";
+import { Icmpv6View, toIcmpv6Repr } from "../wire/icmpv6/icmpv6.ts";
 import { Ipv4View, parseIpv4Options, toIpv4Fields } from "../wire/ipv4.ts";
 import { Ipv6FragmentView, Ipv6View, listIpv6Extensions, toIpv6Fields } from "../wire/ipv6.ts";
 import { listLayers } from "../wire/layers.ts";
-import { parseMld } from "../wire/mld.ts";
-import { NdView, toNdRepr } from "../wire/nd.ts";
-import { NvgreView } from "../wire/nvgre.ts";
-import { SttView, toSttFields } from "../wire/stt.ts";
+import { parseMld } from "../wire/icmpv6/mld.ts";
+import { NdView, toNdRepr } from "../wire/icmpv6/nd.ts";
+import { NvgreView } from "../wire/tunnels/nvgre.ts";
+import { SttView, toSttFields } from "../wire/tunnels/stt.ts";
 import { TcpView } from "../wire/tcp.ts";
 import { TcpOptionKind, findTcpOption, parseTcpOptions } from "../wire/tcp-options.ts";
 import { verifyChecksums } from "../wire/transport-checksum.ts";
-import { TunnelHeaders } from "../wire/tunnel.ts";
+import { TunnelHeaders } from "../wire/tunnels/tunnel.ts";
 import { UdpView, toUdpFields } from "../wire/udp.ts";
 import { VlanView, toVlanTag } from "../wire/vlan.ts";
-import { VxlanView } from "../wire/vxlan.ts";
+import { VxlanView } from "../wire/tunnels/vxlan.ts";
 
 /** Parses `bytes[start..end)` and reads everything; the result holds all that was read. */
 export type WireParser = (bytes: Uint8Array, start: number, end: number) => unknown;

@@ -6,7 +6,7 @@ import type { Ip, IpFamily } from "../net/ip.ts";
 import type { Mac } from "../net/mac.ts";
 import { type Headers, destinationIp, sourceIp } from "../wire/headers.ts";
 import { readTtl } from "../wire/ttl.ts";
-import type { TunnelHeaders } from "../wire/tunnel.ts";
+import type { TunnelHeaders } from "../wire/tunnels/tunnel.ts";
 import { chooseBackEnd, type LbnatAction } from "./back-end.ts";
 import type { OuterHeadersTable } from "./encapsulation.ts";
 import type { FlowKey } from "./flow-key.ts";

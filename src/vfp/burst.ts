@@ -8,7 +8,7 @@ import { assert } from "../base/assert.ts";
 import { Headers } from "../wire/headers.ts";
 import type { MalformedReason } from "../wire/malformed.ts";
 import type { Packet } from "../wire/packet.ts";
-import { TunnelHeaders } from "../wire/tunnel.ts";
+import { TunnelHeaders } from "../wire/tunnels/tunnel.ts";
 import { FlowKey } from "./flow-key.ts";
 import type { PortParserSettings } from "./port-settings.ts";
 import type { Direction } from "./rule.ts";

@@ -14,11 +14,11 @@ import { finishSum, foldSum, sumWords } from "../wire/checksum.ts";
 import { emitIp, emitLink, ipEtherType, ipLength, linkLength } from "../wire/emit-headers.ts";
 import type { Headers } from "../wire/headers.ts";
 import { IpProtocol } from "../wire/ip-protocol.ts";
-import { NVGRE_HEADER_BYTES, emitNvgre } from "../wire/nvgre.ts";
+import { NVGRE_HEADER_BYTES, emitNvgre } from "../wire/tunnels/nvgre.ts";
 import type { Packet } from "../wire/packet.ts";
-import type { TunnelKind } from "../wire/tunnel.ts";
+import type { TunnelKind } from "../wire/tunnels/tunnel.ts";
 import { UDP_HEADER_BYTES, emitUdp } from "../wire/udp.ts";
-import { VXLAN_HEADER_BYTES, emitVxlan } from "../wire/vxlan.ts";
+import { VXLAN_HEADER_BYTES, emitVxlan } from "../wire/tunnels/vxlan.ts";
 
 /** Outer TTL of what Windows encapsulates (observed, dataplane.md §6.1). */
 const OUTER_TTL = 128;

@@ -13,7 +13,7 @@ import {
 } from "../testing/random-traffic.ts";
 import { readU16 } from "../base/bytes.ts";
 import { checksumOf } from "../wire/checksum.ts";
-import { TunnelHeaders } from "../wire/tunnel.ts";
+import { TunnelHeaders } from "../wire/tunnels/tunnel.ts";
 import { QuotedPacket } from "./icmp-error.ts";
 import type { ReferenceEngine } from "../testing/reference-engine.ts";
 import { verifyChecksums } from "../wire/transport-checksum.ts";

@@ -3,10 +3,10 @@ import { writeU16 } from "../base/bytes.ts";
 import { annotatedHex } from "../base/hex.ts";
 import type { Ipv4 } from "../net/ip.ts";
 import type { Mac } from "../net/mac.ts";
-import { encapsulateVxlan } from "../wire/encapsulation.ts";
+import { encapsulateVxlan } from "../wire/tunnels/encapsulation.ts";
 import { Headers } from "../wire/headers.ts";
 import { Packet } from "../wire/packet.ts";
-import { TunnelHeaders } from "../wire/tunnel.ts";
+import { TunnelHeaders } from "../wire/tunnels/tunnel.ts";
 import { FlowKey, hashKey } from "./flow-key.ts";
 
 /** dataplane.md §6.10 V6. */

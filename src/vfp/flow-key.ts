@@ -20,7 +20,7 @@ import { wordAt } from "../base/bytes.ts";
 import type { Headers } from "../wire/headers.ts";
 import { IpProtocol } from "../wire/ip-protocol.ts";
 import type { Packet } from "../wire/packet.ts";
-import type { TunnelHeaders } from "../wire/tunnel.ts";
+import type { TunnelHeaders } from "../wire/tunnels/tunnel.ts";
 import type { Direction } from "./rule.ts";
 
 const TUPLE_WORDS_IPV4 = 4;

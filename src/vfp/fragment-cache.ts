@@ -6,7 +6,7 @@ import { readU16, readU32, wordAt } from "../base/bytes.ts";
 import { LIMITS } from "../base/limits.ts";
 import type { Headers } from "../wire/headers.ts";
 import { IpProtocol } from "../wire/ip-protocol.ts";
-import type { TunnelHeaders } from "../wire/tunnel.ts";
+import type { TunnelHeaders } from "../wire/tunnels/tunnel.ts";
 import type { FlowKey } from "./flow-key.ts";
 import type { Transposition } from "./transposition.ts";
 import type { FlowEffects } from "./unified-flow.ts";

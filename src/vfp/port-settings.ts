@@ -3,7 +3,7 @@ import { readU16 } from "../base/bytes.ts";
 import type { Ip, Ipv4, Ipv6 } from "../net/ip.ts";
 import type { Mac } from "../net/mac.ts";
 import type { Headers } from "../wire/headers.ts";
-import { VXLAN_PORT } from "../wire/vxlan.ts";
+import { VXLAN_PORT } from "../wire/tunnels/vxlan.ts";
 import { FLOW_TTL_MS } from "./rule.ts";
 
 /** Bits of `PortAddressInfo.flags`, as `vfpctrl /get-address-info` prints them. */

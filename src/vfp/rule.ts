@@ -6,7 +6,7 @@ import type { Provenance } from "../base/recorder.ts";
 import type { KnowledgeCode } from "../knowledge/codes.ts";
 import type { Ip } from "../net/ip.ts";
 import type { Mac } from "../net/mac.ts";
-import type { TunnelKind } from "../wire/tunnel.ts";
+import type { TunnelKind } from "../wire/tunnels/tunnel.ts";
 import type { Condition } from "./condition.ts";
 import type { RateLimit } from "./token-bucket.ts";
 

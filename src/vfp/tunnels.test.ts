@@ -25,9 +25,14 @@ import {
   tcp,
   udp,
 } from "../testing/engine-kit.ts";
-import { decapsulateNvgre, decapsulateVxlan, encapsulateVxlan, isNvgre } from "../wire/encapsulation.ts";
-import { listFields } from "../wire/fields.ts";
-import { describeFrame } from "../wire/format.ts";
+import {
+  decapsulateNvgre,
+  decapsulateVxlan,
+  encapsulateVxlan,
+  isNvgre,
+} from "../wire/tunnels/encapsulation.ts";
+import { listFields } from "../wire/text/fields.ts";
+import { describeFrame } from "../wire/text/format.ts";
 import { Packet } from "../wire/packet.ts";
 import { segmentTcp } from "../wire/segmentation.ts";
 import { TcpFlag, TcpView } from "../wire/tcp.ts";

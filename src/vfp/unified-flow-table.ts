@@ -21,7 +21,7 @@ import { doubleAt, wordAt } from "../base/bytes.ts";
 import type { Headers } from "../wire/headers.ts";
 import type { Packet } from "../wire/packet.ts";
 import { readTtl } from "../wire/ttl.ts";
-import type { TunnelHeaders } from "../wire/tunnel.ts";
+import type { TunnelHeaders } from "../wire/tunnels/tunnel.ts";
 import type { OuterHeaders } from "./encapsulation.ts";
 import { type FlowKey, hashKey } from "./flow-key.ts";
 import { REWRITE_WORDS, applyRewrite, compileRewrite, rewriteHops } from "./flow-rewrite.ts";

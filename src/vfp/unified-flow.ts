@@ -7,7 +7,7 @@
 import type { Headers } from "../wire/headers.ts";
 import type { Packet } from "../wire/packet.ts";
 import { readTtl } from "../wire/ttl.ts";
-import type { TunnelHeaders } from "../wire/tunnel.ts";
+import type { TunnelHeaders } from "../wire/tunnels/tunnel.ts";
 import { type FlowUser, keptOf } from "./layer-flow.ts";
 import type { LayerMiss } from "./layer.ts";
 import type { Charge } from "./token-bucket.ts";

@@ -11,7 +11,7 @@ import type { Headers } from "../wire/headers.ts";
 import { IpProtocol } from "../wire/ip-protocol.ts";
 import type { Packet } from "../wire/packet.ts";
 import { TcpFlag } from "../wire/tcp.ts";
-import type { TunnelHeaders } from "../wire/tunnel.ts";
+import type { TunnelHeaders } from "../wire/tunnels/tunnel.ts";
 import type { Burst, BurstFrame } from "./burst.ts";
 import { CONTROL_FLAGS, type PortCounters, countTcpFlags, newPortCounters } from "./counters.ts";
 import { OuterHeadersTable } from "./encapsulation.ts";

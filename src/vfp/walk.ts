@@ -6,7 +6,7 @@ import type { KnowledgeCode } from "../knowledge/codes.ts";
 import type { Headers } from "../wire/headers.ts";
 import type { Packet } from "../wire/packet.ts";
 import { readTtl } from "../wire/ttl.ts";
-import type { TunnelHeaders } from "../wire/tunnel.ts";
+import type { TunnelHeaders } from "../wire/tunnels/tunnel.ts";
 import {
   type ActionContext,
   type ActionPass,

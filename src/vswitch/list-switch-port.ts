@@ -1,7 +1,7 @@
 /** Ports of a switch as `vfpctrl /list-vmswitch-port` shows them (dataplane.md §7.9). */
 import { formatMac } from "../net/mac.ts";
 import type { Direction } from "../vfp/rule.ts";
-import { VXLAN_PORT } from "../wire/vxlan.ts";
+import { VXLAN_PORT } from "../wire/tunnels/vxlan.ts";
 import type { ListedDrop, ListedForwarding, ListedSwitchPort } from "../vfp/text/listing.ts";
 import { dropReason } from "./drop-reasons.ts";
 import type { SwitchPort, SwitchPortKind } from "./switch-port.ts";

@@ -8,7 +8,7 @@ import type { Mac } from "../net/mac.ts";
 import type { Headers } from "../wire/headers.ts";
 import { IpProtocol } from "../wire/ip-protocol.ts";
 import type { Packet } from "../wire/packet.ts";
-import { TunnelHeaders } from "../wire/tunnel.ts";
+import { TunnelHeaders } from "../wire/tunnels/tunnel.ts";
 import type { SwitchPort } from "./switch-port.ts";
 
 /** Ports of one virtual subnet. */

@@ -13,7 +13,7 @@ import { NatPool } from "../vfp/nat-pool.ts";
 import type { NextHop, NextHopResolver, NextHopWaiter } from "../vfp/next-hop.ts";
 import type { LayerDefinition } from "../vfp/rule.ts";
 import { buildArpFrame, buildTcpFrame, buildUdpFrame } from "../wire/build-frame.ts";
-import { describeFrame } from "../wire/format.ts";
+import { describeFrame } from "../wire/text/format.ts";
 import { Packet } from "../wire/packet.ts";
 import { TcpFlag } from "../wire/tcp.ts";
 import type { SwitchPort } from "./switch-port.ts";

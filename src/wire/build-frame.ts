@@ -18,10 +18,10 @@ import {
 } from "./emit-headers.ts";
 import { EtherType } from "./ethertype.ts";
 import { type IcmpRepr, emitIcmp, icmpLength } from "./icmp.ts";
-import { type Icmpv6Repr, emitIcmpv6, icmpv6Length } from "./icmpv6.ts";
+import { type Icmpv6Repr, emitIcmpv6, icmpv6Length } from "./icmpv6/icmpv6.ts";
 import { IpProtocol } from "./ip-protocol.ts";
-import { MLD_HOP_LIMIT, MLD_ROUTER_ALERT, type MldRepr, emitMld, mldLength } from "./mld.ts";
-import { type NdRepr, emitNd, ndLength } from "./nd.ts";
+import { MLD_HOP_LIMIT, MLD_ROUTER_ALERT, type MldRepr, emitMld, mldLength } from "./icmpv6/mld.ts";
+import { type NdRepr, emitNd, ndLength } from "./icmpv6/nd.ts";
 import { Packet } from "./packet.ts";
 import { type TcpFields, emitTcp, tcpHeaderLength } from "./tcp.ts";
 import { computeTransportChecksum, transportChecksumOffset } from "./transport-checksum.ts";

@@ -17,7 +17,7 @@ import {
   updateChecksum32,
   updatePartialSum32,
 } from "./checksum.ts";
-import { encapsulateVxlan } from "./encapsulation.ts";
+import { encapsulateVxlan } from "./tunnels/encapsulation.ts";
 import { Headers } from "./headers.ts";
 import { segmentTcp } from "./segmentation.ts";
 import { TcpFlag, TcpView } from "./tcp.ts";

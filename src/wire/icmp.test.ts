@@ -4,7 +4,7 @@ import { annotatedHex, formatHex } from "../base/hex.ts";
 import { arbitraryIcmp, arbitraryIcmpv6 } from "../testing/arbitrary-frames.ts";
 import { emittedBytes } from "../testing/emitted-bytes.ts";
 import { type IcmpRepr, IcmpType, IcmpView, emitIcmp, icmpLength, isIcmpError, toIcmpRepr } from "./icmp.ts";
-import { Icmpv6View, emitIcmpv6, icmpv6Length, toIcmpv6Repr } from "./icmpv6.ts";
+import { Icmpv6View, emitIcmpv6, icmpv6Length, toIcmpv6Repr } from "./icmpv6/icmpv6.ts";
 
 function icmp(bytes: Uint8Array): IcmpView {
   const parsed = IcmpView.parse(bytes);

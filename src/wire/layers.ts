@@ -8,7 +8,7 @@ import { ArpView } from "./arp.ts";
 import { EthernetView } from "./ethernet.ts";
 import { EtherType } from "./ethertype.ts";
 import { IcmpView } from "./icmp.ts";
-import { Icmpv6View } from "./icmpv6.ts";
+import { Icmpv6View } from "./icmpv6/icmpv6.ts";
 import { IpProtocol } from "./ip-protocol.ts";
 import { Ipv4View } from "./ipv4.ts";
 import {
@@ -19,14 +19,14 @@ import {
   listIpv6Extensions,
 } from "./ipv6.ts";
 import type { MalformedReason } from "./malformed.ts";
-import { NdView } from "./nd.ts";
+import { NdView } from "./icmpv6/nd.ts";
 import { TcpView } from "./tcp.ts";
 import { UdpView } from "./udp.ts";
 import { VlanView } from "./vlan.ts";
-import { GENEVE_PORT, GeneveView, TRANSPARENT_ETHERNET } from "./geneve.ts";
-import { NvgreView } from "./nvgre.ts";
-import { STT_PORT, SttView, type SttSegment, toSttSegment } from "./stt.ts";
-import { VXLAN_PORT, VxlanView } from "./vxlan.ts";
+import { GENEVE_PORT, GeneveView, TRANSPARENT_ETHERNET } from "./tunnels/geneve.ts";
+import { NvgreView } from "./tunnels/nvgre.ts";
+import { STT_PORT, SttView, type SttSegment, toSttSegment } from "./tunnels/stt.ts";
+import { VXLAN_PORT, VxlanView } from "./tunnels/vxlan.ts";
 
 /** What is here of a TCP header that an ICMP error quotes: its first 8 bytes. */
 export interface TcpStart {

@@ -13,8 +13,8 @@ export { destinationIp, Headers, sourceIp } from "./headers.ts";
 export { type IpView, ipViewOf, Ipv6PacketView } from "./ip-view.ts";
 export { describeMalformed, type MalformedReason } from "./malformed.ts";
 export { type Layer, type LayerContent, listLayers, type TcpStart } from "./layers.ts";
-export { describeFrame, formatFrame } from "./format.ts";
-export { diffFields, type FieldChange, type FieldValue, listFields } from "./fields.ts";
+export { describeFrame, formatFrame } from "./text/format.ts";
+export { diffFields, type FieldChange, type FieldValue, listFields } from "./text/fields.ts";
 export {
   buildArpFrame,
   buildEthernetFrame,
@@ -49,8 +49,8 @@ export {
   type TunnelOuter,
   type UdpTunnelOuter,
   type VxlanOuter,
-} from "./encapsulation.ts";
-export { TunnelHeaders, type TunnelKind } from "./tunnel.ts";
+} from "./tunnels/encapsulation.ts";
+export { TunnelHeaders, type TunnelKind } from "./tunnels/tunnel.ts";
 export { isSegmentable, segmentPacket, segmentTcp } from "./segmentation.ts";
 export {
   checksumOf,
@@ -126,7 +126,7 @@ export {
   Icmpv6Unreachable,
   Icmpv6View,
   toIcmpv6Repr,
-} from "./icmpv6.ts";
+} from "./icmpv6/icmpv6.ts";
 export {
   emitNd,
   ND_HOP_LIMIT,
@@ -135,8 +135,8 @@ export {
   NdView,
   solicitedNodeMulticast,
   toNdRepr,
-} from "./nd.ts";
-export { type NdOption, NdOptionType } from "./nd-options.ts";
+} from "./icmpv6/nd.ts";
+export { type NdOption, NdOptionType } from "./icmpv6/nd-options.ts";
 export {
   emitTcp,
   TCP_CHECKSUM_OFFSET,
@@ -175,8 +175,8 @@ export {
   GeneveView,
   toGeneveFields,
   TRANSPARENT_ETHERNET,
-} from "./geneve.ts";
-export { emitNvgre, NVGRE_HEADER_BYTES, NvgreView } from "./nvgre.ts";
+} from "./tunnels/geneve.ts";
+export { emitNvgre, NVGRE_HEADER_BYTES, NvgreView } from "./tunnels/nvgre.ts";
 export {
   emitStt,
   STT_HEADER_BYTES,
@@ -189,7 +189,7 @@ export {
   SttView,
   toSttFields,
   toSttSegment,
-} from "./stt.ts";
+} from "./tunnels/stt.ts";
 export {
   fromOvnGeneve,
   fromOvnSttContextId,
@@ -199,8 +199,14 @@ export {
   toOvnGeneveOption,
   toOvnSttContextId,
   toOvnVxlanVni,
-} from "./ovn-metadata.ts";
-export { emitVxlan, VXLAN_FLAG_VNI_VALID, VXLAN_HEADER_BYTES, VXLAN_PORT, VxlanView } from "./vxlan.ts";
+} from "./tunnels/ovn-metadata.ts";
+export {
+  emitVxlan,
+  VXLAN_FLAG_VNI_VALID,
+  VXLAN_HEADER_BYTES,
+  VXLAN_PORT,
+  VxlanView,
+} from "./tunnels/vxlan.ts";
 export {
   type DnsMessage,
   type DnsQuestion,
@@ -210,5 +216,5 @@ export {
   emitDns,
   formatDns,
   parseDns,
-} from "./dns.ts";
-export { DnsType, isDnsName } from "./dns-structure.ts";
+} from "./dns/dns.ts";
+export { DnsType, isDnsName } from "./dns/dns-structure.ts";

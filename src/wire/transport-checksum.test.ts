@@ -5,7 +5,7 @@ import { parseIp } from "../net/ip.ts";
 import { arbitraryFrame } from "../testing/arbitrary-frames.ts";
 import { DATAPLANE_VECTORS } from "../testing/dataplane-vectors.ts";
 import { buildIcmpFrame, buildIpFrame, buildTcpFrame, buildUdpFrame } from "./build-frame.ts";
-import { encapsulateVxlan } from "./encapsulation.ts";
+import { encapsulateVxlan } from "./tunnels/encapsulation.ts";
 import { Headers } from "./headers.ts";
 import type { Packet } from "./packet.ts";
 import { type ChecksumProblem, fillChecksums, verifyChecksums } from "./transport-checksum.ts";

@@ -14,8 +14,8 @@ import { writeIpv4Checksum } from "./ipv4.ts";
 import { Ipv6ExtensionType, listIpv6Extensions } from "./ipv6.ts";
 import { TCP_CHECKSUM_OFFSET } from "./tcp.ts";
 import { UDP_CHECKSUM_OFFSET, udpChecksumField } from "./udp.ts";
-import { GENEVE_PORT } from "./geneve.ts";
-import { VXLAN_PORT } from "./vxlan.ts";
+import { GENEVE_PORT } from "./tunnels/geneve.ts";
+import { VXLAN_PORT } from "./tunnels/vxlan.ts";
 
 /** A checksum that does not fit its bytes. */
 export interface ChecksumProblem {

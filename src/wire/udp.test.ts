@@ -5,7 +5,7 @@ import { arbitraryU16 } from "../testing/arbitrary-frames.ts";
 import { DATAPLANE_VECTORS } from "../testing/dataplane-vectors.ts";
 import { emittedBytes, patchedBytes } from "../testing/emitted-bytes.ts";
 import { UdpView, emitUdp, toUdpFields, udpChecksumField } from "./udp.ts";
-import { VXLAN_PORT, VxlanView, emitVxlan } from "./vxlan.ts";
+import { VXLAN_PORT, VxlanView, emitVxlan } from "./tunnels/vxlan.ts";
 
 const DATAGRAM = annotatedHex("0035 c000 000c beef 01020304 ffff");
 

@@ -22,17 +22,17 @@ import {
   buildTcpFrame,
   buildUdpFrame,
 } from "../../src/wire/build-frame.ts";
-import { type DnsMessage, emitDns } from "../../src/wire/dns.ts";
+import { type DnsMessage, emitDns } from "../../src/wire/dns/dns.ts";
 import {
   encapsulateGeneve,
   encapsulateNvgre,
   encapsulateStt,
   encapsulateVxlan,
-} from "../../src/wire/encapsulation.ts";
-import { listFields } from "../../src/wire/fields.ts";
-import { formatTcpFlags } from "../../src/wire/format-message.ts";
+} from "../../src/wire/tunnels/encapsulation.ts";
+import { listFields } from "../../src/wire/text/fields.ts";
+import { formatTcpFlags } from "../../src/wire/text/format-message.ts";
 import { Headers } from "../../src/wire/headers.ts";
-import { toOvnGeneveOption, toOvnSttContextId } from "../../src/wire/ovn-metadata.ts";
+import { toOvnGeneveOption, toOvnSttContextId } from "../../src/wire/tunnels/ovn-metadata.ts";
 import { segmentTcp } from "../../src/wire/segmentation.ts";
 import { TcpFlag } from "../../src/wire/tcp.ts";
 import { pushVlan } from "../../src/wire/vlan.ts";

@@ -17,7 +17,7 @@ import type { Compartment } from "../../host/compartment.ts";
 import type { SocketFailure } from "../../host/socket-failure.ts";
 import type { UdpDatagram, UdpOwner, UdpSocket } from "../../host/udp.ts";
 import type { Ip } from "../../net/ip.ts";
-import { type DnsMessage, DnsRcode, type DnsRecord, emitDns, parseDns } from "../../wire/dns.ts";
+import { type DnsMessage, DnsRcode, type DnsRecord, emitDns, parseDns } from "../../wire/dns/dns.ts";
 
 const DNS_PORT = 53;
 const ATTEMPT_MS = 2_000;

@@ -6,7 +6,7 @@ import {
   nameOfPolicy,
 } from "../../base/recorder.ts";
 import { wrap } from "../../knowledge/prose.ts";
-import type { FieldChange } from "../../wire/fields.ts";
+import type { FieldChange } from "../../wire/text/fields.ts";
 import type { TraceLeg, TraceParty, TraceReport, TraceStep } from "./trace-report.ts";
 
 const WIDTH = 100;

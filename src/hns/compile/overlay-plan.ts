@@ -6,7 +6,7 @@ import type { NetworkPolicy } from "../../hcn/network-policy.ts";
 import { type Ip, type Ipv4, parseIpv4 } from "../../net/ip.ts";
 import type { Mac } from "../../net/mac.ts";
 import { type Prefix, prefixContains, prefixFamily } from "../../net/prefix.ts";
-import { VXLAN_PORT } from "../../wire/vxlan.ts";
+import { VXLAN_PORT } from "../../wire/tunnels/vxlan.ts";
 import type { EndpointRecord } from "../endpoint-record.ts";
 import { isRemoteEndpoint } from "../endpoint-record.ts";
 import type { NetworkFrame } from "../network/network-frame.ts";

@@ -6,7 +6,7 @@ import { DEFAULT_FLOW_SETTINGS } from "../../vfp/port-settings.ts";
 import { ReceivePace } from "../../vswitch/receive-pace.ts";
 import type { SwitchPort } from "../../vswitch/switch-port.ts";
 import type { TakenPort, WireFaults } from "../../vswitch/wire-faults.ts";
-import { VXLAN_PORT } from "../../wire/vxlan.ts";
+import { VXLAN_PORT } from "../../wire/tunnels/vxlan.ts";
 import type { LayerName } from "../compile/layers.ts";
 import type { QuirkSet } from "../quirk-set.ts";
 

@@ -18,7 +18,7 @@ import { framesBeside, makeHostile } from "../../testing/hostile-frames.ts";
 import type { NextHop, NextHopResolver } from "../../vfp/next-hop.ts";
 import type { SwitchPort } from "../../vswitch/switch-port.ts";
 import { EtherType } from "../../wire/ethertype.ts";
-import { formatFrame } from "../../wire/format.ts";
+import { formatFrame } from "../../wire/text/format.ts";
 import { Packet } from "../../wire/packet.ts";
 
 export const DRIVERS = ["L2Bridge", "L2Tunnel", "Overlay", "Transparent", "NAT"] as const;

@@ -11,7 +11,7 @@ import { type DriverPod, DriverWorld, type DriverWorldOptions, ip } from "../../
 import type { SwitchPort } from "../../vswitch/switch-port.ts";
 import { buildNdFrame } from "../../wire/build-frame.ts";
 import { multicastMac } from "../../wire/ethernet.ts";
-import { ND_HOP_LIMIT } from "../../wire/nd.ts";
+import { ND_HOP_LIMIT } from "../../wire/icmpv6/nd.ts";
 
 const STATIC = (address: string) => ({
   IpConfigurations: [{ IpAddress: address, PrefixLength: 24 }],

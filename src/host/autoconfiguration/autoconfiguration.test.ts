@@ -10,10 +10,10 @@ import { type CapturedFrame, cidr, findWrongFrames, ip, mac, prefix } from "../.
 import { buildMldFrame, buildNdFrame } from "../../wire/build-frame.ts";
 import { multicastMac } from "../../wire/ethernet.ts";
 import { Headers, destinationIp, sourceIp } from "../../wire/headers.ts";
-import { Icmpv6Type } from "../../wire/icmpv6.ts";
-import { type MldRecord, parseMld } from "../../wire/mld.ts";
-import type { NdOption } from "../../wire/nd-options.ts";
-import { type NdRepr, NdView, toNdRepr } from "../../wire/nd.ts";
+import { Icmpv6Type } from "../../wire/icmpv6/icmpv6.ts";
+import { type MldRecord, parseMld } from "../../wire/icmpv6/mld.ts";
+import type { NdOption } from "../../wire/icmpv6/nd-options.ts";
+import { type NdRepr, NdView, toNdRepr } from "../../wire/icmpv6/nd.ts";
 import { formatRoute } from "../route-table.ts";
 import type { OperatingSystem } from "../stack-profile.ts";
 import type { AdvertiserOptions } from "./router-advertiser.ts";

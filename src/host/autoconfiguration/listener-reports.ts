@@ -8,8 +8,14 @@ import type { Prng } from "../../base/prng.ts";
 import { type Ip, type Ipv6, familyOf } from "../../net/ip.ts";
 import { buildMldFrame } from "../../wire/build-frame.ts";
 import { multicastMac } from "../../wire/ethernet.ts";
-import { MLD_HOP_LIMIT, MLD_ROUTERS, type MldRecord, type MldRecordKind, parseMld } from "../../wire/mld.ts";
-import { solicitedNodeMulticast } from "../../wire/nd.ts";
+import {
+  MLD_HOP_LIMIT,
+  MLD_ROUTERS,
+  type MldRecord,
+  type MldRecordKind,
+  parseMld,
+} from "../../wire/icmpv6/mld.ts";
+import { solicitedNodeMulticast } from "../../wire/icmpv6/nd.ts";
 import { readTtl } from "../../wire/ttl.ts";
 import { ALL_ROUTERS, UNSPECIFIED, isLinkLocal } from "../address-scope.ts";
 import type { Compartment } from "../compartment.ts";

@@ -9,7 +9,7 @@ import { type FiveTuple, formatSocketAddress, reverseTuple } from "../../net/fiv
 import { type Ip, formatIp } from "../../net/ip.ts";
 import { type Headers, destinationIp, sourceIp } from "../../wire/headers.ts";
 import { IcmpType } from "../../wire/icmp.ts";
-import { Icmpv6Type } from "../../wire/icmpv6.ts";
+import { Icmpv6Type } from "../../wire/icmpv6/icmpv6.ts";
 import { IpProtocol } from "../../wire/ip-protocol.ts";
 
 /** The end of a packet that a translation changes. */

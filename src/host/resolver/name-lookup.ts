@@ -2,7 +2,7 @@
 import { assert } from "../../base/assert.ts";
 import type { KnowledgeCode } from "../../knowledge/codes.ts";
 import { type Ip, parseIp } from "../../net/ip.ts";
-import { isDnsName } from "../../wire/dns-structure.ts";
+import { isDnsName } from "../../wire/dns/dns-structure.ts";
 import type { Compartment } from "../compartment.ts";
 import { type CandidateName, type NamePlan, planNames } from "./candidate-names.ts";
 import { cacheMs } from "./name-cache.ts";

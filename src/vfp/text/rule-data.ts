@@ -10,7 +10,7 @@
 import { formatIp, parseIp } from "../../net/ip.ts";
 import { formatMac, parseMac } from "../../net/mac.ts";
 import type { Action, BackEnd, EncapDestination, Rule } from "../rule.ts";
-import type { TunnelKind } from "../../wire/tunnel.ts";
+import type { TunnelKind } from "../../wire/tunnels/tunnel.ts";
 import { parseNumber } from "./conditions.ts";
 import { type ListedRule, TypeFlag } from "./listing.ts";
 

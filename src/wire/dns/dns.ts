@@ -5,11 +5,11 @@
  * others stay bytes. Names are written without compression.
  */
 import { type ResourceRecord, encode, name as nameCodec, question as questionCodec } from "dns-packet";
-import { assert } from "../base/assert.ts";
-import { readU128, readU16, readU32, readU8 } from "../base/bytes.ts";
-import { type Ipv4, type Ipv6, formatIp } from "../net/ip.ts";
+import { assert } from "../../base/assert.ts";
+import { readU128, readU16, readU32, readU8 } from "../../base/bytes.ts";
+import { type Ipv4, type Ipv6, formatIp } from "../../net/ip.ts";
 import { type DnsRecordPlace, DnsType, isDnsName, readDnsStructure } from "./dns-structure.ts";
-import type { MalformedReason } from "./malformed.ts";
+import type { MalformedReason } from "../malformed.ts";
 
 /** Response codes by name. Any value from 0 to 15 may arrive. */
 export const DnsRcode = {

@@ -3,9 +3,9 @@
  * carry the start of the packet they are about. Neighbour discovery is in nd.ts,
  * multicast listener discovery in mld.ts.
  */
-import { readU16, readU32, readU8, writeU16, writeU32 } from "../base/bytes.ts";
-import { ICMP_CHECKSUM_OFFSET, ICMP_HEADER_BYTES } from "./icmp.ts";
-import type { MalformedReason } from "./malformed.ts";
+import { readU16, readU32, readU8, writeU16, writeU32 } from "../../base/bytes.ts";
+import { ICMP_CHECKSUM_OFFSET, ICMP_HEADER_BYTES } from "../icmp.ts";
+import type { MalformedReason } from "../malformed.ts";
 
 /** Types that are acted on. Any octet may arrive. */
 export const Icmpv6Type = {

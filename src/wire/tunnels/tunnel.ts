@@ -2,12 +2,12 @@
  * Where the inner frame of a tunnel is, and what the tunnel calls itself: one look at a parsed packet, without
  * allocation. VXLAN and NVGRE, which VFP parses on every port (dataplane.md §1.2).
  */
-import { readU16, readU24, readU8 } from "../base/bytes.ts";
-import { Headers } from "./headers.ts";
-import { IpProtocol } from "./ip-protocol.ts";
-import type { MalformedReason } from "./malformed.ts";
+import { readU16, readU24, readU8 } from "../../base/bytes.ts";
+import { Headers } from "../headers.ts";
+import { IpProtocol } from "../ip-protocol.ts";
+import type { MalformedReason } from "../malformed.ts";
 import { NVGRE_HEADER_BYTES, NvgreView } from "./nvgre.ts";
-import { UDP_HEADER_BYTES } from "./udp.ts";
+import { UDP_HEADER_BYTES } from "../udp.ts";
 import { VXLAN_FLAG_VNI_VALID, VXLAN_HEADER_BYTES, VXLAN_PORT } from "./vxlan.ts";
 
 /** Tunnels that are looked into. */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { type Ip, type Ipv4, type Ipv6, parseIp } from "../net/ip.ts";
-import { parseMac } from "../net/mac.ts";
-import { DATAPLANE_VECTORS } from "../testing/dataplane-vectors.ts";
+import { type Ip, type Ipv4, type Ipv6, parseIp } from "../../net/ip.ts";
+import { parseMac } from "../../net/mac.ts";
+import { DATAPLANE_VECTORS } from "../../testing/dataplane-vectors.ts";
 import {
   buildArpFrame,
   buildEthernetFrame,
@@ -11,9 +11,9 @@ import {
   buildNdFrame,
   buildTcpFrame,
   buildUdpFrame,
-} from "./build-frame.ts";
+} from "../build-frame.ts";
 import { describeFrame, formatFrame } from "./format.ts";
-import { TcpFlag } from "./tcp.ts";
+import { TcpFlag } from "../tcp.ts";
 
 const ip = (text: string): Ip => parseIp(text)!;
 const link = { sourceMac: parseMac("0E-2A-0A-F4-01-0A")!, destinationMac: parseMac("00-15-5D-AA-00-01")! };

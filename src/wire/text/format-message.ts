@@ -1,12 +1,12 @@
 /** The speaking parts of messages as text: TCP flags and options, ARP, ICMP, ICMPv6, neighbour discovery. */
-import { formatIp } from "../net/ip.ts";
-import { formatMac } from "../net/mac.ts";
-import { ArpOperation, type ArpView } from "./arp.ts";
-import { IcmpType, IcmpUnreachable, type IcmpView } from "./icmp.ts";
-import { Icmpv6Type, Icmpv6Unreachable, type Icmpv6View } from "./icmpv6.ts";
-import type { NdView } from "./nd.ts";
-import { TcpFlag, type TcpView } from "./tcp.ts";
-import { type TcpOption, parseTcpOptions } from "./tcp-options.ts";
+import { formatIp } from "../../net/ip.ts";
+import { formatMac } from "../../net/mac.ts";
+import { ArpOperation, type ArpView } from "../arp.ts";
+import { IcmpType, IcmpUnreachable, type IcmpView } from "../icmp.ts";
+import { Icmpv6Type, Icmpv6Unreachable, type Icmpv6View } from "../icmpv6/icmpv6.ts";
+import type { NdView } from "../icmpv6/nd.ts";
+import { TcpFlag, type TcpView } from "../tcp.ts";
+import { type TcpOption, parseTcpOptions } from "../tcp-options.ts";
 
 /** Flags by name in the order of their bits, joined by blanks; `no flags` when none is set. */
 export function formatTcpFlags(flags: number): string {

@@ -1,21 +1,21 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { formatHex } from "../base/hex.ts";
-import { parseIp } from "../net/ip.ts";
-import { parseMac } from "../net/mac.ts";
+import { formatHex } from "../../base/hex.ts";
+import { parseIp } from "../../net/ip.ts";
+import { parseMac } from "../../net/mac.ts";
 import {
   arbitraryIpFields,
   arbitraryLink,
   arbitraryPlainFrame,
   arbitraryU16,
-} from "../testing/arbitrary-frames.ts";
-import { DATAPLANE_VECTORS } from "../testing/dataplane-vectors.ts";
-import { buildUdpFrame } from "./build-frame.ts";
+} from "../../testing/arbitrary-frames.ts";
+import { DATAPLANE_VECTORS } from "../../testing/dataplane-vectors.ts";
+import { buildUdpFrame } from "../build-frame.ts";
 import { decapsulateVxlan, encapsulateVxlan, isVxlan } from "./encapsulation.ts";
-import { EthernetView } from "./ethernet.ts";
-import { Headers } from "./headers.ts";
-import { Packet } from "./packet.ts";
-import { decrementTtl, readTtl } from "./ttl.ts";
+import { EthernetView } from "../ethernet.ts";
+import { Headers } from "../headers.ts";
+import { Packet } from "../packet.ts";
+import { decrementTtl, readTtl } from "../ttl.ts";
 
 const outer = {
   link: { sourceMac: parseMac("00-15-5D-00-00-11")!, destinationMac: parseMac("00-15-5D-00-00-12")! },

@@ -1,21 +1,21 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { annotatedHex, formatHex } from "../base/hex.ts";
-import { parseIp } from "../net/ip.ts";
-import { parseMac } from "../net/mac.ts";
+import { annotatedHex, formatHex } from "../../base/hex.ts";
+import { parseIp } from "../../net/ip.ts";
+import { parseMac } from "../../net/mac.ts";
 import {
   arbitraryIpFields,
   arbitraryLink,
   arbitraryPlainFrame,
   arbitraryU8,
-} from "../testing/arbitrary-frames.ts";
-import { DATAPLANE_VECTORS } from "../testing/dataplane-vectors.ts";
-import { buildIpFrame } from "./build-frame.ts";
+} from "../../testing/arbitrary-frames.ts";
+import { DATAPLANE_VECTORS } from "../../testing/dataplane-vectors.ts";
+import { buildIpFrame } from "../build-frame.ts";
 import { decapsulateNvgre, encapsulateNvgre, isNvgre } from "./encapsulation.ts";
-import { describeFrame, formatFrame } from "./format.ts";
-import { Headers } from "./headers.ts";
+import { describeFrame, formatFrame } from "../text/format.ts";
+import { Headers } from "../headers.ts";
 import { NvgreView, emitNvgre } from "./nvgre.ts";
-import { Packet } from "./packet.ts";
+import { Packet } from "../packet.ts";
 
 const LINK = { sourceMac: parseMac("00-15-5D-00-00-11")!, destinationMac: parseMac("00-15-5D-00-00-12")! };
 const IP = {

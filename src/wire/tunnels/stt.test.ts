@@ -1,19 +1,19 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { formatHex } from "../base/hex.ts";
-import { LIMITS } from "../base/limits.ts";
-import { parseIp } from "../net/ip.ts";
-import { parseMac } from "../net/mac.ts";
-import { arbitraryPlainFrame, arbitraryU16, arbitraryU8 } from "../testing/arbitrary-frames.ts";
-import { DATAPLANE_VECTORS } from "../testing/dataplane-vectors.ts";
+import { formatHex } from "../../base/hex.ts";
+import { LIMITS } from "../../base/limits.ts";
+import { parseIp } from "../../net/ip.ts";
+import { parseMac } from "../../net/mac.ts";
+import { arbitraryPlainFrame, arbitraryU16, arbitraryU8 } from "../../testing/arbitrary-frames.ts";
+import { DATAPLANE_VECTORS } from "../../testing/dataplane-vectors.ts";
 import { encapsulateStt, readSttSegment } from "./encapsulation.ts";
-import { describeFrame } from "./format.ts";
-import { Headers } from "./headers.ts";
+import { describeFrame } from "../text/format.ts";
+import { Headers } from "../headers.ts";
 import { toOvnSttContextId } from "./ovn-metadata.ts";
-import { Packet } from "./packet.ts";
+import { Packet } from "../packet.ts";
 import { STT_HEADER_BYTES, SttFlag, SttReassembler, SttView, emitStt, toSttFields } from "./stt.ts";
-import { TcpView } from "./tcp.ts";
-import { verifyChecksums } from "./transport-checksum.ts";
+import { TcpView } from "../tcp.ts";
+import { verifyChecksums } from "../transport-checksum.ts";
 
 const OUTER = {
   link: { sourceMac: parseMac("00-15-5D-00-00-11")!, destinationMac: parseMac("00-15-5D-00-00-12")! },

@@ -1,8 +1,8 @@
 /** Headers as text: one line per header, and one short line per frame, the same in traces, tests and commands. */
-import { formatHex } from "../base/hex.ts";
-import { type Ip, formatIp } from "../net/ip.ts";
-import { formatSocketAddress } from "../net/five-tuple.ts";
-import { formatMac } from "../net/mac.ts";
+import { formatHex } from "../../base/hex.ts";
+import { type Ip, formatIp } from "../../net/ip.ts";
+import { formatSocketAddress } from "../../net/five-tuple.ts";
+import { formatMac } from "../../net/mac.ts";
 import {
   formatArp,
   formatIcmp,
@@ -11,14 +11,14 @@ import {
   formatTcpFlags,
   formatTcpOptions,
 } from "./format-message.ts";
-import { etherTypeName } from "./ethertype.ts";
-import { ipProtocolName } from "./ip-protocol.ts";
-import type { GeneveView } from "./geneve.ts";
-import type { Ipv4View } from "./ipv4.ts";
-import type { Ipv6FragmentView, Ipv6View } from "./ipv6.ts";
-import { type Layer, type LayerContent, listLayers } from "./layers.ts";
-import { describeMalformed } from "./malformed.ts";
-import type { TcpView } from "./tcp.ts";
+import { etherTypeName } from "../ethertype.ts";
+import { ipProtocolName } from "../ip-protocol.ts";
+import type { GeneveView } from "../tunnels/geneve.ts";
+import type { Ipv4View } from "../ipv4.ts";
+import type { Ipv6FragmentView, Ipv6View } from "../ipv6.ts";
+import { type Layer, type LayerContent, listLayers } from "../layers.ts";
+import { describeMalformed } from "../malformed.ts";
+import type { TcpView } from "../tcp.ts";
 
 function hex4(value: number): string {
   return `0x${value.toString(16).padStart(4, "0")}`;

@@ -1,22 +1,22 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { annotatedHex, formatHex } from "../base/hex.ts";
-import { parseIp } from "../net/ip.ts";
-import { parseMac } from "../net/mac.ts";
+import { annotatedHex, formatHex } from "../../base/hex.ts";
+import { parseIp } from "../../net/ip.ts";
+import { parseMac } from "../../net/mac.ts";
 import {
   arbitraryGeneveOptions,
   arbitraryIpFields,
   arbitraryLink,
   arbitraryPlainFrame,
   arbitraryU16,
-} from "../testing/arbitrary-frames.ts";
-import { DATAPLANE_VECTORS } from "../testing/dataplane-vectors.ts";
+} from "../../testing/arbitrary-frames.ts";
+import { DATAPLANE_VECTORS } from "../../testing/dataplane-vectors.ts";
 import { decapsulateGeneve, encapsulateGeneve, isGeneve } from "./encapsulation.ts";
-import { describeFrame, formatFrame } from "./format.ts";
+import { describeFrame, formatFrame } from "../text/format.ts";
 import { GeneveView, TRANSPARENT_ETHERNET, emitGeneve, geneveLength, toGeneveFields } from "./geneve.ts";
-import { Headers } from "./headers.ts";
+import { Headers } from "../headers.ts";
 import { toOvnGeneveOption } from "./ovn-metadata.ts";
-import { Packet } from "./packet.ts";
+import { Packet } from "../packet.ts";
 
 const OUTER = {
   link: { sourceMac: parseMac("00-15-5D-00-00-11")!, destinationMac: parseMac("00-15-5D-00-00-12")! },

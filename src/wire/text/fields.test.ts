@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { parseIp } from "../net/ip.ts";
-import { parseMac } from "../net/mac.ts";
-import { DATAPLANE_VECTORS } from "../testing/dataplane-vectors.ts";
-import { buildIcmpFrame, buildTcpFrame } from "./build-frame.ts";
+import { parseIp } from "../../net/ip.ts";
+import { parseMac } from "../../net/mac.ts";
+import { DATAPLANE_VECTORS } from "../../testing/dataplane-vectors.ts";
+import { buildIcmpFrame, buildTcpFrame } from "../build-frame.ts";
 import { type FieldChange, type FieldValue, diffFields, listFields } from "./fields.ts";
-import { Packet } from "./packet.ts";
-import { popVlan, pushVlan } from "./vlan.ts";
+import { Packet } from "../packet.ts";
+import { popVlan, pushVlan } from "../vlan.ts";
 
 const { V1, V2, V3, V6, V7 } = DATAPLANE_VECTORS;
 

@@ -15,12 +15,12 @@ import {
   writeU16,
   writeU32,
   writeU8,
-} from "../base/bytes.ts";
-import type { Ipv6 } from "../net/ip.ts";
-import type { Mac } from "../net/mac.ts";
-import { ICMP_CHECKSUM_OFFSET } from "./icmp.ts";
+} from "../../base/bytes.ts";
+import type { Ipv6 } from "../../net/ip.ts";
+import type { Mac } from "../../net/mac.ts";
+import { ICMP_CHECKSUM_OFFSET } from "../icmp.ts";
 import { Icmpv6Type } from "./icmpv6.ts";
-import type { MalformedReason } from "./malformed.ts";
+import type { MalformedReason } from "../malformed.ts";
 import { type NdOption, NdOptionType, emitNdOptions, ndOptionsLength, readNdOption } from "./nd-options.ts";
 
 /** The hop limit of every message of neighbour discovery: a router cannot have forwarded it. */

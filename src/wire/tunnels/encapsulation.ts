@@ -2,8 +2,8 @@
  * Encapsulation in place: outer headers go into a packet's headroom, and come off by moving its start. STT, which cuts a
  * frame into segments, makes new packets. Engines that look at every packet locate tunnels with tunnel.ts instead.
  */
-import { readU32 } from "../base/bytes.ts";
-import { buildTcpFrame } from "./build-frame.ts";
+import { readU32 } from "../../base/bytes.ts";
+import { buildTcpFrame } from "../build-frame.ts";
 import {
   type IpFields,
   type LinkFields,
@@ -12,7 +12,7 @@ import {
   ipEtherType,
   ipLength,
   linkLength,
-} from "./emit-headers.ts";
+} from "../emit-headers.ts";
 import {
   GENEVE_PORT,
   type GeneveFields,
@@ -21,11 +21,11 @@ import {
   emitGeneve,
   geneveLength,
 } from "./geneve.ts";
-import type { Headers } from "./headers.ts";
-import { IpProtocol } from "./ip-protocol.ts";
-import type { MalformedReason } from "./malformed.ts";
+import type { Headers } from "../headers.ts";
+import { IpProtocol } from "../ip-protocol.ts";
+import type { MalformedReason } from "../malformed.ts";
 import { NVGRE_HEADER_BYTES, NvgreView, emitNvgre } from "./nvgre.ts";
-import type { Packet } from "./packet.ts";
+import type { Packet } from "../packet.ts";
 import {
   STT_FRAME_BYTES_MAX,
   STT_HEADER_BYTES,
@@ -36,8 +36,8 @@ import {
   sttSequence,
   toSttSegment,
 } from "./stt.ts";
-import { TCP_HEADER_BYTES_MIN, TcpFlag, TcpView } from "./tcp.ts";
-import { UDP_HEADER_BYTES, UdpView, emitUdp } from "./udp.ts";
+import { TCP_HEADER_BYTES_MIN, TcpFlag, TcpView } from "../tcp.ts";
+import { UDP_HEADER_BYTES, UdpView, emitUdp } from "../udp.ts";
 import { VXLAN_HEADER_BYTES, VXLAN_PORT, VxlanView, emitVxlan } from "./vxlan.ts";
 
 /** What stands in front of every tunnel's own header. */

@@ -9,25 +9,25 @@
  * 8), `tcp.options.sack` holds all blocks (tshark: `sack_le`, `sack_re`). A malformed frame gives the fields in front of
  * the broken header, then `malformed` (not a name of tshark) with the reason.
  */
-import { formatHex } from "../base/hex.ts";
-import { formatIp } from "../net/ip.ts";
-import { formatMac } from "../net/mac.ts";
-import type { ArpView } from "./arp.ts";
-import type { EthernetView } from "./ethernet.ts";
+import { formatHex } from "../../base/hex.ts";
+import { formatIp } from "../../net/ip.ts";
+import { formatMac } from "../../net/mac.ts";
+import type { ArpView } from "../arp.ts";
+import type { EthernetView } from "../ethernet.ts";
 import { formatTcpFlags } from "./format-message.ts";
-import type { GeneveView } from "./geneve.ts";
-import type { IcmpView } from "./icmp.ts";
-import type { Icmpv6View } from "./icmpv6.ts";
-import type { Ipv4View } from "./ipv4.ts";
-import type { Ipv6FragmentView, Ipv6View } from "./ipv6.ts";
-import { IcmpType, IcmpUnreachable } from "./icmp.ts";
-import { Icmpv6Type } from "./icmpv6.ts";
-import { type LayerContent, listLayers } from "./layers.ts";
-import type { NdView } from "./nd.ts";
-import type { SttSegment, SttView } from "./stt.ts";
-import type { TcpView } from "./tcp.ts";
-import { type TcpOption, parseTcpOptions } from "./tcp-options.ts";
-import type { UdpView } from "./udp.ts";
+import type { GeneveView } from "../tunnels/geneve.ts";
+import type { IcmpView } from "../icmp.ts";
+import type { Icmpv6View } from "../icmpv6/icmpv6.ts";
+import type { Ipv4View } from "../ipv4.ts";
+import type { Ipv6FragmentView, Ipv6View } from "../ipv6.ts";
+import { IcmpType, IcmpUnreachable } from "../icmp.ts";
+import { Icmpv6Type } from "../icmpv6/icmpv6.ts";
+import { type LayerContent, listLayers } from "../layers.ts";
+import type { NdView } from "../icmpv6/nd.ts";
+import type { SttSegment, SttView } from "../tunnels/stt.ts";
+import type { TcpView } from "../tcp.ts";
+import { type TcpOption, parseTcpOptions } from "../tcp-options.ts";
+import type { UdpView } from "../udp.ts";
 
 /** A header field with its value as text. */
 export interface FieldValue {

@@ -1,14 +1,14 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { annotatedHex, formatHex } from "../base/hex.ts";
-import { type Ipv6, parseIp } from "../net/ip.ts";
-import { parseMac } from "../net/mac.ts";
-import { emittedBytes, patchedBytes } from "../testing/emitted-bytes.ts";
-import { buildMldFrame } from "./build-frame.ts";
-import { describeFrame } from "./format.ts";
-import { Headers } from "./headers.ts";
+import { annotatedHex, formatHex } from "../../base/hex.ts";
+import { type Ipv6, parseIp } from "../../net/ip.ts";
+import { parseMac } from "../../net/mac.ts";
+import { emittedBytes, patchedBytes } from "../../testing/emitted-bytes.ts";
+import { buildMldFrame } from "../build-frame.ts";
+import { describeFrame } from "../text/format.ts";
+import { Headers } from "../headers.ts";
 import { MLD_RECORDS, MLD_ROUTERS, type MldRepr, emitMld, mldLength, parseMld } from "./mld.ts";
-import { verifyChecksums } from "./transport-checksum.ts";
+import { verifyChecksums } from "../transport-checksum.ts";
 
 const ip = (text: string): Ipv6 => parseIp(text) as Ipv6;
 
