@@ -1,9 +1,9 @@
 /** A JSON value from outside as an object of a kind: checked as manifests are, complete, frozen. */
 import { KubeError, type StatusCause } from "./error.ts";
 import { KINDS } from "./kinds.ts";
-import { FieldFaults, type Fields, isFields } from "./load/field-check.ts";
-import { formatPath } from "./load/field-path.ts";
-import { checkObject } from "./load/kind-checks.ts";
+import { FieldFaults, type Fields, isFields } from "./load/checks/field-check.ts";
+import { formatPath } from "./load/checks/field-path.ts";
+import { checkObject } from "./load/checks/kind-checks.ts";
 import { normalize } from "./load/normalize.ts";
 import type { KubeKind, KubeObjects } from "./objects.ts";
 

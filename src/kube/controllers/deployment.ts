@@ -3,8 +3,8 @@
  * one with all replicas, the others with none. It goes straight to the end of a rollout.
  */
 import { canonicalJson, equalJson } from "../memory/deep.ts";
-import { templateHash } from "../memory/names.ts";
-import { ownerReferenceTo } from "../memory/pod-template.ts";
+import { templateHash } from "../memory/admission/names.ts";
+import { ownerReferenceTo } from "../memory/admission/pod-template.ts";
 import type { Deployment, PodTemplateSpec, ReplicaSet } from "../objects.ts";
 import { type Changes, NO_CHANGES } from "./changes.ts";
 

@@ -4,10 +4,10 @@
  */
 import type { Prng } from "../../base/prng.ts";
 import { equalJson } from "../memory/deep.ts";
-import { randomSuffix } from "../memory/names.ts";
-import { ownerReferenceTo } from "../memory/pod-template.ts";
+import { randomSuffix } from "../memory/admission/names.ts";
+import { ownerReferenceTo } from "../memory/admission/pod-template.ts";
 import { SERVICE_NAME_LABEL } from "../labels.ts";
-import { type ServiceSpec, isHeadless } from "../memory/service-defaults.ts";
+import { type ServiceSpec, isHeadless } from "../memory/services/service-defaults.ts";
 import { isFinished, isReady, isTerminating, podAddresses } from "../pod.ts";
 import type { EndpointSlice, Node, Pod, Service, ServicePort } from "../objects.ts";
 import { type Changes, NO_CHANGES } from "./changes.ts";

@@ -10,7 +10,7 @@ import { type Log, SILENT_LOG } from "../../base/log.ts";
 import { KubeError } from "../error.ts";
 import type { KubeObject } from "../objects.ts";
 import type { KubePatch, KubeSource, Selection } from "../source.ts";
-import { mappingOf } from "../load/field-check.ts";
+import { mappingOf } from "../load/checks/field-check.ts";
 import { applyJsonPatch } from "../patch/json-patch.ts";
 import { applyMergePatch } from "../patch/merge-patch.ts";
 import { isScaled, patchOfScale, scaleOf } from "./scale.ts";

@@ -1,9 +1,9 @@
 /** Bodies and parameters of requests to the emulator's API, checked. */
 import { LIMITS } from "../../base/limits.ts";
 import { KubeError } from "../error.ts";
-import { type Fields, isFields, showValue } from "../load/field-check.ts";
-import { isNestedDeeper } from "../load/json-pieces.ts";
-import { readAnyYaml } from "../load/yaml-value.ts";
+import { type Fields, isFields, showValue } from "../load/checks/field-check.ts";
+import { isNestedDeeper } from "../load/parse/json-pieces.ts";
+import { readAnyYaml } from "../load/parse/yaml-value.ts";
 import type { DeleteOptions, JsonPatchOperation, KubePatch, WriteOptions } from "../source.ts";
 import { decodeProtobuf } from "./protobuf.ts";
 import { apiVersionOf, type RequestTarget } from "./served-resources.ts";

@@ -3,7 +3,7 @@
  * as with Kubernetes: kube-proxy writes them in the group events.k8s.io, kubectl reads them in the core.
  */
 import { KINDS, KUBE_KINDS } from "../kinds.ts";
-import { hasStatus } from "../memory/write-object.ts";
+import { hasStatus } from "../memory/admission/write-object.ts";
 import type { KubeKind, KubeObject } from "../objects.ts";
 import { coreEvent, eventOfGroup } from "./events-of-group.ts";
 

@@ -3,7 +3,7 @@
  * Deprecated API Migration Guide.
  */
 import type { KubeKind } from "../objects.ts";
-import { type Fields, isFields, mappingOf } from "./field-check.ts";
+import { type Fields, isFields, mappingOf } from "./checks/field-check.ts";
 
 const WORKLOADS: readonly KubeKind[] = ["Deployment", "ReplicaSet", "StatefulSet", "DaemonSet"];
 

@@ -8,7 +8,7 @@ import type { FileProblem } from "../../knowledge/file-problem.ts";
 import { type LoadedObject, type Origin, placeInOrigin } from "../load/manifests.ts";
 import { controllerOf, isFinished, isTerminating } from "../pod.ts";
 import type { KubeKind, KubeObject, Node, Pod, Service } from "../objects.ts";
-import { applyObjects } from "./apply.ts";
+import { applyObjects } from "./admission/apply.ts";
 import { cascadeOf } from "./garbage.ts";
 import type { ApplyReport } from "./memory-kube.ts";
 import { MultiMap } from "./multi-map.ts";
@@ -16,7 +16,7 @@ import { NodeRanges } from "./node-ranges.ts";
 import { ObjectStore, keyOf, referenceOf } from "./object-store.ts";
 import { type MemoryKubeOptions, NODE_PORTS_DEFAULT } from "./options.ts";
 import { reconcileAll } from "./reconcile.ts";
-import { ServiceBooks } from "./service-addresses.ts";
+import { ServiceBooks } from "./services/service-addresses.ts";
 
 const WORKLOADS: ReadonlySet<string> = new Set([
   "Deployment",

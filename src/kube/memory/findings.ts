@@ -9,7 +9,7 @@ import { conditionOf, controllerOf, isHostNetwork, podAddresses } from "../pod.t
 import type { EndpointSlice, KubeObject, Pod } from "../objects.ts";
 import type { ControlPlane } from "./control-plane.ts";
 import { keyOf, referenceOf } from "./object-store.ts";
-import { completePodSpec } from "./pod-template.ts";
+import { completePodSpec } from "./admission/pod-template.ts";
 
 interface Finding {
   readonly code: KnowledgeCode;

@@ -6,7 +6,7 @@ import { fork } from "../../base/fork.ts";
 import { checkedObject } from "../checked-object.ts";
 import { KubeError, unreachable } from "../error.ts";
 import type { KubeKind, KubeObject, KubeObjects } from "../objects.ts";
-import type { Fields } from "../load/field-check.ts";
+import type { Fields } from "../load/checks/field-check.ts";
 import { patchedObject } from "../patch/apply-patch.ts";
 import { type Selector, selectorOf } from "../selection.ts";
 import type {
@@ -23,9 +23,9 @@ import type {
   WriteOptions,
 } from "../source.ts";
 import type { MemoryKube } from "./memory-kube.ts";
-import { withoutTypeDependentFields } from "./type-dependent-fields.ts";
+import { withoutTypeDependentFields } from "./services/type-dependent-fields.ts";
 import type { StoredEvent } from "./object-store.ts";
-import { notFound } from "./write-object.ts";
+import { notFound } from "./admission/write-object.ts";
 
 export interface MemoryKubeSourceOptions {
   /** The time in RFC 3339, for `creationTimestamp`. Without it objects carry none. */

@@ -15,7 +15,7 @@ import { findings } from "./findings.ts";
 import { mergeStatus, type PodStatusChange } from "./pod-status.ts";
 import { type ObjectStore, type StoredEvent, keyOf } from "./object-store.ts";
 import type { MemoryKubeOptions } from "./options.ts";
-import { createObject, deleteObject, notFound, replaceObject } from "./write-object.ts";
+import { createObject, deleteObject, notFound, replaceObject } from "./admission/write-object.ts";
 
 /** What `apply` did with the objects, in the order in which they were given. */
 export interface ApplyReport {

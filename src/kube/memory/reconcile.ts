@@ -12,11 +12,11 @@ import { COUNTED_KINDS, equalStatus, workloadStatus } from "../controllers/workl
 import type { LabelSelector } from "../labels.ts";
 import type { Job, KubeObject, Node, Pod, PodSpec } from "../objects.ts";
 import type { ControlPlane } from "./control-plane.ts";
-import { generatedName } from "./names.ts";
+import { generatedName } from "./admission/names.ts";
 import { keyOf, referenceOf } from "./object-store.ts";
 import { perform } from "./perform.ts";
 import { mergeStatus } from "./pod-status.ts";
-import { giveIngressAddresses, reconcileServices } from "./reconcile-services.ts";
+import { giveIngressAddresses, reconcileServices } from "./services/reconcile-services.ts";
 import { replicaSetsOf } from "./settle.ts";
 
 /** Names for pods of a namespace, none of them given twice. */

@@ -1,7 +1,7 @@
 /** An object after a patch, checked again. */
 import { checkedObject } from "../checked-object.ts";
 import { KubeError } from "../error.ts";
-import { withoutTypeDependentFields } from "../memory/type-dependent-fields.ts";
+import { withoutTypeDependentFields } from "../memory/services/type-dependent-fields.ts";
 import type { KubeKind, KubeObject, KubeObjects } from "../objects.ts";
 import type { KubePatch } from "../source.ts";
 import { applyJsonPatch } from "./json-patch.ts";

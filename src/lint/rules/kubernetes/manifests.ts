@@ -1,9 +1,9 @@
 /** What Kubernetes itself would refuse, and traps of a text that an editor does not show. */
 import { KINDS, isKubeKind } from "../../../kube/kinds.ts";
 import { convertOld } from "../../../kube/load/convert-old.ts";
-import { FieldFaults } from "../../../kube/load/field-check.ts";
-import { stepsOf } from "../../../kube/load/field-path.ts";
-import { checkObject } from "../../../kube/load/kind-checks.ts";
+import { FieldFaults } from "../../../kube/load/checks/field-check.ts";
+import { stepsOf } from "../../../kube/load/checks/field-path.ts";
+import { checkObject } from "../../../kube/load/checks/kind-checks.ts";
 import { parseClusterFile } from "../../../cluster/file/parse-cluster-file.ts";
 import { type Path, isFields, textAt } from "../../input/fields.ts";
 import { objectTypeOf } from "../../input/recognize.ts";

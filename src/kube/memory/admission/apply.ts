@@ -1,18 +1,18 @@
 /** Objects on their way into the store, as the API server takes them: completed, checked against what is there, stored. */
-import type { FileProblem } from "../../knowledge/file-problem.ts";
-import { parseIp, formatIp } from "../../net/ip.ts";
-import { type LoadedObject, placeInOrigin } from "../load/manifests.ts";
-import { LoadReport } from "../load/load-report.ts";
-import type { KubeObject } from "../objects.ts";
+import type { FileProblem } from "../../../knowledge/file-problem.ts";
+import { parseIp, formatIp } from "../../../net/ip.ts";
+import { type LoadedObject, placeInOrigin } from "../../load/manifests.ts";
+import { LoadReport } from "../../load/load-report.ts";
+import type { KubeObject } from "../../objects.ts";
 import { BUILT_IN_NAMESPACES, admitObject, namespaceObject, withName } from "./admit-object.ts";
-import type { Refusal, Reservations } from "./admit-service.ts";
-import type { ControlPlane } from "./control-plane.ts";
-import { equalJson } from "./deep.ts";
-import type { ApplyChange, ApplyOutcome, ApplyReport } from "./memory-kube.ts";
+import type { Refusal, Reservations } from "../services/admit-service.ts";
+import type { ControlPlane } from "../control-plane.ts";
+import { equalJson } from "../deep.ts";
+import type { ApplyChange, ApplyOutcome, ApplyReport } from "../memory-kube.ts";
 import { mergeObject, refuseUpdate } from "./merge-object.ts";
-import { keyOf, referenceOf } from "./object-store.ts";
-import { clusterAddresses, nodePortsOf } from "./service-addresses.ts";
-import { settle } from "./settle.ts";
+import { keyOf, referenceOf } from "../object-store.ts";
+import { clusterAddresses, nodePortsOf } from "../services/service-addresses.ts";
+import { settle } from "../settle.ts";
 
 /** Addresses and ports that Services ask for by name. */
 function reservationsOf(objects: readonly LoadedObject[]): Reservations {

@@ -1,5 +1,5 @@
 /** Deployments and their relatives (k8s.io/kubernetes, `pkg/apis/apps/validation` and `pkg/apis/batch/validation`). */
-import { matchesSelector } from "../labels.ts";
+import { matchesSelector } from "../../labels.ts";
 import { SELECTOR } from "./check-metadata.ts";
 import { POD_TEMPLATE } from "./check-pod.ts";
 import {

@@ -1,5 +1,5 @@
 /** Services (k8s.io/kubernetes, `pkg/apis/core/validation`, `ValidateService`). */
-import { parseIp } from "../../net/ip.ts";
+import { parseIp } from "../../../net/ip.ts";
 import {
   type Check,
   type FieldFaults,

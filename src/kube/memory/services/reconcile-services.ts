@@ -3,13 +3,13 @@ import {
   MANAGED_BY_LABEL,
   SLICE_CONTROLLER,
   reconcileEndpointSlices,
-} from "../controllers/endpoint-slices.ts";
-import { MIRRORING_CONTROLLER, reconcileMirror } from "../controllers/mirror-endpoints.ts";
-import { addToIp, formatIp } from "../../net/ip.ts";
-import { lastIp } from "../../net/prefix.ts";
-import type { Service } from "../objects.ts";
-import type { ControlPlane } from "./control-plane.ts";
-import { perform } from "./perform.ts";
+} from "../../controllers/endpoint-slices.ts";
+import { MIRRORING_CONTROLLER, reconcileMirror } from "../../controllers/mirror-endpoints.ts";
+import { addToIp, formatIp } from "../../../net/ip.ts";
+import { lastIp } from "../../../net/prefix.ts";
+import type { Service } from "../../objects.ts";
+import type { ControlPlane } from "../control-plane.ts";
+import { perform } from "../perform.ts";
 
 function reconcileService(plane: ControlPlane, service: Service): void {
   const { store, prng } = plane;

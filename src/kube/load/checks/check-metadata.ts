@@ -1,5 +1,5 @@
 /** What all objects have: metadata and label selectors (k8s.io/apimachinery, `api/validation`). */
-import type { KubeKind } from "../objects.ts";
+import type { KubeKind } from "../../objects.ts";
 import {
   type Check,
   all,

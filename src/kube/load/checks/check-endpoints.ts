@@ -1,6 +1,6 @@
 /** EndpointSlices and Endpoints (k8s.io/kubernetes, `pkg/apis/discovery/validation`, `ValidateEndpoints`). */
 import { notSpecial } from "./check-service.ts";
-import { parseIp } from "../../net/ip.ts";
+import { parseIp } from "../../../net/ip.ts";
 import {
   type Check,
   PORT,

@@ -3,18 +3,18 @@
  * changed them in between, status and spec each by its own path (k8s.io/kubernetes, the strategies of
  * `pkg/registry/core/*`: `PrepareForCreate`, `PrepareForUpdate`).
  */
-import { LIMITS } from "../../base/limits.ts";
-import { refusedObject, resourceOf } from "../checked-object.ts";
-import { KubeError } from "../error.ts";
-import { KINDS } from "../kinds.ts";
-import type { KubeKind, KubeObject } from "../objects.ts";
-import type { DeleteOptions, WriteOptions } from "../source.ts";
+import { LIMITS } from "../../../base/limits.ts";
+import { refusedObject, resourceOf } from "../../checked-object.ts";
+import { KubeError } from "../../error.ts";
+import { KINDS } from "../../kinds.ts";
+import type { KubeKind, KubeObject } from "../../objects.ts";
+import type { DeleteOptions, WriteOptions } from "../../source.ts";
 import { BUILT_IN_NAMESPACES, admitObject, namespaceObject, withName } from "./admit-object.ts";
-import type { Reservations } from "./admit-service.ts";
-import type { ControlPlane } from "./control-plane.ts";
-import { equalJson } from "./deep.ts";
+import type { Reservations } from "../services/admit-service.ts";
+import type { ControlPlane } from "../control-plane.ts";
+import { equalJson } from "../deep.ts";
 import { mergeObject, refuseUpdate } from "./merge-object.ts";
-import { keyOf, referenceOf } from "./object-store.ts";
+import { keyOf, referenceOf } from "../object-store.ts";
 
 const NOTHING_RESERVED: Reservations = Object.freeze({
   addresses: new Set<string>(),

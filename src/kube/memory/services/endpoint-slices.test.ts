@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { MemoryKube } from "./memory-kube.ts";
+import type { MemoryKube } from "../memory-kube.ts";
 import {
   apply,
   objectsOf,
@@ -10,7 +10,7 @@ import {
   start,
   windowsNode,
   workload,
-} from "./kube.suite.ts";
+} from "../kube.suite.ts";
 
 /** Sorts rows by what they say. */
 const byText = (a: unknown, b: unknown) => JSON.stringify(a).localeCompare(JSON.stringify(b));

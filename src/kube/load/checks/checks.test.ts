@@ -1,7 +1,7 @@
 /** What the API server refuses, field by field; the sentences are those of Kubernetes' own validation. */
 import { describe, expect, it } from "vitest";
 import { stringify } from "yaml";
-import { loadManifests } from "./load-manifests.ts";
+import { loadManifests } from "../load-manifests.ts";
 
 type Body = Readonly<Record<string, unknown>>;
 

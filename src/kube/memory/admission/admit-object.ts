@@ -1,9 +1,9 @@
 /** What the API server fills in and refuses before it stores an object. */
-import type { EndpointSlice, KubeObject, Node } from "../objects.ts";
-import { type Refusal, type Reservations, admitService } from "./admit-service.ts";
-import type { ControlPlane } from "./control-plane.ts";
+import type { EndpointSlice, KubeObject, Node } from "../../objects.ts";
+import { type Refusal, type Reservations, admitService } from "../services/admit-service.ts";
+import type { ControlPlane } from "../control-plane.ts";
 import { generatedName } from "./names.ts";
-import { keyOf } from "./object-store.ts";
+import { keyOf } from "../object-store.ts";
 import { completePodSpec } from "./pod-template.ts";
 
 // Labels that a kubelet puts on its own node (Kubernetes documentation: Well-Known Labels, Annotations and Taints).

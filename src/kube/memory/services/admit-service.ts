@@ -2,14 +2,14 @@
  * A Service on its way into the store: families, cluster IPs and node ports are checked or chosen
  * (k8s.io/kubernetes, `pkg/registry/core/service/storage/alloc.go`). The messages are the API server's.
  */
-import type { Prng } from "../../base/prng.ts";
-import type { KnowledgeCode } from "../../knowledge/codes.ts";
-import { formatIp, parseIp } from "../../net/ip.ts";
-import type { Service, ServicePort } from "../objects.ts";
-import { keyOf } from "./object-store.ts";
+import type { Prng } from "../../../base/prng.ts";
+import type { KnowledgeCode } from "../../../knowledge/codes.ts";
+import { formatIp, parseIp } from "../../../net/ip.ts";
+import type { Service, ServicePort } from "../../objects.ts";
+import { keyOf } from "../object-store.ts";
 import { type ServiceBooks, familyName } from "./service-addresses.ts";
 import { type ServiceSpec, completeServiceSpec, isHeadless } from "./service-defaults.ts";
-import { familyOf } from "../../net/ip.ts";
+import { familyOf } from "../../../net/ip.ts";
 
 /** Why a Service cannot be stored. */
 export interface Refusal {

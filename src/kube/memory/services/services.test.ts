@@ -1,10 +1,10 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { Prng } from "../../base/prng.ts";
-import type { Service } from "../objects.ts";
-import { MemoryKube } from "./memory-kube.ts";
-import type { MemoryKubeOptions } from "./options.ts";
-import { OPTIONS, apply, objectsOf, range, service, start } from "./kube.suite.ts";
+import { Prng } from "../../../base/prng.ts";
+import type { Service } from "../../objects.ts";
+import { MemoryKube } from "../memory-kube.ts";
+import type { MemoryKubeOptions } from "../options.ts";
+import { OPTIONS, apply, objectsOf, range, service, start } from "../kube.suite.ts";
 
 const ADDRESS = expect.stringMatching(/^10\.96\./) as string;
 const ANY_PORT = expect.any(Number) as number;

@@ -2,11 +2,11 @@
  * An object given again: what people say replaces what they said before, and what the server or a controller filled in
  * stays (k8s.io/kubernetes, `PrepareForUpdate` and `ValidateUpdate` of each kind).
  */
-import type { KubeObject, Node, Pod, Service, ServicePort } from "../objects.ts";
-import type { Refusal } from "./admit-service.ts";
-import { equalJson } from "./deep.ts";
+import type { KubeObject, Node, Pod, Service, ServicePort } from "../../objects.ts";
+import type { Refusal } from "../services/admit-service.ts";
+import { equalJson } from "../deep.ts";
 import { completePodSpec } from "./pod-template.ts";
-import type { ServiceSpec } from "./service-defaults.ts";
+import type { ServiceSpec } from "../services/service-defaults.ts";
 
 /** A node port that the Service has stays with its port. */
 function keptPorts(before: ServiceSpec, ports: readonly ServicePort[]): readonly ServicePort[] {

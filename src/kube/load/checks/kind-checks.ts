@@ -1,5 +1,5 @@
 /** Which checks an object of each kind must pass. */
-import type { KubeKind } from "../objects.ts";
+import type { KubeKind } from "../../objects.ts";
 import { ENDPOINTS, ENDPOINT_SLICE } from "./check-endpoints.ts";
 import { metadataOf } from "./check-metadata.ts";
 import { NETWORK_POLICY } from "./check-network-policy.ts";

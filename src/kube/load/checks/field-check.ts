@@ -2,7 +2,7 @@
  * Checks of fields, joined from small ones. A check looks at one value and tells its faults; a field that Mullion does
  * not read is not looked at. A field that is absent or null is good unless it is required, as in Kubernetes.
  */
-import type { KnowledgeCode } from "../../knowledge/codes.ts";
+import type { KnowledgeCode } from "../../../knowledge/codes.ts";
 import { type FieldPath, below } from "./field-path.ts";
 import type { TextRule } from "./names.ts";
 
