@@ -177,7 +177,7 @@ export async function run(): Promise<void> {
     process.stdout.write(`\nWithout the Go plugins: ${reason}.\n`);
     return measureInside();
   }
-  const script = 'const { measureInside } = await import("./bench/cni-add.ts"); await measureInside();';
+  const script = 'const { measureInside } = await import("./cni-add.ts"); await measureInside();';
   const node = [process.execPath, "--input-type=module", "-e", script];
   const env = { ...process.env, [INSIDE]: "with-go" };
   const { status } = spawnSync("unshare", ["--net", ...node], { env, stdio: "inherit" });

@@ -9,8 +9,8 @@ import { createEndpoint, createNetwork } from "../src/hcn/operations.ts";
 import { COST_MODEL_TABLE, type CostModel, costOf } from "../src/hns/faults/cost-model.ts";
 import type { Compat } from "../src/kube-proxy/behaviour.ts";
 import { ProxyObjects, createKubeProxy } from "../src/kube-proxy/mod.ts";
-import { CBR0, type HnsNode, hnsNode } from "../src/testing/hns-node.ts";
-import { NODE_NAME, service, slice } from "../src/testing/kube-proxy-node.ts";
+import { CBR0, type HnsNode, hnsNode } from "../src/testing/hns/hns-node.ts";
+import { NODE_NAME, service, slice } from "../src/testing/kube-proxy/kube-proxy-node.ts";
 
 const BACK_ENDS = 10;
 const REMOTE_MAX = 10_000;

@@ -39,9 +39,9 @@ import { SDN_TYPES, type SdnName } from "../src/plugins/sdn/conf.ts";
 import { SdnPlugin } from "../src/plugins/sdn/plugin.ts";
 import { WinBridge } from "../src/plugins/win-bridge/plugin.ts";
 import { WinOverlay } from "../src/plugins/win-overlay/plugin.ts";
-import { CNS_HOST, pool } from "../src/testing/cns-node.ts";
-import { hnsNode } from "../src/testing/hns-node.ts";
-import { azureHost } from "../src/testing/windows-plugin-node.ts";
+import { CNS_HOST, pool } from "../src/testing/cni/cns-node.ts";
+import { hnsNode } from "../src/testing/hns/hns-node.ts";
+import { azureHost } from "../src/testing/cni/windows-plugin-node.ts";
 
 const TEMPERS = ["reference", "better"] as const;
 /** Where kubelet of the SDN scripts looks. */

@@ -12,7 +12,7 @@ import type { HnsService } from "../src/hns/hns-service.ts";
 import { type LocalHnsOptions, createHns } from "../src/hns/local-hns.ts";
 import { runHnsdiag } from "../src/cmd/hnsdiag/program.ts";
 import { type FieldDifference, lostFields } from "../src/testing/lost-fields.ts";
-import { MemoryTerminal } from "../src/testing/memory-terminal.ts";
+import { MemoryTerminal } from "../src/testing/cli/memory-terminal.ts";
 
 /** What the service works out itself, so that its own value stands. */
 const WORKED_OUT =

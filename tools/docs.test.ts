@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { createProgram } from "../src/cmd/mullion/program.ts";
 import type { Verbs } from "../src/cmd/mullion/verbs.ts";
-import { MemoryTerminal } from "../src/testing/memory-terminal.ts";
+import { MemoryTerminal } from "../src/testing/cli/memory-terminal.ts";
 import { parseClusterFile } from "../src/cluster/file/parse-cluster-file.ts";
 import {
   type Known,

@@ -13,7 +13,7 @@ import { trace } from "../src/cmd/mullion/trace.ts";
 import type { Verbs } from "../src/cmd/mullion/verbs.ts";
 import { verify } from "../src/cmd/mullion/verify.ts";
 import { diff, ports, show } from "../src/cmd/mullion/vfp/vfp.ts";
-import { MemoryTerminal } from "../src/testing/memory-terminal.ts";
+import { MemoryTerminal } from "../src/testing/cli/memory-terminal.ts";
 
 /** For what works on the machine: it has its help, and cannot be run here. */
 async function notHere(): Promise<never> {

@@ -6,7 +6,7 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { LIMITS } from "../base/limits.ts";
 import { SILENT_LOG } from "../base/log.ts";
 import { parseClusterFile } from "../cluster/file/parse-cluster-file.ts";
-import { FixedSession } from "../testing/fixed-session.ts";
+import { FixedSession } from "../testing/cluster/fixed-session.ts";
 import { openCluster } from "../cluster/session/open-cluster.ts";
 import { TRACE_SCHEMA } from "../cluster/trace/trace-schema.ts";
 import { VERIFY_SCHEMA } from "../cluster/verify/verify-schema.ts";

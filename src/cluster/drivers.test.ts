@@ -6,7 +6,7 @@ import type { UdpOwner } from "../host/udp.ts";
 import { formatIp, parseIp } from "../net/ip.ts";
 import type { Mac } from "../net/mac.ts";
 import { buildUdpFrame } from "../wire/build-frame.ts";
-import { openTestCluster } from "../testing/walk.ts";
+import { openTestCluster } from "../testing/cluster/walk.ts";
 import { type Cluster, forkCluster } from "./cluster.ts";
 import { findParty } from "./trace/find-party.ts";
 import { readInput } from "./input/read-input.ts";

@@ -2,10 +2,10 @@
 import { readFileSync } from "node:fs";
 import { expect } from "vitest";
 import { Prng } from "../base/prng.ts";
-import { framesBesideIpv6, makeHostile } from "../testing/hostile-frames.ts";
-import { openTestCluster } from "../testing/walk.ts";
+import { framesBesideIpv6, makeHostile } from "../testing/wire/hostile-frames.ts";
+import { openTestCluster } from "../testing/cluster/walk.ts";
 import { Packet } from "../wire/packet.ts";
-import { DATAPLANE_VECTORS } from "../testing/dataplane-vectors.ts";
+import { DATAPLANE_VECTORS } from "../testing/wire/dataplane-vectors.ts";
 import type { Device } from "../device/device.ts";
 import { LIMITS } from "../base/limits.ts";
 import type { Cluster } from "./cluster.ts";

@@ -1,6 +1,6 @@
 // The L2Bridge walks of dataplane.md §2.4, stage by stage and field by field, on assembled clusters.
 import { beforeAll, describe, expect, it } from "vitest";
-import { type Stage, type Walk, openTestCluster, walk } from "../testing/walk.ts";
+import { type Stage, type Walk, openTestCluster, walk } from "../testing/cluster/walk.ts";
 import { TcpProbe } from "../host/probe.ts";
 import { hostPrefix } from "../net/prefix.ts";
 import { type Cluster, forkCluster } from "./cluster.ts";

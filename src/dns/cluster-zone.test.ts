@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import { fork } from "../base/fork.ts";
 import { formatIp } from "../net/ip.ts";
-import { namespaceObject, serviceObject, sliceObject } from "../testing/kube-objects.ts";
+import { namespaceObject, serviceObject, sliceObject } from "../testing/cluster/kube-objects.ts";
 import { type DnsRecord, dnsRcodeName } from "../wire/dns/dns.ts";
 import type { NameAnswer } from "./answer.ts";
 import { ClusterZone } from "./cluster-zone.ts";

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { fork } from "../base/fork.ts";
 import { memoryPair } from "../device/memory-pair.ts";
 import { BROADCAST_MAC, type Mac, formatMac } from "../net/mac.ts";
-import { EventList, type TestEnvironment, mac, makeEnvironment } from "../testing/stack-world.ts";
+import { EventList, type TestEnvironment, mac, makeEnvironment } from "../testing/dataplane/stack-world.ts";
 import { buildEthernetFrame } from "../wire/build-frame.ts";
 import type { Packet } from "../wire/packet.ts";
 import { LearningSwitch } from "./learning-switch.ts";

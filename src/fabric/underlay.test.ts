@@ -16,7 +16,7 @@ import {
   mac,
   makeEnvironment,
   prefix,
-} from "../testing/stack-world.ts";
+} from "../testing/dataplane/stack-world.ts";
 import { LinuxBridge } from "./linux-bridge.ts";
 import { Underlay } from "./underlay.ts";
 

@@ -12,7 +12,7 @@ import {
   remoteSubnetsOf,
   routesOf,
   vxlanPeer,
-} from "../testing/flanneld-world.ts";
+} from "../testing/flannel/flanneld-world.ts";
 import { annotationsOf } from "./kube/annotations.ts";
 
 const PREFIX = "flannel.alpha.coreos.com";

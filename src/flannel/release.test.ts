@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { defined } from "../base/assert.ts";
 import { createHnsNetwork, listHnsNetworks } from "../hcn/v1-operations.ts";
 import { getNetworkByName } from "../hcn/operations.ts";
-import { type FlanneldNode, FlanneldWorld } from "../testing/flanneld-world.ts";
+import { type FlanneldNode, FlanneldWorld } from "../testing/flannel/flanneld-world.ts";
 import { behaviourOf, formatFlanneldRelease, parseFlanneldRelease } from "./release.ts";
 
 const EXTERNAL = {

@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import type { HostComputeNetwork, IpSubnet } from "../hcn/network.ts";
 import { createEndpoint, createNetwork } from "../hcn/operations.ts";
-import { CBR0, type HnsNode, hnsNode } from "../testing/hns-node.ts";
+import { CBR0, type HnsNode, hnsNode } from "../testing/hns/hns-node.ts";
 import type { AllocationOrder } from "./address-pool.ts";
 
 interface Fields {

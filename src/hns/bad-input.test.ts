@@ -10,7 +10,7 @@ import { HCN_ERRORS, type HcnErrorCode } from "../hcn/error-codes.ts";
 import { HcnError } from "../hcn/error.ts";
 import { HttpHcnClient } from "../hcn/http-client.node.ts";
 import { HCN_KINDS } from "../hcn/client.ts";
-import { CBR0, hnsNode } from "../testing/hns-node.ts";
+import { CBR0, hnsNode } from "../testing/hns/hns-node.ts";
 import { HnsHttpServer } from "./http-server.node.ts";
 
 const V2 = { SchemaVersion: { Major: 2, Minor: 0 } } as const;

@@ -22,7 +22,7 @@ import {
   getHnsEndpointByName,
 } from "../hcn/v1-operations.ts";
 import { formatIp } from "../net/ip.ts";
-import { CBR0, hnsNode } from "../testing/hns-node.ts";
+import { CBR0, hnsNode } from "../testing/hns/hns-node.ts";
 
 const NAT = {
   Name: "nat",

@@ -14,7 +14,7 @@ import type { HcnClient, HcnObjectKind, JsonObject, JsonValue } from "../hcn/cli
 import { HcnError } from "../hcn/error.ts";
 import { isJsonObject } from "../hcn/json-value.ts";
 import { HttpHcnClient } from "../hcn/http-client.node.ts";
-import { CBR0, hnsNode } from "../testing/hns-node.ts";
+import { CBR0, hnsNode } from "../testing/hns/hns-node.ts";
 import { openStateFolder } from "./state-folder.node.ts";
 
 const CHANGES = 500;

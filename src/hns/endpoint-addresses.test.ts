@@ -4,7 +4,7 @@ import type { HostComputeEndpoint } from "../hcn/endpoint.ts";
 import type { HcnErrorCode } from "../hcn/error-codes.ts";
 import type { HostComputeNetwork, NetworkType, Subnet } from "../hcn/network.ts";
 import { createEndpoint, createNetwork, deleteNetwork, getEndpointById } from "../hcn/operations.ts";
-import { type HnsNode, hnsNode } from "../testing/hns-node.ts";
+import { type HnsNode, hnsNode } from "../testing/hns/hns-node.ts";
 
 const DHCP = 32;
 

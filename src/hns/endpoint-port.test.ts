@@ -14,7 +14,7 @@ import {
   modifyEndpointPolicies,
   queryBy,
 } from "../hcn/operations.ts";
-import { CBR0, type HnsNode, hnsNode } from "../testing/hns-node.ts";
+import { CBR0, type HnsNode, hnsNode } from "../testing/hns/hns-node.ts";
 
 const VM = "641313e1-7ae8-4ddb-94e5-3215f3a0b218";
 const PORT = "4f60f2e3-8a9a-46c3-a8e3-3c57f4a79330";

@@ -15,7 +15,7 @@ import {
   modifyEndpointPolicies,
   queryBy,
 } from "../hcn/operations.ts";
-import { CBR0, type HnsNode, POD_ENDPOINT, hnsNode } from "../testing/hns-node.ts";
+import { CBR0, type HnsNode, POD_ENDPOINT, hnsNode } from "../testing/hns/hns-node.ts";
 
 async function nodeWithNetwork(profile = "ws2022"): Promise<HnsNode & { networkId: string }> {
   const node = hnsNode({ profile });

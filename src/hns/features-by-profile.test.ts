@@ -16,8 +16,8 @@ import {
   modifyNetworkPolicies,
 } from "../hcn/operations.ts";
 import { getHnsVersion, requestHns } from "../hcn/v1-operations.ts";
-import { CBR0, type HnsNodeOptions } from "../testing/hns-node.ts";
-import { type FaultyNode, faultyNode } from "../testing/faulty-node.ts";
+import { CBR0, type HnsNodeOptions } from "../testing/hns/hns-node.ts";
+import { type FaultyNode, faultyNode } from "../testing/hns/faulty-node.ts";
 
 /** Versions as they run, from the oldest to the newest; the last two have no profile yet. */
 const RUNNING: readonly (readonly [version: string, options: HnsNodeOptions])[] = [

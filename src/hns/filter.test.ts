@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import type { HcnObjectKind, JsonObject } from "../hcn/client.ts";
 import { addNamespaceEndpoint, createNamespace } from "../hcn/operations.ts";
-import { type FaultyNode, faultyNode } from "../testing/faulty-node.ts";
+import { type FaultyNode, faultyNode } from "../testing/hns/faulty-node.ts";
 
 async function found(node: FaultyNode, kind: HcnObjectKind, filter: JsonObject): Promise<number> {
   const query = { SchemaVersion: { Major: 2, Minor: 0 }, Filter: JSON.stringify(filter) };

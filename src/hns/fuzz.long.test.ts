@@ -1,8 +1,8 @@
 import { randomInt } from "node:crypto";
 import { expect, it } from "vitest";
 import { PROFILE_NAMES } from "../knowledge/profiles.ts";
-import { runHttpFuzz } from "../testing/hns-fuzz-http.ts";
-import { runHnsFuzz } from "../testing/hns-fuzz-run.ts";
+import { runHttpFuzz } from "../testing/hns/hns-fuzz-http.ts";
+import { runHnsFuzz } from "../testing/hns/hns-fuzz-run.ts";
 
 const RUNS = 30;
 const STEPS = 1_000;

@@ -4,8 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import { HttpHcnClient } from "../hcn/http-client.node.ts";
-import { type Golden, GoldenRun, type GoldenService } from "../testing/golden.ts";
-import { type HnsNode, hnsNode } from "../testing/hns-node.ts";
+import { type Golden, GoldenRun, type GoldenService } from "../testing/hns/golden.ts";
+import { type HnsNode, hnsNode } from "../testing/hns/hns-node.ts";
 import { HnsHttpServer } from "./http-server.node.ts";
 
 const FOLDER = "src/hns/golden";

@@ -10,8 +10,8 @@ import { httpStatusOf } from "../hcn/http-protocol.ts";
 import { HcnError } from "../hcn/error.ts";
 import { hnsOpenApi } from "../hcn/openapi.ts";
 import { createNetwork } from "../hcn/operations.ts";
-import { CBR0, hnsNode } from "../testing/hns-node.ts";
-import { type OpenApiProxy, startOpenApiProxy } from "../testing/openapi-proxy.ts";
+import { CBR0, hnsNode } from "../testing/hns/hns-node.ts";
+import { type OpenApiProxy, startOpenApiProxy } from "../testing/hns/openapi-proxy.ts";
 import { HnsHttpServer, type HnsHttpServerOptions } from "./http-server.node.ts";
 
 const TOKEN = "0123456789abcdef0123456789abcdef";

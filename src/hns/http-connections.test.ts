@@ -11,7 +11,7 @@ import type { HcnClient, HcnNotification } from "../hcn/client.ts";
 import { HttpHcnClient } from "../hcn/http-client.node.ts";
 import { NOTIFICATION_TYPES } from "../hcn/notification.ts";
 import { createEndpoint, createNetwork, listNetworks } from "../hcn/operations.ts";
-import { CBR0, hnsNode } from "../testing/hns-node.ts";
+import { CBR0, hnsNode } from "../testing/hns/hns-node.ts";
 import { HnsHttpServer } from "./http-server.node.ts";
 import { NotificationFeed } from "./notification-feed.node.ts";
 

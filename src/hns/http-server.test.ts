@@ -13,7 +13,7 @@ import { NOTIFICATION_TYPES } from "../hcn/notification.ts";
 import { createNetwork } from "../hcn/operations.ts";
 import { PooledExchange } from "../hcn/pooled-exchange.node.ts";
 import { SerialExchange } from "../hcn/serial-exchange.node.ts";
-import { CBR0, hnsNode } from "../testing/hns-node.ts";
+import { CBR0, hnsNode } from "../testing/hns/hns-node.ts";
 import { HnsHttpServer } from "./http-server.node.ts";
 
 const TOKEN = "0123456789abcdef0123456789abcdef";

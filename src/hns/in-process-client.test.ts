@@ -3,7 +3,7 @@ import { describeHcnClient } from "../hcn/client.suite.ts";
 import type { HcnNotification } from "../hcn/client.ts";
 import { NOTIFICATION_TYPES } from "../hcn/notification.ts";
 import { createEndpoint, createNetwork, deleteNetwork } from "../hcn/operations.ts";
-import { CBR0, hnsNode } from "../testing/hns-node.ts";
+import { CBR0, hnsNode } from "../testing/hns/hns-node.ts";
 import { InProcessHcnClient } from "./in-process-client.ts";
 import { HcnError } from "../hcn/error.ts";
 import type { HnsService } from "./hns-service.ts";

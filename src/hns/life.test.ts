@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { JsonObject } from "../hcn/client.ts";
 import { HcnError } from "../hcn/error.ts";
-import { CBR0, type HnsNode, POD_ENDPOINT, hnsNode } from "../testing/hns-node.ts";
+import { CBR0, type HnsNode, POD_ENDPOINT, hnsNode } from "../testing/hns/hns-node.ts";
 import type { HnsService } from "./hns-service.ts";
 
 const V2 = { SchemaVersion: { Major: 2, Minor: 0 } } as const;

@@ -15,7 +15,7 @@ import { isNotFoundError } from "../hcn/error.ts";
 import type { HostComputeLoadBalancer } from "../hcn/load-balancer.ts";
 import type { HostComputeNetwork } from "../hcn/network.ts";
 import { requestHns } from "../hcn/v1-operations.ts";
-import { CBR0, type HnsNode, type HnsNodeOptions, hnsNode } from "../testing/hns-node.ts";
+import { CBR0, type HnsNode, type HnsNodeOptions, hnsNode } from "../testing/hns/hns-node.ts";
 
 interface Fixture extends HnsNode {
   readonly endpoints: readonly [string, string];

@@ -9,7 +9,7 @@ import { Host } from "../host/host.ts";
 import { parseProfile } from "../knowledge/profiles.ts";
 import { parseIp } from "../net/ip.ts";
 import { parseMac } from "../net/mac.ts";
-import { CBR0 } from "../testing/hns-node.ts";
+import { CBR0 } from "../testing/hns/hns-node.ts";
 import type { SwitchPort } from "../vswitch/switch-port.ts";
 import type { VirtualSwitch } from "../vswitch/virtual-switch.ts";
 import { HnsService } from "./hns-service.ts";

@@ -20,7 +20,7 @@ import {
   removeNamespaceEndpoint,
 } from "../hcn/operations.ts";
 import { requestHns } from "../hcn/v1-operations.ts";
-import { CBR0, type HnsNode, type HnsNodeOptions, hnsNode } from "../testing/hns-node.ts";
+import { CBR0, type HnsNode, type HnsNodeOptions, hnsNode } from "../testing/hns/hns-node.ts";
 import { InProcessHcnClient } from "./in-process-client.ts";
 import { MemoryObjectStore } from "./store.ts";
 

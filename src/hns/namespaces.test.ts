@@ -16,7 +16,7 @@ import {
   removeNamespaceContainer,
   removeNamespaceEndpoint,
 } from "../hcn/operations.ts";
-import { CBR0, type HnsNode, hnsNode } from "../testing/hns-node.ts";
+import { CBR0, type HnsNode, hnsNode } from "../testing/hns/hns-node.ts";
 
 async function nodeWithEndpoint(): Promise<HnsNode & { networkId: string; endpointId: string }> {
   const node = hnsNode();

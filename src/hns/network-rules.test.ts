@@ -15,7 +15,7 @@ import {
   modifyNetworkPolicies,
 } from "../hcn/operations.ts";
 import { requestHns } from "../hcn/v1-operations.ts";
-import { CBR0, type HnsNode, hnsNode } from "../testing/hns-node.ts";
+import { CBR0, type HnsNode, hnsNode } from "../testing/hns/hns-node.ts";
 
 const V2 = { SchemaVersion: { Major: 2, Minor: 0 } } as const;
 const UNKNOWN = "11111111-2222-4333-8444-555555555555";

@@ -11,7 +11,7 @@ import {
 } from "../hcn/operations.ts";
 import type { HostComputeNetwork } from "../hcn/network.ts";
 import { parseMac } from "../net/mac.ts";
-import { CBR0, type HnsNode, hnsNode } from "../testing/hns-node.ts";
+import { CBR0, type HnsNode, hnsNode } from "../testing/hns/hns-node.ts";
 
 function withSubnet(prefix: string, gateway: string): HostComputeNetwork {
   const routes = [{ NextHop: gateway, DestinationPrefix: gateway.includes(":") ? "::/0" : "0.0.0.0/0" }];

@@ -15,8 +15,8 @@ import type { TcpOwner } from "../host/tcp-owner.ts";
 import { formatIp, parseIp } from "../net/ip.ts";
 import { formatMac } from "../net/mac.ts";
 import { buildUdpFrame } from "../wire/build-frame.ts";
-import { OVERLAY_MACS } from "../testing/overlay-stages.ts";
-import { Ear, type OverlayPod, OverlayWorld, remoteSubnet } from "../testing/overlay-world.ts";
+import { OVERLAY_MACS } from "../testing/dataplane/overlay-stages.ts";
+import { Ear, type OverlayPod, OverlayWorld, remoteSubnet } from "../testing/dataplane/overlay-world.ts";
 import type { SwitchPort } from "../vswitch/switch-port.ts";
 
 const { W1dr, W2dr, Bm, Cm } = OVERLAY_MACS;

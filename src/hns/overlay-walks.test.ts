@@ -4,8 +4,8 @@ import { createEndpoint, createLoadBalancer } from "../hcn/operations.ts";
 import type { QuirkSettings } from "../knowledge/quirks.ts";
 import { parseIp } from "../net/ip.ts";
 import { formatMac } from "../net/mac.ts";
-import { OVERLAY_MACS, type OverlayStage } from "../testing/overlay-stages.ts";
-import { type OverlayPod, OverlayWorld, remoteSubnet } from "../testing/overlay-world.ts";
+import { OVERLAY_MACS, type OverlayStage } from "../testing/dataplane/overlay-stages.ts";
+import { type OverlayPod, OverlayWorld, remoteSubnet } from "../testing/dataplane/overlay-world.ts";
 import { buildUdpFrame } from "../wire/build-frame.ts";
 import { Headers } from "../wire/headers.ts";
 

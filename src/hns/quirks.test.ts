@@ -15,7 +15,7 @@ import {
   removeNamespaceContainer,
 } from "../hcn/operations.ts";
 import { QUIRKS, QUIRK_NAMES, type QuirkName } from "../knowledge/quirks.ts";
-import { type FaultyNode, faultyNode } from "../testing/faulty-node.ts";
+import { type FaultyNode, faultyNode } from "../testing/hns/faulty-node.ts";
 
 /** Does what the defect spoils; rejects where it strikes. */
 type Situation = (node: FaultyNode) => Promise<unknown>;

@@ -11,7 +11,7 @@ import {
   listEndpointsOfNetwork,
 } from "../hcn/operations.ts";
 import { HOST_ATTACH, getHnsEndpoint, requestHns } from "../hcn/v1-operations.ts";
-import { CBR0, type HnsNode, hnsNode } from "../testing/hns-node.ts";
+import { CBR0, type HnsNode, hnsNode } from "../testing/hns/hns-node.ts";
 
 const V2 = { SchemaVersion: { Major: 2, Minor: 0 } } as const;
 

@@ -21,7 +21,7 @@ import {
   removeSdnRouteEndpoint,
 } from "../hcn/sdn-route-operations.ts";
 import type { Rule } from "../vfp/rule.ts";
-import { CBR0, type HnsNode, type HnsNodeOptions, hnsNode } from "../testing/hns-node.ts";
+import { CBR0, type HnsNode, type HnsNodeOptions, hnsNode } from "../testing/hns/hns-node.ts";
 
 const MISSING = "0fb28d70-306c-469d-9690-3245a82d882a";
 /** The route of hcn.md §9.20, host bits and all. */

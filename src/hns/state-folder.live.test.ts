@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { createNetwork, listEndpoints } from "../hcn/operations.ts";
-import { CBR0, hnsNode } from "../testing/hns-node.ts";
+import { CBR0, hnsNode } from "../testing/hns/hns-node.ts";
 import { InProcessHcnClient } from "./in-process-client.ts";
 import { type StateFolder, openStateFolder } from "./state-folder.node.ts";
 import { loadService } from "./stored/open-service.ts";

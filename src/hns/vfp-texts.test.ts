@@ -2,9 +2,9 @@
 // port: print → parse → print is the same, and a port that the text is loaded into prints it again.
 import { beforeEach, describe, expect, it } from "vitest";
 import { defined } from "../base/assert.ts";
-import { OVERLAY_MACS } from "../testing/overlay-stages.ts";
-import { OverlayWorld, remoteSubnet } from "../testing/overlay-world.ts";
-import { openServiceCluster } from "../testing/service-cluster.ts";
+import { OVERLAY_MACS } from "../testing/dataplane/overlay-stages.ts";
+import { OverlayWorld, remoteSubnet } from "../testing/dataplane/overlay-world.ts";
+import { openServiceCluster } from "../testing/cluster/service-cluster.ts";
 import { listLayers } from "../vfp/text/list-port.ts";
 import { loadListing } from "../vfp/text/load-listing.ts";
 import { parseRules } from "../vfp/text/parse-rules.ts";

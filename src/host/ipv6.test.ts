@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { fork } from "../base/fork.ts";
 import { formatIp } from "../net/ip.ts";
 import { formatMac } from "../net/mac.ts";
-import { EchoLog } from "../testing/echo-log.ts";
+import { EchoLog } from "../testing/dataplane/echo-log.ts";
 import {
   type RoutedPair,
   type RoutedPairOptions,
@@ -11,8 +11,8 @@ import {
   eventsOf,
   listPorts,
   makeRoutedPair,
-} from "../testing/routed-pair.ts";
-import { type CaptureDevice, cidr, findWrongFrames, ip, mac } from "../testing/stack-world.ts";
+} from "../testing/dataplane/routed-pair.ts";
+import { type CaptureDevice, cidr, findWrongFrames, ip, mac } from "../testing/dataplane/stack-world.ts";
 import { buildIcmpv6Frame, buildIpFrame, buildNdFrame, buildUdpFrame } from "../wire/build-frame.ts";
 import { EthernetView } from "../wire/ethernet.ts";
 import { Headers } from "../wire/headers.ts";

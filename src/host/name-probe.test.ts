@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { fork } from "../base/fork.ts";
-import { type NameWorld, makeNameWorld } from "../testing/name-world.ts";
-import { eventsOf } from "../testing/routed-pair.ts";
-import { ip } from "../testing/stack-world.ts";
+import { type NameWorld, makeNameWorld } from "../testing/dataplane/name-world.ts";
+import { eventsOf } from "../testing/dataplane/routed-pair.ts";
+import { ip } from "../testing/dataplane/stack-world.ts";
 import { NameProbe, type NameProbeOptions, formatResolution } from "./name-probe.ts";
 import { IdentificationServer } from "./services/identification-server.ts";
 

@@ -2,8 +2,13 @@
 import { describe, expect, it } from "vitest";
 import { fork } from "../base/fork.ts";
 import { formatIp } from "../net/ip.ts";
-import { type RoutedPair, type RoutedPairOptions, eventsOf, makeRoutedPair } from "../testing/routed-pair.ts";
-import { ip, prefix } from "../testing/stack-world.ts";
+import {
+  type RoutedPair,
+  type RoutedPairOptions,
+  eventsOf,
+  makeRoutedPair,
+} from "../testing/dataplane/routed-pair.ts";
+import { ip, prefix } from "../testing/dataplane/stack-world.ts";
 import { Ping } from "./ping.ts";
 import { EchoProbe, TcpProbe, UdpProbe } from "./probe.ts";
 import type { Probe } from "./probe-result.ts";

@@ -4,8 +4,8 @@ import { fork } from "../base/fork.ts";
 import { memoryPair } from "../device/memory-pair.ts";
 import { type Ipv4, formatIp } from "../net/ip.ts";
 import { BROADCAST_MAC, formatMac } from "../net/mac.ts";
-import { EchoLog } from "../testing/echo-log.ts";
-import { type RoutedPair, eventsOf, listPorts, makeRoutedPair } from "../testing/routed-pair.ts";
+import { EchoLog } from "../testing/dataplane/echo-log.ts";
+import { type RoutedPair, eventsOf, listPorts, makeRoutedPair } from "../testing/dataplane/routed-pair.ts";
 import {
   CaptureDevice,
   type CapturedFrame,
@@ -15,7 +15,7 @@ import {
   mac,
   makeEnvironment,
   prefix,
-} from "../testing/stack-world.ts";
+} from "../testing/dataplane/stack-world.ts";
 import { ArpView } from "../wire/arp.ts";
 import { buildArpFrame, buildIcmpFrame, buildIpFrame } from "../wire/build-frame.ts";
 import { EthernetView } from "../wire/ethernet.ts";

@@ -11,7 +11,7 @@ import {
   eventsOf,
   listPorts,
   makeRoutedPair,
-} from "../testing/routed-pair.ts";
+} from "../testing/dataplane/routed-pair.ts";
 import {
   CaptureDevice,
   cidr,
@@ -20,8 +20,8 @@ import {
   mac,
   makeEnvironment,
   prefix,
-} from "../testing/stack-world.ts";
-import { tcpLines, tcpOf, tcpTimes } from "../testing/tcp-lines.ts";
+} from "../testing/dataplane/stack-world.ts";
+import { tcpLines, tcpOf, tcpTimes } from "../testing/wire/tcp-lines.ts";
 import { buildTcpFrame } from "../wire/build-frame.ts";
 import { TcpFlag } from "../wire/tcp.ts";
 import { Host } from "./host.ts";

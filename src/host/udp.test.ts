@@ -1,7 +1,7 @@
 /** UDP between whole stacks. */
 import { describe, expect, it } from "vitest";
-import { type RoutedPair, listPorts, makeRoutedPair } from "../testing/routed-pair.ts";
-import { findWrongFrames, ip } from "../testing/stack-world.ts";
+import { type RoutedPair, listPorts, makeRoutedPair } from "../testing/dataplane/routed-pair.ts";
+import { findWrongFrames, ip } from "../testing/dataplane/stack-world.ts";
 import { EthernetView } from "../wire/ethernet.ts";
 import { Ipv4View } from "../wire/ipv4.ts";
 import type { DeliveryFailure } from "./delivery-failure.ts";

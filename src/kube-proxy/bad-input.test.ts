@@ -13,7 +13,7 @@ import {
   type NodeSettings,
   service,
   slice,
-} from "../testing/kube-proxy-node.ts";
+} from "../testing/kube-proxy/kube-proxy-node.ts";
 import type { Compat } from "./behaviour.ts";
 
 const TEMPERS: readonly Compat[] = ["reference", "better"];

@@ -10,7 +10,7 @@ import {
   type NodeSettings,
   service,
   slice,
-} from "../testing/kube-proxy-node.ts";
+} from "../testing/kube-proxy/kube-proxy-node.ts";
 
 function better(minor: number): NodeSettings {
   return { minor, compat: "better" };

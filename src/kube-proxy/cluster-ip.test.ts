@@ -6,7 +6,7 @@ import {
   NODE_PORT,
   service,
   slice,
-} from "../testing/kube-proxy-node.ts";
+} from "../testing/kube-proxy/kube-proxy-node.ts";
 import { ALL_MINORS, type Row, describeRows, inVersions } from "./decision-table.suite.ts";
 import type { ServicePort } from "../kube/objects.ts";
 

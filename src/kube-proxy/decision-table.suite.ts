@@ -2,7 +2,7 @@
 import { expect, it } from "vitest";
 import type { EndpointSlice, Service } from "../kube/objects.ts";
 import { sendThrough } from "./row-packets.suite.ts";
-import { KubeProxyNode, type NodeSettings } from "../testing/kube-proxy-node.ts";
+import { KubeProxyNode, type NodeSettings } from "../testing/kube-proxy/kube-proxy-node.ts";
 
 /** Minor versions of Kubernetes, the first and the last one. */
 export type MinorRange = readonly [first: number, last: number];

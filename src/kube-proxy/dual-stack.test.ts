@@ -10,7 +10,7 @@ import {
   type ServiceSketch,
   service,
   slice,
-} from "../testing/kube-proxy-node.ts";
+} from "../testing/kube-proxy/kube-proxy-node.ts";
 import { ALL_MINORS, type MinorRange, type Row, describeRows, inVersions } from "./decision-table.suite.ts";
 
 const L1_V6 = "fd00::1:1";

@@ -18,10 +18,16 @@ import {
   listLoadBalancers,
 } from "../hcn/operations.ts";
 import type { EndpointSlice, Service } from "../kube/objects.ts";
-import { CBR0, type HnsNode, hnsNode } from "../testing/hns-node.ts";
-import { type EndpointSketch, NODE_NAME, NODE_PORT, service, slice } from "../testing/kube-proxy-node.ts";
-import { formatLoadBalancer } from "../testing/load-balancer-notation.ts";
-import { UnreliableHcnClient } from "../testing/unreliable-hcn-client.ts";
+import { CBR0, type HnsNode, hnsNode } from "../testing/hns/hns-node.ts";
+import {
+  type EndpointSketch,
+  NODE_NAME,
+  NODE_PORT,
+  service,
+  slice,
+} from "../testing/kube-proxy/kube-proxy-node.ts";
+import { formatLoadBalancer } from "../testing/kube-proxy/load-balancer-notation.ts";
+import { UnreliableHcnClient } from "../testing/hns/unreliable-hcn-client.ts";
 import { attempt } from "./load-balancers/hns-failure.ts";
 import { type KubeProxy, ProxyObjects, createKubeProxy } from "./mod.ts";
 

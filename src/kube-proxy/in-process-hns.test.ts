@@ -7,7 +7,7 @@ import { createEndpoint, createNetwork, listEndpoints, listLoadBalancers } from 
 import { MemoryKube, loadManifests } from "../kube/mod.ts";
 import type { EndpointSlice, Service } from "../kube/objects.ts";
 import { parsePrefix } from "../net/prefix.ts";
-import { CBR0, type HnsNode, hnsNode } from "../testing/hns-node.ts";
+import { CBR0, type HnsNode, hnsNode } from "../testing/hns/hns-node.ts";
 import {
   ADDRESS,
   type EndpointLike,
@@ -15,8 +15,8 @@ import {
   NODE_PORT,
   service,
   slice,
-} from "../testing/kube-proxy-node.ts";
-import { formatLoadBalancer, formatRemoteEndpoint } from "../testing/load-balancer-notation.ts";
+} from "../testing/kube-proxy/kube-proxy-node.ts";
+import { formatLoadBalancer, formatRemoteEndpoint } from "../testing/kube-proxy/load-balancer-notation.ts";
 import { type KubeProxy, ProxyObjects, createKubeProxy, followSource } from "./mod.ts";
 
 const LOCAL_IP = "10.244.2.10";

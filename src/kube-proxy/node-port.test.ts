@@ -8,7 +8,7 @@ import {
   type ServiceSketch,
   service,
   slice,
-} from "../testing/kube-proxy-node.ts";
+} from "../testing/kube-proxy/kube-proxy-node.ts";
 import { ALL_MINORS, type Row, asMadeIn, describeRows, inVersions } from "./decision-table.suite.ts";
 
 const C_BOTH = "C:80→8080 [R1,EP-L1] L0 P0 D0";

@@ -7,7 +7,7 @@ import {
   type NodeSettings,
   service,
   slice,
-} from "../testing/kube-proxy-node.ts";
+} from "../testing/kube-proxy/kube-proxy-node.ts";
 import { ALL_MINORS, type Row, describeRows, inVersions } from "./decision-table.suite.ts";
 
 const NETWORK_ID = "00123abc-0000-4000-8000-000000000000";

@@ -5,7 +5,7 @@ import {
   OVERLAY_OUTSIDE_CLIENT,
   OVERLAY_POD_CLIENT,
   ServiceRowOverlay,
-} from "../testing/service-row-overlay.ts";
+} from "../testing/kube-proxy/service-row-overlay.ts";
 import {
   type NotedLoadBalancer,
   OUTSIDE_CLIENT,
@@ -13,7 +13,7 @@ import {
   type Served,
   ServiceRowWorld,
   readNotation,
-} from "../testing/service-row-world.ts";
+} from "../testing/kube-proxy/service-row-world.ts";
 
 const DSR = 1;
 const PRESERVE_DIP = 8;

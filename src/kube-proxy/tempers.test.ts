@@ -11,7 +11,7 @@ import {
   type NodeSettings,
   service,
   slice,
-} from "../testing/kube-proxy-node.ts";
+} from "../testing/kube-proxy/kube-proxy-node.ts";
 import type { Compat } from "./behaviour.ts";
 
 const C_BOTH = "C:80→8080 [R1,EP-L1] L0 P0 D0";

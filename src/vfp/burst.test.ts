@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { formatHex } from "../base/hex.ts";
-import { ends, group, ip4, layer, makePort, rule, send, tcp, udp } from "../testing/engine-kit.ts";
+import { ends, group, ip4, layer, makePort, rule, send, tcp, udp } from "../testing/dataplane/engine-kit.ts";
 import { TcpFlag } from "../wire/tcp.ts";
 import type { Packet } from "../wire/packet.ts";
 import { BURST_FRAMES_MAX, Burst } from "./burst.ts";

@@ -14,7 +14,7 @@ import {
   send,
   tcp,
   udp,
-} from "../testing/engine-kit.ts";
+} from "../testing/dataplane/engine-kit.ts";
 import { segmentTcp } from "../wire/segmentation.ts";
 import { TcpFlag } from "../wire/tcp.ts";
 import { updateChecksum, updateChecksum32 } from "../wire/checksum.ts";

@@ -10,12 +10,12 @@ import {
   arbitrarySent,
   makeRandomPort,
   makeReferenceEngine,
-} from "../testing/random-traffic.ts";
+} from "../testing/dataplane/random-traffic.ts";
 import { readU16 } from "../base/bytes.ts";
 import { checksumOf } from "../wire/checksum.ts";
 import { TunnelHeaders } from "../wire/tunnels/tunnel.ts";
 import { QuotedPacket } from "./icmp-error.ts";
-import type { ReferenceEngine } from "../testing/reference-engine.ts";
+import type { ReferenceEngine } from "../testing/dataplane/reference-engine.ts";
 import { verifyChecksums } from "../wire/transport-checksum.ts";
 import { Headers } from "../wire/headers.ts";
 import { Packet } from "../wire/packet.ts";

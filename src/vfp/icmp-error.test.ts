@@ -20,7 +20,7 @@ import {
   send,
   tcp,
   udp,
-} from "../testing/engine-kit.ts";
+} from "../testing/dataplane/engine-kit.ts";
 import { buildIcmpFrame, buildIcmpv6Frame } from "../wire/build-frame.ts";
 import { Headers, destinationIp, sourceIp } from "../wire/headers.ts";
 import type { Packet } from "../wire/packet.ts";

@@ -19,7 +19,7 @@ import {
   send,
   tcp,
   udp,
-} from "../testing/engine-kit.ts";
+} from "../testing/dataplane/engine-kit.ts";
 import { buildArpFrame, buildEthernetFrame, buildIpFrame, buildNdFrame } from "../wire/build-frame.ts";
 import type { Packet } from "../wire/packet.ts";
 import { TcpFlag } from "../wire/tcp.ts";

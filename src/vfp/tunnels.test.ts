@@ -4,7 +4,7 @@ import { beforeEach, describe, expect, it } from "vitest";
 import { readU16, readU8 } from "../base/bytes.ts";
 import { formatHex } from "../base/hex.ts";
 import { hostPrefix } from "../net/prefix.ts";
-import { DATAPLANE_VECTORS } from "../testing/dataplane-vectors.ts";
+import { DATAPLANE_VECTORS } from "../testing/wire/dataplane-vectors.ts";
 import {
   MACS,
   W1,
@@ -24,7 +24,7 @@ import {
   send,
   tcp,
   udp,
-} from "../testing/engine-kit.ts";
+} from "../testing/dataplane/engine-kit.ts";
 import {
   decapsulateNvgre,
   decapsulateVxlan,

@@ -6,7 +6,7 @@ import { Prng } from "../base/prng.ts";
 import { fork } from "../base/fork.ts";
 import type { Device } from "../device/device.ts";
 import type { Mac } from "../net/mac.ts";
-import { MACS, W1, W2, group, headersOf, ip, layer, rule, tcp } from "../testing/engine-kit.ts";
+import { MACS, W1, W2, group, headersOf, ip, layer, rule, tcp } from "../testing/dataplane/engine-kit.ts";
 import type { Action, LayerDefinition } from "../vfp/rule.ts";
 import { listFields } from "../wire/text/fields.ts";
 import { describeFrame } from "../wire/text/format.ts";

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { fork } from "../base/fork.ts";
-import { type DriverPod, DriverWorld } from "../testing/driver-world.ts";
+import { type DriverPod, DriverWorld } from "../testing/dataplane/driver-world.ts";
 import type { Packet } from "../wire/packet.ts";
 import type { SwitchExtension } from "./switch-extension.ts";
 import type { SwitchPort } from "./switch-port.ts";

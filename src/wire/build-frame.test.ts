@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { annotatedHex, formatHex } from "../base/hex.ts";
 import { type Ip, parseIp } from "../net/ip.ts";
 import { type Mac, parseMac } from "../net/mac.ts";
-import { DATAPLANE_VECTORS } from "../testing/dataplane-vectors.ts";
+import { DATAPLANE_VECTORS } from "../testing/wire/dataplane-vectors.ts";
 import {
   type IpFields,
   type LinkFields,

@@ -4,8 +4,8 @@ import { readU16, readU32, writeU16, writeU32 } from "../base/bytes.ts";
 import { annotatedHex } from "../base/hex.ts";
 import { parseIp } from "../net/ip.ts";
 import { parseMac } from "../net/mac.ts";
-import { arbitraryTcpFrame } from "../testing/arbitrary-frames.ts";
-import { DATAPLANE_VECTORS } from "../testing/dataplane-vectors.ts";
+import { arbitraryTcpFrame } from "../testing/wire/arbitrary-frames.ts";
+import { DATAPLANE_VECTORS } from "../testing/wire/dataplane-vectors.ts";
 import { buildTcpFrame } from "./build-frame.ts";
 import {
   checksumOf,

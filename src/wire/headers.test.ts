@@ -2,9 +2,9 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { annotatedHex } from "../base/hex.ts";
 import { type Ip, parseIp } from "../net/ip.ts";
-import { arbitraryFrame } from "../testing/arbitrary-frames.ts";
-import { DATAPLANE_VECTORS } from "../testing/dataplane-vectors.ts";
-import { patchedBytes } from "../testing/emitted-bytes.ts";
+import { arbitraryFrame } from "../testing/wire/arbitrary-frames.ts";
+import { DATAPLANE_VECTORS } from "../testing/wire/dataplane-vectors.ts";
+import { patchedBytes } from "../testing/wire/emitted-bytes.ts";
 import {
   buildArpFrame,
   buildEthernetFrame,

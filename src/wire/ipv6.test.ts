@@ -8,8 +8,8 @@ import {
   arbitraryU16,
   arbitraryU32,
   arbitraryU8,
-} from "../testing/arbitrary-frames.ts";
-import { emittedBytes, patchedBytes } from "../testing/emitted-bytes.ts";
+} from "../testing/wire/arbitrary-frames.ts";
+import { emittedBytes, patchedBytes } from "../testing/wire/emitted-bytes.ts";
 import {
   Ipv6FragmentView,
   Ipv6View,

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { arbitraryFrame } from "../testing/arbitrary-frames.ts";
-import { WIRE_PARSERS } from "../testing/wire-parsers.ts";
+import { arbitraryFrame } from "../testing/wire/arbitrary-frames.ts";
+import { WIRE_PARSERS } from "../testing/wire/wire-parsers.ts";
 import { type DnsMessage, emitDns, parseDns } from "./dns/dns.ts";
 import { Headers } from "./headers.ts";
 import { verifyChecksums } from "./transport-checksum.ts";

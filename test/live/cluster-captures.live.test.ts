@@ -9,7 +9,7 @@ import type { Cluster } from "../../src/cluster/cluster.ts";
 import { listParties } from "../../src/cluster/trace/find-party.ts";
 import type { HeardEvent } from "../../src/cluster/trace/trace-collector.ts";
 import { tracePacket } from "../../src/cluster/trace/trace.ts";
-import { openTestCluster } from "../../src/testing/walk.ts";
+import { openTestCluster } from "../../src/testing/cluster/walk.ts";
 
 const CHECKS = ["ip", "tcp", "udp"].flatMap((protocol) => ["-o", `${protocol}.check_checksum:TRUE`]);
 let folder: string;

@@ -11,7 +11,7 @@ import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { createEndpoint, createNetwork, listEndpoints, namespaceOf } from "../../src/hcn/operations.ts";
 import { HnsHttpServer } from "../../src/hns/http-server.node.ts";
-import { CBR0, type HnsNode, hnsNode } from "../../src/testing/hns-node.ts";
+import { CBR0, type HnsNode, hnsNode } from "../../src/testing/hns/hns-node.ts";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 const BIN = join(ROOT, "bin");

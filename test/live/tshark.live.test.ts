@@ -8,10 +8,10 @@ import { PcapngWriter } from "../../src/device/pcapng.ts";
 import { type Ip, type Ipv4, type Ipv6, parseIp } from "../../src/net/ip.ts";
 import { parseMac } from "../../src/net/mac.ts";
 import { parseInterfaceAddress, parsePrefix } from "../../src/net/prefix.ts";
-import { arbitraryTcpFields } from "../../src/testing/arbitrary-frames.ts";
-import { group, layer, makePort, rule } from "../../src/testing/engine-kit.ts";
-import { DATAPLANE_VECTORS } from "../../src/testing/dataplane-vectors.ts";
-import { makeRoutedPair } from "../../src/testing/routed-pair.ts";
+import { arbitraryTcpFields } from "../../src/testing/wire/arbitrary-frames.ts";
+import { group, layer, makePort, rule } from "../../src/testing/dataplane/engine-kit.ts";
+import { DATAPLANE_VECTORS } from "../../src/testing/wire/dataplane-vectors.ts";
+import { makeRoutedPair } from "../../src/testing/dataplane/routed-pair.ts";
 import {
   buildArpFrame,
   buildIcmpFrame,

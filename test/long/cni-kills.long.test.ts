@@ -30,7 +30,7 @@ import {
   listEndpoints,
   namespaceOf,
 } from "../../src/hcn/operations.ts";
-import { CBR0, hnsNode } from "../../src/testing/hns-node.ts";
+import { CBR0, hnsNode } from "../../src/testing/hns/hns-node.ts";
 import { bundlePrograms } from "../../tools/bundle-programs.ts";
 import { type Fate, LIVES, MortalRunner, drawFate } from "./mortal-plugins.ts";
 

@@ -13,7 +13,7 @@ import { NativeCalls } from "../../src/hcn/dll/native-calls.node.ts";
 import { NOTIFICATION_TYPES } from "../../src/hcn/notification.ts";
 import { createNetwork } from "../../src/hcn/operations.ts";
 import { HnsHttpServer } from "../../src/hns/http-server.node.ts";
-import { CBR0, hnsNode } from "../../src/testing/hns-node.ts";
+import { CBR0, hnsNode } from "../../src/testing/hns/hns-node.ts";
 import { ClientHost, HostedClient } from "./hosted-client.ts";
 import { closePrograms, openPrograms, startProgramOnWine } from "./programs.ts";
 import { ROOT, resultOf } from "./test-daemon.ts";

@@ -3,7 +3,14 @@ import { describe, expect, it } from "vitest";
 import { listLoadBalancers } from "../../hcn/operations.ts";
 import { parsePrefix } from "../../net/prefix.ts";
 import { defined } from "../../base/assert.ts";
-import { bareNode, bringUpBy, codesOf, commandLineOf, fileOf, stepOf } from "../../testing/bring-up-world.ts";
+import {
+  bareNode,
+  bringUpBy,
+  codesOf,
+  commandLineOf,
+  fileOf,
+  stepOf,
+} from "../../testing/cluster/bring-up-world.ts";
 import { hcnClientOf } from "../machines/windows-node.ts";
 import { runScripts } from "./bring-up.ts";
 import { removePolicyLists } from "./program-steps.ts";

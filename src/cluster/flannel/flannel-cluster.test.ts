@@ -14,7 +14,7 @@ import {
   openSessionWorld,
   podsOf,
   remove,
-} from "../../testing/session-world.ts";
+} from "../../testing/cluster/session-world.ts";
 import { hcnClientOf } from "../machines/windows-node.ts";
 
 const PODS = deployment("win", "windows", 2) + deployment("lin", "linux", 1);

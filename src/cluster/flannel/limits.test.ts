@@ -3,8 +3,14 @@ import { describe, expect, it } from "vitest";
 import { defined } from "../../base/assert.ts";
 import { changePolicy } from "../../flannel/windows/overlay-network.ts";
 import { getNetworkByName } from "../../hcn/operations.ts";
-import { clusterText, deployment, openSessionWorld, podsOf, service } from "../../testing/session-world.ts";
-import { walk } from "../../testing/walk.ts";
+import {
+  clusterText,
+  deployment,
+  openSessionWorld,
+  podsOf,
+  service,
+} from "../../testing/cluster/session-world.ts";
+import { walk } from "../../testing/cluster/walk.ts";
 import { parseClusterFile } from "../file/parse-cluster-file.ts";
 import { readModel } from "../verify/model-of-cluster.ts";
 import { verifyCluster } from "../verify/verify.ts";

@@ -10,12 +10,12 @@ import {
   askName,
   openSessionWorld,
   podsOf,
-} from "../../testing/session-world.ts";
+} from "../../testing/cluster/session-world.ts";
 import { formatIp } from "../../net/ip.ts";
 import { formatPrefix } from "../../net/prefix.ts";
 
 function dumpText(name: string): string {
-  return readFileSync(`src/testing/dumps/${name}.yaml`, "utf8");
+  return readFileSync(`src/testing/cluster/dumps/${name}.yaml`, "utf8");
 }
 
 /** What was made of the nodes. */

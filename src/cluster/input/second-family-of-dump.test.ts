@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { formatIp } from "../../net/ip.ts";
 import { formatPrefix } from "../../net/prefix.ts";
-import { type SessionWorld, openSessionWorld } from "../../testing/session-world.ts";
+import { type SessionWorld, openSessionWorld } from "../../testing/cluster/session-world.ts";
 import type { ClusterPod } from "../cluster.ts";
 import { tracePacket } from "../trace/trace.ts";
 

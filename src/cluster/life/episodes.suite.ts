@@ -5,7 +5,7 @@
  */
 import { Prng } from "../../base/prng.ts";
 import { RESTART_STATES } from "../../hcn/faults/fault.ts";
-import { disagreements } from "../../testing/flannel-agreement.ts";
+import { disagreements } from "../../testing/flannel/flannel-agreement.ts";
 import {
   type SessionWorld,
   attempt,
@@ -14,7 +14,7 @@ import {
   openSessionWorld,
   podsOf,
   remove,
-} from "../../testing/session-world.ts";
+} from "../../testing/cluster/session-world.ts";
 import { formatIp } from "../../net/ip.ts";
 import { forkCluster } from "../cluster.ts";
 import type { Compat } from "../file/cluster-file.ts";

@@ -1,7 +1,7 @@
 // Nodes of a running cluster with flannel that go down, come up, leave, join again and lose HNS
 // (control-planes.md §1.4, §1.8 to §1.11).
 import { describe, expect, it } from "vitest";
-import { disagreements, waysOf } from "../../testing/flannel-agreement.ts";
+import { disagreements, waysOf } from "../../testing/flannel/flannel-agreement.ts";
 import {
   type SessionWorld,
   ask,
@@ -11,7 +11,7 @@ import {
   podOf,
   podsOf,
   service,
-} from "../../testing/session-world.ts";
+} from "../../testing/cluster/session-world.ts";
 import type { Compat } from "../file/cluster-file.ts";
 import { openSession, readInput } from "../mod.ts";
 import type { NodeChange } from "./node-change.ts";

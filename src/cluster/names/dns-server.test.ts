@@ -3,10 +3,10 @@ import { describe, expect, it } from "vitest";
 import { fork } from "../../base/fork.ts";
 import { StaticZone } from "../../dns/static-zone.ts";
 import { formatQuestion } from "../../host/resolver/name-result.ts";
-import { type NameWorld, POD_DNS, makeNameWorld, resolve } from "../../testing/name-world.ts";
-import { eventsOf } from "../../testing/routed-pair.ts";
-import { serviceObject } from "../../testing/kube-objects.ts";
-import { ip } from "../../testing/stack-world.ts";
+import { type NameWorld, POD_DNS, makeNameWorld, resolve } from "../../testing/dataplane/name-world.ts";
+import { eventsOf } from "../../testing/dataplane/routed-pair.ts";
+import { serviceObject } from "../../testing/cluster/kube-objects.ts";
+import { ip } from "../../testing/dataplane/stack-world.ts";
 import { NameLookup } from "../../host/resolver/name-lookup.ts";
 import { DnsServer } from "./dns-server.ts";
 

@@ -4,7 +4,7 @@ import type { DnsSettings } from "../../host/compartment.ts";
 import type { OperatingSystem } from "../../host/stack-profile.ts";
 import type { PodSpec as KubePodSpec } from "../../kube/objects.ts";
 import { type Ipv4, formatIp } from "../../net/ip.ts";
-import { ip } from "../../testing/stack-world.ts";
+import { ip } from "../../testing/dataplane/stack-world.ts";
 import type { PodSpec } from "../file/cluster-file.ts";
 import { parseClusterFile } from "../file/parse-cluster-file.ts";
 import { type PodDns, type PodDnsOptions, podDns, podHosts } from "./pod-dns.ts";

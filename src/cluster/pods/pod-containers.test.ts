@@ -6,8 +6,13 @@ import { parseIdentification } from "../../host/services/identification.ts";
 import { IdentificationServer } from "../../host/services/identification-server.ts";
 import { getNamespaceEndpointIds } from "../../hcn/operations.ts";
 import { formatIp } from "../../net/ip.ts";
-import { type SessionWorld, apply, clusterText, openSessionWorld } from "../../testing/session-world.ts";
-import { ip } from "../../testing/stack-world.ts";
+import {
+  type SessionWorld,
+  apply,
+  clusterText,
+  openSessionWorld,
+} from "../../testing/cluster/session-world.ts";
+import { ip } from "../../testing/dataplane/stack-world.ts";
 import type { ClusterPod } from "../cluster.ts";
 import { runAttempt } from "../trace/probe-party.ts";
 import { hcnClientOf } from "../machines/windows-node.ts";

@@ -13,7 +13,7 @@ import {
   remove,
   service,
   stateOf,
-} from "../../testing/session-world.ts";
+} from "../../testing/cluster/session-world.ts";
 
 const HOST_PROCESS = `
 apiVersion: apps/v1

@@ -11,7 +11,7 @@ import {
   openSessionWorld,
   remove,
   service,
-} from "../../testing/session-world.ts";
+} from "../../testing/cluster/session-world.ts";
 import { type Cluster, forkCluster } from "../cluster.ts";
 import { findParty } from "../trace/find-party.ts";
 

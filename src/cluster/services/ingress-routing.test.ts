@@ -3,7 +3,7 @@ import { ingressRoutes } from "./ingress-routing.ts";
 import { describe, expect, it } from "vitest";
 import type { Node, Service } from "../../kube/objects.ts";
 import { formatIp } from "../../net/ip.ts";
-import { serviceObject, sliceObject } from "../../testing/kube-objects.ts";
+import { serviceObject, sliceObject } from "../../testing/cluster/kube-objects.ts";
 
 function node(name: string): Node {
   return {

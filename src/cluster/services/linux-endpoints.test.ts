@@ -1,6 +1,6 @@
 // pkg/proxy/topology.go, CategorizeEndpoints: which endpoints a node uses.
 import { describe, expect, it } from "vitest";
-import { type EndpointChoice, makeService, makeSlice } from "../../testing/linux-world.ts";
+import { type EndpointChoice, makeService, makeSlice } from "../../testing/dataplane/linux-world.ts";
 import { formatIp } from "../../net/ip.ts";
 import { usedEndpoints } from "./linux-endpoints.ts";
 import { type PlannedPort, planService } from "./linux-service-plan.ts";

@@ -20,7 +20,7 @@ import {
   openSessionWorld,
   podOf,
   service,
-} from "../../testing/session-world.ts";
+} from "../../testing/cluster/session-world.ts";
 import type { SessionEvent } from "../session/session.ts";
 import { type ServiceFrontEnd, viewServices } from "../views/service-view.ts";
 

@@ -2,8 +2,8 @@
 // `own` is cfg-2 (pods behind the bridge endpoint), `shared` cfg-1 (pods in the nodes' subnet).
 import { beforeAll, describe, expect, it } from "vitest";
 import { removeNamespaceEndpoint } from "../../hcn/operations.ts";
-import { type LoadBalancerSpec, addLoadBalancer, endpointOf } from "../../testing/load-balancers.ts";
-import { type Stage, type Walk, openTestCluster, walk } from "../../testing/walk.ts";
+import { type LoadBalancerSpec, addLoadBalancer, endpointOf } from "../../testing/cluster/load-balancers.ts";
+import { type Stage, type Walk, openTestCluster, walk } from "../../testing/cluster/walk.ts";
 import { type Cluster, forkCluster } from "../cluster.ts";
 import type { TraceStep } from "../trace/trace-report.ts";
 import { hcnClientOf } from "../machines/windows-node.ts";

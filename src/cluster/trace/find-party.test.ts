@@ -1,6 +1,11 @@
 // Who is meant by the words on a command line: pods, nodes, hosts outside, Services, addresses.
 import { beforeAll, describe, expect, it } from "vitest";
-import { type SessionWorld, clusterText, openSessionWorld, service } from "../../testing/session-world.ts";
+import {
+  type SessionWorld,
+  clusterText,
+  openSessionWorld,
+  service,
+} from "../../testing/cluster/session-world.ts";
 import { findParty } from "./find-party.ts";
 import { RequestError } from "../request-error.ts";
 

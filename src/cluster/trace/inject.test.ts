@@ -1,7 +1,7 @@
 // A packet that is injected is remembered: flows, counters and drops of the cluster itself (pktmon, vfpctrl).
 import { beforeEach, describe, expect, it } from "vitest";
 import type { ControlClient } from "../../api/client.ts";
-import { openEyes } from "../../testing/eyes-cluster.ts";
+import { openEyes } from "../../testing/cluster/eyes-cluster.ts";
 
 const CLUSTER = `
 apiVersion: mullion/v1alpha1

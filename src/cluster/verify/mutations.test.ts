@@ -13,7 +13,7 @@ import type { VerifyReport } from "./report.ts";
 
 /** Opens the cluster and verifies it with all modules loaded anew, so that they see what is broken. */
 async function verifyBroken(): Promise<VerifyReport> {
-  const { openServiceCluster } = await import("../../testing/service-cluster.ts");
+  const { openServiceCluster } = await import("../../testing/cluster/service-cluster.ts");
   const { readModel } = await import("./model-of-cluster.ts");
   const { verifyCluster } = await import("./verify.ts");
   const cluster = await openServiceCluster({ enableDSR: true });

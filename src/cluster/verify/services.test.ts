@@ -1,6 +1,6 @@
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { beforeAll, describe, expect, it } from "vitest";
-import { type ServiceClusterOptions, openServiceCluster } from "../../testing/service-cluster.ts";
+import { type ServiceClusterOptions, openServiceCluster } from "../../testing/cluster/service-cluster.ts";
 import { readInput } from "../input/read-input.ts";
 import { openSession } from "../session/open-session.ts";
 import { formatVerification } from "./format-verify.ts";

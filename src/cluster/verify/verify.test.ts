@@ -1,7 +1,7 @@
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { openTestCluster } from "../../testing/walk.ts";
+import { openTestCluster } from "../../testing/cluster/walk.ts";
 import { RequestError } from "../request-error.ts";
 import { formatVerification } from "./format-verify.ts";
 import { formatJunit } from "./junit.ts";

@@ -8,7 +8,7 @@ import {
   deployment,
   openSessionWorld,
   service,
-} from "../../testing/session-world.ts";
+} from "../../testing/cluster/session-world.ts";
 import { type ServiceFrontEnd, viewServices } from "./service-view.ts";
 import { hcnClientOf } from "../machines/windows-node.ts";
 

@@ -10,8 +10,8 @@ import { createNamespace, createNetwork, listEndpoints } from "../../hcn/operati
 import { HnsHttpServer } from "../../hns/http-server.node.ts";
 import { CnsHttpService } from "../../plugins/cns/http-service.node.ts";
 import { CnsService } from "../../plugins/cns/service.ts";
-import { pool } from "../../testing/cns-node.ts";
-import { hnsNode } from "../../testing/hns-node.ts";
+import { pool } from "../../testing/cni/cns-node.ts";
+import { hnsNode } from "../../testing/hns/hns-node.ts";
 
 const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
 const BIN = join(ROOT, "bin");

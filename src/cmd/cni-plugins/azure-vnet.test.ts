@@ -17,9 +17,14 @@ import { createNamespace, createNetwork, listEndpoints } from "../../hcn/operati
 import { HnsHttpServer } from "../../hns/http-server.node.ts";
 import { CnsHttpService } from "../../plugins/cns/http-service.node.ts";
 import { CnsService } from "../../plugins/cns/service.ts";
-import { pool } from "../../testing/cns-node.ts";
-import { type HnsNode, hnsNode } from "../../testing/hns-node.ts";
-import { BIN, PROGRAM_PATH, type PluginProcessExit, runPluginProcess } from "../../testing/plugin-process.ts";
+import { pool } from "../../testing/cni/cns-node.ts";
+import { type HnsNode, hnsNode } from "../../testing/hns/hns-node.ts";
+import {
+  BIN,
+  PROGRAM_PATH,
+  type PluginProcessExit,
+  runPluginProcess,
+} from "../../testing/cni/plugin-process.ts";
 
 let folder = "";
 let node: HnsNode;

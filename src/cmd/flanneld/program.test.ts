@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { RealClock } from "../../base/real-clock.node.ts";
 import { Prng } from "../../base/prng.ts";
 import type { HttpHandler } from "../../kube-proxy/daemon/health/http-answer.ts";
-import { FlanneldWorld, VXLAN_CONF } from "../../testing/flanneld-world.ts";
+import { FlanneldWorld, VXLAN_CONF } from "../../testing/flannel/flanneld-world.ts";
 import { type FlanneldProcess, runFlanneld } from "./program.ts";
 
 const NET_CONF = "/etc/kube-flannel/net-conf.json";

@@ -5,7 +5,7 @@ import { MemoryKube, MemoryKubeSource } from "../../kube/mod.ts";
 import { loadManifests } from "../../kube/load/load-manifests.ts";
 import { SourceFeed } from "../../kube-proxy/daemon/source-feed.ts";
 import { parsePrefix } from "../../net/prefix.ts";
-import { NETWORK, ProgramRun, nodeWithPod } from "../../testing/kube-proxy-program.ts";
+import { NETWORK, ProgramRun, nodeWithPod } from "../../testing/kube-proxy/kube-proxy-program.ts";
 
 const NODE = `apiVersion: v1
 kind: Node

@@ -3,8 +3,8 @@ import { describe, expect, it } from "vitest";
 import type { HostComputeEndpoint } from "../../hcn/endpoint.ts";
 import { listEndpoints, listLoadBalancers } from "../../hcn/operations.ts";
 import { type LocalHns, createHns } from "../../hns/local-hns.ts";
-import { ProgramRun } from "../../testing/kube-proxy-program.ts";
-import { LOCAL_POD, OVERLAY, SOURCE_VIP, addOverlayNetwork } from "../../testing/overlay-node.ts";
+import { ProgramRun } from "../../testing/kube-proxy/kube-proxy-program.ts";
+import { LOCAL_POD, OVERLAY, SOURCE_VIP, addOverlayNetwork } from "../../testing/hns/overlay-node.ts";
 
 /** A pod of the other node, its node, and an address that no node has. */
 const [REMOTE_POD, OTHER_NODE] = ["10.244.2.3", "10.0.0.12"] as const;

@@ -9,7 +9,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { HcnClient } from "../../hcn/client.ts";
 import { findHns } from "../../hcn/find-hns.node.ts";
 import { createEndpoint, createNetwork, listEndpoints, listLoadBalancers } from "../../hcn/operations.ts";
-import { LOCAL_POD, OVERLAY, SOURCE_VIP, addOverlayNetwork } from "../../testing/overlay-node.ts";
+import { LOCAL_POD, OVERLAY, SOURCE_VIP, addOverlayNetwork } from "../../testing/hns/overlay-node.ts";
 
 const WAIT = { timeout: 30_000, interval: 100 } as const;
 

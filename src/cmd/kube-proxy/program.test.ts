@@ -5,7 +5,7 @@ import {
   type ProgramSettings,
   addNetwork,
   nodeWithPod,
-} from "../../testing/kube-proxy-program.ts";
+} from "../../testing/kube-proxy/kube-proxy-program.ts";
 import { createHns } from "../../hns/local-hns.ts";
 import { deleteNetwork, getNetworkByName, listLoadBalancers } from "../../hcn/operations.ts";
 

@@ -5,10 +5,10 @@ import { SILENT_LOG } from "../../base/log.ts";
 import type { Cluster } from "../../cluster/cluster.ts";
 import { readModel } from "../../cluster/verify/model-of-cluster.ts";
 import { verifyCluster } from "../../cluster/verify/verify.ts";
-import { FixedSession, refuseManifests } from "../../testing/fixed-session.ts";
+import { FixedSession, refuseManifests } from "../../testing/cluster/fixed-session.ts";
 import { hcnClientOf } from "../../cluster/machines/windows-node.ts";
 import { createEndpoint, createLoadBalancer, getNetworkByName, listEndpoints } from "../../hcn/operations.ts";
-import { openTestCluster } from "../../testing/walk.ts";
+import { openTestCluster } from "../../testing/cluster/walk.ts";
 import { formatKind } from "./get.ts";
 import { parseKind } from "./kinds.ts";
 

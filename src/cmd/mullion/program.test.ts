@@ -8,7 +8,7 @@ import {
   logFindingsSchema,
 } from "../../knowledge/errors/errors-schema.ts";
 import { entrySchema } from "../../knowledge/schema.ts";
-import { MemoryTerminal } from "../../testing/memory-terminal.ts";
+import { MemoryTerminal } from "../../testing/cli/memory-terminal.ts";
 import { Failure } from "./failure.ts";
 import { runMullion } from "./program.ts";
 import { readCluster } from "./read-cluster.ts";

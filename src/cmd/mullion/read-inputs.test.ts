@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { LIMITS } from "../../base/limits.ts";
-import { MemoryTerminal } from "../../testing/memory-terminal.ts";
+import { MemoryTerminal } from "../../testing/cli/memory-terminal.ts";
 import { processTerminal } from "./process-terminal.ts";
 import { readInputs } from "./read-inputs.ts";
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { MemoryTerminal } from "../../testing/memory-terminal.ts";
+import { MemoryTerminal } from "../../testing/cli/memory-terminal.ts";
 import { tellFindings } from "./tell-findings.ts";
 import type { KnowledgeCode } from "../../knowledge/codes.ts";
 import type { SessionProblem } from "../../cluster/session/session.ts";

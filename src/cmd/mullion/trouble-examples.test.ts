@@ -3,7 +3,7 @@
 import { readFileSync, readdirSync } from "node:fs";
 import { beforeAll, describe, expect, it } from "vitest";
 import type { VerifyReport } from "../../cluster/verify/report.ts";
-import { MemoryTerminal } from "../../testing/memory-terminal.ts";
+import { MemoryTerminal } from "../../testing/cli/memory-terminal.ts";
 import { explain } from "./explain.ts";
 import { lint } from "./lint.ts";
 import { runMullion } from "./program.ts";

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { findHns } from "../../hcn/find-hns.node.ts";
-import { MemoryTerminal } from "../../testing/memory-terminal.ts";
+import { MemoryTerminal } from "../../testing/cli/memory-terminal.ts";
 import { demo } from "./demo.ts";
 import { get } from "./get.ts";
 import { serve } from "./hns/serve.ts";

@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import type { ControlClient } from "../../api/client.ts";
 import type { PacketCounterList } from "../../api/documents.ts";
-import { MemoryTerminal } from "../../testing/memory-terminal.ts";
+import { MemoryTerminal } from "../../testing/cli/memory-terminal.ts";
 import { runPktmon } from "./program.ts";
 
 const COUNTERS: PacketCounterList = {

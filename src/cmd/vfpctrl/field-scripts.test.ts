@@ -2,9 +2,9 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import type { ControlClient } from "../../api/client.ts";
 import { defined } from "../../base/assert.ts";
-import { openEyes } from "../../testing/eyes-cluster.ts";
-import { MemoryTerminal } from "../../testing/memory-terminal.ts";
-import { serviceClusterFile, serviceManifests } from "../../testing/service-cluster.ts";
+import { openEyes } from "../../testing/cluster/eyes-cluster.ts";
+import { MemoryTerminal } from "../../testing/cli/memory-terminal.ts";
+import { serviceClusterFile, serviceManifests } from "../../testing/cluster/service-cluster.ts";
 import { runVfpctrl } from "./program.ts";
 
 let client: ControlClient;

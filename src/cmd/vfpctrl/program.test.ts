@@ -1,8 +1,8 @@
 // The tool of that name: its words, its errors, and its texts of a whole port (dataplane.md §7.1, §7.5, §7.10).
 import { beforeAll, describe, expect, it } from "vitest";
 import type { ControlClient } from "../../api/client.ts";
-import { openEyes } from "../../testing/eyes-cluster.ts";
-import { MemoryTerminal } from "../../testing/memory-terminal.ts";
+import { openEyes } from "../../testing/cluster/eyes-cluster.ts";
+import { MemoryTerminal } from "../../testing/cli/memory-terminal.ts";
 import { runVfpctrl } from "./program.ts";
 
 const CLUSTER = `

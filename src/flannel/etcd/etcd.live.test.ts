@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { RealClock } from "../../base/real-clock.node.ts";
 import { Prng } from "../../base/prng.ts";
 import { type Ipv4, parseIp } from "../../net/ip.ts";
-import { RealEtcd, requireEtcd } from "../../testing/real-etcd.ts";
+import { RealEtcd, requireEtcd } from "../../testing/flannel/real-etcd.ts";
 import { FlannelError } from "../flannel-error.ts";
 import { KeptLog } from "../flannel-log.ts";
 import type { LeaseListener } from "../leases/lease-store.ts";

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Ip, formatIp, parseIp } from "../../net/ip.ts";
 import { type Mac, parseMac } from "../../net/mac.ts";
 import { type Prefix, formatPrefix, parsePrefix } from "../../net/prefix.ts";
-import { FlanneldWorld, vxlanPeer } from "../../testing/flanneld-world.ts";
+import { FlanneldWorld, vxlanPeer } from "../../testing/flannel/flanneld-world.ts";
 import { MachineCommandRunner } from "../node/command-runner.node.ts";
 import { IprouteHost } from "./iproute-host.ts";
 

@@ -2,7 +2,7 @@
 import { masqueradeScript } from "./linux-rules.ts";
 import { describe, expect, it } from "vitest";
 import { defined } from "../../base/assert.ts";
-import { FlanneldWorld } from "../../testing/flanneld-world.ts";
+import { FlanneldWorld } from "../../testing/flannel/flanneld-world.ts";
 import { parsePrefix } from "../../net/prefix.ts";
 import type { CommandRunner } from "../node/commands.ts";
 import type { FlannelHost, LinuxHost } from "../node/flannel-host.ts";

@@ -13,7 +13,7 @@ import {
   published,
   routesOf,
   vxlanPeer,
-} from "../../testing/flanneld-world.ts";
+} from "../../testing/flannel/flanneld-world.ts";
 import type { FlannelHost, LinuxHost } from "../node/flannel-host.ts";
 import { formatMacWithColons } from "../backends/vxlan-data.ts";
 

@@ -9,7 +9,7 @@ import {
   type Machine,
   published,
   routesOf,
-} from "../../testing/flanneld-world.ts";
+} from "../../testing/flannel/flanneld-world.ts";
 import type { FlannelHost, WindowsHost } from "../node/flannel-host.ts";
 
 const BOTH = ["reference", "better"] as const;

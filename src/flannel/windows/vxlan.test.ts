@@ -11,7 +11,7 @@ import {
   published,
   remoteSubnetsOf,
   vxlanPeer,
-} from "../../testing/flanneld-world.ts";
+} from "../../testing/flannel/flanneld-world.ts";
 import type { FlannelHost, WindowsHost } from "../node/flannel-host.ts";
 import { overlayDocument } from "./overlay-network.ts";
 

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { formatPrefix } from "../../net/prefix.ts";
 import type { PolicyDocument } from "../../hcn/base-document.ts";
 import type { Rule } from "../../vfp/rule.ts";
-import { endpointRecord, networkRecord } from "../../testing/endpoint-record.ts";
+import { endpointRecord, networkRecord } from "../../testing/hns/endpoint-record.ts";
 import { frameOf } from "../network/network-frame.ts";
 import { aclSources, compileAcls } from "./acl.ts";
 import { resolveAddressSets } from "./address-sets.ts";

@@ -3,7 +3,7 @@ import type { PolicyDocument } from "../../hcn/base-document.ts";
 import { type Ipv4, parseIp } from "../../net/ip.ts";
 import { formatPrefix } from "../../net/prefix.ts";
 import type { Rule } from "../../vfp/rule.ts";
-import { endpointRecord } from "../../testing/endpoint-record.ts";
+import { endpointRecord } from "../../testing/hns/endpoint-record.ts";
 import { compileOutBoundNat } from "./outbound-nat.ts";
 import { compilePortMappings } from "./port-mapping.ts";
 

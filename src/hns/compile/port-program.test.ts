@@ -4,7 +4,7 @@ import { formatMac, parseMac } from "../../net/mac.ts";
 import { type Prefix, formatPrefix } from "../../net/prefix.ts";
 import type { Group } from "../../vfp/group.ts";
 import type { Rule } from "../../vfp/rule.ts";
-import { endpointRecord, networkRecord } from "../../testing/endpoint-record.ts";
+import { endpointRecord, networkRecord } from "../../testing/hns/endpoint-record.ts";
 import type { PortProgram } from "../datapath.ts";
 import type { EndpointRecord } from "../endpoint-record.ts";
 import { CompileCache } from "./compile-cache.ts";

@@ -5,7 +5,7 @@ import { defined } from "../../base/assert.ts";
 import type { NetworkPolicy } from "../../hcn/network-policy.ts";
 import { parseIpv4 } from "../../net/ip.ts";
 import { parseMac } from "../../net/mac.ts";
-import { networkRecord } from "../../testing/endpoint-record.ts";
+import { networkRecord } from "../../testing/hns/endpoint-record.ts";
 import type { Group } from "../../vfp/group.ts";
 import { frameOf } from "../network/network-frame.ts";
 import { type SubnetRoute, changedPolicies, routeRevisionOf, settingsOf } from "../network/policy-index.ts";

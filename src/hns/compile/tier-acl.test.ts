@@ -6,7 +6,7 @@ import { FlowKey } from "../../vfp/flow-key.ts";
 import { parseIp } from "../../net/ip.ts";
 import { buildTcpFrame } from "../../wire/build-frame.ts";
 import { Headers } from "../../wire/headers.ts";
-import { endpointRecord, networkRecord } from "../../testing/endpoint-record.ts";
+import { endpointRecord, networkRecord } from "../../testing/hns/endpoint-record.ts";
 import { frameOf } from "../network/network-frame.ts";
 import { aclSources, compileAcls } from "./acl.ts";
 import { NO_SETS } from "./address-sets.ts";

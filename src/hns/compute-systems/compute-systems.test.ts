@@ -20,7 +20,7 @@ import {
   removeNamespaceContainer,
 } from "../../hcn/operations.ts";
 import { attachHnsEndpoint, detachHnsEndpoint } from "../../hcn/v1-operations.ts";
-import { CBR0, type HnsNode, type HnsNodeOptions, hnsNode } from "../../testing/hns-node.ts";
+import { CBR0, type HnsNode, type HnsNodeOptions, hnsNode } from "../../testing/hns/hns-node.ts";
 
 const MISSING = "0fb28d70-306c-469d-9690-3245a82d882a";
 const VM = "641313e1-7ae8-4ddb-94e5-3215f3a0b218";

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { addNetworkAdapter, containerDocument, networkAdapterRequest } from "../../hcn/compute-systems.ts";
 import type { JsonObject, JsonValue } from "../../hcn/client.ts";
 import { HcnError } from "../../hcn/error.ts";
-import { CBR0, type HnsNode, hnsNode } from "../../testing/hns-node.ts";
+import { CBR0, type HnsNode, hnsNode } from "../../testing/hns/hns-node.ts";
 
 const V2 = { SchemaVersion: { Major: 2, Minor: 0 } } as const;
 const RUNS = { seed: 20_251_121, numRuns: 80 } as const;

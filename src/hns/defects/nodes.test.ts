@@ -19,7 +19,7 @@ import { InProcessHcnClient } from "../in-process-client.ts";
 import { createHns } from "../local-hns.ts";
 import { MemoryObjectStore } from "../store.ts";
 import { loadService } from "../stored/open-service.ts";
-import { type DriverPod, DriverWorld, ip } from "../../testing/driver-world.ts";
+import { type DriverPod, DriverWorld, ip } from "../../testing/dataplane/driver-world.ts";
 
 const A = "10.0.0.50";
 const B = "10.0.0.51";

@@ -7,9 +7,9 @@ import {
   modifyNetworkPolicies,
 } from "../../hcn/operations.ts";
 import type { QuirkName, QuirkSetting } from "../../knowledge/quirks.ts";
-import { OVERLAY_MACS } from "../../testing/overlay-stages.ts";
-import { Ear, type OverlayPod, OverlayWorld, remoteSubnet } from "../../testing/overlay-world.ts";
-import { ip } from "../../testing/driver-world.ts";
+import { OVERLAY_MACS } from "../../testing/dataplane/overlay-stages.ts";
+import { Ear, type OverlayPod, OverlayWorld, remoteSubnet } from "../../testing/dataplane/overlay-world.ts";
+import { ip } from "../../testing/dataplane/driver-world.ts";
 
 const { W1dr, W2dr } = OVERLAY_MACS;
 const HOST_ROUTE = { Type: "HostRoute", Settings: {} };

@@ -7,7 +7,7 @@ import { UdpProbe } from "../../host/probe.ts";
 import type { TcpConnection } from "../../host/tcp-connection.ts";
 import type { TcpCloseReason, TcpOwner } from "../../host/tcp-owner.ts";
 import type { QuirkName, QuirkSetting } from "../../knowledge/quirks.ts";
-import { type DriverPod, DriverWorld, ip } from "../../testing/driver-world.ts";
+import { type DriverPod, DriverWorld, ip } from "../../testing/dataplane/driver-world.ts";
 import type { SwitchPort } from "../../vswitch/switch-port.ts";
 
 const A = "10.0.0.50";

@@ -12,7 +12,7 @@ import {
   modifyLoadBalancer,
 } from "../../hcn/operations.ts";
 import type { QuirkName, QuirkSetting } from "../../knowledge/quirks.ts";
-import { type DriverPod, DriverWorld, ip } from "../../testing/driver-world.ts";
+import { type DriverPod, DriverWorld, ip } from "../../testing/dataplane/driver-world.ts";
 import type { SwitchPort } from "../../vswitch/switch-port.ts";
 
 const A = "10.0.0.50";

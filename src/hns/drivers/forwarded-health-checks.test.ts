@@ -7,7 +7,7 @@ import { createEndpoint, createLoadBalancerOnly } from "../../hcn/operations.ts"
 import { HOST_ATTACH, attachHnsEndpoint } from "../../hcn/v1-operations.ts";
 import { defined } from "../../base/assert.ts";
 import { parsePrefix } from "../../net/prefix.ts";
-import { DriverWorld, ip } from "../../testing/driver-world.ts";
+import { DriverWorld, ip } from "../../testing/dataplane/driver-world.ts";
 
 const CHECK_PORT = 32_000;
 const FIRST = "11.21.31.41";

@@ -2,7 +2,7 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import type { PolicyDocument } from "../../hcn/base-document.ts";
 import { createEndpoint, createLoadBalancer } from "../../hcn/operations.ts";
-import { type DriverPod, DriverWorld } from "../../testing/driver-world.ts";
+import { type DriverPod, DriverWorld } from "../../testing/dataplane/driver-world.ts";
 
 const SUBNETS = [
   { IpAddressPrefix: "10.0.0.0/24", Routes: [{ NextHop: "10.0.0.1", DestinationPrefix: "0.0.0.0/0" }] },

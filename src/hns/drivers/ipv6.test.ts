@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { createLoadBalancer, createNetwork } from "../../hcn/operations.ts";
 import type { Ipv6 } from "../../net/ip.ts";
 import { type Mac, parseMac } from "../../net/mac.ts";
-import { type DriverPod, DriverWorld, ip } from "../../testing/driver-world.ts";
+import { type DriverPod, DriverWorld, ip } from "../../testing/dataplane/driver-world.ts";
 import { buildIcmpv6Frame, buildNdFrame, buildTcpFrame } from "../../wire/build-frame.ts";
 import { type NdRepr, ND_HOP_LIMIT, solicitedNodeMulticast } from "../../wire/icmpv6/nd.ts";
 import type { Packet } from "../../wire/packet.ts";

@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { formatMac } from "../../net/mac.ts";
 import { hostPrefix } from "../../net/prefix.ts";
-import { type DriverPod, DriverWorld, ip } from "../../testing/driver-world.ts";
+import { type DriverPod, DriverWorld, ip } from "../../testing/dataplane/driver-world.ts";
 
 async function tunnelWorld(): Promise<{ world: DriverWorld; network: string; a: DriverPod; b: DriverPod }> {
   const world = new DriverWorld({ fabricAddresses: ["10.0.0.50", "10.0.0.51"] });

@@ -5,7 +5,7 @@ import { createEndpoint } from "../../hcn/operations.ts";
 import { HOST_ATTACH, attachHnsEndpoint } from "../../hcn/v1-operations.ts";
 import { formatIp } from "../../net/ip.ts";
 import { formatMac, parseMac } from "../../net/mac.ts";
-import { type DriverPod, DriverWorld, ip } from "../../testing/driver-world.ts";
+import { type DriverPod, DriverWorld, ip } from "../../testing/dataplane/driver-world.ts";
 import { buildTcpFrame } from "../../wire/build-frame.ts";
 import { Headers, sourceIp } from "../../wire/headers.ts";
 import { TcpFlag } from "../../wire/tcp.ts";

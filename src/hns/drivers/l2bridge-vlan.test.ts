@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { modifyEndpointPolicies } from "../../hcn/operations.ts";
 import { ROUTER_MAC } from "../../fabric/underlay.ts";
 import { type Ip, formatIp } from "../../net/ip.ts";
-import { type DriverPod, DriverWorld, ip } from "../../testing/driver-world.ts";
+import { type DriverPod, DriverWorld, ip } from "../../testing/dataplane/driver-world.ts";
 import { buildUdpFrame } from "../../wire/build-frame.ts";
 import { pushVlan } from "../../wire/vlan.ts";
 

@@ -10,7 +10,7 @@ import type { TcpOwner } from "../../host/tcp-owner.ts";
 import type { UdpDatagram, UdpOwner, UdpSocket } from "../../host/udp.ts";
 import { formatIp } from "../../net/ip.ts";
 import type { Mac } from "../../net/mac.ts";
-import { type DriverPod, DriverWorld, ip } from "../../testing/driver-world.ts";
+import { type DriverPod, DriverWorld, ip } from "../../testing/dataplane/driver-world.ts";
 import { buildUdpFrame } from "../../wire/build-frame.ts";
 import { checksumOf } from "../../wire/checksum.ts";
 import type { Packet } from "../../wire/packet.ts";

@@ -7,7 +7,12 @@ import { DhcpServer } from "../../fabric/dhcp-server.ts";
 import { outsideIpv6 } from "../../fabric/underlay.ts";
 import { type Ipv4, formatIp } from "../../net/ip.ts";
 import { prefixContains, prefixOf } from "../../net/prefix.ts";
-import { type DriverPod, DriverWorld, type DriverWorldOptions, ip } from "../../testing/driver-world.ts";
+import {
+  type DriverPod,
+  DriverWorld,
+  type DriverWorldOptions,
+  ip,
+} from "../../testing/dataplane/driver-world.ts";
 import type { SwitchPort } from "../../vswitch/switch-port.ts";
 import { buildNdFrame } from "../../wire/build-frame.ts";
 import { multicastMac } from "../../wire/ethernet.ts";

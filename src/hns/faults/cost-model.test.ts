@@ -2,8 +2,8 @@ import { describe, expect, it } from "vitest";
 import type { CostModelName } from "../../hcn/faults/fault.ts";
 import { parseProfile } from "../../knowledge/profiles.ts";
 import { createNetwork, listNetworks } from "../../hcn/operations.ts";
-import { faultyNode } from "../../testing/faulty-node.ts";
-import { CBR0 } from "../../testing/hns-node.ts";
+import { faultyNode } from "../../testing/hns/faulty-node.ts";
+import { CBR0 } from "../../testing/hns/hns-node.ts";
 import { COST_MODEL_TABLE, costModelOf, costOf } from "./cost-model.ts";
 
 /** 5000 remote endpoints, then 2000 load balancers: the cluster of kubernetes/kubernetes#109124. */

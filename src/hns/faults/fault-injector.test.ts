@@ -16,8 +16,8 @@ import {
   listNetworks,
 } from "../../hcn/operations.ts";
 import { requestHns } from "../../hcn/v1-operations.ts";
-import { type FaultyNode, faultyNode } from "../../testing/faulty-node.ts";
-import { CBR0 } from "../../testing/hns-node.ts";
+import { type FaultyNode, faultyNode } from "../../testing/hns/faulty-node.ts";
+import { CBR0 } from "../../testing/hns/hns-node.ts";
 
 const LOAD_BALANCER = { operation: "create", kind: "LoadBalancer" } as const;
 

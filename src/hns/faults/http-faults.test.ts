@@ -7,7 +7,7 @@ import { HttpHnsFaults } from "../../hcn/faults/http-faults.ts";
 import type { HnsFault } from "../../hcn/faults/fault.ts";
 import { readFaultPlan } from "../../hcn/faults/read-fault.ts";
 import { listEndpoints, listLoadBalancers, listNetworks } from "../../hcn/operations.ts";
-import { type FaultyNode, faultyNode } from "../../testing/faulty-node.ts";
+import { type FaultyNode, faultyNode } from "../../testing/hns/faulty-node.ts";
 import { HnsHttpServer } from "../http-server.node.ts";
 
 let folder = "";

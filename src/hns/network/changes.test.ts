@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import type { JsonObject, JsonValue } from "../../hcn/client.ts";
 import { createEndpoint, createNetwork, getNetworkById } from "../../hcn/operations.ts";
-import { CBR0, type HnsNode, hnsNode } from "../../testing/hns-node.ts";
+import { CBR0, type HnsNode, hnsNode } from "../../testing/hns/hns-node.ts";
 
 const VFP = "F74F241B-440F-4433-BB28-00F89EAD20D8";
 const NDIS = "430BDADD-BAB0-41AB-A369-94B67FA5BE0A";

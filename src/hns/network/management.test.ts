@@ -4,7 +4,7 @@ import { fork } from "../../base/fork.ts";
 import type { JsonObject } from "../../hcn/client.ts";
 import type { HostComputeNetwork, NetworkType } from "../../hcn/network.ts";
 import { createNetwork, getNetworkById, modifyNetworkPolicies } from "../../hcn/operations.ts";
-import { CBR0, type HnsNode, hnsNode } from "../../testing/hns-node.ts";
+import { CBR0, type HnsNode, hnsNode } from "../../testing/hns/hns-node.ts";
 
 const DELAY_MS = 2_000;
 

@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import type { HostComputeNetwork } from "../../hcn/network.ts";
 import { createEndpoint, createNetwork, deleteNetwork, listNetworks } from "../../hcn/operations.ts";
-import { CBR0, type HnsNode, hnsNode } from "../../testing/hns-node.ts";
+import { CBR0, type HnsNode, hnsNode } from "../../testing/hns/hns-node.ts";
 
 const ETHERNET = { name: "Ethernet", address: "10.0.2.15/24", mac: "00-22-48-01-02-03" } as const;
 

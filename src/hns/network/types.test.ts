@@ -10,7 +10,7 @@ import {
 import type { HostComputeNetwork, Ipam, NetworkType } from "../../hcn/network.ts";
 import { formatIp } from "../../net/ip.ts";
 import { parsePrefix, prefixContains, prefixesOverlap } from "../../net/prefix.ts";
-import { CBR0, type HnsNode, hnsNode } from "../../testing/hns-node.ts";
+import { CBR0, type HnsNode, hnsNode } from "../../testing/hns/hns-node.ts";
 
 const TWO_ADAPTERS = [
   { name: "Ethernet", address: "10.0.2.15/24", mac: "00-22-48-01-02-03" },

@@ -4,7 +4,7 @@ import type { PolicyDocument } from "../../hcn/base-document.ts";
 import { modifyEndpointPolicies, modifyNetworkPolicies } from "../../hcn/operations.ts";
 import type { Compartment } from "../../host/compartment.ts";
 import { TcpProbe } from "../../host/probe.ts";
-import { type DriverPod, DriverWorld, ip } from "../../testing/driver-world.ts";
+import { type DriverPod, DriverWorld, ip } from "../../testing/dataplane/driver-world.ts";
 import { fork } from "../../base/fork.ts";
 import { NO_LINK } from "../../host/ip-output.ts";
 import { buildIpFrame } from "../../wire/build-frame.ts";

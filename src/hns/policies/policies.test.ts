@@ -12,7 +12,7 @@ import {
   modifyNetworkPolicies,
 } from "../../hcn/operations.ts";
 import { requestHns } from "../../hcn/v1-operations.ts";
-import { CBR0, type HnsNode, type HnsNodeOptions, hnsNode } from "../../testing/hns-node.ts";
+import { CBR0, type HnsNode, type HnsNodeOptions, hnsNode } from "../../testing/hns/hns-node.ts";
 
 function policy(Type: string, Settings: PolicyDocument["Settings"] = {}): PolicyDocument {
   return { Type, Settings };

@@ -4,7 +4,7 @@ import type { PolicyDocument } from "../../hcn/base-document.ts";
 import { modifyEndpointPolicies, modifyNetworkPolicies } from "../../hcn/operations.ts";
 import type { Compartment } from "../../host/compartment.ts";
 import type { UdpOwner } from "../../host/udp.ts";
-import { type DriverPod, DriverWorld, ip } from "../../testing/driver-world.ts";
+import { type DriverPod, DriverWorld, ip } from "../../testing/dataplane/driver-world.ts";
 
 const POD_NET = { prefix: "10.0.0.0/24", gateway: "10.0.0.1" };
 const PROXY = "10.0.0.51";

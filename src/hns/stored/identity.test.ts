@@ -11,7 +11,7 @@ import { parseProfile } from "../../knowledge/profiles.ts";
 import type { Ip, Ipv4, Ipv6 } from "../../net/ip.ts";
 import { type Mac, formatMac } from "../../net/mac.ts";
 import { type Prefix, prefixOf } from "../../net/prefix.ts";
-import { networkRecord } from "../../testing/endpoint-record.ts";
+import { networkRecord } from "../../testing/hns/endpoint-record.ts";
 import { AddressPool } from "../address-pool.ts";
 import { BooksDatapath } from "../books-datapath.ts";
 import type { Attachment, EndpointRecord, IpConfigRecord, VirtualMachinePort } from "../endpoint-record.ts";

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { JsonObject } from "../../hcn/client.ts";
-import { CBR0, type HnsNode, hnsNode } from "../../testing/hns-node.ts";
+import { CBR0, type HnsNode, hnsNode } from "../../testing/hns/hns-node.ts";
 import type { StoredObject } from "./stored-object.ts";
 
 const V2 = { SchemaVersion: { Major: 2, Minor: 0 } } as const;

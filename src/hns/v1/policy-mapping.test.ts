@@ -6,7 +6,7 @@ import { parseNetworkPolicy, parseSubnetPolicy } from "../../hcn/network-policy.
 import { getNetworkById } from "../../hcn/operations.ts";
 import type { HnsPolicy } from "../../hcn/v1-documents.ts";
 import { createHnsNetwork, requestHns } from "../../hcn/v1-operations.ts";
-import { hnsNode } from "../../testing/hns-node.ts";
+import { hnsNode } from "../../testing/hns/hns-node.ts";
 import { type PolicyOwner, policyFromV1, policyToV1, splitIsolation } from "./policy-mapping.ts";
 
 interface Checked {

@@ -19,7 +19,7 @@ import {
   getHnsEndpoint,
   requestHns,
 } from "../../hcn/v1-operations.ts";
-import { CBR0, POD_ENDPOINT, hnsNode } from "../../testing/hns-node.ts";
+import { CBR0, POD_ENDPOINT, hnsNode } from "../../testing/hns/hns-node.ts";
 
 const MISSING = "0fb28d70-306c-469d-9690-3245a82d882a";
 

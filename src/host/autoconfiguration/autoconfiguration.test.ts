@@ -3,10 +3,23 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { fork } from "../../base/fork.ts";
 import { type Ip, type Ipv6, formatIp } from "../../net/ip.ts";
-import { arbitraryNd } from "../../testing/arbitrary-frames.ts";
-import { EchoLog } from "../../testing/echo-log.ts";
-import { type Port, type RoutedPair, addIpv6, eventsOf, makeRoutedPair } from "../../testing/routed-pair.ts";
-import { type CapturedFrame, cidr, findWrongFrames, ip, mac, prefix } from "../../testing/stack-world.ts";
+import { arbitraryNd } from "../../testing/wire/arbitrary-frames.ts";
+import { EchoLog } from "../../testing/dataplane/echo-log.ts";
+import {
+  type Port,
+  type RoutedPair,
+  addIpv6,
+  eventsOf,
+  makeRoutedPair,
+} from "../../testing/dataplane/routed-pair.ts";
+import {
+  type CapturedFrame,
+  cidr,
+  findWrongFrames,
+  ip,
+  mac,
+  prefix,
+} from "../../testing/dataplane/stack-world.ts";
 import { buildMldFrame, buildNdFrame } from "../../wire/build-frame.ts";
 import { multicastMac } from "../../wire/ethernet.ts";
 import { Headers, destinationIp, sourceIp } from "../../wire/headers.ts";

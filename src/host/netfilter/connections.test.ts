@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { FiveTuple } from "../../net/five-tuple.ts";
 import type { Ipv4 } from "../../net/ip.ts";
-import { ip } from "../../testing/stack-world.ts";
+import { ip } from "../../testing/dataplane/stack-world.ts";
 import { IcmpType } from "../../wire/icmp.ts";
 import { IpProtocol } from "../../wire/ip-protocol.ts";
 import { AffinityTable } from "./affinity.ts";

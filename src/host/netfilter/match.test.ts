@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { FiveTuple } from "../../net/five-tuple.ts";
 import { memoryPair } from "../../device/memory-pair.ts";
-import { cidr, ip, mac, makeEnvironment, prefix } from "../../testing/stack-world.ts";
+import { cidr, ip, mac, makeEnvironment, prefix } from "../../testing/dataplane/stack-world.ts";
 import { IpProtocol } from "../../wire/ip-protocol.ts";
 import { Host } from "../host.ts";
 import { TrackedPacket } from "./connection.ts";

@@ -19,8 +19,8 @@ import {
   podOf,
   say,
   stackOf,
-} from "../../testing/linux-world.ts";
-import { ip, makeEnvironment } from "../../testing/stack-world.ts";
+} from "../../testing/dataplane/linux-world.ts";
+import { ip, makeEnvironment } from "../../testing/dataplane/stack-world.ts";
 import { EthernetView } from "../../wire/ethernet.ts";
 import { IpProtocol } from "../../wire/ip-protocol.ts";
 import { TcpFlag } from "../../wire/tcp.ts";

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { FiveTuple } from "../../net/five-tuple.ts";
 import type { Ipv4 } from "../../net/ip.ts";
-import { ip, mac } from "../../testing/stack-world.ts";
+import { ip, mac } from "../../testing/dataplane/stack-world.ts";
 import { buildIcmpFrame, buildTcpFrame, buildUdpFrame } from "../../wire/build-frame.ts";
 import { Headers } from "../../wire/headers.ts";
 import type { Packet } from "../../wire/packet.ts";

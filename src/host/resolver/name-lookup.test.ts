@@ -12,9 +12,9 @@ import {
   makeNameWorld,
   resolve,
   sentByClient,
-} from "../../testing/name-world.ts";
-import { eventsOf, listPorts } from "../../testing/routed-pair.ts";
-import { cidr, findWrongFrames, ip } from "../../testing/stack-world.ts";
+} from "../../testing/dataplane/name-world.ts";
+import { eventsOf, listPorts } from "../../testing/dataplane/routed-pair.ts";
+import { cidr, findWrongFrames, ip } from "../../testing/dataplane/stack-world.ts";
 import type { UdpDatagram, UdpOwner, UdpSocket } from "../udp.ts";
 import { parseHostsFile } from "./hosts-file.ts";
 import { NameLookup } from "./name-lookup.ts";

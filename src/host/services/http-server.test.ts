@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type RoutedPair, makeRoutedPair } from "../../testing/routed-pair.ts";
+import { type RoutedPair, makeRoutedPair } from "../../testing/dataplane/routed-pair.ts";
 import type { TcpConnection } from "../tcp-connection.ts";
 import type { TcpOwner } from "../tcp-owner.ts";
 import { decodeAscii, encodeAscii } from "./ascii.ts";

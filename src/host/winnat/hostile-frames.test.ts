@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import { writeU16 } from "../../base/bytes.ts";
 import { LIMITS } from "../../base/limits.ts";
 import { Prng } from "../../base/prng.ts";
-import { DriverWorld, ip } from "../../testing/driver-world.ts";
+import { DriverWorld, ip } from "../../testing/dataplane/driver-world.ts";
 import { checksumOf } from "../../wire/checksum.ts";
 import { buildIcmpFrame, buildTcpFrame, buildUdpFrame } from "../../wire/build-frame.ts";
 import { Packet } from "../../wire/packet.ts";

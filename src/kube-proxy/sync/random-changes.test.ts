@@ -14,7 +14,7 @@ import {
   NODE_PORT,
   service,
   slice,
-} from "../../testing/kube-proxy-node.ts";
+} from "../../testing/kube-proxy/kube-proxy-node.ts";
 
 const NAMES = ["a", "b", "c"] as const;
 const POOL: readonly AddressSymbol[] = ["L1", "L2", "L9", "R1", "R2", "U"];

@@ -11,7 +11,7 @@ import {
   type NodeSettings,
   service,
   slice,
-} from "../../testing/kube-proxy-node.ts";
+} from "../../testing/kube-proxy/kube-proxy-node.ts";
 import type { Repair } from "./repair.ts";
 
 const BETTER: NodeSettings = { compat: "better" };

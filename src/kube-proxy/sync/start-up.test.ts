@@ -10,7 +10,7 @@ import {
   type NodeSettings,
   service,
   slice,
-} from "../../testing/kube-proxy-node.ts";
+} from "../../testing/kube-proxy/kube-proxy-node.ts";
 import { ALL_MINORS, type MinorRange, type Row, describeRows, inVersions } from "../decision-table.suite.ts";
 
 /** L1's pod as the slice has it when the node's name is another one here. */

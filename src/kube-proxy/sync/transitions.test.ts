@@ -12,7 +12,7 @@ import {
   type ServiceSketch,
   service,
   slice,
-} from "../../testing/kube-proxy-node.ts";
+} from "../../testing/kube-proxy/kube-proxy-node.ts";
 import { ALL_MINORS, type MinorRange, asMadeIn, inVersions, minorsIn } from "../decision-table.suite.ts";
 
 type Spec = NonNullable<ServiceSketch["spec"]>;

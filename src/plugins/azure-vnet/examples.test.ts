@@ -4,8 +4,8 @@ import { parseInterfaceAddress } from "../../net/prefix.ts";
 import { parseIp } from "../../net/ip.ts";
 import { defined } from "../../base/assert.ts";
 import type { CniResult } from "../../cni/result.ts";
-import { errorOf } from "../../testing/cni-process.ts";
-import { type AzureNode, NAMESPACE, azureNode } from "../../testing/windows-plugin-node.ts";
+import { errorOf } from "../../testing/cni/cni-process.ts";
+import { type AzureNode, NAMESPACE, azureNode } from "../../testing/cni/windows-plugin-node.ts";
 
 const V2 = { SchemaVersion: { Major: 2, Minor: 0 } };
 const EXCEPTIONS = ["10.240.0.0/16", "10.0.0.0/8"];

@@ -18,10 +18,10 @@ import {
 import { listHnsEndpoints, listHnsNetworks } from "../../hcn/v1-operations.ts";
 import { parseInterfaceAddress } from "../../net/prefix.ts";
 import { defined } from "../../base/assert.ts";
-import { type PluginRun, errorOf, runWithTexts } from "../../testing/cni-process.ts";
-import { CNS_HOST, pool } from "../../testing/cns-node.ts";
-import { hnsNode } from "../../testing/hns-node.ts";
-import { Mortality } from "../../testing/mortal-plugin.ts";
+import { type PluginRun, errorOf, runWithTexts } from "../../testing/cni/cni-process.ts";
+import { CNS_HOST, pool } from "../../testing/cni/cns-node.ts";
+import { hnsNode } from "../../testing/hns/hns-node.ts";
+import { Mortality } from "../../testing/cni/mortal-plugin.ts";
 import { AzureVnetIpam } from "../azure-vnet-ipam/plugin.ts";
 import { transportTo } from "../cns/in-process-transport.ts";
 import { CnsService } from "../cns/service.ts";

@@ -3,9 +3,14 @@ import { describe, expect, it } from "vitest";
 import { CniError } from "../../cni/error.ts";
 import type { Compat } from "../../cni/parameters.ts";
 import { HcnError } from "../../hcn/error.ts";
-import { errorOf } from "../../testing/cni-process.ts";
-import { resultWith } from "../../testing/scripted-plugin.ts";
-import { type AzureNode, NAMESPACE, OTHER_NAMESPACE, azureNode } from "../../testing/windows-plugin-node.ts";
+import { errorOf } from "../../testing/cni/cni-process.ts";
+import { resultWith } from "../../testing/cni/scripted-plugin.ts";
+import {
+  type AzureNode,
+  NAMESPACE,
+  OTHER_NAMESPACE,
+  azureNode,
+} from "../../testing/cni/windows-plugin-node.ts";
 
 const TEMPERS = ["reference", "better"] as const;
 const policy = (Value: object) => ({ Name: "EndpointPolicy", Value });

@@ -2,10 +2,10 @@
 // this one do not show it; and IPv6 over NAT.
 import { describe, expect, it } from "vitest";
 import { CniError } from "../../cni/error.ts";
-import { errorOf } from "../../testing/cni-process.ts";
-import { AZURE_POD, type CnsNode, cnsNode, configuration, pool } from "../../testing/cns-node.ts";
-import { ScriptedPlugin, resultWith } from "../../testing/scripted-plugin.ts";
-import { azureNode } from "../../testing/windows-plugin-node.ts";
+import { errorOf } from "../../testing/cni/cni-process.ts";
+import { AZURE_POD, type CnsNode, cnsNode, configuration, pool } from "../../testing/cni/cns-node.ts";
+import { ScriptedPlugin, resultWith } from "../../testing/cni/scripted-plugin.ts";
+import { azureNode } from "../../testing/cni/windows-plugin-node.ts";
 import { defined } from "../../base/assert.ts";
 import { parseIp } from "../../net/ip.ts";
 import { PLAIN_POD_IP } from "../cns/service.ts";

@@ -1,10 +1,10 @@
 // The flannel meta plugin: the worked examples of cni.md §7.C and the rows of §8 about it, in both tempers.
 import { describe, expect, it } from "vitest";
-import { resultWith } from "../../testing/scripted-plugin.ts";
-import { errorOf } from "../../testing/cni-process.ts";
-import { DATA_FOLDER, SUBNET_FILE, flannelNode, subnetEnv } from "../../testing/flannel-node.ts";
+import { resultWith } from "../../testing/cni/scripted-plugin.ts";
+import { errorOf } from "../../testing/cni/cni-process.ts";
+import { DATA_FOLDER, SUBNET_FILE, flannelNode, subnetEnv } from "../../testing/cni/flannel-node.ts";
 import { CniError } from "../../cni/error.ts";
-import { NETWORKS, overlayNode } from "../../testing/windows-plugin-node.ts";
+import { NETWORKS, overlayNode } from "../../testing/cni/windows-plugin-node.ts";
 
 const TEMPERS = ["reference", "better"] as const;
 const policy = (Value: object) => ({ Name: "EndpointPolicy", Value });

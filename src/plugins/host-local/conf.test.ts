@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { runWithTexts } from "../../testing/cni-process.ts";
+import { runWithTexts } from "../../testing/cni/cni-process.ts";
 import { CniError } from "../../cni/error.ts";
 import { DecodeError } from "../../cni/decode.ts";
 import { isJsonObject, type JsonValue, parseJson } from "../../cni/json.ts";

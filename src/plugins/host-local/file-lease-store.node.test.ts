@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import { type PathRules, POSIX_PATHS, WINDOWS_PATHS } from "../../base/path-rules.ts";
 import { formatIp, parseIp } from "../../net/ip.ts";
-import { errorOf, runWithTexts } from "../../testing/cni-process.ts";
+import { errorOf, runWithTexts } from "../../testing/cni/cni-process.ts";
 import { FileLeaseStore, describeSystemError } from "./file-lease-store.node.ts";
 import { describeLeaseStore } from "./lease-store.suite.ts";
 import type { Leases } from "./lease-store.ts";

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { Compat } from "../../cni/parameters.ts";
 import type { Platform } from "../../cni/plugin.ts";
 import { formatIp, parseIp } from "../../net/ip.ts";
-import { errorOf, runWithTexts } from "../../testing/cni-process.ts";
+import { errorOf, runWithTexts } from "../../testing/cni/cni-process.ts";
 import type { Leases } from "./lease-store.ts";
 import { MemoryLeaseStore } from "./memory-lease-store.ts";
 import { HostLocal } from "./plugin.ts";

@@ -1,9 +1,9 @@
 // nat, sdnbridge and sdnoverlay in the worked examples of cni.md §7.D: what HNS is asked for, what the runtime reads.
 import { describe, expect, it } from "vitest";
 import type { JsonObject } from "../../hcn/client.ts";
-import { errorOf } from "../../testing/cni-process.ts";
-import { resultWith } from "../../testing/scripted-plugin.ts";
-import { NAMESPACE, NETWORKS, sdnNode } from "../../testing/windows-plugin-node.ts";
+import { errorOf } from "../../testing/cni/cni-process.ts";
+import { resultWith } from "../../testing/cni/scripted-plugin.ts";
+import { NAMESPACE, NETWORKS, sdnNode } from "../../testing/cni/windows-plugin-node.ts";
 import { MemoryLeaseStore } from "../host-local/memory-lease-store.ts";
 import { HostLocal } from "../host-local/plugin.ts";
 import type { SdnName } from "./conf.ts";

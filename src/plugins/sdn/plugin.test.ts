@@ -3,9 +3,9 @@ import { describe, expect, it } from "vitest";
 import type { JsonObject } from "../../hcn/client.ts";
 import { HcnError } from "../../hcn/error.ts";
 import type { Compat } from "../../cni/parameters.ts";
-import { errorOf } from "../../testing/cni-process.ts";
-import { resultWith } from "../../testing/scripted-plugin.ts";
-import { NAMESPACE, NETWORKS, OTHER_NAMESPACE, sdnNode } from "../../testing/windows-plugin-node.ts";
+import { errorOf } from "../../testing/cni/cni-process.ts";
+import { resultWith } from "../../testing/cni/scripted-plugin.ts";
+import { NAMESPACE, NETWORKS, OTHER_NAMESPACE, sdnNode } from "../../testing/cni/windows-plugin-node.ts";
 
 const TEMPERS = ["reference", "better"] as const;
 

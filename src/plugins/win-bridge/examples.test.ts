@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 import type { JsonObject } from "../../hcn/client.ts";
 import { HcnError } from "../../hcn/error.ts";
-import { errorOf } from "../../testing/cni-process.ts";
-import { resultWith } from "../../testing/scripted-plugin.ts";
-import { NAMESPACE, NETWORKS, bridgeNode } from "../../testing/windows-plugin-node.ts";
+import { errorOf } from "../../testing/cni/cni-process.ts";
+import { resultWith } from "../../testing/cni/scripted-plugin.ts";
+import { NAMESPACE, NETWORKS, bridgeNode } from "../../testing/cni/windows-plugin-node.ts";
 import { HostLocal } from "../host-local/plugin.ts";
 import { MemoryLeaseStore } from "../host-local/memory-lease-store.ts";
 

@@ -16,7 +16,7 @@ import {
   listEndpoints,
 } from "../../hcn/operations.ts";
 import { getHnsEndpointByName } from "../../hcn/v1-operations.ts";
-import { CBR0, hnsNode } from "../../testing/hns-node.ts";
+import { CBR0, hnsNode } from "../../testing/hns/hns-node.ts";
 import { HostLocal } from "../host-local/plugin.ts";
 import { MemoryLeaseStore } from "../host-local/memory-lease-store.ts";
 import { WinBridge } from "./plugin.ts";

@@ -9,7 +9,7 @@ import { MemoryResultCache } from "../../cni/result-cache.ts";
 import { formatResult } from "../../cni/result.ts";
 import { CniRuntime } from "../../cni/runtime.ts";
 import { createNamespace, createNetwork, listEndpoints } from "../../hcn/operations.ts";
-import { CBR0, hnsNode } from "../../testing/hns-node.ts";
+import { CBR0, hnsNode } from "../../testing/hns/hns-node.ts";
 import { MemoryLeaseStore } from "../host-local/memory-lease-store.ts";
 import { HostLocal } from "../host-local/plugin.ts";
 import { WinOverlay } from "./plugin.ts";

@@ -1,9 +1,9 @@
 // win-overlay where it is better than its reference (cni.md §8), and what stops it.
 import { describe, expect, it } from "vitest";
 import { HcnError } from "../../hcn/error.ts";
-import { errorOf } from "../../testing/cni-process.ts";
-import { resultWith } from "../../testing/scripted-plugin.ts";
-import { overlayNode } from "../../testing/windows-plugin-node.ts";
+import { errorOf } from "../../testing/cni/cni-process.ts";
+import { resultWith } from "../../testing/cni/scripted-plugin.ts";
+import { overlayNode } from "../../testing/cni/windows-plugin-node.ts";
 import type { Compat } from "../../cni/parameters.ts";
 
 function config(fields: object = {}): object {

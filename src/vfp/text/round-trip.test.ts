@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { createGroup } from "../group.ts";
-import { group, ip, layer, mac, makePort, prefix, rule } from "../../testing/engine-kit.ts";
+import { group, ip, layer, mac, makePort, prefix, rule } from "../../testing/dataplane/engine-kit.ts";
 import type { Action, Rule } from "../rule.ts";
 import { ConditionLabel } from "./conditions.ts";
 import { layerJson, parseRulesJson } from "./json-rules.ts";

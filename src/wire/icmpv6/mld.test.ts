@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { annotatedHex, formatHex } from "../../base/hex.ts";
 import { type Ipv6, parseIp } from "../../net/ip.ts";
 import { parseMac } from "../../net/mac.ts";
-import { emittedBytes, patchedBytes } from "../../testing/emitted-bytes.ts";
+import { emittedBytes, patchedBytes } from "../../testing/wire/emitted-bytes.ts";
 import { buildMldFrame } from "../build-frame.ts";
 import { describeFrame } from "../text/format.ts";
 import { Headers } from "../headers.ts";

@@ -4,8 +4,8 @@ import { annotatedHex, formatHex } from "../../base/hex.ts";
 import { type Ipv6, formatIp, parseIp } from "../../net/ip.ts";
 import { parseMac } from "../../net/mac.ts";
 import { parsePrefix } from "../../net/prefix.ts";
-import { arbitraryNd } from "../../testing/arbitrary-frames.ts";
-import { emittedBytes, patchedBytes } from "../../testing/emitted-bytes.ts";
+import { arbitraryNd } from "../../testing/wire/arbitrary-frames.ts";
+import { emittedBytes, patchedBytes } from "../../testing/wire/emitted-bytes.ts";
 import { type NdRepr, NdView, emitNd, ndLength, solicitedNodeMulticast, toNdRepr } from "./nd.ts";
 
 const ip = (text: string): Ipv6 => parseIp(text) as Ipv6;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { parseIp } from "../../net/ip.ts";
 import { parseMac } from "../../net/mac.ts";
-import { DATAPLANE_VECTORS } from "../../testing/dataplane-vectors.ts";
+import { DATAPLANE_VECTORS } from "../../testing/wire/dataplane-vectors.ts";
 import { buildIcmpFrame, buildTcpFrame } from "../build-frame.ts";
 import { type FieldChange, type FieldValue, diffFields, listFields } from "./fields.ts";
 import { Packet } from "../packet.ts";

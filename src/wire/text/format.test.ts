@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { type Ip, type Ipv4, type Ipv6, parseIp } from "../../net/ip.ts";
 import { parseMac } from "../../net/mac.ts";
-import { DATAPLANE_VECTORS } from "../../testing/dataplane-vectors.ts";
+import { DATAPLANE_VECTORS } from "../../testing/wire/dataplane-vectors.ts";
 import {
   buildArpFrame,
   buildEthernetFrame,

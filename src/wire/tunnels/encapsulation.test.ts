@@ -8,8 +8,8 @@ import {
   arbitraryLink,
   arbitraryPlainFrame,
   arbitraryU16,
-} from "../../testing/arbitrary-frames.ts";
-import { DATAPLANE_VECTORS } from "../../testing/dataplane-vectors.ts";
+} from "../../testing/wire/arbitrary-frames.ts";
+import { DATAPLANE_VECTORS } from "../../testing/wire/dataplane-vectors.ts";
 import { buildUdpFrame } from "../build-frame.ts";
 import { decapsulateVxlan, encapsulateVxlan, isVxlan } from "./encapsulation.ts";
 import { EthernetView } from "../ethernet.ts";

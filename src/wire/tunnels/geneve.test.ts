@@ -9,8 +9,8 @@ import {
   arbitraryLink,
   arbitraryPlainFrame,
   arbitraryU16,
-} from "../../testing/arbitrary-frames.ts";
-import { DATAPLANE_VECTORS } from "../../testing/dataplane-vectors.ts";
+} from "../../testing/wire/arbitrary-frames.ts";
+import { DATAPLANE_VECTORS } from "../../testing/wire/dataplane-vectors.ts";
 import { decapsulateGeneve, encapsulateGeneve, isGeneve } from "./encapsulation.ts";
 import { describeFrame, formatFrame } from "../text/format.ts";
 import { GeneveView, TRANSPARENT_ETHERNET, emitGeneve, geneveLength, toGeneveFields } from "./geneve.ts";

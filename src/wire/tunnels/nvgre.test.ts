@@ -8,8 +8,8 @@ import {
   arbitraryLink,
   arbitraryPlainFrame,
   arbitraryU8,
-} from "../../testing/arbitrary-frames.ts";
-import { DATAPLANE_VECTORS } from "../../testing/dataplane-vectors.ts";
+} from "../../testing/wire/arbitrary-frames.ts";
+import { DATAPLANE_VECTORS } from "../../testing/wire/dataplane-vectors.ts";
 import { buildIpFrame } from "../build-frame.ts";
 import { decapsulateNvgre, encapsulateNvgre, isNvgre } from "./encapsulation.ts";
 import { describeFrame, formatFrame } from "../text/format.ts";

@@ -8,7 +8,7 @@ import type { HcnClient } from "../../../hcn/client.ts";
 import { createEndpoint, createNamespace, createNetwork, deleteNetwork } from "../../../hcn/operations.ts";
 import { HnsHttpServer } from "../../../hns/http-server.node.ts";
 import { createHns } from "../../../hns/local-hns.ts";
-import { MemoryTerminal } from "../../../testing/memory-terminal.ts";
+import { MemoryTerminal } from "../../../testing/cli/memory-terminal.ts";
 import { runMullion } from "../program.ts";
 import { dump, restore } from "./dump.ts";
 import { get } from "./get.ts";

@@ -6,7 +6,7 @@ import type { HcnNotification } from "../../../hcn/client.ts";
 import { findHns } from "../../../hcn/find-hns.node.ts";
 import { NOTIFICATION_TYPES } from "../../../hcn/notification.ts";
 import { createNetwork, listNetworks } from "../../../hcn/operations.ts";
-import { MemoryTerminal } from "../../../testing/memory-terminal.ts";
+import { MemoryTerminal } from "../../../testing/cli/memory-terminal.ts";
 import { runMullion } from "../program.ts";
 import type { ExitCode } from "../terminal.ts";
 import { serve } from "./serve.ts";

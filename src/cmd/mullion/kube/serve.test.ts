@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { openApiServerSource } from "../../../kube/server/api-server-source.node.ts";
-import { MemoryTerminal } from "../../../testing/memory-terminal.ts";
+import { MemoryTerminal } from "../../../testing/cli/memory-terminal.ts";
 import { runMullion } from "../program.ts";
 import { serve } from "./serve.ts";
 

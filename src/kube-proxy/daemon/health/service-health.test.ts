@@ -1,5 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { NODE_NAME, type EndpointLike, NODE_PORT, service, slice } from "../../../testing/kube-proxy-node.ts";
+import {
+  NODE_NAME,
+  type EndpointLike,
+  NODE_PORT,
+  service,
+  slice,
+} from "../../../testing/kube-proxy/kube-proxy-node.ts";
 import { behaviourOf } from "../../behaviour.ts";
 import { ProxyObjects } from "../../tracking/proxy-objects.ts";
 import type { HttpHandler, Listen } from "./http-answer.ts";

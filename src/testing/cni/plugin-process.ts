@@ -1,0 +1,36 @@
+/** A CNI plugin of `bin/` as a real process. */
+import { spawn } from "node:child_process";
+import { delimiter, join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
+/** Where the executables lie: `CNI_PATH`. */
+export const BIN: string = join(ROOT, "bin");
+/** With the Node of the project first. */
+export const PROGRAM_PATH: string = [join(ROOT, "node_modules", ".bin"), process.env["PATH"] ?? ""].join(
+  delimiter,
+);
+
+export interface PluginProcessExit {
+  readonly status: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** Runs an executable with nothing in its environment but `env` and a search path; `stdin` is text, or becomes JSON. */
+export function runPluginProcess(
+  name: string,
+  env: Readonly<Record<string, string>>,
+  stdin: unknown,
+  args: readonly string[] = [],
+): Promise<PluginProcessExit> {
+  return new Promise((resolve) => {
+    const child = spawn(join(BIN, name), args, { env: { PATH: PROGRAM_PATH, ...env } });
+    const out = { stdout: "", stderr: "" };
+    child.stdout.on("data", (chunk: Buffer) => (out.stdout += chunk.toString()));
+    child.stderr.on("data", (chunk: Buffer) => (out.stderr += chunk.toString()));
+    child.stdin.on("error", () => undefined);
+    child.stdin.end(typeof stdin === "string" ? stdin : JSON.stringify(stdin));
+    child.on("close", (status) => resolve({ status, ...out }));
+  });
+}

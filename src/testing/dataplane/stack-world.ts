@@ -1,0 +1,107 @@
+/** What tests of stacks and fabrics start from: an environment, ears for traces, and ears on cables. */
+import type { Clock } from "../../base/clock.ts";
+import { VirtualClock } from "../../base/clock.ts";
+import type { Environment } from "../../base/environment.ts";
+import { formatHex } from "../../base/hex.ts";
+import { Prng } from "../../base/prng.ts";
+import type { PacketTag, Recorder, TraceEvent } from "../../base/recorder.ts";
+import type { Device, Receiver } from "../../device/device.ts";
+import { type Ip, parseIp } from "../../net/ip.ts";
+import { type Mac, parseMac } from "../../net/mac.ts";
+import { type InterfaceAddress, type Prefix, parseInterfaceAddress, parsePrefix } from "../../net/prefix.ts";
+import { Headers } from "../../wire/headers.ts";
+import type { Packet } from "../../wire/packet.ts";
+import { type ChecksumProblem, verifyChecksums } from "../../wire/transport-checksum.ts";
+
+/** An environment whose clock tests may move. */
+export interface TestEnvironment extends Environment {
+  readonly clock: VirtualClock;
+}
+
+export function makeEnvironment(seed: string | number = 1): TestEnvironment {
+  return { clock: new VirtualClock(), prng: new Prng(seed), recorder: undefined };
+}
+
+/** The address `text`, which the test wrote. */
+export function ip(text: string): Ip {
+  return parseIp(text)!;
+}
+
+/** The address with prefix length `text`, which the test wrote. */
+export function cidr(text: string): InterfaceAddress {
+  return parseInterfaceAddress(text)!;
+}
+
+/** The prefix `text`, which the test wrote. */
+export function prefix(text: string): Prefix {
+  return parsePrefix(text)!;
+}
+
+/** The MAC `text`, which the test wrote. */
+export function mac(text: string): Mac {
+  return parseMac(text)!;
+}
+
+/** Keeps what a trace hears. */
+export class EventList implements Recorder {
+  readonly events: { readonly tag: PacketTag; readonly event: TraceEvent; readonly frame: Uint8Array }[] = [];
+
+  record(tag: PacketTag, event: TraceEvent, frame: Uint8Array): void {
+    this.events.push({ tag, event, frame: frame.slice() });
+  }
+
+  /** One line per event: `1 send w1/host`, `2 drop router/host ttl-expired`. */
+  lines(): string[] {
+    return this.events.map(({ tag, event }) => {
+      const code = event.kind === "drop" ? ` ${event.code}` : "";
+      return `${tag} ${event.kind} ${event.node}/${event.place}${code}`;
+    });
+  }
+}
+
+/** A frame that was sent into a device. */
+export interface CapturedFrame {
+  readonly atMs: number;
+  readonly frame: Uint8Array;
+}
+
+/** Keeps a copy of every frame that is sent through it. */
+export class CaptureDevice implements Device {
+  readonly frames: CapturedFrame[] = [];
+  private readonly inner: Device;
+  private readonly clock: Clock;
+
+  constructor(clock: Clock, inner: Device) {
+    this.clock = clock;
+    this.inner = inner;
+  }
+
+  get mtuBytes(): number {
+    return this.inner.mtuBytes;
+  }
+
+  transmit(packet: Packet): boolean {
+    this.frames.push({ atMs: this.clock.nowMs, frame: packet.frame.slice() });
+    return this.inner.transmit(packet);
+  }
+
+  attach(receiver: Receiver): void {
+    this.inner.attach(receiver);
+  }
+
+  /** Frames as time and hexadecimal, to compare two runs. */
+  lines(): string[] {
+    return this.frames.map(({ atMs, frame }) => `${atMs} ${formatHex(frame)}`);
+  }
+}
+
+/** What is wrong with each frame: malformed, or a checksum that does not fit. Empty when all are right. */
+export function findWrongFrames(frames: readonly CapturedFrame[]): (ChecksumProblem | string)[] {
+  const problems: (ChecksumProblem | string)[] = [];
+  for (const { frame } of frames) {
+    const headers = new Headers();
+    const problem = headers.parseBytes(frame, 0, frame.length) ?? verifyChecksums(frame, headers);
+    if (problem !== undefined) problems.push(problem);
+  }
+  return problems;
+}
