@@ -8,7 +8,7 @@ import { BRING_UP_SCHEMA } from "../src/cluster/bring-up/report-schema.ts";
 import { TRACE_SCHEMA } from "../src/cluster/trace/trace-schema.ts";
 import { formatEffects } from "../src/hcn/faults/format-page.ts";
 import { formatCosts } from "../src/hns/faults/format-costs.ts";
-import { formatKnownFaults, formatQuirks } from "../src/knowledge/format-quirks.ts";
+import { formatKnownFaults, formatQuirks } from "../src/catalogue/format-quirks.ts";
 import { faultPlanSchema } from "../src/hcn/faults/fault-schema.ts";
 import { VERIFY_SCHEMA } from "../src/cluster/verify/verify-schema.ts";
 import { hnsOpenApi } from "../src/hcn/openapi.ts";
@@ -17,13 +17,13 @@ import {
   errorsSchema,
   explanationListSchema,
   logFindingsSchema,
-} from "../src/knowledge/errors/errors-schema.ts";
-import { formatErrorsPage } from "../src/knowledge/errors/format-errors-page.ts";
-import { formatCodesPage } from "../src/knowledge/format-page.ts";
+} from "../src/catalogue/errors/errors-schema.ts";
+import { formatErrorsPage } from "../src/catalogue/errors/format-errors-page.ts";
+import { formatCodesPage } from "../src/catalogue/format-page.ts";
 import { formatRules } from "../src/lint/report/format-page.ts";
 import { lintSchema } from "../src/lint/report/format-json.ts";
 import { withOutputs } from "./example-output.ts";
-import { entrySchema } from "../src/knowledge/schema.ts";
+import { entrySchema } from "../src/catalogue/schema.ts";
 
 /** A generated file: its path from the root, and what it should hold. */
 export interface GeneratedFile {

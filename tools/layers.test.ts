@@ -28,6 +28,14 @@ describe("the floors of src/", () => {
     ["hcn", "cni", false],
     ["base", "net", false],
     ["knowledge", "hcn", false],
+    ["knowledge", "catalogue", false],
+    ["hns", "catalogue", false],
+    ["plugins", "catalogue", false],
+    ["cluster", "catalogue", false],
+    ["cluster", "verify-text", false],
+    ["api", "catalogue", false],
+    ["lint", "catalogue", true],
+    ["verify-text", "cluster", true],
   ])("%s importing %s is allowed: %s", (from, to, isAllowed) => {
     expect(mayImport(from, to)).toBe(isAllowed);
   });

@@ -5,7 +5,7 @@ import { DOCUMENT_VERSION } from "./documents.ts";
 import { REPAIR_KINDS } from "../kube-proxy/mod.ts";
 import { TIME_MAX_MS } from "./requests.ts";
 import { KUBE_KINDS } from "./kube-kinds.ts";
-import { closedObject } from "../knowledge/json-schema.ts";
+import { closedObject } from "../base/json-schema.ts";
 import { VFP_DOCUMENTS, VFP_PARTS } from "./vfp-schema.ts";
 
 type Schema = Readonly<Record<string, unknown>>;

@@ -164,7 +164,7 @@ export type Expectation =
        */
       readonly dropCodes?: readonly KnowledgeCode[];
     }
-  | { readonly outcome: "not-applicable"; readonly why: string; readonly code?: KnowledgeCode };
+  | { readonly outcome: "not-applicable"; readonly code?: KnowledgeCode };
 
 /** One row of the table. */
 export interface ExpectationRow {

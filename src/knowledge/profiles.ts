@@ -33,8 +33,6 @@ export interface WindowsProfile {
   readonly schemaMinor: number;
   /** Oldest first. */
   readonly updates: readonly WindowsUpdate[];
-  /** What about this row is inferred. */
-  readonly inferred?: string;
 }
 
 function profile(row: WindowsProfile): WindowsProfile {
@@ -62,8 +60,9 @@ export const WINDOWS_PROFILES: readonly WindowsProfile[] = Object.freeze([
       { kb: "KB4577668", revision: 1_518 },
       { kb: "KB5016623", revision: 3_287 },
     ],
-    inferred:
-      "HNS 9.5: updated 17763 nodes run 9.2 or later; DSR, which the documentation promises there, needs 9.3, and the highest feature that was brought back to the 9 branch needs 9.5. HNS 9.2 with KB4489899, which brought the policies HostRoute and RemoteSubnetRoute that need it",
+    // Inferred: HNS 9.5. Updated 17763 nodes run 9.2 or later; DSR, which the documentation promises there, needs
+    // 9.3, and the highest feature that was brought back to the 9 branch needs 9.5. HNS 9.2 with KB4489899, which
+    // brought the policies HostRoute and RemoteSubnetRoute that need it.
   }),
   profile({
     name: "1903",
@@ -72,7 +71,7 @@ export const WINDOWS_PROFILES: readonly WindowsProfile[] = Object.freeze([
     hns: { Major: 10, Minor: 3 },
     schemaMinor: 0,
     updates: [],
-    inferred: "schema 2.0: the schema page names no minor for this build, and the build before it has 2.0",
+    // Inferred: schema 2.0. The schema page names no minor for this build, and the build before it has 2.0.
   }),
   profile({
     name: "2004",
@@ -103,7 +102,7 @@ export const WINDOWS_PROFILES: readonly WindowsProfile[] = Object.freeze([
     hns: { Major: 14, Minor: 0 },
     schemaMinor: 14,
     updates: [],
-    inferred: "HNS 14: from the order of the schema minors; nobody has published the number",
+    // Inferred: HNS 14, from the order of the schema minors; nobody has published the number.
   }),
   profile({
     name: "23h2",
@@ -112,8 +111,8 @@ export const WINDOWS_PROFILES: readonly WindowsProfile[] = Object.freeze([
     hns: { Major: 15, Minor: 0 },
     schemaMinor: 14,
     updates: [],
-    inferred:
-      "HNS 15.0: nobody has published the number, and by its build it lies between the 15.0 of 2024 and the 15.4 of Server 2025; schema 2.14: that of the build before it",
+    // Inferred: HNS 15.0. Nobody has published the number, and by its build it lies between the 15.0 of 2024 and
+    // the 15.4 of Server 2025; schema 2.14 is that of the build before it.
   }),
   profile({
     name: "ws2025",
@@ -122,7 +121,7 @@ export const WINDOWS_PROFILES: readonly WindowsProfile[] = Object.freeze([
     hns: { Major: 15, Minor: 4 },
     schemaMinor: 16,
     updates: [],
-    inferred: "schema 2.16: the highest minor that clients were seen to send",
+    // Inferred: schema 2.16, the highest minor that clients were seen to send.
   }),
 ]);
 

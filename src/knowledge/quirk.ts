@@ -1,4 +1,4 @@
-/** The shape of one defect of HNS in the table (`quirks.ts`). */
+/** The shape of one defect of HNS in the table (`quirks.ts`): facts, no words for people. */
 import type { KnowledgeCode } from "./codes.ts";
 import { PROFILE_NAMES, type ProfileName, type ServiceVersion } from "./profiles.ts";
 
@@ -15,14 +15,10 @@ export interface BuildSpan {
 
 /** One defect that users have met. */
 export interface QuirkRow {
-  /** One line: what happens. */
-  readonly title: string;
   /** Builds on which it was met; empty: no build is known, or all can have it. */
   readonly concerns: readonly BuildSpan[];
   /** `always`: each time the situation comes up. `sometimes`: now and then, at a rate that nobody has published. */
   readonly strikes: "always" | "sometimes";
-  /** Why nobody acts on it. Absent: the service does. */
-  readonly notActedOn?: string;
   /** The entry of the catalogue that tells people of it. */
   readonly explanation: KnowledgeCode;
   /** Sections of the reference, and public threads as `owner/repository#number`. */

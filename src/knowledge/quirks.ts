@@ -1,6 +1,6 @@
 /**
  * Defects of HNS that users have met, by name (hcn.md §3–8, dataplane.md §9, users.md §1). Each is one row: which
- * builds have it, how it strikes, and why nobody acts on it where nobody does. A service asks `hasQuirk(name)` where the defect would strike.
+ * builds have it, and how it strikes. What people read of it is told by the catalogue. A service asks `hasQuirk(name)` where the defect would strike.
  *
  * A defect that always strikes is on by default in the builds that it concerns. Inferred: one that strikes now and then is off
  * until somebody gives it a rate, because no source says how often it strikes, and a service that always fails is

@@ -5,7 +5,7 @@ import {
   type TranspositionWords,
   nameOfPolicy,
 } from "../../base/recorder.ts";
-import { wrap } from "../../knowledge/prose.ts";
+import { wrap } from "../../base/wrap.ts";
 import type { FieldChange } from "../../wire/text/fields.ts";
 import type { TraceLeg, TraceParty, TraceReport, TraceStep } from "./trace-report.ts";
 

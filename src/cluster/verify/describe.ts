@@ -1,7 +1,4 @@
 /** Cells, and what came of them, in the words of the report. */
-import { getEntry } from "../../knowledge/catalogue.ts";
-import type { KnowledgeCode } from "../../knowledge/codes.ts";
-import { VERBATIM_INDENT } from "../../knowledge/prose.ts";
 import { formatIp } from "../../net/ip.ts";
 import type { Cell } from "./cells/cell.ts";
 import type { Disagreement } from "./judge.ts";
@@ -53,7 +50,6 @@ export function describeCell(
     ...(target.name === undefined ? {} : { name: target.name }),
     expected: expected.outcome,
     ...(code === undefined ? {} : { code }),
-    ...(expected.outcome === "not-applicable" ? { why: expected.why } : {}),
     row: cell.row,
     documentedIn: cell.documentedIn,
     verdict:
@@ -79,12 +75,6 @@ function traceWords(cell: Cell): string | undefined {
   return `${cell.sourceReference} ${to} ${how}${cell.family === 6 ? " --family ipv6" : ""}`;
 }
 
-/** The first paragraph of the entry's remedy, with the commands that it announces. */
-export function remedyOf(code: KnowledgeCode): string {
-  const [first = "", second = ""] = getEntry(code).remedy.split("\n\n");
-  return second.startsWith(VERBATIM_INDENT) ? `${first}\n${second}` : first;
-}
-
 export function describeFinding(judged: Judged, disagreement: Disagreement, position: number): VerifyFinding {
   const { expected, observed, code } = disagreement;
   const trace = traceWords(judged.cell);
@@ -92,7 +82,7 @@ export function describeFinding(judged: Judged, disagreement: Disagreement, posi
     cell: position,
     expected,
     observed,
-    ...(code === undefined ? {} : { code, remedy: remedyOf(code) }),
+    ...(code === undefined ? {} : { code }),
     ...(trace === undefined ? {} : { trace }),
   };
 }

@@ -22,7 +22,7 @@ export interface VerifyCell {
   readonly expected: "works" | "denied" | "not-applicable";
   /** With `denied`, and with `not-applicable` where an entry explains it. */
   readonly code?: KnowledgeCode;
-  /** With `not-applicable`. */
+  /** With `not-applicable`. Added by who has the texts: verify itself knows rows and codes. */
   readonly why?: string;
   /** The row of the table of expectations, and where it is documented. */
   readonly row: string;
@@ -45,7 +45,7 @@ export interface VerifyFinding {
   readonly observed: string;
   /** The code that explains it; `mullion explain CODE`. */
   readonly code?: KnowledgeCode;
-  /** What to do, from the entry of the code. */
+  /** What to do, from the entry of the code. Added by who has the texts. */
   readonly remedy?: string;
   /** The words of a `mullion trace` that shows it, without the file: `pod/default/a external --port 443`. */
   readonly trace?: string;

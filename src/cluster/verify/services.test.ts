@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { type ServiceClusterOptions, openServiceCluster } from "../../testing/cluster/service-cluster.ts";
 import { readInput } from "../input/read-input.ts";
 import { openSession } from "../session/open-session.ts";
-import { formatVerification } from "./format-verify.ts";
+import { formatVerification } from "../../verify-text/format-verify.ts";
 import { readModel } from "./model-of-cluster.ts";
 import type { VerifyCell, VerifyReport } from "./report.ts";
 import { VERIFY_SCHEMA } from "./verify-schema.ts";

@@ -1,7 +1,7 @@
 /** The JSON Schema of `mullion verify -o json`, published as schemas/verify.v1alpha1.json. */
 import { KNOWLEDGE_CODES } from "../../knowledge/codes.ts";
 import { FLOWS } from "../../knowledge/expectations.ts";
-import { closedObject } from "../../knowledge/json-schema.ts";
+import { closedObject } from "../../base/json-schema.ts";
 
 type Schema = Readonly<Record<string, unknown>>;
 

@@ -2,7 +2,7 @@
 import { join, relative } from "node:path";
 import type { ControlClient } from "../../api/client.ts";
 import { formatTrace } from "../../cluster/trace/format-trace.ts";
-import { formatVerification } from "../../cluster/verify/format-verify.ts";
+import { formatVerification } from "../../verify-text/format-verify.ts";
 import type { KubeObject, Pod, Service } from "../../kube/objects.ts";
 import { packageRoot } from "../installation.ts";
 import { connectCluster } from "./cluster-target.ts";

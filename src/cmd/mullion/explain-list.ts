@@ -1,10 +1,10 @@
 /** `mullion explain --list`: all codes and errors, or those that the filters leave. */
-import { CATALOGUE, SECTIONS } from "../../knowledge/catalogue.ts";
-import type { KnowledgeEntry } from "../../knowledge/entry.ts";
-import { explanationList } from "../../knowledge/errors/error-documents.ts";
-import { formatNumber } from "../../knowledge/errors/hresult.ts";
-import { ERROR_ORIGINS, type KnownError, ORIGIN_TITLES } from "../../knowledge/errors/known-error.ts";
-import { KNOWN_ERRORS } from "../../knowledge/errors/table.ts";
+import { CATALOGUE, SECTIONS } from "../../catalogue/catalogue.ts";
+import type { KnowledgeEntry } from "../../catalogue/entry.ts";
+import { explanationList } from "../../catalogue/errors/error-documents.ts";
+import { formatNumber } from "../../catalogue/errors/hresult.ts";
+import { ERROR_ORIGINS, type KnownError, ORIGIN_TITLES } from "../../catalogue/errors/known-error.ts";
+import { KNOWN_ERRORS } from "../../catalogue/errors/table.ts";
 import { formatJson } from "./explain.ts";
 import type { ExplainedGroup } from "./explain-command.ts";
 import type { ExitCode, Terminal } from "./terminal.ts";

@@ -1,8 +1,8 @@
 /** `mullion lint`: files and folders checked against what Windows can and cannot do. */
 import { basename, extname } from "node:path";
 import { LIMITS } from "../../base/limits.ts";
-import { getEntry } from "../../knowledge/catalogue.ts";
-import type { Severity } from "../../knowledge/entry.ts";
+import { getEntry } from "../../catalogue/catalogue.ts";
+import type { Severity } from "../../catalogue/entry.ts";
 import { PROFILE_NAMES, parseProfile } from "../../knowledge/profiles.ts";
 import { type LintOptions, parseKubernetes } from "../../lint/context.ts";
 import type { PassedBy } from "../../lint/input/document.ts";

@@ -15,6 +15,7 @@ import { readModel } from "../../cluster/verify/model-of-cluster.ts";
 import type { ObserveProgress } from "../../cluster/verify/observe.ts";
 import { verifyCluster } from "../../cluster/verify/verify.ts";
 import { loadManifests } from "../../kube/mod.ts";
+import { explainVerification } from "../../verify-text/explain-verification.ts";
 import type { Findings } from "./tell-findings.ts";
 
 /** Told how far the bring-up is. */
@@ -32,7 +33,7 @@ export interface OpenedSession extends Findings {
 function verifier(progress: ObserveProgress | undefined): Verifier {
   return (session) => {
     const options = { troubles: session.troubles(), ...(progress === undefined ? {} : { progress }) };
-    return verifyCluster(session.cluster, readModel(session.cluster), options);
+    return explainVerification(verifyCluster(session.cluster, readModel(session.cluster), options));
   };
 }
 

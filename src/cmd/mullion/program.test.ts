@@ -6,8 +6,8 @@ import {
   errorsSchema,
   explanationListSchema,
   logFindingsSchema,
-} from "../../knowledge/errors/errors-schema.ts";
-import { entrySchema } from "../../knowledge/schema.ts";
+} from "../../catalogue/errors/errors-schema.ts";
+import { entrySchema } from "../../catalogue/schema.ts";
 import { MemoryTerminal } from "../../testing/cli/memory-terminal.ts";
 import { Failure } from "./failure.ts";
 import { runMullion } from "./program.ts";

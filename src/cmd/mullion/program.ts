@@ -3,7 +3,7 @@ import { Argument, Command, CommanderError, Option } from "commander";
 import { isPort } from "../../net/port-range.ts";
 import { addBringUp } from "./bring-up-command.ts";
 import { addExplain } from "./explain-command.ts";
-import { wrap } from "../../knowledge/prose.ts";
+import { wrap } from "../../base/wrap.ts";
 import { type Failure, reportFailure } from "./failure.ts";
 import { addCni } from "./cni/commands.ts";
 import { addHns } from "./hns/commands.ts";

@@ -1,6 +1,6 @@
 /** `mullion verify`: which flows work, which do not, and whether that is what is documented. */
-import { formatVerification } from "../../cluster/verify/format-verify.ts";
-import { formatJunit } from "../../cluster/verify/junit.ts";
+import { formatVerification } from "../../verify-text/format-verify.ts";
+import { formatJunit } from "../../verify-text/junit.ts";
 import type { ObserveProgress } from "../../cluster/verify/observe.ts";
 import type { VerifyReport } from "../../cluster/verify/report.ts";
 import { type ClusterTarget, connectCluster } from "./cluster-target.ts";

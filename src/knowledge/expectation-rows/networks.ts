@@ -9,10 +9,7 @@ const SEVERAL: readonly ExpectationRow[] = [
   {
     id: "NET-TWIN-ECHO",
     when: { flow: POD_TO_POD, networks: "virtual", hasTwin: true, protocol: "icmp" },
-    expected: {
-      outcome: "not-applicable",
-      why: "a pod of the sender's network has the same address, and an echo does not say who answers",
-    },
+    expected: { outcome: "not-applicable" },
     source: "windows-networking-documentation.md §2",
   },
   {
@@ -24,34 +21,25 @@ const SEVERAL: readonly ExpectationRow[] = [
   {
     id: "NET-JOINED",
     when: { flow: POD_TO_POD, networks: "joined" },
-    expected: { outcome: "not-applicable", why: "the documents name no flows between such networks" },
+    expected: { outcome: "not-applicable" },
     source: "windows-networking-documentation.md §2",
   },
   {
     id: "NET-TWIN-FROM-NODE",
     when: { flow: "node-to-pod", hasTwin: true },
-    expected: {
-      outcome: "not-applicable",
-      why: "two networks of the node hold the address, and the node cannot say which is meant",
-    },
+    expected: { outcome: "not-applicable" },
     source: "dataplane.md §2.3 O-9",
   },
   {
     id: "NET-TWIN-TO-NODE",
     when: { flow: "pod-to-node", hasTwin: true, relation: "same-node" },
-    expected: {
-      outcome: "not-applicable",
-      why: "two networks of the node hold the address, and the node cannot say which it answers",
-    },
+    expected: { outcome: "not-applicable" },
     source: "dataplane.md §2.3 O-9",
   },
   {
     id: "NET-TWIN-ECHO-TO-NODE",
     when: { flow: "pod-to-node", hasTwin: true, protocol: "icmp" },
-    expected: {
-      outcome: "not-applicable",
-      why: "two networks of the node hold the address, and the node cannot say which it answers",
-    },
+    expected: { outcome: "not-applicable" },
     source: "dataplane.md §2.3 O-9",
   },
 ];

@@ -35,22 +35,19 @@ export const GENERAL_ROWS: readonly ExpectationRow[] = [
   {
     id: "OWN-RULES",
     when: { hasOwnRules: true },
-    expected: {
-      outcome: "not-applicable",
-      why: "access rules of the cluster file decide; add an expectation for them",
-    },
+    expected: { outcome: "not-applicable" },
     source: "dataplane.md §4.2",
   },
   {
     id: "NO-DNS",
     when: { flow: NAME_FLOWS, hasDns: false },
-    expected: { outcome: "not-applicable", why: "the sender has no name service of the cluster" },
+    expected: { outcome: "not-applicable" },
     source: "windows-networking-documentation.md §6",
   },
   {
     id: "NO-NAME",
     when: { flow: NAME_FLOWS, hasName: false },
-    expected: { outcome: "not-applicable", why: "the receiver has no name" },
+    expected: { outcome: "not-applicable" },
     source: "windows-networking-documentation.md §6",
   },
 ];

@@ -45,7 +45,6 @@ const KINDS: readonly ExpectationRow[] = [
     when: { flow: [...BY_ADDRESS, ...AFFINITY_FLOWS], service: "external-name" },
     expected: {
       outcome: "not-applicable",
-      why: "an ExternalName Service has no address",
       code: "external-name-not-proxied",
     },
     source: "kube-proxy.md §3.1, KP-A",
@@ -85,7 +84,6 @@ const KINDS: readonly ExpectationRow[] = [
     when: { flow: [...BY_ADDRESS, ...AFFINITY_FLOWS], service: "headless" },
     expected: {
       outcome: "not-applicable",
-      why: "a headless Service has no address",
       code: "headless-service-without-vip",
     },
     source: "kube-proxy.md §3.1, KP-A",
@@ -93,7 +91,7 @@ const KINDS: readonly ExpectationRow[] = [
   {
     id: "SVC-HEADLESS-EMPTY",
     when: { flow: BY_NAME, service: "headless", backEnds: 0 },
-    expected: { outcome: "not-applicable", why: "no ready pod stands behind the name" },
+    expected: { outcome: "not-applicable" },
     source: "windows-networking-documentation.md §6",
   },
   {
@@ -105,13 +103,13 @@ const KINDS: readonly ExpectationRow[] = [
   {
     id: "SVC-NO-PROXY",
     when: { flow: ALL_SERVICE_FLOWS, hasProxy: false },
-    expected: { outcome: "not-applicable", why: "nothing programs Services on the nodes" },
+    expected: { outcome: "not-applicable" },
     source: "users.md G3",
   },
   {
     id: "SVC-STRANGERS",
     when: { flow: ALL_SERVICE_FLOWS, hasStrangers: true },
-    expected: { outcome: "not-applicable", why: "a back end of the Service is no pod of this cluster" },
+    expected: { outcome: "not-applicable" },
     source: "kube-proxy.md §3.4",
   },
   {
@@ -131,7 +129,6 @@ const KINDS: readonly ExpectationRow[] = [
     when: { flow: ALL_SERVICE_FLOWS, protocol: ["tcp", "udp"], service: "cluster-ip", strayBackEnds: "some" },
     expected: {
       outcome: "not-applicable",
-      why: "some back ends of the Service are in a network that kube-proxy does not serve",
       code: "service-back-end-in-other-network",
     },
     source: "kube-proxy.md §3.4, §8 row B5",
@@ -139,13 +136,13 @@ const KINDS: readonly ExpectationRow[] = [
   {
     id: "SVC-NO-BACK-ENDS",
     when: { flow: ALL_SERVICE_FLOWS, backEnds: 0 },
-    expected: { outcome: "not-applicable", why: "no ready pod stands behind the Service" },
+    expected: { outcome: "not-applicable" },
     source: "kube-proxy.md §3.9",
   },
   {
     id: "SVC-NO-ROUTE",
     when: { flow: ALL_SERVICE_FLOWS, hasRouteToTarget: false },
-    expected: { outcome: "not-applicable", why: "no route leads to the node of a back end" },
+    expected: { outcome: "not-applicable" },
     source: "dataplane.md §2.4 cfg-2",
   },
   {
@@ -234,10 +231,7 @@ const POLICIES: readonly ExpectationRow[] = [
   {
     id: "SVC-LOCAL-EMPTY",
     when: { flow: TO_SERVICE, internalTrafficPolicy: "Local", localBackEnds: 0 },
-    expected: {
-      outcome: "not-applicable",
-      why: "internalTrafficPolicy is Local and the client's node has no back end",
-    },
+    expected: { outcome: "not-applicable" },
     source: "kube-proxy.md §3.8",
   },
   {
@@ -317,10 +311,7 @@ const AFFINITY: readonly ExpectationRow[] = [
   {
     id: "AFFINITY-OLD",
     when: { flow: AFFINITY_FLOWS, sourceOs: "windows", sourceBuild: { below: WS2022 } },
-    expected: {
-      outcome: "not-applicable",
-      why: "session affinity needs Windows Server 2022; earlier builds promise nothing",
-    },
+    expected: { outcome: "not-applicable" },
     source: "windows-networking-documentation.md §5",
   },
   {
@@ -338,7 +329,7 @@ const AFFINITY: readonly ExpectationRow[] = [
   {
     id: "AFFINITY-TIMEOUT-LINUX",
     when: { flow: "session-affinity-timeout" },
-    expected: { outcome: "not-applicable", why: "a question about Windows nodes" },
+    expected: { outcome: "not-applicable" },
     source: "windows-networking-documentation.md §5",
   },
 ];

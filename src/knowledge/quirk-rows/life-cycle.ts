@@ -18,21 +18,18 @@ export type LifeCycleQuirk =
 
 export const LIFE_CYCLE_QUIRKS: Readonly<Record<LifeCycleQuirk, QuirkRow>> = {
   "duplicate-local-address": {
-    title: "Two local endpoints of a network may have the same address",
     concerns: onProfiles("ws2019"),
     strikes: "always",
     explanation: "hns-duplicate-local-address",
     sources: ["hcn.md §4.2", "kubernetes/kubernetes#130963", "kubernetes/kubernetes#131138"],
   },
   "reattach-refused": {
-    title: "An endpoint that was attached once cannot be attached again",
     concerns: onProfiles("ws2019"),
     strikes: "always",
     explanation: "hns-endpoint-attached-once",
     sources: ["hcn.md §4.5", "moby/buildkit#5668", "moby/buildkit#5686"],
   },
   "outbound-nat-host-bits-accepted": {
-    title: "OutBoundNAT takes exceptions with bits set behind their length",
     // Inferred for 1903 and 2004: they lie between 2019, which takes them, and 2022, which does not.
     concerns: onProfiles("ws2019", "1903", "2004"),
     strikes: "always",
@@ -40,14 +37,12 @@ export const LIFE_CYCLE_QUIRKS: Readonly<Record<LifeCycleQuirk, QuirkRow>> = {
     sources: ["hcn.md §3.3", "microsoft/hcsshim#1951"],
   },
   "networks-lost-at-reboot": {
-    title: "Networks that should persist are gone after a reboot",
     concerns: [{ profile: "ws2019", until: "KB4482887" }],
     strikes: "always",
     explanation: "hns-networks-lost-at-reboot",
     sources: ["users.md G9", "hcn.md §4.6", "Azure/aks-engine#168"],
   },
   "load-balancers-lost-at-restart": {
-    title: "A restart of the service forgets all load balancers",
     // Met on 2019 and 2022; a thread of 2026 shows them restored, see load-balancers-restored-late.
     concerns: onProfiles("ws2019", "ws2022"),
     strikes: "sometimes",
@@ -60,58 +55,48 @@ export const LIFE_CYCLE_QUIRKS: Readonly<Record<LifeCycleQuirk, QuirkRow>> = {
     ],
   },
   "load-balancers-restored-late": {
-    title:
-      "After a restart the old load balancers come back while their owner makes new ones, which fail with 0xb7",
     concerns: [],
     strikes: "sometimes",
     explanation: "hns-load-balancers-lost",
     sources: ["kube-proxy.md §7 row 14", "kubernetes/kubernetes#139519", "kubernetes/kubernetes#139503"],
   },
   "endpoints-lost-at-restart": {
-    title: "A restart of the service removes endpoints whose containers live on",
     concerns: onProfiles("ws2022"),
     strikes: "sometimes",
     explanation: "hns-endpoints-lost",
     sources: ["dataplane.md F-40", "projectcalico/calico#5164"],
   },
   "loopback-gateway-not-reloaded": {
-    title:
-      "A network whose gateway is an address of a loopback adapter is gone after a restart of the service",
     concerns: [],
     strikes: "always",
     explanation: "hns-networks-lost-at-reboot",
     sources: ["hcn.md §4.2", "Azure/azure-container-networking#2933"],
   },
   "service-deadlock": {
-    title: "A call never answers, and no later one either, until the service restarts",
     concerns: [],
     strikes: "sometimes",
     explanation: "hns-service-hangs",
     sources: ["dataplane.md F-38", "users.md G10", "microsoft/Windows-Containers#278"],
   },
   "parallel-attach-not-found": {
-    title: "Attaching many endpoints at once fails now and then with Element not found",
     concerns: [],
     strikes: "sometimes",
     explanation: "hns-attach-fails",
     sources: ["cni.md §11", "microsoft/hcsshim#151", "kubernetes/kubernetes#75421"],
   },
   "stored-object-incompatible": {
-    title: "Objects of an older version of HNS cannot be attached: The wrong diskette is in the drive",
     concerns: [],
     strikes: "sometimes",
     explanation: "hns-stored-object-incompatible",
     sources: ["hcn.md §4.4", "flannel-io/flannel#1112", "flannel-io/flannel#1423"],
   },
   "namespace-deletion-stuck": {
-    title: "A namespace whose deletion was refused stays in State 4",
     concerns: [],
     strikes: "sometimes",
     explanation: "hns-namespace-stuck",
     sources: ["hcn.md §2.4, §4.5", "microsoft/Windows-Containers#485", "microsoft/hcsshim#2155"],
   },
   "source-address-refused": {
-    title: "A new endpoint with a free address of its own is refused with 0x803b002f",
     concerns: onProfiles("2004"),
     strikes: "sometimes",
     explanation: "hns-address-refused",

@@ -14,14 +14,12 @@ export type LoadBalancerQuirk =
 
 export const LOAD_BALANCER_QUIRKS: Readonly<Record<LoadBalancerQuirk, QuirkRow>> = {
   "load-balancer-update-ignored": {
-    title: "Changing a load balancer in place answers success and changes nothing",
     concerns: [{ profile: "ws2025", hns: { Major: 15, Minor: 4 } }],
     strikes: "always",
     explanation: "load-balancer-update-ignored",
     sources: ["hcn.md §7.1", "dataplane.md F-21", "kubernetes/kubernetes#131466"],
   },
   "load-balancer-port-blocks-not-shared": {
-    title: "Each load balancer without DSR has a block of 64 ports to itself",
     // Inferred for 1903 and 2004: builds released after that update, May 2020, have what it brought.
     concerns: [{ profile: "ws2019", until: "KB4551853" }, { profile: "1903" }],
     strikes: "always",
@@ -29,7 +27,6 @@ export const LOAD_BALANCER_QUIRKS: Readonly<Record<LoadBalancerQuirk, QuirkRow>>
     sources: ["hcn.md §4.8, §8.5", "dataplane.md F-14, DT-111", "microsoft/SDN#399"],
   },
   "own-node-port-unreachable": {
-    title: "A node does not reach its own NodePorts",
     // Inferred for the other builds: those released after that update have what it brought, those before have not.
     concerns: [{ profile: "ws2019", until: "KB4571748" }, { profile: "1903" }, { profile: "2004" }],
     strikes: "always",
@@ -37,7 +34,6 @@ export const LOAD_BALANCER_QUIRKS: Readonly<Record<LoadBalancerQuirk, QuirkRow>>
     sources: ["dataplane.md F-47, DT-117"],
   },
   "front-end-stale-after-delete": {
-    title: "The front end of a deleted load balancer stays taken: 0x803b0013 for the next one",
     concerns: onProfiles("ws2019"),
     strikes: "sometimes",
     explanation: "load-balancer-port-already-exists",
@@ -49,36 +45,30 @@ export const LOAD_BALANCER_QUIRKS: Readonly<Record<LoadBalancerQuirk, QuirkRow>>
     ],
   },
   "load-balancers-of-one-endpoint-hang": {
-    title:
-      "Several load balancers of one endpoint hang the service; with an update of 2021 it is an error instead",
     concerns: onProfiles("ws2019"),
     strikes: "sometimes",
     explanation: "hns-service-hangs",
     sources: ["hcn.md §8.5", "Azure/aks-engine#4315", "kubernetes-sigs/image-builder#566"],
   },
   "load-balancer-port-missing": {
-    title: "Creating a load balancer fails with 0x803b0007 although its endpoints are attached",
     concerns: onProfiles("ws2019"),
     strikes: "sometimes",
     explanation: "hns-switch-port-missing",
     sources: ["dataplane.md F-49", "microsoft/hcsshim#1043"],
   },
   "degraded-load-balancer-not-deleted": {
-    title: "A load balancer without back ends (State 4) cannot be deleted",
     concerns: [],
     strikes: "sometimes",
     explanation: "hns-object-degraded",
     sources: ["hcn.md §2.10", "users.md §4"],
   },
   "listener-blocks-front-end": {
-    title: "A load balancer is refused with 0x803b0013 because the host itself listens on the port",
     concerns: onProfiles("ws2019"),
     strikes: "always",
     explanation: "load-balancer-port-already-exists",
     sources: ["hcn.md §4.7, §8.5", "dataplane.md F-56", "kubernetes/community#8883"],
   },
   "load-balancer-count-limit": {
-    title: "Of the rules of load balancers, those beyond 1290 are not on the ports of pods",
     concerns: onProfiles("ws2019"),
     strikes: "sometimes",
     explanation: "hns-rules-differ",

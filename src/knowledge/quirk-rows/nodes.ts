@@ -16,58 +16,48 @@ export type NodeQuirk =
 
 export const NODE_QUIRKS: Readonly<Record<NodeQuirk, QuirkRow>> = {
   "sockets-refused": {
-    title: "Programs in containers cannot open sockets",
     concerns: [{ profile: "ws2022", since: "KB5040437", until: "KB5044281" }],
     strikes: "sometimes",
     explanation: "windows-update-denies-sockets",
     sources: ["dataplane.md F-27", "projectcalico/calico#9043"],
   },
   "names-fail-at-first": {
-    title: "No name is resolved in the first seconds of a pod",
     concerns: [],
     strikes: "always",
     explanation: "dns-cold-start",
     sources: ["dataplane.md F-45, §5.3, DT-161", "microsoft/hcsshim#150"],
   },
   "encap-overhead-ignored": {
-    title:
-      "Pods of overlay networks have the adapter's MTU: what they send in full size does not fit with the tunnel",
     concerns: [],
     strikes: "always",
     explanation: "mtu-exceeded",
     sources: ["dataplane.md F-33, §5.4", "moby/moby#33596"],
   },
   "low-virtual-subnet-silent": {
-    title: "An overlay network with an identifier below 4096 carries nothing between nodes",
     concerns: [],
     strikes: "always",
     explanation: "flannel-vni-below-4096",
     sources: ["dataplane.md F-34, DT-048", "k3s-io/k3s#9295", "rancher/rke2#5995"],
   },
   "source-vip-is-network-address": {
-    title: "The source address of load balancers becomes the first address of its subnet, which nobody has",
     concerns: [],
     strikes: "always",
     explanation: "source-vip-is-network-address",
     sources: ["dataplane.md F-06, DT-112", "kubernetes-sigs/sig-windows-tools#101"],
   },
   "management-address-flips": {
-    title:
-      "The management address of a node becomes one that somebody added, such as that of a load balancer",
     concerns: [],
     strikes: "always",
     explanation: "management-address-flips",
     sources: ["dataplane.md F-44", "kubernetes/kubernetes#75561"],
   },
   "metadata-route-lost": {
-    title: "Making a switch loses the node's route to the cloud's metadata service, 169.254.169.254",
     concerns: [],
     strikes: "always",
     explanation: "metadata-route-lost",
     sources: ["dataplane.md F-53"],
   },
   "bridge-endpoint-not-routed": {
-    title: "A node does not route what its pods send over the bridge endpoint, as before Windows Server 1809",
     // Builds without a profile of their own.
     concerns: [],
     strikes: "always",
@@ -75,21 +65,18 @@ export const NODE_QUIRKS: Readonly<Record<NodeQuirk, QuirkRow>> = {
     sources: ["dataplane.md DT-064, §2.4"],
   },
   "remote-endpoint-left-behind": {
-    title: "A deleted remote endpoint stays, and a new pod that gets its address is cut off from the network",
     concerns: [],
     strikes: "sometimes",
     explanation: "hns-remote-endpoint-left",
     sources: ["dataplane.md F-25", "microsoft/Windows-Containers#631", "microsoft/hcsshim#994"],
   },
   "front-end-keeps-back-ends": {
-    title: "A load balancer that is made anew for a front end leads to the former one's back ends",
     concerns: [],
     strikes: "sometimes",
     explanation: "hns-remote-endpoint-left",
     sources: ["dataplane.md F-26", "kubernetes-sigs/sig-windows-tools#380", "kubernetes/kubernetes#131387"],
   },
   "shared-back-ends-removed": {
-    title: "Deleting a load balancer takes its remote back ends away, though others lead to them, too",
     concerns: onProfiles("ws2019"),
     strikes: "sometimes",
     explanation: "hns-rules-differ",

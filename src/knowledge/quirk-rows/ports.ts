@@ -18,8 +18,6 @@ export type PortQuirk =
 
 export const PORT_QUIRKS: Readonly<Record<PortQuirk, QuirkRow>> = {
   "idle-flows-forgotten": {
-    title:
-      "A connection that was idle for 240 s is forgotten without a word; off: flows outlive any idle time",
     concerns: ALL_PROFILES,
     strikes: "always",
     explanation: "vfp-flow-forgotten",
@@ -30,86 +28,72 @@ export const PORT_QUIRKS: Readonly<Record<PortQuirk, QuirkRow>> = {
     ],
   },
   "acl-change-resets-flows": {
-    title: "A change of ACLs ends the flows of a port: connections that were translated are reset",
     concerns: [],
     strikes: "always",
     explanation: "vfp-flow-forgotten",
     sources: ["dataplane.md F-02, §1.10, §4.7", "projectcalico/calico#10199"],
   },
   "encap-layer-rebuilt": {
-    title:
-      "While a network changes, its router's port is without VNET_ENCAP_LAYER for a moment, and flows made then stay so",
     concerns: [],
     strikes: "always",
     explanation: "vfp-layer-rebuilt",
     sources: ["dataplane.md F-03"],
   },
   "fragment-collisions": {
-    title: "One later fragment in a hundred is lost because entries of the fragment cache collide",
     concerns: [],
     strikes: "sometimes",
     explanation: "fragment-cache-collision",
     sources: ["dataplane.md F-04, DT-024"],
   },
   "large-udp-dropped": {
-    title: "Datagrams that a container sends in fragments are dropped",
     concerns: [],
     strikes: "always",
     explanation: "large-udp-dropped",
     sources: ["dataplane.md F-32, §5.4", "docker/for-win#1144", "docker/for-win#8693"],
   },
   "nat-ports-reused": {
-    title:
-      "Source NAT of a pod has one block of 64 ports, which soon come again: firewalls take one connection for another",
     concerns: [],
     strikes: "always",
     explanation: "nat-port-pool-exhausted",
     sources: ["dataplane.md F-12, §3.9", "projectcalico/calico#6324", "microsoft/SDN#250"],
   },
   "nat-ports-exhausted": {
-    title: "The node has no ports left for the source NAT of pods; DNS fails first",
     concerns: [],
     strikes: "always",
     explanation: "nat-port-pool-exhausted",
     sources: ["dataplane.md F-13", "Azure/AKS#1375"],
   },
   "acl-applied-late": {
-    title: "A change of ACLs comes to a port a minute later",
     concerns: [],
     strikes: "always",
     explanation: "vfp-rules-late",
     sources: ["dataplane.md F-30, §4.7", "Azure/azure-container-networking#1614"],
   },
   "load-balancer-rules-late": {
-    title: "A change of load balancers comes to the ports of pods half a minute later",
     concerns: [],
     strikes: "always",
     explanation: "vfp-rules-late",
     sources: ["dataplane.md F-39", "kubernetes/kubernetes#109162"],
   },
   "receive-coalescing-slow": {
-    title: "Receive segment coalescing in the switch lets TCP fall to 100 KiB/s",
     concerns: [],
     strikes: "always",
     explanation: "receive-coalescing-slow",
     sources: ["dataplane.md F-28, §5.4", "microsoft/hcsshim#371", "microsoft/Windows-Containers#145"],
   },
   "l2bridge-unstable": {
-    title: "With an L2Bridge network the node's adapter works for some seconds and then does not, in turn",
     concerns: onProfiles("ws2022"),
     strikes: "sometimes",
     explanation: "l2bridge-unstable",
     sources: ["dataplane.md F-55", "microsoft/Windows-Containers#439"],
   },
   "vxlan-port-taken": {
-    title: "The hypervisor below takes UDP port 4789 for itself: no tunnel arrives",
     concerns: [],
     strikes: "always",
     explanation: "vxlan-port-taken",
     sources: ["dataplane.md F-35"],
   },
   "udp-port-65330-taken": {
-    title: "UDP from source port 65330 is lost on Azure, and source NAT may choose that port",
     concerns: [],
     strikes: "always",
     explanation: "udp-port-65330-taken",

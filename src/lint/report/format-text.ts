@@ -1,8 +1,9 @@
 /** A report for people: each finding with its line and a caret, what to do about it, and a summary. */
-import { getEntry } from "../../knowledge/catalogue.ts";
+import { getEntry } from "../../catalogue/catalogue.ts";
 import type { KnowledgeCode } from "../../knowledge/codes.ts";
-import type { Severity } from "../../knowledge/entry.ts";
-import { blocksOf, wrap } from "../../knowledge/prose.ts";
+import type { Severity } from "../../catalogue/entry.ts";
+import { blocksOf } from "../../catalogue/prose.ts";
+import { wrap } from "../../base/wrap.ts";
 import type { Finding, LintReport } from "./report.ts";
 
 /** How words are emphasised; without colours each function gives its text back. */

@@ -2,7 +2,7 @@
 import type { CachedAttachment } from "../../../cni/result-cache.ts";
 import { CNI_CODES, type CniError } from "../../../cni/error.ts";
 import { type JsonObject, formatJson } from "../../../cni/json.ts";
-import { type JsonSchema, closedObject } from "../../../knowledge/json-schema.ts";
+import { type JsonSchema, closedObject } from "../../../base/json-schema.ts";
 import type { KnowledgeCode } from "../../../knowledge/codes.ts";
 import type { Terminal } from "../terminal.ts";
 import type { CniFormat } from "./verbs.ts";

@@ -1,4 +1,5 @@
 /** Faults and defects as tables. */
+import { QUIRK_TEXTS } from "../../../catalogue/quirk-texts.ts";
 import type { FaultStatus, HnsFault } from "../../../hcn/faults/fault.ts";
 import type { QuirkStatus } from "../../../hcn/faults/hns-faults.ts";
 import { QUIRKS, type QuirkSetting } from "../../../knowledge/quirks.ts";
@@ -43,14 +44,15 @@ export function quirkListing(rows: readonly QuirkStatus[]): Listing<QuirkStatus>
       { title: "NAME", text: ({ name }) => name },
       { title: "SETTING", text: ({ setting }) => describeSetting(setting) },
       { title: "BUILD HAS IT", text: ({ concernsBuild }) => (concernsBuild ? "yes" : "no") },
-      { title: "ACTS", text: ({ name }) => (QUIRKS[name].notActedOn === undefined ? "yes" : "no") },
-      { title: "TITLE", isWide: true, text: ({ name }) => QUIRKS[name].title },
+      { title: "ACTS", text: ({ name }) => (QUIRK_TEXTS[name].notActedOn === undefined ? "yes" : "no") },
+      { title: "TITLE", isWide: true, text: ({ name }) => QUIRK_TEXTS[name].title },
       { title: "EXPLAINED BY", isWide: true, text: ({ name }) => QUIRKS[name].explanation },
     ],
     rows,
     name: ({ name }) => name,
     data: (status) => {
-      const { title, notActedOn, explanation } = QUIRKS[status.name];
+      const { title, notActedOn } = QUIRK_TEXTS[status.name];
+      const { explanation } = QUIRKS[status.name];
       return { ...status, title, explanation, ...(notActedOn !== undefined && { notActedOn }) };
     },
   };

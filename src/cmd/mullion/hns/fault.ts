@@ -3,7 +3,7 @@ import type { HnsFaults } from "../../../hcn/faults/hns-faults.ts";
 import { isFaultPlan, readFault, readFaultPlan } from "../../../hcn/faults/read-fault.ts";
 import { parseJsonText } from "../../../hcn/json-value.ts";
 import { LIMITS } from "../../../base/limits.ts";
-import { QUIRKS } from "../../../knowledge/quirks.ts";
+import { QUIRK_TEXTS } from "../../../catalogue/quirk-texts.ts";
 import { Failure, describeSystemError } from "../failure.ts";
 import { formatListing } from "../table.ts";
 import type { ExitCode, Terminal } from "../terminal.ts";
@@ -75,7 +75,7 @@ async function act(faults: HnsFaults, action: HnsFaultAction, terminal: Terminal
     case "set-quirks":
       for (const { name, setting } of action.settings) {
         await faults.setQuirk(name, setting);
-        const { notActedOn } = QUIRKS[name];
+        const { notActedOn } = QUIRK_TEXTS[name];
         if (notActedOn !== undefined)
           terminal.stderr(`note: ${name} is set, and this version does not act on it: ${notActedOn}\n`);
       }

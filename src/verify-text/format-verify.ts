@@ -1,0 +1,279 @@
+/**
+ * A report as text for people: one table per flow with a row for each kind of pair, so that a cluster of thousands of
+ * pods takes no more lines than one of ten; then what is denied, what does not apply, and the findings with their next
+ * step. At most 100 columns.
+ */
+import { getEntry } from "../catalogue/catalogue.ts";
+import type { KnowledgeCode } from "../knowledge/codes.ts";
+import type { FlowProtocol } from "../knowledge/expectations.ts";
+import { wrap } from "../base/wrap.ts";
+import { VERBATIM_INDENT } from "../catalogue/prose.ts";
+import { PLAIN_STYLE, type TraceStyle } from "../cluster/trace/format-trace.ts";
+import { groupBy } from "../cluster/verify/classes.ts";
+import type { VerifyCell, VerifyFinding, VerifyReport } from "../cluster/verify/report.ts";
+
+/** Services that get a row each; more are shown together. */
+const SERVICE_ROWS_MAX = 8;
+
+const WITHOUT_BUILD: ReadonlySet<string> = new Set(["linux", "outside", "service", "windows"]);
+
+/** How systems are called in one report: by their build only where there are several. */
+class SystemNames {
+  private readonly builds: ReadonlySet<string>;
+
+  constructor(report: VerifyReport) {
+    const systems = report.cells.flatMap((cell) => [cell.fromSystem, cell.toSystem]);
+    this.builds = new Set(systems.filter((system) => !WITHOUT_BUILD.has(system)));
+  }
+
+  label(system: string): string {
+    if (system === "linux") return "Linux";
+    if (system === "outside" || system === "service") return system;
+    return this.builds.size > 1 ? system : "Windows";
+  }
+}
+
+const RELATIONS: Readonly<Record<VerifyCell["relation"], string>> = {
+  "same-node": ", same node",
+  "other-node": ", other node",
+  outside: "",
+  service: "",
+};
+
+/** What the rows of one flow are called: kinds of pairs, and Services as long as there are few. */
+class RowLabels {
+  private readonly names: SystemNames;
+  /** Ports by what is asked on them. */
+  private readonly ports = new Map<string, Set<number>>();
+
+  constructor(cells: readonly VerifyCell[], names: SystemNames) {
+    this.names = names;
+    for (const { to, port } of cells) {
+      const known = this.ports.get(to) ?? new Set();
+      if (port !== undefined) known.add(port);
+      this.ports.set(to, known);
+    }
+  }
+
+  labelOf(cell: VerifyCell): string {
+    const from = this.names.label(cell.fromSystem);
+    if (cell.flow === "cluster-file") return `${cell.from} → ${this.receiver(cell)}`;
+    if (cell.flow === "pod-in-host-network") return from;
+    if (cell.flow === "bring-up") return cell.from;
+    if (cell.relation !== "service")
+      return `${from} → ${this.names.label(cell.toSystem)}${RELATIONS[cell.relation]}`;
+    if (this.ports.size <= SERVICE_ROWS_MAX) return `${from} → ${this.receiver(cell)}`;
+    return `${from} → ${cell.to.startsWith("service/") ? "Services" : this.names.label(cell.toSystem)}`;
+  }
+
+  /** With its port where it has several. */
+  private receiver({ to, port }: VerifyCell): string {
+    const name = to.replace(/^service\//, "");
+    const isOne = (this.ports.get(to)?.size ?? 0) <= 1;
+    return isOne || port === undefined ? name : `${name}:${port}`;
+  }
+}
+
+const WIDTH = 100;
+const LABEL_WIDTH = 40;
+const VALUE_WIDTH = 12;
+const FINDINGS_MAX = 20;
+const PROTOCOLS: readonly FlowProtocol[] = ["tcp", "udp", "icmp"];
+
+/** Flows as people call them. */
+export const FLOW_TITLES: Readonly<Record<VerifyCell["flow"], string>> = {
+  "bring-up": "programs and pods come up",
+  "pod-to-pod-ip": "pod → pod (IP)",
+  "pod-to-pod-name": "pod → pod (name)",
+  "pod-to-cluster-ip": "pod → Service (ClusterIP)",
+  "pod-to-service-short-name": "pod → Service (short name)",
+  "pod-to-service-full-name": "pod → Service (full name)",
+  "pod-to-external-ip": "pod → external (IP)",
+  "pod-to-external-name": "pod → external (name)",
+  "node-to-pod": "node → pod",
+  "pod-to-node": "pod → node",
+  "pod-to-own-service": "pod → itself through its Service",
+  "pod-to-service-partial-name": "pod → Service (name.namespace)",
+  "node-to-cluster-ip": "node → Service (ClusterIP)",
+  "node-to-own-node-port": "node → its own NodePort",
+  "node-to-node-port": "node → NodePort of another node",
+  "outside-to-node-port": "outside → NodePort",
+  "outside-to-ingress": "outside → load balancer",
+  "outside-to-host-port": "outside → hostPort",
+  "session-affinity": "session affinity",
+  "session-affinity-timeout": "session affinity, its time",
+  "pod-in-host-network": "pod in the node's network",
+  "cluster-file": "expectations of the cluster file",
+};
+
+function block(text: string, indent: number): readonly string[] {
+  const blanks = " ".repeat(indent);
+  return wrap(text, WIDTH - indent).map((line) => blanks + line);
+}
+
+function valueOf(cells: readonly VerifyCell[]): string {
+  const failed = cells.filter(({ verdict }) => verdict === "finding").length;
+  if (failed > 0) return cells.length === 1 ? "DIFFERS" : `DIFFERS ${failed}/${cells.length}`;
+  const kinds = new Set(
+    cells.filter(({ expected }) => expected !== "not-applicable").map(({ expected }) => expected),
+  );
+  if (kinds.size === 0) return cells.length === 0 ? "" : "n/a";
+  return kinds.size === 2 ? "both" : ([...kinds][0] ?? "");
+}
+
+function paint(value: string, style: TraceStyle): string {
+  if (value.startsWith("DIFFERS")) return style.bad(value);
+  if (value === "works") return style.good(value);
+  return value === "n/a" ? style.faint(value) : value;
+}
+
+function padded(value: string, style: TraceStyle): string {
+  return paint(value, style) + " ".repeat(Math.max(1, VALUE_WIDTH - value.length));
+}
+
+/** Behind the values: back ends that answered, codes of what is denied. */
+function noteOf(cells: readonly VerifyCell[]): string {
+  const codes = new Set(
+    cells.flatMap(({ code, expected }) => (code !== undefined && expected === "denied" ? [code] : [])),
+  );
+  const backEnds = cells.flatMap(({ backEnds: count }) => (count === undefined ? [] : [count]));
+  const most = Math.max(0, ...backEnds);
+  return [...(most > 0 ? [`${most} back end${most === 1 ? "" : "s"}`] : []), ...codes].join(", ");
+}
+
+function rowLines(label: string, cells: readonly VerifyCell[], style: TraceStyle): readonly string[] {
+  const values = PROTOCOLS.map((protocol) => valueOf(cells.filter((cell) => cell.protocol === protocol)));
+  const columns = values.map((value) => padded(value, style)).join("");
+  const note = noteOf(cells);
+  const isNoteBelow = note.length > WIDTH - LABEL_WIDTH - 3 * VALUE_WIDTH - 2;
+  const isLabelAbove = label.length > LABEL_WIDTH - 3;
+  const name = isLabelAbove ? "" : label;
+  const line = `  ${name.padEnd(LABEL_WIDTH - 2)}${columns}${isNoteBelow ? "" : style.faint(note)}`.trimEnd();
+  return [
+    ...(isLabelAbove ? block(label, 2) : []),
+    line,
+    ...(isNoteBelow ? block(note, 6).map((each) => style.faint(each)) : []),
+  ];
+}
+
+function flowLines(
+  flow: VerifyCell["flow"],
+  cells: readonly VerifyCell[],
+  names: SystemNames,
+  style: TraceStyle,
+): readonly string[] {
+  const labels = new RowLabels(cells, names);
+  const rows = groupBy(cells, (cell) => labels.labelOf(cell));
+  const family = cells[0]?.family === "ipv6" ? ", IPv6" : "";
+  const title = style.heading(`${FLOW_TITLES[flow]}${family}`.padEnd(LABEL_WIDTH));
+  const heads = PROTOCOLS.map((protocol) => protocol.toUpperCase().padEnd(VALUE_WIDTH)).join("");
+  return [
+    `${title}${style.faint(heads.trimEnd())}`,
+    ...[...rows].flatMap(([label, each]) => rowLines(label, each, style)),
+    "",
+  ];
+}
+
+function deniedLines(report: VerifyReport, style: TraceStyle): readonly string[] {
+  const denied = report.cells.filter(
+    ({ expected, verdict }) => expected === "denied" && verdict === "as-expected",
+  );
+  const codes = new Set(denied.flatMap(({ code }) => (code === undefined ? [] : [code])));
+  if (codes.size === 0) return [];
+  const lines = [...codes].flatMap((code) => [
+    `  ${code}`,
+    ...block(getEntry(code).title, 6).map((line) => style.faint(line)),
+  ]);
+  return [style.heading("Denied, as documented"), ...lines, ""];
+}
+
+function notApplicableLines(report: VerifyReport, style: TraceStyle): readonly string[] {
+  const skipped = report.cells.filter(({ expected }) => expected === "not-applicable");
+  const reasons = groupBy(skipped, ({ why = "" }) => why);
+  if (reasons.size === 0) return [];
+  const lines = [...reasons].map(([why, cells]) =>
+    style.faint(`  ${String(cells.length).padStart(4)}  ${why}`),
+  );
+  return [style.heading("Does not apply"), ...lines, ""];
+}
+
+/** A labelled line of a finding; the text is wrapped under itself, its commands stand as they are. */
+function labelled(label: string, text: string): readonly string[] {
+  const lines = text
+    .split("\n")
+    .flatMap((line) => (line.startsWith(VERBATIM_INDENT) ? [line] : wrap(line, WIDTH - 14)));
+  return lines.map((line, index) => `    ${(index === 0 ? label : "").padEnd(10)}${line}`);
+}
+
+function titleOf(code: KnowledgeCode): string {
+  return `${code}: ${getEntry(code).title}`;
+}
+
+function findingLines(
+  finding: VerifyFinding,
+  cell: VerifyCell,
+  command: string,
+  style: TraceStyle,
+): readonly string[] {
+  const port = cell.port === undefined ? "" : ` port ${cell.port}`;
+  const name = cell.name === undefined ? "" : ` as ${cell.name}`;
+  const family = cell.family === "ipv6" ? ", IPv6" : "";
+  const parties =
+    cell.flow === "bring-up"
+      ? cell.from
+      : `${cell.from} → ${cell.to}${name}, ${cell.protocol.toUpperCase()}${port}`;
+  const head = `${FLOW_TITLES[cell.flow]}${family}: ${parties}`;
+  return [
+    ...block(head, 2).map((line) => style.bad(line)),
+    ...labelled("expected", `${finding.expected} (${cell.row}: ${cell.documentedIn})`),
+    ...labelled("observed", finding.observed),
+    ...(finding.code === undefined ? [] : labelled("why", titleOf(finding.code))),
+    ...(finding.remedy === undefined ? [] : labelled("remedy", finding.remedy)),
+    ...(finding.trace === undefined ? [] : [`    ${"see".padEnd(10)}${command} ${finding.trace}`]),
+    "",
+  ];
+}
+
+function summaryLine({ counts }: VerifyReport): string {
+  const tried = `${counts.cells} cells, ${counts.tried} of them tried for all with ${counts.attempts} attempts`;
+  const outcome = `Works: ${counts.works}, denied as documented: ${counts.denied}, does not apply: ${counts.notApplicable}`;
+  return `${tried}. ${outcome}.`;
+}
+
+/** `command`: the words before the parties of a trace, `mullion trace -f cluster.yaml`. */
+export function formatVerification(
+  report: VerifyReport,
+  command = "mullion trace",
+  style: TraceStyle = PLAIN_STYLE,
+): string {
+  const names = new SystemNames(report);
+  const flows = groupBy(report.cells, ({ flow, family }) => `${flow} ${family ?? ""}`);
+  const { findings } = report;
+  const shown = findings.slice(0, FINDINGS_MAX).flatMap((finding) => {
+    const cell = report.cells[finding.cell];
+    return cell === undefined ? [] : findingLines(finding, cell, command, style);
+  });
+  const hidden = findings.length - FINDINGS_MAX;
+  const verdict =
+    findings.length === 0
+      ? style.good("Observed and expected agree.")
+      : style.bad(
+          `${findings.length} cell${findings.length === 1 ? "" : "s"} came out otherwise than expected.`,
+        );
+  const lines = [
+    style.heading(`Cluster ${report.cluster}, compat ${report.compat.join(" and ")}`),
+    "",
+    ...[...flows.values()].flatMap((cells) => {
+      const [first] = cells;
+      return first === undefined ? [] : flowLines(first.flow, cells, names, style);
+    }),
+    ...deniedLines(report, style),
+    ...notApplicableLines(report, style),
+    ...(findings.length === 0 ? [] : [style.heading("Findings")]),
+    ...shown,
+    ...(hidden > 0 ? [`  … and ${hidden} more: -o json has them all.`, ""] : []),
+    ...block(summaryLine(report), 0),
+    verdict,
+  ];
+  return `${lines.join("\n")}\n`;
+}
