@@ -19,9 +19,9 @@ import { decodeSource, lint } from "../src/lint/mod.ts";
 import { formatMarkdownTable } from "../src/base/markdown-table.ts";
 import { CNI_TABLE_TITLES, checkCniFile, cniTableRows } from "./check-cni.ts";
 import { checkDump } from "./check-dumps.ts";
-import { loadListing } from "../src/vfp/text/load-listing.ts";
-import { parseRules } from "../src/vfp/text/parse-rules.ts";
-import { ruleListLines } from "../src/vfp/text/print-rules.ts";
+import { loadListing } from "../src/vfp-text/load-listing.ts";
+import { parseRules } from "../src/vfp-text/parse-rules.ts";
+import { ruleListLines } from "../src/vfp-text/print-rules.ts";
 
 const ENDINGS: readonly string[] = [".yaml", ".yml", ".json"];
 

@@ -34,6 +34,9 @@ describe("the floors of src/", () => {
     ["cluster", "catalogue", false],
     ["cluster", "verify-text", false],
     ["api", "catalogue", false],
+    ["vfp", "vfp-text", false],
+    ["vswitch", "vfp-text", false],
+    ["cluster", "vfp-text", false],
     ["lint", "catalogue", true],
     ["verify-text", "cluster", true],
   ])("%s importing %s is allowed: %s", (from, to, isAllowed) => {

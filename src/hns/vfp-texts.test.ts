@@ -5,10 +5,10 @@ import { defined } from "../base/assert.ts";
 import { OVERLAY_MACS } from "../testing/dataplane/overlay-stages.ts";
 import { OverlayWorld, remoteSubnet } from "../testing/dataplane/overlay-world.ts";
 import { openServiceCluster } from "../testing/cluster/service-cluster.ts";
-import { listLayers } from "../vfp/text/list-port.ts";
-import { loadListing } from "../vfp/text/load-listing.ts";
-import { parseRules } from "../vfp/text/parse-rules.ts";
-import { layerListLines, ruleListLines } from "../vfp/text/print-rules.ts";
+import { listLayers } from "../vfp/listing/list-port.ts";
+import { loadListing } from "../vfp-text/load-listing.ts";
+import { parseRules } from "../vfp-text/parse-rules.ts";
+import { layerListLines, ruleListLines } from "../vfp-text/print-rules.ts";
 import { VfpPort } from "../vfp/vfp-port.ts";
 import type { SwitchPort } from "../vswitch/switch-port.ts";
 

@@ -7,7 +7,7 @@ import type { FlowKey } from "./flow-key.ts";
 import type { ChainStep, LayerFlow } from "./layer-flow.ts";
 import type { Layer, RuleMatch } from "./layer.ts";
 import type { BackEnd, Direction, Rule } from "./rule.ts";
-import { summarizeTransposition, tellTransposition } from "./text/transposition-words.ts";
+import { summarizeTransposition, tellTransposition } from "./listing/transposition-words.ts";
 import type { Transposition } from "./transposition.ts";
 
 /** The port, as a trace names it. */

@@ -2,7 +2,7 @@
 import { formatMac } from "../net/mac.ts";
 import type { Direction } from "../vfp/rule.ts";
 import { VXLAN_PORT } from "../wire/tunnels/vxlan.ts";
-import type { ListedDrop, ListedForwarding, ListedSwitchPort } from "../vfp/text/listing.ts";
+import type { ListedDrop, ListedForwarding, ListedSwitchPort } from "../vfp/listing/listing.ts";
 import { dropReason } from "./drop-reasons.ts";
 import type { SwitchPort, SwitchPortKind } from "./switch-port.ts";
 import type { VirtualSwitch } from "./virtual-switch.ts";

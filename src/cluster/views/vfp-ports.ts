@@ -1,8 +1,8 @@
 /** The switch ports of Windows nodes, for the eyes of people: `vfpctrl`, `pktmon`, `mullion vfp`. Only looks. */
 import { nearestNames } from "../../base/nearest-name.ts";
 import { formatIp } from "../../net/ip.ts";
-import { listPort } from "../../vfp/text/list-port.ts";
-import type { ListedPort, ListedSwitchPort } from "../../vfp/text/listing.ts";
+import { listPort } from "../../vfp/listing/list-port.ts";
+import type { ListedPort, ListedSwitchPort } from "../../vfp/listing/listing.ts";
 import { listSwitchPort } from "../../vswitch/list-switch-port.ts";
 import type { SwitchPort, SwitchPortKind } from "../../vswitch/switch-port.ts";
 import type { VirtualSwitch } from "../../vswitch/virtual-switch.ts";

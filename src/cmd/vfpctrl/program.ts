@@ -5,7 +5,7 @@
 import { nearestNames } from "../../base/nearest-name.ts";
 import type { ControlClient } from "../../api/client.ts";
 import { describeKnownError } from "../../api/error-details.ts";
-import type { LbDsrForm } from "../../vfp/text/lb-dsr-id.ts";
+import type { LbDsrForm } from "../../vfp-text/lb-dsr-id.ts";
 import { type ClusterTarget, connectCluster } from "../mullion/cluster-target.ts";
 import { SilentFailure } from "../mullion/failure.ts";
 import type { Terminal } from "../mullion/terminal.ts";

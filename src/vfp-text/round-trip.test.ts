@@ -1,13 +1,18 @@
 // print → parse → print is the same, for text and JSON, for any listing; and a listing loaded into a port lists the same.
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { createGroup } from "../group.ts";
-import { group, ip, layer, mac, makePort, prefix, rule } from "../../testing/dataplane/engine-kit.ts";
-import type { Action, Rule } from "../rule.ts";
-import { ConditionLabel } from "./conditions.ts";
+import { createGroup } from "../vfp/group.ts";
+import { group, ip, layer, mac, makePort, prefix, rule } from "../testing/dataplane/engine-kit.ts";
+import type { Action, Rule } from "../vfp/rule.ts";
+import { ConditionLabel } from "../vfp/listing/conditions.ts";
 import { layerJson, parseRulesJson } from "./json-rules.ts";
-import { listLayers } from "./list-port.ts";
-import { type ListedCondition, type ListedLayer, type ListedRule, MatchWord } from "./listing.ts";
+import { listLayers } from "../vfp/listing/list-port.ts";
+import {
+  type ListedCondition,
+  type ListedLayer,
+  type ListedRule,
+  MatchWord,
+} from "../vfp/listing/listing.ts";
 import { loadListing } from "./load-listing.ts";
 import { parseRules } from "./parse-rules.ts";
 import { itemList, ruleListLines } from "./print-rules.ts";

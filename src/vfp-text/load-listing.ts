@@ -2,13 +2,13 @@
  * A listing as what a port of the engine takes, so that packets can be sent through what a real node printed. What the
  * text does not carry is named, rule by rule.
  */
-import type { Condition } from "../condition.ts";
-import { assert } from "../../base/assert.ts";
-import type { Provenance } from "../../base/recorder.ts";
-import { prefixFamily } from "../../net/prefix.ts";
-import { type Group, createGroup } from "../group.ts";
-import type { GroupDefinition, LayerDefinition, MatchType, Rule } from "../rule.ts";
-import { readConditions } from "./conditions.ts";
+import type { Condition } from "../vfp/condition.ts";
+import { assert } from "../base/assert.ts";
+import type { Provenance } from "../base/recorder.ts";
+import { prefixFamily } from "../net/prefix.ts";
+import { type Group, createGroup } from "../vfp/group.ts";
+import type { GroupDefinition, LayerDefinition, MatchType, Rule } from "../vfp/rule.ts";
+import { readConditions } from "../vfp/listing/conditions.ts";
 import {
   LayerFlag,
   type ListedGroup,
@@ -16,8 +16,8 @@ import {
   type ListedRule,
   MatchWord,
   RuleFlag,
-} from "./listing.ts";
-import { readAction, readMssDelta } from "./rule-data.ts";
+} from "../vfp/listing/listing.ts";
+import { readAction, readMssDelta } from "../vfp/listing/rule-data.ts";
 
 const MS_PER_SECOND = 1_000;
 

@@ -1,10 +1,9 @@
 // The JSON of /format 1 as the scripts of the field read it (users.md §4): the fields that they ask for, by name.
 import { describe, expect, it } from "vitest";
-import { defined } from "../../base/assert.ts";
-import { ip, mac, prefix, rule } from "../../testing/dataplane/engine-kit.ts";
-import { listRule } from "./list-port.ts";
-import { parseRulesJson } from "./json-rules.ts";
-import { ruleJson } from "./json-rules.ts";
+import { defined } from "../base/assert.ts";
+import { ip, mac, prefix, rule } from "../testing/dataplane/engine-kit.ts";
+import { listRule } from "../vfp/listing/list-port.ts";
+import { parseRulesJson, ruleJson } from "./json-rules.ts";
 
 const LB_DSR = rule(
   "id",
