@@ -10,7 +10,7 @@ import type { RunningCluster } from "../src/cluster/session/running-cluster.ts";
 import type { SessionEvent } from "../src/cluster/session/session.ts";
 import { readModel } from "../src/cluster/verify/model-of-cluster.ts";
 import { verifyCluster } from "../src/cluster/verify/verify.ts";
-import { loadManifests } from "../src/kube/mod.ts";
+import { loadManifests } from "../src/kube/load/load-manifests.ts";
 import {
   CLUSTER_SIZES,
   type ClusterSize,

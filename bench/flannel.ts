@@ -11,7 +11,8 @@ import { FlannelDaemons } from "../src/cluster/flannel/flannel-daemons.ts";
 import { raiseMachines } from "../src/cluster/machines/raise-machines.ts";
 import { hcnClientOf } from "../src/cluster/machines/windows-node.ts";
 import { getNetworkByName } from "../src/hcn/operations.ts";
-import { MemoryKube, MemoryKubeSource } from "../src/kube/mod.ts";
+import { MemoryKubeSource } from "../src/kube/memory/memory-kube-source.ts";
+import { MemoryKube } from "../src/kube/memory/memory-kube.ts";
 
 const SIZES = process.env["BENCH_LARGE"] === "1" ? [2, 100, 200, 500] : [2, 50, 100];
 

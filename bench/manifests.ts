@@ -1,7 +1,9 @@
 /** What does it cost to read a dump, and to let the controllers run? Against parsing the same objects as JSON. */
 import { stringify } from "yaml";
 import { Prng } from "../src/base/prng.ts";
-import { type LoadedObject, MemoryKube, loadManifests } from "../src/kube/mod.ts";
+import { loadManifests } from "../src/kube/load/load-manifests.ts";
+import type { LoadedObject } from "../src/kube/load/manifests.ts";
+import { MemoryKube } from "../src/kube/memory/memory-kube.ts";
 import { prefixOf } from "../src/net/prefix.ts";
 import { parseIpv4 } from "../src/net/ip.ts";
 import { type Candidate, measure, printTable } from "./measure.ts";

@@ -37,6 +37,9 @@ describe("the floors of src/", () => {
     ["vfp", "vfp-text", false],
     ["vswitch", "vfp-text", false],
     ["cluster", "vfp-text", false],
+    ["kube", "kube/control-plane", false],
+    ["kube-proxy", "kube/control-plane", false],
+    ["cluster", "kube/control-plane", true],
     ["lint", "catalogue", true],
     ["verify-text", "cluster", true],
   ])("%s importing %s is allowed: %s", (from, to, isAllowed) => {
@@ -54,6 +57,12 @@ describe("a planted import", () => {
       "src/plugins may not import src/vswitch",
     ],
     ["src/vfp/rule.ts", '"../device/device.ts"', "src/vfp may not import src/device"],
+    [
+      "src/kube-proxy/proxier.ts",
+      '"../kube/memory/memory-kube.ts"',
+      "src/kube-proxy may not import src/kube/control-plane",
+    ],
+    ["src/kube/informer.ts", '"./load/names.ts"', "src/kube may not import src/kube/control-plane"],
     ["src/net/ip.ts", '"../wire/packet.ts"', "src/net may not import src/wire"],
     ["src/hns/store.ts", '"node:fs"', "only *.node.ts files, cmd/ and tests may"],
     ["src/hns/store.ts", '"./store.node.ts"', "only *.node.ts files, cmd/ and tests may touch the machine"],

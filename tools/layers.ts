@@ -12,6 +12,7 @@ export const FLOORS: readonly (readonly string[])[] = [
   ["catalogue", "vfp-text"],
   ["api"],
   ["cluster"],
+  ["kube/control-plane"],
   ["plugins", "flannel", "kube-proxy", "cloud-routes", "ovn", "azure", "dns"],
   ["fabric"],
   ["hns"],
@@ -45,11 +46,11 @@ const SEEN_BY_DNS: readonly string[] = [...SEEN_BY_PROGRAMS, "wire"];
 /** Run-time dependencies, and the folders that may use them (docs/decisions/0004-dependencies.md). */
 const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   commander: ["cmd"],
-  yaml: ["cluster", "kube", "lint", "doctor", "cmd"],
+  yaml: ["cluster", "kube", "kube/control-plane", "lint", "doctor", "cmd"],
   "dns-packet": ["wire", "dns"],
   "@kubernetes/client-node": ["kube"],
-  hono: ["api", "hns", "kube"],
-  "@hono/node-server": ["api", "hns", "kube", "cmd"],
+  hono: ["api", "hns", "kube/control-plane"],
+  "@hono/node-server": ["api", "hns", "kube/control-plane", "cmd"],
   koffi: ["hcn"],
   "prom-client": ["kube-proxy"],
   xmlbuilder2: ["verify-text", "lint", "cmd"],
@@ -58,9 +59,13 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
 /** Import and export statements, and dynamic imports; not the word in a text. */
 const IMPORT = /^(?:import|export)\b[^;"]*\bfrom\s*"([^"]+)"|^import\s*"([^"]+)"|\bimport\(\s*"([^"]+)"/gm;
 
+/** Parts of `src/kube/` that are a control plane; the rest is what programs see of one. */
+const CONTROL_PLANE: readonly string[] = ["controllers", "http", "load", "memory", "patch"];
+
 /** `src/vfp/rule.ts` is in folder `vfp`. */
 function folderOf(path: string): string {
-  return path.split("/")[1] ?? "";
+  const [, folder = "", part = ""] = path.split("/");
+  return folder === "kube" && CONTROL_PLANE.includes(part) ? "kube/control-plane" : folder;
 }
 
 function floorOf(folder: string): number {

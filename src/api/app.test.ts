@@ -22,7 +22,7 @@ import type {
 } from "../cluster/session/session.ts";
 import { readModel } from "../cluster/verify/model-of-cluster.ts";
 import { verifyCluster } from "../cluster/verify/verify.ts";
-import type { LoadedObject } from "../kube/mod.ts";
+import type { LoadedObject } from "../kube/load/manifests.ts";
 import { createApp } from "./app.ts";
 import type { ErrorAnswer, TraceAnswer } from "./documents.ts";
 import { HeldCluster } from "./held-cluster.ts";

@@ -2,7 +2,7 @@
 import type { Log } from "../base/log.ts";
 import type { ClusterSession, InputText, SessionProblem } from "../cluster/session/session.ts";
 import type { VerifyReport } from "../cluster/verify/report.ts";
-import type { LoadedObject } from "../kube/mod.ts";
+import type { LoadedObject } from "../kube/load/manifests.ts";
 import type { Identity } from "./documents.ts";
 import { ApiError } from "./error-details.ts";
 import { EventHistory } from "./event-history.ts";

@@ -10,7 +10,7 @@
  * A suppression without a reason is a finding itself, and suppresses nothing.
  */
 import { isKnowledgeCode } from "../knowledge/codes.ts";
-import { readYaml } from "../kube/load/parse/yaml-value.ts";
+import { readYaml } from "../kube/text/yaml-value.ts";
 import type { LintDocument, Locate, Place } from "./input/document.ts";
 import { type Fields, fieldsAt, isFields, listAt, textAt, valueAt } from "./input/fields.ts";
 import { locateInYaml } from "./input/locate.ts";

@@ -3,7 +3,7 @@
  * step does to this one what the script would do.
  */
 import { defined } from "../../base/assert.ts";
-import type { LoadedObject } from "../../kube/mod.ts";
+import type { LoadedObject } from "../../kube/load/manifests.ts";
 import { addToIp, formatIp } from "../../net/ip.ts";
 import { formatPrefix } from "../../net/prefix.ts";
 import { formatFlanneldRelease } from "../../flannel/release.ts";

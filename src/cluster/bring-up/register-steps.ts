@@ -1,6 +1,6 @@
 /** From a machine to a Node object. */
 import { defined } from "../../base/assert.ts";
-import { loadManifests } from "../../kube/mod.ts";
+import { loadManifests } from "../../kube/load/load-manifests.ts";
 import type { Node } from "../../kube/objects.ts";
 import { nodeManifest } from "../session/node-object.ts";
 import { registrationFlags, serviceFlags, unknownFlag } from "./kubelet-flags.ts";

@@ -21,7 +21,7 @@ import {
   findDeepToken,
   findExcessToken,
   tokensOf,
-} from "../../kube/load/parse/yaml-syntax.ts";
+} from "../../kube/text/yaml-syntax.ts";
 import type { KnowledgeCode } from "../../knowledge/codes.ts";
 
 /** Characters of YAML's structure in one file: what the parser turns into tokens. */

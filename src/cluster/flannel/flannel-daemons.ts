@@ -14,7 +14,7 @@ import { DEFAULT_OPTIONS } from "../../flannel/flanneld-options.ts";
 import { Flanneld, configurationFor } from "../../flannel/flanneld.ts";
 import { type NetworkConfig, parseNetworkConfig } from "../../flannel/network-config.ts";
 import { RuleSet } from "../../host/netfilter/rule-set.ts";
-import type { MemoryKubeSource } from "../../kube/mod.ts";
+import type { MemoryKubeSource } from "../../kube/memory/memory-kube-source.ts";
 import type { Cluster, ClusterNode } from "../cluster.ts";
 import type { Compat } from "../file/cluster-file.ts";
 import { hcnClientOf } from "../machines/windows-node.ts";

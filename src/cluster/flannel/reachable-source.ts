@@ -1,6 +1,6 @@
 /** The API server as the programs of the nodes reach it, or do not: its outage ends watches and refuses whatever is asked. */
 import { unreachable } from "../../kube/error.ts";
-import type { MemoryKubeSource } from "../../kube/mod.ts";
+import type { MemoryKubeSource } from "../../kube/memory/memory-kube-source.ts";
 import type { KubeKind, KubeObjects } from "../../kube/objects.ts";
 import type {
   DeleteOptions,

@@ -4,7 +4,7 @@
  */
 import type { JsonObject } from "../../hcn/client.ts";
 import { parseProfile } from "../../knowledge/profiles.ts";
-import { nodeOs } from "../../kube/mod.ts";
+import { nodeOs } from "../../kube/controllers/kubelet-admission.ts";
 import type { KubeObject, Node, Pod, Service } from "../../kube/objects.ts";
 import { type Ipv4, formatIp, parseIpv4 } from "../../net/ip.ts";
 import { formatPrefix, prefixContains, prefixOf } from "../../net/prefix.ts";

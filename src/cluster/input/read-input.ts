@@ -3,7 +3,8 @@
  * manifests and dumps may be mixed; several manifests add up.
  */
 import type { FileProblem } from "../../knowledge/file-problem.ts";
-import { type LoadedObject, type Manifests, loadManifests } from "../../kube/mod.ts";
+import { loadManifests } from "../../kube/load/load-manifests.ts";
+import type { LoadedObject, Manifests } from "../../kube/load/manifests.ts";
 import type { ClusterFile } from "../file/cluster-file.ts";
 import { parseClusterFile } from "../file/parse-cluster-file.ts";
 import type { InputText } from "../session/session.ts";

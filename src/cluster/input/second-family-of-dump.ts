@@ -6,7 +6,7 @@
 import { hasFeature } from "../../hcn/features.ts";
 import type { JsonObject } from "../../hcn/client.ts";
 import { hnsVersionOf, parseProfile } from "../../knowledge/profiles.ts";
-import { podAddresses } from "../../kube/mod.ts";
+import { podAddresses } from "../../kube/pod.ts";
 import type { Node, Pod, Service } from "../../kube/objects.ts";
 import { type Ipv6, formatIp, parseIpv6 } from "../../net/ip.ts";
 import {

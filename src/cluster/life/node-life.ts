@@ -3,7 +3,7 @@
  * happens here, in the order of a real node; what comes of it is for flanneld, kube-proxy and kubelet to see.
  */
 import type { RestartState } from "../../hcn/faults/fault.ts";
-import type { MemoryKube } from "../../kube/mod.ts";
+import type { MemoryKube } from "../../kube/memory/memory-kube.ts";
 import type { Node, Pod } from "../../kube/objects.ts";
 import { type Prefix, formatPrefix, parsePrefix, prefixCovers, prefixesOverlap } from "../../net/prefix.ts";
 import { nodeObjects } from "../session/built-in-objects.ts";

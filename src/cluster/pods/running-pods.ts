@@ -5,7 +5,7 @@
 import { CniError, PluginPanic, describeError } from "../../cni/error.ts";
 import { HcnError, HcnNotFoundError } from "../../hcn/error.ts";
 import type { KnowledgeCode } from "../../knowledge/codes.ts";
-import { isFinished, isHostNetwork, isHostProcess } from "../../kube/mod.ts";
+import { isFinished, isHostNetwork, isHostProcess } from "../../kube/pod.ts";
 import type { Pod } from "../../kube/objects.ts";
 import { formatIp } from "../../net/ip.ts";
 import { formatPrefix, prefixContains } from "../../net/prefix.ts";

@@ -4,20 +4,16 @@
  */
 import type { Clock } from "../../base/clock.ts";
 import type { KnowledgeCode } from "../../knowledge/codes.ts";
-import {
-  type Finding,
-  type KubeProxy,
-  type KubeProxyOptions,
-  type KubernetesVersion,
-  ProxyObjects,
-  type Repair,
-  type ServicePortStatus,
-  type SyncReport,
-  type SyncRequest,
-  createKubeProxy,
-  followSource,
-} from "../../kube-proxy/mod.ts";
-import type { MemoryKube } from "../../kube/mod.ts";
+import type { Finding } from "../../kube-proxy/report.ts";
+import type { KubeProxy } from "../../kube-proxy/kube-proxy.ts";
+import type { KubeProxyOptions } from "../../kube-proxy/options.ts";
+import type { KubernetesVersion } from "../file/cluster-file.ts";
+import { ProxyObjects } from "../../kube-proxy/tracking/proxy-objects.ts";
+import type { Repair } from "../../kube-proxy/sync/repair.ts";
+import type { ServicePortStatus, SyncReport, SyncRequest } from "../../kube-proxy/report.ts";
+import { createKubeProxy } from "../../kube-proxy/mod.ts";
+import { followSource } from "../../kube-proxy/tracking/follow-source.ts";
+import type { MemoryKube } from "../../kube/memory/memory-kube.ts";
 import type { EndpointSlice, Node, Service } from "../../kube/objects.ts";
 import { type Ipv4, formatIp } from "../../net/ip.ts";
 import { formatMac } from "../../net/mac.ts";

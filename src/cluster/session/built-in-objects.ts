@@ -1,7 +1,8 @@
 /** The Kubernetes objects that a cluster begins with, before anybody applies anything. */
 import { assert } from "../../base/assert.ts";
 import type { JsonObject } from "../../hcn/client.ts";
-import { type LoadedObject, type Manifests, loadManifests } from "../../kube/mod.ts";
+import type { LoadedObject, Manifests } from "../../kube/load/manifests.ts";
+import { loadManifests } from "../../kube/load/load-manifests.ts";
 import type { KubeKind, KubeObject } from "../../kube/objects.ts";
 import { dnsManifests } from "../names/dns-manifests.ts";
 import { findDnsService } from "../names/dns-service.ts";

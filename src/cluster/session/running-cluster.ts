@@ -3,7 +3,9 @@
  * change. Everything that packets see lies in `cluster`, which is data; what programs remember lies here.
  */
 import type { FileProblem } from "../../knowledge/file-problem.ts";
-import { type ApplyOutcome, type LoadedObject, MemoryKube, MemoryKubeSource } from "../../kube/mod.ts";
+import { type ApplyOutcome, MemoryKube } from "../../kube/memory/memory-kube.ts";
+import type { LoadedObject } from "../../kube/load/manifests.ts";
+import { MemoryKubeSource } from "../../kube/memory/memory-kube-source.ts";
 import { KubeError, unreachable } from "../../kube/error.ts";
 import type { KubeKind, KubeObject, Pod } from "../../kube/objects.ts";
 import { type Ip, formatIp } from "../../net/ip.ts";

@@ -5,7 +5,8 @@
  */
 import type { KnowledgeCode } from "../../knowledge/codes.ts";
 import type { FileProblem } from "../../knowledge/file-problem.ts";
-import { type MemoryKube, controllerOf } from "../../kube/mod.ts";
+import type { MemoryKube } from "../../kube/memory/memory-kube.ts";
+import { controllerOf } from "../../kube/pod.ts";
 import type { KubeKind, Pod } from "../../kube/objects.ts";
 import { formatPrefix } from "../../net/prefix.ts";
 import { BUILT_IN } from "./built-in-objects.ts";

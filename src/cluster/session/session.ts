@@ -4,7 +4,7 @@
  */
 import type { KnowledgeCode } from "../../knowledge/codes.ts";
 import type { FileProblem } from "../../knowledge/file-problem.ts";
-import type { LoadedObject } from "../../kube/mod.ts";
+import type { LoadedObject } from "../../kube/load/manifests.ts";
 import type { KubeKind, KubeObject } from "../../kube/objects.ts";
 import type { ServicePortStatus } from "../../kube-proxy/mod.ts";
 import type { Cluster } from "../cluster.ts";

@@ -1,5 +1,5 @@
 /** What Kubernetes objects say about the cluster that is verified: Services and their back ends, names, wishes. */
-import { isHostProcess } from "../../kube/mod.ts";
+import { isHostProcess } from "../../kube/pod.ts";
 import type { EndpointSlice, Pod, Service } from "../../kube/objects.ts";
 import { type Ip, type IpFamily, familyOf, parseIp } from "../../net/ip.ts";
 import { type ClusterObjects, servicesByPod, slicesByService } from "../cluster-objects.ts";

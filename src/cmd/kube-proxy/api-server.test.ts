@@ -1,7 +1,8 @@
 /** The program with a control plane behind it: Node, selectors, events. The control plane in memory stands for a server. */
 import { describe, expect, it } from "vitest";
 import { Prng } from "../../base/prng.ts";
-import { MemoryKube, MemoryKubeSource } from "../../kube/mod.ts";
+import { MemoryKubeSource } from "../../kube/memory/memory-kube-source.ts";
+import { MemoryKube } from "../../kube/memory/memory-kube.ts";
 import { loadManifests } from "../../kube/load/load-manifests.ts";
 import { SourceFeed } from "../../kube-proxy/daemon/source-feed.ts";
 import { parsePrefix } from "../../net/prefix.ts";

@@ -2,7 +2,9 @@
 import { createHash } from "node:crypto";
 import { Prng } from "../../base/prng.ts";
 import { type FileProblem, formatProblem } from "../../knowledge/file-problem.ts";
-import { type LoadedObject, MemoryKube, loadManifests } from "../../kube/mod.ts";
+import type { LoadedObject } from "../../kube/load/manifests.ts";
+import { MemoryKube } from "../../kube/memory/memory-kube.ts";
+import { loadManifests } from "../../kube/load/load-manifests.ts";
 import type { EventSink } from "../../kube-proxy/daemon/events/event-recorder.ts";
 import type { Klog } from "../../kube-proxy/daemon/klog.ts";
 import type {

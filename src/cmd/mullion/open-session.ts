@@ -14,7 +14,7 @@ import {
 import { readModel } from "../../cluster/verify/model-of-cluster.ts";
 import type { ObserveProgress } from "../../cluster/verify/observe.ts";
 import { verifyCluster } from "../../cluster/verify/verify.ts";
-import { loadManifests } from "../../kube/mod.ts";
+import { loadManifests } from "../../kube/load/load-manifests.ts";
 import { explainVerification } from "../../verify-text/explain-verification.ts";
 import type { Findings } from "./tell-findings.ts";
 

@@ -4,8 +4,8 @@
  */
 import { nearestNames } from "../../base/nearest-name.ts";
 import type { FileProblem } from "../../knowledge/file-problem.ts";
-import { type FieldPath, below, formatPath } from "../../kube/load/checks/field-path.ts";
-import { offsetsOf, readJson, readYaml } from "../../kube/load/parse/yaml-value.ts";
+import { type FieldPath, below, formatPath } from "../../kube/text/field-path.ts";
+import { offsetsOf, readJson, readYaml } from "../../kube/text/yaml-value.ts";
 import {
   API_VERSION,
   FIELDS,

@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { VirtualClock } from "../../base/clock.ts";
 import { Prng } from "../../base/prng.ts";
-import { MemoryKube, MemoryKubeSource } from "../../kube/mod.ts";
+import { MemoryKubeSource } from "../../kube/memory/memory-kube-source.ts";
+import { MemoryKube } from "../../kube/memory/memory-kube.ts";
 import type { KubeSource } from "../../kube/source.ts";
 import { type RequestRate, limitRequests } from "./limited-source.ts";
 

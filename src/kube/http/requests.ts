@@ -2,8 +2,8 @@
 import { LIMITS } from "../../base/limits.ts";
 import { KubeError } from "../error.ts";
 import { type Fields, isFields, showValue } from "../load/checks/field-check.ts";
-import { isNestedDeeper } from "../load/parse/json-pieces.ts";
-import { readAnyYaml } from "../load/parse/yaml-value.ts";
+import { isNestedDeeper } from "../text/json-pieces.ts";
+import { readAnyYaml } from "../text/yaml-value.ts";
 import type { DeleteOptions, JsonPatchOperation, KubePatch, WriteOptions } from "../source.ts";
 import { decodeProtobuf } from "./protobuf.ts";
 import { apiVersionOf, type RequestTarget } from "./served-resources.ts";

@@ -8,16 +8,16 @@ import { KINDS, isKubeKind } from "../kinds.ts";
 import type { KubeKind, KubeObject, Service } from "../objects.ts";
 import { convertOld } from "./convert-old.ts";
 import { FieldFaults, type FieldFault, type Fields, isFields, showValue } from "./checks/field-check.ts";
-import { type FieldPath, below, formatPath } from "./checks/field-path.ts";
+import { type FieldPath, below, formatPath } from "../text/field-path.ts";
 import { checkObject } from "./checks/kind-checks.ts";
 import { LoadReport } from "./load-report.ts";
 import type { FilePlace, LoadedObject, ManifestFile, Manifests, Origin } from "./manifests.ts";
 import { normalize } from "./normalize.ts";
-import type { Piece } from "./parse/piece.ts";
+import type { Piece } from "../text/piece.ts";
 import { findTemplate, holdsTemplate } from "./helm.ts";
-import { type TextFault, offsetsOf, readJson, readYaml } from "./parse/yaml-value.ts";
-import { splitJson } from "./parse/json-pieces.ts";
-import { splitYaml } from "./parse/yaml-pieces.ts";
+import { type TextFault, offsetsOf, readJson, readYaml } from "../text/yaml-value.ts";
+import { splitJson } from "../text/json-pieces.ts";
+import { splitYaml } from "../text/yaml-pieces.ts";
 
 /** A value that should be an object, with what is needed to find its fields again. */
 interface Candidate {

@@ -3,7 +3,7 @@
  * by what the controllers make of it.
  */
 import { fork } from "../../base/fork.ts";
-import { checkedObject } from "../checked-object.ts";
+import { checkedObject } from "../load/checked-object.ts";
 import { KubeError, unreachable } from "../error.ts";
 import type { KubeKind, KubeObject, KubeObjects } from "../objects.ts";
 import type { Fields } from "../load/checks/field-check.ts";

@@ -1,5 +1,5 @@
 /** An object after a patch, checked again. */
-import { checkedObject } from "../checked-object.ts";
+import { checkedObject } from "../load/checked-object.ts";
 import { KubeError } from "../error.ts";
 import { withoutTypeDependentFields } from "../memory/services/type-dependent-fields.ts";
 import type { KubeKind, KubeObject, KubeObjects } from "../objects.ts";

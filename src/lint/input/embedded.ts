@@ -1,5 +1,5 @@
 /** Documents inside Kubernetes objects: configuration in ConfigMaps, and kube-proxy's flags in pods. */
-import { readYaml } from "../../kube/load/parse/yaml-value.ts";
+import { readYaml } from "../../kube/text/yaml-value.ts";
 import { commandDocument, flagsOf, isKubeProxyCall, locateParts } from "./command-text.ts";
 import type { LintDocument, Locate } from "./document.ts";
 import { type Path, fieldsAt, isFields, listAt, textAt } from "./fields.ts";

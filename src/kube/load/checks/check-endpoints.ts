@@ -15,7 +15,7 @@ import {
   required,
   text,
 } from "./field-check.ts";
-import { below } from "./field-path.ts";
+import { below } from "../../text/field-path.ts";
 import { DNS_LABEL, DNS_SUBDOMAIN, IP_ADDRESS } from "./names.ts";
 
 const TARGET: Check = object({ kind: anyText, name: anyText, namespace: anyText, uid: anyText });

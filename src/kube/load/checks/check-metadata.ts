@@ -12,7 +12,7 @@ import {
   required,
   text,
 } from "./field-check.ts";
-import { below } from "./field-path.ts";
+import { below } from "../../text/field-path.ts";
 import {
   ANNOTATION_KEY,
   DNS_LABEL,

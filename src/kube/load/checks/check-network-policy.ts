@@ -13,7 +13,7 @@ import {
   required,
   text,
 } from "./field-check.ts";
-import { below } from "./field-path.ts";
+import { below } from "../../text/field-path.ts";
 import { CIDR, PORT_NAME } from "./names.ts";
 
 const portOrName: Check = (value, path, faults) => {

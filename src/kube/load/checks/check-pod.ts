@@ -21,7 +21,7 @@ import {
   text,
   textOr,
 } from "./field-check.ts";
-import { type FieldPath, below } from "./field-path.ts";
+import { type FieldPath, below } from "../../text/field-path.ts";
 import { LABELS, TEMPLATE_METADATA, expressionOf } from "./check-metadata.ts";
 import {
   DNS_LABEL,

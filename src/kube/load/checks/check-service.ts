@@ -20,7 +20,7 @@ import {
   text,
   textOr,
 } from "./field-check.ts";
-import { type FieldPath, below } from "./field-path.ts";
+import { type FieldPath, below } from "../../text/field-path.ts";
 import {
   CIDR,
   DNS_LABEL,

@@ -16,7 +16,7 @@ import {
   required,
   text,
 } from "./field-check.ts";
-import { below } from "./field-path.ts";
+import { below } from "../../text/field-path.ts";
 import { DNS_SUBDOMAIN, QUALIFIED_NAME } from "./names.ts";
 
 const SELECTOR_ADVICE = "Write spec.selector.matchLabels with the labels of the template.";

@@ -3,7 +3,7 @@
  * not read is not looked at. A field that is absent or null is good unless it is required, as in Kubernetes.
  */
 import type { KnowledgeCode } from "../../../knowledge/codes.ts";
-import { type FieldPath, below } from "./field-path.ts";
+import { type FieldPath, below } from "../../text/field-path.ts";
 import type { TextRule } from "./names.ts";
 
 /** A fault of a field. */

@@ -4,7 +4,7 @@
  * `pkg/registry/core/*`: `PrepareForCreate`, `PrepareForUpdate`).
  */
 import { LIMITS } from "../../../base/limits.ts";
-import { refusedObject, resourceOf } from "../../checked-object.ts";
+import { refusedObject, resourceOf } from "../../load/checked-object.ts";
 import { KubeError } from "../../error.ts";
 import { KINDS } from "../../kinds.ts";
 import type { KubeKind, KubeObject } from "../../objects.ts";

@@ -2,7 +2,7 @@
 import { KINDS, isKubeKind } from "../../../kube/kinds.ts";
 import { convertOld } from "../../../kube/load/convert-old.ts";
 import { FieldFaults } from "../../../kube/load/checks/field-check.ts";
-import { stepsOf } from "../../../kube/load/checks/field-path.ts";
+import { stepsOf } from "../../../kube/text/field-path.ts";
 import { checkObject } from "../../../kube/load/checks/kind-checks.ts";
 import { parseClusterFile } from "../../../cluster/file/parse-cluster-file.ts";
 import { type Path, isFields, textAt } from "../../input/fields.ts";

@@ -1,11 +1,11 @@
 /** A JSON value from outside as an object of a kind: checked as manifests are, complete, frozen. */
-import { KubeError, type StatusCause } from "./error.ts";
-import { KINDS } from "./kinds.ts";
-import { FieldFaults, type Fields, isFields } from "./load/checks/field-check.ts";
-import { formatPath } from "./load/checks/field-path.ts";
-import { checkObject } from "./load/checks/kind-checks.ts";
-import { normalize } from "./load/normalize.ts";
-import type { KubeKind, KubeObjects } from "./objects.ts";
+import { KubeError, type StatusCause } from "../error.ts";
+import { KINDS } from "../kinds.ts";
+import { FieldFaults, type Fields, isFields } from "./checks/field-check.ts";
+import { formatPath } from "../text/field-path.ts";
+import { checkObject } from "./checks/kind-checks.ts";
+import { normalize } from "./normalize.ts";
+import type { KubeKind, KubeObjects } from "../objects.ts";
 
 /** `deployments.apps`, as Kubernetes names a resource in its messages. */
 export function resourceOf(kind: KubeKind): string {

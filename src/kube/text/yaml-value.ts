@@ -16,10 +16,10 @@ import {
   isScalar,
   isSeq,
 } from "yaml";
-import { LIMITS } from "../../../base/limits.ts";
-import type { KnowledgeCode } from "../../../knowledge/codes.ts";
-import type { FieldPath } from "../checks/field-path.ts";
-import { stepsOf } from "../checks/field-path.ts";
+import { LIMITS } from "../../base/limits.ts";
+import type { KnowledgeCode } from "../../knowledge/codes.ts";
+import type { FieldPath } from "./field-path.ts";
+import { stepsOf } from "./field-path.ts";
 import { isNestedDeeper } from "./json-pieces.ts";
 import { readPlainYaml } from "./plain-yaml.ts";
 import { type YamlFault, faultOf, findDeepToken, findExcessToken, tokensOf } from "./yaml-syntax.ts";
