@@ -1,4 +1,5 @@
 /** Errors as people and programs are told: what is wrong, what to do, the code, the HTTP status. */
+import { messageOf } from "../base/thrown.ts";
 import { CniError, PluginPanic } from "../cni/error.ts";
 import type { ProblemPlace, SessionProblem } from "../cluster/session/session.ts";
 import { HcnError } from "../hcn/error.ts";
@@ -108,7 +109,7 @@ export function describeError(error: unknown): ErrorDetails {
   if (error instanceof ToldError) return error.details;
   const known = describeKnownError(error);
   if (known !== undefined) return known;
-  const message = error instanceof Error ? error.message : String(error);
+  const message = messageOf(error);
   return { code: INTERNAL_FAULT, message, advice: "This is a fault of mullion. Please report it." };
 }
 

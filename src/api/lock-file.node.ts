@@ -1,6 +1,7 @@
 /** A lock between processes for a moment: a file that one of them can make, with its process id inside. */
 import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
+import { errorCode } from "../base/thrown.ts";
 import { ApiError } from "./error-details.ts";
 
 const OWNER_ONLY = 0o600;
@@ -8,15 +9,11 @@ const POLL_MS = 10;
 const WAIT_MS = 10_000;
 const CONFLICT = 409;
 
-function codeOf(error: unknown): string {
-  return error instanceof Error && "code" in error ? String(error.code) : "";
-}
-
 function isAlive(pid: number): boolean {
   try {
     return process.kill(pid, 0);
   } catch (error) {
-    return codeOf(error) === "EPERM";
+    return errorCode(error) === "EPERM";
   }
 }
 
@@ -56,7 +53,7 @@ export async function lock(path: string): Promise<() => void> {
       writeFileSync(path, String(process.pid), { flag: "wx", mode: OWNER_ONLY });
       return () => rmSync(path, { force: true });
     } catch (error) {
-      if (codeOf(error) !== "EEXIST") throw error;
+      if (errorCode(error) !== "EEXIST") throw error;
     }
     removeDeadLock(path);
     if (Date.now() > end) {

@@ -5,43 +5,37 @@ import { DOCUMENT_VERSION } from "./documents.ts";
 import { REPAIR_KINDS } from "../kube-proxy/mod.ts";
 import { TIME_MAX_MS } from "./requests.ts";
 import { KUBE_KINDS } from "./kube-kinds.ts";
-import { closedObject } from "../base/json-schema.ts";
+import { type JsonSchema, closedObject, described } from "../base/json-schema.ts";
 import { VFP_DOCUMENTS, VFP_PARTS } from "./vfp-schema.ts";
 
-type Schema = Readonly<Record<string, unknown>>;
-
-const TEXT: Schema = { type: "string" };
-const NUMBER: Schema = { type: "number" };
-const INTEGER: Schema = { type: "integer" };
-const KIND: Schema = { enum: KUBE_KINDS.map(({ kind }) => kind) };
+const TEXT: JsonSchema = { type: "string" };
+const NUMBER: JsonSchema = { type: "number" };
+const INTEGER: JsonSchema = { type: "integer" };
+const KIND: JsonSchema = { enum: KUBE_KINDS.map(({ kind }) => kind) };
 /** The codes themselves stand in knowledge-entry.v1alpha1.json. */
-const CODE: Schema = { type: "string", pattern: "^[a-z0-9]+(-[a-z0-9]+)*$" };
+const CODE: JsonSchema = { type: "string", pattern: "^[a-z0-9]+(-[a-z0-9]+)*$" };
 const NAMESPACE_DEFAULT = "For objects that name none; default when absent.";
 
-function ref(name: string): Schema {
+function ref(name: string): JsonSchema {
   return { $ref: `#/$defs/${name}` };
 }
 
-function list(items: Schema, description?: string): Schema {
+function list(items: JsonSchema, description?: string): JsonSchema {
   return { type: "array", items, ...(description === undefined ? {} : { description }) };
-}
-
-function described(schema: Schema, description: string): Schema {
-  return { ...schema, description };
 }
 
 function document(
   kind: string,
   description: string,
-  required: Readonly<Record<string, Schema>>,
-  optional: Readonly<Record<string, Schema>> = {},
-): Schema {
+  required: Readonly<Record<string, JsonSchema>>,
+  optional: Readonly<Record<string, JsonSchema>> = {},
+): JsonSchema {
   const head = { apiVersion: { const: DOCUMENT_VERSION }, kind: { const: kind } };
   return closedObject(description, { ...head, ...required }, optional);
 }
 
 /** Parts that several documents have. */
-const PARTS: Readonly<Record<string, Schema>> = {
+const PARTS: Readonly<Record<string, JsonSchema>> = {
   Reference: closedObject("An object of Kubernetes by name.", {
     kind: KIND,
     namespace: described(TEXT, "Empty for kinds that belong to no namespace."),
@@ -80,7 +74,7 @@ const PARTS: Readonly<Record<string, Schema>> = {
   ),
 };
 
-const LOOKING: Readonly<Record<string, Schema>> = {
+const LOOKING: Readonly<Record<string, JsonSchema>> = {
   Health: document("Health", "GET /health.", {
     status: { enum: ["ready", "ending"] },
     name: described(TEXT, "As --name gives it."),
@@ -160,7 +154,7 @@ const LOOKING: Readonly<Record<string, Schema>> = {
   }),
 };
 
-function results(outcomes: readonly string[]): Schema {
+function results(outcomes: readonly string[]): JsonSchema {
   const optional = { problem: ref("Problem") };
   return list(
     closedObject("One object.", { reference: ref("Reference"), outcome: { enum: outcomes } }, optional),
@@ -173,7 +167,7 @@ const REPORT_LISTS = {
   notes: list(ref("Problem"), "What was passed by or taken in an older form."),
 };
 
-const WORKING: Readonly<Record<string, Schema>> = {
+const WORKING: Readonly<Record<string, JsonSchema>> = {
   ApplyRequest: closedObject(
     "POST /apply.",
     { inputs: { ...list(ref("Input")), minItems: 1 } },
@@ -287,7 +281,12 @@ const WORKING: Readonly<Record<string, Schema>> = {
   }),
 };
 
-function event(type: string, description: string, required: Schema, optional: Schema = {}): Schema {
+function event(
+  type: string,
+  description: string,
+  required: JsonSchema,
+  optional: JsonSchema = {},
+): JsonSchema {
   const head = {
     id: described(INTEGER, "Grows by one from event to event."),
     atMs: described(NUMBER, "Virtual time."),
@@ -295,12 +294,12 @@ function event(type: string, description: string, required: Schema, optional: Sc
   };
   return closedObject(
     description,
-    { ...head, ...(required as Readonly<Record<string, Schema>>) },
-    optional as Readonly<Record<string, Schema>>,
+    { ...head, ...(required as Readonly<Record<string, JsonSchema>>) },
+    optional as Readonly<Record<string, JsonSchema>>,
   );
 }
 
-const EVENTS: Readonly<Record<string, Schema>> = {
+const EVENTS: Readonly<Record<string, JsonSchema>> = {
   ObjectEvent: event("object", "An object of Kubernetes changed.", {
     action: { enum: ["created", "configured", "deleted"] },
     reference: ref("Reference"),
@@ -315,7 +314,7 @@ const EVENTS: Readonly<Record<string, Schema>> = {
 };
 
 /** JSON schema, draft 2020-12: every request and answer under `$defs`. Reports are those of the files beside it. */
-export function apiSchema(): Schema {
+export function apiSchema(): JsonSchema {
   return {
     $schema: "https://json-schema.org/draft/2020-12/schema",
     title: "Mullion control API, v1alpha1",

@@ -1,5 +1,5 @@
 /** The JSON Schema of what the API says about switch ports: parts of api.v1alpha1.json. */
-import { type JsonSchema, closedObject } from "../base/json-schema.ts";
+import { type JsonSchema, closedObject, described } from "../base/json-schema.ts";
 import { DOCUMENT_VERSION } from "./documents.ts";
 
 const TEXT: JsonSchema = { type: "string" };
@@ -14,10 +14,6 @@ function ref(name: string): JsonSchema {
 
 function list(items: JsonSchema, description?: string): JsonSchema {
   return { type: "array", items, ...(description === undefined ? {} : { description }) };
-}
-
-function described(schema: JsonSchema, description: string): JsonSchema {
-  return { ...schema, description };
 }
 
 function each(names: readonly string[], schema: JsonSchema): Readonly<Record<string, JsonSchema>> {

@@ -16,3 +16,8 @@ export function closedObject(
     properties: { ...required, ...optional },
   };
 }
+
+/** The same schema, with what it is for. */
+export function described(schema: JsonSchema, description: string): JsonSchema {
+  return { ...schema, description };
+}

@@ -1,4 +1,5 @@
 /** Errors of the CNI contract (cni.md §1.6). */
+import { messageOf } from "../base/thrown.ts";
 import type { KnowledgeCode } from "../knowledge/codes.ts";
 import type { JsonObject } from "./json.ts";
 
@@ -63,7 +64,7 @@ export class PlainFailure extends Error {
 /** The message of anything that was thrown, with details as the Go library joins them. */
 export function describeError(error: unknown): string {
   if (error instanceof CniError && error.details !== "") return `${error.message}; ${error.details}`;
-  return error instanceof Error ? error.message : String(error);
+  return messageOf(error);
 }
 
 /** The error in the contract's words. Whatever is no `CniError` gets code 999 (cni.md §1.6). */

@@ -6,6 +6,7 @@
  */
 import { mkdirSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { errorCode } from "../base/thrown.ts";
 import { LIMITS } from "../base/limits.ts";
 import { type PathRules, pathRulesOf } from "../base/path-rules.ts";
 import { type StructReader, readStruct } from "./decode.ts";
@@ -33,7 +34,7 @@ function ioFailure(action: string, path: string, error: unknown): CniError {
 }
 
 function isMissing(error: unknown): boolean {
-  return error instanceof Error && "code" in error && error.code === "ENOENT";
+  return errorCode(error) === "ENOENT";
 }
 
 function formatAttachment(attachment: CachedAttachment): string {

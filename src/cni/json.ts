@@ -5,13 +5,10 @@
  * (cni.md §1.3, §9), but the fault is named with its line and column: byte order marks, no-break spaces,
  * comments, typographic quotes, trailing commas and placeholders that nobody replaced.
  */
+import { type JsonObject, type JsonValue, isJsonObject } from "../base/json.ts";
 import { LIMITS } from "../base/limits.ts";
 
-/** A JSON document as it stands on the wire. */
-export type JsonValue = null | boolean | number | string | readonly JsonValue[] | JsonObject;
-export interface JsonObject {
-  readonly [field: string]: JsonValue | undefined;
-}
+export { type JsonObject, type JsonValue, isJsonObject };
 
 /** A text that is no JSON. `line` and `column` count from 1; columns are UTF-16 units. */
 export class JsonError extends Error {
@@ -203,11 +200,6 @@ export function parseJson(text: string): JsonValue {
     `${fault.reason} at line ${position.line}, column ${position.column}${advice}`,
     position,
   );
-}
-
-/** True for a JSON object, false for lists and scalars. */
-export function isJsonObject(value: JsonValue | undefined): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 const HTML_ESCAPES: ReadonlyMap<string, string> = new Map([

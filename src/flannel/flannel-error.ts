@@ -1,4 +1,5 @@
 /** What flanneld cannot do, with the entry of the catalogue that explains it. */
+import { messageOf } from "../base/thrown.ts";
 import type { KnowledgeCode } from "../knowledge/codes.ts";
 
 export class FlannelError extends Error {
@@ -15,11 +16,6 @@ export class FlannelError extends Error {
 export interface Finding {
   readonly code: KnowledgeCode;
   readonly message: string;
-}
-
-/** The message of anything thrown. */
-export function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }
 
 /** A failure as a finding: its own code if it has one, else `code`. */

@@ -3,13 +3,14 @@
  * `subnet.env`, and then the leases of the others. Whoever runs it calls `advance` when it is due and when something
  * was told; a program does so by the machine's clock, an emulated node by the virtual one.
  */
+import { messageOf } from "../base/thrown.ts";
 import { defined } from "../base/assert.ts";
 import type { HcnClient } from "../hcn/client.ts";
 import { formatIp } from "../net/ip.ts";
 import { type Prefix, formatPrefix, prefixContains, prefixOf, prefixesOverlap } from "../net/prefix.ts";
 import type { Backend, Registration } from "./backends/backend.ts";
 import { findExternalInterface } from "./node/external-interface.ts";
-import { type Finding, FlannelError, findingOf, messageOf } from "./flannel-error.ts";
+import { type Finding, FlannelError, findingOf } from "./flannel-error.ts";
 import type { ExternalInterface, FlannelHost } from "./node/flannel-host.ts";
 import type { FlannelLog } from "./flannel-log.ts";
 import type { FlanneldOptions } from "./flanneld-options.ts";

@@ -3,17 +3,14 @@
  * everything below it serves it. Implementations: in process (`hns/`), over HTTP (`http-client.node.ts`).
  * The calls are those of `computenetwork.dll` (hcn.md §1.2, §1.5) with GUIDs in place of handles.
  */
+import type { JsonObject, JsonValue } from "../base/json.ts";
 import type { PortRangeEntry, PortRangeReservation, PortRequest } from "./port-reservation.ts";
 
 import type { ComputeSystems } from "./compute-systems.ts";
 
 export type Guid = string;
 
-/** A JSON document as it stands on the wire. */
-export type JsonValue = null | boolean | number | string | readonly JsonValue[] | JsonObject;
-export interface JsonObject {
-  readonly [field: string]: JsonValue | undefined;
-}
+export type { JsonObject, JsonValue };
 
 /** The kinds of objects, named as in the exports `HcnCreateNetwork`, `HcnCreateEndpoint` … */
 export type HcnObjectKind =

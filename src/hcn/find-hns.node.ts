@@ -8,6 +8,7 @@
 import { existsSync, lstatSync } from "node:fs";
 import { tmpdir, userInfo } from "node:os";
 import { dirname, join } from "node:path";
+import { messageOf } from "../base/thrown.ts";
 import type { HcnClient } from "./client.ts";
 import { DllHcnClient } from "./dll/dll-client.node.ts";
 import { type NativeLibraries, windowsLibraries } from "./dll/native-libraries.ts";
@@ -100,7 +101,7 @@ function tokenOf(variables: Variables): string | undefined {
   try {
     return readTokenFile(path);
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
+    const why = messageOf(error);
     throw badVariable("MULLION_HNS_TOKEN_FILE", path, `a file with the token of the service (${why})`);
   }
 }

@@ -1,11 +1,13 @@
 /** JSON from outside: bounded, copied, frozen. */
 import { LIMITS } from "../base/limits.ts";
-import type { JsonObject, JsonValue } from "./client.ts";
+import { type JsonObject, type JsonValue, isJsonObject } from "../base/json.ts";
 import { HcnError } from "./error.ts";
 
 function invalidJson(detail: string): HcnError {
   return new HcnError("HCN_E_INVALID_JSON", { detail });
 }
+
+export { isJsonObject };
 
 /** What `keepJson` has checked. */
 const KEPT = new WeakSet<object>();
@@ -62,10 +64,6 @@ export function checkJsonObject(value: unknown): JsonObject {
   const checked = checkJsonValue(value);
   if (!isJsonObject(checked)) throw invalidJson("The document has to be a JSON object");
   return checked;
-}
-
-export function isJsonObject(value: JsonValue | undefined): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /**

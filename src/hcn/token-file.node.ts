@@ -1,6 +1,7 @@
 /** The token of a service on loopback TCP: a file that only its owner can read. */
 import { randomBytes } from "node:crypto";
 import { readFileSync, statSync } from "node:fs";
+import { errorCode } from "../base/thrown.ts";
 import { writeOwnerFile } from "../base/owner-only.node.ts";
 
 const OTHERS = 0o077;
@@ -14,7 +15,7 @@ export class TokenFileError extends Error {
 }
 
 function isMissing(error: unknown): boolean {
-  return error instanceof Error && "code" in error && error.code === "ENOENT";
+  return errorCode(error) === "ENOENT";
 }
 
 /** Makes the file with a new token. It is never there with other rights, and an existing one is not touched. */

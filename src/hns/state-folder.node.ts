@@ -7,6 +7,7 @@ import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, readdirSync, rmS
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { DatabaseSync, StatementSync } from "node:sqlite";
+import { messageOf } from "../base/thrown.ts";
 import { restrictToOwner } from "../base/owner-only.node.ts";
 import type { JsonObject } from "../hcn/client.ts";
 import { HcnError } from "../hcn/error.ts";
@@ -65,10 +66,6 @@ interface Waiting {
   readonly changes: readonly StoredChange[];
   readonly resolve: () => void;
   readonly reject: (error: unknown) => void;
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }
 
 function makeFolder(path: string): void {

@@ -1,5 +1,6 @@
 /** How a row of the decision table becomes a test: objects in, load balancers and endpoints of HNS out. */
 import { expect, it } from "vitest";
+import { messageOf } from "../base/thrown.ts";
 import type { EndpointSlice, Service } from "../kube/objects.ts";
 import { sendThrough } from "./row-packets.suite.ts";
 import { KubeProxyNode, type NodeSettings } from "../testing/kube-proxy/kube-proxy-node.ts";
@@ -105,12 +106,9 @@ export function inVersions(
       try {
         await tell(minor);
       } catch (error) {
-        throw new Error(
-          `in Kubernetes 1.${minor}: ${error instanceof Error ? error.message : String(error)}`,
-          {
-            cause: error,
-          },
-        );
+        throw new Error(`in Kubernetes 1.${minor}: ${messageOf(error)}`, {
+          cause: error,
+        });
       }
     }
   });

@@ -8,17 +8,8 @@ import { parseIp } from "../net/ip.ts";
 import { SERVICE_NAME_LABEL } from "../kube/labels.ts";
 import { flannelRange } from "./views/cluster-view.ts";
 import type { DocumentKind, LintDocument } from "./input/document.ts";
-import {
-  type Fields,
-  fieldsAt,
-  isFields,
-  isTrueAt,
-  keyOf,
-  listAt,
-  numberAt,
-  textAt,
-  valueAt,
-} from "./input/fields.ts";
+import { type Fields, isFields } from "../base/json.ts";
+import { fieldsAt, isTrueAt, keyOf, listAt, numberAt, textAt, valueAt } from "./input/fields.ts";
 import { type PodView, podView } from "./views/pods.ts";
 import { objectTypeOf } from "./input/recognize.ts";
 

@@ -12,7 +12,8 @@
 import { isKnowledgeCode } from "../knowledge/codes.ts";
 import { readYaml } from "../kube/text/yaml-value.ts";
 import type { LintDocument, Locate, Place } from "./input/document.ts";
-import { type Fields, fieldsAt, isFields, listAt, textAt, valueAt } from "./input/fields.ts";
+import { type Fields, isFields } from "../base/json.ts";
+import { fieldsAt, listAt, textAt, valueAt } from "./input/fields.ts";
 import { locateInYaml } from "./input/locate.ts";
 import type { SourceText } from "../base/source-text.ts";
 

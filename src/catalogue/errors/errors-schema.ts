@@ -1,41 +1,26 @@
 /** JSON schemas of what `mullion explain -o json` prints about errors and logs. */
+import { type JsonSchema, closedObject } from "../../base/json-schema.ts";
 import { KNOWLEDGE_CODES } from "../../knowledge/codes.ts";
 import { entrySchema } from "../schema.ts";
 import { ERROR_ORIGINS, STANDINGS } from "./known-error.ts";
 
-type Schema = Readonly<Record<string, unknown>>;
-
 const DRAFT = "http://json-schema.org/draft-07/schema#";
-const TEXT: Schema = { type: "string", minLength: 1 };
-const TEXTS: Schema = { type: "array", items: TEXT };
-const HRESULT: Schema = { type: "string", pattern: "^0x[0-9a-f]{8}$" };
-const COUNT: Schema = { type: "integer", minimum: 1 };
+const TEXT: JsonSchema = { type: "string", minLength: 1 };
+const TEXTS: JsonSchema = { type: "array", items: TEXT };
+const HRESULT: JsonSchema = { type: "string", pattern: "^0x[0-9a-f]{8}$" };
+const COUNT: JsonSchema = { type: "integer", minimum: 1 };
 
-function closed(
-  description: string,
-  required: Readonly<Record<string, Schema>>,
-  optional: Readonly<Record<string, Schema>> = {},
-): Schema {
-  return {
-    type: "object",
-    description,
-    additionalProperties: false,
-    required: Object.keys(required),
-    properties: { ...required, ...optional },
-  };
-}
-
-const SOURCES: Schema = {
+const SOURCES: JsonSchema = {
   type: "array",
   minItems: 1,
-  items: closed(
+  items: closedObject(
     "A public page or thread, or a section of the reference.",
     { text: TEXT },
     { url: { type: "string", pattern: "^https://" } },
   ),
 };
 
-const ERROR = closed(
+const ERROR = closedObject(
   "An error that Windows or a program of a Windows node prints.",
   {
     id: { type: "string", pattern: "^[a-z0-9-]+$", description: "Stable." },
@@ -60,7 +45,7 @@ const ERROR = closed(
   },
 );
 
-const NUMBER = closed(
+const NUMBER = closedObject(
   "A number taken apart.",
   {
     hresult: HRESULT,
@@ -78,15 +63,15 @@ function document(
   title: string,
   kind: string,
   description: string,
-  fields: Readonly<Record<string, Schema>>,
-  optional: Readonly<Record<string, Schema>> = {},
-): Schema {
+  fields: Readonly<Record<string, JsonSchema>>,
+  optional: Readonly<Record<string, JsonSchema>> = {},
+): JsonSchema {
   const head = { apiVersion: { const: "mullion/v1alpha1" }, kind: { const: kind } };
-  return { $schema: DRAFT, title, ...closed(description, { ...head, ...fields }, optional) };
+  return { $schema: DRAFT, title, ...closedObject(description, { ...head, ...fields }, optional) };
 }
 
 /** Of `mullion explain NUMBER|NAME|TEXT -o json`. */
-export function errorsSchema(): Schema {
+export function errorsSchema(): JsonSchema {
   return document(
     "Mullion error explanation",
     "ErrorExplanation",
@@ -97,7 +82,7 @@ export function errorsSchema(): Schema {
 }
 
 /** Of `mullion explain --list -o json`. */
-export function explanationListSchema(): Schema {
+export function explanationListSchema(): JsonSchema {
   const { $schema: _, title: __, ...entry } = entrySchema();
   return document(
     "Mullion explanation list",
@@ -108,7 +93,7 @@ export function explanationListSchema(): Schema {
 }
 
 /** Of `mullion explain --log FILE -o json`. */
-export function logFindingsSchema(): Schema {
+export function logFindingsSchema(): JsonSchema {
   const places = {
     count: { ...COUNT, description: "Records in which it occurs." },
     firstLine: COUNT,
@@ -125,11 +110,14 @@ export function logFindingsSchema(): Schema {
       lines: { type: "integer", minimum: 0 },
       findings: {
         type: "array",
-        items: closed("An error, and where the log has it.", { ...places, error: ERROR }),
+        items: closedObject("An error, and where the log has it.", { ...places, error: ERROR }),
       },
       unknown: {
         type: "array",
-        items: closed("A code of HNS or HCS that the table does not have.", { ...places, number: NUMBER }),
+        items: closedObject("A code of HNS or HCS that the table does not have.", {
+          ...places,
+          number: NUMBER,
+        }),
       },
     },
   );

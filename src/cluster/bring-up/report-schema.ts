@@ -1,45 +1,30 @@
 /** The JSON Schema of `mullion bring-up -o json`, published as schemas/bring-up.v1alpha1.json. */
+import { type JsonSchema, closedObject, described } from "../../base/json-schema.ts";
 import { KNOWLEDGE_CODES } from "../../knowledge/codes.ts";
 import { RUNTIMES, SCRIPT_SETS } from "./options.ts";
 import { CHANGE_KINDS, STEP_OUTCOMES } from "./report.ts";
-
-type Schema = Readonly<Record<string, unknown>>;
 
 const TEXT = { type: "string" } as const;
 const NUMBER = { type: "number" } as const;
 const INTEGER = { type: "integer" } as const;
 
-function closed(description: string, properties: Readonly<Record<string, Schema>>): Schema {
-  return {
-    type: "object",
-    description,
-    additionalProperties: false,
-    required: Object.keys(properties),
-    properties,
-  };
-}
-
-function described(schema: Schema, description: string): Schema {
-  return { ...schema, description };
-}
-
-function list(items: Schema, description: string): Schema {
+function list(items: JsonSchema, description: string): JsonSchema {
   return { type: "array", items, description };
 }
 
-const CHANGE = closed("Something that is otherwise than before the step.", {
+const CHANGE = closedObject("Something that is otherwise than before the step.", {
   kind: { enum: CHANGE_KINDS },
   name: described(TEXT, "The path, the name in HNS, the route, the annotation …"),
   change: { enum: ["created", "changed", "deleted"] },
   detail: described(TEXT, "What it is now; of what is gone, what it was. May be empty."),
 });
 
-const FINDING = closed("What is wrong.", {
+const FINDING = closedObject("What is wrong.", {
   code: described({ enum: KNOWLEDGE_CODES }, "mullion explain CODE says more."),
   message: TEXT,
 });
 
-const STEP = closed("One step of a script.", {
+const STEP = closedObject("One step of a script.", {
   run: described(INTEGER, "Which run of the script, from 1."),
   number: described(INTEGER, "From 1, over all runs."),
   script: described(TEXT, "The file that holds the step; `by hand` for what a person does."),
@@ -59,19 +44,19 @@ const STEP = closed("One step of a script.", {
   findings: list(FINDING, "In the order in which they were met."),
 });
 
-const PROCESS = closed("A program that was started.", {
+const PROCESS = closedObject("A program that was started.", {
   name: { enum: ["kubelet", "flanneld", "kube-proxy"] },
   commandLine: TEXT,
   state: { enum: ["running", "ended"] },
   log: list(TEXT, "Its last lines."),
 });
 
-const FILE = closed("A file on the node's disk.", { path: TEXT, text: TEXT });
+const FILE = closedObject("A file on the node's disk.", { path: TEXT, text: TEXT });
 
-export const BRING_UP_SCHEMA: Schema = {
+export const BRING_UP_SCHEMA: JsonSchema = {
   $schema: "https://json-schema.org/draft/2020-12/schema",
   title: "What mullion bring-up -o json prints",
-  ...closed("A bring-up of one Windows node.", {
+  ...closedObject("A bring-up of one Windows node.", {
     apiVersion: { const: "mullion/v1alpha1" },
     kind: { const: "BringUp" },
     node: TEXT,

@@ -1,32 +1,12 @@
 /** The JSON Schema of `mullion trace -o json`, published as schemas/trace.v1alpha1.json. */
 import { KNOWLEDGE_CODES } from "../../knowledge/codes.ts";
+import { closedObject, described } from "../../base/json-schema.ts";
 
 const TEXT = { type: "string" } as const;
 const NUMBER = { type: "number" } as const;
 const INTEGER = { type: "integer" } as const;
 
-function closed(
-  description: string,
-  required: Readonly<Record<string, unknown>>,
-  optional: Readonly<Record<string, unknown>> = {},
-): Readonly<Record<string, unknown>> {
-  return {
-    type: "object",
-    description,
-    additionalProperties: false,
-    required: Object.keys(required),
-    properties: { ...required, ...optional },
-  };
-}
-
-function described(
-  schema: Readonly<Record<string, unknown>>,
-  description: string,
-): Readonly<Record<string, unknown>> {
-  return { ...schema, description };
-}
-
-const PARTY = closed(
+const PARTY = closedObject(
   "Somebody a packet comes from or goes to.",
   {
     reference: described(TEXT, "As the command line takes it: pod/default/web, node/win-1, an address."),
@@ -35,7 +15,7 @@ const PARTY = closed(
   { node: described(TEXT, "The node it runs on; absent outside the cluster.") },
 );
 
-const PROVENANCE = closed(
+const PROVENANCE = closedObject(
   "The object that put the rule there.",
   {
     object: described(TEXT, "Kind: HostComputeEndpoint, HostComputeNetwork, Service, Pod, default …"),
@@ -43,7 +23,7 @@ const PROVENANCE = closed(
     name: TEXT,
   },
   {
-    policy: closed(
+    policy: closedObject(
       "The policy of that object, by position or by name.",
       { type: TEXT },
       {
@@ -54,7 +34,7 @@ const PROVENANCE = closed(
   },
 );
 
-const RULE = closed("A VFP rule.", {
+const RULE = closedObject("A VFP rule.", {
   id: TEXT,
   name: described(TEXT, "The friendly name that vfpctrl prints."),
   priority: described(INTEGER, "The lowest matching number wins."),
@@ -78,13 +58,13 @@ const RULE = closed("A VFP rule.", {
   provenance: PROVENANCE,
 });
 
-const CHANGE = closed(
+const CHANGE = closedObject(
   "A header field that the step changed. Without before it was added, without after it is gone.",
   { field: described(TEXT, "As packet tools name it: ip.src, tcp.dstport; inner.… behind a tunnel.") },
   { before: TEXT, after: TEXT },
 );
 
-const STEP = closed(
+const STEP = closedObject(
   "One thing that happened to the packet.",
   {
     number: described(INTEGER, "From 1, counted over the leg."),
@@ -105,7 +85,7 @@ const STEP = closed(
     group: TEXT,
     rule: RULE,
     outcome: described({ enum: ["rule", "flow", "miss"] }, "How the layer decided."),
-    transposition: closed(
+    transposition: closedObject(
       "Of a unified flow that was made: what it does to the packets that follow, as VFP's ETW events say it.",
       {
         tni: TEXT,
@@ -125,7 +105,7 @@ const STEP = closed(
   },
 );
 
-const LEG = closed("One direction.", {
+const LEG = closedObject("One direction.", {
   steps: { type: "array", items: STEP },
   end: described({ enum: ["delivered", "dropped", "lost"] }, "How this direction ended."),
 });
@@ -133,7 +113,7 @@ const LEG = closed("One direction.", {
 export const TRACE_SCHEMA: Readonly<Record<string, unknown>> = {
   $schema: "https://json-schema.org/draft/2020-12/schema",
   title: "Mullion trace",
-  ...closed(
+  ...closedObject(
     "What one packet and its answer met on their way.",
     {
       apiVersion: { const: "mullion/v1alpha1" },

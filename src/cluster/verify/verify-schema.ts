@@ -1,17 +1,11 @@
 /** The JSON Schema of `mullion verify -o json`, published as schemas/verify.v1alpha1.json. */
 import { KNOWLEDGE_CODES } from "../../knowledge/codes.ts";
 import { FLOWS } from "../../knowledge/expectations.ts";
-import { closedObject } from "../../base/json-schema.ts";
-
-type Schema = Readonly<Record<string, unknown>>;
+import { type JsonSchema, closedObject, described } from "../../base/json-schema.ts";
 
 const TEXT = { type: "string" } as const;
 const INTEGER = { type: "integer" } as const;
 const CODE = { enum: [...KNOWLEDGE_CODES] } as const;
-
-function described(schema: Schema, description: string): Schema {
-  return { ...schema, description };
-}
 
 const CELL = closedObject(
   "One question, what was expected of it and how it came out.",
@@ -69,7 +63,7 @@ const COUNTS = closedObject("Numbers of cells.", {
   findings: INTEGER,
 });
 
-export const VERIFY_SCHEMA: Schema = {
+export const VERIFY_SCHEMA: JsonSchema = {
   $schema: "https://json-schema.org/draft/2020-12/schema",
   title: "Mullion verification",
   ...closedObject(

@@ -1,5 +1,6 @@
 /** What the CNI executables have in common: the real environment, the real streams, the exit status. */
 import { readSync, writeSync } from "node:fs";
+import { errorCode } from "../../base/thrown.ts";
 import { LIMITS } from "../../base/limits.ts";
 import { CNI_CODES, CniError, formatCniError } from "../../cni/error.ts";
 import { formatJson } from "../../cni/json.ts";
@@ -54,10 +55,6 @@ async function readStream(): Promise<string> {
   const chunks: Buffer[] = [];
   for await (const chunk of process.stdin) chunks.push(chunk as Buffer);
   return Buffer.concat(chunks).toString("utf8");
-}
-
-function errorCode(error: unknown): string {
-  return error instanceof Error && "code" in error ? String(error.code) : "";
 }
 
 async function readStdin(): Promise<string> {

@@ -1,10 +1,11 @@
 /** Opens the place where leases are kept: Kubernetes or etcd. */
+import { messageOf } from "../../base/thrown.ts";
 import type { Clock } from "../../base/clock.ts";
 import type { Prng } from "../../base/prng.ts";
 import type { EtcdClient } from "../../flannel/etcd/etcd-client.ts";
 import { EtcdLeaseStore } from "../../flannel/etcd/etcd-lease-store.ts";
 import { SubnetRegistry } from "../../flannel/etcd/subnet-registry.ts";
-import { FlannelError, messageOf } from "../../flannel/flannel-error.ts";
+import { FlannelError } from "../../flannel/flannel-error.ts";
 import type { FlannelLog } from "../../flannel/flannel-log.ts";
 import { configurationFor } from "../../flannel/flanneld.ts";
 import { annotationsOf } from "../../flannel/kube/annotations.ts";

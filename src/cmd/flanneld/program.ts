@@ -1,6 +1,7 @@
 /** The program `flanneld`: words and files to a running daemon, and its end to an exit code. */
+import { messageOf } from "../../base/thrown.ts";
 import type { HcnClient } from "../../hcn/client.ts";
-import { findingOf, messageOf } from "../../flannel/flannel-error.ts";
+import { findingOf } from "../../flannel/flannel-error.ts";
 import type { FlannelHost } from "../../flannel/node/flannel-host.ts";
 import type { FlannelLog } from "../../flannel/flannel-log.ts";
 import { Flanneld, type FlanneldState } from "../../flannel/flanneld.ts";

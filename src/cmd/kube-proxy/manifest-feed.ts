@@ -1,5 +1,6 @@
 /** Kubernetes objects from files in place of an API server: Services and EndpointSlices, or pods that they follow from. */
 import { createHash } from "node:crypto";
+import { messageOf } from "../../base/thrown.ts";
 import { Prng } from "../../base/prng.ts";
 import { type FileProblem, formatProblem } from "../../knowledge/file-problem.ts";
 import type { LoadedObject } from "../../kube/load/manifests.ts";
@@ -95,7 +96,7 @@ class ManifestFeed implements ObjectFeed {
       .then(() => this.read())
       .catch((error: unknown) => {
         log.error("Manifests cannot be read; what was there before stays", {
-          err: error instanceof Error ? error.message : String(error),
+          err: messageOf(error),
         });
       });
   }

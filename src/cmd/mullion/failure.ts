@@ -1,4 +1,5 @@
 /** Faults that end a verb, as the user sees them: what is wrong, what to do, a code. Never a stack trace. */
+import { errorCode, messageOf } from "../../base/thrown.ts";
 import type { ErrorDetails } from "../../api/documents.ts";
 import { describeKnownError } from "../../api/error-details.ts";
 import type { SessionProblem } from "../../cluster/session/session.ts";
@@ -79,7 +80,7 @@ export function reportFailure(error: unknown, terminal: Terminal, isDebug: boole
     terminal.stderr(formatExplanation(details));
     return error instanceof Failure ? error.exitCode : 2;
   }
-  const message = error instanceof Error ? error.message : String(error);
+  const message = messageOf(error);
   terminal.stderr(`mullion: internal fault: ${message}\n`);
   terminal.stderr("    This is a fault of mullion, not of your input. Please report it with the command,\n");
   terminal.stderr("    the cluster file and what MULLION_DEBUG=1 adds to this message.\n");
@@ -102,6 +103,6 @@ const SYSTEM_REASONS: Readonly<Record<string, string>> = {
 
 /** An error of the file system in words. */
 export function describeSystemError(error: unknown): string {
-  const code = error instanceof Error && "code" in error ? String(error.code) : "";
-  return SYSTEM_REASONS[code] ?? (error instanceof Error ? error.message : String(error));
+  const code = errorCode(error);
+  return SYSTEM_REASONS[code] ?? messageOf(error);
 }

@@ -1,4 +1,5 @@
 /** The cluster that `-f` names. */
+import { errorCode } from "../../base/thrown.ts";
 import type { ClusterFile } from "../../cluster/file/cluster-file.ts";
 import { parseClusterFile } from "../../cluster/file/parse-cluster-file.ts";
 import { formatProblem } from "../../knowledge/file-problem.ts";
@@ -17,7 +18,7 @@ export async function readCluster(path: string, terminal: Terminal): Promise<Clu
   try {
     text = await terminal.readFile(path);
   } catch (error) {
-    const isTooLarge = error instanceof Error && "code" in error && error.code === "EFBIG";
+    const isTooLarge = errorCode(error) === "EFBIG";
     throw new Failure(
       isTooLarge ? "cluster-file-too-large" : "cluster-file-unreadable",
       `cannot read the cluster file ${JSON.stringify(path)}: ${describeSystemError(error)}`,

@@ -1,5 +1,6 @@
 /** The files that `-f` names, as texts: files, folders, standard input, several of them. */
 import { extname } from "node:path";
+import { errorCode } from "../../base/thrown.ts";
 import { LIMITS } from "../../base/limits.ts";
 import type { InputText } from "../../cluster/session/session.ts";
 import { Failure, describeSystemError } from "./failure.ts";
@@ -10,7 +11,7 @@ const ENDINGS: readonly string[] = [".yaml", ".yml", ".json"];
 const MEGABYTE = 1_048_576;
 
 function unreadable(path: string, error: unknown): Failure {
-  const isTooLarge = error instanceof Error && "code" in error && error.code === "EFBIG";
+  const isTooLarge = errorCode(error) === "EFBIG";
   if (isTooLarge) {
     return new Failure(
       "cluster-file-too-large",

@@ -1,7 +1,8 @@
 /** The routes of a back end host-gw: which there should be, which are missing, which nobody wants. */
 import { type Ip, formatIp } from "../../net/ip.ts";
 import { type Prefix, equalPrefixes, formatPrefix } from "../../net/prefix.ts";
-import { type Finding, messageOf } from "../flannel-error.ts";
+import type { Finding } from "../flannel-error.ts";
+import { messageOf } from "../../base/thrown.ts";
 import type { FlannelLog } from "../flannel-log.ts";
 
 export interface GatewayRoute {

@@ -2,7 +2,8 @@
 import { isJsonObject, parseJson } from "../../cni/json.ts";
 import { type Mac, formatMac, parseMac } from "../../net/mac.ts";
 import { ConfigFields } from "../config-fields.ts";
-import { FlannelError, messageOf } from "../flannel-error.ts";
+import { FlannelError } from "../flannel-error.ts";
+import { messageOf } from "../../base/thrown.ts";
 
 export interface VxlanData {
   readonly vni: number;

@@ -1,4 +1,5 @@
 /** Leases in etcd: flanneld chooses the node's subnet itself, and renews it (control-planes.md §1.5). */
+import { messageOf } from "../../base/thrown.ts";
 import type { Clock, Timer } from "../../base/clock.ts";
 import type { Prng } from "../../base/prng.ts";
 import type { Compat } from "../../cni/parameters.ts";
@@ -6,7 +7,7 @@ import type { Ip } from "../../net/ip.ts";
 import { formatIp } from "../../net/ip.ts";
 import type { Mac } from "../../net/mac.ts";
 import { type Prefix, formatPrefix, prefixesOverlap } from "../../net/prefix.ts";
-import { FlannelError, messageOf } from "../flannel-error.ts";
+import { FlannelError } from "../flannel-error.ts";
 import type { FlannelLog } from "../flannel-log.ts";
 import type { Acquisition, LeaseListener, LeaseStore, Patience } from "../leases/lease-store.ts";
 import {

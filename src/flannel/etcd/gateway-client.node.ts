@@ -6,9 +6,10 @@
 import { readFileSync } from "node:fs";
 import { type ClientRequest, type IncomingMessage, request as httpRequest } from "node:http";
 import { request as httpsRequest } from "node:https";
+import { messageOf } from "../../base/thrown.ts";
 import { LIMITS } from "../../base/limits.ts";
 import { type JsonObject, type JsonValue, isJsonObject, parseJson } from "../../cni/json.ts";
-import { FlannelError, messageOf } from "../flannel-error.ts";
+import { FlannelError } from "../flannel-error.ts";
 import type { EtcdClient, EtcdEvent, EtcdGrant, EtcdRange, EtcdValue, EtcdWatcher } from "./etcd-client.ts";
 
 export interface EtcdPlace {

@@ -1,4 +1,5 @@
 /** Leases as annotations of Nodes: the node's range comes from its Node object (control-planes.md §1.4). */
+import { messageOf } from "../../base/thrown.ts";
 import type { Clock } from "../../base/clock.ts";
 import type { Compat } from "../../cni/parameters.ts";
 import { isJsonObject, parseJson } from "../../cni/json.ts";
@@ -6,7 +7,7 @@ import type { Node } from "../../kube/objects.ts";
 import type { KubeSource } from "../../kube/source.ts";
 import { type Ip, parseIp } from "../../net/ip.ts";
 import { type Mac, parseMac } from "../../net/mac.ts";
-import { type Finding, FlannelError, messageOf } from "../flannel-error.ts";
+import { type Finding, FlannelError } from "../flannel-error.ts";
 import type { FlannelLog } from "../flannel-log.ts";
 import type { Acquisition, LeaseListener, LeaseStore, Patience } from "../leases/lease-store.ts";
 import { type Lease, type LeaseAttributes, formatSubnets, hasSameSubnets } from "../leases/lease.ts";

@@ -1,4 +1,5 @@
 /** The back end host-gw on Linux: a route for each other node, which has to be on the link (control-planes.md §1.9). */
+import { messageOf } from "../../base/thrown.ts";
 import { type IpFamily, type Ipv6, formatIp } from "../../net/ip.ts";
 import { equalPrefixes, formatPrefix, prefixCovers, prefixFamily } from "../../net/prefix.ts";
 import {
@@ -8,7 +9,7 @@ import {
   type Registration,
   refuseTranslation,
 } from "../backends/backend.ts";
-import { type Finding, messageOf } from "../flannel-error.ts";
+import type { Finding } from "../flannel-error.ts";
 import type { LinuxHost, LinuxRoute } from "../node/flannel-host.ts";
 import type { Lease, LeaseEvent } from "../leases/lease.ts";
 import { KeptRoutes } from "../backends/kept-routes.ts";

@@ -1,4 +1,5 @@
 /** A Linux machine through `ip`, `bridge`, and `iptables` or `nft` (control-planes.md §3.2, §3.3, §3.5). */
+import { messageOf } from "../../base/thrown.ts";
 import { type Ip, type IpFamily, familyOf, formatIp, parseIp } from "../../net/ip.ts";
 import { type Mac, parseMac } from "../../net/mac.ts";
 import {
@@ -11,7 +12,6 @@ import {
   prefixFamily,
 } from "../../net/prefix.ts";
 import type { CommandRunner } from "../node/commands.ts";
-import { messageOf } from "../flannel-error.ts";
 import type {
   HostInterface,
   LinuxHost,

@@ -1,4 +1,5 @@
 /** The back end vxlan on Linux: a device for each family, and three entries for each other node (control-planes.md §3). */
+import { messageOf } from "../../base/thrown.ts";
 import { type Ip, type IpFamily, type Ipv6, bitsOf, formatIp } from "../../net/ip.ts";
 import type { Mac } from "../../net/mac.ts";
 import {
@@ -10,7 +11,7 @@ import {
   prefixOf,
 } from "../../net/prefix.ts";
 import { type Backend, type BackendParts, LeaseRequest, type Registration } from "../backends/backend.ts";
-import { type Finding, FlannelError, findingOf, messageOf } from "../flannel-error.ts";
+import { type Finding, FlannelError, findingOf } from "../flannel-error.ts";
 import type { LinuxHost, VxlanDevice, VxlanSettings } from "../node/flannel-host.ts";
 import type { Lease, LeaseAttributes, LeaseEvent } from "../leases/lease.ts";
 import { leaseKey } from "../leases/peers.ts";

@@ -1,6 +1,7 @@
 /** What flanneld puts on a Linux node beside the ways to others: masquerading, forwarding, a route for what no pod has. */
 import type { Prefix } from "../../net/prefix.ts";
-import { type Finding, messageOf } from "../flannel-error.ts";
+import type { Finding } from "../flannel-error.ts";
+import { messageOf } from "../../base/thrown.ts";
 import type { FlannelHost, RuleProgram } from "./flannel-host.ts";
 import type { FlannelLog } from "../flannel-log.ts";
 import type { FlanneldOptions } from "../flanneld-options.ts";

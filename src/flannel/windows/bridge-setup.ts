@@ -1,4 +1,5 @@
 /** Makes the L2Bridge network of host-gw and the host's leg in it, and waits until they are ready (control-planes.md §1.9). */
+import { messageOf } from "../../base/thrown.ts";
 import type { Compat } from "../../cni/parameters.ts";
 import type { HcnClient } from "../../hcn/client.ts";
 import { HcnError, isNotFoundError } from "../../hcn/error.ts";
@@ -16,7 +17,7 @@ import {
 } from "../../hcn/v1-operations.ts";
 import { addToIp, formatIp, parseIpv4 } from "../../net/ip.ts";
 import { type Prefix, formatPrefix } from "../../net/prefix.ts";
-import { type Finding, FlannelError, messageOf } from "../flannel-error.ts";
+import { type Finding, FlannelError } from "../flannel-error.ts";
 import { type HostInterface, type WindowsHost, interfaceWith } from "../node/flannel-host.ts";
 import type { FlannelLog } from "../flannel-log.ts";
 import { Poll, type Progress, done, failed } from "../progress.ts";

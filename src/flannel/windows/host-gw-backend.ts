@@ -1,4 +1,5 @@
 /** The back end host-gw on Windows: an L2Bridge network, and a route of the host for each other node (control-planes.md §1.9). */
+import { messageOf } from "../../base/thrown.ts";
 import type { HcnClient } from "../../hcn/client.ts";
 import { formatIp } from "../../net/ip.ts";
 import { type Prefix, equalPrefixes, formatPrefix, prefixContains, prefixCovers } from "../../net/prefix.ts";
@@ -9,7 +10,7 @@ import {
   type Registration,
   refuseTranslation,
 } from "../backends/backend.ts";
-import { type Finding, messageOf } from "../flannel-error.ts";
+import type { Finding } from "../flannel-error.ts";
 import type { WindowsHost, WindowsRoute } from "../node/flannel-host.ts";
 import type { Lease, LeaseAttributes, LeaseEvent } from "../leases/lease.ts";
 import { KeptRoutes } from "../backends/kept-routes.ts";

@@ -1,11 +1,12 @@
 /** Makes the HNS network of the back end vxlan, or finds it, and waits until it is ready (control-planes.md §1.8). */
+import { messageOf } from "../../base/thrown.ts";
 import type { Compat } from "../../cni/parameters.ts";
 import type { HcnClient } from "../../hcn/client.ts";
 import { HcnError, isNotFoundError } from "../../hcn/error.ts";
 import type { HostComputeNetwork } from "../../hcn/network.ts";
 import { createNetwork, deleteNetwork, getNetworkById, getNetworkByName } from "../../hcn/operations.ts";
 import { parseIpv4 } from "../../net/ip.ts";
-import { type Finding, messageOf } from "../flannel-error.ts";
+import type { Finding } from "../flannel-error.ts";
 import { type WindowsHost, interfaceWith } from "../node/flannel-host.ts";
 import type { FlannelLog } from "../flannel-log.ts";
 import type { FlanneldBehaviour } from "../release.ts";

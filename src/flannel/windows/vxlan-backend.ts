@@ -1,4 +1,5 @@
 /** The back end vxlan on Windows: an Overlay network of HNS, and a policy for each other node (control-planes.md §1.8). */
+import { messageOf } from "../../base/thrown.ts";
 import { defined } from "../../base/assert.ts";
 import type { HcnClient } from "../../hcn/client.ts";
 import { isNotFoundError } from "../../hcn/error.ts";
@@ -9,9 +10,8 @@ import { getHnsVersion } from "../../hcn/v1-operations.ts";
 import { formatIp } from "../../net/ip.ts";
 import { type Mac, parseMac } from "../../net/mac.ts";
 import { formatPrefix } from "../../net/prefix.ts";
-import type { Backend, BackendParts, Registration } from "../backends/backend.ts";
-import { LeaseRequest } from "../backends/backend.ts";
-import { type Finding, FlannelError, findingOf, messageOf } from "../flannel-error.ts";
+import { type Backend, type BackendParts, type Registration, LeaseRequest } from "../backends/backend.ts";
+import { type Finding, FlannelError, findingOf } from "../flannel-error.ts";
 import type { WindowsHost } from "../node/flannel-host.ts";
 import type { Lease, LeaseAttributes, LeaseEvent } from "../leases/lease.ts";
 import { Backoff, type Progress, Recurring, done, failed } from "../progress.ts";

@@ -7,6 +7,7 @@
  */
 import { createRequire } from "node:module";
 import type * as Koffi from "koffi";
+import { messageOf } from "../../base/thrown.ts";
 import { HcnError } from "../error.ts";
 import type { NativeLibraries } from "./native-libraries.ts";
 
@@ -22,7 +23,7 @@ const ADDRESS_BYTES = 8;
 
 /** Where and why, in a line. */
 function unloadable(what: string, cause: unknown): HcnError {
-  const why = cause instanceof Error ? cause.message : String(cause);
+  const why = messageOf(cause);
   return new HcnError("RPC_S_SERVER_UNAVAILABLE", {
     detail: `${what}: ${why.split("\n", 1)[0] ?? ""}`,
     explanation: "hns-unreachable",

@@ -1,15 +1,14 @@
 /** The JSON schema of our own dumps (schemas/hns-dump.v1alpha1.json). */
+import type { JsonSchema } from "../../base/json-schema.ts";
 import { DUMP_KINDS, DUMP_VERSION } from "../../hcn/dumps.ts";
 
-type Schema = Readonly<Record<string, unknown>>;
-
-const GUID: Schema = {
+const GUID: JsonSchema = {
   type: "string",
   pattern: "^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$",
 };
-const VERSION_PART: Schema = { type: "integer", minimum: 0 };
+const VERSION_PART: JsonSchema = { type: "integer", minimum: 0 };
 
-const OBJECT: Schema = {
+const OBJECT: JsonSchema = {
   type: "object",
   description: "One object, in the form in which the durable store keeps it.",
   required: ["kind", "id", "document"],
@@ -31,7 +30,7 @@ const OBJECT: Schema = {
 };
 
 /** JSON schema, draft 7. Fields that it does not name are kept for later versions and ignored. */
-export function dumpSchema(): Schema {
+export function dumpSchema(): JsonSchema {
   return {
     $schema: "http://json-schema.org/draft-07/schema#",
     title: "Mullion dump of HNS",

@@ -2,6 +2,7 @@
  * Values of records as JSON and back without loss, whatever the record holds: what JSON has no word for gets an object
  * of one field with a `$` in front. Records are frozen plain data, so there is nothing else in them.
  */
+import { type Fields, isFields } from "../../base/json.ts";
 import { assert } from "../../base/assert.ts";
 import type { JsonValue } from "../../hcn/client.ts";
 
@@ -13,12 +14,6 @@ const NONE = "$none";
 const PLAIN = "$object";
 
 const ABSENT: JsonValue = Object.freeze({ [NONE]: true });
-
-type Fields = Readonly<Record<string, unknown>>;
-
-function isFields(value: unknown): value is Fields {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
 
 function looksTagged(keys: readonly string[]): boolean {
   return keys.length === 1 && (keys[0] ?? "").startsWith("$");

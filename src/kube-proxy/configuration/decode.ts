@@ -2,6 +2,7 @@
  * The configuration file: YAML or JSON to a configuration. Upstream decodes strictly first; where only fields that it
  * does not know stand in the way, it says so in its log and goes on without them.
  */
+import { isFields } from "../../base/json.ts";
 import { nearestNames } from "../../base/nearest-name.ts";
 import type { FileProblem } from "../../knowledge/file-problem.ts";
 import { type FieldPath, below, formatPath } from "../../kube/text/field-path.ts";
@@ -50,10 +51,6 @@ const WANTED: Readonly<Record<FieldType, string>> = {
 
 const INT32_MAX = 2 ** 31 - 1;
 
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
 /** The value as the configuration holds it; undefined when it is of another type. */
 function convert(value: unknown, type: FieldType): unknown {
   switch (type) {
@@ -72,7 +69,7 @@ function convert(value: unknown, type: FieldType): unknown {
     case "texts":
       return Array.isArray(value) && value.every((item) => typeof item === "string") ? value : undefined;
     case "truths":
-      return isObject(value) && Object.values(value).every((item) => typeof item === "boolean")
+      return isFields(value) && Object.values(value).every((item) => typeof item === "boolean")
         ? value
         : undefined;
     case "quantity":
@@ -130,7 +127,7 @@ class Reader {
       const definition = DEFINITIONS.get(key);
       if (definition !== undefined) this.readField(field, definition, path);
       else if (!SECTIONS.has(key)) this.unknown.push(unknownField(name, section, path));
-      else if (isObject(field)) this.readSection(field, key, path);
+      else if (isFields(field)) this.readSection(field, key, path);
       else if (field !== null)
         this.fault(path, "has to be a section with fields of its own", "Write its fields below it.");
     }
@@ -228,7 +225,7 @@ export function decodeConfiguration(file: string, source: string): Decoded {
     message: text.trim() === "" ? "the file is empty: Object 'Kind' is missing" : "the file holds no object",
     advice: `${EXAMPLE}. "kube-proxy --write-config-to FILE" writes one with every field.`,
   };
-  if (!isObject(value)) return invalid(file, text, [empty]);
+  if (!isFields(value)) return invalid(file, text, [empty]);
   const wrongKind = checkKind(value);
   if (wrongKind !== undefined) return invalid(file, text, [wrongKind]);
   const reader = new Reader();

@@ -1,4 +1,5 @@
 /** What a running kube-proxy is seen by: metrics, health, events, servers (kube-proxy.md §5, §6). */
+import { messageOf } from "../../base/thrown.ts";
 import type { Behaviour } from "../behaviour.ts";
 import { effectiveGates, gatesOf } from "../configuration/feature-gates.ts";
 import { flagsOf } from "../configuration/flags.ts";
@@ -88,7 +89,7 @@ function makeServiceHealth(
 ): ServiceHealthServers {
   const failed = ({ namespace, name, port }: CheckedService, error: unknown): void => {
     const service = `${namespace}/${name}`;
-    const why = error instanceof Error ? error.message : String(error);
+    const why = messageOf(error);
     const message = `node ${hostname} failed to start healthcheck "${service}" on port ${port}: ${why}`;
     log.error("Failed to start healthcheck", {
       service,

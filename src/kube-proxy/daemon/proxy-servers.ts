@@ -1,4 +1,5 @@
 /** The two servers of kube-proxy: health, and metrics with what belongs to them (kube-proxy.md §5.2, §5.3). */
+import { messageOf } from "../../base/thrown.ts";
 import type { Clock, Timer } from "../../base/clock.ts";
 import type { KubeProxyConfiguration } from "../configuration/configuration.ts";
 import { describeConfiguration } from "../configuration/describe.ts";
@@ -71,7 +72,7 @@ export class ProxyServers {
       this.listeners.push(listener);
       log.info(1, `Serving ${name}`, { address: listener.address });
     } catch (error) {
-      const message = `failed to start proxy ${name} on ${address}: ${error instanceof Error ? error.message : String(error)}`;
+      const message = `failed to start proxy ${name} on ${address}: ${messageOf(error)}`;
       if (configuration.bindAddressHardFail) {
         failed(reason, message);
         return;

@@ -2,7 +2,7 @@
  * Events of the group events.k8s.io are the core's under other names of fields (k8s.io/kubernetes,
  * `pkg/apis/events/v1/conversion.go`).
  */
-import { type Fields, isFields } from "../load/checks/field-check.ts";
+import { type Fields, isFields } from "../../base/json.ts";
 import type { KubeObject } from "../objects.ts";
 
 const NAMES: readonly (readonly [ofGroup: string, ofCore: string])[] = [

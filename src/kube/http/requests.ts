@@ -1,7 +1,8 @@
 /** Bodies and parameters of requests to the emulator's API, checked. */
 import { LIMITS } from "../../base/limits.ts";
 import { KubeError } from "../error.ts";
-import { type Fields, isFields, showValue } from "../load/checks/field-check.ts";
+import { type Fields, isFields } from "../../base/json.ts";
+import { showValue } from "../load/checks/field-check.ts";
 import { isNestedDeeper } from "../text/json-pieces.ts";
 import { readAnyYaml } from "../text/yaml-value.ts";
 import type { DeleteOptions, JsonPatchOperation, KubePatch, WriteOptions } from "../source.ts";

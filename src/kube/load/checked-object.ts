@@ -1,7 +1,8 @@
 /** A JSON value from outside as an object of a kind: checked as manifests are, complete, frozen. */
 import { KubeError, type StatusCause } from "../error.ts";
 import { KINDS } from "../kinds.ts";
-import { FieldFaults, type Fields, isFields } from "./checks/field-check.ts";
+import { FieldFaults } from "./checks/field-check.ts";
+import { type Fields, isFields } from "../../base/json.ts";
 import { formatPath } from "../text/field-path.ts";
 import { checkObject } from "./checks/kind-checks.ts";
 import { normalize } from "./normalize.ts";

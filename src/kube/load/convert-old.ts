@@ -3,7 +3,8 @@
  * Deprecated API Migration Guide.
  */
 import type { KubeKind } from "../objects.ts";
-import { type Fields, isFields, mappingOf } from "./checks/field-check.ts";
+import { type Fields, isFields } from "../../base/json.ts";
+import { mappingOf } from "./checks/field-check.ts";
 
 const WORKLOADS: readonly KubeKind[] = ["Deployment", "ReplicaSet", "StatefulSet", "DaemonSet"];
 

@@ -1,7 +1,8 @@
 /** A checked value as a stored object: identity complete, nothing null, frozen with all it holds. */
 import { KINDS } from "../kinds.ts";
 import type { KubeKind, KubeObject } from "../objects.ts";
-import { type Fields, mappingOf } from "./checks/field-check.ts";
+import type { Fields } from "../../base/json.ts";
+import { mappingOf } from "./checks/field-check.ts";
 
 /** Long, and of no use here. */
 const LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration";

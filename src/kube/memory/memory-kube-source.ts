@@ -6,7 +6,7 @@ import { fork } from "../../base/fork.ts";
 import { checkedObject } from "../load/checked-object.ts";
 import { KubeError, unreachable } from "../error.ts";
 import type { KubeKind, KubeObject, KubeObjects } from "../objects.ts";
-import type { Fields } from "../load/checks/field-check.ts";
+import type { Fields } from "../../base/json.ts";
 import { patchedObject } from "../patch/apply-patch.ts";
 import { type Selector, selectorOf } from "../selection.ts";
 import type {

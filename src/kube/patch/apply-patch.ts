@@ -1,4 +1,5 @@
 /** An object after a patch, checked again. */
+import { isFields } from "../../base/json.ts";
 import { checkedObject } from "../load/checked-object.ts";
 import { KubeError } from "../error.ts";
 import { withoutTypeDependentFields } from "../memory/services/type-dependent-fields.ts";
@@ -8,10 +9,6 @@ import { applyJsonPatch } from "./json-patch.ts";
 import { applyMergePatch } from "./merge-patch.ts";
 import { applyStrategicMerge } from "./strategic-merge.ts";
 
-function isMapping(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
 function patched(kind: KubeKind, document: unknown, patch: KubePatch): unknown {
   if (patch.type === "json") return applyJsonPatch(document, patch.body);
   return patch.type === "merge"
@@ -20,8 +17,8 @@ function patched(kind: KubeKind, document: unknown, patch: KubePatch): unknown {
 }
 
 function metadataOf(value: unknown): Readonly<Record<string, unknown>> {
-  const metadata = isMapping(value) ? value["metadata"] : undefined;
-  return isMapping(metadata) ? metadata : {};
+  const metadata = isFields(value) ? value["metadata"] : undefined;
+  return isFields(metadata) ? metadata : {};
 }
 
 /**
@@ -43,6 +40,6 @@ export function patchedObject<Kind extends KubeKind>(
       `the name of the object (${String(name)}) does not match the name on the URL (${before.metadata.name})`,
     );
   }
-  const prepared = isMapping(result) ? withoutTypeDependentFields(before, result) : result;
+  const prepared = isFields(result) ? withoutTypeDependentFields(before, result) : result;
   return checkedObject(before.kind, prepared, before.metadata.namespace) as KubeObjects[Kind];
 }

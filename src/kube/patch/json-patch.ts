@@ -1,4 +1,5 @@
 /** JSON patches (RFC 6902) on JSON values; nothing that is given is changed. */
+import { type Fields, isFields } from "../../base/json.ts";
 import { KubeError } from "../error.ts";
 import { equalJson } from "../memory/deep.ts";
 import type { JsonPatchOperation } from "../source.ts";
@@ -6,14 +7,8 @@ import type { JsonPatchOperation } from "../source.ts";
 /** As many as the API server takes (k8s.io/apiserver, `maxJSONPatchOperations`). */
 const OPERATIONS_MAX = 10_000;
 
-type Mapping = Readonly<Record<string, unknown>>;
-
 function refuse(message: string): KubeError {
   return new KubeError("object-refused", 422, message, { reason: "Invalid" });
-}
-
-function isMapping(value: unknown): value is Mapping {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** The steps of a pointer (RFC 6901). */
@@ -40,7 +35,7 @@ function readAt(document: unknown, path: string): unknown {
   let at = document;
   for (const step of stepsOf(path)) {
     if (Array.isArray(at)) at = at[indexOf(at, step, false, path)];
-    else if (isMapping(at) && Object.hasOwn(at, step)) at = at[step];
+    else if (isFields(at) && Object.hasOwn(at, step)) at = at[step];
     else throw refuse(`${path}: there is nothing`);
   }
   return at;
@@ -54,7 +49,7 @@ function changeList(list: readonly unknown[], step: string, change: Change, path
   return change.kind === "remove" ? list.toSpliced(index, 1) : list.with(index, change.value);
 }
 
-function changeMapping(mapping: Mapping, step: string, change: Change, path: string): Mapping {
+function changeMapping(mapping: Fields, step: string, change: Change, path: string): Fields {
   if (change.kind !== "add" && !Object.hasOwn(mapping, step)) throw refuse(`${path}: there is nothing`);
   if (change.kind !== "remove") return { ...mapping, [step]: change.value };
   return Object.fromEntries(Object.entries(mapping).filter(([name]) => name !== step));
@@ -72,7 +67,7 @@ function changeAt(at: unknown, steps: readonly string[], change: Change, path: s
     const index = indexOf(at, step, false, path);
     return at.with(index, changeAt(at[index], rest, change, path));
   }
-  if (!isMapping(at)) throw refuse(`${path}: ${step} lies in no mapping and no list`);
+  if (!isFields(at)) throw refuse(`${path}: ${step} lies in no mapping and no list`);
   if (rest.length === 0) return changeMapping(at, step, change, path);
   if (!Object.hasOwn(at, step)) throw refuse(`${path}: there is no ${step}`);
   return { ...at, [step]: changeAt(at[step], rest, change, path) };
@@ -114,7 +109,7 @@ export function applyJsonPatch(document: unknown, operations: readonly JsonPatch
     );
   }
   return operations.reduce<unknown>((at, operation) => {
-    if (!isMapping(operation)) throw refuse("each item of a JSON patch is a mapping");
+    if (!isFields(operation)) throw refuse("each item of a JSON patch is a mapping");
     return perform(at, operation);
   }, document);
 }

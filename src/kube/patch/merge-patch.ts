@@ -1,12 +1,9 @@
 /** Merge patches (RFC 7386): null takes a field away, mappings are joined, everything else replaces. */
-
-function isMapping(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
+import { isFields } from "../../base/json.ts";
 
 export function applyMergePatch(document: unknown, patch: unknown): unknown {
-  if (!isMapping(patch)) return patch;
-  const fields = new Map(isMapping(document) ? Object.entries(document) : []);
+  if (!isFields(patch)) return patch;
+  const fields = new Map(isFields(document) ? Object.entries(document) : []);
   for (const [name, value] of Object.entries(patch)) {
     if (value === null) fields.delete(name);
     else fields.set(name, applyMergePatch(fields.get(name), value));

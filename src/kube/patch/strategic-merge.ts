@@ -2,12 +2,11 @@
  * Strategic merge patches: as merge patches, but lists whose items have keys are joined item by item, and directives
  * say what to take away (k8s.io/apimachinery, `pkg/util/strategicpatch/patch.go`).
  */
+import { type Fields, isFields } from "../../base/json.ts";
 import { KubeError } from "../error.ts";
 import { equalJson } from "../memory/deep.ts";
 import type { KubeKind } from "../objects.ts";
 import { listStrategyOf } from "./merge-keys.ts";
-
-type Mapping = Readonly<Record<string, unknown>>;
 
 /** `replace`, `delete` or `merge`, for the mapping or the list that it stands in. */
 const DIRECTIVE = "$patch";
@@ -19,10 +18,6 @@ function refuse(message: string): KubeError {
   return new KubeError("kubernetes-request-invalid", 400, message, { reason: "BadRequest" });
 }
 
-function isMapping(value: unknown): value is Mapping {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
 function listOf(value: unknown, name: string): readonly unknown[] {
   if (Array.isArray(value)) return value;
   throw refuse(`${name} has to be a list`);
@@ -31,10 +26,10 @@ function listOf(value: unknown, name: string): readonly unknown[] {
 /** A patch without its directives, as a value of its own. */
 function withoutDirectives(value: unknown): unknown {
   if (Array.isArray(value)) {
-    const items = value.filter((item) => !isMapping(item) || !Object.hasOwn(item, DIRECTIVE));
+    const items = value.filter((item) => !isFields(item) || !Object.hasOwn(item, DIRECTIVE));
     return items.map(withoutDirectives);
   }
-  if (!isMapping(value)) return value;
+  if (!isFields(value)) return value;
   const fields = Object.entries(value).filter(([name, field]) => !name.startsWith("$") && field !== null);
   return Object.fromEntries(fields.map(([name, field]) => [name, withoutDirectives(field)]));
 }
@@ -46,9 +41,9 @@ class StrategicMerge {
     this.kind = kind;
   }
 
-  mapping(before: Mapping, patch: Mapping, path: string): Mapping {
+  mapping(before: Fields, patch: Fields, path: string): Fields {
     const directive = patch[DIRECTIVE];
-    if (directive === "replace") return withoutDirectives(patch) as Mapping;
+    if (directive === "replace") return withoutDirectives(patch) as Fields;
     if (directive === "delete") return {};
     if (directive !== undefined && directive !== "merge")
       throw refuse(`unknown patch type found: ${JSON.stringify(directive)}`);
@@ -66,8 +61,8 @@ class StrategicMerge {
   /** The value of a field; undefined when it is taken away. */
   private field(before: unknown, value: unknown, path: string): unknown {
     if (value === null) return undefined;
-    if (isMapping(value)) {
-      if (isMapping(before)) return this.mapping(before, value, path);
+    if (isFields(value)) {
+      if (isFields(before)) return this.mapping(before, value, path);
       return value[DIRECTIVE] === "delete" ? undefined : this.mapping({}, value, path);
     }
     if (!Array.isArray(value)) return value;
@@ -90,7 +85,7 @@ class StrategicMerge {
     path: string,
   ): readonly unknown[] {
     const items = patches.map((patch) => {
-      if (isMapping(patch)) return patch;
+      if (isFields(patch)) return patch;
       throw refuse(`${path}: expected a list of mappings`);
     });
     if (items.some((item) => item[DIRECTIVE] === "replace")) return withoutDirectives(items) as unknown[];
@@ -98,17 +93,17 @@ class StrategicMerge {
     for (const item of items) {
       const id = item[key];
       if (id === undefined) throw refuse(`map: ${path} does not contain declared merge key: ${key}`);
-      const at = result.findIndex((old) => isMapping(old) && equalJson(old[key], id));
+      const at = result.findIndex((old) => isFields(old) && equalJson(old[key], id));
       if (item[DIRECTIVE] === "delete") {
-        result = result.filter((old) => !isMapping(old) || !equalJson(old[key], id));
+        result = result.filter((old) => !isFields(old) || !equalJson(old[key], id));
       } else if (at < 0) result.push(this.mapping({}, item, path));
-      else result[at] = this.mapping(result[at] as Mapping, item, path);
+      else result[at] = this.mapping(result[at] as Fields, item, path);
     }
     return result;
   }
 
   /** The directives that stand beside the fields they are about. */
-  private shrinkAndOrder(fields: Map<string, unknown>, patch: Mapping, path: string): void {
+  private shrinkAndOrder(fields: Map<string, unknown>, patch: Fields, path: string): void {
     for (const [directive, value] of Object.entries(patch)) {
       if (directive === RETAIN_KEYS) {
         const kept = listOf(value, directive);
@@ -140,7 +135,7 @@ class StrategicMerge {
 
 /** The items that `order` names come in its order; each other one stays behind the item that it stood behind. */
 function inOrder(list: readonly unknown[], order: readonly unknown[], key: string | undefined): unknown[] {
-  const idOf = (item: unknown): unknown => (key !== undefined && isMapping(item) ? item[key] : item);
+  const idOf = (item: unknown): unknown => (key !== undefined && isFields(item) ? item[key] : item);
   const rankOf = (item: unknown): number => order.findIndex((one) => equalJson(idOf(one), idOf(item)));
   const ranked = list.map((item, index) => ({ item, index, rank: rankOf(item) }));
   let rank = -1;
@@ -156,6 +151,6 @@ function inOrder(list: readonly unknown[], order: readonly unknown[], key: strin
 
 /** The object after a strategic merge patch. @throws KubeError `kubernetes-request-invalid` for a broken patch. */
 export function applyStrategicMerge(kind: KubeKind, document: unknown, patch: unknown): unknown {
-  if (!isMapping(patch) || !isMapping(document)) throw refuse("a strategic merge patch is a mapping");
+  if (!isFields(patch) || !isFields(document)) throw refuse("a strategic merge patch is a mapping");
   return new StrategicMerge(kind).mapping(document, patch, "");
 }

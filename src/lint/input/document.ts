@@ -1,5 +1,6 @@
 /** What a rule sees of an input: documents of known kinds, as values, with the place of everything in them. */
-import type { Fields, Path } from "./fields.ts";
+import type { Fields } from "../../base/json.ts";
+import type { Path } from "./fields.ts";
 import type { JsonTrap } from "./json-text.ts";
 import type { SourceText } from "../../base/source-text.ts";
 

@@ -2,7 +2,8 @@
 import { readYaml } from "../../kube/text/yaml-value.ts";
 import { commandDocument, flagsOf, isKubeProxyCall, locateParts } from "./command-text.ts";
 import type { LintDocument, Locate } from "./document.ts";
-import { type Path, fieldsAt, isFields, listAt, textAt } from "./fields.ts";
+import { isFields } from "../../base/json.ts";
+import { type Path, fieldsAt, listAt, textAt } from "./fields.ts";
 import { readJsonText } from "./json-text.ts";
 import { kindOfJson, titleOf } from "./kinds-of-json.ts";
 import { locateInHost, locateInJson, locateInYaml } from "./locate.ts";

@@ -2,15 +2,10 @@
  * Looking into values whose shape nobody has checked. A rule runs on patches, fragments and objects that an API server
  * would refuse, so it never trusts a type; what is not there, or is of another type, reads as absent.
  */
+import { type Fields, isFields } from "../../base/json.ts";
 
 /** A way to a field from the outermost value of a document: names and list positions. */
 export type Path = readonly (string | number)[];
-
-export type Fields = Readonly<Record<string, unknown>>;
-
-export function isFields(value: unknown): value is Fields {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
 
 /** What stands at the end of a path; undefined where it leads nowhere. */
 export function valueAt(value: unknown, ...path: Path): unknown {

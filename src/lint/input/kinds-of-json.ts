@@ -1,6 +1,7 @@
 /** Which kind of configuration a JSON value is that names no apiVersion. Go reads field names in any letter case. */
 import type { DocumentKind } from "./document.ts";
-import { type Fields, keyOf, textAt } from "./fields.ts";
+import type { Fields } from "../../base/json.ts";
+import { keyOf, textAt } from "./fields.ts";
 
 function has(value: Fields, name: string): boolean {
   return keyOf(value, name) !== undefined;

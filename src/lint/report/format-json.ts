@@ -1,9 +1,8 @@
 /** A report as JSON (schemas/lint.v1alpha1.json), and the schema itself. */
 import { KNOWLEDGE_CODES } from "../../knowledge/codes.ts";
+import { type JsonSchema, closedObject } from "../../base/json-schema.ts";
 import { pageOf, remedyOf } from "./format-text.ts";
 import type { Finding, LintReport } from "./report.ts";
-
-type Schema = Readonly<Record<string, unknown>>;
 
 function findingJson(finding: Finding): Readonly<Record<string, unknown>> {
   const { fix, ...rest } = finding;
@@ -28,16 +27,6 @@ const TEXT = { type: "string" } as const;
 const COUNT = { type: "integer", minimum: 0 } as const;
 const PLACE = { type: "integer", minimum: 1 } as const;
 
-function closed(description: string, properties: Readonly<Record<string, Schema>>): Schema {
-  return {
-    type: "object",
-    description,
-    additionalProperties: false,
-    required: Object.keys(properties),
-    properties,
-  };
-}
-
 const FINDING = {
   code: { enum: [...KNOWLEDGE_CODES] },
   severity: { enum: ["error", "warning", "info"] },
@@ -54,34 +43,34 @@ const FINDING = {
 } as const;
 
 /** JSON schema, draft 7, of `mullion lint --format json`. */
-export function lintSchema(): Schema {
+export function lintSchema(): JsonSchema {
   return {
     $schema: "http://json-schema.org/draft-07/schema#",
     title: "Mullion lint report",
-    ...closed("What `mullion lint --format json` prints.", {
+    ...closedObject("What `mullion lint --format json` prints.", {
       apiVersion: { const: "mullion/v1alpha1" },
       kind: { const: "LintReport" },
-      counts: closed("How much was read and found.", {
+      counts: closedObject("How much was read and found.", {
         files: COUNT,
         documents: COUNT,
         error: COUNT,
         warning: COUNT,
         info: COUNT,
       }),
-      assumptions: closed("What the rules were asked about.", {
+      assumptions: closedObject("What the rules were asked about.", {
         windows: { type: "array", items: TEXT },
         windowsFrom: TEXT,
         kubernetes: TEXT,
         kubernetesFrom: TEXT,
       }),
-      findings: { type: "array", items: closed("A finding.", FINDING) },
+      findings: { type: "array", items: closedObject("A finding.", FINDING) },
       suppressed: {
         type: "array",
-        items: closed("A finding that is suppressed, and why.", { ...FINDING, reason: TEXT }),
+        items: closedObject("A finding that is suppressed, and why.", { ...FINDING, reason: TEXT }),
       },
       passedBy: {
         type: "array",
-        items: closed("What was not checked, and why.", { file: TEXT, line: PLACE, reason: TEXT }),
+        items: closedObject("What was not checked, and why.", { file: TEXT, line: PLACE, reason: TEXT }),
       },
     }),
   };

@@ -4,7 +4,8 @@ import { parseRange, prefixMeantBy, shown } from "../views/address-ranges.ts";
 import { fieldOf } from "../views/cni-view.ts";
 import type { LintContext } from "../context.ts";
 import type { LintDocument } from "../input/document.ts";
-import { type Path, isFields, keyOf, listAt, numberAt } from "../input/fields.ts";
+import { type Path, keyOf, listAt, numberAt } from "../input/fields.ts";
+import { isFields } from "../../base/json.ts";
 import { type HnsPolicy, type HnsSubnet, type HnsView, hnsText, hnsView } from "../views/hns-view.ts";
 import type { LintRule, RuleFinding } from "../rule.ts";
 

@@ -1,7 +1,8 @@
 /** No value of a wrong type breaks a rule: every field of every JSON example is replaced by what does not belong there. */
 import { expect, it } from "vitest";
 import { plainExample } from "../report/example-input.ts";
-import { type Path, isFields, valueAt } from "../input/fields.ts";
+import { type Path, valueAt } from "../input/fields.ts";
+import { isFields } from "../../base/json.ts";
 import { readJsonText } from "../input/json-text.ts";
 import { lint } from "../lint.ts";
 import { SourceText } from "../../base/source-text.ts";

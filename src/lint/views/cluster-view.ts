@@ -2,7 +2,8 @@
 import { type Ip, parseIp } from "../../net/ip.ts";
 import { type PluginView, fieldOf } from "./cni-view.ts";
 import type { LintDocument } from "../input/document.ts";
-import { type Path, fieldsAt, isFields, listAt, textAt, valueAt } from "../input/fields.ts";
+import { type Path, fieldsAt, listAt, textAt, valueAt } from "../input/fields.ts";
+import { isFields } from "../../base/json.ts";
 import type { FlannelView } from "./flannel-view.ts";
 
 /** What a cluster file has that does not say so (docs/reference/cluster-file.md). */

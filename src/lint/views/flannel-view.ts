@@ -2,7 +2,7 @@
 import { fieldOf, type FieldView } from "./cni-view.ts";
 import type { LintContext } from "../context.ts";
 import type { LintDocument } from "../input/document.ts";
-import { isFields } from "../input/fields.ts";
+import { isFields } from "../../base/json.ts";
 
 export interface FlannelView {
   readonly network: FieldView | undefined;

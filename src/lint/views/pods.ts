@@ -1,15 +1,7 @@
 /** The pods of a document: its own, or those that it is a template for; and whether they are for Windows. */
 import type { LintDocument } from "../input/document.ts";
-import {
-  type Fields,
-  type Path,
-  fieldsAt,
-  isFields,
-  isTrueAt,
-  listAt,
-  textAt,
-  valueAt,
-} from "../input/fields.ts";
+import { type Fields, isFields } from "../../base/json.ts";
+import { type Path, fieldsAt, isTrueAt, listAt, textAt, valueAt } from "../input/fields.ts";
 
 const SPEC_PATHS: Readonly<Record<string, Path>> = {
   Pod: ["spec"],

@@ -1,6 +1,7 @@
 /** The state as a file beside its lock, named as the reference names them (cni.md §5.8). */
 import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { errorCode } from "../../base/thrown.ts";
 import { describeSystemError } from "../host-local/file-lease-store.node.ts";
 import { type LeaseLockOptions, takeLock } from "../host-local/lease-lock.node.ts";
 import { LeaseStoreError } from "../host-local/lease-store.ts";
@@ -52,7 +53,7 @@ export class FileStateStore implements StateStore {
     try {
       return readFileSync(this.path, "utf8");
     } catch (error) {
-      if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
+      if (errorCode(error) === "ENOENT") return undefined;
       throw new Error(describeSystemError(error), { cause: error });
     }
   }

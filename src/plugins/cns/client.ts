@@ -1,4 +1,5 @@
 /** CNS as azure-vnet calls it: JSON over HTTP, on the node's loopback (cni.md §5.7). */
+import { messageOf } from "../../base/thrown.ts";
 import { DecodeError, StructReader, readStruct } from "../../cni/decode.ts";
 import { type JsonObject, JsonError, parseJson } from "../../cni/json.ts";
 import {
@@ -54,10 +55,6 @@ export interface CnsClientOptions {
   readonly transport: HttpTransport;
   /** Empty: the usual one. Its path is not used. */
   readonly url: string;
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }
 
 /** Scheme, host and port. */

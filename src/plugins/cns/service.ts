@@ -2,6 +2,7 @@
  * CNS itself, as far as azure-vnet calls it: for tests and for nodes of the emulator. It answers as the restserver of
  * Azure/azure-container-networking does (cns/restserver/ipam.go).
  */
+import { messageOf } from "../../base/thrown.ts";
 import { DecodeError, type StructReader, readStruct } from "../../cni/decode.ts";
 import { type JsonObject, JsonError, type JsonValue, parseJson } from "../../cni/json.ts";
 import type { HcnClient } from "../../hcn/client.ts";
@@ -257,7 +258,7 @@ export class CnsService {
       const EndpointID = await ensureApipaEndpoint(client, container);
       return answer({ Response: outcome(CNS_CODES.success), EndpointID });
     } catch (error) {
-      const text = `CreateHostNCApipaEndpoint failed with error: ${error instanceof Error ? error.message : String(error)}`;
+      const text = `CreateHostNCApipaEndpoint failed with error: ${messageOf(error)}`;
       return answer({ Response: outcome(CNS_CODES.unexpected, text), EndpointID: "" });
     }
   }

@@ -10,6 +10,7 @@ import {
   writeSync,
 } from "node:fs";
 import { join } from "node:path";
+import { errorCode } from "../../base/thrown.ts";
 import { describeSystemError } from "../host-local/file-lease-store.node.ts";
 import type { ScratchStore } from "./scratch-store.ts";
 
@@ -21,7 +22,7 @@ function whenThere<T>(work: () => T): T | undefined {
   try {
     return work();
   } catch (error) {
-    if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
+    if (errorCode(error) === "ENOENT") return undefined;
     throw new Error(describeSystemError(error), { cause: error });
   }
 }

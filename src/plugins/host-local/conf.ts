@@ -8,7 +8,7 @@ import { type Ip, familyOf, parseIp } from "../../net/ip.ts";
 import { parseInterfaceAddress } from "../../net/prefix.ts";
 import type { LeaseNetwork } from "./lease-store.ts";
 import {
-  RangeError,
+  AddressRangeError,
   type RangeSet,
   type RangeSpecification,
   checkRangeSet,
@@ -100,7 +100,7 @@ function checkRangeSets(specifications: readonly (readonly RangeSpecification[])
     try {
       return checkRangeSet(set);
     } catch (error) {
-      if (!(error instanceof RangeError)) throw error;
+      if (!(error instanceof AddressRangeError)) throw error;
       throw new HostLocalConfigurationError(`invalid range set ${index}: ${error.message}`, { cause: error });
     }
   });

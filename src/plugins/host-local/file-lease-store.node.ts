@@ -15,6 +15,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { dirname, join } from "node:path";
+import { errorCode, messageOf } from "../../base/thrown.ts";
 import type { PathRules } from "../../base/path-rules.ts";
 import { type Ip, formatIp, parseIp } from "../../net/ip.ts";
 import { type LeaseLockOptions, withLeaseLock } from "./lease-lock.node.ts";
@@ -34,13 +35,9 @@ const FOLDER_MODE = 0o755;
 const FILE_MODE = 0o600;
 const DRAFT_PREFIX = ".reservation.";
 
-function errorCode(error: unknown): string {
-  return error instanceof Error && "code" in error ? String(error.code) : "";
-}
-
 /** `mkdir /x: permission denied`, as Go puts what Node calls `EACCES: permission denied, mkdir '/x'`. */
 export function describeSystemError(error: unknown): string {
-  const message = error instanceof Error ? error.message : String(error);
+  const message = messageOf(error);
   const match = /^[A-Z0-9]+: (.*?), (\w+)(?: '(.*?)')?/.exec(message);
   if (match === null) return message;
   const [, text = "", call = "", path = ""] = match;

@@ -21,6 +21,7 @@
 import { spawnSync } from "node:child_process";
 import { closeSync, constants, openSync, readFileSync, unlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { errorCode } from "../../base/thrown.ts";
 import { LeaseStoreError } from "./lease-store.ts";
 
 /** How a lock is taken. */
@@ -39,10 +40,6 @@ function busy(path: string, waitMs: number): LeaseStoreError {
     "busy",
     `${path} is held by another process and did not come free in ${waitMs} ms`,
   );
-}
-
-function errorCode(error: unknown): string {
-  return error instanceof Error && "code" in error ? String(error.code) : "";
 }
 
 /** @returns whether flock(1) did it; false when it cannot, so that the second way is left. */

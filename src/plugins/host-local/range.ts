@@ -25,8 +25,8 @@ export interface AddressRange {
 export type RangeSet = readonly [AddressRange, ...AddressRange[]];
 
 /** A range or set that cannot be used. */
-export class RangeError extends Error {
-  override readonly name = "RangeError";
+export class AddressRangeError extends Error {
+  override readonly name = "AddressRangeError";
 }
 
 function formatSubnet(subnet: InterfaceAddress): string {
@@ -53,16 +53,16 @@ function defaultEnd(subnet: InterfaceAddress): Ip {
   return familyOf(last) === 4 ? (addToIp(last, -1) ?? last) : last;
 }
 
-/** Checks one range and fills in what was left out. @throws RangeError */
+/** Checks one range and fills in what was left out. @throws AddressRangeError */
 export function checkRange(range: RangeSpecification): AddressRange {
   const { subnet } = range;
-  if (subnet === undefined) throw new RangeError("IP <nil> not v4 nor v6");
+  if (subnet === undefined) throw new AddressRangeError("IP <nil> not v4 nor v6");
   if (subnet.length > bitsOf(familyOf(subnet.ip)) - 2) {
-    throw new RangeError(`Network ${formatSubnet(subnet)} too small to allocate from`);
+    throw new AddressRangeError(`Network ${formatSubnet(subnet)} too small to allocate from`);
   }
   const network = maskIp(subnet.ip, subnet.length);
   if (network !== subnet.ip) {
-    throw new RangeError(
+    throw new AddressRangeError(
       `Network has host bits set. For a subnet mask of length ${subnet.length} the network address is ${formatIp(network)}`,
     );
   }
@@ -70,10 +70,10 @@ export function checkRange(range: RangeSpecification): AddressRange {
   const { start = first, end = defaultEnd(subnet), gateway = first } = range;
   const isStartInside = subnetContains(subnet, start) && !isBelow(range.end ?? start, start);
   if (!isStartInside) {
-    throw new RangeError(`RangeStart ${formatIp(start)} not in network ${formatSubnet(subnet)}`);
+    throw new AddressRangeError(`RangeStart ${formatIp(start)} not in network ${formatSubnet(subnet)}`);
   }
   if (!subnetContains(subnet, end) || isBelow(end, start)) {
-    throw new RangeError(`RangeEnd ${formatIp(end)} not in network ${formatSubnet(subnet)}`);
+    throw new AddressRangeError(`RangeEnd ${formatIp(end)} not in network ${formatSubnet(subnet)}`);
   }
   return Object.freeze({ subnet, start, end, gateway });
 }
@@ -100,20 +100,21 @@ export function rangeSetsOverlap(a: RangeSet, b: RangeSet): boolean {
   return a.some((left) => b.some((right) => rangesOverlap(left, right)));
 }
 
-/** Checks a set and its ranges. @throws RangeError */
+/** Checks a set and its ranges. @throws AddressRangeError */
 export function checkRangeSet(ranges: readonly RangeSpecification[]): RangeSet {
   const [first, ...others] = ranges;
-  if (first === undefined) throw new RangeError("empty range set");
+  if (first === undefined) throw new AddressRangeError("empty range set");
   const set: [AddressRange, ...AddressRange[]] = [checkRange(first)];
   for (const range of others) {
     const checked = checkRange(range);
-    if (familyOf(checked.start) !== familyOf(set[0].start)) throw new RangeError("mixed address families");
+    if (familyOf(checked.start) !== familyOf(set[0].start))
+      throw new AddressRangeError("mixed address families");
     set.push(checked);
   }
   for (const [index, range] of set.entries()) {
     const other = set.slice(index + 1).find((candidate) => rangesOverlap(range, candidate));
     if (other !== undefined) {
-      throw new RangeError(`subnets ${formatRange(range)} and ${formatRange(other)} overlap`);
+      throw new AddressRangeError(`subnets ${formatRange(range)} and ${formatRange(other)} overlap`);
     }
   }
   return Object.freeze(set);

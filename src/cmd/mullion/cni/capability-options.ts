@@ -1,4 +1,5 @@
 /** What a runtime hands to plugins by capability (cni.md §1.9), from options of the command line. */
+import { messageOf } from "../../../base/thrown.ts";
 import { type JsonObject, type JsonValue, isJsonObject, parseJson } from "../../../cni/json.ts";
 import { parseIp } from "../../../net/ip.ts";
 import { formatMac, parseMac } from "../../../net/mac.ts";
@@ -102,7 +103,7 @@ export function parseCapabilityJson(option: string, text: string): JsonObject {
   try {
     document = parseJson(text);
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = messageOf(error);
     throw usage(`${option} is no JSON: ${reason}`, 'Write an object, such as {"mac":"00:15:5d:00:00:01"}.');
   }
   if (isJsonObject(document)) return document;

@@ -1,17 +1,7 @@
 /** What all objects have: metadata and label selectors (k8s.io/apimachinery, `api/validation`). */
 import type { KubeKind } from "../../objects.ts";
-import {
-  type Check,
-  all,
-  anyText,
-  isFields,
-  list,
-  mapOf,
-  object,
-  oneOf,
-  required,
-  text,
-} from "./field-check.ts";
+import { type Check, all, anyText, list, mapOf, object, oneOf, required, text } from "./field-check.ts";
+import { isFields } from "../../../base/json.ts";
 import { below } from "../../text/field-path.ts";
 import {
   ANNOTATION_KEY,

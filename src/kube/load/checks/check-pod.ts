@@ -1,8 +1,8 @@
 /** Pods and pod templates, as far as Mullion reads them (k8s.io/kubernetes, `pkg/apis/core/validation`). */
+import { type Fields, isFields } from "../../../base/json.ts";
 import {
   type Check,
   type FieldFaults,
-  type Fields,
   COUNT,
   PORT,
   all,
@@ -10,7 +10,6 @@ import {
   flag,
   integer,
   isAbsent,
-  isFields,
   list,
   mapOf,
   mappingOf,

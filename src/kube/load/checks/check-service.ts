@@ -1,9 +1,9 @@
 /** Services (k8s.io/kubernetes, `pkg/apis/core/validation`, `ValidateService`). */
 import { parseIp } from "../../../net/ip.ts";
+import type { Fields } from "../../../base/json.ts";
 import {
   type Check,
   type FieldFaults,
-  type Fields,
   PORT,
   all,
   anyText,

@@ -2,6 +2,7 @@
 import { matchesSelector } from "../../labels.ts";
 import { SELECTOR } from "./check-metadata.ts";
 import { POD_TEMPLATE } from "./check-pod.ts";
+import { isFields } from "../../../base/json.ts";
 import {
   type Check,
   COUNT,
@@ -9,7 +10,6 @@ import {
   all,
   anyText,
   flag,
-  isFields,
   mappingOf,
   object,
   oneOf,

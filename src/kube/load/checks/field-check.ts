@@ -4,6 +4,7 @@
  */
 import type { KnowledgeCode } from "../../../knowledge/codes.ts";
 import { type FieldPath, below } from "../../text/field-path.ts";
+import { type Fields, isFields } from "../../../base/json.ts";
 import type { TextRule } from "./names.ts";
 
 /** A fault of a field. */
@@ -80,14 +81,8 @@ function nameValue(value: unknown): string {
 /** Looks at one value. */
 export type Check = (value: unknown, path: FieldPath | undefined, faults: FieldFaults) => void;
 
-export type Fields = Readonly<Record<string, unknown>>;
-
 export function isAbsent(value: unknown): value is undefined | null {
   return value === undefined || value === null;
-}
-
-export function isFields(value: unknown): value is Fields {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** The items of a list that are mappings; none for anything else. For checks between fields. */

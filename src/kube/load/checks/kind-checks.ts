@@ -14,16 +14,8 @@ import {
   REPLICA_SET,
   STATEFUL_SET,
 } from "./check-workload.ts";
-import {
-  COUNT,
-  type Check,
-  type FieldFaults,
-  type Fields,
-  anyText,
-  integer,
-  object,
-  required,
-} from "./field-check.ts";
+import { COUNT, type Check, type FieldFaults, anyText, integer, object, required } from "./field-check.ts";
+import { type Fields } from "../../../base/json.ts";
 
 const TRANSITIONS_MAX = 2_147_483_647;
 

@@ -19,16 +19,8 @@ import {
   isHnsPlugin,
   typeName,
 } from "../../views/cni-view.ts";
-import {
-  type Fields,
-  type Path,
-  isFields,
-  isTrueAt,
-  keyOf,
-  listAt,
-  textAt,
-  valueAt,
-} from "../../input/fields.ts";
+import { type Fields, isFields } from "../../../base/json.ts";
+import { type Path, isTrueAt, keyOf, listAt, textAt, valueAt } from "../../input/fields.ts";
 import type { LintRule, RuleFinding } from "../../rule.ts";
 
 interface Pool {

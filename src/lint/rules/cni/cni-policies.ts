@@ -20,7 +20,8 @@ import {
   settingsOf,
 } from "../../views/cni-view.ts";
 import { getProfile } from "../../../knowledge/profiles.ts";
-import { isFields, keyOf, listAt, textAt } from "../../input/fields.ts";
+import { isFields } from "../../../base/json.ts";
+import { keyOf, listAt, textAt } from "../../input/fields.ts";
 import type { LintRule, RuleFinding } from "../../rule.ts";
 import { isFilledInLater } from "../json-files.ts";
 

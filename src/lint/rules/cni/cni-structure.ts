@@ -11,7 +11,8 @@ import {
   policyListName,
 } from "../../views/cni-view.ts";
 import type { LintContext } from "../../context.ts";
-import { isFields, isTrueAt, keyOf, numberAt } from "../../input/fields.ts";
+import { isFields } from "../../../base/json.ts";
+import { isTrueAt, keyOf, numberAt } from "../../input/fields.ts";
 import type { LintRule } from "../../rule.ts";
 
 /** A result of a plugin has a version, too; only what names a plugin is a configuration. */

@@ -5,7 +5,8 @@ import { FieldFaults } from "../../../kube/load/checks/field-check.ts";
 import { stepsOf } from "../../../kube/text/field-path.ts";
 import { checkObject } from "../../../kube/load/checks/kind-checks.ts";
 import { parseClusterFile } from "../../../cluster/file/parse-cluster-file.ts";
-import { type Path, isFields, textAt } from "../../input/fields.ts";
+import { type Path, textAt } from "../../input/fields.ts";
+import { isFields } from "../../../base/json.ts";
 import { objectTypeOf } from "../../input/recognize.ts";
 import type { LintRule, RuleFinding } from "../../rule.ts";
 

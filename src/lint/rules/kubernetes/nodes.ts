@@ -10,7 +10,8 @@ import {
 } from "../../../net/prefix.ts";
 import { type LintContext, buildOfNode, osOfNode } from "../../context.ts";
 import type { LintDocument } from "../../input/document.ts";
-import { type Fields, type Path, isFields, listAt, numberAt, textAt } from "../../input/fields.ts";
+import { type Fields, isFields } from "../../../base/json.ts";
+import { type Path, listAt, numberAt, textAt } from "../../input/fields.ts";
 import { readJsonText } from "../../input/json-text.ts";
 import type { LintRule, RuleFinding } from "../../rule.ts";
 
