@@ -1,6 +1,6 @@
 /** A report as JUnit XML, for build servers: a suite per flow, a test case per cell. */
-import { create } from "xmlbuilder2";
 import { groupBy } from "../cluster/verify/classes.ts";
+import { type XmlElement, formatXml, xmlElement } from "../base/xml.ts";
 import { FLOW_TITLES } from "./format-verify.ts";
 import type { VerifyCell, VerifyFinding, VerifyReport } from "../cluster/verify/report.ts";
 
@@ -28,31 +28,40 @@ function failureText(finding: VerifyFinding, cell: VerifyCell, command: string):
   return lines.join("\n");
 }
 
+function outcomeOf(
+  cell: VerifyCell,
+  finding: VerifyFinding | undefined,
+  command: string,
+): readonly XmlElement[] {
+  if (finding !== undefined) {
+    const message = `expected ${finding.expected}, observed ${finding.observed}`;
+    return [xmlElement("failure", { message }, failureText(finding, cell, command))];
+  }
+  return cell.verdict === "not-tried" ? [xmlElement("skipped", { message: cell.why ?? "" })] : [];
+}
+
 /** `command`: the words before the parties of a trace, `mullion trace -f cluster.yaml`. */
 export function formatJunit(report: VerifyReport, command = "mullion trace"): string {
   const findings = new Map(report.findings.map((finding) => [finding.cell, finding]));
   const positions = new Map(report.cells.map((cell, position) => [cell, position]));
-  const root = create({ version: "1.0", encoding: "UTF-8" }).ele("testsuites", {
-    name: `mullion verify ${report.cluster}`,
-    tests: report.cells.length,
-    failures: report.findings.length,
-    skipped: countOf(report.cells, "not-tried"),
-  });
-  for (const [flow, cells] of groupBy(report.cells, (cell) => cell.flow)) {
-    const suite = root.ele("testsuite", {
+  const suites = [...groupBy(report.cells, (cell) => cell.flow)].map(([flow, cells]) => {
+    const cases = cells.map((cell) => {
+      const outcome = outcomeOf(cell, findings.get(positions.get(cell) ?? -1), command);
+      return xmlElement("testcase", { classname: flow, name: nameOf(cell) }, outcome);
+    });
+    const counts = {
       name: FLOW_TITLES[flow as VerifyCell["flow"]],
       tests: cells.length,
       failures: countOf(cells, "finding"),
       skipped: countOf(cells, "not-tried"),
-    });
-    for (const cell of cells) {
-      const test = suite.ele("testcase", { classname: flow, name: nameOf(cell) });
-      const finding = findings.get(positions.get(cell) ?? -1);
-      if (finding !== undefined) {
-        const message = `expected ${finding.expected}, observed ${finding.observed}`;
-        test.ele("failure", { message }).txt(failureText(finding, cell, command));
-      } else if (cell.verdict === "not-tried") test.ele("skipped", { message: cell.why ?? "" });
-    }
-  }
-  return `${root.end({ prettyPrint: true })}\n`;
+    };
+    return xmlElement("testsuite", counts, cases);
+  });
+  const counts = {
+    name: `mullion verify ${report.cluster}`,
+    tests: report.cells.length,
+    failures: report.findings.length,
+    skipped: countOf(report.cells, "not-tried"),
+  };
+  return formatXml(xmlElement("testsuites", counts, suites));
 }
