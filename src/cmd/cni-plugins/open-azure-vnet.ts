@@ -74,10 +74,9 @@ async function queryWireServer(): Promise<string> {
 
 /** The node by the name of this machine, with the kubeconfig of its kubelet (cni.md §5.9). */
 async function queryNode(): Promise<NodeFacts> {
-  const { loadKubeconfig } = await import("../../kube/server/kubeconfig.node.ts");
   const { ApiConnection } = await import("../../kube/server/api-connection.node.ts");
   const kubeconfig = process.platform === "win32" ? KUBECONFIG_WINDOWS : KUBECONFIG_LINUX;
-  const connection = new ApiConnection(await loadKubeconfig({ kubeconfig }), "azure-vnet-ipamv6");
+  const connection = await ApiConnection.open({ kubeconfig }, "azure-vnet-ipamv6");
   try {
     const version = (await connection.call({ method: "GET", path: "/version" })) as JsonValue;
     const path = `/api/v1/nodes/${encodeURIComponent(hostname().toLowerCase())}`;

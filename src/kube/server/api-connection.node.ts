@@ -10,9 +10,13 @@ import { StringDecoder } from "node:string_decoder";
 import type { KubeConfig } from "@kubernetes/client-node";
 import { LIMITS } from "../../base/limits.ts";
 import { KubeError, unreachable } from "../error.ts";
+import { type ApiServerPlace, loadKubeconfig } from "./kubeconfig.node.ts";
 import { errorOfAnswer } from "./status-error.ts";
 
 const REQUEST_TIMEOUT_MS = 30_000;
+/** Programs that give tokens ask servers of their own. */
+const CREDENTIALS_TIMEOUT_MS = 60_000;
+const UNAUTHORIZED = 401;
 /** Servers send a bookmark about once a minute; a stream that is silent for so long is a connection that is dead. */
 const SILENCE_MAX_MS = 150_000;
 const KEEP_ALIVE_MS = 30_000;
@@ -40,8 +44,24 @@ function describe(error: unknown): string {
 /** A kept connection was gone before a request that may be repeated got its answer. */
 class StaleConnection extends Error {}
 
+/** @throws Error when `work` takes too long. */
+async function inTime<T>(work: Promise<T>, timeoutMs: number): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => reject(new Error(`nothing within ${timeoutMs / 1_000} s`)), timeoutMs);
+  });
+  try {
+    return await Promise.race([work, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
 export class ApiConnection {
-  private readonly config: KubeConfig;
+  private readonly place: ApiServerPlace;
+  private config: KubeConfig;
+  /** What is known of the user was of no use, so the next request begins with the kubeconfig. */
+  private isStale = false;
   private readonly server: URL;
   private readonly userAgent: string;
   /** Keeps connections for the next request; that of the official client makes a new one for each. */
@@ -49,12 +69,18 @@ export class ApiConnection {
   private readonly open = new Set<ClientRequest>();
   private isClosed = false;
 
-  constructor(config: KubeConfig, userAgent: string) {
+  private constructor(place: ApiServerPlace, config: KubeConfig, userAgent: string) {
+    this.place = place;
     this.config = config;
     this.server = new URL(config.getCurrentCluster()?.server ?? "");
     this.userAgent = userAgent;
     const options = { keepAlive: true };
     this.agent = this.server.protocol === "https:" ? new TlsAgent(options) : new PlainAgent(options);
+  }
+
+  /** Nothing is sent yet. @throws KubeError `kubeconfig-unusable`. */
+  static async open(place: ApiServerPlace, userAgent: string): Promise<ApiConnection> {
+    return new ApiConnection(place, await loadKubeconfig(place), userAgent);
   }
 
   /** `https://10.0.0.1:6443` */
@@ -134,16 +160,14 @@ export class ApiConnection {
       path: `${prefix}${path}`,
       headers: {},
     };
-    try {
-      await this.config.applyToHTTPSOptions(options);
-    } catch (cause) {
-      // A certificate, a token file or a program that gives tokens: it may be there at the next attempt.
-      throw new KubeError("kubeconfig-unusable", 0, `no credentials: ${describe(cause)}`, { cause });
-    }
+    await this.addCredentials(options);
     // Through a proxy the official client's agent knows the way.
     if ((this.config.getCurrentCluster()?.proxyUrl ?? "") === "") options.agent = this.agent;
+    const { Authorization: authorization, ...headers } = options.headers as Record<string, string>;
     options.headers = {
-      ...(options.headers as Record<string, string>),
+      ...headers,
+      // Editors end the last line of a file with a token.
+      ...(authorization === undefined ? {} : { authorization: authorization.trim() }),
       accept: "application/json",
       "user-agent": this.userAgent,
       ...(body === undefined
@@ -154,6 +178,19 @@ export class ApiConnection {
           }),
     };
     return options;
+  }
+
+  /** Certificates, tokens, the authority of the server. @throws KubeError `kubeconfig-unusable`. */
+  private async addCredentials(options: RequestOptions): Promise<void> {
+    if (this.isStale) this.config = await loadKubeconfig(this.place);
+    this.isStale = false;
+    try {
+      await inTime(this.config.applyToHTTPSOptions(options), CREDENTIALS_TIMEOUT_MS);
+    } catch (cause) {
+      // A certificate, a token file or a program that gives tokens: it may be there at the next attempt.
+      this.isStale = true;
+      throw new KubeError("kubeconfig-unusable", 0, `no credentials: ${describe(cause)}`, { cause });
+    }
   }
 
   /** Sends a request and waits for the head of its answer. */
@@ -175,6 +212,8 @@ export class ApiConnection {
       const begin = this.server.protocol === "https:" ? requestTls : requestPlain;
       const sent = begin(options, (answer) => {
         clearTimeout(timer);
+        // As client-go does it: this request is lost, the next one has new credentials.
+        this.isStale ||= answer.statusCode === UNAUTHORIZED;
         resolve(answer);
       });
       const timer = setTimeout(

@@ -17,8 +17,7 @@ import type {
   WriteOptions,
 } from "../source.ts";
 import { ApiConnection } from "./api-connection.node.ts";
-import { collectionPath, objectPath, queryOf } from "./api-paths.ts";
-import { type ApiServerPlace, loadKubeconfig } from "./kubeconfig.node.ts";
+import type { ApiServerPlace } from "./kubeconfig.node.ts";
 import { errorOfStatus } from "./status-error.ts";
 
 /** As client-go's pager has it. */
@@ -53,6 +52,36 @@ function versionOf(value: unknown): string {
   const metadata = isMapping(value) ? value["metadata"] : undefined;
   const version = isMapping(metadata) ? metadata["resourceVersion"] : undefined;
   return typeof version === "string" ? version : "";
+}
+
+/** `/api/v1`, `/apis/discovery.k8s.io/v1` */
+function rootOf(kind: KubeKind): string {
+  const { apiVersion } = KINDS[kind];
+  return apiVersion.includes("/") ? `/apis/${apiVersion}` : `/api/${apiVersion}`;
+}
+
+/** All objects of a kind, or those of a namespace. */
+function collectionPath(kind: KubeKind, namespace = ""): string {
+  const { isNamespaced, plural } = KINDS[kind];
+  const inside = isNamespaced && namespace !== "" ? `/namespaces/${encodeURIComponent(namespace)}` : "";
+  return `${rootOf(kind)}${inside}/${plural}`;
+}
+
+function objectPath(kind: KubeKind, { namespace, name }: ObjectName, subresource?: string): string {
+  const path = `${collectionPath(kind, namespace)}/${encodeURIComponent(name)}`;
+  return subresource === undefined ? path : `${path}/${subresource}`;
+}
+
+/** The parameters of a list or a watch. */
+function queryOf(
+  { labelSelector = "", fieldSelector = "" }: Selection,
+  more: Readonly<Record<string, string>> = {},
+): string {
+  const query = new URLSearchParams(more);
+  if (labelSelector !== "") query.set("labelSelector", labelSelector);
+  if (fieldSelector !== "") query.set("fieldSelector", fieldSelector);
+  const text = query.toString();
+  return text === "" ? "" : `?${text}`;
 }
 
 export class ApiServerSource implements KubeSource {
@@ -223,5 +252,5 @@ export async function openApiServerSource(
   place: ApiServerPlace,
   userAgent = "mullion",
 ): Promise<ApiServerSource> {
-  return new ApiServerSource(new ApiConnection(await loadKubeconfig(place), userAgent));
+  return new ApiServerSource(await ApiConnection.open(place, userAgent));
 }

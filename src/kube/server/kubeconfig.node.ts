@@ -1,10 +1,11 @@
 /**
  * Which API server, and as whom: a kubeconfig file, or what a pod finds in its own cluster. Reading it is the official
- * client's work; what client-go takes and that client does not (`tokenFile`, servers without TLS) is put in its terms.
+ * client's work; what client-go takes and that client does not (`tokenFile`, what exec plugins are told, servers without
+ * TLS, nobody as user) is put in its terms.
  */
 import { readFileSync } from "node:fs";
-import { dirname, resolve } from "node:path";
-import type { KubeConfig } from "@kubernetes/client-node";
+import { dirname, isAbsolute, resolve } from "node:path";
+import type { Cluster, KubeConfig, User } from "@kubernetes/client-node";
 import { parse } from "yaml";
 import { KubeError } from "../error.ts";
 
@@ -32,19 +33,20 @@ function isMapping(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** The users of a file that name a file with their token, as client-go spells it. */
-function tokenFilesOf(text: string, folder: string): ReadonlyMap<string, string> {
-  const document: unknown = parse(text);
-  const users = isMapping(document) && Array.isArray(document["users"]) ? document["users"] : [];
-  const found = new Map<string, string>();
-  for (const entry of users as readonly unknown[]) {
-    const user = isMapping(entry) ? entry["user"] : undefined;
-    if (!isMapping(entry) || !isMapping(user)) continue;
-    const { tokenFile } = user;
-    if (typeof tokenFile === "string" && tokenFile !== "")
-      found.set(String(entry["name"]), resolve(folder, tokenFile));
+/** A user of a kubeconfig as the client takes it. */
+function userOf(value: unknown, folder: string): unknown {
+  if (!isMapping(value)) return value;
+  const { tokenFile, token, exec } = value;
+  const user: Record<string, unknown> = { ...value };
+  if (typeof tokenFile === "string" && tokenFile !== "" && (token ?? "") === "")
+    user["auth-provider"] = { name: "tokenFile", config: { tokenFile: resolve(folder, tokenFile) } };
+  if (isMapping(exec) && typeof exec["command"] === "string") {
+    const { command } = exec;
+    // A name alone is looked for in PATH.
+    const isPath = /[\\/]/.test(command) && !isAbsolute(command);
+    user["exec"] = { ...exec, command: isPath ? resolve(folder, command) : command };
   }
-  return found;
+  return user;
 }
 
 function loadFile(config: KubeConfig, path: string): void {
@@ -55,19 +57,42 @@ function loadFile(config: KubeConfig, path: string): void {
     throw unusable(`the kubeconfig ${JSON.stringify(path)} cannot be read: ${causeOf(cause)}`, cause);
   }
   try {
-    const tokenFiles = tokenFilesOf(text, dirname(resolve(path)));
-    config.loadFromString(text);
-    config.makePathsAbsolute(dirname(resolve(path)));
-    const users = config.users.map((user) => {
-      const tokenFile = tokenFiles.get(user.name);
-      if (tokenFile === undefined || (user.token ?? "") !== "") return user;
-      return { ...user, authProvider: { name: "tokenFile", config: { tokenFile } } };
-    });
-    const { clusters, contexts, currentContext } = config;
-    config.loadFromOptions({ clusters, contexts, users, currentContext });
+    const folder = dirname(resolve(path));
+    const document: unknown = parse(text);
+    if (!isMapping(document)) throw new Error("it is no mapping");
+    const users = Array.isArray(document["users"]) ? (document["users"] as readonly unknown[]) : [];
+    const known = users.map((entry) =>
+      isMapping(entry) ? { ...entry, user: userOf(entry["user"], folder) } : entry,
+    );
+    config.loadFromString(JSON.stringify({ ...document, users: known }));
+    config.makePathsAbsolute(folder);
   } catch (cause) {
     throw unusable(`the kubeconfig ${JSON.stringify(path)} is broken: ${causeOf(cause)}`, cause);
   }
+}
+
+/** What an exec plugin is told in `KUBERNETES_EXEC_INFO` (client.authentication.k8s.io/v1, ExecCredential). */
+function execInfo(exec: Readonly<Record<string, unknown>>, cluster: Cluster): string {
+  const { caData, caFile, server, tlsServerName, skipTLSVerify, proxyUrl } = cluster;
+  const authority = caData ?? (caFile === undefined ? undefined : readFileSync(caFile).toString("base64"));
+  const told = {
+    server,
+    "tls-server-name": tlsServerName,
+    "insecure-skip-tls-verify": skipTLSVerify ? true : undefined,
+    "certificate-authority-data": authority,
+    "proxy-url": proxyUrl,
+  };
+  const isTold = exec["provideClusterInfo"] === true;
+  const spec = { ...(isTold ? { cluster: told } : {}), interactive: false };
+  return JSON.stringify({ kind: "ExecCredential", apiVersion: exec["apiVersion"], spec });
+}
+
+function withExecInfo(user: User, cluster: Cluster): User {
+  const exec: unknown = user.exec;
+  if (!isMapping(exec)) return user;
+  const env = Array.isArray(exec["env"]) ? (exec["env"] as readonly unknown[]) : [];
+  const info = { name: "KUBERNETES_EXEC_INFO", value: execInfo(exec, cluster) };
+  return { ...user, exec: { ...exec, env: [...env, info] } };
 }
 
 function loadInCluster(config: KubeConfig, { variables = process.env }: ApiServerPlace): void {
@@ -100,10 +125,38 @@ export async function loadKubeconfig(place: ApiServerPlace): Promise<KubeConfig>
   const address = server === undefined || server === "" ? cluster.server : server;
   if (!/^https?:\/\/./.test(address) || !URL.canParse(address))
     throw unusable(`the address of the server, ${JSON.stringify(address)}, is no URL of http or https`);
-  const isPlain = address.startsWith("http:");
-  const changed = { ...cluster, server: address, skipTLSVerify: isPlain || cluster.skipTLSVerify };
-  const clusters = config.clusters.map((one) => (one === cluster ? changed : one));
-  const { contexts, users, currentContext } = config;
-  config.loadFromOptions({ clusters, contexts, users, currentContext });
+  settle(config, cluster, address);
   return config;
+}
+
+/** The client hands the address of an OIDC issuer to a library that takes no text for it. */
+function withIssuer(user: User): User {
+  const provider: unknown = user.authProvider;
+  const config = isMapping(provider) && provider["name"] === "oidc" ? provider["config"] : undefined;
+  const issuer = isMapping(config) ? config["idp-issuer-url"] : undefined;
+  if (!isMapping(provider) || !isMapping(config) || typeof issuer !== "string" || !URL.canParse(issuer))
+    return user;
+  const changed = { ...config, "idp-issuer-url": new URL(issuer) };
+  return { ...user, authProvider: { ...provider, config: changed } };
+}
+
+/** Puts the server in its place, and the user that asks it. */
+function settle(config: KubeConfig, cluster: Cluster, server: string): void {
+  const isPlain = server.startsWith("http:");
+  const changed = { ...cluster, server, skipTLSVerify: isPlain || cluster.skipTLSVerify };
+  const clusters = config.clusters.map((one) => (one.name === cluster.name ? changed : one));
+  // Without a user the client leaves out the cluster's authority; client-go asks as nobody.
+  const user = config.getCurrentUser() ?? { name: "" };
+  const others = config.users.filter(({ name }) => name !== user.name);
+  const currentContext = config.getCurrentContext();
+  const contexts = config.contexts.map((context) =>
+    context.name === currentContext ? { ...context, user: user.name } : context,
+  );
+  let asking: User;
+  try {
+    asking = withIssuer(withExecInfo(user, changed));
+  } catch (cause) {
+    throw unusable(`the authority of the cluster cannot be read: ${causeOf(cause)}`, cause);
+  }
+  config.loadFromOptions({ clusters, contexts, users: [...others, asking], currentContext });
 }
