@@ -9,6 +9,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { buildShim } from "./build-shim.ts";
 import { bundlePrograms } from "./bundle-programs.ts";
+import { finishLibrary } from "./library-types.ts";
 
 const ROOT = join(fileURLToPath(new URL(".", import.meta.url)), "..");
 const DIST = join(ROOT, "dist");
@@ -33,6 +34,7 @@ function compileLibrary(): void {
     stdio: "inherit",
   });
   if (status !== 0) process.exit(status ?? 1);
+  finishLibrary(ROOT, DIST);
 }
 
 // First, because it says at once when a compiler is missing.

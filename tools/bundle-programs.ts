@@ -5,9 +5,10 @@
  * common, in `dist/programs/shared/`: each verb of `mullion` is a file of its own there, so that a light one does not
  * read the others.
  */
-import { readFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type OutputOptions, type Plugin, rolldown } from "rolldown";
+import { formatNotices } from "./bundled-licences.ts";
 
 /** What is not bundled: it is native, and optional. */
 const EXTERNAL: readonly string[] = ["koffi"];
@@ -86,8 +87,8 @@ export function programNames(root: string): readonly string[] {
   return Object.keys(bin);
 }
 
-/** Bundles programs with one another. */
-async function bundle(root: string, folder: string, names: readonly string[]): Promise<void> {
+/** Bundles programs with one another; returns the modules that are in them. */
+async function bundle(root: string, folder: string, names: readonly string[]): Promise<readonly string[]> {
   const inputs = names.map((name) => [name, join(root, "src", "cmd", name, "main.ts")] as const);
   const build = await rolldown({
     cwd: root,
@@ -105,14 +106,16 @@ async function bundle(root: string, folder: string, names: readonly string[]): P
       if (level === "warn") throw new Error(log.message);
     },
   });
-  await build.write({ ...outputOf(folder), codeSplitting: names.length > 1 });
+  const { output } = await build.write({ ...outputOf(folder), codeSplitting: names.length > 1 });
   await build.close();
+  return output.flatMap((part) => (part.type === "chunk" ? part.moduleIds : []));
 }
 
-/** Writes all bundles to `folder`. */
+/** Writes all bundles to `folder`, and the licences of what they hold. */
 export async function bundlePrograms(root: string, folder: string): Promise<void> {
   const names = programNames(root);
   const joined = names.filter((name) => TOOLS.includes(name) || ASKING_PLUGINS.includes(name));
-  await bundle(root, folder, joined);
-  for (const name of names) if (!joined.includes(name)) await bundle(root, folder, [name]);
+  const modules = [...(await bundle(root, folder, joined))];
+  for (const name of names) if (!joined.includes(name)) modules.push(...(await bundle(root, folder, [name])));
+  writeFileSync(join(folder, "LICENSES.txt"), formatNotices(modules));
 }

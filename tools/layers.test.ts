@@ -1,5 +1,7 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { FLOORS, findForbiddenImports, mayImport } from "./layers.ts";
+import { FLOORS, findForbiddenImports, mayImport, runTimePackages } from "./layers.ts";
 import { readFiles } from "./source-files.ts";
 
 describe("the floors of src/", () => {
@@ -44,6 +46,32 @@ describe("the floors of src/", () => {
     ["verify-text", "cluster", true],
   ])("%s importing %s is allowed: %s", (from, to, isAllowed) => {
     expect(mayImport(from, to)).toBe(isAllowed);
+  });
+});
+
+describe("the packages that run", () => {
+  const ROOT = join(import.meta.dirname, "..");
+  const { installed, bundled } = runTimePackages();
+  const manifest = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")) as Readonly<
+    Record<string, Readonly<Record<string, string>>>
+  >;
+
+  it("are installed with Mullion, or in its executables, as the table says", () => {
+    const dependencies = { ...manifest["dependencies"], ...manifest["optionalDependencies"] };
+    expect(Object.keys(dependencies).toSorted()).toEqual(installed);
+    expect(Object.keys(manifest["devDependencies"] ?? {})).toEqual(expect.arrayContaining([...bundled]));
+  });
+
+  it.each(["docs/decisions/0004-dependencies.md", "SECURITY.md"])("are as many as %s says", (path) => {
+    const words = readFileSync(join(ROOT, path), "utf8").replace(/\s+/g, " ");
+    const numbers = ["no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"];
+    expect(words).toMatch(new RegExp(`\\b${numbers[installed.length]} packages\\b`, "i"));
+    expect(words).toMatch(new RegExp(`\\b${numbers[bundled.length]} more\\b`, "i"));
+  });
+
+  it("each have a row in the decision", () => {
+    const text = readFileSync(join(ROOT, "docs/decisions/0004-dependencies.md"), "utf8");
+    for (const name of [...installed, ...bundled]) expect(text).toContain(`| \`${name}\` `);
   });
 });
 

@@ -43,7 +43,7 @@ const SEEN_BY_PROGRAMS: readonly string[] = ["hcn", "cni", "kube", "knowledge", 
 /** DNS speaks in messages, so it knows their bytes. */
 const SEEN_BY_DNS: readonly string[] = [...SEEN_BY_PROGRAMS, "wire"];
 
-/** Run-time dependencies, and the folders that may use them (docs/decisions/0004-dependencies.md). */
+/** Packages that run, and the folders that may use them (docs/decisions/0004-dependencies.md). */
 const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   commander: ["cmd"],
   yaml: ["cluster", "kube", "kube/control-plane", "lint", "doctor", "cmd"],
@@ -56,11 +56,25 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   xmlbuilder2: ["verify-text", "lint", "cmd"],
 };
 
+/**
+ * Those of them that only executables use, which hold what they need of them: who installs Mullion does not install these.
+ * The build finds the library that would need one (tools/library-types.ts).
+ */
+const BUNDLED: readonly string[] = ["commander", "@kubernetes/client-node", "prom-client"];
+
 /** Import and export statements, and dynamic imports; not the word in a text. */
 const IMPORT = /^(?:import|export)\b[^;"]*\bfrom\s*"([^"]+)"|^import\s*"([^"]+)"|\bimport\(\s*"([^"]+)"/gm;
 
 /** Parts of `src/kube/` that are a control plane; the rest is what programs see of one. */
 const CONTROL_PLANE: readonly string[] = ["controllers", "http", "load", "memory", "patch"];
+/** The packages that are installed with Mullion, and those that are in its executables. */
+export function runTimePackages(): {
+  readonly installed: readonly string[];
+  readonly bundled: readonly string[];
+} {
+  const installed = Object.keys(PACKAGES).filter((name) => !BUNDLED.includes(name));
+  return { installed: installed.toSorted(), bundled: BUNDLED.toSorted() };
+}
 
 /** `src/vfp/rule.ts` is in folder `vfp`. */
 function folderOf(path: string): string {
