@@ -12,7 +12,7 @@ import type { KubeObject } from "../objects.ts";
 import type { KubePatch, KubeSource, Selection } from "../source.ts";
 import { mappingOf } from "../load/checks/field-check.ts";
 import { applyJsonPatch } from "../patch/json-patch.ts";
-import { applyMergePatch } from "../patch/merge-patch.ts";
+import { applyMergePatch } from "../patch/apply-patch.ts";
 import { isScaled, patchOfScale, scaleOf } from "./scale.ts";
 import { discoveryDocument } from "./discovery.ts";
 import {

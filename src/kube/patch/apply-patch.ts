@@ -6,8 +6,22 @@ import { withoutTypeDependentFields } from "../memory/services/type-dependent-fi
 import type { KubeKind, KubeObject, KubeObjects } from "../objects.ts";
 import type { KubePatch } from "../source.ts";
 import { applyJsonPatch } from "./json-patch.ts";
-import { applyMergePatch } from "./merge-patch.ts";
 import { applyStrategicMerge } from "./strategic-merge.ts";
+
+function isMapping(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** Merge patches (RFC 7386): null takes a field away, mappings are joined, everything else replaces. */
+export function applyMergePatch(document: unknown, patch: unknown): unknown {
+  if (!isMapping(patch)) return patch;
+  const fields = new Map(isMapping(document) ? Object.entries(document) : []);
+  for (const [name, value] of Object.entries(patch)) {
+    if (value === null) fields.delete(name);
+    else fields.set(name, applyMergePatch(fields.get(name), value));
+  }
+  return Object.fromEntries(fields);
+}
 
 function patched(kind: KubeKind, document: unknown, patch: KubePatch): unknown {
   if (patch.type === "json") return applyJsonPatch(document, patch.body);

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { KubeError } from "../error.ts";
 import type { JsonPatchOperation } from "../source.ts";
 import { applyJsonPatch } from "./json-patch.ts";
-import { applyMergePatch } from "./merge-patch.ts";
+import { applyMergePatch } from "./apply-patch.ts";
 import { applyStrategicMerge } from "./strategic-merge.ts";
 
 // RFC 6902, appendix A.
