@@ -6,7 +6,7 @@ import type { Compartment } from "../host/compartment.ts";
 import { isLinkLocal } from "../host/address-scope.ts";
 import type { Host } from "../host/host.ts";
 import type { Interface } from "../host/interface.ts";
-import type { Route } from "../host/route-table.ts";
+import type { Route } from "../host/stack.ts";
 import type { InterfaceAddress } from "../net/prefix.ts";
 import type { PortBlockSource } from "../vfp/nat-pool.ts";
 import type { SwitchPort } from "../vswitch/switch-port.ts";

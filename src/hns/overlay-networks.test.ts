@@ -11,7 +11,7 @@ import {
   modifyNetworkPolicies,
 } from "../hcn/operations.ts";
 import { DhcpClient } from "../host/dhcp/dhcp-client.ts";
-import type { TcpOwner } from "../host/tcp-owner.ts";
+import type { TcpOwner } from "../host/tcp-connection.ts";
 import { formatIp, parseIp } from "../net/ip.ts";
 import { formatMac } from "../net/mac.ts";
 import { buildUdpFrame } from "../wire/build-frame.ts";

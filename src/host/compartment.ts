@@ -23,7 +23,8 @@ import { type AdvertiserOptions, RouterAdvertiser } from "./autoconfiguration/ro
 import { RouterDiscovery } from "./autoconfiguration/router-discovery.ts";
 import { DropCounters } from "./drop-counters.ts";
 import { Icmp } from "./icmp.ts";
-import { Interface, type InterfaceOptions, type OutgoingPacket } from "./interface.ts";
+import { Interface, type InterfaceOptions } from "./interface.ts";
+import { type OutgoingPacket, type Route, type RouteOptions } from "./stack.ts";
 import { IpInput } from "./ip-input.ts";
 import { IpOutput } from "./ip-output.ts";
 import { isLoopback } from "./loopback.ts";
@@ -31,7 +32,9 @@ import { Netfilter } from "./netfilter/netfilter.ts";
 import { PortClaims } from "./port-claims.ts";
 import { type HostsFile, NO_HOSTS } from "./resolver/hosts-file.ts";
 import { NameCache } from "./resolver/name-cache.ts";
-import { type Route, type RouteOptions, RouteTable } from "./route-table.ts";
+import { RouteTable } from "./route-table.ts";
+import type { HookedStack } from "./hooked-stack.ts";
+import type { DnsSettings, StackInterface } from "./stack.ts";
 import { selectSource } from "./source-address.ts";
 import type { StackProfile } from "./stack-profile.ts";
 import { Tcp } from "./tcp.ts";
@@ -39,15 +42,6 @@ import { Udp } from "./udp.ts";
 import type { FilterProgram } from "./windows-filtering/filter-program.ts";
 import { WindowsFiltering } from "./windows-filtering/windows-filtering.ts";
 import { WinNat } from "./winnat/win-nat.ts";
-
-/** What the resolver of a compartment is told (HNS `Dns`, CNI `dns`). */
-export interface DnsSettings {
-  readonly domain: string;
-  readonly search: readonly string[];
-  readonly servers: readonly Ip[];
-  /** Words of resolv.conf's `options`, as `ndots:5`. Windows reads none of them. */
-  readonly options?: readonly string[];
-}
 
 const NO_DNS: DnsSettings = Object.freeze({
   domain: "",
@@ -65,7 +59,7 @@ export interface CompartmentOptions {
   readonly prng: Prng;
 }
 
-export class Compartment implements NextHopResolver {
+export class Compartment implements HookedStack, NextHopResolver {
   /** 1 for the host itself. */
   readonly id: number;
   /** What a trace calls it: `host`, `pod default/web`. */
@@ -263,13 +257,13 @@ export class Compartment implements NextHopResolver {
   }
 
   /** True when packets to `ip` that arrive on `netInterface` are for this stack: see `StackProfile.hostModel`. */
-  servesAddress(netInterface: Interface, ip: Ip): boolean {
+  servesAddress(netInterface: StackInterface, ip: Ip): boolean {
     if (netInterface.hasAddress(ip)) return true;
     return this.profile.hostModel === "weak" && !isLoopback(ip) && !isLinkLocal(ip) && this.isLocal(ip);
   }
 
   /** The source address for packets over `netInterface`. */
-  sourceFor(netInterface: Interface, destination: Ip, nextHop: Ip): Ip | undefined {
+  sourceFor(netInterface: StackInterface, destination: Ip, nextHop: Ip): Ip | undefined {
     return selectSource(this.profile.os, netInterface.usableAddresses, {
       destination,
       nextHop,
@@ -424,7 +418,7 @@ export class Compartment implements NextHopResolver {
   }
 
   /** FORWARD and POSTROUTING, or WinNAT, for the packet that is being routed. @returns false when a rule ended it. */
-  passHooks(packet: Packet, out: Interface, nextHop: Ip): boolean {
+  passHooks(packet: Packet, out: StackInterface, nextHop: Ip): boolean {
     const { netfilter } = this;
     if (typeof nextHop === "number" && this.winNat?.forward(packet, out, nextHop) === false) return false;
     const handled = netfilter?.handled;

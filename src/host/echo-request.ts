@@ -2,7 +2,6 @@
 import type { PacketTag } from "../base/recorder.ts";
 import type { Ip } from "../net/ip.ts";
 import type { DeliveryFailure } from "./delivery-failure.ts";
-import type { Icmp } from "./icmp.ts";
 
 /** The answer to an echo request. */
 export interface EchoReply {
@@ -42,18 +41,23 @@ interface EchoIdentity {
   readonly sentAtMs: number;
 }
 
+/** Who keeps the requests that wait. */
+interface EchoKeeper {
+  forget(key: number): void;
+}
+
 export class EchoRequest {
   readonly destination: Ip;
   readonly identifier: number;
   readonly sequence: number;
   readonly sentAtMs: number;
-  private readonly icmp: Icmp;
+  private readonly keeper: EchoKeeper;
   private readonly key: number;
   private readonly owner: EchoOwner;
 
   /** Made by `Icmp.echo` only. */
-  constructor(icmp: Icmp, options: EchoOptions, identity: EchoIdentity) {
-    this.icmp = icmp;
+  constructor(keeper: EchoKeeper, options: EchoOptions, identity: EchoIdentity) {
+    this.keeper = keeper;
     this.destination = options.destination;
     this.owner = options.owner;
     this.key = identity.key;
@@ -64,7 +68,7 @@ export class EchoRequest {
 
   /** Stops to wait: a later answer finds nobody. */
   cancel(): void {
-    this.icmp.forget(this.key);
+    this.keeper.forget(this.key);
   }
 
   /** Called by `Icmp`. */

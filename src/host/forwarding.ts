@@ -1,11 +1,11 @@
 /** A router's part: a packet that arrived for somebody else goes on by the routes (RFC 1812 §5.2, §5.3; RFC 8200 §3). */
+import type { StackInterface } from "./stack.ts";
+import type { HookedStack } from "./hooked-stack.ts";
 import { formatIp } from "../net/ip.ts";
 import type { IpView } from "../wire/ip-view.ts";
 import type { Packet } from "../wire/packet.ts";
 import { decrementIpTtl } from "../wire/ttl.ts";
 import { isLinkLocal } from "./address-scope.ts";
-import type { Compartment } from "./compartment.ts";
-import type { Interface } from "./interface.ts";
 import { formatRoute } from "./route-table.ts";
 
 /**
@@ -13,7 +13,12 @@ import { formatRoute } from "./route-table.ts";
  * Inferred: no redirect is sent when the packet leaves where it came from; hosts that took one would route around
  * the next packets' first hop, and nothing is known of pods that do.
  */
-export function forwardPacket(compartment: Compartment, from: Interface, packet: Packet, view: IpView): void {
+export function forwardPacket(
+  compartment: HookedStack,
+  from: StackInterface,
+  packet: Packet,
+  view: IpView,
+): void {
   const { ttl, source, destination } = view;
   const limit = typeof destination === "number" ? "TTL" : "hop limit";
   if (isLinkLocal(source) || isLinkLocal(destination)) {

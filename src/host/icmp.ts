@@ -11,13 +11,12 @@ import { Headers, destinationIp, sourceIp } from "../wire/headers.ts";
 import { IpProtocol } from "../wire/ip-protocol.ts";
 import type { Packet } from "../wire/packet.ts";
 import { readTtl } from "../wire/ttl.ts";
-import type { Compartment } from "./compartment.ts";
 import { type DeliveryFailure, FAILURE_TEXTS, type FailureReason } from "./delivery-failure.ts";
 import { echoPayload } from "./echo-payload.ts";
 import { type EchoOptions, EchoRequest } from "./echo-request.ts";
 import { type IcmpMessage, type ReceivedIcmp, buildIcmp, isIcmpErrorAt, readIcmp } from "./icmp-messages.ts";
-import type { LocalPacket } from "./ip-input.ts";
-import { NO_LINK, type Path } from "./ip-output.ts";
+import type { LocalPacket, Path, Stack } from "./stack.ts";
+import { NO_LINK } from "./ip-output.ts";
 import { UNSPECIFIED } from "./address-scope.ts";
 import { receiveListenerMessage } from "./autoconfiguration/listener-reports.ts";
 import { receiveDiscovery } from "./neighbor-discovery.ts";
@@ -30,12 +29,12 @@ const HEADERS_BYTES: Readonly<Record<4 | 6, number>> = Object.freeze({ 4: 28, 6:
 const ERROR_BYTES_MAX: Readonly<Record<4 | 6, number>> = Object.freeze({ 4: 576, 6: 1_280 });
 
 export class Icmp {
-  private readonly compartment: Compartment;
+  private readonly compartment: Stack;
   private readonly requests = new Map<number, EchoRequest>();
   private nextIdentifier = 1;
   private nextSequence = 1;
 
-  constructor(compartment: Compartment) {
+  constructor(compartment: Stack) {
     this.compartment = compartment;
   }
 

@@ -8,10 +8,10 @@ import { ETHERNET_HEADER_BYTES } from "../wire/ethernet.ts";
 import { EtherType } from "../wire/ethertype.ts";
 import type { Packet } from "../wire/packet.ts";
 import { UNSPECIFIED, isLinkLocal } from "./address-scope.ts";
-import type { Compartment } from "./compartment.ts";
 import { Ipv6Link } from "./ipv6-link.ts";
 import { NeighborTable } from "./neighbor-table.ts";
 import type { FilterProgram } from "./windows-filtering/filter-program.ts";
+import type { OutgoingPacket, BridgeSegment, Stack, StackInterface } from "./stack.ts";
 
 /** What `Compartment.addInterface` takes. */
 export interface InterfaceOptions {
@@ -29,27 +29,7 @@ export interface InterfaceOptions {
   readonly isDuplicateChecked?: boolean;
 }
 
-/** A packet whose next hop is known, with what a trace says about it when it leaves. */
-export interface OutgoingPacket {
-  readonly packet: Packet;
-  /** `send`: made here. `forward`: routed. */
-  readonly kind: "send" | "forward";
-  /** Empty unless the packet is followed. */
-  readonly text: string;
-  /** The section of the reference that says that this step is inferred. */
-  readonly inferred?: string;
-  /** Of IPv6: it is not cut; its sender wants to hear that it is too long. */
-  readonly isWhole?: boolean;
-  /** Goes back into the bridge that it came over: its sender's MAC stays. */
-  readonly isBridged?: boolean;
-}
-
-/** A bridge that an interface of the machine hangs on: takes a frame as if the sender's own port had brought it. */
-export interface BridgeSegment {
-  inject(packet: Packet): void;
-}
-
-export class Interface implements Receiver {
+export class Interface implements Receiver, StackInterface {
   readonly name: string;
   readonly mac: Mac;
   readonly device: Device;
@@ -68,11 +48,11 @@ export class Interface implements Receiver {
   filters: FilterProgram | undefined;
   /** False once the interface was removed: nothing is sent or taken any more. */
   isAttached = true;
-  private readonly compartment: Compartment;
+  private readonly compartment: Stack;
   private readonly assigned: InterfaceAddress[] = [];
 
   /** Made by `Compartment.addInterface` only. */
-  constructor(compartment: Compartment, options: InterfaceOptions, isForwarding: boolean) {
+  constructor(compartment: Stack, options: InterfaceOptions, isForwarding: boolean) {
     this.compartment = compartment;
     this.name = options.name;
     this.mac = options.mac;

@@ -1,4 +1,5 @@
 /** The receiving side of IP: checks, local or not, reassembly, hand-over to the transports. */
+import type { HookedStack } from "./hooked-stack.ts";
 import { type Ip, familyOf, formatIp, isMulticastIp } from "../net/ip.ts";
 import { isGroupMac } from "../net/mac.ts";
 import { EthernetView } from "../wire/ethernet.ts";
@@ -9,42 +10,29 @@ import { Ipv4View } from "../wire/ipv4.ts";
 import type { Packet } from "../wire/packet.ts";
 import { verifyChecksums } from "../wire/transport-checksum.ts";
 import { UNSPECIFIED, isLinkLocal } from "./address-scope.ts";
-import type { Compartment } from "./compartment.ts";
 import { forwardPacket } from "./forwarding.ts";
 import { isDiscoveryAt } from "./icmp-messages.ts";
-import type { Interface } from "./interface.ts";
 import { isLoopback } from "./loopback.ts";
 import { passBridge } from "./netfilter/bridge-hooks.ts";
 import type { Admitted } from "./netfilter/netfilter.ts";
 import { Reassembly } from "./reassembly.ts";
 import type { WindowsFiltering } from "./windows-filtering/windows-filtering.ts";
-
-/** A packet for this stack: whole, with its headers and addresses. */
-export interface LocalPacket {
-  readonly packet: Packet;
-  readonly headers: Headers;
-  readonly source: Ip;
-  readonly destination: Ip;
-  /** Sent to everybody on the subnet, or to a group: nothing may be answered with an ICMP error. */
-  readonly isBroadcast: boolean;
-  /** Undefined when this compartment sent it to itself. */
-  readonly netInterface: Interface | undefined;
-}
+import type { LocalPacket, StackInterface } from "./stack.ts";
 
 /** Who a packet is for. */
 type Audience = "us" | "broadcast" | "multicast" | "others";
 
 export class IpInput {
   readonly reassembly: Reassembly;
-  private readonly compartment: Compartment;
+  private readonly compartment: HookedStack;
 
-  constructor(compartment: Compartment) {
+  constructor(compartment: HookedStack) {
     this.compartment = compartment;
     this.reassembly = new Reassembly(compartment);
   }
 
   /** Takes an IP packet; `netInterface` is undefined when this compartment sent it to itself. */
-  receive(netInterface: Interface | undefined, packet: Packet): void {
+  receive(netInterface: StackInterface | undefined, packet: Packet): void {
     const headers = new Headers();
     const reason = headers.parse(packet);
     if (reason !== undefined) {
@@ -82,7 +70,12 @@ export class IpInput {
   }
 
   /** Gives a packet to whom it is for. */
-  private deliver(netInterface: Interface | undefined, packet: Packet, view: IpView, headers: Headers): void {
+  private deliver(
+    netInterface: StackInterface | undefined,
+    packet: Packet,
+    view: IpView,
+    headers: Headers,
+  ): void {
     const audience = this.audienceOf(netInterface, view.destination);
     if (audience === "us" && this.isClaimed(packet, view)) return;
     // RFC 2464 §7: an adapter takes the frames of groups that were joined; nobody counts the others.
@@ -105,7 +98,7 @@ export class IpInput {
    * A packet that came over a bridge, and whose new destination hangs on the same bridge, is not routed: it goes back
    * into the bridge (net/bridge/br_netfilter_hooks.c, "bridged DNAT"), with its sender's MAC and its TTL.
    */
-  private isBridged(netInterface: Interface | undefined, before: Ip, admitted: Admitted): boolean {
+  private isBridged(netInterface: StackInterface | undefined, before: Ip, admitted: Admitted): boolean {
     const { destination } = admitted.view;
     const bridge = netInterface?.bridge;
     if (netInterface === undefined || bridge === undefined || destination === before) return false;
@@ -117,7 +110,7 @@ export class IpInput {
     return true;
   }
 
-  private isAcceptable(netInterface: Interface | undefined, packet: Packet, view: IpView): boolean {
+  private isAcceptable(netInterface: StackInterface | undefined, packet: Packet, view: IpView): boolean {
     if (!view.isChecksumValid) {
       this.compartment.drop(packet, "checksum-invalid", "the IPv4 header checksum is wrong");
       return false;
@@ -149,7 +142,7 @@ export class IpInput {
     return true;
   }
 
-  private audienceOf(netInterface: Interface | undefined, destination: Ip): Audience {
+  private audienceOf(netInterface: StackInterface | undefined, destination: Ip): Audience {
     if (netInterface === undefined) return "us";
     if (netInterface.hasAddress(destination)) return "us";
     // Inferred: on Windows forwarding on the incoming interface ends strong host receive, as for any router.
@@ -163,7 +156,7 @@ export class IpInput {
   }
 
   private deliverLocally(
-    netInterface: Interface | undefined,
+    netInterface: StackInterface | undefined,
     packet: Packet,
     view: IpView,
     headers: Headers,
@@ -260,7 +253,7 @@ function sourceOf({ packet, headers }: LocalPacket): Ip {
  * Forwarding is a property of the interface that a packet comes in by (docs: dataplane.md §5.2). A packet that came as
  * an Ethernet broadcast is not routed on (RFC 1812 §5.3.4).
  */
-function mayForward(netInterface: Interface, packet: Packet): boolean {
+function mayForward(netInterface: StackInterface, packet: Packet): boolean {
   if (!netInterface.isForwarding || netInterface.refusesRouting) return false;
   const ethernet = EthernetView.parse(packet.bytes, packet.start, packet.end);
   return typeof ethernet !== "string" && !isGroupMac(ethernet.destinationMac);

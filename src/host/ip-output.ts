@@ -1,4 +1,5 @@
 /** The sending side of IP: route, source address, next hop, fragmentation, and the way back to oneself. */
+import type { HookedStack } from "./hooked-stack.ts";
 import { assert } from "../base/assert.ts";
 import type { Task } from "../base/clock.ts";
 import { LIMITS } from "../base/limits.ts";
@@ -10,12 +11,11 @@ import { Headers } from "../wire/headers.ts";
 import { type IpView, ipViewOf } from "../wire/ip-view.ts";
 import { Ipv4View } from "../wire/ipv4.ts";
 import type { Packet } from "../wire/packet.ts";
-import type { Compartment } from "./compartment.ts";
 import { fragmentIpv4, fragmentIpv6 } from "./fragmentation.ts";
-import type { Interface, OutgoingPacket } from "./interface.ts";
+import type { OutgoingPacket, Route, Path, HeaderOptions, StackInterface } from "./stack.ts";
 import { isLinkLocal } from "./address-scope.ts";
 import { isLoopback } from "./loopback.ts";
-import { type Route, type RouteTable, formatRoute } from "./route-table.ts";
+import { type RouteTable, formatRoute } from "./route-table.ts";
 
 const LIMITED_BROADCAST = 0xffff_ffff as Ipv4;
 const LOOPBACK_ADDRESSES = Object.freeze({ 4: 0x7f00_0001 as Ipv4, 6: 1n as Ipv6 });
@@ -32,36 +32,12 @@ const NODE_PORT_SECTION = "dataplane.md §2.4 B-8";
 /** The MACs are known when a packet leaves; a packet to oneself keeps zeros. */
 export const NO_LINK: LinkFields = Object.freeze({ destinationMac: 0 as Mac, sourceMac: 0 as Mac });
 
-/** The way of packets from here to one destination. */
-export interface Path {
-  readonly source: Ip;
-  readonly destination: Ip;
-  /** Undefined for destinations of this compartment itself. */
-  readonly route: Route | undefined;
-  readonly nextHop: Ip;
-  /** The largest IP packet that is known to pass. */
-  readonly mtuBytes: number;
-  /** The section of the reference that says that this choice of the source address is inferred. */
-  readonly inferred?: string;
-}
-
-/** What a transport asks of the IP header. */
-export interface HeaderOptions {
-  readonly isDontFragment: boolean;
-  /** Default: the system's. */
-  readonly ttl?: number;
-  /** Default 0. */
-  readonly dscp?: number;
-  /** Default 0. */
-  readonly ecn?: number;
-}
-
 /** A packet of this compartment on its way back into it. */
 class LoopbackDelivery implements Task {
-  private readonly compartment: Compartment;
+  private readonly compartment: HookedStack;
   private readonly packet: Packet;
 
-  constructor(compartment: Compartment, packet: Packet) {
+  constructor(compartment: HookedStack, packet: Packet) {
     this.compartment = compartment;
     this.packet = packet;
   }
@@ -77,13 +53,13 @@ interface PathMtu {
 }
 
 export class IpOutput {
-  private readonly compartment: Compartment;
+  private readonly compartment: HookedStack;
   private readonly routes: RouteTable;
   private readonly pathMtus = new Map<Ip, PathMtu>();
   private nextIdentification: number;
   private nextFragmentIdentification: number | undefined;
 
-  constructor(compartment: Compartment, routes: RouteTable) {
+  constructor(compartment: HookedStack, routes: RouteTable) {
     this.compartment = compartment;
     this.routes = routes;
     this.nextIdentification = compartment.prng.below(0x1_0000);
@@ -93,7 +69,7 @@ export class IpOutput {
    * The path to `destination`; undefined without a route, or when the route's interface has no address to send from.
    * `source` binds the source address; `link` is the link of a link-local destination, which every link has.
    */
-  findPath(destination: Ip, source?: Ip, link?: Interface): Path | undefined {
+  findPath(destination: Ip, source?: Ip, link?: StackInterface): Path | undefined {
     if (source !== undefined && familyOf(source) !== familyOf(destination)) return undefined;
     if (this.compartment.isLocal(destination)) return this.localPath(destination, source);
     const route = this.lookup(destination, source, isLinkLocal(destination) ? link : undefined);
@@ -176,7 +152,7 @@ export class IpOutput {
    * Hands a packet whose headers are finished to the next hop, in fragments when it is too long.
    * @returns false when it is too long and may not be fragmented.
    */
-  emit(outgoing: OutgoingPacket, netInterface: Interface, nextHop: Ip, mtuBytes: number): boolean {
+  emit(outgoing: OutgoingPacket, netInterface: StackInterface, nextHop: Ip, mtuBytes: number): boolean {
     const packet = outgoing.packet;
     const view = viewOfSent(packet);
     if (view.totalLength <= mtuBytes) {
@@ -210,11 +186,11 @@ export class IpOutput {
   }
 
   /** True for 255.255.255.255 and for the all-ones address of a subnet of `netInterface`. */
-  isBroadcast(netInterface: Interface, ip: Ip): boolean {
+  isBroadcast(netInterface: StackInterface, ip: Ip): boolean {
     return ip === LIMITED_BROADCAST || netInterface.isSubnetBroadcast(ip);
   }
 
-  private emitWhole(outgoing: OutgoingPacket, netInterface: Interface, nextHop: Ip): void {
+  private emitWhole(outgoing: OutgoingPacket, netInterface: StackInterface, nextHop: Ip): void {
     if (this.isBroadcast(netInterface, nextHop)) netInterface.transmit(outgoing, BROADCAST_MAC);
     else if (isMulticastIp(nextHop)) netInterface.transmit(outgoing, multicastMac(nextHop));
     else netInterface.neighbors.send(nextHop, outgoing);
@@ -231,7 +207,11 @@ export class IpOutput {
    * send over any. Inferred: forwarding on the source's interface ends the constraint on Windows.
    * Inferred: networks behind WinNAT are reached from any address of the host (dataplane.md §2.7, A → node IP).
    */
-  private lookup(destination: Ip, source: Ip | undefined, link: Interface | undefined): Route | undefined {
+  private lookup(
+    destination: Ip,
+    source: Ip | undefined,
+    link: StackInterface | undefined,
+  ): Route | undefined {
     const owner = source === undefined ? undefined : this.compartment.interfaceOf(source);
     const only = link ?? (source !== undefined && isLinkLocal(source) ? owner : undefined);
     if (only !== undefined) return this.routes.lookup(destination, only);
@@ -251,7 +231,7 @@ export class IpOutput {
   }
 
   /** A router may have interfaces without addresses of their own: then any address of the compartment serves. */
-  private chooseSource(netInterface: Interface, destination: Ip, nextHop: Ip): Ip | undefined {
+  private chooseSource(netInterface: StackInterface, destination: Ip, nextHop: Ip): Ip | undefined {
     const chosen = this.compartment.sourceFor(netInterface, destination, nextHop);
     if (chosen !== undefined || this.compartment.profile.hostModel === "strong") return chosen;
     for (const other of this.compartment.listInterfaces()) {
@@ -286,7 +266,7 @@ export class IpOutput {
 }
 
 /** The largest packet that the link takes; a router may have told less for IPv6. */
-function linkMtu({ mtuBytes, ipv6 }: Interface, destination: Ip): number {
+function linkMtu({ mtuBytes, ipv6 }: StackInterface, destination: Ip): number {
   return familyOf(destination) === 6 ? Math.min(mtuBytes, ipv6.mtuBytes ?? mtuBytes) : mtuBytes;
 }
 

@@ -5,6 +5,7 @@
  * IPv6 begins on an interface with its first address, or when it is told to look for routers. Both systems have it on every interface from the start; an
  * interface of a cluster without IPv6 would only send what nobody answers.
  */
+import type { Stack, StackInterface } from "./stack.ts";
 import type { Task, Timer } from "../base/clock.ts";
 import { type Ip, type Ipv6, isMulticastIp } from "../net/ip.ts";
 import type { Mac } from "../net/mac.ts";
@@ -19,8 +20,6 @@ import {
 } from "./autoconfiguration/listener-reports.ts";
 import type { RouterAdvertiser } from "./autoconfiguration/router-advertiser.ts";
 import type { RouterDiscovery } from "./autoconfiguration/router-discovery.ts";
-import type { Compartment } from "./compartment.ts";
-import type { Interface } from "./interface.ts";
 import { emitSolicitation } from "./neighbor-discovery.ts";
 import type { OperatingSystem } from "./stack-profile.ts";
 
@@ -58,8 +57,8 @@ export class Ipv6Link {
   discovery: RouterDiscovery | undefined;
   /** The router's side; undefined: it tells nobody. */
   advertiser: RouterAdvertiser | undefined;
-  private readonly compartment: Compartment;
-  private readonly netInterface: Interface;
+  private readonly compartment: Stack;
+  private readonly netInterface: StackInterface;
   /** Linux' `accept_dad`: asks whether a new address is somebody else's. */
   private readonly isChecking: boolean;
   private readonly states = new Map<Ip, AddressState>();
@@ -67,7 +66,7 @@ export class Ipv6Link {
   private listenerAnswers: ListenerAnswers | undefined;
 
   /** Made by `Interface` only. */
-  constructor(compartment: Compartment, netInterface: Interface, isChecking: boolean) {
+  constructor(compartment: Stack, netInterface: StackInterface, isChecking: boolean) {
     this.compartment = compartment;
     this.netInterface = netInterface;
     this.isChecking = isChecking;

@@ -21,8 +21,7 @@ import { Ipv6PacketView } from "../wire/ip-view.ts";
 import { NdView } from "../wire/icmpv6/nd.ts";
 import type { DeliveryFailure } from "./delivery-failure.ts";
 import type { EchoOptions } from "./echo-request.ts";
-import type { TcpCloseReason, TcpOwner } from "./tcp-owner.ts";
-import type { TcpConnection } from "./tcp-connection.ts";
+import type { TcpCloseReason, TcpOwner, TcpConnection } from "./tcp-connection.ts";
 import type { UdpDatagram, UdpSocket } from "./udp.ts";
 
 class UdpLog {

@@ -11,9 +11,7 @@ import { Icmpv6Type } from "../wire/icmpv6/icmpv6.ts";
 import { ND_HOP_LIMIT, type NdRepr, NdView, solicitedNodeMulticast } from "../wire/icmpv6/nd.ts";
 import { readTtl } from "../wire/ttl.ts";
 import { ALL_NODES, UNSPECIFIED, isLinkLocal } from "./address-scope.ts";
-import type { Compartment } from "./compartment.ts";
-import type { Interface } from "./interface.ts";
-import type { LocalPacket } from "./ip-input.ts";
+import type { LocalPacket, Stack, StackInterface } from "./stack.ts";
 
 /** Who asks, and whom. */
 interface Solicitation {
@@ -24,7 +22,7 @@ interface Solicitation {
 }
 
 /** Asks for the MAC of `target`. */
-export function emitSolicitation(netInterface: Interface, target: Ipv6, asked: Solicitation): void {
+export function emitSolicitation(netInterface: StackInterface, target: Ipv6, asked: Solicitation): void {
   const { source, mac } = asked;
   const destination = mac === undefined ? solicitedNodeMulticast(target) : target;
   const options =
@@ -34,7 +32,7 @@ export function emitSolicitation(netInterface: Interface, target: Ipv6, asked: S
 }
 
 /** Takes a message of neighbour discovery that arrived whole and with a right checksum. */
-export function receiveDiscovery(compartment: Compartment, local: LocalPacket): void {
+export function receiveDiscovery(compartment: Stack, local: LocalPacket): void {
   const { packet, headers, netInterface } = local;
   const view = NdView.parse(packet.bytes, headers.transport, headers.end);
   if (typeof view === "string") {
@@ -67,8 +65,8 @@ export function receiveDiscovery(compartment: Compartment, local: LocalPacket): 
 }
 
 function takeRouterSolicitation(
-  compartment: Compartment,
-  netInterface: Interface,
+  compartment: Stack,
+  netInterface: StackInterface,
   { packet, source }: LocalPacket,
   { sourceMac }: NdView,
 ): void {
@@ -87,8 +85,8 @@ function takeRouterSolicitation(
 
 /** A router listens to nobody, and who was given addresses and routes has them (Linux: accept_ra). */
 function takeRouterAdvertisement(
-  compartment: Compartment,
-  netInterface: Interface,
+  compartment: Stack,
+  netInterface: StackInterface,
   { packet, source }: LocalPacket,
   view: NdView,
 ): void {
@@ -101,8 +99,8 @@ function takeRouterAdvertisement(
 }
 
 function answerSolicitation(
-  compartment: Compartment,
-  netInterface: Interface,
+  compartment: Stack,
+  netInterface: StackInterface,
   { packet, source, destination }: LocalPacket,
   view: NdView,
 ): void {
@@ -139,8 +137,8 @@ function answerSolicitation(
 }
 
 function takeAdvertisement(
-  compartment: Compartment,
-  netInterface: Interface,
+  compartment: Stack,
+  netInterface: StackInterface,
   { packet, destination }: LocalPacket,
   view: NdView,
 ): void {
@@ -158,7 +156,7 @@ function takeAdvertisement(
 }
 
 function emit(
-  netInterface: Interface,
+  netInterface: StackInterface,
   nd: NdRepr,
   source: Ipv6,
   destination: Ipv6,

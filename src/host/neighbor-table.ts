@@ -15,8 +15,7 @@ import type { NextHopWaiter } from "../vfp/next-hop.ts";
 import { type ArpRepr, ArpView } from "../wire/arp.ts";
 import { buildArpFrame } from "../wire/build-frame.ts";
 import type { Packet } from "../wire/packet.ts";
-import type { Compartment } from "./compartment.ts";
-import type { Interface, OutgoingPacket } from "./interface.ts";
+import type { OutgoingPacket, Stack, StackInterface } from "./stack.ts";
 import { emitSolicitation } from "./neighbor-discovery.ts";
 
 const REQUESTS_MAX = 3;
@@ -65,11 +64,11 @@ class Entry implements Task {
 }
 
 export class NeighborTable {
-  private readonly compartment: Compartment;
-  private readonly netInterface: Interface;
+  private readonly compartment: Stack;
+  private readonly netInterface: StackInterface;
   private readonly entries = new Map<Ip, Entry>();
 
-  constructor(compartment: Compartment, netInterface: Interface) {
+  constructor(compartment: Stack, netInterface: StackInterface) {
     this.compartment = compartment;
     this.netInterface = netInterface;
   }

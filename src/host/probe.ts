@@ -16,8 +16,7 @@ import {
   socketResult,
 } from "./probe-result.ts";
 import { decodeAscii, encodeAscii } from "./services/ascii.ts";
-import type { TcpConnection } from "./tcp-connection.ts";
-import type { TcpCloseReason, TcpOwner } from "./tcp-owner.ts";
+import type { TcpConnection, TcpCloseReason, TcpOwner } from "./tcp-connection.ts";
 import type { UdpDatagram, UdpOwner, UdpSocket } from "./udp.ts";
 
 export interface ProbeOptions {

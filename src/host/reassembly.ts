@@ -1,4 +1,5 @@
 /** Puts fragments of IP datagrams together again (RFC 791 §3.2, RFC 1122 §3.3.2; RFC 8200 §4.5 for IPv6). */
+import type { Stack } from "./stack.ts";
 import { readU8, writeU16, writeU8 } from "../base/bytes.ts";
 import type { Task, Timer } from "../base/clock.ts";
 import { LIMITS } from "../base/limits.ts";
@@ -9,7 +10,6 @@ import { Ipv6PacketView, type IpView } from "../wire/ip-view.ts";
 import { Ipv4View, emitIpv4, toIpv4Fields } from "../wire/ipv4.ts";
 import { IPV6_HEADER_BYTES } from "../wire/ipv6.ts";
 import { Packet } from "../wire/packet.ts";
-import type { Compartment } from "./compartment.ts";
 
 const DATAGRAM_BYTES_MAX = 65_535;
 
@@ -42,12 +42,12 @@ class Train implements Task {
 }
 
 export class Reassembly {
-  private readonly compartment: Compartment;
+  private readonly compartment: Stack;
   private readonly isSilent: boolean;
   private readonly trains = new Map<string, Train>();
 
   /** `silent`: nobody is told by ICMP what did not come; Linux defragments for connection tracking so. */
-  constructor(compartment: Compartment, manner: "reporting" | "silent" = "reporting") {
+  constructor(compartment: Stack, manner: "reporting" | "silent" = "reporting") {
     this.compartment = compartment;
     this.isSilent = manner === "silent";
   }

@@ -3,25 +3,7 @@
  */
 import { type Ip, bitsOf, familyOf, formatIp } from "../net/ip.ts";
 import { type Prefix, equalPrefixes, formatPrefix, maskIp } from "../net/prefix.ts";
-import type { Interface } from "./interface.ts";
-
-/** A route as an administrator gives it. */
-export interface RouteOptions {
-  readonly prefix: Prefix;
-  /** The router to ask; absent: the destinations are neighbours on the interface. */
-  readonly nextHop?: Ip;
-  readonly interface: Interface;
-  /** The interface's own metric is added when routes compete. */
-  readonly metric: number;
-  /** Source address for what is sent along this route; absent: chosen among the interface's addresses. */
-  readonly source?: Ip;
-}
-
-/** A route in the table. */
-export interface Route extends RouteOptions {
-  /** `address`: implied by an address of the interface; it leaves with the address. */
-  readonly origin: "static" | "address";
-}
+import type { RouteOptions, Route, StackInterface } from "./stack.ts";
 
 /** Routes of one family with one prefix length, by network address. */
 type LengthTable = Map<Ip, Route[]>;
@@ -55,7 +37,7 @@ export class RouteTable {
   }
 
   /** Removes all routes over `netInterface`. */
-  removeInterface(netInterface: Interface): void {
+  removeInterface(netInterface: StackInterface): void {
     for (const route of this.list()) if (route.interface === netInterface) this.remove(route, route.origin);
   }
 
@@ -63,7 +45,7 @@ export class RouteTable {
    * The best route to `destination`; undefined when there is none.
    * With `only`, routes over other interfaces do not count (a constrained lookup of a strong host).
    */
-  lookup(destination: Ip, only?: Interface): Route | undefined {
+  lookup(destination: Ip, only?: StackInterface): Route | undefined {
     const tables = this.tablesOf(destination);
     for (let length = Math.min(tables.length - 1, bitsOf(familyOf(destination))); length >= 0; length--) {
       const routes = tables[length]?.get(maskIp(destination, length));

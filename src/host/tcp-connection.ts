@@ -11,14 +11,45 @@ import type { DeliveryFailure } from "./delivery-failure.ts";
 import { ReceiveSequence } from "./receive-sequence.ts";
 import { RoundTripEstimator } from "./round-trip-estimator.ts";
 import type { TcpProfile } from "./stack-profile.ts";
-import type { Tcp } from "./tcp.ts";
-import type { TcpListener } from "./tcp-listener.ts";
+import type { Stack } from "./stack.ts";
 import { TcpNegotiation } from "./tcp-negotiation.ts";
-import type { TcpCloseReason, TcpOwner } from "./tcp-owner.ts";
 import { KeepAlive, type KeepAliveOwner } from "./tcp-keep-alive.ts";
-import { type TcpSegment, hasFlag } from "./tcp-segment.ts";
+import { type Ends, type SegmentFields, type TcpSegment, hasFlag } from "./tcp-segment.ts";
 import { type SegmentSink, TcpSender } from "./tcp-sender.ts";
 import { addSequence, isAfter, isBefore, sequenceDistance } from "./tcp-sequence.ts";
+
+/** How a connection ended. */
+export type TcpCloseReason =
+  /** Both sides finished. */
+  | "finished"
+  /** Nobody listens on the port. */
+  | "refused"
+  /** Nobody answered. */
+  | "timed-out"
+  /** The peer ended it in the middle. */
+  | "reset"
+  /** The network said that the peer cannot be reached; see `TcpConnection.lastFailure`. */
+  | "unreachable"
+  /** This side ended it in the middle. */
+  | "aborted";
+
+/** Gets what happens to a connection. */
+export interface TcpOwner {
+  /** The handshake is done; data may be sent (they may be given before, too). */
+  tcpConnected(connection: TcpConnection): void;
+  /** Bytes of the peer, in order and without gaps. The owner may keep them. */
+  tcpData(connection: TcpConnection, bytes: Uint8Array): void;
+  /** The peer sends no more. This side may go on, until it calls `close`. */
+  tcpPeerFinished(connection: TcpConnection): void;
+  /** Nothing follows. It is the only report of a connection attempt that failed. */
+  tcpClosed(connection: TcpConnection, reason: TcpCloseReason): void;
+}
+
+/** Gets the connections of a listener, each when its handshake is done. */
+export interface TcpAcceptor {
+  /** @returns who owns the connection from now on; its `tcpConnected` follows at once. */
+  tcpAccepted(connection: TcpConnection): TcpOwner;
+}
 
 /** The states of RFC 9293 §3.3.2; LISTEN is `TcpListener`'s. */
 export type TcpState =
@@ -73,6 +104,23 @@ class DelayedAck implements Task {
   }
 }
 
+/** The stack's TCP as a connection uses it. */
+interface SegmentSender {
+  readonly compartment: Stack;
+  emit(ends: Ends, fields: SegmentFields, payload: Uint8Array, tag: PacketTag): boolean;
+  pathMtu(ends: Ends): number;
+  reset(segment: TcpSegment): void;
+  forget(connection: TcpConnection): void;
+}
+
+/** The port that a connection is being taken on. */
+export interface Handshakes {
+  /** The handshake is done. @returns who owns the connection. */
+  accept(connection: TcpConnection): TcpOwner;
+  /** The handshake failed. */
+  abandon(): void;
+}
+
 export class TcpConnection implements Task, SegmentSink, KeepAliveOwner {
   readonly localIp: Ip;
   readonly localPort: number;
@@ -82,8 +130,8 @@ export class TcpConnection implements Task, SegmentSink, KeepAliveOwner {
   lastFailure: DeliveryFailure | undefined;
   private currentState: TcpState = "closed";
   private owner: TcpOwner | undefined;
-  private listener: TcpListener | undefined;
-  private readonly tcp: Tcp;
+  private listener: Handshakes | undefined;
+  private readonly tcp: SegmentSender;
   private readonly profile: TcpProfile;
   private readonly initialSequence: number;
   /** Of this end: payload and options that fit a packet of the interface. */
@@ -110,7 +158,7 @@ export class TcpConnection implements Task, SegmentSink, KeepAliveOwner {
   private isReported = false;
 
   /** Made by `Tcp` only. */
-  constructor(tcp: Tcp, options: TcpConnectionOptions) {
+  constructor(tcp: SegmentSender, options: TcpConnectionOptions) {
     this.tcp = tcp;
     this.profile = tcp.compartment.profile.tcp;
     this.localIp = options.localIp;
@@ -200,7 +248,7 @@ export class TcpConnection implements Task, SegmentSink, KeepAliveOwner {
   }
 
   /** Called by `TcpListener`: takes a SYN and answers it. */
-  accept(listener: TcpListener, segment: TcpSegment): void {
+  accept(listener: Handshakes, segment: TcpSegment): void {
     this.listener = listener;
     this.currentState = "syn-received";
     this.takeSyn(segment);

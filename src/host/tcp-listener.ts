@@ -1,9 +1,7 @@
 /** A TCP port that takes connections: the state LISTEN of RFC 9293. */
 import { LIMITS } from "../base/limits.ts";
 import type { Ip } from "../net/ip.ts";
-import type { Tcp } from "./tcp.ts";
-import type { TcpConnection } from "./tcp-connection.ts";
-import type { TcpAcceptor, TcpOwner } from "./tcp-owner.ts";
+import type { Handshakes, TcpConnection, TcpAcceptor, TcpOwner } from "./tcp-connection.ts";
 
 export interface TcpListenOptions {
   readonly port: number;
@@ -12,17 +10,22 @@ export interface TcpListenOptions {
   readonly acceptor: TcpAcceptor;
 }
 
-export class TcpListener {
+/** Who keeps the ports that take connections. */
+interface ListenerKeeper {
+  closeListener(listener: TcpListener): void;
+}
+
+export class TcpListener implements Handshakes {
   readonly port: number;
   /** Undefined when it takes connections to any address. */
   readonly ip: Ip | undefined;
-  private readonly tcp: Tcp;
+  private readonly keeper: ListenerKeeper;
   private readonly acceptor: TcpAcceptor;
   private handshakes = 0;
 
   /** Made by `Tcp.listen` only. */
-  constructor(tcp: Tcp, options: TcpListenOptions) {
-    this.tcp = tcp;
+  constructor(keeper: ListenerKeeper, options: TcpListenOptions) {
+    this.keeper = keeper;
     this.port = options.port;
     this.ip = options.ip;
     this.acceptor = options.acceptor;
@@ -30,7 +33,7 @@ export class TcpListener {
 
   /** Takes no more connections; those that exist go on. */
   close(): void {
-    this.tcp.closeListener(this);
+    this.keeper.closeListener(this);
   }
 
   /** Called by `Tcp` before a handshake begins. @returns false when too many are unfinished. */

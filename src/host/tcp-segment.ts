@@ -3,8 +3,8 @@ import { readU16, readU32, readU8 } from "../base/bytes.ts";
 import type { Ip } from "../net/ip.ts";
 import type { Headers } from "../wire/headers.ts";
 import { TcpFlag, TcpView } from "../wire/tcp.ts";
-import { TcpOptionKind, findTcpOption } from "../wire/tcp-options.ts";
-import type { LocalPacket } from "./ip-input.ts";
+import { TcpOptionKind, findTcpOption, type TcpOption } from "../wire/tcp-options.ts";
+import type { LocalPacket } from "./stack.ts";
 
 /** Both bits set: a router on the way is congested (RFC 3168). */
 const ECN_CONGESTION_EXPERIENCED = 3;
@@ -68,4 +68,21 @@ export function hasFlag(segment: TcpSegment, mask: number): boolean {
 function readEcn(bytes: Uint8Array, headers: Headers): number {
   const word = readU16(bytes, headers.network);
   return headers.family === 6 ? (word >>> 4) & 3 : word & 3;
+}
+
+/** What differs from segment to segment of a connection. */
+export interface SegmentFields {
+  readonly sequence: number;
+  readonly acknowledgment: number;
+  readonly flags: number;
+  readonly window: number;
+  readonly options: readonly TcpOption[];
+}
+
+/** The ends of a connection, as this side sees them. */
+export interface Ends {
+  readonly localIp: Ip;
+  readonly localPort: number;
+  readonly remoteIp: Ip;
+  readonly remotePort: number;
 }

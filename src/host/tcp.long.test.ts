@@ -3,8 +3,7 @@ import { describe, expect, it } from "vitest";
 import { Prng } from "../base/prng.ts";
 import { listPorts, makeRoutedPair } from "../testing/dataplane/routed-pair.ts";
 import { findWrongFrames, ip } from "../testing/dataplane/stack-world.ts";
-import type { TcpConnection } from "./tcp-connection.ts";
-import type { TcpCloseReason, TcpOwner } from "./tcp-owner.ts";
+import type { TcpConnection, TcpCloseReason, TcpOwner } from "./tcp-connection.ts";
 
 const RUNS = 150;
 const PORT = 8080;

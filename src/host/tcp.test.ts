@@ -26,8 +26,7 @@ import { buildTcpFrame } from "../wire/build-frame.ts";
 import { TcpFlag } from "../wire/tcp.ts";
 import { Host } from "./host.ts";
 import type { OperatingSystem } from "./stack-profile.ts";
-import type { TcpConnection } from "./tcp-connection.ts";
-import type { TcpAcceptor, TcpCloseReason, TcpOwner } from "./tcp-owner.ts";
+import type { TcpConnection, TcpAcceptor, TcpCloseReason, TcpOwner } from "./tcp-connection.ts";
 
 const SERVER = ip("10.0.2.20");
 const PORT = 8080;

@@ -1,4 +1,5 @@
 /** TCP of one compartment: finds the connection of a segment, opens new ones, refuses what belongs to none. */
+import type { HookedStack } from "./hooked-stack.ts";
 import { assert } from "../base/assert.ts";
 import { LIMITS } from "../base/limits.ts";
 import type { PacketTag } from "../base/recorder.ts";
@@ -6,18 +7,15 @@ import { formatSocketAddress } from "../net/five-tuple.ts";
 import type { Ip } from "../net/ip.ts";
 import { buildTcpFrame } from "../wire/build-frame.ts";
 import { TcpFlag } from "../wire/tcp.ts";
-import type { TcpOption } from "../wire/tcp-options.ts";
-import type { Compartment } from "./compartment.ts";
 import type { DeliveryFailure } from "./delivery-failure.ts";
-import type { LocalPacket } from "./ip-input.ts";
-import { NO_LINK, type Path } from "./ip-output.ts";
+import { type LocalPacket, type Path } from "./stack.ts";
+import { NO_LINK } from "./ip-output.ts";
 import { LocalPorts } from "./local-ports.ts";
 import type { SentPacket } from "./sent-packet.ts";
 import type { SocketFailure } from "./socket-failure.ts";
-import { TcpConnection } from "./tcp-connection.ts";
+import { TcpConnection, type TcpOwner } from "./tcp-connection.ts";
 import { type TcpListenOptions, TcpListener } from "./tcp-listener.ts";
-import type { TcpOwner } from "./tcp-owner.ts";
-import { type TcpSegment, hasFlag, readSegment } from "./tcp-segment.ts";
+import { type TcpSegment, hasFlag, readSegment, type SegmentFields, type Ends } from "./tcp-segment.ts";
 import { addSequence, isAfter } from "./tcp-sequence.ts";
 
 const NO_BYTES = new Uint8Array(0);
@@ -36,30 +34,13 @@ export interface TcpConnectOptions {
   readonly user?: string;
 }
 
-/** What differs from segment to segment of a connection. */
-interface SegmentFields {
-  readonly sequence: number;
-  readonly acknowledgment: number;
-  readonly flags: number;
-  readonly window: number;
-  readonly options: readonly TcpOption[];
-}
-
-/** The ends of a connection, as this side sees them. */
-interface Ends {
-  readonly localIp: Ip;
-  readonly localPort: number;
-  readonly remoteIp: Ip;
-  readonly remotePort: number;
-}
-
 export class Tcp {
   readonly ports: LocalPorts;
-  readonly compartment: Compartment;
+  readonly compartment: HookedStack;
   private readonly connections = new Map<string, TcpConnection>();
   private readonly listeners = new Map<number, TcpListener[]>();
 
-  constructor(compartment: Compartment) {
+  constructor(compartment: HookedStack) {
     this.compartment = compartment;
     this.ports = new LocalPorts(compartment.profile.ephemeralPorts, compartment.prng.derive("tcp-ports"));
   }

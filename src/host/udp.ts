@@ -6,9 +6,8 @@ import { buildUdpFrame } from "../wire/build-frame.ts";
 import type { Headers } from "../wire/headers.ts";
 import type { Packet } from "../wire/packet.ts";
 import { UdpView } from "../wire/udp.ts";
-import type { Compartment } from "./compartment.ts";
 import type { DeliveryFailure } from "./delivery-failure.ts";
-import type { LocalPacket } from "./ip-input.ts";
+import type { LocalPacket, Stack } from "./stack.ts";
 import { NO_LINK } from "./ip-output.ts";
 import { LocalPorts } from "./local-ports.ts";
 import type { SentPacket } from "./sent-packet.ts";
@@ -89,11 +88,11 @@ export class Udp {
   readonly ports: LocalPorts;
   /** By port. */
   readonly tunnels: Map<number, UdpTunnel> = new Map();
-  private readonly compartment: Compartment;
+  private readonly compartment: Stack;
   private readonly sockets = new Map<number, UdpSocket[]>();
   private count = 0;
 
-  constructor(compartment: Compartment) {
+  constructor(compartment: Stack) {
     this.compartment = compartment;
     this.ports = new LocalPorts(compartment.profile.ephemeralPorts, compartment.prng.derive("udp-ports"));
   }

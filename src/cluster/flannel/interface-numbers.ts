@@ -2,6 +2,7 @@
 import type { HostInterface } from "../../flannel/node/flannel-host.ts";
 import type { Compartment } from "../../host/compartment.ts";
 import type { Interface } from "../../host/interface.ts";
+import type { StackInterface } from "../../host/stack.ts";
 import type { IpFamily } from "../../net/ip.ts";
 import { prefixFamily } from "../../net/prefix.ts";
 
@@ -10,7 +11,7 @@ const FIRST_INDEX = 2;
 
 export class InterfaceNumbers {
   private readonly compartment: Compartment;
-  private readonly numbers = new Map<Interface, number>();
+  private readonly numbers = new Map<StackInterface, number>();
   private next = FIRST_INDEX;
 
   constructor(compartment: Compartment) {
@@ -26,7 +27,7 @@ export class InterfaceNumbers {
     }));
   }
 
-  indexOf(netInterface: Interface): number {
+  indexOf(netInterface: StackInterface): number {
     const known = this.numbers.get(netInterface);
     if (known !== undefined) return known;
     const index = this.next++;

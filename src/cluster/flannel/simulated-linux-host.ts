@@ -11,7 +11,7 @@ import type {
 } from "../../flannel/node/flannel-host.ts";
 import { portOf } from "../../flannel/linux/vxlan-device.ts";
 import type { Compartment } from "../../host/compartment.ts";
-import type { Route } from "../../host/route-table.ts";
+import type { Route } from "../../host/stack.ts";
 import type { RuleSet } from "../../host/netfilter/rule-set.ts";
 import { type Ip, type IpFamily, type Ipv4, formatIp } from "../../net/ip.ts";
 import { type Mac, formatMac } from "../../net/mac.ts";

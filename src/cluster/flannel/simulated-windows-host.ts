@@ -1,7 +1,7 @@
 /** A simulated Windows node as flanneld sees it, besides HNS. */
 import type { HostInterface, WindowsHost, WindowsRoute } from "../../flannel/node/flannel-host.ts";
 import type { Compartment } from "../../host/compartment.ts";
-import type { Route } from "../../host/route-table.ts";
+import type { Route } from "../../host/stack.ts";
 import type { IpFamily } from "../../net/ip.ts";
 import { type Prefix, formatPrefix } from "../../net/prefix.ts";
 import { InterfaceNumbers } from "./interface-numbers.ts";

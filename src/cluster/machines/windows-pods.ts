@@ -23,7 +23,8 @@ import {
   getNamespaceEndpointIds,
   getNetworkByName,
 } from "../../hcn/operations.ts";
-import type { Compartment, DnsSettings } from "../../host/compartment.ts";
+import type { Compartment } from "../../host/compartment.ts";
+import type { DnsSettings } from "../../host/stack.ts";
 import { DHCP_WAIT_MS } from "../../host/dhcp/dhcp-client.ts";
 import { IdentificationServer } from "../../host/services/identification-server.ts";
 import { type Ipv4, type Ipv6, formatIp } from "../../net/ip.ts";

@@ -5,7 +5,7 @@
 import { ClusterZone, type NamedObject } from "../../dns/cluster-zone.ts";
 import { outsideIpv6 } from "../../fabric/underlay.ts";
 import { StaticZone } from "../../dns/static-zone.ts";
-import type { DnsSettings } from "../../host/compartment.ts";
+import type { DnsSettings } from "../../host/stack.ts";
 import type { MemoryKube } from "../../kube/memory/memory-kube.ts";
 import { matchesLabels } from "../../kube/labels.ts";
 import { resolveTargetPort } from "../../kube/controllers/endpoint-slices.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { defined } from "../../base/assert.ts";
-import type { DnsSettings } from "../../host/compartment.ts";
+import type { DnsSettings } from "../../host/stack.ts";
 import type { OperatingSystem } from "../../host/stack-profile.ts";
 import type { PodSpec as KubePodSpec } from "../../kube/objects.ts";
 import { type Ipv4, formatIp } from "../../net/ip.ts";

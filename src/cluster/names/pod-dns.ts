@@ -3,7 +3,7 @@
  * Pods"). It is the same list on both systems: on Linux the runtime writes it to resolv.conf, on Windows it goes through
  * the CNI capability `dns` to HNS, and Windows' resolver makes less of it (`host/resolver/candidate-names.ts`).
  */
-import type { DnsSettings } from "../../host/compartment.ts";
+import type { DnsSettings } from "../../host/stack.ts";
 import { type HostsFile, parseHostsFile } from "../../host/resolver/hosts-file.ts";
 import type { OperatingSystem } from "../../host/stack-profile.ts";
 import type { Pod, PodSpec } from "../../kube/objects.ts";

@@ -4,7 +4,7 @@ import type { JsonObject } from "../../hcn/client.ts";
 import { ENDPOINT_FLAGS, type HostComputeEndpoint, parseEndpoint } from "../../hcn/endpoint.ts";
 import { NAT_FLAGS } from "../../hcn/nat-policy.ts";
 import type { HostComputeNetwork } from "../../hcn/network.ts";
-import type { DnsSettings } from "../../host/compartment.ts";
+import type { DnsSettings } from "../../host/stack.ts";
 import { type Ip, type Ipv4, type Ipv6, formatIp } from "../../net/ip.ts";
 import { ANY_IPV4, formatPrefix } from "../../net/prefix.ts";
 import { IpProtocol } from "../../wire/ip-protocol.ts";

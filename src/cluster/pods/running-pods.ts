@@ -11,7 +11,7 @@ import { formatIp } from "../../net/ip.ts";
 import { formatPrefix, prefixContains } from "../../net/prefix.ts";
 import type { Cluster, ClusterNode, ClusterPod } from "../cluster.ts";
 import type { PodSpec } from "../file/cluster-file.ts";
-import type { DnsSettings } from "../../host/compartment.ts";
+import type { DnsSettings } from "../../host/stack.ts";
 import type { Kubelet } from "../machines/kubelet.ts";
 import { type PodDns, podHosts } from "../names/pod-dns.ts";
 import { NETWORK_ANNOTATION, sandboxOf } from "./pod-object.ts";

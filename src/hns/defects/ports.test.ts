@@ -5,7 +5,7 @@ import { createLoadBalancer, modifyEndpointPolicies } from "../../hcn/operations
 import { fork } from "../../base/fork.ts";
 import { UdpProbe } from "../../host/probe.ts";
 import type { TcpConnection } from "../../host/tcp-connection.ts";
-import type { TcpCloseReason, TcpOwner } from "../../host/tcp-owner.ts";
+import type { TcpCloseReason, TcpOwner } from "../../host/tcp-connection.ts";
 import type { QuirkName, QuirkSetting } from "../../knowledge/quirks.ts";
 import { type DriverPod, DriverWorld, ip } from "../../testing/dataplane/driver-world.ts";
 import type { SwitchPort } from "../../vswitch/switch-port.ts";

@@ -6,7 +6,7 @@ import type { PolicyDocument } from "../../hcn/base-document.ts";
 import { deleteNetwork, removeNamespaceEndpoint } from "../../hcn/operations.ts";
 import type { Compartment } from "../../host/compartment.ts";
 import { encodeAscii } from "../../host/services/ascii.ts";
-import type { TcpOwner } from "../../host/tcp-owner.ts";
+import type { TcpOwner } from "../../host/tcp-connection.ts";
 import type { UdpDatagram, UdpOwner, UdpSocket } from "../../host/udp.ts";
 import { formatIp } from "../../net/ip.ts";
 import type { Mac } from "../../net/mac.ts";

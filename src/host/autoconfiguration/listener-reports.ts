@@ -18,12 +18,10 @@ import {
 import { solicitedNodeMulticast } from "../../wire/icmpv6/nd.ts";
 import { readTtl } from "../../wire/ttl.ts";
 import { ALL_ROUTERS, UNSPECIFIED, isLinkLocal } from "../address-scope.ts";
-import type { Compartment } from "../compartment.ts";
-import type { Interface } from "../interface.ts";
-import type { LocalPacket } from "../ip-input.ts";
+import type { LocalPacket, Stack, StackInterface } from "../stack.ts";
 
 /** The groups of the interface that are told of: all but ff02::1 (RFC 3810 §6). */
-function groupsOf(netInterface: Interface): readonly Ipv6[] {
+function groupsOf(netInterface: StackInterface): readonly Ipv6[] {
   const groups = new Set<Ipv6>();
   for (const { ip } of netInterface.addresses)
     if (typeof ip === "bigint") groups.add(solicitedNodeMulticast(ip));
@@ -32,12 +30,12 @@ function groupsOf(netInterface: Interface): readonly Ipv6[] {
 }
 
 /** RFC 3590: the link-local address once nobody else has it, until then none. */
-function sourceOf(netInterface: Interface): Ipv6 {
+function sourceOf(netInterface: StackInterface): Ipv6 {
   const own = netInterface.linkLocal();
   return netInterface.ipv6.stateOf(own) === undefined ? own : UNSPECIFIED;
 }
 
-function report(netInterface: Interface, kind: MldRecordKind, groups: readonly Ipv6[]): void {
+function report(netInterface: StackInterface, kind: MldRecordKind, groups: readonly Ipv6[]): void {
   if (groups.length === 0) return;
   const records = groups.map((group): MldRecord => ({ kind, group, sources: [] }));
   netInterface.transmitFrame(
@@ -51,7 +49,7 @@ function report(netInterface: Interface, kind: MldRecordKind, groups: readonly I
 }
 
 /** True when another address of the interface is in the group of `ip`, too. */
-function isShared(netInterface: Interface, ip: Ipv6): boolean {
+function isShared(netInterface: StackInterface, ip: Ipv6): boolean {
   const group = solicitedNodeMulticast(ip);
   return netInterface.addresses.some(
     (other) => other.ip !== ip && typeof other.ip === "bigint" && solicitedNodeMulticast(other.ip) === group,
@@ -59,31 +57,31 @@ function isShared(netInterface: Interface, ip: Ipv6): boolean {
 }
 
 /** `ip` was added: its group was joined before anything is sent about it (RFC 4862 §5.4.2). */
-export function reportJoined(netInterface: Interface, ip: Ipv6): void {
+export function reportJoined(netInterface: StackInterface, ip: Ipv6): void {
   if (!isShared(netInterface, ip)) report(netInterface, "to-exclude", [solicitedNodeMulticast(ip)]);
 }
 
 /** `ip` went. */
-export function reportLeft(netInterface: Interface, ip: Ip): void {
+export function reportLeft(netInterface: StackInterface, ip: Ip): void {
   if (typeof ip === "bigint" && familyOf(ip) === 6 && !isShared(netInterface, ip))
     report(netInterface, "to-include", [solicitedNodeMulticast(ip)]);
 }
 
 /** The link-local address is the interface's own: what was told without a source is told again (RFC 3590 §4). */
-export function reportAll(netInterface: Interface): void {
+export function reportAll(netInterface: StackInterface): void {
   report(netInterface, "to-exclude", groupsOf(netInterface));
 }
 
 /** Waits its random time, so that not everybody on the link answers at once. */
 export class ListenerAnswers implements Task {
-  private readonly netInterface: Interface;
-  private readonly compartment: Compartment;
+  private readonly netInterface: StackInterface;
+  private readonly compartment: Stack;
   private readonly prng: Prng;
   private timer: Timer | undefined;
   /** Undefined: all. */
   private asked: Set<Ipv6> | undefined = new Set();
 
-  constructor(compartment: Compartment, netInterface: Interface) {
+  constructor(compartment: Stack, netInterface: StackInterface) {
     this.compartment = compartment;
     this.netInterface = netInterface;
     this.prng = compartment.prng.derive(`listener-reports/${netInterface.name}`);
@@ -120,7 +118,7 @@ export class ListenerAnswers implements Task {
 }
 
 /** Takes a message of listener discovery. Reports are for routers that forward groups, and none here does. */
-export function receiveListenerMessage(compartment: Compartment, local: LocalPacket): void {
+export function receiveListenerMessage(compartment: Stack, local: LocalPacket): void {
   const { packet, headers, netInterface, source } = local;
   const message = parseMld(packet.bytes, headers.transport, headers.end);
   if (typeof message === "string") {

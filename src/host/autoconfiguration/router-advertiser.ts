@@ -2,6 +2,7 @@
  * A router tells its link of itself (RFC 4861 §6.2): which prefixes there are, and that it is a way out. Numbers are the
  * defaults of RFC 4861 §6.2.1 and of radvd, which has the hop limit 64.
  */
+import type { Stack, StackInterface } from "../stack.ts";
 import type { Task, Timer } from "../../base/clock.ts";
 import type { Prng } from "../../base/prng.ts";
 import type { Ipv6 } from "../../net/ip.ts";
@@ -11,8 +12,6 @@ import { multicastMac } from "../../wire/ethernet.ts";
 import type { NdOption } from "../../wire/icmpv6/nd-options.ts";
 import { ND_HOP_LIMIT } from "../../wire/icmpv6/nd.ts";
 import { ALL_NODES } from "../address-scope.ts";
-import type { Compartment } from "../compartment.ts";
-import type { Interface } from "../interface.ts";
 
 const INTERVAL_MAX_MS = 600_000;
 const INTERVAL_MIN_MS = 198_000;
@@ -43,15 +42,15 @@ export interface AdvertiserOptions {
 }
 
 export class RouterAdvertiser implements Task {
-  private readonly compartment: Compartment;
-  private readonly netInterface: Interface;
+  private readonly compartment: Stack;
+  private readonly netInterface: StackInterface;
   private readonly options: AdvertiserOptions;
   private readonly prng: Prng;
   private timer: Timer | undefined;
   private sentAtMs = -PAUSE_MS;
 
   /** Made by `Compartment.advertiseRouter` only. */
-  constructor(compartment: Compartment, netInterface: Interface, options: AdvertiserOptions) {
+  constructor(compartment: Stack, netInterface: StackInterface, options: AdvertiserOptions) {
     this.compartment = compartment;
     this.netInterface = netInterface;
     this.options = options;

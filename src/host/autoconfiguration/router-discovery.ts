@@ -3,6 +3,7 @@
  * makes the last 64 bits of an address at random where Linux takes the MAC. Inferred: on Windows they are the same bits for
  * all prefixes of an interface, as for its link-local address.
  */
+import type { Stack, StackInterface } from "../stack.ts";
 import type { Task, Timer } from "../../base/clock.ts";
 import type { Prng } from "../../base/prng.ts";
 import { type Ip, type Ipv6, formatIp, isMulticastIp } from "../../net/ip.ts";
@@ -13,8 +14,6 @@ import type { NdOption } from "../../wire/icmpv6/nd-options.ts";
 import { ND_HOP_LIMIT, type NdView } from "../../wire/icmpv6/nd.ts";
 import type { Packet } from "../../wire/packet.ts";
 import { ALL_ROUTERS, UNSPECIFIED, isLinkLocal } from "../address-scope.ts";
-import type { Compartment } from "../compartment.ts";
-import type { Interface } from "../interface.ts";
 
 /** MAX_RTR_SOLICITATION_DELAY, RTR_SOLICITATION_INTERVAL, MAX_RTR_SOLICITATIONS. */
 const FIRST_DELAY_MAX_MS = 1_000;
@@ -58,8 +57,8 @@ class Expiry implements Task {
 }
 
 export class RouterDiscovery implements Task {
-  private readonly compartment: Compartment;
-  private readonly netInterface: Interface;
+  private readonly compartment: Stack;
+  private readonly netInterface: StackInterface;
   private readonly prng: Prng;
   /** Until when a router is a way out. */
   private readonly routers = new Map<Ipv6, number>();
@@ -69,7 +68,7 @@ export class RouterDiscovery implements Task {
   private expiry: Timer | undefined;
 
   /** Made by `Compartment.discoverRouters` only. */
-  constructor(compartment: Compartment, netInterface: Interface) {
+  constructor(compartment: Stack, netInterface: StackInterface) {
     this.compartment = compartment;
     this.netInterface = netInterface;
     this.prng = compartment.prng.derive(`router-discovery/${netInterface.name}`);

@@ -3,6 +3,8 @@
  * Kubernetes asks for `net.bridge.bridge-nf-call-iptables = 1`). Without them the answer of a back end on the client's
  * own node would reach the client with the back end's address.
  */
+import type { StackInterface } from "../stack.ts";
+import type { HookedStack } from "../hooked-stack.ts";
 import { isMulticastIp } from "../../net/ip.ts";
 import { isGroupMac } from "../../net/mac.ts";
 import { EthernetView } from "../../wire/ethernet.ts";
@@ -10,8 +12,6 @@ import { EtherType } from "../../wire/ethertype.ts";
 import { Headers } from "../../wire/headers.ts";
 import { ipViewOf } from "../../wire/ip-view.ts";
 import type { Packet } from "../../wire/packet.ts";
-import type { Compartment } from "../compartment.ts";
-import type { Interface } from "../interface.ts";
 import type { Admitted, Netfilter } from "./netfilter.ts";
 
 /** What becomes of a frame: it goes on as these frames, or to the machine itself, whose stack redirects it. */
@@ -21,8 +21,8 @@ const ENDED: readonly Packet[] = Object.freeze([]);
 
 /** FORWARD and POSTROUTING of a packet that stays on the bridge. @returns the frames to send: none when it ended. */
 export function passBridge(
-  compartment: Compartment,
-  netInterface: Interface,
+  compartment: HookedStack,
+  netInterface: StackInterface,
   admitted: Admitted,
 ): readonly Packet[] {
   const { netfilter } = compartment;
@@ -40,8 +40,8 @@ export function passBridge(
 
 /** All hooks for a frame from one port of the bridge to another. `netInterface` is the machine's on that bridge. */
 export function filterBridged(
-  compartment: Compartment,
-  netInterface: Interface,
+  compartment: HookedStack,
+  netInterface: StackInterface,
   packet: Packet,
 ): BridgeVerdict {
   const { netfilter } = compartment;
@@ -55,9 +55,9 @@ export function filterBridged(
 }
 
 function passAll(
-  compartment: Compartment,
+  compartment: HookedStack,
   netfilter: Netfilter,
-  netInterface: Interface,
+  netInterface: StackInterface,
   frame: Omit<Admitted, "tracked">,
 ): readonly Packet[] {
   const outer = netfilter.handled;

@@ -1,8 +1,8 @@
 /** Asks rules about one packet. */
+import type { Stack } from "../stack.ts";
 import type { FiveTuple } from "../../net/five-tuple.ts";
 import { familyOf } from "../../net/ip.ts";
 import { type Prefix, prefixContains } from "../../net/prefix.ts";
-import type { Compartment } from "../compartment.ts";
 import type { TrackedPacket } from "./connection.ts";
 import type { Hook, Match, Rule, Target } from "./rule.ts";
 import type { RuleSet } from "./rule-set.ts";
@@ -21,7 +21,7 @@ export interface Candidate {
   readonly tuple: FiveTuple;
   readonly tracked: TrackedPacket;
   /** The machine: it knows which addresses are its own. */
-  readonly compartment: Compartment;
+  readonly compartment: Stack;
 }
 
 function isIn(prefix: Prefix, ip: FiveTuple["source"]): boolean {

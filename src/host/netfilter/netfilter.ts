@@ -10,9 +10,7 @@ import { Headers, destinationIp, sourceIp } from "../../wire/headers.ts";
 import { type IpView, ipViewOf } from "../../wire/ip-view.ts";
 import type { Packet } from "../../wire/packet.ts";
 import { verifyChecksums } from "../../wire/transport-checksum.ts";
-import type { Compartment } from "../compartment.ts";
-import type { Interface } from "../interface.ts";
-import type { Path } from "../ip-output.ts";
+import type { Path, Stack, StackInterface } from "../stack.ts";
 import { Reassembly } from "../reassembly.ts";
 import { TrackedPacket } from "./connection.ts";
 import type { ConnectionTable } from "./connection-table.ts";
@@ -43,7 +41,7 @@ export interface Admitted {
 }
 
 export class Netfilter {
-  private readonly compartment: Compartment;
+  private readonly compartment: Stack;
   private readonly tracker = new Tracker();
   private readonly sets: RuleSet[] = [];
   private readonly translator: Translator;
@@ -52,7 +50,7 @@ export class Netfilter {
   private current: Admitted | undefined;
 
   /** Made by `Compartment.enableNetfilter` only. */
-  constructor(compartment: Compartment) {
+  constructor(compartment: Stack) {
     this.compartment = compartment;
     this.translator = new Translator(compartment, this.tracker.table, this.sets);
     this.reassembly = new Reassembly(compartment, "silent");
@@ -145,7 +143,7 @@ export class Netfilter {
     packet: Packet,
     headers: Headers,
     tracked: TrackedPacket,
-    out: Interface | undefined,
+    out: StackInterface | undefined,
     nextHop: Ip,
   ): boolean {
     const tuple = readTuple(packet.bytes, headers);

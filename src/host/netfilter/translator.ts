@@ -2,6 +2,7 @@
  * Translates packets: asks the rules once for each connection, remembers the choice in its tuples, and writes it into
  * each packet (net/netfilter/nf_nat_core.c).
  */
+import type { Stack, StackInterface } from "../stack.ts";
 import { assert } from "../../base/assert.ts";
 import type { Prng } from "../../base/prng.ts";
 import type { FiveTuple } from "../../net/five-tuple.ts";
@@ -9,8 +10,6 @@ import { type Ip, familyOf, formatIp } from "../../net/ip.ts";
 import type { Headers } from "../../wire/headers.ts";
 import type { Packet } from "../../wire/packet.ts";
 import { isLinkLocal } from "../address-scope.ts";
-import type { Compartment } from "../compartment.ts";
-import type { Interface } from "../interface.ts";
 import { isLoopback } from "../loopback.ts";
 import { AffinityTable } from "./affinity.ts";
 import { type Connection, type TrackedPacket, opposite } from "./connection.ts";
@@ -28,14 +27,14 @@ export type DestinationHook = "PREROUTING" | "OUTPUT";
 export type SourceHook = "INPUT" | "POSTROUTING";
 
 export class Translator {
-  private readonly compartment: Compartment;
+  private readonly compartment: Stack;
   private readonly table: ConnectionTable;
   private readonly sets: readonly RuleSet[];
   private readonly prng: Prng;
   private readonly affinity = new AffinityTable();
 
   /** `sets` are asked in their order; the list may grow. */
-  constructor(compartment: Compartment, table: ConnectionTable, sets: readonly RuleSet[]) {
+  constructor(compartment: Stack, table: ConnectionTable, sets: readonly RuleSet[]) {
     this.compartment = compartment;
     this.table = table;
     this.sets = sets;
@@ -133,7 +132,7 @@ export class Translator {
   }
 
   /** `masquerade_ipv4`: the address of the interface; on the loopback interface the machine's first one. */
-  masqueradeAddress(out: Interface | undefined, destination: Ip, nextHop: Ip): Ip | undefined {
+  masqueradeAddress(out: StackInterface | undefined, destination: Ip, nextHop: Ip): Ip | undefined {
     if (out !== undefined) return this.compartment.sourceFor(out, destination, nextHop);
     for (const each of this.compartment.listInterfaces())
       for (const { ip } of each.addresses)

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { DnsSettings } from "../compartment.ts";
+import type { DnsSettings } from "../stack.ts";
 import type { OperatingSystem } from "../stack-profile.ts";
 import { planNames } from "./candidate-names.ts";
 import { queryRounds } from "./query-rounds.ts";

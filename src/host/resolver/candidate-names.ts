@@ -7,7 +7,7 @@
  * as `ndots` says.
  */
 import { isDnsName } from "../../wire/dns/dns-structure.ts";
-import type { DnsSettings } from "../compartment.ts";
+import type { DnsSettings } from "../stack.ts";
 import type { ResolverManner } from "./name-result.ts";
 import type { OperatingSystem } from "../stack-profile.ts";
 import { readResolverOptions } from "./resolver-options.ts";

@@ -5,9 +5,8 @@
 import type { Ip } from "../../net/ip.ts";
 import type { Compartment } from "../compartment.ts";
 import type { SocketFailure } from "../socket-failure.ts";
-import type { TcpConnection } from "../tcp-connection.ts";
+import type { TcpConnection, TcpAcceptor, TcpOwner } from "../tcp-connection.ts";
 import type { TcpListener } from "../tcp-listener.ts";
-import type { TcpAcceptor, TcpOwner } from "../tcp-owner.ts";
 import type { UdpDatagram, UdpOwner, UdpSocket } from "../udp.ts";
 import { encodeAscii } from "./ascii.ts";
 import { formatIdentification } from "./identification.ts";

@@ -6,6 +6,7 @@
  * The filters are a layer of the match-action engine: stateful, asked anew when its rules change, with flows that follow
  * ICMP errors. Inferred: that a flow without packets is forgotten after the same time as on a switch port.
  */
+import type { Stack, StackInterface } from "../stack.ts";
 import type { Ip } from "../../net/ip.ts";
 import { familyOf, formatIp, parseIp } from "../../net/ip.ts";
 import { formatSocketAddress } from "../../net/five-tuple.ts";
@@ -16,8 +17,6 @@ import type { Direction, LayerDefinition } from "../../vfp/rule.ts";
 import { VfpPort } from "../../vfp/vfp-port.ts";
 import { Headers } from "../../wire/headers.ts";
 import type { Packet } from "../../wire/packet.ts";
-import type { Compartment } from "../compartment.ts";
-import type { Interface } from "../interface.ts";
 import type { FilterProgram, ProxyRedirection, RedirectionExceptions } from "./filter-program.ts";
 
 const LAYER = "WFP_HOST_FILTERS";
@@ -75,19 +74,19 @@ function concerns(redirection: ProxyRedirection, attempt: Attempt): boolean {
 }
 
 export class WindowsFiltering {
-  private readonly compartment: Compartment;
+  private readonly compartment: Stack;
   /** Filters with their flows, by the name of the interface. */
   private readonly filters = new Map<string, VfpPort>();
   /** By the port that the process connects from. */
   private readonly redirected = new Map<number, Redirected>();
 
   /** Made by `Compartment.enableFiltering` only. */
-  constructor(compartment: Compartment) {
+  constructor(compartment: Stack) {
     this.compartment = compartment;
   }
 
   /** Puts an interface's filters in the place of those before; connections are judged anew. */
-  setFilters({ name }: Interface, { groups }: FilterProgram): void {
+  setFilters({ name }: StackInterface, { groups }: FilterProgram): void {
     const known = this.filters.get(name);
     if (groups.length === 0) {
       this.filters.delete(name);
@@ -99,19 +98,19 @@ export class WindowsFiltering {
   }
 
   /** Forgets an interface that is gone. */
-  forget({ name }: Interface): void {
+  forget({ name }: StackInterface): void {
     this.filters.delete(name);
   }
 
   /** A packet leaves over `netInterface`. @returns false when a filter ended it. */
-  send(packet: Packet, netInterface: Interface): boolean {
+  send(packet: Packet, netInterface: StackInterface): boolean {
     if (!this.filters.has(netInterface.name)) return true;
     const headers = new Headers();
     return headers.parse(packet) !== undefined || this.judge("out", packet, headers, netInterface);
   }
 
   /** A packet has come to an address of `netInterface`. @returns false when a filter ended it. */
-  receive(packet: Packet, headers: Headers, netInterface: Interface): boolean {
+  receive(packet: Packet, headers: Headers, netInterface: StackInterface): boolean {
     return this.judge("in", packet, headers, netInterface);
   }
 
@@ -120,7 +119,7 @@ export class WindowsFiltering {
    * 127.0.0.1, as redirectors for WFP do it.
    */
   redirectConnect(
-    netInterface: Interface,
+    netInterface: StackInterface,
     attempt: Omit<Attempt, "direction" | "localPort">,
     user: string | undefined,
   ): { readonly destination: OriginalDestination; readonly redirection: ProxyRedirection } | undefined {
@@ -162,7 +161,7 @@ export class WindowsFiltering {
    * where the client asked.
    */
   redirectAccept(
-    netInterface: Interface,
+    netInterface: StackInterface,
     packet: Packet,
     attempt: Omit<Attempt, "direction">,
   ): number | undefined {
@@ -179,7 +178,7 @@ export class WindowsFiltering {
     return port;
   }
 
-  private judge(direction: Direction, packet: Packet, headers: Headers, { name }: Interface): boolean {
+  private judge(direction: Direction, packet: Packet, headers: Headers, { name }: StackInterface): boolean {
     const port = this.filters.get(name);
     if (port === undefined) return true;
     const { env, nowMs, drops } = this.compartment;

@@ -2,6 +2,7 @@
  * WinNAT: translates between the networks behind a Windows host and its own addresses (dataplane.md §2.7). `IpInput` and
  * the forwarding of the host's compartment call it; the README tells the way of a packet.
  */
+import type { Stack, StackInterface } from "../stack.ts";
 import { assert } from "../../base/assert.ts";
 import { readU8 } from "../../base/bytes.ts";
 import type { Provenance } from "../../base/recorder.ts";
@@ -13,8 +14,6 @@ import { Headers } from "../../wire/headers.ts";
 import { IpProtocol, ipProtocolName } from "../../wire/ip-protocol.ts";
 import { Ipv4View } from "../../wire/ipv4.ts";
 import type { Packet } from "../../wire/packet.ts";
-import type { Compartment } from "../compartment.ts";
-import type { Interface } from "../interface.ts";
 import { LocalPorts } from "../local-ports.ts";
 import { rewriteError, rewriteSide } from "../netfilter/rewrite.ts";
 import type { Side } from "../netfilter/tuple.ts";
@@ -37,14 +36,14 @@ export interface Admitted {
 }
 
 export class WinNat implements NatPorts {
-  private readonly compartment: Compartment;
+  private readonly compartment: Stack;
   private readonly programs = new Map<string, NatProgram>();
   private readonly table: SessionTable;
   private readonly echoIdentifiers: LocalPorts;
   private readonly reassembly: Reassembly;
 
   /** Made by `Compartment.enableWinNat` only. */
-  constructor(compartment: Compartment) {
+  constructor(compartment: Stack) {
     this.compartment = compartment;
     const { ephemeralPorts } = compartment.profile;
     // Inferred: echo identifiers are numbers of the same range; one that the host itself uses must not be among them.
@@ -96,7 +95,7 @@ export class WinNat implements NatPorts {
   }
 
   /** A packet arrived on `from`. @returns undefined when it waits for further fragments, or ended. */
-  receive(from: Interface, packet: Packet, headers: Headers, view: Ipv4View): Admitted | undefined {
+  receive(from: StackInterface, packet: Packet, headers: Headers, view: Ipv4View): Admitted | undefined {
     const isLocal = this.compartment.isLocal(view.destination);
     const concerns = this.isBehind(from) ? this.isInternal(view.source) && !isLocal : isLocal;
     const arrived = { packet, headers, view, isRouted: false };
@@ -107,7 +106,7 @@ export class WinNat implements NatPorts {
   }
 
   /** A packet is routed to `nextHop` over `out`. @returns false when it ended. */
-  forward(packet: Packet, out: Interface, nextHop: Ipv4): boolean {
+  forward(packet: Packet, out: StackInterface, nextHop: Ipv4): boolean {
     const { headers, view } = parse(packet);
     const program = this.programOf(view.source);
     if (program === undefined || this.isBehind(out)) return true;
@@ -272,7 +271,7 @@ export class WinNat implements NatPorts {
     return undefined;
   }
 
-  private isBehind({ name }: Interface): boolean {
+  private isBehind({ name }: StackInterface): boolean {
     for (const { interfaceName } of this.programs.values()) if (interfaceName === name) return true;
     return false;
   }

@@ -2,7 +2,7 @@
 import { DnsServer } from "../../cluster/names/dns-server.ts";
 import { ClusterZone } from "../../dns/cluster-zone.ts";
 import type { NameSource } from "../../dns/answer.ts";
-import type { DnsSettings } from "../../host/compartment.ts";
+import type { DnsSettings } from "../../host/stack.ts";
 import { NameLookup, type NameLookupOptions } from "../../host/resolver/name-lookup.ts";
 import type { NameResult } from "../../host/resolver/name-result.ts";
 import type { OperatingSystem } from "../../host/stack-profile.ts";
