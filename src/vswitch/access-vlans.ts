@@ -9,11 +9,11 @@ import type { Headers } from "../wire/headers.ts";
 import type { Packet } from "../wire/packet.ts";
 import { popVlan, pushVlan } from "../wire/vlan.ts";
 import type { SwitchPort } from "./switch-port.ts";
-import type { VirtualSwitch } from "./virtual-switch.ts";
+import type { ForwardingSwitch } from "./switch-extension.ts";
 
 /** Notes the VLAN of a frame that came in at `source`, and takes its tag off. @returns false when it ended. */
 export function admitToVlan(
-  virtualSwitch: VirtualSwitch,
+  virtualSwitch: ForwardingSwitch,
   source: SwitchPort,
   packet: Packet,
   headers: Headers,
@@ -34,7 +34,7 @@ export function admitToVlan(
 }
 
 /** Ends a frame of another VLAN in front of `target`. @returns false when it ended. */
-export function mayReach(virtualSwitch: VirtualSwitch, target: SwitchPort, packet: Packet): boolean {
+export function mayReach(virtualSwitch: ForwardingSwitch, target: SwitchPort, packet: Packet): boolean {
   if (target.kind === "external" || target.vlan === packet.vlan) return true;
   const text = packet.tag === 0 ? "" : `the frame is in VLAN ${packet.vlan}, the port in ${target.vlan}`;
   virtualSwitch.drop(target, packet, "vlan-not-allowed", text, "in");

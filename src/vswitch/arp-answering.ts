@@ -10,11 +10,11 @@ import type { Headers } from "../wire/headers.ts";
 import type { Packet } from "../wire/packet.ts";
 import { ARP, REPLY, REQUEST } from "./arp-body.ts";
 import type { SwitchPort } from "./switch-port.ts";
-import type { VirtualSwitch } from "./virtual-switch.ts";
+import type { ForwardingSwitch } from "./switch-extension.ts";
 
 /** Takes an ARP frame that passed its source port, and answers it if it asks for somebody. */
 export function answerArp(
-  virtualSwitch: VirtualSwitch,
+  virtualSwitch: ForwardingSwitch,
   source: SwitchPort,
   packet: Packet,
   headers: Headers,

@@ -12,7 +12,7 @@ import type { Headers } from "../wire/headers.ts";
 import type { Packet } from "../wire/packet.ts";
 import { ARP, REQUEST } from "./arp-body.ts";
 import type { SwitchPort } from "./switch-port.ts";
-import type { VirtualSwitch } from "./virtual-switch.ts";
+import type { ForwardingSwitch } from "./switch-extension.ts";
 
 interface ArpFrame {
   readonly packet: Packet;
@@ -25,7 +25,7 @@ interface ArpFrame {
 
 /** Moves an ARP frame that passed its source port. */
 export function forwardArp(
-  virtualSwitch: VirtualSwitch,
+  virtualSwitch: ForwardingSwitch,
   source: SwitchPort,
   packet: Packet,
   headers: Headers,
@@ -42,7 +42,7 @@ export function forwardArp(
   else forwardFromInside(virtualSwitch, source, frame);
 }
 
-function forwardFromInside(virtualSwitch: VirtualSwitch, source: SwitchPort, frame: ArpFrame): void {
+function forwardFromInside(virtualSwitch: ForwardingSwitch, source: SwitchPort, frame: ArpFrame): void {
   const { packet } = frame;
   // A pod's announcement of its own address is absorbed by its port (dataplane.md §2.10, inferred).
   if (source.kind === "container" && frame.senderIp === frame.targetIp) return;
@@ -62,14 +62,14 @@ function forwardFromInside(virtualSwitch: VirtualSwitch, source: SwitchPort, fra
 }
 
 /** The port inside that the frame is for: by address when asked, by MAC when answered. */
-function findOwner(virtualSwitch: VirtualSwitch, frame: ArpFrame): SwitchPort | undefined {
+function findOwner(virtualSwitch: ForwardingSwitch, frame: ArpFrame): SwitchPort | undefined {
   const byIp = virtualSwitch.findPortByIp(frame.targetIp);
   if (frame.isRequest) return byIp;
   const destination = readU48(frame.packet.bytes, frame.packet.start) as Mac;
   return virtualSwitch.findPortByMac(destination) ?? byIp;
 }
 
-function forwardFromWire(virtualSwitch: VirtualSwitch, source: SwitchPort, frame: ArpFrame): void {
+function forwardFromWire(virtualSwitch: ForwardingSwitch, source: SwitchPort, frame: ArpFrame): void {
   const { packet } = frame;
   const { hostPort } = virtualSwitch;
   const owner = virtualSwitch.findPortByIp(frame.targetIp);

@@ -5,14 +5,14 @@
  */
 import { readU16 } from "../base/bytes.ts";
 import type { Ipv4 } from "../net/ip.ts";
-import { BROADCAST_MAC, type Mac } from "../net/mac.ts";
+import { BROADCAST_MAC } from "../net/mac.ts";
 import { buildUdpFrame } from "../wire/build-frame.ts";
 import { DHCP_CLIENT_PORT, DHCP_SERVER_PORT, type DhcpMessage, buildDhcp, parseDhcp } from "../wire/dhcp.ts";
 import type { Headers } from "../wire/headers.ts";
 import { IpProtocol } from "../wire/ip-protocol.ts";
 import type { Packet } from "../wire/packet.ts";
-import type { SwitchPort } from "./switch-port.ts";
-import type { VirtualSwitch } from "./virtual-switch.ts";
+import type { SwitchPort, DhcpLease } from "./switch-port.ts";
+import type { ForwardingSwitch } from "./switch-extension.ts";
 
 /** Of a port's address info (dataplane.md §1.2). */
 const PROCESS_CLIENT_DHCP = 256;
@@ -21,16 +21,6 @@ const NOBODY = 0 as Ipv4;
 const SERVER_TTL = 128;
 /** Inferred: a day; the address is the endpoint's as long as it lives. */
 const LEASE_SECONDS = 86_400;
-
-/** What a client behind a port is told. */
-export interface DhcpLease {
-  readonly ip: Ipv4;
-  readonly subnetMask: Ipv4;
-  /** Stands for the server, too. */
-  readonly router: Ipv4;
-  readonly routerMac: Mac;
-  readonly dnsServers: readonly Ipv4[];
-}
 
 /** True for a message that a DHCP client sends to whoever serves. */
 function isFromClient(packet: Packet, { family, protocol, transport }: Headers): boolean {
@@ -58,7 +48,7 @@ function answerTo(
 
 /** @returns true when the frame of an endpoint was a client's DHCP, which ends here. */
 export function answerDhcp(
-  virtualSwitch: VirtualSwitch,
+  virtualSwitch: ForwardingSwitch,
   source: SwitchPort,
   packet: Packet,
   headers: Headers,

@@ -10,7 +10,7 @@ import type { Packet } from "../wire/packet.ts";
 import type { Passage } from "./delayed-frame.ts";
 import { findBindingOwner, findByAddress } from "./steering.ts";
 import type { SwitchPort } from "./switch-port.ts";
-import type { VirtualSwitch } from "./virtual-switch.ts";
+import type { ForwardingSwitch } from "./switch-extension.ts";
 
 /**
  * True for a tunnel that an endpoint of an overlay network made itself and that leaves the node as it is: the receiver
@@ -18,14 +18,14 @@ import type { VirtualSwitch } from "./virtual-switch.ts";
  * network it is payload. Inferred: the sender's port stops it, since virtual networks never exchange a packet
  * (windows-networking-documentation.md §2) and the wire has no other mark of who sent (dataplane.md §6.1).
  */
-export function isForged(virtualSwitch: VirtualSwitch, { port, packet, arrivedBytes }: Passage): boolean {
+export function isForged(virtualSwitch: ForwardingSwitch, { port, packet, arrivedBytes }: Passage): boolean {
   const isWrapped = packet.length > arrivedBytes;
   return port.virtualSubnets.length > 0 && !isWrapped && hasLeft(virtualSwitch, packet);
 }
 
 /** Steps 3 to 6: a frame that is in no tunnel, or goes by its outer header. `headers` are those of the frame. */
 export function forwardByMac(
-  virtualSwitch: VirtualSwitch,
+  virtualSwitch: ForwardingSwitch,
   source: SwitchPort,
   packet: Packet,
   headers: Headers,
@@ -70,14 +70,14 @@ export function forwardByMac(
  * The port that has a MAC, for who is not in its virtual subnet: from there only the host is in reach, and the host
  * reaches an endpoint whose MAC nobody else has.
  */
-function findOutside(virtualSwitch: VirtualSwitch, source: SwitchPort, mac: Mac): SwitchPort | undefined {
+function findOutside(virtualSwitch: ForwardingSwitch, source: SwitchPort, mac: Mac): SwitchPort | undefined {
   const port = virtualSwitch.findPortByMac(mac);
   if (source.virtualSubnets.length > 0) return port?.leadsToHost === true ? port : undefined;
   return port ?? (source.kind === "host" ? virtualSwitch.virtualSubnets.findAnywhere(mac) : undefined);
 }
 
 /** True when a rule has sent the frame to a next hop of the node, whose MAC it has then. */
-function hasLeft(virtualSwitch: VirtualSwitch, packet: Packet): boolean {
+function hasLeft(virtualSwitch: ForwardingSwitch, packet: Packet): boolean {
   return readU48(packet.bytes, packet.start + 6) === virtualSwitch.hostPort?.mac;
 }
 
@@ -86,7 +86,7 @@ function hasLeft(virtualSwitch: VirtualSwitch, packet: Packet): boolean {
  * is, since pods behind a bridge endpoint answer to translated addresses over it (dataplane.md §2.17 step 4, Q-5).
  */
 function forwardToPort(
-  virtualSwitch: VirtualSwitch,
+  virtualSwitch: ForwardingSwitch,
   target: SwitchPort,
   packet: Packet,
   headers: Headers,
@@ -107,7 +107,7 @@ function forwardToPort(
  * both MACs the same goes nowhere.
  */
 function forwardToSelf(
-  virtualSwitch: VirtualSwitch,
+  virtualSwitch: ForwardingSwitch,
   source: SwitchPort,
   packet: Packet,
   headers: Headers,
@@ -128,7 +128,7 @@ function forwardToSelf(
 
 /** Step 4: NAT bindings, then endpoints by address, then the host itself. */
 function forwardToHostMac(
-  virtualSwitch: VirtualSwitch,
+  virtualSwitch: ForwardingSwitch,
   source: SwitchPort,
   packet: Packet,
   headers: Headers,
@@ -155,7 +155,7 @@ function forwardToHostMac(
  * Step 5: subnet broadcast is off for L2Bridge endpoints (dataplane.md §2.10), so groups join the host and the
  * wire only.
  */
-function forwardGroup(virtualSwitch: VirtualSwitch, source: SwitchPort, packet: Packet): void {
+function forwardGroup(virtualSwitch: ForwardingSwitch, source: SwitchPort, packet: Packet): void {
   const target = source.kind === "external" ? virtualSwitch.hostPort : virtualSwitch.externalPort;
   const isInside = source.kind === "container" || source.kind === "router";
   if (isInside || target === undefined || target === source) {

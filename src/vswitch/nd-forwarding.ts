@@ -17,7 +17,7 @@ import { NdView } from "../wire/icmpv6/nd.ts";
 import type { Packet } from "../wire/packet.ts";
 import { fillChecksums } from "../wire/transport-checksum.ts";
 import type { SwitchPort } from "./switch-port.ts";
-import type { VirtualSwitch } from "./virtual-switch.ts";
+import type { ForwardingSwitch } from "./switch-extension.ts";
 
 /** Of an ICMPv6 message (RFC 4443, RFC 4861). */
 const MESSAGE = { flags: 4, target: 8, options: 24 } as const;
@@ -44,7 +44,7 @@ function rewriteOption(packet: Packet, headers: Headers, view: NdView, mac: Mac)
 
 /** Moves a message of neighbour discovery that passed its source port. */
 export function forwardNeighborDiscovery(
-  virtualSwitch: VirtualSwitch,
+  virtualSwitch: ForwardingSwitch,
   source: SwitchPort,
   packet: Packet,
   headers: Headers,
@@ -68,7 +68,7 @@ function targetOf(packet: Packet, headers: Headers): Ipv6 {
 }
 
 function fromInside(
-  virtualSwitch: VirtualSwitch,
+  virtualSwitch: ForwardingSwitch,
   source: SwitchPort,
   packet: Packet,
   headers: Headers,
@@ -99,7 +99,12 @@ function fromInside(
   virtualSwitch.deliver(externalPort, packet, "neighbour discovery to the wire");
 }
 
-function fromWire(virtualSwitch: VirtualSwitch, source: SwitchPort, packet: Packet, headers: Headers): void {
+function fromWire(
+  virtualSwitch: ForwardingSwitch,
+  source: SwitchPort,
+  packet: Packet,
+  headers: Headers,
+): void {
   const { hostPort } = virtualSwitch;
   const receiver = isSolicitation(packet, headers)
     ? targetOf(packet, headers)
@@ -117,7 +122,7 @@ function fromWire(virtualSwitch: VirtualSwitch, source: SwitchPort, packet: Pack
  * @returns false for all other frames: they go through the layers, which carry IPv4 alone.
  */
 export function answersNeighborDiscovery(
-  virtualSwitch: VirtualSwitch,
+  virtualSwitch: ForwardingSwitch,
   source: SwitchPort,
   packet: Packet,
   headers: Headers,

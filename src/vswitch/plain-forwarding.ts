@@ -9,11 +9,11 @@ import type { Headers } from "../wire/headers.ts";
 import type { Packet } from "../wire/packet.ts";
 import { popVlan, pushVlan } from "../wire/vlan.ts";
 import type { SwitchPort } from "./switch-port.ts";
-import type { VirtualSwitch } from "./virtual-switch.ts";
+import type { ForwardingSwitch } from "./switch-extension.ts";
 
 /** Moves a frame that passed its source port. `headers` are the switch's own, and of this frame. */
 export function forwardPlain(
-  virtualSwitch: VirtualSwitch,
+  virtualSwitch: ForwardingSwitch,
   source: SwitchPort,
   packet: Packet,
   headers: Headers,
@@ -41,7 +41,7 @@ export function forwardPlain(
 
 /** The VLAN that a frame belongs to, its tag taken off. Undefined: it ended. */
 function admit(
-  virtualSwitch: VirtualSwitch,
+  virtualSwitch: ForwardingSwitch,
   source: SwitchPort,
   packet: Packet,
   headers: Headers,
@@ -65,7 +65,7 @@ function admit(
 
 /** Step 5: broadcast and multicast reach everybody in the VLAN, and the wire. */
 function flood(
-  virtualSwitch: VirtualSwitch,
+  virtualSwitch: ForwardingSwitch,
   source: SwitchPort,
   packet: Packet,
   headers: Headers,
@@ -78,7 +78,7 @@ function flood(
 }
 
 function send(
-  virtualSwitch: VirtualSwitch,
+  virtualSwitch: ForwardingSwitch,
   target: SwitchPort,
   packet: Packet,
   headers: Headers,

@@ -4,11 +4,11 @@ import { type Headers, destinationIp } from "../wire/headers.ts";
 import { IpProtocol } from "../wire/ip-protocol.ts";
 import type { Packet } from "../wire/packet.ts";
 import type { SwitchPort } from "./switch-port.ts";
-import type { VirtualSwitch } from "./virtual-switch.ts";
+import type { ForwardingSwitch } from "./switch-extension.ts";
 
 /** The port that owns the NAT binding of the frame's destination address and port. */
 export function findBindingOwner(
-  virtualSwitch: VirtualSwitch,
+  virtualSwitch: ForwardingSwitch,
   packet: Packet,
   headers: Headers,
 ): SwitchPort | undefined {
@@ -24,7 +24,7 @@ export function findBindingOwner(
 
 /** The port whose endpoint has the destination address and takes frames by address. */
 export function findByAddress(
-  virtualSwitch: VirtualSwitch,
+  virtualSwitch: ForwardingSwitch,
   packet: Packet,
   headers: Headers,
 ): SwitchPort | undefined {

@@ -4,11 +4,38 @@
  * way out.
  *
  * An extension is part of the world's state: plain data with named methods, forked with its switch. It sends with
- * `VirtualSwitch.deliver`, and ends a frame with `VirtualSwitch.drop`, so that traces and counters name what it does.
+ * `ForwardingSwitch.deliver`, and ends a frame with `ForwardingSwitch.drop`, so that traces and counters name what it does.
  */
 import type { Packet } from "../wire/packet.ts";
-import type { SwitchPort } from "./switch-port.ts";
-import type { VirtualSwitch } from "./virtual-switch.ts";
+import type { KnowledgeCode } from "../knowledge/codes.ts";
+import type { Ip } from "../net/ip.ts";
+import type { Mac } from "../net/mac.ts";
+import type { Direction } from "../vfp/rule.ts";
+import type { PortBlockTable } from "./port-blocks.ts";
+import type { StaticBinding, SwitchPort } from "./switch-port.ts";
+import type { VirtualSubnets } from "./virtual-subnets.ts";
+
+/** The switch as rules of forwarding see it, its own and those of an extension. */
+export interface ForwardingSwitch {
+  /** The uplink; undefined on an internal switch. */
+  readonly externalPort: SwitchPort | undefined;
+  /** The vNIC that carries the node's address: the first of the host's. */
+  readonly hostPort: SwitchPort | undefined;
+  /** Ports by virtual subnet: those of overlay networks. */
+  readonly virtualSubnets: VirtualSubnets;
+  readonly portBlocks: PortBlockTable;
+  getPort(id: string): SwitchPort | undefined;
+  listPorts(): readonly SwitchPort[];
+  findPortByMac(mac: Mac): SwitchPort | undefined;
+  findPortByIp(ip: Ip): SwitchPort | undefined;
+  findPortByBinding(binding: StaticBinding): SwitchPort | undefined;
+  /** Sends a frame out of `target`, through its pipeline. `reason` says why there. */
+  deliver(target: SwitchPort, packet: Packet, reason: string): void;
+  /** Answers whoever is behind `port`, past its pipeline. */
+  giveBack(port: SwitchPort, packet: Packet, reason: string): void;
+  /** Ends a frame here, counted and told. `direction` is the way that it went through `port`; default `out`. */
+  drop(port: SwitchPort, packet: Packet, code: KnowledgeCode, text: string, direction?: Direction): void;
+}
 
 export interface SwitchExtension {
   /** As `Get-VMSwitchExtension` names it. */
@@ -17,5 +44,5 @@ export interface SwitchExtension {
    * A frame came in at `source`; the extension owns it when it answers true. False leaves it, unchanged, to the switch.
    * A frame for several ports is copied for each.
    */
-  forwardFrame(virtualSwitch: VirtualSwitch, source: SwitchPort, packet: Packet): boolean;
+  forwardFrame(virtualSwitch: ForwardingSwitch, source: SwitchPort, packet: Packet): boolean;
 }

@@ -1,10 +1,9 @@
 /** One port of a virtual switch: a cable, a VFP pipeline, and what the switch knows of who is behind it. */
-import type { DhcpLease } from "./dhcp-answering.ts";
 import type { Clock, Task, Timer } from "../base/clock.ts";
 import { LIMITS } from "../base/limits.ts";
 import type { Device, Receiver } from "../device/device.ts";
 import type { KnowledgeCode } from "../knowledge/codes.ts";
-import type { Ip } from "../net/ip.ts";
+import type { Ip, Ipv4 } from "../net/ip.ts";
 import type { Mac } from "../net/mac.ts";
 import type { NextHopResolver, NextHopWaiter } from "../vfp/next-hop.ts";
 import type { Direction, LayerDefinition } from "../vfp/rule.ts";
@@ -12,6 +11,16 @@ import { VfpPort } from "../vfp/vfp-port.ts";
 import type { Packet } from "../wire/packet.ts";
 import type { ReceivePace } from "./receive-pace.ts";
 import type { WireFaults } from "./wire-faults.ts";
+
+/** What a client behind a port is told. */
+export interface DhcpLease {
+  readonly ip: Ipv4;
+  readonly subnetMask: Ipv4;
+  /** Stands for the server, too. */
+  readonly router: Ipv4;
+  readonly routerMac: Mac;
+  readonly dnsServers: readonly Ipv4[];
+}
 
 /**
  * `external`: the uplink to the wire. `host`: a vNIC of the host; the first one carries the node's address.

@@ -12,7 +12,7 @@ import { EtherType } from "../wire/ethertype.ts";
 import type { Headers } from "../wire/headers.ts";
 import type { Packet } from "../wire/packet.ts";
 import type { SwitchPort } from "./switch-port.ts";
-import type { VirtualSwitch } from "./virtual-switch.ts";
+import type { ForwardingSwitch } from "./switch-extension.ts";
 
 /** `SDNRemoteArpMacAddress` (dataplane.md §2.5, Appendix C). */
 export const FABRIC_GATEWAY_MAC: Mac = 0x1234_5678_9abc as Mac;
@@ -23,7 +23,7 @@ const REQUEST = 1;
 
 /** @returns true when the frame of a pod was dealt with: it is on its way out, answered, or ended. */
 export function forwardTunnelled(
-  virtualSwitch: VirtualSwitch,
+  virtualSwitch: ForwardingSwitch,
   source: SwitchPort,
   packet: Packet,
   headers: Headers,
@@ -40,7 +40,12 @@ export function forwardTunnelled(
   return true;
 }
 
-function answerArp(virtualSwitch: VirtualSwitch, source: SwitchPort, packet: Packet, headers: Headers): void {
+function answerArp(
+  virtualSwitch: ForwardingSwitch,
+  source: SwitchPort,
+  packet: Packet,
+  headers: Headers,
+): void {
   const { bytes } = packet;
   const at = headers.network;
   const senderIp = readU32(bytes, at + ARP.senderIp) as Ipv4;

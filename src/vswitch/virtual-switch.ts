@@ -29,7 +29,7 @@ import { forwardPlain } from "./plain-forwarding.ts";
 import { OwnedPortBlocks, PortBlockTable } from "./port-blocks.ts";
 import { LateFrame } from "./receive-pace.ts";
 import { findBindingOwner } from "./steering.ts";
-import type { SwitchExtension } from "./switch-extension.ts";
+import type { ForwardingSwitch, SwitchExtension } from "./switch-extension.ts";
 import {
   type PortOwner,
   type StaticBinding,
@@ -51,7 +51,7 @@ export interface VirtualSwitchOptions {
   readonly isPlain?: boolean;
 }
 
-export class VirtualSwitch implements PortOwner, PassageOwner {
+export class VirtualSwitch implements ForwardingSwitch, PortOwner, PassageOwner {
   readonly id: string;
   readonly name: string;
   readonly node: string;
