@@ -2,7 +2,7 @@
  * The seam between the service's objects and what moves packets. The service says what there should be; a datapath
  * makes it so. `SwitchDatapath` does it with a simulated switch and host stack; `BooksDatapath` only keeps the books.
  */
-import type { DhcpLease } from "../vswitch/dhcp-answering.ts";
+import type { DhcpLease } from "../vswitch/switch-port.ts";
 import type { Guid } from "../hcn/client.ts";
 import type { FilterProgram } from "../host/windows-filtering/filter-program.ts";
 import type { NatProgram } from "../host/winnat/nat-program.ts";

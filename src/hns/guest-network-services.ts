@@ -2,7 +2,6 @@
 import type { Guid, JsonObject } from "../hcn/client.ts";
 import { HcnError } from "../hcn/error.ts";
 import {
-  type GnsRpcServerInformation,
   type GuestInterfaceState,
   type GuestNetworkService,
   type GuestNetworkServiceState,
@@ -11,23 +10,8 @@ import {
 import { ZERO_GUID } from "../hcn/guid.ts";
 import { parseModifyRequest } from "../hcn/modify.ts";
 import { NOTIFICATION_TYPES } from "../hcn/notification.ts";
-import type { RecordBase } from "./network-record.ts";
 import type { ServiceContext } from "./service-context.ts";
-
-/** An endpoint of a mirrored network, as the guest has it. */
-export interface MirroredInterfaceRecord {
-  readonly endpointId: Guid;
-  readonly state: GuestInterfaceState;
-}
-
-export interface GuestNetworkServiceRecord extends RecordBase {
-  readonly virtualMachineId: Guid;
-  readonly mirrorsHost: boolean;
-  readonly rpcServer: GnsRpcServerInformation | undefined;
-  readonly flags: number;
-  readonly state: GuestNetworkServiceState;
-  readonly interfaces: readonly MirroredInterfaceRecord[];
-}
+import type { GuestNetworkServiceRecord, MirroredInterfaceRecord } from "./guest-network-service-record.ts";
 
 /**
  * The open, query, change or delete of one that is not there. Inferred: as of a namespace, because HCN has no code of

@@ -7,9 +7,16 @@ import type { SchemaVersion } from "../hcn/schema-version.ts";
 import type { Ip } from "../net/ip.ts";
 import type { Mac } from "../net/mac.ts";
 import type { Prefix } from "../net/prefix.ts";
-import type { ExtensionStates } from "./network/extensions.ts";
-import type { SwitchKind } from "./network/type-traits.ts";
 import type { KeptFields } from "./stored/kept-fields.ts";
+
+/**
+ * `external`: on an adapter, with a vNIC of the host in its place. `internal`: the host and the endpoints.
+ * `private`: the endpoints alone.
+ */
+export type SwitchKind = "external" | "internal" | "private";
+
+/** Extensions that differ from what a new switch has. */
+export type ExtensionStates = Readonly<Record<Guid, boolean>>;
 
 /** All MAC addresses from `first` to `last`, both included. */
 export interface MacRange {

@@ -13,59 +13,13 @@ import {
   type PortRequest,
   type SinglePortRequest,
 } from "../hcn/port-reservation.ts";
-import { type GuestNetworkServiceRecord, requireGuestNetworkService } from "./guest-network-services.ts";
+import { requireGuestNetworkService } from "./guest-network-services.ts";
+import { type GuestNetworkServiceRecord, type Reservation } from "./guest-network-service-record.ts";
 import type { ServiceContext } from "./service-context.ts";
-
-interface Reservation {
-  readonly handle: Guid;
-  readonly serviceId: Guid;
-  readonly protocol: number;
-  readonly access: number;
-  readonly startingPort: number;
-  readonly endingPort: number;
-  readonly isRange: boolean;
-}
 
 /** The dynamic ports of Windows, where ranges are taken from. */
 const DYNAMIC_PORTS = { first: 49_152, last: 65_535 } as const;
 const PORT_MAX = 65_535;
-
-function overlap(a: Reservation, b: Reservation): boolean {
-  if ((a.protocol & b.protocol) === 0) return false;
-  return a.startingPort <= b.endingPort && b.startingPort <= a.endingPort;
-}
-
-function isShared(reservation: Reservation): boolean {
-  return reservation.access === PORT_ACCESS.SHARED;
-}
-
-export class PortReservationTable {
-  private readonly reservations = new Map<Guid, Reservation>();
-
-  /** The reservation that stands in the way; those that share meet each other. */
-  conflictWith(wanted: Reservation): Reservation | undefined {
-    for (const present of this.reservations.values())
-      if (overlap(wanted, present) && !(isShared(wanted) && isShared(present))) return present;
-    return undefined;
-  }
-
-  add(reservation: Reservation): void {
-    this.reservations.set(reservation.handle, reservation);
-  }
-
-  /** @returns false when there is no such reservation. */
-  release(handle: Guid): boolean {
-    return this.reservations.delete(handle);
-  }
-
-  releaseAllOf(serviceId: Guid): void {
-    for (const { handle, serviceId: owner } of this.list()) if (owner === serviceId) this.release(handle);
-  }
-
-  list(): readonly Reservation[] {
-    return [...this.reservations.values()];
-  }
-}
 
 function invalid(detail: string): HcnError {
   return new HcnError("ERROR_INVALID_PARAMETER", { detail });

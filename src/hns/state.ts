@@ -7,21 +7,25 @@ import type { Guid } from "../hcn/client.ts";
 import { AddressPool } from "./address-pool.ts";
 import { BackEndReferences } from "./back-end-references.ts";
 import { type EndpointRecord, isRemoteEndpoint } from "./endpoint-record.ts";
-import type { LateRestoration } from "./defects/restoring-front-ends.ts";
 import { FormerBackEnds } from "./defects/former-back-ends.ts";
 import { FrontEndTable } from "./front-end-table.ts";
 import { NO_GLOBALS, type ServiceGlobals } from "./globals.ts";
-import type { GuestNetworkServiceRecord } from "./guest-network-services.ts";
+import { type GuestNetworkServiceRecord, PortReservationTable } from "./guest-network-service-record.ts";
 import type { LoadBalancerRecord } from "./load-balancer-record.ts";
 import { MacPool } from "./mac-pool.ts";
 import type { NamespaceRecord } from "./namespace-record.ts";
 import { NetworkMembers } from "./network-members.ts";
 import type { NetworkRecord } from "./network-record.ts";
 import { PortMappingTable } from "./port-mapping-table.ts";
-import { PortReservationTable } from "./port-reservations.ts";
 import type { SdnRouteRecord } from "./sdn-route-record.ts";
 import { SdnRouteTable } from "./sdn-route-table.ts";
 import type { RoutedEndpoint } from "./compile/sdn-routes.ts";
+
+/** What is to come back, and when. */
+export interface LateRestoration {
+  readonly atMs: number;
+  readonly loadBalancers: readonly LoadBalancerRecord[];
+}
 
 export class ServiceState {
   /** In order of creation. */

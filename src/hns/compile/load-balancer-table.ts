@@ -12,6 +12,7 @@ import type {
   HostProgram,
   PortClaimDefinition,
   StaticBindingDefinition,
+  TunnelSettings,
 } from "../datapath.ts";
 import type { LoadBalancerRecord } from "../load-balancer-record.ts";
 import { EndpointNatGroups } from "./endpoint-nat-groups.ts";
@@ -23,8 +24,15 @@ import {
   compileLoadBalancer,
 } from "./load-balancer.ts";
 import type { EndpointTable, LoadBalancerFacts } from "./load-balancer-plan.ts";
-import type { HostTunnel } from "./overlay-program.ts";
 import { SharedEntries } from "./shared-entries.ts";
+
+/** What an overlay network puts into the host's port, besides its load balancers. */
+export interface HostTunnel {
+  readonly encap: readonly Group[];
+  readonly decap: readonly Group[];
+  readonly paRoute: readonly Group[];
+  readonly settings: TunnelSettings;
+}
 
 const GROUP_PRIORITY = 100;
 const NO_GROUPS: readonly Group[] = Object.freeze([]);

@@ -4,7 +4,7 @@ import type { Mac } from "../../net/mac.ts";
 import { prefixContains } from "../../net/prefix.ts";
 import type { Group } from "../../vfp/group.ts";
 import type { PortAddressInfo } from "../../vfp/port-settings.ts";
-import type { DhcpLease } from "../../vswitch/dhcp-answering.ts";
+import type { DhcpLease } from "../../vswitch/switch-port.ts";
 import type { PortProgram, RouterProgram, TunnelSettings } from "../datapath.ts";
 import type { EndpointRecord } from "../endpoint-record.ts";
 import type { CompileCache } from "./compile-cache.ts";
@@ -29,6 +29,7 @@ import {
 } from "./overlay-rules.ts";
 import type { CompiledRoutes } from "./remote-subnets.ts";
 import type { RoutedEndpoint } from "./sdn-routes.ts";
+import type { HostTunnel } from "./load-balancer-table.ts";
 
 /** The address info of a port (dataplane.md §1.2): the fake MAC of all three kinds is the NIC's (observed). */
 function addressInfo(
@@ -230,14 +231,6 @@ export function compileRouter(cache: CompileCache, view: NetworkView, overlay: O
       neighbors: neighborsOf(plan, view.attached, sourceVips),
     });
   });
-}
-
-/** What an overlay network puts into the host's port, besides its load balancers. */
-export interface HostTunnel {
-  readonly encap: readonly Group[];
-  readonly decap: readonly Group[];
-  readonly paRoute: readonly Group[];
-  readonly settings: TunnelSettings;
 }
 
 export function compileHostTunnel(cache: CompileCache, view: NetworkView, overlay: OverlayView): HostTunnel {

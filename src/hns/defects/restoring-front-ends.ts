@@ -1,13 +1,6 @@
 /** Load balancers that a restarted service has not yet restored, and what requests for their front ends meet. */
 import { HcnError } from "../../hcn/error.ts";
-import type { LoadBalancerRecord } from "../load-balancer-record.ts";
 import type { ServiceContext } from "../service-context.ts";
-
-/** What is to come back, and when. */
-export interface LateRestoration {
-  readonly atMs: number;
-  readonly loadBalancers: readonly LoadBalancerRecord[];
-}
 
 /** What a request meets whose front end is about to come back: 0xb7 in place of 0x803b0013. */
 export function asRestoring(context: ServiceContext, error: unknown): unknown {

@@ -8,14 +8,19 @@ import {
 } from "../../hcn/dumps.ts";
 import { HcnError } from "../../hcn/error.ts";
 import type { HnsService } from "../hns-service.ts";
-import type { InProcessHcnClient } from "../in-process-client.ts";
+
+/** Whoever stores what a service changes. */
+export interface ChangeWriter {
+  /** Resolves when all changes are stored. */
+  flush(): Promise<void>;
+}
 
 export class ServiceDumps implements HnsDumps {
   private readonly service: HnsService;
-  private readonly client: InProcessHcnClient;
+  private readonly client: ChangeWriter;
 
   /** `client` is the service's own. */
-  constructor(service: HnsService, client: InProcessHcnClient) {
+  constructor(service: HnsService, client: ChangeWriter) {
     this.service = service;
     this.client = client;
   }

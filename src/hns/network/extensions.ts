@@ -5,7 +5,7 @@ import { formatUpperGuid } from "../../hcn/guid.ts";
 import { JsonReader } from "../../hcn/json-reader.ts";
 import type { NetworkPolicy } from "../../hcn/network-policy.ts";
 import type { NetworkType } from "../../hcn/network.ts";
-import type { NetworkRecord } from "../network-record.ts";
+import type { NetworkRecord, ExtensionStates } from "../network-record.ts";
 import type { ServiceContext } from "../service-context.ts";
 import { isSwitchShared } from "./switch-placement.ts";
 import { traitsOf } from "./type-traits.ts";
@@ -25,9 +25,6 @@ export interface ExtensionChange {
   readonly id: Guid;
   readonly isEnabled: boolean;
 }
-
-/** Extensions that differ from what a new switch has. */
-export type ExtensionStates = Readonly<Record<Guid, boolean>>;
 
 const UNCHANGED: ExtensionStates = Object.freeze({});
 

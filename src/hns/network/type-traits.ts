@@ -1,12 +1,6 @@
 /** What the types of network differ in (hcn.md §4.1, table of network types). */
 import type { IpamType, NetworkType } from "../../hcn/network.ts";
-import type { NetworkRecord } from "../network-record.ts";
-
-/**
- * `external`: on an adapter, with a vNIC of the host in its place. `internal`: the host and the endpoints.
- * `private`: the endpoints alone.
- */
-export type SwitchKind = "external" | "internal" | "private";
+import type { NetworkRecord, SwitchKind } from "../network-record.ts";
 
 export interface NetworkTypeTraits {
   readonly switchKind: SwitchKind;

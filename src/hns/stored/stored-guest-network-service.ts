@@ -1,7 +1,7 @@
 /** Guest network services in stored form. The ports that they had reserved are not: handles end with the service. */
 import { GUEST_NETWORK_SERVICE_STATES, parseGuestNetworkService } from "../../hcn/guest-network-service.ts";
 import { ZERO_GUID } from "../../hcn/guid.ts";
-import type { GuestNetworkServiceRecord } from "../guest-network-services.ts";
+import type { GuestNetworkServiceRecord } from "../guest-network-service-record.ts";
 import type { ServiceContext } from "../service-context.ts";
 import { guestNetworkServiceDocument } from "../view/guest-network-service-view.ts";
 import { readBaseFields } from "./base-fields.ts";
